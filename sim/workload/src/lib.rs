@@ -1,1 +1,14 @@
-//! workload
+//! Programs that run on Weft's fabrics: real algorithms whose values flow through the simulated memory, and the readers
+//! of the graphs they work on.
+//!
+//! A [`Program`] is immutable and shared; all that changes while it runs is a [`Frame`] for each wave, which a snapshot
+//! can hold. A program never knows the hardware: it says which [`Op`]s a wave wants, not when they happen or where data
+//! lies in a cache.
+
+pub mod op;
+pub mod program;
+
+pub use op::{Access, Addrs, AmoKind, Class, LaneMask, LdsAccess, Op, Scope, Sem, Token, Unit, Values};
+pub use program::{
+    Array, Frame, HostStep, Kernel, Layout, LoadedValues, PAGE_BYTES, Program, VerifyError, full_mask,
+};
