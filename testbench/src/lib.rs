@@ -1,1 +1,3 @@
-//! testbench
+//! Golden models, scoreboards, random stimulus, litmus tests and co-simulation of the Weft blocks.
+
+pub mod golden;
