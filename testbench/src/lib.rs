@@ -1,3 +1,4 @@
 //! Golden models, scoreboards, random stimulus, litmus tests and co-simulation of the Weft blocks.
 
 pub mod golden;
+pub mod ledger;

@@ -7,6 +7,9 @@
 //! | [`dir_table`] | transition tables of the directories, as data | 4 |
 //! | [`directory`] | `dir_perline`, `dir_group4`, `rec_dir`, `dir_ideal` | 4 |
 //! | [`evb`] | the eviction buffer and the stalls it causes | 4.1 |
+//! | [`l2_table`] | transition tables of the L2 bank | 6 |
+//! | [`fence_table`] | transition table of the fence unit | 7 |
+//! | [`races`] | the races that the specification names | all |
 //!
 //! Each table row has an identifier; `IDS.md` in this folder lists all of them. A block's cover points carry exactly
 //! these identifiers as names, and [`crate::ledger`] counts them.
@@ -15,7 +18,10 @@ pub mod dir_table;
 pub mod directory;
 pub mod entry;
 pub mod evb;
+pub mod fence_table;
+pub mod l2_table;
 pub mod params;
+pub mod races;
 
 use serde::{Deserialize, Serialize};
 
