@@ -5,10 +5,16 @@
 //! can hold. A program never knows the hardware: it says which [`Op`]s a wave wants, not when they happen or where data
 //! lies in a cache.
 
+pub mod data;
+pub mod graph;
+pub mod ideal;
 pub mod op;
 pub mod program;
+pub mod programs;
 
+pub use graph::{Graph, GraphError};
 pub use op::{Access, Addrs, AmoKind, Class, LaneMask, LdsAccess, Op, Scope, Sem, Token, Unit, Values};
 pub use program::{
     Array, Frame, HostStep, Kernel, Layout, LoadedValues, PAGE_BYTES, Program, VerifyError, full_mask,
 };
+pub use programs::{Legal, ParamSpec, WorkloadError, WorkloadInfo, build, workloads};

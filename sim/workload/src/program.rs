@@ -200,8 +200,8 @@ pub trait Program: Send + Sync {
     /// Frame of a wave before its first step. Lanes beyond the end of the data are masked by the program.
     fn start(&self, kernel: &Kernel, block: u32, wave: u32) -> Frame;
 
-    /// The next operations of a wave: never empty, and ending in [`Op::Await`], [`Op::Barrier`] or [`Op::End`].
-    /// `values` holds the lane values of all tokens completed so far.
+    /// The next operations of a wave: never empty, and ending in [`Op::Await`], [`Op::Barrier`] or [`Op::End`]; the
+    /// latter two stand nowhere else. `values` holds the lane values of all tokens completed so far.
     fn step(&self, frame: &mut Frame, values: &LoadedValues) -> Vec<Op>;
 
     /// Recomputes the result on the host and compares. `memory` reads bytes (address, count) of the final memory.

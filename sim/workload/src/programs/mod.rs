@@ -1,0 +1,66 @@
+//! The built-in programs (`rec.md` section 10) and their registry.
+//!
+//! Default sizes are scaled so that the small fabric (`rec.md` section 9, 1/32 of the published one) finishes in
+//! seconds; [`WorkloadInfo::published`] holds the settings that meet the published footprints.
+
+mod atax;
+mod common;
+mod fir;
+mod gemv;
+mod matvec;
+mod pagerank;
+mod params;
+mod stencil;
+mod transpose;
+
+use std::collections::BTreeMap;
+
+pub use atax::Atax;
+pub use fir::Fir;
+pub use gemv::Gemv;
+pub use pagerank::PageRank;
+pub use params::{Legal, ParamSpec, Params, WorkloadError};
+pub use stencil::Stencil;
+pub use transpose::Transpose;
+
+use crate::graph::Graph;
+use crate::program::Program;
+
+/// One built-in program.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkloadInfo {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// One sentence: what it computes and where it comes from.
+    pub about: &'static str,
+    /// Its parameters.
+    pub params: &'static [ParamSpec],
+    /// Parameters of the published footprint, where they differ from the defaults.
+    pub published: &'static [(&'static str, &'static str)],
+    /// Whether it works on a graph.
+    pub takes_graph: bool,
+    make: fn(&Params, Option<&Graph>) -> Result<Box<dyn Program>, WorkloadError>,
+}
+
+/// All built-in programs, by name.
+pub fn workloads() -> &'static [WorkloadInfo] {
+    static ALL: [WorkloadInfo; 6] =
+        [atax::INFO, fir::INFO, gemv::INFO, pagerank::INFO, stencil::INFO, transpose::INFO];
+    &ALL
+}
+
+/// Builds a program with the given parameters, defaults for the rest, on the given graph if it takes one.
+pub fn build(
+    name: &str,
+    params: &BTreeMap<String, String>,
+    graph: Option<&Graph>,
+) -> Result<Box<dyn Program>, WorkloadError> {
+    let info = workloads().iter().find(|info| info.name == name).ok_or_else(|| WorkloadError::Unknown {
+        name: name.to_owned(),
+        known: workloads().iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
+    })?;
+    if graph.is_some() && !info.takes_graph {
+        return Err(WorkloadError::GraphUnused { workload: info.name });
+    }
+    (info.make)(&Params::resolve(info.name, info.params, params)?, graph)
+}

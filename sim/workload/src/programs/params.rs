@@ -1,0 +1,187 @@
+//! Parameters of programs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use thiserror::Error;
+
+/// Values that a parameter may have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Legal {
+    /// A whole number.
+    Integer {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+    },
+    /// A real number.
+    Real {
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+    },
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+impl fmt::Display for Legal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer { min, max } => write!(f, "a whole number {min}..{max}"),
+            Self::Real { min, max } => write!(f, "a number {min}..{max}"),
+            Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
+        }
+    }
+}
+
+/// One parameter of a program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ParamSpec {
+    /// Key.
+    pub name: &'static str,
+    /// Default, as a user would write it.
+    pub default: &'static str,
+    /// Legal values.
+    pub legal: Legal,
+    /// Unit; empty if it has none.
+    pub unit: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+}
+
+/// A program that cannot be built.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum WorkloadError {
+    /// No such program.
+    #[error("unknown workload \"{name}\", expected one of {known}")]
+    Unknown {
+        /// Name given.
+        name: String,
+        /// Names there are.
+        known: String,
+    },
+    /// No such parameter.
+    #[error("workload {workload} has no parameter \"{name}\", expected one of {known}")]
+    UnknownParam {
+        /// Program.
+        workload: &'static str,
+        /// Key given.
+        name: String,
+        /// Keys there are.
+        known: String,
+    },
+    /// A value outside its range.
+    #[error("workload {workload}: {name} = {value} is illegal, expected {legal}")]
+    Illegal {
+        /// Program.
+        workload: &'static str,
+        /// Key.
+        name: String,
+        /// Value given.
+        value: String,
+        /// Legal values.
+        legal: String,
+    },
+    /// A graph for a program that has no use for one.
+    #[error("workload {workload} takes no graph; leave the graph out or choose pagerank")]
+    GraphUnused {
+        /// Program.
+        workload: &'static str,
+    },
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    Integer(u64),
+    Real(f64),
+    Text(String),
+}
+
+/// Parameters of one program, checked against their ranges, with defaults filled in.
+#[derive(Clone, Debug)]
+pub struct Params {
+    workload: &'static str,
+    values: BTreeMap<&'static str, Value>,
+}
+
+impl Params {
+    /// Checks `given` against `specs`.
+    pub fn resolve(
+        workload: &'static str,
+        specs: &'static [ParamSpec],
+        given: &BTreeMap<String, String>,
+    ) -> Result<Self, WorkloadError> {
+        if let Some(name) = given.keys().find(|name| specs.iter().all(|s| s.name != name.as_str())) {
+            let known = specs.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
+            return Err(WorkloadError::UnknownParam { workload, name: name.clone(), known });
+        }
+        let mut values = BTreeMap::new();
+        for spec in specs {
+            let text = given.get(spec.name).map_or(spec.default, String::as_str);
+            let value = parse(text.trim(), spec.legal).ok_or_else(|| WorkloadError::Illegal {
+                workload,
+                name: spec.name.to_owned(),
+                value: text.to_owned(),
+                legal: spec.legal.to_string(),
+            })?;
+            values.insert(spec.name, value);
+        }
+        Ok(Self { workload, values })
+    }
+
+    /// A whole-number parameter that the program's list declares.
+    ///
+    /// # Panics
+    /// If the list declares no such whole number.
+    pub fn integer(&self, name: &str) -> u64 {
+        match self.values.get(name) {
+            Some(Value::Integer(v)) => *v,
+            other => panic!("{} declares no whole number {name}: {other:?}", self.workload),
+        }
+    }
+
+    /// A real parameter that the program's list declares.
+    ///
+    /// # Panics
+    /// If the list declares no such number.
+    pub fn real(&self, name: &str) -> f64 {
+        match self.values.get(name) {
+            Some(Value::Real(v)) => *v,
+            other => panic!("{} declares no real number {name}: {other:?}", self.workload),
+        }
+    }
+
+    /// A word that the program's list declares.
+    ///
+    /// # Panics
+    /// If the list declares no such word.
+    pub fn text(&self, name: &str) -> &str {
+        match self.values.get(name) {
+            Some(Value::Text(v)) => v,
+            other => panic!("{} declares no word {name}: {other:?}", self.workload),
+        }
+    }
+
+    /// The error of a value that is illegal beside the others; `legal` says what they leave.
+    pub fn illegal(&self, name: &str, legal: String) -> WorkloadError {
+        let value = match self.values.get(name) {
+            Some(Value::Integer(v)) => v.to_string(),
+            Some(Value::Real(v)) => v.to_string(),
+            Some(Value::Text(v)) => v.clone(),
+            None => String::new(),
+        };
+        WorkloadError::Illegal { workload: self.workload, name: name.to_owned(), value, legal }
+    }
+}
+
+fn parse(text: &str, legal: Legal) -> Option<Value> {
+    match legal {
+        Legal::Integer { min, max } => {
+            text.replace('_', "").parse().ok().filter(|v| (min..=max).contains(v)).map(Value::Integer)
+        }
+        Legal::Real { min, max } => text.parse().ok().filter(|v| (min..=max).contains(v)).map(Value::Real),
+        Legal::Choice(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
+    }
+}
