@@ -134,7 +134,7 @@ impl LoadedValues {
         Self::default()
     }
 
-    /// Sets the lane values of `token`, indexed by lane number; inactive lanes hold 0.
+    /// Sets the lane values of `token`: one for each lane of the wave, 0 for inactive ones.
     pub fn set(&mut self, token: Token, lanes: Vec<u64>) {
         let index = token as usize;
         if self.slots.len() <= index {

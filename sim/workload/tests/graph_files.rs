@@ -177,6 +177,15 @@ fn the_bundled_graphs_have_their_known_sizes() {
 }
 
 #[test]
+fn a_graph_is_named_after_its_file() {
+    for (path, name) in [("/data/USA-road-d.NY.gr.gz", "USA-road-d.NY"), ("c:\\x.gr.xz", "x"), ("y.gr", "y")]
+    {
+        let graph = read_bytes(path, b"p sp 1 0\n".to_vec()).expect("reads");
+        assert_eq!(graph.name(), name);
+    }
+}
+
+#[test]
 fn loops_and_vertex_weights_of_metis() {
     let loops_once = read_bytes("a.graph", b"2 2\n1 2\n1\n".to_vec()).expect("reads");
     let loops_twice = read_bytes("a.graph", b"2 2 10\n9 1 1 2\n8 1\n".to_vec()).expect("reads");
@@ -237,7 +246,7 @@ fn every_fault_is_named_with_its_place() {
         (
             "a.gr",
             "p tw 9999999999 1\n1 2\n",
-            "a.gr line 1: found 9999999999, expected the number of vertices of at most 2147483647",
+            "a.gr line 1: found 9999999999, expected the number of vertices of at most 268435456",
         ),
         ("a.txt", "1 2\n1 x\n", "a.txt line 2: found \"x\", expected a second vertex (a whole number)"),
         ("a.txt", "1 2\n1 2 3\n", "a.txt line 2: found a weight, expected none, as on the lines before"),

@@ -14,20 +14,26 @@ impl Csr {
     /// Builds rows from arcs `(from, to)` and, if given, their weights in the same order. Arcs that occur several times
     /// stay so.
     pub fn from_arcs(vertices: u32, arcs: &[(u32, u32)], weights: Option<&[f64]>) -> Self {
-        let mut order: Vec<u32> = (0..arcs.len() as u32).collect();
-        order.sort_by_key(|&i| arcs[i as usize]);
+        // Two stable passes, by target and then by source, put every row in order in linear time.
         let mut offsets = vec![0u32; vertices as usize + 1];
-        for &(from, _) in arcs {
-            offsets[from as usize + 1] += 1;
+        for &(_, to) in arcs {
+            offsets[to as usize + 1] += 1;
         }
         for v in 0..vertices as usize {
             offsets[v + 1] += offsets[v];
         }
-        Self {
-            offsets,
-            targets: order.iter().map(|&i| arcs[i as usize].1).collect(),
-            weights: weights.map(|w| order.iter().map(|&i| w[i as usize]).collect()),
+        let mut next = offsets.clone();
+        let mut sources = vec![0; arcs.len()];
+        let mut moved = weights.map(|w| vec![0.0; w.len()]);
+        for (i, &(from, to)) in arcs.iter().enumerate() {
+            let slot = &mut next[to as usize];
+            sources[*slot as usize] = from;
+            if let (Some(moved), Some(weights)) = (&mut moved, weights) {
+                moved[*slot as usize] = weights[i];
+            }
+            *slot += 1;
         }
+        Self { offsets, targets: sources, weights: moved }.transposed()
     }
 
     /// The same arcs, turned round.

@@ -71,9 +71,11 @@ pub fn read_bytes(path: &str, bytes: Vec<u8>) -> Result<Graph, GraphError> {
     Ok(graph)
 }
 
+/// The file's name without `.gz`, `.xz` and the ending of its format.
 fn stem(path: &str) -> &str {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    file.split('.').next().filter(|s| !s.is_empty()).unwrap_or(file)
+    let file = file.trim_end_matches(".gz").trim_end_matches(".xz");
+    file.rsplit_once('.').map_or(file, |(stem, _)| stem)
 }
 
 fn detect(source: &Source<'_>) -> Result<Format, GraphError> {

@@ -4,8 +4,8 @@ use std::io::Read;
 
 use super::GraphError;
 
-/// Largest number of vertices or arcs: indices are 32 bits wide, in memory too.
-pub const MAX_COUNT: u64 = i32::MAX as u64;
+/// Largest number of vertices or of edges in a file: beyond it the rows alone would fill gigabytes.
+pub const MAX_COUNT: u64 = 1 << 28;
 
 /// A file's text with its name, for messages.
 pub struct Source<'a> {

@@ -16,14 +16,14 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
         ParamSpec {
             name: "rows",
             default: "768",
-            legal: Legal::Integer { min: 1, max: 32768 },
+            legal: Legal::Integer { min: 1, max: 16384 },
             unit: "rows",
             about: "Rows of A.",
         },
         ParamSpec {
             name: "columns",
             default: "384",
-            legal: Legal::Integer { min: 1, max: 32768 },
+            legal: Legal::Integer { min: 1, max: 16384 },
             unit: "columns",
             about: "Columns of A.",
         },
@@ -112,7 +112,7 @@ impl Program for Atax {
         let target = &self.layout.arrays()[[TMP, Y][frame.kernel as usize]];
         let access = Access::data(4, words(target.at(first)), mask);
         let mut ops = Vec::new();
-        arithmetic(&mut ops, 1);
+        arithmetic(&mut ops, matvec.last_batch());
         ops.push(Op::Store { access, values: Values::Lanes(frame.vars[1..].to_vec()) });
         ops.push(Op::End);
         ops

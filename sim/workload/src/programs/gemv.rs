@@ -142,8 +142,8 @@ impl Gemv {
         let first = self.line.first(frame.block, frame.wave);
         let columns = frame.kernel == 1;
         let arrays = self.layout.arrays();
+        let matvec = if columns { &self.column } else { &self.row };
         if frame.pc < 2 {
-            let matvec = if columns { &self.column } else { &self.row };
             if let Some(ops) = matvec.step(frame, values, first, mask) {
                 return ops;
             }
@@ -161,7 +161,7 @@ impl Gemv {
         }
         let target = &arrays[if columns { X } else { W }];
         let mut ops = Vec::new();
-        arithmetic(&mut ops, 1);
+        arithmetic(&mut ops, matvec.last_batch() + 1);
         ops.push(Op::Store {
             access: Access::data(4, words(target.at(first)), mask),
             values: Values::Lanes(results),

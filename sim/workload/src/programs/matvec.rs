@@ -37,6 +37,11 @@ impl MatVec {
         vec![0; 1 + lanes as usize]
     }
 
+    /// Multiplications and additions since the last wait before [`MatVec::step`] gives `None`.
+    pub fn last_batch(&self) -> u64 {
+        (self.inner - 1) % UNROLL + 1
+    }
+
     /// One step; `None` when the accumulators in `frame.vars[1..]` hold the sums. The frame's `pc` is 0 before the first
     /// step and 1 from then on.
     pub fn step(

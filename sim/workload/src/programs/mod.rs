@@ -23,11 +23,13 @@ pub use params::{Legal, ParamSpec, Params, WorkloadError};
 pub use stencil::Stencil;
 pub use transpose::Transpose;
 
+use serde::Serialize;
+
 use crate::graph::Graph;
 use crate::program::Program;
 
 /// One built-in program.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct WorkloadInfo {
     /// Name on the command line.
     pub name: &'static str,
@@ -39,6 +41,7 @@ pub struct WorkloadInfo {
     pub published: &'static [(&'static str, &'static str)],
     /// Whether it works on a graph.
     pub takes_graph: bool,
+    #[serde(skip)]
     make: fn(&Params, Option<&Graph>) -> Result<Box<dyn Program>, WorkloadError>,
 }
 

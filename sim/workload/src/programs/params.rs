@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::Serialize;
 use thiserror::Error;
 
 /// Values that a parameter may have.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Legal {
     /// A whole number.
     Integer {
@@ -37,7 +39,7 @@ impl fmt::Display for Legal {
 }
 
 /// One parameter of a program.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ParamSpec {
     /// Key.
     pub name: &'static str,

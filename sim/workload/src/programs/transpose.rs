@@ -15,14 +15,14 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
         ParamSpec {
             name: "rows",
             default: "1024",
-            legal: Legal::Integer { min: 1, max: 32768 },
+            legal: Legal::Integer { min: 1, max: 16384 },
             unit: "rows",
             about: "Rows of the input.",
         },
         ParamSpec {
             name: "columns",
             default: "1024",
-            legal: Legal::Integer { min: 1, max: 32768 },
+            legal: Legal::Integer { min: 1, max: 16384 },
             unit: "columns",
             about: "Columns of the input.",
         },
