@@ -16,7 +16,7 @@ pub fn unit(seed: u64, stream: u64, index: u64) -> f32 {
     0.5 + (mix(seed, stream, index) >> 40) as f32 / (1u32 << 24) as f32
 }
 
-/// `count` numbers of [`unit`].
+/// `count` numbers of [`unit()`].
 pub fn units(seed: u64, stream: u64, count: usize) -> Vec<f32> {
     (0..count as u64).map(|i| unit(seed, stream, i)).collect()
 }

@@ -1,4 +1,7 @@
 //! FIR (Hetero-Mark): a 16-tap filter over a stream that the host feeds in blocks.
+//!
+//! The input buffer holds one block and is overwritten by the host between launches; the output holds the whole stream,
+//! so that every sample of it is verified at the end.
 
 use super::common::{LANES, SEED, Threads, active, arithmetic, compare, float, floats, lane_value, words};
 use super::params::{Legal, ParamSpec, Params};
