@@ -7,8 +7,9 @@
 //! | [`dir_table`] | transition tables of the directories, as data | 4 |
 //! | [`directory`] | `dir_perline`, `dir_group4`, `rec_dir`, `dir_ideal` | 4 |
 //! | [`evb`] | the eviction buffer and the stalls it causes | 4.1 |
-//! | [`l2_table`] | transition tables of the L2 bank | 6 |
-//! | [`fence_table`] | transition table of the fence unit | 7 |
+//! | [`egress`] | `inv_egress` and `inv_ingress` | 4.1, 5, 7 |
+//! | [`l2_table`], [`l2`] | one line in an L2 bank, requester and home side | 6 |
+//! | [`fence_table`], [`fence`] | the fence unit and its message counts | 7 |
 //! | [`races`] | the races that the specification names | all |
 //!
 //! Each table row has an identifier; `IDS.md` in this folder lists all of them. A block's cover points carry exactly
@@ -16,9 +17,12 @@
 
 pub mod dir_table;
 pub mod directory;
+pub mod egress;
 pub mod entry;
 pub mod evb;
+pub mod fence;
 pub mod fence_table;
+pub mod l2;
 pub mod l2_table;
 pub mod params;
 pub mod races;

@@ -1,5 +1,9 @@
 //! Tests of the golden models against the numbers and sentences of the specification.
 
 mod directory_props;
+mod egress;
+mod fence;
+mod l2;
 mod layout;
 mod parameters;
+mod protocol;
