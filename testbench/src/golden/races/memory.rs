@@ -182,10 +182,10 @@ pub const CACHE: &[Race] = &[
         L2,
         "6.2",
         "rec.race.fetching_line_not_victim",
-        "The line that replacement would choose is being fetched: another one is taken.",
+        "A victim is needed in a set while a line of that set is being fetched, which is not chosen.",
     ),
     race(
-        L2,
+        FABRIC,
         "6.2",
         "rec.race.home_victim_keeps_directory",
         "A home line with remote sharers is replaced: the directory is not touched.",
@@ -299,12 +299,6 @@ pub const FENCES: &[Race] = &[
         "7",
         "rec.race.own_receipt_counts",
         "The requester's own receipt of an InvFence is counted as an acknowledgement.",
-    ),
-    race(
-        FENCE,
-        "7",
-        "rec.race.acks_same_cycle",
-        "An own receipt and a FenceAck from the network are there in the same cycle; both are counted.",
     ),
     race(
         FABRIC,

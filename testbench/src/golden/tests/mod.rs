@@ -7,3 +7,4 @@ mod l2;
 mod layout;
 mod parameters;
 mod protocol;
+mod slice;
