@@ -7,7 +7,7 @@
 //! | [`dir_table`] | transition tables of the directories, as data | 4 |
 //! | [`directory`] | `dir_perline`, `dir_group4`, `rec_dir`, `dir_ideal` | 4 |
 //! | [`evb`] | the eviction buffer and the stalls it causes | 4.1 |
-//! | [`slice`] | checker for the ports of a directory slice | 4, 4.1 |
+//! | [`mod@slice`] | checker for the ports of a directory slice | 4, 4.1 |
 //! | [`egress`] | `inv_egress` and `inv_ingress` | 4.1, 5, 7 |
 //! | [`l2_table`], [`l2`] | one line in an L2 bank, requester and home side | 6 |
 //! | [`fence_table`], [`fence`] | the fence unit and its message counts | 7 |

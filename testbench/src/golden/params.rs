@@ -100,6 +100,11 @@ pub enum ParamError {
     /// Sets per bank are not c * 2^k with c odd and at most 15.
     #[error("entries = {0} gives {1} sets per bank: legal are c * 2^k sets with c odd and at most 15")]
     Sets(u64, u64),
+    /// The directory's sets cover more than the address space.
+    #[error(
+        "entries = {0} is too many for addr_bits = {1}: banks * sets * bytes per entry must not exceed 2^addr_bits"
+    )]
+    BeyondAddress(u64, u32),
     /// `evb_depth` outside 1..8.
     #[error("evb_depth = {0} is out of range: legal are 1..8")]
     EvbDepth(u32),
@@ -170,6 +175,9 @@ impl DirParams {
         ensure(divides, E::EntriesDivide(self.entries, per_set_row))?;
         let sets = self.sets();
         ensure(sets >> sets.trailing_zeros() <= 15, E::Sets(self.entries, sets))?;
+        let rows = u128::from(sets) * u128::from(self.banks);
+        let covered = rows * u128::from(self.lines_per_entry() * self.line);
+        ensure(covered <= 1u128 << self.addr_bits, E::BeyondAddress(self.entries, self.addr_bits))?;
         ensure((1..=8).contains(&self.evb_depth), E::EvbDepth(self.evb_depth))?;
         ensure([1, 2, 4].contains(&self.inv_rate), E::InvRate(self.inv_rate))
     }

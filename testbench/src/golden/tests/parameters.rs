@@ -60,6 +60,10 @@ fn every_error_sentence() {
             DirParams { entries: 17 * 8192, ..rec() },
             "entries = 139264 gives 1088 sets per bank: legal are c * 2^k sets with c odd and at most 15",
         ),
+        (
+            DirParams { entries: 1 << 30, addr_bits: 32, ..rec() },
+            "entries = 1073741824 is too many for addr_bits = 32: banks * sets * bytes per entry must not exceed 2^addr_bits",
+        ),
         (DirParams { evb_depth: 9, ..rec() }, "evb_depth = 9 is out of range: legal are 1..8"),
         (DirParams { evb_depth: 0, ..rec() }, "evb_depth = 0 is out of range: legal are 1..8"),
         (DirParams { inv_rate: 3, ..rec() }, "inv_rate = 3 is not legal: legal are 1, 2 and 4"),
