@@ -1,1 +1,7 @@
-//! blocks
+//! Every RTL block of Weft: one folder per system, one file per block.
+
+pub mod cache;
+pub mod common;
+pub mod directory;
+pub mod msg;
+pub mod registry;

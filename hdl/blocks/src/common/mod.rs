@@ -1,0 +1,1 @@
+//! Blocks that every system shares: queues, arbiters, arrays, crossbars, links.

@@ -1,0 +1,509 @@
+//! Messages between the blocks of the REC fabrics, each defined once (rec.md section 5, cu-and-consistency.md section 1.1).
+//!
+//! A line number is a byte address without its line-offset bits. GPU numbers, bank numbers and L1 numbers are plain binary.
+
+use weft_rtl::prelude::*;
+
+/// What fixes the widths of all messages of a fabric.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Sys {
+    /// GPUs, 2..16.
+    pub gpus: u32,
+    /// Address bits, 32..64.
+    pub addr_bits: u32,
+    /// Line size in bytes, 64 or 128.
+    pub line: u32,
+    /// L2 banks (and directory slices) per GPU, a power of two.
+    pub banks: u32,
+    /// L1 caches (CUs) per GPU.
+    pub l1s: u32,
+    /// MSHRs per L2 bank.
+    pub l2_mshrs: u32,
+    /// MSHRs per L1.
+    pub l1_mshrs: u32,
+    /// Bank interleave in bytes: bank = (address / il) mod banks.
+    pub il: u32,
+    /// Home partition: home GPU = address >> home_shift.
+    pub home_shift: u32,
+}
+
+impl Sys {
+    /// Width of a line number: address bits - log2(line).
+    pub fn line_bits(&self) -> u32 {
+        self.addr_bits - self.line.trailing_zeros()
+    }
+    /// Width of a GPU number.
+    pub fn gpu_bits(&self) -> u32 {
+        bits_for(u64::from(self.gpus))
+    }
+    /// Width of a bank number.
+    pub fn bank_bits(&self) -> u32 {
+        bits_for(u64::from(self.banks))
+    }
+    /// Width of an L1 number.
+    pub fn l1_bits(&self) -> u32 {
+        bits_for(u64::from(self.l1s))
+    }
+    /// Width of an L2 transaction number.
+    pub fn l2_id_bits(&self) -> u32 {
+        bits_for(u64::from(self.l2_mshrs))
+    }
+    /// Width of an L1 transaction number.
+    pub fn l1_id_bits(&self) -> u32 {
+        bits_for(u64::from(self.l1_mshrs))
+    }
+    /// Width of a transaction number of a directory operation; wide enough for the bank's operation table.
+    pub fn dir_id_bits(&self) -> u32 {
+        self.l2_id_bits()
+    }
+    /// Data bits of a line.
+    pub fn data_bits(&self) -> u32 {
+        8 * self.line
+    }
+    /// Bank of a line number: bits above the interleave.
+    pub fn bank_of(&self, line: Bits) -> Bits {
+        if self.banks == 1 {
+            return lit(0, 1);
+        }
+        line.slice(self.il.trailing_zeros() - self.line.trailing_zeros(), self.banks.trailing_zeros())
+    }
+    /// Home GPU of a line number.
+    pub fn home_of(&self, line: Bits) -> Bits {
+        line.slice(self.home_shift - self.line.trailing_zeros(), self.gpu_bits())
+    }
+}
+
+/// Operations of the CU port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 3)]
+pub enum CuOp {
+    /// Load.
+    Ld,
+    /// Store.
+    St,
+    /// Atomic read-modify-write of one naturally aligned word of 4 or 8 bytes (the mask says which).
+    Amo,
+    /// Release.
+    Rel,
+    /// Acquire.
+    Acq,
+    /// Kernel begins (acquire of system scope).
+    Kbegin,
+    /// Kernel ends (release of system scope).
+    Kend,
+}
+
+/// Atomic operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 4)]
+#[allow(missing_docs)]
+pub enum AmoOp {
+    Add,
+    Sub,
+    Inc,
+    Dec,
+    And,
+    Or,
+    Xor,
+    Min,
+    Max,
+    Exch,
+    Cas,
+    /// 32-bit IEEE addition; a behavioural extension that no block of the REC fabrics implements.
+    Fadd32,
+}
+
+/// CU to L1 (channel `cu_req`).
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct CuReq {
+    /// Operation.
+    pub op: Enum<CuOp>,
+    /// Ordered access (paired or sequentially consistent).
+    pub sync: Bool,
+    /// 0 relaxed, 1 acquire, 2 release, 3 both.
+    #[width(2)]
+    pub sem: Bits,
+    /// 0 CU, 1 GPU, 2 system.
+    #[width(2)]
+    pub scope: Bits,
+    /// Remote-scope promotion (sRSP).
+    pub remote: Bool,
+    /// Access class of cu-and-consistency.md section 1.3.
+    #[width(3)]
+    pub class: Bits,
+    /// 1: read-only region.
+    pub region: Bool,
+    /// Protocol hint.
+    #[width(4)]
+    pub hint: Bits,
+    /// A store is acknowledged.
+    pub want_ack: Bool,
+    /// Atomic operation.
+    pub amo: Enum<AmoOp>,
+    /// Atomic compares signed.
+    pub sgn: Bool,
+    /// Line number.
+    #[width(p.line_bits())]
+    pub line: Bits,
+    /// One bit per byte.
+    #[width(p.line)]
+    pub mask: Bits,
+    /// Bytes in place.
+    #[width(p.data_bits())]
+    pub data: Bits,
+    /// Compare operand.
+    #[width(64)]
+    pub cmp: Bits,
+    /// Transaction number of the CU.
+    #[width(12)]
+    pub id: Bits,
+}
+
+/// L1 to CU (channel `cu_rsp`; the CU always accepts).
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct CuRsp {
+    /// Transaction number of the CU.
+    #[width(12)]
+    pub id: Bits,
+    /// 0 data, 1 acknowledgement.
+    #[width(2)]
+    pub kind: Bits,
+    /// Bytes answered.
+    #[width(p.line)]
+    pub mask: Bits,
+    /// Bytes in place; for an atomic the old value in its place.
+    #[width(p.data_bits())]
+    pub data: Bits,
+    /// Who served it: 0 L1, 1 local L2, 3 DRAM of the home, 4 L2 of another GPU, 5 DRAM behind another GPU.
+    #[width(3)]
+    pub src: Bits,
+    /// Answered by a miss that another request had opened in the L1.
+    pub merged: Bool,
+}
+
+/// Kinds of memory requests below the L1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub enum ReqKind {
+    /// Read of a line.
+    Rd,
+    /// Write of the masked bytes.
+    Wr,
+    /// Atomic on one word.
+    Atom,
+    /// Fence request of a releasing GPU (REQ network only; handled by the fence unit).
+    Fence,
+}
+
+/// L1 to L2 bank, through the GPU's crossbar (channel `l2_req` at the L1, `local_req` at the bank).
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct L1Req {
+    /// Rd, Wr or Atom.
+    pub kind: Enum<ReqKind>,
+    /// Sending L1.
+    #[width(p.l1_bits())]
+    pub l1: Bits,
+    /// Line number; the bank follows from it.
+    #[width(p.line_bits())]
+    pub line: Bits,
+    /// Bytes written, or the atomic's word.
+    #[width(p.line)]
+    pub mask: Bits,
+    /// Bytes in place; the atomic's operand at its word.
+    #[width(p.data_bits())]
+    pub data: Bits,
+    /// Atomic operation.
+    pub amo: Enum<AmoOp>,
+    /// Atomic compares signed.
+    pub sgn: Bool,
+    /// Compare operand.
+    #[width(64)]
+    pub cmp: Bits,
+    /// Transaction number of the L1.
+    #[width(p.l1_id_bits())]
+    pub id: Bits,
+}
+
+/// L2 bank to L1 (channel `local_rsp` at the bank, `l2_rsp` at the L1).
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct L1Rsp {
+    /// What was asked: Rd (line data), Wr (accepted in the bank's pipeline), Atom (old value at its word).
+    pub kind: Enum<ReqKind>,
+    /// Receiving L1.
+    #[width(p.l1_bits())]
+    pub l1: Bits,
+    /// Transaction number of the L1.
+    #[width(p.l1_id_bits())]
+    pub id: Bits,
+    /// Line data, or the old value in place.
+    #[width(p.data_bits())]
+    pub data: Bits,
+    /// Server, as in [`CuRsp`].
+    #[width(3)]
+    pub src: Bits,
+}
+
+/// REQ network (bank to home bank of another GPU; Fence between fence units).
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct ReqMsg {
+    /// Kind.
+    pub kind: Enum<ReqKind>,
+    /// Sending GPU.
+    #[width(p.gpu_bits())]
+    pub src: Bits,
+    /// Receiving GPU.
+    #[width(p.gpu_bits())]
+    pub dst: Bits,
+    /// Line number; the bank follows from it.
+    #[width(p.line_bits())]
+    pub line: Bits,
+    /// Requester's transaction number in its bank.
+    #[width(p.l2_id_bits())]
+    pub id: Bits,
+    /// Requester's fence epoch.
+    #[width(1)]
+    pub epoch: Bits,
+    /// The requester's L2 may keep a copy.
+    pub cacheable: Bool,
+    /// Bytes written, or the atomic's word.
+    #[width(p.line)]
+    pub mask: Bits,
+    /// Bytes in place.
+    #[width(p.data_bits())]
+    pub data: Bits,
+    /// Atomic operation.
+    pub amo: Enum<AmoOp>,
+    /// Atomic compares signed.
+    pub sgn: Bool,
+    /// Compare operand.
+    #[width(64)]
+    pub cmp: Bits,
+}
+
+/// RSP network.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct RspMsg {
+    /// Kind of the request answered (Fence: FenceAck to the fence unit).
+    pub kind: Enum<ReqKind>,
+    /// Sending GPU.
+    #[width(p.gpu_bits())]
+    pub src: Bits,
+    /// Receiving GPU.
+    #[width(p.gpu_bits())]
+    pub dst: Bits,
+    /// Receiving bank.
+    #[width(p.bank_bits())]
+    pub bank: Bits,
+    /// Requester's transaction number.
+    #[width(p.l2_id_bits())]
+    pub id: Bits,
+    /// Epoch of the request.
+    #[width(1)]
+    pub epoch: Bits,
+    /// Line data, or an atomic's old value in place.
+    #[width(p.data_bits())]
+    pub data: Bits,
+    /// The home had to ask its DRAM.
+    pub from_dram: Bool,
+}
+
+/// Kinds of INV messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum InvKind {
+    /// Invalidate a line (or, with `grp`, an aligned group of four).
+    Inv,
+    /// Fence marker: everything sent before it on this link has been sent.
+    Fence,
+}
+
+/// Why a line is invalidated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Cause {
+    /// A write or atomic.
+    Write,
+    /// A directory entry was evicted.
+    Evict,
+}
+
+/// INV network.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct InvMsg {
+    /// Inv or Fence.
+    pub kind: Enum<InvKind>,
+    /// Sending (home) GPU.
+    #[width(p.gpu_bits())]
+    pub src: Bits,
+    /// Receiving GPU.
+    #[width(p.gpu_bits())]
+    pub dst: Bits,
+    /// Line number.
+    #[width(p.line_bits())]
+    pub line: Bits,
+    /// Cause.
+    pub cause: Enum<Cause>,
+    /// The aligned four lines around `line` are meant.
+    pub grp: Bool,
+    /// Fence: the releasing GPU.
+    #[width(p.gpu_bits())]
+    pub requester: Bits,
+}
+
+/// Invalidation at a bank's input (channel `inv` from the INV ingress).
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct BankInv {
+    /// Line number.
+    #[width(p.line_bits())]
+    pub line: Bits,
+    /// Cause.
+    pub cause: Enum<Cause>,
+    /// Group of four lines.
+    pub grp: Bool,
+    /// Number of the ingress link it came on, returned when applied.
+    #[width(4)]
+    pub link: Bits,
+}
+
+/// A bank has applied an invalidation (channel `inv_done` to the INV ingress).
+#[derive(Clone, Copy, Bundle)]
+pub struct InvDone {
+    /// Ingress link number.
+    #[width(4)]
+    pub link: Bits,
+}
+
+/// Directory operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub enum DirOp {
+    /// Read by a remote GPU.
+    RdRem,
+    /// Write by a remote GPU.
+    WrRem,
+    /// Write by the home GPU (CU, DMA, host copy).
+    WrLoc,
+    /// Atomic by a remote GPU, performed at home.
+    AtomRem,
+}
+
+/// Bank to directory slice (channel `req` of the directory, `dir_req` of the bank); rec.md section 4.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct DirReq {
+    /// Operation.
+    pub op: Enum<DirOp>,
+    /// Requesting GPU.
+    #[width(p.gpu_bits())]
+    pub src: Bits,
+    /// Line number.
+    #[width(p.line_bits())]
+    pub line: Bits,
+    /// Bank's operation number.
+    #[width(p.dir_id_bits())]
+    pub id: Bits,
+}
+
+/// Directory slice to bank (channel `rsp`): the operation's invalidations, if any, are all accepted by the INV egress.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct DirRsp {
+    /// Operation number.
+    #[width(p.dir_id_bits())]
+    pub id: Bits,
+    /// The base (tag) was present.
+    pub hit: Bool,
+    /// An entry was evicted for it.
+    pub evicted: Bool,
+}
+
+/// Directory slice to INV egress (channel `inv`).
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct DirInv {
+    /// Line number (of the group's written line, or its first at evictions).
+    #[width(p.line_bits())]
+    pub line: Bits,
+    /// GPUs to invalidate, one bit each; never the home.
+    #[width(p.gpus)]
+    pub dest: Bits,
+    /// Cause.
+    pub cause: Enum<Cause>,
+    /// Group of four lines.
+    pub grp: Bool,
+}
+
+/// Bank to DRAM channel (channel `mem_req`); whole lines only.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct MemReq {
+    /// 1 write, 0 read.
+    pub write: Bool,
+    /// Line number.
+    #[width(p.line_bits())]
+    pub line: Bits,
+    /// Data written.
+    #[width(p.data_bits())]
+    pub data: Bits,
+    /// Transaction number (reads).
+    #[width(p.l2_id_bits())]
+    pub id: Bits,
+}
+
+/// DRAM channel to bank (channel `mem_rsp`); answers to reads, in any order. A read sees every write the channel accepted before it.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct MemRsp {
+    /// Transaction number.
+    #[width(p.l2_id_bits())]
+    pub id: Bits,
+    /// Line data.
+    #[width(p.data_bits())]
+    pub data: Bits,
+}
+
+/// Fence unit to bank (channel `fence_cmd`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum FenceOp {
+    /// Flip the epoch; answer when no write or atomic of the old epoch and no older local store is outstanding.
+    Drain,
+    /// Write back all dirty lines (they stay valid); answer when DRAM has accepted them.
+    Flush,
+}
+
+/// Command of the fence unit.
+#[derive(Clone, Copy, Bundle)]
+pub struct FenceCmd {
+    /// What to do.
+    pub op: Enum<FenceOp>,
+}
+
+/// Bank to fence unit (channel `fence_done`): the command is carried out.
+#[derive(Clone, Copy, Bundle)]
+pub struct FenceDone {
+    /// The command answered.
+    pub op: Enum<FenceOp>,
+}
+
+/// A GPU number on its own (fence markers: fence unit to INV egress, INV ingress to fence unit).
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct FenceMark {
+    /// The releasing GPU.
+    #[width(p.gpu_bits())]
+    pub requester: Bits,
+}
+
+/// Command processor and fence unit (channels `start`, `done`).
+#[derive(Clone, Copy, Bundle)]
+pub struct FenceToken {
+    /// Sequence number modulo 256; `done` returns that of the last release covered.
+    #[width(8)]
+    pub seq: Bits,
+}

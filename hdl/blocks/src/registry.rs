@@ -1,0 +1,150 @@
+//! The list of blocks by name, with parameters: what `weft list`, `export`, `area`, `cosim` and `sim` work from.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use thiserror::Error;
+use weft_rtl::error::ElabErrors;
+use weft_rtl::ir::Module;
+
+/// A parameter of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamInfo {
+    /// Key.
+    pub name: &'static str,
+    /// Default, as text.
+    pub default: String,
+    /// Legal range, as text.
+    pub legal: &'static str,
+    /// Unit and meaning in one sentence.
+    pub about: &'static str,
+}
+
+/// What is wrong with a block's parameters.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum BlockError {
+    #[error("block {block} has no parameter {key}; it has {known}")]
+    UnknownKey { block: String, key: String, known: String },
+    #[error("parameter {key} = {value} of block {block}: {problem}; legal: {legal}")]
+    Illegal { block: String, key: String, value: String, problem: String, legal: String },
+    #[error("there is no block {name}; there are {known}")]
+    UnknownBlock { name: String, known: String },
+    #[error("block {block} does not elaborate:\n{errors}")]
+    Elab { block: String, errors: ElabErrors },
+}
+
+/// Parameter values given by the user, checked against a block's list.
+#[derive(Clone, Debug)]
+pub struct ParamSet {
+    block: &'static str,
+    infos: Vec<ParamInfo>,
+    given: BTreeMap<String, String>,
+}
+
+impl ParamSet {
+    /// Pairs a block's parameters with what was given.
+    ///
+    /// # Errors
+    /// A key that the block does not have.
+    pub fn new(info: &BlockInfo, given: &BTreeMap<String, String>) -> Result<ParamSet, BlockError> {
+        let infos = (info.params)();
+        for key in given.keys() {
+            if !infos.iter().any(|i| i.name == key) {
+                let known = infos.iter().map(|i| i.name).collect::<Vec<_>>().join(", ");
+                return Err(BlockError::UnknownKey { block: info.name.into(), key: key.clone(), known });
+            }
+        }
+        Ok(ParamSet { block: info.name, infos, given: given.clone() })
+    }
+
+    /// The value of a parameter as text: given, or its default.
+    ///
+    /// # Panics
+    /// When the block declares no such parameter (a slip in the block's source).
+    pub fn text(&self, key: &str) -> String {
+        let info =
+            self.infos.iter().find(|i| i.name == key).unwrap_or_else(|| panic!("undeclared parameter {key}"));
+        self.given.get(key).cloned().unwrap_or_else(|| info.default.clone())
+    }
+
+    /// The value of a parameter as a whole number (decimal, or with K, M, G suffix for powers of 1024).
+    ///
+    /// # Errors
+    /// When it is no number.
+    pub fn number(&self, key: &str) -> Result<u64, BlockError> {
+        let text = self.text(key);
+        let (digits, scale) = match text.as_bytes().last() {
+            Some(b'K' | b'k') => (&text[..text.len() - 1], 1 << 10),
+            Some(b'M') => (&text[..text.len() - 1], 1 << 20),
+            Some(b'G') => (&text[..text.len() - 1], 1 << 30),
+            _ => (text.as_str(), 1),
+        };
+        digits
+            .parse::<u64>()
+            .ok()
+            .and_then(|v| v.checked_mul(scale))
+            .ok_or_else(|| self.illegal(key, "it is no whole number"))
+    }
+
+    /// The value of a parameter as a number in `lo..=hi`.
+    ///
+    /// # Errors
+    /// When it is no number or lies outside.
+    pub fn within(&self, key: &str, lo: u64, hi: u64) -> Result<u64, BlockError> {
+        let value = self.number(key)?;
+        if (lo..=hi).contains(&value) {
+            Ok(value)
+        } else {
+            Err(self.illegal(key, &format!("it lies outside {lo}..{hi}")))
+        }
+    }
+
+    /// The error for a parameter, with its legal range.
+    pub fn illegal(&self, key: &str, problem: &str) -> BlockError {
+        let legal = self.infos.iter().find(|i| i.name == key).map_or("", |i| i.legal).to_string();
+        let value = self.text(key);
+        BlockError::Illegal {
+            block: self.block.into(),
+            key: key.into(),
+            value,
+            problem: problem.into(),
+            legal,
+        }
+    }
+
+    /// All parameters with the values in force, in order of declaration.
+    pub fn all(&self) -> Vec<(String, String)> {
+        self.infos.iter().map(|i| (i.name.to_string(), self.text(i.name))).collect()
+    }
+}
+
+/// A block that can be built by name.
+#[derive(Clone, Copy)]
+pub struct BlockInfo {
+    /// Name on the command line, kebab-case.
+    pub name: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+    /// Parameters.
+    pub params: fn() -> Vec<ParamInfo>,
+    /// Builds the module.
+    pub build: fn(&ParamSet) -> Result<Arc<Module>, BlockError>,
+}
+
+/// All blocks, in the order in which they are listed.
+pub fn blocks() -> Vec<BlockInfo> {
+    Vec::new()
+}
+
+/// Builds a block by name.
+///
+/// # Errors
+/// An unknown block or parameter, an illegal value, or a mistake in the description.
+pub fn build(name: &str, given: &BTreeMap<String, String>) -> Result<Arc<Module>, BlockError> {
+    let all = blocks();
+    let info = all.iter().find(|b| b.name == name).ok_or_else(|| BlockError::UnknownBlock {
+        name: name.into(),
+        known: all.iter().map(|b| b.name).collect::<Vec<_>>().join(", "),
+    })?;
+    (info.build)(&ParamSet::new(info, given)?)
+}

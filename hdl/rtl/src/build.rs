@@ -1,0 +1,290 @@
+//! The module under construction: a stack of builders, one per module being described on this thread.
+
+use crate::bv::Bv;
+use crate::error::{ElabError, ElabErrorKind, ElabErrors};
+use crate::ir::*;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+thread_local! {
+    static STACK: RefCell<Vec<Builder>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Module under construction.
+pub(crate) struct Builder {
+    pub module: Module,
+    pub errors: Vec<ElabError>,
+    /// Statement lists being filled, innermost last.
+    pub scopes: Vec<Vec<Stmt>>,
+    pub names: HashMap<String, Loc>,
+    pub unused_ok: Vec<SigId>,
+}
+
+impl Builder {
+    pub fn error(&mut self, loc: Loc, kind: ElabErrorKind) {
+        let module = self.module.name.clone();
+        self.errors.push(ElabError { module, loc, kind });
+    }
+
+    pub fn node(&mut self, op: Op, width: u32, loc: Loc) -> NodeId {
+        self.typed_node(op, width, LeafType::Bits, loc)
+    }
+
+    pub fn typed_node(&mut self, op: Op, width: u32, ty: LeafType, loc: Loc) -> NodeId {
+        let id = NodeId(self.module.nodes.len() as u32);
+        self.module.nodes.push(Node { op, width, name: None, ty, loc });
+        id
+    }
+
+    pub fn constant(&mut self, value: Bv, loc: Loc) -> NodeId {
+        let width = value.width();
+        self.node(Op::Const(value), width, loc)
+    }
+
+    pub fn claim_name(&mut self, name: &str, loc: Loc) {
+        if !legal_name(name) {
+            self.error(loc, ElabErrorKind::IllegalName { name: name.to_string() });
+        }
+        if let Some(first) = self.names.insert(name.to_string(), loc) {
+            self.error(loc, ElabErrorKind::DuplicateName { name: name.to_string(), first });
+        }
+    }
+
+    pub fn signal(&mut self, signal: Signal) -> SigId {
+        self.claim_name(&signal.name.clone(), signal.loc);
+        let id = SigId(self.module.signals.len() as u32);
+        self.module.signals.push(signal);
+        id
+    }
+
+    pub fn push(&mut self, stmt: Stmt) {
+        self.scopes.last_mut().expect("the module's body is open").push(stmt);
+    }
+
+    pub fn assign(&mut self, target: SigId, value: NodeId, loc: Loc) {
+        let (name, left, is_input) = {
+            let s = self.module.signal(target);
+            (s.name.clone(), s.width, s.kind == SigKind::Input)
+        };
+        if is_input {
+            self.error(loc, ElabErrorKind::AssignInput { name });
+            return;
+        }
+        let right = self.module.node(value).width;
+        if left != right {
+            let what = format!("assignment to {name}");
+            self.error(loc, ElabErrorKind::WidthMismatch { what, left, right });
+            return;
+        }
+        self.push(Stmt::Assign { target, value, loc });
+    }
+}
+
+const KEYWORDS: &[&str] = &[
+    "always",
+    "and",
+    "assign",
+    "automatic",
+    "begin",
+    "buf",
+    "case",
+    "casex",
+    "casez",
+    "cell",
+    "config",
+    "deassign",
+    "default",
+    "defparam",
+    "design",
+    "disable",
+    "edge",
+    "else",
+    "end",
+    "endcase",
+    "endfunction",
+    "endmodule",
+    "event",
+    "for",
+    "force",
+    "forever",
+    "fork",
+    "function",
+    "generate",
+    "genvar",
+    "if",
+    "initial",
+    "inout",
+    "input",
+    "instance",
+    "integer",
+    "join",
+    "large",
+    "library",
+    "localparam",
+    "macromodule",
+    "medium",
+    "module",
+    "nand",
+    "negedge",
+    "nmos",
+    "nor",
+    "not",
+    "or",
+    "output",
+    "parameter",
+    "pmos",
+    "posedge",
+    "primitive",
+    "pulldown",
+    "pullup",
+    "real",
+    "realtime",
+    "reg",
+    "release",
+    "repeat",
+    "scalared",
+    "signed",
+    "small",
+    "specify",
+    "strength",
+    "strong0",
+    "strong1",
+    "supply0",
+    "supply1",
+    "table",
+    "task",
+    "time",
+    "tran",
+    "tri",
+    "unsigned",
+    "use",
+    "vectored",
+    "wait",
+    "wand",
+    "weak0",
+    "weak1",
+    "while",
+    "wire",
+    "wor",
+    "xnor",
+    "xor",
+    "clk",
+    "rst",
+    "bit",
+    "byte",
+    "int",
+    "logic",
+    "do",
+    "expect",
+    "final",
+    "new",
+    "packed",
+    "priority",
+    "property",
+    "rand",
+    "ref",
+    "return",
+    "sequence",
+    "static",
+    "string",
+    "struct",
+    "super",
+    "this",
+    "type",
+    "union",
+    "unique",
+    "var",
+    "virtual",
+    "void",
+    "with",
+    "within",
+    "const",
+    "local",
+    "import",
+    "export",
+];
+
+fn legal_name(name: &str) -> bool {
+    let mut chars = name.chars();
+    let head = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    head && chars.all(|c| c.is_ascii_alphanumeric() || c == '_') && !KEYWORDS.contains(&name)
+}
+
+/// Runs `f` on the innermost module under construction.
+pub(crate) fn with<R>(f: impl FnOnce(&mut Builder) -> R) -> R {
+    STACK.with(|s| {
+        let mut stack = s.borrow_mut();
+        f(stack.last_mut().expect("signals are made and used only inside Module::build"))
+    })
+}
+
+/// Runs `body` with a fresh statement list and returns the list.
+pub(crate) fn scoped(body: impl FnOnce()) -> Vec<Stmt> {
+    with(|b| b.scopes.push(Vec::new()));
+    body();
+    with(|b| b.scopes.pop().expect("scopes nest"))
+}
+
+impl Module {
+    /// Describes a module: `describe` runs once, declares ports, registers and memories and writes statements. All mistakes it
+    /// makes are returned together.
+    ///
+    /// # Errors
+    /// Everything in [`ElabErrorKind`] but loops that run through several modules, which flattening finds.
+    pub fn build(name: &str, kind: ModuleKind, describe: impl FnOnce()) -> Result<Arc<Module>, ElabErrors> {
+        let module = Module {
+            name: name.to_string(),
+            kind,
+            doc: String::new(),
+            params: Vec::new(),
+            signals: Vec::new(),
+            nodes: Vec::new(),
+            body: Vec::new(),
+            mems: Vec::new(),
+            instances: Vec::new(),
+            probes: Vec::new(),
+        };
+        let builder = Builder {
+            module,
+            errors: Vec::new(),
+            scopes: vec![Vec::new()],
+            names: HashMap::new(),
+            unused_ok: Vec::new(),
+        };
+        STACK.with(|s| s.borrow_mut().push(builder));
+        let guard = PopOnUnwind;
+        describe();
+        std::mem::forget(guard);
+        let mut b = STACK.with(|s| s.borrow_mut().pop()).expect("pushed above");
+        b.module.body = b.scopes.pop().expect("the body's list");
+        crate::check::module(&mut b);
+        if b.errors.is_empty() { Ok(Arc::new(b.module)) } else { Err(ElabErrors(b.errors)) }
+    }
+}
+
+/// Keeps the stack sound when a description panics.
+struct PopOnUnwind;
+
+impl Drop for PopOnUnwind {
+    fn drop(&mut self) {
+        STACK.with(|s| s.borrow_mut().pop());
+    }
+}
+
+/// Sets the text at the head of the module's Verilog and documentation.
+pub fn doc(text: &str) {
+    with(|b| b.module.doc = text.to_string());
+}
+
+/// Records a parameter for reports.
+pub fn param(name: &str, value: impl ToString) {
+    with(|b| b.module.params.push((name.to_string(), value.to_string())));
+}
+
+/// Reports a mistake of the description itself, such as parameters that do not fit each other.
+#[track_caller]
+pub fn elab_error(text: impl Into<String>) {
+    let loc = Loc::caller();
+    with(|b| b.error(loc, ElabErrorKind::Other(text.into())));
+}
