@@ -5,9 +5,11 @@
 //! in the checkout this program was built from; `PATH`.
 
 mod lint;
+mod peer;
 mod verilator;
 
 pub use lint::{iverilog_lint, verilator_lint, yosys_lint};
+pub use peer::rust_hdl_peer;
 pub use verilator::{VERILATOR_FLAGS, VERILATOR_MAKE_FLAGS, VerilatorBuild, VerilatorProgram};
 
 use std::env;
