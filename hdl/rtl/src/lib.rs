@@ -22,6 +22,7 @@ pub mod check;
 pub mod data;
 pub mod error;
 pub mod eval;
+mod fold;
 pub mod instance;
 pub mod ir;
 pub mod lower;

@@ -115,6 +115,7 @@ fn binary(what: &str, a: Bits, b: Bits, loc: Loc, width: Option<u32>, op: fn(Nod
     raw(op(a.id, b.id), width.unwrap_or(a.width), loc)
 }
 
+#[allow(clippy::should_implement_trait)] // operands are numbers or signals, which the operator traits cannot express together
 impl Bits {
     /// Width in bits.
     pub fn width(self) -> u32 {
