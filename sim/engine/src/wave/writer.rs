@@ -1,0 +1,262 @@
+//! One change-based writer for both formats.
+
+use super::WaveVar;
+use fst_writer::{
+    FstBodyWriter, FstFileType, FstHeaderWriter, FstInfo, FstScopeType, FstSignalId, FstSignalType, FstVarDirection, FstVarType,
+};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+use vcd::{IdCode, SimulationCommand, TimescaleUnit, Value, VarType};
+
+/// What can go wrong while a waveform is written.
+#[derive(Debug, Error)]
+#[allow(missing_docs)]
+pub enum WaveError {
+    #[error("cannot write waveform {path}: {cause}; name a file in a folder that exists and can be written")]
+    Io { path: PathBuf, cause: String },
+    #[error("waveform {path} has an unknown ending; use .vcd or .fst")]
+    Ending { path: PathBuf },
+}
+
+/// File format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// Value change dump, IEEE 1364.
+    Vcd,
+    /// GTKWave's compressed format.
+    Fst,
+}
+
+impl Format {
+    /// The format that a file's ending asks for.
+    ///
+    /// # Errors
+    /// Another ending than `.vcd` or `.fst`.
+    pub fn of(path: &Path) -> Result<Format, WaveError> {
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("vcd") => Ok(Format::Vcd),
+            Some("fst") => Ok(Format::Fst),
+            _ => Err(WaveError::Ending { path: path.to_path_buf() }),
+        }
+    }
+}
+
+enum Body {
+    Vcd { out: Box<vcd::Writer<BufWriter<File>>>, ids: Vec<IdCode>, started: bool },
+    Fst { out: Box<FstBodyWriter<BufWriter<File>>>, ids: Vec<FstSignalId> },
+}
+
+/// Writes value changes; times are cycles, one nanosecond each. The file is written under a temporary name and takes its own only
+/// when finished, so that no half-written waveform is left behind.
+pub struct WaveWriter {
+    path: PathBuf,
+    part: PathBuf,
+    widths: Vec<u32>,
+    last: Vec<Option<Box<[u64]>>>,
+    time: Option<u64>,
+    body: Option<Body>,
+    text: Vec<u8>,
+}
+
+/// Order of variables by scope, so that each scope is opened once; returns (scopes to close, scopes to open, variable) per step.
+fn by_scope(vars: &[WaveVar]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..vars.len()).collect();
+    order.sort_by(|a, b| vars[*a].scopes.cmp(&vars[*b].scopes).then(a.cmp(b)));
+    order
+}
+
+/// Walks variables in scope order and reports scope changes.
+fn walk<E>(vars: &[WaveVar], mut event: impl FnMut(Step<'_>) -> Result<(), E>) -> Result<(), E> {
+    let mut open: Vec<String> = Vec::new();
+    for i in by_scope(vars) {
+        let scopes = &vars[i].scopes;
+        let common = open.iter().zip(scopes).take_while(|(a, b)| a == b).count();
+        while open.len() > common {
+            open.pop();
+            event(Step::Close)?;
+        }
+        for scope in &scopes[common..] {
+            event(Step::Open(scope))?;
+            open.push(scope.clone());
+        }
+        event(Step::Var(i))?;
+    }
+    for _ in open {
+        event(Step::Close)?;
+    }
+    Ok(())
+}
+
+enum Step<'a> {
+    Open(&'a str),
+    Close,
+    Var(usize),
+}
+
+impl WaveWriter {
+    /// Creates the file and writes its declarations.
+    ///
+    /// # Errors
+    /// An unknown ending or a path that cannot be written.
+    pub fn create(path: &Path, vars: &[WaveVar]) -> Result<WaveWriter, WaveError> {
+        let format = Format::of(path)?;
+        let part = path.with_extension(format!("{}.part", if format == Format::Vcd { "vcd" } else { "fst" }));
+        let fail = |cause: String| WaveError::Io { path: path.to_path_buf(), cause };
+        let file = File::create(&part).map_err(|e| fail(e.to_string()))?;
+        let body = match format {
+            Format::Vcd => vcd_header(file, vars).map_err(|e| fail(e.to_string()))?,
+            Format::Fst => fst_header(file, vars).map_err(|e| fail(e.to_string()))?,
+        };
+        Ok(WaveWriter {
+            path: path.to_path_buf(),
+            part,
+            widths: vars.iter().map(|v| v.width).collect(),
+            last: vec![None; vars.len()],
+            time: None,
+            body: Some(body),
+            text: Vec::new(),
+        })
+    }
+
+    fn fail(&self, cause: impl ToString) -> WaveError {
+        WaveError::Io { path: self.path.clone(), cause: cause.to_string() }
+    }
+
+    /// Records the value of variable `var` (number in the list given to [`WaveWriter::create`]) at `time`; an unchanged value costs a comparison. Times must
+    /// not go back.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn change(&mut self, time: u64, var: usize, limbs: &[u64]) -> Result<(), WaveError> {
+        if self.last[var].as_deref() == Some(limbs) {
+            return Ok(());
+        }
+        let result = self.emit(time, var, limbs);
+        match &mut self.last[var] {
+            Some(old) => old.copy_from_slice(limbs),
+            slot => *slot = Some(limbs.into()),
+        }
+        result
+    }
+
+    fn emit(&mut self, time: u64, var: usize, limbs: &[u64]) -> Result<(), WaveError> {
+        let new_time = self.time != Some(time);
+        self.time = Some(time);
+        let width = self.widths[var];
+        let bit = |i: u32| (limbs[(i / 64) as usize] >> (i % 64)) & 1 == 1;
+        let done = match self.body.as_mut().expect("open until finished") {
+            Body::Vcd { out, ids, started } => (|| {
+                if new_time {
+                    out.timestamp(time)?;
+                }
+                if !std::mem::replace(started, true) {
+                    out.begin(SimulationCommand::Dumpvars)?;
+                    out.end()?;
+                }
+                if width == 1 {
+                    return out.change_scalar(ids[var], bit(0));
+                }
+                // Leading zeros are implied.
+                let top = (0..width).rev().find(|i| bit(*i)).unwrap_or(0);
+                out.change_vector(ids[var], (0..=top).rev().map(|i| Value::from(bit(i))))
+            })()
+            .map_err(|e: std::io::Error| e.to_string()),
+            Body::Fst { out, ids } => {
+                self.text.clear();
+                self.text.extend((0..width).rev().map(|i| if bit(i) { b'1' } else { b'0' }));
+                (|| {
+                    if new_time {
+                        out.time_change(time)?;
+                    }
+                    out.signal_change(ids[var], &self.text)
+                })()
+                .map_err(|e| e.to_string())
+            }
+        };
+        done.map_err(|e| self.fail(e))
+    }
+
+    /// Writes the last time stamp and gives the file its name.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(mut self, end: u64) -> Result<(), WaveError> {
+        let later = self.time.is_none_or(|t| end > t);
+        let done = match self.body.take().expect("open until finished") {
+            Body::Vcd { mut out, .. } => (|| {
+                if later {
+                    out.timestamp(end)?;
+                }
+                out.writer().flush()
+            })()
+            .map_err(|e| e.to_string()),
+            Body::Fst { mut out, .. } => (|| {
+                if later {
+                    out.time_change(end)?;
+                }
+                out.finish().map(|_| ())
+            })()
+            .map_err(|e| e.to_string()),
+        };
+        done.map_err(|e| self.fail(e))?;
+        std::fs::rename(&self.part, &self.path).map_err(|e| self.fail(e))
+    }
+}
+
+impl Drop for WaveWriter {
+    fn drop(&mut self) {
+        if self.body.take().is_some() {
+            // Given up before the end: leave nothing half written.
+            let _ = std::fs::remove_file(&self.part);
+        }
+    }
+}
+
+fn vcd_header(file: File, vars: &[WaveVar]) -> std::io::Result<Body> {
+    let mut out = vcd::Writer::new(BufWriter::new(file));
+    out.version("weft")?;
+    out.timescale(1, TimescaleUnit::NS)?;
+    let mut ids = vec![IdCode::FIRST; vars.len()];
+    walk(vars, |step| match step {
+        Step::Open(scope) => out.add_module(scope),
+        Step::Close => out.upscope(),
+        Step::Var(i) => {
+            let v = &vars[i];
+            let kind = if v.is_reg { VarType::Reg } else { VarType::Wire };
+            let range = (v.width > 1).then_some(vcd::ReferenceIndex::Range(v.width as i32 - 1, 0));
+            ids[i] = out.add_var(kind, v.width, &v.name, range)?;
+            Ok(())
+        }
+    })?;
+    out.enddefinitions()?;
+    Ok(Body::Vcd { out: Box::new(out), ids, started: false })
+}
+
+fn fst_header(file: File, vars: &[WaveVar]) -> Result<Body, fst_writer::FstWriteError> {
+    let info = FstInfo {
+        start_time: 0,
+        timescale_exponent: -9,
+        version: "weft".to_string(),
+        // A fixed date keeps the bytes the same from run to run.
+        date: "Thu Jan  1 00:00:00 1970".to_string(),
+        file_type: FstFileType::Verilog,
+    };
+    let mut out = FstHeaderWriter::new(BufWriter::new(file), &info)?;
+    let mut ids: Vec<Option<FstSignalId>> = vec![None; vars.len()];
+    walk(vars, |step| match step {
+        Step::Open(scope) => out.scope(scope, "", FstScopeType::Module),
+        Step::Close => out.up_scope(),
+        Step::Var(i) => {
+            let v = &vars[i];
+            let kind = if v.is_reg { FstVarType::Reg } else { FstVarType::Wire };
+            let name = if v.width > 1 { format!("{} [{}:0]", v.name, v.width - 1) } else { v.name.clone() };
+            let ty = FstSignalType::bit_vec(v.width);
+            ids[i] = Some(out.var(name, ty, kind, FstVarDirection::Implicit, None)?);
+            Ok(())
+        }
+    })?;
+    let ids = ids.into_iter().map(|id| id.expect("the walk meets every variable")).collect();
+    Ok(Body::Fst { out: Box::new(out.finish()?), ids })
+}
