@@ -1,3 +1,3 @@
-//! engine
+//! The engine: compiles a module, clocks it, traces it, snapshots it.
 
 pub mod wave;

@@ -36,7 +36,9 @@ const OPEN_GROUPS: usize = 6;
 /// When a file cannot be written.
 pub fn save_file(wave: &Path, vars: &[WaveVar], marker: Option<u64>) -> Result<SaveFile, WaveError> {
     let folder = wave.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = folder.canonicalize().map_err(|e| WaveError::Io { path: wave.to_path_buf(), cause: e.to_string() })?;
+    let folder = folder
+        .canonicalize()
+        .map_err(|e| WaveError::Io { path: wave.to_path_buf(), cause: e.to_string() })?;
     let stem = wave.file_stem().and_then(|s| s.to_str()).unwrap_or("wave");
     let mut filters: BTreeMap<String, PathBuf> = BTreeMap::new();
     for var in vars {

@@ -27,7 +27,8 @@ pub struct WaveVar {
 impl WaveVar {
     /// Splits a hierarchical path `a.b.c` into scopes and a name, below the outermost scope `top`.
     pub fn new(top: &str, path: &str, width: u32, ty: LeafType, is_reg: bool) -> WaveVar {
-        let mut parts: Vec<String> = std::iter::once(top).chain(path.split('.')).map(str::to_string).collect();
+        let mut parts: Vec<String> =
+            std::iter::once(top).chain(path.split('.')).map(str::to_string).collect();
         let name = parts.pop().unwrap_or_default();
         WaveVar { scopes: parts, name, width, ty, is_reg }
     }

@@ -1,0 +1,98 @@
+//! `weft list`.
+
+use crate::failure::{Failure, Outcome, say};
+use serde_json::{Value, json};
+use weft_blocks::registry;
+use weft_workload::programs;
+
+/// What to list.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum What {
+    /// RTL blocks.
+    Blocks,
+    /// Fabrics in `sim/fabrics`.
+    Fabrics,
+    /// Programs.
+    Workloads,
+}
+
+/// Arguments of `weft list`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What to list.
+    what: What,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// Only when standard output cannot be written.
+pub fn run(args: &Args) -> Outcome {
+    let items = match args.what {
+        What::Blocks => blocks(),
+        What::Fabrics => fabrics(),
+        What::Workloads => workloads(),
+    };
+    if args.json {
+        let text = serde_json::to_string_pretty(&items).map_err(Failure::check)?;
+        return say(text);
+    }
+    for item in &items {
+        say(format!("{}\n    {}", text(item, "name"), text(item, "about")))?;
+        for p in item["params"].as_array().into_iter().flatten() {
+            say(format!(
+                "      {:<18} default {:<12} legal {:<34} {}",
+                text(p, "name"),
+                text(p, "default"),
+                text(p, "legal"),
+                text(p, "about")
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+fn text(value: &Value, key: &str) -> String {
+    match &value[key] {
+        Value::String(s) => s.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn blocks() -> Vec<Value> {
+    registry::blocks()
+        .iter()
+        .map(|b| {
+            let params: Vec<Value> = (b.params)()
+                .iter()
+                .map(|p| json!({"name": p.name, "default": p.default, "legal": p.legal, "about": p.about}))
+                .collect();
+            json!({"name": b.name, "about": b.about, "params": params})
+        })
+        .collect()
+}
+
+fn fabrics() -> Vec<Value> {
+    Vec::new()
+}
+
+fn workloads() -> Vec<Value> {
+    programs::workloads()
+        .iter()
+        .map(|w| {
+            let params: Vec<Value> = w
+                .params
+                .iter()
+                .map(|p| {
+                    json!({
+                        "name": p.name, "default": p.default, "legal": p.legal.to_string(), "unit": p.unit, "about": p.about
+                    })
+                })
+                .collect();
+            json!({"name": w.name, "about": w.about, "takes_graph": w.takes_graph, "params": params})
+        })
+        .collect()
+}

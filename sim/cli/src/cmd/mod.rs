@@ -1,0 +1,4 @@
+//! One file per verb.
+
+pub mod ledger;
+pub mod list;

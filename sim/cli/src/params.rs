@@ -1,0 +1,57 @@
+//! `--param KEY=VALUE` and the block named on the command line.
+
+use crate::failure::Failure;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use weft_blocks::registry;
+use weft_rtl::ir::Module;
+
+/// A block with its parameters.
+#[derive(clap::Args, Clone)]
+pub struct BlockArgs {
+    /// Name of a block (see `weft list blocks`).
+    pub block: String,
+    /// Parameter of the block; may be given several times.
+    #[arg(long = "param", value_name = "KEY=VALUE")]
+    pub params: Vec<String>,
+}
+
+impl BlockArgs {
+    /// The parameters given, by key.
+    ///
+    /// # Errors
+    /// One that is not `KEY=VALUE`, or a key given twice.
+    pub fn given(&self) -> Result<BTreeMap<String, String>, Failure> {
+        pairs("--param", &self.params)
+    }
+
+    /// Elaborates the block.
+    ///
+    /// # Errors
+    /// An unknown block or parameter or an illegal value.
+    pub fn build(&self) -> Result<Arc<Module>, Failure> {
+        registry::build(&self.block, &self.given()?).map_err(Failure::input)
+    }
+
+    /// The command line that names this block again.
+    pub fn words(&self) -> String {
+        self.params.iter().fold(self.block.clone(), |line, p| format!("{line} --param {p}"))
+    }
+}
+
+/// Splits `KEY=VALUE` words.
+///
+/// # Errors
+/// A word without `=`, or a key given twice.
+pub fn pairs(option: &str, words: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let mut out = BTreeMap::new();
+    for word in words {
+        let Some((key, value)) = word.split_once('=') else {
+            return Err(Failure::input(anyhow::anyhow!("{option} {word}: expected KEY=VALUE")));
+        };
+        if out.insert(key.to_string(), value.to_string()).is_some() {
+            return Err(Failure::input(anyhow::anyhow!("{option} {key} is given twice; give it once")));
+        }
+    }
+    Ok(out)
+}
