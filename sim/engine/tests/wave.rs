@@ -1,0 +1,108 @@
+//! What the waveform writers write is read back with another crate: same names, same values, same bytes for the same run.
+
+use std::path::Path;
+use std::sync::Arc;
+use weft_engine::wave::{WaveVar, WaveWriter, save_file};
+use weft_rtl::ir::{EnumType, LeafType};
+
+fn vars() -> Vec<WaveVar> {
+    let states = Arc::new(EnumType {
+        name: "FenceState".into(),
+        width: 3,
+        variants: vec![("IDLE".into(), 0), ("DRAIN".into(), 1), ("WAIT".into(), 4)],
+    });
+    vec![
+        WaveVar::new("top", "a.valid", 1, LeafType::Bool, true),
+        WaveVar::new("top", "a.state", 3, LeafType::Enum(states), true),
+        WaveVar::new("top", "b.c.row", 103, LeafType::Bits, false),
+        WaveVar::new("top", "count", 8, LeafType::Bits, true),
+    ]
+}
+
+/// Values of variable `v` at `time`, changing at different rates.
+fn value(v: usize, time: u64) -> Vec<u64> {
+    match v {
+        0 => vec![(time / 3) % 2],
+        1 => vec![[0, 1, 4][(time / 5 % 3) as usize]],
+        2 => vec![time.wrapping_mul(0x9e37_79b9_7f4a_7c15), time & 0x7f],
+        _ => vec![time & 0xff],
+    }
+}
+
+fn write(path: &Path) {
+    let vars = vars();
+    let mut out = WaveWriter::create(path, &vars).unwrap();
+    for time in 0..200 {
+        for v in 0..vars.len() {
+            out.change(time, v, &value(v, time)).unwrap();
+        }
+    }
+    out.finish(200).unwrap();
+}
+
+fn check(path: &Path) {
+    let mut wave = wellen::simple::read(path).unwrap();
+    let times: Vec<u64> = wave.time_table().to_vec();
+    for (i, var) in vars().iter().enumerate() {
+        let mut scopes: Vec<&str> = var.scopes.iter().map(String::as_str).collect();
+        let name = var.name.as_str();
+        let found = wave.hierarchy().lookup_var(&scopes, name);
+        let id = found.unwrap_or_else(|| panic!("{} is missing in {}", var.path(), path.display()));
+        scopes.clear();
+        let signal = wave.hierarchy()[id].signal_ref();
+        wave.load_signals(&[signal]);
+        let data = wave.get_signal(signal).unwrap();
+        for (index, time) in times.iter().enumerate().filter(|(_, t)| **t < 200) {
+            let offset = data.get_offset(index as u32).unwrap();
+            let text = data.get_value_at(&offset, 0).to_bit_string().unwrap();
+            let limbs = value(i, *time);
+            let want: String = (0..var.width)
+                .rev()
+                .map(|b| if limbs[(b / 64) as usize] >> (b % 64) & 1 == 1 { '1' } else { '0' })
+                .collect();
+            assert_eq!(text, want, "{} at {time} in {}", var.path(), path.display());
+        }
+    }
+}
+
+#[test]
+fn both_formats_read_back_and_repeat_byte_for_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    for ending in ["vcd", "fst"] {
+        let (first, second) =
+            (dir.path().join(format!("x.{ending}")), dir.path().join(format!("y.{ending}")));
+        write(&first);
+        write(&second);
+        check(&first);
+        assert_eq!(std::fs::read(&first).unwrap(), std::fs::read(&second).unwrap(), "{ending}");
+    }
+}
+
+#[test]
+fn an_abandoned_waveform_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.vcd");
+    drop(WaveWriter::create(&path, &vars()).unwrap());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn bad_paths_say_what_to_do() {
+    let error = |p: &str| WaveWriter::create(Path::new(p), &vars()).err().expect("refused").to_string();
+    assert_eq!(error("x.txt"), "waveform x.txt has an unknown ending; use .vcd or .fst");
+    assert!(error("/no/such/folder/x.vcd").starts_with("cannot write waveform /no/such/folder/x.vcd: "));
+}
+
+#[test]
+fn the_save_file_names_states_and_groups() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.fst");
+    write(&path);
+    let saved = save_file(&path, &vars(), Some(120)).unwrap();
+    let text = std::fs::read_to_string(&saved.path).unwrap();
+    assert!(text.contains("[dumpfile] \"x.fst\""), "{text}");
+    assert!(text.contains("\n*-4.0 120 "), "{text}");
+    assert!(text.contains("top.b.c.row[102:0]"), "{text}");
+    let table = std::fs::read_to_string(&saved.filters[0]).unwrap();
+    assert_eq!(table, "0 IDLE\n1 DRAIN\n4 WAIT\n");
+}
