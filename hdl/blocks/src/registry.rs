@@ -133,7 +133,9 @@ pub struct BlockInfo {
 
 /// All blocks, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
-    Vec::new()
+    let mut all = Vec::new();
+    all.extend(crate::common::register::common_blocks());
+    all
 }
 
 /// Builds a block by name.

@@ -1,0 +1,65 @@
+//! The parameters of a fabric's messages on the command line.
+
+use crate::msg::Sys;
+use crate::registry::{BlockError, ParamInfo, ParamSet};
+
+/// The parameters that fix message widths, with the published values as defaults.
+pub fn sys_params() -> Vec<ParamInfo> {
+    let info =
+        |name, default: u64, legal, about| ParamInfo { name, default: default.to_string(), legal, about };
+    vec![
+        info("gpus", 4, "2..16", "GPUs in the system"),
+        info("addr_bits", 48, "32..64", "bits of a byte address"),
+        info("line", 64, "64 or 128", "bytes per cache line"),
+        info("banks", 16, "power of two, 1..64", "L2 banks per GPU"),
+        info("l1s", 64, "1..256", "L1 caches per GPU"),
+        info("l2_mshrs", 64, "2..256", "miss registers per L2 bank"),
+        info("l1_mshrs", 32, "1..256", "miss registers per L1"),
+        info(
+            "il",
+            4096,
+            "power of two, at least a line",
+            "bytes of address space per bank before the next bank follows",
+        ),
+        info("home_shift", 32, "line and bank bits..60", "log2 of the bytes of DRAM per GPU"),
+    ]
+}
+
+/// Reads the parameters of [`sys_params`].
+///
+/// # Errors
+/// A value outside its range, or values that do not fit each other.
+pub fn sys_from(p: &ParamSet) -> Result<Sys, BlockError> {
+    let number = |key, lo, hi| p.within(key, lo, hi).map(|v| v as u32);
+    let sys = Sys {
+        gpus: number("gpus", 2, 16)?,
+        addr_bits: number("addr_bits", 32, 64)?,
+        line: number("line", 64, 128)?,
+        banks: number("banks", 1, 64)?,
+        l1s: number("l1s", 1, 256)?,
+        l2_mshrs: number("l2_mshrs", 2, 256)?,
+        l1_mshrs: number("l1_mshrs", 1, 256)?,
+        il: number("il", 64, 1 << 30)?,
+        home_shift: number("home_shift", 12, 60)?,
+    };
+    for (key, value) in [("line", sys.line), ("banks", sys.banks), ("il", sys.il)] {
+        if !value.is_power_of_two() {
+            return Err(p.illegal(key, "it is no power of two"));
+        }
+    }
+    if sys.il < sys.line {
+        return Err(p.illegal("il", "it is smaller than a line"));
+    }
+    if sys.home_shift + sys.gpu_bits() > sys.addr_bits {
+        return Err(p.illegal("home_shift", "the GPU number above it lies outside the address"));
+    }
+    if sys.home_shift < sys.il.trailing_zeros() + sys.banks.trailing_zeros() {
+        return Err(p.illegal("home_shift", "a GPU's memory does not reach all its banks"));
+    }
+    Ok(sys)
+}
+
+/// The part of a module's name that tells message widths apart.
+pub fn sys_tag(sys: &Sys) -> String {
+    format!("n{}_a{}_l{}_b{}_m{}", sys.gpus, sys.addr_bits, sys.line, sys.banks, sys.l2_mshrs)
+}
