@@ -1,3 +1,27 @@
-//! The engine: compiles a module, clocks it, traces it, snapshots it.
+//! The engine: makes a module ready, clocks it, traces it, snapshots it.
+//!
+//! ```
+//! use weft_engine::{Design, Options, Sim};
+//! use weft_rtl::prelude::*;
+//!
+//! let counter = Module::build("counter", ModuleKind::Block, || {
+//!     let enable = input::<Bool>("enable", ());
+//!     let count = output_reg::<Bits>("count", 8);
+//!     when(enable, || count.set(count.get() + 1));
+//! })
+//! .unwrap();
+//! let mut sim = Sim::new(&Design::new(&counter, Options::default()).unwrap());
+//! let (enable, count) = (sim.input("enable").unwrap(), sim.output("count").unwrap());
+//! sim.set(enable, 1);
+//! sim.run(5);
+//! assert_eq!(sim.get(count), 5);
+//! ```
 
+pub mod design;
+pub mod interp;
+pub mod layout;
+pub mod sim;
 pub mod wave;
+
+pub use design::{BackendKind, Design, EngineError, Options, Probes};
+pub use sim::{Failure, InPort, OutPort, ProbeReading, Sim};

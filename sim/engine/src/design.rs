@@ -1,0 +1,361 @@
+//! From a module to what can be simulated: units, each compiled once, and the wires between them.
+
+use crate::interp::Interp;
+use crate::layout::Layout;
+use std::collections::HashMap;
+use std::sync::Arc;
+use thiserror::Error;
+use weft_rtl::bv::{Bv, limbs_for};
+use weft_rtl::error::ElabErrors;
+use weft_rtl::ir::*;
+use weft_rtl::lower::flatten;
+use weft_rtl::netlist::{NetId, NetOp, NetPort, Netlist};
+
+/// Which code clocks the units.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BackendKind {
+    /// The reference interpreter.
+    Interp,
+}
+
+/// Which observers are compiled in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Probes {
+    /// Assertions, covers and counts.
+    All,
+    /// Assertions only.
+    Asserts,
+    /// None, for speed.
+    None,
+}
+
+/// How a design is made ready.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Backend.
+    pub backend: BackendKind,
+    /// Observers.
+    pub probes: Probes,
+    /// Lets idle units sleep (exact; switched off only to prove that).
+    pub sleep: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { backend: BackendKind::Interp, probes: Probes::All, sleep: true }
+    }
+}
+
+/// Why a module cannot be simulated.
+#[derive(Debug, Error)]
+#[allow(missing_docs)]
+pub enum EngineError {
+    #[error("{0}")]
+    Elab(#[from] ElabErrors),
+    #[error(
+        "fabric {module}: {signal} ({loc}) is logic, but a fabric only wires its instances; move the logic into a block"
+    )]
+    FabricLogic { module: String, signal: String, loc: Loc },
+    #[error("the saved state does not fit this design: {0}; load it into the design that saved it")]
+    Snapshot(String),
+}
+
+/// Where a block's output comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum OutSource {
+    /// Limb offset in the state.
+    Reg(usize),
+    Const(Bv),
+    /// Only for a top that is no block: evaluated on demand.
+    Comb(NetId),
+}
+
+/// A distinct module, flattened and compiled once.
+pub struct UnitType {
+    /// The module.
+    pub module: Arc<Module>,
+    /// Its flattened form.
+    pub netlist: Arc<Netlist>,
+    /// Where its state lies.
+    pub layout: Layout,
+    pub(crate) interp: Interp,
+    pub(crate) outputs: Vec<OutSource>,
+}
+
+impl UnitType {
+    fn new(module: &Arc<Module>, options: Options) -> Result<UnitType, EngineError> {
+        let mut netlist = flatten(module)?;
+        match options.probes {
+            Probes::All => {}
+            Probes::Asserts => netlist.probes.retain(|p| p.kind == ProbeKind::Assert),
+            Probes::None => netlist.probes.clear(),
+        }
+        let netlist = Arc::new(netlist);
+        let layout = Layout::new(&netlist);
+        let outputs = netlist
+            .outputs
+            .iter()
+            .map(|port| match &netlist.node(port.node).op {
+                NetOp::Reg(r) => OutSource::Reg(layout.regs[*r as usize]),
+                NetOp::Const(v) => OutSource::Const(v.clone()),
+                _ => OutSource::Comb(port.node),
+            })
+            .collect();
+        let interp = Interp::new(&netlist, &layout);
+        Ok(UnitType { module: module.clone(), netlist, layout, interp, outputs })
+    }
+}
+
+/// Driver of an input slot or top output.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    Top(usize),
+    Unit { unit: usize, output: usize },
+    Const(Bv),
+}
+
+/// An instance of a unit.
+pub struct Unit {
+    /// Hierarchical instance name; empty when the top itself is the unit.
+    pub path: String,
+    /// Index into [`Design::types`].
+    pub ty: usize,
+}
+
+/// A consumer of a value: unit and limb offset of its input slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sink {
+    pub unit: usize,
+    pub at: usize,
+}
+
+/// A copy made when a unit's registers have changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    pub from: usize,
+    pub limbs: usize,
+    pub sinks: Vec<Sink>,
+}
+
+/// A module ready for simulation.
+pub struct Design {
+    /// Name of the top module.
+    pub name: String,
+    /// Distinct modules.
+    pub types: Vec<UnitType>,
+    /// Instances.
+    pub units: Vec<Unit>,
+    /// Top inputs in order.
+    pub inputs: Vec<NetPort>,
+    /// Top outputs in order.
+    pub outputs: Vec<NetPort>,
+    /// How it was made.
+    pub options: Options,
+    pub(crate) input_sinks: Vec<Vec<Sink>>,
+    pub(crate) output_sources: Vec<Source>,
+    pub(crate) connections: Vec<Vec<Connection>>,
+    pub(crate) constants: Vec<(Sink, Bv)>,
+}
+
+impl Design {
+    /// Flattens and compiles a module and everything it instantiates.
+    ///
+    /// # Errors
+    /// Combinational loops, and logic in a fabric.
+    pub fn new(top: &Arc<Module>, options: Options) -> Result<Arc<Design>, EngineError> {
+        let mut walk = Walk {
+            types: Vec::new(),
+            by_name: HashMap::new(),
+            units: Vec::new(),
+            scopes: Vec::new(),
+            options,
+        };
+        let root = walk.scope(top, String::new(), None)?;
+        walk.finish(top, root).map(Arc::new)
+    }
+}
+
+/// A fabric module, or a unit, in the tree of instances.
+struct Scope {
+    module: Arc<Module>,
+    path: String,
+    parent: Option<(usize, usize)>,
+    children: Vec<usize>,
+    unit: Option<usize>,
+    drivers: HashMap<SigId, NodeId>,
+}
+
+struct Walk {
+    types: Vec<UnitType>,
+    by_name: HashMap<String, usize>,
+    units: Vec<Unit>,
+    scopes: Vec<Scope>,
+    options: Options,
+}
+
+impl Walk {
+    fn scope(
+        &mut self,
+        module: &Arc<Module>,
+        path: String,
+        parent: Option<(usize, usize)>,
+    ) -> Result<usize, EngineError> {
+        let me = self.scopes.len();
+        let is_fabric = module.kind == ModuleKind::Fabric;
+        let unit = if is_fabric { None } else { Some(self.unit(module, &path)?) };
+        let mut drivers = HashMap::new();
+        for stmt in module.body.iter().filter(|_| is_fabric) {
+            match stmt {
+                Stmt::Assign { target, value, .. } => {
+                    drivers.insert(*target, *value);
+                }
+                Stmt::If { loc, .. } | Stmt::Switch { loc, .. } => {
+                    let signal = "a when or switch".to_string();
+                    return Err(EngineError::FabricLogic { module: module.name.clone(), signal, loc: *loc });
+                }
+            }
+        }
+        self.scopes.push(Scope {
+            module: module.clone(),
+            path: path.clone(),
+            parent,
+            children: Vec::new(),
+            unit,
+            drivers,
+        });
+        if is_fabric {
+            for (i, inst) in module.instances.iter().enumerate() {
+                let inner = if path.is_empty() { inst.name.clone() } else { format!("{path}.{}", inst.name) };
+                let child = self.scope(&inst.module, inner, Some((me, i)))?;
+                self.scopes[me].children.push(child);
+            }
+        }
+        Ok(me)
+    }
+
+    fn unit(&mut self, module: &Arc<Module>, path: &str) -> Result<usize, EngineError> {
+        let ty = match self.by_name.get(&module.name) {
+            Some(ty) => *ty,
+            None => {
+                self.types.push(UnitType::new(module, self.options)?);
+                self.by_name.insert(module.name.clone(), self.types.len() - 1);
+                self.types.len() - 1
+            }
+        };
+        self.units.push(Unit { path: path.to_string(), ty });
+        Ok(self.units.len() - 1)
+    }
+
+    fn resolve(&self, scope: usize, sig: SigId) -> Result<Source, EngineError> {
+        let here = &self.scopes[scope];
+        let signal = here.module.signal(sig);
+        if signal.kind == SigKind::Input {
+            return match here.parent {
+                None => {
+                    let position = here.module.inputs().position(|(id, _)| id == sig);
+                    Ok(Source::Top(position.expect("an input is among the inputs")))
+                }
+                Some((parent, inst)) => {
+                    let inputs = &self.scopes[parent].module.instances[inst].inputs;
+                    let wire =
+                        inputs.iter().find(|(port, _)| *port == sig).expect("every input has a wire").1;
+                    self.resolve(parent, wire)
+                }
+            };
+        }
+        match here.drivers.get(&sig) {
+            Some(value) => self.resolve_node(scope, *value, signal),
+            None => Err(self.logic(scope, signal)),
+        }
+    }
+
+    fn resolve_node(&self, scope: usize, node: NodeId, signal: &Signal) -> Result<Source, EngineError> {
+        let here = &self.scopes[scope];
+        let record = here.module.node(node);
+        match &record.op {
+            Op::Const(v) => Ok(Source::Const(v.clone())),
+            Op::Sig(s) => self.resolve(scope, *s),
+            Op::Slice { a, lo: 0 } if here.module.node(*a).width == record.width => {
+                self.resolve_node(scope, *a, signal)
+            }
+            Op::InstOut { inst, port } => {
+                let child = here.children[inst.index()];
+                match self.scopes[child].unit {
+                    None => self.resolve(child, *port),
+                    Some(unit) => {
+                        let mut outputs = self.scopes[child].module.outputs();
+                        let output =
+                            outputs.position(|(id, _)| id == *port).expect("an output is among the outputs");
+                        Ok(Source::Unit { unit, output })
+                    }
+                }
+            }
+            _ => Err(self.logic(scope, signal)),
+        }
+    }
+
+    fn logic(&self, scope: usize, signal: &Signal) -> EngineError {
+        let module = self.scopes[scope].module.name.clone();
+        EngineError::FabricLogic { module, signal: signal.name.clone(), loc: signal.loc }
+    }
+
+    fn finish(mut self, top: &Arc<Module>, root: usize) -> Result<Design, EngineError> {
+        let port =
+            |s: &Signal| NetPort { name: s.name.clone(), width: s.width, ty: s.ty.clone(), node: NetId(0) };
+        let inputs: Vec<NetPort> = top.inputs().map(|(_, s)| port(s)).collect();
+        let outputs: Vec<NetPort> = top.outputs().map(|(_, s)| port(s)).collect();
+        let mut input_sinks = vec![Vec::new(); inputs.len()];
+        let mut constants = Vec::new();
+        let mut by_output: HashMap<(usize, usize), Vec<Sink>> = HashMap::new();
+        for (index, scope) in self.scopes.iter().enumerate() {
+            let Some(unit) = scope.unit else { continue };
+            let layout = &self.types[self.units[unit].ty].layout;
+            for (number, (sig, _)) in scope.module.inputs().enumerate() {
+                let sink = Sink { unit, at: layout.inputs[number] };
+                match self.resolve(index, sig)? {
+                    Source::Top(i) => input_sinks[i].push(sink),
+                    Source::Const(v) => constants.push((sink, v)),
+                    Source::Unit { unit, output } => by_output.entry((unit, output)).or_default().push(sink),
+                }
+            }
+        }
+        let mut output_sources = Vec::new();
+        for (number, (sig, _)) in top.outputs().enumerate() {
+            output_sources.push(match self.scopes[root].unit {
+                Some(unit) => Source::Unit { unit, output: number },
+                None => self.resolve(root, sig)?,
+            });
+        }
+        let mut connections: Vec<Vec<Connection>> = self.units.iter().map(|_| Vec::new()).collect();
+        let mut links: Vec<_> = by_output.into_iter().collect();
+        links.sort_by_key(|(key, _)| *key);
+        for ((unit, output), sinks) in links {
+            let ty = &self.types[self.units[unit].ty];
+            let limbs = limbs_for(ty.netlist.outputs[output].width);
+            match &ty.outputs[output] {
+                OutSource::Reg(from) => connections[unit].push(Connection { from: *from, limbs, sinks }),
+                OutSource::Const(v) => constants.extend(sinks.into_iter().map(|s| (s, v.clone()))),
+                OutSource::Comb(_) => {
+                    let module = &ty.module;
+                    let (_, signal) = module.outputs().nth(output).expect("numbered above");
+                    let (module, signal, loc) = (module.name.clone(), signal.name.clone(), signal.loc);
+                    return Err(EngineError::FabricLogic { module, signal, loc });
+                }
+            }
+        }
+        let scopes = std::mem::take(&mut self.scopes);
+        debug_assert!(scopes.iter().all(|s| s.path.is_empty() || s.parent.is_some()));
+        Ok(Design {
+            name: top.name.clone(),
+            types: self.types,
+            units: self.units,
+            inputs,
+            outputs,
+            options: self.options,
+            input_sinks,
+            output_sources,
+            connections,
+            constants,
+        })
+    }
+}
