@@ -59,6 +59,32 @@ fn links() {
 }
 
 #[test]
+fn arrays() {
+    for ways in ["1", "2", "3", "8", "128"] {
+        for policy in ["fifo", "lru"] {
+            check("set-assoc-array", &[("ways", ways), ("sets", "2"), ("key_bits", "2"), ("policy", policy)]);
+        }
+    }
+    for entries in ["1", "2", "5", "256"] {
+        check("cam", &[("entries", entries), ("key_bits", "1")]);
+        for targets in ["1", "3", "64"] {
+            check("mshr-file", &[("entries", entries), ("targets", targets)]);
+        }
+    }
+}
+
+#[test]
+fn bench_blocks() {
+    for line in ["64", "128"] {
+        for gpus in ["2", "3", "16"] {
+            check("traffic-gen", &[("line", line), ("gpus", gpus), ("outstanding", "1")]);
+        }
+        check("dram-stub", &[("line", line), ("rows", "2"), ("latency", "1"), ("depth", "1")]);
+        check("dram-stub", &[("line", line), ("il", "128"), ("banks", "1")]);
+    }
+}
+
+#[test]
 fn out_of_range() {
     let text = refused("fifo", &[("depth", "0")]);
     assert_eq!(text, "parameter depth = 0 of block fifo: it lies outside 1..1024; legal: 1..1024");

@@ -140,6 +140,6 @@ pub fn fifo<T: Data>(name: &str, depth: u32, shape: &T::Shape) -> Result<Arc<Mod
         // Ready is promised one cycle ahead: low exactly when every row is taken after this cycle.
         let last = rows.count.eq(u64::from(depth.max(1) - 1)) & arrive & !bypass & !leave;
         in_ready.set(!(last | (rows.full & !leave)));
-        cover("fifo.full", rows.full, "every row is taken");
+        count("full", rows.full, "cycles in which every row was taken");
     })
 }

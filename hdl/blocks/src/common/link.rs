@@ -18,6 +18,7 @@
 //! client has taken it, so no more storage is needed, and the flight itself is a row of pulses that is still when the wire is silent.
 
 use super::arbiter::RoundRobin;
+use super::delay::delayed;
 use super::fifo::Fifo;
 use crate::msg::*;
 use weft_rtl::prelude::*;
@@ -231,15 +232,6 @@ fn measure(starts: [Bool; 3], sizes: [Bits; 3], (req, rsp, inv): (&ReqMsg, &RspM
     kinds("response messages sent", starts[1], rsp.kind, ["rdrsp", "wrack", "atomrsp", "fenceack"]);
     count("msgs_inv", starts[2] & inv.kind.is(InvKind::Inv), "invalidations sent");
     count("msgs_invfence", starts[2] & inv.kind.is(InvKind::Fence), "fence markers sent");
-}
-
-/// A pulse, `cycles` (1 or more) later. Still while no pulse is under way.
-fn delayed(name: &str, pulse: Bool, cycles: u32) -> Bool {
-    let line = reg::<Bits>(name, cycles).field("queue");
-    let next =
-        if cycles == 1 { pulse.bits() } else { pack(&[pulse.bits(), line.get().slice(0, cycles - 1)]) };
-    line.set(next);
-    line.get().bit(cycles - 1)
 }
 
 /// The receiving side of one virtual network.

@@ -1,9 +1,15 @@
 //! Blocks that every system shares: queues, arbiters, arrays, crossbars, links.
 
 pub mod arbiter;
+pub mod cam;
 pub mod crossbar;
+pub mod delay;
+pub mod dram_stub;
 pub mod fifo;
 pub mod link;
+pub mod mshr;
 pub mod register;
+pub mod set_assoc;
 pub mod switch;
 pub mod sys;
+pub mod traffic_gen;
