@@ -202,7 +202,7 @@ fn array_body(p: ArrayParams) {
     when(!stall, || s1_valid.set(accept));
     when(accept, || {
         req.take();
-        s1.set(&req.msg);
+        s1.set(req.msg);
     });
     let act = (s1_valid.get() & !stall).named("act");
     let plan = plan(p, &s1.get(), &row_port.row(), age_port.lane(0));
