@@ -48,9 +48,9 @@ impl Sys {
     pub fn l2_id_bits(&self) -> u32 {
         bits_for(u64::from(self.l2_mshrs))
     }
-    /// Width of an L1 transaction number.
+    /// Width of an L1 transaction number: one number per MSHR, and two for stores whose answer only the L1 itself counts.
     pub fn l1_id_bits(&self) -> u32 {
-        bits_for(u64::from(self.l1_mshrs))
+        bits_for(u64::from(self.l1_mshrs) + 2)
     }
     /// Width of a transaction number of a directory operation; wide enough for the bank's operation table.
     pub fn dir_id_bits(&self) -> u32 {
@@ -137,7 +137,7 @@ pub struct CuReq {
     /// Protocol hint.
     #[width(4)]
     pub hint: Bits,
-    /// A store is acknowledged.
+    /// A store is acknowledged when it is performed; without it a store is complete when it is taken and gets no response.
     pub want_ack: Bool,
     /// Atomic operation.
     pub amo: Enum<AmoOp>,

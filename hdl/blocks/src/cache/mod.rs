@@ -1,1 +1,3 @@
 //! Caches: the write-through L1 and the L2 bank (rec.md sections 6 and 9).
+
+pub mod l1;

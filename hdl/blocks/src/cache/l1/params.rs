@@ -1,0 +1,163 @@
+//! Parameters of the L1.
+
+use crate::msg::Sys;
+use crate::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::bv::bits_for;
+
+/// What fixes an L1 cache.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct L1Params {
+    /// Widths; `line` and `l1_mshrs` (open misses, atomics and stores that the CU wants answered, together) are the L1's own sizes.
+    pub sys: Sys,
+    /// Capacity in bytes.
+    pub size: u32,
+    /// Ways, a power of two from 2.
+    pub ways: u32,
+    /// Loads that one miss can answer.
+    pub targets: u32,
+    /// Stores and atomics that may be unanswered by the L2, per release epoch, 1..255.
+    pub stores: u32,
+    /// Cycles from taking a load to showing the answer on a hit, 3..64.
+    pub latency: u32,
+    /// Lines homed in another GPU are not kept (the variant no-remote-caching).
+    pub bypass_remote: bool,
+}
+
+impl L1Params {
+    /// The published L1: 16 kB, 4 ways, 20 cycles (rec.md section 9).
+    pub fn published(sys: Sys) -> L1Params {
+        L1Params { sys, size: 16 << 10, ways: 4, targets: 8, stores: 64, latency: 20, bypass_remote: false }
+    }
+
+    /// Number of sets: size / (line * ways).
+    pub fn sets(&self) -> u32 {
+        self.size / (self.sys.line * self.ways)
+    }
+    /// Width of a set number.
+    pub fn set_bits(&self) -> u32 {
+        bits_for(u64::from(self.sets()))
+    }
+    /// Width of a tag: line bits - set bits.
+    pub fn tag_bits(&self) -> u32 {
+        self.sys.line_bits() - self.set_bits()
+    }
+    /// Width of a way number and of an age.
+    pub fn way_bits(&self) -> u32 {
+        bits_for(u64::from(self.ways))
+    }
+    /// Width of a counter of unanswered stores.
+    pub fn store_bits(&self) -> u32 {
+        bits_for(u64::from(self.stores) + 1)
+    }
+    /// Rows of the delay ring: the pipeline itself takes two cycles.
+    pub fn ring_rows(&self) -> u32 {
+        self.latency - 2
+    }
+    /// Module name, unique per parameters.
+    pub fn module_name(&self) -> String {
+        let s = &self.sys;
+        format!(
+            "l1_cache_s{}_w{}_l{}_m{}_t{}_o{}_d{}_a{}_n{}_c{}{}",
+            self.size,
+            self.ways,
+            s.line,
+            s.l1_mshrs,
+            self.targets,
+            self.stores,
+            self.latency,
+            s.addr_bits,
+            s.gpus,
+            s.l1s,
+            if self.bypass_remote { format!("_bypass{}", s.home_shift) } else { String::new() }
+        )
+    }
+
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// The first key whose value is illegal, with its legal range.
+    pub fn validate(&self) -> Result<(), BlockError> {
+        let s = &self.sys;
+        let check = |good: bool, key: &str, value: u32, problem: &str, legal: &str| {
+            if good {
+                return Ok(());
+            }
+            Err(BlockError::Illegal {
+                block: "l1-cache".into(),
+                key: key.into(),
+                value: value.to_string(),
+                problem: problem.into(),
+                legal: legal.into(),
+            })
+        };
+        check(s.line == 64 || s.line == 128, "line", s.line, "it is no supported line size", "64, 128")?;
+        check((32..=64).contains(&s.addr_bits), "addr_bits", s.addr_bits, "it lies outside", "32..64")?;
+        check((2..=16).contains(&s.gpus), "gpus", s.gpus, "it lies outside", "2..16")?;
+        check((1..=64).contains(&s.l1_mshrs), "mshrs", s.l1_mshrs, "it lies outside", "1..64")?;
+        let ways = self.ways.is_power_of_two() && (2..=16).contains(&self.ways);
+        check(ways, "ways", self.ways, "it is no supported number of ways", "2, 4, 8, 16")?;
+        let sets = self.size.is_multiple_of(s.line * self.ways) && self.sets().is_power_of_two();
+        check(
+            sets && (2..=4096).contains(&self.sets()),
+            "size",
+            self.size,
+            "size / (line * ways) is not a power of two from 2 to 4096",
+            "line * ways * 2^k bytes, k in 1..12",
+        )?;
+        check((1..=16).contains(&self.targets), "targets", self.targets, "it lies outside", "1..16")?;
+        check((1..=255).contains(&self.stores), "stores", self.stores, "it lies outside", "1..255")?;
+        check((3..=64).contains(&self.latency), "latency", self.latency, "it lies outside", "3..64")
+    }
+
+    /// Reads the parameters of the command line.
+    ///
+    /// # Errors
+    /// A value that is no number or illegal.
+    pub fn from_set(set: &ParamSet) -> Result<L1Params, BlockError> {
+        let sys = Sys {
+            gpus: set.within("gpus", 2, 16)? as u32,
+            addr_bits: set.within("addr_bits", 32, 64)? as u32,
+            line: set.number("line")? as u32,
+            banks: 16,
+            l1s: set.within("l1s", 1, 256)? as u32,
+            l2_mshrs: 64,
+            l1_mshrs: set.within("mshrs", 1, 64)? as u32,
+            il: 4096,
+            home_shift: set.within("home_shift", 12, 60)? as u32,
+        };
+        let params = L1Params {
+            sys,
+            size: set.within("size", 256, 1 << 20)? as u32,
+            ways: set.within("ways", 2, 16)? as u32,
+            targets: set.within("targets", 1, 16)? as u32,
+            stores: set.within("stores", 1, 255)? as u32,
+            latency: set.within("latency", 3, 64)? as u32,
+            bypass_remote: set.within("bypass_remote", 0, 1)? == 1,
+        };
+        let sys = &params.sys;
+        if sys.home_shift + sys.gpu_bits() > sys.addr_bits {
+            return Err(set.illegal("home_shift", "no room for the GPU number above it"));
+        }
+        params.validate()?;
+        Ok(params)
+    }
+}
+
+/// The parameters with their defaults.
+pub fn infos() -> Vec<ParamInfo> {
+    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
+    vec![
+        info("size", "16K", "line * ways * 2^k, k in 1..12", "bytes of data"),
+        info("ways", "4", "2, 4, 8, 16", "ways of a set"),
+        info("line", "64", "64, 128", "bytes of a line"),
+        info("mshrs", "16", "1..64", "open misses, atomics and answered stores together"),
+        info("targets", "8", "1..16", "loads that one miss can answer"),
+        info("stores", "64", "1..255", "stores and atomics not yet answered by the L2, per release epoch"),
+        info("latency", "20", "3..64", "cycles from taking a load to its answer on a hit"),
+        info("bypass_remote", "0", "0, 1", "1: lines homed in another GPU are not kept"),
+        info("addr_bits", "48", "32..64", "bits of a byte address"),
+        info("gpus", "4", "2..16", "GPUs of the system (home number width)"),
+        info("l1s", "64", "1..256", "L1 caches of a GPU (own number width)"),
+        info("home_shift", "32", "12..60", "home GPU = address >> home_shift"),
+    ]
+}
