@@ -20,6 +20,7 @@
 pub mod design;
 pub mod interp;
 pub mod layout;
+pub mod runner;
 pub mod sim;
 pub mod wave;
 

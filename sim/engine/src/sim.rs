@@ -351,6 +351,11 @@ impl Sim {
         self.active.iter().all(|w| *w == 0)
     }
 
+    /// Whether a unit is clocked in the next cycle.
+    pub fn is_awake(&self, unit: usize) -> bool {
+        self.active[unit / 64] >> (unit % 64) & 1 == 1
+    }
+
     /// Number of units that are clocked in the next cycle.
     pub fn awake_units(&self) -> usize {
         self.active.iter().map(|w| w.count_ones() as usize).sum()

@@ -1,9 +1,11 @@
 //! Waveform files: VCD and FST behind one writer, and the GTKWave save file beside them.
 
 mod gtkw;
+mod trace;
 mod writer;
 
 pub use gtkw::{SaveFile, save_file};
+pub use trace::Trace;
 pub use writer::{Format, WaveError, WaveWriter};
 
 use std::path::PathBuf;

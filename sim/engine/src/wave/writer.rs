@@ -19,6 +19,8 @@ pub enum WaveError {
     Io { path: PathBuf, cause: String },
     #[error("waveform {path} has an unknown ending; use .vcd or .fst")]
     Ending { path: PathBuf },
+    #[error("no signal matches the scope patterns {patterns}; `weft list` and the Verilog show the names")]
+    NoMatch { patterns: String },
 }
 
 /// File format.

@@ -1,0 +1,104 @@
+//! A failing assertion gives one clear report and a waveform of the last 1 000 cycles without having asked for waves.
+
+use std::sync::Arc;
+use weft_engine::runner::{Model, Rewind, RunError, Runner};
+use weft_engine::{Design, InPort, Options, Sim};
+use weft_rtl::prelude::*;
+
+/// A saturating counter, or with `broken` one that forgets to saturate.
+fn counter(broken: bool) -> Arc<Module> {
+    Module::build(if broken { "counter_broken" } else { "counter" }, ModuleKind::Block, || {
+        let enable = input::<Bool>("enable", ());
+        let count = output_reg::<Bits>("count", 12);
+        let room = count.get().lt(2000);
+        when(enable & if broken { bool_lit(true) } else { room }, || count.set(count.get() + 1));
+        assert_always("count_saturates", count.get().le(2000), "the count never passes 2000");
+    })
+    .unwrap()
+}
+
+/// Enables the counter in pseudo-random cycles; all it knows is one number.
+struct Random {
+    enable: InPort,
+    state: u64,
+}
+
+impl Model for Random {
+    fn tick(&mut self, sim: &mut Sim) -> Option<u64> {
+        self.state = self.state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        sim.set(self.enable, self.state >> 63);
+        Some(sim.cycle() + 1)
+    }
+    fn save(&self) -> Vec<u8> {
+        self.state.to_le_bytes().to_vec()
+    }
+    fn load(&mut self, bytes: &[u8]) {
+        self.state = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    }
+}
+
+fn runner(broken: bool, wave: &std::path::Path) -> Runner {
+    let sim = Sim::new(&Design::new(&counter(broken), Options::default()).unwrap());
+    let model = Random { enable: sim.input("enable").unwrap(), state: 7 };
+    Runner::new(sim, vec![Box::new(model)], Some(Rewind { cycles: 1000, wave: wave.to_path_buf() }))
+}
+
+#[test]
+fn a_broken_block_leaves_the_last_thousand_cycles() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("failure.vcd");
+    let error = runner(true, &path).run_to(100_000).expect_err("the broken counter passes 2000");
+    let RunError::Assertion { name, cycle, kept, text, .. } = &error else { panic!("{error}") };
+    assert_eq!(
+        (name.as_str(), *kept, text.as_str()),
+        ("count_saturates", 1000, "the count never passes 2000")
+    );
+    assert_eq!(error.to_string().lines().count(), 1, "one sentence: {error}");
+
+    let mut wave = wellen::simple::read(&path).unwrap();
+    let times = wave.time_table().to_vec();
+    assert!(
+        times[0] >= cycle - 999 && times[0] <= cycle - 990,
+        "starts a thousand cycles before: {}",
+        times[0]
+    );
+    let id = wave.hierarchy().lookup_var(&["counter_broken"], "count").unwrap();
+    let signal = wave.hierarchy()[id].signal_ref();
+    wave.load_signals(&[signal]);
+    let data = wave.get_signal(signal).unwrap();
+    let index = times.iter().rposition(|t| t <= cycle).unwrap() as u32;
+    let text = data.get_value_at(&data.get_offset(index).unwrap(), 0).to_bit_string().unwrap();
+    assert_eq!(u64::from_str_radix(&text, 2).unwrap(), 2001, "the waveform shows the failing value");
+    let save = std::fs::read_to_string(path.with_extension("gtkw")).unwrap();
+    assert!(save.contains(&format!("\n*-4.0 {cycle} ")), "a marker at the failing cycle: {save}");
+}
+
+#[test]
+fn the_sound_block_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    runner(false, &dir.path().join("failure.vcd")).run_to(20_000).unwrap();
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_saved_run_goes_on_as_if_never_stopped() {
+    let dir = tempfile::tempdir().unwrap();
+    let wave = dir.path().join("w.vcd");
+    let mut straight = runner(false, &wave);
+    straight.run_to(3000).unwrap();
+    let mut first = runner(false, &wave);
+    first.run_to(1234).unwrap();
+    let bytes = first.sim.save();
+    first.run_to(2000).unwrap();
+    first.sim.load(&bytes).unwrap();
+    assert_eq!(first.sim.cycle(), 1234);
+    assert_eq!(first.sim.save(), bytes);
+}
+
+#[test]
+fn a_foreign_snapshot_is_refused() {
+    let bytes = runner(true, std::path::Path::new("x.vcd")).sim.save();
+    let mut sound = runner(false, std::path::Path::new("x.vcd"));
+    let error = sound.sim.load(&bytes).expect_err("another design").to_string();
+    assert!(error.contains("it was saved from counter_broken"), "{error}");
+}
