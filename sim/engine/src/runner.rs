@@ -1,8 +1,9 @@
 //! Runs a simulation with behavioural models beside it: time jumps, waveforms, and rewind to the cycles before a failure.
 
-use crate::sim::Sim;
+use crate::sim::{Failure, Sim};
 use crate::wave::{Trace, WaveError};
 use std::collections::VecDeque;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -17,15 +18,41 @@ pub trait Model {
     fn load(&mut self, bytes: &[u8]);
 }
 
+/// A failed assertion and the waveform that shows it.
+#[derive(Debug)]
+pub struct Report {
+    /// What failed, where, when.
+    pub failure: Failure,
+    /// Cycles in the waveform, the failing one last; 0 when rewinding was not asked for.
+    pub kept: u64,
+    /// The waveform.
+    pub wave: PathBuf,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Failure { cycle, path, name, text, at } = &self.failure;
+        let of = if path.is_empty() { String::new() } else { format!(" of {path}") };
+        write!(f, "assertion {name}{of} failed in cycle {cycle}: {text} ({at})")?;
+        if self.kept > 0 {
+            let (wave, save) = (self.wave.display(), self.wave.with_extension("gtkw"));
+            write!(
+                f,
+                "; the {} cycles up to it are in {wave}, open them with gtkwave {}",
+                self.kept,
+                save.display()
+            )?;
+        }
+        Ok(())
+    }
+}
+
 /// Why a run stopped before its end.
 #[derive(Debug, Error)]
 #[allow(missing_docs)]
 pub enum RunError {
-    #[error(
-        "assertion {name} of {path} failed in cycle {cycle}: {text} ({at}); the {kept} cycles up to it are in {wave}, open it with gtkwave {save}",
-        wave = .wave.display(), save = .wave.with_extension("gtkw").display()
-    )]
-    Assertion { name: String, path: String, cycle: u64, text: String, at: String, kept: u64, wave: PathBuf },
+    #[error("{0}")]
+    Assertion(Box<Report>),
     #[error(transparent)]
     Wave(#[from] WaveError),
 }
@@ -132,15 +159,7 @@ impl Runner {
     fn failed(&mut self) -> RunError {
         let failure = self.sim.failures()[0].clone();
         let Some(rewind) = self.rewind.clone() else {
-            return RunError::Assertion {
-                name: failure.name,
-                path: failure.path,
-                cycle: failure.cycle,
-                text: failure.text,
-                at: failure.at,
-                kept: 0,
-                wave: PathBuf::new(),
-            };
+            return RunError::Assertion(Box::new(Report { failure, kept: 0, wave: PathBuf::new() }));
         };
         let snapshot = self.snapshots.pop_front().expect("one is taken before the first cycle");
         self.sim.load(&snapshot.sim).expect("saved from this simulation");
@@ -160,14 +179,6 @@ impl Runner {
         if let Err(e) = replay {
             return RunError::Wave(e);
         }
-        RunError::Assertion {
-            name: failure.name,
-            path: failure.path,
-            cycle: failure.cycle,
-            text: failure.text,
-            at: failure.at,
-            kept: end - from,
-            wave: rewind.wave,
-        }
+        RunError::Assertion(Box::new(Report { failure, kept: end - from, wave: rewind.wave }))
     }
 }

@@ -66,7 +66,7 @@ fn a_broken_block_leaves_the_last_thousand_cycles() {
     let signal = wave.hierarchy()[id].signal_ref();
     wave.load_signals(&[signal]);
     let data = wave.get_signal(signal).unwrap();
-    let index = times.iter().rposition(|t| t <= cycle).unwrap() as u32;
+    let index = times.iter().rposition(|t| *t <= cycle).unwrap() as u32;
     let text = data.get_value_at(&data.get_offset(index).unwrap(), 0).to_bit_string().unwrap();
     assert_eq!(u64::from_str_radix(&text, 2).unwrap(), 2001, "the waveform shows the failing value");
     let save = std::fs::read_to_string(path.with_extension("gtkw")).unwrap();
