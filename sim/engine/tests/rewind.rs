@@ -48,11 +48,10 @@ fn a_broken_block_leaves_the_last_thousand_cycles() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("failure.vcd");
     let error = runner(true, &path).run_to(100_000).expect_err("the broken counter passes 2000");
-    let RunError::Assertion { name, cycle, kept, text, .. } = &error else { panic!("{error}") };
-    assert_eq!(
-        (name.as_str(), *kept, text.as_str()),
-        ("count_saturates", 1000, "the count never passes 2000")
-    );
+    let RunError::Assertion(report) = &error else { panic!("{error}") };
+    let cycle = report.failure.cycle;
+    assert_eq!((report.failure.name.as_str(), report.kept), ("count_saturates", 1000));
+    assert!(error.to_string().contains("the count never passes 2000"), "{error}");
     assert_eq!(error.to_string().lines().count(), 1, "one sentence: {error}");
 
     let mut wave = wellen::simple::read(&path).unwrap();
