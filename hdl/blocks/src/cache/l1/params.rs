@@ -93,7 +93,7 @@ impl L1Params {
         check(s.line == 64 || s.line == 128, "line", s.line, "it is no supported line size", "64, 128")?;
         check((32..=64).contains(&s.addr_bits), "addr_bits", s.addr_bits, "it lies outside", "32..64")?;
         check((2..=16).contains(&s.gpus), "gpus", s.gpus, "it lies outside", "2..16")?;
-        check((1..=64).contains(&s.l1_mshrs), "mshrs", s.l1_mshrs, "it lies outside", "1..64")?;
+        check((1..=256).contains(&s.l1_mshrs), "mshrs", s.l1_mshrs, "it lies outside", "1..256")?;
         let ways = self.ways.is_power_of_two() && (2..=16).contains(&self.ways);
         check(ways, "ways", self.ways, "it is no supported number of ways", "2, 4, 8, 16")?;
         let sets = self.size.is_multiple_of(s.line * self.ways) && self.sets().is_power_of_two();
@@ -121,7 +121,7 @@ impl L1Params {
             banks: 16,
             l1s: set.within("l1s", 1, 256)? as u32,
             l2_mshrs: 64,
-            l1_mshrs: set.within("mshrs", 1, 64)? as u32,
+            l1_mshrs: set.within("mshrs", 1, 256)? as u32,
             il: 4096,
             home_shift: set.within("home_shift", 12, 60)? as u32,
         };
@@ -150,7 +150,7 @@ pub fn infos() -> Vec<ParamInfo> {
         info("size", "16K", "line * ways * 2^k, k in 1..12", "bytes of data"),
         info("ways", "4", "2, 4, 8, 16", "ways of a set"),
         info("line", "64", "64, 128", "bytes of a line"),
-        info("mshrs", "16", "1..64", "open misses, atomics and answered stores together"),
+        info("mshrs", "32", "1..256", "open misses, atomics and answered stores together"),
         info("targets", "8", "1..16", "loads that one miss can answer"),
         info("stores", "64", "1..255", "stores and atomics not yet answered by the L2, per release epoch"),
         info("latency", "20", "3..64", "cycles from taking a load to its answer on a hit"),
