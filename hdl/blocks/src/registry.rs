@@ -136,6 +136,7 @@ pub fn blocks() -> Vec<BlockInfo> {
     let mut all = Vec::new();
     all.extend(crate::common::register::common_blocks());
     all.push(crate::cache::l1::info());
+    all.push(crate::cache::l2::INFO);
     all
 }
 

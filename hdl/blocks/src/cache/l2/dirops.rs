@@ -1,0 +1,178 @@
+//! Directory operations: the op FIFO, the table of operations under way, and the answers that wait for both the data step
+//! and the directory (rec.md section 6.2).
+
+use super::mshr::{Flags, Tally, pick_from};
+use super::params::L2Params;
+use super::queue::OutQueue;
+use super::types::{Demand, Purpose};
+use crate::msg::{DirOp, DirReq, DirRsp, ReqKind};
+use weft_rtl::prelude::*;
+
+/// The operations under way.
+pub(super) struct DirOps {
+    /// FIFO towards the directory; absent without a directory.
+    pub queue: Option<OutQueue<DirReq>>,
+    rsp: Option<InChannel<DirRsp>>,
+    pub valid: Flags,
+    /// The directory has answered.
+    pub directory: Flags,
+    /// The data step is done.
+    pub data: Flags,
+    /// Reads: their RdRsp waits for nothing, so that no data step is counted.
+    pub reads: Flags,
+    /// The data step had to wait for DRAM.
+    pub slow: Flags,
+    info: Memory<Purpose>,
+    info_writer: LaneWriter<Purpose>,
+    old: Memory<Bits>,
+    old_writer: LaneWriter<Bits>,
+    pub used: Tally,
+    from: Reg<Bits>,
+    p: L2Params,
+}
+
+/// An operation of which everything is done.
+pub(super) struct Finished {
+    pub valid: Bool,
+    pub index: Bits,
+    pub purpose: Purpose,
+    /// Old 8 bytes around an atomic's word.
+    pub old: Bits,
+    pub slow: Bool,
+}
+
+impl DirOps {
+    /// Declares table and channels.
+    pub fn new(p: &L2Params) -> DirOps {
+        let n = p.sys.l2_mshrs;
+        let info = regfile::<Purpose>("op_info", n, p.clone());
+        let old = regfile::<Bits>("op_old", n, 64);
+        DirOps {
+            queue: p.dir.then(|| OutQueue::new("dir_req", &p.sys, 8)),
+            rsp: p.dir.then(|| in_channel::<DirRsp>("dir_rsp", &p.sys)),
+            valid: Flags::new("op_valid", n),
+            directory: Flags::new("op_directory", n),
+            data: Flags::new("op_data", n),
+            reads: Flags::new("op_reads", n),
+            slow: Flags::new("op_slow", n),
+            info_writer: info.lane_writer("start"),
+            info,
+            old_writer: old.lane_writer("data"),
+            old,
+            used: Tally::new("op_used", bits_for(u64::from(n) + 1)),
+            from: reg::<Bits>("op_from", p.sys.dir_id_bits()),
+            p: p.clone(),
+        }
+    }
+
+    /// An operation may enter stage 0 although one may be started by stage 1.
+    pub fn room(&self, stage1: Bool) -> Bool {
+        let (used, all) = (self.used.now.get(), u64::from(self.p.sys.l2_mshrs));
+        let table = used.lt(all - 1) | (used.lt(all) & !stage1);
+        self.queue.as_ref().map_or(table, |q| table & q.room(2))
+    }
+
+    /// The operation to use next.
+    pub fn free_index(&self) -> Bits {
+        (!self.valid.now.get()).lowest_set()
+    }
+
+    /// The directory operation of a request (rec.md section 6.2, last column).
+    pub fn op_of(remote: Bool, req: &Demand) -> Enum<DirOp> {
+        let as_read = enum_lit(DirOp::RdRem);
+        let write = mux(remote & req.cacheable, enum_lit(DirOp::WrRem), enum_lit(DirOp::WrLoc));
+        let atom = mux(remote, enum_lit(DirOp::AtomRem), enum_lit(DirOp::WrLoc));
+        mux(req.kind.is(ReqKind::Rd), as_read, mux(req.kind.is(ReqKind::Wr), write, atom))
+    }
+
+    /// Whether a request for a home line needs a place in the table.
+    pub fn needed(&self, remote: Bool, req: &Demand) -> Bool {
+        let read = req.kind.is(ReqKind::Rd);
+        let tracked_read = if self.p.dir { read & remote & req.cacheable } else { bool_lit(false) };
+        !read | tracked_read
+    }
+
+    /// Starts operation `free_index()` for a request in stage 1.
+    pub fn start(&self, remote: Bool, req: &Demand, epoch: Bits) {
+        let index = self.free_index();
+        let op = Self::op_of(remote, req);
+        let epoch = mux(remote, req.epoch, epoch);
+        let purpose = Purpose { op, kind: req.kind, remote, who: req.who, id: req.id, epoch };
+        self.info_writer.write(index, &purpose);
+        self.valid.raise(index);
+        self.directory_starts(index, remote, op, req);
+        self.data.lower(index);
+        when(req.kind.is(ReqKind::Rd), || self.reads.raise(index)).otherwise(|| self.reads.lower(index));
+        self.used.up.set(true);
+    }
+
+    fn directory_starts(&self, index: Bits, remote: Bool, op: Enum<DirOp>, req: &Demand) {
+        let Some(queue) = &self.queue else {
+            self.directory.raise(index);
+            return;
+        };
+        self.directory.lower(index);
+        let own = lit(u64::from(self.p.home), self.p.sys.gpu_bits());
+        let src = mux(remote, req.who.resize(self.p.sys.gpu_bits()), own);
+        queue.push(&DirReq { op, src, line: req.line, id: index });
+    }
+
+    /// The data step of an operation is done; an atomic leaves its old value.
+    pub fn data_done(&self, index: Bits, old: Bits, slow: bool) {
+        self.data.raise(index);
+        self.old_writer.write(index, &old);
+        if slow { self.slow.raise(index) } else { self.slow.lower(index) }
+    }
+
+    /// What an operation is for.
+    pub fn purpose(&self, index: Bits) -> Purpose {
+        self.info.read(index)
+    }
+
+    /// Takes an answer of the directory; returns its number while there is one.
+    pub fn take_answer(&self) -> Option<(Bool, Bits)> {
+        let rsp = self.rsp.as_ref()?;
+        when(rsp.valid, || {
+            rsp.take();
+            self.directory.raise(rsp.msg.id);
+        });
+        assert_always(
+            "l2_dir_rsp_known",
+            !rsp.valid | (self.valid.now.get() & !self.directory.now.get()).bit_at(rsp.msg.id),
+            "the directory answers an operation under way, once",
+        );
+        Some((rsp.valid, rsp.msg.id))
+    }
+
+    /// The next operation that is done on both sides.
+    pub fn finished(&self) -> Finished {
+        let ready =
+            self.valid.now.get() & self.directory.now.get() & (self.data.now.get() | self.reads.now.get());
+        let index = pick_from(ready, self.from.get()).named("op_finished");
+        Finished {
+            valid: ready.any(),
+            index,
+            purpose: self.info.read(index),
+            old: self.old.read(index),
+            slow: self.slow.now.get().bit_at(index),
+        }
+    }
+
+    /// Frees an operation.
+    pub fn end(&self, index: Bits) {
+        self.valid.lower(index);
+        self.used.down.set(true);
+        self.from.set(index + 1);
+    }
+
+    /// Updates the registers driven from several places; called once.
+    pub fn connect(&self) {
+        for flags in [&self.valid, &self.directory, &self.data, &self.reads, &self.slow] {
+            flags.connect();
+        }
+        self.used.connect();
+        if let Some(queue) = &self.queue {
+            queue.connect();
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! One bank of the L2 (rec.md section 6): write-back, non-inclusive, coherent by the home's directory without acknowledgements.
+//!
+//! ```text
+//!  inv ────────────► InvSink ─┐                        ┌─► local_rsp
+//!  (ends of fills) ► Fill ────┤  S0      S1        S2  ├─► rsp_out
+//!  remote_req ─────► ReqSink ─┼─ select ─ decide ─ data ┼─► req_out
+//!  local_req ──────► ReqSink ─┘  │         │           └─► mem_req
+//!  rsp_in, mem_rsp ► landing, MSHRs ─► Fill (replay)
+//!  dir_req, dir_rsp ◄──► DirOps      fence_cmd, fence_done ◄──► Fence
+//! ```
+//!
+//! S0 presents the set to the tag array, S1 compares and decides, S2 reads and writes the data array. Arrays show what was
+//! written the cycle before, so no stage forwards to another. One lookup enters per cycle.
+//!
+//! The published hit time of 30 cycles is that of the whole path; the bank itself takes 3, the crossbar adds the rest.
+
+mod alu;
+mod data;
+mod decide;
+mod dirops;
+mod fence;
+mod fill;
+mod mshr;
+mod observe;
+mod outputs;
+mod params;
+mod queue;
+mod select;
+mod sinks;
+pub mod tables;
+mod tags;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+pub use params::{Caching, L2Params};
+
+use crate::registry::{BlockError, BlockInfo, ParamSet};
+use decide::Parts;
+use weft_rtl::prelude::*;
+
+/// The block as listed.
+pub const INFO: BlockInfo = BlockInfo {
+    name: "l2-bank",
+    about: "One bank of a GPU's L2: home side and requester side, replay lists, fences",
+    params: params::infos,
+    build: build_from,
+};
+
+fn build_from(set: &ParamSet) -> Result<Arc<Module>, BlockError> {
+    let p = params::read(set)?;
+    l2_bank(&p).map_err(|errors| BlockError::Elab { block: INFO.name.into(), errors })
+}
+
+/// Builds a bank. Channels: `local_req`, `remote_req`, `rsp_in`, `inv`, `mem_rsp`, `fence_cmd` in (and `dir_rsp` with a
+/// directory); `local_rsp`, `req_out`, `rsp_out`, `inv_done`, `mem_req`, `fence_done` out (and `dir_req`).
+///
+/// # Errors
+/// Mistakes in the description; parameters are checked where they are read.
+pub fn l2_bank(p: &L2Params) -> Result<Arc<Module>, ElabErrors> {
+    Module::build(&p.module_name(), ModuleKind::Block, || {
+        doc("One bank of the L2 of a GPU (rec.md section 6).");
+        for (name, value) in [("home", p.home), ("sets", p.sets), ("ways", p.ways), ("pool", p.pool)] {
+            param(name, value);
+        }
+        let tags = tags::Tags::new(p);
+        let m = mshr::Mshrs::new(p);
+        let ops = dirops::DirOps::new(p);
+        let outs = outputs::Outputs::new(p);
+        let fill = fill::Fill::new(p);
+        let fence = fence::Fence::new(p);
+        let select = select::Select::new(p);
+        let data = data::DataStage::new(p);
+        tags.clear();
+        fill.connect(&m, &ops, &outs);
+        let choice = select.connect(&m, &ops, &outs, &tags, &fill, &fence);
+        let parts = Parts {
+            p,
+            select: &select,
+            tags: &tags,
+            m: &m,
+            ops: &ops,
+            outs: &outs,
+            fill: &fill,
+            fence: &fence,
+        };
+        let decision = decide::connect(&parts);
+        data.accept(&decision);
+        data.connect(&ops, &outs, &fill);
+        sinks::land_answers(p, &m, &fence);
+        let answer = ops.take_answer();
+        outs.answer_finished(&ops, |epoch| fence.completed(epoch));
+        fence.connect(&outs, fill.state.get().is(fill::FillState::Idle));
+        observe::connect(&parts, &choice, &decision, &data, answer);
+        ops.connect();
+        m.connect();
+        outs.connect();
+    })
+}

@@ -1,0 +1,240 @@
+//! Parameters of an L2 bank and the widths that follow from them.
+
+use crate::msg::Sys;
+use crate::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::bv::bits_for;
+use weft_rtl::prelude::{Bits, cat, lit};
+
+/// Where lines homed in another GPU may be kept (rec.md section 8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Caching {
+    /// In this L2 and in the L1s.
+    L1L2,
+    /// In the L1s only; this L2 lends an MSHR.
+    L1Only,
+    /// Nowhere; to this L2 the same as [`Caching::L1Only`].
+    None,
+}
+
+/// What one bank is (rec.md section 6).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct L2Params {
+    /// The fabric's widths.
+    pub sys: Sys,
+    /// Number of the GPU this bank belongs to: lines with this home are its own.
+    pub home: u32,
+    /// Sets of this bank: c * 2^k with c odd and at most 15.
+    pub sets: u32,
+    /// Ways, a power of two, 2..64.
+    pub ways: u32,
+    /// Requests that may wait in all merge and replay lists together.
+    pub pool: u32,
+    /// Where remote-homed lines may be kept.
+    pub caching: Caching,
+    /// A directory slice is attached.
+    pub dir: bool,
+}
+
+impl L2Params {
+    /// Width of a set number.
+    pub fn set_bits(&self) -> u32 {
+        bits_for(u64::from(self.sets))
+    }
+    /// Low address bits used as they are in the set number: k of c * 2^k.
+    pub fn low_bits(&self) -> u32 {
+        self.sets.trailing_zeros()
+    }
+    /// Odd factor c of the number of sets.
+    pub fn odd(&self) -> u32 {
+        self.sets >> self.low_bits()
+    }
+    /// Address bits that choose the bank; not kept in a tag.
+    pub fn bank_field(&self) -> u32 {
+        self.sys.banks.trailing_zeros()
+    }
+    /// Width of a tag: the line number without bank bits and without the low set bits (31 for the published bank).
+    pub fn tag_bits(&self) -> u32 {
+        self.sys.line_bits() - self.bank_field() - self.low_bits()
+    }
+    /// Width of a way number.
+    pub fn way_bits(&self) -> u32 {
+        bits_for(u64::from(self.ways))
+    }
+    /// Width of a line's place in the data array: set, then way.
+    pub fn row_bits(&self) -> u32 {
+        bits_for(u64::from(self.sets * self.ways))
+    }
+    /// Width of a pool entry's number.
+    pub fn pool_bits(&self) -> u32 {
+        bits_for(u64::from(self.pool))
+    }
+    /// Width of a requester's number: an L1 or a GPU.
+    pub fn who_bits(&self) -> u32 {
+        self.sys.l1_bits().max(self.sys.gpu_bits())
+    }
+    /// Width of a requester's transaction number: of an L1 or of another bank.
+    pub fn id_bits(&self) -> u32 {
+        self.sys.l1_id_bits().max(self.sys.l2_id_bits())
+    }
+    /// MSHRs that remote-homed lines may hold: 3/4 of all (rec.md section 5, rule b).
+    pub fn mshr_quota(&self) -> u32 {
+        self.sys.l2_mshrs * 3 / 4
+    }
+    /// Pool entries that remote-homed lines may hold, by the same rule.
+    pub fn pool_quota(&self) -> u32 {
+        self.pool * 3 / 4
+    }
+    /// Remote-homed lines may be installed.
+    pub fn keeps_remote(&self) -> bool {
+        self.caching == Caching::L1L2
+    }
+
+    fn interleave(&self) -> u32 {
+        self.sys.il.trailing_zeros() - self.sys.line.trailing_zeros()
+    }
+
+    fn stripped(&self, line: Bits) -> Bits {
+        if self.bank_field() == 0 {
+            return line;
+        }
+        let (low, top) = (self.interleave(), self.interleave() + self.bank_field());
+        cat(&[line.slice(top, self.sys.line_bits() - top), line.slice(0, low)])
+    }
+
+    /// Set of a line: {(upper part mod c), low k bits} of the line number without bank bits (rec.md section 2).
+    pub fn set_of(&self, line: Bits) -> Bits {
+        let (stripped, low) = (self.stripped(line), self.low_bits());
+        if self.odd() == 1 {
+            return stripped.slice(0, low);
+        }
+        let upper = stripped.slice(low, stripped.width() - low);
+        let rest = modulo(upper, self.odd()).resize(self.set_bits() - low);
+        if low == 0 { rest } else { cat(&[rest, stripped.slice(0, low)]) }
+    }
+
+    /// Tag of a line.
+    pub fn tag_of(&self, line: Bits) -> Bits {
+        let stripped = self.stripped(line);
+        stripped.slice(self.low_bits(), self.tag_bits())
+    }
+
+    /// The line with this tag in this set of the bank.
+    pub fn line_from(&self, tag: Bits, set: Bits, bank: Bits) -> Bits {
+        let low = self.low_bits();
+        let stripped = if low == 0 { tag } else { cat(&[tag, set.slice(0, low)]) };
+        if self.bank_field() == 0 {
+            return stripped;
+        }
+        let below = self.interleave();
+        let above = stripped.slice(below, stripped.width() - below);
+        cat(&[above, bank.slice(0, self.bank_field()), stripped.slice(0, below)])
+    }
+
+    /// Name of the module, distinct for distinct parameters.
+    pub fn module_name(&self) -> String {
+        let s = &self.sys;
+        let caching = match self.caching {
+            Caching::L1L2 => "l1l2",
+            Caching::L1Only => "l1only",
+            Caching::None => "none",
+        };
+        format!(
+            "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}",
+            self.home,
+            s.gpus,
+            s.addr_bits,
+            s.line,
+            s.banks,
+            s.il,
+            s.home_shift,
+            self.sets,
+            self.ways,
+            s.l2_mshrs,
+            self.pool,
+            s.l1s,
+            s.l1_mshrs,
+            if self.dir { "dir" } else { "nodir" },
+        )
+    }
+}
+
+/// `value` modulo an odd constant of at most 15.
+fn modulo(value: Bits, by: u32) -> Bits {
+    let width = bits_for(u64::from(by)) + 1;
+    let modulus = lit(u64::from(by), width);
+    let mut rest = lit(0, width);
+    for i in (0..value.width()).rev() {
+        let next = cat(&[rest.slice(0, width - 1), value.slice(i, 1)]);
+        rest = weft_rtl::prelude::mux(next.ge(modulus), next - modulus, next);
+    }
+    rest
+}
+
+/// The parameters as listed on the command line.
+pub fn infos() -> Vec<ParamInfo> {
+    let row = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
+    vec![
+        row("gpus", "4", "2..16", "GPUs of the fabric"),
+        row("home", "0", "0..gpus-1", "number of the GPU the bank belongs to"),
+        row("addr_bits", "48", "32..64", "address bits"),
+        row("line", "64", "64, 128", "line size in bytes"),
+        row("banks", "16", "a power of two, 1..64", "L2 banks per GPU"),
+        row("il", "4096", "a power of two, 4*line..1M", "bank interleave in bytes"),
+        row(
+            "home_shift",
+            "32",
+            "address bit, log2(il*banks)..addr_bits-log2(gpus)",
+            "home = address >> home_shift",
+        ),
+        row("sets", "128", "c*2^k, c odd <= 15, 2..16384", "sets of the bank"),
+        row("ways", "16", "a power of two, 2..64", "ways per set"),
+        row("mshrs", "64", "4..256", "MSHRs of the bank"),
+        row("pool", "128", "mshrs..1024", "requests waiting in all merge and replay lists together"),
+        row("caching", "l1_l2", "l1_l2, l1_only, none", "where remote-homed lines may be kept"),
+        row("l1s", "64", "1..256", "L1 caches of the GPU"),
+        row("l1_mshrs", "32", "1..256", "transactions of one L1"),
+        row("dir", "1", "0, 1", "1: a directory slice is attached"),
+    ]
+}
+
+/// Reads and checks the parameters.
+///
+/// # Errors
+/// An illegal value, with its legal range.
+pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
+    let number = |key, lo, hi| set.within(key, lo, hi).map(|v| v as u32);
+    let power = |key, lo, hi| {
+        let value = number(key, lo, hi)?;
+        if value.is_power_of_two() { Ok(value) } else { Err(set.illegal(key, "it is no power of two")) }
+    };
+    let gpus = number("gpus", 2, 16)?;
+    let line = power("line", 64, 128)?;
+    let banks = power("banks", 1, 64)?;
+    let il = power("il", u64::from(4 * line), 1 << 20)?;
+    let addr_bits = number("addr_bits", 32, 64)?;
+    let floor = u64::from(il.trailing_zeros() + banks.trailing_zeros());
+    let home_shift = number("home_shift", floor, u64::from(addr_bits - bits_for(u64::from(gpus))))?;
+    let sets = number("sets", 2, 16384)?;
+    if sets >> sets.trailing_zeros() > 15 {
+        return Err(set.illegal("sets", "its odd factor is above 15"));
+    }
+    let l2_mshrs = number("mshrs", 4, 256)?;
+    let caching = match set.text("caching").as_str() {
+        "l1_l2" => Caching::L1L2,
+        "l1_only" => Caching::L1Only,
+        "none" => Caching::None,
+        _ => return Err(set.illegal("caching", "it is none of these")),
+    };
+    let l1s = number("l1s", 1, 256)?;
+    let l1_mshrs = number("l1_mshrs", 1, 256)?;
+    let sys = Sys { gpus, addr_bits, line, banks, l1s, l2_mshrs, l1_mshrs, il, home_shift };
+    Ok(L2Params {
+        sys,
+        home: number("home", 0, u64::from(gpus - 1))?,
+        sets,
+        ways: power("ways", 2, 64)?,
+        pool: number("pool", u64::from(l2_mshrs), 1024)?,
+        caching,
+        dir: number("dir", 0, 1)? == 1,
+    })
+}

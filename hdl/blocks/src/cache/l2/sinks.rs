@@ -1,0 +1,181 @@
+//! The incoming channels: requests with their held heads, invalidations, and answers that land at once.
+
+use super::fence::Fence;
+use super::mshr::Mshrs;
+use super::params::L2Params;
+use super::types::Demand;
+use crate::msg::{BankInv, L1Req, MemRsp, ReqKind, ReqMsg, RspMsg};
+use weft_rtl::prelude::*;
+
+/// A request queue whose head can be sent back by stage 1: it is then held, with the queue behind it, until an MSHR is freed.
+pub(super) struct ReqSink {
+    /// A head may be tried.
+    pub valid: Bool,
+    /// The head.
+    pub head: Demand,
+    /// The head was sent back before.
+    pub held_valid: Reg<Bool>,
+    held: Reg<Demand>,
+    /// Held and nothing has changed since.
+    pub blocked: Reg<Bool>,
+    /// Some message of the class is in the bank and not past stage 1.
+    pub here: Bool,
+    /// Stage 1 sends its operation of this class back in this cycle.
+    pub sent_back: Wire<Bool>,
+    accept: Wire<Bool>,
+}
+
+impl ReqSink {
+    fn new(name: &str, p: &L2Params, here: Bool, msg: Demand, take: impl FnOnce()) -> ReqSink {
+        let held_valid = reg::<Bool>(&format!("{name}_held_valid"), ());
+        let held = reg::<Demand>(&format!("{name}_held"), p.clone()).field("queue");
+        let blocked = reg::<Bool>(&format!("{name}_blocked"), ());
+        let sent_back = wire_or::<Bool>(&format!("{name}_sent_back"), (), false);
+        let accept = wire_or::<Bool>(&format!("{name}_accept"), (), false);
+        when(accept.get(), || {
+            when(held_valid.get(), || held_valid.set(false)).otherwise(take);
+        });
+        ReqSink {
+            // A request behind one that is being sent back must not overtake it.
+            valid: (held_valid.get() & !blocked.get()) | (!held_valid.get() & here & !sent_back.get()),
+            head: mux(held_valid.get(), held.get(), msg),
+            here: held_valid.get() | here,
+            held_valid,
+            held,
+            blocked,
+            sent_back,
+            accept,
+        }
+    }
+
+    /// The L1s' requests.
+    pub fn local(p: &L2Params) -> ReqSink {
+        let channel = in_channel::<L1Req>("local_req", &p.sys);
+        let m = &channel.msg;
+        let msg = Demand {
+            kind: m.kind,
+            line: m.line,
+            mask: m.mask,
+            data: m.data,
+            amo: m.amo,
+            sgn: m.sgn,
+            cmp: m.cmp,
+            who: m.l1.zext(p.who_bits()),
+            id: m.id.zext(p.id_bits()),
+            epoch: lit(0, 1),
+            cacheable: bool_lit(p.keeps_remote()),
+            homed: p.sys.home_of(m.line).eq(u64::from(p.home)),
+        };
+        ReqSink::new("local", p, channel.valid, msg, || channel.take())
+    }
+
+    /// The other GPUs' requests; their lines have their home here.
+    pub fn remote(p: &L2Params) -> ReqSink {
+        let channel = in_channel::<ReqMsg>("remote_req", &p.sys);
+        let m = &channel.msg;
+        let msg = Demand {
+            kind: m.kind,
+            line: m.line,
+            mask: m.mask,
+            data: m.data,
+            amo: m.amo,
+            sgn: m.sgn,
+            cmp: m.cmp,
+            who: m.src.zext(p.who_bits()),
+            id: m.id.zext(p.id_bits()),
+            epoch: m.epoch,
+            cacheable: m.cacheable,
+            homed: bool_lit(true),
+        };
+        let own = lit(u64::from(p.home), p.sys.gpu_bits());
+        assert_always(
+            "l2_remote_req_home",
+            !channel.valid | (p.sys.home_of(m.line).eq(own) & m.dst.eq(own) & m.src.ne(own)),
+            "a request of another GPU is for a line of this home",
+        );
+        ReqSink::new("remote", p, channel.valid, msg, || channel.take())
+    }
+
+    /// The head has entered the pipeline.
+    pub fn take(&self) {
+        self.accept.set(true);
+    }
+
+    /// Stage 1 sends its operation back.
+    pub fn send_back(&self, req: &Demand) {
+        self.sent_back.set(true);
+        self.held_valid.set(true);
+        self.held.set(req);
+        self.blocked.set(true);
+    }
+
+    /// An MSHR is freed: the head is tried again.
+    pub fn wake(&self) {
+        self.blocked.set(false);
+    }
+}
+
+/// Invalidations: a group is looked up line by line.
+pub(super) struct InvSink {
+    pub channel: InChannel<BankInv>,
+    /// Line to look up.
+    pub line: Bits,
+    /// Last lookup of the message.
+    pub last: Bool,
+    sub: Reg<Bits>,
+}
+
+impl InvSink {
+    /// Declares channel `inv`.
+    pub fn new(p: &L2Params) -> InvSink {
+        let channel = in_channel::<BankInv>("inv", &p.sys);
+        let sub = reg::<Bits>("inv_sub", 2);
+        let line = channel.msg.line;
+        let member = cat(&[line.slice(2, line.width() - 2), sub.get()]);
+        InvSink {
+            line: mux(channel.msg.grp, member, line),
+            last: !channel.msg.grp | sub.get().all(),
+            channel,
+            sub,
+        }
+    }
+
+    /// One lookup has entered the pipeline.
+    pub fn take(&self) {
+        when(self.channel.msg.grp, || self.sub.set(self.sub.get() + 1));
+        when(self.last, || self.channel.take());
+    }
+}
+
+/// Answers of other homes and of DRAM: both land at once, whatever else waits.
+pub(super) fn land_answers(p: &L2Params, m: &Mshrs, fence: &Fence) {
+    let rsp = in_channel::<RspMsg>("rsp_in", &p.sys);
+    let mem = in_channel::<MemRsp>("mem_rsp", &p.sys);
+    let write = rsp.msg.kind.is(ReqKind::Wr);
+    let lands = rsp.valid & !write;
+    when(rsp.valid, || {
+        rsp.take();
+        when(!rsp.msg.kind.is(ReqKind::Rd), || fence.acknowledged(rsp.msg.epoch));
+    });
+    when(lands, || m.land(rsp.msg.id, rsp.msg.data, rsp.msg.from_dram)).elsewhen(mem.valid, || {
+        mem.take();
+        m.land(mem.msg.id, mem.msg.data, bool_lit(true));
+    });
+    let waits = |kind: &Reg<Bits>, id: Bits| (m.valid.get() & kind.get() & !m.filled.now.get()).bit_at(id);
+    assert_always(
+        "l2_rd_rsp_awaited",
+        !(rsp.valid & rsp.msg.kind.is(ReqKind::Rd)) | waits(&m.read, rsp.msg.id),
+        "a RdRsp answers an open read (rows l2req.I.RdRsp and l2req.V.RdRsp are errors)",
+    );
+    assert_always(
+        "l2_atom_rsp_awaited",
+        !(rsp.valid & rsp.msg.kind.is(ReqKind::Atom)) | waits(&m.atom, rsp.msg.id),
+        "an AtomRsp answers an open atomic",
+    );
+    let fetch = m.valid.get() & !m.read.get() & !m.atom.get() & !m.filled.now.get();
+    assert_always(
+        "l2_fill_awaited",
+        !mem.valid | fetch.bit_at(mem.msg.id),
+        "a DRAM fill answers an open fetch (rows l2home.I.fill, V.fill and D.fill are errors)",
+    );
+}

@@ -1,0 +1,124 @@
+//! Transition tables of the bank (rec.md sections 6.1 and 6.2) as data. Pairs that the specification calls errors have no
+//! row: they fail the table's assertion.
+
+use weft_rtl::prelude::*;
+
+/// States of a remote-homed line: I, V, and MSHR waiting (P) or waiting poisoned (PX).
+pub const REQUESTER_STATES: [&str; 4] = ["I", "V", "P", "PX"];
+/// Events of a remote-homed line, in order of their encodings.
+pub const REQUESTER_EVENTS: [&str; 6] = ["load", "store_full", "store_partial", "atomic", "RdRsp", "Inv"];
+/// States of a home line: I, V, D, and being fetched (F).
+pub const HOME_STATES: [&str; 4] = ["I", "V", "D", "F"];
+/// Events of a home line, in order of their encodings.
+pub const HOME_EVENTS: [&str; 10] = [
+    "load",
+    "store_full",
+    "store_partial",
+    "atomic",
+    "RdReq",
+    "WrReq_full",
+    "WrReq_partial",
+    "AtomReq",
+    "fill",
+    "Inv",
+];
+
+type Cell = (&'static str, &'static str, &'static [&'static str], &'static str);
+
+const REQUESTER: [Cell; 22] = [
+    ("I", "load", &["open_read"], "RdReq to the home, MSHR opened: P"),
+    ("I", "store_full", &["install", "send_write"], "installed whole, WrReq to the home: V"),
+    ("I", "store_partial", &["send_write"], "WrReq to the home, no allocation"),
+    ("I", "atomic", &["send_atomic"], "AtomReq to the home"),
+    ("I", "Inv", &["inv_miss"], "counted as miss"),
+    ("V", "load", &["answer"], "hit"),
+    ("V", "store_full", &["update", "send_write"], "copy updated, WrReq to the home"),
+    ("V", "store_partial", &["update", "send_write"], "copy updated, WrReq to the home"),
+    ("V", "atomic", &["drop", "send_atomic"], "copy dropped, AtomReq to the home: I"),
+    ("V", "Inv", &["drop", "inv_hit"], "copy dropped, counted by cause: I"),
+    ("P", "load", &["merge"], "joins the MSHR, at most 8"),
+    ("P", "store_full", &["send_write", "poison"], "WrReq to the home: PX"),
+    ("P", "store_partial", &["send_write", "poison"], "WrReq to the home: PX"),
+    ("P", "atomic", &["send_atomic", "poison"], "AtomReq to the home: PX"),
+    ("P", "RdRsp", &["install_fill"], "loads answered, line installed: V"),
+    ("P", "Inv", &["poison", "inv_miss"], "the fill will not be installed: PX"),
+    ("PX", "load", &["wait"], "waits until the MSHR is freed"),
+    ("PX", "store_full", &["send_write"], "WrReq to the home"),
+    ("PX", "store_partial", &["send_write"], "WrReq to the home"),
+    ("PX", "atomic", &["send_atomic"], "AtomReq to the home"),
+    ("PX", "RdRsp", &[], "loads answered, nothing installed: I"),
+    ("PX", "Inv", &["inv_miss"], "stays poisoned"),
+];
+
+const HOME: [Cell; 33] = [
+    ("I", "load", &["fetch"], "fetched from DRAM: F"),
+    ("I", "store_full", &["install"], "installed whole: D"),
+    ("I", "store_partial", &["fetch"], "fetched from DRAM: F"),
+    ("I", "atomic", &["fetch"], "fetched from DRAM: F"),
+    ("I", "RdReq", &["fetch"], "fetched from DRAM: F"),
+    ("I", "WrReq_full", &["install"], "installed whole: D"),
+    ("I", "WrReq_partial", &["fetch"], "fetched from DRAM: F"),
+    ("I", "AtomReq", &["fetch"], "fetched from DRAM: F"),
+    ("V", "load", &["answer"], "hit"),
+    ("V", "store_full", &["update"], "updated: D"),
+    ("V", "store_partial", &["update"], "updated: D"),
+    ("V", "atomic", &["update"], "performed: D"),
+    ("V", "RdReq", &["answer"], "RdRsp"),
+    ("V", "WrReq_full", &["update"], "updated: D"),
+    ("V", "WrReq_partial", &["update"], "updated: D"),
+    ("V", "AtomReq", &["update"], "performed, AtomRsp: D"),
+    ("D", "load", &["answer"], "hit"),
+    ("D", "store_full", &["update"], "updated"),
+    ("D", "store_partial", &["update"], "updated"),
+    ("D", "atomic", &["update"], "performed"),
+    ("D", "RdReq", &["answer"], "RdRsp"),
+    ("D", "WrReq_full", &["update"], "updated"),
+    ("D", "WrReq_partial", &["update"], "updated"),
+    ("D", "AtomReq", &["update"], "performed, AtomRsp"),
+    ("F", "load", &["append"], "joins the replay list, at most 8"),
+    ("F", "store_full", &["append"], "joins the replay list, at most 8"),
+    ("F", "store_partial", &["append"], "joins the replay list, at most 8"),
+    ("F", "atomic", &["append"], "joins the replay list, at most 8"),
+    ("F", "RdReq", &["append"], "joins the replay list, at most 8"),
+    ("F", "WrReq_full", &["append"], "joins the replay list, at most 8"),
+    ("F", "WrReq_partial", &["append"], "joins the replay list, at most 8"),
+    ("F", "AtomReq", &["append"], "joins the replay list, at most 8"),
+    ("F", "fill", &["install_fill"], "replayed in order: V or D"),
+];
+
+fn column(name: &'static str, values: &[&'static str]) -> Column {
+    Column { name, values: values.iter().enumerate().map(|(i, v)| (*v, i as u64)).collect() }
+}
+
+fn table(
+    name: &'static str,
+    prefix: &str,
+    states: &[&'static str],
+    events: &[&'static str],
+    cells: &[Cell],
+) -> Table {
+    let columns = vec![column("state", states), column("event", events)];
+    let code = |column: &Column, value: &str| {
+        column.values.iter().filter(|v| v.0 == value).map(|v| v.1).collect::<Vec<u64>>()
+    };
+    let rows = cells
+        .iter()
+        .map(|(state, event, actions, text)| Row {
+            id: format!("{prefix}.{state}.{event}"),
+            when: vec![code(&columns[0], state), code(&columns[1], event)],
+            actions: actions.to_vec(),
+            text: (*text).to_string(),
+        })
+        .collect();
+    Table { name, columns, rows }
+}
+
+/// A remote-homed line in this bank (rec.md section 6.1).
+pub fn requester() -> Table {
+    table("l2_requester", "l2req", &REQUESTER_STATES, &REQUESTER_EVENTS, &REQUESTER)
+}
+
+/// A line whose home is this bank (rec.md section 6.2).
+pub fn home() -> Table {
+    table("l2_home", "l2home", &HOME_STATES, &HOME_EVENTS, &HOME)
+}

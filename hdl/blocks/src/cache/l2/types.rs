@@ -1,0 +1,198 @@
+//! Records that travel and rest inside an L2 bank.
+
+use super::params::L2Params;
+use crate::msg::{AmoOp, Cause, DirOp, ReqKind};
+use weft_rtl::prelude::*;
+
+/// Stable state of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub(super) enum LineState {
+    I,
+    V,
+    D,
+}
+
+/// One way of a set.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L2Params)]
+pub(super) struct Tag {
+    #[width(p.tag_bits())]
+    #[field("tag")]
+    pub tag: Bits,
+    #[field("state")]
+    pub state: Enum<LineState>,
+}
+
+/// What passes through the pipeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 3)]
+pub(super) enum Class {
+    /// Invalidation of one line.
+    Inv,
+    /// End of a fill: the MSHR is freed and the line, if it may, installed.
+    End,
+    /// Request of another GPU.
+    Remote,
+    /// Request of an L1.
+    Local,
+    /// One step of a flush.
+    Flush,
+}
+
+/// A request, local or remote.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L2Params)]
+pub(super) struct Demand {
+    pub kind: Enum<ReqKind>,
+    #[width(p.sys.line_bits())]
+    pub line: Bits,
+    #[width(p.sys.line)]
+    pub mask: Bits,
+    #[width(p.sys.data_bits())]
+    pub data: Bits,
+    pub amo: Enum<AmoOp>,
+    pub sgn: Bool,
+    #[width(64)]
+    pub cmp: Bits,
+    /// L1 or GPU.
+    #[width(p.who_bits())]
+    pub who: Bits,
+    #[width(p.id_bits())]
+    pub id: Bits,
+    /// Epoch of a remote requester.
+    #[width(1)]
+    pub epoch: Bits,
+    pub cacheable: Bool,
+    /// The line's home is this GPU.
+    pub homed: Bool,
+}
+
+/// The operation in stage 1.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L2Params)]
+pub(super) struct Op {
+    pub class: Enum<Class>,
+    #[shape(p.clone())]
+    pub req: Demand,
+    pub cause: Enum<Cause>,
+    #[width(4)]
+    pub link: Bits,
+    /// Last lookup of its invalidation.
+    pub last: Bool,
+    #[width(p.set_bits())]
+    pub set: Bits,
+}
+
+/// A request waiting for a fill, without its payload.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L2Params)]
+pub(super) struct Waiting {
+    pub kind: Enum<ReqKind>,
+    /// Of another GPU.
+    pub remote: Bool,
+    #[width(p.who_bits())]
+    pub who: Bits,
+    #[width(p.id_bits())]
+    pub id: Bits,
+    /// Its place in the table of directory operations, if it has one.
+    #[width(p.sys.dir_id_bits())]
+    pub op: Bits,
+}
+
+/// Payload of a waiting request.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L2Params)]
+pub(super) struct Payload {
+    pub atom: Bool,
+    #[width(p.sys.line)]
+    pub mask: Bits,
+    #[width(p.sys.data_bits())]
+    pub data: Bits,
+    pub amo: Enum<AmoOp>,
+    pub sgn: Bool,
+    #[width(64)]
+    pub cmp: Bits,
+}
+
+impl Payload {
+    /// The payload of a request.
+    pub fn of(req: &Demand) -> Payload {
+        let atom = req.kind.is(ReqKind::Atom);
+        Payload { atom, mask: req.mask, data: req.data, amo: req.amo, sgn: req.sgn, cmp: req.cmp }
+    }
+}
+
+/// A list of waiting requests.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L2Params)]
+pub(super) struct List {
+    #[width(p.pool_bits())]
+    pub head: Bits,
+    #[width(p.pool_bits())]
+    pub tail: Bits,
+    /// Requests, 1..8.
+    #[width(4)]
+    pub total: Bits,
+}
+
+/// What a directory operation is done for.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L2Params)]
+pub(super) struct Purpose {
+    pub op: Enum<DirOp>,
+    pub kind: Enum<ReqKind>,
+    pub remote: Bool,
+    #[width(p.who_bits())]
+    pub who: Bits,
+    #[width(p.id_bits())]
+    pub id: Bits,
+    #[width(1)]
+    pub epoch: Bits,
+}
+
+/// What stage 2 writes into the data array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub(super) enum DataWrite {
+    /// Nothing.
+    Keep,
+    /// The request's bytes or its atomic's result merged into the line read.
+    Merge,
+    /// The request's data, whole.
+    Whole,
+    /// The fill engine's line.
+    Fill,
+}
+
+/// The operation in stage 2, beside the request.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L2Params)]
+pub(super) struct Step {
+    /// Data array place read, and written if `write` says so.
+    #[width(p.row_bits())]
+    pub row: Bits,
+    pub write: Enum<DataWrite>,
+    /// L1Rsp to send.
+    pub answer_local: Bool,
+    /// RdRsp to send.
+    pub answer_remote: Bool,
+    /// ReqMsg to send.
+    pub request: Bool,
+    /// DRAM read to send.
+    pub fetch: Bool,
+    /// The line read goes to DRAM.
+    pub write_back: Bool,
+    #[width(p.sys.line_bits())]
+    pub victim: Bits,
+    /// MSHR opened.
+    #[width(p.sys.l2_id_bits())]
+    pub mshr: Bits,
+    /// Own epoch at acceptance.
+    #[width(1)]
+    pub epoch: Bits,
+    /// The data step of directory operation `op` is done here.
+    pub data_step: Bool,
+    #[width(p.sys.dir_id_bits())]
+    pub op: Bits,
+}
