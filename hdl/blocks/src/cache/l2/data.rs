@@ -39,8 +39,8 @@ impl DataStage {
         self.valid.set(d.go);
         when(d.go, || {
             self.port.present(d.step.row);
-            self.step.set(&d.step);
-            self.req.set(&d.op.req);
+            self.step.set(d.step);
+            self.req.set(d.op.req);
         });
     }
 

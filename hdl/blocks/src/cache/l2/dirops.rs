@@ -124,11 +124,6 @@ impl DirOps {
         if slow { self.slow.raise(index) } else { self.slow.lower(index) }
     }
 
-    /// What an operation is for.
-    pub fn purpose(&self, index: Bits) -> Purpose {
-        self.info.read(index)
-    }
-
     /// Takes an answer of the directory; returns its number while there is one.
     pub fn take_answer(&self) -> Option<(Bool, Bits)> {
         let rsp = self.rsp.as_ref()?;

@@ -35,6 +35,8 @@ pub(super) struct Fill {
     pub line: Reg<Bits>,
     /// A replayed request has written it.
     pub dirty: Reg<Bool>,
+    /// Replayed so far: a read, a write, a local and a remote request.
+    pub seen: Reg<Bits>,
     entry: Reg<Bits>,
     position: Reg<Bits>,
     from: Reg<Bits>,
@@ -49,6 +51,7 @@ impl Fill {
             mshr: reg::<Bits>("fill_mshr", p.sys.l2_id_bits()),
             line: reg::<Bits>("fill_line", p.sys.data_bits()).field("data"),
             dirty: reg::<Bool>("fill_dirty", ()),
+            seen: reg::<Bits>("fill_seen", 4),
             entry: reg::<Bits>("fill_entry", p.pool_bits()),
             position: reg::<Bits>("fill_position", 4),
             from: reg::<Bits>("fill_from", p.sys.l2_id_bits()),
@@ -83,6 +86,7 @@ impl Fill {
             s.case(FillState::Load, || {
                 self.line.set(m.landing.lane(0));
                 self.dirty.set(false);
+                self.seen.set(0);
                 self.position.set(0);
                 m.payload.present(self.entry.get());
                 self.state.set(FillState::Walk);
@@ -123,6 +127,8 @@ impl Fill {
             m.payload.present(next);
             m.leave(entry, !homed);
             self.entry.set(next);
+            let sort = pack_bools(&[read, !read, !item.remote, item.remote]);
+            self.seen.set(self.seen.get() | sort);
             self.position.set(self.position.get() + 1);
         })
         .otherwise(|| m.payload.present(entry));

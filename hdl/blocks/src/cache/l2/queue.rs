@@ -8,7 +8,7 @@ pub(super) struct OutQueue<T: Data> {
     pub count: Reg<Bits>,
     /// A message is pushed in this cycle.
     pub push: Wire<Bool>,
-    /// A message leaves the sending end in this cycle or the sending end is empty.
+    /// The sending end.
     pub out: OutChannel<T>,
     msg: Wire<T>,
     head: Reg<Bits>,
@@ -46,7 +46,12 @@ impl<T: Data> OutQueue<T> {
         self.count.get().le(u64::from(self.depth - places))
     }
 
-    /// Nothing waits, in the queue or in the sending end.
+    /// No push into a full queue.
+    pub fn fits(&self) -> Bool {
+        !self.push.get() | self.room(1) | self.out.free
+    }
+
+    /// Messages in the queue and in the sending end.
     pub fn waiting(&self) -> Bits {
         self.count.get().zext(self.count.get().width() + 1)
             + self.out.waiting.bits().zext(self.count.get().width() + 1)

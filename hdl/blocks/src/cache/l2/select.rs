@@ -38,14 +38,14 @@ pub(super) struct Lacks {
 }
 
 impl Lacks {
-    fn nothing(&self) -> Bool {
+    /// Nothing is lacking.
+    pub fn nothing(&self) -> Bool {
         !(self.mshr | self.quota | self.egress | self.write_back | self.directory)
     }
 }
 
 /// The decision of a cycle, for observers.
 pub(super) struct Choice {
-    pub inv_ok: Bool,
     pub end_ok: Bool,
     pub remote_ok: Bool,
     pub local_ok: Bool,
@@ -138,7 +138,6 @@ impl Select {
         when(local, || self.turn.set(false));
         when(inv, || when_below(&self.inv_run, 4)).elsewhen(others | !inv_ok, || self.inv_run.set(0));
         let choice = Choice {
-            inv_ok,
             end_ok,
             remote_ok,
             local_ok,
@@ -174,13 +173,13 @@ impl Select {
         .elsewhen(choice.flush, || class.set(Class::Flush))
         .elsewhen(choice.remote, || {
             class.set(Class::Remote);
-            req.set(&self.remote.head);
+            req.set(self.remote.head);
             line.set(self.remote.head.line);
             self.remote.take();
         })
         .elsewhen(choice.local, || {
             class.set(Class::Local);
-            req.set(&self.local.head);
+            req.set(self.local.head);
             line.set(self.local.head.line);
             self.local.take();
         });
