@@ -4,6 +4,7 @@
 
 mod cmd;
 mod failure;
+mod params;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -19,6 +20,8 @@ struct Cli {
 enum Command {
     /// What there is: blocks, fabrics or workloads, with parameters, defaults and legal ranges.
     List(cmd::list::Args),
+    /// Clocks one block cycle by cycle from a stimulus file.
+    Sim(cmd::sim::Args),
     /// Every table row and every named race with hit count, smallest seed and test.
     Ledger(cmd::ledger::Args),
 }
@@ -26,6 +29,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::List(args) => cmd::list::run(&args),
+        Command::Sim(args) => cmd::sim::run(&args),
         Command::Ledger(args) => cmd::ledger::run(&args),
     };
     match result {

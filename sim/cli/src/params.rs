@@ -32,11 +32,6 @@ impl BlockArgs {
     pub fn build(&self) -> Result<Arc<Module>, Failure> {
         registry::build(&self.block, &self.given()?).map_err(Failure::input)
     }
-
-    /// The command line that names this block again.
-    pub fn words(&self) -> String {
-        self.params.iter().fold(self.block.clone(), |line, p| format!("{line} --param {p}"))
-    }
 }
 
 /// Splits `KEY=VALUE` words.

@@ -1,0 +1,78 @@
+//! The command line as a user meets it: what there is, what goes wrong, exit statuses.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn weft(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_weft")).args(args).output().expect("the program starts")
+}
+
+fn stdout(args: &[&str]) -> String {
+    let out = weft(args);
+    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).expect("text")
+}
+
+/// One sentence on standard error, status 2.
+fn refused(args: &[&str]) -> String {
+    let out = weft(args);
+    let text = String::from_utf8(out.stderr).expect("text");
+    assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
+    assert_eq!(text.trim_end().lines().count(), 1, "{args:?}: one sentence, not: {text}");
+    text.trim_end().to_string()
+}
+
+fn stimulus(dir: &Path, text: &str) -> String {
+    let path = dir.join("stimulus.txt");
+    std::fs::write(&path, text).expect("written");
+    path.display().to_string()
+}
+
+#[test]
+fn lists_are_json_on_demand() {
+    for what in ["blocks", "fabrics", "workloads"] {
+        let list: serde_json::Value = serde_json::from_str(&stdout(&["list", what, "--json"])).expect("JSON");
+        assert!(list.is_array(), "{what}");
+    }
+    let workloads = stdout(&["list", "workloads"]);
+    for name in ["pagerank", "gemv", "atax", "fir", "transpose", "stencil"] {
+        assert!(workloads.contains(name), "{name} is missing:\n{workloads}");
+    }
+}
+
+#[test]
+fn a_fifo_is_clocked_from_a_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = stimulus(dir.path(), "+1\nin_valid=1 in=0x5a out_ready=0\nin_valid=0 +3\nout_ready=1 +2\n");
+    let wave = dir.path().join("f.vcd");
+    let text = stdout(&["sim", "fifo", "--stimulus", &file, "--waves", &wave.display().to_string()]);
+    assert_eq!(text.lines().count(), 7, "one line per cycle:\n{text}");
+    assert!(text.contains("out_valid=1") && text.contains("5a"), "the word comes out:\n{text}");
+    assert!(wave.exists() && dir.path().join("f.gtkw").exists());
+    let picture = stdout(&["sim", "fifo", "--stimulus", &file, "--ascii"]);
+    assert!(picture.lines().any(|l| l.starts_with("out_valid") && l.contains("_#")), "{picture}");
+}
+
+#[test]
+fn mistakes_are_one_sentence_and_status_2() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = stimulus(dir.path(), "nothing=1\n");
+    let said = |args: &[&str], part: &str| {
+        let text = refused(args);
+        assert!(text.contains(part), "{args:?}: {text}");
+    };
+    said(&["sim", "no-such-block", "--stimulus", &file], "there is no block no-such-block; there are");
+    said(&["sim", "fifo", "--stimulus", &file], "line 1: there is no input nothing; there are");
+    said(&["sim", "fifo", "--stimulus", "/no/such/file"], "cannot read stimulus /no/such/file");
+    said(&["sim", "fifo", "--param", "colour=blue", "--stimulus", &file], "has no parameter colour");
+    said(&["sim", "fifo", "--param", "depth", "--stimulus", &file], "expected KEY=VALUE");
+    said(&["ledger", "no-such-block"], "the ledger has no block no-such-block; it has");
+    let fine = stimulus(dir.path(), "+1\n");
+    said(&["sim", "fifo", "--stimulus", &fine, "--waves", "/no/such/folder/w.vcd"], "cannot write waveform");
+    said(&["sim", "fifo", "--stimulus", &fine, "--waves", "w.txt"], "use .vcd or .fst");
+}
+
+#[test]
+fn an_unknown_verb_is_status_2() {
+    assert_eq!(weft(&["fly"]).status.code(), Some(2));
+}
