@@ -205,7 +205,7 @@ const KEYWORDS: &[&str] = &[
     "export",
 ];
 
-fn legal_name(name: &str) -> bool {
+pub(crate) fn legal_name(name: &str) -> bool {
     let mut chars = name.chars();
     let head = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     head && chars.all(|c| c.is_ascii_alphanumeric() || c == '_') && !KEYWORDS.contains(&name)

@@ -124,6 +124,7 @@ pub mod netlist;
 pub mod signal;
 pub mod table;
 pub mod value;
+pub mod verilog;
 
 pub use weft_rtl_derive::{Bundle, HwEnum};
 
