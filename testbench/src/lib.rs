@@ -1,5 +1,6 @@
 //! Golden models, scoreboards, random stimulus, litmus tests and co-simulation of the Weft blocks.
 
+pub mod cosim;
 pub mod golden;
 pub mod ledger;
 pub mod tools;

@@ -168,14 +168,24 @@ fn constant(module: &Module, consts: &[Option<Bv>], node: &Node) -> Option<Bv> {
     let known = |id: NodeId| consts[id.index()].clone();
     match &node.op {
         Op::Const(v) => return Some(v.clone()),
+        // What no operand can change is a lint warning where it is compared.
         Op::Lt(a, b) => {
-            // Comparisons that no operand can change are a lint warning.
             let low = known(*b).is_some_and(|v| v.is_zero());
             let high = known(*a).is_some_and(|v| v == Bv::ones(v.width()));
             if low || high {
                 return Some(Bv::zero(1));
             }
         }
+        Op::And(a, b) | Op::Mul(a, b) if [a, b].iter().any(|n| known(**n).is_some_and(|v| v.is_zero())) => {
+            return Some(Bv::zero(node.width));
+        }
+        Op::Shl(_, by) | Op::Shr(_, by) => {
+            let past = |v: Bv| v.to_u64().is_none_or(|k| k >= u64::from(node.width));
+            if known(*by).is_some_and(past) {
+                return Some(Bv::zero(node.width));
+            }
+        }
+        Op::LowestSet(a) if module.node(*a).width == 1 => return Some(Bv::zero(node.width)),
         Op::Mux(c, a, b) => return known(if known(*c)?.bit(0) { *a } else { *b }),
         _ => {}
     }

@@ -1,0 +1,4 @@
+//! Co-simulation: the exported Verilog of a module under another simulator against the engine.
+
+#[cfg(test)]
+mod tests;
