@@ -93,7 +93,7 @@ impl LinkModel {
         }
         self.send(now);
         let latency = u64::from(self.p.latency);
-        for v in 0..3 {
+        for (v, ready) in ready.into_iter().enumerate() {
             if ready[v]
                 && let Some(msg) = self.held[v].take()
             {

@@ -15,8 +15,8 @@
 //! The model carries a message's fields side by side, not phit by phit: they stand on `wire_*` from the first phit on and `wire_*_valid` is high for
 //! one cycle, that of the last phit. A message of B bytes taken by `link_tx` in cycle t, when r bytes of that cycle's phit are used already, is offered by
 //! `link_rx` in cycle t + max(1, floor((r + B) / `bytes_per_cycle`)) + `latency` when nothing
-//! is ahead of it. The receiving buffer also stands for the messages in flight: a credit covers a message from its first phit until the receiver's
-//! client has taken it, so no more storage is needed, and the flight itself is a row of pulses that is still when the wire is silent.
+//! is ahead of it. The receiving buffer also stands for the messages in flight: a credit covers a message from its first phit until it moves to the
+//! receiver's output register, so no more storage is needed, and the flight itself is a row of pulses that is still when the wire is silent.
 
 use super::arbiter::RoundRobin;
 use super::delay::delayed;
