@@ -70,7 +70,7 @@ impl Model {
 }
 
 /// Runs a block beside the model; `dest` reads a message's output.
-fn compare<T: Data>(b: &mut Bench, mut model: Model, dest: impl Fn(&Msg) -> usize, cycles: u64) {
+fn compare(b: &mut Bench, mut model: Model, dest: impl Fn(&Msg) -> usize, cycles: u64) {
     for now in 0..cycles {
         b.drive();
         for (j, sink) in b.sinks.iter().enumerate() {
@@ -108,7 +108,7 @@ fn run_crossbar(n: u32, m: u32, give: f64, take: f64, seed: u64) {
         b.sinks[s].chance = take;
     }
     let model = Model::new(Order::RoundRobin, n as usize, m as usize);
-    compare::<Routed>(&mut b, model, |msg| msg[0].low_u64() as usize, 400);
+    compare(&mut b, model, |msg| msg[0].low_u64() as usize, 400);
 }
 
 fn run_arbiter(order: Order, n: u32, give: f64, take: f64, seed: u64) {
@@ -121,7 +121,7 @@ fn run_arbiter(order: Order, n: u32, give: f64, take: f64, seed: u64) {
     }
     b.sink::<Bits>("out", &40);
     b.sinks[0].chance = take;
-    compare::<Bits>(&mut b, Model::new(order, n as usize, 1), |_| 0, 300);
+    compare(&mut b, Model::new(order, n as usize, 1), |_| 0, 300);
 }
 
 proptest! {

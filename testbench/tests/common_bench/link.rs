@@ -94,9 +94,7 @@ impl LinkModel {
         self.send(now);
         let latency = u64::from(self.p.latency);
         for (v, ready) in ready.into_iter().enumerate() {
-            if ready[v]
-                && let Some(msg) = self.held[v].take()
-            {
+            if ready && let Some(msg) = self.held[v].take() {
                 self.taken[v].push(msg);
             }
             let here = self.flight[v].front().is_some_and(|(at, _)| *at <= now);
