@@ -135,6 +135,7 @@ pub struct BlockInfo {
 pub fn blocks() -> Vec<BlockInfo> {
     let mut all = Vec::new();
     all.extend(crate::common::register::common_blocks());
+    all.extend(crate::directory::directory_blocks());
     all.push(crate::cache::l1::info());
     all.push(crate::cache::l2::INFO);
     all

@@ -13,6 +13,8 @@ pub struct InChannel<T: Data> {
     pub valid: Bool,
     /// The message, meaningful while `valid`.
     pub msg: T,
+    /// The sender offers a message, taken or not (for observers).
+    pub offered: Bool,
     take: Wire<Bool>,
 }
 
@@ -27,6 +29,18 @@ impl<T: Data> InChannel<T> {
 /// Declares the receiving end of a channel: inputs `NAME_valid`, `NAME_*`, output `NAME_ready`.
 #[track_caller]
 pub fn in_channel<T: Data>(name: &str, shape: &T::Shape) -> InChannel<T> {
+    receiver(name, shape, None)
+}
+
+/// A receiving end that is ready only while `open` held in the cycle before: for blocks that clear their memories first. Once open it
+/// must stay open.
+#[track_caller]
+pub fn in_channel_when<T: Data>(name: &str, shape: &T::Shape, open: Bool) -> InChannel<T> {
+    receiver(name, shape, Some(open))
+}
+
+#[track_caller]
+fn receiver<T: Data>(name: &str, shape: &T::Shape, open: Option<Bool>) -> InChannel<T> {
     let port_valid = input::<Bool>(&format!("{name}_valid"), ());
     let port = input::<T>(name, shape.clone());
     let ready = output_reg::<Bool>(&format!("{name}_ready"), ());
@@ -63,8 +77,9 @@ pub fn in_channel<T: Data>(name: &str, shape: &T::Shape) -> InChannel<T> {
     // Ready is promised one cycle ahead: low exactly when both entries are taken after this cycle.
     let fills = first_valid.get() & !take.get() & (second_valid.get() | arrive);
     let stays = first_valid.get() & take.get() & second_valid.get() & arrive;
-    ready.set(!(fills | stays));
-    InChannel { valid, msg, take }
+    let room = !(fills | stays);
+    ready.set(open.map_or(room, |open| open & room));
+    InChannel { valid, msg, offered: port_valid, take }
 }
 
 /// The sending end: one registered message.

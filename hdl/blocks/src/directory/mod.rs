@@ -1,1 +1,49 @@
 //! Coherence directories and the invalidation and fence machinery around them (rec.md sections 4, 5, 7).
+
+mod covers;
+mod evb;
+pub mod index;
+pub mod params;
+pub mod slice;
+pub mod table;
+
+pub use params::{DirKind, DirParams, Policy, TagStyle};
+pub use slice::directory;
+
+use crate::registry::{BlockError, BlockInfo, ParamSet};
+use params::{dir_from, dir_param_infos};
+use std::sync::Arc;
+use weft_rtl::error::ElabErrors;
+use weft_rtl::ir::Module;
+
+fn elaborated(block: &str, module: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
+    module.map_err(|errors| BlockError::Elab { block: block.to_string(), errors })
+}
+
+fn build(kind: DirKind, block: &str, p: &ParamSet) -> Result<Arc<Module>, BlockError> {
+    elaborated(block, directory(&dir_from(kind, p)?))
+}
+
+/// The blocks of this folder.
+pub fn directory_blocks() -> Vec<BlockInfo> {
+    vec![
+        BlockInfo {
+            name: "baseline-directory",
+            about: "directory slice with one line per entry",
+            params: || dir_param_infos(DirKind::Perline),
+            build: |p| build(DirKind::Perline, "baseline-directory", p),
+        },
+        BlockInfo {
+            name: "group-directory",
+            about: "directory slice with one sharer vector per aligned four lines",
+            params: || dir_param_infos(DirKind::Group4),
+            build: |p| build(DirKind::Group4, "group-directory", p),
+        },
+        BlockInfo {
+            name: "rec-directory",
+            about: "directory slice with one entry per range and exact sharers per line",
+            params: || dir_param_infos(DirKind::Rec),
+            build: |p| build(DirKind::Rec, "rec-directory", p),
+        },
+    ]
+}

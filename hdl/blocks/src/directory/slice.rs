@@ -1,0 +1,465 @@
+//! A directory slice (rec.md section 4): one pipeline, three entry layouts.
+//!
+//! ```text
+//!  req -> skid -> S0 present set -> S1 compare, update, victim -> S2 write back
+//!                     |                  ^      |  \-> rsp            |
+//!                     +--- SRAM entries, ages --+-- forward ---------+
+//!                                                \-> write-Inv register -> inv, then rsp
+//!                                                 \-> eviction buffer -> expander -> inv
+//! ```
+//! An operation leaves S1 only when everything after S1 is sure to take it, so S2 never waits. Answers leave in the order of requests: while a
+//! write's Inv is on its way nothing else leaves S1.
+
+use super::covers;
+use super::evb::{Evb, Pending, Victim};
+use super::index::*;
+use super::params::{DirKind, DirParams, Policy};
+use super::table::{Found, table};
+use crate::msg::{Cause, DirInv, DirOp, DirReq, DirRsp};
+use weft_rtl::prelude::*;
+
+/// State of a slice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum DirState {
+    /// Clears one set per cycle after reset; requests are not taken.
+    Init,
+    /// Works.
+    Run,
+}
+
+/// State of the write-Inv register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum WriteInvState {
+    /// Free.
+    Idle,
+    /// Waits for the `inv` port.
+    Want,
+    /// On the `inv` port, not yet accepted.
+    Sent,
+    /// Accepted; its answer waits for the `rsp` port.
+    Answer,
+}
+
+/// The operation in S1 and what the lookup says about it.
+pub(super) struct Lookup {
+    pub valid: Bool,
+    pub req: DirReq,
+    pub base: Bits,
+    pub slot: Bits,
+    pub set: Bits,
+    pub hit: Bool,
+    pub valids: Bits,
+    pub way: Bits,
+    pub old: Bits,
+    pub same_set: Bool,
+    pub forward: Bool,
+    pub mem_hits: Bits,
+}
+
+/// What S1 decides.
+pub(super) struct Plan {
+    pub row: Decoded,
+    pub allocate: Bool,
+    pub evict: Bool,
+    pub requester: Bits,
+    pub before: Bits,
+    pub entry: Bits,
+    pub changed: Bool,
+    pub freed: Bool,
+    pub inv: Bits,
+}
+
+/// Why S1 waits; each only while S1 holds an operation.
+pub(super) struct Stalls {
+    pub evb_full: Bool,
+    pub slot_pending: Bool,
+    pub write_inv_busy: Bool,
+    pub rsp_blocked: Bool,
+    pub any: Bool,
+}
+
+/// S2: the write back.
+pub(super) struct Stage2 {
+    pub valid: Reg<Bool>,
+    pub write: Reg<Bool>,
+    pub set: Reg<Bits>,
+    pub way: Reg<Bits>,
+    pub entry: Reg<Bits>,
+    pub evict: Reg<Bool>,
+    pub victim: Reg<Victim>,
+}
+
+struct Ages {
+    port: SramPort<Bits>,
+    writer: LaneWriter<Bits>,
+    s2_write: Reg<Bool>,
+    s2_ages: Reg<Bits>,
+}
+
+/// The directory slice with channels `req`, `rsp`, `inv` (and `inv1`... with `inv_rate` above 1).
+///
+/// # Errors
+/// Parameters that do not pass [`DirParams::validate`].
+pub fn directory(p: &DirParams) -> Result<Arc<Module>, ElabErrors> {
+    Module::build(&p.module_name(), ModuleKind::Block, || {
+        doc("Coherence directory slice: tracks the remote sharers of home lines and sends invalidations.");
+        param("kind", format!("{:?}", p.kind));
+        param("entries", p.entries / p.sys.banks);
+        param("ways", p.ways);
+        if let Err(error) = p.validate() {
+            elab_error(error.to_string());
+            return;
+        }
+        describe(p);
+    })
+}
+
+fn describe(p: &DirParams) {
+    let fields = p.entry_fields();
+    let entries = sram::<Bits>("entries", p.sets(), p.ways, p.entry_bits()).fields(&fields);
+    let state = reg::<Enum<DirState>>("state", ());
+    let init_set = reg::<Bits>("init_set", p.set_bits());
+    let run = state.get().is(DirState::Run).named("run");
+    let req = in_channel_when::<DirReq>("req", &p.sys, run);
+    let rsp = out_channel::<DirRsp>("rsp", &p.sys);
+    let invs: Vec<OutChannel<DirInv>> = (0..p.inv_rate)
+        .map(|i| out_channel::<DirInv>(&if i == 0 { "inv".into() } else { format!("inv{i}") }, &p.sys))
+        .collect();
+    let port = entries.read_port("s1");
+    let ages = (p.ways > 1).then(|| ages_of(p));
+    let evb = Evb::new(p);
+    let s2 = stage2(p);
+    let s1_valid = reg::<Bool>("s1_valid", ());
+    let s1 = reg::<DirReq>("s1", p.sys.clone());
+    let look = lookup(p, s1_valid.get(), s1.get(), &port, &s2);
+    let look = with_way(p, look, &port, ages.as_ref(), &s2);
+    let go = wire::<Bool>("s1_go", ());
+    let plan = plan(p, &look, go.get());
+    let wi = reg::<Enum<WriteInvState>>("write_inv_state", ());
+    let pending = evb.pending(look.base, look.slot, (s2.evict.get(), &s2.victim.get()), &invs);
+    let stalls = stalls(&look, &plan, &pending, &evb, &s2, wi.get(), rsp.free);
+    go.set(look.valid & !stalls.any);
+    let accept = (req.valid & run & (!s1_valid.get() | go.get())).named("accept");
+    let next_set = set_of(p, base_of(p, req.msg.line));
+    port.present(look.set);
+    if let Some(ages) = &ages {
+        ages.port.present(look.set);
+    }
+    when(go.get(), || s1_valid.set(false));
+    when(accept, || {
+        req.take();
+        s1_valid.set(true);
+        s1.set(&req.msg);
+        port.present(next_set);
+        if let Some(ages) = &ages {
+            ages.port.present(next_set);
+        }
+    });
+    advance(p, go.get(), &look, &plan, &s2, &rsp);
+    if let Some(ages) = &ages {
+        touch(p, go.get(), &look, &plan, ages, &s2);
+    }
+    write_inv(p, go.get(), &look, &plan, &wi, &invs[0], &rsp);
+    evb.expand(wi.get().is(WriteInvState::Want), &invs);
+    let s2_writer = entries.lane_writer("s2");
+    let init_writer = entries.row_writer("init");
+    switch(state.get(), |arms| {
+        arms.case(DirState::Init, || {
+            let row = vec![lit_bv(Bv::zero(p.entry_bits())); p.ways as usize];
+            init_writer.write(init_set.get(), &row);
+            if let Some(ages) = &ages {
+                ages.writer.write(init_set.get(), &identity_ages(p));
+            }
+            init_set.set(crate::common::fifo::wrapping_next(init_set.get(), p.sets()));
+            when(init_set.get().eq(u64::from(p.sets() - 1)), || state.set(DirState::Run));
+        });
+        arms.case(DirState::Run, || {
+            when(s2.write.get(), || s2_writer.write_lane(s2.set.get(), s2.way.get(), &s2.entry.get()));
+            if let Some(ages) = &ages {
+                when(ages.s2_write.get(), || ages.writer.write(s2.set.get(), &ages.s2_ages.get()));
+            }
+            when(s2.evict.get(), || evb.push(&s2.victim.get()));
+        });
+    });
+    covers::observe(&covers::View {
+        p,
+        req: &req,
+        rsp: &rsp,
+        run,
+        accept,
+        go: go.get(),
+        look: &look,
+        plan: &plan,
+        stalls: &stalls,
+        pending: &pending,
+        evb: &evb,
+        s2: &s2,
+        wi: wi.get(),
+        invs: &invs,
+        age: ages.as_ref().map(|a| age_of(p, current_ages(&look, a), look.way)),
+    });
+}
+
+fn ages_of(p: &DirParams) -> Ages {
+    let bits = p.ways * p.age_bits();
+    let mem = sram::<Bits>("ages", p.sets(), 1, bits).fields(&[("replacement", bits)]);
+    Ages {
+        port: mem.read_port("s1"),
+        writer: mem.lane_writer("s2"),
+        s2_write: reg::<Bool>("s2_ages_write", ()),
+        s2_ages: reg::<Bits>("s2_ages", bits).field("pipeline"),
+    }
+}
+
+fn identity_ages(p: &DirParams) -> Bits {
+    let ages: Vec<Bits> = (0..p.ways).map(|w| lit(u64::from(w), p.age_bits())).collect();
+    pack(&ages)
+}
+
+fn stage2(p: &DirParams) -> Stage2 {
+    Stage2 {
+        valid: reg::<Bool>("s2_valid", ()),
+        write: reg::<Bool>("s2_write", ()),
+        set: reg::<Bits>("s2_set", p.set_bits()).field("pipeline"),
+        way: reg::<Bits>("s2_way", p.way_bits()).field("pipeline"),
+        entry: reg::<Bits>("s2_entry", p.entry_bits()).field("pipeline"),
+        evict: reg::<Bool>("s2_evict", ()),
+        victim: reg::<Victim>("s2_victim", p.clone()).field("pipeline"),
+    }
+}
+
+fn key_of(p: &DirParams, entry: Bits) -> Bits {
+    entry.slice(p.slots_width(), p.tag_bits() + 1)
+}
+
+fn valid_of(p: &DirParams, entry: Bits) -> Bool {
+    entry.bit(p.entry_bits() - 1)
+}
+
+/// Compares the set read in S1, seen through the write that is in S2, with the operation's base.
+fn lookup(p: &DirParams, valid: Bool, req: DirReq, port: &SramPort<Bits>, s2: &Stage2) -> Lookup {
+    let base = base_of(p, req.line);
+    let set = port.addr_q();
+    let key = pack(&[tag_of(p, base), lit(1, 1)]).named("s1_key");
+    let lanes: Vec<Bits> = (0..p.ways).map(|w| port.lane(w)).collect();
+    let mem_hits: Vec<Bool> = lanes.iter().map(|lane| key_of(p, *lane).eq(key)).collect();
+    let mem_valids: Vec<Bool> = lanes.iter().map(|lane| valid_of(p, *lane)).collect();
+    let mem_hits = pack_bools(&mem_hits).named("mem_hits");
+    // The set that S2 is writing is forwarded: only the way written differs.
+    let same_set = (s2.valid.get() & s2.set.get().eq(set)).named("same_set");
+    let forward = (same_set & s2.write.get()).named("forward");
+    let changed = s2.way.get().one_hot(p.ways);
+    let patch = |mask: Bits, bit: Bool| mux(forward, mux(bit, mask | changed, mask & !changed), mask);
+    let hits = patch(mem_hits, key_of(p, s2.entry.get()).eq(key)).named("s1_hits");
+    let valids = patch(pack_bools(&mem_valids), valid_of(p, s2.entry.get())).named("s1_valids");
+    let hit = hits.any().named("s1_hit");
+    assert_always("one_way_per_base", !valid | hits.popcount().le(1), "at most one way holds a base");
+    let way = if p.ways == 1 { lit(0, 1) } else { hits.lowest_set() };
+    Lookup {
+        valid,
+        req,
+        base,
+        slot: slot_of(p, req.line),
+        set,
+        hit,
+        valids,
+        way,
+        old: lanes[0],
+        same_set,
+        forward,
+        mem_hits,
+    }
+}
+
+/// Chooses the way: the one hit, else the lowest invalid one, else the oldest.
+fn with_way(p: &DirParams, look: Lookup, port: &SramPort<Bits>, ages: Option<&Ages>, s2: &Stage2) -> Lookup {
+    let way = match ages {
+        None => lit(0, 1),
+        Some(ages) => {
+            let now = current_ages(&look, ages);
+            let oldest: Vec<Bool> =
+                (0..p.ways).map(|w| age_at(p, now, w).eq(u64::from(p.ways - 1))).collect();
+            let free = (!look.valids).lowest_set();
+            let victim = mux(look.valids.all(), pack_bools(&oldest).lowest_set(), free);
+            mux(look.hit, look.way, victim)
+        }
+    };
+    let way = way.named("s1_way");
+    let stored = if p.ways == 1 { port.lane(0) } else { port.lane_at(way) };
+    let fresh = look.forward & s2.way.get().eq(way);
+    let old = mux(fresh, s2.entry.get(), stored).named("s1_old");
+    Lookup { way, old, ..look }
+}
+
+fn current_ages(look: &Lookup, ages: &Ages) -> Bits {
+    mux(look.same_set & ages.s2_write.get(), ages.s2_ages.get(), ages.port.lane(0))
+}
+
+fn age_at(p: &DirParams, ages: Bits, way: u32) -> Bits {
+    ages.slice(way * p.age_bits(), p.age_bits())
+}
+
+fn age_of(p: &DirParams, ages: Bits, way: Bits) -> Bits {
+    ages.element(way, p.age_bits())
+}
+
+fn plan(p: &DirParams, look: &Lookup, go: Bool) -> Plan {
+    let before =
+        slot_sharers(p, look.old.slice(0, p.slots_width()), look.slot) & look.hit.repeat(p.sharers());
+    let found = mux(
+        look.hit,
+        mux(before.any(), enum_lit(Found::SlotSet), enum_lit(Found::SlotEmpty)),
+        enum_lit(Found::Miss),
+    )
+    .named("found");
+    let row = table(p.kind).decode(go, &[look.req.op.bits(), found.bits()]);
+    let requester = sharer_of_gpu(p, look.req.src).named("requester");
+    let none = lit(0, p.sharers());
+    let after = mux(row.action("only_requester"), requester, before);
+    let after = mux(row.action("add_requester"), before | requester, after);
+    let after = mux(row.action("clear"), none, after);
+    let after = if p.kind == DirKind::Group4 {
+        mux(row.action("keep_requester"), before & requester, after)
+    } else {
+        after
+    };
+    let after = after.named("sharers_after");
+    let allocate = row.action("allocate").named("allocate");
+    let tag = tag_of(p, look.base);
+    let fresh = at_slot(p, slot_bits_for(p, after), look.slot);
+    let flip = slot_bits_for(p, before) ^ slot_bits_for(p, after);
+    let slots = look.old.slice(0, p.slots_width()) ^ at_slot(p, flip, look.slot);
+    let slots = mux(allocate, fresh, slots);
+    let valid = slots.any();
+    let inv = mux(row.action("inv_others"), before & !requester, none);
+    let inv = mux(row.action("inv_all"), before, inv).named("write_inv_sharers");
+    Plan {
+        evict: allocate & look.valids.all(),
+        requester,
+        before,
+        entry: pack(&[slots, tag, valid.bits()]),
+        changed: (before ^ after).any(),
+        freed: look.hit & !valid,
+        inv,
+        allocate,
+        row,
+    }
+}
+
+fn stalls(
+    look: &Lookup,
+    plan: &Plan,
+    pending: &Pending,
+    evb: &Evb,
+    s2: &Stage2,
+    wi: Enum<WriteInvState>,
+    rsp_free: Bool,
+) -> Stalls {
+    let here = look.valid;
+    let writes = !look.req.op.is(DirOp::RdRem);
+    let evb_full = wire_or::<Bool>("stall_evb_full", (), false);
+    when(here & plan.evict, || evb_full.set(evb.full(s2.evict.get())));
+    let slot_pending = wire_or::<Bool>("stall_slot_pending", (), false);
+    when(here & writes, || slot_pending.set(pending.slot));
+    let write_inv_busy = (here & !wi.is(WriteInvState::Idle)).named("stall_write_inv_busy");
+    let rsp_blocked = (here & !rsp_free & plan.inv.none()).named("stall_rsp_blocked");
+    let any = evb_full.get() | slot_pending.get() | write_inv_busy | rsp_blocked;
+    Stalls { evb_full: evb_full.get(), slot_pending: slot_pending.get(), write_inv_busy, rsp_blocked, any }
+}
+
+/// S1 to S2, and the answer of an operation without Inv.
+fn advance(p: &DirParams, go: Bool, look: &Lookup, plan: &Plan, s2: &Stage2, rsp: &OutChannel<DirRsp>) {
+    s2.valid.set(go);
+    s2.write.set(go & plan.changed);
+    s2.evict.set(go & plan.evict);
+    when(go, || {
+        s2.set.set(look.set);
+        s2.way.set(look.way);
+        when(plan.changed, || s2.entry.set(plan.entry));
+        when(plan.evict, || {
+            let tag = look.old.slice(p.slots_width(), p.tag_bits());
+            s2.victim.set(Victim {
+                slots: look.old.slice(0, p.slots_width()),
+                base: base_of_tag(p, tag, look.base),
+            });
+        });
+        when(plan.inv.none(), || {
+            rsp.send(&DirRsp { id: look.req.id, hit: look.hit, evicted: plan.evict });
+        });
+    });
+}
+
+/// Makes the way the youngest: at insertion, and under `lru` when a remote read or write hits.
+fn touch(p: &DirParams, go: Bool, look: &Lookup, plan: &Plan, ages: &Ages, s2: &Stage2) {
+    let now = current_ages(look, ages);
+    let own = age_of(p, now, look.way);
+    let touches = if p.policy == Policy::Lru { plan.row.action("touch") } else { plan.allocate };
+    let write = (go & touches & own.any()).named("make_youngest");
+    ages.s2_write.set(write);
+    when(write, || {
+        let next: Vec<Bits> = (0..p.ways)
+            .map(|w| {
+                let age = age_at(p, now, w);
+                let older = mux(age.lt(own), age + 1, age);
+                mux(look.way.eq(u64::from(w)), lit(0, p.age_bits()), older)
+            })
+            .collect();
+        ages.s2_ages.set(pack(&next));
+    });
+    let seen = (0..p.ways).map(|w| age_at(p, ages.s2_ages.get(), w).one_hot(p.ways));
+    let seen: Vec<Bits> = seen.collect();
+    let all = seen[1..].iter().fold(seen[0], |a, b| a | *b);
+    assert_always(
+        "ages_are_a_permutation",
+        !(ages.s2_write.get() & s2.valid.get()) | all.all(),
+        "the ages of a set are a permutation",
+    );
+}
+
+/// The write-Inv register: Inv onto the port before any of the expander's, answer when it was accepted.
+fn write_inv(
+    p: &DirParams,
+    go: Bool,
+    look: &Lookup,
+    plan: &Plan,
+    state: &Reg<Enum<WriteInvState>>,
+    inv: &OutChannel<DirInv>,
+    rsp: &OutChannel<DirRsp>,
+) {
+    let line = reg::<Bits>("write_inv_line", p.sys.line_bits()).field("pipeline");
+    let sharers = reg::<Bits>("write_inv_sharers_q", p.sharers()).field("pipeline");
+    let id = reg::<Bits>("write_inv_id", p.sys.dir_id_bits()).field("pipeline");
+    let answer = || rsp.send(&DirRsp { id: id.get(), hit: bool_lit(true), evicted: bool_lit(false) });
+    when(go & plan.inv.any(), || {
+        state.set(WriteInvState::Want);
+        line.set(line_of(p, look.base, look.slot));
+        sharers.set(plan.inv);
+        id.set(look.req.id);
+    });
+    switch(state.get(), |arms| {
+        arms.case(WriteInvState::Want, || {
+            when(inv.free, || {
+                state.set(WriteInvState::Sent);
+                inv.send(&DirInv {
+                    line: line.get(),
+                    dest: gpus_of_sharers(p, sharers.get()),
+                    cause: enum_lit(Cause::Write),
+                    grp: bool_lit(p.kind == DirKind::Group4),
+                });
+            });
+        });
+        arms.case(WriteInvState::Sent, || {
+            when(inv.free & rsp.free, || {
+                answer();
+                state.set(WriteInvState::Idle);
+            })
+            .elsewhen(inv.free, || state.set(WriteInvState::Answer));
+        });
+        arms.case(WriteInvState::Answer, || {
+            when(rsp.free, || {
+                answer();
+                state.set(WriteInvState::Idle);
+            });
+        });
+    });
+}

@@ -1,0 +1,121 @@
+//! Channels of a block under test, and hits for the ledger.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use weft_engine::design::{Design, Options};
+use weft_engine::sim::{InPort, OutPort, Sim};
+use weft_rtl::ir::{Module, ProbeKind};
+use weft_testbench::ledger::{Hit, Ledger, write_hits};
+
+/// A fresh simulation of a block.
+pub fn sim(module: &Arc<Module>) -> Sim {
+    Sim::new(&Design::new(module, Options::default()).unwrap())
+}
+
+/// A channel that the bench sends on; a message stays offered until it is taken.
+pub struct Sender {
+    valid: InPort,
+    ready: OutPort,
+    leaves: Vec<InPort>,
+    offered: bool,
+}
+
+impl Sender {
+    pub fn new(sim: &Sim, name: &str, leaves: &[&str]) -> Sender {
+        Sender {
+            valid: sim.input(&format!("{name}_valid")).unwrap(),
+            ready: sim.output(&format!("{name}_ready")).unwrap(),
+            leaves: leaves.iter().map(|l| sim.input(&format!("{name}_{l}")).unwrap()).collect(),
+            offered: false,
+        }
+    }
+
+    pub fn idle(&self) -> bool {
+        !self.offered
+    }
+
+    pub fn offer(&mut self, sim: &mut Sim, values: &[u64]) {
+        assert!(!self.offered && values.len() == self.leaves.len());
+        for (port, value) in self.leaves.iter().zip(values) {
+            sim.set(*port, *value);
+        }
+        sim.set(self.valid, 1);
+        self.offered = true;
+    }
+
+    /// Whether the message offered is taken in this cycle; call once per cycle, before the step.
+    pub fn taken(&mut self, sim: &mut Sim) -> bool {
+        let taken = self.offered && sim.get(self.ready) == 1;
+        self.offered &= !taken;
+        taken
+    }
+
+    /// To be called after the step: withdraws `valid` after a transfer.
+    pub fn after(&self, sim: &mut Sim) {
+        if !self.offered {
+            sim.set(self.valid, 0);
+        }
+    }
+}
+
+/// A channel that the bench receives on.
+pub struct Receiver {
+    valid: OutPort,
+    ready: InPort,
+    leaves: Vec<OutPort>,
+}
+
+impl Receiver {
+    pub fn new(sim: &Sim, name: &str, leaves: &[&str]) -> Receiver {
+        Receiver {
+            valid: sim.output(&format!("{name}_valid")).unwrap(),
+            ready: sim.input(&format!("{name}_ready")).unwrap(),
+            leaves: leaves.iter().map(|l| sim.output(&format!("{name}_{l}")).unwrap()).collect(),
+        }
+    }
+
+    /// Drives ready for this cycle and returns the message transferred in it.
+    pub fn take(&self, sim: &mut Sim, ready: bool) -> Option<Vec<u64>> {
+        sim.set(self.ready, u64::from(ready));
+        let here = ready && sim.get(self.valid) == 1;
+        here.then(|| self.leaves.iter().map(|l| sim.get(*l)).collect())
+    }
+}
+
+/// No assertion may have failed.
+pub fn assert_sound(sim: &Sim) {
+    assert!(sim.failures().is_empty(), "assertions failed: {:?}", sim.failures());
+}
+
+/// Cover counts of a simulation by ledger identifier.
+pub fn covers(sim: &Sim) -> BTreeMap<String, u64> {
+    sim.probes().filter(|p| p.kind == ProbeKind::Cover).map(|p| (p.name.to_string(), p.count)).collect()
+}
+
+/// Adds counts to what other runs of the test have collected.
+pub fn add(into: &mut BTreeMap<String, (u64, u64)>, from: BTreeMap<String, u64>, seed: u64) {
+    for (id, count) in from.into_iter().filter(|(_, c)| *c > 0) {
+        let slot = into.entry(id).or_insert((0, seed));
+        slot.0 += count;
+        slot.1 = slot.1.min(seed);
+    }
+}
+
+/// Writes hits for the ledger and checks that each is known to it.
+pub fn publish(test: &str, hits: &BTreeMap<String, (u64, u64)>) {
+    let list: Vec<Hit> = hits
+        .iter()
+        .map(|(id, (count, seed))| Hit { id: id.clone(), count: *count, seed: *seed, test: test.into() })
+        .collect();
+    let mut ledger = Ledger::default();
+    for hit in &list {
+        ledger.hit(&hit.id, hit.count, hit.seed, test).unwrap();
+    }
+    let dir = std::env::var_os("WEFT_LEDGER_DIR").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/ledger")),
+        PathBuf::from,
+    );
+    write_hits(&dir, test, &list).unwrap();
+}
