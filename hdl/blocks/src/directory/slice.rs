@@ -149,7 +149,7 @@ fn describe(p: &DirParams) {
     when(accept, || {
         req.take();
         s1_valid.set(true);
-        s1.set(&req.msg);
+        s1.set(req.msg);
         port.present(next_set);
         if let Some(ages) = &ages {
             ages.port.present(next_set);
