@@ -1,0 +1,76 @@
+//! `l2-bank` against the golden line models with data: random L1s, GPUs, homes, directory, DRAM and fences, random
+//! back-pressure on every channel.
+//!
+//! Together the tests hit every row `l2req.*` and `l2home.*` and every race that the specification names for the bank (the last
+//! test checks the sum and writes the ledger).
+
+mod l2_bench;
+
+use l2_bench::{Bench, Seen};
+use weft_blocks::cache::l2::{Caching, L2Params};
+use weft_blocks::msg::Sys;
+
+fn small() -> L2Params {
+    let sys = Sys {
+        gpus: 3,
+        addr_bits: 40,
+        line: 64,
+        banks: 4,
+        l1s: 4,
+        l2_mshrs: 8,
+        l1_mshrs: 8,
+        il: 256,
+        home_shift: 30,
+    };
+    L2Params { sys, home: 1, sets: 2, ways: 4, pool: 24, caching: Caching::L1L2, dir: true }
+}
+
+fn run(p: &L2Params, seed: u64, cycles: u64, seen: &mut Seen) {
+    let mut bench = Bench::new(p, seed);
+    bench.run(cycles);
+    bench.drain();
+    bench.collect(seen);
+    assert!(bench.answered > cycles / 20, "only {} answers", bench.answered);
+}
+
+#[test]
+fn every_row_and_race_is_hit() {
+    let mut seen = Seen::default();
+    for seed in 0..12 {
+        run(&small(), seed, 6_000, &mut seen);
+    }
+    // Few MSHRs against a long pool, and the other way round: both limits are met.
+    let mut few = small();
+    few.sys.l2_mshrs = 4;
+    let few = L2Params { sets: 3, pool: 32, ..few };
+    for seed in 20..24 {
+        run(&few, seed, 6_000, &mut seen);
+    }
+    let bypass = L2Params { caching: Caching::L1Only, ..small() };
+    for seed in 30..33 {
+        run(&bypass, seed, 6_000, &mut seen);
+    }
+    seen.assert_all_but("l2_bank::every_row_and_race_is_hit", &[]);
+}
+
+#[test]
+fn long_lines_and_two_ways() {
+    let mut seen = Seen::default();
+    let mut p = small();
+    p.sys.line = 128;
+    p.sys.il = 512;
+    p.sys.l2_mshrs = 16;
+    let p = L2Params { ways: 2, sets: 6, pool: 16, home: 0, ..p };
+    for seed in 40..43 {
+        run(&p, seed, 4_000, &mut seen);
+    }
+}
+
+#[test]
+fn without_a_directory_acknowledgements_need_the_data_step_only() {
+    let mut seen = Seen::default();
+    let p = L2Params { caching: Caching::None, dir: false, home: 2, ..small() };
+    for seed in 50..52 {
+        run(&p, seed, 4_000, &mut seen);
+    }
+}
