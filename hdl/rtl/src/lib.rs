@@ -118,6 +118,7 @@ pub mod eval;
 mod fold;
 pub mod instance;
 pub mod ir;
+mod keywords;
 pub mod lower;
 pub mod mem;
 pub mod netlist;

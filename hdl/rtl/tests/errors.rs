@@ -85,10 +85,13 @@ fn duplicate_and_illegal_names() {
         reg::<Bits>("r", 1);
     });
     assert!(text.starts_with("name r is used twice, first at "), "{text}");
-    let text = sentence(|| {
-        reg::<Bits>("always", 1);
-    });
-    assert!(text.starts_with("always is not a legal name"), "{text}");
+    // A SystemVerilog keyword is as bad as a Verilog one, since tools read either.
+    for name in ["always", "matches", "2nd", ""] {
+        let text = sentence(|| {
+            reg::<Bits>(name, 1);
+        });
+        assert!(text.starts_with(&format!("{name} is not a legal name")), "{text}");
+    }
 }
 
 #[test]

@@ -144,7 +144,7 @@ pub fn cam(p: CamParams) -> Result<Arc<Module>, ElabErrors> {
         let req = in_channel::<CamReq>("req", &p);
         let rsp = out_channel::<CamRsp>("rsp", &p);
         let store = Cam::new("cam", p.entries, p.key_bits);
-        let matches = store.matches(req.msg.key).named("matches");
+        let matches = store.matches(req.msg.key).named("key_matches");
         let hit = matches.any();
         let index = mux(hit, matches.lowest_set(), store.free_index()).named("index");
         let full = store.full().named("full");

@@ -20,10 +20,14 @@ impl Names {
         Names { taken }
     }
 
-    /// `wanted`, or `wanted` with a number behind it when that is taken.
+    /// `wanted`, or `wanted` with a number behind it when that is taken; `v_` goes in front of a digit, with which no name begins.
     pub fn claim(&mut self, wanted: &str) -> String {
+        let wanted = match wanted.chars().next() {
+            Some(c) if !c.is_ascii_digit() => wanted.to_string(),
+            _ => format!("v_{wanted}"),
+        };
         let free = |taken: &HashSet<String>, name: &str| legal_name(name) && !taken.contains(name);
-        let mut name = wanted.to_string();
+        let mut name = wanted.clone();
         let mut number = 2;
         while !free(&self.taken, &name) {
             name = format!("{wanted}_{number}");
