@@ -1,8 +1,12 @@
 //! Coherence directories and the invalidation and fence machinery around them (rec.md sections 4, 5, 7).
 
 mod covers;
+pub mod egress;
 mod evb;
+pub mod fence;
+pub mod fence_table;
 pub mod index;
+pub mod ingress;
 pub mod params;
 pub mod slice;
 pub mod table;
@@ -44,6 +48,24 @@ pub fn directory_blocks() -> Vec<BlockInfo> {
             about: "directory slice with one entry per range and exact sharers per line",
             params: || dir_param_infos(DirKind::Rec),
             build: |p| build(DirKind::Rec, "rec-directory", p),
+        },
+        BlockInfo {
+            name: "inv-egress",
+            about: "invalidations of the directory slices into a FIFO per destination and link",
+            params: egress::egress_params,
+            build: egress::build_egress,
+        },
+        BlockInfo {
+            name: "inv-ingress",
+            about: "invalidations of the links to the L2 banks, and collection of fence markers",
+            params: ingress::ingress_params,
+            build: ingress::build_ingress,
+        },
+        BlockInfo {
+            name: "fence-unit",
+            about: "completes a release when every earlier invalidation has landed",
+            params: fence::fence_params,
+            build: fence::build_fence,
         },
     ]
 }

@@ -1,0 +1,123 @@
+//! Tables of the directory blocks against the golden ones, row by row; blocks by name; sentences of refused parameters.
+
+use std::collections::BTreeMap;
+use weft_blocks::directory::fence_table;
+use weft_blocks::directory::{self, table::table};
+use weft_blocks::registry::build;
+use weft_testbench::golden::dir_table::{self, DirOp, Found, Invalidate, Sharers};
+use weft_testbench::golden::fence_table::FENCE;
+use weft_testbench::golden::params::DirKind;
+
+fn set(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect()
+}
+
+/// The actions that a golden row asks for, in the names of the block's table.
+fn actions(row: &dir_table::DirRow) -> Vec<&'static str> {
+    let mut out = Vec::new();
+    out.extend(row.allocate.then_some("allocate"));
+    out.extend(match row.sharers {
+        Sharers::Keep => None,
+        Sharers::Requester => Some("only_requester"),
+        Sharers::AddRequester => Some("add_requester"),
+        Sharers::OnlyIfSharer => Some("keep_requester"),
+        Sharers::Clear => Some("clear"),
+    });
+    out.extend(match row.inv {
+        Invalidate::Nobody => None,
+        Invalidate::Others => Some("inv_others"),
+        Invalidate::Everyone => Some("inv_all"),
+    });
+    out.extend(row.touch.then_some("touch"));
+    out
+}
+
+#[test]
+fn directory_tables_equal_the_golden_ones() {
+    let kinds = [
+        (directory::DirKind::Perline, DirKind::Perline),
+        (directory::DirKind::Group4, DirKind::Group4),
+        (directory::DirKind::Rec, DirKind::Rec),
+    ];
+    for (kind, golden_kind) in kinds {
+        let (table, golden) = (table(kind), dir_table::table(golden_kind));
+        assert!(table.overlaps().is_empty());
+        assert_eq!(table.rows.len(), golden.len());
+        for (row, expected) in table.rows.iter().zip(golden) {
+            assert_eq!(row.id, expected.id);
+            let op = DirOp::ALL.iter().position(|o| *o == expected.op).unwrap() as u64;
+            let found = match expected.found {
+                Found::Miss => 0,
+                Found::SlotEmpty => 1,
+                Found::SlotSet => 2,
+            };
+            assert_eq!(row.when, vec![vec![op], vec![found]], "{}", row.id);
+            let mut named = row.actions.clone();
+            let mut asked = actions(expected);
+            named.sort_unstable();
+            asked.sort_unstable();
+            assert_eq!(named, asked, "{}", row.id);
+        }
+    }
+}
+
+#[test]
+fn the_fence_table_equals_the_golden_one() {
+    let table = fence_table::table();
+    assert!(table.overlaps().is_empty());
+    assert_eq!(table.rows.len(), FENCE.len());
+    for expected in &FENCE {
+        let row =
+            table.rows.iter().find(|r| r.id == expected.id).unwrap_or_else(|| panic!("{}", expected.id));
+        assert_eq!(row.when, vec![vec![expected.state as u64], vec![expected.event as u64]], "{}", row.id);
+        assert_eq!(row.actions, vec![format!("{:?}", expected.next).to_uppercase()], "{}", row.id);
+    }
+}
+
+#[test]
+fn blocks_build_by_name() {
+    let small = [("banks", "2"), ("l1s", "2"), ("l2_mshrs", "8")];
+    for name in ["baseline-directory", "group-directory", "rec-directory"] {
+        build(name, &set(&[])).unwrap();
+        build(name, &set(&[("gpus", "8"), ("home", "3"), ("entries", "24K"), ("policy", "fifo")])).unwrap();
+        build(name, &set(&[("tag_style", "minimal"), ("banks", "16"), ("inv_rate", "4")])).unwrap();
+    }
+    for name in ["inv-egress", "inv-ingress", "fence-unit"] {
+        build(name, &set(&[])).unwrap();
+        build(name, &set(&small)).unwrap();
+        build(name, &set(&[("gpus", "2"), ("home", "1"), ("banks", "1")])).unwrap();
+    }
+    build("fence-unit", &set(&[("flush", "off")])).unwrap();
+}
+
+#[test]
+fn illegal_parameters_are_refused_with_their_range() {
+    let sentence = |name, pairs: &[(&str, &str)]| build(name, &set(pairs)).unwrap_err().to_string();
+    assert_eq!(
+        sentence("rec-directory", &[("range", "64")]),
+        "parameter range = 64 of block rec-directory: a range smaller than two lines of 64 bytes: use baseline-directory; \
+         legal: power of two, 2 to 64 lines, at most il"
+    );
+    let cases = [
+        ([("range", "768")], "power of two in 128..4096"),
+        ([("range", "8192")], "power of two in 128..4096"),
+        ([("ways", "7")], "it does not divide into banks * ways = 7"),
+        ([("ways", "129")], "it lies outside 1..128"),
+        ([("entries", "8712")], "1089 sets per bank are not c * 2^k with c odd and at most 15"),
+        ([("gpus", "17")], "it lies outside 2..16"),
+        ([("home", "4")], "there are only 4 GPUs"),
+        ([("inv_rate", "3")], "it is not 1, 2 or 4"),
+        ([("evb_depth", "9")], "it lies outside 1..8"),
+        ([("line", "96")], "lines have 64 or 128 bytes"),
+        ([("il", "192")], "it must be a power of two of at least 4 lines, 256 bytes"),
+        ([("il", "512")], "it is larger than il = 512: a range must not straddle two slices"),
+        ([("banks", "3")], "it is no power of two"),
+        ([("policy", "random")], "it is not known"),
+    ];
+    for (pairs, text) in cases {
+        let got = sentence("rec-directory", &pairs);
+        assert!(got.contains(text) && got.contains("legal: "), "{got}");
+    }
+    assert!(sentence("inv-egress", &[("links", "17")]).contains("it lies outside 1..16"));
+    assert!(sentence("fence-unit", &[("flush", "maybe")]).contains("legal: on, off"));
+}
