@@ -74,3 +74,24 @@ fn without_a_directory_acknowledgements_need_the_data_step_only() {
         run(&p, seed, 4_000, &mut seen);
     }
 }
+
+#[test]
+fn hits_stream_at_one_per_cycle_and_take_three_cycles() {
+    let mut bench = Bench::new(&small(), 60);
+    let count = 24;
+    assert_eq!(bench.stream_of_hits(count), count + 3);
+}
+
+#[test]
+fn the_tables_have_the_rows_of_the_specification() {
+    use weft_blocks::cache::l2::tables;
+    use weft_testbench::golden::l2_table::{HOME, HomeEvent, Legality, REQUESTER, ReqEvent};
+    let requester = REQUESTER.iter().filter(|r| r.event != ReqEvent::Victim);
+    let home = HOME.iter().filter(|r| r.event != HomeEvent::Victim);
+    let legal = |l: Legality| l == Legality::Legal;
+    let mut wanted: Vec<&str> = requester.filter(|r| legal(r.legality)).map(|r| r.id).collect();
+    wanted.extend(home.filter(|r| legal(r.legality)).map(|r| r.id));
+    let tables = [tables::requester(), tables::home()];
+    let rows: Vec<String> = tables.iter().flat_map(|t| &t.rows).map(|r| r.id.clone()).collect();
+    assert_eq!(rows, wanted, "victims apart, the rows in the order of the specification");
+}

@@ -333,6 +333,31 @@ impl Bench {
         assert_eq!(self.counter("l2_accesses"), all, "every access hits, merges or misses");
     }
 
+    /// Loads one home line until it is there, then `count` times in successive cycles; cycles from the first offer to the
+    /// last answer.
+    pub fn stream_of_hits(&mut self, count: u64) -> u64 {
+        let line = self.home_lines[0];
+        for _ in 0..20 {
+            self.cycle();
+        }
+        self.offer_load(line, 0, 0);
+        for _ in 0..40 {
+            self.cycle();
+        }
+        assert_eq!(self.answered, 1, "the miss is answered");
+        let start = self.sim.cycle();
+        let ids = u64::from(self.p.sys.l1_mshrs);
+        for i in 0..count {
+            self.offer_load(line, i / ids, i % ids);
+            self.cycle();
+            assert!(self.offered.is_empty(), "a hit is taken at once");
+        }
+        while self.answered < 1 + count {
+            self.cycle();
+        }
+        self.sim.cycle() - start
+    }
+
     /// Adds what was covered.
     pub fn collect(&self, seen: &mut Seen) {
         for probe in self.sim.probes().filter(|p| p.kind == ProbeKind::Cover && p.count > 0) {

@@ -164,6 +164,27 @@ impl Bench {
         self.offer("local_req", |_| ());
     }
 
+    /// Offers a load of one L1.
+    pub(super) fn offer_load(&mut self, line: u64, l1: u64, id: u64) {
+        let bytes = self.p.sys.line as usize;
+        let request = Request {
+            kind: RD,
+            line,
+            mask: vec![false; bytes],
+            data: vec![0; bytes],
+            amo: 0,
+            signed: false,
+            compare: 0,
+            cacheable: true,
+            epoch: 0,
+        };
+        self.drive_request("local_req", &request);
+        self.set("local_req_l1", l1);
+        self.set("local_req_id", id);
+        self.local.insert((l1, id), Running { request, answer: None });
+        self.offer("local_req", |_| ());
+    }
+
     fn offer_remote(&mut self) {
         if self.offered.contains_key("remote_req") || !self.rng.random_bool(self.mood.remote) {
             return;

@@ -94,7 +94,7 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     let (valid, op) = (select.s1_valid.get(), select.s1.get());
     let req = op.req;
     let look = tags.look(p.tag_of(req.line));
-    let found = m.find(req.line);
+    let found = m.find(valid, req.line);
     let ev = events(parts, &op, &look, &found);
     let demand = select.s1_demand();
     let joins = demand & found.hit & (req.homed | (req.kind.is(ReqKind::Rd) & !found.poisoned));

@@ -150,11 +150,17 @@ impl Mshrs {
         }
     }
 
-    /// Finds the read or fetch of a line; atomics are not found.
-    pub fn find(&self, line: Bits) -> Match {
+    /// Finds the read or fetch of a line, while `valid`; atomics are not found.
+    pub fn find(&self, valid: Bool, line: Bits) -> Match {
         let m = self.p.sys.l2_mshrs;
-        let same: Vec<Bool> = (0..m).map(|i| self.line.entry(i).eq(line)).collect();
-        let hits = (pack_bools(&same) & self.valid.get() & !self.atom.get()).named("s1_mshr_hits");
+        let open = self.valid.get() & !self.atom.get();
+        let found = wire_zero::<Bits>("s1_mshr_hits", m);
+        // Nothing is compared while no MSHR is open: most lookups are hits in a quiet bank.
+        when(valid & open.any(), || {
+            let same: Vec<Bool> = (0..m).map(|i| self.line.entry(i).eq(line)).collect();
+            found.set(pack_bools(&same) & open);
+        });
+        let hits = found.get();
         let index = hits.lowest_set().named("s1_mshr");
         Match {
             hit: hits.any().named("s1_mshr_hit"),
