@@ -2,6 +2,7 @@
 
 use crate::interp::Interp;
 use crate::layout::Layout;
+use crate::native::Native;
 use std::collections::HashMap;
 use std::sync::Arc;
 use thiserror::Error;
@@ -16,6 +17,8 @@ use weft_rtl::netlist::{NetId, NetOp, NetPort, Netlist};
 pub enum BackendKind {
     /// The reference interpreter.
     Interp,
+    /// Native code, compiled once per distinct module.
+    Native,
 }
 
 /// Which observers are compiled in.
@@ -42,7 +45,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { backend: BackendKind::Interp, probes: Probes::All, sleep: true }
+        Options { backend: BackendKind::Native, probes: Probes::All, sleep: true }
     }
 }
 
@@ -56,6 +59,8 @@ pub enum EngineError {
         "fabric {module}: {signal} ({loc}) is logic, but a fabric only wires its instances; move the logic into a block"
     )]
     FabricLogic { module: String, signal: String, loc: Loc },
+    #[error("module {module} cannot be compiled: {cause}; run it with the interpreter and report this")]
+    Compile { module: String, cause: String },
     #[error("the saved state does not fit this design: {0}; load it into the design that saved it")]
     Snapshot(String),
 }
@@ -79,6 +84,7 @@ pub struct UnitType {
     /// Where its state lies.
     pub layout: Layout,
     pub(crate) interp: Interp,
+    pub(crate) native: Option<Native>,
     pub(crate) outputs: Vec<OutSource>,
 }
 
@@ -102,7 +108,14 @@ impl UnitType {
             })
             .collect();
         let interp = Interp::new(&netlist, &layout);
-        Ok(UnitType { module: module.clone(), netlist, layout, interp, outputs })
+        let native = match options.backend {
+            BackendKind::Interp => None,
+            BackendKind::Native => {
+                let code = Native::compile(&netlist, &layout);
+                Some(code.map_err(|cause| EngineError::Compile { module: module.name.clone(), cause })?)
+            }
+        };
+        Ok(UnitType { module: module.clone(), netlist, layout, interp, native, outputs })
     }
 }
 

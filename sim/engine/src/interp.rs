@@ -93,12 +93,6 @@ impl Interp {
         failed
     }
 
-    /// Assertions whose condition does not hold, by number.
-    pub fn failed<'a>(&'a self, scratch: &'a [u64]) -> impl Iterator<Item = usize> + 'a {
-        let asserts = self.netlist.probes.iter().enumerate().filter(|(_, p)| p.kind == ProbeKind::Assert);
-        asserts.filter(|(_, p)| self.low(scratch, p.cond) & 1 == 0).map(|(i, _)| i)
-    }
-
     fn write(&self, mem: usize, port: usize, state: &mut [u64], scratch: &[u64]) -> bool {
         let info = &self.netlist.mems[mem];
         let write = &info.writes[port];

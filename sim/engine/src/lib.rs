@@ -17,9 +17,12 @@
 //! assert_eq!(sim.get(count), 5);
 //! ```
 
+pub mod compare;
 pub mod design;
 pub mod interp;
 pub mod layout;
+pub mod native;
+pub mod random;
 pub mod runner;
 pub mod sim;
 pub mod wave;

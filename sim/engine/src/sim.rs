@@ -64,6 +64,8 @@ struct UnitState {
     rest: Rest,
     /// What each counter gains per cycle while asleep.
     rate: Vec<u64>,
+    /// Counters of assertions at the last failure reported.
+    reported: Vec<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -98,10 +100,14 @@ impl Sim {
             .iter()
             .map(|u| {
                 let ty = &design.types[u.ty];
-                UnitState {
-                    limbs: vec![0; ty.layout.size],
-                    rest: Rest::Awake,
-                    rate: vec![0; ty.netlist.probes.len()],
+                {
+                    let none = vec![0; ty.netlist.probes.len()];
+                    UnitState {
+                        limbs: vec![0; ty.layout.size],
+                        rest: Rest::Awake,
+                        rate: none.clone(),
+                        reported: none,
+                    }
                 }
             })
             .collect();
@@ -297,21 +303,18 @@ impl Sim {
         let state = &mut self.units[unit];
         let probes = ty.layout.probes..ty.layout.probes + ty.netlist.probes.len();
         let before = (state.rest == Rest::Drowsy).then(|| state.limbs[probes.clone()].to_vec());
-        ty.interp.evaluate(&state.limbs, &mut self.scratch);
-        if !probes.is_empty()
-            && ty.interp.count(&mut state.limbs, &self.scratch)
-            && self.failures.len() < FAILURES_KEPT
-        {
-            for probe in ty.interp.failed(&self.scratch) {
-                let info = &ty.netlist.probes[probe];
-                let parts = [design.units[unit].path.as_str(), info.scope.as_str()];
-                let path = parts.iter().filter(|p| !p.is_empty()).copied().collect::<Vec<_>>().join(".");
-                let (name, text, at) = (info.name.clone(), info.text.clone(), info.at.clone());
-                self.failures.push(Failure { cycle: self.cycle, path, name, text, at });
+        let (changed, failed) = match &ty.native {
+            Some(code) => code.clock(&mut state.limbs),
+            None => {
+                ty.interp.evaluate(&state.limbs, &mut self.scratch);
+                let failed = ty.interp.count(&mut state.limbs, &self.scratch);
+                (ty.interp.commit(&mut state.limbs, &self.scratch), failed)
             }
+        };
+        if failed {
+            self.report(design, unit);
         }
         let state = &mut self.units[unit];
-        let changed = ty.interp.commit(&mut state.limbs, &self.scratch);
         if changed || !design.options.sleep {
             state.rest = Rest::Awake;
         } else if let Some(before) = before {
@@ -323,6 +326,24 @@ impl Sim {
             state.rest = Rest::Drowsy;
         }
         changed
+    }
+
+    /// Records which assertions of a unit failed in this cycle.
+    fn report(&mut self, design: &Design, unit: usize) {
+        let ty = &design.types[design.units[unit].ty];
+        let state = &mut self.units[unit];
+        for (i, info) in ty.netlist.probes.iter().enumerate().filter(|(_, p)| p.kind == ProbeKind::Assert) {
+            let count = state.limbs[ty.layout.probes + i];
+            if std::mem::replace(&mut state.reported[i], count) == count
+                || self.failures.len() >= FAILURES_KEPT
+            {
+                continue;
+            }
+            let parts = [design.units[unit].path.as_str(), info.scope.as_str()];
+            let path = parts.iter().filter(|p| !p.is_empty()).copied().collect::<Vec<_>>().join(".");
+            let (name, text, at) = (info.name.clone(), info.text.clone(), info.at.clone());
+            self.failures.push(Failure { cycle: self.cycle, path, name, text, at });
+        }
     }
 
     fn copy_out(&mut self, unit: usize, connections: &[Connection]) {

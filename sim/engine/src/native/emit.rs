@@ -1,0 +1,645 @@
+//! Expressions to machine code, limb by limb, in the region where they are needed.
+
+use crate::layout::Layout;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    self, BlockArg, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value, types::I64,
+};
+use cranelift_frontend::{FunctionBuilder, Variable};
+use std::collections::HashMap;
+use weft_rtl::bv::{Bv, limbs_for, top_mask};
+use weft_rtl::netlist::*;
+
+/// Flags of an access to the unit's state: aligned, never faulting.
+pub fn flags() -> MemFlagsData {
+    MemFlagsData::trusted()
+}
+
+/// Values known in one region.
+#[derive(Default)]
+struct ScopeMemo {
+    limbs: HashMap<(NetId, u32), Value>,
+    rows: HashMap<(u32, NetId), Value>,
+    known: HashMap<NetId, Bv>,
+}
+
+/// Code being emitted for one unit.
+pub struct Emit<'a, 'f> {
+    pub netlist: &'a Netlist,
+    pub layout: &'a Layout,
+    pub b: &'a mut FunctionBuilder<'f>,
+    pub state: Value,
+    /// Nonzero when a register or memory has changed.
+    pub changed: Variable,
+    /// Nonzero when an assertion has failed.
+    pub failed: Variable,
+    /// Work of an expression with everything below it, capped.
+    cost: Vec<u32>,
+    scopes: Vec<ScopeMemo>,
+}
+
+/// An arm dearer than this is jumped around instead of computed and dropped.
+const BRANCH_COST: u32 = 12;
+
+impl<'a, 'f> Emit<'a, 'f> {
+    pub fn new(
+        netlist: &'a Netlist,
+        layout: &'a Layout,
+        b: &'a mut FunctionBuilder<'f>,
+        state: Value,
+        changed: Variable,
+        failed: Variable,
+    ) -> Emit<'a, 'f> {
+        let mut cost: Vec<u32> = Vec::with_capacity(netlist.nodes.len());
+        for node in &netlist.nodes {
+            let mut sum = limbs_for(node.width) as u32;
+            node.op.operands(&mut |o| sum = sum.saturating_add(cost[o.index()]));
+            let own = match node.op {
+                NetOp::Const(_) => 0,
+                _ => sum.min(1000),
+            };
+            cost.push(own);
+        }
+        Emit { netlist, layout, b, state, changed, failed, cost, scopes: vec![ScopeMemo::default()] }
+    }
+
+    /// Enters a region in which a selector has a known value.
+    pub fn open(&mut self, known: Option<(NetId, Bv)>) {
+        let mut scope = ScopeMemo::default();
+        scope.known.extend(known);
+        self.scopes.push(scope);
+    }
+
+    /// Leaves a region: what was computed there is no longer available.
+    pub fn close(&mut self) {
+        self.scopes.pop();
+    }
+
+    pub fn iconst(&mut self, value: u64) -> Value {
+        self.b.ins().iconst(I64, value as i64)
+    }
+
+    fn known(&self, id: NetId) -> Option<&Bv> {
+        self.scopes.iter().rev().find_map(|s| s.known.get(&id))
+    }
+
+    fn width(&self, id: NetId) -> u32 {
+        self.netlist.node(id).width
+    }
+
+    fn memo(&self, id: NetId, i: u32) -> Option<Value> {
+        self.scopes.iter().rev().find_map(|s| s.limbs.get(&(id, i)).copied())
+    }
+
+    fn remember(&mut self, id: NetId, i: u32, value: Value) {
+        self.scopes.last_mut().expect("a scope is open").limbs.insert((id, i), value);
+    }
+
+    fn flag(&mut self, bool8: Value) -> Value {
+        self.b.ins().uextend(I64, bool8)
+    }
+
+    fn masked(&mut self, value: Value, width: u32) -> Value {
+        if width.is_multiple_of(64) {
+            return value;
+        }
+        let mask = self.iconst(top_mask(width));
+        self.b.ins().band(value, mask)
+    }
+
+    /// Masks limb `i` of a value of `width` bits if it is the highest.
+    fn topped(&mut self, value: Value, i: u32, width: u32) -> Value {
+        if i + 1 == limbs_for(width) as u32 { self.masked(value, width) } else { value }
+    }
+
+    pub fn load(&mut self, base: Value, limb: usize) -> Value {
+        self.b.ins().load(I64, flags(), base, (8 * limb) as i32)
+    }
+
+    pub fn store(&mut self, value: Value, base: Value, limb: usize) {
+        self.b.ins().store(flags(), value, base, (8 * limb) as i32);
+    }
+
+    /// Limb `i` of an expression; zero above its width.
+    pub fn limb(&mut self, id: NetId, i: u32) -> Value {
+        if i >= limbs_for(self.width(id)) as u32 {
+            return self.iconst(0);
+        }
+        if let Some(v) = self.memo(id, i) {
+            return v;
+        }
+        if let Some(v) = self.known(id) {
+            let limb = v.limbs()[i as usize];
+            return self.iconst(limb);
+        }
+        let value = self.compute(id, i);
+        self.remember(id, i, value);
+        value
+    }
+
+    /// All limbs of an expression.
+    pub fn all(&mut self, id: NetId) -> Vec<Value> {
+        (0..limbs_for(self.width(id)) as u32).map(|i| self.limb(id, i)).collect()
+    }
+
+    fn compute(&mut self, id: NetId, i: u32) -> Value {
+        let netlist = self.netlist;
+        let node = netlist.node(id);
+        let w = node.width;
+        match &node.op {
+            NetOp::Const(v) => self.iconst(v.limbs()[i as usize]),
+            NetOp::Input(p) => self.load(self.state, self.layout.inputs[*p as usize] + i as usize),
+            NetOp::Reg(r) => self.load(self.state, self.layout.regs[*r as usize] + i as usize),
+            NetOp::Not(a) => {
+                let a = self.limb(*a, i);
+                if w == 1 {
+                    let one = self.iconst(1);
+                    return self.b.ins().bxor(a, one);
+                }
+                let v = self.b.ins().bnot(a);
+                self.topped(v, i, w)
+            }
+            NetOp::And(a, b) => {
+                let (x, y) = (self.limb(*a, i), self.limb(*b, i));
+                self.b.ins().band(x, y)
+            }
+            NetOp::Or(a, b) => {
+                let (x, y) = (self.limb(*a, i), self.limb(*b, i));
+                self.b.ins().bor(x, y)
+            }
+            NetOp::Xor(a, b) => {
+                let (x, y) = (self.limb(*a, i), self.limb(*b, i));
+                self.b.ins().bxor(x, y)
+            }
+            NetOp::Add(a, b) => self.sum(id, *a, *b, i, w, false),
+            NetOp::Sub(a, b) => self.sum(id, *a, *b, i, w, true),
+            NetOp::Mul(a, b) => self.product(id, *a, *b, i, w),
+            NetOp::Eq(a, b) => self.equal(*a, *b),
+            NetOp::Lt(a, b) => self.less(*a, *b),
+            NetOp::Shl(a, b) => self.shift(id, *a, *b, i, w, true),
+            NetOp::Shr(a, b) => self.shift(id, *a, *b, i, w, false),
+            NetOp::Mux(c, a, b) => self.choose(id, *c, *a, *b, i),
+            NetOp::Case { sel, arms, default } => self.case(id, *sel, arms, *default, i),
+            NetOp::Concat(parts) => self.concat(parts, i, w),
+            NetOp::Slice { a, lo } => self.extract(*a, lo + 64 * i, (w - 64 * i).min(64)),
+            NetOp::Index { a, idx } => self.index(id, *a, *idx, i, w),
+            NetOp::AnyBit(a) => {
+                let any = self.or_all(*a);
+                let zero = self.iconst(0);
+                let v = self.b.ins().icmp(IntCC::NotEqual, any, zero);
+                self.flag(v)
+            }
+            NetOp::AllBits(a) => {
+                let width = self.width(*a);
+                let mut clear = self.iconst(0);
+                for (k, limb) in self.all(*a).into_iter().enumerate() {
+                    let inverted = self.b.ins().bnot(limb);
+                    let kept = self.topped(inverted, k as u32, width);
+                    clear = self.b.ins().bor(clear, kept);
+                }
+                let zero = self.iconst(0);
+                let v = self.b.ins().icmp(IntCC::Equal, clear, zero);
+                self.flag(v)
+            }
+            NetOp::Parity(a) => {
+                let limbs = self.all(*a);
+                let folded = limbs.into_iter().reduce(|x, y| self.b.ins().bxor(x, y)).expect("a limb");
+                let ones = self.b.ins().popcnt(folded);
+                self.masked(ones, 1)
+            }
+            NetOp::PopCount(a) => {
+                let limbs = self.all(*a);
+                let counts: Vec<Value> = limbs.into_iter().map(|l| self.b.ins().popcnt(l)).collect();
+                let sum = counts.into_iter().reduce(|x, y| self.b.ins().iadd(x, y)).expect("a limb");
+                if i == 0 { self.masked(sum, w.min(64)) } else { self.iconst(0) }
+            }
+            NetOp::LowestSet(a) => self.lowest_set(*a, i),
+            NetOp::MemRead { mem, addr, lane } => self.mem_read(*mem, *addr, *lane, i),
+        }
+    }
+
+    fn or_all(&mut self, id: NetId) -> Value {
+        let limbs = self.all(id);
+        limbs.into_iter().reduce(|x, y| self.b.ins().bor(x, y)).expect("a limb")
+    }
+
+    /// All limbs of a sum at once, since the carry runs through them.
+    fn sum(&mut self, id: NetId, a: NetId, b: NetId, i: u32, w: u32, subtract: bool) -> Value {
+        let count = limbs_for(w) as u32;
+        if count == 1 {
+            let (x, y) = (self.limb(a, 0), self.limb(b, 0));
+            let v = if subtract { self.b.ins().isub(x, y) } else { self.b.ins().iadd(x, y) };
+            return self.masked(v, w);
+        }
+        let mut carry = self.iconst(u64::from(subtract));
+        let mut out = Vec::new();
+        for k in 0..count {
+            let (x, y) = (self.limb(a, k), self.limb(b, k));
+            let y = if subtract { self.b.ins().bnot(y) } else { y };
+            let first = self.b.ins().iadd(x, y);
+            let c1 = self.b.ins().icmp(IntCC::UnsignedLessThan, first, x);
+            let second = self.b.ins().iadd(first, carry);
+            let c2 = self.b.ins().icmp(IntCC::UnsignedLessThan, second, first);
+            let either = self.b.ins().bor(c1, c2);
+            carry = self.flag(either);
+            out.push(self.topped(second, k, w));
+        }
+        self.keep(id, out, i)
+    }
+
+    fn keep(&mut self, id: NetId, limbs: Vec<Value>, i: u32) -> Value {
+        for (k, v) in limbs.iter().enumerate() {
+            self.remember(id, k as u32, *v);
+        }
+        limbs[i as usize]
+    }
+
+    fn product(&mut self, id: NetId, a: NetId, b: NetId, i: u32, w: u32) -> Value {
+        let n = limbs_for(w);
+        let (x, y) = (self.all(a), self.all(b));
+        let mut out = vec![self.iconst(0); n];
+        for j in 0..n {
+            let mut carry = self.iconst(0);
+            for k in 0..n - j {
+                let low = self.b.ins().imul(x[j], y[k]);
+                let high = self.b.ins().umulhi(x[j], y[k]);
+                let s1 = self.b.ins().iadd(out[j + k], low);
+                let c1 = self.b.ins().icmp(IntCC::UnsignedLessThan, s1, low);
+                let s2 = self.b.ins().iadd(s1, carry);
+                let c2 = self.b.ins().icmp(IntCC::UnsignedLessThan, s2, s1);
+                out[j + k] = s2;
+                let (c1, c2) = (self.flag(c1), self.flag(c2));
+                let c = self.b.ins().iadd(c1, c2);
+                carry = self.b.ins().iadd(high, c);
+            }
+        }
+        out[n - 1] = self.masked(out[n - 1], w);
+        self.keep(id, out, i)
+    }
+
+    fn equal(&mut self, a: NetId, b: NetId) -> Value {
+        let count = limbs_for(self.width(a)) as u32;
+        if count == 1 {
+            let (x, y) = (self.limb(a, 0), self.limb(b, 0));
+            let v = self.b.ins().icmp(IntCC::Equal, x, y);
+            return self.flag(v);
+        }
+        let mut differ = self.iconst(0);
+        for k in 0..count {
+            let (x, y) = (self.limb(a, k), self.limb(b, k));
+            let d = self.b.ins().bxor(x, y);
+            differ = self.b.ins().bor(differ, d);
+        }
+        let zero = self.iconst(0);
+        let v = self.b.ins().icmp(IntCC::Equal, differ, zero);
+        self.flag(v)
+    }
+
+    fn less(&mut self, a: NetId, b: NetId) -> Value {
+        let count = limbs_for(self.width(a)) as u32;
+        let (x, y) = (self.limb(a, 0), self.limb(b, 0));
+        let first = self.b.ins().icmp(IntCC::UnsignedLessThan, x, y);
+        let mut below = self.flag(first);
+        for k in 1..count {
+            let (x, y) = (self.limb(a, k), self.limb(b, k));
+            let less = self.b.ins().icmp(IntCC::UnsignedLessThan, x, y);
+            let less = self.flag(less);
+            let same = self.b.ins().icmp(IntCC::Equal, x, y);
+            below = self.b.ins().select(same, below, less);
+        }
+        below
+    }
+
+    fn lowest_set(&mut self, a: NetId, i: u32) -> Value {
+        if i > 0 {
+            return self.iconst(0);
+        }
+        let limbs = self.all(a);
+        let zero = self.iconst(0);
+        let mut found = zero;
+        for (k, limb) in limbs.into_iter().enumerate().rev() {
+            let at = self.b.ins().ctz(limb);
+            let base = self.iconst(64 * k as u64);
+            let here = self.b.ins().iadd(at, base);
+            let set = self.b.ins().icmp(IntCC::NotEqual, limb, zero);
+            found = self.b.ins().select(set, here, found);
+        }
+        found
+    }
+
+    /// Bits `lo..lo+width` (at most 64) of an expression.
+    pub fn extract(&mut self, a: NetId, lo: u32, width: u32) -> Value {
+        let total = self.width(a);
+        let (limb, shift) = (lo / 64, lo % 64);
+        let low = self.limb(a, limb);
+        let mut v = low;
+        if shift > 0 {
+            let by = self.iconst(u64::from(shift));
+            v = self.b.ins().ushr(low, by);
+            if shift + width > 64 {
+                let high = self.limb(a, limb + 1);
+                let up = self.iconst(u64::from(64 - shift));
+                let moved = self.b.ins().ishl(high, up);
+                v = self.b.ins().bor(v, moved);
+            }
+        }
+        // Nothing lies above the value's own top.
+        if lo + width < total && width < 64 { self.masked(v, width) } else { v }
+    }
+
+    fn concat(&mut self, parts: &[NetId], i: u32, w: u32) -> Value {
+        let (from, to) = (64 * i, (64 * i + 64).min(w));
+        let mut at = 0;
+        let mut out: Option<Value> = None;
+        for part in parts {
+            let pw = self.width(*part);
+            let (lo, hi) = (from.max(at), to.min(at + pw));
+            if lo < hi && !matches!(&self.netlist.node(*part).op, NetOp::Const(v) if v.is_zero()) {
+                let bits = self.extract(*part, lo - at, hi - lo);
+                let placed = if lo > from {
+                    let by = self.iconst(u64::from(lo - from));
+                    self.b.ins().ishl(bits, by)
+                } else {
+                    bits
+                };
+                out = Some(match out {
+                    None => placed,
+                    Some(sum) => self.b.ins().bor(sum, placed),
+                });
+            }
+            at += pw;
+            if at >= to {
+                break;
+            }
+        }
+        match out {
+            Some(v) => v,
+            None => self.iconst(0),
+        }
+    }
+
+    /// The value of an expression if it fits 64 bits, and whether it is below a bound (`bound` itself must fit).
+    fn bounded(&mut self, id: NetId, bound: u64) -> (Value, Option<Value>) {
+        let value = self.limb(id, 0);
+        let width = self.width(id);
+        if width < 64 && 1u64 << width <= bound {
+            return (value, None);
+        }
+        let limit = self.iconst(bound);
+        let mut inside = self.b.ins().icmp(IntCC::UnsignedLessThan, value, limit);
+        for k in 1..limbs_for(width) as u32 {
+            let high = self.limb(id, k);
+            let zero = self.iconst(0);
+            let clear = self.b.ins().icmp(IntCC::Equal, high, zero);
+            inside = self.b.ins().band(inside, clear);
+        }
+        (value, Some(inside))
+    }
+
+    fn or_zero(&mut self, value: Value, inside: Option<Value>) -> Value {
+        match inside {
+            None => value,
+            Some(ok) => {
+                let zero = self.iconst(0);
+                self.b.ins().select(ok, value, zero)
+            }
+        }
+    }
+
+    fn shift(&mut self, id: NetId, a: NetId, by: NetId, i: u32, w: u32, left: bool) -> Value {
+        let (amount, inside) = self.bounded(by, u64::from(w));
+        let count = limbs_for(w);
+        if count == 1 {
+            let x = self.limb(a, 0);
+            let moved = if left { self.b.ins().ishl(x, amount) } else { self.b.ins().ushr(x, amount) };
+            let v = if left { self.masked(moved, w) } else { moved };
+            return self.or_zero(v, inside);
+        }
+        // Through memory: zeros below and above make every limb number legal.
+        let limbs = self.all(a);
+        let slot = self.slot(3 * count);
+        let zero = self.iconst(0);
+        for k in 0..3 * count {
+            let v = if (count..2 * count).contains(&k) { limbs[k - count] } else { zero };
+            self.store(v, slot, k);
+        }
+        let amount = self.or_zero(amount, inside);
+        let six = self.iconst(6);
+        let whole = self.b.ins().ushr(amount, six);
+        let low6 = self.iconst(63);
+        let part = self.b.ins().band(amount, low6);
+        let three = self.iconst(3);
+        let bytes = self.b.ins().ishl(whole, three);
+        let middle = self.iconst(8 * count as u64);
+        let start = self.b.ins().iadd(slot, middle);
+        let from = if left { self.b.ins().isub(start, bytes) } else { self.b.ins().iadd(start, bytes) };
+        let mut out = Vec::new();
+        for k in 0..count {
+            let near = self.load(from, k);
+            // The neighbour's bits; a shift by 64 is split in two so that an amount of zero gives zero.
+            let far = self.b.ins().load(I64, flags(), from, 8 * (k as i32) + if left { -8 } else { 8 });
+            let one = self.iconst(1);
+            let rest = self.b.ins().bxor(part, low6);
+            let v = if left {
+                let near = self.b.ins().ishl(near, part);
+                let far = self.b.ins().ushr(far, one);
+                let far = self.b.ins().ushr(far, rest);
+                self.b.ins().bor(near, far)
+            } else {
+                let near = self.b.ins().ushr(near, part);
+                let far = self.b.ins().ishl(far, one);
+                let far = self.b.ins().ishl(far, rest);
+                self.b.ins().bor(near, far)
+            };
+            let v = self.topped(v, k as u32, w);
+            out.push(self.or_zero(v, inside));
+        }
+        self.keep(id, out, i)
+    }
+
+    fn slot(&mut self, limbs: usize) -> Value {
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 8 * limbs as u32, 3);
+        let slot = self.b.create_sized_stack_slot(data);
+        self.b.ins().stack_addr(I64, slot, 0)
+    }
+
+    fn index(&mut self, id: NetId, a: NetId, idx: NetId, i: u32, w: u32) -> Value {
+        let total = self.width(a);
+        let elements = u64::from(total / w);
+        let (number, inside) = self.bounded(idx, elements);
+        if total <= 64 {
+            let x = self.limb(a, 0);
+            let width = self.iconst(u64::from(w));
+            let by = if w == 1 { number } else { self.b.ins().imul(number, width) };
+            let moved = self.b.ins().ushr(x, by);
+            let v = self.masked(moved, w);
+            return self.or_zero(v, inside);
+        }
+        let number = self.or_zero(number, inside);
+        let per = limbs_for(w);
+        let slot = self.slot(per * elements as usize);
+        for e in 0..elements as u32 {
+            for k in 0..per as u32 {
+                let bits = self.extract(a, e * w + 64 * k, (w - 64 * k).min(64));
+                self.store(bits, slot, e as usize * per + k as usize);
+            }
+        }
+        let stride = self.iconst(8 * per as u64);
+        let offset = self.b.ins().imul(number, stride);
+        let at = self.b.ins().iadd(slot, offset);
+        let mut out = Vec::new();
+        for k in 0..per {
+            let v = self.load(at, k);
+            out.push(self.or_zero(v, inside));
+        }
+        self.keep(id, out, i)
+    }
+
+    fn choose(&mut self, id: NetId, c: NetId, a: NetId, b: NetId, i: u32) -> Value {
+        if let Some(v) = self.known(c) {
+            let arm = if v.bit(0) { a } else { b };
+            return self.limb(arm, i);
+        }
+        if self.cost[a.index()].max(self.cost[b.index()]) <= BRANCH_COST {
+            let c = self.limb(c, 0);
+            let (x, y) = (self.limb(a, i), self.limb(b, i));
+            return self.b.ins().select(c, x, y);
+        }
+        let (yes, no) = (self.b.create_block(), self.b.create_block());
+        let cond = self.limb(c, 0);
+        self.b.ins().brif(cond, yes, &[], no, &[]);
+        let one = |v: u64| Bv::from_u64(v, 1);
+        self.join(id, i, vec![(yes, a, Some((c, one(1)))), (no, b, Some((c, one(0))))])
+    }
+
+    fn case(&mut self, id: NetId, sel: NetId, arms: &[(Vec<Bv>, NetId)], default: NetId, i: u32) -> Value {
+        if let Some(v) = self.known(sel) {
+            let arm = arms.iter().find(|(codes, _)| codes.contains(v)).map_or(default, |(_, n)| *n);
+            return self.limb(arm, i);
+        }
+        let mut targets = Vec::new();
+        let mut blocks = Vec::new();
+        for (codes, arm) in arms {
+            let block = self.b.create_block();
+            let only = (codes.len() == 1).then(|| (sel, codes[0].clone()));
+            blocks.push((codes.clone(), block));
+            targets.push((block, *arm, only));
+        }
+        let other = self.b.create_block();
+        targets.push((other, default, None));
+        self.dispatch(sel, &blocks, other);
+        self.join(id, i, targets)
+    }
+
+    /// Jumps to the block of the selector's value.
+    pub fn dispatch(&mut self, sel: NetId, arms: &[(Vec<Bv>, ir::Block)], default: ir::Block) {
+        if self.width(sel) <= 64 {
+            let value = self.limb(sel, 0);
+            let mut switch = cranelift_frontend::Switch::new();
+            for (codes, block) in arms {
+                codes.iter().for_each(|c| switch.set_entry(u128::from(c.low_u64()), *block));
+            }
+            switch.emit(self.b, value, default);
+            return;
+        }
+        for (codes, block) in arms {
+            for code in codes {
+                let mut differ = self.iconst(0);
+                for (k, limb) in self.all(sel).into_iter().enumerate() {
+                    let want = self.iconst(code.limbs()[k]);
+                    let d = self.b.ins().bxor(limb, want);
+                    differ = self.b.ins().bor(differ, d);
+                }
+                let next = self.b.create_block();
+                self.b.ins().brif(differ, next, &[], *block, &[]);
+                self.b.switch_to_block(next);
+            }
+        }
+        self.b.ins().jump(default, &[]);
+    }
+
+    /// Computes each arm in its block and joins all limbs.
+    fn join(&mut self, id: NetId, i: u32, arms: Vec<(ir::Block, NetId, Option<(NetId, Bv)>)>) -> Value {
+        let count = limbs_for(self.width(id));
+        let merge = self.b.create_block();
+        for _ in 0..count {
+            self.b.append_block_param(merge, I64);
+        }
+        for (block, arm, known) in arms {
+            self.b.switch_to_block(block);
+            self.open(known);
+            let limbs: Vec<BlockArg> = self.all(arm).into_iter().map(BlockArg::Value).collect();
+            self.close();
+            self.b.ins().jump(merge, &limbs);
+        }
+        self.b.switch_to_block(merge);
+        let limbs = self.b.block_params(merge).to_vec();
+        self.keep(id, limbs, i)
+    }
+
+    /// Address of a memory row, and whether it exists (`None`: certainly).
+    pub fn row(&mut self, mem: u32, addr: NetId) -> (Value, Option<Value>) {
+        let info = &self.netlist.mems[mem as usize];
+        let (number, inside) = self.bounded(addr, u64::from(info.rows));
+        if let Some(base) = self.scopes.iter().rev().find_map(|s| s.rows.get(&(mem, addr)).copied()) {
+            return (base, inside);
+        }
+        let limbs = info.lanes as usize * self.layout.lane_limbs[mem as usize];
+        let number = self.or_zero(number, inside);
+        let stride = self.iconst(8 * limbs as u64);
+        let offset = self.b.ins().imul(number, stride);
+        let start = self.iconst(8 * self.layout.mems[mem as usize] as u64);
+        let origin = self.b.ins().iadd(self.state, start);
+        let base = self.b.ins().iadd(origin, offset);
+        self.scopes.last_mut().expect("a scope is open").rows.insert((mem, addr), base);
+        (base, inside)
+    }
+
+    fn mem_read(&mut self, mem: u32, addr: NetId, lane: NetLane, i: u32) -> Value {
+        let (base, inside) = self.row(mem, addr);
+        let info = &self.netlist.mems[mem as usize];
+        let per = self.layout.lane_limbs[mem as usize];
+        match lane {
+            NetLane::Const(lane) => {
+                let v = self.load(base, lane as usize * per + i as usize);
+                self.or_zero(v, inside)
+            }
+            NetLane::Dyn(lane) => {
+                let (number, legal) = self.bounded(lane, u64::from(info.lanes));
+                let number = self.or_zero(number, legal);
+                let stride = self.iconst(8 * per as u64);
+                let offset = self.b.ins().imul(number, stride);
+                let at = self.b.ins().iadd(base, offset);
+                let v = self.load(at, i as usize);
+                let v = self.or_zero(v, legal);
+                self.or_zero(v, inside)
+            }
+            NetLane::Row => {
+                let w = info.lane_width;
+                let (from, to) = (64 * i, (64 * i + 64).min(w * info.lanes));
+                let mut sum = self.iconst(0);
+                for lane in from / w..=(to - 1) / w {
+                    let start = lane * w;
+                    for k in 0..per as u32 {
+                        let (lo, hi) = (from.max(start + 64 * k), to.min(start + (64 * k + 64).min(w)));
+                        if lo >= hi {
+                            continue;
+                        }
+                        let mut v = self.load(base, lane as usize * per + k as usize);
+                        let down = lo - (start + 64 * k);
+                        if down > 0 {
+                            let by = self.iconst(u64::from(down));
+                            v = self.b.ins().ushr(v, by);
+                        }
+                        if lo > from {
+                            let by = self.iconst(u64::from(lo - from));
+                            v = self.b.ins().ishl(v, by);
+                        }
+                        sum = self.b.ins().bor(sum, v);
+                    }
+                }
+                self.or_zero(sum, inside)
+            }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Native code for a unit: one function per distinct module, shared by all its instances.
+
+mod emit;
+mod order;
+mod regions;
+
+use crate::layout::Layout;
+use cranelift_codegen::ir::{AbiParam, InstBuilder, UserFuncName, Value, types::I64};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{Linkage, Module, default_libcall_names};
+use emit::Emit;
+use order::{Reads, mem_mark, operands};
+use regions::{Region, Regions, Step, Task};
+use weft_rtl::bv::limbs_for;
+use weft_rtl::netlist::*;
+
+/// Compiled clock function of a unit. Argument: the unit's state, laid out by [`Layout`]. Result: bit 0 set when a register or memory changed, bit 1
+/// when an assertion failed.
+pub struct Native {
+    // Owns the code; never read, only kept.
+    _module: JITModule,
+    clock: unsafe extern "C" fn(*mut u64) -> u64,
+    size: usize,
+}
+
+// SAFETY: the code is immutable once finalised and touches only the state it is given.
+unsafe impl Send for Native {}
+// SAFETY: as above.
+unsafe impl Sync for Native {}
+
+impl Native {
+    /// Compiles a netlist.
+    ///
+    /// # Errors
+    /// What Cranelift says; every netlist of a checked module compiles.
+    pub fn compile(netlist: &Netlist, layout: &Layout) -> Result<Native, String> {
+        let mut flags = settings::builder();
+        for (key, value) in [("use_colocated_libcalls", "false"), ("is_pic", "false"), ("opt_level", "speed")]
+        {
+            flags.set(key, value).map_err(|e| e.to_string())?;
+        }
+        if !cfg!(debug_assertions) {
+            flags.set("enable_verifier", "false").map_err(|e| e.to_string())?;
+        }
+        let isa =
+            cranelift_native::builder()?.finish(settings::Flags::new(flags)).map_err(|e| e.to_string())?;
+        let mut module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
+        let mut ctx = module.make_context();
+        ctx.func.signature.params.push(AbiParam::new(I64));
+        ctx.func.signature.returns.push(AbiParam::new(I64));
+        let id = module
+            .declare_function("clock", Linkage::Local, &ctx.func.signature)
+            .map_err(|e| e.to_string())?;
+        ctx.func.name = UserFuncName::user(0, id.as_u32());
+        let mut shared = FunctionBuilderContext::new();
+        let mut builder = FunctionBuilder::new(&mut ctx.func, &mut shared);
+        body(netlist, layout, &mut builder);
+        builder.seal_all_blocks();
+        builder.finalize(module.target_config());
+        module.define_function(id, &mut ctx).map_err(|e| format!("{e:?}"))?;
+        module.clear_context(&mut ctx);
+        module.finalize_definitions().map_err(|e| e.to_string())?;
+        let code = module.get_finalized_function(id);
+        // SAFETY: the function was declared with exactly this signature.
+        let clock = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut u64) -> u64>(code) };
+        Ok(Native { _module: module, clock, size: layout.size })
+    }
+
+    /// One clock cycle: (something changed, an assertion failed).
+    ///
+    /// # Panics
+    /// When the state has another size than the layout's.
+    pub fn clock(&self, state: &mut [u64]) -> (bool, bool) {
+        assert_eq!(state.len(), self.size, "state of another unit");
+        // SAFETY: the code stays inside the layout, whose size was checked.
+        let flags = unsafe { (self.clock)(state.as_mut_ptr()) };
+        (flags & 1 == 1, flags & 2 == 2)
+    }
+}
+
+fn body(netlist: &Netlist, layout: &Layout, b: &mut FunctionBuilder) {
+    let mut regions = Regions::new(netlist);
+    let state_root = regions.place(Regions::state_tasks(netlist));
+    let first_write = regions.list.len();
+    let write_root = regions.place(Regions::write_tasks(netlist));
+    let reads = Reads::new(netlist);
+    let mut list = regions.list;
+    order::sort(&mut list[..first_write], &reads);
+    let hazards = order::hazards(&list, &[state_root, write_root], &reads);
+
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    let state = b.block_params(entry)[0];
+    let (changed, failed) = (b.declare_var(I64), b.declare_var(I64));
+    let zero = b.ins().iconst(I64, 0);
+    b.def_var(changed, zero);
+    b.def_var(failed, zero);
+    let mut e = Emit::new(netlist, layout, b, state, changed, failed);
+    let mut early: Vec<NetId> = Vec::new();
+    for (i, node) in netlist.nodes.iter().enumerate() {
+        if matches!(node.op, NetOp::Reg(r) if hazards.contains(&r)) {
+            early.push(NetId(i as u32));
+        }
+    }
+    early.into_iter().for_each(|id| drop(e.all(id)));
+    region(&mut e, &list, state_root);
+    for id in conflicting(netlist, &reads) {
+        e.all(id);
+    }
+    region(&mut e, &list, write_root);
+    let (changed, failed) = (e.b.use_var(changed), e.b.use_var(failed));
+    let zero = e.iconst(0);
+    let any = |e: &mut Emit, v: Value| {
+        let set = e.b.ins().icmp(cranelift_codegen::ir::condcodes::IntCC::NotEqual, v, zero);
+        e.b.ins().uextend(I64, set)
+    };
+    let (changed, failed) = (any(&mut e, changed), any(&mut e, failed));
+    let one = e.iconst(1);
+    let high = e.b.ins().ishl(failed, one);
+    let result = e.b.ins().bor(changed, high);
+    e.b.ins().return_(&[result]);
+}
+
+/// Operands of write ports that read a memory which another port writes: they are computed before any port writes.
+fn conflicting(netlist: &Netlist, reads: &Reads) -> Vec<NetId> {
+    let tasks = Regions::write_tasks(netlist);
+    let mut out = Vec::new();
+    for (i, task) in tasks.iter().enumerate() {
+        let others: u64 = tasks
+            .iter()
+            .enumerate()
+            .filter(|(j, _)| *j != i)
+            .map(|(_, t)| if let Task::Write { mem, .. } = t { mem_mark(*mem) } else { 0 })
+            .fold(0, |a, b| a | b);
+        out.extend(operands(task).into_iter().filter(|id| reads.mems(*id) & others != 0));
+    }
+    out
+}
+
+fn region(e: &mut Emit, list: &[Region], number: usize) {
+    for step in &list[number].steps {
+        match step {
+            Step::Do(task) => carry_out(e, task),
+            Step::Branch { sel, arms, default } => {
+                if arms.iter().all(|(_, r)| list[*r].steps.is_empty()) && list[*default].steps.is_empty() {
+                    continue;
+                }
+                let after = e.b.create_block();
+                let blocks: Vec<_> =
+                    arms.iter().map(|(codes, _)| (codes.clone(), e.b.create_block())).collect();
+                let other = e.b.create_block();
+                if e.netlist.node(*sel).width == 1 && arms.len() == 1 {
+                    let cond = e.limb(*sel, 0);
+                    e.b.ins().brif(cond, blocks[0].1, &[], other, &[]);
+                } else {
+                    e.dispatch(*sel, &blocks, other);
+                }
+                let width = e.netlist.node(*sel).width;
+                for ((codes, block), (_, inner)) in blocks.into_iter().zip(arms) {
+                    e.b.switch_to_block(block);
+                    e.open((codes.len() == 1).then(|| (*sel, codes[0].clone())));
+                    region(e, list, *inner);
+                    e.close();
+                    e.b.ins().jump(after, &[]);
+                }
+                e.b.switch_to_block(other);
+                let zero = (width == 1 && arms.len() == 1).then(|| (*sel, weft_rtl::bv::Bv::zero(1)));
+                e.open(zero);
+                region(e, list, *default);
+                e.close();
+                e.b.ins().jump(after, &[]);
+                e.b.switch_to_block(after);
+            }
+        }
+    }
+}
+
+/// Emits `inside` under a condition.
+fn guarded(e: &mut Emit, cond: Option<Value>, inside: impl FnOnce(&mut Emit)) {
+    let Some(cond) = cond else {
+        return inside(e);
+    };
+    let (yes, after) = (e.b.create_block(), e.b.create_block());
+    e.b.ins().brif(cond, yes, &[], after, &[]);
+    e.b.switch_to_block(yes);
+    e.open(None);
+    inside(e);
+    e.close();
+    e.b.ins().jump(after, &[]);
+    e.b.switch_to_block(after);
+}
+
+/// Stores a limb and notes whether it differs from what was there.
+fn update(e: &mut Emit, value: Value, base: Value, limb: usize) {
+    let old = e.load(base, limb);
+    let differ = e.b.ins().bxor(old, value);
+    let sum = e.b.use_var(e.changed);
+    let sum = e.b.ins().bor(sum, differ);
+    e.b.def_var(e.changed, sum);
+    e.store(value, base, limb);
+}
+
+fn carry_out(e: &mut Emit, task: &Task) {
+    match task {
+        Task::Reg { reg, value } => {
+            // All limbs first: the value may read the register it goes to.
+            let limbs = e.all(*value);
+            let at = e.layout.regs[*reg as usize];
+            let state = e.state;
+            limbs.into_iter().enumerate().for_each(|(i, v)| update(e, v, state, at + i));
+        }
+        Task::Probe { probe, cond, amount, negated } => {
+            let cond = cond.map(|c| {
+                let v = e.limb(c, 0);
+                if *negated {
+                    let one = e.iconst(1);
+                    e.b.ins().bxor(v, one)
+                } else {
+                    v
+                }
+            });
+            let at = e.layout.probes + *probe as usize;
+            guarded(e, cond, |e| {
+                let add = match amount {
+                    Some(a) => e.limb(*a, 0),
+                    None => e.iconst(1),
+                };
+                let old = e.load(e.state, at);
+                let sum = e.b.ins().iadd(old, add);
+                e.store(sum, e.state, at);
+                if *negated {
+                    let one = e.iconst(1);
+                    e.b.def_var(e.failed, one);
+                }
+            });
+        }
+        Task::Write { mem, port, en, addr, first, data } => {
+            let cond = en.map(|c| e.limb(c, 0));
+            guarded(e, cond, |e| {
+                let (base, inside) = e.row(*mem, *addr);
+                guarded(e, inside, |e| write(e, *mem, *port, base, *first, *data));
+            });
+        }
+    }
+}
+
+fn write(e: &mut Emit, mem: u32, port: u32, base: Value, first: NetId, data: NetId) {
+    let netlist = e.netlist;
+    let info = &netlist.mems[mem as usize];
+    let per = e.layout.lane_limbs[mem as usize];
+    if let NetWriteMode::Lane { .. } = info.writes[port as usize].mode {
+        let limbs = e.all(data);
+        let number = e.limb(first, 0);
+        let width = netlist.node(first).width;
+        let legal = (width >= 64 || 1u64 << width > u64::from(info.lanes)).then(|| {
+            let bound = e.iconst(u64::from(info.lanes));
+            e.b.ins().icmp(cranelift_codegen::ir::condcodes::IntCC::UnsignedLessThan, number, bound)
+        });
+        guarded(e, legal, |e| {
+            let stride = e.iconst(8 * per as u64);
+            let offset = e.b.ins().imul(number, stride);
+            let at = e.b.ins().iadd(base, offset);
+            limbs.into_iter().enumerate().for_each(|(i, v)| update(e, v, at, i));
+        });
+        return;
+    }
+    // All data first: it may read the row it goes to.
+    let w = info.lane_width;
+    let lanes: Vec<Vec<Value>> = (0..info.lanes)
+        .map(|lane| {
+            (0..limbs_for(w) as u32)
+                .map(|k| e.extract(data, lane * w + 64 * k, (w - 64 * k).min(64)))
+                .collect()
+        })
+        .collect();
+    let full = matches!(&netlist.node(first).op, NetOp::Const(v) if *v == weft_rtl::bv::Bv::ones(v.width()));
+    let masks: Vec<Option<Value>> =
+        (0..info.lanes).map(|lane| (!full).then(|| e.extract(first, lane, 1))).collect();
+    for (lane, (limbs, mask)) in lanes.into_iter().zip(masks).enumerate() {
+        guarded(e, mask, |e| {
+            limbs.into_iter().enumerate().for_each(|(i, v)| update(e, v, base, lane * per + i));
+        });
+    }
+}

@@ -1,0 +1,49 @@
+//! Native code equals the interpreter: on random circuits first, and with sleeping switched off.
+
+use weft_engine::compare::{Xorshift, compare};
+use weft_engine::random::random_module;
+use weft_engine::{BackendKind, Design, Options, Sim};
+
+#[test]
+fn random_circuits_agree() {
+    let failures: Vec<String> = (0..150)
+        .filter_map(|seed| {
+            let module = random_module(seed, 10 + seed % 90).expect("elaborates");
+            compare(&module, 120, seed).err().map(|e| format!("{}: {e}", module.name))
+        })
+        .collect();
+    assert!(failures.is_empty(), "{} circuits differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn sleeping_changes_nothing() {
+    for seed in 0..40 {
+        let module = random_module(seed, 30).expect("elaborates");
+        let make = |sleep| {
+            let options = Options { backend: BackendKind::Interp, sleep, ..Options::default() };
+            Sim::new(&Design::new(&module, options).expect("flattens"))
+        };
+        let (mut lazy, mut eager) = (make(true), make(false));
+        let mut random = Xorshift::new(seed);
+        let ports: Vec<_> = lazy.design().inputs.iter().cloned().collect();
+        for _ in 0..60 {
+            for port in &ports {
+                let value = random.value(port);
+                for sim in [&mut lazy, &mut eager] {
+                    let input = sim.input(&port.name).expect("listed");
+                    sim.set_bv(input, &value);
+                }
+            }
+            for _ in 0..random.below(12) {
+                lazy.step();
+                eager.step();
+            }
+            for (a, b) in lazy.probes().zip(eager.probes()) {
+                assert_eq!(a.count, b.count, "seed {seed}: {}", a.name);
+            }
+            for reg in &lazy.design().clone().types[0].netlist.regs {
+                assert_eq!(lazy.peek(&reg.path), eager.peek(&reg.path), "seed {seed}: {}", reg.path);
+            }
+        }
+    }
+}
