@@ -153,7 +153,8 @@ pub fn random_module(seed: u64, size: u64) -> Result<Arc<Module>, ElabErrors> {
         port.present(m.of(3));
         // Under a condition, so that assignments may repeat: the later one wins.
         let run = m.cond();
-        when(run, || m.statements(&regs, &writers, &rows, 3)).otherwise(|| m.statements(&regs, &writers, &rows, 2));
+        when(run, || m.statements(&regs, &writers, &rows, 3))
+            .otherwise(|| m.statements(&regs, &writers, &rows, 2));
         let value = m.of(40);
         let (c0, c1, c2) = (m.cond(), m.cond(), m.cond());
         cover("seen", c0 & c1, "some condition");

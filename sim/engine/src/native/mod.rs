@@ -11,7 +11,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
 use emit::Emit;
-use order::{Reads, mem_mark, operands};
+use order::{Reads, operands};
 use regions::{Region, Regions, Step, Task};
 use weft_rtl::bv::limbs_for;
 use weft_rtl::netlist::*;
@@ -81,12 +81,12 @@ impl Native {
 }
 
 fn body(netlist: &Netlist, layout: &Layout, b: &mut FunctionBuilder) {
-    let mut regions = Regions::new(netlist);
+    let reads = Reads::new(netlist);
+    let mut regions = Regions::new(netlist, &reads);
     let state_root = regions.place(Regions::state_tasks(netlist));
     let first_write = regions.list.len();
     let write_root = regions.place(Regions::write_tasks(netlist));
-    let reads = Reads::new(netlist);
-    let mut list = regions.list;
+    let (mut list, whole) = (regions.list, regions.whole);
     order::sort(&mut list[..first_write], &reads);
     let hazards = order::hazards(&list, &[state_root, write_root], &reads);
 
@@ -107,8 +107,10 @@ fn body(netlist: &Netlist, layout: &Layout, b: &mut FunctionBuilder) {
     }
     early.into_iter().for_each(|id| drop(e.all(id)));
     region(&mut e, &list, state_root);
-    for id in conflicting(netlist, &reads) {
-        e.all(id);
+    for task in Regions::write_tasks(netlist) {
+        if task.port().is_some_and(|port| whole.contains(&port)) {
+            operands(&task).into_iter().for_each(|id| drop(e.all(id)));
+        }
     }
     region(&mut e, &list, write_root);
     let (changed, failed) = (e.b.use_var(changed), e.b.use_var(failed));
@@ -122,22 +124,6 @@ fn body(netlist: &Netlist, layout: &Layout, b: &mut FunctionBuilder) {
     let high = e.b.ins().ishl(failed, one);
     let result = e.b.ins().bor(changed, high);
     e.b.ins().return_(&[result]);
-}
-
-/// Operands of write ports that read a memory which another port writes: they are computed before any port writes.
-fn conflicting(netlist: &Netlist, reads: &Reads) -> Vec<NetId> {
-    let tasks = Regions::write_tasks(netlist);
-    let mut out = Vec::new();
-    for (i, task) in tasks.iter().enumerate() {
-        let others: u64 = tasks
-            .iter()
-            .enumerate()
-            .filter(|(j, _)| *j != i)
-            .map(|(_, t)| if let Task::Write { mem, .. } = t { mem_mark(*mem) } else { 0 })
-            .fold(0, |a, b| a | b);
-        out.extend(operands(task).into_iter().filter(|id| reads.mems(*id) & others != 0));
-    }
-    out
 }
 
 fn region(e: &mut Emit, list: &[Region], number: usize) {

@@ -3,7 +3,8 @@
 //! What a cycle must do is a list of tasks. Tasks whose top-level choice has the same selector share one branch; inside its arms the rest of each task is
 //! placed in the same way. A register that an arm leaves alone needs nothing there, so an idle block runs a few tests and returns.
 
-use std::collections::{BTreeMap, HashMap};
+use super::order::{Reads, mem_mark, operands};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::ProbeKind;
 use weft_rtl::netlist::*;
@@ -17,6 +18,13 @@ pub enum Task {
     Write { mem: u32, port: u32, en: Option<NetId>, addr: NetId, first: NetId, data: NetId },
     /// An observer counts while `cond` holds (an assertion: while it does not; always, if there is none).
     Probe { probe: u32, cond: Option<NetId>, amount: Option<NetId>, negated: bool },
+}
+
+impl Task {
+    /// Memory and port, of a write.
+    pub fn port(&self) -> Option<(u32, u32)> {
+        if let Task::Write { mem, port, .. } = self { Some((*mem, *port)) } else { None }
+    }
 }
 
 /// A step of a region.
@@ -52,6 +60,9 @@ pub struct Regions<'n> {
     /// Regions; children come after their parents.
     pub list: Vec<Region>,
     budget: usize,
+    /// Write ports, as (memory, port), that read a memory which another port writes: their operands are computed before any port writes, so they are
+    /// not taken apart.
+    pub whole: HashSet<(u32, u32)>,
 }
 
 /// Known outcomes of selectors on the way to a region.
@@ -61,8 +72,18 @@ const MAX_DEPTH: usize = 24;
 
 impl<'n> Regions<'n> {
     /// No regions yet.
-    pub fn new(netlist: &'n Netlist) -> Regions<'n> {
-        Regions { netlist, list: Vec::new(), budget: 200 + 6 * netlist.regs.len() + 4 * netlist.probes.len() }
+    pub fn new(netlist: &'n Netlist, reads: &Reads) -> Regions<'n> {
+        let tasks = Regions::write_tasks(netlist);
+        let mut whole = HashSet::new();
+        for (i, task) in tasks.iter().enumerate() {
+            let others = tasks.iter().enumerate().filter(|(j, _)| *j != i);
+            let written = others.fold(0, |marks, (_, t)| marks | t.port().map_or(0, |(m, _)| mem_mark(m)));
+            if operands(task).into_iter().any(|id| reads.mems(id) & written != 0) {
+                whole.extend(task.port());
+            }
+        }
+        let budget = 200 + 6 * netlist.regs.len() + 4 * netlist.probes.len();
+        Regions { netlist, list: Vec::new(), budget, whole }
     }
 
     /// The tasks of registers and observers.
@@ -171,6 +192,9 @@ impl<'n> Regions<'n> {
 
     /// The task as it stands where the known outcomes hold; `None` when nothing is left to do.
     fn reduce(&self, task: Task, known: &Known) -> Option<Task> {
+        if self.is_whole(&task) {
+            return Some(task);
+        }
         match task {
             Task::Reg { reg, value } => {
                 let value = self.resolve(value, known);
@@ -195,8 +219,15 @@ impl<'n> Regions<'n> {
         }
     }
 
+    fn is_whole(&self, task: &Task) -> bool {
+        task.port().is_some_and(|port| self.whole.contains(&port))
+    }
+
     /// What the task's next choice depends on.
     fn selector(&self, task: &Task, known: &Known) -> Option<NetId> {
+        if self.is_whole(task) {
+            return None;
+        }
         let cond = |cond: NetId| {
             if self.value_of(cond, known).is_some() {
                 return None;
@@ -254,8 +285,17 @@ impl<'n> Regions<'n> {
                 self.list[me].steps.push(Step::Do(open.remove(0)));
                 continue;
             };
-            let (group, rest): (Vec<Task>, Vec<Task>) =
-                open.into_iter().partition(|t| self.selector(t, known) == Some(sel) || self.mentions(t, sel));
+            // A port never overtakes an earlier port of the same memory: the later one wins.
+            let mut left = HashSet::new();
+            let (group, rest): (Vec<Task>, Vec<Task>) = open.into_iter().partition(|t| {
+                let here = self.selector(t, known) == Some(sel) || self.mentions(t, sel);
+                let mem = t.port().map(|(mem, _)| mem);
+                let joins = here && mem.is_none_or(|m| !left.contains(&m));
+                if !joins {
+                    left.extend(mem);
+                }
+                joins
+            });
             open = rest;
             let step = self.list[me].steps.len();
             self.list[me].steps.push(Step::Branch { sel, arms: Vec::new(), default: 0 });
@@ -272,7 +312,7 @@ impl<'n> Regions<'n> {
             Task::Write { en, .. } => *en,
             Task::Probe { cond, .. } => *cond,
         };
-        let Some(cond) = cond else { return false };
+        let Some(cond) = cond.filter(|_| !self.is_whole(task)) else { return false };
         match self.op(cond) {
             NetOp::And(a, b) | NetOp::Or(a, b) => {
                 [a, b].iter().any(|n| **n == sel || matches!(self.op(**n), NetOp::Not(x) if *x == sel))
