@@ -31,7 +31,7 @@ impl Xorshift {
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -40,7 +40,7 @@ impl Xorshift {
 
     /// A number below `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound.max(1)
+        self.word() % bound.max(1)
     }
 
     /// A value for a port: a legal variant of an enumeration, else bits that are often few or all.
@@ -52,9 +52,9 @@ impl Xorshift {
         let style = self.below(4);
         let limbs: Vec<u64> = (0..limbs_for(port.width))
             .map(|_| match style {
-                0 => self.next() & self.next() & self.next(),
-                1 => self.next() | self.next() | self.next(),
-                _ => self.next(),
+                0 => self.word() & self.word() & self.word(),
+                1 => self.word() | self.word() | self.word(),
+                _ => self.word(),
             })
             .collect();
         Bv::from_limbs(&limbs, port.width)

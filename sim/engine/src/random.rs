@@ -133,7 +133,7 @@ pub fn random_module(seed: u64, size: u64) -> Result<Arc<Module>, ElabErrors> {
         let regs: Vec<Reg<Bits>> = (0..6)
             .map(|i| {
                 let w = m.width();
-                reg::<Bits>(&format!("r{i}"), w).reset(&[m.random.next() & 1])
+                reg::<Bits>(&format!("r{i}"), w).reset(&[m.random.word() & 1])
             })
             .collect();
         m.pool.extend(regs.iter().map(|r| r.get()));
