@@ -25,7 +25,7 @@ fn sleeping_changes_nothing() {
         };
         let (mut lazy, mut eager) = (make(true), make(false));
         let mut random = Xorshift::new(seed);
-        let ports: Vec<_> = lazy.design().inputs.iter().cloned().collect();
+        let ports = lazy.design().inputs.to_vec();
         for _ in 0..60 {
             for port in &ports {
                 let value = random.value(port);
