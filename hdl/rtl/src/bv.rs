@@ -59,6 +59,7 @@ impl Bv {
     }
 
     /// The limbs, least significant first; bits above the width are zero.
+    #[inline]
     pub fn limbs(&self) -> &[u64] {
         self.0.as_raw_slice()
     }
@@ -112,11 +113,13 @@ impl Bv {
 }
 
 /// Limbs of 64 bits that a value of `width` bits takes.
+#[inline]
 pub const fn limbs_for(width: u32) -> usize {
     (width as usize).div_ceil(64)
 }
 
 /// Mask of the used bits in the highest limb of a value of `width` bits.
+#[inline]
 pub const fn top_mask(width: u32) -> u64 {
     match width % 64 {
         0 => u64::MAX,

@@ -13,6 +13,7 @@ pub struct NetId(pub u32);
 
 impl NetId {
     /// Position in the list.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -271,6 +272,7 @@ pub struct Netlist {
 
 impl Netlist {
     /// The expression's record.
+    #[inline]
     pub fn node(&self, id: NetId) -> &NetNode {
         &self.nodes[id.index()]
     }

@@ -86,6 +86,8 @@ pub struct UnitType {
     pub(crate) interp: Interp,
     pub(crate) native: Option<Native>,
     pub(crate) outputs: Vec<OutSource>,
+    /// For each register the flag that a clocked unit sets when it changes: that of the output channel it belongs to, or 0.
+    pub(crate) flags: Vec<u32>,
 }
 
 impl UnitType {
@@ -107,16 +109,36 @@ impl UnitType {
                 _ => OutSource::Comb(port.node),
             })
             .collect();
+        let flags = output_flags(&netlist);
         let interp = Interp::new(&netlist, &layout);
         let native = match options.backend {
             BackendKind::Interp => None,
             BackendKind::Native => {
-                let code = Native::compile(&netlist, &layout);
+                let code = Native::compile(&netlist, &layout, &flags);
                 Some(code.map_err(|cause| EngineError::Compile { module: module.name.clone(), cause })?)
             }
         };
-        Ok(UnitType { module: module.clone(), netlist, layout, interp, native, outputs })
+        Ok(UnitType { module: module.clone(), netlist, layout, interp, native, outputs, flags })
     }
+}
+
+/// First flag of an output channel; those below mean that something changed and that an assertion failed.
+pub(crate) const FIRST_FLAG: u32 = 2;
+
+/// Gives each output channel a flag (channels share flags when there are more than 62).
+fn output_flags(netlist: &Netlist) -> Vec<u32> {
+    let channels: Vec<&str> = netlist.outputs.iter().filter_map(|p| p.name.strip_suffix("_valid")).collect();
+    let mut groups: HashMap<&str, u32> = HashMap::new();
+    let mut flags = vec![0; netlist.regs.len()];
+    for port in &netlist.outputs {
+        let NetOp::Reg(reg) = netlist.node(port.node).op else { continue };
+        let channel =
+            channels.iter().filter(|c| port.name.strip_prefix(**c).is_some_and(|n| n.starts_with('_')));
+        let group = channel.max_by_key(|c| c.len()).copied().unwrap_or(&port.name);
+        let number = groups.len() as u32;
+        flags[reg as usize] = FIRST_FLAG + *groups.entry(group).or_insert(number) % (64 - FIRST_FLAG);
+    }
+    flags
 }
 
 /// Driver of an input slot or top output.
@@ -135,19 +157,43 @@ pub struct Unit {
     pub ty: usize,
 }
 
-/// A consumer of a value: unit and limb offset of its input slot.
+/// A consumer of a value: unit and limb of its input slot in the state of the whole design.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sink {
     pub unit: usize,
     pub at: usize,
 }
 
-/// A copy made when a unit's registers have changed.
-#[derive(Clone, Debug)]
-pub(crate) struct Connection {
+/// A copy made when a unit has set the link's flag; offsets into the state of the whole design.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
     pub from: usize,
     pub limbs: usize,
-    pub sinks: Vec<Sink>,
+    pub sink: Sink,
+}
+
+/// Links of one unit, by flag.
+#[derive(Clone, Debug)]
+pub(crate) struct Links {
+    pub list: Vec<Link>,
+    /// Links of flag `f` are `list[starts[f]..starts[f + 1]]`.
+    pub starts: [u32; 65],
+}
+
+impl Links {
+    fn new(mut flagged: Vec<(u32, Link)>) -> Links {
+        flagged.sort_by_key(|(flag, link)| (*flag, link.sink.unit, link.sink.at));
+        let mut starts = [0; 65];
+        for flag in 0..64 {
+            starts[flag + 1] = flagged.iter().filter(|(f, _)| *f as usize <= flag).count() as u32;
+        }
+        Links { list: flagged.into_iter().map(|(_, link)| link).collect(), starts }
+    }
+
+    /// The links of a flag.
+    pub fn of(&self, flag: u32) -> &[Link] {
+        &self.list[self.starts[flag as usize] as usize..self.starts[flag as usize + 1] as usize]
+    }
 }
 
 /// A module ready for simulation.
@@ -166,7 +212,9 @@ pub struct Design {
     pub options: Options,
     pub(crate) input_sinks: Vec<Vec<Sink>>,
     pub(crate) output_sources: Vec<Source>,
-    pub(crate) connections: Vec<Vec<Connection>>,
+    pub(crate) links: Vec<Links>,
+    /// First limb of each unit's state in the state of the whole design, and the end.
+    pub(crate) bases: Vec<usize>,
     pub(crate) constants: Vec<(Sink, Bv)>,
 }
 
@@ -317,6 +365,10 @@ impl Walk {
             |s: &Signal| NetPort { name: s.name.clone(), width: s.width, ty: s.ty.clone(), node: NetId(0) };
         let inputs: Vec<NetPort> = top.inputs().map(|(_, s)| port(s)).collect();
         let outputs: Vec<NetPort> = top.outputs().map(|(_, s)| port(s)).collect();
+        let mut bases = vec![0];
+        for unit in &self.units {
+            bases.push(bases[bases.len() - 1] + self.types[unit.ty].layout.size);
+        }
         let mut input_sinks = vec![Vec::new(); inputs.len()];
         let mut constants = Vec::new();
         let mut by_output: HashMap<(usize, usize), Vec<Sink>> = HashMap::new();
@@ -324,7 +376,7 @@ impl Walk {
             let Some(unit) = scope.unit else { continue };
             let layout = &self.types[self.units[unit].ty].layout;
             for (number, (sig, _)) in scope.module.inputs().enumerate() {
-                let sink = Sink { unit, at: layout.inputs[number] };
+                let sink = Sink { unit, at: bases[unit] + layout.inputs[number] };
                 match self.resolve(index, sig)? {
                     Source::Top(i) => input_sinks[i].push(sink),
                     Source::Const(v) => constants.push((sink, v)),
@@ -339,14 +391,19 @@ impl Walk {
                 None => self.resolve(root, sig)?,
             });
         }
-        let mut connections: Vec<Vec<Connection>> = self.units.iter().map(|_| Vec::new()).collect();
-        let mut links: Vec<_> = by_output.into_iter().collect();
-        links.sort_by_key(|(key, _)| *key);
-        for ((unit, output), sinks) in links {
+        let mut flagged: Vec<Vec<(u32, Link)>> = vec![Vec::new(); self.units.len()];
+        let mut driven: Vec<_> = by_output.into_iter().collect();
+        driven.sort_by_key(|(key, _)| *key);
+        for ((unit, output), sinks) in driven {
             let ty = &self.types[self.units[unit].ty];
             let limbs = limbs_for(ty.netlist.outputs[output].width);
             match &ty.outputs[output] {
-                OutSource::Reg(from) => connections[unit].push(Connection { from: *from, limbs, sinks }),
+                OutSource::Reg(from) => {
+                    let reg = ty.layout.regs.partition_point(|r| r <= from) - 1;
+                    let from = bases[unit] + from;
+                    flagged[unit]
+                        .extend(sinks.into_iter().map(|sink| (ty.flags[reg], Link { from, limbs, sink })));
+                }
                 OutSource::Const(v) => constants.extend(sinks.into_iter().map(|s| (s, v.clone()))),
                 OutSource::Comb(_) => {
                     let module = &ty.module;
@@ -367,7 +424,8 @@ impl Walk {
             options: self.options,
             input_sinks,
             output_sources,
-            connections,
+            links: flagged.into_iter().map(Links::new).collect(),
+            bases,
             constants,
         })
     }

@@ -1,6 +1,6 @@
 //! A running design: clocked cycle by cycle, idle units skipped.
 
-use crate::design::{Connection, Design, EngineError, OutSource, Sink, Source};
+use crate::design::{Design, EngineError, FIRST_FLAG, OutSource, Sink, Source, UnitType};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use weft_rtl::bv::{Bv, limbs_for, top_mask};
@@ -58,9 +58,9 @@ enum Rest {
     Asleep { since: u64 },
 }
 
+/// What a unit's scheduling needs besides its state.
 #[derive(Clone, Serialize, Deserialize)]
-struct UnitState {
-    limbs: Vec<u64>,
+struct Schedule {
     rest: Rest,
     /// What each counter gains per cycle while asleep.
     rate: Vec<u64>,
@@ -68,25 +68,25 @@ struct UnitState {
     reported: Vec<u64>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Saved {
-    design: String,
-    cycle: u64,
-    units: Vec<UnitState>,
+/// All that changes while a design runs.
+#[derive(Clone, Serialize, Deserialize)]
+struct Core {
+    /// State of all units, one after the other.
+    limbs: Vec<u64>,
+    units: Vec<Schedule>,
+    /// One bit per unit that is not asleep.
     active: Vec<u64>,
+    cycle: u64,
     failures: Vec<Failure>,
 }
 
 /// A simulation of a [`Design`].
 pub struct Sim {
     design: Arc<Design>,
-    units: Vec<UnitState>,
-    /// One bit per unit that is not asleep.
-    active: Vec<u64>,
+    core: Core,
     scratch: Vec<u64>,
-    changed: Vec<usize>,
-    cycle: u64,
-    failures: Vec<Failure>,
+    /// Units clocked in this cycle and the flags that they set.
+    changed: Vec<(u32, u64)>,
 }
 
 /// Most failures kept; later ones are only counted by their probes.
@@ -95,34 +95,20 @@ const FAILURES_KEPT: usize = 100;
 impl Sim {
     /// A simulation after reset.
     pub fn new(design: &Arc<Design>) -> Sim {
-        let units: Vec<UnitState> = design
+        let units: Vec<Schedule> = design
             .units
             .iter()
             .map(|u| {
-                let ty = &design.types[u.ty];
-                {
-                    let none = vec![0; ty.netlist.probes.len()];
-                    UnitState {
-                        limbs: vec![0; ty.layout.size],
-                        rest: Rest::Awake,
-                        rate: none.clone(),
-                        reported: none,
-                    }
-                }
+                let none = vec![0; design.types[u.ty].netlist.probes.len()];
+                Schedule { rest: Rest::Awake, rate: none.clone(), reported: none }
             })
             .collect();
-        let scratch = design.types.iter().map(|t| t.interp.scratch_size()).max().unwrap_or(0);
         let mut active = vec![0u64; units.len().div_ceil(64)];
         (0..units.len()).for_each(|u| active[u / 64] |= 1 << (u % 64));
-        let mut sim = Sim {
-            design: design.clone(),
-            units,
-            active,
-            scratch: vec![0; scratch],
-            changed: Vec::new(),
-            cycle: 0,
-            failures: Vec::new(),
-        };
+        let limbs = vec![0; design.bases.last().copied().unwrap_or(0)];
+        let core = Core { limbs, units, active, cycle: 0, failures: Vec::new() };
+        let scratch = design.types.iter().map(|t| t.interp.scratch_size()).max().unwrap_or(0);
+        let mut sim = Sim { design: design.clone(), core, scratch: vec![0; scratch], changed: Vec::new() };
         sim.reset();
         sim
     }
@@ -130,27 +116,31 @@ impl Sim {
     /// Registers take their reset values; then those without one (SRAM addresses) are clocked once, as while reset is held.
     fn reset(&mut self) {
         let design = self.design.clone();
+        let mut put = |at: usize, value: &[u64]| self.core.limbs[at..][..value.len()].copy_from_slice(value);
         for (u, unit) in design.units.iter().enumerate() {
             let ty = &design.types[unit.ty];
             for (i, reg) in ty.netlist.regs.iter().enumerate() {
                 if let Some(value) = &reg.reset {
-                    self.units[u].limbs[ty.layout.regs[i]..][..value.limbs().len()]
-                        .copy_from_slice(value.limbs());
+                    put(design.bases[u] + ty.layout.regs[i], value.limbs());
                 }
             }
         }
         for (sink, value) in &design.constants {
-            self.units[sink.unit].limbs[sink.at..][..value.limbs().len()].copy_from_slice(value.limbs());
+            put(sink.at, value.limbs());
         }
-        for (u, connections) in design.connections.iter().enumerate() {
-            self.copy_out(u, connections);
+        for (u, links) in design.links.iter().enumerate() {
+            debug_assert!(
+                links.list.iter().all(|l| (design.bases[u]..design.bases[u + 1]).contains(&l.from))
+            );
+            links.list.iter().for_each(|l| self.core.limbs.copy_within(l.from..l.from + l.limbs, l.sink.at));
         }
         for (u, unit) in design.units.iter().enumerate() {
             let ty = &design.types[unit.ty];
-            ty.interp.evaluate(&self.units[u].limbs, &mut self.scratch);
+            let state = &mut self.core.limbs[design.bases[u]..design.bases[u + 1]];
+            ty.interp.evaluate(state, &mut self.scratch);
             for (i, reg) in ty.netlist.regs.iter().enumerate().filter(|(_, r)| r.reset.is_none()) {
                 let next = ty.interp.value(&self.scratch, reg.next);
-                self.units[u].limbs[ty.layout.regs[i]..][..next.len()].copy_from_slice(next);
+                state[ty.layout.regs[i]..][..next.len()].copy_from_slice(next);
             }
         }
     }
@@ -162,7 +152,7 @@ impl Sim {
 
     /// Cycles clocked since reset.
     pub fn cycle(&self) -> u64 {
-        self.cycle
+        self.core.cycle
     }
 
     /// The top-level input of this name.
@@ -179,7 +169,8 @@ impl Sim {
     pub fn set(&mut self, port: InPort, value: u64) {
         let width = self.design.inputs[port.0].width;
         if width <= 64 {
-            self.set_limbs(port, &[value & top_mask(width)]);
+            let value = value & top_mask(width);
+            self.set_limbs(port, &[value]);
         } else {
             self.set_limbs(port, Bv::from_u64(value, width).limbs());
         }
@@ -191,28 +182,11 @@ impl Sim {
     }
 
     /// Drives an input from now on, from limbs with zeros above the port's width.
+    #[inline]
     pub fn set_limbs(&mut self, port: InPort, limbs: &[u64]) {
-        let design = self.design.clone();
-        for sink in &design.input_sinks[port.0] {
-            self.drive(*sink, limbs);
+        for sink in &self.design.input_sinks[port.0] {
+            self.core.drive(&self.design, *sink, limbs);
         }
-    }
-
-    fn drive(&mut self, sink: Sink, limbs: &[u64]) {
-        let slot = &mut self.units[sink.unit].limbs[sink.at..][..limbs.len()];
-        if slot != limbs {
-            slot.copy_from_slice(limbs);
-            self.wake(sink.unit);
-        }
-    }
-
-    fn wake(&mut self, unit: usize) {
-        let state = &mut self.units[unit];
-        if let Rest::Asleep { since } = state.rest {
-            settle(&self.design, unit, state, self.cycle - since);
-            self.active[unit / 64] |= 1 << (unit % 64);
-        }
-        state.rest = Rest::Awake;
     }
 
     /// The limbs of an output in the present cycle.
@@ -225,11 +199,12 @@ impl Sim {
                 let ty = &self.design.types[self.design.units[*unit].ty];
                 match &ty.outputs[*output] {
                     OutSource::Reg(at) => {
-                        Bv::from_limbs(&self.units[*unit].limbs[*at..][..limbs_for(width)], width)
+                        Bv::from_limbs(&self.state(*unit)[*at..][..limbs_for(width)], width)
                     }
                     OutSource::Const(v) => v.clone(),
                     OutSource::Comb(node) => {
-                        ty.interp.evaluate(&self.units[*unit].limbs, &mut self.scratch);
+                        let state = &self.core.limbs[self.design.bases[*unit]..self.design.bases[*unit + 1]];
+                        ty.interp.evaluate(state, &mut self.scratch);
                         Bv::from_limbs(ty.interp.value(&self.scratch, *node), width)
                     }
                 }
@@ -247,7 +222,7 @@ impl Sim {
             panic!("output {} is a constant", self.design.outputs[port.0].name)
         };
         match &self.design.types[self.design.units[*unit].ty].outputs[*output] {
-            OutSource::Reg(at) => &self.units[*unit].limbs[*at..][..limbs_for(width)],
+            OutSource::Reg(at) => &self.state(*unit)[*at..][..limbs_for(width)],
             OutSource::Const(v) => v.limbs(),
             OutSource::Comb(_) => panic!("output {} is combinational", self.design.outputs[port.0].name),
         }
@@ -258,128 +233,57 @@ impl Sim {
         if let Source::Unit { unit, output } = self.design.output_sources[port.0]
             && let OutSource::Reg(at) = self.design.types[self.design.units[unit].ty].outputs[output]
         {
-            return self.units[unit].limbs[at];
+            return self.core.limbs[self.design.bases[unit] + at];
         }
         self.get_bv(port).low_u64()
     }
 
     /// One clock cycle.
     pub fn step(&mut self) {
-        let design = self.design.clone();
-        let mut changed = std::mem::take(&mut self.changed);
+        let Sim { design, core, scratch, changed } = self;
         changed.clear();
-        for word in 0..self.active.len() {
-            let mut bits = self.active[word];
+        for word in 0..core.active.len() {
+            let mut bits = core.active[word];
             while bits != 0 {
                 let unit = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                if self.clock(&design, unit) {
-                    changed.push(unit);
+                let flags = core.clock(design, unit, scratch) >> FIRST_FLAG;
+                if flags != 0 {
+                    changed.push((unit as u32, flags));
                 }
             }
         }
-        self.cycle += 1;
-        for unit in &changed {
-            self.copy_out(*unit, &design.connections[*unit]);
+        core.cycle += 1;
+        for (unit, flags) in changed {
+            core.copy_out(design, *unit as usize, *flags);
         }
-        self.changed = changed;
     }
 
     /// Clocks `cycles` cycles, or fewer when an assertion fails; sleeping stretches are jumped over.
     pub fn run(&mut self, cycles: u64) {
-        let end = self.cycle + cycles;
-        while self.cycle < end && self.failures.is_empty() {
+        let end = self.core.cycle + cycles;
+        while self.core.cycle < end && self.core.failures.is_empty() {
             if self.asleep() {
-                self.skip(end - self.cycle);
+                self.skip(end - self.core.cycle);
             } else {
                 self.step();
             }
         }
     }
 
-    /// Clocks one unit; returns whether its registers or memories changed.
-    fn clock(&mut self, design: &Design, unit: usize) -> bool {
-        let ty = &design.types[design.units[unit].ty];
-        let state = &mut self.units[unit];
-        let probes = ty.layout.probes..ty.layout.probes + ty.netlist.probes.len();
-        let before = (state.rest == Rest::Drowsy).then(|| state.limbs[probes.clone()].to_vec());
-        let (changed, failed) = match &ty.native {
-            Some(code) => code.clock(&mut state.limbs),
-            None => {
-                ty.interp.evaluate(&state.limbs, &mut self.scratch);
-                let failed = ty.interp.count(&mut state.limbs, &self.scratch);
-                (ty.interp.commit(&mut state.limbs, &self.scratch), failed)
-            }
-        };
-        if failed {
-            self.report(design, unit);
-        }
-        let state = &mut self.units[unit];
-        if changed || !design.options.sleep {
-            state.rest = Rest::Awake;
-        } else if let Some(before) = before {
-            let now = &state.limbs[probes];
-            state.rate = now.iter().zip(&before).map(|(a, b)| a.wrapping_sub(*b)).collect();
-            state.rest = Rest::Asleep { since: self.cycle + 1 };
-            self.active[unit / 64] &= !(1 << (unit % 64));
-        } else {
-            state.rest = Rest::Drowsy;
-        }
-        changed
-    }
-
-    /// Records which assertions of a unit failed in this cycle.
-    fn report(&mut self, design: &Design, unit: usize) {
-        let ty = &design.types[design.units[unit].ty];
-        let state = &mut self.units[unit];
-        for (i, info) in ty.netlist.probes.iter().enumerate().filter(|(_, p)| p.kind == ProbeKind::Assert) {
-            let count = state.limbs[ty.layout.probes + i];
-            if std::mem::replace(&mut state.reported[i], count) == count
-                || self.failures.len() >= FAILURES_KEPT
-            {
-                continue;
-            }
-            let parts = [design.units[unit].path.as_str(), info.scope.as_str()];
-            let path = parts.iter().filter(|p| !p.is_empty()).copied().collect::<Vec<_>>().join(".");
-            let (name, text, at) = (info.name.clone(), info.text.clone(), info.at.clone());
-            self.failures.push(Failure { cycle: self.cycle, path, name, text, at });
-        }
-    }
-
-    fn copy_out(&mut self, unit: usize, connections: &[Connection]) {
-        for link in connections {
-            for sink in &link.sinks {
-                if sink.unit == unit {
-                    let value = self.units[unit].limbs[link.from..][..link.limbs].to_vec();
-                    self.drive(*sink, &value);
-                    continue;
-                }
-                let Ok([from, to]) = self.units.get_disjoint_mut([unit, sink.unit]) else {
-                    unreachable!("two different units")
-                };
-                let value = &from.limbs[link.from..][..link.limbs];
-                let slot = &mut to.limbs[sink.at..][..link.limbs];
-                if slot != value {
-                    slot.copy_from_slice(value);
-                    self.wake(sink.unit);
-                }
-            }
-        }
-    }
-
     /// True when no unit can do anything until an input changes.
     pub fn asleep(&self) -> bool {
-        self.active.iter().all(|w| *w == 0)
+        self.core.active.iter().all(|w| *w == 0)
     }
 
     /// Whether a unit is clocked in the next cycle.
     pub fn is_awake(&self, unit: usize) -> bool {
-        self.active[unit / 64] >> (unit % 64) & 1 == 1
+        self.core.active[unit / 64] >> (unit % 64) & 1 == 1
     }
 
     /// Number of units that are clocked in the next cycle.
     pub fn awake_units(&self) -> usize {
-        self.active.iter().map(|w| w.count_ones() as usize).sum()
+        self.core.active.iter().map(|w| w.count_ones() as usize).sum()
     }
 
     /// Jumps over `cycles` cycles in which nothing happens.
@@ -388,21 +292,21 @@ impl Sim {
     /// When a unit is awake.
     pub fn skip(&mut self, cycles: u64) {
         assert!(self.asleep(), "time jumps only while every unit sleeps");
-        self.cycle += cycles;
+        self.core.cycle += cycles;
     }
 
     /// Assertions that failed so far, in order.
     pub fn failures(&self) -> &[Failure] {
-        &self.failures
+        &self.core.failures
     }
 
     /// All observers' readings up to now.
     pub fn probes(&self) -> impl Iterator<Item = ProbeReading<'_>> {
         self.design.units.iter().enumerate().flat_map(move |(u, unit)| {
             let ty = &self.design.types[unit.ty];
-            let state = &self.units[u];
-            let slept = match state.rest {
-                Rest::Asleep { since } => self.cycle - since,
+            let (state, schedule) = (self.state(u), &self.core.units[u]);
+            let slept = match schedule.rest {
+                Rest::Asleep { since } => self.core.cycle - since,
                 _ => 0,
             };
             ty.netlist.probes.iter().enumerate().map(move |(i, p)| ProbeReading {
@@ -412,14 +316,14 @@ impl Sim {
                 name: &p.name,
                 kind: p.kind,
                 text: &p.text,
-                count: state.limbs[ty.layout.probes + i].wrapping_add(state.rate[i].wrapping_mul(slept)),
+                count: state[ty.layout.probes + i].wrapping_add(schedule.rate[i].wrapping_mul(slept)),
             })
         })
     }
 
     /// The state's limbs of a unit, laid out by its type's [`crate::layout::Layout`].
     pub fn state(&self, unit: usize) -> &[u64] {
-        &self.units[unit].limbs
+        &self.core.limbs[self.design.bases[unit]..self.design.bases[unit + 1]]
     }
 
     /// Splits a hierarchical name into unit number and name inside it.
@@ -438,7 +342,7 @@ impl Sim {
         let ty = &self.design.types[self.design.units[unit].ty];
         let number = ty.netlist.regs.iter().position(|r| r.path == name)?;
         let width = ty.netlist.regs[number].width;
-        Some(Bv::from_limbs(&self.units[unit].limbs[ty.layout.regs[number]..][..limbs_for(width)], width))
+        Some(Bv::from_limbs(&self.state(unit)[ty.layout.regs[number]..][..limbs_for(width)], width))
     }
 
     fn cell(&self, path: &str, row: u32, lane: u32) -> Option<(usize, std::ops::Range<usize>, u32)> {
@@ -457,7 +361,7 @@ impl Sim {
     /// One lane of a memory row by the memory's hierarchical name.
     pub fn peek_mem(&self, path: &str, row: u32, lane: u32) -> Option<Bv> {
         let (unit, at, width) = self.cell(path, row, lane)?;
-        Some(Bv::from_limbs(&self.units[unit].limbs[at], width))
+        Some(Bv::from_limbs(&self.state(unit)[at], width))
     }
 
     /// Overwrites one lane of a memory row; false when there is no such memory, row or lane.
@@ -465,8 +369,9 @@ impl Sim {
         let Some((unit, at, _)) = self.cell(path, row, lane) else {
             return false;
         };
-        self.units[unit].limbs[at].copy_from_slice(value.limbs());
-        self.wake(unit);
+        let base = self.design.bases[unit];
+        self.core.limbs[base + at.start..base + at.end].copy_from_slice(value.limbs());
+        self.core.wake(&self.design, unit);
         true
     }
 
@@ -474,7 +379,7 @@ impl Sim {
     pub fn observe(&mut self, unit: usize, mut f: impl FnMut(usize, &[u64])) {
         let design = self.design.clone();
         let ty = &design.types[design.units[unit].ty];
-        ty.interp.evaluate(&self.units[unit].limbs, &mut self.scratch);
+        ty.interp.evaluate(&self.core.limbs[design.bases[unit]..design.bases[unit + 1]], &mut self.scratch);
         for (i, name) in ty.netlist.names.iter().enumerate() {
             f(i, ty.interp.value(&self.scratch, name.node));
         }
@@ -482,14 +387,7 @@ impl Sim {
 
     /// The whole state as bytes.
     pub fn save(&self) -> Vec<u8> {
-        let saved = Saved {
-            design: self.design.name.clone(),
-            cycle: self.cycle,
-            units: self.units.clone(),
-            active: self.active.clone(),
-            failures: self.failures.clone(),
-        };
-        postcard::to_stdvec(&saved).expect("plain data serialises")
+        postcard::to_stdvec(&(&self.design.name, &self.core)).expect("plain data serialises")
     }
 
     /// Restores a state saved from the same design.
@@ -497,25 +395,125 @@ impl Sim {
     /// # Errors
     /// Bytes of another design or damaged ones; the simulation is then unchanged.
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
-        let saved: Saved = postcard::from_bytes(bytes).map_err(|e| EngineError::Snapshot(e.to_string()))?;
-        let fits = saved.design == self.design.name
-            && saved.units.len() == self.units.len()
-            && saved.units.iter().zip(&self.units).all(|(a, b)| a.limbs.len() == b.limbs.len());
+        let saved: (String, Core) =
+            postcard::from_bytes(bytes).map_err(|e| EngineError::Snapshot(e.to_string()))?;
+        let (name, core) = saved;
+        let fits = name == self.design.name
+            && core.limbs.len() == self.core.limbs.len()
+            && core.units.len() == self.core.units.len();
         if !fits {
-            return Err(EngineError::Snapshot(format!("it was saved from {}", saved.design)));
+            return Err(EngineError::Snapshot(format!("it was saved from {name}")));
         }
-        self.cycle = saved.cycle;
-        self.units = saved.units;
-        self.active = saved.active;
-        self.failures = saved.failures;
+        self.core = core;
         Ok(())
     }
 }
 
-/// Adds what the counters of a unit gained while it slept.
-fn settle(design: &Design, unit: usize, state: &mut UnitState, cycles: u64) {
-    let probes = design.types[design.units[unit].ty].layout.probes;
-    for (i, rate) in state.rate.iter().enumerate() {
-        state.limbs[probes + i] = state.limbs[probes + i].wrapping_add(rate.wrapping_mul(cycles));
+impl Core {
+    #[inline]
+    fn drive(&mut self, design: &Design, sink: Sink, limbs: &[u64]) {
+        if let [limb] = limbs {
+            if self.limbs[sink.at] != *limb {
+                self.limbs[sink.at] = *limb;
+                self.wake(design, sink.unit);
+            }
+            return;
+        }
+        let slot = &mut self.limbs[sink.at..][..limbs.len()];
+        if slot != limbs {
+            slot.copy_from_slice(limbs);
+            self.wake(design, sink.unit);
+        }
     }
+
+    #[inline]
+    fn wake(&mut self, design: &Design, unit: usize) {
+        let schedule = &mut self.units[unit];
+        if let Rest::Asleep { since } = schedule.rest {
+            // What the counters gained while it slept.
+            let probes = design.bases[unit] + design.types[design.units[unit].ty].layout.probes;
+            let slept = self.cycle - since;
+            for (i, rate) in schedule.rate.iter().enumerate().filter(|(_, rate)| **rate != 0) {
+                self.limbs[probes + i] = self.limbs[probes + i].wrapping_add(rate.wrapping_mul(slept));
+            }
+            self.active[unit / 64] |= 1 << (unit % 64);
+        }
+        schedule.rest = Rest::Awake;
+    }
+
+    /// Clocks one unit; returns the flags that it set.
+    #[inline]
+    fn clock(&mut self, design: &Design, unit: usize, scratch: &mut [u64]) -> u64 {
+        let ty = &design.types[design.units[unit].ty];
+        let state = &mut self.limbs[design.bases[unit]..design.bases[unit + 1]];
+        let schedule = &mut self.units[unit];
+        let probes = ty.layout.probes..ty.layout.probes + ty.netlist.probes.len();
+        if schedule.rest == Rest::Drowsy {
+            schedule.rate.copy_from_slice(&state[probes.clone()]);
+        }
+        let flags = match &ty.native {
+            Some(code) => code.clock(state),
+            None => interpret(ty, state, scratch),
+        };
+        if flags & 1 == 1 || !design.options.sleep {
+            schedule.rest = Rest::Awake;
+        } else if schedule.rest == Rest::Drowsy {
+            let now = &state[probes];
+            schedule.rate.iter_mut().zip(now).for_each(|(rate, now)| *rate = now.wrapping_sub(*rate));
+            schedule.rest = Rest::Asleep { since: self.cycle + 1 };
+            self.active[unit / 64] &= !(1 << (unit % 64));
+        } else {
+            schedule.rest = Rest::Drowsy;
+        }
+        if flags & 2 == 2 {
+            self.report(design, unit);
+        }
+        flags
+    }
+
+    /// Records which assertions of a unit failed in this cycle.
+    #[cold]
+    fn report(&mut self, design: &Design, unit: usize) {
+        let ty = &design.types[design.units[unit].ty];
+        let probes = design.bases[unit] + ty.layout.probes;
+        for (i, info) in ty.netlist.probes.iter().enumerate().filter(|(_, p)| p.kind == ProbeKind::Assert) {
+            let count = self.limbs[probes + i];
+            if std::mem::replace(&mut self.units[unit].reported[i], count) == count
+                || self.failures.len() >= FAILURES_KEPT
+            {
+                continue;
+            }
+            let parts = [design.units[unit].path.as_str(), info.scope.as_str()];
+            let path = parts.iter().filter(|p| !p.is_empty()).copied().collect::<Vec<_>>().join(".");
+            let (name, text, at) = (info.name.clone(), info.text.clone(), info.at.clone());
+            self.failures.push(Failure { cycle: self.cycle, path, name, text, at });
+        }
+    }
+
+    /// Copies the outputs whose flags are set to the units that read them.
+    #[inline]
+    fn copy_out(&mut self, design: &Design, unit: usize, flags: u64) {
+        let links = &design.links[unit];
+        let mut left = flags;
+        while left != 0 {
+            let flag = left.trailing_zeros() + FIRST_FLAG;
+            left &= left - 1;
+            for link in links.of(flag) {
+                if link.limbs == 1 {
+                    self.limbs[link.sink.at] = self.limbs[link.from];
+                } else {
+                    self.limbs.copy_within(link.from..link.from + link.limbs, link.sink.at);
+                }
+                self.wake(design, link.sink.unit);
+            }
+        }
+    }
+}
+
+/// Clocks a unit by the reference interpreter; any change sets all outputs' flags.
+fn interpret(ty: &UnitType, state: &mut [u64], scratch: &mut [u64]) -> u64 {
+    ty.interp.evaluate(state, scratch);
+    let failed = ty.interp.count(state, scratch);
+    let changed = ty.interp.commit(state, scratch);
+    u64::from(failed) << 1 | if changed { !2 } else { 0 }
 }

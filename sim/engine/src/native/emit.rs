@@ -27,12 +27,16 @@ struct ScopeMemo {
 pub struct Emit<'a, 'f> {
     pub netlist: &'a Netlist,
     pub layout: &'a Layout,
+    /// Flag of each register, or 0.
+    pub flags: &'a [u32],
     pub b: &'a mut FunctionBuilder<'f>,
     pub state: Value,
     /// Nonzero when a register or memory has changed.
     pub changed: Variable,
     /// Nonzero when an assertion has failed.
     pub failed: Variable,
+    /// Flags of the registers that have changed.
+    pub outputs: Variable,
     /// Work of an expression with everything below it, capped.
     cost: Vec<u32>,
     scopes: Vec<ScopeMemo>,
@@ -45,10 +49,10 @@ impl<'a, 'f> Emit<'a, 'f> {
     pub fn new(
         netlist: &'a Netlist,
         layout: &'a Layout,
+        flags: &'a [u32],
         b: &'a mut FunctionBuilder<'f>,
         state: Value,
-        changed: Variable,
-        failed: Variable,
+        [changed, failed, outputs]: [Variable; 3],
     ) -> Emit<'a, 'f> {
         let mut cost: Vec<u32> = Vec::with_capacity(netlist.nodes.len());
         for node in &netlist.nodes {
@@ -60,7 +64,18 @@ impl<'a, 'f> Emit<'a, 'f> {
             };
             cost.push(own);
         }
-        Emit { netlist, layout, b, state, changed, failed, cost, scopes: vec![ScopeMemo::default()] }
+        Emit {
+            netlist,
+            layout,
+            flags,
+            b,
+            state,
+            changed,
+            failed,
+            outputs,
+            cost,
+            scopes: vec![ScopeMemo::default()],
+        }
     }
 
     /// Enters a region in which a selector has a known value.

@@ -17,7 +17,7 @@ use weft_rtl::bv::limbs_for;
 use weft_rtl::netlist::*;
 
 /// Compiled clock function of a unit. Argument: the unit's state, laid out by [`Layout`]. Result: bit 0 set when a register or memory changed, bit 1
-/// when an assertion failed.
+/// when an assertion failed, higher bits when a register with that flag changed.
 pub struct Native {
     // Owns the code; never read, only kept.
     _module: JITModule,
@@ -35,17 +35,17 @@ impl Native {
     ///
     /// # Errors
     /// What Cranelift says; every netlist of a checked module compiles.
-    pub fn compile(netlist: &Netlist, layout: &Layout) -> Result<Native, String> {
-        let mut flags = settings::builder();
+    pub fn compile(netlist: &Netlist, layout: &Layout, flags: &[u32]) -> Result<Native, String> {
+        let mut options = settings::builder();
         for (key, value) in [("use_colocated_libcalls", "false"), ("is_pic", "false"), ("opt_level", "speed")]
         {
-            flags.set(key, value).map_err(|e| e.to_string())?;
+            options.set(key, value).map_err(|e| e.to_string())?;
         }
         if !cfg!(debug_assertions) {
-            flags.set("enable_verifier", "false").map_err(|e| e.to_string())?;
+            options.set("enable_verifier", "false").map_err(|e| e.to_string())?;
         }
         let isa =
-            cranelift_native::builder()?.finish(settings::Flags::new(flags)).map_err(|e| e.to_string())?;
+            cranelift_native::builder()?.finish(settings::Flags::new(options)).map_err(|e| e.to_string())?;
         let mut module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
         let mut ctx = module.make_context();
         ctx.func.signature.params.push(AbiParam::new(I64));
@@ -56,7 +56,7 @@ impl Native {
         ctx.func.name = UserFuncName::user(0, id.as_u32());
         let mut shared = FunctionBuilderContext::new();
         let mut builder = FunctionBuilder::new(&mut ctx.func, &mut shared);
-        body(netlist, layout, &mut builder);
+        body(netlist, layout, flags, &mut builder);
         builder.seal_all_blocks();
         builder.finalize(module.target_config());
         module.define_function(id, &mut ctx).map_err(|e| format!("{e:?}"))?;
@@ -68,19 +68,19 @@ impl Native {
         Ok(Native { _module: module, clock, size: layout.size })
     }
 
-    /// One clock cycle: (something changed, an assertion failed).
+    /// One clock cycle; returns the flags.
     ///
     /// # Panics
     /// When the state has another size than the layout's.
-    pub fn clock(&self, state: &mut [u64]) -> (bool, bool) {
+    #[inline]
+    pub fn clock(&self, state: &mut [u64]) -> u64 {
         assert_eq!(state.len(), self.size, "state of another unit");
         // SAFETY: the code stays inside the layout, whose size was checked.
-        let flags = unsafe { (self.clock)(state.as_mut_ptr()) };
-        (flags & 1 == 1, flags & 2 == 2)
+        unsafe { (self.clock)(state.as_mut_ptr()) }
     }
 }
 
-fn body(netlist: &Netlist, layout: &Layout, b: &mut FunctionBuilder) {
+fn body(netlist: &Netlist, layout: &Layout, flags: &[u32], b: &mut FunctionBuilder) {
     let reads = Reads::new(netlist);
     let mut regions = Regions::new(netlist, &reads);
     let state_root = regions.place(Regions::state_tasks(netlist));
@@ -94,11 +94,12 @@ fn body(netlist: &Netlist, layout: &Layout, b: &mut FunctionBuilder) {
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
     let state = b.block_params(entry)[0];
-    let (changed, failed) = (b.declare_var(I64), b.declare_var(I64));
+    let (changed, failed, outputs) = (b.declare_var(I64), b.declare_var(I64), b.declare_var(I64));
     let zero = b.ins().iconst(I64, 0);
     b.def_var(changed, zero);
     b.def_var(failed, zero);
-    let mut e = Emit::new(netlist, layout, b, state, changed, failed);
+    b.def_var(outputs, zero);
+    let mut e = Emit::new(netlist, layout, flags, b, state, [changed, failed, outputs]);
     let mut early: Vec<NetId> = Vec::new();
     for (i, node) in netlist.nodes.iter().enumerate() {
         if matches!(node.op, NetOp::Reg(r) if hazards.contains(&r)) {
@@ -113,7 +114,8 @@ fn body(netlist: &Netlist, layout: &Layout, b: &mut FunctionBuilder) {
         }
     }
     region(&mut e, &list, write_root);
-    let (changed, failed) = (e.b.use_var(changed), e.b.use_var(failed));
+    let (changed, failed, outputs) = (e.b.use_var(changed), e.b.use_var(failed), e.b.use_var(outputs));
+    let changed = e.b.ins().bor(changed, outputs);
     let zero = e.iconst(0);
     let any = |e: &mut Emit, v: Value| {
         let set = e.b.ins().icmp(cranelift_codegen::ir::condcodes::IntCC::NotEqual, v, zero);
@@ -123,6 +125,7 @@ fn body(netlist: &Netlist, layout: &Layout, b: &mut FunctionBuilder) {
     let one = e.iconst(1);
     let high = e.b.ins().ishl(failed, one);
     let result = e.b.ins().bor(changed, high);
+    let result = e.b.ins().bor(result, outputs);
     e.b.ins().return_(&[result]);
 }
 
@@ -183,10 +186,45 @@ fn guarded(e: &mut Emit, cond: Option<Value>, inside: impl FnOnce(&mut Emit)) {
 fn update(e: &mut Emit, value: Value, base: Value, limb: usize) {
     let old = e.load(base, limb);
     let differ = e.b.ins().bxor(old, value);
+    note(e, differ);
+    e.store(value, base, limb);
+}
+
+fn note(e: &mut Emit, differ: Value) {
     let sum = e.b.use_var(e.changed);
     let sum = e.b.ins().bor(sum, differ);
     e.b.def_var(e.changed, sum);
-    e.store(value, base, limb);
+}
+
+/// Stores a register and notes whether it differs from what was there, by its flag if it has one.
+fn update_reg(e: &mut Emit, limbs: Vec<Value>, reg: u32) {
+    let (at, state, flag) = (e.layout.regs[reg as usize], e.state, e.flags[reg as usize]);
+    let mut differ = None;
+    for (i, value) in limbs.into_iter().enumerate() {
+        let old = e.load(state, at + i);
+        let here = e.b.ins().bxor(old, value);
+        differ = Some(match differ {
+            None => here,
+            Some(sum) => e.b.ins().bor(sum, here),
+        });
+        e.store(value, state, at + i);
+    }
+    let differ = differ.expect("a register has limbs");
+    if flag == 0 {
+        return note(e, differ);
+    }
+    let zero = e.iconst(0);
+    let bit = if e.netlist.regs[reg as usize].width == 1 {
+        differ
+    } else {
+        let any = e.b.ins().icmp(cranelift_codegen::ir::condcodes::IntCC::NotEqual, differ, zero);
+        e.b.ins().uextend(I64, any)
+    };
+    let shift = e.iconst(u64::from(flag));
+    let bit = e.b.ins().ishl(bit, shift);
+    let sum = e.b.use_var(e.outputs);
+    let sum = e.b.ins().bor(sum, bit);
+    e.b.def_var(e.outputs, sum);
 }
 
 fn carry_out(e: &mut Emit, task: &Task) {
@@ -194,9 +232,7 @@ fn carry_out(e: &mut Emit, task: &Task) {
         Task::Reg { reg, value } => {
             // All limbs first: the value may read the register it goes to.
             let limbs = e.all(*value);
-            let at = e.layout.regs[*reg as usize];
-            let state = e.state;
-            limbs.into_iter().enumerate().for_each(|(i, v)| update(e, v, state, at + i));
+            update_reg(e, limbs, *reg);
         }
         Task::Probe { probe, cond, amount, negated } => {
             let cond = cond.map(|c| {
