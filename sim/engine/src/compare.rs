@@ -61,12 +61,14 @@ impl Xorshift {
     }
 }
 
-/// Drives both backends with the same random inputs for `cycles` cycles and compares every register and memory.
+/// Drives both backends with the same random inputs for `cycles` cycles and compares every register, memory and counter. No unit sleeps.
 ///
 /// # Errors
 /// The first difference, or a module that cannot be simulated.
 pub fn compare(module: &Arc<Module>, cycles: u64, seed: u64) -> Result<(), CompareError> {
-    let make = |backend| Design::new(module, Options { backend, ..Options::default() }).map(|d| Sim::new(&d));
+    let make = |backend| {
+        Design::new(module, Options { backend, sleep: false, ..Options::default() }).map(|d| Sim::new(&d))
+    };
     let (mut native, mut interp) = (make(BackendKind::Native)?, make(BackendKind::Interp)?);
     let design = native.design().clone();
     let ports: Vec<_> = design.inputs.iter().map(|p| native.input(&p.name).expect("listed")).collect();
@@ -99,15 +101,14 @@ fn difference(native: &Sim, interp: &Sim, unit: usize, cycle: u64, seed: u64) ->
     let ty = &design.types[design.units[unit].ty];
     let (a, b) = (native.state(unit), interp.state(unit));
     let at = a.iter().zip(b).position(|(x, y)| x != y).expect("they differ");
-    let reg = ty
-        .layout
-        .regs
-        .iter()
-        .rposition(|r| *r <= at)
-        .filter(|r| at < ty.layout.regs[*r] + limbs_for(ty.netlist.regs[*r].width));
+    let holds = |reg: usize| {
+        let from = ty.layout.regs[reg];
+        (from..from + limbs_for(ty.netlist.regs[reg].width)).contains(&at)
+    };
+    let reg = (0..ty.layout.regs.len()).find(|r| holds(*r));
     let mem = ty.layout.mems.iter().rposition(|m| *m <= at);
     let local = match (reg, mem) {
-        (Some(r), _) => format!("register {}", ty.netlist.regs[r].path),
+        (Some(reg), _) => format!("register {}", ty.netlist.regs[reg].path),
         (None, Some(m)) => format!("memory {} limb {}", ty.netlist.mems[m].path, at - ty.layout.mems[m]),
         (None, None) => {
             let probe = ty.netlist.probes.get(at.wrapping_sub(ty.layout.probes));

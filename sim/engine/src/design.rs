@@ -2,7 +2,7 @@
 
 use crate::interp::Interp;
 use crate::layout::Layout;
-use crate::native::Native;
+use crate::native::{Native, Plan};
 use std::collections::HashMap;
 use std::sync::Arc;
 use thiserror::Error;
@@ -99,7 +99,8 @@ impl UnitType {
             Probes::None => netlist.probes.clear(),
         }
         let netlist = Arc::new(netlist);
-        let layout = Layout::new(&netlist);
+        let plan = Plan::new(&netlist);
+        let layout = Layout::new(&netlist, &plan.buffered);
         let outputs = netlist
             .outputs
             .iter()
@@ -114,11 +115,28 @@ impl UnitType {
         let native = match options.backend {
             BackendKind::Interp => None,
             BackendKind::Native => {
-                let code = Native::compile(&netlist, &layout, &flags);
+                let code = Native::compile(&netlist, &plan, &layout, &flags);
                 Some(code.map_err(|cause| EngineError::Compile { module: module.name.clone(), cause })?)
             }
         };
         Ok(UnitType { module: module.clone(), netlist, layout, interp, native, outputs, flags })
+    }
+}
+
+impl UnitType {
+    /// Clocks a unit: flag 0 is set when a memory was written (by the interpreter: when anything changed), flag 1 when an assertion failed, the
+    /// others for outputs that may have changed.
+    #[inline]
+    pub(crate) fn clock(&self, state: &mut [u64], scratch: &mut [u64]) -> u64 {
+        match &self.native {
+            Some(code) => code.clock(state),
+            None => {
+                self.interp.evaluate(state, scratch);
+                let failed = self.interp.count(state, scratch);
+                let changed = self.interp.commit(state, scratch);
+                u64::from(failed) << 1 | if changed { !2 } else { 0 }
+            }
+        }
     }
 }
 
@@ -178,16 +196,19 @@ pub(crate) struct Links {
     pub list: Vec<Link>,
     /// Links of flag `f` are `list[starts[f]..starts[f + 1]]`.
     pub starts: [u32; 65],
+    /// Flags that have links.
+    pub mask: u64,
 }
 
 impl Links {
     fn new(mut flagged: Vec<(u32, Link)>) -> Links {
         flagged.sort_by_key(|(flag, link)| (*flag, link.sink.unit, link.sink.at));
+        let mask = flagged.iter().fold(0, |mask, (flag, _)| mask | 1 << flag);
         let mut starts = [0; 65];
         for flag in 0..64 {
             starts[flag + 1] = flagged.iter().filter(|(f, _)| *f as usize <= flag).count() as u32;
         }
-        Links { list: flagged.into_iter().map(|(_, link)| link).collect(), starts }
+        Links { list: flagged.into_iter().map(|(_, link)| link).collect(), starts, mask }
     }
 
     /// The links of a flag.
@@ -399,7 +420,7 @@ impl Walk {
             let limbs = limbs_for(ty.netlist.outputs[output].width);
             match &ty.outputs[output] {
                 OutSource::Reg(from) => {
-                    let reg = ty.layout.regs.partition_point(|r| r <= from) - 1;
+                    let reg = ty.layout.regs.iter().position(|r| r == from).expect("a register's limb");
                     let from = bases[unit] + from;
                     flagged[unit]
                         .extend(sinks.into_iter().map(|sink| (ty.flags[reg], Link { from, limbs, sink })));

@@ -1,6 +1,6 @@
 //! A running design: clocked cycle by cycle, idle units skipped.
 
-use crate::design::{Design, EngineError, FIRST_FLAG, OutSource, Sink, Source, UnitType};
+use crate::design::{Design, EngineError, OutSource, Sink, Source, UnitType};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use weft_rtl::bv::{Bv, limbs_for, top_mask};
@@ -8,11 +8,21 @@ use weft_rtl::ir::ProbeKind;
 
 /// A top-level input of one simulation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct InPort(usize);
+pub struct InPort {
+    number: u32,
+    width: u32,
+    /// Its input slot, when there is exactly one.
+    only: Option<(u32, u32)>,
+}
 
 /// A top-level output of one simulation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct OutPort(usize);
+pub struct OutPort {
+    number: u32,
+    width: u32,
+    /// First limb in the state of the whole design, when it is a register.
+    at: Option<u32>,
+}
 
 /// A failed assertion.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -48,25 +58,23 @@ pub struct ProbeReading<'a> {
     pub count: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-enum Rest {
-    /// Clocked every cycle.
-    Awake,
-    /// The last cycle changed nothing; one more is clocked to learn what the counters add per cycle.
-    Drowsy,
-    /// Skipped since the given cycle.
-    Asleep { since: u64 },
-}
-
 /// What a unit's scheduling needs besides its state.
 #[derive(Clone, Serialize, Deserialize)]
 struct Schedule {
-    rest: Rest,
+    /// Skipped since this cycle.
+    asleep: Option<u64>,
+    /// The next cycle in which it is checked whether the unit has anything left to do.
+    watch: u64,
+    /// Cycles from one check to the next; doubles while the unit works.
+    interval: u64,
     /// What each counter gains per cycle while asleep.
     rate: Vec<u64>,
     /// Counters of assertions at the last failure reported.
     reported: Vec<u64>,
 }
+
+/// Longest time from one check of a working unit to the next, in cycles.
+const LONGEST_INTERVAL: u64 = 32;
 
 /// All that changes while a design runs.
 #[derive(Clone, Serialize, Deserialize)]
@@ -100,14 +108,16 @@ impl Sim {
             .iter()
             .map(|u| {
                 let none = vec![0; design.types[u.ty].netlist.probes.len()];
-                Schedule { rest: Rest::Awake, rate: none.clone(), reported: none }
+                Schedule { asleep: None, watch: 0, interval: 1, rate: none.clone(), reported: none }
             })
             .collect();
         let mut active = vec![0u64; units.len().div_ceil(64)];
         (0..units.len()).for_each(|u| active[u / 64] |= 1 << (u % 64));
         let limbs = vec![0; design.bases.last().copied().unwrap_or(0)];
         let core = Core { limbs, units, active, cycle: 0, failures: Vec::new() };
-        let scratch = design.types.iter().map(|t| t.interp.scratch_size()).max().unwrap_or(0);
+        // For the interpreter, and before it for what a watched unit was.
+        let need = |t: &UnitType| t.interp.scratch_size() + t.layout.probes + t.netlist.probes.len();
+        let scratch = design.types.iter().map(need).max().unwrap_or(0);
         let mut sim = Sim { design: design.clone(), core, scratch: vec![0; scratch], changed: Vec::new() };
         sim.reset();
         sim
@@ -142,6 +152,7 @@ impl Sim {
                 let next = ty.interp.value(&self.scratch, reg.next);
                 state[ty.layout.regs[i]..][..next.len()].copy_from_slice(next);
             }
+            state.copy_within(0..ty.layout.buffered, ty.layout.copy);
         }
     }
 
@@ -157,22 +168,36 @@ impl Sim {
 
     /// The top-level input of this name.
     pub fn input(&self, name: &str) -> Option<InPort> {
-        self.design.inputs.iter().position(|p| p.name == name).map(InPort)
+        let number = self.design.inputs.iter().position(|p| p.name == name)?;
+        let only = match self.design.input_sinks[number][..] {
+            [Sink { unit, at }] => Some((unit as u32, at as u32)),
+            _ => None,
+        };
+        Some(InPort { number: number as u32, width: self.design.inputs[number].width, only })
     }
 
     /// The top-level output of this name.
     pub fn output(&self, name: &str) -> Option<OutPort> {
-        self.design.outputs.iter().position(|p| p.name == name).map(OutPort)
+        let number = self.design.outputs.iter().position(|p| p.name == name)?;
+        let at = match &self.design.output_sources[number] {
+            Source::Unit { unit, output } => {
+                match &self.design.types[self.design.units[*unit].ty].outputs[*output] {
+                    OutSource::Reg(at) => Some((self.design.bases[*unit] + at) as u32),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        Some(OutPort { number: number as u32, width: self.design.outputs[number].width, at })
     }
 
     /// Drives an input from now on. The value is cut to the port's width.
+    #[inline]
     pub fn set(&mut self, port: InPort, value: u64) {
-        let width = self.design.inputs[port.0].width;
-        if width <= 64 {
-            let value = value & top_mask(width);
-            self.set_limbs(port, &[value]);
+        if port.width <= 64 {
+            self.set_limbs(port, &[value & top_mask(port.width)]);
         } else {
-            self.set_limbs(port, Bv::from_u64(value, width).limbs());
+            self.set_limbs(port, Bv::from_u64(value, port.width).limbs());
         }
     }
 
@@ -184,29 +209,33 @@ impl Sim {
     /// Drives an input from now on, from limbs with zeros above the port's width.
     #[inline]
     pub fn set_limbs(&mut self, port: InPort, limbs: &[u64]) {
-        for sink in &self.design.input_sinks[port.0] {
+        if let Some((unit, at)) = port.only {
+            let sink = Sink { unit: unit as usize, at: at as usize };
+            return self.core.drive(&self.design, sink, limbs);
+        }
+        for sink in &self.design.input_sinks[port.number as usize] {
             self.core.drive(&self.design, *sink, limbs);
         }
     }
 
-    /// The limbs of an output in the present cycle.
+    /// The value of an output in the present cycle.
     pub fn get_bv(&mut self, port: OutPort) -> Bv {
-        let width = self.design.outputs[port.0].width;
-        match &self.design.clone().output_sources[port.0] {
+        if let Some(at) = port.at {
+            return Bv::from_limbs(&self.core.limbs[at as usize..][..limbs_for(port.width)], port.width);
+        }
+        match &self.design.output_sources[port.number as usize] {
             Source::Const(v) => v.clone(),
-            Source::Top(_) => Bv::zero(width),
+            Source::Top(_) => Bv::zero(port.width),
             Source::Unit { unit, output } => {
                 let ty = &self.design.types[self.design.units[*unit].ty];
                 match &ty.outputs[*output] {
-                    OutSource::Reg(at) => {
-                        Bv::from_limbs(&self.state(*unit)[*at..][..limbs_for(width)], width)
-                    }
                     OutSource::Const(v) => v.clone(),
                     OutSource::Comb(node) => {
                         let state = &self.core.limbs[self.design.bases[*unit]..self.design.bases[*unit + 1]];
                         ty.interp.evaluate(state, &mut self.scratch);
-                        Bv::from_limbs(ty.interp.value(&self.scratch, *node), width)
+                        Bv::from_limbs(ty.interp.value(&self.scratch, *node), port.width)
                     }
+                    OutSource::Reg(_) => unreachable!("the port knows its register"),
                 }
             }
         }
@@ -216,26 +245,21 @@ impl Sim {
     ///
     /// # Panics
     /// When the output is a constant or combinational; [`Sim::get_bv`] reads those too.
+    #[inline]
     pub fn limbs(&self, port: OutPort) -> &[u64] {
-        let width = self.design.outputs[port.0].width;
-        let Source::Unit { unit, output } = &self.design.output_sources[port.0] else {
-            panic!("output {} is a constant", self.design.outputs[port.0].name)
+        let Some(at) = port.at else {
+            panic!("output {} is no register", self.design.outputs[port.number as usize].name)
         };
-        match &self.design.types[self.design.units[*unit].ty].outputs[*output] {
-            OutSource::Reg(at) => &self.state(*unit)[*at..][..limbs_for(width)],
-            OutSource::Const(v) => v.limbs(),
-            OutSource::Comb(_) => panic!("output {} is combinational", self.design.outputs[port.0].name),
-        }
+        &self.core.limbs[at as usize..][..limbs_for(port.width)]
     }
 
     /// The low 64 bits of an output in the present cycle.
+    #[inline]
     pub fn get(&mut self, port: OutPort) -> u64 {
-        if let Source::Unit { unit, output } = self.design.output_sources[port.0]
-            && let OutSource::Reg(at) = self.design.types[self.design.units[unit].ty].outputs[output]
-        {
-            return self.core.limbs[self.design.bases[unit] + at];
+        match port.at {
+            Some(at) => self.core.limbs[at as usize],
+            None => self.get_bv(port).low_u64(),
         }
-        self.get_bv(port).low_u64()
     }
 
     /// One clock cycle.
@@ -247,7 +271,7 @@ impl Sim {
             while bits != 0 {
                 let unit = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let flags = core.clock(design, unit, scratch) >> FIRST_FLAG;
+                let flags = core.clock(design, unit, scratch) & design.links[unit].mask;
                 if flags != 0 {
                     changed.push((unit as u32, flags));
                 }
@@ -305,10 +329,7 @@ impl Sim {
         self.design.units.iter().enumerate().flat_map(move |(u, unit)| {
             let ty = &self.design.types[unit.ty];
             let (state, schedule) = (self.state(u), &self.core.units[u]);
-            let slept = match schedule.rest {
-                Rest::Asleep { since } => self.core.cycle - since,
-                _ => 0,
-            };
+            let slept = schedule.asleep.map_or(0, |since| self.core.cycle - since);
             ty.netlist.probes.iter().enumerate().map(move |(i, p)| ProbeReading {
                 unit: &unit.path,
                 module: &ty.module.name,
@@ -323,7 +344,8 @@ impl Sim {
 
     /// The state's limbs of a unit, laid out by its type's [`crate::layout::Layout`].
     pub fn state(&self, unit: usize) -> &[u64] {
-        &self.core.limbs[self.design.bases[unit]..self.design.bases[unit + 1]]
+        let base = self.design.bases[unit];
+        &self.core.limbs[base..base + self.design.types[self.design.units[unit].ty].layout.copy]
     }
 
     /// Splits a hierarchical name into unit number and name inside it.
@@ -429,16 +451,16 @@ impl Core {
     #[inline]
     fn wake(&mut self, design: &Design, unit: usize) {
         let schedule = &mut self.units[unit];
-        if let Rest::Asleep { since } = schedule.rest {
+        if let Some(since) = schedule.asleep.take() {
             // What the counters gained while it slept.
             let probes = design.bases[unit] + design.types[design.units[unit].ty].layout.probes;
             let slept = self.cycle - since;
             for (i, rate) in schedule.rate.iter().enumerate().filter(|(_, rate)| **rate != 0) {
                 self.limbs[probes + i] = self.limbs[probes + i].wrapping_add(rate.wrapping_mul(slept));
             }
+            (schedule.watch, schedule.interval) = (self.cycle, 1);
             self.active[unit / 64] |= 1 << (unit % 64);
         }
-        schedule.rest = Rest::Awake;
     }
 
     /// Clocks one unit; returns the flags that it set.
@@ -446,27 +468,36 @@ impl Core {
     fn clock(&mut self, design: &Design, unit: usize, scratch: &mut [u64]) -> u64 {
         let ty = &design.types[design.units[unit].ty];
         let state = &mut self.limbs[design.bases[unit]..design.bases[unit + 1]];
-        let schedule = &mut self.units[unit];
-        let probes = ty.layout.probes..ty.layout.probes + ty.netlist.probes.len();
-        if schedule.rest == Rest::Drowsy {
-            schedule.rate.copy_from_slice(&state[probes.clone()]);
-        }
-        let flags = match &ty.native {
-            Some(code) => code.clock(state),
-            None => interpret(ty, state, scratch),
-        };
-        if flags & 1 == 1 || !design.options.sleep {
-            schedule.rest = Rest::Awake;
-        } else if schedule.rest == Rest::Drowsy {
-            let now = &state[probes];
-            schedule.rate.iter_mut().zip(now).for_each(|(rate, now)| *rate = now.wrapping_sub(*rate));
-            schedule.rest = Rest::Asleep { since: self.cycle + 1 };
-            self.active[unit / 64] &= !(1 << (unit % 64));
+        let flags = if self.cycle < self.units[unit].watch || !design.options.sleep {
+            ty.clock(state, scratch)
         } else {
-            schedule.rest = Rest::Drowsy;
-        }
+            self.watch(design, unit, scratch)
+        };
         if flags & 2 == 2 {
             self.report(design, unit);
+        }
+        flags
+    }
+
+    /// Clocks one unit and lets it sleep when the cycle changed no register and wrote no memory: as long as its inputs stay, every further cycle
+    /// would do the same, and add the same to the counters.
+    fn watch(&mut self, design: &Design, unit: usize, scratch: &mut [u64]) -> u64 {
+        let ty = &design.types[design.units[unit].ty];
+        let state = &mut self.limbs[design.bases[unit]..design.bases[unit + 1]];
+        let schedule = &mut self.units[unit];
+        let (regs, watched) = (ty.layout.probes, ty.layout.probes + ty.netlist.probes.len());
+        let (before, scratch) = scratch.split_at_mut(watched);
+        before.copy_from_slice(&state[..watched]);
+        let flags = ty.clock(state, scratch);
+        if flags & 1 == 0 && state[..regs] == before[..regs] {
+            let gained =
+                state[regs..watched].iter().zip(&before[regs..]).map(|(now, old)| now.wrapping_sub(*old));
+            schedule.rate.iter_mut().zip(gained).for_each(|(rate, gained)| *rate = gained);
+            schedule.asleep = Some(self.cycle + 1);
+            self.active[unit / 64] &= !(1 << (unit % 64));
+        } else {
+            schedule.interval = (2 * schedule.interval).min(LONGEST_INTERVAL);
+            schedule.watch = self.cycle + schedule.interval;
         }
         flags
     }
@@ -496,24 +527,23 @@ impl Core {
         let links = &design.links[unit];
         let mut left = flags;
         while left != 0 {
-            let flag = left.trailing_zeros() + FIRST_FLAG;
+            let flag = left.trailing_zeros();
             left &= left - 1;
             for link in links.of(flag) {
+                let (from, to) = (link.from, link.sink.at);
                 if link.limbs == 1 {
-                    self.limbs[link.sink.at] = self.limbs[link.from];
+                    if self.limbs[to] == self.limbs[from] {
+                        continue;
+                    }
+                    self.limbs[to] = self.limbs[from];
                 } else {
-                    self.limbs.copy_within(link.from..link.from + link.limbs, link.sink.at);
+                    if self.limbs[to..to + link.limbs] == self.limbs[from..from + link.limbs] {
+                        continue;
+                    }
+                    self.limbs.copy_within(from..from + link.limbs, to);
                 }
                 self.wake(design, link.sink.unit);
             }
         }
     }
-}
-
-/// Clocks a unit by the reference interpreter; any change sets all outputs' flags.
-fn interpret(ty: &UnitType, state: &mut [u64], scratch: &mut [u64]) -> u64 {
-    ty.interp.evaluate(state, scratch);
-    let failed = ty.interp.count(state, scratch);
-    let changed = ty.interp.commit(state, scratch);
-    u64::from(failed) << 1 | if changed { !2 } else { 0 }
 }

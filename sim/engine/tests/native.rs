@@ -18,9 +18,10 @@ fn random_circuits_agree() {
 #[test]
 fn sleeping_changes_nothing() {
     for seed in 0..40 {
+        let backend = if seed % 2 == 0 { BackendKind::Native } else { BackendKind::Interp };
         let module = random_module(seed, 30).expect("elaborates");
         let make = |sleep| {
-            let options = Options { backend: BackendKind::Interp, sleep, ..Options::default() };
+            let options = Options { backend, sleep, ..Options::default() };
             Sim::new(&Design::new(&module, options).expect("flattens"))
         };
         let (mut lazy, mut eager) = (make(true), make(false));

@@ -5,7 +5,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     self, BlockArg, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value, types::I64,
 };
-use cranelift_frontend::{FunctionBuilder, Variable};
+use cranelift_frontend::FunctionBuilder;
 use std::collections::HashMap;
 use weft_rtl::bv::{Bv, limbs_for, top_mask};
 use weft_rtl::netlist::*;
@@ -31,12 +31,6 @@ pub struct Emit<'a, 'f> {
     pub flags: &'a [u32],
     pub b: &'a mut FunctionBuilder<'f>,
     pub state: Value,
-    /// Nonzero when a register or memory has changed.
-    pub changed: Variable,
-    /// Nonzero when an assertion has failed.
-    pub failed: Variable,
-    /// Flags of the registers that have changed.
-    pub outputs: Variable,
     /// Work of an expression with everything below it, capped.
     cost: Vec<u32>,
     scopes: Vec<ScopeMemo>,
@@ -52,7 +46,6 @@ impl<'a, 'f> Emit<'a, 'f> {
         flags: &'a [u32],
         b: &'a mut FunctionBuilder<'f>,
         state: Value,
-        [changed, failed, outputs]: [Variable; 3],
     ) -> Emit<'a, 'f> {
         let mut cost: Vec<u32> = Vec::with_capacity(netlist.nodes.len());
         for node in &netlist.nodes {
@@ -64,18 +57,7 @@ impl<'a, 'f> Emit<'a, 'f> {
             };
             cost.push(own);
         }
-        Emit {
-            netlist,
-            layout,
-            flags,
-            b,
-            state,
-            changed,
-            failed,
-            outputs,
-            cost,
-            scopes: vec![ScopeMemo::default()],
-        }
+        Emit { netlist, layout, flags, b, state, cost, scopes: vec![ScopeMemo::default()] }
     }
 
     /// Enters a region in which a selector has a known value.
@@ -103,6 +85,10 @@ impl<'a, 'f> Emit<'a, 'f> {
     }
 
     fn memo(&self, id: NetId, i: u32) -> Option<Value> {
+        // Loading again is cheaper than keeping a value in a machine register across branches.
+        if matches!(self.netlist.node(id).op, NetOp::Reg(_) | NetOp::Input(_)) {
+            return self.scopes.last().and_then(|s| s.limbs.get(&(id, i)).copied());
+        }
         self.scopes.iter().rev().find_map(|s| s.limbs.get(&(id, i)).copied())
     }
 
@@ -133,6 +119,13 @@ impl<'a, 'f> Emit<'a, 'f> {
 
     pub fn store(&mut self, value: Value, base: Value, limb: usize) {
         self.b.ins().store(flags(), value, base, (8 * limb) as i32);
+    }
+
+    /// Sets bits in the flags.
+    pub fn raise(&mut self, bits: Value) {
+        let old = self.load(self.state, self.layout.flags);
+        let new = self.b.ins().bor(old, bits);
+        self.store(new, self.state, self.layout.flags);
     }
 
     /// Limb `i` of an expression; zero above its width.

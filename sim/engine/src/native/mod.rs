@@ -5,7 +5,7 @@ mod order;
 mod regions;
 
 use crate::layout::Layout;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, UserFuncName, Value, types::I64};
+use cranelift_codegen::ir::{AbiParam, InstBuilder, UserFuncName, Value, types::I64, types::I64X2};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
@@ -13,11 +13,37 @@ use cranelift_module::{Linkage, Module, default_libcall_names};
 use emit::Emit;
 use order::{Reads, operands};
 use regions::{Region, Regions, Step, Task};
+use std::collections::HashSet;
 use weft_rtl::bv::limbs_for;
 use weft_rtl::netlist::*;
 
-/// Compiled clock function of a unit. Argument: the unit's state, laid out by [`Layout`]. Result: bit 0 set when a register or memory changed, bit 1
-/// when an assertion failed, higher bits when a register with that flag changed.
+/// What a cycle does, in order, before any code is made.
+pub struct Plan {
+    list: Vec<Region>,
+    state_root: usize,
+    write_root: usize,
+    whole: HashSet<(u32, u32)>,
+    /// Registers that are read after the place where they are stored: their new values wait in a copy until the end of the cycle.
+    pub buffered: Vec<u32>,
+}
+
+impl Plan {
+    /// Plans a netlist's cycle.
+    pub fn new(netlist: &Netlist) -> Plan {
+        let reads = Reads::new(netlist);
+        let mut regions = Regions::new(netlist, &reads);
+        let state_root = regions.place(Regions::state_tasks(netlist));
+        let first_write = regions.list.len();
+        let write_root = regions.place(Regions::write_tasks(netlist));
+        let (mut list, whole) = (regions.list, regions.whole);
+        order::sort(&mut list[..first_write], &reads);
+        let buffered = order::hazards(&list, &[state_root, write_root], &reads).into_iter().collect();
+        Plan { list, state_root, write_root, whole, buffered }
+    }
+}
+
+/// Compiled clock function of a unit. Argument: the unit's state, laid out by [`Layout`]. Result: bit 0 set when a memory was written, bit 1 when an
+/// assertion failed, higher bits when a register with that flag was stored.
 pub struct Native {
     // Owns the code; never read, only kept.
     _module: JITModule,
@@ -35,7 +61,7 @@ impl Native {
     ///
     /// # Errors
     /// What Cranelift says; every netlist of a checked module compiles.
-    pub fn compile(netlist: &Netlist, layout: &Layout, flags: &[u32]) -> Result<Native, String> {
+    pub fn compile(netlist: &Netlist, plan: &Plan, layout: &Layout, flags: &[u32]) -> Result<Native, String> {
         let mut options = settings::builder();
         for (key, value) in [("use_colocated_libcalls", "false"), ("is_pic", "false"), ("opt_level", "speed")]
         {
@@ -56,7 +82,7 @@ impl Native {
         ctx.func.name = UserFuncName::user(0, id.as_u32());
         let mut shared = FunctionBuilderContext::new();
         let mut builder = FunctionBuilder::new(&mut ctx.func, &mut shared);
-        body(netlist, layout, flags, &mut builder);
+        body(netlist, plan, layout, flags, &mut builder);
         builder.seal_all_blocks();
         builder.finalize(module.target_config());
         module.define_function(id, &mut ctx).map_err(|e| format!("{e:?}"))?;
@@ -80,59 +106,39 @@ impl Native {
     }
 }
 
-fn body(netlist: &Netlist, layout: &Layout, flags: &[u32], b: &mut FunctionBuilder) {
-    let reads = Reads::new(netlist);
-    let mut regions = Regions::new(netlist, &reads);
-    let state_root = regions.place(Regions::state_tasks(netlist));
-    let first_write = regions.list.len();
-    let write_root = regions.place(Regions::write_tasks(netlist));
-    let (mut list, whole) = (regions.list, regions.whole);
-    order::sort(&mut list[..first_write], &reads);
-    let hazards = order::hazards(&list, &[state_root, write_root], &reads);
-
+fn body(netlist: &Netlist, plan: &Plan, layout: &Layout, flags: &[u32], b: &mut FunctionBuilder) {
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
     let state = b.block_params(entry)[0];
-    let (changed, failed, outputs) = (b.declare_var(I64), b.declare_var(I64), b.declare_var(I64));
-    let zero = b.ins().iconst(I64, 0);
-    b.def_var(changed, zero);
-    b.def_var(failed, zero);
-    b.def_var(outputs, zero);
-    let mut e = Emit::new(netlist, layout, flags, b, state, [changed, failed, outputs]);
-    let mut early: Vec<NetId> = Vec::new();
-    for (i, node) in netlist.nodes.iter().enumerate() {
-        if matches!(node.op, NetOp::Reg(r) if hazards.contains(&r)) {
-            early.push(NetId(i as u32));
-        }
-    }
-    early.into_iter().for_each(|id| drop(e.all(id)));
-    region(&mut e, &list, state_root);
+    let mut e = Emit::new(netlist, layout, flags, b, state);
+    let zero = e.iconst(0);
+    e.store(zero, state, layout.flags);
+    region(&mut e, &plan.list, plan.state_root);
     for task in Regions::write_tasks(netlist) {
-        if task.port().is_some_and(|port| whole.contains(&port)) {
+        if task.port().is_some_and(|port| plan.whole.contains(&port)) {
             operands(&task).into_iter().for_each(|id| drop(e.all(id)));
         }
     }
-    region(&mut e, &list, write_root);
-    let (changed, failed, outputs) = (e.b.use_var(changed), e.b.use_var(failed), e.b.use_var(outputs));
-    let changed = e.b.ins().bor(changed, outputs);
-    let zero = e.iconst(0);
-    let any = |e: &mut Emit, v: Value| {
-        let set = e.b.ins().icmp(cranelift_codegen::ir::condcodes::IntCC::NotEqual, v, zero);
-        e.b.ins().uextend(I64, set)
-    };
-    let (changed, failed) = (any(&mut e, changed), any(&mut e, failed));
-    let one = e.iconst(1);
-    let high = e.b.ins().ishl(failed, one);
-    let result = e.b.ins().bor(changed, high);
-    let result = e.b.ins().bor(result, outputs);
+    region(&mut e, &plan.list, plan.write_root);
+    let mut at = 0;
+    while at < layout.buffered {
+        let ty = if at + 1 < layout.buffered { I64X2 } else { I64 };
+        let value = e.b.ins().load(ty, emit::flags(), state, (8 * (layout.copy + at)) as i32);
+        e.b.ins().store(emit::flags(), value, state, (8 * at) as i32);
+        at += ty.bytes() as usize / 8;
+    }
+    let result = e.load(state, layout.flags);
     e.b.ins().return_(&[result]);
 }
 
 fn region(e: &mut Emit, list: &[Region], number: usize) {
+    // A register stored under a condition counts as changed; where nothing decides, values are compared.
+    let compare = list[number].depth == 0;
+    let mut touched = 0;
     for step in &list[number].steps {
         match step {
-            Step::Do(task) => carry_out(e, task),
+            Step::Do(task) => carry_out(e, task, compare, &mut touched),
             Step::Branch { sel, arms, default } => {
                 if arms.iter().all(|(_, r)| list[*r].steps.is_empty()) && list[*default].steps.is_empty() {
                     continue;
@@ -165,6 +171,10 @@ fn region(e: &mut Emit, list: &[Region], number: usize) {
             }
         }
     }
+    if touched != 0 {
+        let bits = e.iconst(touched);
+        e.raise(bits);
+    }
 }
 
 /// Emits `inside` under a condition.
@@ -182,57 +192,38 @@ fn guarded(e: &mut Emit, cond: Option<Value>, inside: impl FnOnce(&mut Emit)) {
     e.b.switch_to_block(after);
 }
 
-/// Stores a limb and notes whether it differs from what was there.
-fn update(e: &mut Emit, value: Value, base: Value, limb: usize) {
-    let old = e.load(base, limb);
-    let differ = e.b.ins().bxor(old, value);
-    note(e, differ);
-    e.store(value, base, limb);
-}
-
-fn note(e: &mut Emit, differ: Value) {
-    let sum = e.b.use_var(e.changed);
-    let sum = e.b.ins().bor(sum, differ);
-    e.b.def_var(e.changed, sum);
-}
-
-/// Stores a register and notes whether it differs from what was there, by its flag if it has one.
-fn update_reg(e: &mut Emit, limbs: Vec<Value>, reg: u32) {
-    let (at, state, flag) = (e.layout.regs[reg as usize], e.state, e.flags[reg as usize]);
-    let mut differ = None;
-    for (i, value) in limbs.into_iter().enumerate() {
-        let old = e.load(state, at + i);
-        let here = e.b.ins().bxor(old, value);
-        differ = Some(match differ {
-            None => here,
-            Some(sum) => e.b.ins().bor(sum, here),
-        });
-        e.store(value, state, at + i);
+/// Stores a register; notes by its flag, if it has one, that it was stored or (with `compare`) that it changed.
+fn store_reg(e: &mut Emit, limbs: Vec<Value>, reg: u32, compare: bool, touched: &mut u64) {
+    let at = e.layout.regs[reg as usize];
+    let to = if at < e.layout.buffered { e.layout.copy + at } else { at };
+    let state = e.state;
+    let flag = e.flags[reg as usize];
+    if flag != 0 {
+        match limbs[..] {
+            [value] if compare => {
+                let old = e.load(state, at);
+                let mut differ = e.b.ins().bxor(old, value);
+                if e.netlist.regs[reg as usize].width > 1 {
+                    let zero = e.iconst(0);
+                    let any = e.b.ins().icmp(cranelift_codegen::ir::condcodes::IntCC::NotEqual, differ, zero);
+                    differ = e.b.ins().uextend(I64, any);
+                }
+                let shift = e.iconst(u64::from(flag));
+                let bit = e.b.ins().ishl(differ, shift);
+                e.raise(bit);
+            }
+            _ => *touched |= 1 << flag,
+        }
     }
-    let differ = differ.expect("a register has limbs");
-    if flag == 0 {
-        return note(e, differ);
-    }
-    let zero = e.iconst(0);
-    let bit = if e.netlist.regs[reg as usize].width == 1 {
-        differ
-    } else {
-        let any = e.b.ins().icmp(cranelift_codegen::ir::condcodes::IntCC::NotEqual, differ, zero);
-        e.b.ins().uextend(I64, any)
-    };
-    let shift = e.iconst(u64::from(flag));
-    let bit = e.b.ins().ishl(bit, shift);
-    let sum = e.b.use_var(e.outputs);
-    let sum = e.b.ins().bor(sum, bit);
-    e.b.def_var(e.outputs, sum);
+    limbs.into_iter().enumerate().for_each(|(i, v)| e.store(v, state, to + i));
 }
 
-fn carry_out(e: &mut Emit, task: &Task) {
+fn carry_out(e: &mut Emit, task: &Task, compare: bool, touched: &mut u64) {
     match task {
         Task::Reg { reg, value } => {
             // All limbs first: the value may read the register it goes to.
             let limbs = e.all(*value);
-            update_reg(e, limbs, *reg);
+            store_reg(e, limbs, *reg, compare, touched);
         }
         Task::Probe { probe, cond, amount, negated } => {
             let cond = cond.map(|c| {
@@ -254,8 +245,8 @@ fn carry_out(e: &mut Emit, task: &Task) {
                 let sum = e.b.ins().iadd(old, add);
                 e.store(sum, e.state, at);
                 if *negated {
-                    let one = e.iconst(1);
-                    e.b.def_var(e.failed, one);
+                    let bit = e.iconst(2);
+                    e.raise(bit);
                 }
             });
         }
@@ -272,6 +263,8 @@ fn carry_out(e: &mut Emit, task: &Task) {
 fn write(e: &mut Emit, mem: u32, port: u32, base: Value, first: NetId, data: NetId) {
     let netlist = e.netlist;
     let info = &netlist.mems[mem as usize];
+    let bit = e.iconst(1);
+    e.raise(bit);
     let per = e.layout.lane_limbs[mem as usize];
     if let NetWriteMode::Lane { .. } = info.writes[port as usize].mode {
         let limbs = e.all(data);
@@ -285,7 +278,7 @@ fn write(e: &mut Emit, mem: u32, port: u32, base: Value, first: NetId, data: Net
             let stride = e.iconst(8 * per as u64);
             let offset = e.b.ins().imul(number, stride);
             let at = e.b.ins().iadd(base, offset);
-            limbs.into_iter().enumerate().for_each(|(i, v)| update(e, v, at, i));
+            limbs.into_iter().enumerate().for_each(|(i, v)| e.store(v, at, i));
         });
         return;
     }
@@ -303,7 +296,7 @@ fn write(e: &mut Emit, mem: u32, port: u32, base: Value, first: NetId, data: Net
         (0..info.lanes).map(|lane| (!full).then(|| e.extract(first, lane, 1))).collect();
     for (lane, (limbs, mask)) in lanes.into_iter().zip(masks).enumerate() {
         guarded(e, mask, |e| {
-            limbs.into_iter().enumerate().for_each(|(i, v)| update(e, v, base, lane * per + i));
+            limbs.into_iter().enumerate().for_each(|(i, v)| e.store(v, base, lane * per + i));
         });
     }
 }
