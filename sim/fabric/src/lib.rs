@@ -1,1 +1,2 @@
 //! fabric
+pub mod cu;

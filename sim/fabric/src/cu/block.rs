@@ -1,0 +1,156 @@
+//! Work-groups: dispatch, barrier, end (section 1.2).
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use weft_workload::{Kernel, LoadedValues};
+
+use super::wave::{Status, Wave};
+use super::{Cu, CuError, CuObserver, Who};
+
+/// A resident work-group.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Block {
+    pub kernel: Arc<Kernel>,
+    /// Work-group in flattened order.
+    pub block: u32,
+    /// Wave slots, by wave; an ended wave's slot may already hold another.
+    pub waves: Vec<u16>,
+    /// Waves that have not ended.
+    pub live: u32,
+    /// Waves at the barrier.
+    pub arrived: u32,
+    /// Scratchpad contents.
+    pub lds: Vec<u8>,
+}
+
+impl Cu {
+    /// Whether a work-group of `kernel` fits now: a block slot, its waves and its scratchpad.
+    pub fn has_room(&self, kernel: &Kernel) -> bool {
+        self.s.free_blocks > 0
+            && self.s.free_waves >= kernel.waves_per_block
+            && self.s.lds_free >= kernel.lds_bytes
+    }
+
+    /// Makes work-group `block` resident. `number` is its launch number, which gives its age; its waves may issue from
+    /// tick `now + launch` on.
+    ///
+    /// # Errors
+    /// It does not fit ([`Cu::has_room`]).
+    pub fn launch(&mut self, kernel: &Arc<Kernel>, block: u32, number: u64, now: u64) -> Result<(), CuError> {
+        let slot = self.s.blocks.iter().position(Option::is_none);
+        let (Some(slot), true) = (slot, self.has_room(kernel)) else {
+            return Err(CuError::NoRoom {
+                kernel: kernel.name.clone(),
+                waves: kernel.waves_per_block,
+                lds: kernel.lds_bytes,
+                max_waves: self.s.free_waves,
+                max_lds: self.s.lds_free,
+            });
+        };
+        if self.s.free_waves as usize == self.s.waves.len() {
+            self.s.active_since = now;
+        }
+        let mut slots = Vec::with_capacity(kernel.waves_per_block as usize);
+        let mut index = 0;
+        for w in 0..self.s.waves.len() {
+            if index == kernel.waves_per_block {
+                break;
+            }
+            let wave = &mut self.s.waves[w];
+            if wave.status != Status::Free {
+                continue;
+            }
+            *wave = Wave {
+                age: number << 16 | u64::from(index),
+                block: slot as u16,
+                index,
+                frame: self.program.start(kernel, block, index),
+                values: LoadedValues::new(),
+                ..Wave::free()
+            };
+            self.sleep(w as u16, now + u64::from(self.params.launch));
+            slots.push(w as u16);
+            index += 1;
+        }
+        self.s.free_waves -= kernel.waves_per_block;
+        self.s.free_blocks -= 1;
+        self.s.lds_free -= kernel.lds_bytes;
+        self.s.blocks[slot] = Some(Block {
+            kernel: Arc::clone(kernel),
+            block,
+            waves: slots,
+            live: kernel.waves_per_block,
+            arrived: 0,
+            lds: vec![0; kernel.lds_bytes as usize],
+        });
+        Ok(())
+    }
+
+    /// A wave has arrived at the barrier.
+    pub(super) fn arrive(&mut self, w: u16, now: u64, obs: &mut dyn CuObserver) -> Result<(), CuError> {
+        let slot = usize::from(self.s.waves[usize::from(w)].block);
+        if let Some(block) = self.s.blocks[slot].as_mut() {
+            block.arrived += 1;
+        }
+        self.open_barrier(slot, self.who(w), now, obs)
+    }
+
+    /// Opens the barrier one tick after the last live wave's arrival.
+    fn open_barrier(
+        &mut self,
+        slot: usize,
+        who: Who,
+        now: u64,
+        obs: &mut dyn CuObserver,
+    ) -> Result<(), CuError> {
+        let Some(block) = self.s.blocks[slot].as_mut() else { return Ok(()) };
+        if block.arrived == 0 || block.arrived < block.live {
+            return Ok(());
+        }
+        block.arrived = 0;
+        let short = block.live < block.waves.len() as u32;
+        self.s.counters.barriers_short += u64::from(short);
+        let waves = std::mem::take(&mut block.waves);
+        obs.barrier(&who, now);
+        for &w in &waves {
+            let wave = &self.s.waves[usize::from(w)];
+            if wave.status == Status::Barrier && usize::from(wave.block) == slot {
+                self.settle(w, now + 1)?;
+            }
+        }
+        if let Some(block) = self.s.blocks[slot].as_mut() {
+            block.waves = waves;
+        }
+        Ok(())
+    }
+
+    /// A wave has ended: its slot is free; it counts as arrived at the barrier.
+    pub(super) fn end_wave(
+        &mut self,
+        w: u16,
+        slot: usize,
+        now: u64,
+        obs: &mut dyn CuObserver,
+    ) -> Result<(), CuError> {
+        let who = self.who(w);
+        let wave = &mut self.s.waves[usize::from(w)];
+        let group = usize::from(wave.block);
+        *wave = Wave::free();
+        self.s.slots[slot].last = None;
+        self.s.free_waves += 1;
+        let Some(block) = self.s.blocks[group].as_mut() else { return Ok(()) };
+        block.live -= 1;
+        if block.live > 0 {
+            return self.open_barrier(group, who, now, obs);
+        }
+        self.s.lds_free += block.kernel.lds_bytes;
+        self.s.blocks[group] = None;
+        self.s.free_blocks += 1;
+        self.s.counters.blocks += 1;
+        if self.s.free_waves as usize == self.s.waves.len() {
+            self.s.counters.active_ticks += now + 1 - self.s.active_since;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,349 @@
+//! The load-store unit: operations in order, grouped by line, at most `lsu_rate` line accesses per tick (section 1).
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use weft_blocks::msg::CuOp;
+use weft_workload::op::size_mask;
+use weft_workload::{Access, AmoKind, Class, Op, Scope, Sem, Values};
+
+use super::port::{IDS, LineAccess, amo_op};
+use super::wave::{Wave, operand, paired_sem, sent_scope};
+use super::{Cu, CuMode, lds};
+
+/// What kind of operation sits in the load-store unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum MemKind {
+    Load,
+    Store,
+    Amo,
+    Lds,
+    Release,
+    Acquire,
+}
+
+/// An operation from its issue to its completion.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct MemOp {
+    pub wave: u16,
+    pub kind: MemKind,
+    pub op: Op,
+    /// Effective class.
+    pub class: Class,
+    /// Lanes that no line access has taken.
+    pub todo: u64,
+    /// Lanes that are not answered.
+    pub open: u64,
+    /// Line accesses sent and not answered.
+    pub unanswered: u32,
+    /// Lowest and highest byte address.
+    pub low: u64,
+    pub high: u64,
+    /// Lane values of the token.
+    pub values: Vec<u64>,
+    /// Scope of a release or acquire.
+    pub scope: Scope,
+}
+
+/// An access between the load-store unit and its answer; index = transaction number.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Pending {
+    /// Index of the operation; `None` for kernel begin and end.
+    pub op: Option<u32>,
+    /// Lanes served.
+    pub lanes: u64,
+    pub access: LineAccess,
+    /// Bytes not answered.
+    pub left: u128,
+    /// Bytes of the parts answered so far.
+    pub got: [u64; 16],
+    /// Tick of acceptance by the L1; `None` before, and while the number is unused.
+    pub taken: Option<u64>,
+}
+
+/// State of the load-store unit.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Lsu {
+    /// Operations whose accesses are not all sent.
+    pub queue: VecDeque<u32>,
+    pub ops: Vec<MemOp>,
+    pub free_ops: Vec<u32>,
+    pub pending: Vec<Pending>,
+    pub free_ids: Vec<u16>,
+    /// Accesses presented to the L1, oldest first; at most `lsu_rate`.
+    pub out: VecDeque<u16>,
+    /// Last tick in which the scratchpad operation at the head holds the unit, once it has begun.
+    pub lds_end: Option<u64>,
+    /// Issue slot that may fill the unit first.
+    pub first_slot: usize,
+}
+
+/// Active lanes, lowest first.
+#[inline]
+pub(super) fn lanes_of(mask: u64) -> impl Iterator<Item = u32> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros();
+        rest &= rest.wrapping_sub(1);
+        (lane < 64).then_some(lane)
+    })
+}
+
+/// The global access of an operation and the operands it sends.
+pub(super) fn global(op: &Op) -> Option<(&Access, Option<&Values>)> {
+    match op {
+        Op::Load { access, .. } => Some((access, None)),
+        Op::Store { access, values } | Op::Amo { access, values, .. } => Some((access, Some(values))),
+        _ => None,
+    }
+}
+
+impl MemOp {
+    /// Whether the same-word rule holds `access` back until this operation's open lanes are answered. `low` and `high`
+    /// bound its bytes.
+    pub fn clashes(&self, access: &Access, kind: MemKind, commutes: bool, low: u64, high: u64) -> bool {
+        let Some((own, _)) = global(&self.op) else { return false };
+        if (self.kind == MemKind::Load && kind == MemKind::Load) || (commutes && self.commutes()) {
+            return false;
+        }
+        if self.high | 3 < low || high | 3 < self.low {
+            return false;
+        }
+        let mut words = [0u64; 128];
+        let mut count = 0;
+        for word in lanes_of(access.mask).flat_map(|lane| words_of(access, lane)) {
+            words[count] = word;
+            count += 1;
+        }
+        let words = &mut words[..count];
+        words.sort_unstable();
+        lanes_of(self.open).flat_map(|lane| words_of(own, lane)).any(|w| words.binary_search(&w).is_ok())
+    }
+
+    /// A commutative atomic without result.
+    fn commutes(&self) -> bool {
+        self.class == Class::C && matches!(self.op, Op::Amo { ret: false, .. })
+    }
+}
+
+/// The 4-byte words of a lane.
+fn words_of(access: &Access, lane: u32) -> std::ops::RangeInclusive<u64> {
+    let addr = access.addrs.at(lane);
+    addr >> 2..=(addr + u64::from(access.size) - 1) >> 2
+}
+
+impl Lsu {
+    /// Adds an operation to the queue and to its wave.
+    pub fn push(&mut self, op: MemOp, wave: &mut Wave) {
+        let index = match self.free_ops.pop() {
+            Some(index) => {
+                self.ops[index as usize] = op;
+                index
+            }
+            None => {
+                self.ops.push(op);
+                self.ops.len() as u32 - 1
+            }
+        };
+        let op = &self.ops[index as usize];
+        wave.writes += u32::from(matches!(op.kind, MemKind::Store | MemKind::Amo));
+        wave.unpaired += u32::from(op.class == Class::U);
+        wave.ops.push(index);
+        self.queue.push_back(index);
+    }
+
+    /// Presents an access to the L1 under a fresh transaction number. The caller has seen that one is free.
+    pub fn present(&mut self, op: Option<u32>, lanes: u64, mut access: LineAccess) {
+        let id = self.free_ids.pop().unwrap_or(self.pending.len() as u16);
+        access.id = id;
+        let entry = Pending { op, lanes, left: access.mask, access, got: [0; 16], taken: None };
+        match self.pending.get_mut(usize::from(id)) {
+            Some(old) => *old = entry,
+            None => self.pending.push(entry),
+        }
+        self.out.push_back(id);
+    }
+
+    /// Whether a transaction number is free.
+    pub fn id_free(&self) -> bool {
+        !self.free_ids.is_empty() || self.pending.len() < IDS
+    }
+
+    /// Transaction numbers in use.
+    pub fn in_use(&self) -> usize {
+        self.pending.len() - self.free_ids.len()
+    }
+
+    /// Whether the operation at the head can make a line access.
+    pub fn can_send(&self, index: u32, wave: &Wave, rate: u32, wave_mem: u32) -> bool {
+        let op = &self.ops[index as usize];
+        self.out.len() < rate as usize
+            && wave.in_flight < wave_mem
+            && self.id_free()
+            && !op.waits_for_own_lane()
+    }
+}
+
+impl MemOp {
+    /// Lanes of one atomic on one word go one after the other, each after the answer of the one before.
+    fn waits_for_own_lane(&self) -> bool {
+        let sent = self.open & !self.todo;
+        if self.kind != MemKind::Amo || sent == 0 || self.commutes() {
+            return false;
+        }
+        let Op::Amo { access, .. } = &self.op else { return false };
+        let addr = access.addrs.at(self.todo.trailing_zeros());
+        lanes_of(sent).any(|lane| access.addrs.at(lane) == addr)
+    }
+
+    /// The next line access, without transaction number, its lanes, and the virtual byte address of its line.
+    fn next_access(&self, wave: &Wave, line: u64, mode: &CuMode) -> (LineAccess, u64, u64) {
+        let op = match self.kind {
+            MemKind::Release => CuOp::Rel,
+            MemKind::Acquire => CuOp::Acq,
+            MemKind::Load => CuOp::Ld,
+            MemKind::Store => CuOp::St,
+            MemKind::Amo | MemKind::Lds => CuOp::Amo,
+        };
+        let mut out = LineAccess::bare(op);
+        let Some((access, values)) = global(&self.op) else {
+            let sem = if op == CuOp::Rel { Sem::Release } else { Sem::Acquire };
+            (out.sem, out.scope, out.want_ack) = (sem as u8, self.scope as u8, true);
+            return (out, self.todo, 0);
+        };
+        self.attributes(access, mode, &mut out);
+        let base = access.addrs.at(self.todo.trailing_zeros()) & !(line - 1);
+        let single = self.kind == MemKind::Amo && (!mode.wide_amo || out.amo == amo_op(AmoKind::Cas));
+        let mut lanes = 0;
+        for lane in lanes_of(self.todo) {
+            let offset = access.addrs.at(lane).wrapping_sub(base);
+            if offset >= line {
+                continue;
+            }
+            let bytes = size_bits(access.size) << offset;
+            if self.kind == MemKind::Amo && out.mask & bytes != 0 {
+                continue;
+            }
+            out.mask |= bytes;
+            if let Some(values) = values {
+                let (at, shift) = ((offset / 8) as usize, 8 * (offset % 8));
+                let keep = size_mask(access.size);
+                let value = operand(values, &wave.values, lane) & keep;
+                out.data[at] = out.data[at] & !(keep << shift) | value << shift;
+            }
+            lanes |= 1 << lane;
+            if single {
+                break;
+            }
+        }
+        (out, lanes, base)
+    }
+
+    fn attributes(&self, access: &Access, mode: &CuMode, out: &mut LineAccess) {
+        out.class = self.class as u8;
+        out.sync = self.class == Class::P;
+        out.scope = sent_scope(mode, access.scope) as u8;
+        out.remote = access.remote;
+        out.region = access.read_only;
+        out.hint = access.hint;
+        let own = match self.kind {
+            MemKind::Load => Sem::Acquire,
+            MemKind::Store => Sem::Release,
+            _ => Sem::AcquireRelease,
+        };
+        if out.sync {
+            out.sem = paired_sem(access, own) as u8;
+        }
+        let performed = out.sync || mode.model == super::Model::Sc;
+        out.want_ack = self.kind == MemKind::Store && performed;
+        if let Op::Amo { kind, signed, compare, .. } = &self.op {
+            (out.amo, out.sgn, out.cmp) = (amo_op(*kind), *signed, *compare & size_mask(access.size));
+        }
+    }
+}
+
+/// One mask bit per byte of a word.
+fn size_bits(size: u8) -> u128 {
+    (1 << size) - 1
+}
+
+impl Cu {
+    /// One tick of the load-store unit.
+    pub(super) fn lsu_tick(
+        &mut self,
+        now: u64,
+        translate: &dyn Fn(u64) -> u64,
+    ) -> Result<(), super::CuError> {
+        for sent in 0..self.params.lsu_rate {
+            let Some(&index) = self.s.lsu.queue.front() else { break };
+            if self.s.lsu.ops[index as usize].kind == MemKind::Lds {
+                if sent == 0 {
+                    self.lds_tick(index, now)?;
+                }
+                break;
+            }
+            let wave = &self.s.waves[usize::from(self.s.lsu.ops[index as usize].wave)];
+            if !self.s.lsu.can_send(index, wave, self.params.lsu_rate, self.params.wave_mem) {
+                break;
+            }
+            self.send(index, translate);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, index: u32, translate: &dyn Fn(u64) -> u64) {
+        let (line, mode) = (u64::from(self.params.line), self.mode);
+        let lsu = &mut self.s.lsu;
+        let op = &mut lsu.ops[index as usize];
+        let wave = &mut self.s.waves[usize::from(op.wave)];
+        let (mut access, lanes, base) = op.next_access(wave, line, &mode);
+        let counters = &mut self.s.counters;
+        match op.kind {
+            MemKind::Load => counters.load_lines += 1,
+            MemKind::Store => counters.store_lines += 1,
+            MemKind::Amo => counters.amo_lines += 1,
+            MemKind::Release => counters.releases += 1,
+            MemKind::Acquire => counters.acquires += 1,
+            MemKind::Lds => {}
+        }
+        if access.mask != 0 {
+            access.line = translate(base) / line;
+        }
+        op.todo &= !lanes;
+        op.unanswered += 1;
+        wave.in_flight += 1;
+        if op.todo == 0 {
+            lsu.queue.pop_front();
+        }
+        lsu.present(Some(index), lanes, access);
+    }
+
+    /// One tick of the scratchpad operation at the head: contents change in its first, its place is free after its last.
+    fn lds_tick(&mut self, index: u32, now: u64) -> Result<(), super::CuError> {
+        let lsu = &mut self.s.lsu;
+        let end = match lsu.lds_end {
+            Some(end) => end,
+            None => {
+                let op = &mut lsu.ops[index as usize];
+                let wave = &mut self.s.waves[usize::from(op.wave)];
+                let mut passes = 1;
+                if let (Some((access, _)), Some(block)) =
+                    (lds::access_of(&op.op), self.s.blocks[usize::from(wave.block)].as_mut())
+                {
+                    passes = lds::passes(access, self.params.lds_banks, matches!(op.op, Op::LdsAmo { .. }));
+                    lds::perform(&mut block.lds, &op.op, &wave.values, &mut op.values);
+                }
+                self.s.counters.lds_passes += passes;
+                let end = now + passes - 1;
+                self.s.lsu.lds_end = Some(end);
+                end
+            }
+        };
+        if now < end {
+            return Ok(());
+        }
+        self.s.lsu.lds_end = None;
+        self.s.lsu.queue.pop_front();
+        self.complete(index, now + 1)
+    }
+}

@@ -1,0 +1,332 @@
+//! The behavioural compute unit (`cu-and-consistency.md` sections 1 to 1.3), the same for every fabric.
+//!
+//! ```text
+//!   program --step--> wave queues --> issue slots --> units (compute)
+//!                        ^                 |
+//!                        |                 v                     offer / accepted
+//!                     tokens            load-store unit --lines--> [out] ------------> L1
+//!                        ^                 |    scratchpad                              |
+//!                        +-----------------+---------------- reply --------------------+
+//! ```
+//!
+//! **Ticks.** In each tick the run loop asks [`Cu::offer`], tells [`Cu::accepted`] when the L1 takes the access, hands
+//! over answers by [`Cu::reply`], then calls [`Cu::tick`]. What a tick sends is offered from the next tick on. A tick
+//! before [`Cu::next_event`] may be left out: it would change nothing.
+//!
+//! **Decisions** where the specification is silent: an operation issued in tick t lets the next one of its wave issue
+//! in t + 1; an answer counts in the tick of its arrival; AWAIT, BARRIER and END take an issue; only AWAIT is a branch,
+//! so `refill` follows it alone; END waits until everything of the wave is answered; an operation without active lanes
+//! is complete at once; readiness for `starve` is that of the data, not of the unit; lanes of a scratchpad atomic take
+//! one pass each per bank, equal words included. The observer of stalls (section 3) reads [`Cu::cause`] in any tick.
+
+mod block;
+mod cause;
+mod counters;
+mod error;
+mod issue;
+mod lds;
+mod lsu;
+mod params;
+mod port;
+mod reply;
+mod wave;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use weft_blocks::msg::CuOp;
+use weft_workload::Program;
+
+use block::Block;
+pub use cause::Cause;
+pub use counters::CuCounters;
+pub use error::CuError;
+use issue::Slot;
+use lsu::{Lsu, MemKind};
+pub use params::{CuMode, CuParams, CuPolicy, Model};
+pub use port::{CuObserver, IDS, KIND_ACK, KIND_DATA, LineAccess, LineReply, NoObserver, Who};
+use wave::{Need, Status, Wave};
+
+/// A kernel-boundary message of this compute unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Boundary {
+    /// Nothing sent since the last end.
+    #[default]
+    None,
+    /// KBEGIN sent.
+    Beginning,
+    /// KBEGIN acknowledged.
+    Begun,
+    /// KEND sent.
+    Ending,
+    /// KEND acknowledged.
+    Ended,
+}
+
+/// All that changes: plain data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct State {
+    waves: Vec<Wave>,
+    slots: Vec<Slot>,
+    blocks: Vec<Option<Block>>,
+    free_waves: u32,
+    free_blocks: u32,
+    lds_free: u32,
+    /// Waves that ask again at a tick.
+    timers: BinaryHeap<Reverse<(u64, u16)>>,
+    lsu: Lsu,
+    boundary: Boundary,
+    active_since: u64,
+    counters: CuCounters,
+}
+
+/// One compute unit.
+pub struct Cu {
+    params: CuParams,
+    mode: CuMode,
+    program: Arc<dyn Program>,
+    gpu: u32,
+    cu: u32,
+    /// Lanes of the program's waves.
+    lanes: u32,
+    occupancy: u32,
+    s: State,
+    /// An error met outside of [`Cu::tick`], which reports it.
+    fault: Option<CuError>,
+}
+
+impl Cu {
+    /// Compute unit `cu` of GPU `gpu`, empty.
+    ///
+    /// # Errors
+    /// Illegal parameters; a program with wider waves.
+    pub fn new(params: CuParams, program: Arc<dyn Program>, gpu: u32, cu: u32) -> Result<Self, CuError> {
+        params.validate()?;
+        let lanes = program.lanes();
+        if lanes > params.lanes {
+            let name = program.name().to_owned();
+            return Err(CuError::ProgramLanes { program: name, lanes, legal: params.lanes });
+        }
+        let s = State {
+            waves: (0..params.waves).map(|_| Wave::free()).collect(),
+            slots: (0..params.issue_slots).map(|_| Slot::default()).collect(),
+            blocks: (0..params.blocks).map(|_| None).collect(),
+            free_waves: params.waves,
+            free_blocks: params.blocks,
+            lds_free: params.lds_bytes,
+            timers: BinaryHeap::new(),
+            lsu: Lsu::default(),
+            boundary: Boundary::None,
+            active_since: 0,
+            counters: CuCounters::default(),
+        };
+        let occupancy = params.default_occupancy();
+        Ok(Self { params, mode: CuMode::default(), program, gpu, cu, lanes, occupancy, s, fault: None })
+    }
+
+    /// The same compute unit under another consistency model or beside another L1.
+    #[must_use]
+    pub fn with_mode(mut self, mode: CuMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// No resident wave and nothing outstanding.
+    pub fn idle(&self) -> bool {
+        self.s.free_waves as usize == self.s.waves.len() && self.s.lsu.in_use() == 0
+    }
+
+    /// Resident work-groups.
+    pub fn resident(&self) -> u32 {
+        self.params.blocks - self.s.free_blocks
+    }
+
+    /// Line accesses offered or taken and not answered.
+    pub fn outstanding(&self) -> usize {
+        self.s.lsu.in_use()
+    }
+
+    /// What has been counted.
+    pub fn counters(&self) -> &CuCounters {
+        &self.s.counters
+    }
+
+    /// Its parameters.
+    pub fn params(&self) -> &CuParams {
+        &self.params
+    }
+
+    /// Sends KBEGIN, an acquire of system scope. To be called while the compute unit is idle.
+    pub fn begin_kernel(&mut self, _now: u64) {
+        self.s.boundary = Boundary::Beginning;
+        self.send_boundary(CuOp::Kbegin, 1);
+    }
+
+    /// KBEGIN is acknowledged, and KEND not yet sent: work-groups may be launched.
+    pub fn kbegin_done(&self) -> bool {
+        self.s.boundary == Boundary::Begun
+    }
+
+    /// Sends KEND, a release of system scope. To be called when the last work-group has ended.
+    pub fn end_kernel(&mut self, _now: u64) {
+        self.s.boundary = Boundary::Ending;
+        self.send_boundary(CuOp::Kend, 2);
+    }
+
+    /// KEND is acknowledged, and no KBEGIN sent since.
+    pub fn kend_done(&self) -> bool {
+        self.s.boundary == Boundary::Ended
+    }
+
+    fn send_boundary(&mut self, op: CuOp, sem: u8) {
+        self.s.lsu.present(None, 0, LineAccess { want_ack: true, sem, ..LineAccess::bare(op) });
+    }
+
+    /// The access presented to the L1 in tick `now`; unchanged until [`Cu::accepted`]. With `lsu_rate` above 1 the next
+    /// one may be taken in the same tick.
+    #[inline]
+    pub fn offer(&self, _now: u64) -> Option<&LineAccess> {
+        self.s.lsu.out.front().map(|&id| &self.s.lsu.pending[usize::from(id)].access)
+    }
+
+    /// One tick, after this tick's [`Cu::accepted`] and [`Cu::reply`]. `translate` gives the physical byte address of a
+    /// line-aligned byte address of the program.
+    ///
+    /// # Errors
+    /// What the program or the L1 did wrong; the compute unit must not be used afterwards.
+    pub fn tick(
+        &mut self,
+        now: u64,
+        translate: &dyn Fn(u64) -> u64,
+        obs: &mut dyn CuObserver,
+    ) -> Result<(), CuError> {
+        if let Some(fault) = self.fault.take() {
+            return Err(fault);
+        }
+        while let Some(&Reverse((tick, w))) = self.s.timers.peek() {
+            if tick > now {
+                break;
+            }
+            self.s.timers.pop();
+            self.settle(w, now)?;
+        }
+        self.issue(now, obs)?;
+        self.lsu_tick(now, translate)
+    }
+
+    /// Earliest tick from `now` on in which [`Cu::tick`] does something without an acceptance or an answer before;
+    /// `None` = never.
+    pub fn next_event(&self, now: u64) -> Option<u64> {
+        let mut next = self.s.timers.peek().map_or(u64::MAX, |&Reverse((tick, _))| tick);
+        if self.fault.is_some() || next <= now {
+            return Some(now);
+        }
+        if let Some(&index) = self.s.lsu.queue.front() {
+            let op = &self.s.lsu.ops[index as usize];
+            let wave = &self.s.waves[usize::from(op.wave)];
+            if op.kind == MemKind::Lds {
+                next = next.min(self.s.lsu.lds_end.unwrap_or(now));
+            } else if self.s.lsu.can_send(index, wave, self.params.lsu_rate, self.params.wave_mem) {
+                return Some(now);
+            }
+        }
+        let room = self.lsu_room();
+        for slot in &self.s.slots {
+            for &w in &slot.ready {
+                let wave = &self.s.waves[usize::from(w)];
+                let free = match wave.need {
+                    Need::None => 0,
+                    Need::Unit(unit) => slot.unit_free[usize::from(unit)],
+                    Need::Lsu if room => 0,
+                    Need::Lsu => continue,
+                };
+                next = next.min(free.max(wave.since));
+            }
+            if next <= now {
+                return Some(now);
+            }
+        }
+        (next != u64::MAX).then_some(next)
+    }
+
+    /// The whole state, as bytes.
+    ///
+    /// # Errors
+    /// The state cannot be written (never for a state of this type).
+    pub fn save(&self) -> Result<Vec<u8>, CuError> {
+        postcard::to_stdvec(&self.s).map_err(|error| self.snapshot_error(&error.to_string()))
+    }
+
+    /// Goes back to a saved state of a compute unit with the same parameters and program.
+    ///
+    /// # Errors
+    /// Bytes that are no such state; the compute unit is unchanged then.
+    pub fn load(&mut self, bytes: &[u8]) -> Result<(), CuError> {
+        let state: State =
+            postcard::from_bytes(bytes).map_err(|error| self.snapshot_error(&error.to_string()))?;
+        let shape = |s: &State| (s.waves.len(), s.slots.len(), s.blocks.len());
+        if shape(&state) != shape(&self.s) {
+            return Err(self.snapshot_error("its number of waves, issue slots or blocks differs"));
+        }
+        self.s = state;
+        self.fault = None;
+        Ok(())
+    }
+
+    fn snapshot_error(&self, cause: &str) -> CuError {
+        CuError::Snapshot { gpu: self.gpu, cu: self.cu, cause: cause.to_owned() }
+    }
+
+    /// The wave in slot `w`, for observers.
+    fn who(&self, w: u16) -> Who {
+        let wave = &self.s.waves[usize::from(w)];
+        let (kernel, block) = (wave.frame.kernel, wave.frame.block);
+        match &self.s.blocks[usize::from(wave.block)] {
+            Some(b) => {
+                Who { gpu: self.gpu, cu: self.cu, kernel: b.kernel.id, block: b.block, wave: wave.index }
+            }
+            None => Who { gpu: self.gpu, cu: self.cu, kernel, block, wave: wave.index },
+        }
+    }
+
+    /// The wave in slot `w`, for sentences.
+    fn name(&self, w: u16) -> String {
+        let wave = &self.s.waves[usize::from(w)];
+        let (kernel, block) = match &self.s.blocks[usize::from(wave.block)] {
+            Some(b) => (b.kernel.name.as_str(), b.block),
+            None => ("?", 0),
+        };
+        format!(
+            "kernel {kernel} work-group {block} wave {} (compute unit {} of GPU {})",
+            wave.index, self.cu, self.gpu
+        )
+    }
+
+    /// A memory operation is complete at tick `at`: its token is set, its wave goes on if it can.
+    fn complete(&mut self, index: u32, at: u64) -> Result<(), CuError> {
+        let op = &mut self.s.lsu.ops[index as usize];
+        let w = op.wave;
+        let wave = &mut self.s.waves[usize::from(w)];
+        wave.ops.retain(|&i| i != index);
+        wave.writes -= u32::from(matches!(op.kind, MemKind::Store | MemKind::Amo));
+        wave.unpaired -= u32::from(op.class == weft_workload::Class::U);
+        op.open = 0;
+        let values = std::mem::take(&mut op.values);
+        use weft_workload::Op;
+        if let Op::Load { token, .. }
+        | Op::Amo { token, .. }
+        | Op::LdsLoad { token, .. }
+        | Op::LdsAmo { token, .. } = &op.op
+        {
+            wave.set_due(*token, at);
+            wave.values.set(*token, values);
+        }
+        self.s.lsu.free_ops.push(index);
+        if matches!(wave.status, Status::Waiting(_)) {
+            return self.settle(w, at);
+        }
+        Ok(())
+    }
+}

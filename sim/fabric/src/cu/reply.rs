@@ -1,0 +1,133 @@
+//! Acceptance and answers of the L1.
+
+use weft_blocks::msg::CuOp;
+use weft_workload::op::size_mask;
+
+use super::lsu::{MemKind, global, lanes_of};
+use super::port::{KIND_ACK, KIND_DATA};
+use super::wave::{Status, Wait};
+use super::{Boundary, Cu, CuError, CuObserver, LineReply};
+
+impl Cu {
+    /// The L1 takes the offered access in tick `now`. A store without `want_ack` is complete by this.
+    pub fn accepted(&mut self, now: u64, obs: &mut dyn CuObserver) {
+        let Some(id) = self.s.lsu.out.pop_front() else { return };
+        let entry = &mut self.s.lsu.pending[usize::from(id)];
+        entry.taken = Some(now);
+        if entry.access.op != CuOp::St {
+            return;
+        }
+        let entry = &self.s.lsu.pending[usize::from(id)];
+        let access = &entry.access;
+        if let Some(index) = entry.op {
+            let who = self.who(self.s.lsu.ops[index as usize].wave);
+            obs.store(&who, access.line, access.mask, &access.data, now);
+        }
+        if !access.want_ack {
+            self.answered(id, now);
+        }
+    }
+
+    /// An answer, or a part of one, arrives in tick `now`. What is wrong with it, [`Cu::tick`] reports.
+    pub fn reply(&mut self, reply: &LineReply, now: u64, obs: &mut dyn CuObserver) {
+        let wrong = |expected| CuError::Reply {
+            gpu: self.gpu,
+            cu: self.cu,
+            id: reply.id,
+            kind: reply.kind,
+            expected,
+        };
+        let entry = self.s.lsu.pending.get_mut(usize::from(reply.id));
+        let Some((entry, taken)) = entry.and_then(|e| e.taken.map(|taken| (e, taken))) else {
+            self.fault.get_or_insert(wrong("the number of an access that the L1 has taken"));
+            return;
+        };
+        let with_data = matches!(entry.access.op, CuOp::Ld | CuOp::Amo);
+        let kind = if with_data { KIND_DATA } else { KIND_ACK };
+        if reply.kind != kind {
+            let expected = if with_data { "data" } else { "an acknowledgement" };
+            self.fault.get_or_insert(wrong(expected));
+            return;
+        }
+        if with_data {
+            let whole = entry.left == entry.access.mask && entry.left & !reply.mask == 0;
+            if whole {
+                entry.left = 0;
+                self.deliver(reply.id, &reply.data, taken, now, obs);
+            } else {
+                merge(&mut entry.got, &reply.data, entry.left & reply.mask);
+                entry.left &= !reply.mask;
+                if entry.left != 0 {
+                    return;
+                }
+                let got = entry.got;
+                self.deliver(reply.id, &got, taken, now, obs);
+            }
+        }
+        self.answered(reply.id, now);
+    }
+
+    /// Gives the lanes of a load or atomic their values.
+    fn deliver(&mut self, id: u16, data: &[u64; 16], taken: u64, now: u64, obs: &mut dyn CuObserver) {
+        let entry = &self.s.lsu.pending[usize::from(id)];
+        let Some(index) = entry.op else { return };
+        let (access, who) = (&entry.access, self.who(self.s.lsu.ops[index as usize].wave));
+        if access.op == CuOp::Amo {
+            obs.amo(&who, access, data, taken, now);
+        } else {
+            obs.load(&who, access.line, access.mask, data, taken, now);
+        }
+        let (lanes, line) = (entry.lanes, u64::from(self.params.line));
+        let op = &mut self.s.lsu.ops[index as usize];
+        let Some((access, _)) = global(&op.op) else { return };
+        let keep = size_mask(access.size);
+        if op.values.is_empty() {
+            return;
+        }
+        for lane in lanes_of(lanes) {
+            let offset = access.addrs.at(lane) & (line - 1);
+            op.values[lane as usize] = data[(offset / 8) as usize] >> (8 * (offset % 8)) & keep;
+        }
+    }
+
+    /// A line access is complete: its number is free, its operation perhaps complete.
+    fn answered(&mut self, id: u16, now: u64) {
+        let entry = &mut self.s.lsu.pending[usize::from(id)];
+        entry.taken = None;
+        let (op, lanes) = (entry.op, entry.lanes);
+        self.s.lsu.free_ids.push(id);
+        let Some(index) = op else {
+            self.s.boundary = match self.s.boundary {
+                Boundary::Beginning => Boundary::Begun,
+                _ => Boundary::Ended,
+            };
+            return;
+        };
+        let op = &mut self.s.lsu.ops[index as usize];
+        op.open &= !lanes;
+        op.unanswered -= 1;
+        let (w, done) = (op.wave, op.todo == 0 && op.unanswered == 0);
+        debug_assert!(op.kind != MemKind::Lds, "a scratchpad operation never reaches the L1");
+        let wave = &mut self.s.waves[usize::from(w)];
+        wave.in_flight -= 1;
+        let result = if done {
+            self.complete(index, now)
+        } else if wave.status == Status::Waiting(Wait::Word) {
+            self.settle(w, now)
+        } else {
+            Ok(())
+        };
+        if let Err(error) = result {
+            self.fault.get_or_insert(error);
+        }
+    }
+}
+
+/// Copies the bytes of `mask`.
+fn merge(into: &mut [u64; 16], from: &[u64; 16], mask: u128) {
+    for (word, (to, from)) in into.iter_mut().zip(from).enumerate() {
+        let bytes = (mask >> (8 * word)) as u8;
+        let bits = (0..8).filter(|b| bytes >> b & 1 == 1).fold(0u64, |bits, b| bits | 0xff << (8 * b));
+        *to = *to & !bits | from & bits;
+    }
+}
