@@ -108,6 +108,7 @@
 //!
 //! [`ir::Module`] is plain data: the Verilog emitter and the bit count read it. [`lower::flatten`] turns it into a [`netlist::Netlist`] for simulators.
 
+pub mod area;
 pub mod build;
 pub mod bv;
 pub mod channel;

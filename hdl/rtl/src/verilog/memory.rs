@@ -49,8 +49,14 @@ pub(super) fn clocked(
             push_line(out, 8, &format!("{} <= {value};", module.signal(*target).name));
         }
     }
+    if !mem.write_ports.is_empty() {
+        push_line(out, 8, "if (!rst) begin");
+    }
     for port in &mem.write_ports {
         write_port(out, exprs, module, mem, port, lane);
+    }
+    if !mem.write_ports.is_empty() {
+        push_line(out, 8, "end");
     }
     push_line(out, 4, "end");
 }
@@ -78,9 +84,9 @@ fn write_port(
             WriteMode::Lane { lane, data } => (format!("!{}", exprs.signal(lane)), exprs.signal(data)),
         };
         let line = format!("if ({enable} & {chosen}{in_range}) {}[{addr}] <= {data};", mem.name);
-        return push_line(out, 8, &line);
+        return push_line(out, 12, &line);
     }
-    push_line(out, 8, &format!("for ({count} = 0; {count} < {}; {count} = {count} + 1) begin", mem.lanes));
+    push_line(out, 12, &format!("for ({count} = 0; {count} < {}; {count} = {count} + 1) begin", mem.lanes));
     let (chosen, data) = match port.mode {
         WriteMode::Row { mask, data } => (
             format!("{}[{count}]", exprs.signal(mask)),
@@ -94,11 +100,11 @@ fn write_port(
     };
     push_line(
         out,
-        12,
+        16,
         &format!(
             "if ({enable} & {chosen}{in_range}) {}[{addr}][{count}*{width} +: {width}] <= {data};",
             mem.name
         ),
     );
-    push_line(out, 8, "end");
+    push_line(out, 12, "end");
 }

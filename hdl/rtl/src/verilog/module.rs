@@ -258,11 +258,12 @@ impl File<'_, '_, '_> {
         let clocked =
             module.signals.iter().any(|s| matches!(s.kind, SigKind::Reg { .. })) || !module.mems.is_empty();
         let resets = module.signals.iter().any(|s| matches!(s.kind, SigKind::Reg { reset: Some(_), .. }));
+        let writes = module.mems.iter().any(|m| !m.write_ports.is_empty());
         let mut out = Vec::new();
         if lower.is_empty() && !clocked {
             out.push("clk".to_string());
         }
-        if lower.is_empty() && !resets {
+        if lower.is_empty() && !resets && !writes {
             out.push("rst".to_string());
         }
         out.extend(self.exprs.unread());

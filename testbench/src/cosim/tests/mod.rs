@@ -1,9 +1,6 @@
+use super::*;
 use crate::tools::{iverilog_lint, verilator_lint, yosys, yosys_lint};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use weft_rtl::ir::Module;
-use weft_rtl::verilog::emit;
+use weft_rtl::prelude::*;
 
 mod circuits;
 
@@ -44,7 +41,7 @@ fn a_block_with_channels_parts_and_tables_is_free_of_warnings() {
 
 #[test]
 fn random_blocks_are_free_of_warnings() {
-    let seeds = std::env::var("WEFT_SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(8);
+    let seeds = 8;
     for seed in 0..seeds {
         let found = complaints(&circuits::random_block(seed));
         assert!(found.is_empty(), "seed {seed}:\n{}", found.join("\n"));
@@ -78,4 +75,141 @@ fn assertions_and_covers_are_read_under_formal() {
         module.name
     );
     yosys(&script, folder.path()).unwrap();
+}
+
+fn options(module: &Arc<Module>, with: With, cycles: u64) -> (tempfile::TempDir, CosimOptions) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = CosimOptions { cycles, ..CosimOptions::new(module, with, folder.path()) };
+    (folder, options)
+}
+
+#[test]
+fn engine_and_both_simulators_agree_on_a_table_server() {
+    for (rows, with) in [(6, With::Verilator), (6, With::Icarus), (1, With::Icarus), (64, With::Icarus)] {
+        let module = circuits::table_server(rows, false);
+        let (_folder, options) = options(&module, with, 5_000);
+        let report = cosim(&module, &options).unwrap();
+        assert_eq!(report.cycles, 5_000);
+        assert!(report.transfers > 500, "{report}");
+        assert!(report.outputs_that_moved == report.outputs, "{report}");
+    }
+}
+
+#[test]
+fn engine_and_icarus_agree_on_random_blocks() {
+    for seed in 0..10 {
+        let module = circuits::random_block(seed);
+        let (_folder, options) = options(&module, With::Icarus, 1_000);
+        let report = cosim(&module, &options).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(report.outputs_that_moved, 1, "seed {seed}");
+    }
+}
+
+#[test]
+fn engine_and_verilator_agree_on_random_blocks() {
+    for seed in 10..14 {
+        let module = circuits::random_block(seed);
+        let (_folder, options) = options(&module, With::Verilator, 20_000);
+        cosim(&module, &options).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+/// The recording of one module replayed on the Verilog of another.
+#[test]
+fn a_difference_is_told_with_cycle_port_values_and_replay() {
+    let (right, wrong) = (circuits::table_server(6, false), circuits::table_server(6, true));
+    let engine = weft_engine::Options::default();
+    let mut found = Vec::new();
+    for with in [With::Verilator, With::Icarus] {
+        let (folder, options) = options(&right, with, 3_000);
+        let run = Recording::random(&right, 3_000, 1, engine).unwrap();
+        let sources = write_files(folder.path(), &emit(&wrong)).unwrap();
+        let said = match with {
+            With::Verilator => verilator::replay(&wrong, &run, &sources, folder.path()).unwrap(),
+            With::Icarus => icarus::replay(&wrong, &run, &sources, folder.path()).unwrap(),
+        };
+        let error = verdict(&wrong, &options, &said).unwrap_err();
+        let text = error.to_string();
+        let CosimError::Differs { at, replay, .. } = error else { panic!("{text}") };
+        assert_eq!(at.port, "reply_data");
+        let value = |hex: &str| u64::from_str_radix(hex, 16).unwrap();
+        assert_eq!((value(&at.engine) + 1) & 0xfff, value(&at.other), "{text}");
+        let expected =
+            format!("weft cosim table_server_r6 --cycles {} --seed 1 --with {}", at.cycle + 1, with.name());
+        assert_eq!(replay, expected);
+        assert!(text.starts_with("table_server_r6_wrong: output reply_data differs in cycle "), "{text}");
+        found.push((at.cycle, at.port));
+    }
+    assert_eq!(found[0], found[1], "both simulators find the same first difference");
+}
+
+#[test]
+fn an_unknown_value_that_reaches_an_output_is_a_failure() {
+    let module = Module::build("leaky", ModuleKind::Block, || {
+        let at = input::<Bits>("at", 3);
+        let ram = sram::<Bits>("ram", 8, 1, 4);
+        let port = ram.read_port("rd");
+        port.present(at);
+        output_reg::<Bits>("seen", 4).set(port.lane(0));
+    })
+    .unwrap();
+    let (_folder, options) = options(&module, With::Icarus, 50);
+    let error = cosim(&module, &options).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, CosimError::XEscapes { ref at, .. } if at.port == "seen"), "{text}");
+    assert!(
+        text.contains("an unknown value reaches output seen in cycle ") && text.contains("got x")
+            || text.contains("iverilog x"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_sender_holds_valid_and_message_until_the_receiver_is_ready() {
+    let module = circuits::table_server(6, false);
+    let run = Recording::random(&module, 20_000, 7, weft_engine::Options::default()).unwrap();
+    let Some(Channel::Into { valid, ready, message }) = run.ports.channels.first().cloned() else {
+        panic!("request is a channel")
+    };
+    assert_eq!(message.len(), 3);
+    let mut waits = 0;
+    for c in 1..run.inputs.len() {
+        let waited = !run.inputs[c - 1][valid].is_zero() && run.outputs[c - 1][ready].is_zero();
+        if waited {
+            waits += 1;
+            assert!(!run.inputs[c][valid].is_zero(), "cycle {c}");
+            assert!(message.iter().all(|m| run.inputs[c][*m] == run.inputs[c - 1][*m]), "cycle {c}");
+        }
+    }
+    assert!(waits > 100, "{waits}");
+    let kind = message.iter().find(|m| run.ports.inputs[**m].name == "request_kind").unwrap();
+    assert!(run.inputs.iter().skip(1).all(|row| [0, 1, 4].contains(&row[*kind].low_u64())));
+}
+
+#[test]
+fn the_exported_testbench_passes_and_fails_on_a_changed_expectation() {
+    let module = circuits::table_server(6, false);
+    let run = Recording::random(&module, 300, 3, weft_engine::Options::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let sources = write_files(folder.path(), &emit(&module)).unwrap();
+    assert_eq!(icarus::replay(&module, &run, &sources, folder.path()).unwrap().trim(), "PASS 300 cycles");
+    let mut wrong = run.clone();
+    let flipped = !wrong.outputs[200][0].bit(0);
+    wrong.outputs[200][0].set_bit(0, flipped);
+    let said = icarus::replay(&module, &wrong, &sources, folder.path()).unwrap();
+    assert!(said.starts_with("FAIL cycle 200 port "), "{said}");
+}
+
+#[test]
+fn both_sides_of_the_benchmark_do_the_same_work() {
+    let module = circuits::table_server(64, false);
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = BenchOptions::new(20_000, 5, folder.path());
+    options.masks.push(("request_data".into(), 0xff));
+    let (engine, verilator) =
+        (bench_engine(&module, &options).unwrap(), bench_verilator(&module, &options).unwrap());
+    assert_eq!((engine.checksum, engine.transfers), (verilator.checksum, verilator.transfers));
+    assert!(engine.transfers > 5_000);
+    let other = bench_engine(&module, &BenchOptions { seed: 6, ..options }).unwrap();
+    assert_ne!(other.checksum, engine.checksum);
 }
