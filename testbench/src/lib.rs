@@ -3,4 +3,5 @@
 pub mod cosim;
 pub mod golden;
 pub mod ledger;
+pub mod synth;
 pub mod tools;

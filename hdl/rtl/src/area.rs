@@ -53,6 +53,8 @@ pub struct MemoryArea {
     pub lanes: u64,
     /// Bits in a lane.
     pub lane_bits: u64,
+    /// Storage fields of a lane with their bits.
+    pub fields: Vec<(String, u64)>,
     /// Copies in the design.
     pub instances: u64,
     /// Bits of all copies.
@@ -106,15 +108,16 @@ pub fn area(top: &Arc<Module>) -> Area {
 }
 
 impl Area {
-    /// Bits in memories that belong to one of the fields, per entry and in all; none when no memory has all of the fields in entries of equal number.
-    pub fn entry(&self, fields: &[&str]) -> Option<(u64, u64)> {
-        let found: Vec<&FieldArea> = fields
-            .iter()
-            .map(|name| self.fields.iter().find(|f| f.storage != Storage::Registers && f.field == *name))
-            .collect::<Option<_>>()?;
-        let entries = found.first()?.entries;
-        let per_entry = found.iter().map(|f| f.bits_per_entry).sum::<u64>();
-        found.iter().all(|f| f.entries == entries).then_some((per_entry, per_entry * entries))
+    /// The directories in the design: memories whose entries track sharers.
+    pub fn directories(&self) -> impl Iterator<Item = &MemoryArea> {
+        self.memories.iter().filter(|m| m.fields.iter().any(|(name, _)| name == "sharers"))
+    }
+}
+
+impl MemoryArea {
+    /// Entries: rows x lanes of all copies.
+    pub fn entries(&self) -> u64 {
+        self.rows * self.lanes * self.instances
     }
 }
 
@@ -188,6 +191,7 @@ impl Sum {
                     rows: u64::from(mem.rows),
                     lanes: u64::from(mem.lanes),
                     lane_bits: u64::from(mem.lane_width()),
+                    fields: mem.fields.iter().map(|(name, bits)| (name.clone(), u64::from(*bits))).collect(),
                     instances: copies,
                     bits,
                 }),
@@ -239,8 +243,10 @@ mod tests {
         assert_eq!(named(&one, "valid"), (3, 32, 96));
         assert_eq!(named(&one, PIPELINE), (3, 1, 3));
         assert_eq!(named(&one, "control"), (10, 1, 10));
-        assert_eq!(one.entry(&["tag", "valid"]), Some((10, 320)));
-        assert_eq!(one.entry(&["tag", "owner"]), None);
+        let ram = one.memories.iter().find(|m| m.name == "ram").unwrap();
+        assert_eq!(ram.fields, [("tag".to_string(), 7), ("valid".to_string(), 3)]);
+        assert_eq!((ram.entries(), ram.lane_bits, ram.bits), (32, 10, 320));
+        assert_eq!(one.directories().count(), 0);
         assert_eq!(one.total_bits, 320 + 2 * 5 + 10 + 5 + 3);
         assert_eq!(one.params["rows"], "8");
         let two = area(&top);

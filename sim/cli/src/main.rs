@@ -22,6 +22,12 @@ enum Command {
     List(cmd::list::Args),
     /// Clocks one block cycle by cycle from a stimulus file.
     Sim(cmd::sim::Args),
+    /// Writes a block as Verilog, one file per module, with a file list and on demand a self-checking testbench.
+    Export(cmd::export::Args),
+    /// Storage bits by field and in total, and on demand cell counts after synthesis.
+    Area(cmd::area::Args),
+    /// Compares the exported Verilog with the engine: same random stimulus, all outputs, every cycle.
+    Cosim(cmd::cosim::Args),
     /// Every table row and every named race with hit count, smallest seed and test.
     Ledger(cmd::ledger::Args),
 }
@@ -30,6 +36,9 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::List(args) => cmd::list::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),
+        Command::Export(args) => cmd::export::run(&args),
+        Command::Area(args) => cmd::area::run(&args),
+        Command::Cosim(args) => cmd::cosim::run(&args),
         Command::Ledger(args) => cmd::ledger::run(&args),
     };
     match result {

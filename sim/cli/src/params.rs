@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weft_blocks::registry;
+use weft_blocks::registry::{self, ParamSet};
 use weft_rtl::ir::Module;
 
 /// A block with its parameters.
@@ -30,8 +30,34 @@ impl BlockArgs {
     /// # Errors
     /// An unknown block or parameter or an illegal value.
     pub fn build(&self) -> Result<Arc<Module>, Failure> {
-        registry::build(&self.block, &self.given()?).map_err(Failure::input)
+        resolve_design(&self.block, &self.given()?)
     }
+
+    /// The parameters in force, given or default, in order of declaration.
+    ///
+    /// # Errors
+    /// An unknown block or parameter.
+    pub fn in_force(&self) -> Result<Vec<(String, String)>, Failure> {
+        let given = self.given()?;
+        match registry::blocks().iter().find(|b| b.name == self.block) {
+            Some(info) => Ok(ParamSet::new(info, &given).map_err(Failure::input)?.all()),
+            None => Ok(given.into_iter().collect()),
+        }
+    }
+
+    /// The command line words that name this design: `rec-directory --param range=512`.
+    pub fn words(&self) -> String {
+        let params: String = self.params.iter().map(|p| format!(" --param {p}")).collect();
+        format!("{}{params}", self.block)
+    }
+}
+
+/// Elaborates a design by name.
+///
+/// # Errors
+/// An unknown name or parameter, or an illegal value.
+pub fn resolve_design(name: &str, params: &BTreeMap<String, String>) -> Result<Arc<Module>, Failure> {
+    registry::build(name, params).map_err(Failure::input)
 }
 
 /// Splits `KEY=VALUE` words.

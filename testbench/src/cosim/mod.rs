@@ -19,6 +19,7 @@ pub use icarus::export_testbench;
 pub use ports::{Channel, Port, Ports};
 pub use random::Xorshift;
 pub use record::Recording;
+pub use stimulus::Traffic;
 
 use crate::tools::ToolError;
 use std::fmt;
@@ -60,6 +61,8 @@ pub struct CosimOptions {
     pub cycles: u64,
     /// Seed of the random stimulus.
     pub seed: u64,
+    /// What the ports carry.
+    pub traffic: Traffic,
     /// The other simulator.
     pub with: With,
     /// Folder for all files; made if it does not exist.
@@ -76,6 +79,7 @@ impl CosimOptions {
         CosimOptions {
             cycles: 100_000,
             seed: 1,
+            traffic: Traffic::Both,
             with,
             workdir: workdir.into(),
             engine: weft_engine::Options::default(),
@@ -84,7 +88,18 @@ impl CosimOptions {
     }
 
     fn replay(&self, cycles: u64) -> String {
-        format!("{} --cycles {cycles} --seed {} --with {}", self.command, self.seed, self.with.name())
+        // The traffic of `Both` changes after three quarters of the run, so only the whole run brings it back.
+        let (cycles, traffic) = match self.traffic {
+            Traffic::Both => (self.cycles, ""),
+            Traffic::Channels => (cycles, " --traffic channels"),
+            Traffic::Raw => (cycles, " --traffic raw"),
+        };
+        format!(
+            "{} --cycles {cycles} --seed {} --with {}{traffic}",
+            self.command,
+            self.seed,
+            self.with.name()
+        )
     }
 }
 
@@ -145,12 +160,12 @@ pub struct Difference {
 #[allow(missing_docs)]
 pub enum CosimError {
     #[error("{module}: output {} differs in cycle {}: engine {}, {} {}; replay: {replay}", .at.port, .at.cycle, .at.engine, .with.name(), .at.other)]
-    Differs { module: String, with: With, at: Difference, replay: String },
+    Differs { module: String, with: With, at: Box<Difference>, replay: String },
     #[error(
         "{module}: an unknown value reaches output {} in cycle {}: engine {}, {} {}: clear the state it comes from; replay: {replay}",
         .at.port, .at.cycle, .at.engine, .with.name(), .at.other
     )]
-    XEscapes { module: String, with: With, at: Difference, replay: String },
+    XEscapes { module: String, with: With, at: Box<Difference>, replay: String },
     #[error("{module} has no outputs, so there is nothing to compare")]
     NoOutputs { module: String },
     #[error("the simulation of {module} ended without a verdict; it said: {said}")]
@@ -170,7 +185,7 @@ pub fn cosim(module: &Arc<Module>, options: &CosimOptions) -> Result<CosimReport
         return Err(CosimError::NoOutputs { module: module.name.clone() });
     }
     let start = Instant::now();
-    let run = Recording::random(module, options.cycles, options.seed, options.engine)?;
+    let run = Recording::random(module, options.cycles, options.seed, options.traffic, options.engine)?;
     let engine_time = start.elapsed();
     make_folder(&options.workdir)?;
     let sources = write_files(&options.workdir, &emit(module))?;
@@ -204,7 +219,7 @@ fn verdict(module: &Module, options: &CosimOptions, said: &str) -> Result<(), Co
             let cycle: u64 = cycle.parse().unwrap_or_default();
             let (engine, other) = (engine.to_string(), other.to_string());
             let unknown = other.contains(['x', 'X', 'z', 'Z']);
-            let at = Difference { cycle, port: port.to_string(), engine, other };
+            let at = Box::new(Difference { cycle, port: port.to_string(), engine, other });
             let (module, with, replay) = (module.name.clone(), options.with, options.replay(cycle + 1));
             Err(if unknown {
                 CosimError::XEscapes { module, with, at, replay }

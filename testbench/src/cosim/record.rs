@@ -1,7 +1,7 @@
 //! A run of the engine: inputs and outputs of every cycle.
 
 use super::ports::{Channel, Ports};
-use super::stimulus::Stimulus;
+use super::stimulus::{Stimulus, Traffic};
 use std::sync::Arc;
 use weft_engine::{Design, EngineError, Options, Probes, Sim};
 use weft_rtl::bv::Bv;
@@ -29,12 +29,22 @@ impl Recording {
         module: &Arc<Module>,
         cycles: u64,
         seed: u64,
+        traffic: Traffic,
         options: Options,
     ) -> Result<Recording, EngineError> {
         let ports = Ports::of(module);
         let mut stimulus = Stimulus::new(&ports, seed);
-        Recording::record(module, ports, cycles, options, &mut |_, before| {
-            stimulus.next(before);
+        let raw_from = match traffic {
+            Traffic::Channels => cycles,
+            Traffic::Raw => 0,
+            Traffic::Both => cycles - cycles / 4,
+        };
+        Recording::record(module, ports, cycles, options, &mut |cycle, before| {
+            if cycle < raw_from {
+                stimulus.next(before)
+            } else {
+                stimulus.raw()
+            }
             stimulus.inputs.clone()
         })
     }

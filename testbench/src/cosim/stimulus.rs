@@ -7,6 +7,17 @@ use weft_rtl::bv::Bv;
 /// Values kept per port so that the same ones come again and again: hits need repetition.
 const FAVOURITES: usize = 6;
 
+/// What the ports carry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Traffic {
+    /// Random messages that keep the channel rule.
+    Channels,
+    /// Random values on every port in every cycle, whatever the channel rule says.
+    Raw,
+    /// Messages for three quarters of the cycles, then raw values.
+    Both,
+}
+
 /// What one channel or loose input does during a phase, in 256ths.
 #[derive(Clone, Copy)]
 struct Density {
@@ -45,8 +56,7 @@ impl Stimulus {
         }
     }
 
-    /// Draws the next cycle's inputs. `moved` says for each channel whether its message was taken in the cycle before (or none
-    /// was offered).
+    /// Draws the next cycle's inputs, given the outputs of the cycle before, which say whether messages were taken.
     pub fn next(&mut self, outputs_before: Option<&[Bv]>) {
         if self.left == 0 {
             self.phase();
@@ -79,6 +89,13 @@ impl Stimulus {
                 let input = self.ports.loose[at];
                 self.inputs[input] = self.value(input, density.repeat);
             }
+        }
+    }
+
+    /// Draws every input anew, of legal encoding but without regard to channels.
+    pub fn raw(&mut self) {
+        for at in 0..self.inputs.len() {
+            self.inputs[at] = self.value(at, 128);
         }
     }
 

@@ -175,7 +175,7 @@ fn fence_state(p: &EgressParams, offers: &[Offer]) -> FenceState {
     let left = reg::<Bits>("fence_left", fifos).doc("FIFOs that the fence marker has not entered yet.");
     let waits =
         reg::<Bits>("fence_waits", p.slices).doc("Slices whose held message is older than the marker.");
-    let requester = reg::<Bits>("fence_requester", p.sys.gpu_bits());
+    let requester = reg::<Bits>("fence_marker_of", p.sys.gpu_bits());
     let pushed = wire::<Bits>("fence_pushed", fifos);
     let holding: Vec<Bool> = offers.iter().map(|o| o.left.any()).collect();
     let holding = pack_bools(&holding);

@@ -152,7 +152,7 @@ fn describe(p: &FenceParams) {
     let sent = (here(FenceState::Send) & asked & !u.own_mark.get()).named("sent");
     let ack = acknowledgements(p, &u, &rsp_in, &mark_in, &rsp_out, done.free);
     let last = (ack.any & u.acks.get().eq(u64::from(p.acks() - 1))).named("last_ack");
-    let begin = (here(FenceState::Idle) & u.batched.get()).named("begin");
+    let begin = (here(FenceState::Idle) & u.batched.get()).named("fence_begins");
     let all_banks = lit_bv(Bv::ones(sys.banks));
     when(begin, || {
         u.state.set(FenceState::Drain);

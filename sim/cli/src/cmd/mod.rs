@@ -1,5 +1,8 @@
 //! One file per verb.
 
+pub mod area;
+pub mod cosim;
+pub mod export;
 pub mod ledger;
 pub mod list;
 pub mod sim;

@@ -122,7 +122,7 @@ fn a_difference_is_told_with_cycle_port_values_and_replay() {
     let mut found = Vec::new();
     for with in [With::Verilator, With::Icarus] {
         let (folder, options) = options(&right, with, 3_000);
-        let run = Recording::random(&right, 3_000, 1, engine).unwrap();
+        let run = Recording::random(&right, 3_000, 1, Traffic::Channels, engine).unwrap();
         let sources = write_files(folder.path(), &emit(&wrong)).unwrap();
         let said = match with {
             With::Verilator => verilator::replay(&wrong, &run, &sources, folder.path()).unwrap(),
@@ -167,7 +167,8 @@ fn an_unknown_value_that_reaches_an_output_is_a_failure() {
 #[test]
 fn a_sender_holds_valid_and_message_until_the_receiver_is_ready() {
     let module = circuits::table_server(6, false);
-    let run = Recording::random(&module, 20_000, 7, weft_engine::Options::default()).unwrap();
+    let run =
+        Recording::random(&module, 20_000, 7, Traffic::Channels, weft_engine::Options::default()).unwrap();
     let Some(Channel::Into { valid, ready, message }) = run.ports.channels.first().cloned() else {
         panic!("request is a channel")
     };
@@ -189,7 +190,7 @@ fn a_sender_holds_valid_and_message_until_the_receiver_is_ready() {
 #[test]
 fn the_exported_testbench_passes_and_fails_on_a_changed_expectation() {
     let module = circuits::table_server(6, false);
-    let run = Recording::random(&module, 300, 3, weft_engine::Options::default()).unwrap();
+    let run = Recording::random(&module, 300, 3, Traffic::Channels, weft_engine::Options::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let sources = write_files(folder.path(), &emit(&module)).unwrap();
     assert_eq!(icarus::replay(&module, &run, &sources, folder.path()).unwrap().trim(), "PASS 300 cycles");

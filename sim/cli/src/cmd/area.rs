@@ -1,0 +1,162 @@
+//! `weft area`: storage bits by field, the published total of a directory, cell counts after synthesis.
+
+use crate::failure::{Failure, Outcome, say};
+use crate::params::BlockArgs;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use weft_rtl::area::{Area, MemoryArea, Storage, area};
+use weft_testbench::synth::{CellCount, SynthTarget, synthesise};
+
+/// Arguments of `weft area`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    block: BlockArgs,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+    /// Adds cell counts of a synthesis with Yosys for this family.
+    #[arg(long, value_name = "FAMILY")]
+    synth: Option<Family>,
+}
+
+/// What to synthesise for.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Family {
+    /// Lattice iCE40.
+    Ice40,
+    /// Lattice ECP5.
+    Ecp5,
+    /// Gates of Yosys' internal library; memories are counted in bits.
+    Generic,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// A wrong block or parameter; a synthesis that failed.
+pub fn run(args: &Args) -> Outcome {
+    let module = args.block.build()?;
+    let params: BTreeMap<String, String> = args.block.in_force()?.into_iter().collect();
+    let found = area(&module);
+    let cells = match args.synth {
+        None => None,
+        Some(family) => {
+            let target = match family {
+                Family::Ice40 => SynthTarget::Ice40,
+                Family::Ecp5 => SynthTarget::Ecp5,
+                Family::Generic => SynthTarget::Generic,
+            };
+            let folder = tempfile::tempdir().map_err(Failure::check)?;
+            Some(synthesise(&module, target, folder.path()).map_err(Failure::check)?)
+        }
+    };
+    let slices = params.get("banks").and_then(|b| b.parse().ok()).unwrap_or(1);
+    if args.json {
+        let value = as_json(&args.block.block, &params, &found, slices, cells.as_ref());
+        return say(serde_json::to_string_pretty(&value).map_err(Failure::check)?);
+    }
+    print(args, &params, &found, slices)?;
+    cells.as_ref().map_or(Ok(()), print_cells)
+}
+
+/// Bits of one directory, of all slices of a GPU together.
+fn published(directory: &MemoryArea, slices: u64) -> Value {
+    let per_entry = directory.lane_bits;
+    json!({
+        "module": directory.module,
+        "bits_per_entry": per_entry,
+        "fields": directory.fields.iter().map(|(name, bits)| json!({"field": name, "bits_per_entry": bits})).collect::<Vec<_>>(),
+        "entries_per_slice": directory.rows * directory.lanes,
+        "bits_per_slice": directory.rows * directory.lanes * per_entry,
+        "slices_here": directory.instances,
+        "slices_per_gpu": slices,
+        "entries_per_gpu": directory.rows * directory.lanes * slices,
+        "bits_per_gpu": directory.rows * directory.lanes * per_entry * slices,
+    })
+}
+
+fn as_json(
+    block: &str,
+    params: &BTreeMap<String, String>,
+    found: &Area,
+    slices: u64,
+    cells: Option<&CellCount>,
+) -> Value {
+    let mut value = json!({
+        "block": block,
+        "module": found.block,
+        "params": params,
+        "fields": found.fields,
+        "total_bits": found.total_bits,
+        "memory_bits": found.memory_bits,
+        "register_bits": found.register_bits,
+        "memories": found.memories,
+    });
+    let directories: Vec<Value> = found.directories().map(|d| published(d, slices)).collect();
+    if !directories.is_empty() {
+        value["published"] = directories.into();
+    }
+    if let Some(cells) = cells {
+        value["synthesis"] = json!(cells);
+    }
+    value
+}
+
+/// Bits as kB of 1024 bytes.
+fn kilobytes(bits: u64) -> String {
+    let text = format!("{:.2}", bits as f64 / 8192.0);
+    format!("{} kB", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn print(args: &Args, params: &BTreeMap<String, String>, found: &Area, slices: u64) -> Outcome {
+    let listed: Vec<String> = params.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    say(format!("{} ({})", args.block.block, listed.join(" ")))?;
+    say(format!(
+        "{:<14} {:<14} {:>14} {:>10} {:>12}",
+        "field", "storage", "bits per entry", "entries", "bits"
+    ))?;
+    for f in found.fields.iter().filter(|f| f.bits > 0) {
+        let storage = match f.storage {
+            Storage::Sram => "SRAM",
+            Storage::RegisterFile => "register file",
+            Storage::Registers => "registers",
+        };
+        let row = format!("{:>14} {:>10} {:>12}", f.bits_per_entry, f.entries, f.bits);
+        say(format!("{:<14} {storage:<14} {row}", f.field))?;
+    }
+    say(format!(
+        "total {} bits = {}: {} in memories, {} in registers",
+        found.total_bits,
+        kilobytes(found.total_bits),
+        found.memory_bits,
+        found.register_bits
+    ))?;
+    found.directories().try_for_each(|d| print_published(d, slices))
+}
+
+fn print_published(d: &MemoryArea, slices: u64) -> Outcome {
+    let parts: Vec<String> =
+        d.fields.iter().filter(|(_, b)| *b > 0).map(|(name, bits)| format!("{name} {bits}")).collect();
+    say(format!("published total: {} bits per entry ({})", d.lane_bits, parts.join(" + ")))?;
+    let entries = d.rows * d.lanes;
+    let bits = entries * d.lane_bits;
+    say(format!("    per slice: {entries} entries, {bits} bits = {}", kilobytes(bits)))?;
+    let (all, bits) = (entries * slices, bits * slices);
+    let plural = if slices == 1 { "" } else { "s" };
+    say(format!("    per GPU ({slices} slice{plural}): {all} entries, {bits} bits = {}", kilobytes(bits)))
+}
+
+fn print_cells(cells: &CellCount) -> Outcome {
+    say(format!("synthesis for {} ({})", cells.target.name(), cells.tool))?;
+    for (name, count) in &cells.cells {
+        say(format!("    {name:<24} {count:>10}"))?;
+    }
+    if cells.memory_bits > 0 {
+        say(format!(
+            "    {} memories of together {} bits kept as memories",
+            cells.memories, cells.memory_bits
+        ))?;
+    }
+    Ok(())
+}

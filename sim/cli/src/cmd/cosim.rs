@@ -1,0 +1,104 @@
+//! `weft cosim`: the exported Verilog, or the interpreter, against the engine.
+
+use crate::failure::{Failure, Outcome, say};
+use crate::params::BlockArgs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use weft_rtl::ir::Module;
+use weft_testbench::cosim::{CosimError, CosimOptions, Traffic, With, cosim};
+
+/// Arguments of `weft cosim`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    block: BlockArgs,
+    /// Clock cycles compared.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    cycles: u64,
+    /// Seed of the random stimulus.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The other simulator.
+    #[arg(long, value_enum, default_value_t = Other::Verilator)]
+    with: Other,
+    /// What the ports carry.
+    #[arg(long, value_enum, default_value_t = Ports::Both)]
+    traffic: Ports,
+    /// Keeps Verilog, stimulus and the other simulator's program in this folder.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+/// What the engine is compared with.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Other {
+    /// Verilator on the exported Verilog: compiled, two-state.
+    Verilator,
+    /// Icarus Verilog on the exported Verilog: interpreted, four-state.
+    Iverilog,
+    /// The engine's own interpreter: every register and memory, random port values.
+    Interpreter,
+}
+
+/// What the ports carry.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Ports {
+    /// Random messages; a sender holds valid and message until the receiver is ready.
+    Channels,
+    /// Random values on every port in every cycle, whatever the channel rule says.
+    Raw,
+    /// Messages for three quarters of the cycles, then raw values.
+    Both,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// A wrong block or parameter; a difference; a missing tool.
+pub fn run(args: &Args) -> Outcome {
+    let module = args.block.build()?;
+    let with = match args.with {
+        Other::Verilator => With::Verilator,
+        Other::Iverilog => With::Icarus,
+        Other::Interpreter => return against_interpreter(&module, args),
+    };
+    let scratch = match args.keep {
+        Some(_) => None,
+        None => Some(tempfile::tempdir().map_err(Failure::check)?),
+    };
+    let workdir = match (&args.keep, &scratch) {
+        (Some(folder), _) => folder.clone(),
+        (None, Some(folder)) => folder.path().to_path_buf(),
+        (None, None) => PathBuf::from("."),
+    };
+    let traffic = match args.traffic {
+        Ports::Channels => Traffic::Channels,
+        Ports::Raw => Traffic::Raw,
+        Ports::Both => Traffic::Both,
+    };
+    let options = CosimOptions {
+        cycles: args.cycles,
+        seed: args.seed,
+        traffic,
+        command: format!("weft cosim {}", args.block.words()),
+        ..CosimOptions::new(&module, with, workdir)
+    };
+    match cosim(&module, &options) {
+        Ok(report) => say(format!(
+            "{report}; engine {:.2} s, {} {:.2} s",
+            report.engine_time.as_secs_f64(),
+            with.name(),
+            report.other_time.as_secs_f64()
+        )),
+        Err(error @ (CosimError::Engine(_) | CosimError::NoOutputs { .. })) => Err(Failure::input(error)),
+        Err(error) => Err(Failure::check(error)),
+    }
+}
+
+fn against_interpreter(module: &Arc<Module>, args: &Args) -> Outcome {
+    weft_engine::compare::compare(module, args.cycles, args.seed).map_err(Failure::check)?;
+    say(format!(
+        "{}: native code and interpreter agree in {} cycles on every register and memory",
+        module.name, args.cycles
+    ))
+}

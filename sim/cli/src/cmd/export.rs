@@ -1,0 +1,106 @@
+//! `weft export`: Verilog, one file per module, a file list, and a self-checking testbench.
+
+use crate::failure::{Failure, Outcome, say};
+use crate::params::BlockArgs;
+use anyhow::anyhow;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use weft_rtl::verilog::{VerilogFile, emit, file_list};
+use weft_testbench::cosim::{Recording, Traffic, export_testbench};
+
+/// Arguments of `weft export`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    block: BlockArgs,
+    /// Folder for the files; made if it does not exist.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Adds a testbench that replays a recorded random run and checks every output in every cycle.
+    #[arg(long)]
+    testbench: bool,
+    /// Cycles of the testbench's run.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), requires = "testbench")]
+    cycles: u64,
+    /// Seed of the testbench's run.
+    #[arg(long, default_value_t = 1, requires = "testbench")]
+    seed: u64,
+}
+
+/// Name of the list of the design's files, for `verilator -f` and `iverilog -c`.
+const LIST: &str = "files.f";
+/// Name of the list of the design's files and the testbench.
+const BENCH_LIST: &str = "testbench.f";
+
+/// Runs the verb.
+///
+/// # Errors
+/// A wrong block or parameter; a folder that cannot be written.
+pub fn run(args: &Args) -> Outcome {
+    let module = args.block.build()?;
+    let mut files = emit(&module);
+    let list = file_list(&files);
+    if args.testbench {
+        let run = Recording::random(
+            &module,
+            args.cycles,
+            args.seed,
+            Traffic::Channels,
+            weft_engine::Options::default(),
+        )
+        .map_err(Failure::input)?;
+        let bench = export_testbench(&module, &run);
+        files.push(VerilogFile { name: BENCH_LIST.into(), text: format!("{list}{}\n", bench[0].name) });
+        files.extend(bench);
+    }
+    files.push(VerilogFile { name: LIST.into(), text: list });
+    write_all(&args.out, &files).map_err(|e| {
+        let out = args.out.display();
+        Failure::input(anyhow!("cannot write to {out}: {e}; name a folder that can be written with --out"))
+    })?;
+    say(format!("wrote {} files to {}; top module {}", files.len(), args.out.display(), module.name))?;
+    if args.testbench {
+        let (out, top) = (args.out.display(), &module.name);
+        say(format!(
+            "run the testbench with: cd {out} && iverilog -g2005 -s tb_{top} -c {BENCH_LIST} -o tb.vvp && vvp -n tb.vvp"
+        ))?;
+    }
+    Ok(())
+}
+
+/// Writes the files into a folder beside their places, then moves them there, so that a full disk or a forbidden folder leaves nothing half
+/// written.
+fn write_all(out: &Path, files: &[VerilogFile]) -> io::Result<()> {
+    let made = first_missing(out);
+    fs::create_dir_all(out)?;
+    let stage = out.join(format!(".partial-{}", std::process::id()));
+    let written = fs::create_dir(&stage).and_then(|()| move_in(out, &stage, files));
+    if written.is_err() {
+        // What remains is removed as far as possible; the first error is the one to tell.
+        let _ = fs::remove_dir_all(&stage);
+        if let Some(made) = made {
+            let _ = fs::remove_dir_all(made);
+        }
+    }
+    written
+}
+
+fn move_in(out: &Path, stage: &Path, files: &[VerilogFile]) -> io::Result<()> {
+    for file in files {
+        if out.join(&file.name).is_dir() {
+            return Err(io::Error::other(format!("{} there is a folder", file.name)));
+        }
+        fs::write(stage.join(&file.name), &file.text)?;
+    }
+    for file in files {
+        fs::rename(stage.join(&file.name), out.join(&file.name))?;
+    }
+    fs::remove_dir(stage)
+}
+
+/// The outermost folder of a path that does not exist yet.
+fn first_missing(path: &Path) -> Option<PathBuf> {
+    let missing = path.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists());
+    missing.last().map(Path::to_path_buf)
+}

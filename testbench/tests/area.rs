@@ -1,0 +1,95 @@
+//! Storage bits of the directories against the published table (rec.md section 3), from the hardware's own declarations.
+
+use std::collections::BTreeMap;
+use weft_blocks::registry;
+use weft_rtl::area::{Area, MemoryArea, Storage, area};
+
+fn counted(block: &str, params: &[(&str, &str)]) -> Area {
+    let given: BTreeMap<String, String> =
+        params.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    area(&registry::build(block, &given).unwrap_or_else(|e| panic!("{e}")))
+}
+
+fn directory(found: &Area) -> &MemoryArea {
+    let mut all = found.directories();
+    let one = all.next().expect("a memory that tracks sharers");
+    assert!(all.next().is_none(), "one directory");
+    one
+}
+
+/// Block, parameters, then base or tag, position, sharers, valid, bits of an entry, and kB (1024 bytes) of 8192 entries.
+type Row = (&'static str, &'static [(&'static str, &'static str)], [u64; 4], u64, u64);
+
+const PUBLISHED: &[Row] = &[
+    ("baseline-directory", &[], [48, 0, 3, 1], 52, 52),
+    ("rec-directory", &[("range", "128")], [41, 2, 6, 1], 50, 50),
+    ("rec-directory", &[("range", "256")], [40, 4, 12, 1], 57, 57),
+    ("rec-directory", &[("range", "512")], [39, 8, 24, 1], 72, 72),
+    ("rec-directory", &[("range", "1024")], [38, 16, 48, 1], 103, 103),
+    ("rec-directory", &[("range", "2048")], [37, 32, 96, 1], 166, 166),
+    ("rec-directory", &[("range", "4096")], [36, 64, 192, 1], 293, 293),
+    ("rec-directory", &[("gpus", "8")], [38, 16, 112, 1], 167, 167),
+    ("rec-directory", &[("gpus", "16")], [38, 16, 240, 1], 295, 295),
+    ("baseline-directory", &[("gpus", "8")], [48, 0, 7, 1], 56, 56),
+    ("baseline-directory", &[("gpus", "16")], [48, 0, 15, 1], 64, 64),
+    ("rec-directory", &[("range", "2048"), ("line", "128")], [37, 16, 48, 1], 102, 102),
+    ("group-directory", &[], [48, 0, 3, 1], 52, 52),
+];
+
+#[test]
+fn entries_have_the_published_bits() {
+    for (block, params, fields, bits, kilobytes) in PUBLISHED {
+        let found = counted(block, params);
+        let dir = directory(&found);
+        let tag = if *block == "rec-directory" { "base" } else { "tag" };
+        let names = [tag, "position", "sharers", "valid"];
+        let expected = names.iter().map(|n| n.to_string()).zip(*fields);
+        let expected: Vec<(String, u64)> = expected.filter(|(_, bits)| *bits > 0).collect();
+        assert_eq!(dir.fields, expected, "{block} {params:?}");
+        assert_eq!((dir.lane_bits, dir.entries()), (*bits, 8192), "{block} {params:?}");
+        assert_eq!(dir.bits, kilobytes * 8192, "{block} {params:?}");
+        for (name, bits) in names.iter().zip(fields) {
+            let row = found.fields.iter().find(|f| f.field == *name && f.storage == Storage::Sram);
+            assert_eq!(row.map_or(0, |r| r.bits), bits * 8192, "{block} {params:?} {name}");
+        }
+    }
+}
+
+#[test]
+fn sixteen_slices_hold_what_one_directory_holds() {
+    for (block, _, _, bits, _) in [PUBLISHED[0], PUBLISHED[4]] {
+        let slice = counted(block, &[("banks", "16")]);
+        assert_eq!(directory(&slice).bits * 16, bits * 8192, "{block}");
+    }
+}
+
+#[test]
+fn larger_directories_have_the_published_size() {
+    for (entries, kilobytes) in [("98304", 624), ("49152", 312), ("16384", 104)] {
+        let found = counted("baseline-directory", &[("entries", entries)]);
+        assert_eq!(directory(&found).bits, kilobytes * 8192, "{entries} entries");
+    }
+}
+
+#[test]
+fn everything_beside_the_entries_is_counted_under_other_fields() {
+    let found = counted("rec-directory", &[]);
+    let names: Vec<&str> = found.fields.iter().map(|f| f.field.as_str()).collect();
+    for name in ["replacement", "eviction buffer", "pipeline", "queue", "control"] {
+        assert!(names.contains(&name), "{name} is missing in {names:?}");
+    }
+    let sum: u64 = found.fields.iter().map(|f| f.bits).sum();
+    assert_eq!((found.total_bits, found.memory_bits + found.register_bits), (sum, sum));
+    // Ages: log2(8) bits for each of 8 ways of 1024 sets.
+    let ages = found.fields.iter().find(|f| f.field == "replacement").expect("listed");
+    assert_eq!(ages.bits, 8192 * 3);
+}
+
+#[test]
+fn without_index_bits_an_entry_is_smaller_and_the_count_follows() {
+    let found = counted("rec-directory", &[("tag_style", "minimal")]);
+    // 1024 sets take 10 of the 38 bits of the range number.
+    assert_eq!(directory(&found).lane_bits, 103 - 10);
+    let small = counted("baseline-directory", &[("tag_style", "minimal")]);
+    assert_eq!(directory(&small).lane_bits, 52 - 6 - 10);
+}

@@ -1,0 +1,117 @@
+//! The verbs that hand the hardware out: area, export, cosim.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn weft(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_weft")).args(args).output().expect("the program starts")
+}
+
+fn stdout(args: &[&str]) -> String {
+    let out = weft(args);
+    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).expect("text")
+}
+
+/// One sentence on standard error, status 2.
+fn refused(args: &[&str], part: &str) {
+    let out = weft(args);
+    let text = String::from_utf8(out.stderr).expect("text");
+    assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
+    assert_eq!(text.trim_end().lines().count(), 1, "{args:?}: one sentence, not: {text}");
+    assert!(text.contains(part), "{args:?}: {text}");
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|e| e.expect("listed").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+const SMALL: [&str; 4] = ["--param", "entries=8", "--param", "ways=2"];
+
+#[test]
+fn area_is_a_table_or_json_with_the_published_total() {
+    let text = stdout(&["area", "rec-directory"]);
+    assert!(
+        text.contains("published total: 103 bits per entry (base 38 + position 16 + sharers 48 + valid 1)")
+    );
+    assert!(text.contains("per GPU (1 slice): 8192 entries, 843776 bits = 103 kB"), "{text}");
+    let args = ["area", "baseline-directory", "--param", "banks=16", "--json"];
+    let json: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
+    assert_eq!(json["block"], "baseline-directory");
+    assert_eq!(json["params"]["banks"], "16");
+    let fields = json["fields"].as_array().expect("a list");
+    let tag = fields.iter().find(|f| f["field"] == "tag").expect("a tag");
+    assert_eq!(
+        (&tag["bits_per_entry"], &tag["entries"], &tag["bits"]),
+        (&48.into(), &512.into(), &24576.into())
+    );
+    let sum: u64 = fields.iter().map(|f| f["bits"].as_u64().expect("a number")).sum();
+    assert_eq!(json["total_bits"], sum);
+    let whole = &json["published"][0];
+    assert_eq!((&whole["bits_per_entry"], &whole["bits_per_slice"]), (&52.into(), &26624.into()));
+    assert_eq!((&whole["entries_per_gpu"], &whole["bits_per_gpu"]), (&8192.into(), &425_984.into()));
+    let fifo: Value = serde_json::from_str(&stdout(&["area", "fifo", "--json"])).expect("JSON");
+    assert!(fifo.get("published").is_none());
+}
+
+#[test]
+fn export_writes_one_file_per_module_and_a_list() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("made/here");
+    let out_text = out.display().to_string();
+    let mut args = vec!["export", "rec-directory", "--out", &out_text];
+    args.extend(SMALL);
+    stdout(&args);
+    let list = std::fs::read_to_string(out.join("files.f")).expect("a list");
+    let listed: Vec<&str> = list.lines().collect();
+    let mut expected: Vec<String> = listed.iter().map(|n| n.to_string()).collect();
+    expected.push("files.f".into());
+    expected.sort();
+    assert_eq!(names(&out), expected, "nothing beside the files of the list");
+    for name in &listed {
+        let text = std::fs::read_to_string(out.join(name)).expect("a file");
+        let module = name.strip_suffix(".v").expect("Verilog");
+        assert!(text.contains(&format!("module {module}")), "{name}");
+    }
+    let before = std::fs::read(out.join(listed[0])).expect("a file");
+    stdout(&args);
+    assert_eq!(std::fs::read(out.join(listed[0])).expect("a file"), before, "the same bytes again");
+}
+
+#[test]
+fn cosim_agrees_and_says_what_was_compared() {
+    let mut args = vec!["cosim", "rec-directory", "--cycles", "500", "--seed", "3", "--with"];
+    args.push("iverilog");
+    args.extend(SMALL);
+    let text = stdout(&args);
+    assert!(text.contains("engine and iverilog agree in 500 cycles on 10 outputs"), "{text}");
+    let text = stdout(&["cosim", "fifo", "--cycles", "2000", "--with", "interpreter"]);
+    assert!(text.contains("native code and interpreter agree in 2000 cycles"), "{text}");
+}
+
+#[test]
+fn mistakes_are_one_sentence_and_status_2() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "kept").expect("written");
+    let below = file.join("folder").display().to_string();
+    refused(&["export", "fifo", "--out", &below], "cannot write to");
+    refused(&["export", "fifo", "--out", &file.display().to_string()], "cannot write to");
+    assert_eq!(std::fs::read_to_string(&file).expect("still there"), "kept");
+    refused(&["export", "fifo", "--out", "/proc/weft"], "cannot write to /proc/weft");
+    let blocked = folder.path().join("blocked");
+    std::fs::create_dir_all(blocked.join("files.f")).expect("made");
+    refused(&["export", "fifo", "--out", &blocked.display().to_string()], "files.f there is a folder");
+    assert_eq!(names(&blocked), ["files.f"], "nothing half written");
+    for verb in ["area", "cosim"] {
+        refused(&[verb, "no-such-block"], "there is no block no-such-block; there are");
+        refused(&[verb, "rec-directory", "--param", "range=1000"], "range = 1000");
+        refused(&[verb, "rec-directory", "--param", "range=64"], "use baseline-directory");
+        refused(&[verb, "rec-directory", "--param", "ways=3"], "banks * ways");
+    }
+}
