@@ -41,7 +41,7 @@ impl Maker {
     fn grow(&mut self) {
         let w = self.width();
         let (a, b) = (self.of(w), self.of(w));
-        let made = match self.random.below(20) {
+        let made = match self.random.below(22) {
             0 => a & b,
             1 => a | b,
             2 => a ^ b,
@@ -66,6 +66,13 @@ impl Maker {
             16 => a.bit_at(self.of(9)).bits(),
             17 => pack_bools(&[a.lt(b), a.le(b), a.ne(b), b.ge(a)]),
             18 => self.of(3).one_hot(w),
+            19 => {
+                let (stride, first) = (self.random.below(5) as u32 + 1, self.random.below(9) as u32);
+                let count = (w.saturating_sub(first) / stride).max(1);
+                let bits: Vec<Bool> = (0..count).map(|k| a.bit((first + k * stride) % w)).collect();
+                pack_bools(&bits)
+            }
+            20 => cat(&[a.bit(0).repeat(self.random.below(70) as u32 + 1), b]),
             _ => mux(self.cond(), a, b),
         };
         self.pool.push(made);

@@ -3,7 +3,7 @@
 use crate::layout::Layout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    self, BlockArg, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value, types::I64,
+    self, BlockArg, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value, types::I8, types::I64,
 };
 use cranelift_frontend::FunctionBuilder;
 use std::collections::HashMap;
@@ -15,12 +15,20 @@ pub fn flags() -> MemFlagsData {
     MemFlagsData::trusted()
 }
 
+/// Flags of a read of a register or input: what native code stores in place is never read later in the cycle, so the read may be done where it is used.
+fn stable() -> MemFlagsData {
+    MemFlagsData::trusted().with_readonly().with_can_move()
+}
+
 /// Values known in one region.
 #[derive(Default)]
 struct ScopeMemo {
     limbs: HashMap<(NetId, u32), Value>,
     rows: HashMap<(u32, NetId), Value>,
     known: HashMap<NetId, Bv>,
+    /// Part of the address of every stable read here: reads of different regions look different, so that each is done near its use instead of once for
+    /// all, kept in a machine register in between.
+    skew: i32,
 }
 
 /// Code being emitted for one unit.
@@ -29,12 +37,19 @@ pub struct Emit<'a, 'f> {
     pub layout: &'a Layout,
     /// Flag of each register, or 0.
     pub flags: &'a [u32],
+    /// Memories all of whose reads come before all writes.
+    settled: &'a [bool],
     pub b: &'a mut FunctionBuilder<'f>,
     pub state: Value,
     /// Work of an expression with everything below it, capped.
     cost: Vec<u32>,
     scopes: Vec<ScopeMemo>,
+    /// The last region's skew.
+    opened: i32,
 }
+
+/// In place of a limb's number: the expression's one bit as a byte.
+const BYTE: u32 = u32::MAX;
 
 /// An arm dearer than this is jumped around instead of computed and dropped.
 const BRANCH_COST: u32 = 12;
@@ -44,6 +59,7 @@ impl<'a, 'f> Emit<'a, 'f> {
         netlist: &'a Netlist,
         layout: &'a Layout,
         flags: &'a [u32],
+        settled: &'a [bool],
         b: &'a mut FunctionBuilder<'f>,
         state: Value,
     ) -> Emit<'a, 'f> {
@@ -57,12 +73,23 @@ impl<'a, 'f> Emit<'a, 'f> {
             };
             cost.push(own);
         }
-        Emit { netlist, layout, flags, b, state, cost, scopes: vec![ScopeMemo::default()] }
+        Emit {
+            netlist,
+            layout,
+            flags,
+            settled,
+            b,
+            state,
+            cost,
+            scopes: vec![ScopeMemo::default()],
+            opened: 0,
+        }
     }
 
     /// Enters a region in which a selector has a known value.
     pub fn open(&mut self, known: Option<(NetId, Bv)>) {
-        let mut scope = ScopeMemo::default();
+        self.opened += 8;
+        let mut scope = ScopeMemo { skew: self.opened, ..ScopeMemo::default() };
         scope.known.extend(known);
         self.scopes.push(scope);
     }
@@ -140,9 +167,105 @@ impl<'a, 'f> Emit<'a, 'f> {
             let limb = v.limbs()[i as usize];
             return self.iconst(limb);
         }
-        let value = self.compute(id, i);
+        let value = if self.width(id) == 1 {
+            let bit = self.bit(id);
+            self.flag(bit)
+        } else {
+            self.compute(id, i)
+        };
         self.remember(id, i, value);
         value
+    }
+
+    /// A one-bit expression as a byte, 0 or 1: comparisons and branches need no more.
+    pub fn bit(&mut self, id: NetId) -> Value {
+        if let Some(v) = self.memo(id, BYTE) {
+            return v;
+        }
+        if let Some(v) = self.known(id) {
+            let bit = i64::from(v.bit(0));
+            return self.b.ins().iconst(I8, bit);
+        }
+        let value = self.compute_bit(id);
+        self.remember(id, BYTE, value);
+        value
+    }
+
+    fn compute_bit(&mut self, id: NetId) -> Value {
+        let netlist = self.netlist;
+        match &netlist.node(id).op {
+            NetOp::Const(v) => self.b.ins().iconst(I8, i64::from(v.bit(0))),
+            NetOp::Input(p) => self.load_byte(self.layout.inputs[*p as usize]),
+            NetOp::Reg(r) => self.load_byte(self.layout.regs[*r as usize]),
+            NetOp::Not(a) => {
+                let a = self.bit(*a);
+                let one = self.b.ins().iconst(I8, 1);
+                self.b.ins().bxor(a, one)
+            }
+            NetOp::And(a, b) => {
+                let (x, y) = (self.bit(*a), self.bit(*b));
+                self.b.ins().band(x, y)
+            }
+            NetOp::Or(a, b) => {
+                let (x, y) = (self.bit(*a), self.bit(*b));
+                self.b.ins().bor(x, y)
+            }
+            NetOp::Xor(a, b) => {
+                let (x, y) = (self.bit(*a), self.bit(*b));
+                self.b.ins().bxor(x, y)
+            }
+            NetOp::Eq(a, b) => self.equal(*a, *b),
+            NetOp::Lt(a, b) => self.less(*a, *b),
+            NetOp::AnyBit(a) if self.width(*a) == 1 => self.bit(*a),
+            NetOp::AnyBit(a) => {
+                let any = self.or_all(*a);
+                let zero = self.iconst(0);
+                self.b.ins().icmp(IntCC::NotEqual, any, zero)
+            }
+            NetOp::AllBits(a) => self.all_set(*a),
+            NetOp::Mux(c, a, b) => self.choose(id, *c, *a, *b, BYTE),
+            NetOp::Case { sel, arms, default } => self.case(id, *sel, arms, *default, BYTE),
+            NetOp::Concat(parts) => self.bit(parts[0]),
+            _ => {
+                let value = self.compute(id, 0);
+                self.b.ins().ireduce(I8, value)
+            }
+        }
+    }
+
+    fn load_byte(&mut self, at: usize) -> Value {
+        self.stable(I8, at)
+    }
+
+    fn stable_limb(&mut self, at: usize) -> Value {
+        self.stable(I64, at)
+    }
+
+    fn stable(&mut self, ty: ir::Type, at: usize) -> Value {
+        let skew = self.scopes.last().map_or(0, |s| s.skew);
+        let by = self.b.ins().iconst(I64, i64::from(skew));
+        let base = self.b.ins().iadd(self.state, by);
+        self.b.ins().load(ty, stable(), base, 8 * at as i32 - skew)
+    }
+
+    fn all_set(&mut self, a: NetId) -> Value {
+        let width = self.width(a);
+        if width == 1 {
+            return self.bit(a);
+        }
+        let mut clear = self.iconst(0);
+        for (k, limb) in self.all(a).into_iter().enumerate() {
+            let inverted = self.b.ins().bnot(limb);
+            let kept = self.topped(inverted, k as u32, width);
+            clear = self.b.ins().bor(clear, kept);
+        }
+        let zero = self.iconst(0);
+        self.b.ins().icmp(IntCC::Equal, clear, zero)
+    }
+
+    /// Limb `i`, or with [`BYTE`] the one bit.
+    fn part(&mut self, id: NetId, i: u32) -> Value {
+        if i == BYTE { self.bit(id) } else { self.limb(id, i) }
     }
 
     /// All limbs of an expression.
@@ -156,14 +279,10 @@ impl<'a, 'f> Emit<'a, 'f> {
         let w = node.width;
         match &node.op {
             NetOp::Const(v) => self.iconst(v.limbs()[i as usize]),
-            NetOp::Input(p) => self.load(self.state, self.layout.inputs[*p as usize] + i as usize),
-            NetOp::Reg(r) => self.load(self.state, self.layout.regs[*r as usize] + i as usize),
+            NetOp::Input(p) => self.stable_limb(self.layout.inputs[*p as usize] + i as usize),
+            NetOp::Reg(r) => self.stable_limb(self.layout.regs[*r as usize] + i as usize),
             NetOp::Not(a) => {
                 let a = self.limb(*a, i);
-                if w == 1 {
-                    let one = self.iconst(1);
-                    return self.b.ins().bxor(a, one);
-                }
                 let v = self.b.ins().bnot(a);
                 self.topped(v, i, w)
             }
@@ -182,8 +301,6 @@ impl<'a, 'f> Emit<'a, 'f> {
             NetOp::Add(a, b) => self.sum(id, *a, *b, i, w, false),
             NetOp::Sub(a, b) => self.sum(id, *a, *b, i, w, true),
             NetOp::Mul(a, b) => self.product(id, *a, *b, i, w),
-            NetOp::Eq(a, b) => self.equal(*a, *b),
-            NetOp::Lt(a, b) => self.less(*a, *b),
             NetOp::Shl(a, b) => self.shift(id, *a, *b, i, w, true),
             NetOp::Shr(a, b) => self.shift(id, *a, *b, i, w, false),
             NetOp::Mux(c, a, b) => self.choose(id, *c, *a, *b, i),
@@ -191,24 +308,6 @@ impl<'a, 'f> Emit<'a, 'f> {
             NetOp::Concat(parts) => self.concat(parts, i, w),
             NetOp::Slice { a, lo } => self.extract(*a, lo + 64 * i, (w - 64 * i).min(64)),
             NetOp::Index { a, idx } => self.index(id, *a, *idx, i, w),
-            NetOp::AnyBit(a) => {
-                let any = self.or_all(*a);
-                let zero = self.iconst(0);
-                let v = self.b.ins().icmp(IntCC::NotEqual, any, zero);
-                self.flag(v)
-            }
-            NetOp::AllBits(a) => {
-                let width = self.width(*a);
-                let mut clear = self.iconst(0);
-                for (k, limb) in self.all(*a).into_iter().enumerate() {
-                    let inverted = self.b.ins().bnot(limb);
-                    let kept = self.topped(inverted, k as u32, width);
-                    clear = self.b.ins().bor(clear, kept);
-                }
-                let zero = self.iconst(0);
-                let v = self.b.ins().icmp(IntCC::Equal, clear, zero);
-                self.flag(v)
-            }
             NetOp::Parity(a) => {
                 let limbs = self.all(*a);
                 let folded = limbs.into_iter().reduce(|x, y| self.b.ins().bxor(x, y)).expect("a limb");
@@ -223,6 +322,9 @@ impl<'a, 'f> Emit<'a, 'f> {
             }
             NetOp::LowestSet(a) => self.lowest_set(*a, i),
             NetOp::MemRead { mem, addr, lane } => self.mem_read(*mem, *addr, *lane, i),
+            NetOp::Eq(..) | NetOp::Lt(..) | NetOp::AnyBit(_) | NetOp::AllBits(_) => {
+                unreachable!("one bit wide: computed as a byte")
+            }
         }
     }
 
@@ -288,9 +390,9 @@ impl<'a, 'f> Emit<'a, 'f> {
     fn equal(&mut self, a: NetId, b: NetId) -> Value {
         let count = limbs_for(self.width(a)) as u32;
         if count == 1 {
-            let (x, y) = (self.limb(a, 0), self.limb(b, 0));
-            let v = self.b.ins().icmp(IntCC::Equal, x, y);
-            return self.flag(v);
+            let lone = if self.width(a) == 1 { BYTE } else { 0 };
+            let (x, y) = (self.part(a, lone), self.part(b, lone));
+            return self.b.ins().icmp(IntCC::Equal, x, y);
         }
         let mut differ = self.iconst(0);
         for k in 0..count {
@@ -299,19 +401,16 @@ impl<'a, 'f> Emit<'a, 'f> {
             differ = self.b.ins().bor(differ, d);
         }
         let zero = self.iconst(0);
-        let v = self.b.ins().icmp(IntCC::Equal, differ, zero);
-        self.flag(v)
+        self.b.ins().icmp(IntCC::Equal, differ, zero)
     }
 
     fn less(&mut self, a: NetId, b: NetId) -> Value {
         let count = limbs_for(self.width(a)) as u32;
         let (x, y) = (self.limb(a, 0), self.limb(b, 0));
-        let first = self.b.ins().icmp(IntCC::UnsignedLessThan, x, y);
-        let mut below = self.flag(first);
+        let mut below = self.b.ins().icmp(IntCC::UnsignedLessThan, x, y);
         for k in 1..count {
             let (x, y) = (self.limb(a, k), self.limb(b, k));
             let less = self.b.ins().icmp(IntCC::UnsignedLessThan, x, y);
-            let less = self.flag(less);
             let same = self.b.ins().icmp(IntCC::Equal, x, y);
             below = self.b.ins().select(same, below, less);
         }
@@ -359,21 +458,24 @@ impl<'a, 'f> Emit<'a, 'f> {
         let (from, to) = (64 * i, (64 * i + 64).min(w));
         let mut at = 0;
         let mut out: Option<Value> = None;
-        for part in parts {
+        let mut next = 0;
+        while next < parts.len() {
+            if at >= from
+                && let Some((count, bits)) = self.run(&parts[next..], to.saturating_sub(at))
+            {
+                let placed = self.up(bits, at - from);
+                out = Some(self.join_bits(out, placed));
+                (next, at) = (next + count, at + count as u32);
+                continue;
+            }
+            let part = &parts[next];
+            next += 1;
             let pw = self.width(*part);
             let (lo, hi) = (from.max(at), to.min(at + pw));
             if lo < hi && !matches!(&self.netlist.node(*part).op, NetOp::Const(v) if v.is_zero()) {
                 let bits = self.extract(*part, lo - at, hi - lo);
-                let placed = if lo > from {
-                    let by = self.iconst(u64::from(lo - from));
-                    self.b.ins().ishl(bits, by)
-                } else {
-                    bits
-                };
-                out = Some(match out {
-                    None => placed,
-                    Some(sum) => self.b.ins().bor(sum, placed),
-                });
+                let placed = self.up(bits, lo - from);
+                out = Some(self.join_bits(out, placed));
             }
             at += pw;
             if at >= to {
@@ -384,6 +486,71 @@ impl<'a, 'f> Emit<'a, 'f> {
             Some(v) => v,
             None => self.iconst(0),
         }
+    }
+
+    fn up(&mut self, value: Value, by: u32) -> Value {
+        if by == 0 {
+            return value;
+        }
+        let by = self.iconst(u64::from(by));
+        self.b.ins().ishl(value, by)
+    }
+
+    fn join_bits(&mut self, sum: Option<Value>, more: Value) -> Value {
+        match sum {
+            None => more,
+            Some(sum) => self.b.ins().bor(sum, more),
+        }
+    }
+
+    /// The first parts of a concatenation, at most `room`, when they are one bit repeated, or single bits of one limb at equal distances: how many, and
+    /// their bits together.
+    fn run(&mut self, parts: &[NetId], room: u32) -> Option<(usize, Value)> {
+        let room = (room as usize).min(parts.len());
+        let same = parts[..room].iter().take_while(|p| **p == parts[0]).count();
+        if same >= 3 && self.width(parts[0]) == 1 {
+            let bit = self.limb(parts[0], 0);
+            let zero = self.iconst(0);
+            let all = self.b.ins().isub(zero, bit);
+            return Some((same, self.masked(all, same as u32)));
+        }
+        let single = |p: &NetId| match self.netlist.node(*p).op {
+            NetOp::Slice { a, lo } if self.width(*p) == 1 => Some((a, lo)),
+            _ => None,
+        };
+        let (source, first) = single(&parts[0])?;
+        let (_, second) = parts.get(1).and_then(single)?;
+        let stride = second.checked_sub(first).filter(|s| *s > 1)?;
+        let fits = |(k, p): (usize, &NetId)| {
+            let lo = first + stride * k as u32;
+            lo / 64 == first / 64 && single(p) == Some((source, lo))
+        };
+        let count = parts[..room].iter().enumerate().take_while(|x| fits(*x)).count();
+        (count >= 5).then(|| (count, self.gather(source, first, stride, count as u32)))
+    }
+
+    /// `count` bits of one limb from `first` on at distance `stride`, brought together: neighbouring groups are joined until one is left.
+    fn gather(&mut self, source: NetId, first: u32, stride: u32, count: u32) -> Value {
+        let groups = |size: u32| {
+            let starts = (0..count.div_ceil(size)).map(|g| g * size * stride);
+            starts.fold(0u64, |mask, at| mask | top_mask(size) << at)
+        };
+        let limb = self.limb(source, first / 64);
+        let by = self.iconst(u64::from(first % 64));
+        let shifted = self.b.ins().ushr(limb, by);
+        let mask = self.iconst(groups(1));
+        let mut v = self.b.ins().band(shifted, mask);
+        let mut size = 1;
+        while size < count {
+            let by = self.iconst(u64::from(size * (stride - 1)));
+            let moved = self.b.ins().ushr(v, by);
+            let both = self.b.ins().bor(v, moved);
+            let mask = self.iconst(groups(2 * size));
+            v = self.b.ins().band(both, mask);
+            size *= 2;
+        }
+        // Nothing lies above the bits wanted: the first mask left nothing there.
+        v
     }
 
     /// The value of an expression if it fits 64 bits, and whether it is below a bound (`bound` itself must fit).
@@ -506,15 +673,15 @@ impl<'a, 'f> Emit<'a, 'f> {
     fn choose(&mut self, id: NetId, c: NetId, a: NetId, b: NetId, i: u32) -> Value {
         if let Some(v) = self.known(c) {
             let arm = if v.bit(0) { a } else { b };
-            return self.limb(arm, i);
+            return self.part(arm, i);
         }
         if self.cost[a.index()].max(self.cost[b.index()]) <= BRANCH_COST {
-            let c = self.limb(c, 0);
-            let (x, y) = (self.limb(a, i), self.limb(b, i));
+            let c = self.bit(c);
+            let (x, y) = (self.part(a, i), self.part(b, i));
             return self.b.ins().select(c, x, y);
         }
         let (yes, no) = (self.b.create_block(), self.b.create_block());
-        let cond = self.limb(c, 0);
+        let cond = self.bit(c);
         self.b.ins().brif(cond, yes, &[], no, &[]);
         let one = |v: u64| Bv::from_u64(v, 1);
         self.join(id, i, vec![(yes, a, Some((c, one(1)))), (no, b, Some((c, one(0))))])
@@ -523,7 +690,7 @@ impl<'a, 'f> Emit<'a, 'f> {
     fn case(&mut self, id: NetId, sel: NetId, arms: &[(Vec<Bv>, NetId)], default: NetId, i: u32) -> Value {
         if let Some(v) = self.known(sel) {
             let arm = arms.iter().find(|(codes, _)| codes.contains(v)).map_or(default, |(_, n)| *n);
-            return self.limb(arm, i);
+            return self.part(arm, i);
         }
         let mut targets = Vec::new();
         let mut blocks = Vec::new();
@@ -568,20 +735,23 @@ impl<'a, 'f> Emit<'a, 'f> {
 
     /// Computes each arm in its block and joins all limbs.
     fn join(&mut self, id: NetId, i: u32, arms: Vec<(ir::Block, NetId, Option<(NetId, Bv)>)>) -> Value {
-        let count = limbs_for(self.width(id));
         let merge = self.b.create_block();
-        for _ in 0..count {
-            self.b.append_block_param(merge, I64);
+        for _ in 0..limbs_for(self.width(id)) {
+            self.b.append_block_param(merge, if i == BYTE { I8 } else { I64 });
         }
         for (block, arm, known) in arms {
             self.b.switch_to_block(block);
             self.open(known);
-            let limbs: Vec<BlockArg> = self.all(arm).into_iter().map(BlockArg::Value).collect();
+            let limbs = if i == BYTE { vec![self.bit(arm)] } else { self.all(arm) };
+            let limbs: Vec<BlockArg> = limbs.into_iter().map(BlockArg::Value).collect();
             self.close();
             self.b.ins().jump(merge, &limbs);
         }
         self.b.switch_to_block(merge);
         let limbs = self.b.block_params(merge).to_vec();
+        if i == BYTE {
+            return limbs[0];
+        }
         self.keep(id, limbs, i)
     }
 
@@ -603,13 +773,18 @@ impl<'a, 'f> Emit<'a, 'f> {
         (base, inside)
     }
 
+    fn cell(&mut self, mem: u32, base: Value, limb: usize) -> Value {
+        let how = if self.settled[mem as usize] { stable() } else { flags() };
+        self.b.ins().load(I64, how, base, (8 * limb) as i32)
+    }
+
     fn mem_read(&mut self, mem: u32, addr: NetId, lane: NetLane, i: u32) -> Value {
         let (base, inside) = self.row(mem, addr);
         let info = &self.netlist.mems[mem as usize];
         let per = self.layout.lane_limbs[mem as usize];
         match lane {
             NetLane::Const(lane) => {
-                let v = self.load(base, lane as usize * per + i as usize);
+                let v = self.cell(mem, base, lane as usize * per + i as usize);
                 self.or_zero(v, inside)
             }
             NetLane::Dyn(lane) => {
@@ -618,7 +793,7 @@ impl<'a, 'f> Emit<'a, 'f> {
                 let stride = self.iconst(8 * per as u64);
                 let offset = self.b.ins().imul(number, stride);
                 let at = self.b.ins().iadd(base, offset);
-                let v = self.load(at, i as usize);
+                let v = self.cell(mem, at, i as usize);
                 let v = self.or_zero(v, legal);
                 self.or_zero(v, inside)
             }
@@ -633,7 +808,7 @@ impl<'a, 'f> Emit<'a, 'f> {
                         if lo >= hi {
                             continue;
                         }
-                        let mut v = self.load(base, lane as usize * per + k as usize);
+                        let mut v = self.cell(mem, base, lane as usize * per + k as usize);
                         let down = lo - (start + 64 * k);
                         if down > 0 {
                             let by = self.iconst(u64::from(down));

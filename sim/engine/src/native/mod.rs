@@ -5,13 +5,16 @@ mod order;
 mod regions;
 
 use crate::layout::Layout;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, UserFuncName, Value, types::I64, types::I64X2};
+use cranelift_codegen::ir::{
+    AbiParam, InstBuilder, UserFuncName, Value,
+    types::{I8, I64, I64X2},
+};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
 use emit::Emit;
-use order::{Reads, operands};
+use order::{Reads, mem_mark, operands};
 use regions::{Region, Regions, Step, Task};
 use std::collections::HashSet;
 use weft_rtl::bv::limbs_for;
@@ -23,6 +26,8 @@ pub struct Plan {
     state_root: usize,
     write_root: usize,
     whole: HashSet<(u32, u32)>,
+    /// Memories whose contents no write port needs: all reads come before all writes.
+    settled: Vec<bool>,
     /// Registers that are read after the place where they are stored: their new values wait in a copy until the end of the cycle.
     pub buffered: Vec<u32>,
 }
@@ -38,7 +43,12 @@ impl Plan {
         let (mut list, whole) = (regions.list, regions.whole);
         order::sort(&mut list[..first_write], &reads);
         let buffered = order::hazards(&list, &[state_root, write_root], &reads).into_iter().collect();
-        Plan { list, state_root, write_root, whole, buffered }
+        let late = Regions::write_tasks(netlist)
+            .iter()
+            .flat_map(operands)
+            .fold(0, |marks, id| marks | reads.mems(id));
+        let settled = (0..netlist.mems.len()).map(|m| late & mem_mark(m as u32) == 0).collect();
+        Plan { list, state_root, write_root, whole, settled, buffered }
     }
 }
 
@@ -86,9 +96,15 @@ impl Native {
         builder.seal_all_blocks();
         builder.finalize(module.target_config());
         module.define_function(id, &mut ctx).map_err(|e| format!("{e:?}"))?;
+        let size = ctx.compiled_code().unwrap().code_buffer().len();
         module.clear_context(&mut ctx);
         module.finalize_definitions().map_err(|e| e.to_string())?;
         let code = module.get_finalized_function(id);
+        if let Ok(dir) = std::env::var("JITDUMP") {
+            eprintln!("code {:p} size {size}", code);
+            std::fs::write(format!("{dir}/jit.bin"), unsafe { std::slice::from_raw_parts(code, size) })
+                .unwrap();
+        }
         // SAFETY: the function was declared with exactly this signature.
         let clock = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut u64) -> u64>(code) };
         Ok(Native { _module: module, clock, size: layout.size })
@@ -111,7 +127,7 @@ fn body(netlist: &Netlist, plan: &Plan, layout: &Layout, flags: &[u32], b: &mut 
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
     let state = b.block_params(entry)[0];
-    let mut e = Emit::new(netlist, layout, flags, b, state);
+    let mut e = Emit::new(netlist, layout, flags, &plan.settled, b, state);
     let zero = e.iconst(0);
     e.store(zero, state, layout.flags);
     region(&mut e, &plan.list, plan.state_root);
@@ -148,7 +164,7 @@ fn region(e: &mut Emit, list: &[Region], number: usize) {
                     arms.iter().map(|(codes, _)| (codes.clone(), e.b.create_block())).collect();
                 let other = e.b.create_block();
                 if e.netlist.node(*sel).width == 1 && arms.len() == 1 {
-                    let cond = e.limb(*sel, 0);
+                    let cond = e.bit(*sel);
                     e.b.ins().brif(cond, blocks[0].1, &[], other, &[]);
                 } else {
                     e.dispatch(*sel, &blocks, other);
@@ -227,9 +243,9 @@ fn carry_out(e: &mut Emit, task: &Task, compare: bool, touched: &mut u64) {
         }
         Task::Probe { probe, cond, amount, negated } => {
             let cond = cond.map(|c| {
-                let v = e.limb(c, 0);
+                let v = e.bit(c);
                 if *negated {
-                    let one = e.iconst(1);
+                    let one = e.b.ins().iconst(I8, 1);
                     e.b.ins().bxor(v, one)
                 } else {
                     v
@@ -251,7 +267,7 @@ fn carry_out(e: &mut Emit, task: &Task, compare: bool, touched: &mut u64) {
             });
         }
         Task::Write { mem, port, en, addr, first, data } => {
-            let cond = en.map(|c| e.limb(c, 0));
+            let cond = en.map(|c| e.bit(c));
             guarded(e, cond, |e| {
                 let (base, inside) = e.row(*mem, *addr);
                 guarded(e, inside, |e| write(e, *mem, *port, base, *first, *data));
