@@ -6,7 +6,7 @@ use weft_engine::{BackendKind, Design, Options, Sim};
 
 #[test]
 fn random_circuits_agree() {
-    let failures: Vec<String> = (0..40)
+    let failures: Vec<String> = (0..120)
         .filter_map(|seed| {
             let module = random_module(seed, 10 + seed % 90).expect("elaborates");
             compare(&module, 120, seed).err().map(|e| format!("{}: {e}", module.name))

@@ -46,6 +46,8 @@ pub struct Emit<'a, 'f> {
     scopes: Vec<ScopeMemo>,
     /// The last region's skew.
     opened: i32,
+    /// Expressions that may still be computed with branches. Code that both arms of a choice need is made twice; nested, that has no bound of its own.
+    branching: usize,
 }
 
 /// In place of a limb's number: the expression's one bit as a byte.
@@ -83,6 +85,7 @@ impl<'a, 'f> Emit<'a, 'f> {
             cost,
             scopes: vec![ScopeMemo::default()],
             opened: 0,
+            branching: 500 + 6 * netlist.nodes.len(),
         }
     }
 
@@ -167,6 +170,7 @@ impl<'a, 'f> Emit<'a, 'f> {
             let limb = v.limbs()[i as usize];
             return self.iconst(limb);
         }
+        self.branching = self.branching.saturating_sub(1);
         let value = if self.width(id) == 1 {
             let bit = self.bit(id);
             self.flag(bit)
@@ -186,6 +190,7 @@ impl<'a, 'f> Emit<'a, 'f> {
             let bit = i64::from(v.bit(0));
             return self.b.ins().iconst(I8, bit);
         }
+        self.branching = self.branching.saturating_sub(1);
         let value = self.compute_bit(id);
         self.remember(id, BYTE, value);
         value
@@ -675,7 +680,7 @@ impl<'a, 'f> Emit<'a, 'f> {
             let arm = if v.bit(0) { a } else { b };
             return self.part(arm, i);
         }
-        if self.cost[a.index()].max(self.cost[b.index()]) <= BRANCH_COST {
+        if self.branching == 0 || self.cost[a.index()].max(self.cost[b.index()]) <= BRANCH_COST {
             let c = self.bit(c);
             let (x, y) = (self.part(a, i), self.part(b, i));
             return self.b.ins().select(c, x, y);
@@ -691,6 +696,17 @@ impl<'a, 'f> Emit<'a, 'f> {
         if let Some(v) = self.known(sel) {
             let arm = arms.iter().find(|(codes, _)| codes.contains(v)).map_or(default, |(_, n)| *n);
             return self.part(arm, i);
+        }
+        if self.branching == 0 {
+            let mut out = self.part(default, i);
+            for (codes, arm) in arms.iter().rev() {
+                let value = self.part(*arm, i);
+                for code in codes {
+                    let differ = self.differs(sel, code);
+                    out = self.b.ins().select(differ, out, value);
+                }
+            }
+            return out;
         }
         let mut targets = Vec::new();
         let mut blocks = Vec::new();
@@ -719,18 +735,24 @@ impl<'a, 'f> Emit<'a, 'f> {
         }
         for (codes, block) in arms {
             for code in codes {
-                let mut differ = self.iconst(0);
-                for (k, limb) in self.all(sel).into_iter().enumerate() {
-                    let want = self.iconst(code.limbs()[k]);
-                    let d = self.b.ins().bxor(limb, want);
-                    differ = self.b.ins().bor(differ, d);
-                }
+                let differ = self.differs(sel, code);
                 let next = self.b.create_block();
                 self.b.ins().brif(differ, next, &[], *block, &[]);
                 self.b.switch_to_block(next);
             }
         }
         self.b.ins().jump(default, &[]);
+    }
+
+    /// Nonzero when a selector is not this code.
+    fn differs(&mut self, sel: NetId, code: &Bv) -> Value {
+        let mut differ = self.iconst(0);
+        for (k, limb) in self.all(sel).into_iter().enumerate() {
+            let want = self.iconst(code.limbs()[k]);
+            let d = self.b.ins().bxor(limb, want);
+            differ = self.b.ins().bor(differ, d);
+        }
+        differ
     }
 
     /// Computes each arm in its block and joins all limbs.
