@@ -1,21 +1,25 @@
 //! Runs a simulation with behavioural models beside it: time jumps, waveforms, and rewind to the cycles before a failure.
 
-use crate::sim::{Failure, Sim};
+use crate::sim::{Checkpoint, Failure, Sim};
 use crate::wave::{Trace, WaveError};
 use std::collections::VecDeque;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// A behavioural model: reads outputs, drives inputs. Everything it remembers is in what it saves.
-pub trait Model {
+/// Behavioural models beside a simulation: they read outputs and drive inputs. A clone remembers everything.
+pub trait Model: Clone {
     /// Acts in the present cycle, before the clock edge. Returns the next cycle in which it wants to act even if nothing changes
     /// (`None`: only when a unit is awake).
-    fn tick(&mut self, sim: &mut Sim) -> Option<u64>;
-    /// Its state as bytes.
-    fn save(&self) -> Vec<u8>;
-    /// Restores a state that [`Model::save`] gave.
-    fn load(&mut self, bytes: &[u8]);
+    ///
+    /// # Errors
+    /// What a check of the model found wrong, in one sentence; the run then ends as by a failed assertion.
+    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, String>;
+
+    /// Nothing is left to do.
+    fn finished(&self) -> bool {
+        false
+    }
 }
 
 /// A failed assertion and the waveform that shows it.
@@ -33,7 +37,10 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Failure { cycle, path, name, text, at } = &self.failure;
         let of = if path.is_empty() { String::new() } else { format!(" of {path}") };
-        write!(f, "assertion {name}{of} failed in cycle {cycle}: {text} ({at})")?;
+        match at.as_str() {
+            "" => write!(f, "{name} failed in cycle {cycle}: {text}")?,
+            _ => write!(f, "assertion {name}{of} failed in cycle {cycle}: {text} ({at})")?,
+        }
         if self.kept > 0 {
             let (wave, save) = (self.wave.display(), self.wave.with_extension("gtkw"));
             write!(
@@ -66,26 +73,29 @@ pub struct Rewind {
     pub wave: PathBuf,
 }
 
-struct Snapshot {
-    cycle: u64,
-    sim: Vec<u8>,
-    models: Vec<Vec<u8>>,
+struct Snapshot<M> {
+    sim: Checkpoint,
+    model: M,
 }
 
 /// A simulation with its models.
-pub struct Runner {
+pub struct Runner<M: Model> {
     /// The simulation.
     pub sim: Sim,
-    models: Vec<Box<dyn Model>>,
+    /// The models.
+    pub model: M,
     rewind: Option<Rewind>,
-    snapshots: VecDeque<Snapshot>,
+    snapshots: VecDeque<Snapshot<M>>,
     trace: Option<(Trace, u64, u64)>,
 }
 
-impl Runner {
-    /// A runner without waveform; with `rewind` a failing assertion leaves a waveform of the cycles before it.
-    pub fn new(sim: Sim, models: Vec<Box<dyn Model>>, rewind: Option<Rewind>) -> Runner {
-        Runner { sim, models, rewind, snapshots: VecDeque::new(), trace: None }
+/// Fewest cycles from one snapshot to the next: copying a large state more often would cost more than it saves.
+const SNAPSHOT_CYCLES: u64 = 20_000;
+
+impl<M: Model> Runner<M> {
+    /// A runner without waveform; with `rewind` a failure leaves a waveform of the cycles before it.
+    pub fn new(sim: Sim, model: M, rewind: Option<Rewind>) -> Runner<M> {
+        Runner { sim, model, rewind, snapshots: VecDeque::new(), trace: None }
     }
 
     /// Records a waveform from cycle `from` to cycle `to`.
@@ -97,16 +107,25 @@ impl Runner {
         Ok(())
     }
 
-    /// Runs until cycle `end`.
+    /// Runs until cycle `end`, or until the models have finished.
     ///
     /// # Errors
-    /// A failed assertion (after the rewound waveform was written) or a waveform that cannot be written.
+    /// A failed assertion or check (after the rewound waveform was written) or a waveform that cannot be written.
     pub fn run_to(&mut self, end: u64) -> Result<(), RunError> {
-        while self.sim.cycle() < end {
+        while self.sim.cycle() < end && !self.model.finished() {
             self.snapshot();
-            self.cycle(end)?;
-            if !self.sim.failures().is_empty() {
-                return Err(self.failed());
+            if let Some(problem) = self.cycle(end)? {
+                let failure = Failure {
+                    cycle: self.sim.cycle(),
+                    path: String::new(),
+                    name: "check".into(),
+                    text: problem,
+                    at: String::new(),
+                };
+                return Err(self.failed(failure));
+            }
+            if let Some(failure) = self.sim.failures().first() {
+                return Err(self.failed(failure.clone()));
             }
         }
         Ok(())
@@ -123,56 +142,53 @@ impl Runner {
         trace.finish(self.sim.cycle().min(to), None)
     }
 
-    fn cycle(&mut self, end: u64) -> Result<(), WaveError> {
-        let mut due = Some(end);
-        for model in &mut self.models {
-            let wants = model.tick(&mut self.sim);
-            due = due.into_iter().chain(wants).min();
-        }
+    /// One cycle, or a jump over cycles in which nothing happens; gives what a check found wrong.
+    fn cycle(&mut self, end: u64) -> Result<Option<String>, WaveError> {
+        let due = self.model.tick(&mut self.sim);
         let now = self.sim.cycle();
         if let Some((trace, from, to)) = &mut self.trace
             && (*from..*to).contains(&now)
         {
             trace.sample(&mut self.sim)?;
         }
-        match due.filter(|d| *d > now + 1) {
-            Some(due) if self.sim.asleep() => self.sim.skip(due.min(end) - now),
-            _ => self.sim.step(),
+        let due = match due {
+            Ok(due) => due.unwrap_or(end).min(end),
+            Err(problem) => return Ok(Some(problem)),
+        };
+        if due > now + 1 && self.sim.asleep() {
+            self.sim.skip(due - now);
+        } else {
+            self.sim.step();
         }
-        Ok(())
+        Ok(None)
     }
 
-    /// Keeps two snapshots, one window apart, so that a whole window before any failure can be replayed.
+    /// Keeps two snapshots, at least one window apart, so that a whole window before any failure can be replayed.
     fn snapshot(&mut self) {
         let Some(rewind) = &self.rewind else { return };
-        let now = self.sim.cycle();
-        if self.snapshots.back().is_none_or(|s| now >= s.cycle + rewind.cycles) {
-            let models = self.models.iter().map(|m| m.save()).collect();
-            self.snapshots.push_back(Snapshot { cycle: now, sim: self.sim.save(), models });
+        let apart = rewind.cycles.max(SNAPSHOT_CYCLES);
+        if self.snapshots.back().is_none_or(|s| self.sim.cycle() >= s.sim.cycle() + apart) {
+            self.snapshots.push_back(Snapshot { sim: self.sim.checkpoint(), model: self.model.clone() });
             if self.snapshots.len() > 2 {
                 self.snapshots.pop_front();
             }
         }
     }
 
-    /// Replays the cycles before the first failure with full waves.
-    fn failed(&mut self) -> RunError {
-        let failure = self.sim.failures()[0].clone();
+    /// Replays the cycles before a failure with full waves.
+    fn failed(&mut self, failure: Failure) -> RunError {
         let Some(rewind) = self.rewind.clone() else {
             return RunError::Assertion(Box::new(Report { failure, kept: 0, wave: PathBuf::new() }));
         };
         let snapshot = self.snapshots.pop_front().expect("one is taken before the first cycle");
-        self.sim.load(&snapshot.sim).expect("saved from this simulation");
-        for (model, bytes) in self.models.iter_mut().zip(&snapshot.models) {
-            model.load(bytes);
-        }
-        let from = failure.cycle.saturating_sub(rewind.cycles - 1).max(snapshot.cycle);
+        let start = snapshot.sim.cycle();
+        self.sim.restore(snapshot.sim);
+        self.model = snapshot.model;
+        let from = failure.cycle.saturating_sub(rewind.cycles - 1).max(start);
         let end = failure.cycle + 1;
         let replay = (|| {
             self.record(&rewind.wave, &[], from, end)?;
-            while self.sim.cycle() < end {
-                self.cycle(end)?;
-            }
+            while self.sim.cycle() < end && self.cycle(end)?.is_none() {}
             let (trace, ..) = self.trace.take().expect("recorded above");
             trace.finish(end, Some(failure.cycle))
         })();

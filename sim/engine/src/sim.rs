@@ -88,6 +88,17 @@ struct Core {
     failures: Vec<Failure>,
 }
 
+/// A simulation's state at one moment, kept in memory.
+#[derive(Clone)]
+pub struct Checkpoint(Core);
+
+impl Checkpoint {
+    /// The cycle at which it was taken.
+    pub fn cycle(&self) -> u64 {
+        self.0.cycle
+    }
+}
+
 /// A simulation of a [`Design`].
 pub struct Sim {
     design: Arc<Design>,
@@ -405,6 +416,16 @@ impl Sim {
         for (i, name) in ty.netlist.names.iter().enumerate() {
             f(i, ty.interp.value(&self.scratch, name.node));
         }
+    }
+
+    /// The whole state, to go back to.
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint(self.core.clone())
+    }
+
+    /// Goes back to a state of this simulation.
+    pub fn restore(&mut self, checkpoint: Checkpoint) {
+        self.core = checkpoint.0;
     }
 
     /// The whole state as bytes.

@@ -18,29 +18,29 @@ fn counter(broken: bool) -> Arc<Module> {
 }
 
 /// Enables the counter in pseudo-random cycles; all it knows is one number.
+#[derive(Clone)]
 struct Random {
     enable: InPort,
     state: u64,
+    /// A cycle in which the model's check fails.
+    forbidden: Option<u64>,
 }
 
 impl Model for Random {
-    fn tick(&mut self, sim: &mut Sim) -> Option<u64> {
+    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, String> {
         self.state = self.state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         sim.set(self.enable, self.state >> 63);
-        Some(sim.cycle() + 1)
-    }
-    fn save(&self) -> Vec<u8> {
-        self.state.to_le_bytes().to_vec()
-    }
-    fn load(&mut self, bytes: &[u8]) {
-        self.state = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+        match self.forbidden {
+            Some(cycle) if sim.cycle() == cycle => Err("the model does not like this cycle".into()),
+            _ => Ok(Some(sim.cycle() + 1)),
+        }
     }
 }
 
-fn runner(broken: bool, wave: &std::path::Path) -> Runner {
+fn runner(broken: bool, wave: &std::path::Path) -> Runner<Random> {
     let sim = Sim::new(&Design::new(&counter(broken), Options::default()).unwrap());
-    let model = Random { enable: sim.input("enable").unwrap(), state: 7 };
-    Runner::new(sim, vec![Box::new(model)], Some(Rewind { cycles: 1000, wave: wave.to_path_buf() }))
+    let model = Random { enable: sim.input("enable").unwrap(), state: 7, forbidden: None };
+    Runner::new(sim, model, Some(Rewind { cycles: 1000, wave: wave.to_path_buf() }))
 }
 
 #[test]
@@ -70,6 +70,19 @@ fn a_broken_block_leaves_the_last_thousand_cycles() {
     assert_eq!(u64::from_str_radix(&text, 2).unwrap(), 2001, "the waveform shows the failing value");
     let save = std::fs::read_to_string(path.with_extension("gtkw")).unwrap();
     assert!(save.contains(&format!("\n*-4.0 {cycle} ")), "a marker at the failing cycle: {save}");
+}
+
+#[test]
+fn a_failed_check_of_the_model_leaves_them_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("failure.fst");
+    let mut runner = runner(false, &path);
+    runner.model.forbidden = Some(70_123);
+    let error = runner.run_to(100_000).expect_err("the check fails").to_string();
+    assert!(error.starts_with("check failed in cycle 70123: the model does not like this cycle; the 1000 cycles up to it are in "), "{error}");
+    let wave = wellen::simple::read(&path).unwrap();
+    let last = wave.time_table().last().copied().unwrap();
+    assert!((69_124..=70_124).contains(&last), "{last}");
 }
 
 #[test]
