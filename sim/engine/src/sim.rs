@@ -316,6 +316,16 @@ impl Sim {
         self.core.active[unit / 64] >> (unit % 64) & 1 == 1
     }
 
+    /// Whether an output may differ from what it was in the cycle before: its unit is awake. The outputs of a unit at rest stand still.
+    #[inline]
+    pub fn may_change(&self, port: OutPort) -> bool {
+        match &self.design.output_sources[port.0] {
+            Source::Unit { unit, .. } => self.is_awake(*unit),
+            Source::Const(_) => false,
+            Source::Top(_) => true,
+        }
+    }
+
     /// Number of units that are clocked in the next cycle.
     pub fn awake_units(&self) -> usize {
         self.core.active.iter().map(|w| w.count_ones() as usize).sum()

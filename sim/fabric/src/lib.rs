@@ -1,2 +1,5 @@
 //! fabric
 pub mod cu;
+pub mod dram;
+pub mod memory;
+pub mod port;

@@ -1,0 +1,119 @@
+//! The bytes behind all DRAM channels, by physical address; pages that were never written are zero and take no space.
+
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+const PAGE: usize = 4096;
+
+/// A sparse memory, zero at first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    pages: BTreeMap<u64, Vec<u8>>,
+}
+
+/// A memory shared by the DRAM model, the host and the checks of one run.
+pub type SharedMemory = Rc<RefCell<Memory>>;
+
+impl Memory {
+    /// An empty memory.
+    pub fn new() -> Memory {
+        Memory::default()
+    }
+
+    /// An empty memory to be shared.
+    pub fn shared() -> SharedMemory {
+        Rc::new(RefCell::new(Memory::new()))
+    }
+
+    /// Bytes of all pages that were ever written.
+    pub fn resident_bytes(&self) -> u64 {
+        (self.pages.len() * PAGE) as u64
+    }
+
+    /// Fills `bytes` from physical address `addr` on.
+    pub fn read(&self, addr: u64, bytes: &mut [u8]) {
+        for_pieces(addr, bytes.len(), |page, offset, range| match self.pages.get(&page) {
+            Some(from) => bytes[range.clone()].copy_from_slice(&from[offset..offset + range.len()]),
+            None => bytes[range].fill(0),
+        });
+    }
+
+    /// The `count` bytes from physical address `addr` on.
+    pub fn read_vec(&self, addr: u64, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
+        self.read(addr, &mut bytes);
+        bytes
+    }
+
+    /// Replaces the bytes from physical address `addr` on.
+    pub fn write(&mut self, addr: u64, bytes: &[u8]) {
+        for_pieces(addr, bytes.len(), |page, offset, range| {
+            let to = self.pages.entry(page).or_insert_with(|| vec![0; PAGE]);
+            to[offset..offset + range.len()].copy_from_slice(&bytes[range]);
+        });
+    }
+
+    /// Reads little-endian 64-bit limbs, as a line's data stands on a port.
+    pub fn read_limbs(&self, addr: u64, limbs: &mut [u64]) {
+        let mut bytes = [0; 256];
+        let bytes = &mut bytes[..8 * limbs.len()];
+        self.read(addr, bytes);
+        for (limb, eight) in limbs.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *limb = u64::from_le_bytes(*eight);
+        }
+    }
+
+    /// Writes little-endian 64-bit limbs.
+    pub fn write_limbs(&mut self, addr: u64, limbs: &[u64]) {
+        let mut bytes = [0; 256];
+        let bytes = &mut bytes[..8 * limbs.len()];
+        for (limb, eight) in limbs.iter().zip(bytes.as_chunks_mut::<8>().0) {
+            *eight = limb.to_le_bytes();
+        }
+        self.write(addr, bytes);
+    }
+}
+
+/// Cuts `len` bytes at `addr` at page boundaries: calls `f` with page, offset in it, and the range of the whole.
+fn for_pieces(addr: u64, len: usize, mut f: impl FnMut(u64, usize, std::ops::Range<usize>)) {
+    let mut done = 0;
+    while done < len {
+        let at = addr + done as u64;
+        let offset = (at % PAGE as u64) as usize;
+        let piece = (PAGE - offset).min(len - done);
+        f(at / PAGE as u64, offset, done..done + piece);
+        done += piece;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn equals_a_flat_array(writes in prop::collection::vec((0u64..20_000, prop::collection::vec(any::<u8>(), 0..9000)), 1..12)) {
+            let base = (7u64 << 32) - 10_000;
+            let (mut memory, mut flat) = (Memory::new(), vec![0u8; 30_000]);
+            for (at, bytes) in &writes {
+                memory.write(base + at, bytes);
+                flat[*at as usize..][..bytes.len()].copy_from_slice(bytes);
+            }
+            prop_assert_eq!(memory.read_vec(base, flat.len()), flat);
+        }
+    }
+
+    #[test]
+    fn limbs_are_little_endian_and_untouched_pages_are_zero() {
+        let mut memory = Memory::new();
+        memory.write_limbs(4090, &[0x0807_0605_0403_0201, 9]);
+        assert_eq!(memory.read_vec(4089, 10), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(memory.resident_bytes(), 8192);
+        let mut limbs = [1; 2];
+        memory.read_limbs(1 << 40, &mut limbs);
+        assert_eq!(limbs, [0, 0]);
+    }
+}
