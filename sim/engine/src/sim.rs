@@ -319,7 +319,7 @@ impl Sim {
     /// Whether an output may differ from what it was in the cycle before: its unit is awake. The outputs of a unit at rest stand still.
     #[inline]
     pub fn may_change(&self, port: OutPort) -> bool {
-        match &self.design.output_sources[port.0] {
+        match &self.design.output_sources[port.number as usize] {
             Source::Unit { unit, .. } => self.is_awake(*unit),
             Source::Const(_) => false,
             Source::Top(_) => true,

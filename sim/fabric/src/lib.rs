@@ -1,4 +1,6 @@
-//! fabric
+//! Whole systems: behavioural compute units, DRAM and directories beside the RTL, page placement, configuration.
+
+pub mod config;
 pub mod cu;
 pub mod dram;
 pub mod memory;

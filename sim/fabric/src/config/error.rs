@@ -1,0 +1,131 @@
+//! What is wrong with a configuration: one sentence with place, key, value, cause and legal range.
+
+use std::fmt;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Where a value was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Nowhere: the published value.
+    Default,
+    /// On a line of a file, from 1.
+    Line {
+        /// Path of the file, or the name of a built-in one.
+        file: String,
+        /// Line number.
+        line: usize,
+    },
+    /// By `--set`.
+    Set,
+    /// In the record of an earlier run.
+    Record,
+}
+
+impl Place {
+    /// The line of a byte position in a file's text.
+    pub(super) fn line(file: &str, text: &str, at: usize) -> Place {
+        let before = text.get(..at).unwrap_or(text);
+        Place::Line { file: file.into(), line: before.matches('\n').count() + 1 }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Default => f.write_str("published value"),
+            Place::Line { file, line } => write!(f, "{file} line {line}"),
+            Place::Set => f.write_str("--set"),
+            Place::Record => f.write_str("run record"),
+        }
+    }
+}
+
+/// A configuration that cannot be read or built.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// Neither a built-in fabric nor a file.
+    #[error("there is no fabric {name}: give the path of a TOML file or one of {known}")]
+    NoFabric {
+        /// As given.
+        name: String,
+        /// Built-in fabrics.
+        known: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read the fabric file {}: {cause}", path.display())]
+    Read {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// The file is no TOML.
+    #[error("{place}: {cause}")]
+    Syntax {
+        /// Where.
+        place: Place,
+        /// What the parser says.
+        cause: String,
+    },
+    /// `--set` without `=`.
+    #[error("--set {word}: expected KEY=VALUE")]
+    NoPair {
+        /// As given.
+        word: String,
+    },
+    /// A key that no fabric has.
+    #[error("{place}: there is no key {key}; {nearest}")]
+    UnknownKey {
+        /// Where.
+        place: Place,
+        /// As given.
+        key: String,
+        /// A remedy: the key probably meant.
+        nearest: String,
+    },
+    /// A value that the key cannot have, alone or beside the others.
+    #[error("{place}: {key} = {value}: {problem}; legal: {legal}")]
+    Illegal {
+        /// Where the value was given.
+        place: Place,
+        /// The key.
+        key: String,
+        /// As given.
+        value: String,
+        /// Why not.
+        problem: String,
+        /// What would be.
+        legal: String,
+    },
+}
+
+/// A sentence that names the key nearest to a misspelt one.
+pub(super) fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
+    match known.map(|k| (distance(key, k), k)).min() {
+        Some((d, k)) if 2 * d <= key.len().max(k.len()) => format!("the nearest is {k}"),
+        _ => "`weft list fabrics` shows all keys".into(),
+    }
+}
+
+/// Letters to insert, delete or exchange, or neighbours to swap.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let exchanged = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                let swapped = if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    rows[i - 2][j - 2] + 1
+                } else {
+                    exchanged
+                };
+                exchanged.min(swapped).min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1)
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}

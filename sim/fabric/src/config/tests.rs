@@ -1,0 +1,193 @@
+//! Built-in fabrics, records, and the sentence of every error.
+
+use super::*;
+
+fn published() -> FabricConfig {
+    FabricConfig::load("rec-4gpu").expect("built in")
+}
+
+/// The error of a file with these lines.
+fn refused(text: &str) -> String {
+    let result = FabricConfig::parse(text, "x", "x.toml").and_then(|c| c.validate().map(|()| c));
+    result.expect_err(text).to_string()
+}
+
+#[test]
+fn built_in_fabrics_are_legal_and_give_every_key() {
+    for (name, text) in BUILT_IN {
+        let config = FabricConfig::load(name).expect("built in");
+        config.validate().unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(config.name, *name);
+        assert!(!config.about.is_empty());
+        for key in FabricConfig::keys() {
+            let given = text.lines().any(|l| l.split('=').next().is_some_and(|k| k.trim() == key.name));
+            assert!(given, "{name}.toml does not give {}", key.name);
+        }
+    }
+}
+
+#[test]
+fn the_published_file_holds_the_published_system() {
+    let config = published();
+    for key in FabricConfig::keys() {
+        assert_eq!(config.get(key.name).as_ref(), Some(&key.default), "{}", key.name);
+    }
+    assert_eq!(config.l2_sets(), 128);
+    assert_eq!(config.sys().home_shift, 32);
+    assert_eq!((config.cus / config.cus_per_sa, config.memory_bytes()), (16, 16 << 30));
+}
+
+#[test]
+fn the_small_file_keeps_the_ratios() {
+    let (large, small) = (published(), FabricConfig::load("rec-4gpu-small").expect("built in"));
+    assert_eq!(large.l2_size, 32 * small.l2_size);
+    assert_eq!(large.entries, 32 * small.entries);
+    assert_eq!(large.dram_bytes, 32 * small.dram_bytes);
+    assert_eq!(large.dram_bandwidth * large.banks, 32 * small.dram_bandwidth * small.banks);
+    assert_eq!((small.cus, small.banks, small.link_bytes, small.l2_sets()), (4, 4, 6, 16));
+}
+
+#[test]
+fn every_default_is_legal_and_survives_a_record() {
+    let mut config = published();
+    for key in FabricConfig::keys() {
+        let text = match &key.default {
+            serde_json::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        config.set(&format!("{}={text}", key.name)).unwrap_or_else(|e| panic!("{e}"));
+    }
+    for change in ["starve=off", "clock_ghz=1.5", "l2_size=1M", "policy=fifo", "checks=false"] {
+        config.set(change).expect("legal");
+    }
+    let record = serde_json::to_string(&config).expect("plain data");
+    let back: FabricConfig = serde_json::from_str(&record).expect("all keys are known");
+    assert_eq!(back.to_json(), config.to_json());
+    assert_eq!(serde_json::to_value(&config).expect("plain data"), config.to_json());
+    let unknown = serde_json::from_str::<FabricConfig>("{\"gups\": 4}").expect_err("unknown");
+    assert!(unknown.to_string().contains("there is no key gups; the nearest is gpus"), "{unknown}");
+}
+
+#[test]
+fn sizes_take_suffixes_in_files_and_on_the_command_line() {
+    let config =
+        FabricConfig::parse("l2_size = \"4M\"\nrange = 0x200\ndram_bytes = 1_073_741_824\n", "x", "x.toml");
+    let mut config = config.expect("legal");
+    assert_eq!((config.l2_size, config.range, config.dram_bytes), (4 << 20, 512, 1 << 30));
+    config.set(" entries = 16K ").expect("legal");
+    assert_eq!(config.entries, 16384);
+    config.set("starve=off").expect("legal");
+    assert_eq!(config.starve, None);
+}
+
+#[test]
+fn one_sentence_for_each_mistake_in_a_file() {
+    for (text, sentence) in [
+        ("gpus = 4\nrnage = 512\n", "x.toml line 2: there is no key rnage; the nearest is range"),
+        ("frobnicate = 1\n", "x.toml line 1: there is no key frobnicate; `weft list fabrics` shows all keys"),
+        (
+            "\n\nrange = 96\n",
+            "x.toml line 3: range = 96: it is no power of two; legal: a power of two in 128..8K",
+        ),
+        ("gpus = 17\n", "x.toml line 1: gpus = 17: it is too large; legal: 2..16"),
+        (
+            "gpus = -4\n",
+            "x.toml line 1: gpus = -4: it is no whole number (suffixes K, M, G are known); legal: 2..16",
+        ),
+        (
+            "protocol = \"mesi\"\n",
+            "x.toml line 1: protocol = mesi: there is no such choice; legal: baseline, baseline-2x, hmg-entry, rec, ideal, l1-only, no-remote-caching",
+        ),
+        ("checks = 1\n", "x.toml line 1: checks = 1: it is no switch; legal: true, false"),
+        ("clock_ghz = \"fast\"\n", "x.toml line 1: clock_ghz = fast: it is no number; legal: 0.01..100"),
+        ("starve = 8\n", "x.toml line 1: starve = 8: it is too small; legal: 16..1G, or off"),
+        (
+            "page = [4096]\n",
+            "x.toml line 1: page = [4096]: it is no number, string or switch; legal: a power of two in 512..1M",
+        ),
+        (
+            "line = 128\nrange = 128\n",
+            "x.toml line 2: range = 128: it is smaller than two lines of 128 bytes (for single lines use protocol = baseline); legal: a power of two in 256..4K",
+        ),
+        (
+            "il = 512\n",
+            "published value: range = 1024: it is larger than il = 512, and a range must not straddle two directory slices; legal: a power of two in 128..512",
+        ),
+        (
+            "il = 256\nline = 128\n",
+            "x.toml line 1: il = 256: it is smaller than four lines; legal: a power of two of at least 512",
+        ),
+        (
+            "ways = 7\n",
+            "x.toml line 1: ways = 7: banks * ways = 112 does not divide entries = 8192; legal: banks * ways must divide entries",
+        ),
+        (
+            "entries = 100\n",
+            "x.toml line 1: entries = 100: banks * ways = 16 * 8 = 128 does not divide it; legal: a multiple of 128",
+        ),
+        (
+            "entries = 2176\n",
+            "x.toml line 1: entries = 2176: 17 sets per bank are not c * 2^k with c odd and at most 15; legal: banks * ways * c * 2^k with c odd and at most 15, within the address",
+        ),
+        (
+            "inv_rate = 3\n",
+            "x.toml line 1: inv_rate = 3: it is no power of two; legal: a power of two in 1..4",
+        ),
+        (
+            "l1_ways = 8\nl1_size = \"24K\"\n",
+            "x.toml line 2: l1_size = 24576: it is not line * l1_ways = 512 bytes times a power of two in 2..4096; legal: 512 * 2^k, k in 1..12",
+        ),
+        (
+            "l2_size = 2_000_000\n",
+            "x.toml line 1: l2_size = 2000000: it is not banks * l2_ways * line = 16384 bytes times c * 2^k sets with c odd and at most 15; legal: 16384 * c * 2^k, in all 2..16384 sets",
+        ),
+        ("l2_pool = 32\n", "x.toml line 1: l2_pool = 32: it is smaller than l2_mshrs = 64; legal: 64..1024"),
+        ("cus = 6\n", "published value: cus_per_sa = 4: it does not divide cus = 6; legal: a divisor of 6"),
+        (
+            "link_latency = 141\n",
+            "x.toml line 1: link_latency = 141: it is odd; legal: an even number in 4..8K",
+        ),
+        (
+            "banks = 32\n",
+            "published value: dram_banks = 16: it does not divide among banks = 32 DRAM channels; legal: a multiple of 32",
+        ),
+        (
+            "dram_bytes = \"64K\"\nil = 8192\n",
+            "x.toml line 1: dram_bytes = 65536: it does not reach all banks of a GPU; legal: a power of two of at least il * banks = 128K",
+        ),
+        (
+            "addr_bits = 32\n",
+            "published value: dram_bytes = 4294967296: the memory of all GPUs is larger than the address space; legal: a power of two of at most 1G with 32 address bits",
+        ),
+        ("page = 1M\n", "x.toml line 1: "),
+    ] {
+        let said = refused(text);
+        assert!(said.starts_with(sentence), "\n said: {said}\n want: {sentence}");
+    }
+}
+
+#[test]
+fn mistakes_elsewhere() {
+    let said = |r: Result<FabricConfig, ConfigError>| r.expect_err("wrong").to_string();
+    assert_eq!(
+        said(FabricConfig::load("rec-5gpu")),
+        "there is no fabric rec-5gpu: give the path of a TOML file or one of rec-4gpu, rec-4gpu-small"
+    );
+    let missing = said(FabricConfig::load("no/such.toml"));
+    assert!(missing.starts_with("cannot read the fabric file no/such.toml: "), "{missing}");
+    let mut config = published();
+    let mut set = |word: &str| config.set(word).expect_err("wrong").to_string();
+    assert_eq!(set("range"), "--set range: expected KEY=VALUE");
+    assert_eq!(set("range=96"), "--set: range = 96: it is no power of two; legal: a power of two in 128..8K");
+    assert_eq!(set("entry=1"), "--set: there is no key entry; the nearest is entries");
+    assert_eq!(config, published(), "a refused change changes nothing");
+}
+
+#[test]
+fn a_file_of_ones_own_is_read() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("mine.toml");
+    std::fs::write(&path, "about = \"two GPUs\"\ngpus = 2\n").expect("writable");
+    let config = FabricConfig::load(&path.to_string_lossy()).expect("legal");
+    assert_eq!((config.name.as_str(), config.about.as_str(), config.gpus), ("mine", "two GPUs", 2));
+}

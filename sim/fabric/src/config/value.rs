@@ -1,0 +1,215 @@
+//! What a key's value may be: numbers, sizes, names, switches, and how they are read and written.
+
+use serde_json::{Value, json};
+use std::fmt;
+use weft_blocks::directory::params::TagStyle;
+
+/// Values that a key may take on its own; what depends on other keys is checked afterwards.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Legal {
+    /// A whole number in this range.
+    Within(u64, u64),
+    /// A power of two in this range.
+    Power(u64, u64),
+    /// A whole number in this range, or `off`.
+    WithinOrOff(u64, u64),
+    /// A number in this range.
+    Real(f64, f64),
+    /// One of these names.
+    OneOf(&'static [&'static str]),
+    /// `true` or `false`.
+    Switch,
+}
+
+impl fmt::Display for Legal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Legal::Within(lo, hi) => write!(f, "{}..{}", size(*lo), size(*hi)),
+            Legal::Power(lo, hi) => write!(f, "a power of two in {}..{}", size(*lo), size(*hi)),
+            Legal::WithinOrOff(lo, hi) => write!(f, "{}..{}, or off", size(*lo), size(*hi)),
+            Legal::Real(lo, hi) => write!(f, "{lo}..{hi}"),
+            Legal::OneOf(names) => f.write_str(&names.join(", ")),
+            Legal::Switch => f.write_str("true, false"),
+        }
+    }
+}
+
+/// Multiples of 1024 and more with their suffix, as the keys accept them.
+pub(super) fn size(value: u64) -> String {
+    let unit = [(30, "G"), (20, "M"), (10, "K")]
+        .into_iter()
+        .find(|(bits, _)| value > 0 && value.trailing_zeros() >= *bits);
+    unit.map_or(value.to_string(), |(bits, suffix)| format!("{}{suffix}", value >> bits))
+}
+
+/// A whole number, perhaps with suffix K, M or G (powers of 1024) and underscores.
+fn whole(text: &str) -> Result<u64, String> {
+    let plain = text.replace('_', "");
+    let (digits, shift) = match plain.strip_suffix(['K', 'k', 'M', 'm', 'G', 'g']) {
+        Some(digits) if plain.ends_with(['K', 'k']) => (digits, 10),
+        Some(digits) if plain.ends_with(['M', 'm']) => (digits, 20),
+        Some(digits) => (digits, 30),
+        None => (plain.as_str(), 0),
+    };
+    let number: u64 =
+        digits.parse().map_err(|_| "it is no whole number (suffixes K, M, G are known)".to_string())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "it is too large".to_string())
+}
+
+/// A type of value that keys have.
+pub(super) trait Field: Sized {
+    /// Reads it and holds it against the legal values; the error is the problem.
+    fn parse(text: &str, legal: &Legal) -> Result<Self, String>;
+    /// For JSON.
+    fn value(&self) -> Value;
+}
+
+impl Field for u64 {
+    fn parse(text: &str, legal: &Legal) -> Result<u64, String> {
+        let number = whole(text)?;
+        let (lo, hi) = match legal {
+            Legal::Power(..) if !number.is_power_of_two() => return Err("it is no power of two".into()),
+            Legal::Power(lo, hi) | Legal::Within(lo, hi) | Legal::WithinOrOff(lo, hi) => (*lo, *hi),
+            Legal::Real(..) | Legal::OneOf(_) | Legal::Switch => (0, u64::MAX),
+        };
+        match number {
+            n if n < lo => Err("it is too small".into()),
+            n if n > hi => Err("it is too large".into()),
+            n => Ok(n),
+        }
+    }
+
+    fn value(&self) -> Value {
+        json!(self)
+    }
+}
+
+impl Field for u32 {
+    fn parse(text: &str, legal: &Legal) -> Result<u32, String> {
+        u32::try_from(u64::parse(text, legal)?).map_err(|_| "it is too large".into())
+    }
+
+    fn value(&self) -> Value {
+        json!(self)
+    }
+}
+
+impl Field for Option<u32> {
+    fn parse(text: &str, legal: &Legal) -> Result<Option<u32>, String> {
+        if text == "off" { Ok(None) } else { u32::parse(text, legal).map(Some) }
+    }
+
+    fn value(&self) -> Value {
+        self.map_or_else(|| json!("off"), |n| json!(n))
+    }
+}
+
+impl Field for f64 {
+    fn parse(text: &str, legal: &Legal) -> Result<f64, String> {
+        let number: f64 = text.parse().map_err(|_| "it is no number".to_string())?;
+        match legal {
+            Legal::Real(lo, hi) if !(*lo..=*hi).contains(&number) => Err("it lies outside the range".into()),
+            _ => Ok(number),
+        }
+    }
+
+    fn value(&self) -> Value {
+        json!(self)
+    }
+}
+
+impl Field for bool {
+    fn parse(text: &str, _: &Legal) -> Result<bool, String> {
+        text.parse().map_err(|_| "it is no switch".into())
+    }
+
+    fn value(&self) -> Value {
+        json!(self)
+    }
+}
+
+/// A type whose values have names.
+pub trait Named: Copy + PartialEq + 'static {
+    /// All values.
+    const VALUES: &'static [Self];
+    /// Their names, in the same order.
+    const NAMES: &'static [&'static str];
+}
+
+impl<T: Named> Field for T {
+    fn parse(text: &str, _: &Legal) -> Result<T, String> {
+        let place = T::NAMES.iter().position(|name| *name == text);
+        place.map(|i| T::VALUES[i]).ok_or_else(|| "there is no such choice".into())
+    }
+
+    fn value(&self) -> Value {
+        let place = T::VALUES.iter().position(|value| value == self);
+        json!(place.map(|i| T::NAMES[i]))
+    }
+}
+
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $value:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$vdoc])* $value,)* }
+
+        impl Named for $name {
+            const VALUES: &'static [$name] = &[$($name::$value),*];
+            const NAMES: &'static [&'static str] = &[$($text),*];
+        }
+    };
+}
+
+named! {
+    /// Replacement policy of the directory.
+    DirPolicy {
+        /// The protocol's own: `lru` for `rec`, `fifo` for the others.
+        Auto = "auto",
+        /// Only insertion makes a way the youngest.
+        Fifo = "fifo",
+        /// Remote reads and writes that hit do so too.
+        Lru = "lru",
+    }
+}
+
+named! {
+    /// Where a program's pages lie (rec.md section 10).
+    Placement {
+        /// Page k of an array at GPU k mod N.
+        PageRr = "page_rr",
+        /// Each array in N contiguous parts.
+        Block = "block",
+        /// Array k at GPU k mod N.
+        ArrayRr = "array_rr",
+        /// Everything at GPU 0.
+        Single = "single",
+    }
+}
+
+named! {
+    /// Which ready wave a CU issues (cu-and-consistency.md section 1).
+    IssuePolicy {
+        /// The oldest.
+        Oldest = "oldest",
+        /// The last issued while it is ready, else the oldest.
+        Gto = "gto",
+        /// The next in turn.
+        Rr = "rr",
+    }
+}
+
+named! {
+    /// Which GPU runs a work-group (cu-and-consistency.md section 1.2).
+    CtaSchedule {
+        /// Work-groups in flattened order, cut into N contiguous parts.
+        Contiguous = "contiguous",
+        /// Work-group b at GPU b mod N.
+        Rr = "rr",
+    }
+}
+
+impl Named for TagStyle {
+    const VALUES: &'static [TagStyle] = &[TagStyle::Published, TagStyle::Minimal];
+    const NAMES: &'static [&'static str] = &["published", "minimal"];
+}
