@@ -12,7 +12,7 @@ mod channel;
 
 pub use channel::{Channel, DramCounters, DramTiming, Reply, Request};
 
-use crate::memory::{Memory, SharedMemory};
+use crate::memory::Memory;
 use crate::port::{PortError, input, output};
 use serde::{Deserialize, Serialize};
 use weft_engine::runner::Model;
@@ -68,18 +68,19 @@ struct Lane {
     due: Option<u64>,
 }
 
+/// A saved state that does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the saved DRAM state is damaged or of another fabric; start the run anew")]
+pub struct DramLoadError;
+
 /// All DRAM channels of a fabric.
+#[derive(Clone)]
 pub struct Dram {
     ports: Vec<Ports>,
     lanes: Vec<Lane>,
     timing: DramTiming,
-    memory: SharedMemory,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Saved {
-    lanes: Vec<Lane>,
-    memory: Memory,
+    /// The memory behind the channels; the host loads and reads it here.
+    pub memory: Memory,
 }
 
 impl Dram {
@@ -92,7 +93,7 @@ impl Dram {
         gpus: u32,
         banks: u32,
         timing: DramTiming,
-        memory: SharedMemory,
+        memory: Memory,
     ) -> Result<Dram, PortError> {
         let names = (0..gpus).flat_map(|g| (0..banks).map(move |b| format!("g{g}_mem{b}")));
         let ports = names.map(|name| Ports::find(sim, &name)).collect::<Result<Vec<_>, _>>()?;
@@ -107,9 +108,22 @@ impl Dram {
         Ok(Dram { lanes: vec![lane; ports.len()], ports, timing, memory })
     }
 
-    /// The memory behind the channels.
-    pub fn memory(&self) -> &SharedMemory {
-        &self.memory
+    /// The whole state as bytes.
+    pub fn save(&self) -> Vec<u8> {
+        postcard::to_stdvec(&(&self.lanes, &self.memory)).expect("plain data is always encoded")
+    }
+
+    /// Restores a state that [`Dram::save`] gave for the same fabric.
+    ///
+    /// # Errors
+    /// Bytes that are damaged or of another fabric; the state is then unchanged.
+    pub fn load(&mut self, bytes: &[u8]) -> Result<(), DramLoadError> {
+        let (lanes, memory): (Vec<Lane>, Memory) = postcard::from_bytes(bytes).map_err(|_| DramLoadError)?;
+        if lanes.len() != self.lanes.len() || lanes.iter().any(|lane| *lane.channel.timing() != self.timing) {
+            return Err(DramLoadError);
+        }
+        (self.lanes, self.memory) = (lanes, memory);
+        Ok(())
     }
 
     /// Counters of all channels together.
@@ -126,34 +140,23 @@ impl Dram {
 }
 
 impl Model for Dram {
-    fn tick(&mut self, sim: &mut Sim) -> Option<u64> {
+    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, String> {
         let now = sim.cycle();
         let mut due: Option<u64> = None;
         for (lane, ports) in self.lanes.iter_mut().zip(&self.ports) {
             // A rested unit's outputs are what they were when the lane acted last.
             if lane.due.is_some_and(|cycle| cycle <= now) || sim.may_change(ports.req_valid) {
-                lane.tick(now, sim, ports, &self.timing, &self.memory);
+                lane.tick(now, sim, ports, &self.timing, &mut self.memory);
             }
             due = due.into_iter().chain(lane.due).min();
         }
-        due
-    }
-
-    fn save(&self) -> Vec<u8> {
-        let saved = Saved { lanes: self.lanes.clone(), memory: self.memory.borrow().clone() };
-        postcard::to_stdvec(&saved).expect("plain data is always encoded")
-    }
-
-    fn load(&mut self, bytes: &[u8]) {
-        let saved: Saved = postcard::from_bytes(bytes).expect("saved by this model");
-        self.lanes = saved.lanes;
-        *self.memory.borrow_mut() = saved.memory;
+        Ok(due)
     }
 }
 
 impl Lane {
     /// Acts in cycle `now` and says when it must act next.
-    fn tick(&mut self, now: u64, sim: &mut Sim, ports: &Ports, timing: &DramTiming, memory: &SharedMemory) {
+    fn tick(&mut self, now: u64, sim: &mut Sim, ports: &Ports, timing: &DramTiming, memory: &mut Memory) {
         self.channel.advance(now);
         self.take_request(now, sim, ports, timing, memory);
         self.offer(now, sim, ports);
@@ -173,7 +176,7 @@ impl Lane {
         sim: &mut Sim,
         ports: &Ports,
         timing: &DramTiming,
-        memory: &SharedMemory,
+        memory: &mut Memory,
     ) {
         let room = self.channel.has_room();
         if room != self.ready {
@@ -189,7 +192,7 @@ impl Lane {
             } else {
                 Request::Read { addr, id: sim.get(ports.req_id) }
             };
-            self.channel.accept(now, request, &mut memory.borrow_mut());
+            self.channel.accept(now, request, memory);
         }
     }
 

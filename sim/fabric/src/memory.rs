@@ -1,30 +1,21 @@
 //! The bytes behind all DRAM channels, by physical address; pages that were never written are zero and take no space.
 
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 const PAGE: usize = 4096;
 
-/// A sparse memory, zero at first.
+/// A sparse memory, zero at first. A clone shares all pages until one of the two writes to them, so snapshots are cheap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
-    pages: BTreeMap<u64, Vec<u8>>,
+    pages: BTreeMap<u64, Arc<Vec<u8>>>,
 }
-
-/// A memory shared by the DRAM model, the host and the checks of one run.
-pub type SharedMemory = Rc<RefCell<Memory>>;
 
 impl Memory {
     /// An empty memory.
     pub fn new() -> Memory {
         Memory::default()
-    }
-
-    /// An empty memory to be shared.
-    pub fn shared() -> SharedMemory {
-        Rc::new(RefCell::new(Memory::new()))
     }
 
     /// Bytes of all pages that were ever written.
@@ -50,8 +41,8 @@ impl Memory {
     /// Replaces the bytes from physical address `addr` on.
     pub fn write(&mut self, addr: u64, bytes: &[u8]) {
         for_pieces(addr, bytes.len(), |page, offset, range| {
-            let to = self.pages.entry(page).or_insert_with(|| vec![0; PAGE]);
-            to[offset..offset + range.len()].copy_from_slice(&bytes[range]);
+            let to = self.pages.entry(page).or_insert_with(|| Arc::new(vec![0; PAGE]));
+            Arc::make_mut(to)[offset..offset + range.len()].copy_from_slice(&bytes[range]);
         });
     }
 
@@ -104,6 +95,15 @@ mod tests {
             }
             prop_assert_eq!(memory.read_vec(base, flat.len()), flat);
         }
+    }
+
+    #[test]
+    fn a_clone_keeps_what_was() {
+        let mut memory = Memory::new();
+        memory.write(100, &[1, 2]);
+        let kept = memory.clone();
+        memory.write(101, &[3]);
+        assert_eq!((kept.read_vec(100, 2), memory.read_vec(100, 2)), (vec![1, 2], vec![1, 3]));
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl FabricConfig {
             return Ok(());
         }
         Err(ConfigError::Illegal {
-            place: self.places.get(key).cloned().unwrap_or(Place::Default),
+            place: Box::new(self.places.get(key).cloned().unwrap_or(Place::Default)),
             key: key.into(),
             value: match self.get(key) {
                 Some(serde_json::Value::String(text)) => text,

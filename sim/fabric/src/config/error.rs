@@ -88,7 +88,7 @@ pub enum ConfigError {
     #[error("{place}: {key} = {value}: {problem}; legal: {legal}")]
     Illegal {
         /// Where the value was given.
-        place: Place,
+        place: Box<Place>,
         /// The key.
         key: String,
         /// As given.

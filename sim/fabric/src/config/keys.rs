@@ -2,6 +2,7 @@
 
 use super::protocol::Protocol;
 use super::value::*;
+use crate::cu::{CuPolicy, Model};
 use serde_json::Value;
 use weft_blocks::directory::params::TagStyle;
 
@@ -140,16 +141,19 @@ keys! {
     waves: u32 = 40, "waves", Within(1, 256), "waves resident in a CU";
     blocks: u32 = 16, "blocks", Within(1, 64), "work-groups resident in a CU";
     issue_slots: u32 = 4, "slots", Within(1, 8), "issue slots (SIMDs) of a CU";
-    cu_policy: IssuePolicy = IssuePolicy::Oldest, "", OneOf(IssuePolicy::NAMES), "which ready wave issues";
+    cu_policy: CuPolicy = CuPolicy::Oldest, "", OneOf(CuPolicy::NAMES), "which ready wave issues";
     lds_bytes: u32 = 65536, "bytes", Within(0, 256 * K), "scratchpad of a CU";
-    lds_banks: u32 = 32, "banks", Power(1, K), "scratchpad banks";
+    lds_banks: u32 = 32, "banks", Power(1, 128), "scratchpad banks";
     lsu_rate: u32 = 1, "accesses/cycle", Within(1, 4), "line accesses that a CU sends to its L1 per cycle";
     lsu_depth: u32 = 4, "instructions", Within(1, 16), "memory instructions that wait in a CU";
     refill: u32 = 2, "cycles", Within(0, 16), "cycles after a branch until the wave may issue";
     wave_mem: u32 = 64, "accesses", Within(1, 256), "line accesses in flight per wave";
     starve: Option<u32> = Some(1024), "cycles", WithinOrOff(16, G), "a wave ready for so long goes first once";
-    launch: u32 = 10, "cycles", Within(0, M), "cycles from the dispatch of a work-group until its waves may issue";
+    launch: u32 = 10, "cycles", Within(0, 65_535), "cycles from the dispatch of a work-group until its waves may issue";
     cta_schedule: CtaSchedule = CtaSchedule::Contiguous, "", OneOf(CtaSchedule::NAMES), "which GPU runs a work-group";
+
+    model: Model = Model::Drf0, "", OneOf(Model::NAMES), "consistency model that the CUs keep";
+    scopes: bool = false, "", Switch, "scopes of synchronisation are honoured; else all are of system scope";
 
     checks: bool = true, "", Switch, "scoreboards watch the run";
     watchdog: Option<u32> = Some(100_000), "cycles", WithinOrOff(K, G), "cycles without progress after which the run is called stuck";

@@ -13,6 +13,7 @@
 //! A key's own legal values are checked when it is read, what depends on several keys by [`FabricConfig::validate`], so that a file and several
 //! `--set` may change keys that belong together.
 
+mod build;
 mod check;
 mod error;
 mod keys;
@@ -23,7 +24,7 @@ mod value;
 pub use error::{ConfigError, Place};
 pub use keys::{FabricConfig, KeyInfo};
 pub use protocol::Protocol;
-pub use value::{CtaSchedule, DirPolicy, IssuePolicy, Legal, Named, Placement};
+pub use value::{CtaSchedule, DirPolicy, Legal, Named, Placement};
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -115,7 +116,7 @@ impl FabricConfig {
     fn illegal_at(&self, place: &Place, key: &str, value: String, problem: &str) -> ConfigError {
         let info = FabricConfig::keys().into_iter().find(|k| k.name == key);
         ConfigError::Illegal {
-            place: place.clone(),
+            place: Box::new(place.clone()),
             key: key.into(),
             value,
             problem: problem.into(),

@@ -1,5 +1,6 @@
 //! What a key's value may be: numbers, sizes, names, switches, and how they are read and written.
 
+use crate::cu::{CuPolicy, Model};
 use serde_json::{Value, json};
 use std::fmt;
 use weft_blocks::directory::params::TagStyle;
@@ -188,18 +189,6 @@ named! {
 }
 
 named! {
-    /// Which ready wave a CU issues (cu-and-consistency.md section 1).
-    IssuePolicy {
-        /// The oldest.
-        Oldest = "oldest",
-        /// The last issued while it is ready, else the oldest.
-        Gto = "gto",
-        /// The next in turn.
-        Rr = "rr",
-    }
-}
-
-named! {
     /// Which GPU runs a work-group (cu-and-consistency.md section 1.2).
     CtaSchedule {
         /// Work-groups in flattened order, cut into N contiguous parts.
@@ -212,4 +201,14 @@ named! {
 impl Named for TagStyle {
     const VALUES: &'static [TagStyle] = &[TagStyle::Published, TagStyle::Minimal];
     const NAMES: &'static [&'static str] = &["published", "minimal"];
+}
+
+impl Named for CuPolicy {
+    const VALUES: &'static [CuPolicy] = &[CuPolicy::Oldest, CuPolicy::Gto, CuPolicy::RoundRobin];
+    const NAMES: &'static [&'static str] = &["oldest", "gto", "rr"];
+}
+
+impl Named for Model {
+    const VALUES: &'static [Model] = &[Model::Sc, Model::Drf0, Model::Drf1, Model::Drfrlx];
+    const NAMES: &'static [&'static str] = &["sc", "drf0", "drf1", "drfrlx"];
 }

@@ -145,6 +145,11 @@ impl Channel {
         }
     }
 
+    /// Its parameters.
+    pub fn timing(&self) -> &DramTiming {
+        &self.timing
+    }
+
     /// Starts what can start up to and in cycle `now`.
     pub fn advance(&mut self, now: u64) {
         while let Some((cycle, index)) = self.first_start().filter(|(cycle, _)| *cycle <= now) {
