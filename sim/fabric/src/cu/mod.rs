@@ -330,3 +330,6 @@ impl Cu {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

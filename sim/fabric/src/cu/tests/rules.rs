@@ -1,0 +1,371 @@
+//! Grouping by line, order of one wave's accesses, barriers.
+
+use weft_workload::{Class, LdsAccess, Scope, Sem, Values};
+
+use super::*;
+
+fn accesses(op: Op, params: &CuParams, mode: CuMode) -> Vec<LineAccess> {
+    let script = Script::once(64, vec![op, Op::Await { tokens: vec![0] }, Op::End]);
+    // A second step never happens: the first one ends the wave.
+    let script = Script {
+        steps: Box::new(move |frame, values| {
+            let all = (script.steps)(frame, values);
+            if frame.pc == 1 { all[..2].to_vec() } else { all[2..].to_vec() }
+        }),
+        ..Script::once(64, vec![])
+    };
+    let mut bench = script.bench(params, Port::FAST).with_mode(mode);
+    bench.run().expect("runs");
+    bench.taken().into_iter().map(|(_, a)| a.clone()).collect()
+}
+
+fn loads(addrs: Addrs, size: u8, mask: u64) -> Vec<LineAccess> {
+    let access = Access::data(size, addrs, mask);
+    accesses(Op::Load { token: 0, access }, &CuParams::default(), CuMode::default())
+}
+
+fn strided(base: u64, stride: i64) -> Addrs {
+    Addrs::Strided { base, stride }
+}
+
+#[test]
+fn lanes_are_grouped_by_line() {
+    assert_eq!(loads(strided(0, 4), 4, u64::MAX).len(), 4);
+    assert_eq!(loads(strided(4, 4), 4, u64::MAX).len(), 5, "a shifted base touches one line more");
+    assert_eq!(loads(strided(0, 8), 8, u64::MAX).len(), 8);
+    assert_eq!(loads(strided(8, 0), 4, u64::MAX).len(), 1, "one word");
+    assert_eq!(loads(strided(0, 64), 4, u64::MAX).len(), 64);
+    assert_eq!(loads(strided(0, 32), 4, 0xff).len(), 4);
+    assert_eq!(loads(strided(0, 1), 1, u64::MAX).len(), 1);
+    let mirrored = loads(strided(255, -1), 1, u64::MAX);
+    assert_eq!((mirrored.len(), mirrored[0].mask), (1, (u128::MAX >> 64) & u128::MAX));
+    let wide = CuParams { line: 128, ..CuParams::default() };
+    let access = Access::data(4, strided(0, 4), u64::MAX);
+    assert_eq!(accesses(Op::Load { token: 0, access }, &wide, CuMode::default()).len(), 2);
+}
+
+#[test]
+fn a_gather_goes_lowest_lane_first() {
+    let mut list = vec![0; 64];
+    list[..6].copy_from_slice(&[640, 4, 644, 8, 64, 640]);
+    let got = loads(Addrs::Lanes(list), 4, 0b11_1111);
+    let lines: Vec<_> = got.iter().map(|a| (a.line - OFFSET / 64, a.mask)).collect();
+    assert_eq!(lines, [(10, 0xff), (0, 0xff0), (1, 0xf)]);
+    assert!(got.iter().all(|a| a.op == CuOp::Ld && !a.want_ack && !a.sync));
+}
+
+#[test]
+fn stores_carry_their_bytes_in_place_and_the_last_lane_wins() {
+    let mut list = vec![0; 64];
+    list[..4].copy_from_slice(&[2, 6, 6, 126]);
+    let access = Access::data(2, Addrs::Lanes(list), 0xf);
+    let values = Values::Lanes(vec![0x1_1111, 0x2222, 0x3333, 0x4444]);
+    let got = accesses(Op::Store { access, values }, &CuParams::default(), CuMode::default());
+    assert_eq!(got.len(), 2);
+    assert_eq!((got[0].mask, got[0].data[0]), (0b1100_1100, 0x3333_0000_1111_0000));
+    assert_eq!((got[1].line - OFFSET / 64, got[1].mask), (1, 3 << 62));
+    assert_eq!(got[1].data[7], 0x4444 << 48);
+}
+
+#[test]
+fn atomics_send_one_word_per_access_unless_the_cache_takes_more() {
+    let mut list = vec![0; 64];
+    list[..5].copy_from_slice(&[0, 4, 0, 64, 4]);
+    let access = Access::data(4, Addrs::Lanes(list), 0x1f);
+    let op = Op::Amo {
+        token: 0,
+        access,
+        kind: AmoKind::Add,
+        signed: false,
+        values: Values::Const(1),
+        compare: 0,
+        ret: true,
+    };
+    let key = |a: &LineAccess| (a.line - OFFSET / 64, a.mask);
+    let narrow: Vec<_> = accesses(op.clone(), &CuParams::default(), CuMode::default())
+        .iter()
+        .filter(|a| a.op == CuOp::Amo)
+        .map(key)
+        .collect();
+    assert_eq!(narrow, [(0, 0xf), (0, 0xf0), (0, 0xf), (1, 0xf), (0, 0xf0)]);
+    let mode = CuMode { wide_amo: true, ..CuMode::default() };
+    let wide: Vec<_> =
+        accesses(op, &CuParams::default(), mode).iter().filter(|a| a.op == CuOp::Amo).map(key).collect();
+    assert_eq!(wide, [(0, 0xff), (0, 0xff), (1, 0xf)]);
+}
+
+#[test]
+fn lanes_on_one_word_see_one_another_in_lane_order() {
+    let script = Script::of(64, 1, |frame, values| {
+        if frame.pc == 1 {
+            let access = Access::data(4, strided(0, 0), u64::MAX);
+            return vec![add(0, access, true), Op::Await { tokens: vec![0] }];
+        }
+        assert_eq!(values.get(0), (0..64).collect::<Vec<u64>>());
+        vec![Op::End]
+    });
+    let mut bench = script.bench(&CuParams::default(), Port::wild(3));
+    bench.run().expect("runs");
+    assert_eq!(bench.memory.word(0, 4), 64);
+}
+
+/// Accesses to one word without any wait between them, under a memory that performs loads late: program order holds.
+#[test]
+fn accesses_to_one_word_stay_in_order() {
+    for seed in 0..200 {
+        let script = Script::of(64, 1, |frame, values| {
+            if frame.pc > 1 {
+                let seen: Vec<u64> = (0..4).map(|t| values.lane(t, 0)).collect();
+                assert_eq!(seen, [0, 7, 7, 9]);
+                return vec![Op::End];
+            }
+            let relaxed = Access { class: Class::N, ..one(0) };
+            let bytes = Op::Load { token: 3, access: Access { size: 1, ..one(0) } };
+            vec![
+                load(0, 0),
+                store(0, 7),
+                load(1, 0),
+                add(2, relaxed, true),
+                store(0, 9),
+                bytes,
+                Op::Await { tokens: vec![0, 1, 2, 3] },
+            ]
+        });
+        let mode = CuMode { model: Model::Drfrlx, ..CuMode::default() };
+        let mut bench = script.bench(&CuParams::default(), Port::wild(seed)).with_mode(mode);
+        bench.run().expect("runs");
+        assert_eq!(bench.memory.word(0, 4), 9);
+    }
+}
+
+#[test]
+fn only_the_same_word_is_held_back() {
+    let ops = |second: Op| vec![load(0, 0), second, Op::End];
+    let slow = Port { seed: 1, latency: 500, ..Port::FAST };
+    let run = |second: Op| {
+        let mut bench = Script::once(64, ops(second)).bench(&CuParams::default(), slow);
+        bench.run().expect("runs");
+        bench
+    };
+    let same = run(store(0, 1));
+    assert!(same.times(CuOp::St, 0).0 >= same.times(CuOp::Ld, 0).1);
+    let half = run(Op::Store {
+        access: Access { size: 2, addrs: strided(2, 0), ..one(0) },
+        values: Values::Const(1),
+    });
+    assert!(half.times(CuOp::St, 0).0 >= half.times(CuOp::Ld, 0).1, "part of the word");
+    let next = run(store(4, 1));
+    assert!(next.times(CuOp::St, 0).0 == next.times(CuOp::Ld, 0).0 + 1, "another word of the line");
+    let other = run(Op::Load { token: 1, access: one(0) });
+    let taken: Vec<u64> = other.taken().iter().map(|t| t.0).collect();
+    assert_eq!(taken[1], taken[0] + 1, "two loads of one word");
+}
+
+#[test]
+fn commutative_atomics_without_result_are_not_held_back() {
+    let run = |ret| {
+        let c = Access { class: Class::C, ..one(0) };
+        let ops = vec![add(0, c.clone(), ret), add(1, c, ret), Op::End];
+        let slow = Port { seed: 1, latency: 300, ..Port::FAST };
+        let mode = CuMode { model: Model::Drfrlx, ..CuMode::default() };
+        let mut bench = Script::once(64, ops).bench(&CuParams::default(), slow).with_mode(mode);
+        bench.run().expect("runs");
+        assert_eq!(bench.memory.word(0, 4), 2);
+        let taken: Vec<u64> = bench.taken().iter().map(|t| t.0).collect();
+        (taken[1] - taken[0], bench.times(CuOp::Amo, 0))
+    };
+    assert_eq!(run(false).0, 1);
+    let (gap, (taken, answered)) = run(true);
+    assert!(gap >= answered - taken);
+}
+
+#[test]
+fn wave_mem_bounds_a_waves_accesses_in_flight() {
+    for limit in [1, 3] {
+        let access = Access::data(4, strided(0, 64), u64::MAX);
+        let ops = vec![Op::Load { token: 0, access }, Op::End];
+        let params = CuParams { wave_mem: limit, ..CuParams::default() };
+        let mut bench = Script::once(64, ops).bench(&params, Port { seed: 1, latency: 20, ..Port::FAST });
+        bench.run().expect("runs");
+        let (mut now, mut most) = (0u32, 0);
+        for (_, event) in &bench.events {
+            match event {
+                Event::Taken(_) => now += 1,
+                Event::Answered(_) => now -= 1,
+            }
+            most = most.max(now);
+        }
+        assert_eq!(most, limit);
+    }
+}
+
+/// (operation, sync, class) of each access, and that each is answered before the next is taken.
+fn sequence(op: Op, mode: CuMode) -> Vec<(CuOp, bool, u8)> {
+    let ops = vec![load(5, 1024), store(2048, 3), op, load(6, 3072), Op::End];
+    let slow = Port { seed: 9, latency: 40, ..Port::FAST };
+    let mut bench = Script::once(64, ops).bench(&CuParams::default(), slow).with_mode(mode);
+    bench.run().expect("runs");
+    let inner: Vec<_> = bench.taken().into_iter().map(|(t, a)| (t, a.clone())).collect();
+    let count = inner.len();
+    let middle = &inner[2..count - 1];
+    let mut before = bench.times(CuOp::Ld, 1024).1;
+    let ordered = middle.iter().any(|(_, a)| a.sync || matches!(a.op, CuOp::Rel | CuOp::Acq));
+    for (taken, access) in middle.iter().filter(|_| ordered) {
+        assert!(*taken > before, "{access:?} before the answer to the one before it");
+        let answered = |e: &&(u64, Event)| e.0 > *taken && matches!(&e.1, Event::Answered(a) if a == access);
+        before = bench.events.iter().find(answered).map(|e| e.0).expect("answered");
+    }
+    assert!(!ordered || bench.times(CuOp::Ld, 3072).0 > before, "the next access waits for the end");
+    middle.iter().map(|(_, a)| (a.op, a.sync, a.class)).collect()
+}
+
+#[test]
+fn paired_accesses_and_fences_make_their_sequences() {
+    let p = |scope| Access { class: Class::P, scope, ..one(0) };
+    let drf0 = CuMode::default();
+    let scoped = CuMode { scopes: true, ..drf0 };
+    let (rel, acq) = ((CuOp::Rel, false, 0), (CuOp::Acq, false, 0));
+    let load = |a: Access| Op::Load { token: 0, access: a };
+    let store = |a: Access| Op::Store { access: a, values: Values::Const(1) };
+    let fence = |sem| Op::Fence { sem, scope: Scope::Gpu };
+    assert_eq!(sequence(load(p(Scope::Sys)), drf0), [(CuOp::Ld, true, 1), acq]);
+    assert_eq!(sequence(store(p(Scope::Sys)), drf0), [rel, (CuOp::St, true, 1)]);
+    assert_eq!(sequence(add(0, p(Scope::Gpu), true), drf0), [rel, (CuOp::Amo, true, 1), acq]);
+    let half = |sem| Access { sem, ..p(Scope::Sys) };
+    assert_eq!(sequence(add(0, half(Sem::Acquire), true), drf0), [(CuOp::Amo, true, 1), acq]);
+    assert_eq!(sequence(add(0, half(Sem::Release), true), drf0), [rel, (CuOp::Amo, true, 1)]);
+    assert_eq!(sequence(fence(Sem::AcquireRelease), drf0), [rel, acq]);
+    assert_eq!(sequence(fence(Sem::Acquire), drf0), [acq]);
+    assert_eq!(sequence(fence(Sem::Release), drf0), [rel]);
+    assert_eq!(sequence(add(0, p(Scope::Cu), true), scoped), [(CuOp::Amo, true, 1)]);
+    assert_eq!(sequence(add(0, p(Scope::Cu), true), drf0).len(), 3, "without scopes all are of system scope");
+    let n = Access { class: Class::N, ..one(0) };
+    assert_eq!(sequence(load(n.clone()), drf0), [(CuOp::Ld, true, 1), acq], "drf0 makes every atomic paired");
+    let relaxed = CuMode { model: Model::Drfrlx, ..drf0 };
+    assert_eq!(sequence(load(n.clone()), relaxed), [(CuOp::Ld, false, 4)]);
+    let drf1 = CuMode { model: Model::Drf1, ..drf0 };
+    assert_eq!(sequence(load(n), drf1), [(CuOp::Ld, false, 2)]);
+}
+
+#[test]
+fn sequences_carry_scope_ordering_and_acknowledgement() {
+    let access = Access { class: Class::P, scope: Scope::Gpu, ..one(0) };
+    let ops = vec![Op::Store { access, values: Values::Const(1) }, Op::End];
+    let mode = CuMode { scopes: true, ..CuMode::default() };
+    let mut bench = Script::once(64, ops).bench(&CuParams::default(), Port::FAST).with_mode(mode);
+    bench.run().expect("runs");
+    let got: Vec<_> = bench.taken().iter().map(|(_, a)| (a.op, a.sem, a.scope, a.want_ack)).collect();
+    assert_eq!(got, [(CuOp::Rel, 2, 1, true), (CuOp::St, 2, 1, true)]);
+    let (first, last) = (&bench.events[0].1, &bench.events[bench.events.len() - 2].1);
+    assert!(matches!(first, Event::Taken(a) if a.op == CuOp::Kbegin && a.sem == 1 && a.scope == 2));
+    assert!(matches!(last, Event::Taken(a) if a.op == CuOp::Kend && a.sem == 2 && a.scope == 2));
+}
+
+#[test]
+fn unpaired_accesses_go_one_at_a_time() {
+    let u = |addr| Op::Load { token: addr as u32 / 64, access: Access { class: Class::U, ..one(addr) } };
+    let ops = vec![u(0), load(9, 1024), u(64), Op::End];
+    let mode = CuMode { model: Model::Drfrlx, ..CuMode::default() };
+    let slow = Port { seed: 1, latency: 300, ..Port::FAST };
+    let mut bench = Script::once(64, ops).bench(&CuParams::default(), slow).with_mode(mode);
+    bench.run().expect("runs");
+    assert_eq!(bench.times(CuOp::Ld, 1024).0, bench.times(CuOp::Ld, 0).0 + 1, "data go on");
+    assert!(bench.times(CuOp::Ld, 64).0 > bench.times(CuOp::Ld, 0).1);
+}
+
+#[test]
+fn sequential_consistency_performs_one_access_at_a_time() {
+    let ops = vec![store(0, 1), store(64, 2), load(0, 128), load(1, 192), Op::End];
+    let mode = CuMode { model: Model::Sc, ..CuMode::default() };
+    let mut bench = Script::once(64, ops).bench(&CuParams::default(), Port::wild(4)).with_mode(mode);
+    bench.run().expect("runs");
+    let kinds: Vec<bool> = bench.events.iter().map(|(_, e)| matches!(e, Event::Taken(_))).collect();
+    assert_eq!(kinds, [true, false].repeat(6), "taken, answered, taken, ...");
+}
+
+/// Each wave stores its number, waits at the barrier, and reads its neighbour's: through memory and the scratchpad.
+fn exchange(frame: &mut Frame, values: &LoadedValues) -> Vec<Op> {
+    let waves = 4;
+    let (own, next) = (u64::from(frame.wave), u64::from((frame.wave + 1) % waves));
+    let lds = |addr| LdsAccess { size: 4, addrs: strided(addr, 0), mask: 1 };
+    match frame.pc {
+        1 => {
+            let mut ops: Vec<Op> = (0..own * 3).map(|_| compute(4, 0, vec![], None)).collect();
+            ops.push(store(64 * own, own + 1));
+            ops.push(Op::LdsStore { access: lds(4 * own), values: Values::Const(own + 10) });
+            ops.push(Op::Barrier);
+            ops
+        }
+        2 => vec![
+            load(0, 64 * next),
+            Op::LdsLoad { token: 1, access: lds(4 * next) },
+            Op::Await { tokens: vec![0, 1] },
+        ],
+        _ => {
+            assert_eq!((values.lane(0, 0), values.lane(1, 0)), (next + 1, next + 10));
+            vec![Op::End]
+        }
+    }
+}
+
+#[test]
+fn a_barrier_holds_until_all_are_there_and_their_stores_taken() {
+    for seed in 0..50 {
+        let script = Script { lds: 16, ..Script::of(64, 4, exchange) };
+        let mut bench = script.bench(&CuParams::default(), Port::wild(seed));
+        bench.run().expect("runs");
+        let opened = bench.watch.barriers.clone();
+        assert_eq!((opened.len(), bench.cu.counters().barriers), (1, 4));
+        let (stores, loads): (Vec<_>, Vec<_>) =
+            bench.taken().into_iter().partition(|(_, a)| a.op == CuOp::St);
+        assert!(stores.iter().all(|(t, _)| *t <= opened[0].0));
+        assert!(
+            loads.iter().all(|(t, _)| *t >= opened[0].0 + 2),
+            "released one tick later, sent one more later"
+        );
+        assert_eq!(bench.cu.counters().barriers_short, 0);
+    }
+}
+
+#[test]
+fn an_ended_wave_counts_as_arrived() {
+    for late in [0, 1] {
+        let script = Script::of(64, 2, move |frame, _| {
+            let delay = compute(200, 0, vec![], Some(0));
+            let slow = |last: Op| vec![delay.clone(), compute(1, 0, vec![0], None), last];
+            match (frame.pc, frame.wave) {
+                (1, 0) if late == 0 => slow(Op::End),
+                (1, 0) => vec![Op::End],
+                (1, _) if late == 1 => slow(Op::Barrier),
+                (1, _) => vec![Op::Barrier],
+                _ => vec![store(0, 1), Op::End],
+            }
+        });
+        let mut bench = script.bench(&CuParams::default(), Port::FAST);
+        bench.run().expect("runs");
+        assert_eq!((bench.memory.word(0, 4), bench.cu.counters().barriers_short), (1, 1));
+    }
+}
+
+#[test]
+fn a_spinning_wave_sees_the_store_of_another_work_group() {
+    let script = Script {
+        blocks: 3,
+        ..Script::of(64, 1, |frame, values| {
+            let flag = |class| Access { class, ..one(0) };
+            match frame.pc {
+                1 if frame.block == 2 => {
+                    let delay = compute(300, 0, vec![], Some(0));
+                    let set = Op::Store { access: flag(Class::P), values: Values::Const(1) };
+                    vec![delay, compute(1, 0, vec![0], None), store(512, 42), set, Op::End]
+                }
+                _ if values.lane(1, 0) == 42 => vec![Op::End],
+                _ if values.lane(0, 0) == 1 => vec![load(1, 512), Op::Await { tokens: vec![1] }],
+                _ => vec![Op::Load { token: 0, access: flag(Class::P) }, Op::Await { tokens: vec![0] }],
+            }
+        })
+    };
+    let mut bench = script.bench(&CuParams::default(), Port::wild(1));
+    bench.run().expect("runs");
+    assert_eq!(bench.cu.counters().blocks, 3);
+}
