@@ -82,7 +82,8 @@ struct State {
     counters: CuCounters,
 }
 
-/// One compute unit.
+/// One compute unit. A clone is an independent copy of its whole state.
+#[derive(Clone)]
 pub struct Cu {
     params: CuParams,
     mode: CuMode,

@@ -186,12 +186,8 @@ fn waves_and_blocks_bound_what_is_resident() {
 
 #[test]
 fn causes_of_a_wave() {
-    let ops = vec![
-        compute(20, 1, vec![], Some(0)),
-        compute(1, 9, vec![0], None),
-        compute(1, 1, vec![], None),
-        Op::End,
-    ];
+    let ops =
+        [compute(20, 1, vec![], Some(0)), compute(1, 9, vec![0], None), compute(1, 1, vec![], None), Op::End];
     let program: Arc<dyn Program> = Arc::new(Script::of(64, 1, move |frame, _| match frame.pc {
         1 => ops[..3].iter().cloned().chain([load(1, 0), Op::Await { tokens: vec![1] }]).collect(),
         _ => vec![Op::End],
