@@ -2,7 +2,7 @@
 
 use super::ports::Port;
 use super::record::Recording;
-use super::{RESET_CYCLES, write_files};
+use super::{Memories, RESET_CYCLES, write_files};
 use crate::tools::{Tool, ToolError, run};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,12 @@ use weft_rtl::bv::Bv;
 use weft_rtl::ir::Module;
 use weft_rtl::verilog::VerilogFile;
 
+/// When this is defined, memories keep what the simulator gives them at power-up; otherwise the testbench clears them, as the engine does.
+const UNKNOWN_MEMORIES: &str = "WEFT_UNKNOWN_MEMORIES";
+
 /// The testbench of a recorded run: `tb_NAME.v`, `NAME_stimulus.hex`, `NAME_expected.hex`. In any simulator, started in the files' folder,
-/// it prints `PASS` or the first difference as `FAIL cycle N port P expected H got H`.
+/// it prints `PASS` or the first difference as `FAIL cycle N port P expected H got H`. It clears the memories before reset, unless
+/// `WEFT_UNKNOWN_MEMORIES` is defined.
 pub fn export_testbench(module: &Module, run: &Recording) -> Vec<VerilogFile> {
     let name = &module.name;
     let file = |name: String, text: String| VerilogFile { name, text };
@@ -29,12 +33,16 @@ pub(super) fn replay(
     recording: &Recording,
     sources: &[PathBuf],
     workdir: &Path,
+    memories: Memories,
 ) -> Result<String, ToolError> {
     let bench = write_files(workdir, &export_testbench(module, recording))?;
     let program = format!("{}.vvp", module.name);
     let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
     let mut compile = Tool::Iverilog.command()?;
     compile.current_dir(workdir).args(["-g2005", "-o", &program, "-s", &format!("tb_{}", module.name)]);
+    if memories == Memories::Unknown {
+        compile.arg(format!("-D{UNKNOWN_MEMORIES}"));
+    }
     run(compile.args(sources.iter().map(absolute)).arg(absolute(&bench[0])))?;
     let output = run(Tool::Vvp.command()?.current_dir(workdir).args(["-n", &program]))?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -70,6 +78,18 @@ fn placed(ports: &[Port]) -> (Vec<(&Port, u32)>, u32) {
     (list, at.max(1))
 }
 
+/// Statements that clear every memory below `path`.
+fn clearing(module: &Module, path: &str, out: &mut String) {
+    for mem in &module.mems {
+        let (rows, width) = (mem.rows, mem.row_width());
+        let clear = format!("{path}.{}[row] = {{{width}{{1'b0}}}};", mem.name);
+        let _ = writeln!(out, "        for (row = 0; row < {rows}; row = row + 1) {clear}");
+    }
+    for inst in &module.instances {
+        clearing(&inst.module, &format!("{path}.{}", inst.name), out);
+    }
+}
+
 fn bench_text(module: &Module, run: &Recording) -> String {
     let name = &module.name;
     let (inputs, in_width) = placed(&run.ports.inputs);
@@ -90,6 +110,22 @@ fn bench_text(module: &Module, run: &Recording) -> String {
         );
         let _ = writeln!(checks, "                    failed = 1'b1;\n                end");
     }
+    let mut clear = String::new();
+    clearing(module, "dut", &mut clear);
+    let clear = if clear.is_empty() {
+        clear
+    } else {
+        format!(
+            r"
+`ifndef {UNKNOWN_MEMORIES}
+    // The recorded run began with cleared memories.
+    integer row;
+    initial begin
+{clear}    end
+`endif
+"
+        )
+    };
     let (last, in_top, out_top) = (run.cycles().max(1) - 1, in_width - 1, out_width - 1);
     let (cycles, reset) = (run.cycles(), RESET_CYCLES);
     format!(
@@ -112,7 +148,7 @@ module tb_{name};
         .clk(clk),
         .rst(rst){pins}
     );
-
+{clear}
     initial begin
         $readmemh("{name}_stimulus.hex", stimulus);
         $readmemh("{name}_expected.hex", expected);

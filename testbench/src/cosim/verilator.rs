@@ -14,6 +14,9 @@ use weft_rtl::ir::{Module, ModuleKind};
 /// Statements per C++ file of a whole fabric, whose single file would take the compiler minutes.
 const FABRIC_SPLIT: usize = 20_000;
 
+/// Runs shorter than this are over before optimised C++ has paid for its compilation.
+const QUICK_BELOW: u64 = 1_000_000;
+
 /// Words of 32 bits that a value takes in the stimulus file.
 pub(super) fn words(width: u32) -> usize {
     width.div_ceil(32) as usize
@@ -54,7 +57,9 @@ pub(super) fn replay(
     write_file(&driver, driver_text(module, recording))?;
     let stimulus = workdir.join("stimulus.bin");
     write_file(&stimulus, binary(recording))?;
-    let program = build(module, sources, &driver, workdir.join("verilated")).build()?;
+    let mut build = build(module, sources, &driver, workdir.join("verilated"));
+    build.quick = recording.cycles() < QUICK_BELOW;
+    let program = build.build()?;
     let output = run(Command::new(&program.path).arg(&stimulus))?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -24,6 +24,9 @@ pub struct Args {
     /// What the ports carry.
     #[arg(long, value_enum, default_value_t = Ports::Both)]
     traffic: Ports,
+    /// With iverilog: unknown memory content at power-up that reaches an output is a failure, not a remark.
+    #[arg(long)]
+    strict: bool,
     /// Keeps Verilog, stimulus and the other simulator's program in this folder.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -80,6 +83,7 @@ pub fn run(args: &Args) -> Outcome {
         cycles: args.cycles,
         seed: args.seed,
         traffic,
+        strict: args.strict,
         command: format!("weft cosim {}", args.block.words()),
         ..CosimOptions::new(&module, with, workdir)
     };

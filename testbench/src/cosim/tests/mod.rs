@@ -126,9 +126,9 @@ fn a_difference_is_told_with_cycle_port_values_and_replay() {
         let sources = write_files(folder.path(), &emit(&wrong)).unwrap();
         let said = match with {
             With::Verilator => verilator::replay(&wrong, &run, &sources, folder.path()).unwrap(),
-            With::Icarus => icarus::replay(&wrong, &run, &sources, folder.path()).unwrap(),
+            With::Icarus => icarus::replay(&wrong, &run, &sources, folder.path(), Memories::Unknown).unwrap(),
         };
-        let error = verdict(&wrong, &options, &said).unwrap_err();
+        let error = verdict(&wrong, &run, &options, &said).unwrap_err();
         let text = error.to_string();
         let CosimError::Differs { at, replay, .. } = error else { panic!("{text}") };
         assert_eq!(at.port, "reply_data");
@@ -154,6 +154,10 @@ fn an_unknown_value_that_reaches_an_output_is_a_failure() {
     })
     .unwrap();
     let (_folder, options) = options(&module, With::Icarus, 50);
+    let remark = cosim(&module, &options).unwrap();
+    assert_eq!(remark.unknown.as_ref().unwrap().port, "seen");
+    assert!(remark.to_string().contains("with unknown memories at power-up, seen shows one in cycle "));
+    let options = CosimOptions { strict: true, ..options };
     let error = cosim(&module, &options).unwrap_err();
     let text = error.to_string();
     assert!(matches!(error, CosimError::XEscapes { ref at, .. } if at.port == "seen"), "{text}");
@@ -193,11 +197,14 @@ fn the_exported_testbench_passes_and_fails_on_a_changed_expectation() {
     let run = Recording::random(&module, 300, 3, Traffic::Channels, weft_engine::Options::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let sources = write_files(folder.path(), &emit(&module)).unwrap();
-    assert_eq!(icarus::replay(&module, &run, &sources, folder.path()).unwrap().trim(), "PASS 300 cycles");
+    assert_eq!(
+        icarus::replay(&module, &run, &sources, folder.path(), Memories::Unknown).unwrap().trim(),
+        "PASS 300 cycles"
+    );
     let mut wrong = run.clone();
     let flipped = !wrong.outputs[200][0].bit(0);
     wrong.outputs[200][0].set_bit(0, flipped);
-    let said = icarus::replay(&module, &wrong, &sources, folder.path()).unwrap();
+    let said = icarus::replay(&module, &wrong, &sources, folder.path(), Memories::Zero).unwrap();
     assert!(said.starts_with("FAIL cycle 200 port "), "{said}");
 }
 
