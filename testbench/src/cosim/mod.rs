@@ -8,6 +8,7 @@
 
 mod bench;
 mod icarus;
+mod legal;
 mod ports;
 mod random;
 mod record;
@@ -18,7 +19,7 @@ pub use bench::{BenchError, BenchOptions, BenchResult, bench_engine, bench_veril
 pub use icarus::export_testbench;
 pub use ports::{Channel, Port, Ports};
 pub use random::Xorshift;
-pub use record::Recording;
+pub use record::{RecordError, Recorder, Recording};
 pub use stimulus::Traffic;
 
 use crate::tools::ToolError;

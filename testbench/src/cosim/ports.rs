@@ -1,8 +1,9 @@
 //! The ports of a module and the channels among them.
 
 use weft_rtl::bv::{Bv, limbs_for};
-use weft_rtl::ir::{LeafType, Module, Signal};
+use weft_rtl::ir::{LeafType, Module, SigId, Signal};
 
+use super::legal::{driven, varying_bits};
 use super::random::Xorshift;
 
 /// A port.
@@ -14,6 +15,8 @@ pub struct Port {
     pub width: u32,
     /// The legal values, for an enumeration.
     pub legal: Vec<u64>,
+    /// The bits that vary in random messages, where not all may.
+    pub varies: Option<Bv>,
 }
 
 /// A channel: positions in the lists of inputs and outputs.
@@ -53,16 +56,17 @@ pub struct Ports {
 impl Ports {
     /// The ports of a module; channels are found by the names `p_valid` and `p_ready` in opposite directions.
     pub fn of(module: &Module) -> Ports {
-        let port = |s: &Signal| Port {
-            name: s.name.clone(),
-            width: s.width,
-            legal: match &s.ty {
+        let port = |id: SigId, s: &Signal| {
+            let (block, inner) = driven(module, id);
+            let inner = block.signal(inner);
+            let legal = match &inner.ty {
                 LeafType::Enum(e) => e.variants.iter().map(|v| v.1).collect(),
                 _ => Vec::new(),
-            },
+            };
+            Port { name: s.name.clone(), width: s.width, legal, varies: varying_bits(block, inner) }
         };
-        let inputs: Vec<Port> = module.inputs().map(|(_, s)| port(s)).collect();
-        let outputs: Vec<Port> = module.outputs().map(|(_, s)| port(s)).collect();
+        let inputs: Vec<Port> = module.inputs().map(|(id, s)| port(id, s)).collect();
+        let outputs: Vec<Port> = module.outputs().map(|(id, s)| port(id, s)).collect();
         let find = |list: &[Port], name: String| list.iter().position(|p| p.name == name);
         let stem = |p: &Port, end: &str| p.name.strip_suffix(end).map(String::from);
         let mut channels = Vec::new();
@@ -103,6 +107,14 @@ impl Ports {
 }
 
 impl Port {
+    /// A random value for a message: within the bits that vary.
+    pub fn message(&self, rng: &mut Xorshift) -> Bv {
+        let value = self.random(rng);
+        let Some(varies) = &self.varies else { return value };
+        let limbs: Vec<u64> = value.limbs().iter().zip(varies.limbs()).map(|(a, b)| a & b).collect();
+        Bv::from_limbs(&limbs, self.width)
+    }
+
     /// A legal random value: for an enumeration one of its encodings.
     pub fn random(&self, rng: &mut Xorshift) -> Bv {
         if !self.legal.is_empty() {

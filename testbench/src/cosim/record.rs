@@ -4,8 +4,9 @@ use super::ports::{Channel, Ports};
 use super::stimulus::{Stimulus, Traffic};
 use std::sync::Arc;
 use weft_engine::{Design, EngineError, Options, Probes, Sim};
-use weft_rtl::bv::Bv;
+use weft_rtl::bv::{Bv, limbs_for};
 use weft_rtl::ir::Module;
+use weft_rtl::netlist::{NetOp, NetPort};
 
 /// Inputs and outputs of a run after reset, cycle by cycle, in the order of the ports.
 #[derive(Clone, Debug)]
@@ -112,5 +113,64 @@ impl Recording {
         (0..self.ports.outputs.len())
             .filter(|p| self.outputs.windows(2).any(|pair| pair[0][*p] != pair[1][*p]))
             .count()
+    }
+}
+
+/// Records what passes a unit's ports while something else drives the simulation: a test bench, or the fabric around the unit.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    unit: usize,
+    run: Recording,
+}
+
+/// Why a unit cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum RecordError {
+    #[error("the simulation has no unit {path}; it has {known}")]
+    NoUnit { path: String, known: String },
+    #[error("recording must begin right after reset, but the simulation is in cycle {cycle}")]
+    Late { cycle: u64 },
+}
+
+impl Recorder {
+    /// A recorder for the unit with this hierarchical name (empty when the top itself is the unit).
+    ///
+    /// # Errors
+    /// No such unit, or a simulation that has been clocked already: a replay begins after reset.
+    pub fn new(sim: &Sim, path: &str) -> Result<Recorder, RecordError> {
+        let units = &sim.design().units;
+        let unit = units.iter().position(|u| u.path == path).ok_or_else(|| RecordError::NoUnit {
+            path: path.to_string(),
+            known: units.iter().map(|u| u.path.as_str()).collect::<Vec<_>>().join(", "),
+        })?;
+        if sim.cycle() != 0 {
+            return Err(RecordError::Late { cycle: sim.cycle() });
+        }
+        let ports = Ports::of(&sim.design().types[units[unit].ty].module);
+        Ok(Recorder { unit, run: Recording { ports, inputs: Vec::new(), outputs: Vec::new(), transfers: 0 } })
+    }
+
+    /// Takes the present cycle down: to be called in every cycle, after all inputs are driven and before the clock edge.
+    pub fn sample(&mut self, sim: &Sim) {
+        let ty = &sim.design().types[sim.design().units[self.unit].ty];
+        let (net, layout, state) = (&ty.netlist, &ty.layout, sim.state(self.unit));
+        let at = |limb: usize, width: u32| Bv::from_limbs(&state[limb..limb + limbs_for(width)], width);
+        let inputs: Vec<Bv> =
+            net.inputs.iter().zip(&layout.inputs).map(|(port, limb)| at(*limb, port.width)).collect();
+        let output = |port: &NetPort| match &net.nodes[port.node.index()].op {
+            NetOp::Reg(reg) => at(layout.regs[*reg as usize], port.width),
+            NetOp::Const(value) => value.clone(),
+            _ => unreachable!("all outputs of a block are registers or constants"),
+        };
+        let outputs: Vec<Bv> = net.outputs.iter().map(output).collect();
+        self.run.count_transfers(&inputs, &outputs);
+        self.run.inputs.push(inputs);
+        self.run.outputs.push(outputs);
+    }
+
+    /// The run recorded so far.
+    pub fn finish(self) -> Recording {
+        self.run
     }
 }

@@ -95,7 +95,9 @@ impl Stimulus {
     /// Draws every input anew, of legal encoding but without regard to channels.
     pub fn raw(&mut self) {
         for at in 0..self.inputs.len() {
-            self.inputs[at] = self.value(at, 128);
+            let again = self.rng.chance(128);
+            self.inputs[at] =
+                if again { self.value(at, 256) } else { self.ports.inputs[at].random(&mut self.rng) };
         }
     }
 
@@ -105,7 +107,7 @@ impl Stimulus {
             let at = self.rng.below(FAVOURITES as u64) as usize;
             return self.favourites[input][at].clone();
         }
-        port.random(&mut self.rng)
+        port.message(&mut self.rng)
     }
 
     /// Starts a phase: new densities, and now and then other values to come back to.
@@ -128,8 +130,8 @@ impl Stimulus {
 
 /// Values that come again: random ones, two that differ in one bit, and the extremes.
 fn favourites(port: &Port, rng: &mut Xorshift) -> Vec<Bv> {
-    let mut out: Vec<Bv> = (0..FAVOURITES).map(|_| port.random(rng)).collect();
-    if port.legal.is_empty() {
+    let mut out: Vec<Bv> = (0..FAVOURITES).map(|_| port.message(rng)).collect();
+    if port.legal.is_empty() && port.varies.is_none() {
         let mut near = out[0].clone();
         let bit = rng.below(u64::from(port.width)) as u32;
         near.set_bit(bit, !near.bit(bit));

@@ -14,8 +14,8 @@ use weft_rtl::ir::{Module, ModuleKind};
 /// Statements per C++ file of a whole fabric, whose single file would take the compiler minutes.
 const FABRIC_SPLIT: usize = 20_000;
 
-/// Runs shorter than this are over before optimised C++ has paid for its compilation.
-const QUICK_BELOW: u64 = 1_000_000;
+/// Runs shorter than these are over before C++ optimised at level 1, at level 3, has paid for its compilation.
+const QUICK_BELOW: [u64; 2] = [20_000, 1_000_000];
 
 /// Words of 32 bits that a value takes in the stimulus file.
 pub(super) fn words(width: u32) -> usize {
@@ -58,7 +58,11 @@ pub(super) fn replay(
     let stimulus = workdir.join("stimulus.bin");
     write_file(&stimulus, binary(recording))?;
     let mut build = build(module, sources, &driver, workdir.join("verilated"));
-    build.quick = recording.cycles() < QUICK_BELOW;
+    build.optimise = match recording.cycles() {
+        n if n < QUICK_BELOW[0] => 0,
+        n if n < QUICK_BELOW[1] => 1,
+        _ => 3,
+    };
     let program = build.build()?;
     let output = run(Command::new(&program.path).arg(&stimulus))?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

@@ -36,8 +36,8 @@ pub struct VerilatorBuild {
     pub split: Option<usize>,
     /// Compiler processes at a time.
     pub jobs: usize,
-    /// Compiles the C++ at `-O1` instead of `-O3`: for short runs, whose time is the compiler's.
-    pub quick: bool,
+    /// Level at which the C++ is optimised, 0..3: low for short runs, whose time is the compiler's.
+    pub optimise: u32,
 }
 
 /// A built simulation.
@@ -64,7 +64,7 @@ impl VerilatorBuild {
             folder: folder.into(),
             split: None,
             jobs: 2,
-            quick: false,
+            optimise: 3,
         }
     }
 
@@ -102,8 +102,10 @@ impl VerilatorBuild {
         };
         let mut command = Tool::Verilator.command()?;
         let mut make_flags = VERILATOR_MAKE_FLAGS.map(str::to_owned).to_vec();
-        if self.quick {
-            make_flags[..2].clone_from_slice(&["OPT_FAST=-O1", "OPT_GLOBAL=-O1"].map(str::to_owned));
+        if self.optimise < 3 {
+            for (flag, name) in make_flags.iter_mut().zip(["OPT_FAST", "OPT_GLOBAL", "OPT_SLOW"]) {
+                *flag = format!("{name}=-O{}", self.optimise);
+            }
         }
         if runtime_is_ready {
             // The generated makefile is newer than the objects; `-o` keeps make from compiling them for that.

@@ -8,6 +8,7 @@ use weft_blocks::cache::l1::L1Params;
 use weft_engine::{Design, Options, Sim};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::{Module, ProbeKind};
+use weft_testbench::cosim::Recorder;
 
 /// Kind of run.
 #[derive(Clone, Copy, Default)]
@@ -77,7 +78,9 @@ struct Byte {
 }
 
 pub struct Bench {
-    sim: Sim,
+    pub sim: Sim,
+    /// Takes the ports of every cycle down.
+    pub recorder: Option<Recorder>,
     p: L1Params,
     setup: Setup,
     rng: SmallRng,
@@ -103,6 +106,7 @@ impl Bench {
     pub fn new(module: &Arc<Module>, p: &L1Params, setup: Setup) -> Bench {
         let sim = Sim::new(&Design::new(module, Options::default()).expect("a block"));
         let mut bench = Bench {
+            recorder: None,
             sim,
             p: p.clone(),
             setup,
@@ -400,6 +404,9 @@ impl Bench {
             && let Some((id, op)) = self.offered.take()
         {
             self.accept(id, &op);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.sample(&self.sim);
         }
         self.sim.step();
         if let Some(f) = self.sim.failures().first() {

@@ -14,6 +14,7 @@ use weft_blocks::cache::l2::{Caching, L2Params, l2_bank};
 use weft_engine::{Design, Options, Sim};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::ProbeKind;
+use weft_testbench::cosim::Recorder;
 use weft_testbench::ledger::{Hit, Ledger, write_hits};
 
 /// Bank number of all lines of the test.
@@ -75,7 +76,9 @@ struct Fill {
 }
 
 pub struct Bench {
-    sim: Sim,
+    pub sim: Sim,
+    /// Takes the ports of every cycle down.
+    pub recorder: Option<Recorder>,
     p: L2Params,
     rng: SmallRng,
     seed: u64,
@@ -116,6 +119,7 @@ impl Bench {
         let (own, bytes) = (u64::from(p.home), p.sys.line as usize);
         let keeps = p.caching == Caching::L1L2;
         let mut bench = Bench {
+            recorder: None,
             sim,
             rng: SmallRng::seed_from_u64(seed),
             seed,
@@ -290,6 +294,9 @@ impl Bench {
         self.offer_all();
         self.take_all();
         let before = self.stage1();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.sample(&self.sim);
+        }
         self.sim.step();
         if let Some(f) = self.sim.failures().first() {
             panic!("seed {} cycle {}: {}: {} ({})", self.seed, f.cycle, f.name, f.text, f.at);
