@@ -3,5 +3,6 @@
 pub mod cache;
 pub mod common;
 pub mod directory;
+pub mod fabric;
 pub mod msg;
 pub mod registry;

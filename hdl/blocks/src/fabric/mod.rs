@@ -1,0 +1,151 @@
+//! Whole REC fabrics (rec.md sections 5, 8 and 9): the GPUs and the central switch between them.
+//!
+//! ```text
+//!  CUs, DRAM, command processor     GPU 0 --+
+//!  (behavioural, or RTL stubs       GPU 1 --+-- switch (one plane per link)
+//!  in a closed fabric)              ...   --+
+//! ```
+//!
+//! Ports of [`rec_fabric`], with G the GPU, C the CU and B the bank: channels `gG_cuC_req` ([`CuReq`] in), `gG_cuC_rsp` ([`CuRsp`] out), `gG_memB_req` ([`MemReq`] out),
+//! `gG_memB_rsp` ([`MemRsp`] in), `gG_fence_start` and `gG_fence_done` ([`FenceToken`]), output `gG_cuC_stall`; for [`Protocol::Ideal`] also
+//! `gG_bB_dir_req` ([`DirReq`] out), `gG_bB_dir_rsp` ([`DirRsp`] in), `gG_bB_inv` ([`DirInv`] in). Instances: `gpuG.l1_C`, `gpuG.bankB`, `gpuG.dirB`, `gpuG.fence`,
+//! `switchK_...`.
+
+mod closed;
+mod gpu;
+mod params;
+mod ports;
+
+pub use closed::{ClosedParams, closed_fabric};
+pub use gpu::gpu_module;
+pub use params::{FabricParams, Protocol};
+
+use crate::common::link::connect_wire;
+use crate::common::switch::add_switch;
+use crate::msg::*;
+use crate::registry::BlockError;
+use ports::*;
+use weft_rtl::prelude::*;
+
+/// Builds the fabric.
+///
+/// # Errors
+/// A parameter that the fabric or one of its blocks refuses.
+pub fn rec_fabric(p: &FabricParams) -> Result<Arc<Module>, BlockError> {
+    let gpus = gpu_modules(p)?;
+    Module::build(&format!("rec_fabric_{}", p.tag()), ModuleKind::Fabric, || {
+        doc("A whole REC fabric: GPUs and the switch between them; CUs, DRAM and command processors are outside.");
+        param("gpus", p.sys.gpus);
+        param("protocol", p.protocol.name());
+        let placed = place(p, &gpus);
+        for (g, gpu) in placed.iter().enumerate() {
+            export_gpu(p, g, gpu);
+        }
+    })
+    .map_err(|errors| BlockError::Elab { block: "fabric".into(), errors })
+}
+
+/// The GPUs' modules, after all checks that would otherwise fail while the top module is open.
+fn gpu_modules(p: &FabricParams) -> Result<Vec<Arc<Module>>, BlockError> {
+    p.validate()?;
+    (0..p.sys.gpus).map(|g| gpu_module(p, g)).collect()
+}
+
+/// Places GPUs and switch planes and connects them.
+fn place(p: &FabricParams, modules: &[Arc<Module>]) -> Vec<InstanceRef> {
+    let gpus: Vec<InstanceRef> =
+        modules.iter().enumerate().map(|(g, module)| instance(&format!("gpu{g}"), module)).collect();
+    for k in 0..p.links {
+        match add_switch(&format!("switch{k}"), &p.sys, p.link) {
+            Ok(plane) => {
+                for (g, gpu) in gpus.iter().enumerate() {
+                    connect_wire(&p.sys, gpu, &format!("tx{k}_"), &plane.rx[g], "");
+                    connect_wire(&p.sys, &plane.tx[g], "", gpu, &format!("rx{k}_"));
+                }
+            }
+            Err(errors) => elab_error(errors.to_string()),
+        }
+    }
+    gpus
+}
+
+/// Takes a GPU's CU, memory, fence and (ideal) directory ports to the boundary.
+fn export_gpu(p: &FabricParams, g: usize, gpu: &InstanceRef) {
+    let s = &p.sys;
+    for c in 0..s.l1s {
+        export_in::<CuReq>(&format!("g{g}_cu{c}_req"), gpu, &format!("cu{c}_req"), s);
+        export_out::<CuRsp>(&format!("g{g}_cu{c}_rsp"), gpu, &format!("cu{c}_rsp"), s);
+        let stall = format!("cu{c}_stall");
+        output::<Bits>(&format!("g{g}_{stall}"), 3).set(gpu.out_bits(&stall));
+    }
+    for b in 0..s.banks {
+        export_out::<MemReq>(&format!("g{g}_mem{b}_req"), gpu, &format!("mem{b}_req"), s);
+        export_in::<MemRsp>(&format!("g{g}_mem{b}_rsp"), gpu, &format!("mem{b}_rsp"), s);
+        if p.protocol == Protocol::Ideal {
+            export_out::<DirReq>(&format!("g{g}_b{b}_dir_req"), gpu, &format!("b{b}_dir_req"), s);
+            export_in::<DirRsp>(&format!("g{g}_b{b}_dir_rsp"), gpu, &format!("b{b}_dir_rsp"), s);
+            export_in::<DirInv>(&format!("g{g}_b{b}_inv"), gpu, &format!("b{b}_inv"), s);
+        }
+    }
+    export_in::<FenceToken>(&format!("g{g}_fence_start"), gpu, "fence_start", &());
+    export_out::<FenceToken>(&format!("g{g}_fence_done"), gpu, "fence_done", &());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(module: &Module) -> Vec<&str> {
+        module.ports().map(|(_, s)| s.name.as_str()).collect()
+    }
+
+    #[test]
+    fn every_protocol_elaborates_with_its_ports() {
+        for (protocol, name) in Protocol::ALL {
+            assert_eq!(Protocol::from_name(name), Some(protocol));
+            let module =
+                rec_fabric(&FabricParams::scaled(protocol)).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let ports = names(&module);
+            for port in ["g3_cu3_req_data", "g0_mem3_rsp_valid", "g2_fence_done_seq", "g1_cu0_stall"] {
+                assert!(ports.contains(&port), "{name} has no {port}");
+            }
+            let ideal = ports.contains(&"g0_b1_dir_req_line");
+            assert_eq!(ideal, protocol == Protocol::Ideal);
+        }
+    }
+
+    #[test]
+    fn other_sizes_elaborate() {
+        let scaled = FabricParams::scaled(Protocol::Rec);
+        let mut eight = scaled.clone();
+        (eight.sys.gpus, eight.links, eight.inv_rate) = (8, 2, 2);
+        let mut wide = scaled.clone();
+        (wide.sys.line, wide.range, wide.sys.banks, wide.sys.l1s) = (128, 2048, 1, 1);
+        for p in [eight, wide, FabricParams::published(Protocol::Rec)] {
+            rec_fabric(&p).unwrap_or_else(|e| panic!("{p:?}: {e}"));
+        }
+        closed_fabric(&ClosedParams::bench()).unwrap_or_else(|e| panic!("{e}"));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_the_legal_range() {
+        let scaled = FabricParams::scaled(Protocol::Rec);
+        let refuse = |change: &dyn Fn(&mut FabricParams), words: &[&str]| {
+            let mut p = scaled.clone();
+            change(&mut p);
+            let text = rec_fabric(&p).unwrap_err().to_string();
+            for word in words {
+                assert!(text.contains(word), "{word} is not in: {text}");
+            }
+        };
+        refuse(&|p| p.sys.banks = 3, &["banks = 3", "1, 2, 4"]);
+        refuse(&|p| p.links = 3, &["links = 3", "1, 2, 4, 8"]);
+        refuse(&|p| p.sys.home_shift = 47, &["home_shift = 47"]);
+        refuse(&|p| p.range = 96, &["range"]);
+        refuse(&|p| p.dir_entries = 100, &["entries"]);
+        refuse(&|p| p.l1_ways = 3, &["ways = 3"]);
+        let ideal = ClosedParams { fabric: FabricParams::scaled(Protocol::Ideal), ..ClosedParams::bench() };
+        let text = closed_fabric(&ideal).unwrap_err().to_string();
+        assert!(text.contains("protocol = ideal"), "{text}");
+    }
+}

@@ -1,0 +1,271 @@
+//! Parameters of a whole REC fabric (rec.md sections 2, 8 and 9).
+
+use crate::cache::l1::L1Params;
+use crate::cache::l2::{Caching, L2Params};
+use crate::common::link::LinkParams;
+use crate::directory::params::{DirKind, DirParams, Policy, TagStyle};
+use crate::msg::Sys;
+use crate::registry::BlockError;
+
+/// What keeps the GPUs' copies coherent (rec.md section 8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Protocol {
+    /// Per-line directory.
+    Baseline,
+    /// Per-line directory of twice the entries.
+    Baseline2x,
+    /// One tag and sharer vector per four lines.
+    HmgEntry,
+    /// Range-coalescing directory.
+    Rec,
+    /// An unbounded exact directory outside the RTL: its channels are ports of the fabric.
+    Ideal,
+    /// Remote lines are kept in L1s only; no directory.
+    L1Only,
+    /// Remote lines are kept nowhere; no directory.
+    NoRemoteCaching,
+}
+
+impl Protocol {
+    /// All protocols with their names on the command line.
+    pub const ALL: [(Protocol, &'static str); 7] = [
+        (Protocol::Baseline, "baseline"),
+        (Protocol::Baseline2x, "baseline-2x"),
+        (Protocol::HmgEntry, "hmg-entry"),
+        (Protocol::Rec, "rec"),
+        (Protocol::Ideal, "ideal"),
+        (Protocol::L1Only, "l1-only"),
+        (Protocol::NoRemoteCaching, "no-remote-caching"),
+    ];
+
+    /// The protocol of this name.
+    pub fn from_name(name: &str) -> Option<Protocol> {
+        Protocol::ALL.iter().find(|(_, n)| *n == name).map(|(p, _)| *p)
+    }
+
+    /// Name on the command line.
+    pub fn name(self) -> &'static str {
+        Protocol::ALL.iter().find(|(p, _)| *p == self).map_or("", |(_, n)| n)
+    }
+
+    /// Entry layout of its directory in RTL, if it has one.
+    pub fn dir_kind(self) -> Option<DirKind> {
+        match self {
+            Protocol::Baseline | Protocol::Baseline2x => Some(DirKind::Perline),
+            Protocol::HmgEntry => Some(DirKind::Group4),
+            Protocol::Rec => Some(DirKind::Rec),
+            Protocol::Ideal | Protocol::L1Only | Protocol::NoRemoteCaching => None,
+        }
+    }
+
+    /// Where lines homed in another GPU may be kept.
+    pub fn caching(self) -> Caching {
+        match self {
+            Protocol::L1Only => Caching::L1Only,
+            Protocol::NoRemoteCaching => Caching::None,
+            _ => Caching::L1L2,
+        }
+    }
+
+    /// The banks send directory operations.
+    pub fn has_directory(self) -> bool {
+        self.caching() == Caching::L1L2
+    }
+}
+
+/// A REC fabric.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FabricParams {
+    /// Counts and widths: GPUs, L1s and banks per GPU, MSHRs, interleave, home partition.
+    pub sys: Sys,
+    /// Protocol.
+    pub protocol: Protocol,
+    /// Directory entries per GPU before the protocol doubles them (`baseline-2x`).
+    pub dir_entries: u32,
+    /// Directory ways.
+    pub dir_ways: u32,
+    /// Bytes of a range (protocol `rec`).
+    pub range: u32,
+    /// Replacement; `None` takes the protocol's own (REC lru, others fifo).
+    pub policy: Option<Policy>,
+    /// Eviction buffer entries.
+    pub evb_depth: u32,
+    /// Lines of an evicted entry expanded per cycle.
+    pub inv_rate: u32,
+    /// Address bits that a directory entry stores.
+    pub tag_style: TagStyle,
+    /// L2 sets per bank.
+    pub l2_sets: u32,
+    /// L2 ways.
+    pub l2_ways: u32,
+    /// Requests waiting in the merge and replay lists of a bank.
+    pub l2_pool: u32,
+    /// L1 bytes.
+    pub l1_size: u32,
+    /// L1 ways.
+    pub l1_ways: u32,
+    /// Loads that one L1 miss can answer.
+    pub l1_targets: u32,
+    /// Unanswered stores per L1 and release epoch.
+    pub l1_stores: u32,
+    /// L1 hit time in cycles.
+    pub l1_latency: u32,
+    /// Links from each GPU to the switch, a power of two, 1..8. A line's requests take the link of the line number's lowest bits.
+    pub links: u32,
+    /// Each link; its latency counts from GPU to switch and again from switch to GPU.
+    pub link: LinkParams,
+    /// Dirty lines of the L2 are written back at a release (rec.md section 7, `release_l2_flush`).
+    pub release_l2_flush: bool,
+}
+
+impl FabricParams {
+    /// The published system (rec.md section 9): 4 GPUs of 64 L1s and 16 banks, 150 B/cycle per direction, 140 cycles one way.
+    pub fn published(protocol: Protocol) -> FabricParams {
+        let sys = Sys {
+            gpus: 4,
+            addr_bits: 48,
+            line: 64,
+            banks: 16,
+            l1s: 64,
+            l2_mshrs: 64,
+            l1_mshrs: 32,
+            il: 4096,
+            home_shift: 32,
+        };
+        FabricParams {
+            sys,
+            protocol,
+            dir_entries: 8192,
+            dir_ways: 8,
+            range: 1024,
+            policy: None,
+            evb_depth: 4,
+            inv_rate: 1,
+            tag_style: TagStyle::Published,
+            l2_sets: 128,
+            l2_ways: 16,
+            l2_pool: 128,
+            l1_size: 16 << 10,
+            l1_ways: 4,
+            l1_targets: 8,
+            l1_stores: 64,
+            l1_latency: 20,
+            links: 1,
+            link: LinkParams { bytes_per_cycle: 150, latency: 70, credits: [256, 256, 256] },
+            release_l2_flush: true,
+        }
+    }
+
+    /// The scaled system (rec.md section 9): 4 L1s, 4 banks of 16 kB, 256 directory entries, 6 B/cycle per direction.
+    pub fn scaled(protocol: Protocol) -> FabricParams {
+        let published = FabricParams::published(protocol);
+        FabricParams {
+            sys: Sys { banks: 4, l1s: 4, ..published.sys.clone() },
+            dir_entries: 256,
+            l2_sets: 16,
+            link: LinkParams { bytes_per_cycle: 6, latency: 70, credits: [64, 64, 64] },
+            ..published
+        }
+    }
+
+    /// The L1s.
+    pub fn l1(&self) -> L1Params {
+        L1Params {
+            sys: self.sys.clone(),
+            size: self.l1_size,
+            ways: self.l1_ways,
+            targets: self.l1_targets,
+            stores: self.l1_stores,
+            latency: self.l1_latency,
+            bypass_remote: self.protocol == Protocol::NoRemoteCaching,
+        }
+    }
+
+    /// The L2 banks of a GPU.
+    pub fn l2(&self, gpu: u32) -> L2Params {
+        L2Params {
+            sys: self.sys.clone(),
+            home: gpu,
+            sets: self.l2_sets,
+            ways: self.l2_ways,
+            pool: self.l2_pool,
+            caching: self.protocol.caching(),
+            dir: self.protocol.has_directory(),
+        }
+    }
+
+    /// The directory slices of a GPU, if the protocol has them in RTL.
+    pub fn dir(&self, gpu: u32) -> Option<DirParams> {
+        let kind = self.protocol.dir_kind()?;
+        let published = DirParams::published(kind, &self.sys, gpu);
+        let scale = if self.protocol == Protocol::Baseline2x { 2 } else { 1 };
+        Some(DirParams {
+            range: self.range,
+            entries: scale * self.dir_entries,
+            ways: self.dir_ways,
+            policy: self.policy.unwrap_or(published.policy),
+            evb_depth: self.evb_depth,
+            inv_rate: self.inv_rate,
+            tag_style: self.tag_style,
+            ..published
+        })
+    }
+
+    /// INV messages that a slice can send per cycle: one port each at the egress.
+    pub fn inv_ports(&self) -> u32 {
+        if self.protocol.dir_kind().is_some() { self.inv_rate } else { 1 }
+    }
+
+    /// The part of a module's name that tells fabrics apart.
+    pub fn tag(&self) -> String {
+        // FNV-1a over all parameters: the same name in every run and build.
+        let text = format!("{self:?}");
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+        format!("{}_{hash:016x}", self.protocol.name().replace('-', "_"))
+    }
+
+    /// Checks what no block checks by itself.
+    ///
+    /// # Errors
+    /// The first key that is illegal, with its legal range.
+    pub fn validate(&self) -> Result<(), BlockError> {
+        let illegal = |key: &str, value: u32, problem: &str, legal: &str| {
+            Err(BlockError::Illegal {
+                block: "fabric".into(),
+                key: key.into(),
+                value: value.to_string(),
+                problem: problem.into(),
+                legal: legal.into(),
+            })
+        };
+        let s = &self.sys;
+        if !s.banks.is_power_of_two() || s.banks > 64 {
+            return illegal("banks", s.banks, "it is no power of two of at most 64", "1, 2, 4 ... 64");
+        }
+        if !s.il.is_power_of_two() || s.il < 4 * s.line {
+            return illegal(
+                "il",
+                s.il,
+                "it is no power of two of at least four lines",
+                "4 * line, 8 * line ...",
+            );
+        }
+        if !(1..=256).contains(&s.l1s) {
+            return illegal("l1s", s.l1s, "it lies outside", "1..256");
+        }
+        if !(4..=256).contains(&s.l2_mshrs) {
+            return illegal("l2_mshrs", s.l2_mshrs, "it lies outside", "4..256");
+        }
+        if s.home_shift + s.gpu_bits() > s.addr_bits
+            || s.home_shift < s.il.trailing_zeros() + s.banks.trailing_zeros()
+        {
+            let legal = "log2(il * banks) .. addr_bits - log2(gpus)";
+            return illegal("home_shift", s.home_shift, "the GPU number does not fit there", legal);
+        }
+        if !self.links.is_power_of_two() || self.links > 8 {
+            return illegal("links", self.links, "it is no power of two of at most 8", "1, 2, 4, 8");
+        }
+        self.l1().validate()
+    }
+}

@@ -1,0 +1,357 @@
+//! A REC fabric with plain CUs, DRAM, command processors and (protocol ideal) directories around it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use weft_blocks::fabric::{FabricParams, Protocol, rec_fabric};
+use weft_engine::{Design, InPort, Options, OutPort, Sim};
+use weft_rtl::bv::Bv;
+
+/// Operations of a CU, by their encoding on the port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op {
+    /// Load of a line.
+    Load,
+    /// Store of the masked bytes, acknowledged.
+    Store,
+    /// Atomic addition to the masked word.
+    Add,
+    /// Kernel begins.
+    Begin,
+    /// Kernel ends.
+    End,
+}
+
+/// A request of a CU.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub op: Op,
+    pub line: u64,
+    pub mask: u64,
+    pub data: Vec<u8>,
+}
+
+/// An answer to a CU.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub data: Vec<u8>,
+}
+
+/// Ports of one channel.
+struct Channel<V, R> {
+    valid: V,
+    ready: R,
+    leaves: HashMap<&'static str, V>,
+}
+
+type Into = Channel<InPort, OutPort>;
+type From = Channel<OutPort, InPort>;
+
+fn channel_in(sim: &Sim, name: &str, leaves: &[&'static str]) -> Into {
+    let port = |n: &str| sim.input(n).unwrap_or_else(|| panic!("no input {n}"));
+    Channel {
+        valid: port(&format!("{name}_valid")),
+        ready: sim.output(&format!("{name}_ready")).expect("a ready"),
+        leaves: leaves.iter().map(|l| (*l, port(&format!("{name}_{l}")))).collect(),
+    }
+}
+
+fn channel_out(sim: &Sim, name: &str, leaves: &[&'static str]) -> From {
+    let port = |n: &str| sim.output(n).unwrap_or_else(|| panic!("no output {n}"));
+    Channel {
+        valid: port(&format!("{name}_valid")),
+        ready: sim.input(&format!("{name}_ready")).expect("a ready"),
+        leaves: leaves.iter().map(|l| (*l, port(&format!("{name}_{l}")))).collect(),
+    }
+}
+
+struct Cu {
+    req: Into,
+    rsp: From,
+    queue: VecDeque<(u64, Request)>,
+    open: BTreeSet<u64>,
+    answers: BTreeMap<u64, Answer>,
+    next: u64,
+}
+
+struct Dram {
+    req: From,
+    rsp: Into,
+    flight: VecDeque<(u64, u64, Vec<u8>)>,
+}
+
+struct Ideal {
+    req: From,
+    rsp: Into,
+    inv: Into,
+    sharers: HashMap<u64, u64>,
+    /// Operations: id, hit, line and mask of the invalidation still to be handed over.
+    queue: VecDeque<(u64, bool, u64, u64)>,
+}
+
+struct Processor {
+    start: Into,
+    done: From,
+    asked: Option<u64>,
+    finished: u64,
+}
+
+pub struct Fabric {
+    pub sim: Sim,
+    pub p: FabricParams,
+    cus: Vec<Vec<Cu>>,
+    drams: Vec<Dram>,
+    ideals: Vec<(usize, Ideal)>,
+    processors: Vec<Processor>,
+    memory: HashMap<u64, Vec<u8>>,
+    line: usize,
+}
+
+impl Fabric {
+    pub fn new(p: &FabricParams) -> Fabric {
+        let module = rec_fabric(p).unwrap_or_else(|e| panic!("{e}"));
+        let sim = Sim::new(&Design::new(&module, Options::default()).expect("a fabric"));
+        let s = &p.sys;
+        let gpus = s.gpus as usize;
+        let cu = |g: usize, c: u32| Cu {
+            req: channel_in(
+                &sim,
+                &format!("g{g}_cu{c}_req"),
+                &["op", "want_ack", "scope", "line", "mask", "data", "id", "amo"],
+            ),
+            rsp: channel_out(&sim, &format!("g{g}_cu{c}_rsp"), &["id", "kind", "mask", "data", "src"]),
+            queue: VecDeque::new(),
+            open: BTreeSet::new(),
+            answers: BTreeMap::new(),
+            next: 0,
+        };
+        let dram = |g: usize, b: u32| Dram {
+            req: channel_out(&sim, &format!("g{g}_mem{b}_req"), &["write", "line", "data", "id"]),
+            rsp: channel_in(&sim, &format!("g{g}_mem{b}_rsp"), &["id", "data"]),
+            flight: VecDeque::new(),
+        };
+        let ideal = |g: usize, b: u32| Ideal {
+            req: channel_out(&sim, &format!("g{g}_b{b}_dir_req"), &["op", "src", "line", "id"]),
+            rsp: channel_in(&sim, &format!("g{g}_b{b}_dir_rsp"), &["id", "hit", "evicted"]),
+            inv: channel_in(&sim, &format!("g{g}_b{b}_inv"), &["line", "dest", "cause", "grp"]),
+            sharers: HashMap::new(),
+            queue: VecDeque::new(),
+        };
+        let processor = |g: usize| Processor {
+            start: channel_in(&sim, &format!("g{g}_fence_start"), &["seq"]),
+            done: channel_out(&sim, &format!("g{g}_fence_done"), &["seq"]),
+            asked: None,
+            finished: 0,
+        };
+        let each_bank = || (0..gpus).flat_map(|g| (0..s.banks).map(move |b| (g, b)));
+        let is_ideal = p.protocol == Protocol::Ideal;
+        Fabric {
+            cus: (0..gpus).map(|g| (0..s.l1s).map(|c| cu(g, c)).collect()).collect(),
+            drams: each_bank().map(|(g, b)| dram(g, b)).collect(),
+            ideals: each_bank().filter(|_| is_ideal).map(|(g, b)| (g, ideal(g, b))).collect(),
+            processors: (0..gpus).map(processor).collect(),
+            memory: HashMap::new(),
+            line: s.line as usize,
+            p: p.clone(),
+            sim,
+        }
+    }
+
+    /// Line number of line `n` of a GPU's memory.
+    pub fn line_at(&self, home: u64, n: u64) -> u64 {
+        n | home << (self.p.sys.home_shift - self.p.sys.line.trailing_zeros())
+    }
+
+    /// What memory holds before anything is written.
+    pub fn initial(&self, line: u64) -> Vec<u8> {
+        (0..self.line as u64).map(|i| (line.wrapping_mul(0x9e37_79b9) >> 5 ^ i) as u8).collect()
+    }
+
+    /// Puts a request into a CU's queue; returns its number.
+    pub fn ask(&mut self, gpu: usize, cu: usize, request: Request) -> u64 {
+        let cu = &mut self.cus[gpu][cu];
+        let id = cu.next;
+        cu.next += 1;
+        cu.queue.push_back((id, request));
+        id
+    }
+
+    /// Takes the answer to a request.
+    pub fn take(&mut self, gpu: usize, cu: usize, id: u64) -> Answer {
+        self.cus[gpu][cu].answers.remove(&id).expect("the request is answered")
+    }
+
+    /// Asks a GPU's fence unit for a release.
+    pub fn start_fence(&mut self, gpu: usize, seq: u64) {
+        self.processors[gpu].asked = Some(seq);
+    }
+
+    /// All queues are empty and everything asked for is answered, fences too.
+    pub fn quiet(&self, fence: u64) -> bool {
+        let cus = self.cus.iter().flatten().all(|c| c.queue.is_empty() && c.open.is_empty());
+        cus && self.processors.iter().all(|p| p.asked.is_none() && p.finished >= fence)
+    }
+
+    /// Runs until quiet.
+    pub fn settle(&mut self, fence: u64) {
+        for _ in 0..200_000 {
+            if self.quiet(fence) {
+                return;
+            }
+            self.step();
+        }
+        let waiting: Vec<String> = self
+            .cus
+            .iter()
+            .enumerate()
+            .map(|(g, c)| {
+                format!(
+                    "GPU {g}: open {:?}",
+                    c.iter().map(|c| c.open.len() + c.queue.len()).collect::<Vec<_>>()
+                )
+            })
+            .collect();
+        panic!("no progress after {} cycles: {waiting:?}", self.sim.cycle());
+    }
+
+    fn bytes(&mut self, port: OutPort) -> Vec<u8> {
+        self.sim.get_bv(port).limbs().iter().flat_map(|l| l.to_le_bytes()).collect()
+    }
+
+    fn put(&mut self, port: InPort, bytes: &[u8]) {
+        let limbs: Vec<u64> =
+            bytes.chunks(8).map(|c| u64::from_le_bytes(c.try_into().expect("whole words"))).collect();
+        self.sim.set_bv(port, &Bv::from_limbs(&limbs, 8 * bytes.len() as u32));
+    }
+
+    pub fn step(&mut self) {
+        self.step_cus();
+        self.step_drams();
+        self.step_ideals();
+        self.step_processors();
+        self.sim.step();
+        if let Some(f) = self.sim.failures().first() {
+            panic!("cycle {}: {}: {}: {} ({})", f.cycle, f.path, f.name, f.text, f.at);
+        }
+    }
+
+    fn step_cus(&mut self) {
+        let mut cus = std::mem::take(&mut self.cus);
+        for cu in cus.iter_mut().flatten() {
+            self.sim.set(cu.rsp.ready, 1);
+            if self.sim.get(cu.rsp.valid) == 1 {
+                let id = self.sim.get(cu.rsp.leaves["id"]);
+                let number = *cu.open.iter().find(|n| *n % 4096 == id).expect("an open request");
+                cu.open.remove(&number);
+                let data = self.bytes(cu.rsp.leaves["data"]);
+
+                cu.answers.insert(number, Answer { data });
+            }
+            let offer = cu.queue.front().cloned();
+            self.sim.set(cu.req.valid, u64::from(offer.is_some()));
+            if let Some((id, r)) = offer {
+                let op = match r.op {
+                    Op::Load => 0,
+                    Op::Store => 1,
+                    Op::Add => 2,
+                    Op::Begin => 5,
+                    Op::End => 6,
+                };
+                let fields = [("op", op), ("want_ack", 1), ("scope", 2), ("line", r.line), ("mask", r.mask)];
+                for (leaf, value) in fields.into_iter().chain([("id", id % 4096), ("amo", 0)]) {
+                    self.sim.set(cu.req.leaves[leaf], value);
+                }
+                self.put(cu.req.leaves["data"], &r.data);
+                if self.sim.get(cu.req.ready) == 1 {
+                    cu.queue.pop_front();
+                    cu.open.insert(id);
+                }
+            }
+        }
+        self.cus = cus;
+    }
+
+    fn step_drams(&mut self) {
+        let now = self.sim.cycle();
+        let mut drams = std::mem::take(&mut self.drams);
+        for dram in &mut drams {
+            self.sim.set(dram.req.ready, 1);
+            if self.sim.get(dram.req.valid) == 1 {
+                let line = self.sim.get(dram.req.leaves["line"]);
+                if self.sim.get(dram.req.leaves["write"]) == 1 {
+                    let data = self.bytes(dram.req.leaves["data"]);
+                    self.memory.insert(line, data);
+                } else {
+                    let data = self.memory.get(&line).cloned().unwrap_or_else(|| self.initial(line));
+                    dram.flight.push_back((now + 25, self.sim.get(dram.req.leaves["id"]), data));
+                }
+            }
+            let due = dram.flight.front().filter(|f| f.0 <= now).cloned();
+            self.sim.set(dram.rsp.valid, u64::from(due.is_some()));
+            if let Some((_, id, data)) = due {
+                self.sim.set(dram.rsp.leaves["id"], id);
+                self.put(dram.rsp.leaves["data"], &data);
+                if self.sim.get(dram.rsp.ready) == 1 {
+                    dram.flight.pop_front();
+                }
+            }
+        }
+        self.drams = drams;
+    }
+
+    fn step_ideals(&mut self) {
+        let mut ideals = std::mem::take(&mut self.ideals);
+        for (home, dir) in &mut ideals {
+            self.sim.set(dir.req.ready, 1);
+            if self.sim.get(dir.req.valid) == 1 {
+                let field = |sim: &mut Sim, f| sim.get(dir.req.leaves[f]);
+                let (op, src) = (field(&mut self.sim, "op"), field(&mut self.sim, "src"));
+                let (line, id) = (field(&mut self.sim, "line"), field(&mut self.sim, "id"));
+                let old = dir.sharers.get(&line).copied().unwrap_or(0);
+                let me = 1 << src;
+                let (new, inv) = match op {
+                    0 => (old | me, 0),
+                    1 => (me, old & !me),
+                    2 => (0, old),
+                    _ => (0, old & !me),
+                };
+                assert_eq!((old | new) >> *home & 1, 0, "the home is never a sharer");
+                dir.sharers.insert(line, new);
+                dir.queue.push_back((id, old != 0, line, inv));
+            }
+            let head = dir.queue.front().copied();
+            let invalidates = head.is_some_and(|h| h.3 != 0);
+            self.sim.set(dir.inv.valid, u64::from(invalidates));
+            self.sim.set(dir.rsp.valid, u64::from(head.is_some() && !invalidates));
+            if let Some((id, hit, line, inv)) = head {
+                for (leaf, value) in [("line", line), ("dest", inv), ("cause", 0), ("grp", 0)] {
+                    self.sim.set(dir.inv.leaves[leaf], value);
+                }
+                self.sim.set(dir.rsp.leaves["id"], id);
+                self.sim.set(dir.rsp.leaves["hit"], u64::from(hit));
+                if invalidates && self.sim.get(dir.inv.ready) == 1 {
+                    dir.queue[0].3 = 0;
+                } else if !invalidates && self.sim.get(dir.rsp.ready) == 1 {
+                    dir.queue.pop_front();
+                }
+            }
+        }
+        self.ideals = ideals;
+    }
+
+    fn step_processors(&mut self) {
+        let mut processors = std::mem::take(&mut self.processors);
+        for p in &mut processors {
+            self.sim.set(p.done.ready, 1);
+            if self.sim.get(p.done.valid) == 1 {
+                p.finished = self.sim.get(p.done.leaves["seq"]);
+            }
+            self.sim.set(p.start.valid, u64::from(p.asked.is_some()));
+            if let Some(seq) = p.asked {
+                self.sim.set(p.start.leaves["seq"], seq);
+                if self.sim.get(p.start.ready) == 1 {
+                    p.asked = None;
+                }
+            }
+        }
+        self.processors = processors;
+    }
+}

@@ -1,0 +1,197 @@
+//! The whole REC fabric in every variant: one store that another GPU must see after a fence, then random kernels whose every load is checked.
+
+mod rec_bench;
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use rec_bench::{Fabric, Op, Request};
+use std::collections::HashMap;
+use weft_blocks::common::link::LinkParams;
+use weft_blocks::fabric::{ClosedParams, FabricParams, Protocol, closed_fabric};
+use weft_engine::{Design, Options, Sim};
+
+/// Small enough that copies, directory entries and link credits run out all the time.
+fn tiny(protocol: Protocol) -> FabricParams {
+    let p = FabricParams::scaled(protocol);
+    let mut sys = p.sys.clone();
+    (sys.l1s, sys.banks, sys.l2_mshrs, sys.l1_mshrs) = (2, 2, 8, 6);
+    FabricParams {
+        sys,
+        dir_entries: 16,
+        dir_ways: 4,
+        l2_sets: 4,
+        l2_ways: 4,
+        l2_pool: 16,
+        l1_size: 1024,
+        l1_latency: 5,
+        link: LinkParams { bytes_per_cycle: 16, latency: 6, credits: [4, 4, 4] },
+        ..p
+    }
+}
+
+fn request(op: Op, line: u64, mask: u64, value: u8) -> Request {
+    Request { op, line, mask, data: vec![value; 64] }
+}
+
+fn end_kernel(f: &mut Fabric, seq: u64) {
+    let cus = f.p.sys.l1s as usize;
+    for (g, c) in (0..4).flat_map(|g| (0..cus).map(move |c| (g, c))) {
+        f.ask(g, c, request(Op::End, 0, 0, 0));
+    }
+    f.settle(seq - 1);
+    (0..4).for_each(|g| f.start_fence(g, seq));
+    f.settle(seq);
+}
+
+fn begin_kernel(f: &mut Fabric, seq: u64) {
+    let cus = f.p.sys.l1s as usize;
+    for (g, c) in (0..4).flat_map(|g| (0..cus).map(move |c| (g, c))) {
+        f.ask(g, c, request(Op::Begin, 0, 0, 0));
+    }
+    f.settle(seq);
+}
+
+fn one_store_is_seen(protocol: Protocol) {
+    let mut f = Fabric::new(&tiny(protocol));
+    let line = f.line_at(1, 5);
+    let before = f.ask(2, 0, request(Op::Load, line, u64::MAX, 0));
+    f.settle(0);
+    let expected = f.initial(line);
+    assert_eq!(f.take(2, 0, before).data, expected, "memory as it was");
+    f.ask(0, 0, request(Op::Store, line, 0xff00, 0x5a));
+    f.settle(0);
+    end_kernel(&mut f, 1);
+    begin_kernel(&mut f, 1);
+    let mut expected = expected;
+    expected[8..16].fill(0x5a);
+    for gpu in [2, 3, 1, 0] {
+        let after = f.ask(gpu, 0, request(Op::Load, line, u64::MAX, 0));
+        f.settle(1);
+        assert_eq!(f.take(gpu, 0, after).data, expected, "{protocol:?}: GPU {gpu} sees the store");
+    }
+}
+
+#[test]
+fn a_store_to_a_remote_line_is_seen_by_a_third_gpu_after_a_fence() {
+    for (protocol, _) in Protocol::ALL {
+        one_store_is_seen(protocol);
+    }
+}
+
+/// Kernels of random accesses: in each, a line is written by one CU at most, or only added to; every load of the next kernel must see it all.
+fn random_kernels(p: &FabricParams, seed: u64, kernels: u64) -> Fabric {
+    let mut f = Fabric::new(p);
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let cus = p.sys.l1s as usize;
+    let mut lines: Vec<u64> = (0..60)
+        .map(|i| {
+            let n = rng.random_range(0..16) + 64 * rng.random_range(0..8u64) + 1024 * rng.random_range(0..2);
+            f.line_at(i % 4, n)
+        })
+        .collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let mut memory: HashMap<u64, Vec<u8>> = lines.iter().map(|l| (*l, f.initial(*l))).collect();
+    for kernel in 1..=kernels {
+        let mut loads = Vec::new();
+        let mut next = memory.clone();
+        for (i, line) in lines.iter().enumerate() {
+            let writer = (rng.random_range(0..4), rng.random_range(0..cus));
+            match (i as u64 + kernel) % 3 {
+                0 => {
+                    for _ in 0..rng.random_range(1..4) {
+                        let mask = if rng.random_bool(0.3) { u64::MAX } else { rng.random::<u64>() };
+                        let value = rng.random();
+                        f.ask(writer.0, writer.1, request(Op::Store, *line, mask, value));
+                        let bytes = next.get_mut(line).expect("a line in use");
+                        (0..64).filter(|b| mask >> b & 1 == 1).for_each(|b| bytes[b] = value);
+                    }
+                }
+                1 => {
+                    for _ in 0..rng.random_range(0..3) {
+                        let (g, c) = (rng.random_range(0..4), rng.random_range(0..cus));
+                        f.ask(g, c, request(Op::Add, *line, 0xf0, 1));
+                        let word = &mut next.get_mut(line).expect("a line in use")[4..8];
+                        let sum = u32::from_le_bytes(word[..].try_into().expect("a word"));
+                        word.copy_from_slice(&sum.wrapping_add(0x0101_0101).to_le_bytes());
+                    }
+                }
+                _ => {
+                    for _ in 0..rng.random_range(1..6) {
+                        let (g, c) = (rng.random_range(0..4), rng.random_range(0..cus));
+                        loads.push((g, c, *line, f.ask(g, c, request(Op::Load, *line, u64::MAX, 0))));
+                    }
+                }
+            }
+        }
+        f.settle(kernel - 1);
+        // Once more, so that L1s and remote L2s answer from their copies.
+        let again: Vec<_> = loads
+            .iter()
+            .map(|l| (l.0, l.1, l.2, f.ask(l.0, l.1, request(Op::Load, l.2, u64::MAX, 0))))
+            .collect();
+        f.settle(kernel - 1);
+        for (g, c, line, id) in loads.into_iter().chain(again) {
+            let got = f.take(g, c, id).data;
+            assert_eq!(got, memory[&line], "seed {seed}, kernel {kernel}: GPU {g} CU {c}, line {line:#x}");
+        }
+        memory = next;
+        end_kernel(&mut f, kernel);
+        begin_kernel(&mut f, kernel);
+    }
+    f
+}
+
+/// The traffic generators' loads and stores all come back, and the whole fabric falls asleep when they stop.
+#[test]
+fn a_closed_fabric_runs_and_comes_to_rest() {
+    let bench = ClosedParams::bench();
+    let mut p = ClosedParams { fabric: tiny(Protocol::Rec), active: 1, ..bench };
+    (p.traffic.span, p.traffic.interval, p.dram.rows) = (64, 2, 128);
+    let module = closed_fabric(&p).unwrap();
+    let mut sim = Sim::new(&Design::new(&module, Options::default()).unwrap());
+    let enable = sim.input("enable").unwrap();
+    sim.set(enable, 1);
+    sim.run(3_000);
+    sim.set(enable, 0);
+    sim.run(5_000);
+    assert!(sim.failures().is_empty(), "{:?}", sim.failures());
+    let sum = |name: &str| sim.probes().filter(|r| r.name == name).map(|r| r.count).sum::<u64>();
+    assert!(sum("requests") > 500, "only {} requests", sum("requests"));
+    assert_eq!(sum("requests"), sum("answers"));
+    assert!(sim.asleep(), "{} units are awake", sim.awake_units());
+}
+
+fn sum_of(f: &Fabric, probe: &str) -> u64 {
+    f.sim.probes().filter(|p| p.name == probe).map(|p| p.count).sum()
+}
+
+#[test]
+fn random_kernels_on_the_rec_directory() {
+    let f = random_kernels(&tiny(Protocol::Rec), 1, 12);
+    assert!(sum_of(&f, "msgs_inv") > 100, "invalidations cross the links");
+    assert!(sum_of(&f, "l1_hits") > 0);
+}
+
+#[test]
+fn random_kernels_on_every_other_directory() {
+    for protocol in [Protocol::Baseline, Protocol::Baseline2x, Protocol::HmgEntry, Protocol::Ideal] {
+        let f = random_kernels(&tiny(protocol), 2, 6);
+        assert!(sum_of(&f, "msgs_inv") > 0, "{protocol:?}: invalidations cross the links");
+    }
+}
+
+#[test]
+fn random_kernels_without_copies_in_the_l2() {
+    for protocol in [Protocol::L1Only, Protocol::NoRemoteCaching] {
+        let f = random_kernels(&tiny(protocol), 3, 6);
+        assert_eq!(sum_of(&f, "msgs_inv"), 0, "{protocol:?}: nothing to invalidate");
+    }
+}
+
+#[test]
+fn random_kernels_over_two_links() {
+    let mut p = tiny(Protocol::Rec);
+    p.links = 2;
+    random_kernels(&p, 4, 6);
+}
