@@ -63,13 +63,14 @@ impl Modules {
         let slices = banks * p.inv_ports();
         let egress = EgressParams { sys: s.clone(), home: gpu, links, slices };
         let ingress = IngressParams { sys: s.clone(), home: gpu, links };
+        let fence = FenceParams { sys: s.clone(), home: gpu, flush: p.release_l2_flush };
         Ok(Modules {
             l1: l1_cache(&p.l1())?,
             bank: bar("l2-bank", l2_bank(&p.l2(gpu)))?,
             dir: p.dir(gpu).map(|d| bar("directory", directory(&d))).transpose()?,
             egress: bar("inv-egress", inv_egress(&egress))?,
             ingress: bar("inv-ingress", inv_ingress(&ingress))?,
-            fence: fence_unit(&FenceParams::of(p, gpu))?,
+            fence: bar("fence-unit", fence_unit(&fence))?,
             l1_to_bank: bar(
                 "l1_to_bank",
                 crossbar::<L1Req>(&name("l1_to_bank"), s.l1s, banks, s, |m| s.bank_of(m.line)),
