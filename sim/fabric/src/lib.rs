@@ -4,4 +4,5 @@ pub mod config;
 pub mod cu;
 pub mod dram;
 pub mod memory;
+pub mod placement;
 pub mod port;

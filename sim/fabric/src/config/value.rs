@@ -135,6 +135,11 @@ pub trait Named: Copy + PartialEq + 'static {
     const VALUES: &'static [Self];
     /// Their names, in the same order.
     const NAMES: &'static [&'static str];
+
+    /// The name of this value.
+    fn name(self) -> &'static str {
+        Self::VALUES.iter().position(|value| *value == self).map_or("", |i| Self::NAMES[i])
+    }
 }
 
 impl<T: Named> Field for T {
@@ -144,8 +149,7 @@ impl<T: Named> Field for T {
     }
 
     fn value(&self) -> Value {
-        let place = T::VALUES.iter().position(|value| value == self);
-        json!(place.map(|i| T::NAMES[i]))
+        json!(self.name())
     }
 }
 

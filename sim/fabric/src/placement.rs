@@ -1,0 +1,228 @@
+//! Page placement: from a program's flat byte space to physical addresses (rec.md section 10).
+//!
+//! GPU g owns physical bytes `g * dram_bytes` to `(g + 1) * dram_bytes`; its pages are given out from the lowest on, in the program's order.
+
+use crate::config::{FabricConfig, Named, Placement};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use weft_workload::Array;
+
+/// A program that does not fit.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "placement {placement} puts {needed} bytes of the program into the memory of GPU {gpu}, which has dram_bytes = {has}; set dram_bytes to at least {wanted}, choose another placement, or a smaller program"
+)]
+pub struct PlacementError {
+    /// Placement policy.
+    pub placement: &'static str,
+    /// GPU that is full.
+    pub gpu: u32,
+    /// Bytes placed there.
+    pub needed: u64,
+    /// Bytes that it has.
+    pub has: u64,
+    /// Bytes that would do: a power of two.
+    pub wanted: u64,
+}
+
+/// Pages of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageTable {
+    page_bits: u32,
+    home_shift: u32,
+    /// Physical address of each page of the flat space.
+    pages: Vec<u64>,
+    /// Page of the flat space in each page of each GPU's memory.
+    frames: Vec<Vec<u64>>,
+}
+
+impl PageTable {
+    /// Places all pages of a program's arrays. A page that two arrays share (pages larger than the program's) belongs to the first.
+    ///
+    /// # Errors
+    /// A program that does not fit into the memory of a GPU.
+    pub fn new(arrays: &[Array], config: &FabricConfig) -> Result<PageTable, PlacementError> {
+        let page = u64::from(config.page);
+        let gpus = u64::from(config.gpus);
+        let end = arrays.iter().map(|a| a.addr + a.bytes()).max().unwrap_or(0);
+        let mut table = PageTable {
+            page_bits: config.page.trailing_zeros(),
+            home_shift: config.dram_bytes.trailing_zeros(),
+            pages: Vec::with_capacity(end.div_ceil(page) as usize),
+            frames: vec![Vec::new(); config.gpus as usize],
+        };
+        for (number, array) in arrays.iter().enumerate() {
+            let first = array.addr / page;
+            let count = (array.addr + array.bytes()).div_ceil(page).saturating_sub(first).max(1);
+            let shared = (table.pages.len() as u64).saturating_sub(first);
+            for k in shared..count {
+                let gpu = match config.placement {
+                    Placement::PageRr => k % gpus,
+                    // Part g begins at floor(g * count / gpus), as the work-groups' parts do.
+                    Placement::Block => ((k + 1) * gpus - 1) / count,
+                    Placement::ArrayRr => number as u64 % gpus,
+                    Placement::Single => 0,
+                };
+                table.place(first + k, gpu);
+            }
+        }
+        table.check(config)?;
+        Ok(table)
+    }
+
+    /// Gives a page of the flat space the next page of a GPU; pages before it that no array uses are never translated.
+    fn place(&mut self, page: u64, gpu: u64) {
+        let frames = &mut self.frames[gpu as usize];
+        let addr = (gpu << self.home_shift) | ((frames.len() as u64) << self.page_bits);
+        frames.push(page);
+        self.pages.resize(page as usize, u64::MAX);
+        self.pages.push(addr);
+    }
+
+    fn check(&self, config: &FabricConfig) -> Result<(), PlacementError> {
+        let size = |frames: &Vec<u64>| (frames.len() as u64) << self.page_bits;
+        let full = self.frames.iter().position(|frames| size(frames) > config.dram_bytes);
+        let Some(gpu) = full else { return Ok(()) };
+        let most = self.frames.iter().map(size).max().unwrap_or(0);
+        Err(PlacementError {
+            placement: config.placement.name(),
+            gpu: gpu as u32,
+            needed: size(&self.frames[gpu]),
+            has: config.dram_bytes,
+            wanted: most.next_power_of_two(),
+        })
+    }
+
+    /// Physical address of a byte of the flat space.
+    ///
+    /// # Panics
+    /// Beyond the last array's last page.
+    #[inline]
+    pub fn translate(&self, addr: u64) -> u64 {
+        let base = self.pages[(addr >> self.page_bits) as usize];
+        debug_assert_ne!(base, u64::MAX, "byte {addr:#x} belongs to no array");
+        base | (addr & ((1 << self.page_bits) - 1))
+    }
+
+    /// GPU whose memory holds a physical address.
+    #[inline]
+    pub fn home(&self, phys: u64) -> u32 {
+        (phys >> self.home_shift) as u32
+    }
+
+    /// Byte of the flat space at a physical address, if the program has one there.
+    pub fn inverse(&self, phys: u64) -> Option<u64> {
+        let frames = self.frames.get((phys >> self.home_shift) as usize)?;
+        let offset = phys & ((1 << self.home_shift) - 1);
+        let page = frames.get((offset >> self.page_bits) as usize)?;
+        Some((page << self.page_bits) | (offset & ((1 << self.page_bits) - 1)))
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> u64 {
+        1 << self.page_bits
+    }
+
+    /// Pages placed at each GPU.
+    pub fn pages_per_gpu(&self) -> Vec<usize> {
+        self.frames.iter().map(Vec::len).collect()
+    }
+
+    /// Cuts `len` bytes of the flat space at page boundaries: calls `f` with the physical address of each piece and its range in the whole.
+    pub fn for_pieces(&self, addr: u64, len: usize, mut f: impl FnMut(u64, std::ops::Range<usize>)) {
+        let mut done = 0;
+        while done < len {
+            let at = addr + done as u64;
+            let left = self.page_bytes() - (at & (self.page_bytes() - 1));
+            let piece = usize::try_from(left).map_or(len - done, |left| left.min(len - done));
+            f(self.translate(at), done..done + piece);
+            done += piece;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+    use weft_workload::Layout;
+
+    fn arrays(bytes: &[u64]) -> Vec<Array> {
+        let mut layout = Layout::new();
+        for (i, count) in bytes.iter().enumerate() {
+            layout.add(&format!("a{i}"), 4, count / 4, false, Vec::new());
+        }
+        layout.arrays().to_vec()
+    }
+
+    fn config(changes: &[&str]) -> FabricConfig {
+        let mut config = FabricConfig::load("rec-4gpu-small").expect("built in");
+        changes.iter().for_each(|c| config.set(c).expect("legal"));
+        config.validate().expect("legal");
+        config
+    }
+
+    /// Homes of the pages of the flat space.
+    fn homes(bytes: &[u64], changes: &[&str]) -> Vec<u32> {
+        let arrays = arrays(bytes);
+        let table = PageTable::new(&arrays, &config(changes)).expect("fits");
+        (0..table.pages.len() as u64).map(|p| table.home(table.translate(p * table.page_bytes()))).collect()
+    }
+
+    #[test]
+    fn policies_place_as_their_names_say() {
+        let sizes = [5 * 4096, 100, 3 * 4096];
+        assert_eq!(homes(&sizes, &[]), [0, 1, 2, 3, 0, 0, 0, 1, 2]);
+        assert_eq!(homes(&sizes, &["placement=block"]), [0, 1, 2, 3, 3, 3, 1, 2, 3]);
+        assert_eq!(homes(&[8 * 4096], &["placement=block"]), [0, 0, 1, 1, 2, 2, 3, 3]);
+        assert_eq!(homes(&sizes, &["placement=array_rr"]), [0, 0, 0, 0, 0, 1, 2, 2, 2]);
+        assert_eq!(homes(&sizes, &["placement=single"]), [0; 9]);
+        assert_eq!(homes(&sizes, &["page=8K"]), [0, 1, 2, 1, 2], "a shared page is the first array's");
+    }
+
+    #[test]
+    fn the_whole_memory_fits_and_one_page_more_does_not() {
+        let config = config(&["dram_bytes=64K", "placement=single"]);
+        PageTable::new(&arrays(&[60 << 10, 4096]), &config).expect("fills it exactly");
+        let error = PageTable::new(&arrays(&[60 << 10, 4100]), &config).expect_err("one element too much");
+        assert_eq!(
+            error.to_string(),
+            "placement single puts 69632 bytes of the program into the memory of GPU 0, which has dram_bytes = 65536; set dram_bytes to at least 131072, choose another placement, or a smaller program"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn pages_are_distinct_inside_their_gpu_and_invertible(
+            sizes in prop::collection::vec(4u64..60_000, 1..6),
+            placement in 0usize..4,
+            page in 9u32..15,
+            gpus in 2u32..9,
+        ) {
+            let names = Placement::NAMES;
+            let config = config(&[&format!("placement={}", names[placement]), &format!("page={}", 1 << page), &format!("gpus={gpus}")]);
+            let arrays = arrays(&sizes);
+            let table = PageTable::new(&arrays, &config).expect("fits");
+            let mut seen = HashSet::new();
+            for array in &arrays {
+                for addr in (array.addr..array.addr + array.bytes()).step_by(512) {
+                    let phys = table.translate(addr);
+                    prop_assert!(table.home(phys) < gpus);
+                    prop_assert_eq!(u64::from(table.home(phys)), phys / config.dram_bytes);
+                    prop_assert_eq!(table.inverse(phys), Some(addr));
+                    prop_assert!(seen.insert(phys));
+                }
+                let mut next = 0;
+                table.for_pieces(array.addr + 3, array.bytes() as usize - 3, |phys, range| {
+                    assert_eq!(range.start, next);
+                    assert_eq!(phys, table.translate(array.addr + 3 + range.start as u64));
+                    next = range.end;
+                });
+                prop_assert_eq!(next as u64, array.bytes() - 3);
+            }
+            let beyond = table.pages_per_gpu().iter().map(|n| (*n as u64) << page).max().unwrap_or(0);
+            prop_assert_eq!(table.inverse(beyond), None);
+        }
+    }
+}
