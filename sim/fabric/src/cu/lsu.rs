@@ -61,6 +61,15 @@ pub(super) struct Pending {
     pub taken: Option<u64>,
 }
 
+/// Accesses from the load-store unit to their answers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Flights {
+    pub pending: Vec<Pending>,
+    pub free_ids: Vec<u16>,
+    /// Accesses presented to the L1, oldest first; at most `lsu_rate`.
+    pub out: VecDeque<u16>,
+}
+
 /// State of the load-store unit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Lsu {
@@ -68,10 +77,7 @@ pub(super) struct Lsu {
     pub queue: VecDeque<u32>,
     pub ops: Vec<MemOp>,
     pub free_ops: Vec<u32>,
-    pub pending: Vec<Pending>,
-    pub free_ids: Vec<u16>,
-    /// Accesses presented to the L1, oldest first; at most `lsu_rate`.
-    pub out: VecDeque<u16>,
+    pub flights: Flights,
     /// Last tick in which the scratchpad operation at the head holds the unit, once it has begun.
     pub lds_end: Option<u64>,
     /// Issue slot that may fill the unit first.
@@ -132,6 +138,34 @@ fn words_of(access: &Access, lane: u32) -> std::ops::RangeInclusive<u64> {
     addr >> 2..=(addr + u64::from(access.size) - 1) >> 2
 }
 
+impl Flights {
+    /// Takes a fresh transaction number for an access that is presented to the L1 next. The caller has seen that one is
+    /// free, and fills in the rest.
+    pub fn present(&mut self, op: CuOp) -> &mut Pending {
+        let id = self.free_ids.pop().unwrap_or(self.pending.len() as u16);
+        let at = usize::from(id);
+        if at == self.pending.len() {
+            let access = LineAccess::bare(op);
+            self.pending.push(Pending { op: None, lanes: 0, access, left: 0, got: [0; 16], taken: None });
+        }
+        self.out.push_back(id);
+        let entry = &mut self.pending[at];
+        (entry.op, entry.lanes, entry.left, entry.taken) = (None, 0, 0, None);
+        entry.access = LineAccess { id, ..LineAccess::bare(op) };
+        entry
+    }
+
+    /// Whether a transaction number is free.
+    pub fn id_free(&self) -> bool {
+        !self.free_ids.is_empty() || self.pending.len() < IDS
+    }
+
+    /// Transaction numbers in use.
+    pub fn in_use(&self) -> usize {
+        self.pending.len() - self.free_ids.len()
+    }
+}
+
 impl Lsu {
     /// Adds an operation to the queue and to its wave.
     pub fn push(&mut self, op: MemOp, wave: &mut Wave) {
@@ -152,34 +186,12 @@ impl Lsu {
         self.queue.push_back(index);
     }
 
-    /// Presents an access to the L1 under a fresh transaction number. The caller has seen that one is free.
-    pub fn present(&mut self, op: Option<u32>, lanes: u64, mut access: LineAccess) {
-        let id = self.free_ids.pop().unwrap_or(self.pending.len() as u16);
-        access.id = id;
-        let entry = Pending { op, lanes, left: access.mask, access, got: [0; 16], taken: None };
-        match self.pending.get_mut(usize::from(id)) {
-            Some(old) => *old = entry,
-            None => self.pending.push(entry),
-        }
-        self.out.push_back(id);
-    }
-
-    /// Whether a transaction number is free.
-    pub fn id_free(&self) -> bool {
-        !self.free_ids.is_empty() || self.pending.len() < IDS
-    }
-
-    /// Transaction numbers in use.
-    pub fn in_use(&self) -> usize {
-        self.pending.len() - self.free_ids.len()
-    }
-
     /// Whether the operation at the head can make a line access.
     pub fn can_send(&self, index: u32, wave: &Wave, rate: u32, wave_mem: u32) -> bool {
         let op = &self.ops[index as usize];
-        self.out.len() < rate as usize
+        self.flights.out.len() < rate as usize
             && wave.in_flight < wave_mem
-            && self.id_free()
+            && self.flights.id_free()
             && !op.waits_for_own_lane()
     }
 }
@@ -196,38 +208,41 @@ impl MemOp {
         lanes_of(sent).any(|lane| access.addrs.at(lane) == addr)
     }
 
-    /// The next line access, without transaction number, its lanes, and the virtual byte address of its line.
-    fn next_access(&self, wave: &Wave, line: u64, mode: &CuMode) -> (LineAccess, u64, u64) {
-        let op = match self.kind {
+    /// Operation at the L1 port.
+    fn port_op(&self) -> CuOp {
+        match self.kind {
             MemKind::Release => CuOp::Rel,
             MemKind::Acquire => CuOp::Acq,
             MemKind::Load => CuOp::Ld,
             MemKind::Store => CuOp::St,
             MemKind::Amo | MemKind::Lds => CuOp::Amo,
-        };
-        let mut out = LineAccess::bare(op);
+        }
+    }
+
+    /// Fills in the next line access; its lanes, and the virtual byte address of its line.
+    fn next_access(&self, wave: &Wave, line: u64, mode: &CuMode, out: &mut LineAccess) -> (u64, u64) {
         let Some((access, values)) = global(&self.op) else {
-            let sem = if op == CuOp::Rel { Sem::Release } else { Sem::Acquire };
+            let sem = if self.kind == MemKind::Release { Sem::Release } else { Sem::Acquire };
             (out.sem, out.scope, out.want_ack) = (sem as u8, self.scope as u8, true);
-            return (out, self.todo, 0);
+            return (self.todo, 0);
         };
-        self.attributes(access, mode, &mut out);
+        self.attributes(access, mode, out);
         let base = access.addrs.at(self.todo.trailing_zeros()) & !(line - 1);
         let single = self.kind == MemKind::Amo && (!mode.wide_amo || out.amo == amo_op(AmoKind::Cas));
+        let (keep, word) = (size_mask(access.size), (1u128 << access.size) - 1);
         let mut lanes = 0;
         for lane in lanes_of(self.todo) {
             let offset = access.addrs.at(lane).wrapping_sub(base);
             if offset >= line {
                 continue;
             }
-            let bytes = size_bits(access.size) << offset;
+            let bytes = word << offset;
             if self.kind == MemKind::Amo && out.mask & bytes != 0 {
                 continue;
             }
             out.mask |= bytes;
             if let Some(values) = values {
                 let (at, shift) = ((offset / 8) as usize, 8 * (offset % 8));
-                let keep = size_mask(access.size);
                 let value = operand(values, &wave.values, lane) & keep;
                 out.data[at] = out.data[at] & !(keep << shift) | value << shift;
             }
@@ -236,7 +251,7 @@ impl MemOp {
                 break;
             }
         }
-        (out, lanes, base)
+        (lanes, base)
     }
 
     fn attributes(&self, access: &Access, mode: &CuMode, out: &mut LineAccess) {
@@ -260,11 +275,6 @@ impl MemOp {
             (out.amo, out.sgn, out.cmp) = (amo_op(*kind), *signed, *compare & size_mask(access.size));
         }
     }
-}
-
-/// One mask bit per byte of a word.
-fn size_bits(size: u8) -> u128 {
-    (1 << size) - 1
 }
 
 impl Cu {
@@ -296,7 +306,18 @@ impl Cu {
         let lsu = &mut self.s.lsu;
         let op = &mut lsu.ops[index as usize];
         let wave = &mut self.s.waves[usize::from(op.wave)];
-        let (mut access, lanes, base) = op.next_access(wave, line, &mode);
+        let entry = lsu.flights.present(op.port_op());
+        let (lanes, base) = op.next_access(wave, line, &mode, &mut entry.access);
+        (entry.op, entry.lanes, entry.left) = (Some(index), lanes, entry.access.mask);
+        if entry.left != 0 {
+            entry.access.line = translate(base) / line;
+        }
+        op.todo &= !lanes;
+        op.unanswered += 1;
+        wave.in_flight += 1;
+        if op.todo == 0 {
+            lsu.queue.pop_front();
+        }
         let counters = &mut self.s.counters;
         match op.kind {
             MemKind::Load => counters.load_lines += 1,
@@ -306,16 +327,6 @@ impl Cu {
             MemKind::Acquire => counters.acquires += 1,
             MemKind::Lds => {}
         }
-        if access.mask != 0 {
-            access.line = translate(base) / line;
-        }
-        op.todo &= !lanes;
-        op.unanswered += 1;
-        wave.in_flight += 1;
-        if op.todo == 0 {
-            lsu.queue.pop_front();
-        }
-        lsu.present(Some(index), lanes, access);
     }
 
     /// One tick of the scratchpad operation at the head: contents change in its first, its place is free after its last.

@@ -136,7 +136,7 @@ impl Cu {
 
     /// No resident wave and nothing outstanding.
     pub fn idle(&self) -> bool {
-        self.s.free_waves as usize == self.s.waves.len() && self.s.lsu.in_use() == 0
+        self.s.free_waves as usize == self.s.waves.len() && self.s.lsu.flights.in_use() == 0
     }
 
     /// Resident work-groups.
@@ -146,7 +146,7 @@ impl Cu {
 
     /// Line accesses offered or taken and not answered.
     pub fn outstanding(&self) -> usize {
-        self.s.lsu.in_use()
+        self.s.lsu.flights.in_use()
     }
 
     /// What has been counted.
@@ -182,14 +182,15 @@ impl Cu {
     }
 
     fn send_boundary(&mut self, op: CuOp, sem: u8) {
-        self.s.lsu.present(None, 0, LineAccess { want_ack: true, sem, ..LineAccess::bare(op) });
+        let access = &mut self.s.lsu.flights.present(op).access;
+        (access.want_ack, access.sem) = (true, sem);
     }
 
     /// The access presented to the L1 in tick `now`; unchanged until [`Cu::accepted`]. With `lsu_rate` above 1 the next
     /// one may be taken in the same tick.
     #[inline]
     pub fn offer(&self, _now: u64) -> Option<&LineAccess> {
-        self.s.lsu.out.front().map(|&id| &self.s.lsu.pending[usize::from(id)].access)
+        self.s.lsu.flights.out.front().map(|&id| &self.s.lsu.flights.pending[usize::from(id)].access)
     }
 
     /// One tick, after this tick's [`Cu::accepted`] and [`Cu::reply`]. `translate` gives the physical byte address of a

@@ -11,13 +11,13 @@ use super::{Boundary, Cu, CuError, CuObserver, LineReply};
 impl Cu {
     /// The L1 takes the offered access in tick `now`. A store without `want_ack` is complete by this.
     pub fn accepted(&mut self, now: u64, obs: &mut dyn CuObserver) {
-        let Some(id) = self.s.lsu.out.pop_front() else { return };
-        let entry = &mut self.s.lsu.pending[usize::from(id)];
+        let Some(id) = self.s.lsu.flights.out.pop_front() else { return };
+        let entry = &mut self.s.lsu.flights.pending[usize::from(id)];
         entry.taken = Some(now);
         if entry.access.op != CuOp::St {
             return;
         }
-        let entry = &self.s.lsu.pending[usize::from(id)];
+        let entry = &self.s.lsu.flights.pending[usize::from(id)];
         let access = &entry.access;
         if let Some(index) = entry.op {
             let who = self.who(self.s.lsu.ops[index as usize].wave);
@@ -37,7 +37,7 @@ impl Cu {
             kind: reply.kind,
             expected,
         };
-        let entry = self.s.lsu.pending.get_mut(usize::from(reply.id));
+        let entry = self.s.lsu.flights.pending.get_mut(usize::from(reply.id));
         let Some((entry, taken)) = entry.and_then(|e| e.taken.map(|taken| (e, taken))) else {
             self.fault.get_or_insert(wrong("the number of an access that the L1 has taken"));
             return;
@@ -55,6 +55,9 @@ impl Cu {
                 entry.left = 0;
                 self.deliver(reply.id, &reply.data, taken, now, obs);
             } else {
+                if entry.left == entry.access.mask {
+                    entry.got = [0; 16];
+                }
                 merge(&mut entry.got, &reply.data, entry.left & reply.mask);
                 entry.left &= !reply.mask;
                 if entry.left != 0 {
@@ -69,7 +72,7 @@ impl Cu {
 
     /// Gives the lanes of a load or atomic their values.
     fn deliver(&mut self, id: u16, data: &[u64; 16], taken: u64, now: u64, obs: &mut dyn CuObserver) {
-        let entry = &self.s.lsu.pending[usize::from(id)];
+        let entry = &self.s.lsu.flights.pending[usize::from(id)];
         let Some(index) = entry.op else { return };
         let (access, who) = (&entry.access, self.who(self.s.lsu.ops[index as usize].wave));
         if access.op == CuOp::Amo {
@@ -92,10 +95,10 @@ impl Cu {
 
     /// A line access is complete: its number is free, its operation perhaps complete.
     fn answered(&mut self, id: u16, now: u64) {
-        let entry = &mut self.s.lsu.pending[usize::from(id)];
+        let entry = &mut self.s.lsu.flights.pending[usize::from(id)];
         entry.taken = None;
         let (op, lanes) = (entry.op, entry.lanes);
-        self.s.lsu.free_ids.push(id);
+        self.s.lsu.flights.free_ids.push(id);
         let Some(index) = op else {
             self.s.boundary = match self.s.boundary {
                 Boundary::Beginning => Boundary::Begun,
