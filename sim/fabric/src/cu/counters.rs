@@ -35,6 +35,11 @@ pub struct CuCounters {
     pub releases: u64,
     /// Acquires sent by waves.
     pub acquires: u64,
+    /// Answered line accesses of loads and atomics by server, the `src` of their last answer (section 1.1): 0 L1, 1 local
+    /// L2, 2 another L1, 3 DRAM of the home, 4 L2 of another GPU, 5 DRAM behind another GPU, 6 middle level, 7 unused.
+    pub served: [u64; 8],
+    /// Those of `served` that a miss of another access answered.
+    pub merged: u64,
     /// Work-groups ended.
     pub blocks: u64,
     /// Ticks in which at least one wave was resident; complete when none is.

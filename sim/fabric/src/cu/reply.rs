@@ -67,6 +67,10 @@ impl Cu {
                 self.deliver(reply.id, &got, taken, now, obs);
             }
         }
+        if with_data {
+            self.s.counters.served[usize::from(reply.src & 7)] += 1;
+            self.s.counters.merged += u64::from(reply.merged);
+        }
         self.answered(reply.id, now);
     }
 

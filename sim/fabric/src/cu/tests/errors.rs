@@ -148,3 +148,19 @@ fn a_foreign_state_is_refused() {
     assert!(cu.load(&other[..other.len() / 2]).expect_err("refused").to_string().starts_with(start));
     assert_eq!(cu.save(), before);
 }
+
+#[test]
+fn open_accesses_name_their_wave_and_when_they_were_taken() {
+    let program: Arc<dyn Program> = Arc::new(Script::once(8, vec![load(0, 64), load(1, 128), Op::End]));
+    let mut cu =
+        Cu::new(CuParams { launch: 0, ..CuParams::default() }, Arc::clone(&program), 3, 4).expect("legal");
+    let Some(HostStep::Launch(kernel)) = program.host_step(0, &|_, n| vec![0; n]) else { panic!("launch") };
+    cu.launch(&Arc::new(kernel), 0, 0, 0).expect("fits");
+    cu.tick(0, &|addr| addr, &mut NoObserver).expect("runs");
+    cu.accepted(1, &mut NoObserver);
+    cu.tick(1, &|addr| addr, &mut NoObserver).expect("runs");
+    let who = Some(Who { gpu: 3, cu: 4, kernel: 0, block: 0, wave: 0 });
+    let open: Vec<_> = cu.open_accesses().map(|(a, who, taken)| (a.line, who, taken)).collect();
+    assert_eq!(open, [(1, who, Some(1)), (2, who, None)]);
+    assert_eq!((cu.outstanding(), cu.wave_at(0), cu.wave_at(1)), (2, who, None));
+}

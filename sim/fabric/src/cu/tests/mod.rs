@@ -252,7 +252,7 @@ impl Bench {
         if last {
             self.events.push((self.now, Event::Answered(access.clone())));
         }
-        let reply = LineReply { id: access.id, kind, mask, data, src: 0, merged: false };
+        let reply = LineReply { id: access.id, kind, mask, data, src: 3, merged: false };
         self.cu.reply(&reply, self.now, &mut self.watch);
     }
 

@@ -29,7 +29,8 @@ fn check(params: &CuParams, program: &Arc<dyn Program>, port: Port, skip: bool) 
     program.verify(&|addr, count| memory.read(addr, count)).unwrap_or_else(|e| panic!("{e}"));
     let c = bench.cu.counters();
     assert_eq!((bench.watch.loads, bench.watch.stores), (c.load_lines, c.store_lines));
-    assert_eq!(bench.cu.outstanding(), 0);
+    assert_eq!(c.served, [0, 0, 0, c.load_lines, 0, 0, 0, 0]);
+    assert!(bench.cu.outstanding() == 0 && bench.cu.open_accesses().next().is_none());
     bench
 }
 
