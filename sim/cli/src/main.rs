@@ -20,6 +20,8 @@ struct Cli {
 enum Command {
     /// What there is: blocks, fabrics or workloads, with parameters, defaults and legal ranges.
     List(cmd::list::Args),
+    /// Runs a program on a fabric; succeeds only if its result is the host's own.
+    Run(Box<cmd::run::Args>),
     /// Clocks one block cycle by cycle from a stimulus file.
     Sim(cmd::sim::Args),
     /// Writes a block as Verilog, one file per module, with a file list and on demand a self-checking testbench.
@@ -35,6 +37,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::List(args) => cmd::list::run(&args),
+        Command::Run(args) => cmd::run::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),
         Command::Export(args) => cmd::export::run(&args),
         Command::Area(args) => cmd::area::run(&args),

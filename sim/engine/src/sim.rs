@@ -24,6 +24,19 @@ pub struct OutPort {
     at: Option<u32>,
 }
 
+/// A memory inside a design.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MemPort {
+    /// First limb in the state of the whole design.
+    at: usize,
+    /// Limbs of a lane.
+    limbs: usize,
+    /// Rows.
+    pub rows: u32,
+    /// Lanes of a row.
+    pub lanes: u32,
+}
+
 /// A failed assertion.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Failure {
@@ -252,16 +265,31 @@ impl Sim {
         }
     }
 
-    /// The limbs of an output that is a register.
+    /// The limbs of an output that is a register or a constant.
     ///
     /// # Panics
-    /// When the output is a constant or combinational; [`Sim::get_bv`] reads those too.
+    /// When the output is combinational; [`Sim::get_bv`] reads those too.
     #[inline]
     pub fn limbs(&self, port: OutPort) -> &[u64] {
-        let Some(at) = port.at else {
-            panic!("output {} is no register", self.design.outputs[port.number as usize].name)
-        };
-        &self.core.limbs[at as usize..][..limbs_for(port.width)]
+        match port.at {
+            Some(at) => &self.core.limbs[at as usize..][..limbs_for(port.width)],
+            None => self.constant(port),
+        }
+    }
+
+    #[cold]
+    fn constant(&self, port: OutPort) -> &[u64] {
+        match &self.design.output_sources[port.number as usize] {
+            Source::Const(v) => return v.limbs(),
+            Source::Unit { unit, output } => {
+                if let OutSource::Const(v) = &self.design.types[self.design.units[*unit].ty].outputs[*output]
+                {
+                    return v.limbs();
+                }
+            }
+            Source::Top(_) => {}
+        }
+        panic!("output {} is combinational", self.design.outputs[port.number as usize].name)
     }
 
     /// The low 64 bits of an output in the present cycle.
@@ -386,6 +414,26 @@ impl Sim {
         let number = ty.netlist.regs.iter().position(|r| r.path == name)?;
         let width = ty.netlist.regs[number].width;
         Some(Bv::from_limbs(&self.state(unit)[ty.layout.regs[number]..][..limbs_for(width)], width))
+    }
+
+    /// The memory of this hierarchical name, to be read often.
+    pub fn memory(&self, path: &str) -> Option<MemPort> {
+        let (unit, name) = self.locate(path)?;
+        let ty = &self.design.types[self.design.units[unit].ty];
+        let number = ty.netlist.mems.iter().position(|m| m.path == name)?;
+        let mem = &ty.netlist.mems[number];
+        let (at, limbs) = (self.design.bases[unit] + ty.layout.mems[number], ty.layout.lane_limbs[number]);
+        Some(MemPort { at, limbs, rows: mem.rows, lanes: mem.lanes })
+    }
+
+    /// The limbs of one lane of a memory's row.
+    ///
+    /// # Panics
+    /// When there is no such row or lane.
+    pub fn lane(&self, memory: MemPort, row: u32, lane: u32) -> &[u64] {
+        assert!(row < memory.rows && lane < memory.lanes, "row {row} lane {lane} of a memory");
+        let number = row as usize * memory.lanes as usize + lane as usize;
+        &self.core.limbs[memory.at + number * memory.limbs..][..memory.limbs]
     }
 
     fn cell(&self, path: &str, row: u32, lane: u32) -> Option<(usize, std::ops::Range<usize>, u32)> {

@@ -1,8 +1,10 @@
 //! Whole systems: behavioural compute units, DRAM and directories beside the RTL, page placement, configuration.
 
+mod channel;
 pub mod config;
 pub mod cu;
 pub mod dram;
 pub mod memory;
 pub mod placement;
 pub mod port;
+pub mod run;

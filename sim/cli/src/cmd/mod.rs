@@ -5,4 +5,5 @@ pub mod cosim;
 pub mod export;
 pub mod ledger;
 pub mod list;
+pub mod run;
 pub mod sim;

@@ -53,7 +53,7 @@ pub struct LineAccess {
 
 impl LineAccess {
     /// An access without address, mask and attributes.
-    pub(super) fn bare(op: CuOp) -> Self {
+    pub fn bare(op: CuOp) -> Self {
         Self {
             op,
             line: 0,

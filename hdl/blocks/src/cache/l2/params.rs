@@ -130,6 +130,15 @@ impl L2Params {
         cat(&[above, bank.slice(0, self.bank_field()), stripped.slice(0, below)])
     }
 
+    /// [`L2Params::line_from`] on numbers: the line that a row of the tag array names.
+    pub fn line_number(&self, tag: u64, set: u64, bank: u64) -> u64 {
+        let low = self.low_bits();
+        let stripped = tag << low | set & ((1 << low) - 1);
+        let below = self.interleave();
+        let offset = stripped & ((1 << below) - 1);
+        (stripped >> below << self.bank_field() | bank & ((1 << self.bank_field()) - 1)) << below | offset
+    }
+
     /// Name of the module, distinct for distinct parameters.
     pub fn module_name(&self) -> String {
         let s = &self.sys;

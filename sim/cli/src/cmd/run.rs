@@ -1,0 +1,184 @@
+//! `weft run`: a program on a fabric, clocked until it has ended and its result is checked.
+
+use crate::failure::{Failure, Outcome, say};
+use crate::params::pairs;
+use anyhow::{Context, anyhow};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use weft_engine::runner::Rewind;
+use weft_engine::{BackendKind, Probes};
+use weft_fabric::config::FabricConfig;
+use weft_fabric::run::{FabricError, FabricRun, RunOptions, RunReport, WaveRequest};
+use weft_workload::Program;
+
+/// Arguments of `weft run`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A built-in fabric (see `weft list fabrics`) or a TOML file.
+    fabric: String,
+    /// Program (see `weft list workloads`).
+    #[arg(long, value_name = "NAME", default_value = "pagerank")]
+    workload: String,
+    /// Graph for programs that work on one: METIS, edge list, Matrix Market, DIMACS .gr or PACE, also .gz or .xz.
+    #[arg(long, value_name = "FILE")]
+    graph: Option<PathBuf>,
+    /// Parameter of the program; may be given several times.
+    #[arg(long = "param", value_name = "KEY=VALUE")]
+    params: Vec<String>,
+    /// Key of the fabric's configuration; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Seed of the program's random data, where it has any.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Writes all results to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Records a waveform, .vcd or .fst, with a GTKWave save file beside it.
+    #[arg(long, value_name = "FILE")]
+    waves: Option<PathBuf>,
+    /// Part of the hierarchy to record, such as `gpu0.dir*`; may be given several times.
+    #[arg(long, value_name = "GLOB", requires = "waves")]
+    scope: Vec<String>,
+    /// First cycle recorded.
+    #[arg(long, value_name = "CYCLE", requires = "waves")]
+    from: Option<u64>,
+    /// First cycle no longer recorded.
+    #[arg(long, value_name = "CYCLE", requires = "waves")]
+    to: Option<u64>,
+    /// Ends the run with an error after so many cycles.
+    #[arg(long, value_name = "CYCLES", default_value_t = 10_000_000_000)]
+    max_cycles: u64,
+    /// Runs the reference interpreter instead of native code: the same cycles, a hundred times slower.
+    #[arg(long)]
+    interpreter: bool,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// Wrong input before anything is simulated; a failed check; a result that is not the host's.
+pub fn run(args: &Args) -> Outcome {
+    let mut config = FabricConfig::load(&args.fabric).map_err(Failure::input)?;
+    for set in &args.set {
+        config.set(set).map_err(Failure::input)?;
+    }
+    config.validate().map_err(Failure::input)?;
+    let waves = waves(args)?;
+    let json = args.json.as_deref().map(writable).transpose()?;
+    let program = program(args)?;
+    let options = RunOptions {
+        backend: if args.interpreter { BackendKind::Interp } else { BackendKind::Native },
+        probes: Probes::All,
+        rewind: Some(Rewind { cycles: 1000, wave: PathBuf::from("vcd_out/failure.fst") }),
+        waves,
+    };
+    let run = FabricRun::new(&config, program, &options).map_err(sort)?;
+    let report = simulate(run, args.max_cycles)?;
+    if let Some((path, file)) = json {
+        write_json(&report, args, path, file)?;
+    }
+    summary(&report)?;
+    match &report.difference {
+        None => Ok(()),
+        Some(difference) => Err(Failure::check(anyhow!("the result is wrong: {difference}"))),
+    }
+}
+
+fn sort(error: FabricError) -> Failure {
+    if error.is_input() { Failure::input(error) } else { Failure::check(error) }
+}
+
+fn waves(args: &Args) -> Result<Option<WaveRequest>, Failure> {
+    let Some(path) = &args.waves else { return Ok(None) };
+    let (from, to) = (args.from.unwrap_or(0), args.to.unwrap_or(u64::MAX));
+    if from >= to {
+        return Err(Failure::input(anyhow!(
+            "--from {from} is not before --to {to}: give a window of at least one cycle"
+        )));
+    }
+    Ok(Some(WaveRequest { path: path.clone(), scopes: args.scope.clone(), from, to }))
+}
+
+/// A file beside the final one, so that nothing half written stays there.
+fn writable(path: &Path) -> Result<(&Path, tempfile::NamedTempFile), Failure> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = tempfile::NamedTempFile::new_in(folder)
+        .with_context(|| {
+            format!(
+                "cannot write {}: give --json a file in a folder that exists and is writable",
+                path.display()
+            )
+        })
+        .map_err(Failure::Input)?;
+    Ok((path, file))
+}
+
+fn program(args: &Args) -> Result<Arc<dyn Program>, Failure> {
+    let mut params = pairs("--param", &args.params)?;
+    if let Some(seed) = args.seed {
+        let known = weft_workload::workloads().iter().find(|w| w.name == args.workload);
+        if known.is_some_and(|w| w.params.iter().any(|p| p.name == "seed")) {
+            params.entry("seed".into()).or_insert(seed.to_string());
+        }
+    }
+    let graph = args.graph.as_deref().map(weft_workload::graph::read).transpose().map_err(Failure::input)?;
+    let program = weft_workload::build(&args.workload, &params, graph.as_ref()).map_err(Failure::input)?;
+    Ok(Arc::from(program))
+}
+
+/// Runs to the end; a terminal sees how far it is.
+fn simulate(mut run: FabricRun, max_cycles: u64) -> Result<RunReport, Failure> {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
+        bar.set_style(style);
+    }
+    loop {
+        let ended = run.run_to((run.cycle() + 20_000).min(max_cycles)).map_err(sort)?;
+        bar.tick();
+        bar.set_message(format!("cycle {}, step {} of the program", run.cycle(), run.kernels()));
+        if ended {
+            break;
+        }
+        if run.cycle() >= max_cycles {
+            return Err(Failure::check(FabricError::Limit { cycles: max_cycles }));
+        }
+    }
+    bar.finish_and_clear();
+    run.finish().map_err(sort)
+}
+
+fn write_json(report: &RunReport, args: &Args, path: &Path, mut file: tempfile::NamedTempFile) -> Outcome {
+    let mut value = serde_json::to_value(report).map_err(Failure::check)?;
+    value["seed"] = args.seed.into();
+    let written = serde_json::to_writer_pretty(&mut file, &value)
+        .map_err(anyhow::Error::from)
+        .and_then(|()| writeln!(file).map_err(anyhow::Error::from))
+        .and_then(|()| file.persist(path).map_err(anyhow::Error::from));
+    written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::Check).map(|_| ())
+}
+
+fn summary(r: &RunReport) -> Outcome {
+    let m = &r.metrics;
+    say(format!("{} on {} ({})", r.workload, r.fabric, r.config["protocol"].as_str().unwrap_or("?")))?;
+    let rows = [
+        ("cycles", r.cycles.to_string()),
+        ("L2 accesses", m.l2_accesses.to_string()),
+        ("L2 misses", format!("{} and {} first references", m.l2_misses, m.l2_cold_misses)),
+        ("evict-initiated invalidations", m.evict_invalidations.to_string()),
+        ("write-initiated invalidations", m.write_invalidations.to_string()),
+        (
+            "inter-GPU transactions",
+            format!("{} ({} requests)", m.inter_gpu_transactions, m.inter_gpu_requests),
+        ),
+        ("inter-GPU bytes", m.inter_gpu_bytes.to_string()),
+        ("lines per evicted directory entry", format!("{:.2}", m.coalesced_lines)),
+        ("simulated in", format!("{:.2} s, {:.0} cycles/s", r.wall_seconds, r.cycles_per_second)),
+    ];
+    for (name, value) in rows {
+        say(format!("  {name:<34} {value}"))?;
+    }
+    say(format!("verified: {}", r.verified))
+}

@@ -1,0 +1,95 @@
+//! Channels at the boundary of a fabric, as behavioural models see them.
+
+use crate::port::{PortError, input, output};
+use weft_engine::{InPort, OutPort, Sim};
+
+/// A channel into the fabric: the model drives valid and the message, the fabric answers with ready.
+#[derive(Clone, Debug)]
+pub struct Sender<const N: usize> {
+    valid: InPort,
+    ready: OutPort,
+    fields: [InPort; N],
+    /// A message is offered and not yet taken.
+    offering: bool,
+    /// Valid is driven.
+    driving: bool,
+}
+
+impl<const N: usize> Sender<N> {
+    /// The channel `name` with these fields.
+    ///
+    /// # Errors
+    /// A port that the design lacks.
+    pub fn new(sim: &Sim, name: &str, fields: [&str; N]) -> Result<Sender<N>, PortError> {
+        let valid = input(sim, &format!("{name}_valid"))?;
+        let mut ports = [valid; N];
+        for (port, field) in ports.iter_mut().zip(fields) {
+            *port = input(sim, &format!("{name}_{field}"))?;
+        }
+        let ready = output(sim, &format!("{name}_ready"))?;
+        Ok(Sender { valid, ready, fields: ports, offering: false, driving: false })
+    }
+
+    /// Offers a message in the present cycle, by its fields' limbs; true when the fabric takes it. The same message must be offered until then.
+    pub fn offer(&mut self, sim: &mut Sim, message: [&[u64]; N]) -> bool {
+        if !self.offering {
+            for (port, limbs) in self.fields.iter().zip(message) {
+                sim.set_limbs(*port, limbs);
+            }
+            sim.set(self.valid, 1);
+            self.driving = true;
+        }
+        let taken = sim.get(self.ready) == 1;
+        self.offering = !taken;
+        taken
+    }
+
+    /// Offers nothing in the present cycle.
+    pub fn rest(&mut self, sim: &mut Sim) {
+        if self.driving {
+            sim.set(self.valid, 0);
+            self.driving = false;
+        }
+    }
+
+    /// Valid is driven: the next cycle needs another message or [`Sender::rest`].
+    pub fn driving(&self) -> bool {
+        self.driving
+    }
+}
+
+/// A channel out of the fabric that the model always accepts.
+#[derive(Clone, Debug)]
+pub struct Receiver<const N: usize> {
+    valid: OutPort,
+    fields: [OutPort; N],
+}
+
+impl<const N: usize> Receiver<N> {
+    /// The channel `name` with these fields, always ready.
+    ///
+    /// # Errors
+    /// A port that the design lacks.
+    pub fn new(sim: &mut Sim, name: &str, fields: [&str; N]) -> Result<Receiver<N>, PortError> {
+        let valid = output(sim, &format!("{name}_valid"))?;
+        let mut ports = [valid; N];
+        for (port, field) in ports.iter_mut().zip(fields) {
+            *port = output(sim, &format!("{name}_{field}"))?;
+        }
+        let ready = input(sim, &format!("{name}_ready"))?;
+        sim.set(ready, 1);
+        Ok(Receiver { valid, fields: ports })
+    }
+
+    /// Whether a message is offered in the present cycle.
+    #[inline]
+    pub fn offered(&self, sim: &mut Sim) -> bool {
+        sim.get(self.valid) == 1
+    }
+
+    /// A field of the offered message.
+    #[inline]
+    pub fn field<'a>(&self, sim: &'a Sim, number: usize) -> &'a [u64] {
+        sim.limbs(self.fields[number])
+    }
+}

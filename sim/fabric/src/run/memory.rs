@@ -1,0 +1,80 @@
+//! The memory as a coherent reader would see it.
+//!
+//! A release writes the dirty lines of the releasing GPU back, but a write of another GPU may reach this GPU's L2 after that: the home's L2, not
+//! its DRAM, has the last word.
+
+use crate::dram::Dram;
+use crate::placement::PageTable;
+use std::collections::HashMap;
+use weft_blocks::cache::l2::L2Params;
+use weft_blocks::fabric::FabricParams;
+use weft_engine::{MemPort, Sim};
+
+/// Where the L2 banks keep tags and data.
+#[derive(Clone)]
+pub(super) struct Banks {
+    banks: Vec<Bank>,
+    line: u64,
+}
+
+#[derive(Clone)]
+struct Bank {
+    params: L2Params,
+    number: u64,
+    tags: MemPort,
+    data: MemPort,
+}
+
+/// State D of a line, the highest of the tag's two state bits.
+const DIRTY: u64 = 2;
+
+impl Banks {
+    /// The banks of a fabric; `None` when its instances have other names.
+    pub fn find(sim: &Sim, p: &FabricParams) -> Option<Banks> {
+        let mut banks = Vec::new();
+        for (g, b) in (0..p.sys.gpus).flat_map(|g| (0..p.sys.banks).map(move |b| (g, b))) {
+            let memory = |name: &str| sim.memory(&format!("gpu{g}.bank{b}.{name}"));
+            let (tags, data) = (memory("tags")?, memory("data")?);
+            banks.push(Bank { params: p.l2(g), number: u64::from(b), tags, data });
+        }
+        Some(Banks { banks, line: u64::from(p.sys.line) })
+    }
+
+    /// All dirty lines, by line number.
+    pub fn dirty<'a>(&self, sim: &'a Sim) -> HashMap<u64, &'a [u64]> {
+        let mut out = HashMap::new();
+        for bank in &self.banks {
+            let width = bank.params.tag_bits();
+            for (set, way) in (0..bank.tags.rows).flat_map(|s| (0..bank.tags.lanes).map(move |w| (s, w))) {
+                let entry = sim.lane(bank.tags, set, way)[0];
+                if entry >> width == DIRTY {
+                    let tag = entry & ((1 << width) - 1);
+                    let line = bank.params.line_number(tag, u64::from(set), bank.number);
+                    out.insert(line, sim.lane(bank.data, set * bank.tags.lanes + way, 0));
+                }
+            }
+        }
+        out
+    }
+
+    /// Bytes by the program's addresses: what DRAM holds, or the home's L2 if it is newer.
+    pub fn read(&self, sim: &Sim, dram: &Dram, table: &PageTable, addr: u64, count: usize) -> Vec<u8> {
+        let dirty = self.dirty(sim);
+        let mut out = vec![0; count];
+        table.for_pieces(addr, count, |at, range| {
+            let piece = &mut out[range];
+            dram.memory.read(at, piece);
+            for line in at / self.line..=(at + piece.len() as u64 - 1) / self.line {
+                let Some(limbs) = dirty.get(&line) else { continue };
+                for (i, byte) in limbs.iter().flat_map(|l| l.to_le_bytes()).enumerate() {
+                    if let Some(slot) =
+                        (line * self.line + i as u64).checked_sub(at).and_then(|o| piece.get_mut(o as usize))
+                    {
+                        *slot = byte;
+                    }
+                }
+            }
+        });
+        out
+    }
+}

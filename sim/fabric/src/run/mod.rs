@@ -1,0 +1,211 @@
+//! A fabric that runs a program: RTL between behavioural compute units and DRAM, clocked until the program has ended.
+
+mod hardware;
+mod memory;
+mod model;
+mod observe;
+mod processor;
+mod report;
+mod seat;
+
+pub use processor::KernelRecord;
+pub use report::{Counter, RunReport};
+
+use crate::config::{ConfigError, CtaSchedule, FabricConfig};
+use crate::cu::{Cu, CuError};
+use crate::dram::Dram;
+use crate::memory::Memory;
+use crate::placement::{PageTable, PlacementError};
+use crate::port::PortError;
+use memory::Banks;
+use model::FabricModel;
+use observe::Observer;
+use processor::{Processor, Schedule};
+use seat::Seat;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+use thiserror::Error;
+use weft_blocks::fabric::rec_fabric;
+use weft_blocks::registry::BlockError;
+use weft_engine::runner::{Rewind, RunError, Runner};
+use weft_engine::wave::WaveError;
+use weft_engine::{BackendKind, Design, EngineError, Options, Probes, Sim};
+use weft_workload::Program;
+
+/// Why a run cannot begin or ended early.
+#[derive(Debug, Error)]
+#[allow(missing_docs)]
+pub enum FabricError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
+    #[error(transparent)]
+    Block(#[from] BlockError),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error(transparent)]
+    Cu(#[from] CuError),
+    #[error(transparent)]
+    Port(#[from] PortError),
+    #[error(transparent)]
+    Wave(#[from] WaveError),
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error("{0}")]
+    Unsettled(String),
+    #[error("the blocks of this fabric have no L2 banks with tags and data under the expected names")]
+    Names,
+    #[error("the run has not ended after {cycles} cycles; --max-cycles sets the limit")]
+    Limit { cycles: u64 },
+}
+
+impl FabricError {
+    /// The user asked for something that cannot be, rather than a run having failed.
+    pub fn is_input(&self) -> bool {
+        !matches!(
+            self,
+            FabricError::Run(RunError::Assertion(_))
+                | FabricError::Limit { .. }
+                | FabricError::Port(_)
+                | FabricError::Unsettled(_)
+                | FabricError::Names
+        )
+    }
+}
+
+/// A waveform asked for.
+#[derive(Clone, Debug)]
+pub struct WaveRequest {
+    /// `.vcd` or `.fst`.
+    pub path: PathBuf,
+    /// What is recorded, by hierarchical name; empty = everything.
+    pub scopes: Vec<String>,
+    /// First cycle.
+    pub from: u64,
+    /// First cycle no longer recorded.
+    pub to: u64,
+}
+
+/// How a run is made.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Native code or the interpreter.
+    pub backend: BackendKind,
+    /// Observers in the hardware.
+    pub probes: Probes,
+    /// Waveform of the last cycles before a failure.
+    pub rewind: Option<Rewind>,
+    /// Waveform.
+    pub waves: Option<WaveRequest>,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions { backend: BackendKind::Native, probes: Probes::All, rewind: None, waves: None }
+    }
+}
+
+/// A program on a fabric.
+pub struct FabricRun {
+    config: FabricConfig,
+    runner: Runner<FabricModel>,
+    started: Instant,
+    /// Seconds for elaboration and native code.
+    pub build_seconds: f64,
+}
+
+impl FabricRun {
+    /// Builds the fabric and loads the program's arrays.
+    ///
+    /// # Errors
+    /// An illegal configuration, a program that does not fit, a waveform that cannot be written.
+    pub fn new(
+        config: &FabricConfig,
+        program: Arc<dyn Program>,
+        options: &RunOptions,
+    ) -> Result<FabricRun, FabricError> {
+        config.validate()?;
+        let table = Arc::new(PageTable::new(program.arrays(), config)?);
+        let begun = Instant::now();
+        let module = rec_fabric(&config.hardware())?;
+        let design = Design::new(
+            &module,
+            Options { backend: options.backend, probes: options.probes, ..Options::default() },
+        )?;
+        let build_seconds = begun.elapsed().as_secs_f64();
+        let mut sim = Sim::new(&design);
+        let model = model(config, &program, table, &mut sim)?;
+        let mut runner = Runner::new(sim, model, options.rewind.clone());
+        if let Some(waves) = &options.waves {
+            runner.record(&waves.path, &waves.scopes, waves.from, waves.to)?;
+        }
+        Ok(FabricRun { config: config.clone(), runner, started: Instant::now(), build_seconds })
+    }
+
+    /// Cycles run so far.
+    pub fn cycle(&self) -> u64 {
+        self.runner.sim.cycle()
+    }
+
+    /// Kernels and host copies begun so far.
+    pub fn kernels(&self) -> usize {
+        self.runner.model.processor.records.len()
+    }
+
+    /// Runs until cycle `end` or the program's end; true when it has ended.
+    ///
+    /// # Errors
+    /// A failed assertion or check, with the waveform that shows it.
+    pub fn run_to(&mut self, end: u64) -> Result<bool, FabricError> {
+        self.runner.run_to(end)?;
+        Ok(self.runner.model.processor.finished())
+    }
+
+    /// Closes the waveform, compares the program's result with the host's own, and collects the counters.
+    ///
+    /// # Errors
+    /// A waveform that cannot be written.
+    pub fn finish(mut self) -> Result<RunReport, FabricError> {
+        let seconds = self.started.elapsed().as_secs_f64();
+        self.runner.finish()?;
+        let cycles = self.cycle();
+        let Runner { sim, model, .. } = &mut self.runner;
+        model.settle(sim).map_err(FabricError::Unsettled)?;
+        let verdict = model.program.verify(&|addr, count| model.read(sim, addr, count));
+        Ok(report::collect(&self.config, sim, model, cycles, verdict.err(), seconds))
+    }
+}
+
+fn model(
+    config: &FabricConfig,
+    program: &Arc<dyn Program>,
+    table: Arc<PageTable>,
+    sim: &mut Sim,
+) -> Result<FabricModel, FabricError> {
+    let mut memory = Memory::new();
+    for array in program.arrays() {
+        table.for_pieces(array.addr, array.init.len(), |at, range| memory.write(at, &array.init[range]));
+    }
+    let mut seats = Vec::new();
+    for (g, c) in (0..config.gpus).flat_map(|g| (0..config.cus).map(move |c| (g, c))) {
+        let cu = Cu::new(config.cu(), program.clone(), g, c)?.with_mode(config.mode());
+        seats.push(Seat::new(sim, cu, &format!("g{g}_cu{c}"), config.line)?);
+    }
+    let schedule = match config.cta_schedule {
+        CtaSchedule::Contiguous => Schedule::Contiguous,
+        CtaSchedule::Rr => Schedule::RoundRobin,
+    };
+    let hardware = config.hardware();
+    Ok(FabricModel {
+        seats,
+        dram: Dram::new(sim, config.gpus, config.banks, config.dram(), memory)?,
+        processor: Processor::new(sim, config.gpus, config.cus, schedule)?,
+        table,
+        program: program.clone(),
+        observer: Observer::new(config.gpus, hardware.sys.home_shift - hardware.sys.line.trailing_zeros()),
+        banks: Banks::find(sim, &hardware).ok_or(FabricError::Names)?,
+        line: u64::from(config.line),
+    })
+}

@@ -1,0 +1,118 @@
+//! Everything behavioural around the fabric, as one model that the engine's runner clocks and rewinds.
+
+use super::memory::Banks;
+use super::observe::Observer;
+use super::processor::Processor;
+use super::seat::Seat;
+use crate::cu::LineAccess;
+use crate::dram::Dram;
+use crate::placement::PageTable;
+use std::sync::Arc;
+use weft_blocks::msg::CuOp;
+use weft_engine::Sim;
+use weft_engine::runner::Model;
+use weft_workload::Program;
+
+/// Cycles after the last fence in which the fabric must come to rest.
+const SETTLE_CYCLES: u64 = 1_000_000;
+
+/// Compute units, DRAM, command processors and (protocol `ideal`) directories.
+#[derive(Clone)]
+pub(super) struct FabricModel {
+    pub seats: Vec<Seat>,
+    pub dram: Dram,
+    pub processor: Processor,
+    pub table: Arc<PageTable>,
+    pub program: Arc<dyn Program>,
+    pub observer: Observer,
+    pub banks: Banks,
+    /// Bytes of a line.
+    pub line: u64,
+}
+
+impl FabricModel {
+    /// Bytes of the program's memory, by the program's addresses.
+    pub fn read(&self, sim: &Sim, addr: u64, count: usize) -> Vec<u8> {
+        self.banks.read(sim, &self.dram, &self.table, addr, count)
+    }
+
+    /// Lets what the last fence left behind (write-backs, late invalidations) come to rest, so that memory can be read.
+    pub fn settle(&mut self, sim: &mut Sim) -> Result<(), String> {
+        for _ in 0..SETTLE_CYCLES {
+            self.dram.tick(sim)?;
+            if sim.asleep() && self.dram.is_idle() {
+                return Ok(());
+            }
+            sim.step();
+        }
+        Err(format!("the fabric is not at rest {SETTLE_CYCLES} cycles after the program's end"))
+    }
+
+    fn seats(&mut self, sim: &mut Sim) -> Result<u64, String> {
+        let now = sim.cycle();
+        let mut due = u64::MAX;
+        let table = &self.table;
+        let translate = |addr: u64| table.translate(addr);
+        for (number, seat) in self.seats.iter_mut().enumerate() {
+            if seat.next <= now {
+                let resident = seat.cu.resident();
+                seat.tick(sim, &translate, &mut self.observer)?;
+                if seat.cu.resident() < resident {
+                    self.processor.freed(number / self.processor.cus);
+                }
+                // What a compute unit has finished, the command processor sees in the next cycle.
+                due = now + 1;
+            }
+            due = due.min(seat.next);
+        }
+        Ok(due)
+    }
+}
+
+impl Model for FabricModel {
+    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, String> {
+        let now = sim.cycle();
+        let (program, dram, table, banks) = (&self.program, &self.dram, &self.table, &self.banks);
+        let ask = |sim: &Sim, step: usize| {
+            program.host_step(step, &|addr, count| banks.read(sim, dram, table, addr, count))
+        };
+        let line = self.line;
+        let place = |addr: u64, bytes: &[u8]| copy_accesses(table, line, addr, bytes);
+        let again = self.processor.tick(sim, &mut self.seats, &ask, &place)?;
+        if self.processor.boundary {
+            self.observer.boundary(now)?;
+        }
+        let mut due = self.seats(sim)?;
+        if again {
+            due = due.min(now + 1);
+        }
+        due = due.min(self.dram.tick(sim)?.unwrap_or(u64::MAX));
+        self.observer.failure()?;
+        Ok((due != u64::MAX).then_some(due))
+    }
+
+    fn finished(&self) -> bool {
+        self.processor.finished()
+    }
+}
+
+/// The host's stores for a copy: home GPU and access, line by line.
+fn copy_accesses(table: &PageTable, line: u64, addr: u64, bytes: &[u8]) -> Vec<(usize, LineAccess)> {
+    let mut out: Vec<(usize, LineAccess)> = Vec::new();
+    let mut last = u64::MAX;
+    for (i, byte) in bytes.iter().enumerate() {
+        let at = addr + i as u64;
+        let offset = (at % line) as usize;
+        if at / line != last {
+            last = at / line;
+            let start = table.translate(at - at % line);
+            let access = LineAccess { want_ack: true, line: start / line, ..LineAccess::bare(CuOp::St) };
+            out.push((table.home(start) as usize, access));
+        }
+        if let Some((_, access)) = out.last_mut() {
+            access.mask |= 1 << offset;
+            access.data[offset / 8] |= u64::from(*byte) << (8 * (offset % 8));
+        }
+    }
+    out
+}

@@ -1,0 +1,293 @@
+//! The command processor: host steps in order, kernels cut over the GPUs, and the fences that end them (rec.md section 7,
+//! cu-and-consistency.md section 1.2).
+
+use super::seat::Seat;
+use crate::channel::{Receiver, Sender};
+use crate::cu::LineAccess;
+use crate::port::PortError;
+use serde::Serialize;
+use std::sync::Arc;
+use weft_engine::Sim;
+use weft_workload::{HostStep, Kernel};
+
+/// What the command processor is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// Asks the program for the next host step.
+    Next,
+    /// Waits for KBEGIN's answers.
+    Begin,
+    /// Work-groups run.
+    Run,
+    /// Compute units end their kernel.
+    End,
+    /// The host's stores are on their way.
+    Copy,
+    /// Fences of all GPUs.
+    Fence,
+    /// The program has ended.
+    Done,
+}
+
+/// How blocks are given to GPUs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Schedule {
+    /// Equal contiguous parts.
+    Contiguous,
+    /// Block b to GPU b mod N.
+    RoundRobin,
+}
+
+/// A kernel that has run.
+#[derive(Clone, Debug, Serialize)]
+pub struct KernelRecord {
+    /// Its name.
+    pub name: String,
+    /// Cycle of the first KBEGIN.
+    pub start: u64,
+    /// Cycle in which its last fence was complete.
+    pub end: u64,
+}
+
+#[derive(Clone)]
+struct FencePort {
+    start: Sender<1>,
+    done: Receiver<1>,
+    asked: bool,
+    answered: bool,
+}
+
+/// Blocks of one GPU not yet launched.
+#[derive(Clone, Copy, Default)]
+struct Blocks {
+    next: u32,
+    end: u32,
+    step: u32,
+    /// No compute unit had room when last asked.
+    full: bool,
+    /// The compute unit asked first for the next block.
+    turn: usize,
+    /// Compute units that have sent KEND.
+    ended: usize,
+}
+
+/// The host and the command processors of all GPUs.
+#[derive(Clone)]
+pub(super) struct Processor {
+    phase: Phase,
+    /// Number of the next host step.
+    step: usize,
+    kernel: Option<Arc<Kernel>>,
+    launched: u64,
+    blocks: Vec<Blocks>,
+    ended: Vec<bool>,
+    fences: Vec<FencePort>,
+    sequence: u8,
+    schedule: Schedule,
+    pub cus: usize,
+    pub records: Vec<KernelRecord>,
+    /// A fence has just ended a kernel or a copy.
+    pub boundary: bool,
+}
+
+impl Processor {
+    pub fn new(sim: &mut Sim, gpus: u32, cus: u32, schedule: Schedule) -> Result<Processor, PortError> {
+        let mut fences = Vec::new();
+        for g in 0..gpus {
+            let start = Sender::new(sim, &format!("g{g}_fence_start"), ["seq"])?;
+            let done = Receiver::new(sim, &format!("g{g}_fence_done"), ["seq"])?;
+            fences.push(FencePort { start, done, asked: false, answered: false });
+        }
+        Ok(Processor {
+            phase: Phase::Next,
+            step: 0,
+            kernel: None,
+            launched: 0,
+            fences,
+            blocks: vec![Blocks::default(); gpus as usize],
+            ended: vec![false; (gpus * cus) as usize],
+            sequence: 0,
+            schedule,
+            cus: cus as usize,
+            records: Vec::new(),
+            boundary: false,
+        })
+    }
+
+    pub fn finished(&self) -> bool {
+        self.phase == Phase::Done
+    }
+
+    /// A compute unit of this GPU has room again.
+    pub fn freed(&mut self, gpu: usize) {
+        self.blocks[gpu].full = false;
+    }
+
+    /// Acts in this cycle; `ask` gives the host step of a number, `place` turns an access of the host into its home GPU and physical lines. Returns
+    /// whether the next cycle matters even if nothing else happens.
+    pub fn tick(
+        &mut self,
+        sim: &mut Sim,
+        seats: &mut [Seat],
+        ask: &dyn Fn(&Sim, usize) -> Option<HostStep>,
+        place: &dyn Fn(u64, &[u8]) -> Vec<(usize, LineAccess)>,
+    ) -> Result<bool, String> {
+        let now = sim.cycle();
+        self.boundary = false;
+        match self.phase {
+            Phase::Next => {
+                self.next_step(sim, seats, ask, place)?;
+                return Ok(true);
+            }
+            Phase::Begin if seats.iter().all(|s| s.cu.kbegin_done()) => {
+                self.phase = Phase::Run;
+                return Ok(true);
+            }
+            Phase::Run => return self.dispatch(now, seats),
+            Phase::End if seats.iter().all(|s| s.cu.kend_done()) => {
+                self.begin_fences();
+                return Ok(true);
+            }
+            Phase::Copy if seats.iter().all(|s| s.host.is_empty() && s.host_open == 0) => {
+                self.begin_fences();
+                return Ok(true);
+            }
+            Phase::Fence => return Ok(self.fence(sim)),
+            Phase::Begin | Phase::End | Phase::Copy | Phase::Done => {}
+        }
+        Ok(false)
+    }
+
+    fn next_step(
+        &mut self,
+        sim: &Sim,
+        seats: &mut [Seat],
+        ask: &dyn Fn(&Sim, usize) -> Option<HostStep>,
+        place: &dyn Fn(u64, &[u8]) -> Vec<(usize, LineAccess)>,
+    ) -> Result<(), String> {
+        let now = sim.cycle();
+        let step = ask(sim, self.step);
+        self.step += 1;
+        match step {
+            None => self.phase = Phase::Done,
+            Some(HostStep::Launch(kernel)) => {
+                self.cut(&kernel, seats)?;
+                self.records.push(KernelRecord { name: kernel.name.clone(), start: now, end: now });
+                self.kernel = Some(Arc::new(kernel));
+                for seat in seats {
+                    seat.cu.begin_kernel(now);
+                    seat.next = now;
+                }
+                self.phase = Phase::Begin;
+            }
+            Some(HostStep::Write { addr, bytes }) => {
+                self.records.push(KernelRecord { name: "host copy".into(), start: now, end: now });
+                let mut turn = vec![0; self.blocks.len()];
+                for (gpu, mut access) in place(addr, &bytes) {
+                    let seat = &mut seats[gpu * self.cus + turn[gpu] % self.cus];
+                    access.id = (turn[gpu] / self.cus % crate::cu::IDS) as u16;
+                    seat.host.push_back(access);
+                    seat.next = now;
+                    turn[gpu] += 1;
+                }
+                self.phase = Phase::Copy;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives each GPU its part of the kernel's work-groups.
+    fn cut(&mut self, kernel: &Kernel, seats: &[Seat]) -> Result<(), String> {
+        let gpus = self.blocks.len() as u32;
+        let part = |g: u32| (u64::from(g) * u64::from(kernel.blocks) / u64::from(gpus)) as u32;
+        for (g, blocks) in (0..gpus).zip(&mut self.blocks) {
+            let (next, end, step) = match self.schedule {
+                Schedule::Contiguous => (part(g), part(g + 1), 1),
+                Schedule::RoundRobin => (g, kernel.blocks, gpus),
+            };
+            *blocks = Blocks { next, end, step, ..Blocks::default() };
+        }
+        self.ended.fill(false);
+        if !seats[0].cu.has_room(kernel) {
+            return Err(format!(
+                "a work-group of kernel {} needs {} waves and {} bytes of scratchpad, more than an empty compute unit has (keys waves, blocks, lds_bytes)",
+                kernel.name, kernel.waves_per_block, kernel.lds_bytes
+            ));
+        }
+        Ok(())
+    }
+
+    /// Launches at most one work-group per GPU, and ends the kernel on compute units that have nothing left.
+    fn dispatch(&mut self, now: u64, seats: &mut [Seat]) -> Result<bool, String> {
+        let kernel = self.kernel.clone().ok_or("work-groups run without a kernel")?;
+        let cus = self.cus;
+        let mut again = false;
+        for (gpu, blocks) in self.blocks.iter_mut().enumerate() {
+            let own = &mut seats[gpu * cus..(gpu + 1) * cus];
+            if blocks.next < blocks.end {
+                if blocks.full {
+                    continue;
+                }
+                let room = (0..cus).map(|i| (blocks.turn + i) % cus).find(|c| own[*c].cu.has_room(&kernel));
+                let Some(c) = room else {
+                    blocks.full = true;
+                    continue;
+                };
+                own[c].cu.launch(&kernel, blocks.next, self.launched, now).map_err(|e| e.to_string())?;
+                own[c].next = now;
+                self.launched += 1;
+                blocks.turn = (c + 1) % cus;
+                blocks.next += blocks.step;
+                again = true;
+            } else if blocks.ended < cus {
+                for (c, seat) in own.iter_mut().enumerate() {
+                    if !self.ended[gpu * cus + c] && seat.cu.idle() {
+                        self.ended[gpu * cus + c] = true;
+                        blocks.ended += 1;
+                        seat.cu.end_kernel(now);
+                        seat.next = now;
+                    }
+                }
+            }
+        }
+        if self.blocks.iter().all(|b| b.ended == cus) {
+            self.phase = Phase::End;
+        }
+        Ok(again)
+    }
+
+    fn begin_fences(&mut self) {
+        self.sequence = self.sequence.wrapping_add(1);
+        for fence in &mut self.fences {
+            (fence.asked, fence.answered) = (false, false);
+        }
+        self.phase = Phase::Fence;
+    }
+
+    fn fence(&mut self, sim: &mut Sim) -> bool {
+        let mut again = false;
+        for fence in &mut self.fences {
+            if !fence.asked {
+                fence.asked = fence.start.offer(sim, [&[u64::from(self.sequence)]]);
+                again = true;
+            } else if fence.start.driving() {
+                fence.start.rest(sim);
+            }
+            if fence.asked
+                && fence.done.offered(sim)
+                && fence.done.field(sim, 0)[0] == u64::from(self.sequence)
+            {
+                fence.answered = true;
+            }
+        }
+        if self.fences.iter().all(|f| f.answered && !f.start.driving()) {
+            self.phase = Phase::Next;
+            self.boundary = true;
+            if let Some(record) = self.records.last_mut() {
+                record.end = sim.cycle();
+            }
+            again = true;
+        }
+        again
+    }
+}

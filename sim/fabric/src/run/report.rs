@@ -1,0 +1,155 @@
+//! What a run has measured (rec.md section 11).
+
+use super::model::FabricModel;
+use super::processor::KernelRecord;
+use crate::config::FabricConfig;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use weft_engine::Sim;
+use weft_rtl::ir::ProbeKind;
+use weft_workload::VerifyError;
+
+/// Version of the JSON that [`RunReport`] serialises to.
+pub const SCHEMA: &str = "weft-run-1";
+
+/// A counter's value over the whole fabric.
+#[derive(Clone, Debug, Serialize)]
+pub struct Counter {
+    /// Sum over all blocks.
+    pub value: u64,
+    /// What is counted.
+    pub about: String,
+}
+
+/// Results of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunReport {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Fabric.
+    pub fabric: String,
+    /// Program.
+    pub workload: String,
+    /// All keys of the configuration.
+    pub config: serde_json::Value,
+    /// Cycles from the first host step to the last fence.
+    pub cycles: u64,
+    /// Every element of the result equals the host's own computation.
+    pub verified: bool,
+    /// The first difference, if there is one.
+    pub difference: Option<String>,
+    /// Time of the simulation proper.
+    pub wall_seconds: f64,
+    /// Speed.
+    pub cycles_per_second: f64,
+    /// Kernels and host copies in order.
+    pub kernels: Vec<KernelRecord>,
+    /// Derived figures of rec.md section 11.
+    pub metrics: Metrics,
+    /// Counters of the blocks and models, as `block.counter`.
+    pub counters: BTreeMap<String, Counter>,
+    /// Cover points that were hit, with the number of cycles.
+    #[serde(skip)]
+    pub covers: BTreeMap<String, u64>,
+}
+
+/// Figures of rec.md section 11, each over the whole run and fabric.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Metrics {
+    /// Demand accesses to L2 banks.
+    pub l2_accesses: u64,
+    /// Those that find no valid line and join no open miss, without first references.
+    pub l2_misses: u64,
+    /// First references to a line in a GPU.
+    pub l2_cold_misses: u64,
+    /// Invalidations caused by writes that dropped a copy.
+    pub write_invalidations: u64,
+    /// Invalidations caused by directory evictions that dropped a copy ("unnecessary" ones).
+    pub evict_invalidations: u64,
+    /// RdReq + WrReq + AtomReq + Inv that left a GPU, once each.
+    pub inter_gpu_transactions: u64,
+    /// The same without Inv.
+    pub inter_gpu_requests: u64,
+    /// Bytes on all links from the GPUs.
+    pub inter_gpu_bytes: u64,
+    /// Bytes of invalidations per second on these links, in GB/s.
+    pub invalidation_gbps: f64,
+    /// Lines per evicted directory entry.
+    pub coalesced_lines: f64,
+    /// Mean cycles from arrival at the bank to hit or miss.
+    pub l2_lookup_cycles: f64,
+}
+
+pub(super) fn collect(
+    config: &FabricConfig,
+    sim: &Sim,
+    model: &FabricModel,
+    cycles: u64,
+    difference: Option<VerifyError>,
+    seconds: f64,
+) -> RunReport {
+    let mut counters: BTreeMap<String, Counter> = BTreeMap::new();
+    let mut covers = BTreeMap::new();
+    for probe in sim.probes() {
+        match probe.kind {
+            ProbeKind::Count => {
+                let key = format!("{}.{}", block_of(probe.unit), probe.name);
+                let entry =
+                    counters.entry(key).or_insert(Counter { value: 0, about: probe.text.to_string() });
+                entry.value += probe.count;
+            }
+            ProbeKind::Cover if probe.count > 0 => {
+                *covers.entry(probe.name.to_string()).or_insert(0) += probe.count
+            }
+            ProbeKind::Cover | ProbeKind::Assert => {}
+        }
+    }
+    for (name, _, about, value) in model.dram.counters().list() {
+        counters.insert(format!("dram.{name}"), Counter { value, about: about.to_string() });
+    }
+    let metrics = metrics(config, &counters, model.observer.cold, cycles);
+    RunReport {
+        schema: SCHEMA,
+        fabric: config.name.clone(),
+        workload: model.program.name().to_string(),
+        config: config.to_json(),
+        cycles,
+        verified: difference.is_none(),
+        difference: difference.map(|d| d.to_string()),
+        wall_seconds: seconds,
+        cycles_per_second: cycles as f64 / seconds.max(1e-9),
+        kernels: model.processor.records.clone(),
+        metrics,
+        counters,
+        covers,
+    }
+}
+
+/// Kind of a block from its instance's path: `gpu0.bank3` is a `bank`.
+fn block_of(path: &str) -> &str {
+    let last = path.rsplit('.').next().unwrap_or(path);
+    last.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_')
+}
+
+fn metrics(config: &FabricConfig, counters: &BTreeMap<String, Counter>, cold: u64, cycles: u64) -> Metrics {
+    let get = |name: &str| counters.get(name).map_or(0, |c| c.value);
+    let mean = |sum: u64, count: u64| if count == 0 { 0.0 } else { sum as f64 / count as f64 };
+    let misses =
+        get("bank.l2_misses_local_home") + get("bank.l2_misses_local_away") + get("bank.l2_misses_remote");
+    let requests = get("link_tx.msgs_rdreq") + get("link_tx.msgs_wrreq") + get("link_tx.msgs_atomreq");
+    let bytes: u64 = ["req", "rsp", "inv"].iter().map(|n| get(&format!("link_tx.bytes_{n}"))).sum();
+    let seconds = cycles as f64 / (config.clock_ghz * 1e9);
+    Metrics {
+        l2_accesses: get("bank.l2_accesses"),
+        l2_misses: misses.saturating_sub(cold),
+        l2_cold_misses: cold.min(misses),
+        write_invalidations: get("bank.l2_inv_hit_write"),
+        evict_invalidations: get("bank.l2_inv_hit_evict"),
+        inter_gpu_transactions: requests + get("link_tx.msgs_inv"),
+        inter_gpu_requests: requests,
+        inter_gpu_bytes: bytes,
+        invalidation_gbps: get("link_tx.bytes_inv") as f64 / seconds.max(1e-12) / 1e9,
+        coalesced_lines: mean(get("dir.evicted_slots"), get("dir.evictions")),
+        l2_lookup_cycles: mean(get("bank.l2_lookup_wait"), get("bank.l2_accesses")),
+    }
+}

@@ -1,0 +1,128 @@
+//! A compute unit at its port of the fabric.
+
+use crate::channel::{Receiver, Sender};
+use crate::cu::{Cu, CuObserver, LineAccess, LineReply};
+use crate::port::PortError;
+use std::collections::VecDeque;
+use weft_engine::Sim;
+use weft_rtl::prelude::HwEnum;
+
+const REQ: [&str; 16] = [
+    "op", "sync", "sem", "scope", "remote", "class", "region", "hint", "want_ack", "amo", "sgn", "line",
+    "mask", "data", "cmp", "id",
+];
+const RSP: [&str; 6] = ["id", "kind", "mask", "data", "src", "merged"];
+
+/// A compute unit, or for a while the host's copy engine, and the channels to its L1.
+#[derive(Clone)]
+pub(super) struct Seat {
+    pub cu: Cu,
+    req: Sender<16>,
+    rsp: Receiver<6>,
+    /// Limbs of a line.
+    limbs: usize,
+    /// Stores of the host waiting for the port, and those sent and not acknowledged.
+    pub host: VecDeque<LineAccess>,
+    pub host_open: u32,
+    /// The next cycle in which something may happen here.
+    pub next: u64,
+}
+
+impl Seat {
+    pub fn new(sim: &mut Sim, cu: Cu, name: &str, line: u32) -> Result<Seat, PortError> {
+        let req = Sender::new(sim, &format!("{name}_req"), REQ)?;
+        let rsp = Receiver::new(sim, &format!("{name}_rsp"), RSP)?;
+        let limbs = line as usize / 8;
+        Ok(Seat { cu, req, rsp, limbs, host: VecDeque::new(), host_open: 0, next: 0 })
+    }
+
+    /// One cycle: answers come in, the access offered goes to the L1, the compute unit ticks.
+    pub fn tick(
+        &mut self,
+        sim: &mut Sim,
+        translate: &dyn Fn(u64) -> u64,
+        observer: &mut dyn CuObserver,
+    ) -> Result<(), String> {
+        let now = sim.cycle();
+        let host = !self.host.is_empty() || self.host_open > 0;
+        if host {
+            self.host_tick(sim);
+        } else {
+            if let Some(access) = self.cu.offer(now) {
+                if offer(&mut self.req, sim, access, self.limbs) {
+                    self.cu.accepted(now, observer);
+                }
+            } else {
+                self.req.rest(sim);
+            }
+            if self.rsp.offered(sim) {
+                let reply = self.reply(sim);
+                self.cu.reply(&reply, now, observer);
+            }
+            self.cu.tick(now, translate, observer).map_err(|e| e.to_string())?;
+        }
+        let busy = host || self.req.driving() || self.cu.outstanding() > 0;
+        self.next = if busy { now + 1 } else { self.cu.next_event(now + 1).unwrap_or(u64::MAX) };
+        Ok(())
+    }
+
+    fn host_tick(&mut self, sim: &mut Sim) {
+        match self.host.front() {
+            Some(access) => {
+                if offer(&mut self.req, sim, access, self.limbs) {
+                    self.host.pop_front();
+                    self.host_open += 1;
+                }
+            }
+            None => self.req.rest(sim),
+        }
+        if self.rsp.offered(sim) {
+            self.host_open -= 1;
+        }
+    }
+
+    fn reply(&self, sim: &Sim) -> LineReply {
+        let word = |number| self.rsp.field(sim, number)[0];
+        let mut data = [0; 16];
+        data[..self.limbs].copy_from_slice(self.rsp.field(sim, 3));
+        let mask = match self.rsp.field(sim, 2) {
+            [low, high] => u128::from(*low) | u128::from(*high) << 64,
+            limbs => u128::from(limbs[0]),
+        };
+        LineReply {
+            id: word(0) as u16,
+            kind: word(1) as u8,
+            mask,
+            data,
+            src: word(4) as u8,
+            merged: word(5) == 1,
+        }
+    }
+}
+
+fn offer(req: &mut Sender<16>, sim: &mut Sim, a: &LineAccess, limbs: usize) -> bool {
+    let one = |v: bool| [u64::from(v)];
+    let byte = |v: u8| [u64::from(v)];
+    let mask = [a.mask as u64, (a.mask >> 64) as u64];
+    req.offer(
+        sim,
+        [
+            &[a.op.encoding()],
+            &one(a.sync),
+            &byte(a.sem),
+            &byte(a.scope),
+            &one(a.remote),
+            &byte(a.class),
+            &one(a.region),
+            &byte(a.hint),
+            &one(a.want_ack),
+            &[a.amo.encoding()],
+            &one(a.sgn),
+            &[a.line],
+            &mask[..limbs / 8],
+            &a.data[..limbs],
+            &[a.cmp],
+            &[u64::from(a.id)],
+        ],
+    )
+}
