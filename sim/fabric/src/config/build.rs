@@ -1,10 +1,47 @@
 //! Parameters of the models that a configuration stands for.
 
-use super::FabricConfig;
+use super::{DirPolicy, FabricConfig};
 use crate::cu::{CuMode, CuParams};
 use crate::dram::DramTiming;
+use weft_blocks::common::link::LinkParams;
+use weft_blocks::directory::params::Policy;
+use weft_blocks::fabric::FabricParams;
 
 impl FabricConfig {
+    /// The hardware: everything between compute units and DRAM.
+    pub fn hardware(&self) -> FabricParams {
+        FabricParams {
+            sys: self.sys(),
+            protocol: self.protocol,
+            dir_entries: self.entries,
+            dir_ways: self.ways,
+            range: self.range,
+            policy: match self.policy {
+                DirPolicy::Auto => None,
+                DirPolicy::Fifo => Some(Policy::Fifo),
+                DirPolicy::Lru => Some(Policy::Lru),
+            },
+            evb_depth: self.evb_depth,
+            inv_rate: self.inv_rate,
+            tag_style: self.tag_style,
+            l2_sets: self.l2_sets(),
+            l2_ways: self.l2_ways,
+            l2_pool: self.l2_pool,
+            l1_size: self.l1_size,
+            l1_ways: self.l1_ways,
+            l1_targets: self.l1_targets,
+            l1_stores: self.l1_stores,
+            l1_latency: self.l1_latency,
+            links: self.links,
+            link: LinkParams {
+                bytes_per_cycle: self.link_bytes,
+                latency: self.link_latency / 2,
+                credits: [self.link_credits; 3],
+            },
+            release_l2_flush: self.release_l2_flush,
+        }
+    }
+
     /// The compute units.
     pub fn cu(&self) -> CuParams {
         CuParams {

@@ -1,9 +1,10 @@
 //! What several keys must be together. The directory's rules are those of its own parameters, told with the configuration's keys.
 
 use super::value::size;
-use super::{ConfigError, DirPolicy, FabricConfig, Place, Protocol};
-use weft_blocks::directory::params::{DirKind, DirParams, Policy};
+use super::{ConfigError, FabricConfig, Place};
+use weft_blocks::directory::params::{DirKind, DirParams};
 use weft_blocks::msg::Sys;
+use weft_blocks::registry::BlockError;
 
 impl FabricConfig {
     /// Counts and widths of the fabric's messages.
@@ -40,7 +41,28 @@ impl FabricConfig {
         self.check_range()?;
         self.check_directory()?;
         self.check_caches()?;
-        self.check_rest()
+        self.check_rest()?;
+        self.check_hardware()
+    }
+
+    /// What the hardware refuses beyond all that, told with the configuration's keys.
+    fn check_hardware(&self) -> Result<(), ConfigError> {
+        let hardware = self.hardware();
+        let Err(BlockError::Illegal { block, key, problem, legal, .. }) = hardware.validate() else {
+            return Ok(());
+        };
+        let key = match (block.as_str(), key.as_str()) {
+            ("l1-cache", "size") => "l1_size",
+            ("l1-cache", "ways") => "l1_ways",
+            ("l1-cache", "mshrs") => "l1_mshrs",
+            ("l1-cache", "targets") => "l1_targets",
+            ("l1-cache", "stores") => "l1_stores",
+            ("l1-cache", "latency") => "l1_latency",
+            (_, "l1s") => "cus",
+            (_, "home_shift") => "dram_bytes",
+            (_, key) => key,
+        };
+        self.ensure(false, key, &problem, legal)
     }
 
     /// Refuses a key's value beside the others unless `good`.
@@ -125,21 +147,16 @@ impl FabricConfig {
                 self.ensure(divides, key, &problem, "banks * ways must divide entries")?;
             }
         }
-        let kind = match self.protocol {
-            Protocol::Rec => DirKind::Rec,
-            Protocol::HmgEntry => DirKind::Group4,
-            _ => DirKind::Perline,
-        };
-        let slice = DirParams {
-            range: self.range,
-            entries: self.entries << u32::from(self.protocol == Protocol::Baseline2x),
+        // Protocols without a directory are held to the baseline's rules, so that a sweep over protocols cannot fail half-way.
+        let published = DirParams::published(DirKind::Perline, &self.sys(), 0);
+        let baseline = DirParams {
+            entries: self.entries,
             ways: self.ways,
-            policy: if self.policy == DirPolicy::Lru { Policy::Lru } else { Policy::Fifo },
             evb_depth: self.evb_depth,
             inv_rate: self.inv_rate,
-            tag_style: self.tag_style,
-            ..DirParams::published(kind, &self.sys(), 0)
+            ..published
         };
+        let slice = self.hardware().dir(0).unwrap_or(baseline);
         slice.validate().or_else(|e| {
             let legal = "banks * ways * c * 2^k with c odd and at most 15, within the address";
             self.ensure(false, e.key, &e.problem, legal)

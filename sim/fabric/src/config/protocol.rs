@@ -1,36 +1,31 @@
-//! Names of the protocols (rec.md section 8).
+//! Names of the protocols (rec.md section 8): those of the hardware.
 
 use super::value::Named;
+pub use weft_blocks::fabric::Protocol;
 
-/// What keeps the GPUs' copies coherent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Protocol {
-    /// Per-line directory.
-    Baseline,
-    /// Per-line directory of twice the entries.
-    Baseline2x,
-    /// One tag and sharer vector per four lines.
-    HmgEntry,
-    /// Range-coalescing directory.
-    Rec,
-    /// An unbounded exact directory.
-    Ideal,
-    /// Remote lines are kept in L1s only; no directory.
-    L1Only,
-    /// Remote lines are kept nowhere; no directory.
-    NoRemoteCaching,
+const COUNT: usize = Protocol::ALL.len();
+
+const fn values() -> [Protocol; COUNT] {
+    let mut out = [Protocol::Rec; COUNT];
+    let mut i = 0;
+    while i < COUNT {
+        out[i] = Protocol::ALL[i].0;
+        i += 1;
+    }
+    out
+}
+
+const fn names() -> [&'static str; COUNT] {
+    let mut out = [""; COUNT];
+    let mut i = 0;
+    while i < COUNT {
+        out[i] = Protocol::ALL[i].1;
+        i += 1;
+    }
+    out
 }
 
 impl Named for Protocol {
-    const VALUES: &'static [Protocol] = &[
-        Protocol::Baseline,
-        Protocol::Baseline2x,
-        Protocol::HmgEntry,
-        Protocol::Rec,
-        Protocol::Ideal,
-        Protocol::L1Only,
-        Protocol::NoRemoteCaching,
-    ];
-    const NAMES: &'static [&'static str] =
-        &["baseline", "baseline-2x", "hmg-entry", "rec", "ideal", "l1-only", "no-remote-caching"];
+    const VALUES: &'static [Protocol] = &values();
+    const NAMES: &'static [&'static str] = &names();
 }

@@ -1,6 +1,8 @@
 //! Built-in fabrics, records, and the sentence of every error.
 
 use super::*;
+use weft_blocks::fabric::FabricParams;
+use weft_blocks::msg::Sys;
 
 fn published() -> FabricConfig {
     FabricConfig::load("rec-4gpu").expect("built in")
@@ -45,6 +47,25 @@ fn the_small_file_keeps_the_ratios() {
     assert_eq!(large.dram_bytes, 32 * small.dram_bytes);
     assert_eq!(large.dram_bandwidth * large.banks, 32 * small.dram_bandwidth * small.banks);
     assert_eq!((small.cus, small.banks, small.link_bytes, small.l2_sets()), (4, 4, 6, 16));
+}
+
+#[test]
+fn the_hardware_is_that_of_the_files() {
+    for (name, _) in Protocol::ALL.iter().map(|(p, name)| (name, p)) {
+        let with = |fabric: &str| {
+            let mut config = FabricConfig::load(fabric).expect("built in");
+            config.set(&format!("protocol={name}")).expect("legal");
+            config.validate().unwrap_or_else(|e| panic!("{name}: {e}"));
+            config.hardware()
+        };
+        let protocol = Protocol::from_name(name).expect("listed");
+        assert_eq!(with("rec-4gpu"), FabricParams::published(protocol));
+        let scaled = FabricParams::scaled(protocol);
+        let small = with("rec-4gpu-small");
+        assert_eq!(small.sys.home_shift, 27, "128 MB per GPU");
+        let sys = Sys { home_shift: scaled.sys.home_shift, ..small.sys.clone() };
+        assert_eq!(FabricParams { sys, ..small }, scaled);
+    }
 }
 
 #[test]
