@@ -3,6 +3,7 @@
 use crate::failure::{Failure, Outcome, say};
 use serde_json::{Value, json};
 use weft_blocks::registry;
+use weft_fabric::config::FabricConfig;
 use weft_workload::programs;
 
 /// What to list.
@@ -75,8 +76,24 @@ fn blocks() -> Vec<Value> {
         .collect()
 }
 
+/// The built-in fabrics with all keys; `default` is the value in the fabric's file, `published` that of the published system.
 fn fabrics() -> Vec<Value> {
-    Vec::new()
+    FabricConfig::list()
+        .into_iter()
+        .filter_map(|name| FabricConfig::load(name).ok())
+        .map(|config| {
+            let params: Vec<Value> = FabricConfig::keys()
+                .iter()
+                .map(|k| {
+                    json!({
+                        "name": k.name, "default": config.get(k.name), "published": k.default, "legal": k.legal.to_string(),
+                        "unit": k.unit, "about": k.about
+                    })
+                })
+                .collect();
+            json!({"name": config.name, "about": config.about, "params": params})
+        })
+        .collect()
 }
 
 fn workloads() -> Vec<Value> {
