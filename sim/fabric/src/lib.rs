@@ -4,6 +4,7 @@ mod channel;
 pub mod config;
 pub mod cu;
 pub mod dram;
+pub mod ideal_dir;
 pub mod memory;
 pub mod placement;
 pub mod port;
