@@ -45,11 +45,11 @@ fn with_rtl() -> Arc<Module> {
         connect::<DirReq>(&stub, "g0_b0_dir_req", &slice, "req", &s);
         connect::<DirRsp>(&slice, "rsp", &stub, "g0_b0_dir_rsp", &s);
         connect::<DirInv>(&slice, "inv", &stub, "g0_b0_inv", &s);
-        for (outer, shape) in [("cmd", leaves_of::<DirReq>(&s, "cmd"))] {
-            stub.drive_bits(&format!("{outer}_valid"), input::<Bits>(&format!("{outer}_valid"), 1));
-            shape.iter().for_each(|leaf| stub.drive_bits(&leaf.name, input::<Bits>(&leaf.name, leaf.width)));
-            output::<Bits>(&format!("{outer}_ready"), 1).set(stub.out_bits(&format!("{outer}_ready")));
+        stub.drive_bits("cmd_valid", input::<Bits>("cmd_valid", 1));
+        for leaf in leaves_of::<DirReq>(&s, "cmd") {
+            stub.drive_bits(&leaf.name, input::<Bits>(&leaf.name, leaf.width));
         }
+        output::<Bits>("cmd_ready", 1).set(stub.out_bits("cmd_ready"));
         for (outer, shape) in
             [("ans", leaves_of::<DirRsp>(&s, "ans")), ("got", leaves_of::<DirInv>(&s, "got"))]
         {

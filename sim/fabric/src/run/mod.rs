@@ -1,6 +1,5 @@
 //! A fabric that runs a program: RTL between behavioural compute units and DRAM, clocked until the program has ended.
 
-mod hardware;
 mod memory;
 mod model;
 mod observe;
