@@ -3,6 +3,7 @@
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
+use weft_testbench::tools::Tool;
 
 fn weft(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_weft")).args(args).output().expect("the program starts")
@@ -81,6 +82,28 @@ fn export_writes_one_file_per_module_and_a_list() {
     let before = std::fs::read(out.join(listed[0])).expect("a file");
     stdout(&args);
     assert_eq!(std::fs::read(out.join(listed[0])).expect("a file"), before, "the same bytes again");
+}
+
+#[test]
+fn iverilog_runs_the_exported_testbench() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().display().to_string();
+    let mut args = vec!["export", "rec-directory", "--out", &out, "--testbench", "--cycles", "300"];
+    args.extend(SMALL);
+    let text = stdout(&args);
+    let top = text.split_whitespace().find(|w| w.starts_with("tb_")).expect("the command that runs it");
+    assert!(names(folder.path()).contains(&format!("{top}.v")));
+    let mut compile = Tool::Iverilog.command().expect("installed");
+    let compile = compile.current_dir(folder.path());
+    let compiled = compile.args(["-g2005", "-Wall", "-s", top, "-c", "testbench.f", "-o", "tb.vvp"]);
+    let compiled = compiled.output().expect("it starts");
+    assert!(compiled.status.success() && compiled.stderr.is_empty(), "{compiled:?}");
+    let mut run = Tool::Vvp.command().expect("installed");
+    let said = run.current_dir(folder.path()).args(["-n", "tb.vvp"]).output().expect("it starts");
+    assert_eq!(String::from_utf8_lossy(&said.stdout).trim(), "PASS 300 cycles");
+    let mut lone = vec!["export", "fifo", "--out", &out, "--cycles", "5"];
+    lone.extend(["--param", "depth=2"]);
+    assert_eq!(weft(&lone).status.code(), Some(2), "--cycles without --testbench");
 }
 
 #[test]

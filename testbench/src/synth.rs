@@ -36,7 +36,7 @@ impl SynthTarget {
             SynthTarget::Ice40 => format!("synth_ice40 -top {top}"),
             SynthTarget::Ecp5 => format!("synth_ecp5 -top {top}"),
             SynthTarget::Generic => format!(
-                "hierarchy -check -top {top}; proc; flatten; opt -full; memory -nomap; opt_clean; techmap; opt; abc; opt_clean"
+                "hierarchy -check -top {top}; proc; flatten; opt -full; memory -nomap; opt_clean; techmap; opt; abc; opt_clean; memory_unpack"
             ),
         }
     }

@@ -135,8 +135,9 @@ fn bench_text(module: &Module, run: &Recording) -> String {
     let (cycles, reset) = (run.cycles(), RESET_CYCLES);
     format!(
         r#"// Self-checking testbench of {name}: replays a recorded run of {cycles} cycles and prints PASS or the first difference.
-// Run it in the folder of its memory files {name}_stimulus.hex and {name}_expected.hex (one line per cycle).
-`timescale 1ns / 1ps
+// Run it in the folder of its memory files {name}_stimulus.hex and {name}_expected.hex (one line per cycle):
+//   $ iverilog -g2005 -s tb_{name} -c testbench.f -o tb.vvp && vvp -n tb.vvp
+//   $ verilator --binary --timing -CFLAGS -std=c++20 --top-module tb_{name} -f testbench.f && obj_dir/Vtb_{name}
 `default_nettype none
 `ifdef {UNKNOWN_MEMORIES}
 // The data of a message that carries none (a read request, a store's acknowledgement) is whatever a memory held.

@@ -61,9 +61,9 @@ pub fn run(args: &Args) -> Outcome {
     })?;
     say(format!("wrote {} files to {}; top module {}", files.len(), args.out.display(), module.name))?;
     if args.testbench {
-        let (out, top) = (args.out.display(), &module.name);
+        let top = &module.name;
         say(format!(
-            "run the testbench with: cd {out} && iverilog -g2005 -s tb_{top} -c {BENCH_LIST} -o tb.vvp && vvp -n tb.vvp"
+            "to run the testbench there: iverilog -g2005 -s tb_{top} -c {BENCH_LIST} -o tb.vvp && vvp -n tb.vvp"
         ))?;
     }
     Ok(())

@@ -221,3 +221,43 @@ fn both_sides_of_the_benchmark_do_the_same_work() {
     let other = bench_engine(&module, &BenchOptions { seed: 6, ..options }).unwrap();
     assert_ne!(other.checksum, engine.checksum);
 }
+
+#[test]
+fn verilator_runs_the_exported_testbench_of_a_design_with_children() {
+    let module = circuits::table_server(6, false);
+    assert!(!module.instances.is_empty(), "the testbench reaches memories below the top");
+    let run = Recording::random(&module, 300, 3, Traffic::Channels, weft_engine::Options::default()).unwrap();
+    let mut wrong = run.clone();
+    let flipped = !wrong.outputs[200][0].bit(0);
+    wrong.outputs[200][0].set_bit(0, flipped);
+    let folder = tempfile::tempdir().unwrap();
+    write_files(folder.path(), &emit(&module)).unwrap();
+    write_files(folder.path(), &export_testbench(&module, &run)).unwrap();
+    let top = format!("tb_{}", module.name);
+    let mut build = crate::tools::Tool::Verilator.command().unwrap();
+    build.current_dir(folder.path()).args([
+        "--binary",
+        "--timing",
+        "-Wall",
+        "-Wno-fatal",
+        "-CFLAGS",
+        "-std=c++20",
+    ]);
+    build.args(["-MAKEFLAGS", "OPT_FAST=-O0 OPT_GLOBAL=-O0 OPT_SLOW=-O0"]).args([
+        "-j",
+        "2",
+        "--top-module",
+        &top,
+    ]);
+    let names = emit(&module).into_iter().map(|f| f.name);
+    crate::tools::run(build.args(names).arg(format!("{top}.v"))).unwrap();
+    let mut simulation = std::process::Command::new(folder.path().join(format!("obj_dir/V{top}")));
+    simulation.current_dir(folder.path());
+    let mut said = || {
+        let output = crate::tools::run(&mut simulation).unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(said().contains("PASS 300 cycles"));
+    write_files(folder.path(), &export_testbench(&module, &wrong)).unwrap();
+    assert!(said().contains("FAIL cycle 200 port "), "it reads its memory files at run time");
+}

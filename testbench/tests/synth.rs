@@ -1,0 +1,58 @@
+//! What Yosys makes of the blocks: declared memories stay memories, registers become as many flip-flops as were counted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use weft_blocks::registry;
+use weft_rtl::area::area;
+use weft_rtl::ir::Module;
+use weft_testbench::synth::{CellCount, SynthTarget, synthesise};
+
+fn module(block: &str, params: &[(&str, &str)]) -> Arc<Module> {
+    let given: BTreeMap<String, String> =
+        params.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    registry::build(block, &given).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn cells(module: &Arc<Module>, target: SynthTarget) -> CellCount {
+    let folder = tempfile::tempdir().expect("a folder");
+    synthesise(module, target, folder.path()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn count(cells: &CellCount, prefixes: &[&str]) -> u64 {
+    cells.cells.iter().filter(|(name, _)| prefixes.iter().any(|p| name.starts_with(p))).map(|(_, n)| n).sum()
+}
+
+#[test]
+fn synth_keeps_every_memory_bit_of_the_published_directories_out_of_flip_flops() {
+    // The published tags of two kinds hold the offset in a line, in four lines: always zero, so Yosys leaves these bits out.
+    for (block, zeros) in [("rec-directory", 0), ("baseline-directory", 6), ("group-directory", 8)] {
+        let module = module(block, &[]);
+        let declared = area(&module);
+        let made = cells(&module, SynthTarget::Generic);
+        assert_eq!(made.memory_bits + zeros * 8192, declared.memory_bits, "{block}");
+        assert_eq!(made.memories, declared.memories.iter().map(|m| m.instances).sum::<u64>(), "{block}");
+        let flops = count(&made, &["$_DFF", "$_SDFF"]);
+        // Registers that always hold the same value are removed, none are added.
+        assert!(
+            flops <= declared.register_bits && flops * 10 >= declared.register_bits * 9,
+            "{block}: {flops}"
+        );
+    }
+}
+
+#[test]
+fn synth_maps_a_directory_to_block_ram() {
+    let module = module("rec-directory", &[("entries", "1024"), ("ways", "4"), ("evb_depth", "1")]);
+    let made = cells(&module, SynthTarget::Ice40);
+    // 256 rows of 4 ways of 103 bits, in RAMs of 256 rows of 16 bits with a write mask: 26; and 1 for the ages.
+    assert_eq!(count(&made, &["SB_RAM40_4K"]), (4 * 103u64).div_ceil(16) + 1, "{made:?}");
+    assert_eq!(made.memory_bits, 0, "all memories are mapped");
+    assert!(count(&made, &["SB_LUT4"]) > 500, "{made:?}");
+}
+
+#[test]
+fn synth_for_another_family_maps_to_its_block_ram() {
+    let module = module("baseline-directory", &[("entries", "1024"), ("ways", "2"), ("evb_depth", "1")]);
+    let made = cells(&module, SynthTarget::Ecp5);
+    assert!(count(&made, &["DP16KD"]) > 0 && count(&made, &["LUT4"]) > 100, "{made:?}");
+}
