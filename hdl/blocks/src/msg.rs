@@ -491,7 +491,8 @@ pub struct FenceDone {
     pub op: Enum<FenceOp>,
 }
 
-/// A GPU number on its own (fence markers: fence unit to INV egress, INV ingress to fence unit).
+/// A GPU number on its own (fence markers: fence unit to INV egress, INV ingress to fence unit; channels `order` and `ordered`: fence unit to bank,
+/// which gives it back when the directory has answered every write that the bank had under way when it took it).
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = Sys)]
 pub struct FenceMark {

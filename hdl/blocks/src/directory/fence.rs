@@ -6,6 +6,9 @@
 //!    ^                                                                                                  |
 //!    +------------------------------------- N*(N-1) acknowledgements ----------------------------------+
 //! ```
+//! Before the unit sends a marker, its own or another GPU's, every bank confirms (`order`, `ordered`) that the directory has answered the writes under
+//! way in it: a GPU may have read such a write and then released, and the write's Invs must be ahead of its marker.
+//!
 //! One fence is in flight; releases that come meanwhile are batched into the next. Requests of other GPUs (`req_in`) are turned into fence
 //! markers (`mark_out`) in every state. A marker received from all links of a source (`mark_in`) is an acknowledgement: of the own fence it
 //! is counted here, of another GPU's it leaves as FenceAck (`rsp_out`).
@@ -86,7 +89,8 @@ fn is_end(channel: &str, leaf: &Leaf) -> bool {
     [format!("{channel}_src"), format!("{channel}_dst")].contains(&leaf.name)
 }
 
-/// The fence unit: channels `start`, `done{b}`, `req_in`, `rsp_in`, `mark_in` in; `done`, `cmd{b}`, `req_out`, `rsp_out`, `mark_out` out.
+/// The fence unit: channels `start`, `done{b}`, `ordered{b}`, `req_in`, `rsp_in`, `mark_in` in; `done`, `cmd{b}`, `order{b}`, `req_out`, `rsp_out`,
+/// `mark_out` out.
 ///
 /// # Errors
 /// A home that is no GPU.
@@ -118,6 +122,12 @@ struct Unit {
     to_ask: Reg<Bits>,
     own_mark: Reg<Bool>,
     acks: Reg<Bits>,
+    /// A marker waits for the banks, and whose it is.
+    ordering: Reg<Bool>,
+    ordering_for: Reg<Bits>,
+    /// Banks that have not got, and that have not given back, its token.
+    to_order: Reg<Bits>,
+    to_confirm: Reg<Bits>,
 }
 
 fn describe(p: &FenceParams) {
@@ -132,6 +142,10 @@ fn describe(p: &FenceParams) {
         to_ask: reg::<Bits>("to_ask", sys.gpus),
         own_mark: reg::<Bool>("own_mark", ()),
         acks: reg::<Bits>("acks", p.ack_bits()),
+        ordering: reg::<Bool>("ordering", ()),
+        ordering_for: reg::<Bits>("ordering_for", sys.gpu_bits()),
+        to_order: reg::<Bits>("to_order", sys.banks),
+        to_confirm: reg::<Bits>("to_confirm", sys.banks),
     };
     let start = in_channel::<FenceToken>("start", &());
     let done = out_channel::<FenceToken>("done", &());
@@ -227,17 +241,24 @@ fn banks(p: &FenceParams, u: &Unit) -> Bool {
     u.to_answer.get().none()
 }
 
-/// The own marker, else another GPU's, to the egress; true when another GPU's request was taken.
+/// The own marker, else another GPU's, through the banks to the egress; true when another GPU's request was taken.
 fn marks(p: &FenceParams, u: &Unit, req_in: &InChannel<Ends>, mark_out: &OutChannel<FenceMark>) -> Bool {
+    let home = lit(u64::from(p.home), p.sys.gpu_bits());
     let own = u.own_mark.get();
-    let other = (req_in.valid & mark_out.free & !own).named("fence_req");
-    when(own & mark_out.free, || {
-        u.own_mark.set(false);
-        mark_out.send(&FenceMark { requester: lit(u64::from(p.home), p.sys.gpu_bits()) });
+    let next = !u.ordering.get();
+    let other = (next & req_in.valid & !own).named("fence_req");
+    when(other, || req_in.take());
+    when(next & (own | req_in.valid), || {
+        u.ordering.set(true);
+        u.ordering_for.set(mux(own, home, req_in.msg.src));
+        u.to_order.set(lit_bv(Bv::ones(p.sys.banks)));
+        u.to_confirm.set(lit_bv(Bv::ones(p.sys.banks)));
     });
-    when(other, || {
-        req_in.take();
-        mark_out.send(&FenceMark { requester: req_in.msg.src });
+    confirm(p, u);
+    when(u.ordering.get() & u.to_confirm.get().none() & mark_out.free, || {
+        mark_out.send(&FenceMark { requester: u.ordering_for.get() });
+        u.ordering.set(false);
+        when(u.ordering_for.get().eq(u64::from(p.home)), || u.own_mark.set(false));
     });
     assert_always(
         "req_in_is_for_here",
@@ -245,6 +266,28 @@ fn marks(p: &FenceParams, u: &Unit, req_in: &InChannel<Ends>, mark_out: &OutChan
         "a fence request reaches the GPU it names",
     );
     other
+}
+
+/// Tokens to the banks and back.
+fn confirm(p: &FenceParams, u: &Unit) {
+    let (mut told, mut answers) = (Vec::new(), Vec::new());
+    for b in 0..p.sys.banks {
+        let order = out_channel::<FenceMark>(&format!("order{b}"), &p.sys);
+        let ordered = in_channel::<FenceMark>(&format!("ordered{b}"), &p.sys);
+        let tell = u.to_order.get().bit(b) & order.free;
+        when(tell, || order.send(&FenceMark { requester: u.ordering_for.get() }));
+        when(ordered.valid, || ordered.take());
+        assert_always(
+            &format!("ordered{b}_gives_back"),
+            !ordered.valid | (u.to_confirm.get().bit(b) & ordered.msg.requester.eq(u.ordering_for.get())),
+            "a bank gives back the token that it was given, once",
+        );
+        told.push(tell);
+        answers.push(ordered.valid);
+    }
+    let (told, answers) = (pack_bools(&told), pack_bools(&answers));
+    when(told.any(), || u.to_order.set(u.to_order.get() & !told));
+    when(answers.any(), || u.to_confirm.set(u.to_confirm.get() & !answers));
 }
 
 /// FenceReq to the other homes, one per cycle; true when all have left.

@@ -195,6 +195,8 @@ impl<'a> Gpu<'a> {
             connect::<InvDone>(bank, "inv_done", &self.ingress, &format!("done{b}"), &());
             connect::<FenceCmd>(&self.fence, &format!("cmd{b}"), bank, "fence_cmd", &());
             connect::<FenceDone>(bank, "fence_done", &self.fence, &format!("done{b}"), &());
+            connect::<FenceMark>(&self.fence, &format!("order{b}"), bank, "order", s);
+            connect::<FenceMark>(bank, "ordered", &self.fence, &format!("ordered{b}"), s);
             export_out::<MemReq>(&format!("mem{b}_req"), bank, "mem_req", s);
             export_in::<MemRsp>(&format!("mem{b}_rsp"), bank, "mem_rsp", s);
         }

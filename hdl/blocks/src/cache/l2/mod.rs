@@ -6,7 +6,7 @@
 //!  remote_req ─────► ReqSink ─┼─ select ─ decide ─ data ┼─► req_out
 //!  local_req ──────► ReqSink ─┘  │         │           └─► mem_req
 //!  rsp_in, mem_rsp ► landing, MSHRs ─► Fill (replay)
-//!  dir_req, dir_rsp ◄──► DirOps      fence_cmd, fence_done ◄──► Fence
+//!  dir_req, dir_rsp ◄──► DirOps      fence_cmd, fence_done ◄──► Fence     order, ordered ◄──► Order
 //! ```
 //!
 //! S0 presents the set to the tag array, S1 compares and decides, S2 reads and writes the data array. Arrays show what was
@@ -22,6 +22,7 @@ mod fence;
 mod fill;
 mod mshr;
 mod observe;
+mod order;
 mod outputs;
 mod params;
 mod queue;
@@ -53,8 +54,8 @@ fn build_from(set: &ParamSet) -> Result<Arc<Module>, BlockError> {
     l2_bank(&p).map_err(|errors| BlockError::Elab { block: INFO.name.into(), errors })
 }
 
-/// Builds a bank. Channels: `local_req`, `remote_req`, `rsp_in`, `inv`, `mem_rsp`, `fence_cmd` in (and `dir_rsp` with a
-/// directory); `local_rsp`, `req_out`, `rsp_out`, `inv_done`, `mem_req`, `fence_done` out (and `dir_req`).
+/// Builds a bank. Channels: `local_req`, `remote_req`, `rsp_in`, `inv`, `mem_rsp`, `fence_cmd`, `order` in (and `dir_rsp`
+/// with a directory); `local_rsp`, `req_out`, `rsp_out`, `inv_done`, `mem_req`, `fence_done`, `ordered` out (and `dir_req`).
 ///
 /// # Errors
 /// Mistakes in the description; parameters are checked where they are read.
@@ -73,6 +74,7 @@ pub fn l2_bank(p: &L2Params) -> Result<Arc<Module>, ElabErrors> {
         let outs = outputs::Outputs::new(p);
         let fill = fill::Fill::new(p);
         let fence = fence::Fence::new(p);
+        let order = order::Order::new(p);
         let select = select::Select::new(p);
         let data = data::DataStage::new(p);
         tags.clear();
@@ -95,6 +97,7 @@ pub fn l2_bank(p: &L2Params) -> Result<Arc<Module>, ElabErrors> {
         let answer = ops.take_answer();
         outs.answer_finished(&ops, |epoch| fence.completed(epoch));
         fence.connect(&outs, fill.state.get().is(fill::FillState::Idle));
+        order.connect(&ops);
         observe::connect(&parts, &choice, &decision, &data, answer);
         ops.connect();
         m.connect();

@@ -1,6 +1,10 @@
 //! A REC fabric with plain CUs, DRAM, command processors and (protocol ideal) directories around it.
 
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
 use weft_blocks::fabric::{FabricParams, Protocol, rec_fabric};
 use weft_engine::{Design, InPort, Options, OutPort, Sim};
 use weft_rtl::bv::Bv;
@@ -14,10 +18,34 @@ pub enum Op {
     Store,
     /// Atomic addition to the masked word.
     Add,
+    /// Release of system scope.
+    Release,
+    /// Acquire of system scope.
+    Acquire,
     /// Kernel begins.
     Begin,
     /// Kernel ends.
     End,
+}
+
+/// How irregular the world around the fabric is.
+#[derive(Clone, Debug)]
+pub struct Noise {
+    /// Seed of everything random in it.
+    pub seed: u64,
+    /// Cycles from the acceptance of a read to its answer; answers overtake each other.
+    pub memory: RangeInclusive<u64>,
+    /// Chance that memory takes a request offered in a cycle.
+    pub memory_ready: f64,
+    /// Chance that an ideal directory works in a cycle.
+    pub directory_ready: f64,
+}
+
+impl Noise {
+    /// None.
+    pub fn none() -> Noise {
+        Noise { seed: 0, memory: 25..=25, memory_ready: 1.0, directory_ready: 1.0 }
+    }
 }
 
 /// A request of a CU.
@@ -33,6 +61,8 @@ pub struct Request {
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub data: Vec<u8>,
+    /// Who served it, as `CuRsp::src`.
+    pub src: u64,
 }
 
 /// Ports of one channel.
@@ -75,7 +105,9 @@ struct Cu {
 struct Dram {
     req: From,
     rsp: Into,
-    flight: VecDeque<(u64, u64, Vec<u8>)>,
+    flight: Vec<(u64, u64, Vec<u8>)>,
+    /// Number of the answer on offer.
+    offered: Option<usize>,
 }
 
 struct Ideal {
@@ -90,7 +122,8 @@ struct Ideal {
 struct Processor {
     start: Into,
     done: From,
-    asked: Option<u64>,
+    asked: VecDeque<u64>,
+    given: u64,
     finished: u64,
 }
 
@@ -103,12 +136,23 @@ pub struct Fabric {
     processors: Vec<Processor>,
     memory: HashMap<u64, Vec<u8>>,
     line: usize,
+    noise: Noise,
+    rng: SmallRng,
 }
 
 impl Fabric {
-    pub fn new(p: &FabricParams) -> Fabric {
+    /// The fabric compiled, for any number of runs.
+    pub fn design(p: &FabricParams) -> Arc<Design> {
         let module = rec_fabric(p).unwrap_or_else(|e| panic!("{e}"));
-        let sim = Sim::new(&Design::new(&module, Options::default()).expect("a fabric"));
+        Design::new(&module, Options::default()).expect("a fabric")
+    }
+
+    pub fn new(p: &FabricParams) -> Fabric {
+        Fabric::on(p, &Fabric::design(p), Noise::none())
+    }
+
+    pub fn on(p: &FabricParams, design: &Arc<Design>, noise: Noise) -> Fabric {
+        let sim = Sim::new(design);
         let s = &p.sys;
         let gpus = s.gpus as usize;
         let cu = |g: usize, c: u32| Cu {
@@ -126,7 +170,8 @@ impl Fabric {
         let dram = |g: usize, b: u32| Dram {
             req: channel_out(&sim, &format!("g{g}_mem{b}_req"), &["write", "line", "data", "id"]),
             rsp: channel_in(&sim, &format!("g{g}_mem{b}_rsp"), &["id", "data"]),
-            flight: VecDeque::new(),
+            flight: Vec::new(),
+            offered: None,
         };
         let ideal = |g: usize, b: u32| Ideal {
             req: channel_out(&sim, &format!("g{g}_b{b}_dir_req"), &["op", "src", "line", "id"]),
@@ -138,7 +183,8 @@ impl Fabric {
         let processor = |g: usize| Processor {
             start: channel_in(&sim, &format!("g{g}_fence_start"), &["seq"]),
             done: channel_out(&sim, &format!("g{g}_fence_done"), &["seq"]),
-            asked: None,
+            asked: VecDeque::new(),
+            given: 0,
             finished: 0,
         };
         let each_bank = || (0..gpus).flat_map(|g| (0..s.banks).map(move |b| (g, b)));
@@ -152,6 +198,8 @@ impl Fabric {
             line: s.line as usize,
             p: p.clone(),
             sim,
+            rng: SmallRng::seed_from_u64(noise.seed),
+            noise,
         }
     }
 
@@ -165,6 +213,21 @@ impl Fabric {
         (0..self.line as u64).map(|i| (line.wrapping_mul(0x9e37_79b9) >> 5 ^ i) as u8).collect()
     }
 
+    /// Sets memory before anything has touched the line.
+    pub fn fill(&mut self, line: u64, bytes: Vec<u8>) {
+        self.memory.insert(line, bytes);
+    }
+
+    /// Answers of a CU that have come since the last call, in order of the requests.
+    pub fn answers(&mut self, gpu: usize, cu: usize) -> BTreeMap<u64, Answer> {
+        std::mem::take(&mut self.cus[gpu][cu].answers)
+    }
+
+    /// Number of the last release that a GPU's fence unit has completed.
+    pub fn released(&self, gpu: usize) -> u64 {
+        self.processors[gpu].finished
+    }
+
     /// Puts a request into a CU's queue; returns its number.
     pub fn ask(&mut self, gpu: usize, cu: usize, request: Request) -> u64 {
         let cu = &mut self.cus[gpu][cu];
@@ -174,20 +237,25 @@ impl Fabric {
         id
     }
 
+    /// A request is answered.
+    pub fn is_answered(&self, gpu: usize, cu: usize, id: u64) -> bool {
+        self.cus[gpu][cu].answers.contains_key(&id)
+    }
+
     /// Takes the answer to a request.
     pub fn take(&mut self, gpu: usize, cu: usize, id: u64) -> Answer {
         self.cus[gpu][cu].answers.remove(&id).expect("the request is answered")
     }
 
-    /// Asks a GPU's fence unit for a release.
+    /// Asks a GPU's fence unit for a release; numbers rise by one.
     pub fn start_fence(&mut self, gpu: usize, seq: u64) {
-        self.processors[gpu].asked = Some(seq);
+        self.processors[gpu].asked.push_back(seq);
     }
 
     /// All queues are empty and everything asked for is answered, fences too.
     pub fn quiet(&self, fence: u64) -> bool {
         let cus = self.cus.iter().flatten().all(|c| c.queue.is_empty() && c.open.is_empty());
-        cus && self.processors.iter().all(|p| p.asked.is_none() && p.finished >= fence)
+        cus && self.processors.iter().all(|p| p.asked.is_empty() && p.finished >= fence)
     }
 
     /// Runs until quiet.
@@ -242,8 +310,8 @@ impl Fabric {
                 let number = *cu.open.iter().find(|n| *n % 4096 == id).expect("an open request");
                 cu.open.remove(&number);
                 let data = self.bytes(cu.rsp.leaves["data"]);
-
-                cu.answers.insert(number, Answer { data });
+                let src = self.sim.get(cu.rsp.leaves["src"]);
+                cu.answers.insert(number, Answer { data, src });
             }
             let offer = cu.queue.front().cloned();
             self.sim.set(cu.req.valid, u64::from(offer.is_some()));
@@ -252,6 +320,8 @@ impl Fabric {
                     Op::Load => 0,
                     Op::Store => 1,
                     Op::Add => 2,
+                    Op::Release => 3,
+                    Op::Acquire => 4,
                     Op::Begin => 5,
                     Op::End => 6,
                 };
@@ -273,24 +343,29 @@ impl Fabric {
         let now = self.sim.cycle();
         let mut drams = std::mem::take(&mut self.drams);
         for dram in &mut drams {
-            self.sim.set(dram.req.ready, 1);
-            if self.sim.get(dram.req.valid) == 1 {
+            let ready = self.rng.random_bool(self.noise.memory_ready);
+            self.sim.set(dram.req.ready, u64::from(ready));
+            if ready && self.sim.get(dram.req.valid) == 1 {
                 let line = self.sim.get(dram.req.leaves["line"]);
                 if self.sim.get(dram.req.leaves["write"]) == 1 {
                     let data = self.bytes(dram.req.leaves["data"]);
                     self.memory.insert(line, data);
                 } else {
                     let data = self.memory.get(&line).cloned().unwrap_or_else(|| self.initial(line));
-                    dram.flight.push_back((now + 25, self.sim.get(dram.req.leaves["id"]), data));
+                    let due = now + self.rng.random_range(self.noise.memory.clone());
+                    dram.flight.push((due, self.sim.get(dram.req.leaves["id"]), data));
                 }
             }
-            let due = dram.flight.front().filter(|f| f.0 <= now).cloned();
-            self.sim.set(dram.rsp.valid, u64::from(due.is_some()));
-            if let Some((_, id, data)) = due {
-                self.sim.set(dram.rsp.leaves["id"], id);
+            let first = || dram.flight.iter().position(|f| f.0 <= now);
+            dram.offered = dram.offered.or_else(first);
+            self.sim.set(dram.rsp.valid, u64::from(dram.offered.is_some()));
+            if let Some(i) = dram.offered {
+                self.sim.set(dram.rsp.leaves["id"], dram.flight[i].1);
+                let data = dram.flight[i].2.clone();
                 self.put(dram.rsp.leaves["data"], &data);
                 if self.sim.get(dram.rsp.ready) == 1 {
-                    dram.flight.pop_front();
+                    dram.flight.remove(i);
+                    dram.offered = None;
                 }
             }
         }
@@ -300,8 +375,9 @@ impl Fabric {
     fn step_ideals(&mut self) {
         let mut ideals = std::mem::take(&mut self.ideals);
         for (home, dir) in &mut ideals {
-            self.sim.set(dir.req.ready, 1);
-            if self.sim.get(dir.req.valid) == 1 {
+            let ready = dir.queue.len() < 4 && self.rng.random_bool(self.noise.directory_ready);
+            self.sim.set(dir.req.ready, u64::from(ready));
+            if ready && self.sim.get(dir.req.valid) == 1 {
                 let field = |sim: &mut Sim, f| sim.get(dir.req.leaves[f]);
                 let (op, src) = (field(&mut self.sim, "op"), field(&mut self.sim, "src"));
                 let (line, id) = (field(&mut self.sim, "line"), field(&mut self.sim, "id"));
@@ -342,13 +418,15 @@ impl Fabric {
         for p in &mut processors {
             self.sim.set(p.done.ready, 1);
             if self.sim.get(p.done.valid) == 1 {
-                p.finished = self.sim.get(p.done.leaves["seq"]);
+                let seq = self.sim.get(p.done.leaves["seq"]);
+                p.finished = p.given - (p.given.wrapping_sub(seq) & 0xff);
             }
-            self.sim.set(p.start.valid, u64::from(p.asked.is_some()));
-            if let Some(seq) = p.asked {
-                self.sim.set(p.start.leaves["seq"], seq);
+            self.sim.set(p.start.valid, u64::from(!p.asked.is_empty()));
+            if let Some(seq) = p.asked.front().copied() {
+                self.sim.set(p.start.leaves["seq"], seq & 0xff);
                 if self.sim.get(p.start.ready) == 1 {
-                    p.asked = None;
+                    p.asked.pop_front();
+                    p.given = seq;
                 }
             }
         }

@@ -1,33 +1,11 @@
-//! The whole REC fabric in every variant: one store that another GPU must see after a fence, then random kernels whose every load is checked.
+//! Kernels separated by fences: one store that another GPU must see, then random kernels whose every load is checked.
 
-mod rec_bench;
-
+use crate::bench::{Fabric, Op, Request};
+use crate::tiny;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use rec_bench::{Fabric, Op, Request};
 use std::collections::HashMap;
-use weft_blocks::common::link::LinkParams;
-use weft_blocks::fabric::{ClosedParams, FabricParams, Protocol, closed_fabric};
-use weft_engine::{Design, Options, Sim};
-
-/// Small enough that copies, directory entries and link credits run out all the time.
-fn tiny(protocol: Protocol) -> FabricParams {
-    let p = FabricParams::scaled(protocol);
-    let mut sys = p.sys.clone();
-    (sys.l1s, sys.banks, sys.l2_mshrs, sys.l1_mshrs) = (2, 2, 8, 6);
-    FabricParams {
-        sys,
-        dir_entries: 16,
-        dir_ways: 4,
-        l2_sets: 4,
-        l2_ways: 4,
-        l2_pool: 16,
-        l1_size: 1024,
-        l1_latency: 5,
-        link: LinkParams { bytes_per_cycle: 16, latency: 6, credits: [4, 4, 4] },
-        ..p
-    }
-}
+use weft_blocks::fabric::{FabricParams, Protocol};
 
 fn request(op: Op, line: u64, mask: u64, value: u8) -> Request {
     Request { op, line, mask, data: vec![value; 64] }
@@ -35,17 +13,17 @@ fn request(op: Op, line: u64, mask: u64, value: u8) -> Request {
 
 fn end_kernel(f: &mut Fabric, seq: u64) {
     let cus = f.p.sys.l1s as usize;
-    for (g, c) in (0..4).flat_map(|g| (0..cus).map(move |c| (g, c))) {
+    for (g, c) in (0..f.p.sys.gpus as usize).flat_map(|g| (0..cus).map(move |c| (g, c))) {
         f.ask(g, c, request(Op::End, 0, 0, 0));
     }
     f.settle(seq - 1);
-    (0..4).for_each(|g| f.start_fence(g, seq));
+    (0..f.p.sys.gpus as usize).for_each(|g| f.start_fence(g, seq));
     f.settle(seq);
 }
 
 fn begin_kernel(f: &mut Fabric, seq: u64) {
     let cus = f.p.sys.l1s as usize;
-    for (g, c) in (0..4).flat_map(|g| (0..cus).map(move |c| (g, c))) {
+    for (g, c) in (0..f.p.sys.gpus as usize).flat_map(|g| (0..cus).map(move |c| (g, c))) {
         f.ask(g, c, request(Op::Begin, 0, 0, 0));
     }
     f.settle(seq);
@@ -82,11 +60,11 @@ fn a_store_to_a_remote_line_is_seen_by_a_third_gpu_after_a_fence() {
 fn random_kernels(p: &FabricParams, seed: u64, kernels: u64) -> Fabric {
     let mut f = Fabric::new(p);
     let mut rng = SmallRng::seed_from_u64(seed);
-    let cus = p.sys.l1s as usize;
+    let (cus, gpus) = (p.sys.l1s as usize, p.sys.gpus as usize);
     let mut lines: Vec<u64> = (0..60)
         .map(|i| {
             let n = rng.random_range(0..16) + 64 * rng.random_range(0..8u64) + 1024 * rng.random_range(0..2);
-            f.line_at(i % 4, n)
+            f.line_at(i % gpus as u64, n)
         })
         .collect();
     lines.sort_unstable();
@@ -96,7 +74,7 @@ fn random_kernels(p: &FabricParams, seed: u64, kernels: u64) -> Fabric {
         let mut loads = Vec::new();
         let mut next = memory.clone();
         for (i, line) in lines.iter().enumerate() {
-            let writer = (rng.random_range(0..4), rng.random_range(0..cus));
+            let writer = (rng.random_range(0..gpus), rng.random_range(0..cus));
             match (i as u64 + kernel) % 3 {
                 0 => {
                     for _ in 0..rng.random_range(1..4) {
@@ -109,7 +87,7 @@ fn random_kernels(p: &FabricParams, seed: u64, kernels: u64) -> Fabric {
                 }
                 1 => {
                     for _ in 0..rng.random_range(0..3) {
-                        let (g, c) = (rng.random_range(0..4), rng.random_range(0..cus));
+                        let (g, c) = (rng.random_range(0..gpus), rng.random_range(0..cus));
                         f.ask(g, c, request(Op::Add, *line, 0xf0, 1));
                         let word = &mut next.get_mut(line).expect("a line in use")[4..8];
                         let sum = u32::from_le_bytes(word[..].try_into().expect("a word"));
@@ -118,7 +96,7 @@ fn random_kernels(p: &FabricParams, seed: u64, kernels: u64) -> Fabric {
                 }
                 _ => {
                     for _ in 0..rng.random_range(1..6) {
-                        let (g, c) = (rng.random_range(0..4), rng.random_range(0..cus));
+                        let (g, c) = (rng.random_range(0..gpus), rng.random_range(0..cus));
                         loads.push((g, c, *line, f.ask(g, c, request(Op::Load, *line, u64::MAX, 0))));
                     }
                 }
@@ -140,26 +118,6 @@ fn random_kernels(p: &FabricParams, seed: u64, kernels: u64) -> Fabric {
         begin_kernel(&mut f, kernel);
     }
     f
-}
-
-/// The traffic generators' loads and stores all come back, and the whole fabric falls asleep when they stop.
-#[test]
-fn a_closed_fabric_runs_and_comes_to_rest() {
-    let bench = ClosedParams::bench();
-    let mut p = ClosedParams { fabric: tiny(Protocol::Rec), active: 1, ..bench };
-    (p.traffic.span, p.traffic.interval, p.dram.rows) = (64, 2, 128);
-    let module = closed_fabric(&p).unwrap();
-    let mut sim = Sim::new(&Design::new(&module, Options::default()).unwrap());
-    let enable = sim.input("enable").unwrap();
-    sim.set(enable, 1);
-    sim.run(3_000);
-    sim.set(enable, 0);
-    sim.run(5_000);
-    assert!(sim.failures().is_empty(), "{:?}", sim.failures());
-    let sum = |name: &str| sim.probes().filter(|r| r.name == name).map(|r| r.count).sum::<u64>();
-    assert!(sum("requests") > 500, "only {} requests", sum("requests"));
-    assert_eq!(sum("requests"), sum("answers"));
-    assert!(sim.asleep(), "{} units are awake", sim.awake_units());
 }
 
 fn sum_of(f: &Fabric, probe: &str) -> u64 {
