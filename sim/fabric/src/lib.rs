@@ -1,6 +1,7 @@
 //! Whole systems: behavioural compute units, DRAM and directories beside the RTL, page placement, configuration.
 
 mod channel;
+pub mod check;
 pub mod config;
 pub mod cu;
 pub mod dram;

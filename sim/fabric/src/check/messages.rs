@@ -1,0 +1,524 @@
+//! Conservation of messages at the ports of a fabric: every request of a compute unit gets exactly the answers that it needs, every read of memory exactly one, and
+//! nothing is open at the end of a kernel.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use weft_blocks::msg::{CuOp, Sys};
+
+/// Most violations kept; later ones are only counted.
+const KEPT: usize = 16;
+/// Transaction numbers of a compute unit: 12 bits.
+const CU_IDS: usize = 1 << 12;
+
+/// A request lost, answered twice, or answered wrongly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageViolation {
+    /// Cycle in which it shows.
+    pub cycle: u64,
+    /// One sentence.
+    pub text: String,
+}
+
+impl fmt::Display for MessageViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A transfer on a `cu_req` port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CuRequest {
+    /// Operation.
+    pub op: CuOp,
+    /// Transaction number.
+    pub id: u16,
+    /// Line number.
+    pub line: u64,
+    /// Bytes.
+    pub mask: u128,
+    /// A store asks for an acknowledgement.
+    pub want_ack: bool,
+}
+
+/// An open request of a compute unit.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct OpenCu {
+    /// Number in [`NAMES`].
+    op: u8,
+    line: u64,
+    /// Bytes not answered; 0 for what is answered by one acknowledgement.
+    left: u128,
+    since: u64,
+}
+
+/// An open read of a memory channel.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct OpenRead {
+    line: u64,
+    since: u64,
+}
+
+const NAMES: [&str; 7] = ["load", "store", "atomic", "release", "acquire", "kernel begin", "kernel end"];
+
+fn number_of(op: CuOp) -> u8 {
+    match op {
+        CuOp::Ld => 0,
+        CuOp::St => 1,
+        CuOp::Amo => 2,
+        CuOp::Rel => 3,
+        CuOp::Acq => 4,
+        CuOp::Kbegin => 5,
+        CuOp::Kend => 6,
+    }
+}
+
+/// Transfers seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageCounts {
+    /// Requests of compute units.
+    pub cu_requests: u64,
+    /// Answers to compute units.
+    pub cu_answers: u64,
+    /// Reads of memory.
+    pub reads: u64,
+    /// Writes of memory.
+    pub writes: u64,
+    /// Answers of memory.
+    pub fills: u64,
+    /// Fences started and completed.
+    pub fences: u64,
+    /// Violations.
+    pub violations: u64,
+}
+
+/// The check.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Messages {
+    l1s: usize,
+    banks: usize,
+    line: u64,
+    home_shift: u32,
+    il: u64,
+    cus: Vec<Vec<Option<OpenCu>>>,
+    memories: Vec<Vec<Option<OpenRead>>>,
+    /// Fences started and not done, by GPU: number of the last and its cycle.
+    fences: Vec<Option<(u8, u64)>>,
+    open: u64,
+    counts: MessageCounts,
+    violations: Vec<MessageViolation>,
+}
+
+impl Messages {
+    /// Nothing is open.
+    pub fn new(sys: &Sys) -> Messages {
+        let (gpus, l1s, banks) = (sys.gpus as usize, sys.l1s as usize, sys.banks as usize);
+        Messages {
+            l1s,
+            banks,
+            line: u64::from(sys.line),
+            home_shift: sys.home_shift,
+            il: u64::from(sys.il),
+            cus: vec![Vec::new(); gpus * l1s],
+            memories: vec![vec![None; 1 << sys.l2_id_bits()]; gpus * banks],
+            fences: vec![None; gpus],
+            open: 0,
+            counts: MessageCounts::default(),
+            violations: Vec::new(),
+        }
+    }
+
+    /// What was seen so far.
+    pub fn counts(&self) -> MessageCounts {
+        self.counts
+    }
+
+    /// Requests of compute units, reads of memory and fences without their last answer.
+    pub fn open(&self) -> u64 {
+        self.open
+    }
+
+    /// The first violations, at most 16.
+    pub fn violations(&self) -> &[MessageViolation] {
+        &self.violations
+    }
+
+    fn violated(&mut self, cycle: u64, text: String) {
+        self.counts.violations += 1;
+        if self.violations.len() < KEPT {
+            self.violations.push(MessageViolation { cycle, text });
+        }
+    }
+
+    fn describe(&self, request: &OpenCu) -> String {
+        let name = NAMES[usize::from(request.op)];
+        if request.op > 2 {
+            return format!("{name} taken in cycle {}", request.since);
+        }
+        format!("{name} of line {:#x} taken in cycle {}", request.line * self.line, request.since)
+    }
+
+    /// The L1 of compute unit `cu` of `gpu` takes a request. In one cycle, answers are told before requests.
+    pub fn cu_req(&mut self, now: u64, gpu: u32, cu: u32, request: &CuRequest) {
+        self.counts.cu_requests += 1;
+        let op = number_of(request.op);
+        let with_data = matches!(request.op, CuOp::Ld | CuOp::Amo);
+        let new =
+            OpenCu { op, line: request.line, left: if with_data { request.mask } else { 0 }, since: now };
+        if with_data && request.mask == 0 {
+            let text = format!("gpu {gpu} cu {cu} asks for no byte in its {}", self.describe(&new));
+            self.violated(now, text);
+        }
+        let unit = gpu as usize * self.l1s + cu as usize;
+        let id = usize::from(request.id) % CU_IDS;
+        if self.cus[unit].len() <= id {
+            self.cus[unit].resize(id + 1, None);
+        }
+        if let Some(old) = self.cus[unit][id] {
+            let text = format!(
+                "gpu {gpu} cu {cu} reuses transaction number {id} in cycle {now} while its {} has no complete answer",
+                self.describe(&old)
+            );
+            self.violated(now, text);
+            self.open -= 1;
+        }
+        let answered = request.op != CuOp::St || request.want_ack;
+        self.cus[unit][id] = answered.then_some(new);
+        self.open += u64::from(answered);
+    }
+
+    /// The L1 of a compute unit answers: `kind` 0 data of the bytes of `mask`, 1 acknowledgement.
+    pub fn cu_rsp(&mut self, now: u64, gpu: u32, cu: u32, id: u16, kind: u8, mask: u128) {
+        self.counts.cu_answers += 1;
+        let unit = gpu as usize * self.l1s + cu as usize;
+        let place = usize::from(id) % CU_IDS;
+        let what = if kind == 0 { "data" } else { "an acknowledgement" };
+        let Some(request) = self.cus[unit].get(place).copied().flatten() else {
+            let text = format!(
+                "gpu {gpu} cu {cu} gets {what} for transaction number {id} in cycle {now}, but no request of this number is open: the answer was given \
+                 twice, or went astray"
+            );
+            return self.violated(now, text);
+        };
+        let with_data = request.op == 0 || request.op == 2;
+        let wrong = if with_data != (kind == 0) {
+            Some(format!("gets {what}"))
+        } else if with_data && mask & !request.left != 0 {
+            Some(format!("gets bytes {:#x}, which it did not ask for or got before,", mask & !request.left))
+        } else if with_data && mask == 0 {
+            Some("gets data without a byte".to_string())
+        } else {
+            None
+        };
+        if let Some(wrong) = wrong {
+            let text = format!(
+                "gpu {gpu} cu {cu} {wrong} in cycle {now} for transaction number {id}, its {}",
+                self.describe(&request)
+            );
+            self.violated(now, text);
+        }
+        let left = request.left & !mask;
+        let open = with_data && left != 0 && kind == 0;
+        self.cus[unit][place] = open.then_some(OpenCu { left, ..request });
+        self.open -= u64::from(!open);
+    }
+
+    /// A memory channel takes a request of its L2 bank.
+    pub fn mem_req(&mut self, now: u64, gpu: u32, bank: u32, write: bool, line: u64, id: u32) {
+        let addr = line * self.line;
+        let kind = if write { "write" } else { "read" };
+        let here = (addr >> self.home_shift, addr / self.il % self.banks as u64);
+        if here != (u64::from(gpu), u64::from(bank)) {
+            let text = format!(
+                "a {kind} of line {addr:#x} reaches the memory of gpu {gpu} bank {bank} in cycle {now}, but the line belongs to gpu {} bank {}",
+                here.0, here.1
+            );
+            self.violated(now, text);
+        }
+        if write {
+            self.counts.writes += 1;
+            return;
+        }
+        self.counts.reads += 1;
+        let unit = gpu as usize * self.banks + bank as usize;
+        let Some(place) = self.memories[unit].get_mut(id as usize) else {
+            let text = format!(
+                "gpu {gpu} bank {bank} reads memory in cycle {now} with transaction number {id}, which it does not have"
+            );
+            return self.violated(now, text);
+        };
+        match place.replace(OpenRead { line, since: now }) {
+            None => self.open += 1,
+            Some(old) => {
+                let text = format!(
+                    "gpu {gpu} bank {bank} reads line {addr:#x} in cycle {now} with transaction number {id} while its read of line {:#x} from cycle {} is \
+                     open",
+                    old.line * self.line,
+                    old.since
+                );
+                self.violated(now, text);
+            }
+        }
+    }
+
+    /// An L2 bank takes an answer of its memory channel.
+    pub fn mem_rsp(&mut self, now: u64, gpu: u32, bank: u32, id: u32) {
+        self.counts.fills += 1;
+        let unit = gpu as usize * self.banks + bank as usize;
+        if self.memories[unit].get_mut(id as usize).and_then(Option::take).is_some() {
+            self.open -= 1;
+            return;
+        }
+        let text = format!(
+            "gpu {gpu} bank {bank} gets memory data for transaction number {id} in cycle {now}, but no read of this number is open: it was answered \
+             twice, or never asked for"
+        );
+        self.violated(now, text);
+    }
+
+    /// A fence unit takes a release.
+    pub fn fence_start(&mut self, now: u64, gpu: u32, seq: u8) {
+        self.open += u64::from(self.fences[gpu as usize].is_none());
+        self.fences[gpu as usize] = Some((seq, now));
+    }
+
+    /// A fence unit completes the releases up to `seq`.
+    pub fn fence_done(&mut self, now: u64, gpu: u32, seq: u8) {
+        self.counts.fences += 1;
+        match self.fences[gpu as usize] {
+            None => {
+                let text = format!("gpu {gpu} completes fence {seq} in cycle {now}, but no fence is open");
+                self.violated(now, text);
+            }
+            Some((last, _)) if last == seq => {
+                self.fences[gpu as usize] = None;
+                self.open -= 1;
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Everything that is open, oldest first, as (cycle since when, sentence).
+    pub fn outstanding(&self) -> Vec<(u64, String)> {
+        let mut list = Vec::new();
+        for (unit, table) in self.cus.iter().enumerate() {
+            let (gpu, cu) = (unit / self.l1s, unit % self.l1s);
+            for (id, request) in table.iter().enumerate().filter_map(|(id, r)| Some((id, r.as_ref()?))) {
+                let text = format!(
+                    "gpu {gpu} cu {cu} waits for the answer to its {} (transaction number {id})",
+                    self.describe(request)
+                );
+                list.push((request.since, text));
+            }
+        }
+        for (unit, table) in self.memories.iter().enumerate() {
+            let (gpu, bank) = (unit / self.banks, unit % self.banks);
+            for (id, read) in table.iter().enumerate().filter_map(|(id, r)| Some((id, r.as_ref()?))) {
+                let (line, since) = (read.line * self.line, read.since);
+                let text = format!(
+                    "gpu {gpu} bank {bank} waits for memory to answer its read of line {line:#x} from cycle {since} (transaction number {id})"
+                );
+                list.push((since, text));
+            }
+        }
+        for (gpu, fence) in self.fences.iter().enumerate() {
+            if let Some((seq, since)) = fence {
+                list.push((*since, format!("gpu {gpu} waits for fence {seq}, started in cycle {since}")));
+            }
+        }
+        list.sort();
+        list
+    }
+
+    /// The kernel has ended, or the run: nothing may be open.
+    pub fn nothing_open(&mut self, now: u64) {
+        let list = self.outstanding();
+        let Some((_, first)) = list.first() else { return };
+        let more = if list.len() > 1 {
+            format!(", and {} more requests are open", list.len() - 1)
+        } else {
+            String::new()
+        };
+        let text = format!("at the kernel boundary in cycle {now} a request has no answer: {first}{more}");
+        self.violated(now, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sys() -> Sys {
+        Sys {
+            gpus: 4,
+            addr_bits: 48,
+            line: 64,
+            banks: 4,
+            l1s: 2,
+            l2_mshrs: 8,
+            l1_mshrs: 8,
+            il: 4096,
+            home_shift: 32,
+        }
+    }
+
+    fn load(id: u16, mask: u128) -> CuRequest {
+        CuRequest { op: CuOp::Ld, id, line: 0x40, mask, want_ack: false }
+    }
+
+    #[track_caller]
+    fn says(messages: &Messages, text: &str) {
+        let all: Vec<String> = messages.violations().iter().map(|v| v.to_string()).collect();
+        assert_eq!(all, [text]);
+    }
+
+    #[test]
+    fn parts_add_up_to_an_answer() {
+        let mut m = Messages::new(&sys());
+        m.cu_req(5, 1, 1, &load(7, 0xff));
+        m.cu_rsp(9, 1, 1, 7, 0, 0xf0);
+        assert_eq!(m.open(), 1);
+        m.cu_rsp(10, 1, 1, 7, 0, 0x0f);
+        m.cu_req(10, 1, 1, &CuRequest { op: CuOp::Kend, mask: 0, ..load(7, 0) });
+        m.cu_rsp(12, 1, 1, 7, 1, 0);
+        m.cu_req(13, 1, 1, &CuRequest { op: CuOp::St, ..load(8, 3) });
+        m.nothing_open(14);
+        assert_eq!((m.open(), m.violations()), (0, &[][..]));
+    }
+
+    #[test]
+    fn an_answer_given_twice_is_seen() {
+        let mut m = Messages::new(&sys());
+        m.cu_req(5, 0, 1, &load(7, 0xff));
+        m.cu_rsp(9, 0, 1, 7, 0, 0xff);
+        m.cu_rsp(11, 0, 1, 7, 0, 0xff);
+        says(
+            &m,
+            "gpu 0 cu 1 gets data for transaction number 7 in cycle 11, but no request of this number is open: the answer was given twice, or went astray",
+        );
+    }
+
+    #[test]
+    fn bytes_given_twice_or_not_asked_for_are_seen() {
+        let mut m = Messages::new(&sys());
+        m.cu_req(5, 0, 1, &load(7, 0xff));
+        m.cu_rsp(9, 0, 1, 7, 0, 0x0f);
+        m.cu_rsp(10, 0, 1, 7, 0, 0x10f);
+        says(
+            &m,
+            "gpu 0 cu 1 gets bytes 0x10f, which it did not ask for or got before, in cycle 10 for transaction number 7, its load of line 0x1000 taken in cycle 5",
+        );
+    }
+
+    #[test]
+    fn an_answer_of_the_wrong_kind_is_seen() {
+        let mut m = Messages::new(&sys());
+        m.cu_req(5, 0, 1, &CuRequest { op: CuOp::Rel, ..load(7, 0) });
+        m.cu_rsp(9, 0, 1, 7, 0, 1);
+        says(&m, "gpu 0 cu 1 gets data in cycle 9 for transaction number 7, its release taken in cycle 5");
+        assert_eq!(m.open(), 0);
+    }
+
+    #[test]
+    fn a_number_used_twice_is_seen() {
+        let mut m = Messages::new(&sys());
+        m.cu_req(5, 0, 1, &load(7, 0xff));
+        m.cu_req(6, 0, 1, &load(7, 0xff));
+        says(
+            &m,
+            "gpu 0 cu 1 reuses transaction number 7 in cycle 6 while its load of line 0x1000 taken in cycle 5 has no complete answer",
+        );
+        assert_eq!(m.open(), 1);
+    }
+
+    #[test]
+    fn what_is_lost_is_named_at_the_boundary() {
+        let mut m = Messages::new(&sys());
+        m.cu_req(5, 3, 1, &load(7, 0xff));
+        m.mem_req(4, 0, 1, false, 0x40, 3);
+        m.fence_start(6, 2, 1);
+        assert_eq!(m.open(), 3);
+        m.nothing_open(100);
+        says(
+            &m,
+            "at the kernel boundary in cycle 100 a request has no answer: gpu 0 bank 1 waits for memory to answer its read of line 0x1000 from cycle 4 \
+             (transaction number 3), and 2 more requests are open",
+        );
+    }
+
+    #[test]
+    fn memory_answers_once_and_at_home() {
+        let mut m = Messages::new(&sys());
+        m.mem_req(4, 0, 1, false, 0x40, 3);
+        m.mem_rsp(8, 0, 1, 3);
+        m.mem_rsp(9, 0, 1, 3);
+        m.mem_req(10, 1, 1, true, 0x40, 0);
+        let all: Vec<&str> = m.violations().iter().map(|v| v.text.as_str()).collect();
+        assert_eq!(
+            all,
+            [
+                "gpu 0 bank 1 gets memory data for transaction number 3 in cycle 9, but no read of this number is open: it was answered twice, or never asked for",
+                "a write of line 0x1000 reaches the memory of gpu 1 bank 1 in cycle 10, but the line belongs to gpu 0 bank 1",
+            ]
+        );
+    }
+
+    #[test]
+    fn fences_are_batched() {
+        let mut m = Messages::new(&sys());
+        m.fence_start(6, 2, 1);
+        m.fence_start(7, 2, 2);
+        m.fence_done(20, 2, 1);
+        assert_eq!(m.open(), 1);
+        m.fence_done(30, 2, 2);
+        assert_eq!((m.open(), m.violations().len()), (0, 0));
+        m.fence_done(31, 2, 2);
+        says(&m, "gpu 2 completes fence 2 in cycle 31, but no fence is open");
+    }
+
+    proptest! {
+        /// Every request is answered in one or two parts in some order; then one answer is left out, given twice or changed.
+        #[test]
+        fn one_changed_answer_is_seen(
+            requests in prop::collection::vec((0u16..64, any::<bool>(), 1u64.., any::<u32>()), 1..40),
+            which in any::<prop::sample::Index>(),
+            change in 0..4,
+        ) {
+            let mut seen = std::collections::HashSet::new();
+            let requests: Vec<_> = requests.into_iter().filter(|r| seen.insert(r.0)).collect();
+            let mut answers = Vec::new();
+            for (id, data, mask, order) in &requests {
+                let mask = u128::from(*mask);
+                if !data {
+                    answers.push((*order, *id, 1, 0));
+                } else if mask.count_ones() > 1 && order % 2 == 0 {
+                    let low = mask & mask.wrapping_neg();
+                    answers.extend([(*order, *id, 0, low), (order.wrapping_add(99), *id, 0, mask & !low)]);
+                } else {
+                    answers.push((*order, *id, 0, mask));
+                }
+            }
+            answers.sort();
+            let run = |answers: &[(u32, u16, u8, u128)]| {
+                let mut m = Messages::new(&sys());
+                for (id, data, mask, _) in &requests {
+                    let op = if *data { CuOp::Ld } else { CuOp::Acq };
+                    m.cu_req(1, 0, 0, &CuRequest { op, ..load(*id, u128::from(*mask)) });
+                }
+                answers.iter().for_each(|(_, id, kind, mask)| m.cu_rsp(2, 0, 0, *id, *kind, *mask));
+                m.nothing_open(3);
+                m.counts().violations
+            };
+            prop_assert_eq!(run(&answers), 0);
+            let which = which.index(answers.len());
+            let mut wrong = answers.clone();
+            match change {
+                0 => { wrong.remove(which); }
+                1 => wrong.push(answers[which]),
+                2 => wrong[which].1 = 4000,
+                _ => wrong[which].2 ^= 1,
+            }
+            prop_assert!(run(&wrong) > 0);
+        }
+    }
+}
