@@ -1,5 +1,7 @@
 //! A REC fabric with plain CUs, DRAM, command processors and (protocol ideal) directories around it.
 
+use crate::stress::Hits;
+use crate::watch::Watch;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -103,6 +105,7 @@ struct Cu {
 }
 
 struct Dram {
+    gpu: usize,
     req: From,
     rsp: Into,
     flight: Vec<(u64, u64, Vec<u8>)>,
@@ -138,6 +141,9 @@ pub struct Fabric {
     line: usize,
     noise: Noise,
     rng: SmallRng,
+    watch: Option<Watch>,
+    /// Ledger entries that only the surroundings can see.
+    pub hits: Hits,
 }
 
 impl Fabric {
@@ -168,6 +174,7 @@ impl Fabric {
             next: 0,
         };
         let dram = |g: usize, b: u32| Dram {
+            gpu: g,
             req: channel_out(&sim, &format!("g{g}_mem{b}_req"), &["write", "line", "data", "id"]),
             rsp: channel_in(&sim, &format!("g{g}_mem{b}_rsp"), &["id", "data"]),
             flight: Vec::new(),
@@ -200,6 +207,8 @@ impl Fabric {
             sim,
             rng: SmallRng::seed_from_u64(noise.seed),
             noise,
+            watch: None,
+            hits: Hits::new(),
         }
     }
 
@@ -211,6 +220,18 @@ impl Fabric {
     /// What memory holds before anything is written.
     pub fn initial(&self, line: u64) -> Vec<u8> {
         (0..self.line as u64).map(|i| (line.wrapping_mul(0x9e37_79b9) >> 5 ^ i) as u8).collect()
+    }
+
+    /// From now on looks into the hardware (protocols with a directory in RTL that sends no group Invs, one Inv per slice and cycle).
+    pub fn watch(&mut self) {
+        self.watch = Some(Watch::default());
+    }
+
+    /// What was seen there and in the surroundings.
+    pub fn seen(&self) -> Hits {
+        let mut all = self.hits.clone();
+        all.extend(self.watch.iter().flat_map(|w| w.hits.clone()));
+        all
     }
 
     /// Sets memory before anything has touched the line.
@@ -295,7 +316,13 @@ impl Fabric {
         self.step_drams();
         self.step_ideals();
         self.step_processors();
+        if let Some(watch) = &mut self.watch {
+            watch.before(&self.sim, &self.p);
+        }
         self.sim.step();
+        if let Some(watch) = &mut self.watch {
+            watch.after(&self.sim);
+        }
         if let Some(f) = self.sim.failures().first() {
             panic!("cycle {}: {}: {}: {} ({})", f.cycle, f.path, f.name, f.text, f.at);
         }
@@ -348,6 +375,15 @@ impl Fabric {
             if ready && self.sim.get(dram.req.valid) == 1 {
                 let line = self.sim.get(dram.req.leaves["line"]);
                 if self.sim.get(dram.req.leaves["write"]) == 1 {
+                    // Without a fence in flight a line is written back because it is a victim.
+                    let fence = &self.processors[dram.gpu];
+                    let shared = |i: &(usize, Ideal)| i.1.sharers.get(&line).is_some_and(|s| *s != 0);
+                    if fence.asked.is_empty()
+                        && fence.given == fence.finished
+                        && self.ideals.iter().any(shared)
+                    {
+                        *self.hits.entry("rec.race.home_victim_keeps_directory".into()).or_default() += 1;
+                    }
                     let data = self.bytes(dram.req.leaves["data"]);
                     self.memory.insert(line, data);
                 } else {

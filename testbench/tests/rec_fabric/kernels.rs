@@ -1,6 +1,7 @@
 //! Kernels separated by fences: one store that another GPU must see, then random kernels whose every load is checked.
 
 use crate::bench::{Fabric, Op, Request};
+use crate::ledger::Covered;
 use crate::tiny;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -18,7 +19,14 @@ fn end_kernel(f: &mut Fabric, seq: u64) {
     }
     f.settle(seq - 1);
     (0..f.p.sys.gpus as usize).for_each(|g| f.start_fence(g, seq));
-    f.settle(seq);
+    while !f.quiet(seq) {
+        f.step();
+        let done = (0..f.p.sys.gpus as usize).filter(|g| f.released(*g) == seq).count();
+        if (1..f.p.sys.gpus as usize).contains(&done) {
+            *f.hits.entry("rec.race.kernel_waits_all_gpus".into()).or_default() += 1;
+        }
+        assert!(f.sim.cycle() < 10_000_000, "the release does not end");
+    }
 }
 
 fn begin_kernel(f: &mut Fabric, seq: u64) {
@@ -129,6 +137,10 @@ fn random_kernels_on_the_rec_directory() {
     let f = random_kernels(&tiny(Protocol::Rec), 1, 12);
     assert!(sum_of(&f, "msgs_inv") > 100, "invalidations cross the links");
     assert!(sum_of(&f, "l1_hits") > 0);
+    let mut covered = Covered::default();
+    covered.add(f.seen(), 1);
+    covered.publish("random_kernels_on_the_rec_directory");
+    covered.assert_hit(&["rec.race.kernel_waits_all_gpus"]);
 }
 
 #[test]

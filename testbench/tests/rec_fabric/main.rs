@@ -7,6 +7,7 @@ mod ledger;
 mod litmus;
 mod stress;
 mod traffic;
+mod watch;
 
 use weft_blocks::common::link::LinkParams;
 use weft_blocks::fabric::{FabricParams, Protocol};

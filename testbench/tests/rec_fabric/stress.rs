@@ -108,6 +108,12 @@ impl Stress {
         }
     }
 
+    /// Looks for races inside the hardware too.
+    pub fn watch(mut self) -> Stress {
+        self.f.watch();
+        self
+    }
+
     /// Runs for so many cycles, then lets everything finish and checks that all CUs see the last values. Returns the hits of the ledger.
     pub fn run(mut self, cycles: u64) -> Stress {
         for cycle in 0..cycles {
@@ -131,6 +137,7 @@ impl Stress {
     /// Covers of the hardware and hits of this scoreboard.
     pub fn hits(&self) -> Hits {
         let mut all = self.hits.clone();
+        all.extend(self.f.seen());
         for p in self.f.sim.probes().filter(|p| p.kind == weft_rtl::ir::ProbeKind::Cover) {
             *all.entry(p.name.to_string()).or_default() += p.count;
         }

@@ -99,6 +99,20 @@ fn rec_under_traffic() {
     covered.assert_hit(&OF_COPIES);
 }
 
+/// Invs that are older than what they meet.
+#[test]
+fn late_invalidations_cost_a_miss_and_no_more() {
+    let p = FabricParams { l2_sets: 2, l2_ways: 4, ..congested(Protocol::Rec) };
+    let design = Fabric::design(&p);
+    let mut covered = Covered::default();
+    for seed in 1..=3 {
+        let noise = Noise { seed, memory: 5..=40, memory_ready: 0.9, directory_ready: 1.0 };
+        covered.add(Stress::new(&p, &design, noise, &dense(seed % 4)).watch().run(10_000).hits(), seed);
+    }
+    covered.publish("late_invalidations_cost_a_miss_and_no_more");
+    covered.assert_hit(&["rec.race.late_evict_inv_drops_fresh_copy", "rec.race.over_poison"]);
+}
+
 #[test]
 fn baseline_under_traffic() {
     let covered = protocol(Protocol::Baseline);
@@ -123,6 +137,7 @@ fn ideal_under_traffic() {
     let covered = protocol(Protocol::Ideal);
     covered.publish("ideal_under_traffic");
     covered.assert_hit(&OF_COPIES);
+    covered.assert_hit(&["rec.race.home_victim_keeps_directory"]);
 }
 
 #[test]

@@ -20,24 +20,43 @@ pub struct SwitchParts {
     pub tx: Vec<InstanceRef>,
 }
 
+/// The modules that a switch is made of.
+pub struct SwitchModules {
+    /// Link receiver.
+    pub rx: Arc<Module>,
+    /// Link sender.
+    pub tx: Arc<Module>,
+    /// Crossbars of the REQ, RSP and INV networks.
+    pub bars: [Arc<Module>; 3],
+}
+
+impl SwitchModules {
+    /// Builds them for `sys.gpus` ports.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn new(sys: &Sys, link: LinkParams) -> Result<SwitchModules, ElabErrors> {
+        let n = sys.gpus;
+        let tag = format!("n{n}_{}", sys_tag(sys));
+        let req = crossbar::<ReqMsg>(&format!("switch_req_{tag}"), n, n, sys, |m| m.dst)?;
+        let rsp = crossbar::<RspMsg>(&format!("switch_rsp_{tag}"), n, n, sys, |m| m.dst)?;
+        let inv = crossbar::<InvMsg>(&format!("switch_inv_{tag}"), n, n, sys, |m| m.dst)?;
+        Ok(SwitchModules { rx: link_rx(sys, link)?, tx: link_tx(sys, link)?, bars: [req, rsp, inv] })
+    }
+}
+
 /// Places the blocks of a switch of `sys.gpus` ports into the fabric module being described and connects them with each other; messages go to the port
-/// of their `dst`. `link` holds for the wires on both sides. Instances are called `NAME_rx0`, `NAME_xbar_req`, `NAME_tx0`...
-///
-/// # Errors
-/// A parameter outside its range.
-pub fn add_switch(name: &str, sys: &Sys, link: LinkParams) -> Result<SwitchParts, ElabErrors> {
-    let (rx_module, tx_module) = (link_rx(sys, link)?, link_tx(sys, link)?);
+/// of their `dst`. Instances are called `NAME_rx0`, `NAME_xbar_req`, `NAME_tx0`...
+#[track_caller]
+pub fn add_switch(name: &str, sys: &Sys, modules: &SwitchModules) -> SwitchParts {
     let n = sys.gpus;
-    let tag = format!("n{n}_{}", sys_tag(sys));
-    let req = crossbar::<ReqMsg>(&format!("switch_req_{tag}"), n, n, sys, |m| m.dst)?;
-    let rsp = crossbar::<RspMsg>(&format!("switch_rsp_{tag}"), n, n, sys, |m| m.dst)?;
-    let inv = crossbar::<InvMsg>(&format!("switch_inv_{tag}"), n, n, sys, |m| m.dst)?;
-    let rx: Vec<InstanceRef> = (0..n).map(|i| instance(&format!("{name}_rx{i}"), &rx_module)).collect();
-    let tx: Vec<InstanceRef> = (0..n).map(|i| instance(&format!("{name}_tx{i}"), &tx_module)).collect();
+    let rx: Vec<InstanceRef> = (0..n).map(|i| instance(&format!("{name}_rx{i}"), &modules.rx)).collect();
+    let tx: Vec<InstanceRef> = (0..n).map(|i| instance(&format!("{name}_tx{i}"), &modules.tx)).collect();
+    let [req, rsp, inv] = &modules.bars;
     let bars = [
-        instance(&format!("{name}_xbar_req"), &req),
-        instance(&format!("{name}_xbar_rsp"), &rsp),
-        instance(&format!("{name}_xbar_inv"), &inv),
+        instance(&format!("{name}_xbar_req"), req),
+        instance(&format!("{name}_xbar_rsp"), rsp),
+        instance(&format!("{name}_xbar_inv"), inv),
     ];
     for i in 0..n as usize {
         let (input, output) = (format!("in{i}"), format!("out{i}"));
@@ -48,7 +67,7 @@ pub fn add_switch(name: &str, sys: &Sys, link: LinkParams) -> Result<SwitchParts
         connect::<RspMsg>(&bars[1], &output, &tx[i], "rsp", sys);
         connect::<InvMsg>(&bars[2], &output, &tx[i], "inv", sys);
     }
-    Ok(SwitchParts { rx, tx })
+    SwitchParts { rx, tx }
 }
 
 /// The switch as a module of its own: per port p the wires `inP_wire_*` with `inP_credit_*` back, and `outP_wire_*` with `outP_credit_*` back.
@@ -57,15 +76,12 @@ pub fn add_switch(name: &str, sys: &Sys, link: LinkParams) -> Result<SwitchParts
 /// A parameter outside its range.
 pub fn switch(sys: &Sys, link: LinkParams) -> Result<Arc<Module>, ElabErrors> {
     // Parts are built before the module is open, so that their errors are returned as their own.
-    link_rx(sys, link)?;
+    let modules = SwitchModules::new(sys, link)?;
     let name = format!("switch_{}_{}", sys_tag(sys), link.tag());
     Module::build(&name, ModuleKind::Fabric, || {
         doc("Central switch between GPUs: receivers, one crossbar per virtual network, senders.");
         param("ports", sys.gpus);
-        match add_switch("port", sys, link) {
-            Ok(parts) => ports(sys, &parts),
-            Err(errors) => elab_error(errors.to_string()),
-        }
+        ports(sys, &add_switch("port", sys, &modules));
     })
 }
 

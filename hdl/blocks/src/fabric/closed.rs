@@ -2,7 +2,7 @@
 
 use super::params::{FabricParams, Protocol};
 use super::ports::silence;
-use super::{gpu_modules, place};
+use super::{Parts, place};
 use crate::common::dram_stub::{DramStubParams, dram_stub};
 use crate::common::traffic_gen::{TrafficParams, traffic_gen};
 use crate::msg::*;
@@ -51,7 +51,7 @@ pub fn closed_fabric(p: &ClosedParams) -> Result<Arc<Module>, BlockError> {
         });
     }
     let s = &p.fabric.sys;
-    let gpus = gpu_modules(&p.fabric)?;
+    let parts = Parts::new(&p.fabric)?;
     let part = |block: &str, made: Result<Arc<Module>, ElabErrors>| {
         made.map_err(|errors| BlockError::Elab { block: block.into(), errors })
     };
@@ -76,7 +76,7 @@ pub fn closed_fabric(p: &ClosedParams) -> Result<Arc<Module>, BlockError> {
         param("gpus", s.gpus);
         param("protocol", p.fabric.protocol.name());
         let enable = input::<Bits>("enable", 1);
-        for (g, gpu) in place(&p.fabric, &gpus).iter().enumerate() {
+        for (g, gpu) in place(&p.fabric, &parts).iter().enumerate() {
             for c in 0..s.l1s {
                 let cu = instance(&format!("g{g}_cu{c}"), &traffic);
                 let runs = if c < p.active { enable } else { lit(0, 1) };

@@ -14,6 +14,7 @@ use crate::cache::l1::l1_cache;
 use crate::cache::l2::l2_bank;
 use crate::common::crossbar::crossbar;
 use crate::common::link::*;
+use crate::common::switch::SwitchModules;
 use crate::common::sys::sys_tag;
 use crate::directory::directory;
 use crate::directory::egress::{EgressParams, inv_egress};
@@ -23,22 +24,30 @@ use crate::msg::*;
 use crate::registry::BlockError;
 use weft_rtl::prelude::*;
 
-/// The modules that one GPU is made of.
-struct Modules {
+/// The modules that are the same in every GPU.
+pub(super) struct Shared {
     l1: Arc<Module>,
-    bank: Arc<Module>,
-    dir: Option<Arc<Module>>,
-    egress: Arc<Module>,
-    ingress: Arc<Module>,
-    fence: Arc<Module>,
     l1_to_bank: Arc<Module>,
     bank_to_l1: Arc<Module>,
     req_merge: Arc<Module>,
     rsp_merge: Arc<Module>,
     req_split: Arc<Module>,
     rsp_split: Arc<Module>,
-    tx: Arc<Module>,
-    rx: Arc<Module>,
+    /// The central switch; a GPU's ends of the links are its receiver and sender.
+    pub switch: SwitchModules,
+}
+
+/// The modules that know their GPU.
+struct Homed {
+    bank: Arc<Module>,
+    dir: Option<Arc<Module>>,
+    egress: Arc<Module>,
+    ingress: Arc<Module>,
+    fence: Arc<Module>,
+}
+
+fn part(block: &str, made: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
+    made.map_err(|errors| BlockError::Elab { block: block.into(), errors })
 }
 
 /// Link of a line's requests and of a bank's answers.
@@ -46,56 +55,53 @@ fn link_of(value: Bits, links: u32) -> Bits {
     value.resize(bits_for(u64::from(links)))
 }
 
-impl Modules {
-    fn new(p: &FabricParams, gpu: u32) -> Result<Modules, BlockError> {
+impl Shared {
+    pub fn new(p: &FabricParams) -> Result<Shared, BlockError> {
         let s = &p.sys;
         let tag = format!("{}_{}l1_{}m_i{}_x{}", sys_tag(s), s.l1s, s.l1_mshrs, s.il, p.links);
         let (banks, links) = (s.banks, p.links);
-        let bar = |block: &str, made: Result<Arc<Module>, ElabErrors>| {
-            made.map_err(|errors| BlockError::Elab { block: block.into(), errors })
-        };
         let name = |what: &str| format!("{what}_{tag}");
         // A fence message belongs to the fence unit, which stands behind the banks.
         let to_bank = |bank: Bits, kind: Enum<ReqKind>| {
             let width = bits_for(u64::from(banks) + 1);
             mux(kind.is(ReqKind::Fence), lit(u64::from(banks), width), bank.resize(width))
         };
-        let slices = banks * p.inv_ports();
-        let egress = EgressParams { sys: s.clone(), home: gpu, links, slices };
-        let ingress = IngressParams { sys: s.clone(), home: gpu, links };
-        let fence = FenceParams { sys: s.clone(), home: gpu, flush: p.release_l2_flush };
-        Ok(Modules {
+        let l1_to_bank = crossbar::<L1Req>(&name("l1_to_bank"), s.l1s, banks, s, |m| s.bank_of(m.line));
+        let bank_to_l1 = crossbar::<L1Rsp>(&name("bank_to_l1"), banks, s.l1s, s, |m| m.l1);
+        let req_merge =
+            crossbar::<ReqMsg>(&name("req_merge"), banks + 1, links, s, |m| link_of(m.line, links));
+        let rsp_merge = crossbar::<RspMsg>(&name("rsp_merge"), banks + 1, links, s, |m| link_of(m.id, links));
+        let req_split = crossbar::<ReqMsg>(&name("req_split"), links, banks + 1, s, |m| {
+            to_bank(s.bank_of(m.line), m.kind)
+        });
+        let rsp_split =
+            crossbar::<RspMsg>(&name("rsp_split"), links, banks + 1, s, |m| to_bank(m.bank, m.kind));
+        Ok(Shared {
             l1: l1_cache(&p.l1())?,
-            bank: bar("l2-bank", l2_bank(&p.l2(gpu)))?,
-            dir: p.dir(gpu).map(|d| bar("directory", directory(&d))).transpose()?,
-            egress: bar("inv-egress", inv_egress(&egress))?,
-            ingress: bar("inv-ingress", inv_ingress(&ingress))?,
-            fence: bar("fence-unit", fence_unit(&fence))?,
-            l1_to_bank: bar(
-                "l1_to_bank",
-                crossbar::<L1Req>(&name("l1_to_bank"), s.l1s, banks, s, |m| s.bank_of(m.line)),
-            )?,
-            bank_to_l1: bar("bank_to_l1", crossbar::<L1Rsp>(&name("bank_to_l1"), banks, s.l1s, s, |m| m.l1))?,
-            req_merge: bar(
-                "req_merge",
-                crossbar::<ReqMsg>(&name("req_merge"), banks + 1, links, s, |m| link_of(m.line, links)),
-            )?,
-            rsp_merge: bar(
-                "rsp_merge",
-                crossbar::<RspMsg>(&name("rsp_merge"), banks + 1, links, s, |m| link_of(m.id, links)),
-            )?,
-            req_split: bar(
-                "req_split",
-                crossbar::<ReqMsg>(&name("req_split"), links, banks + 1, s, |m| {
-                    to_bank(s.bank_of(m.line), m.kind)
-                }),
-            )?,
-            rsp_split: bar(
-                "rsp_split",
-                crossbar::<RspMsg>(&name("rsp_split"), links, banks + 1, s, |m| to_bank(m.bank, m.kind)),
-            )?,
-            tx: bar("link-tx", link_tx(s, p.link))?,
-            rx: bar("link-rx", link_rx(s, p.link))?,
+            l1_to_bank: part("l1_to_bank", l1_to_bank)?,
+            bank_to_l1: part("bank_to_l1", bank_to_l1)?,
+            req_merge: part("req_merge", req_merge)?,
+            rsp_merge: part("rsp_merge", rsp_merge)?,
+            req_split: part("req_split", req_split)?,
+            rsp_split: part("rsp_split", rsp_split)?,
+            switch: SwitchModules::new(s, p.link)
+                .map_err(|errors| BlockError::Elab { block: "switch".into(), errors })?,
+        })
+    }
+}
+
+impl Homed {
+    fn new(p: &FabricParams, home: u32) -> Result<Homed, BlockError> {
+        let sys = || p.sys.clone();
+        let egress = EgressParams { sys: sys(), home, links: p.links, slices: p.sys.banks * p.inv_ports() };
+        let ingress = IngressParams { sys: sys(), home, links: p.links };
+        let fence = FenceParams { sys: sys(), home, flush: p.release_l2_flush };
+        Ok(Homed {
+            bank: part("l2-bank", l2_bank(&p.l2(home)))?,
+            dir: p.dir(home).map(|d| part("directory", directory(&d))).transpose()?,
+            egress: part("inv-egress", inv_egress(&egress))?,
+            ingress: part("inv-ingress", inv_ingress(&ingress))?,
+            fence: part("fence-unit", fence_unit(&fence))?,
         })
     }
 }
@@ -105,13 +111,13 @@ impl Modules {
 ///
 /// # Errors
 /// A parameter that one of its blocks refuses.
-pub fn gpu_module(p: &FabricParams, gpu: u32) -> Result<Arc<Module>, BlockError> {
-    let modules = Modules::new(p, gpu)?;
+pub(super) fn gpu_module(p: &FabricParams, shared: &Shared, gpu: u32) -> Result<Arc<Module>, BlockError> {
+    let homed = Homed::new(p, gpu)?;
     Module::build(&format!("gpu{gpu}_{}", p.tag()), ModuleKind::Fabric, || {
         doc("One GPU of a REC fabric: L1s, L2 banks with directory slices, fences, link ends.");
         param("gpu", gpu);
         param("protocol", p.protocol.name());
-        Gpu::place(p, &modules).wire(gpu);
+        Gpu::place(p, shared, &homed).wire(gpu);
     })
     .map_err(|errors| BlockError::Elab { block: format!("gpu{gpu}"), errors })
 }
@@ -136,26 +142,26 @@ struct Gpu<'a> {
 }
 
 impl<'a> Gpu<'a> {
-    fn place(p: &'a FabricParams, m: &Modules) -> Gpu<'a> {
+    fn place(p: &'a FabricParams, m: &Shared, h: &Homed) -> Gpu<'a> {
         let many = |name: &str, module: &Arc<Module>, n: u32| -> Vec<InstanceRef> {
             (0..n).map(|i| instance(&format!("{name}{i}"), module)).collect()
         };
         Gpu {
             p,
             l1s: many("l1_", &m.l1, p.sys.l1s),
-            banks: many("bank", &m.bank, p.sys.banks),
-            dirs: m.dir.as_ref().map_or(Vec::new(), |dir| many("dir", dir, p.sys.banks)),
-            egress: instance("egress", &m.egress),
-            ingress: instance("ingress", &m.ingress),
-            fence: instance("fence_unit", &m.fence),
+            banks: many("bank", &h.bank, p.sys.banks),
+            dirs: h.dir.as_ref().map_or(Vec::new(), |dir| many("dir", dir, p.sys.banks)),
+            egress: instance("egress", &h.egress),
+            ingress: instance("ingress", &h.ingress),
+            fence: instance("fence_unit", &h.fence),
             l1_to_bank: instance("l1_to_bank", &m.l1_to_bank),
             bank_to_l1: instance("bank_to_l1", &m.bank_to_l1),
             req_merge: instance("req_merge", &m.req_merge),
             rsp_merge: instance("rsp_merge", &m.rsp_merge),
             req_split: instance("req_split", &m.req_split),
             rsp_split: instance("rsp_split", &m.rsp_split),
-            tx: many("link_tx", &m.tx, p.links),
-            rx: many("link_rx", &m.rx, p.links),
+            tx: many("link_tx", &m.switch.tx, p.links),
+            rx: many("link_rx", &m.switch.rx, p.links),
         }
     }
 

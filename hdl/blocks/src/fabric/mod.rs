@@ -17,13 +17,13 @@ mod params;
 mod ports;
 
 pub use closed::{ClosedParams, closed_fabric};
-pub use gpu::gpu_module;
 pub use params::{FabricParams, Protocol};
 
 use crate::common::link::connect_wire;
 use crate::common::switch::add_switch;
 use crate::msg::*;
 use crate::registry::BlockError;
+use gpu::{Shared, gpu_module};
 use ports::*;
 use weft_rtl::prelude::*;
 
@@ -32,12 +32,12 @@ use weft_rtl::prelude::*;
 /// # Errors
 /// A parameter that the fabric or one of its blocks refuses.
 pub fn rec_fabric(p: &FabricParams) -> Result<Arc<Module>, BlockError> {
-    let gpus = gpu_modules(p)?;
+    let parts = Parts::new(p)?;
     Module::build(&format!("rec_fabric_{}", p.tag()), ModuleKind::Fabric, || {
         doc("A whole REC fabric: GPUs and the switch between them; CUs, DRAM and command processors are outside.");
         param("gpus", p.sys.gpus);
         param("protocol", p.protocol.name());
-        let placed = place(p, &gpus);
+        let placed = place(p, &parts);
         for (g, gpu) in placed.iter().enumerate() {
             export_gpu(p, g, gpu);
         }
@@ -45,25 +45,31 @@ pub fn rec_fabric(p: &FabricParams) -> Result<Arc<Module>, BlockError> {
     .map_err(|errors| BlockError::Elab { block: "fabric".into(), errors })
 }
 
-/// The GPUs' modules, after all checks that would otherwise fail while the top module is open.
-fn gpu_modules(p: &FabricParams) -> Result<Vec<Arc<Module>>, BlockError> {
-    p.validate()?;
-    (0..p.sys.gpus).map(|g| gpu_module(p, g)).collect()
+/// Everything that is placed in the top module. Modules that are equal are built once.
+struct Parts {
+    shared: Shared,
+    gpus: Vec<Arc<Module>>,
+}
+
+impl Parts {
+    /// Makes all checks that would otherwise fail while the top module is open.
+    fn new(p: &FabricParams) -> Result<Parts, BlockError> {
+        p.validate()?;
+        let shared = Shared::new(p)?;
+        let gpus = (0..p.sys.gpus).map(|g| gpu_module(p, &shared, g)).collect::<Result<_, _>>()?;
+        Ok(Parts { shared, gpus })
+    }
 }
 
 /// Places GPUs and switch planes and connects them.
-fn place(p: &FabricParams, modules: &[Arc<Module>]) -> Vec<InstanceRef> {
+fn place(p: &FabricParams, parts: &Parts) -> Vec<InstanceRef> {
     let gpus: Vec<InstanceRef> =
-        modules.iter().enumerate().map(|(g, module)| instance(&format!("gpu{g}"), module)).collect();
+        parts.gpus.iter().enumerate().map(|(g, module)| instance(&format!("gpu{g}"), module)).collect();
     for k in 0..p.links {
-        match add_switch(&format!("switch{k}"), &p.sys, p.link) {
-            Ok(plane) => {
-                for (g, gpu) in gpus.iter().enumerate() {
-                    connect_wire(&p.sys, gpu, &format!("tx{k}_"), &plane.rx[g], "");
-                    connect_wire(&p.sys, &plane.tx[g], "", gpu, &format!("rx{k}_"));
-                }
-            }
-            Err(errors) => elab_error(errors.to_string()),
+        let plane = add_switch(&format!("switch{k}"), &p.sys, &parts.shared.switch);
+        for (g, gpu) in gpus.iter().enumerate() {
+            connect_wire(&p.sys, gpu, &format!("tx{k}_"), &plane.rx[g], "");
+            connect_wire(&p.sys, &plane.tx[g], "", gpu, &format!("rx{k}_"));
         }
     }
     gpus
@@ -125,6 +131,29 @@ mod tests {
             rec_fabric(&p).unwrap_or_else(|e| panic!("{p:?}: {e}"));
         }
         closed_fabric(&ClosedParams::bench()).unwrap_or_else(|e| panic!("{e}"));
+    }
+
+    /// Every instance below a module, itself included.
+    fn walk(module: &Arc<Module>, seen: &mut Vec<Arc<Module>>) {
+        seen.push(module.clone());
+        module.instances.iter().for_each(|i| walk(&i.module, seen));
+    }
+
+    #[test]
+    fn equal_modules_are_built_once() {
+        let mut p = FabricParams::scaled(Protocol::Rec);
+        p.links = 2;
+        let closed = ClosedParams { fabric: p.clone(), ..ClosedParams::bench() };
+        for top in [rec_fabric(&p), closed_fabric(&closed)] {
+            let mut all = Vec::new();
+            walk(&top.unwrap_or_else(|e| panic!("{e}")), &mut all);
+            let mut by_name = std::collections::HashMap::new();
+            for module in &all {
+                let first = by_name.entry(&module.name).or_insert(module);
+                assert!(Arc::ptr_eq(first, module), "{} is built twice", module.name);
+            }
+            assert!(by_name.len() < all.len() / 2);
+        }
     }
 
     #[test]
