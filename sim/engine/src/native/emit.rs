@@ -273,6 +273,17 @@ impl<'a, 'f> Emit<'a, 'f> {
         if i == BYTE { self.bit(id) } else { self.limb(id, i) }
     }
 
+    /// From here on in this region these are an expression's limbs.
+    pub fn settle(&mut self, id: NetId, limbs: &[Value]) {
+        for (i, limb) in limbs.iter().enumerate() {
+            self.remember(id, i as u32, *limb);
+        }
+        if self.width(id) == 1 {
+            let bit = self.b.ins().ireduce(I8, limbs[0]);
+            self.remember(id, BYTE, bit);
+        }
+    }
+
     /// All limbs of an expression.
     pub fn all(&mut self, id: NetId) -> Vec<Value> {
         (0..limbs_for(self.width(id)) as u32).map(|i| self.limb(id, i)).collect()

@@ -1,18 +1,20 @@
 //! Native code for a unit: one function per distinct module, shared by all its instances.
 
+mod demand;
 mod emit;
 mod order;
 mod regions;
 
 use crate::layout::Layout;
 use cranelift_codegen::ir::{
-    AbiParam, InstBuilder, UserFuncName, Value,
+    AbiParam, BlockArg, InstBuilder, UserFuncName, Value,
     types::{I8, I64, I64X2},
 };
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
+use demand::Dear;
 use emit::Emit;
 use order::{Reads, mem_mark, operands};
 use regions::{Region, Regions, Step, Task};
@@ -67,7 +69,7 @@ unsafe impl Send for Native {}
 unsafe impl Sync for Native {}
 
 impl Native {
-    /// Compiles a netlist.
+    /// Compiles a netlist; profilers show the code under its name.
     ///
     /// # Errors
     /// What Cranelift says; every netlist of a checked module compiles.
@@ -87,7 +89,7 @@ impl Native {
         ctx.func.signature.params.push(AbiParam::new(I64));
         ctx.func.signature.returns.push(AbiParam::new(I64));
         let id = module
-            .declare_function("clock", Linkage::Local, &ctx.func.signature)
+            .declare_function(&netlist.name, Linkage::Local, &ctx.func.signature)
             .map_err(|e| e.to_string())?;
         ctx.func.name = UserFuncName::user(0, id.as_u32());
         let mut shared = FunctionBuilderContext::new();
@@ -130,6 +132,9 @@ fn body(netlist: &Netlist, plan: &Plan, layout: &Layout, flags: &[u32], b: &mut 
     let mut e = Emit::new(netlist, layout, flags, &plan.settled, b, state);
     let zero = e.iconst(0);
     e.store(zero, state, layout.flags);
+    for dear in demand::dear(netlist) {
+        when_needed(&mut e, &dear);
+    }
     region(&mut e, &plan.list, plan.state_root);
     for task in Regions::write_tasks(netlist) {
         if task.port().is_some_and(|port| plan.whole.contains(&port)) {
@@ -146,6 +151,39 @@ fn body(netlist: &Netlist, plan: &Plan, layout: &Layout, flags: &[u32], b: &mut 
     }
     let result = e.load(state, layout.flags);
     e.b.ins().return_(&[result]);
+}
+
+/// Computes a dear expression if one of its guards lets through; else it is zero.
+fn when_needed(e: &mut Emit, dear: &Dear) {
+    let mut needed: Option<Value> = None;
+    for (node, value) in &dear.guards {
+        let mut bit = e.bit(*node);
+        if !value {
+            let one = e.b.ins().iconst(I8, 1);
+            bit = e.b.ins().bxor(bit, one);
+        }
+        needed = Some(match needed {
+            None => bit,
+            Some(sum) => e.b.ins().bor(sum, bit),
+        });
+    }
+    let (yes, after) = (e.b.create_block(), e.b.create_block());
+    let zero = e.iconst(0);
+    let count = limbs_for(e.netlist.node(dear.node).width);
+    for _ in 0..count {
+        e.b.append_block_param(after, I64);
+    }
+    let nothing = vec![BlockArg::Value(zero); count];
+    let Some(needed) = needed else { return };
+    e.b.ins().brif(needed, yes, &[], after, &nothing);
+    e.b.switch_to_block(yes);
+    e.open(None);
+    let limbs: Vec<BlockArg> = e.all(dear.node).into_iter().map(BlockArg::Value).collect();
+    e.close();
+    e.b.ins().jump(after, &limbs);
+    e.b.switch_to_block(after);
+    let limbs = e.b.block_params(after).to_vec();
+    e.settle(dear.node, &limbs);
 }
 
 fn region(e: &mut Emit, list: &[Region], number: usize) {
