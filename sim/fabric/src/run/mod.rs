@@ -13,6 +13,7 @@ pub use report::{Counter, RunReport};
 use crate::config::{ConfigError, CtaSchedule, FabricConfig};
 use crate::cu::{Cu, CuError};
 use crate::dram::Dram;
+use crate::ideal_dir::IdealDirectory;
 use crate::memory::Memory;
 use crate::placement::{PageTable, PlacementError};
 use crate::port::PortError;
@@ -25,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
-use weft_blocks::fabric::rec_fabric;
+use weft_blocks::fabric::{Protocol, rec_fabric};
 use weft_blocks::registry::BlockError;
 use weft_engine::runner::{Rewind, RunError, Runner};
 use weft_engine::wave::WaveError;
@@ -197,9 +198,11 @@ fn model(
         CtaSchedule::Rr => Schedule::RoundRobin,
     };
     let hardware = config.hardware();
+    let ideal = hardware.protocol == Protocol::Ideal;
     Ok(FabricModel {
         seats,
         dram: Dram::new(sim, config.gpus, config.banks, config.dram(), memory)?,
+        ideal: if ideal { Some(IdealDirectory::new(sim, config.gpus, config.banks)?) } else { None },
         processor: Processor::new(sim, config.gpus, config.cus, schedule)?,
         table,
         program: program.clone(),

@@ -6,6 +6,7 @@ use super::processor::Processor;
 use super::seat::Seat;
 use crate::cu::LineAccess;
 use crate::dram::Dram;
+use crate::ideal_dir::IdealDirectory;
 use crate::placement::PageTable;
 use std::sync::Arc;
 use weft_blocks::msg::CuOp;
@@ -21,6 +22,7 @@ const SETTLE_CYCLES: u64 = 1_000_000;
 pub(super) struct FabricModel {
     pub seats: Vec<Seat>,
     pub dram: Dram,
+    pub ideal: Option<IdealDirectory>,
     pub processor: Processor,
     pub table: Arc<PageTable>,
     pub program: Arc<dyn Program>,
@@ -39,13 +41,24 @@ impl FabricModel {
     /// Lets what the last fence left behind (write-backs, late invalidations) come to rest, so that memory can be read.
     pub fn settle(&mut self, sim: &mut Sim) -> Result<(), String> {
         for _ in 0..SETTLE_CYCLES {
-            self.dram.tick(sim)?;
-            if sim.asleep() && self.dram.is_idle() {
+            self.memories(sim)?;
+            let idle = self.ideal.as_ref().is_none_or(IdealDirectory::is_idle);
+            if sim.asleep() && self.dram.is_idle() && idle {
                 return Ok(());
             }
             sim.step();
         }
         Err(format!("the fabric is not at rest {SETTLE_CYCLES} cycles after the program's end"))
+    }
+
+    /// DRAM and, behind it in the same cycle, the directories that are no RTL; returns when they must act next.
+    fn memories(&mut self, sim: &mut Sim) -> Result<u64, String> {
+        let dram = self.dram.tick(sim)?.unwrap_or(u64::MAX);
+        let ideal = match &mut self.ideal {
+            Some(ideal) => ideal.tick(sim)?.unwrap_or(u64::MAX),
+            None => u64::MAX,
+        };
+        Ok(dram.min(ideal))
     }
 
     fn seats(&mut self, sim: &mut Sim) -> Result<u64, String> {
@@ -86,7 +99,7 @@ impl Model for FabricModel {
         if again {
             due = due.min(now + 1);
         }
-        due = due.min(self.dram.tick(sim)?.unwrap_or(u64::MAX));
+        due = due.min(self.memories(sim)?);
         self.observer.failure()?;
         Ok((due != u64::MAX).then_some(due))
     }

@@ -105,7 +105,10 @@ pub(super) fn collect(
         }
     }
     for (name, _, about, value) in model.dram.counters().list() {
-        counters.insert(format!("dram.{name}"), Counter { value, about: about.to_string() });
+        counters.insert(
+            format!("dram.{}", name.trim_start_matches("dram_")),
+            Counter { value, about: about.to_string() },
+        );
     }
     let metrics = metrics(config, &counters, model.observer.cold, cycles);
     RunReport {
