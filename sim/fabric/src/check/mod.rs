@@ -67,13 +67,14 @@ impl CheckError {
 }
 
 /// State of all checks that are switched on.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct State {
     values: Option<Values>,
     messages: Option<Messages>,
 }
 
-/// All checks of a run.
+/// All checks of a run. A clone remembers everything.
+#[derive(Clone)]
 pub struct Checks {
     s: State,
 }

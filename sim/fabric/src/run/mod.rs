@@ -10,6 +10,7 @@ mod seat;
 pub use processor::KernelRecord;
 pub use report::{Counter, RunReport};
 
+use crate::check::{CheckOptions, Checks};
 use crate::config::{ConfigError, CtaSchedule, FabricConfig};
 use crate::cu::{Cu, CuError};
 use crate::dram::Dram;
@@ -184,29 +185,39 @@ fn model(
     table: Arc<PageTable>,
     sim: &mut Sim,
 ) -> Result<FabricModel, FabricError> {
+    let hardware = config.hardware();
+    let mut checks = config.checks.then(|| Checks::new(sim.design(), &hardware, CheckOptions::ALL));
     let mut memory = Memory::new();
     for array in program.arrays() {
-        table.for_pieces(array.addr, array.init.len(), |at, range| memory.write(at, &array.init[range]));
+        table.for_pieces(array.addr, array.init.len(), |at, range| {
+            memory.write(at, &array.init[range.clone()]);
+            if let Some(checks) = &mut checks {
+                checks.host_write(at, &array.init[range]);
+            }
+        });
     }
     let mut seats = Vec::new();
     for (g, c) in (0..config.gpus).flat_map(|g| (0..config.cus).map(move |c| (g, c))) {
         let cu = Cu::new(config.cu(), program.clone(), g, c)?.with_mode(config.mode());
-        seats.push(Seat::new(sim, cu, &format!("g{g}_cu{c}"), config.line)?);
+        seats.push(Seat::new(sim, cu, g, c, config.line)?);
     }
     let schedule = match config.cta_schedule {
         CtaSchedule::Contiguous => Schedule::Contiguous,
         CtaSchedule::Rr => Schedule::RoundRobin,
     };
-    let hardware = config.hardware();
     let ideal = hardware.protocol == Protocol::Ideal;
     Ok(FabricModel {
         seats,
         dram: Dram::new(sim, config.gpus, config.banks, config.dram(), memory)?,
         ideal: if ideal { Some(IdealDirectory::new(sim, config.gpus, config.banks)?) } else { None },
-        processor: Processor::new(sim, config.gpus, config.cus, schedule)?,
+        processor: Processor::new(sim, config.gpus, config.cus, u64::from(config.line), schedule)?,
         table,
         program: program.clone(),
-        observer: Observer::new(config.gpus, hardware.sys.home_shift - hardware.sys.line.trailing_zeros()),
+        observer: Observer::new(
+            config.gpus,
+            hardware.sys.home_shift - hardware.sys.line.trailing_zeros(),
+            checks,
+        ),
         banks: Banks::find(sim, &hardware).ok_or(FabricError::Names)?,
         line: u64::from(config.line),
     })

@@ -91,16 +91,16 @@ impl Model for FabricModel {
         };
         let line = self.line;
         let place = |addr: u64, bytes: &[u8]| copy_accesses(table, line, addr, bytes);
-        let again = self.processor.tick(sim, &mut self.seats, &ask, &place)?;
+        let again = self.processor.tick(sim, &mut self.seats, &ask, &place, &mut self.observer)?;
         if self.processor.boundary {
-            self.observer.boundary(now)?;
+            self.observer.boundary(sim)?;
         }
         let mut due = self.seats(sim)?;
         if again {
             due = due.min(now + 1);
         }
         due = due.min(self.memories(sim)?);
-        self.observer.failure()?;
+        self.observer.failure(sim)?;
         Ok((due != u64::MAX).then_some(due))
     }
 

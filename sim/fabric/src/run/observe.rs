@@ -1,7 +1,9 @@
 //! What is seen of the run besides the hardware's own counters.
 
+use crate::check::Checks;
 use crate::cu::{CuObserver, LineAccess, Who};
 use std::collections::HashMap;
+use weft_engine::Sim;
 
 /// Watches all compute units.
 #[derive(Clone)]
@@ -12,22 +14,23 @@ pub(super) struct Observer {
     pub cold: u64,
     /// Home GPU of a line = line >> this.
     home_shift: u32,
-    problem: Option<String>,
+    /// Checks of values and messages, if they are on.
+    pub checks: Option<Checks>,
 }
 
 impl Observer {
-    pub fn new(gpus: u32, home_shift: u32) -> Observer {
-        Observer { touched: vec![HashMap::new(); gpus as usize], cold: 0, home_shift, problem: None }
+    pub fn new(gpus: u32, home_shift: u32, checks: Option<Checks>) -> Observer {
+        Observer { touched: vec![HashMap::new(); gpus as usize], cold: 0, home_shift, checks }
     }
 
     /// All writes so far are visible everywhere.
-    pub fn boundary(&mut self, _now: u64) -> Result<(), String> {
-        Ok(())
+    pub fn boundary(&mut self, sim: &Sim) -> Result<(), String> {
+        self.checks.as_mut().map_or(Ok(()), |c| c.kernel_boundary(sim)).map_err(|e| e.to_string())
     }
 
-    /// What was found wrong since the last call.
-    pub fn failure(&mut self) -> Result<(), String> {
-        self.problem.take().map_or(Ok(()), Err)
+    /// What was found wrong up to this cycle.
+    pub fn failure(&mut self, sim: &Sim) -> Result<(), String> {
+        self.checks.as_mut().map_or(Ok(()), |c| c.cycle(sim)).map_err(|e| e.to_string())
     }
 
     fn touch(&mut self, gpu: u32, line: u64) {
@@ -42,15 +45,24 @@ impl Observer {
 }
 
 impl CuObserver for Observer {
-    fn load(&mut self, who: &Who, line: u64, _mask: u128, _data: &[u64; 16], _issued: u64, _done: u64) {
+    fn load(&mut self, who: &Who, line: u64, mask: u128, data: &[u64; 16], issued: u64, done: u64) {
         self.touch(who.gpu, line);
+        if let Some(checks) = &mut self.checks {
+            CuObserver::load(checks, who, line, mask, data, issued, done);
+        }
     }
 
-    fn store(&mut self, who: &Who, line: u64, _mask: u128, _data: &[u64; 16], _now: u64) {
+    fn store(&mut self, who: &Who, line: u64, mask: u128, data: &[u64; 16], now: u64) {
         self.touch(who.gpu, line);
+        if let Some(checks) = &mut self.checks {
+            CuObserver::store(checks, who, line, mask, data, now);
+        }
     }
 
-    fn amo(&mut self, who: &Who, access: &LineAccess, _old: &[u64; 16], _issued: u64, _done: u64) {
+    fn amo(&mut self, who: &Who, access: &LineAccess, old: &[u64; 16], issued: u64, done: u64) {
         self.touch(who.gpu, access.line);
+        if let Some(checks) = &mut self.checks {
+            CuObserver::amo(checks, who, access, old, issued, done);
+        }
     }
 }

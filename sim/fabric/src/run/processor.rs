@@ -1,8 +1,10 @@
 //! The command processor: host steps in order, kernels cut over the GPUs, and the fences that end them (rec.md section 7,
 //! cu-and-consistency.md section 1.2).
 
+use super::observe::Observer;
 use super::seat::Seat;
 use crate::channel::{Receiver, Sender};
+use crate::check::Checks;
 use crate::cu::LineAccess;
 use crate::port::PortError;
 use serde::Serialize;
@@ -85,13 +87,21 @@ pub(super) struct Processor {
     sequence: u8,
     schedule: Schedule,
     pub cus: usize,
+    /// Bytes of a line.
+    line: u64,
     pub records: Vec<KernelRecord>,
     /// A fence has just ended a kernel or a copy.
     pub boundary: bool,
 }
 
 impl Processor {
-    pub fn new(sim: &mut Sim, gpus: u32, cus: u32, schedule: Schedule) -> Result<Processor, PortError> {
+    pub fn new(
+        sim: &mut Sim,
+        gpus: u32,
+        cus: u32,
+        line: u64,
+        schedule: Schedule,
+    ) -> Result<Processor, PortError> {
         let mut fences = Vec::new();
         for g in 0..gpus {
             let start = Sender::new(sim, &format!("g{g}_fence_start"), ["seq"])?;
@@ -109,6 +119,7 @@ impl Processor {
             sequence: 0,
             schedule,
             cus: cus as usize,
+            line,
             records: Vec::new(),
             boundary: false,
         })
@@ -131,12 +142,13 @@ impl Processor {
         seats: &mut [Seat],
         ask: &dyn Fn(&Sim, usize) -> Option<HostStep>,
         place: &dyn Fn(u64, &[u8]) -> Vec<(usize, LineAccess)>,
+        observer: &mut Observer,
     ) -> Result<bool, String> {
         let now = sim.cycle();
         self.boundary = false;
         match self.phase {
             Phase::Next => {
-                self.next_step(sim, seats, ask, place)?;
+                self.next_step(sim, seats, ask, place, observer)?;
                 return Ok(true);
             }
             Phase::Begin if seats.iter().all(|s| s.cu.kbegin_done()) => {
@@ -164,6 +176,7 @@ impl Processor {
         seats: &mut [Seat],
         ask: &dyn Fn(&Sim, usize) -> Option<HostStep>,
         place: &dyn Fn(u64, &[u8]) -> Vec<(usize, LineAccess)>,
+        observer: &mut Observer,
     ) -> Result<(), String> {
         let now = sim.cycle();
         let step = ask(sim, self.step);
@@ -184,6 +197,9 @@ impl Processor {
                 self.records.push(KernelRecord { name: "host copy".into(), start: now, end: now });
                 let mut turn = vec![0; self.blocks.len()];
                 for (gpu, mut access) in place(addr, &bytes) {
+                    if let Some(checks) = &mut observer.checks {
+                        host_write(checks, &access, self.line);
+                    }
                     let seat = &mut seats[gpu * self.cus + turn[gpu] % self.cus];
                     access.id = (turn[gpu] / self.cus % crate::cu::IDS) as u16;
                     seat.host.push_back(access);
@@ -289,5 +305,13 @@ impl Processor {
             again = true;
         }
         again
+    }
+}
+
+/// Tells the checks what a store of the host will have written.
+fn host_write(checks: &mut Checks, access: &LineAccess, line: u64) {
+    for i in (0..line).filter(|i| access.mask >> i & 1 == 1) {
+        let byte = (access.data[i as usize / 8] >> (8 * (i % 8))) as u8;
+        checks.host_write(access.line * line + i, &[byte]);
     }
 }

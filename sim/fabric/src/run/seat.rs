@@ -1,7 +1,9 @@
 //! A compute unit at its port of the fabric.
 
+use super::observe::Observer;
 use crate::channel::{Receiver, Sender};
-use crate::cu::{Cu, CuObserver, LineAccess, LineReply};
+use crate::check::messages::CuRequest;
+use crate::cu::{Cu, LineAccess, LineReply};
 use crate::port::PortError;
 use std::collections::VecDeque;
 use weft_engine::Sim;
@@ -17,6 +19,8 @@ const RSP: [&str; 6] = ["id", "kind", "mask", "data", "src", "merged"];
 #[derive(Clone)]
 pub(super) struct Seat {
     pub cu: Cu,
+    gpu: u32,
+    number: u32,
     req: Sender<16>,
     rsp: Receiver<6>,
     /// Limbs of a line.
@@ -29,11 +33,12 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    pub fn new(sim: &mut Sim, cu: Cu, name: &str, line: u32) -> Result<Seat, PortError> {
+    pub fn new(sim: &mut Sim, cu: Cu, gpu: u32, number: u32, line: u32) -> Result<Seat, PortError> {
+        let name = format!("g{gpu}_cu{number}");
         let req = Sender::new(sim, &format!("{name}_req"), REQ)?;
         let rsp = Receiver::new(sim, &format!("{name}_rsp"), RSP)?;
         let limbs = line as usize / 8;
-        Ok(Seat { cu, req, rsp, limbs, host: VecDeque::new(), host_open: 0, next: 0 })
+        Ok(Seat { cu, gpu, number, req, rsp, limbs, host: VecDeque::new(), host_open: 0, next: 0 })
     }
 
     /// One cycle: answers come in, the access offered goes to the L1, the compute unit ticks.
@@ -41,23 +46,27 @@ impl Seat {
         &mut self,
         sim: &mut Sim,
         translate: &dyn Fn(u64) -> u64,
-        observer: &mut dyn CuObserver,
+        observer: &mut Observer,
     ) -> Result<(), String> {
         let now = sim.cycle();
+        let reply = self.rsp.offered(sim).then(|| self.reply(sim));
+        if let (Some(reply), Some(checks)) = (&reply, &mut observer.checks) {
+            checks.cu_rsp(now, self.gpu, self.number, reply.id, reply.kind, reply.mask);
+        }
         let host = !self.host.is_empty() || self.host_open > 0;
         if host {
-            self.host_tick(sim);
+            self.host_tick(sim, reply.is_some(), observer);
         } else {
             if let Some(access) = self.cu.offer(now) {
                 if offer(&mut self.req, sim, access, self.limbs) {
+                    tell(observer, now, self.gpu, self.number, access);
                     self.cu.accepted(now, observer);
                 }
             } else {
                 self.req.rest(sim);
             }
-            if self.rsp.offered(sim) {
-                let reply = self.reply(sim);
-                self.cu.reply(&reply, now, observer);
+            if let Some(reply) = &reply {
+                self.cu.reply(reply, now, observer);
             }
             self.cu.tick(now, translate, observer).map_err(|e| e.to_string())?;
         }
@@ -66,17 +75,18 @@ impl Seat {
         Ok(())
     }
 
-    fn host_tick(&mut self, sim: &mut Sim) {
+    fn host_tick(&mut self, sim: &mut Sim, answered: bool, observer: &mut Observer) {
         match self.host.front() {
             Some(access) => {
                 if offer(&mut self.req, sim, access, self.limbs) {
+                    tell(observer, sim.cycle(), self.gpu, self.number, access);
                     self.host.pop_front();
                     self.host_open += 1;
                 }
             }
             None => self.req.rest(sim),
         }
-        if self.rsp.offered(sim) {
+        if answered {
             self.host_open -= 1;
         }
     }
@@ -97,6 +107,14 @@ impl Seat {
             src: word(4) as u8,
             merged: word(5) == 1,
         }
+    }
+}
+
+/// Tells the checks that the L1 has taken an access.
+fn tell(observer: &mut Observer, now: u64, gpu: u32, cu: u32, a: &LineAccess) {
+    if let Some(checks) = &mut observer.checks {
+        let request = CuRequest { op: a.op, id: a.id, line: a.line, mask: a.mask, want_ack: a.want_ack };
+        checks.cu_req(now, gpu, cu, &request);
     }
 }
 
