@@ -53,6 +53,24 @@ fn far(protocol: Protocol) -> FabricParams {
     }
 }
 
+/// The least of everything: one credit per network, four miss registers.
+fn starved(protocol: Protocol) -> FabricParams {
+    let p = tiny(protocol);
+    FabricParams {
+        sys: Sys { l2_mshrs: 4, ..p.sys.clone() },
+        l2_pool: 8,
+        evb_depth: 1,
+        link: LinkParams { bytes_per_cycle: 6, latency: 9, credits: [1, 1, 1] },
+        ..p
+    }
+}
+
+/// Eight GPUs of four links.
+fn eight(protocol: Protocol) -> FabricParams {
+    let p = tiny(protocol);
+    FabricParams { sys: Sys { gpus: 8, ..p.sys.clone() }, links: 4, dir_ways: 4, ..p }
+}
+
 /// Lines over all homes, some beside each other, some in the same sets.
 fn scattered(seed: u64, gpus: u32, count: usize) -> Lines {
     let mut rng = SmallRng::seed_from_u64(seed);
@@ -86,6 +104,7 @@ fn protocol(protocol: Protocol) -> Covered {
     run(&mut covered, &congested(protocol), 12_000, 2, |seed| dense(seed % 4));
     run(&mut covered, &pair(protocol), 12_000, 1, |seed| scattered(seed, 2, 24));
     run(&mut covered, &far(protocol), 12_000, 1, |seed| scattered(seed, 3, 40));
+    run(&mut covered, &starved(protocol), 10_000, 1, |seed| scattered(seed, 4, 32));
     covered
 }
 
@@ -97,6 +116,20 @@ fn rec_under_traffic() {
     let covered = protocol(Protocol::Rec);
     covered.publish("rec_under_traffic");
     covered.assert_hit(&OF_COPIES);
+    covered.assert_hit(&[
+        "rec.race.drain_waits_remote_write",
+        "rec.race.drain_waits_local_store",
+        "rec.race.new_epoch_write_while_draining",
+        "rec.race.flush_dirty_lines",
+    ]);
+}
+
+#[test]
+fn eight_gpus_under_traffic() {
+    let mut covered = Covered::default();
+    run(&mut covered, &eight(Protocol::Rec), 5_000, 1, |seed| scattered(seed, 8, 40));
+    covered.publish("eight_gpus_under_traffic");
+    covered.assert_hit(&["rec.race.inv_fence_waits_other_links"]);
 }
 
 /// Invs that are older than what they meet.

@@ -160,8 +160,30 @@ impl Fence {
                     .elsewhen(accepted, || self.left.set(self.left.get() - 1));
             });
         });
+        self.observe();
         for tally in self.remote.iter().chain(&self.local) {
             tally.connect();
         }
+    }
+
+    fn observe(&self) {
+        let drain = self.state.get().is(FenceState::Drain);
+        let (remote, local) = (self.remote_drained(), self.local_drained());
+        let begun: Vec<Bool> = self.remote.iter().chain(&self.local).map(|t| t.up.get()).collect();
+        cover(
+            "rec.race.drain_waits_remote_write",
+            drain & !remote,
+            "DRAIN waits for a WrReq or AtomReq of the old epoch.",
+        );
+        cover(
+            "rec.race.drain_waits_local_store",
+            drain & remote & !local,
+            "DRAIN waits for local stores only.",
+        );
+        cover(
+            "rec.race.new_epoch_write_while_draining",
+            drain & any_of(&begun),
+            "A write of the new epoch is accepted while the old one drains.",
+        );
     }
 }

@@ -120,6 +120,8 @@ fn victims(parts: &Parts, d: &Decision) {
         "An invalid way is taken although it is not the oldest.",
     );
     cover("rec.race.l2_victim_lru", clean | dirty, "The oldest way is replaced.");
+    let flushed = d.go & d.op.class.is(Class::Flush) & d.look.dirty.any();
+    cover("rec.race.flush_dirty_lines", flushed, "FLUSH writes back a dirty line, which stays valid.");
     let fetching = wire_or::<Bool>("seen_fetching", (), false);
     when(d.install & !d.op.class.is(Class::End), || fetching.set(parts.m.fetching_in(d.op.set)));
     cover(
