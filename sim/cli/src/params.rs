@@ -3,15 +3,17 @@
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use weft_blocks::fabric::rec_fabric;
 use weft_blocks::registry::{self, ParamSet};
+use weft_fabric::config::FabricConfig;
 use weft_rtl::ir::Module;
 
 /// A block with its parameters.
 #[derive(clap::Args, Clone)]
 pub struct BlockArgs {
-    /// Name of a block (see `weft list blocks`).
+    /// Name of a block (see `weft list blocks`), or a fabric or its TOML file (see `weft list fabrics`).
     pub block: String,
-    /// Parameter of the block; may be given several times.
+    /// Parameter of the block, or key of the fabric; may be given several times.
     #[arg(long = "param", value_name = "KEY=VALUE")]
     pub params: Vec<String>,
 }
@@ -52,12 +54,25 @@ impl BlockArgs {
     }
 }
 
-/// Elaborates a design by name.
+/// Elaborates a design by name: a block, or a fabric (built in or a TOML file), whose parameters are the keys of its configuration.
 ///
 /// # Errors
 /// An unknown name or parameter, or an illegal value.
 pub fn resolve_design(name: &str, params: &BTreeMap<String, String>) -> Result<Arc<Module>, Failure> {
-    registry::build(name, params).map_err(Failure::input)
+    let is_block = registry::blocks().iter().any(|b| b.name == name);
+    if is_block || !is_fabric(name) {
+        return registry::build(name, params).map_err(Failure::input);
+    }
+    let mut config = FabricConfig::load(name).map_err(Failure::input)?;
+    for (key, value) in params {
+        config.set(&format!("{key}={value}")).map_err(Failure::input)?;
+    }
+    config.validate().map_err(Failure::input)?;
+    rec_fabric(&config.hardware()).map_err(Failure::input)
+}
+
+fn is_fabric(name: &str) -> bool {
+    FabricConfig::list().contains(&name) || name.ends_with(".toml")
 }
 
 /// Splits `KEY=VALUE` words.
