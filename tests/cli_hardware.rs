@@ -138,3 +138,33 @@ fn mistakes_are_one_sentence_and_status_2() {
         refused(&[verb, "rec-directory", "--param", "ways=3"], "banks * ways");
     }
 }
+
+#[test]
+fn bench_measures_a_block_beside_peers_that_do_the_same_work() {
+    let args =
+        ["bench", "block", "fifo", "--cycles", "20000", "--repeat", "1", "--json", "--peers", "interpreter"];
+    let json: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
+    assert_eq!((&json["design"], &json["engine"]["cycles"]), (&"fifo".into(), &20_000.into()));
+    let speed = |of: &Value| of["cycles_per_second"].as_f64().expect("a speed");
+    assert!(speed(&json["engine"]) > 0.0 && json["engine"]["build_seconds"].as_f64() > Some(0.0));
+    let peers = json["peers"].as_array().expect("a list");
+    assert_eq!((peers.len(), &peers[0]["name"]), (1, &"interpreter".into()));
+    let ratio = speed(&json["engine"]) / speed(&peers[0]);
+    assert!((peers[0]["ratio"].as_f64().expect("a ratio") / ratio - 1.0).abs() < 1e-9);
+    assert_eq!(peers[0]["checksum"], json["engine"]["checksum"], "both ran all cycles");
+    assert!(json["engine"]["transfers"].as_u64() > Some(10_000), "{json}");
+    let seeded = ["--seed", "2"];
+    let other: Value = serde_json::from_str(&stdout(&[&args[..], &seeded].concat())).expect("JSON");
+    assert_ne!(other["engine"]["checksum"], json["engine"]["checksum"]);
+    let table = stdout(&["bench", "block", "fifo", "--cycles", "1000", "--peers", "interpreter"]);
+    assert!(table.lines().any(|l| l.starts_with("interpreter ") && l.contains('x')), "{table}");
+}
+
+#[test]
+fn bench_refuses_what_it_cannot_measure() {
+    refused(&["bench", "block", "fifo", "--peers", "rust-hdl"], "its design is a directory, not a fifo");
+    refused(&["bench", "block", "fifo", "--param", "depth=0"], "depth");
+    refused(&["bench", "fabric", "no-such-fabric"], "no-such-fabric");
+    refused(&["bench", "fabric", "--set", "gpus=2"], "the fabric `closed` is fixed");
+    refused(&["bench", "fabric", "rec-4gpu-small", "--set", "protocol=ideal"], "its directory is no RTL");
+}

@@ -2,6 +2,7 @@
 
 pub mod cosim;
 pub mod golden;
+pub mod idle;
 pub mod ledger;
 pub mod synth;
 pub mod tools;

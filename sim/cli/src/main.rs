@@ -30,6 +30,8 @@ enum Command {
     Area(cmd::area::Args),
     /// Compares the exported Verilog with the engine: same random stimulus, all outputs, every cycle.
     Cosim(cmd::cosim::Args),
+    /// Speed of the engine beside its peers, on the same design and stimulus, in one run.
+    Bench(cmd::bench::Args),
     /// Every table row and every named race with hit count, smallest seed and test.
     Ledger(cmd::ledger::Args),
 }
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Command::Export(args) => cmd::export::run(&args),
         Command::Area(args) => cmd::area::run(&args),
         Command::Cosim(args) => cmd::cosim::run(&args),
+        Command::Bench(args) => cmd::bench::run(&args),
         Command::Ledger(args) => cmd::ledger::run(&args),
     };
     match result {

@@ -24,6 +24,14 @@ pub struct OutPort {
     at: Option<u32>,
 }
 
+impl OutPort {
+    /// Whether it is a register, whose limbs can be read in place ([`Sim::limbs`]); otherwise it is constant or computed on demand.
+    #[inline]
+    pub fn is_register(self) -> bool {
+        self.at.is_some()
+    }
+}
+
 /// A memory inside a design.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MemPort {

@@ -15,7 +15,7 @@ mod record;
 mod stimulus;
 mod verilator;
 
-pub use bench::{BenchError, BenchOptions, BenchResult, bench_engine, bench_verilator};
+pub use bench::{BenchError, BenchOptions, BenchResult, bench_engine, bench_verilator, peak_memory};
 pub use icarus::export_testbench;
 pub use ports::{Channel, Port, Ports};
 pub use random::Xorshift;

@@ -1,6 +1,7 @@
 //! One file per verb.
 
 pub mod area;
+pub mod bench;
 pub mod cosim;
 pub mod export;
 pub mod ledger;

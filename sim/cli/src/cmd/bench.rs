@@ -1,0 +1,236 @@
+//! `weft bench`: speed of the engine beside its peers on the same design and the same stimulus.
+
+mod idle;
+mod report;
+
+use crate::failure::{Failure, Outcome};
+use crate::params::BlockArgs;
+use report::{Peer, Report};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+use weft_blocks::fabric::{ClosedParams, closed_fabric};
+use weft_engine::{BackendKind, Options};
+use weft_fabric::config::FabricConfig;
+use weft_rtl::ir::Module;
+use weft_testbench::cosim::{BenchError, BenchOptions, BenchResult, Ports, bench_engine, bench_verilator};
+use weft_testbench::tools::rust_hdl_peer;
+
+/// Low bits of a line number that vary in the traffic of a block, so that lines meet again: twice the ranges that the published
+/// directory can hold.
+const LINE_MASK: u64 = (1 << 18) - 1;
+
+/// Arguments of `weft bench`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+/// What is measured.
+#[derive(clap::Subcommand)]
+enum What {
+    /// A block under random messages.
+    Block(BlockBench),
+    /// A closed fabric: generators in place of the CUs and small memories in place of DRAM, all of it RTL.
+    Fabric(FabricBench),
+    /// What idle CUs cost: the closed fabric with few busy CUs, then with twice as many idle ones.
+    Idle(idle::Args),
+}
+
+/// Arguments of `weft bench block`.
+#[derive(clap::Args)]
+struct BlockBench {
+    #[command(flatten)]
+    block: BlockArgs,
+    /// Clock cycles timed.
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    cycles: u64,
+    /// The peers, separated by commas; rust-hdl has a directory only.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "verilator,interpreter")]
+    peers: Vec<PeerKind>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Arguments of `weft bench fabric`.
+#[derive(clap::Args)]
+struct FabricBench {
+    /// `closed`: 4 GPUs, each 16 L1s and 4 banks; or a fabric (see `weft list fabrics`) or a file, whose hardware is taken.
+    #[arg(default_value = "closed")]
+    fabric: String,
+    /// Key of the fabric's configuration; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+    /// Clock cycles timed.
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    cycles: u64,
+    /// The peers, separated by commas.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "verilator")]
+    peers: Vec<PeerKind>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What both measurements take.
+#[derive(clap::Args)]
+struct Common {
+    /// Seed of the random stimulus.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Runs of the engine and of Verilator; the fastest counts.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    repeat: u32,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+    /// Keeps Verilog and Verilator's program in this folder.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+/// Another simulator.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum PeerKind {
+    /// Verilator on the exported Verilog, at its fastest settings.
+    Verilator,
+    /// The engine's own interpreter.
+    Interpreter,
+    /// rust-hdl 0.46 on a comparable directory of its own; the first time it is built, which takes minutes.
+    RustHdl,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// A wrong block, fabric or parameter; a missing tool; simulators that did not do the same work.
+pub fn run(args: &Args) -> Outcome {
+    match &args.what {
+        What::Block(args) => block(args),
+        What::Fabric(args) => fabric(args),
+        What::Idle(args) => idle::run(args),
+    }
+}
+
+fn block(args: &BlockBench) -> Outcome {
+    if args.peers.contains(&PeerKind::RustHdl) && !args.block.block.ends_with("-directory") {
+        let block = &args.block.block;
+        return Err(Failure::input(anyhow::anyhow!(
+            "--peers rust-hdl: its design is a directory, not a {block}; name it with rec-directory, group-directory or baseline-directory"
+        )));
+    }
+    let start = Instant::now();
+    let module = args.block.build()?;
+    let elaboration = start.elapsed().as_secs_f64();
+    let lines =
+        Ports::of(&module).inputs.into_iter().filter(|p| p.varies.is_none() && p.name.ends_with("_line"));
+    let masks = lines.map(|p| (p.name, LINE_MASK)).collect();
+    let options = BenchOptions { masks, ..BenchOptions::new(args.cycles, args.common.seed, "") };
+    measure(&args.block.words(), &module, elaboration, options, &args.peers, 20_000, &args.common)
+}
+
+fn fabric(args: &FabricBench) -> Outcome {
+    if args.peers.contains(&PeerKind::RustHdl) {
+        return Err(Failure::input(anyhow::anyhow!(
+            "--peers rust-hdl: its design is a directory, not a fabric; use it with `weft bench block rec-directory`"
+        )));
+    }
+    let start = Instant::now();
+    let params = closed(&args.fabric, &args.sets)?;
+    let module = closed_fabric(&params).map_err(Failure::input)?;
+    let elaboration = start.elapsed().as_secs_f64();
+    let held = vec![("enable".to_string(), 1)];
+    let options = BenchOptions { held, ..BenchOptions::new(args.cycles, args.common.seed, "") };
+    let sets: String = args.sets.iter().map(|s| format!(" --set {s}")).collect();
+    let design = format!("{}{sets}", args.fabric);
+    measure(&design, &module, elaboration, options, &args.peers, 500, &args.common)
+}
+
+/// The closed fabric of a name: the bench's own, or that of a configuration.
+fn closed(name: &str, sets: &[String]) -> Result<ClosedParams, Failure> {
+    let bench = ClosedParams::bench();
+    if name == "closed" {
+        if let Some(set) = sets.first() {
+            return Err(Failure::input(anyhow::anyhow!(
+                "--set {set}: the fabric `closed` is fixed; name a fabric of `weft list fabrics` to change keys"
+            )));
+        }
+        return Ok(bench);
+    }
+    let mut config = FabricConfig::load(name).map_err(Failure::input)?;
+    for set in sets {
+        config.set(set).map_err(Failure::input)?;
+    }
+    config.validate().map_err(Failure::input)?;
+    let fabric = config.hardware();
+    Ok(ClosedParams { active: fabric.sys.l1s, fabric, ..bench })
+}
+
+/// Runs the engine and then every peer.
+fn measure(
+    design: &str,
+    module: &Arc<Module>,
+    elaboration_seconds: f64,
+    options: BenchOptions,
+    peers: &[PeerKind],
+    interpreted: u64,
+    common: &Common,
+) -> Outcome {
+    let scratch = tempfile::tempdir().map_err(Failure::check)?;
+    let workdir = common.keep.clone().unwrap_or_else(|| scratch.path().to_path_buf());
+    let options = BenchOptions { workdir, repeat: common.repeat, ..options };
+    let engine = bench_engine(module, &options).map_err(sort)?;
+    let mut report = Report::new(design, module, common.seed, elaboration_seconds, engine);
+    for peer in peers {
+        let peer = match peer {
+            PeerKind::Verilator => {
+                let run = bench_verilator(module, &options).map_err(sort)?;
+                agree(module, &report.engine, &run)?;
+                Peer::of("verilator", &run)
+            }
+            PeerKind::Interpreter => Peer::of("interpreter", &interpreter(module, &options, interpreted)?),
+            PeerKind::RustHdl => {
+                let line = rust_hdl_peer(options.cycles.min(200_000)).map_err(Failure::check)?;
+                Peer::foreign(&line).map_err(Failure::check)?
+            }
+        };
+        report.add(peer);
+    }
+    report.print(common.json)
+}
+
+/// The interpreter, for at most `most` cycles, beside the engine for as many.
+fn interpreter(module: &Arc<Module>, options: &BenchOptions, most: u64) -> Result<BenchResult, Failure> {
+    let short = BenchOptions { cycles: options.cycles.min(most), repeat: 1, ..options.clone() };
+    let native = bench_engine(module, &short).map_err(sort)?;
+    let backend = Options { backend: BackendKind::Interp, ..short.engine };
+    let mut run = bench_engine(module, &BenchOptions { engine: backend, ..short }).map_err(sort)?;
+    agree(module, &native, &run)?;
+    // It ran in this process, whose peak is the engine's too.
+    run.peak_bytes = None;
+    Ok(run)
+}
+
+/// Both did the same work, or the figures mean nothing.
+fn agree(module: &Module, engine: &BenchResult, other: &BenchResult) -> Outcome {
+    if (engine.checksum, engine.transfers) == (other.checksum, other.transfers) {
+        return Ok(());
+    }
+    Err(Failure::check(anyhow::anyhow!(
+        "{}: engine and {} did not do the same in {} cycles ({} and {} messages, outputs {:x} and {:x}); find the first difference with `weft cosim`",
+        module.name,
+        other.name,
+        other.cycles,
+        engine.transfers,
+        other.transfers,
+        engine.checksum,
+        other.checksum
+    )))
+}
+
+fn sort(error: BenchError) -> Failure {
+    match error {
+        BenchError::Engine(_) => Failure::input(error),
+        _ => Failure::check(error),
+    }
+}

@@ -1,0 +1,159 @@
+//! The result of a measurement as a table or JSON.
+
+use crate::failure::{Failure, Outcome, say};
+use serde_json::{Value, json};
+use weft_rtl::ir::Module;
+use weft_testbench::cosim::BenchResult;
+
+/// One simulator's figures; `None` where there is none to tell.
+pub struct Peer {
+    name: String,
+    cycles: u64,
+    cycles_per_second: f64,
+    build_seconds: Option<f64>,
+    peak_bytes: Option<u64>,
+    transfers: Option<u64>,
+    checksum: Option<u64>,
+}
+
+impl Peer {
+    /// A peer that did what the engine did.
+    pub fn of(name: &str, run: &BenchResult) -> Peer {
+        Peer {
+            name: name.into(),
+            cycles: run.cycles,
+            cycles_per_second: run.cycles_per_second,
+            build_seconds: Some(run.build_seconds),
+            peak_bytes: run.peak_bytes,
+            transfers: Some(run.transfers),
+            checksum: Some(run.checksum),
+        }
+    }
+
+    /// A peer with a design of its own, from its line of JSON.
+    ///
+    /// # Errors
+    /// A line without name, cycles and speed.
+    pub fn foreign(line: &str) -> anyhow::Result<Peer> {
+        let said: Value = serde_json::from_str(line)?;
+        let (name, cycles) = (said["name"].as_str(), said["cycles"].as_u64());
+        let (Some(name), Some(cycles), Some(speed)) = (name, cycles, said["cycles_per_second"].as_f64())
+        else {
+            anyhow::bail!("the peer printed no result but: {line}");
+        };
+        Ok(Peer {
+            name: name.into(),
+            cycles,
+            cycles_per_second: speed,
+            build_seconds: None,
+            peak_bytes: None,
+            transfers: None,
+            checksum: None,
+        })
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "cycles": self.cycles,
+            "cycles_per_second": self.cycles_per_second,
+            "build_seconds": self.build_seconds,
+            "peak_bytes": self.peak_bytes,
+            "transfers": self.transfers,
+            "checksum": self.checksum.map(|c| format!("{c:016x}")),
+        })
+    }
+
+    fn row(&self, ratio: &str) -> String {
+        let build = self.build_seconds.map_or("-".into(), |s| format!("{s:.2} s"));
+        let memory =
+            self.peak_bytes.map_or("-".into(), |b| format!("{:.1} MB", b as f64 / f64::from(1 << 20)));
+        let (cycles, speed) = (self.cycles, self.cycles_per_second);
+        format!("{:<14} {cycles:>11} {speed:>14.0} {ratio:>10} {build:>10} {memory:>10}", self.name)
+    }
+}
+
+/// A measurement.
+pub struct Report {
+    design: String,
+    module: String,
+    seed: u64,
+    elaboration_seconds: f64,
+    /// The engine's run.
+    pub engine: BenchResult,
+    peers: Vec<Peer>,
+}
+
+impl Report {
+    /// A report without peers.
+    pub fn new(
+        design: &str,
+        module: &Module,
+        seed: u64,
+        elaboration_seconds: f64,
+        engine: BenchResult,
+    ) -> Report {
+        let (design, module) = (design.to_string(), module.name.clone());
+        Report { design, module, seed, elaboration_seconds, engine, peers: Vec::new() }
+    }
+
+    /// Adds a peer.
+    pub fn add(&mut self, peer: Peer) {
+        self.peers.push(peer);
+    }
+
+    fn ratio(&self, peer: &Peer) -> f64 {
+        self.engine.cycles_per_second / peer.cycles_per_second
+    }
+
+    fn json(&self) -> Value {
+        let mut engine = Peer::of("engine", &self.engine).json();
+        engine["elaboration_seconds"] = self.elaboration_seconds.into();
+        let with_ratio = |peer: &Peer| {
+            let mut value = peer.json();
+            value["ratio"] = self.ratio(peer).into();
+            value
+        };
+        json!({
+            "schema": "weft-bench-1",
+            "design": self.design,
+            "module": self.module,
+            "seed": self.seed,
+            "engine": engine,
+            "peers": self.peers.iter().map(with_ratio).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Prints it.
+    ///
+    /// # Errors
+    /// Standard output that cannot be written.
+    pub fn print(&self, json: bool) -> Outcome {
+        if json {
+            return say(serde_json::to_string_pretty(&self.json()).map_err(Failure::check)?);
+        }
+        let BenchResult { cycles, transfers, checksum, .. } = self.engine;
+        say(format!(
+            "{}: {cycles} cycles, seed {}, {transfers} messages, outputs {checksum:x}",
+            self.design, self.seed
+        ))?;
+        say(format!(
+            "{:<14} {:>11} {:>14} {:>10} {:>10} {:>10}",
+            "", "cycles", "cycles/s", "engine is", "build", "memory"
+        ))?;
+        say(Peer::of("engine", &self.engine).row(""))?;
+        for peer in &self.peers {
+            say(peer.row(&times(self.ratio(peer))))?;
+        }
+        say(format!("elaboration {:.2} s before the engine's build", self.elaboration_seconds))
+    }
+}
+
+/// A ratio with three digits that count.
+fn times(ratio: f64) -> String {
+    match ratio {
+        r if r >= 100.0 => format!("{r:.0}x"),
+        r if r >= 10.0 => format!("{r:.1}x"),
+        r => format!("{r:.2}x"),
+    }
+}

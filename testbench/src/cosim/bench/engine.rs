@@ -1,0 +1,188 @@
+//! The traffic in Rust around the engine.
+
+use super::super::ports::Channel;
+use super::super::random::Xorshift;
+use super::{BenchError, BenchOptions, BenchResult, PER_DRAW, TABLE, Tables, mix, peak_memory};
+use std::sync::Arc;
+use std::time::Instant;
+use weft_engine::{Design, InPort, Options, OutPort, Probes, Sim};
+use weft_rtl::bv::Bv;
+use weft_rtl::ir::Module;
+
+/// An input with its place in a row of a table.
+struct Leaf {
+    port: InPort,
+    at: usize,
+    limbs: usize,
+}
+
+/// Messages, one row after the other.
+struct Rows {
+    leaves: Vec<Leaf>,
+    /// Limbs of a row.
+    stride: usize,
+    limbs: Vec<u64>,
+}
+
+impl Rows {
+    fn new(inputs: &[usize], tables: &Tables, ports: &[InPort]) -> Rows {
+        let mut leaves = Vec::with_capacity(inputs.len());
+        let mut stride = 0;
+        for input in inputs {
+            let limbs = tables.values[*input][0].limbs().len();
+            leaves.push(Leaf { port: ports[*input], at: stride, limbs });
+            stride += limbs;
+        }
+        let row = |r: usize| inputs.iter().flat_map(move |i| tables.values[*i][r].limbs().iter().copied());
+        Rows { leaves, stride, limbs: (0..TABLE).flat_map(row).collect() }
+    }
+
+    #[inline]
+    fn drive(&self, sim: &mut Sim, row: usize) {
+        let row = &self.limbs[row * self.stride..][..self.stride];
+        for leaf in &self.leaves {
+            if leaf.limbs == 1 {
+                sim.set_limbs(leaf.port, &[row[leaf.at]]);
+            } else {
+                sim.set_limbs(leaf.port, &row[leaf.at..][..leaf.limbs]);
+            }
+        }
+    }
+}
+
+/// One channel, seen from outside the module.
+struct Lane {
+    /// Draws new random bits, used by the lanes after it too.
+    first: bool,
+    /// Where its four random bits are.
+    shift: u32,
+    /// Willing when the bits are below this.
+    limit: u64,
+    /// The module receives: a message that is offered stays until it is taken.
+    into: bool,
+    /// Its `valid` or `ready` that is driven, and the other one.
+    own: InPort,
+    other: OutPort,
+    /// Offered, or ready.
+    mine: bool,
+    /// The other side was willing in the last cycle.
+    theirs: bool,
+    row: usize,
+    rows: Rows,
+}
+
+/// A simulation with its traffic.
+struct Bench {
+    sim: Sim,
+    lanes: Vec<Lane>,
+    loose: Rows,
+    outs: Vec<OutPort>,
+    look: u64,
+    rng: Xorshift,
+    sum: u64,
+    transfers: u64,
+}
+
+impl Bench {
+    fn new(design: &Arc<Design>, tables: &Tables, options: &BenchOptions) -> Bench {
+        let mut sim = Sim::new(design);
+        let ports = &tables.ports;
+        let ins: Vec<InPort> =
+            ports.inputs.iter().map(|p| sim.input(&p.name).expect("a port of the module")).collect();
+        let outs: Vec<OutPort> =
+            ports.outputs.iter().map(|p| sim.output(&p.name).expect("a port of the module")).collect();
+        let lane = |(c, channel): (usize, &Channel)| {
+            let (into, own, other, limit, message) = match channel {
+                Channel::Into { valid, ready, message } => {
+                    (true, ins[*valid], outs[*ready], options.offer_of_16, message.as_slice())
+                }
+                Channel::OutOf { valid, ready } => {
+                    (false, ins[*ready], outs[*valid], options.ready_of_16, [].as_slice())
+                }
+            };
+            let (first, shift) = (c % PER_DRAW == 0, 4 * (c % PER_DRAW) as u32);
+            let rows = Rows::new(message, tables, &ins);
+            Lane { first, shift, limit, into, own, other, mine: false, theirs: false, row: 0, rows }
+        };
+        let lanes = ports.channels.iter().enumerate().map(lane).collect();
+        let loose = Rows::new(&tables.loose, tables, &ins);
+        for (input, value) in &tables.held {
+            sim.set_bv(ins[*input], &Bv::from_u64(*value, ports.inputs[*input].width));
+        }
+        let rng = Xorshift::new(options.seed);
+        Bench { sim, lanes, loose, outs, look: tables.look, rng, sum: 0, transfers: 0 }
+    }
+
+    /// One cycle: inputs change, handshakes are seen, the clock ticks.
+    #[inline]
+    fn cycle(&mut self, cycle: u64) {
+        let Bench { sim, lanes, loose, outs, look, rng, sum, transfers } = self;
+        let mut bits = 0;
+        for lane in lanes.iter_mut() {
+            if lane.first {
+                bits = rng.draw();
+            }
+            if lane.into && lane.mine && !lane.theirs {
+                continue;
+            }
+            let willing = (bits >> lane.shift) & 15 < lane.limit;
+            if willing && lane.into {
+                lane.row = (lane.row + 1) % TABLE;
+                lane.rows.drive(sim, lane.row);
+            }
+            if willing != lane.mine {
+                sim.set(lane.own, u64::from(willing));
+                lane.mine = willing;
+            }
+        }
+        if !loose.leaves.is_empty() {
+            loose.drive(sim, cycle as usize % TABLE);
+        }
+        let mut shakes = 0u64;
+        for lane in lanes.iter_mut() {
+            lane.theirs = sim.get(lane.other) != 0;
+            shakes = shakes.rotate_left(1) ^ u64::from(lane.theirs);
+            *transfers += u64::from(lane.theirs & lane.mine);
+        }
+        *sum = mix(*sum, shakes);
+        if cycle.is_multiple_of(*look) {
+            for out in outs.iter() {
+                if out.is_register() {
+                    sim.limbs(*out).iter().for_each(|limb| *sum = mix(*sum, *limb));
+                } else {
+                    sim.get_bv(*out).limbs().iter().for_each(|limb| *sum = mix(*sum, *limb));
+                }
+            }
+        }
+        sim.step();
+    }
+}
+
+/// Runs the traffic on the engine.
+///
+/// # Errors
+/// What [`Design::new`] refuses; a held input that the module does not have.
+pub fn bench_engine(module: &Arc<Module>, options: &BenchOptions) -> Result<BenchResult, BenchError> {
+    let tables = Tables::draw(module, options)?;
+    let start = Instant::now();
+    let design = Design::new(module, Options { probes: Probes::None, ..options.engine })?;
+    let build_seconds = start.elapsed().as_secs_f64();
+    let mut seconds = f64::INFINITY;
+    let (mut checksum, mut transfers) = (0, 0);
+    for _ in 0..options.repeat.max(1) {
+        let mut bench = Bench::new(&design, &tables, options);
+        let start = Instant::now();
+        (0..options.cycles).for_each(|cycle| bench.cycle(cycle));
+        seconds = seconds.min(start.elapsed().as_secs_f64());
+        (checksum, transfers) = (bench.sum, bench.transfers);
+    }
+    Ok(BenchResult {
+        name: "engine",
+        cycles: options.cycles,
+        cycles_per_second: options.cycles as f64 / seconds.max(1e-9),
+        build_seconds,
+        transfers,
+        checksum,
+        peak_bytes: peak_memory(),
+    })
+}
