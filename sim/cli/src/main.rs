@@ -6,6 +6,7 @@ mod cmd;
 mod failure;
 mod params;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -37,7 +38,17 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error)
+            if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
+        {
+            eprintln!("weft: {}", sentence(&error.render().to_string()));
+            return ExitCode::from(2);
+        }
+        Err(help) => help.exit(),
+    };
+    let result = match cli.command {
         Command::List(args) => cmd::list::run(&args),
         Command::Run(args) => cmd::run::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),
@@ -54,4 +65,15 @@ fn main() -> ExitCode {
             failure.code()
         }
     }
+}
+
+/// What the argument parser says over several lines, as one: `error: ` in front and the usage behind are left out, hints are kept.
+fn sentence(text: &str) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for paragraph in text.trim_start_matches("error: ").split("\n\n") {
+        if !paragraph.starts_with("Usage:") && !paragraph.starts_with("For more information") {
+            parts.push(paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+    }
+    format!("{}; --help shows what there is", parts.join("; "))
 }

@@ -33,6 +33,13 @@ pub struct Report {
     pub wave: PathBuf,
 }
 
+impl Report {
+    /// The failure without waveform.
+    fn bare(failure: &Failure) -> Report {
+        Report { failure: failure.clone(), kept: 0, wave: PathBuf::new() }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Failure { cycle, path, name, text, at } = &self.failure;
@@ -60,6 +67,8 @@ impl fmt::Display for Report {
 pub enum RunError {
     #[error("{0}")]
     Assertion(Box<Report>),
+    #[error("{}; and its waveform is missing: {cause}", Report::bare(.failure))]
+    Unseen { failure: Box<Failure>, cause: WaveError },
     #[error(transparent)]
     Wave(#[from] WaveError),
 }
@@ -131,15 +140,17 @@ impl<M: Model> Runner<M> {
         Ok(())
     }
 
-    /// Closes the waveform, if one is recorded.
+    /// Closes the waveform, if one is recorded; a window that the run has not reached leaves no file.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn finish(&mut self) -> Result<(), WaveError> {
-        let Some((trace, _, to)) = self.trace.take() else {
-            return Ok(());
-        };
-        trace.finish(self.sim.cycle().min(to), None)
+        match self.trace.take() {
+            Some((trace, from, to)) if self.sim.cycle() > from => {
+                trace.finish(self.sim.cycle().min(to), None)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// One cycle, or a jump over cycles in which nothing happens; gives what a check found wrong.
@@ -175,10 +186,17 @@ impl<M: Model> Runner<M> {
         }
     }
 
-    /// Replays the cycles before a failure with full waves.
+    /// Replays the cycles before a failure with full waves. A waveform that was asked for ends, marked, at the failure.
     fn failed(&mut self, failure: Failure) -> RunError {
+        let (asked, trace) = (failure.cycle + 1, self.trace.take());
+        if let Some((trace, from, to)) = trace
+            && asked > from
+            && let Err(e) = trace.finish(asked.min(to), Some(failure.cycle))
+        {
+            return RunError::Unseen { failure: Box::new(failure), cause: e };
+        }
         let Some(rewind) = self.rewind.clone() else {
-            return RunError::Assertion(Box::new(Report { failure, kept: 0, wave: PathBuf::new() }));
+            return RunError::Assertion(Box::new(Report::bare(&failure)));
         };
         let snapshot = self.snapshots.pop_front().expect("one is taken before the first cycle");
         let start = snapshot.sim.cycle();
@@ -187,13 +205,17 @@ impl<M: Model> Runner<M> {
         let from = failure.cycle.saturating_sub(rewind.cycles - 1).max(start);
         let end = failure.cycle + 1;
         let replay = (|| {
+            if let Some(folder) = rewind.wave.parent() {
+                // A folder that cannot be made is told as a waveform that cannot be written.
+                let _ = std::fs::create_dir_all(folder);
+            }
             self.record(&rewind.wave, &[], from, end)?;
             while self.sim.cycle() < end && self.cycle(end)?.is_none() {}
             let (trace, ..) = self.trace.take().expect("recorded above");
             trace.finish(end, Some(failure.cycle))
         })();
-        if let Err(e) = replay {
-            return RunError::Wave(e);
+        if let Err(cause) = replay {
+            return RunError::Unseen { failure: Box::new(failure), cause };
         }
         RunError::Assertion(Box::new(Report { failure, kept: end - from, wave: rewind.wave }))
     }

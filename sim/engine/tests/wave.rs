@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use weft_engine::wave::{WaveVar, WaveWriter, save_file};
+use weft_engine::wave::{View, WaveVar, WaveWriter, save_file};
 use weft_rtl::ir::{EnumType, LeafType};
 
 fn vars() -> Vec<WaveVar> {
@@ -98,11 +98,12 @@ fn the_save_file_names_states_and_groups() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.fst");
     write(&path);
-    let saved = save_file(&path, &vars(), Some(120)).unwrap();
+    let view = View { from: 0, to: 200, marker: Some(120) };
+    let saved = save_file(&path, &vars(), &|_| true, view).unwrap();
     let text = std::fs::read_to_string(&saved.path).unwrap();
     assert!(text.contains("[dumpfile] \"x.fst\""), "{text}");
-    assert!(text.contains("\n*-4.0 120 "), "{text}");
-    assert!(text.contains("top.b.c.row[102:0]"), "{text}");
+    assert!(text.contains("\n[timestart] 72\n") && text.contains(" 120 -1 "), "{text}");
+    assert!(text.contains("\ntop.b.c.row[102:0]\n") && text.contains("\n-b.c\n"), "{text}");
     let table = std::fs::read_to_string(&saved.filters[0]).unwrap();
     assert_eq!(table, "0 IDLE\n1 DRAIN\n4 WAIT\n");
 }

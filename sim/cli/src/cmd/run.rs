@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use weft_engine::runner::Rewind;
+use weft_engine::wave::Format;
 use weft_engine::{BackendKind, Probes};
 use weft_fabric::config::FabricConfig;
 use weft_fabric::run::{FabricError, FabricRun, RunOptions, RunReport, WaveRequest};
@@ -39,14 +40,14 @@ pub struct Args {
     /// Records a waveform, .vcd or .fst, with a GTKWave save file beside it.
     #[arg(long, value_name = "FILE")]
     waves: Option<PathBuf>,
-    /// Part of the hierarchy to record, such as `gpu0.dir*`; may be given several times.
-    #[arg(long, value_name = "GLOB", requires = "waves")]
+    /// With --waves: part of the hierarchy to record, such as `gpu0.dir*`; may be given several times.
+    #[arg(long, value_name = "GLOB")]
     scope: Vec<String>,
-    /// First cycle recorded.
-    #[arg(long, value_name = "CYCLE", requires = "waves")]
+    /// With --waves: first cycle recorded.
+    #[arg(long, value_name = "CYCLE")]
     from: Option<u64>,
-    /// First cycle no longer recorded.
-    #[arg(long, value_name = "CYCLE", requires = "waves")]
+    /// With --waves: first cycle no longer recorded.
+    #[arg(long, value_name = "CYCLE")]
     to: Option<u64>,
     /// Ends the run with an error after so many cycles.
     #[arg(long, value_name = "CYCLES", default_value_t = 10_000_000_000)]
@@ -67,7 +68,10 @@ pub fn run(args: &Args) -> Outcome {
     }
     config.validate().map_err(Failure::input)?;
     let waves = waves(args)?;
-    let json = args.json.as_deref().map(writable).transpose()?;
+    let json = match &args.json {
+        Some(path) => Some((path.as_path(), writable("--json", path)?)),
+        None => None,
+    };
     let program = program(args)?;
     let options = RunOptions {
         backend: if args.interpreter { BackendKind::Interp } else { BackendKind::Native },
@@ -81,6 +85,8 @@ pub fn run(args: &Args) -> Outcome {
         write_json(&report, args, path, file)?;
     }
     summary(&report)?;
+    shown(args, report.cycles)?;
+    say(format!("verified: {}", report.verified))?;
     match &report.difference {
         None => Ok(()),
         Some(difference) => Err(Failure::check(anyhow!("the result is wrong: {difference}"))),
@@ -92,28 +98,45 @@ fn sort(error: FabricError) -> Failure {
 }
 
 fn waves(args: &Args) -> Result<Option<WaveRequest>, Failure> {
-    let Some(path) = &args.waves else { return Ok(None) };
     let (from, to) = (args.from.unwrap_or(0), args.to.unwrap_or(u64::MAX));
     if from >= to {
         return Err(Failure::input(anyhow!(
-            "--from {from} is not before --to {to}: give a window of at least one cycle"
+            "--from {from} is not before --to {to}: give a window of at least one cycle, --from in 0..{}",
+            to.saturating_sub(1)
         )));
     }
+    let Some(path) = &args.waves else {
+        let given = [
+            ("--scope", !args.scope.is_empty()),
+            ("--from", args.from.is_some()),
+            ("--to", args.to.is_some()),
+        ];
+        return match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(Failure::input(anyhow!(
+                "{option} says what a waveform holds, and none is asked for: add --waves FILE.vcd or FILE.fst"
+            ))),
+            None => Ok(None),
+        };
+    };
+    Format::of(path).map_err(Failure::input)?;
+    writable("--waves", path)?;
     Ok(Some(WaveRequest { path: path.clone(), scopes: args.scope.clone(), from, to }))
 }
 
 /// A file beside the final one, so that nothing half written stays there.
-fn writable(path: &Path) -> Result<(&Path, tempfile::NamedTempFile), Failure> {
+fn writable(option: &str, path: &Path) -> Result<tempfile::NamedTempFile, Failure> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = tempfile::NamedTempFile::new_in(folder)
-        .with_context(|| {
-            format!(
-                "cannot write {}: give --json a file in a folder that exists and is writable",
-                path.display()
-            )
-        })
-        .map_err(Failure::Input)?;
-    Ok((path, file))
+    let file = match path.is_dir() {
+        true => Err("it is a folder".to_string()),
+        // Only the kind: the full text names the temporary file.
+        false => tempfile::NamedTempFile::new_in(folder).map_err(|e| e.kind().to_string()),
+    };
+    file.map_err(|cause| {
+        Failure::input(anyhow!(
+            "{option} {}: cannot write it: {cause}; give a file in a folder that exists and can be written",
+            path.display()
+        ))
+    })
 }
 
 fn program(args: &Args) -> Result<Arc<dyn Program>, Failure> {
@@ -136,7 +159,7 @@ fn simulate(mut run: FabricRun, max_cycles: u64) -> Result<RunReport, Failure> {
         bar.set_style(style);
     }
     loop {
-        let ended = run.run_to((run.cycle() + 20_000).min(max_cycles)).map_err(sort)?;
+        let ended = run.run_to((run.cycle() + 20_000).min(max_cycles)).map_err(Failure::check)?;
         bar.tick();
         bar.set_message(format!("cycle {}, step {} of the program", run.cycle(), run.kernels()));
         if ended {
@@ -147,7 +170,7 @@ fn simulate(mut run: FabricRun, max_cycles: u64) -> Result<RunReport, Failure> {
         }
     }
     bar.finish_and_clear();
-    run.finish().map_err(sort)
+    run.finish().map_err(Failure::check)
 }
 
 fn write_json(report: &RunReport, args: &Args, path: &Path, mut file: tempfile::NamedTempFile) -> Outcome {
@@ -158,6 +181,17 @@ fn write_json(report: &RunReport, args: &Args, path: &Path, mut file: tempfile::
         .and_then(|()| writeln!(file).map_err(anyhow::Error::from))
         .and_then(|()| file.persist(path).map_err(anyhow::Error::from));
     written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::Check).map(|_| ())
+}
+
+/// Where the waveform is and how to look at it.
+fn shown(args: &Args, cycles: u64) -> Outcome {
+    let Some(path) = &args.waves else { return Ok(()) };
+    let (from, to) = (args.from.unwrap_or(0), args.to.unwrap_or(u64::MAX).min(cycles));
+    if from >= to {
+        return say(format!("waveform: none, for the run ended in cycle {cycles}, before --from {from}"));
+    }
+    let file = path.display();
+    say(format!("waveform: cycles {from}..{} in {file}, shown by scripts/view {file}", to - 1))
 }
 
 fn summary(r: &RunReport) -> Outcome {
@@ -180,5 +214,5 @@ fn summary(r: &RunReport) -> Outcome {
     for (name, value) in rows {
         say(format!("  {name:<34} {value}"))?;
     }
-    say(format!("verified: {}", r.verified))
+    Ok(())
 }

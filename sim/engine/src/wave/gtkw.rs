@@ -1,4 +1,6 @@
-//! GTKWave save files: groups per scope, enumeration names, radices, a marker.
+//! GTKWave save files: groups per scope, enumeration names, radices, a zoom that shows the recording, a marker.
+//!
+//! GTKWave passes over rows whose signal it does not find, so an old save file still opens a waveform of a changed design.
 
 use super::{WaveError, WaveVar, save_path};
 use std::collections::BTreeMap;
@@ -15,26 +17,57 @@ pub struct SaveFile {
     pub filters: Vec<PathBuf>,
 }
 
+/// What the viewer shows first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct View {
+    /// First cycle recorded.
+    pub from: u64,
+    /// Last time stamp, one more than the last cycle recorded.
+    pub to: u64,
+    /// A cycle to mark and to zoom to.
+    pub marker: Option<u64>,
+}
+
 /// GTKWave's display flags.
 mod flag {
     pub const HEX: u32 = 0x02;
     pub const BINARY: u32 = 0x08;
     pub const RIGHT: u32 = 0x20;
     pub const BLANK: u32 = 0x200;
+    pub const COLLAPSED: u32 = 0x1000;
     pub const FILE_TRANSLATED: u32 = 0x2000;
     pub const CLOSED: u32 = 0x40_0000;
     pub const GROUP_BEGIN: u32 = 0x80_0000;
     pub const GROUP_END: u32 = 0x100_0000;
 }
 
-/// Groups with more than this many scopes in the file start closed.
+/// A file with more groups has closed ones below an overview.
 const OPEN_GROUPS: usize = 6;
 
-/// Writes the save file of `wave` and its enumeration tables (`NAME.TYPE.txt` beside it). `marker` is a cycle to mark.
+/// A larger file's groups hold only states and handshakes: the viewer reads rows slowly, and its tree has the others.
+const MOST_ROWS: usize = 2000;
+
+/// Rows of the overview.
+const OVERVIEW_ROWS: usize = 40;
+
+/// Window, and what is left of it for the waves beside the names, in pixels.
+const WINDOW: (u32, u32) = (1600, 900);
+const WAVES: f64 = 1000.0;
+
+/// Cycles shown around a marker, and how many of them come before it.
+const AROUND: (u64, u64) = (64, 48);
+
+/// Writes the save file of `wave` and its enumeration tables (`NAME.TYPE.txt` beside it). `moved` tells, by number of the variable, whether its value
+/// changed: the overview of a large file prefers these.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn save_file(wave: &Path, vars: &[WaveVar], marker: Option<u64>) -> Result<SaveFile, WaveError> {
+pub fn save_file(
+    wave: &Path,
+    vars: &[WaveVar],
+    moved: &dyn Fn(usize) -> bool,
+    view: View,
+) -> Result<SaveFile, WaveError> {
     let folder = wave.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = folder
         .canonicalize()
@@ -56,7 +89,9 @@ pub fn save_file(wave: &Path, vars: &[WaveVar], marker: Option<u64>) -> Result<S
         }
     }
     let path = save_path(wave);
-    write(&path, &render(wave, vars, &filters, marker))?;
+    let mut out = head(wave, view);
+    body(&mut out, vars, &filters, moved);
+    write(&path, &out)?;
     Ok(SaveFile { path, filters: filters.into_values().collect() })
 }
 
@@ -64,51 +99,151 @@ fn write(path: &Path, text: &str) -> Result<(), WaveError> {
     std::fs::write(path, text).map_err(|e| WaveError::Io { path: path.to_path_buf(), cause: e.to_string() })
 }
 
-fn render(wave: &Path, vars: &[WaveVar], filters: &BTreeMap<String, PathBuf>, marker: Option<u64>) -> String {
-    let mut groups: BTreeMap<String, Vec<&WaveVar>> = BTreeMap::new();
-    for var in vars {
-        groups.entry(var.scopes.join(".")).or_default().push(var);
-    }
-    let mut out = String::from("[*] Written by weft; names that a waveform lacks are passed over.\n");
-    let file = wave.file_name().and_then(|f| f.to_str()).unwrap_or_default();
-    let _ = writeln!(out, "[dumpfile] \"{file}\"");
-    let _ = writeln!(out, "*-4.0 {} -1 -1 -1 -1", marker.map_or("-1".to_string(), |m| m.to_string()));
-    let closed = groups.len() > OPEN_GROUPS;
-    for (scope, members) in &groups {
-        // Deep scopes of a large file start closed; their names stay in sight.
-        let begin = flag::GROUP_BEGIN | flag::BLANK | if closed { flag::CLOSED } else { 0 };
-        let _ = writeln!(out, "@{begin:x}\n-{scope}");
-        for var in ordered(members) {
-            row(&mut out, var, filters);
-        }
-        let _ = writeln!(out, "@{:x}\n-{scope}", flag::GROUP_END | flag::BLANK);
-    }
-    out
-}
-
-/// States first, then handshakes, then the rest in order of declaration.
-fn ordered<'a>(members: &[&'a WaveVar]) -> Vec<&'a WaveVar> {
-    let rank = |v: &WaveVar| match &v.ty {
-        LeafType::Enum(_) => 0,
-        _ if v.name.ends_with("valid") || v.name.ends_with("ready") => 1,
-        _ => 2,
+fn head(wave: &Path, view: View) -> String {
+    let (start, cycles) = match view.marker {
+        Some(marker) => (marker.saturating_sub(AROUND.1).max(view.from), AROUND.0),
+        None => (view.from, view.to.saturating_sub(view.from)),
     };
-    let mut out = members.to_vec();
-    out.sort_by_key(|v| rank(v));
+    // 200 pixels show 2^-zoom time units.
+    let zoom = -(cycles.max(1) as f64 * 200.0 / WAVES).log2();
+    let file = wave.file_name().and_then(|f| f.to_str()).unwrap_or_default();
+    let mut out = String::from("[*] Written by weft; names that a waveform lacks are passed over.\n");
+    let _ = writeln!(out, "[dumpfile] \"{file}\"");
+    let _ = writeln!(out, "[size] {} {}", WINDOW.0, WINDOW.1);
+    let _ = writeln!(out, "[timestart] {start}\n[sst_width] 220\n[signals_width] 330");
+    let marker = view.marker.map_or("-1".to_string(), |m| m.to_string());
+    let _ = writeln!(out, "*{zoom:.6} {marker} -1 -1 -1 -1");
     out
 }
 
-fn row(out: &mut String, var: &WaveVar, filters: &BTreeMap<String, PathBuf>) {
-    let mut flags = flag::RIGHT | if var.width == 1 { flag::BINARY } else { flag::HEX };
-    let mut filter = None;
-    if let LeafType::Enum(ty) = &var.ty {
-        flags = flag::RIGHT | flag::HEX | flag::FILE_TRANSLATED;
-        filter = filters.get(&ty.name);
+fn body(
+    out: &mut String,
+    vars: &[WaveVar],
+    filters: &BTreeMap<String, PathBuf>,
+    moved: &dyn Fn(usize) -> bool,
+) {
+    let mut groups: BTreeMap<&[String], Vec<usize>> = BTreeMap::new();
+    for (i, var) in vars.iter().enumerate() {
+        groups.entry(&var.scopes).or_default().push(i);
     }
-    let _ = writeln!(out, "@{flags:x}");
-    if let Some(path) = filter {
-        let _ = writeln!(out, "^1 {}", path.display());
+    let rows = Rows { vars, filters };
+    let many = groups.len() > OPEN_GROUPS;
+    if many {
+        let chosen = overview(vars, moved);
+        rows.group(out, "overview", false, &chosen, &|var| Some(below_top(&var.scopes, Some(&var.name))));
     }
-    let range = if var.width > 1 { format!("[{}:0]", var.width - 1) } else { String::new() };
-    let _ = writeln!(out, "{}{range}", var.path());
+    for (scopes, mut members) in groups {
+        if vars.len() > MOST_ROWS {
+            members.retain(|i| is_state(&vars[*i]) || is_handshake(&vars[*i]));
+        }
+        rows.group(out, &below_top(scopes, None), many, &ordered(vars, members), &|_| None);
+    }
+}
+
+/// The path below the outermost scope, which all rows share; that scope's own name for itself.
+fn below_top(scopes: &[String], name: Option<&str>) -> String {
+    let mut parts: Vec<&str> = scopes.iter().skip(1).map(String::as_str).collect();
+    parts.extend(name);
+    if parts.is_empty() { scopes.concat() } else { parts.join(".") }
+}
+
+fn is_state(var: &WaveVar) -> bool {
+    matches!(var.ty, LeafType::Enum(_)) && (var.name == "state" || var.name.ends_with("_state"))
+}
+
+/// `p_valid` and `p_ready` of a channel, not the valid bits of tables.
+fn is_handshake(var: &WaveVar) -> bool {
+    var.width == 1 && (var.name.ends_with("_valid") || var.name.ends_with("_ready"))
+}
+
+/// States and handshakes, those that changed first, then in order of declaration.
+fn overview(vars: &[WaveVar], moved: &dyn Fn(usize) -> bool) -> Vec<usize> {
+    let mut chosen: Vec<usize> = (0..vars.len())
+        .filter(|i| is_state(&vars[*i]) || (vars[*i].width == 1 && vars[*i].name.ends_with("_valid")))
+        .collect();
+    if chosen.is_empty() {
+        chosen = (0..vars.len()).collect();
+    }
+    chosen.sort_by_key(|i| (!moved(*i), !is_state(&vars[*i])));
+    chosen.truncate(OVERVIEW_ROWS);
+    chosen.sort_by_key(|i| (!is_state(&vars[*i]), *i));
+    chosen
+}
+
+/// States first, then channel by channel the handshake and the message, then the rest, each in order of declaration.
+fn ordered(vars: &[WaveVar], members: Vec<usize>) -> Vec<usize> {
+    let has = |name: &str| members.iter().any(|i| vars[*i].name == name);
+    let channels: Vec<&str> = members
+        .iter()
+        .filter_map(|i| vars[*i].name.strip_suffix("_valid"))
+        .filter(|c| has(&format!("{c}_ready")))
+        .collect();
+    let key = |i: usize| {
+        let name = vars[i].name.as_str();
+        // The longest prefix: `rsp_out_data` belongs to channel `rsp_out` even if there is one named `rsp`.
+        let of = |c: &&&str| name == **c || name.strip_prefix(**c).is_some_and(|rest| rest.starts_with('_'));
+        let channel = channels.iter().filter(of).max_by_key(|c| c.len());
+        let place = channel.and_then(|c| channels.iter().position(|d| d == c));
+        let leaf = place.map(|p| &name[channels[p].len()..]);
+        match place {
+            _ if is_state(&vars[i]) => (0, 0, 0),
+            Some(p) => (1, p, [Some("_valid"), Some("_ready")].iter().position(|h| *h == leaf).unwrap_or(2)),
+            None => (2, 0, 0),
+        }
+    };
+    let mut out: Vec<_> = members.iter().map(|i| (key(*i), *i)).collect();
+    out.sort();
+    out.into_iter().map(|(_, i)| i).collect()
+}
+
+struct Rows<'a> {
+    vars: &'a [WaveVar],
+    filters: &'a BTreeMap<String, PathBuf>,
+}
+
+impl Rows<'_> {
+    fn group(
+        &self,
+        out: &mut String,
+        title: &str,
+        closed: bool,
+        members: &[usize],
+        label: &dyn Fn(&WaveVar) -> Option<String>,
+    ) {
+        if members.is_empty() {
+            return;
+        }
+        let (begin, end) = match closed {
+            true => (flag::CLOSED, flag::CLOSED | flag::COLLAPSED),
+            false => (0, 0),
+        };
+        let _ = writeln!(out, "@{:x}\n-{title}", flag::GROUP_BEGIN | flag::BLANK | begin);
+        for i in members {
+            self.row(out, &self.vars[*i], label(&self.vars[*i]));
+        }
+        let _ = writeln!(out, "@{:x}\n-{title}", flag::GROUP_END | flag::BLANK | end);
+    }
+
+    fn row(&self, out: &mut String, var: &WaveVar, label: Option<String>) {
+        let mut flags = flag::RIGHT | if var.width == 1 { flag::BINARY } else { flag::HEX };
+        let mut filter = None;
+        if let LeafType::Enum(ty) = &var.ty {
+            flags = flag::RIGHT | flag::HEX | flag::FILE_TRANSLATED;
+            filter = self.filters.get(&ty.name);
+        }
+        let _ = writeln!(out, "@{flags:x}");
+        if let Some(path) = filter {
+            let _ = writeln!(out, "^1 {}", path.display());
+        }
+        let range = if var.width > 1 { format!("[{}:0]", var.width - 1) } else { String::new() };
+        let path = format!("{}{range}", var.path());
+        let _ = match (label, filter) {
+            // A single bit is drawn as a level, without its name, unless it is made a vector.
+            (label, Some(_)) if var.width == 1 => {
+                writeln!(out, "#{{{}}} {path}", label.unwrap_or(var.name.clone()))
+            }
+            (Some(label), _) => writeln!(out, "+{{{label}}} {path}"),
+            (None, _) => writeln!(out, "{path}"),
+        };
+    }
 }

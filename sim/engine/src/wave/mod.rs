@@ -4,7 +4,7 @@ mod gtkw;
 mod trace;
 mod writer;
 
-pub use gtkw::{SaveFile, save_file};
+pub use gtkw::{SaveFile, View, save_file};
 pub use trace::Trace;
 pub use writer::{Format, WaveError, WaveWriter};
 

@@ -1,6 +1,6 @@
 //! Sampling a running simulation into a waveform.
 
-use super::{WaveError, WaveVar, WaveWriter, save_file, scope_matches};
+use super::{View, WaveError, WaveVar, WaveWriter, save_file, scope_matches};
 use crate::Sim;
 use std::path::{Path, PathBuf};
 use weft_rtl::bv::limbs_for;
@@ -83,7 +83,8 @@ impl Trace {
             }
         }
         if vars.is_empty() {
-            return Err(WaveError::NoMatch { patterns: patterns.join(", ") });
+            let known = kinds(design.units.iter().map(|u| u.path.as_str()));
+            return Err(WaveError::NoMatch { patterns: patterns.join(", "), known });
         }
         let writer = WaveWriter::create(path, &vars)?;
         Ok(Trace { path: path.to_path_buf(), vars, units, writer, names })
@@ -125,7 +126,28 @@ impl Trace {
     /// # Errors
     /// When a file cannot be written.
     pub fn finish(self, end: u64, marker: Option<u64>) -> Result<(), WaveError> {
+        let moved: Vec<bool> = (0..self.vars.len()).map(|i| self.writer.moved(i)).collect();
+        let view = View { from: self.writer.first().unwrap_or(end), to: end, marker };
         self.writer.finish(end)?;
-        save_file(&self.path, &self.vars, marker).map(|_| ())
+        save_file(&self.path, &self.vars, &|i| moved[i], view).map(|_| ())
     }
+}
+
+/// The scopes of a design as patterns, one for all that differ only in numbers: `gpu*.dir*`.
+fn kinds<'a>(paths: impl Iterator<Item = &'a str>) -> String {
+    let mut out: Vec<String> = Vec::new();
+    for path in paths.filter(|p| !p.is_empty()) {
+        let mut kind = String::new();
+        for c in path.chars() {
+            match c {
+                '0'..='9' if kind.ends_with('*') => {}
+                '0'..='9' => kind.push('*'),
+                c => kind.push(c),
+            }
+        }
+        if !out.contains(&kind) {
+            out.push(kind);
+        }
+    }
+    if out.is_empty() { "no scopes below the top".into() } else { out.join(", ") }
 }

@@ -19,8 +19,8 @@ pub enum WaveError {
     Io { path: PathBuf, cause: String },
     #[error("waveform {path} has an unknown ending; use .vcd or .fst")]
     Ending { path: PathBuf },
-    #[error("no signal matches the scope patterns {patterns}; `weft list` and the Verilog show the names")]
-    NoMatch { patterns: String },
+    #[error("no signal matches the scope patterns {patterns}; there are {known}, and the signals in them")]
+    NoMatch { patterns: String, known: String },
 }
 
 /// File format.
@@ -58,6 +58,8 @@ pub struct WaveWriter {
     part: PathBuf,
     widths: Vec<u32>,
     last: Vec<Option<Box<[u64]>>>,
+    moved: Vec<bool>,
+    first: Option<u64>,
     time: Option<u64>,
     body: Option<Body>,
     text: Vec<u8>,
@@ -107,6 +109,9 @@ impl WaveWriter {
         let format = Format::of(path)?;
         let part = path.with_extension(format!("{}.part", if format == Format::Vcd { "vcd" } else { "fst" }));
         let fail = |cause: String| WaveError::Io { path: path.to_path_buf(), cause };
+        if path.is_dir() {
+            return Err(fail("it is a folder".into()));
+        }
         let file = File::create(&part).map_err(|e| fail(e.to_string()))?;
         let body = match format {
             Format::Vcd => vcd_header(file, vars).map_err(|e| fail(e.to_string()))?,
@@ -117,6 +122,8 @@ impl WaveWriter {
             part,
             widths: vars.iter().map(|v| v.width).collect(),
             last: vec![None; vars.len()],
+            moved: vec![false; vars.len()],
+            first: None,
             time: None,
             body: Some(body),
             text: Vec::new(),
@@ -138,14 +145,28 @@ impl WaveWriter {
         }
         let result = self.emit(time, var, limbs);
         match &mut self.last[var] {
-            Some(old) => old.copy_from_slice(limbs),
+            Some(old) => {
+                old.copy_from_slice(limbs);
+                self.moved[var] = true;
+            }
             slot => *slot = Some(limbs.into()),
         }
         result
     }
 
+    /// Whether a variable has had more than one value.
+    pub fn moved(&self, var: usize) -> bool {
+        self.moved[var]
+    }
+
+    /// Time of the first value.
+    pub fn first(&self) -> Option<u64> {
+        self.first
+    }
+
     fn emit(&mut self, time: u64, var: usize, limbs: &[u64]) -> Result<(), WaveError> {
         let new_time = self.time != Some(time);
+        self.first.get_or_insert(time);
         self.time = Some(time);
         let width = self.widths[var];
         let bit = |i: u32| (limbs[(i / 64) as usize] >> (i % 64)) & 1 == 1;
@@ -203,8 +224,11 @@ impl WaveWriter {
             })()
             .map_err(|e| e.to_string()),
         };
-        done.map_err(|e| self.fail(e))?;
-        std::fs::rename(&self.part, &self.path).map_err(|e| self.fail(e))
+        let named = done.and_then(|()| std::fs::rename(&self.part, &self.path).map_err(|e| e.to_string()));
+        if named.is_err() {
+            let _ = std::fs::remove_file(&self.part);
+        }
+        named.map_err(|e| self.fail(e))
     }
 }
 

@@ -135,16 +135,18 @@ impl FabricConfig {
         let step = u64::from(self.banks) * u64::from(self.ways);
         let problem = format!("banks * ways = {} * {} = {step} does not divide it", self.banks, self.ways);
         let divides = u64::from(self.entries).is_multiple_of(step);
-        let key = match self.places.get("entries") {
-            None if self.places.contains_key("ways") => "ways",
-            None if self.places.contains_key("banks") => "banks",
-            _ => "entries",
-        };
-        match key {
+        // The key that was changed last is the one to blame: by --set before the file, the file before the published value.
+        let keys = ["entries", "ways", "banks"];
+        let changed = |k: &&&str| self.places.get(**k) == Some(&Place::Set);
+        let given = |k: &&&str| self.places.contains_key(**k);
+        let key = keys.iter().find(changed).or(keys.iter().find(given)).unwrap_or(&keys[0]);
+        match *key {
             "entries" => self.ensure(divides, key, &problem, format!("a multiple of {step}"))?,
             key => {
                 let problem = format!("banks * ways = {step} does not divide entries = {}", self.entries);
-                self.ensure(divides, key, &problem, "banks * ways must divide entries")?;
+                let (other, count) = if key == "ways" { ("banks", self.banks) } else { ("ways", self.ways) };
+                let legal = format!("a divisor of entries / {other} = {}", self.entries / count);
+                self.ensure(divides, key, &problem, legal)?;
             }
         }
         // Protocols without a directory are held to the baseline's rules, so that a sweep over protocols cannot fail half-way.

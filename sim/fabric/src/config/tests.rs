@@ -140,7 +140,7 @@ fn one_sentence_for_each_mistake_in_a_file() {
         ),
         (
             "ways = 7\n",
-            "x.toml line 1: ways = 7: banks * ways = 112 does not divide entries = 8192; legal: banks * ways must divide entries",
+            "x.toml line 1: ways = 7: banks * ways = 112 does not divide entries = 8192; legal: a divisor of entries / banks = 512",
         ),
         (
             "entries = 100\n",

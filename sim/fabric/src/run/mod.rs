@@ -67,7 +67,7 @@ impl FabricError {
     pub fn is_input(&self) -> bool {
         !matches!(
             self,
-            FabricError::Run(RunError::Assertion(_))
+            FabricError::Run(_)
                 | FabricError::Limit { .. }
                 | FabricError::Port(_)
                 | FabricError::Unsettled(_)

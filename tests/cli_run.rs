@@ -1,0 +1,265 @@
+//! `weft run`: every program and every protocol computes the host's result, graphs come in every format, and the JSON says what was measured.
+
+use serde_json::Value;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A program that ends after a few thousand cycles.
+const KARATE: [&str; 4] = ["--param", "source=karate", "--param", "iterations=2"];
+
+fn weft(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_weft"))
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .expect("the program starts")
+}
+
+/// The JSON of a run that verified.
+fn run(args: &[&str]) -> Value {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut all = vec!["run", "rec-4gpu-small", "--json", "run.json"];
+    all.extend(args);
+    let out = weft(folder.path(), &all);
+    let (said, wrong) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(out.status.success(), "{all:?}: {wrong}");
+    assert_eq!(said.trim_end().lines().last(), Some("verified: true"), "{all:?}: {said}");
+    let text = std::fs::read_to_string(folder.path().join("run.json")).expect("written");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["verified"], true, "{all:?}");
+    json
+}
+
+fn number(json: &Value, of: &str, name: &str) -> u64 {
+    json[of][name].as_u64().unwrap_or_else(|| panic!("{of}.{name} is no count: {}", json[of]))
+}
+
+#[test]
+fn every_program_computes_the_hosts_result() {
+    let programs: [(&str, &[&str]); 6] = [
+        ("pagerank", &["source=uniform", "nodes=64", "edges=256", "iterations=2"]),
+        ("gemv", &["n=32"]),
+        ("atax", &["rows=64", "columns=32"]),
+        ("fir", &["samples=1024", "blocks=2"]),
+        ("transpose", &["rows=64", "columns=32"]),
+        ("stencil", &["n=32", "iterations=2"]),
+    ];
+    for (name, params) in programs {
+        let mut args = vec!["--workload", name];
+        args.extend(params.iter().flat_map(|p| ["--param", *p]));
+        let json = run(&args);
+        assert_eq!(json["workload"], name);
+        let launched = json["kernels"].as_array().expect("a list").len();
+        assert!(launched >= 1, "{name} ran no kernel");
+        let (accesses, requests) =
+            (number(&json, "metrics", "l2_accesses"), number(&json, "metrics", "inter_gpu_requests"));
+        assert!(
+            accesses > 0 && requests > 0,
+            "{name}: {accesses} accesses, {requests} requests: nothing was shared"
+        );
+    }
+}
+
+#[test]
+fn every_protocol_computes_pagerank() {
+    let mut cycles = Vec::new();
+    for protocol in ["baseline", "baseline-2x", "hmg-entry", "rec", "ideal", "l1-only", "no-remote-caching"] {
+        let set = format!("protocol={protocol}");
+        let mut args = vec!["--set", set.as_str()];
+        args.extend(KARATE);
+        let json = run(&args);
+        assert_eq!(json["config"]["protocol"], protocol);
+        cycles.push((protocol, number(&json, "metrics", "inter_gpu_requests")));
+        // Without a directory there is nothing to evict and nobody to invalidate.
+        if protocol.starts_with("no-") || protocol == "l1-only" {
+            for kind in ["write_invalidations", "evict_invalidations"] {
+                assert_eq!(number(&json, "metrics", kind), 0, "{protocol}: {kind}");
+            }
+        }
+    }
+    let of = |name: &str| cycles.iter().find(|(p, _)| *p == name).map(|(_, n)| *n).expect("ran");
+    assert!(
+        of("no-remote-caching") > of("rec"),
+        "lines of other GPUs that no L2 keeps are fetched again and again: {cycles:?}"
+    );
+}
+
+#[test]
+fn a_small_directory_evicts_and_the_result_stays_right() {
+    let json = run(&[
+        "--param",
+        "source=uniform",
+        "--param",
+        "nodes=512",
+        "--param",
+        "edges=4096",
+        "--param",
+        "iterations=2",
+        "--set",
+        "protocol=baseline",
+        "--set",
+        "entries=32",
+    ]);
+    assert_eq!(json["config"]["entries"], 32);
+    assert!(number(&json, "metrics", "evict_invalidations") > 0, "{}", json["metrics"]);
+    assert!(number(&json, "metrics", "write_invalidations") > 0, "{}", json["metrics"]);
+}
+
+/// The same five vertices and six directed pairs of edges in each format: name and text.
+fn formats() -> [(&'static str, String); 7] {
+    let edges = [(1, 2), (1, 3), (2, 3), (3, 4), (4, 5), (1, 5)];
+    let list =
+        |line: &dyn Fn(u32, u32) -> String| edges.iter().map(|(a, b)| line(*a, *b)).collect::<String>();
+    let arcs = list(&|a, b| format!("a {a} {b} 7\na {b} {a} 7\n"));
+    [
+        ("g.graph", "% five vertices\n5 6\n2 3 5\n1 3\n1 2 4\n3 5\n1 4\n".into()),
+        ("g.txt", format!("# from to\n{}", list(&|a, b| format!("{a}\t{b}\n")))),
+        ("arcs.txt", format!("# Directed graph\n{}", list(&|a, b| format!("{a}\t{b}\n{b}\t{a}\n")))),
+        (
+            "g.mtx",
+            format!(
+                "%%MatrixMarket matrix coordinate pattern symmetric\n% c\n5 5 6\n{}",
+                list(&|a, b| format!("{b} {a}\n"))
+            ),
+        ),
+        (
+            "real.mtx",
+            format!(
+                "%%MatrixMarket matrix coordinate real symmetric\n5 5 6\n{}",
+                list(&|a, b| format!("{b} {a} 0.5\n"))
+            ),
+        ),
+        ("g.gr", format!("c roads\np sp 5 12\n{arcs}")),
+        ("topology.gr", format!("p tw 5 6\n{}", list(&|a, b| format!("{a} {b}\n")))),
+    ]
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    out.write_all(text.as_bytes()).expect("packed");
+    out.finish().expect("packed")
+}
+
+fn xz(text: &str) -> Vec<u8> {
+    let mut out = xz2::write::XzEncoder::new(Vec::new(), 6);
+    out.write_all(text.as_bytes()).expect("packed");
+    out.finish().expect("packed")
+}
+
+#[test]
+fn a_graph_gives_the_same_run_in_every_format_and_packed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, bytes: &[u8]| -> PathBuf {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).expect("written");
+        path
+    };
+    let mut files = Vec::new();
+    for (i, (name, text)) in formats().iter().enumerate() {
+        files.push(put(name, text.as_bytes()));
+        match i % 2 {
+            0 => files.push(put(&format!("{name}.gz"), &gzip(text))),
+            _ => files.push(put(&format!("{name}.xz"), &xz(text))),
+        }
+    }
+    let mut first: Option<(Value, Value)> = None;
+    for file in &files {
+        let json = run(&["--graph", &file.display().to_string(), "--param", "iterations=1"]);
+        let seen = (json["cycles"].clone(), json["counters"].clone());
+        match &first {
+            Some(first) => assert!(*first == seen, "{}: the run of {}", file.display(), files[0].display()),
+            None => first = Some(seen),
+        }
+    }
+}
+
+#[test]
+fn the_json_has_its_keys_and_repeats() {
+    let mut args = vec!["--seed", "7", "--set", "range=512"];
+    args.extend([
+        "--param",
+        "source=uniform",
+        "--param",
+        "nodes=64",
+        "--param",
+        "edges=256",
+        "--param",
+        "iterations=1",
+    ]);
+    let mut twice = [run(&args), run(&args)];
+    let one = twice[0].as_object().expect("an object");
+    for key in [
+        "schema",
+        "fabric",
+        "workload",
+        "seed",
+        "config",
+        "cycles",
+        "verified",
+        "wall_seconds",
+        "cycles_per_second",
+        "counters",
+    ] {
+        assert!(one.contains_key(key), "{key} is missing");
+    }
+    assert_eq!((&one["fabric"], &one["seed"]), (&"rec-4gpu-small".into(), &7.into()));
+    assert_eq!(one["config"]["range"], 512, "what was set is in the record");
+    assert!(
+        one["cycles"].as_u64().expect("a count") > 0 && one["wall_seconds"].as_f64().expect("a time") > 0.0
+    );
+    for (name, counter) in one["counters"].as_object().expect("an object") {
+        assert!(
+            counter["value"].is_u64() && counter["about"].as_str().is_some_and(|a| a.len() > 5),
+            "{name}: {counter}"
+        );
+    }
+    for json in &mut twice {
+        let all = json.as_object_mut().expect("an object");
+        all.remove("wall_seconds");
+        all.remove("cycles_per_second");
+    }
+    assert_eq!(twice[0], twice[1], "same seed, same run");
+    args[1] = "8";
+    assert_ne!(run(&args)["counters"], twice[0]["counters"], "another seed is another graph");
+}
+
+#[test]
+fn the_record_of_a_run_is_a_configuration() {
+    let json = run(&["--param", "source=karate", "--param", "iterations=1", "--set", "l2_ways=8"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut text = String::new();
+    for (key, value) in json["config"].as_object().expect("an object") {
+        if key != "name" {
+            text.push_str(&format!("{key} = {value}\n"));
+        }
+    }
+    std::fs::write(folder.path().join("again.toml"), text).expect("written");
+    let mut args = vec!["run", "again.toml", "--json", "again.json"];
+    args.extend(["--param", "source=karate", "--param", "iterations=1"]);
+    let out = weft(folder.path(), &args);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let again = std::fs::read_to_string(folder.path().join("again.json")).expect("written");
+    let again: Value = serde_json::from_str(&again).expect("JSON");
+    assert_eq!((&again["cycles"], &again["counters"]), (&json["cycles"], &json["counters"]));
+}
+
+#[test]
+fn the_interpreter_counts_the_same() {
+    let args = ["--param", "source=karate", "--param", "iterations=1"];
+    let native = run(&args);
+    let reference = run(&["--interpreter", args[0], args[1], args[2], args[3]]);
+    assert_eq!((&native["cycles"], &native["counters"]), (&reference["cycles"], &reference["counters"]));
+}
+
+#[test]
+fn a_run_that_does_not_end_says_so_and_leaves_no_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut args = vec!["run", "rec-4gpu-small", "--max-cycles", "500", "--json", "run.json"];
+    args.extend(KARATE);
+    let out = weft(folder.path(), &args);
+    assert_eq!(out.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(said.contains("has not ended after 500 cycles; --max-cycles"), "{said}");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+}
