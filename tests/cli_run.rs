@@ -158,9 +158,10 @@ fn a_graph_gives_the_same_run_in_every_format_and_packed() {
     let mut files = Vec::new();
     for (i, (name, text)) in formats().iter().enumerate() {
         files.push(put(name, text.as_bytes()));
-        match i % 2 {
-            0 => files.push(put(&format!("{name}.gz"), &gzip(text))),
-            _ => files.push(put(&format!("{name}.xz"), &xz(text))),
+        match i {
+            0 | 3 => files.push(put(&format!("{name}.gz"), &gzip(text))),
+            1 | 5 => files.push(put(&format!("{name}.xz"), &xz(text))),
+            _ => {}
         }
     }
     let mut first: Option<(Value, Value)> = None;

@@ -52,7 +52,7 @@ const OVERVIEW_ROWS: usize = 40;
 
 /// Window, and what is left of it for the waves beside the names, in pixels.
 const WINDOW: (u32, u32) = (1600, 900);
-const WAVES: f64 = 1000.0;
+const WAVES: f64 = 940.0;
 
 /// Cycles shown around a marker, and how many of them come before it.
 const AROUND: (u64, u64) = (64, 48);
@@ -130,21 +130,26 @@ fn body(
     let many = groups.len() > OPEN_GROUPS;
     if many {
         let chosen = overview(vars, moved);
-        rows.group(out, "overview", false, &chosen, &|var| Some(below_top(&var.scopes, Some(&var.name))));
+        rows.group(out, "overview", false, &chosen, &|var| Some(label(var)));
     }
     for (scopes, mut members) in groups {
         if vars.len() > MOST_ROWS {
             members.retain(|i| is_state(&vars[*i]) || is_handshake(&vars[*i]));
         }
-        rows.group(out, &below_top(scopes, None), many, &ordered(vars, members), &|_| None);
+        rows.group(out, &below_top(scopes), many, &ordered(vars, members), &|_| None);
     }
 }
 
 /// The path below the outermost scope, which all rows share; that scope's own name for itself.
-fn below_top(scopes: &[String], name: Option<&str>) -> String {
-    let mut parts: Vec<&str> = scopes.iter().skip(1).map(String::as_str).collect();
-    parts.extend(name);
-    if parts.is_empty() { scopes.concat() } else { parts.join(".") }
+fn below_top(scopes: &[String]) -> String {
+    if scopes.len() > 1 { scopes[1..].join(".") } else { scopes.concat() }
+}
+
+/// A name with its path. Behind a dot the viewer would show only the last part.
+fn label(var: &WaveVar) -> String {
+    let mut parts: Vec<&str> = var.scopes.iter().skip(1).map(String::as_str).collect();
+    parts.push(&var.name);
+    parts.join("/")
 }
 
 fn is_state(var: &WaveVar) -> bool {
