@@ -157,7 +157,7 @@ impl Messages {
         format!("{name} of line {:#x} taken in cycle {}", request.line * self.line, request.since)
     }
 
-    /// The L1 of compute unit `cu` of `gpu` takes a request. In one cycle, answers are told before requests.
+    /// The L1 of compute unit `cu` of `gpu` takes a request. An answer that frees its transaction number is told before it.
     pub fn cu_req(&mut self, now: u64, gpu: u32, cu: u32, request: &CuRequest) {
         self.counts.cu_requests += 1;
         let op = number_of(request.op);

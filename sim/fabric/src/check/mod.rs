@@ -73,7 +73,7 @@ struct State {
     messages: Option<Messages>,
 }
 
-/// All checks of a run. A clone remembers everything.
+/// All checks of a run. A clone is an independent copy; it shares pages of memory until they are written.
 #[derive(Clone)]
 pub struct Checks {
     s: State,
@@ -89,7 +89,7 @@ impl Checks {
         Checks { s }
     }
 
-    /// The L1 of a compute unit takes a request. In one cycle, answers are told before requests.
+    /// The L1 of a compute unit takes a request. An answer that frees its transaction number is told before it.
     pub fn cu_req(&mut self, now: u64, gpu: u32, cu: u32, request: &CuRequest) {
         if let Some(messages) = &mut self.s.messages {
             messages.cu_req(now, gpu, cu, request);

@@ -14,6 +14,7 @@
 //! atomics are announced ([`Values::amo_taken`]) when the L1 takes them.
 
 mod amo;
+mod boundary;
 mod page;
 mod report;
 mod rule;
@@ -30,16 +31,10 @@ use page::{LIMB_MASKS, Map, PAGE, Page, Write, word_mask};
 use report::{Read, Writer};
 use rule::{Old, Writes};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Most violations kept; later ones are only counted.
 const KEPT: usize = 16;
-
-/// Writes of a kernel to one word.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct History {
-    writes: Vec<Write>,
-    uniform: bool,
-}
 
 /// How much was checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,14 +55,13 @@ pub struct ValueCounts {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Values {
     line: u64,
-    pages: Vec<Page>,
+    /// Shared with clones until written, so that snapshots are cheap.
+    pages: Vec<Arc<Page>>,
     index: Map<u64, u32>,
     last: (u64, u32),
     /// Pages written in this kernel.
     dirty: Vec<u32>,
-    /// By word number: byte address / 4.
-    histories: Map<u64, History>,
-    /// Words of several possible values before this kernel.
+    /// Words of several possible values before this kernel, by word number: byte address / 4.
     open: Map<u64, Old>,
     writers: Vec<Writer>,
     writer_numbers: Map<Writer, u32>,
@@ -92,7 +86,6 @@ impl Values {
             index: Map::default(),
             last: (u64::MAX, 0),
             dirty: Vec::new(),
-            histories: Map::default(),
             open: Map::default(),
             writers: Vec::new(),
             writer_numbers: Map::default(),
@@ -128,11 +121,15 @@ impl Values {
             let next = self.pages.len() as u32;
             let at = *self.index.entry(number).or_insert(next);
             if at == next {
-                self.pages.push(Page::new(number));
+                self.pages.push(Arc::new(Page::new(number)));
             }
             self.last = (number, at);
         }
         self.last.1 as usize
+    }
+
+    fn page_mut(&mut self, page: usize) -> &mut Page {
+        Arc::make_mut(&mut self.pages[page])
     }
 
     fn writer(&mut self, who: &Who) -> u32 {
@@ -157,7 +154,7 @@ impl Values {
             if self.pages[page].special(word, 1) != 0
                 && let Some(old) = self.open.remove(&(at / 4))
             {
-                self.pages[page].set_special(word, false);
+                self.page_mut(page).set_special(word, false);
                 // A word of which the host writes only a part keeps one of the possible values of the rest; the byte-wise form says so.
                 let write = Write {
                     by: 0,
@@ -170,7 +167,7 @@ impl Values {
                 continue;
             }
             let old = self.pages[page].old(word);
-            self.pages[page].set_old(word, old & !(0xff << shift) | u32::from(*byte) << shift);
+            self.page_mut(page).set_old(word, old & !(0xff << shift) | u32::from(*byte) << shift);
         }
     }
 
@@ -229,7 +226,8 @@ impl Values {
         let old = self.old_of(page, read.word);
         let allowed =
             self.with_writes(page, read.word, |w| w.allowed(&old, read.bytes, read.value, &read.look()));
-        let unwritten = self.pages[page].once(in_page).is_none() && !self.pages[page].has_history(in_page);
+        let unwritten =
+            self.pages[page].once(in_page).is_none() && self.pages[page].history(in_page).is_none();
         if allowed && unwritten && self.open.remove(&read.word).is_some() {
             self.keep(page, in_page, old.seen(read.bytes, read.value));
         }
@@ -241,7 +239,7 @@ impl Values {
         let in_page = (word % (PAGE / 4)) as usize;
         let once = self.pages[page].once(in_page);
         let cu_of = |by: u32| self.writers[by as usize].unit();
-        let writes = match (&once, self.histories.get(&word)) {
+        let writes = match (&once, self.pages[page].history(in_page)) {
             (Some(write), _) => Writes { list: std::slice::from_ref(write), uniform: true, cu_of: &cu_of },
             (None, Some(h)) => Writes { list: &h.writes, uniform: h.uniform, cu_of: &cu_of },
             (None, None) => Writes { list: &[], uniform: true, cu_of: &cu_of },
@@ -252,10 +250,10 @@ impl Values {
     /// Sets the value before the next kernel.
     fn keep(&mut self, page: usize, in_page: usize, old: Old) {
         if let Old::Known(value) = old {
-            self.pages[page].set_old(in_page, value);
-            self.pages[page].set_special(in_page, false);
+            self.page_mut(page).set_old(in_page, value);
+            self.page_mut(page).set_special(in_page, false);
         } else {
-            self.pages[page].set_special(in_page, true);
+            self.page_mut(page).set_special(in_page, true);
             self.open.insert(self.pages[page].number * (PAGE / 4) + in_page as u64, old);
         }
     }
@@ -287,14 +285,7 @@ impl Values {
         if self.pages[page].is_clean() {
             self.dirty.push(page as u32);
         }
-        if let Err(first) = self.pages[page].write((word % (PAGE / 4)) as usize, write) {
-            let history = self
-                .histories
-                .entry(word)
-                .or_insert_with(|| History { writes: first.into_iter().collect(), uniform: true });
-            history.uniform &= history.writes.first().is_none_or(|w| w.bytes == write.bytes);
-            history.writes.push(write);
-        }
+        self.page_mut(page).write((word % (PAGE / 4)) as usize, write);
     }
 
     /// The L1 of a compute unit has taken an atomic on a line.
@@ -376,117 +367,4 @@ impl Values {
             left.iter().for_each(|read| self.unexplained(read));
         }
     }
-
-    /// All compute units have completed their releases: from now on every load sees what was written until now.
-    pub fn kernel_boundary(&mut self, now: u64) {
-        let mut doubts: Vec<(u64, Vec<Read>)> = std::mem::take(&mut self.doubts).into_iter().collect();
-        doubts.sort_unstable_by_key(|(line, _)| *line);
-        doubts.iter().flat_map(|(_, reads)| reads).for_each(|read| self.unexplained(read));
-        self.flying.clear();
-        let ends = self.end_chains(now);
-        let mut dirty = std::mem::take(&mut self.dirty);
-        for page in dirty.drain(..) {
-            let page = page as usize;
-            for in_page in self.pages[page].settle() {
-                let word = self.pages[page].number * (PAGE / 4) + in_page as u64;
-                let old = match ends.get(&word) {
-                    Some(end) => Old::Known(*end),
-                    None => {
-                        let old = self.old_of(page, word);
-                        self.with_writes(page, word, |w| w.last(&old))
-                    }
-                };
-                self.open.remove(&word);
-                self.keep(page, in_page, old);
-            }
-        }
-        self.dirty = dirty;
-        self.forget_overwritten();
-        self.histories.clear();
-        self.writers.clear();
-        self.writer_numbers.clear();
-        self.since = now;
-    }
-
-    /// Words that were open before the kernel and written whole in it are so no longer.
-    fn forget_overwritten(&mut self) {
-        let pages = &self.pages;
-        let index = &self.index;
-        self.open.retain(|word, _| {
-            let page = index[&(word / (PAGE / 4))] as usize;
-            pages[page].special((word % (PAGE / 4)) as usize, 1) != 0
-        });
-    }
-
-    /// Checks the chains of atomics; returns the last value of words that only atomics of one size wrote.
-    fn end_chains(&mut self, now: u64) -> Map<u64, u32> {
-        let mut ends = Map::default();
-        let mut chains: Vec<_> = std::mem::take(&mut self.chains).into_iter().collect();
-        chains.sort_unstable_by_key(|(key, _)| *key);
-        for ((addr, size), steps) in chains {
-            let words: Vec<u64> = (0..u64::from(size / 4)).map(|half| addr / 4 + half).collect();
-            let page = self.page_of(addr);
-            let old: Vec<Old> = words.iter().map(|word| self.old_of(page, *word)).collect();
-            let first = |value: u64| amo::first_of(&old, value);
-            let lists: Vec<&[Write]> = words
-                .iter()
-                .map(|word| self.histories.get(word).map_or(&[][..], |h| h.writes.as_slice()))
-                .collect();
-            let result = if lists.iter().all(|l| l.len() == steps.len()) {
-                amo::chain(&steps, &first).map(Some)
-            } else {
-                match plain_writes(&lists, steps.len()) {
-                    Some(puts) => amo::mixed(&steps, &puts, &first).map(|()| None),
-                    None => Ok(None),
-                }
-            };
-            match result {
-                Ok(Some(end)) => {
-                    ends.extend(words.iter().enumerate().map(|(i, w)| (*w, (end >> (32 * i)) as u32)));
-                }
-                Ok(None) => {}
-                Err(broken) => {
-                    let violation = report::broken_chain(addr, &steps, broken, (self.since, now));
-                    self.violated(violation);
-                }
-            }
-        }
-        ends
-    }
-
-    /// Words whose memory differs from the scoreboard, for the end of a run when all dirty lines are written back. `read` fills bytes of a physical
-    /// address.
-    pub fn compare_memory(&mut self, now: u64, read: &dyn Fn(u64, &mut [u8])) {
-        let mut bytes = vec![0; PAGE as usize];
-        let mut wrong = Vec::new();
-        for page in 0..self.pages.len() {
-            let base = self.pages[page].number * PAGE;
-            read(base, &mut bytes);
-            for (in_page, four) in bytes.as_chunks::<4>().0.iter().enumerate() {
-                let word = base / 4 + in_page as u64;
-                let (value, old) = (u32::from_le_bytes(*four), self.old_of(page, word));
-                if !old.allows(0xf, value) {
-                    wrong.push(report::memory_differs(4 * word, value, &old, (self.since, now)));
-                }
-            }
-        }
-        wrong.into_iter().for_each(|violation| self.violated(violation));
-    }
-}
-
-/// Values of the plain writes to an atomic's word, if each covers the whole word and no other kind of access does; `None` if they do not.
-fn plain_writes(lists: &[&[Write]], atomics: usize) -> Option<Vec<u64>> {
-    let plain = |list: &&[Write]| -> Option<Vec<Write>> {
-        let stores: Vec<Write> = list.iter().filter(|w| !w.amo).copied().collect();
-        let whole = stores.iter().all(|w| w.bytes == 0xf) && list.len() - stores.len() == atomics;
-        whole.then_some(stores)
-    };
-    let stores: Vec<Vec<Write>> = lists.iter().map(plain).collect::<Option<_>>()?;
-    let same = |w: &Write, v: &Write| (w.by, w.at) == (v.by, v.at);
-    let (low, rest) = stores.split_first()?;
-    let Some(high) = rest.first() else { return Some(low.iter().map(|w| u64::from(w.value)).collect()) };
-    if low.len() != high.len() || !low.iter().zip(high).all(|(w, v)| same(w, v)) {
-        return None;
-    }
-    Some(low.iter().zip(high).map(|(w, v)| u64::from(w.value) | u64::from(v.value) << 32).collect())
 }

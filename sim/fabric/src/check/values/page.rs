@@ -76,14 +76,25 @@ pub(super) struct Write {
     pub at: u64,
 }
 
+/// Writes of a kernel to one word.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct History {
+    /// In the order in which they became known.
+    pub writes: Vec<Write>,
+    /// All cover the same bytes.
+    pub uniform: bool,
+}
+
 /// Words of a page written in the present kernel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Fresh {
+struct Fresh {
     /// Written once, as whole words: their write is here.
     once: [u64; 16],
     value: Vec<u32>,
     by: Vec<u32>,
     at: Vec<u64>,
+    /// Words written several times, in part, or by atomics.
+    many: Map<u32, History>,
 }
 
 /// One page.
@@ -95,8 +106,6 @@ pub(super) struct Page {
     pub old: Vec<u64>,
     /// Words that need more than a comparison with `old`: written in this kernel, or of several possible values.
     special: [u64; 16],
-    /// Words whose writes are kept in the list of histories.
-    many: [u64; 16],
     fresh: Option<Box<Fresh>>,
 }
 
@@ -107,7 +116,7 @@ fn bit(of: &[u64; 16], word: usize) -> bool {
 impl Page {
     /// A page of zeros.
     pub fn new(number: u64) -> Page {
-        Page { number, old: vec![0; WORDS / 2], special: [0; 16], many: [0; 16], fresh: None }
+        Page { number, old: vec![0; WORDS / 2], special: [0; 16], fresh: None }
     }
 
     /// Value of a word before the kernel.
@@ -144,9 +153,9 @@ impl Page {
         Some(Write { by, bytes: 0xf, amo: false, value, at })
     }
 
-    /// The word's writes are in the list of histories.
-    pub fn has_history(&self, word: usize) -> bool {
-        bit(&self.many, word)
+    /// All writes to a word that was not written once as a whole.
+    pub fn history(&self, word: usize) -> Option<&History> {
+        self.fresh.as_ref()?.many.get(&(word as u32))
     }
 
     /// Nothing was written to this page in the kernel.
@@ -154,40 +163,44 @@ impl Page {
         self.fresh.is_none()
     }
 
-    /// Notes a write if it is the first one and covers the word; else the caller keeps it in the word's history, with the write returned
-    /// before it.
-    pub fn write(&mut self, word: usize, write: Write) -> Result<(), Option<Write>> {
+    /// Notes a write.
+    pub fn write(&mut self, word: usize, write: Write) {
         let first = self.once(word);
         let (unit, mask) = (word / 64, 1 << (word % 64));
         self.special[unit] |= mask;
         let fresh = self.fresh.get_or_insert_with(|| {
             let zeros = || vec![0; WORDS];
-            Box::new(Fresh { once: [0; 16], value: zeros(), by: zeros(), at: vec![0; WORDS] })
+            Box::new(Fresh {
+                once: [0; 16],
+                value: zeros(),
+                by: zeros(),
+                at: vec![0; WORDS],
+                many: Map::default(),
+            })
         });
-        if first.is_none() && self.many[unit] & mask == 0 && write.bytes == 0xf && !write.amo {
+        let simple = first.is_none() && write.bytes == 0xf && !write.amo;
+        if simple && !fresh.many.contains_key(&(word as u32)) {
             fresh.once[unit] |= mask;
             (fresh.value[word], fresh.by[word], fresh.at[word]) = (write.value, write.by, write.at);
-            return Ok(());
+            return;
         }
         fresh.once[unit] &= !mask;
-        self.many[unit] |= mask;
-        Err(first)
+        let new = || History { writes: first.into_iter().collect(), uniform: true };
+        let history = fresh.many.entry(word as u32).or_insert_with(new);
+        history.uniform &= history.writes.first().is_none_or(|w| w.bytes == write.bytes);
+        history.writes.push(write);
     }
 
-    /// Ends the kernel: words written once get their value. Words with a history are returned and keep the value before.
-    pub fn settle(&mut self) -> Vec<usize> {
+    /// Ends the kernel: words written once get their value. The others are returned in order and keep the value before.
+    pub fn settle(&mut self) -> Vec<(usize, History)> {
         let Some(fresh) = self.fresh.take() else { return Vec::new() };
-        let mut left = Vec::new();
-        for word in 0..WORDS {
-            if bit(&fresh.once, word) {
-                self.set_old(word, fresh.value[word]);
-                self.set_special(word, false);
-            } else if bit(&self.many, word) {
-                self.set_special(word, false);
-                left.push(word);
-            }
+        for word in (0..WORDS).filter(|word| bit(&fresh.once, *word)) {
+            self.set_old(word, fresh.value[word]);
+            self.set_special(word, false);
         }
-        self.many = [0; 16];
+        let mut left: Vec<(usize, History)> = fresh.many.into_iter().map(|(w, h)| (w as usize, h)).collect();
+        left.sort_unstable_by_key(|(word, _)| *word);
+        left.iter().for_each(|(word, _)| self.set_special(*word, false));
         left
     }
 }
