@@ -8,6 +8,7 @@
 //! The run loop tells [`Checks`] what happens and asks [`Checks::cycle`] once per cycle; the first violation ends the run.
 
 pub mod messages;
+pub mod precision;
 pub mod values;
 
 use crate::cu::{CuObserver, LineAccess, Who};

@@ -1,0 +1,333 @@
+//! Precision of the directories (rec.md section 7): a GPU that the directory does not know has no valid copy.
+//!
+//! For each valid copy of a line in the L2 of a GPU that is not its home, the home's directory tracks that GPU; or the GPU's operation on the line waits before the
+//! directory, or an invalidation of the copy is on its way, or the GPU's own write of the line. When the whole fabric rests there are no exceptions, and then every copy equals
+//! what its home holds. Beside that: no two ways with one tag, no dirty copy of another GPU's line, position bits equal to the OR of their sharers, ages permutations.
+//!
+//! The state of the design is read as it is; nothing is clocked.
+
+mod directory;
+mod flight;
+mod places;
+
+use directory::{Entries, EntryAt, Slice, is_permutation};
+use flight::{InFlight, Places};
+use places::{Finder, MemAt, RegAt, bits};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use weft_blocks::cache::l2::L2Params;
+use weft_blocks::fabric::{FabricParams, Protocol};
+use weft_engine::{Design, Sim};
+
+/// A copy or an entry that must not be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrecisionViolation {
+    /// Cycle in which it was found.
+    pub cycle: u64,
+    /// One sentence.
+    pub text: String,
+}
+
+impl fmt::Display for PrecisionViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (seen in cycle {})", self.text, self.cycle)
+    }
+}
+
+/// What a check looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrecisionCounts {
+    /// Checks made.
+    pub checks: u64,
+    /// Of these while the whole fabric rested.
+    pub at_rest: u64,
+    /// Copies of other GPUs' lines looked at.
+    pub copies: u64,
+    /// Of these not tracked, but concerned by a message in flight.
+    pub excused: u64,
+    /// Copies compared with their home's data.
+    pub compared: u64,
+    /// Directory entries looked at.
+    pub entries: u64,
+}
+
+/// What a check needs from the models beside the hardware.
+#[derive(Clone, Copy, Default)]
+pub struct Beside<'a> {
+    /// Fills limbs with the line of DRAM at a physical byte address. Without it data is not compared.
+    pub memory: Option<&'a dyn Fn(u64, &mut [u64])>,
+    /// Protocol `ideal`: the GPUs, one bit each, that the directory outside of the hardware tracks for (home, bank, line).
+    pub ideal: Option<&'a dyn Fn(u32, u32, u64) -> u32>,
+}
+
+/// A bank of an L2.
+#[derive(Clone, Debug)]
+struct Bank {
+    p: L2Params,
+    number: u32,
+    tags: MemAt,
+    data: MemAt,
+    ages: MemAt,
+    init_done: RegAt,
+}
+
+/// A valid line of an L2.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    bank: usize,
+    set: u32,
+    way: u32,
+    line: u64,
+    dirty: bool,
+}
+
+/// Where everything is; found once.
+#[derive(Debug)]
+struct Map {
+    protocol: Protocol,
+    line: u64,
+    home_shift: u32,
+    banks: Vec<Bank>,
+    slices: Vec<Slice>,
+    places: Places,
+}
+
+/// The check.
+#[derive(Clone, Debug)]
+pub struct Precision {
+    map: Arc<Map>,
+    counts: PrecisionCounts,
+}
+
+impl Precision {
+    /// Finds banks `gpuG.bankB` and slices `gpuG.dirB` of a design; `None` if one of them or of their registers is missing.
+    pub fn new(design: &Design, params: &FabricParams) -> Option<Precision> {
+        let finder = Finder { design };
+        let sys = &params.sys;
+        let (mut banks, mut slices) = (Vec::new(), Vec::new());
+        for (gpu, number) in (0..sys.gpus).flat_map(|g| (0..sys.banks).map(move |b| (g, b))) {
+            let unit = finder.unit(&format!("gpu{gpu}.bank{number}"))?;
+            let mem = |name: &str| finder.mem(unit, name);
+            banks.push(Bank {
+                p: params.l2(gpu),
+                number,
+                tags: mem("tags")?,
+                data: mem("data")?,
+                ages: mem("ages")?,
+                init_done: finder.reg(unit, "init_done")?,
+            });
+            if let Some(dir) = params.dir(gpu) {
+                slices.push(Slice::find(finder, dir, number)?);
+            }
+        }
+        let map = Map {
+            protocol: params.protocol,
+            line: u64::from(sys.line),
+            home_shift: sys.home_shift - sys.line.trailing_zeros(),
+            banks,
+            slices,
+            places: Places::find(finder, sys),
+        };
+        Some(Precision { map: Arc::new(map), counts: PrecisionCounts::default() })
+    }
+
+    /// What was looked at so far.
+    pub fn counts(&self) -> PrecisionCounts {
+        self.counts
+    }
+
+    /// Counts of a saved run.
+    pub(super) fn resume(&mut self, counts: PrecisionCounts) {
+        self.counts = counts;
+    }
+
+    /// Looks at the whole fabric in the present cycle. Returns the first thing that is wrong.
+    ///
+    /// # Errors
+    /// A copy that is not tracked, or an entry or line that must not be.
+    pub fn check(&mut self, sim: &Sim, beside: Beside) -> Result<(), PrecisionViolation> {
+        let map = self.map.clone();
+        if !map.banks.iter().all(|b| b.init_done.get(sim) == 1) || !map.slices.iter().all(|s| s.runs(sim)) {
+            return Ok(());
+        }
+        let rests = sim.asleep();
+        self.counts.checks += 1;
+        self.counts.at_rest += u64::from(rests);
+        let mut wrong = Vec::new();
+        let mut entries = Entries::new();
+        for (number, slice) in map.slices.iter().enumerate() {
+            slice.read(sim, number, &mut entries, &mut wrong);
+        }
+        self.counts.entries += entries.len() as u64;
+        let mut flight = InFlight::default();
+        map.places.collect(sim, &mut flight);
+        map.slices.iter().for_each(|slice| flight::pending(slice, sim, &mut flight));
+        if rests && flight.messages > 0 {
+            wrong.push(format!("the fabric rests, but {} messages are still in it", flight.messages));
+        }
+        let copies = map.copies(sim, &mut wrong);
+        for copy in copies.iter().filter(|c| !map.is_home(c)) {
+            self.counts.copies += 1;
+            if let Some(why) = map.untracked(sim, copy, &entries, beside, rests) {
+                if !rests && flight.concerns(copy.line, map.banks[copy.bank].p.home) {
+                    self.counts.excused += 1;
+                } else {
+                    wrong.push(why);
+                }
+            }
+        }
+        if let Some(memory) = beside.memory.filter(|_| rests) {
+            self.counts.compared += map.compare(sim, &copies, memory, &mut wrong);
+        }
+        match wrong.into_iter().next() {
+            Some(text) => Err(PrecisionViolation { cycle: sim.cycle(), text }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Map {
+    fn is_home(&self, copy: &Copy) -> bool {
+        flight::own_line(&self.banks[copy.bank].p, copy.line)
+    }
+
+    fn name(&self, copy: &Copy) -> String {
+        let bank = &self.banks[copy.bank];
+        format!(
+            "the copy of line {:#x} in gpu {} bank {} set {} way {}",
+            copy.line * self.line,
+            bank.p.home,
+            bank.number,
+            copy.set,
+            copy.way
+        )
+    }
+
+    /// All valid lines of all L2s; says what is wrong with them by themselves.
+    fn copies(&self, sim: &Sim, wrong: &mut Vec<String>) -> Vec<Copy> {
+        let mut out = Vec::new();
+        for (number, bank) in self.banks.iter().enumerate() {
+            let width = bank.p.tag_bits();
+            for set in 0..bank.tags.rows {
+                let first = out.len();
+                for way in 0..bank.tags.lanes {
+                    let entry = bank.tags.lane(sim, set, way);
+                    let state = bits(entry, width, 2);
+                    if state != 0 {
+                        let tag = bits(entry, 0, width);
+                        let line = bank.p.line_number(tag, u64::from(set), u64::from(bank.number));
+                        out.push(Copy { bank: number, set, way, line, dirty: state == 2 });
+                    }
+                }
+                self.check_set(&out[first..], wrong);
+                if !is_permutation(bank.ages.lane(sim, set, 0), bank.p.ways, bank.p.way_bits()) {
+                    let text = format!("the ages of gpu {} bank {} set {set}", bank.p.home, bank.number);
+                    wrong.push(format!("{text} are no permutation"));
+                }
+            }
+        }
+        out
+    }
+
+    fn check_set(&self, set: &[Copy], wrong: &mut Vec<String>) {
+        for (i, copy) in set.iter().enumerate() {
+            if let Some(twin) = set[..i].iter().find(|c| c.line == copy.line) {
+                wrong.push(format!("{} stands in way {} too", self.name(copy), twin.way));
+            }
+            if copy.dirty && !self.is_home(copy) {
+                wrong.push(format!("{} is dirty, but the line's home is another GPU", self.name(copy)));
+            }
+        }
+    }
+
+    /// Why a copy away from home is not tracked; `None` if it is.
+    fn untracked(
+        &self,
+        sim: &Sim,
+        copy: &Copy,
+        entries: &Entries,
+        beside: Beside,
+        rests: bool,
+    ) -> Option<String> {
+        let gpu = self.banks[copy.bank].p.home;
+        let home = (copy.line >> self.home_shift) as u32;
+        let (known, how) = match (self.slices.first(), self.protocol) {
+            (Some(first), _) => match entries.get(&(copy.line >> first.p.lines_log2())) {
+                Some(EntryAt { slice, set, way }) => {
+                    let slice = &self.slices[*slice];
+                    let gpus = slice.sharers(slice.entry(sim, *set, *way), copy.line);
+                    (
+                        gpus,
+                        format!("its entry in {} set {set} way {way} lists gpus {}", slice.path, list(gpus)),
+                    )
+                }
+                None => (0, "no entry covers it".to_string()),
+            },
+            // What waits before a directory outside of the hardware is not seen here.
+            (None, Protocol::Ideal) if !rests => return None,
+            (None, Protocol::Ideal) => {
+                let bank = self.banks[copy.bank].number;
+                let gpus = beside.ideal?(home, bank, copy.line);
+                (gpus, format!("its directory lists gpus {}", list(gpus)))
+            }
+            (None, _) => (0, "this protocol keeps no copies in other GPUs' L2s".to_string()),
+        };
+        let text = || {
+            format!(
+                "{} is valid, but the directory of its home gpu {home} does not track it: {how}, and {}",
+                self.name(copy),
+                if rests { "the fabric rests" } else { "no message in flight concerns it" }
+            )
+        };
+        (known >> gpu & 1 == 0).then(text)
+    }
+
+    /// Compares every copy with its home, and every clean line at home with memory. Returns how many were compared.
+    fn compare(
+        &self,
+        sim: &Sim,
+        copies: &[Copy],
+        memory: &dyn Fn(u64, &mut [u64]),
+        wrong: &mut Vec<String>,
+    ) -> u64 {
+        let at_home: HashMap<u64, &Copy> =
+            copies.iter().filter(|c| self.is_home(c)).map(|c| (c.line, c)).collect();
+        let data = |copy: &Copy| {
+            let bank = &self.banks[copy.bank];
+            bank.data.lane(sim, copy.set * bank.tags.lanes + copy.way, 0)
+        };
+        let mut compared = 0;
+        for copy in copies.iter().filter(|c| !(c.dirty && self.is_home(c))) {
+            let home = at_home.get(&copy.line).filter(|_| !self.is_home(copy));
+            let mut from_memory = [0; 16];
+            let (expected, whose) = match home {
+                Some(home) => (data(home), "its home's L2"),
+                None => {
+                    let limbs = &mut from_memory[..self.line as usize / 8];
+                    memory(copy.line * self.line, limbs);
+                    (&*limbs, "memory")
+                }
+            };
+            compared += 1;
+            let found = data(copy);
+            if let Some(limb) = (0..found.len()).find(|i| found[*i] != expected[*i]) {
+                wrong.push(format!(
+                    "{} holds {:#018x} at byte {}, but {whose} holds {:#018x} there, and the fabric rests",
+                    self.name(copy),
+                    found[limb],
+                    8 * limb,
+                    expected[limb]
+                ));
+            }
+        }
+        compared
+    }
+}
+
+/// GPUs of a mask.
+fn list(gpus: u32) -> String {
+    let numbers: Vec<String> = (0..32).filter(|g| gpus >> g & 1 == 1).map(|g| g.to_string()).collect();
+    if numbers.is_empty() { "none".to_string() } else { numbers.join(", ") }
+}

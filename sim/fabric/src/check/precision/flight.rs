@@ -1,0 +1,308 @@
+//! Messages in flight that excuse a copy that its home's directory does not track: invalidations on their way to the copy, the copy's own directory operation, the write
+//! that installed it (rec.md section 7).
+//!
+//! They rest in the ends of channels (`P_valid`, `P_line`...), in queues, and in a few registers of directory and bank, which are found by name once.
+
+use super::directory::Slice;
+use super::places::{Finder, MemAt, RegAt, bits};
+use std::collections::HashMap;
+use weft_blocks::cache::l2::L2Params;
+use weft_blocks::msg::{Cause, DirReq, InvKind, InvMsg, ReqKind, ReqMsg, Sys};
+use weft_engine::Sim;
+use weft_rtl::prelude::{Bool, Enum, HwEnum, leaves_of, width_of};
+
+/// Which GPUs' copies of a line a message concerns.
+#[derive(Clone, Copy, Debug)]
+enum Whose {
+    /// A register with one bit per GPU.
+    Mask(RegAt),
+    /// A register with a GPU's number.
+    Number(RegAt),
+    /// This GPU.
+    Gpu(u32),
+}
+
+/// A condition: the register has one of these values.
+#[derive(Clone, Copy, Debug)]
+struct When {
+    reg: RegAt,
+    /// `None`: any but 0.
+    is: Option<u64>,
+}
+
+/// A message held in registers.
+#[derive(Clone, Debug)]
+struct Held {
+    all: Vec<When>,
+    line: RegAt,
+    grp: Option<RegAt>,
+    whose: Whose,
+}
+
+/// Where the fields of a queue's rows lie.
+#[derive(Clone, Copy, Debug)]
+struct Fields {
+    line: u32,
+    line_bits: u32,
+    /// First bit and width of a field, and the value it must have.
+    kind: Option<(u32, u32, u64)>,
+    grp: Option<u32>,
+    /// First bit and width of a GPU's number.
+    gpu: Result<(u32, u32), u32>,
+}
+
+/// A queue of messages.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    rows: MemAt,
+    head: RegAt,
+    count: RegAt,
+    fields: Fields,
+}
+
+/// All places.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    held: Vec<Held>,
+    queues: Vec<Queue>,
+}
+
+/// Lines with messages in flight, and the GPUs that they concern, one bit each.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    lines: HashMap<u64, u32>,
+    /// By line / 4: messages that mean four lines.
+    groups: HashMap<u64, u32>,
+    /// Messages found.
+    pub messages: u64,
+}
+
+impl InFlight {
+    pub fn add(&mut self, line: u64, group: bool, gpus: u32) {
+        self.messages += 1;
+        if group {
+            *self.groups.entry(line / 4).or_default() |= gpus;
+        } else {
+            *self.lines.entry(line).or_default() |= gpus;
+        }
+    }
+
+    /// Some message in flight concerns the copy of `line` in `gpu`.
+    pub fn concerns(&self, line: u64, gpu: u32) -> bool {
+        let of = |map: &HashMap<u64, u32>, key| map.get(&key).is_some_and(|gpus| gpus >> gpu & 1 == 1);
+        of(&self.lines, line) || of(&self.groups, line / 4)
+    }
+}
+
+/// First bit of a leaf of a packed message, and its width.
+fn leaf<T: weft_rtl::prelude::Data<Shape = Sys>>(sys: &Sys, name: &str) -> (u32, u32) {
+    let mut lo = 0;
+    for leaf in leaves_of::<T>(sys, "") {
+        if leaf.name == name {
+            return (lo, leaf.width);
+        }
+        lo += leaf.width;
+    }
+    unreachable!("message without {name}")
+}
+
+impl Places {
+    /// Finds everything that can hold such a message.
+    pub fn find(finder: Finder, sys: &Sys) -> Places {
+        let mut places = Places { held: Vec::new(), queues: Vec::new() };
+        for unit in 0..finder.design.units.len() {
+            let path = &finder.design.units[unit].path;
+            let gpu = path.strip_prefix("gpu").and_then(|p| p.split('.').next()?.parse().ok());
+            for prefix in finder.lines(unit, sys.line_bits()) {
+                places.held.extend(held(finder, unit, gpu, &prefix));
+            }
+            for memory in finder.mems(unit) {
+                places.queues.extend(queue(finder, unit, &memory, sys));
+            }
+        }
+        places
+    }
+
+    /// What is in flight now, in addition to `found`.
+    pub fn collect(&self, sim: &Sim, found: &mut InFlight) {
+        for held in &self.held {
+            let met = |w: &When| {
+                let value = w.reg.get(sim);
+                w.is.map_or(value != 0, |is| value == is)
+            };
+            if held.all.iter().all(met) {
+                let gpus = match held.whose {
+                    Whose::Mask(reg) => reg.get(sim) as u32,
+                    Whose::Number(reg) => 1 << reg.get(sim),
+                    Whose::Gpu(gpu) => 1 << gpu,
+                };
+                let group = held.grp.is_some_and(|reg| reg.get(sim) == 1);
+                found.add(held.line.get(sim), group, gpus);
+            }
+        }
+        self.queues.iter().for_each(|queue| queue.collect(sim, found));
+    }
+}
+
+impl Queue {
+    fn collect(&self, sim: &Sim, found: &mut InFlight) {
+        let (head, fields) = (self.head.get(sim) as u32, &self.fields);
+        for i in 0..self.count.get(sim) as u32 {
+            let row = self.rows.lane(sim, (head + i) % self.rows.rows, 0);
+            if fields.kind.is_some_and(|(lo, width, is)| bits(row, lo, width) != is) {
+                continue;
+            }
+            let gpu = match fields.gpu {
+                Ok((lo, width)) => bits(row, lo, width) as u32,
+                Err(gpu) => gpu,
+            };
+            let group = fields.grp.is_some_and(|lo| bits(row, lo, 1) == 1);
+            found.add(bits(row, fields.line, fields.line_bits), group, 1 << gpu);
+        }
+    }
+}
+
+/// The message whose line number is register `PREFIX_line`, if it is of a kind that matters.
+fn held(finder: Finder, unit: usize, gpu: Option<u32>, prefix: &str) -> Vec<Held> {
+    let reg = |name: &str| finder.reg(unit, &format!("{prefix}_{name}"));
+    let other = |name: &str| finder.reg(unit, name);
+    let set = |reg: RegAt| When { reg, is: None };
+    let is = |reg: RegAt, value: u64| When { reg, is: Some(value) };
+    let Some(line) = reg("line") else { return Vec::new() };
+    let one = |all: Vec<When>, grp: Option<RegAt>, whose: Whose| vec![Held { all, line, grp, whose }];
+    // The bank's pipeline: an invalidation about to be applied, another GPU's write, the own write on its way out.
+    if let (Some(class), Some(kind), Some(valid), Some(gpu)) =
+        (other("s1_class"), other("s1_req_kind"), other("s1_valid"), gpu.filter(|_| prefix == "s1_req"))
+    {
+        let mut found = one(vec![set(valid), is(class, 0)], None, Whose::Gpu(gpu));
+        let write = vec![set(valid), is(class, 2), is(kind, ReqKind::Wr.encoding())];
+        found.extend(
+            other("s1_req_who").into_iter().flat_map(|who| one(write.clone(), None, Whose::Number(who))),
+        );
+        return found;
+    }
+    if let (Some(valid), Some(request), Some(gpu)) =
+        (other("s2_valid"), other("s2_step_request"), gpu.filter(|_| prefix == "s2_req"))
+    {
+        return one(vec![set(valid), set(request)], None, Whose::Gpu(gpu));
+    }
+    // A message on a wire is announced as valid with its last phit only.
+    let network = prefix.strip_prefix("wire_");
+    let flying = network.and_then(|network| other(&format!("flying_{network}")));
+    let valids: Vec<RegAt> = [reg("valid"), flying].into_iter().flatten().collect();
+    let each = |more: Vec<When>, grp: Option<RegAt>, whose: Whose| -> Vec<Held> {
+        let with = |valid: &RegAt| [vec![set(*valid)], more.clone()].concat();
+        valids.iter().flat_map(|valid| one(with(valid), grp, whose)).collect()
+    };
+    let write = |kind: RegAt| vec![is(kind, ReqKind::Wr.encoding())];
+    match (reg("kind"), reg("cause"), reg("dest"), reg("dst"), reg("src")) {
+        (_, Some(_), Some(dest), ..) => {
+            match prefix.strip_suffix("_held").and_then(|p| other(&format!("{p}_left"))) {
+                Some(left) => one(vec![set(left)], reg("grp"), Whose::Mask(left)),
+                None => each(Vec::new(), reg("grp"), Whose::Mask(dest)),
+            }
+        }
+        (Some(kind), Some(_), None, Some(dst), _) => {
+            each(vec![is(kind, InvKind::Inv.encoding())], reg("grp"), Whose::Number(dst))
+        }
+        (None, Some(_), None, None, None) => {
+            gpu.map_or(Vec::new(), |gpu| each(Vec::new(), reg("grp"), Whose::Gpu(gpu)))
+        }
+        (None, None, None, None, Some(src)) if reg("op").is_some() => {
+            each(Vec::new(), None, Whose::Number(src))
+        }
+        (Some(kind), None, None, Some(_), Some(src)) => each(write(kind), None, Whose::Number(src)),
+        (Some(kind), ..) if prefix == "remote_held" => {
+            reg("who").map_or(Vec::new(), |who| each(write(kind), None, Whose::Number(who)))
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The queue with this memory, if it holds messages of a kind that matters.
+fn queue(finder: Finder, unit: usize, memory: &str, sys: &Sys) -> Option<Queue> {
+    let line_bits = sys.line_bits();
+    let base = memory.strip_suffix("_rows").or_else(|| memory.strip_suffix("_queue"))?;
+    let requests = || Fields {
+        line: leaf::<ReqMsg>(sys, "line").0,
+        line_bits,
+        kind: Some({
+            let (lo, width) = leaf::<ReqMsg>(sys, "kind");
+            (lo, width, ReqKind::Wr.encoding())
+        }),
+        grp: None,
+        gpu: Ok(leaf::<ReqMsg>(sys, "src")),
+    };
+    let fields = match base {
+        "req_buffer" | "req_out" => requests(),
+        "inv_buffer" => Fields {
+            line: leaf::<InvMsg>(sys, "line").0,
+            line_bits,
+            kind: Some({
+                let (lo, width) = leaf::<InvMsg>(sys, "kind");
+                (lo, width, InvKind::Inv.encoding())
+            }),
+            grp: Some(leaf::<InvMsg>(sys, "grp").0),
+            gpu: Ok(leaf::<InvMsg>(sys, "dst")),
+        },
+        "dir_req" => Fields {
+            line: leaf::<DirReq>(sys, "line").0,
+            line_bits,
+            kind: None,
+            grp: None,
+            gpu: Ok(leaf::<DirReq>(sys, "src")),
+        },
+        // A FIFO of the egress: kind, line, cause, grp, for the GPU in its name.
+        _ => {
+            let gpu = base.strip_prefix('d')?.split_once("_l")?.0.parse().ok()?;
+            let kind = width_of::<Enum<InvKind>>(&());
+            let cause = width_of::<Enum<Cause>>(&());
+            debug_assert_eq!(width_of::<Bool>(&()), 1);
+            Fields {
+                line: kind,
+                line_bits,
+                kind: Some((0, kind, InvKind::Inv.encoding())),
+                grp: Some(kind + line_bits + cause),
+                gpu: Err(gpu),
+            }
+        }
+    };
+    Some(Queue {
+        rows: finder.mem(unit, memory)?,
+        head: finder.reg(unit, &format!("{base}_head"))?,
+        count: finder.reg(unit, &format!("{base}_count"))?,
+        fields,
+    })
+}
+
+/// What a directory slice still has to invalidate.
+pub(super) fn pending(slice: &Slice, sim: &Sim, found: &mut InFlight) {
+    let p = &slice.p;
+    let group = p.lines_log2() == 2 && p.slots() == 1;
+    if slice.write_inv_state.get(sim) != 0 {
+        let gpus = slice.gpus_of(slice.write_inv_sharers.get(sim));
+        found.add(slice.write_inv_line.get(sim), group, gpus);
+    }
+    let mut victim = |limbs: &[u64], base: u64, sent: u64| {
+        for slot in (0..p.slots()).filter(|slot| sent >> slot & 1 == 0) {
+            let gpus = slice.gpus_of(slice.slot_sharers(limbs, slot));
+            if gpus != 0 {
+                found.add(slice.line_of(base, slot), group, gpus);
+            }
+        }
+    };
+    if slice.s2_evict.get(sim) == 1 {
+        victim(slice.s2_victim_slots.limbs(sim), slice.s2_victim_base.get(sim), 0);
+    }
+    let (valid, head) = (slice.evb_valid.get(sim), slice.evb_head.get(sim));
+    for row in (0..p.evb_depth).filter(|row| valid >> row & 1 == 1) {
+        let limbs = slice.evb.lane(sim, row, 0);
+        let sent = if u64::from(row) == head { slice.evb_sent.get(sim) } else { 0 };
+        victim(limbs, bits(limbs, p.slots_width(), p.base_bits()), sent);
+    }
+}
+
+/// The bank's parameters are those of the fabric.
+pub(super) fn own_line(p: &L2Params, line: u64) -> bool {
+    line >> (p.sys.home_shift - p.sys.line.trailing_zeros()) == u64::from(p.home)
+}
