@@ -237,9 +237,47 @@ pub struct Design {
     /// First limb of each unit's state in the state of the whole design, and the end.
     pub(crate) bases: Vec<usize>,
     pub(crate) constants: Vec<(Sink, Bv)>,
+    /// Driver of each input of each unit.
+    drivers: Vec<Vec<Driver>>,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Driver {
+    /// A top-level input, by number.
+    Top(usize),
+    /// An output of a unit.
+    Unit {
+        /// Unit number.
+        unit: usize,
+        /// Number among the outputs of its netlist.
+        output: usize,
+    },
+    /// A constant.
+    Const,
+}
+
+impl Driver {
+    fn of(source: &Source) -> Driver {
+        match source {
+            Source::Top(number) => Driver::Top(*number),
+            Source::Unit { unit, output } => Driver::Unit { unit: *unit, output: *output },
+            Source::Const(_) => Driver::Const,
+        }
+    }
 }
 
 impl Design {
+    /// What drives an input of a unit; inputs are numbered as in its netlist.
+    pub fn driver(&self, unit: usize, input: usize) -> Driver {
+        self.drivers[unit][input]
+    }
+
+    /// What drives a top-level output.
+    pub fn output_driver(&self, output: usize) -> Driver {
+        Driver::of(&self.output_sources[output])
+    }
+
     /// Flattens and compiles a module and everything it instantiates.
     ///
     /// # Errors
@@ -393,12 +431,15 @@ impl Walk {
         let mut input_sinks = vec![Vec::new(); inputs.len()];
         let mut constants = Vec::new();
         let mut by_output: HashMap<(usize, usize), Vec<Sink>> = HashMap::new();
+        let mut drivers = vec![Vec::new(); self.units.len()];
         for (index, scope) in self.scopes.iter().enumerate() {
             let Some(unit) = scope.unit else { continue };
             let layout = &self.types[self.units[unit].ty].layout;
             for (number, (sig, _)) in scope.module.inputs().enumerate() {
                 let sink = Sink { unit, at: bases[unit] + layout.inputs[number] };
-                match self.resolve(index, sig)? {
+                let source = self.resolve(index, sig)?;
+                drivers[unit].push(Driver::of(&source));
+                match source {
                     Source::Top(i) => input_sinks[i].push(sink),
                     Source::Const(v) => constants.push((sink, v)),
                     Source::Unit { unit, output } => by_output.entry((unit, output)).or_default().push(sink),
@@ -448,6 +489,7 @@ impl Walk {
             links: flagged.into_iter().map(Links::new).collect(),
             bases,
             constants,
+            drivers,
         })
     }
 }

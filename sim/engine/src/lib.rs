@@ -27,5 +27,5 @@ pub mod runner;
 pub mod sim;
 pub mod wave;
 
-pub use design::{BackendKind, Design, EngineError, Options, Probes};
+pub use design::{BackendKind, Design, Driver, EngineError, Options, Probes};
 pub use sim::{Failure, InPort, MemPort, OutPort, ProbeReading, Sim};
