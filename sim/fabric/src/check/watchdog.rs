@@ -123,7 +123,7 @@ impl Watchdog {
     pub fn cycle(&mut self, sim: &Sim, open: bool) -> Result<(), Box<Deadlock>> {
         let now = sim.cycle();
         let silent = now.saturating_sub(self.s.last);
-        let dense = silent >= SILENT && silent < LOOK && silent.is_power_of_two();
+        let dense = (SILENT..LOOK).contains(&silent) && silent.is_power_of_two();
         if now >= self.s.next || dense {
             self.look(sim);
         }
