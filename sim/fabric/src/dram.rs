@@ -62,6 +62,8 @@ struct Lane {
     refused: bool,
     /// An answer stands on the port.
     offering: bool,
+    /// Its transaction number.
+    id: u64,
     /// It is taken in the cycle in which the lane acted last.
     taken: bool,
     /// First cycle in which the lane must act even if its unit rests.
@@ -73,6 +75,16 @@ struct Lane {
 #[error("the saved DRAM state is damaged or of another fabric; start the run anew")]
 pub struct DramLoadError;
 
+/// A transfer at the port of a channel; channels are numbered by GPU, then bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Transfer {
+    /// A request is taken.
+    Request { channel: usize, write: bool, line: u64, id: u64 },
+    /// An answer is taken by the bank.
+    Answer { channel: usize, id: u64 },
+}
+
 /// All DRAM channels of a fabric.
 #[derive(Clone)]
 pub struct Dram {
@@ -81,6 +93,8 @@ pub struct Dram {
     timing: DramTiming,
     /// The memory behind the channels; the host loads and reads it here.
     pub memory: Memory,
+    /// Transfers of the cycle in which the channels acted last, for observers.
+    pub transfers: Vec<Transfer>,
 }
 
 impl Dram {
@@ -102,10 +116,11 @@ impl Dram {
             ready: false,
             refused: false,
             offering: false,
+            id: 0,
             taken: false,
             due: Some(0),
         };
-        Ok(Dram { lanes: vec![lane; ports.len()], ports, timing, memory })
+        Ok(Dram { lanes: vec![lane; ports.len()], ports, timing, memory, transfers: Vec::new() })
     }
 
     /// The whole state as bytes.
@@ -143,10 +158,18 @@ impl Model for Dram {
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, String> {
         let now = sim.cycle();
         let mut due: Option<u64> = None;
-        for (lane, ports) in self.lanes.iter_mut().zip(&self.ports) {
+        self.transfers.clear();
+        for (channel, (lane, ports)) in self.lanes.iter_mut().zip(&self.ports).enumerate() {
             // A rested unit's outputs are what they were when the lane acted last.
             if lane.due.is_some_and(|cycle| cycle <= now) || sim.may_change(ports.req_valid) {
-                lane.tick(now, sim, ports, &self.timing, &mut self.memory);
+                let request = lane.tick(now, sim, ports, &self.timing, &mut self.memory);
+                self.transfers.extend(request.map(|(write, line, id)| Transfer::Request {
+                    channel,
+                    write,
+                    line,
+                    id,
+                }));
+                self.transfers.extend(lane.taken.then_some(Transfer::Answer { channel, id: lane.id }));
             }
             due = due.into_iter().chain(lane.due).min();
         }
@@ -155,10 +178,17 @@ impl Model for Dram {
 }
 
 impl Lane {
-    /// Acts in cycle `now` and says when it must act next.
-    fn tick(&mut self, now: u64, sim: &mut Sim, ports: &Ports, timing: &DramTiming, memory: &mut Memory) {
+    /// Acts in cycle `now` and says when it must act next. Returns the request taken: write, line, transaction number.
+    fn tick(
+        &mut self,
+        now: u64,
+        sim: &mut Sim,
+        ports: &Ports,
+        timing: &DramTiming,
+        memory: &mut Memory,
+    ) -> Option<(bool, u64, u64)> {
         self.channel.advance(now);
-        self.take_request(now, sim, ports, timing, memory);
+        let request = self.take_request(now, sim, ports, timing, memory);
         self.offer(now, sim, ports);
         self.due = if self.taken {
             Some(now + 1)
@@ -168,6 +198,7 @@ impl Lane {
         } else {
             self.channel.next_event()
         };
+        request
     }
 
     fn take_request(
@@ -177,7 +208,7 @@ impl Lane {
         ports: &Ports,
         timing: &DramTiming,
         memory: &mut Memory,
-    ) {
+    ) -> Option<(bool, u64, u64)> {
         let room = self.channel.has_room();
         if room != self.ready {
             self.ready = room;
@@ -185,15 +216,18 @@ impl Lane {
         }
         let offered = sim.get(ports.req_valid) == 1;
         self.refused = offered && !room;
-        if offered && room {
-            let addr = sim.get(ports.line) * u64::from(timing.line);
-            let request = if sim.get(ports.write) == 1 {
-                Request::Write { addr, data: sim.limbs(ports.req_data).to_vec() }
-            } else {
-                Request::Read { addr, id: sim.get(ports.req_id) }
-            };
-            self.channel.accept(now, request, memory);
+        if !(offered && room) {
+            return None;
         }
+        let (line, id, write) = (sim.get(ports.line), sim.get(ports.req_id), sim.get(ports.write) == 1);
+        let addr = line * u64::from(timing.line);
+        let request = if write {
+            Request::Write { addr, data: sim.limbs(ports.req_data).to_vec() }
+        } else {
+            Request::Read { addr, id }
+        };
+        self.channel.accept(now, request, memory);
+        Some((write, line, id))
     }
 
     /// Takes an answer that was taken off the port, puts the next one there, and sees whether it is taken.
@@ -206,6 +240,7 @@ impl Lane {
             && let Some(reply) = self.channel.take_reply(now)
         {
             sim.set(ports.rsp_id, reply.id);
+            self.id = reply.id;
             sim.set_limbs(ports.rsp_data, &reply.data);
             self.offering = true;
         }

@@ -10,7 +10,7 @@ mod seat;
 pub use processor::KernelRecord;
 pub use report::{Counter, RunReport};
 
-use crate::check::{CheckOptions, Checks};
+use crate::check::{CheckError, CheckOptions, Checks};
 use crate::config::{ConfigError, CtaSchedule, FabricConfig};
 use crate::cu::{Cu, CuError};
 use crate::dram::Dram;
@@ -54,6 +54,8 @@ pub enum FabricError {
     Wave(#[from] WaveError),
     #[error(transparent)]
     Run(#[from] RunError),
+    #[error(transparent)]
+    Check(#[from] CheckError),
     #[error("{0}")]
     Unsettled(String),
     #[error("the blocks of this fabric have no L2 banks with tags and data under the expected names")]
@@ -70,6 +72,7 @@ impl FabricError {
             FabricError::Run(_)
                 | FabricError::Limit { .. }
                 | FabricError::Port(_)
+                | FabricError::Check(_)
                 | FabricError::Unsettled(_)
                 | FabricError::Names
         )
@@ -174,6 +177,7 @@ impl FabricRun {
         let cycles = self.cycle();
         let Runner { sim, model, .. } = &mut self.runner;
         model.settle(sim).map_err(FabricError::Unsettled)?;
+        model.check_end(sim)?;
         let verdict = model.program.verify(&|addr, count| model.read(sim, addr, count));
         Ok(report::collect(&self.config, sim, model, cycles, verdict.err(), seconds))
     }
@@ -186,7 +190,12 @@ fn model(
     sim: &mut Sim,
 ) -> Result<FabricModel, FabricError> {
     let hardware = config.hardware();
-    let mut checks = config.checks.then(|| Checks::new(sim.design(), &hardware, CheckOptions::ALL));
+    let wanted = if config.checks { CheckOptions::ALL } else { CheckOptions::NONE };
+    let wanted = CheckOptions { watchdog: config.watchdog.map_or(0, u64::from), ..wanted };
+    let mut checks = match wanted {
+        CheckOptions::NONE => None,
+        some => Some(Checks::new(sim.design(), &hardware, some)?),
+    };
     let mut memory = Memory::new();
     for array in program.arrays() {
         table.for_pieces(array.addr, array.init.len(), |at, range| {
@@ -220,5 +229,6 @@ fn model(
         ),
         banks: Banks::find(sim, &hardware).ok_or(FabricError::Names)?,
         line: u64::from(config.line),
+        channels: config.banks,
     })
 }

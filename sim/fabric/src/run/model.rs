@@ -4,6 +4,8 @@ use super::memory::Banks;
 use super::observe::Observer;
 use super::processor::Processor;
 use super::seat::Seat;
+use crate::check::CheckError;
+use crate::check::precision::Beside;
 use crate::cu::LineAccess;
 use crate::dram::Dram;
 use crate::ideal_dir::IdealDirectory;
@@ -30,6 +32,8 @@ pub(super) struct FabricModel {
     pub banks: Banks,
     /// Bytes of a line.
     pub line: u64,
+    /// L2 banks, and so DRAM channels, of a GPU.
+    pub channels: u32,
 }
 
 impl FabricModel {
@@ -54,11 +58,27 @@ impl FabricModel {
     /// DRAM and, behind it in the same cycle, the directories that are no RTL; returns when they must act next.
     fn memories(&mut self, sim: &mut Sim) -> Result<u64, String> {
         let dram = self.dram.tick(sim)?.unwrap_or(u64::MAX);
+        self.observer.memory(sim.cycle(), self.channels, &self.dram.transfers);
         let ideal = match &mut self.ideal {
             Some(ideal) => ideal.tick(sim)?.unwrap_or(u64::MAX),
             None => u64::MAX,
         };
         Ok(dram.min(ideal))
+    }
+
+    /// Looks at the fabric after it has come to rest.
+    pub fn check_end(&mut self, sim: &Sim) -> Result<(), CheckError> {
+        self.beside(|observer, beside| observer.end(sim, beside))
+    }
+
+    /// Calls `f` with the observer and what its checks need of the models.
+    fn beside<R>(&mut self, f: impl FnOnce(&mut Observer, Beside) -> R) -> R {
+        let (memory, ideal) = (&self.dram.memory, self.ideal.as_ref());
+        let read = |addr: u64, limbs: &mut [u64]| memory.read_limbs(addr, limbs);
+        let sharers =
+            |home: u32, bank: u32, line: u64| ideal.map_or(0, |ideal| ideal.sharers(home, bank, line));
+        let beside = Beside { memory: Some(&read), ideal: ideal.is_some().then_some(&sharers) };
+        f(&mut self.observer, beside)
     }
 
     fn seats(&mut self, sim: &mut Sim) -> Result<u64, String> {
@@ -93,7 +113,7 @@ impl Model for FabricModel {
         let place = |addr: u64, bytes: &[u8]| copy_accesses(table, line, addr, bytes);
         let again = self.processor.tick(sim, &mut self.seats, &ask, &place, &mut self.observer)?;
         if self.processor.boundary {
-            self.observer.boundary(sim)?;
+            self.beside(|observer, beside| observer.boundary(sim, beside))?;
         }
         let mut due = self.seats(sim)?;
         if again {
@@ -101,6 +121,9 @@ impl Model for FabricModel {
         }
         due = due.min(self.memories(sim)?);
         self.observer.failure(sim)?;
+        if due == u64::MAX && sim.asleep() && !self.finished() {
+            self.observer.stuck(sim)?;
+        }
         Ok((due != u64::MAX).then_some(due))
     }
 

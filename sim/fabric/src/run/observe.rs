@@ -1,7 +1,9 @@
 //! What is seen of the run besides the hardware's own counters.
 
-use crate::check::Checks;
+use crate::check::precision::Beside;
+use crate::check::{CheckError, Checks};
 use crate::cu::{CuObserver, LineAccess, Who};
+use crate::dram::Transfer;
 use std::collections::HashMap;
 use weft_engine::Sim;
 
@@ -24,8 +26,37 @@ impl Observer {
     }
 
     /// All writes so far are visible everywhere.
-    pub fn boundary(&mut self, sim: &Sim) -> Result<(), String> {
-        self.checks.as_mut().map_or(Ok(()), |c| c.kernel_boundary(sim)).map_err(|e| e.to_string())
+    pub fn boundary(&mut self, sim: &Sim, beside: Beside) -> Result<(), String> {
+        self.checks.as_mut().map_or(Ok(()), |c| c.kernel_boundary(sim, beside)).map_err(|e| e.to_string())
+    }
+
+    /// The run is over and the fabric at rest.
+    pub fn end(&mut self, sim: &Sim, beside: Beside) -> Result<(), CheckError> {
+        self.checks.as_mut().map_or(Ok(()), |c| c.end(sim, beside))
+    }
+
+    /// Nothing will ever happen again.
+    pub fn stuck(&mut self, sim: &Sim) -> Result<(), String> {
+        let found = self.checks.as_mut().and_then(|c| c.stuck(sim));
+        found.map_or(Ok(()), |error| Err(error.to_string()))
+    }
+
+    /// Transfers at the ports of the DRAM channels; `banks` of them belong to each GPU.
+    pub fn memory(&mut self, now: u64, banks: u32, transfers: &[Transfer]) {
+        let Some(checks) = &mut self.checks else { return };
+        let place = |channel: usize| (channel as u32 / banks, channel as u32 % banks);
+        for transfer in transfers {
+            match *transfer {
+                Transfer::Request { channel, write, line, id } => {
+                    let (gpu, bank) = place(channel);
+                    checks.mem_req(now, gpu, bank, write, line, id as u32);
+                }
+                Transfer::Answer { channel, id } => {
+                    let (gpu, bank) = place(channel);
+                    checks.mem_rsp(now, gpu, bank, id as u32);
+                }
+            }
+        }
     }
 
     /// What was found wrong up to this cycle.

@@ -164,7 +164,7 @@ impl Processor {
                 self.begin_fences();
                 return Ok(true);
             }
-            Phase::Fence => return Ok(self.fence(sim)),
+            Phase::Fence => return Ok(self.fence(sim, observer)),
             Phase::Begin | Phase::End | Phase::Copy | Phase::Done => {}
         }
         Ok(false)
@@ -280,11 +280,15 @@ impl Processor {
         self.phase = Phase::Fence;
     }
 
-    fn fence(&mut self, sim: &mut Sim) -> bool {
+    fn fence(&mut self, sim: &mut Sim, observer: &mut Observer) -> bool {
+        let (now, seq) = (sim.cycle(), self.sequence);
         let mut again = false;
-        for fence in &mut self.fences {
+        for (gpu, fence) in self.fences.iter_mut().enumerate() {
             if !fence.asked {
                 fence.asked = fence.start.offer(sim, [&[u64::from(self.sequence)]]);
+                if let Some(checks) = observer.checks.as_mut().filter(|_| fence.asked) {
+                    checks.fence_start(now, gpu as u32, seq);
+                }
                 again = true;
             } else if fence.start.driving() {
                 fence.start.rest(sim);
@@ -294,6 +298,9 @@ impl Processor {
                 && fence.done.field(sim, 0)[0] == u64::from(self.sequence)
             {
                 fence.answered = true;
+                if let Some(checks) = &mut observer.checks {
+                    checks.fence_done(now, gpu as u32, seq);
+                }
             }
         }
         if self.fences.iter().all(|f| f.answered && !f.start.driving()) {
