@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use weft_blocks::msg::Sys;
 use weft_engine::design::{Design, Options};
 use weft_engine::sim::{InPort, OutPort, Sim};
 use weft_rtl::ir::{Module, ProbeKind};
@@ -118,4 +119,19 @@ pub fn publish(test: &str, hits: &BTreeMap<String, (u64, u64)>) {
         PathBuf::from,
     );
     write_hits(&dir, test, &list).unwrap();
+}
+
+/// Message widths of a small system.
+pub fn small_sys(gpus: u32, banks: u32) -> Sys {
+    Sys { gpus, addr_bits: 40, line: 64, banks, l1s: 2, l2_mshrs: 8, l1_mshrs: 4, il: 256, home_shift: 30 }
+}
+
+/// Every ledger entry of `block` is among `hits`, except those that `others` names.
+pub fn assert_all_hit(block: &str, hits: &BTreeMap<String, (u64, u64)>, others: &[&str]) {
+    let never: Vec<String> = weft_testbench::ledger::all_entries()
+        .into_iter()
+        .filter(|e| e.block == block && !hits.contains_key(&e.id) && !others.contains(&e.id.as_str()))
+        .map(|e| e.id)
+        .collect();
+    assert!(never.is_empty(), "never hit: {never:?}");
 }
