@@ -93,8 +93,10 @@ fn a_window_of_a_scope_holds_what_the_whole_run_holds_there() {
         let part = read(&folder.path().join(file));
         assert!(part.keys().eq(whole.keys()));
         for (name, changes) in &part {
+            // FST begins at time 0: what comes before the window is unknown there.
+            let known = changes.iter().filter(|(_, v)| v.chars().any(|c| c != 'x'));
             assert!(
-                changes.iter().all(|(t, _)| (400..900).contains(t)),
+                known.map(|(t, _)| *t).all(|t| (400..900).contains(&t)),
                 "{file}: {name} changes outside the window"
             );
             for time in (400..900).step_by(7).chain([899]) {
