@@ -7,6 +7,9 @@ use weft_blocks::msg::Sys;
 use weft_blocks::registry::BlockError;
 use weft_engine::{Design, EngineError, Options, Probes, Sim};
 
+/// Cycles before the measurement: L1s and directories clear their memories after reset, and a unit at rest is noticed only some cycles later.
+const SETTLE: u64 = 1_000;
+
 /// A measured fabric. CUs are counted over all GPUs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct IdleCost {
@@ -34,7 +37,7 @@ pub enum IdleError {
     Engine(#[from] EngineError),
 }
 
-/// Runs 4 GPUs with `busy` busy and `idle` idle CUs each: once counting the clocked units, then `repeat` times for speed, of which the
+/// Runs 4 GPUs with `busy` busy and `idle` idle CUs each, from the 1000th cycle on: once counting the clocked units, then `repeat` times for speed, of which the
 /// fastest counts.
 ///
 /// # Errors
@@ -51,6 +54,7 @@ pub fn idle_cost(busy: u32, idle: u32, cycles: u64, repeat: u32) -> Result<IdleC
         let mut sim = Sim::new(&design);
         let enable = sim.input("enable").expect("a port of every closed fabric");
         sim.set(enable, 1);
+        (0..SETTLE).for_each(|_| sim.step());
         sim
     };
     let idles: Vec<usize> = (0..gpus)
