@@ -5,11 +5,26 @@
 //!  slice1 -> left mask --+--> FIFO of GPU 2, link 0 --+-> round robin -> link0
 //!  fence  -> left mask --+--> ...                     +-> ...            link1 ...
 //! ```
-//! A slice's message is in the FIFOs of all its destinations, or it is held with the mask of those that are left; destinations served are not
-//! repeated. The slice is ready again when none is left. A full FIFO holds only the slices that want it.
+//! | port | dir | fields | |
+//! | --- | --- | --- | --- |
+//! | `slice{i}` | in | line, dest, cause, grp | one per directory slice and line expanded per cycle |
+//! | `fence` | in | requester | a marker for every FIFO, from the fence unit |
+//! | `link{k}` | out | kind, src, dst, line, cause, grp, requester | INV network; one destination per message |
 //!
-//! A fence marker goes into every FIFO behind all messages taken from the slices before it: it waits for those that are still held. Messages
-//! taken later may pass it, which is harmless.
+//! | state | values |
+//! | --- | --- |
+//! | of a slice: `left` | none: free, `ready`; else held: destinations that have not taken the message |
+//! | of the marker: `fence_left`, `fence_waits` | none left: idle; some left and waits set: behind held messages; some left, no waits: pushing |
+//! | of a FIFO | rows, and the slice that comes next in turn |
+//! | of a link | the FIFO that comes next in turn, the output register |
+//!
+//! A slice's message is in the FIFOs of all its destinations, or it is held with the mask of those that are left; destinations served are not
+//! repeated. The slice is ready again when none is left. A full FIFO holds only the slices that want it. A message may enter all its FIFOs in
+//! the cycle of its transfer; a FIFO takes one message per cycle.
+//!
+//! A fence marker goes into every FIFO behind all messages taken from the slices before it: it waits for those that are still held. So a
+//! transfer on `slice{i}` is the acceptance that a write's acknowledgement waits for, although the message may be held here. Messages taken
+//! later may pass the marker, which is harmless.
 
 use crate::common::arbiter::RoundRobin;
 use crate::common::fifo::Fifo;

@@ -6,6 +6,20 @@
 //!    ^                                                                                                  |
 //!    +------------------------------------- N*(N-1) acknowledgements ----------------------------------+
 //! ```
+//! | port | dir | fields | |
+//! | --- | --- | --- | --- |
+//! | `start` | in | seq | a release; always taken |
+//! | `done` | out | seq | a fence is complete: the last release that it covers |
+//! | `cmd{b}`, `done{b}` | out, in | op | DRAIN and FLUSH of a bank, and that they are carried out |
+//! | `order{b}`, `ordered{b}` | out, in | requester | token of a marker to a bank and back |
+//! | `req_out`, `req_in` | out, in | src, dst | FenceReq (REQ network) |
+//! | `rsp_out`, `rsp_in` | out, in | src, dst | FenceAck (RSP network) |
+//! | `mark_out` | out | requester | marker for every FIFO of the egress |
+//! | `mark_in` | in | requester | the ingress has a source's markers from all links |
+//!
+//! Beside the state above: `batched`, a release waits for the next fence; `ordering`, a marker waits for the tokens of the banks; `acks`,
+//! acknowledgements counted.
+//!
 //! Before the unit sends a marker, its own or another GPU's, every bank confirms (`order`, `ordered`) that the directory has answered the writes under
 //! way in it: a GPU may have read such a write and then released, and the write's Invs must be ahead of its marker.
 //!

@@ -7,6 +7,19 @@
 //!            +-- fence marker, when every earlier Inv of its link is applied: seen[requester][source][link]
 //!                     all links of a (requester, source) in -> fence {requester}
 //! ```
+//! | port | dir | fields | |
+//! | --- | --- | --- | --- |
+//! | `link{k}` | in | kind, src, dst, line, cause, grp, requester | INV network |
+//! | `bank{b}` | out | line, cause, grp, link | to the L2 bank of the line |
+//! | `done{b}` | in | link | the bank has applied an Inv of that link; always taken |
+//! | `fence` | out | requester | the markers of one source are in from all links |
+//!
+//! | state | values |
+//! | --- | --- |
+//! | of a link: `unapplied` | 0: a marker at the head is absorbed; 1..511: it is held, Invs pass; 512 and more: Invs wait too |
+//! | `seen_r{requester}_s{source}` | a bit per link: none, some, all (waits to be announced, then none again) |
+//! | of a bank | the link that comes next in turn, the output register |
+//!
 //! Invs are delivered in order per link and bank. A fence marker holds its link until the counter of unapplied Invs is zero; Invs are applied
 //! without waiting for anything, so that is finite. It is absorbed into the bit array whether or not `fence` can be sent.
 

@@ -7,6 +7,19 @@
 //!                                                \-> write-Inv register -> inv, then rsp
 //!                                                 \-> eviction buffer -> expander -> inv
 //! ```
+//! | port | dir | fields | |
+//! | --- | --- | --- | --- |
+//! | `req` | in | op, src, line, id | in the order of the bank's data steps |
+//! | `rsp` | out | id, hit, evicted | in the order of `req` |
+//! | `inv`, `inv1`... | out | line, dest, cause, grp | `inv_rate` ports to the egress; write Invs use the first |
+//!
+//! | state | values |
+//! | --- | --- |
+//! | of the slice: [`DirState`] | Init (one set per cycle) -> Run |
+//! | of the write-Inv register: [`WriteInvState`] | Idle -> Want -> Sent -> Answer -> Idle |
+//! | of an entry | I, V: the `valid` bit |
+//! | of a way | its age, 0 the youngest |
+//!
 //! An operation leaves S1 only when everything after S1 is sure to take it, so S2 never waits. Answers leave in the order of requests: while a
 //! write's Inv is on its way nothing else leaves S1.
 
