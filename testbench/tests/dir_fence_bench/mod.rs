@@ -151,8 +151,8 @@ impl Bench {
                 }
                 FenceOut::Broadcast { requester } => self.markers.push_back(requester),
                 FenceOut::Complete { releases } => {
-                    let covered = self.releases.drain(..releases as usize);
-                    self.completions.push_back(covered.last().expect("a fence has a release"));
+                    let mut covered = self.releases.drain(..releases as usize);
+                    self.completions.push_back(covered.next_back().expect("a fence has a release"));
                     assert_eq!(self.acked, acks_per_fence(self.p.sys.gpus), "acknowledgements of a fence");
                     self.acked = 0;
                     self.fences += 1;
