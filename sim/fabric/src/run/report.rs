@@ -24,7 +24,7 @@ pub struct Counter {
 /// Results of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunReport {
-    /// [`SCHEMA`].
+    /// `weft-run-1`: name and version of this schema.
     pub schema: &'static str,
     /// Fabric.
     pub fabric: String,
