@@ -230,6 +230,15 @@ impl Ledger {
         self.of_block(block).filter(|e| self.tallies[&e.id].count == 0).collect()
     }
 
+    /// One plain sentence for each entry never hit, in order; of one block if given.
+    pub fn complaints(&self, block: Option<&str>) -> Vec<String> {
+        let say = |e: &Entry| {
+            let kind = if e.kind == EntryKind::Row { "row" } else { "race" };
+            format!("{} ({kind} of {}, {}) was never hit: {}", e.id, e.block, e.source, e.text)
+        };
+        self.never_hit(block).into_iter().map(say).collect()
+    }
+
     /// Entries of a block (all without one), with how often they were hit, as a table of text; the last line counts
     /// entries hit and all. Never-hit entries show `never`.
     pub fn render(&self, block: Option<&str>) -> String {
@@ -251,6 +260,11 @@ impl Ledger {
         text
     }
 
+    /// Number of entries; of one block if given.
+    pub fn count(&self, block: Option<&str>) -> usize {
+        self.of_block(block).count()
+    }
+
     /// Blocks that own entries, in the order of their first entry.
     pub fn blocks(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
@@ -265,6 +279,27 @@ impl Ledger {
     fn of_block<'a>(&'a self, block: Option<&'a str>) -> impl Iterator<Item = &'a Entry> {
         self.entries.iter().filter(move |e| block.is_none_or(|b| b == e.block))
     }
+}
+
+/// Folder that tests write their hits to: the variable `WEFT_LEDGER_DIR`, else `target/ledger` of the workspace whose test runs.
+pub fn hits_dir() -> PathBuf {
+    if let Some(dir) = std::env::var_os("WEFT_LEDGER_DIR") {
+        return dir.into();
+    }
+    // Cargo tells a test its package's folder; the workspace is the next folder up with a lock file.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("."), PathBuf::from);
+    let root = package.ancestors().find(|dir| dir.join("Cargo.lock").exists()).unwrap_or(&package);
+    root.join("target/ledger")
+}
+
+/// Writes what a test has hit, by identifier its count and smallest seed, into [`hits_dir`]; identifiers that are no entries are left out.
+pub fn publish(test: &str, counts: &BTreeMap<String, (u64, u64)>) -> Result<PathBuf, LedgerError> {
+    let ledger = Ledger::default();
+    let known = counts.iter().filter(|(id, (count, _))| *count > 0 && ledger.tally(id).is_some());
+    let hits: Vec<Hit> = known
+        .map(|(id, (count, seed))| Hit { id: id.clone(), count: *count, seed: *seed, test: test.into() })
+        .collect();
+    write_hits(&hits_dir(), test, &hits)
 }
 
 /// Writes hits as one file of JSON lines in `dir` (made if absent) and returns its path. The file is named by `test`

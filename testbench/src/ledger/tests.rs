@@ -141,3 +141,23 @@ rec.race.egress_full_fifo_holds_slice  inv-egress       never
         .collect::<Vec<_>>();
     assert!(columns.windows(2).all(|w| w[0] == w[1]), "columns are aligned: {columns:?}");
 }
+
+#[test]
+fn an_entry_never_hit_is_one_sentence() {
+    let mut ledger =
+        Ledger::new(all_entries().into_iter().filter(|e| e.block == "ideal-directory").collect());
+    assert_eq!((ledger.count(None), ledger.count(Some("fabric"))), (8, 0));
+    for entry in &all_entries() {
+        if entry.block == "ideal-directory" && entry.id != "ideal.RD_REM.hit" {
+            ledger.hit(&entry.id, 1, 0, "t").unwrap();
+        }
+    }
+    assert_eq!(
+        ledger.complaints(None),
+        [
+            "ideal.RD_REM.hit (row of ideal-directory, rec.md 8) was never hit: RD_REM of g, hit, s not empty: s |= g."
+        ]
+    );
+    ledger.hit("ideal.RD_REM.hit", 1, 0, "t").unwrap();
+    assert!(ledger.complaints(None).is_empty());
+}

@@ -2,13 +2,12 @@
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use weft_blocks::msg::Sys;
 use weft_engine::design::{Design, Options};
 use weft_engine::sim::{InPort, OutPort, Sim};
 use weft_rtl::ir::{Module, ProbeKind};
-use weft_testbench::ledger::{Hit, Ledger, write_hits};
+use weft_testbench::ledger::{self, Ledger};
 
 /// A fresh simulation of a block.
 pub fn sim(module: &Arc<Module>) -> Sim {
@@ -106,19 +105,11 @@ pub fn add(into: &mut BTreeMap<String, (u64, u64)>, from: BTreeMap<String, u64>,
 
 /// Writes hits for the ledger and checks that each is known to it.
 pub fn publish(test: &str, hits: &BTreeMap<String, (u64, u64)>) {
-    let list: Vec<Hit> = hits
-        .iter()
-        .map(|(id, (count, seed))| Hit { id: id.clone(), count: *count, seed: *seed, test: test.into() })
-        .collect();
     let mut ledger = Ledger::default();
-    for hit in &list {
-        ledger.hit(&hit.id, hit.count, hit.seed, test).unwrap();
+    for (id, (count, seed)) in hits {
+        ledger.hit(id, *count, *seed, test).unwrap();
     }
-    let dir = std::env::var_os("WEFT_LEDGER_DIR").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/ledger")),
-        PathBuf::from,
-    );
-    write_hits(&dir, test, &list).unwrap();
+    ledger::publish(test, hits).unwrap();
 }
 
 /// Message widths of a small system.

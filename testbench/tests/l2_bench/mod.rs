@@ -15,14 +15,14 @@ use weft_engine::{Design, Options, Sim};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::ProbeKind;
 use weft_testbench::cosim::Recorder;
-use weft_testbench::ledger::{Hit, Ledger, write_hits};
+use weft_testbench::ledger::{self, Ledger};
 
 /// Bank number of all lines of the test.
 const BANK: u64 = 2;
 
-/// Cover points hit so far, over several runs.
+/// Cover points hit so far, over several runs: count and smallest seed.
 #[derive(Default)]
-pub struct Seen(BTreeMap<String, Hit>);
+pub struct Seen(BTreeMap<String, (u64, u64)>);
 
 impl Seen {
     /// Everything the ledger wants of the bank, but for `not`, was hit; writes the ledger.
@@ -36,14 +36,7 @@ impl Seen {
             .filter(|id| !not.contains(id))
             .collect();
         assert!(missing.is_empty(), "never hit: {missing:?}");
-        let hits: Vec<Hit> = self
-            .0
-            .values()
-            .filter(|h| ledger.tally(&h.id).is_some())
-            .map(|h| Hit { id: h.id.clone(), count: h.count, seed: h.seed, test: test.to_string() })
-            .collect();
-        let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("../ledger");
-        write_hits(&dir, test, &hits).expect("the ledger folder");
+        ledger::publish(test, &self.0).expect("the ledger folder");
     }
 }
 
@@ -368,10 +361,8 @@ impl Bench {
     /// Adds what was covered.
     pub fn collect(&self, seen: &mut Seen) {
         for probe in self.sim.probes().filter(|p| p.kind == ProbeKind::Cover && p.count > 0) {
-            let fresh = Hit { id: probe.name.to_string(), count: 0, seed: self.seed, test: String::new() };
-            let hit = seen.0.entry(probe.name.to_string()).or_insert(fresh);
-            hit.count += probe.count;
-            hit.seed = hit.seed.min(self.seed);
+            let hit = seen.0.entry(probe.name.to_string()).or_insert((0, self.seed));
+            *hit = (hit.0 + probe.count, hit.1.min(self.seed));
         }
     }
 

@@ -12,15 +12,15 @@ pub struct Args {
     /// Folder with the hits that tests and runs wrote.
     #[arg(long, default_value = "target/ledger")]
     dir: PathBuf,
-    /// Fails when an entry was never hit.
+    /// Says only which entries were never hit, one sentence each, and fails with exit status 1 if there is one.
     #[arg(long)]
-    strict: bool,
+    check: bool,
 }
 
 /// Runs the verb.
 ///
 /// # Errors
-/// An unknown block or unreadable ledger files; with `--strict` entries never hit.
+/// An unknown block or unreadable ledger files; with `--check` entries never hit.
 pub fn run(args: &Args) -> Outcome {
     let mut ledger = Ledger::default();
     if let Some(block) = &args.block
@@ -29,20 +29,22 @@ pub fn run(args: &Args) -> Outcome {
         let known = ledger.blocks().join(", ");
         return Err(Failure::input(anyhow::anyhow!("the ledger has no block {block}; it has {known}")));
     }
+    let block = args.block.as_deref();
     if args.dir.exists() {
         ledger.merge_dir(&args.dir).map_err(Failure::input)?;
     } else {
         eprintln!("weft: {} does not exist yet: run the tests first (scripts/test)", args.dir.display());
     }
-    say(ledger.render(args.block.as_deref()))?;
-    let missing = ledger.never_hit(args.block.as_deref());
-    if args.strict && !missing.is_empty() {
-        let names: Vec<&str> = missing.iter().map(|e| e.id.as_str()).collect();
-        return Err(Failure::check(anyhow::anyhow!(
-            "{} entries were never hit: {}",
-            names.len(),
-            names.join(", ")
-        )));
+    if !args.check {
+        return say(ledger.render(block));
     }
-    Ok(())
+    let (all, missing) = (ledger.count(block), ledger.complaints(block));
+    if missing.is_empty() {
+        return say(format!("all {all} entries of the ledger were hit"));
+    }
+    missing.iter().try_for_each(say)?;
+    Err(Failure::check(anyhow::anyhow!(
+        "{} of {all} entries of the ledger were never hit: add a test that hits each (`weft ledger` shows those that are)",
+        missing.len()
+    )))
 }
