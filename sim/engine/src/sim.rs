@@ -158,24 +158,27 @@ impl Sim {
     /// Registers take their reset values; then those without one (SRAM addresses) are clocked once, as while reset is held.
     fn reset(&mut self) {
         let design = self.design.clone();
-        let mut put = |at: usize, value: &[u64]| self.core.limbs[at..][..value.len()].copy_from_slice(value);
-        for (u, unit) in design.units.iter().enumerate() {
-            let ty = &design.types[unit.ty];
-            for (i, reg) in ty.netlist.regs.iter().enumerate() {
-                if let Some(value) = &reg.reset {
-                    put(design.bases[u] + ty.layout.regs[i], value.limbs());
-                }
-            }
-        }
         for (sink, value) in &design.constants {
-            put(sink.at, value.limbs());
+            self.core.limbs[sink.at..][..value.limbs().len()].copy_from_slice(value.limbs());
         }
-        for (u, links) in design.links.iter().enumerate() {
-            debug_assert!(
-                links.list.iter().all(|l| (design.bases[u]..design.bases[u + 1]).contains(&l.from))
-            );
-            links.list.iter().for_each(|l| self.core.limbs.copy_within(l.from..l.from + l.limbs, l.sink.at));
-        }
+        self.core.reset_registers(&design);
+        self.clock_unreset(&design);
+    }
+
+    /// One clock cycle with reset held: registers take their reset values, memories keep theirs, SRAMs take the addresses presented. Counters and
+    /// assertions rest.
+    ///
+    /// A simulation starts as if this had been done before; it is only needed for a reset in the middle of a run.
+    pub fn step_in_reset(&mut self) {
+        let design = self.design.clone();
+        (0..design.units.len()).for_each(|unit| self.core.wake(&design, unit));
+        self.clock_unreset(&design);
+        self.core.reset_registers(&design);
+        self.core.cycle += 1;
+    }
+
+    /// Clocks the registers that have no reset value: the address registers of SRAMs.
+    fn clock_unreset(&mut self, design: &Design) {
         for (u, unit) in design.units.iter().enumerate() {
             let ty = &design.types[unit.ty];
             let state = &mut self.core.limbs[design.bases[u]..design.bases[u + 1]];
@@ -519,6 +522,26 @@ impl Sim {
 }
 
 impl Core {
+    /// Gives every register that has one its reset value, and passes outputs on.
+    fn reset_registers(&mut self, design: &Design) {
+        for (u, unit) in design.units.iter().enumerate() {
+            let ty = &design.types[unit.ty];
+            let state = &mut self.limbs[design.bases[u]..design.bases[u + 1]];
+            for (i, reg) in ty.netlist.regs.iter().enumerate() {
+                if let Some(value) = &reg.reset {
+                    state[ty.layout.regs[i]..][..value.limbs().len()].copy_from_slice(value.limbs());
+                }
+            }
+            state.copy_within(0..ty.layout.buffered, ty.layout.copy);
+        }
+        for (u, links) in design.links.iter().enumerate() {
+            debug_assert!(
+                links.list.iter().all(|l| (design.bases[u]..design.bases[u + 1]).contains(&l.from))
+            );
+            links.list.iter().for_each(|l| self.limbs.copy_within(l.from..l.from + l.limbs, l.sink.at));
+        }
+    }
+
     #[inline]
     fn drive(&mut self, design: &Design, sink: Sink, limbs: &[u64]) {
         if let [limb] = limbs {
