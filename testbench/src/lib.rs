@@ -1,6 +1,7 @@
 //! Golden models, scoreboards, random stimulus, litmus tests and co-simulation of the Weft blocks.
 
 pub mod cosim;
+pub mod fault;
 pub mod golden;
 pub mod idle;
 pub mod ledger;

@@ -7,14 +7,39 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
+/// What a check of a model found wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// One clear text.
+    pub text: String,
+    /// Last cycle worth seeing, when that is before the present one.
+    pub shown: Option<u64>,
+    /// Found by a look made only now and then, so that a closer look may find it earlier: [`Model::look_closely`].
+    pub late: bool,
+}
+
+impl From<String> for Problem {
+    fn from(text: String) -> Problem {
+        Problem { text, shown: None, late: false }
+    }
+}
+
 /// Behavioural models beside a simulation: they read outputs and drive inputs. A clone remembers everything.
 pub trait Model: Clone {
     /// Acts in the present cycle, before the clock edge. Returns the next cycle in which it wants to act even if nothing changes
     /// (`None`: only when a unit is awake).
     ///
     /// # Errors
-    /// What a check of the model found wrong, in one sentence; the run then ends as by a failed assertion.
-    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, String>;
+    /// What a check of the model found wrong; the run then ends as by a failed assertion.
+    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem>;
+
+    /// Makes checks that look now and then look often from now on: a replay of a failure is told in the cycle in which it first shows.
+    fn look_closely(&mut self) {}
+
+    /// The last cycle in which something moved. While nothing does, no snapshots are taken, so that the moment in which it stopped can be replayed.
+    fn moved(&self) -> Option<u64> {
+        None
+    }
 
     /// Nothing is left to do.
     fn finished(&self) -> bool {
@@ -27,8 +52,10 @@ pub trait Model: Clone {
 pub struct Report {
     /// What failed, where, when.
     pub failure: Failure,
-    /// Cycles in the waveform, the failing one last; 0 when rewinding was not asked for.
+    /// Cycles in the waveform; 0 when rewinding was not asked for.
     pub kept: u64,
+    /// Last cycle in the waveform: the failing one, or, when nothing has moved for long, one soon after it stopped.
+    pub shown: u64,
     /// The waveform.
     pub wave: PathBuf,
 }
@@ -36,7 +63,7 @@ pub struct Report {
 impl Report {
     /// The failure without waveform.
     fn bare(failure: &Failure) -> Report {
-        Report { failure: failure.clone(), kept: 0, wave: PathBuf::new() }
+        Report { failure: failure.clone(), kept: 0, shown: failure.cycle, wave: PathBuf::new() }
     }
 }
 
@@ -50,9 +77,12 @@ impl fmt::Display for Report {
         }
         if self.kept > 0 {
             let (wave, save) = (self.wave.display(), self.wave.with_extension("gtkw"));
+            // Behind a text of several lines a line of its own.
+            let glue = if text.contains('\n') { "\n" } else { "; " };
+            let up_to = if self.shown == *cycle { "it".into() } else { format!("cycle {}", self.shown) };
             write!(
                 f,
-                "; the {} cycles up to it are in {wave}, open them with gtkwave {}",
+                "{glue}the {} cycles up to {up_to} are in {wave}, open them with gtkwave {}",
                 self.kept,
                 save.display()
             )?;
@@ -124,17 +154,11 @@ impl<M: Model> Runner<M> {
         while self.sim.cycle() < end && !self.model.finished() {
             self.snapshot();
             if let Some(problem) = self.cycle(end)? {
-                let failure = Failure {
-                    cycle: self.sim.cycle(),
-                    path: String::new(),
-                    name: "check".into(),
-                    text: problem,
-                    at: String::new(),
-                };
-                return Err(self.failed(failure));
+                let (shown, late) = (problem.shown, problem.late);
+                return Err(self.failed(check_failure(self.sim.cycle(), problem), shown, late));
             }
             if let Some(failure) = self.sim.failures().first() {
-                return Err(self.failed(failure.clone()));
+                return Err(self.failed(failure.clone(), None, false));
             }
         }
         Ok(())
@@ -154,7 +178,7 @@ impl<M: Model> Runner<M> {
     }
 
     /// One cycle, or a jump over cycles in which nothing happens; gives what a check found wrong.
-    fn cycle(&mut self, end: u64) -> Result<Option<String>, WaveError> {
+    fn cycle(&mut self, end: u64) -> Result<Option<Problem>, WaveError> {
         let due = self.model.tick(&mut self.sim);
         let now = self.sim.cycle();
         if let Some((trace, from, to)) = &mut self.trace
@@ -178,6 +202,9 @@ impl<M: Model> Runner<M> {
     fn snapshot(&mut self) {
         let Some(rewind) = &self.rewind else { return };
         let apart = rewind.cycles.max(SNAPSHOT_CYCLES);
+        if self.model.moved().is_some_and(|last| self.sim.cycle() > last + rewind.cycles) {
+            return;
+        }
         if self.snapshots.back().is_none_or(|s| self.sim.cycle() >= s.sim.cycle() + apart) {
             self.snapshots.push_back(Snapshot { sim: self.sim.checkpoint(), model: self.model.clone() });
             if self.snapshots.len() > 2 {
@@ -186,8 +213,9 @@ impl<M: Model> Runner<M> {
         }
     }
 
-    /// Replays the cycles before a failure with full waves. A waveform that was asked for ends, marked, at the failure.
-    fn failed(&mut self, failure: Failure) -> RunError {
+    /// Replays the cycles before a failure with full waves, up to cycle `shown` if given. A failure told `late` is looked for in a first replay. A
+    /// waveform that was asked for ends, marked, at the failure.
+    fn failed(&mut self, mut failure: Failure, shown: Option<u64>, late: bool) -> RunError {
         let (asked, trace) = (failure.cycle + 1, self.trace.take());
         if let Some((trace, from, to)) = trace
             && asked > from
@@ -199,24 +227,48 @@ impl<M: Model> Runner<M> {
             return RunError::Assertion(Box::new(Report::bare(&failure)));
         };
         let snapshot = self.snapshots.pop_front().expect("one is taken before the first cycle");
+        if late && let Some(earlier) = self.look_for(&snapshot, failure.cycle) {
+            failure = earlier;
+        }
         let start = snapshot.sim.cycle();
-        self.sim.restore(snapshot.sim);
-        self.model = snapshot.model;
-        let from = failure.cycle.saturating_sub(rewind.cycles - 1).max(start);
-        let end = failure.cycle + 1;
-        let replay = (|| {
-            if let Some(folder) = rewind.wave.parent() {
-                // A folder that cannot be made is told as a waveform that cannot be written.
-                let _ = std::fs::create_dir_all(folder);
-            }
-            self.record(&rewind.wave, &[], from, end)?;
-            while self.sim.cycle() < end && self.cycle(end)?.is_none() {}
-            let (trace, ..) = self.trace.take().expect("recorded above");
-            trace.finish(end, Some(failure.cycle))
-        })();
-        if let Err(cause) = replay {
+        let last = shown.map_or(failure.cycle, |shown| shown.clamp(start, failure.cycle));
+        let (from, end) = (last.saturating_sub(rewind.cycles - 1).max(start), last + 1);
+        if let Err(cause) = self.replay(snapshot, &rewind.wave, from, end) {
             return RunError::Unseen { failure: Box::new(failure), cause };
         }
-        RunError::Assertion(Box::new(Report { failure, kept: end - from, wave: rewind.wave }))
+        RunError::Assertion(Box::new(Report { failure, kept: end - from, shown: last, wave: rewind.wave }))
     }
+
+    /// Runs from a snapshot with closer checks; gives what they find before cycle `end`.
+    fn look_for(&mut self, snapshot: &Snapshot<M>, end: u64) -> Option<Failure> {
+        self.sim.restore(snapshot.sim.clone());
+        self.model = snapshot.model.clone();
+        self.model.look_closely();
+        while self.sim.cycle() < end {
+            // Nothing is recorded, so that no waveform can fail.
+            if let Ok(Some(problem)) = self.cycle(end) {
+                return Some(check_failure(self.sim.cycle(), problem));
+            }
+        }
+        None
+    }
+
+    /// Runs from a snapshot and records the cycles `from..end`, the last one marked.
+    fn replay(&mut self, snapshot: Snapshot<M>, wave: &Path, from: u64, end: u64) -> Result<(), WaveError> {
+        self.sim.restore(snapshot.sim);
+        self.model = snapshot.model;
+        if let Some(folder) = wave.parent() {
+            // A folder that cannot be made is told as a waveform that cannot be written.
+            let _ = std::fs::create_dir_all(folder);
+        }
+        self.record(wave, &[], from, end)?;
+        while self.sim.cycle() < end && self.cycle(end)?.is_none() {}
+        let (trace, ..) = self.trace.take().expect("recorded above");
+        trace.finish(end, Some(end - 1))
+    }
+}
+
+/// What a check of a model found, as a failure.
+fn check_failure(cycle: u64, problem: Problem) -> Failure {
+    Failure { cycle, path: String::new(), name: "check".into(), text: problem.text, at: String::new() }
 }

@@ -1,7 +1,7 @@
 //! A failing assertion gives one clear report and a waveform of the last 1 000 cycles without having asked for waves.
 
 use std::sync::Arc;
-use weft_engine::runner::{Model, Rewind, RunError, Runner};
+use weft_engine::runner::{Model, Problem, Rewind, RunError, Runner};
 use weft_engine::{Design, InPort, Options, Sim};
 use weft_rtl::prelude::*;
 
@@ -22,24 +22,51 @@ fn counter(broken: bool) -> Arc<Module> {
 struct Random {
     enable: InPort,
     state: u64,
-    /// A cycle in which the model's check fails.
+    /// From this cycle on the model's check fails, every so many cycles.
     forbidden: Option<u64>,
+    every: u64,
+    /// The same when it looks closely.
+    since: Option<u64>,
+    late: bool,
+    shown: Option<u64>,
 }
 
 impl Model for Random {
-    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, String> {
+    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
         self.state = self.state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         sim.set(self.enable, self.state >> 63);
         match self.forbidden {
-            Some(cycle) if sim.cycle() == cycle => Err("the model does not like this cycle".into()),
+            Some(cycle) if sim.cycle() >= cycle && (sim.cycle() - cycle).is_multiple_of(self.every) => {
+                Err(Problem {
+                    text: "the model does not like this cycle".into(),
+                    shown: self.shown,
+                    late: self.every > 1 || self.late,
+                })
+            }
             _ => Ok(Some(sim.cycle() + 1)),
         }
+    }
+
+    fn look_closely(&mut self) {
+        (self.forbidden, self.every) = (self.since, 1);
+    }
+
+    fn moved(&self) -> Option<u64> {
+        self.shown
     }
 }
 
 fn runner(broken: bool, wave: &std::path::Path) -> Runner<Random> {
     let sim = Sim::new(&Design::new(&counter(broken), Options::default()).unwrap());
-    let model = Random { enable: sim.input("enable").unwrap(), state: 7, forbidden: None };
+    let model = Random {
+        enable: sim.input("enable").unwrap(),
+        state: 7,
+        every: 1,
+        forbidden: None,
+        since: None,
+        late: false,
+        shown: None,
+    };
     Runner::new(sim, model, Some(Rewind { cycles: 1000, wave: wave.to_path_buf() }))
 }
 
@@ -84,6 +111,33 @@ fn a_failed_check_of_the_model_leaves_them_too() {
     let wave = wellen::simple::read(&path).unwrap();
     let last = wave.time_table().last().copied().unwrap();
     assert!((69_124..=70_124).contains(&last), "{last}");
+}
+
+#[test]
+fn what_was_found_late_is_told_when_it_first_shows() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut runner = runner(false, &dir.path().join("failure.fst"));
+    (runner.model.forbidden, runner.model.since, runner.model.late) = (Some(70_123), Some(66_001), true);
+    let error = runner.run_to(100_000).expect_err("the check fails");
+    let RunError::Assertion(report) = &error else { panic!("{error}") };
+    assert_eq!((report.failure.cycle, report.shown, report.kept), (66_001, 66_001, 1000));
+    assert!(error.to_string().starts_with("check failed in cycle 66001: "), "{error}");
+}
+
+#[test]
+fn a_long_standstill_is_shown_from_where_it_began() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("failure.fst");
+    let mut runner = runner(false, &path);
+    (runner.model.forbidden, runner.model.shown) = (Some(470_000), Some(50_200));
+    let error = runner.run_to(500_000).expect_err("the check fails");
+    let RunError::Assertion(report) = &error else { panic!("{error}") };
+    assert_eq!((report.failure.cycle, report.shown, report.kept), (470_000, 50_200, 1000));
+    assert!(error.to_string().contains("; the 1000 cycles up to cycle 50200 are in "), "{error}");
+    let times = wellen::simple::read(&path).unwrap().time_table().to_vec();
+    // An FST begins at time 0, where nothing is known yet.
+    let (first, last) = (times[1], times[times.len() - 1]);
+    assert!((49_201..49_300).contains(&first) && (50_100..=50_201).contains(&last), "{first}..{last}");
 }
 
 #[test]

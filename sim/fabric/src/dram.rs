@@ -15,7 +15,7 @@ pub use channel::{Channel, DramCounters, DramTiming, Reply, Request};
 use crate::memory::Memory;
 use crate::port::{PortError, input, output};
 use serde::{Deserialize, Serialize};
-use weft_engine::runner::Model;
+use weft_engine::runner::{Model, Problem};
 use weft_engine::{InPort, OutPort, Sim};
 
 /// Handles of a channel's ports.
@@ -155,7 +155,7 @@ impl Dram {
 }
 
 impl Model for Dram {
-    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, String> {
+    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
         let now = sim.cycle();
         let mut due: Option<u64> = None;
         self.transfers.clear();

@@ -12,7 +12,7 @@ use crate::port::{PortError, input, output};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use weft_blocks::msg::{Cause, DirOp};
-use weft_engine::runner::Model;
+use weft_engine::runner::{Model, Problem};
 use weft_engine::{InPort, OutPort, Sim};
 use weft_rtl::value::HwEnum;
 
@@ -301,7 +301,7 @@ impl IdealDirectory {
 }
 
 impl Model for IdealDirectory {
-    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, String> {
+    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
         let now = sim.cycle();
         let mut due: Option<u64> = None;
         for (slice, ports) in self.slices.iter_mut().zip(&self.ports) {

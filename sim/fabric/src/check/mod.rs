@@ -53,6 +53,9 @@ impl Default for CheckOptions {
     }
 }
 
+/// Cycles between two looks at the directories while a failure is looked for.
+const CLOSE: u64 = 4;
+
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CheckError {
@@ -76,19 +79,6 @@ pub enum CheckError {
     /// A saved state that does not fit.
     #[error("the saved state of the checks is damaged or of other checks; start the run anew")]
     Load,
-}
-
-impl CheckError {
-    /// Cycle in which it shows, for the rewind.
-    pub fn cycle(&self) -> u64 {
-        match self {
-            CheckError::Value(v) => v.cycle,
-            CheckError::Message(v) => v.cycle,
-            CheckError::Precision(v) => v.cycle,
-            CheckError::Deadlock(d) => d.cycle,
-            CheckError::Names | CheckError::Load => 0,
-        }
-    }
 }
 
 /// How much was checked; absent for checks that are off.
@@ -156,7 +146,18 @@ impl Checks {
         }
     }
 
-    fn moved(&mut self, now: u64) -> Option<&mut Messages> {
+    /// Looks at the directories every few cycles from now on.
+    pub fn look_closely(&mut self) {
+        self.options.precision = self.options.precision.min(CLOSE);
+        self.next = 0;
+    }
+
+    /// Last cycle with a transfer at a port of the fabric, if a watchdog knows it.
+    pub fn moved(&self) -> Option<u64> {
+        self.watchdog.as_ref().map(Watchdog::moved)
+    }
+
+    fn transfer(&mut self, now: u64) -> Option<&mut Messages> {
         if let Some(watchdog) = &mut self.watchdog {
             watchdog.progress(now);
         }
@@ -165,7 +166,7 @@ impl Checks {
 
     /// The L1 of a compute unit takes a request. An answer that frees its transaction number is told before it.
     pub fn cu_req(&mut self, now: u64, gpu: u32, cu: u32, request: &CuRequest) {
-        if let Some(messages) = self.moved(now) {
+        if let Some(messages) = self.transfer(now) {
             messages.cu_req(now, gpu, cu, request);
         }
         if let Some(values) = self.values.as_mut().filter(|_| request.op == CuOp::Amo) {
@@ -175,40 +176,40 @@ impl Checks {
 
     /// The L1 of a compute unit answers: `kind` 0 data of the bytes of `mask`, 1 acknowledgement.
     pub fn cu_rsp(&mut self, now: u64, gpu: u32, cu: u32, id: u16, kind: u8, mask: u128) {
-        if let Some(messages) = self.moved(now) {
+        if let Some(messages) = self.transfer(now) {
             messages.cu_rsp(now, gpu, cu, id, kind, mask);
         }
     }
 
     /// A transfer at a port that no other method is for, such as a store of the host's copy engine or its answer.
     pub fn other_transfer(&mut self, now: u64) {
-        self.moved(now);
+        self.transfer(now);
     }
 
     /// A memory channel takes a request of its L2 bank.
     pub fn mem_req(&mut self, now: u64, gpu: u32, bank: u32, write: bool, line: u64, id: u32) {
-        if let Some(messages) = self.moved(now) {
+        if let Some(messages) = self.transfer(now) {
             messages.mem_req(now, gpu, bank, write, line, id);
         }
     }
 
     /// An L2 bank takes an answer of its memory channel.
     pub fn mem_rsp(&mut self, now: u64, gpu: u32, bank: u32, id: u32) {
-        if let Some(messages) = self.moved(now) {
+        if let Some(messages) = self.transfer(now) {
             messages.mem_rsp(now, gpu, bank, id);
         }
     }
 
     /// A fence unit takes a release.
     pub fn fence_start(&mut self, now: u64, gpu: u32, seq: u8) {
-        if let Some(messages) = self.moved(now) {
+        if let Some(messages) = self.transfer(now) {
             messages.fence_start(now, gpu, seq);
         }
     }
 
     /// A fence unit completes the releases up to `seq`.
     pub fn fence_done(&mut self, now: u64, gpu: u32, seq: u8) {
-        if let Some(messages) = self.moved(now) {
+        if let Some(messages) = self.transfer(now) {
             messages.fence_done(now, gpu, seq);
         }
     }

@@ -115,6 +115,11 @@ impl Watchdog {
         self.s.last = now;
     }
 
+    /// Last cycle with a transfer at a port.
+    pub fn moved(&self) -> u64 {
+        self.s.last
+    }
+
     /// To be called in every cycle that is clocked. `open`: requests are without an answer; without one, only a request that stands at a port of the
     /// fabric and is not taken counts.
     ///

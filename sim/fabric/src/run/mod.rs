@@ -32,6 +32,7 @@ use weft_blocks::registry::BlockError;
 use weft_engine::runner::{Rewind, RunError, Runner};
 use weft_engine::wave::WaveError;
 use weft_engine::{BackendKind, Design, EngineError, Options, Probes, Sim};
+use weft_rtl::ir::Module;
 use weft_workload::Program;
 
 /// Why a run cannot begin or ended early.
@@ -131,11 +132,30 @@ impl FabricRun {
         options: &RunOptions,
     ) -> Result<FabricRun, FabricError> {
         config.validate()?;
-        let table = Arc::new(PageTable::new(program.arrays(), config)?);
         let begun = Instant::now();
         let module = rec_fabric(&config.hardware())?;
+        let elaboration = begun.elapsed().as_secs_f64();
+        let mut run = FabricRun::with_module(config, &module, program, options)?;
+        run.build_seconds += elaboration;
+        Ok(run)
+    }
+
+    /// A run on hardware of one's own: `module` is what [`rec_fabric`] builds from [`FabricConfig::hardware`], or a copy in which
+    /// [`Module::replaced`] has put other blocks.
+    ///
+    /// # Errors
+    /// As [`FabricRun::new`]; a module without the ports and names of that fabric.
+    pub fn with_module(
+        config: &FabricConfig,
+        module: &Arc<Module>,
+        program: Arc<dyn Program>,
+        options: &RunOptions,
+    ) -> Result<FabricRun, FabricError> {
+        config.validate()?;
+        let table = Arc::new(PageTable::new(program.arrays(), config)?);
+        let begun = Instant::now();
         let design = Design::new(
-            &module,
+            module,
             Options { backend: options.backend, probes: options.probes, ..Options::default() },
         )?;
         let build_seconds = begun.elapsed().as_secs_f64();

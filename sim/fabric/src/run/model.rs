@@ -4,8 +4,8 @@ use super::memory::Banks;
 use super::observe::Observer;
 use super::processor::Processor;
 use super::seat::Seat;
-use crate::check::CheckError;
 use crate::check::precision::Beside;
+use crate::check::{CheckError, Checks};
 use crate::cu::LineAccess;
 use crate::dram::Dram;
 use crate::ideal_dir::IdealDirectory;
@@ -13,7 +13,7 @@ use crate::placement::PageTable;
 use std::sync::Arc;
 use weft_blocks::msg::CuOp;
 use weft_engine::Sim;
-use weft_engine::runner::Model;
+use weft_engine::runner::{Model, Problem};
 use weft_workload::Program;
 
 /// Cycles after the last fence in which the fabric must come to rest.
@@ -45,7 +45,7 @@ impl FabricModel {
     /// Lets what the last fence left behind (write-backs, late invalidations) come to rest, so that memory can be read.
     pub fn settle(&mut self, sim: &mut Sim) -> Result<(), String> {
         for _ in 0..SETTLE_CYCLES {
-            self.memories(sim)?;
+            self.memories(sim).map_err(|problem| problem.text)?;
             let idle = self.ideal.as_ref().is_none_or(IdealDirectory::is_idle);
             if sim.asleep() && self.dram.is_idle() && idle {
                 return Ok(());
@@ -56,7 +56,7 @@ impl FabricModel {
     }
 
     /// DRAM and, behind it in the same cycle, the directories that are no RTL; returns when they must act next.
-    fn memories(&mut self, sim: &mut Sim) -> Result<u64, String> {
+    fn memories(&mut self, sim: &mut Sim) -> Result<u64, Problem> {
         let dram = self.dram.tick(sim)?.unwrap_or(u64::MAX);
         self.observer.memory(sim.cycle(), self.channels, &self.dram.transfers);
         let ideal = match &mut self.ideal {
@@ -103,7 +103,7 @@ impl FabricModel {
 }
 
 impl Model for FabricModel {
-    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, String> {
+    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
         let now = sim.cycle();
         let (program, dram, table, banks) = (&self.program, &self.dram, &self.table, &self.banks);
         let ask = |sim: &Sim, step: usize| {
@@ -129,6 +129,16 @@ impl Model for FabricModel {
 
     fn finished(&self) -> bool {
         self.processor.finished()
+    }
+
+    fn look_closely(&mut self) {
+        if let Some(checks) = &mut self.observer.checks {
+            checks.look_closely();
+        }
+    }
+
+    fn moved(&self) -> Option<u64> {
+        self.observer.checks.as_ref().and_then(Checks::moved)
     }
 }
 

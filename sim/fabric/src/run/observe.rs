@@ -6,6 +6,7 @@ use crate::cu::{CuObserver, LineAccess, Who};
 use crate::dram::Transfer;
 use std::collections::HashMap;
 use weft_engine::Sim;
+use weft_engine::runner::Problem;
 
 /// Watches all compute units.
 #[derive(Clone)]
@@ -26,8 +27,8 @@ impl Observer {
     }
 
     /// All writes so far are visible everywhere.
-    pub fn boundary(&mut self, sim: &Sim, beside: Beside) -> Result<(), String> {
-        self.checks.as_mut().map_or(Ok(()), |c| c.kernel_boundary(sim, beside)).map_err(|e| e.to_string())
+    pub fn boundary(&mut self, sim: &Sim, beside: Beside) -> Result<(), Problem> {
+        self.checks.as_mut().map_or(Ok(()), |c| c.kernel_boundary(sim, beside)).map_err(problem)
     }
 
     /// The run is over and the fabric at rest.
@@ -36,9 +37,9 @@ impl Observer {
     }
 
     /// Nothing will ever happen again.
-    pub fn stuck(&mut self, sim: &Sim) -> Result<(), String> {
+    pub fn stuck(&mut self, sim: &Sim) -> Result<(), Problem> {
         let found = self.checks.as_mut().and_then(|c| c.stuck(sim));
-        found.map_or(Ok(()), |error| Err(error.to_string()))
+        found.map_or(Ok(()), |error| Err(problem(error)))
     }
 
     /// Transfers at the ports of the DRAM channels; `banks` of them belong to each GPU.
@@ -60,8 +61,8 @@ impl Observer {
     }
 
     /// What was found wrong up to this cycle.
-    pub fn failure(&mut self, sim: &Sim) -> Result<(), String> {
-        self.checks.as_mut().map_or(Ok(()), |c| c.cycle(sim)).map_err(|e| e.to_string())
+    pub fn failure(&mut self, sim: &Sim) -> Result<(), Problem> {
+        self.checks.as_mut().map_or(Ok(()), |c| c.cycle(sim)).map_err(problem)
     }
 
     fn touch(&mut self, gpu: u32, line: u64) {
@@ -73,6 +74,17 @@ impl Observer {
             *word |= bit;
         }
     }
+}
+
+/// Cycles shown after the last transfer at a port, in a fabric that has stopped: what was inside goes on for a while.
+const AFTER_STOP: u64 = 256;
+
+fn problem(error: CheckError) -> Problem {
+    let shown = match &error {
+        CheckError::Deadlock(deadlock) => Some(deadlock.silent_since + AFTER_STOP),
+        _ => None,
+    };
+    Problem { text: error.to_string(), shown, late: matches!(error, CheckError::Precision(_)) }
 }
 
 impl CuObserver for Observer {
