@@ -2,7 +2,7 @@
 
 use crate::interp::Interp;
 use crate::layout::Layout;
-use crate::native::{Native, Plan};
+use crate::native::{Native, NativeCall, Plan};
 use std::collections::HashMap;
 use std::sync::Arc;
 use thiserror::Error;
@@ -100,7 +100,7 @@ impl UnitType {
         }
         let netlist = Arc::new(netlist);
         let plan = Plan::new(&netlist);
-        let layout = Layout::new(&netlist, &plan.buffered);
+        let layout = Layout::new(&netlist, &plan.buffered, plan.scratch());
         let outputs = netlist
             .outputs
             .iter()
@@ -129,32 +129,50 @@ impl UnitType {
     #[inline]
     pub(crate) fn clock(&self, state: &mut [u64], scratch: &mut [u64]) -> u64 {
         match &self.native {
-            Some(code) => code.clock(state),
-            None => {
-                self.interp.evaluate(state, scratch);
-                let failed = self.interp.count(state, scratch);
-                let changed = self.interp.commit(state, scratch);
-                u64::from(failed) << 1 | if changed { !2 } else { 0 }
-            }
+            Some(code) => code.call.clock(state),
+            None => self.interpret(state, scratch),
         }
+    }
+
+    /// As [`UnitType::clock`], without native code.
+    pub(crate) fn interpret(&self, state: &mut [u64], scratch: &mut [u64]) -> u64 {
+        self.interp.evaluate(state, scratch);
+        let failed = self.interp.count(state, scratch);
+        let changed = self.interp.commit(state, scratch);
+        u64::from(failed) << 1 | if changed { !2 } else { 0 }
     }
 }
 
 /// First flag of an output channel; those below mean that something changed and that an assertion failed.
 pub(crate) const FIRST_FLAG: u32 = 2;
 
-/// Gives each output channel a flag (channels share flags when there are more than 62).
+/// Gives each output channel's message a flag, and its `valid` or `ready` one too, since they change more often. Where there are more than 62, they share.
 fn output_flags(netlist: &Netlist) -> Vec<u32> {
     let channels: Vec<&str> = netlist.outputs.iter().filter_map(|p| p.name.strip_suffix("_valid")).collect();
-    let mut groups: HashMap<&str, u32> = HashMap::new();
-    let mut flags = vec![0; netlist.regs.len()];
+    let (mut messages, mut bits): (HashMap<&str, Vec<u32>>, Vec<Vec<u32>>) = Default::default();
+    let mut order = Vec::new();
     for port in &netlist.outputs {
         let NetOp::Reg(reg) = netlist.node(port.node).op else { continue };
-        let channel =
-            channels.iter().filter(|c| port.name.strip_prefix(**c).is_some_and(|n| n.starts_with('_')));
-        let group = channel.max_by_key(|c| c.len()).copied().unwrap_or(&port.name);
-        let number = groups.len() as u32;
-        flags[reg as usize] = FIRST_FLAG + *groups.entry(group).or_insert(number) % (64 - FIRST_FLAG);
+        let mine = |c: &&&str| port.name.strip_prefix(**c).is_some_and(|n| n.starts_with('_'));
+        let channel = channels.iter().filter(mine).max_by_key(|c| c.len());
+        match channel {
+            Some(channel) if !port.name.ends_with("_valid") => {
+                if !messages.contains_key(channel) {
+                    order.push(*channel);
+                }
+                messages.entry(channel).or_default().push(reg);
+            }
+            _ => bits.push(vec![reg]),
+        }
+    }
+    let messages: Vec<Vec<u32>> = order.iter().filter_map(|channel| messages.remove(channel)).collect();
+    let room = (64 - FIRST_FLAG) as usize;
+    let own = messages.len().min(room - 1);
+    let mut flags = vec![0; netlist.regs.len()];
+    let message_flags = messages.into_iter().enumerate().map(|(n, regs)| (n % own.max(1), regs));
+    let bit_flags = bits.into_iter().enumerate().map(|(n, regs)| (own + n % (room - own), regs));
+    for (flag, regs) in message_flags.chain(bit_flags) {
+        regs.into_iter().for_each(|reg| flags[reg as usize] = FIRST_FLAG + flag as u32);
     }
     flags
 }
@@ -203,6 +221,15 @@ pub(crate) struct Links {
 impl Links {
     fn new(mut flagged: Vec<(u32, Link)>) -> Links {
         flagged.sort_by_key(|(flag, link)| (*flag, link.sink.unit, link.sink.at));
+        // What lies next to each other on both sides is copied as one.
+        flagged.dedup_by(|(flag, next), (own, link)| {
+            let joins = flag == own
+                && next.sink.unit == link.sink.unit
+                && next.from == link.from + link.limbs
+                && next.sink.at == link.sink.at + link.limbs;
+            link.limbs += if joins { next.limbs } else { 0 };
+            joins
+        });
         let mask = flagged.iter().fold(0, |mask, (flag, _)| mask | 1 << flag);
         let mut starts = [0; 65];
         for flag in 0..64 {
@@ -215,6 +242,19 @@ impl Links {
     pub fn of(&self, flag: u32) -> &[Link] {
         &self.list[self.starts[flag as usize] as usize..self.starts[flag as usize + 1] as usize]
     }
+}
+
+/// What clocking a unit needs, close together.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    pub native: Option<NativeCall>,
+    pub unit: usize,
+    pub ty: usize,
+    /// The unit's state in the state of the whole design.
+    pub base: usize,
+    pub end: usize,
+    /// Flags that have links.
+    pub mask: u64,
 }
 
 /// A module ready for simulation.
@@ -234,6 +274,10 @@ pub struct Design {
     pub(crate) input_sinks: Vec<Vec<Sink>>,
     pub(crate) output_sources: Vec<Source>,
     pub(crate) links: Vec<Links>,
+    /// In the order in which units are clocked: those of one type after each other, so that its code is fetched once per cycle.
+    pub(crate) calls: Vec<Call>,
+    /// The place of each unit in that order.
+    pub(crate) places: Vec<u32>,
     /// First limb of each unit's state in the state of the whole design, and the end.
     pub(crate) bases: Vec<usize>,
     pub(crate) constants: Vec<(Sink, Bv)>,
@@ -475,6 +519,20 @@ impl Walk {
                 }
             }
         }
+        let links: Vec<Links> = flagged.into_iter().map(Links::new).collect();
+        let mut order: Vec<usize> = (0..self.units.len()).collect();
+        order.sort_by_key(|unit| self.units[*unit].ty);
+        let mut places = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(place, unit)| places[*unit] = place as u32);
+        let call = |unit: usize| Call {
+            native: self.types[self.units[unit].ty].native.as_ref().map(|n| n.call),
+            unit,
+            ty: self.units[unit].ty,
+            base: bases[unit],
+            end: bases[unit + 1],
+            mask: links[unit].mask,
+        };
+        let calls = order.into_iter().map(call).collect();
         let scopes = std::mem::take(&mut self.scopes);
         debug_assert!(scopes.iter().all(|s| s.path.is_empty() || s.parent.is_some()));
         Ok(Design {
@@ -486,7 +544,9 @@ impl Walk {
             options: self.options,
             input_sinks,
             output_sources,
-            links: flagged.into_iter().map(Links::new).collect(),
+            links,
+            calls,
+            places,
             bases,
             constants,
             drivers,

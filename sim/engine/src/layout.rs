@@ -1,12 +1,13 @@
 //! Where a unit's state lives: registers, input slots and memories in one array of 64-bit limbs.
 
 use weft_rtl::bv::limbs_for;
-use weft_rtl::netlist::Netlist;
+use weft_rtl::netlist::{NetOp, Netlist};
 
 /// Offsets in limbs into a unit's state: registers, counters, input slots, memories, then what native code alone uses.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// First limb of each register. The buffered ones come first, in the order in which they were given.
+    /// First limb of each register. The buffered ones come first; in both parts those that are outputs lie in the order of the ports, so that
+    /// a channel's message can be copied as a whole.
     pub regs: Vec<usize>,
     /// Limbs of the buffered registers: native code stores them in the copy at `copy` and moves them here at the end of the cycle.
     pub buffered: usize,
@@ -22,25 +23,30 @@ pub struct Layout {
     pub copy: usize,
     /// The limb in which native code collects its flags.
     pub flags: usize,
+    /// First limb of the values that native code keeps from the start of a cycle until they are used.
+    pub scratch: usize,
     /// Limbs in all.
     pub size: usize,
 }
 
 impl Layout {
-    /// Lays out a netlist's state with these registers buffered.
-    pub fn new(netlist: &Netlist, buffered: &[u32]) -> Layout {
+    /// Lays out a netlist's state with these registers buffered and this many limbs for values kept during a cycle.
+    pub fn new(netlist: &Netlist, buffered: &[u32], scratch: usize) -> Layout {
         let mut at = 0;
         let mut take = |limbs: usize| {
             at += limbs;
             at - limbs
         };
         let mut regs = vec![usize::MAX; netlist.regs.len()];
-        for reg in buffered {
-            regs[*reg as usize] = take(limbs_for(netlist.regs[*reg as usize].width));
+        for reg in in_port_order(netlist, buffered.iter().copied()) {
+            regs[reg as usize] = take(limbs_for(netlist.regs[reg as usize].width));
         }
         let buffered = take(0);
-        for (reg, at) in regs.iter_mut().enumerate().filter(|(_, at)| **at == usize::MAX) {
-            *at = take(limbs_for(netlist.regs[reg].width));
+        for reg in in_port_order(netlist, 0..netlist.regs.len() as u32) {
+            let at = &mut regs[reg as usize];
+            if *at == usize::MAX {
+                *at = take(limbs_for(netlist.regs[reg as usize].width));
+            }
         }
         let probes = take(netlist.probes.len());
         let inputs = netlist.inputs.iter().map(|p| take(limbs_for(p.width))).collect();
@@ -53,6 +59,20 @@ impl Layout {
             .collect();
         let copy = take(buffered);
         let flags = take(1);
-        Layout { regs, buffered, probes, inputs, mems, lane_limbs, copy, flags, size: at }
+        let scratch = take(scratch);
+        Layout { regs, buffered, probes, inputs, mems, lane_limbs, copy, flags, scratch, size: at }
     }
+}
+
+/// Registers, those that are outputs first and in the order of the ports.
+fn in_port_order(netlist: &Netlist, regs: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut rank = vec![usize::MAX; netlist.regs.len()];
+    for (number, port) in netlist.outputs.iter().enumerate() {
+        if let NetOp::Reg(reg) = netlist.node(port.node).op {
+            rank[reg as usize] = rank[reg as usize].min(number);
+        }
+    }
+    let mut order: Vec<u32> = regs.collect();
+    order.sort_by_key(|reg| (rank[*reg as usize], *reg));
+    order
 }

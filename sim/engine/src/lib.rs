@@ -28,4 +28,4 @@ pub mod sim;
 pub mod wave;
 
 pub use design::{BackendKind, Design, Driver, EngineError, Options, Probes};
-pub use sim::{Failure, InPort, MemPort, OutPort, ProbeReading, Sim};
+pub use sim::{Failure, InGroup, InPort, MemPort, OutPort, ProbeReading, Sim};

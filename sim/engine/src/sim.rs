@@ -15,6 +15,15 @@ pub struct InPort {
     only: Option<(u32, u32)>,
 }
 
+/// Top-level inputs that are driven together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InGroup {
+    unit: u32,
+    /// First limb of the first input's slot in the state of the whole design.
+    at: u32,
+    limbs: u32,
+}
+
 /// A top-level output of one simulation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OutPort {
@@ -84,8 +93,6 @@ pub struct ProbeReading<'a> {
 struct Schedule {
     /// Skipped since this cycle.
     asleep: Option<u64>,
-    /// The next cycle in which it is checked whether the unit has anything left to do.
-    watch: u64,
     /// Cycles from one check to the next; doubles while the unit works.
     interval: u64,
     /// What each counter gains per cycle while asleep.
@@ -103,7 +110,9 @@ struct Core {
     /// State of all units, one after the other.
     limbs: Vec<u64>,
     units: Vec<Schedule>,
-    /// One bit per unit that is not asleep.
+    /// For each unit, by its place in the clocking order, the next cycle in which it is checked whether it has anything left to do.
+    watch: Vec<u64>,
+    /// One bit per unit, by its place, that is not asleep.
     active: Vec<u64>,
     cycle: u64,
     failures: Vec<Failure>,
@@ -140,13 +149,15 @@ impl Sim {
             .iter()
             .map(|u| {
                 let none = vec![0; design.types[u.ty].netlist.probes.len()];
-                Schedule { asleep: None, watch: 0, interval: 1, rate: none.clone(), reported: none }
+                Schedule { asleep: None, interval: 1, rate: none.clone(), reported: none }
             })
             .collect();
         let mut active = vec![0u64; units.len().div_ceil(64)];
         (0..units.len()).for_each(|u| active[u / 64] |= 1 << (u % 64));
         let limbs = vec![0; design.bases.last().copied().unwrap_or(0)];
-        let core = Core { limbs, units, active, cycle: 0, failures: Vec::new() };
+        let first = if design.options.sleep { 0 } else { u64::MAX };
+        let watch = vec![first; units.len()];
+        let core = Core { limbs, units, watch, active, cycle: 0, failures: Vec::new() };
         // For the interpreter, and before it for what a watched unit was.
         let need = |t: &UnitType| t.interp.scratch_size() + t.layout.probes + t.netlist.probes.len();
         let scratch = design.types.iter().map(need).max().unwrap_or(0);
@@ -241,6 +252,27 @@ impl Sim {
         self.set_limbs(port, value.limbs());
     }
 
+    /// Inputs that lie next to each other in one unit, in this order, such as the message of a channel; `None` when they do not.
+    pub fn group(&self, ports: &[InPort]) -> Option<InGroup> {
+        let (unit, at) = ports.first()?.only?;
+        let mut limbs = 0;
+        for port in ports {
+            if port.only? != (unit, at + limbs) {
+                return None;
+            }
+            limbs += limbs_for(port.width) as u32;
+        }
+        Some(InGroup { unit, at, limbs })
+    }
+
+    /// Drives the inputs of a group from now on, from their limbs one after the other, with zeros above each port's width.
+    #[inline]
+    pub fn set_group(&mut self, group: InGroup, limbs: &[u64]) {
+        let slot = &mut self.core.limbs[group.at as usize..][..group.limbs as usize];
+        slot.iter_mut().zip(limbs).for_each(|(to, from)| *to = *from);
+        self.core.wake(&self.design, group.unit as usize);
+    }
+
     /// Drives an input from now on, from limbs with zeros above the port's width.
     #[inline]
     pub fn set_limbs(&mut self, port: InPort, limbs: &[u64]) {
@@ -319,11 +351,23 @@ impl Sim {
         for word in 0..core.active.len() {
             let mut bits = core.active[word];
             while bits != 0 {
-                let unit = word * 64 + bits.trailing_zeros() as usize;
+                let place = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let flags = core.clock(design, unit, scratch) & design.links[unit].mask;
-                if flags != 0 {
-                    changed.push((unit as u32, flags));
+                let call = &design.calls[place];
+                let flags = if core.cycle < core.watch[place] {
+                    let state = &mut core.limbs[call.base..call.end];
+                    match &call.native {
+                        Some(native) => native.clock(state),
+                        None => design.types[call.ty].interpret(state, scratch),
+                    }
+                } else {
+                    core.look(design, place, scratch)
+                };
+                if flags & 2 != 0 {
+                    core.report(design, call.unit);
+                }
+                if flags & call.mask != 0 {
+                    changed.push((call.unit as u32, flags & call.mask));
                 }
             }
         }
@@ -352,7 +396,7 @@ impl Sim {
 
     /// Whether a unit is clocked in the next cycle.
     pub fn is_awake(&self, unit: usize) -> bool {
-        self.core.active[unit / 64] >> (unit % 64) & 1 == 1
+        self.core.is_active(self.design.places[unit] as usize)
     }
 
     /// Whether an output may differ from what it was in the cycle before: its unit is awake. The outputs of a unit at rest stand still.
@@ -559,42 +603,41 @@ impl Core {
     }
 
     #[inline]
+    fn is_active(&self, place: usize) -> bool {
+        self.active[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    #[inline]
     fn wake(&mut self, design: &Design, unit: usize) {
-        let schedule = &mut self.units[unit];
-        if let Some(since) = schedule.asleep.take() {
-            // What the counters gained while it slept.
-            let probes = design.bases[unit] + design.types[design.units[unit].ty].layout.probes;
-            let slept = self.cycle - since;
-            for (i, rate) in schedule.rate.iter().enumerate().filter(|(_, rate)| **rate != 0) {
-                self.limbs[probes + i] = self.limbs[probes + i].wrapping_add(rate.wrapping_mul(slept));
-            }
-            (schedule.watch, schedule.interval) = (self.cycle, 1);
-            self.active[unit / 64] |= 1 << (unit % 64);
+        if !self.is_active(design.places[unit] as usize) {
+            self.awaken(design, unit);
         }
     }
 
-    /// Clocks one unit; returns the flags that it set.
-    #[inline]
-    fn clock(&mut self, design: &Design, unit: usize, scratch: &mut [u64]) -> u64 {
-        let ty = &design.types[design.units[unit].ty];
-        let state = &mut self.limbs[design.bases[unit]..design.bases[unit + 1]];
-        let flags = if self.cycle < self.units[unit].watch || !design.options.sleep {
-            ty.clock(state, scratch)
-        } else {
-            self.watch(design, unit, scratch)
-        };
-        if flags & 2 == 2 {
-            self.report(design, unit);
+    /// Ends a unit's sleep: its counters take what they gained meanwhile.
+    #[inline(never)]
+    fn awaken(&mut self, design: &Design, unit: usize) {
+        let schedule = &mut self.units[unit];
+        let since = schedule.asleep.take().expect("a unit that is not active sleeps");
+        let probes = design.bases[unit] + design.types[design.units[unit].ty].layout.probes;
+        let slept = self.cycle - since;
+        for (i, rate) in schedule.rate.iter().enumerate().filter(|(_, rate)| **rate != 0) {
+            self.limbs[probes + i] = self.limbs[probes + i].wrapping_add(rate.wrapping_mul(slept));
         }
-        flags
+        schedule.interval = 1;
+        let place = design.places[unit] as usize;
+        self.watch[place] = self.cycle;
+        self.active[place / 64] |= 1 << (place % 64);
     }
 
     /// Clocks one unit and lets it sleep when the cycle changed no register and wrote no memory: as long as its inputs stay, every further cycle
     /// would do the same, and add the same to the counters.
-    fn watch(&mut self, design: &Design, unit: usize, scratch: &mut [u64]) -> u64 {
-        let ty = &design.types[design.units[unit].ty];
-        let state = &mut self.limbs[design.bases[unit]..design.bases[unit + 1]];
-        let schedule = &mut self.units[unit];
+    #[inline(never)]
+    fn look(&mut self, design: &Design, place: usize, scratch: &mut [u64]) -> u64 {
+        let call = &design.calls[place];
+        let ty = &design.types[call.ty];
+        let state = &mut self.limbs[call.base..call.end];
+        let schedule = &mut self.units[call.unit];
         let (regs, watched) = (ty.layout.probes, ty.layout.probes + ty.netlist.probes.len());
         let (before, scratch) = scratch.split_at_mut(watched);
         before.copy_from_slice(&state[..watched]);
@@ -604,10 +647,10 @@ impl Core {
                 state[regs..watched].iter().zip(&before[regs..]).map(|(now, old)| now.wrapping_sub(*old));
             schedule.rate.iter_mut().zip(gained).for_each(|(rate, gained)| *rate = gained);
             schedule.asleep = Some(self.cycle + 1);
-            self.active[unit / 64] &= !(1 << (unit % 64));
+            self.active[place / 64] &= !(1 << (place % 64));
         } else {
             schedule.interval = (2 * schedule.interval).min(LONGEST_INTERVAL);
-            schedule.watch = self.cycle + schedule.interval;
+            self.watch[place] = self.cycle + schedule.interval;
         }
         flags
     }
@@ -640,20 +683,27 @@ impl Core {
             let flag = left.trailing_zeros();
             left &= left - 1;
             for link in links.of(flag) {
-                let (from, to) = (link.from, link.sink.at);
-                if link.limbs == 1 {
-                    if self.limbs[to] == self.limbs[from] {
-                        continue;
-                    }
-                    self.limbs[to] = self.limbs[from];
-                } else {
-                    if self.limbs[to..to + link.limbs] == self.limbs[from..from + link.limbs] {
-                        continue;
-                    }
-                    self.limbs.copy_within(from..from + link.limbs, to);
+                if self.copy(link.from, link.sink.at, link.limbs) {
+                    self.wake(design, link.sink.unit);
                 }
-                self.wake(design, link.sink.unit);
             }
         }
+    }
+
+    /// Copies limbs of the state; whether any changed.
+    #[inline]
+    fn copy(&mut self, from: usize, to: usize, limbs: usize) -> bool {
+        let (low, high) = self.limbs.split_at_mut(from.max(to));
+        let (old, new) = if from < to {
+            (&mut high[..limbs], &low[from..][..limbs])
+        } else {
+            (&mut low[to..][..limbs], &high[..limbs])
+        };
+        let mut differ = 0;
+        for (old, new) in old.iter_mut().zip(new) {
+            differ |= *old ^ new;
+            *old = *new;
+        }
+        differ != 0
     }
 }

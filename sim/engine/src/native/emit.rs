@@ -44,6 +44,8 @@ pub struct Emit<'a, 'f> {
     /// Work of an expression with everything below it, capped.
     cost: Vec<u32>,
     scopes: Vec<ScopeMemo>,
+    /// Expressions computed at the start of the cycle, with the limb of the state where their values wait.
+    waiting: HashMap<NetId, usize>,
     /// The last region's skew.
     opened: i32,
     /// Expressions that may still be computed with branches. Code that both arms of a choice need is made twice; nested, that has no bound of its own.
@@ -84,6 +86,7 @@ impl<'a, 'f> Emit<'a, 'f> {
             state,
             cost,
             scopes: vec![ScopeMemo::default()],
+            waiting: HashMap::new(),
             opened: 0,
             branching: 500 + 6 * netlist.nodes.len(),
         }
@@ -116,7 +119,9 @@ impl<'a, 'f> Emit<'a, 'f> {
 
     fn memo(&self, id: NetId, i: u32) -> Option<Value> {
         // Loading again is cheaper than keeping a value in a machine register across branches.
-        if matches!(self.netlist.node(id).op, NetOp::Reg(_) | NetOp::Input(_)) {
+        if matches!(self.netlist.node(id).op, NetOp::Reg(_) | NetOp::Input(_))
+            || self.waiting.contains_key(&id)
+        {
             return self.scopes.last().and_then(|s| s.limbs.get(&(id, i)).copied());
         }
         self.scopes.iter().rev().find_map(|s| s.limbs.get(&(id, i)).copied())
@@ -170,6 +175,11 @@ impl<'a, 'f> Emit<'a, 'f> {
             let limb = v.limbs()[i as usize];
             return self.iconst(limb);
         }
+        if let Some(at) = self.waiting.get(&id).copied() {
+            let value = self.stable_limb(at + i as usize);
+            self.remember(id, i, value);
+            return value;
+        }
         self.branching = self.branching.saturating_sub(1);
         let value = if self.width(id) == 1 {
             let bit = self.bit(id);
@@ -189,6 +199,11 @@ impl<'a, 'f> Emit<'a, 'f> {
         if let Some(v) = self.known(id) {
             let bit = i64::from(v.bit(0));
             return self.b.ins().iconst(I8, bit);
+        }
+        if let Some(at) = self.waiting.get(&id).copied() {
+            let value = self.load_byte(at);
+            self.remember(id, BYTE, value);
+            return value;
         }
         self.branching = self.branching.saturating_sub(1);
         let value = self.compute_bit(id);
@@ -273,15 +288,9 @@ impl<'a, 'f> Emit<'a, 'f> {
         if i == BYTE { self.bit(id) } else { self.limb(id, i) }
     }
 
-    /// From here on in this region these are an expression's limbs.
-    pub fn settle(&mut self, id: NetId, limbs: &[Value]) {
-        for (i, limb) in limbs.iter().enumerate() {
-            self.remember(id, i as u32, *limb);
-        }
-        if self.width(id) == 1 {
-            let bit = self.b.ins().ireduce(I8, limbs[0]);
-            self.remember(id, BYTE, bit);
-        }
+    /// From here on these expressions are read from where they wait in the state.
+    pub fn wait(&mut self, nodes: impl Iterator<Item = (NetId, usize)>) {
+        self.waiting.extend(nodes);
     }
 
     /// All limbs of an expression.

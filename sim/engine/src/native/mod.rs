@@ -1,21 +1,21 @@
 //! Native code for a unit: one function per distinct module, shared by all its instances.
 
-mod demand;
 mod emit;
+mod hoist;
 mod order;
 mod regions;
 
 use crate::layout::Layout;
 use cranelift_codegen::ir::{
-    AbiParam, BlockArg, InstBuilder, UserFuncName, Value,
+    AbiParam, InstBuilder, UserFuncName, Value,
     types::{I8, I64, I64X2},
 };
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
-use demand::Dear;
 use emit::Emit;
+use hoist::{Group, Hoisted, Test};
 use order::{Reads, mem_mark, operands};
 use regions::{Region, Regions, Step, Task};
 use std::collections::HashSet;
@@ -30,6 +30,7 @@ pub struct Plan {
     whole: HashSet<(u32, u32)>,
     /// Memories whose contents no write port needs: all reads come before all writes.
     settled: Vec<bool>,
+    hoisted: Hoisted,
     /// Registers that are read after the place where they are stored: their new values wait in a copy until the end of the cycle.
     pub buffered: Vec<u32>,
 }
@@ -37,7 +38,8 @@ pub struct Plan {
 impl Plan {
     /// Plans a netlist's cycle.
     pub fn new(netlist: &Netlist) -> Plan {
-        let reads = Reads::new(netlist);
+        let hoisted = hoist::hoist(netlist);
+        let reads = Reads::new(netlist, &hoisted);
         let mut regions = Regions::new(netlist, &reads);
         let state_root = regions.place(Regions::state_tasks(netlist));
         let first_write = regions.list.len();
@@ -50,15 +52,27 @@ impl Plan {
             .flat_map(operands)
             .fold(0, |marks, id| marks | reads.mems(id));
         let settled = (0..netlist.mems.len()).map(|m| late & mem_mark(m as u32) == 0).collect();
-        Plan { list, state_root, write_root, whole, settled, buffered }
+        Plan { list, state_root, write_root, whole, settled, hoisted, buffered }
+    }
+
+    /// Limbs that wait in the state from the start of a cycle until they are used.
+    pub fn scratch(&self) -> usize {
+        self.hoisted.limbs
     }
 }
 
-/// Compiled clock function of a unit. Argument: the unit's state, laid out by [`Layout`]. Result: bit 0 set when a memory was written, bit 1 when an
-/// assertion failed, higher bits when a register with that flag was stored.
+/// Compiled clock function of a unit.
 pub struct Native {
     // Owns the code; never read, only kept.
     _module: JITModule,
+    /// How to call it, as long as `self` lives.
+    pub call: NativeCall,
+}
+
+/// The clock function's address. Argument: the unit's state, laid out by [`Layout`]. Result: bit 0 set when a memory was written, bit 1 when an assertion
+/// failed, higher bits when a register with that flag was stored.
+#[derive(Clone, Copy)]
+pub struct NativeCall {
     clock: unsafe extern "C" fn(*mut u64) -> u64,
     size: usize,
 }
@@ -98,20 +112,16 @@ impl Native {
         builder.seal_all_blocks();
         builder.finalize(module.target_config());
         module.define_function(id, &mut ctx).map_err(|e| format!("{e:?}"))?;
-        let size = ctx.compiled_code().unwrap().code_buffer().len();
         module.clear_context(&mut ctx);
         module.finalize_definitions().map_err(|e| e.to_string())?;
         let code = module.get_finalized_function(id);
-        if let Ok(dir) = std::env::var("JITDUMP") {
-            eprintln!("code {:p} size {size}", code);
-            std::fs::write(format!("{dir}/jit.bin"), unsafe { std::slice::from_raw_parts(code, size) })
-                .unwrap();
-        }
         // SAFETY: the function was declared with exactly this signature.
         let clock = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut u64) -> u64>(code) };
-        Ok(Native { _module: module, clock, size: layout.size })
+        Ok(Native { _module: module, call: NativeCall { clock, size: layout.size } })
     }
+}
 
+impl NativeCall {
     /// One clock cycle; returns the flags.
     ///
     /// # Panics
@@ -132,8 +142,8 @@ fn body(netlist: &Netlist, plan: &Plan, layout: &Layout, flags: &[u32], b: &mut 
     let mut e = Emit::new(netlist, layout, flags, &plan.settled, b, state);
     let zero = e.iconst(0);
     e.store(zero, state, layout.flags);
-    for dear in demand::dear(netlist) {
-        when_needed(&mut e, &dear);
+    for group in &plan.hoisted.groups {
+        hoist_group(&mut e, group, &plan.hoisted);
     }
     region(&mut e, &plan.list, plan.state_root);
     for task in Regions::write_tasks(netlist) {
@@ -153,37 +163,49 @@ fn body(netlist: &Netlist, plan: &Plan, layout: &Layout, flags: &[u32], b: &mut 
     e.b.ins().return_(&[result]);
 }
 
-/// Computes a dear expression if one of its guards lets through; else it is zero.
-fn when_needed(e: &mut Emit, dear: &Dear) {
+/// Computes the expressions of a group if one of its conjunctions holds.
+fn hoist_group(e: &mut Emit, group: &Group, hoisted: &Hoisted) {
     let mut needed: Option<Value> = None;
-    for (node, value) in &dear.guards {
-        let mut bit = e.bit(*node);
-        if !value {
-            let one = e.b.ins().iconst(I8, 1);
-            bit = e.b.ins().bxor(bit, one);
+    for conjunction in &group.when {
+        let mut all: Option<Value> = None;
+        for test in conjunction {
+            let bit = holds(e, test);
+            all = Some(all.map_or(bit, |sum| e.b.ins().band(sum, bit)));
         }
-        needed = Some(match needed {
-            None => bit,
-            Some(sum) => e.b.ins().bor(sum, bit),
-        });
+        let Some(all) = all else { continue };
+        needed = Some(needed.map_or(all, |sum| e.b.ins().bor(sum, all)));
     }
-    let (yes, after) = (e.b.create_block(), e.b.create_block());
-    let zero = e.iconst(0);
-    let count = limbs_for(e.netlist.node(dear.node).width);
-    for _ in 0..count {
-        e.b.append_block_param(after, I64);
+    guarded(e, needed, |e| {
+        for node in &group.nodes {
+            let limbs = e.all(*node);
+            let to = e.layout.scratch + hoisted.slots[node];
+            limbs.into_iter().enumerate().for_each(|(i, v)| e.store(v, e.state, to + i));
+        }
+    });
+    e.wait(group.nodes.iter().map(|n| (*n, e.layout.scratch + hoisted.slots[n])));
+}
+
+fn holds(e: &mut Emit, test: &Test) -> Value {
+    match test {
+        Test::Bit(node, value) => {
+            let bit = e.bit(*node);
+            if *value {
+                return bit;
+            }
+            let one = e.b.ins().iconst(I8, 1);
+            e.b.ins().bxor(bit, one)
+        }
+        Test::Is(node, codes) => {
+            let value = e.limb(*node, 0);
+            let mut any = None;
+            for code in codes {
+                let want = e.iconst(code.low_u64());
+                let same = e.b.ins().icmp(cranelift_codegen::ir::condcodes::IntCC::Equal, value, want);
+                any = Some(any.map_or(same, |sum| e.b.ins().bor(sum, same)));
+            }
+            any.expect("an arm has a code")
+        }
     }
-    let nothing = vec![BlockArg::Value(zero); count];
-    let Some(needed) = needed else { return };
-    e.b.ins().brif(needed, yes, &[], after, &nothing);
-    e.b.switch_to_block(yes);
-    e.open(None);
-    let limbs: Vec<BlockArg> = e.all(dear.node).into_iter().map(BlockArg::Value).collect();
-    e.close();
-    e.b.ins().jump(after, &limbs);
-    e.b.switch_to_block(after);
-    let limbs = e.b.block_params(after).to_vec();
-    e.settle(dear.node, &limbs);
 }
 
 fn region(e: &mut Emit, list: &[Region], number: usize) {

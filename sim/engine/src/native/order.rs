@@ -1,5 +1,6 @@
 //! Order of steps, and which registers must be read before anything is stored.
 
+use super::hoist::Hoisted;
 use super::regions::{Region, Step, Task};
 use std::collections::BTreeSet;
 use weft_rtl::netlist::*;
@@ -34,14 +35,19 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// Analyses a netlist. Memories past the 64th share a mark.
-    pub fn new(netlist: &Netlist) -> Reads {
+    /// Analyses a netlist. Memories past the 64th share a mark. A hoisted expression has read everything before anything is stored.
+    pub fn new(netlist: &Netlist, hoisted: &Hoisted) -> Reads {
         let count = netlist.regs.len();
         let mut regs: Vec<RegSet> = Vec::with_capacity(netlist.nodes.len());
         let mut mems: Vec<u64> = Vec::with_capacity(netlist.nodes.len());
-        for node in &netlist.nodes {
+        for (number, node) in netlist.nodes.iter().enumerate() {
             let mut set = RegSet::new(count);
             let mut seen = 0;
+            if hoisted.slots.contains_key(&NetId(number as u32)) {
+                regs.push(set);
+                mems.push(seen);
+                continue;
+            }
             node.op.operands(&mut |o| {
                 set.join(&regs[o.index()]);
                 seen |= mems[o.index()];

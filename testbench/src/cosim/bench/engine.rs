@@ -5,47 +5,40 @@ use super::super::random::Xorshift;
 use super::{BenchError, BenchOptions, BenchResult, PER_DRAW, TABLE, Tables, mix, peak_memory};
 use std::sync::Arc;
 use std::time::Instant;
-use weft_engine::{Design, InPort, Options, OutPort, Probes, Sim};
+use weft_engine::{Design, InGroup, InPort, Options, OutPort, Probes, Sim};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::Module;
 
-/// An input with its place in a row of a table.
-struct Leaf {
-    port: InPort,
-    at: usize,
-    limbs: usize,
-}
-
 /// Messages, one row after the other.
 struct Rows {
-    leaves: Vec<Leaf>,
+    ports: Vec<(InPort, usize)>,
+    /// All ports at once, where they lie next to each other.
+    group: Option<InGroup>,
     /// Limbs of a row.
     stride: usize,
     limbs: Vec<u64>,
 }
 
 impl Rows {
-    fn new(inputs: &[usize], tables: &Tables, ports: &[InPort]) -> Rows {
-        let mut leaves = Vec::with_capacity(inputs.len());
-        let mut stride = 0;
-        for input in inputs {
-            let limbs = tables.values[*input][0].limbs().len();
-            leaves.push(Leaf { port: ports[*input], at: stride, limbs });
-            stride += limbs;
-        }
+    fn new(sim: &Sim, inputs: &[usize], tables: &Tables, ports: &[InPort]) -> Rows {
+        let limbs_of = |i: &usize| tables.values[*i][0].limbs().len();
+        let ports: Vec<(InPort, usize)> = inputs.iter().map(|i| (ports[*i], limbs_of(i))).collect();
+        let group = sim.group(&ports.iter().map(|(port, _)| *port).collect::<Vec<_>>());
         let row = |r: usize| inputs.iter().flat_map(move |i| tables.values[*i][r].limbs().iter().copied());
-        Rows { leaves, stride, limbs: (0..TABLE).flat_map(row).collect() }
+        let limbs = (0..TABLE).flat_map(row).collect();
+        Rows { group, stride: ports.iter().map(|(_, limbs)| limbs).sum(), ports, limbs }
     }
 
     #[inline]
     fn drive(&self, sim: &mut Sim, row: usize) {
-        let row = &self.limbs[row * self.stride..][..self.stride];
-        for leaf in &self.leaves {
-            if leaf.limbs == 1 {
-                sim.set_limbs(leaf.port, &[row[leaf.at]]);
-            } else {
-                sim.set_limbs(leaf.port, &row[leaf.at..][..leaf.limbs]);
-            }
+        let mut row = &self.limbs[row * self.stride..][..self.stride];
+        if let Some(group) = self.group {
+            return sim.set_group(group, row);
+        }
+        for (port, limbs) in &self.ports {
+            let (own, rest) = row.split_at(*limbs);
+            sim.set_limbs(*port, own);
+            row = rest;
         }
     }
 }
@@ -101,11 +94,11 @@ impl Bench {
                 }
             };
             let (first, shift) = (c % PER_DRAW == 0, 4 * (c % PER_DRAW) as u32);
-            let rows = Rows::new(message, tables, &ins);
+            let rows = Rows::new(&sim, message, tables, &ins);
             Lane { first, shift, limit, into, own, other, mine: false, theirs: false, row: 0, rows }
         };
         let lanes = ports.channels.iter().enumerate().map(lane).collect();
-        let loose = Rows::new(&tables.loose, tables, &ins);
+        let loose = Rows::new(&sim, &tables.loose, tables, &ins);
         for (input, value) in &tables.held {
             sim.set_bv(ins[*input], &Bv::from_u64(*value, ports.inputs[*input].width));
         }
@@ -117,32 +110,28 @@ impl Bench {
     #[inline]
     fn cycle(&mut self, cycle: u64) {
         let Bench { sim, lanes, loose, outs, look, rng, sum, transfers } = self;
-        let mut bits = 0;
+        let (mut bits, mut shakes) = (0, 0u64);
         for lane in lanes.iter_mut() {
             if lane.first {
                 bits = rng.draw();
             }
-            if lane.into && lane.mine && !lane.theirs {
-                continue;
+            if !(lane.into && lane.mine && !lane.theirs) {
+                let willing = (bits >> lane.shift) & 15 < lane.limit;
+                if willing && lane.into {
+                    lane.row = (lane.row + 1) % TABLE;
+                    lane.rows.drive(sim, lane.row);
+                }
+                if willing != lane.mine {
+                    sim.set_limbs(lane.own, &[u64::from(willing)]);
+                    lane.mine = willing;
+                }
             }
-            let willing = (bits >> lane.shift) & 15 < lane.limit;
-            if willing && lane.into {
-                lane.row = (lane.row + 1) % TABLE;
-                lane.rows.drive(sim, lane.row);
-            }
-            if willing != lane.mine {
-                sim.set(lane.own, u64::from(willing));
-                lane.mine = willing;
-            }
-        }
-        if !loose.leaves.is_empty() {
-            loose.drive(sim, cycle as usize % TABLE);
-        }
-        let mut shakes = 0u64;
-        for lane in lanes.iter_mut() {
             lane.theirs = sim.get(lane.other) != 0;
             shakes = shakes.rotate_left(1) ^ u64::from(lane.theirs);
             *transfers += u64::from(lane.theirs & lane.mine);
+        }
+        if !loose.ports.is_empty() {
+            loose.drive(sim, cycle as usize % TABLE);
         }
         *sum = mix(*sum, shakes);
         if cycle.is_multiple_of(*look) {

@@ -1,0 +1,301 @@
+//! Shared and dear expressions, computed once at the start of a cycle and only while something depends on them.
+//!
+//! What an expression feeds may be switched off by a cheap one: the other side of an AND, the selector of a choice, the enable of a memory port. From
+//! these follows under which conditions an expression matters at all; in other cycles any value will do, so the work is left out. Expressions under
+//! the same conditions are computed together behind one branch; their values wait in the unit's state until they are used.
+
+use std::collections::{BTreeSet, HashMap};
+use weft_rtl::bv::{Bv, limbs_for};
+use weft_rtl::netlist::*;
+
+/// Work saved from which on an expression used in several places is computed once, in limb operations; and its least own work.
+const SAVED: u32 = 16;
+const SHARED: u32 = 4;
+/// Work from which on an expression is left out where nothing depends on it.
+const DEAR: u32 = 80;
+/// Most limbs of a hoisted expression.
+const LIMBS: usize = 2;
+/// Most work of a test.
+const CHEAP: u32 = 24;
+/// Most tests that must hold together, and most such conjunctions; beyond them a condition is weakened.
+const TESTS: usize = 3;
+const CONJUNCTIONS: usize = 6;
+
+/// A cheap test of an expression that is itself always computed.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Test {
+    /// A one-bit expression has this value.
+    Bit(NetId, bool),
+    /// An expression has one of these values.
+    Is(NetId, Vec<Bv>),
+}
+
+/// Tests that must all hold.
+pub type Conjunction = BTreeSet<Test>;
+
+/// Expressions computed together when one of the conjunctions holds.
+pub struct Group {
+    /// When they are needed; without any: always.
+    pub when: Vec<Conjunction>,
+    /// What is computed, operands first.
+    pub nodes: Vec<NetId>,
+}
+
+/// What is computed at the start of a cycle.
+pub struct Hoisted {
+    /// In order.
+    pub groups: Vec<Group>,
+    /// Where the value of an expression waits: limb in the scratch area.
+    pub slots: HashMap<NetId, usize>,
+    /// Limbs of the scratch area.
+    pub limbs: usize,
+}
+
+/// When an expression is needed: a sum of conjunctions. `None` = always; empty = never.
+type Demand = Option<BTreeSet<Conjunction>>;
+
+/// Chooses what to hoist, and when it is needed.
+pub fn hoist(netlist: &Netlist) -> Hoisted {
+    let (work, chosen) = choose(netlist);
+    let view = View { netlist, exact: exact(netlist, &chosen), work };
+    let demands = view.demands();
+    let mut slots = HashMap::new();
+    let mut limbs = 0;
+    let mut open = Vec::new();
+    for (n, demand) in demands.into_iter().enumerate().filter(|(n, _)| chosen[*n]) {
+        let when: Vec<Conjunction> = match demand {
+            Some(sum) if sum.is_empty() => continue,
+            Some(sum) => sum.into_iter().collect(),
+            None => Vec::new(),
+        };
+        let node = NetId(n as u32);
+        slots.insert(node, limbs);
+        limbs += limbs_for(netlist.node(node).width);
+        open.push((node, when));
+    }
+    let groups = group(netlist, open, &slots);
+    Hoisted { groups, slots, limbs }
+}
+
+/// Work of every expression, hoisted ones below it counted as a read; and which are hoisted.
+fn choose(netlist: &Netlist) -> (Vec<u32>, Vec<bool>) {
+    let mut uses = vec![0u32; netlist.nodes.len()];
+    for node in &netlist.nodes {
+        node.op.operands(&mut |o| uses[o.index()] += 1);
+    }
+    roots(netlist).into_iter().for_each(|(n, _)| uses[n.index()] += 1);
+    let mut work: Vec<u32> = Vec::with_capacity(netlist.nodes.len());
+    let mut chosen: Vec<bool> = Vec::with_capacity(netlist.nodes.len());
+    for (n, node) in netlist.nodes.iter().enumerate() {
+        let limbs = limbs_for(node.width) as u32;
+        let mut sum = if matches!(node.op, NetOp::Const(_)) { 0 } else { limbs };
+        let below = |o: NetId| {
+            if chosen[o.index()] { limbs_for(netlist.node(o).width) as u32 } else { work[o.index()] }
+        };
+        node.op.operands(&mut |o| sum = sum.saturating_add(below(o)));
+        let worth = sum >= DEAR || (sum >= SHARED && sum * (uses[n].max(1) - 1) >= SAVED);
+        work.push(sum);
+        chosen.push(worth && limbs as usize <= LIMBS);
+    }
+    (work, chosen)
+}
+
+/// Which expressions contain no hoisted one. Only they may be tested: what is left out where it is not needed must not decide about anything else.
+fn exact(netlist: &Netlist, chosen: &[bool]) -> Vec<bool> {
+    let mut exact: Vec<bool> = Vec::with_capacity(netlist.nodes.len());
+    for (number, node) in netlist.nodes.iter().enumerate() {
+        let mut all = !chosen[number];
+        node.op.operands(&mut |o| all &= exact[o.index()]);
+        exact.push(all);
+    }
+    exact
+}
+
+/// What registers, memory ports, observers and outputs need, and the bit that must be set for it to matter.
+fn roots(netlist: &Netlist) -> Vec<(NetId, Option<NetId>)> {
+    let mut out: Vec<(NetId, Option<NetId>)> = Vec::new();
+    out.extend(netlist.regs.iter().map(|r| (r.next, None)));
+    out.extend(netlist.outputs.iter().map(|p| (p.node, None)));
+    for port in netlist.mems.iter().flat_map(|m| &m.writes) {
+        let (NetWriteMode::Row { mask: first, data } | NetWriteMode::Lane { lane: first, data }) = port.mode;
+        out.push((port.en, None));
+        out.extend([port.addr, first, data].map(|n| (n, Some(port.en))));
+    }
+    for probe in &netlist.probes {
+        out.push((probe.cond, None));
+        out.extend(probe.amount.map(|n| (n, Some(probe.cond))));
+    }
+    out
+}
+
+struct View<'n> {
+    netlist: &'n Netlist,
+    exact: Vec<bool>,
+    work: Vec<u32>,
+}
+
+impl View<'_> {
+    /// When each expression is needed.
+    fn demands(&self) -> Vec<Demand> {
+        let nodes = &self.netlist.nodes;
+        let mut demands: Vec<Demand> = vec![Some(BTreeSet::new()); nodes.len()];
+        for (node, bit) in roots(self.netlist) {
+            let tests = bit.map_or(Conjunction::new(), |b| self.implied(b, true));
+            join(&mut demands[node.index()], narrowed(&None, tests));
+        }
+        for number in (0..nodes.len()).rev() {
+            let own = demands[number].clone();
+            if own.as_ref().is_some_and(BTreeSet::is_empty) {
+                continue;
+            }
+            let mut pass = |to: NetId, tests: Conjunction| {
+                join(&mut demands[to.index()], narrowed(&own, tests));
+            };
+            match &nodes[number].op {
+                NetOp::And(a, b) | NetOp::Or(a, b) if nodes[number].width == 1 => {
+                    let open = matches!(nodes[number].op, NetOp::And(..));
+                    pass(*a, self.implied(*b, open));
+                    pass(*b, self.implied(*a, open));
+                }
+                NetOp::Mux(c, a, b) => {
+                    pass(*c, Conjunction::new());
+                    pass(*a, self.implied(*c, true));
+                    pass(*b, self.implied(*c, false));
+                }
+                NetOp::Case { sel, arms, default } => {
+                    pass(*sel, Conjunction::new());
+                    let testable = self.testable(*sel);
+                    for (codes, arm) in arms {
+                        pass(*arm, testable.then(|| Test::Is(*sel, codes.clone())).into_iter().collect());
+                    }
+                    pass(*default, Conjunction::new());
+                }
+                op => op.operands(&mut |o| pass(o, Conjunction::new())),
+            }
+        }
+        demands
+    }
+
+    fn testable(&self, node: NetId) -> bool {
+        self.exact[node.index()]
+            && self.work[node.index()] <= CHEAP
+            && self.netlist.node(node).width <= 64
+            && !matches!(self.netlist.node(node).op, NetOp::Const(_))
+    }
+
+    /// Cheap tests that hold whenever a one-bit expression has a value.
+    fn implied(&self, node: NetId, value: bool) -> Conjunction {
+        let mut out = Conjunction::new();
+        self.collect(node, value, &mut out);
+        out
+    }
+
+    fn collect(&self, node: NetId, value: bool, out: &mut Conjunction) {
+        if out.len() >= TESTS {
+            return;
+        }
+        match &self.netlist.node(node).op {
+            NetOp::Not(a) => self.collect(*a, !value, out),
+            NetOp::And(a, b) if value => {
+                self.collect(*a, value, out);
+                self.collect(*b, value, out);
+            }
+            NetOp::Or(a, b) if !value => {
+                self.collect(*a, value, out);
+                self.collect(*b, value, out);
+            }
+            _ if self.testable(node) => drop(out.insert(Test::Bit(node, value))),
+            _ => {}
+        }
+    }
+}
+
+/// A demand under further tests.
+fn narrowed(demand: &Demand, tests: Conjunction) -> Demand {
+    let Some(sum) = demand else {
+        return (!tests.is_empty()).then(|| BTreeSet::from([tests]));
+    };
+    let mut out = Some(BTreeSet::new());
+    for conjunction in sum {
+        let mut both = conjunction.clone();
+        // The tests nearest to the roots count most: they are shared with the neighbours.
+        let room = TESTS.saturating_sub(both.len());
+        both.extend(tests.iter().filter(|t| !conjunction.contains(t)).take(room).cloned());
+        join(&mut out, Some([both].into()));
+    }
+    out
+}
+
+/// The sum of two demands, in which no conjunction implies another.
+fn join(to: &mut Demand, more: Demand) {
+    let (Some(mut sum), Some(more)) = (to.take(), more) else { return };
+    for new in more {
+        if sum.iter().any(|old| old.is_subset(&new)) {
+            continue;
+        }
+        sum.retain(|old| !new.is_subset(old));
+        sum.insert(new);
+    }
+    if sum.len() > CONJUNCTIONS {
+        let mut common = sum.iter().next().cloned().unwrap_or_default();
+        sum.iter().for_each(|c| common.retain(|t| c.contains(t)));
+        if common.is_empty() {
+            return;
+        }
+        sum = [common].into();
+    }
+    // A test and its opposite, each alone: always.
+    let alone = |t: &Test| sum.contains(&Conjunction::from([t.clone()]));
+    let both = sum.iter().flatten().any(|t| match t {
+        Test::Bit(n, v) => alone(t) && alone(&Test::Bit(*n, !v)),
+        Test::Is(..) => false,
+    });
+    *to = (!both).then_some(sum);
+}
+
+/// Brings expressions with the same conditions together, operands before their users.
+fn group(
+    netlist: &Netlist,
+    mut open: Vec<(NetId, Vec<Conjunction>)>,
+    slots: &HashMap<NetId, usize>,
+) -> Vec<Group> {
+    let needs = needs(netlist, slots);
+    let mut placed: BTreeSet<NetId> = BTreeSet::new();
+    let mut groups = Vec::new();
+    while let Some((_, when)) = open.first() {
+        let when = when.clone();
+        let mut nodes = Vec::new();
+        open.retain(|(node, own)| {
+            let ready = *own == when && needs[node].iter().all(|n| placed.contains(n));
+            if ready {
+                placed.insert(*node);
+                nodes.push(*node);
+            }
+            !ready
+        });
+        groups.push(Group { when, nodes });
+    }
+    groups
+}
+
+/// The hoisted expressions that each hoisted one reads.
+fn needs(netlist: &Netlist, slots: &HashMap<NetId, usize>) -> HashMap<NetId, BTreeSet<NetId>> {
+    let mut below: Vec<BTreeSet<NetId>> = Vec::with_capacity(netlist.nodes.len());
+    let mut out = HashMap::new();
+    for (n, node) in netlist.nodes.iter().enumerate() {
+        let mut set = BTreeSet::new();
+        node.op.operands(&mut |o| {
+            if slots.contains_key(&o) {
+                set.insert(o);
+            } else {
+                set.extend(&below[o.index()]);
+            }
+        });
+        let id = NetId(n as u32);
+        if slots.contains_key(&id) {
+            out.insert(id, set.clone());
+        }
+        below.push(set);
+    }
+    out
+}
