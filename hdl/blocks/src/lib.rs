@@ -1,8 +1,28 @@
 //! Every RTL block of Weft: one folder per system, one file per block.
+//!
+//! A block's page shows its picture - ports, state machines, rows of its memories - drawn from the hardware at its default parameters
+//! ([`picture`](mod@picture)); a block is built by name through the [`registry`].
+//!
+//! | block | what it does | page |
+//! | --- | --- | --- |
+//! | `fifo` | queue between two channels | [`common::fifo`] |
+//! | `round-robin-arbiter`, `oldest-first-arbiter` | many channels into one | [`common::arbiter`] |
+//! | `crossbar` | any input to any output | [`common::crossbar`] |
+//! | `set-assoc-array`, `cam`, `mshr-file` | things looked up | [`common::set_assoc`], [`common::cam`], [`common::mshr`] |
+//! | `link-tx`, `link-rx`, `switch` | between GPUs | [`common::link`], [`common::switch`] |
+//! | `l1-cache` | write-through L1 of one CU | [`cache::l1`] |
+//! | `l2-bank` | one bank of a GPU's L2 | [`cache::l2`] |
+//! | `baseline-directory`, `group-directory`, `rec-directory` | who has a copy of a line, of four lines, of a range | [`directory::slice`] |
+//! | `inv-egress`, `inv-ingress` | invalidations to and from the links | [`directory::egress`], [`directory::ingress`] |
+//! | `fence-unit` | releases | [`directory::fence`] |
+//! | `traffic-gen`, `dram-stub` | what closes a fabric for export | [`common::traffic_gen`], [`common::dram_stub`] |
+//!
+//! [`msg`] holds every message, once for both ends; [`fabric`] wires blocks into GPUs and closed systems.
 
 pub mod cache;
 pub mod common;
 pub mod directory;
 pub mod fabric;
 pub mod msg;
+pub mod picture;
 pub mod registry;

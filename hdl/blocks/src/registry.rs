@@ -141,15 +141,23 @@ pub fn blocks() -> Vec<BlockInfo> {
     all
 }
 
+/// The block of a name.
+///
+/// # Errors
+/// An unknown name.
+pub fn block(name: &str) -> Result<BlockInfo, BlockError> {
+    let all = blocks();
+    all.iter().find(|b| b.name == name).copied().ok_or_else(|| BlockError::UnknownBlock {
+        name: name.into(),
+        known: all.iter().map(|b| b.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
 /// Builds a block by name.
 ///
 /// # Errors
 /// An unknown block or parameter, an illegal value, or a mistake in the description.
 pub fn build(name: &str, given: &BTreeMap<String, String>) -> Result<Arc<Module>, BlockError> {
-    let all = blocks();
-    let info = all.iter().find(|b| b.name == name).ok_or_else(|| BlockError::UnknownBlock {
-        name: name.into(),
-        known: all.iter().map(|b| b.name).collect::<Vec<_>>().join(", "),
-    })?;
-    (info.build)(&ParamSet::new(info, given)?)
+    let info = block(name)?;
+    (info.build)(&ParamSet::new(&info, given)?)
 }

@@ -123,6 +123,7 @@ mod keywords;
 pub mod lower;
 pub mod mem;
 pub mod netlist;
+pub mod picture;
 pub mod replace;
 pub mod signal;
 pub mod table;

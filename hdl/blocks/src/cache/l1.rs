@@ -19,6 +19,10 @@
 //! Transaction numbers below `mshrs` are miss-file entries; the two above are stores without `want_ack`, one per release epoch.
 //!
 //! Hits, acquires and CU-scope operations are answered after `latency` cycles: a ring delays them. Misses leave after three cycles.
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/l1-cache.svg")]
 
 mod params;
 mod reply;

@@ -1,4 +1,14 @@
 //! Arbiters: who goes first among several requests.
+//!
+//! # Picture
+//!
+//! `round-robin-arbiter`:
+//!
+#![doc = include_str!("../../pictures/round-robin-arbiter.svg")]
+//!
+//! `oldest-first-arbiter`:
+//!
+#![doc = include_str!("../../pictures/oldest-first-arbiter.svg")]
 
 use super::fifo::wrapping_next;
 use weft_rtl::prelude::*;

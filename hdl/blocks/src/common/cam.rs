@@ -1,4 +1,8 @@
 //! Content-addressed memory: all entries are compared with a key at once.
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/cam.svg")]
 
 use weft_rtl::prelude::*;
 

@@ -6,6 +6,10 @@
 //!  ...           +--> ...
 //! ```
 //! Messages between one input and one output keep their order; one message per input and per output and cycle.
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/crossbar.svg")]
 
 use super::arbiter::RoundRobin;
 use weft_rtl::prelude::*;

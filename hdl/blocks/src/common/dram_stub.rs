@@ -1,4 +1,8 @@
 //! A DRAM channel in RTL, small and of fixed latency, so that a whole fabric can be exported: for benches, not a model of DRAM timing.
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/dram-stub.svg")]
 
 use super::delay::delayed;
 use super::fifo::Fifo;

@@ -6,6 +6,10 @@
 //!  in_ready <-  head, tail, count              <- out_ready
 //!            +---------------------------------+
 //! ```
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/fifo.svg")]
 
 use weft_rtl::prelude::*;
 

@@ -17,6 +17,16 @@
 //! `link_rx` in cycle t + max(1, floor((r + B) / `bytes_per_cycle`)) + `latency` when nothing
 //! is ahead of it. The receiving buffer also stands for the messages in flight: a credit covers a message from its first phit until it moves to the
 //! receiver's output register, so no more storage is needed, and the flight itself is a row of pulses that is still when the wire is silent.
+//!
+//! # Pictures
+//!
+//! `link-tx`:
+//!
+#![doc = include_str!("../../pictures/link-tx.svg")]
+//!
+//! `link-rx`:
+//!
+#![doc = include_str!("../../pictures/link-rx.svg")]
 
 use super::arbiter::RoundRobin;
 use super::delay::delayed;

@@ -1,4 +1,8 @@
 //! Miss registers (MSHRs): one entry per line that is being fetched, with a list of those who wait for it.
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/mshr-file.svg")]
 
 use super::cam::Cam;
 use super::fifo::wrapping_next;

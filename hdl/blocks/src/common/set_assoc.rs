@@ -2,6 +2,10 @@
 //!
 //! Replacement (rec.md section 4): the lowest-numbered invalid way first, else the oldest. Each way of a set has an age; the ages of a set are a
 //! permutation of 0..ways-1, 0 the youngest. Inserting makes a way the youngest; under LRU so does a hit. FIFO and LRU share the hardware.
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/set-assoc-array.svg")]
 
 use weft_rtl::prelude::*;
 

@@ -5,6 +5,10 @@
 //!  in1 wire -> link_rx -+-> crossbar RSP -+-> link_tx -> out1 wire
 //!                       +-> crossbar INV -+
 //! ```
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/switch.svg")]
 
 use super::crossbar::crossbar;
 use super::link::*;

@@ -1,4 +1,8 @@
 //! A traffic generator in RTL that speaks the CU's port, so that a whole fabric can be exported: for benches.
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/traffic-gen.svg")]
 
 use crate::msg::*;
 use weft_rtl::prelude::*;

@@ -25,6 +25,10 @@
 //! A fence marker goes into every FIFO behind all messages taken from the slices before it: it waits for those that are still held. So a
 //! transfer on `slice{i}` is the acceptance that a write's acknowledgement waits for, although the message may be held here. Messages taken
 //! later may pass the marker, which is harmless.
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/inv-egress.svg")]
 
 use crate::common::arbiter::RoundRobin;
 use crate::common::fifo::Fifo;

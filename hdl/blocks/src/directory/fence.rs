@@ -26,6 +26,10 @@
 //! One fence is in flight; releases that come meanwhile are batched into the next. Requests of other GPUs (`req_in`) are turned into fence
 //! markers (`mark_out`) in every state. A marker received from all links of a source (`mark_in`) is an acknowledgement: of the own fence it
 //! is counted here, of another GPU's it leaves as FenceAck (`rsp_out`).
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/fence-unit.svg")]
 
 use super::fence_table::{FenceEvent, table};
 use crate::common::sys::{sys_from, sys_params, sys_tag};
@@ -202,6 +206,11 @@ fn describe(p: &FenceParams) {
         u.to_ask.set(lit_bv(Bv::ones(sys.gpus)) & !home);
         u.own_mark.set(true);
     });
+    assert_always(
+        "ends_while_waiting",
+        !(last & !here(FenceState::Wait)),
+        "the last acknowledgement comes when markers have been sent everywhere",
+    );
     when(sent, || u.state.set(FenceState::Wait));
     when(ack.any, || u.acks.set(u.acks.get() + 1));
     when(last, || {

@@ -22,6 +22,10 @@
 //!
 //! Invs are delivered in order per link and bank. A fence marker holds its link until the counter of unapplied Invs is zero; Invs are applied
 //! without waiting for anything, so that is finite. It is absorbed into the bit array whether or not `fence` can be sent.
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/inv-ingress.svg")]
 
 use super::egress::egress_params;
 use crate::common::arbiter::RoundRobin;

@@ -257,6 +257,26 @@ impl DirParams {
         ]
     }
 
+    /// Parts of one entry from bit 0 up: the slots (each a position bit, for REC, and the sharers), base or tag, valid.
+    pub fn entry_layout(&self) -> Vec<(String, u32)> {
+        let mut parts = Vec::new();
+        let slots = self.slots();
+        // The slots between the first and the last look like these two.
+        for slot in [0, slots - 1].into_iter().take(slots.min(2) as usize) {
+            let of = if slots == 1 { String::new() } else { format!(" {slot}") };
+            if self.position_bits() > 0 {
+                parts.push((format!("position{of}"), 1));
+            }
+            parts.push((format!("sharers{of}"), self.sharers()));
+            if slot == 0 && slots > 2 {
+                parts.push((format!("slots 1..{}", slots - 2), (slots - 2) * self.slot_width()));
+            }
+        }
+        parts.push((if self.kind == DirKind::Rec { "base" } else { "tag" }.to_string(), self.tag_bits()));
+        parts.push(("valid".to_string(), 1));
+        parts
+    }
+
     /// Module name, unique per parameters that change the hardware.
     pub fn module_name(&self) -> String {
         let kind = match self.kind {

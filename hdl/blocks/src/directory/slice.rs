@@ -22,6 +22,20 @@
 //!
 //! An operation leaves S1 only when everything after S1 is sure to take it, so S2 never waits. Answers leave in the order of requests: while a
 //! write's Inv is on its way nothing else leaves S1.
+//!
+//! # Pictures
+//!
+//! `rec-directory`: an entry for a range of 1 KB, sharers exact for each of its 16 lines.
+//!
+#![doc = include_str!("../../pictures/rec-directory.svg")]
+//!
+//! `group-directory`: an entry for four lines, which share one vector of sharers.
+//!
+#![doc = include_str!("../../pictures/group-directory.svg")]
+//!
+//! `baseline-directory`: an entry for a line.
+//!
+#![doc = include_str!("../../pictures/baseline-directory.svg")]
 
 use super::covers;
 use super::evb::{Evb, Pending, Victim};

@@ -13,6 +13,10 @@
 //! written the cycle before, so no stage forwards to another. One lookup enters per cycle.
 //!
 //! The published hit time of 30 cycles is that of the whole path; the bank itself takes 3, the crossbar adds the rest.
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../../pictures/l2-bank.svg")]
 
 mod alu;
 mod data;
