@@ -35,6 +35,7 @@ fn finish(bench: &Bench, least: u64) {
     assert_eq!(bench.golden.state(), FenceState::Idle);
     assert!(bench.releases.is_empty() && bench.completions.is_empty() && bench.marks.is_empty());
     assert!(bench.responses.is_empty() && bench.markers.is_empty() && bench.acks_due.is_empty());
+    assert!(bench.golden.next_markers().is_empty(), "every request has its marker");
     let hits = covers(&bench.sim);
     let sum = |event: &str| -> (u64, u64) {
         let of = |id: &str| id.starts_with("fence.") && id.ends_with(event);

@@ -25,20 +25,25 @@ fn small() -> L2Params {
     L2Params { sys, home: 1, sets: 2, ways: 4, pool: 24, caching: Caching::L1L2, dir: true }
 }
 
-fn run(p: &L2Params, seed: u64, cycles: u64, seen: &mut Seen) {
+/// Returns the tokens given back, those that waited, and those that were back before a younger write was answered.
+fn run(p: &L2Params, seed: u64, cycles: u64, seen: &mut Seen) -> [u64; 3] {
     let mut bench = Bench::new(p, seed);
     bench.run(cycles);
     bench.drain();
     bench.collect(seen);
     assert!(bench.answered > cycles / 20, "only {} answers", bench.answered);
+    bench.tokens
 }
 
 #[test]
 fn every_row_and_race_is_hit() {
     let mut seen = Seen::default();
+    let mut tokens = [0; 3];
     for seed in 0..12 {
-        run(&small(), seed, 6_000, &mut seen);
+        let more = run(&small(), seed, 6_000, &mut seen);
+        tokens = std::array::from_fn(|i| tokens[i] + more[i]);
     }
+    assert!(tokens[0] > 300 && tokens[1] > 100 && tokens[2] > 30, "tokens of fence markers: {tokens:?}");
     // Few MSHRs against a long pool, and the other way round: both limits are met.
     let mut few = small();
     few.sys.l2_mshrs = 4;
@@ -71,7 +76,8 @@ fn without_a_directory_acknowledgements_need_the_data_step_only() {
     let mut seen = Seen::default();
     let p = L2Params { caching: Caching::None, dir: false, home: 2, ..small() };
     for seed in 50..52 {
-        run(&p, seed, 4_000, &mut seen);
+        let [given, waited, _] = run(&p, seed, 4_000, &mut seen);
+        assert!(given > 10 && waited == 0, "nobody is invalidated: a token comes back at once");
     }
 }
 

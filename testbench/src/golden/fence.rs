@@ -1,6 +1,11 @@
 //! Untimed model of a GPU's fence unit (rec.md section 7) and of its message counts.
+//!
+//! Before an InvFence leaves, for its own fence or another GPU's, every bank confirms that the invalidations of the writes under way in it are ahead: it is
+//! given a token and gives it back ([`super::order`]). One marker is confirmed at a time. Other GPUs' markers leave in the order of their
+//! requests; where the own one comes between them is left open.
 
 use super::fence_table::{FENCE, FenceEvent, FenceRow, FenceState};
+use std::collections::VecDeque;
 
 /// Acknowledgements that one fence waits for: N*(N-1), one per (source, receiver) pair, own receipts included.
 pub fn acks_per_fence(gpus: u32) -> u32 {
@@ -46,6 +51,13 @@ pub enum FenceOut {
         /// Destination.
         to: u32,
     },
+    /// The token of a marker to a bank.
+    Order {
+        /// The bank.
+        bank: u32,
+        /// The GPU whose fence it is.
+        requester: u32,
+    },
     /// Push InvFence(`requester`) into every INV FIFO on every link.
     Broadcast {
         /// The GPU whose fence it is.
@@ -71,6 +83,14 @@ pub enum FenceError {
         /// Event.
         event: FenceEvent,
     },
+    /// A marker that is not to be confirmed now, a token that the bank does not hold, or SEND left before the own marker.
+    #[error("fence of GPU {gpu}: {what}")]
+    Marker {
+        /// GPU of the unit.
+        gpu: u32,
+        /// What is wrong.
+        what: String,
+    },
     /// An acknowledgement or completion for nothing outstanding.
     #[error("fence of GPU {gpu}: {what} of epoch {epoch} completes, but none is outstanding")]
     Underflow {
@@ -83,11 +103,20 @@ pub enum FenceError {
     },
 }
 
+/// A marker that is being confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Confirming {
+    requester: u32,
+    /// Banks that have not given the token back.
+    banks: u64,
+}
+
 /// The fence unit of one GPU. Drive it with what happens; after each call [`FenceUnit::take`] gives its messages.
 #[derive(Clone, Debug)]
 pub struct FenceUnit {
     gpu: u32,
     gpus: u32,
+    banks: u32,
     flush: bool,
     state: FenceState,
     epoch: usize,
@@ -96,16 +125,22 @@ pub struct FenceUnit {
     serving: u32,
     batched: u32,
     acks: u32,
+    /// The own marker has not left.
+    own_marker: bool,
+    /// Other GPUs' requests whose markers are not being confirmed yet.
+    requests: VecDeque<u32>,
+    confirming: Option<Confirming>,
     rows: Vec<&'static FenceRow>,
     out: Vec<FenceOut>,
 }
 
 impl FenceUnit {
-    /// An idle unit, epoch 0. `flush` is the switch `release_l2_flush`.
-    pub fn new(gpu: u32, gpus: u32, flush: bool) -> Self {
+    /// An idle unit, epoch 0. `banks`: L2 banks of the GPU, 1..=64; `flush` is the switch `release_l2_flush`.
+    pub fn new(gpu: u32, gpus: u32, banks: u32, flush: bool) -> Self {
         FenceUnit {
             gpu,
             gpus,
+            banks,
             flush,
             state: FenceState::Idle,
             epoch: 0,
@@ -114,6 +149,9 @@ impl FenceUnit {
             serving: 0,
             batched: 0,
             acks: 0,
+            own_marker: false,
+            requests: VecDeque::new(),
+            confirming: None,
             rows: Vec::new(),
             out: Vec::new(),
         }
@@ -188,19 +226,63 @@ impl FenceUnit {
         self.go(FenceEvent::Flushed)?;
         let others = (0..self.gpus).filter(|g| *g != self.gpu);
         self.out.extend(others.map(|to| FenceOut::FenceReq { to }));
-        self.out.push(FenceOut::Broadcast { requester: self.gpu });
+        self.own_marker = true;
         Ok(())
+    }
+
+    /// GPUs whose marker may be confirmed next: none while one is being confirmed.
+    pub fn next_markers(&self) -> Vec<u32> {
+        let own = self.own_marker.then_some(self.gpu);
+        let free = self.confirming.is_none();
+        own.into_iter().chain(self.requests.front().copied()).filter(|_| free).collect()
+    }
+
+    /// The unit chooses one of [`FenceUnit::next_markers`]: its token goes to every bank.
+    pub fn confirm(&mut self, requester: u32) -> Result<(), FenceError> {
+        if !self.next_markers().contains(&requester) {
+            return Err(self.marker(format!("the marker of GPU {requester} is not to be confirmed now")));
+        }
+        if requester != self.gpu {
+            self.requests.pop_front();
+        }
+        let banks = u64::MAX >> (u64::BITS - self.banks);
+        self.confirming = Some(Confirming { requester, banks });
+        self.out.extend((0..self.banks).map(|bank| FenceOut::Order { bank, requester }));
+        Ok(())
+    }
+
+    /// A bank gives a token back; with the last one the marker leaves.
+    pub fn ordered(&mut self, bank: u32, requester: u32) -> Result<(), FenceError> {
+        let held = self.confirming.filter(|c| c.requester == requester && c.banks >> bank & 1 == 1);
+        let Some(mut confirming) = held else {
+            return Err(self.marker(format!("bank {bank} has no token of GPU {requester}")));
+        };
+        confirming.banks &= !(1 << bank);
+        self.confirming = Some(confirming);
+        if confirming.banks == 0 {
+            self.confirming = None;
+            self.own_marker &= requester != self.gpu;
+            self.out.push(FenceOut::Broadcast { requester });
+        }
+        Ok(())
+    }
+
+    fn marker(&self, what: String) -> FenceError {
+        FenceError::Marker { gpu: self.gpu, what }
     }
 
     /// All FenceReqs and the own broadcast have left.
     pub fn sent(&mut self) -> Result<(), FenceError> {
+        if self.own_marker {
+            return Err(self.marker("it leaves SEND before its own marker has left".into()));
+        }
         self.go(FenceEvent::Sent)
     }
 
-    /// Another GPU's FenceReq; handled in every state.
+    /// Another GPU's FenceReq; handled in every state, its marker behind those of earlier requests.
     pub fn fence_req(&mut self, requester: u32) -> Result<(), FenceError> {
         self.go(FenceEvent::FenceReq)?;
-        self.out.push(FenceOut::Broadcast { requester });
+        self.requests.push_back(requester);
         Ok(())
     }
 

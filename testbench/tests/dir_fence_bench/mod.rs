@@ -33,9 +33,9 @@ pub struct Bank {
     doing: Option<u64>,
     drains: u64,
     flushes: u64,
+    /// Token that the golden unit has sent and the hardware not yet.
+    due: Option<u32>,
     token: Option<u32>,
-    /// Tokens given back whose markers have not left.
-    returned: VecDeque<u32>,
 }
 
 /// What another GPU's fence still does here.
@@ -68,12 +68,12 @@ pub struct Bench {
     pub completed: u64,
     pub fences: u64,
     flushing: bool,
-    /// FenceReqs and own marker that the golden unit has sent and the hardware not yet.
+    /// FenceReqs and markers that the golden unit has sent and the hardware not yet.
     to_ask: BTreeSet<u32>,
+    pub markers: VecDeque<u32>,
+    /// The own marker of the fence in flight has not left.
     own_marker: bool,
     sending: bool,
-    /// Markers for others, in the order of their requests.
-    pub markers: VecDeque<u32>,
     foreign: Vec<Foreign>,
     asking: u32,
     /// Acknowledgements that may come: by source on `rsp_in`, by requester on `mark_in`.
@@ -100,8 +100,8 @@ impl Bench {
             doing: None,
             drains: 0,
             flushes: 0,
+            due: None,
             token: None,
-            returned: VecDeque::new(),
         };
         Bench {
             start: Sender::new(&sim, "start", &["seq"]),
@@ -113,7 +113,7 @@ impl Bench {
             rsp_out: Receiver::new(&sim, "rsp_out", &ends),
             mark_out: Receiver::new(&sim, "mark_out", &["requester"]),
             banks: (0..banks).map(bank).collect(),
-            golden: FenceUnit::new(home, gpus, flush),
+            golden: FenceUnit::new(home, gpus, banks, flush),
             rows: BTreeMap::new(),
             releases: VecDeque::new(),
             completions: VecDeque::new(),
@@ -122,9 +122,9 @@ impl Bench {
             fences: 0,
             flushing: false,
             to_ask: BTreeSet::new(),
+            markers: VecDeque::new(),
             own_marker: false,
             sending: false,
-            markers: VecDeque::new(),
             foreign: vec![Foreign::default(); gpus as usize],
             asking: 0,
             responses: Vec::new(),
@@ -145,9 +145,12 @@ impl Bench {
         for message in out {
             match message {
                 FenceOut::StartFlush => self.flushing = true,
-                FenceOut::FenceReq { to } => assert!(self.to_ask.insert(to)),
-                FenceOut::Broadcast { requester } if requester == self.p.home => {
+                FenceOut::FenceReq { to } => {
+                    assert!(self.to_ask.insert(to));
                     (self.own_marker, self.sending) = (true, true);
+                }
+                FenceOut::Order { bank, requester } => {
+                    assert_eq!(self.banks[bank as usize].due.replace(requester), None);
                 }
                 FenceOut::Broadcast { requester } => self.markers.push_back(requester),
                 FenceOut::Complete { releases } => {
@@ -189,7 +192,7 @@ impl Bench {
             self.markers_leave(to);
         }
         if let Some(m) = self.mark_out.take(&mut self.sim, ready()) {
-            self.marker(m[0] as u32);
+            self.marker_leaves(m[0] as u32);
         }
         if let Some(m) = self.rsp_out.take(&mut self.sim, ready()) {
             assert_eq!((m[0], m[2]), (u64::from(home), FENCE));
@@ -222,20 +225,26 @@ impl Bench {
             }
         }
         if let Some(m) = bank.order.take(&mut self.sim, order) {
-            assert_eq!(bank.token.replace(m[0] as u32), None, "one token at a time");
+            let requester = m[0] as u32;
+            // The unit chooses whose marker comes next; its first token tells.
+            if bank.due.is_none() {
+                self.golden.confirm(requester).unwrap();
+                self.follow();
+            }
+            let bank = &mut self.banks[b];
+            assert_eq!(bank.due.take(), Some(requester), "one token for each bank");
+            assert_eq!(bank.token.replace(requester), None, "one token at a time");
         }
     }
 
-    pub fn marker(&mut self, requester: u32) {
-        for (b, bank) in self.banks.iter_mut().enumerate() {
-            assert_eq!(bank.returned.pop_front(), Some(requester), "bank {b} has given the token back");
-        }
+    pub fn marker_leaves(&mut self, requester: u32) {
+        let confirmed = self.markers.pop_front();
+        assert_eq!(confirmed, Some(requester), "a marker leaves when every bank has confirmed it");
         self.counts[1] += 1;
         if requester == self.p.home {
-            assert!(std::mem::take(&mut self.own_marker), "own marker too early, or twice");
+            assert!(std::mem::take(&mut self.own_marker), "one own marker per fence");
             self.markers_leave(requester);
         } else {
-            assert_eq!(self.markers.pop_front(), Some(requester), "markers in the order of the requests");
             self.foreign[requester as usize].asked = false;
         }
     }
@@ -244,8 +253,10 @@ impl Bench {
         for b in 0..self.banks.len() {
             let bank = &mut self.banks[b];
             if bank.ordered.taken(&mut self.sim) {
-                bank.returned.push_back(bank.token.take().unwrap());
+                let requester = bank.token.take().unwrap();
+                self.golden.ordered(b as u32, requester).unwrap();
             }
+            let bank = &mut self.banks[b];
             if bank.done.taken(&mut self.sim) && bank.doing.take() == Some(FLUSH) {
                 let all = self.banks.iter().all(|b| b.doing.is_none() && b.flushes == self.fences + 1);
                 if all {

@@ -15,6 +15,7 @@ use weft_engine::{Design, Options, Sim};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::ProbeKind;
 use weft_testbench::cosim::Recorder;
+use weft_testbench::golden::order::BankOrder;
 use weft_testbench::ledger::{self, Ledger};
 
 /// Bank number of all lines of the test.
@@ -94,7 +95,8 @@ pub struct Bench {
     delivered: BTreeMap<u64, Vec<Vec<u8>>>,
     invs: VecDeque<(u64, u64, bool, u64)>,
     inv_links: VecDeque<u64>,
-    dir_waiting: Vec<(u64, usize)>,
+    /// Operations before the directory: identifier, number, whether it is a read.
+    dir_waiting: Vec<(u64, usize, bool)>,
     dir_answered: BTreeSet<usize>,
     /// WrReq and AtomReq not acknowledged, by epoch.
     away_writes: [i64; 2],
@@ -102,6 +104,11 @@ pub struct Bench {
     home_writes: Vec<(u64, usize, u64, u64)>,
     fills: BTreeMap<u64, u64>,
     fence: Option<(u64, u64, BTreeMap<u64, u64>)>,
+    /// Writes before the directory, and the fence unit's token.
+    order: BankOrder,
+    token_out: bool,
+    /// Tokens given back; those that had to wait; those given back before a younger write was answered.
+    pub tokens: [u64; 3],
     pub answered: u64,
 }
 
@@ -138,6 +145,9 @@ impl Bench {
             home_writes: Vec::new(),
             fills: BTreeMap::new(),
             fence: None,
+            order: BankOrder::default(),
+            token_out: false,
+            tokens: [0; 3],
             answered: 0,
             p: p.clone(),
         };
@@ -245,7 +255,11 @@ impl Bench {
         let key = (before.who, before.id, u64::from(before.kind == WR));
         let running = self.remote.get_mut(&key).expect("a request of the test");
         assert!(running.answer.is_none(), "{key:?} accepted twice");
+        let (number, writes) = (self.model.next_op, running.request.kind != RD);
         running.answer = Some(self.model.home_request(Some(key.0), &running.request));
+        if writes && self.p.dir {
+            self.order.write(number as u64);
+        }
     }
 
     fn accept_local(&mut self, before: &Stage1) {
@@ -259,6 +273,9 @@ impl Bench {
             if request.kind != RD {
                 let fetches = self.model.fetches(request.line);
                 self.home_writes.push((before.epoch, number, request.line, fetches));
+                if self.p.dir {
+                    self.order.write(number as u64);
+                }
             }
         } else {
             if request.kind != RD {
@@ -317,6 +334,7 @@ impl Bench {
         assert!(left.is_empty(), "never answered: {left:?}");
         assert!(self.remote.is_empty(), "never answered: {:?}", self.remote.keys());
         assert_eq!((self.away_writes, self.fence.is_some()), ([0, 0], false));
+        assert_eq!(self.order, BankOrder::default(), "no token is kept");
         self.model.assert_idle();
         self.start_fence(1);
         for _ in 0..200 {

@@ -7,8 +7,10 @@ use rand::seq::IndexedRandom;
 use std::collections::BTreeMap;
 use weft_testbench::golden::dir_table::DirOp;
 
-const OUTPUTS: [&str; 7] =
-    ["local_rsp", "rsp_out", "req_out", "mem_req", "inv_done", "dir_req", "fence_done"];
+const OUTPUTS: [&str; 8] =
+    ["local_rsp", "rsp_out", "req_out", "mem_req", "inv_done", "dir_req", "fence_done", "ordered"];
+const INPUTS: [&str; 8] =
+    ["local_req", "remote_req", "inv", "rsp_in", "mem_rsp", "dir_rsp", "fence_cmd", "order"];
 
 impl Mood {
     pub fn calm() -> Mood {
@@ -133,6 +135,9 @@ impl Bench {
         if self.fence.is_none() && self.rng.random_bool(0.01) && self.mood.local > 0.0 {
             let op = self.rng.random_range(0..2);
             self.start_fence(op);
+        }
+        if !self.token_out && self.rng.random_bool(0.03) && self.mood.local > 0.0 {
+            self.start_order();
         }
         if self.rng.random_bool(self.mood.write_away) {
             self.disturb_away();
@@ -280,10 +285,13 @@ impl Bench {
         }
         let ready = self.rng.random_bool(self.mood.dir_answer) && !self.dir_waiting.is_empty();
         if self.p.dir && ready && !self.offered.contains_key("dir_rsp") {
-            let (id, number) = self.dir_waiting.remove(0);
+            let (id, number, read) = self.dir_waiting.remove(0);
             self.set("dir_rsp_id", id);
             self.offer("dir_rsp", move |b| {
                 b.dir_answered.insert(number);
+                if !read {
+                    b.order.answered(number as u64).expect("a write under way");
+                }
             });
         }
     }
@@ -298,6 +306,31 @@ impl Bench {
             let counts = dirty.iter().map(|l| (*l, writes.get(l).copied().unwrap_or(0))).collect();
             b.fence.as_mut().expect("the command").2 = counts;
         });
+    }
+
+    /// Gives the bank the token of a marker.
+    fn start_order(&mut self) {
+        let requester = self.rng.random_range(0..self.p.sys.gpus);
+        self.set("order_requester", u64::from(requester));
+        self.token_out = true;
+        self.offer("order", move |b| {
+            b.order.take(requester).expect("one at a time");
+            b.tokens[1] += u64::from(b.order.waits_for() > 0);
+        });
+    }
+
+    fn receive_ordered(&mut self) {
+        let (requester, younger) = (self.get("ordered_requester"), self.order.younger());
+        let back = self.order.give_back();
+        assert_eq!(
+            back,
+            Some(requester as u32),
+            "a token before the directory has answered: {:?}",
+            self.order
+        );
+        self.token_out = false;
+        self.tokens[0] += 1;
+        self.tokens[2] += u64::from(younger > 0);
     }
 
     /// Transfers of this cycle.
@@ -319,7 +352,7 @@ impl Bench {
                 self.receive(output);
             }
         }
-        for input in ["local_req", "remote_req", "inv", "rsp_in", "mem_rsp", "dir_rsp", "fence_cmd"] {
+        for input in INPUTS {
             if input == "dir_rsp" && !self.p.dir {
                 continue;
             }
@@ -351,8 +384,9 @@ impl Bench {
                     self.model.directory_ops.pop_front().expect("a directory operation");
                 assert_eq!(found, (op, src, line), "directory operations in pipeline order");
                 let id = self.get("dir_req_id");
-                self.dir_waiting.push((id, number));
+                self.dir_waiting.push((id, number, op == DirOp::RdRem));
             }
+            "ordered" => self.receive_ordered(),
             _ => self.receive_fence(),
         }
     }
