@@ -20,11 +20,25 @@ fn make(name: &str, list: &[(&str, &str)]) -> Box<dyn Program> {
 }
 
 /// Small sizes that leave partial waves, work-groups and tiles.
-const SMALL: [(&str, &[(&str, &str)]); 6] = [
+const SMALL: &[(&str, &[(&str, &str)])] = &[
     ("atax", &[("rows", "75"), ("columns", "45")]),
+    ("bfs", &[("source", "karate"), ("group", "10")]),
+    ("c2d", &[("n", "37")]),
+    ("cusolver", &[("tiles", "3"), ("gpus", "2"), ("cus", "2")]),
     ("fir", &[("samples", "1001"), ("blocks", "3")]),
+    ("gemm", &[("m", "19"), ("n", "37"), ("k", "21")]),
     ("gemv", &[("n", "71")]),
+    ("j2d", &[("n", "37"), ("steps", "2")]),
+    ("lu", &[("n", "11"), ("group", "10")]),
+    ("minicontact", &[("elements", "5"), ("steps", "2"), ("group", "10")]),
+    ("mm2", &[("n", "21")]),
+    ("mm3", &[("n", "21")]),
+    ("mst", &[("source", "karate"), ("group", "10"), ("gpus", "3")]),
+    ("namd", &[("atoms", "8"), ("gpus", "2")]),
+    ("nw", &[("tiles", "3")]),
     ("pagerank", &[("source", "karate"), ("iterations", "5")]),
+    ("pathfinder", &[("columns", "300"), ("rows", "12")]),
+    ("sc", &[("n", "21"), ("mask", "4")]),
     ("stencil", &[("n", "70"), ("iterations", "3")]),
     ("transpose", &[("rows", "70"), ("columns", "37")]),
 ];
@@ -36,12 +50,12 @@ fn verify(program: &dyn Program, memory: &FlatMemory) -> Result<(), VerifyError>
 #[test]
 fn every_program_of_the_registry_is_tested() {
     let listed: Vec<_> = workloads().iter().map(|w| w.name).collect();
-    assert_eq!(listed, SMALL.map(|(name, _)| name));
+    assert_eq!(listed, SMALL.iter().map(|(name, _)| *name).collect::<Vec<_>>());
 }
 
 #[test]
 fn small_programs_verify_for_every_width_and_order() {
-    for (name, list) in SMALL {
+    for &(name, list) in SMALL {
         for lanes in ["1", "7", "16", "32", "64"] {
             let mut list = list.to_vec();
             list.push(("lanes", lanes));
@@ -68,13 +82,13 @@ fn default_sizes_verify_and_stay_small() {
         verify(&*program, &done.memory).unwrap_or_else(|e| panic!("{e}"));
         let lines = done.stats.load_lines + done.stats.store_lines + done.stats.amo_lines;
         println!("{:10} {lines:7} line accesses, {:8} bytes, {:?}", info.name, done.memory.len(), done.stats);
-        assert!((100_000..400_000).contains(&lines), "{}: {lines} line accesses", info.name);
+        assert!((10_000..600_000).contains(&lines), "{}: {lines} line accesses", info.name);
     }
 }
 
 #[test]
 fn a_corrupted_result_is_seen() {
-    for (name, list) in SMALL {
+    for &(name, list) in SMALL {
         let program = make(name, list);
         let mut done = run(&*program, Order::Forward).unwrap_or_else(|e| panic!("{e}"));
         let results: Vec<Array> = program.arrays().iter().filter(|a| !a.read_only).cloned().collect();
@@ -156,8 +170,11 @@ fn illegal_settings_are_one_sentence() {
         Err(error) => error.to_string(),
     };
     assert_eq!(
-        message("gemm", &[], None),
-        "unknown workload \"gemm\", expected one of atax, fir, gemv, pagerank, stencil, transpose"
+        message("gem", &[], None),
+        format!(
+            "unknown workload \"gem\", expected one of {}",
+            SMALL.iter().map(|s| s.0).collect::<Vec<_>>().join(", ")
+        )
     );
     assert_eq!(
         message("transpose", &[("row", "3")], None),

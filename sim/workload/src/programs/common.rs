@@ -6,7 +6,7 @@ use crate::op::{Addrs, LaneMask, Op, Token, Unit};
 use crate::program::{Array, VerifyError, full_mask};
 
 /// Ticks of one dependent arithmetic instruction.
-const ALU_LATENCY: u32 = 4;
+pub const ALU_LATENCY: u32 = 4;
 
 /// Parameter `lanes` of every program.
 pub const LANES: ParamSpec = ParamSpec {
@@ -128,22 +128,58 @@ pub fn floats(array: &Array) -> Vec<f32> {
     values
 }
 
-/// Compares an array of single-precision numbers with the host's, bit for bit: host and wave add in one order.
-pub fn compare(
+/// Element of an array as the host sees it.
+pub trait Element: Copy + std::fmt::Display {
+    /// Bytes in memory.
+    const BYTES: usize;
+
+    /// From little-endian bytes.
+    fn of(bytes: &[u8]) -> Self;
+
+    /// All bits, so that numbers are told apart that compare as equal.
+    fn bits(self) -> u64;
+}
+
+macro_rules! element {
+    ($type:ty, $bits:expr) => {
+        impl Element for $type {
+            const BYTES: usize = size_of::<$type>();
+
+            fn of(bytes: &[u8]) -> Self {
+                let mut own = [0; size_of::<$type>()];
+                own.copy_from_slice(bytes);
+                Self::from_le_bytes(own)
+            }
+
+            fn bits(self) -> u64 {
+                $bits(self)
+            }
+        }
+    };
+}
+
+element!(f32, lane_value);
+element!(u32, u64::from);
+element!(i32, |v: i32| u64::from(v as u32));
+element!(u64, |v: u64| v);
+
+/// Compares an array with the host's, bit for bit: host and wave compute in one order.
+pub fn compare<T: Element>(
     program: &str,
     array: &Array,
-    expected: &[f32],
+    expected: &[T],
     memory: &dyn Fn(u64, usize) -> Vec<u8>,
 ) -> Result<(), VerifyError> {
-    let found = data::f32_values(&memory(array.addr, array.bytes() as usize));
-    let differ = |i: &usize| found.get(*i).map(|v| v.to_bits()) != Some(expected[*i].to_bits());
+    let bytes = memory(array.addr, array.bytes() as usize);
+    let found: Vec<T> = bytes.chunks_exact(T::BYTES).map(T::of).collect();
+    let differ = |i: &usize| found.get(*i).map(|v| v.bits()) != Some(expected[*i].bits());
     let mut wrong = (0..expected.len()).filter(differ);
     let Some(first) = wrong.next() else { return Ok(()) };
     Err(VerifyError {
         program: program.to_owned(),
         array: array.name.clone(),
         index: first as u64,
-        found: found.get(first).map_or("missing".to_owned(), f32::to_string),
+        found: found.get(first).map_or("missing".to_owned(), T::to_string),
         expected: expected[first].to_string(),
         wrong: 1 + wrong.count() as u64,
         total: expected.len() as u64,

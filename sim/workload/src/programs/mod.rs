@@ -4,12 +4,30 @@
 //! seconds; [`WorkloadInfo::published`] holds the settings that meet the published footprints.
 
 mod atax;
+mod bfs;
+mod c2d;
 mod common;
+mod cusolver;
 mod fir;
+mod gemm;
 mod gemv;
+mod graphs;
+mod j2d;
+mod lu;
+mod machine;
 mod matvec;
+mod minicontact;
+mod mm2;
+mod mm3;
+mod mst;
+mod namd;
+mod nw;
 mod pagerank;
 mod params;
+mod pathfinder;
+mod product;
+mod sc;
+mod simt;
 mod stencil;
 mod transpose;
 
@@ -47,9 +65,29 @@ pub struct WorkloadInfo {
 
 /// All built-in programs, by name.
 pub fn workloads() -> &'static [WorkloadInfo] {
-    static ALL: [WorkloadInfo; 6] =
-        [atax::INFO, fir::INFO, gemv::INFO, pagerank::INFO, stencil::INFO, transpose::INFO];
-    &ALL
+    static ALL: &[WorkloadInfo] = &[
+        atax::INFO,
+        bfs::INFO,
+        c2d::INFO,
+        cusolver::INFO,
+        fir::INFO,
+        gemm::INFO,
+        gemv::INFO,
+        j2d::INFO,
+        lu::INFO,
+        minicontact::INFO,
+        mm2::INFO,
+        mm3::INFO,
+        mst::INFO,
+        namd::INFO,
+        nw::INFO,
+        pagerank::INFO,
+        pathfinder::INFO,
+        sc::INFO,
+        stencil::INFO,
+        transpose::INFO,
+    ];
+    ALL
 }
 
 /// Builds a program with the given parameters, defaults for the rest, on the given graph if it takes one.

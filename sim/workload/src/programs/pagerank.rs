@@ -1,10 +1,11 @@
 //! PageRank (Hetero-Mark): pull over compressed sparse rows, one wave per row.
 
 use super::common::{LANES, SEED, active, arithmetic, compare, float, floats, lane_value, same, words};
+use super::graphs::{self, EDGES, NODES, SOURCE};
 use super::params::{Legal, ParamSpec, Params};
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
-use crate::graph::{self, Graph};
+use crate::graph::Graph;
 use crate::op::{Access, Addrs, Op, Token, Values};
 use crate::program::{Array, Frame, HostStep, Kernel, Layout, LoadedValues, Program, VerifyError, full_mask};
 
@@ -28,27 +29,9 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
             unit: "",
             about: "Share of a rank that flows along edges; at 1 it is Hetero-Mark's plain matrix product.",
         },
-        ParamSpec {
-            name: "source",
-            default: "power",
-            legal: Legal::Choice(&["power", "karate", "uniform"]),
-            unit: "",
-            about: "Graph when no file is given: two real ones that come with the program, or a uniform random one.",
-        },
-        ParamSpec {
-            name: "nodes",
-            default: "4096",
-            legal: Legal::Integer { min: 1, max: 1 << 24 },
-            unit: "vertices",
-            about: "Vertices of the uniform random graph.",
-        },
-        ParamSpec {
-            name: "edges",
-            default: "32768",
-            legal: Legal::Integer { min: 1, max: 1 << 27 },
-            unit: "edges",
-            about: "Directed edges of the uniform random graph.",
-        },
+        SOURCE,
+        NODES,
+        EDGES,
         ParamSpec {
             name: "group",
             default: "256",
@@ -97,21 +80,7 @@ pub struct PageRank {
 impl PageRank {
     /// Builds the program on `graph`, or on the graph that the parameters name.
     pub fn new(params: &Params, graph: Option<&Graph>) -> Result<Self, WorkloadError> {
-        let own;
-        let graph = match graph {
-            Some(graph) => graph,
-            None => {
-                own = match graph::bundled(params.text("source")) {
-                    Some(graph) => graph,
-                    None => uniform(
-                        params.integer("nodes") as u32,
-                        params.integer("edges"),
-                        params.integer("seed"),
-                    ),
-                };
-                &own
-            }
-        };
+        let graph = graphs::chosen(params, graph);
         let lanes = params.integer("lanes") as u32;
         let damping = params.real("damping") as f32;
         let rows = u64::from(graph.vertices());
@@ -191,15 +160,6 @@ fn reduce(sums: &mut [f32]) -> f32 {
         half /= 2;
     }
     sums[0]
-}
-
-/// A directed graph whose edges join vertices drawn independently and uniformly.
-fn uniform(nodes: u32, edges: u64, seed: u64) -> Graph {
-    let draw = |stream, i| (data::mix(seed, stream, i) % u64::from(nodes)) as u32;
-    let arcs: Vec<(u32, u32)> = (0..edges).map(|i| (draw(0, i), draw(1, i))).collect();
-    let mut graph = Graph::directed(nodes, &arcs, None);
-    graph.set_name("uniform");
-    graph
 }
 
 impl Program for PageRank {

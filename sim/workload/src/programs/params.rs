@@ -87,7 +87,7 @@ pub enum WorkloadError {
         legal: String,
     },
     /// A graph for a program that has no use for one.
-    #[error("workload {workload} takes no graph; leave the graph out or choose pagerank")]
+    #[error("workload {workload} takes no graph; leave the graph out or choose bfs, mst or pagerank")]
     GraphUnused {
         /// Program.
         workload: &'static str,
