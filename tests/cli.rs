@@ -48,7 +48,7 @@ fn a_fifo_is_clocked_from_a_file() {
     let text = stdout(&["sim", "fifo", "--stimulus", &file, "--waves", &wave.display().to_string()]);
     assert_eq!(text.lines().count(), 7, "one line per cycle:\n{text}");
     assert!(text.contains("out_valid=1") && text.contains("5a"), "the word comes out:\n{text}");
-    assert!(wave.exists() && dir.path().join("f.gtkw").exists());
+    assert!(wave.exists() && dir.path().join("f.vcd.gtkw").exists());
     let picture = stdout(&["sim", "fifo", "--stimulus", &file, "--ascii"]);
     assert!(picture.lines().any(|l| l.starts_with("out_valid") && l.contains("_#")), "{picture}");
 }

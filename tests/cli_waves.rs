@@ -123,15 +123,15 @@ fn states_have_names_in_the_save_file() {
     let folder = tempfile::tempdir().expect("a folder");
     record(folder.path(), "pr.vcd", &["--scope", "gpu0.dir0"]);
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("written");
-    let save = read("pr.gtkw");
+    let save = read("pr.vcd.gtkw");
     let lines: Vec<&str> = save.lines().collect();
     let row = lines.iter().position(|l| l.ends_with("gpu0.dir0.state")).expect("the state is shown");
     assert!(
-        lines[row - 1].starts_with("^1 ") && lines[row - 1].ends_with("pr.DirState.txt"),
+        lines[row - 1].starts_with("^1 ") && lines[row - 1].ends_with("pr.vcd.DirState.txt"),
         "{}",
         lines[row - 1]
     );
-    assert!(read("pr.DirState.txt").contains("1 RUN"), "{}", read("pr.DirState.txt"));
+    assert!(read("pr.vcd.DirState.txt").contains("1 RUN"), "{}", read("pr.vcd.DirState.txt"));
     assert!(lines.contains(&"-gpu0.dir0"), "a group for the scope");
 }
 

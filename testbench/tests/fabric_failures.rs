@@ -42,7 +42,7 @@ fn failed(result: Result<bool, FabricError>, wave: &Path) -> Report {
     let FabricError::Run(RunError::Assertion(report)) = error else { panic!("{text}") };
     assert_eq!((report.kept, report.wave.as_path()), (1000, wave));
     assert!(text.contains(&format!(" failed in cycle {}: ", report.failure.cycle)), "{text}");
-    let (wave, save) = (wave.display(), wave.with_extension("gtkw"));
+    let (wave, save) = (wave.display(), weft_engine::wave::save_path(wave));
     assert!(text.ends_with(&format!(" are in {wave}, open them with gtkwave {}", save.display())), "{text}");
     *report
 }
@@ -64,7 +64,7 @@ impl Last {
         // The fabric works all the time, so that changes come soon after the first and up to the last cycle.
         assert!((cycle - 999..cycle - 900).contains(&first), "begins in cycle {first}, fails in {cycle}");
         assert!((cycle - 100..=cycle + 1).contains(&last), "ends in cycle {last}, fails in {cycle}");
-        let save = std::fs::read_to_string(path.with_extension("gtkw")).expect("a save file");
+        let save = std::fs::read_to_string(weft_engine::wave::save_path(path)).expect("a save file");
         let marker = save.lines().find(|l| l.starts_with('*')).and_then(|l| l.split(' ').nth(1));
         assert_eq!(marker, Some(cycle.to_string().as_str()), "marked at the failure");
         assert!(save.contains("gpu0.dir0.state"), "states are shown");

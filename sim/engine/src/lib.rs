@@ -19,6 +19,7 @@
 
 pub mod compare;
 pub mod design;
+pub mod digest;
 pub mod interp;
 pub mod layout;
 pub mod native;

@@ -1,7 +1,7 @@
 //! Runs a simulation with behavioural models beside it: time jumps, waveforms, and rewind to the cycles before a failure.
 
 use crate::sim::{Checkpoint, Failure, Sim};
-use crate::wave::{Trace, WaveError};
+use crate::wave::{Trace, WaveError, save_path};
 use std::collections::VecDeque;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ impl fmt::Display for Report {
             _ => write!(f, "assertion {name}{of} failed in cycle {cycle}: {text} ({at})")?,
         }
         if self.kept > 0 {
-            let (wave, save) = (self.wave.display(), self.wave.with_extension("gtkw"));
+            let (wave, save) = (self.wave.display(), save_path(&self.wave));
             // Behind a text of several lines a line of its own.
             let glue = if text.contains('\n') { "\n" } else { "; " };
             let up_to = if self.shown == *cycle { "it".into() } else { format!("cycle {}", self.shown) };

@@ -95,7 +95,7 @@ fn a_broken_block_leaves_the_last_thousand_cycles() {
     let index = times.iter().rposition(|t| *t <= cycle).unwrap() as u32;
     let text = data.get_value_at(&data.get_offset(index).unwrap(), 0).to_bit_string().unwrap();
     assert_eq!(u64::from_str_radix(&text, 2).unwrap(), 2001, "the waveform shows the failing value");
-    let save = std::fs::read_to_string(path.with_extension("gtkw")).unwrap();
+    let save = std::fs::read_to_string(weft_engine::wave::save_path(&path)).unwrap();
     let marker = save.lines().find(|l| l.starts_with('*')).and_then(|l| l.split(' ').nth(1));
     assert_eq!(marker, Some(cycle.to_string().as_str()), "a marker at the failing cycle: {save}");
 }

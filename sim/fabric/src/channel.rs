@@ -1,6 +1,7 @@
 //! Channels at the boundary of a fabric, as behavioural models see them.
 
 use crate::port::{PortError, input, output};
+use serde::{Deserialize, Serialize};
 use weft_engine::{InPort, OutPort, Sim};
 
 /// A channel into the fabric: the model drives valid and the message, the fabric answers with ready.
@@ -9,6 +10,12 @@ pub struct Sender<const N: usize> {
     valid: InPort,
     ready: OutPort,
     fields: [InPort; N],
+    s: SenderState,
+}
+
+/// What changes in a [`Sender`], to be saved and put back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SenderState {
     /// A message is offered and not yet taken.
     offering: bool,
     /// Valid is driven.
@@ -27,34 +34,44 @@ impl<const N: usize> Sender<N> {
             *port = input(sim, &format!("{name}_{field}"))?;
         }
         let ready = output(sim, &format!("{name}_ready"))?;
-        Ok(Sender { valid, ready, fields: ports, offering: false, driving: false })
+        Ok(Sender { valid, ready, fields: ports, s: SenderState::default() })
     }
 
     /// Offers a message in the present cycle, by its fields' limbs; true when the fabric takes it. The same message must be offered until then.
     pub fn offer(&mut self, sim: &mut Sim, message: [&[u64]; N]) -> bool {
-        if !self.offering {
+        if !self.s.offering {
             for (port, limbs) in self.fields.iter().zip(message) {
                 sim.set_limbs(*port, limbs);
             }
             sim.set(self.valid, 1);
-            self.driving = true;
+            self.s.driving = true;
         }
         let taken = sim.get(self.ready) == 1;
-        self.offering = !taken;
+        self.s.offering = !taken;
         taken
     }
 
     /// Offers nothing in the present cycle.
     pub fn rest(&mut self, sim: &mut Sim) {
-        if self.driving {
+        if self.s.driving {
             sim.set(self.valid, 0);
-            self.driving = false;
+            self.s.driving = false;
         }
     }
 
     /// Valid is driven: the next cycle needs another message or [`Sender::rest`].
     pub fn driving(&self) -> bool {
-        self.driving
+        self.s.driving
+    }
+
+    /// What has to be saved.
+    pub fn state(&self) -> SenderState {
+        self.s
+    }
+
+    /// Goes on from what [`Sender::state`] gave; what it drives is part of the simulation's own state.
+    pub fn resume(&mut self, state: SenderState) {
+        self.s = state;
     }
 }
 

@@ -294,6 +294,19 @@ impl IdealDirectory {
         })
     }
 
+    /// The whole state as bytes.
+    pub fn save(&self) -> Vec<u8> {
+        postcard::to_stdvec(&self.slices).expect("plain data is always encoded")
+    }
+
+    /// Restores a state that [`IdealDirectory::save`] gave for the same fabric; false, and unchanged, when the bytes are damaged or of another one.
+    #[must_use]
+    pub fn load(&mut self, bytes: &[u8]) -> bool {
+        let saved = postcard::from_bytes::<Vec<Slice>>(bytes).ok();
+        let fitting = saved.filter(|slices| slices.len() == self.slices.len());
+        fitting.map(|slices| self.slices = slices).is_some()
+    }
+
     /// No operation is on its way.
     pub fn is_idle(&self) -> bool {
         self.slices.iter().all(Slice::is_idle)

@@ -1,9 +1,12 @@
 //! `weft run`: a program on a fabric, clocked until it has ended and its result is checked.
 
+mod snapshot;
+
 use crate::failure::{Failure, Outcome, say};
 use crate::params::pairs;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +14,7 @@ use weft_engine::runner::Rewind;
 use weft_engine::wave::Format;
 use weft_engine::{BackendKind, Probes};
 use weft_fabric::config::FabricConfig;
-use weft_fabric::run::{FabricError, FabricRun, RunOptions, RunReport, WaveRequest};
+use weft_fabric::run::{FabricError, FabricRun, Identity, RunOptions, RunReport, WaveRequest};
 use weft_workload::Program;
 
 /// Arguments of `weft run`.
@@ -49,6 +52,8 @@ pub struct Args {
     /// With --waves: first cycle no longer recorded.
     #[arg(long, value_name = "CYCLE")]
     to: Option<u64>,
+    #[command(flatten)]
+    keep: snapshot::SnapshotArgs,
     /// Ends the run with an error after so many cycles.
     #[arg(long, value_name = "CYCLES", default_value_t = 10_000_000_000)]
     max_cycles: u64,
@@ -72,20 +77,29 @@ pub fn run(args: &Args) -> Outcome {
         Some(path) => Some((path.as_path(), writable("--json", path)?)),
         None => None,
     };
-    let program = program(args)?;
+    args.keep.validate()?;
+    apart(args)?;
+    let (program, params) = program(args)?;
+    let backend = if args.interpreter { BackendKind::Interp } else { BackendKind::Native };
+    let graph = args.graph.as_deref();
+    let identity = Identity::new(&config, program.as_ref(), params, backend, args.seed, graph);
+    let resume = args.keep.read(&identity, args)?;
     let options = RunOptions {
-        backend: if args.interpreter { BackendKind::Interp } else { BackendKind::Native },
+        backend,
         probes: Probes::All,
         rewind: Some(Rewind { cycles: 1000, wave: PathBuf::from("vcd_out/failure.fst") }),
         waves,
     };
-    let run = FabricRun::new(&config, program, &options).map_err(sort)?;
-    let report = simulate(run, args.max_cycles)?;
+    let mut run = FabricRun::new(&config, program, &options).map_err(sort)?;
+    if let Some(snapshot) = &resume {
+        run.resume(snapshot).map_err(sort)?;
+    }
+    let report = simulate(run, args.max_cycles, args.keep.plan(identity))?;
     if let Some((path, file)) = json {
         write_json(&report, args, path, file)?;
     }
     summary(&report)?;
-    shown(args, report.cycles)?;
+    shown(args, resume.map_or(0, |snapshot| snapshot.cycle()), report.cycles)?;
     say(format!("verified: {}", report.verified))?;
     match &report.difference {
         None => Ok(()),
@@ -139,7 +153,22 @@ fn writable(option: &str, path: &Path) -> Result<tempfile::NamedTempFile, Failur
     })
 }
 
-fn program(args: &Args) -> Result<Arc<dyn Program>, Failure> {
+/// Refuses two outputs in one file.
+fn apart(args: &Args) -> Outcome {
+    let outputs = [("--json", &args.json), ("--waves", &args.waves), ("--snapshot", &args.keep.snapshot)];
+    for (i, (first, path)) in outputs.iter().enumerate().filter(|(_, (_, path))| path.is_some()) {
+        if let Some((second, _)) = outputs[..i].iter().find(|(_, other)| other == path) {
+            let path = path.as_deref().unwrap_or(Path::new("")).display();
+            return Err(Failure::input(anyhow!(
+                "{second} and {first} both name {path}; give each its own file"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The program, and all its parameters.
+fn program(args: &Args) -> Result<(Arc<dyn Program>, BTreeMap<String, String>), Failure> {
     let mut params = pairs("--param", &args.params)?;
     if let Some(seed) = args.seed {
         let known = weft_workload::workloads().iter().find(|w| w.name == args.workload);
@@ -149,17 +178,26 @@ fn program(args: &Args) -> Result<Arc<dyn Program>, Failure> {
     }
     let graph = args.graph.as_deref().map(weft_workload::graph::read).transpose().map_err(Failure::input)?;
     let program = weft_workload::build(&args.workload, &params, graph.as_ref()).map_err(Failure::input)?;
-    Ok(Arc::from(program))
+    let params = weft_workload::parameters(&args.workload, &params).map_err(Failure::input)?;
+    Ok((Arc::from(program), params))
 }
 
 /// Runs to the end; a terminal sees how far it is.
-fn simulate(mut run: FabricRun, max_cycles: u64) -> Result<RunReport, Failure> {
+fn simulate(
+    mut run: FabricRun,
+    max_cycles: u64,
+    mut plan: Option<snapshot::Plan>,
+) -> Result<RunReport, Failure> {
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
         bar.set_style(style);
     }
     loop {
-        let ended = run.run_to((run.cycle() + 20_000).min(max_cycles)).map_err(Failure::check)?;
+        let due = plan.as_ref().and_then(|plan| plan.next(run.cycle())).unwrap_or(u64::MAX);
+        let ended = run.run_to((run.cycle() + 20_000).min(max_cycles).min(due)).map_err(Failure::check)?;
+        if let Some(plan) = &mut plan {
+            plan.write(&run, ended, max_cycles)?;
+        }
         bar.tick();
         bar.set_message(format!("cycle {}, step {} of the program", run.cycle(), run.kernels()));
         if ended {
@@ -170,6 +208,9 @@ fn simulate(mut run: FabricRun, max_cycles: u64) -> Result<RunReport, Failure> {
         }
     }
     bar.finish_and_clear();
+    if let Some(plan) = plan {
+        plan.tell(run.cycle())?;
+    }
     run.finish().map_err(Failure::check)
 }
 
@@ -184,9 +225,9 @@ fn write_json(report: &RunReport, args: &Args, path: &Path, mut file: tempfile::
 }
 
 /// Where the waveform is and how to look at it.
-fn shown(args: &Args, cycles: u64) -> Outcome {
+fn shown(args: &Args, resumed: u64, cycles: u64) -> Outcome {
     let Some(path) = &args.waves else { return Ok(()) };
-    let (from, to) = (args.from.unwrap_or(0), args.to.unwrap_or(u64::MAX).min(cycles));
+    let (from, to) = (args.from.unwrap_or(0).max(resumed), args.to.unwrap_or(u64::MAX).min(cycles));
     if from >= to {
         return say(format!("waveform: none, for the run ended in cycle {cycles}, before --from {from}"));
     }

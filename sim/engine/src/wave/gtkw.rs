@@ -72,13 +72,13 @@ pub fn save_file(
     let folder = folder
         .canonicalize()
         .map_err(|e| WaveError::Io { path: wave.to_path_buf(), cause: e.to_string() })?;
-    let stem = wave.file_stem().and_then(|s| s.to_str()).unwrap_or("wave");
+    let file = wave.file_name().and_then(|s| s.to_str()).unwrap_or("wave");
     let mut filters: BTreeMap<String, PathBuf> = BTreeMap::new();
     for var in vars {
         if let LeafType::Enum(ty) = &var.ty
             && !filters.contains_key(&ty.name)
         {
-            let path = folder.join(format!("{stem}.{}.txt", ty.name));
+            let path = folder.join(format!("{file}.{}.txt", ty.name));
             let mut text = String::new();
             for (name, code) in &ty.variants {
                 let digits = ty.width.div_ceil(4) as usize;

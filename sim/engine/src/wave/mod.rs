@@ -72,14 +72,23 @@ pub fn scope_matches(pattern: &str, path: &str) -> bool {
     (0..=s.len()).any(|j| reach[j] && (j == s.len() || s[j] == '.'))
 }
 
-/// Path of the save file that belongs to a waveform: `x.vcd` has `x.gtkw`.
+/// Path of the save file that belongs to a waveform: `x.vcd` has `x.vcd.gtkw`, so that `x.fst` beside it has one of its own.
 pub fn save_path(wave: &std::path::Path) -> PathBuf {
-    wave.with_extension("gtkw")
+    let mut name = wave.as_os_str().to_owned();
+    name.push(".gtkw");
+    PathBuf::from(name)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::scope_matches;
+    use super::{save_path, scope_matches};
+    use std::path::Path;
+
+    #[test]
+    fn two_waveforms_of_one_stem_have_two_save_files() {
+        assert_eq!(save_path(Path::new("out/x.vcd")), Path::new("out/x.vcd.gtkw"));
+        assert_eq!(save_path(Path::new("out/x.fst")), Path::new("out/x.fst.gtkw"));
+    }
 
     #[test]
     fn patterns_match_scopes_and_what_is_below() {

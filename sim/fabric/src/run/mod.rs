@@ -6,9 +6,12 @@ mod observe;
 mod processor;
 mod report;
 mod seat;
+mod snapshot;
+mod state;
 
 pub use processor::KernelRecord;
 pub use report::{Counter, RunReport};
+pub use snapshot::{Identity, Snapshot, SnapshotError};
 
 use crate::check::{CheckError, CheckOptions, Checks};
 use crate::config::{ConfigError, CtaSchedule, FabricConfig};
@@ -23,7 +26,7 @@ use model::FabricModel;
 use observe::Observer;
 use processor::{Processor, Schedule};
 use seat::Seat;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
@@ -57,6 +60,8 @@ pub enum FabricError {
     Run(#[from] RunError),
     #[error(transparent)]
     Check(#[from] CheckError),
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
     #[error("{0}")]
     Unsettled(String),
     #[error("the blocks of this fabric have no L2 banks with tags and data under the expected names")]
@@ -117,6 +122,8 @@ pub struct FabricRun {
     config: FabricConfig,
     runner: Runner<FabricModel>,
     started: Instant,
+    /// Cycle with which this process began.
+    began: u64,
     /// Seconds for elaboration and native code.
     pub build_seconds: f64,
 }
@@ -165,7 +172,29 @@ impl FabricRun {
         if let Some(waves) = &options.waves {
             runner.record(&waves.path, &waves.scopes, waves.from, waves.to)?;
         }
-        Ok(FabricRun { config: config.clone(), runner, started: Instant::now(), build_seconds })
+        Ok(FabricRun { config: config.clone(), runner, started: Instant::now(), began: 0, build_seconds })
+    }
+
+    /// The whole run as it now stands, to be written to `path`.
+    ///
+    /// # Errors
+    /// None for a run of this type.
+    pub fn snapshot(&self, path: &Path, identity: Identity) -> Result<Snapshot, FabricError> {
+        let Runner { sim, model, .. } = &self.runner;
+        let state = state::save(sim, model)?;
+        Ok(Snapshot::new(path, identity, sim.cycle(), sim.design().fingerprint(), state))
+    }
+
+    /// Goes on from a snapshot of a run of the same identity ([`Snapshot::check`]); a waveform holds what follows.
+    ///
+    /// # Errors
+    /// A snapshot of other hardware.
+    pub fn resume(&mut self, snapshot: &Snapshot) -> Result<(), FabricError> {
+        let Runner { sim, model, .. } = &mut self.runner;
+        snapshot.check_hardware(sim.design().fingerprint())?;
+        state::load(sim, model, snapshot.state())?;
+        (self.began, self.started) = (sim.cycle(), Instant::now());
+        Ok(())
     }
 
     /// Cycles run so far.
@@ -199,7 +228,10 @@ impl FabricRun {
         model.settle(sim).map_err(FabricError::Unsettled)?;
         model.check_end(sim)?;
         let verdict = model.program.verify(&|addr, count| model.read(sim, addr, count));
-        Ok(report::collect(&self.config, sim, model, cycles, verdict.err(), seconds))
+        let mut report = report::collect(&self.config, sim, model, cycles, verdict.err(), seconds);
+        // A resumed run's speed is that of its own cycles.
+        report.cycles_per_second = (cycles - self.began) as f64 / seconds.max(1e-9);
+        Ok(report)
     }
 }
 

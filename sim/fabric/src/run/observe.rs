@@ -4,7 +4,8 @@ use crate::check::precision::Beside;
 use crate::check::{CheckError, Checks};
 use crate::cu::{CuObserver, LineAccess, Who};
 use crate::dram::Transfer;
-use std::collections::HashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
 use weft_engine::Sim;
 use weft_engine::runner::Problem;
 
@@ -21,7 +22,42 @@ pub(super) struct Observer {
     pub checks: Option<Checks>,
 }
 
+/// What changes in an [`Observer`], as it is saved.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ObserverState {
+    /// In order, so that equal states are equal bytes.
+    touched: Vec<BTreeMap<u64, u64>>,
+    cold: u64,
+    checks: Option<Vec<u8>>,
+}
+
 impl Observer {
+    /// What has to be saved.
+    pub fn state(&self) -> ObserverState {
+        let ordered = |lines: &HashMap<u64, u64>| lines.iter().map(|(k, v)| (*k, *v)).collect();
+        ObserverState {
+            touched: self.touched.iter().map(ordered).collect(),
+            cold: self.cold,
+            checks: self.checks.as_ref().map(Checks::save),
+        }
+    }
+
+    /// Goes on from what [`Observer::state`] gave; false when it is of another fabric or of other checks.
+    #[must_use]
+    pub fn resume(&mut self, state: ObserverState) -> bool {
+        let loaded = match (&mut self.checks, &state.checks) {
+            (Some(checks), Some(bytes)) => checks.load(bytes).is_ok(),
+            (None, None) => true,
+            _ => false,
+        };
+        if !loaded || state.touched.len() != self.touched.len() {
+            return false;
+        }
+        self.touched = state.touched.into_iter().map(|lines| lines.into_iter().collect()).collect();
+        self.cold = state.cold;
+        true
+    }
+
     pub fn new(gpus: u32, home_shift: u32, checks: Option<Checks>) -> Observer {
         Observer { touched: vec![HashMap::new(); gpus as usize], cold: 0, home_shift, checks }
     }

@@ -3,17 +3,17 @@
 
 use super::observe::Observer;
 use super::seat::Seat;
-use crate::channel::{Receiver, Sender};
+use crate::channel::{Receiver, Sender, SenderState};
 use crate::check::Checks;
 use crate::cu::LineAccess;
 use crate::port::PortError;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use weft_engine::Sim;
 use weft_workload::{HostStep, Kernel};
 
 /// What the command processor is doing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum Phase {
     /// Asks the program for the next host step.
     Next,
@@ -41,7 +41,7 @@ pub(super) enum Schedule {
 }
 
 /// A kernel that has run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KernelRecord {
     /// Its name.
     pub name: String,
@@ -59,8 +59,16 @@ struct FencePort {
     answered: bool,
 }
 
+/// What changes in a [`FencePort`].
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct FenceState {
+    start: SenderState,
+    asked: bool,
+    answered: bool,
+}
+
 /// Blocks of one GPU not yet launched.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Blocks {
     next: u32,
     end: u32,
@@ -71,6 +79,21 @@ struct Blocks {
     turn: usize,
     /// Compute units that have sent KEND.
     ended: usize,
+}
+
+/// What changes in a [`Processor`], as it is saved.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ProcessorState {
+    phase: Phase,
+    step: usize,
+    kernel: Option<Arc<Kernel>>,
+    launched: u64,
+    blocks: Vec<Blocks>,
+    ended: Vec<bool>,
+    fences: Vec<FenceState>,
+    sequence: u8,
+    records: Vec<KernelRecord>,
+    boundary: bool,
 }
 
 /// The host and the command processors of all GPUs.
@@ -123,6 +146,41 @@ impl Processor {
             records: Vec::new(),
             boundary: false,
         })
+    }
+
+    /// What has to be saved.
+    pub fn state(&self) -> ProcessorState {
+        let fence =
+            |f: &FencePort| FenceState { start: f.start.state(), asked: f.asked, answered: f.answered };
+        ProcessorState {
+            phase: self.phase,
+            step: self.step,
+            kernel: self.kernel.clone(),
+            launched: self.launched,
+            blocks: self.blocks.clone(),
+            ended: self.ended.clone(),
+            fences: self.fences.iter().map(fence).collect(),
+            sequence: self.sequence,
+            records: self.records.clone(),
+            boundary: self.boundary,
+        }
+    }
+
+    /// Goes on from what [`Processor::state`] gave; false, and unchanged, when it is of a fabric of another size.
+    #[must_use]
+    pub fn resume(&mut self, state: ProcessorState) -> bool {
+        let shape = (state.blocks.len(), state.ended.len(), state.fences.len());
+        if shape != (self.blocks.len(), self.ended.len(), self.fences.len()) {
+            return false;
+        }
+        for (port, fence) in self.fences.iter_mut().zip(&state.fences) {
+            port.start.resume(fence.start);
+            (port.asked, port.answered) = (fence.asked, fence.answered);
+        }
+        (self.phase, self.step, self.kernel) = (state.phase, state.step, state.kernel);
+        (self.launched, self.blocks, self.ended) = (state.launched, state.blocks, state.ended);
+        (self.sequence, self.records, self.boundary) = (state.sequence, state.records, state.boundary);
+        true
     }
 
     pub fn finished(&self) -> bool {

@@ -1,10 +1,11 @@
 //! A compute unit at its port of the fabric.
 
 use super::observe::Observer;
-use crate::channel::{Receiver, Sender};
+use crate::channel::{Receiver, Sender, SenderState};
 use crate::check::messages::CuRequest;
-use crate::cu::{Cu, LineAccess, LineReply};
+use crate::cu::{Cu, CuError, LineAccess, LineReply};
 use crate::port::PortError;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use weft_engine::Sim;
 use weft_rtl::prelude::HwEnum;
@@ -32,7 +33,31 @@ pub(super) struct Seat {
     pub next: u64,
 }
 
+/// What changes in a [`Seat`], as it is saved.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SeatState {
+    cu: Vec<u8>,
+    req: SenderState,
+    host: VecDeque<LineAccess>,
+    host_open: u32,
+    next: u64,
+}
+
 impl Seat {
+    /// What has to be saved.
+    pub fn state(&self) -> Result<SeatState, CuError> {
+        let (cu, host) = (self.cu.save()?, self.host.clone());
+        Ok(SeatState { cu, req: self.req.state(), host, host_open: self.host_open, next: self.next })
+    }
+
+    /// Goes on from what [`Seat::state`] gave.
+    pub fn resume(&mut self, state: SeatState) -> Result<(), CuError> {
+        self.cu.load(&state.cu)?;
+        self.req.resume(state.req);
+        (self.host, self.host_open, self.next) = (state.host, state.host_open, state.next);
+        Ok(())
+    }
+
     pub fn new(sim: &mut Sim, cu: Cu, gpu: u32, number: u32, line: u32) -> Result<Seat, PortError> {
         let name = format!("g{gpu}_cu{number}");
         let req = Sender::new(sim, &format!("{name}_req"), REQ)?;

@@ -90,16 +90,32 @@ pub fn workloads() -> &'static [WorkloadInfo] {
     ALL
 }
 
+fn find(name: &str) -> Result<&'static WorkloadInfo, WorkloadError> {
+    workloads().iter().find(|info| info.name == name).ok_or_else(|| WorkloadError::Unknown {
+        name: name.to_owned(),
+        known: workloads().iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// All parameters of a program: the given ones, and the others' defaults.
+///
+/// # Errors
+/// No such program or parameter, or a value outside its range.
+pub fn parameters(
+    name: &str,
+    given: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, WorkloadError> {
+    let info = find(name)?;
+    Ok(Params::resolve(info.name, info.params, given)?.texts())
+}
+
 /// Builds a program with the given parameters, defaults for the rest, on the given graph if it takes one.
 pub fn build(
     name: &str,
     params: &BTreeMap<String, String>,
     graph: Option<&Graph>,
 ) -> Result<Box<dyn Program>, WorkloadError> {
-    let info = workloads().iter().find(|info| info.name == name).ok_or_else(|| WorkloadError::Unknown {
-        name: name.to_owned(),
-        known: workloads().iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
-    })?;
+    let info = find(name)?;
     if graph.is_some() && !info.takes_graph {
         return Err(WorkloadError::GraphUnused { workload: info.name });
     }

@@ -101,6 +101,16 @@ enum Value {
     Text(String),
 }
 
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(v) => write!(f, "{v}"),
+            Self::Real(v) => write!(f, "{v}"),
+            Self::Text(v) => f.write_str(v),
+        }
+    }
+}
+
 /// Parameters of one program, checked against their ranges, with defaults filled in.
 #[derive(Clone, Debug)]
 pub struct Params {
@@ -131,6 +141,11 @@ impl Params {
             values.insert(spec.name, value);
         }
         Ok(Self { workload, values })
+    }
+
+    /// All parameters as text, each in one spelling.
+    pub fn texts(&self) -> BTreeMap<String, String> {
+        self.values.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
     }
 
     /// A whole-number parameter that the program's list declares.
@@ -168,12 +183,7 @@ impl Params {
 
     /// The error of a value that is illegal beside the others; `legal` says what they leave.
     pub fn illegal(&self, name: &str, legal: String) -> WorkloadError {
-        let value = match self.values.get(name) {
-            Some(Value::Integer(v)) => v.to_string(),
-            Some(Value::Real(v)) => v.to_string(),
-            Some(Value::Text(v)) => v.clone(),
-            None => String::new(),
-        };
+        let value = self.values.get(name).map_or_else(String::new, Value::to_string);
         WorkloadError::Illegal { workload: self.workload, name: name.to_owned(), value, legal }
     }
 }

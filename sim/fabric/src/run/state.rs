@@ -1,0 +1,53 @@
+//! The state of a whole run as bytes: the hardware and every model beside it.
+
+use super::FabricError;
+use super::model::FabricModel;
+use super::observe::ObserverState;
+use super::processor::ProcessorState;
+use super::seat::SeatState;
+use super::snapshot::SnapshotError;
+use serde::{Deserialize, Serialize};
+use weft_engine::Sim;
+
+/// Everything that changes while a program runs. What follows from the configuration and the program (page placement, ports, arrays) is built anew.
+#[derive(Serialize, Deserialize)]
+struct State {
+    sim: Vec<u8>,
+    seats: Vec<SeatState>,
+    dram: Vec<u8>,
+    ideal: Option<Vec<u8>>,
+    processor: ProcessorState,
+    observer: ObserverState,
+}
+
+/// The state of a simulation and its models.
+pub(super) fn save(sim: &Sim, model: &FabricModel) -> Result<Vec<u8>, FabricError> {
+    let state = State {
+        sim: sim.save(),
+        seats: model.seats.iter().map(|seat| seat.state()).collect::<Result<_, _>>()?,
+        dram: model.dram.save(),
+        ideal: model.ideal.as_ref().map(|ideal| ideal.save()),
+        processor: model.processor.state(),
+        observer: model.observer.state(),
+    };
+    Ok(postcard::to_stdvec(&state).expect("plain data is always encoded"))
+}
+
+/// Puts a state back that [`save`] gave for the same hardware, configuration and program.
+pub(super) fn load(sim: &mut Sim, model: &mut FabricModel, bytes: &[u8]) -> Result<(), FabricError> {
+    let state: State = postcard::from_bytes(bytes).map_err(|_| SnapshotError::State)?;
+    if state.seats.len() != model.seats.len() || state.ideal.is_some() != model.ideal.is_some() {
+        return Err(SnapshotError::State.into());
+    }
+    sim.load(&state.sim)?;
+    for (seat, saved) in model.seats.iter_mut().zip(state.seats) {
+        seat.resume(saved)?;
+    }
+    let dram = model.dram.load(&state.dram).is_ok();
+    let ideal = match (&mut model.ideal, &state.ideal) {
+        (Some(ideal), Some(bytes)) => ideal.load(bytes),
+        _ => true,
+    };
+    let rest = model.processor.resume(state.processor) && model.observer.resume(state.observer);
+    if dram && ideal && rest { Ok(()) } else { Err(SnapshotError::State.into()) }
+}
