@@ -254,6 +254,13 @@ fn the_interpreter_counts_the_same() {
 }
 
 #[test]
+fn threads_count_the_same() {
+    let runs = ["1", "2"].map(|threads| run(&[&KARATE[..], &["--threads", threads]].concat()));
+    assert_eq!(runs[0]["counters"], runs[1]["counters"]);
+    assert_eq!(runs[0]["cycles"], runs[1]["cycles"]);
+}
+
+#[test]
 fn a_run_that_does_not_end_says_so_and_leaves_no_record() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut args = vec!["run", "rec-4gpu-small", "--max-cycles", "500", "--json", "run.json"];

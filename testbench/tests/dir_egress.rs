@@ -8,7 +8,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use weft_blocks::directory::egress::{EgressParams, FIFO_DEPTH, inv_egress};
-use weft_engine::sim::Sim;
+use weft_engine::Sim;
 use weft_testbench::golden::egress::{self, EgressCheck, InvEgress, InvMsg};
 use weft_testbench::golden::{Inv, InvCause, gpus_of, only};
 

@@ -8,7 +8,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};
 use weft_blocks::directory::ingress::{IngressParams, inv_ingress};
-use weft_engine::sim::Sim;
+use weft_engine::Sim;
 use weft_testbench::golden::egress::{Delivery, InvIngress, InvMsg};
 use weft_testbench::golden::{Inv, InvCause, only};
 

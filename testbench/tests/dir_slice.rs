@@ -10,7 +10,7 @@ use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use weft_blocks::directory::{self, directory};
 use weft_blocks::msg::Sys;
-use weft_engine::sim::Sim;
+use weft_engine::Sim;
 use weft_testbench::golden::dir_table::DirOp;
 use weft_testbench::golden::entry::{decode, encode, to_hex};
 use weft_testbench::golden::params::{DirKind, DirParams, Place, Policy};

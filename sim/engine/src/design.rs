@@ -248,8 +248,9 @@ impl Links {
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
     pub native: Option<NativeCall>,
-    pub unit: usize,
     pub ty: usize,
+    /// About what a cycle of it takes.
+    pub work: u32,
     /// The unit's state in the state of the whole design.
     pub base: usize,
     pub end: usize,
@@ -263,7 +264,7 @@ pub struct Design {
     pub name: String,
     /// Distinct modules.
     pub types: Vec<UnitType>,
-    /// Instances.
+    /// Instances, in the order in which they are clocked: those of one type after each other, so that its code is fetched once per cycle.
     pub units: Vec<Unit>,
     /// Top inputs in order.
     pub inputs: Vec<NetPort>,
@@ -274,10 +275,7 @@ pub struct Design {
     pub(crate) input_sinks: Vec<Vec<Sink>>,
     pub(crate) output_sources: Vec<Source>,
     pub(crate) links: Vec<Links>,
-    /// In the order in which units are clocked: those of one type after each other, so that its code is fetched once per cycle.
     pub(crate) calls: Vec<Call>,
-    /// The place of each unit in that order.
-    pub(crate) places: Vec<u32>,
     /// First limb of each unit's state in the state of the whole design, and the end.
     pub(crate) bases: Vec<usize>,
     pub(crate) constants: Vec<(Sink, Bv)>,
@@ -335,6 +333,7 @@ impl Design {
             options,
         };
         let root = walk.scope(top, String::new(), None)?;
+        walk.sort_units();
         walk.finish(top, root).map(Arc::new)
     }
 }
@@ -408,6 +407,16 @@ impl Walk {
         };
         self.units.push(Unit { path: path.to_string(), ty });
         Ok(self.units.len() - 1)
+    }
+
+    /// Brings units of one type together.
+    fn sort_units(&mut self) {
+        let mut order: Vec<usize> = (0..self.units.len()).collect();
+        order.sort_by_key(|unit| self.units[*unit].ty);
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(new, old)| place[*old] = new);
+        self.units.sort_by_key(|unit| unit.ty);
+        self.scopes.iter_mut().filter_map(|s| s.unit.as_mut()).for_each(|unit| *unit = place[*unit]);
     }
 
     fn resolve(&self, scope: usize, sig: SigId) -> Result<Source, EngineError> {
@@ -520,19 +529,15 @@ impl Walk {
             }
         }
         let links: Vec<Links> = flagged.into_iter().map(Links::new).collect();
-        let mut order: Vec<usize> = (0..self.units.len()).collect();
-        order.sort_by_key(|unit| self.units[*unit].ty);
-        let mut places = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(place, unit)| places[*unit] = place as u32);
         let call = |unit: usize| Call {
             native: self.types[self.units[unit].ty].native.as_ref().map(|n| n.call),
-            unit,
             ty: self.units[unit].ty,
+            work: self.types[self.units[unit].ty].netlist.nodes.len() as u32,
             base: bases[unit],
             end: bases[unit + 1],
             mask: links[unit].mask,
         };
-        let calls = order.into_iter().map(call).collect();
+        let calls = (0..self.units.len()).map(call).collect();
         let scopes = std::mem::take(&mut self.scopes);
         debug_assert!(scopes.iter().all(|s| s.path.is_empty() || s.parent.is_some()));
         Ok(Design {
@@ -546,7 +551,6 @@ impl Walk {
             output_sources,
             links,
             calls,
-            places,
             bases,
             constants,
             drivers,

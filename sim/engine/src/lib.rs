@@ -17,16 +17,23 @@
 //! assert_eq!(sim.get(count), 5);
 //! ```
 
+mod clock;
 pub mod compare;
 pub mod design;
 pub mod digest;
+mod inspect;
 pub mod interp;
 pub mod layout;
 pub mod native;
+mod ports;
 pub mod random;
 pub mod runner;
 pub mod sim;
+mod state;
 pub mod wave;
 
 pub use design::{BackendKind, Design, Driver, EngineError, Options, Probes};
-pub use sim::{Failure, InGroup, InPort, MemPort, OutPort, ProbeReading, Sim};
+pub use inspect::{MemPort, ProbeReading};
+pub use ports::{InGroup, InPort, OutPort};
+pub use sim::{Checkpoint, Sim};
+pub use state::Failure;

@@ -1,6 +1,7 @@
 //! Runs a simulation with behavioural models beside it: time jumps, waveforms, and rewind to the cycles before a failure.
 
-use crate::sim::{Checkpoint, Failure, Sim};
+use crate::sim::{Checkpoint, Sim};
+use crate::state::Failure;
 use crate::wave::{Trace, WaveError, save_path};
 use std::collections::VecDeque;
 use std::fmt;

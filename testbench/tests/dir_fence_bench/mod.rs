@@ -5,7 +5,7 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use weft_blocks::directory::fence::{FenceParams, fence_unit};
-use weft_engine::sim::Sim;
+use weft_engine::Sim;
 use weft_testbench::golden::fence::{FenceOut, FenceUnit, acks_per_fence};
 use weft_testbench::golden::fence_table::FenceState;
 

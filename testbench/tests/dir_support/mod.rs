@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use weft_blocks::msg::Sys;
 use weft_engine::design::{Design, Options};
-use weft_engine::sim::{InPort, OutPort, Sim};
+use weft_engine::{InPort, OutPort, Sim};
 use weft_rtl::ir::{Module, ProbeKind};
 use weft_testbench::ledger::{self, Ledger};
 

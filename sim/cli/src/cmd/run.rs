@@ -57,6 +57,9 @@ pub struct Args {
     /// Ends the run with an error after so many cycles.
     #[arg(long, value_name = "CYCLES", default_value_t = 10_000_000_000)]
     max_cycles: u64,
+    /// Threads that clock the hardware; results do not depend on their number.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: u16,
     /// Runs the reference interpreter instead of native code: the same cycles, a hundred times slower.
     #[arg(long)]
     interpreter: bool,
@@ -67,6 +70,14 @@ pub struct Args {
 /// # Errors
 /// Wrong input before anything is simulated; a failed check; a result that is not the host's.
 pub fn run(args: &Args) -> Outcome {
+    if args.threads == 1 {
+        return carry_out(args);
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.into()).build();
+    pool.context("cannot start threads; use --threads 1").map_err(Failure::input)?.install(|| carry_out(args))
+}
+
+fn carry_out(args: &Args) -> Outcome {
     let mut config = FabricConfig::load(&args.fabric).map_err(Failure::input)?;
     for set in &args.set {
         config.set(set).map_err(Failure::input)?;
@@ -89,6 +100,7 @@ pub fn run(args: &Args) -> Outcome {
         probes: Probes::All,
         rewind: Some(Rewind { cycles: 1000, wave: PathBuf::from("vcd_out/failure.fst") }),
         waves,
+        threads: args.threads.into(),
     };
     let mut run = FabricRun::new(&config, program, &options).map_err(sort)?;
     if let Some(snapshot) = &resume {

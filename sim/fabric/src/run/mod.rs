@@ -109,11 +109,19 @@ pub struct RunOptions {
     pub rewind: Option<Rewind>,
     /// Waveform.
     pub waves: Option<WaveRequest>,
+    /// Threads that clock the hardware; see [`Sim::set_threads`]. Results do not depend on it.
+    pub threads: usize,
 }
 
 impl Default for RunOptions {
     fn default() -> RunOptions {
-        RunOptions { backend: BackendKind::Native, probes: Probes::All, rewind: None, waves: None }
+        RunOptions {
+            backend: BackendKind::Native,
+            probes: Probes::All,
+            rewind: None,
+            waves: None,
+            threads: 1,
+        }
     }
 }
 
@@ -167,6 +175,7 @@ impl FabricRun {
         )?;
         let build_seconds = begun.elapsed().as_secs_f64();
         let mut sim = Sim::new(&design);
+        sim.set_threads(options.threads);
         let model = model(config, &program, table, &mut sim)?;
         let mut runner = Runner::new(sim, model, options.rewind.clone());
         if let Some(waves) = &options.waves {

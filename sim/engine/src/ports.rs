@@ -1,0 +1,174 @@
+//! A simulation's top-level ports: driven and read while it runs.
+
+use crate::design::{OutSource, Sink, Source};
+use crate::sim::Sim;
+use weft_rtl::bv::{Bv, limbs_for, top_mask};
+
+/// A top-level input of one simulation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct InPort {
+    pub(crate) number: u32,
+    width: u32,
+    /// Its input slot, when there is exactly one.
+    only: Option<(u32, u32)>,
+}
+
+/// Top-level inputs that are driven together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InGroup {
+    unit: u32,
+    /// First limb of the first input's slot in the state of the whole design.
+    at: u32,
+    limbs: u32,
+}
+
+/// A top-level output of one simulation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OutPort {
+    pub(crate) number: u32,
+    width: u32,
+    /// First limb in the state of the whole design, when it is a register.
+    at: Option<u32>,
+}
+
+impl OutPort {
+    /// Whether it is a register, whose limbs can be read in place ([`Sim::limbs`]); otherwise it is constant or computed on demand.
+    #[inline]
+    pub fn is_register(self) -> bool {
+        self.at.is_some()
+    }
+}
+
+impl Sim {
+    /// The top-level input of this name.
+    pub fn input(&self, name: &str) -> Option<InPort> {
+        let number = self.design.inputs.iter().position(|p| p.name == name)?;
+        let only = match self.design.input_sinks[number][..] {
+            [Sink { unit, at }] => Some((unit as u32, at as u32)),
+            _ => None,
+        };
+        Some(InPort { number: number as u32, width: self.design.inputs[number].width, only })
+    }
+
+    /// The top-level output of this name.
+    pub fn output(&self, name: &str) -> Option<OutPort> {
+        let number = self.design.outputs.iter().position(|p| p.name == name)?;
+        let at = match &self.design.output_sources[number] {
+            Source::Unit { unit, output } => {
+                match &self.design.types[self.design.units[*unit].ty].outputs[*output] {
+                    OutSource::Reg(at) => Some((self.design.bases[*unit] + at) as u32),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        Some(OutPort { number: number as u32, width: self.design.outputs[number].width, at })
+    }
+
+    /// Drives an input from now on. The value is cut to the port's width.
+    #[inline]
+    pub fn set(&mut self, port: InPort, value: u64) {
+        if port.width <= 64 {
+            self.set_limbs(port, &[value & top_mask(port.width)]);
+        } else {
+            self.set_limbs(port, Bv::from_u64(value, port.width).limbs());
+        }
+    }
+
+    /// Drives an input from now on.
+    pub fn set_bv(&mut self, port: InPort, value: &Bv) {
+        self.set_limbs(port, value.limbs());
+    }
+
+    /// Inputs that lie next to each other in one unit, in this order, such as the message of a channel; `None` when they do not.
+    pub fn group(&self, ports: &[InPort]) -> Option<InGroup> {
+        let (unit, at) = ports.first()?.only?;
+        let mut limbs = 0;
+        for port in ports {
+            if port.only? != (unit, at + limbs) {
+                return None;
+            }
+            limbs += limbs_for(port.width) as u32;
+        }
+        Some(InGroup { unit, at, limbs })
+    }
+
+    /// Drives the inputs of a group from now on, from their limbs one after the other, with zeros above each port's width.
+    #[inline]
+    pub fn set_group(&mut self, group: InGroup, limbs: &[u64]) {
+        let slot = &mut self.core.limbs[group.at as usize..][..group.limbs as usize];
+        slot.iter_mut().zip(limbs).for_each(|(to, from)| *to = *from);
+        self.core.wake(&self.design, group.unit as usize);
+    }
+
+    /// Drives an input from now on, from limbs with zeros above the port's width.
+    #[inline]
+    pub fn set_limbs(&mut self, port: InPort, limbs: &[u64]) {
+        if let Some((unit, at)) = port.only {
+            let sink = Sink { unit: unit as usize, at: at as usize };
+            return self.core.drive(&self.design, sink, limbs);
+        }
+        for sink in &self.design.input_sinks[port.number as usize] {
+            self.core.drive(&self.design, *sink, limbs);
+        }
+    }
+
+    /// The value of an output in the present cycle.
+    pub fn get_bv(&mut self, port: OutPort) -> Bv {
+        if let Some(at) = port.at {
+            return Bv::from_limbs(&self.core.limbs[at as usize..][..limbs_for(port.width)], port.width);
+        }
+        match &self.design.output_sources[port.number as usize] {
+            Source::Const(v) => v.clone(),
+            Source::Top(_) => Bv::zero(port.width),
+            Source::Unit { unit, output } => {
+                let ty = &self.design.types[self.design.units[*unit].ty];
+                match &ty.outputs[*output] {
+                    OutSource::Const(v) => v.clone(),
+                    OutSource::Comb(node) => {
+                        let state = &self.core.limbs[self.design.bases[*unit]..self.design.bases[*unit + 1]];
+                        ty.interp.evaluate(state, &mut self.scratch[0]);
+                        Bv::from_limbs(ty.interp.value(&self.scratch[0], *node), port.width)
+                    }
+                    OutSource::Reg(_) => unreachable!("the port knows its register"),
+                }
+            }
+        }
+    }
+
+    /// The limbs of an output that is a register or a constant.
+    ///
+    /// # Panics
+    /// When the output is combinational; [`Sim::get_bv`] reads those too.
+    #[inline]
+    pub fn limbs(&self, port: OutPort) -> &[u64] {
+        match port.at {
+            Some(at) => &self.core.limbs[at as usize..][..limbs_for(port.width)],
+            None => self.constant(port),
+        }
+    }
+
+    #[cold]
+    fn constant(&self, port: OutPort) -> &[u64] {
+        match &self.design.output_sources[port.number as usize] {
+            Source::Const(v) => return v.limbs(),
+            Source::Unit { unit, output } => {
+                if let OutSource::Const(v) = &self.design.types[self.design.units[*unit].ty].outputs[*output]
+                {
+                    return v.limbs();
+                }
+            }
+            Source::Top(_) => {}
+        }
+        panic!("output {} is combinational", self.design.outputs[port.number as usize].name)
+    }
+
+    /// The low 64 bits of an output in the present cycle.
+    #[inline]
+    pub fn get(&mut self, port: OutPort) -> u64 {
+        match port.at {
+            Some(at) => self.core.limbs[at as usize],
+            None => self.get_bv(port).low_u64(),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What changes while a design runs, and how units are clocked, put to sleep and woken.
+
+use crate::design::{Design, Sink};
+use serde::{Deserialize, Serialize};
+use weft_rtl::ir::ProbeKind;
+
+/// A failed assertion.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Failure {
+    /// Cycle in which the condition did not hold.
+    pub cycle: u64,
+    /// Unit and scope.
+    pub path: String,
+    /// Name of the assertion.
+    pub name: String,
+    /// What should have held.
+    pub text: String,
+    /// Source line.
+    pub at: String,
+}
+
+/// What a unit's scheduling needs besides its state.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Schedule {
+    /// Skipped since this cycle.
+    pub asleep: Option<u64>,
+    /// Cycles from one check to the next; doubles while the unit works.
+    pub interval: u64,
+    /// What each counter gains per cycle while asleep.
+    pub rate: Vec<u64>,
+    /// Counters of assertions at the last failure reported.
+    pub reported: Vec<u64>,
+}
+
+/// All that changes while a design runs.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Core {
+    /// State of all units, one after the other.
+    pub limbs: Vec<u64>,
+    pub units: Vec<Schedule>,
+    /// For each unit the next cycle in which it is checked whether it has anything left to do.
+    pub watch: Vec<u64>,
+    /// One bit per unit that is not asleep.
+    pub active: Vec<u64>,
+    pub cycle: u64,
+    pub failures: Vec<Failure>,
+}
+
+/// Most failures kept; later ones are only counted by their probes.
+const FAILURES_KEPT: usize = 100;
+
+impl Core {
+    /// State before reset.
+    pub fn new(design: &Design) -> Core {
+        let units: Vec<Schedule> = design
+            .units
+            .iter()
+            .map(|u| {
+                let none = vec![0; design.types[u.ty].netlist.probes.len()];
+                Schedule { asleep: None, interval: 1, rate: none.clone(), reported: none }
+            })
+            .collect();
+        let mut active = vec![0u64; units.len().div_ceil(64)];
+        (0..units.len()).for_each(|u| active[u / 64] |= 1 << (u % 64));
+        let limbs = vec![0; design.bases.last().copied().unwrap_or(0)];
+        let first = if design.options.sleep { 0 } else { u64::MAX };
+        let watch = vec![first; units.len()];
+        Core { limbs, units, watch, active, cycle: 0, failures: Vec::new() }
+    }
+
+    /// Gives every register that has one its reset value, and passes outputs on.
+    pub fn reset_registers(&mut self, design: &Design) {
+        for (u, unit) in design.units.iter().enumerate() {
+            let ty = &design.types[unit.ty];
+            let state = &mut self.limbs[design.bases[u]..design.bases[u + 1]];
+            for (i, reg) in ty.netlist.regs.iter().enumerate() {
+                if let Some(value) = &reg.reset {
+                    state[ty.layout.regs[i]..][..value.limbs().len()].copy_from_slice(value.limbs());
+                }
+            }
+            state.copy_within(0..ty.layout.buffered, ty.layout.copy);
+        }
+        for (u, links) in design.links.iter().enumerate() {
+            debug_assert!(
+                links.list.iter().all(|l| (design.bases[u]..design.bases[u + 1]).contains(&l.from))
+            );
+            links.list.iter().for_each(|l| self.limbs.copy_within(l.from..l.from + l.limbs, l.sink.at));
+        }
+    }
+
+    #[inline]
+    pub fn drive(&mut self, design: &Design, sink: Sink, limbs: &[u64]) {
+        if let [limb] = limbs {
+            if self.limbs[sink.at] != *limb {
+                self.limbs[sink.at] = *limb;
+                self.wake(design, sink.unit);
+            }
+            return;
+        }
+        let slot = &mut self.limbs[sink.at..][..limbs.len()];
+        if slot != limbs {
+            slot.copy_from_slice(limbs);
+            self.wake(design, sink.unit);
+        }
+    }
+
+    #[inline]
+    pub fn is_active(&self, unit: usize) -> bool {
+        self.active[unit / 64] >> (unit % 64) & 1 == 1
+    }
+
+    #[inline]
+    pub fn wake(&mut self, design: &Design, unit: usize) {
+        if !self.is_active(unit) {
+            self.awaken(design, unit);
+        }
+    }
+
+    /// Ends a unit's sleep: its counters take what they gained meanwhile.
+    #[inline(never)]
+    pub fn awaken(&mut self, design: &Design, unit: usize) {
+        let schedule = &mut self.units[unit];
+        let since = schedule.asleep.take().expect("a unit that is not active sleeps");
+        let probes = design.bases[unit] + design.types[design.units[unit].ty].layout.probes;
+        let slept = self.cycle - since;
+        for (i, rate) in schedule.rate.iter().enumerate().filter(|(_, rate)| **rate != 0) {
+            self.limbs[probes + i] = self.limbs[probes + i].wrapping_add(rate.wrapping_mul(slept));
+        }
+        schedule.interval = 1;
+        self.watch[unit] = self.cycle;
+        self.active[unit / 64] |= 1 << (unit % 64);
+    }
+
+    /// Records which assertions of a unit failed in this cycle.
+    #[cold]
+    pub fn report(&mut self, design: &Design, unit: usize) {
+        let ty = &design.types[design.units[unit].ty];
+        let probes = design.bases[unit] + ty.layout.probes;
+        for (i, info) in ty.netlist.probes.iter().enumerate().filter(|(_, p)| p.kind == ProbeKind::Assert) {
+            let count = self.limbs[probes + i];
+            if std::mem::replace(&mut self.units[unit].reported[i], count) == count
+                || self.failures.len() >= FAILURES_KEPT
+            {
+                continue;
+            }
+            let parts = [design.units[unit].path.as_str(), info.scope.as_str()];
+            let path = parts.iter().filter(|p| !p.is_empty()).copied().collect::<Vec<_>>().join(".");
+            let (name, text, at) = (info.name.clone(), info.text.clone(), info.at.clone());
+            self.failures.push(Failure { cycle: self.cycle, path, name, text, at });
+        }
+    }
+
+    /// Copies the outputs whose flags are set to the units that read them.
+    #[inline]
+    pub fn copy_out(&mut self, design: &Design, unit: usize, flags: u64) {
+        let links = &design.links[unit];
+        let mut left = flags;
+        while left != 0 {
+            let flag = left.trailing_zeros();
+            left &= left - 1;
+            for link in links.of(flag) {
+                if self.copy(link.from, link.sink.at, link.limbs) {
+                    self.wake(design, link.sink.unit);
+                }
+            }
+        }
+    }
+
+    /// Copies limbs of the state; whether any changed.
+    #[inline]
+    pub fn copy(&mut self, from: usize, to: usize, limbs: usize) -> bool {
+        let (low, high) = self.limbs.split_at_mut(from.max(to));
+        let (old, new) = if from < to {
+            (&mut high[..limbs], &low[from..][..limbs])
+        } else {
+            (&mut low[to..][..limbs], &high[..limbs])
+        };
+        let mut differ = 0;
+        for (old, new) in old.iter_mut().zip(new) {
+            differ |= *old ^ new;
+            *old = *new;
+        }
+        differ != 0
+    }
+}
