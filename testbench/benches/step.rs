@@ -15,10 +15,11 @@ fn directory_step(c: &mut Criterion) {
     let module = registry::build("rec-directory", &BTreeMap::new()).expect("the published directory");
     let mut sim = Sim::new(&Design::new(&module, FAST()).expect("a block that compiles"));
     let input = |name: &str| sim.input(name).expect("a port of the directory");
-    let (valid, line) = (input("req_valid"), input("req_line"));
+    let (valid, line, source) = (input("req_valid"), input("req_line"), input("req_src"));
     let receivers = [input("rsp_ready"), input("inv_ready")];
     let ready = sim.output("req_ready").expect("a port of the directory");
     sim.set(valid, 1);
+    sim.set(source, 1);
     receivers.into_iter().for_each(|port| sim.set(port, 1));
     let mut number = 0u64;
     c.bench_function("rec-directory cycle", |b| {

@@ -17,8 +17,8 @@
 //! # When to use it
 //!
 //! When you have a design, or a board, in rust-hdl 0.46 and want one of Weft's queues, caches or directories in it. The block is the same hardware as in a
-//! Weft fabric: the same native code simulates it and the same Verilog comes out. For a new design, write it in [`weft_rtl`] and run it on
-//! [`weft_engine`]: rust-hdl's simulation loop around the block is what limits the speed (`weft bench block rec-directory --peers rust-hdl`).
+//! Weft fabric: the same native code simulates it and the same Verilog comes out. For a new design, write it in [`weft_rtl`](../weft_rtl/index.html) and run it on
+//! [`weft_engine`](../weft_engine/index.html): rust-hdl's simulation loop around the block is what limits the speed (`weft bench block rec-directory --peers rust-hdl`).
 //!
 //! # A queue in a rust-hdl design
 //!

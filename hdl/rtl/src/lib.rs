@@ -3,7 +3,35 @@
 //! Hardware is described by ordinary Rust that runs once, at elaboration. [`Module::build`](ir::Module::build) collects what a closure declares
 //! and drives; parameters are run-time values, so one function can build any configuration. There is one implicit clock and one synchronous reset.
 //!
-//! # A counter
+//! # Ten minutes: a block from nothing to Verilog
+//!
+//! This whole program is `hdl/rtl/examples/peak.rs`. Run it, then change it: `cargo run -p weft-rtl --example peak vcd_out`.
+//!
+#![doc = concat!("```standalone_crate\n", include_str!("../examples/peak.rs"), "```")]
+//!
+//! It prints
+//!
+//! ```text
+#![doc = include_str!("../examples/peak.txt")]
+//! ```
+//!
+//! and leaves in `vcd_out/` the waveform with a save file (`gtkwave vcd_out/peak.gtkw`), the Verilog and this picture:
+//!
+#![doc = include_str!("../examples/peak.svg")]
+//!
+//! | what you saw | where it is explained |
+//! | --- | --- |
+//! | [`input`](prelude::input), [`reg`](prelude::reg), [`when`](prelude::when), [`switch`](prelude::switch) | [`signal`], and the values' operators in [`value`] |
+//! | [`in_channel`](prelude::in_channel), `take`, [`out_channel`](prelude::out_channel), `free`, `send` | [`channel`] |
+//! | `sram`, `regfile` | [`mem`], and below |
+//! | [`Design`](../weft_engine/design/struct.Design.html), [`Sim`](../weft_engine/sim/struct.Sim.html), [`Trace`](../weft_engine/wave/struct.Trace.html) | [the engine](../weft_engine/index.html) |
+//! | [`area`](area::area), [`emit`](verilog::emit), [`Picture`](picture::Picture) | [`area`](mod@area), [`verilog`], [`picture`] |
+//!
+//! To give a block of your own a name that every command knows - `weft export`, `area`, `cosim`, `sim`, `bench` - put it into `hdl/blocks` and add a
+//! [`BlockInfo`](../weft_blocks/registry/struct.BlockInfo.html) to [the list](../weft_blocks/registry/fn.blocks.html), as
+//! `hdl/blocks/src/common/fifo.rs` does.
+//!
+//! # A counter, and what mistakes look like
 //!
 //! ```
 //! use weft_rtl::prelude::*;
