@@ -21,24 +21,37 @@ fn make(name: &str, list: &[(&str, &str)]) -> Box<dyn Program> {
 
 /// Small sizes that leave partial waves, work-groups and tiles.
 const SMALL: &[(&str, &[(&str, &str)])] = &[
+    ("alexnet", &[("channels", "2"), ("filters", "5"), ("image", "7"), ("kernel", "3")]),
     ("atax", &[("rows", "75"), ("columns", "45")]),
     ("bfs", &[("source", "karate"), ("group", "10")]),
     ("c2d", &[("n", "37")]),
+    ("comd", &[("cells", "3"), ("group", "10")]),
     ("cusolver", &[("tiles", "3"), ("gpus", "2"), ("cus", "2")]),
     ("fir", &[("samples", "1001"), ("blocks", "3")]),
     ("gemm", &[("m", "19"), ("n", "37"), ("k", "21")]),
     ("gemv", &[("n", "71")]),
+    ("googlenet", &[("channels", "3"), ("filters", "4"), ("image", "6")]),
+    ("hpgmg", &[("levels", "3"), ("cycles", "1"), ("group", "10")]),
     ("j2d", &[("n", "37"), ("steps", "2")]),
+    ("lstm", &[("hidden", "9"), ("batch", "3"), ("steps", "3")]),
     ("lu", &[("n", "11"), ("group", "10")]),
+    ("miniamr", &[("roots", "3"), ("refinements", "2"), ("steps", "1"), ("group", "10")]),
     ("minicontact", &[("elements", "5"), ("steps", "2"), ("group", "10")]),
     ("mm2", &[("n", "21")]),
     ("mm3", &[("n", "21")]),
     ("mst", &[("source", "karate"), ("group", "10"), ("gpus", "3")]),
     ("namd", &[("atoms", "8"), ("gpus", "2")]),
+    ("nekbone", &[("elements", "2"), ("points", "3"), ("iterations", "2")]),
     ("nw", &[("tiles", "3")]),
+    ("overfeat", &[("channels", "1"), ("filters", "6"), ("image", "15"), ("kernel", "5"), ("stride", "3")]),
     ("pagerank", &[("source", "karate"), ("iterations", "5")]),
     ("pathfinder", &[("columns", "300"), ("rows", "12")]),
+    ("resnet", &[("blocks", "2"), ("channels", "3"), ("image", "6")]),
+    ("rnn-dgrad", &[("hidden", "9"), ("batch", "3"), ("steps", "3")]),
+    ("rnn-fw", &[("hidden", "9"), ("batch", "3"), ("steps", "3")]),
+    ("rnn-wgrad", &[("hidden", "9"), ("batch", "3"), ("steps", "3")]),
     ("sc", &[("n", "21"), ("mask", "4")]),
+    ("snap", &[("cells", "4"), ("angles", "5"), ("octants", "8"), ("group", "10")]),
     ("stencil", &[("n", "70"), ("iterations", "3")]),
     ("transpose", &[("rows", "70"), ("columns", "37")]),
 ];
@@ -82,7 +95,7 @@ fn default_sizes_verify_and_stay_small() {
         verify(&*program, &done.memory).unwrap_or_else(|e| panic!("{e}"));
         let lines = done.stats.load_lines + done.stats.store_lines + done.stats.amo_lines;
         println!("{:10} {lines:7} line accesses, {:8} bytes, {:?}", info.name, done.memory.len(), done.stats);
-        assert!((10_000..600_000).contains(&lines), "{}: {lines} line accesses", info.name);
+        assert!((10_000..500_000).contains(&lines), "{}: {lines} line accesses", info.name);
     }
 }
 

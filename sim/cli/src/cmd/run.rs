@@ -90,7 +90,7 @@ fn carry_out(args: &Args) -> Outcome {
     };
     args.keep.validate()?;
     apart(args)?;
-    let (program, params) = program(args)?;
+    let (program, params) = program(args, &config)?;
     let backend = if args.interpreter { BackendKind::Interp } else { BackendKind::Native };
     let graph = args.graph.as_deref();
     let identity = Identity::new(&config, program.as_ref(), params, backend, args.seed, graph);
@@ -180,7 +180,10 @@ fn apart(args: &Args) -> Outcome {
 }
 
 /// The program, and all its parameters.
-fn program(args: &Args) -> Result<(Arc<dyn Program>, BTreeMap<String, String>), Failure> {
+fn program(
+    args: &Args,
+    config: &FabricConfig,
+) -> Result<(Arc<dyn Program>, BTreeMap<String, String>), Failure> {
     let mut params = pairs("--param", &args.params)?;
     if let Some(seed) = args.seed {
         let known = weft_workload::workloads().iter().find(|w| w.name == args.workload);
@@ -188,6 +191,7 @@ fn program(args: &Args) -> Result<(Arc<dyn Program>, BTreeMap<String, String>), 
             params.entry("seed".into()).or_insert(seed.to_string());
         }
     }
+    weft_workload::offer(&args.workload, &mut params, config.gpus, config.cus);
     let graph = args.graph.as_deref().map(weft_workload::graph::read).transpose().map_err(Failure::input)?;
     let program = weft_workload::build(&args.workload, &params, graph.as_ref()).map_err(Failure::input)?;
     let params = weft_workload::parameters(&args.workload, &params).map_err(Failure::input)?;

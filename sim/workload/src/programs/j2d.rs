@@ -15,7 +15,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
     params: &[
         ParamSpec {
             name: "n",
-            default: "256",
+            default: "192",
             legal: Legal::Integer { min: 3, max: 16384 },
             unit: "cells",
             about: "Rows and columns, borders included.",

@@ -1,4 +1,4 @@
-//! The built-in programs (`rec.md` section 10) and their registry.
+//! The built-in programs (`rec.md` section 10, `hmg.md` section 11) and their registry.
 //!
 //! Default sizes are scaled so that the small fabric (`rec.md` section 9, 1/32 of the published one) finishes in
 //! seconds; [`WorkloadInfo::published`] holds the settings that meet the published footprints.
@@ -6,28 +6,40 @@
 mod atax;
 mod bfs;
 mod c2d;
+mod comd;
 mod common;
+mod conv;
 mod cusolver;
 mod fir;
 mod gemm;
 mod gemv;
 mod graphs;
+mod hpgmg;
 mod j2d;
+mod layers;
+mod lstm;
 mod lu;
 mod machine;
 mod matvec;
+mod mesh;
+mod miniamr;
 mod minicontact;
 mod mm2;
 mod mm3;
 mod mst;
 mod namd;
+mod nekbone;
 mod nw;
 mod pagerank;
 mod params;
 mod pathfinder;
 mod product;
+mod recurrent;
+mod resnet;
+mod rnn;
 mod sc;
 mod simt;
+mod snap;
 mod stencil;
 mod transpose;
 
@@ -66,24 +78,37 @@ pub struct WorkloadInfo {
 /// All built-in programs, by name.
 pub fn workloads() -> &'static [WorkloadInfo] {
     static ALL: &[WorkloadInfo] = &[
+        conv::ALEXNET,
         atax::INFO,
         bfs::INFO,
         c2d::INFO,
+        comd::INFO,
         cusolver::INFO,
         fir::INFO,
         gemm::INFO,
         gemv::INFO,
+        conv::GOOGLENET,
+        hpgmg::INFO,
         j2d::INFO,
+        lstm::INFO,
         lu::INFO,
+        miniamr::INFO,
         minicontact::INFO,
         mm2::INFO,
         mm3::INFO,
         mst::INFO,
         namd::INFO,
+        nekbone::INFO,
         nw::INFO,
+        conv::OVERFEAT,
         pagerank::INFO,
         pathfinder::INFO,
+        resnet::INFO,
+        rnn::DGRAD,
+        rnn::FW,
+        rnn::WGRAD,
         sc::INFO,
+        snap::INFO,
         stencil::INFO,
         transpose::INFO,
     ];
@@ -107,6 +132,19 @@ pub fn parameters(
 ) -> Result<BTreeMap<String, String>, WorkloadError> {
     let info = find(name)?;
     Ok(Params::resolve(info.name, info.params, given)?.texts())
+}
+
+/// Fills in what a program wants to know of the machine, unless it is given: the GPUs, and the CUs of each.
+pub fn offer(name: &str, params: &mut BTreeMap<String, String>, gpus: u32, cus: u32) {
+    let wanted = workloads().iter().filter(|info| info.name == name).flat_map(|info| info.params);
+    for spec in wanted {
+        let size = match spec.name {
+            "gpus" => gpus,
+            "cus" => cus,
+            _ => continue,
+        };
+        params.entry(spec.name.to_owned()).or_insert(size.to_string());
+    }
 }
 
 /// Builds a program with the given parameters, defaults for the rest, on the given graph if it takes one.
