@@ -46,6 +46,10 @@ struct BlockBench {
     /// Clock cycles timed.
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     cycles: u64,
+    /// Load: in how many of 16 cycles an idle sender offers a message. 1 is what a directory slice sees while PageRank runs on
+    /// rec-4gpu-small (0.06 operations per cycle); 12 keeps a block busy.
+    #[arg(long, value_name = "OF_16", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=16))]
+    load: u64,
     /// The peers, separated by commas; rust-hdl has a directory only.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "verilator,interpreter")]
     peers: Vec<PeerKind>,
@@ -125,7 +129,8 @@ fn block(args: &BlockBench) -> Outcome {
     let lines =
         Ports::of(&module).inputs.into_iter().filter(|p| p.varies.is_none() && p.name.ends_with("_line"));
     let masks = lines.map(|p| (p.name, LINE_MASK)).collect();
-    let options = BenchOptions { masks, ..BenchOptions::new(args.cycles, args.common.seed, "") };
+    let offer_of_16 = args.load;
+    let options = BenchOptions { masks, offer_of_16, ..BenchOptions::new(args.cycles, args.common.seed, "") };
     measure(&args.block.words(), &module, elaboration, options, &args.peers, 20_000, &args.common)
 }
 
@@ -180,7 +185,7 @@ fn measure(
     let workdir = common.keep.clone().unwrap_or_else(|| scratch.path().to_path_buf());
     let options = BenchOptions { workdir, repeat: common.repeat, ..options };
     let engine = bench_engine(module, &options).map_err(sort)?;
-    let mut report = Report::new(design, module, common.seed, elaboration_seconds, engine);
+    let mut report = Report::new(design, module, &options, elaboration_seconds, engine);
     for peer in peers {
         let peer = match peer {
             PeerKind::Verilator => {

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome, say};
 use serde_json::{Value, json};
 use weft_rtl::ir::Module;
-use weft_testbench::cosim::BenchResult;
+use weft_testbench::cosim::{BenchOptions, BenchResult};
 
 /// One simulator's figures; `None` where there is none to tell.
 pub struct Peer {
@@ -78,6 +78,7 @@ pub struct Report {
     design: String,
     module: String,
     seed: u64,
+    load: u64,
     elaboration_seconds: f64,
     /// The engine's run.
     pub engine: BenchResult,
@@ -89,12 +90,13 @@ impl Report {
     pub fn new(
         design: &str,
         module: &Module,
-        seed: u64,
+        options: &BenchOptions,
         elaboration_seconds: f64,
         engine: BenchResult,
     ) -> Report {
         let (design, module) = (design.to_string(), module.name.clone());
-        Report { design, module, seed, elaboration_seconds, engine, peers: Vec::new() }
+        let (seed, load) = (options.seed, options.offer_of_16);
+        Report { design, module, seed, load, elaboration_seconds, engine, peers: Vec::new() }
     }
 
     /// Adds a peer.
@@ -119,6 +121,7 @@ impl Report {
             "design": self.design,
             "module": self.module,
             "seed": self.seed,
+            "load_of_16": self.load,
             "engine": engine,
             "peers": self.peers.iter().map(with_ratio).collect::<Vec<_>>(),
         })
@@ -134,8 +137,8 @@ impl Report {
         }
         let BenchResult { cycles, transfers, checksum, .. } = self.engine;
         say(format!(
-            "{}: {cycles} cycles, seed {}, {transfers} messages, outputs {checksum:x}",
-            self.design, self.seed
+            "{}: {cycles} cycles, seed {}, load {}/16, {transfers} messages, outputs {checksum:x}",
+            self.design, self.seed, self.load
         ))?;
         say(format!(
             "{:<14} {:>11} {:>14} {:>10} {:>10} {:>10}",
