@@ -1,4 +1,6 @@
 //! Speed of the parts that a simulation's time goes to: a block's cycle, a fabric's cycle, and making a fabric ready.
+//!
+//! `cargo bench -p weft-testbench --bench step` (`-- --quick`: half a minute once built). Beside other simulators: `weft bench`.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::collections::BTreeMap;
