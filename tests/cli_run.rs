@@ -106,6 +106,61 @@ fn a_small_directory_evicts_and_the_result_stays_right() {
     assert!(number(&json, "metrics", "write_invalidations") > 0, "{}", json["metrics"]);
 }
 
+#[test]
+fn figures_agree_with_each_other() {
+    let graph = ["source=uniform", "nodes=512", "edges=4096", "iterations=2"];
+    let mut args: Vec<&str> = graph.iter().flat_map(|p| ["--param", *p]).collect();
+    args.extend([
+        "--set",
+        "entries=8",
+        "--set",
+        "ways=2",
+        "--set",
+        "range=256",
+        "--set",
+        "links=6",
+        "--set",
+        "link_bytes=1",
+        "--ledger",
+        "hits",
+    ]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut all = vec!["run", "rec-4gpu-small", "--json", "run.json"];
+    all.extend(&args);
+    let out = weft(folder.path(), &all);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = std::fs::read_to_string(folder.path().join("run.json")).expect("written");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    let metric = |name: &str| number(&json, "metrics", name);
+    let kinds = json["metrics"]["bytes_by_kind"].as_object().expect("a table");
+    let bytes: u64 = kinds.values().map(|b| b.as_u64().expect("a count")).sum();
+    assert_eq!((kinds.len(), bytes), (10, metric("inter_gpu_bytes")));
+    assert!(metric("inter_gpu_messages") > metric("inter_gpu_transactions"));
+    assert!(metric("inter_gpu_transactions") > metric("inter_gpu_requests"));
+    let entries: Vec<u64> = json["metrics"]["coalesced_histogram"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|n| n.as_u64().expect("a count"))
+        .collect();
+    let counter = |name: &str| json["counters"][name]["value"].as_u64().expect("a counter");
+    assert_eq!((entries.len(), entries.iter().sum::<u64>()), (4, counter("dir.evictions")));
+    assert!(counter("dir.evictions") > 0 && counter("fence_unit.fences") > 0);
+    assert_eq!(metric("false_positive_invalidations"), 0);
+    // Each operation of the directory takes one row of its table.
+    let covers = json["covers"].as_object().expect("a table");
+    let rows = ["RD_REM", "WR_REM", "WR_LOC", "ATOM_REM"].map(|op| format!("rec.{op}."));
+    let ops = covers.iter().filter(|(id, _)| rows.iter().any(|row| id.starts_with(row)));
+    assert_eq!(ops.map(|(_, n)| n.as_u64().expect("a count")).sum::<u64>(), counter("dir.ops"));
+    // The run is in the ledger.
+    let out = weft(folder.path(), &["ledger", "rec-directory", "--dir", "hits"]);
+    let table = String::from_utf8_lossy(&out.stdout).into_owned();
+    let row = table.lines().find(|l| l.starts_with("rec.RD_REM.base_miss ")).expect("a row");
+    assert!(row.ends_with("run rec-4gpu-small rec pagerank"), "{row}");
+    let count = covers["rec.RD_REM.base_miss"].to_string();
+    assert_eq!(row.split_whitespace().nth(2), Some(count.as_str()));
+}
+
 /// The same five vertices and six directed pairs of edges in each format: name and text.
 fn formats() -> [(&'static str, String); 7] {
     let edges = [(1, 2), (1, 3), (2, 3), (3, 4), (4, 5), (1, 5)];

@@ -294,12 +294,21 @@ pub fn hits_dir() -> PathBuf {
 
 /// Writes what a test has hit, by identifier its count and smallest seed, into [`hits_dir`]; identifiers that are no entries are left out.
 pub fn publish(test: &str, counts: &BTreeMap<String, (u64, u64)>) -> Result<PathBuf, LedgerError> {
+    publish_in(&hits_dir(), test, counts)
+}
+
+/// The same into a folder of one's own.
+pub fn publish_in(
+    dir: &Path,
+    test: &str,
+    counts: &BTreeMap<String, (u64, u64)>,
+) -> Result<PathBuf, LedgerError> {
     let ledger = Ledger::default();
     let known = counts.iter().filter(|(id, (count, _))| *count > 0 && ledger.tally(id).is_some());
     let hits: Vec<Hit> = known
         .map(|(id, (count, seed))| Hit { id: id.clone(), count: *count, seed: *seed, test: test.into() })
         .collect();
-    write_hits(&hits_dir(), test, &hits)
+    write_hits(dir, test, &hits)
 }
 
 /// Writes hits as one file of JSON lines in `dir` (made if absent) and returns its path. The file is named by `test`

@@ -212,6 +212,13 @@ fn random_run(
     for (row, count) in bench.check.rows() {
         assert_eq!(hits[*row], *count, "row {row}");
     }
+    if p.kind == DirKind::Rec {
+        let read = |name: &str| bench.sim.probes().find(|q| q.name == name).expect("a counter").count;
+        let of = |k: u64| read(&format!("evicted_with_{k}_slots"));
+        let slots = 1..=p.range / p.line;
+        assert_eq!(slots.clone().map(of).sum::<u64>(), read("evictions"), "histogram of evicted slots");
+        assert_eq!(slots.map(|k| k * of(k)).sum::<u64>(), read("evicted_slots"));
+    }
     hits
 }
 

@@ -197,7 +197,8 @@ impl Bench {
         let own = u64::from(self.p.home);
         let src = self.rng.random_range(0..u64::from(self.p.sys.gpus));
         let id = self.rng.random_range(0..u64::from(self.p.sys.l2_mshrs));
-        let cacheable = self.rng.random_bool(0.8);
+        let keeps = self.p.caching == weft_blocks::cache::l2::Caching::L1L2;
+        let cacheable = self.rng.random_bool(0.8) && keeps;
         let lines = self.home_lines.clone();
         let mut request = self.draw_request(&lines, cacheable);
         let key = (src, id, u64::from(request.kind == WR));

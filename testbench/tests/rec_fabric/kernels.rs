@@ -148,6 +148,12 @@ fn random_kernels_on_every_other_directory() {
     for protocol in [Protocol::Baseline, Protocol::Baseline2x, Protocol::HmgEntry, Protocol::Ideal] {
         let f = random_kernels(&tiny(protocol), 2, 6);
         assert!(sum_of(&f, "msgs_inv") > 0, "{protocol:?}: invalidations cross the links");
+        // Only group Invs drop lines that were not written.
+        let (wrong, all) = (sum_of(&f, "l2_inv_false_positive"), sum_of(&f, "l2_inv_hit_write"));
+        assert!(
+            wrong <= all && (wrong > 0) == (protocol == Protocol::HmgEntry),
+            "{protocol:?}: {wrong} of {all}"
+        );
     }
 }
 
@@ -160,8 +166,14 @@ fn random_kernels_without_copies_in_the_l2() {
 }
 
 #[test]
-fn random_kernels_over_two_links() {
-    let mut p = tiny(Protocol::Rec);
-    p.links = 2;
-    random_kernels(&p, 4, 6);
+fn random_kernels_over_several_links() {
+    for links in [2, 6] {
+        let f = random_kernels(&FabricParams { links, ..tiny(Protocol::Rec) }, 4, 6);
+        let of_link = |k: u32, probe: &str| -> u64 {
+            let unit = format!("link_tx{k}");
+            f.sim.probes().filter(|p| p.unit.ends_with(&unit) && p.name == probe).map(|p| p.count).sum()
+        };
+        let reads: Vec<u64> = (0..links).map(|k| of_link(k, "msgs_rdreq")).collect();
+        assert!(reads.iter().all(|n| *n > 0), "every link carries requests: {reads:?}");
+    }
 }

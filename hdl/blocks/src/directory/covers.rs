@@ -247,6 +247,12 @@ fn counters(v: &View) {
         slots,
         "set slots of replaced entries: coalesced addresses",
     );
+    // One after the other they are the histogram of coalesced addresses.
+    for number in (1..=p.slots()).filter(|_| p.slots() > 1) {
+        let name = format!("evicted_with_{number}_slots");
+        let these = slots.eq(u64::from(number)).bits();
+        count_amount(&name, v.s2.evict.get(), these, "entries replaced that had so many set slots");
+    }
     count("write_invs", v.go & v.plan.inv.any(), "Invs sent for writes and atomics");
     count_amount("write_unicasts", v.go, v.plan.inv.popcount(), "destinations of write Invs");
     count("rereads", v.hit_set() & v.op(DirOp::RdRem) & v.was_sharer(), "reads whose sharer bit was set");

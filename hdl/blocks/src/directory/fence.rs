@@ -228,6 +228,7 @@ fn describe(p: &FenceParams) {
         (FenceEvent::FenceReq, marked),
     ];
     observe_rows(&u, &fired);
+    count("fences", begin, "fences begun");
     observe_races(p, &u, &start, marked, flushed, ack.own);
 }
 

@@ -459,7 +459,7 @@ fn write_inv(
     let answer = || rsp.send(&DirRsp { id: id.get(), hit: bool_lit(true), evicted: bool_lit(false) });
     when(go & plan.inv.any(), || {
         state.set(WriteInvState::Want);
-        line.set(line_of(p, look.base, look.slot));
+        line.set(look.req.line);
         sharers.set(plan.inv);
         id.set(look.req.id);
     });

@@ -50,9 +50,19 @@ fn part(block: &str, made: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module
     made.map_err(|errors| BlockError::Elab { block: block.into(), errors })
 }
 
-/// Link of a line's requests and of a bank's answers.
+/// Link of a line's requests and of a bank's answers: the lowest bits, or, if the number of links is no power of two, the exclusive or of the value's
+/// bytes, spread and scaled from 0..256 to 0..links.
 fn link_of(value: Bits, links: u32) -> Bits {
-    value.resize(bits_for(u64::from(links)))
+    let width = bits_for(u64::from(links));
+    if links.is_power_of_two() {
+        return value.resize(width);
+    }
+    let bytes = value.width().div_ceil(8);
+    let padded = value.zext(8 * bytes);
+    let hash = (1..bytes).fold(padded.slice(0, 8), |h, i| h ^ padded.slice(8 * i, 8));
+    // Times 256 over the golden ratio: neighbours take different links.
+    let spread = hash.mul(lit(157, 8));
+    spread.zext(8 + width).mul(lit(u64::from(links), 8 + width)).slice(8, width)
 }
 
 impl Shared {

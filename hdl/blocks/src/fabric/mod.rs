@@ -127,7 +127,8 @@ mod tests {
         (eight.sys.gpus, eight.links, eight.inv_rate) = (8, 2, 2);
         let mut wide = scaled.clone();
         (wide.sys.line, wide.range, wide.sys.banks, wide.sys.l1s) = (128, 2048, 1, 1);
-        for p in [eight, wide, FabricParams::published(Protocol::Rec)] {
+        let six = FabricParams { links: 6, ..scaled.clone() };
+        for p in [eight, wide, six, FabricParams::published(Protocol::Rec)] {
             rec_fabric(&p).unwrap_or_else(|e| panic!("{p:?}: {e}"));
         }
         closed_fabric(&ClosedParams::bench()).unwrap_or_else(|e| panic!("{e}"));
@@ -168,7 +169,7 @@ mod tests {
             }
         };
         refuse(&|p| p.sys.banks = 3, &["banks = 3", "1, 2, 4"]);
-        refuse(&|p| p.links = 3, &["links = 3", "1, 2, 4, 8"]);
+        refuse(&|p| p.links = 9, &["links = 9", "1..8"]);
         refuse(&|p| p.sys.home_shift = 47, &["home_shift = 47"]);
         refuse(&|p| p.range = 96, &["range"]);
         refuse(&|p| p.dir_entries = 100, &["entries"]);

@@ -110,7 +110,7 @@ pub struct FabricParams {
     pub l1_stores: u32,
     /// L1 hit time in cycles.
     pub l1_latency: u32,
-    /// Links from each GPU to the switch, a power of two, 1..8. A line's requests take the link of the line number's lowest bits.
+    /// Links from each GPU to the switch, 1..8. A line's requests take the link of the line number's lowest bits, or of a hash if this is no power of two.
     pub links: u32,
     /// Each link; its latency counts from GPU to switch and again from switch to GPU.
     pub link: LinkParams,
@@ -263,8 +263,8 @@ impl FabricParams {
             let legal = "log2(il * banks) .. addr_bits - log2(gpus)";
             return illegal("home_shift", s.home_shift, "the GPU number does not fit there", legal);
         }
-        if !self.links.is_power_of_two() || self.links > 8 {
-            return illegal("links", self.links, "it is no power of two of at most 8", "1, 2, 4, 8");
+        if !(1..=8).contains(&self.links) {
+            return illegal("links", self.links, "it lies outside", "1..8");
         }
         self.l1().validate()
     }

@@ -54,6 +54,9 @@ pub struct Args {
     to: Option<u64>,
     #[command(flatten)]
     keep: snapshot::SnapshotArgs,
+    /// Adds what the run hits of the race ledger to a folder, for `weft ledger --dir`.
+    #[arg(long, value_name = "DIR")]
+    ledger: Option<PathBuf>,
     /// Ends the run with an error after so many cycles.
     #[arg(long, value_name = "CYCLES", default_value_t = 10_000_000_000)]
     max_cycles: u64,
@@ -89,6 +92,7 @@ fn carry_out(args: &Args) -> Outcome {
         None => None,
     };
     args.keep.validate()?;
+    ledger_folder(args)?;
     apart(args)?;
     let (program, params) = program(args, &config)?;
     let backend = if args.interpreter { BackendKind::Interp } else { BackendKind::Native };
@@ -110,6 +114,7 @@ fn carry_out(args: &Args) -> Outcome {
     if let Some((path, file)) = json {
         write_json(&report, args, path, file)?;
     }
+    hit(args, &report)?;
     summary(&report)?;
     shown(args, resume.map_or(0, |snapshot| snapshot.cycle()), report.cycles)?;
     say(format!("verified: {}", report.verified))?;
@@ -117,6 +122,25 @@ fn carry_out(args: &Args) -> Outcome {
         None => Ok(()),
         Some(difference) => Err(Failure::check(anyhow!("the result is wrong: {difference}"))),
     }
+}
+
+/// Makes the folder of `--ledger`.
+fn ledger_folder(args: &Args) -> Outcome {
+    let Some(dir) = &args.ledger else { return Ok(()) };
+    std::fs::create_dir_all(dir).map_err(|e| {
+        let dir = dir.display();
+        Failure::input(anyhow!("--ledger {dir}: cannot make this folder: {e}; give one that can be written"))
+    })
+}
+
+/// Writes what the run has hit of the race ledger.
+fn hit(args: &Args, report: &RunReport) -> Outcome {
+    let Some(dir) = &args.ledger else { return Ok(()) };
+    let seed = args.seed.unwrap_or(0);
+    let hits = report.covers.iter().map(|(id, count)| (id.clone(), (*count, seed))).collect();
+    let protocol = report.config["protocol"].as_str().unwrap_or("?");
+    let name = format!("run {} {protocol} {}", report.fabric, report.workload);
+    weft_testbench::ledger::publish_in(dir, &name, &hits).map_err(Failure::check).map(|_| ())
 }
 
 fn sort(error: FabricError) -> Failure {

@@ -121,7 +121,7 @@ keys! {
     l2_pool: u32 = 128, "requests", Within(4, 1024), "requests waiting in all merge and replay lists of an L2 bank, at least l2_mshrs";
     release_l2_flush: bool = true, "", Switch, "a release writes the dirty lines of the L2 back";
 
-    links: u32 = 1, "links", Power(1, 8), "links between each GPU and the switch";
+    links: u32 = 1, "links", Within(1, 8), "links between each GPU and the switch";
     link_bytes: u32 = 150, "bytes/cycle", Within(1, 256), "bandwidth of each link and direction";
     link_latency: u32 = 140, "cycles", Within(4, 8 * K), "time one way from GPU to GPU, an even number: half to the switch, half from it";
     link_credits: u32 = 256, "messages", Within(1, K), "places per virtual network in the buffer at the end of each wire";

@@ -48,8 +48,8 @@ pub struct RunReport {
     pub metrics: Metrics,
     /// Counters of the blocks and models, as `block.counter`.
     pub counters: BTreeMap<String, Counter>,
-    /// Cover points that were hit, with the number of cycles.
-    #[serde(skip)]
+    /// Cover points that were hit, with the number of cycles: rows of the transition tables, so that directory operations are told by kind and outcome
+    /// (`rec.WR_REM.hit_slot_set`), and races. Identifiers are those of the race ledger.
     pub covers: BTreeMap<String, u64>,
 }
 
@@ -62,20 +62,32 @@ pub struct Metrics {
     pub l2_misses: u64,
     /// First references to a line in a GPU.
     pub l2_cold_misses: u64,
+    /// Misses, first references included, over accesses.
+    pub l2_miss_rate: f64,
     /// Invalidations caused by writes that dropped a copy.
     pub write_invalidations: u64,
     /// Invalidations caused by directory evictions that dropped a copy ("unnecessary" ones).
     pub evict_invalidations: u64,
+    /// Share of evictions in the invalidations that dropped a copy; 0 without any.
+    pub evict_share: f64,
+    /// Copies of lines other than the written one that group invalidations dropped.
+    pub false_positive_invalidations: u64,
     /// RdReq + WrReq + AtomReq + Inv that left a GPU, once each.
     pub inter_gpu_transactions: u64,
     /// The same without Inv.
     pub inter_gpu_requests: u64,
+    /// All messages that left a GPU, with responses and fences.
+    pub inter_gpu_messages: u64,
     /// Bytes on all links from the GPUs.
     pub inter_gpu_bytes: u64,
+    /// The same by kind of message.
+    pub bytes_by_kind: BTreeMap<String, u64>,
     /// Bytes of invalidations per second on these links, in GB/s.
     pub invalidation_gbps: f64,
     /// Lines per evicted directory entry.
     pub coalesced_lines: f64,
+    /// Evicted directory entries that had 1, 2, 3... lines; empty where an entry has only one sharer vector.
+    pub coalesced_histogram: Vec<u64>,
     /// Mean cycles from arrival at the bank to hit or miss.
     pub l2_lookup_cycles: f64,
 }
@@ -128,6 +140,20 @@ pub(super) fn collect(
     }
 }
 
+/// Kinds of messages with their bytes on a link (rec.md section 5); a RdRsp has a line more, a WrReq what it carries.
+const KINDS: [(&str, u64); 10] = [
+    ("rdreq", 16),
+    ("wrreq", 16),
+    ("atomreq", 32),
+    ("rdrsp", 16),
+    ("wrack", 16),
+    ("atomrsp", 16),
+    ("inv", 16),
+    ("fencereq", 16),
+    ("invfence", 16),
+    ("fenceack", 16),
+];
+
 /// Kind of a block from its instance's path: `gpu0.bank3` is a `bank`.
 fn block_of(path: &str) -> &str {
     let last = path.rsplit('.').next().unwrap_or(path);
@@ -142,16 +168,30 @@ fn metrics(config: &FabricConfig, counters: &BTreeMap<String, Counter>, cold: u6
     let requests = get("link_tx.msgs_rdreq") + get("link_tx.msgs_wrreq") + get("link_tx.msgs_atomreq");
     let bytes: u64 = ["req", "rsp", "inv"].iter().map(|n| get(&format!("link_tx.bytes_{n}"))).sum();
     let seconds = cycles as f64 / (config.clock_ghz * 1e9);
+    let (by_write, by_eviction) = (get("bank.l2_inv_hit_write"), get("bank.l2_inv_hit_evict"));
+    let bytes_by_kind = KINDS.iter().map(|(kind, size)| {
+        let sent = get(&format!("link_tx.msgs_{kind}"));
+        let line = if *kind == "rdrsp" { u64::from(config.line) } else { 0 };
+        let bytes = if *kind == "wrreq" { get("link_tx.bytes_wrreq") } else { sent * (size + line) };
+        (kind.to_string(), bytes)
+    });
+    let had = (1..).map(|lines| counters.get(&format!("dir.evicted_with_{lines}_slots")));
     Metrics {
         l2_accesses: get("bank.l2_accesses"),
         l2_misses: misses.saturating_sub(cold),
         l2_cold_misses: cold.min(misses),
-        write_invalidations: get("bank.l2_inv_hit_write"),
-        evict_invalidations: get("bank.l2_inv_hit_evict"),
+        l2_miss_rate: mean(misses, get("bank.l2_accesses")),
+        write_invalidations: by_write,
+        evict_invalidations: by_eviction,
+        evict_share: mean(by_eviction, by_eviction + by_write),
+        false_positive_invalidations: get("bank.l2_inv_false_positive"),
         inter_gpu_transactions: requests + get("link_tx.msgs_inv"),
         inter_gpu_requests: requests,
+        inter_gpu_messages: KINDS.iter().map(|(kind, _)| get(&format!("link_tx.msgs_{kind}"))).sum(),
         inter_gpu_bytes: bytes,
+        bytes_by_kind: bytes_by_kind.collect(),
         invalidation_gbps: get("link_tx.bytes_inv") as f64 / seconds.max(1e-12) / 1e9,
+        coalesced_histogram: had.map_while(|c| c.map(|c| c.value)).collect(),
         coalesced_lines: mean(get("dir.evicted_slots"), get("dir.evictions")),
         l2_lookup_cycles: mean(get("bank.l2_lookup_wait"), get("bank.l2_accesses")),
     }

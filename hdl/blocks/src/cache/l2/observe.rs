@@ -260,6 +260,15 @@ fn counters(parts: &Parts, choice: &Choice, d: &Decision) {
     let hit_inv = d.r("inv_hit");
     count("l2_inv_hit_write", hit_inv & d.op.cause.is(Cause::Write), "Invs by writes that drop a copy.");
     count("l2_inv_hit_evict", hit_inv & d.op.cause.is(Cause::Evict), "Invs by evictions that drop a copy.");
+    let (sink, other) = (&parts.select.inv, reg::<Bool>("inv_other_line", ()));
+    when(choice.inv, || {
+        other.set(sink.channel.msg.grp & sink.line.ne(sink.channel.msg.line));
+    });
+    count(
+        "l2_inv_false_positive",
+        hit_inv & d.op.cause.is(Cause::Write) & other.get(),
+        "Copies of other lines than the one written that group Invs by writes drop.",
+    );
     let miss_inv = d.r("inv_miss");
     count("l2_inv_miss_write", miss_inv & d.op.cause.is(Cause::Write), "Invs by writes that find no copy.");
     count(

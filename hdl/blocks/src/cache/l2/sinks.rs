@@ -93,6 +93,13 @@ impl ReqSink {
             !channel.valid | (p.sys.home_of(m.line).eq(own) & m.dst.eq(own) & m.src.ne(own)),
             "a request of another GPU is for a line of this home",
         );
+        if !p.keeps_remote() {
+            assert_always(
+                "l2_remote_req_uncacheable",
+                !(channel.valid & m.cacheable),
+                "where GPUs keep no copies in their L2s, no request asks for one",
+            );
+        }
         ReqSink::new("remote", p, channel.valid, msg, || channel.take())
     }
 
