@@ -101,7 +101,10 @@ fn the_save_file_names_states_and_groups() {
     let view = View { from: 0, to: 200, marker: Some(120) };
     let saved = save_file(&path, &vars(), &|_| true, view).unwrap();
     let text = std::fs::read_to_string(&saved.path).unwrap();
-    assert!(text.contains("[dumpfile] \"x.fst\""), "{text}");
+    // Whole paths: the viewer looks for the waveform from where it was started.
+    let whole = path.canonicalize().unwrap();
+    assert!(text.contains(&format!("[dumpfile] \"{}\"", whole.display())), "{text}");
+    assert!(text.contains(&format!("[savefile] \"{}.gtkw\"", whole.display())), "{text}");
     assert!(text.contains("\n[timestart] 72\n") && text.contains(" 120 -1 "), "{text}");
     assert!(text.contains("\ntop.b.c.row[102:0]\n") && text.contains("\n-b.c\n"), "{text}");
     let table = std::fs::read_to_string(&saved.filters[0]).unwrap();

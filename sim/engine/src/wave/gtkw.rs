@@ -3,7 +3,7 @@
 //! GTKWave passes over rows whose signal it does not find, so an old save file still opens a waveform of a changed design.
 
 use super::{WaveError, WaveVar, save_path};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use weft_rtl::ir::LeafType;
@@ -47,8 +47,9 @@ const OPEN_GROUPS: usize = 6;
 /// A larger file's groups hold only states and handshakes: the viewer reads rows slowly, and its tree has the others.
 const MOST_ROWS: usize = 2000;
 
-/// Rows of the overview.
-const OVERVIEW_ROWS: usize = 40;
+/// Rows of the overview, and how many of them at most are states: as many as a window shows at once.
+const OVERVIEW_ROWS: usize = 36;
+const STATE_ROWS: usize = 16;
 
 /// Window, and what is left of it for the waves beside the names, in pixels.
 const WINDOW: (u32, u32) = (1600, 900);
@@ -89,7 +90,8 @@ pub fn save_file(
         }
     }
     let path = save_path(wave);
-    let mut out = head(wave, view);
+    // Whole paths, so that the save file alone opens the waveform from anywhere, and still does when both have been moved together.
+    let mut out = head(&folder.join(file), view);
     body(&mut out, vars, &filters, moved);
     write(&path, &out)?;
     Ok(SaveFile { path, filters: filters.into_values().collect() })
@@ -106,9 +108,8 @@ fn head(wave: &Path, view: View) -> String {
     };
     // 200 pixels show 2^-zoom time units.
     let zoom = -(cycles.max(1) as f64 * 200.0 / WAVES).log2();
-    let file = wave.file_name().and_then(|f| f.to_str()).unwrap_or_default();
     let mut out = String::from("[*] Written by weft; names that a waveform lacks are passed over.\n");
-    let _ = writeln!(out, "[dumpfile] \"{file}\"");
+    let _ = writeln!(out, "[dumpfile] \"{}\"\n[savefile] \"{}\"", wave.display(), save_path(wave).display());
     let _ = writeln!(out, "[size] {} {}", WINDOW.0, WINDOW.1);
     let _ = writeln!(out, "[timestart] {start}\n[sst_width] 220\n[signals_width] 330");
     let marker = view.marker.map_or("-1".to_string(), |m| m.to_string());
@@ -161,18 +162,44 @@ fn is_handshake(var: &WaveVar) -> bool {
     var.width == 1 && (var.name.ends_with("_valid") || var.name.ends_with("_ready"))
 }
 
-/// States and handshakes, those that changed first, then in order of declaration.
+/// Rows that tell at a glance what the design did: states, then channels at their senders, of as many kinds of blocks as there is room for. Those
+/// that changed are preferred.
 fn overview(vars: &[WaveVar], moved: &dyn Fn(usize) -> bool) -> Vec<usize> {
-    let mut chosen: Vec<usize> = (0..vars.len())
-        .filter(|i| is_state(&vars[*i]) || (vars[*i].width == 1 && vars[*i].name.ends_with("_valid")))
-        .collect();
+    let ports: HashSet<(&[String], &str)> = vars.iter().map(|v| (&v.scopes[..], v.name.as_str())).collect();
+    let sends = |v: &WaveVar| {
+        let channel = v.name.strip_suffix("_valid").filter(|_| v.is_reg && v.width == 1);
+        channel.is_some_and(|c| ports.contains(&(&v.scopes[..], format!("{c}_ready").as_str())))
+    };
+    let pick = |wanted: &dyn Fn(&WaveVar) -> bool, most: usize| {
+        let all: Vec<usize> = (0..vars.len()).filter(|i| wanted(&vars[*i])).collect();
+        let lively: Vec<usize> = all.iter().copied().filter(|i| moved(*i)).collect();
+        by_turns(vars, if lively.is_empty() { all } else { lively }, most)
+    };
+    let mut chosen = pick(&is_state, STATE_ROWS);
+    chosen.extend(pick(&sends, OVERVIEW_ROWS - chosen.len()));
     if chosen.is_empty() {
-        chosen = (0..vars.len()).collect();
+        chosen = pick(&|_| true, OVERVIEW_ROWS);
     }
-    chosen.sort_by_key(|i| (!moved(*i), !is_state(&vars[*i])));
-    chosen.truncate(OVERVIEW_ROWS);
-    chosen.sort_by_key(|i| (!is_state(&vars[*i]), *i));
     chosen
+}
+
+/// One variable of each kind in turn, kinds being names and scopes without their numbers: `gpu0.l1_0.state`, `gpu0.bank0.state`, `gpu1.l1_0.state`, ... At
+/// most `most`, in order of declaration.
+fn by_turns(vars: &[WaveVar], members: Vec<usize>, most: usize) -> Vec<usize> {
+    let mut kinds: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for i in members {
+        let kind = vars[i].path().chars().filter(|c| !c.is_ascii_digit()).collect();
+        kinds.entry(kind).or_default().push(i);
+    }
+    // The innermost number changes last, so that the first instances are of different GPUs.
+    kinds
+        .values_mut()
+        .for_each(|list| list.sort_by_key(|i| (vars[*i].scopes.iter().rev().collect::<Vec<_>>(), *i)));
+    let longest = kinds.values().map(Vec::len).max().unwrap_or(0);
+    let turns = (0..longest).flat_map(|turn| kinds.values().filter_map(move |list| list.get(turn)));
+    let mut out: Vec<usize> = turns.copied().take(most).collect();
+    out.sort();
+    out
 }
 
 /// States first, then channel by channel the handshake and the message, then the rest, each in order of declaration.
@@ -250,5 +277,37 @@ impl Rows<'_> {
             (Some(label), _) => writeln!(out, "+{{{label}}} {path}"),
             (None, _) => writeln!(out, "{path}"),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_overview_shows_every_gpu_and_each_channel_once() {
+        let var = |path: &str, width, is_reg| WaveVar::new("top", path, width, LeafType::Bits, is_reg);
+        let mut vars = Vec::new();
+        for (gpu, l1) in (0..4).flat_map(|g| (0..16).map(move |l| (g, l))) {
+            let at = |name: &str| format!("gpu{gpu}.l1_{l1}.{name}");
+            vars.push(var(&at("req_valid"), 1, true));
+            vars.push(var(&at("req_ready"), 1, false));
+            vars.push(var(&at("s1_valid"), 1, true));
+            vars.push(var(&at("rsp_valid"), 1, false));
+            vars.push(var(&at("rsp_ready"), 1, true));
+        }
+        let shown = |moved: &dyn Fn(usize) -> bool| -> Vec<String> {
+            overview(&vars, moved).into_iter().map(|i| label(&vars[i])).collect()
+        };
+        let all = shown(&|_| true);
+        assert_eq!(all.len(), OVERVIEW_ROWS);
+        assert!(all.iter().all(|name| name.ends_with("/req_valid")), "channels at their senders: {all:?}");
+        for gpu in 0..4 {
+            let of = all.iter().filter(|name| name.starts_with(&format!("gpu{gpu}/"))).count();
+            assert_eq!(of, OVERVIEW_ROWS / 4, "{all:?}");
+        }
+        let moved: Vec<bool> = vars.iter().map(|v| v.scopes[2] == "l1_7").collect();
+        assert_eq!(shown(&|i| moved[i]), [0, 1, 2, 3].map(|g| format!("gpu{g}/l1_7/req_valid")));
+        assert_eq!(shown(&|_| false), all, "something is shown even if nothing moves");
     }
 }
