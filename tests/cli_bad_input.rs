@@ -32,6 +32,16 @@ const CASES: &[Case] = &[
     (&["--graph", "short.graph"], &["short.graph", "found 2 vertex lines, expected 5 as line 1 declares"]),
     (&["--graph", "short.gr"], &["short.gr", "expected 9", "may be truncated"]),
     (&["--graph", "short.graph.gz"], &["short.graph.gz", "truncated gzip data", "fetch the file again"]),
+    (
+        &["--graph", "short.mtx"],
+        &["short.mtx", "found 1 entries, expected 3 as line 2 declares", "may be truncated"],
+    ),
+    (
+        &["--graph", "short.txt"],
+        &["short.txt", "found 2 vertices, expected 3 as line 2 declares", "may be truncated"],
+    ),
+    (&["--graph", "word.txt"], &["word.txt line 2", "found \"x\", expected a second vertex"]),
+    (&["--graph", "short.graph.xz"], &["short.graph.xz", "truncated xz data", "fetch the file again"]),
     (&["--graph", "range.graph"], &["range.graph line 2", "vertex 9 is out of range", "1..2"]),
     (&["--graph", "what.bin"], &["what.bin", "cannot tell the graph format", ".mtx"]),
     (&["--graph", "empty.txt"], &["empty.txt", "holds no graph", "at least one vertex"]),
@@ -81,6 +91,13 @@ fn fill(folder: &Path) {
     std::io::Write::write_all(&mut out, "2 1\n2\n1\n".repeat(100).as_bytes()).expect("packed");
     let whole = out.finish().expect("packed");
     put("short.graph.gz", &whole[..whole.len() - 12]);
+    put("short.mtx", b"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n2 1\n");
+    put("short.txt", b"# Directed graph\n# Nodes: 3 Edges: 3\n1 2\n");
+    put("word.txt", b"1 2\n2 x\n");
+    let mut out = xz2::write::XzEncoder::new(Vec::new(), 6);
+    std::io::Write::write_all(&mut out, "2 1\n2\n1\n".repeat(100).as_bytes()).expect("packed");
+    let whole = out.finish().expect("packed");
+    put("short.graph.xz", &whole[..whole.len() - 12]);
     std::fs::create_dir(folder.join("folder.fst")).expect("a folder");
 }
 
