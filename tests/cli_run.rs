@@ -35,21 +35,13 @@ fn number(json: &Value, of: &str, name: &str) -> u64 {
     json[of][name].as_u64().unwrap_or_else(|| panic!("{of}.{name} is no count: {}", json[of]))
 }
 
-#[test]
-fn every_program_computes_the_hosts_result() {
-    let programs: [(&str, &[&str]); 6] = [
-        ("pagerank", &["source=uniform", "nodes=64", "edges=256", "iterations=2"]),
-        ("gemv", &["n=32"]),
-        ("atax", &["rows=64", "columns=32"]),
-        ("fir", &["samples=1024", "blocks=2"]),
-        ("transpose", &["rows=64", "columns=32"]),
-        ("stencil", &["n=32", "iterations=2"]),
-    ];
+/// Runs programs whose data several GPUs share; all of them verify.
+fn verified(programs: &[(&str, &[&str])]) {
     for (name, params) in programs {
         let mut args = vec!["--workload", name];
         args.extend(params.iter().flat_map(|p| ["--param", *p]));
         let json = run(&args);
-        assert_eq!(json["workload"], name);
+        assert_eq!(json["workload"], *name);
         let launched = json["kernels"].as_array().expect("a list").len();
         assert!(launched >= 1, "{name} ran no kernel");
         let (accesses, requests) =
@@ -59,6 +51,68 @@ fn every_program_computes_the_hosts_result() {
             "{name}: {accesses} accesses, {requests} requests: nothing was shared"
         );
     }
+}
+
+#[test]
+fn every_dense_program_computes_the_hosts_result() {
+    verified(&[
+        ("pagerank", &["source=uniform", "nodes=64", "edges=256", "iterations=2"]),
+        ("gemv", &["n=32"]),
+        ("atax", &["rows=64", "columns=32"]),
+        ("fir", &["samples=1024", "blocks=2"]),
+        ("transpose", &["rows=64", "columns=32"]),
+        ("stencil", &["n=32", "iterations=2"]),
+        ("c2d", &["n=48"]),
+        ("gemm", &["m=32", "n=32", "k=16"]),
+        ("j2d", &["n=40", "steps=1"]),
+        ("lu", &["n=36"]),
+        ("mm2", &["n=36"]),
+        ("mm3", &["n=36"]),
+        ("sc", &["n=40"]),
+    ]);
+}
+
+#[test]
+fn every_layer_computes_the_hosts_result() {
+    verified(&[
+        ("alexnet", &["channels=2", "filters=8", "image=9"]),
+        ("googlenet", &["channels=4", "filters=8", "image=8"]),
+        ("overfeat", &["channels=1", "filters=8", "image=31"]),
+        ("resnet", &["blocks=1", "channels=4", "image=8"]),
+        ("lstm", &["hidden=32", "batch=4", "steps=2"]),
+        ("rnn-fw", &["hidden=32", "batch=8", "steps=2"]),
+        ("rnn-dgrad", &["hidden=32", "batch=8", "steps=2"]),
+        ("rnn-wgrad", &["hidden=32", "batch=4", "steps=2"]),
+    ]);
+}
+
+#[test]
+fn every_irregular_program_computes_the_hosts_result() {
+    verified(&[
+        ("bfs", &["source=uniform", "nodes=256", "edges=1024"]),
+        ("mst", &["source=uniform", "nodes=256", "edges=1024"]),
+        ("comd", &["cells=4", "steps=1"]),
+        ("cusolver", &["tiles=3"]),
+        ("hpgmg", &["levels=3", "cycles=1"]),
+        ("miniamr", &["roots=2", "refinements=1", "steps=1"]),
+        ("minicontact", &["elements=12", "steps=2"]),
+        ("namd", &["atoms=8"]),
+        ("nekbone", &["elements=2", "iterations=1"]),
+        ("nw", &["tiles=5"]),
+        ("pathfinder", &["columns=2000", "rows=9"]),
+        ("snap", &["cells=4", "octants=1"]),
+    ]);
+}
+
+#[test]
+fn work_groups_that_wait_for_one_another_must_all_fit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let args = ["run", "rec-4gpu-small", "--workload", "cusolver", "--param", "tiles=2", "--param", "cus=65"];
+    let out = weft(folder.path(), &args);
+    assert_eq!(out.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&out.stderr);
+    let expected = "the work-groups of kernel cholesky_step wait for one another, and 65 of them share a GPU that holds 64";
+    assert!(said.contains(expected), "{said}");
 }
 
 #[test]

@@ -288,6 +288,14 @@ impl Processor {
                 kernel.name, kernel.waves_per_block, kernel.lds_bytes
             ));
         }
+        let room = seats[0].cu.params().capacity(kernel) * self.cus as u32;
+        let most = self.blocks.iter().map(|b| (b.end - b.next).div_ceil(b.step)).max().unwrap_or(0);
+        if kernel.co_resident && most > room {
+            return Err(format!(
+                "the work-groups of kernel {} wait for one another, and {most} of them share a GPU that holds {room}: give the program fewer (its parameter cus), or the GPUs more room (keys cus, waves, blocks, lds_bytes)",
+                kernel.name
+            ));
+        }
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use crate::program::VerifyError;
 /// Registry entry.
 pub const INFO: WorkloadInfo = WorkloadInfo {
     name: "hpgmg",
-    about: "V-cycles of cell-centred multigrid on a cube with zeros around: 7-point weighted Jacobi smoothing, residual, \
+    about: "V-cycles of cell-centred multigrid on a cube, zero on its faces: 7-point weighted Jacobi smoothing, residual, \
             restriction and prolongation, one kernel each, down to 2 cells a side (after HPGMG).",
     params: &[
         ParamSpec {
@@ -143,17 +143,19 @@ impl Hpgmg {
         }
     }
 
-    /// A cell's new value; what is outside the grid counts as zero.
-    fn value(&self, stage: Stage, v: impl Fn(usize) -> f32) -> f32 {
+    /// A cell's new value. A cell outside holds minus the value of the one beside it, so that the solution is zero on the
+    /// cube's faces at every level.
+    fn value(&self, stage: Stage, v: impl Fn(usize) -> Option<f32>) -> f32 {
         let (phase, level, _) = stage;
+        let at = |i| v(i).unwrap_or(0.0);
         match phase {
             P_SMOOTH | P_RESIDUAL => {
-                let around = (2..8).fold(0.0, |sum, i| sum + v(i));
-                let rest = self.square(level) * v(0) - (6.0 * v(1) - around);
-                if phase == P_SMOOTH { v(1) + DAMP * rest } else { rest / self.square(level) }
+                let around = (2..8).fold(0.0, |sum, i| sum + v(i).unwrap_or(-at(1)));
+                let rest = self.square(level) * at(0) - (6.0 * at(1) - around);
+                if phase == P_SMOOTH { at(1) + DAMP * rest } else { rest / self.square(level) }
             }
-            P_RESTRICT => 0.125 * (0..8).fold(0.0, |sum, i| sum + v(i)),
-            _ => v(0) + v(1),
+            P_RESTRICT => 0.125 * (0..8).fold(0.0, |sum, i| sum + at(i)),
+            _ => at(0) + at(1),
         }
     }
 
@@ -209,7 +211,7 @@ impl Kernels for Hpgmg {
             return Flow::Next;
         }
         io.alu(needs.len() as u64 + 2);
-        let value = self.value(stage, |i| if needs[i].is_some() { t.float(i as u64) } else { 0.0 });
+        let value = self.value(stage, |i| needs[i].map(|_| t.float(i as u64)));
         io.put(0, self.base.at(self.target(stage), t.id), value);
         if t.phase == P_RESTRICT {
             io.put(1, self.base.at(PER_LEVEL * stage.1 + U, t.id), 0.0);
@@ -222,7 +224,7 @@ impl Kernels for Hpgmg {
         for &stage in &self.schedule {
             let result = |cell| {
                 let needs = self.needs(stage, cell);
-                self.value(stage, |i| needs[i].map_or(0.0, |(array, index)| now[array][index as usize]))
+                self.value(stage, |i| needs[i].map(|(array, index)| now[array][index as usize]))
             };
             let target = self.target(stage);
             now[target] = (0..self.cells(stage.1)).map(result).collect();

@@ -1,0 +1,187 @@
+//! What the programs compute has the properties that their algorithms promise, whatever the host's copy of them says.
+
+use std::collections::BTreeMap;
+
+use weft_workload::ideal::{FlatMemory, Order, run};
+use weft_workload::program::{Array, Program};
+use weft_workload::{HostStep, build, offer};
+
+struct Done {
+    program: Box<dyn Program>,
+    first: FlatMemory,
+    last: FlatMemory,
+}
+
+impl Done {
+    fn new(name: &str, list: &[(&str, &str)]) -> Self {
+        let settings: BTreeMap<String, String> =
+            list.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        let program = build(name, &settings, None).unwrap_or_else(|e| panic!("{e}"));
+        let last = run(&*program, Order::Forward).unwrap_or_else(|e| panic!("{name}: {e}")).memory;
+        Self { first: FlatMemory::load(&*program), program, last }
+    }
+
+    fn array(&self, name: &str) -> &Array {
+        self.program.arrays().iter().find(|a| a.name == name).unwrap_or_else(|| panic!("array {name}"))
+    }
+
+    fn words(&self, memory: &FlatMemory, name: &str) -> Vec<u32> {
+        let array = self.array(name);
+        (0..array.length).map(|i| memory.word(array.at(i), 4) as u32).collect()
+    }
+
+    fn before(&self, name: &str) -> Vec<f64> {
+        self.words(&self.first, name).into_iter().map(|w| f64::from(f32::from_bits(w))).collect()
+    }
+
+    fn after(&self, name: &str) -> Vec<f64> {
+        self.words(&self.last, name).into_iter().map(|w| f64::from(f32::from_bits(w))).collect()
+    }
+}
+
+/// Element (i, j) of the product of two square matrices given by functions.
+fn product(n: usize, a: impl Fn(usize, usize) -> f64, b: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    (0..n * n).map(|x| (0..n).map(|k| a(x / n, k) * b(k, x % n)).sum()).collect()
+}
+
+fn near(found: &[f64], expected: &[f64], limit: f64) {
+    for (i, (f, e)) in found.iter().zip(expected).enumerate() {
+        assert!((f - e).abs() <= limit * e.abs().max(1.0), "element {i}: {f}, expected {e}");
+    }
+}
+
+#[test]
+fn factors_multiply_to_the_matrix() {
+    let done = Done::new("lu", &[("n", "20")]);
+    let (n, a, f) = (20, done.before("A"), done.after("A"));
+    let lower = |i: usize, j: usize| if i >= j { f[i * n + j] } else { 0.0 };
+    let upper = |i: usize, j: usize| match i.cmp(&j) {
+        std::cmp::Ordering::Less => f[i * n + j],
+        std::cmp::Ordering::Equal => 1.0,
+        std::cmp::Ordering::Greater => 0.0,
+    };
+    near(&product(n, lower, upper), &a, 1e-4);
+
+    let done = Done::new("cusolver", &[("tiles", "3"), ("gpus", "2"), ("cus", "3")]);
+    let (n, a, l) = (48, done.before("A"), done.after("L"));
+    near(&product(n, |i, k| l[i * n + k], |k, j| l[j * n + k]), &a, 1e-4);
+}
+
+#[test]
+fn products_are_those_of_matrices() {
+    let done = Done::new("mm3", &[("n", "9")]);
+    let [a, b, c, d] = ["A", "B", "C", "D"].map(|name| done.before(name));
+    let of = |m: &[f64], w: &[f64]| product(9, |i, k| m[i * 9 + k], |k, j| w[k * 9 + j]);
+    near(&done.after("G"), &of(&of(&a, &b), &of(&c, &d)), 1e-4);
+}
+
+#[test]
+fn distances_in_the_karate_club_are_the_known_ones() {
+    let done = Done::new("bfs", &[("source", "karate")]);
+    let distance = done.words(&done.last, "distance");
+    // networkx 3, single_source_shortest_path_length(karate_club_graph(), 0)
+    assert_eq!((distance[0], distance[1], distance[33], distance[16], distance[26]), (0, 1, 2, 2, 3));
+    assert_eq!(distance.iter().filter(|&&d| d == 1).count(), 16);
+    assert_eq!(distance.iter().max(), Some(&3));
+}
+
+#[test]
+fn the_forest_spans() {
+    for gpus in ["1", "4"] {
+        let done = Done::new("mst", &[("source", "power"), ("gpus", gpus)]);
+        let tree = done.words(&done.last, "tree");
+        // The power grid is connected.
+        assert_eq!(tree.iter().sum::<u32>(), 4940);
+        let component = done.words(&done.last, "component");
+        assert!(component.iter().all(|c| *c == component[0]));
+    }
+}
+
+#[test]
+fn known_alignments_and_paths() {
+    let done = Done::new("nw", &[("tiles", "2"), ("penalty", "0")]);
+    let score = done.words(&done.last, "score");
+    let row: Vec<i32> = score[33 * 32..].iter().map(|&s| s as i32).collect();
+    assert!(row.windows(2).all(|w| w[1] >= w[0]), "without gap costs a longer prefix never scores less");
+
+    let done = Done::new("pathfinder", &[("columns", "1"), ("rows", "9")]);
+    let cost = done.words(&done.last, "cost");
+    assert_eq!(done.words(&done.last, "even")[0], cost.iter().sum::<u32>(), "one column has one path");
+}
+
+#[test]
+fn solvers_converge() {
+    let rest = |cycles: &str| {
+        let done = Done::new("hpgmg", &[("levels", "3"), ("cycles", cycles)]);
+        done.after("r0").iter().map(|r| r * r).sum::<f64>().sqrt()
+    };
+    let (first, third) = (rest("1"), rest("3"));
+    assert!(third < first / 4.0, "the residual falls from {first} to {third} only");
+
+    let done = Done::new("nekbone", &[("elements", "2"), ("points", "3"), ("iterations", "40")]);
+    let scalar = done.after("scalar");
+    assert!(scalar[80] < 1e-3 * scalar[0], "the residual falls from {} to {} only", scalar[0], scalar[80]);
+}
+
+#[test]
+fn forces_balance_and_move() {
+    for (name, extra) in [("comd", ("cells", "3")), ("namd", ("atoms", "8"))] {
+        let done = Done::new(name, &[extra]);
+        let velocity = done.after("velocity");
+        let speed = velocity.iter().map(|v| v.abs()).sum::<f64>();
+        assert!(speed > 0.0, "{name}: nothing moves");
+        let axis = velocity.len() / 3;
+        for part in velocity.chunks(axis) {
+            // Places without atoms are pushed, too, but push none: comd's sum is that of its atoms only.
+            let sum = part.iter().sum::<f64>().abs();
+            assert!(name == "comd" || sum < 1e-4 * speed, "{name}: momentum {sum} of {speed}");
+        }
+    }
+    let done = Done::new("minicontact", &[("elements", "8")]);
+    let (old, new) = (done.words(&done.first, "node"), done.words(&done.last, "node"));
+    let moved = old.iter().zip(&new).filter(|(o, n)| o != n).count();
+    assert!(moved > 20, "{moved} coordinates moved");
+}
+
+#[test]
+fn averages_stay_between_the_extremes() {
+    let done = Done::new("miniamr", &[("roots", "3")]);
+    let cells = done.after("cells");
+    assert!(cells.iter().filter(|c| **c != 0.0).all(|c| (0.5..1.5).contains(c)));
+    let blocks = |index| match done.program.host_step(index, &|_, count| vec![0; count]) {
+        Some(HostStep::Launch(kernel)) => (kernel.name, kernel.blocks),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((blocks(1).0.as_str(), blocks(4).0.as_str()), ("amr_update", "amr_refine"));
+    assert_ne!(blocks(1).1, blocks(6).1, "the mesh changes");
+
+    let done = Done::new("snap", &[("cells", "4"), ("octants", "8")]);
+    assert!(done.after("flux").iter().all(|f| *f > 0.0));
+}
+
+#[test]
+fn layers_keep_their_signals_alive() {
+    let done = Done::new("resnet", &[("blocks", "3"), ("channels", "8"), ("image", "10")]);
+    let maps = done.after("maps5");
+    let alive = maps.iter().filter(|v| **v > 0.0).count();
+    assert!(alive > maps.len() / 4, "{alive} of {} activations", maps.len());
+    for (name, array) in
+        [("lstm", "hidden"), ("rnn-fw", "hidden"), ("rnn-dgrad", "delta"), ("rnn-wgrad", "gradient")]
+    {
+        let done = Done::new(name, &[("hidden", "12"), ("batch", "4"), ("steps", "4")]);
+        let values = done.after(array);
+        assert!(values[..48].iter().all(|v| v.is_finite() && *v != 0.0), "{name}");
+    }
+}
+
+#[test]
+fn a_program_is_offered_the_machine() {
+    let mut given = BTreeMap::from([("cus".to_owned(), "3".to_owned())]);
+    offer("cusolver", &mut given, 2, 8);
+    assert_eq!((given["gpus"].as_str(), given["cus"].as_str()), ("2", "3"));
+    let program = build("cusolver", &given, None).unwrap_or_else(|e| panic!("{e}"));
+    let Some(HostStep::Launch(kernel)) = program.host_step(0, &|_, n| vec![0; n]) else { panic!("a launch") };
+    assert_eq!((kernel.blocks, kernel.co_resident), (6, true));
+    offer("bfs", &mut given, 2, 8);
+    assert_eq!(given.len(), 2);
+}
