@@ -25,7 +25,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
         },
         ParamSpec {
             name: "atoms",
-            default: "32",
+            default: "16",
             legal: Legal::Integer { min: 4, max: 256 },
             unit: "atoms",
             about: "Atoms of a patch, a multiple of 4; threads of a work-group.",
@@ -41,7 +41,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
         LANES,
         SEED,
     ],
-    published: &[("patches", "16")],
+    published: &[("patches", "16"), ("atoms", "32")],
     takes_graph: false,
     make: |params, _| Simt::from_params(Namd::new, params),
 };
