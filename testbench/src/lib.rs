@@ -1,9 +1,11 @@
 //! Golden models, scoreboards, random stimulus, litmus tests and co-simulation of the Weft blocks.
 
+pub mod campaign;
 pub mod cosim;
 pub mod fault;
 pub mod golden;
 pub mod idle;
 pub mod ledger;
+pub mod sets;
 pub mod synth;
 pub mod tools;

@@ -1,5 +1,7 @@
 //! `weft cosim`: the exported Verilog, or the interpreter, against the engine.
 
+mod campaign;
+
 use crate::failure::{Failure, Outcome, say};
 use crate::params::BlockArgs;
 use std::path::PathBuf;
@@ -7,20 +9,23 @@ use std::sync::Arc;
 use weft_rtl::ir::Module;
 use weft_testbench::cosim::{CosimError, CosimOptions, Traffic, With, cosim};
 
-/// Arguments of `weft cosim`.
+/// The name that stands for all blocks.
+const ALL: &str = "all";
+
+/// Arguments of `weft cosim`. The block `all` is every block at three parameter sets, with verilator, iverilog and the interpreter.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     block: BlockArgs,
-    /// Clock cycles compared.
-    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
-    cycles: u64,
+    /// Clock cycles compared: 100000, with `all` and the interpreter 1000000.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    cycles: Option<u64>,
     /// Seed of the random stimulus.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The other simulator.
-    #[arg(long, value_enum, default_value_t = Other::Verilator)]
-    with: Other,
+    /// The other simulator: verilator, with `all` each of them.
+    #[arg(long, value_enum)]
+    with: Option<Other>,
     /// What the ports carry.
     #[arg(long, value_enum, default_value_t = Ports::Both)]
     traffic: Ports,
@@ -30,7 +35,16 @@ pub struct Args {
     /// Keeps Verilog, stimulus and the other simulator's program in this folder.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// With `all`: no comparison begins after this time.
+    #[arg(long, value_name = "SECONDS")]
+    budget: Option<u64>,
+    /// With `all`: comparisons that passed are noted in this file, and not made again by the same program.
+    #[arg(long, value_name = "FILE")]
+    passed: Option<PathBuf>,
 }
+
+/// Cycles of one comparison.
+const CYCLES: u64 = 100_000;
 
 /// What the engine is compared with.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -41,6 +55,17 @@ enum Other {
     Iverilog,
     /// The engine's own interpreter: every register and memory, random port values.
     Interpreter,
+}
+
+impl Other {
+    fn of_campaign(self) -> weft_testbench::campaign::Other {
+        use weft_testbench::campaign::Other as Same;
+        match self {
+            Other::Verilator => Same::Verilator,
+            Other::Iverilog => Same::Iverilog,
+            Other::Interpreter => Same::Interpreter,
+        }
+    }
 }
 
 /// What the ports carry.
@@ -59,11 +84,20 @@ enum Ports {
 /// # Errors
 /// A wrong block or parameter; a difference; a missing tool.
 pub fn run(args: &Args) -> Outcome {
+    if args.block.block == ALL {
+        return campaign::run(args);
+    }
+    if let Some(option) = args.budget.map(|_| "--budget").or(args.passed.as_ref().map(|_| "--passed")) {
+        return Err(Failure::input(anyhow::anyhow!(
+            "{option} belongs to `weft cosim all`; one comparison has --cycles"
+        )));
+    }
     let module = args.block.build()?;
-    let with = match args.with {
+    let cycles = args.cycles.unwrap_or(CYCLES);
+    let with = match args.with.unwrap_or(Other::Verilator) {
         Other::Verilator => With::Verilator,
         Other::Iverilog => With::Icarus,
-        Other::Interpreter => return against_interpreter(&module, args),
+        Other::Interpreter => return against_interpreter(&module, cycles, args.seed),
     };
     let scratch = match args.keep {
         Some(_) => None,
@@ -80,7 +114,7 @@ pub fn run(args: &Args) -> Outcome {
         Ports::Both => Traffic::Both,
     };
     let options = CosimOptions {
-        cycles: args.cycles,
+        cycles,
         seed: args.seed,
         traffic,
         strict: args.strict,
@@ -99,10 +133,10 @@ pub fn run(args: &Args) -> Outcome {
     }
 }
 
-fn against_interpreter(module: &Arc<Module>, args: &Args) -> Outcome {
-    weft_engine::compare::compare(module, args.cycles, args.seed).map_err(Failure::check)?;
+fn against_interpreter(module: &Arc<Module>, cycles: u64, seed: u64) -> Outcome {
+    weft_engine::compare::compare(module, cycles, seed).map_err(Failure::check)?;
     say(format!(
-        "{}: native code and interpreter agree in {} cycles on every register and memory",
-        module.name, args.cycles
+        "{}: native code and interpreter agree in {cycles} cycles on every register and memory",
+        module.name
     ))
 }
