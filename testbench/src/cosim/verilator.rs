@@ -4,6 +4,7 @@ use super::ports::Port;
 use super::record::Recording;
 use super::{RESET_CYCLES, write_file};
 use crate::tools::{ToolError, VerilatorBuild, run};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,6 +14,13 @@ use weft_rtl::ir::{Module, ModuleKind};
 
 /// Statements per C++ file of a whole fabric, whose single file would take the compiler minutes.
 const FABRIC_SPLIT: usize = 20_000;
+
+/// Statements of modules that are dissolved in a fabric: small parts are, blocks are not.
+const FABRIC_INLINE: u32 = 2_000;
+
+/// From this many instances per block on, the blocks of a fabric are compiled by themselves: a comparison is over before the C++ of every
+/// instance would be compiled.
+const SHARED: usize = 2;
 
 /// Runs shorter than these are over before C++ optimised at level 1, at level 3, has paid for its compilation.
 const QUICK_BELOW: [u64; 2] = [20_000, 1_000_000];
@@ -42,8 +50,19 @@ pub(super) fn build(module: &Module, sources: &[PathBuf], driver: &Path, folder:
     let mut build = VerilatorBuild::new(&module.name, sources.to_vec(), driver, folder);
     if module.kind == ModuleKind::Fabric {
         build.split = Some(FABRIC_SPLIT);
+        build.inline = Some(FABRIC_INLINE);
     }
     build
+}
+
+/// The blocks of a fabric by name, with the number of instances of each.
+fn blocks_of(module: &Module, out: &mut BTreeMap<String, usize>) {
+    for inst in &module.instances {
+        match inst.module.kind {
+            ModuleKind::Block => *out.entry(inst.module.name.clone()).or_default() += 1,
+            _ => blocks_of(&inst.module, out),
+        }
+    }
 }
 
 /// Builds and runs the replay; what it printed.
@@ -63,6 +82,11 @@ pub(super) fn replay(
         n if n < QUICK_BELOW[1] => 1,
         _ => 3,
     };
+    let mut blocks = BTreeMap::new();
+    blocks_of(module, &mut blocks);
+    if blocks.values().sum::<usize>() >= SHARED * blocks.len() {
+        build.blocks = blocks.into_keys().collect();
+    }
     let program = build.build()?;
     let output = run(Command::new(&program.path).arg(&stimulus))?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

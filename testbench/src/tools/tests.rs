@@ -103,6 +103,34 @@ fn verilator_builds_a_counter_that_follows_its_stimulus() {
 }
 
 #[test]
+fn verilator_compiles_a_block_by_itself_once_for_its_instances() {
+    let pair = "
+module pair (input wire clk, input wire rst, input wire [7:0] step, output wire [7:0] count);
+  wire [7:0] one, two;
+  counter a (.clk(clk), .rst(rst), .step(step), .count(one));
+  counter b (.clk(clk), .rst(rst), .step(one), .count(two));
+  assign count = two;
+endmodule
+";
+    let (folder, source) = with_verilog("counter.v", &format!("{COUNTER}{pair}"));
+    let driver = folder.path().join("main.cpp");
+    let stimulus = folder.path().join("stimulus.txt");
+    fs::write(&driver, DRIVER.replace("Vcounter", "Vpair")).unwrap();
+    fs::write(&stimulus, "1 0\n0 1\n0 1\n0 1\n").unwrap();
+    let said = [vec![], vec!["counter".to_string()]].map(|blocks| {
+        let out = folder.path().join(format!("build{}", blocks.len()));
+        let plain = VerilatorBuild::new("pair", vec![source.clone()], &driver, &out);
+        let shared = !blocks.is_empty();
+        let build = VerilatorBuild { blocks, inline: Some(100), optimise: 0, ..plain };
+        let program = build.build().unwrap();
+        assert_eq!(out.join("Vcounter").is_dir(), shared, "one folder per block compiled by itself");
+        let output = run(Command::new(program.path).arg(&stimulus)).unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    });
+    assert_eq!(said, ["0\n0\n1\n3\n", "0\n0\n1\n3\n"]);
+}
+
+#[test]
 fn verilator_errors_reach_the_caller() {
     let (folder, source) = with_verilog("counter.v", "module counter (input wire clk; endmodule\n");
     let build = VerilatorBuild::new("counter", vec![source], "main.cpp", folder.path().join("build"));

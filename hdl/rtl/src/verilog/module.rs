@@ -133,33 +133,10 @@ impl File<'_, '_, '_> {
     fn functions(&self, out: &mut String) {
         for (function, name) in &self.exprs.functions {
             push_line(out, 0, "");
-            let (from, to, comment) = match function {
-                Function::PopCount(from, to) => (*from, *to, "Number of set bits."),
-                Function::LowestSet(from, to) => {
-                    (*from, *to, "Number of the lowest set bit; 0 when none is set.")
-                }
-            };
-            push_comment(out, 4, comment);
-            push_line(out, 4, &format!("function automatic {}{name};", range(to)));
-            push_line(out, 8, &format!("input {}value;", range(from)));
-            push_line(out, 8, "integer i;");
-            push_line(out, 8, "begin");
-            push_line(out, 12, &format!("{name} = {};", zero(to)));
-            let bit = if from == 1 { "value" } else { "value[i]" };
             match function {
-                Function::PopCount(..) => {
-                    push_line(out, 12, &format!("for (i = 0; i < {from}; i = i + 1)"));
-                    let one = if to == 1 { bit.to_string() } else { format!("{{{}, {bit}}}", zero(to - 1)) };
-                    push_line(out, 16, &format!("{name} = {name} + {one};"));
-                }
-                Function::LowestSet(..) => {
-                    push_line(out, 12, &format!("for (i = {}; i >= 0; i = i - 1)", from - 1));
-                    let number = if to == 1 { "i[0]".to_string() } else { format!("i[{}:0]", to - 1) };
-                    push_line(out, 16, &format!("if ({bit}) {name} = {number};"));
-                }
+                Function::PopCount(from, to) => popcount(out, name, *from, *to),
+                Function::LowestSet(from, to) => lowest_set(out, name, *from, *to),
             }
-            push_line(out, 8, "end");
-            push_line(out, 4, "endfunction");
         }
     }
 
@@ -305,4 +282,54 @@ impl File<'_, '_, '_> {
         push_line(out, 4, "end");
         out.push_str("`endif\n");
     }
+}
+
+/// A function that counts set bits.
+fn popcount(out: &mut String, name: &str, from: u32, to: u32) {
+    let bit = if from == 1 { "value" } else { "value[i]" };
+    let one = if to == 1 { bit.to_string() } else { format!("{{{}, {bit}}}", zero(to - 1)) };
+    push_comment(out, 4, "Number of set bits.");
+    push_line(out, 4, &format!("function automatic {}{name};", range(to)));
+    push_line(out, 8, &format!("input {}value;", range(from)));
+    push_line(out, 8, "integer i;");
+    push_line(out, 8, "begin");
+    push_line(out, 12, &format!("{name} = {};", zero(to)));
+    push_line(out, 12, &format!("for (i = 0; i < {from}; i = i + 1)"));
+    push_line(out, 16, &format!("{name} = {name} + {one};"));
+    push_line(out, 8, "end");
+    push_line(out, 4, "endfunction");
+}
+
+/// A function that finds the lowest set bit in as many steps as its number has bits: a chain of one step per bit would be as slow in
+/// hardware as in a simulator.
+fn lowest_set(out: &mut String, name: &str, from: u32, to: u32) {
+    push_comment(out, 4, "Number of the lowest set bit, found by halving; 0 when none is set.");
+    push_line(out, 4, &format!("function automatic {}{name};", range(to)));
+    push_line(out, 8, &format!("input {}value;", range(from)));
+    if to == 1 {
+        let number = if from == 1 { zero(1) } else { "value[1] && !value[0]".to_string() };
+        push_line(out, 8, &format!("{name} = {number};"));
+        push_line(out, 4, "endfunction");
+        return;
+    }
+    let padded = 1 << to;
+    let all =
+        if padded == from { "value".to_string() } else { format!("{{{}, value}}", zero(padded - from)) };
+    push_line(out, 8, &format!("reg {}rest;", range(padded)));
+    push_line(out, 8, "begin");
+    push_line(out, 12, &format!("rest = {all};"));
+    push_line(out, 12, &format!("{name} = {};", zero(to)));
+    push_line(out, 12, "if (|value) begin");
+    for bit in (1..to).rev() {
+        let half = 1 << bit;
+        let (low, high) = (format!("rest[{}:0]", half - 1), format!("rest[{}:{half}]", 2 * half - 1));
+        push_line(out, 16, &format!("if (!(|{low})) begin"));
+        push_line(out, 20, &format!("{name}[{bit}] = 1'b1;"));
+        push_line(out, 20, &format!("{low} = {high};"));
+        push_line(out, 16, "end");
+    }
+    push_line(out, 16, &format!("{name}[0] = !rest[0];"));
+    push_line(out, 12, "end");
+    push_line(out, 8, "end");
+    push_line(out, 4, "endfunction");
 }
