@@ -3,6 +3,7 @@
 use super::common::{LANES, SEED};
 use super::gemv::GROUP;
 use super::params::{Legal, ParamSpec, Params};
+use super::particles::{apart, moved};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
@@ -40,7 +41,6 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
 /// Places for atoms in a cell.
 const PLACES: u64 = 4;
 const AROUND: u64 = 27;
-const STEP: f32 = 1.0 / 4096.0;
 
 const COUNT: usize = 0;
 const PLACE: usize = 1;
@@ -152,28 +152,13 @@ impl Comd {
 
 /// Adds the Lennard-Jones force of an atom at `other`, if it is nearer than a cell in a periodic box of side `side`.
 fn push(force: &mut [f32; 3], own: [f32; 3], other: [f32; 3], side: f32) {
-    let apart: [f32; 3] = std::array::from_fn(|axis| {
-        let d = own[axis] - other[axis];
-        if d > side / 2.0 {
-            d - side
-        } else if d < -side / 2.0 {
-            d + side
-        } else {
-            d
-        }
-    });
-    let square = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2];
+    let (way, square) = apart(own, other, side);
     if square < 1.0 {
         let near = 0.16 / square;
         let sixth = near * near * near;
         let strength = sixth * (sixth - 0.5) * near;
-        (0..3).for_each(|axis| force[axis] += apart[axis] * strength);
+        (0..3).for_each(|axis| force[axis] += way[axis] * strength);
     }
-}
-
-fn moved(place: f32, velocity: f32, force: f32) -> (f32, f32) {
-    let velocity = velocity + force * STEP;
-    (place + velocity * STEP, velocity)
 }
 
 impl Kernels for Comd {

@@ -1,7 +1,7 @@
 //! Convolution layers as products with implicit unfolding: the programs that are chains of them.
 
 use super::common::{LANES, SEED};
-use super::params::{Legal, ParamSpec, Params};
+use super::params::{ParamSpec, Params, size};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Thread};
 use crate::data;
 use crate::program::VerifyError;
@@ -60,24 +60,21 @@ pub struct Layers {
     layers: Vec<Layer>,
 }
 
-const fn size(name: &'static str, default: &'static str, max: u64, about: &'static str) -> ParamSpec {
-    ParamSpec { name, default, legal: Legal::Integer { min: 1, max }, unit: "", about }
-}
-
 /// Parameters of a program that is one convolution: channels, filters, rows of the image, rows of a filter, stride.
 pub const fn parameters(defaults: [&'static str; 5]) -> [ParamSpec; 7] {
     let [channels, filters, image, kernel, stride] = defaults;
     [
-        size("channels", channels, 4096, "Channels of the image."),
+        size("channels", channels, 4096, "channels", "Channels of the image."),
         size(
             "filters",
             filters,
             4096,
+            "filters",
             "Filters, which are channels of the result; rounded up to a multiple of 4 by idle work.",
         ),
-        size("image", image, 1024, "Rows and columns of the image."),
-        size("kernel", kernel, 15, "Rows and columns of a filter."),
-        size("stride", stride, 8, "Places from one application of a filter to the next."),
+        size("image", image, 1024, "places", "Rows and columns of the image."),
+        size("kernel", kernel, 15, "places", "Rows and columns of a filter."),
+        size("stride", stride, 8, "places", "Places from one application of a filter to the next."),
         LANES,
         SEED,
     ]

@@ -1,10 +1,9 @@
 //! LSTM: forward steps of one layer.
 
 use super::params::Params;
-use super::recurrent::{Dot, GROUP, Run, S_FREE, gate, parameters, squash};
+use super::recurrent::{Dot, GROUP, Run, S_FREE, gate, numbers, parameters, squash};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
 use super::{WorkloadError, WorkloadInfo};
-use crate::data;
 use crate::program::VerifyError;
 
 /// Registry entry.
@@ -12,7 +11,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
     name: "lstm",
     about: "Forward steps of an LSTM layer, one kernel per time step, one thread per hidden unit and sequence: the hidden \
             vector of a step is written by all and read by all in the next, the weights are read by all in each.",
-    params: &parameters(["64", "16", "6"]),
+    params: &parameters(["64", "16", "4"]),
     published: &[("hidden", "1024"), ("batch", "64"), ("steps", "25")],
     takes_graph: false,
     make: |params, _| Simt::from_params(Lstm::new, params),
@@ -41,12 +40,7 @@ impl Lstm {
     pub fn new(params: &Params) -> Result<Self, WorkloadError> {
         let [hidden, batch, steps] = ["hidden", "batch", "steps"].map(|name| params.integer(name));
         let seed = params.integer("seed");
-        let numbers = |stream, count: u64, scale: f32| {
-            let of = |u: f32| (u - 1.0) * scale;
-            data::f32_bytes(
-                &data::units(seed, stream, count as usize).into_iter().map(of).collect::<Vec<_>>(),
-            )
-        };
+        let numbers = |stream, count, scale| numbers(seed, stream, count, scale);
         let scale = 4.0 / hidden as f32;
         let mut base = Base::new(INFO.name, params);
         base.input("input", numbers(0, steps * batch * hidden, 2.0));

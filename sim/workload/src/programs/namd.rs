@@ -3,6 +3,7 @@
 use super::common::{LANES, SEED};
 use super::machine::{GPUS, Machine};
 use super::params::{Legal, ParamSpec, Params};
+use super::particles::{apart, moved};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
@@ -52,7 +53,6 @@ const AROUND: u64 = 27;
 const UNROLL: u64 = 4;
 /// Unit of fixed-point forces: 2^-20.
 const FIXED: f32 = (1u32 << 20) as f32;
-const STEP: f32 = 1.0 / 1024.0;
 
 /// Coordinates x, y, z in units of a patch's side, patch by patch.
 const PLACE: usize = 0;
@@ -267,29 +267,14 @@ struct Atom {
 impl Atom {
     /// Fixed-point force by another atom in a periodic box of `side` patches; zero beyond the distance of a patch.
     fn pull(&self, other: &Atom, side: f32) -> [u32; 3] {
-        let apart: [f32; 3] = std::array::from_fn(|axis| {
-            let d = self.place[axis] - other.place[axis];
-            if d > side / 2.0 {
-                d - side
-            } else if d < -side / 2.0 {
-                d + side
-            } else {
-                d
-            }
-        });
-        let square = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2];
+        let (way, square) = apart(self.place, other.place, side);
         let near = (1.0 - square).max(0.0);
-        apart.map(|d| (d * near * near * self.charge * other.charge * FIXED) as i32 as u32)
+        way.map(|d| (d * near * near * self.charge * other.charge * FIXED) as i32 as u32)
     }
 }
 
 fn number(fixed: i32) -> f32 {
     fixed as f32 / FIXED
-}
-
-fn moved(place: f32, velocity: f32, force: f32) -> (f32, f32) {
-    let velocity = velocity + force * STEP;
-    (place + velocity * STEP, velocity)
 }
 
 impl Kernels for Namd {

@@ -53,6 +53,17 @@ pub struct ParamSpec {
     pub about: &'static str,
 }
 
+/// A parameter that is a whole number of at least 1.
+pub const fn size(
+    name: &'static str,
+    default: &'static str,
+    max: u64,
+    unit: &'static str,
+    about: &'static str,
+) -> ParamSpec {
+    ParamSpec { name, default, legal: Legal::Integer { min: 1, max }, unit, about }
+}
+
 /// A program that cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum WorkloadError {

@@ -1,23 +1,26 @@
 //! Recurrent networks: what their programs share. All activations are rational, so that host and wave agree exactly.
 
 use super::common::{LANES, SEED};
-use super::params::{Legal, ParamSpec};
+use super::params::{ParamSpec, size};
 use super::simt::{Base, Round, Thread};
-
-const fn size(name: &'static str, default: &'static str, max: u64, about: &'static str) -> ParamSpec {
-    ParamSpec { name, default, legal: Legal::Integer { min: 1, max }, unit: "", about }
-}
+use crate::data;
 
 /// Parameters of all recurrent programs: hidden units, batch, time steps.
 pub const fn parameters(defaults: [&'static str; 3]) -> [ParamSpec; 5] {
     let [hidden, batch, steps] = defaults;
     [
-        size("hidden", hidden, 4096, "Hidden units, which is also the length of the input."),
-        size("batch", batch, 1024, "Sequences."),
-        size("steps", steps, 1024, "Time steps."),
+        size("hidden", hidden, 4096, "units", "Hidden units, which is also the length of the input."),
+        size("batch", batch, 1024, "sequences", "Sequences."),
+        size("steps", steps, 1024, "steps", "Time steps."),
         LANES,
         SEED,
     ]
+}
+
+/// Bytes of `count` numbers around 0, less than `scale` / 2 away from it.
+pub fn numbers(seed: u64, stream: u64, count: u64, scale: f32) -> Vec<u8> {
+    let all = data::units(seed, stream, count as usize);
+    data::f32_bytes(&all.into_iter().map(|u| (u - 1.0) * scale).collect::<Vec<f32>>())
 }
 
 /// Threads of a work-group.

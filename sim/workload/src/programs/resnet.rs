@@ -2,19 +2,9 @@
 
 use super::common::{LANES, SEED};
 use super::layers::{Layers, Shape};
-use super::params::{Legal, ParamSpec, Params};
+use super::params::{Params, size};
 use super::simt::Simt;
 use super::{WorkloadError, WorkloadInfo};
-
-const fn size(
-    name: &'static str,
-    default: &'static str,
-    max: u64,
-    unit: &'static str,
-    about: &'static str,
-) -> ParamSpec {
-    ParamSpec { name, default, legal: Legal::Integer { min: 1, max }, unit, about }
-}
 
 /// Registry entry.
 pub const INFO: WorkloadInfo = WorkloadInfo {

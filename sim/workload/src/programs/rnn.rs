@@ -1,10 +1,9 @@
 //! Recurrent layer: forward steps, gradients of the data, gradients of the weights.
 
 use super::params::Params;
-use super::recurrent::{Dot, GROUP, Run, S_FREE, parameters, slope, squash};
+use super::recurrent::{Dot, GROUP, Run, S_FREE, numbers, parameters, slope, squash};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
 use super::{WorkloadError, WorkloadInfo};
-use crate::data;
 use crate::program::VerifyError;
 
 macro_rules! pass {
@@ -82,12 +81,7 @@ impl Rnn {
     pub fn new(name: &'static str, pass: Pass, params: &Params) -> Result<Self, WorkloadError> {
         let [hidden, batch, steps] = ["hidden", "batch", "steps"].map(|name| params.integer(name));
         let seed = params.integer("seed");
-        let numbers = |stream, count: u64, scale: f32| {
-            let of = |u: f32| (u - 1.0) * scale;
-            data::f32_bytes(
-                &data::units(seed, stream, count as usize).into_iter().map(of).collect::<Vec<_>>(),
-            )
-        };
+        let numbers = |stream, count, scale| numbers(seed, stream, count, scale);
         let (scale, count) = (4.0 / hidden as f32, batch * hidden);
         // A pass finds the results of those before it, for which numbers of the same size stand.
         let known = |yes: bool, stream, count| if yes { numbers(stream, count, 1.5) } else { vec![] };

@@ -3,16 +3,14 @@
 //! A [`Kernels`] says what one thread does in one round; [`Simt`] runs the threads of a wave in lockstep and turns
 //! operations of equal slots in different lanes into one [`Op`]. Values loaded in a round are there in the next.
 
-use super::common::{ALU_LATENCY, Element, active, arithmetic, compare, float, lane_value};
+use super::common::{Element, active, compare, float};
+pub use super::round::Round;
 use super::{Params, WorkloadError};
-use crate::op::{Access, Addrs, AmoKind, Class, LaneMask, LdsAccess, Op, Scope, Token, Unit, Values};
+use crate::op::{Op, Token};
 use crate::program::{Array, Frame, HostStep, Kernel, Layout, LoadedValues, Program, VerifyError, full_mask};
 
 /// Reads bytes (address, count) of the memory.
 pub type Memory<'a> = dyn Fn(u64, usize) -> Vec<u8> + 'a;
-
-/// Token of a pause; slots are below it.
-const PAUSE: Token = 255;
 
 /// One launch.
 #[derive(Clone, Debug)]
@@ -116,201 +114,6 @@ impl Thread<'_> {
     pub fn index(&self, slot: u64) -> u64 {
         self.bits(slot) & 0xffff_ffff
     }
-}
-
-/// Kind of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
-    Load { size: u8, read_only: bool },
-    Store { size: u8 },
-    Amo { size: u8, kind: AmoKind, class: Class, scope: Scope, ret: bool },
-    FlagLoad { scope: Scope },
-    FlagStore { scope: Scope },
-    LdsLoad,
-    LdsStore,
-}
-
-struct Lanes {
-    slot: Token,
-    what: What,
-    mask: LaneMask,
-    addrs: Vec<u64>,
-    values: Vec<u64>,
-}
-
-/// Collects what the threads of a wave do in a round. Operations issue in the order in which the threads ask for them.
-pub struct Round {
-    lanes: usize,
-    lane: usize,
-    /// Where the next operation of this lane probably is.
-    cursor: usize,
-    list: Vec<Lanes>,
-    alu: u64,
-    sfu: u64,
-    pause: u32,
-}
-
-impl Round {
-    fn new(lanes: u32) -> Self {
-        Self { lanes: lanes as usize, lane: 0, cursor: 0, list: vec![], alu: 0, sfu: 0, pause: 0 }
-    }
-
-    fn add(&mut self, slot: u64, what: What, addr: u64, value: u64) {
-        let slot = slot as Token;
-        let is = |l: &Lanes| l.slot == slot && l.what == what;
-        let at = match self.list.get(self.cursor) {
-            Some(l) if is(l) => Some(self.cursor),
-            _ => self.list.iter().position(is),
-        };
-        let at = at.unwrap_or_else(|| {
-            let none = vec![0; self.lanes];
-            self.list.push(Lanes { slot, what, mask: 0, addrs: none.clone(), values: none });
-            self.list.len() - 1
-        });
-        let lanes = &mut self.list[at];
-        debug_assert!(slot < PAUSE && lanes.mask >> self.lane & 1 == 0, "slot {slot} twice in one round");
-        lanes.mask |= 1 << self.lane;
-        lanes.addrs[self.lane] = addr;
-        lanes.values[self.lane] = value;
-        self.cursor = at + 1;
-    }
-
-    /// Loads a 4-byte word that no thread writes during the kernel.
-    pub fn read(&mut self, slot: u64, addr: u64) {
-        self.add(slot, What::Load { size: 4, read_only: true }, addr, 0);
-    }
-
-    /// Loads a 4-byte word.
-    pub fn load(&mut self, slot: u64, addr: u64) {
-        self.add(slot, What::Load { size: 4, read_only: false }, addr, 0);
-    }
-
-    /// Loads an 8-byte word.
-    pub fn load_wide(&mut self, slot: u64, addr: u64) {
-        self.add(slot, What::Load { size: 8, read_only: false }, addr, 0);
-    }
-
-    /// Stores a 4-byte word.
-    pub fn store(&mut self, slot: u64, addr: u64, value: u64) {
-        self.add(slot, What::Store { size: 4 }, addr, value);
-    }
-
-    /// Stores a single-precision number.
-    pub fn put(&mut self, slot: u64, addr: u64, value: f32) {
-        self.store(slot, addr, lane_value(value));
-    }
-
-    /// Stores an 8-byte word.
-    pub fn store_wide(&mut self, slot: u64, addr: u64, value: u64) {
-        self.add(slot, What::Store { size: 8 }, addr, value);
-    }
-
-    /// Commutative atomic without result on a word of `size` bytes.
-    pub fn reduce(&mut self, slot: u64, kind: AmoKind, size: u8, addr: u64, value: u64, scope: Scope) {
-        self.add(slot, What::Amo { size, kind, class: Class::C, scope, ret: false }, addr, value);
-    }
-
-    /// Paired atomic, release and acquire, on a 4-byte word; the old value is there in the next round.
-    pub fn arrive(&mut self, slot: u64, kind: AmoKind, addr: u64, value: u64, scope: Scope) {
-        self.add(slot, What::Amo { size: 4, kind, class: Class::P, scope, ret: true }, addr, value);
-    }
-
-    /// Loads a 4-byte flag and acquires.
-    pub fn acquire(&mut self, slot: u64, addr: u64, scope: Scope) {
-        self.add(slot, What::FlagLoad { scope }, addr, 0);
-    }
-
-    /// Releases and stores a 4-byte flag.
-    pub fn release(&mut self, slot: u64, addr: u64, value: u64, scope: Scope) {
-        self.add(slot, What::FlagStore { scope }, addr, value);
-    }
-
-    /// Loads a 4-byte word of the scratchpad.
-    pub fn lds_load(&mut self, slot: u64, addr: u64) {
-        self.add(slot, What::LdsLoad, addr, 0);
-    }
-
-    /// Stores a 4-byte word in the scratchpad.
-    pub fn lds_store(&mut self, slot: u64, addr: u64, value: u64) {
-        self.add(slot, What::LdsStore, addr, value);
-    }
-
-    /// Takes the time of `count` dependent arithmetic instructions before this round's memory operations.
-    pub fn alu(&mut self, count: u64) {
-        self.alu = self.alu.max(count);
-    }
-
-    /// Takes the time of `count` divisions or roots before this round's memory operations.
-    pub fn sfu(&mut self, count: u64) {
-        self.sfu = self.sfu.max(count);
-    }
-
-    /// Waits so many ticks before this round's memory operations.
-    pub fn pause(&mut self, ticks: u64) {
-        self.pause = self.pause.max(ticks as u32);
-    }
-
-    /// The operations, and the tokens that the wave awaits.
-    fn finish(self) -> (Vec<Op>, Vec<Token>) {
-        let mut ops = Vec::with_capacity(self.list.len() + 4);
-        let mut tokens = Vec::new();
-        if self.pause > 0 {
-            let (unit, latency, token) = (Unit::Mem, self.pause, Some(PAUSE));
-            ops.push(Op::Compute { unit, latency, occupancy: 1, needs: vec![], token });
-            ops.push(Op::Await { tokens: vec![PAUSE] });
-        }
-        for _ in 0..self.sfu {
-            let (unit, latency, occupancy) = (Unit::Sfu, 4 * ALU_LATENCY, 4 * ALU_LATENCY);
-            ops.push(Op::Compute { unit, latency, occupancy, needs: vec![], token: None });
-        }
-        arithmetic(&mut ops, self.alu);
-        for l in self.list {
-            if !matches!(l.what, What::Store { .. } | What::FlagStore { .. } | What::LdsStore) {
-                tokens.push(l.slot);
-            }
-            ops.push(l.op());
-        }
-        (ops, tokens)
-    }
-}
-
-impl Lanes {
-    fn op(self) -> Op {
-        let (token, mask) = (self.slot, self.mask);
-        let addrs = strided(&self.addrs, mask).unwrap_or(Addrs::Lanes(self.addrs));
-        let values = Values::Lanes(self.values);
-        let paired = |scope, addrs| Access { class: Class::P, scope, ..Access::data(4, addrs, mask) };
-        match self.what {
-            What::Load { size, read_only } => {
-                Op::Load { token, access: Access { read_only, ..Access::data(size, addrs, mask) } }
-            }
-            What::Store { size } => Op::Store { access: Access::data(size, addrs, mask), values },
-            What::Amo { size, kind, class, scope, ret } => {
-                let access = Access { class, scope, ..Access::data(size, addrs, mask) };
-                Op::Amo { token, access, kind, signed: false, values, compare: 0, ret }
-            }
-            What::FlagLoad { scope } => Op::Load { token, access: paired(scope, addrs) },
-            What::FlagStore { scope } => Op::Store { access: paired(scope, addrs), values },
-            What::LdsLoad => Op::LdsLoad { token, access: LdsAccess { size: 4, addrs, mask } },
-            What::LdsStore => Op::LdsStore { access: LdsAccess { size: 4, addrs, mask }, values },
-        }
-    }
-}
-
-/// The addresses as base and stride, if they are so.
-fn strided(addrs: &[u64], mask: LaneMask) -> Option<Addrs> {
-    let mut lanes = active(mask);
-    let first = lanes.next()?;
-    let stride = match lanes.next() {
-        None => 0,
-        Some(second) => {
-            let (step, count) = (addrs[second].wrapping_sub(addrs[first]) as i64, (second - first) as i64);
-            (step % count == 0).then_some(step / count)?
-        }
-    };
-    let base = addrs[first].wrapping_sub((stride * first as i64) as u64);
-    let all = Addrs::Strided { base, stride };
-    active(mask).all(|lane| all.at(lane as u32) == addrs[lane]).then_some(all)
 }
 
 /// What all programs written thread by thread have.
@@ -485,7 +288,7 @@ impl<K: Kernels> Program for Simt<K> {
                 values,
             };
             debug_assert!(thread.id < head[THREADS]);
-            (io.lane, io.cursor) = (lane, 0);
+            io.begin(lane);
             match self.0.round(&thread, &mut registers[lane * own..(lane + 1) * own], &mut io) {
                 Flow::Next => {}
                 Flow::Barrier => barrier = true,
