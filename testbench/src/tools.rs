@@ -8,7 +8,7 @@ mod lint;
 mod peer;
 mod verilator;
 
-pub use lint::{iverilog_lint, verilator_lint, yosys_lint};
+pub use lint::{YosysRead, iverilog_lint, verilator_lint, yosys_lint, yosys_read};
 pub use peer::rust_hdl_peer;
 pub use verilator::{VERILATOR_FLAGS, VERILATOR_MAKE_FLAGS, VerilatorBuild, VerilatorProgram};
 

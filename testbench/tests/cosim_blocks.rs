@@ -4,13 +4,16 @@
 //! compared too. `weft cosim BLOCK --cycles 100000` does the same for longer.
 
 use std::sync::Arc;
+use weft_blocks::fabric::rec_fabric;
 use weft_blocks::registry;
+use weft_fabric::config::FabricConfig;
+use weft_rtl::area::area;
 use weft_rtl::ir::Module;
 use weft_rtl::prelude::*;
 use weft_rtl::verilog::emit;
 use weft_testbench::cosim::{CosimOptions, With, cosim};
 use weft_testbench::sets::{SETS, given};
-use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_lint};
+use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
 /// for); `cosim_recorded.rs` shows that they do not among neighbours that keep it.
@@ -52,25 +55,38 @@ fn agrees(block: &str) {
     }
 }
 
-/// `verilator -Wall`, `iverilog -Wall` and Yosys have nothing to say about any parameter set of any block.
+/// `verilator -Wall`, `iverilog -Wall` and Yosys have nothing to say about a design, and in Yosys its memories are memories.
+fn is_clean(module: &Arc<Module>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files: Vec<_> = emit(module)
+        .into_iter()
+        .map(|file| {
+            let path = folder.path().join(&file.name);
+            std::fs::write(&path, &file.text).expect("written");
+            path
+        })
+        .collect();
+    let mut found = verilator_lint(&module.name, &files).expect("it runs");
+    found.extend(iverilog_lint(&module.name, &files).expect("it runs"));
+    let read = yosys_read(&module.name, &files).expect("it runs");
+    found.extend(read.complaints);
+    assert!(found.is_empty(), "{}:\n{}", module.name, found.join("\n"));
+    let declared = area(module);
+    let instances: u64 = declared.memories.iter().map(|m| m.instances).sum();
+    assert_eq!((read.memories, read.memory_bits), (instances, declared.memory_bits), "{}", module.name);
+}
+
 #[test]
 fn every_linter_is_silent() {
     for (block, sets) in SETS {
-        let fabric = side_by_side(block, sets);
-        let folder = tempfile::tempdir().expect("a folder");
-        let files: Vec<_> = emit(&fabric)
-            .into_iter()
-            .map(|file| {
-                let path = folder.path().join(&file.name);
-                std::fs::write(&path, &file.text).expect("written");
-                path
-            })
-            .collect();
-        let mut found = verilator_lint(&fabric.name, &files).expect("it runs");
-        found.extend(iverilog_lint(&fabric.name, &files).expect("it runs"));
-        found.extend(yosys_lint(&fabric.name, &files).expect("it runs"));
-        assert!(found.is_empty(), "{block}:\n{}", found.join("\n"));
+        is_clean(&side_by_side(block, sets));
     }
+}
+
+#[test]
+fn every_linter_is_silent_about_the_small_fabric() {
+    let config = FabricConfig::load("rec-4gpu-small").expect("built in");
+    is_clean(&rec_fabric(&config.hardware()).expect("legal"));
 }
 
 macro_rules! cosim_of {

@@ -29,10 +29,39 @@ pub fn iverilog_lint(top: &str, files: &[PathBuf]) -> Result<Vec<String>, ToolEr
 /// # Errors
 /// [`ToolError`] if Yosys is missing or failed without a message.
 pub fn yosys_lint(top: &str, files: &[PathBuf]) -> Result<Vec<String>, ToolError> {
+    yosys_read(top, files).map(|read| read.complaints)
+}
+
+/// What Yosys makes of a design before any mapping.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct YosysRead {
+    /// Warnings and errors, one line each.
+    pub complaints: Vec<String>,
+    /// Memories in the whole design, each instance counted; none if Yosys ended with an error.
+    pub memories: u64,
+    /// Their bits. What Yosys holds as single flip-flops is not among them.
+    pub memory_bits: u64,
+}
+
+/// Reads, elaborates and checks a design with Yosys and collects its memories.
+///
+/// # Errors
+/// [`ToolError`] if Yosys is missing or failed without a message.
+pub fn yosys_read(top: &str, files: &[PathBuf]) -> Result<YosysRead, ToolError> {
     let names: Vec<String> = files.iter().map(|f| format!("\"{}\"", f.display())).collect();
-    let script =
-        format!("read_verilog {}; hierarchy -check -top {top}; proc; opt_clean; check", names.join(" "));
-    complaints(yosys(&script, Path::new(".")), |line| line.contains("Warning:") || line.contains("ERROR:"))
+    let script = format!(
+        "read_verilog {}; hierarchy -check -top {top}; proc; opt_clean; check; memory -nomap; opt_clean; memory_unpack; stat -json",
+        names.join(" ")
+    );
+    let result = yosys(&script, Path::new("."));
+    let said = result.as_ref().map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
+    let complaints = complaints(result, |line| line.contains("Warning:") || line.contains("ERROR:"))?;
+    // The report is a value in the middle of the log; its first line is a lone brace.
+    let report = said.find("\n{").map_or("", |at| &said[at..]);
+    let report = serde_json::Deserializer::from_str(report).into_iter::<serde_json::Value>().next();
+    let design = report.and_then(Result::ok).map(|r| r["design"].clone()).unwrap_or_default();
+    let number = |key: &str| design[key].as_u64().unwrap_or_default();
+    Ok(YosysRead { complaints, memories: number("num_memories"), memory_bits: number("num_memory_bits") })
 }
 
 fn complaints(
