@@ -9,14 +9,21 @@ use crate::state::{Core, Schedule};
 /// In a unit's word: it has fallen asleep. (In a clock function's flags the bit says that a memory was written.)
 pub(crate) const ASLEEP: u64 = 1;
 
-/// Longest time from one check of a working unit to the next, in cycles.
-const LONGEST_INTERVAL: u64 = 32;
+/// In a unit's word: one of its assertions failed.
+pub(crate) const FAILED: u64 = 2;
 
 /// Fewer awake units than this are clocked on one thread: to share them out would take longer.
 const WORTH_SHARING: u32 = 16;
 
 /// Room for one thread.
-pub(crate) type Scratch = Vec<u64>;
+#[derive(Clone, Default)]
+pub(crate) struct Room {
+    /// For the interpreter, and before it for what a watched unit was.
+    pub scratch: Vec<u64>,
+    /// Units clocked in this cycle of which there is something to tell, in order, each with its word: [`ASLEEP`], the flag of a failed assertion, and
+    /// the flags that have links.
+    pub events: Vec<(u32, u64)>,
+}
 
 /// Neighbouring units, to be clocked on one thread.
 struct Part<'a> {
@@ -25,8 +32,6 @@ struct Part<'a> {
     limbs: &'a mut [u64],
     units: &'a mut [Schedule],
     watch: &'a mut [u64],
-    words: &'a mut [u64],
-    scratch: &'a mut Scratch,
 }
 
 /// What all threads read.
@@ -37,33 +42,33 @@ struct Shared<'a> {
     cycle: u64,
 }
 
-/// Clocks every active unit, on as many threads as there is `scratch` for; each unit's word tells what came of it.
-pub(crate) fn clock(design: &Design, core: &mut Core, words: &mut [u64], scratch: &mut [Scratch]) {
+/// Clocks every active unit, on as many threads as there are `rooms`; their events, one room after the other, tell in unit order what
+/// came of it.
+#[inline]
+pub(crate) fn clock(design: &Design, core: &mut Core, rooms: &mut [Room]) {
     let Core { limbs, units, watch, active, cycle, .. } = core;
     let shared = Shared { design, active, cycle: *cycle };
+    let whole = Part { first: 0, limbs, units, watch };
+    rooms.iter_mut().for_each(|room| room.events.clear());
     let few = || active.iter().map(|w| w.count_ones()).sum::<u32>() < WORTH_SHARING;
-    let (own, more) = scratch.split_first_mut().expect("there is scratch for one thread at least");
-    let whole = Part { first: 0, limbs, units, watch, words, scratch: own };
-    if more.is_empty() || few() {
-        return whole.clock(shared);
-    }
-    whole.share(shared, more);
+    if rooms.len() == 1 || few() { whole.clock(shared, &mut rooms[0]) } else { whole.share(shared, rooms) }
 }
 
 impl<'a> Part<'a> {
-    /// Hands half of the work to another thread for each further scratch.
-    fn share(self, shared: Shared, scratch: &'a mut [Scratch]) {
-        let Some((other, rest)) = scratch.split_first_mut() else {
-            return self.clock(shared);
-        };
-        let threads = rest.len() as u64 + 2;
-        let (low, high) = self.split(shared, threads / 2, threads, other);
-        let (left, right) = rest.split_at_mut((threads / 2) as usize - 1);
-        rayon::join(|| low.share(shared, left), || high.share(shared, right));
+    /// Clocks the units on a thread per room.
+    #[inline(never)]
+    fn share(self, shared: Shared, rooms: &mut [Room]) {
+        if let [room] = rooms {
+            return self.clock(shared, room);
+        }
+        let (of, low_share) = (rooms.len(), rooms.len() / 2);
+        let (low_rooms, high_rooms) = rooms.split_at_mut(low_share);
+        let (low, high) = self.split(shared, low_share as u64, of as u64);
+        rayon::join(|| low.share(shared, low_rooms), || high.share(shared, high_rooms));
     }
 
     /// Splits off units with `share` of `of` parts of the active units' work.
-    fn split(self, shared: Shared, share: u64, of: u64, scratch: &'a mut Scratch) -> (Part<'a>, Part<'a>) {
+    fn split(self, shared: Shared, share: u64, of: u64) -> (Part<'a>, Part<'a>) {
         let (first, end) = (self.first, self.first + self.units.len());
         let work = |unit: &usize| u64::from(shared.design.calls[*unit].work);
         let active = || (first..end).filter(|unit| shared.active[unit / 64] >> (unit % 64) & 1 == 1);
@@ -80,13 +85,13 @@ impl<'a> Part<'a> {
         let (limbs, limbs2) = self.limbs.split_at_mut(limb);
         let (units, units2) = self.units.split_at_mut(cut);
         let (watch, watch2) = self.watch.split_at_mut(cut);
-        let (words, words2) = self.words.split_at_mut(cut);
-        let low = Part { first, limbs, units, watch, words, scratch: self.scratch };
-        let high = Part { first: at, limbs: limbs2, units: units2, watch: watch2, words: words2, scratch };
+        let low = Part { first, limbs, units, watch };
+        let high = Part { first: at, limbs: limbs2, units: units2, watch: watch2 };
         (low, high)
     }
 
-    fn clock(self, shared: Shared) {
+    #[inline]
+    fn clock(self, shared: Shared, room: &mut Room) {
         let Shared { design, active, cycle } = shared;
         let (first, end) = (self.first, self.first + self.units.len());
         let origin = design.bases[first];
@@ -101,14 +106,19 @@ impl<'a> Part<'a> {
                 let call = &design.calls[unit];
                 let state = &mut self.limbs[call.base - origin..call.end - origin];
                 let place = unit - first;
-                self.words[place] = if cycle < self.watch[place] {
+                let word = if cycle < self.watch[place] {
                     match &call.native {
                         Some(native) => native.clock(state) & !ASLEEP,
-                        None => design.types[call.ty].interpret(state, self.scratch) & !ASLEEP,
+                        None => design.types[call.ty].interpret(state, &mut room.scratch) & !ASLEEP,
                     }
                 } else {
-                    look(shared, unit, state, &mut self.units[place], &mut self.watch[place], self.scratch)
+                    let (schedule, watch) = (&mut self.units[place], &mut self.watch[place]);
+                    look(shared, unit, state, schedule, watch, &mut room.scratch)
                 };
+                let word = word & (call.mask | ASLEEP | FAILED);
+                if word != 0 {
+                    room.events.push((unit as u32, word));
+                }
             }
         }
     }
@@ -137,7 +147,6 @@ fn look(
         schedule.asleep = Some(shared.cycle + 1);
         return flags | ASLEEP;
     }
-    schedule.interval = (2 * schedule.interval).min(LONGEST_INTERVAL);
-    *watch = shared.cycle + schedule.interval;
+    *watch = shared.cycle + schedule.next_interval();
     flags & !ASLEEP
 }

@@ -134,10 +134,12 @@ impl Sim {
     pub fn observe(&mut self, unit: usize, mut f: impl FnMut(usize, &[u64])) {
         let design = self.design.clone();
         let ty = &design.types[design.units[unit].ty];
-        ty.interp
-            .evaluate(&self.core.limbs[design.bases[unit]..design.bases[unit + 1]], &mut self.scratch[0]);
+        ty.interp.evaluate(
+            &self.core.limbs[design.bases[unit]..design.bases[unit + 1]],
+            &mut self.rooms[0].scratch,
+        );
         for (i, name) in ty.netlist.names.iter().enumerate() {
-            f(i, ty.interp.value(&self.scratch[0], name.node));
+            f(i, ty.interp.value(&self.rooms[0].scratch, name.node));
         }
     }
 }

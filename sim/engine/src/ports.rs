@@ -27,15 +27,18 @@ pub struct InGroup {
 pub struct OutPort {
     pub(crate) number: u32,
     width: u32,
-    /// First limb in the state of the whole design, when it is a register.
-    at: Option<u32>,
+    /// First limb in the state of the whole design; [`NONE`] when it is no register.
+    at: u32,
 }
+
+/// No limb.
+const NONE: u32 = u32::MAX;
 
 impl OutPort {
     /// Whether it is a register, whose limbs can be read in place ([`Sim::limbs`]); otherwise it is constant or computed on demand.
     #[inline]
     pub fn is_register(self) -> bool {
-        self.at.is_some()
+        self.at != NONE
     }
 }
 
@@ -56,11 +59,11 @@ impl Sim {
         let at = match &self.design.output_sources[number] {
             Source::Unit { unit, output } => {
                 match &self.design.types[self.design.units[*unit].ty].outputs[*output] {
-                    OutSource::Reg(at) => Some((self.design.bases[*unit] + at) as u32),
-                    _ => None,
+                    OutSource::Reg(at) => (self.design.bases[*unit] + at) as u32,
+                    _ => NONE,
                 }
             }
-            _ => None,
+            _ => NONE,
         };
         Some(OutPort { number: number as u32, width: self.design.outputs[number].width, at })
     }
@@ -115,8 +118,8 @@ impl Sim {
 
     /// The value of an output in the present cycle.
     pub fn get_bv(&mut self, port: OutPort) -> Bv {
-        if let Some(at) = port.at {
-            return Bv::from_limbs(&self.core.limbs[at as usize..][..limbs_for(port.width)], port.width);
+        if port.is_register() {
+            return Bv::from_limbs(&self.core.limbs[port.at as usize..][..limbs_for(port.width)], port.width);
         }
         match &self.design.output_sources[port.number as usize] {
             Source::Const(v) => v.clone(),
@@ -127,8 +130,8 @@ impl Sim {
                     OutSource::Const(v) => v.clone(),
                     OutSource::Comb(node) => {
                         let state = &self.core.limbs[self.design.bases[*unit]..self.design.bases[*unit + 1]];
-                        ty.interp.evaluate(state, &mut self.scratch[0]);
-                        Bv::from_limbs(ty.interp.value(&self.scratch[0], *node), port.width)
+                        ty.interp.evaluate(state, &mut self.rooms[0].scratch);
+                        Bv::from_limbs(ty.interp.value(&self.rooms[0].scratch, *node), port.width)
                     }
                     OutSource::Reg(_) => unreachable!("the port knows its register"),
                 }
@@ -142,10 +145,10 @@ impl Sim {
     /// When the output is combinational; [`Sim::get_bv`] reads those too.
     #[inline]
     pub fn limbs(&self, port: OutPort) -> &[u64] {
-        match port.at {
-            Some(at) => &self.core.limbs[at as usize..][..limbs_for(port.width)],
-            None => self.constant(port),
+        if port.is_register() {
+            return &self.core.limbs[port.at as usize..][..limbs_for(port.width)];
         }
+        self.constant(port)
     }
 
     #[cold]
@@ -166,9 +169,9 @@ impl Sim {
     /// The low 64 bits of an output in the present cycle.
     #[inline]
     pub fn get(&mut self, port: OutPort) -> u64 {
-        match port.at {
-            Some(at) => self.core.limbs[at as usize],
-            None => self.get_bv(port).low_u64(),
+        if port.is_register() {
+            return self.core.limbs[port.at as usize];
         }
+        self.get_bv(port).low_u64()
     }
 }

@@ -1,7 +1,7 @@
 //! A running design: clocked cycle by cycle, idle units skipped.
 
-use crate::clock::{self, ASLEEP, Scratch};
-use crate::design::{Design, EngineError, Source, UnitType};
+use crate::clock::{self, ASLEEP, FAILED, Room};
+use crate::design::{Call, Design, EngineError, Source, UnitType};
 use crate::ports::OutPort;
 use crate::state::{Core, Failure};
 use std::sync::Arc;
@@ -21,24 +21,14 @@ impl Checkpoint {
 pub struct Sim {
     pub(crate) design: Arc<Design>,
     pub(crate) core: Core,
-    /// For each thread room for the interpreter, and before it for what a watched unit was.
-    pub(crate) scratch: Vec<Scratch>,
-    /// For each unit what came of its last clock edge.
-    words: Vec<u64>,
-    /// Units whose outputs changed in this cycle, and the flags that they set.
-    changed: Vec<(u32, u64)>,
+    /// One for each thread.
+    pub(crate) rooms: Vec<Room>,
 }
 
 impl Sim {
     /// A simulation after reset.
     pub fn new(design: &Arc<Design>) -> Sim {
-        let mut sim = Sim {
-            design: design.clone(),
-            core: Core::new(design),
-            scratch: Vec::new(),
-            words: vec![0; design.units.len()],
-            changed: Vec::new(),
-        };
+        let mut sim = Sim { design: design.clone(), core: Core::new(design), rooms: Vec::new() };
         sim.set_threads(1);
         sim.reset();
         sim
@@ -50,7 +40,8 @@ impl Sim {
     pub fn set_threads(&mut self, threads: usize) {
         let need = |t: &UnitType| t.interp.scratch_size() + t.layout.probes + t.netlist.probes.len();
         let size = self.design.types.iter().map(need).max().unwrap_or(0);
-        self.scratch.resize(threads.max(1), vec![0; size]);
+        let room = Room { scratch: vec![0; size], events: Vec::with_capacity(self.design.units.len()) };
+        self.rooms.resize(threads.max(1), room);
     }
 
     /// Registers take their reset values; then those without one (SRAM addresses) are clocked once, as while reset is held.
@@ -80,9 +71,9 @@ impl Sim {
         for (u, unit) in design.units.iter().enumerate() {
             let ty = &design.types[unit.ty];
             let state = &mut self.core.limbs[design.bases[u]..design.bases[u + 1]];
-            ty.interp.evaluate(state, &mut self.scratch[0]);
+            ty.interp.evaluate(state, &mut self.rooms[0].scratch);
             for (i, reg) in ty.netlist.regs.iter().enumerate().filter(|(_, r)| r.reset.is_none()) {
-                let next = ty.interp.value(&self.scratch[0], reg.next);
+                let next = ty.interp.value(&self.rooms[0].scratch, reg.next);
                 state[ty.layout.regs[i]..][..next.len()].copy_from_slice(next);
             }
             state.copy_within(0..ty.layout.buffered, ty.layout.copy);
@@ -101,30 +92,31 @@ impl Sim {
 
     /// One clock cycle.
     pub fn step(&mut self) {
-        let Sim { design, core, scratch, words, changed } = self;
-        clock::clock(design, core, words, scratch);
-        changed.clear();
-        for group in 0..core.active.len() {
-            let mut bits = core.active[group];
-            while bits != 0 {
-                let unit = group * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                let word = words[unit];
-                if word & ASLEEP != 0 {
-                    core.active[group] &= !(1 << (unit % 64));
-                }
-                if word & 2 != 0 {
-                    core.report(design, unit);
-                }
-                let flags = word & design.calls[unit].mask;
-                if flags != 0 {
-                    changed.push((unit as u32, flags));
-                }
+        let Sim { design, core, rooms } = self;
+        if let [Call { native: Some(native), .. }] = &design.calls[..]
+            && core.cycle < core.watch[0]
+            && core.active[0] != 0
+        {
+            // A block alone has no links, and no other unit to look for.
+            if native.clock(&mut core.limbs) & FAILED != 0 {
+                core.report(design, 0);
+            }
+            core.cycle += 1;
+            return;
+        }
+        clock::clock(design, core, rooms);
+        let events = || rooms.iter().flat_map(|room| &room.events);
+        for (unit, word) in events() {
+            if word & ASLEEP != 0 {
+                core.active[*unit as usize / 64] &= !(1 << (unit % 64));
+            }
+            if word & FAILED != 0 {
+                core.report(design, *unit as usize);
             }
         }
         core.cycle += 1;
-        for (unit, flags) in changed {
-            core.copy_out(design, *unit as usize, *flags);
+        for (unit, word) in events() {
+            core.copy_out(design, *unit as usize, word & !(ASLEEP | FAILED));
         }
     }
 

@@ -25,11 +25,39 @@ pub(crate) struct Schedule {
     /// Skipped since this cycle.
     pub asleep: Option<u64>,
     /// Cycles from one check to the next; doubles while the unit works.
-    pub interval: u64,
+    interval: u64,
+    /// Cycles from waking to the first check: doubles after each short sleep, which saved less than its check cost, and halves after each long one.
+    first: u64,
     /// What each counter gains per cycle while asleep.
     pub rate: Vec<u64>,
     /// Counters of assertions at the last failure reported.
     pub reported: Vec<u64>,
+}
+
+/// Longest time from one check of a working unit to the next, in cycles.
+const LONGEST_INTERVAL: u64 = 32;
+
+/// Shortest sleep that is worth its check, in cycles.
+const WORTHWHILE: u64 = 8;
+
+impl Schedule {
+    fn new(probes: usize) -> Schedule {
+        let none = vec![0; probes];
+        Schedule { asleep: None, interval: 1, first: 0, rate: none.clone(), reported: none }
+    }
+
+    /// Something happens after a sleep of that many cycles.
+    fn woke_up(&mut self, slept: u64) {
+        self.interval = 1;
+        self.first =
+            if slept >= WORTHWHILE { self.first / 2 } else { (2 * self.first + 1).min(LONGEST_INTERVAL) };
+    }
+
+    /// Cycles until the next check of a unit that was found at work.
+    pub fn next_interval(&mut self) -> u64 {
+        self.interval = (2 * self.interval).min(LONGEST_INTERVAL);
+        self.interval
+    }
 }
 
 /// All that changes while a design runs.
@@ -52,14 +80,8 @@ const FAILURES_KEPT: usize = 100;
 impl Core {
     /// State before reset.
     pub fn new(design: &Design) -> Core {
-        let units: Vec<Schedule> = design
-            .units
-            .iter()
-            .map(|u| {
-                let none = vec![0; design.types[u.ty].netlist.probes.len()];
-                Schedule { asleep: None, interval: 1, rate: none.clone(), reported: none }
-            })
-            .collect();
+        let units: Vec<Schedule> =
+            design.units.iter().map(|u| Schedule::new(design.types[u.ty].netlist.probes.len())).collect();
         let mut active = vec![0u64; units.len().div_ceil(64)];
         (0..units.len()).for_each(|u| active[u / 64] |= 1 << (u % 64));
         let limbs = vec![0; design.bases.last().copied().unwrap_or(0)];
@@ -126,8 +148,8 @@ impl Core {
         for (i, rate) in schedule.rate.iter().enumerate().filter(|(_, rate)| **rate != 0) {
             self.limbs[probes + i] = self.limbs[probes + i].wrapping_add(rate.wrapping_mul(slept));
         }
-        schedule.interval = 1;
-        self.watch[unit] = self.cycle;
+        schedule.woke_up(slept);
+        self.watch[unit] = self.cycle + schedule.first;
         self.active[unit / 64] |= 1 << (unit % 64);
     }
 

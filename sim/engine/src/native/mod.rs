@@ -8,7 +8,7 @@ mod regions;
 use crate::layout::Layout;
 use cranelift_codegen::ir::{
     AbiParam, InstBuilder, UserFuncName, Value,
-    types::{I8, I64, I64X2},
+    types::{I8, I64},
 };
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -152,12 +152,9 @@ fn body(netlist: &Netlist, plan: &Plan, layout: &Layout, flags: &[u32], b: &mut 
         }
     }
     region(&mut e, &plan.list, plan.write_root);
-    let mut at = 0;
-    while at < layout.buffered {
-        let ty = if at + 1 < layout.buffered { I64X2 } else { I64 };
-        let value = e.b.ins().load(ty, emit::flags(), state, (8 * (layout.copy + at)) as i32);
-        e.b.ins().store(emit::flags(), value, state, (8 * at) as i32);
-        at += ty.bytes() as usize / 8;
+    for at in 0..layout.buffered {
+        let value = e.load(state, layout.copy + at);
+        e.store(value, state, at);
     }
     let result = e.load(state, layout.flags);
     e.b.ins().return_(&[result]);
@@ -211,7 +208,7 @@ fn holds(e: &mut Emit, test: &Test) -> Value {
 fn region(e: &mut Emit, list: &[Region], number: usize) {
     // A register stored under a condition counts as changed; where nothing decides, values are compared.
     let compare = list[number].depth == 0;
-    let mut touched = 0;
+    let mut touched = Touched::default();
     for step in &list[number].steps {
         match step {
             Step::Do(task) => carry_out(e, task, compare, &mut touched),
@@ -247,10 +244,19 @@ fn region(e: &mut Emit, list: &[Region], number: usize) {
             }
         }
     }
-    if touched != 0 {
-        let bits = e.iconst(touched);
-        e.raise(bits);
-    }
+    let Touched { stored, changed } = touched;
+    let stored = (stored != 0).then(|| e.iconst(stored));
+    let all = stored.into_iter().chain(changed).reduce(|all, bits| e.b.ins().bor(all, bits));
+    all.into_iter().for_each(|bits| e.raise(bits));
+}
+
+/// Flags of the registers that a region has stored.
+#[derive(Default)]
+struct Touched {
+    /// Those that count as changed.
+    stored: u64,
+    /// Those that were compared.
+    changed: Option<Value>,
 }
 
 /// Emits `inside` under a condition.
@@ -269,7 +275,7 @@ fn guarded(e: &mut Emit, cond: Option<Value>, inside: impl FnOnce(&mut Emit)) {
 }
 
 /// Stores a register; notes by its flag, if it has one, that it was stored or (with `compare`) that it changed.
-fn store_reg(e: &mut Emit, limbs: Vec<Value>, reg: u32, compare: bool, touched: &mut u64) {
+fn store_reg(e: &mut Emit, limbs: Vec<Value>, reg: u32, compare: bool, touched: &mut Touched) {
     let at = e.layout.regs[reg as usize];
     let to = if at < e.layout.buffered { e.layout.copy + at } else { at };
     let state = e.state;
@@ -286,15 +292,15 @@ fn store_reg(e: &mut Emit, limbs: Vec<Value>, reg: u32, compare: bool, touched: 
                 }
                 let shift = e.iconst(u64::from(flag));
                 let bit = e.b.ins().ishl(differ, shift);
-                e.raise(bit);
+                touched.changed = Some(touched.changed.map_or(bit, |all| e.b.ins().bor(all, bit)));
             }
-            _ => *touched |= 1 << flag,
+            _ => touched.stored |= 1 << flag,
         }
     }
     limbs.into_iter().enumerate().for_each(|(i, v)| e.store(v, state, to + i));
 }
 
-fn carry_out(e: &mut Emit, task: &Task, compare: bool, touched: &mut u64) {
+fn carry_out(e: &mut Emit, task: &Task, compare: bool, touched: &mut Touched) {
     match task {
         Task::Reg { reg, value } => {
             // All limbs first: the value may read the register it goes to.

@@ -134,7 +134,7 @@ impl Bench {
             loose.drive(sim, cycle as usize % TABLE);
         }
         *sum = mix(*sum, shakes);
-        if cycle.is_multiple_of(*look) {
+        if cycle & (*look - 1) == 0 {
             for out in outs.iter() {
                 if out.is_register() {
                     sim.limbs(*out).iter().for_each(|limb| *sum = mix(*sum, *limb));

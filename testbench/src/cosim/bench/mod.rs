@@ -108,7 +108,7 @@ struct Tables {
     /// Inputs outside any channel that change, and those that keep a value.
     loose: Vec<usize>,
     held: Vec<(usize, u64)>,
-    /// Cycles from one look at all outputs to the next.
+    /// Cycles from one look at all outputs to the next, a power of two.
     look: u64,
 }
 
