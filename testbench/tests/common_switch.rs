@@ -75,8 +75,8 @@ fn fill(b: &mut Bench, sys: &Sys, count: usize) -> Vec<Vec<Msg>> {
                 .map(|_| {
                     let mut msg = random_on(&mut b.rng, sys, v);
                     let hop = b.rng.random_range(1..u64::from(sys.gpus));
-                    msg[src] = Bv::from_u64(gpu, sys.gpu_bits());
-                    msg[dst] = Bv::from_u64((gpu + hop) % u64::from(sys.gpus), sys.gpu_bits());
+                    msg[src] = Bv::from_u64(gpu, sys.node_bits());
+                    msg[dst] = Bv::from_u64((gpu + hop) % u64::from(sys.gpus), sys.node_bits());
                     msg
                 })
                 .collect();

@@ -21,6 +21,7 @@ use weft_testbench::cosim::{CosimOptions, Recorder, Recording, With, Xorshift, c
 fn sys(gpus: u32, mshrs: u32) -> Sys {
     Sys {
         gpus,
+        gpms: 1,
         addr_bits: 40,
         line: 64,
         banks: 4,

@@ -25,6 +25,7 @@ fn hardware(p: &DirParams) -> directory::DirParams {
     };
     let sys = Sys {
         gpus: p.gpus,
+        gpms: 1,
         addr_bits: p.addr_bits,
         line: p.line as u32,
         banks: p.banks,

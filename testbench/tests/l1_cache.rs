@@ -13,6 +13,7 @@ use weft_blocks::msg::Sys;
 fn sys(line: u32) -> Sys {
     Sys {
         gpus: 4,
+        gpms: 1,
         addr_bits: 40,
         line,
         banks: 4,

@@ -13,6 +13,7 @@ use weft_blocks::msg::Sys;
 fn small() -> L2Params {
     let sys = Sys {
         gpus: 3,
+        gpms: 1,
         addr_bits: 40,
         line: 64,
         banks: 4,

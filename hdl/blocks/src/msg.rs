@@ -1,14 +1,17 @@
 //! Messages between the blocks of the REC fabrics, each defined once (rec.md section 5, cu-and-consistency.md section 1.1).
 //!
-//! A line number is a byte address without its line-offset bits. GPU numbers, bank numbers and L1 numbers are plain binary.
+//! A line number is a byte address without its line-offset bits. Bank numbers and L1 numbers are plain binary. A node is what has a home directory
+//! of its own: a GPU, or, where GPUs are made of modules (hmg.md section 1), a GPM; its number is {GPU, GPM}.
 
 use weft_rtl::prelude::*;
 
 /// What fixes the widths of all messages of a fabric.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sys {
-    /// GPUs, 2..16.
+    /// GPUs, 2..16 (1..16 with several GPMs each).
     pub gpus: u32,
+    /// GPU modules of a GPU, 1..8; with 1 a GPU is one node.
+    pub gpms: u32,
     /// Address bits, 32..64.
     pub addr_bits: u32,
     /// Line size in bytes, 64 or 128.
@@ -23,7 +26,7 @@ pub struct Sys {
     pub l1_mshrs: u32,
     /// Bank interleave in bytes: bank = (address / il) mod banks.
     pub il: u32,
-    /// Home partition: home GPU = address >> home_shift.
+    /// Home partition: home node = address >> home_shift.
     pub home_shift: u32,
 }
 
@@ -32,9 +35,33 @@ impl Sys {
     pub fn line_bits(&self) -> u32 {
         self.addr_bits - self.line.trailing_zeros()
     }
-    /// Width of a GPU number.
-    pub fn gpu_bits(&self) -> u32 {
-        bits_for(u64::from(self.gpus))
+    /// Width of a GPM's number inside its GPU; 0 where a GPU is one node.
+    pub fn gpm_bits(&self) -> u32 {
+        self.gpms.next_power_of_two().trailing_zeros()
+    }
+    /// Node numbers, used or not: GPUs x GPMs rounded up to a power of two.
+    pub fn nodes(&self) -> u32 {
+        self.gpus << self.gpm_bits()
+    }
+    /// Width of a node's number {GPU, GPM}.
+    pub fn node_bits(&self) -> u32 {
+        bits_for(u64::from(self.nodes()))
+    }
+    /// Number of a node.
+    pub fn node(&self, gpu: u32, gpm: u32) -> u32 {
+        gpu << self.gpm_bits() | gpm
+    }
+    /// GPU of a node.
+    pub fn gpu_of_node(&self, node: u32) -> u32 {
+        node >> self.gpm_bits()
+    }
+    /// Number of a node inside its GPU.
+    pub fn gpm_of_node(&self, node: u32) -> u32 {
+        node & ((1 << self.gpm_bits()) - 1)
+    }
+    /// The nodes that exist, in order.
+    pub fn all_nodes(&self) -> Vec<u32> {
+        (0..self.nodes()).filter(|node| self.gpm_of_node(*node) < self.gpms).collect()
     }
     /// Width of a bank number.
     pub fn bank_bits(&self) -> u32 {
@@ -67,9 +94,9 @@ impl Sys {
         }
         line.slice(self.il.trailing_zeros() - self.line.trailing_zeros(), self.banks.trailing_zeros())
     }
-    /// Home GPU of a line number.
+    /// Home node of a line number.
     pub fn home_of(&self, line: Bits) -> Bits {
-        line.slice(self.home_shift - self.line.trailing_zeros(), self.gpu_bits())
+        line.slice(self.home_shift - self.line.trailing_zeros(), self.node_bits())
     }
 }
 
@@ -253,11 +280,11 @@ pub struct L1Rsp {
 pub struct ReqMsg {
     /// Kind.
     pub kind: Enum<ReqKind>,
-    /// Sending GPU.
-    #[width(p.gpu_bits())]
+    /// Sending node.
+    #[width(p.node_bits())]
     pub src: Bits,
-    /// Receiving GPU.
-    #[width(p.gpu_bits())]
+    /// Receiving node.
+    #[width(p.node_bits())]
     pub dst: Bits,
     /// Line number; the bank follows from it.
     #[width(p.line_bits())]
@@ -291,11 +318,11 @@ pub struct ReqMsg {
 pub struct RspMsg {
     /// Kind of the request answered (Fence: FenceAck to the fence unit).
     pub kind: Enum<ReqKind>,
-    /// Sending GPU.
-    #[width(p.gpu_bits())]
+    /// Sending node.
+    #[width(p.node_bits())]
     pub src: Bits,
-    /// Receiving GPU.
-    #[width(p.gpu_bits())]
+    /// Receiving node.
+    #[width(p.node_bits())]
     pub dst: Bits,
     /// Receiving bank.
     #[width(p.bank_bits())]
@@ -337,11 +364,11 @@ pub enum Cause {
 pub struct InvMsg {
     /// Inv or Fence.
     pub kind: Enum<InvKind>,
-    /// Sending (home) GPU.
-    #[width(p.gpu_bits())]
+    /// Sending (home) node.
+    #[width(p.node_bits())]
     pub src: Bits,
-    /// Receiving GPU.
-    #[width(p.gpu_bits())]
+    /// Receiving node.
+    #[width(p.node_bits())]
     pub dst: Bits,
     /// Line number.
     #[width(p.line_bits())]
@@ -350,8 +377,8 @@ pub struct InvMsg {
     pub cause: Enum<Cause>,
     /// The aligned four lines around `line` are meant.
     pub grp: Bool,
-    /// Fence: the releasing GPU.
-    #[width(p.gpu_bits())]
+    /// Fence: the releasing node.
+    #[width(p.node_bits())]
     pub requester: Bits,
 }
 
@@ -399,8 +426,8 @@ pub enum DirOp {
 pub struct DirReq {
     /// Operation.
     pub op: Enum<DirOp>,
-    /// Requesting GPU.
-    #[width(p.gpu_bits())]
+    /// Requesting node.
+    #[width(p.node_bits())]
     pub src: Bits,
     /// Line number.
     #[width(p.line_bits())]
@@ -430,8 +457,8 @@ pub struct DirInv {
     /// Line number (of the group's written line, or its first at evictions).
     #[width(p.line_bits())]
     pub line: Bits,
-    /// GPUs to invalidate, one bit each; never the home.
-    #[width(p.gpus)]
+    /// Nodes to invalidate, one bit each; never the home.
+    #[width(p.nodes())]
     pub dest: Bits,
     /// Cause.
     pub cause: Enum<Cause>,
@@ -496,8 +523,8 @@ pub struct FenceDone {
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = Sys)]
 pub struct FenceMark {
-    /// The releasing GPU.
-    #[width(p.gpu_bits())]
+    /// The releasing node.
+    #[width(p.node_bits())]
     pub requester: Bits,
 }
 

@@ -131,5 +131,16 @@ impl LinkModel {
 
 /// The published widths with few banks; 128-byte lines on demand.
 pub fn system(gpus: u32, line: u32) -> Sys {
-    Sys { gpus, addr_bits: 48, line, banks: 4, l1s: 4, l2_mshrs: 16, l1_mshrs: 8, il: 4096, home_shift: 32 }
+    Sys {
+        gpus,
+        gpms: 1,
+        addr_bits: 48,
+        line,
+        banks: 4,
+        l1s: 4,
+        l2_mshrs: 16,
+        l1_mshrs: 8,
+        il: 4096,
+        home_shift: 32,
+    }
 }

@@ -114,7 +114,18 @@ pub fn publish(test: &str, hits: &BTreeMap<String, (u64, u64)>) {
 
 /// Message widths of a small system.
 pub fn small_sys(gpus: u32, banks: u32) -> Sys {
-    Sys { gpus, addr_bits: 40, line: 64, banks, l1s: 2, l2_mshrs: 8, l1_mshrs: 4, il: 256, home_shift: 30 }
+    Sys {
+        gpus,
+        gpms: 1,
+        addr_bits: 40,
+        line: 64,
+        banks,
+        l1s: 2,
+        l2_mshrs: 8,
+        l1_mshrs: 4,
+        il: 256,
+        home_shift: 30,
+    }
 }
 
 /// Every ledger entry of `block` is among `hits`, except those that `others` names.

@@ -229,7 +229,7 @@ fn describe(p: &L1Params) {
 /// Decoder of the request's event; declares the port `own_gpu` where homes matter.
 fn entry_decoder(p: &L1Params) -> impl Fn(&CuReq) -> Enum<L1Event> {
     let sys = p.sys.clone();
-    let own_gpu = p.bypass_remote.then(|| input::<Bits>("own_gpu", sys.gpu_bits()));
+    let own_gpu = p.bypass_remote.then(|| input::<Bits>("own_gpu", sys.node_bits()));
     move |m| {
         let event = |e: L1Event| enum_lit(e);
         let load = match own_gpu {

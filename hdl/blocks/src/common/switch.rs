@@ -35,12 +35,12 @@ pub struct SwitchModules {
 }
 
 impl SwitchModules {
-    /// Builds them for `sys.gpus` ports.
+    /// Builds them for `sys.nodes()` ports.
     ///
     /// # Errors
     /// A parameter outside its range.
     pub fn new(sys: &Sys, link: LinkParams) -> Result<SwitchModules, ElabErrors> {
-        let n = sys.gpus;
+        let n = sys.nodes();
         let tag = format!("n{n}_{}", sys_tag(sys));
         let req = crossbar::<ReqMsg>(&format!("switch_req_{tag}"), n, n, sys, |m| m.dst)?;
         let rsp = crossbar::<RspMsg>(&format!("switch_rsp_{tag}"), n, n, sys, |m| m.dst)?;
@@ -49,11 +49,11 @@ impl SwitchModules {
     }
 }
 
-/// Places the blocks of a switch of `sys.gpus` ports into the fabric module being described and connects them with each other; messages go to the port
+/// Places the blocks of a switch of `sys.nodes()` ports into the fabric module being described and connects them with each other; messages go to the port
 /// of their `dst`. Instances are called `NAME_rx0`, `NAME_xbar_req`, `NAME_tx0`...
 #[track_caller]
 pub fn add_switch(name: &str, sys: &Sys, modules: &SwitchModules) -> SwitchParts {
-    let n = sys.gpus;
+    let n = sys.nodes();
     let rx: Vec<InstanceRef> = (0..n).map(|i| instance(&format!("{name}_rx{i}"), &modules.rx)).collect();
     let tx: Vec<InstanceRef> = (0..n).map(|i| instance(&format!("{name}_tx{i}"), &modules.tx)).collect();
     let [req, rsp, inv] = &modules.bars;
@@ -84,7 +84,7 @@ pub fn switch(sys: &Sys, link: LinkParams) -> Result<Arc<Module>, ElabErrors> {
     let name = format!("switch_{}_{}", sys_tag(sys), link.tag());
     Module::build(&name, ModuleKind::Fabric, || {
         doc("Central switch between GPUs: receivers, one crossbar per virtual network, senders.");
-        param("ports", sys.gpus);
+        param("ports", sys.nodes());
         ports(sys, &add_switch("port", sys, &modules));
     })
 }

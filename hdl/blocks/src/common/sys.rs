@@ -33,6 +33,7 @@ pub fn sys_from(p: &ParamSet) -> Result<Sys, BlockError> {
     let number = |key, lo, hi| p.within(key, lo, hi).map(|v| v as u32);
     let sys = Sys {
         gpus: number("gpus", 2, 16)?,
+        gpms: 1,
         addr_bits: number("addr_bits", 32, 64)?,
         line: number("line", 64, 128)?,
         banks: number("banks", 1, 64)?,
@@ -50,7 +51,7 @@ pub fn sys_from(p: &ParamSet) -> Result<Sys, BlockError> {
     if sys.il < sys.line {
         return Err(p.illegal("il", "it is smaller than a line"));
     }
-    if sys.home_shift + sys.gpu_bits() > sys.addr_bits {
+    if sys.home_shift + sys.node_bits() > sys.addr_bits {
         return Err(p.illegal("home_shift", "the GPU number above it lies outside the address"));
     }
     if sys.home_shift < sys.il.trailing_zeros() + sys.banks.trailing_zeros() {
@@ -61,5 +62,5 @@ pub fn sys_from(p: &ParamSet) -> Result<Sys, BlockError> {
 
 /// The part of a module's name that tells message widths apart.
 pub fn sys_tag(sys: &Sys) -> String {
-    format!("n{}_a{}_l{}_b{}_m{}", sys.gpus, sys.addr_bits, sys.line, sys.banks, sys.l2_mshrs)
+    format!("n{}_a{}_l{}_b{}_m{}", sys.nodes(), sys.addr_bits, sys.line, sys.banks, sys.l2_mshrs)
 }

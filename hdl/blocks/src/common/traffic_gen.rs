@@ -154,11 +154,11 @@ fn request(sys: &Sys, p: TrafficParams, random: Bits, slot: Bits) -> CuReq {
     let whole = !atomic & (!store | random.bit(16));
     let mask = mux(whole, lit_bv(Bv::ones(sys.line)), pack(&lanes));
     let data = pack(&vec![random; (sys.data_bits() / 64) as usize]);
-    let drawn = random.slice(20, sys.gpu_bits());
-    let gpu = if sys.gpus.is_power_of_two() {
+    let drawn = random.slice(20, sys.node_bits());
+    let gpu = if sys.nodes().is_power_of_two() {
         drawn
     } else {
-        mux(drawn.lt(u64::from(sys.gpus)), drawn, drawn - u64::from(sys.gpus))
+        mux(drawn.lt(u64::from(sys.nodes())), drawn, drawn - u64::from(sys.nodes()))
     };
     let offset = random.slice(32, p.span.trailing_zeros());
     let home_lines = sys.home_shift - sys.line.trailing_zeros();

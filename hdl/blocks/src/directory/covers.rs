@@ -91,7 +91,7 @@ fn operations(v: &View) {
     if p.home > 0 {
         race("sharer_below_home", joins & v.look.req.src.lt(home), "a GPU below the home becomes a sharer");
     }
-    if p.home + 1 < p.sys.gpus {
+    if p.home + 1 < p.sys.nodes() {
         race("sharer_above_home", joins & v.look.req.src.gt(home), "a GPU above the home becomes a sharer");
     }
     if p.set_odd() > 1 {

@@ -45,7 +45,7 @@ pub const FIFO_DEPTH: u32 = 16;
 pub struct EgressParams {
     /// Message widths.
     pub sys: Sys,
-    /// This GPU, below `sys.gpus`.
+    /// This GPU, below `sys.nodes()`.
     pub home: u32,
     /// Links of the GPU, 1..16.
     pub links: u32,
@@ -55,8 +55,8 @@ pub struct EgressParams {
 
 impl EgressParams {
     fn check(&self) -> bool {
-        if self.home >= self.sys.gpus {
-            elab_error(format!("home = {}; legal: 0..{}", self.home, self.sys.gpus - 1));
+        if self.home >= self.sys.nodes() {
+            elab_error(format!("home = {}; legal: 0..{}", self.home, self.sys.nodes() - 1));
         } else if !(1..=16).contains(&self.links) {
             elab_error(format!("links = {}; legal: 1..16", self.links));
         } else if !(1..=256).contains(&self.slices) {
@@ -138,14 +138,15 @@ fn describe(p: &EgressParams) {
     let mut served: Vec<Vec<Bits>> = offers.iter().map(|_| Vec::new()).collect();
     let (mut blocked, mut contested) = (Vec::new(), Vec::new());
     let mut pushed = Vec::new();
-    let others: Vec<u32> = (0..p.sys.gpus).filter(|g| *g != p.home).collect();
+    let others: Vec<u32> = (0..p.sys.nodes()).filter(|g| *g != p.home).collect();
     for link in 0..p.links {
         let mut fifos = Vec::new();
         for (at, gpu) in others.iter().enumerate() {
-            let mark = fence.left.get().bit(link * p.sys.gpus.saturating_sub(1) + at as u32) & fence.pushing;
+            let mark =
+                fence.left.get().bit(link * p.sys.nodes().saturating_sub(1) + at as u32) & fence.pushing;
             let lane = lane(p, *gpu, link, &offers, busy, mark, fence.requester);
             for (i, list) in served.iter_mut().enumerate() {
-                list.push(lane.grant.bit(i as u32).bits().zext(p.sys.gpus).shl(*gpu));
+                list.push(lane.grant.bit(i as u32).bits().zext(p.sys.nodes()).shl(*gpu));
             }
             blocked.push(lane.blocked);
             contested.push(lane.contested);
@@ -168,14 +169,14 @@ fn offer(p: &EgressParams, i: u32) -> Offer {
     let valid = input::<Bool>(&format!("{name}_valid"), ());
     let port = input::<DirInv>(&name, p.sys.clone());
     let ready = output_reg::<Bool>(&format!("{name}_ready"), ());
-    let left_q = reg::<Bits>(&format!("{name}_left"), p.sys.gpus).field("queue");
+    let left_q = reg::<Bits>(&format!("{name}_left"), p.sys.nodes()).field("queue");
     let held = reg::<DirInv>(&format!("{name}_held"), p.sys.clone()).field("queue");
     let holding = left_q.get().any().named(&format!("{name}_holding"));
     let arrive = (valid & ready.get()).named(&format!("{name}_arrive"));
     let wants =
-        mux(holding, left_q.get(), port.dest & arrive.repeat(p.sys.gpus)).named(&format!("{name}_wants"));
+        mux(holding, left_q.get(), port.dest & arrive.repeat(p.sys.nodes())).named(&format!("{name}_wants"));
     let msg = mux(holding, held.get(), port);
-    let served = wire::<Bits>(&format!("{name}_served"), p.sys.gpus);
+    let served = wire::<Bits>(&format!("{name}_served"), p.sys.nodes());
     let left = (wants & !served.get()).named(&format!("{name}_left_next"));
     left_q.set(left);
     ready.set(left.none());
@@ -190,11 +191,11 @@ fn offer(p: &EgressParams, i: u32) -> Offer {
 
 fn fence_state(p: &EgressParams, offers: &[Offer]) -> FenceState {
     let fence = in_channel::<FenceMark>("fence", &p.sys);
-    let fifos = p.links * (p.sys.gpus - 1);
+    let fifos = p.links * (p.sys.nodes() - 1);
     let left = reg::<Bits>("fence_left", fifos).doc("FIFOs that the fence marker has not entered yet.");
     let waits =
         reg::<Bits>("fence_waits", p.slices).doc("Slices whose held message is older than the marker.");
-    let requester = reg::<Bits>("fence_marker_of", p.sys.gpu_bits());
+    let requester = reg::<Bits>("fence_marker_of", p.sys.node_bits());
     let pushed = wire::<Bits>("fence_pushed", fifos);
     let holding: Vec<Bool> = offers.iter().map(|o| o.left.any()).collect();
     let holding = pack_bools(&holding);
@@ -281,12 +282,12 @@ fn send(p: &EgressParams, link: u32, others: &[u32], fifos: &[Fifo<Item>]) {
                     fifo.pop();
                     out.send(&InvMsg {
                         kind: fifo.head.kind,
-                        src: lit(u64::from(p.home), p.sys.gpu_bits()),
-                        dst: lit(u64::from(*gpu), p.sys.gpu_bits()),
+                        src: lit(u64::from(p.home), p.sys.node_bits()),
+                        dst: lit(u64::from(*gpu), p.sys.node_bits()),
                         line: fifo.head.line,
                         cause: fifo.head.cause,
                         grp: fifo.head.grp,
-                        requester: fifo.head.line.slice(0, p.sys.gpu_bits()),
+                        requester: fifo.head.line.slice(0, p.sys.node_bits()),
                     });
                 });
             }
@@ -299,7 +300,7 @@ fn observe(p: &EgressParams, offers: &[Offer], blocked: Bool, contested: Bool, w
     let partial = any(&|o| o.served.get().any() & o.left.any());
     let passed = any(&|o| o.wants.any() & o.left.none());
     let many = any(&|o| o.wants.popcount().gt(1));
-    if p.sys.gpus > 2 {
+    if p.sys.nodes() > 2 {
         cover(
             "rec.race.egress_partial_accept",
             partial,
@@ -340,7 +341,7 @@ pub fn egress_params() -> Vec<ParamInfo> {
 pub fn build_egress(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
     let number = |key, lo, hi| p.within(key, lo, hi).map(|v| v as u32);
     let sys = sys_from(p)?;
-    let home = number("home", 0, u64::from(sys.gpus) - 1)?;
+    let home = number("home", 0, u64::from(sys.nodes()) - 1)?;
     let params =
         EgressParams { home, links: number("links", 1, 16)?, slices: number("slices", 1, 256)?, sys };
     super::elaborated("inv-egress", inv_egress(&params))

@@ -57,7 +57,7 @@ pub enum FenceState {
 pub struct FenceParams {
     /// Message widths.
     pub sys: Sys,
-    /// This GPU, below `sys.gpus`.
+    /// This GPU, below `sys.nodes()`.
     pub home: u32,
     /// A release writes back dirty L2 lines (the specification's `release_l2_flush`).
     pub flush: bool,
@@ -66,7 +66,7 @@ pub struct FenceParams {
 impl FenceParams {
     /// Acknowledgements of one fence: N*(N-1), one per source and receiver.
     pub fn acks(&self) -> u32 {
-        self.sys.gpus * (self.sys.gpus - 1)
+        self.sys.nodes() * (self.sys.nodes() - 1)
     }
 
     /// Width of their counter: ceil(log2(N*(N-1)+1)).
@@ -79,9 +79,9 @@ impl FenceParams {
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = Sys)]
 struct Ends {
-    #[width(p.gpu_bits())]
+    #[width(p.node_bits())]
     src: Bits,
-    #[width(p.gpu_bits())]
+    #[width(p.node_bits())]
     dst: Bits,
 }
 
@@ -119,8 +119,8 @@ pub fn fence_unit(p: &FenceParams) -> Result<Arc<Module>, ElabErrors> {
         doc("Fence unit: completes a release when every earlier invalidation has been applied in every GPU.");
         param("home", p.home);
         param("flush", p.flush);
-        if p.home >= p.sys.gpus {
-            elab_error(format!("home = {}; legal: 0..{}", p.home, p.sys.gpus - 1));
+        if p.home >= p.sys.nodes() {
+            elab_error(format!("home = {}; legal: 0..{}", p.home, p.sys.nodes() - 1));
             return;
         }
         describe(p);
@@ -157,11 +157,11 @@ fn describe(p: &FenceParams) {
         serving_seq: reg::<Bits>("serving_seq", 8),
         to_tell: reg::<Bits>("to_tell", sys.banks),
         to_answer: reg::<Bits>("to_answer", sys.banks),
-        to_ask: reg::<Bits>("to_ask", sys.gpus),
+        to_ask: reg::<Bits>("to_ask", sys.nodes()),
         own_mark: reg::<Bool>("own_mark", ()),
         acks: reg::<Bits>("acks", p.ack_bits()),
         ordering: reg::<Bool>("ordering", ()),
-        ordering_for: reg::<Bits>("ordering_for", sys.gpu_bits()),
+        ordering_for: reg::<Bits>("ordering_for", sys.node_bits()),
         to_order: reg::<Bits>("to_order", sys.banks),
         to_confirm: reg::<Bits>("to_confirm", sys.banks),
     };
@@ -202,8 +202,8 @@ fn describe(p: &FenceParams) {
     });
     when(flushed, || {
         u.state.set(FenceState::Send);
-        let home = lit(u64::from(p.home), sys.gpu_bits()).one_hot(sys.gpus);
-        u.to_ask.set(lit_bv(Bv::ones(sys.gpus)) & !home);
+        let home = lit(u64::from(p.home), sys.node_bits()).one_hot(sys.nodes());
+        u.to_ask.set(lit_bv(Bv::ones(sys.nodes())) & !home);
         u.own_mark.set(true);
     });
     assert_always(
@@ -267,7 +267,7 @@ fn banks(p: &FenceParams, u: &Unit) -> Bool {
 
 /// The own marker, else another GPU's, through the banks to the egress; true when another GPU's request was taken.
 fn marks(p: &FenceParams, u: &Unit, req_in: &InChannel<Ends>, mark_out: &OutChannel<FenceMark>) -> Bool {
-    let home = lit(u64::from(p.home), p.sys.gpu_bits());
+    let home = lit(u64::from(p.home), p.sys.node_bits());
     let own = u.own_mark.get();
     let next = !u.ordering.get();
     let other = (next & req_in.valid & !own).named("fence_req");
@@ -318,8 +318,8 @@ fn confirm(p: &FenceParams, u: &Unit) {
 fn requests(p: &FenceParams, u: &Unit, req_out: &OutChannel<Ends>) -> Bool {
     let next = u.to_ask.get().lowest_set();
     when(u.to_ask.get().any() & req_out.free, || {
-        u.to_ask.set(u.to_ask.get() & !next.one_hot(p.sys.gpus));
-        req_out.send(&Ends { src: lit(u64::from(p.home), p.sys.gpu_bits()), dst: next });
+        u.to_ask.set(u.to_ask.get() & !next.one_hot(p.sys.nodes()));
+        req_out.send(&Ends { src: lit(u64::from(p.home), p.sys.node_bits()), dst: next });
     });
     u.to_ask.get().none()
 }
@@ -349,7 +349,7 @@ fn acknowledgements(
     when(remote, || rsp_in.take());
     when(mark_in.valid & !receipt & rsp_out.free, || {
         mark_in.take();
-        rsp_out.send(&Ends { src: lit(home, p.sys.gpu_bits()), dst: mark_in.msg.requester });
+        rsp_out.send(&Ends { src: lit(home, p.sys.node_bits()), dst: mark_in.msg.requester });
     });
     assert_always(
         "rsp_in_is_for_here",
@@ -423,7 +423,7 @@ pub fn fence_params() -> Vec<ParamInfo> {
 /// A value outside its range.
 pub fn build_fence(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
     let sys = sys_from(p)?;
-    let home = p.within("home", 0, u64::from(sys.gpus) - 1)? as u32;
+    let home = p.within("home", 0, u64::from(sys.nodes()) - 1)? as u32;
     let flush = match p.text("flush").as_str() {
         "on" => true,
         "off" => false,

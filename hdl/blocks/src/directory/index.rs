@@ -111,8 +111,8 @@ fn with_bank(p: &DirParams, block: Bits, beside: Bits) -> Bits {
 
 /// Sharer bits of a GPU, one-hot: bit k-1 with k = g+1 below the home and k = g above; zero for the home.
 pub fn sharer_of_gpu(p: &DirParams, gpu: Bits) -> Bits {
-    let mask = gpu.one_hot(p.sys.gpus);
-    let (below, above) = (p.home, p.sys.gpus - 1 - p.home);
+    let mask = gpu.one_hot(p.sys.nodes());
+    let (below, above) = (p.home, p.sys.nodes() - 1 - p.home);
     match (below, above) {
         (0, _) => mask.slice(1, above),
         (_, 0) => mask.slice(0, below),
@@ -122,7 +122,7 @@ pub fn sharer_of_gpu(p: &DirParams, gpu: Bits) -> Bits {
 
 /// GPU mask of sharer bits; the home's bit is 0.
 pub fn gpus_of_sharers(p: &DirParams, sharers: Bits) -> Bits {
-    let (below, above) = (p.home, p.sys.gpus - 1 - p.home);
+    let (below, above) = (p.home, p.sys.nodes() - 1 - p.home);
     let home = lit(0, 1);
     match (below, above) {
         (0, _) => pack(&[home, sharers]),

@@ -39,7 +39,7 @@ use weft_rtl::prelude::*;
 pub struct IngressParams {
     /// Message widths.
     pub sys: Sys,
-    /// This GPU, below `sys.gpus`.
+    /// This GPU, below `sys.nodes()`.
     pub home: u32,
     /// Links of the GPU, 1..16.
     pub links: u32,
@@ -47,8 +47,8 @@ pub struct IngressParams {
 
 impl IngressParams {
     fn check(&self) -> bool {
-        if self.home >= self.sys.gpus {
-            elab_error(format!("home = {}; legal: 0..{}", self.home, self.sys.gpus - 1));
+        if self.home >= self.sys.nodes() {
+            elab_error(format!("home = {}; legal: 0..{}", self.home, self.sys.nodes() - 1));
         } else if !(1..=16).contains(&self.links) {
             elab_error(format!("links = {}; legal: 1..16", self.links));
         } else {
@@ -59,7 +59,7 @@ impl IngressParams {
 
     /// GPUs whose messages arrive here.
     fn sources(&self) -> Vec<u32> {
-        (0..self.sys.gpus).filter(|g| *g != self.home).collect()
+        (0..self.sys.nodes()).filter(|g| *g != self.home).collect()
     }
 }
 
@@ -191,9 +191,9 @@ fn collect(p: &IngressParams, links: &[Link]) {
     let mut requesters = Vec::new();
     let mut started = Vec::new();
     let send = wire_or::<Bool>("fence_send", (), false);
-    let pairs = p.sys.gpus * sources.len() as u32;
+    let pairs = p.sys.nodes() * sources.len() as u32;
     let chosen = wire::<Bits>("fence_pair", bits_for(u64::from(pairs)));
-    for requester in 0..p.sys.gpus {
+    for requester in 0..p.sys.nodes() {
         let mut of_requester = Vec::new();
         for source in &sources {
             let seen = reg::<Bits>(&format!("seen_r{requester}_s{source}"), p.links);
@@ -214,7 +214,7 @@ fn collect(p: &IngressParams, links: &[Link]) {
             );
             when(arrive.any(), || seen.set(seen.get() | arrive)).elsewhen(clear, || seen.set(0));
             complete.push(seen.get().all());
-            requesters.push(lit(u64::from(requester), p.sys.gpu_bits()));
+            requesters.push(lit(u64::from(requester), p.sys.node_bits()));
             of_requester.push(seen.get().any());
         }
         started.push(any_of(&of_requester));
@@ -256,7 +256,7 @@ pub fn ingress_params() -> Vec<ParamInfo> {
 /// A value outside its range.
 pub fn build_ingress(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
     let sys = sys_from(p)?;
-    let home = p.within("home", 0, u64::from(sys.gpus) - 1)? as u32;
+    let home = p.within("home", 0, u64::from(sys.nodes()) - 1)? as u32;
     let links = p.within("links", 1, 16)? as u32;
     super::elaborated("inv-ingress", inv_ingress(&IngressParams { sys, home, links }))
 }

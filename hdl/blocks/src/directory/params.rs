@@ -41,7 +41,7 @@ pub struct DirParams {
     pub kind: DirKind,
     /// Message widths, line size, banks and interleave.
     pub sys: Sys,
-    /// GPU whose lines are tracked, below `sys.gpus`.
+    /// GPU whose lines are tracked, below `sys.nodes()`.
     pub home: u32,
     /// Bytes of a range (REC only): a power of two, 2 to 64 lines.
     pub range: u32,
@@ -96,8 +96,8 @@ impl DirParams {
         let ensure = |ok: bool, key: &'static str, problem: String| {
             if ok { Ok(()) } else { Err(DirParamError { key, problem }) }
         };
-        ensure((2..=16).contains(&sys.gpus), "gpus", format!("{} lies outside 2..16", sys.gpus))?;
-        ensure(self.home < sys.gpus, "home", format!("there are only {} GPUs", sys.gpus))?;
+        ensure((2..=16).contains(&sys.nodes()), "gpus", format!("{} lies outside 2..16", sys.nodes()))?;
+        ensure(self.home < sys.nodes(), "home", format!("there are only {} GPUs", sys.nodes()))?;
         ensure(sys.line == 64 || sys.line == 128, "line", "lines have 64 or 128 bytes".into())?;
         let reach = sys.il.trailing_zeros() + sys.banks.trailing_zeros();
         let il_ok = sys.il.is_power_of_two() && sys.il >= 4 * sys.line && reach <= sys.addr_bits;
@@ -150,7 +150,7 @@ impl DirParams {
 
     /// S, sharers a line can have: all GPUs but the home.
     pub fn sharers(&self) -> u32 {
-        self.sys.gpus - 1
+        self.sys.nodes() - 1
     }
 
     /// log2 of the lines that one entry covers (G / L).
@@ -380,6 +380,7 @@ fn slice_sys(p: &ParamSet) -> Result<Sys, BlockError> {
     let number = |key, lo, hi| p.within(key, lo, hi).map(|v| v as u32);
     let sys = Sys {
         gpus: number("gpus", 2, 16)?,
+        gpms: 1,
         addr_bits: number("addr_bits", 32, 64)?,
         line: number("line", 64, 128)?,
         banks: number("banks", 1, 64)?,

@@ -188,7 +188,7 @@ impl<'a> Gpu<'a> {
         for (c, l1) in self.l1s.iter().enumerate() {
             l1.drive_bits("own_l1", lit(c as u64, s.l1_bits()));
             if self.p.protocol == Protocol::NoRemoteCaching {
-                l1.drive_bits("own_gpu", lit(u64::from(gpu), s.gpu_bits()));
+                l1.drive_bits("own_gpu", lit(u64::from(gpu), s.node_bits()));
             }
             export_in::<CuReq>(&format!("cu{c}_req"), l1, "cu_req", s);
             export_out::<CuRsp>(&format!("cu{c}_rsp"), l1, "cu_rsp", s);

@@ -35,7 +35,7 @@ pub fn rec_fabric(p: &FabricParams) -> Result<Arc<Module>, BlockError> {
     let parts = Parts::new(p)?;
     Module::build(&format!("rec_fabric_{}", p.tag()), ModuleKind::Fabric, || {
         doc("A whole REC fabric: GPUs and the switch between them; CUs, DRAM and command processors are outside.");
-        param("gpus", p.sys.gpus);
+        param("gpus", p.sys.nodes());
         param("protocol", p.protocol.name());
         let placed = place(p, &parts);
         for (g, gpu) in placed.iter().enumerate() {
@@ -56,7 +56,7 @@ impl Parts {
     fn new(p: &FabricParams) -> Result<Parts, BlockError> {
         p.validate()?;
         let shared = Shared::new(p)?;
-        let gpus = (0..p.sys.gpus).map(|g| gpu_module(p, &shared, g)).collect::<Result<_, _>>()?;
+        let gpus = (0..p.sys.nodes()).map(|g| gpu_module(p, &shared, g)).collect::<Result<_, _>>()?;
         Ok(Parts { shared, gpus })
     }
 }

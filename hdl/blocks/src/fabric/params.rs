@@ -123,6 +123,7 @@ impl FabricParams {
     pub fn published(protocol: Protocol) -> FabricParams {
         let sys = Sys {
             gpus: 4,
+            gpms: 1,
             addr_bits: 48,
             line: 64,
             banks: 16,
@@ -257,7 +258,7 @@ impl FabricParams {
         if !(4..=256).contains(&s.l2_mshrs) {
             return illegal("l2_mshrs", s.l2_mshrs, "it lies outside", "4..256");
         }
-        if s.home_shift + s.gpu_bits() > s.addr_bits
+        if s.home_shift + s.node_bits() > s.addr_bits
             || s.home_shift < s.il.trailing_zeros() + s.banks.trailing_zeros()
         {
             let legal = "log2(il * banks) .. addr_bits - log2(gpus)";

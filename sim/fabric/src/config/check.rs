@@ -11,6 +11,7 @@ impl FabricConfig {
     pub fn sys(&self) -> Sys {
         Sys {
             gpus: self.gpus,
+            gpms: 1,
             addr_bits: self.addr_bits,
             line: self.line,
             banks: self.banks,
@@ -98,7 +99,7 @@ impl FabricConfig {
             format!("a power of two of at least {}", size(4 * line)),
         )?;
         let sys = self.sys();
-        let most = self.addr_bits - sys.gpu_bits();
+        let most = self.addr_bits - sys.node_bits();
         self.ensure(
             self.dram_bytes >= il * banks,
             "dram_bytes",

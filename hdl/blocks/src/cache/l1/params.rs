@@ -66,7 +66,7 @@ impl L1Params {
             self.stores,
             self.latency,
             s.addr_bits,
-            s.gpus,
+            s.nodes(),
             s.l1s,
             if self.bypass_remote { format!("_bypass{}", s.home_shift) } else { String::new() }
         )
@@ -92,7 +92,7 @@ impl L1Params {
         };
         check(s.line == 64 || s.line == 128, "line", s.line, "it is no supported line size", "64, 128")?;
         check((32..=64).contains(&s.addr_bits), "addr_bits", s.addr_bits, "it lies outside", "32..64")?;
-        check((2..=16).contains(&s.gpus), "gpus", s.gpus, "it lies outside", "2..16")?;
+        check((2..=16).contains(&s.nodes()), "gpus", s.nodes(), "it lies outside", "2..16")?;
         check((1..=256).contains(&s.l1_mshrs), "mshrs", s.l1_mshrs, "it lies outside", "1..256")?;
         let ways = self.ways.is_power_of_two() && (2..=16).contains(&self.ways);
         check(ways, "ways", self.ways, "it is no supported number of ways", "2, 4, 8, 16")?;
@@ -116,6 +116,7 @@ impl L1Params {
     pub fn from_set(set: &ParamSet) -> Result<L1Params, BlockError> {
         let sys = Sys {
             gpus: set.within("gpus", 2, 16)? as u32,
+            gpms: 1,
             addr_bits: set.within("addr_bits", 32, 64)? as u32,
             line: set.number("line")? as u32,
             banks: 16,
@@ -135,7 +136,7 @@ impl L1Params {
             bypass_remote: set.within("bypass_remote", 0, 1)? == 1,
         };
         let sys = &params.sys;
-        if sys.home_shift + sys.gpu_bits() > sys.addr_bits {
+        if sys.home_shift + sys.node_bits() > sys.addr_bits {
             return Err(set.illegal("home_shift", "no room for the GPU number above it"));
         }
         params.validate()?;

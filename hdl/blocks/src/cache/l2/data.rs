@@ -75,7 +75,7 @@ impl DataStage {
             outs.remote.push(&RspMsg {
                 kind: enum_lit(ReqKind::Rd),
                 src: outs.own(),
-                dst: req.who.resize(self.p.sys.gpu_bits()),
+                dst: req.who.resize(self.p.sys.node_bits()),
                 bank: outs.bank.get(),
                 id: req.id.resize(self.p.sys.l2_id_bits()),
                 epoch: lit(0, 1),

@@ -112,8 +112,8 @@ impl DirOps {
             return;
         };
         self.directory.lower(index);
-        let own = lit(u64::from(self.p.home), self.p.sys.gpu_bits());
-        let src = mux(remote, req.who.resize(self.p.sys.gpu_bits()), own);
+        let own = lit(u64::from(self.p.home), self.p.sys.node_bits());
+        let src = mux(remote, req.who.resize(self.p.sys.node_bits()), own);
         queue.push(&DirReq { op, src, line: req.line, id: index });
     }
 

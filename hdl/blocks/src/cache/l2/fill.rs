@@ -146,7 +146,7 @@ impl Fill {
             outs.remote.push(&RspMsg {
                 kind: enum_lit(ReqKind::Rd),
                 src: outs.own(),
-                dst: item.who.resize(self.p.sys.gpu_bits()),
+                dst: item.who.resize(self.p.sys.node_bits()),
                 bank: outs.bank.get(),
                 id: item.id.resize(self.p.sys.l2_id_bits()),
                 epoch: lit(0, 1),

@@ -69,7 +69,8 @@ pub fn l2_bank(p: &L2Params) -> Result<Arc<Module>, ElabErrors> {
         for (name, value) in [("home", p.home), ("sets", p.sets), ("ways", p.ways), ("pool", p.pool)] {
             param(name, value);
         }
-        for (name, value) in [("gpus", p.sys.gpus), ("line", p.sys.line), ("home_shift", p.sys.home_shift)] {
+        for (name, value) in [("gpus", p.sys.nodes()), ("line", p.sys.line), ("home_shift", p.sys.home_shift)]
+        {
             param(name, value);
         }
         let tags = tags::Tags::new(p);

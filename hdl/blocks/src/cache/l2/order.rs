@@ -27,7 +27,7 @@ impl Order {
             ask: in_channel::<FenceMark>("order", &p.sys),
             answer: out_channel::<FenceMark>("ordered", &p.sys),
             busy: reg::<Bool>("ordering", ()),
-            requester: reg::<Bits>("ordering_for", p.sys.gpu_bits()),
+            requester: reg::<Bits>("ordering_for", p.sys.node_bits()),
             left: reg::<Bits>("ordering_left", p.sys.l2_mshrs),
         }
     }

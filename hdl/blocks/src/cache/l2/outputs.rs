@@ -56,7 +56,7 @@ impl Outputs {
 
     /// This GPU's number.
     pub fn own(&self) -> Bits {
-        lit(u64::from(self.p.home), self.p.sys.gpu_bits())
+        lit(u64::from(self.p.home), self.p.sys.node_bits())
     }
 
     /// The fill engine may send an L1Rsp.
@@ -96,7 +96,7 @@ impl Outputs {
             self.remote.push(&RspMsg {
                 kind: what.kind,
                 src: self.own(),
-                dst: what.who.resize(self.p.sys.gpu_bits()),
+                dst: what.who.resize(self.p.sys.node_bits()),
                 bank: self.bank.get(),
                 id: what.id.resize(self.p.sys.l2_id_bits()),
                 epoch: what.epoch,

@@ -70,7 +70,7 @@ impl L2Params {
     }
     /// Width of a requester's number: an L1 or a GPU.
     pub fn who_bits(&self) -> u32 {
-        self.sys.l1_bits().max(self.sys.gpu_bits())
+        self.sys.l1_bits().max(self.sys.node_bits())
     }
     /// Width of a requester's transaction number: of an L1 or of another bank.
     pub fn id_bits(&self) -> u32 {
@@ -150,7 +150,7 @@ impl L2Params {
         format!(
             "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}",
             self.home,
-            s.gpus,
+            s.nodes(),
             s.addr_bits,
             s.line,
             s.banks,
@@ -236,7 +236,7 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
     };
     let l1s = number("l1s", 1, 256)?;
     let l1_mshrs = number("l1_mshrs", 1, 256)?;
-    let sys = Sys { gpus, addr_bits, line, banks, l1s, l2_mshrs, l1_mshrs, il, home_shift };
+    let sys = Sys { gpus, gpms: 1, addr_bits, line, banks, l1s, l2_mshrs, l1_mshrs, il, home_shift };
     Ok(L2Params {
         sys,
         home: number("home", 0, u64::from(gpus - 1))?,

@@ -87,7 +87,7 @@ impl ReqSink {
             cacheable: m.cacheable,
             homed: bool_lit(true),
         };
-        let own = lit(u64::from(p.home), p.sys.gpu_bits());
+        let own = lit(u64::from(p.home), p.sys.node_bits());
         assert_always(
             "l2_remote_req_home",
             !channel.valid | (p.sys.home_of(m.line).eq(own) & m.dst.eq(own) & m.src.ne(own)),

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 fn sys() -> Sys {
     Sys {
         gpus: 4,
+        gpms: 1,
         addr_bits: 48,
         line: 64,
         banks: 4,
