@@ -95,19 +95,30 @@ fn directory_rows(out: &mut Vec<Entry>) {
         (DirKind::Group4, "group-directory"),
         (DirKind::Rec, "rec-directory"),
         (DirKind::Ideal, "ideal-directory"),
+        (DirKind::Nhcc, "nhcc-directory"),
+        (DirKind::Hmg, "hmg-directory"),
     ];
     for (kind, block) in kinds {
         for row in table(kind) {
-            let source = if kind == DirKind::Ideal { "rec.md 8" } else { "rec.md 4" };
+            let source = match kind {
+                DirKind::Ideal => "rec.md 8",
+                DirKind::Nhcc | DirKind::Hmg => "hmg.md 4",
+                _ => "rec.md 4",
+            };
+            let who = if source.starts_with("hmg") { "s" } else { "g" };
             let op = match row.op {
-                DirOp::RdRem => "RD_REM of g",
-                DirOp::WrRem => "WR_REM of g",
-                DirOp::WrLoc => "WR_LOC",
-                DirOp::AtomRem => "ATOM_REM of g",
+                DirOp::RdRem => format!("RD_REM of {who}"),
+                DirOp::WrRem => format!("WR_REM of {who}"),
+                DirOp::WrLoc => "WR_LOC".into(),
+                DirOp::AtomRem => format!("ATOM_REM of {who}"),
+                DirOp::InvRecv => "INV received (cause WRITE)".into(),
+                DirOp::InvRecvEvict => "INV received (cause EVICT)".into(),
+                DirOp::Downgrade => format!("DOWNGRADE of {who}"),
             };
             let found = match row.found {
                 Found::Miss => "miss",
                 Found::SlotEmpty => "hit, slot empty",
+                Found::SlotSet if who == "s" => "hit",
                 Found::SlotSet => "hit, s not empty",
             };
             out.push(entry(row.id, block, EntryKind::Row, format!("{op}, {found}: {}.", row.text), source));
@@ -119,7 +130,7 @@ fn entry(id: &str, block: &str, kind: EntryKind, text: String, source: &str) -> 
     Entry { id: id.into(), block: block.into(), kind, text, source: source.into() }
 }
 
-/// Every entry of the REC system: rows of the golden tables that can occur, then the races, in a fixed order.
+/// Every entry: rows of the golden tables that can occur, then the races, in a fixed order.
 pub fn all_entries() -> Vec<Entry> {
     let mut out = Vec::new();
     directory_rows(&mut out);
@@ -136,7 +147,7 @@ pub fn all_entries() -> Vec<Entry> {
         out.push(entry(row.id, "fence-unit", EntryKind::Row, text, "rec.md 7"));
     }
     for race in all_races() {
-        let source = format!("rec.md {}", race.section);
+        let source = format!("{} {}", race.page(), race.section);
         out.push(entry(race.id, race.block, EntryKind::Race, race.text.into(), &source));
     }
     out

@@ -82,6 +82,22 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         ],
     ),
     (
+        "nhcc-directory",
+        [
+            "gpus=2 gpms=1 entries=2 ways=1 group=1",
+            "gpus=2 gpms=3 home=5 entries=8 ways=4 group=8 downgrade=on evb_depth=1",
+            "gpus=3 gpms=2 home=1 entries=12 ways=2 group=2 line=64 tag_style=minimal banks=2 policy=fifo inv_rate=2",
+        ],
+    ),
+    (
+        "hmg-directory",
+        [
+            "gpus=1 gpms=2 entries=2 ways=1 group=1 home=1 downgrade=on",
+            "gpus=3 gpms=3 home=5 entries=8 ways=4 group=8 downgrade=on evb_depth=1 inv_rate=4",
+            "gpus=4 gpms=2 home=1 entries=12 ways=2 group=2 line=64 tag_style=minimal banks=2 policy=fifo",
+        ],
+    ),
+    (
         "inv-egress",
         ["gpus=2 links=1 slices=1", "gpus=3 links=2 slices=3 home=1", "gpus=4 links=1 slices=2 home=3"],
     ),
@@ -102,8 +118,8 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         "l2-bank",
         [
             "sets=2 ways=2 mshrs=4 pool=4 banks=1 l1s=1 l1_mshrs=1",
-            "gpus=3 home=1 sets=3 ways=4 mshrs=4 pool=8 banks=2 caching=l1_only",
-            "line=128 sets=2 ways=2 mshrs=5 pool=6 dir=0",
+            "gpus=3 home=1 sets=3 ways=4 mshrs=4 pool=8 banks=2 caching=l1_only group=8",
+            "line=128 sets=2 ways=2 mshrs=5 pool=6 dir=0 group=1",
         ],
     ),
 ];

@@ -85,6 +85,47 @@ fn everything_beside_the_entries_is_counted_under_other_fields() {
     assert_eq!(ages.bits, 8192 * 3);
 }
 
+/// Entry bits by the formulas of hmg.md section 3: 48 + (N*M - 1) + 1 for NHCC, 48 + (M + N - 2) + 1 for HMG.
+#[test]
+fn hierarchical_entries_have_the_published_bits() {
+    let published = counted("hmg-directory", &[]);
+    let dir = directory(&published);
+    assert_eq!((dir.lane_bits, dir.entries(), dir.bits / 8), (55, 12288, 84_480));
+    let fields = [("tag", 48), ("sharers", 6), ("valid", 1)];
+    assert_eq!(dir.fields, fields.map(|(name, bits)| (name.to_string(), bits)));
+    let names: Vec<&str> = published.fields.iter().map(|f| f.field.as_str()).collect();
+    for name in ["replacement", "eviction buffer", "pipeline"] {
+        assert!(names.contains(&name), "{name} is missing in {names:?}");
+    }
+    assert_eq!(directory(&counted("nhcc-directory", &[])).lane_bits, 64);
+    for (gpus, gpms) in [(1, 2), (1, 8), (2, 1), (2, 4), (3, 3), (4, 1), (8, 4), (16, 4), (12, 5)] {
+        for group in ["1", "2", "4", "8"] {
+            let (n, m) = (gpus.to_string(), gpms.to_string());
+            let given = [("gpus", n.as_str()), ("gpms", m.as_str()), ("group", group)];
+            let flat = counted("nhcc-directory", &given);
+            assert_eq!(directory(&flat).lane_bits, 48 + gpus * gpms - 1 + 1, "{given:?}");
+            let hierarchy = counted("hmg-directory", &given);
+            assert_eq!(directory(&hierarchy).lane_bits, 48 + gpms + gpus - 2 + 1, "{given:?}");
+        }
+    }
+    for entries in ["3K", "6K", "24K"] {
+        let found = counted("hmg-directory", &[("entries", entries)]);
+        let number: u64 = entries.trim_end_matches('K').parse().expect("a number");
+        assert_eq!(directory(&found).bits, 55 * 1024 * number, "{entries}");
+    }
+}
+
+#[test]
+fn a_minimal_hierarchical_tag_drops_line_group_and_index_bits() {
+    for (group, bits) in [("1", 0), ("2", 1), ("4", 2), ("8", 3)] {
+        let found = counted("hmg-directory", &[("tag_style", "minimal"), ("group", group)]);
+        // Lines of 128 bytes, 1024 sets.
+        assert_eq!(directory(&found).lane_bits, 55 - 7 - bits - 10, "group {group}");
+        let slice = counted("nhcc-directory", &[("tag_style", "minimal"), ("group", group), ("banks", "16")]);
+        assert_eq!(directory(&slice).lane_bits, 64 - 7 - bits - 4 - 6, "group {group}");
+    }
+}
+
 #[test]
 fn without_index_bits_an_entry_is_smaller_and_the_count_follows() {
     let found = counted("rec-directory", &[("tag_style", "minimal")]);

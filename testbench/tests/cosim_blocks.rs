@@ -113,6 +113,8 @@ cosim_of! {
     cosim_baseline_directory "baseline-directory";
     cosim_group_directory "group-directory";
     cosim_rec_directory "rec-directory";
+    cosim_nhcc_directory "nhcc-directory";
+    cosim_hmg_directory "hmg-directory";
     cosim_inv_egress "inv-egress";
     cosim_inv_ingress "inv-ingress";
     cosim_fence_unit "fence-unit";

@@ -70,8 +70,16 @@ fn cosim_l1_cache_between_a_cu_and_an_l2() {
 
 #[test]
 fn cosim_l2_bank_in_its_surroundings() {
-    let p =
-        L2Params { sys: sys(3, 8), home: 1, sets: 2, ways: 4, pool: 24, caching: Caching::L1L2, dir: true };
+    let p = L2Params {
+        sys: sys(3, 8),
+        home: 1,
+        sets: 2,
+        ways: 4,
+        pool: 24,
+        caching: Caching::L1L2,
+        dir: true,
+        group: 4,
+    };
     let module = l2_bank(&p).expect("legal parameters");
     let mut bench = l2_bench::Bench::new(&p, 7);
     bench.recorder = Some(fresh(&bench.sim));

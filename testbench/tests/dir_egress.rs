@@ -79,16 +79,16 @@ impl Bench {
 
     fn offer(&mut self, slice: usize, inv: Inv) {
         let cause = u64::from(inv.cause == InvCause::Evict);
-        let leaves = [inv.line, u64::from(inv.dest), cause, u64::from(inv.grp)];
+        let leaves = [inv.line, inv.dest as u64, cause, u64::from(inv.grp)];
         self.slices[slice].offer(&mut self.sim, &leaves);
         self.current[slice] = Some(inv);
     }
 
     fn offer_random(&mut self, slice: usize, rng: &mut SmallRng) {
-        let all = (1u32 << self.p.sys.gpus) - 1;
+        let all = only(self.p.sys.gpus) - 1;
         let others = all & !only(self.p.home);
         let dest = loop {
-            let dest = rng.random::<u32>() & others;
+            let dest = u128::from(rng.random::<u32>()) & others;
             if dest != 0 {
                 break dest;
             }
@@ -315,7 +315,7 @@ impl Twin {
             assert!(self.golden.offer(*slice, *inv), "a slice that holds a message is not ready");
         }
         arrivals.iter().for_each(|(slice, inv)| self.lines[*slice] = inv.line);
-        let before: Vec<u32> = (0..self.lines.len()).map(|s| self.golden.remaining(s)).collect();
+        let before: Vec<u128> = (0..self.lines.len()).map(|s| self.golden.remaining(s)).collect();
         let held = self.waiting.clone();
         self.golden.step();
         for (slice, wanted) in before.into_iter().enumerate() {
@@ -362,7 +362,7 @@ fn equals_the_golden_egress_in_every_cycle() {
             for slice in 0..slices as usize {
                 let name = format!("slice{slice}_left");
                 let left = bench.sim.peek(&name).and_then(|v| v.to_u64()).unwrap();
-                assert_eq!(left, u64::from(twin.golden.remaining(slice)), "{name} in cycle {cycle}");
+                assert_eq!(left, twin.golden.remaining(slice) as u64, "{name} in cycle {cycle}");
                 if bench.slices[slice].idle() && rng.random_bool(mood.offer) {
                     bench.offer_random(slice, &mut rng);
                 }

@@ -29,8 +29,12 @@ fn the_map_agrees_with_the_golden_ideal_directory() {
             let expected = golden.op(op, src, line);
             let got = map.apply(&Operation { op: code as u64, src, line, id });
             let invalidate = expected.write_inv.map_or(0, |i| i.dest);
-            assert_eq!((got.hit, got.invalidate), (expected.hit, invalidate), "{op:?} of {src} on {line}");
-            assert_eq!(map.sharers(line), golden.sharers_of(line));
+            assert_eq!(
+                (got.hit, got.invalidate.into()),
+                (expected.hit, invalidate),
+                "{op:?} of {src} on {line}"
+            );
+            assert_eq!(u128::from(map.sharers(line)), golden.sharers_of(line));
             assert!(expected.eviction.is_none());
             *rows.entry(expected.row.id.to_string()).or_default() += 1;
         }

@@ -22,6 +22,7 @@ fn actions(row: &dir_table::DirRow) -> Vec<&'static str> {
         Sharers::AddRequester => Some("add_requester"),
         Sharers::OnlyIfSharer => Some("keep_requester"),
         Sharers::Clear => Some("clear"),
+        Sharers::Remove => Some("drop_requester"),
     });
     out.extend(match row.inv {
         Invalidate::Nobody => None,
@@ -29,18 +30,27 @@ fn actions(row: &dir_table::DirRow) -> Vec<&'static str> {
         Invalidate::Everyone => Some("inv_all"),
     });
     out.extend(row.touch.then_some("touch"));
+    let passes_on = row.op.received() && row.inv == Invalidate::Everyone;
+    out.extend(passes_on.then_some("forward"));
+    out.extend((passes_on && row.op == DirOp::InvRecvEvict).then_some("as_eviction"));
+    out.extend((row.op == DirOp::Downgrade).then_some("report_empty"));
     out
 }
 
 #[test]
 fn directory_tables_equal_the_golden_ones() {
     let kinds = [
-        (directory::DirKind::Perline, DirKind::Perline),
-        (directory::DirKind::Group4, DirKind::Group4),
-        (directory::DirKind::Rec, DirKind::Rec),
+        (directory::DirKind::Perline, DirKind::Perline, false),
+        (directory::DirKind::Group4, DirKind::Group4, false),
+        (directory::DirKind::Rec, DirKind::Rec, false),
+        (directory::DirKind::Nhcc, DirKind::Nhcc, false),
+        (directory::DirKind::Nhcc, DirKind::Nhcc, true),
+        (directory::DirKind::Hmg, DirKind::Hmg, false),
+        (directory::DirKind::Hmg, DirKind::Hmg, true),
     ];
-    for (kind, golden_kind) in kinds {
-        let (table, golden) = (table(kind), dir_table::table(golden_kind));
+    for (kind, golden_kind, downgrade) in kinds {
+        let (table, golden) = (table(kind, downgrade), dir_table::table(golden_kind));
+        let golden: Vec<_> = golden.iter().filter(|row| downgrade || row.op != DirOp::Downgrade).collect();
         assert!(table.overlaps().is_empty());
         assert_eq!(table.rows.len(), golden.len());
         for (row, expected) in table.rows.iter().zip(golden) {

@@ -23,7 +23,7 @@ fn small() -> L2Params {
         il: 256,
         home_shift: 30,
     };
-    L2Params { sys, home: 1, sets: 2, ways: 4, pool: 24, caching: Caching::L1L2, dir: true }
+    L2Params { sys, home: 1, sets: 2, ways: 4, pool: 24, caching: Caching::L1L2, dir: true, group: 4 }
 }
 
 /// Returns the tokens given back, those that waited, and those that were back before a younger write was answered.

@@ -343,7 +343,7 @@ pub struct RspMsg {
 /// Kinds of INV messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum InvKind {
-    /// Invalidate a line (or, with `grp`, an aligned group of four).
+    /// Invalidate a line (or, with `grp`, an aligned group of lines).
     Inv,
     /// Fence marker: everything sent before it on this link has been sent.
     Fence,
@@ -375,7 +375,7 @@ pub struct InvMsg {
     pub line: Bits,
     /// Cause.
     pub cause: Enum<Cause>,
-    /// The aligned four lines around `line` are meant.
+    /// The aligned group around `line` is meant; how many lines a group has is a parameter of the fabric.
     pub grp: Bool,
     /// Fence: the releasing node.
     #[width(p.node_bits())]
@@ -391,7 +391,7 @@ pub struct BankInv {
     pub line: Bits,
     /// Cause.
     pub cause: Enum<Cause>,
-    /// Group of four lines.
+    /// The aligned group around `line`.
     pub grp: Bool,
     /// Number of the ingress link it came on, returned when applied.
     #[width(4)]
@@ -406,18 +406,24 @@ pub struct InvDone {
     pub link: Bits,
 }
 
-/// Directory operations.
+/// Directory operations. The first four are those of rec.md section 4; the others exist in the hierarchical directories only (hmg.md section 4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 2)]
+#[hw(width = 3)]
 pub enum DirOp {
-    /// Read by a remote GPU.
+    /// Read by a remote node.
     RdRem,
-    /// Write by a remote GPU.
+    /// Write by a remote node.
     WrRem,
-    /// Write by the home GPU (CU, DMA, host copy).
+    /// Write by the home itself (CU, DMA, host copy).
     WrLoc,
-    /// Atomic by a remote GPU, performed at home.
+    /// Atomic by a remote node, performed at home.
     AtomRem,
+    /// A GPU home has received an Inv caused by a write; `src` has no meaning.
+    InvRecv,
+    /// A GPU home has received an Inv caused by an eviction; `src` has no meaning.
+    InvRecvEvict,
+    /// The slice of `src` holds no line of the group any more. With the home as `src` nothing is removed: it asks whether anything is recorded.
+    Downgrade,
 }
 
 /// Bank to directory slice (channel `req` of the directory, `dir_req` of the bank); rec.md section 4.
@@ -448,6 +454,8 @@ pub struct DirRsp {
     pub hit: Bool,
     /// An entry was evicted for it.
     pub evicted: Bool,
+    /// After a Downgrade: no sharer of the group is recorded any more. 0 after other operations.
+    pub empty: Bool,
 }
 
 /// Directory slice to INV egress (channel `inv`).
@@ -462,7 +470,7 @@ pub struct DirInv {
     pub dest: Bits,
     /// Cause.
     pub cause: Enum<Cause>,
-    /// Group of four lines.
+    /// The aligned group around `line`.
     pub grp: Bool,
 }
 

@@ -1,6 +1,6 @@
 //! The picture of a block: ports, state machines, rows of its memories.
 
-use crate::directory::params::dir_from;
+use crate::directory::keys::dir_from;
 use crate::directory::{DirKind, DirParams};
 use crate::registry::{BlockError, ParamSet, block};
 use std::collections::BTreeMap;
@@ -27,6 +27,8 @@ fn directory(name: &str, params: &ParamSet) -> Result<Option<DirParams>, BlockEr
         "baseline-directory" => DirKind::Perline,
         "group-directory" => DirKind::Group4,
         "rec-directory" => DirKind::Rec,
+        "nhcc-directory" => DirKind::Nhcc,
+        "hmg-directory" => DirKind::Hmg,
         _ => return Ok(None),
     };
     dir_from(kind, params).map(Some)

@@ -1,4 +1,4 @@
-//! Transition tables of the directories (rec.md section 4), typed from the specification as data.
+//! Transition tables of the directories (rec.md section 4, hmg.md section 4), typed from the specification as data.
 
 use super::params::DirKind;
 use serde::{Deserialize, Serialize};
@@ -14,13 +14,43 @@ pub enum DirOp {
     WrLoc,
     /// Atomic by a remote GPU, executed at home.
     AtomRem,
+    /// HMG: an Inv with cause WRITE was received at a GPU home.
+    InvRecv,
+    /// HMG: an Inv with cause EVICT was received at a GPU home.
+    InvRecvEvict,
+    /// NHCC and HMG: a sharer no longer holds a line of the group.
+    Downgrade,
 }
 
 impl DirOp {
-    /// All four, in the order of the `op` encoding.
-    pub const ALL: [DirOp; 4] = [DirOp::RdRem, DirOp::WrRem, DirOp::WrLoc, DirOp::AtomRem];
+    /// All, in the order of the `op` encoding.
+    pub const ALL: [DirOp; 7] = [
+        DirOp::RdRem,
+        DirOp::WrRem,
+        DirOp::WrLoc,
+        DirOp::AtomRem,
+        DirOp::InvRecv,
+        DirOp::InvRecvEvict,
+        DirOp::Downgrade,
+    ];
 
-    /// True for the operations that change data and so wait for a pending eviction of their slot.
+    /// The operations that a directory of this kind understands.
+    pub fn of(kind: DirKind) -> Vec<DirOp> {
+        let all = DirOp::ALL.into_iter();
+        match kind {
+            DirKind::Hmg => all.collect(),
+            DirKind::Nhcc => all.filter(|op| !op.received()).collect(),
+            _ => all.take(4).collect(),
+        }
+    }
+
+    /// An Inv was received.
+    pub fn received(self) -> bool {
+        matches!(self, DirOp::InvRecv | DirOp::InvRecvEvict)
+    }
+
+    /// True for the operations that wait for a pending eviction of their slot: those that change data, and those that
+    /// something behind them in the order of the INV channels relies on.
     pub fn writes(self) -> bool {
         self != DirOp::RdRem
     }
@@ -50,6 +80,8 @@ pub enum Sharers {
     OnlyIfSharer,
     /// s := {}.
     Clear,
+    /// s := s without g.
+    Remove,
 }
 
 /// Who gets an Inv with cause WRITE.
@@ -93,6 +125,7 @@ const SHARE: (bool, Sharers, Invalidate, bool) = (false, Sharers::AddRequester, 
 const TAKE: (bool, Sharers, Invalidate, bool) = (false, Sharers::Requester, Invalidate::Others, true);
 const WIPE: (bool, Sharers, Invalidate, bool) = (false, Sharers::Clear, Invalidate::Everyone, false);
 const WIPE_OTHERS: (bool, Sharers, Invalidate, bool) = (false, Sharers::Clear, Invalidate::Others, false);
+const REMOVE: (bool, Sharers, Invalidate, bool) = (false, Sharers::Remove, Invalidate::Nobody, false);
 const RETAIN: (bool, Sharers, Invalidate, bool) = (false, Sharers::OnlyIfSharer, Invalidate::Others, false);
 
 const fn row(
@@ -106,8 +139,8 @@ const fn row(
     DirRow { id, kind, op, found, allocate, sharers, inv, touch, text }
 }
 
-use DirKind::{Group4, Ideal, Perline, Rec};
-use DirOp::{AtomRem, RdRem, WrLoc, WrRem};
+use DirKind::{Group4, Hmg, Ideal, Nhcc, Perline, Rec};
+use DirOp::{AtomRem, Downgrade, InvRecv, InvRecvEvict, RdRem, WrLoc, WrRem};
 use Found::{Miss, SlotEmpty, SlotSet};
 
 /// `rec_dir`: 4 operations by 3 lookup results.
@@ -183,6 +216,38 @@ pub const IDEAL: [DirRow; 8] = [
     row(Ideal, "ideal.ATOM_REM.hit", AtomRem, SlotSet, WIPE_OTHERS, "Inv(s without g, WRITE); entry removed"),
 ];
 
+/// The directory of NHCC (hmg.md sections 1 and 4): s holds nodes; atomics count as stores; downgrade is optional.
+pub const NHCC: [DirRow; 10] = [
+    row(Nhcc, "nhcc.RD_REM.miss", RdRem, Miss, ALLOC, "add s -> V"),
+    row(Nhcc, "nhcc.RD_REM.hit", RdRem, SlotSet, SHARE, "add s"),
+    row(Nhcc, "nhcc.WR_REM.miss", WrRem, Miss, ALLOC, "add s -> V"),
+    row(Nhcc, "nhcc.WR_REM.hit", WrRem, SlotSet, TAKE, "add s, Inv all others (sharers := {s})"),
+    row(Nhcc, "nhcc.WR_LOC.miss", WrLoc, Miss, NOTHING, "nothing"),
+    row(Nhcc, "nhcc.WR_LOC.hit", WrLoc, SlotSet, WIPE, "Inv all sharers -> I"),
+    row(Nhcc, "nhcc.ATOM_REM.miss", AtomRem, Miss, ALLOC, "add s -> V"),
+    row(Nhcc, "nhcc.ATOM_REM.hit", AtomRem, SlotSet, TAKE, "add s, Inv all others (sharers := {s})"),
+    row(Nhcc, "nhcc.DOWNGRADE.miss", Downgrade, Miss, NOTHING, "nothing"),
+    row(Nhcc, "nhcc.DOWNGRADE.hit", Downgrade, SlotSet, REMOVE, "remove s; no sharer left -> I"),
+];
+
+/// The directory of HMG (hmg.md section 4): s holds GPMs of the own GPU and other GPUs, and Invs are received at GPU homes.
+pub const HMG: [DirRow; 14] = [
+    row(Hmg, "hmg.RD_REM.miss", RdRem, Miss, ALLOC, "add s -> V"),
+    row(Hmg, "hmg.RD_REM.hit", RdRem, SlotSet, SHARE, "add s"),
+    row(Hmg, "hmg.WR_REM.miss", WrRem, Miss, ALLOC, "add s -> V"),
+    row(Hmg, "hmg.WR_REM.hit", WrRem, SlotSet, TAKE, "add s, Inv all others (sharers := {s})"),
+    row(Hmg, "hmg.WR_LOC.miss", WrLoc, Miss, NOTHING, "nothing"),
+    row(Hmg, "hmg.WR_LOC.hit", WrLoc, SlotSet, WIPE, "Inv all sharers -> I"),
+    row(Hmg, "hmg.ATOM_REM.miss", AtomRem, Miss, ALLOC, "add s -> V"),
+    row(Hmg, "hmg.ATOM_REM.hit", AtomRem, SlotSet, TAKE, "add s, Inv all others (sharers := {s})"),
+    row(Hmg, "hmg.INV_RECV.miss", InvRecv, Miss, NOTHING, "nothing"),
+    row(Hmg, "hmg.INV_RECV.hit", InvRecv, SlotSet, WIPE, "forward Inv to all sharers -> I"),
+    row(Hmg, "hmg.INV_RECV_EVICT.miss", InvRecvEvict, Miss, NOTHING, "nothing"),
+    row(Hmg, "hmg.INV_RECV_EVICT.hit", InvRecvEvict, SlotSet, WIPE, "forward Inv to all sharers -> I"),
+    row(Hmg, "hmg.DOWNGRADE.miss", Downgrade, Miss, NOTHING, "nothing"),
+    row(Hmg, "hmg.DOWNGRADE.hit", Downgrade, SlotSet, REMOVE, "remove s; no sharer left -> I"),
+];
+
 /// The table of a kind.
 pub fn table(kind: DirKind) -> &'static [DirRow] {
     match kind {
@@ -190,6 +255,8 @@ pub fn table(kind: DirKind) -> &'static [DirRow] {
         Group4 => &GROUP4,
         Rec => &REC,
         Ideal => &IDEAL,
+        Nhcc => &NHCC,
+        Hmg => &HMG,
     }
 }
 

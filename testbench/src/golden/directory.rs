@@ -1,4 +1,4 @@
-//! Untimed model of one GPU's directory, all slices together (rec.md section 4).
+//! Untimed model of one node's directory, all slices together (rec.md section 4, hmg.md section 4).
 //!
 //! One [`Directory::op`] does what the pipeline does to the entry in S1/S2 and reports every message that follows from
 //! it. The eviction burst is reported whole; [`super::evb`] says what may happen while it is being expanded.
@@ -6,7 +6,7 @@
 use super::dir_table::{DirOp, DirRow, Found, Invalidate, Sharers, lookup};
 use super::entry::Entry;
 use super::params::{DirKind, DirParams, ParamError, Place, Policy};
-use super::{GpuMask, Inv, InvCause, only};
+use super::{GpuMask, Inv, InvCause, gpus_of, only};
 use std::collections::BTreeMap;
 
 /// One set: entries and their ages, by way.
@@ -48,7 +48,9 @@ pub struct Outcome {
     pub freed: bool,
     /// A RD_REM whose sharer bit was set already (counter `rereads`).
     pub reread: bool,
-    /// The write invalidation, if any sharer had to be told.
+    /// After a Downgrade nothing is recorded for the line (field `empty` of `rsp`).
+    pub empty: bool,
+    /// The invalidation by a write, or the received one passed on, if any sharer had to be told.
     pub write_inv: Option<Inv>,
     /// The replaced entry (field `evicted` of `rsp`).
     pub eviction: Option<Eviction>,
@@ -99,18 +101,28 @@ impl Directory {
         self.entry_of(line).map_or(0, |e| e.slots[self.params.slot(line)])
     }
 
-    /// Performs one operation of GPU `src` (ignored for WR_LOC) on a line number.
+    /// Performs one operation of node `src` (ignored for WR_LOC and received Invs) on a line number.
     ///
     /// # Panics
-    /// If a remote operation comes from the home or from a GPU that does not exist, or the line number is wider than
-    /// LA bits: the caller is a test bench, and such a request never reaches a directory.
+    /// If the request never reaches a directory, for which the caller, a test bench, is to blame: a remote operation
+    /// comes from the home or from a node that does not exist, the line number is wider than LA bits or belongs to
+    /// another directory, a request of another GPU, or no Inv, comes to where the line's system home is not.
     pub fn op(&mut self, op: DirOp, src: u32, line: u64) -> Outcome {
         let p = self.params;
-        assert!(
-            op == DirOp::WrLoc || (src < p.gpus && src != p.home),
-            "{op:?} from GPU {src} is no remote op"
-        );
+        assert!(DirOp::of(p.kind).contains(&op), "{op:?} is no operation of {:?}", p.kind);
+        let local = op == DirOp::WrLoc || op.received() || op == DirOp::Downgrade && src == p.home;
+        let remote = p.nodes().contains(&src) && src != p.home;
+        assert!(local || remote, "{op:?} from node {src} is no remote op");
         assert!(u128::from(line) >> p.line_addr_bits() == 0, "line {line:#x} is wider than LA bits");
+        assert!(p.serves(line), "line {line:#x} belongs to another directory");
+        if p.kind == DirKind::Hmg {
+            let here = p.gpu(p.system_home(line)) == p.gpu(p.home);
+            assert!(
+                here || local || p.gpu(src) == p.gpu(p.home),
+                "{op:?} of node {src} belongs to the system home"
+            );
+            assert!(!(here && op.received()), "the system home receives no Inv");
+        }
         let place = p.place(line);
         if p.kind == DirKind::Ideal {
             return self.op_ideal(op, src, line, place);
@@ -131,6 +143,7 @@ impl Directory {
             allocated: row.allocate,
             freed: false,
             reread: false,
+            empty: op == DirOp::Downgrade,
             write_inv: None,
             eviction: None,
         };
@@ -162,6 +175,7 @@ impl Directory {
             allocated: row.allocate,
             freed: false,
             reread: false,
+            empty: op == DirOp::Downgrade,
             write_inv: None,
             eviction: None,
         };
@@ -176,6 +190,22 @@ impl Directory {
         out
     }
 
+    /// Only the system home of a line records other GPUs (hmg.md section 1).
+    fn check_roles(&self, entry: &Entry) -> Result<(), String> {
+        let p = &self.params;
+        if p.kind != DirKind::Hmg || !entry.valid {
+            return Ok(());
+        }
+        let line = entry.base * p.lines_per_entry();
+        let far = gpus_of(entry.slots[0]).find(|n| p.gpu(*n) != p.gpu(p.home));
+        match far {
+            Some(n) if p.gpu(p.system_home(line)) != p.gpu(p.home) => {
+                Err(format!("node {n} of another GPU shares line {line:#x}, whose system home is elsewhere"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn reset_set(&self) -> Set {
         let ways = if self.params.kind == DirKind::Ideal { 0 } else { self.params.ways };
         Set { ways: vec![Entry::empty(self.params.slots()); ways as usize], ages: (0..ways).collect() }
@@ -184,6 +214,8 @@ impl Directory {
     /// Checks the assertions of section 4 on the stored state; the error is a sentence that names set and way.
     pub fn check(&self) -> Result<(), String> {
         let home = only(self.params.home);
+        let legal: GpuMask =
+            self.params.nodes().into_iter().map(|n| only(self.params.recorded_as(n))).fold(0, |a, b| a | b);
         for (place, set) in &self.sets {
             let mut ages = set.ages.clone();
             ages.sort_unstable();
@@ -198,9 +230,10 @@ impl Directory {
                 if entry.valid != (entry.positions() != 0) {
                     return Err(format!("valid is not OR(position) in {place:?} way {way}"));
                 }
-                if entry.slots.iter().any(|s| s & home != 0 || s >> self.params.gpus != 0) {
-                    return Err(format!("home or no GPU is a sharer in {place:?} way {way}"));
+                if entry.slots.iter().any(|s| s & home != 0 || s & !legal != 0) {
+                    return Err(format!("home or no node is a sharer in {place:?} way {way}"));
                 }
+                self.check_roles(entry)?;
             }
         }
         Ok(())
@@ -235,7 +268,7 @@ fn make_youngest(ages: &mut [u32], way: usize) {
 }
 
 fn apply(p: &DirParams, row: &DirRow, entry: &mut Entry, src: u32, line: u64, out: &mut Outcome) {
-    let g = only(src);
+    let g = only(p.recorded_as(src));
     let slot = &mut entry.slots[p.slot(line)];
     let s = *slot;
     out.reread = row.op == DirOp::RdRem && s & g != 0;
@@ -245,15 +278,17 @@ fn apply(p: &DirParams, row: &DirRow, entry: &mut Entry, src: u32, line: u64, ou
         Sharers::AddRequester => s | g,
         Sharers::OnlyIfSharer => s & g,
         Sharers::Clear => 0,
+        Sharers::Remove => s & !g,
     };
     let dest = match row.inv {
         Invalidate::Nobody => 0,
         Invalidate::Others => s & !g,
         Invalidate::Everyone => s,
     };
-    let grp = p.kind == DirKind::Group4;
-    let inv = Inv { line, dest, cause: InvCause::Write, grp }.canonical();
+    let cause = if row.op == DirOp::InvRecvEvict { InvCause::Evict } else { InvCause::Write };
+    let inv = Inv { line, dest, cause, grp: p.grouped() }.canonical_in(p.lines_per_entry());
     out.write_inv = (dest != 0).then_some(inv);
+    out.empty &= *slot == 0;
     if entry.positions() == 0 {
         entry.valid = false;
         out.freed = true;
@@ -261,7 +296,7 @@ fn apply(p: &DirParams, row: &DirRow, entry: &mut Entry, src: u32, line: u64, ou
 }
 
 fn evict(p: &DirParams, victim: Entry) -> Eviction {
-    let grp = p.kind == DirKind::Group4;
+    let grp = p.grouped();
     let first = victim.base * p.lines_per_entry();
     let set_slots = victim.slots.iter().enumerate().filter(|(_, s)| **s != 0);
     let burst = set_slots.map(|(i, s)| Inv { line: first + i as u64, dest: *s, cause: InvCause::Evict, grp });

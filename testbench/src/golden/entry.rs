@@ -1,4 +1,4 @@
-//! Entry layouts (rec.md section 3), bit for bit, and the published storage counts.
+//! Entry layouts (rec.md section 3, hmg.md section 3), bit for bit, and the published storage counts.
 
 use super::params::{DirKind, DirParams};
 use super::{GpuMask, gpus_of, only};
@@ -73,7 +73,7 @@ impl EntryFields {
 }
 
 /// Packs an entry. REC: slot i at `[i*N ..]` with the position bit lowest and sharer k at `i*N + k`, then base, then
-/// valid. The other two, for which no order is published, follow the same order: sharers k-1, tag, valid.
+/// valid. The others, for which no order is published, follow the same order: sharers k-1, tag, valid.
 pub fn encode(p: &DirParams, entry: &Entry) -> EntryBits {
     let mut bits = EntryBits::new();
     let tag_shift = if p.kind == DirKind::Rec { 0 } else { (p.lines_per_entry() * p.line).ilog2() };

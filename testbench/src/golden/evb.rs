@@ -5,7 +5,7 @@
 
 use super::dir_table::DirOp;
 use super::entry::Entry;
-use super::params::{DirKind, DirParams};
+use super::params::DirParams;
 use super::{GpuMask, Inv, InvCause};
 use std::collections::VecDeque;
 
@@ -83,7 +83,7 @@ impl Evb {
     pub fn offers(&self) -> Vec<Inv> {
         let Some((base, slots)) = self.entries.front() else { return Vec::new() };
         let first = base * self.params.lines_per_entry();
-        let grp = self.params.kind == DirKind::Group4;
+        let grp = self.params.grouped();
         let set = slots.iter().enumerate().filter(|(_, s)| **s != 0);
         let invs = set.map(|(i, s)| Inv { line: first + i as u64, dest: *s, cause: InvCause::Evict, grp });
         invs.take(self.params.inv_rate as usize).collect()
@@ -92,7 +92,7 @@ impl Evb {
     /// All destinations of an offered Inv accepted it: its slot is cleared, and the head leaves with its last slot.
     /// False if `inv` is not on offer with exactly these destinations.
     pub fn accepted(&mut self, inv: Inv) -> bool {
-        if !self.offers().contains(&inv.canonical()) {
+        if !self.offers().contains(&inv.canonical_in(self.params.lines_per_entry())) {
             return false;
         }
         let slot = self.params.slot(inv.line);

@@ -1,11 +1,11 @@
 //! Golden models: untimed models of the blocks, written from the specification and never from the RTL.
 //!
-//! | module | models | section of rec.md |
+//! | module | models | section of rec.md (and of hmg.md for `nhcc` and `hmg`) |
 //! | --- | --- | --- |
 //! | [`params`] | parameters of a directory, legal ranges, set and bank index | 2 |
 //! | [`entry`] | entry layouts, bit for bit, and storage counts | 3 |
 //! | [`dir_table`] | transition tables of the directories, as data | 4 |
-//! | [`directory`] | `dir_perline`, `dir_group4`, `rec_dir`, `dir_ideal` | 4 |
+//! | [`directory`] | `dir_perline`, `dir_group4`, `rec_dir`, `dir_ideal`, and the directories of NHCC and HMG | 4 |
 //! | [`evb`] | the eviction buffer and the stalls it causes | 4.1 |
 //! | [`mod@slice`] | checker for the ports of a directory slice | 4, 4.1 |
 //! | [`egress`] | `inv_egress` and `inv_ingress` | 4.1, 5, 7 |
@@ -33,15 +33,15 @@ pub mod slice;
 
 use serde::{Deserialize, Serialize};
 
-/// A set of GPUs: bit `g` stands for GPU `g` (at most 16 GPUs).
-pub type GpuMask = u32;
+/// A set of nodes: bit `n` stands for node `n`, which is a GPU (at most 16), or a GPU module with the number {GPU, GPM} (at most 128 numbers).
+pub type GpuMask = u128;
 
-/// The mask that holds only GPU `gpu`.
+/// The mask that holds only node `gpu`.
 pub fn only(gpu: u32) -> GpuMask {
     1 << gpu
 }
 
-/// The GPUs of `mask`, lowest first.
+/// The nodes of `mask`, lowest first.
 pub fn gpus_of(mask: GpuMask) -> impl Iterator<Item = u32> {
     (0..GpuMask::BITS).filter(move |g| mask >> g & 1 == 1)
 }
@@ -58,26 +58,33 @@ pub enum InvCause {
 /// One message on the `inv` port of a directory slice (section 4): a line number and the GPUs to invalidate it in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Inv {
-    /// Line number (byte address / line bytes). With `grp`, the first of the aligned 4 lines.
+    /// Line number (byte address / line bytes). With `grp`, the first of the aligned lines.
     pub line: u64,
-    /// Destinations; never empty, never the home GPU.
+    /// Destinations; never empty, never the home.
     pub dest: GpuMask,
     /// Why the copies are invalidated.
     pub cause: InvCause,
-    /// True when the aligned 4 lines are meant (`dir_group4` only).
+    /// True when an aligned group of lines is meant: 4 in `dir_group4`, the parameter `group` in `nhcc` and `hmg`.
     pub grp: bool,
 }
 
 impl Inv {
-    /// The lines that a receiver drops: one, or the aligned 4 lines that hold `line` when `grp` is set.
-    pub fn lines(&self) -> std::ops::Range<u64> {
-        if self.grp { self.line & !3..(self.line & !3) + 4 } else { self.line..self.line + 1 }
+    /// The lines that a receiver drops: one, or the aligned `group` lines that hold `line` when `grp` is set.
+    pub fn lines_in(&self, group: u64) -> std::ops::Range<u64> {
+        let size = if self.grp { group } else { 1 };
+        let first = self.line - self.line % size;
+        first..first + size
     }
 
-    /// The same message with a group's line brought to the first of its 4 lines, so that a sender that names another
+    /// [`Inv::lines_in`] for groups of 4.
+    pub fn lines(&self) -> std::ops::Range<u64> {
+        self.lines_in(4)
+    }
+
+    /// The same message with a group's line brought to the first of its lines, so that a sender that names another
     /// line of the group compares equal.
-    pub fn canonical(self) -> Inv {
-        Inv { line: self.lines().start, ..self }
+    pub fn canonical_in(self, group: u64) -> Inv {
+        Inv { line: self.lines_in(group).start, ..self }
     }
 }
 

@@ -1,8 +1,8 @@
-//! Parameters of a directory (rec.md section 2): legal ranges, and the index of an address in the slices.
+//! Parameters of a directory (rec.md section 2, hmg.md section 2): legal ranges, and the index of an address in the slices.
 
 use serde::{Deserialize, Serialize};
 
-/// Which of the four directories.
+/// Which directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DirKind {
@@ -14,6 +14,10 @@ pub enum DirKind {
     Rec,
     /// `dir_ideal`: an unbounded exact map.
     Ideal,
+    /// NHCC: one sharer vector per group over all other nodes (`nhcc-directory`).
+    Nhcc,
+    /// HMG: one sharer vector per group over the other GPMs of the GPU and the other GPUs (`hmg-directory`).
+    Hmg,
 }
 
 /// Replacement policy (section 4): both keep ages, `Lru` also refreshes them on remote hits.
@@ -31,10 +35,18 @@ pub enum Policy {
 pub struct DirParams {
     /// Kind of directory.
     pub kind: DirKind,
-    /// Number of GPUs, 2..16.
+    /// Number of GPUs, 2..16 (NHCC, HMG: 1..16).
     pub gpus: u32,
-    /// The GPU whose lines this directory tracks, below `gpus`.
+    /// GPU modules of a GPU, 1..8 (NHCC and HMG; else 1).
+    pub gpms: u32,
+    /// The node that this directory belongs to: a GPU, or {GPU, GPM}.
     pub home: u32,
+    /// Home of a line: the node number above this bit of the byte address (NHCC and HMG).
+    pub home_shift: u32,
+    /// Lines of an entry of NHCC and HMG: 1, 2, 4 or 8.
+    pub group: u64,
+    /// Sharers may be removed on their own request (NHCC and HMG).
+    pub downgrade: bool,
     /// Bits of a byte address, 32..64.
     pub addr_bits: u32,
     /// Bytes of a line, 64 or 128.
@@ -108,6 +120,14 @@ pub enum ParamError {
     /// `evb_depth` outside 1..8.
     #[error("evb_depth = {0} is out of range: legal are 1..8")]
     EvbDepth(u32),
+    /// GPUs, GPMs or home of NHCC or HMG.
+    #[error(
+        "gpus, gpms or home is out of range: legal are 1..16 GPUs of 1..8 GPMs, 2..64 in all, one of them the home"
+    )]
+    Modules,
+    /// `group` is not 1, 2, 4 or 8.
+    #[error("group = {0} is not legal: legal are 1, 2, 4 and 8")]
+    Group(u64),
     /// `inv_rate` is not 1, 2 or 4.
     #[error("inv_rate = {0} is not legal: legal are 1, 2 and 4")]
     InvRate(u32),
@@ -125,17 +145,24 @@ pub struct Place {
 impl DirParams {
     /// The defaults of section 2 for a kind: 4 GPUs, home 0, 48 bits, 64 B lines, 1 KB ranges, 8192 entries in 8 ways
     /// and 16 banks, 4096 B interleave, EVB of 4, one line expanded per cycle; `lru` for REC, `fifo` for the others.
+    /// For NHCC and HMG those of hmg.md: 4 GPUs of 4 GPMs, 128 B lines, 12288 entries in 12 ways, groups of 4, `lru`.
     pub fn new(kind: DirKind) -> Self {
-        let policy = if kind == DirKind::Rec { Policy::Lru } else { Policy::Fifo };
+        let fifo = matches!(kind, DirKind::Perline | DirKind::Group4 | DirKind::Ideal);
+        let policy = if fifo { Policy::Fifo } else { Policy::Lru };
+        let modules = matches!(kind, DirKind::Nhcc | DirKind::Hmg);
         DirParams {
             kind,
             gpus: 4,
+            gpms: if modules { 4 } else { 1 },
             home: 0,
+            home_shift: 33,
+            group: 4,
+            downgrade: false,
             addr_bits: 48,
-            line: 64,
+            line: if modules { 128 } else { 64 },
             range: 1024,
-            entries: 8192,
-            ways: 8,
+            entries: if modules { 12288 } else { 8192 },
+            ways: if modules { 12 } else { 8 },
             banks: 16,
             il: 4096,
             policy,
@@ -149,8 +176,15 @@ impl DirParams {
     pub fn validate(&self) -> Result<(), ParamError> {
         use ParamError as E;
         let ensure = |ok: bool, e: E| if ok { Ok(()) } else { Err(e) };
-        ensure((2..=16).contains(&self.gpus), E::Gpus(self.gpus))?;
-        ensure(self.home < self.gpus, E::Home(self.home, self.gpus))?;
+        if self.modules() {
+            let nodes = self.nodes();
+            ensure((1..=16).contains(&self.gpus) && (1..=8).contains(&self.gpms), E::Modules)?;
+            ensure((2..=64).contains(&nodes.len()) && nodes.contains(&self.home), E::Modules)?;
+            ensure([1, 2, 4, 8].contains(&self.group), E::Group(self.group))?;
+        } else {
+            ensure((2..=16).contains(&self.gpus), E::Gpus(self.gpus))?;
+            ensure(self.home < self.gpus, E::Home(self.home, self.gpus))?;
+        }
         ensure((32..=64).contains(&self.addr_bits), E::AddrBits(self.addr_bits))?;
         ensure(self.line == 64 || self.line == 128, E::Line(self.line))?;
         ensure(self.banks.is_power_of_two(), E::Banks(self.banks))?;
@@ -182,17 +216,90 @@ impl DirParams {
         ensure([1, 2, 4].contains(&self.inv_rate), E::InvRate(self.inv_rate))
     }
 
-    /// S, the sharers that a line can have: every GPU but the home.
-    pub fn sharers(&self) -> u32 {
-        self.gpus - 1
+    /// NHCC and HMG, whose nodes are GPMs.
+    pub fn modules(&self) -> bool {
+        matches!(self.kind, DirKind::Nhcc | DirKind::Hmg)
     }
 
-    /// G / L, lines covered by one entry: 1, 4 or R/L.
+    /// Nodes that a GPU's numbers leave room for: its GPMs, rounded up to a power of two.
+    fn stride(&self) -> u32 {
+        self.gpms.next_power_of_two()
+    }
+
+    /// Every node: {GPU, GPM}, lowest first.
+    pub fn nodes(&self) -> Vec<u32> {
+        (0..self.gpus).flat_map(|g| (0..self.gpms).map(move |m| (g, m))).map(|n| self.node(n)).collect()
+    }
+
+    fn node(&self, (gpu, gpm): (u32, u32)) -> u32 {
+        gpu * self.stride() + gpm
+    }
+
+    /// GPU of a node.
+    pub fn gpu(&self, node: u32) -> u32 {
+        node / self.stride()
+    }
+
+    /// Number of a node in its GPU.
+    pub fn gpm(&self, node: u32) -> u32 {
+        node % self.stride()
+    }
+
+    /// The node whose DRAM holds a line: its system home.
+    pub fn system_home(&self, line: u64) -> u32 {
+        let numbers = u64::from((self.gpus * self.stride()).next_power_of_two());
+        (line / (1 << (self.home_shift - self.line.ilog2())) % numbers) as u32
+    }
+
+    /// Requests for the line may come to this directory: it is the system home, or (HMG) a GPU's home of the line, which
+    /// has the same GPM number.
+    pub fn serves(&self, line: u64) -> bool {
+        let home = self.system_home(line);
+        match self.kind {
+            DirKind::Nhcc => home == self.home,
+            DirKind::Hmg => self.nodes().contains(&home) && self.gpm(home) == self.gpm(self.home),
+            _ => true,
+        }
+    }
+
+    /// The node that an entry records for a request of `src`, which is where its Inv will go. HMG knows other GPUs as a
+    /// whole, and tells the GPM that is the home there.
+    pub fn recorded_as(&self, src: u32) -> u32 {
+        let far = self.kind == DirKind::Hmg && self.gpu(src) != self.gpu(self.home);
+        if far { self.node((self.gpu(src), self.gpm(self.home))) } else { src }
+    }
+
+    /// What the sharer bits of an entry stand for, lowest bit first: every node but the home; under HMG the GPMs of the
+    /// own GPU first, then the other GPUs, each as its home of the line.
+    pub fn recordable(&self) -> Vec<u32> {
+        let mut all: Vec<u32> = self.nodes().into_iter().map(|n| self.recorded_as(n)).collect();
+        all.retain(|n| *n != self.home);
+        all.sort_by_key(|n| (self.kind == DirKind::Hmg && self.gpu(*n) != self.gpu(self.home), *n));
+        all.dedup();
+        all
+    }
+
+    /// S, the sharers that a line can have: every GPU but the home; N*M - 1 for NHCC, M + N - 2 for HMG.
+    pub fn sharers(&self) -> u32 {
+        match self.kind {
+            DirKind::Nhcc => self.gpus * self.gpms - 1,
+            DirKind::Hmg => self.gpms + self.gpus - 2,
+            _ => self.gpus - 1,
+        }
+    }
+
+    /// Invs name groups of lines.
+    pub fn grouped(&self) -> bool {
+        self.kind == DirKind::Group4 || self.modules() && self.group > 1
+    }
+
+    /// G / L, lines covered by one entry: 1, 4, R/L or the group.
     pub fn lines_per_entry(&self) -> u64 {
         match self.kind {
             DirKind::Perline | DirKind::Ideal => 1,
             DirKind::Group4 => 4,
             DirKind::Rec => self.range / self.line,
+            DirKind::Nhcc | DirKind::Hmg => self.group,
         }
     }
 
@@ -240,13 +347,16 @@ impl DirParams {
         Place { bank: bank as u32, set: ((block >> k) % c) << k | low }
     }
 
-    /// k(g, h), the number of GPU `gpu`'s sharer bit, counted from 1 (bit 0 of a slot is the position bit).
+    /// k(g, h), the number of GPU `gpu`'s sharer bit, counted from 1 (bit 0 of a slot is the position bit); not for NHCC and HMG.
     pub fn sharer_bit(&self, gpu: u32) -> u32 {
         if gpu < self.home { gpu + 1 } else { gpu }
     }
 
     /// The inverse of [`Self::sharer_bit`]: the GPU of sharer bit `k` (1..S).
     pub fn sharer_gpu(&self, k: u32) -> u32 {
+        if self.modules() {
+            return self.recordable()[k as usize - 1];
+        }
         if k <= self.home { k - 1 } else { k }
     }
 }

@@ -1,20 +1,21 @@
-//! The races and special cases that rec.md names, sentence by sentence.
+//! The races and special cases that rec.md and hmg.md name, sentence by sentence.
 //!
 //! A text says when the cover point is true, so that a block's author can write the condition from it. The block
 //! `fabric` marks cases that only a scoreboard over several blocks can see.
 
 mod directory;
+mod hierarchy;
 mod memory;
 
 /// A race or special case of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Race {
-    /// Stable identifier, `rec.race.*`, the name of its cover point.
+    /// Stable identifier, `rec.race.*` or `hmg.race.*` after its page, the name of its cover point.
     pub id: &'static str,
     /// Block that owns the cover point, by its name on the command line; `rec-directory` stands for the pipeline that
     /// all three directories share.
     pub block: &'static str,
-    /// Section of rec.md.
+    /// Section of its page.
     pub section: &'static str,
     /// When it is hit, in one sentence.
     pub text: &'static str,
@@ -24,9 +25,15 @@ const fn race(block: &'static str, section: &'static str, id: &'static str, text
     Race { id, block, section, text }
 }
 
+impl Race {
+    /// The page of the specification that names it.
+    pub fn page(&self) -> &'static str {
+        if self.id.starts_with("hmg.") { "hmg.md" } else { "rec.md" }
+    }
+}
+
 /// All races, in the order of the sections.
 pub fn all_races() -> impl Iterator<Item = &'static Race> {
-    [directory::DIRECTORY, directory::EVICTION, memory::NETWORK, memory::CACHE, memory::FENCES]
-        .into_iter()
-        .flatten()
+    let rec = [directory::DIRECTORY, directory::EVICTION, memory::NETWORK, memory::CACHE, memory::FENCES];
+    rec.into_iter().chain([hierarchy::HIERARCHY]).flatten()
 }

@@ -37,6 +37,8 @@ pub struct Response {
     pub hit: bool,
     /// A valid entry was replaced.
     pub evicted: bool,
+    /// After a Downgrade nothing is recorded.
+    pub empty: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -79,11 +81,12 @@ impl SliceCheck {
     /// As [`Directory::op`], on a request that no bench may send.
     pub fn accepted(&mut self, request: Request) -> Outcome {
         let Request { op, src, line, id } = request;
-        let wanted = |i: &&Inv| op.writes() && i.lines().contains(&line);
+        let group = self.dir.params().lines_per_entry();
+        let wanted = |i: &&Inv| op.writes() && i.lines_in(group).contains(&line);
         let older_evictions = self.bursts.iter().flatten().filter(wanted).count();
         let out = self.dir.op(op, src, line);
         *self.rows.entry(out.row.id).or_default() += 1;
-        let response = Response { id, hit: out.hit, evicted: out.eviction.is_some() };
+        let response = Response { id, hit: out.hit, evicted: out.eviction.is_some(), empty: out.empty };
         self.due.push_back(Due { request, response, inv: out.write_inv, older_evictions });
         if let Some(eviction) = &out.eviction {
             self.bursts.push_back(eviction.burst.iter().copied().collect());
@@ -114,9 +117,13 @@ impl SliceCheck {
 
     /// `inv` was taken (by `inv_egress`, for all destinations).
     pub fn invalidated(&mut self, inv: Inv) -> Result<(), String> {
+        let inv = inv.canonical_in(self.dir.params().lines_per_entry());
+        // An eviction's Inv that is passed on is an operation's; one of the own evictions for that group would be older and go first.
+        let next = self.due.iter().find(|d| d.inv.is_some());
+        let passed_on = next.is_some_and(|d| d.inv == Some(inv) && d.older_evictions == 0);
         match inv.cause {
-            InvCause::Write => self.write_inv(inv.canonical()),
-            InvCause::Evict => self.evict_inv(inv.canonical()),
+            InvCause::Evict if !passed_on => self.evict_inv(inv),
+            _ => self.write_inv(inv),
         }
     }
 
@@ -146,7 +153,8 @@ impl SliceCheck {
         if head.is_empty() {
             self.bursts.pop_front();
         }
-        let same = |d: &&mut Due| d.older_evictions > 0 && inv.lines().contains(&d.request.line);
+        let group = self.dir.params().lines_per_entry();
+        let same = |d: &&mut Due| d.older_evictions > 0 && inv.lines_in(group).contains(&d.request.line);
         self.due.iter_mut().filter(same).for_each(|d| d.older_evictions -= 1);
         Ok(())
     }

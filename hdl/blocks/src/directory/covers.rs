@@ -1,9 +1,11 @@
 //! Observers of a directory slice: the races that rec.md names, the assertions of its section 4.1, counters. No hardware.
 
+use super::covers_hier;
 use super::evb::{Evb, Pending};
 use super::index::positions;
 use super::params::{DirKind, DirParams, Policy};
-use super::slice::{Lookup, Plan, Stage2, Stalls, WriteInvState};
+use super::slice::{Lookup, Plan, Stage2, Stalls};
+use super::write_inv::{WriteInv, WriteInvState};
 use crate::msg::{Cause, DirInv, DirOp, DirReq, DirRsp};
 use weft_rtl::prelude::*;
 
@@ -21,30 +23,32 @@ pub(super) struct View<'a> {
     pub pending: &'a Pending,
     pub evb: &'a Evb,
     pub s2: &'a Stage2,
-    pub wi: Enum<WriteInvState>,
+    pub wi: &'a WriteInv,
     pub invs: &'a [OutChannel<DirInv>],
     /// Age of the way in S1; none with one way.
     pub age: Option<Bits>,
 }
 
 impl View<'_> {
-    fn op(&self, op: DirOp) -> Bool {
+    pub fn op(&self, op: DirOp) -> Bool {
         self.look.req.op.is(op)
     }
 
+    /// The operation makes its way the youngest under `lru`.
     fn remote(&self) -> Bool {
-        self.look.req.op.is_any(&[DirOp::RdRem, DirOp::WrRem])
+        let all = [DirOp::RdRem, DirOp::WrRem, DirOp::AtomRem];
+        self.look.req.op.is_any(if self.p.hierarchical() { &all } else { &all[..2] })
     }
 
-    fn hit_set(&self) -> Bool {
+    pub fn hit_set(&self) -> Bool {
         self.go & self.plan.before.any()
     }
 
-    fn was_sharer(&self) -> Bool {
+    pub fn was_sharer(&self) -> Bool {
         (self.plan.before & self.plan.requester).any()
     }
 
-    fn sole_sharer(&self) -> Bool {
+    pub fn sole_sharer(&self) -> Bool {
         self.plan.before.eq(self.plan.requester)
     }
 }
@@ -56,6 +60,12 @@ fn race(name: &str, cond: Bool, text: &str) {
 /// Declares all observers.
 pub(super) fn observe(v: &View) {
     operations(v);
+    if v.p.hierarchical() {
+        covers_hier::observe(v);
+    } else {
+        atomics(v);
+        places(v);
+    }
     replacement(v);
     pipeline(v);
     stalls(v);
@@ -73,7 +83,14 @@ fn operations(v: &View) {
     race("wr_rem_new_sharer", write & !v.was_sharer(), "a remote write by a GPU that was no sharer");
     let local = hit & v.op(DirOp::WrLoc);
     race("wr_loc_last_slot", local & v.plan.freed, "a local write clears the last slot");
-    let atom = hit & v.op(DirOp::AtomRem);
+    if p.set_odd() > 1 {
+        race("odd_set_count", v.accept, "an op is accepted in a slice with c * 2^k sets, c > 1");
+    }
+}
+
+fn atomics(v: &View) {
+    let p = v.p;
+    let atom = v.hit_set() & v.op(DirOp::AtomRem);
     if p.kind == DirKind::Group4 {
         race("group_atom_retains", atom & v.was_sharer(), "a group atomic by a sharer keeps it recorded");
         race("group_atom_empties", atom & v.plan.freed, "a group atomic by no sharer empties the entry");
@@ -83,19 +100,20 @@ fn operations(v: &View) {
         race("atom_sole_sharer", atom & v.sole_sharer(), "an atomic by the only sharer sends no Inv");
     }
     if p.slots() > 1 {
+        let local = v.hit_set() & v.op(DirOp::WrLoc);
         race("wr_loc_other_slots_left", local & !v.plan.freed, "a local write leaves other slots set");
         race("atom_other_slots_left", atom & !v.plan.freed, "an atomic leaves other slots set");
     }
+}
+
+fn places(v: &View) {
     let joins = v.go & v.remote() & !v.was_sharer();
-    let home = u64::from(p.home);
-    if p.home > 0 {
+    let home = u64::from(v.p.home);
+    if v.p.home > 0 {
         race("sharer_below_home", joins & v.look.req.src.lt(home), "a GPU below the home becomes a sharer");
     }
-    if p.home + 1 < p.sys.nodes() {
+    if v.p.home + 1 < v.p.sys.nodes() {
         race("sharer_above_home", joins & v.look.req.src.gt(home), "a GPU above the home becomes a sharer");
-    }
-    if p.set_odd() > 1 {
-        race("odd_set_count", v.accept, "an op is accepted in a slice with c * 2^k sets, c > 1");
     }
 }
 
@@ -111,7 +129,8 @@ fn replacement(v: &View) {
     } else {
         race("fifo_hit_keeps_ages", old_hit & v.remote(), "a remote hit leaves the ages alone");
     }
-    race("wr_loc_atom_keep_ages", old_hit & !v.remote(), "a local write or an atomic leaves the ages alone");
+    let spares = if v.p.hierarchical() { v.op(DirOp::WrLoc) } else { !v.remote() };
+    race("wr_loc_atom_keep_ages", old_hit & spares, "a local write or an atomic leaves the ages alone");
 }
 
 fn pipeline(v: &View) {
@@ -149,7 +168,7 @@ fn stalls(v: &View) {
     race("stall_write_inv_busy", s.write_inv_busy, "the write-Inv register is occupied");
     race("stall_rsp_blocked", s.rsp_blocked, "rsp is not taken");
     race("stall_holds_s0", v.look.valid & s.any & v.req.valid, "a stall holds another op in S0");
-    let waits = v.wi.is(WriteInvState::Sent) & !v.invs[0].free;
+    let waits = v.wi.state.get().is(WriteInvState::Sent) & !v.invs[0].free;
     race("rsp_waits_for_write_inv", waits, "the answer of a write waits for its Inv to be accepted");
     for (op, name) in [
         (DirOp::WrRem, "wr_rem_waits_pending_slot"),
@@ -207,7 +226,7 @@ fn assertions(v: &View) {
         !(v.go & others) | spared,
         "a requester gets no Inv for its own op",
     );
-    let remote = !v.op(DirOp::WrLoc);
+    let remote = v.look.req.op.is_any(&[DirOp::RdRem, DirOp::WrRem, DirOp::AtomRem]);
     assert_always(
         "requester_is_remote",
         !(v.look.valid & remote) | v.plan.requester.any(),
@@ -217,7 +236,7 @@ fn assertions(v: &View) {
     entry_is_sound(p, "written", v.s2.write.get(), v.s2.entry.get());
     assert_always(
         "answers_do_not_collide",
-        !(v.go & !v.wi.is(WriteInvState::Idle)),
+        !(v.go & !v.wi.state.get().is(WriteInvState::Idle)),
         "nothing leaves S1 while a write's answer is due",
     );
 }
@@ -253,8 +272,9 @@ fn counters(v: &View) {
         let these = slots.eq(u64::from(number)).bits();
         count_amount(&name, v.s2.evict.get(), these, "entries replaced that had so many set slots");
     }
-    count("write_invs", v.go & v.plan.inv.any(), "Invs sent for writes and atomics");
-    count_amount("write_unicasts", v.go, v.plan.inv.popcount(), "destinations of write Invs");
+    let own = if p.kind == DirKind::Hmg { v.go & !v.plan.row.action("forward") } else { v.go };
+    count("write_invs", own & v.plan.inv.any(), "Invs sent for writes and atomics");
+    count_amount("write_unicasts", own, v.plan.inv.popcount(), "destinations of write Invs");
     count("rereads", v.hit_set() & v.op(DirOp::RdRem) & v.was_sharer(), "reads whose sharer bit was set");
     count(
         "evb_read_overlaps",

@@ -7,7 +7,7 @@
 //! that is while it is unlaunched in some row or its Inv waits on an `inv` port.
 
 use super::index::*;
-use super::params::{DirKind, DirParams};
+use super::params::DirParams;
 use crate::common::fifo::wrapping_next;
 use crate::msg::{Cause, DirInv};
 use weft_rtl::prelude::*;
@@ -45,6 +45,8 @@ pub struct Pending {
     pub slot: Bool,
     /// It is pending in two rows or more.
     pub twice: Bool,
+    /// Sharers of the slot in the rows where it is pending; for observers of the hierarchical kinds, zero for others.
+    pub sharers: Bits,
 }
 
 impl Evb {
@@ -110,11 +112,22 @@ impl Evb {
         same.push(s2_here);
         held.push(s2_here & holds(s2.1));
         let twice = pack_bools(&held).popcount().gt(1);
+        let sharers = self.pending_sharers(s2.1, &held, slot);
         let line = line_of(p, base, slot);
         held.extend(
             ports.iter().map(|port| !port.free & port.held.cause.is(Cause::Evict) & port.held.line.eq(line)),
         );
-        Pending { same_base: any_of(&same), slot: any_of(&held), twice }
+        Pending { same_base: any_of(&same), slot: any_of(&held), twice, sharers }
+    }
+
+    fn pending_sharers(&self, s2: &Victim, held: &[Bool], slot: Bits) -> Bits {
+        let p = &self.p;
+        let none = lit(0, p.sharers());
+        if !p.hierarchical() {
+            return none;
+        }
+        let rows = (0..p.evb_depth).map(|i| self.rows.entry(i)).chain([*s2]);
+        rows.zip(held).fold(none, |all, (v, held)| all | mux(*held, slot_sharers(p, v.slots, slot), none))
     }
 
     /// Launches Invs of the head, lowest slot first. `hold` keeps the first port for a write's Inv.
@@ -137,9 +150,9 @@ impl Evb {
             when(launch, || {
                 port.send(&DirInv {
                     line: line_of(p, entry.base, slot),
-                    dest: gpus_of_sharers(p, sharers),
+                    dest: nodes_of_sharers(p, sharers),
                     cause: enum_lit(Cause::Evict),
-                    grp: bool_lit(p.kind == DirKind::Group4),
+                    grp: bool_lit(p.names_groups()),
                 });
             });
             observe_launch(i, launch, sharers);

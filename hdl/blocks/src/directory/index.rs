@@ -109,21 +109,74 @@ fn with_bank(p: &DirParams, block: Bits, beside: Bits) -> Bits {
     pack(&parts)
 }
 
-/// Sharer bits of a GPU, one-hot: bit k-1 with k = g+1 below the home and k = g above; zero for the home.
-pub fn sharer_of_gpu(p: &DirParams, gpu: Bits) -> Bits {
-    let mask = gpu.one_hot(p.sys.nodes());
-    let (below, above) = (p.home, p.sys.nodes() - 1 - p.home);
-    match (below, above) {
-        (0, _) => mask.slice(1, above),
-        (_, 0) => mask.slice(0, below),
-        _ => pack(&[mask.slice(0, below), mask.slice(p.home + 1, above)]),
+/// Sharer bits of a requesting node, at most one of them set; none for the home. Bit i stands for what [`DirParams::sharer_nodes`] names at i:
+/// under [`DirKind::Hmg`] for a GPM of the home's GPU or for all GPMs of another GPU, else for one node.
+pub fn sharer_of_node(p: &DirParams, node: Bits) -> Bits {
+    match p.kind {
+        DirKind::Hmg => sharer_of_module(p, node),
+        DirKind::Nhcc => {
+            let mask = node.one_hot(p.sys.nodes());
+            picked(mask, &p.sharer_nodes())
+        }
+        _ => {
+            let mask = node.one_hot(p.sys.nodes());
+            let (below, above) = (p.home, p.sys.nodes() - 1 - p.home);
+            match (below, above) {
+                (0, _) => mask.slice(1, above),
+                (_, 0) => mask.slice(0, below),
+                _ => pack(&[mask.slice(0, below), mask.slice(p.home + 1, above)]),
+            }
+        }
     }
 }
 
-/// GPU mask of sharer bits; the home's bit is 0.
-pub fn gpus_of_sharers(p: &DirParams, sharers: Bits) -> Bits {
-    let (below, above) = (p.home, p.sys.nodes() - 1 - p.home);
+fn sharer_of_module(p: &DirParams, node: Bits) -> Bits {
+    let inside = of_own_gpu(p, node);
+    let mut parts = Vec::new();
+    if p.sys.gpms > 1 {
+        let gpm = node.slice(0, p.sys.gpm_bits()).one_hot(p.sys.gpms);
+        let others: Vec<u32> = (0..p.sys.gpms).filter(|m| *m != p.own_gpm()).collect();
+        parts.push(picked(gpm, &others) & inside.repeat(p.sys.gpms - 1));
+    }
+    if p.sys.gpus > 1 {
+        let gpu = gpu_of(p, node).one_hot(p.sys.gpus);
+        let others: Vec<u32> = (0..p.sys.gpus).filter(|g| *g != p.own_gpu()).collect();
+        parts.push(picked(gpu, &others));
+    }
+    pack(&parts)
+}
+
+fn picked(mask: Bits, which: &[u32]) -> Bits {
+    let bits: Vec<Bool> = which.iter().map(|i| mask.bit(*i)).collect();
+    pack_bools(&bits)
+}
+
+/// GPU of a node number; only where there are several.
+fn gpu_of(p: &DirParams, node: Bits) -> Bits {
+    let low = p.sys.gpm_bits();
+    node.slice(low, node.width() - low)
+}
+
+/// The node is a GPM of the home's GPU.
+pub fn of_own_gpu(p: &DirParams, node: Bits) -> Bool {
+    if p.sys.gpus == 1 { bool_lit(true) } else { gpu_of(p, node).eq(u64::from(p.own_gpu())) }
+}
+
+/// Home node of the lines of a base.
+pub fn home_of_base(p: &DirParams, base: Bits) -> Bits {
+    base.slice(p.sys.home_shift - p.cover_bits(), p.sys.node_bits())
+}
+
+/// Mask over node numbers of some sharers, where their Invs go; the home's bit is 0.
+pub fn nodes_of_sharers(p: &DirParams, sharers: Bits) -> Bits {
     let home = lit(0, 1);
+    if matches!(p.kind, DirKind::Nhcc | DirKind::Hmg) {
+        let nodes = p.sharer_nodes();
+        let bit = |node| nodes.iter().position(|n| *n == node).map_or(home, |i| sharers.slice(i as u32, 1));
+        let bits: Vec<Bits> = (0..p.sys.nodes()).map(bit).collect();
+        return pack(&bits);
+    }
+    let (below, above) = (p.home, p.sys.nodes() - 1 - p.home);
     match (below, above) {
         (0, _) => pack(&[home, sharers]),
         (_, 0) => pack(&[sharers, home]),
@@ -166,9 +219,9 @@ pub fn at_slot(p: &DirParams, value: Bits, slot: Bits) -> Bits {
 
 /// First line of a slot of a base (of a group: its first line).
 pub fn line_of(p: &DirParams, base: Bits, slot: Bits) -> Bits {
-    match p.kind {
-        DirKind::Perline => base,
-        DirKind::Group4 => pack(&[lit(0, p.lines_log2()), base]),
-        DirKind::Rec => pack(&[slot, base]),
+    match (p.kind, p.lines_log2()) {
+        (DirKind::Rec, _) => pack(&[slot, base]),
+        (_, 0) => base,
+        (_, lines) => pack(&[lit(0, lines), base]),
     }
 }

@@ -1,21 +1,24 @@
-//! Coherence directories and the invalidation and fence machinery around them (rec.md sections 4, 5, 7).
+//! Coherence directories (rec.md section 4, hmg.md section 4) and the invalidation and fence machinery around them (rec.md sections 4, 5, 7).
 
 mod covers;
+mod covers_hier;
 pub mod egress;
 mod evb;
 pub mod fence;
 pub mod fence_table;
 pub mod index;
 pub mod ingress;
+pub mod keys;
 pub mod params;
 pub mod slice;
 pub mod table;
+pub mod write_inv;
 
 pub use params::{DirKind, DirParams, Policy, TagStyle};
 pub use slice::directory;
 
 use crate::registry::{BlockError, BlockInfo, ParamSet};
-use params::{dir_from, dir_param_infos};
+use keys::{dir_from, dir_param_infos};
 use std::sync::Arc;
 use weft_rtl::error::ElabErrors;
 use weft_rtl::ir::Module;
@@ -48,6 +51,18 @@ pub fn directory_blocks() -> Vec<BlockInfo> {
             about: "directory slice with one entry per range and exact sharers per line",
             params: || dir_param_infos(DirKind::Rec),
             build: |p| build(DirKind::Rec, "rec-directory", p),
+        },
+        BlockInfo {
+            name: "nhcc-directory",
+            about: "directory slice of a flat multi-GPU system: every other GPM is a sharer of its own",
+            params: || dir_param_infos(DirKind::Nhcc),
+            build: |p| build(DirKind::Nhcc, "nhcc-directory", p),
+        },
+        BlockInfo {
+            name: "hmg-directory",
+            about: "directory slice of a hierarchical multi-GPU system: GPMs of its GPU and other GPUs are sharers",
+            params: || dir_param_infos(DirKind::Hmg),
+            build: |p| build(DirKind::Hmg, "hmg-directory", p),
         },
         BlockInfo {
             name: "inv-egress",

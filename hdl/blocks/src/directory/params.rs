@@ -1,11 +1,9 @@
-//! Parameters of a directory slice (rec.md sections 2 and 3): legal ranges, derived widths, names on the command line.
+//! Parameters of a directory slice (rec.md and hmg.md, sections 2 and 3): legal ranges, derived widths.
 
-use crate::common::sys::sys_params;
 use crate::msg::Sys;
-use crate::registry::{BlockError, ParamInfo, ParamSet};
 use weft_rtl::bv::bits_for;
 
-/// Entry layout (rec.md section 3).
+/// Entry layout (rec.md section 3, hmg.md section 3) and what it tracks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum DirKind {
     /// One line per entry (`baseline-directory`, the specification's `dir_perline`).
@@ -14,6 +12,10 @@ pub enum DirKind {
     Group4,
     /// One entry per aligned range with exact sharers per line (`rec-directory`, `rec_dir`).
     Rec,
+    /// One sharer vector per aligned group of lines over all other nodes of a flat system (`nhcc-directory`).
+    Nhcc,
+    /// One sharer vector per aligned group of lines over the other GPMs of the GPU and the other GPUs (`hmg-directory`).
+    Hmg,
 }
 
 /// Replacement policy.
@@ -41,13 +43,17 @@ pub struct DirParams {
     pub kind: DirKind,
     /// Message widths, line size, banks and interleave.
     pub sys: Sys,
-    /// GPU whose lines are tracked, below `sys.nodes()`.
+    /// Node that the slice belongs to: a GPU, or {GPU, GPM}.
     pub home: u32,
     /// Bytes of a range (REC only): a power of two, 2 to 64 lines.
     pub range: u32,
-    /// Entries of all slices of the GPU together: banks * sets * ways.
+    /// Lines that share an entry (NHCC and HMG only): 1, 2, 4 or 8.
+    pub group: u32,
+    /// The slice understands [`crate::msg::DirOp::Downgrade`] (NHCC and HMG only).
+    pub downgrade: bool,
+    /// Entries of all slices of the node together: banks * sets * ways.
     pub entries: u32,
-    /// Ways, 1..128.
+    /// Ways, 1..128 (1..64 for NHCC and HMG).
     pub ways: u32,
     /// Replacement policy.
     pub policy: Policy,
@@ -69,17 +75,33 @@ pub struct DirParamError {
     pub problem: String,
 }
 
+/// Entries, ways and policy as published (or decided, where a paper is silent).
+pub(super) fn published_size(kind: DirKind) -> (u32, u32, Policy) {
+    match kind {
+        DirKind::Perline | DirKind::Group4 => (8192, 8, Policy::Fifo),
+        DirKind::Rec => (8192, 8, Policy::Lru),
+        DirKind::Nhcc | DirKind::Hmg => (12288, 12, Policy::Lru),
+    }
+}
+
+fn ensure(ok: bool, key: &'static str, problem: impl FnOnce() -> String) -> Result<(), DirParamError> {
+    if ok { Ok(()) } else { Err(DirParamError { key, problem: problem() }) }
+}
+
 impl DirParams {
-    /// The published directory of a kind: 8192 entries in 8 ways, ranges of 1 KB, LRU for REC and FIFO for the others, an eviction buffer of 4.
+    /// The published directory of a kind: 8192 entries in 8 ways, ranges of 1 KB, LRU for REC and FIFO for the others, an eviction buffer of 4; for
+    /// NHCC and HMG 12288 entries in 12 ways, groups of 4 lines, LRU, no downgrade.
     pub fn published(kind: DirKind, sys: &Sys, home: u32) -> DirParams {
-        let policy = if kind == DirKind::Rec { Policy::Lru } else { Policy::Fifo };
+        let (entries, ways, policy) = published_size(kind);
         DirParams {
             kind,
             sys: sys.clone(),
             home,
             range: 1024,
-            entries: 8192,
-            ways: 8,
+            group: 4,
+            downgrade: false,
+            entries,
+            ways,
             policy,
             evb_depth: 4,
             inv_rate: 1,
@@ -87,47 +109,76 @@ impl DirParams {
         }
     }
 
-    /// Refuses what rec.md section 2 does not allow.
+    /// NHCC and HMG: the directories of hmg.md, whose nodes may be GPMs.
+    pub fn hierarchical(&self) -> bool {
+        matches!(self.kind, DirKind::Nhcc | DirKind::Hmg)
+    }
+
+    /// Refuses what section 2 of rec.md, or of hmg.md, does not allow.
     ///
     /// # Errors
     /// The first parameter that is outside its range or does not fit the others.
     pub fn validate(&self) -> Result<(), DirParamError> {
         let sys = &self.sys;
-        let ensure = |ok: bool, key: &'static str, problem: String| {
-            if ok { Ok(()) } else { Err(DirParamError { key, problem }) }
-        };
-        ensure((2..=16).contains(&sys.nodes()), "gpus", format!("{} lies outside 2..16", sys.nodes()))?;
-        ensure(self.home < sys.nodes(), "home", format!("there are only {} GPUs", sys.nodes()))?;
-        ensure(sys.line == 64 || sys.line == 128, "line", "lines have 64 or 128 bytes".into())?;
+        if self.hierarchical() {
+            self.validate_modules()?;
+        } else {
+            let nodes = sys.nodes();
+            ensure((2..=16).contains(&nodes), "gpus", || format!("{nodes} lies outside 2..16"))?;
+            ensure(self.home < nodes, "home", || format!("there are only {nodes} GPUs"))?;
+        }
+        ensure(sys.line == 64 || sys.line == 128, "line", || "lines have 64 or 128 bytes".into())?;
         let reach = sys.il.trailing_zeros() + sys.banks.trailing_zeros();
-        let il_ok = sys.il.is_power_of_two() && sys.il >= 4 * sys.line && reach <= sys.addr_bits;
-        ensure(
-            il_ok,
-            "il",
-            format!("it must be a power of two of at least 4 lines, {} bytes", 4 * sys.line),
-        )?;
+        let lines = if self.hierarchical() { self.group.max(4) } else { 4 };
+        let least = lines * sys.line;
+        let il_ok = sys.il.is_power_of_two() && sys.il >= least && reach <= sys.addr_bits;
+        ensure(il_ok, "il", || {
+            format!("it must be a power of two of at least {lines} lines, {least} bytes")
+        })?;
         if self.kind == DirKind::Rec {
             self.validate_range()?;
         }
-        ensure((1..=128).contains(&self.ways), "ways", format!("{} lies outside 1..128", self.ways))?;
+        if self.hierarchical() {
+            let above = sys.home_shift + sys.node_bits();
+            let beside = "the node number above it lies outside the address";
+            ensure(above <= sys.addr_bits, "home_shift", || beside.into())?;
+            let reaches = sys.home_shift >= reach;
+            ensure(reaches, "home_shift", || "a node's memory does not reach all its banks".into())?;
+        }
+        self.validate_storage()
+    }
+
+    fn validate_modules(&self) -> Result<(), DirParamError> {
+        let sys = &self.sys;
+        let nodes = sys.gpus * sys.gpms;
+        ensure((1..=16).contains(&sys.gpus), "gpus", || format!("{} lies outside 1..16", sys.gpus))?;
+        ensure((1..=8).contains(&sys.gpms), "gpms", || format!("{} lies outside 1..8", sys.gpms))?;
+        ensure((2..=64).contains(&nodes), "gpms", || {
+            format!("{} GPUs of {} GPMs make {nodes} nodes, which lies outside 2..64", sys.gpus, sys.gpms)
+        })?;
+        ensure(sys.all_nodes().contains(&self.home), "home", || {
+            format!("there is no node {} among {} GPUs of {} GPMs", self.home, sys.gpus, sys.gpms)
+        })?;
+        ensure([1, 2, 4, 8].contains(&self.group), "group", || format!("{} is not 1, 2, 4 or 8", self.group))
+    }
+
+    fn validate_storage(&self) -> Result<(), DirParamError> {
+        let sys = &self.sys;
+        let most = if self.hierarchical() { 64 } else { 128 };
+        ensure((1..=most).contains(&self.ways), "ways", || format!("{} lies outside 1..{most}", self.ways))?;
         let step = sys.banks * self.ways;
         let divides = self.entries > 0 && self.entries.is_multiple_of(step);
-        ensure(divides, "entries", format!("it does not divide into banks * ways = {step}"))?;
+        ensure(divides, "entries", || format!("it does not divide into banks * ways = {step}"))?;
         let odd = self.sets() >> self.sets().trailing_zeros();
-        ensure(
-            odd <= 15,
-            "entries",
-            format!("{} sets per bank are not c * 2^k with c odd and at most 15", self.sets()),
-        )?;
+        ensure(odd <= 15, "entries", || {
+            format!("{} sets per bank are not c * 2^k with c odd and at most 15", self.sets())
+        })?;
         let covered = u128::from(self.sets()) << (self.cover_bits() + sys.banks.trailing_zeros());
         let fits = covered <= 1u128 << sys.addr_bits && self.block_bits() > self.set_low_bits();
-        ensure(fits, "entries", format!("the sets cover more than {} address bits", sys.addr_bits))?;
-        ensure(
-            (1..=8).contains(&self.evb_depth),
-            "evb_depth",
-            format!("{} lies outside 1..8", self.evb_depth),
-        )?;
-        ensure([1, 2, 4].contains(&self.inv_rate), "inv_rate", "it is not 1, 2 or 4".into())
+        ensure(fits, "entries", || format!("the sets cover more than {} address bits", sys.addr_bits))?;
+        let depth = self.evb_depth;
+        ensure((1..=8).contains(&depth), "evb_depth", || format!("{depth} lies outside 1..8"))?;
+        ensure([1, 2, 4].contains(&self.inv_rate), "inv_rate", || "it is not 1, 2 or 4".into())
     }
 
     fn validate_range(&self) -> Result<(), DirParamError> {
@@ -148,9 +199,45 @@ impl DirParams {
         Ok(())
     }
 
-    /// S, sharers a line can have: all GPUs but the home.
+    /// S, sharers that an entry can record: all nodes but the home; under HMG all GPMs of the GPU but the home, and all GPUs but its own.
     pub fn sharers(&self) -> u32 {
-        self.sys.nodes() - 1
+        match self.kind {
+            DirKind::Nhcc => self.sys.gpus * self.sys.gpms - 1,
+            DirKind::Hmg => self.sys.gpms + self.sys.gpus - 2,
+            _ => self.sys.nodes() - 1,
+        }
+    }
+
+    /// GPU of the home.
+    pub fn own_gpu(&self) -> u32 {
+        self.sys.gpu_of_node(self.home)
+    }
+
+    /// Number of the home in its GPU.
+    pub fn own_gpm(&self) -> u32 {
+        self.sys.gpm_of_node(self.home)
+    }
+
+    /// The node that an Inv for each sharer bit goes to, lowest bit first: all other nodes; under HMG the other GPMs of the GPU, then in each
+    /// other GPU the GPM that is the home there for the same lines.
+    pub fn sharer_nodes(&self) -> Vec<u32> {
+        let others = self.sys.all_nodes().into_iter().filter(|node| *node != self.home);
+        let near = |node: &u32| self.sys.gpu_of_node(*node) == self.own_gpu();
+        let across = |node: &u32| !near(node) && self.sys.gpm_of_node(*node) == self.own_gpm();
+        match self.kind {
+            DirKind::Hmg => others.clone().filter(near).chain(others.filter(across)).collect(),
+            _ => others.collect(),
+        }
+    }
+
+    /// Sharer bits of GPMs of the home's GPU, which are the lowest (HMG only; no others are GPMs).
+    pub fn near_sharers(&self) -> u32 {
+        self.sys.gpms - 1
+    }
+
+    /// An Inv names a group of several lines.
+    pub fn names_groups(&self) -> bool {
+        self.kind != DirKind::Rec && self.lines_log2() > 0
     }
 
     /// log2 of the lines that one entry covers (G / L).
@@ -159,6 +246,7 @@ impl DirParams {
             DirKind::Perline => 0,
             DirKind::Group4 => 2,
             DirKind::Rec => self.range.trailing_zeros() - self.sys.line.trailing_zeros(),
+            DirKind::Nhcc | DirKind::Hmg => self.group.trailing_zeros(),
         }
     }
 
@@ -267,7 +355,7 @@ impl DirParams {
             if self.position_bits() > 0 {
                 parts.push((format!("position{of}"), 1));
             }
-            parts.push((format!("sharers{of}"), self.sharers()));
+            parts.extend(self.sharers_layout(&of));
             if slot == 0 && slots > 2 {
                 parts.push((format!("slots 1..{}", slots - 2), (slots - 2) * self.slot_width()));
             }
@@ -277,12 +365,29 @@ impl DirParams {
         parts
     }
 
+    fn sharers_layout(&self, of: &str) -> Vec<(String, u32)> {
+        if self.kind != DirKind::Hmg {
+            return vec![(format!("sharers{of}"), self.sharers())];
+        }
+        let (near, far) = (self.near_sharers(), self.sharers() - self.near_sharers());
+        let parts = [("sharers: GPMs", near), ("sharers: GPUs", far)];
+        parts.into_iter().filter(|(_, bits)| *bits > 0).map(|(name, bits)| (name.to_string(), bits)).collect()
+    }
+
+    fn modules_tag(&self) -> String {
+        let downgrade = if self.downgrade { "_down" } else { "" };
+        let Sys { gpus, gpms, home_shift, .. } = self.sys;
+        format!("{gpus}x{gpms}_g{}_p{home_shift}{downgrade}", self.group)
+    }
+
     /// Module name, unique per parameters that change the hardware.
     pub fn module_name(&self) -> String {
         let kind = match self.kind {
             DirKind::Perline => "baseline_directory".to_string(),
             DirKind::Group4 => "group_directory".to_string(),
             DirKind::Rec => format!("rec_directory_r{}", self.range),
+            DirKind::Nhcc => format!("nhcc_directory_{}", self.modules_tag()),
+            DirKind::Hmg => format!("hmg_directory_{}", self.modules_tag()),
         };
         let (policy, tag) = (format!("{:?}", self.policy), format!("{:?}", self.tag_style));
         format!(
@@ -298,100 +403,4 @@ impl DirParams {
             self.home
         )
     }
-}
-
-/// Keys of a directory block on the command line. `entries` counts all slices of a GPU; with the default of one bank the block is the whole
-/// directory of a GPU, while a fabric builds one slice per L2 bank.
-pub fn dir_param_infos(kind: DirKind) -> Vec<ParamInfo> {
-    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
-    let mut list: Vec<ParamInfo> = sys_params()
-        .into_iter()
-        .filter(|i| ["gpus", "addr_bits", "line", "banks", "l2_mshrs", "il"].contains(&i.name))
-        .collect();
-    for entry in &mut list {
-        match entry.name {
-            "banks" => {
-                entry.default = "1".into();
-                entry.about = "slices that the entries are divided into; the block is one of them";
-            }
-            "il" => entry.legal = "power of two, at least a range and at least 4 lines",
-            _ => {}
-        }
-    }
-    list.push(info("home", "0", "0..gpus-1", "GPU whose lines are tracked"));
-    if kind == DirKind::Rec {
-        list.push(info(
-            "range",
-            "1024",
-            "power of two, 2 to 64 lines, at most il",
-            "bytes that one entry covers",
-        ));
-    }
-    let policy = if kind == DirKind::Rec { "lru" } else { "fifo" };
-    list.extend([
-        info(
-            "entries",
-            "8192",
-            "banks * ways * c * 2^k, c odd, at most 15",
-            "entries of all slices of a GPU",
-        ),
-        info("ways", "8", "1..128", "ways of a set"),
-        info("policy", policy, "fifo, lru", "whether a remote hit makes a way the youngest"),
-        info("evb_depth", "4", "1..8", "entries of the eviction buffer"),
-        info("inv_rate", "1", "1, 2, 4", "lines of an evicted entry expanded per cycle"),
-        info("tag_style", "published", "published, minimal", "whether index bits are stored, as published"),
-    ]);
-    list
-}
-
-/// Reads the keys of [`dir_param_infos`].
-///
-/// # Errors
-/// A value outside its range, or values that do not fit each other.
-pub fn dir_from(kind: DirKind, p: &ParamSet) -> Result<DirParams, BlockError> {
-    let number = |key, lo, hi| p.within(key, lo, hi).map(|v| v as u32);
-    let choice = |key: &str, first: &str, second: &str| match p.text(key).as_str() {
-        t if t == first => Ok(false),
-        t if t == second => Ok(true),
-        _ => Err(p.illegal(key, "it is not known")),
-    };
-    let params = DirParams {
-        kind,
-        sys: slice_sys(p)?,
-        home: number("home", 0, 15)?,
-        range: if kind == DirKind::Rec { number("range", 1, 1 << 20)? } else { 0 },
-        entries: number("entries", 1, 1 << 26)?,
-        ways: number("ways", 1, 128)?,
-        policy: if choice("policy", "fifo", "lru")? { Policy::Lru } else { Policy::Fifo },
-        evb_depth: number("evb_depth", 1, 8)?,
-        inv_rate: number("inv_rate", 1, 4)?,
-        tag_style: if choice("tag_style", "published", "minimal")? {
-            TagStyle::Minimal
-        } else {
-            TagStyle::Published
-        },
-    };
-    params.validate().map_err(|e| p.illegal(e.key, &e.problem))?;
-    Ok(params)
-}
-
-/// The message parameters of a slice on its own; what its messages do not depend on takes any value.
-fn slice_sys(p: &ParamSet) -> Result<Sys, BlockError> {
-    let number = |key, lo, hi| p.within(key, lo, hi).map(|v| v as u32);
-    let sys = Sys {
-        gpus: number("gpus", 2, 16)?,
-        gpms: 1,
-        addr_bits: number("addr_bits", 32, 64)?,
-        line: number("line", 64, 128)?,
-        banks: number("banks", 1, 64)?,
-        l1s: 1,
-        l2_mshrs: number("l2_mshrs", 2, 256)?,
-        l1_mshrs: 1,
-        il: number("il", 64, 1 << 30)?,
-        home_shift: 0,
-    };
-    if !sys.banks.is_power_of_two() {
-        return Err(p.illegal("banks", "it is no power of two"));
-    }
-    Ok(sys)
 }

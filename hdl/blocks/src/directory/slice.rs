@@ -1,4 +1,4 @@
-//! A directory slice (rec.md section 4): one pipeline, three entry layouts.
+//! A directory slice (rec.md section 4, hmg.md section 4): one pipeline, five entry layouts.
 //!
 //! ```text
 //!  req -> skid -> S0 present set -> S1 compare, update, victim -> S2 write back
@@ -10,13 +10,13 @@
 //! | port | dir | fields | |
 //! | --- | --- | --- | --- |
 //! | `req` | in | op, src, line, id | in the order of the bank's data steps |
-//! | `rsp` | out | id, hit, evicted | in the order of `req` |
+//! | `rsp` | out | id, hit, evicted, empty | in the order of `req` |
 //! | `inv`, `inv1`... | out | line, dest, cause, grp | `inv_rate` ports to the egress; write Invs use the first |
 //!
 //! | state | values |
 //! | --- | --- |
 //! | of the slice: [`DirState`] | Init (one set per cycle) -> Run |
-//! | of the write-Inv register: [`WriteInvState`] | Idle -> Want -> Sent -> Answer -> Idle |
+//! | of the write-Inv register: [`super::write_inv::WriteInvState`] | Idle -> Want -> Sent -> Answer -> Idle |
 //! | of an entry | I, V: the `valid` bit |
 //! | of a way | its age, 0 the youngest |
 //!
@@ -36,13 +36,32 @@
 //! `baseline-directory`: an entry for a line.
 //!
 #![doc = include_str!("../../pictures/baseline-directory.svg")]
+//!
+//! `nhcc-directory`: an entry for 1, 2, 4 or 8 lines, with a sharer bit for every other GPM of the system.
+//!
+#![doc = include_str!("../../pictures/nhcc-directory.svg")]
+//!
+//! `hmg-directory`: the same with a sharer bit for every other GPM of its GPU and for every other GPU. It plays both roles of hmg.md section 1: for
+//! lines of its own DRAM it is the system home, for lines of other GPUs with its GPM number the home of its GPU, where only GPMs are ever sharers.
+//!
+#![doc = include_str!("../../pictures/hmg-directory.svg")]
+//!
+//! | operation of the hierarchical kinds | effect | answer |
+//! | --- | --- | --- |
+//! | `RdRem`, `WrRem`, `AtomRem` | record `src` (its GPU, where that is another one); stores and atomics invalidate the other sharers | hit, evicted |
+//! | `WrLoc` | invalidate all sharers, free the entry | hit |
+//! | `InvRecv`, `InvRecvEvict` (HMG) | pass the Inv on to all sharers with its cause, free the entry | hit |
+//! | `Downgrade` (`downgrade=on`) | remove `src`; free the entry if it was the last | hit, empty |
+//!
+//! Everything but a read waits while an eviction Inv of its group is pending, so what follows in the order of the Inv channels follows that Inv too.
 
 use super::covers;
 use super::evb::{Evb, Pending, Victim};
 use super::index::*;
 use super::params::{DirKind, DirParams, Policy};
 use super::table::{Found, table};
-use crate::msg::{Cause, DirInv, DirOp, DirReq, DirRsp};
+use super::write_inv::{WriteInv, WriteInvState};
+use crate::msg::{DirInv, DirOp, DirReq, DirRsp};
 use weft_rtl::prelude::*;
 
 /// State of a slice.
@@ -52,19 +71,6 @@ pub enum DirState {
     Init,
     /// Works.
     Run,
-}
-
-/// State of the write-Inv register.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-pub enum WriteInvState {
-    /// Free.
-    Idle,
-    /// Waits for the `inv` port.
-    Want,
-    /// On the `inv` port, not yet accepted.
-    Sent,
-    /// Accepted; its answer waits for the `rsp` port.
-    Answer,
 }
 
 /// The operation in S1 and what the lookup says about it.
@@ -93,6 +99,7 @@ pub(super) struct Plan {
     pub entry: Bits,
     pub changed: Bool,
     pub freed: Bool,
+    pub empty: Bool,
     pub inv: Bits,
 }
 
@@ -162,9 +169,9 @@ fn describe(p: &DirParams) {
     let look = with_way(p, look, &port, ages.as_ref(), &s2);
     let go = wire::<Bool>("s1_go", ());
     let plan = plan(p, &look, go.get());
-    let wi = reg::<Enum<WriteInvState>>("write_inv_state", ());
+    let wi = WriteInv::new(p);
     let pending = evb.pending(look.base, look.slot, (s2.evict.get(), &s2.victim.get()), &invs);
-    let stalls = stalls(&look, &plan, &pending, &evb, &s2, wi.get(), rsp.free);
+    let stalls = stalls(&look, &plan, &pending, &evb, &s2, wi.state.get(), rsp.free);
     go.set(look.valid & !stalls.any);
     let accept = (req.valid & run & (!s1_valid.get() | go.get())).named("accept");
     let next_set = set_of(p, base_of(p, req.msg.line));
@@ -186,8 +193,8 @@ fn describe(p: &DirParams) {
     if let Some(ages) = &ages {
         touch(p, go.get(), &look, &plan, ages, &s2);
     }
-    write_inv(p, go.get(), &look, &plan, &wi, &invs[0], &rsp);
-    evb.expand(wi.get().is(WriteInvState::Want), &invs);
+    wi.run(p, (go.get() & plan.inv.any(), &look, &plan), &invs[0], &rsp);
+    evb.expand(wi.state.get().is(WriteInvState::Want), &invs);
     let s2_writer = entries.lane_writer("s2");
     let init_writer = entries.row_writer("init");
     switch(state.get(), |arms| {
@@ -221,7 +228,7 @@ fn describe(p: &DirParams) {
         pending: &pending,
         evb: &evb,
         s2: &s2,
-        wi: wi.get(),
+        wi: &wi,
         invs: &invs,
         age: ages.as_ref().map(|a| age_of(p, current_ages(&look, a), look.way)),
     });
@@ -339,8 +346,8 @@ fn plan(p: &DirParams, look: &Lookup, go: Bool) -> Plan {
         enum_lit(Found::Miss),
     )
     .named("found");
-    let row = table(p.kind).decode(go, &[look.req.op.bits(), found.bits()]);
-    let requester = sharer_of_gpu(p, look.req.src).named("requester");
+    let row = table(p.kind, p.downgrade).decode(go, &[look.req.op.bits(), found.bits()]);
+    let requester = sharer_of_node(p, look.req.src).named("requester");
     let none = lit(0, p.sharers());
     let after = mux(row.action("only_requester"), requester, before);
     let after = mux(row.action("add_requester"), before | requester, after);
@@ -350,6 +357,8 @@ fn plan(p: &DirParams, look: &Lookup, go: Bool) -> Plan {
     } else {
         after
     };
+    let after =
+        if p.downgrade { mux(row.action("drop_requester"), before & !requester, after) } else { after };
     let after = after.named("sharers_after");
     let allocate = row.action("allocate").named("allocate");
     let tag = tag_of(p, look.base);
@@ -367,6 +376,7 @@ fn plan(p: &DirParams, look: &Lookup, go: Bool) -> Plan {
         entry: pack(&[slots, tag, valid.bits()]),
         changed: (before ^ after).any(),
         freed: look.hit & !valid,
+        empty: if p.downgrade { row.action("report_empty") & after.none() } else { bool_lit(false) },
         inv,
         allocate,
         row,
@@ -411,7 +421,7 @@ fn advance(p: &DirParams, go: Bool, look: &Lookup, plan: &Plan, s2: &Stage2, rsp
             });
         });
         when(plan.inv.none(), || {
-            rsp.send(&DirRsp { id: look.req.id, hit: look.hit, evicted: plan.evict });
+            rsp.send(&DirRsp { id: look.req.id, hit: look.hit, evicted: plan.evict, empty: plan.empty });
         });
     });
 }
@@ -441,52 +451,4 @@ fn touch(p: &DirParams, go: Bool, look: &Lookup, plan: &Plan, ages: &Ages, s2: &
         !(ages.s2_write.get() & s2.valid.get()) | all.all(),
         "the ages of a set are a permutation",
     );
-}
-
-/// The write-Inv register: Inv onto the port before any of the expander's, answer when it was accepted.
-fn write_inv(
-    p: &DirParams,
-    go: Bool,
-    look: &Lookup,
-    plan: &Plan,
-    state: &Reg<Enum<WriteInvState>>,
-    inv: &OutChannel<DirInv>,
-    rsp: &OutChannel<DirRsp>,
-) {
-    let line = reg::<Bits>("write_inv_line", p.sys.line_bits()).field("pipeline");
-    let sharers = reg::<Bits>("write_inv_sharers_q", p.sharers()).field("pipeline");
-    let id = reg::<Bits>("write_inv_id", p.sys.dir_id_bits()).field("pipeline");
-    let answer = || rsp.send(&DirRsp { id: id.get(), hit: bool_lit(true), evicted: bool_lit(false) });
-    when(go & plan.inv.any(), || {
-        state.set(WriteInvState::Want);
-        line.set(look.req.line);
-        sharers.set(plan.inv);
-        id.set(look.req.id);
-    });
-    switch(state.get(), |arms| {
-        arms.case(WriteInvState::Want, || {
-            when(inv.free, || {
-                state.set(WriteInvState::Sent);
-                inv.send(&DirInv {
-                    line: line.get(),
-                    dest: gpus_of_sharers(p, sharers.get()),
-                    cause: enum_lit(Cause::Write),
-                    grp: bool_lit(p.kind == DirKind::Group4),
-                });
-            });
-        });
-        arms.case(WriteInvState::Sent, || {
-            when(inv.free & rsp.free, || {
-                answer();
-                state.set(WriteInvState::Idle);
-            })
-            .elsewhen(inv.free, || state.set(WriteInvState::Answer));
-        });
-        arms.case(WriteInvState::Answer, || {
-            when(rsp.free, || {
-                answer();
-                state.set(WriteInvState::Idle);
-            });
-        });
-    });
 }

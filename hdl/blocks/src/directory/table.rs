@@ -1,7 +1,8 @@
-//! Transition tables of the directories (rec.md section 4), as data.
+//! Transition tables of the directories (rec.md section 4, hmg.md section 4), as data.
 //!
 //! Columns: the operation, and what the lookup found. Actions: `allocate` an entry; the new sharers of the slot, `only_requester`,
-//! `add_requester`, `keep_requester` or `clear` (none of them: unchanged); `inv_others` or `inv_all`; `touch` the way under `lru`.
+//! `add_requester`, `keep_requester`, `drop_requester` or `clear` (none of them: unchanged); `inv_others` or `inv_all`, `forward` when these Invs
+//! pass a received one on, `as_eviction` when its cause was an eviction; `report_empty` in the answer; `touch` the way under `lru`.
 
 use super::params::DirKind;
 use crate::msg::DirOp;
@@ -25,15 +26,47 @@ const TAKE: &[&str] = &["only_requester", "inv_others", "touch"];
 const WIPE: &[&str] = &["clear", "inv_all"];
 const WIPE_OTHERS: &[&str] = &["clear", "inv_others"];
 const RETAIN: &[&str] = &["keep_requester", "inv_others"];
+const FORWARD: &[&str] = &["clear", "inv_all", "forward"];
+const FORWARD_EVICTION: &[&str] = &["clear", "inv_all", "forward", "as_eviction"];
+const ASK: &[&str] = &["report_empty"];
+const DROP: &[&str] = &["drop_requester", "report_empty"];
 const NOTHING: &[&str] = &[];
 
-/// The table of a kind; row names are ledger identifiers.
-pub fn table(kind: DirKind) -> Table {
+/// Operation, its name, what it does on a miss, on an empty slot, on a slot with sharers.
+type Operation = (DirOp, &'static str, Actions, Actions, Actions);
+type Actions = &'static [&'static str];
+
+fn operations(kind: DirKind, downgrade: bool) -> Vec<Operation> {
+    let mut ops = vec![
+        (DirOp::RdRem, "RD_REM", ALLOC, FILL, SHARE),
+        (DirOp::WrRem, "WR_REM", ALLOC, FILL, TAKE),
+        (DirOp::WrLoc, "WR_LOC", NOTHING, NOTHING, WIPE),
+        match kind {
+            DirKind::Perline | DirKind::Rec => (DirOp::AtomRem, "ATOM_REM", NOTHING, NOTHING, WIPE_OTHERS),
+            DirKind::Group4 => (DirOp::AtomRem, "ATOM_REM", NOTHING, NOTHING, RETAIN),
+            DirKind::Nhcc | DirKind::Hmg => (DirOp::AtomRem, "ATOM_REM", ALLOC, FILL, TAKE),
+        },
+    ];
+    if kind == DirKind::Hmg {
+        ops.push((DirOp::InvRecv, "INV_RECV", NOTHING, NOTHING, FORWARD));
+        ops.push((DirOp::InvRecvEvict, "INV_RECV_EVICT", NOTHING, NOTHING, FORWARD_EVICTION));
+    }
+    if downgrade {
+        ops.push((DirOp::Downgrade, "DOWNGRADE", ASK, ASK, DROP));
+    }
+    ops
+}
+
+/// The table of a kind, with sharer downgrade or without; row names are ledger identifiers.
+pub fn table(kind: DirKind, downgrade: bool) -> Table {
     let (prefix, miss, hit, name) = match kind {
         DirKind::Perline => ("perline", "miss", "hit", "perline_table"),
         DirKind::Group4 => ("group4", "miss", "hit", "group4_table"),
         DirKind::Rec => ("rec", "base_miss", "hit_slot_set", "rec_table"),
+        DirKind::Nhcc => ("nhcc", "miss", "hit", "nhcc_table"),
+        DirKind::Hmg => ("hmg", "miss", "hit", "hmg_table"),
     };
+    let ops = operations(kind, downgrade);
     let mut rows = Vec::new();
     let mut add =
         |op: DirOp, op_name: &str, found: Found, found_name: &str, actions: &[&'static str], text: &str| {
@@ -44,18 +77,7 @@ pub fn table(kind: DirKind) -> Table {
                 text: text.to_string(),
             });
         };
-    let ops = [
-        (DirOp::RdRem, "RD_REM", ALLOC, FILL, SHARE),
-        (DirOp::WrRem, "WR_REM", ALLOC, FILL, TAKE),
-        (DirOp::WrLoc, "WR_LOC", NOTHING, NOTHING, WIPE),
-        (
-            DirOp::AtomRem,
-            "ATOM_REM",
-            NOTHING,
-            NOTHING,
-            if kind == DirKind::Group4 { RETAIN } else { WIPE_OTHERS },
-        ),
-    ];
+    let names = ops.iter().map(|(op, name, ..)| (*name, op.encoding())).collect();
     for (op, op_name, on_miss, on_empty, on_set) in ops {
         add(op, op_name, Found::Miss, miss, on_miss, words(on_miss));
         if kind == DirKind::Rec {
@@ -63,18 +85,11 @@ pub fn table(kind: DirKind) -> Table {
         }
         add(op, op_name, Found::SlotSet, hit, on_set, words(on_set));
     }
-    let code = |name, code: u64| (name, code);
     Table {
         name,
         columns: vec![
-            Column {
-                name: "op",
-                values: vec![code("RD_REM", 0), code("WR_REM", 1), code("WR_LOC", 2), code("ATOM_REM", 3)],
-            },
-            Column {
-                name: "found",
-                values: vec![code("miss", 0), code("hit, slot empty", 1), code("hit, slot set", 2)],
-            },
+            Column { name: "op", values: names },
+            Column { name: "found", values: vec![("miss", 0), ("hit, slot empty", 1), ("hit, slot set", 2)] },
         ],
         rows,
     }
@@ -87,6 +102,11 @@ fn words(actions: &[&str]) -> &'static str {
         ["only_requester", "touch"] => "the slot gets its first sharer",
         ["add_requester", ..] => "the requester joins the sharers",
         ["only_requester", ..] => "the other sharers are invalidated, the requester stays the only one",
+        ["report_empty"] => "nothing changes; the answer says that nothing is recorded",
+        ["drop_requester", ..] => {
+            "the requester is no sharer any more; V->I if it was the last, which the answer says"
+        }
+        ["clear", "inv_all", "forward", ..] => "the Inv goes on to all sharers, with its cause; V->I",
         ["clear", "inv_all"] => {
             "all sharers are invalidated and the slot is cleared; without a slot left V->I"
         }

@@ -192,6 +192,7 @@ impl FabricParams {
             pool: self.l2_pool,
             caching: self.protocol.caching(),
             dir: self.protocol.has_directory(),
+            group: 4,
         }
     }
 

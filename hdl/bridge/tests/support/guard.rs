@@ -11,7 +11,7 @@ weft_block! {
     /// The block `rec-directory` for four GPUs.
     pub struct Directory {
         pub req_valid: Signal<In, Bit>,
-        pub req_op: Signal<In, Bits<2>>,
+        pub req_op: Signal<In, Bits<3>>,
         pub req_src: Signal<In, Bits<2>>,
         pub req_line: Signal<In, Bits<42>>,
         pub req_id: Signal<In, Bits<6>>,
@@ -20,6 +20,7 @@ weft_block! {
         pub rsp_id: Signal<Out, Bits<6>>,
         pub rsp_hit: Signal<Out, Bit>,
         pub rsp_evicted: Signal<Out, Bit>,
+        pub rsp_empty: Signal<Out, Bit>,
         pub rsp_ready: Signal<In, Bit>,
         pub inv_valid: Signal<Out, Bit>,
         pub inv_line: Signal<Out, Bits<42>>,
@@ -36,7 +37,7 @@ pub struct Guard {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
     pub req_valid: Signal<In, Bit>,
-    pub req_op: Signal<In, Bits<2>>,
+    pub req_op: Signal<In, Bits<3>>,
     pub req_src: Signal<In, Bits<2>>,
     pub req_line: Signal<In, Bits<42>>,
     pub req_id: Signal<In, Bits<6>>,
@@ -47,6 +48,7 @@ pub struct Guard {
     pub rsp_id: Signal<Out, Bits<6>>,
     pub rsp_hit: Signal<Out, Bit>,
     pub rsp_evicted: Signal<Out, Bit>,
+    pub rsp_empty: Signal<Out, Bit>,
     pub inv_valid: Signal<Out, Bit>,
     pub inv_line: Signal<Out, Bits<42>>,
     pub inv_dest: Signal<Out, Bits<4>>,
@@ -75,6 +77,7 @@ impl Guard {
             rsp_id: Default::default(),
             rsp_hit: Default::default(),
             rsp_evicted: Default::default(),
+            rsp_empty: Default::default(),
             inv_valid: Default::default(),
             inv_line: Default::default(),
             inv_dest: Default::default(),
@@ -105,6 +108,7 @@ impl Logic for Guard {
         self.rsp_id.next = self.directory.rsp_id.val();
         self.rsp_hit.next = self.directory.rsp_hit.val();
         self.rsp_evicted.next = self.directory.rsp_evicted.val();
+        self.rsp_empty.next = self.directory.rsp_empty.val();
         self.inv_valid.next = self.directory.inv_valid.val();
         self.inv_line.next = self.directory.inv_line.val();
         self.inv_dest.next = self.directory.inv_dest.val();
@@ -124,7 +128,7 @@ impl Bench for Guard {
     const INPUTS: &'static [(&'static str, u32)] = &[
         ("reset", 1),
         ("req_valid", 1),
-        ("req_op", 2),
+        ("req_op", 3),
         ("req_src", 2),
         ("req_line", 42),
         ("req_id", 6),
@@ -137,6 +141,7 @@ impl Bench for Guard {
         ("rsp_id", 6),
         ("rsp_hit", 1),
         ("rsp_evicted", 1),
+        ("rsp_empty", 1),
         ("inv_valid", 1),
         ("inv_line", 42),
         ("inv_dest", 4),
@@ -167,6 +172,7 @@ impl Bench for Guard {
             self.rsp_id.val().into(),
             self.rsp_hit.val().into(),
             self.rsp_evicted.val().into(),
+            self.rsp_empty.val().into(),
             self.inv_valid.val().into(),
             self.inv_line.val().into(),
             self.inv_dest.val().into(),

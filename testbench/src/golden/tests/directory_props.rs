@@ -208,14 +208,15 @@ fn the_largest_burst_is_48_unicasts_and_240_for_16_gpus() {
 #[test]
 fn tables_are_complete_and_ids_unique() {
     let mut ids = BTreeSet::new();
-    for kind in [DirKind::Perline, DirKind::Group4, DirKind::Rec, DirKind::Ideal] {
+    use DirKind::{Group4, Hmg, Ideal, Nhcc, Perline, Rec};
+    for kind in [Perline, Group4, Rec, Ideal, Nhcc, Hmg] {
         let founds: &[Found] = if kind == DirKind::Rec {
             &[Found::Miss, Found::SlotEmpty, Found::SlotSet]
         } else {
             &[Found::Miss, Found::SlotSet]
         };
-        assert_eq!(table(kind).len(), 4 * founds.len());
-        for op in DirOp::ALL {
+        assert_eq!(table(kind).len(), DirOp::of(kind).len() * founds.len());
+        for op in DirOp::of(kind) {
             for found in founds {
                 let rows = table(kind).iter().filter(|r| r.op == op && r.found == *found);
                 assert_eq!(rows.count(), 1, "{kind:?} {op:?} {found:?}");

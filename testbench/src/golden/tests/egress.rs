@@ -1,10 +1,10 @@
 //! `inv_egress` and `inv_ingress`: conservation, order, fairness, held inputs.
 
 use crate::golden::egress::{Delivery, EgressCheck, FIFO_DEPTH, InvEgress, InvIngress, InvMsg};
-use crate::golden::{Inv, InvCause, only};
+use crate::golden::{GpuMask, Inv, InvCause, only};
 use proptest::prelude::*;
 
-fn inv(line: u64, dest: u32) -> Inv {
+fn inv(line: u64, dest: GpuMask) -> Inv {
     Inv { line, dest, cause: InvCause::Evict, grp: false }
 }
 
@@ -57,7 +57,7 @@ proptest! {
         for (action, slice, pick) in steps.into_iter().chain(drain.flat_map(|d| [d, (2, 0, 0)])) {
             match action {
                 0 => {
-                    let message = inv(line * 4 + slice as u64, pick << 1);
+                    let message = inv(line * 4 + slice as u64, u128::from(pick) << 1);
                     if egress.offer(slice, message) {
                         check.offered(slice, message);
                         line += 1;

@@ -149,8 +149,8 @@ proptest! {
     fn entries_round_trip(p in any_params(), seed in any::<u64>(), line in any::<u64>(), valid in any::<bool>()) {
         prop_assert_eq!(p.validate(), Ok(()));
         let line = line >> (64 - p.line_addr_bits());
-        let legal = ((1u32 << p.gpus) - 1) & !only(p.home);
-        let slots = (0..p.slots()).map(|i| seed.rotate_left(i as u32 * 7) as u32 & legal).collect();
+        let legal = (only(p.gpus) - 1) & !only(p.home);
+        let slots = (0..p.slots()).map(|i| u128::from(seed.rotate_left(i as u32 * 7)) & legal).collect();
         let entry = crate::golden::entry::Entry { valid, base: p.base(line), slots };
         prop_assert_eq!(decode(&p, &encode(&p, &entry)), Some(entry));
     }

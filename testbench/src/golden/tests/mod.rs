@@ -3,6 +3,7 @@
 mod directory_props;
 mod egress;
 mod fence;
+mod hierarchy;
 mod l2;
 mod layout;
 mod parameters;

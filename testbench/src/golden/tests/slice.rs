@@ -42,7 +42,8 @@ impl Slow {
         }
         self.dir = trial;
         self.queue.pop_front();
-        let response = Response { id: request.id, hit: out.hit, evicted: out.eviction.is_some() };
+        let response =
+            Response { id: request.id, hit: out.hit, evicted: out.eviction.is_some(), empty: out.empty };
         out.eviction.iter().for_each(|e| assert!(self.evb.push(&e.victim)));
         match out.write_inv {
             Some(inv) => self.write = Some((inv, response)),
@@ -95,7 +96,7 @@ fn request(op: DirOp, src: u32, line: u64, id: u64) -> Request {
 }
 
 fn response(id: u64, hit: bool, evicted: bool) -> Response {
-    Response { id, hit, evicted }
+    Response { id, hit, evicted, empty: false }
 }
 
 #[test]

@@ -166,12 +166,14 @@ fn requester_races(parts: &Parts, choice: &Choice, d: &Decision) {
         d.r("send_atomic") & d.found.hit,
         "An atomic opens an MSHR beside its line's read.",
     );
-    let group = choice.inv & parts.select.inv.channel.msg.grp;
-    cover(
-        "rec.race.group_inv_four_lookups",
-        group & parts.select.inv.last,
-        "The fourth lookup of a group invalidation.",
-    );
+    if parts.p.group == 4 {
+        let group = choice.inv & parts.select.inv.channel.msg.grp;
+        cover(
+            "rec.race.group_inv_four_lookups",
+            group & parts.select.inv.last,
+            "The fourth lookup of a group invalidation.",
+        );
+    }
     let dropped = reg::<Bool>("group_dropped", ());
     let drop = d.r("drop") & inv;
     when(d.go & inv, || dropped.set((dropped.get() | drop) & !op.last));

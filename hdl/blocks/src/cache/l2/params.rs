@@ -33,6 +33,8 @@ pub struct L2Params {
     pub caching: Caching,
     /// A directory slice is attached.
     pub dir: bool,
+    /// Lines of a group that an invalidation may name: 1, 2, 4 or 8.
+    pub group: u32,
 }
 
 impl L2Params {
@@ -148,7 +150,7 @@ impl L2Params {
             Caching::None => "none",
         };
         format!(
-            "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}",
+            "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}{}",
             self.home,
             s.nodes(),
             s.addr_bits,
@@ -163,6 +165,7 @@ impl L2Params {
             s.l1s,
             s.l1_mshrs,
             if self.dir { "dir" } else { "nodir" },
+            if self.group == 4 { String::new() } else { format!("_g{}", self.group) },
         )
     }
 }
@@ -188,7 +191,7 @@ pub fn infos() -> Vec<ParamInfo> {
         row("addr_bits", "48", "32..64", "address bits"),
         row("line", "64", "64, 128", "line size in bytes"),
         row("banks", "16", "a power of two, 1..64", "L2 banks per GPU"),
-        row("il", "4096", "a power of two, 4*line..1M", "bank interleave in bytes"),
+        row("il", "4096", "a power of two, 4*line..1M, at least a group", "bank interleave in bytes"),
         row(
             "home_shift",
             "32",
@@ -203,6 +206,7 @@ pub fn infos() -> Vec<ParamInfo> {
         row("l1s", "64", "1..256", "L1 caches of the GPU"),
         row("l1_mshrs", "32", "1..256", "transactions of one L1"),
         row("dir", "1", "0, 1", "1: a directory slice is attached"),
+        row("group", "4", "1, 2, 4, 8", "lines of a group that an invalidation may name"),
     ]
 }
 
@@ -219,7 +223,8 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
     let gpus = number("gpus", 2, 16)?;
     let line = power("line", 64, 128)?;
     let banks = power("banks", 1, 64)?;
-    let il = power("il", u64::from(4 * line), 1 << 20)?;
+    let group = power("group", 1, 8)?;
+    let il = power("il", u64::from(group.max(4) * line), 1 << 20)?;
     let addr_bits = number("addr_bits", 32, 64)?;
     let floor = u64::from(il.trailing_zeros() + banks.trailing_zeros());
     let home_shift = number("home_shift", floor, u64::from(addr_bits - bits_for(u64::from(gpus))))?;
@@ -245,5 +250,6 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
         pool: number("pool", u64::from(l2_mshrs), 1024)?,
         caching,
         dir: number("dir", 0, 1)? == 1,
+        group,
     })
 }

@@ -129,27 +129,28 @@ pub(super) struct InvSink {
     pub line: Bits,
     /// Last lookup of the message.
     pub last: Bool,
-    sub: Reg<Bits>,
+    /// Line of the group; none where a group is one line.
+    sub: Option<Reg<Bits>>,
 }
 
 impl InvSink {
     /// Declares channel `inv`.
     pub fn new(p: &L2Params) -> InvSink {
         let channel = in_channel::<BankInv>("inv", &p.sys);
-        let sub = reg::<Bits>("inv_sub", 2);
-        let line = channel.msg.line;
-        let member = cat(&[line.slice(2, line.width() - 2), sub.get()]);
-        InvSink {
-            line: mux(channel.msg.grp, member, line),
-            last: !channel.msg.grp | sub.get().all(),
-            channel,
-            sub,
+        let (line, grp, bits) = (channel.msg.line, channel.msg.grp, p.group.trailing_zeros());
+        if bits == 0 {
+            return InvSink { line, last: bool_lit(true), channel, sub: None };
         }
+        let sub = reg::<Bits>("inv_sub", bits);
+        let member = cat(&[line.slice(bits, line.width() - bits), sub.get()]);
+        InvSink { line: mux(grp, member, line), last: !grp | sub.get().all(), channel, sub: Some(sub) }
     }
 
     /// One lookup has entered the pipeline.
     pub fn take(&self) {
-        when(self.channel.msg.grp, || self.sub.set(self.sub.get() + 1));
+        if let Some(sub) = &self.sub {
+            when(self.channel.msg.grp, || sub.set(sub.get() + 1));
+        }
         when(self.last, || self.channel.take());
     }
 }

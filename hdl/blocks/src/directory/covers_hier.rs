@@ -1,0 +1,206 @@
+//! Observers of the directories of hmg.md: roles, forwarded Invs, downgrades. No hardware.
+
+use super::covers::View;
+use super::index::{home_of_base, of_own_gpu};
+use super::params::DirKind;
+use super::write_inv::WriteInvState;
+use crate::msg::DirOp;
+use weft_rtl::prelude::*;
+
+fn race(name: &str, cond: Bool, text: &str) {
+    cover(&format!("hmg.race.{name}"), cond, text);
+}
+
+/// Declares the observers of the hierarchical kinds.
+pub(super) fn observe(v: &View) {
+    operations(v);
+    assert_always(
+        "lines_belong_here",
+        !v.look.valid | belongs(v),
+        "the home of a line is the slice's node, or under HMG a GPM of the same number",
+    );
+    if v.p.downgrade {
+        downgrades(v);
+    }
+    if v.p.kind == DirKind::Hmg {
+        let roles = Roles::of(v);
+        stores(v, &roles);
+        evictions(v);
+        forwards(v);
+        assertions(v, &roles);
+    }
+}
+
+fn belongs(v: &View) -> Bool {
+    let (sys, home) = (&v.p.sys, home_of_base(v.p, v.look.base));
+    if v.p.kind == DirKind::Nhcc {
+        return home.eq(u64::from(v.p.home));
+    }
+    match sys.gpm_bits() {
+        0 => bool_lit(true),
+        bits => home.slice(0, bits).eq(u64::from(v.p.own_gpm())),
+    }
+}
+
+fn operations(v: &View) {
+    let atom = v.go & v.op(DirOp::AtomRem);
+    race("atomic_records_requester", atom & !v.was_sharer(), "an atomic by a node that was no sharer");
+    let again = v.go & v.op(DirOp::RdRem) & (v.pending.sharers & v.plan.requester).any();
+    race(
+        "load_meets_own_eviction_inv",
+        again,
+        "a load of a group whose eviction Inv to its source is pending",
+    );
+}
+
+fn downgrades(v: &View) {
+    let p = v.p;
+    let here = v.op(DirOp::Downgrade);
+    let down = v.go & here;
+    let stranger = v.plan.requester.any() & !v.was_sharer();
+    race("downgrade_last_sharer", down & v.plan.freed, "a downgrade removes the last sharer");
+    let left = down & v.was_sharer() & !v.plan.freed;
+    race("downgrade_leaves_others", left, "a downgrade leaves other sharers");
+    race("downgrade_of_no_sharer", down & stranger & v.look.hit, "a downgrade by a node that is no sharer");
+    let late = down & stranger & !v.look.hit;
+    race("downgrade_without_entry", late, "a downgrade of a group that has no entry");
+    race(
+        "downgrade_waits_eviction_inv",
+        here & v.stalls.slot_pending,
+        "a downgrade waits for an eviction Inv",
+    );
+    let home = v.look.req.src.eq(u64::from(p.home));
+    race("downgrade_by_home_asks", down & home & v.look.hit, "the home asks and sharers are recorded");
+    count("downgrades", down & v.was_sharer(), "sharers removed on their own request");
+    assert_always("downgrade_has_no_inv", !down | v.plan.inv.none(), "a downgrade invalidates nothing");
+}
+
+/// Sharers and requester, divided into GPMs of the own GPU and other GPUs.
+struct Roles {
+    /// The line is homed in the own GPU: this is its system home.
+    system_home: Bool,
+    near: Bool,
+    far: Bool,
+    inv_near: Bool,
+    inv_far: Bool,
+}
+
+impl Roles {
+    fn of(v: &View) -> Roles {
+        let inv = v.plan.inv;
+        Roles {
+            system_home: of_own_gpu(v.p, home_of_base(v.p, v.look.base)),
+            near: near(v, v.plan.requester),
+            far: far(v, v.plan.requester),
+            inv_near: near(v, inv),
+            inv_far: far(v, inv),
+        }
+    }
+}
+
+/// Some sharer is a GPM of the own GPU.
+fn near(v: &View, sharers: Bits) -> Bool {
+    let bits = v.p.near_sharers();
+    if bits == 0 { bool_lit(false) } else { sharers.slice(0, bits).any() }
+}
+
+/// Some sharer is another GPU.
+fn far(v: &View, sharers: Bits) -> Bool {
+    let bits = v.p.near_sharers();
+    if bits == sharers.width() { bool_lit(false) } else { sharers.slice(bits, sharers.width() - bits).any() }
+}
+
+fn stores(v: &View, r: &Roles) {
+    let p = v.p;
+    let (gpus, gpms) = (p.sys.gpus, p.sys.gpms);
+    let store = v.go & v.op(DirOp::WrRem);
+    if gpus > 1 && gpms > 1 {
+        race(
+            "gpu_store_invs_gpms",
+            store & r.far & r.inv_near,
+            "at the system home a store of a GPU invalidates GPMs",
+        );
+        race(
+            "gpm_store_invs_gpus",
+            store & r.near & r.inv_far,
+            "at the system home a store of a GPM invalidates GPUs",
+        );
+        race(
+            "gpu_home_own_store",
+            v.go & v.op(DirOp::WrLoc) & !r.system_home & r.inv_near,
+            "a store of the GPU home's own SMs invalidates GPMs",
+        );
+    }
+    if gpms > 2 && gpus > 1 {
+        race(
+            "gpu_home_store_invs_gpms",
+            store & !r.system_home & r.inv_near,
+            "at a GPU home a store of a GPM invalidates the other GPMs",
+        );
+    }
+    if gpus > 2 {
+        let rival = v.plan.before.popcount().eq(1) & r.far & r.inv_far;
+        race(
+            "stores_of_two_gpus",
+            store & rival,
+            "a store of a GPU invalidates the only sharer, another GPU",
+        );
+    }
+}
+
+fn evictions(v: &View) {
+    let (evict, victim) = (v.s2.evict.get(), v.s2.victim.get());
+    let own = of_own_gpu(v.p, home_of_base(v.p, victim.base));
+    if v.p.sys.gpus > 1 && v.p.sys.gpms > 1 {
+        let both = near(v, victim.slots) & far(v, victim.slots);
+        race("eviction_tells_gpms_and_gpus", evict & both, "an evicted entry has GPMs and GPUs as sharers");
+        race("gpu_home_evicts", evict & !own, "a GPU home replaces an entry of another GPU's lines");
+    }
+    assert_always(
+        "evicted_gpus_shared_own_lines",
+        !(evict & far(v, victim.slots)) | own,
+        "the eviction of another GPU's lines tells GPMs only",
+    );
+}
+
+fn forwards(v: &View) {
+    let here = received(v);
+    let forward = v.go & here & v.plan.inv.any();
+    race("inv_waits_eviction_inv", here & v.stalls.slot_pending, "a received Inv waits for an eviction Inv");
+    count("forwarded_invs", forward, "received Invs passed on");
+    count_amount("forwarded_unicasts", forward, v.plan.inv.popcount(), "destinations of Invs passed on");
+    if v.p.sys.gpms > 2 {
+        let several = forward & v.plan.inv.popcount().gt(1);
+        race("inv_forwarded_to_several", several, "a received Inv goes on to two or more GPMs");
+    }
+    let waits = v.wi.state.get().is_any(&[WriteInvState::Want, WriteInvState::Sent]);
+    let base = v.wi.line.get().slice(v.p.lines_log2(), v.p.base_bits());
+    let same = waits & base.eq(v.look.base) & (v.wi.sharers.get() & v.plan.requester).any();
+    let crossed = v.look.valid & v.op(DirOp::WrRem) & same;
+    race("store_behind_inv_to_its_source", crossed, "a store waits behind an Inv to its own source");
+}
+
+fn assertions(v: &View, r: &Roles) {
+    let here = v.look.valid;
+    assert_always(
+        "gpus_ask_the_system_home",
+        !(here & r.far) | r.system_home | received(v),
+        "requests of other GPUs come to the system home only",
+    );
+    assert_always(
+        "system_home_receives_no_inv",
+        !(here & received(v)) | !r.system_home,
+        "nothing invalidates the system home",
+    );
+    let entry = v.plan.entry.slice(0, v.p.slots_width());
+    let here = v.go & (v.look.hit | v.plan.allocate);
+    assert_always(
+        "gpus_share_own_lines_only",
+        !(here & far(v, entry)) | r.system_home,
+        "a GPU is a sharer only of lines of this GPU",
+    );
+}
+
+fn received(v: &View) -> Bool {
+    v.look.req.op.is_any(&[DirOp::InvRecv, DirOp::InvRecvEvict])
+}

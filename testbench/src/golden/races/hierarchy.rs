@@ -1,0 +1,112 @@
+//! Races of the directories of hierarchical systems (hmg.md sections 4 and 5.4).
+
+use super::{Race, race};
+
+const DIR: &str = "hmg-directory";
+
+/// Roles of a home, forwarded invalidations, downgrades.
+pub const HIERARCHY: &[Race] = &[
+    race(
+        DIR,
+        "4",
+        "hmg.race.atomic_records_requester",
+        "An atomic by a node that was no sharer: it counts as a store, so the node is recorded.",
+    ),
+    race(
+        DIR,
+        "4",
+        "hmg.race.gpu_store_invs_gpms",
+        "At the system home a store of another GPU invalidates GPMs of the own GPU.",
+    ),
+    race(
+        DIR,
+        "4",
+        "hmg.race.gpm_store_invs_gpus",
+        "At the system home a store of a GPM of the home GPU invalidates other GPUs.",
+    ),
+    race(
+        DIR,
+        "4",
+        "hmg.race.gpu_home_store_invs_gpms",
+        "At a GPU home that is not the system home a store of a GPM invalidates the other GPMs.",
+    ),
+    race(
+        DIR,
+        "4",
+        "hmg.race.gpu_home_own_store",
+        "A store by the SMs of a GPU home that is not the system home invalidates all GPMs that share: V->I.",
+    ),
+    race(
+        DIR,
+        "4",
+        "hmg.race.eviction_tells_gpms_and_gpus",
+        "At the system home an entry with both GPMs and GPUs as sharers is replaced.",
+    ),
+    race(
+        DIR,
+        "4",
+        "hmg.race.gpu_home_evicts",
+        "A GPU home replaces an entry of lines of another GPU: Inv to recorded GPMs only.",
+    ),
+    race(
+        DIR,
+        "4",
+        "hmg.race.inv_forwarded_to_several",
+        "An Inv received at a GPU home goes on to two or more GPMs.",
+    ),
+    race(DIR, "4", "hmg.race.downgrade_last_sharer", "A downgrade removes the last sharer: V->I."),
+    race(
+        DIR,
+        "4",
+        "hmg.race.downgrade_leaves_others",
+        "A downgrade removes a sharer and others stay recorded.",
+    ),
+    race(
+        DIR,
+        "4",
+        "hmg.race.downgrade_by_home_asks",
+        "The home's own slice asks whether sharers are recorded, and they are: nothing changes.",
+    ),
+    race(
+        DIR,
+        "5.4",
+        "hmg.race.load_meets_own_eviction_inv",
+        "Race 4: a load of a group proceeds and is recorded while the eviction Inv of that group to its source is pending.",
+    ),
+    race(
+        DIR,
+        "5.4",
+        "hmg.race.stores_of_two_gpus",
+        "Race 5: a store of a GPU finds another GPU as the only sharer, whose copy an Inv takes away.",
+    ),
+    race(
+        DIR,
+        "5.4",
+        "hmg.race.store_behind_inv_to_its_source",
+        "Race 7: a store waits behind an Inv of the same group to its own source, and records it again.",
+    ),
+    race(
+        DIR,
+        "5.4",
+        "hmg.race.inv_waits_eviction_inv",
+        "A received Inv waits until the pending eviction Inv of its group has entered the INV channels.",
+    ),
+    race(
+        DIR,
+        "5.4",
+        "hmg.race.downgrade_of_no_sharer",
+        "Race 8: a downgrade by a node that an Inv or a store has removed finds others recorded: a no-op.",
+    ),
+    race(
+        DIR,
+        "5.4",
+        "hmg.race.downgrade_without_entry",
+        "Race 8: a downgrade finds the entry gone: a no-op.",
+    ),
+    race(
+        DIR,
+        "5.4",
+        "hmg.race.downgrade_waits_eviction_inv",
+        "Race 8: a downgrade waits until the pending eviction Inv of its group has entered the INV channels.",
+    ),
+];
