@@ -188,10 +188,22 @@ fn array_body(p: ArrayParams) {
     let req = in_channel::<ArrayReq>("req", &p);
     let rsp = out_channel::<ArrayRsp>("rsp", &p);
     let rows = sram::<ArrayWay>("ways", p.sets, p.ways, p);
-    let order =
-        sram::<Bits>("ages", p.sets, 1, ages_width(p.ways)).fields(&[("replacement", ages_width(p.ways))]);
-    let (row_port, age_port) = (rows.read_port("read"), order.read_port("read"));
-    let (row_writer, age_writer) = (rows.row_writer("write"), order.lane_writer("write"));
+    let (row_port, row_writer) = (rows.read_port("read"), rows.row_writer("write"));
+    // One way has no order.
+    let order = (p.ways > 1).then(|| {
+        let bits = ages_width(p.ways);
+        let ages = sram::<Bits>("ages", p.sets, 1, bits).fields(&[("replacement", bits)]);
+        (ages.read_port("read"), ages.lane_writer("write"))
+    });
+    let ages = || match &order {
+        Some((port, _)) => port.lane(0),
+        None => lit_bv(identity_ages(1)),
+    };
+    let write_ages = |set: Bits, ages: Bits| {
+        if let Some((_, writer)) = &order {
+            writer.write(set, &ages);
+        }
+    };
     let cleared = reg::<Bits>("cleared", p.set_bits() + 1).doc("Sets cleared since reset.");
     let clearing = (!cleared.get().bit(p.set_bits())).named("clearing");
     let s1_valid = reg::<Bool>("s1_valid", ());
@@ -202,21 +214,23 @@ fn array_body(p: ArrayParams) {
     // A stalled operation presents its set again, so that the row stands while it waits.
     let presented = mux(stall, set_of(s1.get().key), set_of(req.msg.key));
     row_port.present(presented);
-    age_port.present(presented);
+    if let Some((port, _)) = &order {
+        port.present(presented);
+    }
     when(!stall, || s1_valid.set(accept));
     when(accept, || {
         req.take();
         s1.set(req.msg);
     });
     let act = (s1_valid.get() & !stall).named("act");
-    let plan = plan(p, &s1.get(), &row_port.row(), age_port.lane(0));
+    let plan = plan(p, &s1.get(), &row_port.row(), ages());
     let set = set_of(s1.get().key);
     when(clearing, || {
         cleared.set(cleared.get() + 1);
         let set = cleared.get().slice(0, p.set_bits());
         let zero = lit_bv(Bv::zero(p.ways * (p.tag_bits() + 1)));
         row_writer.write_packed(set, lit_bv(Bv::ones(p.ways)), zero);
-        age_writer.write(set, &lit_bv(identity_ages(p.ways)));
+        write_ages(set, lit_bv(identity_ages(p.ways)));
     })
     .elsewhen(act, || {
         rsp.send(&plan.answer);
@@ -224,9 +238,9 @@ fn array_body(p: ArrayParams) {
             let row = vec![plan.way; p.ways as usize];
             row_writer.write_masked(set, plan.answer.way.one_hot(p.ways), &row);
         });
-        when(plan.touch, || age_writer.write(set, &plan.ages));
+        when(plan.touch, || write_ages(set, plan.ages));
     });
-    let sound = is_permutation(age_port.lane(0), p.ways);
+    let sound = is_permutation(ages(), p.ways);
     assert_always("ages_permutation", !act | sound, "the ages of a set are a permutation");
     assert_always("one_way_per_key", !act | plan.matches.popcount().le(1), "at most one way holds a key");
 }

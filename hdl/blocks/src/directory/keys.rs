@@ -52,7 +52,8 @@ fn system_infos(modules: bool) -> Vec<ParamInfo> {
     let mut list: Vec<ParamInfo> = Vec::new();
     for mut entry in sys_params() {
         let own = ["gpus", "addr_bits", "line", "banks", "l2_mshrs", "il"].contains(&entry.name);
-        if !own && !(modules && entry.name == "home_shift") {
+        let shift = modules && entry.name == "home_shift";
+        if !(own || shift) {
             continue;
         }
         match (entry.name, modules) {
