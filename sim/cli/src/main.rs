@@ -45,6 +45,7 @@
 mod cmd;
 mod failure;
 mod params;
+mod sweep;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -59,10 +60,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// What there is: blocks, fabrics or workloads, with parameters, defaults and legal ranges.
+    /// What there is: blocks, fabrics, workloads or sweeps, with parameters, defaults and legal ranges.
     List(cmd::list::Args),
     /// Runs a program on a fabric; succeeds only if its result is the host's own.
     Run(Box<cmd::run::Args>),
+    /// Makes many runs, several at a time, into one results file, with tables and pictures; goes on where it stopped.
+    Sweep(cmd::sweep::Args),
     /// Clocks one block cycle by cycle from a stimulus file.
     Sim(cmd::sim::Args),
     /// Writes a block as Verilog, one file per module, with a file list and on demand a self-checking testbench.
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::List(args) => cmd::list::run(&args),
         Command::Run(args) => cmd::run::run(&args),
+        Command::Sweep(args) => cmd::sweep::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),
         Command::Export(args) => cmd::export::run(&args),
         Command::Area(args) => cmd::area::run(&args),

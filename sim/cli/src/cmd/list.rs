@@ -1,6 +1,8 @@
 //! `weft list`.
 
 use crate::failure::{Failure, Outcome, say};
+use crate::sweep::built_in::SWEEPS;
+use crate::sweep::file::SweepFile;
 use serde_json::{Value, json};
 use weft_blocks::registry;
 use weft_fabric::config::FabricConfig;
@@ -15,6 +17,8 @@ pub enum What {
     Fabrics,
     /// Programs.
     Workloads,
+    /// Sweeps in `sim/fabrics/sweeps`.
+    Sweeps,
 }
 
 /// Arguments of `weft list`.
@@ -36,6 +40,7 @@ pub fn run(args: &Args) -> Outcome {
         What::Blocks => blocks(),
         What::Fabrics => fabrics(),
         What::Workloads => workloads(),
+        What::Sweeps => sweeps(),
     };
     if args.json {
         let text = serde_json::to_string_pretty(&items).map_err(Failure::check)?;
@@ -51,6 +56,10 @@ pub fn run(args: &Args) -> Outcome {
                 text(p, "legal"),
                 text(p, "about")
             ))?;
+        }
+        for axis in item["axes"].as_array().into_iter().flatten() {
+            let values = axis["values"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            say(format!("      {:<18} {}", text(axis, "name"), values.collect::<Vec<_>>().join(", ")))?;
         }
     }
     Ok(())
@@ -92,6 +101,25 @@ fn fabrics() -> Vec<Value> {
                 })
                 .collect();
             json!({"name": config.name, "about": config.about, "params": params})
+        })
+        .collect()
+}
+
+fn sweeps() -> Vec<Value> {
+    SWEEPS
+        .iter()
+        .filter_map(|(name, _)| SweepFile::load(name).ok())
+        .map(|sweep| {
+            let params: Vec<Value> = sweep
+                .axes
+                .iter()
+                .map(|axis| {
+                    let values: Vec<&str> = axis.points.iter().map(|point| point.label.as_str()).collect();
+                    json!({"name": axis.name, "keys": axis.keys, "values": values})
+                })
+                .collect();
+            let runs: usize = sweep.axes.iter().map(|axis| axis.points.len()).product();
+            json!({"name": sweep.name, "about": sweep.about, "runs": runs, "axes": params})
         })
         .collect()
 }

@@ -8,3 +8,4 @@ pub mod ledger;
 pub mod list;
 pub mod run;
 pub mod sim;
+pub mod sweep;

@@ -24,7 +24,7 @@ pub enum Place {
 
 impl Place {
     /// The line of a byte position in a file's text.
-    pub(super) fn line(file: &str, text: &str, at: usize) -> Place {
+    pub fn line(file: &str, text: &str, at: usize) -> Place {
         let before = text.get(..at).unwrap_or(text);
         Place::Line { file: file.into(), line: before.matches('\n').count() + 1 }
     }
@@ -102,10 +102,13 @@ pub enum ConfigError {
 
 /// A sentence that names the key nearest to a misspelt one.
 pub(super) fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
-    match known.map(|k| (distance(key, k), k)).min() {
-        Some((d, k)) if 2 * d <= key.len().max(k.len()) => format!("the nearest is {k}"),
-        _ => "`weft list fabrics` shows all keys".into(),
-    }
+    closest(key, known).map_or("`weft list fabrics` shows all keys".into(), |k| format!("the nearest is {k}"))
+}
+
+/// The known word that a misspelt one probably means, if one is near.
+pub fn closest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (d, k) = known.map(|k| (distance(word, k), k)).min()?;
+    (2 * d <= word.len().max(k.len())).then_some(k)
 }
 
 /// Letters to insert, delete or exchange, or neighbours to swap.

@@ -21,7 +21,7 @@ mod protocol;
 mod record;
 mod value;
 
-pub use error::{ConfigError, Place};
+pub use error::{ConfigError, Place, closest};
 pub use keys::{FabricConfig, KeyInfo};
 pub use protocol::Protocol;
 pub use value::{CtaSchedule, DirPolicy, Legal, Named, Placement};
@@ -102,7 +102,11 @@ impl FabricConfig {
         self.give(Place::Set, key.trim(), value.trim())
     }
 
-    fn give(&mut self, place: Place, key: &str, text: &str) -> Result<(), ConfigError> {
+    /// Changes a key to the value written as `text` at `place`, which errors then name.
+    ///
+    /// # Errors
+    /// An unknown key, or a value outside its legal range; the configuration is then unchanged.
+    pub fn give(&mut self, place: Place, key: &str, text: &str) -> Result<(), ConfigError> {
         if self.get(key).is_none() {
             let nearest = error::nearest(key, FabricConfig::keys().iter().map(|k| k.name));
             return Err(ConfigError::UnknownKey { place, key: key.into(), nearest });
@@ -125,8 +129,8 @@ impl FabricConfig {
     }
 }
 
-/// A TOML value as the text that `--set` would give.
-fn text_of(value: &DeValue) -> Option<String> {
+/// A TOML value as the text that `--set` would give; `None` for what is no number, string or switch.
+pub fn text_of(value: &DeValue) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),
         DeValue::Integer(number) => match number.radix() {

@@ -8,10 +8,12 @@ mod report;
 mod seat;
 mod snapshot;
 mod state;
+mod survey;
 
 pub use processor::KernelRecord;
-pub use report::{Counter, RunReport};
+pub use report::{Counter, Metrics, RunReport};
 pub use snapshot::{Identity, Snapshot, SnapshotError};
+pub use survey::{Survey, check_program};
 
 use crate::check::{CheckError, CheckOptions, Checks};
 use crate::config::{ConfigError, CtaSchedule, FabricConfig};

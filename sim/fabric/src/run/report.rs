@@ -53,6 +53,13 @@ pub struct RunReport {
     pub covers: BTreeMap<String, u64>,
 }
 
+impl RunReport {
+    /// Names of the kinds of messages in [`Metrics::bytes_by_kind`].
+    pub fn message_kinds() -> impl Iterator<Item = &'static str> {
+        KINDS.iter().map(|(kind, _)| *kind)
+    }
+}
+
 /// Figures of rec.md section 11, each over the whole run and fabric.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Metrics {
@@ -155,7 +162,7 @@ const KINDS: [(&str, u64); 10] = [
 ];
 
 /// Kind of a block from its instance's path: `gpu0.bank3` is a `bank`.
-fn block_of(path: &str) -> &str {
+pub(super) fn block_of(path: &str) -> &str {
     let last = path.rsplit('.').next().unwrap_or(path);
     last.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_')
 }

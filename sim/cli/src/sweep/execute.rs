@@ -1,0 +1,110 @@
+//! Making the runs of a sweep, several at a time.
+
+use super::columns::{Cells, failed, measured, planned};
+use super::plan::{Plan, Run};
+use super::results::Results;
+use anyhow::Error;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+use weft_engine::Probes;
+use weft_engine::runner::Rewind;
+use weft_fabric::run::{FabricError, FabricRun, RunOptions, RunReport};
+
+/// Cycles between two looks at whether the sweep is to end.
+const SLICE: u64 = 20_000;
+
+/// Makes all runs that have no row yet on `jobs` threads and adds their rows as they end. A failed run is a row that says so.
+///
+/// # Errors
+/// Results that cannot be written; the runs in flight are then given up.
+pub fn execute(plan: &Plan, results: &mut Results, jobs: usize) -> Result<(), Error> {
+    let todo: Vec<&Run> = plan.runs.iter().filter(|run| !results.has(run.number)).collect();
+    let bar = progress(plan.runs.len(), plan.runs.len() - todo.len());
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (sender, receiver) = mpsc::channel();
+    let outcome = std::thread::scope(|scope| {
+        for _ in 0..jobs.min(todo.len()) {
+            let sender = sender.clone();
+            let (todo, next, stop, sweep) = (&todo, &next, &stop, &plan.sweep);
+            scope.spawn(move || {
+                while let Some(run) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let limit = sweep.max_cycles;
+                    let wave = PathBuf::from(format!("vcd_out/{}-{}.fst", sweep.name, run.number + 1));
+                    let Some(outcome) = guarded(run, wave, limit, stop) else { return };
+                    let mut cells = planned(run, sweep);
+                    cells.extend(outcome);
+                    if sender.send((run, cells)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let written = receiver.iter().try_for_each(|(run, cells)| {
+            results.append(run.number, &cells)?;
+            bar.inc(1);
+            bar.set_message(format!("{}: {}", run.words(), cells.get("status").map_or("", String::as_str)));
+            Ok(())
+        });
+        stop.store(true, Ordering::Relaxed);
+        written
+    });
+    bar.finish_and_clear();
+    outcome
+}
+
+/// A bar that only a terminal sees.
+fn progress(all: usize, done: usize) -> ProgressBar {
+    let bar = ProgressBar::new(all as u64).with_position(done as u64);
+    let template = "{spinner} {elapsed} [{bar:30}] {pos} of {len} runs {msg}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// A run whose failure of any kind is its own; `None` when the sweep is given up.
+fn guarded(run: &Run, wave: PathBuf, limit: u64, stop: &AtomicBool) -> Option<Cells> {
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| simulate(run, wave, limit, stop)));
+    Some(match outcome {
+        Ok(Ok(Some(report))) => measured(&report),
+        Ok(Ok(None)) => return None,
+        Ok(Err(error)) => failed(&error),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            failed(&format!("the program itself failed: {text}"))
+        }
+    })
+}
+
+/// As `weft run` does it, with the same checks.
+fn simulate(run: &Run, wave: PathBuf, limit: u64, stop: &AtomicBool) -> Result<Option<RunReport>, String> {
+    let options = RunOptions {
+        probes: Probes::All,
+        rewind: Some(Rewind { cycles: 1000, wave }),
+        ..RunOptions::default()
+    };
+    let mut fabric = FabricRun::new(&run.config, run.program.clone(), &options).map_err(told)?;
+    while !fabric.run_to((fabric.cycle() + SLICE).min(limit)).map_err(told)? {
+        if fabric.cycle() >= limit {
+            return Err(format!(
+                "the run has not ended after {limit} cycles; max_cycles in the sweep file sets the limit"
+            ));
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+    }
+    fabric.finish().map(Some).map_err(told)
+}
+
+/// What a fabric says of its failure.
+fn told(error: FabricError) -> String {
+    error.to_string()
+}

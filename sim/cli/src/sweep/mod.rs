@@ -1,0 +1,52 @@
+//! Sweeps: many runs described by one file, one table of results, summaries and pictures.
+//!
+//! # A sweep file
+//!
+//! ```toml
+//! name = "entries"                      # of the results
+//! about = "Directory size and range"
+//! fabric = "rec-4gpu-small"             # built in or a TOML file
+//! seed = 7                              # optional, for programs with random data
+//! max_cycles = 100_000_000              # optional, per run
+//! workloads = ["stencil", { workload = "pagerank", label = "PR", nodes = 4096, graph = "web.mtx" }]
+//!
+//! [set]                                 # keys of the fabric, for all runs
+//! link_bytes = 12
+//!
+//! [[axis]]                              # one key: its values
+//! key = "protocol"
+//! values = ["baseline", "rec"]
+//!
+//! [[axis]]                              # keys that move together
+//! name = "coverage"
+//! keys = ["entries", "range"]
+//! values = [[512, 512], [256, "1K"]]
+//! labels = ["512 x 512", "256 x 1K"]    # optional
+//!
+//! [[summary]]                           # a table and a picture; may be given several times
+//! columns = "protocol"
+//! metric = "cycles"                     # any numeric column of the results
+//! relative_to = "baseline"              # a value of the columns' axis, or { axis = value, ... }
+//! ```
+//!
+//! An axis moves keys of the fabric, or `workload`, `fabric`, `graph`, `seed`, or a program's parameter as `param.NAME`. The runs are the product of the
+//! workloads and all axes, the last one fastest. Paths of fabrics and graphs are relative to the sweep file.
+//!
+//! Further keys of a summary: `show` (`value`; `ratio` = value / reference; `speedup` = reference / value), `plot` (`bars`, `lines`, `none`), `name` (of its
+//! picture), `title`, `x_label`, `y_label`.
+//!
+//! # Results
+//!
+//! `NAME.csv` has a line per run in the order of the product. Its columns ([`columns`]) depend on the sweep file alone: what the run was, what it
+//! measured, why it failed. No column holds a time of the host: the same sweep gives the same bytes, whatever the number of jobs and however often it was
+//! interrupted. `weft sweep NAME --columns` prints each column with unit and meaning.
+
+pub mod built_in;
+pub mod columns;
+pub mod execute;
+pub mod file;
+pub mod plan;
+pub mod plot;
+pub mod results;
+pub mod source;
+pub mod summary;

@@ -1,0 +1,265 @@
+//! From a sweep file to its runs: every setting is checked, every program built and every hardware elaborated before the first run begins.
+
+use super::columns::{Column, columns, text};
+use super::file::{Point, Setting, SweepFile};
+use super::source::At;
+use super::summary::Summary;
+use anyhow::{Context, Error, anyhow};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use weft_engine::BackendKind;
+use weft_engine::digest::Digest;
+use weft_fabric::config::FabricConfig;
+use weft_fabric::run::{Identity, Survey, check_program};
+use weft_workload::Program;
+use weft_workload::graph::Graph;
+
+/// A run to be made.
+#[derive(Clone)]
+pub struct Run {
+    /// Place in the product, from 0.
+    pub number: usize,
+    /// Its value on each axis.
+    pub labels: Vec<String>,
+    /// The fabric.
+    pub config: FabricConfig,
+    /// Name of the program.
+    pub workload: String,
+    /// The program.
+    pub program: Arc<dyn Program>,
+    /// All its parameters.
+    pub params: BTreeMap<String, String>,
+    /// Graph file, as the sweep names it.
+    pub graph: Option<PathBuf>,
+    /// Seed, if the sweep gives one.
+    pub seed: Option<u64>,
+    /// Keys that differ from the fabric's file.
+    pub changed: String,
+    /// Fingerprint of everything its results depend on.
+    pub identity: String,
+}
+
+impl Run {
+    /// Its values on all axes, for people.
+    pub fn words(&self) -> String {
+        self.labels.join(", ")
+    }
+}
+
+/// All runs of a sweep in order, and what is made of them.
+pub struct Plan {
+    /// The file.
+    pub sweep: SweepFile,
+    /// Runs, the last axis fastest.
+    pub runs: Vec<Run>,
+    /// Columns of the results.
+    pub columns: Vec<Column>,
+    /// Tables and pictures.
+    pub summaries: Vec<Summary>,
+}
+
+impl Plan {
+    /// Checks and builds everything.
+    ///
+    /// # Errors
+    /// The first mistake, with its place in the file.
+    pub fn new(sweep: SweepFile) -> Result<Plan, Error> {
+        let mut builder = Builder::default();
+        let count: usize = sweep.axes.iter().map(|axis| axis.points.len()).product();
+        let mut runs = Vec::with_capacity(count);
+        for number in 0..count {
+            let points = points(&sweep, number);
+            let run = builder.run(&sweep, number, &points).map_err(|e| {
+                let labels: Vec<&str> = points.iter().map(|point| point.label.as_str()).collect();
+                anyhow!("{e:#} (run {} of {count}: {})", number + 1, labels.join(", "))
+            })?;
+            runs.push(run);
+        }
+        builder.seeds_matter(&sweep, &runs)?;
+        let columns = columns(&sweep, &builder.counters);
+        let summaries = Summary::all(&sweep, &columns)?;
+        Ok(Plan { sweep, runs, columns, summaries })
+    }
+
+    /// Place of a column that all results have.
+    ///
+    /// # Panics
+    /// If they have not.
+    pub fn column(&self, name: &str) -> usize {
+        self.columns.iter().position(|column| column.name == name).expect("a column of all results")
+    }
+}
+
+/// The values of all axes in a run: the last axis is fastest.
+pub fn points(sweep: &SweepFile, number: usize) -> Vec<&Point> {
+    let mut rest = number;
+    let mut points: Vec<&Point> = Vec::new();
+    for axis in sweep.axes.iter().rev() {
+        points.push(&axis.points[rest % axis.points.len()]);
+        rest /= axis.points.len();
+    }
+    points.reverse();
+    points
+}
+
+/// What several runs share, so that it is made once.
+#[derive(Default)]
+struct Builder {
+    graphs: BTreeMap<PathBuf, Graph>,
+    programs: BTreeMap<String, Arc<dyn Program>>,
+    surveys: BTreeMap<String, Survey>,
+    counters: BTreeMap<String, String>,
+}
+
+/// Settings of a run by kind.
+struct Settings<'a> {
+    fabric: &'a At<String>,
+    workload: &'a At<String>,
+    graph: Option<&'a At<String>>,
+    seed: Option<&'a At<String>>,
+    params: BTreeMap<String, &'a At<String>>,
+    keys: Vec<&'a Setting>,
+}
+
+impl<'a> Settings<'a> {
+    fn new(sweep: &'a SweepFile, points: &[&'a Point]) -> Result<Settings<'a>, Error> {
+        let all: Vec<&Setting> =
+            sweep.fixed.iter().chain(points.iter().flat_map(|point| &point.settings)).collect();
+        let find = |key: &str| all.iter().find(|s| s.key == key).map(|s| &s.value);
+        let missing = |key: &str| anyhow!("{}: no {key} is given", sweep.file);
+        let special = |key: &str| matches!(key, "fabric" | "workload" | "graph" | "seed");
+        let params = all.iter().filter_map(|s| Some((s.key.strip_prefix("param.")?.to_string(), &s.value)));
+        Ok(Settings {
+            fabric: find("fabric").ok_or_else(|| missing("fabric"))?,
+            workload: find("workload").ok_or_else(|| missing("workload"))?,
+            graph: find("graph"),
+            seed: find("seed"),
+            params: params.collect(),
+            keys: all.iter().filter(|s| !special(&s.key) && !s.key.starts_with("param.")).copied().collect(),
+        })
+    }
+}
+
+impl Builder {
+    fn run(&mut self, sweep: &SweepFile, number: usize, points: &[&Point]) -> Result<Run, Error> {
+        let settings = Settings::new(sweep, points)?;
+        let (config, changed) = fabric(sweep, &settings)?;
+        let seed = settings.seed.map(|seed| {
+            seed.value
+                .parse::<u64>()
+                .map_err(|_| seed.error(format!("seed = {} is no whole number", seed.value)))
+        });
+        let seed = seed.transpose()?;
+        let (program, params) = self.program(sweep, &settings, &config, seed)?;
+        check_program(&config, &program).map_err(|e| settings.workload.error(e))?;
+        let fingerprint = self.survey(&config)?;
+        let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
+        let identity =
+            Identity::new(&config, program.as_ref(), params.clone(), BackendKind::Native, seed, None);
+        let mut digest = Digest::default();
+        let parts = (env!("CARGO_PKG_VERSION"), fingerprint, &labels, &identity);
+        digest.add(serde_json::to_string(&parts)?.as_bytes());
+        Ok(Run {
+            number,
+            labels,
+            config,
+            workload: settings.workload.value.clone(),
+            program,
+            params,
+            graph: settings.graph.map(|graph| PathBuf::from(&graph.value)),
+            seed,
+            changed,
+            identity: format!("{:016x}", digest.value()),
+        })
+    }
+
+    /// The program of a run, shared by all runs with the same parameters and graph, and all its parameters.
+    fn program(
+        &mut self,
+        sweep: &SweepFile,
+        settings: &Settings,
+        config: &FabricConfig,
+        seed: Option<u64>,
+    ) -> Result<(Arc<dyn Program>, BTreeMap<String, String>), Error> {
+        let name = &settings.workload.value;
+        // The place of what was written for this program: its parameter if it has one, else its name.
+        let place = settings.params.values().next().copied().unwrap_or(settings.workload);
+        let mut params: BTreeMap<String, String> =
+            settings.params.iter().map(|(key, value)| (key.clone(), value.value.clone())).collect();
+        let known = weft_workload::workloads().iter().find(|w| w.name == name);
+        if let Some(seed) = seed.filter(|_| known.is_some_and(|w| w.params.iter().any(|p| p.name == "seed")))
+        {
+            params.entry("seed".into()).or_insert(seed.to_string());
+        }
+        weft_workload::offer(name, &mut params, config.gpus, config.cus);
+        let resolved = weft_workload::parameters(name, &params).map_err(|e| match &e {
+            weft_workload::WorkloadError::Unknown { .. } => settings.workload.error(&e),
+            _ => place.error(&e),
+        })?;
+        let graph = settings.graph.map(|graph| (graph, sweep.folder.join(&graph.value)));
+        let key = format!("{name} {resolved:?} {:?}", graph.as_ref().map(|(_, path)| path));
+        if let Some(program) = self.programs.get(&key) {
+            return Ok((program.clone(), resolved));
+        }
+        let graph = match &graph {
+            Some((at, path)) => Some(self.graph(path).map_err(|e| at.error(e))?),
+            None => None,
+        };
+        let program: Arc<dyn Program> =
+            weft_workload::build(name, &params, graph).map_err(|e| place.error(e))?.into();
+        self.programs.insert(key, program.clone());
+        Ok((program, resolved))
+    }
+
+    fn graph(&mut self, path: &Path) -> Result<&Graph, Error> {
+        if !self.graphs.contains_key(path) {
+            self.graphs.insert(path.to_path_buf(), weft_workload::graph::read(path)?);
+        }
+        self.graphs.get(path).context("no graph")
+    }
+
+    /// Elaborates a run's hardware and takes note of its counters; gives its fingerprint.
+    fn survey(&mut self, config: &FabricConfig) -> Result<u64, Error> {
+        let key = format!("{:?}", config.hardware());
+        if let Some(survey) = self.surveys.get(&key) {
+            return Ok(survey.fingerprint);
+        }
+        let survey = Survey::new(config)?;
+        let fingerprint = survey.fingerprint;
+        self.counters.extend(survey.counters.clone());
+        self.surveys.insert(key, survey);
+        Ok(fingerprint)
+    }
+
+    /// Refuses a seed that no program takes.
+    fn seeds_matter(&self, sweep: &SweepFile, runs: &[Run]) -> Result<(), Error> {
+        let seeds = sweep.axes.iter().flat_map(|axis| axis.points.iter().flat_map(|point| &point.settings));
+        let Some(seed) = sweep.fixed.iter().chain(seeds).find(|s| s.key == "seed") else { return Ok(()) };
+        match runs.iter().any(|run| run.params.contains_key("seed")) {
+            true => Ok(()),
+            false => Err(seed.value.error("none of the workloads has a parameter seed; leave the seed out")),
+        }
+    }
+}
+
+/// The configuration of a run, and the keys in which it differs from the fabric's file.
+fn fabric(sweep: &SweepFile, settings: &Settings) -> Result<(FabricConfig, String), Error> {
+    let name = &settings.fabric.value;
+    let path = match name.ends_with(".toml") {
+        true => sweep.folder.join(name).display().to_string(),
+        false => name.clone(),
+    };
+    let original = FabricConfig::load(&path).map_err(|e| settings.fabric.error(e))?;
+    let mut config = original.clone();
+    for setting in &settings.keys {
+        config.give(setting.value.place.clone(), &setting.key, &setting.value.value)?;
+    }
+    config.validate()?;
+    let changed = FabricConfig::keys().into_iter().filter_map(|key| {
+        let value = config.get(key.name)?;
+        (original.get(key.name).as_ref() != Some(&value)).then(|| format!("{}={}", key.name, text(&value)))
+    });
+    let changed = changed.collect::<Vec<_>>().join(" ");
+    Ok((config, changed))
+}

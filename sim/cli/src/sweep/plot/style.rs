@@ -1,0 +1,183 @@
+//! What all pictures share: fonts, colours, the strip with title and legend, the marks of the axes.
+
+use anyhow::{Error, anyhow};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{FontStyle, FontTransform};
+use std::sync::Once;
+
+/// Where pictures are drawn.
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// Fonts in order of preference; all have the widths of the first, which comes with the program.
+const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
+
+/// Height of common text.
+pub const TEXT: i32 = 14;
+
+/// Height of the headline.
+const HEADLINE: i32 = 17;
+
+/// Lines of axes.
+pub const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
+
+/// Lines of the grid.
+pub const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
+
+/// Colours that people with any kind of colour vision tell apart, also in print (after P. Tol).
+const COLOURS: [RGBColor; 9] = [
+    RGBColor(0x44, 0x77, 0xaa),
+    RGBColor(0xee, 0x66, 0x77),
+    RGBColor(0x22, 0x88, 0x33),
+    RGBColor(0xcc, 0xbb, 0x44),
+    RGBColor(0x66, 0xcc, 0xee),
+    RGBColor(0xaa, 0x33, 0x77),
+    RGBColor(0xbb, 0xbb, 0xbb),
+    RGBColor(0x99, 0x66, 0x33),
+    RGBColor(0x33, 0x33, 0x66),
+];
+
+/// Makes the fonts known to the drawing crate.
+pub fn fonts() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for (style, bytes) in
+            [(FontStyle::Normal, dejavu::sans::regular()), (FontStyle::Bold, dejavu::sans::bold())]
+        {
+            // Fails only for bytes that are no font, which every test of a picture would show.
+            let _ = plotters::style::register_font(FAMILY, style, bytes);
+        }
+    });
+}
+
+/// The colour of a series.
+pub fn colour(series: usize) -> RGBColor {
+    COLOURS[series % COLOURS.len()]
+}
+
+/// A font of common text.
+pub fn font(size: i32) -> TextStyle<'static> {
+    (FAMILY, size).into_font().color(&INK)
+}
+
+/// Common text whose given corner or side is where it is drawn.
+pub fn text_at(size: i32, h: HPos, v: VPos) -> TextStyle<'static> {
+    font(size).pos(Pos::new(h, v))
+}
+
+/// Text that runs upwards.
+pub fn upwards(size: i32, h: HPos, v: VPos) -> TextStyle<'static> {
+    (FAMILY, size).into_font().transform(FontTransform::Rotate270).color(&INK).pos(Pos::new(h, v))
+}
+
+/// The error of a drawing.
+pub fn wrong(error: impl std::fmt::Display) -> Error {
+    anyhow!("cannot draw the picture: {error}")
+}
+
+/// Width of a text.
+pub fn width(text: &str, size: i32) -> Result<i32, Error> {
+    let (width, _) = font(size).font.box_size(text).map_err(wrong)?;
+    Ok(width as i32)
+}
+
+/// An entry of the legend.
+pub struct Entry {
+    /// Its words.
+    pub label: String,
+    /// Series, for colour and mark.
+    pub series: usize,
+    /// Thick and black: the mean.
+    pub mean: bool,
+}
+
+/// Draws title and legend over the picture, the entries in as many centred lines as they need; gives the height used.
+pub fn head(
+    area: &Area,
+    title: &str,
+    entries: &[Entry],
+    mark: &dyn Fn(&Area, (i32, i32), &Entry) -> Result<(), Error>,
+) -> Result<i32, Error> {
+    let (w, _) = area.dim_in_pixel();
+    let full = w as i32;
+    let mut y = 14;
+    if !title.is_empty() {
+        let style = (FAMILY, HEADLINE).into_font().style(FontStyle::Bold).color(&INK);
+        let style = style.pos(Pos::new(HPos::Center, VPos::Top));
+        area.draw(&Text::new(title.to_string(), (full / 2, y), style)).map_err(wrong)?;
+        y += HEADLINE + 13;
+    }
+    let mut rows: Vec<(i32, Vec<(&Entry, i32)>)> = vec![(0, Vec::new())];
+    for entry in entries {
+        let need = 30 + width(&entry.label, TEXT)? + 22;
+        if rows.last().is_some_and(|(used, row)| used + need > full - 40 && !row.is_empty()) {
+            rows.push((0, Vec::new()));
+        }
+        if let Some((used, row)) = rows.last_mut() {
+            row.push((entry, *used));
+            *used += need;
+        }
+    }
+    for (used, row) in rows.into_iter().filter(|(_, row)| !row.is_empty()) {
+        let left = (full - used + 22) / 2;
+        for (entry, x) in row {
+            mark(area, (left + x, y + TEXT / 2), entry)?;
+            let style = text_at(TEXT, HPos::Left, VPos::Center);
+            area.draw(&Text::new(entry.label.clone(), (left + x + 30, y + TEXT / 2), style))
+                .map_err(wrong)?;
+        }
+        y += TEXT + 9;
+    }
+    Ok(y)
+}
+
+/// Round steps of an axis from `from` (or below it) to `to` or above: the values of the marks.
+pub fn steps(from: f64, to: f64, about: usize) -> Vec<f64> {
+    let span = (to - from).max(f64::MIN_POSITIVE);
+    let raw = span / about as f64;
+    let unit = 10f64.powf(raw.log10().floor());
+    let step =
+        [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().map(|m| m * unit).find(|s| *s >= raw * 0.999).unwrap_or(unit);
+    let (first, last) = ((from / step + 1e-9).floor() as i64, (to / step - 1e-9).ceil() as i64);
+    (first..=last.max(first + 1)).map(|n| n as f64 * step).collect()
+}
+
+/// A number as a mark of an axis whose marks are `step` apart.
+pub fn mark(value: f64, step: f64) -> String {
+    let (scaled, suffix, scale) = match value.abs().max(step) {
+        top if top >= 1e9 => (value / 1e9, "G", 1e9),
+        top if top >= 1e6 => (value / 1e6, "M", 1e6),
+        top if top >= 1e4 => (value / 1e3, "k", 1e3),
+        _ => (value, "", 1.0),
+    };
+    let digits = (0..6).find(|d| ((step / scale) * 10f64.powi(*d)).fract().abs() < 1e-6).unwrap_or(6);
+    if value == 0.0 { "0".into() } else { format!("{scaled:.0$}{suffix}", digits as usize) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_round_and_cover_the_range() {
+        assert_eq!(steps(0.0, 1.37, 5), [0.0, 0.5, 1.0, 1.5]);
+        assert_eq!(steps(0.0, 100.0, 5), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
+        assert_eq!(steps(0.0, 0.0, 5).len(), 2);
+    }
+
+    #[test]
+    fn marks_are_as_short_as_their_step_allows() {
+        assert_eq!(mark(0.5, 0.25), "0.50");
+        assert_eq!(mark(1.0, 0.5), "1.0");
+        assert_eq!(mark(150_000.0, 50_000.0), "150k");
+        assert_eq!(mark(2_500_000.0, 500_000.0), "2.5M");
+        assert_eq!(mark(20.0, 20.0), "20");
+    }
+
+    #[test]
+    fn the_fonts_that_come_along_are_fonts() {
+        fonts();
+        assert!(width("weft", TEXT).expect("measured") > 20);
+    }
+}

@@ -1,0 +1,413 @@
+//! Tables of a metric: a row per workload, a column per value of an axis, means at the bottom.
+
+use super::columns::Column;
+use super::file::{SummaryText, SweepFile};
+use super::source::At;
+use anyhow::{Error, anyhow};
+use std::collections::BTreeMap;
+use weft_fabric::config::closest;
+
+/// How a value stands to the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// As measured.
+    Value,
+    /// Value over reference.
+    Ratio,
+    /// Reference over value.
+    Speedup,
+}
+
+/// What picture is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlotKind {
+    /// Groups of bars, one per workload and one for the geometric mean.
+    Bars,
+    /// Lines over a numeric axis.
+    Lines,
+    /// None.
+    None,
+}
+
+/// A table and a picture wanted, checked.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Name of the picture, unique in the sweep.
+    pub name: String,
+    /// Axis of the rows.
+    pub rows: usize,
+    /// Axis of the columns.
+    pub columns: usize,
+    /// What is shown.
+    pub metric: Column,
+    /// Place of the metric among the columns of the results.
+    pub at: usize,
+    /// Axes that are fixed in the reference, each with its value; empty without a reference.
+    pub reference: Vec<(usize, usize)>,
+    /// How.
+    pub show: Show,
+    /// Picture.
+    pub plot: PlotKind,
+    /// Headline.
+    pub title: String,
+    /// Under the picture.
+    pub x_label: String,
+    /// Beside the picture.
+    pub y_label: String,
+}
+
+/// A number of the table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell {
+    /// As shown.
+    Value(f64),
+    /// The run or its reference failed.
+    Failed,
+    /// The reference is 0, or the value of which it is a multiple.
+    Undefined,
+}
+
+impl Cell {
+    /// The number, if there is one.
+    pub fn value(self) -> Option<f64> {
+        if let Cell::Value(value) = self { Some(value) } else { None }
+    }
+}
+
+/// A table: one for each combination of the axes that are neither rows nor columns.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// These axes with their values, `name = value`; empty if there are none.
+    pub heading: Vec<(String, String)>,
+    /// Values of the columns' axis.
+    pub columns: Vec<String>,
+    /// Values of the rows' axis with their cells.
+    pub rows: Vec<(String, Vec<Cell>)>,
+    /// Geometric mean of each column over the cells that have a number; none if one of them is 0.
+    pub geomean: Vec<Cell>,
+    /// Arithmetic mean of each column over the cells that have a number.
+    pub mean: Vec<Cell>,
+}
+
+impl Summary {
+    /// All summaries of a sweep; without any, the cycles over the first axis that is not the rows'.
+    ///
+    /// # Errors
+    /// An axis, value or metric that there is not.
+    pub fn all(sweep: &SweepFile, columns: &[Column]) -> Result<Vec<Summary>, Error> {
+        let cycles = SummaryText {
+            place: sweep.axes[sweep.rows()].place.clone(),
+            keys: BTreeMap::new(),
+            relative_to: Vec::new(),
+        };
+        let wanted = if sweep.summaries.is_empty() { vec![cycles] } else { sweep.summaries.clone() };
+        let mut all: Vec<Summary> = Vec::new();
+        for text in &wanted {
+            let summary = Summary::new(text, sweep, columns)?;
+            if all.iter().any(|other| other.name == summary.name) {
+                return Err(anyhow!(
+                    "{}: two summaries are called {}; give one of them another name = \"...\"",
+                    text.place,
+                    summary.name
+                ));
+            }
+            all.push(summary);
+        }
+        Ok(all)
+    }
+
+    fn new(text: &SummaryText, sweep: &SweepFile, columns: &[Column]) -> Result<Summary, Error> {
+        let rows = sweep.rows();
+        let axis = columns_axis(text, sweep, rows)?;
+        let at = metric(text, columns)?;
+        let metric = columns[at].clone();
+        let reference = reference(text, sweep, axis)?;
+        let default = match (reference.is_empty(), metric.name == "cycles") {
+            (true, _) => Show::Value,
+            (false, true) => Show::Speedup,
+            (false, false) => Show::Ratio,
+        };
+        let shows = [("value", Show::Value), ("ratio", Show::Ratio), ("speedup", Show::Speedup)];
+        let show = choice(text, "show", &shows)?.unwrap_or(default);
+        if let Some(given) = text.keys.get("show").filter(|_| (show == Show::Value) != reference.is_empty()) {
+            return Err(given.error(match show {
+                Show::Value => "show = value has no use for relative_to; leave one of them out",
+                _ => "show is relative and relative_to is not given; say to what",
+            }));
+        }
+        let numeric = numbers(sweep, axis).is_some();
+        let plots = [("bars", PlotKind::Bars), ("lines", PlotKind::Lines), ("none", PlotKind::None)];
+        let plot = choice(text, "plot", &plots)?;
+        if let Some(given) = text.keys.get("plot").filter(|_| plot == Some(PlotKind::Lines) && !numeric) {
+            return Err(given.error(format!(
+                "plot = lines needs numbers, and axis {} has {}; use plot = bars",
+                sweep.axes[axis].name, sweep.axes[axis].points[0].label
+            )));
+        }
+        let get = |key: &str| text.keys.get(key).map(|at| at.value.clone());
+        let to = reference_words(sweep, &reference);
+        let unit = |unit: &str| if unit.is_empty() { String::new() } else { format!(" ({unit})") };
+        let y_label = match show {
+            Show::Value => format!("{}{}", metric.name, unit(&metric.unit)),
+            Show::Ratio => format!("{} relative to {to}", metric.name),
+            Show::Speedup if metric.name == "cycles" => format!("speedup over {to}"),
+            Show::Speedup => format!("{} of {to} over own", metric.name),
+        };
+        let key = &sweep.axes[axis].keys[0];
+        let key_unit = columns.iter().find(|c| c.name == *key).map_or("", |c| c.unit.as_str());
+        let x_unit = if sweep.axes[axis].keys.len() == 1 { unit(key_unit) } else { String::new() };
+        Ok(Summary {
+            name: get("name").unwrap_or_else(|| metric.name.clone()),
+            rows,
+            columns: axis,
+            at,
+            reference,
+            show,
+            plot: plot.unwrap_or(if numeric { PlotKind::Lines } else { PlotKind::Bars }),
+            title: get("title").unwrap_or_else(|| sweep.about.clone()),
+            x_label: get("x_label").unwrap_or_else(|| format!("{}{x_unit}", sweep.axes[axis].name)),
+            y_label: get("y_label").unwrap_or(y_label),
+            metric,
+        })
+    }
+
+    /// The tables, from the rows of the results in order of the product.
+    pub fn panels(&self, sweep: &SweepFile, rows: &[Option<Vec<String>>], status: usize) -> Vec<Panel> {
+        let sizes: Vec<usize> = sweep.axes.iter().map(|axis| axis.points.len()).collect();
+        let others: Vec<usize> =
+            (0..sizes.len()).filter(|axis| ![self.rows, self.columns].contains(axis)).collect();
+        let count: usize = others.iter().map(|axis| sizes[*axis]).product();
+        let measured = |points: &[usize]| -> Option<f64> {
+            let number = points.iter().zip(&sizes).fold(0, |n, (point, size)| n * size + point);
+            let cells = rows[number].as_ref().filter(|cells| cells[status] == "ok")?;
+            cells[self.at].parse().ok()
+        };
+        (0..count)
+            .map(|number| {
+                let mut points = vec![0; sizes.len()];
+                let mut rest = number;
+                for axis in others.iter().rev() {
+                    points[*axis] = rest % sizes[*axis];
+                    rest /= sizes[*axis];
+                }
+                let heading = others.iter().map(|axis| {
+                    (sweep.axes[*axis].name.clone(), sweep.axes[*axis].points[points[*axis]].label.clone())
+                });
+                let heading = heading.collect();
+                let mut cell = |row: usize, column: usize| {
+                    (points[self.rows], points[self.columns]) = (row, column);
+                    self.cell(&points, &measured)
+                };
+                let table: Vec<Vec<Cell>> = (0..sizes[self.rows])
+                    .map(|row| (0..sizes[self.columns]).map(|column| cell(row, column)).collect())
+                    .collect();
+                self.panel(sweep, heading, table)
+            })
+            .collect()
+    }
+
+    fn panel(&self, sweep: &SweepFile, heading: Vec<(String, String)>, table: Vec<Vec<Cell>>) -> Panel {
+        let labels = |axis: usize| sweep.axes[axis].points.iter().map(|point| point.label.clone());
+        let columns: Vec<String> = labels(self.columns).collect();
+        let of =
+            |column: usize| table.iter().filter_map(move |row| row[column].value()).collect::<Vec<f64>>();
+        Panel {
+            heading,
+            geomean: (0..columns.len()).map(|column| geomean(&of(column))).collect(),
+            mean: (0..columns.len()).map(|column| mean(&of(column))).collect(),
+            columns,
+            rows: labels(self.rows).zip(table).collect(),
+        }
+    }
+
+    /// The shown number of a run, whose value on each axis is given.
+    fn cell(&self, points: &[usize], measured: &impl Fn(&[usize]) -> Option<f64>) -> Cell {
+        let Some(own) = measured(points) else { return Cell::Failed };
+        if self.show == Show::Value {
+            return Cell::Value(own);
+        }
+        let mut base = points.to_vec();
+        self.reference.iter().for_each(|(axis, point)| base[*axis] = *point);
+        let Some(base) = measured(&base) else { return Cell::Failed };
+        let (over, under) = if self.show == Show::Speedup { (base, own) } else { (own, base) };
+        if under == 0.0 { Cell::Undefined } else { Cell::Value(over / under) }
+    }
+
+    /// The table as text: a heading, the rows, the means.
+    pub fn text(&self, sweep: &SweepFile, panel: &Panel) -> String {
+        let mut title = self.y_label.clone();
+        for (name, value) in &panel.heading {
+            title.push_str(&format!(", {name} = {value}"));
+        }
+        let mut lines: Vec<Vec<String>> = Vec::new();
+        let head = format!("{} \\ {}", sweep.axes[self.rows].name, sweep.axes[self.columns].name);
+        lines.push([head].into_iter().chain(panel.columns.iter().cloned()).collect());
+        let means = [("geometric mean", &panel.geomean), ("arithmetic mean", &panel.mean)];
+        let rows = panel.rows.iter().map(|(label, cells)| (label.as_str(), cells));
+        for (label, cells) in rows.chain(means) {
+            lines
+                .push([label.to_string()].into_iter().chain(cells.iter().map(|c| self.number(*c))).collect());
+        }
+        let mut text = aligned(&title, &lines);
+        let failed = panel.rows.iter().flat_map(|(_, cells)| cells).any(|cell| *cell == Cell::Failed);
+        if failed {
+            text.push_str("\nfailed: the run or its reference did not end; the means are over the others\n");
+        }
+        text
+    }
+
+    fn number(&self, cell: Cell) -> String {
+        match cell {
+            Cell::Value(value) if self.show != Show::Value => format!("{value:.3}"),
+            Cell::Value(value) if value.fract() == 0.0 => format!("{value:.0}"),
+            Cell::Value(value) if value.abs() >= 1000.0 => format!("{value:.0}"),
+            Cell::Value(value) => format!("{value:.4}"),
+            Cell::Failed => "failed".into(),
+            Cell::Undefined => "-".into(),
+        }
+    }
+}
+
+/// A table that is aligned and also Markdown.
+fn aligned(title: &str, lines: &[Vec<String>]) -> String {
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
+    let mut text = format!("{title}\n\n");
+    for (at, line) in lines.iter().enumerate() {
+        let cells = line.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        text.push_str(&format!("| {} |\n", cells.collect::<Vec<_>>().join(" | ")));
+        if at == 0 {
+            let rule = widths.iter().enumerate().map(|(column, width)| match column {
+                0 => "-".repeat(*width),
+                _ => format!("{}:", "-".repeat(width.saturating_sub(1).max(1))),
+            });
+            text.push_str(&format!("| {} |\n", rule.collect::<Vec<_>>().join(" | ")));
+        }
+    }
+    text
+}
+
+fn geomean(values: &[f64]) -> Cell {
+    if values.is_empty() || values.iter().any(|value| *value <= 0.0) {
+        return Cell::Undefined;
+    }
+    Cell::Value((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
+}
+
+fn mean(values: &[f64]) -> Cell {
+    if values.is_empty() {
+        Cell::Undefined
+    } else {
+        Cell::Value(values.iter().sum::<f64>() / values.len() as f64)
+    }
+}
+
+/// One of the words that a key may have.
+fn choice<T: Copy>(text: &SummaryText, key: &str, words: &[(&str, T)]) -> Result<Option<T>, Error> {
+    let Some(given) = text.keys.get(key) else { return Ok(None) };
+    match words.iter().find(|(word, _)| *word == given.value) {
+        Some((_, choice)) => Ok(Some(*choice)),
+        None => Err(given.error(format!(
+            "{key} = {} is illegal; legal: {}",
+            given.value,
+            list(words.iter().map(|w| w.0))
+        ))),
+    }
+}
+
+fn list<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn columns_axis(text: &SummaryText, sweep: &SweepFile, rows: usize) -> Result<usize, Error> {
+    let others = || (0..sweep.axes.len()).filter(|axis| *axis != rows);
+    let Some(given) = text.keys.get("columns") else {
+        return others().next().ok_or_else(|| {
+            anyhow!("{}: there is no axis beside the workloads; add [[axis]] with key and values", text.place)
+        });
+    };
+    let found = others().find(|axis| sweep.axes[*axis].name == given.value);
+    found.ok_or_else(|| {
+        let known = list(others().map(|axis| sweep.axes[axis].name.as_str()));
+        given.error(format!("columns = {} is no axis beside the workloads; legal: {known}", given.value))
+    })
+}
+
+fn metric(text: &SummaryText, columns: &[Column]) -> Result<usize, Error> {
+    let cycles = At { value: "cycles".to_string(), place: text.place.clone() };
+    let given = text.keys.get("metric").unwrap_or(&cycles);
+    let numeric = || columns.iter().filter(|column| column.numeric);
+    if !numeric().any(|column| column.name == given.value) {
+        let remedy = match closest(&given.value, numeric().map(|column| column.name.as_str())) {
+            Some(near) => format!("the nearest is {near}"),
+            None => "`weft sweep FILE --columns` shows all".into(),
+        };
+        return Err(
+            given.error(format!("metric = {} is no numeric column of the results; {remedy}", given.value))
+        );
+    }
+    Ok(columns.iter().position(|column| column.name == given.value).unwrap_or(0))
+}
+
+/// The axes that the reference fixes, with the value of each.
+fn reference(text: &SummaryText, sweep: &SweepFile, columns: usize) -> Result<Vec<(usize, usize)>, Error> {
+    let mut fixed = Vec::new();
+    for (name, value) in &text.relative_to {
+        let axis = match name {
+            None => columns,
+            Some(name) => sweep.axes.iter().position(|axis| axis.name == *name).ok_or_else(|| {
+                let known = list(sweep.axes.iter().map(|axis| axis.name.as_str()));
+                value.error(format!("relative_to names {name}, which is no axis; legal: {known}"))
+            })?,
+        };
+        let points = &sweep.axes[axis].points;
+        let point = points.iter().position(|point| point.label == value.value).ok_or_else(|| {
+            let known = list(points.iter().map(|point| point.label.as_str()));
+            value.error(format!(
+                "relative_to = {} is no value of axis {}; legal: {known}",
+                value.value, sweep.axes[axis].name
+            ))
+        })?;
+        fixed.push((axis, point));
+    }
+    Ok(fixed)
+}
+
+fn reference_words(sweep: &SweepFile, reference: &[(usize, usize)]) -> String {
+    let words: Vec<&str> =
+        reference.iter().map(|(axis, point)| sweep.axes[*axis].points[*point].label.as_str()).collect();
+    words.join(" at ")
+}
+
+/// The values of an axis as numbers, if all are: suffixes K, M, G are powers of 1024, a final x (as in `2x`) is left out.
+pub fn numbers(sweep: &SweepFile, axis: usize) -> Option<Vec<f64>> {
+    let number = |label: &str| {
+        let plain = label.trim_end_matches('x').replace('_', "");
+        let scale = match plain.chars().last()? {
+            'K' | 'k' => 1024.0,
+            'M' => 1024.0 * 1024.0,
+            'G' => 1024.0 * 1024.0 * 1024.0,
+            _ => 1.0,
+        };
+        let value: f64 = plain.trim_end_matches(['K', 'k', 'M', 'G']).parse().ok()?;
+        Some(value * scale).filter(|value| value.is_finite())
+    };
+    sweep.axes[axis].points.iter().map(|point| number(&point.label)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_are_those_of_the_textbook() {
+        assert_eq!(mean(&[1.0, 2.0, 6.0]), Cell::Value(3.0));
+        let Cell::Value(two) = geomean(&[1.0, 2.0, 4.0]) else { panic!("a number") };
+        assert!((two - 2.0).abs() < 1e-12);
+        assert_eq!(geomean(&[1.0, 0.0]), Cell::Undefined);
+        assert_eq!(mean(&[]), Cell::Undefined);
+    }
+}

@@ -1,0 +1,54 @@
+//! What can be known of a run before it: whether the program fits, and what the hardware counts.
+
+use super::FabricError;
+use super::report::block_of;
+use crate::config::FabricConfig;
+use crate::cu::Cu;
+use crate::dram::DramCounters;
+use crate::placement::PageTable;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use weft_blocks::fabric::rec_fabric;
+use weft_engine::{BackendKind, Design, Options, Sim};
+use weft_rtl::ir::ProbeKind;
+use weft_workload::Program;
+
+/// The hardware of a configuration, elaborated but not compiled.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// Tells hardware of other behaviour or other counters apart.
+    pub fingerprint: u64,
+    /// Name (`block.counter`, as in a run's record) and sentence of each counter.
+    pub counters: BTreeMap<String, String>,
+}
+
+impl Survey {
+    /// Elaborates the hardware.
+    ///
+    /// # Errors
+    /// A configuration that cannot be built.
+    pub fn new(config: &FabricConfig) -> Result<Survey, FabricError> {
+        config.validate()?;
+        let module = rec_fabric(&config.hardware())?;
+        let design = Design::new(&module, Options { backend: BackendKind::Interp, ..Options::default() })?;
+        let sim = Sim::new(&design);
+        let counted = sim.probes().filter(|probe| probe.kind == ProbeKind::Count);
+        let mut counters: BTreeMap<String, String> = counted
+            .map(|probe| (format!("{}.{}", block_of(probe.unit), probe.name), probe.text.to_string()))
+            .collect();
+        for (name, _, about, _) in DramCounters::default().list() {
+            counters.insert(format!("dram.{}", name.trim_start_matches("dram_")), about.to_string());
+        }
+        Ok(Survey { fingerprint: design.fingerprint(), counters })
+    }
+}
+
+/// Refuses a program that does not fit into the memories or the compute units.
+///
+/// # Errors
+/// What does not fit, with a remedy.
+pub fn check_program(config: &FabricConfig, program: &Arc<dyn Program>) -> Result<(), FabricError> {
+    PageTable::new(program.arrays(), config)?;
+    Cu::new(config.cu(), program.clone(), 0, 0)?;
+    Ok(())
+}
