@@ -1,7 +1,16 @@
-//! Sweeps that come with the program.
+//! Sweeps that come with the program: those of rec.md sections 12 and 13 on the small fabric, minutes each, and one of seconds.
 
 /// Name and text of each.
 pub const SWEEPS: &[(&str, &str)] = &[
     ("rec-smoke", include_str!("../../../fabrics/sweeps/rec-smoke.toml")),
     ("rec-protocols", include_str!("../../../fabrics/sweeps/rec-protocols.toml")),
+    ("rec-range", include_str!("../../../fabrics/sweeps/rec-range.toml")),
+    ("rec-entries", include_str!("../../../fabrics/sweeps/rec-entries.toml")),
+    ("rec-directory", include_str!("../../../fabrics/sweeps/rec-directory.toml")),
+    ("rec-policy", include_str!("../../../fabrics/sweeps/rec-policy.toml")),
+    ("rec-l2", include_str!("../../../fabrics/sweeps/rec-l2.toml")),
+    ("rec-bandwidth", include_str!("../../../fabrics/sweeps/rec-bandwidth.toml")),
+    ("rec-cus", include_str!("../../../fabrics/sweeps/rec-cus.toml")),
+    ("rec-gpus", include_str!("../../../fabrics/sweeps/rec-gpus.toml")),
+    ("rec-nvidia", include_str!("../../../fabrics/sweeps/rec-nvidia.toml")),
 ];

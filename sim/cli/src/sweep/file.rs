@@ -349,7 +349,7 @@ fn known_key(key: &At<String>) -> Result<(), Error> {
 }
 
 fn read_summary<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> Result<SummaryText, Error> {
-    let texts = ["columns", "metric", "show", "plot", "name", "title", "x_label", "y_label"];
+    let texts = ["columns", "metric", "show", "mean", "plot", "name", "title", "x_label", "y_label"];
     let known: Vec<&str> = texts.iter().copied().chain(["relative_to"]).collect();
     let section = Section::new(source, table.place.clone(), table.value, &known)?;
     let mut keys = BTreeMap::new();

@@ -77,6 +77,11 @@ impl Plan {
             runs.push(run);
         }
         builder.seeds_matter(&sweep, &runs)?;
+        // Hardware last: elaborating it takes the longest, and all other mistakes are found by then.
+        for run in &mut runs {
+            let fingerprint = builder.survey(&run.config).map_err(|e| anyhow!("{}: {e:#}", sweep.file))?;
+            run.identity = identity(run, fingerprint)?;
+        }
         let columns = columns(&sweep, &builder.counters);
         let summaries = Summary::all(&sweep, &columns)?;
         Ok(Plan { sweep, runs, columns, summaries })
@@ -170,7 +175,7 @@ impl Builder {
             graph: settings.graph.map(|graph| PathBuf::from(&graph.value)),
             seed,
             changed,
-            identity: format!("{:016x}", digest.value()),
+            identity: String::new(),
         })
     }
 
@@ -241,6 +246,14 @@ impl Builder {
             false => Err(seed.value.error("none of the workloads has a parameter seed; leave the seed out")),
         }
     }
+}
+
+/// The fingerprint of a run on hardware with this fingerprint.
+fn identity(run: &Run, hardware: u64) -> Result<String, Error> {
+    let (program, params) = (run.program.as_ref(), run.params.clone());
+    let identity = Identity::new(&run.config, program, params, BackendKind::Native, run.seed, None);
+    let parts = (env!("CARGO_PKG_VERSION"), hardware, &run.labels, &identity);
+    Ok(format!("{:016x}", Digest::of(serde_json::to_string(&parts)?.as_bytes())))
 }
 
 /// The configuration of a run, and the keys in which it differs from the fabric's file.

@@ -161,7 +161,7 @@ fn read(bytes: &[u8], header: &[String], plan: &Plan) -> Result<Held, String> {
     for (at, record) in reader.records().enumerate() {
         let line = at + 1;
         let record = record.map_err(|e| format!("line {line} is no CSV: {e}"))?;
-        let cells: Vec<String> = record.iter().map(str::to_string).collect();
+        let mut cells: Vec<String> = record.iter().map(str::to_string).collect();
         if at == 0 {
             if cells != header {
                 return Err(other_header(&cells, header));
@@ -171,6 +171,9 @@ fn read(bytes: &[u8], header: &[String], plan: &Plan) -> Result<Held, String> {
         let number = fit(&cells, header, plan).map_err(|problem| format!("line {line} {problem}"))?;
         if held.rows[number].is_some() {
             return Err(format!("line {line} is run {} a second time", number + 1));
+        }
+        if let Some(run) = header.iter().position(|name| name == "run") {
+            cells[run] = (number + 1).to_string();
         }
         held.rows[number] = Some(cells);
     }
@@ -194,18 +197,20 @@ fn fit(cells: &[String], header: &[String], plan: &Plan) -> Result<usize, String
         return Err(format!("has {} cells where there are {} columns", cells.len(), header.len()));
     }
     let cell = |name: &str| header.iter().position(|n| n == name).map_or("", |at| cells[at].as_str());
+    // Rows are known by their identity, so that an axis may be made longer.
+    if let Some(run) = plan.runs.iter().find(|run| run.identity == cell("identity")) {
+        return Ok(run.number);
+    }
     let number = cell("run").parse::<usize>().ok().and_then(|n| n.checked_sub(1));
     let run = number
         .and_then(|n| plan.runs.get(n))
         .ok_or_else(|| format!("is run {} of a sweep that now has {} runs", cell("run"), plan.runs.len()))?;
-    if cell("identity") == run.identity {
-        return Ok(run.number);
-    }
     let planned = super::columns::planned(run, &plan.sweep);
-    let differs = header.iter().filter(|name| *name != "identity").find_map(|name| {
-        let now = planned.get(name)?;
-        (cell(name) != now).then(|| format!("{name} is {} there and {now} now", shown(cell(name))))
-    });
+    let differs =
+        header.iter().filter(|name| !["run", "identity"].contains(&name.as_str())).find_map(|name| {
+            let now = planned.get(name)?;
+            (cell(name) != now).then(|| format!("{name} is {} there and {now} now", shown(cell(name))))
+        });
     Err(match differs {
         Some(how) => format!("is of other settings: {how}"),
         None => "was made with other hardware, data or another version of this program".into(),

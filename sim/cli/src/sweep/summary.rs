@@ -18,6 +18,15 @@ pub enum Show {
     Speedup,
 }
 
+/// Which mean the picture shows; tables have both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Average {
+    /// Of ratios.
+    Geometric,
+    /// Of amounts.
+    Arithmetic,
+}
+
 /// What picture is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlotKind {
@@ -38,8 +47,6 @@ pub struct Summary {
     pub rows: usize,
     /// Axis of the columns.
     pub columns: usize,
-    /// What is shown.
-    pub metric: Column,
     /// Place of the metric among the columns of the results.
     pub at: usize,
     /// Axes that are fixed in the reference, each with its value; empty without a reference.
@@ -50,6 +57,8 @@ pub struct Summary {
     pub plot: PlotKind,
     /// Headline.
     pub title: String,
+    /// The mean that the picture shows.
+    pub average: Average,
     /// Under the picture.
     pub x_label: String,
     /// Beside the picture.
@@ -89,6 +98,16 @@ pub struct Panel {
     pub mean: Vec<Cell>,
 }
 
+impl Panel {
+    /// The mean that a picture shows.
+    pub fn average(&self, average: Average) -> &[Cell] {
+        match average {
+            Average::Geometric => &self.geomean,
+            Average::Arithmetic => &self.mean,
+        }
+    }
+}
+
 impl Summary {
     /// All summaries of a sweep; without any, the cycles over the first axis that is not the rows'.
     ///
@@ -120,7 +139,7 @@ impl Summary {
         let rows = sweep.rows();
         let axis = columns_axis(text, sweep, rows)?;
         let at = metric(text, columns)?;
-        let metric = columns[at].clone();
+        let metric = &columns[at];
         let reference = reference(text, sweep, axis)?;
         let default = match (reference.is_empty(), metric.name == "cycles") {
             (true, _) => Show::Value,
@@ -145,17 +164,10 @@ impl Summary {
             )));
         }
         let get = |key: &str| text.keys.get(key).map(|at| at.value.clone());
-        let to = reference_words(sweep, &reference);
-        let unit = |unit: &str| if unit.is_empty() { String::new() } else { format!(" ({unit})") };
-        let y_label = match show {
-            Show::Value => format!("{}{}", metric.name, unit(&metric.unit)),
-            Show::Ratio => format!("{} relative to {to}", metric.name),
-            Show::Speedup if metric.name == "cycles" => format!("speedup over {to}"),
-            Show::Speedup => format!("{} of {to} over own", metric.name),
-        };
-        let key = &sweep.axes[axis].keys[0];
-        let key_unit = columns.iter().find(|c| c.name == *key).map_or("", |c| c.unit.as_str());
-        let x_unit = if sweep.axes[axis].keys.len() == 1 { unit(key_unit) } else { String::new() };
+        let averages = [("geometric", Average::Geometric), ("arithmetic", Average::Arithmetic)];
+        let common = if show == Show::Value { Average::Arithmetic } else { Average::Geometric };
+        let y_label = quantity(metric, show, &reference_words(sweep, &reference));
+        let x_label = with_unit(&sweep.axes[axis].name, key_unit(sweep, axis, columns));
         Ok(Summary {
             name: get("name").unwrap_or_else(|| metric.name.clone()),
             rows,
@@ -165,9 +177,9 @@ impl Summary {
             show,
             plot: plot.unwrap_or(if numeric { PlotKind::Lines } else { PlotKind::Bars }),
             title: get("title").unwrap_or_else(|| sweep.about.clone()),
-            x_label: get("x_label").unwrap_or_else(|| format!("{}{x_unit}", sweep.axes[axis].name)),
+            average: choice(text, "mean", &averages)?.unwrap_or(common),
+            x_label: get("x_label").unwrap_or(x_label),
             y_label: get("y_label").unwrap_or(y_label),
-            metric,
         })
     }
 
@@ -266,6 +278,30 @@ impl Summary {
             Cell::Undefined => "-".into(),
         }
     }
+}
+
+/// What a table shows, with its unit.
+fn quantity(metric: &Column, show: Show, to: &str) -> String {
+    let name = metric.name.replace('_', " ");
+    match show {
+        Show::Value => with_unit(&name, &metric.unit),
+        Show::Ratio => format!("{name} relative to {to}"),
+        Show::Speedup if metric.name == "cycles" => format!("speedup over {to}"),
+        Show::Speedup => format!("{name} of {to} over own"),
+    }
+}
+
+/// The unit of an axis that moves one key of the fabric.
+fn key_unit<'a>(sweep: &SweepFile, axis: usize, columns: &'a [Column]) -> &'a str {
+    match sweep.axes[axis].keys.as_slice() {
+        [key] => columns.iter().find(|column| column.name == *key).map_or("", |column| &column.unit),
+        _ => "",
+    }
+}
+
+/// A name with its unit, unless it ends with it.
+fn with_unit(name: &str, unit: &str) -> String {
+    if unit.is_empty() || name.ends_with(unit) { name.into() } else { format!("{name} ({unit})") }
 }
 
 /// A table that is aligned and also Markdown.

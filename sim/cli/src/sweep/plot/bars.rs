@@ -12,6 +12,9 @@ const HEIGHT: u32 = 400;
 /// Part of a group's width that its bars fill.
 const FILL: f64 = 0.82;
 
+/// Width of a bar at most.
+const WIDEST: f64 = 34.0;
+
 /// Size of the numbers over the means.
 const SMALL: i32 = 11;
 
@@ -46,7 +49,7 @@ fn draw(root: &Area, summary: &Summary, panel: &Panel) -> Result<(), Error> {
         area.draw(&Rectangle::new(corners, INK.stroke_width(1))).map_err(wrong)
     })?;
     let groups = panel.rows.len() + 1;
-    let shown = panel.rows.iter().flat_map(|(_, cells)| cells).chain(&panel.geomean);
+    let shown = panel.rows.iter().flat_map(|(_, cells)| cells).chain(panel.average(summary.average));
     let (top, clipped) = limit(shown.filter_map(|cell| cell.value()).collect());
     let marks = steps(0.0, top, 5);
     let (step, top) = (marks[1] - marks[0], marks[marks.len() - 1]);
@@ -65,12 +68,20 @@ fn draw(root: &Area, summary: &Summary, panel: &Panel) -> Result<(), Error> {
         root.draw(&Text::new(mark(*value, step), (x - 8, y), style)).map_err(wrong)?;
         root.draw(&PathElement::new([(x - 4, y), (x, y)], INK)).map_err(wrong)?;
     }
-    let rows = panel.rows.iter().map(|(label, cells)| (label.as_str(), cells));
-    for (group, (label, cells)) in rows.chain([("geomean", &panel.geomean)]).enumerate() {
+    if summary.show != Show::Value && top > 1.0 {
+        let line = PathElement::new([(0.0, 1.0), (groups as f64, 1.0)], INK.mix(0.6));
+        chart.draw_series([line]).map_err(wrong)?;
+    }
+    let (edges, _) = chart.plotting_area().get_pixel_range();
+    let group_width = f64::from(edges.end - edges.start) / groups as f64;
+    let rows = panel.rows.iter().map(|(label, cells)| (label.as_str(), cells.as_slice()));
+    for (group, (label, cells)) in
+        rows.chain([(mean_word(summary.average), panel.average(summary.average))]).enumerate()
+    {
         let mean = group + 1 == groups;
         for (series, cell) in cells.iter().enumerate() {
-            let wide = FILL / cells.len() as f64;
-            let left = group as f64 + (1.0 - FILL) / 2.0 + series as f64 * wide;
+            let wide = (FILL / cells.len() as f64).min(WIDEST / group_width);
+            let left = group as f64 + 0.5 + (series as f64 - cells.len() as f64 / 2.0) * wide;
             let value = cell.value().unwrap_or(0.0);
             let corners = [(left, 0.0), (left + wide, value.min(top))];
             chart.draw_series([Rectangle::new(corners, colour(series).filled())]).map_err(wrong)?;
@@ -81,10 +92,6 @@ fn draw(root: &Area, summary: &Summary, panel: &Panel) -> Result<(), Error> {
         let (x, y) = chart.backend_coord(&(group as f64 + 0.5, 0.0));
         let style = text_at(TEXT, HPos::Center, VPos::Top);
         root.draw(&Text::new(label.to_string(), (x, y + 9), style)).map_err(wrong)?;
-    }
-    if summary.show != Show::Value && top > 1.0 {
-        let line = PathElement::new([(0.0, 1.0), (groups as f64, 1.0)], INK.mix(0.6));
-        chart.draw_series([line]).map_err(wrong)?;
     }
     frame(root, &chart, summary, groups, top)
 }

@@ -1,7 +1,7 @@
 //! Lines over a numeric axis: the geometric mean of each value of the other axes, or each workload and their mean.
 
 use super::super::file::SweepFile;
-use super::super::summary::{Cell, Panel, Summary, numbers};
+use super::super::summary::{Average, Cell, Panel, Summary, numbers};
 use super::style::*;
 use anyhow::Error;
 use plotters::prelude::*;
@@ -21,7 +21,7 @@ struct Line {
 /// # Errors
 /// A drawing that fails.
 pub fn picture(sweep: &SweepFile, summary: &Summary, panels: &[Panel]) -> Result<String, Error> {
-    let lines = lines(panels);
+    let lines = lines(panels, summary.average);
     let mut svg = String::new();
     {
         let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
@@ -34,7 +34,7 @@ pub fn picture(sweep: &SweepFile, summary: &Summary, panels: &[Panel]) -> Result
     Ok(svg)
 }
 
-fn lines(panels: &[Panel]) -> Vec<Line> {
+fn lines(panels: &[Panel], average: Average) -> Vec<Line> {
     let line = |series: usize, label: String, cells: &[Cell], mean: bool| Line {
         entry: Entry { label, series, mean },
         cells: cells.to_vec(),
@@ -44,7 +44,7 @@ fn lines(panels: &[Panel]) -> Vec<Line> {
             let rows = single.rows.iter().enumerate();
             let mut all: Vec<Line> =
                 rows.map(|(series, (label, cells))| line(series, label.clone(), cells, false)).collect();
-            all.push(line(all.len(), "geomean".into(), &single.geomean, true));
+            all.push(line(all.len(), mean_word(average).into(), single.average(average), true));
             all
         }
         several => several
@@ -52,7 +52,7 @@ fn lines(panels: &[Panel]) -> Vec<Line> {
             .enumerate()
             .map(|(series, panel)| {
                 let values: Vec<&str> = panel.heading.iter().map(|(_, value)| value.as_str()).collect();
-                line(series, values.join(", "), &panel.geomean, false)
+                line(series, values.join(", "), panel.average(average), false)
             })
             .collect(),
     }
@@ -124,7 +124,11 @@ fn draw(root: &Area, summary: &Summary, lines: &[Line], at: &[f64], labels: &[St
     root.draw(&Text::new(summary.x_label.clone(), (middle, under + 34), style)).map_err(wrong)?;
     let (_, middle) = corner(first, (bottom + top) / 2.0);
     let style = upwards(TEXT, HPos::Center, VPos::Top);
-    root.draw(&Text::new(summary.y_label.clone(), (12, middle), style)).map_err(wrong)
+    let y_label = match lines.iter().any(|line| line.entry.mean) {
+        true => summary.y_label.clone(),
+        false => format!("{}, {}", summary.y_label, mean_word(summary.average)),
+    };
+    root.draw(&Text::new(y_label, (12, middle), style)).map_err(wrong)
 }
 
 /// Stretches of a line between places without a number.

@@ -1,5 +1,6 @@
 //! What all pictures share: fonts, colours, the strip with title and legend, the marks of the axes.
 
+use super::super::summary::Average;
 use anyhow::{Error, anyhow};
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -71,6 +72,14 @@ pub fn upwards(size: i32, h: HPos, v: VPos) -> TextStyle<'static> {
     (FAMILY, size).into_font().transform(FontTransform::Rotate270).color(&INK).pos(Pos::new(h, v))
 }
 
+/// What a picture calls its mean.
+pub fn mean_word(average: Average) -> &'static str {
+    match average {
+        Average::Geometric => "geomean",
+        Average::Arithmetic => "mean",
+    }
+}
+
 /// The error of a drawing.
 pub fn wrong(error: impl std::fmt::Display) -> Error {
     anyhow!("cannot draw the picture: {error}")
@@ -92,6 +101,26 @@ pub struct Entry {
     pub mean: bool,
 }
 
+fn headline() -> TextStyle<'static> {
+    let style = (FAMILY, HEADLINE).into_font().style(FontStyle::Bold).color(&INK);
+    style.pos(Pos::new(HPos::Center, VPos::Top))
+}
+
+/// A title in as many lines as it needs.
+fn wrapped(title: &str, most: i32) -> Result<Vec<String>, Error> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in title.split_whitespace() {
+        let longer = lines.last().map(|line| format!("{line} {word}"));
+        let fits =
+            |line: &String| headline().font.box_size(line).map(|(w, _)| (w as i32) <= most).map_err(wrong);
+        match longer {
+            Some(line) if fits(&line)? => *lines.last_mut().ok_or_else(|| wrong("no line"))? = line,
+            _ => lines.push(word.into()),
+        }
+    }
+    Ok(lines)
+}
+
 /// Draws title and legend over the picture, the entries in as many centred lines as they need; gives the height used.
 pub fn head(
     area: &Area,
@@ -102,12 +131,11 @@ pub fn head(
     let (w, _) = area.dim_in_pixel();
     let full = w as i32;
     let mut y = 14;
-    if !title.is_empty() {
-        let style = (FAMILY, HEADLINE).into_font().style(FontStyle::Bold).color(&INK);
-        let style = style.pos(Pos::new(HPos::Center, VPos::Top));
-        area.draw(&Text::new(title.to_string(), (full / 2, y), style)).map_err(wrong)?;
-        y += HEADLINE + 13;
+    for line in wrapped(title, full - 40)? {
+        area.draw(&Text::new(line, (full / 2, y), headline())).map_err(wrong)?;
+        y += HEADLINE + 5;
     }
+    y += 8;
     let mut rows: Vec<(i32, Vec<(&Entry, i32)>)> = vec![(0, Vec::new())];
     for entry in entries {
         let need = 30 + width(&entry.label, TEXT)? + 22;
