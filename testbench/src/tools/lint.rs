@@ -49,8 +49,9 @@ pub struct YosysRead {
 /// [`ToolError`] if Yosys is missing or failed without a message.
 pub fn yosys_read(top: &str, files: &[PathBuf]) -> Result<YosysRead, ToolError> {
     let names: Vec<String> = files.iter().map(|f| format!("\"{}\"", f.display())).collect();
+    // Ports are not widened (as `memory` does): that rounds the number of rows up.
     let script = format!(
-        "read_verilog {}; hierarchy -check -top {top}; proc; opt_clean; check; memory -nomap; opt_clean; memory_unpack; stat -json",
+        "read_verilog {}; hierarchy -check -top {top}; proc; opt_clean; check; memory_dff; memory_collect; opt_clean; memory_unpack; stat -json",
         names.join(" ")
     );
     let result = yosys(&script, Path::new("."));
