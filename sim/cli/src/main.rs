@@ -17,6 +17,7 @@
 //! | understand a block | [`weft_blocks`](../weft_blocks/index.html): each block's page has its ports, state machines and entry layout; begin with [the directories](../weft_blocks/directory/slice/index.html) |
 //! | clock a block, record waves, save and resume | [`weft_engine`](../weft_engine/index.html) |
 //! | change a system: topology, sizes, protocol | the files in `sim/fabrics/`, and [`weft_fabric::config`](../weft_fabric/config/index.html) for every key |
+//! | compare many runs in one table and picture | `weft sweep rec-protocols`; the files in `sim/fabrics/sweeps/`, and [`sweep`] for every key and column |
 //! | see what a compute unit or a DRAM channel does | [`weft_fabric::cu`](../weft_fabric/cu/index.html), [`weft_fabric::dram`](../weft_fabric/dram/index.html) |
 //! | add a program or a graph format | [`weft_workload`](../weft_workload/index.html) |
 //! | know what is tested, and how | [`weft_testbench`](../weft_testbench/index.html): [golden models](../weft_testbench/golden/index.html), [the race ledger](../weft_testbench/ledger/index.html), [co-simulation](../weft_testbench/cosim/index.html) |

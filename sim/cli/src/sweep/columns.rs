@@ -46,7 +46,7 @@ const METRICS: &[(&str, &str, &str)] = &[
         "invalidations",
         "invalidations caused by directory evictions that dropped a copy",
     ),
-    ("evict_share", "", "share of evictions in the invalidations that dropped a copy"),
+    ("evict_share", "", "share of evictions in the invalidations that dropped a copy; empty without any"),
     (
         "false_positive_invalidations",
         "lines",
@@ -57,7 +57,7 @@ const METRICS: &[(&str, &str, &str)] = &[
     ("inter_gpu_messages", "messages", "all messages that left a GPU"),
     ("inter_gpu_bytes", "bytes", "bytes on all links from the GPUs"),
     ("invalidation_gbps", "GB/s", "bytes of invalidations per second on these links"),
-    ("coalesced_lines", "lines", "lines per evicted directory entry"),
+    ("coalesced_lines", "lines", "lines per evicted directory entry; empty without any"),
     ("l2_lookup_cycles", "cycles", "mean time from arrival at an L2 bank to hit or miss"),
 ];
 
@@ -166,6 +166,14 @@ pub fn text(value: &Value) -> String {
 pub fn measured(report: &RunReport) -> Cells {
     let mut cells: Cells = flat(&report.metrics);
     cells.extend(report.counters.iter().map(|(name, counter)| (name.clone(), counter.value.to_string())));
+    // A record says 0 for a mean over nothing; a mean over several runs must leave it out.
+    let evictions = report.counters.get("dir.evictions").map_or(0, |counter| counter.value);
+    let dropped = report.metrics.evict_invalidations + report.metrics.write_invalidations;
+    for (name, over) in [("coalesced_lines", evictions), ("evict_share", dropped)] {
+        if over == 0 {
+            cells.insert(name.into(), String::new());
+        }
+    }
     let status = if report.verified { "ok" } else { "wrong" };
     cells.extend([
         ("status".into(), status.into()),

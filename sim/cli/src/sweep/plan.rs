@@ -5,6 +5,7 @@ use super::file::{Point, Setting, SweepFile};
 use super::source::At;
 use super::summary::Summary;
 use anyhow::{Context, Error, anyhow};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -78,11 +79,12 @@ impl Plan {
         }
         builder.seeds_matter(&sweep, &runs)?;
         // Hardware last: elaborating it takes the longest, and all other mistakes are found by then.
+        let surveys = surveys(&runs).map_err(|e| anyhow!("{}: {e:#}", sweep.file))?;
         for run in &mut runs {
-            let fingerprint = builder.survey(&run.config).map_err(|e| anyhow!("{}: {e:#}", sweep.file))?;
-            run.identity = identity(run, fingerprint)?;
+            run.identity = identity(run, surveys[&hardware(&run.config)].fingerprint)?;
         }
-        let columns = columns(&sweep, &builder.counters);
+        let counters = surveys.into_values().flat_map(|survey| survey.counters).collect();
+        let columns = columns(&sweep, &counters);
         let summaries = Summary::all(&sweep, &columns)?;
         Ok(Plan { sweep, runs, columns, summaries })
     }
@@ -113,8 +115,6 @@ pub fn points(sweep: &SweepFile, number: usize) -> Vec<&Point> {
 struct Builder {
     graphs: BTreeMap<PathBuf, Graph>,
     programs: BTreeMap<String, Arc<dyn Program>>,
-    surveys: BTreeMap<String, Survey>,
-    counters: BTreeMap<String, String>,
 }
 
 /// Settings of a run by kind.
@@ -158,16 +158,9 @@ impl Builder {
         let seed = seed.transpose()?;
         let (program, params) = self.program(sweep, &settings, &config, seed)?;
         check_program(&config, &program).map_err(|e| settings.workload.error(e))?;
-        let fingerprint = self.survey(&config)?;
-        let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
-        let identity =
-            Identity::new(&config, program.as_ref(), params.clone(), BackendKind::Native, seed, None);
-        let mut digest = Digest::default();
-        let parts = (env!("CARGO_PKG_VERSION"), fingerprint, &labels, &identity);
-        digest.add(serde_json::to_string(&parts)?.as_bytes());
         Ok(Run {
             number,
-            labels,
+            labels: points.iter().map(|point| point.label.clone()).collect(),
             config,
             workload: settings.workload.value.clone(),
             program,
@@ -224,19 +217,6 @@ impl Builder {
         self.graphs.get(path).context("no graph")
     }
 
-    /// Elaborates a run's hardware and takes note of its counters; gives its fingerprint.
-    fn survey(&mut self, config: &FabricConfig) -> Result<u64, Error> {
-        let key = format!("{:?}", config.hardware());
-        if let Some(survey) = self.surveys.get(&key) {
-            return Ok(survey.fingerprint);
-        }
-        let survey = Survey::new(config)?;
-        let fingerprint = survey.fingerprint;
-        self.counters.extend(survey.counters.clone());
-        self.surveys.insert(key, survey);
-        Ok(fingerprint)
-    }
-
     /// Refuses a seed that no program takes.
     fn seeds_matter(&self, sweep: &SweepFile, runs: &[Run]) -> Result<(), Error> {
         let seeds = sweep.axes.iter().flat_map(|axis| axis.points.iter().flat_map(|point| &point.settings));
@@ -248,11 +228,23 @@ impl Builder {
     }
 }
 
+/// Tells hardware of different configurations apart.
+fn hardware(config: &FabricConfig) -> String {
+    format!("{:?}", config.hardware())
+}
+
+/// The hardware of all runs, each elaborated once.
+fn surveys(runs: &[Run]) -> Result<BTreeMap<String, Survey>, Error> {
+    let distinct: BTreeMap<String, &FabricConfig> =
+        runs.iter().map(|run| (hardware(&run.config), &run.config)).collect();
+    distinct.into_par_iter().map(|(key, config)| Ok((key, Survey::new(config)?))).collect()
+}
+
 /// The fingerprint of a run on hardware with this fingerprint.
-fn identity(run: &Run, hardware: u64) -> Result<String, Error> {
+fn identity(run: &Run, fingerprint: u64) -> Result<String, Error> {
     let (program, params) = (run.program.as_ref(), run.params.clone());
     let identity = Identity::new(&run.config, program, params, BackendKind::Native, run.seed, None);
-    let parts = (env!("CARGO_PKG_VERSION"), hardware, &run.labels, &identity);
+    let parts = (env!("CARGO_PKG_VERSION"), fingerprint, &run.labels, &identity);
     Ok(format!("{:016x}", Digest::of(serde_json::to_string(&parts)?.as_bytes())))
 }
 

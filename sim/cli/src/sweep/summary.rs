@@ -72,7 +72,7 @@ pub enum Cell {
     Value(f64),
     /// The run or its reference failed.
     Failed,
-    /// The reference is 0, or the value of which it is a multiple.
+    /// A ratio to 0, a mean over nothing, or something that the run's hardware does not count.
     Undefined,
 }
 
@@ -189,10 +189,12 @@ impl Summary {
         let others: Vec<usize> =
             (0..sizes.len()).filter(|axis| ![self.rows, self.columns].contains(axis)).collect();
         let count: usize = others.iter().map(|axis| sizes[*axis]).product();
-        let measured = |points: &[usize]| -> Option<f64> {
+        let measured = |points: &[usize]| -> Cell {
             let number = points.iter().zip(&sizes).fold(0, |n, (point, size)| n * size + point);
-            let cells = rows[number].as_ref().filter(|cells| cells[status] == "ok")?;
-            cells[self.at].parse().ok()
+            match rows[number].as_ref().filter(|cells| cells[status] == "ok") {
+                None => Cell::Failed,
+                Some(cells) => cells[self.at].parse().map_or(Cell::Undefined, Cell::Value),
+            }
         };
         (0..count)
             .map(|number| {
@@ -233,15 +235,19 @@ impl Summary {
     }
 
     /// The shown number of a run, whose value on each axis is given.
-    fn cell(&self, points: &[usize], measured: &impl Fn(&[usize]) -> Option<f64>) -> Cell {
-        let Some(own) = measured(points) else { return Cell::Failed };
+    fn cell(&self, points: &[usize], measured: &impl Fn(&[usize]) -> Cell) -> Cell {
+        let own = measured(points);
         if self.show == Show::Value {
-            return Cell::Value(own);
+            return own;
         }
         let mut base = points.to_vec();
         self.reference.iter().for_each(|(axis, point)| base[*axis] = *point);
-        let Some(base) = measured(&base) else { return Cell::Failed };
-        let (over, under) = if self.show == Show::Speedup { (base, own) } else { (own, base) };
+        let (over, under) = match (own, measured(&base)) {
+            (Cell::Value(own), Cell::Value(base)) if self.show == Show::Speedup => (base, own),
+            (Cell::Value(own), Cell::Value(base)) => (own, base),
+            (Cell::Failed, _) | (_, Cell::Failed) => return Cell::Failed,
+            _ => return Cell::Undefined,
+        };
         if under == 0.0 { Cell::Undefined } else { Cell::Value(over / under) }
     }
 
@@ -261,9 +267,19 @@ impl Summary {
                 .push([label.to_string()].into_iter().chain(cells.iter().map(|c| self.number(*c))).collect());
         }
         let mut text = aligned(&title, &lines);
-        let failed = panel.rows.iter().flat_map(|(_, cells)| cells).any(|cell| *cell == Cell::Failed);
-        if failed {
-            text.push_str("\nfailed: the run or its reference did not end; the means are over the others\n");
+        let zero =
+            panel.geomean.contains(&Cell::Undefined) && panel.mean.iter().any(|cell| cell.value().is_some());
+        if zero {
+            text.push_str("\n- for a geometric mean: a value is 0\n");
+        }
+        let notes = [
+            (Cell::Failed, "failed: the run or its reference did not end"),
+            (Cell::Undefined, "-: a ratio to 0, or nothing to count"),
+        ];
+        for (cell, note) in notes {
+            if panel.rows.iter().any(|(_, cells)| cells.contains(&cell)) {
+                text.push_str(&format!("\n{note}; the means are over the others\n"));
+            }
         }
         text
     }
@@ -435,15 +451,4 @@ pub fn numbers(sweep: &SweepFile, axis: usize) -> Option<Vec<f64>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn means_are_those_of_the_textbook() {
-        assert_eq!(mean(&[1.0, 2.0, 6.0]), Cell::Value(3.0));
-        let Cell::Value(two) = geomean(&[1.0, 2.0, 4.0]) else { panic!("a number") };
-        assert!((two - 2.0).abs() < 1e-12);
-        assert_eq!(geomean(&[1.0, 0.0]), Cell::Undefined);
-        assert_eq!(mean(&[]), Cell::Undefined);
-    }
-}
+mod tests;

@@ -127,6 +127,11 @@ impl Default for RunOptions {
     }
 }
 
+/// The hardware of a configuration.
+fn elaborate(config: &FabricConfig) -> Result<Arc<Module>, FabricError> {
+    Ok(rec_fabric(&config.hardware())?)
+}
+
 /// A program on a fabric.
 pub struct FabricRun {
     config: FabricConfig,
@@ -150,7 +155,7 @@ impl FabricRun {
     ) -> Result<FabricRun, FabricError> {
         config.validate()?;
         let begun = Instant::now();
-        let module = rec_fabric(&config.hardware())?;
+        let module = elaborate(config)?;
         let elaboration = begun.elapsed().as_secs_f64();
         let mut run = FabricRun::with_module(config, &module, program, options)?;
         run.build_seconds += elaboration;

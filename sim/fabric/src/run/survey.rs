@@ -1,14 +1,13 @@
 //! What can be known of a run before it: whether the program fits, and what the hardware counts.
 
-use super::FabricError;
 use super::report::block_of;
+use super::{FabricError, elaborate};
 use crate::config::FabricConfig;
 use crate::cu::Cu;
 use crate::dram::DramCounters;
 use crate::placement::PageTable;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weft_blocks::fabric::rec_fabric;
 use weft_engine::{BackendKind, Design, Options, Sim};
 use weft_rtl::ir::ProbeKind;
 use weft_workload::Program;
@@ -29,7 +28,7 @@ impl Survey {
     /// A configuration that cannot be built.
     pub fn new(config: &FabricConfig) -> Result<Survey, FabricError> {
         config.validate()?;
-        let module = rec_fabric(&config.hardware())?;
+        let module = elaborate(config)?;
         let design = Design::new(&module, Options { backend: BackendKind::Interp, ..Options::default() })?;
         let sim = Sim::new(&design);
         let counted = sim.probes().filter(|probe| probe.kind == ProbeKind::Count);

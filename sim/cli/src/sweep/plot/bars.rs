@@ -1,6 +1,7 @@
 //! Groups of bars, one per workload, and one for the geometric mean, set apart.
 
 use super::super::summary::{Cell, Panel, Show, Summary};
+use super::frame::Frame;
 use super::style::*;
 use anyhow::Error;
 use plotters::prelude::*;
@@ -23,7 +24,7 @@ const SMALL: i32 = 11;
 /// # Errors
 /// A drawing that fails.
 pub fn picture(summary: &Summary, panel: &Panel) -> Result<String, Error> {
-    let per_group = (panel.columns.len() as u32 * 13 + 16).max(64);
+    let per_group = (panel.columns.len() as u32 * 10 + 16).max(64);
     let size = ((panel.rows.len() as u32 + 1) * per_group + 130, HEIGHT);
     let size = (size.0.max(560), size.1);
     let mut svg = String::new();
@@ -49,51 +50,46 @@ fn draw(root: &Area, summary: &Summary, panel: &Panel) -> Result<(), Error> {
         area.draw(&Rectangle::new(corners, INK.stroke_width(1))).map_err(wrong)
     })?;
     let groups = panel.rows.len() + 1;
-    let shown = panel.rows.iter().flat_map(|(_, cells)| cells).chain(panel.average(summary.average));
-    let (top, clipped) = limit(shown.filter_map(|cell| cell.value()).collect());
-    let marks = steps(0.0, top, 5);
-    let (step, top) = (marks[1] - marks[0], marks[marks.len() - 1]);
-    let mut chart = ChartBuilder::on(root)
-        .margin_right(20)
-        .margin_top(used + if clipped { 18 } else { 6 })
-        .margin_bottom(44)
-        .margin_left(78)
-        .build_cartesian_2d(0.0..groups as f64, 0.0..top)
-        .map_err(wrong)?;
-    for value in &marks {
-        let line = [(0.0, *value), (groups as f64, *value)];
-        chart.draw_series([PathElement::new(line, GRID)]).map_err(wrong)?;
-        let (x, y) = chart.backend_coord(&(0.0, *value));
-        let style = text_at(TEXT, HPos::Right, VPos::Center);
-        root.draw(&Text::new(mark(*value, step), (x - 8, y), style)).map_err(wrong)?;
-        root.draw(&PathElement::new([(x - 4, y), (x, y)], INK)).map_err(wrong)?;
+    let mean = panel.average(summary.average);
+    let shown = panel.rows.iter().flat_map(|(_, cells)| cells).chain(mean);
+    let (top, cut) = limit(shown.filter_map(|cell| cell.value()).collect());
+    // Room for the numbers over the means.
+    let top = mean.iter().filter_map(|cell| cell.value()).fold(top, |top, value| top.max(value * 1.13));
+    let frame =
+        Frame::new(root, (used + if cut { 30 } else { 6 }, 44), (0.0, groups as f64), &steps(0.0, top, 5))?;
+    if summary.show != Show::Value && frame.top() > 1.0 {
+        frame.line(&[(0.0, 1.0), (groups as f64, 1.0)], INK.mix(0.6))?;
     }
-    if summary.show != Show::Value && top > 1.0 {
-        let line = PathElement::new([(0.0, 1.0), (groups as f64, 1.0)], INK.mix(0.6));
-        chart.draw_series([line]).map_err(wrong)?;
-    }
-    let (edges, _) = chart.plotting_area().get_pixel_range();
-    let group_width = f64::from(edges.end - edges.start) / groups as f64;
     let rows = panel.rows.iter().map(|(label, cells)| (label.as_str(), cells.as_slice()));
-    for (group, (label, cells)) in
-        rows.chain([(mean_word(summary.average), panel.average(summary.average))]).enumerate()
-    {
-        let mean = group + 1 == groups;
-        for (series, cell) in cells.iter().enumerate() {
-            let wide = (FILL / cells.len() as f64).min(WIDEST / group_width);
-            let left = group as f64 + 0.5 + (series as f64 - cells.len() as f64 / 2.0) * wide;
-            let value = cell.value().unwrap_or(0.0);
-            let corners = [(left, 0.0), (left + wide, value.min(top))];
-            chart.draw_series([Rectangle::new(corners, colour(series).filled())]).map_err(wrong)?;
-            chart.draw_series([Rectangle::new(corners, INK.stroke_width(1))]).map_err(wrong)?;
-            let at = chart.backend_coord(&(left + wide / 2.0, value.min(top)));
-            annotate(root, at, summary, *cell, mean, value > top)?;
-        }
-        let (x, y) = chart.backend_coord(&(group as f64 + 0.5, 0.0));
-        let style = text_at(TEXT, HPos::Center, VPos::Top);
-        root.draw(&Text::new(label.to_string(), (x, y + 9), style)).map_err(wrong)?;
+    for (group, (label, cells)) in rows.chain([(mean_word(summary.average), mean)]).enumerate() {
+        bars(root, &frame, (group, groups), summary, cells)?;
+        frame.under(group as f64 + 0.5, 9, label)?;
+        frame.tick(group as f64)?;
     }
-    frame(root, &chart, summary, groups, top)
+    frame.upright(groups as f64 - 1.0, INK)?;
+    frame.close(&summary.y_label)
+}
+
+/// The bars of a group.
+fn bars(
+    root: &Area,
+    frame: &Frame,
+    (group, groups): (usize, usize),
+    summary: &Summary,
+    cells: &[Cell],
+) -> Result<(), Error> {
+    let wide = (FILL / cells.len() as f64).min(WIDEST * groups as f64 / frame.width());
+    for (series, cell) in cells.iter().enumerate() {
+        let left = group as f64 + 0.5 + (series as f64 - cells.len() as f64 / 2.0) * wide;
+        let value = cell.value().unwrap_or(0.0);
+        let shown = value.min(frame.top());
+        let corners = [frame.at(left, 0.0), frame.at(left + wide, shown)];
+        root.draw(&Rectangle::new(corners, colour(series).filled())).map_err(wrong)?;
+        root.draw(&Rectangle::new(corners, INK.stroke_width(1))).map_err(wrong)?;
+        let at = frame.at(left + wide / 2.0, shown);
+        annotate(root, at, summary, *cell, group + 1 == groups, value > shown)?;
+    }
+    Ok(())
 }
 
 /// The largest value that bars show, and whether some are cut there: one or two that tower over all others hide these.
@@ -104,7 +100,7 @@ fn limit(mut values: Vec<f64>) -> (f64, bool) {
     if common > 0.0 && largest > 3.0 * common { (common * 1.4, true) } else { (largest, false) }
 }
 
-/// Numbers over means and cut bars; a cross for a run that failed.
+/// Numbers over means and cut bars, and a word over a run that failed.
 fn annotate(
     root: &Area,
     (x, y): (i32, i32),
@@ -117,33 +113,9 @@ fn annotate(
         Cell::Failed => "failed".to_string(),
         Cell::Value(value) if (mean || cut) && summary.show != Show::Value => format!("{value:.2}"),
         Cell::Value(value) if cut => mark(value, value / 100.0),
-        Cell::Undefined if mean => "-".to_string(),
-        Cell::Value(_) | Cell::Undefined => return Ok(()),
+        Cell::Undefined => "-".to_string(),
+        Cell::Value(_) => return Ok(()),
     };
     let style = upwards(SMALL, HPos::Left, VPos::Center);
     root.draw(&Text::new(text, (x, y - 3), style)).map_err(wrong)
-}
-
-type Chart<'a, 'b> = ChartContext<
-    'a,
-    SVGBackend<'b>,
-    Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
->;
-
-/// Axes, the line before the mean, and the axis' name.
-fn frame(root: &Area, chart: &Chart, summary: &Summary, groups: usize, top: f64) -> Result<(), Error> {
-    let corner = |x: f64, y: f64| chart.backend_coord(&(x, y));
-    let (left, right) = (0.0, groups as f64);
-    let axes =
-        [corner(left, top), corner(left, 0.0), corner(right, 0.0), corner(right, top), corner(left, top)];
-    root.draw(&PathElement::new(axes, INK)).map_err(wrong)?;
-    let apart = groups as f64 - 1.0;
-    root.draw(&PathElement::new([corner(apart, 0.0), corner(apart, top)], INK)).map_err(wrong)?;
-    for group in 1..groups {
-        let (x, y) = corner(group as f64, 0.0);
-        root.draw(&PathElement::new([(x, y), (x, y + 5)], INK)).map_err(wrong)?;
-    }
-    let (_, middle) = corner(0.0, top / 2.0);
-    let style = upwards(TEXT, HPos::Center, VPos::Top);
-    root.draw(&Text::new(summary.y_label.clone(), (12, middle), style)).map_err(wrong)
 }

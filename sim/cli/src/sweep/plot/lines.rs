@@ -2,10 +2,10 @@
 
 use super::super::file::SweepFile;
 use super::super::summary::{Average, Cell, Panel, Summary, numbers};
+use super::frame::Frame;
 use super::style::*;
 use anyhow::Error;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, VPos};
 
 /// Size of the picture.
 const SIZE: (u32, u32) = (680, 430);
@@ -58,9 +58,9 @@ fn lines(panels: &[Panel], average: Average) -> Vec<Line> {
     }
 }
 
-/// Where values stand: by their logarithm if each is about a multiple of the one before, else by themselves.
+/// Where values stand: by their logarithm if each is two to four times the one before, else by themselves.
 fn places(values: &[f64]) -> Vec<f64> {
-    let doubles = values.windows(2).all(|pair| pair[0] > 0.0 && (1.5..=4.01).contains(&(pair[1] / pair[0])));
+    let doubles = values.windows(2).all(|pair| pair[0] > 0.0 && (1.9..=4.1).contains(&(pair[1] / pair[0])));
     if doubles { values.iter().map(|v| v.log2()).collect() } else { values.to_vec() }
 }
 
@@ -76,59 +76,28 @@ fn draw(root: &Area, summary: &Summary, lines: &[Line], at: &[f64], labels: &[St
     // From 0 unless that would press all lines into the upper half.
     let from = if low > 0.6 * high && low < f64::MAX { low } else { 0.0 };
     let marks = steps(from, if high > 0.0 { high } else { 1.0 }, 6);
-    let (step, bottom, top) = (marks[1] - marks[0], marks[0], marks[marks.len() - 1]);
     let (first, last) = at.iter().fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(*x), b.max(*x)));
     let edge = ((last - first) * 0.04).max(0.05);
-    let mut chart = ChartBuilder::on(root)
-        .margin_right(24)
-        .margin_top(used + 6)
-        .margin_bottom(62)
-        .margin_left(78)
-        .build_cartesian_2d(first - edge..last + edge, bottom..top)
-        .map_err(wrong)?;
-    for value in &marks {
-        let line = [(first - edge, *value), (last + edge, *value)];
-        chart.draw_series([PathElement::new(line, GRID)]).map_err(wrong)?;
-        let (x, y) = chart.backend_coord(&(first - edge, *value));
-        let style = text_at(TEXT, HPos::Right, VPos::Center);
-        root.draw(&Text::new(mark(*value, step), (x - 8, y), style)).map_err(wrong)?;
-        root.draw(&PathElement::new([(x - 4, y), (x, y)], INK)).map_err(wrong)?;
-    }
+    let frame = Frame::new(root, (used + 6, 62), (first - edge, last + edge), &marks)?;
     for (x, label) in at.iter().zip(labels) {
-        chart.draw_series([PathElement::new([(*x, bottom), (*x, top)], GRID)]).map_err(wrong)?;
-        let (x, y) = chart.backend_coord(&(*x, bottom));
-        let style = text_at(TEXT, HPos::Center, VPos::Top);
-        root.draw(&Text::new(label.clone(), (x, y + 9), style)).map_err(wrong)?;
-        root.draw(&PathElement::new([(x, y), (x, y + 4)], INK)).map_err(wrong)?;
+        frame.upright(*x, GRID)?;
+        frame.under(*x, 9, label)?;
+        frame.tick(*x)?;
     }
-    let corner = |x: f64, y: f64| chart.backend_coord(&(x, y));
-    let (left, right) = (first - edge, last + edge);
-    let axes = [
-        corner(left, top),
-        corner(left, bottom),
-        corner(right, bottom),
-        corner(right, top),
-        corner(left, top),
-    ];
-    root.draw(&PathElement::new(axes, INK)).map_err(wrong)?;
-    for line in lines {
-        // A line is broken where a run failed.
-        for piece in pieces(line, at) {
-            let dots: Vec<(i32, i32)> = piece.iter().map(|(x, y)| corner(*x, *y)).collect();
-            root.draw(&PathElement::new(dots.clone(), stroke(&line.entry))).map_err(wrong)?;
-            dots.into_iter().try_for_each(|at| dot(root, at, &line.entry))?;
-        }
-    }
-    let (middle, under) = corner((first + last) / 2.0, bottom);
-    let style = text_at(TEXT, HPos::Center, VPos::Top);
-    root.draw(&Text::new(summary.x_label.clone(), (middle, under + 34), style)).map_err(wrong)?;
-    let (_, middle) = corner(first, (bottom + top) / 2.0);
-    let style = upwards(TEXT, HPos::Center, VPos::Top);
+    frame.under((first + last) / 2.0, 34, &summary.x_label)?;
     let y_label = match lines.iter().any(|line| line.entry.mean) {
         true => summary.y_label.clone(),
         false => format!("{}, {}", summary.y_label, mean_word(summary.average)),
     };
-    root.draw(&Text::new(y_label, (12, middle), style)).map_err(wrong)
+    frame.close(&y_label)?;
+    for line in lines {
+        // A line is broken where a run failed.
+        for piece in pieces(line, at) {
+            frame.line(&piece, stroke(&line.entry))?;
+            piece.iter().try_for_each(|(x, y)| dot(root, frame.at(*x, *y), &line.entry))?;
+        }
+    }
+    Ok(())
 }
 
 /// Stretches of a line between places without a number.
@@ -159,4 +128,24 @@ fn dot(area: &Area, (x, y): (i32, i32), entry: &Entry) -> Result<(), Error> {
         _ => area.draw(&Polygon::new([(x, y - 6), (x + 6, y), (x, y + 6), (x - 6, y)], fill)),
     };
     drawn.map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_double_stand_at_equal_distances_and_others_by_their_size() {
+        assert_eq!(places(&[64.0, 128.0, 256.0, 1024.0]), [6.0, 7.0, 8.0, 10.0]);
+        assert_eq!(places(&[4.0, 6.0, 8.0]), [4.0, 6.0, 8.0]);
+        assert_eq!(places(&[1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0]), [1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0]);
+        assert_eq!(places(&[0.0, 1.0, 2.0]), [0.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_line_is_broken_where_a_run_failed() {
+        let cells = vec![Cell::Value(1.0), Cell::Failed, Cell::Value(2.0), Cell::Value(3.0)];
+        let line = Line { entry: Entry { label: String::new(), series: 0, mean: false }, cells };
+        assert_eq!(pieces(&line, &[0.0, 1.0, 2.0, 3.0]), [vec![(0.0, 1.0)], vec![(2.0, 2.0), (3.0, 3.0)]]);
+    }
 }

@@ -1,6 +1,7 @@
 //! Pictures of a sweep's tables, as SVG and as PNG made from the same SVG. Fonts come with the program, so that a machine without any draws the same.
 
 mod bars;
+mod frame;
 mod lines;
 mod style;
 
