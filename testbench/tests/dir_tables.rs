@@ -92,6 +92,14 @@ fn blocks_build_by_name() {
         build(name, &set(&[("gpus", "8"), ("home", "3"), ("entries", "24K"), ("policy", "fifo")])).unwrap();
         build(name, &set(&[("tag_style", "minimal"), ("banks", "16"), ("inv_rate", "4")])).unwrap();
     }
+    for name in ["nhcc-directory", "hmg-directory"] {
+        build(name, &set(&[])).unwrap();
+        build(name, &set(&[("gpus", "16"), ("home", "62"), ("entries", "24K"), ("downgrade", "on")]))
+            .unwrap();
+        build(name, &set(&[("gpus", "1"), ("gpms", "8"), ("home", "7"), ("group", "1")])).unwrap();
+        build(name, &set(&[("gpms", "1"), ("tag_style", "minimal"), ("banks", "16"), ("group", "8")]))
+            .unwrap();
+    }
     for name in ["inv-egress", "inv-ingress", "fence-unit"] {
         build(name, &set(&[])).unwrap();
         build(name, &set(&small)).unwrap();
@@ -130,4 +138,34 @@ fn illegal_parameters_are_refused_with_their_range() {
     }
     assert!(sentence("inv-egress", &[("links", "17")]).contains("it lies outside 1..16"));
     assert!(sentence("fence-unit", &[("flush", "maybe")]).contains("legal: on, off"));
+}
+
+#[test]
+fn illegal_hierarchies_are_refused_with_their_range() {
+    let sentence = |name, pairs: &[(&str, &str)]| build(name, &set(pairs)).unwrap_err().to_string();
+    assert_eq!(
+        sentence("hmg-directory", &[("gpus", "16"), ("gpms", "5")]),
+        "parameter gpms = 5 of block hmg-directory: 16 GPUs of 5 GPMs make 80 nodes, which lies outside 2..64; \
+         legal: 1..8, 2..64 nodes in all"
+    );
+    let cases: [(&[(&str, &str)], &str); 11] = [
+        (&[("gpus", "17")], "it lies outside 1..16; legal: 1..16, 2..64 nodes in all"),
+        (&[("gpms", "9")], "it lies outside 1..8"),
+        (&[("gpus", "1"), ("gpms", "1")], "1 GPUs of 1 GPMs make 1 nodes, which lies outside 2..64"),
+        (&[("gpms", "3"), ("home", "3")], "there is no node 3 among 4 GPUs of 3 GPMs"),
+        (&[("group", "3")], "3 is not 1, 2, 4 or 8; legal: 1, 2, 4, 8"),
+        (&[("group", "8"), ("il", "512")], "it must be a power of two of at least 8 lines, 1024 bytes"),
+        (&[("ways", "65")], "it lies outside 1..64"),
+        (&[("downgrade", "maybe")], "it is not known; legal: on, off"),
+        (&[("home_shift", "45")], "the node number above it lies outside the address"),
+        (&[("home_shift", "12"), ("banks", "16")], "a node's memory does not reach all its banks"),
+        (&[("entries", "12289")], "it does not divide into banks * ways = 12"),
+    ];
+    for name in ["nhcc-directory", "hmg-directory"] {
+        for (pairs, text) in cases {
+            let got = sentence(name, pairs);
+            assert!(got.contains(text) && got.contains("legal: "), "{got}");
+        }
+    }
+    assert!(build("hmg-directory", &set(&[("range", "512")])).is_err(), "ranges are REC's");
 }

@@ -73,6 +73,16 @@ fn long_lines_and_two_ways() {
 }
 
 #[test]
+fn groups_of_one_two_and_eight_lines() {
+    let mut seen = Seen::default();
+    for (seed, group) in [(70, 1), (71, 2), (72, 8)] {
+        let mut p = L2Params { group, ..small() };
+        p.sys.il = 512;
+        run(&p, seed, 4_000, &mut seen);
+    }
+}
+
+#[test]
 fn without_a_directory_acknowledgements_need_the_data_step_only() {
     let mut seen = Seen::default();
     let p = L2Params { caching: Caching::None, dir: false, home: 2, ..small() };

@@ -13,6 +13,7 @@
 //! | `l1-cache` | write-through L1 of one CU | [`cache::l1`] |
 //! | `l2-bank` | one bank of a GPU's L2 | [`cache::l2`] |
 //! | `baseline-directory`, `group-directory`, `rec-directory` | who has a copy of a line, of four lines, of a range | [`directory::slice`] |
+//! | `nhcc-directory`, `hmg-directory` | which GPMs, or which GPMs of a GPU and which other GPUs, have a copy of a group of lines | [`directory::slice`] |
 //! | `inv-egress`, `inv-ingress` | invalidations to and from the links | [`directory::egress`], [`directory::ingress`] |
 //! | `fence-unit` | releases | [`directory::fence`] |
 //! | `traffic-gen`, `dram-stub` | what closes a fabric for export | [`common::traffic_gen`], [`common::dram_stub`] |

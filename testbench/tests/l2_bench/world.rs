@@ -224,7 +224,8 @@ impl Bench {
         };
         let cause = self.rng.random_range(0..2);
         let grp = self.rng.random_bool(0.2);
-        let members: Vec<u64> = if grp { (line & !3..=line | 3).collect() } else { vec![line] };
+        let others = u64::from(self.p.group) - 1;
+        let members: Vec<u64> = if grp { (line & !others..=line | others).collect() } else { vec![line] };
         if cause == 0 {
             let at = self.rng.random_range(0..self.p.sys.line as usize);
             let value = self.rng.random();
