@@ -77,7 +77,7 @@ fn groups_of_one_two_and_eight_lines() {
     let mut seen = Seen::default();
     for (seed, group) in [(70, 1), (71, 2), (72, 8)] {
         let mut p = L2Params { group, ..small() };
-        p.sys.il = 512;
+        p.sys.il = p.sys.line * group.max(4);
         run(&p, seed, 4_000, &mut seen);
     }
 }

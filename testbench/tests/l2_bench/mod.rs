@@ -95,6 +95,9 @@ pub struct Bench {
     delivered: BTreeMap<u64, Vec<Vec<u8>>>,
     invs: VecDeque<(u64, u64, bool, u64)>,
     inv_links: VecDeque<u64>,
+    /// Lines that each invalidation taken names, and lines invalidated so far, both oldest first.
+    inv_members: VecDeque<Vec<u64>>,
+    inv_lookups: VecDeque<u64>,
     /// Operations before the directory: identifier, number, whether it is a read.
     dir_waiting: Vec<(u64, usize, bool)>,
     dir_answered: BTreeSet<usize>,
@@ -139,6 +142,8 @@ impl Bench {
             delivered: BTreeMap::new(),
             invs: VecDeque::new(),
             inv_links: VecDeque::new(),
+            inv_members: VecDeque::new(),
+            inv_lookups: VecDeque::new(),
             dir_waiting: Vec::new(),
             dir_answered: BTreeSet::new(),
             away_writes: [0; 2],
@@ -151,14 +156,21 @@ impl Bench {
             answered: 0,
             p: p.clone(),
         };
+        // Lines of a bank side by side, of which four are used; there are four banks.
+        let beside = bench.lines_beside();
         for upper in 0..3u64 {
-            for low in 0..4u64 {
+            for low in (0..1u64 << beside).step_by(1 << (beside - 2)) {
                 for home in 0..u64::from(p.sys.gpus) {
-                    bench.add_line(home, upper << 4 | BANK << 2 | low, bytes);
+                    bench.add_line(home, upper << (beside + 2) | BANK << beside | low, bytes);
                 }
             }
         }
         bench
+    }
+
+    /// log2 of the lines of a bank before the next bank's follow.
+    fn lines_beside(&self) -> u32 {
+        (self.p.sys.il / self.p.sys.line).trailing_zeros()
     }
 
     fn add_line(&mut self, home: u64, low: u64, bytes: usize) {
@@ -212,7 +224,7 @@ impl Bench {
 
     /// The bank's tags: line to state.
     fn tags(&self) -> BTreeMap<u64, u64> {
-        let (tag_bits, low) = (self.p.tag_bits(), self.p.low_bits());
+        let (tag_bits, low, beside) = (self.p.tag_bits(), self.p.low_bits(), self.lines_beside());
         let mut lines = BTreeMap::new();
         for set in 0..self.p.sets {
             for way in 0..self.p.ways {
@@ -220,7 +232,8 @@ impl Bench {
                 let (tag, state) = (cell.slice(0, tag_bits).low_u64(), cell.slice(tag_bits, 2).low_u64());
                 if state != 0 {
                     let stripped = tag << low | u64::from(set) & ((1 << low) - 1);
-                    let line = stripped >> 2 << 4 | BANK << 2 | stripped & 3;
+                    let line =
+                        stripped >> beside << (beside + 2) | BANK << beside | stripped & ((1 << beside) - 1);
                     assert!(lines.insert(line, state).is_none(), "line {line:x} is in two ways");
                 }
             }
@@ -240,7 +253,10 @@ impl Bench {
             return;
         }
         match before.class {
-            0 => self.model.invalidate(before.line),
+            0 => {
+                self.inv_lookups.push_back(before.line);
+                self.model.invalidate(before.line);
+            }
             1 if before.atom_end => {}
             1 => self.model.fill(before.line, self.delivered.get(&before.line).and_then(|d| d.last())),
             2 => self.accept_remote(before),

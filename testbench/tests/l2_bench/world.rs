@@ -224,8 +224,7 @@ impl Bench {
         };
         let cause = self.rng.random_range(0..2);
         let grp = self.rng.random_bool(0.2);
-        let others = u64::from(self.p.group) - 1;
-        let members: Vec<u64> = if grp { (line & !others..=line | others).collect() } else { vec![line] };
+        let members = self.members(line, grp);
         if cause == 0 {
             let at = self.rng.random_range(0..self.p.sys.line as usize);
             let value = self.rng.random();
@@ -241,6 +240,12 @@ impl Bench {
         }
     }
 
+    /// The lines that an invalidation names.
+    fn members(&self, line: u64, grp: bool) -> Vec<u64> {
+        let others = u64::from(self.p.group) - 1;
+        if grp { (line & !others..=line | others).collect() } else { vec![line] }
+    }
+
     fn offer_inv(&mut self) {
         if self.offered.contains_key("inv") || !self.rng.random_bool(self.mood.inv) {
             return;
@@ -250,7 +255,11 @@ impl Bench {
             self.set("inv_cause", cause);
             self.set("inv_grp", u64::from(grp));
             self.set("inv_link", link);
-            self.offer("inv", move |b| b.inv_links.push_back(link));
+            let members = self.members(line, grp);
+            self.offer("inv", move |b| {
+                b.inv_links.push_back(link);
+                b.inv_members.push_back(members.clone());
+            });
         }
     }
 
@@ -377,6 +386,10 @@ impl Bench {
             "inv_done" => {
                 let link = self.get("inv_done_link");
                 assert_eq!(self.inv_links.pop_front(), Some(link), "invalidations are applied in order");
+                let members = self.inv_members.pop_front().expect("taken");
+                let applied = members.len().min(self.inv_lookups.len());
+                let lines: Vec<u64> = self.inv_lookups.drain(..applied).collect();
+                assert_eq!(lines, members, "every line of a group is invalidated once");
             }
             "dir_req" => {
                 let op = [DirOp::RdRem, DirOp::WrRem, DirOp::WrLoc, DirOp::AtomRem]
