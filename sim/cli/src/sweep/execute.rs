@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 use weft_engine::Probes;
 use weft_engine::runner::Rewind;
@@ -23,18 +23,23 @@ const SLICE: u64 = 20_000;
 /// Results that cannot be written; the runs in flight are then given up.
 pub fn execute(plan: &Plan, results: &mut Results, jobs: usize) -> Result<(), Error> {
     let todo: Vec<&Run> = plan.runs.iter().filter(|run| !results.has(run.number)).collect();
-    let bar = progress(plan.runs.len(), plan.runs.len() - todo.len());
+    let jobs = jobs.min(todo.len());
+    let board = Board::new(plan.runs.len(), plan.runs.len() - todo.len(), jobs);
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel();
     let outcome = std::thread::scope(|scope| {
-        for _ in 0..jobs.min(todo.len()) {
+        for job in 0..jobs {
             let sender = sender.clone();
-            let (todo, next, stop, sweep) = (&todo, &next, &stop, &plan.sweep);
+            let (todo, next, stop, sweep, board) = (&todo, &next, &stop, &plan.sweep, &board);
             scope.spawn(move || {
                 while let Some(run) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let limit = sweep.max_cycles;
                     let wave = PathBuf::from(format!("vcd_out/{}-{}.fst", sweep.name, run.number + 1));
-                    let Some(outcome) = guarded(run, wave, limit, stop) else { return };
+                    board.tell(job, format!("{}: building", run.words()));
+                    let told = |cycle: u64| {
+                        board.tell(job, format!("{}: cycle {cycle}", run.words()));
+                        !stop.load(Ordering::Relaxed)
+                    };
+                    let Some(outcome) = guarded(run, wave, sweep.max_cycles, &told) else { return };
                     let mut cells = planned(run, sweep);
                     cells.extend(outcome);
                     if sender.send((run, cells)).is_err() {
@@ -46,31 +51,47 @@ pub fn execute(plan: &Plan, results: &mut Results, jobs: usize) -> Result<(), Er
         drop(sender);
         let written = receiver.iter().try_for_each(|(run, cells)| {
             results.append(run.number, &cells)?;
-            bar.inc(1);
-            bar.set_message(format!("{}: {}", run.words(), cells.get("status").map_or("", String::as_str)));
+            board.bar.inc(1);
             Ok(())
         });
         stop.store(true, Ordering::Relaxed);
         written
     });
-    bar.finish_and_clear();
+    board.bar.finish_and_clear();
     outcome
 }
 
-/// A bar that only a terminal sees.
-fn progress(all: usize, done: usize) -> ProgressBar {
-    let bar = ProgressBar::new(all as u64).with_position(done as u64);
-    let template = "{spinner} {elapsed} [{bar:30}] {pos} of {len} runs {msg}";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("=> "));
+/// What only a terminal sees: a bar of all runs, and what each job is at.
+struct Board {
+    bar: ProgressBar,
+    jobs: Mutex<Vec<String>>,
+}
+
+impl Board {
+    fn new(all: usize, done: usize, jobs: usize) -> Board {
+        let bar = ProgressBar::new(all as u64).with_position(done as u64);
+        let template = "{spinner} {elapsed} [{bar:30}] {pos} of {len} runs  {wide_msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Board { bar, jobs: Mutex::new(vec![String::new(); jobs]) }
     }
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
+
+    fn tell(&self, job: usize, text: String) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        // A job that has panicked leaves whole words behind all the same.
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        jobs[job] = text;
+        self.bar.set_message(jobs.join(" | "));
+    }
 }
 
 /// A run whose failure of any kind is its own; `None` when the sweep is given up.
-fn guarded(run: &Run, wave: PathBuf, limit: u64, stop: &AtomicBool) -> Option<Cells> {
-    let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| simulate(run, wave, limit, stop)));
+fn guarded(run: &Run, wave: PathBuf, limit: u64, go_on: &dyn Fn(u64) -> bool) -> Option<Cells> {
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| simulate(run, wave, limit, go_on)));
     Some(match outcome {
         Ok(Ok(Some(report))) => measured(&report),
         Ok(Ok(None)) => return None,
@@ -83,8 +104,13 @@ fn guarded(run: &Run, wave: PathBuf, limit: u64, stop: &AtomicBool) -> Option<Ce
     })
 }
 
-/// As `weft run` does it, with the same checks.
-fn simulate(run: &Run, wave: PathBuf, limit: u64, stop: &AtomicBool) -> Result<Option<RunReport>, String> {
+/// As `weft run` does it, with the same checks; `go_on` hears of the cycle now and then and may give the run up.
+fn simulate(
+    run: &Run,
+    wave: PathBuf,
+    limit: u64,
+    go_on: &dyn Fn(u64) -> bool,
+) -> Result<Option<RunReport>, String> {
     let options = RunOptions {
         probes: Probes::All,
         rewind: Some(Rewind { cycles: 1000, wave }),
@@ -97,7 +123,7 @@ fn simulate(run: &Run, wave: PathBuf, limit: u64, stop: &AtomicBool) -> Result<O
                 "the run has not ended after {limit} cycles; max_cycles in the sweep file sets the limit"
             ));
         }
-        if stop.load(Ordering::Relaxed) {
+        if !go_on(fabric.cycle()) {
             return Ok(None);
         }
     }

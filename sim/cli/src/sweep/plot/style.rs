@@ -179,7 +179,8 @@ pub fn mark(value: f64, step: f64) -> String {
         top if top >= 1e4 => (value / 1e3, "k", 1e3),
         _ => (value, "", 1.0),
     };
-    let digits = (0..6).find(|d| ((step / scale) * 10f64.powi(*d)).fract().abs() < 1e-6).unwrap_or(6);
+    let whole = |number: f64| (number - number.round()).abs() < 1e-6;
+    let digits = (0..6).find(|d| whole((step / scale) * 10f64.powi(*d))).unwrap_or(6);
     if value == 0.0 { "0".into() } else { format!("{scaled:.0$}{suffix}", digits as usize) }
 }
 
@@ -198,6 +199,7 @@ mod tests {
     fn marks_are_as_short_as_their_step_allows() {
         assert_eq!(mark(0.5, 0.25), "0.50");
         assert_eq!(mark(1.0, 0.5), "1.0");
+        assert_eq!(mark(1.05, 1.05 - 1.0), "1.05", "a step with an error of rounding");
         assert_eq!(mark(150_000.0, 50_000.0), "150k");
         assert_eq!(mark(2_500_000.0, 500_000.0), "2.5M");
         assert_eq!(mark(20.0, 20.0), "20");
