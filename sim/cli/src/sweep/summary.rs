@@ -429,9 +429,14 @@ fn reference(text: &SummaryText, sweep: &SweepFile, columns: usize) -> Result<Ve
 }
 
 fn reference_words(sweep: &SweepFile, reference: &[(usize, usize)]) -> String {
-    let words: Vec<&str> =
-        reference.iter().map(|(axis, point)| sweep.axes[*axis].points[*point].label.as_str()).collect();
-    words.join(" at ")
+    let label = |(axis, point): &(usize, usize)| sweep.axes[*axis].points[*point].label.as_str();
+    match reference {
+        [single] => label(single).to_string(),
+        several => {
+            let words = several.iter().map(|fixed| format!("{} {}", sweep.axes[fixed.0].name, label(fixed)));
+            words.collect::<Vec<_>>().join(", ")
+        }
+    }
 }
 
 /// The values of an axis as numbers, if all are: suffixes K, M, G are powers of 1024, a final x (as in `2x`) is left out.

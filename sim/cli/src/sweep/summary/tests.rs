@@ -52,7 +52,9 @@ fn each_cell_is_set_against_the_fixed_reference() {
     assert_eq!(panels[0].mean, [Cell::Value(3.0), Cell::Value(1.5)], "over gemm alone");
     let text = all[0].text(&sweep, &panels[0]);
     assert!(
-        text.starts_with("speedup over baseline at 2K, entries = 1K\n\n| workload \\ protocol | baseline |"),
+        text.starts_with(
+            "speedup over entries 2K, protocol baseline, entries = 1K\n\n| workload \\ protocol | baseline |"
+        ),
         "{text}"
     );
     assert!(text.contains("| fir                 |   failed |     - |"), "{text}");
