@@ -102,7 +102,7 @@ fn guard_run(module: &Arc<Module>, cycles: usize) -> (Vec<Vec<u64>>, Vec<Vec<u64
     for cycle in 0..cycles {
         let reset = cycle < 3 || cycle % 1500 == 1400;
         let seen = plain.read();
-        let (ready, rsp_hit, inv_valid) = (seen[0], seen[1] & seen[3], seen[5]);
+        let (ready, rsp_hit, inv_valid) = (seen[0], seen[1] & seen[3], seen[6]);
         if request[0] == 0 || ready == 1 || reset {
             let op = random.below(4);
             // Local writes (op 2) come from the home, GPU 0; everything else from another.
