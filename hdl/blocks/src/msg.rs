@@ -10,7 +10,7 @@ use weft_rtl::prelude::*;
 pub struct Sys {
     /// GPUs, 2..16 (1..16 with several GPMs each).
     pub gpus: u32,
-    /// GPU modules of a GPU, 1..8; with 1 a GPU is one node.
+    /// GPU modules of a GPU, a power of two, 1..8; with 1 a GPU is one node.
     pub gpms: u32,
     /// Address bits, 32..64.
     pub addr_bits: u32,
@@ -37,11 +37,11 @@ impl Sys {
     }
     /// Width of a GPM's number inside its GPU; 0 where a GPU is one node.
     pub fn gpm_bits(&self) -> u32 {
-        self.gpms.next_power_of_two().trailing_zeros()
+        self.gpms.trailing_zeros()
     }
-    /// Node numbers, used or not: GPUs x GPMs rounded up to a power of two.
+    /// Nodes: GPUs x GPMs.
     pub fn nodes(&self) -> u32 {
-        self.gpus << self.gpm_bits()
+        self.gpus * self.gpms
     }
     /// Width of a node's number {GPU, GPM}.
     pub fn node_bits(&self) -> u32 {
@@ -49,19 +49,25 @@ impl Sys {
     }
     /// Number of a node.
     pub fn node(&self, gpu: u32, gpm: u32) -> u32 {
-        gpu << self.gpm_bits() | gpm
+        gpu * self.gpms + gpm
     }
     /// GPU of a node.
     pub fn gpu_of_node(&self, node: u32) -> u32 {
-        node >> self.gpm_bits()
+        node / self.gpms
     }
     /// Number of a node inside its GPU.
     pub fn gpm_of_node(&self, node: u32) -> u32 {
-        node & ((1 << self.gpm_bits()) - 1)
+        node % self.gpms
     }
-    /// The nodes that exist, in order.
-    pub fn all_nodes(&self) -> Vec<u32> {
-        (0..self.nodes()).filter(|node| self.gpm_of_node(*node) < self.gpms).collect()
+    /// Instance name of a node: `gpu2`, or `gpu2_gpm1` where GPUs have several GPMs.
+    pub fn node_name(&self, node: u32) -> String {
+        let gpu = format!("gpu{}", self.gpu_of_node(node));
+        if self.gpms == 1 { gpu } else { format!("{gpu}_gpm{}", self.gpm_of_node(node)) }
+    }
+    /// Node whose instance a path begins with.
+    pub fn node_of_path(&self, path: &str) -> Option<u32> {
+        let name = path.split('.').next()?;
+        (0..self.nodes()).find(|node| self.node_name(*node) == name)
     }
     /// Width of a bank number.
     pub fn bank_bits(&self) -> u32 {
@@ -93,6 +99,18 @@ impl Sys {
             return lit(0, 1);
         }
         line.slice(self.il.trailing_zeros() - self.line.trailing_zeros(), self.banks.trailing_zeros())
+    }
+    /// GPU of a node number.
+    pub fn gpu_of(&self, node: Bits) -> Bits {
+        if self.gpus == 1 {
+            lit(0, 1)
+        } else {
+            node.slice(self.gpm_bits(), self.node_bits() - self.gpm_bits())
+        }
+    }
+    /// Number of a node inside its GPU.
+    pub fn gpm_of(&self, node: Bits) -> Bits {
+        if self.gpms == 1 { lit(0, 1) } else { node.slice(0, self.gpm_bits()) }
     }
     /// Home node of a line number.
     pub fn home_of(&self, line: Bits) -> Bits {

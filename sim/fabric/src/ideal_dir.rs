@@ -35,7 +35,7 @@ pub struct Operation {
 /// Sharers of every line of one slice, exact and without bound: the table of rec.md section 4 with one slot per entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExactMap {
-    sharers: BTreeMap<u64, u32>,
+    sharers: BTreeMap<u64, u64>,
 }
 
 /// What an operation found and does.
@@ -44,12 +44,12 @@ pub struct Outcome {
     /// The line had sharers.
     pub hit: bool,
     /// GPUs to invalidate, one bit each.
-    pub invalidate: u32,
+    pub invalidate: u64,
 }
 
 impl ExactMap {
     /// GPUs that may hold a line, one bit each.
-    pub fn sharers(&self, line: u64) -> u32 {
+    pub fn sharers(&self, line: u64) -> u64 {
         self.sharers.get(&line).copied().unwrap_or(0)
     }
 
@@ -59,7 +59,7 @@ impl ExactMap {
     }
 
     /// The sharers after an operation, and what it does.
-    fn look_up(&self, operation: &Operation) -> (u32, Outcome) {
+    fn look_up(&self, operation: &Operation) -> (u64, Outcome) {
         let before = self.sharers(operation.line);
         let requester = 1 << operation.src;
         let (after, invalidate) = match operation.op {
@@ -132,7 +132,7 @@ enum WriteInv {
     /// None.
     Idle,
     /// To be offered in this cycle or later.
-    Want { from: u64, line: u64, dest: u32, id: u64 },
+    Want { from: u64, line: u64, dest: u64, id: u64 },
     /// On the port.
     Sent { id: u64 },
     /// Accepted in the cycle before or earlier; the answer waits for its port.
@@ -276,7 +276,7 @@ impl IdealDirectory {
     }
 
     /// GPUs that the slice of a home GPU's bank tracks for a line, one bit each.
-    pub fn sharers(&self, home: u32, bank: u32, line: u64) -> u32 {
+    pub fn sharers(&self, home: u32, bank: u32, line: u64) -> u64 {
         self.slices[(home * self.banks + bank) as usize].map.sharers(line)
     }
 

@@ -43,13 +43,13 @@ impl PageTable {
     /// A program that does not fit into the memory of a GPU.
     pub fn new(arrays: &[Array], config: &FabricConfig) -> Result<PageTable, PlacementError> {
         let page = u64::from(config.page);
-        let gpus = u64::from(config.gpus);
+        let gpus = u64::from(config.nodes());
         let end = arrays.iter().map(|a| a.addr + a.bytes()).max().unwrap_or(0);
         let mut table = PageTable {
             page_bits: config.page.trailing_zeros(),
             home_shift: config.dram_bytes.trailing_zeros(),
             pages: Vec::with_capacity(end.div_ceil(page) as usize),
-            frames: vec![Vec::new(); config.gpus as usize],
+            frames: vec![Vec::new(); config.nodes() as usize],
         };
         for (number, array) in arrays.iter().enumerate() {
             let first = array.addr / page;

@@ -40,7 +40,7 @@ pub const NETWORKS: [&str; 3] = ["req", "rsp", "inv"];
 /// Parameters of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LinkParams {
-    /// Bandwidth of each direction, 1..256 bytes per cycle.
+    /// Bandwidth of each direction, 1..512 bytes per cycle.
     pub bytes_per_cycle: u32,
     /// Cycles from a message's last phit until the receiver offers it, 2..4096; a credit takes as long back.
     pub latency: u32,
@@ -70,8 +70,8 @@ impl LinkParams {
             elab_error(text);
             good = false;
         };
-        if !(1..=256).contains(&self.bytes_per_cycle) {
-            refuse(format!("bytes_per_cycle = {}; legal: 1..256", self.bytes_per_cycle));
+        if !(1..=512).contains(&self.bytes_per_cycle) {
+            refuse(format!("bytes_per_cycle = {}; legal: 1..512", self.bytes_per_cycle));
         }
         if !(2..=4096).contains(&self.latency) {
             refuse(format!("latency = {}; legal: 2..4096 cycles", self.latency));

@@ -53,7 +53,7 @@ fn width_param() -> ParamInfo {
 
 fn link_params() -> Vec<ParamInfo> {
     with_sys(vec![
-        info("bytes_per_cycle", 25, "1..256", "bandwidth of each direction in bytes per cycle"),
+        info("bytes_per_cycle", 25, "1..512", "bandwidth of each direction in bytes per cycle"),
         info("latency", 140, "2..4096", "cycles from a message's last phit until the receiver offers it"),
         info("credits_req", 64, "1..1024", "places for REQ messages in the receiver"),
         info("credits_rsp", 64, "1..1024", "places for RSP messages in the receiver"),
@@ -63,7 +63,7 @@ fn link_params() -> Vec<ParamInfo> {
 
 fn link_from(p: &ParamSet) -> Result<LinkParams, BlockError> {
     Ok(LinkParams {
-        bytes_per_cycle: small(p, "bytes_per_cycle", 1, 256)?,
+        bytes_per_cycle: small(p, "bytes_per_cycle", 1, 512)?,
         latency: small(p, "latency", 2, 4096)?,
         credits: [
             small(p, "credits_req", 1, 1024)?,

@@ -1,4 +1,4 @@
-//! Central switch between GPUs: a link receiver and a link sender per port, one crossbar per virtual network.
+//! Switch between nodes or GPUs: a link receiver and a link sender per port, one crossbar per virtual network.
 //!
 //! ```text
 //!  in0 wire -> link_rx -+-> crossbar REQ -+-> link_tx -> out0 wire
@@ -24,45 +24,94 @@ pub struct SwitchParts {
     pub tx: Vec<InstanceRef>,
 }
 
+/// The two ends of a link.
+#[derive(Clone)]
+pub struct LinkEnds {
+    /// Receiver.
+    pub rx: Arc<Module>,
+    /// Sender.
+    pub tx: Arc<Module>,
+}
+
+impl LinkEnds {
+    /// Builds them.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn new(sys: &Sys, link: LinkParams) -> Result<LinkEnds, ElabErrors> {
+        Ok(LinkEnds { rx: link_rx(sys, link)?, tx: link_tx(sys, link)? })
+    }
+}
+
 /// The modules that a switch is made of.
 pub struct SwitchModules {
-    /// Link receiver.
-    pub rx: Arc<Module>,
-    /// Link sender.
-    pub tx: Arc<Module>,
+    /// The switch's end of the link at each port.
+    pub ends: Vec<LinkEnds>,
     /// Crossbars of the REQ, RSP and INV networks.
     pub bars: [Arc<Module>; 3],
 }
 
 impl SwitchModules {
-    /// Builds them for `sys.nodes()` ports.
+    /// A switch with a port for every node.
     ///
     /// # Errors
     /// A parameter outside its range.
-    pub fn new(sys: &Sys, link: LinkParams) -> Result<SwitchModules, ElabErrors> {
-        let n = sys.nodes();
-        let tag = format!("n{n}_{}", sys_tag(sys));
-        let req = crossbar::<ReqMsg>(&format!("switch_req_{tag}"), n, n, sys, |m| m.dst)?;
-        let rsp = crossbar::<RspMsg>(&format!("switch_rsp_{tag}"), n, n, sys, |m| m.dst)?;
-        let inv = crossbar::<InvMsg>(&format!("switch_inv_{tag}"), n, n, sys, |m| m.dst)?;
-        Ok(SwitchModules { rx: link_rx(sys, link)?, tx: link_tx(sys, link)?, bars: [req, rsp, inv] })
+    pub fn of_nodes(sys: &Sys, end: &LinkEnds) -> Result<SwitchModules, ElabErrors> {
+        SwitchModules::new(sys, "switch", vec![end.clone(); sys.nodes() as usize], |dst| dst)
+    }
+
+    /// The switch inside a GPU: a port for each of its GPMs, then the port to the other GPUs.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn of_gpu(sys: &Sys, gpu: u32, gpm: &LinkEnds, up: &LinkEnds) -> Result<SwitchModules, ElabErrors> {
+        let mut ends = vec![gpm.clone(); sys.gpms as usize];
+        ends.push(up.clone());
+        let width = bits_for(u64::from(sys.gpms) + 1);
+        SwitchModules::new(sys, &format!("gpu{gpu}_switch"), ends, |dst| {
+            let away = lit(u64::from(sys.gpms), width);
+            mux(sys.gpu_of(dst).eq(u64::from(gpu)), sys.gpm_of(dst).zext(width), away)
+        })
+    }
+
+    /// The switch between GPUs of several GPMs: a port for each GPU.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn of_gpus(sys: &Sys, end: &LinkEnds) -> Result<SwitchModules, ElabErrors> {
+        SwitchModules::new(sys, "gpus_switch", vec![end.clone(); sys.gpus as usize], |dst| sys.gpu_of(dst))
+    }
+
+    /// A switch with these ports; `port` is that of a message's destination node. `name` tells the rule apart.
+    fn new(
+        sys: &Sys,
+        name: &str,
+        ends: Vec<LinkEnds>,
+        port: impl Fn(Bits) -> Bits,
+    ) -> Result<SwitchModules, ElabErrors> {
+        let n = ends.len() as u32;
+        let name = |network: &str| format!("{name}_{network}_n{n}_{}", sys_tag(sys));
+        let req = crossbar::<ReqMsg>(&name("req"), n, n, sys, |m| port(m.dst))?;
+        let rsp = crossbar::<RspMsg>(&name("rsp"), n, n, sys, |m| port(m.dst))?;
+        let inv = crossbar::<InvMsg>(&name("inv"), n, n, sys, |m| port(m.dst))?;
+        Ok(SwitchModules { ends, bars: [req, rsp, inv] })
     }
 }
 
-/// Places the blocks of a switch of `sys.nodes()` ports into the fabric module being described and connects them with each other; messages go to the port
-/// of their `dst`. Instances are called `NAME_rx0`, `NAME_xbar_req`, `NAME_tx0`...
+/// Places the blocks of a switch into the fabric module being described and connects them with each other; messages go to the port of their `dst`.
+/// Instances are called `NAME_rx0`, `NAME_xbar_req`, `NAME_tx0`...
 #[track_caller]
 pub fn add_switch(name: &str, sys: &Sys, modules: &SwitchModules) -> SwitchParts {
-    let n = sys.nodes();
-    let rx: Vec<InstanceRef> = (0..n).map(|i| instance(&format!("{name}_rx{i}"), &modules.rx)).collect();
-    let tx: Vec<InstanceRef> = (0..n).map(|i| instance(&format!("{name}_tx{i}"), &modules.tx)).collect();
+    let ends = || modules.ends.iter().enumerate();
+    let rx: Vec<InstanceRef> = ends().map(|(i, end)| instance(&format!("{name}_rx{i}"), &end.rx)).collect();
+    let tx: Vec<InstanceRef> = ends().map(|(i, end)| instance(&format!("{name}_tx{i}"), &end.tx)).collect();
     let [req, rsp, inv] = &modules.bars;
     let bars = [
         instance(&format!("{name}_xbar_req"), req),
         instance(&format!("{name}_xbar_rsp"), rsp),
         instance(&format!("{name}_xbar_inv"), inv),
     ];
-    for i in 0..n as usize {
+    for i in 0..rx.len() {
         let (input, output) = (format!("in{i}"), format!("out{i}"));
         connect::<ReqMsg>(&rx[i], "req", &bars[0], &input, sys);
         connect::<RspMsg>(&rx[i], "rsp", &bars[1], &input, sys);
@@ -80,7 +129,7 @@ pub fn add_switch(name: &str, sys: &Sys, modules: &SwitchModules) -> SwitchParts
 /// A parameter outside its range.
 pub fn switch(sys: &Sys, link: LinkParams) -> Result<Arc<Module>, ElabErrors> {
     // Parts are built before the module is open, so that their errors are returned as their own.
-    let modules = SwitchModules::new(sys, link)?;
+    let modules = SwitchModules::of_nodes(sys, &LinkEnds::new(sys, link)?)?;
     let name = format!("switch_{}_{}", sys_tag(sys), link.tag());
     Module::build(&name, ModuleKind::Fabric, || {
         doc("Central switch between GPUs: receivers, one crossbar per virtual network, senders.");

@@ -73,7 +73,7 @@ pub fn closed_fabric(p: &ClosedParams) -> Result<Arc<Module>, BlockError> {
     );
     Module::build(&name, ModuleKind::Fabric, || {
         doc("A whole REC fabric with traffic generators and small memories.");
-        param("gpus", s.nodes());
+        param("gpus", s.gpus);
         param("protocol", p.fabric.protocol.name());
         let enable = input::<Bits>("enable", 1);
         for (g, gpu) in place(&p.fabric, &parts).iter().enumerate() {

@@ -14,7 +14,7 @@ use crate::cache::l1::l1_cache;
 use crate::cache::l2::l2_bank;
 use crate::common::crossbar::crossbar;
 use crate::common::link::*;
-use crate::common::switch::SwitchModules;
+use crate::common::switch::LinkEnds;
 use crate::common::sys::sys_tag;
 use crate::directory::directory;
 use crate::directory::egress::{EgressParams, inv_egress};
@@ -33,8 +33,8 @@ pub(super) struct Shared {
     rsp_merge: Arc<Module>,
     req_split: Arc<Module>,
     rsp_split: Arc<Module>,
-    /// The central switch; a GPU's ends of the links are its receiver and sender.
-    pub switch: SwitchModules,
+    /// A node's ends of its links, and the switch's.
+    pub ends: LinkEnds,
 }
 
 /// The modules that know their GPU.
@@ -46,7 +46,7 @@ struct Homed {
     fence: Arc<Module>,
 }
 
-fn part(block: &str, made: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
+pub(super) fn part<T>(block: &str, made: Result<T, ElabErrors>) -> Result<T, BlockError> {
     made.map_err(|errors| BlockError::Elab { block: block.into(), errors })
 }
 
@@ -94,8 +94,7 @@ impl Shared {
             rsp_merge: part("rsp_merge", rsp_merge)?,
             req_split: part("req_split", req_split)?,
             rsp_split: part("rsp_split", rsp_split)?,
-            switch: SwitchModules::new(s, p.link)
-                .map_err(|errors| BlockError::Elab { block: "switch".into(), errors })?,
+            ends: part("link", LinkEnds::new(s, p.node_link()))?,
         })
     }
 }
@@ -170,8 +169,8 @@ impl<'a> Gpu<'a> {
             rsp_merge: instance("rsp_merge", &m.rsp_merge),
             req_split: instance("req_split", &m.req_split),
             rsp_split: instance("rsp_split", &m.rsp_split),
-            tx: many("link_tx", &m.switch.tx, p.links),
-            rx: many("link_rx", &m.switch.rx, p.links),
+            tx: many("link_tx", &m.ends.tx, p.links),
+            rx: many("link_rx", &m.ends.rx, p.links),
         }
     }
 

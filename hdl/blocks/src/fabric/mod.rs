@@ -20,10 +20,10 @@ pub use closed::{ClosedParams, closed_fabric};
 pub use params::{FabricParams, Protocol};
 
 use crate::common::link::connect_wire;
-use crate::common::switch::add_switch;
+use crate::common::switch::{LinkEnds, SwitchModules, add_switch};
 use crate::msg::*;
 use crate::registry::BlockError;
-use gpu::{Shared, gpu_module};
+use gpu::{Shared, gpu_module, part};
 use ports::*;
 use weft_rtl::prelude::*;
 
@@ -35,7 +35,8 @@ pub fn rec_fabric(p: &FabricParams) -> Result<Arc<Module>, BlockError> {
     let parts = Parts::new(p)?;
     Module::build(&format!("rec_fabric_{}", p.tag()), ModuleKind::Fabric, || {
         doc("A whole REC fabric: GPUs and the switch between them; CUs, DRAM and command processors are outside.");
-        param("gpus", p.sys.nodes());
+        param("gpus", p.sys.gpus);
+        param("gpms", p.sys.gpms);
         param("protocol", p.protocol.name());
         let placed = place(p, &parts);
         for (g, gpu) in placed.iter().enumerate() {
@@ -47,8 +48,16 @@ pub fn rec_fabric(p: &FabricParams) -> Result<Arc<Module>, BlockError> {
 
 /// Everything that is placed in the top module. Modules that are equal are built once.
 struct Parts {
-    shared: Shared,
-    gpus: Vec<Arc<Module>>,
+    nodes: Vec<Arc<Module>>,
+    network: Network,
+}
+
+/// What connects the nodes.
+enum Network {
+    /// One switch between all nodes.
+    Flat(SwitchModules),
+    /// A switch in each GPU for its GPMs, and one between the GPUs.
+    Hierarchical { gpus: Vec<SwitchModules>, central: SwitchModules },
 }
 
 impl Parts {
@@ -56,23 +65,67 @@ impl Parts {
     fn new(p: &FabricParams) -> Result<Parts, BlockError> {
         p.validate()?;
         let shared = Shared::new(p)?;
-        let gpus = (0..p.sys.nodes()).map(|g| gpu_module(p, &shared, g)).collect::<Result<_, _>>()?;
-        Ok(Parts { shared, gpus })
+        let nodes = (0..p.sys.nodes()).map(|g| gpu_module(p, &shared, g)).collect::<Result<_, _>>()?;
+        Ok(Parts { nodes, network: Network::new(p, &shared.ends)? })
     }
 }
 
-/// Places GPUs and switch planes and connects them.
-fn place(p: &FabricParams, parts: &Parts) -> Vec<InstanceRef> {
-    let gpus: Vec<InstanceRef> =
-        parts.gpus.iter().enumerate().map(|(g, module)| instance(&format!("gpu{g}"), module)).collect();
-    for k in 0..p.links {
-        let plane = add_switch(&format!("switch{k}"), &p.sys, &parts.shared.switch);
-        for (g, gpu) in gpus.iter().enumerate() {
-            connect_wire(&p.sys, gpu, &format!("tx{k}_"), &plane.rx[g], "");
-            connect_wire(&p.sys, &plane.tx[g], "", gpu, &format!("rx{k}_"));
+impl Network {
+    fn new(p: &FabricParams, node: &LinkEnds) -> Result<Network, BlockError> {
+        let s = &p.sys;
+        if s.gpms == 1 {
+            return Ok(Network::Flat(part("switch", SwitchModules::of_nodes(s, node))?));
+        }
+        let up = if p.link == p.gpm_link { node.clone() } else { part("link", LinkEnds::new(s, p.link))? };
+        let gpus = (0..s.gpus).map(|gpu| SwitchModules::of_gpu(s, gpu, node, &up)).collect();
+        Ok(Network::Hierarchical {
+            gpus: part("switch", gpus)?,
+            central: part("switch", SwitchModules::of_gpus(s, &up))?,
+        })
+    }
+
+    /// Places the switches and connects them with the nodes' links.
+    fn place(&self, p: &FabricParams, nodes: &[InstanceRef]) {
+        let s = &p.sys;
+        let join = |k: u32, node: &InstanceRef, rx: &InstanceRef, tx: &InstanceRef| {
+            connect_wire(s, node, &format!("tx{k}_"), rx, "");
+            connect_wire(s, tx, "", node, &format!("rx{k}_"));
+        };
+        match self {
+            Network::Flat(switch) => {
+                for k in 0..p.links {
+                    let plane = add_switch(&format!("switch{k}"), s, switch);
+                    for (node, (rx, tx)) in nodes.iter().zip(plane.rx.iter().zip(&plane.tx)) {
+                        join(k, node, rx, tx);
+                    }
+                }
+            }
+            Network::Hierarchical { gpus, central } => {
+                let middle = add_switch("switch", s, central);
+                let (up, size) = (s.gpms as usize, s.gpms as usize);
+                for (g, switch) in gpus.iter().enumerate() {
+                    let inner = add_switch(&format!("gpu{g}_switch"), s, switch);
+                    for m in 0..size {
+                        join(0, &nodes[g * size + m], &inner.rx[m], &inner.tx[m]);
+                    }
+                    connect_wire(s, &inner.tx[up], "", &middle.rx[g], "");
+                    connect_wire(s, &middle.tx[g], "", &inner.rx[up], "");
+                }
+            }
         }
     }
-    gpus
+}
+
+/// Places nodes and switches and connects them.
+fn place(p: &FabricParams, parts: &Parts) -> Vec<InstanceRef> {
+    let nodes: Vec<InstanceRef> = parts
+        .nodes
+        .iter()
+        .enumerate()
+        .map(|(n, module)| instance(&p.sys.node_name(n as u32), module))
+        .collect();
+    parts.network.place(p, &nodes);
+    nodes
 }
 
 /// Takes a GPU's CU, memory, fence and (ideal) directory ports to the boundary.

@@ -1,4 +1,4 @@
-//! Parameters of a whole REC fabric (rec.md sections 2, 8 and 9).
+//! Parameters of a whole fabric (rec.md sections 2, 8 and 9; hmg.md section 10).
 
 use crate::cache::l1::L1Params;
 use crate::cache::l2::{Caching, L2Params};
@@ -114,6 +114,8 @@ pub struct FabricParams {
     pub links: u32,
     /// Each link; its latency counts from GPU to switch and again from switch to GPU.
     pub link: LinkParams,
+    /// Links inside a GPU of several GPMs; `link` is then the one between GPUs. The latency counts from GPM to the GPU's switch and again back.
+    pub gpm_link: LinkParams,
     /// Dirty lines of the L2 are written back at a release (rec.md section 7, `release_l2_flush`).
     pub release_l2_flush: bool,
 }
@@ -153,6 +155,7 @@ impl FabricParams {
             l1_latency: 20,
             links: 1,
             link: LinkParams { bytes_per_cycle: 150, latency: 70, credits: [256, 256, 256] },
+            gpm_link: LinkParams { bytes_per_cycle: 384, latency: 20, credits: [256, 256, 256] },
             release_l2_flush: true,
         }
     }
@@ -167,6 +170,11 @@ impl FabricParams {
             link: LinkParams { bytes_per_cycle: 6, latency: 70, credits: [64, 64, 64] },
             ..published
         }
+    }
+
+    /// The link at a node.
+    pub fn node_link(&self) -> LinkParams {
+        if self.sys.gpms > 1 { self.gpm_link } else { self.link }
     }
 
     /// The L1s.
@@ -242,6 +250,20 @@ impl FabricParams {
             })
         };
         let s = &self.sys;
+        if !s.gpms.is_power_of_two() || s.gpms > 8 {
+            return illegal("gpms", s.gpms, "it is no power of two of at most 8", "1, 2, 4, 8");
+        }
+        if !(2..=64).contains(&s.nodes()) {
+            return illegal(
+                "gpus",
+                s.gpus,
+                "with their GPMs they make less than 2 or more than 64 nodes",
+                "2..64 nodes",
+            );
+        }
+        if s.gpms > 1 && self.links != 1 {
+            return illegal("links", self.links, "a GPM has one link", "1");
+        }
         if !s.banks.is_power_of_two() || s.banks > 64 {
             return illegal("banks", s.banks, "it is no power of two of at most 64", "1, 2, 4 ... 64");
         }

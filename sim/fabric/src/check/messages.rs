@@ -111,7 +111,7 @@ pub struct Messages {
 impl Messages {
     /// Nothing is open.
     pub fn new(sys: &Sys) -> Messages {
-        let (gpus, l1s, banks) = (sys.gpus as usize, sys.l1s as usize, sys.banks as usize);
+        let (gpus, l1s, banks) = (sys.nodes() as usize, sys.l1s as usize, sys.banks as usize);
         Messages {
             l1s,
             banks,

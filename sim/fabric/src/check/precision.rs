@@ -59,7 +59,7 @@ pub struct Beside<'a> {
     /// Fills limbs with the line of DRAM at a physical byte address; given when no model has anything under way. Without it data is not compared.
     pub memory: Option<&'a dyn Fn(u64, &mut [u64])>,
     /// Protocol `ideal`: the GPUs, one bit each, that the directory outside of the hardware tracks for (home, bank, line).
-    pub ideal: Option<&'a dyn Fn(u32, u32, u64) -> u32>,
+    pub ideal: Option<&'a dyn Fn(u32, u32, u64) -> u64>,
 }
 
 /// A bank of an L2.
@@ -107,8 +107,8 @@ impl Precision {
         let finder = Finder { design };
         let sys = &params.sys;
         let (mut banks, mut slices) = (Vec::new(), Vec::new());
-        for (gpu, number) in (0..sys.gpus).flat_map(|g| (0..sys.banks).map(move |b| (g, b))) {
-            let unit = finder.unit(&format!("gpu{gpu}.bank{number}"))?;
+        for (gpu, number) in (0..sys.nodes()).flat_map(|g| (0..sys.banks).map(move |b| (g, b))) {
+            let unit = finder.unit(&format!("{}.bank{number}", sys.node_name(gpu)))?;
             let mem = |name: &str| finder.mem(unit, name);
             banks.push(Bank {
                 p: params.l2(gpu),
@@ -343,7 +343,7 @@ impl Map {
 }
 
 /// GPUs of a mask.
-fn list(gpus: u32) -> String {
-    let numbers: Vec<String> = (0..32).filter(|g| gpus >> g & 1 == 1).map(|g| g.to_string()).collect();
+fn list(gpus: u64) -> String {
+    let numbers: Vec<String> = (0..64).filter(|g| gpus >> g & 1 == 1).map(|g| g.to_string()).collect();
     if numbers.is_empty() { "none".to_string() } else { numbers.join(", ") }
 }

@@ -38,6 +38,11 @@ impl FabricConfig {
                 latency: self.link_latency / 2,
                 credits: [self.link_credits; 3],
             },
+            gpm_link: LinkParams {
+                bytes_per_cycle: self.gpm_link_bytes,
+                latency: self.gpm_link_latency / 2,
+                credits: [self.gpm_link_credits; 3],
+            },
             release_l2_flush: self.release_l2_flush,
         }
     }

@@ -11,7 +11,7 @@ impl FabricConfig {
     pub fn sys(&self) -> Sys {
         Sys {
             gpus: self.gpus,
-            gpms: 1,
+            gpms: self.gpms,
             addr_bits: self.addr_bits,
             line: self.line,
             banks: self.banks,
@@ -23,6 +23,11 @@ impl FabricConfig {
         }
     }
 
+    /// GPUs, or GPMs of all GPUs: what has CUs, an L2, a directory and DRAM of its own.
+    pub fn nodes(&self) -> u32 {
+        self.gpus * self.gpms
+    }
+
     /// L2 sets of a bank.
     pub fn l2_sets(&self) -> u32 {
         (self.l2_size / (u64::from(self.banks) * u64::from(self.l2_ways) * u64::from(self.line))) as u32
@@ -30,7 +35,7 @@ impl FabricConfig {
 
     /// Bytes of DRAM in the whole system.
     pub fn memory_bytes(&self) -> u128 {
-        u128::from(self.dram_bytes) * u128::from(self.gpus)
+        u128::from(self.dram_bytes) * u128::from(self.nodes())
     }
 
     /// Refuses every combination that cannot be built.
@@ -200,12 +205,11 @@ impl FabricConfig {
     }
 
     fn check_rest(&self) -> Result<(), ConfigError> {
-        self.ensure(
-            self.link_latency.is_multiple_of(2),
-            "link_latency",
-            "it is odd",
-            "an even number in 4..8K",
-        )?;
+        for (key, latency) in
+            [("link_latency", self.link_latency), ("gpm_link_latency", self.gpm_link_latency)]
+        {
+            self.ensure(latency.is_multiple_of(2), key, "it is odd", "an even number in 4..8K")?;
+        }
         let shared = self.dram_banks.is_multiple_of(self.banks);
         let problem = format!("it does not divide among banks = {} DRAM channels", self.banks);
         self.ensure(shared, "dram_banks", &problem, format!("a multiple of {}", self.banks))?;

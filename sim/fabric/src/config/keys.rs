@@ -87,7 +87,8 @@ const G: u64 = 1 << 30;
 
 keys! {
     protocol: Protocol = Protocol::Rec, "", OneOf(Protocol::NAMES), "what keeps the GPUs' copies coherent";
-    gpus: u32 = 4, "GPUs", Within(2, 16), "GPUs in the system";
+    gpus: u32 = 4, "GPUs", Within(1, 16), "GPUs in the system";
+    gpms: u32 = 1, "GPMs", Power(1, 8), "modules of a GPU, each with CUs, L2, directory and DRAM of its own; what other keys count per GPU they count per GPM; 2 to 64 in the system";
     addr_bits: u32 = 48, "bits", Within(32, 64), "bits of a physical byte address";
     line: u32 = 64, "bytes", Power(64, 128), "cache line";
     clock_ghz: f64 = 1.0, "GHz", Real(0.01, 100.0), "clock of everything, for rates in bytes per second";
@@ -122,9 +123,13 @@ keys! {
     release_l2_flush: bool = true, "", Switch, "a release writes the dirty lines of the L2 back";
 
     links: u32 = 1, "links", Within(1, 8), "links between each GPU and the switch";
-    link_bytes: u32 = 150, "bytes/cycle", Within(1, 256), "bandwidth of each link and direction";
+    link_bytes: u32 = 150, "bytes/cycle", Within(1, 512), "bandwidth of each link and direction";
     link_latency: u32 = 140, "cycles", Within(4, 8 * K), "time one way from GPU to GPU, an even number: half to the switch, half from it";
     link_credits: u32 = 256, "messages", Within(1, K), "places per virtual network in the buffer at the end of each wire";
+
+    gpm_link_bytes: u32 = 384, "bytes/cycle", Within(1, 512), "bandwidth of each GPM's port to its GPU's switch, per direction";
+    gpm_link_latency: u32 = 40, "cycles", Within(4, 8 * K), "time one way from GPM to GPM of a GPU, an even number";
+    gpm_link_credits: u32 = 256, "messages", Within(1, K), "places per virtual network in the buffer at the end of each wire inside a GPU";
 
     dram_bytes: u64 = 4 * G, "bytes", Power(64 * K, 1 << 60), "DRAM per GPU; home GPU of an address = address / dram_bytes";
     dram_banks: u32 = 16, "banks", Within(1, 4096), "DRAM banks per GPU, divided evenly among its channels (one per L2 bank)";

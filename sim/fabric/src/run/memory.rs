@@ -32,8 +32,8 @@ impl Banks {
     /// The banks of a fabric; `None` when its instances have other names.
     pub fn find(sim: &Sim, p: &FabricParams) -> Option<Banks> {
         let mut banks = Vec::new();
-        for (g, b) in (0..p.sys.gpus).flat_map(|g| (0..p.sys.banks).map(move |b| (g, b))) {
-            let memory = |name: &str| sim.memory(&format!("gpu{g}.bank{b}.{name}"));
+        for (g, b) in (0..p.sys.nodes()).flat_map(|g| (0..p.sys.banks).map(move |b| (g, b))) {
+            let memory = |name: &str| sim.memory(&format!("{}.bank{b}.{name}", p.sys.node_name(g)));
             let (tags, data) = (memory("tags")?, memory("data")?);
             banks.push(Bank { params: p.l2(g), number: u64::from(b), tags, data });
         }

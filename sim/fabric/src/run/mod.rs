@@ -274,7 +274,7 @@ fn model(
         });
     }
     let mut seats = Vec::new();
-    for (g, c) in (0..config.gpus).flat_map(|g| (0..config.cus).map(move |c| (g, c))) {
+    for (g, c) in (0..config.nodes()).flat_map(|g| (0..config.cus).map(move |c| (g, c))) {
         let cu = Cu::new(config.cu(), program.clone(), g, c)?.with_mode(config.mode());
         seats.push(Seat::new(sim, cu, g, c, config.line)?);
     }
@@ -285,13 +285,13 @@ fn model(
     let ideal = hardware.protocol == Protocol::Ideal;
     Ok(FabricModel {
         seats,
-        dram: Dram::new(sim, config.gpus, config.banks, config.dram(), memory)?,
-        ideal: if ideal { Some(IdealDirectory::new(sim, config.gpus, config.banks)?) } else { None },
-        processor: Processor::new(sim, config.gpus, config.cus, u64::from(config.line), schedule)?,
+        dram: Dram::new(sim, config.nodes(), config.banks, config.dram(), memory)?,
+        ideal: if ideal { Some(IdealDirectory::new(sim, config.nodes(), config.banks)?) } else { None },
+        processor: Processor::new(sim, config.nodes(), config.cus, u64::from(config.line), schedule)?,
         table,
         program: program.clone(),
         observer: Observer::new(
-            config.gpus,
+            config.nodes(),
             hardware.sys.home_shift - hardware.sys.line.trailing_zeros(),
             checks,
         ),

@@ -92,7 +92,7 @@ impl L1Params {
         };
         check(s.line == 64 || s.line == 128, "line", s.line, "it is no supported line size", "64, 128")?;
         check((32..=64).contains(&s.addr_bits), "addr_bits", s.addr_bits, "it lies outside", "32..64")?;
-        check((2..=16).contains(&s.nodes()), "gpus", s.nodes(), "it lies outside", "2..16")?;
+        check((2..=64).contains(&s.nodes()), "gpus", s.nodes(), "the nodes lie outside", "2..64")?;
         check((1..=256).contains(&s.l1_mshrs), "mshrs", s.l1_mshrs, "it lies outside", "1..256")?;
         let ways = self.ways.is_power_of_two() && (2..=16).contains(&self.ways);
         check(ways, "ways", self.ways, "it is no supported number of ways", "2, 4, 8, 16")?;

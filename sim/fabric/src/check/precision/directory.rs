@@ -45,7 +45,7 @@ pub(super) type Entries = HashMap<u64, EntryAt>;
 impl Slice {
     /// Slice `bank` of a GPU, by name; `None` when the design has no such unit or lacks one of its registers.
     pub fn find(finder: Finder, p: DirParams, bank: u32) -> Option<Slice> {
-        let path = format!("gpu{}.dir{bank}", p.home);
+        let path = format!("{}.dir{bank}", p.sys.node_name(p.home));
         let unit = finder.unit(&path)?;
         let reg = |name: &str| finder.reg(unit, name);
         let one_way = p.ways == 1;
@@ -80,10 +80,10 @@ impl Slice {
     }
 
     /// GPU mask of a slot's sharer bits.
-    pub fn gpus_of(&self, sharers: u64) -> u32 {
+    pub fn gpus_of(&self, sharers: u64) -> u64 {
         let home = self.p.home;
         let below = sharers & ((1 << home) - 1);
-        (below | sharers >> home << (home + 1)) as u32
+        below | sharers >> home << (home + 1)
     }
 
     /// Sharer bits of a slot.
@@ -105,7 +105,7 @@ impl Slice {
     }
 
     /// GPUs that an entry records for a line, one bit each.
-    pub fn sharers(&self, entry: &[u64], line: u64) -> u32 {
+    pub fn sharers(&self, entry: &[u64], line: u64) -> u64 {
         let slot = if self.p.slots() == 1 { 0 } else { line as u32 & (self.p.slots() - 1) };
         self.gpus_of(self.slot_sharers(entry, slot))
     }

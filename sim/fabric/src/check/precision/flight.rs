@@ -70,15 +70,15 @@ pub(super) struct Places {
 /// Lines with messages in flight, and the GPUs that they concern, one bit each.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    lines: HashMap<u64, u32>,
+    lines: HashMap<u64, u64>,
     /// By line / 4: messages that mean four lines.
-    groups: HashMap<u64, u32>,
+    groups: HashMap<u64, u64>,
     /// Messages found.
     pub messages: u64,
 }
 
 impl InFlight {
-    pub fn add(&mut self, line: u64, group: bool, gpus: u32) {
+    pub fn add(&mut self, line: u64, group: bool, gpus: u64) {
         self.messages += 1;
         if group {
             *self.groups.entry(line / 4).or_default() |= gpus;
@@ -89,7 +89,7 @@ impl InFlight {
 
     /// Some message in flight concerns the copy of `line` in `gpu`.
     pub fn concerns(&self, line: u64, gpu: u32) -> bool {
-        let of = |map: &HashMap<u64, u32>, key| map.get(&key).is_some_and(|gpus| gpus >> gpu & 1 == 1);
+        let of = |map: &HashMap<u64, u64>, key| map.get(&key).is_some_and(|gpus| gpus >> gpu & 1 == 1);
         of(&self.lines, line) || of(&self.groups, line / 4)
     }
 }
@@ -112,7 +112,7 @@ impl Places {
         let mut places = Places { held: Vec::new(), queues: Vec::new() };
         for unit in 0..finder.design.units.len() {
             let path = &finder.design.units[unit].path;
-            let gpu = path.strip_prefix("gpu").and_then(|p| p.split('.').next()?.parse().ok());
+            let gpu = sys.node_of_path(path);
             for prefix in finder.lines(unit, sys.line_bits()) {
                 places.held.extend(held(finder, unit, gpu, &prefix));
             }
@@ -132,7 +132,7 @@ impl Places {
             };
             if held.all.iter().all(met) {
                 let gpus = match held.whose {
-                    Whose::Mask(reg) => reg.get(sim) as u32,
+                    Whose::Mask(reg) => reg.get(sim),
                     Whose::Number(reg) => 1 << reg.get(sim),
                     Whose::Gpu(gpu) => 1 << gpu,
                 };
