@@ -10,7 +10,7 @@ use weft_rtl::prelude::*;
 pub struct Sys {
     /// GPUs, 2..16 (1..16 with several GPMs each).
     pub gpus: u32,
-    /// GPU modules of a GPU, a power of two, 1..8; with 1 a GPU is one node.
+    /// GPU modules of a GPU, 1..8 (in a whole fabric a power of two); with 1 a GPU is one node.
     pub gpms: u32,
     /// Address bits, 32..64.
     pub addr_bits: u32,
@@ -37,11 +37,11 @@ impl Sys {
     }
     /// Width of a GPM's number inside its GPU; 0 where a GPU is one node.
     pub fn gpm_bits(&self) -> u32 {
-        self.gpms.trailing_zeros()
+        self.gpms.next_power_of_two().trailing_zeros()
     }
-    /// Nodes: GPUs x GPMs.
+    /// Node numbers, used or not: GPUs x GPMs rounded up to a power of two.
     pub fn nodes(&self) -> u32 {
-        self.gpus * self.gpms
+        self.gpus << self.gpm_bits()
     }
     /// Width of a node's number {GPU, GPM}.
     pub fn node_bits(&self) -> u32 {
@@ -49,15 +49,19 @@ impl Sys {
     }
     /// Number of a node.
     pub fn node(&self, gpu: u32, gpm: u32) -> u32 {
-        gpu * self.gpms + gpm
+        gpu << self.gpm_bits() | gpm
     }
     /// GPU of a node.
     pub fn gpu_of_node(&self, node: u32) -> u32 {
-        node / self.gpms
+        node >> self.gpm_bits()
     }
     /// Number of a node inside its GPU.
     pub fn gpm_of_node(&self, node: u32) -> u32 {
-        node % self.gpms
+        node & ((1 << self.gpm_bits()) - 1)
+    }
+    /// The nodes that exist, in order.
+    pub fn all_nodes(&self) -> Vec<u32> {
+        (0..self.nodes()).filter(|node| self.gpm_of_node(*node) < self.gpms).collect()
     }
     /// Instance name of a node: `gpu2`, or `gpu2_gpm1` where GPUs have several GPMs.
     pub fn node_name(&self, node: u32) -> String {

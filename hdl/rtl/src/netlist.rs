@@ -85,6 +85,46 @@ pub enum NetOp {
 }
 
 impl NetOp {
+    /// The same operation on other operands: each is replaced by what `f` makes of it, in the order of [`NetOp::operands`].
+    pub fn with_operands(&self, f: &mut impl FnMut(NetId) -> NetId) -> NetOp {
+        let mut op = self.clone();
+        match &mut op {
+            NetOp::Const(_) | NetOp::Input(_) | NetOp::Reg(_) => {}
+            NetOp::Not(a)
+            | NetOp::AnyBit(a)
+            | NetOp::AllBits(a)
+            | NetOp::Parity(a)
+            | NetOp::PopCount(a)
+            | NetOp::LowestSet(a)
+            | NetOp::Slice { a, .. } => *a = f(*a),
+            NetOp::And(a, b)
+            | NetOp::Or(a, b)
+            | NetOp::Xor(a, b)
+            | NetOp::Add(a, b)
+            | NetOp::Sub(a, b)
+            | NetOp::Mul(a, b)
+            | NetOp::Eq(a, b)
+            | NetOp::Lt(a, b)
+            | NetOp::Shl(a, b)
+            | NetOp::Shr(a, b)
+            | NetOp::Index { a, idx: b } => [a, b].into_iter().for_each(|id| *id = f(*id)),
+            NetOp::Mux(c, a, b) => [c, a, b].into_iter().for_each(|id| *id = f(*id)),
+            NetOp::Case { sel, arms, default } => {
+                *sel = f(*sel);
+                arms.iter_mut().for_each(|(_, v)| *v = f(*v));
+                *default = f(*default);
+            }
+            NetOp::Concat(parts) => parts.iter_mut().for_each(|p| *p = f(*p)),
+            NetOp::MemRead { addr, lane, .. } => {
+                *addr = f(*addr);
+                if let NetLane::Dyn(n) = lane {
+                    *n = f(*n);
+                }
+            }
+        }
+        op
+    }
+
     /// Calls `f` for each operand.
     pub fn operands(&self, f: &mut impl FnMut(NetId)) {
         match self {

@@ -3,10 +3,12 @@
 use crate::interp::Interp;
 use crate::layout::Layout;
 use crate::native::{Native, NativeCall, Plan};
+use crate::share::{Family, Member};
+use crate::walk::Walk;
 use std::collections::HashMap;
 use std::sync::Arc;
 use thiserror::Error;
-use weft_rtl::bv::{Bv, limbs_for};
+use weft_rtl::bv::Bv;
 use weft_rtl::error::ElabErrors;
 use weft_rtl::ir::*;
 use weft_rtl::lower::flatten;
@@ -75,29 +77,54 @@ pub(crate) enum OutSource {
     Comb(NetId),
 }
 
-/// A distinct module, flattened and compiled once.
+/// A distinct module, flattened, and compiled once together with those that differ in constants and names only.
 pub struct UnitType {
     /// The module.
     pub module: Arc<Module>,
-    /// Its flattened form.
+    /// The flattened form; constants in which modules of one code differ are inputs behind the module's own.
     pub netlist: Arc<Netlist>,
     /// Where its state lies.
     pub layout: Layout,
     pub(crate) interp: Interp,
-    pub(crate) native: Option<Native>,
+    pub(crate) native: Option<Arc<Native>>,
     pub(crate) outputs: Vec<OutSource>,
     /// For each register the flag that a clocked unit sets when it changes: that of the output channel it belongs to, or 0.
     pub(crate) flags: Vec<u32>,
+    /// Values of the inputs behind the module's own.
+    pub(crate) constants: Vec<Bv>,
+}
+
+/// A module's netlist with the observers wanted.
+pub(crate) fn netlist_of(module: &Arc<Module>, probes: Probes) -> Result<Netlist, EngineError> {
+    let mut netlist = flatten(module)?;
+    match probes {
+        Probes::All => {}
+        Probes::Asserts => netlist.probes.retain(|p| p.kind == ProbeKind::Assert),
+        Probes::None => netlist.probes.clear(),
+    }
+    Ok(netlist)
 }
 
 impl UnitType {
-    fn new(module: &Arc<Module>, options: Options) -> Result<UnitType, EngineError> {
-        let mut netlist = flatten(module)?;
-        match options.probes {
-            Probes::All => {}
-            Probes::Asserts => netlist.probes.retain(|p| p.kind == ProbeKind::Assert),
-            Probes::None => netlist.probes.clear(),
+    /// The types of a family's modules.
+    pub(crate) fn of_family(family: Family, options: Options) -> Result<Vec<UnitType>, EngineError> {
+        let modules = family.modules.clone();
+        let mut types: Vec<UnitType> = Vec::new();
+        for (module, member) in modules.iter().zip(family.finish()) {
+            let code = types.first().and_then(|first| first.native.clone());
+            types.push(UnitType::new(module, member, code, options)?);
         }
+        Ok(types)
+    }
+
+    /// A type; `code` is that of its family, once it is compiled.
+    fn new(
+        module: &Arc<Module>,
+        member: Member,
+        code: Option<Arc<Native>>,
+        options: Options,
+    ) -> Result<UnitType, EngineError> {
+        let Member { netlist, constants } = member;
         let netlist = Arc::new(netlist);
         let plan = Plan::new(&netlist);
         let layout = Layout::new(&netlist, &plan.buffered, plan.scratch());
@@ -114,12 +141,17 @@ impl UnitType {
         let interp = Interp::new(&netlist, &layout);
         let native = match options.backend {
             BackendKind::Interp => None,
-            BackendKind::Native => {
-                let code = Native::compile(&netlist, &plan, &layout, &flags);
-                Some(code.map_err(|cause| EngineError::Compile { module: module.name.clone(), cause })?)
-            }
+            BackendKind::Native => Some(match code {
+                Some(code) => code,
+                None => {
+                    let code = Native::compile(&netlist, &plan, &layout, &flags);
+                    Arc::new(
+                        code.map_err(|cause| EngineError::Compile { module: module.name.clone(), cause })?,
+                    )
+                }
+            }),
         };
-        Ok(UnitType { module: module.clone(), netlist, layout, interp, native, outputs, flags })
+        Ok(UnitType { module: module.clone(), netlist, layout, interp, native, outputs, flags, constants })
     }
 }
 
@@ -219,7 +251,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    fn new(mut flagged: Vec<(u32, Link)>) -> Links {
+    pub(crate) fn new(mut flagged: Vec<(u32, Link)>) -> Links {
         flagged.sort_by_key(|(flag, link)| (*flag, link.sink.unit, link.sink.at));
         // What lies next to each other on both sides is copied as one.
         flagged.dedup_by(|(flag, next), (own, link)| {
@@ -279,8 +311,9 @@ pub struct Design {
     /// First limb of each unit's state in the state of the whole design, and the end.
     pub(crate) bases: Vec<usize>,
     pub(crate) constants: Vec<(Sink, Bv)>,
+    pub(crate) codes: usize,
     /// Driver of each input of each unit.
-    drivers: Vec<Vec<Driver>>,
+    pub(crate) drivers: Vec<Vec<Driver>>,
 }
 
 /// Where a value comes from.
@@ -300,7 +333,7 @@ pub enum Driver {
 }
 
 impl Driver {
-    fn of(source: &Source) -> Driver {
+    pub(crate) fn of(source: &Source) -> Driver {
         match source {
             Source::Top(number) => Driver::Top(*number),
             Source::Unit { unit, output } => Driver::Unit { unit: *unit, output: *output },
@@ -310,6 +343,11 @@ impl Driver {
 }
 
 impl Design {
+    /// Number of different codes: modules that differ in constants and names only have one.
+    pub fn codes(&self) -> usize {
+        self.codes
+    }
+
     /// What drives an input of a unit; inputs are numbered as in its netlist.
     pub fn driver(&self, unit: usize, input: usize) -> Driver {
         self.drivers[unit][input]
@@ -325,235 +363,10 @@ impl Design {
     /// # Errors
     /// Combinational loops, and logic in a fabric.
     pub fn new(top: &Arc<Module>, options: Options) -> Result<Arc<Design>, EngineError> {
-        let mut walk = Walk {
-            types: Vec::new(),
-            by_name: HashMap::new(),
-            units: Vec::new(),
-            scopes: Vec::new(),
-            options,
-        };
+        let mut walk = Walk::new(options);
         let root = walk.scope(top, String::new(), None)?;
+        let types = walk.types()?;
         walk.sort_units();
-        walk.finish(top, root).map(Arc::new)
-    }
-}
-
-/// A fabric module, or a unit, in the tree of instances.
-struct Scope {
-    module: Arc<Module>,
-    path: String,
-    parent: Option<(usize, usize)>,
-    children: Vec<usize>,
-    unit: Option<usize>,
-    drivers: HashMap<SigId, NodeId>,
-}
-
-struct Walk {
-    types: Vec<UnitType>,
-    by_name: HashMap<String, usize>,
-    units: Vec<Unit>,
-    scopes: Vec<Scope>,
-    options: Options,
-}
-
-impl Walk {
-    fn scope(
-        &mut self,
-        module: &Arc<Module>,
-        path: String,
-        parent: Option<(usize, usize)>,
-    ) -> Result<usize, EngineError> {
-        let me = self.scopes.len();
-        let is_fabric = module.kind == ModuleKind::Fabric;
-        let unit = if is_fabric { None } else { Some(self.unit(module, &path)?) };
-        let mut drivers = HashMap::new();
-        for stmt in module.body.iter().filter(|_| is_fabric) {
-            match stmt {
-                Stmt::Assign { target, value, .. } => {
-                    drivers.insert(*target, *value);
-                }
-                Stmt::If { loc, .. } | Stmt::Switch { loc, .. } => {
-                    let signal = "a when or switch".to_string();
-                    return Err(EngineError::FabricLogic { module: module.name.clone(), signal, loc: *loc });
-                }
-            }
-        }
-        self.scopes.push(Scope {
-            module: module.clone(),
-            path: path.clone(),
-            parent,
-            children: Vec::new(),
-            unit,
-            drivers,
-        });
-        if is_fabric {
-            for (i, inst) in module.instances.iter().enumerate() {
-                let inner = if path.is_empty() { inst.name.clone() } else { format!("{path}.{}", inst.name) };
-                let child = self.scope(&inst.module, inner, Some((me, i)))?;
-                self.scopes[me].children.push(child);
-            }
-        }
-        Ok(me)
-    }
-
-    fn unit(&mut self, module: &Arc<Module>, path: &str) -> Result<usize, EngineError> {
-        let ty = match self.by_name.get(&module.name) {
-            Some(ty) => *ty,
-            None => {
-                self.types.push(UnitType::new(module, self.options)?);
-                self.by_name.insert(module.name.clone(), self.types.len() - 1);
-                self.types.len() - 1
-            }
-        };
-        self.units.push(Unit { path: path.to_string(), ty });
-        Ok(self.units.len() - 1)
-    }
-
-    /// Brings units of one type together.
-    fn sort_units(&mut self) {
-        let mut order: Vec<usize> = (0..self.units.len()).collect();
-        order.sort_by_key(|unit| self.units[*unit].ty);
-        let mut place = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(new, old)| place[*old] = new);
-        self.units.sort_by_key(|unit| unit.ty);
-        self.scopes.iter_mut().filter_map(|s| s.unit.as_mut()).for_each(|unit| *unit = place[*unit]);
-    }
-
-    fn resolve(&self, scope: usize, sig: SigId) -> Result<Source, EngineError> {
-        let here = &self.scopes[scope];
-        let signal = here.module.signal(sig);
-        if signal.kind == SigKind::Input {
-            return match here.parent {
-                None => {
-                    let position = here.module.inputs().position(|(id, _)| id == sig);
-                    Ok(Source::Top(position.expect("an input is among the inputs")))
-                }
-                Some((parent, inst)) => {
-                    let inputs = &self.scopes[parent].module.instances[inst].inputs;
-                    let wire =
-                        inputs.iter().find(|(port, _)| *port == sig).expect("every input has a wire").1;
-                    self.resolve(parent, wire)
-                }
-            };
-        }
-        match here.drivers.get(&sig) {
-            Some(value) => self.resolve_node(scope, *value, signal),
-            None => Err(self.logic(scope, signal)),
-        }
-    }
-
-    fn resolve_node(&self, scope: usize, node: NodeId, signal: &Signal) -> Result<Source, EngineError> {
-        let here = &self.scopes[scope];
-        let record = here.module.node(node);
-        match &record.op {
-            Op::Const(v) => Ok(Source::Const(v.clone())),
-            Op::Sig(s) => self.resolve(scope, *s),
-            Op::Slice { a, lo: 0 } if here.module.node(*a).width == record.width => {
-                self.resolve_node(scope, *a, signal)
-            }
-            Op::InstOut { inst, port } => {
-                let child = here.children[inst.index()];
-                match self.scopes[child].unit {
-                    None => self.resolve(child, *port),
-                    Some(unit) => {
-                        let mut outputs = self.scopes[child].module.outputs();
-                        let output =
-                            outputs.position(|(id, _)| id == *port).expect("an output is among the outputs");
-                        Ok(Source::Unit { unit, output })
-                    }
-                }
-            }
-            _ => Err(self.logic(scope, signal)),
-        }
-    }
-
-    fn logic(&self, scope: usize, signal: &Signal) -> EngineError {
-        let module = self.scopes[scope].module.name.clone();
-        EngineError::FabricLogic { module, signal: signal.name.clone(), loc: signal.loc }
-    }
-
-    fn finish(mut self, top: &Arc<Module>, root: usize) -> Result<Design, EngineError> {
-        let port =
-            |s: &Signal| NetPort { name: s.name.clone(), width: s.width, ty: s.ty.clone(), node: NetId(0) };
-        let inputs: Vec<NetPort> = top.inputs().map(|(_, s)| port(s)).collect();
-        let outputs: Vec<NetPort> = top.outputs().map(|(_, s)| port(s)).collect();
-        let mut bases = vec![0];
-        for unit in &self.units {
-            bases.push(bases[bases.len() - 1] + self.types[unit.ty].layout.size);
-        }
-        let mut input_sinks = vec![Vec::new(); inputs.len()];
-        let mut constants = Vec::new();
-        let mut by_output: HashMap<(usize, usize), Vec<Sink>> = HashMap::new();
-        let mut drivers = vec![Vec::new(); self.units.len()];
-        for (index, scope) in self.scopes.iter().enumerate() {
-            let Some(unit) = scope.unit else { continue };
-            let layout = &self.types[self.units[unit].ty].layout;
-            for (number, (sig, _)) in scope.module.inputs().enumerate() {
-                let sink = Sink { unit, at: bases[unit] + layout.inputs[number] };
-                let source = self.resolve(index, sig)?;
-                drivers[unit].push(Driver::of(&source));
-                match source {
-                    Source::Top(i) => input_sinks[i].push(sink),
-                    Source::Const(v) => constants.push((sink, v)),
-                    Source::Unit { unit, output } => by_output.entry((unit, output)).or_default().push(sink),
-                }
-            }
-        }
-        let mut output_sources = Vec::new();
-        for (number, (sig, _)) in top.outputs().enumerate() {
-            output_sources.push(match self.scopes[root].unit {
-                Some(unit) => Source::Unit { unit, output: number },
-                None => self.resolve(root, sig)?,
-            });
-        }
-        let mut flagged: Vec<Vec<(u32, Link)>> = vec![Vec::new(); self.units.len()];
-        let mut driven: Vec<_> = by_output.into_iter().collect();
-        driven.sort_by_key(|(key, _)| *key);
-        for ((unit, output), sinks) in driven {
-            let ty = &self.types[self.units[unit].ty];
-            let limbs = limbs_for(ty.netlist.outputs[output].width);
-            match &ty.outputs[output] {
-                OutSource::Reg(from) => {
-                    let reg = ty.layout.regs.iter().position(|r| r == from).expect("a register's limb");
-                    let from = bases[unit] + from;
-                    flagged[unit]
-                        .extend(sinks.into_iter().map(|sink| (ty.flags[reg], Link { from, limbs, sink })));
-                }
-                OutSource::Const(v) => constants.extend(sinks.into_iter().map(|s| (s, v.clone()))),
-                OutSource::Comb(_) => {
-                    let module = &ty.module;
-                    let (_, signal) = module.outputs().nth(output).expect("numbered above");
-                    let (module, signal, loc) = (module.name.clone(), signal.name.clone(), signal.loc);
-                    return Err(EngineError::FabricLogic { module, signal, loc });
-                }
-            }
-        }
-        let links: Vec<Links> = flagged.into_iter().map(Links::new).collect();
-        let call = |unit: usize| Call {
-            native: self.types[self.units[unit].ty].native.as_ref().map(|n| n.call),
-            ty: self.units[unit].ty,
-            work: self.types[self.units[unit].ty].netlist.nodes.len() as u32,
-            base: bases[unit],
-            end: bases[unit + 1],
-            mask: links[unit].mask,
-        };
-        let calls = (0..self.units.len()).map(call).collect();
-        let scopes = std::mem::take(&mut self.scopes);
-        debug_assert!(scopes.iter().all(|s| s.path.is_empty() || s.parent.is_some()));
-        Ok(Design {
-            name: top.name.clone(),
-            types: self.types,
-            units: self.units,
-            inputs,
-            outputs,
-            options: self.options,
-            input_sinks,
-            output_sources,
-            links,
-            calls,
-            bases,
-            constants,
-            drivers,
-        })
+        walk.finish(top, root, types).map(Arc::new)
     }
 }

@@ -28,8 +28,10 @@ pub mod native;
 mod ports;
 pub mod random;
 pub mod runner;
+mod share;
 pub mod sim;
 mod state;
+mod walk;
 pub mod wave;
 
 pub use design::{BackendKind, Design, Driver, EngineError, Options, Probes};

@@ -18,6 +18,8 @@ pub enum Protocol {
     HmgEntry,
     /// Range-coalescing directory.
     Rec,
+    /// NHCC: a tag and sharer vector per group of lines, over all other nodes (hmg.md section 4).
+    Nhcc,
     /// An unbounded exact directory outside the RTL: its channels are ports of the fabric.
     Ideal,
     /// Remote lines are kept in L1s only; no directory.
@@ -28,11 +30,12 @@ pub enum Protocol {
 
 impl Protocol {
     /// All protocols with their names on the command line.
-    pub const ALL: [(Protocol, &'static str); 7] = [
+    pub const ALL: [(Protocol, &'static str); 8] = [
         (Protocol::Baseline, "baseline"),
         (Protocol::Baseline2x, "baseline-2x"),
         (Protocol::HmgEntry, "hmg-entry"),
         (Protocol::Rec, "rec"),
+        (Protocol::Nhcc, "nhcc"),
         (Protocol::Ideal, "ideal"),
         (Protocol::L1Only, "l1-only"),
         (Protocol::NoRemoteCaching, "no-remote-caching"),
@@ -54,6 +57,7 @@ impl Protocol {
             Protocol::Baseline | Protocol::Baseline2x => Some(DirKind::Perline),
             Protocol::HmgEntry => Some(DirKind::Group4),
             Protocol::Rec => Some(DirKind::Rec),
+            Protocol::Nhcc => Some(DirKind::Nhcc),
             Protocol::Ideal | Protocol::L1Only | Protocol::NoRemoteCaching => None,
         }
     }
@@ -86,6 +90,8 @@ pub struct FabricParams {
     pub dir_ways: u32,
     /// Bytes of a range (protocol `rec`).
     pub range: u32,
+    /// Lines of an entry (protocol `nhcc`): 1, 2, 4 or 8.
+    pub group: u32,
     /// Replacement; `None` takes the protocol's own (REC lru, others fifo).
     pub policy: Option<Policy>,
     /// Eviction buffer entries.
@@ -141,6 +147,7 @@ impl FabricParams {
             dir_entries: 8192,
             dir_ways: 8,
             range: 1024,
+            group: 4,
             policy: None,
             evb_depth: 4,
             inv_rate: 1,
@@ -211,6 +218,7 @@ impl FabricParams {
         let scale = if self.protocol == Protocol::Baseline2x { 2 } else { 1 };
         Some(DirParams {
             range: self.range,
+            group: self.group,
             entries: scale * self.dir_entries,
             ways: self.dir_ways,
             policy: self.policy.unwrap_or(published.policy),
@@ -219,6 +227,11 @@ impl FabricParams {
             tag_style: self.tag_style,
             ..published
         })
+    }
+
+    /// Lines that an INV message for a group means.
+    pub fn lines_of_group(&self) -> u32 {
+        if self.protocol == Protocol::Nhcc { self.group } else { 4 }
     }
 
     /// INV messages that a slice can send per cycle: one port each at the egress.

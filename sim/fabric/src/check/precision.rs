@@ -89,6 +89,8 @@ struct Map {
     protocol: Protocol,
     line: u64,
     home_shift: u32,
+    /// Lines of a group.
+    group: u32,
     banks: Vec<Bank>,
     slices: Vec<Slice>,
     places: Places,
@@ -126,6 +128,7 @@ impl Precision {
             protocol: params.protocol,
             line: u64::from(sys.line),
             home_shift: sys.home_shift - sys.line.trailing_zeros(),
+            group: params.lines_of_group(),
             banks,
             slices,
             places: Places::find(finder, sys),
@@ -174,7 +177,7 @@ impl Precision {
             slice.read(sim, number, &mut entries, &mut wrong);
         }
         self.counts.entries += entries.len() as u64;
-        let mut flight = InFlight::default();
+        let mut flight = InFlight::new(map.group);
         map.places.collect(sim, &mut flight);
         map.slices.iter().for_each(|slice| flight::pending(slice, sim, &mut flight));
         // Messages in a fabric that sleeps may wait for a model outside; that nothing of the kind is left is known when memory may be read.

@@ -16,6 +16,7 @@ impl FabricConfig {
             dir_entries: self.entries,
             dir_ways: self.ways,
             range: self.range,
+            group: self.group,
             policy: match self.policy {
                 DirPolicy::Auto => None,
                 DirPolicy::Fifo => Some(Policy::Fifo),

@@ -110,14 +110,14 @@ fn one_sentence_for_each_mistake_in_a_file() {
             "\n\nrange = 96\n",
             "x.toml line 3: range = 96: it is no power of two; legal: a power of two in 128..8K",
         ),
-        ("gpus = 17\n", "x.toml line 1: gpus = 17: it is too large; legal: 2..16"),
+        ("gpus = 17\n", "x.toml line 1: gpus = 17: it is too large; legal: 1..16"),
         (
             "gpus = -4\n",
             "x.toml line 1: gpus = -4: it is no whole number (suffixes K, M, G are known); legal: 2..16",
         ),
         (
             "protocol = \"mesi\"\n",
-            "x.toml line 1: protocol = mesi: there is no such choice; legal: baseline, baseline-2x, hmg-entry, rec, ideal, l1-only, no-remote-caching",
+            "x.toml line 1: protocol = mesi: there is no such choice; legal: baseline, baseline-2x, hmg-entry, rec, nhcc, ideal, l1-only, no-remote-caching",
         ),
         ("checks = 1\n", "x.toml line 1: checks = 1: it is no switch; legal: true, false"),
         ("clock_ghz = \"fast\"\n", "x.toml line 1: clock_ghz = fast: it is no number; legal: 0.01..100"),

@@ -68,20 +68,27 @@ pub(super) struct Places {
 }
 
 /// Lines with messages in flight, and the GPUs that they concern, one bit each.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct InFlight {
     lines: HashMap<u64, u64>,
-    /// By line / 4: messages that mean four lines.
+    /// By line / lines of a group.
     groups: HashMap<u64, u64>,
+    /// log2 of the lines of a group.
+    group: u32,
     /// Messages found.
     pub messages: u64,
 }
 
 impl InFlight {
+    /// Nothing found yet, in a fabric whose groups have this many lines, a power of two.
+    pub fn new(lines: u32) -> InFlight {
+        InFlight { lines: HashMap::new(), groups: HashMap::new(), group: lines.trailing_zeros(), messages: 0 }
+    }
+
     pub fn add(&mut self, line: u64, group: bool, gpus: u64) {
         self.messages += 1;
         if group {
-            *self.groups.entry(line / 4).or_default() |= gpus;
+            *self.groups.entry(line >> self.group).or_default() |= gpus;
         } else {
             *self.lines.entry(line).or_default() |= gpus;
         }
@@ -90,7 +97,7 @@ impl InFlight {
     /// Some message in flight concerns the copy of `line` in `gpu`.
     pub fn concerns(&self, line: u64, gpu: u32) -> bool {
         let of = |map: &HashMap<u64, u64>, key| map.get(&key).is_some_and(|gpus| gpus >> gpu & 1 == 1);
-        of(&self.lines, line) || of(&self.groups, line / 4)
+        of(&self.lines, line) || of(&self.groups, line >> self.group)
     }
 }
 

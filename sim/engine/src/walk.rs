@@ -1,0 +1,293 @@
+//! From the tree of instances to units and the wires between them.
+
+use crate::design::*;
+use crate::share::Family;
+use std::collections::HashMap;
+use std::sync::Arc;
+use weft_rtl::bv::limbs_for;
+use weft_rtl::ir::*;
+use weft_rtl::netlist::{NetId, NetPort};
+
+/// A fabric module, or a unit, in the tree of instances.
+struct Scope {
+    module: Arc<Module>,
+    path: String,
+    parent: Option<(usize, usize)>,
+    children: Vec<usize>,
+    unit: Option<usize>,
+    drivers: HashMap<SigId, NodeId>,
+}
+
+/// A design as it is put together.
+pub(crate) struct Walk {
+    families: Vec<Family>,
+    codes: usize,
+    /// Distinct modules by name: number in `places`.
+    by_name: HashMap<String, usize>,
+    /// Each distinct module's family and its number there.
+    places: Vec<(usize, usize)>,
+    by_shape: HashMap<(usize, usize, usize), Vec<usize>>,
+    units: Vec<Unit>,
+    scopes: Vec<Scope>,
+    options: Options,
+}
+
+impl Walk {
+    /// Nothing yet.
+    pub fn new(options: Options) -> Walk {
+        Walk {
+            families: Vec::new(),
+            codes: 0,
+            by_name: HashMap::new(),
+            places: Vec::new(),
+            by_shape: HashMap::new(),
+            units: Vec::new(),
+            scopes: Vec::new(),
+            options,
+        }
+    }
+
+    /// Adds a module and everything in it; returns its scope.
+    pub fn scope(
+        &mut self,
+        module: &Arc<Module>,
+        path: String,
+        parent: Option<(usize, usize)>,
+    ) -> Result<usize, EngineError> {
+        let me = self.scopes.len();
+        let is_fabric = module.kind == ModuleKind::Fabric;
+        let unit = if is_fabric { None } else { Some(self.unit(module, &path)?) };
+        let mut drivers = HashMap::new();
+        for stmt in module.body.iter().filter(|_| is_fabric) {
+            match stmt {
+                Stmt::Assign { target, value, .. } => {
+                    drivers.insert(*target, *value);
+                }
+                Stmt::If { loc, .. } | Stmt::Switch { loc, .. } => {
+                    let signal = "a when or switch".to_string();
+                    return Err(EngineError::FabricLogic { module: module.name.clone(), signal, loc: *loc });
+                }
+            }
+        }
+        self.scopes.push(Scope {
+            module: module.clone(),
+            path: path.clone(),
+            parent,
+            children: Vec::new(),
+            unit,
+            drivers,
+        });
+        if is_fabric {
+            for (i, inst) in module.instances.iter().enumerate() {
+                let inner = if path.is_empty() { inst.name.clone() } else { format!("{path}.{}", inst.name) };
+                let child = self.scope(&inst.module, inner, Some((me, i)))?;
+                self.scopes[me].children.push(child);
+            }
+        }
+        Ok(me)
+    }
+
+    fn unit(&mut self, module: &Arc<Module>, path: &str) -> Result<usize, EngineError> {
+        let ty = match self.by_name.get(&module.name) {
+            Some(ty) => *ty,
+            None => {
+                let place = self.place(Family::new(module, netlist_of(module, self.options.probes)?));
+                self.places.push(place);
+                self.by_name.insert(module.name.clone(), self.places.len() - 1);
+                self.places.len() - 1
+            }
+        };
+        self.units.push(Unit { path: path.to_string(), ty });
+        Ok(self.units.len() - 1)
+    }
+
+    /// Puts a module into the family that it belongs to, or starts one.
+    fn place(&mut self, mut family: Family) -> (usize, usize) {
+        let alike = self.by_shape.entry(family.shape()).or_default();
+        for number in alike.iter() {
+            match self.families[*number].join(family) {
+                Ok(member) => return (*number, member),
+                Err(back) => family = *back,
+            }
+        }
+        alike.push(self.families.len());
+        self.families.push(family);
+        (self.families.len() - 1, 0)
+    }
+
+    /// Compiles the families. Types are then in order of families, so that units of one code come after each other.
+    pub fn types(&mut self) -> Result<Vec<UnitType>, EngineError> {
+        let (mut types, mut starts) = (Vec::new(), Vec::new());
+        self.codes = self.families.len();
+        for family in std::mem::take(&mut self.families) {
+            starts.push(types.len());
+            types.extend(UnitType::of_family(family, self.options)?);
+        }
+        for unit in &mut self.units {
+            let (family, member) = self.places[unit.ty];
+            unit.ty = starts[family] + member;
+        }
+        Ok(types)
+    }
+
+    /// Brings units of one type together.
+    pub fn sort_units(&mut self) {
+        let mut order: Vec<usize> = (0..self.units.len()).collect();
+        order.sort_by_key(|unit| self.units[*unit].ty);
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(new, old)| place[*old] = new);
+        self.units.sort_by_key(|unit| unit.ty);
+        self.scopes.iter_mut().filter_map(|s| s.unit.as_mut()).for_each(|unit| *unit = place[*unit]);
+    }
+
+    fn resolve(&self, scope: usize, sig: SigId) -> Result<Source, EngineError> {
+        let here = &self.scopes[scope];
+        let signal = here.module.signal(sig);
+        if signal.kind == SigKind::Input {
+            return match here.parent {
+                None => {
+                    let position = here.module.inputs().position(|(id, _)| id == sig);
+                    Ok(Source::Top(position.expect("an input is among the inputs")))
+                }
+                Some((parent, inst)) => {
+                    let inputs = &self.scopes[parent].module.instances[inst].inputs;
+                    let wire =
+                        inputs.iter().find(|(port, _)| *port == sig).expect("every input has a wire").1;
+                    self.resolve(parent, wire)
+                }
+            };
+        }
+        match here.drivers.get(&sig) {
+            Some(value) => self.resolve_node(scope, *value, signal),
+            None => Err(self.logic(scope, signal)),
+        }
+    }
+
+    fn resolve_node(&self, scope: usize, node: NodeId, signal: &Signal) -> Result<Source, EngineError> {
+        let here = &self.scopes[scope];
+        let record = here.module.node(node);
+        match &record.op {
+            Op::Const(v) => Ok(Source::Const(v.clone())),
+            Op::Sig(s) => self.resolve(scope, *s),
+            Op::Slice { a, lo: 0 } if here.module.node(*a).width == record.width => {
+                self.resolve_node(scope, *a, signal)
+            }
+            Op::InstOut { inst, port } => {
+                let child = here.children[inst.index()];
+                match self.scopes[child].unit {
+                    None => self.resolve(child, *port),
+                    Some(unit) => {
+                        let mut outputs = self.scopes[child].module.outputs();
+                        let output =
+                            outputs.position(|(id, _)| id == *port).expect("an output is among the outputs");
+                        Ok(Source::Unit { unit, output })
+                    }
+                }
+            }
+            _ => Err(self.logic(scope, signal)),
+        }
+    }
+
+    fn logic(&self, scope: usize, signal: &Signal) -> EngineError {
+        let module = self.scopes[scope].module.name.clone();
+        EngineError::FabricLogic { module, signal: signal.name.clone(), loc: signal.loc }
+    }
+
+    /// The design, with `root` as its top.
+    pub fn finish(
+        mut self,
+        top: &Arc<Module>,
+        root: usize,
+        types: Vec<UnitType>,
+    ) -> Result<Design, EngineError> {
+        let port =
+            |s: &Signal| NetPort { name: s.name.clone(), width: s.width, ty: s.ty.clone(), node: NetId(0) };
+        let inputs: Vec<NetPort> = top.inputs().map(|(_, s)| port(s)).collect();
+        let outputs: Vec<NetPort> = top.outputs().map(|(_, s)| port(s)).collect();
+        let mut bases = vec![0];
+        for unit in &self.units {
+            bases.push(bases[bases.len() - 1] + types[unit.ty].layout.size);
+        }
+        let mut input_sinks = vec![Vec::new(); inputs.len()];
+        let mut constants = Vec::new();
+        let mut by_output: HashMap<(usize, usize), Vec<Sink>> = HashMap::new();
+        let mut drivers = vec![Vec::new(); self.units.len()];
+        for (index, scope) in self.scopes.iter().enumerate() {
+            let Some(unit) = scope.unit else { continue };
+            let layout = &types[self.units[unit].ty].layout;
+            for (number, (sig, _)) in scope.module.inputs().enumerate() {
+                let sink = Sink { unit, at: bases[unit] + layout.inputs[number] };
+                let source = self.resolve(index, sig)?;
+                drivers[unit].push(Driver::of(&source));
+                match source {
+                    Source::Top(i) => input_sinks[i].push(sink),
+                    Source::Const(v) => constants.push((sink, v)),
+                    Source::Unit { unit, output } => by_output.entry((unit, output)).or_default().push(sink),
+                }
+            }
+        }
+        for (number, unit) in self.units.iter().enumerate() {
+            let ty = &types[unit.ty];
+            let added = &ty.layout.inputs[ty.layout.inputs.len() - ty.constants.len()..];
+            let sink = |at: &usize| Sink { unit: number, at: bases[number] + at };
+            constants.extend(added.iter().map(sink).zip(ty.constants.iter().cloned()));
+        }
+        let mut output_sources = Vec::new();
+        for (number, (sig, _)) in top.outputs().enumerate() {
+            output_sources.push(match self.scopes[root].unit {
+                Some(unit) => Source::Unit { unit, output: number },
+                None => self.resolve(root, sig)?,
+            });
+        }
+        let mut flagged: Vec<Vec<(u32, Link)>> = vec![Vec::new(); self.units.len()];
+        let mut driven: Vec<_> = by_output.into_iter().collect();
+        driven.sort_by_key(|(key, _)| *key);
+        for ((unit, output), sinks) in driven {
+            let ty = &types[self.units[unit].ty];
+            let limbs = limbs_for(ty.netlist.outputs[output].width);
+            match &ty.outputs[output] {
+                OutSource::Reg(from) => {
+                    let reg = ty.layout.regs.iter().position(|r| r == from).expect("a register's limb");
+                    let from = bases[unit] + from;
+                    flagged[unit]
+                        .extend(sinks.into_iter().map(|sink| (ty.flags[reg], Link { from, limbs, sink })));
+                }
+                OutSource::Const(v) => constants.extend(sinks.into_iter().map(|s| (s, v.clone()))),
+                OutSource::Comb(_) => {
+                    let module = &ty.module;
+                    let (_, signal) = module.outputs().nth(output).expect("numbered above");
+                    let (module, signal, loc) = (module.name.clone(), signal.name.clone(), signal.loc);
+                    return Err(EngineError::FabricLogic { module, signal, loc });
+                }
+            }
+        }
+        let links: Vec<Links> = flagged.into_iter().map(Links::new).collect();
+        let call = |unit: usize| Call {
+            native: types[self.units[unit].ty].native.as_ref().map(|n| n.call),
+            ty: self.units[unit].ty,
+            work: types[self.units[unit].ty].netlist.nodes.len() as u32,
+            base: bases[unit],
+            end: bases[unit + 1],
+            mask: links[unit].mask,
+        };
+        let calls = (0..self.units.len()).map(call).collect();
+        let scopes = std::mem::take(&mut self.scopes);
+        debug_assert!(scopes.iter().all(|s| s.path.is_empty() || s.parent.is_some()));
+        Ok(Design {
+            name: top.name.clone(),
+            types,
+            units: self.units,
+            inputs,
+            outputs,
+            options: self.options,
+            input_sinks,
+            output_sources,
+            links,
+            calls,
+            bases,
+            constants,
+            codes: self.codes,
+            drivers,
+        })
+    }
+}
