@@ -200,7 +200,7 @@ impl Slice {
     fn work(&mut self, now: u64, sim: &mut Sim, ports: &Ports) {
         match self.write_inv {
             WriteInv::Want { from, line, dest, id } if now >= from && !self.inv_up => {
-                let values = [line, u64::from(dest), Cause::Write.encoding(), 0];
+                let values = [line, dest, Cause::Write.encoding(), 0];
                 ports.inv.iter().zip(values).for_each(|(port, value)| sim.set(*port, value));
                 (self.inv_up, self.write_inv) = (true, WriteInv::Sent { id });
             }
