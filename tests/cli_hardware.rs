@@ -112,7 +112,7 @@ fn cosim_agrees_and_says_what_was_compared() {
     args.push("iverilog");
     args.extend(SMALL);
     let text = stdout(&args);
-    assert!(text.contains("engine and iverilog agree in 500 cycles on 10 outputs"), "{text}");
+    assert!(text.contains("engine and iverilog agree in 500 cycles on 11 outputs"), "{text}");
     let text = stdout(&["cosim", "fifo", "--cycles", "2000", "--with", "interpreter"]);
     assert!(text.contains("native code and interpreter agree in 2000 cycles"), "{text}");
 }

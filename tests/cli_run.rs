@@ -142,6 +142,19 @@ fn every_protocol_computes_pagerank() {
 }
 
 #[test]
+fn gpus_of_several_gpms_compute_pagerank() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut args = vec!["run", "hmg-4gpu-small", "--workload", "pagerank", "--json", "run.json"];
+    args.extend(KARATE);
+    let out = weft(folder.path(), &args);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = std::fs::read_to_string(folder.path().join("run.json")).expect("written");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((&json["config"]["gpms"], &json["config"]["protocol"]), (&4.into(), &"nhcc".into()));
+    assert!(number(&json, "metrics", "inter_gpu_requests") > 0);
+}
+
+#[test]
 fn a_small_directory_evicts_and_the_result_stays_right() {
     let json = run(&[
         "--param",

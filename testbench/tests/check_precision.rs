@@ -79,8 +79,8 @@ impl Bench {
 
     fn poke(&mut self, memory: &str, row: u32, lane: u32, value: &Bv) {
         assert!(self.sim.poke_mem(memory, row, lane, value));
-        // The unit sleeps again after two cycles in which it does nothing.
-        self.sim.run(4);
+        // The unit sleeps again at its next check.
+        self.sim.run(40);
         assert!(self.sim.asleep());
     }
 }
@@ -124,7 +124,7 @@ fn a_forgotten_sharer_is_named() {
     for (set, way) in (0..dir.sets()).flat_map(|s| (0..dir.ways).map(move |w| (s, w))) {
         b.sim.poke_mem("gpu0.dir0.entries", set, way, &Bv::zero(dir.entry_bits()));
     }
-    b.sim.run(4);
+    b.sim.run(40);
     let text = b.exact().expect_err("copies of gpu 0's lines are left").to_string();
     let words = [
         "the copy of line 0x",

@@ -176,7 +176,7 @@ fn sleeps_when_the_wire_is_silent() {
         let port = b.input(&format!("{name}_valid"));
         b.sim.set(port, 0);
     }
-    b.sim.run(3);
+    b.sim.run(40);
     assert!(b.sim.asleep());
     assert!(b.sinks.iter().all(|s| s.got.len() == 1));
 }

@@ -101,7 +101,7 @@ fn run_traffic(gpus: u32, p: TrafficParams, seed: u64) -> Vec<Msg> {
     assert_eq!(b.counted("answers"), all.len() as u64);
     let ready = b.input("cu_req_ready");
     b.sim.set(ready, 0);
-    b.sim.run(3);
+    b.sim.run(40);
     assert!(b.sim.asleep(), "a generator that is switched off sleeps");
     all
 }

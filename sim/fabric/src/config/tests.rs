@@ -113,7 +113,7 @@ fn one_sentence_for_each_mistake_in_a_file() {
         ("gpus = 17\n", "x.toml line 1: gpus = 17: it is too large; legal: 1..16"),
         (
             "gpus = -4\n",
-            "x.toml line 1: gpus = -4: it is no whole number (suffixes K, M, G are known); legal: 2..16",
+            "x.toml line 1: gpus = -4: it is no whole number (suffixes K, M, G are known); legal: 1..16",
         ),
         (
             "protocol = \"mesi\"\n",
@@ -192,7 +192,7 @@ fn mistakes_elsewhere() {
     let said = |r: Result<FabricConfig, ConfigError>| r.expect_err("wrong").to_string();
     assert_eq!(
         said(FabricConfig::load("rec-5gpu")),
-        "there is no fabric rec-5gpu: give the path of a TOML file or one of rec-4gpu, rec-4gpu-small"
+        "there is no fabric rec-5gpu: give the path of a TOML file or one of rec-4gpu, rec-4gpu-small, hmg-4gpu-small"
     );
     let missing = said(FabricConfig::load("no/such.toml"));
     assert!(missing.starts_with("cannot read the fabric file no/such.toml: "), "{missing}");
