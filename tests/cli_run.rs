@@ -144,14 +144,27 @@ fn every_protocol_computes_pagerank() {
 #[test]
 fn gpus_of_several_gpms_compute_pagerank() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut args = vec!["run", "hmg-4gpu-small", "--workload", "pagerank", "--json", "run.json"];
+    let mut args = vec!["run", "hmg-4gpu-small", "--json", "run.json", "--workload", "pagerank"];
     args.extend(KARATE);
     let out = weft(folder.path(), &args);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let text = std::fs::read_to_string(folder.path().join("run.json")).expect("written");
     let json: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!((&json["config"]["gpms"], &json["config"]["protocol"]), (&4.into(), &"nhcc".into()));
-    assert!(number(&json, "metrics", "inter_gpu_requests") > 0);
+    let requests = number(&json, "metrics", "inter_gpu_requests");
+    let links: u64 = ["rdreq", "wrreq", "atomreq"]
+        .iter()
+        .filter_map(|kind| json["counters"][format!("link_tx.msgs_{kind}")]["value"].as_u64())
+        .sum();
+    assert!(0 < requests && requests < links, "{requests} of the {links} that leave a GPM leave its GPU");
+    args[3] = "alone.json";
+    args.extend(["--set", "gpus=1"]);
+    let out = weft(folder.path(), &args);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = std::fs::read_to_string(folder.path().join("alone.json")).expect("written");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(number(&json, "metrics", "inter_gpu_messages"), 0, "there is no other GPU");
+    assert!(json["counters"]["link_tx.msgs_rdreq"]["value"].as_u64() > Some(0), "GPMs read each other");
 }
 
 #[test]

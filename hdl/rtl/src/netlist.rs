@@ -84,11 +84,11 @@ pub enum NetOp {
     },
 }
 
-impl NetOp {
-    /// The same operation on other operands: each is replaced by what `f` makes of it, in the order of [`NetOp::operands`].
-    pub fn with_operands(&self, f: &mut impl FnMut(NetId) -> NetId) -> NetOp {
-        let mut op = self.clone();
-        match &mut op {
+/// Visits the operands of an operation, shared or mutable; `$iter` is the fitting way through a list.
+macro_rules! operands_of {
+    ($op:expr, $iter:ident, $visit:expr) => {{
+        let mut visit = $visit;
+        match $op {
             NetOp::Const(_) | NetOp::Input(_) | NetOp::Reg(_) => {}
             NetOp::Not(a)
             | NetOp::AnyBit(a)
@@ -96,46 +96,7 @@ impl NetOp {
             | NetOp::Parity(a)
             | NetOp::PopCount(a)
             | NetOp::LowestSet(a)
-            | NetOp::Slice { a, .. } => *a = f(*a),
-            NetOp::And(a, b)
-            | NetOp::Or(a, b)
-            | NetOp::Xor(a, b)
-            | NetOp::Add(a, b)
-            | NetOp::Sub(a, b)
-            | NetOp::Mul(a, b)
-            | NetOp::Eq(a, b)
-            | NetOp::Lt(a, b)
-            | NetOp::Shl(a, b)
-            | NetOp::Shr(a, b)
-            | NetOp::Index { a, idx: b } => [a, b].into_iter().for_each(|id| *id = f(*id)),
-            NetOp::Mux(c, a, b) => [c, a, b].into_iter().for_each(|id| *id = f(*id)),
-            NetOp::Case { sel, arms, default } => {
-                *sel = f(*sel);
-                arms.iter_mut().for_each(|(_, v)| *v = f(*v));
-                *default = f(*default);
-            }
-            NetOp::Concat(parts) => parts.iter_mut().for_each(|p| *p = f(*p)),
-            NetOp::MemRead { addr, lane, .. } => {
-                *addr = f(*addr);
-                if let NetLane::Dyn(n) = lane {
-                    *n = f(*n);
-                }
-            }
-        }
-        op
-    }
-
-    /// Calls `f` for each operand.
-    pub fn operands(&self, f: &mut impl FnMut(NetId)) {
-        match self {
-            NetOp::Const(_) | NetOp::Input(_) | NetOp::Reg(_) => {}
-            NetOp::Not(a)
-            | NetOp::AnyBit(a)
-            | NetOp::AllBits(a)
-            | NetOp::Parity(a)
-            | NetOp::PopCount(a)
-            | NetOp::LowestSet(a)
-            | NetOp::Slice { a, .. } => f(*a),
+            | NetOp::Slice { a, .. } => visit(a),
             NetOp::And(a, b)
             | NetOp::Or(a, b)
             | NetOp::Xor(a, b)
@@ -147,27 +108,41 @@ impl NetOp {
             | NetOp::Shl(a, b)
             | NetOp::Shr(a, b)
             | NetOp::Index { a, idx: b } => {
-                f(*a);
-                f(*b);
+                visit(a);
+                visit(b);
             }
             NetOp::Mux(c, a, b) => {
-                f(*c);
-                f(*a);
-                f(*b);
+                visit(c);
+                visit(a);
+                visit(b);
             }
             NetOp::Case { sel, arms, default } => {
-                f(*sel);
-                arms.iter().for_each(|(_, v)| f(*v));
-                f(*default);
+                visit(sel);
+                arms.$iter().for_each(|(_, v)| visit(v));
+                visit(default);
             }
-            NetOp::Concat(parts) => parts.iter().for_each(|p| f(*p)),
+            NetOp::Concat(parts) => parts.$iter().for_each(visit),
             NetOp::MemRead { addr, lane, .. } => {
-                f(*addr);
+                visit(addr);
                 if let NetLane::Dyn(n) = lane {
-                    f(*n);
+                    visit(n);
                 }
             }
         }
+    }};
+}
+
+impl NetOp {
+    /// Calls `f` for each operand.
+    pub fn operands(&self, f: &mut impl FnMut(NetId)) {
+        operands_of!(self, iter, |id: &NetId| f(*id));
+    }
+
+    /// The same operation on other operands: each is replaced by what `f` makes of it, in the order of [`NetOp::operands`].
+    pub fn with_operands(&self, f: &mut impl FnMut(NetId) -> NetId) -> NetOp {
+        let mut op = self.clone();
+        operands_of!(&mut op, iter_mut, |id: &mut NetId| *id = f(*id));
+        op
     }
 }
 

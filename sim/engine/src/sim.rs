@@ -93,11 +93,11 @@ impl Sim {
     /// One clock cycle.
     pub fn step(&mut self) {
         let Sim { design, core, rooms } = self;
-        if let [Call { native: Some(native), .. }] = &design.calls[..]
+        if let [Call { native: Some(native), mask: 0, .. }] = &design.calls[..]
             && core.cycle < core.watch[0]
             && core.active[0] != 0
         {
-            // A block alone has no links, and no other unit to look for.
+            // A block alone: no unit hears it, not even itself.
             if native.clock(&mut core.limbs) & FAILED != 0 {
                 core.report(design, 0);
             }

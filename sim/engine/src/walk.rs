@@ -2,9 +2,9 @@
 
 use crate::design::*;
 use crate::share::Family;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use weft_rtl::bv::limbs_for;
+use weft_rtl::bv::{Bv, limbs_for};
 use weft_rtl::ir::*;
 use weft_rtl::netlist::{NetId, NetPort};
 
@@ -193,36 +193,27 @@ impl Walk {
         EngineError::FabricLogic { module, signal: signal.name.clone(), loc: signal.loc }
     }
 
-    /// The design, with `root` as its top.
-    pub fn finish(
-        mut self,
-        top: &Arc<Module>,
-        root: usize,
-        types: Vec<UnitType>,
-    ) -> Result<Design, EngineError> {
-        let port =
-            |s: &Signal| NetPort { name: s.name.clone(), width: s.width, ty: s.ty.clone(), node: NetId(0) };
-        let inputs: Vec<NetPort> = top.inputs().map(|(_, s)| port(s)).collect();
-        let outputs: Vec<NetPort> = top.outputs().map(|(_, s)| port(s)).collect();
-        let mut bases = vec![0];
-        for unit in &self.units {
-            bases.push(bases[bases.len() - 1] + types[unit.ty].layout.size);
-        }
-        let mut input_sinks = vec![Vec::new(); inputs.len()];
-        let mut constants = Vec::new();
-        let mut by_output: HashMap<(usize, usize), Vec<Sink>> = HashMap::new();
-        let mut drivers = vec![Vec::new(); self.units.len()];
+    /// What reaches the inputs of all units; `bases` are the places of their limbs.
+    fn wires(&self, ports: usize, types: &[UnitType], bases: &[usize]) -> Result<Wires, EngineError> {
+        let mut wires = Wires {
+            input_sinks: vec![Vec::new(); ports],
+            constants: Vec::new(),
+            by_output: BTreeMap::new(),
+            drivers: vec![Vec::new(); self.units.len()],
+        };
         for (index, scope) in self.scopes.iter().enumerate() {
             let Some(unit) = scope.unit else { continue };
             let layout = &types[self.units[unit].ty].layout;
             for (number, (sig, _)) in scope.module.inputs().enumerate() {
                 let sink = Sink { unit, at: bases[unit] + layout.inputs[number] };
                 let source = self.resolve(index, sig)?;
-                drivers[unit].push(Driver::of(&source));
+                wires.drivers[unit].push(Driver::of(&source));
                 match source {
-                    Source::Top(i) => input_sinks[i].push(sink),
-                    Source::Const(v) => constants.push((sink, v)),
-                    Source::Unit { unit, output } => by_output.entry((unit, output)).or_default().push(sink),
+                    Source::Top(i) => wires.input_sinks[i].push(sink),
+                    Source::Const(v) => wires.constants.push((sink, v)),
+                    Source::Unit { unit, output } => {
+                        wires.by_output.entry((unit, output)).or_default().push(sink);
+                    }
                 }
             }
         }
@@ -230,19 +221,20 @@ impl Walk {
             let ty = &types[unit.ty];
             let added = &ty.layout.inputs[ty.layout.inputs.len() - ty.constants.len()..];
             let sink = |at: &usize| Sink { unit: number, at: bases[number] + at };
-            constants.extend(added.iter().map(sink).zip(ty.constants.iter().cloned()));
+            wires.constants.extend(added.iter().map(sink).zip(ty.constants.iter().cloned()));
         }
-        let mut output_sources = Vec::new();
-        for (number, (sig, _)) in top.outputs().enumerate() {
-            output_sources.push(match self.scopes[root].unit {
-                Some(unit) => Source::Unit { unit, output: number },
-                None => self.resolve(root, sig)?,
-            });
-        }
+        Ok(wires)
+    }
+
+    /// What each unit hands on when a register behind an output changes; outputs that never change become constants of `wires`.
+    fn links(
+        &self,
+        types: &[UnitType],
+        bases: &[usize],
+        wires: &mut Wires,
+    ) -> Result<Vec<Links>, EngineError> {
         let mut flagged: Vec<Vec<(u32, Link)>> = vec![Vec::new(); self.units.len()];
-        let mut driven: Vec<_> = by_output.into_iter().collect();
-        driven.sort_by_key(|(key, _)| *key);
-        for ((unit, output), sinks) in driven {
+        for ((unit, output), sinks) in std::mem::take(&mut wires.by_output) {
             let ty = &types[self.units[unit].ty];
             let limbs = limbs_for(ty.netlist.outputs[output].width);
             match &ty.outputs[output] {
@@ -252,7 +244,7 @@ impl Walk {
                     flagged[unit]
                         .extend(sinks.into_iter().map(|sink| (ty.flags[reg], Link { from, limbs, sink })));
                 }
-                OutSource::Const(v) => constants.extend(sinks.into_iter().map(|s| (s, v.clone()))),
+                OutSource::Const(v) => wires.constants.extend(sinks.into_iter().map(|s| (s, v.clone()))),
                 OutSource::Comb(_) => {
                     let module = &ty.module;
                     let (_, signal) = module.outputs().nth(output).expect("numbered above");
@@ -261,7 +253,28 @@ impl Walk {
                 }
             }
         }
-        let links: Vec<Links> = flagged.into_iter().map(Links::new).collect();
+        Ok(flagged.into_iter().map(Links::new).collect())
+    }
+
+    /// The design, with `root` as its top.
+    pub fn finish(self, top: &Arc<Module>, root: usize, types: Vec<UnitType>) -> Result<Design, EngineError> {
+        debug_assert!(self.scopes.iter().all(|s| s.path.is_empty() || s.parent.is_some()));
+        let port =
+            |s: &Signal| NetPort { name: s.name.clone(), width: s.width, ty: s.ty.clone(), node: NetId(0) };
+        let inputs: Vec<NetPort> = top.inputs().map(|(_, s)| port(s)).collect();
+        let outputs: Vec<NetPort> = top.outputs().map(|(_, s)| port(s)).collect();
+        let mut bases = vec![0];
+        for unit in &self.units {
+            bases.push(bases[bases.len() - 1] + types[unit.ty].layout.size);
+        }
+        let mut wires = self.wires(inputs.len(), &types, &bases)?;
+        let links = self.links(&types, &bases, &mut wires)?;
+        let output_sources =
+            top.outputs().enumerate().map(|(number, (sig, _))| match self.scopes[root].unit {
+                Some(unit) => Ok(Source::Unit { unit, output: number }),
+                None => self.resolve(root, sig),
+            });
+        let output_sources = output_sources.collect::<Result<_, _>>()?;
         let call = |unit: usize| Call {
             native: types[self.units[unit].ty].native.as_ref().map(|n| n.call),
             ty: self.units[unit].ty,
@@ -271,8 +284,6 @@ impl Walk {
             mask: links[unit].mask,
         };
         let calls = (0..self.units.len()).map(call).collect();
-        let scopes = std::mem::take(&mut self.scopes);
-        debug_assert!(scopes.iter().all(|s| s.path.is_empty() || s.parent.is_some()));
         Ok(Design {
             name: top.name.clone(),
             types,
@@ -280,14 +291,25 @@ impl Walk {
             inputs,
             outputs,
             options: self.options,
-            input_sinks,
+            input_sinks: wires.input_sinks,
             output_sources,
             links,
             calls,
             bases,
-            constants,
+            constants: wires.constants,
             codes: self.codes,
-            drivers,
+            drivers: wires.drivers,
         })
     }
+}
+
+/// What reaches the inputs of all units.
+struct Wires {
+    /// Of each port of the design.
+    input_sinks: Vec<Vec<Sink>>,
+    constants: Vec<(Sink, Bv)>,
+    /// Of each output of a unit that leads anywhere.
+    by_output: BTreeMap<(usize, usize), Vec<Sink>>,
+    /// Of each input of a unit.
+    drivers: Vec<Vec<Driver>>,
 }

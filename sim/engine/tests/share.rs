@@ -10,6 +10,8 @@ fn counter(name: &str, own: u64, step: u64) -> Arc<Module> {
         let go = input::<Bool>("go", ());
         let count = output_reg::<Bits>("count", 8);
         let met = output_reg::<Bits>("met", 8);
+        let odd = output_reg::<Bool>("odd", ());
+        odd.set(!odd.get());
         when(go, || count.set(count.get() + lit(step, 8)));
         when(count.get().eq(own) | (count.get() ^ lit(own, 8)).eq(5), || met.set(met.get() + lit(3, 8)));
         assert_always("far", count.get().ne(250), "the count stays below 250");
@@ -91,4 +93,19 @@ fn what_differs_otherwise_stays_apart() {
     .expect("elaborates");
     let design = Design::new(&module, Options::default()).expect("a fabric");
     assert_eq!(design.codes(), 3, "a and d are the same");
+}
+
+#[test]
+fn a_block_alone_in_a_fabric_hears_itself() {
+    let part = counter("echo", 9, 1);
+    let module = Module::build("loop", ModuleKind::Fabric, || {
+        let inst = instance("part", &part);
+        inst.drive_bits("go", inst.out_bits("odd"));
+        output::<Bits>("count", 8).set(inst.out_bits("count"));
+    });
+    let design = Design::new(&module.expect("elaborates"), Options { sleep: false, ..Options::default() });
+    let mut sim = Sim::new(&design.expect("a fabric"));
+    let count = sim.output("count").expect("a port");
+    sim.run(20);
+    assert!(sim.get(count) > 5, "its output reaches its input: {}", sim.get(count));
 }

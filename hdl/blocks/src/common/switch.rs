@@ -49,6 +49,8 @@ pub struct SwitchModules {
     pub ends: Vec<LinkEnds>,
     /// Crossbars of the REQ, RSP and INV networks.
     pub bars: [Arc<Module>; 3],
+    /// The last port leads to the other GPUs.
+    uplink: bool,
 }
 
 impl SwitchModules {
@@ -57,7 +59,7 @@ impl SwitchModules {
     /// # Errors
     /// A parameter outside its range.
     pub fn of_nodes(sys: &Sys, end: &LinkEnds) -> Result<SwitchModules, ElabErrors> {
-        SwitchModules::new(sys, "switch", vec![end.clone(); sys.nodes() as usize], |dst| dst)
+        SwitchModules::new(sys, "switch", vec![end.clone(); sys.nodes() as usize], false, |dst| dst)
     }
 
     /// The switch inside a GPU: a port for each of its GPMs, then the port to the other GPUs.
@@ -68,7 +70,7 @@ impl SwitchModules {
         let mut ends = vec![gpm.clone(); sys.gpms as usize];
         ends.push(up.clone());
         let width = bits_for(u64::from(sys.gpms) + 1);
-        SwitchModules::new(sys, &format!("gpu{gpu}_switch"), ends, |dst| {
+        SwitchModules::new(sys, &format!("gpu{gpu}_switch"), ends, true, |dst| {
             let away = lit(u64::from(sys.gpms), width);
             mux(sys.gpu_of(dst).eq(u64::from(gpu)), sys.gpm_of(dst).zext(width), away)
         })
@@ -79,7 +81,9 @@ impl SwitchModules {
     /// # Errors
     /// A parameter outside its range.
     pub fn of_gpus(sys: &Sys, end: &LinkEnds) -> Result<SwitchModules, ElabErrors> {
-        SwitchModules::new(sys, "gpus_switch", vec![end.clone(); sys.gpus as usize], |dst| sys.gpu_of(dst))
+        SwitchModules::new(sys, "gpus_switch", vec![end.clone(); sys.gpus as usize], false, |dst| {
+            sys.gpu_of(dst)
+        })
     }
 
     /// A switch with these ports; `port` is that of a message's destination node. `name` tells the rule apart.
@@ -87,6 +91,7 @@ impl SwitchModules {
         sys: &Sys,
         name: &str,
         ends: Vec<LinkEnds>,
+        uplink: bool,
         port: impl Fn(Bits) -> Bits,
     ) -> Result<SwitchModules, ElabErrors> {
         let n = ends.len() as u32;
@@ -94,17 +99,22 @@ impl SwitchModules {
         let req = crossbar::<ReqMsg>(&name("req"), n, n, sys, |m| port(m.dst))?;
         let rsp = crossbar::<RspMsg>(&name("rsp"), n, n, sys, |m| port(m.dst))?;
         let inv = crossbar::<InvMsg>(&name("inv"), n, n, sys, |m| port(m.dst))?;
-        Ok(SwitchModules { ends, bars: [req, rsp, inv] })
+        Ok(SwitchModules { ends, bars: [req, rsp, inv], uplink })
     }
 }
 
 /// Places the blocks of a switch into the fabric module being described and connects them with each other; messages go to the port of their `dst`.
-/// Instances are called `NAME_rx0`, `NAME_xbar_req`, `NAME_tx0`...
+/// Instances are called `NAME_rx0`, `NAME_xbar_req`, `NAME_tx0`..., at the port to the other GPUs `NAME_downlink` and `NAME_uplink`.
 #[track_caller]
 pub fn add_switch(name: &str, sys: &Sys, modules: &SwitchModules) -> SwitchParts {
     let ends = || modules.ends.iter().enumerate();
-    let rx: Vec<InstanceRef> = ends().map(|(i, end)| instance(&format!("{name}_rx{i}"), &end.rx)).collect();
-    let tx: Vec<InstanceRef> = ends().map(|(i, end)| instance(&format!("{name}_tx{i}"), &end.tx)).collect();
+    let called = |i: usize, port: &str, away: &str| match modules.uplink && i + 1 == modules.ends.len() {
+        true => format!("{name}_{away}"),
+        false => format!("{name}_{port}{i}"),
+    };
+    let rx: Vec<InstanceRef> =
+        ends().map(|(i, end)| instance(&called(i, "rx", "downlink"), &end.rx)).collect();
+    let tx: Vec<InstanceRef> = ends().map(|(i, end)| instance(&called(i, "tx", "uplink"), &end.tx)).collect();
     let [req, rsp, inv] = &modules.bars;
     let bars = [
         instance(&format!("{name}_xbar_req"), req),

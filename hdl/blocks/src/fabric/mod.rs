@@ -1,4 +1,4 @@
-//! Whole REC fabrics (rec.md sections 5, 8 and 9): the GPUs and the central switch between them.
+//! Whole fabrics (rec.md sections 5, 8 and 9; hmg.md section 10): the nodes, which are GPUs or GPMs, and the switches between them.
 //!
 //! ```text
 //!  CUs, DRAM, command processor     GPU 0 --+
@@ -102,14 +102,14 @@ impl Network {
             }
             Network::Hierarchical { gpus, central } => {
                 let middle = add_switch("switch", s, central);
-                let (up, size) = (s.gpms as usize, s.gpms as usize);
+                let size = s.gpms as usize;
                 for (g, switch) in gpus.iter().enumerate() {
                     let inner = add_switch(&format!("gpu{g}_switch"), s, switch);
                     for m in 0..size {
                         join(0, &nodes[g * size + m], &inner.rx[m], &inner.tx[m]);
                     }
-                    connect_wire(s, &inner.tx[up], "", &middle.rx[g], "");
-                    connect_wire(s, &middle.tx[g], "", &inner.rx[up], "");
+                    connect_wire(s, &inner.tx[size], "", &middle.rx[g], "");
+                    connect_wire(s, &middle.tx[g], "", &inner.rx[size], "");
                 }
             }
         }

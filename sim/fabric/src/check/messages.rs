@@ -94,6 +94,8 @@ pub struct MessageCounts {
 /// The check.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Messages {
+    /// Each node in a sentence.
+    names: Vec<String>,
     l1s: usize,
     banks: usize,
     line: u64,
@@ -111,16 +113,17 @@ pub struct Messages {
 impl Messages {
     /// Nothing is open.
     pub fn new(sys: &Sys) -> Messages {
-        let (gpus, l1s, banks) = (sys.nodes() as usize, sys.l1s as usize, sys.banks as usize);
+        let (nodes, l1s, banks) = (sys.nodes() as usize, sys.l1s as usize, sys.banks as usize);
         Messages {
+            names: (0..sys.nodes()).map(|node| sys.node_text(node)).collect(),
             l1s,
             banks,
             line: u64::from(sys.line),
             home_shift: sys.home_shift,
             il: u64::from(sys.il),
-            cus: vec![Vec::new(); gpus * l1s],
-            memories: vec![vec![None; 1 << sys.l2_id_bits()]; gpus * banks],
-            fences: vec![None; gpus],
+            cus: vec![Vec::new(); nodes * l1s],
+            memories: vec![vec![None; 1 << sys.l2_id_bits()]; nodes * banks],
+            fences: vec![None; nodes],
             open: 0,
             counts: MessageCounts::default(),
             violations: Vec::new(),
@@ -149,6 +152,11 @@ impl Messages {
         }
     }
 
+    /// A node in a sentence.
+    fn at(&self, node: u32) -> &str {
+        &self.names[node as usize]
+    }
+
     fn describe(&self, request: &OpenCu) -> String {
         let name = NAMES[usize::from(request.op)];
         if request.op > 2 {
@@ -165,7 +173,8 @@ impl Messages {
         let new =
             OpenCu { op, line: request.line, left: if with_data { request.mask } else { 0 }, since: now };
         if with_data && request.mask == 0 {
-            let text = format!("gpu {gpu} cu {cu} asks for no byte in its {}", self.describe(&new));
+            let at = self.at(gpu);
+            let text = format!("{at} cu {cu} asks for no byte in its {}", self.describe(&new));
             self.violated(now, text);
         }
         let unit = gpu as usize * self.l1s + cu as usize;
@@ -174,8 +183,9 @@ impl Messages {
             self.cus[unit].resize(id + 1, None);
         }
         if let Some(old) = self.cus[unit][id] {
+            let at = self.at(gpu);
             let text = format!(
-                "gpu {gpu} cu {cu} reuses transaction number {id} in cycle {now} while its {} has no complete answer",
+                "{at} cu {cu} reuses transaction number {id} in cycle {now} while its {} has no complete answer",
                 self.describe(&old)
             );
             self.violated(now, text);
@@ -193,8 +203,9 @@ impl Messages {
         let place = usize::from(id) % CU_IDS;
         let what = if kind == 0 { "data" } else { "an acknowledgement" };
         let Some(request) = self.cus[unit].get(place).copied().flatten() else {
+            let at = self.at(gpu);
             let text = format!(
-                "gpu {gpu} cu {cu} gets {what} for transaction number {id} in cycle {now}, but no request of this number is open: the answer was given \
+                "{at} cu {cu} gets {what} for transaction number {id} in cycle {now}, but no request of this number is open: the answer was given \
                  twice, or went astray"
             );
             return self.violated(now, text);
@@ -210,8 +221,9 @@ impl Messages {
             None
         };
         if let Some(wrong) = wrong {
+            let at = self.at(gpu);
             let text = format!(
-                "gpu {gpu} cu {cu} {wrong} in cycle {now} for transaction number {id}, its {}",
+                "{at} cu {cu} {wrong} in cycle {now} for transaction number {id}, its {}",
                 self.describe(&request)
             );
             self.violated(now, text);
@@ -228,9 +240,11 @@ impl Messages {
         let kind = if write { "write" } else { "read" };
         let here = (addr >> self.home_shift, addr / self.il % self.banks as u64);
         if here != (u64::from(gpu), u64::from(bank)) {
+            let at = self.at(gpu);
             let text = format!(
-                "a {kind} of line {addr:#x} reaches the memory of gpu {gpu} bank {bank} in cycle {now}, but the line belongs to gpu {} bank {}",
-                here.0, here.1
+                "a {kind} of line {addr:#x} reaches the memory of {at} bank {bank} in cycle {now}, but the line belongs to {} bank {}",
+                self.at(here.0 as u32),
+                here.1
             );
             self.violated(now, text);
         }
@@ -241,16 +255,18 @@ impl Messages {
         self.counts.reads += 1;
         let unit = gpu as usize * self.banks + bank as usize;
         let Some(place) = self.memories[unit].get_mut(id as usize) else {
+            let at = self.at(gpu);
             let text = format!(
-                "gpu {gpu} bank {bank} reads memory in cycle {now} with transaction number {id}, which it does not have"
+                "{at} bank {bank} reads memory in cycle {now} with transaction number {id}, which it does not have"
             );
             return self.violated(now, text);
         };
         match place.replace(OpenRead { line, since: now }) {
             None => self.open += 1,
             Some(old) => {
+                let at = self.at(gpu);
                 let text = format!(
-                    "gpu {gpu} bank {bank} reads line {addr:#x} in cycle {now} with transaction number {id} while its read of line {:#x} from cycle {} is \
+                    "{at} bank {bank} reads line {addr:#x} in cycle {now} with transaction number {id} while its read of line {:#x} from cycle {} is \
                      open",
                     old.line * self.line,
                     old.since
@@ -268,8 +284,9 @@ impl Messages {
             self.open -= 1;
             return;
         }
+        let at = self.at(gpu);
         let text = format!(
-            "gpu {gpu} bank {bank} gets memory data for transaction number {id} in cycle {now}, but no read of this number is open: it was answered \
+            "{at} bank {bank} gets memory data for transaction number {id} in cycle {now}, but no read of this number is open: it was answered \
              twice, or never asked for"
         );
         self.violated(now, text);
@@ -286,7 +303,8 @@ impl Messages {
         self.counts.fences += 1;
         match self.fences[gpu as usize] {
             None => {
-                let text = format!("gpu {gpu} completes fence {seq} in cycle {now}, but no fence is open");
+                let at = self.at(gpu);
+                let text = format!("{at} completes fence {seq} in cycle {now}, but no fence is open");
                 self.violated(now, text);
             }
             Some((last, _)) if last == seq => {
@@ -303,8 +321,9 @@ impl Messages {
         for (unit, table) in self.cus.iter().enumerate() {
             let (gpu, cu) = (unit / self.l1s, unit % self.l1s);
             for (id, request) in table.iter().enumerate().filter_map(|(id, r)| Some((id, r.as_ref()?))) {
+                let at = self.at(gpu as u32);
                 let text = format!(
-                    "gpu {gpu} cu {cu} waits for the answer to its {} (transaction number {id})",
+                    "{at} cu {cu} waits for the answer to its {} (transaction number {id})",
                     self.describe(request)
                 );
                 list.push((request.since, text));
@@ -314,15 +333,17 @@ impl Messages {
             let (gpu, bank) = (unit / self.banks, unit % self.banks);
             for (id, read) in table.iter().enumerate().filter_map(|(id, r)| Some((id, r.as_ref()?))) {
                 let (line, since) = (read.line * self.line, read.since);
+                let at = self.at(gpu as u32);
                 let text = format!(
-                    "gpu {gpu} bank {bank} waits for memory to answer its read of line {line:#x} from cycle {since} (transaction number {id})"
+                    "{at} bank {bank} waits for memory to answer its read of line {line:#x} from cycle {since} (transaction number {id})"
                 );
                 list.push((since, text));
             }
         }
         for (gpu, fence) in self.fences.iter().enumerate() {
             if let Some((seq, since)) = fence {
-                list.push((*since, format!("gpu {gpu} waits for fence {seq}, started in cycle {since}")));
+                let at = self.at(gpu as u32);
+                list.push((*since, format!("{at} waits for fence {seq}, started in cycle {since}")));
             }
         }
         list.sort();

@@ -215,9 +215,9 @@ impl Map {
     fn name(&self, copy: &Copy) -> String {
         let bank = &self.banks[copy.bank];
         format!(
-            "the copy of line {:#x} in gpu {} bank {} set {} way {}",
+            "the copy of line {:#x} in {} bank {} set {} way {}",
             copy.line * self.line,
-            bank.p.home,
+            bank.p.sys.node_text(bank.p.home),
             bank.number,
             copy.set,
             copy.way
@@ -242,7 +242,11 @@ impl Map {
                 }
                 self.check_set(&out[first..], wrong);
                 if !is_permutation(bank.ages.lane(sim, set, 0), bank.p.ways, bank.p.way_bits()) {
-                    let text = format!("the ages of gpu {} bank {} set {set}", bank.p.home, bank.number);
+                    let text = format!(
+                        "the ages of {} bank {} set {set}",
+                        bank.p.sys.node_text(bank.p.home),
+                        bank.number
+                    );
                     wrong.push(format!("{text} are no permutation"));
                 }
             }
@@ -256,7 +260,7 @@ impl Map {
                 wrong.push(format!("{} stands in way {} too", self.name(copy), twin.way));
             }
             if copy.dirty && !self.is_home(copy) {
-                wrong.push(format!("{} is dirty, but the line's home is another GPU", self.name(copy)));
+                wrong.push(format!("{} is dirty, but the line's home is another node", self.name(copy)));
             }
         }
     }
@@ -295,8 +299,9 @@ impl Map {
         };
         let text = || {
             format!(
-                "{} is valid, but the directory of its home gpu {home} does not track it: {how}, and {}",
+                "{} is valid, but the directory of its home {} does not track it: {how}, and {}",
                 self.name(copy),
+                self.banks[copy.bank].p.sys.node_text(home),
                 if rests { "the fabric rests" } else { "no message in flight concerns it" }
             )
         };

@@ -66,6 +66,7 @@ impl FabricConfig {
             starve: self.starve,
             launch: self.launch,
             line: self.line,
+            gpms: self.gpms,
         }
     }
 

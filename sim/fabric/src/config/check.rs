@@ -1,7 +1,7 @@
 //! What several keys must be together. The directory's rules are those of its own parameters, told with the configuration's keys.
 
 use super::value::size;
-use super::{ConfigError, FabricConfig, Place};
+use super::{ConfigError, FabricConfig, Place, Protocol};
 use weft_blocks::directory::params::{DirKind, DirParams};
 use weft_blocks::msg::Sys;
 use weft_blocks::registry::BlockError;
@@ -96,6 +96,11 @@ impl FabricConfig {
     }
 
     fn check_address(&self) -> Result<(), ConfigError> {
+        let most = if self.protocol == Protocol::Nhcc { 64 } else { 16 };
+        let problem = format!("{} GPUs of {} GPMs make {} nodes", self.gpus, self.gpms, self.nodes());
+        let key = if self.places.get("gpms") == Some(&Place::Set) { "gpms" } else { "gpus" };
+        let legal = format!("2 to {most} nodes with protocol {}", self.protocol.name());
+        self.ensure((2..=most).contains(&self.nodes()), key, &problem, legal)?;
         let (line, il, banks) = (u64::from(self.line), u64::from(self.il), u64::from(self.banks));
         self.ensure(
             il >= 4 * line,

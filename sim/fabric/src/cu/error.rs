@@ -91,12 +91,10 @@ pub enum CuError {
         found: String,
     },
     /// An answer that nothing waits for.
-    #[error(
-        "the L1 of compute unit {cu} of GPU {gpu} answered transaction {id} with kind {kind}, expected {expected}"
-    )]
+    #[error("the L1 of {at} cu {cu} answered transaction {id} with kind {kind}, expected {expected}")]
     Reply {
-        /// GPU.
-        gpu: u32,
+        /// Its node, in a sentence.
+        at: String,
         /// Compute unit.
         cu: u32,
         /// Transaction number.
@@ -108,11 +106,11 @@ pub enum CuError {
     },
     /// A saved state that does not belong to this compute unit.
     #[error(
-        "the saved state of compute unit {cu} of GPU {gpu} is unusable: {cause}; restore from an intact snapshot of the same configuration"
+        "the saved state of {at} cu {cu} is unusable: {cause}; restore from an intact snapshot of the same configuration"
     )]
     Snapshot {
-        /// GPU.
-        gpu: u32,
+        /// Its node, in a sentence.
+        at: String,
         /// Compute unit.
         cu: u32,
         /// Reason.

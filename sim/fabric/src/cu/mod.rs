@@ -36,7 +36,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use weft_blocks::msg::CuOp;
+use weft_blocks::msg::{CuOp, node_text};
 use weft_workload::Program;
 
 use block::Block;
@@ -278,7 +278,7 @@ impl Cu {
     }
 
     fn snapshot_error(&self, cause: &str) -> CuError {
-        CuError::Snapshot { gpu: self.gpu, cu: self.cu, cause: cause.to_owned() }
+        CuError::Snapshot { at: node_text(self.gpu, self.params.gpms), cu: self.cu, cause: cause.to_owned() }
     }
 
     /// The wave in slot `w`, for observers.
@@ -286,10 +286,17 @@ impl Cu {
         let wave = &self.s.waves[usize::from(w)];
         let (kernel, block) = (wave.frame.kernel, wave.frame.block);
         match &self.s.blocks[usize::from(wave.block)] {
-            Some(b) => {
-                Who { gpu: self.gpu, cu: self.cu, kernel: b.kernel.id, block: b.block, wave: wave.index }
+            Some(b) => Who {
+                gpu: self.gpu,
+                gpms: self.params.gpms,
+                cu: self.cu,
+                kernel: b.kernel.id,
+                block: b.block,
+                wave: wave.index,
+            },
+            None => {
+                Who { gpu: self.gpu, gpms: self.params.gpms, cu: self.cu, kernel, block, wave: wave.index }
             }
-            None => Who { gpu: self.gpu, cu: self.cu, kernel, block, wave: wave.index },
         }
     }
 
@@ -301,8 +308,10 @@ impl Cu {
             None => ("?", 0),
         };
         format!(
-            "kernel {kernel} work-group {block} wave {} (compute unit {} of GPU {})",
-            wave.index, self.cu, self.gpu
+            "kernel {kernel} work-group {block} wave {} ({} cu {})",
+            wave.index,
+            node_text(self.gpu, self.params.gpms),
+            self.cu
         )
     }
 

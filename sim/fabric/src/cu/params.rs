@@ -50,6 +50,8 @@ pub struct CuParams {
     pub launch: u32,
     /// Bytes of a line, 64 or 128.
     pub line: u32,
+    /// GPMs of a GPU: how the unit's node is called in sentences.
+    pub gpms: u32,
 }
 
 impl Default for CuParams {
@@ -70,6 +72,7 @@ impl Default for CuParams {
             starve: Some(1024),
             launch: 10,
             line: 64,
+            gpms: 1,
         }
     }
 }

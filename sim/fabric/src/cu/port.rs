@@ -95,9 +95,11 @@ pub struct LineReply {
 /// The wave that made an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Who {
-    /// GPU.
+    /// Node: the GPU, or {GPU, GPM}.
     pub gpu: u32,
-    /// Compute unit of the GPU.
+    /// GPMs of a GPU, for sentences.
+    pub gpms: u32,
+    /// Compute unit of the node.
     pub cu: u32,
     /// [`weft_workload::Kernel::id`].
     pub kernel: u32,

@@ -1,6 +1,7 @@
 //! Acceptance and answers of the L1.
 
 use weft_blocks::msg::CuOp;
+use weft_blocks::msg::node_text;
 use weft_workload::op::size_mask;
 
 use super::lsu::{MemKind, global, lanes_of};
@@ -31,7 +32,7 @@ impl Cu {
     /// An answer, or a part of one, arrives in tick `now`. What is wrong with it, [`Cu::tick`] reports.
     pub fn reply(&mut self, reply: &LineReply, now: u64, obs: &mut dyn CuObserver) {
         let wrong = |expected| CuError::Reply {
-            gpu: self.gpu,
+            at: node_text(self.gpu, self.params.gpms),
             cu: self.cu,
             id: reply.id,
             kind: reply.kind,

@@ -172,14 +172,19 @@ fn metrics(config: &FabricConfig, counters: &BTreeMap<String, Counter>, cold: u6
     let mean = |sum: u64, count: u64| if count == 0 { 0.0 } else { sum as f64 / count as f64 };
     let misses =
         get("bank.l2_misses_local_home") + get("bank.l2_misses_local_away") + get("bank.l2_misses_remote");
-    let requests = get("link_tx.msgs_rdreq") + get("link_tx.msgs_wrreq") + get("link_tx.msgs_atomreq");
-    let bytes: u64 = ["req", "rsp", "inv"].iter().map(|n| get(&format!("link_tx.bytes_{n}"))).sum();
+    // What leaves a GPU: by its own links, or, where its GPMs have links of their own, by its switch's way out.
+    let sent = |name: &str| match config.gpms {
+        1 => get(&format!("link_tx.{name}")),
+        _ => (0..config.gpus).map(|gpu| get(&format!("gpu{gpu}_switch_uplink.{name}"))).sum(),
+    };
+    let requests = sent("msgs_rdreq") + sent("msgs_wrreq") + sent("msgs_atomreq");
+    let bytes: u64 = ["req", "rsp", "inv"].iter().map(|n| sent(&format!("bytes_{n}"))).sum();
     let seconds = cycles as f64 / (config.clock_ghz * 1e9);
     let (by_write, by_eviction) = (get("bank.l2_inv_hit_write"), get("bank.l2_inv_hit_evict"));
     let bytes_by_kind = KINDS.iter().map(|(kind, size)| {
-        let sent = get(&format!("link_tx.msgs_{kind}"));
         let line = if *kind == "rdrsp" { u64::from(config.line) } else { 0 };
-        let bytes = if *kind == "wrreq" { get("link_tx.bytes_wrreq") } else { sent * (size + line) };
+        let each = size + line;
+        let bytes = if *kind == "wrreq" { sent("bytes_wrreq") } else { sent(&format!("msgs_{kind}")) * each };
         (kind.to_string(), bytes)
     });
     let had = (1..).map(|lines| counters.get(&format!("dir.evicted_with_{lines}_slots")));
@@ -192,12 +197,12 @@ fn metrics(config: &FabricConfig, counters: &BTreeMap<String, Counter>, cold: u6
         evict_invalidations: by_eviction,
         evict_share: mean(by_eviction, by_eviction + by_write),
         false_positive_invalidations: get("bank.l2_inv_false_positive"),
-        inter_gpu_transactions: requests + get("link_tx.msgs_inv"),
+        inter_gpu_transactions: requests + sent("msgs_inv"),
         inter_gpu_requests: requests,
-        inter_gpu_messages: KINDS.iter().map(|(kind, _)| get(&format!("link_tx.msgs_{kind}"))).sum(),
+        inter_gpu_messages: KINDS.iter().map(|(kind, _)| sent(&format!("msgs_{kind}"))).sum(),
         inter_gpu_bytes: bytes,
         bytes_by_kind: bytes_by_kind.collect(),
-        invalidation_gbps: get("link_tx.bytes_inv") as f64 / seconds.max(1e-12) / 1e9,
+        invalidation_gbps: sent("bytes_inv") as f64 / seconds.max(1e-12) / 1e9,
         coalesced_histogram: had.map_while(|c| c.map(|c| c.value)).collect(),
         coalesced_lines: mean(get("dir.evicted_slots"), get("dir.evictions")),
         l2_lookup_cycles: mean(get("bank.l2_lookup_wait"), get("bank.l2_accesses")),

@@ -136,10 +136,12 @@ impl Report {
             return say(serde_json::to_string_pretty(&self.json()).map_err(Failure::check)?);
         }
         let BenchResult { cycles, transfers, checksum, .. } = self.engine;
-        say(format!(
-            "{}: {cycles} cycles, seed {}, load {}/16, {transfers} messages, outputs {checksum:x}",
-            self.design, self.seed, self.load
-        ))?;
+        // A closed design makes its own traffic.
+        let traffic = match transfers {
+            0 => String::new(),
+            _ => format!(" load {}/16, {transfers} messages,", self.load),
+        };
+        say(format!("{}: {cycles} cycles, seed {},{traffic} outputs {checksum:x}", self.design, self.seed))?;
         say(format!(
             "{:<14} {:>11} {:>14} {:>10} {:>10} {:>10}",
             "", "cycles", "cycles/s", "engine is", "build", "memory"

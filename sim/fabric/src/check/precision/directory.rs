@@ -11,6 +11,8 @@ pub(super) struct Slice {
     pub p: DirParams,
     pub bank: u32,
     pub path: String,
+    /// Node of each sharer bit.
+    nodes: Vec<u32>,
     entries: MemAt,
     ages: Option<MemAt>,
     state: RegAt,
@@ -51,6 +53,7 @@ impl Slice {
         let one_way = p.ways == 1;
         Some(Slice {
             bank,
+            nodes: p.sharer_nodes(),
             entries: finder.mem(unit, "entries")?,
             ages: if one_way { None } else { Some(finder.mem(unit, "ages")?) },
             state: reg("state")?,
@@ -79,11 +82,10 @@ impl Slice {
         self.state.get(sim) == 1
     }
 
-    /// GPU mask of a slot's sharer bits.
+    /// Node mask of a slot's sharer bits.
     pub fn gpus_of(&self, sharers: u64) -> u64 {
-        let home = self.p.home;
-        let below = sharers & ((1 << home) - 1);
-        below | sharers >> home << (home + 1)
+        let recorded = self.nodes.iter().enumerate().filter(|(bit, _)| sharers >> bit & 1 == 1);
+        recorded.fold(0, |mask, (_, node)| mask | 1 << node)
     }
 
     /// Sharer bits of a slot.

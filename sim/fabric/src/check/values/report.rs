@@ -6,6 +6,7 @@ use super::rule::{Look, Old};
 use crate::cu::Who;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use weft_blocks::msg::node_text;
 
 /// Most values listed as allowed.
 const LISTED: usize = 8;
@@ -31,6 +32,7 @@ impl fmt::Display for Violation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Writer {
     gpu: u32,
+    gpms: u32,
     cu: u32,
     kernel: u32,
     block: u32,
@@ -39,7 +41,14 @@ pub(super) struct Writer {
 
 impl Writer {
     pub fn of(who: &Who) -> Writer {
-        Writer { gpu: who.gpu, cu: who.cu, kernel: who.kernel, block: who.block, wave: who.wave }
+        Writer {
+            gpu: who.gpu,
+            gpms: who.gpms,
+            cu: who.cu,
+            kernel: who.kernel,
+            block: who.block,
+            wave: who.wave,
+        }
     }
 
     /// Its compute unit.
@@ -50,8 +59,9 @@ impl Writer {
 
 impl fmt::Display for Writer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Writer { gpu, cu, kernel, block, wave } = self;
-        write!(f, "gpu {gpu} cu {cu} kernel {kernel} block {block} wave {wave}")
+        let Writer { gpu, gpms, cu, kernel, block, wave } = self;
+        let at = node_text(*gpu, *gpms);
+        write!(f, "{at} cu {cu} kernel {kernel} block {block} wave {wave}")
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use weft_blocks::msg::{AmoOp, CuOp};
 
 fn who(gpu: u32, cu: u32, wave: u32) -> Who {
-    Who { gpu, cu, kernel: 0, block: 3, wave }
+    Who { gpu, gpms: 1, cu, kernel: 0, block: 3, wave }
 }
 
 /// One word at byte `offset` of a line: mask and data.

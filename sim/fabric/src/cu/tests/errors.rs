@@ -4,7 +4,7 @@ use weft_workload::{LdsAccess, Values};
 
 use super::*;
 
-const WHO: &str = "kernel k work-group 0 wave 0 (compute unit 0 of GPU 0)";
+const WHO: &str = "kernel k work-group 0 wave 0 (gpu 0 cu 0)";
 
 fn sentence(ops: Vec<Op>) -> String {
     let script = Script { lds: 16, ..Script::once(8, ops) };
@@ -76,7 +76,7 @@ fn wrong_answers_are_reported_by_the_next_tick() {
         assert_eq!(cu.next_event(7), Some(7));
         cu.tick(7, &|addr| addr, &mut NoObserver).expect_err("reported").to_string()
     };
-    let start = "the L1 of compute unit 5 of GPU 2 answered transaction";
+    let start = "the L1 of gpu 2 cu 5 answered transaction";
     let number = "the number of an access that the L1 has taken";
     assert_eq!(report(|_| (), reply(3, 1)), format!("{start} 3 with kind 1, expected {number}"));
     assert_eq!(
@@ -143,7 +143,7 @@ fn a_foreign_state_is_refused() {
     let other = new(9).save().expect("saved");
     let mut cu = new(8);
     let before = cu.save();
-    let start = "the saved state of compute unit 1 of GPU 0 is unusable:";
+    let start = "the saved state of gpu 0 cu 1 is unusable:";
     assert!(cu.load(&other).expect_err("refused").to_string().starts_with(start));
     assert!(cu.load(&other[..other.len() / 2]).expect_err("refused").to_string().starts_with(start));
     assert_eq!(cu.save(), before);
@@ -159,7 +159,7 @@ fn open_accesses_name_their_wave_and_when_they_were_taken() {
     cu.tick(0, &|addr| addr, &mut NoObserver).expect("runs");
     cu.accepted(1, &mut NoObserver);
     cu.tick(1, &|addr| addr, &mut NoObserver).expect("runs");
-    let who = Some(Who { gpu: 3, cu: 4, kernel: 0, block: 0, wave: 0 });
+    let who = Some(Who { gpu: 3, gpms: 1, cu: 4, kernel: 0, block: 0, wave: 0 });
     let open: Vec<_> = cu.open_accesses().map(|(a, who, taken)| (a.line, who, taken)).collect();
     assert_eq!(open, [(1, who, Some(1)), (2, who, None)]);
     assert_eq!((cu.outstanding(), cu.wave_at(0), cu.wave_at(1)), (2, who, None));
