@@ -5,8 +5,10 @@
 
 use weft_rtl::prelude::*;
 
+mod fence;
 mod sys;
 
+pub use fence::*;
 pub use sys::{Sys, node_text};
 
 /// Operations of the CU port.
@@ -129,7 +131,7 @@ pub enum ReqKind {
     Wr,
     /// Atomic on one word.
     Atom,
-    /// Fence request of a releasing GPU (REQ network only; handled by the fence unit).
+    /// Fence message between fence units (REQ and RSP networks); its [`FenceOrder`] is the request's `scope`, the answer's lowest `id` bits.
     Fence,
 }
 
@@ -158,6 +160,9 @@ pub struct L1Req {
     /// Compare operand.
     #[width(64)]
     pub cmp: Bits,
+    /// Scope of a load or atomic: 0 CU, 1 GPU, 2 system.
+    #[width(2)]
+    pub scope: Bits,
     /// Transaction number of the L1.
     #[width(p.l1_id_bits())]
     pub id: Bits,
@@ -206,6 +211,9 @@ pub struct ReqMsg {
     pub epoch: Bits,
     /// The requester's L2 may keep a copy.
     pub cacheable: Bool,
+    /// Scope of a load or atomic as in [`L1Req`]; of a fence request its [`FenceOrder`].
+    #[width(2)]
+    pub scope: Bits,
     /// Bytes written, or the atomic's word.
     #[width(p.line)]
     pub mask: Bits,
@@ -239,7 +247,7 @@ pub struct RspMsg {
     /// Requester's transaction number.
     #[width(p.l2_id_bits())]
     pub id: Bits,
-    /// Epoch of the request.
+    /// Epoch of the request. In an answer to a read: the data is from another GPU than the answering one.
     #[width(1)]
     pub epoch: Bits,
     /// Line data, or an atomic's old value in place.
@@ -284,9 +292,9 @@ pub struct InvMsg {
     pub line: Bits,
     /// Cause.
     pub cause: Enum<Cause>,
-    /// The aligned group around `line` is meant; how many lines a group has is a parameter of the fabric.
+    /// The aligned group around `line` is meant; how many lines a group has is a parameter of the fabric. Fence (hierarchical fabrics): of system scope.
     pub grp: Bool,
-    /// Fence: the releasing node.
+    /// Fence: the releasing node. In hierarchical fabrics the lowest bits of `line` are the home whose Invs it follows.
     #[width(p.node_bits())]
     pub requester: Bits,
 }
@@ -302,7 +310,7 @@ pub struct BankInv {
     pub cause: Enum<Cause>,
     /// The aligned group around `line`.
     pub grp: Bool,
-    /// Number of the ingress link it came on, returned when applied.
+    /// Number of the ingress link it came on, returned when applied. In hierarchical fabrics link 0 is that of the own GPU, link 1 that of the others.
     #[width(4)]
     pub link: Bits,
 }
@@ -367,6 +375,32 @@ pub struct DirRsp {
     pub empty: Bool,
 }
 
+/// Bank to directory slice, at a GPU home that has received an Inv of the system home (channel `recv` of the directory, `recv_out` of the bank;
+/// hmg.md section 4, last column). It passes operations of the channel `req` that wait for the network between GPUs.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub struct DirRecv {
+    /// Line number.
+    #[width(p.line_bits())]
+    pub line: Bits,
+    /// Cause of the Inv, passed on.
+    pub cause: Enum<Cause>,
+    /// GPMs of this GPU (one bit each) whose operations on this group the directory may not have seen: they are told too.
+    #[width(p.gpms)]
+    pub also: Bits,
+    /// Number of the ingress link the Inv came on, given back.
+    #[width(4)]
+    pub link: Bits,
+}
+
+/// Directory slice to bank (channel `recv_done` of the directory): the Invs passed on, if any, are accepted by the INV egress.
+#[derive(Clone, Copy, Bundle)]
+pub struct RecvDone {
+    /// Ingress link number.
+    #[width(4)]
+    pub link: Bits,
+}
+
 /// Directory slice to INV egress (channel `inv`).
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = Sys)]
@@ -410,45 +444,4 @@ pub struct MemRsp {
     /// Line data.
     #[width(p.data_bits())]
     pub data: Bits,
-}
-
-/// Fence unit to bank (channel `fence_cmd`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-pub enum FenceOp {
-    /// Flip the epoch; answer when no write or atomic of the old epoch and no older local store is outstanding.
-    Drain,
-    /// Write back all dirty lines (they stay valid); answer when DRAM has accepted them.
-    Flush,
-}
-
-/// Command of the fence unit.
-#[derive(Clone, Copy, Bundle)]
-pub struct FenceCmd {
-    /// What to do.
-    pub op: Enum<FenceOp>,
-}
-
-/// Bank to fence unit (channel `fence_done`): the command is carried out.
-#[derive(Clone, Copy, Bundle)]
-pub struct FenceDone {
-    /// The command answered.
-    pub op: Enum<FenceOp>,
-}
-
-/// A GPU number on its own (fence markers: fence unit to INV egress, INV ingress to fence unit; channels `order` and `ordered`: fence unit to bank,
-/// which gives it back when the directory has answered every write that the bank had under way when it took it).
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = Sys)]
-pub struct FenceMark {
-    /// The releasing node.
-    #[width(p.node_bits())]
-    pub requester: Bits,
-}
-
-/// Command processor and fence unit (channels `start`, `done`).
-#[derive(Clone, Copy, Bundle)]
-pub struct FenceToken {
-    /// Sequence number modulo 256; `done` returns that of the last release covered.
-    #[width(8)]
-    pub seq: Bits,
 }

@@ -73,6 +73,8 @@ struct S1Req {
     data: Bits,
     #[width(64)]
     cmp: Bits,
+    #[width(2)]
+    scope: Bits,
     #[width(12)]
     id: Bits,
 }
@@ -212,6 +214,7 @@ fn describe(p: &L1Params) {
             mask: m.mask,
             data: m.data,
             cmp: m.cmp,
+            scope: m.scope,
             id: m.id,
         });
     });

@@ -216,7 +216,7 @@ fn describe(p: &FenceParams) {
     when(last, || {
         u.state.set(FenceState::Idle);
         u.acks.set(0);
-        done.send(&FenceToken { seq: u.serving_seq.get() });
+        done.send(&FenceToken { seq: u.serving_seq.get(), scope: lit(2, 2), acquire: bool_lit(false) });
     });
     let fired = [
         (FenceEvent::Release, start.valid),
@@ -234,6 +234,8 @@ fn describe(p: &FenceParams) {
 
 /// Takes every release at once: it is batched, and begins as soon as the unit is idle.
 fn releases(u: &Unit, start: &InChannel<FenceToken>) {
+    unused_input(&start.msg.scope);
+    unused_input(&start.msg.acquire);
     when(start.valid, || {
         start.take();
         u.batched.set(true);

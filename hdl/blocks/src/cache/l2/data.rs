@@ -103,6 +103,7 @@ impl DataStage {
             id: step.mshr,
             epoch: step.epoch,
             cacheable: bool_lit(self.p.keeps_remote()),
+            scope: req.scope,
             mask: req.mask,
             data: req.data,
             amo: req.amo,

@@ -64,6 +64,7 @@ impl ReqSink {
             id: m.id.zext(p.id_bits()),
             epoch: lit(0, 1),
             cacheable: bool_lit(p.keeps_remote()),
+            scope: m.scope,
             homed: p.sys.home_of(m.line).eq(u64::from(p.home)),
         };
         ReqSink::new("local", p, channel.valid, msg, || channel.take())
@@ -85,6 +86,7 @@ impl ReqSink {
             id: m.id.zext(p.id_bits()),
             epoch: m.epoch,
             cacheable: m.cacheable,
+            scope: m.scope,
             homed: bool_lit(true),
         };
         let own = lit(u64::from(p.home), p.sys.node_bits());

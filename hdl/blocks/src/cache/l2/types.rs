@@ -64,6 +64,9 @@ pub(super) struct Demand {
     #[width(1)]
     pub epoch: Bits,
     pub cacheable: Bool,
+    /// Scope of a load or atomic: 0 CU, 1 GPU, 2 system.
+    #[width(2)]
+    pub scope: Bits,
     /// The line's home is this GPU.
     pub homed: Bool,
 }
