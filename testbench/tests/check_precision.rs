@@ -215,7 +215,7 @@ fn stale_data_and_wrong_states_are_named() {
     let dirty = Bv::from_u64(tag.low_u64() + (1 << l2.tag_bits()), tag.width());
     b.poke("gpu1.bank0.tags", set, way, &dirty);
     let text = b.exact().expect_err("it is dirty").to_string();
-    assert!(text.contains("is dirty, but the line's home is another GPU"), "{text}");
+    assert!(text.contains("is dirty, but the line's home is another node"), "{text}");
     b.poke("gpu1.bank0.tags", set, (way + 1) % 4, &tag);
     b.poke("gpu1.bank0.tags", set, way, &tag);
     let text = b.exact().expect_err("it stands twice").to_string();
