@@ -79,6 +79,9 @@ fn cosim_l2_bank_in_its_surroundings() {
         caching: Caching::L1L2,
         dir: true,
         group: 4,
+        hier: false,
+        scoped: false,
+        drops: false,
     };
     let module = l2_bank(&p).expect("legal parameters");
     let mut bench = l2_bench::Bench::new(&p, 7);

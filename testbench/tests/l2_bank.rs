@@ -23,7 +23,19 @@ fn small() -> L2Params {
         il: 256,
         home_shift: 30,
     };
-    L2Params { sys, home: 1, sets: 2, ways: 4, pool: 24, caching: Caching::L1L2, dir: true, group: 4 }
+    L2Params {
+        sys,
+        home: 1,
+        sets: 2,
+        ways: 4,
+        pool: 24,
+        caching: Caching::L1L2,
+        dir: true,
+        group: 4,
+        hier: false,
+        scoped: false,
+        drops: false,
+    }
 }
 
 /// Returns the tokens given back, those that waited, and those that were back before a younger write was answered.
@@ -108,7 +120,7 @@ fn the_tables_have_the_rows_of_the_specification() {
     let legal = |l: Legality| l == Legality::Legal;
     let mut wanted: Vec<&str> = requester.filter(|r| legal(r.legality)).map(|r| r.id).collect();
     wanted.extend(home.filter(|r| legal(r.legality)).map(|r| r.id));
-    let tables = [tables::requester(), tables::home()];
+    let tables = [tables::requester(false), tables::home()];
     let rows: Vec<String> = tables.iter().flat_map(|t| &t.rows).map(|r| r.id.clone()).collect();
     assert_eq!(rows, wanted, "victims apart, the rows in the order of the specification");
 }

@@ -208,6 +208,9 @@ impl FabricParams {
             caching: self.protocol.caching(),
             dir: self.protocol.has_directory(),
             group: 4,
+            hier: false,
+            scoped: false,
+            drops: false,
         }
     }
 

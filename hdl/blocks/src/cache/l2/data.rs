@@ -48,8 +48,10 @@ impl DataStage {
     pub fn connect(&self, ops: &DirOps, outs: &Outputs, fill: &Fill) {
         let (step, req, line) = (self.step.get(), self.req.get(), self.port.lane(0));
         let on = |flag: Bool| self.valid.get() & flag;
+        let result = wire_zero::<Bits>("s2_result", self.p.sys.data_bits());
         when(on(!step.write.is(DataWrite::Keep)), || {
             let written = write_line("s2_write", line, &Payload::of(&req));
+            result.set(written.line);
             switch(step.write, |s| {
                 s.case(DataWrite::Merge, || self.writer.write(step.row, &written.line));
                 s.case(DataWrite::Whole, || self.writer.write(step.row, &req.data));
@@ -83,7 +85,21 @@ impl DataStage {
                 from_dram: bool_lit(false),
             });
         });
-        when(on(step.request), || outs.request.push(&self.request(&step, &req, outs)));
+        when(on(step.request), || {
+            let dst = self.p.leaf_target(req.line);
+            outs.request.push(&ReqMsg { dst, ..self.request(&step, &req, outs) });
+        });
+        if let Some(pass) = &outs.pass {
+            when(on(step.pass), || {
+                let plain = self.request(&step, &req, outs);
+                pass.push(&ReqMsg {
+                    kind: mux(step.result, enum_lit(ReqKind::Wr), plain.kind),
+                    data: mux(step.result, result.get(), plain.data),
+                    epoch: step.far_epoch,
+                    ..plain
+                });
+            });
+        }
         when(on(step.fetch | step.write_back), || {
             outs.mem.push(&MemReq {
                 write: step.write_back,
@@ -102,7 +118,7 @@ impl DataStage {
             line: req.line,
             id: step.mshr,
             epoch: step.epoch,
-            cacheable: bool_lit(self.p.keeps_remote()),
+            cacheable: self.p.keeps(req.line),
             scope: req.scope,
             mask: req.mask,
             data: req.data,

@@ -20,6 +20,8 @@ pub(super) struct DirOps {
     pub data: Flags,
     /// Reads: their RdRsp waits for nothing, so that no data step is counted.
     pub reads: Flags,
+    /// Writes that only pass this GPU home: no data step follows.
+    passed: Option<Flags>,
     /// The data step had to wait for DRAM.
     pub slow: Flags,
     info: Memory<Purpose>,
@@ -28,6 +30,8 @@ pub(super) struct DirOps {
     old_writer: LaneWriter<Bits>,
     pub used: Tally,
     from: Reg<Bits>,
+    /// Group of the line of each operation (GPU home).
+    groups: Option<(Memory<Bits>, LaneWriter<Bits>)>,
     p: L2Params,
 }
 
@@ -47,6 +51,11 @@ impl DirOps {
         let n = p.sys.l2_mshrs;
         let info = regfile::<Purpose>("op_info", n, p.clone());
         let old = regfile::<Bits>("op_old", n, 64);
+        let groups = (p.hier && p.dir).then(|| {
+            let groups = regfile::<Bits>("op_group", n, p.sys.line_bits() - p.group.trailing_zeros());
+            let writer = groups.lane_writer("start");
+            (groups, writer)
+        });
         DirOps {
             queue: p.dir.then(|| OutQueue::new("dir_req", &p.sys, 8)),
             rsp: p.dir.then(|| in_channel::<DirRsp>("dir_rsp", &p.sys)),
@@ -54,6 +63,7 @@ impl DirOps {
             directory: Flags::new("op_directory", n),
             data: Flags::new("op_data", n),
             reads: Flags::new("op_reads", n),
+            passed: p.hier.then(|| Flags::new("op_passed", n)),
             slow: Flags::new("op_slow", n),
             info_writer: info.lane_writer("start"),
             info,
@@ -61,6 +71,7 @@ impl DirOps {
             old,
             used: Tally::new("op_used", bits_for(u64::from(n) + 1)),
             from: reg::<Bits>("op_from", p.sys.dir_id_bits()),
+            groups,
             p: p.clone(),
         }
     }
@@ -92,16 +103,24 @@ impl DirOps {
         !read | tracked_read
     }
 
-    /// Starts operation `free_index()` for a request in stage 1.
-    pub fn start(&self, remote: Bool, req: &Demand, epoch: Bits) {
+    /// Starts operation `free_index()` for a request in stage 1. `silent`: something else answers the requester. `done`: no data step follows.
+    pub fn start(&self, remote: Bool, req: &Demand, epoch: Bits, silent: Bool, done: Bool) {
         let index = self.free_index();
         let op = Self::op_of(remote, req);
         let epoch = mux(remote, req.epoch, epoch);
-        let purpose = Purpose { op, kind: req.kind, remote, who: req.who, id: req.id, epoch };
+        let kind = mux(silent, enum_lit(ReqKind::Rd), req.kind);
+        let purpose = Purpose { op, kind, remote, who: req.who, id: req.id, epoch };
         self.info_writer.write(index, &purpose);
         self.valid.raise(index);
         self.directory_starts(index, remote, op, req);
         self.data.lower(index);
+        if let Some(passed) = &self.passed {
+            when(done, || passed.raise(index)).otherwise(|| passed.lower(index));
+        }
+        if let Some((_, writer)) = &self.groups {
+            let low = self.p.group.trailing_zeros();
+            writer.write(index, &req.line.slice(low, req.line.width() - low));
+        }
         when(req.kind.is(ReqKind::Rd), || self.reads.raise(index)).otherwise(|| self.reads.lower(index));
         self.used.up.set(true);
     }
@@ -124,6 +143,21 @@ impl DirOps {
         if slow { self.slow.raise(index) } else { self.slow.lower(index) }
     }
 
+    /// GPMs of this GPU that have an operation on the line's group under way which the directory has not answered.
+    pub fn unanswered(&self, line: Bits) -> Bits {
+        let gpms = self.p.sys.gpms;
+        let Some((groups, _)) = &self.groups else { return lit(0, gpms) };
+        let low = self.p.group.trailing_zeros();
+        let group = line.slice(low, line.width() - low);
+        let open = self.valid.now.get() & !self.directory.now.get();
+        (0..self.p.sys.l2_mshrs).fold(lit(0, gpms), |all, i| {
+            let info = self.info.entry(i);
+            let node = info.who.resize(self.p.sys.node_bits());
+            let here = open.bit(i) & info.remote & groups.entry(i).eq(group);
+            all | (self.p.sys.gpm_of(node).one_hot(gpms) & here.repeat(gpms))
+        })
+    }
+
     /// Takes an answer of the directory; returns its number while there is one.
     pub fn take_answer(&self) -> Option<(Bool, Bits)> {
         let rsp = self.rsp.as_ref()?;
@@ -141,8 +175,9 @@ impl DirOps {
 
     /// The next operation that is done on both sides.
     pub fn finished(&self) -> Finished {
-        let ready =
-            self.valid.now.get() & self.directory.now.get() & (self.data.now.get() | self.reads.now.get());
+        let none = self.data.now.get() | self.reads.now.get();
+        let data = self.passed.as_ref().map_or(none, |passed| none | passed.now.get());
+        let ready = self.valid.now.get() & self.directory.now.get() & data;
         let index = pick_from(ready, self.from.get()).named("op_finished");
         Finished {
             valid: ready.any(),
@@ -165,6 +200,7 @@ impl DirOps {
         for flags in [&self.valid, &self.directory, &self.data, &self.reads, &self.slow] {
             flags.connect();
         }
+        self.passed.iter().for_each(Flags::connect);
         self.used.connect();
         if let Some(queue) = &self.queue {
             queue.connect();

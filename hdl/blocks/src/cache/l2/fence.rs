@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! Idle -DRAIN-> Drain -> Idle
+//! Idle -DROP..-> Drop -> Idle
 //! Idle -FLUSH-> Quiet -> Flush (one lookup per two cycles) -> Settle -> Count -> WriteOut -> Idle
 //! ```
 
+use super::drops::{DropState, Drops};
 use super::mshr::Tally;
 use super::outputs::Outputs;
 use super::params::L2Params;
@@ -28,6 +30,8 @@ pub(super) enum FenceState {
     Count,
     /// Waits until DRAM has accepted them.
     WriteOut,
+    /// Copies are dropped (software coherence).
+    Drop,
 }
 
 /// Fence part of the bank.
@@ -39,12 +43,79 @@ pub(super) struct Fence {
     pub epoch: Reg<Bits>,
     /// WrReq and AtomReq not yet acknowledged, by epoch.
     pub remote: [Tally; 2],
-    /// Stores and atomics to home lines not yet complete, by epoch.
+    /// Stores and atomics to home lines not yet complete, by epoch; in a hierarchy also to lines whose GPU home is here.
     pub local: [Tally; 2],
+    /// Writes passed on to other GPUs.
+    pub far: Option<FarWrites>,
     /// Set being flushed.
     pub set: Reg<Bits>,
     left: Reg<Bits>,
+    pub drops: Option<Drops>,
     p: L2Params,
+}
+
+/// Writes passed on to other GPUs, in epochs of their own: a release of GPU scope does not wait for them.
+pub(super) struct FarWrites {
+    cmd: InChannel<FenceCmd>,
+    done: OutChannel<FenceDone>,
+    draining: Reg<Bool>,
+    epoch: Reg<Bits>,
+    out: [Tally; 2],
+}
+
+impl FarWrites {
+    fn new() -> FarWrites {
+        FarWrites {
+            cmd: in_channel::<FenceCmd>("far_cmd", &()),
+            done: out_channel::<FenceDone>("far_done", &()),
+            draining: reg::<Bool>("far_draining", ()),
+            epoch: reg::<Bits>("far_epoch", 1),
+            out: [Tally::new("far_out0", COUNT_BITS), Tally::new("far_out1", COUNT_BITS)],
+        }
+    }
+
+    fn connect(&self) {
+        let drained = none_of(&self.out, !self.epoch.get());
+        when(self.draining.get(), || {
+            when(drained & self.done.free, || {
+                self.done.send(&FenceDone { op: enum_lit(FenceOp::Drain) });
+                self.draining.set(false);
+            });
+        })
+        .elsewhen(self.cmd.valid, || {
+            self.cmd.take();
+            self.epoch.set(!self.epoch.get());
+            self.draining.set(true);
+        });
+        assert_always(
+            "l2_far_cmd_drains",
+            !self.cmd.valid | self.cmd.msg.op.is(FenceOp::Drain),
+            "what was passed on can only be waited for",
+        );
+        cover(
+            "hmg.race.far_drain_waits",
+            self.draining.get() & !drained,
+            "A release of system scope waits for writes that this GPU home has passed on.",
+        );
+        self.out.iter().for_each(Tally::connect);
+    }
+}
+
+fn of_epoch(pair: &[Tally; 2], epoch: Bits) -> Bits {
+    mux(epoch.as_bool(), pair[1].now.get(), pair[0].now.get())
+}
+
+fn none_of(pair: &[Tally; 2], epoch: Bits) -> Bool {
+    of_epoch(pair, epoch).none()
+}
+
+fn full(pair: &[Tally; 2], epoch: Bits) -> Bool {
+    of_epoch(pair, epoch).bit(COUNT_BITS - 1)
+}
+
+fn step(pair: &[Tally; 2], epoch: Bits, up: bool) {
+    let side = |t: &Tally| if up { t.up.set(true) } else { t.down.set(true) };
+    when(epoch.as_bool(), || side(&pair[1])).otherwise(|| side(&pair[0]));
 }
 
 /// Width of the counters of outstanding writes; a store waits while the top bit of its counter is set.
@@ -60,50 +131,71 @@ impl Fence {
             epoch: reg::<Bits>("epoch", 1),
             remote: [Tally::new("wr_out0", COUNT_BITS), Tally::new("wr_out1", COUNT_BITS)],
             local: [Tally::new("st_out0", COUNT_BITS), Tally::new("st_out1", COUNT_BITS)],
+            far: p.hier.then(FarWrites::new),
             set: reg::<Bits>("flush_set", p.set_bits()),
             left: reg::<Bits>("flush_left", 5),
+            drops: p.drops.then(|| Drops::new(p)),
             p: p.clone(),
         }
     }
 
     /// A write of the present epoch may be counted.
     pub fn room(&self) -> Bool {
-        let top = |t: &Tally| t.now.get().bit(COUNT_BITS - 1);
-        let of = |pair: &[Tally; 2]| mux(self.epoch.get().as_bool(), top(&pair[1]), top(&pair[0]));
-        !of(&self.remote) & !of(&self.local)
+        let epoch = self.epoch.get();
+        !full(&self.remote, epoch) & !full(&self.local, epoch) & self.far_room()
     }
 
-    /// A store or atomic is accepted.
-    pub fn begin(&self, homed: Bool) {
-        for (i, value) in [0u64, 1].into_iter().enumerate() {
-            when(self.epoch.get().eq(value), || {
-                when(homed, || self.local[i].up.set(true)).otherwise(|| self.remote[i].up.set(true));
-            });
+    /// Requests are served: no copies are being dropped.
+    pub fn serves(&self) -> Bool {
+        self.drops.as_ref().map_or(bool_lit(true), |drops| drops.state.get().is(DropState::Idle))
+    }
+
+    /// A write that is passed on to another GPU may be counted.
+    pub fn far_room(&self) -> Bool {
+        self.far.as_ref().map_or(bool_lit(true), |far| !full(&far.out, far.epoch.get()))
+    }
+
+    /// Epoch of what is passed on to other GPUs now.
+    pub fn far_epoch(&self) -> Bits {
+        self.far.as_ref().map_or(lit(0, 1), |far| far.epoch.get())
+    }
+
+    /// A store or atomic of this node is accepted; `here`: it is performed here.
+    pub fn begin(&self, here: Bool) {
+        let epoch = self.epoch.get();
+        when(here, || step(&self.local, epoch, true)).otherwise(|| step(&self.remote, epoch, true));
+    }
+
+    /// A write is passed on to another GPU.
+    pub fn passed_on(&self) {
+        if let Some(far) = &self.far {
+            step(&far.out, far.epoch.get(), true);
         }
     }
 
-    /// A WrReq or AtomReq of an epoch is acknowledged.
-    pub fn acknowledged(&self, epoch: Bits) {
-        when(epoch.as_bool(), || self.remote[1].down.set(true)).otherwise(|| self.remote[0].down.set(true));
+    /// A WrReq or AtomReq of an epoch is acknowledged; `near`: by a GPM of this GPU, in a flat fabric always.
+    pub fn acknowledged(&self, near: Bool, epoch: Bits) {
+        match &self.far {
+            Some(far) => {
+                when(near, || step(&self.remote, epoch, false)).otherwise(|| step(&far.out, epoch, false));
+            }
+            None => step(&self.remote, epoch, false),
+        }
     }
 
     /// A write to a home line is complete.
     pub fn completed(&self, epoch: Bits) {
-        when(epoch.as_bool(), || self.local[1].down.set(true)).otherwise(|| self.local[0].down.set(true));
-    }
-
-    fn none_of(&self, pair: &[Tally; 2], epoch: Bits) -> Bool {
-        mux(epoch.as_bool(), pair[1].now.get(), pair[0].now.get()).none()
+        step(&self.local, epoch, false);
     }
 
     /// No WrReq or AtomReq of the epoch before is outstanding.
     pub fn remote_drained(&self) -> Bool {
-        self.none_of(&self.remote, !self.epoch.get())
+        none_of(&self.remote, !self.epoch.get())
     }
 
     /// No write to a home line of the epoch before is outstanding.
     pub fn local_drained(&self) -> Bool {
-        self.none_of(&self.local, !self.epoch.get())
+        none_of(&self.local, !self.epoch.get())
     }
 
     /// A flush lookup asks to enter the pipeline.
@@ -140,9 +232,25 @@ impl Fence {
                         self.epoch.set(!self.epoch.get());
                         self.state.set(FenceState::Drain);
                     })
-                    .otherwise(|| self.state.set(FenceState::Quiet));
+                    .elsewhen(self.cmd.msg.op.is(FenceOp::Flush), || self.state.set(FenceState::Quiet))
+                    .otherwise(|| match &self.drops {
+                        Some(drops) => {
+                            drops.begin(self.cmd.msg.op);
+                            self.state.set(FenceState::Drop);
+                        }
+                        None => self.state.set(FenceState::Quiet),
+                    });
                 });
             });
+            if let Some(drops) = &self.drops {
+                s.case(FenceState::Drop, || {
+                    when(drops.state.get().is(DropState::Answer) & self.done.free, || {
+                        self.done.send(&FenceDone { op: drops.op.get() });
+                        drops.state.set(DropState::Idle);
+                        self.state.set(FenceState::Idle);
+                    });
+                });
+            }
             s.case(FenceState::Drain, || {
                 when(self.remote_drained() & self.local_drained(), || self.answer(FenceOp::Drain));
             });
@@ -161,6 +269,14 @@ impl Fence {
             });
         });
         self.observe();
+        assert_always(
+            "l2_fence_cmd_known",
+            !self.cmd.valid
+                | bool_lit(self.drops.is_some())
+                | self.cmd.msg.op.is_any(&[FenceOp::Drain, FenceOp::Flush]),
+            "only banks of software coherence drop copies",
+        );
+        self.far.iter().for_each(FarWrites::connect);
         for tally in self.remote.iter().chain(&self.local) {
             tally.connect();
         }

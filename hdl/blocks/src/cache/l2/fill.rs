@@ -12,7 +12,7 @@ use super::dirops::DirOps;
 use super::mshr::{Match, Mshrs, pick_from};
 use super::outputs::Outputs;
 use super::params::L2Params;
-use crate::msg::{L1Rsp, ReqKind, RspMsg};
+use crate::msg::{L1Rsp, ReqKind, ReqMsg, RspMsg};
 use weft_rtl::prelude::*;
 
 /// State of the engine.
@@ -110,13 +110,16 @@ impl Fill {
 
     fn walk(&self, m: &Mshrs, ops: &DirOps, outs: &Outputs) {
         let (mshr, entry) = (self.mshr.get(), self.entry.get());
-        let homed = !(m.read.get() | m.atom.get()).bit_at(mshr);
+        let atom = m.atom.get().bit_at(mshr);
+        let homed = !m.read.get().bit_at(mshr) & !atom;
         let item = m.waiting(entry);
         let over = self.position.get().eq(m.list_of(mshr).total);
         let read = item.kind.is(ReqKind::Rd);
-        let local = !over & !item.remote & (read | !homed);
-        let remote = !over & item.remote & read;
-        let write = !over & homed & !read;
+        // An atomic in the list of a GPU home's read is performed here, like all writes at home.
+        let performs = if self.p.hier { !atom & !read } else { homed & !read };
+        let local = !over & !item.remote & !performs;
+        let remote = !over & item.remote & if self.p.hier { !performs } else { read };
+        let write = !over & performs;
         outs.fill_local.set(local);
         outs.fill_remote.set(remote);
         outs.fill_data.set(write);
@@ -125,7 +128,7 @@ impl Fill {
         when(step, || {
             let next = m.after(entry);
             m.payload.present(next);
-            m.leave(entry, !homed);
+            m.leave(entry, mshr, !homed);
             self.entry.set(next);
             let sort = pack_bools(&[read, !read, !item.remote, item.remote]);
             self.seen.set(self.seen.get() | sort);
@@ -133,7 +136,13 @@ impl Fill {
         })
         .otherwise(|| m.payload.present(entry));
         when(local & step, || {
-            let away = mux(m.from_dram.now.get().bit_at(mshr), lit(5, 3), lit(4, 3));
+            let (dram, beyond) = (m.from_dram.now.get().bit_at(mshr), lit(4, 3));
+            let away = mux(dram, lit(5, 3), beyond);
+            // A GPM of this GPU is nearer than another GPU.
+            let away = match &m.far {
+                Some(far) => mux(far.now.get().bit_at(mshr), away, mux(dram, lit(3, 3), lit(2, 3))),
+                None => away,
+            };
             outs.local.push(&L1Rsp {
                 kind: item.kind,
                 l1: item.who.resize(self.p.sys.l1_bits()),
@@ -144,21 +153,41 @@ impl Fill {
         });
         when(remote & step, || {
             outs.remote.push(&RspMsg {
-                kind: enum_lit(ReqKind::Rd),
+                kind: if self.p.hier { item.kind } else { enum_lit(ReqKind::Rd) },
                 src: outs.own(),
                 dst: item.who.resize(self.p.sys.node_bits()),
                 bank: outs.bank.get(),
                 id: item.id.resize(self.p.sys.l2_id_bits()),
-                epoch: lit(0, 1),
+                epoch: if self.p.hier { mux(read, (!homed).bits(), item.epoch) } else { lit(0, 1) },
                 data: self.line.get(),
-                from_dram: bool_lit(true),
+                from_dram: if self.p.hier { m.from_dram.now.get().bit_at(mshr) } else { bool_lit(true) },
             });
         });
         when(write & step, || {
-            let written = write_line("fill_write", self.line.get(), &m.payload.lane(0));
+            let payload = m.payload.lane(0);
+            let written = write_line("fill_write", self.line.get(), &payload);
             self.line.set(written.line);
             self.dirty.set(true);
             ops.data_done(item.op, written.old, true);
+            if self.p.hier {
+                when(!homed, || {
+                    outs.late_result(&ReqMsg {
+                        kind: enum_lit(ReqKind::Wr),
+                        src: outs.own(),
+                        dst: self.p.sys.home_of(m.line_of(mshr)),
+                        line: m.line_of(mshr),
+                        id: lit(0, self.p.sys.l2_id_bits()),
+                        epoch: item.epoch,
+                        cacheable: bool_lit(true),
+                        scope: lit(0, 2),
+                        mask: payload.mask,
+                        data: written.line,
+                        amo: payload.amo,
+                        sgn: payload.sgn,
+                        cmp: payload.cmp,
+                    });
+                });
+            }
         });
     }
 }

@@ -22,6 +22,7 @@ mod alu;
 mod data;
 mod decide;
 mod dirops;
+mod drops;
 mod fence;
 mod fill;
 mod mshr;
@@ -43,6 +44,7 @@ pub use params::{Caching, L2Params};
 
 use crate::registry::{BlockError, BlockInfo, ParamSet};
 use decide::Parts;
+use select::Needs;
 use weft_rtl::prelude::*;
 
 /// The block as listed.
@@ -82,9 +84,10 @@ pub fn l2_bank(p: &L2Params) -> Result<Arc<Module>, ElabErrors> {
         let order = order::Order::new(p);
         let select = select::Select::new(p);
         let data = data::DataStage::new(p);
-        tags.clear();
+        tags.initialise();
         fill.connect(&m, &ops, &outs);
-        let choice = select.connect(&m, &ops, &outs, &tags, &fill, &fence);
+        let needs = Needs { m: &m, ops: &ops, outs: &outs, fence: &fence };
+        let choice = select.connect(&needs, &tags, &fill);
         let parts = Parts {
             p,
             select: &select,
@@ -102,6 +105,9 @@ pub fn l2_bank(p: &L2Params) -> Result<Arc<Module>, ElabErrors> {
         let answer = ops.take_answer();
         outs.answer_finished(&ops, |epoch| fence.completed(epoch));
         fence.connect(&outs, fill.state.get().is(fill::FillState::Idle));
+        if let Some(drops) = &fence.drops {
+            drops.connect(&tags, &m, &outs, select.s1_valid.get());
+        }
         order.connect(&ops);
         observe::connect(&parts, &choice, &decision, &data, answer);
         ops.connect();

@@ -74,6 +74,10 @@ pub(super) struct Mshrs {
     pub filled: Flags,
     /// The home had to ask its DRAM.
     pub from_dram: Flags,
+    /// The read's list holds atomics that are performed here (GPU home).
+    pub atomics: Option<Reg<Bits>>,
+    /// The answer is from another GPU (hierarchy).
+    pub far: Option<Flags>,
     line: Memory<Bits>,
     line_writer: LaneWriter<Bits>,
     list: Memory<List>,
@@ -98,6 +102,8 @@ pub(super) struct Mshrs {
     pub pool_count: Tally,
     /// Pool entries in use for remote-homed lines.
     pub pool_remote: Tally,
+    /// MSHRs and pool entries in use for lines that other GPMs serve (hierarchy).
+    pub leaf: Option<[Tally; 2]>,
     p: L2Params,
 }
 
@@ -107,6 +113,8 @@ pub(super) struct Match {
     pub index: Bits,
     pub read: Bool,
     pub poisoned: Bool,
+    /// Its list holds atomics that are performed here.
+    pub atomics: Bool,
     pub list: List,
 }
 
@@ -129,6 +137,8 @@ impl Mshrs {
             poisoned: vector("mshr_poisoned"),
             filled: Flags::new("mshr_filled", m),
             from_dram: Flags::new("mshr_from_dram", m),
+            atomics: p.hier.then(|| vector("mshr_atomics")),
+            far: p.hier.then(|| Flags::new("mshr_far", m)),
             line_writer: line.lane_writer("open"),
             line,
             list_writer: list.lane_writer("grow"),
@@ -146,6 +156,7 @@ impl Mshrs {
             used_remote: Tally::new("mshr_used_remote", many),
             pool_count: Tally::new("pool_count", pooled),
             pool_remote: Tally::new("pool_count_remote", pooled),
+            leaf: p.hier.then(|| [Tally::new("mshr_used_leaf", many), Tally::new("pool_count_leaf", pooled)]),
             p: p.clone(),
         }
     }
@@ -167,6 +178,7 @@ impl Mshrs {
             index,
             read: self.read.get().bit_at(index),
             poisoned: self.poisoned.get().bit_at(index),
+            atomics: self.atomics.as_ref().map_or(bool_lit(false), |a| a.get().bit_at(index)),
             list: self.list.read(index),
         }
     }
@@ -217,28 +229,43 @@ impl Mshrs {
         self.read.set(flag(read, self.read.get()));
         self.atom.set(flag(atom, self.atom.get()));
         self.poisoned.set(self.poisoned.get() & !bit);
+        if let Some(atomics) = &self.atomics {
+            // A read that is opened for an atomic.
+            atomics.set(flag(read & what.atom, atomics.get()));
+        }
         self.line_writer.write(index, &line);
         self.list_writer.write(index, &List { head: entry, tail: entry, total: lit(1, 4) });
         self.used.up.set(true);
         when(read | atom, || self.used_remote.up.set(true));
-        self.enter(entry, read | atom, who, what);
+        if let Some([leaf, _]) = &self.leaf {
+            when(self.p.leaf(line), || leaf.up.set(true));
+        }
+        self.enter(entry, line, read | atom, who, what);
     }
 
     /// Adds a waiting request to the list of an open MSHR.
-    pub fn append(&self, found: &Match, who: &Waiting, what: &Payload) {
+    pub fn append(&self, found: &Match, line: Bits, who: &Waiting, what: &Payload) {
         let entry = self.free_entry();
         let List { head, tail, total } = found.list;
         self.list_writer.write(found.index, &List { head, tail: entry, total: total + 1 });
         self.next_writer.write(tail, &entry);
-        self.enter(entry, found.read, who, what);
+        self.enter(entry, line, found.read, who, what);
+        if let Some(atomics) = &self.atomics {
+            when(found.read & what.atom, || {
+                atomics.set(atomics.get() | found.index.one_hot(self.p.sys.l2_mshrs));
+            });
+        }
     }
 
-    fn enter(&self, entry: Bits, remote_line: Bool, who: &Waiting, what: &Payload) {
+    fn enter(&self, entry: Bits, line: Bits, remote_line: Bool, who: &Waiting, what: &Payload) {
         self.pool_used.raise(entry);
         self.info_writer.write(entry, who);
         self.payload_writer.write(entry, what);
         self.pool_count.up.set(true);
         when(remote_line, || self.pool_remote.up.set(true));
+        if let Some([_, leaf]) = &self.leaf {
+            when(self.p.leaf(line), || leaf.up.set(true));
+        }
     }
 
     /// Marks the fill of an MSHR as not to be installed; `opens`: another MSHR is opened in the same cycle.
@@ -253,20 +280,35 @@ impl Mshrs {
         self.valid.set(self.valid.get() & !index.one_hot(self.p.sys.l2_mshrs));
         self.used.down.set(true);
         when((self.read.get() | self.atom.get()).bit_at(index), || self.used_remote.down.set(true));
+        if let Some([leaf, _]) = &self.leaf {
+            when(self.p.leaf(self.line_of(index)), || leaf.down.set(true));
+        }
+    }
+
+    /// Poisons the reads of all lines that `of` names.
+    pub fn poison_lines(&self, of: impl Fn(Bits) -> Bool) {
+        let named: Vec<Bool> = (0..self.p.sys.l2_mshrs).map(|i| of(self.line.entry(i))).collect();
+        self.poisoned.set(self.poisoned.get() | (pack_bools(&named) & self.valid.get() & self.read.get()));
     }
 
     /// Takes a request out of the pool.
-    pub fn leave(&self, entry: Bits, remote_line: Bool) {
+    pub fn leave(&self, entry: Bits, mshr: Bits, remote_line: Bool) {
         self.pool_used.lower(entry);
         self.pool_count.down.set(true);
         when(remote_line, || self.pool_remote.down.set(true));
+        if let Some([_, leaf]) = &self.leaf {
+            when(self.p.leaf(self.line_of(mshr)), || leaf.down.set(true));
+        }
     }
 
     /// An answer lands in its MSHR.
-    pub fn land(&self, index: Bits, data: Bits, from_dram: Bool) {
+    pub fn land(&self, index: Bits, data: Bits, from_dram: Bool, far: Bool) {
         self.landing_writer.write(index, &data);
         self.filled.raise(index);
         when(from_dram, || self.from_dram.raise(index)).otherwise(|| self.from_dram.lower(index));
+        if let Some(flags) = &self.far {
+            when(far, || flags.raise(index)).otherwise(|| flags.lower(index));
+        }
     }
 
     /// Updates the registers driven from several places; called once.
@@ -274,6 +316,8 @@ impl Mshrs {
         self.filled.connect();
         self.from_dram.connect();
         self.pool_used.connect();
+        self.far.iter().for_each(Flags::connect);
+        self.leaf.iter().flatten().for_each(Tally::connect);
         for tally in [&self.used, &self.used_remote, &self.pool_count, &self.pool_remote] {
             tally.connect();
         }

@@ -5,10 +5,15 @@
 //! held for a cycle.
 
 use super::dirops::DirOps;
+use super::mshr::Tally;
 use super::params::L2Params;
 use super::queue::OutQueue;
-use crate::msg::{InvDone, L1Rsp, MemReq, ReqKind, ReqMsg, RspMsg};
+use crate::common::fifo::Fifo;
+use crate::msg::{DirRecv, InvDone, L1Rsp, MemReq, RecvDone, ReqKind, ReqMsg, RspMsg};
 use weft_rtl::prelude::*;
+
+/// Atomics of GPU scope that may wait for their line at a GPU home.
+const LATE: u32 = 4;
 
 /// Output queues of the bank, without the directory's.
 pub(super) struct Outputs {
@@ -17,6 +22,14 @@ pub(super) struct Outputs {
     pub request: OutQueue<ReqMsg>,
     pub mem: OutQueue<MemReq>,
     pub inv_done: OutQueue<InvDone>,
+    /// Stage 1 gives an Inv back.
+    inv_applied: Wire<Bool>,
+    /// Requests that a GPU home passes on to other GPUs.
+    pub pass: Option<OutQueue<ReqMsg>>,
+    /// Results of atomics that had waited for their line: they go before what is in `pass`, and none waits for room.
+    late: Option<(Fifo<ReqMsg>, Tally)>,
+    /// Invs of other GPUs, to the directory of the GPU home.
+    pub recv: Option<OutQueue<DirRecv>>,
     /// Stage 2 sends an L1Rsp, a RspMsg, finishes a data step.
     pub s2_local: Wire<Bool>,
     pub s2_remote: Wire<Bool>,
@@ -42,6 +55,10 @@ impl Outputs {
             request: OutQueue::new("req_out", &p.sys, 8),
             mem: OutQueue::new("mem_req", &p.sys, 8),
             inv_done: OutQueue::new("inv_done", &(), 4),
+            inv_applied: flag("s1_inv_applied"),
+            pass: p.hier.then(|| OutQueue::new("far_out", &p.sys, 8)),
+            late: p.hier.then(|| (Fifo::new("late", LATE, &p.sys), Tally::new("late_used", 4))),
+            recv: (p.hier && p.dir).then(|| OutQueue::new("recv_out", &p.sys, 4)),
             s2_local: flag("s2_sends_local"),
             s2_remote: flag("s2_sends_remote"),
             s2_data: flag("s2_does_data"),
@@ -70,6 +87,41 @@ impl Outputs {
     /// The fill engine may finish a data step.
     pub fn data_slot(&self) -> Bool {
         !self.s2_data.get()
+    }
+
+    /// A further atomic may wait for its line at this GPU home; `stage1`: one may be entering.
+    pub fn late_room(&self, stage1: Bool) -> Bool {
+        let Some((_, used)) = &self.late else { return bool_lit(true) };
+        let used = used.now.get();
+        used.lt(u64::from(LATE - 1)) | (used.lt(u64::from(LATE)) & !stage1)
+    }
+
+    /// An atomic begins to wait for its line.
+    pub fn late_begins(&self) {
+        self.late.iter().for_each(|(_, used)| used.up.set(true));
+    }
+
+    /// Its result leaves for the system home.
+    pub fn late_result(&self, msg: &ReqMsg) {
+        self.late.iter().for_each(|(queue, _)| queue.push(msg));
+    }
+
+    /// An Inv is applied that is passed on to nobody.
+    pub fn inv_applied(&self, link: Bits) {
+        self.inv_applied.set(true);
+        self.inv_done.push(&InvDone { link });
+    }
+
+    /// Takes what the directory says of an Inv that it passed on, and gives it back to the ingress.
+    fn answer_passed_on(&self) {
+        if self.recv.is_none() {
+            return;
+        }
+        let done = in_channel::<RecvDone>("recv_done", &());
+        when(done.valid & !self.inv_applied.get() & self.inv_done.room(2), || {
+            done.take();
+            self.inv_done.push(&InvDone { link: done.msg.link });
+        });
     }
 
     /// Answers of writes and atomics that are done on both sides; `local_done` is called for those of this GPU.
@@ -119,6 +171,17 @@ impl Outputs {
         self.remote.connect();
         self.request.connect();
         self.mem.connect();
+        self.answer_passed_on();
         self.inv_done.connect();
+        self.recv.iter().for_each(OutQueue::connect);
+        if let (Some(pass), Some((late, used))) = (&self.pass, &self.late) {
+            let first = late.valid & pass.out.free;
+            when(first, || {
+                late.pop();
+                used.down.set(true);
+            });
+            pass.connect_behind(late.valid, &late.head);
+            used.connect();
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::msg::Sys;
 use crate::registry::{BlockError, ParamInfo, ParamSet};
 use weft_rtl::bv::bits_for;
-use weft_rtl::prelude::{Bits, cat, lit};
+use weft_rtl::prelude::{Bits, Bool, bool_lit, cat, lit};
 
 /// Where lines homed in another GPU may be kept (rec.md section 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,6 +14,8 @@ pub enum Caching {
     L1Only,
     /// Nowhere; to this L2 the same as [`Caching::L1Only`].
     None,
+    /// In the L2s and L1s of the GPU where they are homed: in its other GPMs (hmg.md section 8, no-remote-caching).
+    OwnGpu,
 }
 
 /// What one bank is (rec.md section 6).
@@ -35,6 +37,12 @@ pub struct L2Params {
     pub dir: bool,
     /// Lines of a group that an invalidation may name: 1, 2, 4 or 8.
     pub group: u32,
+    /// GPU homes exist: requests for lines of other GPUs go through the GPM of this GPU that has the number of their home (hmg.md section 1).
+    pub hier: bool,
+    /// Loads of GPU and system scope may not hit in copies below that scope (hmg.md section 5.1). Banks of a hierarchy always obey that.
+    pub scoped: bool,
+    /// Software coherence: the fence unit may order copies to be dropped (hmg.md section 8).
+    pub drops: bool,
 }
 
 impl L2Params {
@@ -86,9 +94,75 @@ impl L2Params {
     pub fn pool_quota(&self) -> u32 {
         self.pool * 3 / 4
     }
-    /// Remote-homed lines may be installed.
+    /// MSHRs that lines served by other GPMs may hold in a hierarchy: half. Requests of other GPMs need some of those left to be passed on.
+    pub fn leaf_quota(&self) -> u32 {
+        self.sys.l2_mshrs / 2
+    }
+    /// Pool entries that they may hold.
+    pub fn leaf_pool_quota(&self) -> u32 {
+        self.pool / 2
+    }
+    /// Some remote-homed lines may be installed.
     pub fn keeps_remote(&self) -> bool {
-        self.caching == Caching::L1L2
+        matches!(self.caching, Caching::L1L2 | Caching::OwnGpu)
+    }
+    /// A line may be installed although it is homed elsewhere.
+    pub fn keeps(&self, line: Bits) -> Bool {
+        match self.caching {
+            Caching::OwnGpu => self.of_own_gpu(line),
+            caching => bool_lit(caching == Caching::L1L2),
+        }
+    }
+    /// This node's GPU.
+    pub fn own_gpu(&self) -> u32 {
+        self.sys.gpu_of_node(self.home)
+    }
+    /// A line's home is in this GPU.
+    pub fn of_own_gpu(&self, line: Bits) -> Bool {
+        self.near(self.sys.home_of(line))
+    }
+    /// A node is of this GPU.
+    pub fn near(&self, node: Bits) -> Bool {
+        self.sys.gpu_of(node).eq(u64::from(self.own_gpu()))
+    }
+    /// A line's home is here.
+    pub fn homed(&self, line: Bits) -> Bool {
+        self.sys.home_of(line).eq(u64::from(self.home))
+    }
+    /// A hierarchy's line of another GPU, with its GPU home here.
+    pub fn gpu_homed(&self, line: Bits) -> Bool {
+        if !self.hier {
+            return bool_lit(false);
+        }
+        !self.of_own_gpu(line) & self.own_gpm(line)
+    }
+    /// A line's home has the GPM number of this node.
+    fn own_gpm(&self, line: Bits) -> Bool {
+        if self.sys.gpms == 1 {
+            return bool_lit(true);
+        }
+        self.sys.gpm_of(self.sys.home_of(line)).eq(u64::from(self.sys.gpm_of_node(self.home)))
+    }
+    /// Another node serves a line's requests directly: in a hierarchy a GPM of this GPU.
+    pub fn leaf(&self, line: Bits) -> Bool {
+        if self.hier { !self.own_gpm(line) } else { !self.homed(line) }
+    }
+    /// Where a leaf sends a line's requests.
+    pub fn leaf_target(&self, line: Bits) -> Bits {
+        let home = self.sys.home_of(line);
+        if !self.hier || self.sys.gpus == 1 {
+            return home;
+        }
+        let gpu = lit(u64::from(self.own_gpu()), self.sys.node_bits() - self.sys.gpm_bits());
+        if self.sys.gpms == 1 { gpu } else { cat(&[gpu, self.sys.gpm_of(home)]) }
+    }
+    /// Loads of GPU and system scope are told apart.
+    pub fn forces(&self) -> bool {
+        self.hier || self.scoped
+    }
+    /// Sets whose tags are read and written at once, so that a drop takes sets / bulk cycles.
+    pub fn bulk(&self) -> u32 {
+        if self.drops { 1 << self.sets.trailing_zeros().min(3) } else { 1 }
     }
 
     fn interleave(&self) -> u32 {
@@ -148,11 +222,13 @@ impl L2Params {
             Caching::L1L2 => "l1l2",
             Caching::L1Only => "l1only",
             Caching::None => "none",
+            Caching::OwnGpu => "owngpu",
         };
+        let flag = |on: bool, text: &'static str| if on { text } else { "" };
         format!(
-            "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}{}",
+            "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}{}{}{}{}",
             self.home,
-            s.nodes(),
+            if s.gpms == 1 { s.nodes().to_string() } else { format!("{}x{}", s.gpus, s.gpms) },
             s.addr_bits,
             s.line,
             s.banks,
@@ -166,6 +242,9 @@ impl L2Params {
             s.l1_mshrs,
             if self.dir { "dir" } else { "nodir" },
             if self.group == 4 { String::new() } else { format!("_g{}", self.group) },
+            flag(self.hier, "_hier"),
+            flag(self.scoped, "_scoped"),
+            flag(self.drops, "_drops"),
         )
     }
 }
@@ -186,8 +265,9 @@ fn modulo(value: Bits, by: u32) -> Bits {
 pub fn infos() -> Vec<ParamInfo> {
     let row = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     vec![
-        row("gpus", "4", "2..16", "GPUs of the fabric"),
-        row("home", "0", "0..gpus-1", "number of the GPU the bank belongs to"),
+        row("gpus", "4", "1..64", "GPUs of the fabric; with their GPMs 2 to 64 nodes"),
+        row("gpms", "1", "1..8", "modules of a GPU"),
+        row("home", "0", "0..nodes-1", "node the bank belongs to: {GPU, GPM}"),
         row("addr_bits", "48", "32..64", "address bits"),
         row("line", "64", "64, 128", "line size in bytes"),
         row("banks", "16", "a power of two, 1..64", "L2 banks per GPU"),
@@ -202,11 +282,19 @@ pub fn infos() -> Vec<ParamInfo> {
         row("ways", "16", "a power of two, 2..64", "ways per set"),
         row("mshrs", "64", "4..256", "MSHRs of the bank"),
         row("pool", "128", "mshrs..1024", "requests waiting in all merge and replay lists together"),
-        row("caching", "l1_l2", "l1_l2, l1_only, none", "where remote-homed lines may be kept"),
+        row("caching", "l1_l2", "l1_l2, l1_only, none, own_gpu", "where remote-homed lines may be kept"),
         row("l1s", "64", "1..256", "L1 caches of the GPU"),
         row("l1_mshrs", "32", "1..256", "transactions of one L1"),
         row("dir", "1", "0, 1", "1: a directory slice is attached"),
         row("group", "4", "1, 2, 4, 8", "lines of a group that an invalidation may name"),
+        row("hier", "0", "0, 1", "1: GPU homes, as in HMG"),
+        row(
+            "scoped",
+            "0",
+            "0, 1",
+            "1: loads of GPU and system scope miss copies below that scope (always with hier)",
+        ),
+        row("drops", "0", "0, 1", "1: software coherence, copies are dropped on command"),
     ]
 }
 
@@ -220,14 +308,19 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
         let value = number(key, lo, hi)?;
         if value.is_power_of_two() { Ok(value) } else { Err(set.illegal(key, "it is no power of two")) }
     };
-    let gpus = number("gpus", 2, 16)?;
+    let gpus = number("gpus", 1, 64)?;
+    let gpms = number("gpms", 1, 8)?;
     let line = power("line", 64, 128)?;
     let banks = power("banks", 1, 64)?;
     let group = power("group", 1, 8)?;
     let il = power("il", u64::from(group.max(4) * line), 1 << 20)?;
     let addr_bits = number("addr_bits", 32, 64)?;
     let floor = u64::from(il.trailing_zeros() + banks.trailing_zeros());
-    let home_shift = number("home_shift", floor, u64::from(addr_bits - bits_for(u64::from(gpus))))?;
+    let nodes = gpus * gpms.next_power_of_two();
+    if !(2..=64).contains(&nodes) {
+        return Err(set.illegal("gpus", "with their GPMs they make less than 2 or more than 64 nodes"));
+    }
+    let home_shift = number("home_shift", floor, u64::from(addr_bits - bits_for(u64::from(nodes))))?;
     let sets = number("sets", 2, 16384)?;
     if sets >> sets.trailing_zeros() > 15 {
         return Err(set.illegal("sets", "its odd factor is above 15"));
@@ -237,19 +330,23 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
         "l1_l2" => Caching::L1L2,
         "l1_only" => Caching::L1Only,
         "none" => Caching::None,
+        "own_gpu" => Caching::OwnGpu,
         _ => return Err(set.illegal("caching", "it is none of these")),
     };
     let l1s = number("l1s", 1, 256)?;
     let l1_mshrs = number("l1_mshrs", 1, 256)?;
-    let sys = Sys { gpus, gpms: 1, addr_bits, line, banks, l1s, l2_mshrs, l1_mshrs, il, home_shift };
+    let sys = Sys { gpus, gpms, addr_bits, line, banks, l1s, l2_mshrs, l1_mshrs, il, home_shift };
     Ok(L2Params {
         sys,
-        home: number("home", 0, u64::from(gpus - 1))?,
+        home: number("home", 0, u64::from(nodes - 1))?,
         sets,
         ways: power("ways", 2, 64)?,
         pool: number("pool", u64::from(l2_mshrs), 1024)?,
         caching,
         dir: number("dir", 0, 1)? == 1,
         group,
+        hier: number("hier", 0, 1)? == 1,
+        scoped: number("scoped", 0, 1)? == 1,
+        drops: number("drops", 0, 1)? == 1,
     })
 }

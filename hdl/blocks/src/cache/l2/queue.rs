@@ -71,12 +71,22 @@ impl<T: Data> OutQueue<T> {
 
     /// Moves messages; called once, after all pushes.
     pub fn connect(&self) {
+        self.connect_when(self.out.free);
+    }
+
+    /// The same, but while `first` the sending end belongs to `msg`, which is sent as soon as it is free.
+    pub fn connect_behind(&self, first: Bool, msg: &T) {
+        self.connect_when(self.out.free & !first);
+        when(self.out.free & first, || self.out.send(msg));
+    }
+
+    fn connect_when(&self, free: Bool) {
         let (bits, count) = (self.head.get().width(), self.count.get());
         let writer = self.slots.lane_writer("push");
         let filled = count.any();
-        let pass = self.push.get() & !filled & self.out.free;
+        let pass = self.push.get() & !filled & free;
         let enter = self.push.get() & !pass;
-        let leave = filled & self.out.free;
+        let leave = filled & free;
         when(pass, || self.out.send(&self.msg.get()));
         when(leave, || {
             self.out.send(&self.slots.read(self.head.get()));

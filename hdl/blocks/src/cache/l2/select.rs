@@ -10,6 +10,7 @@ use super::params::L2Params;
 use super::sinks::{InvSink, ReqSink};
 use super::tags::Tags;
 use super::types::{Class, Demand, Op};
+use crate::common::arbiter::RoundRobin;
 use crate::msg::ReqKind;
 use weft_rtl::prelude::*;
 
@@ -18,13 +19,24 @@ pub(super) struct Select {
     pub inv: InvSink,
     pub remote: ReqSink,
     pub local: ReqSink,
+    /// Requests of other GPUs in a hierarchy, and the order of the three queues.
+    pub far: Option<(ReqSink, RoundRobin)>,
     /// An operation is in stage 1.
     pub s1_valid: Reg<Bool>,
     /// The operation in stage 1.
     pub s1: Reg<Op>,
-    turn: Reg<Bool>,
+    /// Of a flat bank: the local head is next.
+    turn: Option<Reg<Bool>>,
     inv_run: Reg<Bits>,
     p: L2Params,
+}
+
+/// Where a head finds what it may need.
+pub(super) struct Needs<'a> {
+    pub m: &'a Mshrs,
+    pub ops: &'a DirOps,
+    pub outs: &'a Outputs,
+    pub fence: &'a Fence,
 }
 
 /// What a head lacks, for observers.
@@ -35,12 +47,14 @@ pub(super) struct Lacks {
     pub egress: Bool,
     pub write_back: Bool,
     pub directory: Bool,
+    /// A place for the result of an atomic that waits for its line (GPU home).
+    pub late: Bool,
 }
 
 impl Lacks {
     /// Nothing is lacking.
     pub fn nothing(&self) -> Bool {
-        !(self.mshr | self.quota | self.egress | self.write_back | self.directory)
+        !(self.mshr | self.quota | self.egress | self.write_back | self.directory | self.late)
     }
 }
 
@@ -56,6 +70,8 @@ pub(super) struct Choice {
     pub local: Bool,
     pub remote_lacks: Lacks,
     pub local_lacks: Lacks,
+    /// The request of another GPU in a hierarchy.
+    pub far: Bool,
     /// An invalidation was made to wait after four in a row.
     pub inv_limited: Bool,
 }
@@ -67,9 +83,10 @@ impl Select {
             inv: InvSink::new(p),
             remote: ReqSink::remote(p),
             local: ReqSink::local(p),
+            far: p.hier.then(|| (ReqSink::far(p), RoundRobin::new("turn", 3))),
             s1_valid: reg::<Bool>("s1_valid", ()),
             s1: reg::<Op>("s1", p.clone()),
-            turn: reg::<Bool>("turn_local", ()),
+            turn: (!p.hier).then(|| reg::<Bool>("turn_local", ())),
             inv_run: reg::<Bits>("inv_run", 3),
             p: p.clone(),
         }
@@ -80,62 +97,89 @@ impl Select {
         self.s1_valid.get() & self.s1.get().class.is_any(&[Class::Remote, Class::Local])
     }
 
+    /// Stage 1 sends its operation back to the queue that it came from.
+    pub fn send_back(&self, op: &Op) {
+        when(op.class.is(Class::Local), || self.local.send_back(&op.req)).otherwise(|| match &self.far {
+            Some((far, _)) => {
+                when(op.far, || far.send_back(&op.req)).otherwise(|| self.remote.send_back(&op.req));
+            }
+            None => self.remote.send_back(&op.req),
+        });
+    }
+
+    /// An MSHR is freed: heads that were sent back are tried again.
+    pub fn wake(&self) {
+        self.local.wake();
+        self.remote.wake();
+        self.far.iter().for_each(|(far, _)| far.wake());
+    }
+
     fn mshr_room(&self, tally: &Tally, all: u32) -> Bool {
         let used = tally.now.get();
         used.lt(u64::from(all - 1)) | (used.lt(u64::from(all)) & !self.s1_demand())
     }
 
-    fn lacks(&self, req: &Demand, remote: bool, m: &Mshrs, ops: &DirOps, outs: &Outputs) -> Lacks {
+    /// What a request lacks; of the queues of other nodes if `remote`.
+    fn lacks(&self, req: &Demand, remote: bool, with: &Needs) -> Lacks {
+        let Needs { m, ops, outs, fence } = with;
         let (n, pool) = (self.p.sys.l2_mshrs, self.p.pool);
         let any = self.mshr_room(&m.used, n) & self.mshr_room(&m.pool_count, pool);
         let quota = self.mshr_room(&m.used_remote, self.p.mshr_quota())
             & self.mshr_room(&m.pool_remote, self.p.pool_quota());
         let away = !req.homed;
         let opens = req.homed | !req.kind.is(ReqKind::Wr);
-        let egress = if remote {
-            outs.remote.room(3)
-        } else {
-            outs.local.room(3) & (req.homed | outs.request.room(3))
+        let answer = if remote { outs.remote.room(3) } else { outs.local.room(3) };
+        let (passes, late, leaf_quota) = match (&outs.pass, &m.leaf) {
+            (Some(pass), Some([mshrs, entries])) => {
+                let room = pass.room(3) & fence.far_room();
+                let waits = req.kind.is(ReqKind::Atom) & req.scope.ne(2);
+                let leaf = !req.homed & !req.gpu_homed;
+                let used = self.mshr_room(mshrs, self.p.leaf_quota())
+                    & self.mshr_room(entries, self.p.leaf_pool_quota());
+                (
+                    !req.gpu_homed | room,
+                    req.gpu_homed & waits & !outs.late_room(self.s1_demand()),
+                    leaf & !used,
+                )
+            }
+            _ => (bool_lit(true), bool_lit(false), bool_lit(false)),
         };
+        let sends = if remote { bool_lit(true) } else { req.homed | req.gpu_homed | outs.request.room(3) };
+        let operates = (req.homed | req.gpu_homed) & ops.needed(bool_lit(remote), req);
         Lacks {
             mshr: opens & !any,
-            quota: opens & away & any & !quota,
-            egress: !egress,
+            quota: opens & away & any & (!quota | leaf_quota),
+            egress: !(answer & sends & passes),
             write_back: !outs.mem.room(3),
-            directory: req.homed & ops.needed(bool_lit(remote), req) & !ops.room(self.s1_demand()),
+            directory: operates & !ops.room(self.s1_demand()),
+            late,
         }
     }
 
     /// Chooses and moves a head into stage 1.
-    pub fn connect(
-        &self,
-        m: &Mshrs,
-        ops: &DirOps,
-        outs: &Outputs,
-        tags: &Tags,
-        fill: &Fill,
-        fence: &Fence,
-    ) -> Choice {
-        let ready = tags.ready.get();
-        let remote_lacks = self.lacks(&self.remote.head, true, m, ops, outs);
-        let local_lacks = self.lacks(&self.local.head, false, m, ops, outs);
+    pub fn connect(&self, with: &Needs, tags: &Tags, fill: &Fill) -> Choice {
+        let Needs { m, outs, fence, .. } = with;
+        let ready = tags.ready.get() & fence.serves();
+        let remote_lacks = self.lacks(&self.remote.head, true, with);
+        let local_lacks = self.lacks(&self.local.head, false, with);
         let calm = ready & !outs.denied.get();
         let remote_ok = (self.remote.valid & calm & remote_lacks.nothing()).named("s0_remote_ok");
         let local_ok = (self.local.valid & calm & local_lacks.nothing() & fence.room()).named("s0_local_ok");
-        let end_ok = (fill.asks() & outs.mem.room(3)).named("s0_end_ok");
+        let far_ok = self.far.as_ref().map_or(bool_lit(false), |(far, _)| {
+            (far.valid & calm & self.lacks(&far.head, true, with).nothing()).named("s0_far_ok")
+        });
+        let end_ok = (fill.asks() & fence.serves() & outs.mem.room(3)).named("s0_end_ok");
         let s1_flush = self.s1_valid.get() & self.s1.get().class.is(Class::Flush);
         let flush_ok = fence.asks() & !s1_flush & outs.mem.room(3);
-        let inv_ok = (self.inv.channel.valid & ready & outs.inv_done.room(2)).named("s0_inv_ok");
-        let others = end_ok | flush_ok | remote_ok | local_ok;
+        let inv_room = outs.inv_done.room(2) & outs.recv.as_ref().map_or(bool_lit(true), |recv| recv.room(2));
+        let inv_ok = (self.inv.channel.valid & ready & inv_room).named("s0_inv_ok");
+        let others = end_ok | flush_ok | remote_ok | local_ok | far_ok;
         let inv_limited = inv_ok & self.inv_run.get().eq(4) & others;
         let inv = (inv_ok & !inv_limited).named("s0_inv");
         let end = (!inv & end_ok).named("s0_end");
         let flush = (!inv & !end & flush_ok).named("s0_flush");
         let request = !inv & !end & !flush;
-        let remote = (request & remote_ok & (!local_ok | !self.turn.get())).named("s0_remote");
-        let local = (request & local_ok & (!remote_ok | self.turn.get())).named("s0_local");
-        when(remote, || self.turn.set(true));
-        when(local, || self.turn.set(false));
+        let [remote, local, far] = self.in_turn(request, [remote_ok, local_ok, far_ok]);
         when(inv, || when_below(&self.inv_run, 4)).elsewhen(others | !inv_ok, || self.inv_run.set(0));
         let choice = Choice {
             end_ok,
@@ -148,10 +192,32 @@ impl Select {
             local,
             remote_lacks,
             local_lacks,
+            far,
             inv_limited,
         };
         self.enter(&choice, m, tags, fill, fence);
         choice
+    }
+
+    /// Which of the heads of remote, local and far requests goes.
+    fn in_turn(&self, may: Bool, ok: [Bool; 3]) -> [Bool; 3] {
+        let [remote_ok, local_ok, _] = ok;
+        match (&self.far, &self.turn) {
+            (Some((_, turn)), _) => {
+                let pick = turn.pick(pack_bools(&ok));
+                let one = |i: u64| may & pick.any & pick.index.eq(i);
+                when(may & pick.any, || turn.granted(pick.index));
+                [one(0).named("s0_remote"), one(1).named("s0_local"), one(2).named("s0_far")]
+            }
+            (None, Some(turn)) => {
+                let remote = (may & remote_ok & (!local_ok | !turn.get())).named("s0_remote");
+                let local = (may & local_ok & (!remote_ok | turn.get())).named("s0_local");
+                when(remote, || turn.set(true));
+                when(local, || turn.set(false));
+                [remote, local, bool_lit(false)]
+            }
+            (None, None) => unreachable!("a bank has one order of its queues"),
+        }
     }
 
     fn enter(&self, choice: &Choice, m: &Mshrs, tags: &Tags, fill: &Fill, fence: &Fence) {
@@ -159,7 +225,7 @@ impl Select {
         let class = wire_zero::<Enum<Class>>("s0_class", ());
         let req = wire_zero::<Demand>("s0_req", shape.clone());
         let line = wire_zero::<Bits>("s0_line", self.p.sys.line_bits());
-        let go = choice.inv | choice.end | choice.flush | choice.remote | choice.local;
+        let go = choice.inv | choice.end | choice.flush | choice.remote | choice.local | choice.far;
         when(choice.inv, || {
             class.set(Class::Inv);
             line.set(self.inv.line);
@@ -183,18 +249,28 @@ impl Select {
             line.set(self.local.head.line);
             self.local.take();
         });
+        if let Some((far, _)) = &self.far {
+            when(choice.far, || {
+                class.set(Class::Remote);
+                req.set(far.head);
+                line.set(far.head.line);
+                far.take();
+            });
+        }
         let set = mux(choice.flush, fence.set.get(), self.p.set_of(line.get())).named("s0_set");
-        let demand = choice.remote | choice.local;
-        let homed = mux(demand, req.get().homed, self.p.sys.home_of(line.get()).eq(u64::from(self.p.home)));
+        let demand = choice.remote | choice.local | choice.far;
+        let homed = mux(demand, req.get().homed, self.p.homed(line.get()));
+        let gpu_homed = mux(demand, req.get().gpu_homed, self.p.gpu_homed(line.get()));
         self.s1_valid.set(go);
         when(go, || {
             tags.present(set);
             self.s1.set(Op {
                 class: class.get(),
-                req: Demand { line: line.get(), homed, ..req.get() },
+                req: Demand { line: line.get(), homed, gpu_homed, ..req.get() },
                 cause: self.inv.channel.msg.cause,
                 link: self.inv.channel.msg.link,
                 last: self.inv.last,
+                far: choice.far,
                 set,
             });
         });

@@ -63,16 +63,55 @@ impl ReqSink {
             who: m.l1.zext(p.who_bits()),
             id: m.id.zext(p.id_bits()),
             epoch: lit(0, 1),
-            cacheable: bool_lit(p.keeps_remote()),
+            cacheable: p.keeps(m.line),
             scope: m.scope,
-            homed: p.sys.home_of(m.line).eq(u64::from(p.home)),
+            homed: p.homed(m.line),
+            gpu_homed: p.gpu_homed(m.line),
         };
         ReqSink::new("local", p, channel.valid, msg, || channel.take())
     }
 
-    /// The other GPUs' requests; their lines have their home here.
+    /// The requests of other nodes; their lines have their home here, or in a hierarchy, where they are of the own GPU, their GPU home.
     pub fn remote(p: &L2Params) -> ReqSink {
-        let channel = in_channel::<ReqMsg>("remote_req", &p.sys);
+        let sys = &p.sys;
+        let own = lit(u64::from(p.home), sys.node_bits());
+        let channel = in_channel::<ReqMsg>("remote_req", sys);
+        let m = &channel.msg;
+        let here = p.homed(m.line) | p.gpu_homed(m.line);
+        let source = if p.hier { p.near(m.src) } else { bool_lit(true) };
+        assert_always(
+            "l2_remote_req_home",
+            !channel.valid | (here & source & m.dst.eq(own) & m.src.ne(own)),
+            if p.hier {
+                "a request of another GPM is for a line that this GPM serves in its GPU"
+            } else {
+                "a request of another GPU is for a line of this home"
+            },
+        );
+        if !p.keeps_remote() {
+            assert_always(
+                "l2_remote_req_uncacheable",
+                !(channel.valid & m.cacheable),
+                "where GPUs keep no copies in their L2s, no request asks for one",
+            );
+        }
+        ReqSink::of_network("remote", p, channel)
+    }
+
+    /// The requests of other GPUs in a hierarchy; their lines have their home here.
+    pub fn far(p: &L2Params) -> ReqSink {
+        let channel = in_channel::<ReqMsg>("far_req", &p.sys);
+        let m = &channel.msg;
+        let here = m.dst.eq(u64::from(p.home)) & p.homed(m.line) & !p.near(m.src);
+        assert_always(
+            "l2_far_req_home",
+            !channel.valid | here,
+            "a request of another GPU is for a line of this home",
+        );
+        ReqSink::of_network("far", p, channel)
+    }
+
+    fn of_network(name: &str, p: &L2Params, channel: InChannel<ReqMsg>) -> ReqSink {
         let m = &channel.msg;
         let msg = Demand {
             kind: m.kind,
@@ -87,22 +126,10 @@ impl ReqSink {
             epoch: m.epoch,
             cacheable: m.cacheable,
             scope: m.scope,
-            homed: bool_lit(true),
+            homed: if p.hier { p.homed(m.line) } else { bool_lit(true) },
+            gpu_homed: p.gpu_homed(m.line),
         };
-        let own = lit(u64::from(p.home), p.sys.node_bits());
-        assert_always(
-            "l2_remote_req_home",
-            !channel.valid | (p.sys.home_of(m.line).eq(own) & m.dst.eq(own) & m.src.ne(own)),
-            "a request of another GPU is for a line of this home",
-        );
-        if !p.keeps_remote() {
-            assert_always(
-                "l2_remote_req_uncacheable",
-                !(channel.valid & m.cacheable),
-                "where GPUs keep no copies in their L2s, no request asks for one",
-            );
-        }
-        ReqSink::new("remote", p, channel.valid, msg, || channel.take())
+        ReqSink::new(name, p, channel.valid, msg, || channel.take())
     }
 
     /// The head has entered the pipeline.
@@ -163,13 +190,15 @@ pub(super) fn land_answers(p: &L2Params, m: &Mshrs, fence: &Fence) {
     let mem = in_channel::<MemRsp>("mem_rsp", &p.sys);
     let write = rsp.msg.kind.is(ReqKind::Wr);
     let lands = rsp.valid & !write;
+    let near = if p.hier { p.near(rsp.msg.src) } else { bool_lit(true) };
     when(rsp.valid, || {
         rsp.take();
-        when(!rsp.msg.kind.is(ReqKind::Rd), || fence.acknowledged(rsp.msg.epoch));
+        when(!rsp.msg.kind.is(ReqKind::Rd), || fence.acknowledged(near, rsp.msg.epoch));
     });
-    when(lands, || m.land(rsp.msg.id, rsp.msg.data, rsp.msg.from_dram)).elsewhen(mem.valid, || {
+    let far = !near | (rsp.msg.kind.is(ReqKind::Rd) & rsp.msg.epoch.as_bool());
+    when(lands, || m.land(rsp.msg.id, rsp.msg.data, rsp.msg.from_dram, far)).elsewhen(mem.valid, || {
         mem.take();
-        m.land(mem.msg.id, mem.msg.data, bool_lit(true));
+        m.land(mem.msg.id, mem.msg.data, bool_lit(true), bool_lit(false));
     });
     let waits = |kind: &Reg<Bits>, id: Bits| (m.valid.get() & kind.get() & !m.filled.now.get()).bit_at(id);
     assert_always(

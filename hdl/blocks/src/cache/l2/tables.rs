@@ -1,4 +1,4 @@
-//! Transition tables of the bank (rec.md sections 6.1 and 6.2) as data. Pairs that the specification calls errors have no
+//! Transition tables of the bank (rec.md sections 6.1 and 6.2, hmg.md section 5) as data. Pairs that the specification calls errors have no
 //! row: they fail the table's assertion.
 
 use weft_rtl::prelude::*;
@@ -6,7 +6,13 @@ use weft_rtl::prelude::*;
 /// States of a remote-homed line: I, V, and MSHR waiting (P) or waiting poisoned (PX).
 pub const REQUESTER_STATES: [&str; 4] = ["I", "V", "P", "PX"];
 /// Events of a remote-homed line, in order of their encodings.
-pub const REQUESTER_EVENTS: [&str; 6] = ["load", "store_full", "store_partial", "atomic", "RdRsp", "Inv"];
+pub const REQUESTER_EVENTS: [&str; 7] =
+    ["load", "store_full", "store_partial", "atomic", "RdRsp", "Inv", "load_forced"];
+/// States of a line whose GPU home is this bank: as of a remote-homed line, and MSHR waiting with atomics in its list (PA), the same poisoned (PAX).
+pub const GPU_HOME_STATES: [&str; 6] = ["I", "V", "P", "PX", "PA", "PAX"];
+/// Events of such a line, of this GPM and of other GPMs alike, in order of their encodings. Forced loads are those of system scope.
+pub const GPU_HOME_EVENTS: [&str; 8] =
+    ["load", "load_forced", "store_full", "store_partial", "atomic_gpu", "atomic_sys", "RdRsp", "Inv"];
 /// States of a home line: I, V, D, and being fetched (F).
 pub const HOME_STATES: [&str; 4] = ["I", "V", "D", "F"];
 /// Events of a home line, in order of their encodings.
@@ -86,6 +92,68 @@ const HOME: [Cell; 33] = [
     ("F", "fill", &["install_fill"], "replayed in order: V or D"),
 ];
 
+/// Rows of banks that know scopes (hmg.md section 5.1): a load that no copy here may serve.
+const FORCED: [Cell; 4] = [
+    ("I", "load_forced", &["open_read"], "RdReq to the home, MSHR opened: P"),
+    ("V", "load_forced", &["drop", "open_read"], "copy dropped, RdReq to the home: P"),
+    ("P", "load_forced", &["wait"], "the older read may return older data: waits until the MSHR is freed"),
+    ("PX", "load_forced", &["wait"], "waits until the MSHR is freed"),
+];
+
+const GPU_HOME: [Cell; 46] = [
+    ("I", "load", &["open_read"], "RdReq to the system home, MSHR opened: P"),
+    ("I", "load_forced", &["open_read"], "RdReq to the system home, MSHR opened: P"),
+    ("I", "store_full", &["install", "pass_write"], "installed whole, WrReq to the system home: V"),
+    ("I", "store_partial", &["pass_write"], "WrReq to the system home, no allocation"),
+    ("I", "atomic_gpu", &["open_read", "await"], "waits for the line: PA"),
+    ("I", "atomic_sys", &["send_atomic"], "AtomReq to the system home"),
+    ("I", "Inv", &["inv_miss"], "counted as miss, passed on by the directory"),
+    ("V", "load", &["answer"], "hit"),
+    ("V", "load_forced", &["drop", "open_read"], "copy dropped, RdReq to the system home: P"),
+    ("V", "store_full", &["update", "pass_write"], "copy updated, WrReq to the system home"),
+    ("V", "store_partial", &["update", "pass_write"], "copy updated, WrReq to the system home"),
+    ("V", "atomic_gpu", &["update", "pass_result"], "performed, its result to the system home as WrReq"),
+    ("V", "atomic_sys", &["drop", "send_atomic"], "copy dropped, AtomReq to the system home: I"),
+    ("V", "Inv", &["drop", "inv_hit"], "copy dropped, counted by cause, passed on by the directory: I"),
+    ("P", "load", &["merge"], "joins the MSHR, at most 8"),
+    ("P", "load_forced", &["wait"], "the older read may return older data: waits until the MSHR is freed"),
+    ("P", "store_full", &["pass_write", "poison"], "WrReq to the system home: PX"),
+    ("P", "store_partial", &["pass_write", "poison"], "WrReq to the system home: PX"),
+    ("P", "atomic_gpu", &["merge", "await"], "joins the MSHR, at most 8: PA"),
+    ("P", "atomic_sys", &["send_atomic", "poison"], "AtomReq to the system home: PX"),
+    ("P", "RdRsp", &["install_fill"], "loads answered, line installed: V"),
+    ("P", "Inv", &["poison", "inv_miss"], "the fill will not be installed: PX"),
+    ("PX", "load", &["wait"], "waits until the MSHR is freed"),
+    ("PX", "load_forced", &["wait"], "waits until the MSHR is freed"),
+    ("PX", "store_full", &["pass_write"], "WrReq to the system home"),
+    ("PX", "store_partial", &["pass_write"], "WrReq to the system home"),
+    ("PX", "atomic_gpu", &["wait"], "waits until the MSHR is freed"),
+    ("PX", "atomic_sys", &["send_atomic"], "AtomReq to the system home"),
+    ("PX", "RdRsp", &[], "loads answered, nothing installed: I"),
+    ("PX", "Inv", &["inv_miss"], "stays poisoned"),
+    ("PA", "load", &["merge"], "joins the MSHR behind the atomic"),
+    ("PA", "load_forced", &["wait"], "waits until the MSHR is freed"),
+    ("PA", "store_full", &["wait"], "the atomic comes first: waits until the MSHR is freed"),
+    ("PA", "store_partial", &["wait"], "the atomic comes first: waits until the MSHR is freed"),
+    ("PA", "atomic_gpu", &["merge", "await"], "joins the MSHR, at most 8"),
+    ("PA", "atomic_sys", &["wait"], "the other atomic comes first: waits until the MSHR is freed"),
+    (
+        "PA",
+        "RdRsp",
+        &["install_fill"],
+        "list replayed in order, results sent to the system home, line installed: V",
+    ),
+    ("PA", "Inv", &["poison", "inv_miss"], "the fill will not be installed: PAX"),
+    ("PAX", "load", &["wait"], "waits until the MSHR is freed"),
+    ("PAX", "load_forced", &["wait"], "waits until the MSHR is freed"),
+    ("PAX", "store_full", &["wait"], "waits until the MSHR is freed"),
+    ("PAX", "store_partial", &["wait"], "waits until the MSHR is freed"),
+    ("PAX", "atomic_gpu", &["wait"], "waits until the MSHR is freed"),
+    ("PAX", "atomic_sys", &["wait"], "waits until the MSHR is freed"),
+    ("PAX", "RdRsp", &[], "list replayed in order, results sent to the system home, nothing installed: I"),
+    ("PAX", "Inv", &["inv_miss"], "stays poisoned"),
+];
+
 fn column(name: &'static str, values: &[&'static str]) -> Column {
     Column { name, values: values.iter().enumerate().map(|(i, v)| (*v, i as u64)).collect() }
 }
@@ -113,9 +181,17 @@ fn table(
     Table { name, columns, rows }
 }
 
-/// A remote-homed line in this bank (rec.md section 6.1).
-pub fn requester() -> Table {
-    table("l2_requester", "l2req", &REQUESTER_STATES, &REQUESTER_EVENTS, &REQUESTER)
+/// A remote-homed line in this bank (rec.md section 6.1); `forces`: the bank tells scopes apart.
+pub fn requester(forces: bool) -> Table {
+    let mut rows = REQUESTER.to_vec();
+    rows.extend(FORCED.iter().filter(|_| forces));
+    let events = if forces { &REQUESTER_EVENTS[..] } else { &REQUESTER_EVENTS[..6] };
+    table("l2_requester", "l2req", &REQUESTER_STATES, events, &rows)
+}
+
+/// A line of another GPU whose GPU home is this bank (hmg.md section 5).
+pub fn gpu_home() -> Table {
+    table("l2_gpu_home", "l2gpu", &GPU_HOME_STATES, &GPU_HOME_EVENTS, &GPU_HOME)
 }
 
 /// A line whose home is this bank (rec.md section 6.2).

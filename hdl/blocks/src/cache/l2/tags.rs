@@ -14,6 +14,8 @@ pub(super) struct Tags {
     /// All sets are cleared.
     pub ready: Reg<Bool>,
     init_set: Reg<Bits>,
+    /// Set within the row presented in the cycle before.
+    part: Option<Reg<Bits>>,
 }
 
 /// Result of a lookup, valid in the cycle after its presentation.
@@ -35,7 +37,8 @@ pub(super) struct Lookup {
 impl Tags {
     /// Declares the arrays.
     pub fn new(p: &L2Params) -> Tags {
-        let tags = sram::<Tag>("tags", p.sets, p.ways, p.clone());
+        let bulk = p.bulk();
+        let tags = sram::<Tag>("tags", p.sets / bulk, p.ways * bulk, p.clone());
         let width = p.ways * p.way_bits();
         let ages = sram::<Bits>("ages", p.sets, 1, width).fields(&[("replacement", width)]);
         Tags {
@@ -45,22 +48,64 @@ impl Tags {
             age_writer: ages.lane_writer("put"),
             ready: reg::<Bool>("init_done", ()),
             init_set: reg::<Bits>("init_set", p.set_bits()),
+            part: (bulk > 1).then(|| reg::<Bits>("look_part", bits_for(u64::from(bulk)))),
             p: p.clone(),
         }
     }
 
     /// Starts the lookup of a set.
     pub fn present(&self, set: Bits) {
-        self.port.present(set);
+        let (row, part) = self.place(set);
+        self.port.present(row);
+        if let (Some(at), Some(part)) = (&self.part, part) {
+            at.set(part);
+        }
         self.ages.present(set);
     }
 
+    /// Row of a set, and the set's number within it where rows hold several.
+    fn place(&self, set: Bits) -> (Bits, Option<Bits>) {
+        match &self.part {
+            None => (set, None),
+            Some(part) => {
+                let low = part.get().width();
+                let row = if set.width() > low { set.slice(low, set.width() - low) } else { lit(0, 1) };
+                (row.resize(bits_for(u64::from(self.p.sets / self.p.bulk()))), Some(set.slice(0, low)))
+            }
+        }
+    }
+
+    /// Presents a whole row, to be cleared in the next cycle.
+    pub fn present_row(&self, row: Bits) {
+        self.port.present(row);
+    }
+
+    /// Clears the copies of the row presented in the cycle before that `of` names, and says which those are. Copies of other homes are clean.
+    pub fn clear(&self, row: Bits, bank: Bits, of: impl Fn(Bits) -> Bool) -> Bits {
+        let (ways, bulk) = (self.p.ways, self.p.bulk());
+        let set_bits = self.p.set_bits();
+        let set = |lane: u32| {
+            let part = lit(u64::from(lane / ways), bits_for(u64::from(bulk)));
+            if bulk == 1 { row.resize(set_bits) } else { cat(&[row, part]).resize(set_bits) }
+        };
+        let tags = self.port.row();
+        let named = tags.iter().enumerate().map(|(lane, tag)| {
+            let line = self.p.line_from(tag.tag, set(lane as u32), bank);
+            tag.state.is(LineState::V) & of(line)
+        });
+        let named = pack_bools(&named.collect::<Vec<_>>());
+        let empty = Tag { tag: lit(0, self.p.tag_bits()), state: enum_lit(LineState::I) };
+        self.writer.write_masked(row, named, &vec![empty; (ways * bulk) as usize]);
+        named
+    }
+
     /// Clears one set per cycle after reset: all ways invalid, ages a permutation.
-    pub fn clear(&self) {
+    pub fn initialise(&self) {
         let set = self.init_set.get();
         when(!self.ready.get(), || {
             let empty = Tag { tag: lit(0, self.p.tag_bits()), state: enum_lit(LineState::I) };
-            self.writer.write(set, &vec![empty; self.p.ways as usize]);
+            let (row, _) = self.place(set);
+            self.writer.write(row, &vec![empty; (self.p.ways * self.p.bulk()) as usize]);
             let ages: Vec<Bits> = (0..self.p.ways).map(|w| lit(u64::from(w), self.p.way_bits())).collect();
             self.age_writer.write(set, &pack(&ages));
             self.init_set.set(set + 1);
@@ -70,7 +115,7 @@ impl Tags {
 
     /// Compares the set presented in the cycle before with a tag.
     pub fn look(&self, tag: Bits) -> Lookup {
-        let row = self.port.row();
+        let row = self.row();
         let valid: Vec<Bool> = row.iter().map(|t| !t.state.is(LineState::I)).collect();
         let hits: Vec<Bool> = row.iter().zip(&valid).map(|(t, v)| *v & t.tag.eq(tag)).collect();
         let hits = pack_bools(&hits).named("s1_hits");
@@ -83,7 +128,7 @@ impl Tags {
         let empty = !pack_bools(&valid);
         let victim = mux(empty.any(), empty.lowest_set(), oldest).named("s1_victim");
         let dirty: Vec<Bool> = row.iter().map(|t| t.state.is(LineState::D)).collect();
-        let state = mux(hits.any(), self.port.lane_at(way).state, enum_lit(LineState::I));
+        let state = mux(hits.any(), self.at(way).state, enum_lit(LineState::I));
         Lookup {
             hit: hits.any().named("s1_hit"),
             state: state.named("s1_state"),
@@ -97,13 +142,26 @@ impl Tags {
 
     /// One way of the set presented in the cycle before.
     pub fn at(&self, way: Bits) -> Tag {
-        self.port.lane_at(way)
+        match &self.part {
+            None => self.port.lane_at(way),
+            Some(part) => self.port.lane_at(cat(&[part.get(), way])),
+        }
+    }
+
+    /// The ways of that set.
+    fn row(&self) -> Vec<Tag> {
+        let Some(part) = &self.part else { return self.port.row() };
+        let way = |w: u32| cat(&[part.get(), lit(u64::from(w), self.p.way_bits())]);
+        (0..self.p.ways).map(|w| self.port.lane_at(way(w))).collect()
     }
 
     /// Writes one way of a set.
     pub fn write(&self, set: Bits, way: Bits, tag: Bits, state: Enum<LineState>) {
         let one = Tag { tag, state };
-        self.writer.write_masked(set, way.one_hot(self.p.ways), &vec![one; self.p.ways as usize]);
+        let (row, part) = self.place(set);
+        let lane = part.map_or(way, |part| cat(&[part, way]));
+        let lanes = self.p.ways * self.p.bulk();
+        self.writer.write_masked(row, lane.one_hot(lanes), &vec![one; lanes as usize]);
     }
 
     /// Makes a way the youngest of its set: those that were younger grow older by one.

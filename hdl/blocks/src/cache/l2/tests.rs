@@ -13,13 +13,18 @@ fn build(given: &[(&str, &str)]) -> Result<Arc<Module>, BlockError> {
 
 #[test]
 fn elaborates_and_flattens() {
-    let shapes: [&[(&str, &str)]; 6] = [
+    let shapes: [&[(&str, &str)]; 11] = [
         &[],
         &[("line", "128"), ("sets", "2304"), ("gpus", "16"), ("home", "15")],
         &[("sets", "3"), ("ways", "2"), ("mshrs", "4"), ("pool", "5"), ("gpus", "3"), ("home", "1")],
         &[("banks", "1"), ("l1s", "1"), ("l1_mshrs", "1"), ("gpus", "2")],
         &[("caching", "l1_only"), ("addr_bits", "64"), ("home_shift", "60")],
         &[("caching", "none"), ("dir", "0")],
+        &[("hier", "1"), ("gpms", "4"), ("home", "6")],
+        &[("hier", "1"), ("gpms", "2"), ("gpus", "1"), ("sets", "24")],
+        &[("hier", "1"), ("gpms", "1"), ("dir", "0"), ("drops", "1")],
+        &[("scoped", "1"), ("drops", "1"), ("sets", "6"), ("dir", "0")],
+        &[("caching", "own_gpu"), ("gpms", "4"), ("drops", "1"), ("dir", "0"), ("scoped", "1")],
     ];
     let mut names = Vec::new();
     for shape in shapes {
@@ -47,6 +52,8 @@ fn illegal_parameters_are_refused_with_their_range() {
 
 #[test]
 fn no_two_rows_overlap() {
-    assert_eq!(tables::requester().overlaps(), vec![]);
+    assert_eq!(tables::requester(false).overlaps(), vec![]);
+    assert_eq!(tables::requester(true).overlaps(), vec![]);
+    assert_eq!(tables::gpu_home().overlaps(), vec![]);
     assert_eq!(tables::home().overlaps(), vec![]);
 }

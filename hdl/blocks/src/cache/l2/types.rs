@@ -67,8 +67,10 @@ pub(super) struct Demand {
     /// Scope of a load or atomic: 0 CU, 1 GPU, 2 system.
     #[width(2)]
     pub scope: Bits,
-    /// The line's home is this GPU.
+    /// The line's home is here.
     pub homed: Bool,
+    /// The line's GPU home is here, its home in another GPU.
+    pub gpu_homed: Bool,
 }
 
 /// The operation in stage 1.
@@ -83,6 +85,8 @@ pub(super) struct Op {
     pub link: Bits,
     /// Last lookup of its invalidation.
     pub last: Bool,
+    /// Request of another GPU in a hierarchy.
+    pub far: Bool,
     #[width(p.set_bits())]
     pub set: Bits,
 }
@@ -101,6 +105,9 @@ pub(super) struct Waiting {
     /// Its place in the table of directory operations, if it has one.
     #[width(p.sys.dir_id_bits())]
     pub op: Bits,
+    /// Epoch of an atomic: of the GPM that waits for its answer, or, of one performed here, of what is passed on for it.
+    #[width(1)]
+    pub epoch: Bits,
 }
 
 /// Payload of a waiting request.
@@ -180,8 +187,15 @@ pub(super) struct Step {
     pub answer_local: Bool,
     /// RdRsp to send.
     pub answer_remote: Bool,
-    /// ReqMsg to send.
+    /// ReqMsg to send to the node that serves the line in this GPU, or in a flat fabric to the home.
     pub request: Bool,
+    /// ReqMsg to send on to the home in another GPU.
+    pub pass: Bool,
+    /// It carries an atomic's result as a write.
+    pub result: Bool,
+    /// Epoch of what is passed on.
+    #[width(1)]
+    pub far_epoch: Bits,
     /// DRAM read to send.
     pub fetch: Bool,
     /// The line read goes to DRAM.
