@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 /// Each block of the registry, in its order, with three parameter sets as `key=value` words. The defaults are no set of it.
 pub const SETS: &[(&str, [&str; 3])] = &[
     ("fifo", ["depth=1 width=1", "depth=3 width=65", "depth=16"]),
+    ("delay-queue", ["cycles=3 width=1", "cycles=11 width=65", "cycles=40"]),
     ("round-robin-arbiter", ["inputs=1 width=3", "inputs=3", "inputs=5 width=70"]),
     ("oldest-first-arbiter", ["inputs=1 width=3", "inputs=3", "inputs=5 width=70"]),
     ("crossbar", ["inputs=1 outputs=3 width=8", "inputs=3 outputs=1 width=1", "inputs=3 outputs=5 width=33"]),

@@ -5,7 +5,7 @@
 //!
 //! | block | what it does | page |
 //! | --- | --- | --- |
-//! | `fifo` | queue between two channels | [`common::fifo`] |
+//! | `fifo`, `delay-queue` | queue between two channels, channel with a time of flight | [`common::fifo`], [`common::delay_queue`] |
 //! | `round-robin-arbiter`, `oldest-first-arbiter` | many channels into one | [`common::arbiter`] |
 //! | `crossbar` | any input to any output | [`common::crossbar`] |
 //! | `set-assoc-array`, `cam`, `mshr-file` | things looked up | [`common::set_assoc`], [`common::cam`], [`common::mshr`] |

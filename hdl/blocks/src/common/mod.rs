@@ -4,6 +4,7 @@ pub mod arbiter;
 pub mod cam;
 pub mod crossbar;
 pub mod delay;
+pub mod delay_queue;
 pub mod dram_stub;
 pub mod fifo;
 pub mod link;

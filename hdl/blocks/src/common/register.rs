@@ -3,6 +3,7 @@
 use super::arbiter::{Order, arbiter};
 use super::cam::{CamParams, cam};
 use super::crossbar::crossbar;
+use super::delay_queue::delay_queue;
 use super::dram_stub::{DramStubParams, dram_stub};
 use super::fifo::fifo;
 use super::link::{LinkParams, link_rx, link_tx};
@@ -284,6 +285,21 @@ fn queue_blocks() -> Vec<BlockInfo> {
             build: |p| {
                 let (depth, width) = (small(p, "depth", 1, 1024)?, small(p, "width", 1, 1024)?);
                 elaborated("fifo", fifo::<Bits>(&format!("fifo_{depth}x{width}"), depth, &width))
+            },
+        },
+        BlockInfo {
+            name: "delay-queue",
+            about: "channel with a fixed time of flight",
+            params: || {
+                vec![
+                    info("cycles", 24, "3..1021", "cycles from taking a message to offering it"),
+                    width_param(),
+                ]
+            },
+            build: |p| {
+                let (cycles, width) = (small(p, "cycles", 3, 1021)?, small(p, "width", 1, 1024)?);
+                let name = format!("delay_queue_{cycles}x{width}");
+                elaborated("delay-queue", delay_queue::<Bits>(&name, cycles, &width))
             },
         },
         BlockInfo {
