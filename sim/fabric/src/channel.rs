@@ -59,6 +59,11 @@ impl<const N: usize> Sender<N> {
         }
     }
 
+    /// A message has been offered and not yet taken.
+    pub fn offering(&self) -> bool {
+        self.s.offering
+    }
+
     /// Valid is driven: the next cycle needs another message or [`Sender::rest`].
     pub fn driving(&self) -> bool {
         self.s.driving

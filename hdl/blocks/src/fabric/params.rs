@@ -184,6 +184,22 @@ impl FabricParams {
         if self.sys.gpms > 1 { self.gpm_link } else { self.link }
     }
 
+    /// Scope (1 GPU, 2 system) of the fence that a release of a scope (0 CU, 1 GPU, 2 system) needs beside what the L1 does.
+    pub fn release_fence(&self, scope: u8) -> Option<u8> {
+        match scope {
+            0 => None,
+            // All L1s of the GPU stand before one L2.
+            1 if self.sys.gpms == 1 => None,
+            // Fence units of flat fabrics know system scope only.
+            _ => Some(2),
+        }
+    }
+
+    /// Scope of the fence that an acquire needs before what the L1 does: none where hardware keeps the L2s coherent.
+    pub fn acquire_fence(&self, _scope: u8) -> Option<u8> {
+        None
+    }
+
     /// The L1s.
     pub fn l1(&self) -> L1Params {
         L1Params {

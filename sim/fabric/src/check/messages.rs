@@ -60,6 +60,15 @@ struct OpenRead {
 
 const NAMES: [&str; 7] = ["load", "store", "atomic", "release", "acquire", "kernel begin", "kernel end"];
 
+/// Kinds of fences in a sentence.
+const FENCES: [&str; 4] =
+    ["release of GPU scope", "acquire of GPU scope", "release of system scope", "acquire of system scope"];
+
+/// Place in [`FENCES`].
+fn fence_kind(scope: u8, acquire: bool) -> usize {
+    2 * usize::from(scope >= 2) + usize::from(acquire)
+}
+
 fn number_of(op: CuOp) -> u8 {
     match op {
         CuOp::Ld => 0,
@@ -103,8 +112,8 @@ pub struct Messages {
     il: u64,
     cus: Vec<Vec<Option<OpenCu>>>,
     memories: Vec<Vec<Option<OpenRead>>>,
-    /// Fences started and not done, by GPU: number of the last and its cycle.
-    fences: Vec<Option<(u8, u64)>>,
+    /// Fences started and not done, by node and kind ([`FENCES`]): number of the last and its cycle.
+    fences: Vec<[Option<(u8, u64)>; 4]>,
     open: u64,
     counts: MessageCounts,
     violations: Vec<MessageViolation>,
@@ -123,7 +132,7 @@ impl Messages {
             il: u64::from(sys.il),
             cus: vec![Vec::new(); nodes * l1s],
             memories: vec![vec![None; 1 << sys.l2_id_bits()]; nodes * banks],
-            fences: vec![None; nodes],
+            fences: vec![[None; 4]; nodes],
             open: 0,
             counts: MessageCounts::default(),
             violations: Vec::new(),
@@ -292,23 +301,27 @@ impl Messages {
         self.violated(now, text);
     }
 
-    /// A fence unit takes a release.
-    pub fn fence_start(&mut self, now: u64, gpu: u32, seq: u8) {
-        self.open += u64::from(self.fences[gpu as usize].is_none());
-        self.fences[gpu as usize] = Some((seq, now));
+    /// A fence unit takes a release, or an acquire, of a scope (1 GPU, 2 system).
+    pub fn fence_start(&mut self, now: u64, gpu: u32, seq: u8, scope: u8, acquire: bool) {
+        let place = &mut self.fences[gpu as usize][fence_kind(scope, acquire)];
+        self.open += u64::from(place.is_none());
+        *place = Some((seq, now));
     }
 
-    /// A fence unit completes the releases up to `seq`.
-    pub fn fence_done(&mut self, now: u64, gpu: u32, seq: u8) {
+    /// A fence unit completes the releases, or the acquires, of a scope up to `seq`.
+    pub fn fence_done(&mut self, now: u64, gpu: u32, seq: u8, scope: u8, acquire: bool) {
         self.counts.fences += 1;
-        match self.fences[gpu as usize] {
+        let kind = fence_kind(scope, acquire);
+        match self.fences[gpu as usize][kind] {
             None => {
-                let at = self.at(gpu);
-                let text = format!("{at} completes fence {seq} in cycle {now}, but no fence is open");
+                let (at, what) = (self.at(gpu), FENCES[kind]);
+                let text = format!(
+                    "{at} completes fence {seq}, a {what}, in cycle {now}, but no fence of this kind is open"
+                );
                 self.violated(now, text);
             }
             Some((last, _)) if last == seq => {
-                self.fences[gpu as usize] = None;
+                self.fences[gpu as usize][kind] = None;
                 self.open -= 1;
             }
             Some(_) => {}
@@ -340,10 +353,14 @@ impl Messages {
                 list.push((since, text));
             }
         }
-        for (gpu, fence) in self.fences.iter().enumerate() {
-            if let Some((seq, since)) = fence {
+        for (gpu, kinds) in self.fences.iter().enumerate() {
+            for (what, fence) in FENCES.iter().zip(kinds) {
+                let Some((seq, since)) = fence else { continue };
                 let at = self.at(gpu as u32);
-                list.push((*since, format!("{at} waits for fence {seq}, started in cycle {since}")));
+                list.push((
+                    *since,
+                    format!("{at} waits for fence {seq}, a {what}, started in cycle {since}"),
+                ));
             }
         }
         list.sort();

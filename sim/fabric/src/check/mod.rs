@@ -200,17 +200,17 @@ impl Checks {
         }
     }
 
-    /// A fence unit takes a release.
-    pub fn fence_start(&mut self, now: u64, gpu: u32, seq: u8) {
+    /// A fence unit takes a release, or an acquire, of a scope (1 GPU, 2 system).
+    pub fn fence_start(&mut self, now: u64, gpu: u32, seq: u8, scope: u8, acquire: bool) {
         if let Some(messages) = self.transfer(now) {
-            messages.fence_start(now, gpu, seq);
+            messages.fence_start(now, gpu, seq, scope, acquire);
         }
     }
 
-    /// A fence unit completes the releases up to `seq`.
-    pub fn fence_done(&mut self, now: u64, gpu: u32, seq: u8) {
+    /// A fence unit completes the releases, or the acquires, of a scope up to `seq`.
+    pub fn fence_done(&mut self, now: u64, gpu: u32, seq: u8, scope: u8, acquire: bool) {
         if let Some(messages) = self.transfer(now) {
-            messages.fence_done(now, gpu, seq);
+            messages.fence_done(now, gpu, seq, scope, acquire);
         }
     }
 

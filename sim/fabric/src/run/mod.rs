@@ -1,5 +1,6 @@
 //! A fabric that runs a program: RTL between behavioural compute units and DRAM, clocked until the program has ended.
 
+mod fences;
 mod memory;
 mod model;
 mod observe;
@@ -23,6 +24,7 @@ use crate::ideal_dir::IdealDirectory;
 use crate::memory::Memory;
 use crate::placement::{PageTable, PlacementError};
 use crate::port::PortError;
+use fences::NodeFences;
 use memory::Banks;
 use model::FabricModel;
 use observe::Observer;
@@ -276,18 +278,22 @@ fn model(
     let mut seats = Vec::new();
     for (g, c) in (0..config.nodes()).flat_map(|g| (0..config.cus).map(move |c| (g, c))) {
         let cu = Cu::new(config.cu(), program.clone(), g, c)?.with_mode(config.mode());
-        seats.push(Seat::new(sim, cu, g, c, config.line)?);
+        seats.push(Seat::new(sim, cu, g, c, &hardware)?);
     }
     let schedule = match config.cta_schedule {
         CtaSchedule::Contiguous => Schedule::Contiguous,
         CtaSchedule::Rr => Schedule::RoundRobin,
     };
     let ideal = hardware.protocol == Protocol::Ideal;
+    let acquires = hardware.acquire_fence(2).is_some();
+    let fences = (0..config.nodes()).map(|node| NodeFences::new(sim, node));
+    let fences = fences.collect::<Result<_, _>>()?;
     Ok(FabricModel {
         seats,
         dram: Dram::new(sim, config.nodes(), config.banks, config.dram(), memory)?,
         ideal: if ideal { Some(IdealDirectory::new(sim, config.nodes(), config.banks)?) } else { None },
-        processor: Processor::new(sim, config.nodes(), config.cus, u64::from(config.line), schedule)?,
+        processor: Processor::new(config.nodes(), config.cus, u64::from(config.line), schedule, acquires),
+        fences,
         table,
         program: program.clone(),
         observer: Observer::new(

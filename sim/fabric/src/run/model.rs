@@ -1,5 +1,6 @@
 //! Everything behavioural around the fabric, as one model that the engine's runner clocks and rewinds.
 
+use super::fences::{NodeFences, Waiter};
 use super::memory::Banks;
 use super::observe::Observer;
 use super::processor::Processor;
@@ -26,6 +27,8 @@ pub(super) struct FabricModel {
     pub dram: Dram,
     pub ideal: Option<IdealDirectory>,
     pub processor: Processor,
+    /// By node.
+    pub fences: Vec<NodeFences>,
     pub table: Arc<PageTable>,
     pub program: Arc<dyn Program>,
     pub observer: Observer,
@@ -81,6 +84,24 @@ impl FabricModel {
         f(&mut self.observer, beside)
     }
 
+    /// Fences go on; who has waited for one that is complete goes on too. Returns whether the next cycle matters even if nothing else happens.
+    fn fences(&mut self, sim: &mut Sim) -> bool {
+        let (now, mut again) = (sim.cycle(), false);
+        let mut finished = Vec::new();
+        for (node, fences) in self.fences.iter_mut().enumerate() {
+            again |= fences.tick(sim, &mut self.observer, &mut finished);
+            for (fence, waiter) in finished.drain(..) {
+                match waiter {
+                    Waiter::Processor => self.processor.fenced(),
+                    Waiter::Cu { cu, id } => {
+                        self.seats[node * self.processor.cus + cu as usize].fenced(fence, id, now);
+                    }
+                }
+            }
+        }
+        again
+    }
+
     fn seats(&mut self, sim: &mut Sim) -> Result<u64, String> {
         let now = sim.cycle();
         let mut due = u64::MAX;
@@ -88,10 +109,10 @@ impl FabricModel {
         let translate = |addr: u64| table.translate(addr);
         for (number, seat) in self.seats.iter_mut().enumerate() {
             if seat.next <= now {
-                let resident = seat.cu.resident();
-                seat.tick(sim, &translate, &mut self.observer)?;
+                let (resident, node) = (seat.cu.resident(), number / self.processor.cus);
+                seat.tick(sim, &mut self.fences[node], &translate, &mut self.observer)?;
                 if seat.cu.resident() < resident {
-                    self.processor.freed(number / self.processor.cus);
+                    self.processor.freed(node);
                 }
                 // What a compute unit has finished, the command processor sees in the next cycle.
                 due = now + 1;
@@ -105,13 +126,15 @@ impl FabricModel {
 impl Model for FabricModel {
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
         let now = sim.cycle();
+        let mut again = self.fences(sim);
         let (program, dram, table, banks) = (&self.program, &self.dram, &self.table, &self.banks);
         let ask = |sim: &Sim, step: usize| {
             program.host_step(step, &|addr, count| banks.read(sim, dram, table, addr, count))
         };
         let line = self.line;
         let place = |addr: u64, bytes: &[u8]| copy_accesses(table, line, addr, bytes);
-        let again = self.processor.tick(sim, &mut self.seats, &ask, &place, &mut self.observer)?;
+        again |=
+            self.processor.tick(sim, &mut self.seats, &mut self.fences, &ask, &place, &mut self.observer)?;
         if self.processor.boundary {
             self.beside(|observer, beside| observer.boundary(sim, beside))?;
         }

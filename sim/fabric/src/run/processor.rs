@@ -1,12 +1,11 @@
 //! The command processor: host steps in order, kernels cut over the GPUs, and the fences that end them (rec.md section 7,
 //! cu-and-consistency.md section 1.2).
 
+use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
 use super::seat::Seat;
-use crate::channel::{Receiver, Sender, SenderState};
 use crate::check::Checks;
 use crate::cu::LineAccess;
-use crate::port::PortError;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use weft_engine::Sim;
@@ -17,6 +16,8 @@ use weft_workload::{HostStep, Kernel};
 enum Phase {
     /// Asks the program for the next host step.
     Next,
+    /// Acquires of all nodes before a kernel (software coherence).
+    Acquire,
     /// Waits for KBEGIN's answers.
     Begin,
     /// Work-groups run.
@@ -25,7 +26,7 @@ enum Phase {
     End,
     /// The host's stores are on their way.
     Copy,
-    /// Fences of all GPUs.
+    /// Fences of all nodes.
     Fence,
     /// The program has ended.
     Done,
@@ -51,22 +52,6 @@ pub struct KernelRecord {
     pub end: u64,
 }
 
-#[derive(Clone)]
-struct FencePort {
-    start: Sender<1>,
-    done: Receiver<1>,
-    asked: bool,
-    answered: bool,
-}
-
-/// What changes in a [`FencePort`].
-#[derive(Clone, Copy, Serialize, Deserialize)]
-struct FenceState {
-    start: SenderState,
-    asked: bool,
-    answered: bool,
-}
-
 /// Blocks of one GPU not yet launched.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Blocks {
@@ -90,8 +75,7 @@ pub(super) struct ProcessorState {
     launched: u64,
     blocks: Vec<Blocks>,
     ended: Vec<bool>,
-    fences: Vec<FenceState>,
-    sequence: u8,
+    fences: usize,
     records: Vec<KernelRecord>,
     boundary: bool,
 }
@@ -106,9 +90,11 @@ pub(super) struct Processor {
     launched: u64,
     blocks: Vec<Blocks>,
     ended: Vec<bool>,
-    fences: Vec<FencePort>,
-    sequence: u8,
+    /// Fences asked for and not complete.
+    fences: usize,
     schedule: Schedule,
+    /// Kernels begin with an acquire in the L2s too.
+    acquires: bool,
     pub cus: usize,
     /// Bytes of a line.
     line: u64,
@@ -118,40 +104,27 @@ pub(super) struct Processor {
 }
 
 impl Processor {
-    pub fn new(
-        sim: &mut Sim,
-        gpus: u32,
-        cus: u32,
-        line: u64,
-        schedule: Schedule,
-    ) -> Result<Processor, PortError> {
-        let mut fences = Vec::new();
-        for g in 0..gpus {
-            let start = Sender::new(sim, &format!("g{g}_fence_start"), ["seq"])?;
-            let done = Receiver::new(sim, &format!("g{g}_fence_done"), ["seq"])?;
-            fences.push(FencePort { start, done, asked: false, answered: false });
-        }
-        Ok(Processor {
+    /// The processors of `nodes` nodes of `cus` compute units; with `acquires` a kernel begins with a fence in which the L2s drop copies.
+    pub fn new(nodes: u32, cus: u32, line: u64, schedule: Schedule, acquires: bool) -> Processor {
+        Processor {
             phase: Phase::Next,
             step: 0,
             kernel: None,
             launched: 0,
-            fences,
-            blocks: vec![Blocks::default(); gpus as usize],
-            ended: vec![false; (gpus * cus) as usize],
-            sequence: 0,
+            fences: 0,
+            blocks: vec![Blocks::default(); nodes as usize],
+            ended: vec![false; (nodes * cus) as usize],
             schedule,
+            acquires,
             cus: cus as usize,
             line,
             records: Vec::new(),
             boundary: false,
-        })
+        }
     }
 
     /// What has to be saved.
     pub fn state(&self) -> ProcessorState {
-        let fence =
-            |f: &FencePort| FenceState { start: f.start.state(), asked: f.asked, answered: f.answered };
         ProcessorState {
             phase: self.phase,
             step: self.step,
@@ -159,8 +132,7 @@ impl Processor {
             launched: self.launched,
             blocks: self.blocks.clone(),
             ended: self.ended.clone(),
-            fences: self.fences.iter().map(fence).collect(),
-            sequence: self.sequence,
+            fences: self.fences,
             records: self.records.clone(),
             boundary: self.boundary,
         }
@@ -169,17 +141,12 @@ impl Processor {
     /// Goes on from what [`Processor::state`] gave; false, and unchanged, when it is of a fabric of another size.
     #[must_use]
     pub fn resume(&mut self, state: ProcessorState) -> bool {
-        let shape = (state.blocks.len(), state.ended.len(), state.fences.len());
-        if shape != (self.blocks.len(), self.ended.len(), self.fences.len()) {
+        if (state.blocks.len(), state.ended.len()) != (self.blocks.len(), self.ended.len()) {
             return false;
-        }
-        for (port, fence) in self.fences.iter_mut().zip(&state.fences) {
-            port.start.resume(fence.start);
-            (port.asked, port.answered) = (fence.asked, fence.answered);
         }
         (self.phase, self.step, self.kernel) = (state.phase, state.step, state.kernel);
         (self.launched, self.blocks, self.ended) = (state.launched, state.blocks, state.ended);
-        (self.sequence, self.records, self.boundary) = (state.sequence, state.records, state.boundary);
+        (self.fences, self.records, self.boundary) = (state.fences, state.records, state.boundary);
         true
     }
 
@@ -196,8 +163,9 @@ impl Processor {
     /// whether the next cycle matters even if nothing else happens.
     pub fn tick(
         &mut self,
-        sim: &mut Sim,
+        sim: &Sim,
         seats: &mut [Seat],
+        fences: &mut [NodeFences],
         ask: &dyn Fn(&Sim, usize) -> Option<HostStep>,
         place: &dyn Fn(u64, &[u8]) -> Vec<(usize, LineAccess)>,
         observer: &mut Observer,
@@ -206,7 +174,11 @@ impl Processor {
         self.boundary = false;
         match self.phase {
             Phase::Next => {
-                self.next_step(sim, seats, ask, place, observer)?;
+                self.next_step(sim, seats, fences, ask, place, observer)?;
+                return Ok(true);
+            }
+            Phase::Acquire if self.fences == 0 => {
+                self.begin(now, seats);
                 return Ok(true);
             }
             Phase::Begin if seats.iter().all(|s| s.cu.kbegin_done()) => {
@@ -215,15 +187,24 @@ impl Processor {
             }
             Phase::Run => return self.dispatch(now, seats),
             Phase::End if seats.iter().all(|s| s.cu.kend_done()) => {
-                self.begin_fences();
+                self.ask_fences(fences, false);
+                self.phase = Phase::Fence;
                 return Ok(true);
             }
             Phase::Copy if seats.iter().all(|s| s.host.is_empty() && s.host_open == 0) => {
-                self.begin_fences();
+                self.ask_fences(fences, false);
+                self.phase = Phase::Fence;
                 return Ok(true);
             }
-            Phase::Fence => return Ok(self.fence(sim, observer)),
-            Phase::Begin | Phase::End | Phase::Copy | Phase::Done => {}
+            Phase::Fence if self.fences == 0 => {
+                self.phase = Phase::Next;
+                self.boundary = true;
+                if let Some(record) = self.records.last_mut() {
+                    record.end = now;
+                }
+                return Ok(true);
+            }
+            Phase::Acquire | Phase::Fence | Phase::Begin | Phase::End | Phase::Copy | Phase::Done => {}
         }
         Ok(false)
     }
@@ -232,6 +213,7 @@ impl Processor {
         &mut self,
         sim: &Sim,
         seats: &mut [Seat],
+        fences: &mut [NodeFences],
         ask: &dyn Fn(&Sim, usize) -> Option<HostStep>,
         place: &dyn Fn(u64, &[u8]) -> Vec<(usize, LineAccess)>,
         observer: &mut Observer,
@@ -245,11 +227,12 @@ impl Processor {
                 self.cut(&kernel, seats)?;
                 self.records.push(KernelRecord { name: kernel.name.clone(), start: now, end: now });
                 self.kernel = Some(Arc::new(kernel));
-                for seat in seats {
-                    seat.cu.begin_kernel(now);
-                    seat.next = now;
+                if self.acquires {
+                    self.ask_fences(fences, true);
+                    self.phase = Phase::Acquire;
+                } else {
+                    self.begin(now, seats);
                 }
-                self.phase = Phase::Begin;
             }
             Some(HostStep::Write { addr, bytes }) => {
                 self.records.push(KernelRecord { name: "host copy".into(), start: now, end: now });
@@ -268,6 +251,14 @@ impl Processor {
             }
         }
         Ok(())
+    }
+
+    fn begin(&mut self, now: u64, seats: &mut [Seat]) {
+        for seat in seats {
+            seat.cu.begin_kernel(now);
+            seat.next = now;
+        }
+        self.phase = Phase::Begin;
     }
 
     /// Gives each GPU its part of the kernel's work-groups.
@@ -338,46 +329,15 @@ impl Processor {
         Ok(again)
     }
 
-    fn begin_fences(&mut self) {
-        self.sequence = self.sequence.wrapping_add(1);
-        for fence in &mut self.fences {
-            (fence.asked, fence.answered) = (false, false);
-        }
-        self.phase = Phase::Fence;
+    /// Asks for a fence of system scope at every node.
+    fn ask_fences(&mut self, fences: &mut [NodeFences], acquire: bool) {
+        self.fences = fences.len();
+        fences.iter_mut().for_each(|node| node.ask(Fence { scope: 2, acquire }, Waiter::Processor));
     }
 
-    fn fence(&mut self, sim: &mut Sim, observer: &mut Observer) -> bool {
-        let (now, seq) = (sim.cycle(), self.sequence);
-        let mut again = false;
-        for (gpu, fence) in self.fences.iter_mut().enumerate() {
-            if !fence.asked {
-                fence.asked = fence.start.offer(sim, [&[u64::from(self.sequence)]]);
-                if let Some(checks) = observer.checks.as_mut().filter(|_| fence.asked) {
-                    checks.fence_start(now, gpu as u32, seq);
-                }
-                again = true;
-            } else if fence.start.driving() {
-                fence.start.rest(sim);
-            }
-            if fence.asked
-                && fence.done.offered(sim)
-                && fence.done.field(sim, 0)[0] == u64::from(self.sequence)
-            {
-                fence.answered = true;
-                if let Some(checks) = &mut observer.checks {
-                    checks.fence_done(now, gpu as u32, seq);
-                }
-            }
-        }
-        if self.fences.iter().all(|f| f.answered && !f.start.driving()) {
-            self.phase = Phase::Next;
-            self.boundary = true;
-            if let Some(record) = self.records.last_mut() {
-                record.end = sim.cycle();
-            }
-            again = true;
-        }
-        again
+    /// A fence that the command processor has asked for is complete.
+    pub fn fenced(&mut self) {
+        self.fences -= 1;
     }
 }
 

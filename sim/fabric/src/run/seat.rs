@@ -1,12 +1,15 @@
 //! A compute unit at its port of the fabric.
 
+use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
 use crate::channel::{Receiver, Sender, SenderState};
 use crate::check::messages::CuRequest;
-use crate::cu::{Cu, CuError, LineAccess, LineReply};
+use crate::cu::{Cu, CuError, KIND_ACK, LineAccess, LineReply};
 use crate::port::PortError;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use weft_blocks::fabric::FabricParams;
+use weft_blocks::msg::CuOp;
 use weft_engine::Sim;
 use weft_rtl::prelude::HwEnum;
 
@@ -15,6 +18,48 @@ const REQ: [&str; 16] = [
     "mask", "data", "cmp", "id",
 ];
 const RSP: [&str; 6] = ["id", "kind", "mask", "data", "src", "merged"];
+
+/// Scopes of the fences that operations need beside the L1, by their own scope (CU, GPU, system).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Beyond {
+    release: [Option<u8>; 3],
+    acquire: [Option<u8>; 3],
+}
+
+impl Beyond {
+    /// The rules of a fabric.
+    pub fn of(hardware: &FabricParams) -> Beyond {
+        Beyond {
+            release: [0, 1, 2].map(|scope| hardware.release_fence(scope)),
+            acquire: [0, 1, 2].map(|scope| hardware.acquire_fence(scope)),
+        }
+    }
+
+    /// The fence that an access needs: a release when the L1 has answered it, an acquire before the L1 gets it.
+    fn fence(&self, access: &LineAccess) -> Option<Fence> {
+        let (table, acquire) = match access.op {
+            CuOp::Rel => (&self.release, false),
+            CuOp::Acq => (&self.acquire, true),
+            _ => return None,
+        };
+        table[usize::from(access.scope).min(2)].map(|scope| Fence { scope, acquire })
+    }
+}
+
+/// What waits for fences at a [`Seat`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Waits {
+    /// Releases that the L1 has not yet answered, and the scopes of the fences that follow.
+    releases: Vec<(u16, u8)>,
+    /// Acquires whose fence is not complete.
+    acquires: Vec<LineAccess>,
+    /// Acquires that the L1 gets next.
+    ready: VecDeque<LineAccess>,
+    /// Releases whose fence is complete.
+    done: VecDeque<u16>,
+    /// The access on offer is the first of `ready`.
+    own: bool,
+}
 
 /// A compute unit, or for a while the host's copy engine, and the channels to its L1.
 #[derive(Clone)]
@@ -31,6 +76,8 @@ pub(super) struct Seat {
     pub host_open: u32,
     /// The next cycle in which something may happen here.
     pub next: u64,
+    beyond: Beyond,
+    waits: Waits,
 }
 
 /// What changes in a [`Seat`], as it is saved.
@@ -41,13 +88,20 @@ pub(super) struct SeatState {
     host: VecDeque<LineAccess>,
     host_open: u32,
     next: u64,
+    waits: Waits,
 }
 
 impl Seat {
     /// What has to be saved.
     pub fn state(&self) -> Result<SeatState, CuError> {
-        let (cu, host) = (self.cu.save()?, self.host.clone());
-        Ok(SeatState { cu, req: self.req.state(), host, host_open: self.host_open, next: self.next })
+        Ok(SeatState {
+            cu: self.cu.save()?,
+            req: self.req.state(),
+            host: self.host.clone(),
+            host_open: self.host_open,
+            next: self.next,
+            waits: self.waits.clone(),
+        })
     }
 
     /// Goes on from what [`Seat::state`] gave.
@@ -55,21 +109,42 @@ impl Seat {
         self.cu.load(&state.cu)?;
         self.req.resume(state.req);
         (self.host, self.host_open, self.next) = (state.host, state.host_open, state.next);
+        self.waits = state.waits;
         Ok(())
     }
 
-    pub fn new(sim: &mut Sim, cu: Cu, gpu: u32, number: u32, line: u32) -> Result<Seat, PortError> {
+    /// Compute unit `number` of node `gpu`, in a fabric of these parameters.
+    pub fn new(
+        sim: &mut Sim,
+        cu: Cu,
+        gpu: u32,
+        number: u32,
+        hardware: &FabricParams,
+    ) -> Result<Seat, PortError> {
         let name = format!("g{gpu}_cu{number}");
         let req = Sender::new(sim, &format!("{name}_req"), REQ)?;
         let rsp = Receiver::new(sim, &format!("{name}_rsp"), RSP)?;
-        let limbs = line as usize / 8;
-        Ok(Seat { cu, gpu, number, req, rsp, limbs, host: VecDeque::new(), host_open: 0, next: 0 })
+        Ok(Seat {
+            cu,
+            gpu,
+            number,
+            req,
+            rsp,
+            limbs: hardware.sys.line as usize / 8,
+            host: VecDeque::new(),
+            host_open: 0,
+            next: 0,
+            beyond: Beyond::of(hardware),
+            waits: Waits::default(),
+        })
     }
 
-    /// One cycle: answers come in, the access offered goes to the L1, the compute unit ticks.
+    /// One cycle: answers come in, the access offered goes to the L1, the compute unit ticks. Releases and acquires that the L1 alone cannot perform
+    /// go to the node's `fences`.
     pub fn tick(
         &mut self,
         sim: &mut Sim,
+        fences: &mut NodeFences,
         translate: &dyn Fn(u64) -> u64,
         observer: &mut Observer,
     ) -> Result<(), String> {
@@ -82,22 +157,71 @@ impl Seat {
         if host {
             self.host_tick(sim, reply.is_some(), observer);
         } else {
-            if let Some(access) = self.cu.offer(now) {
-                if offer(&mut self.req, sim, access, self.limbs) {
-                    tell(observer, now, self.gpu, self.number, access);
-                    self.cu.accepted(now, observer);
-                }
-            } else {
-                self.req.rest(sim);
+            self.present(sim, fences, observer);
+            if let Some(reply) = reply {
+                self.answer(&reply, now, fences, observer);
             }
-            if let Some(reply) = &reply {
-                self.cu.reply(reply, now, observer);
+            while let Some(id) = self.waits.done.pop_front() {
+                self.cu.reply(&acknowledgement(id), now, observer);
             }
             self.cu.tick(now, translate, observer).map_err(|e| e.to_string())?;
         }
         let busy = host || self.req.driving() || self.cu.outstanding() > 0;
         self.next = if busy { now + 1 } else { self.cu.next_event(now + 1).unwrap_or(u64::MAX) };
         Ok(())
+    }
+
+    /// Offers the L1 an acquire whose fence is complete, else the compute unit's next access; one that needs a fence first is kept here.
+    fn present(&mut self, sim: &mut Sim, fences: &mut NodeFences, observer: &mut Observer) {
+        let now = sim.cycle();
+        if self.waits.own || (!self.req.offering() && !self.waits.ready.is_empty()) {
+            let access = &self.waits.ready[0];
+            self.waits.own = !offer(&mut self.req, sim, access, self.limbs);
+            if !self.waits.own {
+                tell(observer, now, self.gpu, self.number, access);
+                self.waits.ready.pop_front();
+            }
+            return;
+        }
+        let Some(access) = self.cu.offer(now) else { return self.req.rest(sim) };
+        let fence = self.beyond.fence(access);
+        match fence {
+            Some(fence) if fence.acquire => {
+                let access = access.clone();
+                self.req.rest(sim);
+                fences.ask(fence, Waiter::Cu { cu: self.number, id: access.id });
+                self.waits.acquires.push(access);
+                self.cu.accepted(now, observer);
+            }
+            _ if offer(&mut self.req, sim, access, self.limbs) => {
+                tell(observer, now, self.gpu, self.number, access);
+                self.waits.releases.extend(fence.map(|fence| (access.id, fence.scope)));
+                self.cu.accepted(now, observer);
+            }
+            _ => {}
+        }
+    }
+
+    /// The L1 answers: the compute unit gets it, or a fence follows.
+    fn answer(&mut self, reply: &LineReply, now: u64, fences: &mut NodeFences, observer: &mut Observer) {
+        match self.waits.releases.iter().position(|(id, _)| *id == reply.id) {
+            Some(place) => {
+                let (id, scope) = self.waits.releases.remove(place);
+                fences.ask(Fence { scope, acquire: false }, Waiter::Cu { cu: self.number, id });
+            }
+            None => self.cu.reply(reply, now, observer),
+        }
+    }
+
+    /// The fence that access `id` waits for is complete.
+    pub fn fenced(&mut self, fence: Fence, id: u16, now: u64) {
+        self.next = now;
+        if !fence.acquire {
+            return self.waits.done.push_back(id);
+        }
+        if let Some(place) = self.waits.acquires.iter().position(|access| access.id == id) {
+            self.waits.ready.push_back(self.waits.acquires.remove(place));
+        }
     }
 
     fn host_tick(&mut self, sim: &mut Sim, answered: bool, observer: &mut Observer) {
@@ -133,6 +257,11 @@ impl Seat {
             merged: word(5) == 1,
         }
     }
+}
+
+/// The answer to a release whose fence is complete.
+fn acknowledgement(id: u16) -> LineReply {
+    LineReply { id, kind: KIND_ACK, mask: 0, data: [0; 16], src: 0, merged: false }
 }
 
 /// Tells the checks that the L1 has taken an access.

@@ -1,6 +1,7 @@
 //! The state of a whole run as bytes: the hardware and every model beside it.
 
 use super::FabricError;
+use super::fences::FencesState;
 use super::model::FabricModel;
 use super::observe::ObserverState;
 use super::processor::ProcessorState;
@@ -17,6 +18,7 @@ struct State {
     dram: Vec<u8>,
     ideal: Option<Vec<u8>>,
     processor: ProcessorState,
+    fences: Vec<FencesState>,
     observer: ObserverState,
 }
 
@@ -28,6 +30,7 @@ pub(super) fn save(sim: &Sim, model: &FabricModel) -> Result<Vec<u8>, FabricErro
         dram: model.dram.save(),
         ideal: model.ideal.as_ref().map(|ideal| ideal.save()),
         processor: model.processor.state(),
+        fences: model.fences.iter().map(|node| node.state()).collect(),
         observer: model.observer.state(),
     };
     Ok(postcard::to_stdvec(&state).expect("plain data is always encoded"))
@@ -36,13 +39,15 @@ pub(super) fn save(sim: &Sim, model: &FabricModel) -> Result<Vec<u8>, FabricErro
 /// Puts a state back that [`save`] gave for the same hardware, configuration and program.
 pub(super) fn load(sim: &mut Sim, model: &mut FabricModel, bytes: &[u8]) -> Result<(), FabricError> {
     let state: State = postcard::from_bytes(bytes).map_err(|_| SnapshotError::State)?;
-    if state.seats.len() != model.seats.len() || state.ideal.is_some() != model.ideal.is_some() {
+    let same = (state.seats.len(), state.fences.len()) == (model.seats.len(), model.fences.len());
+    if !same || state.ideal.is_some() != model.ideal.is_some() {
         return Err(SnapshotError::State.into());
     }
     sim.load(&state.sim)?;
     for (seat, saved) in model.seats.iter_mut().zip(state.seats) {
         seat.resume(saved)?;
     }
+    model.fences.iter_mut().zip(state.fences).for_each(|(node, saved)| node.resume(saved));
     let dram = model.dram.load(&state.dram).is_ok();
     let ideal = match (&mut model.ideal, &state.ideal) {
         (Some(ideal), Some(bytes)) => ideal.load(bytes),

@@ -92,7 +92,7 @@ fn what_is_lost_is_named_at_the_boundary() {
     let mut m = Messages::new(&sys());
     m.cu_req(5, 3, 1, &load(7, 0xff));
     m.mem_req(4, 0, 1, false, 0x40, 3);
-    m.fence_start(6, 2, 1);
+    m.fence_start(6, 2, 1, 2, false);
     assert_eq!(m.open(), 3);
     m.nothing_open(100);
     says(
@@ -122,14 +122,17 @@ fn memory_answers_once_and_at_home() {
 #[test]
 fn fences_are_batched() {
     let mut m = Messages::new(&sys());
-    m.fence_start(6, 2, 1);
-    m.fence_start(7, 2, 2);
-    m.fence_done(20, 2, 1);
+    m.fence_start(6, 2, 1, 2, false);
+    m.fence_start(7, 2, 2, 2, false);
+    m.fence_done(20, 2, 1, 2, false);
     assert_eq!(m.open(), 1);
-    m.fence_done(30, 2, 2);
+    m.fence_done(30, 2, 2, 2, false);
     assert_eq!((m.open(), m.violations().len()), (0, 0));
-    m.fence_done(31, 2, 2);
-    says(&m, "gpu 2 completes fence 2 in cycle 31, but no fence is open");
+    m.fence_done(31, 2, 2, 2, false);
+    says(
+        &m,
+        "gpu 2 completes fence 2, a release of system scope, in cycle 31, but no fence of this kind is open",
+    );
 }
 
 proptest! {

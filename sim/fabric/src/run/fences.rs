@@ -1,0 +1,164 @@
+//! Fences of a node: releases and acquires that its L1s alone cannot perform go to its fence unit (rec.md section 7, hmg.md section 6).
+//!
+//! One fence per scope is asked for at a time. What comes meanwhile waits and goes together into the next one, releases and acquires apart.
+
+use super::observe::Observer;
+use crate::channel::{Receiver, Sender, SenderState};
+use crate::port::PortError;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use weft_engine::Sim;
+
+/// What a fence does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Fence {
+    /// 1 GPU, 2 system.
+    pub scope: u8,
+    /// An acquire; else a release.
+    pub acquire: bool,
+}
+
+/// Who waits for a fence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) enum Waiter {
+    /// The command processor.
+    Processor,
+    /// An access of a compute unit of this node.
+    Cu {
+        /// The compute unit.
+        cu: u32,
+        /// Transaction number.
+        id: u16,
+    },
+}
+
+/// A fence on its way through the fence unit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Flight {
+    fence: Fence,
+    seq: u8,
+    /// The fence unit has taken it.
+    taken: bool,
+    waiters: Vec<Waiter>,
+}
+
+/// What changes in a [`NodeFences`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct State {
+    /// By scope: GPU, system.
+    flights: [Option<Flight>; 2],
+    /// By scope: oldest first.
+    waiting: [VecDeque<(bool, Waiter)>; 2],
+    /// Scope whose flight is on offer.
+    offering: Option<usize>,
+    /// Number of the last fence.
+    seq: u8,
+}
+
+/// What changes in a [`NodeFences`], as it is saved.
+#[derive(Serialize, Deserialize)]
+pub(super) struct FencesState {
+    start: SenderState,
+    s: State,
+}
+
+/// A node's side of its fence unit.
+#[derive(Clone)]
+pub(super) struct NodeFences {
+    node: u32,
+    start: Sender<3>,
+    done: Receiver<3>,
+    s: State,
+}
+
+const FIELDS: [&str; 3] = ["seq", "scope", "acquire"];
+
+impl NodeFences {
+    /// Finds the channels of node `node`.
+    pub fn new(sim: &mut Sim, node: u32) -> Result<NodeFences, PortError> {
+        let start = Sender::new(sim, &format!("g{node}_fence_start"), FIELDS)?;
+        let done = Receiver::new(sim, &format!("g{node}_fence_done"), FIELDS)?;
+        Ok(NodeFences { node, start, done, s: State::default() })
+    }
+
+    /// What has to be saved.
+    pub fn state(&self) -> FencesState {
+        FencesState { start: self.start.state(), s: self.s.clone() }
+    }
+
+    /// Goes on from what [`NodeFences::state`] gave.
+    pub fn resume(&mut self, state: FencesState) {
+        self.start.resume(state.start);
+        self.s = state.s;
+    }
+
+    /// Asks for a fence; [`NodeFences::tick`] tells when it is complete.
+    pub fn ask(&mut self, fence: Fence, waiter: Waiter) {
+        self.s.waiting[lane(fence.scope)].push_back((fence.acquire, waiter));
+    }
+
+    /// One cycle. Adds to `finished` who need wait no longer, each with what it waited for; returns whether the next cycle matters even if nothing
+    /// else happens.
+    pub fn tick(
+        &mut self,
+        sim: &mut Sim,
+        observer: &mut Observer,
+        finished: &mut Vec<(Fence, Waiter)>,
+    ) -> bool {
+        self.complete(sim, observer, finished);
+        (0..2).for_each(|scope| self.gather(scope));
+        self.offer(sim, observer)
+    }
+
+    fn complete(&mut self, sim: &mut Sim, observer: &mut Observer, finished: &mut Vec<(Fence, Waiter)>) {
+        if !self.done.offered(sim) {
+            return;
+        }
+        let [seq, scope, acquire] = [0, 1, 2].map(|field| self.done.field(sim, field)[0] as u8);
+        let told = Fence { scope, acquire: acquire == 1 };
+        if let Some(checks) = &mut observer.checks {
+            checks.fence_done(sim.cycle(), self.node, seq, told.scope, told.acquire);
+        }
+        let of = &mut self.s.flights[lane(scope)];
+        if let Some(flight) = of.take_if(|f| f.taken && f.seq == seq && f.fence == told) {
+            finished.extend(flight.waiters.into_iter().map(|waiter| (told, waiter)));
+        }
+    }
+
+    /// Makes the next fence of a scope out of everything that waits and is of the oldest one's kind.
+    fn gather(&mut self, scope: usize) {
+        let waiting = &mut self.s.waiting[scope];
+        let Some(&(acquire, _)) = waiting.front().filter(|_| self.s.flights[scope].is_none()) else { return };
+        let waiters = waiting.iter().filter(|w| w.0 == acquire).map(|w| w.1).collect();
+        waiting.retain(|w| w.0 != acquire);
+        self.s.seq = self.s.seq.wrapping_add(1);
+        let fence = Fence { scope: scope as u8 + 1, acquire };
+        self.s.flights[scope] = Some(Flight { fence, seq: self.s.seq, taken: false, waiters });
+    }
+
+    fn offer(&mut self, sim: &mut Sim, observer: &mut Observer) -> bool {
+        let unsent = |scope: &usize| self.s.flights[*scope].as_ref().is_some_and(|f| !f.taken);
+        let Some(scope) = self.s.offering.or_else(|| (0..2).find(unsent)) else {
+            let driven = self.start.driving();
+            self.start.rest(sim);
+            return driven;
+        };
+        let Some(flight) = &mut self.s.flights[scope] else { return false };
+        let Fence { scope: width, acquire } = flight.fence;
+        let taken =
+            self.start.offer(sim, [&[u64::from(flight.seq)], &[u64::from(width)], &[u64::from(acquire)]]);
+        self.s.offering = (!taken).then_some(scope);
+        if taken {
+            flight.taken = true;
+            if let Some(checks) = &mut observer.checks {
+                checks.fence_start(sim.cycle(), self.node, flight.seq, width, acquire);
+            }
+        }
+        true
+    }
+}
+
+/// Place of a scope in the tables.
+fn lane(scope: u8) -> usize {
+    usize::from(scope >= 2)
+}
