@@ -1,6 +1,7 @@
 //! Page placement: from a program's flat byte space to physical addresses (rec.md section 10).
 //!
-//! GPU g owns physical bytes `g * dram_bytes` to `(g + 1) * dram_bytes`; its pages are given out from the lowest on, in the program's order.
+//! Node g (a GPU, or a GPM) owns physical bytes `g * dram_bytes` to `(g + 1) * dram_bytes`; its pages are given out from the lowest on, in the
+//! program's order, or, with placement `first-touch` (hmg.md section 9), in the order in which compute units touch them.
 
 use crate::config::{FabricConfig, Named, Placement};
 use serde::{Deserialize, Serialize};
@@ -34,7 +35,16 @@ pub struct PageTable {
     pages: Vec<u64>,
     /// Page of the flat space in each page of each GPU's memory.
     frames: Vec<Vec<u64>>,
+    /// Pages are placed when they are touched.
+    on_touch: bool,
+    /// Pages of a node's memory.
+    room: u64,
+    /// Pages placed by touch since the last [`PageTable::take_fresh`].
+    fresh: Vec<u64>,
 }
+
+/// A page that no array has, or that nothing has touched.
+const NOWHERE: u64 = u64::MAX;
 
 impl PageTable {
     /// Places all pages of a program's arrays. A page that two arrays share (pages larger than the program's) belongs to the first.
@@ -50,7 +60,16 @@ impl PageTable {
             home_shift: config.dram_bytes.trailing_zeros(),
             pages: Vec::with_capacity(end.div_ceil(page) as usize),
             frames: vec![Vec::new(); config.nodes() as usize],
+            on_touch: config.placement == Placement::FirstTouch,
+            room: config.dram_bytes / page,
+            fresh: Vec::new(),
         };
+        let all = end.div_ceil(page).max(1);
+        if table.on_touch {
+            table.pages.resize(all as usize, NOWHERE);
+            table.check_total(config)?;
+            return Ok(table);
+        }
         for (number, array) in arrays.iter().enumerate() {
             let first = array.addr / page;
             let count = (array.addr + array.bytes()).div_ceil(page).saturating_sub(first).max(1);
@@ -61,7 +80,9 @@ impl PageTable {
                     // Part g begins at floor(g * count / gpus), as the work-groups' parts do.
                     Placement::Block => ((k + 1) * gpus - 1) / count,
                     Placement::ArrayRr => number as u64 % gpus,
-                    Placement::Single => 0,
+                    Placement::Single | Placement::FirstTouch => 0,
+                    Placement::Interleave => (first + k) % gpus,
+                    Placement::Static => ((first + k + 1) * gpus - 1) / all,
                 };
                 table.place(first + k, gpu);
             }
@@ -75,8 +96,68 @@ impl PageTable {
         let frames = &mut self.frames[gpu as usize];
         let addr = (gpu << self.home_shift) | ((frames.len() as u64) << self.page_bits);
         frames.push(page);
-        self.pages.resize(page as usize, u64::MAX);
+        self.pages.resize(page as usize, NOWHERE);
         self.pages.push(addr);
+    }
+
+    /// Physical address of a byte that a compute unit of `node` accesses: its page is placed there if it is nowhere yet, or, if the node's memory is
+    /// full, at the next node with room.
+    ///
+    /// # Panics
+    /// Beyond the last array's last page.
+    pub fn touch(&mut self, addr: u64, node: u32) -> u64 {
+        let page = addr >> self.page_bits;
+        if self.pages[page as usize] == NOWHERE {
+            let nodes = self.frames.len();
+            let near = (0..nodes).map(|i| (node as usize + i) % nodes);
+            let has_room = |n: &usize| (self.frames[*n].len() as u64) < self.room;
+            let home =
+                near.into_iter().find(has_room).expect("all pages together fit, as PageTable::new has seen");
+            let frames = &mut self.frames[home];
+            self.pages[page as usize] =
+                ((home as u64) << self.home_shift) | ((frames.len() as u64) << self.page_bits);
+            frames.push(page);
+            self.fresh.push(page << self.page_bits);
+        }
+        self.translate(addr)
+    }
+
+    /// Physical address of a byte, if its page is placed.
+    #[inline]
+    pub fn find(&self, addr: u64) -> Option<u64> {
+        let base = *self.pages.get((addr >> self.page_bits) as usize)?;
+        (base != NOWHERE).then(|| base | (addr & ((1 << self.page_bits) - 1)))
+    }
+
+    /// Pages are placed when compute units touch them.
+    pub fn on_touch(&self) -> bool {
+        self.on_touch
+    }
+
+    /// Some pages were placed by touch since the last [`PageTable::take_fresh`].
+    pub fn has_fresh(&self) -> bool {
+        !self.fresh.is_empty()
+    }
+
+    /// First byte in the flat space of each page placed by touch since the last call, in order.
+    pub fn take_fresh(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// With placement by touch any page may come to any node: all together must fit.
+    fn check_total(&self, config: &FabricConfig) -> Result<(), PlacementError> {
+        let each = (self.pages.len() as u64).div_ceil(self.frames.len() as u64);
+        if each <= self.room {
+            return Ok(());
+        }
+        let needed = each << self.page_bits;
+        Err(PlacementError {
+            placement: config.placement.name(),
+            gpu: 0,
+            needed,
+            has: config.dram_bytes,
+            wanted: needed.next_power_of_two(),
+        })
     }
 
     fn check(&self, config: &FabricConfig) -> Result<(), PlacementError> {
@@ -100,7 +181,7 @@ impl PageTable {
     #[inline]
     pub fn translate(&self, addr: u64) -> u64 {
         let base = self.pages[(addr >> self.page_bits) as usize];
-        debug_assert_ne!(base, u64::MAX, "byte {addr:#x} belongs to no array");
+        debug_assert_ne!(base, NOWHERE, "byte {addr:#x} belongs to no array or is placed nowhere");
         base | (addr & ((1 << self.page_bits) - 1))
     }
 
@@ -128,14 +209,15 @@ impl PageTable {
         self.frames.iter().map(Vec::len).collect()
     }
 
-    /// Cuts `len` bytes of the flat space at page boundaries: calls `f` with the physical address of each piece and its range in the whole.
-    pub fn for_pieces(&self, addr: u64, len: usize, mut f: impl FnMut(u64, std::ops::Range<usize>)) {
+    /// Cuts `len` bytes of the flat space at page boundaries: calls `f` with the physical address of each piece, if it has one, and its range in the
+    /// whole.
+    pub fn for_pieces(&self, addr: u64, len: usize, mut f: impl FnMut(Option<u64>, std::ops::Range<usize>)) {
         let mut done = 0;
         while done < len {
             let at = addr + done as u64;
             let left = self.page_bytes() - (at & (self.page_bytes() - 1));
             let piece = usize::try_from(left).map_or(len - done, |left| left.min(len - done));
-            f(self.translate(at), done..done + piece);
+            f(self.find(at), done..done + piece);
             done += piece;
         }
     }
@@ -178,7 +260,28 @@ mod tests {
         assert_eq!(homes(&[8 * 4096], &["placement=block"]), [0, 0, 1, 1, 2, 2, 3, 3]);
         assert_eq!(homes(&sizes, &["placement=array_rr"]), [0, 0, 0, 0, 0, 1, 2, 2, 2]);
         assert_eq!(homes(&sizes, &["placement=single"]), [0; 9]);
+        assert_eq!(homes(&sizes, &["placement=interleave"]), [0, 1, 2, 3, 0, 1, 2, 3, 0]);
+        assert_eq!(homes(&sizes, &["placement=static"]), [0, 0, 1, 1, 2, 2, 3, 3, 3]);
         assert_eq!(homes(&sizes, &["page=8K"]), [0, 1, 2, 0, 1], "a shared page is the first array's");
+    }
+
+    #[test]
+    fn the_first_to_touch_a_page_has_it_while_there_is_room() {
+        let config = config(&["placement=first-touch", "dram_bytes=64K", "page=16K"]);
+        let mut table = PageTable::new(&arrays(&[6 * 16384]), &config).expect("fits");
+        assert_eq!((table.find(5), table.has_fresh()), (None, false));
+        let at = |table: &mut PageTable, page: u64, node| table.touch(page * 16384 + 40, node);
+        assert_eq!(at(&mut table, 4, 3), (3 << 16) + 40);
+        assert_eq!(at(&mut table, 4, 1), (3 << 16) + 40, "who comes later changes nothing");
+        for page in [0, 1, 2] {
+            at(&mut table, page, 3);
+        }
+        assert_eq!(table.home(at(&mut table, 3, 3)), 0, "node 3 is full");
+        assert_eq!(table.take_fresh(), [4 * 16384, 0, 16384, 2 * 16384, 3 * 16384]);
+        assert_eq!((table.pages_per_gpu(), table.has_fresh()), (vec![1, 0, 0, 4], false));
+        assert_eq!(table.inverse((3 << 16) + 40), Some(4 * 16384 + 40));
+        let error = PageTable::new(&arrays(&[17 * 16384]), &config).expect_err("one page too much");
+        assert!(error.to_string().contains("dram_bytes to at least 131072"), "{error}");
     }
 
     #[test]
@@ -196,7 +299,7 @@ mod tests {
         #[test]
         fn pages_are_distinct_inside_their_gpu_and_invertible(
             sizes in prop::collection::vec(4u64..60_000, 1..6),
-            placement in 0usize..4,
+            placement in 0usize..6,
             page in 9u32..15,
             gpus in 2u32..9,
         ) {
@@ -216,6 +319,7 @@ mod tests {
                 let mut next = 0;
                 table.for_pieces(array.addr + 3, array.bytes() as usize - 3, |phys, range| {
                     assert_eq!(range.start, next);
+                    let phys = phys.expect("placed");
                     assert_eq!(phys, table.translate(array.addr + 3 + range.start as u64));
                     next = range.end;
                 });

@@ -139,7 +139,7 @@ keys! {
     dram_bank_busy: u32 = 1, "cycles", Within(1, 4 * K), "time for which an access occupies its DRAM bank";
     dram_queue: u32 = 32, "requests", Within(1, K), "requests that wait in a DRAM channel";
 
-    placement: Placement = Placement::PageRr, "", OneOf(Placement::NAMES), "where a program's pages lie";
+    placement: Placement = Placement::PageRr, "", OneOf(Placement::NAMES), "where a program's pages lie; first-touch: at the node of the first CU that accesses them";
     page: u32 = 4096, "bytes", Power(512, M), "page";
 
     lanes: u32 = 64, "lanes", Within(1, 64), "lanes of a wave";

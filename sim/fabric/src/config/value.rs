@@ -179,7 +179,7 @@ named! {
 }
 
 named! {
-    /// Where a program's pages lie (rec.md section 10).
+    /// Where a program's pages lie (rec.md section 10, hmg.md section 9).
     Placement {
         /// Page k of an array at GPU k mod N.
         PageRr = "page_rr",
@@ -189,6 +189,12 @@ named! {
         ArrayRr = "array_rr",
         /// Everything at GPU 0.
         Single = "single",
+        /// Page k of the program's memory at node k mod N.
+        Interleave = "interleave",
+        /// The program's memory in N contiguous parts.
+        Static = "static",
+        /// A page at the node of the first compute unit that accesses it.
+        FirstTouch = "first-touch",
     }
 }
 

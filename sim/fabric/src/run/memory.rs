@@ -4,6 +4,7 @@
 //! its DRAM, has the last word.
 
 use crate::dram::Dram;
+use crate::memory::Memory;
 use crate::placement::PageTable;
 use std::collections::HashMap;
 use weft_blocks::cache::l2::L2Params;
@@ -23,6 +24,14 @@ struct Bank {
     number: u64,
     tags: MemPort,
     data: MemPort,
+}
+
+/// What holds a program's bytes beside the L2s.
+pub(super) struct Held<'a> {
+    pub dram: &'a Dram,
+    pub table: &'a PageTable,
+    /// By the program's addresses: pages that no compute unit has touched.
+    pub host: &'a Memory,
 }
 
 /// State D of a line, the highest of the tag's two state bits.
@@ -57,13 +66,15 @@ impl Banks {
         out
     }
 
-    /// Bytes by the program's addresses: what DRAM holds, or the home's L2 if it is newer.
-    pub fn read(&self, sim: &Sim, dram: &Dram, table: &PageTable, addr: u64, count: usize) -> Vec<u8> {
+    /// Bytes by the program's addresses: what DRAM holds, or the home's L2 if it is newer; of pages that are nowhere yet, what the host holds.
+    pub fn read(&self, sim: &Sim, from: &Held, addr: u64, count: usize) -> Vec<u8> {
         let dirty = self.dirty(sim);
         let mut out = vec![0; count];
-        table.for_pieces(addr, count, |at, range| {
+        from.table.for_pieces(addr, count, |at, range| {
+            let start = addr + range.start as u64;
             let piece = &mut out[range];
-            dram.memory.read(at, piece);
+            let Some(at) = at else { return from.host.read(start, piece) };
+            from.dram.memory.read(at, piece);
             for line in at / self.line..=(at + piece.len() as u64 - 1) / self.line {
                 let Some(limbs) = dirty.get(&line) else { continue };
                 for (i, byte) in limbs.iter().flat_map(|l| l.to_le_bytes()).enumerate() {

@@ -266,9 +266,10 @@ fn model(
         CheckOptions::NONE => None,
         some => Some(Checks::new(sim.design(), &hardware, some)?),
     };
-    let mut memory = Memory::new();
+    let (mut memory, mut host) = (Memory::new(), Memory::new());
     for array in program.arrays() {
         table.for_pieces(array.addr, array.init.len(), |at, range| {
+            let Some(at) = at else { return host.write(array.addr + range.start as u64, &array.init[range]) };
             memory.write(at, &array.init[range.clone()]);
             if let Some(checks) = &mut checks {
                 checks.host_write(at, &array.init[range]);
@@ -295,6 +296,7 @@ fn model(
         processor: Processor::new(config.nodes(), config.cus, u64::from(config.line), schedule, acquires),
         fences,
         table,
+        host,
         program: program.clone(),
         observer: Observer::new(
             config.nodes(),

@@ -1,7 +1,7 @@
 //! Everything behavioural around the fabric, as one model that the engine's runner clocks and rewinds.
 
 use super::fences::{NodeFences, Waiter};
-use super::memory::Banks;
+use super::memory::{Banks, Held};
 use super::observe::Observer;
 use super::processor::Processor;
 use super::seat::Seat;
@@ -10,7 +10,9 @@ use crate::check::{CheckError, Checks};
 use crate::cu::LineAccess;
 use crate::dram::Dram;
 use crate::ideal_dir::IdealDirectory;
+use crate::memory::Memory;
 use crate::placement::PageTable;
+use std::cell::RefCell;
 use std::sync::Arc;
 use weft_blocks::msg::CuOp;
 use weft_engine::Sim;
@@ -30,6 +32,8 @@ pub(super) struct FabricModel {
     /// By node.
     pub fences: Vec<NodeFences>,
     pub table: Arc<PageTable>,
+    /// By the program's addresses: what pages hold that are placed nowhere yet.
+    pub host: Memory,
     pub program: Arc<dyn Program>,
     pub observer: Observer,
     pub banks: Banks,
@@ -42,7 +46,8 @@ pub(super) struct FabricModel {
 impl FabricModel {
     /// Bytes of the program's memory, by the program's addresses.
     pub fn read(&self, sim: &Sim, addr: u64, count: usize) -> Vec<u8> {
-        self.banks.read(sim, &self.dram, &self.table, addr, count)
+        let from = Held { dram: &self.dram, table: &self.table, host: &self.host };
+        self.banks.read(sim, &from, addr, count)
     }
 
     /// Lets what the last fence left behind (write-backs, late invalidations) come to rest, so that memory can be read.
@@ -105,11 +110,15 @@ impl FabricModel {
     fn seats(&mut self, sim: &mut Sim) -> Result<u64, String> {
         let now = sim.cycle();
         let mut due = u64::MAX;
-        let table = &self.table;
-        let translate = |addr: u64| table.translate(addr);
+        let table = RefCell::new(&mut self.table);
         for (number, seat) in self.seats.iter_mut().enumerate() {
             if seat.next <= now {
                 let (resident, node) = (seat.cu.resident(), number / self.processor.cus);
+                let translate = |addr: u64| {
+                    let mut table = table.borrow_mut();
+                    let found = table.find(addr);
+                    found.unwrap_or_else(|| Arc::make_mut(&mut table).touch(addr, node as u32))
+                };
                 seat.tick(sim, &mut self.fences[node], &translate, &mut self.observer)?;
                 if seat.cu.resident() < resident {
                     self.processor.freed(node);
@@ -119,7 +128,25 @@ impl FabricModel {
             }
             due = due.min(seat.next);
         }
+        self.fill_fresh();
         Ok(due)
+    }
+
+    /// Pages placed by touch get what the host holds of them.
+    fn fill_fresh(&mut self) {
+        if !self.table.has_fresh() {
+            return;
+        }
+        let table = Arc::make_mut(&mut self.table);
+        let mut bytes = vec![0; table.page_bytes() as usize];
+        for page in table.take_fresh() {
+            let at = table.translate(page);
+            self.host.read(page, &mut bytes);
+            self.dram.memory.write(at, &bytes);
+            if let Some(checks) = &mut self.observer.checks {
+                checks.host_write(at, &bytes);
+            }
+        }
     }
 }
 
@@ -128,11 +155,14 @@ impl Model for FabricModel {
         let now = sim.cycle();
         let mut again = self.fences(sim);
         let (program, dram, table, banks) = (&self.program, &self.dram, &self.table, &self.banks);
+        let host = RefCell::new(&mut self.host);
         let ask = |sim: &Sim, step: usize| {
-            program.host_step(step, &|addr, count| banks.read(sim, dram, table, addr, count))
+            let host = host.borrow();
+            let from = Held { dram, table, host: &host };
+            program.host_step(step, &|addr, count| banks.read(sim, &from, addr, count))
         };
         let line = self.line;
-        let place = |addr: u64, bytes: &[u8]| copy_accesses(table, line, addr, bytes);
+        let place = |addr: u64, bytes: &[u8]| copy_accesses(table, &mut host.borrow_mut(), line, addr, bytes);
         again |=
             self.processor.tick(sim, &mut self.seats, &mut self.fences, &ask, &place, &mut self.observer)?;
         if self.processor.boundary {
@@ -165,23 +195,31 @@ impl Model for FabricModel {
     }
 }
 
-/// The host's stores for a copy: home GPU and access, line by line.
-fn copy_accesses(table: &PageTable, line: u64, addr: u64, bytes: &[u8]) -> Vec<(usize, LineAccess)> {
+/// The host's stores for a copy: home node and access, line by line. What lies in pages that are nowhere yet stays with the host.
+fn copy_accesses(
+    table: &PageTable,
+    host: &mut Memory,
+    line: u64,
+    addr: u64,
+    bytes: &[u8],
+) -> Vec<(usize, LineAccess)> {
     let mut out: Vec<(usize, LineAccess)> = Vec::new();
-    let mut last = u64::MAX;
-    for (i, byte) in bytes.iter().enumerate() {
-        let at = addr + i as u64;
-        let offset = (at % line) as usize;
-        if at / line != last {
-            last = at / line;
-            let start = table.translate(at - at % line);
-            let access = LineAccess { want_ack: true, line: start / line, ..LineAccess::bare(CuOp::St) };
-            out.push((table.home(start) as usize, access));
+    table.for_pieces(addr, bytes.len(), |at, range| {
+        let Some(at) = at else { return host.write(addr + range.start as u64, &bytes[range]) };
+        let mut last = u64::MAX;
+        for (i, byte) in bytes[range].iter().enumerate() {
+            let at = at + i as u64;
+            let offset = (at % line) as usize;
+            if at / line != last {
+                last = at / line;
+                let access = LineAccess { want_ack: true, line: last, ..LineAccess::bare(CuOp::St) };
+                out.push((table.home(at) as usize, access));
+            }
+            if let Some((_, access)) = out.last_mut() {
+                access.mask |= 1 << offset;
+                access.data[offset / 8] |= u64::from(*byte) << (8 * (offset % 8));
+            }
         }
-        if let Some((_, access)) = out.last_mut() {
-            access.mask |= 1 << offset;
-            access.data[offset / 8] |= u64::from(*byte) << (8 * (offset % 8));
-        }
-    }
+    });
     out
 }

@@ -7,10 +7,14 @@ use super::observe::ObserverState;
 use super::processor::ProcessorState;
 use super::seat::SeatState;
 use super::snapshot::SnapshotError;
+use crate::memory::Memory;
+use crate::placement::PageTable;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use weft_engine::Sim;
 
-/// Everything that changes while a program runs. What follows from the configuration and the program (page placement, ports, arrays) is built anew.
+/// Everything that changes while a program runs. What follows from the configuration and the program (ports, arrays, pages
+/// that are placed from the start) is built anew.
 #[derive(Serialize, Deserialize)]
 struct State {
     sim: Vec<u8>,
@@ -19,6 +23,8 @@ struct State {
     ideal: Option<Vec<u8>>,
     processor: ProcessorState,
     fences: Vec<FencesState>,
+    /// Where pages lie and what those hold that are nowhere, with placement by touch.
+    pages: Option<(Arc<PageTable>, Memory)>,
     observer: ObserverState,
 }
 
@@ -31,6 +37,7 @@ pub(super) fn save(sim: &Sim, model: &FabricModel) -> Result<Vec<u8>, FabricErro
         ideal: model.ideal.as_ref().map(|ideal| ideal.save()),
         processor: model.processor.state(),
         fences: model.fences.iter().map(|node| node.state()).collect(),
+        pages: model.table.on_touch().then(|| (model.table.clone(), model.host.clone())),
         observer: model.observer.state(),
     };
     Ok(postcard::to_stdvec(&state).expect("plain data is always encoded"))
@@ -39,13 +46,17 @@ pub(super) fn save(sim: &Sim, model: &FabricModel) -> Result<Vec<u8>, FabricErro
 /// Puts a state back that [`save`] gave for the same hardware, configuration and program.
 pub(super) fn load(sim: &mut Sim, model: &mut FabricModel, bytes: &[u8]) -> Result<(), FabricError> {
     let state: State = postcard::from_bytes(bytes).map_err(|_| SnapshotError::State)?;
-    let same = (state.seats.len(), state.fences.len()) == (model.seats.len(), model.fences.len());
+    let placed = state.pages.is_some() == model.table.on_touch();
+    let same = placed && (state.seats.len(), state.fences.len()) == (model.seats.len(), model.fences.len());
     if !same || state.ideal.is_some() != model.ideal.is_some() {
         return Err(SnapshotError::State.into());
     }
     sim.load(&state.sim)?;
     for (seat, saved) in model.seats.iter_mut().zip(state.seats) {
         seat.resume(saved)?;
+    }
+    if let Some(pages) = state.pages {
+        (model.table, model.host) = pages;
     }
     model.fences.iter_mut().zip(state.fences).for_each(|(node, saved)| node.resume(saved));
     let dram = model.dram.load(&state.dram).is_ok();
