@@ -276,7 +276,8 @@ mod tests {
         for page in [0, 1, 2] {
             at(&mut table, page, 3);
         }
-        assert_eq!(table.home(at(&mut table, 3, 3)), 0, "node 3 is full");
+        let spilled = at(&mut table, 3, 3);
+        assert_eq!(table.home(spilled), 0, "node 3 is full");
         assert_eq!(table.take_fresh(), [4 * 16384, 0, 16384, 2 * 16384, 3 * 16384]);
         assert_eq!((table.pages_per_gpu(), table.has_fresh()), (vec![1, 0, 0, 4], false));
         assert_eq!(table.inverse((3 << 16) + 40), Some(4 * 16384 + 40));

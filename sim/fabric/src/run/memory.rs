@@ -54,12 +54,14 @@ impl Banks {
         let mut out = HashMap::new();
         for bank in &self.banks {
             let width = bank.params.tag_bits();
-            for (set, way) in (0..bank.tags.rows).flat_map(|s| (0..bank.tags.lanes).map(move |w| (s, w))) {
-                let entry = sim.lane(bank.tags, set, way)[0];
+            // A row of the tags may hold several sets.
+            let (ways, bulk) = (bank.params.ways, bank.tags.lanes / bank.params.ways);
+            for (set, way) in (0..bank.tags.rows * bulk).flat_map(|s| (0..ways).map(move |w| (s, w))) {
+                let entry = sim.lane(bank.tags, set / bulk, set % bulk * ways + way)[0];
                 if entry >> width == DIRTY {
                     let tag = entry & ((1 << width) - 1);
                     let line = bank.params.line_number(tag, u64::from(set), bank.number);
-                    out.insert(line, sim.lane(bank.data, set * bank.tags.lanes + way, 0));
+                    out.insert(line, sim.lane(bank.data, set * ways + way, 0));
                 }
             }
         }
