@@ -28,7 +28,7 @@ pub(super) struct Outputs {
     pub pass: Option<OutQueue<ReqMsg>>,
     /// Results of atomics that had waited for their line: they go before what is in `pass`, and none waits for room.
     late: Option<(Fifo<ReqMsg>, Tally)>,
-    /// Invs of other GPUs, to the directory of the GPU home.
+    /// Invs of other GPUs, to the directory of the GPU home. The ingress lets at most eight of a bank be under way, so that there is always room.
     pub recv: Option<OutQueue<DirRecv>>,
     /// Stage 2 sends an L1Rsp, a RspMsg, finishes a data step.
     pub s2_local: Wire<Bool>,
@@ -58,7 +58,7 @@ impl Outputs {
             inv_applied: flag("s1_inv_applied"),
             pass: p.hier.then(|| OutQueue::new("far_out", &p.sys, 8)),
             late: p.hier.then(|| (Fifo::new("late", LATE, &p.sys), Tally::new("late_used", 4))),
-            recv: (p.hier && p.dir).then(|| OutQueue::new("recv_out", &p.sys, 4)),
+            recv: (p.hier && p.dir).then(|| OutQueue::new("recv_out", &p.sys, 16)),
             s2_local: flag("s2_sends_local"),
             s2_remote: flag("s2_sends_remote"),
             s2_data: flag("s2_does_data"),
