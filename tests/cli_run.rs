@@ -83,6 +83,7 @@ fn every_layer_computes_the_hosts_result() {
         ("rnn-fw", &["hidden=32", "batch=8", "steps=2"]),
         ("rnn-dgrad", &["hidden=32", "batch=8", "steps=2"]),
         ("rnn-wgrad", &["hidden=32", "batch=4", "steps=2"]),
+        ("vgg16", &["batch=1", "scale=64", "classes=3"]),
     ]);
 }
 

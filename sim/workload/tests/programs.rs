@@ -47,6 +47,7 @@ const SMALL: &[(&str, &[(&str, &str)])] = &[
     ("pagerank", &[("source", "karate"), ("iterations", "5")]),
     ("pathfinder", &[("columns", "300"), ("rows", "12")]),
     ("resnet", &[("blocks", "2"), ("channels", "3"), ("image", "6")]),
+    ("resnet18", &[("batch", "1"), ("scale", "64"), ("classes", "3")]),
     ("rnn-dgrad", &[("hidden", "9"), ("batch", "3"), ("steps", "3")]),
     ("rnn-fw", &[("hidden", "9"), ("batch", "3"), ("steps", "3")]),
     ("rnn-wgrad", &[("hidden", "9"), ("batch", "3"), ("steps", "3")]),
@@ -54,6 +55,7 @@ const SMALL: &[(&str, &[(&str, &str)])] = &[
     ("snap", &[("cells", "4"), ("angles", "5"), ("octants", "8"), ("group", "10")]),
     ("stencil", &[("n", "70"), ("iterations", "3")]),
     ("transpose", &[("rows", "70"), ("columns", "37")]),
+    ("vgg16", &[("batch", "1"), ("scale", "64"), ("classes", "3")]),
 ];
 
 fn verify(program: &dyn Program, memory: &FlatMemory) -> Result<(), VerifyError> {

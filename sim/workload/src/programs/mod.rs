@@ -43,6 +43,8 @@ mod sc;
 mod simt;
 mod snap;
 mod stencil;
+mod tape;
+mod training;
 mod transpose;
 
 use std::collections::BTreeMap;
@@ -106,6 +108,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         pagerank::INFO,
         pathfinder::INFO,
         resnet::INFO,
+        training::RESNET18,
         rnn::DGRAD,
         rnn::FW,
         rnn::WGRAD,
@@ -113,6 +116,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         snap::INFO,
         stencil::INFO,
         transpose::INFO,
+        training::VGG16,
     ];
     ALL
 }
