@@ -82,19 +82,32 @@ fn the_ledger_check_names_what_was_never_hit() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = dir.path().display().to_string();
     let check = || weft(&["ledger", "inv-egress", "--check", "--dir", &folder]);
-    let hits = ["partial_accept", "full_fifo_holds_slice", "other_slice_passes", "round_robin", "multicast"];
-    for (number, hit) in hits.iter().enumerate() {
+    let egress = |name: &str| (format!("rec.race.egress_{name}"), "rec.md 4.1");
+    let planes = |name: &str| (format!("hmg.race.{name}"), "hmg.md 6");
+    let entries = [
+        egress("partial_accept"),
+        egress("full_fifo_holds_slice"),
+        egress("other_slice_passes"),
+        egress("round_robin"),
+        egress("multicast"),
+        planes("marker_enters_both_links"),
+        planes("markers_queue_for_other_gpus"),
+        planes("far_marker_waits_near_enters"),
+        planes("own_gpu_passes_full_link"),
+        planes("forwarded_marker_behind_recv"),
+    ];
+    for (number, (hit, source)) in entries.iter().enumerate() {
         let out = check();
         let text = String::from_utf8(out.stdout).expect("text");
-        assert_eq!((out.status.code(), text.lines().count()), (Some(1), hits.len() - number), "{text}");
-        let sentence = format!("rec.race.egress_{hit} (race of inv-egress, rec.md 4.1) was never hit: ");
+        assert_eq!((out.status.code(), text.lines().count()), (Some(1), entries.len() - number), "{text}");
+        let sentence = format!("{hit} (race of inv-egress, {source}) was never hit: ");
         assert!(text.starts_with(&sentence), "{text}");
-        let line = format!(r#"{{"id":"rec.race.egress_{hit}","count":3,"seed":{number},"test":"a test"}}"#);
+        let line = format!(r#"{{"id":"{hit}","count":3,"seed":{number},"test":"a test"}}"#);
         std::fs::write(dir.path().join(format!("{number}.jsonl")), line).expect("written");
     }
     let out = check();
     assert_eq!(out.status.code(), Some(0));
-    assert_eq!(String::from_utf8_lossy(&out.stdout), "all 5 entries of the ledger were hit\n");
+    assert_eq!(String::from_utf8_lossy(&out.stdout), "all 10 entries of the ledger were hit\n");
     let table = stdout(&["ledger", "inv-egress", "--dir", &folder]);
     let row: Vec<&str> = table.lines().nth(2).expect("a row").split_whitespace().collect();
     assert_eq!(row, ["rec.race.egress_full_fifo_holds_slice", "inv-egress", "3", "1", "a", "test"]);

@@ -100,11 +100,19 @@ pub const SETS: &[(&str, [&str; 3])] = &[
     ),
     (
         "inv-egress",
-        ["gpus=2 links=1 slices=1", "gpus=3 links=2 slices=3 home=1", "gpus=4 links=1 slices=2 home=3"],
+        [
+            "gpus=2 links=1 slices=1",
+            "gpus=3 links=2 slices=3 home=1",
+            "gpus=3 gpms=3 home=5 links=2 planes=1 slices=2 banks=2",
+        ],
     ),
     (
         "inv-ingress",
-        ["gpus=2 links=1 banks=1", "gpus=3 links=2 banks=4 home=1", "gpus=4 links=1 banks=2 home=3"],
+        [
+            "gpus=2 links=1 banks=1",
+            "gpus=3 links=2 banks=4 home=1",
+            "gpus=3 gpms=3 home=5 links=2 planes=1 banks=2",
+        ],
     ),
     ("fence-unit", ["gpus=2 banks=1", "gpus=3 banks=2 home=1 flush=off", "gpus=5 banks=4 home=4"]),
     (

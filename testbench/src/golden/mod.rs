@@ -12,6 +12,7 @@
 //! | [`l2_table`], [`l2`] | one line in an L2 bank, requester and home side | 6 |
 //! | [`fence_table`], [`fence`] | the fence unit and its message counts | 7 |
 //! | [`order`] | the tokens that banks give back before a fence marker leaves | 7 |
+//! | [`planes`] | `inv_egress` and `inv_ingress` on two planes | hmg.md 6 |
 //! | [`races`] | the races that the specification names | all |
 //!
 //! Each table row has an identifier; `IDS.md` in this folder lists all of them. A block's cover points carry exactly
@@ -28,6 +29,7 @@ pub mod l2;
 pub mod l2_table;
 pub mod order;
 pub mod params;
+pub mod planes;
 pub mod races;
 pub mod slice;
 

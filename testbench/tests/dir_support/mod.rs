@@ -114,9 +114,14 @@ pub fn publish(test: &str, hits: &BTreeMap<String, (u64, u64)>) {
 
 /// Message widths of a small system.
 pub fn small_sys(gpus: u32, banks: u32) -> Sys {
+    module_sys(gpus, 1, banks)
+}
+
+/// The same of one whose GPUs are made of GPMs.
+pub fn module_sys(gpus: u32, gpms: u32, banks: u32) -> Sys {
     Sys {
         gpus,
-        gpms: 1,
+        gpms,
         addr_bits: 40,
         line: 64,
         banks,
@@ -126,6 +131,12 @@ pub fn small_sys(gpus: u32, banks: u32) -> Sys {
         il: 256,
         home_shift: 30,
     }
+}
+
+/// Ledger entries of `block` that name hierarchical systems.
+pub fn entries_of_planes(block: &str) -> Vec<String> {
+    let all = weft_testbench::ledger::all_entries().into_iter();
+    all.filter(|e| e.block == block && e.id.starts_with("hmg.")).map(|e| e.id).collect()
 }
 
 /// Every ledger entry of `block` is among `hits`, except those that `others` names.

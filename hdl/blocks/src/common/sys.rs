@@ -25,15 +25,41 @@ pub fn sys_params() -> Vec<ParamInfo> {
     ]
 }
 
+/// The parameters of [`sys_params`] and `gpms`, for blocks of systems whose nodes may be GPMs.
+pub fn module_sys_params() -> Vec<ParamInfo> {
+    let mut list = sys_params();
+    list[0].legal = "1..16, 2..64 nodes in all";
+    let about = "GPU modules of a GPU, each a node of its own";
+    list.insert(1, ParamInfo { name: "gpms", default: "1".into(), legal: "1..8, 2..64 nodes in all", about });
+    list
+}
+
 /// Reads the parameters of [`sys_params`].
 ///
 /// # Errors
 /// A value outside its range, or values that do not fit each other.
 pub fn sys_from(p: &ParamSet) -> Result<Sys, BlockError> {
+    let gpus = p.within("gpus", 2, 16)? as u32;
+    sized(p, gpus, 1)
+}
+
+/// Reads the parameters of [`module_sys_params`].
+///
+/// # Errors
+/// A value outside its range, or values that do not fit each other.
+pub fn module_sys_from(p: &ParamSet) -> Result<Sys, BlockError> {
+    let (gpus, gpms) = (p.within("gpus", 1, 16)? as u32, p.within("gpms", 1, 8)? as u32);
+    if !(2..=64).contains(&(gpus * gpms)) {
+        return Err(p.illegal("gpms", "with this number of GPUs there are not 2..64 nodes"));
+    }
+    sized(p, gpus, gpms)
+}
+
+fn sized(p: &ParamSet, gpus: u32, gpms: u32) -> Result<Sys, BlockError> {
     let number = |key, lo, hi| p.within(key, lo, hi).map(|v| v as u32);
     let sys = Sys {
-        gpus: number("gpus", 2, 16)?,
-        gpms: 1,
+        gpus,
+        gpms,
         addr_bits: number("addr_bits", 32, 64)?,
         line: number("line", 64, 128)?,
         banks: number("banks", 1, 64)?,

@@ -8,7 +8,8 @@
 //! | port | dir | fields | |
 //! | --- | --- | --- | --- |
 //! | `slice{i}` | in | line, dest, cause, grp | one per directory slice and line expanded per cycle |
-//! | `fence` | in | requester | a marker for every FIFO, from the fence unit |
+//! | `recv{b}` | in | line, dest, cause, grp | with planes: Invs that the slice of bank b passes on |
+//! | `fence` | in | requester; with planes also origin, sys | a marker, from the fence unit |
 //! | `link{k}` | out | kind, src, dst, line, cause, grp, requester | INV network; one destination per message |
 //!
 //! | state | values |
@@ -26,13 +27,27 @@
 //! transfer on `slice{i}` is the acceptance that a write's acknowledgement waits for, although the message may be held here. Messages taken
 //! later may pass the marker, which is harmless.
 //!
+//! # Planes
+//! In a hierarchical fabric (hmg.md section 6; parameter `planes`) a node has two links: link 0 to the other GPMs of its GPU, link 1 to the same GPM of
+//! other GPUs. The destination says the link, and FIFOs exist for those destinations only. What a GPU home passes on (`recv{b}`) is for its own GPU
+//! and never waits for a FIFO of link 1, whatever the slices hold: that would make one GPU wait for another in a circle.
+//!
+//! | marker | enters |
+//! | --- | --- |
+//! | origin here, GPU scope | all FIFOs of link 0 |
+//! | origin here, system scope | all FIFOs of both links |
+//! | origin in another GPU (passed on) | all FIFOs of link 0 |
+//!
+//! Each link has a marker of its own on its way (`near_left`, `far_left`); a marker for both is split, and its half for link 1 waits in `far_asked` while
+//! another one is on its way there. In each FIFO a marker waits only for the held messages that want that FIFO.
+//!
 //! # Picture
 //!
 #![doc = include_str!("../../pictures/inv-egress.svg")]
 
-use crate::common::arbiter::RoundRobin;
-use crate::common::fifo::Fifo;
-use crate::common::sys::{sys_from, sys_params, sys_tag};
+use super::egress_lane::{Offer, lane, offer, send};
+use super::egress_marks::{Marker, flat, planes};
+use crate::common::sys::{module_sys_from, module_sys_params, sys_tag};
 use crate::msg::*;
 use crate::registry::{BlockError, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
@@ -45,20 +60,33 @@ pub const FIFO_DEPTH: u32 = 16;
 pub struct EgressParams {
     /// Message widths.
     pub sys: Sys,
-    /// This GPU, below `sys.nodes()`.
+    /// This node, below `sys.nodes()`.
     pub home: u32,
-    /// Links of the GPU, 1..16.
+    /// Links of the node, 1..16; 2 with planes.
     pub links: u32,
     /// Channels from directory slices, 1..256: one per slice and line expanded per cycle.
     pub slices: u32,
+    /// Link 0 leads to the other GPMs of the own GPU, link 1 to the same GPM of other GPUs (hmg.md section 6); a line does not choose its link.
+    pub planes: bool,
+}
+
+/// The reason why a node or a number of links does not fit, if it does not.
+pub(super) fn ends_problem(sys: &Sys, home: u32, links: u32, planes: bool) -> Option<String> {
+    if home >= sys.nodes() || sys.gpm_of_node(home) >= sys.gpms {
+        Some(format!("home = {home}; legal: a node that exists, 0..{}", sys.nodes() - 1))
+    } else if planes && links != 2 {
+        Some(format!("links = {links}; legal: 2 with planes"))
+    } else if !(1..=16).contains(&links) {
+        Some(format!("links = {links}; legal: 1..16"))
+    } else {
+        None
+    }
 }
 
 impl EgressParams {
     fn check(&self) -> bool {
-        if self.home >= self.sys.nodes() {
-            elab_error(format!("home = {}; legal: 0..{}", self.home, self.sys.nodes() - 1));
-        } else if !(1..=16).contains(&self.links) {
-            elab_error(format!("links = {}; legal: 1..16", self.links));
+        if let Some(problem) = ends_problem(&self.sys, self.home, self.links, self.planes) {
+            elab_error(problem);
         } else if !(1..=256).contains(&self.slices) {
             elab_error(format!("slices = {}; legal: 1..256", self.slices));
         } else {
@@ -66,6 +94,31 @@ impl EgressParams {
         }
         false
     }
+
+    /// Destinations of a link, each with a FIFO, in order.
+    pub fn reach(&self, link: u32) -> Vec<u32> {
+        if self.planes {
+            return plane_nodes(&self.sys, self.home, link);
+        }
+        (0..self.sys.nodes()).filter(|node| *node != self.home).collect()
+    }
+
+    /// A bit for each of these nodes.
+    pub(super) fn mask(&self, nodes: &[u32]) -> Bits {
+        let mut mask = Bv::zero(self.sys.nodes());
+        nodes.iter().for_each(|node| mask.set_bit(*node, true));
+        lit_bv(mask)
+    }
+}
+
+/// Nodes that a link of `home` leads to in a fabric with planes: 0, the other GPMs of its GPU; 1, the same GPM of other GPUs.
+pub fn plane_nodes(sys: &Sys, home: u32, link: u32) -> Vec<u32> {
+    let (gpu, gpm) = (sys.gpu_of_node(home), sys.gpm_of_node(home));
+    let here = |node: &u32| {
+        let same = (sys.gpu_of_node(*node) == gpu, sys.gpm_of_node(*node) == gpm);
+        same == if link == 0 { (true, false) } else { (false, true) }
+    };
+    sys.all_nodes().into_iter().filter(here).collect()
 }
 
 /// Link of a line's invalidations: the exclusive or of its digits of log2(links) bits (rounded up), less `links` if that is no link.
@@ -83,219 +136,101 @@ pub fn inv_link_of(line: Bits, links: u32) -> Bits {
     mux(hash.ge(u64::from(links)), hash - u64::from(links), hash)
 }
 
-/// A message in a FIFO; of a fence marker `line` holds the requester.
-#[derive(Clone, Copy, Bundle)]
-#[bundle(params = Sys)]
-struct Item {
-    kind: Enum<InvKind>,
-    #[width(p.line_bits())]
-    line: Bits,
-    cause: Enum<Cause>,
-    grp: Bool,
-}
-
-/// A slice's message on its way into the FIFOs.
-struct Offer {
-    msg: DirInv,
-    link: Bits,
-    /// Destinations still wanted in this cycle.
-    wants: Bits,
-    /// Destinations that take it in this cycle.
-    served: Wire<Bits>,
-    /// Destinations left after this cycle.
-    left: Bits,
-}
-
-struct FenceState {
-    pushing: Bool,
-    requester: Bits,
-    left: Reg<Bits>,
-    pushed: Wire<Bits>,
-}
-
-/// The egress: channels `slice0`..., `fence`, `link0`....
+/// The egress: channels `slice0`..., `fence`, `link0`...; with planes also `recv0`..., one per bank.
 ///
 /// # Errors
 /// A parameter outside its range.
 pub fn inv_egress(p: &EgressParams) -> Result<Arc<Module>, ElabErrors> {
-    let name = format!("inv_egress_{}_x{}_s{}_h{}", sys_tag(&p.sys), p.links, p.slices, p.home);
+    let planes = if p.planes { format!("_planes_g{}", p.sys.gpms) } else { String::new() };
+    let name = format!("inv_egress_{}_x{}_s{}_h{}{planes}", sys_tag(&p.sys), p.links, p.slices, p.home);
     Module::build(&name, ModuleKind::Block, || {
         doc("INV egress: spreads the directory's invalidations over a FIFO per destination and link.");
         param("links", p.links);
         param("slices", p.slices);
         param("home", p.home);
+        if p.planes {
+            param("planes", 1);
+            param("gpms", p.sys.gpms);
+        }
         if p.check() {
             describe(p);
         }
     })
 }
 
-fn describe(p: &EgressParams) {
-    let offers: Vec<Offer> = (0..p.slices).map(|i| offer(p, i)).collect();
-    let some: Vec<Bool> = offers.iter().map(|o| o.wants.any()).collect();
-    let busy = any_of(&some).named("busy");
-    let fence = fence_state(p, &offers);
-    let mut served: Vec<Vec<Bits>> = offers.iter().map(|_| Vec::new()).collect();
-    let (mut blocked, mut contested) = (Vec::new(), Vec::new());
-    let mut pushed = Vec::new();
-    let others: Vec<u32> = (0..p.sys.nodes()).filter(|g| *g != p.home).collect();
-    for link in 0..p.links {
-        let mut fifos = Vec::new();
-        for (at, gpu) in others.iter().enumerate() {
-            let mark =
-                fence.left.get().bit(link * p.sys.nodes().saturating_sub(1) + at as u32) & fence.pushing;
-            let lane = lane(p, *gpu, link, &offers, busy, mark, fence.requester);
-            for (i, list) in served.iter_mut().enumerate() {
-                list.push(lane.grant.bit(i as u32).bits().zext(p.sys.nodes()).shl(*gpu));
-            }
-            blocked.push(lane.blocked);
-            contested.push(lane.contested);
-            pushed.push(mark & !lane.fifo.full);
-            fifos.push(lane.fifo);
-        }
-        send(p, link, &others, &fifos);
-    }
-    fence.pushed.set(pack_bools(&pushed));
-    for (offer, list) in offers.iter().zip(&served) {
-        offer.served.set(list[1..].iter().fold(list[0], |a, b| a | *b));
-    }
-    let waits = fence.pushing & (fence.left.get() & !pack_bools(&pushed)).any();
-    observe(p, &offers, any_of(&blocked), any_of(&contested), waits);
-}
-
-/// Receives a slice's channel: straight through while all destinations have room, else held.
-fn offer(p: &EgressParams, i: u32) -> Offer {
-    let name = format!("slice{i}");
-    let valid = input::<Bool>(&format!("{name}_valid"), ());
-    let port = input::<DirInv>(&name, p.sys.clone());
-    let ready = output_reg::<Bool>(&format!("{name}_ready"), ());
-    let left_q = reg::<Bits>(&format!("{name}_left"), p.sys.nodes()).field("queue");
-    let held = reg::<DirInv>(&format!("{name}_held"), p.sys.clone()).field("queue");
-    let holding = left_q.get().any().named(&format!("{name}_holding"));
-    let arrive = (valid & ready.get()).named(&format!("{name}_arrive"));
-    let wants =
-        mux(holding, left_q.get(), port.dest & arrive.repeat(p.sys.nodes())).named(&format!("{name}_wants"));
-    let msg = mux(holding, held.get(), port);
-    let served = wire::<Bits>(&format!("{name}_served"), p.sys.nodes());
-    let left = (wants & !served.get()).named(&format!("{name}_left_next"));
-    left_q.set(left);
-    ready.set(left.none());
-    when(arrive & left.any(), || held.set(port));
-    assert_always(
-        &format!("{name}_not_home"),
-        !arrive | (port.dest.any() & !port.dest.bit(p.home)),
-        "a message has a destination, and never the home",
-    );
-    Offer { link: inv_link_of(msg.line, p.links), msg, wants, served, left }
-}
-
-fn fence_state(p: &EgressParams, offers: &[Offer]) -> FenceState {
-    let fence = in_channel::<FenceMark>("fence", &p.sys);
-    let fifos = p.links * (p.sys.nodes() - 1);
-    let left = reg::<Bits>("fence_left", fifos).doc("FIFOs that the fence marker has not entered yet.");
-    let waits =
-        reg::<Bits>("fence_waits", p.slices).doc("Slices whose held message is older than the marker.");
-    let requester = reg::<Bits>("fence_marker_of", p.sys.node_bits());
-    let pushed = wire::<Bits>("fence_pushed", fifos);
-    let holding: Vec<Bool> = offers.iter().map(|o| o.left.any()).collect();
-    let holding = pack_bools(&holding);
-    let active = left.get().any().named("fence_active");
-    let pushing = (active & waits.get().none()).named("fence_pushing");
-    when(!active & fence.valid, || {
-        fence.take();
-        left.set(lit_bv(Bv::ones(fifos)));
-        waits.set(holding);
-        requester.set(fence.msg.requester);
-    })
-    .elsewhen(active, || {
-        left.set(left.get() & !pushed.get());
-        waits.set(waits.get() & holding);
-    });
-    FenceState { pushing, requester: requester.get(), left, pushed }
-}
-
-/// One FIFO and who enters it in this cycle.
-struct Lane {
-    fifo: Fifo<Item>,
-    grant: Bits,
+/// What a link's FIFOs did in this cycle.
+struct Traffic {
     blocked: Bool,
     contested: Bool,
+    /// Something entered a FIFO.
+    entered: Bool,
 }
 
-fn lane(
+fn describe(p: &EgressParams) {
+    let all: Vec<u32> = (0..p.links).flat_map(|link| p.reach(link)).collect();
+    let mut offers: Vec<Offer> = (0..p.slices).map(|i| offer(p, &format!("slice{i}"), &all)).collect();
+    if p.planes {
+        let near = p.reach(0);
+        offers.extend((0..p.sys.banks).map(|b| offer(p, &format!("recv{b}"), &near)));
+    }
+    let some: Vec<Bool> = offers.iter().map(|o| o.wants.any()).collect();
+    let busy = any_of(&some).named("busy");
+    let markers = if p.planes { planes(p, &offers) } else { vec![Some(flat(p, &offers))] };
+    let mut entered: Vec<Vec<Bool>> = markers.iter().map(|_| Vec::new()).collect();
+    let mut served: Vec<Vec<Bits>> = offers.iter().map(|_| Vec::new()).collect();
+    let mut traffic = Vec::new();
+    for link in 0..p.links {
+        let which = if p.planes { link as usize } else { 0 };
+        // Nothing that is passed on goes to another GPU.
+        let inputs = if which == 0 { &offers[..] } else { &offers[..p.slices as usize] };
+        traffic.push(match &markers[which] {
+            Some(marker) => fill(p, link, inputs, busy, marker, &mut entered[which], &mut served),
+            None => {
+                send(p, link, &[], &[]);
+                Traffic { blocked: bool_lit(false), contested: bool_lit(false), entered: bool_lit(false) }
+            }
+        });
+    }
+    let waits: Vec<Bool> =
+        markers.iter().zip(&entered).filter_map(|(m, lanes)| m.as_ref().map(|m| m.entered(lanes))).collect();
+    for (offer, list) in offers.iter().zip(&served) {
+        let none = lit(0, p.sys.nodes());
+        offer.served.set(list.iter().copied().reduce(|a, b| a | b).unwrap_or(none));
+    }
+    observe(p, &offers, &traffic, any_of(&waits));
+}
+
+/// The FIFOs of one link.
+fn fill(
     p: &EgressParams,
-    gpu: u32,
     link: u32,
     offers: &[Offer],
     busy: Bool,
-    mark: Bool,
-    requester: Bits,
-) -> Lane {
-    let name = format!("d{gpu}_l{link}");
-    let fifo = Fifo::<Item>::new(&name, FIFO_DEPTH, &p.sys);
-    let turn = RoundRobin::new(&format!("{name}_turn"), p.slices);
-    let requests: Vec<Bool> = offers.iter().map(|o| o.wants.bit(gpu) & o.link.eq(u64::from(link))).collect();
-    let requests = pack_bools(&requests).named(&format!("{name}_requests"));
-    let grant = wire_zero::<Bits>(&format!("{name}_grant"), p.slices);
-    let marker = Item {
-        kind: enum_lit(InvKind::Fence),
-        line: requester.zext(p.sys.line_bits()),
-        cause: enum_lit(Cause::Write),
-        grp: bool_lit(false),
-    };
-    when(mark & !fifo.full, || fifo.push(&marker)).elsewhen(busy, || {
-        when(requests.any() & !fifo.full & !mark, || {
-            let pick = turn.pick(requests);
-            grant.set(pick.index.one_hot(p.slices));
-            turn.granted(pick.index);
-            switch_bits(pick.index, |arms| {
-                for (i, offer) in offers.iter().enumerate() {
-                    arms.case(i as u64, || {
-                        fifo.push(&Item {
-                            kind: enum_lit(InvKind::Inv),
-                            line: offer.msg.line,
-                            cause: offer.msg.cause,
-                            grp: offer.msg.grp,
-                        });
-                    });
-                }
-            });
-        });
-    });
-    let blocked = requests.any() & fifo.full;
-    let contested = requests.popcount().gt(1) & !fifo.full & !mark;
-    Lane { fifo, grant: grant.get(), blocked, contested }
+    marker: &Marker,
+    entered: &mut Vec<Bool>,
+    served: &mut [Vec<Bits>],
+) -> Traffic {
+    let nodes = p.reach(link);
+    let (mut fifos, mut blocked, mut contested, mut some) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for node in &nodes {
+        let mark = marker.wants(entered.len());
+        let lane = lane(p, (*node, link), offers, busy, mark, &marker.item);
+        for (i, list) in served.iter_mut().take(offers.len()).enumerate() {
+            list.push(lane.grant.bit(i as u32).bits().zext(p.sys.nodes()).shl(*node));
+        }
+        blocked.push(lane.blocked);
+        contested.push(lane.contested);
+        entered.push(mark & !lane.fifo.full);
+        some.push(lane.grant.any() | (mark & !lane.fifo.full));
+        fifos.push(lane.fifo);
+    }
+    send(p, link, &nodes, &fifos);
+    Traffic { blocked: any_of(&blocked), contested: any_of(&contested), entered: any_of(&some) }
 }
 
-/// The heads of a link's FIFOs, in turn, onto the link.
-fn send(p: &EgressParams, link: u32, others: &[u32], fifos: &[Fifo<Item>]) {
-    let out = out_channel::<InvMsg>(&format!("link{link}"), &p.sys);
-    let n = others.len() as u32;
-    let turn = RoundRobin::new(&format!("link{link}_turn"), n);
-    let valid: Vec<Bool> = fifos.iter().map(|f| f.valid).collect();
-    let pick = turn.pick(pack_bools(&valid));
-    when(pick.any & out.free, || {
-        turn.granted(pick.index);
-        switch_bits(pick.index, |arms| {
-            for (i, (gpu, fifo)) in others.iter().zip(fifos).enumerate() {
-                arms.case(i as u64, || {
-                    fifo.pop();
-                    out.send(&InvMsg {
-                        kind: fifo.head.kind,
-                        src: lit(u64::from(p.home), p.sys.node_bits()),
-                        dst: lit(u64::from(*gpu), p.sys.node_bits()),
-                        line: fifo.head.line,
-                        cause: fifo.head.cause,
-                        grp: fifo.head.grp,
-                        requester: fifo.head.line.slice(0, p.sys.node_bits()),
-                    });
-                });
-            }
-        });
-    });
-}
-
-fn observe(p: &EgressParams, offers: &[Offer], blocked: Bool, contested: Bool, waits: Bool) {
+fn observe(p: &EgressParams, offers: &[Offer], traffic: &[Traffic], waits: Bool) {
+    let of = |f: fn(&Traffic) -> Bool| any_of(&traffic.iter().map(f).collect::<Vec<_>>());
+    let (blocked, contested) = (of(|t| t.blocked), of(|t| t.contested));
     let any = |f: &dyn Fn(&Offer) -> Bool| any_of(&offers.iter().map(f).collect::<Vec<_>>());
     let partial = any(&|o| o.served.get().any() & o.left.any());
     let passed = any(&|o| o.wants.any() & o.left.none());
@@ -317,6 +252,13 @@ fn observe(p: &EgressParams, offers: &[Offer], blocked: Bool, contested: Bool, w
         );
         cover("rec.race.egress_round_robin", contested, "two or more slices want one FIFO");
     }
+    if p.planes && !p.reach(0).is_empty() && !p.reach(1).is_empty() {
+        cover(
+            "hmg.race.own_gpu_passes_full_link",
+            traffic[1].blocked & traffic[0].entered,
+            "a full FIFO to another GPU holds a message while something enters a FIFO of the own GPU",
+        );
+    }
     cover("rec.race.inv_fence_push_waits", waits, "a fence marker waits for a full FIFO");
     count("held", any(&|o| o.left.any()), "cycles in which some slice's message is held");
 }
@@ -325,13 +267,29 @@ fn observe(p: &EgressParams, offers: &[Offer], blocked: Bool, contested: Bool, w
 pub fn egress_params() -> Vec<ParamInfo> {
     let info =
         |name, default: u64, legal, about| ParamInfo { name, default: default.to_string(), legal, about };
-    let mut list = sys_params();
+    let mut list = module_sys_params();
     list.extend([
-        info("home", 0, "0..gpus-1", "this GPU"),
-        info("links", 6, "1..16", "links of the GPU"),
+        info("home", 0, "a node {GPU, GPM} that exists", "this node"),
+        info("links", 6, "1..16, 2 with planes", "links of the node"),
+        info("planes", 0, "0, 1", "link 0 leads to the GPMs of the own GPU, link 1 to other GPUs"),
         info("slices", 16, "1..256", "channels from directory slices"),
     ]);
     list
+}
+
+/// The parameters that egress and ingress share: widths, home, links, planes.
+pub(super) fn ends_from(p: &ParamSet) -> Result<(Sys, u32, u32, bool), BlockError> {
+    let sys = module_sys_from(p)?;
+    let home = p.within("home", 0, u64::from(sys.nodes()) - 1)? as u32;
+    if sys.gpm_of_node(home) >= sys.gpms {
+        return Err(p.illegal("home", "there is no such GPM"));
+    }
+    let links = p.within("links", 1, 16)? as u32;
+    let planes = p.within("planes", 0, 1)? == 1;
+    if planes && links != 2 {
+        return Err(p.illegal("links", "planes are two links"));
+    }
+    Ok((sys, home, links, planes))
 }
 
 /// Builds the egress by name.
@@ -340,9 +298,7 @@ pub fn egress_params() -> Vec<ParamInfo> {
 /// A value outside its range.
 pub fn build_egress(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
     let number = |key, lo, hi| p.within(key, lo, hi).map(|v| v as u32);
-    let sys = sys_from(p)?;
-    let home = number("home", 0, u64::from(sys.nodes()) - 1)?;
-    let params =
-        EgressParams { home, links: number("links", 1, 16)?, slices: number("slices", 1, 256)?, sys };
+    let (sys, home, links, planes) = ends_from(p)?;
+    let params = EgressParams { sys, home, links, slices: number("slices", 1, 256)?, planes };
     super::elaborated("inv-egress", inv_egress(&params))
 }

@@ -31,6 +31,7 @@
 //!
 #![doc = include_str!("../../pictures/fence-unit.svg")]
 
+use super::fence_ports::{part_in, part_out};
 use super::fence_table::{FenceEvent, table};
 use crate::common::sys::{sys_from, sys_params, sys_tag};
 use crate::msg::*;
@@ -83,28 +84,6 @@ struct Ends {
     src: Bits,
     #[width(p.node_bits())]
     dst: Bits,
-}
-
-/// A receiving channel of message `M` of which only [`Ends`] is looked at.
-fn ends_in<M: Data<Shape = Sys>>(name: &str, sys: &Sys) -> InChannel<Ends> {
-    for leaf in leaves_of::<M>(sys, name).iter().filter(|l| !is_end(name, l)) {
-        unused_input(&input::<Bits>(&leaf.name, leaf.width));
-    }
-    in_channel::<Ends>(name, sys)
-}
-
-/// A sending channel of message `M` that carries a fence message.
-fn ends_out<M: Data<Shape = Sys>>(name: &str, sys: &Sys) -> OutChannel<Ends> {
-    let kind = format!("{name}_kind");
-    for leaf in leaves_of::<M>(sys, name).iter().filter(|l| !is_end(name, l)) {
-        let value = if leaf.name == kind { ReqKind::Fence.encoding() } else { 0 };
-        output::<Bits>(&leaf.name, leaf.width).set(lit_bv(Bv::from_u64(value, leaf.width)));
-    }
-    out_channel::<Ends>(name, sys)
-}
-
-fn is_end(channel: &str, leaf: &Leaf) -> bool {
-    [format!("{channel}_src"), format!("{channel}_dst")].contains(&leaf.name)
 }
 
 /// The fence unit: channels `start`, `done{b}`, `ordered{b}`, `req_in`, `rsp_in`, `mark_in` in; `done`, `cmd{b}`, `order{b}`, `req_out`, `rsp_out`,
@@ -167,11 +146,11 @@ fn describe(p: &FenceParams) {
     };
     let start = in_channel::<FenceToken>("start", &());
     let done = out_channel::<FenceToken>("done", &());
-    let req_in = ends_in::<ReqMsg>("req_in", sys);
-    let rsp_in = ends_in::<RspMsg>("rsp_in", sys);
+    let req_in = part_in::<ReqMsg, Ends>("req_in", sys);
+    let rsp_in = part_in::<RspMsg, Ends>("rsp_in", sys);
     let mark_in = in_channel::<FenceMark>("mark_in", sys);
-    let req_out = ends_out::<ReqMsg>("req_out", sys);
-    let rsp_out = ends_out::<RspMsg>("rsp_out", sys);
+    let req_out = part_out::<ReqMsg, Ends>("req_out", sys);
+    let rsp_out = part_out::<RspMsg, Ends>("rsp_out", sys);
     let mark_out = out_channel::<FenceMark>("mark_out", sys);
     let here = |state| u.state.get().is(state);
 

@@ -12,7 +12,7 @@
 //! | `link{k}` | in | kind, src, dst, line, cause, grp, requester | INV network |
 //! | `bank{b}` | out | line, cause, grp, link | to the L2 bank of the line |
 //! | `done{b}` | in | link | the bank has applied an Inv of that link; always taken |
-//! | `fence` | out | requester | the markers of one source are in from all links |
+//! | `fence` | out | requester; with planes also origin, sys | the markers of one source are in from all links |
 //!
 //! | state | values |
 //! | --- | --- |
@@ -23,13 +23,22 @@
 //! Invs are delivered in order per link and bank. A fence marker holds its link until the counter of unapplied Invs is zero; Invs are applied
 //! without waiting for anything, so that is finite. It is absorbed into the bit array whether or not `fence` can be sent.
 //!
+//! # Planes
+//! In a hierarchical fabric (hmg.md section 6; parameter `planes`) link 0 comes from the other GPMs of the own GPU, link 1 from the same GPM of other GPUs. A
+//! source uses one link, so there is nothing to collect: a marker whose earlier Invs are applied goes into a queue of its link (`link{k}_marks`, 4 rows), and
+//! from there to `fence` with its origin and scope. The fence unit takes markers at once, so a full queue lasts a few cycles.
+//!
+//! A GPU home passes an Inv of link 1 on to its GPMs before it counts as applied. No more than [`RECV_LIMIT`] of them are with a bank at once, so that
+//! a bank with places for these never makes an Inv of link 0 wait behind one: links 0 then wait for nothing.
+//!
 //! # Picture
 //!
 #![doc = include_str!("../../pictures/inv-ingress.svg")]
 
-use super::egress::egress_params;
+use super::egress::{egress_params, ends_from, ends_problem, plane_nodes};
+use super::ingress_marks::{announce, collect};
 use crate::common::arbiter::RoundRobin;
-use crate::common::sys::{sys_from, sys_tag};
+use crate::common::sys::sys_tag;
 use crate::msg::*;
 use crate::registry::{BlockError, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
@@ -39,26 +48,27 @@ use weft_rtl::prelude::*;
 pub struct IngressParams {
     /// Message widths.
     pub sys: Sys,
-    /// This GPU, below `sys.nodes()`.
+    /// This node, below `sys.nodes()`.
     pub home: u32,
-    /// Links of the GPU, 1..16.
+    /// Links of the node, 1..16; 2 with planes.
     pub links: u32,
+    /// Link 0 comes from the other GPMs of the own GPU, link 1 from the same GPM of other GPUs (hmg.md section 6).
+    pub planes: bool,
 }
+
+/// With planes: most Invs of link 1 that are with a bank and not applied.
+pub const RECV_LIMIT: u32 = 8;
 
 impl IngressParams {
     fn check(&self) -> bool {
-        if self.home >= self.sys.nodes() {
-            elab_error(format!("home = {}; legal: 0..{}", self.home, self.sys.nodes() - 1));
-        } else if !(1..=16).contains(&self.links) {
-            elab_error(format!("links = {}; legal: 1..16", self.links));
-        } else {
-            return true;
-        }
-        false
+        let problem = ends_problem(&self.sys, self.home, self.links, self.planes);
+        let fits = problem.is_none();
+        problem.into_iter().for_each(elab_error);
+        fits
     }
 
-    /// GPUs whose messages arrive here.
-    fn sources(&self) -> Vec<u32> {
+    /// Nodes whose messages arrive here.
+    pub(super) fn sources(&self) -> Vec<u32> {
         (0..self.sys.nodes()).filter(|g| *g != self.home).collect()
     }
 }
@@ -66,15 +76,15 @@ impl IngressParams {
 /// Width of the counters of unapplied Invs; a link waits while the top bit is set.
 const COUNT_BITS: u32 = 10;
 
-struct Link {
-    channel: InChannel<InvMsg>,
+pub(super) struct Link {
+    pub channel: InChannel<InvMsg>,
     bank: Bits,
     /// An Inv that may be delivered.
     inv: Bool,
     /// A fence marker whose earlier Invs are applied.
-    fence: Bool,
+    pub fence: Bool,
     /// A fence marker that is held.
-    held: Bool,
+    pub held: Bool,
     unapplied: Reg<Bits>,
 }
 
@@ -83,11 +93,16 @@ struct Link {
 /// # Errors
 /// A parameter outside its range.
 pub fn inv_ingress(p: &IngressParams) -> Result<Arc<Module>, ElabErrors> {
-    let name = format!("inv_ingress_{}_il{}_x{}_h{}", sys_tag(&p.sys), p.sys.il, p.links, p.home);
+    let planes = if p.planes { format!("_planes_g{}", p.sys.gpms) } else { String::new() };
+    let name = format!("inv_ingress_{}_il{}_x{}_h{}{planes}", sys_tag(&p.sys), p.sys.il, p.links, p.home);
     Module::build(&name, ModuleKind::Block, || {
         doc("INV ingress: delivers invalidations to the L2 banks and collects fence markers.");
         param("links", p.links);
         param("home", p.home);
+        if p.planes {
+            param("planes", 1);
+            param("gpms", p.sys.gpms);
+        }
         if p.check() {
             describe(p);
         }
@@ -98,12 +113,16 @@ fn describe(p: &IngressParams) {
     let links: Vec<Link> = (0..p.links).map(|k| receive(p, k)).collect();
     let some: Vec<Bool> = links.iter().map(|l| l.inv).collect();
     let busy = any_of(&some).named("busy");
-    let grants: Vec<Bits> = (0..p.sys.banks).map(|b| deliver(p, b, &links, busy)).collect();
+    let room: Vec<Recvs> = (0..p.sys.banks).filter_map(|b| p.planes.then(|| Recvs::new(b))).collect();
+    let grants: Vec<Bits> = (0..p.sys.banks).map(|b| deliver(p, b, &links, busy, &room)).collect();
     let granted = grants[1..].iter().fold(grants[0], |all, g| all | *g).named("granted");
     let dones: Vec<InChannel<InvDone>> =
         (0..p.sys.banks).map(|b| in_channel::<InvDone>(&format!("done{b}"), &())).collect();
     for done in &dones {
         when(done.valid, || done.take());
+    }
+    for ((recvs, grant), done) in room.iter().zip(&grants).zip(&dones) {
+        recvs.follow(grant.bit(1), done.valid & done.msg.link.eq(1));
     }
     for (k, link) in links.iter().enumerate() {
         let here: Vec<Bool> = dones.iter().map(|d| d.valid & d.msg.link.eq(k as u64)).collect();
@@ -120,7 +139,11 @@ fn describe(p: &IngressParams) {
             "no more Invs are applied than were delivered",
         );
     }
-    collect(p, &links);
+    if p.planes {
+        announce(p, &links);
+    } else {
+        collect(p, &links);
+    }
     let held: Vec<Bool> = links.iter().map(|l| l.held).collect();
     let held = pack_bools(&held);
     cover(
@@ -130,6 +153,33 @@ fn describe(p: &IngressParams) {
     );
     cover("rec.race.inv_passes_held_fence", held.any() & granted.any(), "an Inv passes a held fence marker");
     count("delivered", granted.any(), "cycles in which an Inv is delivered");
+}
+
+/// Invs of link 1 that a bank has not applied.
+struct Recvs {
+    bank: u32,
+    count: Reg<Bits>,
+}
+
+impl Recvs {
+    fn new(bank: u32) -> Recvs {
+        let width = bits_for(u64::from(RECV_LIMIT) + 1);
+        Recvs { bank, count: reg::<Bits>(&format!("bank{bank}_recvs"), width) }
+    }
+
+    fn room(&self) -> Bool {
+        self.count.get().lt(u64::from(RECV_LIMIT))
+    }
+
+    fn follow(&self, delivered: Bool, applied: Bool) {
+        when(delivered & !applied, || self.count.set(self.count.get() + 1));
+        when(applied & !delivered, || self.count.set(self.count.get() - 1));
+        assert_always(
+            &format!("bank{}_recvs_answered_once", self.bank),
+            !applied | self.count.get().any(),
+            "a bank applies no more Invs of link 1 than it was given",
+        );
+    }
 }
 
 fn receive(p: &IngressParams, k: u32) -> Link {
@@ -143,6 +193,16 @@ fn receive(p: &IngressParams, k: u32) -> Link {
         !channel.valid | (channel.msg.dst.eq(u64::from(p.home)) & channel.msg.src.ne(u64::from(p.home))),
         "a message comes from another GPU and is for this one",
     );
+    if p.planes {
+        let sources = plane_nodes(&p.sys, p.home, k);
+        let known: Vec<Bool> = sources.iter().map(|node| channel.msg.src.eq(u64::from(*node))).collect();
+        let known = known.into_iter().reduce(|a, b| a | b).unwrap_or(bool_lit(false));
+        assert_always(
+            &format!("link{k}_source"),
+            !channel.valid | known,
+            "link 0 comes from the own GPU, link 1 from the same GPM of others",
+        );
+    }
     Link {
         bank: p.sys.bank_of(channel.msg.line),
         inv: (channel.valid & !is_fence & room).named(&format!("link{k}_inv")),
@@ -154,10 +214,13 @@ fn receive(p: &IngressParams, k: u32) -> Link {
 }
 
 /// One bank's output; returns the link granted, one-hot.
-fn deliver(p: &IngressParams, b: u32, links: &[Link], busy: Bool) -> Bits {
+fn deliver(p: &IngressParams, b: u32, links: &[Link], busy: Bool, room: &[Recvs]) -> Bits {
     let out = out_channel::<BankInv>(&format!("bank{b}"), &p.sys);
     let turn = RoundRobin::new(&format!("bank{b}_turn"), p.links);
-    let requests: Vec<Bool> = links.iter().map(|l| l.inv & l.bank.eq(u64::from(b))).collect();
+    let mut requests: Vec<Bool> = links.iter().map(|l| l.inv & l.bank.eq(u64::from(b))).collect();
+    if let Some(recvs) = room.get(b as usize) {
+        requests[1] = requests[1] & recvs.room();
+    }
     let requests = pack_bools(&requests).named(&format!("bank{b}_requests"));
     let grant = wire_zero::<Bits>(&format!("bank{b}_grant"), p.links);
     when(busy, || {
@@ -183,68 +246,6 @@ fn deliver(p: &IngressParams, b: u32, links: &[Link], busy: Bool) -> Bits {
     grant.get()
 }
 
-/// The bit array requester x source x link, and the announcement of complete pairs.
-fn collect(p: &IngressParams, links: &[Link]) {
-    let out = out_channel::<FenceMark>("fence", &p.sys);
-    let sources = p.sources();
-    let mut complete = Vec::new();
-    let mut requesters = Vec::new();
-    let mut started = Vec::new();
-    let send = wire_or::<Bool>("fence_send", (), false);
-    let pairs = p.sys.nodes() * sources.len() as u32;
-    let chosen = wire::<Bits>("fence_pair", bits_for(u64::from(pairs)));
-    for requester in 0..p.sys.nodes() {
-        let mut of_requester = Vec::new();
-        for source in &sources {
-            let seen = reg::<Bits>(&format!("seen_r{requester}_s{source}"), p.links);
-            let arrive: Vec<Bool> = links
-                .iter()
-                .map(|l| {
-                    let msg = l.channel.msg;
-                    let pair = msg.requester.eq(u64::from(requester)) & msg.src.eq(u64::from(*source));
-                    l.fence & pair
-                })
-                .collect();
-            let arrive = pack_bools(&arrive);
-            let clear = send.get() & chosen.get().eq(complete.len() as u64);
-            assert_always(
-                &format!("marker_once_r{requester}_s{source}"),
-                (seen.get() & arrive).none(),
-                "a GPU has one fence in flight, so a link brings one marker of it",
-            );
-            when(arrive.any(), || seen.set(seen.get() | arrive)).elsewhen(clear, || seen.set(0));
-            complete.push(seen.get().all());
-            requesters.push(lit(u64::from(requester), p.sys.node_bits()));
-            of_requester.push(seen.get().any());
-        }
-        started.push(any_of(&of_requester));
-    }
-    for link in links {
-        when(link.fence, || link.channel.take());
-    }
-    let ready = pack_bools(&complete).named("complete");
-    chosen.set(ready.lowest_set());
-    when(ready.any() & out.free, || {
-        send.set(true);
-        out.send(&FenceMark { requester: select(&requesters, chosen.get()) });
-    });
-    let some = pack_bools(&started);
-    cover("rec.race.inv_fence_absorbed", ready.any() & !out.free, "complete markers wait for the fence unit");
-    if p.links > 1 {
-        let partly = some.any() & ready.none();
-        cover(
-            "rec.race.inv_fence_waits_other_links",
-            partly,
-            "markers of some links of a source are in, not all",
-        );
-    }
-    cover(
-        "rec.race.inv_fences_of_two_requesters",
-        some.popcount().gt(1),
-        "markers of two requesters are collected at the same time",
-    );
-}
-
 /// Keys on the command line.
 pub fn ingress_params() -> Vec<ParamInfo> {
     egress_params().into_iter().filter(|i| i.name != "slices").collect()
@@ -255,8 +256,6 @@ pub fn ingress_params() -> Vec<ParamInfo> {
 /// # Errors
 /// A value outside its range.
 pub fn build_ingress(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
-    let sys = sys_from(p)?;
-    let home = p.within("home", 0, u64::from(sys.nodes()) - 1)? as u32;
-    let links = p.within("links", 1, 16)? as u32;
-    super::elaborated("inv-ingress", inv_ingress(&IngressParams { sys, home, links }))
+    let (sys, home, links, planes) = ends_from(p)?;
+    super::elaborated("inv-ingress", inv_ingress(&IngressParams { sys, home, links, planes }))
 }

@@ -3,11 +3,15 @@
 mod covers;
 mod covers_hier;
 pub mod egress;
+mod egress_lane;
+mod egress_marks;
 mod evb;
 pub mod fence;
+mod fence_ports;
 pub mod fence_table;
 pub mod index;
 pub mod ingress;
+mod ingress_marks;
 pub mod keys;
 pub mod params;
 pub mod slice;

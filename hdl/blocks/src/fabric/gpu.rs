@@ -102,8 +102,9 @@ impl Shared {
 impl Homed {
     fn new(p: &FabricParams, home: u32) -> Result<Homed, BlockError> {
         let sys = || p.sys.clone();
-        let egress = EgressParams { sys: sys(), home, links: p.links, slices: p.sys.banks * p.inv_ports() };
-        let ingress = IngressParams { sys: sys(), home, links: p.links };
+        let slices = p.sys.banks * p.inv_ports();
+        let egress = EgressParams { sys: sys(), home, links: p.links, slices, planes: false };
+        let ingress = IngressParams { sys: sys(), home, links: p.links, planes: false };
         let fence = FenceParams { sys: sys(), home, flush: p.release_l2_flush };
         Ok(Homed {
             bank: part("l2-bank", l2_bank(&p.l2(home)))?,

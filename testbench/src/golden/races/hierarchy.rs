@@ -1,10 +1,12 @@
-//! Races of the directories of hierarchical systems (hmg.md sections 4 and 5.4).
+//! Races of hierarchical systems: directories (hmg.md sections 4 and 5.4), invalidations and fence markers on two planes (section 6).
 
 use super::{Race, race};
 
 const DIR: &str = "hmg-directory";
+const EGRESS: &str = "inv-egress";
+const INGRESS: &str = "inv-ingress";
 
-/// Roles of a home, forwarded invalidations, downgrades.
+/// Roles of a home, forwarded invalidations, downgrades; what one plane does while the other stands.
 pub const HIERARCHY: &[Race] = &[
     race(
         DIR,
@@ -108,5 +110,41 @@ pub const HIERARCHY: &[Race] = &[
         "5.4",
         "hmg.race.downgrade_waits_eviction_inv",
         "Race 8: a downgrade waits until the pending eviction Inv of its group has entered the INV channels.",
+    ),
+    race(
+        EGRESS,
+        "6",
+        "hmg.race.marker_enters_both_links",
+        "An own marker of system scope is taken: it is for the FIFOs of both links.",
+    ),
+    race(
+        EGRESS,
+        "6",
+        "hmg.race.markers_queue_for_other_gpus",
+        "A marker of system scope waits until the one before it has entered all FIFOs to other GPUs.",
+    ),
+    race(
+        EGRESS,
+        "6",
+        "hmg.race.far_marker_waits_near_enters",
+        "A marker waits for full FIFOs to other GPUs while one enters FIFOs of the own GPU.",
+    ),
+    race(
+        EGRESS,
+        "6",
+        "hmg.race.own_gpu_passes_full_link",
+        "A full FIFO to another GPU holds a slice's message while something enters a FIFO of the own GPU.",
+    ),
+    race(
+        EGRESS,
+        "6",
+        "hmg.race.forwarded_marker_behind_recv",
+        "A marker of another GPU's home that is passed on waits for an Inv that was passed on before it and is held by a full FIFO.",
+    ),
+    race(
+        INGRESS,
+        "6",
+        "hmg.race.marker_held_other_link_passes",
+        "Race 10: a marker waits for an Inv of its link that is not applied, while a marker of the other link is absorbed.",
     ),
 ];
