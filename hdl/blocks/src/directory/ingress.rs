@@ -113,7 +113,8 @@ fn describe(p: &IngressParams) {
     let links: Vec<Link> = (0..p.links).map(|k| receive(p, k)).collect();
     let some: Vec<Bool> = links.iter().map(|l| l.inv).collect();
     let busy = any_of(&some).named("busy");
-    let room: Vec<Recvs> = (0..p.sys.banks).filter_map(|b| p.planes.then(|| Recvs::new(b))).collect();
+    let limited = if p.planes { p.sys.banks } else { 0 };
+    let room: Vec<Recvs> = (0..limited).map(Recvs::new).collect();
     let grants: Vec<Bits> = (0..p.sys.banks).map(|b| deliver(p, b, &links, busy, &room)).collect();
     let granted = grants[1..].iter().fold(grants[0], |all, g| all | *g).named("granted");
     let dones: Vec<InChannel<InvDone>> =
