@@ -453,7 +453,7 @@ impl Ingress {
 fn random_ingress(set: (u32, u32, u32, u32, u32), seed: u64) -> BTreeMap<String, u64> {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut bench = Ingress::new(set);
-    let mut draw = |rng: &mut SmallRng| -> [f64; 5] {
+    let draw = |rng: &mut SmallRng| -> [f64; 5] {
         let mut pick = |from: &[f64]| from[rng.random_range(0..from.len())];
         let rates = [pick(&[0.1, 0.6, 1.0]), pick(&[0.0, 0.1, 0.5]), pick(&[0.1, 0.5, 1.0])];
         [rates[0], rates[1], rates[2], pick(&[0.02, 0.3, 1.0]), pick(&[0.02, 0.5, 1.0])]
