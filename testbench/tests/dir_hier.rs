@@ -13,7 +13,7 @@ use weft_blocks::directory::{self, directory};
 use weft_testbench::golden::dir_table::DirOp;
 use weft_testbench::golden::entry::{Entry, decode, encode};
 use weft_testbench::golden::params::{DirKind, DirParams, Policy};
-use weft_testbench::golden::slice::Request;
+use weft_testbench::golden::slice::{Received, Request};
 use weft_testbench::golden::{GpuMask, InvCause, only};
 
 fn small(kind: DirKind) -> DirParams {
@@ -76,7 +76,10 @@ struct Steps {
 
 impl Steps {
     fn new(kind: DirKind) -> Steps {
-        let p = DirParams { home: 5, ..small(kind) };
+        Steps::with(DirParams { home: 5, ..small(kind) })
+    }
+
+    fn with(p: DirParams) -> Steps {
         let mut bench = Bench::new(p, directory::TagStyle::Published);
         (0..p.sets() + 4).for_each(|_| bench.cycle(true, |_| true));
         Steps { bench, p }
@@ -100,6 +103,23 @@ impl Steps {
 
     fn invs(&mut self, op: DirOp, src: u32, line: u64) -> Vec<(GpuMask, InvCause)> {
         self.op(op, src, line).0
+    }
+
+    /// Receives an Inv while `inv` takes nothing and `rsp` as told, and returns whom it tells.
+    fn recv(&mut self, line: u64, cause: InvCause, also: u64) -> Vec<(GpuMask, InvCause)> {
+        let (before, done) = (self.bench.passed_on.len(), self.bench.done);
+        self.bench.receive(Received { line, cause, also, link: 1 });
+        (0..5).for_each(|_| self.bench.cycle(false, |_| false));
+        assert_eq!(self.bench.done, done + 1, "a received Inv waits for nothing");
+        let invs = self.bench.passed_on[before..].iter();
+        assert!(invs.clone().all(|i| i.grp && i.line / 4 == line / 4), "the whole group is named");
+        invs.map(|i| (i.dest, i.cause)).collect()
+    }
+
+    /// Offers an operation while `inv` takes nothing.
+    fn stuck(&mut self, op: DirOp, src: u32, line: u64) {
+        self.bench.offer(Request { op, src, line, id: 7 });
+        (0..14).for_each(|_| self.bench.cycle(true, |_| false));
     }
 }
 
@@ -137,12 +157,113 @@ fn a_gpu_home_tells_its_gpms_and_forwards() {
     }
     assert_eq!(s.invs(DirOp::WrRem, 6, line), by_write(&[4, 7]));
     assert!(s.invs(DirOp::RdRem, 7, line + 2).is_empty());
-    assert_eq!(s.invs(DirOp::InvRecv, 0, line), by_write(&[6, 7]), "forward Inv to all sharers");
-    assert!(s.invs(DirOp::InvRecv, 0, line).is_empty(), "I: nothing to forward");
+    assert_eq!(s.recv(line, InvCause::Write, 0), by_write(&[6, 7]), "forward Inv to all sharers");
+    assert!(s.recv(line, InvCause::Write, 0).is_empty(), "I: nothing to forward");
     assert!(s.invs(DirOp::AtomRem, 4, line).is_empty());
-    assert_eq!(s.invs(DirOp::InvRecvEvict, 15, line + 3), [(only(4), InvCause::Evict)], "with its cause");
+    assert_eq!(s.recv(line + 3, InvCause::Evict, 0), [(only(4), InvCause::Evict)], "with its cause");
+    assert_eq!(s.recv(line, InvCause::Write, 0b1001), by_write(&[4, 7]), "those whom the bank names");
+    assert!(s.invs(DirOp::RdRem, 6, line).is_empty());
+    assert_eq!(s.recv(line, InvCause::Write, 0b0001), by_write(&[4, 6]), "beside the recorded");
     assert!(s.invs(DirOp::RdRem, 4, line).is_empty());
     assert_eq!(s.invs(DirOp::WrLoc, 5, line), by_write(&[4]), "the GPU home's own store");
+    s.bench.drain();
+}
+
+/// One way, one row of the eviction buffer, and `inv` that takes nothing: the first victim's Inv is on the port, the second victim in the buffer, and the
+/// fourth load cannot evict the third.
+#[test]
+fn a_received_inv_passes_an_operation_that_waits_for_the_eviction_buffer() {
+    let mut s = Steps::with(DirParams { home: 5, entries: 8, ways: 1, evb_depth: 1, ..small(DirKind::Hmg) });
+    let lines = [0, 32, 64, 96].map(|number| s.line(9, number));
+    for (src, line) in [4, 6, 7, 4].into_iter().zip(lines) {
+        s.stuck(DirOp::RdRem, src, line);
+    }
+    assert_eq!((s.bench.answers.len(), s.bench.seen.len()), (3, 0), "the fourth load waits");
+    assert_eq!(s.recv(lines[0], InvCause::Write, 0), by_write(&[4]), "its eviction Inv waits on the port");
+    assert_eq!(s.recv(lines[1] + 1, InvCause::Evict, 0), [(only(6), InvCause::Evict)], "in the buffer");
+    assert!(s.recv(lines[3], InvCause::Write, 0).is_empty(), "the load that waits is not recorded");
+    assert_eq!(s.recv(lines[2], InvCause::Write, 0b0001), by_write(&[4, 7]), "recorded, and named");
+    (0..4).for_each(|_| s.bench.cycle(true, |_| false));
+    assert_eq!(s.bench.answers.len(), 4, "the way is free: the load needs no eviction any more");
+    assert_eq!(s.recv(lines[3] + 3, InvCause::Write, 0), by_write(&[4]));
+    s.bench.drain();
+}
+
+#[test]
+fn a_received_inv_passes_an_operation_that_waits_for_the_write_inv_register() {
+    let mut s = Steps::new(DirKind::Hmg);
+    let (line, other) = (s.line(9, 64), s.line(9, 128));
+    for (op, src, line) in [
+        (DirOp::RdRem, 4, other),
+        (DirOp::RdRem, 6, line),
+        (DirOp::WrRem, 4, line),
+        (DirOp::WrRem, 7, line + 1),
+    ] {
+        s.stuck(op, src, line);
+    }
+    assert_eq!((s.bench.answers.len(), s.bench.seen.len()), (2, 0), "both writes wait");
+    assert_eq!(s.recv(line + 2, InvCause::Write, 0), by_write(&[4, 6]), "recorded, and not told yet");
+    assert_eq!(s.recv(line, InvCause::Write, 0), by_write(&[6]), "still not told");
+    assert_eq!(s.recv(other, InvCause::Write, 0), by_write(&[4]));
+    (0..20).for_each(|_| s.bench.cycle(true, |_| true));
+    assert_eq!(s.bench.answers.len(), 4);
+    assert_eq!(s.bench.seen.len(), 1, "the second write finds no sharer");
+    assert_eq!(s.recv(line, InvCause::Write, 0), by_write(&[7]));
+    s.bench.drain();
+}
+
+/// Received Invs before, beside and behind operations of their group, a cycle more or less; the golden directory says what each must find.
+#[test]
+fn received_invs_meet_operations_of_their_group_in_every_cycle() {
+    let mut hits = BTreeMap::new();
+    for offset in 0..8u64 {
+        for op in [DirOp::RdRem, DirOp::WrRem, DirOp::AtomRem, DirOp::WrLoc, DirOp::Downgrade] {
+            for shared in [false, true] {
+                let mut s = Steps::new(DirKind::Hmg);
+                let line = s.line(9, 64);
+                if shared {
+                    s.op(DirOp::RdRem, 4, line);
+                    s.op(DirOp::RdRem, 7, line);
+                }
+                for cycle in 0..24 {
+                    if cycle % 8 == 3 && s.bench.req.idle() {
+                        let src = if op == DirOp::WrLoc { 5 } else { 7 };
+                        s.bench.offer(Request { op, src, line, id: 1 });
+                    }
+                    if cycle % 8 == offset && s.bench.may_receive() {
+                        s.bench.receive(Received { line, cause: InvCause::Write, also: 0, link: 0 });
+                    }
+                    s.bench.cycle(true, |_| true);
+                }
+                s.bench.drain();
+                s.bench.compare_memory(0);
+                add(&mut hits, covers(&s.bench.sim), offset);
+            }
+        }
+    }
+    for race in ["recv_behind_operation", "operation_behind_recv"] {
+        assert!(hits.contains_key(&format!("hmg.race.{race}")), "{race}");
+    }
+}
+
+/// A GPU home that is told without end still answers: every third cycle at most belongs to a received Inv.
+#[test]
+fn received_invs_without_end_do_not_hold_operations() {
+    let mut s = Steps::new(DirKind::Hmg);
+    let line = s.line(9, 64);
+    let mut offered = 0;
+    for _ in 0..300 {
+        if s.bench.may_receive() {
+            s.bench.receive(Received { line, cause: InvCause::Write, also: 1, link: 0 });
+        }
+        if s.bench.req.idle() {
+            s.bench.offer(Request { op: DirOp::RdRem, src: 4 + offered % 2 * 2, line, id: 1 });
+            offered += 1;
+        }
+        s.bench.cycle(true, |_| true);
+    }
+    let (answered, done) = (s.bench.answered, s.bench.done);
+    assert!(answered >= 190 && done >= 95, "{answered} operations and {done} received Invs in 300 cycles");
     s.bench.drain();
 }
 
@@ -181,9 +302,14 @@ fn downgrades_remove_sharers_and_say_when_none_is_left() {
 
 #[test]
 fn a_slice_without_an_operation_says_so() {
-    for (kind, op) in
-        [(DirKind::Rec, 4u64), (DirKind::Rec, 6), (DirKind::Nhcc, 4), (DirKind::Nhcc, 6), (DirKind::Hmg, 6)]
-    {
+    for (kind, op) in [
+        (DirKind::Rec, 4u64),
+        (DirKind::Rec, 6),
+        (DirKind::Nhcc, 4),
+        (DirKind::Nhcc, 6),
+        (DirKind::Hmg, 4),
+        (DirKind::Hmg, 5),
+    ] {
         let p = DirParams { downgrade: false, ..small(kind) };
         let mut sim = sim(&directory(&hardware(&p)).unwrap());
         let mut req = Sender::new(&sim, "req", &["op", "src", "line", "id"]);

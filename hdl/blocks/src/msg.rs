@@ -323,7 +323,7 @@ pub struct InvDone {
     pub link: Bits,
 }
 
-/// Directory operations. The first four are those of rec.md section 4; the others exist in the hierarchical directories only (hmg.md section 4).
+/// Directory operations. The first four are those of rec.md section 4; the last exists in the hierarchical directories only (hmg.md section 4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 3)]
 pub enum DirOp {
@@ -335,10 +335,6 @@ pub enum DirOp {
     WrLoc,
     /// Atomic by a remote node, performed at home.
     AtomRem,
-    /// A GPU home has received an Inv caused by a write; `src` has no meaning.
-    InvRecv,
-    /// A GPU home has received an Inv caused by an eviction; `src` has no meaning.
-    InvRecvEvict,
     /// The slice of `src` holds no line of the group any more. With the home as `src` nothing is removed: it asks whether anything is recorded.
     Downgrade,
 }

@@ -3,7 +3,7 @@
 use super::params::DirKind;
 use serde::{Deserialize, Serialize};
 
-/// Operation of a directory (field `op` of `req`).
+/// What a directory does: an operation (field `op` of `req`), or what an Inv on `recv` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum DirOp {
     /// Read by a remote GPU.
@@ -14,24 +14,24 @@ pub enum DirOp {
     WrLoc,
     /// Atomic by a remote GPU, executed at home.
     AtomRem,
+    /// NHCC and HMG: a sharer no longer holds a line of the group.
+    Downgrade,
     /// HMG: an Inv with cause WRITE was received at a GPU home.
     InvRecv,
     /// HMG: an Inv with cause EVICT was received at a GPU home.
     InvRecvEvict,
-    /// NHCC and HMG: a sharer no longer holds a line of the group.
-    Downgrade,
 }
 
 impl DirOp {
-    /// All, in the order of the `op` encoding.
+    /// All: the operations in the order of the `op` encoding, then what was received.
     pub const ALL: [DirOp; 7] = [
         DirOp::RdRem,
         DirOp::WrRem,
         DirOp::WrLoc,
         DirOp::AtomRem,
+        DirOp::Downgrade,
         DirOp::InvRecv,
         DirOp::InvRecvEvict,
-        DirOp::Downgrade,
     ];
 
     /// The operations that a directory of this kind understands.
@@ -50,9 +50,10 @@ impl DirOp {
     }
 
     /// True for the operations that wait for a pending eviction of their slot: those that change data, and those that
-    /// something behind them in the order of the INV channels relies on.
+    /// something behind them in the order of the INV channels relies on. What was received waits for nothing: it tells the
+    /// sharers that the eviction has not told yet.
     pub fn writes(self) -> bool {
-        self != DirOp::RdRem
+        self != DirOp::RdRem && !self.received()
     }
 }
 

@@ -101,7 +101,8 @@ impl Directory {
         self.entry_of(line).map_or(0, |e| e.slots[self.params.slot(line)])
     }
 
-    /// Performs one operation of node `src` (ignored for WR_LOC and received Invs) on a line number.
+    /// Performs one operation of node `src` (ignored for WR_LOC and received Invs) on a line number. Of a received Inv only the recorded
+    /// sharers are reported; who else hears it is the slice's business ([`super::slice`]).
     ///
     /// # Panics
     /// If the request never reaches a directory, for which the caller, a test bench, is to blame: a remote operation

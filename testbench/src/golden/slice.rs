@@ -8,11 +8,14 @@
 //! - write Invs come in the order of their ops; a burst starts after the one before it, lowest slot first (any of the
 //!   lowest `inv_rate` slots);
 //! - a write neither invalidates nor answers while an eviction Inv for its line, older than the write, is outstanding.
+//!
+//! An Inv on `recv` passes operations that wait, so the bench says when each is performed instead of when it is taken. It goes on (on `inv_l`) to the
+//! GPMs recorded, to those whose Inv for the group is outstanding on `inv`, and to those it names itself; then `recv_done` answers it.
 
 use super::dir_table::DirOp;
 use super::directory::{Directory, Outcome};
 use super::params::{DirParams, ParamError};
-use super::{Inv, InvCause};
+use super::{GpuMask, Inv, InvCause, only};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A transfer on `req`.
@@ -41,6 +44,19 @@ pub struct Response {
     pub empty: bool,
 }
 
+/// A transfer on `recv`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Line number.
+    pub line: u64,
+    /// Cause.
+    pub cause: InvCause,
+    /// GPMs of the own GPU, one bit each, that are told whether recorded or not.
+    pub also: u64,
+    /// Number given back by `recv_done`.
+    pub link: u64,
+}
+
 #[derive(Clone, Debug)]
 struct Due {
     request: Request,
@@ -55,6 +71,7 @@ pub struct SliceCheck {
     dir: Directory,
     due: VecDeque<Due>,
     bursts: VecDeque<VecDeque<Inv>>,
+    received: VecDeque<(u64, Option<Inv>)>,
     rows: BTreeMap<&'static str, u64>,
 }
 
@@ -62,7 +79,13 @@ impl SliceCheck {
     /// A checker for a slice after reset; refuses illegal parameters.
     pub fn new(params: DirParams) -> Result<Self, ParamError> {
         let dir = Directory::new(params)?;
-        Ok(SliceCheck { dir, due: VecDeque::new(), bursts: VecDeque::new(), rows: BTreeMap::new() })
+        Ok(SliceCheck {
+            dir,
+            due: VecDeque::new(),
+            bursts: VecDeque::new(),
+            received: VecDeque::new(),
+            rows: BTreeMap::new(),
+        })
     }
 
     /// The golden directory: state after all accepted requests.
@@ -75,7 +98,7 @@ impl SliceCheck {
         &self.rows
     }
 
-    /// `req` was taken. Returns what the request does.
+    /// `req` was taken (where Invs are received: the request is performed). Returns what it does.
     ///
     /// # Panics
     /// As [`Directory::op`], on a request that no bench may send.
@@ -92,6 +115,51 @@ impl SliceCheck {
             self.bursts.push_back(eviction.burst.iter().copied().collect());
         }
         out
+    }
+
+    /// A received Inv is performed. Returns whom it has to tell, as a mask over node numbers.
+    ///
+    /// # Panics
+    /// As [`Directory::op`], and if the Inv names the home itself.
+    pub fn received(&mut self, recv: Received) -> GpuMask {
+        let Received { line, cause, also, link } = recv;
+        let p = *self.dir.params();
+        let op = if cause == InvCause::Evict { DirOp::InvRecvEvict } else { DirOp::InvRecv };
+        let out = self.dir.op(op, p.home, line);
+        *self.rows.entry(out.row.id).or_default() += 1;
+        let first = p.home - p.gpm(p.home);
+        let named: GpuMask = (0..p.gpms).filter(|m| also >> m & 1 == 1).map(|m| only(first + m)).sum();
+        assert!(named & only(p.home) == 0, "the home is named");
+        let group = p.lines_per_entry();
+        let untold = self.due.iter().filter_map(|d| d.inv).chain(self.bursts.iter().flatten().copied());
+        let untold = untold.filter(|i| i.lines_in(group).contains(&line)).map(|i| i.dest);
+        let dest = untold.chain(out.write_inv.map(|i| i.dest)).fold(named, |a, b| a | b);
+        let inv = Inv { line, dest, cause, grp: p.grouped() }.canonical_in(group);
+        self.received.push_back((link, (dest != 0).then_some(inv)));
+        dest
+    }
+
+    /// `inv_l` was taken.
+    pub fn passed_on(&mut self, inv: Inv) -> Result<(), String> {
+        let inv = inv.canonical_in(self.dir.params().lines_per_entry());
+        match self.received.iter_mut().find(|(_, due)| due.is_some()) {
+            Some((_, due)) if *due == Some(inv) => {
+                *due = None;
+                Ok(())
+            }
+            Some((link, due)) => Err(format!("passed on {inv:?}, expected {due:?} for link {link}")),
+            None => Err(format!("{inv:?} was passed on, but nobody had to be told")),
+        }
+    }
+
+    /// `recv_done` was taken.
+    pub fn recv_done(&mut self, link: u64) -> Result<(), String> {
+        match self.received.pop_front() {
+            Some((expected, None)) if expected == link => Ok(()),
+            Some((expected, None)) => Err(format!("link {link} is answered, expected {expected}")),
+            Some((_, Some(inv))) => Err(format!("link {link} is answered before {inv:?} was accepted")),
+            None => Err(format!("link {link} is answered, but nothing was received")),
+        }
     }
 
     /// `rsp` was taken.
@@ -118,12 +186,9 @@ impl SliceCheck {
     /// `inv` was taken (by `inv_egress`, for all destinations).
     pub fn invalidated(&mut self, inv: Inv) -> Result<(), String> {
         let inv = inv.canonical_in(self.dir.params().lines_per_entry());
-        // An eviction's Inv that is passed on is an operation's; one of the own evictions for that group would be older and go first.
-        let next = self.due.iter().find(|d| d.inv.is_some());
-        let passed_on = next.is_some_and(|d| d.inv == Some(inv) && d.older_evictions == 0);
         match inv.cause {
-            InvCause::Evict if !passed_on => self.evict_inv(inv),
-            _ => self.write_inv(inv),
+            InvCause::Evict => self.evict_inv(inv),
+            InvCause::Write => self.write_inv(inv),
         }
     }
 
@@ -168,6 +233,9 @@ impl SliceCheck {
     pub fn finish(&self) -> Result<(), String> {
         if let Some(due) = self.due.front() {
             return Err(format!("{} requests are unanswered, first {:?}", self.due.len(), due.request));
+        }
+        if let Some((link, inv)) = self.received.front() {
+            return Err(format!("a received Inv of link {link} is unanswered, {inv:?} is due"));
         }
         if let Some(inv) = self.bursts.iter().flatten().next() {
             return Err(format!("{} eviction bursts are unfinished, next {inv:?}", self.bursts.len()));

@@ -4,14 +4,14 @@
 use crate::dir_support::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use weft_blocks::directory::{self, directory};
 use weft_blocks::msg::Sys;
 use weft_engine::Sim;
 use weft_testbench::golden::dir_table::DirOp;
 use weft_testbench::golden::entry::{encode, to_hex};
 use weft_testbench::golden::params::{DirKind, DirParams, Place, Policy};
-use weft_testbench::golden::slice::{Request, Response, SliceCheck};
+use weft_testbench::golden::slice::{Received, Request, Response, SliceCheck};
 use weft_testbench::golden::{Inv, InvCause};
 
 pub fn hardware(p: &DirParams) -> directory::DirParams {
@@ -50,12 +50,65 @@ pub fn hardware(p: &DirParams) -> directory::DirParams {
     }
 }
 
+/// The channels of received Invs, and the order in which the slice performs what it has taken. The slice may perform a received Inv before operations that it
+/// took earlier; its counters of what it performs say in which cycle it does.
+struct Upper {
+    recv: Sender,
+    inv: Receiver,
+    done: Receiver,
+    current: Option<Received>,
+    requests: VecDeque<Request>,
+    received: VecDeque<Received>,
+    /// Places of the counters among the observers, and what they have counted.
+    ops: (usize, u64),
+    recvs: (usize, u64),
+}
+
+impl Upper {
+    fn new(sim: &Sim) -> Upper {
+        let place = |name| sim.probes().position(|p| p.name == name).expect("a counter");
+        Upper {
+            recv: Sender::new(sim, "recv", &["line", "cause", "also", "link"]),
+            inv: Receiver::new(sim, "inv_l", &["line", "dest", "cause", "grp"]),
+            done: Receiver::new(sim, "recv_done", &["link"]),
+            current: None,
+            requests: VecDeque::new(),
+            received: VecDeque::new(),
+            ops: (place("ops"), 0),
+            recvs: (place("received_invs"), 0),
+        }
+    }
+}
+
+/// Whether a counter has moved.
+fn moved(sim: &Sim, counter: &mut (usize, u64)) -> bool {
+    let count = sim.probes().nth(counter.0).expect("found before").count;
+    let before = std::mem::replace(&mut counter.1, count);
+    assert!(count - before <= 1);
+    count > before
+}
+
+/// What is ready in a cycle, beside `inv`.
+#[derive(Clone, Copy)]
+pub struct Ready {
+    pub rsp: bool,
+    pub inv_l: bool,
+    pub recv_done: bool,
+}
+
+impl Ready {
+    pub fn all() -> Ready {
+        Ready { rsp: true, inv_l: true, recv_done: true }
+    }
+}
+
 pub struct Bench {
     p: DirParams,
     pub sim: Sim,
     pub req: Sender,
     rsp: Receiver,
     invs: Vec<Receiver>,
+    upper: Option<Upper>,
     pub check: SliceCheck,
     current: Option<Request>,
     pub answered: u64,
@@ -63,6 +116,10 @@ pub struct Bench {
     pub seen: Vec<Inv>,
     /// Every answer taken, oldest first.
     pub answers: Vec<Response>,
+    /// Every Inv passed on, oldest first.
+    pub passed_on: Vec<Inv>,
+    /// Received Invs answered.
+    pub done: u64,
 }
 
 impl Bench {
@@ -76,17 +133,21 @@ impl Bench {
             .map(|i| Receiver::new(&sim, &name(i), &["line", "dest", "cause", "grp"]))
             .collect();
         let check = SliceCheck::new(p).unwrap();
+        let upper = (p.kind == DirKind::Hmg).then(|| Upper::new(&sim));
         Bench {
             p,
             sim,
             req,
             rsp,
             invs,
+            upper,
             check,
             current: None,
             answered: 0,
             seen: Vec::new(),
             answers: Vec::new(),
+            passed_on: Vec::new(),
+            done: 0,
         }
     }
 
@@ -97,15 +158,37 @@ impl Bench {
         self.current = Some(request);
     }
 
-    /// One cycle with the given readiness.
+    /// Offers an Inv on `recv`.
+    pub fn receive(&mut self, recv: Received) {
+        let upper = self.upper.as_mut().expect("a directory that receives Invs");
+        let cause = u64::from(recv.cause == InvCause::Evict);
+        upper.recv.offer(&mut self.sim, &[recv.line, cause, recv.also, recv.link]);
+        upper.current = Some(recv);
+    }
+
+    /// No Inv is offered on `recv`.
+    pub fn may_receive(&self) -> bool {
+        self.upper.as_ref().is_some_and(|u| u.recv.idle())
+    }
+
+    /// One cycle with the given readiness; whatever is passed on is taken.
     pub fn cycle(&mut self, rsp_ready: bool, inv_ready: impl Fn(usize) -> bool) {
-        let seen = self.rsp.take(&mut self.sim, rsp_ready);
+        self.cycle_when(Ready { rsp: rsp_ready, ..Ready::all() }, inv_ready);
+    }
+
+    /// One cycle with the given readiness.
+    pub fn cycle_when(&mut self, ready: Ready, inv_ready: impl Fn(usize) -> bool) {
+        let seen = self.rsp.take(&mut self.sim, ready.rsp);
         let mut gone = Vec::new();
         for (i, port) in self.invs.iter().enumerate() {
             gone.extend(port.take(&mut self.sim, inv_ready(i)));
         }
         if self.req.taken(&mut self.sim) {
-            self.check.accepted(self.current.take().unwrap());
+            let request = self.current.take().unwrap();
+            match &mut self.upper {
+                None => drop(self.check.accepted(request)),
+                Some(upper) => upper.requests.push_back(request),
+            }
         }
         // What is taken together counts in this order: an Inv releases its answer in the next cycle at the earliest.
         if let Some(m) = seen {
@@ -115,14 +198,46 @@ impl Bench {
             self.answers.push(response);
         }
         for m in gone {
-            let cause = if m[2] == 0 { InvCause::Write } else { InvCause::Evict };
-            let inv = Inv { line: m[0], dest: m[1].into(), cause, grp: m[3] == 1 };
+            let inv = inv_of(&m);
             self.check.invalidated(inv).unwrap();
             self.seen.push(inv);
         }
+        self.upper_before(ready);
         self.sim.step();
         self.req.after(&mut self.sim);
+        self.upper_after();
         assert_sound(&self.sim);
+    }
+
+    fn upper_before(&mut self, ready: Ready) {
+        let Some(upper) = &mut self.upper else { return };
+        let (inv, done) =
+            (upper.inv.take(&mut self.sim, ready.inv_l), upper.done.take(&mut self.sim, ready.recv_done));
+        if upper.recv.taken(&mut self.sim) {
+            upper.received.push_back(upper.current.take().unwrap());
+        }
+        // An Inv passed on releases its answer in the next cycle at the earliest.
+        if let Some(m) = done {
+            self.check.recv_done(m[0]).unwrap();
+            self.done += 1;
+        }
+        if let Some(m) = inv {
+            let inv = inv_of(&m);
+            self.check.passed_on(inv).unwrap();
+            self.passed_on.push(inv);
+        }
+    }
+
+    /// Performs what the slice has performed in this cycle. Invs that left in it are on their way.
+    fn upper_after(&mut self) {
+        let Some(upper) = &mut self.upper else { return };
+        upper.recv.after(&mut self.sim);
+        if moved(&self.sim, &mut upper.ops) {
+            self.check.accepted(upper.requests.pop_front().expect("an operation was taken"));
+        }
+        if moved(&self.sim, &mut upper.recvs) {
+            self.check.received(upper.received.pop_front().expect("an Inv was taken"));
+        }
     }
 
     pub fn drain(&mut self) {
@@ -130,6 +245,7 @@ impl Bench {
             self.cycle(true, |_| true);
         }
         self.check.finish().unwrap();
+        assert!(self.upper.as_ref().is_none_or(|u| u.requests.is_empty() && u.received.is_empty()));
     }
 
     /// Valid entries of the memory equal the golden directory's, bit for bit, and so do the ages.
@@ -155,19 +271,27 @@ impl Bench {
     }
 }
 
+fn inv_of(m: &[u64]) -> Inv {
+    let cause = if m[2] == 0 { InvCause::Write } else { InvCause::Evict };
+    Inv { line: m[0], dest: m[1].into(), cause, grp: m[3] == 1 }
+}
+
 /// How a run presses the slice.
 #[derive(Clone, Copy)]
 pub struct Pressure {
     offer: f64,
     rsp: f64,
     inv: f64,
+    recv: f64,
+    inv_l: f64,
+    recv_done: f64,
 }
 
 pub const PRESSURES: [Pressure; 4] = [
-    Pressure { offer: 1.0, rsp: 1.0, inv: 1.0 },
-    Pressure { offer: 0.9, rsp: 0.9, inv: 0.15 },
-    Pressure { offer: 0.9, rsp: 0.3, inv: 0.9 },
-    Pressure { offer: 0.5, rsp: 0.8, inv: 0.5 },
+    Pressure { offer: 1.0, rsp: 1.0, inv: 1.0, recv: 0.3, inv_l: 1.0, recv_done: 1.0 },
+    Pressure { offer: 0.9, rsp: 0.9, inv: 0.15, recv: 0.1, inv_l: 0.9, recv_done: 0.9 },
+    Pressure { offer: 0.9, rsp: 0.3, inv: 0.9, recv: 0.9, inv_l: 0.5, recv_done: 0.3 },
+    Pressure { offer: 0.5, rsp: 0.8, inv: 0.5, recv: 0.05, inv_l: 0.2, recv_done: 0.8 },
 ];
 
 /// A line among few bases of few sets, so that every row and overlap comes up; in the slice's bank.
@@ -207,23 +331,33 @@ fn hierarchical_request(p: &DirParams, line: u64, rng: &mut SmallRng, id: u64) -
         0..45 => DirOp::RdRem,
         45..60 => DirOp::WrRem,
         60..68 => DirOp::WrLoc,
-        68..76 => DirOp::AtomRem,
-        76..82 => DirOp::InvRecv,
-        82..86 => DirOp::InvRecvEvict,
+        68..82 => DirOp::AtomRem,
         _ => DirOp::Downgrade,
     };
-    if op == DirOp::Downgrade && !p.downgrade || op.received() && (p.kind != DirKind::Hmg || system_home) {
+    if op == DirOp::Downgrade && !p.downgrade {
         return None;
     }
-    let home_may = matches!(op, DirOp::WrLoc | DirOp::InvRecv | DirOp::InvRecvEvict | DirOp::Downgrade);
+    let home_may = matches!(op, DirOp::WrLoc | DirOp::Downgrade);
     let asks = |n: &u32| {
         let near = p.gpu(*n) == p.gpu(p.home);
         (*n != p.home || home_may) && (system_home || near)
     };
     let sources: Vec<u32> = p.nodes().into_iter().filter(asks).collect();
-    let only_home = matches!(op, DirOp::WrLoc | DirOp::InvRecv | DirOp::InvRecvEvict);
-    let src = if only_home { p.home } else { *sources.get(rng.random_range(0..sources.len().max(1)))? };
+    let src =
+        if op == DirOp::WrLoc { p.home } else { *sources.get(rng.random_range(0..sources.len().max(1)))? };
     Some(Request { op, src, line, id })
+}
+
+/// An Inv that may come to a GPU home; none if the line has been chosen badly.
+fn random_received(p: &DirParams, bank: u32, last: u64, rng: &mut SmallRng) -> Option<Received> {
+    let line = if rng.random_bool(0.6) { last } else { random_line(p, bank, rng) };
+    if p.gpu(p.system_home(line)) == p.gpu(p.home) {
+        return None;
+    }
+    let cause = if rng.random_bool(0.6) { InvCause::Write } else { InvCause::Evict };
+    let others = ((1 << p.gpms) - 1) & !(1 << p.gpm(p.home));
+    let also = if rng.random_bool(0.7) { 0 } else { rng.random::<u64>() & others };
+    Some(Received { line, cause, also, link: rng.random_range(0..16) })
 }
 
 pub fn random_request(p: &DirParams, bank: u32, last: u64, rng: &mut SmallRng, id: u64) -> Request {
@@ -257,7 +391,7 @@ pub fn random_run(
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut bench = Bench::new(p, tag);
     let pressure = PRESSURES[seed as usize % PRESSURES.len()];
-    let (mut sent, mut last) = (0, random_line(&p, bank, &mut rng));
+    let (mut sent, mut received, mut last) = (0, 0, random_line(&p, bank, &mut rng));
     while sent < ops {
         if bench.req.idle() && rng.random_bool(pressure.offer) {
             let request = random_request(&p, bank, last, &mut rng, sent % 64);
@@ -265,12 +399,23 @@ pub fn random_run(
             bench.offer(request);
             sent += 1;
         }
-        let ready = rng.random_bool(pressure.rsp);
+        if bench.may_receive()
+            && rng.random_bool(pressure.recv)
+            && let Some(recv) = random_received(&p, bank, last, &mut rng)
+        {
+            bench.receive(recv);
+            received += 1;
+        }
+        let ready = Ready {
+            rsp: rng.random_bool(pressure.rsp),
+            inv_l: rng.random_bool(pressure.inv_l),
+            recv_done: rng.random_bool(pressure.recv_done),
+        };
         let invs: Vec<bool> = (0..p.inv_rate).map(|_| rng.random_bool(pressure.inv)).collect();
-        bench.cycle(ready, |i| invs[i]);
+        bench.cycle_when(ready, |i| invs[i]);
     }
     bench.drain();
-    assert_eq!(bench.answered, ops);
+    assert_eq!((bench.answered, bench.done), (ops, received));
     if tag == directory::TagStyle::Published {
         bench.compare_memory(bank);
     }

@@ -4,6 +4,7 @@ use super::covers_hier;
 use super::evb::{Evb, Pending};
 use super::index::positions;
 use super::params::{DirKind, DirParams, Policy};
+use super::recv::{Recv, RecvState, Told};
 use super::slice::{Lookup, Plan, Stage2, Stalls};
 use super::write_inv::{WriteInv, WriteInvState};
 use crate::msg::{Cause, DirInv, DirOp, DirReq, DirRsp};
@@ -16,7 +17,13 @@ pub(super) struct View<'a> {
     pub rsp: &'a OutChannel<DirRsp>,
     pub run: Bool,
     pub accept: Bool,
+    /// An operation is in S1.
+    pub s1_valid: Bool,
+    /// The operation in S1 leaves it.
     pub go: Bool,
+    /// It or a received Inv does.
+    pub moves: Bool,
+    pub recv: Option<(&'a Recv, &'a Told)>,
     pub look: &'a Lookup,
     pub plan: &'a Plan,
     pub stalls: &'a Stalls,
@@ -50,6 +57,12 @@ impl View<'_> {
 
     pub fn sole_sharer(&self) -> Bool {
         self.plan.before.eq(self.plan.requester)
+    }
+
+    /// What is in S2 is an operation. In the cycle after its lookup the register of received Invs is not free yet.
+    fn operation_in_s2(&self) -> Bool {
+        let Some((recv, _)) = self.recv else { return self.s2.valid.get() };
+        self.s2.valid.get() & recv.state.get().is(RecvState::Idle)
     }
 }
 
@@ -149,7 +162,7 @@ fn pipeline(v: &View) {
         "a write to a slot of the victim in S2",
     );
     // S2 being full says that the op now in S1 entered it in the cycle before.
-    let back_to_back = v.accept & look.valid & v.s2.valid.get();
+    let back_to_back = v.accept & look.valid & v.operation_in_s2();
     race("back_to_back_ops", back_to_back, "ops are accepted in two successive cycles");
     race("evict_way_v_to_v", v.s2.evict.get() & v.s2.write.get(), "the new entry takes the victim's way");
     race("init_holds_req", !v.run & v.req.offered, "a request waits for the initialiser");
@@ -232,7 +245,7 @@ fn assertions(v: &View) {
         !(v.look.valid & remote) | v.plan.requester.any(),
         "remote operations come from another GPU",
     );
-    entry_is_sound(p, "stored", v.go & v.look.hit, v.look.old);
+    entry_is_sound(p, "stored", v.moves & v.look.hit, v.look.old);
     entry_is_sound(p, "written", v.s2.write.get(), v.s2.entry.get());
     assert_always(
         "answers_do_not_collide",
@@ -272,9 +285,8 @@ fn counters(v: &View) {
         let these = slots.eq(u64::from(number)).bits();
         count_amount(&name, v.s2.evict.get(), these, "entries replaced that had so many set slots");
     }
-    let own = if p.kind == DirKind::Hmg { v.go & !v.plan.row.action("forward") } else { v.go };
-    count("write_invs", own & v.plan.inv.any(), "Invs sent for writes and atomics");
-    count_amount("write_unicasts", own, v.plan.inv.popcount(), "destinations of write Invs");
+    count("write_invs", v.go & v.plan.inv.any(), "Invs sent for writes and atomics");
+    count_amount("write_unicasts", v.go, v.plan.inv.popcount(), "destinations of write Invs");
     count("rereads", v.hit_set() & v.op(DirOp::RdRem) & v.was_sharer(), "reads whose sharer bit was set");
     count(
         "evb_read_overlaps",

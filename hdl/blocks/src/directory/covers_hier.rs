@@ -1,8 +1,9 @@
 //! Observers of the directories of hmg.md: roles, forwarded Invs, downgrades. No hardware.
 
 use super::covers::View;
-use super::index::{home_of_base, of_own_gpu};
+use super::index::{base_of, base_of_tag, home_of_base, near_sharers, nodes_of_sharers, of_own_gpu};
 use super::params::DirKind;
+use super::recv::{Recv, Told};
 use super::write_inv::WriteInvState;
 use crate::msg::DirOp;
 use weft_rtl::prelude::*;
@@ -16,7 +17,7 @@ pub(super) fn observe(v: &View) {
     operations(v);
     assert_always(
         "lines_belong_here",
-        !v.look.valid | belongs(v),
+        !v.look.any | belongs(v),
         "the home of a line is the slice's node, or under HMG a GPM of the same number",
     );
     if v.p.downgrade {
@@ -26,8 +27,12 @@ pub(super) fn observe(v: &View) {
         let roles = Roles::of(v);
         stores(v, &roles);
         evictions(v);
-        forwards(v);
+        crossings(v);
         assertions(v, &roles);
+        if let Some((recv, told)) = v.recv {
+            received(v, recv, told);
+            overtakes(v, recv);
+        }
     }
 }
 
@@ -163,16 +168,70 @@ fn evictions(v: &View) {
     );
 }
 
-fn forwards(v: &View) {
-    let here = received(v);
-    let forward = v.go & here & v.plan.inv.any();
-    race("inv_waits_eviction_inv", here & v.stalls.slot_pending, "a received Inv waits for an eviction Inv");
+/// Whom a received Inv tells.
+fn received(v: &View, recv: &Recv, told: &Told) {
+    let (p, here) = (v.p, recv.looks);
+    let forward = here & told.all.any();
+    count("received_invs", here, "Invs received");
     count("forwarded_invs", forward, "received Invs passed on");
-    count_amount("forwarded_unicasts", forward, v.plan.inv.popcount(), "destinations of Invs passed on");
-    if v.p.sys.gpms > 2 {
-        let several = forward & v.plan.inv.popcount().gt(1);
+    count_amount("forwarded_unicasts", forward, told.all.popcount(), "destinations of Invs passed on");
+    if p.sys.gpms > 2 {
+        let several = forward & told.all.popcount().gt(1);
         race("inv_forwarded_to_several", several, "a received Inv goes on to two or more GPMs");
     }
+    let evicted = here & (told.evicted & !told.recorded).any();
+    race("recv_tells_evicted", evicted, "a received Inv tells a sharer whose eviction Inv is pending");
+    let written = here & (told.written & !told.recorded).any();
+    race("recv_tells_written", written, "a received Inv tells a sharer whose write Inv is pending");
+    let also = here & (told.also & !told.recorded & !told.evicted & !told.written).any();
+    race("recv_tells_also", also, "a received Inv tells a GPM that only the bank names");
+    let own = recv.msg.get().also.bit(p.own_gpm());
+    assert_always("also_names_other_gpms", !(here & own), "the bank never names the home itself");
+    let system_home = of_own_gpu(p, home_of_base(p, v.look.base));
+    assert_always(
+        "system_home_receives_no_inv",
+        !(here & system_home),
+        "nothing invalidates the system home",
+    );
+    let near = nodes_of_sharers(p, near_sharers(p, lit_bv(Bv::ones(p.sharers()))));
+    let leaves = (recv.inv.held.dest & !near).any();
+    assert_always(
+        "received_inv_stays_in_the_gpu",
+        !(recv.inv.waiting & leaves),
+        "inv_l names other GPMs of the own GPU",
+    );
+}
+
+/// Received Invs beside operations.
+fn overtakes(v: &View, recv: &Recv) {
+    let s = v.stalls;
+    race(
+        "recv_passes_full_evb",
+        recv.accept & s.evb_full,
+        "a received Inv passes an operation that waits for the eviction buffer",
+    );
+    race(
+        "recv_passes_write_inv",
+        recv.accept & s.write_inv_busy,
+        "a received Inv passes an operation that waits for the write-Inv register",
+    );
+    let base = v.look.base;
+    let (s2, p) = (v.s2, v.p);
+    let written = base_of_tag(p, s2.entry.get().slice(p.slots_width(), p.tag_bits()), base).eq(base);
+    race(
+        "recv_behind_operation",
+        recv.looks & v.look.forward & written,
+        "a received Inv directly behind an operation of its group",
+    );
+    let next = recv.looks & v.s1_valid & base_of(p, v.look.req.line).eq(base);
+    race(
+        "operation_behind_recv",
+        next & v.plan.changed,
+        "an operation of its group directly behind a received Inv",
+    );
+}
+
+fn crossings(v: &View) {
     let waits = v.wi.state.get().is_any(&[WriteInvState::Want, WriteInvState::Sent]);
     let base = v.wi.line.get().slice(v.p.lines_log2(), v.p.base_bits());
     let same = waits & base.eq(v.look.base) & (v.wi.sharers.get() & v.plan.requester).any();
@@ -184,23 +243,14 @@ fn assertions(v: &View, r: &Roles) {
     let here = v.look.valid;
     assert_always(
         "gpus_ask_the_system_home",
-        !(here & r.far) | r.system_home | received(v),
+        !(here & r.far) | r.system_home,
         "requests of other GPUs come to the system home only",
     );
-    assert_always(
-        "system_home_receives_no_inv",
-        !(here & received(v)) | !r.system_home,
-        "nothing invalidates the system home",
-    );
     let entry = v.plan.entry.slice(0, v.p.slots_width());
-    let here = v.go & (v.look.hit | v.plan.allocate);
+    let here = v.moves & (v.look.hit | v.plan.allocate);
     assert_always(
         "gpus_share_own_lines_only",
         !(here & far(v, entry)) | r.system_home,
         "a GPU is a sharer only of lines of this GPU",
     );
-}
-
-fn received(v: &View) -> Bool {
-    v.look.req.op.is_any(&[DirOp::InvRecv, DirOp::InvRecvEvict])
 }

@@ -45,7 +45,7 @@ pub struct Pending {
     pub slot: Bool,
     /// It is pending in two rows or more.
     pub twice: Bool,
-    /// Sharers of the slot in the rows where it is pending; for observers of the hierarchical kinds, zero for others.
+    /// Sharers of the slot whose eviction Inv is pending; of the hierarchical kinds, zero for others.
     pub sharers: Bits,
 }
 
@@ -112,22 +112,26 @@ impl Evb {
         same.push(s2_here);
         held.push(s2_here & holds(s2.1));
         let twice = pack_bools(&held).popcount().gt(1);
-        let sharers = self.pending_sharers(s2.1, &held, slot);
         let line = line_of(p, base, slot);
-        held.extend(
-            ports.iter().map(|port| !port.free & port.held.cause.is(Cause::Evict) & port.held.line.eq(line)),
-        );
+        let waits = |port: &OutChannel<DirInv>| {
+            !port.free & port.held.cause.is(Cause::Evict) & port.held.line.eq(line)
+        };
+        held.extend(ports.iter().map(waits));
+        let sharers = self.pending_sharers(s2.1, &held, slot, ports);
         Pending { same_base: any_of(&same), slot: any_of(&held), twice, sharers }
     }
 
-    fn pending_sharers(&self, s2: &Victim, held: &[Bool], slot: Bits) -> Bits {
+    /// `held` tells, of the rows, the victim in S2 and the ports, in which the slot is pending.
+    fn pending_sharers(&self, s2: &Victim, held: &[Bool], slot: Bits, ports: &[OutChannel<DirInv>]) -> Bits {
         let p = &self.p;
         let none = lit(0, p.sharers());
         if !p.hierarchical() {
             return none;
         }
         let rows = (0..p.evb_depth).map(|i| self.rows.entry(i)).chain([*s2]);
-        rows.zip(held).fold(none, |all, (v, held)| all | mux(*held, slot_sharers(p, v.slots, slot), none))
+        let rows = rows.map(|v| slot_sharers(p, v.slots, slot));
+        let all = rows.chain(ports.iter().map(|port| sharers_of_nodes(p, port.held.dest)));
+        all.zip(held).fold(none, |all, (sharers, held)| all | mux(*held, sharers, none))
     }
 
     /// Launches Invs of the head, lowest slot first. `hold` keeps the first port for a write's Inv.

@@ -184,6 +184,25 @@ pub fn nodes_of_sharers(p: &DirParams, sharers: Bits) -> Bits {
     }
 }
 
+/// Sharer bits of the nodes in a mask over node numbers, as an Inv of the slice names them (NHCC and HMG only).
+pub fn sharers_of_nodes(p: &DirParams, nodes: Bits) -> Bits {
+    picked(nodes, &p.sharer_nodes())
+}
+
+/// Sharer bits of GPMs of the home's GPU, one bit each by their numbers; the home's own bit has no meaning (HMG only).
+pub fn sharers_of_gpms(p: &DirParams, gpms: Bits) -> Bits {
+    let others: Vec<u32> = (0..p.sys.gpms).filter(|m| *m != p.own_gpm()).collect();
+    if others.is_empty() { lit(0, p.sharers()) } else { picked(gpms, &others).zext(p.sharers()) }
+}
+
+/// Those of some sharers that are GPMs of the home's GPU (HMG only).
+pub fn near_sharers(p: &DirParams, sharers: Bits) -> Bits {
+    match p.near_sharers() {
+        0 => lit(0, p.sharers()),
+        near => sharers.slice(0, near).zext(p.sharers()),
+    }
+}
+
 /// Sharers of one slot of a vector of slots, without the position bit.
 pub fn slot_sharers(p: &DirParams, slots: Bits, slot: Bits) -> Bits {
     if p.slots() == 1 {

@@ -14,6 +14,7 @@ pub mod ingress;
 mod ingress_marks;
 pub mod keys;
 pub mod params;
+pub mod recv;
 pub mod slice;
 pub mod table;
 pub mod write_inv;

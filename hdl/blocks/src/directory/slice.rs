@@ -12,16 +12,23 @@
 //! | `req` | in | op, src, line, id | in the order of the bank's data steps |
 //! | `rsp` | out | id, hit, evicted, empty | in the order of `req` |
 //! | `inv`, `inv1`... | out | line, dest, cause, grp | `inv_rate` ports to the egress; write Invs use the first |
+//! | `recv` | in | line, cause, also, link | `hmg-directory`: Invs received at a GPU home |
+//! | `inv_l` | out | line, dest, cause, grp | `hmg-directory`: received Invs passed on, to GPMs of the own GPU |
+//! | `recv_done` | out | link | `hmg-directory`: a received Inv is passed on, as far as anybody had to be told |
 //!
 //! | state | values |
 //! | --- | --- |
 //! | of the slice: [`DirState`] | Init (one set per cycle) -> Run |
 //! | of the write-Inv register: [`super::write_inv::WriteInvState`] | Idle -> Want -> Sent -> Answer -> Idle |
+//! | of the register of received Invs: [`super::recv::RecvState`] | Idle -> Look -> Sent -> Answer -> Idle |
 //! | of an entry | I, V: the `valid` bit |
 //! | of a way | its age, 0 the youngest |
 //!
 //! An operation leaves S1 only when everything after S1 is sure to take it, so S2 never waits. Answers leave in the order of requests: while a
-//! write's Inv is on its way nothing else leaves S1.
+//! write's Inv is on its way no other operation leaves S1.
+//!
+//! A received Inv passes operations that wait in S1 ([`super::recv`]): for the cycle in which its set is presented and the one in which it is looked up, it
+//! takes the array port and S1 from them.
 //!
 //! # Pictures
 //!
@@ -50,15 +57,16 @@
 //! | --- | --- | --- |
 //! | `RdRem`, `WrRem`, `AtomRem` | record `src` (its GPU, where that is another one); stores and atomics invalidate the other sharers | hit, evicted |
 //! | `WrLoc` | invalidate all sharers, free the entry | hit |
-//! | `InvRecv`, `InvRecvEvict` (HMG) | pass the Inv on to all sharers with its cause, free the entry | hit |
 //! | `Downgrade` (`downgrade=on`) | remove `src`; free the entry if it was the last | hit, empty |
+//! | an Inv on `recv` (HMG) | pass it on with its cause, to all sharers, to those of the group that have been recorded and not told yet, and to `also`; free the entry | link |
 //!
-//! Everything but a read waits while an eviction Inv of its group is pending, so what follows in the order of the Inv channels follows that Inv too.
+//! Every operation but a read waits while an eviction Inv of its group is pending, so what follows in the order of the Inv channels follows that Inv too.
 
 use super::covers;
 use super::evb::{Evb, Pending, Victim};
 use super::index::*;
 use super::params::{DirKind, DirParams, Policy};
+use super::recv::Recv;
 use super::table::{Found, table};
 use super::write_inv::{WriteInv, WriteInvState};
 use crate::msg::{DirInv, DirOp, DirReq, DirRsp};
@@ -73,10 +81,15 @@ pub enum DirState {
     Run,
 }
 
-/// The operation in S1 and what the lookup says about it.
+/// What S1 works on and what the lookup says about it.
 pub(super) struct Lookup {
+    /// It is the operation in S1.
     pub valid: Bool,
+    /// It is the operation or a received Inv.
+    pub any: Bool,
     pub req: DirReq,
+    /// Code of the operation or the received Inv in the transition table.
+    pub event: Bits,
     pub base: Bits,
     pub slot: Bits,
     pub set: Bits,
@@ -165,35 +178,41 @@ fn describe(p: &DirParams) {
     let s2 = stage2(p);
     let s1_valid = reg::<Bool>("s1_valid", ());
     let s1 = reg::<DirReq>("s1", p.sys.clone());
-    let look = lookup(p, s1_valid.get(), s1.get(), &port, &s2);
+    let recv = (p.kind == DirKind::Hmg).then(|| Recv::new(p, run));
+    let look = lookup(p, source(s1_valid.get(), s1.get(), recv.as_ref()), &port, &s2);
     let look = with_way(p, look, &port, ages.as_ref(), &s2);
     let go = wire::<Bool>("s1_go", ());
-    let plan = plan(p, &look, go.get());
+    // A received Inv never waits in S1.
+    let moves = recv.as_ref().map_or(go.get(), |recv| go.get() | recv.looks);
+    let plan = plan(p, &look, moves);
     let wi = WriteInv::new(p);
     let pending = evb.pending(look.base, look.slot, (s2.evict.get(), &s2.victim.get()), &invs);
     let stalls = stalls(&look, &plan, &pending, &evb, &s2, wi.state.get(), rsp.free);
     go.set(look.valid & !stalls.any);
     let accept = (req.valid & run & (!s1_valid.get() | go.get())).named("accept");
-    let next_set = set_of(p, base_of(p, req.msg.line));
-    port.present(look.set);
-    if let Some(ages) = &ages {
-        ages.port.present(look.set);
-    }
     when(go.get(), || s1_valid.set(false));
     when(accept, || {
         req.take();
         s1_valid.set(true);
         s1.set(req.msg);
-        port.present(next_set);
-        if let Some(ages) = &ages {
-            ages.port.present(next_set);
-        }
     });
-    advance(p, go.get(), &look, &plan, &s2, &rsp);
+    let set = next_set(p, (accept, req.msg.line), (s1.get().line, look.set), recv.as_ref());
+    port.present(set);
+    if let Some(ages) = &ages {
+        ages.port.present(set);
+    }
+    advance(p, moves, &look, &plan, &s2);
+    when(go.get() & plan.inv.none(), || {
+        rsp.send(&DirRsp { id: look.req.id, hit: look.hit, evicted: plan.evict, empty: plan.empty });
+    });
     if let Some(ages) = &ages {
         touch(p, go.get(), &look, &plan, ages, &s2);
     }
     wi.run(p, (go.get() & plan.inv.any(), &look, &plan), &invs[0], &rsp);
+    let told = recv.as_ref().map(|recv| recv.told(p, (&look, &plan), &pending, (&wi, &invs[0])));
+    if let (Some(recv), Some(told)) = (&recv, &told) {
+        recv.run(p, told);
+    }
     evb.expand(wi.state.get().is(WriteInvState::Want), &invs);
     let s2_writer = entries.lane_writer("s2");
     let init_writer = entries.row_writer("init");
@@ -221,7 +240,10 @@ fn describe(p: &DirParams) {
         rsp: &rsp,
         run,
         accept,
+        s1_valid: s1_valid.get(),
         go: go.get(),
+        moves,
+        recv: recv.as_ref().zip(told.as_ref()),
         look: &look,
         plan: &plan,
         stalls: &stalls,
@@ -270,9 +292,50 @@ fn valid_of(p: &DirParams, entry: Bits) -> Bool {
     entry.bit(p.entry_bits() - 1)
 }
 
-/// Compares the set read in S1, seen through the write that is in S2, with the operation's base.
-fn lookup(p: &DirParams, valid: Bool, req: DirReq, port: &SramPort<Bits>, s2: &Stage2) -> Lookup {
-    let base = base_of(p, req.line);
+/// What S1 works on.
+struct Source {
+    valid: Bool,
+    any: Bool,
+    req: DirReq,
+    event: Bits,
+    line: Bits,
+}
+
+/// The operation in S1, or the received Inv whose lookup the cycle is.
+fn source(s1_valid: Bool, req: DirReq, recv: Option<&Recv>) -> Source {
+    let Some(recv) = recv else {
+        return Source { valid: s1_valid, any: s1_valid, req, event: req.op.bits(), line: req.line };
+    };
+    let (looks, msg) = (recv.looks, recv.msg.get());
+    let received = pack(&[msg.cause.bits(), lit(0, 2), lit(1, 1)]);
+    Source {
+        valid: (s1_valid & !looks).named("s1_turn"),
+        any: s1_valid | looks,
+        req,
+        event: mux(looks, received, req.op.bits().zext(4)),
+        line: mux(looks, msg.line, req.line),
+    }
+}
+
+/// The set presented for the next cycle: of the received Inv that is taken, else of the operation that is, else of the one that stays in S1.
+fn next_set(
+    p: &DirParams,
+    (accept, accepted): (Bool, Bits),
+    (kept, looked_up): (Bits, Bits),
+    recv: Option<&Recv>,
+) -> Bits {
+    let set = |line| set_of(p, base_of(p, line));
+    match recv {
+        None => mux(accept, set(accepted), looked_up),
+        // The set looked up may be that of a received Inv.
+        Some(recv) => set(mux(recv.accept, recv.input.msg.line, mux(accept, accepted, kept))),
+    }
+}
+
+/// Compares the set read in S1, seen through the write that is in S2, with the base asked for.
+fn lookup(p: &DirParams, source: Source, port: &SramPort<Bits>, s2: &Stage2) -> Lookup {
+    let Source { valid, any, req, event, line } = source;
+    let base = base_of(p, line);
     let set = port.addr_q();
     let key = pack(&[tag_of(p, base), lit(1, 1)]).named("s1_key");
     let lanes: Vec<Bits> = (0..p.ways).map(|w| port.lane(w)).collect();
@@ -287,13 +350,15 @@ fn lookup(p: &DirParams, valid: Bool, req: DirReq, port: &SramPort<Bits>, s2: &S
     let hits = patch(mem_hits, key_of(p, s2.entry.get()).eq(key)).named("s1_hits");
     let valids = patch(pack_bools(&mem_valids), valid_of(p, s2.entry.get())).named("s1_valids");
     let hit = hits.any().named("s1_hit");
-    assert_always("one_way_per_base", !valid | hits.popcount().le(1), "at most one way holds a base");
+    assert_always("one_way_per_base", !any | hits.popcount().le(1), "at most one way holds a base");
     let way = if p.ways == 1 { lit(0, 1) } else { hits.lowest_set() };
     Lookup {
         valid,
+        any,
         req,
+        event,
         base,
-        slot: slot_of(p, req.line),
+        slot: slot_of(p, line),
         set,
         hit,
         valids,
@@ -337,7 +402,7 @@ fn age_of(p: &DirParams, ages: Bits, way: Bits) -> Bits {
     ages.element(way, p.age_bits())
 }
 
-fn plan(p: &DirParams, look: &Lookup, go: Bool) -> Plan {
+fn plan(p: &DirParams, look: &Lookup, moves: Bool) -> Plan {
     let before =
         slot_sharers(p, look.old.slice(0, p.slots_width()), look.slot) & look.hit.repeat(p.sharers());
     let found = mux(
@@ -346,7 +411,7 @@ fn plan(p: &DirParams, look: &Lookup, go: Bool) -> Plan {
         enum_lit(Found::Miss),
     )
     .named("found");
-    let row = table(p.kind, p.downgrade).decode(go, &[look.req.op.bits(), found.bits()]);
+    let row = table(p.kind, p.downgrade).decode(moves, &[look.event, found.bits()]);
     let requester = sharer_of_node(p, look.req.src).named("requester");
     let none = lit(0, p.sharers());
     let after = mux(row.action("only_requester"), requester, before);
@@ -404,12 +469,12 @@ fn stalls(
     Stalls { evb_full: evb_full.get(), slot_pending: slot_pending.get(), write_inv_busy, rsp_blocked, any }
 }
 
-/// S1 to S2, and the answer of an operation without Inv.
-fn advance(p: &DirParams, go: Bool, look: &Lookup, plan: &Plan, s2: &Stage2, rsp: &OutChannel<DirRsp>) {
-    s2.valid.set(go);
-    s2.write.set(go & plan.changed);
-    s2.evict.set(go & plan.evict);
-    when(go, || {
+/// S1 to S2.
+fn advance(p: &DirParams, moves: Bool, look: &Lookup, plan: &Plan, s2: &Stage2) {
+    s2.valid.set(moves);
+    s2.write.set(moves & plan.changed);
+    s2.evict.set(moves & plan.evict);
+    when(moves, || {
         s2.set.set(look.set);
         s2.way.set(look.way);
         when(plan.changed, || s2.entry.set(plan.entry));
@@ -419,9 +484,6 @@ fn advance(p: &DirParams, go: Bool, look: &Lookup, plan: &Plan, s2: &Stage2, rsp
                 slots: look.old.slice(0, p.slots_width()),
                 base: base_of_tag(p, tag, look.base),
             });
-        });
-        when(plan.inv.none(), || {
-            rsp.send(&DirRsp { id: look.req.id, hit: look.hit, evicted: plan.evict, empty: plan.empty });
         });
     });
 }

@@ -1,11 +1,11 @@
 //! Transition tables of the directories (rec.md section 4, hmg.md section 4), as data.
 //!
-//! Columns: the operation, and what the lookup found. Actions: `allocate` an entry; the new sharers of the slot, `only_requester`,
+//! Columns: what came ([`Event`]), and what the lookup found. Actions: `allocate` an entry; the new sharers of the slot, `only_requester`,
 //! `add_requester`, `keep_requester`, `drop_requester` or `clear` (none of them: unchanged); `inv_others` or `inv_all`, `forward` when these Invs
-//! pass a received one on, `as_eviction` when its cause was an eviction; `report_empty` in the answer; `touch` the way under `lru`.
+//! pass a received one on with its cause; `report_empty` in the answer; `touch` the way under `lru`.
 
 use super::params::DirKind;
-use crate::msg::DirOp;
+use crate::msg::{Cause, DirOp};
 use weft_rtl::prelude::*;
 
 /// What the lookup found.
@@ -19,6 +19,25 @@ pub enum Found {
     SlotSet,
 }
 
+/// What comes to a directory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// An operation on `req`.
+    Op(DirOp),
+    /// An Inv on `recv`, of this cause (HMG only).
+    Recv(Cause),
+}
+
+impl Event {
+    /// Code in the first column: that of the operation; of a received Inv 8 and its cause.
+    pub fn code(self) -> u64 {
+        match self {
+            Event::Op(op) => op.encoding(),
+            Event::Recv(cause) => 8 + cause.encoding(),
+        }
+    }
+}
+
 const ALLOC: &[&str] = &["allocate", "only_requester", "touch"];
 const FILL: &[&str] = &["only_requester", "touch"];
 const SHARE: &[&str] = &["add_requester", "touch"];
@@ -27,32 +46,32 @@ const WIPE: &[&str] = &["clear", "inv_all"];
 const WIPE_OTHERS: &[&str] = &["clear", "inv_others"];
 const RETAIN: &[&str] = &["keep_requester", "inv_others"];
 const FORWARD: &[&str] = &["clear", "inv_all", "forward"];
-const FORWARD_EVICTION: &[&str] = &["clear", "inv_all", "forward", "as_eviction"];
 const ASK: &[&str] = &["report_empty"];
 const DROP: &[&str] = &["drop_requester", "report_empty"];
 const NOTHING: &[&str] = &[];
 
-/// Operation, its name, what it does on a miss, on an empty slot, on a slot with sharers.
-type Operation = (DirOp, &'static str, Actions, Actions, Actions);
+/// Event, its name, what it does on a miss, on an empty slot, on a slot with sharers.
+type Operation = (Event, &'static str, Actions, Actions, Actions);
 type Actions = &'static [&'static str];
 
 fn operations(kind: DirKind, downgrade: bool) -> Vec<Operation> {
+    let atomic = Event::Op(DirOp::AtomRem);
     let mut ops = vec![
-        (DirOp::RdRem, "RD_REM", ALLOC, FILL, SHARE),
-        (DirOp::WrRem, "WR_REM", ALLOC, FILL, TAKE),
-        (DirOp::WrLoc, "WR_LOC", NOTHING, NOTHING, WIPE),
+        (Event::Op(DirOp::RdRem), "RD_REM", ALLOC, FILL, SHARE),
+        (Event::Op(DirOp::WrRem), "WR_REM", ALLOC, FILL, TAKE),
+        (Event::Op(DirOp::WrLoc), "WR_LOC", NOTHING, NOTHING, WIPE),
         match kind {
-            DirKind::Perline | DirKind::Rec => (DirOp::AtomRem, "ATOM_REM", NOTHING, NOTHING, WIPE_OTHERS),
-            DirKind::Group4 => (DirOp::AtomRem, "ATOM_REM", NOTHING, NOTHING, RETAIN),
-            DirKind::Nhcc | DirKind::Hmg => (DirOp::AtomRem, "ATOM_REM", ALLOC, FILL, TAKE),
+            DirKind::Perline | DirKind::Rec => (atomic, "ATOM_REM", NOTHING, NOTHING, WIPE_OTHERS),
+            DirKind::Group4 => (atomic, "ATOM_REM", NOTHING, NOTHING, RETAIN),
+            DirKind::Nhcc | DirKind::Hmg => (atomic, "ATOM_REM", ALLOC, FILL, TAKE),
         },
     ];
     if kind == DirKind::Hmg {
-        ops.push((DirOp::InvRecv, "INV_RECV", NOTHING, NOTHING, FORWARD));
-        ops.push((DirOp::InvRecvEvict, "INV_RECV_EVICT", NOTHING, NOTHING, FORWARD_EVICTION));
+        ops.push((Event::Recv(Cause::Write), "INV_RECV", NOTHING, NOTHING, FORWARD));
+        ops.push((Event::Recv(Cause::Evict), "INV_RECV_EVICT", NOTHING, NOTHING, FORWARD));
     }
     if downgrade {
-        ops.push((DirOp::Downgrade, "DOWNGRADE", ASK, ASK, DROP));
+        ops.push((Event::Op(DirOp::Downgrade), "DOWNGRADE", ASK, ASK, DROP));
     }
     ops
 }
@@ -69,21 +88,21 @@ pub fn table(kind: DirKind, downgrade: bool) -> Table {
     let ops = operations(kind, downgrade);
     let mut rows = Vec::new();
     let mut add =
-        |op: DirOp, op_name: &str, found: Found, found_name: &str, actions: &[&'static str], text: &str| {
+        |event: Event, name: &str, found: Found, found_name: &str, actions: &[&'static str], text: &str| {
             rows.push(Row {
-                id: format!("{prefix}.{op_name}.{found_name}"),
-                when: vec![vec![op.encoding()], vec![found.encoding()]],
+                id: format!("{prefix}.{name}.{found_name}"),
+                when: vec![vec![event.code()], vec![found.encoding()]],
                 actions: actions.to_vec(),
                 text: text.to_string(),
             });
         };
-    let names = ops.iter().map(|(op, name, ..)| (*name, op.encoding())).collect();
-    for (op, op_name, on_miss, on_empty, on_set) in ops {
-        add(op, op_name, Found::Miss, miss, on_miss, words(on_miss));
+    let names = ops.iter().map(|(event, name, ..)| (*name, event.code())).collect();
+    for (event, event_name, on_miss, on_empty, on_set) in ops {
+        add(event, event_name, Found::Miss, miss, on_miss, words(on_miss));
         if kind == DirKind::Rec {
-            add(op, op_name, Found::SlotEmpty, "hit_slot_empty", on_empty, words(on_empty));
+            add(event, event_name, Found::SlotEmpty, "hit_slot_empty", on_empty, words(on_empty));
         }
-        add(op, op_name, Found::SlotSet, hit, on_set, words(on_set));
+        add(event, event_name, Found::SlotSet, hit, on_set, words(on_set));
     }
     Table {
         name,
@@ -106,7 +125,7 @@ fn words(actions: &[&str]) -> &'static str {
         ["drop_requester", ..] => {
             "the requester is no sharer any more; V->I if it was the last, which the answer says"
         }
-        ["clear", "inv_all", "forward", ..] => "the Inv goes on to all sharers, with its cause; V->I",
+        ["clear", "inv_all", "forward"] => "the Inv goes on to all sharers, with its cause; V->I",
         ["clear", "inv_all"] => {
             "all sharers are invalidated and the slot is cleared; without a slot left V->I"
         }

@@ -1,7 +1,7 @@
 //! The write-Inv register of a directory slice: one Inv that an operation causes at once, and the answer that waits for it.
 
-use super::index::nodes_of_sharers;
-use super::params::{DirKind, DirParams};
+use super::index::{base_of, nodes_of_sharers};
+use super::params::DirParams;
 use super::slice::{Lookup, Plan};
 use crate::msg::{Cause, DirInv, DirRsp};
 use weft_rtl::prelude::*;
@@ -25,8 +25,6 @@ pub(super) struct WriteInv {
     pub line: Reg<Bits>,
     pub sharers: Reg<Bits>,
     id: Reg<Bits>,
-    /// HMG: the Inv passes one on that an eviction caused.
-    eviction: Option<Reg<Bool>>,
 }
 
 impl WriteInv {
@@ -38,9 +36,15 @@ impl WriteInv {
             line: field("write_inv_line", p.sys.line_bits()),
             sharers: field("write_inv_sharers_q", p.sharers()),
             id: field("write_inv_id", p.sys.dir_id_bits()),
-            eviction: (p.kind == DirKind::Hmg)
-                .then(|| reg::<Bool>("write_inv_eviction", ()).field("pipeline")),
         }
+    }
+
+    /// Sharers of a base whose Inv has not been accepted yet.
+    pub fn pending_sharers(&self, p: &DirParams, base: Bits, inv: &OutChannel<DirInv>) -> Bits {
+        let state = self.state.get();
+        let waits = state.is(WriteInvState::Want) | (state.is(WriteInvState::Sent) & !inv.free);
+        let here = waits & base_of(p, self.line.get()).eq(base);
+        self.sharers.get() & here.repeat(p.sharers())
     }
 
     /// Takes the Inv of the operation that leaves S1, if it has one; puts it onto the port before any of the expander's, and answers when it was accepted.
@@ -61,15 +65,7 @@ impl WriteInv {
             self.line.set(look.req.line);
             self.sharers.set(plan.inv);
             self.id.set(look.req.id);
-            if let Some(eviction) = &self.eviction {
-                eviction.set(plan.row.action("as_eviction"));
-            }
         });
-        let by_write = enum_lit(Cause::Write);
-        let cause = match &self.eviction {
-            Some(eviction) => mux(eviction.get(), enum_lit(Cause::Evict), by_write),
-            None => by_write,
-        };
         switch(self.state.get(), |arms| {
             arms.case(WriteInvState::Want, || {
                 when(inv.free, || {
@@ -77,7 +73,7 @@ impl WriteInv {
                     inv.send(&DirInv {
                         line: self.line.get(),
                         dest: nodes_of_sharers(p, self.sharers.get()),
-                        cause,
+                        cause: enum_lit(Cause::Write),
                         grp: bool_lit(p.names_groups()),
                     });
                 });

@@ -90,8 +90,44 @@ pub const HIERARCHY: &[Race] = &[
     race(
         DIR,
         "5.4",
-        "hmg.race.inv_waits_eviction_inv",
-        "A received Inv waits until the pending eviction Inv of its group has entered the INV channels.",
+        "hmg.race.recv_passes_full_evb",
+        "A received Inv is performed before an operation that stalls because the eviction buffer is full.",
+    ),
+    race(
+        DIR,
+        "5.4",
+        "hmg.race.recv_passes_write_inv",
+        "A received Inv is performed before an operation that stalls because the write-Inv register is occupied.",
+    ),
+    race(
+        DIR,
+        "5.4",
+        "hmg.race.recv_tells_evicted",
+        "A received Inv tells a GPM that is no longer recorded, whose eviction Inv for the group is pending.",
+    ),
+    race(
+        DIR,
+        "5.4",
+        "hmg.race.recv_tells_written",
+        "A received Inv tells a GPM that is no longer recorded, whose write Inv for the group is pending.",
+    ),
+    race(
+        DIR,
+        "5.4",
+        "hmg.race.recv_tells_also",
+        "A received Inv tells a GPM that only the bank names, whose operation the directory may not have seen.",
+    ),
+    race(
+        DIR,
+        "5.4",
+        "hmg.race.recv_behind_operation",
+        "A received Inv follows an operation of its group in the next cycle and finds what that writes (S2 to S1).",
+    ),
+    race(
+        DIR,
+        "5.4",
+        "hmg.race.operation_behind_recv",
+        "An operation follows a received Inv of its group in the next cycle and finds the entry gone (S2 to S1).",
     ),
     race(
         DIR,

@@ -1,0 +1,131 @@
+//! Received Invs of `hmg-directory` (hmg.md section 4, last column).
+//!
+//! ```text
+//!  recv -> skid -> register -> lookup in S1 -> S2 frees the entry
+//!                                  |  \-> inv_l, then recv_done
+//!             also, eviction buffer, write-Inv register, inv ports
+//! ```
+//! A received Inv is taken when the one before it is answered. It then has the array port for a cycle and S1 in the next, whatever waits there: nothing
+//! but `inv_l` and `recv_done` is needed for the rest, so an operation that stalls, because the network between GPUs does not take the slice's
+//! own Invs, never holds it. It tells whoever is recorded, whoever has been recorded and is not told yet, and the GPMs that the bank names.
+
+use super::evb::Pending;
+use super::index::{near_sharers, nodes_of_sharers, sharers_of_gpms};
+use super::params::DirParams;
+use super::slice::{Lookup, Plan};
+use super::write_inv::WriteInv;
+use crate::msg::{DirInv, DirRecv, RecvDone};
+use weft_rtl::prelude::*;
+
+/// State of the register of received Invs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum RecvState {
+    /// Free.
+    Idle,
+    /// S1 works on it.
+    Look,
+    /// Passed on, on the `inv_l` port, not yet accepted.
+    Sent,
+    /// Its answer waits for the `recv_done` port.
+    Answer,
+}
+
+/// The register, its channels, and what the Inv in it causes.
+pub(super) struct Recv {
+    pub input: InChannel<DirRecv>,
+    pub inv: OutChannel<DirInv>,
+    done: OutChannel<RecvDone>,
+    pub state: Reg<Enum<RecvState>>,
+    pub msg: Reg<DirRecv>,
+    /// It is taken; its set is to be presented.
+    pub accept: Bool,
+    /// The lookup of this cycle is its.
+    pub looks: Bool,
+}
+
+/// Whom a received Inv tells, by why.
+pub(super) struct Told {
+    pub recorded: Bits,
+    /// Of an eviction Inv that is pending.
+    pub evicted: Bits,
+    /// Of the write-Inv register.
+    pub written: Bits,
+    /// Named by the bank.
+    pub also: Bits,
+    pub all: Bits,
+}
+
+impl Recv {
+    /// Declares it.
+    pub fn new(p: &DirParams, run: Bool) -> Recv {
+        let input = in_channel_when::<DirRecv>("recv", &p.sys, run);
+        let state = reg::<Enum<RecvState>>("recv_state", ());
+        let accept = (input.valid & run & state.get().is(RecvState::Idle)).named("recv_accept");
+        let looks = state.get().is(RecvState::Look).named("recv_looks");
+        let msg = reg::<DirRecv>("recv_q", p.sys.clone()).field("pipeline");
+        when(accept, || {
+            input.take();
+            msg.set(input.msg);
+            state.set(RecvState::Look);
+        });
+        Recv {
+            input,
+            inv: out_channel::<DirInv>("inv_l", &p.sys),
+            done: out_channel::<RecvDone>("recv_done", &()),
+            state,
+            msg,
+            accept,
+            looks,
+        }
+    }
+
+    /// Whom the Inv in S1 tells; meaningful while it is there.
+    pub fn told(
+        &self,
+        p: &DirParams,
+        (look, plan): (&Lookup, &Plan),
+        pending: &Pending,
+        (write, inv): (&WriteInv, &OutChannel<DirInv>),
+    ) -> Told {
+        let written = write.pending_sharers(p, look.base, inv);
+        let also = sharers_of_gpms(p, self.msg.get().also);
+        let near = near_sharers(p, plan.inv | pending.sharers | written);
+        Told {
+            recorded: plan.inv,
+            evicted: pending.sharers,
+            written,
+            also,
+            all: (near | also).named("recv_told"),
+        }
+    }
+
+    /// Passes the Inv in S1 on, and answers when that was accepted.
+    pub fn run(&self, p: &DirParams, told: &Told) {
+        let msg = self.msg.get();
+        let answer = || {
+            self.done.send(&RecvDone { link: msg.link });
+            self.state.set(RecvState::Idle);
+        };
+        switch(self.state.get(), |arms| {
+            arms.case(RecvState::Look, || {
+                when(told.all.any(), || {
+                    self.inv.send(&DirInv {
+                        line: msg.line,
+                        dest: nodes_of_sharers(p, told.all),
+                        cause: msg.cause,
+                        grp: bool_lit(p.names_groups()),
+                    });
+                    self.state.set(RecvState::Sent);
+                })
+                .otherwise(|| self.state.set(RecvState::Answer));
+            });
+            arms.case(RecvState::Sent, || {
+                when(self.inv.free & self.done.free, answer)
+                    .elsewhen(self.inv.free, || self.state.set(RecvState::Answer));
+            });
+            arms.case(RecvState::Answer, || {
+                when(self.done.free, answer);
+            });
+        });
+    }
+}
