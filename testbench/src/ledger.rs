@@ -6,6 +6,7 @@
 
 use crate::golden::dir_table::{DirOp, Found, table};
 use crate::golden::fence_table::FENCE;
+use crate::golden::l1_table::L1;
 use crate::golden::l2_table::{HOME, Legality, REQUESTER};
 use crate::golden::params::DirKind;
 use crate::golden::races::all_races;
@@ -141,6 +142,14 @@ pub fn all_entries() -> Vec<Entry> {
     for row in HOME.iter().filter(|r| r.legality == Legality::Legal) {
         let text = format!("Home line in {:?}, {:?}: {}.", row.state, row.event, row.text);
         out.push(entry(row.id, "l2-bank", EntryKind::Row, text, "rec.md 6.2"));
+    }
+    for row in &L1 {
+        let states = match row.states {
+            [state] => format!("Line in {state:?}"),
+            _ => "Any state".into(),
+        };
+        let text = format!("{states}, {:?}: {}.", row.event, row.text);
+        out.push(entry(row.id, "l1-cache", EntryKind::Row, text, row.source));
     }
     for row in &FENCE {
         let text = format!("{:?}, {:?}: {}.", row.state, row.event, row.text);

@@ -9,6 +9,7 @@
 //! | [`evb`] | the eviction buffer and the stalls it causes | 4.1 |
 //! | [`mod@slice`] | checker for the ports of a directory slice | 4, 4.1 |
 //! | [`egress`] | `inv_egress` and `inv_ingress` | 4.1, 5, 7 |
+//! | [`l1_table`] | a request at the L1 | 7 to 9; 5.1 of hmg.md |
 //! | [`l2_table`], [`l2`] | one line in an L2 bank, requester and home side | 6 |
 //! | [`fence_table`], [`fence`] | the fence unit and its message counts | 7 |
 //! | [`order`] | the tokens that banks give back before a fence marker leaves | 7 |
@@ -25,6 +26,7 @@ pub mod entry;
 pub mod evb;
 pub mod fence;
 pub mod fence_table;
+pub mod l1_table;
 pub mod l2;
 pub mod l2_table;
 pub mod order;

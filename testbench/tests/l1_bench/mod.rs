@@ -1,5 +1,7 @@
 //! A CU and an L2 around one L1, with the oracle of its answers.
 
+mod steps;
+
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};
@@ -7,7 +9,7 @@ use std::sync::Arc;
 use weft_blocks::cache::l1::L1Params;
 use weft_engine::{Design, Options, Sim};
 use weft_rtl::bv::Bv;
-use weft_rtl::ir::{Module, ProbeKind};
+use weft_rtl::ir::Module;
 use weft_testbench::cosim::Recorder;
 
 /// Kind of run.
@@ -31,6 +33,11 @@ const REL: u64 = 3;
 const ACQ: u64 = 4;
 const KBEGIN: u64 = 5;
 const KEND: u64 = 6;
+
+/// The own node, another in the same GPU where GPUs have two GPMs, and one in another GPU.
+const OWN: u64 = 1;
+const NEIGHBOUR: u64 = 0;
+const REMOTE: u64 = 2;
 
 const RD: u64 = 0;
 const WR: u64 = 1;
@@ -98,6 +105,14 @@ pub struct Bench {
     next_id: u64,
     pub loads: u64,
     pub remote_loads: u64,
+    /// Loads of lines of the neighbour that the L1 answered from a copy.
+    pub neighbour_hits: u64,
+    /// Loads that have to be forced misses.
+    pub forced: u64,
+    /// Reads that the L2 has taken.
+    pub reads: u64,
+    /// Answers with data: number, server, merged.
+    answers: Vec<(u64, u64, bool)>,
     pub stale_allowed: u64,
     finished: VecDeque<(u64, u64)>,
 }
@@ -123,12 +138,16 @@ impl Bench {
             next_id: 0,
             loads: 0,
             remote_loads: 0,
+            neighbour_hits: 0,
+            forced: 0,
+            reads: 0,
+            answers: Vec::new(),
             stale_allowed: 0,
             finished: VecDeque::new(),
         };
         bench.set("own_l1", 3);
         if p.bypass_remote {
-            bench.set("own_gpu", 1);
+            bench.set("own_gpu", OWN);
         }
         bench
     }
@@ -173,6 +192,11 @@ impl Bench {
         line >> (30 - self.p.sys.line.trailing_zeros())
     }
 
+    fn is_forced(&self, op: &Op) -> bool {
+        let kept = !(self.p.bypass_remote && self.home(op.line) == REMOTE);
+        self.p.scoped && op.op == LD && op.scope != 0 && kept
+    }
+
     fn fill(&self, line: u64) -> Vec<u8> {
         (0..self.line_bytes()).map(|i| (line as u8).wrapping_mul(31).wrapping_add(i as u8)).collect()
     }
@@ -186,7 +210,11 @@ impl Bench {
     fn random_line(&mut self) -> u64 {
         let low = self.rng.random_range(0..self.p.sets() as u64 * 2)
             + u64::from(self.p.sets()) * 64 * self.rng.random_range(0..3);
-        let home = if self.setup.remote && self.rng.random_bool(0.5) { 2 } else { 1 };
+        let home = match self.setup.remote && self.rng.random_bool(0.5) {
+            true => REMOTE,
+            false if self.p.sys.gpms > 1 && self.rng.random_bool(0.5) => NEIGHBOUR,
+            false => OWN,
+        };
         low | home << (30 - self.p.sys.line.trailing_zeros())
     }
 
@@ -222,6 +250,11 @@ impl Bench {
         let n = self.line_bytes();
         let first = self.fill(op.line);
         let view = self.view.entry(op.line).or_insert(first).clone();
+        if self.is_forced(op) {
+            // Neither it nor a later load may see what the L2 had replaced before.
+            let newest = (0..n).map(|i| self.byte(op.line, i).values.len() - 1).collect();
+            self.acquired.insert(op.line, newest);
+        }
         let acquired = self.acquired.get(&op.line).cloned().unwrap_or_else(|| vec![0; n]);
         let floor = (0..n).map(|i| (acquired[i], self.byte(op.line, i).own_taken)).collect();
         let before = self.accepted_stores;
@@ -255,6 +288,7 @@ impl Bench {
         let (mask, data) = (self.mask("l2_req_mask"), self.bytes("l2_req_data"));
         let old: Vec<u8> =
             (0..self.line_bytes()).map(|i| *self.byte(line, i).values.last().expect("never empty")).collect();
+        self.reads += u64::from(kind == RD);
         if kind != RD {
             for i in (0..self.line_bytes()).filter(|i| mask >> i & 1 == 1) {
                 let atom = kind == ATOM;
@@ -285,10 +319,16 @@ impl Bench {
         }
         assert_eq!(mask, p.op.mask, "bytes answered");
         self.loads += 1;
-        if self.home(p.op.line) == 2 {
+        if self.home(p.op.line) == REMOTE {
             self.remote_loads += 1;
             assert!(!self.p.bypass_remote || (src != 0 && merged == 0), "a bypassed line came from the L1");
         }
+        self.neighbour_hits += u64::from(self.home(p.op.line) == NEIGHBOUR && src == 0);
+        if self.is_forced(&p.op) {
+            self.forced += 1;
+            assert!(src != 0 && merged == 0, "a forced miss was answered by what was there");
+        }
+        self.answers.push((id, src, merged == 1));
         if p.op.op == AMO {
             assert!(src != 0 && merged == 0, "an atomic is performed below");
         }
@@ -435,46 +475,5 @@ impl Bench {
         assert!(self.below.is_empty());
         assert_eq!(self.accepted_stores, self.answered_stores, "stores lost or doubled");
         assert_eq!(self.get("busy_release"), 0);
-    }
-
-    /// Every row of the table was taken, but for the rows named.
-    pub fn every_row_but(&self, not: &[&str]) {
-        let covers: Vec<_> = self.sim.probes().filter(|p| p.kind == ProbeKind::Cover).collect();
-        assert!(covers.len() >= 13, "the table's rows are cover points");
-        for p in covers {
-            assert_eq!(p.count == 0, not.contains(&p.name), "row {} was taken {} times", p.name, p.count);
-        }
-    }
-
-    /// Loads one line until it is there, then `count` times in a row; times of sending and answer of those.
-    pub fn stream_of_hits(&mut self, count: usize) -> Vec<(u64, u64)> {
-        let load = Op { op: LD, scope: 0, want_ack: false, line: 1 << 24, mask: 0xff, data: vec![0; 64] };
-        for _ in 0..200 {
-            self.step();
-        }
-        self.offer(load.clone());
-        for _ in 0..50 {
-            self.step();
-        }
-        assert!(self.pending.is_empty(), "the miss is answered");
-        self.finished.clear();
-        for _ in 0..count {
-            self.offer(load.clone());
-            self.step();
-            assert!(self.offered.is_none(), "a hit is taken at once");
-        }
-        for _ in 0..50 {
-            self.step();
-        }
-        assert_eq!(self.finished.len(), count);
-        self.finished.drain(..).collect()
-    }
-
-    /// Without traffic the block falls asleep.
-    pub fn sleeps_when_idle(&mut self) {
-        for _ in 0..10 {
-            self.step();
-        }
-        assert!(self.sim.asleep(), "an idle L1 changes nothing");
     }
 }

@@ -14,6 +14,8 @@
 //! when every store and atomic taken before it is answered by the L2; requests behind it go on, except a second release. Whether stores are performed
 //! beyond the GPU is the fence unit's business.
 //!
+//! In a `scoped` cache a load of a scope beyond the CU is a forced miss: it never hits, never joins a miss, and ends what was there of its line.
+//!
 //! Requests of one L1 for one line must reach the bank in the order in which they leave here.
 //!
 //! Transaction numbers below `mshrs` are miss-file entries; the two above are stores without `want_ack`, one per release epoch.
@@ -181,6 +183,7 @@ fn describe(p: &L1Params) {
     param("stores", p.stores);
     param("latency", p.latency);
     param("bypass_remote", p.bypass_remote);
+    param("scoped", p.scoped);
     let own_l1 = input::<Bits>("own_l1", p.sys.l1_bits());
     let event = entry_decoder(p);
     let req = in_channel::<CuReq>("cu_req", &p.sys);
@@ -229,17 +232,22 @@ fn describe(p: &L1Params) {
     unanswered.finish();
 }
 
-/// Decoder of the request's event; declares the port `own_gpu` where homes matter.
+/// Decoder of the request's event; declares the port `own_gpu`, the number of the own node, where homes matter.
 fn entry_decoder(p: &L1Params) -> impl Fn(&CuReq) -> Enum<L1Event> {
-    let sys = p.sys.clone();
+    let (sys, scoped) = (p.sys.clone(), p.scoped);
     let own_gpu = p.bypass_remote.then(|| input::<Bits>("own_gpu", sys.node_bits()));
     move |m| {
         let event = |e: L1Event| enum_lit(e);
-        let load = match own_gpu {
-            Some(own) => mux(sys.home_of(m.line).ne(own), event(L1Event::LoadBypass), event(L1Event::Load)),
-            None => event(L1Event::Load),
-        };
         let beyond = m.scope.ne(0);
+        let load = event(L1Event::Load);
+        let load = if scoped { mux(beyond, event(L1Event::LoadForced), load) } else { load };
+        let load = match own_gpu {
+            Some(own) => {
+                let remote = sys.gpu_of(sys.home_of(m.line)).ne(sys.gpu_of(own));
+                mux(remote, event(L1Event::LoadBypass), load)
+            }
+            None => load,
+        };
         let acquire = m.op.is(CuOp::Kbegin) | (m.op.is(CuOp::Acq) & beyond);
         let release = m.op.is(CuOp::Kend) | (m.op.is(CuOp::Rel) & beyond);
         let fence = mux(release, event(L1Event::Release), event(L1Event::Local));
@@ -396,9 +404,11 @@ mod tests {
 
     #[test]
     fn parameter_sets_elaborate_and_flatten() {
-        let sets: [&[(&str, &str)]; 5] = [
+        let sets: [&[(&str, &str)]; 7] = [
             &[],
             &[("bypass_remote", "1"), ("latency", "3")],
+            &[("scoped", "1")],
+            &[("scoped", "1"), ("bypass_remote", "1"), ("gpus", "2"), ("gpms", "3")],
             &[("size", "128K"), ("line", "128"), ("mshrs", "64")],
             &[
                 ("size", "256"),

@@ -210,6 +210,7 @@ impl FabricParams {
             stores: self.l1_stores,
             latency: self.l1_latency,
             bypass_remote: self.protocol == Protocol::NoRemoteCaching,
+            scoped: false,
         }
     }
 

@@ -21,12 +21,23 @@ pub struct L1Params {
     pub latency: u32,
     /// Lines homed in another GPU are not kept (the variant no-remote-caching).
     pub bypass_remote: bool,
+    /// A load of a scope beyond the CU is a forced miss (hmg.md section 5.1).
+    pub scoped: bool,
 }
 
 impl L1Params {
     /// The published L1: 16 kB, 4 ways, 20 cycles (rec.md section 9).
     pub fn published(sys: Sys) -> L1Params {
-        L1Params { sys, size: 16 << 10, ways: 4, targets: 8, stores: 64, latency: 20, bypass_remote: false }
+        L1Params {
+            sys,
+            size: 16 << 10,
+            ways: 4,
+            targets: 8,
+            stores: 64,
+            latency: 20,
+            bypass_remote: false,
+            scoped: false,
+        }
     }
 
     /// Number of sets: size / (line * ways).
@@ -56,8 +67,14 @@ impl L1Params {
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
         let s = &self.sys;
+        let bypass = match (self.bypass_remote, s.gpms) {
+            (false, _) => String::new(),
+            (true, 1) => format!("_bypass{}", s.home_shift),
+            (true, gpms) => format!("_bypass{}x{gpms}", s.home_shift),
+        };
+        let scoped = if self.scoped { "_scoped" } else { "" };
         format!(
-            "l1_cache_s{}_w{}_l{}_m{}_t{}_o{}_d{}_a{}_n{}_c{}{}",
+            "l1_cache_s{}_w{}_l{}_m{}_t{}_o{}_d{}_a{}_n{}_c{}{bypass}{scoped}",
             self.size,
             self.ways,
             s.line,
@@ -68,7 +85,6 @@ impl L1Params {
             s.addr_bits,
             s.nodes(),
             s.l1s,
-            if self.bypass_remote { format!("_bypass{}", s.home_shift) } else { String::new() }
         )
     }
 
@@ -92,7 +108,8 @@ impl L1Params {
         };
         check(s.line == 64 || s.line == 128, "line", s.line, "it is no supported line size", "64, 128")?;
         check((32..=64).contains(&s.addr_bits), "addr_bits", s.addr_bits, "it lies outside", "32..64")?;
-        check((2..=64).contains(&s.nodes()), "gpus", s.nodes(), "the nodes lie outside", "2..64")?;
+        let nodes = s.gpus * s.gpms;
+        check((2..=64).contains(&nodes), "gpus", nodes, "GPUs times GPMs lie outside", "2..64 nodes in all")?;
         check((1..=256).contains(&s.l1_mshrs), "mshrs", s.l1_mshrs, "it lies outside", "1..256")?;
         let ways = self.ways.is_power_of_two() && (2..=16).contains(&self.ways);
         check(ways, "ways", self.ways, "it is no supported number of ways", "2, 4, 8, 16")?;
@@ -115,8 +132,8 @@ impl L1Params {
     /// A value that is no number or illegal.
     pub fn from_set(set: &ParamSet) -> Result<L1Params, BlockError> {
         let sys = Sys {
-            gpus: set.within("gpus", 2, 16)? as u32,
-            gpms: 1,
+            gpus: set.within("gpus", 1, 16)? as u32,
+            gpms: set.within("gpms", 1, 8)? as u32,
             addr_bits: set.within("addr_bits", 32, 64)? as u32,
             line: set.number("line")? as u32,
             banks: 16,
@@ -134,10 +151,11 @@ impl L1Params {
             stores: set.within("stores", 1, 255)? as u32,
             latency: set.within("latency", 3, 64)? as u32,
             bypass_remote: set.within("bypass_remote", 0, 1)? == 1,
+            scoped: set.within("scoped", 0, 1)? == 1,
         };
         let sys = &params.sys;
         if sys.home_shift + sys.node_bits() > sys.addr_bits {
-            return Err(set.illegal("home_shift", "no room for the GPU number above it"));
+            return Err(set.illegal("home_shift", "no room for the home's number above it"));
         }
         params.validate()?;
         Ok(params)
@@ -156,9 +174,11 @@ pub fn infos() -> Vec<ParamInfo> {
         info("stores", "64", "1..255", "stores and atomics not yet answered by the L2, per release epoch"),
         info("latency", "20", "3..64", "cycles from taking a load to its answer on a hit"),
         info("bypass_remote", "0", "0, 1", "1: lines homed in another GPU are not kept"),
+        info("scoped", "0", "0, 1", "1: loads of a scope beyond the CU are forced misses"),
         info("addr_bits", "48", "32..64", "bits of a byte address"),
-        info("gpus", "4", "2..16", "GPUs of the system (home number width)"),
+        info("gpus", "4", "1..16, 2..64 nodes in all", "GPUs of the system (home number width)"),
+        info("gpms", "1", "1..8, 2..64 nodes in all", "GPU modules of a GPU"),
         info("l1s", "64", "1..256", "L1 caches of a GPU (own number width)"),
-        info("home_shift", "32", "12..60", "home GPU = address >> home_shift"),
+        info("home_shift", "32", "12..60", "home node = address >> home_shift"),
     ]
 }

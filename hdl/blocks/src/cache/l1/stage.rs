@@ -65,7 +65,7 @@ impl Stage<'_> {
         let join_oh = misses.joinable(self.s1.line).named("s1_join_oh");
         let state = mux(join_oh.any(), enum_lit(L1State::P), enum_lit(L1State::I));
         let state = mux(hit_oh.any(), enum_lit(L1State::V), state).named("s1_line_state");
-        let row = requests().decode(self.go.get(), &[self.s1.event.bits(), state.bits()]);
+        let row = requests(self.p.scoped).decode(self.go.get(), &[self.s1.event.bits(), state.bits()]);
         let at_most_one = |v: Bits| v.popcount().le(1);
         let single = at_most_one(hit_oh) & at_most_one(join_oh) & !(hit_oh.any() & join_oh.any());
         let text = "a line has at most one copy or one miss that loads may join, never both";
@@ -190,6 +190,7 @@ impl Stage<'_> {
         let go = self.go.get();
         let is = |e: L1Event| go & self.s1.event.is(e);
         let loads = is(L1Event::Load) | is(L1Event::LoadBypass);
+        let loads = if self.p.scoped { loads | is(L1Event::LoadForced) } else { loads };
         count("l1_loads", loads, "line accesses by loads");
         count("l1_hits", go & f.row.action("hit"), "loads answered from a copy");
         count("l1_misses", go & f.row.action("read"), "loads that read from the L2");
@@ -197,6 +198,9 @@ impl Stage<'_> {
         count("l1_stores", is(L1Event::Store), "line accesses by stores");
         count("l1_store_hits", go & f.row.action("update"), "stores that updated a copy");
         count("l1_atomics", is(L1Event::Atomic), "line accesses by atomics");
+        if self.p.scoped {
+            count("l1_forced", is(L1Event::LoadForced), "loads of a scope beyond the CU: forced misses");
+        }
         count("l1_acquires", is(L1Event::Acquire), "acquires that dropped all copies");
         count("l1_releases", is(L1Event::Release), "releases that waited for the L2");
         count(

@@ -29,6 +29,8 @@ pub enum L1Event {
     Release,
     /// Nothing to do: acquire or release of CU scope.
     Local,
+    /// Load of a scope beyond the CU (`scoped`).
+    LoadForced,
 }
 
 /// State of the addressed line.
@@ -49,12 +51,36 @@ fn row(id: &str, events: &[L1Event], states: &[L1State], actions: &[&'static str
     Row { id: id.into(), when: vec![events, states], actions: actions.to_vec(), text: text.into() }
 }
 
-/// The table of requests (cu-and-consistency.md 1.1 and 1.3, rec.md 7 and 9).
-pub fn requests() -> Table {
+/// The forced misses of hmg.md 5.1: the read goes on and is never answered from what was read before. The copy, or the older miss as a source of one, goes,
+/// so that no later load sees less than this one.
+fn forced() -> Vec<Row> {
+    use L1State::*;
+    let of = |id: &str, state: L1State, actions: &[&'static str], text: &str| {
+        row(id, &[L1Event::LoadForced], &[state], actions, text)
+    };
+    vec![
+        of("l1.I.load_forced", I, &["alloc", "open", "read"], "Open a miss: read the line from the L2."),
+        of(
+            "l1.V.load_forced",
+            V,
+            &["drop", "alloc", "open", "read"],
+            "Drop the copy and open a miss, which later loads without a scope may join.",
+        ),
+        of(
+            "l1.P.load_forced",
+            P,
+            &["poison", "alloc", "open", "read"],
+            "The older miss answers its loads, P -> PX; open another, which later loads without a scope may join.",
+        ),
+    ]
+}
+
+/// The table of requests (cu-and-consistency.md 1.1 and 1.3, rec.md 7 and 9); that of a `scoped` cache has rows for loads of a scope beyond the CU.
+pub fn requests(scoped: bool) -> Table {
     use L1Event::*;
     use L1State::*;
     let any = &[I, V, P];
-    let rows = vec![
+    let mut rows = vec![
         row(
             "l1.I.load",
             &[Load],
@@ -93,8 +119,12 @@ pub fn requests() -> Table {
         ),
         row("l1.any.local", &[Local], any, &["ack"], "CU scope: the CU's own L1 is always up to date."),
     ];
+    let mut names = vec!["load", "load_bypass", "store", "atomic", "acquire", "release", "local"];
+    if scoped {
+        rows.extend(forced());
+        names.push("load_forced");
+    }
     let events = L1Event::enum_type().variants.clone();
-    let names = ["load", "load_bypass", "store", "atomic", "acquire", "release", "local"];
     let events = names.into_iter().zip(events).map(|(n, (_, code))| (n, code)).collect();
     let states = vec![("I", I.encoding()), ("V", V.encoding()), ("P", P.encoding())];
     Table {
@@ -110,14 +140,17 @@ mod tests {
 
     #[test]
     fn every_pair_has_exactly_one_row() {
-        let table = requests();
-        assert_eq!(table.overlaps(), []);
-        for event in 0..7 {
-            for state in 0..3 {
-                let fits = |r: &&Row| r.when[0].contains(&event) && r.when[1].contains(&state);
-                let found = table.rows.iter().filter(fits).count();
-                // A bypassing load finds no copy and no open miss: nothing of its line is ever kept.
-                assert_eq!(found, 1, "event {event}, state {state}");
+        for (scoped, events) in [(false, 7), (true, 8)] {
+            let table = requests(scoped);
+            assert_eq!(table.overlaps(), []);
+            assert_eq!(table.columns[0].values.len(), events);
+            for event in 0..8 {
+                for state in 0..3 {
+                    let fits = |r: &&Row| r.when[0].contains(&event) && r.when[1].contains(&state);
+                    let found = table.rows.iter().filter(fits).count();
+                    // A bypassing load finds no copy and no open miss: nothing of its line is ever kept.
+                    assert_eq!(found, usize::from(event < events as u64), "event {event}, state {state}");
+                }
             }
         }
     }
