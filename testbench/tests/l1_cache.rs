@@ -174,6 +174,17 @@ fn younger_loads_join_a_forced_miss_unless_they_are_forced_too() {
     bench.sleeps_when_idle();
 }
 
+#[test]
+fn a_forced_miss_of_an_absent_line_is_open_and_installed() {
+    let params = L1Params { scoped: true, ..L1Params::published(sys(64)) };
+    let module = l1_cache(&params).expect("legal parameters");
+    let mut bench = Bench::new(&module, &params, Setup { quiet: true, ..Setup::default() });
+    bench.settle();
+    let answers = bench.loads_of_a_line(&[2, 0]);
+    assert_eq!((answers[0].1, answers[1].1, bench.reads), (false, true, 1));
+    assert_eq!(bench.loads_of_a_line(&[0])[0].0, 0);
+}
+
 /// Without the parameter the scope of a load is nobody's business here.
 #[test]
 fn a_cache_without_scopes_answers_scoped_loads_from_its_copy() {

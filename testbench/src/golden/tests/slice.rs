@@ -4,7 +4,7 @@ use crate::golden::dir_table::DirOp;
 use crate::golden::directory::Directory;
 use crate::golden::evb::Evb;
 use crate::golden::params::{DirKind, DirParams, Policy};
-use crate::golden::slice::{Request, Response, SliceCheck};
+use crate::golden::slice::{Received, Request, Response, SliceCheck};
 use crate::golden::{Inv, InvCause, only};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -126,6 +126,43 @@ fn wrong_early_and_repeated_transfers_are_named() {
     check.responded(response(8, true, false)).unwrap();
     assert_eq!(check.finish(), Ok(()));
     assert_eq!(check.rows()["rec.WR_REM.hit_slot_set"], 1);
+}
+
+/// Node 5 of 4 GPUs of 4 GPMs, one way and one row of the eviction buffer; lines of node 9.
+#[test]
+fn whoever_is_recorded_and_not_told_hears_a_received_inv() {
+    let p = DirParams { home: 5, ways: 1, entries: 1, banks: 1, ..DirParams::new(DirKind::Hmg) };
+    let line = |number: u64| 9 << (p.home_shift - p.line.ilog2()) | number;
+    let mut check = SliceCheck::new(p).unwrap();
+    for (id, (op, src, number)) in
+        [(DirOp::RdRem, 4, 0), (DirOp::WrRem, 6, 1), (DirOp::RdRem, 7, 4)].into_iter().enumerate()
+    {
+        check.accepted(request(op, src, line(number), id as u64));
+    }
+    let recv = |number, also, link| Received { line: line(number), cause: InvCause::Write, also, link };
+    let nodes = |list: &[u32]| list.iter().map(|n| only(*n)).sum::<u128>();
+    assert_eq!(check.received(recv(2, 0, 1)), nodes(&[4, 6]), "of the write's Inv, of the eviction's");
+    let inv = Inv { line: line(0), dest: nodes(&[4, 6]), cause: InvCause::Write, grp: true };
+    let early = check.clone().recv_done(1).unwrap_err();
+    assert!(early.contains("answered before Inv"), "{early}");
+    for wrong in [Inv { dest: nodes(&[4]), ..inv }, Inv { cause: InvCause::Evict, ..inv }] {
+        assert!(check.clone().passed_on(wrong).unwrap_err().contains("expected Some(Inv"));
+    }
+    check.invalidated(Inv { dest: nodes(&[4]), ..inv }).unwrap();
+    assert_eq!(check.received(recv(0, 1 << 3, 0)), nodes(&[6, 7]), "node 4 is told; GPM 3 is named");
+    assert_eq!(check.received(recv(5, 0, 2)), nodes(&[7]), "recorded");
+    assert_eq!(check.received(recv(5, 0, 3)), 0);
+    check.passed_on(Inv { line: line(3), ..inv }).unwrap();
+    assert!(check.clone().recv_done(0).unwrap_err().contains("expected 1"));
+    check.recv_done(1).unwrap();
+    check.passed_on(Inv { dest: nodes(&[6, 7]), ..inv }).unwrap();
+    check.passed_on(Inv { line: line(4), dest: nodes(&[7]), ..inv }).unwrap();
+    assert!(check.clone().passed_on(inv).unwrap_err().contains("nobody had to be told"));
+    (0..2).for_each(|i| check.recv_done([0, 2][i]).unwrap());
+    assert!(check.finish().unwrap_err().contains("unanswered"));
+    check.recv_done(3).unwrap();
+    assert!(check.recv_done(3).unwrap_err().contains("nothing was received"));
+    assert_eq!(check.rows()["hmg.INV_RECV.miss"], 3);
 }
 
 #[test]
