@@ -58,7 +58,7 @@ fn cosim_l1_cache_between_a_cu_and_an_l2() {
         stores: 5,
         latency: 7,
         bypass_remote: false,
-        scoped: false,
+        scoped: true,
     };
     let module = l1_cache(&params).expect("legal parameters");
     let setup = l1_bench::Setup { seed: 5, others: true, ..l1_bench::Setup::default() };
