@@ -6,6 +6,7 @@
 
 use crate::golden::dir_table::{DirOp, Found, table};
 use crate::golden::fence_table::FENCE;
+use crate::golden::hier_fence_table::HIER_FENCE;
 use crate::golden::l1_table::L1;
 use crate::golden::l2_table::{HOME, Legality, REQUESTER};
 use crate::golden::params::DirKind;
@@ -154,6 +155,10 @@ pub fn all_entries() -> Vec<Entry> {
     for row in &FENCE {
         let text = format!("{:?}, {:?}: {}.", row.state, row.event, row.text);
         out.push(entry(row.id, "fence-unit", EntryKind::Row, text, "rec.md 7"));
+    }
+    for row in HIER_FENCE {
+        let text = format!("Engine {}, {} -> {}: {}.", row.engine, row.state, row.next, row.text);
+        out.push(entry(row.id, "hier-fence-unit", EntryKind::Row, text, "hmg.md 6"));
     }
     for race in all_races() {
         let source = format!("{} {}", race.page(), race.section);

@@ -116,6 +116,14 @@ pub const SETS: &[(&str, [&str; 3])] = &[
     ),
     ("fence-unit", ["gpus=2 banks=1", "gpus=3 banks=2 home=1 flush=off", "gpus=5 banks=4 home=4"]),
     (
+        "hier-fence-unit",
+        [
+            "gpus=2 gpms=2 banks=1 flush=on",
+            "gpus=3 gpms=3 banks=2 home=5 line=64",
+            "gpus=2 gpms=4 banks=1 home=6 scheme=sw-hierarchical",
+        ],
+    ),
+    (
         "l1-cache",
         [
             "size=256 ways=2 mshrs=2 targets=1 stores=1 latency=3",

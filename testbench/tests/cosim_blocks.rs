@@ -118,6 +118,7 @@ cosim_of! {
     cosim_inv_egress "inv-egress";
     cosim_inv_ingress "inv-ingress";
     cosim_fence_unit "fence-unit";
+    cosim_hier_fence_unit "hier-fence-unit";
     cosim_l1_cache "l1-cache";
     cosim_l2_bank "l2-bank";
 }

@@ -16,6 +16,7 @@
 //! | `nhcc-directory`, `hmg-directory` | which GPMs, or which GPMs of a GPU and which other GPUs, have a copy of a group of lines | [`directory::slice`] |
 //! | `inv-egress`, `inv-ingress` | invalidations to and from the links | [`directory::egress`], [`directory::ingress`] |
 //! | `fence-unit` | releases | [`directory::fence`] |
+//! | `hier-fence-unit` | releases and acquires by scope, where GPUs are made of GPMs | [`directory::hier_fence`] |
 //! | `traffic-gen`, `dram-stub` | what closes a fabric for export | [`common::traffic_gen`], [`common::dram_stub`] |
 //!
 //! [`msg`] holds every message, once for both ends; [`fabric`] wires blocks into GPUs and closed systems.

@@ -34,3 +34,13 @@ pub(super) fn silent_out<T: Data>(name: &str, shape: &T::Shape) {
         output::<Bits>(&leaf.name, leaf.width).set(lit_bv(Bv::zero(leaf.width)));
     }
 }
+
+/// A receiving channel on which nothing may come.
+pub(super) fn silent_in<T: Data>(name: &str, shape: &T::Shape) {
+    let valid = input::<Bool>(&format!("{name}_valid"), ());
+    output::<Bool>(&format!("{name}_ready"), ()).set(true);
+    for leaf in leaves_of::<T>(shape, name) {
+        unused_input(&input::<Bits>(&leaf.name, leaf.width));
+    }
+    assert_always(&format!("{name}_is_silent"), !valid, "this scheme has no such message");
+}

@@ -9,6 +9,11 @@ mod evb;
 pub mod fence;
 mod fence_ports;
 pub mod fence_table;
+pub mod hier_fence;
+mod hier_fence_observe;
+mod hier_fence_scope;
+mod hier_fence_serve;
+pub mod hier_fence_table;
 pub mod index;
 pub mod ingress;
 mod ingress_marks;
@@ -86,6 +91,12 @@ pub fn directory_blocks() -> Vec<BlockInfo> {
             about: "completes a release when every earlier invalidation has landed",
             params: fence::fence_params,
             build: fence::build_fence,
+        },
+        BlockInfo {
+            name: "hier-fence-unit",
+            about: "releases and acquires of GPU and of system scope in a hierarchical multi-GPU system",
+            params: hier_fence::hier_fence_params,
+            build: hier_fence::build_hier_fence,
         },
     ]
 }

@@ -5,6 +5,7 @@ use super::{Race, race};
 const DIR: &str = "hmg-directory";
 const EGRESS: &str = "inv-egress";
 const INGRESS: &str = "inv-ingress";
+const FENCE: &str = "hier-fence-unit";
 
 /// Roles of a home, forwarded invalidations, downgrades; what one plane does while the other stands.
 pub const HIERARCHY: &[Race] = &[
@@ -182,5 +183,71 @@ pub const HIERARCHY: &[Race] = &[
         "6",
         "hmg.race.marker_held_other_link_passes",
         "Race 10: a marker waits for an Inv of its link that is not applied, while a marker of the other link is absorbed.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.fence_scopes_overlap",
+        "A fence of GPU scope and one of system scope of one node are in flight together.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.gpu_fence_ends_in_system_fence",
+        "A release of GPU scope ends while one of system scope of the same node waits for other nodes.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.fence_batch_of_two",
+        "A release or acquire joins another one of its kind that waits for the next fence.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.release_and_acquire_apart",
+        "Releases and acquires of one scope wait at once; they are separate batches.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.far_drain_serves_several",
+        "One drain towards other GPUs serves the requests of two or more GPMs.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.fences_of_nodes_cross",
+        "Another node's marker is served while an own fence is in flight.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.own_receipt_counts",
+        "The releasing node's own receipt of a marker is counted without a message.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.marker_passed_on",
+        "A GPU home that has received a marker of another GPU passes it on to its GPMs.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.passed_on_while_ordering",
+        "A marker is passed on while the next own marker waits for the tokens of the banks.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.acks_pass_those_to_other_gpus",
+        "An acknowledgement leaves inside the GPU while one to another GPU waits for the network.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.near_request_passes_far",
+        "A request leaves inside the GPU while one to another GPU waits for the network.",
     ),
 ];

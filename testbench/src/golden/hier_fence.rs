@@ -1,0 +1,469 @@
+//! Model of a fence unit in a hierarchical system (hmg.md sections 6 and 8), from its messages: what it may send, and what it owes.
+//!
+//! The unit chooses the order of what is independent - whose marker comes next, which acknowledgement leaves first, which engine has the banks - so the
+//! model follows the messages and says whether each is allowed. At the end nothing may be left ([`HierFence::idle`]).
+
+pub use super::hier_fence_table::{Op, Order, Scheme, Scope};
+use super::planes::{Marker, Nodes};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Who has the banks' commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// An own release or acquire.
+    Own(Scope),
+    /// Drops for other GPMs.
+    Drops,
+}
+
+/// Receipts that end a release: one per home and receiver of the scope.
+pub fn receipts(nodes: Nodes, scope: Scope) -> u32 {
+    let count = if scope == Scope::Gpu { nodes.gpms } else { nodes.gpus * nodes.gpms };
+    count * (count - 1)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    Bank(Op),
+    /// Acknowledgements of an order come in until so many are counted.
+    Acks(Order, u32),
+}
+
+/// A token that is not reported yet.
+#[derive(Clone, Copy, Debug)]
+struct Token {
+    number: u64,
+    seq: u64,
+    acquire: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Engine {
+    phase: Phase,
+    tokens: VecDeque<Token>,
+    taken: u64,
+    /// The batch in flight: whether it is one of acquires, and tokens below this number it may cover.
+    acquire: bool,
+    covered: u64,
+    /// The same of those that have ended and are not reported.
+    ended: VecDeque<(bool, u64)>,
+    to_ask: BTreeSet<u32>,
+    acks: u32,
+}
+
+impl Engine {
+    fn begin(&mut self, op: Op, acquire: bool) -> Checked {
+        ensure(self.tokens.iter().any(|t| t.acquire == acquire), || format!("{op:?} without a token"))?;
+        (self.phase, self.acquire, self.covered) = (Phase::Bank(op), acquire, self.taken);
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.phase = Phase::Idle;
+        self.ended.push_back((self.acquire, self.covered));
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Round {
+    told: u64,
+    answered: u64,
+}
+
+/// Requests served together.
+#[derive(Clone, Debug, Default)]
+struct Served {
+    waiting: BTreeSet<u32>,
+    serving: BTreeSet<u32>,
+    round: Option<Round>,
+}
+
+impl Served {
+    /// The unit serves some of those that wait; which, its own clock decides.
+    fn begin(&mut self, served: &[u32]) -> Checked {
+        let asked = served.iter().all(|gpm| self.waiting.remove(gpm));
+        ensure(asked && !served.is_empty(), || format!("{served:?} are served and have not all asked"))?;
+        self.serving = served.iter().copied().collect();
+        Ok(())
+    }
+}
+
+/// The model of one node's unit.
+#[derive(Clone, Debug)]
+pub struct HierFence {
+    nodes: Nodes,
+    home: u32,
+    banks: u64,
+    scheme: Scheme,
+    engines: [Engine; 2],
+    command: Option<(Owner, Op, Round)>,
+    far: Served,
+    drops: Served,
+    marks: BTreeSet<(u32, bool)>,
+    marking: Option<(u32, Round)>,
+    /// Requesters whose marker all banks have confirmed and that has not left.
+    confirmed: Vec<u32>,
+    forwards: BTreeSet<Marker>,
+    owed: BTreeMap<(u32, Order), u32>,
+    /// Batches completed, by scope.
+    pub fences: [u64; 2],
+}
+
+type Checked = Result<(), String>;
+
+fn ensure(ok: bool, what: impl FnOnce() -> String) -> Checked {
+    if ok { Ok(()) } else { Err(what()) }
+}
+
+impl HierFence {
+    /// An idle unit with `banks` banks.
+    pub fn new(nodes: Nodes, home: u32, banks: u32, scheme: Scheme) -> HierFence {
+        let engine = Engine {
+            phase: Phase::Idle,
+            tokens: VecDeque::new(),
+            taken: 0,
+            acquire: false,
+            covered: 0,
+            ended: VecDeque::new(),
+            to_ask: BTreeSet::new(),
+            acks: 0,
+        };
+        HierFence {
+            nodes,
+            home,
+            banks: u64::MAX >> (u64::BITS - banks),
+            scheme,
+            engines: [engine.clone(), engine],
+            command: None,
+            far: Served::default(),
+            drops: Served::default(),
+            marks: BTreeSet::new(),
+            marking: None,
+            confirmed: Vec::new(),
+            forwards: BTreeSet::new(),
+            owed: BTreeMap::new(),
+            fences: [0; 2],
+        }
+    }
+
+    /// Nothing is in flight or owed.
+    pub fn idle(&self) -> bool {
+        let engines = self.engines.iter().all(|e| e.phase == Phase::Idle && e.tokens.is_empty());
+        let served = |s: &Served| s.waiting.is_empty() && s.serving.is_empty();
+        engines
+            && self.command.is_none()
+            && served(&self.far)
+            && served(&self.drops)
+            && self.marks.is_empty()
+            && self.marking.is_none()
+            && self.confirmed.is_empty()
+            && self.forwards.is_empty()
+            && self.owed.values().all(|n| *n == 0)
+    }
+
+    /// A release or acquire is taken.
+    pub fn token(&mut self, scope: Scope, seq: u64, acquire: bool) {
+        let e = &mut self.engines[scope as usize];
+        e.tokens.push_back(Token { number: e.taken, seq, acquire });
+        e.taken += 1;
+    }
+
+    /// The end of a batch is reported; the number of tokens covered.
+    ///
+    /// # Errors
+    /// It has not ended, or does not cover what it says.
+    pub fn done(&mut self, scope: Scope, seq: u64, acquire: bool) -> Result<usize, String> {
+        let markers = self.scheme.markers();
+        let e = &mut self.engines[scope as usize];
+        // Where L2s are coherent nothing is done for an acquire, so nothing is seen of it before.
+        let batch = if acquire && markers { Some((true, e.taken)) } else { e.ended.pop_front() };
+        let Some((_, covered)) = batch.filter(|(kind, _)| *kind == acquire) else {
+            return Err(format!("{scope:?} reports {seq}, acquire {acquire}, and no such batch has ended"));
+        };
+        let known = |t: &&Token| (t.seq, t.acquire) == (seq, acquire) && t.number < covered;
+        let last = e.tokens.iter().find(known).map(|t| t.number);
+        let last = last.ok_or_else(|| format!("{scope:?} reports {seq}, which is not covered"))?;
+        let before = e.tokens.len();
+        e.tokens.retain(|t| t.acquire != acquire || t.number > last);
+        self.fences[scope as usize] += 1;
+        Ok(before - e.tokens.len())
+    }
+
+    /// A bank is given a command by an engine; drops for other GPMs are for `served`.
+    ///
+    /// # Errors
+    /// The engine may not give it now, or the bank has it already.
+    pub fn cmd(&mut self, owner: Owner, bank: u32, op: Op, served: &[u32]) -> Checked {
+        if self.command.is_none() {
+            self.begin(owner, op, served)?;
+            self.command = Some((owner, op, Round::default()));
+        }
+        let Some((_, _, round)) = self.command.as_mut().filter(|(o, p, _)| (*o, *p) == (owner, op)) else {
+            return Err(format!("{owner:?} gives {op:?} during another command"));
+        };
+        ensure(round.told >> bank & 1 == 0, || format!("bank {bank} gets {op:?} twice"))?;
+        round.told |= 1 << bank;
+        Ok(())
+    }
+
+    fn begin(&mut self, owner: Owner, op: Op, served: &[u32]) -> Checked {
+        let Owner::Own(scope) = owner else {
+            ensure(op == Op::DropFar, || format!("{op:?} for other GPMs"))?;
+            return self.drops.begin(served);
+        };
+        let (hierarchical, near) = (self.scheme == Scheme::SwHierarchical, self.nodes.near(self.home));
+        let markers = self.scheme.markers();
+        let e = &mut self.engines[scope as usize];
+        if e.phase == Phase::Idle {
+            let drop = if hierarchical && scope == Scope::Gpu { Op::DropLeaf } else { Op::DropAll };
+            let acquire = op != Op::Drain;
+            ensure(op == Op::Drain || (!markers && op == drop), || format!("{scope:?} begins with {op:?}"))?;
+            e.begin(op, acquire)?;
+            if acquire && hierarchical && scope == Scope::Sys {
+                e.to_ask.extend(near);
+            }
+        }
+        ensure(e.phase == Phase::Bank(op), || format!("{scope:?} gives {op:?} in {:?}", e.phase))
+    }
+
+    /// A bank has carried out its command.
+    ///
+    /// # Errors
+    /// It had none.
+    pub fn cmd_done(&mut self, bank: u32) -> Checked {
+        let Some((owner, op, round)) = self.command.as_mut() else { return Err("no command".into()) };
+        ensure(round.told & !round.answered & 1 << bank != 0, || format!("bank {bank} answers nothing"))?;
+        round.answered |= 1 << bank;
+        if round.answered != self.banks {
+            return Ok(());
+        }
+        let (owner, op) = (*owner, *op);
+        self.command = None;
+        match owner {
+            Owner::Drops => {
+                for gpm in std::mem::take(&mut self.drops.serving) {
+                    *self.owed.entry((gpm, Order::DropFar)).or_default() += 1;
+                }
+            }
+            Owner::Own(scope) => self.performed(scope, op),
+        }
+        Ok(())
+    }
+
+    fn performed(&mut self, scope: Scope, op: Op) {
+        let next = match (self.scheme, scope, op) {
+            (Scheme::Hmg { .. }, Scope::Gpu, Op::Drain) => return self.ask(scope, Order::MarkGpu),
+            (Scheme::Hmg { flush: true }, Scope::Sys, Op::Drain) => Phase::Bank(Op::Flush),
+            (Scheme::Hmg { .. } | Scheme::SwHierarchical, Scope::Sys, Op::Drain | Op::Flush) => {
+                return self.ask(scope, Order::DrainFar);
+            }
+            (Scheme::SwHierarchical, Scope::Sys, _) => Phase::Acks(Order::DropFar, self.nodes.gpms - 1),
+            _ => return self.engines[scope as usize].end(),
+        };
+        self.engines[scope as usize].phase = next;
+        self.counted(scope);
+    }
+
+    /// An engine asks other nodes, and this one.
+    fn ask(&mut self, scope: Scope, order: Order) {
+        let near = self.nodes.near(self.home);
+        let home = self.home;
+        let everybody = || self.nodes.all().into_iter().filter(|n| *n != home);
+        let (to_ask, count) = match order {
+            Order::DrainFar => (near, self.nodes.gpms),
+            Order::MarkSys => (everybody().collect(), receipts(self.nodes, scope)),
+            _ => (near, receipts(self.nodes, scope)),
+        };
+        match order {
+            Order::DrainFar => drop(self.far.waiting.insert(home)),
+            Order::MarkGpu if count == 0 => {}
+            _ => drop(self.marks.insert((home, order == Order::MarkSys))),
+        }
+        let e = &mut self.engines[scope as usize];
+        e.to_ask.extend(to_ask);
+        e.phase = Phase::Acks(order, count);
+        self.counted(scope);
+    }
+
+    /// Goes on when all acknowledgements are in.
+    fn counted(&mut self, scope: Scope) {
+        let e = &mut self.engines[scope as usize];
+        let Phase::Acks(order, count) = e.phase else { return };
+        if e.acks < count {
+            return;
+        }
+        e.acks = 0;
+        if order == Order::DrainFar && self.scheme.markers() {
+            self.ask(scope, Order::MarkSys);
+        } else {
+            e.end();
+        }
+    }
+
+    fn acknowledged(&mut self, order: Order) -> Checked {
+        let scope = if order == Order::MarkGpu { Scope::Gpu } else { Scope::Sys };
+        let e = &mut self.engines[scope as usize];
+        let early = order == Order::DropFar && e.phase == Phase::Bank(Op::DropAll);
+        let expected = early || matches!(e.phase, Phase::Acks(o, n) if o == order && e.acks < n);
+        ensure(expected, || format!("an acknowledgement of {order:?} in {:?}", e.phase))?;
+        e.acks += 1;
+        self.counted(scope);
+        Ok(())
+    }
+
+    /// A request leaves.
+    ///
+    /// # Errors
+    /// It was not to be asked.
+    pub fn req_out(&mut self, dst: u32, order: Order) -> Checked {
+        let scope = if order == Order::MarkGpu { Scope::Gpu } else { Scope::Sys };
+        let e = &mut self.engines[scope as usize];
+        // An acquire asks at once, before the first command is seen.
+        if order == Order::DropFar && e.phase == Phase::Idle {
+            let near = self.nodes.near(self.home);
+            e.begin(Op::DropAll, true)?;
+            e.to_ask.extend(near);
+        }
+        let now = match e.phase {
+            Phase::Acks(o, _) => o == order,
+            Phase::Bank(Op::DropAll) => order == Order::DropFar,
+            _ => false,
+        };
+        ensure(now && e.to_ask.remove(&dst), || format!("{order:?} to {dst} in {:?}", e.phase))
+    }
+
+    /// A request of another node is taken.
+    ///
+    /// # Errors
+    /// The node has asked already.
+    pub fn req_in(&mut self, src: u32, order: Order) -> Checked {
+        let new = match order {
+            Order::DrainFar => self.far.waiting.insert(src),
+            Order::DropFar => self.drops.waiting.insert(src),
+            Order::MarkGpu => self.marks.insert((src, false)),
+            Order::MarkSys => self.marks.insert((src, true)),
+        };
+        ensure(new, || format!("{src} asks for {order:?} twice"))
+    }
+
+    /// An acknowledgement of another node is taken.
+    ///
+    /// # Errors
+    /// None is expected.
+    pub fn rsp_in(&mut self, order: Order) -> Checked {
+        self.acknowledged(order)
+    }
+
+    /// An acknowledgement leaves.
+    ///
+    /// # Errors
+    /// It is not owed.
+    pub fn rsp_out(&mut self, dst: u32, order: Order) -> Checked {
+        let owed = self.owed.entry((dst, order)).or_default();
+        *owed = owed.checked_sub(1).ok_or_else(|| format!("{order:?} is not owed to {dst}"))?;
+        Ok(())
+    }
+
+    /// A bank is told to drain towards other GPUs, for `served`.
+    ///
+    /// # Errors
+    /// One of those has not asked for it, or the bank was told already.
+    pub fn far_cmd(&mut self, bank: u32, served: &[u32]) -> Checked {
+        if self.far.round.is_none() {
+            self.far.begin(served)?;
+            self.far.round = Some(Round::default());
+        }
+        let Some(round) = &mut self.far.round else { return Ok(()) };
+        ensure(round.told >> bank & 1 == 0, || format!("bank {bank} drains twice"))?;
+        round.told |= 1 << bank;
+        Ok(())
+    }
+
+    /// A bank has drained towards other GPUs.
+    ///
+    /// # Errors
+    /// It was not told to, or no fence waits for it.
+    pub fn far_done(&mut self, bank: u32) -> Checked {
+        let Some(round) = self.far.round.as_mut() else { return Err("no far drain".into()) };
+        ensure(round.told & !round.answered & 1 << bank != 0, || format!("bank {bank} answers nothing"))?;
+        round.answered |= 1 << bank;
+        if round.answered != self.banks {
+            return Ok(());
+        }
+        self.far.round = None;
+        for gpm in std::mem::take(&mut self.far.serving) {
+            if gpm == self.home {
+                self.acknowledged(Order::DrainFar)?;
+            } else {
+                *self.owed.entry((gpm, Order::DrainFar)).or_default() += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// A bank is given a marker's token. While one marker's tokens are out no other's may be.
+    ///
+    /// # Errors
+    /// The marker was not asked for, or another one is under way.
+    pub fn order(&mut self, bank: u32, requester: u32) -> Checked {
+        if self.marking.is_none() {
+            let asked = self.marks.iter().any(|(r, _)| *r == requester);
+            ensure(asked, || format!("a token of {requester}, who did not ask"))?;
+            self.marking = Some((requester, Round::default()));
+        }
+        let Some((_, round)) = self.marking.as_mut().filter(|(r, _)| *r == requester) else {
+            return Err(format!("a token of {requester} during another marker"));
+        };
+        ensure(round.told >> bank & 1 == 0, || format!("bank {bank} gets a token twice"))?;
+        round.told |= 1 << bank;
+        Ok(())
+    }
+
+    /// A bank gives a token back.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn ordered(&mut self, bank: u32) -> Checked {
+        let Some((requester, round)) = self.marking.as_mut() else { return Err("no token is out".into()) };
+        ensure(round.told & !round.answered & 1 << bank != 0, || format!("bank {bank} has no token"))?;
+        round.answered |= 1 << bank;
+        if round.answered == self.banks {
+            self.confirmed.push(*requester);
+            self.marking = None;
+        }
+        Ok(())
+    }
+
+    /// A marker goes to the egress: the own one, behind all banks' tokens, or one that is passed on.
+    ///
+    /// # Errors
+    /// It is not to leave now.
+    pub fn mark_out(&mut self, marker: Marker) -> Checked {
+        if marker.origin != self.home {
+            return ensure(self.forwards.remove(&marker), || format!("{marker:?} is not to be passed on"));
+        }
+        let at = self.confirmed.iter().position(|r| *r == marker.requester);
+        let at = at.ok_or_else(|| format!("{marker:?} is not confirmed by all banks"))?;
+        self.confirmed.remove(at);
+        let asked = self.marks.remove(&(marker.requester, marker.sys));
+        ensure(asked, || format!("{marker:?} was not asked for"))
+    }
+
+    /// A marker of another home comes from the ingress.
+    ///
+    /// # Errors
+    /// It is an own receipt that is not expected.
+    pub fn mark_in(&mut self, marker: Marker) -> Checked {
+        // Another GPU's home of the same GPM number; its marker comes to the other GPMs from here.
+        if self.nodes.far(self.home).contains(&marker.origin) && self.nodes.gpms > 1 {
+            ensure(self.forwards.insert(marker), || format!("{marker:?} comes twice"))?;
+        }
+        let order = if marker.sys { Order::MarkSys } else { Order::MarkGpu };
+        if marker.requester == self.home {
+            return self.acknowledged(order);
+        }
+        *self.owed.entry((marker.requester, order)).or_default() += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,207 @@
+//! The transition tables of a hierarchical fence unit's engines (hmg.md sections 6 and 8), as data, and the names of what it sends.
+
+/// How caches are kept coherent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Directories and markers; `flush`: a release of system scope writes back dirty lines.
+    Hmg {
+        /// The switch.
+        flush: bool,
+    },
+    /// Software coherence with GPU homes.
+    SwHierarchical,
+    /// Software coherence without GPU homes.
+    SwFlat,
+}
+
+impl Scheme {
+    /// Releases send markers.
+    pub fn markers(self) -> bool {
+        matches!(self, Scheme::Hmg { .. })
+    }
+}
+
+/// Scope of a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// GPU.
+    Gpu,
+    /// System.
+    Sys,
+}
+
+/// What a fence unit asks its banks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Op {
+    Drain,
+    Flush,
+    DropLeaf,
+    DropFar,
+    DropAll,
+}
+
+/// What one fence unit asks another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Order {
+    DrainFar,
+    MarkGpu,
+    MarkSys,
+    DropFar,
+}
+
+/// One row: what an engine in a state does at an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HierRow {
+    /// Stable identifier: `hfence.ENGINE.STATE.event`.
+    pub id: &'static str,
+    /// Engine: `gpu` and `sys` (own releases and acquires by scope), `mark` (this home's markers), `far` (drains towards other GPUs), `drop`.
+    pub engine: &'static str,
+    /// State before.
+    pub state: &'static str,
+    /// State after.
+    pub next: &'static str,
+    /// Schemes that have it, letters of [`letter`].
+    schemes: &'static str,
+    /// The row in words.
+    pub text: &'static str,
+}
+
+/// `h` HMG, `f` HMG with a flush, `s` hierarchical and `x` flat software coherence.
+fn letter(scheme: Scheme) -> char {
+    match scheme {
+        Scheme::Hmg { flush: false } => 'h',
+        Scheme::Hmg { flush: true } => 'f',
+        Scheme::SwHierarchical => 's',
+        Scheme::SwFlat => 'x',
+    }
+}
+
+/// The rows of a scheme.
+pub fn rows_of(scheme: Scheme) -> impl Iterator<Item = &'static HierRow> {
+    HIER_FENCE.iter().filter(move |row| row.schemes.contains(letter(scheme)))
+}
+
+const fn row(
+    (id, engine): (&'static str, &'static str),
+    state: &'static str,
+    next: &'static str,
+    schemes: &'static str,
+    text: &'static str,
+) -> HierRow {
+    HierRow { id, engine, state, next, schemes, text }
+}
+
+const ALL: &str = "hfsx";
+const MARKERS: &str = "hf";
+const SOFTWARE: &str = "sx";
+const NOTED: &str = "noted, its fence begins";
+const BATCH: &str = "batched into the next fence of its kind";
+const COUNT: &str = "counted";
+
+/// Sections 6 and 8. A pair that is not listed cannot occur.
+pub const HIER_FENCE: &[HierRow] = &[
+    row(("hfence.gpu.IDLE.token", "gpu"), "IDLE", "IDLE", ALL, NOTED),
+    row(("hfence.gpu.DRAIN.token", "gpu"), "DRAIN", "DRAIN", ALL, BATCH),
+    row(("hfence.gpu.SEND.token", "gpu"), "SEND", "SEND", MARKERS, BATCH),
+    row(("hfence.gpu.WAIT.token", "gpu"), "WAIT", "WAIT", MARKERS, BATCH),
+    row(("hfence.gpu.DROP.token", "gpu"), "DROP", "DROP", SOFTWARE, BATCH),
+    row(("hfence.gpu.DONE.token", "gpu"), "DONE", "DONE", ALL, BATCH),
+    row(("hfence.gpu.IDLE.release", "gpu"), "IDLE", "DRAIN", ALL, "own banks flip the epoch -> DRAIN"),
+    row(("hfence.gpu.IDLE.acquire", "gpu"), "IDLE", "DONE", MARKERS, "L2s are coherent -> DONE"),
+    row(("hfence.gpu.IDLE.acquire_sw", "gpu"), "IDLE", "DROP", SOFTWARE, "own banks drop copies -> DROP"),
+    row(("hfence.gpu.DRAIN.drained", "gpu"), "DRAIN", "SEND", MARKERS, "wr_g[old] = 0 -> SEND"),
+    row(("hfence.gpu.DRAIN.drained_sw", "gpu"), "DRAIN", "DONE", SOFTWARE, "wr_g[old] = 0 -> DONE"),
+    row(("hfence.gpu.SEND.ack", "gpu"), "SEND", "SEND", MARKERS, COUNT),
+    row(("hfence.gpu.SEND.sent", "gpu"), "SEND", "WAIT", MARKERS, "every GPM of the GPU is asked -> WAIT"),
+    row(("hfence.gpu.WAIT.ack", "gpu"), "WAIT", "WAIT", MARKERS, COUNT),
+    row(("hfence.gpu.WAIT.all_acks", "gpu"), "WAIT", "DONE", MARKERS, "M*(M-1) receipts -> DONE"),
+    row(("hfence.gpu.DROP.dropped", "gpu"), "DROP", "DONE", SOFTWARE, "own banks have dropped -> DONE"),
+    row(
+        ("hfence.gpu.DONE.reported", "gpu"),
+        "DONE",
+        "IDLE",
+        ALL,
+        "the last of the batch is reported -> IDLE",
+    ),
+    row(("hfence.sys.IDLE.token", "sys"), "IDLE", "IDLE", ALL, NOTED),
+    row(("hfence.sys.DRAIN.token", "sys"), "DRAIN", "DRAIN", ALL, BATCH),
+    row(("hfence.sys.FLUSH.token", "sys"), "FLUSH", "FLUSH", "f", BATCH),
+    row(("hfence.sys.FAR.token", "sys"), "FAR", "FAR", "hfs", BATCH),
+    row(("hfence.sys.SEND.token", "sys"), "SEND", "SEND", MARKERS, BATCH),
+    row(("hfence.sys.WAIT.token", "sys"), "WAIT", "WAIT", MARKERS, BATCH),
+    row(("hfence.sys.DROP.token", "sys"), "DROP", "DROP", SOFTWARE, BATCH),
+    row(("hfence.sys.DROP_WAIT.token", "sys"), "DROP_WAIT", "DROP_WAIT", "s", BATCH),
+    row(("hfence.sys.DONE.token", "sys"), "DONE", "DONE", ALL, BATCH),
+    row(("hfence.sys.IDLE.release", "sys"), "IDLE", "DRAIN", ALL, "own banks flip the epoch -> DRAIN"),
+    row(("hfence.sys.IDLE.acquire", "sys"), "IDLE", "DONE", MARKERS, "L2s are coherent -> DONE"),
+    row(
+        ("hfence.sys.IDLE.acquire_sw", "sys"),
+        "IDLE",
+        "DROP",
+        SOFTWARE,
+        "own banks and other GPMs drop -> DROP",
+    ),
+    row(("hfence.sys.DRAIN.drained", "sys"), "DRAIN", "FAR", "hs", "wr_g[old] = 0: all GPMs drain -> FAR"),
+    row(("hfence.sys.DRAIN.drained_flush", "sys"), "DRAIN", "FLUSH", "f", "wr_g[old] = 0 -> FLUSH"),
+    row(("hfence.sys.DRAIN.drained_flat", "sys"), "DRAIN", "DONE", "x", "all homes have all writes -> DONE"),
+    row(
+        ("hfence.sys.FLUSH.flushed", "sys"),
+        "FLUSH",
+        "FAR",
+        "f",
+        "dirty lines are written: all GPMs drain -> FAR",
+    ),
+    row(("hfence.sys.FAR.ack", "sys"), "FAR", "FAR", "hfs", COUNT),
+    row(("hfence.sys.FAR.all_acks", "sys"), "FAR", "SEND", MARKERS, "wr_s[old] = 0 in M GPMs -> SEND"),
+    row(("hfence.sys.FAR.all_acks_sw", "sys"), "FAR", "DONE", "s", "wr_s[old] = 0 in M GPMs -> DONE"),
+    row(("hfence.sys.SEND.ack", "sys"), "SEND", "SEND", MARKERS, COUNT),
+    row(("hfence.sys.SEND.sent", "sys"), "SEND", "WAIT", MARKERS, "every node is asked -> WAIT"),
+    row(("hfence.sys.WAIT.ack", "sys"), "WAIT", "WAIT", MARKERS, COUNT),
+    row(("hfence.sys.WAIT.all_acks", "sys"), "WAIT", "DONE", MARKERS, "NM*(NM-1) receipts -> DONE"),
+    row(("hfence.sys.DROP.ack", "sys"), "DROP", "DROP", "s", COUNT),
+    row(("hfence.sys.DROP.dropped", "sys"), "DROP", "DROP_WAIT", "s", "own banks have dropped -> DROP_WAIT"),
+    row(("hfence.sys.DROP.dropped_flat", "sys"), "DROP", "DONE", "x", "own banks have dropped -> DONE"),
+    row(("hfence.sys.DROP_WAIT.ack", "sys"), "DROP_WAIT", "DROP_WAIT", "s", COUNT),
+    row(("hfence.sys.DROP_WAIT.all_acks", "sys"), "DROP_WAIT", "DONE", "s", "all GPMs have dropped -> DONE"),
+    row(
+        ("hfence.sys.DONE.reported", "sys"),
+        "DONE",
+        "IDLE",
+        ALL,
+        "the last of the batch is reported -> IDLE",
+    ),
+    row(("hfence.mark.IDLE.request", "mark"), "IDLE", "IDLE", MARKERS, "noted"),
+    row(("hfence.mark.ORDER.request", "mark"), "ORDER", "ORDER", MARKERS, "noted"),
+    row(("hfence.mark.OUT.request", "mark"), "OUT", "OUT", MARKERS, "noted"),
+    row(("hfence.mark.IDLE.begin", "mark"), "IDLE", "ORDER", MARKERS, "a token to every bank -> ORDER"),
+    row(("hfence.mark.ORDER.ordered", "mark"), "ORDER", "OUT", MARKERS, "all tokens are back -> OUT"),
+    row(("hfence.mark.OUT.left", "mark"), "OUT", "IDLE", MARKERS, "InvFence goes to the egress -> IDLE"),
+    row(("hfence.far.IDLE.request", "far"), "IDLE", "IDLE", "hfs", "noted"),
+    row(("hfence.far.BUSY.request", "far"), "BUSY", "BUSY", "hfs", "noted for the next time"),
+    row(
+        ("hfence.far.IDLE.begin", "far"),
+        "IDLE",
+        "BUSY",
+        "hfs",
+        "second epoch flips, for all that wait -> BUSY",
+    ),
+    row(
+        ("hfence.far.BUSY.finished", "far"),
+        "BUSY",
+        "IDLE",
+        "hfs",
+        "wr_s[old] = 0: all served are answered -> IDLE",
+    ),
+    row(("hfence.drop.IDLE.request", "drop"), "IDLE", "IDLE", "s", "noted"),
+    row(("hfence.drop.BUSY.request", "drop"), "BUSY", "BUSY", "s", "noted for the next time"),
+    row(
+        ("hfence.drop.IDLE.begin", "drop"),
+        "IDLE",
+        "BUSY",
+        "s",
+        "lines of other GPUs go, for all that wait -> BUSY",
+    ),
+    row(("hfence.drop.BUSY.finished", "drop"), "BUSY", "IDLE", "s", "all served are answered -> IDLE"),
+];

@@ -1,0 +1,315 @@
+//! One node: the unit, its channels, its banks, the golden unit beside it.
+
+use crate::dir_support::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use weft_blocks::directory::hier_fence::{FenceScheme, HierFenceParams, hier_fence_unit};
+use weft_engine::Sim;
+use weft_rtl::ir::Module;
+use weft_testbench::golden::hier_fence::{HierFence, Op, Order, Owner, Scheme, Scope};
+use weft_testbench::golden::order::BankOrder;
+use weft_testbench::golden::planes::{Marker, Nodes};
+
+/// `ReqKind::Fence`.
+const FENCE: u64 = 3;
+
+pub const OPS: [Op; 5] = [Op::Drain, Op::Flush, Op::DropLeaf, Op::DropFar, Op::DropAll];
+pub const ORDERS: [Order; 4] = [Order::DrainFar, Order::MarkGpu, Order::MarkSys, Order::DropFar];
+
+/// A bank as a fence sees it.
+pub struct Bank {
+    pub cmd: Receiver,
+    pub done: Sender,
+    pub far_cmd: Receiver,
+    pub far_done: Sender,
+    pub order: Receiver,
+    pub ordered: Sender,
+    /// Epochs begun, towards the own GPU and towards others.
+    pub epoch: u64,
+    pub far_epoch: u64,
+    /// Writes of each epoch that are not acknowledged.
+    pub open: BTreeMap<u64, u64>,
+    pub far_open: BTreeMap<u64, u64>,
+    pub doing: Option<Op>,
+    pub far_doing: bool,
+    pub token: Option<u32>,
+    pub writes: BankOrder,
+    /// When each drop was last begun.
+    pub dropped: BTreeMap<Op, u64>,
+}
+
+impl Bank {
+    fn new(sim: &Sim, b: u32) -> Bank {
+        let out = |name: &str, leaf: &str| Receiver::new(sim, &format!("{name}{b}"), &[leaf]);
+        let back = |name: &str, leaf: &str| Sender::new(sim, &format!("{name}{b}"), &[leaf]);
+        Bank {
+            cmd: out("cmd", "op"),
+            done: back("done", "op"),
+            far_cmd: out("far_cmd", "op"),
+            far_done: back("far_done", "op"),
+            order: out("order", "requester"),
+            ordered: back("ordered", "requester"),
+            epoch: 0,
+            far_epoch: 0,
+            open: BTreeMap::new(),
+            far_open: BTreeMap::new(),
+            doing: None,
+            far_doing: false,
+            token: None,
+            writes: BankOrder::default(),
+            dropped: BTreeMap::new(),
+        }
+    }
+
+    fn drained(open: &BTreeMap<u64, u64>, epoch: u64) -> bool {
+        open.range(..epoch).all(|(_, n)| *n == 0)
+    }
+
+    /// Answers what it can answer.
+    fn answers(&mut self, sim: &mut Sim) {
+        if let Some(op) = self.doing.filter(|_| self.done.idle()) {
+            if op != Op::Drain || Bank::drained(&self.open, self.epoch) {
+                self.done.offer(sim, &[op as u64]);
+            }
+        }
+        if self.far_doing && self.far_done.idle() && Bank::drained(&self.far_open, self.far_epoch) {
+            self.far_done.offer(sim, &[Op::Drain as u64]);
+        }
+        if self.token.is_some()
+            && self.ordered.idle()
+            && let Some(requester) = self.writes.give_back()
+        {
+            self.ordered.offer(sim, &[u64::from(requester)]);
+        }
+    }
+}
+
+/// Scheme and size of a system.
+#[derive(Clone, Copy, Debug)]
+pub struct Unit {
+    pub nodes: Nodes,
+    pub banks: u32,
+    pub scheme: Scheme,
+}
+
+impl Unit {
+    pub fn module(&self, home: u32) -> Arc<Module> {
+        let scheme = match self.scheme {
+            Scheme::Hmg { flush } => FenceScheme::Hmg { flush },
+            Scheme::SwHierarchical => FenceScheme::SwHierarchical,
+            Scheme::SwFlat => FenceScheme::SwFlat,
+        };
+        let sys = module_sys(self.nodes.gpus, self.nodes.gpms, self.banks);
+        hier_fence_unit(&HierFenceParams { sys, home, scheme }).unwrap()
+    }
+}
+
+/// What a node sends in a cycle.
+#[derive(Default)]
+pub struct Sent {
+    pub requests: Vec<(u32, Order)>,
+    pub responses: Vec<(u32, Order)>,
+    pub markers: Vec<Marker>,
+    /// Ends of batches: scope, sequence number, acquire, tokens covered.
+    pub done: Vec<(Scope, bool, usize)>,
+}
+
+/// Which outputs are taken in a cycle.
+#[derive(Clone, Copy)]
+pub struct Ready {
+    pub near: bool,
+    pub far: bool,
+    pub mark: bool,
+    pub bank: bool,
+    pub done: bool,
+}
+
+pub struct Node {
+    pub home: u32,
+    pub sim: Sim,
+    pub golden: HierFence,
+    pub banks: Vec<Bank>,
+    pub start: Sender,
+    starting: Option<(Scope, bool)>,
+    done: Receiver,
+    pub req_in: Sender,
+    asking: Option<(u32, Order)>,
+    pub rsp_in: Sender,
+    answering: Option<Order>,
+    pub mark_in: Sender,
+    marking: Option<Marker>,
+    outs: Vec<Receiver>,
+    mark_out: Receiver,
+    seqs: u64,
+    /// Messages sent: requests, acknowledgements, own markers, markers passed on.
+    pub counts: [u64; 4],
+}
+
+impl Node {
+    pub fn new(unit: &Unit, home: u32) -> Node {
+        let sim = sim(&unit.module(home));
+        let ask = ["kind", "src", "dst", "scope"];
+        let answer = ["kind", "src", "dst", "id"];
+        let mark = ["requester", "origin", "sys"];
+        let token = ["seq", "scope", "acquire"];
+        Node {
+            golden: HierFence::new(unit.nodes, home, unit.banks, unit.scheme),
+            banks: (0..unit.banks).map(|b| Bank::new(&sim, b)).collect(),
+            start: Sender::new(&sim, "start", &token),
+            starting: None,
+            done: Receiver::new(&sim, "done", &token),
+            req_in: Sender::new(&sim, "req_in", &ask),
+            asking: None,
+            rsp_in: Sender::new(&sim, "rsp_in", &answer),
+            answering: None,
+            mark_in: Sender::new(&sim, "mark_in", &mark),
+            marking: None,
+            outs: [("req_out", ask), ("far_req_out", ask), ("rsp_out", answer), ("far_rsp_out", answer)]
+                .map(|(name, leaves)| Receiver::new(&sim, name, &leaves))
+                .into(),
+            mark_out: Receiver::new(&sim, "mark_out", &mark),
+            seqs: 0,
+            counts: [0; 4],
+            home,
+            sim,
+        }
+    }
+
+    pub fn offer_token(&mut self, scope: Scope, acquire: bool) {
+        let leaves = [self.seqs % 256, 1 + scope as u64, u64::from(acquire)];
+        self.start.offer(&mut self.sim, &leaves);
+        self.starting = Some((scope, acquire));
+    }
+
+    pub fn offer_request(&mut self, src: u32, order: Order) {
+        self.req_in.offer(&mut self.sim, &[FENCE, u64::from(src), u64::from(self.home), order as u64]);
+        self.asking = Some((src, order));
+    }
+
+    pub fn offer_response(&mut self, src: u32, order: Order) {
+        self.rsp_in.offer(&mut self.sim, &[FENCE, u64::from(src), u64::from(self.home), order as u64]);
+        self.answering = Some(order);
+    }
+
+    pub fn offer_marker(&mut self, m: Marker) {
+        self.mark_in.offer(&mut self.sim, &[u64::from(m.requester), u64::from(m.origin), u64::from(m.sys)]);
+        self.marking = Some(m);
+    }
+
+    pub fn bank_answers(&mut self, b: usize) {
+        self.banks[b].answers(&mut self.sim);
+    }
+
+    fn owner(&self) -> Owner {
+        match self.sim.peek("cmd_owner").and_then(|v| v.to_u64()) {
+            Some(0) => Owner::Own(Scope::Gpu),
+            Some(1) => Owner::Own(Scope::Sys),
+            _ => Owner::Drops,
+        }
+    }
+
+    /// GPMs whose requests the unit serves together.
+    fn served(&self, nodes: Nodes, engine: &str) -> Vec<u32> {
+        let gpu = nodes.parts(self.home).0;
+        let bits = self.sim.peek(&format!("{engine}_serving")).and_then(|v| v.to_u64()).unwrap_or(0);
+        (0..nodes.gpms).filter(|gpm| bits >> gpm & 1 == 1).map(|gpm| nodes.node(gpu, gpm)).collect()
+    }
+
+    /// Outputs taken in this cycle.
+    pub fn outputs(&mut self, nodes: Nodes, ready: Ready, now: u64) -> Sent {
+        let mut sent = Sent::default();
+        let owner = self.owner();
+        let (far_served, drops_served) = (self.served(nodes, "far"), self.served(nodes, "drop"));
+        for (b, bank) in self.banks.iter_mut().enumerate() {
+            if let Some(m) = bank.cmd.take(&mut self.sim, ready.bank) {
+                let op = OPS[m[0] as usize];
+                self.golden.cmd(owner, b as u32, op, &drops_served).unwrap();
+                assert_eq!(bank.doing.replace(op), None, "one command at a time");
+                bank.epoch += u64::from(op == Op::Drain);
+                bank.dropped.insert(op, now);
+            }
+            if let Some(m) = bank.far_cmd.take(&mut self.sim, ready.bank) {
+                assert_eq!(OPS[m[0] as usize], Op::Drain);
+                self.golden.far_cmd(b as u32, &far_served).unwrap();
+                assert!(!std::mem::replace(&mut bank.far_doing, true), "one far drain at a time");
+                bank.far_epoch += 1;
+            }
+            if let Some(m) = bank.order.take(&mut self.sim, ready.bank) {
+                self.golden.order(b as u32, m[0] as u32).unwrap();
+                bank.writes.take(m[0] as u32).unwrap();
+                bank.token = Some(m[0] as u32);
+            }
+        }
+        for at in 0..4 {
+            let far = at % 2 == 1;
+            let Some(m) = self.outs[at].take(&mut self.sim, if far { ready.far } else { ready.near }) else {
+                continue;
+            };
+            let (dst, order) = (m[2] as u32, ORDERS[m[3] as usize]);
+            assert_eq!((m[0], m[1]), (FENCE, u64::from(self.home)));
+            assert_eq!(nodes.parts(dst).0 != nodes.parts(self.home).0, far, "each plane has its port");
+            self.counts[at / 2] += 1;
+            if at < 2 {
+                self.golden.req_out(dst, order).unwrap();
+                sent.requests.push((dst, order));
+            } else {
+                self.golden.rsp_out(dst, order).unwrap();
+                sent.responses.push((dst, order));
+            }
+        }
+        if let Some(m) = self.mark_out.take(&mut self.sim, ready.mark) {
+            let marker = Marker { requester: m[0] as u32, origin: m[1] as u32, sys: m[2] == 1 };
+            self.golden.mark_out(marker).unwrap();
+            self.counts[if marker.origin == self.home { 2 } else { 3 }] += 1;
+            sent.markers.push(marker);
+        }
+        if let Some(m) = self.done.take(&mut self.sim, ready.done) {
+            let scope = if m[1] == 1 { Scope::Gpu } else { Scope::Sys };
+            let covered = self.golden.done(scope, m[0], m[2] == 1).unwrap();
+            sent.done.push((scope, m[2] == 1, covered));
+        }
+        sent
+    }
+
+    /// Inputs taken in this cycle; the token that was.
+    pub fn inputs(&mut self) -> Option<(Scope, bool)> {
+        for (b, bank) in self.banks.iter_mut().enumerate() {
+            if bank.done.taken(&mut self.sim) {
+                bank.doing = None;
+                self.golden.cmd_done(b as u32).unwrap();
+            }
+            if bank.far_done.taken(&mut self.sim) {
+                bank.far_doing = false;
+                self.golden.far_done(b as u32).unwrap();
+            }
+            if bank.ordered.taken(&mut self.sim) {
+                bank.token = None;
+                self.golden.ordered(b as u32).unwrap();
+            }
+        }
+        if self.req_in.taken(&mut self.sim) {
+            let (src, order) = self.asking.take().unwrap();
+            self.golden.req_in(src, order).unwrap();
+        }
+        if self.rsp_in.taken(&mut self.sim) {
+            self.golden.rsp_in(self.answering.take().unwrap()).unwrap();
+        }
+        if self.mark_in.taken(&mut self.sim) {
+            self.golden.mark_in(self.marking.take().unwrap()).unwrap();
+        }
+        let token = self.start.taken(&mut self.sim).then(|| self.starting.take().unwrap());
+        if let Some((scope, acquire)) = token {
+            self.golden.token(scope, self.seqs % 256, acquire);
+            self.seqs += 1;
+        }
+        token
+    }
+
+    pub fn step(&mut self) {
+        self.sim.step();
+        let banks = self.banks.iter().flat_map(|b| [&b.done, &b.far_done, &b.ordered]);
+        let others = [&self.start, &self.req_in, &self.rsp_in, &self.mark_in];
+        banks.chain(others).for_each(|s| s.after(&mut self.sim));
+        assert_sound(&self.sim);
+    }
+}

@@ -1,0 +1,476 @@
+//! The system: writes, invalidations, markers and fence messages between the nodes, and what each fence promises.
+
+use super::node::{Node, Ready, Unit};
+use rand::Rng;
+use rand::rngs::SmallRng;
+use std::collections::{BTreeMap, VecDeque};
+use weft_testbench::golden::hier_fence::{Op, Order, Scheme, Scope};
+use weft_testbench::golden::planes::{Marker, Nodes};
+
+/// How fast everything is, redrawn now and then.
+#[derive(Clone, Copy)]
+pub struct Mood {
+    pub start: f64,
+    pub acquire: f64,
+    pub write: f64,
+    /// Writes move, lanes deliver, invalidations are applied, fence messages arrive.
+    pub write_moves: f64,
+    pub lane: f64,
+    pub apply: f64,
+    pub net: f64,
+    pub bank: f64,
+    pub ready: f64,
+    /// Nothing moves between GPUs.
+    pub far_blocked: bool,
+}
+
+impl Mood {
+    pub fn draw(rng: &mut SmallRng) -> Mood {
+        let mut pick = |from: &[f64]| from[rng.random_range(0..from.len())];
+        Mood {
+            start: pick(&[0.002, 0.02, 0.3]),
+            acquire: pick(&[0.0, 0.2, 0.5]),
+            write: pick(&[0.0, 0.1, 0.4]),
+            write_moves: pick(&[0.05, 0.3, 1.0]),
+            lane: pick(&[0.1, 0.5, 1.0]),
+            apply: pick(&[0.1, 0.5, 1.0]),
+            net: pick(&[0.1, 0.5, 1.0]),
+            bank: pick(&[0.1, 0.5, 1.0]),
+            ready: pick(&[0.2, 0.6, 1.0]),
+            far_blocked: false,
+        }
+    }
+
+    pub fn open() -> Mood {
+        Mood {
+            start: 0.0,
+            acquire: 0.0,
+            write: 0.0,
+            write_moves: 1.0,
+            lane: 1.0,
+            apply: 1.0,
+            net: 1.0,
+            bank: 1.0,
+            ready: 1.0,
+            far_blocked: false,
+        }
+    }
+}
+
+/// How far a write is with one home.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Leg {
+    /// The GPU home has not performed it.
+    Waiting,
+    Travelling,
+    /// Its data may be read; the directory has not answered.
+    Performed,
+    /// Its invalidations are in the lanes.
+    Answered,
+    Acknowledged,
+}
+
+/// A write at one of its homes.
+struct Visit {
+    from: u32,
+    home: u32,
+    leg: Leg,
+    /// Epoch in the sending bank.
+    epoch: u64,
+    invs: Vec<usize>,
+}
+
+struct Write {
+    by: u32,
+    bank: usize,
+    /// At the GPU home, and at the system home if that is another node.
+    visits: Vec<Visit>,
+}
+
+/// An invalidation from a home to a sharer, and those that the sharer has passed on.
+struct Inv {
+    far: bool,
+    applied: bool,
+    children: Vec<usize>,
+}
+
+enum Item {
+    Inv(usize),
+    Marker(Marker),
+}
+
+/// What a fence must have achieved at its end.
+struct Promise {
+    time: u64,
+    writes: Vec<usize>,
+}
+
+#[derive(Clone, Copy)]
+struct Flight {
+    src: u32,
+    dst: u32,
+    order: Order,
+}
+
+pub struct World {
+    pub unit: Unit,
+    pub nodes: Vec<Node>,
+    numbers: Nodes,
+    writes: Vec<Write>,
+    active: Vec<usize>,
+    invs: Vec<Inv>,
+    lanes: BTreeMap<(u32, u32), VecDeque<Item>>,
+    applying: BTreeMap<(u32, u32), Vec<usize>>,
+    /// Markers at a node's ingress, by link.
+    announced: BTreeMap<u32, [VecDeque<Marker>; 2]>,
+    requests: Vec<Flight>,
+    responses: Vec<Flight>,
+    promises: BTreeMap<(u32, Scope, bool), VecDeque<Promise>>,
+    pub now: u64,
+    /// Tokens taken, and those covered by reports, by scope.
+    pub started: [u64; 2],
+    pub ended: [u64; 2],
+    /// Writes that some promise named.
+    pub promised: u64,
+}
+
+impl World {
+    pub fn new(unit: Unit) -> World {
+        let all = unit.nodes.all();
+        World {
+            nodes: all.iter().map(|home| Node::new(&unit, *home)).collect(),
+            numbers: unit.nodes,
+            writes: Vec::new(),
+            active: Vec::new(),
+            invs: Vec::new(),
+            lanes: BTreeMap::new(),
+            applying: BTreeMap::new(),
+            announced: all.iter().map(|n| (*n, Default::default())).collect(),
+            requests: Vec::new(),
+            responses: Vec::new(),
+            promises: BTreeMap::new(),
+            now: 0,
+            started: [0; 2],
+            ended: [0; 2],
+            promised: 0,
+            unit,
+        }
+    }
+
+    fn at(&self, node: u32) -> usize {
+        self.nodes.iter().position(|n| n.home == node).expect("a node")
+    }
+
+    fn crosses(&self, a: u32, b: u32) -> bool {
+        self.numbers.parts(a).0 != self.numbers.parts(b).0
+    }
+
+    /// A GPM's store to a line of system home `sh`.
+    pub fn write(&mut self, by: u32, bank: usize, sh: u32) {
+        let flat = self.unit.scheme == Scheme::SwFlat;
+        let gh =
+            if flat { sh } else { self.numbers.node(self.numbers.parts(by).0, self.numbers.parts(sh).1) };
+        let at = self.at(by);
+        let epoch = self.nodes[at].banks[bank].epoch;
+        *self.nodes[at].banks[bank].open.entry(epoch).or_default() += 1;
+        let visit = |from, home, leg, epoch| Visit { from, home, leg, epoch, invs: Vec::new() };
+        let mut visits = vec![visit(by, gh, Leg::Travelling, epoch)];
+        if gh != sh {
+            visits.push(visit(gh, sh, Leg::Waiting, 0));
+        }
+        self.active.push(self.writes.len());
+        self.writes.push(Write { by, bank, visits });
+    }
+
+    /// A random subset of `sharers` gets an invalidation; their numbers.
+    fn invalidate(&mut self, home: u32, sharers: &[u32], rng: &mut SmallRng) -> Vec<usize> {
+        let mut numbers = Vec::new();
+        for sharer in sharers {
+            if rng.random_bool(0.4) {
+                numbers.push(self.invs.len());
+                let far = self.crosses(home, *sharer);
+                self.lanes.entry((home, *sharer)).or_default().push_back(Item::Inv(self.invs.len()));
+                self.invs.push(Inv { far, applied: false, children: Vec::new() });
+            }
+        }
+        numbers
+    }
+
+    fn move_write(&mut self, w: usize, visit: usize, blocked: bool, rng: &mut SmallRng) {
+        let Visit { from, home, leg, epoch, .. } = self.writes[w].visits[visit];
+        let (bank, crosses) = (self.writes[w].bank, self.crosses(from, home));
+        let op = 2 * w as u64 + visit as u64;
+        let at = self.at(home);
+        let next = match leg {
+            Leg::Travelling if !(crosses && blocked) => {
+                self.nodes[at].banks[bank].writes.write(op);
+                if visit == 0 && self.writes[w].visits.len() == 2 {
+                    let far_epoch = self.nodes[at].banks[bank].far_epoch;
+                    *self.nodes[at].banks[bank].far_open.entry(far_epoch).or_default() += 1;
+                    let second = &mut self.writes[w].visits[1];
+                    (second.leg, second.epoch) = (Leg::Travelling, far_epoch);
+                }
+                Leg::Performed
+            }
+            Leg::Performed => {
+                let mut sharers = self.numbers.near(home);
+                if visit + 1 == self.writes[w].visits.len() {
+                    sharers.extend(self.numbers.far(home));
+                }
+                if self.unit.scheme.markers() {
+                    self.writes[w].visits[visit].invs = self.invalidate(home, &sharers, rng);
+                }
+                self.nodes[at].banks[bank].writes.answered(op).unwrap();
+                Leg::Answered
+            }
+            Leg::Answered if !(crosses && blocked) => {
+                let sender = self.at(from);
+                let bank = &mut self.nodes[sender].banks[bank];
+                let open = if visit == 0 { &mut bank.open } else { &mut bank.far_open };
+                *open.get_mut(&epoch).unwrap() -= 1;
+                Leg::Acknowledged
+            }
+            leg => leg,
+        };
+        self.writes[w].visits[visit].leg = next;
+    }
+
+    fn inv_applied(&self, i: usize) -> bool {
+        self.invs[i].applied && self.invs[i].children.iter().all(|c| self.inv_applied(*c))
+    }
+
+    /// Everything that a fence of a scope promises of a write has happened.
+    fn achieved(&self, w: usize, scope: Scope) -> bool {
+        let visits = &self.writes[w].visits;
+        let count = if scope == Scope::Gpu { 1 } else { visits.len() };
+        // Software coherence has no directories to answer.
+        let least = if self.unit.scheme.markers() { Leg::Answered } else { Leg::Performed };
+        visits[..count].iter().all(|v| {
+            let needed = |i: &&usize| scope == Scope::Sys || !self.invs[**i].far;
+            v.leg >= least && v.invs.iter().filter(needed).all(|i| self.inv_applied(*i))
+        })
+    }
+
+    /// Writes that a release covers: the node's own, and those that its threads may have read at a home of the scope.
+    fn covered(&self, node: u32, scope: Scope) -> Vec<usize> {
+        let readable = |w: &Write| {
+            let at_gpu_home = w.visits[0].leg >= Leg::Performed && !self.crosses(w.visits[0].home, node);
+            let last = w.visits.last().expect("a home");
+            at_gpu_home || (scope == Scope::Sys && last.leg >= Leg::Performed)
+        };
+        let of = |w: &&usize| self.writes[**w].by == node || readable(&self.writes[**w]);
+        self.active.iter().filter(of).copied().collect()
+    }
+
+    fn check_end(&mut self, node: u32, scope: Scope, acquire: bool, tokens: usize) {
+        self.ended[scope as usize] += tokens as u64;
+        for _ in 0..tokens {
+            let promise = self.promises.get_mut(&(node, scope, acquire)).and_then(VecDeque::pop_front);
+            let promise = promise.expect("as many promises as tokens");
+            if acquire {
+                self.check_drops(node, scope, promise.time);
+                continue;
+            }
+            for w in promise.writes {
+                let visits = &self.writes[w].visits;
+                let legs: Vec<_> = visits.iter().map(|v| (v.home, v.leg)).collect();
+                assert!(
+                    self.achieved(w, scope),
+                    "cycle {}: a release of {scope:?} scope by node {node} ends before write {w} of node {} has \
+                     taken effect: {legs:?}",
+                    self.now,
+                    self.writes[w].by
+                );
+            }
+        }
+    }
+
+    /// An acquire of a software scheme has dropped what it must, after it came.
+    fn check_drops(&self, node: u32, scope: Scope, time: u64) {
+        let dropped = |node: u32, op: Op| {
+            let banks = &self.nodes[self.at(node)].banks;
+            let ok = banks.iter().all(|b| b.dropped.get(&op).is_some_and(|t| *t > time));
+            assert!(ok, "node {node} has not done {op:?} since cycle {time}");
+        };
+        match (self.unit.scheme, scope) {
+            (Scheme::Hmg { .. }, _) => {}
+            (Scheme::SwHierarchical, Scope::Gpu) => dropped(node, Op::DropLeaf),
+            (Scheme::SwHierarchical, Scope::Sys) => {
+                dropped(node, Op::DropAll);
+                self.numbers.near(node).into_iter().for_each(|n| dropped(n, Op::DropFar));
+            }
+            (Scheme::SwFlat, _) => dropped(node, Op::DropAll),
+        }
+    }
+
+    pub fn token(&mut self, node: u32, scope: Scope, acquire: bool) {
+        let at = self.at(node);
+        self.nodes[at].offer_token(scope, acquire);
+    }
+
+    fn random_start(&mut self, mood: &Mood, rng: &mut SmallRng) {
+        let all = self.numbers.all();
+        for at in 0..self.nodes.len() {
+            if self.nodes[at].start.idle() && rng.random_bool(mood.start) {
+                let scope = if rng.random() { Scope::Gpu } else { Scope::Sys };
+                self.nodes[at].offer_token(scope, rng.random_bool(mood.acquire));
+            }
+            if self.active.len() < 40 && rng.random_bool(mood.write) {
+                let bank = rng.random_range(0..self.unit.banks as usize);
+                self.write(self.nodes[at].home, bank, all[rng.random_range(0..all.len())]);
+            }
+        }
+    }
+
+    fn coherence(&mut self, mood: &Mood, rng: &mut SmallRng) {
+        for w in self.active.clone() {
+            for visit in 0..self.writes[w].visits.len() {
+                if rng.random_bool(mood.write_moves) {
+                    self.move_write(w, visit, mood.far_blocked, rng);
+                }
+            }
+        }
+        let lanes: Vec<(u32, u32)> = self.lanes.keys().copied().collect();
+        for (src, dst) in lanes {
+            let far = self.crosses(src, dst);
+            let busy = self.applying.get(&(src, dst)).is_some_and(|a| !a.is_empty());
+            if busy && rng.random_bool(mood.apply) {
+                let waiting = self.applying.get_mut(&(src, dst)).expect("known");
+                let inv = waiting.swap_remove(rng.random_range(0..waiting.len()));
+                if far {
+                    self.invs[inv].children = self.invalidate(dst, &self.numbers.near(dst), rng);
+                }
+                self.invs[inv].applied = true;
+            }
+            if far && mood.far_blocked || !rng.random_bool(mood.lane) {
+                continue;
+            }
+            let lane = self.lanes.get_mut(&(src, dst)).expect("known");
+            match lane.front() {
+                Some(Item::Inv(i)) => {
+                    self.applying.entry((src, dst)).or_default().push(*i);
+                    lane.pop_front();
+                }
+                // A marker waits until what came before it is applied.
+                Some(Item::Marker(m)) if !busy => {
+                    self.announced.get_mut(&dst).expect("a node")[usize::from(far)].push_back(*m);
+                    lane.pop_front();
+                }
+                _ => {}
+            }
+        }
+        let done = |w: &usize| {
+            let acknowledged = self.writes[*w].visits.iter().all(|v| v.leg == Leg::Acknowledged);
+            acknowledged && self.achieved(*w, Scope::Sys)
+        };
+        let active = self.active.iter().copied().filter(|w| !done(w)).collect();
+        self.active = active;
+    }
+
+    /// Fence messages and markers reach their nodes in any order.
+    fn network(&mut self, mood: &Mood, rng: &mut SmallRng) {
+        for at in 0..self.nodes.len() {
+            let home = self.nodes[at].home;
+            for responses in [false, true] {
+                let flights = if responses { &self.responses } else { &self.requests };
+                let here: Vec<usize> = (0..flights.len())
+                    .filter(|i| {
+                        flights[*i].dst == home && !(mood.far_blocked && self.crosses(flights[*i].src, home))
+                    })
+                    .collect();
+                let node = &self.nodes[at];
+                let idle = if responses { node.rsp_in.idle() } else { node.req_in.idle() };
+                if here.is_empty() || !idle || !rng.random_bool(mood.net) {
+                    continue;
+                }
+                let pick = here[rng.random_range(0..here.len())];
+                if responses {
+                    let f = self.responses.swap_remove(pick);
+                    self.nodes[at].offer_response(f.src, f.order);
+                } else {
+                    let f = self.requests.swap_remove(pick);
+                    self.nodes[at].offer_request(f.src, f.order);
+                }
+            }
+            let queues = self.announced.get_mut(&home).expect("a node");
+            if self.nodes[at].mark_in.idle() && rng.random_bool(mood.net) {
+                let first = rng.random_range(0..2);
+                if let Some(m) = queues[first].pop_front().or_else(|| queues[1 - first].pop_front()) {
+                    self.nodes[at].offer_marker(m);
+                }
+            }
+        }
+    }
+
+    fn spread(&mut self, from: u32, m: Marker) {
+        let mut to = self.numbers.near(from);
+        if m.origin == from && m.sys {
+            to.extend(self.numbers.far(from));
+        }
+        for node in to {
+            self.lanes.entry((from, node)).or_default().push_back(Item::Marker(m));
+        }
+    }
+
+    pub fn cycle(&mut self, mood: &Mood, rng: &mut SmallRng) {
+        self.random_start(mood, rng);
+        self.coherence(mood, rng);
+        self.network(mood, rng);
+        for at in 0..self.nodes.len() {
+            for b in 0..self.unit.banks as usize {
+                if rng.random_bool(mood.bank) {
+                    self.nodes[at].bank_answers(b);
+                }
+            }
+            let mut open = || rng.random_bool(mood.ready);
+            let far = open() && !mood.far_blocked;
+            let ready = Ready { near: open(), far, mark: open(), bank: open(), done: open() };
+            let src = self.nodes[at].home;
+            let sent = self.nodes[at].outputs(self.numbers, ready, self.now);
+            let flight = |(dst, order)| Flight { src, dst, order };
+            self.requests.extend(sent.requests.into_iter().map(flight));
+            self.responses.extend(sent.responses.into_iter().map(flight));
+            sent.markers.into_iter().for_each(|m| self.spread(src, m));
+            for (scope, acquire, tokens) in sent.done {
+                self.check_end(src, scope, acquire, tokens);
+            }
+        }
+        for at in 0..self.nodes.len() {
+            if let Some((scope, acquire)) = self.nodes[at].inputs() {
+                let home = self.nodes[at].home;
+                let writes = if acquire { Vec::new() } else { self.covered(home, scope) };
+                self.started[scope as usize] += 1;
+                self.promised += writes.len() as u64;
+                let promise = Promise { time: self.now, writes };
+                self.promises.entry((home, scope, acquire)).or_default().push_back(promise);
+            }
+            self.nodes[at].step();
+        }
+        self.now += 1;
+    }
+
+    pub fn cycles(&mut self, count: u32, mood: &Mood, rng: &mut SmallRng) {
+        (0..count).for_each(|_| self.cycle(mood, rng));
+    }
+
+    /// Nothing is on its way and every unit is idle.
+    pub fn assert_idle(&self) {
+        assert!(self.active.is_empty() && self.requests.is_empty() && self.responses.is_empty());
+        assert!(self.lanes.values().all(VecDeque::is_empty), "lanes are empty");
+        assert_eq!(self.started, self.ended, "every token is covered");
+        for node in &self.nodes {
+            assert!(node.golden.idle(), "node {}: {:?}", node.home, node.golden);
+        }
+    }
+
+    /// Fences of a scope that all nodes have reported.
+    pub fn fences(&self, scope: Scope) -> u64 {
+        self.nodes.iter().map(|n| n.golden.fences[scope as usize]).sum()
+    }
+
+    /// Messages of all nodes: requests, acknowledgements, own markers, markers passed on.
+    pub fn counts(&self) -> [u64; 4] {
+        let sum = |i: usize| self.nodes.iter().map(|n| n.counts[i]).sum();
+        [sum(0), sum(1), sum(2), sum(3)]
+    }
+}
