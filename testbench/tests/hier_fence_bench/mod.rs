@@ -6,5 +6,5 @@
 mod node;
 mod world;
 
-pub use node::{Node, Unit};
+pub use node::Unit;
 pub use world::{Mood, World};

@@ -67,10 +67,10 @@ impl Bank {
 
     /// Answers what it can answer.
     fn answers(&mut self, sim: &mut Sim) {
-        if let Some(op) = self.doing.filter(|_| self.done.idle()) {
-            if op != Op::Drain || Bank::drained(&self.open, self.epoch) {
-                self.done.offer(sim, &[op as u64]);
-            }
+        if let Some(op) = self.doing.filter(|_| self.done.idle())
+            && (op != Op::Drain || Bank::drained(&self.open, self.epoch))
+        {
+            self.done.offer(sim, &[op as u64]);
         }
         if self.far_doing && self.far_done.idle() && Bank::drained(&self.far_open, self.far_epoch) {
             self.far_done.offer(sim, &[Op::Drain as u64]);
