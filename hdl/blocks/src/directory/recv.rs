@@ -10,11 +10,11 @@
 //! own Invs, never holds it. It tells whoever is recorded, whoever has been recorded and is not told yet, and the GPMs that the bank names.
 
 use super::evb::Pending;
-use super::index::{near_sharers, nodes_of_sharers, sharers_of_gpms};
+use super::index::{base_of, near_sharers, nodes_of_sharers, set_of, sharers_of_gpms};
 use super::params::DirParams;
 use super::slice::{Lookup, Plan};
 use super::write_inv::WriteInv;
-use crate::msg::{DirInv, DirRecv, RecvDone};
+use crate::msg::{DirInv, DirRecv, DirReq, RecvDone};
 use weft_rtl::prelude::*;
 
 /// State of the register of received Invs.
@@ -127,5 +127,45 @@ impl Recv {
                 when(self.done.free, answer);
             });
         });
+    }
+}
+
+/// What S1 works on, as [`Lookup`] tells it.
+pub(super) struct Source {
+    pub valid: Bool,
+    pub any: Bool,
+    pub req: DirReq,
+    pub event: Bits,
+    pub line: Bits,
+}
+
+/// The operation in S1, or the received Inv whose lookup the cycle is.
+pub(super) fn source(s1_valid: Bool, req: DirReq, recv: Option<&Recv>) -> Source {
+    let Some(recv) = recv else {
+        return Source { valid: s1_valid, any: s1_valid, req, event: req.op.bits(), line: req.line };
+    };
+    let (looks, msg) = (recv.looks, recv.msg.get());
+    let received = pack(&[msg.cause.bits(), lit(0, 2), lit(1, 1)]);
+    Source {
+        valid: (s1_valid & !looks).named("s1_turn"),
+        any: s1_valid | looks,
+        req,
+        event: mux(looks, received, req.op.bits().zext(4)),
+        line: mux(looks, msg.line, req.line),
+    }
+}
+
+/// The set presented for the next cycle: of the received Inv that is taken, else of the operation that is, else of the one that stays in S1.
+pub(super) fn next_set(
+    p: &DirParams,
+    (accept, accepted): (Bool, Bits),
+    (kept, looked_up): (Bits, Bits),
+    recv: Option<&Recv>,
+) -> Bits {
+    let set = |line| set_of(p, base_of(p, line));
+    match recv {
+        None => mux(accept, set(accepted), looked_up),
+        // The set looked up may be that of a received Inv.
+        Some(recv) => set(mux(recv.accept, recv.input.msg.line, mux(accept, accepted, kept))),
     }
 }

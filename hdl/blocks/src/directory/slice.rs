@@ -66,7 +66,7 @@ use super::covers;
 use super::evb::{Evb, Pending, Victim};
 use super::index::*;
 use super::params::{DirKind, DirParams, Policy};
-use super::recv::Recv;
+use super::recv::{Recv, Source, next_set, source};
 use super::table::{Found, table};
 use super::write_inv::{WriteInv, WriteInvState};
 use crate::msg::{DirInv, DirOp, DirReq, DirRsp};
@@ -290,46 +290,6 @@ fn key_of(p: &DirParams, entry: Bits) -> Bits {
 
 fn valid_of(p: &DirParams, entry: Bits) -> Bool {
     entry.bit(p.entry_bits() - 1)
-}
-
-/// What S1 works on.
-struct Source {
-    valid: Bool,
-    any: Bool,
-    req: DirReq,
-    event: Bits,
-    line: Bits,
-}
-
-/// The operation in S1, or the received Inv whose lookup the cycle is.
-fn source(s1_valid: Bool, req: DirReq, recv: Option<&Recv>) -> Source {
-    let Some(recv) = recv else {
-        return Source { valid: s1_valid, any: s1_valid, req, event: req.op.bits(), line: req.line };
-    };
-    let (looks, msg) = (recv.looks, recv.msg.get());
-    let received = pack(&[msg.cause.bits(), lit(0, 2), lit(1, 1)]);
-    Source {
-        valid: (s1_valid & !looks).named("s1_turn"),
-        any: s1_valid | looks,
-        req,
-        event: mux(looks, received, req.op.bits().zext(4)),
-        line: mux(looks, msg.line, req.line),
-    }
-}
-
-/// The set presented for the next cycle: of the received Inv that is taken, else of the operation that is, else of the one that stays in S1.
-fn next_set(
-    p: &DirParams,
-    (accept, accepted): (Bool, Bits),
-    (kept, looked_up): (Bits, Bits),
-    recv: Option<&Recv>,
-) -> Bits {
-    let set = |line| set_of(p, base_of(p, line));
-    match recv {
-        None => mux(accept, set(accepted), looked_up),
-        // The set looked up may be that of a received Inv.
-        Some(recv) => set(mux(recv.accept, recv.input.msg.line, mux(accept, accepted, kept))),
-    }
 }
 
 /// Compares the set read in S1, seen through the write that is in S2, with the base asked for.
