@@ -8,6 +8,7 @@ use crate::golden::dir_table::{DirOp, Found, table};
 use crate::golden::fence_table::FENCE;
 use crate::golden::hier_fence_table::HIER_FENCE;
 use crate::golden::l1_table::L1;
+use crate::golden::l2_hier_table::{FORCED, GPU_HOME};
 use crate::golden::l2_table::{HOME, Legality, REQUESTER};
 use crate::golden::params::DirKind;
 use crate::golden::races::all_races;
@@ -152,6 +153,14 @@ pub fn all_entries() -> Vec<Entry> {
         let text = format!("{states}, {:?}: {}.", row.event, row.text);
         out.push(entry(row.id, "l1-cache", EntryKind::Row, text, row.source));
     }
+    for row in &FORCED {
+        let text = format!("Line served by another node in {:?}, {:?}: {}.", row.state, row.event, row.text);
+        out.push(entry(row.id, "l2-bank", EntryKind::Row, text, "hmg.md 5.1"));
+    }
+    for row in GPU_HOME.iter().filter(|r| r.legality == Legality::Legal) {
+        let text = format!("Line at its GPU home in {:?}, {:?}: {}.", row.state, row.event, row.text);
+        out.push(entry(row.id, "l2-bank", EntryKind::Row, text, "hmg.md 5"));
+    }
     for row in &FENCE {
         let text = format!("{:?}, {:?}: {}.", row.state, row.event, row.text);
         out.push(entry(row.id, "fence-unit", EntryKind::Row, text, "rec.md 7"));
@@ -171,7 +180,8 @@ pub fn all_entries() -> Vec<Entry> {
 pub fn error_rows() -> Vec<(&'static str, &'static str)> {
     let req = REQUESTER.iter().filter(|r| r.legality == Legality::Error).map(|r| (r.id, "rec.md 6.1"));
     let home = HOME.iter().filter(|r| r.legality == Legality::Error).map(|r| (r.id, "rec.md 6.2"));
-    req.chain(home).collect()
+    let gpu = GPU_HOME.iter().filter(|r| r.legality == Legality::Error).map(|r| (r.id, "hmg.md 5"));
+    req.chain(home).chain(gpu).collect()
 }
 
 /// Entries and what hit them.

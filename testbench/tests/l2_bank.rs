@@ -38,6 +38,11 @@ fn small() -> L2Params {
     }
 }
 
+/// Rows of hmg.md, which banks of flat fabrics without scopes do not have.
+fn of_scopes(id: &str) -> bool {
+    id.starts_with("l2gpu.") || id.ends_with(".load_forced")
+}
+
 /// Returns the tokens given back, those that waited, and those that were back before a younger write was answered.
 fn run(p: &L2Params, seed: u64, cycles: u64, seen: &mut Seen) -> [u64; 3] {
     let mut bench = Bench::new(p, seed);
@@ -68,7 +73,8 @@ fn every_row_and_race_is_hit() {
     for seed in 30..33 {
         run(&bypass, seed, 6_000, &mut seen);
     }
-    seen.assert_all_but("l2_bank::every_row_and_race_is_hit", &[]);
+    let flat = |id: &str| id.starts_with("rec.") || (id.starts_with("l2") && !of_scopes(id));
+    seen.assert_all("l2_bank::every_row_and_race_is_hit", flat);
 }
 
 #[test]

@@ -114,7 +114,7 @@ pub struct CuRsp {
     /// Bytes in place; for an atomic the old value in its place.
     #[width(p.data_bits())]
     pub data: Bits,
-    /// Who served it: 0 L1, 1 local L2, 3 DRAM of the home, 4 L2 of another GPU, 5 DRAM behind another GPU.
+    /// Who served it: 0 L1, 1 local L2, 2 L2 of another GPM of this GPU, 3 DRAM of the home in this GPU, 4 L2 of another GPU, 5 DRAM behind another GPU.
     #[width(3)]
     pub src: Bits,
     /// Answered by a miss that another request had opened in the L1.

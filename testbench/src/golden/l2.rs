@@ -3,6 +3,7 @@
 //! Both step through the tables of [`super::l2_table`]; they hold only what the tables leave open: the number of merged
 //! loads, and the replay list.
 
+use super::l2_hier_table::FORCED;
 use super::l2_table::{
     HOME, HomeDo, HomeEvent, HomeRow, HomeState, Legality, REQUESTER, ReqDo, ReqEvent, ReqRow, ReqState,
 };
@@ -94,6 +95,15 @@ impl ReqLine {
         Ok(ReqStep { row, waits: false, answered })
     }
 
+    /// Software coherence drops the copy, and the copy on its way (hmg.md section 8).
+    pub fn forget(&mut self) {
+        self.state = match self.state {
+            ReqState::V => ReqState::I,
+            ReqState::P => ReqState::PX,
+            state => state,
+        };
+    }
+
     /// Inv and RdRsp for this line at the queue heads in the same cycle: Inv first, so the fill is not installed.
     pub fn step_inv_with_rdrsp(&mut self) -> Result<[ReqStep; 2], Illegal> {
         Ok([self.step(ReqEvent::Inv)?, self.step(ReqEvent::RdRsp)?])
@@ -164,7 +174,7 @@ impl HomeLine {
 
 /// The requester-side row of a pair; the table lists all of them.
 pub fn req_row(state: ReqState, event: ReqEvent) -> &'static ReqRow {
-    let row = REQUESTER.iter().find(|r| r.state == state && r.event == event);
+    let row = REQUESTER.iter().chain(&FORCED).find(|r| r.state == state && r.event == event);
     row.unwrap_or_else(|| panic!("the requester table lacks {state:?} {event:?}"))
 }
 

@@ -43,6 +43,8 @@ pub enum ReqEvent {
     Inv,
     /// Chosen for replacement.
     Victim,
+    /// Load of a scope that no copy in this bank may serve (hmg.md section 5.1; rows in [`super::l2_hier_table::FORCED`]).
+    LoadForced,
 }
 
 /// What the requester side does.

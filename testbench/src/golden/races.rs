@@ -3,6 +3,7 @@
 //! A text says when the cover point is true, so that a block's author can write the condition from it. The block
 //! `fabric` marks cases that only a scoreboard over several blocks can see.
 
+mod bank;
 mod directory;
 mod hierarchy;
 mod memory;
@@ -35,5 +36,5 @@ impl Race {
 /// All races, in the order of the sections.
 pub fn all_races() -> impl Iterator<Item = &'static Race> {
     let rec = [directory::DIRECTORY, directory::EVICTION, memory::NETWORK, memory::CACHE, memory::FENCES];
-    rec.into_iter().chain([hierarchy::HIERARCHY]).flatten()
+    rec.into_iter().chain([hierarchy::HIERARCHY, bank::BANK]).flatten()
 }

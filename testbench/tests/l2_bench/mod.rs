@@ -1,14 +1,19 @@
-//! L1s, other GPUs, other homes, a directory, DRAM and a fence unit around one L2 bank, with the golden bank beside it.
+//! L1s, other nodes, other homes, a directory, DRAM and a fence unit around one L2 bank, flat or in a hierarchy, with the golden bank beside it.
 //!
 //! The golden model follows the order in which the pipeline accepts operations (the register of stage 1, and whether stage 2
 //! takes over), so that every answer, every message and every line state has exactly one right value.
 
+mod follow;
+mod gpu;
 mod model;
+mod receive;
+mod request;
 mod world;
 
 use model::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use request::Request;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use weft_blocks::cache::l2::{Caching, L2Params, l2_bank};
 use weft_engine::{Design, Options, Sim};
@@ -26,15 +31,15 @@ const BANK: u64 = 2;
 pub struct Seen(BTreeMap<String, (u64, u64)>);
 
 impl Seen {
-    /// Everything the ledger wants of the bank, but for `not`, was hit; writes the ledger.
-    pub fn assert_all_but(&self, test: &str, not: &[&str]) {
+    /// Everything that the ledger wants of the bank and `of` names was hit; writes the ledger.
+    pub fn assert_all(&self, test: &str, of: impl Fn(&str) -> bool) {
         let ledger = Ledger::default();
         let missing: Vec<&str> = ledger
             .entries()
             .iter()
             .filter(|e| e.block == "l2-bank" && !self.0.contains_key(&e.id))
             .map(|e| e.id.as_str())
-            .filter(|id| !not.contains(id))
+            .filter(|id| of(id))
             .collect();
         assert!(missing.is_empty(), "never hit: {missing:?}");
         ledger::publish(test, &self.0).expect("the ledger folder");
@@ -45,12 +50,14 @@ impl Seen {
 struct Mood {
     local: f64,
     remote: f64,
+    far: f64,
     inv: f64,
     write_away: f64,
     ready: BTreeMap<&'static str, f64>,
     dir_answer: f64,
     mem_answer: f64,
     home_answer: f64,
+    far_answer: f64,
     hot: Option<u64>,
     loads: f64,
 }
@@ -60,6 +67,42 @@ struct Running {
     answer: Option<Answer>,
 }
 
+/// What a line is to the bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    Home,
+    /// Homed in another GPU, with its GPU home here.
+    GpuHome,
+    /// Another node serves it.
+    Leaf,
+}
+
+/// A read's answer that has been given to the bank.
+struct Given {
+    data: Vec<u8>,
+    dram: bool,
+    /// From another GPU.
+    beyond: bool,
+}
+
+/// An Inv under way.
+struct Invalidation {
+    /// Its lines, in order of their lookups, and how many of them were looked up.
+    members: Vec<u64>,
+    looked: usize,
+    cause: u64,
+    link: u64,
+}
+
+/// A received Inv that the directory is to pass on: GPMs that must, and that may, be named beside the recorded ones.
+struct Received {
+    members: Vec<u64>,
+    cause: u64,
+    link: u64,
+    must: u64,
+    may: u64,
+}
+
 /// A message in flight towards the bank.
 struct Fill {
     id: u64,
@@ -67,6 +110,7 @@ struct Fill {
     data: Vec<u8>,
     kind: u64,
     epoch: u64,
+    src: u64,
 }
 
 pub struct Bench {
@@ -78,11 +122,11 @@ pub struct Bench {
     seed: u64,
     model: Model,
     mood: Mood,
-    home_lines: Vec<u64>,
-    away_lines: Vec<u64>,
-    /// (L1, id) and (GPU, id, is a write).
-    local: BTreeMap<(u64, u64), Running>,
-    remote: BTreeMap<(u64, u64, u64), Running>,
+    lines: BTreeMap<u64, Role>,
+    running: BTreeMap<Asker, Running>,
+    /// Outputs that take nothing at all, and what L1s ask for.
+    pub blocked: Vec<&'static str>,
+    pub local_roles: Vec<Role>,
     offered: BTreeMap<&'static str, Box<dyn FnOnce(&mut Bench)>>,
     dram: BTreeMap<u64, Vec<u8>>,
     dram_reads: Vec<Fill>,
@@ -91,18 +135,26 @@ pub struct Bench {
     away_memory: BTreeMap<u64, Vec<u8>>,
     sharing: BTreeSet<u64>,
     home_answers: Vec<Fill>,
-    /// Data of all RdRsps, by line.
-    delivered: BTreeMap<u64, Vec<Vec<u8>>>,
+    /// All RdRsps, by line.
+    delivered: BTreeMap<u64, Vec<Given>>,
     invs: VecDeque<(u64, u64, bool, u64)>,
-    inv_links: VecDeque<u64>,
-    /// Lines that each invalidation taken names, and lines invalidated so far, both oldest first.
-    inv_members: VecDeque<Vec<u64>>,
-    inv_lookups: VecDeque<u64>,
+    /// Offered and not yet applied, oldest first; links of those applied, which the bank owes; what it owes the directory; what the directory owes.
+    inv_pending: VecDeque<Invalidation>,
+    inv_due: VecDeque<u64>,
+    recv_due: VecDeque<Received>,
+    recv_waiting: VecDeque<u64>,
+    /// Operations of other GPMs that the directory has not answered: group and GPM by number; those answered in this cycle.
+    unanswered: BTreeMap<usize, (u64, u64)>,
+    answered_now: Vec<(u64, u64)>,
     /// Operations before the directory: identifier, number, whether it is a read.
     dir_waiting: Vec<(u64, usize, bool)>,
     dir_answered: BTreeSet<usize>,
     /// WrReq and AtomReq not acknowledged, by epoch.
     away_writes: [i64; 2],
+    /// What a GPU home has passed on to other GPUs, not acknowledged, by epoch.
+    far_writes: [i64; 2],
+    far_drain: bool,
+    drop_applied: bool,
     /// Stores and atomics on home lines: epoch, directory operation, line, fills of the line then needed.
     home_writes: Vec<(u64, usize, u64, u64)>,
     fills: BTreeMap<u64, u64>,
@@ -113,6 +165,10 @@ pub struct Bench {
     /// Tokens given back; those that had to wait; those given back before a younger write was answered.
     pub tokens: [u64; 3],
     pub answered: u64,
+    /// Answers by the queue of the request and the line's role.
+    pub served: BTreeMap<(&'static str, Role), u64>,
+    /// Commands of the fence unit carried out: drains while writes to other GPUs were out, far drains, drops.
+    pub fences: [u64; 3],
 }
 
 impl Bench {
@@ -120,18 +176,17 @@ impl Bench {
         let module = l2_bank(p).expect("legal parameters");
         let sim = Sim::new(&Design::new(&module, Options::default()).expect("a block"));
         let (own, bytes) = (u64::from(p.home), p.sys.line as usize);
-        let keeps = p.caching == Caching::L1L2;
         let mut bench = Bench {
             recorder: None,
             sim,
             rng: SmallRng::seed_from_u64(seed),
             seed,
-            model: Model::new(own, keeps, p.dir),
+            model: Model::new(own, p.hier || p.scoped, p.dir),
             mood: Mood::calm(),
-            home_lines: Vec::new(),
-            away_lines: Vec::new(),
-            local: BTreeMap::new(),
-            remote: BTreeMap::new(),
+            lines: BTreeMap::new(),
+            running: BTreeMap::new(),
+            blocked: Vec::new(),
+            local_roles: vec![Role::Home, Role::GpuHome, Role::Leaf],
             offered: BTreeMap::new(),
             dram: BTreeMap::new(),
             dram_reads: Vec::new(),
@@ -141,12 +196,18 @@ impl Bench {
             home_answers: Vec::new(),
             delivered: BTreeMap::new(),
             invs: VecDeque::new(),
-            inv_links: VecDeque::new(),
-            inv_members: VecDeque::new(),
-            inv_lookups: VecDeque::new(),
+            inv_pending: VecDeque::new(),
+            inv_due: VecDeque::new(),
+            recv_due: VecDeque::new(),
+            recv_waiting: VecDeque::new(),
+            unanswered: BTreeMap::new(),
+            answered_now: Vec::new(),
             dir_waiting: Vec::new(),
             dir_answered: BTreeSet::new(),
             away_writes: [0; 2],
+            far_writes: [0; 2],
+            far_drain: false,
+            drop_applied: false,
             home_writes: Vec::new(),
             fills: BTreeMap::new(),
             fence: None,
@@ -154,13 +215,16 @@ impl Bench {
             token_out: false,
             tokens: [0; 3],
             answered: 0,
+            served: BTreeMap::new(),
+            fences: [0; 3],
             p: p.clone(),
         };
         // Lines of a bank side by side, of which four are used; there are four banks.
         let beside = bench.lines_beside();
-        for upper in 0..3u64 {
+        let uppers = if p.sys.gpms == 1 { 3 } else { 2 };
+        for upper in 0..uppers {
             for low in (0..1u64 << beside).step_by(1 << (beside - 2)) {
-                for home in 0..u64::from(p.sys.gpus) {
+                for home in bench.homes() {
                     bench.add_line(home, upper << (beside + 2) | BANK << beside | low, bytes);
                 }
             }
@@ -168,23 +232,89 @@ impl Bench {
         bench
     }
 
+    /// Homes of the lines used: every GPU; with GPMs this node, two nodes of its number, another GPM of this GPU, and one of another GPU.
+    fn homes(&self) -> Vec<u64> {
+        let sys = &self.p.sys;
+        let (own, mut homes) = (self.p.home, Vec::new());
+        let mut kinds = BTreeMap::<(bool, bool), usize>::new();
+        for node in sys.all_nodes() {
+            let same_gpu = sys.gpu_of_node(node) == sys.gpu_of_node(own);
+            let same_gpm = sys.gpm_of_node(node) == sys.gpm_of_node(own);
+            let seen = kinds.entry((same_gpu, same_gpm)).or_default();
+            *seen += 1;
+            if *seen <= if same_gpm || sys.gpms == 1 { 2 } else { 1 } {
+                homes.push(u64::from(node));
+            }
+        }
+        homes
+    }
+
     /// log2 of the lines of a bank before the next bank's follow.
     fn lines_beside(&self) -> u32 {
         (self.p.sys.il / self.p.sys.line).trailing_zeros()
     }
 
+    /// The home node of a line.
+    fn home_of(&self, line: u64) -> u64 {
+        line >> (self.p.sys.home_shift - self.p.sys.line.trailing_zeros())
+    }
+
+    fn role_of(&self, home: u64) -> Role {
+        let sys = &self.p.sys;
+        let gpm = |node: u64| sys.gpm_of_node(node as u32);
+        let own = u64::from(self.p.home);
+        if home == own {
+            Role::Home
+        } else if self.p.hier && gpm(home) == gpm(own) {
+            Role::GpuHome
+        } else {
+            Role::Leaf
+        }
+    }
+
+    /// The node that this bank asks for a line.
+    fn server_of(&self, line: u64) -> u64 {
+        let (sys, home) = (&self.p.sys, self.home_of(line));
+        if self.p.hier && self.lines[&line] == Role::Leaf {
+            return u64::from(sys.node(sys.gpu_of_node(self.p.home), sys.gpm_of_node(home as u32)));
+        }
+        home
+    }
+
+    /// A node is of this bank's GPU.
+    fn near(&self, node: u64) -> bool {
+        self.p.sys.gpu_of_node(node as u32) == self.p.sys.gpu_of_node(self.p.home)
+    }
+
+    /// Copies of this line may be kept here.
+    fn keeps(&self, line: u64) -> bool {
+        match self.p.caching {
+            Caching::L1L2 => true,
+            Caching::OwnGpu => self.near(self.home_of(line)),
+            Caching::L1Only | Caching::None => false,
+        }
+    }
+
     fn add_line(&mut self, home: u64, low: u64, bytes: usize) {
         let line = home << (self.p.sys.home_shift - self.p.sys.line.trailing_zeros()) | low;
         let data: Vec<u8> = (0..bytes).map(|_| self.rng.random()).collect();
-        if home == u64::from(self.p.home) {
-            self.home_lines.push(line);
-            self.dram.insert(line, data.clone());
-            self.model.add_home(line, data);
-        } else {
-            self.away_lines.push(line);
-            self.away_memory.insert(line, data);
-            self.model.add_away(line, bytes);
+        let (role, keeps) = (self.role_of(home), self.keeps(line));
+        self.lines.insert(line, role);
+        match role {
+            Role::Home => {
+                self.dram.insert(line, data.clone());
+                self.model.add_home(line, data);
+                return;
+            }
+            Role::GpuHome => self.model.add_gpu(line, bytes, keeps),
+            Role::Leaf => self.model.add_away(line, bytes, keeps),
         }
+        self.away_memory.insert(line, data);
+    }
+
+    /// The lines of some roles.
+    fn lines_of(&self, roles: &[Role]) -> Vec<u64> {
+        self.lines.iter().filter(|(_, role)| roles.contains(role)).map(|(line, _)| *line).collect()
     }
 
     fn set(&mut self, name: &str, value: u64) {
@@ -224,16 +354,15 @@ impl Bench {
 
     /// The bank's tags: line to state.
     fn tags(&self) -> BTreeMap<u64, u64> {
-        let (tag_bits, low, beside) = (self.p.tag_bits(), self.p.low_bits(), self.lines_beside());
+        let (tag_bits, bulk) = (self.p.tag_bits(), self.p.bulk());
         let mut lines = BTreeMap::new();
         for set in 0..self.p.sets {
             for way in 0..self.p.ways {
-                let cell = self.sim.peek_mem("tags", set, way).expect("a cell");
+                let lane = set % bulk * self.p.ways + way;
+                let cell = self.sim.peek_mem("tags", set / bulk, lane).expect("a cell");
                 let (tag, state) = (cell.slice(0, tag_bits).low_u64(), cell.slice(tag_bits, 2).low_u64());
                 if state != 0 {
-                    let stripped = tag << low | u64::from(set) & ((1 << low) - 1);
-                    let line =
-                        stripped >> beside << (beside + 2) | BANK << beside | stripped & ((1 << beside) - 1);
+                    let line = self.p.line_number(tag, u64::from(set), BANK);
                     assert!(lines.insert(line, state).is_none(), "line {line:x} is in two ways");
                 }
             }
@@ -241,82 +370,9 @@ impl Bench {
         lines
     }
 
-    /// Follows the operation in stage 1 of the cycle now ending; `before`: what was in it.
-    fn follow(&mut self, before: &Stage1) {
-        let went = self.peek("s2_valid") == 1;
-        if !before.valid {
-            assert!(!went);
-            return;
-        }
-        if !went {
-            assert!(before.class == 2 || before.class == 3, "only requests are sent back");
-            return;
-        }
-        match before.class {
-            0 => {
-                self.inv_lookups.push_back(before.line);
-                self.model.invalidate(before.line);
-            }
-            1 if before.atom_end => {}
-            1 => self.model.fill(before.line, self.delivered.get(&before.line).and_then(|d| d.last())),
-            2 => self.accept_remote(before),
-            3 => self.accept_local(before),
-            _ => {}
-        }
-        let tags = self.tags();
-        self.model.compare(&tags, (1..=3).contains(&before.class), before.class == 4);
-    }
-
-    fn accept_remote(&mut self, before: &Stage1) {
-        let key = (before.who, before.id, u64::from(before.kind == WR));
-        let running = self.remote.get_mut(&key).expect("a request of the test");
-        assert!(running.answer.is_none(), "{key:?} accepted twice");
-        let (number, writes) = (self.model.next_op, running.request.kind != RD);
-        running.answer = Some(self.model.home_request(Some(key.0), &running.request));
-        if writes && self.p.dir {
-            self.order.write(number as u64);
-        }
-    }
-
-    fn accept_local(&mut self, before: &Stage1) {
-        let key = (before.who, before.id);
-        let running = self.local.get_mut(&key).expect("a request of the test");
-        assert!(running.answer.is_none(), "{key:?} accepted twice");
-        let request = &running.request;
-        if self.dram.contains_key(&request.line) {
-            let number = self.model.next_op;
-            running.answer = Some(self.model.home_request(None, request));
-            if request.kind != RD {
-                let fetches = self.model.fetches(request.line);
-                self.home_writes.push((before.epoch, number, request.line, fetches));
-                if self.p.dir {
-                    self.order.write(number as u64);
-                }
-            }
-        } else {
-            if request.kind != RD {
-                self.away_writes[before.epoch as usize] += 1;
-            }
-            running.answer = Some(self.model.away_request(key, request, before.epoch));
-        }
-    }
-
-    fn stage1(&self) -> Stage1 {
-        let mshr = self.peek("fill_mshr");
-        Stage1 {
-            valid: self.peek("s1_valid") == 1,
-            class: self.peek("s1_class"),
-            kind: self.peek("s1_req_kind"),
-            line: self.peek("s1_req_line"),
-            who: self.peek("s1_req_who"),
-            id: self.peek("s1_req_id"),
-            epoch: self.peek("epoch"),
-            atom_end: self.peek("mshr_atom") >> mshr & 1 == 1,
-        }
-    }
-
     /// One cycle.
     pub fn cycle(&mut self) {
+        self.answered_now.clear();
         self.offer_all();
         self.take_all();
         let before = self.stage1();
@@ -328,6 +384,12 @@ impl Bench {
             panic!("seed {} cycle {}: {}: {} ({})", self.seed, f.cycle, f.name, f.text, f.at);
         }
         self.follow(&before);
+    }
+
+    /// The same traffic all the time: everything asked for and answered at full rate but for `blocked` outputs.
+    pub fn press(&mut self, cycles: u64, loads: f64) {
+        self.mood = Mood { local: 1.0, remote: 1.0, far: 1.0, loads, ..Mood::calm() };
+        (0..cycles).for_each(|_| self.cycle());
     }
 
     /// Random traffic.
@@ -346,10 +408,11 @@ impl Bench {
         for _ in 0..3_000 {
             self.cycle();
         }
-        let left: Vec<_> = self.local.keys().collect();
-        assert!(left.is_empty(), "never answered: {left:?}");
-        assert!(self.remote.is_empty(), "never answered: {:?}", self.remote.keys());
+        let left: Vec<_> = self.running.iter().map(|(asker, r)| (asker, &r.request.kind)).collect();
+        assert!(left.is_empty(), "seed {}: never answered: {left:?}", self.seed);
         assert_eq!((self.away_writes, self.fence.is_some()), ([0, 0], false));
+        assert_eq!((self.far_writes, self.far_drain), ([0, 0], false));
+        assert!(self.inv_due.is_empty() && self.inv_pending.is_empty() && self.recv_due.is_empty());
         assert_eq!(self.order, BankOrder::default(), "no token is kept");
         self.model.assert_idle();
         self.start_fence(1);
@@ -357,7 +420,7 @@ impl Bench {
             self.cycle();
         }
         assert!(self.fence.is_none(), "the flush does not end");
-        for line in self.home_lines.clone() {
+        for line in self.lines_of(&[Role::Home]) {
             assert_eq!(self.dram[&line], self.model.home_data(line), "line {line:x} after the flush");
         }
         assert!(self.sim.asleep(), "an idle bank changes nothing");
@@ -370,7 +433,7 @@ impl Bench {
     /// Loads one home line until it is there, then `count` times in successive cycles; cycles from the first offer to the
     /// last answer.
     pub fn stream_of_hits(&mut self, count: u64) -> u64 {
-        let line = self.home_lines[0];
+        let line = self.lines_of(&[Role::Home])[0];
         for _ in 0..20 {
             self.cycle();
         }
@@ -405,16 +468,4 @@ impl Bench {
         let found = self.sim.probes().find(|p| p.name == name);
         found.unwrap_or_else(|| panic!("no counter {name}")).count
     }
-}
-
-/// What was in stage 1.
-struct Stage1 {
-    valid: bool,
-    class: u64,
-    kind: u64,
-    line: u64,
-    who: u64,
-    id: u64,
-    epoch: u64,
-    atom_end: bool,
 }

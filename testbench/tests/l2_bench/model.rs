@@ -1,103 +1,27 @@
 //! What a bank must do with each operation, in the order in which its pipeline accepts them: the golden line models with data.
 
+use super::gpu::{Gpu, Passed};
+use super::request::{ATOM, RD, Request, WR};
 use std::collections::{BTreeMap, VecDeque};
 use weft_testbench::golden::dir_table::DirOp;
 use weft_testbench::golden::l2::{HomeLine, ReqLine};
+use weft_testbench::golden::l2_hier_table::GpuState;
 use weft_testbench::golden::l2_table::{HomeDo, HomeEvent, HomeState, ReqDo, ReqEvent, ReqState};
 
-pub const RD: u64 = 0;
-pub const WR: u64 = 1;
-pub const ATOM: u64 = 2;
-
-/// A request as sent.
-#[derive(Clone, Debug)]
-pub struct Request {
-    pub kind: u64,
-    pub line: u64,
-    pub mask: Vec<bool>,
-    pub data: Vec<u8>,
-    pub amo: u64,
-    pub signed: bool,
-    pub compare: u64,
-    pub cacheable: bool,
-    pub epoch: u64,
+/// Who asks: an L1 with its transaction, or a node with its transaction and whether it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Asker {
+    Local(u64, u64),
+    Node(u64, u64, u64),
 }
 
-impl Request {
-    fn full(&self) -> bool {
-        self.mask.iter().all(|m| *m)
-    }
-
-    /// Byte offset and size of an atomic's word.
-    pub fn word(&self) -> (usize, usize) {
-        let first = self.mask.iter().position(|m| *m).expect("a word");
-        (first, self.mask.iter().filter(|m| **m).count())
-    }
-
-    /// Performs a store or atomic; returns the bytes of an atomic's word before.
-    pub fn perform(&self, line: &mut [u8]) -> Vec<u8> {
-        if self.kind == WR {
-            for (i, on) in self.mask.iter().enumerate() {
-                if *on {
-                    line[i] = self.data[i];
-                }
-            }
-            return Vec::new();
+impl Asker {
+    /// The node, if it is another one.
+    pub fn node(self) -> Option<u64> {
+        match self {
+            Asker::Local(..) => None,
+            Asker::Node(node, ..) => Some(node),
         }
-        let (at, size) = self.word();
-        let bits = 8 * size as u32;
-        let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, b| n << 8 | u64::from(*b));
-        let cut = |n: u64| if bits == 64 { n } else { n & 0xffff_ffff };
-        let old_bytes = line[at..at + size].to_vec();
-        let (old, operand) = (number(&old_bytes), number(&self.data[at..at + size]));
-        let signed = |n: u64| if bits == 64 { n as i64 } else { i64::from(n as u32 as i32) };
-        let less = if self.signed { signed(old) < signed(operand) } else { old < operand };
-        let new = match self.amo {
-            0 => old.wrapping_add(operand),
-            1 => old.wrapping_sub(operand),
-            2 => {
-                if old >= operand {
-                    0
-                } else {
-                    old + 1
-                }
-            }
-            3 => {
-                if old == 0 || old > operand {
-                    operand
-                } else {
-                    old - 1
-                }
-            }
-            4 => old & operand,
-            5 => old | operand,
-            6 => old ^ operand,
-            7 => {
-                if less {
-                    old
-                } else {
-                    operand
-                }
-            }
-            8 => {
-                if less {
-                    operand
-                } else {
-                    old
-                }
-            }
-            9 => operand,
-            10 => {
-                if old == cut(self.compare) {
-                    operand
-                } else {
-                    old
-                }
-            }
-            other => panic!("no atomic {other}"),
-        };
-        line[at..at + size].copy_from_slice(&cut(new).to_le_bytes()[..size]);
-        old_bytes
     }
 }
 
@@ -106,16 +30,37 @@ impl Request {
 pub enum Answer {
     /// The whole line; whether DRAM had to be asked.
     Line(Vec<u8>, bool),
-    /// The line as the home sends it in its answer to the read of this number.
-    FromHome(usize),
+    /// The line as it came in answer to the read of this number, after these atomics.
+    FromHome(usize, Vec<ByAtomic>),
     /// A store was accepted.
     Accepted,
     /// The word before; directory operation that must have been answered; whether DRAM had to be asked.
     Old(Vec<u8>, usize, bool),
+    /// The word as it came in answer to the read of this number, after these atomics; directory operation.
+    OldReplayed(usize, Vec<ByAtomic>, usize),
     /// The word as the home sends it: once it has, these bytes.
     OldFromHome(Option<Vec<u8>>),
     /// A remote write is done; directory operation that must have been answered.
     Written(usize),
+}
+
+/// An atomic that was performed before, in a replay list.
+#[derive(Clone, Debug)]
+pub struct ByAtomic(pub Request);
+
+impl PartialEq for ByAtomic {
+    fn eq(&self, other: &ByAtomic) -> bool {
+        (self.0.line, &self.0.mask, &self.0.data) == (other.0.line, &other.0.mask, &other.0.data)
+    }
+}
+
+/// A line after the atomics of a list.
+pub fn replayed(data: &[u8], before: &[ByAtomic]) -> Vec<u8> {
+    let mut line = data.to_vec();
+    for ByAtomic(atomic) in before {
+        atomic.perform(&mut line);
+    }
+    line
 }
 
 /// A message expected on `req_out`.
@@ -123,8 +68,7 @@ pub enum Answer {
 pub struct Sent {
     pub request: Request,
     pub epoch: u64,
-    /// L1 and its transaction, for atomics.
-    pub from: (u64, u64),
+    pub from: Asker,
 }
 
 /// A message expected on `mem_req`.
@@ -144,15 +88,21 @@ struct Away {
     copy: Vec<u8>,
     /// RdReqs sent.
     reads: usize,
+    keeps: bool,
 }
 
 /// The golden bank.
 pub struct Model {
     home: BTreeMap<u64, Home>,
     away: BTreeMap<u64, Away>,
-    keeps_remote: bool,
+    pub(super) gpu: BTreeMap<u64, Gpu>,
+    scoped: bool,
     directory: bool,
     pub sent: VecDeque<Sent>,
+    /// Expected on `far_out`: by line all of them, and the order of those that are no results of atomics that had waited.
+    pub passed: BTreeMap<u64, VecDeque<Passed>>,
+    pub passed_order: VecDeque<usize>,
+    pub passed_count: usize,
     pub memory: VecDeque<Memory>,
     /// Directory operations in order: operation, source, line.
     pub directory_ops: VecDeque<(DirOp, u64, u64, usize)>,
@@ -162,13 +112,17 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn new(own: u64, keeps_remote: bool, directory: bool) -> Model {
+    pub fn new(own: u64, scoped: bool, directory: bool) -> Model {
         Model {
             home: BTreeMap::new(),
             away: BTreeMap::new(),
-            keeps_remote,
+            gpu: BTreeMap::new(),
+            scoped,
             directory,
             sent: VecDeque::new(),
+            passed: BTreeMap::new(),
+            passed_order: VecDeque::new(),
+            passed_count: 0,
             memory: VecDeque::new(),
             directory_ops: VecDeque::new(),
             next_op: 0,
@@ -181,8 +135,9 @@ impl Model {
         self.home.insert(line, Home { line: HomeLine::default(), data });
     }
 
-    pub fn add_away(&mut self, line: u64, bytes: usize) {
-        self.away.insert(line, Away { line: ReqLine::default(), copy: vec![0; bytes], reads: 0 });
+    /// A line served by another node; `keeps`: this bank may hold copies of it.
+    pub fn add_away(&mut self, line: u64, bytes: usize, keeps: bool) {
+        self.away.insert(line, Away { line: ReqLine::default(), copy: vec![0; bytes], reads: 0, keeps });
     }
 
     pub fn home_data(&self, line: u64) -> &[u8] {
@@ -198,12 +153,12 @@ impl Model {
         self.fetches.get(&line).copied().unwrap_or(0)
     }
 
-    fn start_op(&mut self, op: Option<DirOp>, source: u64, line: u64, writes: bool) -> usize {
+    pub(super) fn start_op(&mut self, op: Option<DirOp>, from: Asker, line: u64, writes: bool) -> usize {
         let number = self.next_op;
         if let Some(op) = op
             && self.directory
         {
-            self.directory_ops.push_back((op, source, line, number));
+            self.directory_ops.push_back((op, from.node().unwrap_or(self.own), line, number));
             self.next_op += 1;
         } else if writes {
             self.next_op += 1;
@@ -212,18 +167,9 @@ impl Model {
     }
 
     /// A request for a home line is accepted; its answer. Panics when the bank should have held it back.
-    pub fn home_request(&mut self, remote: Option<u64>, request: &Request) -> Answer {
-        use HomeEvent::*;
-        let event = match (remote.is_some(), request.kind, request.full()) {
-            (false, RD, _) => Load,
-            (false, WR, true) => StoreFull,
-            (false, WR, false) => StorePartial,
-            (false, _, _) => Atomic,
-            (true, RD, _) => RdReq,
-            (true, WR, true) => WrReqFull,
-            (true, WR, false) => WrReqPartial,
-            (true, _, _) => AtomReq,
-        };
+    pub fn home_request(&mut self, from: Asker, request: &Request) -> Answer {
+        let remote = from.node().is_some();
+        let event = home_event(remote, request);
         let home = self.home.get_mut(&request.line).expect("a home line");
         let step = home.line.step(event).expect("a legal pair");
         assert!(!step.waits, "line {:x}: {event:?} accepted into a full replay list", request.line);
@@ -236,8 +182,8 @@ impl Model {
         let old = if request.kind == RD { Vec::new() } else { request.perform(&mut home.data) };
         let data = home.data.clone();
         let op = event.dir_op(request.cacheable);
-        let number = self.start_op(op, remote.unwrap_or(self.own), request.line, request.kind != RD);
-        match (remote.is_some(), request.kind) {
+        let number = self.start_op(op, from, request.line, request.kind != RD);
+        match (remote, request.kind) {
             (_, RD) => Answer::Line(data, slow),
             (false, WR) => Answer::Accepted,
             (true, WR) => Answer::Written(number),
@@ -245,15 +191,15 @@ impl Model {
         }
     }
 
-    /// A request of an L1 for a line of another home is accepted; its answer.
-    pub fn away_request(&mut self, from: (u64, u64), request: &Request, epoch: u64) -> Answer {
+    /// A request of an L1 for a line that another node serves is accepted; its answer.
+    pub fn away_request(&mut self, from: Asker, request: &Request, epoch: u64) -> Answer {
         let event = match (request.kind, request.full()) {
+            (RD, _) if self.scoped && request.scope > 0 => ReqEvent::LoadForced,
             (RD, _) => ReqEvent::Load,
             (WR, true) => ReqEvent::StoreFull,
             (WR, false) => ReqEvent::StorePartial,
             _ => ReqEvent::Atomic,
         };
-        let keeps = self.keeps_remote;
         let away = self.away.get_mut(&request.line).expect("an away line");
         let step = away.line.step(event).expect("a legal pair");
         assert!(!step.waits, "line {:x}: {event:?} accepted in {:?}", request.line, step.row.state);
@@ -264,36 +210,46 @@ impl Model {
         if step.does(ReqDo::Update) || step.does(ReqDo::Install) {
             request.perform(&mut away.copy);
         }
-        if !keeps && away.line.state() == ReqState::V {
+        if !away.keeps && away.line.state() == ReqState::V {
             away.line = ReqLine::default();
         }
         match request.kind {
             RD if step.does(ReqDo::AnswerHit) => Answer::Line(away.copy.clone(), false),
-            RD => Answer::FromHome(away.reads - 1),
+            RD => Answer::FromHome(away.reads - 1, Vec::new()),
             WR => Answer::Accepted,
             _ => Answer::OldFromHome(None),
         }
     }
 
-    /// An invalidation is applied.
-    pub fn invalidate(&mut self, line: u64) {
+    /// An invalidation is applied; whether it is one that a GPU home passes on.
+    pub fn invalidate(&mut self, line: u64) -> bool {
         if let Some(away) = self.away.get_mut(&line) {
             away.line.step(ReqEvent::Inv).expect("legal in every state");
         }
+        self.gpu_invalidate(line)
     }
 
-    /// A fill ends; `data` is what the home sent for an away line.
-    pub fn fill(&mut self, line: u64, data: Option<&Vec<u8>>) {
+    /// Software coherence drops these lines.
+    pub fn forget(&mut self, named: impl Fn(u64) -> bool) {
+        self.away.iter_mut().filter(|(line, _)| named(**line)).for_each(|(_, away)| away.line.forget());
+        self.gpu.iter_mut().filter(|(line, _)| named(**line)).for_each(|(_, gpu)| gpu.line.forget());
+    }
+
+    /// A fill ends; `data` is what the home sent for a line served elsewhere.
+    pub fn fill(&mut self, line: u64, data: Option<&[u8]>) {
         if let Some(home) = self.home.get_mut(&line) {
             home.line.step(HomeEvent::Fill).expect("a fetched line");
             return;
         }
-        let away = self.away.get_mut(&line).expect("a line of the test");
+        let data = data.expect("a RdRsp was delivered");
+        let Some(away) = self.away.get_mut(&line) else {
+            return self.gpu_fill(line, data);
+        };
         let step = away.line.step(ReqEvent::RdRsp).expect("a waiting line");
         if step.does(ReqDo::Install) {
-            away.copy.clone_from(data.expect("a RdRsp was delivered"));
+            away.copy = data.to_vec();
         }
-        if !self.keeps_remote {
+        if !away.keeps {
             away.line = ReqLine::default();
         }
     }
@@ -333,15 +289,37 @@ impl Model {
                 (state, real) => panic!("away line {line:x} is {real} in the bank, {state:?} in the model"),
             }
         }
+        changes += self.gpu_compare(tags, installs);
         assert!(changes <= 1, "one operation displaced {changes} lines");
-        let known = |line: &u64| self.home.contains_key(line) || self.away.contains_key(line);
+        let known = |line: &u64| {
+            self.home.contains_key(line) || self.away.contains_key(line) || self.gpu.contains_key(line)
+        };
         assert!(tags.keys().all(known), "the bank holds a line nobody asked for");
     }
 
     /// Nothing is under way.
     pub fn assert_idle(&self) {
         assert!(self.sent.is_empty() && self.memory.is_empty() && self.directory_ops.is_empty());
+        assert!(self.passed.values().all(VecDeque::is_empty), "not passed on: {:?}", self.passed);
         assert!(self.home.values().all(|h| h.line.state() != HomeState::F), "a fetch never ended");
         assert!(self.away.values().all(|a| !a.line.pending()), "a read never ended");
+        let waits = |g: &Gpu| !matches!(g.line.state(), GpuState::I | GpuState::V);
+        assert!(!self.gpu.values().any(waits), "a read of a GPU home never ended");
+    }
+}
+
+/// What a request is to its home.
+pub fn home_event(remote: bool, request: &Request) -> HomeEvent {
+    use HomeEvent::*;
+    match (remote, request.kind, request.full()) {
+        (false, RD, _) => Load,
+        (false, WR, true) => StoreFull,
+        (false, WR, false) => StorePartial,
+        (false, ATOM, _) => Atomic,
+        (true, RD, _) => RdReq,
+        (true, WR, true) => WrReqFull,
+        (true, WR, false) => WrReqPartial,
+        (true, ATOM, _) => AtomReq,
+        (_, kind, _) => panic!("no request of kind {kind}"),
     }
 }

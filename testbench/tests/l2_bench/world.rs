@@ -1,28 +1,52 @@
-//! The bank's surroundings: what is offered to it and what is done with its messages.
+//! The bank's surroundings: what is offered to it.
 
-use super::model::*;
-use super::{Bench, Fill, Mood, Running};
+use super::model::Asker;
+use super::request::{ATOM, RD, Request, WR};
+use super::{Bench, Given, Invalidation, Mood, Role, Running};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use std::collections::BTreeMap;
-use weft_testbench::golden::dir_table::DirOp;
 
-const OUTPUTS: [&str; 8] =
-    ["local_rsp", "rsp_out", "req_out", "mem_req", "inv_done", "dir_req", "fence_done", "ordered"];
-const INPUTS: [&str; 8] =
-    ["local_req", "remote_req", "inv", "rsp_in", "mem_rsp", "dir_rsp", "fence_cmd", "order"];
+pub const OUTPUTS: [&str; 11] = [
+    "local_rsp",
+    "rsp_out",
+    "req_out",
+    "far_out",
+    "mem_req",
+    "inv_done",
+    "dir_req",
+    "recv_out",
+    "fence_done",
+    "far_done",
+    "ordered",
+];
+pub const INPUTS: [&str; 11] = [
+    "local_req",
+    "remote_req",
+    "far_req",
+    "inv",
+    "rsp_in",
+    "mem_rsp",
+    "dir_rsp",
+    "recv_done",
+    "fence_cmd",
+    "far_cmd",
+    "order",
+];
 
 impl Mood {
     pub fn calm() -> Mood {
         Mood {
             local: 0.0,
             remote: 0.0,
+            far: 0.0,
             inv: 1.0,
             write_away: 0.0,
             ready: OUTPUTS.iter().map(|o| (*o, 1.0)).collect(),
             dir_answer: 1.0,
             mem_answer: 1.0,
             home_answer: 1.0,
+            far_answer: 1.0,
             hot: None,
             loads: 0.5,
         }
@@ -39,14 +63,27 @@ impl Bench {
         }
         let rates = [0.0, 0.2, 0.9, 1.0];
         let (local, remote, inv) = (level(&rates), level(&rates), level(&[1.0, 1.0, 0.1]));
+        let (far, far_answer) = (level(&rates), level(&[1.0, 0.2, 0.02]));
         let (write_away, dir_answer) = (level(&[0.0, 0.05, 0.9]), level(&[1.0, 0.5, 0.05]));
         let (mem_answer, home_answer) = (level(&[1.0, 0.2, 0.02]), level(&[1.0, 0.2, 0.02]));
         let loads = level(&[0.2, 0.5, 0.98]);
-        let hot = rng.random_bool(0.3).then(|| {
-            let lines = if rng.random_bool(0.5) { &self.home_lines } else { &self.away_lines };
-            *lines.choose(rng).expect("lines")
-        });
-        Mood { local, remote, inv, write_away, ready, dir_answer, mem_answer, home_answer, hot, loads }
+        let lines: Vec<u64> = self.lines.keys().copied().collect();
+        let rng = &mut self.rng;
+        let hot = rng.random_bool(0.3).then(|| *lines.choose(rng).expect("lines"));
+        Mood {
+            local,
+            remote,
+            far,
+            inv,
+            write_away,
+            ready,
+            dir_answer,
+            mem_answer,
+            home_answer,
+            far_answer,
+            hot,
+            loads,
+        }
     }
 
     fn draw_request(&mut self, lines: &[u64], cacheable: bool) -> Request {
@@ -87,6 +124,7 @@ impl Bench {
             compare: self.rng.random_range(0..4),
             cacheable,
             epoch: self.rng.random_range(0..2),
+            scope: if kind == WR { 0 } else { self.rng.random_range(0..3) },
         }
     }
 
@@ -119,6 +157,7 @@ impl Bench {
         self.set(&name("amo"), request.amo);
         self.set(&name("sgn"), u64::from(request.signed));
         self.set(&name("cmp"), request.compare);
+        self.set(&name("scope"), request.scope);
     }
 
     /// Offers a message on an input unless one is waiting there; `accepted` runs when it is taken.
@@ -129,12 +168,19 @@ impl Bench {
 
     pub(super) fn offer_all(&mut self) {
         self.offer_local();
-        self.offer_remote();
+        self.offer_node("remote_req", self.mood.remote);
+        if self.p.hier {
+            self.offer_node("far_req", self.mood.far);
+        }
         self.offer_inv();
         self.offer_answers();
         if self.fence.is_none() && self.rng.random_bool(0.01) && self.mood.local > 0.0 {
-            let op = self.rng.random_range(0..2);
+            let op = self.rng.random_range(0..if self.p.drops { 5 } else { 2 });
             self.start_fence(op);
+        }
+        if self.p.hier && !self.far_drain && self.rng.random_bool(0.01) && self.mood.local > 0.0 {
+            self.far_drain = true;
+            self.offer("far_cmd", |_| ());
         }
         if !self.token_out && self.rng.random_bool(0.03) && self.mood.local > 0.0 {
             self.start_order();
@@ -150,22 +196,28 @@ impl Bench {
         }
         let l1 = self.rng.random_range(0..u64::from(self.p.sys.l1s));
         let id = self.rng.random_range(0..u64::from(self.p.sys.l1_mshrs));
-        if self.local.contains_key(&(l1, id)) {
+        if self.running.contains_key(&Asker::Local(l1, id)) {
             return;
         }
-        let lines = [self.home_lines.clone(), self.away_lines.clone()];
-        let pick = usize::from(self.rng.random_bool(0.6));
-        let mut request = self.draw_request(&lines[pick], true);
+        let own = self.local_roles.contains(&Role::Home) && self.rng.random_bool(0.4);
+        let away: Vec<Role> = self.local_roles.iter().filter(|r| **r != Role::Home).copied().collect();
+        let lines = if own { self.lines_of(&[Role::Home]) } else { self.lines_of(&away) };
+        let mut request = self.draw_request(&lines, true);
         if let Some(hot) = self.mood.hot
             && self.rng.random_bool(0.7)
         {
             request.line = hot;
         }
         self.sharpen(&mut request);
+        request.cacheable = self.keeps(request.line);
+        self.drive_local(l1, id, request);
+    }
+
+    fn drive_local(&mut self, l1: u64, id: u64, request: Request) {
         self.drive_request("local_req", &request);
         self.set("local_req_l1", l1);
         self.set("local_req_id", id);
-        self.local.insert((l1, id), Running { request, answer: None });
+        self.running.insert(Asker::Local(l1, id), Running { request, answer: None });
         self.offer("local_req", |_| ());
     }
 
@@ -182,45 +234,60 @@ impl Bench {
             compare: 0,
             cacheable: true,
             epoch: 0,
+            scope: 0,
         };
-        self.drive_request("local_req", &request);
-        self.set("local_req_l1", l1);
-        self.set("local_req_id", id);
-        self.local.insert((l1, id), Running { request, answer: None });
-        self.offer("local_req", |_| ());
+        self.drive_local(l1, id, request);
     }
 
-    fn offer_remote(&mut self) {
-        if self.offered.contains_key("remote_req") || !self.rng.random_bool(self.mood.remote) {
+    /// The nodes whose requests come in here.
+    fn senders(&self, channel: &str) -> Vec<u64> {
+        let sys = &self.p.sys;
+        let own = self.p.home;
+        let others = sys.all_nodes().into_iter().filter(|node| *node != own);
+        let may = |node: &u32| match (self.p.hier, channel) {
+            (false, _) => true,
+            (true, "far_req") => {
+                !self.near(u64::from(*node)) && sys.gpm_of_node(*node) == sys.gpm_of_node(own)
+            }
+            (true, _) => self.near(u64::from(*node)),
+        };
+        others.filter(may).map(u64::from).collect()
+    }
+
+    fn offer_node(&mut self, channel: &'static str, rate: f64) {
+        if self.offered.contains_key(channel) || !self.rng.random_bool(rate) {
             return;
         }
-        let own = u64::from(self.p.home);
-        let src = self.rng.random_range(0..u64::from(self.p.sys.gpus));
+        let Some(src) = self.senders(channel).choose(&mut self.rng).copied() else { return };
         let id = self.rng.random_range(0..u64::from(self.p.sys.l2_mshrs));
-        let keeps = self.p.caching == weft_blocks::cache::l2::Caching::L1L2;
-        let cacheable = self.rng.random_bool(0.8) && keeps;
-        let lines = self.home_lines.clone();
+        let cacheable = self.rng.random_bool(0.8) && self.p.keeps_remote();
+        let roles: &[Role] =
+            if self.p.hier && channel == "remote_req" { &[Role::Home, Role::GpuHome] } else { &[Role::Home] };
+        let lines = self.lines_of(roles);
         let mut request = self.draw_request(&lines, cacheable);
-        let key = (src, id, u64::from(request.kind == WR));
-        if src == own || self.remote.contains_key(&key) {
+        let asker = Asker::Node(src, id, u64::from(request.kind == WR));
+        if self.running.contains_key(&asker) {
             return;
         }
         self.sharpen(&mut request);
-        self.drive_request("remote_req", &request);
-        self.set("remote_req_src", src);
-        self.set("remote_req_dst", own);
-        self.set("remote_req_id", id);
-        self.set("remote_req_epoch", request.epoch);
-        self.set("remote_req_cacheable", u64::from(cacheable));
-        self.remote.insert(key, Running { request, answer: None });
-        self.offer("remote_req", |_| ());
+        self.drive_request(channel, &request);
+        self.set(&format!("{channel}_src"), src);
+        self.set(&format!("{channel}_dst"), u64::from(self.p.home));
+        self.set(&format!("{channel}_id"), id);
+        self.set(&format!("{channel}_epoch"), request.epoch);
+        self.set(&format!("{channel}_cacheable"), u64::from(cacheable));
+        self.running.insert(asker, Running { request, answer: None });
+        self.offer(channel, |_| ());
     }
 
     /// Another GPU writes an away line at its home, or the home's directory forgets it, or an old Inv comes.
     fn disturb_away(&mut self) {
         let line = match self.mood.hot {
-            Some(hot) if self.away_lines.contains(&hot) => hot,
-            _ => *self.away_lines.choose(&mut self.rng).expect("lines"),
+            Some(hot) if self.away_memory.contains_key(&hot) => hot,
+            _ => {
+                let lines = self.lines_of(&[Role::GpuHome, Role::Leaf]);
+                *lines.choose(&mut self.rng).expect("lines")
+            }
         };
         let cause = self.rng.random_range(0..2);
         let grp = self.rng.random_bool(0.2);
@@ -235,7 +302,10 @@ impl Bench {
             for member in &members {
                 self.sharing.remove(member);
             }
-            let link = self.rng.random_range(0..4);
+            let link = match self.lines[&line] {
+                _ if !self.p.hier => self.rng.random_range(0..4),
+                role => u64::from(role == Role::GpuHome),
+            };
             self.invs.push_back((line, cause, grp, link));
         }
     }
@@ -256,35 +326,55 @@ impl Bench {
             self.set("inv_grp", u64::from(grp));
             self.set("inv_link", link);
             let members = self.members(line, grp);
-            self.offer("inv", move |b| {
-                b.inv_links.push_back(link);
-                b.inv_members.push_back(members.clone());
-            });
+            self.inv_pending.push_back(Invalidation { members, looked: 0, cause, link });
+            self.offer("inv", |_| ());
         }
     }
 
-    fn offer_answers(&mut self) {
-        let ready = self.rng.random_bool(self.mood.home_answer) && !self.home_answers.is_empty();
-        if ready && !self.offered.contains_key("rsp_in") {
-            let at = self.rng.random_range(0..self.home_answers.len());
-            let f = self.home_answers.swap_remove(at);
-            let own = u64::from(self.p.home);
-            self.set("rsp_in_kind", f.kind);
-            self.set("rsp_in_dst", own);
-            self.set("rsp_in_bank", super::BANK);
-            self.set("rsp_in_id", f.id);
-            self.set("rsp_in_epoch", f.epoch);
-            self.set_bytes("rsp_in_data", &f.data);
+    /// An answer of another node: those of other GPUs have a rate of their own.
+    fn offer_response(&mut self) {
+        if self.offered.contains_key("rsp_in") || self.home_answers.is_empty() {
+            return;
+        }
+        let at = self.rng.random_range(0..self.home_answers.len());
+        let beyond = !self.near(self.home_answers[at].src);
+        if !self.rng.random_bool(if beyond { self.mood.far_answer } else { self.mood.home_answer }) {
+            return;
+        }
+        let f = self.home_answers.swap_remove(at);
+        self.set("rsp_in_kind", f.kind);
+        self.set("rsp_in_src", f.src);
+        self.set("rsp_in_dst", u64::from(self.p.home));
+        self.set("rsp_in_bank", super::BANK);
+        self.set("rsp_in_id", f.id);
+        self.set_bytes("rsp_in_data", &f.data);
+        let dram = self.rng.random();
+        let passed_on = self.rng.random();
+        self.set("rsp_in_from_dram", u64::from(dram));
+        let far = self.p.hier && self.lines[&f.line] == Role::GpuHome;
+        self.set("rsp_in_epoch", if f.kind == RD { u64::from(passed_on && !far) } else { f.epoch });
+        if f.kind == RD {
+            let beyond = !self.p.hier || far || passed_on;
+            self.delivered.entry(f.line).or_default().push(Given { data: f.data, dram, beyond });
+        }
+        self.offer("rsp_in", move |b| {
             if f.kind == RD {
-                self.delivered.entry(f.line).or_default().push(f.data.clone());
+                *b.fills.entry(f.line).or_default() += 1;
+            } else if far {
+                b.far_writes[f.epoch as usize] -= 1;
+            } else {
+                b.away_writes[f.epoch as usize] -= 1;
             }
-            let from_dram = self.rng.random();
-            self.set("rsp_in_from_dram", from_dram);
-            self.offer("rsp_in", move |b| {
-                if f.kind != RD {
-                    b.away_writes[f.epoch as usize] -= 1;
-                }
-            });
+        });
+    }
+
+    fn offer_answers(&mut self) {
+        self.offer_response();
+        let ready = self.rng.random_bool(self.mood.dir_answer) && !self.recv_waiting.is_empty();
+        if ready && !self.offered.contains_key("recv_done") {
+            let link = self.recv_waiting.pop_front().expect("some");
+            self.set("recv_done_link", link);
+            self.offer("recv_done", move |b| b.inv_due.push_back(link));
         }
         let ready = self.rng.random_bool(self.mood.mem_answer) && !self.dram_reads.is_empty();
         if ready && !self.offered.contains_key("mem_rsp") {
@@ -300,6 +390,7 @@ impl Bench {
             self.set("dir_rsp_id", id);
             self.offer("dir_rsp", move |b| {
                 b.dir_answered.insert(number);
+                b.answered_now.extend(b.unanswered.remove(&number));
                 if !read {
                     b.order.answered(number as u64).expect("a write under way");
                 }
@@ -307,9 +398,10 @@ impl Bench {
         }
     }
 
-    /// Gives a fence command: 0 drain, 1 flush.
+    /// Gives a fence command: 0 drain, 1 flush, 2 to 4 drop copies.
     pub(super) fn start_fence(&mut self, op: u64) {
         self.set("fence_cmd_op", op);
+        self.drop_applied = false;
         self.fence = Some((op, 0, BTreeMap::new()));
         self.offer("fence_cmd", |b| {
             let dirty = b.model.dirty_lines();
@@ -321,231 +413,12 @@ impl Bench {
 
     /// Gives the bank the token of a marker.
     fn start_order(&mut self) {
-        let requester = self.rng.random_range(0..self.p.sys.gpus);
+        let requester = self.rng.random_range(0..self.p.sys.nodes());
         self.set("order_requester", u64::from(requester));
         self.token_out = true;
         self.offer("order", move |b| {
             b.order.take(requester).expect("one at a time");
             b.tokens[1] += u64::from(b.order.waits_for() > 0);
         });
-    }
-
-    fn receive_ordered(&mut self) {
-        let (requester, younger) = (self.get("ordered_requester"), self.order.younger());
-        let back = self.order.give_back();
-        assert_eq!(
-            back,
-            Some(requester as u32),
-            "a token before the directory has answered: {:?}",
-            self.order
-        );
-        self.token_out = false;
-        self.tokens[0] += 1;
-        self.tokens[2] += u64::from(younger > 0);
-    }
-
-    /// Transfers of this cycle.
-    pub(super) fn take_all(&mut self) {
-        let waiting: Vec<&'static str> = self.offered.keys().copied().collect();
-        let mut taken = Vec::new();
-        for channel in waiting {
-            if self.get(&format!("{channel}_ready")) == 1 {
-                taken.push(channel);
-            }
-        }
-        for output in OUTPUTS {
-            if output == "dir_req" && !self.p.dir {
-                continue;
-            }
-            let ready = self.rng.random_bool(self.mood.ready[output]);
-            self.set(&format!("{output}_ready"), u64::from(ready));
-            if ready && self.get(&format!("{output}_valid")) == 1 {
-                self.receive(output);
-            }
-        }
-        for input in INPUTS {
-            if input == "dir_rsp" && !self.p.dir {
-                continue;
-            }
-            // The offer stands until the cycle in which it is taken has been clocked.
-            let stands = self.offered.contains_key(input);
-            self.set(&format!("{input}_valid"), u64::from(stands));
-        }
-        for channel in taken {
-            let accepted = self.offered.remove(channel).expect("offered");
-            accepted(self);
-        }
-    }
-
-    fn receive(&mut self, output: &str) {
-        match output {
-            "local_rsp" => self.receive_local(),
-            "rsp_out" => self.receive_remote(),
-            "req_out" => self.receive_request(),
-            "mem_req" => self.receive_memory(),
-            "inv_done" => {
-                let link = self.get("inv_done_link");
-                assert_eq!(self.inv_links.pop_front(), Some(link), "invalidations are applied in order");
-                let members = self.inv_members.pop_front().expect("taken");
-                let applied = members.len().min(self.inv_lookups.len());
-                let lines: Vec<u64> = self.inv_lookups.drain(..applied).collect();
-                assert_eq!(lines, members, "every line of a group is invalidated once");
-            }
-            "dir_req" => {
-                let op = [DirOp::RdRem, DirOp::WrRem, DirOp::WrLoc, DirOp::AtomRem]
-                    [self.get("dir_req_op") as usize];
-                let found = (op, self.get("dir_req_src"), self.get("dir_req_line"));
-                let (op, src, line, number) =
-                    self.model.directory_ops.pop_front().expect("a directory operation");
-                assert_eq!(found, (op, src, line), "directory operations in pipeline order");
-                let id = self.get("dir_req_id");
-                self.dir_waiting.push((id, number, op == DirOp::RdRem));
-            }
-            "ordered" => self.receive_ordered(),
-            _ => self.receive_fence(),
-        }
-    }
-
-    fn receive_local(&mut self) {
-        let key = (self.get("local_rsp_l1"), self.get("local_rsp_id"));
-        let data = self.get_bytes("local_rsp_data");
-        let (kind, src) = (self.get("local_rsp_kind"), self.get("local_rsp_src"));
-        let running = self.local.remove(&key).unwrap_or_else(|| panic!("{key:?} answered twice"));
-        let answer = running.answer.unwrap_or_else(|| panic!("{key:?} answered before it was accepted"));
-        assert_eq!(kind, running.request.kind);
-        self.answered += 1;
-        match answer {
-            Answer::Line(line, slow) => {
-                assert_eq!(data, line, "load {key:?} of {:x}", running.request.line);
-                assert_eq!(src, if slow { 3 } else { 1 });
-            }
-            Answer::FromHome(number) => {
-                let line = running.request.line;
-                assert_eq!(data, self.delivered[&line][number], "load {key:?} of {line:x}");
-                assert!(src == 4 || src == 5);
-            }
-            Answer::OldFromHome(Some(line)) => {
-                assert_eq!(data, line, "atomic {key:?} on {:x}", running.request.line);
-                assert!(src == 4 || src == 5);
-            }
-            Answer::Accepted => {}
-            Answer::Old(old, number, slow) => {
-                self.check_word(&running.request, &data, &old, number);
-                assert_eq!(src, if slow { 3 } else { 1 });
-            }
-            other => panic!("{key:?}: {other:?} for an L1"),
-        }
-    }
-
-    fn check_word(&self, request: &Request, data: &[u8], old: &[u8], number: usize) {
-        let (at, size) = request.word();
-        assert_eq!(&data[at..at + size], old, "old value of {request:?}");
-        self.check_directory(number);
-    }
-
-    fn check_directory(&self, number: usize) {
-        assert!(
-            !self.p.dir || self.dir_answered.contains(&number),
-            "acknowledged before the directory answered"
-        );
-    }
-
-    fn receive_remote(&mut self) {
-        let kind = self.get("rsp_out_kind");
-        let key = (self.get("rsp_out_dst"), self.get("rsp_out_id"), u64::from(kind == WR));
-        let data = self.get_bytes("rsp_out_data");
-        let fields = (self.get("rsp_out_src"), self.get("rsp_out_bank"));
-        assert_eq!(fields, (u64::from(self.p.home), super::BANK));
-        let running = self.remote.remove(&key).unwrap_or_else(|| panic!("{key:?} answered twice"));
-        assert_eq!(kind, running.request.kind);
-        let slow_found = self.get("rsp_out_from_dram") == 1;
-        if kind != RD {
-            assert_eq!(self.get("rsp_out_epoch"), running.request.epoch);
-        }
-        self.answered += 1;
-        match running.answer.unwrap_or_else(|| panic!("{key:?} answered before it was accepted")) {
-            Answer::Line(line, slow) => {
-                assert_eq!(data, line, "read {key:?} of {:x}", running.request.line);
-                assert_eq!(slow, slow_found);
-            }
-            Answer::Written(number) => self.check_directory(number),
-            Answer::Old(old, number, slow) => {
-                self.check_word(&running.request, &data, &old, number);
-                assert_eq!(slow, slow_found);
-            }
-            other => panic!("{key:?}: {other:?} for a GPU"),
-        }
-    }
-
-    /// The other homes: requests are performed in the order of arrival, answers leave in any order.
-    fn receive_request(&mut self) {
-        let Sent { request, epoch, from } = self.model.sent.pop_front().expect("a request to a home");
-        let found = (self.get("req_out_kind"), self.get("req_out_line"), self.get("req_out_src"));
-        assert_eq!(found, (request.kind, request.line, u64::from(self.p.home)), "order of requests");
-        let shift = self.p.sys.home_shift - self.p.sys.line.trailing_zeros();
-        assert_eq!(self.get("req_out_dst"), request.line >> shift);
-        let cacheable = self.get("req_out_cacheable") == 1;
-        assert_eq!(cacheable, self.p.caching == weft_blocks::cache::l2::Caching::L1L2);
-        let id = self.get("req_out_id");
-        let memory = self.away_memory.get_mut(&request.line).expect("an away line");
-        let mut data = memory.clone();
-        if request.kind != RD {
-            let old = request.perform(memory);
-            if request.kind == ATOM {
-                let (at, size) = request.word();
-                data[at..at + size].copy_from_slice(&old);
-                let running = self.local.get_mut(&from).expect("the atomic");
-                assert_eq!(running.answer, Some(Answer::OldFromHome(None)));
-                running.answer = Some(Answer::OldFromHome(Some(data.clone())));
-            }
-            assert_eq!(self.get("req_out_epoch"), epoch);
-            assert_eq!(self.get_bytes("req_out_data"), request.data);
-        }
-        if cacheable && request.kind != ATOM {
-            self.sharing.insert(request.line);
-        } else {
-            self.sharing.remove(&request.line);
-        }
-        self.home_answers.push(Fill { id, line: request.line, data, kind: request.kind, epoch });
-    }
-
-    fn receive_memory(&mut self) {
-        let line = self.get("mem_req_line");
-        let expected = self.model.memory.pop_front().expect("a DRAM request");
-        if self.get("mem_req_write") == 1 {
-            let data = self.get_bytes("mem_req_data");
-            assert_eq!(Memory::Write(line, data.clone()), expected, "write-back of {line:x}");
-            self.dram.insert(line, data);
-            *self.dram_writes.entry(line).or_default() += 1;
-        } else {
-            assert_eq!(Memory::Fetch(line), expected);
-            let id = self.get("mem_req_id");
-            let data = self.dram[&line].clone();
-            self.dram_reads.push(Fill { id, line, data, kind: RD, epoch: 0 });
-        }
-    }
-
-    fn receive_fence(&mut self) {
-        let (op, _, dirty) = self.fence.take().expect("a command");
-        assert_eq!(self.get("fence_done_op"), op);
-        if op == 1 {
-            for (line, before) in dirty {
-                let now = self.dram_writes.get(&line).copied().unwrap_or(0);
-                assert!(now > before, "line {line:x} was dirty and was not written back");
-            }
-            return;
-        }
-        let old = 1 - self.peek("epoch");
-        assert_eq!(self.away_writes[old as usize], 0, "drained with writes outstanding");
-        let writes = std::mem::take(&mut self.home_writes);
-        for (epoch, number, line, fetches) in writes {
-            if epoch == old {
-                self.check_directory(number);
-                let filled = self.fills.get(&line).copied().unwrap_or(0);
-                assert!(filled >= fetches, "drained with a store to {line:x} waiting for its fetch");
-            } else {
-                self.home_writes.push((epoch, number, line, fetches));
-            }
-        }
     }
 }

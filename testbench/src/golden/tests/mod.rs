@@ -5,6 +5,7 @@ mod egress;
 mod fence;
 mod hierarchy;
 mod l2;
+mod l2_hier;
 mod layout;
 mod parameters;
 mod protocol;

@@ -59,7 +59,7 @@ impl DataStage {
             });
             when(step.data_step, || {
                 outs.s2_data.set(true);
-                ops.data_done(step.op, written.old, false);
+                ops.data_done(step.op, written.old, bool_lit(false), bool_lit(false));
             });
         });
         when(on(step.answer_local), || {
@@ -93,7 +93,7 @@ impl DataStage {
             when(on(step.pass), || {
                 let plain = self.request(&step, &req, outs);
                 pass.push(&ReqMsg {
-                    kind: mux(step.result, enum_lit(ReqKind::Wr), plain.kind),
+                    kind: mux(step.result, enum_lit(ReqKind::Wr), mux(step.read, enum_lit(ReqKind::Rd), plain.kind)),
                     data: mux(step.result, result.get(), plain.data),
                     epoch: step.far_epoch,
                     ..plain

@@ -46,6 +46,8 @@ pub(super) struct Decision {
     pub poison_blocked: Bool,
     /// The full list is the reason.
     pub list_full: Bool,
+    /// A load that no copy here may serve.
+    pub forced: Bool,
     pub install: Bool,
     pub starts_op: Bool,
     pub victim: Tag,
@@ -169,6 +171,7 @@ pub(super) fn connect(parts: &Parts) -> Decision {
         request: r("open_read") | r("send_write") | r("send_atomic"),
         pass: g("open_read") | g("pass_write") | g("pass_result") | g("send_atomic"),
         result: g("pass_result"),
+        read: g("open_read"),
         far_epoch: parts.fence.far_epoch(),
         fetch: h("fetch"),
         write_back: (install & victim.state.is(LineState::D)) | dirty,
@@ -192,6 +195,7 @@ pub(super) fn connect(parts: &Parts) -> Decision {
         list_blocked,
         poison_blocked,
         list_full,
+        forced: demand & ev.forced,
         install,
         starts_op,
         victim,

@@ -24,6 +24,8 @@ pub(super) struct DirOps {
     passed: Option<Flags>,
     /// The data step had to wait for DRAM.
     pub slow: Flags,
+    /// The data step had to wait for another GPU (GPU home).
+    beyond: Option<Flags>,
     info: Memory<Purpose>,
     info_writer: LaneWriter<Purpose>,
     old: Memory<Bits>,
@@ -43,6 +45,8 @@ pub(super) struct Finished {
     /// Old 8 bytes around an atomic's word.
     pub old: Bits,
     pub slow: Bool,
+    /// Another GPU had to be asked.
+    pub beyond: Bool,
 }
 
 impl DirOps {
@@ -65,6 +69,7 @@ impl DirOps {
             reads: Flags::new("op_reads", n),
             passed: p.hier.then(|| Flags::new("op_passed", n)),
             slow: Flags::new("op_slow", n),
+            beyond: p.hier.then(|| Flags::new("op_beyond", n)),
             info_writer: info.lane_writer("start"),
             info,
             old_writer: old.lane_writer("data"),
@@ -136,11 +141,14 @@ impl DirOps {
         queue.push(&DirReq { op, src, line: req.line, id: index });
     }
 
-    /// The data step of an operation is done; an atomic leaves its old value.
-    pub fn data_done(&self, index: Bits, old: Bits, slow: bool) {
+    /// The data step of an operation is done; an atomic leaves its old value. `slow`: DRAM was asked, `beyond`: another GPU was.
+    pub fn data_done(&self, index: Bits, old: Bits, slow: Bool, beyond: Bool) {
         self.data.raise(index);
         self.old_writer.write(index, &old);
-        if slow { self.slow.raise(index) } else { self.slow.lower(index) }
+        when(slow, || self.slow.raise(index)).otherwise(|| self.slow.lower(index));
+        if let Some(flags) = &self.beyond {
+            when(beyond, || flags.raise(index)).otherwise(|| flags.lower(index));
+        }
     }
 
     /// GPMs of this GPU that have an operation on the line's group under way which the directory has not answered.
@@ -185,6 +193,7 @@ impl DirOps {
             purpose: self.info.read(index),
             old: self.old.read(index),
             slow: self.slow.now.get().bit_at(index),
+            beyond: self.beyond.as_ref().map_or(bool_lit(false), |flags| flags.now.get().bit_at(index)),
         }
     }
 
@@ -200,7 +209,7 @@ impl DirOps {
         for flags in [&self.valid, &self.directory, &self.data, &self.reads, &self.slow] {
             flags.connect();
         }
-        self.passed.iter().for_each(Flags::connect);
+        self.passed.iter().chain(&self.beyond).for_each(Flags::connect);
         self.used.connect();
         if let Some(queue) = &self.queue {
             queue.connect();

@@ -198,6 +198,16 @@ impl Fence {
         none_of(&self.local, !self.epoch.get())
     }
 
+    /// A drain is over.
+    pub fn drained(&self) -> Bool {
+        self.state.get().is(FenceState::Drain) & self.remote_drained() & self.local_drained()
+    }
+
+    /// Writes that were passed on to other GPUs are not acknowledged.
+    pub fn far_writes(&self) -> Bool {
+        self.far.as_ref().map_or(bool_lit(false), |far| any_of(&far.out.each_ref().map(|t| t.now.get().any())))
+    }
+
     /// A flush lookup asks to enter the pipeline.
     pub fn asks(&self) -> Bool {
         self.state.get().is(FenceState::Flush)
@@ -252,7 +262,7 @@ impl Fence {
                 });
             }
             s.case(FenceState::Drain, || {
-                when(self.remote_drained() & self.local_drained(), || self.answer(FenceOp::Drain));
+                when(self.drained(), || self.answer(FenceOp::Drain));
             });
             s.case(FenceState::Quiet, || {
                 when(quiet, || self.state.set(FenceState::Flush));

@@ -168,7 +168,8 @@ impl Fill {
             let written = write_line("fill_write", self.line.get(), &payload);
             self.line.set(written.line);
             self.dirty.set(true);
-            ops.data_done(item.op, written.old, true);
+            let dram = homed | m.from_dram.now.get().bit_at(mshr);
+            ops.data_done(item.op, written.old, dram, !homed);
             if self.p.hier {
                 when(!homed, || {
                     outs.late_result(&ReqMsg {
@@ -178,7 +179,7 @@ impl Fill {
                         line: m.line_of(mshr),
                         id: lit(0, self.p.sys.l2_id_bits()),
                         epoch: item.epoch,
-                        cacheable: bool_lit(true),
+                        cacheable: self.p.keeps(m.line_of(mshr)),
                         scope: lit(0, 2),
                         mask: payload.mask,
                         data: written.line,

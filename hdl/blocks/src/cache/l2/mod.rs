@@ -27,6 +27,7 @@ mod fence;
 mod fill;
 mod mshr;
 mod observe;
+mod observe_hier;
 mod order;
 mod outputs;
 mod params;
@@ -61,7 +62,8 @@ fn build_from(set: &ParamSet) -> Result<Arc<Module>, BlockError> {
 }
 
 /// Builds a bank. Channels: `local_req`, `remote_req`, `rsp_in`, `inv`, `mem_rsp`, `fence_cmd`, `order` in (and `dir_rsp`
-/// with a directory); `local_rsp`, `req_out`, `rsp_out`, `inv_done`, `mem_req`, `fence_done`, `ordered` out (and `dir_req`).
+/// with a directory); `local_rsp`, `req_out`, `rsp_out`, `inv_done`, `mem_req`, `fence_done`, `ordered` out (and `dir_req`). In a hierarchy also
+/// `far_req`, `far_cmd` in (and `recv_done` with a directory); `far_out`, `far_done` out (and `recv_out`).
 ///
 /// # Errors
 /// Mistakes in the description; parameters are checked where they are read.

@@ -2,6 +2,7 @@
 
 use super::data::DataStage;
 use super::decide::{Decision, Parts};
+use super::observe_hier;
 use super::select::{Choice, Lacks};
 use super::sinks::ReqSink;
 use super::types::{Class, LineState};
@@ -24,6 +25,7 @@ pub(super) fn connect(
     directory_races(parts, d, s2, answer);
     counters(parts, choice, d);
     assertions(parts, d);
+    observe_hier::connect(parts, choice, d);
 }
 
 fn stuck(sink: &ReqSink, lacks: &Lacks) -> Bool {
@@ -110,7 +112,7 @@ fn victims(parts: &Parts, d: &Decision) {
     let homed = parts.p.sys.home_of(d.victim_line).eq(u64::from(parts.p.home));
     let clean = d.install & state.is(LineState::V);
     let dirty = d.install & state.is(LineState::D);
-    cover("l2req.V.victim", clean & !homed, "A copy of a remote-homed line is dropped silently.");
+    cover("l2req.V.victim", clean & !homed & !parts.p.gpu_homed(d.victim_line), "A copy of a remote-homed line is dropped silently.");
     cover("l2home.V.victim", clean & homed, "A clean home line is dropped.");
     cover("l2home.D.victim", dirty & homed, "A dirty home line is written back.");
     cover("rec.race.victim_dirty_write_back", dirty, "A dirty line is chosen as victim and written back.");
@@ -144,7 +146,8 @@ fn requester_races(parts: &Parts, choice: &Choice, d: &Decision) {
         poison & kind(ReqKind::Atom),
         "An atomic poisons a waiting read.",
     );
-    cover("rec.race.load_waits_in_px", d.poison_blocked, "A load to a poisoned line waits.");
+    let px = d.poison_blocked & d.requester_side & d.found.poisoned;
+    cover("rec.race.load_waits_in_px", px, "A load to a poisoned line waits.");
     let end = d.go & op.class.is(Class::End);
     let poisoned = end & (m.read.get() & m.poisoned.get()).bit_at(mshr);
     let held = &parts.select.local;
@@ -245,9 +248,10 @@ fn counters(parts: &Parts, choice: &Choice, d: &Decision) {
     let homed = d.op.req.homed;
     // Stores and atomics on remote-homed lines pass through: they look up nothing that could miss.
     let counted = demand & (homed | d.op.req.kind.is(ReqKind::Rd));
-    let hit = counted & d.look.hit & !d.found.hit;
+    let copy = d.look.hit & !d.forced;
+    let hit = counted & copy & !d.found.hit;
     let merged = counted & d.found.hit;
-    let miss = counted & !d.look.hit & !d.found.hit;
+    let miss = counted & !copy & !d.found.hit;
     count("l2_accesses", counted, "Demand accesses: local loads, requests at home.");
     count("l2_hits", hit, "Demand accesses that find a valid line.");
     count("l2_merged", merged, "Demand accesses that join an open MSHR.");
@@ -259,7 +263,7 @@ fn counters(parts: &Parts, choice: &Choice, d: &Decision) {
         demand & !homed & !d.op.req.kind.is(ReqKind::Rd),
         "Stores and atomics sent to another home.",
     );
-    let hit_inv = d.r("inv_hit");
+    let hit_inv = d.r("inv_hit") | d.g("inv_hit");
     count("l2_inv_hit_write", hit_inv & d.op.cause.is(Cause::Write), "Invs by writes that drop a copy.");
     count("l2_inv_hit_evict", hit_inv & d.op.cause.is(Cause::Evict), "Invs by evictions that drop a copy.");
     let (sink, other) = (&parts.select.inv, reg::<Bool>("inv_other_line", ()));
@@ -271,14 +275,14 @@ fn counters(parts: &Parts, choice: &Choice, d: &Decision) {
         hit_inv & d.op.cause.is(Cause::Write) & other.get(),
         "Copies of other lines than the one written that group Invs by writes drop.",
     );
-    let miss_inv = d.r("inv_miss");
+    let miss_inv = d.r("inv_miss") | d.g("inv_miss");
     count("l2_inv_miss_write", miss_inv & d.op.cause.is(Cause::Write), "Invs by writes that find no copy.");
     count(
         "l2_inv_miss_evict",
         miss_inv & d.op.cause.is(Cause::Evict),
         "Invs by evictions that find no copy.",
     );
-    count("l2_poison_events", d.r("poison"), "Waiting reads poisoned.");
+    count("l2_poison_events", d.r("poison") | d.g("poison"), "Waiting reads poisoned.");
     count("l2_poison_waits", d.poison_blocked, "Loads sent back because their line is poisoned.");
     count("l2_list_waits", d.list_blocked, "Requests sent back because their list is full or being walked.");
     count("l2_write_backs", d.step.write_back & d.go, "Dirty lines written back.");

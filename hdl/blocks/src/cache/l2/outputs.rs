@@ -12,8 +12,17 @@ use crate::common::fifo::Fifo;
 use crate::msg::{DirRecv, InvDone, L1Rsp, MemReq, RecvDone, ReqKind, ReqMsg, RspMsg};
 use weft_rtl::prelude::*;
 
-/// Atomics of GPU scope that may wait for their line at a GPU home.
+/// Atomics of GPU scope that may wait for their line at a GPU home: at most half of the directory operations, since those of home lines must not
+/// wait for other GPUs.
 const LATE: u32 = 4;
+
+/// Received Invs that may wait for the directory: more than the ingress delivers before they are applied, so that none waits at the bank's input and
+/// holds the Invs of this GPU behind it.
+const RECV: u32 = 16;
+
+fn late_limit(p: &L2Params) -> u32 {
+    LATE.min(p.sys.l2_mshrs / 2)
+}
 
 /// Output queues of the bank, without the directory's.
 pub(super) struct Outputs {
@@ -57,8 +66,8 @@ impl Outputs {
             inv_done: OutQueue::new("inv_done", &(), 4),
             inv_applied: flag("s1_inv_applied"),
             pass: p.hier.then(|| OutQueue::new("far_out", &p.sys, 8)),
-            late: p.hier.then(|| (Fifo::new("late", LATE, &p.sys), Tally::new("late_used", 4))),
-            recv: (p.hier && p.dir).then(|| OutQueue::new("recv_out", &p.sys, 16)),
+            late: p.hier.then(|| (Fifo::new("late", late_limit(p), &p.sys), Tally::new("late_used", 4))),
+            recv: (p.hier && p.dir).then(|| OutQueue::new("recv_out", &p.sys, RECV)),
             s2_local: flag("s2_sends_local"),
             s2_remote: flag("s2_sends_remote"),
             s2_data: flag("s2_does_data"),
@@ -92,8 +101,8 @@ impl Outputs {
     /// A further atomic may wait for its line at this GPU home; `stage1`: one may be entering.
     pub fn late_room(&self, stage1: Bool) -> Bool {
         let Some((_, used)) = &self.late else { return bool_lit(true) };
-        let used = used.now.get();
-        used.lt(u64::from(LATE - 1)) | (used.lt(u64::from(LATE)) & !stage1)
+        let (used, all) = (used.now.get(), u64::from(late_limit(&self.p)));
+        used.lt(all - 1) | (used.lt(all) & !stage1)
     }
 
     /// An atomic begins to wait for its line.
@@ -104,6 +113,14 @@ impl Outputs {
     /// Its result leaves for the system home.
     pub fn late_result(&self, msg: &ReqMsg) {
         self.late.iter().for_each(|(queue, _)| queue.push(msg));
+    }
+
+    /// Such a result leaves in this cycle.
+    pub fn late_goes(&self) -> Bool {
+        match (&self.late, &self.pass) {
+            (Some((queue, _)), Some(pass)) => queue.valid & pass.out.free,
+            _ => bool_lit(false),
+        }
     }
 
     /// An Inv is applied that is passed on to nobody.
@@ -141,7 +158,7 @@ impl Outputs {
                 l1: what.who.resize(self.p.sys.l1_bits()),
                 id: what.id.resize(self.p.sys.l1_id_bits()),
                 data: old,
-                src: mux(done.slow, lit(3, 3), lit(1, 3)),
+                src: mux(done.beyond, mux(done.slow, lit(5, 3), lit(4, 3)), mux(done.slow, lit(3, 3), lit(1, 3))),
             });
         });
         when(send_remote, || {
@@ -175,8 +192,7 @@ impl Outputs {
         self.inv_done.connect();
         self.recv.iter().for_each(OutQueue::connect);
         if let (Some(pass), Some((late, used))) = (&self.pass, &self.late) {
-            let first = late.valid & pass.out.free;
-            when(first, || {
+            when(self.late_goes(), || {
                 late.pop();
                 used.down.set(true);
             });

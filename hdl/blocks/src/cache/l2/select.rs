@@ -70,6 +70,7 @@ pub(super) struct Choice {
     pub local: Bool,
     pub remote_lacks: Lacks,
     pub local_lacks: Lacks,
+    pub far_lacks: Option<Lacks>,
     /// The request of another GPU in a hierarchy.
     pub far: Bool,
     /// An invalidation was made to wait after four in a row.
@@ -165,9 +166,11 @@ impl Select {
         let calm = ready & !outs.denied.get();
         let remote_ok = (self.remote.valid & calm & remote_lacks.nothing()).named("s0_remote_ok");
         let local_ok = (self.local.valid & calm & local_lacks.nothing() & fence.room()).named("s0_local_ok");
-        let far_ok = self.far.as_ref().map_or(bool_lit(false), |(far, _)| {
-            (far.valid & calm & self.lacks(&far.head, true, with).nothing()).named("s0_far_ok")
-        });
+        let far_lacks = self.far.as_ref().map(|(far, _)| self.lacks(&far.head, true, with));
+        let far_ok = match (&self.far, &far_lacks) {
+            (Some((far, _)), Some(lacks)) => (far.valid & calm & lacks.nothing()).named("s0_far_ok"),
+            _ => bool_lit(false),
+        };
         let end_ok = (fill.asks() & fence.serves() & outs.mem.room(3)).named("s0_end_ok");
         let s1_flush = self.s1_valid.get() & self.s1.get().class.is(Class::Flush);
         let flush_ok = fence.asks() & !s1_flush & outs.mem.room(3);
@@ -192,6 +195,7 @@ impl Select {
             local,
             remote_lacks,
             local_lacks,
+            far_lacks,
             far,
             inv_limited,
         };

@@ -193,6 +193,8 @@ pub(super) struct Step {
     pub pass: Bool,
     /// It carries an atomic's result as a write.
     pub result: Bool,
+    /// It is a read, for a load or for an atomic that is performed here.
+    pub read: Bool,
     /// Epoch of what is passed on.
     #[width(1)]
     pub far_epoch: Bits,
