@@ -141,6 +141,16 @@ pub const SETS: &[(&str, [&str; 3])] = &[
     ),
 ];
 
+/// Further sets of blocks that have more sorts than three sets show.
+pub const MORE: &[(&str, [&str; 3])] = &[(
+    "l2-bank",
+    [
+        "gpus=2 gpms=2 home=2 home_shift=32 hier=1 sets=2 ways=2 mshrs=4 pool=6 banks=1 l1s=2 l1_mshrs=2 group=2",
+        "gpus=4 gpms=2 home=3 hier=1 drops=1 dir=0 sets=24 ways=2 mshrs=5 pool=8 banks=2 group=1",
+        "gpus=2 gpms=4 home=6 scoped=1 drops=1 dir=0 caching=own_gpu sets=4 ways=4 mshrs=4 pool=4 banks=2",
+    ],
+)];
+
 /// The parameters that `key=value` words name.
 ///
 /// # Panics

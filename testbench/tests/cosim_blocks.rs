@@ -12,7 +12,7 @@ use weft_rtl::ir::Module;
 use weft_rtl::prelude::*;
 use weft_rtl::verilog::emit;
 use weft_testbench::cosim::{CosimOptions, With, cosim};
-use weft_testbench::sets::{SETS, given};
+use weft_testbench::sets::{MORE, SETS, given};
 use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
@@ -40,7 +40,11 @@ fn side_by_side(block: &str, sets: &[&str]) -> Arc<Module> {
 
 fn agrees(block: &str) {
     let sets = SETS.iter().find(|(name, _)| *name == block).expect("listed").1;
-    let fabric = side_by_side(block, &sets);
+    agree_at(block, &sets);
+}
+
+fn agree_at(block: &str, sets: &[&str]) {
+    let fabric = side_by_side(block, sets);
     for with in [With::Verilator, With::Icarus] {
         let folder = tempfile::tempdir().expect("a folder");
         let options =
@@ -78,7 +82,7 @@ fn is_clean(module: &Arc<Module>) {
 
 #[test]
 fn every_linter_is_silent() {
-    for (block, sets) in SETS {
+    for (block, sets) in SETS.iter().chain(MORE) {
         is_clean(&side_by_side(block, sets));
     }
 }
@@ -121,6 +125,13 @@ cosim_of! {
     cosim_hier_fence_unit "hier-fence-unit";
     cosim_l1_cache "l1-cache";
     cosim_l2_bank "l2-bank";
+}
+
+#[test]
+fn cosim_of_further_sets() {
+    for (block, sets) in MORE {
+        agree_at(block, sets);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `l2-bank` in a hierarchy against the golden line models with data (hmg.md section 5): home lines, lines whose GPU home it is, lines that other GPMs
 //! serve; requests of L1s, of other GPMs, of other GPUs, of all scopes; drains of both sorts, tokens, Invs passed on, copies dropped.
 
+#[allow(dead_code)] // The bench serves two tests.
 mod l2_bench;
 
 use l2_bench::{Bench, Role, Seen};
@@ -66,4 +67,146 @@ fn every_row_and_race_of_a_hierarchy_is_hit() {
     assert!(fences[0] > 5 && fences[1] > 50, "drains beside writes to other GPUs, far drains: {fences:?}");
     let hier = |id: &str| id.starts_with("l2gpu.") || id.starts_with("hmg.") || id.ends_with(".load_forced");
     seen.assert_all("l2_hier::every_row_and_race_of_a_hierarchy_is_hit", hier);
+}
+
+#[test]
+fn other_numbers_of_nodes_and_lines() {
+    let mut seen = Seen::default();
+    let mut long = small(2, 4);
+    long.sys.line = 128;
+    long.sys.il = 512;
+    long.sys.l2_mshrs = 4;
+    run(&L2Params { sets: 3, pool: 8, group: 2, ..long }, 40, 4_000, &mut seen);
+    // Every GPU is one node: nobody is a leaf. One GPU: nothing is passed on.
+    run(&L2Params { group: 1, ..small(4, 1) }, 41, 4_000, &mut seen);
+    let alone = L2Params { home: 2, ..small(1, 4) };
+    run(&alone, 42, 4_000, &mut seen);
+    let mut eight = L2Params { group: 8, drops: true, sets: 6, ..small(2, 2) };
+    eight.sys.il = 512;
+    run(&eight, 43, 4_000, &mut seen);
+}
+
+#[test]
+fn lines_of_other_gpus_are_kept_nowhere_with_own_gpu() {
+    let mut seen = Seen::default();
+    let base = L2Params { caching: Caching::OwnGpu, ..small(2, 2) };
+    run(&base, 50, 4_000, &mut seen);
+    let flat = L2Params { hier: false, scoped: true, drops: true, dir: false, ..base };
+    for seed in 51..54 {
+        let bench = run(&flat, seed, 6_000, &mut seen);
+        assert!(bench.fences[2] > 3, "only {} drops", bench.fences[2]);
+    }
+}
+
+#[test]
+fn flat_banks_with_scopes_and_drops() {
+    let mut seen = Seen::default();
+    for (seed, dir, sets) in [(60, true, 2), (61, false, 12), (62, false, 16)] {
+        let p = L2Params { hier: false, scoped: true, drops: true, dir, sets, ..small(2, 2) };
+        run(&p, seed, 5_000, &mut seen);
+    }
+}
+
+/// Answers of a queue to requests for lines of a role.
+fn of(served: &l2_bench::Served, queue: &'static str, role: Role) -> u64 {
+    served.get(&(queue, role)).copied().unwrap_or(0)
+}
+
+/// A bank whose queues were full of everything with some outputs blocked: what it still answers.
+fn blocked(p: &L2Params, outputs: &[&'static str], local: &[Role], seed: u64) -> l2_bench::Served {
+    let mut bench = Bench::new(p, seed);
+    bench.press(300, [0.5, 0.5, 1.0]);
+    bench.local_roles = local.to_vec();
+    bench.blocked = outputs.to_vec();
+    bench.press(2_000, [0.5, 0.5, 1.0]);
+    let served = bench.press(1_000, [0.5, 0.5, 1.0]);
+    // Nothing was lost: with the outputs free again everything ends.
+    bench.blocked.clear();
+    bench.drain();
+    served
+}
+
+fn sizes() -> Vec<L2Params> {
+    let mut few = small(4, 4);
+    few.sys.l2_mshrs = 4;
+    few.pool = 8;
+    vec![small(2, 2), small(4, 4), few]
+}
+
+const ALL: [Role; 3] = [Role::Home, Role::GpuHome, Role::Leaf];
+
+#[test]
+fn other_gpus_are_served_at_home_while_both_request_outputs_are_blocked() {
+    for (seed, p) in sizes().iter().enumerate() {
+        for outputs in [&["req_out", "far_out"][..], &["req_out"], &["far_out"]] {
+            let served = blocked(p, outputs, &ALL, 70 + seed as u64);
+            assert!(of(&served, "far", Role::Home) > 60, "{outputs:?} of {p:?}: {served:?}");
+        }
+    }
+}
+
+#[test]
+fn other_gpms_are_served_while_the_output_to_other_gpms_is_blocked() {
+    for (seed, p) in sizes().iter().enumerate() {
+        let served = blocked(p, &["req_out"], &ALL, 80 + seed as u64);
+        for role in [Role::Home, Role::GpuHome] {
+            assert!(of(&served, "remote", role) > 20, "{role:?} of {p:?}: {served:?}");
+        }
+    }
+}
+
+#[test]
+fn lines_of_other_gpms_are_served_while_the_output_to_other_gpus_is_blocked() {
+    for (seed, p) in sizes().iter().enumerate() {
+        let mut bench = Bench::new(p, 90 + seed as u64);
+        bench.local_roles = vec![Role::Leaf];
+        bench.blocked = vec!["far_out"];
+        bench.press(2_000, [0.5, 0.5, 1.0]);
+        let served = bench.press(1_000, [0.5, 0.5, 1.0]);
+        assert!(of(&served, "local", Role::Leaf) > 30, "{p:?}: {served:?}");
+        bench.blocked.clear();
+        bench.drain();
+    }
+}
+
+#[test]
+fn invs_of_this_gpu_pass_invs_that_wait_to_be_passed_on() {
+    for (seed, p) in [small(2, 2), small(4, 4)].iter().enumerate() {
+        let served = blocked(p, &["recv_out"], &ALL, 100 + seed as u64);
+        assert_eq!(of(&served, "inv", Role::GpuHome), 0, "{served:?}");
+        assert!(of(&served, "inv", Role::Leaf) > 50, "{p:?}: {served:?}");
+    }
+}
+
+#[test]
+fn a_drain_of_gpu_scope_waits_for_no_other_gpu() {
+    for (seed, p) in sizes().iter().enumerate() {
+        let mut bench = Bench::new(p, 110 + seed as u64);
+        // Stores only, and no answer of another GPU.
+        bench.press(4_000, [0.0, 1.0, 0.0]);
+        assert!(bench.fences[0] > 2, "{p:?}: {:?}", bench.fences);
+        assert!(bench.fences[1] <= 1, "a far drain waits for them: {:?}", bench.fences);
+        bench.drain();
+    }
+}
+
+#[test]
+fn the_tables_have_the_rows_of_the_specification() {
+    use weft_blocks::cache::l2::tables;
+    use weft_testbench::golden::l2_hier_table::{FORCED, GPU_HOME, GpuEvent};
+    use weft_testbench::golden::l2_table::{Legality, REQUESTER, ReqEvent};
+    let rows = |table: weft_rtl::table::Table| {
+        let mut ids: Vec<String> = table.rows.into_iter().map(|row| row.id).collect();
+        ids.sort();
+        ids
+    };
+    let sorted = |ids: Vec<&str>| {
+        let mut ids: Vec<String> = ids.into_iter().map(String::from).collect();
+        ids.sort();
+        ids
+    };
+    let legal = GPU_HOME.iter().filter(|r| r.legality == Legality::Legal && r.event != GpuEvent::Victim);
+    assert_eq!(rows(tables::gpu_home()), sorted(legal.map(|r| r.id).collect()));
+    let flat = REQUESTER.iter().filter(|r| r.legality == Legality::Legal && r.event != ReqEvent::Victim);
+    assert_eq!(rows(tables::requester(true)), sorted(flat.chain(&FORCED).map(|r| r.id).collect()));
 }

@@ -109,7 +109,8 @@ impl Bench {
 
     /// One lookup of an Inv; after the last the bank owes its answer, at a GPU home through the directory.
     fn follow_inv(&mut self, line: u64) {
-        let forwards = self.model.invalidate(line) && self.p.dir;
+        self.model.invalidate(line);
+        let forwards = self.p.dir && self.role_of(self.home_of(line)) == Role::GpuHome;
         let inv = self.inv_pending.front_mut().expect("an Inv of the test");
         assert_eq!(inv.members[inv.looked], line, "every line of a group is invalidated once, in order");
         inv.looked += 1;

@@ -127,11 +127,6 @@ impl Model {
         self.gpu[&line].reads as u64
     }
 
-    pub(super) fn gpu_invalidate(&mut self, line: u64) -> bool {
-        let Some(gpu) = self.gpu.get_mut(&line) else { return false };
-        gpu.line.step(GpuEvent::Inv).expect("legal in every state").does(GpuDo::Forward)
-    }
-
     pub(super) fn gpu_fill(&mut self, line: u64, data: &[u8]) {
         let gpu = self.gpu.get_mut(&line).expect("a line of the test");
         let step = gpu.line.step(GpuEvent::RdRsp).expect("a waiting line");

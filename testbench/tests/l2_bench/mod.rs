@@ -60,12 +60,17 @@ struct Mood {
     far_answer: f64,
     hot: Option<u64>,
     loads: f64,
+    /// Stores among what is no load.
+    stores: f64,
 }
 
 struct Running {
     request: Request,
     answer: Option<Answer>,
 }
+
+/// Answers by queue of the request (`inv` for Invs applied) and role of the line.
+pub type Served = BTreeMap<(&'static str, Role), u64>;
 
 /// What a line is to the bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -165,8 +170,7 @@ pub struct Bench {
     /// Tokens given back; those that had to wait; those given back before a younger write was answered.
     pub tokens: [u64; 3],
     pub answered: u64,
-    /// Answers by the queue of the request and the line's role.
-    pub served: BTreeMap<(&'static str, Role), u64>,
+    pub served: Served,
     /// Commands of the fence unit carried out: drains while writes to other GPUs were out, far drains, drops.
     pub fences: [u64; 3],
 }
@@ -386,10 +390,15 @@ impl Bench {
         self.follow(&before);
     }
 
-    /// The same traffic all the time: everything asked for and answered at full rate but for `blocked` outputs.
-    pub fn press(&mut self, cycles: u64, loads: f64) {
-        self.mood = Mood { local: 1.0, remote: 1.0, far: 1.0, loads, ..Mood::calm() };
+    /// The same traffic all the time: everything asked for and answered at full rate but for `blocked` outputs; `far_answer`: rate of other GPUs'
+    /// answers. Returns the answers given in that time.
+    pub fn press(&mut self, cycles: u64, [loads, stores, far_answer]: [f64; 3]) -> Served {
+        let calm = Mood::calm();
+        self.mood =
+            Mood { local: 1.0, remote: 1.0, far: 1.0, write_away: 0.3, loads, stores, far_answer, ..calm };
+        self.served.clear();
         (0..cycles).for_each(|_| self.cycle());
+        self.served.clone()
     }
 
     /// Random traffic.

@@ -5,7 +5,7 @@ use super::request::{ATOM, RD, Request, WR};
 use std::collections::{BTreeMap, VecDeque};
 use weft_testbench::golden::dir_table::DirOp;
 use weft_testbench::golden::l2::{HomeLine, ReqLine};
-use weft_testbench::golden::l2_hier_table::GpuState;
+use weft_testbench::golden::l2_hier_table::{GpuEvent, GpuState};
 use weft_testbench::golden::l2_table::{HomeDo, HomeEvent, HomeState, ReqDo, ReqEvent, ReqState};
 
 /// Who asks: an L1 with its transaction, or a node with its transaction and whether it writes.
@@ -221,12 +221,14 @@ impl Model {
         }
     }
 
-    /// An invalidation is applied; whether it is one that a GPU home passes on.
-    pub fn invalidate(&mut self, line: u64) -> bool {
+    /// An invalidation is applied.
+    pub fn invalidate(&mut self, line: u64) {
         if let Some(away) = self.away.get_mut(&line) {
             away.line.step(ReqEvent::Inv).expect("legal in every state");
         }
-        self.gpu_invalidate(line)
+        if let Some(gpu) = self.gpu.get_mut(&line) {
+            gpu.line.step(GpuEvent::Inv).expect("legal in every state");
+        }
     }
 
     /// Software coherence drops these lines.

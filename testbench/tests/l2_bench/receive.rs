@@ -63,6 +63,8 @@ impl Bench {
                 let at = at.unwrap_or_else(|| panic!("no Inv of link {link} is applied: {:?}", self.inv_due));
                 assert!(self.p.hier || at == 0, "invalidations are applied in order");
                 self.inv_due.remove(at);
+                let role = if link == 1 { Role::GpuHome } else { Role::Leaf };
+                *self.served.entry(("inv", role)).or_default() += 1;
             }
             "dir_req" => {
                 let op = [DirOp::RdRem, DirOp::WrRem, DirOp::WrLoc, DirOp::AtomRem]
@@ -147,7 +149,10 @@ impl Bench {
             Answer::OldFromHome(Some(expected)) => {
                 assert_eq!(data, expected, "atomic {asker:?} on {line:x}");
                 let near = self.p.hier && self.lines[&line] == Role::Leaf;
-                assert!(src == 4 - 2 * u64::from(near) || src == 5 - 2 * u64::from(near), "{asker:?} by {src}");
+                assert!(
+                    src == 4 - 2 * u64::from(near) || src == 5 - 2 * u64::from(near),
+                    "{asker:?} by {src}"
+                );
             }
             Answer::Accepted => {}
             Answer::Old(old, number, slow) => {

@@ -2,7 +2,7 @@
 
 use super::model::Asker;
 use super::request::{ATOM, RD, Request, WR};
-use super::{Bench, Given, Invalidation, Mood, Role, Running};
+use super::{Bench, Fill, Given, Invalidation, Mood, Role, Running};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use std::collections::BTreeMap;
@@ -49,6 +49,7 @@ impl Mood {
             far_answer: 1.0,
             hot: None,
             loads: 0.5,
+            stores: 0.6,
         }
     }
 }
@@ -83,6 +84,7 @@ impl Bench {
             far_answer,
             hot,
             loads,
+            stores: 0.6,
         }
     }
 
@@ -97,7 +99,7 @@ impl Bench {
         }
         let kind = if self.rng.random_bool(self.mood.loads) {
             RD
-        } else if self.rng.random_bool(0.6) {
+        } else if self.rng.random_bool(self.mood.stores) {
             WR
         } else {
             ATOM
@@ -298,7 +300,8 @@ impl Bench {
             self.away_memory.get_mut(&line).expect("a line")[at] = value;
         }
         let shared = members.iter().any(|l| self.sharing.contains(l));
-        if (shared || self.rng.random_bool(0.3)) && self.invs.len() < 20 {
+        let waiting = self.invs.iter().filter(|inv| self.lines[&inv.0] == self.lines[&line]).count();
+        if (shared || self.rng.random_bool(0.3)) && waiting < 20 {
             for member in &members {
                 self.sharing.remove(member);
             }
@@ -320,7 +323,12 @@ impl Bench {
         if self.offered.contains_key("inv") || !self.rng.random_bool(self.mood.inv) {
             return;
         }
-        if let Some((line, cause, grp, link)) = self.invs.pop_front() {
+        // The ingress of a hierarchy delivers at most 8 Invs of other GPUs that are not yet applied.
+        let open = self.inv_pending.iter().filter(|inv| inv.link == 1).count() + self.recv_due.len();
+        let open = open + self.recv_waiting.len() + self.inv_due.iter().filter(|link| **link == 1).count();
+        let may = |link: u64| !self.p.hier || link == 0 || open < 8;
+        let next = self.invs.iter().position(|inv| may(inv.3));
+        if let Some((line, cause, grp, link)) = next.and_then(|at| self.invs.remove(at)) {
             self.set("inv_line", line);
             self.set("inv_cause", cause);
             self.set("inv_grp", u64::from(grp));
@@ -333,14 +341,14 @@ impl Bench {
 
     /// An answer of another node: those of other GPUs have a rate of their own.
     fn offer_response(&mut self) {
-        if self.offered.contains_key("rsp_in") || self.home_answers.is_empty() {
+        if self.offered.contains_key("rsp_in") {
             return;
         }
-        let at = self.rng.random_range(0..self.home_answers.len());
-        let beyond = !self.near(self.home_answers[at].src);
-        if !self.rng.random_bool(if beyond { self.mood.far_answer } else { self.mood.home_answer }) {
-            return;
-        }
+        let rates = [self.mood.home_answer, self.mood.far_answer];
+        let come = rates.map(|rate| self.rng.random_bool(rate));
+        let fits = |fill: &Fill| come[usize::from(!self.near(fill.src))];
+        let ready = (0..self.home_answers.len()).filter(|at| fits(&self.home_answers[*at]));
+        let Some(at) = ready.collect::<Vec<_>>().choose(&mut self.rng).copied() else { return };
         let f = self.home_answers.swap_remove(at);
         self.set("rsp_in_kind", f.kind);
         self.set("rsp_in_src", f.src);

@@ -48,7 +48,12 @@ pub const BANK: &[Race] = &[
         "hmg.race.inv_names_unanswered",
         "Race 2: an Inv is passed on while operations of other GPMs on its group are before the directory: they are told too.",
     ),
-    race(L2, "5.4", "hmg.race.leaf_load_waits_in_px", "Race 3: a leaf's load reaches a GPU home in PX and waits."),
+    race(
+        L2,
+        "5.4",
+        "hmg.race.leaf_load_waits_in_px",
+        "Race 3: a leaf's load reaches a GPU home in PX and waits.",
+    ),
     race(
         L2,
         "5.4",

@@ -63,7 +63,12 @@ fn every_store_reaches_the_system_home_and_every_inv_is_forwarded() {
         assert_eq!(does(GpuDo::PassWrReq), store && goes, "{}", row.id);
         assert_eq!(does(GpuDo::PassAtomReq), row.event == GpuEvent::AtomicSys && goes, "{}", row.id);
         assert_eq!(does(GpuDo::Forward), row.event == GpuEvent::Inv, "{}", row.id);
-        assert!(!row.event.is_request() || row.next != GpuState::I || row.state == GpuState::I || does(GpuDo::Drop));
+        assert!(
+            !row.event.is_request()
+                || row.next != GpuState::I
+                || row.state == GpuState::I
+                || does(GpuDo::Drop)
+        );
     }
     assert_eq!(gpu_row(GpuState::I, GpuEvent::StoreFull).next, GpuState::V);
 }

@@ -93,7 +93,11 @@ impl DataStage {
             when(on(step.pass), || {
                 let plain = self.request(&step, &req, outs);
                 pass.push(&ReqMsg {
-                    kind: mux(step.result, enum_lit(ReqKind::Wr), mux(step.read, enum_lit(ReqKind::Rd), plain.kind)),
+                    kind: mux(
+                        step.result,
+                        enum_lit(ReqKind::Wr),
+                        mux(step.read, enum_lit(ReqKind::Rd), plain.kind),
+                    ),
                     data: mux(step.result, result.get(), plain.data),
                     epoch: step.far_epoch,
                     ..plain

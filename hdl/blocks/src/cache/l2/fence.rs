@@ -205,7 +205,9 @@ impl Fence {
 
     /// Writes that were passed on to other GPUs are not acknowledged.
     pub fn far_writes(&self) -> Bool {
-        self.far.as_ref().map_or(bool_lit(false), |far| any_of(&far.out.each_ref().map(|t| t.now.get().any())))
+        self.far
+            .as_ref()
+            .map_or(bool_lit(false), |far| any_of(&far.out.each_ref().map(|t| t.now.get().any())))
     }
 
     /// A flush lookup asks to enter the pipeline.

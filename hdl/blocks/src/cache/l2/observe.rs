@@ -112,7 +112,11 @@ fn victims(parts: &Parts, d: &Decision) {
     let homed = parts.p.sys.home_of(d.victim_line).eq(u64::from(parts.p.home));
     let clean = d.install & state.is(LineState::V);
     let dirty = d.install & state.is(LineState::D);
-    cover("l2req.V.victim", clean & !homed & !parts.p.gpu_homed(d.victim_line), "A copy of a remote-homed line is dropped silently.");
+    cover(
+        "l2req.V.victim",
+        clean & !homed & !parts.p.gpu_homed(d.victim_line),
+        "A copy of a remote-homed line is dropped silently.",
+    );
     cover("l2home.V.victim", clean & homed, "A clean home line is dropped.");
     cover("l2home.D.victim", dirty & homed, "A dirty home line is written back.");
     cover("rec.race.victim_dirty_write_back", dirty, "A dirty line is chosen as victim and written back.");

@@ -73,9 +73,7 @@ fn invalidations(parts: &Parts, choice: &Choice, d: &Decision) {
         "An Inv drops a leaf's copy while writes of this leaf are not acknowledged.",
     );
     let (local, remote) = (&parts.select.local.head, &parts.select.remote.head);
-    let store = |head: &super::types::Demand| {
-        head.kind.is(ReqKind::Wr) & head.line.eq(parts.select.inv.line)
-    };
+    let store = |head: &super::types::Demand| head.kind.is(ReqKind::Wr) & head.line.eq(parts.select.inv.line);
     cover(
         "hmg.race.inv_before_store",
         choice.inv & ((choice.local_ok & store(local)) | (choice.remote_ok & store(remote))),
@@ -117,7 +115,7 @@ fn waiting(parts: &Parts, choice: &Choice, d: &Decision) {
         "An atomic waits because as many as may wait for their lines at this GPU home.",
     );
     if let Some([mshrs, _]) = &m.leaf {
-        let half = mshrs.now.get().ge(u64::from(parts.p.leaf_quota() - 1));
+        let half = mshrs.now.get().ge(u64::from(parts.p.away_half() - 1));
         let room = m.used_remote.now.get().lt(u64::from(parts.p.mshr_quota() - 1));
         cover(
             "hmg.race.leaf_quota",
@@ -126,11 +124,13 @@ fn waiting(parts: &Parts, choice: &Choice, d: &Decision) {
         );
     }
     let blocked = |held: Bool, lacks: Bool, valid: Bool| held | (valid & lacks);
-    let stuck = blocked(
-        remote.held_valid.get() & remote.blocked.get(),
-        !choice.remote_lacks.nothing(),
-        remote.valid,
-    ) | blocked(local.held_valid.get() & local.blocked.get(), !choice.local_lacks.nothing(), local.valid);
+    let stuck =
+        blocked(remote.held_valid.get() & remote.blocked.get(), !choice.remote_lacks.nothing(), remote.valid)
+            | blocked(
+                local.held_valid.get() & local.blocked.get(),
+                !choice.local_lacks.nothing(),
+                local.valid,
+            );
     cover(
         "hmg.race.far_passes_blocked",
         choice.far & stuck,
@@ -159,7 +159,11 @@ fn passed_on(parts: &Parts, _choice: &Choice, d: &Decision) {
     let walked = parts.fill.state.get().is(FillState::Walk) | parts.fill.state.get().is(FillState::End);
     cover(
         "hmg.race.store_waits_for_replay",
-        d.poison_blocked & d.gpu_side & d.op.req.kind.is(ReqKind::Wr) & walked & parts.fill.mshr.get().eq(d.found.index),
+        d.poison_blocked
+            & d.gpu_side
+            & d.op.req.kind.is(ReqKind::Wr)
+            & walked
+            & parts.fill.mshr.get().eq(d.found.index),
         "A store reaches a line at its GPU home while the atomics before it are being performed.",
     );
     let clean = d.install & d.victim.state.is(LineState::V) & parts.p.gpu_homed(d.victim_line);

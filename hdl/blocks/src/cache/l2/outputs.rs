@@ -158,7 +158,11 @@ impl Outputs {
                 l1: what.who.resize(self.p.sys.l1_bits()),
                 id: what.id.resize(self.p.sys.l1_id_bits()),
                 data: old,
-                src: mux(done.beyond, mux(done.slow, lit(5, 3), lit(4, 3)), mux(done.slow, lit(3, 3), lit(1, 3))),
+                src: mux(
+                    done.beyond,
+                    mux(done.slow, lit(5, 3), lit(4, 3)),
+                    mux(done.slow, lit(3, 3), lit(1, 3)),
+                ),
             });
         });
         when(send_remote, || {

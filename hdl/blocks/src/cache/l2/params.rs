@@ -94,12 +94,13 @@ impl L2Params {
     pub fn pool_quota(&self) -> u32 {
         self.pool * 3 / 4
     }
-    /// MSHRs that lines served by other GPMs may hold in a hierarchy: half. Requests of other GPMs need some of those left to be passed on.
-    pub fn leaf_quota(&self) -> u32 {
+    /// MSHRs that lines served by other GPMs may hold in a hierarchy, and also those that lines with their GPU home here may hold: half. So
+    /// each sort goes on while the other one waits for its network.
+    pub fn away_half(&self) -> u32 {
         self.sys.l2_mshrs / 2
     }
-    /// Pool entries that they may hold.
-    pub fn leaf_pool_quota(&self) -> u32 {
+    /// Pool entries that each sort may hold.
+    pub fn away_pool_half(&self) -> u32 {
         self.pool / 2
     }
     /// Some remote-homed lines may be installed.

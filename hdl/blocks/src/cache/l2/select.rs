@@ -116,7 +116,10 @@ impl Select {
     }
 
     fn mshr_room(&self, tally: &Tally, all: u32) -> Bool {
-        let used = tally.now.get();
+        self.room_in(tally.now.get(), all)
+    }
+
+    fn room_in(&self, used: Bits, all: u32) -> Bool {
         used.lt(u64::from(all - 1)) | (used.lt(u64::from(all)) & !self.s1_demand())
     }
 
@@ -130,17 +133,19 @@ impl Select {
         let away = !req.homed;
         let opens = req.homed | !req.kind.is(ReqKind::Wr);
         let answer = if remote { outs.remote.room(3) } else { outs.local.room(3) };
-        let (passes, late, leaf_quota) = match (&outs.pass, &m.leaf) {
+        let (passes, late, half_used) = match (&outs.pass, &m.leaf) {
             (Some(pass), Some([mshrs, entries])) => {
                 let room = pass.room(3) & fence.far_room();
                 let waits = req.kind.is(ReqKind::Atom) & req.scope.ne(2);
-                let leaf = !req.homed & !req.gpu_homed;
-                let used = self.mshr_room(mshrs, self.p.leaf_quota())
-                    & self.mshr_room(entries, self.p.leaf_pool_quota());
+                // Lines of both sorts have half at most, so that each sort goes on while the other one waits for its network.
+                let (half, pool_half) = (self.p.away_half(), self.p.away_pool_half());
+                let of_leaf = self.mshr_room(mshrs, half) & self.mshr_room(entries, pool_half);
+                let of_gpu = self.room_in(m.used_remote.now.get() - mshrs.now.get(), half)
+                    & self.room_in(m.pool_remote.now.get() - entries.now.get(), pool_half);
                 (
                     !req.gpu_homed | room,
                     req.gpu_homed & waits & !outs.late_room(self.s1_demand()),
-                    leaf & !used,
+                    !mux(req.gpu_homed, of_gpu, of_leaf),
                 )
             }
             _ => (bool_lit(true), bool_lit(false), bool_lit(false)),
@@ -149,7 +154,7 @@ impl Select {
         let operates = (req.homed | req.gpu_homed) & ops.needed(bool_lit(remote), req);
         Lacks {
             mshr: opens & !any,
-            quota: opens & away & any & (!quota | leaf_quota),
+            quota: opens & away & any & (!quota | half_used),
             egress: !(answer & sends & passes),
             write_back: !outs.mem.room(3),
             directory: operates & !ops.room(self.s1_demand()),
