@@ -204,7 +204,7 @@ pub(super) fn land_answers(p: &L2Params, m: &Mshrs, fence: &Fence) {
     assert_always(
         "l2_rd_rsp_awaited",
         !(rsp.valid & rsp.msg.kind.is(ReqKind::Rd)) | waits(&m.read, rsp.msg.id),
-        "a RdRsp answers an open read (rows l2req.I.RdRsp and l2req.V.RdRsp are errors)",
+        "a RdRsp answers an open read (rows I.RdRsp and V.RdRsp of l2req and l2gpu are errors)",
     );
     assert_always(
         "l2_atom_rsp_awaited",
