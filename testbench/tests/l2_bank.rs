@@ -4,6 +4,7 @@
 //! Together the tests hit every row `l2req.*` and `l2home.*` and every race that the specification names for the bank (the last
 //! test checks the sum and writes the ledger).
 
+#[allow(dead_code)] // The bench serves two tests.
 mod l2_bench;
 
 use l2_bench::{Bench, Seen};
