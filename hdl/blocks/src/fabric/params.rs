@@ -184,6 +184,31 @@ impl FabricParams {
         if self.sys.gpms > 1 { self.gpm_link } else { self.link }
     }
 
+    /// Directories of GPU homes pass invalidations on.
+    pub fn forwards(&self) -> bool {
+        false
+    }
+
+    /// Caches that nothing keeps coherent.
+    pub fn incoherent(&self) -> bool {
+        false
+    }
+
+    /// Acquires drop copies in the L2s.
+    pub fn software(&self) -> bool {
+        false
+    }
+
+    /// Directories outside the RTL are attached to ports.
+    pub fn outside_directory(&self) -> bool {
+        self.protocol == Protocol::Ideal
+    }
+
+    /// A node has two links.
+    pub fn planes(&self) -> bool {
+        false
+    }
+
     /// Scope (1 GPU, 2 system) of the fence that a release of a scope (0 CU, 1 GPU, 2 system) needs beside what the L1 does.
     pub fn release_fence(&self, scope: u8) -> Option<u8> {
         match scope {

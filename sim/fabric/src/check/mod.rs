@@ -113,6 +113,8 @@ pub struct Checks {
     watchdog: Option<Watchdog>,
     /// Next periodic look at the directories.
     next: u64,
+    /// Memory holds what the program wrote once the fabric rests.
+    coherent: bool,
 }
 
 impl Checks {
@@ -129,11 +131,12 @@ impl Checks {
         let watches = options.watchdog > 0;
         Ok(Checks {
             options,
-            values: options.values.then(|| Values::new(sys.line)),
+            values: options.values.then(|| Values::new(sys.line, sys.gpms)),
             messages: (options.messages || watches).then(|| Messages::new(sys)),
             precision,
             watchdog: watches.then(|| Watchdog::new(design, options.watchdog, sys.line)),
             next: options.precision,
+            coherent: !params.incoherent(),
         })
     }
 
@@ -214,6 +217,14 @@ impl Checks {
         }
     }
 
+    /// A release or acquire of a compute unit is complete that was taken in the first cycle of `span`, and completed in the second; `scope` is 0 (CU), 1 (GPU)
+    /// or 2 (system).
+    pub fn synchronised(&mut self, gpu: u32, cu: u32, acquire: bool, scope: u8, span: (u64, u64)) {
+        if let Some(values) = &mut self.values {
+            values.synchronised(gpu, cu, acquire, scope, span);
+        }
+    }
+
     /// The host replaces memory at physical byte address `addr`, before the run or after a boundary.
     pub fn host_write(&mut self, addr: u64, bytes: &[u8]) {
         if let Some(values) = &mut self.values {
@@ -284,7 +295,7 @@ impl Checks {
         self.first()?;
         self.precise(sim, beside)?;
         let (Some(values), Some(precision), Some(memory)) =
-            (&mut self.values, &self.precision, beside.memory.filter(|_| sim.asleep()))
+            (&mut self.values, &self.precision, beside.memory.filter(|_| sim.asleep() && self.coherent))
         else {
             return Ok(());
         };

@@ -1,8 +1,9 @@
-//! Precision of the directories (rec.md section 7): a GPU that the directory does not know has no valid copy.
+//! Precision of the directories (rec.md section 7, hmg.md section 4): a node that the directory does not know has no valid copy.
 //!
 //! For each valid copy of a line in the L2 of a GPU that is not its home, the home's directory tracks that GPU; or the GPU's operation on the line waits before the
 //! directory, or an invalidation of the copy is on its way, or the GPU's own write of the line. When the whole fabric rests there are no exceptions, and then every copy equals
-//! what its home holds. Beside that: no two ways with one tag, no dirty copy of another GPU's line, position bits equal to the OR of their sharers, ages permutations.
+//! what its home holds. Under HMG a copy in a leaf is tracked by the GPU home, and every copy in another GPU than the home's, as the GPU's, by the home. Without
+//! a directory that tracks copies (software coherence, ideal caching) only what lies where it never may is wrong. Beside that: no two ways with one tag, no dirty copy of another GPU's line, position bits equal to the OR of their sharers, ages permutations.
 //!
 //! The state of the design is read as it is; nothing is clocked.
 
@@ -17,8 +18,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use weft_blocks::cache::l2::L2Params;
+use weft_blocks::cache::l2::{Caching, L2Params};
 use weft_blocks::fabric::{FabricParams, Protocol};
+use weft_blocks::msg::Sys;
 use weft_engine::{Design, Sim};
 
 /// A copy or an entry that must not be.
@@ -91,6 +93,11 @@ struct Map {
     home_shift: u32,
     /// Lines of a group.
     group: u32,
+    /// Copies need not be known to any directory, and may be older than their home's line.
+    untracked: bool,
+    /// Requests go through GPU homes, which have directories.
+    hmg: bool,
+    sys: Sys,
     banks: Vec<Bank>,
     slices: Vec<Slice>,
     places: Places,
@@ -129,6 +136,9 @@ impl Precision {
             line: u64::from(sys.line),
             home_shift: sys.home_shift - sys.line.trailing_zeros(),
             group: params.lines_of_group(),
+            untracked: params.software() || params.incoherent(),
+            hmg: params.forwards(),
+            sys: sys.clone(),
             banks,
             slices,
             places: Places::find(finder, sys),
@@ -156,7 +166,7 @@ impl Precision {
         let copies = self.map.copies(sim, &mut Vec::new());
         let data = |copy: &Copy| {
             let bank = &self.map.banks[copy.bank];
-            bank.data.lane(sim, copy.set * bank.tags.lanes + copy.way, 0)
+            bank.data.lane(sim, copy.set * bank.p.ways + copy.way, 0)
         };
         copies.iter().filter(|c| c.dirty).map(|c| (c.line, data(c))).collect()
     }
@@ -189,8 +199,13 @@ impl Precision {
         let copies = map.copies(sim, &mut wrong);
         for copy in copies.iter().filter(|c| !map.is_home(c)) {
             self.counts.copies += 1;
-            if let Some(why) = map.untracked(sim, copy, &entries, beside, rests) {
-                if !rests && flight.concerns(copy.line, map.banks[copy.bank].p.home) {
+            let own = map.banks[copy.bank].p.home;
+            for (directory, node) in map.trackers(copy) {
+                let Some(why) = map.untracked(sim, copy, (directory, node), &entries, beside, rests) else {
+                    continue;
+                };
+                let concerned = flight.concerns(copy.line, own) || flight.concerns(copy.line, node);
+                if !rests && concerned {
                     self.counts.excused += 1;
                 } else {
                     wrong.push(why);
@@ -229,10 +244,12 @@ impl Map {
         let mut out = Vec::new();
         for (number, bank) in self.banks.iter().enumerate() {
             let width = bank.p.tag_bits();
-            for set in 0..bank.tags.rows {
+            // A row of the tags may hold several sets.
+            let (ways, bulk) = (bank.p.ways, bank.tags.lanes / bank.p.ways);
+            for set in 0..bank.tags.rows * bulk {
                 let first = out.len();
-                for way in 0..bank.tags.lanes {
-                    let entry = bank.tags.lane(sim, set, way);
+                for way in 0..ways {
+                    let entry = bank.tags.lane(sim, set / bulk, set % bulk * ways + way);
                     let state = bits(entry, width, 2);
                     if state != 0 {
                         let tag = bits(entry, 0, width);
@@ -265,19 +282,45 @@ impl Map {
         }
     }
 
-    /// Why a copy away from home is not tracked; `None` if it is.
+    /// Who must know of a copy away from home: nodes of directories, each with the node that it must list.
+    fn trackers(&self, copy: &Copy) -> Vec<(u32, u32)> {
+        let own = self.banks[copy.bank].p.home;
+        let home = (copy.line >> self.home_shift) as u32;
+        if !self.hmg {
+            return vec![(home, own)];
+        }
+        let sys = &self.sys;
+        let gpu_home = sys.node(sys.gpu_of_node(own), sys.gpm_of_node(home));
+        let near = (own != gpu_home).then_some((gpu_home, own));
+        let far = (gpu_home != home).then_some((home, gpu_home));
+        near.into_iter().chain(far).collect()
+    }
+
+    /// Why a copy away from home is where it never may be without a directory; `None` if it may.
+    fn misplaced(&self, copy: &Copy) -> Option<String> {
+        let bank = &self.banks[copy.bank].p;
+        let home = (copy.line >> self.home_shift) as u32;
+        let other = self.sys.gpu_of_node(home) != self.sys.gpu_of_node(bank.home);
+        (other && bank.caching == Caching::OwnGpu).then(|| {
+            format!("{} is valid, but this protocol keeps no copies of other GPUs' lines", self.name(copy))
+        })
+    }
+
+    /// Why the directory of a node does not list `gpu` for a copy away from home; `None` if it does.
     fn untracked(
         &self,
         sim: &Sim,
         copy: &Copy,
+        (home, gpu): (u32, u32),
         entries: &Entries,
         beside: Beside,
         rests: bool,
     ) -> Option<String> {
-        let gpu = self.banks[copy.bank].p.home;
-        let home = (copy.line >> self.home_shift) as u32;
+        if self.untracked {
+            return self.misplaced(copy);
+        }
         let (known, how) = match (self.slices.first(), self.protocol) {
-            (Some(first), _) => match entries.get(&(copy.line >> first.p.lines_log2())) {
+            (Some(first), _) => match entries.get(&(home, copy.line >> first.p.lines_log2())) {
                 Some(EntryAt { slice, set, way }) => {
                     let slice = &self.slices[*slice];
                     let gpus = slice.sharers(slice.entry(sim, *set, *way), copy.line);
@@ -298,10 +341,12 @@ impl Map {
             (None, _) => (0, "this protocol keeps no copies in other GPUs' L2s".to_string()),
         };
         let text = || {
+            let sh = (copy.line >> self.home_shift) as u32;
             format!(
-                "{} is valid, but the directory of its home {} does not track it: {how}, and {}",
+                "{} is valid, but the directory of its {}home {} does not track it: {how}, and {}",
                 self.name(copy),
-                self.banks[copy.bank].p.sys.node_text(home),
+                if home == sh { "" } else { "GPU " },
+                self.sys.node_text(home),
                 if rests { "the fabric rests" } else { "no message in flight concerns it" }
             )
         };
@@ -320,10 +365,11 @@ impl Map {
             copies.iter().filter(|c| self.is_home(c)).map(|c| (c.line, c)).collect();
         let data = |copy: &Copy| {
             let bank = &self.banks[copy.bank];
-            bank.data.lane(sim, copy.set * bank.tags.lanes + copy.way, 0)
+            bank.data.lane(sim, copy.set * bank.p.ways + copy.way, 0)
         };
         let mut compared = 0;
-        for copy in copies.iter().filter(|c| !(c.dirty && self.is_home(c))) {
+        let compares = |c: &&Copy| if self.is_home(c) { !c.dirty } else { !self.untracked };
+        for copy in copies.iter().filter(compares) {
             let home = at_home.get(&copy.line).filter(|_| !self.is_home(copy));
             let mut from_memory = [0; 16];
             let (expected, whose) = match home {

@@ -7,6 +7,9 @@
 //!   waves, on which barriers rely), if it did;
 //! - or any value that another compute unit writes in this kernel, since that is a race; then also the value before the kernel, unless its own unit has overwritten it.
 //!
+//! What a release has made visible narrows that: once a compute unit has acquired after the release of another one's write, both of scopes that include
+//! each other, it finds that write or a later one ([`sync`]).
+//!
 //! Bytes are told apart: a word is compared as a whole unless writes of the kernel covered different bytes of it. At a kernel boundary the old values of
 //! all atomics on a word must form a chain, and a word whose last writer is not certain keeps all its possible values until a load shows which it is.
 //!
@@ -18,6 +21,7 @@ mod boundary;
 mod page;
 mod report;
 mod rule;
+mod sync;
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +36,7 @@ use report::{Read, Writer};
 use rule::{Old, Writes};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use sync::{Span, Syncs};
 
 /// Most violations kept; later ones are only counted.
 const KEPT: usize = 16;
@@ -71,6 +76,7 @@ pub struct Values {
     doubts: Map<u64, Vec<Read>>,
     /// By byte address and size.
     chains: Map<(u64, u32), Vec<Step>>,
+    syncs: Syncs,
     /// Cycle of the last boundary.
     since: u64,
     counts: ValueCounts,
@@ -78,8 +84,8 @@ pub struct Values {
 }
 
 impl Values {
-    /// A scoreboard over a memory of zeros; `line` is the line size in bytes, 64 or 128.
-    pub fn new(line: u32) -> Values {
+    /// A scoreboard over a memory of zeros; `line` is the line size in bytes, 64 or 128, `gpms` the number of nodes of a GPU.
+    pub fn new(line: u32, gpms: u32) -> Values {
         Values {
             line: u64::from(line),
             pages: Vec::new(),
@@ -92,6 +98,7 @@ impl Values {
             flying: Map::default(),
             doubts: Map::default(),
             chains: Map::default(),
+            syncs: Syncs::new(gpms),
             since: 0,
             counts: ValueCounts::default(),
             violations: Vec::new(),
@@ -163,7 +170,11 @@ impl Values {
                     value: u32::from(*byte) << shift,
                     at: 0,
                 };
-                self.keep(page, word, Writes { list: &[write], uniform: true, cu_of: &|_| 0 }.last(&old));
+                self.keep(
+                    page,
+                    word,
+                    Writes { list: &[write], uniform: true, cu_of: &|_| 0, syncs: &self.syncs }.last(&old),
+                );
                 continue;
             }
             let old = self.pages[page].old(word);
@@ -238,11 +249,13 @@ impl Values {
     fn with_writes<R>(&self, page: usize, word: u64, f: impl FnOnce(&Writes) -> R) -> R {
         let in_page = (word % (PAGE / 4)) as usize;
         let once = self.pages[page].once(in_page);
-        let cu_of = |by: u32| self.writers[by as usize].unit();
+        let (cu_of, syncs) = (|by: u32| self.writers[by as usize].unit(), &self.syncs);
         let writes = match (&once, self.pages[page].history(in_page)) {
-            (Some(write), _) => Writes { list: std::slice::from_ref(write), uniform: true, cu_of: &cu_of },
-            (None, Some(h)) => Writes { list: &h.writes, uniform: h.uniform, cu_of: &cu_of },
-            (None, None) => Writes { list: &[], uniform: true, cu_of: &cu_of },
+            (Some(write), _) => {
+                Writes { list: std::slice::from_ref(write), uniform: true, cu_of: &cu_of, syncs }
+            }
+            (None, Some(h)) => Writes { list: &h.writes, uniform: h.uniform, cu_of: &cu_of, syncs },
+            (None, None) => Writes { list: &[], uniform: true, cu_of: &cu_of, syncs },
         };
         f(&writes)
     }
@@ -286,6 +299,16 @@ impl Values {
             self.dirty.push(page as u32);
         }
         self.page_mut(page).write((word % (PAGE / 4)) as usize, write);
+    }
+
+    /// A release or acquire of a compute unit is complete: taken in the first cycle of `span`, completed in the second.
+    pub fn synchronised(&mut self, gpu: u32, cu: u32, acquire: bool, scope: u8, span: (u64, u64)) {
+        let (unit, span) = (report::unit(gpu, cu), Span { scope, start: span.0, end: span.1 });
+        match (scope, acquire) {
+            (0, _) => {}
+            (_, true) => self.syncs.acquire(unit, span),
+            (_, false) => self.syncs.release(unit, span),
+        }
     }
 
     /// The L1 of a compute unit has taken an atomic on a line.

@@ -96,7 +96,8 @@ impl FabricConfig {
     }
 
     fn check_address(&self) -> Result<(), ConfigError> {
-        let most = if self.protocol == Protocol::Nhcc { 64 } else { 16 };
+        let wide = self.protocol == Protocol::Nhcc || self.hardware().planes();
+        let most = if wide { 64 } else { 16 };
         let problem = format!("{} GPUs of {} GPMs make {} nodes", self.gpus, self.gpms, self.nodes());
         let key = if self.places.get("gpms") == Some(&Place::Set) { "gpms" } else { "gpus" };
         let legal = format!("2 to {most} nodes with protocol {}", self.protocol.name());
@@ -222,7 +223,7 @@ impl FabricConfig {
             self.page >= self.line,
             "page",
             "it is smaller than a line",
-            format!("a power of two in {}..1M", self.line),
+            format!("a power of two in {}..64M", self.line),
         )?;
         let page = u64::from(self.page) <= self.dram_bytes;
         self.ensure(

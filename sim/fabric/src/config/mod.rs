@@ -37,6 +37,7 @@ pub(crate) type Places = BTreeMap<String, Place>;
 const BUILT_IN: &[(&str, &str)] = &[
     ("rec-4gpu", include_str!("../../../fabrics/rec-4gpu.toml")),
     ("rec-4gpu-small", include_str!("../../../fabrics/rec-4gpu-small.toml")),
+    ("hmg-4gpu", include_str!("../../../fabrics/hmg-4gpu.toml")),
     ("hmg-4gpu-small", include_str!("../../../fabrics/hmg-4gpu-small.toml")),
 ];
 

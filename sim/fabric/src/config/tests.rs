@@ -124,7 +124,7 @@ fn one_sentence_for_each_mistake_in_a_file() {
         ("starve = 8\n", "x.toml line 1: starve = 8: it is too small; legal: 16..1G, or off"),
         (
             "page = [4096]\n",
-            "x.toml line 1: page = [4096]: it is no number, string or switch; legal: a power of two in 512..1M",
+            "x.toml line 1: page = [4096]: it is no number, string or switch; legal: a power of two in 512..64M",
         ),
         (
             "line = 128\nrange = 128\n",
@@ -192,7 +192,7 @@ fn mistakes_elsewhere() {
     let said = |r: Result<FabricConfig, ConfigError>| r.expect_err("wrong").to_string();
     assert_eq!(
         said(FabricConfig::load("rec-5gpu")),
-        "there is no fabric rec-5gpu: give the path of a TOML file or one of rec-4gpu, rec-4gpu-small, hmg-4gpu-small"
+        "there is no fabric rec-5gpu: give the path of a TOML file or one of rec-4gpu, rec-4gpu-small, hmg-4gpu, hmg-4gpu-small"
     );
     let missing = said(FabricConfig::load("no/such.toml"));
     assert!(missing.starts_with("cannot read the fabric file no/such.toml: "), "{missing}");

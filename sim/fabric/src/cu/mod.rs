@@ -149,6 +149,12 @@ impl Cu {
         self.s.lsu.flights.in_use()
     }
 
+    /// The access of a transaction number that the L1 has taken and not completely answered.
+    pub fn taken(&self, id: u16) -> Option<&LineAccess> {
+        let entry = self.s.lsu.flights.pending.get(usize::from(id))?;
+        entry.taken.map(|_| &entry.access)
+    }
+
     /// What has been counted.
     pub fn counters(&self) -> &CuCounters {
         &self.s.counters

@@ -32,6 +32,8 @@ pub(super) struct Held<'a> {
     pub table: &'a PageTable,
     /// By the program's addresses: pages that no compute unit has touched.
     pub host: &'a Memory,
+    /// The memory that has the values instead, if nothing keeps the caches coherent.
+    pub oracle: Option<&'a Memory>,
 }
 
 /// State D of a line, the highest of the tag's two state bits.
@@ -76,6 +78,9 @@ impl Banks {
             let start = addr + range.start as u64;
             let piece = &mut out[range];
             let Some(at) = at else { return from.host.read(start, piece) };
+            if let Some(oracle) = from.oracle {
+                return oracle.read(at, piece);
+            }
             from.dram.memory.read(at, piece);
             for line in at / self.line..=(at + piece.len() as u64 - 1) / self.line {
                 let Some(limbs) = dirty.get(&line) else { continue };

@@ -4,6 +4,7 @@ mod fences;
 mod memory;
 mod model;
 mod observe;
+mod oracle;
 mod processor;
 mod report;
 mod seat;
@@ -28,13 +29,14 @@ use fences::NodeFences;
 use memory::Banks;
 use model::FabricModel;
 use observe::Observer;
+use oracle::Oracle;
 use processor::{Processor, Schedule};
 use seat::Seat;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
-use weft_blocks::fabric::{Protocol, rec_fabric};
+use weft_blocks::fabric::rec_fabric;
 use weft_blocks::registry::BlockError;
 use weft_engine::runner::{Rewind, RunError, Runner};
 use weft_engine::wave::WaveError;
@@ -285,7 +287,8 @@ fn model(
         CtaSchedule::Contiguous => Schedule::Contiguous,
         CtaSchedule::Rr => Schedule::RoundRobin,
     };
-    let ideal = hardware.protocol == Protocol::Ideal;
+    let oracle = hardware.incoherent().then(|| Oracle::new(memory.clone(), u64::from(config.line)));
+    let ideal = hardware.outside_directory();
     let acquires = hardware.acquire_fence(2).is_some();
     let fences = (0..config.nodes()).map(|node| NodeFences::new(sim, node));
     let fences = fences.collect::<Result<_, _>>()?;
@@ -297,6 +300,7 @@ fn model(
         fences,
         table,
         host,
+        oracle,
         program: program.clone(),
         observer: Observer::new(
             config.nodes(),

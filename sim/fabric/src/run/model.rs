@@ -3,6 +3,7 @@
 use super::fences::{NodeFences, Waiter};
 use super::memory::{Banks, Held};
 use super::observe::Observer;
+use super::oracle::Oracle;
 use super::processor::Processor;
 use super::seat::Seat;
 use crate::check::precision::Beside;
@@ -34,6 +35,8 @@ pub(super) struct FabricModel {
     pub table: Arc<PageTable>,
     /// By the program's addresses: what pages hold that are placed nowhere yet.
     pub host: Memory,
+    /// Where values come from if nothing keeps the caches coherent.
+    pub oracle: Option<Oracle>,
     pub program: Arc<dyn Program>,
     pub observer: Observer,
     pub banks: Banks,
@@ -46,7 +49,8 @@ pub(super) struct FabricModel {
 impl FabricModel {
     /// Bytes of the program's memory, by the program's addresses.
     pub fn read(&self, sim: &Sim, addr: u64, count: usize) -> Vec<u8> {
-        let from = Held { dram: &self.dram, table: &self.table, host: &self.host };
+        let oracle = self.oracle.as_ref().map(|oracle| &oracle.memory);
+        let from = Held { dram: &self.dram, table: &self.table, host: &self.host, oracle };
         self.banks.read(sim, &from, addr, count)
     }
 
@@ -119,7 +123,8 @@ impl FabricModel {
                     let found = table.find(addr);
                     found.unwrap_or_else(|| Arc::make_mut(&mut table).touch(addr, node as u32))
                 };
-                seat.tick(sim, &mut self.fences[node], &translate, &mut self.observer)?;
+                let (fences, oracle) = (&mut self.fences[node], self.oracle.as_mut());
+                seat.tick(sim, fences, oracle, &translate, &mut self.observer)?;
                 if seat.cu.resident() < resident {
                     self.processor.freed(node);
                 }
@@ -143,6 +148,7 @@ impl FabricModel {
             let at = table.translate(page);
             self.host.read(page, &mut bytes);
             self.dram.memory.write(at, &bytes);
+            self.oracle.iter_mut().for_each(|oracle| oracle.memory.write(at, &bytes));
             if let Some(checks) = &mut self.observer.checks {
                 checks.host_write(at, &bytes);
             }
@@ -155,10 +161,11 @@ impl Model for FabricModel {
         let now = sim.cycle();
         let mut again = self.fences(sim);
         let (program, dram, table, banks) = (&self.program, &self.dram, &self.table, &self.banks);
+        let oracle = self.oracle.as_ref().map(|oracle| &oracle.memory);
         let host = RefCell::new(&mut self.host);
         let ask = |sim: &Sim, step: usize| {
             let host = host.borrow();
-            let from = Held { dram, table, host: &host };
+            let from = Held { dram, table, host: &host, oracle };
             program.host_step(step, &|addr, count| banks.read(sim, &from, addr, count))
         };
         let line = self.line;

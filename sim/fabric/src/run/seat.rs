@@ -2,6 +2,7 @@
 
 use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
+use super::oracle::Oracle;
 use crate::channel::{Receiver, Sender, SenderState};
 use crate::check::messages::CuRequest;
 use crate::cu::{Cu, CuError, KIND_ACK, LineAccess, LineReply};
@@ -59,6 +60,8 @@ struct Waits {
     done: VecDeque<u16>,
     /// The access on offer is the first of `ready`.
     own: bool,
+    /// Releases and acquires not yet answered, and when they were taken.
+    spans: Vec<(u16, u64)>,
 }
 
 /// A compute unit, or for a while the host's copy engine, and the channels to its L1.
@@ -145,24 +148,28 @@ impl Seat {
         &mut self,
         sim: &mut Sim,
         fences: &mut NodeFences,
+        mut oracle: Option<&mut Oracle>,
         translate: &dyn Fn(u64) -> u64,
         observer: &mut Observer,
     ) -> Result<(), String> {
         let now = sim.cycle();
-        let reply = self.rsp.offered(sim).then(|| self.reply(sim));
+        let mut reply = self.rsp.offered(sim).then(|| self.reply(sim));
         if let (Some(reply), Some(checks)) = (&reply, &mut observer.checks) {
             checks.cu_rsp(now, self.gpu, self.number, reply.id, reply.kind, reply.mask);
         }
         let host = !self.host.is_empty() || self.host_open > 0;
         if host {
-            self.host_tick(sim, reply.is_some(), observer);
+            self.host_tick(sim, reply.is_some(), oracle, observer);
         } else {
-            self.present(sim, fences, observer);
-            if let Some(reply) = reply {
-                self.answer(&reply, now, fences, observer);
+            self.present(sim, fences, oracle.as_deref_mut(), observer);
+            if let Some(reply) = &mut reply {
+                if let (Some(oracle), Some(access)) = (oracle, self.cu.taken(reply.id)) {
+                    oracle.answered(access, &mut reply.data);
+                }
+                self.answer(reply, now, fences, observer);
             }
             while let Some(id) = self.waits.done.pop_front() {
-                self.cu.reply(&acknowledgement(id), now, observer);
+                self.give(&acknowledgement(id), now, observer);
             }
             self.cu.tick(now, translate, observer).map_err(|e| e.to_string())?;
         }
@@ -172,7 +179,13 @@ impl Seat {
     }
 
     /// Offers the L1 an acquire whose fence is complete, else the compute unit's next access; one that needs a fence first is kept here.
-    fn present(&mut self, sim: &mut Sim, fences: &mut NodeFences, observer: &mut Observer) {
+    fn present(
+        &mut self,
+        sim: &mut Sim,
+        fences: &mut NodeFences,
+        oracle: Option<&mut Oracle>,
+        observer: &mut Observer,
+    ) {
         let now = sim.cycle();
         if self.waits.own || (!self.req.offering() && !self.waits.ready.is_empty()) {
             let access = &self.waits.ready[0];
@@ -190,12 +203,17 @@ impl Seat {
                 let access = access.clone();
                 self.req.rest(sim);
                 fences.ask(fence, Waiter::Cu { cu: self.number, id: access.id });
+                self.waits.spans.push((access.id, now));
                 self.waits.acquires.push(access);
                 self.cu.accepted(now, observer);
             }
             _ if offer(&mut self.req, sim, access, self.limbs) => {
                 tell(observer, now, self.gpu, self.number, access);
                 self.waits.releases.extend(fence.map(|fence| (access.id, fence.scope)));
+                if matches!(access.op, CuOp::Rel | CuOp::Acq) {
+                    self.waits.spans.push((access.id, now));
+                }
+                oracle.into_iter().for_each(|oracle| oracle.taken(access));
                 self.cu.accepted(now, observer);
             }
             _ => {}
@@ -209,8 +227,20 @@ impl Seat {
                 let (id, scope) = self.waits.releases.remove(place);
                 fences.ask(Fence { scope, acquire: false }, Waiter::Cu { cu: self.number, id });
             }
-            None => self.cu.reply(reply, now, observer),
+            None => self.give(reply, now, observer),
         }
+    }
+
+    /// The compute unit gets an answer; the checks learn what a release or acquire has done.
+    fn give(&mut self, reply: &LineReply, now: u64, observer: &mut Observer) {
+        if let Some(place) = self.waits.spans.iter().position(|(id, _)| *id == reply.id) {
+            let (_, start) = self.waits.spans.remove(place);
+            if let (Some(access), Some(checks)) = (self.cu.taken(reply.id), &mut observer.checks) {
+                let acquire = access.op == CuOp::Acq;
+                checks.synchronised(self.gpu, self.number, acquire, access.scope, (start, now));
+            }
+        }
+        self.cu.reply(reply, now, observer);
     }
 
     /// The fence that access `id` waits for is complete.
@@ -224,11 +254,18 @@ impl Seat {
         }
     }
 
-    fn host_tick(&mut self, sim: &mut Sim, answered: bool, observer: &mut Observer) {
+    fn host_tick(
+        &mut self,
+        sim: &mut Sim,
+        answered: bool,
+        oracle: Option<&mut Oracle>,
+        observer: &mut Observer,
+    ) {
         match self.host.front() {
             Some(access) => {
                 if offer(&mut self.req, sim, access, self.limbs) {
                     tell(observer, sim.cycle(), self.gpu, self.number, access);
+                    oracle.into_iter().for_each(|oracle| oracle.taken(access));
                     self.host.pop_front();
                     self.host_open += 1;
                 }

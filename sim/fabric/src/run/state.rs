@@ -25,6 +25,8 @@ struct State {
     fences: Vec<FencesState>,
     /// Where pages lie and what those hold that are nowhere, with placement by touch.
     pages: Option<(Arc<PageTable>, Memory)>,
+    /// Values, if nothing keeps the caches coherent.
+    oracle: Option<Memory>,
     observer: ObserverState,
 }
 
@@ -38,6 +40,7 @@ pub(super) fn save(sim: &Sim, model: &FabricModel) -> Result<Vec<u8>, FabricErro
         processor: model.processor.state(),
         fences: model.fences.iter().map(|node| node.state()).collect(),
         pages: model.table.on_touch().then(|| (model.table.clone(), model.host.clone())),
+        oracle: model.oracle.as_ref().map(|oracle| oracle.memory.clone()),
         observer: model.observer.state(),
     };
     Ok(postcard::to_stdvec(&state).expect("plain data is always encoded"))
@@ -46,7 +49,8 @@ pub(super) fn save(sim: &Sim, model: &FabricModel) -> Result<Vec<u8>, FabricErro
 /// Puts a state back that [`save`] gave for the same hardware, configuration and program.
 pub(super) fn load(sim: &mut Sim, model: &mut FabricModel, bytes: &[u8]) -> Result<(), FabricError> {
     let state: State = postcard::from_bytes(bytes).map_err(|_| SnapshotError::State)?;
-    let placed = state.pages.is_some() == model.table.on_touch();
+    let placed =
+        state.pages.is_some() == model.table.on_touch() && state.oracle.is_some() == model.oracle.is_some();
     let same = placed && (state.seats.len(), state.fences.len()) == (model.seats.len(), model.fences.len());
     if !same || state.ideal.is_some() != model.ideal.is_some() {
         return Err(SnapshotError::State.into());
@@ -54,6 +58,9 @@ pub(super) fn load(sim: &mut Sim, model: &mut FabricModel, bytes: &[u8]) -> Resu
     sim.load(&state.sim)?;
     for (seat, saved) in model.seats.iter_mut().zip(state.seats) {
         seat.resume(saved)?;
+    }
+    if let (Some(oracle), Some(memory)) = (&mut model.oracle, state.oracle) {
+        oracle.memory = memory;
     }
     if let Some(pages) = state.pages {
         (model.table, model.host) = pages;

@@ -41,8 +41,8 @@ pub(super) struct EntryAt {
     pub way: u32,
 }
 
-/// All valid entries by the number of the block of memory that they cover.
-pub(super) type Entries = HashMap<u64, EntryAt>;
+/// All valid entries by the node of their directory and the number of the block of memory that they cover.
+pub(super) type Entries = HashMap<(u32, u64), EntryAt>;
 
 impl Slice {
     /// Slice `bank` of a GPU, by name; `None` when the design has no such unit or lacks one of its registers.
@@ -140,16 +140,33 @@ impl Slice {
             let here = || format!("{} set {set} way {way}", self.path);
             let base = self.base(entry, set);
             let block = base << p.cover_bits();
-            if base >> blocks_per_gpu != u64::from(p.home) {
+            let home = (base >> blocks_per_gpu) as u32;
+            // Under HMG a GPU home has entries for lines of other GPUs.
+            let (home_here, own_here) = match p.kind {
+                DirKind::Hmg => (p.sys.gpm_of_node(home), p.own_gpm()),
+                _ => (home, p.home),
+            };
+            if home_here != own_here {
                 wrong.push(format!("{} holds an entry for {block:#x}, whose home is another GPU", here()));
             }
-            if let Some(first) = entries.insert(base, EntryAt { slice: number, set, way }) {
+            self.check_far(entry, home, &here, wrong);
+            if let Some(first) = entries.insert((p.home, base), EntryAt { slice: number, set, way }) {
                 let EntryAt { set, way, .. } = first;
                 wrong.push(format!("{} and set {set} way {way} both hold an entry for {block:#x}", here()));
             }
             self.check_entry(entry, &here, wrong);
         }
         self.check_ages(sim, wrong);
+    }
+
+    /// A GPU home of another GPU's block knows no other GPUs.
+    fn check_far(&self, entry: &[u64], home: u32, here: &dyn Fn() -> String, wrong: &mut Vec<String>) {
+        let p = &self.p;
+        let far = self.slot_sharers(entry, 0) >> p.near_sharers();
+        if p.kind == DirKind::Hmg && home != p.home && far != 0 {
+            wrong
+                .push(format!("{} lists other GPUs as sharers of a block whose home is another GPU", here()));
+        }
     }
 
     fn check_entry(&self, entry: &[u64], here: &dyn Fn() -> String, wrong: &mut Vec<String>) {

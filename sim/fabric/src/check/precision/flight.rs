@@ -7,7 +7,7 @@ use super::directory::Slice;
 use super::places::{Finder, MemAt, RegAt, bits};
 use std::collections::HashMap;
 use weft_blocks::cache::l2::L2Params;
-use weft_blocks::msg::{Cause, DirReq, InvKind, InvMsg, ReqKind, ReqMsg, Sys};
+use weft_blocks::msg::{Cause, DirRecv, DirReq, InvKind, InvMsg, ReqKind, ReqMsg, Sys};
 use weft_engine::Sim;
 use weft_rtl::prelude::{Bool, Enum, HwEnum, leaves_of, width_of};
 
@@ -18,8 +18,8 @@ enum Whose {
     Mask(RegAt),
     /// A register with a GPU's number.
     Number(RegAt),
-    /// This GPU.
-    Gpu(u32),
+    /// These GPUs, one bit each.
+    Gpus(u64),
 }
 
 /// A condition: the register has one of these values.
@@ -35,8 +35,22 @@ struct When {
 struct Held {
     all: Vec<When>,
     line: RegAt,
-    grp: Option<RegAt>,
+    grp: Group,
     whose: Whose,
+}
+
+/// Whether a message in registers concerns the group of its line.
+#[derive(Clone, Copy, Debug)]
+enum Group {
+    Never,
+    Always,
+    If(RegAt),
+}
+
+impl From<Option<RegAt>> for Group {
+    fn from(reg: Option<RegAt>) -> Group {
+        reg.map_or(Group::Never, Group::If)
+    }
 }
 
 /// Where the fields of a queue's rows lie.
@@ -46,9 +60,18 @@ struct Fields {
     line_bits: u32,
     /// First bit and width of a field, and the value it must have.
     kind: Option<(u32, u32, u64)>,
-    grp: Option<u32>,
-    /// First bit and width of a GPU's number.
-    gpu: Result<(u32, u32), u32>,
+    grp: Rows,
+    /// First bit and width of a GPU's number, or all GPUs concerned.
+    gpu: Result<(u32, u32), u64>,
+}
+
+/// Whether a row concerns the group of its line.
+#[derive(Clone, Copy, Debug)]
+enum Rows {
+    Never,
+    Always,
+    /// If this bit is set.
+    If(u32),
 }
 
 /// A queue of messages.
@@ -121,10 +144,10 @@ impl Places {
             let path = &finder.design.units[unit].path;
             let gpu = sys.node_of_path(path);
             for prefix in finder.lines(unit, sys.line_bits()) {
-                places.held.extend(held(finder, unit, gpu, &prefix));
+                places.held.extend(held(finder, unit, sys, gpu, &prefix));
             }
             for memory in finder.mems(unit) {
-                places.queues.extend(queue(finder, unit, &memory, sys));
+                places.queues.extend(queue(finder, unit, gpu, &memory, sys));
             }
         }
         places
@@ -141,9 +164,13 @@ impl Places {
                 let gpus = match held.whose {
                     Whose::Mask(reg) => reg.get(sim),
                     Whose::Number(reg) => 1 << reg.get(sim),
-                    Whose::Gpu(gpu) => 1 << gpu,
+                    Whose::Gpus(gpus) => gpus,
                 };
-                let group = held.grp.is_some_and(|reg| reg.get(sim) == 1);
+                let group = match held.grp {
+                    Group::Never => false,
+                    Group::Always => true,
+                    Group::If(reg) => reg.get(sim) == 1,
+                };
                 found.add(held.line.get(sim), group, gpus);
             }
         }
@@ -159,29 +186,43 @@ impl Queue {
             if fields.kind.is_some_and(|(lo, width, is)| bits(row, lo, width) != is) {
                 continue;
             }
-            let gpu = match fields.gpu {
-                Ok((lo, width)) => bits(row, lo, width) as u32,
-                Err(gpu) => gpu,
+            let gpus = match fields.gpu {
+                Ok((lo, width)) => 1 << bits(row, lo, width),
+                Err(gpus) => gpus,
             };
-            let group = fields.grp.is_some_and(|lo| bits(row, lo, 1) == 1);
-            found.add(bits(row, fields.line, fields.line_bits), group, 1 << gpu);
+            let group = match fields.grp {
+                Rows::Never => false,
+                Rows::Always => true,
+                Rows::If(lo) => bits(row, lo, 1) == 1,
+            };
+            found.add(bits(row, fields.line, fields.line_bits), group, gpus);
         }
     }
 }
 
 /// The message whose line number is register `PREFIX_line`, if it is of a kind that matters.
-fn held(finder: Finder, unit: usize, gpu: Option<u32>, prefix: &str) -> Vec<Held> {
+fn held(finder: Finder, unit: usize, sys: &Sys, gpu: Option<u32>, prefix: &str) -> Vec<Held> {
     let reg = |name: &str| finder.reg(unit, &format!("{prefix}_{name}"));
     let other = |name: &str| finder.reg(unit, name);
     let set = |reg: RegAt| When { reg, is: None };
     let is = |reg: RegAt, value: u64| When { reg, is: Some(value) };
     let Some(line) = reg("line") else { return Vec::new() };
-    let one = |all: Vec<When>, grp: Option<RegAt>, whose: Whose| vec![Held { all, line, grp, whose }];
+    let one =
+        |all: Vec<When>, grp: Option<RegAt>, whose: Whose| vec![Held { all, line, grp: grp.into(), whose }];
+    // An Inv that a GPU home has received and the directory passes on concerns all GPMs of the GPU.
+    if let (Some(_), Some(gpu)) = (reg("also"), gpu) {
+        let valid = if prefix == "recv_q" { other("recv_state") } else { reg("valid") };
+        let whose = Whose::Gpus(nodes_of_gpu(sys, gpu));
+        return valid
+            .map(|valid| Held { all: vec![set(valid)], line, grp: Group::Always, whose })
+            .into_iter()
+            .collect();
+    }
     // The bank's pipeline: an invalidation about to be applied, another GPU's write, the own write on its way out.
     if let (Some(class), Some(kind), Some(valid), Some(gpu)) =
         (other("s1_class"), other("s1_req_kind"), other("s1_valid"), gpu.filter(|_| prefix == "s1_req"))
     {
-        let mut found = one(vec![set(valid), is(class, 0)], None, Whose::Gpu(gpu));
+        let mut found = one(vec![set(valid), is(class, 0)], None, Whose::Gpus(1 << gpu));
         let write = vec![set(valid), is(class, 2), is(kind, ReqKind::Wr.encoding())];
         found.extend(
             other("s1_req_who").into_iter().flat_map(|who| one(write.clone(), None, Whose::Number(who))),
@@ -191,7 +232,10 @@ fn held(finder: Finder, unit: usize, gpu: Option<u32>, prefix: &str) -> Vec<Held
     if let (Some(valid), Some(request), Some(gpu)) =
         (other("s2_valid"), other("s2_step_request"), gpu.filter(|_| prefix == "s2_req"))
     {
-        return one(vec![set(valid), set(request)], None, Whose::Gpu(gpu));
+        let steps = [Some(request), other("s2_step_pass")].into_iter().flatten();
+        return steps
+            .flat_map(|step| one(vec![set(valid), set(step)], None, Whose::Gpus(1 << gpu)))
+            .collect();
     }
     // A message on a wire is announced as valid with its last phit only.
     let network = prefix.strip_prefix("wire_");
@@ -213,13 +257,13 @@ fn held(finder: Finder, unit: usize, gpu: Option<u32>, prefix: &str) -> Vec<Held
             each(vec![is(kind, InvKind::Inv.encoding())], reg("grp"), Whose::Number(dst))
         }
         (None, Some(_), None, None, None) => {
-            gpu.map_or(Vec::new(), |gpu| each(Vec::new(), reg("grp"), Whose::Gpu(gpu)))
+            gpu.map_or(Vec::new(), |gpu| each(Vec::new(), reg("grp"), Whose::Gpus(1 << gpu)))
         }
         (None, None, None, None, Some(src)) if reg("op").is_some() => {
             each(Vec::new(), None, Whose::Number(src))
         }
         (Some(kind), None, None, Some(_), Some(src)) => each(write(kind), None, Whose::Number(src)),
-        (Some(kind), ..) if prefix == "remote_held" => {
+        (Some(kind), ..) if ["remote_held", "far_held"].contains(&prefix) => {
             reg("who").map_or(Vec::new(), |who| each(write(kind), None, Whose::Number(who)))
         }
         _ => Vec::new(),
@@ -227,7 +271,7 @@ fn held(finder: Finder, unit: usize, gpu: Option<u32>, prefix: &str) -> Vec<Held
 }
 
 /// The queue with this memory, if it holds messages of a kind that matters.
-fn queue(finder: Finder, unit: usize, memory: &str, sys: &Sys) -> Option<Queue> {
+fn queue(finder: Finder, unit: usize, gpu: Option<u32>, memory: &str, sys: &Sys) -> Option<Queue> {
     let line_bits = sys.line_bits();
     let base = memory.strip_suffix("_rows").or_else(|| memory.strip_suffix("_queue"))?;
     let requests = || Fields {
@@ -237,11 +281,18 @@ fn queue(finder: Finder, unit: usize, memory: &str, sys: &Sys) -> Option<Queue> 
             let (lo, width) = leaf::<ReqMsg>(sys, "kind");
             (lo, width, ReqKind::Wr.encoding())
         }),
-        grp: None,
+        grp: Rows::Never,
         gpu: Ok(leaf::<ReqMsg>(sys, "src")),
     };
     let fields = match base {
-        "req_buffer" | "req_out" => requests(),
+        "req_buffer" | "req_out" | "far_out" | "late" => requests(),
+        "recv_out" => Fields {
+            line: leaf::<DirRecv>(sys, "line").0,
+            line_bits,
+            kind: None,
+            grp: Rows::Always,
+            gpu: Err(nodes_of_gpu(sys, gpu?)),
+        },
         "inv_buffer" => Fields {
             line: leaf::<InvMsg>(sys, "line").0,
             line_bits,
@@ -249,19 +300,19 @@ fn queue(finder: Finder, unit: usize, memory: &str, sys: &Sys) -> Option<Queue> 
                 let (lo, width) = leaf::<InvMsg>(sys, "kind");
                 (lo, width, InvKind::Inv.encoding())
             }),
-            grp: Some(leaf::<InvMsg>(sys, "grp").0),
+            grp: Rows::If(leaf::<InvMsg>(sys, "grp").0),
             gpu: Ok(leaf::<InvMsg>(sys, "dst")),
         },
         "dir_req" => Fields {
             line: leaf::<DirReq>(sys, "line").0,
             line_bits,
             kind: None,
-            grp: None,
+            grp: Rows::Never,
             gpu: Ok(leaf::<DirReq>(sys, "src")),
         },
         // A FIFO of the egress: kind, line, cause, grp, for the GPU in its name.
         _ => {
-            let gpu = base.strip_prefix('d')?.split_once("_l")?.0.parse().ok()?;
+            let gpu: u32 = base.strip_prefix('d')?.split_once("_l")?.0.parse().ok()?;
             let kind = width_of::<Enum<InvKind>>(&());
             let cause = width_of::<Enum<Cause>>(&());
             debug_assert_eq!(width_of::<Bool>(&()), 1);
@@ -269,8 +320,8 @@ fn queue(finder: Finder, unit: usize, memory: &str, sys: &Sys) -> Option<Queue> 
                 line: kind,
                 line_bits,
                 kind: Some((0, kind, InvKind::Inv.encoding())),
-                grp: Some(kind + line_bits + cause),
-                gpu: Err(gpu),
+                grp: Rows::If(kind + line_bits + cause),
+                gpu: Err(1 << gpu),
             }
         }
     };
@@ -285,7 +336,7 @@ fn queue(finder: Finder, unit: usize, memory: &str, sys: &Sys) -> Option<Queue> 
 /// What a directory slice still has to invalidate.
 pub(super) fn pending(slice: &Slice, sim: &Sim, found: &mut InFlight) {
     let p = &slice.p;
-    let group = p.lines_log2() == 2 && p.slots() == 1;
+    let group = p.names_groups();
     if slice.write_inv_state.get(sim) != 0 {
         let gpus = slice.gpus_of(slice.write_inv_sharers.get(sim));
         found.add(slice.write_inv_line.get(sim), group, gpus);
@@ -307,6 +358,12 @@ pub(super) fn pending(slice: &Slice, sim: &Sim, found: &mut InFlight) {
         let sent = if u64::from(row) == head { slice.evb_sent.get(sim) } else { 0 };
         victim(limbs, bits(limbs, p.slots_width(), p.base_bits()), sent);
     }
+}
+
+/// Nodes of the GPU of a node, one bit each.
+fn nodes_of_gpu(sys: &Sys, node: u32) -> u64 {
+    let gpu = sys.gpu_of_node(node);
+    sys.all_nodes().into_iter().filter(|n| sys.gpu_of_node(*n) == gpu).fold(0, |all, n| all | 1 << n)
 }
 
 /// The bank's parameters are those of the fabric.

@@ -22,7 +22,10 @@ impl Values {
                 let cu_of = |by: u32| self.writers[by as usize].unit();
                 let old = match ends.get(&word) {
                     Some(end) => Old::Known(*end),
-                    None => Writes { list: &writes, uniform, cu_of: &cu_of }.last(&self.old_of(page, word)),
+                    None => {
+                        let all = Writes { list: &writes, uniform, cu_of: &cu_of, syncs: &self.syncs };
+                        all.last(&self.old_of(page, word))
+                    }
                 };
                 self.open.remove(&word);
                 self.keep(page, in_page, old);
@@ -32,6 +35,7 @@ impl Values {
         self.forget_overwritten();
         self.writers.clear();
         self.writer_numbers.clear();
+        self.syncs.clear();
         self.since = now;
     }
 

@@ -28,6 +28,11 @@ impl fmt::Display for Violation {
     }
 }
 
+/// Number of a compute unit.
+pub(super) fn unit(gpu: u32, cu: u32) -> u32 {
+    gpu << 16 | cu
+}
+
 /// A wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Writer {
@@ -53,7 +58,7 @@ impl Writer {
 
     /// Its compute unit.
     pub fn unit(&self) -> u32 {
-        self.gpu << 16 | self.cu
+        unit(self.gpu, self.cu)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which values a word may have: the rule, apart from where writes are kept.
 
 use super::page::{Write, word_mask};
+use super::sync::Syncs;
 use serde::{Deserialize, Serialize};
 
 /// Value of a word before the kernel.
@@ -102,6 +103,9 @@ pub(super) struct Look {
     pub done: u64,
 }
 
+/// Writes that are asked whether they make an older one invisible.
+const ASKED: usize = 64;
+
 /// The writes to a word in a kernel, in the order in which they became known.
 pub(super) struct Writes<'a> {
     /// The writes.
@@ -110,6 +114,8 @@ pub(super) struct Writes<'a> {
     pub uniform: bool,
     /// Compute unit of each writer.
     pub cu_of: &'a dyn Fn(u32) -> u32,
+    /// What releases have made visible.
+    pub syncs: &'a Syncs,
 }
 
 impl Writes<'_> {
@@ -118,6 +124,19 @@ impl Writes<'_> {
         let own = |w: &Write| w.bytes & part != 0 && w.at <= look.issued && (self.cu_of)(w.by) == look.cu;
         let places = self.list.iter().enumerate().filter(|(_, w)| own(w));
         places.map(|(i, w)| (w.at, i)).max()
+    }
+
+    /// The look must find this write or a later one.
+    fn seen(&self, part: u8, write: &Write, look: &Look) -> bool {
+        write.bytes & part == part && self.syncs.seen((self.cu_of)(write.by), write, look)
+    }
+
+    /// A write is older than another one that the look must find. Only the writes that became known last are asked.
+    fn passed(&self, part: u8, write: &Write, look: &Look) -> bool {
+        let unit = (self.cu_of)(write.by);
+        let newer = |w: &&Write| w.at > write.at && self.seen(part, w, look);
+        let last = &self.list[self.list.len().saturating_sub(ASKED)..];
+        last.iter().filter(newer).any(|w| self.syncs.before((unit, write), ((self.cu_of)(w.by), w)))
     }
 
     /// Bytes `part`, which every write covers whole or not at all, may have this value.
@@ -130,11 +149,11 @@ impl Writes<'_> {
                 continue;
             }
             let unordered = (self.cu_of)(w.by) != look.cu || w.at > look.issued;
-            if unordered || own() == Some((w.at, i)) {
+            if (unordered || own() == Some((w.at, i))) && !self.passed(part, w, look) {
                 return true;
             }
         }
-        old.allows(part, value) && own().is_none()
+        old.allows(part, value) && own().is_none() && !self.list.iter().any(|w| self.seen(part, w, look))
     }
 
     /// Bytes `bytes` of `value` may be seen by the look.
@@ -155,10 +174,13 @@ impl Writes<'_> {
         let own = self.own_last(bytes, look);
         let seen = |(i, w): &(usize, &Write)| {
             let unordered = (self.cu_of)(w.by) != look.cu || w.at > look.issued;
-            w.bytes & bytes != 0 && w.at <= look.done && (unordered || own == Some((w.at, *i)))
+            w.bytes & bytes != 0
+                && w.at <= look.done
+                && (unordered || own == Some((w.at, *i)))
+                && !self.passed(bytes, w, look)
         };
         let list = self.list.iter().enumerate().filter(seen).map(|(_, w)| *w).collect();
-        (own.is_none(), list)
+        (own.is_none() && !self.list.iter().any(|w| self.seen(bytes, w, look)), list)
     }
 
     /// Value after the kernel. Writes of one compute unit are ordered; of several ones, any unit's last may be the last of all.

@@ -21,7 +21,7 @@ struct Bench(Values);
 
 impl Bench {
     fn new() -> Bench {
-        let mut values = Values::new(64);
+        let mut values = Values::new(64, 1);
         values.host_write(0x400, &[1, 0, 0, 0, 2, 0, 0, 0]);
         values.kernel_boundary(5);
         Bench(values)
@@ -363,7 +363,7 @@ impl Weak {
 
 /// Runs random accesses; with `falsify` the answer of that access is changed. Returns the violations counted.
 fn weak_run(choices: &[(u8, u8, u8)], falsify: Option<usize>) -> (u64, Values) {
-    let (mut weak, mut values) = (Weak::default(), Values::new(64));
+    let (mut weak, mut values) = (Weak::default(), Values::new(64, 1));
     let mut answers: VecDeque<(Who, LineAccess, [u64; 16], u64)> = VecDeque::new();
     for (i, (what, cu, at)) in choices.iter().enumerate() {
         let (cu, offset) = (u32::from(cu % 3), u32::from(at % 4) * 4);
@@ -410,6 +410,68 @@ fn answer(values: &mut Values, answers: &mut VecDeque<(Who, LineAccess, [u64; 16
     while let Some((unit, access, old, issued)) = answers.pop_back() {
         values.amo(&unit, &access, &old, issued, now);
     }
+}
+
+/// Unit (0, 0) writes 7 and releases it with `scope`; unit (`gpu`, 1) acquires with `scope` and loads.
+fn after_release(scope: u8, gpu: u32, value: u32, issued: u64) -> usize {
+    let mut b = Bench::new();
+    b.store(who(0, 0, 0), 0, 7, 10);
+    b.0.synchronised(0, 0, false, scope, (11, 20));
+    b.0.synchronised(gpu, 1, true, scope, (20, 30));
+    b.load(who(gpu, 1, 2), 0, value, issued, issued + 9);
+    b.0.violations().len()
+}
+
+#[test]
+fn what_a_release_has_made_visible_must_be_found_after_an_acquire() {
+    for (scope, gpu) in [(2, 1), (2, 0), (1, 0)] {
+        assert_eq!(after_release(scope, gpu, 7, 30), 0);
+        assert_eq!(
+            after_release(scope, gpu, 1, 30),
+            1,
+            "the value before the kernel, scope {scope}, GPU {gpu}"
+        );
+        assert_eq!(after_release(scope, gpu, 1, 29), 0, "loaded before the acquire was complete");
+    }
+    assert_eq!(after_release(1, 1, 1, 30), 0, "another GPU is not in the release's scope");
+    assert_eq!(after_release(0, 0, 1, 30), 0, "nor is another compute unit");
+}
+
+#[test]
+fn a_value_overwritten_before_a_release_is_not_found_after_the_acquire() {
+    for (second, first_release, allowed) in
+        [(who(0, 0, 1), None, false), (who(2, 0, 0), Some((11, 14)), false), (who(2, 0, 0), None, true)]
+    {
+        let mut b = Bench::new();
+        b.store(who(0, 0, 0), 0, 7, 10);
+        if let Some(span) = first_release {
+            b.0.synchronised(0, 0, false, 2, span);
+        }
+        b.store(second, 0, 8, 15);
+        b.0.synchronised(second.gpu, 0, false, 2, (16, 20));
+        b.0.synchronised(1, 0, true, 2, (21, 25));
+        b.load(who(1, 0, 0), 0, 8, 26, 30);
+        b.is_clean();
+        b.load(who(1, 0, 0), 0, 7, 31, 33);
+        assert_eq!(
+            b.0.violations().is_empty(),
+            allowed,
+            "7 may{} be the last",
+            if allowed { "" } else { " not" }
+        );
+    }
+}
+
+#[test]
+fn a_kernel_boundary_forgets_releases() {
+    let mut b = Bench::new();
+    b.store(who(0, 0, 0), 0, 7, 10);
+    b.0.synchronised(0, 0, false, 2, (11, 20));
+    b.0.synchronised(1, 0, true, 2, (20, 30));
+    b.0.kernel_boundary(40);
+    b.store(who(0, 0, 0), 0, 9, 50);
+    b.load(who(1, 0, 0), 0, 7, 60, 70);
+    b.is_clean();
 }
 
 proptest! {
