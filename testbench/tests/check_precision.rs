@@ -104,7 +104,7 @@ fn holds_under_traffic_and_at_rest() {
         let counts = b.check.counts();
         assert_eq!(counts.at_rest, 1);
         assert!(counts.compared > 0);
-        if protocol.has_directory() {
+        if FabricParams::scaled(protocol).has_directory() {
             assert!(counts.copies > 10_000 && counts.excused > 100, "{protocol:?}: {counts:?}");
             assert!(counts.entries > 1_000, "{protocol:?}: {counts:?}");
         } else {

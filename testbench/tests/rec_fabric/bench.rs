@@ -7,7 +7,7 @@ use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use weft_blocks::fabric::{FabricParams, Protocol, rec_fabric};
+use weft_blocks::fabric::{FabricParams, rec_fabric};
 use weft_engine::{Design, InPort, Options, OutPort, Sim};
 use weft_rtl::bv::Bv;
 
@@ -54,6 +54,8 @@ impl Noise {
 #[derive(Clone, Debug)]
 pub struct Request {
     pub op: Op,
+    /// 0 CU, 1 GPU, 2 system.
+    pub scope: u64,
     pub line: u64,
     pub mask: u64,
     pub data: Vec<u8>,
@@ -125,9 +127,29 @@ struct Ideal {
 struct Processor {
     start: Into,
     done: From,
-    asked: VecDeque<u64>,
-    given: u64,
-    finished: u64,
+    /// Fences not yet given, with their numbers.
+    asked: VecDeque<(Fence, u64)>,
+    /// By kind of fence: the last number given, and completed.
+    given: [u64; 4],
+    finished: [u64; 4],
+}
+
+/// A kind of fence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fence {
+    /// 1 GPU, 2 system.
+    pub scope: u64,
+    pub acquire: bool,
+}
+
+impl Fence {
+    /// A release of system scope, the only one in flat fabrics.
+    pub const RELEASE: Fence = Fence { scope: 2, acquire: false };
+
+    /// Its place among the kinds.
+    pub fn kind(self) -> usize {
+        usize::from(self.scope == 2) * 2 + usize::from(self.acquire)
+    }
 }
 
 pub struct Fabric {
@@ -160,7 +182,7 @@ impl Fabric {
     pub fn on(p: &FabricParams, design: &Arc<Design>, noise: Noise) -> Fabric {
         let sim = Sim::new(design);
         let s = &p.sys;
-        let gpus = s.gpus as usize;
+        let gpus = s.nodes() as usize;
         let cu = |g: usize, c: u32| Cu {
             req: channel_in(
                 &sim,
@@ -188,14 +210,14 @@ impl Fabric {
             queue: VecDeque::new(),
         };
         let processor = |g: usize| Processor {
-            start: channel_in(&sim, &format!("g{g}_fence_start"), &["seq"]),
-            done: channel_out(&sim, &format!("g{g}_fence_done"), &["seq"]),
+            start: channel_in(&sim, &format!("g{g}_fence_start"), &["seq", "scope", "acquire"]),
+            done: channel_out(&sim, &format!("g{g}_fence_done"), &["seq", "scope", "acquire"]),
             asked: VecDeque::new(),
-            given: 0,
-            finished: 0,
+            given: [0; 4],
+            finished: [0; 4],
         };
         let each_bank = || (0..gpus).flat_map(|g| (0..s.banks).map(move |b| (g, b)));
-        let is_ideal = p.protocol == Protocol::Ideal;
+        let is_ideal = p.outside_directory();
         Fabric {
             cus: (0..gpus).map(|g| (0..s.l1s).map(|c| cu(g, c)).collect()).collect(),
             drams: each_bank().map(|(g, b)| dram(g, b)).collect(),
@@ -246,7 +268,17 @@ impl Fabric {
 
     /// Number of the last release that a GPU's fence unit has completed.
     pub fn released(&self, gpu: usize) -> u64 {
-        self.processors[gpu].finished
+        self.completed(gpu, Fence::RELEASE)
+    }
+
+    /// Every fence asked for is complete.
+    pub fn fences_done(&self) -> bool {
+        self.processors.iter().all(|p| p.asked.is_empty() && p.finished == p.given)
+    }
+
+    /// Number of the last fence of a kind that a node's fence unit has completed.
+    pub fn completed(&self, node: usize, fence: Fence) -> u64 {
+        self.processors[node].finished[fence.kind()]
     }
 
     /// Puts a request into a CU's queue; returns its number.
@@ -270,13 +302,21 @@ impl Fabric {
 
     /// Asks a GPU's fence unit for a release; numbers rise by one.
     pub fn start_fence(&mut self, gpu: usize, seq: u64) {
-        self.processors[gpu].asked.push_back(seq);
+        self.ask_fence(gpu, Fence::RELEASE, seq);
+    }
+
+    /// Asks a node's fence unit for a fence; the numbers of each kind rise by one.
+    pub fn ask_fence(&mut self, node: usize, fence: Fence, number: u64) {
+        self.processors[node].asked.push_back((fence, number));
     }
 
     /// All queues are empty and everything asked for is answered, fences too.
     pub fn quiet(&self, fence: u64) -> bool {
         let cus = self.cus.iter().flatten().all(|c| c.queue.is_empty() && c.open.is_empty());
-        cus && self.processors.iter().all(|p| p.asked.is_empty() && p.finished >= fence)
+        cus && self
+            .processors
+            .iter()
+            .all(|p| p.asked.is_empty() && p.finished[2] >= fence && p.finished == p.given)
     }
 
     /// Runs until quiet.
@@ -352,7 +392,8 @@ impl Fabric {
                     Op::Begin => 5,
                     Op::End => 6,
                 };
-                let fields = [("op", op), ("want_ack", 1), ("scope", 2), ("line", r.line), ("mask", r.mask)];
+                let fields =
+                    [("op", op), ("want_ack", 1), ("scope", r.scope), ("line", r.line), ("mask", r.mask)];
                 for (leaf, value) in fields.into_iter().chain([("id", id % 4096), ("amo", 0)]) {
                     self.sim.set(cu.req.leaves[leaf], value);
                 }
@@ -455,14 +496,19 @@ impl Fabric {
             self.sim.set(p.done.ready, 1);
             if self.sim.get(p.done.valid) == 1 {
                 let seq = self.sim.get(p.done.leaves["seq"]);
-                p.finished = p.given - (p.given.wrapping_sub(seq) & 0xff);
+                let scope = self.sim.get(p.done.leaves["scope"]);
+                let acquire = self.sim.get(p.done.leaves["acquire"]) == 1;
+                let kind = Fence { scope, acquire }.kind();
+                p.finished[kind] = p.given[kind] - (p.given[kind].wrapping_sub(seq) & 0xff);
             }
             self.sim.set(p.start.valid, u64::from(!p.asked.is_empty()));
-            if let Some(seq) = p.asked.front().copied() {
-                self.sim.set(p.start.leaves["seq"], seq & 0xff);
+            if let Some((fence, number)) = p.asked.front().copied() {
+                self.sim.set(p.start.leaves["seq"], number & 0xff);
+                self.sim.set(p.start.leaves["scope"], fence.scope);
+                self.sim.set(p.start.leaves["acquire"], u64::from(fence.acquire));
                 if self.sim.get(p.start.ready) == 1 {
                     p.asked.pop_front();
-                    p.given = seq;
+                    p.given[fence.kind()] = number;
                 }
             }
         }

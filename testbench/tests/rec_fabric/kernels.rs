@@ -1,28 +1,29 @@
 //! Kernels separated by fences: one store that another GPU must see, then random kernels whose every load is checked.
 
-use crate::bench::{Fabric, Op, Request};
+use crate::bench::{Fabric, Fence, Op, Request};
 use crate::ledger::Covered;
-use crate::tiny;
+use crate::{modules, tiny};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::HashMap;
 use weft_blocks::fabric::{FabricParams, Protocol};
 
 fn request(op: Op, line: u64, mask: u64, value: u8) -> Request {
-    Request { op, line, mask, data: vec![value; 64] }
+    let scope = if op == Op::Load { 0 } else { 2 };
+    Request { op, scope, line, mask, data: vec![value; 64] }
 }
 
 fn end_kernel(f: &mut Fabric, seq: u64) {
     let cus = f.p.sys.l1s as usize;
-    for (g, c) in (0..f.p.sys.gpus as usize).flat_map(|g| (0..cus).map(move |c| (g, c))) {
+    for (g, c) in (0..f.p.sys.nodes() as usize).flat_map(|g| (0..cus).map(move |c| (g, c))) {
         f.ask(g, c, request(Op::End, 0, 0, 0));
     }
     f.settle(seq - 1);
-    (0..f.p.sys.gpus as usize).for_each(|g| f.start_fence(g, seq));
+    (0..f.p.sys.nodes() as usize).for_each(|g| f.start_fence(g, seq));
     while !f.quiet(seq) {
         f.step();
-        let done = (0..f.p.sys.gpus as usize).filter(|g| f.released(*g) == seq).count();
-        if (1..f.p.sys.gpus as usize).contains(&done) {
+        let done = (0..f.p.sys.nodes() as usize).filter(|g| f.released(*g) == seq).count();
+        if (1..f.p.sys.nodes() as usize).contains(&done) {
             *f.hits.entry("rec.race.kernel_waits_all_gpus".into()).or_default() += 1;
         }
         assert!(f.sim.cycle() < 10_000_000, "the release does not end");
@@ -31,14 +32,19 @@ fn end_kernel(f: &mut Fabric, seq: u64) {
 
 fn begin_kernel(f: &mut Fabric, seq: u64) {
     let cus = f.p.sys.l1s as usize;
-    for (g, c) in (0..f.p.sys.gpus as usize).flat_map(|g| (0..cus).map(move |c| (g, c))) {
+    if f.p.software() {
+        (0..f.p.sys.nodes() as usize).for_each(|g| f.ask_fence(g, Fence { scope: 2, acquire: true }, seq));
+        f.settle(seq);
+    }
+    for (g, c) in (0..f.p.sys.nodes() as usize).flat_map(|g| (0..cus).map(move |c| (g, c))) {
         f.ask(g, c, request(Op::Begin, 0, 0, 0));
     }
     f.settle(seq);
 }
 
-fn one_store_is_seen(protocol: Protocol) {
-    let mut f = Fabric::new(&tiny(protocol));
+fn one_store_is_seen(p: &FabricParams) {
+    let protocol = p.protocol;
+    let mut f = Fabric::new(p);
     let line = f.line_at(1, 5);
     let before = f.ask(2, 0, request(Op::Load, line, u64::MAX, 0));
     f.settle(0);
@@ -60,7 +66,27 @@ fn one_store_is_seen(protocol: Protocol) {
 #[test]
 fn a_store_to_a_remote_line_is_seen_by_a_third_gpu_after_a_fence() {
     for (protocol, _) in Protocol::ALL {
-        one_store_is_seen(protocol);
+        one_store_is_seen(&tiny(protocol));
+    }
+}
+
+/// Protocols that nothing but their own means keeps coherent over two GPUs of two GPMs.
+const OF_MODULES: [Protocol; 5] =
+    [Protocol::Nhcc, Protocol::Hmg, Protocol::SwFlat, Protocol::SwHierarchical, Protocol::NoRemoteCaching];
+
+#[test]
+fn a_store_to_another_gpus_line_is_seen_by_all_gpms_after_a_fence() {
+    for protocol in OF_MODULES {
+        one_store_is_seen(&modules(protocol));
+    }
+}
+
+#[test]
+fn random_kernels_on_modules() {
+    for protocol in OF_MODULES {
+        let f = random_kernels(&modules(protocol), 5, 6);
+        let (invs, directory) = (sum_of(&f, "msgs_inv"), protocol.dir_kind().is_some());
+        assert_eq!(invs > 0, directory, "{protocol:?}: {invs} invalidations");
     }
 }
 
@@ -68,7 +94,7 @@ fn a_store_to_a_remote_line_is_seen_by_a_third_gpu_after_a_fence() {
 fn random_kernels(p: &FabricParams, seed: u64, kernels: u64) -> Fabric {
     let mut f = Fabric::new(p);
     let mut rng = SmallRng::seed_from_u64(seed);
-    let (cus, gpus) = (p.sys.l1s as usize, p.sys.gpus as usize);
+    let (cus, gpus) = (p.sys.l1s as usize, p.sys.nodes() as usize);
     let mut lines: Vec<u64> = (0..60)
         .map(|i| {
             let n = rng.random_range(0..16) + 64 * rng.random_range(0..8u64) + 1024 * rng.random_range(0..2);

@@ -29,7 +29,7 @@ fn observed_write(p: &FabricParams, design: &Arc<Design>, delay: u64) -> Option<
     let mut f = Fabric::on(p, design, Noise::none());
     let line = |f: &Fabric, range: u64, n: u64| f.line_at(0, 128 * range + n);
     let load = |f: &mut Fabric, g: usize, c: usize, line: u64| {
-        f.ask(g, c, Request { op: Op::Load, line, mask: u64::MAX, data: vec![0; 64] })
+        f.ask(g, c, Request { op: Op::Load, scope: 0, line, mask: u64::MAX, data: vec![0; 64] })
     };
     let x = line(&f, 3, 0);
     f.fill(x, vec![0; 64]);
@@ -47,7 +47,7 @@ fn observed_write(p: &FabricParams, design: &Arc<Design>, delay: u64) -> Option<
         load(&mut f, 1, 0, at);
     }
     (0..12).for_each(|_| f.step());
-    f.ask(1, 1, Request { op: Op::Store, line: x, mask: 0xf, data: vec![1; 64] });
+    f.ask(1, 1, Request { op: Op::Store, scope: 2, line: x, mask: 0xf, data: vec![1; 64] });
     (0..delay).for_each(|_| f.step());
     let seen = load(&mut f, 2, 1, x);
     while !f.is_answered(2, 1, seen) {
@@ -60,7 +60,7 @@ fn observed_write(p: &FabricParams, design: &Arc<Design>, delay: u64) -> Option<
     while f.released(2) < 1 {
         f.step();
     }
-    let acquire = f.ask(3, 0, Request { op: Op::Acquire, line: 0, mask: 0, data: vec![0; 64] });
+    let acquire = f.ask(3, 0, Request { op: Op::Acquire, scope: 2, line: 0, mask: 0, data: vec![0; 64] });
     while !f.is_answered(3, 0, acquire) {
         f.step();
     }

@@ -11,6 +11,7 @@ mod watch;
 
 use weft_blocks::common::link::LinkParams;
 use weft_blocks::fabric::{FabricParams, Protocol};
+use weft_blocks::msg::Sys;
 
 /// Everything small: copies, directory entries, miss registers and link credits run out all the time.
 fn tiny(protocol: Protocol) -> FabricParams {
@@ -28,6 +29,17 @@ fn tiny(protocol: Protocol) -> FabricParams {
         l1_size: 512,
         l1_latency: 3,
         link: LinkParams { bytes_per_cycle: 16, latency: 4, credits: [4, 4, 4] },
+        ..p
+    }
+}
+
+/// The same with two GPUs of two GPMs each.
+fn modules(protocol: Protocol) -> FabricParams {
+    let p = tiny(protocol);
+    FabricParams {
+        sys: Sys { gpus: 2, gpms: 2, ..p.sys.clone() },
+        gpm_link: LinkParams { bytes_per_cycle: 24, latency: 3, credits: [4, 4, 4] },
+        release_l2_flush: false,
         ..p
     }
 }

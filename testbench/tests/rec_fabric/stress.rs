@@ -3,8 +3,12 @@
 //! A word is written by one CU only, with rising numbers, or is a counter that everyone adds to; so "older" is "smaller". What a load may return
 //! (rec.md section 7): nothing older than what its CU has seen or written itself, nothing older than what had been released when the CU last
 //! began an acquire, nothing that was not written. A release covers all that its CU had written or seen, also the writes of other GPUs.
+//!
+//! In GPUs of several GPMs releases, acquires and some loads are of GPU or system scope (hmg.md sections 5.1 and 6). A release of GPU scope covers what its CU
+//! has written, what a CU of its GPU has written and it has seen, and what it has acquired; a scoped load must see what an acquire of that scope would
+//! give. Some counters are added to in one GPU only, with GPU scope.
 
-use crate::bench::{Answer, Fabric, Noise, Op, Request};
+use crate::bench::{Answer, Fabric, Fence, Noise, Op, Request};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,10 +26,12 @@ pub type Hits = BTreeMap<String, u64>;
 
 enum Phase {
     Work,
-    /// The L1's release is under way.
-    Draining(u64),
-    /// The GPU's fence of this number is under way.
-    Fencing(u64),
+    /// The L1's release is under way, and its scope.
+    Draining(u64, u64),
+    /// The node's fence of this number is under way; then what the release covers is public in its scope.
+    Fencing(Fence, u64, u64),
+    /// The node's fence before an acquire of this kind and scope is under way, and what must be seen after it.
+    Dropping(Fence, u64, Op, u64, Vec<u32>),
     Acquiring(u64, Vec<u32>),
 }
 
@@ -39,6 +45,8 @@ struct Open {
 struct Cu {
     open: HashMap<u64, Open>,
     seen: Vec<u32>,
+    /// Part of it that a release of GPU scope covers.
+    known: Vec<u32>,
     phase: Phase,
     /// What the release under way covers.
     covers: Vec<u32>,
@@ -56,10 +64,16 @@ pub struct Stress {
     issued: Vec<u32>,
     /// Numbers that additions have returned.
     returned: Vec<BTreeSet<u32>>,
+    /// By word: GPU that adds to a counter with GPU scope.
+    adders: Vec<Option<usize>>,
+    /// Public in the whole system.
     released: Vec<u32>,
+    /// By GPU: public in it.
+    near: Vec<Vec<u32>>,
     /// The newest value that the home GPU has read.
     at_home: Vec<u32>,
-    fences: Vec<u64>,
+    /// By node and kind: fences asked for.
+    fences: Vec<[u64; 4]>,
     hot: Vec<usize>,
     stores: f64,
     /// Loads answered.
@@ -74,7 +88,7 @@ impl Stress {
     pub fn new(p: &FabricParams, design: &Arc<Design>, noise: Noise, lines: &[(u64, u64)]) -> Stress {
         let mut rng = SmallRng::seed_from_u64(noise.seed ^ 0x5eed);
         let mut f = Fabric::on(p, design, noise);
-        let (gpus, l1s) = (p.sys.gpus as usize, p.sys.l1s as usize);
+        let (gpus, l1s) = (p.sys.nodes() as usize, p.sys.l1s as usize);
         let lines: Vec<u64> = lines.iter().map(|(home, n)| f.line_at(*home, *n)).collect();
         let mut owner = Vec::new();
         for line in &lines {
@@ -87,7 +101,20 @@ impl Stress {
             }
         }
         let words = owner.len();
-        let cu = || Cu { open: HashMap::new(), seen: vec![0; words], phase: Phase::Work, covers: Vec::new() };
+        let cu = || Cu {
+            open: HashMap::new(),
+            seen: vec![0; words],
+            known: vec![0; words],
+            phase: Phase::Work,
+            covers: Vec::new(),
+        };
+        let mut adders = vec![None; words];
+        if p.sys.gpms > 1 {
+            for of_line in adders.chunks_mut(WORDS) {
+                let gpu = rng.random_range(0..p.sys.gpus as usize);
+                of_line.fill(rng.random_bool(0.5).then_some(gpu));
+            }
+        }
         Stress {
             f,
             gpus,
@@ -97,9 +124,11 @@ impl Stress {
             owner,
             issued: vec![0; words],
             returned: vec![BTreeSet::new(); words],
+            adders,
             released: vec![0; words],
+            near: vec![vec![0; words]; p.sys.gpus as usize],
             at_home: vec![0; words],
-            fences: vec![0; gpus],
+            fences: vec![[0; 4]; gpus],
             stores: 0.3,
             loads: 0,
             demanded: 0,
@@ -153,8 +182,7 @@ impl Stress {
 
     fn at_rest(&self) -> bool {
         let work = |c: &Cu| c.open.is_empty() && matches!(c.phase, Phase::Work);
-        self.cus.iter().flatten().all(work)
-            && self.fences.iter().enumerate().all(|(g, n)| self.f.released(g) == *n)
+        self.cus.iter().flatten().all(work) && self.f.fences_done()
     }
 
     fn stuck(&self) -> String {
@@ -165,7 +193,7 @@ impl Stress {
                     cu.open.values().map(|o| format!("{:?} {:#x}", o.op, self.lines[o.line])).collect();
                 text += &format!("; GPU {g} CU {c}: {open:?}");
             }
-            text += &format!("; fence {} of {}", self.f.released(g), self.fences[g]);
+            text += &format!("; fence {} of {}", self.f.released(g), self.fences[g][2]);
         }
         text
     }
@@ -176,11 +204,7 @@ impl Stress {
                 for (id, answer) in self.f.answers(g, c) {
                     self.answered(g, c, id, &answer);
                 }
-                if let Phase::Fencing(number) = self.cus[g][c].phase
-                    && self.f.released(g) >= number
-                {
-                    self.publish(g, c);
-                }
+                self.fenced(g, c);
                 if work && self.rng.random_bool(0.3) {
                     self.act(g, c);
                 }
@@ -194,22 +218,69 @@ impl Stress {
         }
         let kernel = self.rng.random_bool(0.5);
         let (release, acquire) = if kernel { (Op::End, Op::Begin) } else { (Op::Release, Op::Acquire) };
+        let near = self.f.p.sys.gpms > 1 && !kernel && self.rng.random_bool(0.5);
+        let scope = if near { 1 } else { 2 };
         match self.rng.random_range(0..100) {
             0 => {
-                let id = self.f.ask(g, c, request(release, 0, 0, Vec::new()));
+                let id = self.f.ask(g, c, Request { scope, ..request(release, 0, 0, Vec::new()) });
                 let cu = &mut self.cus[g][c];
-                cu.phase = Phase::Draining(id);
-                cu.covers = cu.seen.clone();
+                cu.phase = Phase::Draining(id, scope);
+                cu.covers = if scope == 1 { cu.known.clone() } else { cu.seen.clone() };
                 for o in cu.open.values().filter(|o| o.op == Op::Store) {
                     let own = &mut cu.covers[o.line * WORDS..][..WORDS];
                     own.iter_mut().zip(o.words).for_each(|(w, v)| *w = v.max(*w));
                 }
             }
             1 | 2 => {
-                let id = self.f.ask(g, c, request(acquire, 0, 0, Vec::new()));
-                self.cus[g][c].phase = Phase::Acquiring(id, self.released.clone());
+                let public = self.public(g, scope);
+                match self.f.p.acquire_fence(scope as u8) {
+                    Some(wide) => {
+                        let fence = Fence { scope: u64::from(wide), acquire: true };
+                        let number = self.fence(g, fence);
+                        self.cus[g][c].phase = Phase::Dropping(fence, number, acquire, scope, public);
+                    }
+                    None => self.acquire(g, c, acquire, scope, public),
+                }
             }
             _ if self.cus[g][c].open.len() < OPEN => self.access(g, c),
+            _ => {}
+        }
+    }
+
+    /// What an acquire, or a load, of a scope that begins now at a node must see.
+    fn public(&self, g: usize, scope: u64) -> Vec<u32> {
+        let near = &self.near[self.f.p.sys.gpu_of_node(g as u32) as usize];
+        match scope {
+            0 => vec![0; near.len()],
+            1 => near.clone(),
+            _ => near.iter().zip(&self.released).map(|(n, r)| *n.max(r)).collect(),
+        }
+    }
+
+    fn acquire(&mut self, g: usize, c: usize, op: Op, scope: u64, public: Vec<u32>) {
+        let id = self.f.ask(g, c, Request { scope, ..request(op, 0, 0, Vec::new()) });
+        self.cus[g][c].phase = Phase::Acquiring(id, public);
+    }
+
+    /// Asks for a fence; returns its number.
+    fn fence(&mut self, g: usize, fence: Fence) -> u64 {
+        let number = &mut self.fences[g][fence.kind()];
+        *number += 1;
+        self.f.ask_fence(g, fence, *number);
+        *number
+    }
+
+    /// Goes on when the fence that a CU waits for is complete.
+    fn fenced(&mut self, g: usize, c: usize) {
+        match &mut self.cus[g][c].phase {
+            Phase::Fencing(fence, number, scope) if self.f.completed(g, *fence) >= *number => {
+                let scope = *scope;
+                self.publish(g, c, scope);
+            }
+            Phase::Dropping(fence, number, op, scope, public) if self.f.completed(g, *fence) >= *number => {
+                let (op, scope, public) = (*op, *scope, std::mem::take(public));
+                self.acquire(g, c, op, scope, public);
+            }
             _ => {}
         }
     }
@@ -220,7 +291,9 @@ impl Stress {
         let mine: Vec<usize> = (0..WORDS).filter(|k| words[*k] == Some((g, c))).collect();
         let counter = words[0].is_none();
         let write = self.rng.random_bool(self.stores);
-        let op = match (write, counter, mine.is_empty()) {
+        let own_gpu = self.f.p.sys.gpu_of_node(g as u32) as usize;
+        let adds = counter && self.adders[line * WORDS].is_none_or(|gpu| gpu == own_gpu);
+        let op = match (write && (adds || !counter), counter, mine.is_empty()) {
             (true, true, _) => Op::Add,
             (true, false, false) => Op::Store,
             _ => Op::Load,
@@ -236,7 +309,8 @@ impl Stress {
                 self.issued[line * WORDS + k] += 1;
                 let mut words = [0; WORDS];
                 words[k] = 1;
-                self.ask(g, c, Op::Add, line, 0xf << (16 * k), words, words);
+                let scope = if self.adders[line * WORDS].is_some() { 1 } else { 2 };
+                self.ask(g, c, (Op::Add, scope), line, 0xf << (16 * k), words, words);
             }
             Op::Store => {
                 let full = mine.len() == WORDS && self.rng.random_bool(0.5);
@@ -250,12 +324,16 @@ impl Stress {
                     }
                 }
                 if mask != 0 {
-                    self.ask(g, c, Op::Store, line, mask, words, words);
+                    self.ask(g, c, (Op::Store, 2), line, mask, words, words);
                 }
             }
             _ => {
-                let floor: [u32; WORDS] = std::array::from_fn(|k| cu.seen[line * WORDS + k]);
-                self.ask(g, c, Op::Load, line, u64::MAX, [0; WORDS], floor);
+                let scoped = self.f.p.sys.gpms > 1 && self.rng.random_bool(0.2);
+                let scope = if scoped { self.rng.random_range(1..3) } else { 0 };
+                let (seen, public) = (&self.cus[g][c].seen, self.public(g, scope));
+                let floor = |k: usize| seen[line * WORDS + k].max(public[line * WORDS + k]);
+                let floor: [u32; WORDS] = std::array::from_fn(floor);
+                self.ask(g, c, (Op::Load, scope), line, u64::MAX, [0; WORDS], floor);
             }
         }
     }
@@ -265,7 +343,7 @@ impl Stress {
         &mut self,
         g: usize,
         c: usize,
-        op: Op,
+        (op, scope): (Op, u64),
         line: usize,
         mask: u64,
         data: [u32; WORDS],
@@ -275,16 +353,19 @@ impl Stress {
         for (k, v) in data.into_iter().enumerate() {
             bytes[16 * k..16 * k + 4].copy_from_slice(&v.to_le_bytes());
         }
-        let id = self.f.ask(g, c, request(op, self.lines[line], mask, bytes));
+        let id = self.f.ask(g, c, Request { scope, ..request(op, self.lines[line], mask, bytes) });
         self.cus[g][c].open.insert(id, Open { op, line, words });
     }
 
     fn answered(&mut self, g: usize, c: usize, id: u64, answer: &Answer) {
         match &mut self.cus[g][c].phase {
-            Phase::Draining(n) if *n == id => {
-                self.fences[g] += 1;
-                self.f.start_fence(g, self.fences[g]);
-                self.cus[g][c].phase = Phase::Fencing(self.fences[g]);
+            Phase::Draining(n, scope) if *n == id => {
+                let scope = *scope;
+                let wide =
+                    self.f.p.release_fence(scope as u8).expect("releases here are of a scope with a fence");
+                let fence = Fence { scope: u64::from(wide), acquire: false };
+                let number = self.fence(g, fence);
+                self.cus[g][c].phase = Phase::Fencing(fence, number, scope);
                 return;
             }
             Phase::Acquiring(n, released) if *n == id => {
@@ -292,7 +373,8 @@ impl Stress {
                 let cu = &mut self.cus[g][c];
                 let newer = cu.seen.iter().zip(&released).filter(|(s, r)| r > s).count();
                 self.demanded += newer as u64;
-                cu.seen.iter_mut().zip(released).for_each(|(s, r)| *s = r.max(*s));
+                cu.seen.iter_mut().zip(&released).for_each(|(s, r)| *s = *r.max(s));
+                cu.known.iter_mut().zip(&released).for_each(|(s, r)| *s = *r.max(s));
                 cu.phase = Phase::Work;
                 return;
             }
@@ -304,7 +386,6 @@ impl Stress {
             |k: usize| u32::from_le_bytes(answer.data[16 * k..16 * k + 4].try_into().expect("a word"));
         for k in 0..WORDS {
             let w = at + k;
-            let seen = &mut self.cus[g][c].seen[w];
             match open.op {
                 Op::Load => {
                     let (got, floor) = (value(k), open.words[k]);
@@ -323,15 +404,14 @@ impl Stress {
                         self.issued[w]
                     );
                     self.note_load(g, w, got, answer.src);
-                    let seen = &mut self.cus[g][c].seen[w];
-                    *seen = got.max(*seen);
+                    self.saw(g, c, w, got, false);
                 }
-                Op::Store => *seen = open.words[k].max(*seen),
+                Op::Store => self.saw(g, c, w, open.words[k], true),
                 _ if open.words[k] == 1 => {
                     let old = value(k);
                     assert!(old < self.issued[w], "counter {w} returned {old}");
-                    *seen = (old + 1).max(*seen);
                     assert!(self.returned[w].insert(old), "two additions returned {old}");
+                    self.saw(g, c, w, old + 1, true);
                 }
                 _ => {}
             }
@@ -351,7 +431,22 @@ impl Stress {
         }
     }
 
-    fn publish(&mut self, g: usize, c: usize) {
+    /// A CU has seen, or with `own` written, a value of a word.
+    fn saw(&mut self, g: usize, c: usize, w: usize, value: u32, own: bool) {
+        let gpu = self.f.p.sys.gpu_of_node(g as u32);
+        let near = match self.owner[w] {
+            Some((writer, _)) => self.f.p.sys.gpu_of_node(writer as u32) == gpu,
+            None => self.adders[w] == Some(gpu as usize),
+        };
+        let cu = &mut self.cus[g][c];
+        cu.seen[w] = cu.seen[w].max(value);
+        if own || near {
+            cu.known[w] = cu.known[w].max(value);
+        }
+    }
+
+    fn publish(&mut self, g: usize, c: usize, scope: u64) {
+        let gpu = self.f.p.sys.gpu_of_node(g as u32) as usize;
         let cu = &mut self.cus[g][c];
         cu.phase = Phase::Work;
         for (w, v) in std::mem::take(&mut cu.covers).into_iter().enumerate() {
@@ -359,7 +454,10 @@ impl Stress {
             if v > self.released[w] && others {
                 *self.hits.entry("rec.race.cumulative_release".into()).or_default() += 1;
             }
-            self.released[w] = self.released[w].max(v);
+            self.near[gpu][w] = self.near[gpu][w].max(v);
+            if scope == 2 {
+                self.released[w] = self.released[w].max(v);
+            }
         }
     }
 
@@ -368,13 +466,18 @@ impl Stress {
         let all: Vec<(usize, usize)> =
             (0..self.gpus).flat_map(|g| (0..self.cus[g].len()).map(move |c| (g, c))).collect();
         for g in 0..self.gpus {
-            self.fences[g] += 1;
-            self.f.start_fence(g, self.fences[g]);
+            self.fence(g, Fence::RELEASE);
         }
         while !self.at_rest() {
             self.f.step();
         }
-        let most = self.fences.iter().copied().min().unwrap_or(0);
+        if self.f.p.software() {
+            (0..self.gpus).for_each(|g| _ = self.fence(g, Fence { scope: 2, acquire: true }));
+            while !self.at_rest() {
+                self.f.step();
+            }
+        }
+        let most = self.fences.iter().map(|f| f[2]).min().unwrap_or(0);
         for (g, c) in &all {
             self.f.ask(*g, *c, request(Op::Acquire, 0, 0, Vec::new()));
         }
@@ -406,5 +509,6 @@ impl Stress {
 
 fn request(op: Op, line: u64, mask: u64, mut data: Vec<u8>) -> Request {
     data.resize(64, 0);
-    Request { op, line, mask, data }
+    let scope = if op == Op::Load { 0 } else { 2 };
+    Request { op, scope, line, mask, data }
 }

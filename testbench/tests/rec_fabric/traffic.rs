@@ -4,7 +4,7 @@
 use crate::bench::{Fabric, Noise};
 use crate::ledger::Covered;
 use crate::stress::Stress;
-use crate::tiny;
+use crate::{modules, tiny};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeSet;
@@ -122,6 +122,44 @@ fn rec_under_traffic() {
         "rec.race.new_epoch_write_while_draining",
         "rec.race.flush_dirty_lines",
     ]);
+}
+
+/// Two GPUs of two GPMs, and three of four.
+fn of_modules(protocol: Protocol) -> Covered {
+    let mut covered = Covered::default();
+    let p = modules(protocol);
+    let wide = FabricParams { sys: Sys { gpus: 3, gpms: 4, ..p.sys.clone() }, ..p.clone() };
+    let starved =
+        FabricParams { sys: Sys { l2_mshrs: 4, ..p.sys.clone() }, l2_pool: 8, evb_depth: 1, ..p.clone() };
+    run(&mut covered, &p, 12_000, 3, |seed| scattered(seed, 4, 40));
+    run(&mut covered, &wide, 5_000, 1, |seed| scattered(seed, 12, 40));
+    run(&mut covered, &starved, 10_000, 1, |seed| scattered(seed, 4, 32));
+    covered
+}
+
+#[test]
+fn hmg_under_traffic() {
+    of_modules(Protocol::Hmg).publish("hmg_under_traffic");
+}
+
+#[test]
+fn nhcc_over_modules_under_traffic() {
+    of_modules(Protocol::Nhcc).publish("nhcc_over_modules_under_traffic");
+}
+
+#[test]
+fn sw_flat_under_traffic() {
+    of_modules(Protocol::SwFlat).publish("sw_flat_under_traffic");
+}
+
+#[test]
+fn sw_hierarchical_under_traffic() {
+    of_modules(Protocol::SwHierarchical).publish("sw_hierarchical_under_traffic");
+}
+
+#[test]
+fn no_remote_caching_over_modules_under_traffic() {
+    of_modules(Protocol::NoRemoteCaching).publish("no_remote_caching_over_modules_under_traffic");
 }
 
 #[test]

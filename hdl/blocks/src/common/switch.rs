@@ -76,6 +76,16 @@ impl SwitchModules {
         })
     }
 
+    /// A switch between the GPMs of one GPU alone: a port for each, the same in every GPU.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn of_gpms(sys: &Sys, gpm: &LinkEnds) -> Result<SwitchModules, ElabErrors> {
+        SwitchModules::new(sys, "gpms_switch", vec![gpm.clone(); sys.gpms as usize], false, |dst| {
+            sys.gpm_of(dst)
+        })
+    }
+
     /// The switch between GPUs of several GPMs: a port for each GPU.
     ///
     /// # Errors

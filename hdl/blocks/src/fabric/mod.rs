@@ -5,25 +5,29 @@
 //!  (behavioural, or RTL stubs       GPU 1 --+-- switch (one plane per link)
 //!  in a closed fabric)              ...   --+
 //! ```
+//! Where GPUs are made of GPMs the switch is one in each GPU and one between them. With the protocols of hmg.md a GPM has two links: link 0 to the
+//! other GPMs of its GPU, through a switch of their own, link 1 to other GPUs.
 //!
 //! Ports of [`rec_fabric`], with G the GPU, C the CU and B the bank: channels `gG_cuC_req` ([`CuReq`] in), `gG_cuC_rsp` ([`CuRsp`] out), `gG_memB_req` ([`MemReq`] out),
-//! `gG_memB_rsp` ([`MemRsp`] in), `gG_fence_start` and `gG_fence_done` ([`FenceToken`]), output `gG_cuC_stall`; for [`Protocol::Ideal`] also
+//! `gG_memB_rsp` ([`MemRsp`] in), `gG_fence_start` and `gG_fence_done` ([`FenceToken`]), output `gG_cuC_stall`; for [`Protocol::Ideal`] without GPMs also
 //! `gG_bB_dir_req` ([`DirReq`] out), `gG_bB_dir_rsp` ([`DirRsp`] in), `gG_bB_inv` ([`DirInv`] in). Instances: `gpuG.l1_C`, `gpuG.bankB`, `gpuG.dirB`, `gpuG.fence`,
 //! `switchK_...`.
 
 mod closed;
 mod gpu;
+mod merge;
 mod params;
 mod ports;
 
 pub use closed::{ClosedParams, closed_fabric};
 pub use params::{FabricParams, Protocol};
 
-use crate::common::link::connect_wire;
+use crate::common::link::{NETWORKS, connect_wire, wire_leaves};
 use crate::common::switch::{LinkEnds, SwitchModules, add_switch};
 use crate::msg::*;
 use crate::registry::BlockError;
-use gpu::{Shared, gpu_module, part};
+use gpu::{gpu_module, part};
+use merge::{Merges, Shared};
 use ports::*;
 use weft_rtl::prelude::*;
 
@@ -58,6 +62,8 @@ enum Network {
     Flat(SwitchModules),
     /// A switch in each GPU for its GPMs, and one between the GPUs.
     Hierarchical { gpus: Vec<SwitchModules>, central: SwitchModules },
+    /// The same for what leaves a GPU (link 1), and a switch of its own in each GPU for what does not (link 0). GPUs of one GPM have no link 0.
+    Planes { near: Option<SwitchModules>, gpus: Vec<SwitchModules>, central: SwitchModules },
 }
 
 impl Parts {
@@ -65,7 +71,9 @@ impl Parts {
     fn new(p: &FabricParams) -> Result<Parts, BlockError> {
         p.validate()?;
         let shared = Shared::new(p)?;
-        let nodes = (0..p.sys.nodes()).map(|g| gpu_module(p, &shared, g)).collect::<Result<_, _>>()?;
+        let merges = Merges::all(p)?;
+        let node = |n: u32| gpu_module(p, &shared, &merges[p.sys.gpu_of_node(n) as usize], n);
+        let nodes = (0..p.sys.nodes()).map(node).collect::<Result<_, _>>()?;
         Ok(Parts { nodes, network: Network::new(p, &shared.ends)? })
     }
 }
@@ -74,45 +82,83 @@ impl Network {
     fn new(p: &FabricParams, node: &LinkEnds) -> Result<Network, BlockError> {
         let s = &p.sys;
         if s.gpms == 1 {
-            return Ok(Network::Flat(part("switch", SwitchModules::of_nodes(s, node))?));
+            let switch = part("switch", SwitchModules::of_nodes(s, node))?;
+            return Ok(match p.planes() {
+                false => Network::Flat(switch),
+                true => Network::Planes { near: None, gpus: Vec::new(), central: switch },
+            });
         }
         let up = if p.link == p.gpm_link { node.clone() } else { part("link", LinkEnds::new(s, p.link))? };
         let gpus = (0..s.gpus).map(|gpu| SwitchModules::of_gpu(s, gpu, node, &up)).collect();
-        Ok(Network::Hierarchical {
-            gpus: part("switch", gpus)?,
-            central: part("switch", SwitchModules::of_gpus(s, &up))?,
-        })
+        let gpus = part("switch", gpus)?;
+        let central = part("switch", SwitchModules::of_gpus(s, &up))?;
+        if !p.planes() {
+            return Ok(Network::Hierarchical { gpus, central });
+        }
+        let near = part("switch", SwitchModules::of_gpms(s, node))?;
+        Ok(Network::Planes { near: Some(near), gpus, central })
     }
 
     /// Places the switches and connects them with the nodes' links.
     fn place(&self, p: &FabricParams, nodes: &[InstanceRef]) {
         let s = &p.sys;
-        let join = |k: u32, node: &InstanceRef, rx: &InstanceRef, tx: &InstanceRef| {
-            connect_wire(s, node, &format!("tx{k}_"), rx, "");
-            connect_wire(s, tx, "", node, &format!("rx{k}_"));
-        };
         match self {
             Network::Flat(switch) => {
                 for k in 0..p.links {
                     let plane = add_switch(&format!("switch{k}"), s, switch);
                     for (node, (rx, tx)) in nodes.iter().zip(plane.rx.iter().zip(&plane.tx)) {
-                        join(k, node, rx, tx);
+                        join(s, k, node, rx, tx);
                     }
                 }
             }
-            Network::Hierarchical { gpus, central } => {
-                let middle = add_switch("switch", s, central);
-                let size = s.gpms as usize;
-                for (g, switch) in gpus.iter().enumerate() {
-                    let inner = add_switch(&format!("gpu{g}_switch"), s, switch);
-                    for m in 0..size {
-                        join(0, &nodes[g * size + m], &inner.rx[m], &inner.tx[m]);
-                    }
-                    connect_wire(s, &inner.tx[size], "", &middle.rx[g], "");
-                    connect_wire(s, &middle.tx[g], "", &inner.rx[size], "");
+            Network::Hierarchical { gpus, central } => between_gpus(s, gpus, central, nodes, 0),
+            Network::Planes { near: None, central, .. } => {
+                let plane = add_switch("switch", s, central);
+                for (node, (rx, tx)) in nodes.iter().zip(plane.rx.iter().zip(&plane.tx)) {
+                    unplugged(s, node, 0);
+                    join(s, 1, node, rx, tx);
                 }
+            }
+            Network::Planes { near: Some(near), gpus, central } => {
+                for (g, gpms) in nodes.chunks(s.gpms as usize).enumerate() {
+                    let plane = add_switch(&format!("gpu{g}_switch_l"), s, near);
+                    for (node, (rx, tx)) in gpms.iter().zip(plane.rx.iter().zip(&plane.tx)) {
+                        join(s, 0, node, rx, tx);
+                    }
+                }
+                between_gpus(s, gpus, central, nodes, 1);
             }
         }
+    }
+}
+
+/// Connects link `k` of a node with a port of a switch.
+fn join(s: &Sys, k: u32, node: &InstanceRef, rx: &InstanceRef, tx: &InstanceRef) {
+    connect_wire(s, node, &format!("tx{k}_"), rx, "");
+    connect_wire(s, tx, "", node, &format!("rx{k}_"));
+}
+
+/// Link `k` of a node leads nowhere.
+fn unplugged(s: &Sys, node: &InstanceRef, k: u32) {
+    for leaf in wire_leaves(s) {
+        node.drive_bits(&format!("rx{k}_{}", leaf.name), lit_bv(Bv::zero(leaf.width)));
+    }
+    for network in NETWORKS {
+        node.drive_bits(&format!("tx{k}_credit_{network}"), lit(0, 1));
+    }
+}
+
+/// Places a switch in each GPU with a way out of it, and the switch between the GPUs; connects them with link `k` of the nodes.
+fn between_gpus(s: &Sys, gpus: &[SwitchModules], central: &SwitchModules, nodes: &[InstanceRef], k: u32) {
+    let middle = add_switch("switch", s, central);
+    let size = s.gpms as usize;
+    for (g, switch) in gpus.iter().enumerate() {
+        let inner = add_switch(&format!("gpu{g}_switch"), s, switch);
+        for m in 0..size {
+            join(s, k, &nodes[g * size + m], &inner.rx[m], &inner.tx[m]);
+        }
+        connect_wire(s, &inner.tx[size], "", &middle.rx[g], "");
+        connect_wire(s, &middle.tx[g], "", &inner.rx[size], "");
     }
 }
 
@@ -140,7 +186,7 @@ fn export_gpu(p: &FabricParams, g: usize, gpu: &InstanceRef) {
     for b in 0..s.banks {
         export_out::<MemReq>(&format!("g{g}_mem{b}_req"), gpu, &format!("mem{b}_req"), s);
         export_in::<MemRsp>(&format!("g{g}_mem{b}_rsp"), gpu, &format!("mem{b}_rsp"), s);
-        if p.protocol == Protocol::Ideal {
+        if p.outside_directory() {
             export_out::<DirReq>(&format!("g{g}_b{b}_dir_req"), gpu, &format!("b{b}_dir_req"), s);
             export_in::<DirRsp>(&format!("g{g}_b{b}_dir_rsp"), gpu, &format!("b{b}_dir_rsp"), s);
             export_in::<DirInv>(&format!("g{g}_b{b}_inv"), gpu, &format!("b{b}_inv"), s);
@@ -170,6 +216,25 @@ mod tests {
             }
             let ideal = ports.contains(&"g0_b1_dir_req_line");
             assert_eq!(ideal, protocol == Protocol::Ideal);
+        }
+    }
+
+    #[test]
+    fn every_protocol_elaborates_over_gpms() {
+        for (protocol, name) in Protocol::ALL {
+            let mut p = FabricParams::scaled(protocol);
+            (p.sys.gpus, p.sys.gpms, p.sys.banks, p.sys.l1s) = (2, 2, 2, 1);
+            let module = rec_fabric(&p).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let ports = names(&module);
+            assert!(ports.contains(&"g3_cu0_req_data"), "{name} has four nodes");
+            assert_eq!(ports.contains(&"g0_b1_dir_req_line"), p.outside_directory(), "{name}");
+            assert!(!p.outside_directory());
+            let links = module.instances.iter().filter(|i| i.name.contains("switch_l")).count();
+            assert_eq!(
+                links > 0,
+                p.planes(),
+                "{name} has a switch for each GPU's own messages if it has planes"
+            );
         }
     }
 

@@ -3,11 +3,12 @@
 use crate::cache::l1::L1Params;
 use crate::cache::l2::{Caching, L2Params};
 use crate::common::link::LinkParams;
+use crate::directory::hier_fence::FenceScheme;
 use crate::directory::params::{DirKind, DirParams, Policy, TagStyle};
 use crate::msg::Sys;
 use crate::registry::BlockError;
 
-/// What keeps the GPUs' copies coherent (rec.md section 8).
+/// What keeps the nodes' copies coherent (rec.md section 8, hmg.md section 8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Protocol {
     /// Per-line directory.
@@ -20,22 +21,32 @@ pub enum Protocol {
     Rec,
     /// NHCC: a tag and sharer vector per group of lines, over all other nodes (hmg.md section 4).
     Nhcc,
-    /// An unbounded exact directory outside the RTL: its channels are ports of the fabric.
+    /// HMG: GPU homes, a directory of GPMs and GPUs (hmg.md sections 1 to 6).
+    Hmg,
+    /// No directory: an acquire drops copies, every request goes to its line's home.
+    SwFlat,
+    /// No directory: an acquire drops copies; requests go through the GPU homes.
+    SwHierarchical,
+    /// In GPUs of one node an unbounded exact directory outside the RTL: its channels are ports of the fabric. In GPUs of several GPMs caches that are
+    /// never invalidated, with GPU homes; right values are the business of who looks at the loads.
     Ideal,
     /// Remote lines are kept in L1s only; no directory.
     L1Only,
-    /// Remote lines are kept nowhere; no directory.
+    /// Lines of other GPUs are kept nowhere; no directory. GPMs of one GPU keep each other's lines as with [`Protocol::SwFlat`].
     NoRemoteCaching,
 }
 
 impl Protocol {
     /// All protocols with their names on the command line.
-    pub const ALL: [(Protocol, &'static str); 8] = [
+    pub const ALL: [(Protocol, &'static str); 11] = [
         (Protocol::Baseline, "baseline"),
         (Protocol::Baseline2x, "baseline-2x"),
         (Protocol::HmgEntry, "hmg-entry"),
         (Protocol::Rec, "rec"),
         (Protocol::Nhcc, "nhcc"),
+        (Protocol::Hmg, "hmg"),
+        (Protocol::SwFlat, "sw-flat"),
+        (Protocol::SwHierarchical, "sw-hierarchical"),
         (Protocol::Ideal, "ideal"),
         (Protocol::L1Only, "l1-only"),
         (Protocol::NoRemoteCaching, "no-remote-caching"),
@@ -58,26 +69,16 @@ impl Protocol {
             Protocol::HmgEntry => Some(DirKind::Group4),
             Protocol::Rec => Some(DirKind::Rec),
             Protocol::Nhcc => Some(DirKind::Nhcc),
-            Protocol::Ideal | Protocol::L1Only | Protocol::NoRemoteCaching => None,
+            Protocol::Hmg => Some(DirKind::Hmg),
+            Protocol::SwFlat
+            | Protocol::SwHierarchical
+            | Protocol::Ideal
+            | Protocol::L1Only
+            | Protocol::NoRemoteCaching => None,
         }
-    }
-
-    /// Where lines homed in another GPU may be kept.
-    pub fn caching(self) -> Caching {
-        match self {
-            Protocol::L1Only => Caching::L1Only,
-            Protocol::NoRemoteCaching => Caching::None,
-            _ => Caching::L1L2,
-        }
-    }
-
-    /// The banks send directory operations.
-    pub fn has_directory(self) -> bool {
-        self.caching() == Caching::L1L2
     }
 }
-
-/// A REC fabric.
+/// A fabric.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FabricParams {
     /// Counts and widths: GPUs, L1s and banks per GPU, MSHRs, interleave, home partition.
@@ -90,7 +91,7 @@ pub struct FabricParams {
     pub dir_ways: u32,
     /// Bytes of a range (protocol `rec`).
     pub range: u32,
-    /// Lines of an entry (protocol `nhcc`): 1, 2, 4 or 8.
+    /// Lines of an entry (protocols `nhcc` and `hmg`): 1, 2, 4 or 8.
     pub group: u32,
     /// Replacement; `None` takes the protocol's own (REC lru, others fifo).
     pub policy: Option<Policy>,
@@ -184,29 +185,71 @@ impl FabricParams {
         if self.sys.gpms > 1 { self.gpm_link } else { self.link }
     }
 
+    /// Links of a node.
+    pub fn node_links(&self) -> u32 {
+        if self.planes() { 2 } else { self.links }
+    }
+
+    /// A node has two links, to the GPMs of its GPU and to other GPUs (hmg.md section 6), and a fence unit that tells scopes apart.
+    pub fn planes(&self) -> bool {
+        match self.protocol {
+            Protocol::Hmg | Protocol::SwFlat | Protocol::SwHierarchical => true,
+            Protocol::Ideal | Protocol::NoRemoteCaching => self.sys.gpms > 1,
+            _ => false,
+        }
+    }
+
+    /// Requests for lines of other GPUs go through GPU homes.
+    pub fn hier_banks(&self) -> bool {
+        match self.protocol {
+            Protocol::Hmg | Protocol::SwHierarchical => true,
+            Protocol::Ideal => self.sys.gpms > 1,
+            _ => false,
+        }
+    }
+
     /// Directories of GPU homes pass invalidations on.
     pub fn forwards(&self) -> bool {
-        false
-    }
-
-    /// Caches that nothing keeps coherent.
-    pub fn incoherent(&self) -> bool {
-        false
-    }
-
-    /// Acquires drop copies in the L2s.
-    pub fn software(&self) -> bool {
-        false
+        self.protocol == Protocol::Hmg
     }
 
     /// Directories outside the RTL are attached to ports.
     pub fn outside_directory(&self) -> bool {
-        self.protocol == Protocol::Ideal
+        self.protocol == Protocol::Ideal && !self.planes()
     }
 
-    /// A node has two links.
-    pub fn planes(&self) -> bool {
-        false
+    /// Caches that nothing keeps coherent: values come from elsewhere.
+    pub fn incoherent(&self) -> bool {
+        self.protocol == Protocol::Ideal && self.planes()
+    }
+
+    /// Acquires drop copies in the L2s (hmg.md section 8).
+    pub fn software(&self) -> bool {
+        match self.protocol {
+            Protocol::SwFlat | Protocol::SwHierarchical => true,
+            Protocol::NoRemoteCaching => self.planes(),
+            _ => false,
+        }
+    }
+
+    /// Loads of GPU and system scope pass copies below that scope.
+    pub fn scoped(&self) -> bool {
+        self.sys.gpms > 1 || self.planes()
+    }
+
+    /// The banks send directory operations.
+    pub fn has_directory(&self) -> bool {
+        self.protocol.dir_kind().is_some() || self.outside_directory()
+    }
+
+    /// How the fence unit of a fabric with planes works.
+    pub fn fence_scheme(&self) -> Option<FenceScheme> {
+        match self.protocol {
+            _ if !self.planes() => None,
+            Protocol::Hmg => Some(FenceScheme::Hmg { flush: self.release_l2_flush }),
+            Protocol::SwHierarchical | Protocol::Ideal => Some(FenceScheme::SwHierarchical),
+            _ => Some(FenceScheme::SwFlat),
+        }
     }
 
     /// Scope (1 GPU, 2 system) of the fence that a release of a scope (0 CU, 1 GPU, 2 system) needs beside what the L1 does.
@@ -215,14 +258,14 @@ impl FabricParams {
             0 => None,
             // All L1s of the GPU stand before one L2.
             1 if self.sys.gpms == 1 => None,
-            // Fence units of flat fabrics know system scope only.
+            1 if self.planes() => Some(1),
             _ => Some(2),
         }
     }
 
-    /// Scope of the fence that an acquire needs before what the L1 does: none where hardware keeps the L2s coherent.
-    pub fn acquire_fence(&self, _scope: u8) -> Option<u8> {
-        None
+    /// Scope of the fence that an acquire needs before what the L1 does.
+    pub fn acquire_fence(&self, scope: u8) -> Option<u8> {
+        if self.software() { self.release_fence(scope) } else { None }
     }
 
     /// The L1s.
@@ -235,24 +278,34 @@ impl FabricParams {
             stores: self.l1_stores,
             latency: self.l1_latency,
             bypass_remote: self.protocol == Protocol::NoRemoteCaching,
-            scoped: false,
+            scoped: self.scoped(),
         }
     }
 
-    /// The L2 banks of a GPU.
-    pub fn l2(&self, gpu: u32) -> L2Params {
+    /// Where lines homed in another node may be kept.
+    fn caching(&self) -> Caching {
+        match self.protocol {
+            Protocol::L1Only => Caching::L1Only,
+            Protocol::NoRemoteCaching if self.planes() => Caching::OwnGpu,
+            Protocol::NoRemoteCaching => Caching::None,
+            _ => Caching::L1L2,
+        }
+    }
+
+    /// The L2 banks of a node.
+    pub fn l2(&self, node: u32) -> L2Params {
         L2Params {
             sys: self.sys.clone(),
-            home: gpu,
+            home: node,
             sets: self.l2_sets,
             ways: self.l2_ways,
             pool: self.l2_pool,
-            caching: self.protocol.caching(),
-            dir: self.protocol.has_directory(),
-            group: 4,
-            hier: false,
-            scoped: false,
-            drops: false,
+            caching: self.caching(),
+            dir: self.has_directory(),
+            group: self.lines_of_group(),
+            hier: self.hier_banks(),
+            scoped: self.scoped(),
+            drops: self.software(),
         }
     }
 
@@ -276,7 +329,7 @@ impl FabricParams {
 
     /// Lines that an INV message for a group means.
     pub fn lines_of_group(&self) -> u32 {
-        if self.protocol == Protocol::Nhcc { self.group } else { 4 }
+        if matches!(self.protocol, Protocol::Nhcc | Protocol::Hmg) { self.group } else { 4 }
     }
 
     /// INV messages that a slice can send per cycle: one port each at the egress.
