@@ -12,7 +12,7 @@ fn run(protocol: &str, workload: &str, given: &[(&str, &str)], changes: &[&str])
         config.set(change).unwrap_or_else(|e| panic!("{e}"));
     }
     let mut params = given.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    weft_workload::programs::offer(workload, &mut params, config.nodes(), config.cus);
+    weft_workload::offer(workload, &mut params, config.gpus, config.gpms * config.cus);
     let program = weft_workload::build(workload, &params, None).unwrap_or_else(|e| panic!("{e}"));
     let at = format!("{protocol}, {workload} {changes:?}");
     let mut run = FabricRun::new(&config, Arc::from(program), &RunOptions::default())
@@ -37,7 +37,7 @@ fn flags_of_gpu_scope_hand_panels_on() {
 #[test]
 fn sums_are_combined_by_atomics_of_gpu_scope() {
     for protocol in PROTOCOLS {
-        run(protocol, "namd", &[("patches", "8"), ("steps", "1")], &[]);
+        run(protocol, "namd", &[("steps", "1")], &[]);
     }
 }
 

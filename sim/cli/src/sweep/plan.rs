@@ -190,7 +190,7 @@ impl Builder {
         {
             params.entry("seed".into()).or_insert(seed.to_string());
         }
-        weft_workload::offer(name, &mut params, config.gpus, config.cus);
+        weft_workload::offer(name, &mut params, config.gpus, config.gpms * config.cus);
         let resolved = weft_workload::parameters(name, &params).map_err(|e| match &e {
             weft_workload::WorkloadError::Unknown { .. } => settings.workload.error(&e),
             _ => place.error(&e),
