@@ -103,6 +103,7 @@ macro_rules! cosim_of {
 
 cosim_of! {
     cosim_fifo "fifo";
+    cosim_delay_queue "delay-queue";
     cosim_round_robin_arbiter "round-robin-arbiter";
     cosim_oldest_first_arbiter "oldest-first-arbiter";
     cosim_crossbar "crossbar";
