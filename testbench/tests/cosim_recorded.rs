@@ -69,9 +69,8 @@ fn cosim_l1_cache_between_a_cu_and_an_l2() {
     replay(&module, &bench.recorder.take().expect("recorded").finish(), 2_000);
 }
 
-#[test]
-fn cosim_l2_bank_in_its_surroundings() {
-    let p = L2Params {
+fn bank() -> L2Params {
+    L2Params {
         sys: sys(3, 8),
         home: 1,
         sets: 2,
@@ -83,13 +82,28 @@ fn cosim_l2_bank_in_its_surroundings() {
         hier: false,
         scoped: false,
         drops: false,
-    };
-    let module = l2_bank(&p).expect("legal parameters");
-    let mut bench = l2_bench::Bench::new(&p, 7);
+    }
+}
+
+fn bank_agrees(p: &L2Params, seed: u64) {
+    let module = l2_bank(p).expect("legal parameters");
+    let mut bench = l2_bench::Bench::new(p, seed);
     bench.recorder = Some(fresh(&bench.sim));
     bench.run(4_000);
     bench.drain();
     replay(&module, &bench.recorder.take().expect("recorded").finish(), 2_000);
+}
+
+#[test]
+fn cosim_l2_bank_in_its_surroundings() {
+    bank_agrees(&bank(), 7);
+}
+
+#[test]
+fn cosim_l2_bank_of_a_hierarchy_in_its_surroundings() {
+    let sys = Sys { gpus: 2, gpms: 2, ..sys(3, 8) };
+    bank_agrees(&L2Params { sys: sys.clone(), home: 2, hier: true, ..bank() }, 8);
+    bank_agrees(&L2Params { sys, home: 2, hier: true, dir: false, drops: true, sets: 8, ..bank() }, 9);
 }
 
 /// Misses on few lines; each fetch is answered once, some cycles later, in another order.
