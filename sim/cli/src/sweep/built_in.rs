@@ -1,4 +1,5 @@
-//! Sweeps that come with the program: those of rec.md sections 12 and 13 on the small fabric, minutes each, and one of seconds.
+//! Sweeps that come with the program: those of rec.md sections 12 and 13 and hmg.md section 13 on the small fabrics, minutes to hours each, and one of seconds.
+//! The folder holds more, to be named by their paths: those of hmg.md section 14.
 
 /// Name and text of each.
 pub const SWEEPS: &[(&str, &str)] = &[
@@ -13,4 +14,5 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("rec-cus", include_str!("../../../fabrics/sweeps/rec-cus.toml")),
     ("rec-gpus", include_str!("../../../fabrics/sweeps/rec-gpus.toml")),
     ("rec-nvidia", include_str!("../../../fabrics/sweeps/rec-nvidia.toml")),
+    ("hmg-protocols", include_str!("../../../fabrics/sweeps/hmg-protocols.toml")),
 ];
