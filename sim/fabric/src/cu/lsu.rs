@@ -257,7 +257,9 @@ impl MemOp {
     fn attributes(&self, access: &Access, mode: &CuMode, out: &mut LineAccess) {
         out.class = self.class as u8;
         out.sync = self.class == Class::P;
-        out.scope = sent_scope(mode, access.scope) as u8;
+        // Data has no scope: it may be found in any copy.
+        let scope = if self.class == Class::D { Scope::Cu } else { sent_scope(mode, access.scope) };
+        out.scope = scope as u8;
         out.remote = access.remote;
         out.region = access.read_only;
         out.hint = access.hint;
