@@ -222,7 +222,14 @@ fn held(finder: Finder, unit: usize, sys: &Sys, gpu: Option<u32>, prefix: &str) 
     if let (Some(class), Some(kind), Some(valid), Some(gpu)) =
         (other("s1_class"), other("s1_req_kind"), other("s1_valid"), gpu.filter(|_| prefix == "s1_req"))
     {
-        let mut found = one(vec![set(valid), is(class, 0)], None, Whose::Gpus(1 << gpu));
+        let inv = vec![set(valid), is(class, 0)];
+        // At a GPU home the last lookup of an Inv hands the whole group on to the directory, for all GPMs of the GPU.
+        let mut found = match other("recv_out_count") {
+            Some(_) => {
+                vec![Held { all: inv, line, grp: Group::Always, whose: Whose::Gpus(nodes_of_gpu(sys, gpu)) }]
+            }
+            None => one(inv, None, Whose::Gpus(1 << gpu)),
+        };
         let write = vec![set(valid), is(class, 2), is(kind, ReqKind::Wr.encoding())];
         found.extend(
             other("s1_req_who").into_iter().flat_map(|who| one(write.clone(), None, Whose::Number(who))),
