@@ -8,7 +8,7 @@
 //! - or any value that another compute unit writes in this kernel, since that is a race; then also the value before the kernel, unless its own unit has overwritten it.
 //!
 //! What a release has made visible narrows that: once a compute unit has acquired after the release of another one's write, both of scopes that include
-//! each other, it finds that write or a later one ([`sync`]).
+//! each other, it finds that write or a later one (`values/sync.rs`).
 //!
 //! Bytes are told apart: a word is compared as a whole unless writes of the kernel covered different bytes of it. At a kernel boundary the old values of
 //! all atomics on a word must form a chain, and a word whose last writer is not certain keeps all its possible values until a load shows which it is.
