@@ -151,13 +151,23 @@ fn gpus_of_several_gpms_compute_pagerank() {
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let text = std::fs::read_to_string(folder.path().join("run.json")).expect("written");
     let json: Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!((&json["config"]["gpms"], &json["config"]["protocol"]), (&4.into(), &"nhcc".into()));
+    assert_eq!((&json["config"]["gpms"], &json["config"]["protocol"]), (&4.into(), &"hmg".into()));
     let requests = number(&json, "metrics", "inter_gpu_requests");
     let links: u64 = ["rdreq", "wrreq", "atomreq"]
         .iter()
         .filter_map(|kind| json["counters"][format!("link_tx.msgs_{kind}")]["value"].as_u64())
         .sum();
     assert!(0 < requests && requests < links, "{requests} of the {links} that leave a GPM leave its GPU");
+    let served = |who: &str| json["metrics"]["served"][who].as_u64().expect("a count");
+    let far = served("far_l2") + served("far_dram");
+    let loads = number(&json, "metrics", "inter_gpu_loads");
+    assert!(
+        0 < loads && loads <= far,
+        "{loads} of {far} accesses that another GPU answers are loads of their own"
+    );
+    let share = |name: &str| json["metrics"][name].as_f64().expect("a number");
+    assert!(share("redundant_inter_gpu_loads") > 0.0, "all GPMs of a GPU gather from the same vector");
+    assert!(share("invalidations_per_store") > 0.0 && share("directory_occupancy") > 0.0);
     args[3] = "alone.json";
     args.extend(["--set", "gpus=1"]);
     let out = weft(folder.path(), &args);

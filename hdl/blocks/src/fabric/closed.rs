@@ -23,12 +23,12 @@ pub struct ClosedParams {
 }
 
 impl ClosedParams {
-    /// The fabric of the speed bench: 4 GPUs of 16 L1s and 4 banks, protocol `rec`, loads with a quarter stores and some atomics.
+    /// The fabric of the speed bench: 4 GPUs of 16 L1s and 4 banks with nothing before them, protocol `rec`, loads with a quarter stores and some atomics.
     pub fn bench() -> ClosedParams {
         let published = FabricParams::published(Protocol::Rec);
         let sys = Sys { banks: 4, l1s: 16, ..published.sys.clone() };
         ClosedParams {
-            fabric: FabricParams { sys, dir_entries: 2048, ..published },
+            fabric: FabricParams { sys, dir_entries: 2048, l2_latency: 3, ..published },
             traffic: TrafficParams { outstanding: 8, span: 4096, stores: 64, atomics: 4, interval: 16 },
             dram: DramStubParams { rows: 1024, latency: 100, depth: 64 },
             active: 16,

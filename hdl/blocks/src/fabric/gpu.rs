@@ -105,10 +105,35 @@ struct Gpu<'a> {
     l1_to_bank: InstanceRef,
     bank_to_l1: InstanceRef,
     requests: Requests,
+    waits: Option<Waits>,
     rsp_merge: InstanceRef,
     rsp_split: InstanceRef,
     tx: Vec<InstanceRef>,
     rx: Vec<InstanceRef>,
+}
+
+/// Queues before the banks' entrances, which make a hit take its published time.
+struct Waits {
+    local: Vec<InstanceRef>,
+    remote: Vec<InstanceRef>,
+    /// Of hierarchical banks.
+    far: Vec<InstanceRef>,
+}
+
+/// Connects a channel with a bank's entrance, through the queue before it if there is one.
+fn enter<T: Data<Shape = Sys>>(
+    from: (&InstanceRef, &str),
+    wait: Option<&InstanceRef>,
+    bank: (&InstanceRef, &str),
+    s: &Sys,
+) {
+    match wait {
+        None => connect::<T>(from.0, from.1, bank.0, bank.1, s),
+        Some(wait) => {
+            connect::<T>(from.0, from.1, wait, "in", s);
+            connect::<T>(wait, "out", bank.0, bank.1, s);
+        }
+    }
 }
 
 impl Requests {
@@ -147,6 +172,11 @@ impl<'a> Gpu<'a> {
             l1_to_bank: instance("l1_to_bank", &m.l1_to_bank),
             bank_to_l1: instance("bank_to_l1", &m.bank_to_l1),
             requests: Requests::place(m, merges),
+            waits: m.waits.as_ref().map(|[local, remote]| Waits {
+                local: many("local_delay", local, p.sys.banks),
+                remote: many("remote_delay", remote, p.sys.banks),
+                far: many("far_delay", remote, if p.hier_banks() { p.sys.banks } else { 0 }),
+            }),
             rsp_merge: instance("rsp_merge", &merges.rsp),
             rsp_split: instance("rsp_split", &m.rsp_split),
             tx: many("link_tx", &m.ends.tx, p.node_links()),
@@ -182,7 +212,8 @@ impl<'a> Gpu<'a> {
     fn wire_banks(&self) {
         let s = &self.p.sys;
         for (b, bank) in self.banks.iter().enumerate() {
-            connect::<L1Req>(&self.l1_to_bank, &format!("out{b}"), bank, "local_req", s);
+            let wait = self.waits.as_ref().map(|w| &w.local[b]);
+            enter::<L1Req>((&self.l1_to_bank, &format!("out{b}")), wait, (bank, "local_req"), s);
             connect::<L1Rsp>(bank, "local_rsp", &self.bank_to_l1, &format!("in{b}"), s);
             connect::<RspMsg>(&self.rsp_split, &format!("out{b}"), bank, "rsp_in", s);
             connect::<RspMsg>(bank, "rsp_out", &self.rsp_merge, &format!("in{b}"), s);
@@ -197,14 +228,16 @@ impl<'a> Gpu<'a> {
         let s = &self.p.sys;
         for (b, bank) in self.banks.iter().enumerate() {
             let (input, output) = (format!("in{b}"), format!("out{b}"));
+            let [remote, far] =
+                [self.waits.as_ref().map(|w| &w.remote[b]), self.waits.as_ref().and_then(|w| w.far.get(b))];
             match &self.requests {
                 Requests::Mixed { merge, split } => {
-                    connect::<ReqMsg>(split, &output, bank, "remote_req", s);
+                    enter::<ReqMsg>((split, &output), remote, (bank, "remote_req"), s);
                     connect::<ReqMsg>(bank, "req_out", merge, &input, s);
                 }
                 Requests::Planes { merge, split, .. } => {
-                    connect::<ReqMsg>(&split[0], &output, bank, "remote_req", s);
-                    connect::<ReqMsg>(&split[1], &output, bank, "far_req", s);
+                    enter::<ReqMsg>((&split[0], &output), remote, (bank, "remote_req"), s);
+                    enter::<ReqMsg>((&split[1], &output), far, (bank, "far_req"), s);
                     connect::<ReqMsg>(bank, "req_out", &merge[0], &input, s);
                     connect::<ReqMsg>(bank, "far_out", &merge[1], &input, s);
                 }

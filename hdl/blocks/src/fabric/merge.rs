@@ -4,6 +4,7 @@ use super::gpu::part;
 use super::params::FabricParams;
 use crate::cache::l1::l1_cache;
 use crate::common::crossbar::crossbar;
+use crate::common::delay_queue::delay_queue;
 use crate::common::switch::LinkEnds;
 use crate::common::sys::sys_tag;
 use crate::msg::*;
@@ -15,6 +16,8 @@ pub(super) struct Shared {
     pub l1: Arc<Module>,
     pub l1_to_bank: Arc<Module>,
     pub bank_to_l1: Arc<Module>,
+    /// Before each entrance of a bank, where its hit time is longer than the bank alone: requests of L1s, and of other nodes.
+    pub waits: Option<[Arc<Module>; 2]>,
     /// Requests from the links to the banks, then the fence unit; of hierarchical banks one for each plane.
     pub req_split: Arc<Module>,
     pub rsp_split: Arc<Module>,
@@ -83,10 +86,16 @@ impl Shared {
             crossbar::<ReqMsg>(&name(split), ins, banks + 1, s, |m| to_bank(s.bank_of(m.line), m.kind));
         let rsp_split =
             crossbar::<RspMsg>(&name("rsp_split"), p.node_links(), banks + 1, s, |m| to_bank(m.bank, m.kind));
+        let waits = |cycles: u32| -> Result<_, BlockError> {
+            let name = |what: &str| format!("{what}_wait{cycles}_{tag}");
+            let local = part("delay-queue", delay_queue::<L1Req>(&name("local"), cycles, s))?;
+            Ok([local, part("delay-queue", delay_queue::<ReqMsg>(&name("remote"), cycles, s))?])
+        };
         Ok(Shared {
             l1: l1_cache(&p.l1())?,
             l1_to_bank: part("l1_to_bank", l1_to_bank)?,
             bank_to_l1: part("bank_to_l1", bank_to_l1)?,
+            waits: p.l2_wait().map(waits).transpose()?,
             req_split: part("req_split", req_split)?,
             rsp_split: part("rsp_split", rsp_split)?,
             plane_merge: joins("plane_merge", banks + 1)?,

@@ -107,6 +107,8 @@ pub struct FabricParams {
     pub l2_ways: u32,
     /// Requests waiting in the merge and replay lists of a bank.
     pub l2_pool: u32,
+    /// L2 hit time in cycles, from a bank's entrance to its answer: 3, which is the bank alone, or 6..1024.
+    pub l2_latency: u32,
     /// L1 bytes.
     pub l1_size: u32,
     /// L1 ways.
@@ -126,6 +128,9 @@ pub struct FabricParams {
     /// Dirty lines of the L2 are written back at a release (rec.md section 7, `release_l2_flush`).
     pub release_l2_flush: bool,
 }
+
+/// Cycles of a hit in a bank: taken, looked up, answered.
+const L2_HIT: u32 = 3;
 
 impl FabricParams {
     /// The published system (rec.md section 9): 4 GPUs of 64 L1s and 16 banks, 150 B/cycle per direction, 140 cycles one way.
@@ -156,6 +161,7 @@ impl FabricParams {
             l2_sets: 128,
             l2_ways: 16,
             l2_pool: 128,
+            l2_latency: 30,
             l1_size: 16 << 10,
             l1_ways: 4,
             l1_targets: 8,
@@ -309,6 +315,11 @@ impl FabricParams {
         }
     }
 
+    /// Cycles that a request waits before it enters a bank, so that a hit takes [`FabricParams::l2_latency`]; `None` for the bank alone.
+    pub fn l2_wait(&self) -> Option<u32> {
+        (self.l2_latency > L2_HIT).then(|| self.l2_latency - L2_HIT)
+    }
+
     /// The directory slices of a GPU, if the protocol has them in RTL.
     pub fn dir(&self, gpu: u32) -> Option<DirParams> {
         let kind = self.protocol.dir_kind()?;
@@ -400,6 +411,10 @@ impl FabricParams {
         }
         if !(1..=8).contains(&self.links) {
             return illegal("links", self.links, "it lies outside", "1..8");
+        }
+        if self.l2_wait().is_some_and(|wait| !(3..=1021).contains(&wait)) || self.l2_latency < L2_HIT {
+            let problem = "a bank takes 3 cycles, and a queue before it 3 and more";
+            return illegal("l2_latency", self.l2_latency, problem, "3, 6..1024");
         }
         self.l1().validate()
     }

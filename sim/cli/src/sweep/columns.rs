@@ -6,7 +6,7 @@
 //! | `axis.NAME` | for each axis its value as tables show it |
 //! | keys of the fabric | those that an axis moves, as numbers without suffix |
 //! | `verified`, `cycles`, `kernels` | the outcome; kernels counts launches and host copies |
-//! | the metrics of a run's record, `bytes.KIND` | rec.md section 11; bytes on links by kind of message |
+//! | the metrics of a run's record, `bytes.KIND`, `served.SERVER` | rec.md section 11, hmg.md section 12; bytes on links by kind of message; loads and atomics by who answered: `l1`, `l2` (own), `gpu_l2` (of another GPM), `gpu_dram`, `far_l2` and `far_dram` (of another GPU) |
 //! | `BLOCK.COUNTER` | each counter that the hardware of any run declares, summed over the fabric; empty where a run's hardware has none |
 //! | `error`, `identity` | why a run failed; fingerprint of everything the row depends on: settings, data, hardware, program version |
 
@@ -59,6 +59,24 @@ const METRICS: &[(&str, &str, &str)] = &[
     ("invalidation_gbps", "GB/s", "bytes of invalidations per second on these links"),
     ("coalesced_lines", "lines", "lines per evicted directory entry; empty without any"),
     ("l2_lookup_cycles", "cycles", "mean time from arrival at an L2 bank to hit or miss"),
+    (
+        "invalidations_per_store",
+        "lines",
+        "lines dropped per store or atomic that finds a sharer to invalidate; empty without any",
+    ),
+    ("invalidations_per_eviction", "lines", "lines dropped per evicted directory entry; empty without any"),
+    ("node_invalidation_gbps", "GB/s", "bytes of invalidations per second on all links that leave a node"),
+    (
+        "directory_occupancy",
+        "",
+        "valid directory entries over all, where the check of directory precision has looked",
+    ),
+    ("inter_gpu_loads", "loads", "loads that another GPU answers, each with a request of its own"),
+    (
+        "redundant_inter_gpu_loads",
+        "",
+        "share of these whose line another GPM of the same GPU loads too; empty without any",
+    ),
 ];
 
 /// Cells of a row by column.
@@ -112,6 +130,14 @@ fn metric(name: &str) -> Column {
     if let Some(kind) = name.strip_prefix("bytes.") {
         return column(name, "bytes", &format!("bytes of {kind} messages on all links from the GPUs"), true);
     }
+    if let Some(server) = name.strip_prefix("served.") {
+        return column(
+            name,
+            "accesses",
+            &format!("loads and atomics, line by line, answered by {server}"),
+            true,
+        );
+    }
     let (unit, about) =
         METRICS.iter().find(|(known, ..)| *known == name).map_or(("", ""), |(_, unit, about)| (unit, about));
     column(name, unit, about, true)
@@ -129,6 +155,10 @@ fn flat(metrics: &Metrics) -> BTreeMap<String, String> {
     for kind in RunReport::message_kinds() {
         let bytes = metrics.bytes_by_kind.get(kind).copied().unwrap_or(0);
         out.insert(format!("bytes.{kind}"), bytes.to_string());
+    }
+    for server in RunReport::servers() {
+        let count = metrics.served.get(server).copied().unwrap_or(0);
+        out.insert(format!("served.{server}"), count.to_string());
     }
     out
 }
@@ -167,9 +197,17 @@ pub fn measured(report: &RunReport) -> Cells {
     let mut cells: Cells = flat(&report.metrics);
     cells.extend(report.counters.iter().map(|(name, counter)| (name.clone(), counter.value.to_string())));
     // A record says 0 for a mean over nothing; a mean over several runs must leave it out.
-    let evictions = report.counters.get("dir.evictions").map_or(0, |counter| counter.value);
+    let count = |name: &str| report.counters.get(name).map_or(0, |counter| counter.value);
+    let evictions = count("dir.evictions");
     let dropped = report.metrics.evict_invalidations + report.metrics.write_invalidations;
-    for (name, over) in [("coalesced_lines", evictions), ("evict_share", dropped)] {
+    let means = [
+        ("coalesced_lines", evictions),
+        ("invalidations_per_eviction", evictions),
+        ("invalidations_per_store", count("dir.write_invs")),
+        ("evict_share", dropped),
+        ("redundant_inter_gpu_loads", report.metrics.inter_gpu_loads),
+    ];
+    for (name, over) in means {
         if over == 0 {
             cells.insert(name.into(), String::new());
         }

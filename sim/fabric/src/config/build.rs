@@ -28,6 +28,7 @@ impl FabricConfig {
             l2_sets: self.l2_sets(),
             l2_ways: self.l2_ways,
             l2_pool: self.l2_pool,
+            l2_latency: self.l2_latency,
             l1_size: self.l1_size,
             l1_ways: self.l1_ways,
             l1_targets: self.l1_targets,

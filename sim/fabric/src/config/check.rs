@@ -161,9 +161,11 @@ impl FabricConfig {
                 self.ensure(divides, key, &problem, legal)?;
             }
         }
-        // Protocols without a directory are held to the baseline's rules, so that a sweep over protocols cannot fail half-way.
-        let published = DirParams::published(DirKind::Perline, &self.sys(), 0);
+        // Protocols without a directory are held to the rules of one that goes with their nodes, so that a sweep over protocols cannot fail half-way.
+        let kind = if self.gpms > 1 { DirKind::Nhcc } else { DirKind::Perline };
+        let published = DirParams::published(kind, &self.sys(), 0);
         let baseline = DirParams {
+            group: self.group,
             entries: self.entries,
             ways: self.ways,
             evb_depth: self.evb_depth,

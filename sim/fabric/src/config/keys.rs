@@ -121,6 +121,7 @@ keys! {
     l2_ways: u32 = 16, "ways", Power(2, 64), "ways of an L2 bank";
     l2_mshrs: u32 = 64, "MSHRs", Within(4, 256), "open misses of an L2 bank";
     l2_pool: u32 = 128, "requests", Within(4, 1024), "requests waiting in all merge and replay lists of an L2 bank, at least l2_mshrs";
+    l2_latency: u32 = 30, "cycles", Within(3, K), "hit time of an L2 bank: 3, which is the bank alone, or 6 and more";
     release_l2_flush: bool = true, "", Switch, "a release writes the dirty lines of the L2 back";
 
     links: u32 = 1, "links", Within(1, 8), "links between each GPU and the switch";

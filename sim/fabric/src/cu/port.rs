@@ -117,6 +117,11 @@ pub trait CuObserver {
         let _ = (who, line, mask, data, issued, done);
     }
 
+    /// A load or atomic is answered, by `src` as in [`LineReply`]; `merged` by the miss of another access.
+    fn served(&mut self, who: &Who, access: &LineAccess, src: u8, merged: bool) {
+        let _ = (who, access, src, merged);
+    }
+
     /// The L1 has accepted a store of the bytes of `mask` in tick `now`.
     fn store(&mut self, who: &Who, line: u64, mask: u128, data: &[u64; 16], now: u64) {
         let _ = (who, line, mask, data, now);

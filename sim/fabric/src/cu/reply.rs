@@ -71,6 +71,11 @@ impl Cu {
         if with_data {
             self.s.counters.served[usize::from(reply.src & 7)] += 1;
             self.s.counters.merged += u64::from(reply.merged);
+            let entry = &self.s.lsu.flights.pending[usize::from(reply.id)];
+            if let Some(index) = entry.op {
+                let who = self.who(self.s.lsu.ops[index as usize].wave);
+                obs.served(&who, &entry.access, reply.src, reply.merged);
+            }
         }
         self.answered(reply.id, now);
     }

@@ -8,11 +8,13 @@ mod oracle;
 mod processor;
 mod report;
 mod seat;
+mod sharing;
 mod snapshot;
 mod state;
 mod survey;
 
 pub use processor::KernelRecord;
+pub(crate) use report::block_of;
 pub use report::{Counter, Metrics, RunReport};
 pub use snapshot::{Identity, Snapshot, SnapshotError};
 pub use survey::{Survey, check_program};
@@ -304,6 +306,7 @@ fn model(
         program: program.clone(),
         observer: Observer::new(
             config.nodes(),
+            config.gpms,
             hardware.sys.home_shift - hardware.sys.line.trailing_zeros(),
             checks,
         ),

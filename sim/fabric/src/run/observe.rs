@@ -1,11 +1,13 @@
 //! What is seen of the run besides the hardware's own counters.
 
+use super::sharing::{Sharing, SharingState};
 use crate::check::precision::Beside;
 use crate::check::{CheckError, Checks};
 use crate::cu::{CuObserver, LineAccess, Who};
 use crate::dram::Transfer;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
+use weft_blocks::msg::CuOp;
 use weft_engine::Sim;
 use weft_engine::runner::Problem;
 
@@ -16,6 +18,8 @@ pub(super) struct Observer {
     touched: Vec<HashMap<u64, u64>>,
     /// First references to a line in a GPU.
     pub cold: u64,
+    /// Loads that leave a GPU.
+    pub sharing: Sharing,
     /// Home GPU of a line = line >> this.
     home_shift: u32,
     /// Checks of values and messages, if they are on.
@@ -28,6 +32,7 @@ pub(super) struct ObserverState {
     /// In order, so that equal states are equal bytes.
     touched: Vec<BTreeMap<u64, u64>>,
     cold: u64,
+    sharing: SharingState,
     checks: Option<Vec<u8>>,
 }
 
@@ -38,6 +43,7 @@ impl Observer {
         ObserverState {
             touched: self.touched.iter().map(ordered).collect(),
             cold: self.cold,
+            sharing: self.sharing.state(),
             checks: self.checks.as_ref().map(Checks::save),
         }
     }
@@ -50,7 +56,7 @@ impl Observer {
             (None, None) => true,
             _ => false,
         };
-        if !loaded || state.touched.len() != self.touched.len() {
+        if !loaded || state.touched.len() != self.touched.len() || !self.sharing.resume(state.sharing) {
             return false;
         }
         self.touched = state.touched.into_iter().map(|lines| lines.into_iter().collect()).collect();
@@ -58,8 +64,10 @@ impl Observer {
         true
     }
 
-    pub fn new(gpus: u32, home_shift: u32, checks: Option<Checks>) -> Observer {
-        Observer { touched: vec![HashMap::new(); gpus as usize], cold: 0, home_shift, checks }
+    /// Of `nodes` nodes, `gpms` of which make a GPU.
+    pub fn new(nodes: u32, gpms: u32, home_shift: u32, checks: Option<Checks>) -> Observer {
+        let touched = vec![HashMap::new(); nodes as usize];
+        Observer { touched, cold: 0, sharing: Sharing::new(nodes, gpms), home_shift, checks }
     }
 
     /// All writes so far are visible everywhere.
@@ -115,6 +123,9 @@ impl Observer {
 /// Cycles shown after the last transfer at a port, in a fabric that has stopped: what was inside goes on for a while.
 const AFTER_STOP: u64 = 256;
 
+/// Servers in another GPU: its L2, the DRAM behind it.
+const FAR: [u8; 2] = [4, 5];
+
 fn problem(error: CheckError) -> Problem {
     let shown = match &error {
         CheckError::Deadlock(deadlock) => Some(deadlock.silent_since + AFTER_STOP),
@@ -128,6 +139,12 @@ impl CuObserver for Observer {
         self.touch(who.gpu, line);
         if let Some(checks) = &mut self.checks {
             CuObserver::load(checks, who, line, mask, data, issued, done);
+        }
+    }
+
+    fn served(&mut self, who: &Who, access: &LineAccess, src: u8, merged: bool) {
+        if access.op == CuOp::Ld {
+            self.sharing.load(who.gpu, access.line, FAR.contains(&src) && !merged);
         }
     }
 

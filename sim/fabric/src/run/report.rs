@@ -44,7 +44,7 @@ pub struct RunReport {
     pub cycles_per_second: f64,
     /// Kernels and host copies in order.
     pub kernels: Vec<KernelRecord>,
-    /// Derived figures of rec.md section 11.
+    /// Derived figures of rec.md section 11 and hmg.md section 12.
     pub metrics: Metrics,
     /// Counters of the blocks and models, as `block.counter`.
     pub counters: BTreeMap<String, Counter>,
@@ -58,9 +58,14 @@ impl RunReport {
     pub fn message_kinds() -> impl Iterator<Item = &'static str> {
         KINDS.iter().map(|(kind, _)| *kind)
     }
+
+    /// Names of the servers in [`Metrics::served`].
+    pub fn servers() -> impl Iterator<Item = &'static str> {
+        SERVERS.into_iter()
+    }
 }
 
-/// Figures of rec.md section 11, each over the whole run and fabric.
+/// Figures of rec.md section 11 and hmg.md section 12, each over the whole run and fabric.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Metrics {
     /// Demand accesses to L2 banks.
@@ -97,7 +102,24 @@ pub struct Metrics {
     pub coalesced_histogram: Vec<u64>,
     /// Mean cycles from arrival at the bank to hit or miss.
     pub l2_lookup_cycles: f64,
+    /// Lines dropped per store or atomic that finds a sharer to invalidate; 0 without any.
+    pub invalidations_per_store: f64,
+    /// Lines dropped per evicted directory entry; 0 without any.
+    pub invalidations_per_eviction: f64,
+    /// Bytes of invalidations per second on all links that leave a node, in GB/s.
+    pub node_invalidation_gbps: f64,
+    /// Valid directory entries over all, mean of the moments at which the precision of the directories is checked; 0 without that check.
+    pub directory_occupancy: f64,
+    /// Loads that another GPU answers, each with a request of its own.
+    pub inter_gpu_loads: u64,
+    /// Share of these whose line another GPM of the same GPU loads too; 0 without any.
+    pub redundant_inter_gpu_loads: f64,
+    /// Loads and atomics by who answered them, line by line.
+    pub served: BTreeMap<String, u64>,
 }
+
+/// Servers by the `src` of a [`weft_blocks::msg::CuRsp`].
+const SERVERS: [&str; 6] = ["l1", "l2", "gpu_l2", "gpu_dram", "far_l2", "far_dram"];
 
 pub(super) fn collect(
     config: &FabricConfig,
@@ -129,7 +151,7 @@ pub(super) fn collect(
             Counter { value, about: about.to_string() },
         );
     }
-    let metrics = metrics(config, &counters, model.observer.cold, cycles);
+    let metrics = metrics(config, &counters, model, cycles);
     RunReport {
         schema: SCHEMA,
         fabric: config.name.clone(),
@@ -162,14 +184,37 @@ const KINDS: [(&str, u64); 10] = [
 ];
 
 /// Kind of a block from its instance's path: `gpu0.bank3` is a `bank`.
-pub(super) fn block_of(path: &str) -> &str {
+pub(crate) fn block_of(path: &str) -> &str {
     let last = path.rsplit('.').next().unwrap_or(path);
     last.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_')
 }
 
-fn metrics(config: &FabricConfig, counters: &BTreeMap<String, Counter>, cold: u64, cycles: u64) -> Metrics {
+fn mean(sum: u64, count: u64) -> f64 {
+    if count == 0 { 0.0 } else { sum as f64 / count as f64 }
+}
+
+/// Valid entries over all, where the check of precision has looked.
+fn occupancy(config: &FabricConfig, model: &FabricModel) -> f64 {
+    let seen = model.observer.checks.as_ref().and_then(|checks| checks.counts().precision);
+    let (hardware, Some(seen)) = (config.hardware(), seen) else { return 0.0 };
+    let all = hardware.dir(0).map_or(0, |dir| u64::from(dir.entries) * u64::from(config.nodes()));
+    mean(seen.entries, seen.checks * all)
+}
+
+/// Loads and atomics by server.
+fn served(model: &FabricModel) -> BTreeMap<String, u64> {
+    let by = |src: usize| model.seats.iter().map(|seat| seat.cu.counters().served[src]).sum();
+    SERVERS.iter().enumerate().map(|(src, name)| (name.to_string(), by(src))).collect()
+}
+
+fn metrics(
+    config: &FabricConfig,
+    counters: &BTreeMap<String, Counter>,
+    model: &FabricModel,
+    cycles: u64,
+) -> Metrics {
     let get = |name: &str| counters.get(name).map_or(0, |c| c.value);
-    let mean = |sum: u64, count: u64| if count == 0 { 0.0 } else { sum as f64 / count as f64 };
+    let cold = model.observer.cold;
     let misses =
         get("bank.l2_misses_local_home") + get("bank.l2_misses_local_away") + get("bank.l2_misses_remote");
     // What leaves a GPU: by its own links, or, where its GPMs have links of their own, by its switch's way out.
@@ -187,6 +232,8 @@ fn metrics(config: &FabricConfig, counters: &BTreeMap<String, Counter>, cold: u6
         let bytes = if *kind == "wrreq" { sent("bytes_wrreq") } else { sent(&format!("msgs_{kind}")) * each };
         (kind.to_string(), bytes)
     });
+    let gbps = |bytes: u64| bytes as f64 / seconds.max(1e-12) / 1e9;
+    let (inter_gpu_loads, redundant) = model.observer.sharing.leaving();
     let had = (1..).map(|lines| counters.get(&format!("dir.evicted_with_{lines}_slots")));
     Metrics {
         l2_accesses: get("bank.l2_accesses"),
@@ -202,9 +249,16 @@ fn metrics(config: &FabricConfig, counters: &BTreeMap<String, Counter>, cold: u6
         inter_gpu_messages: KINDS.iter().map(|(kind, _)| sent(&format!("msgs_{kind}"))).sum(),
         inter_gpu_bytes: bytes,
         bytes_by_kind: bytes_by_kind.collect(),
-        invalidation_gbps: sent("bytes_inv") as f64 / seconds.max(1e-12) / 1e9,
+        invalidation_gbps: gbps(sent("bytes_inv")),
         coalesced_histogram: had.map_while(|c| c.map(|c| c.value)).collect(),
         coalesced_lines: mean(get("dir.evicted_slots"), get("dir.evictions")),
         l2_lookup_cycles: mean(get("bank.l2_lookup_wait"), get("bank.l2_accesses")),
+        invalidations_per_store: mean(by_write, get("dir.write_invs")),
+        invalidations_per_eviction: mean(by_eviction, get("dir.evictions")),
+        node_invalidation_gbps: gbps(get("link_tx.bytes_inv")),
+        directory_occupancy: occupancy(config, model),
+        inter_gpu_loads,
+        redundant_inter_gpu_loads: mean(redundant, inter_gpu_loads),
+        served: served(model),
     }
 }

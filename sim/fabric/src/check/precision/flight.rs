@@ -280,6 +280,9 @@ fn held(finder: Finder, unit: usize, sys: &Sys, gpu: Option<u32>, prefix: &str) 
 /// The queue with this memory, if it holds messages of a kind that matters.
 fn queue(finder: Finder, unit: usize, gpu: Option<u32>, memory: &str, sys: &Sys) -> Option<Queue> {
     let line_bits = sys.line_bits();
+    // Requests of other nodes before a bank.
+    let waits =
+        ["remote_delay", "far_delay"].contains(&crate::run::block_of(&finder.design.units[unit].path));
     let base = memory.strip_suffix("_rows").or_else(|| memory.strip_suffix("_queue"))?;
     let requests = || Fields {
         line: leaf::<ReqMsg>(sys, "line").0,
@@ -293,6 +296,7 @@ fn queue(finder: Finder, unit: usize, gpu: Option<u32>, memory: &str, sys: &Sys)
     };
     let fields = match base {
         "req_buffer" | "req_out" | "far_out" | "late" => requests(),
+        "fifo" if waits => requests(),
         "recv_out" => Fields {
             line: leaf::<DirRecv>(sys, "line").0,
             line_bits,
