@@ -100,12 +100,14 @@ fn directory_rows(out: &mut Vec<Entry>) {
         (DirKind::Ideal, "ideal-directory"),
         (DirKind::Nhcc, "nhcc-directory"),
         (DirKind::Hmg, "hmg-directory"),
+        (DirKind::HmgRec, "hmg-rec-directory"),
     ];
     for (kind, block) in kinds {
         for row in table(kind) {
             let source = match kind {
                 DirKind::Ideal => "rec.md 8",
                 DirKind::Nhcc | DirKind::Hmg => "hmg.md 4",
+                DirKind::HmgRec => "rec.md 8.1",
                 _ => "rec.md 4",
             };
             let who = if source.starts_with("hmg") { "s" } else { "g" };

@@ -99,6 +99,14 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         ],
     ),
     (
+        "hmg-rec-directory",
+        [
+            "gpus=1 gpms=2 entries=2 ways=1 range=128 home=1 downgrade=on",
+            "gpus=3 gpms=3 home=5 entries=8 ways=4 range=512 line=128 downgrade=on evb_depth=1 inv_rate=2",
+            "gpus=4 gpms=2 home=1 entries=12 ways=2 range=256 tag_style=minimal banks=2 policy=fifo",
+        ],
+    ),
+    (
         "inv-egress",
         [
             "gpus=2 links=1 slices=1",

@@ -115,6 +115,30 @@ fn hierarchical_entries_have_the_published_bits() {
     }
 }
 
+/// Entry bits by the formula of rec.md section 8.1: A - log2 R + n * (M + N - 1) + 1.
+#[test]
+fn entries_of_ranges_in_two_levels_have_the_published_bits() {
+    let published = counted("hmg-rec-directory", &[]);
+    let dir = directory(&published);
+    assert_eq!((dir.lane_bits, dir.entries()), (38 + 112 + 1, 8192));
+    let fields = [("base", 38), ("position", 16), ("sharers", 16 * 6), ("valid", 1)];
+    assert_eq!(dir.fields, fields.map(|(name, bits)| (name.to_string(), bits)));
+    for (gpus, gpms) in [(1, 2), (1, 8), (2, 1), (2, 4), (3, 3), (4, 1), (8, 4), (16, 4)] {
+        for (range, line) in [(128u64, 64u64), (512, 64), (4096, 64), (256, 128), (2048, 128)] {
+            let [n, m, r, l] = [gpus, gpms, range, line].map(|v| v.to_string());
+            let given = [("gpus", n.as_str()), ("gpms", &m), ("range", &r), ("line", &l)];
+            let found = counted("hmg-rec-directory", &given);
+            let bits = 48 - u64::from(range.ilog2()) + range / line * (gpms + gpus - 1) + 1;
+            assert_eq!(directory(&found).lane_bits, bits, "{given:?}");
+        }
+    }
+    let wide = counted("hmg-rec-directory", &[("addr_bits", "40"), ("home_shift", "33")]);
+    assert_eq!(directory(&wide).lane_bits, 151 - 8);
+    // 1024 sets take 10 of the 38 bits of the range number.
+    let minimal = counted("hmg-rec-directory", &[("tag_style", "minimal")]);
+    assert_eq!(directory(&minimal).lane_bits, 151 - 10);
+}
+
 #[test]
 fn a_minimal_hierarchical_tag_drops_line_group_and_index_bits() {
     for (group, bits) in [("1", 0), ("2", 1), ("4", 2), ("8", 3)] {

@@ -120,6 +120,7 @@ cosim_of! {
     cosim_rec_directory "rec-directory";
     cosim_nhcc_directory "nhcc-directory";
     cosim_hmg_directory "hmg-directory";
+    cosim_hmg_rec_directory "hmg-rec-directory";
     cosim_inv_egress "inv-egress";
     cosim_inv_ingress "inv-ingress";
     cosim_fence_unit "fence-unit";

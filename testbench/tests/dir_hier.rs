@@ -6,6 +6,7 @@
 mod dir_slice_bench;
 mod dir_support;
 
+use dir_slice_bench::steps::{Steps, by_write};
 use dir_slice_bench::*;
 use dir_support::*;
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ use weft_testbench::golden::dir_table::DirOp;
 use weft_testbench::golden::entry::{Entry, decode, encode};
 use weft_testbench::golden::params::{DirKind, DirParams, Policy};
 use weft_testbench::golden::slice::{Received, Request};
-use weft_testbench::golden::{GpuMask, InvCause, only};
+use weft_testbench::golden::{InvCause, only};
 
 fn small(kind: DirKind) -> DirParams {
     DirParams { entries: 32, ways: 4, banks: 1, downgrade: true, ..DirParams::new(kind) }
@@ -69,67 +70,13 @@ fn a_minimal_tag_changes_nothing_at_the_ports() {
 }
 
 /// A slice of GPM 1 of GPU 1 among 4 GPUs of 4 GPMs: node 5. Nodes are 4 * GPU + GPM.
-struct Steps {
-    bench: Bench,
-    p: DirParams,
-}
-
-impl Steps {
-    fn new(kind: DirKind) -> Steps {
-        Steps::with(DirParams { home: 5, ..small(kind) })
-    }
-
-    fn with(p: DirParams) -> Steps {
-        let mut bench = Bench::new(p, directory::TagStyle::Published);
-        (0..p.sets() + 4).for_each(|_| bench.cycle(true, |_| true));
-        Steps { bench, p }
-    }
-
-    /// Line `number` of what node `home` has in its DRAM.
-    fn line(&self, home: u64, number: u64) -> u64 {
-        home << (self.p.home_shift - self.p.line.ilog2()) | number
-    }
-
-    /// Performs an operation alone and returns the Invs that it causes (destinations and cause) and `empty`.
-    fn op(&mut self, op: DirOp, src: u32, line: u64) -> (Vec<(GpuMask, InvCause)>, bool) {
-        let (before, answers) = (self.bench.seen.len(), self.bench.answers.len());
-        self.bench.offer(Request { op, src, line, id: 7 });
-        (0..14).for_each(|_| self.bench.cycle(true, |_| true));
-        assert_eq!(self.bench.answers.len(), answers + 1);
-        let invs = self.bench.seen[before..].iter();
-        assert!(invs.clone().all(|i| i.grp && i.line / 4 == line / 4), "the whole group is named");
-        (invs.map(|i| (i.dest, i.cause)).collect(), self.bench.answers[answers].empty)
-    }
-
-    fn invs(&mut self, op: DirOp, src: u32, line: u64) -> Vec<(GpuMask, InvCause)> {
-        self.op(op, src, line).0
-    }
-
-    /// Receives an Inv while `inv` takes nothing and `rsp` as told, and returns whom it tells.
-    fn recv(&mut self, line: u64, cause: InvCause, also: u64) -> Vec<(GpuMask, InvCause)> {
-        let (before, done) = (self.bench.passed_on.len(), self.bench.done);
-        self.bench.receive(Received { line, cause, also, link: 1 });
-        (0..5).for_each(|_| self.bench.cycle(false, |_| false));
-        assert_eq!(self.bench.done, done + 1, "a received Inv waits for nothing");
-        let invs = self.bench.passed_on[before..].iter();
-        assert!(invs.clone().all(|i| i.grp && i.line / 4 == line / 4), "the whole group is named");
-        invs.map(|i| (i.dest, i.cause)).collect()
-    }
-
-    /// Offers an operation while `inv` takes nothing.
-    fn stuck(&mut self, op: DirOp, src: u32, line: u64) {
-        self.bench.offer(Request { op, src, line, id: 7 });
-        (0..14).for_each(|_| self.bench.cycle(true, |_| false));
-    }
-}
-
-fn by_write(nodes: &[u32]) -> Vec<(GpuMask, InvCause)> {
-    vec![(nodes.iter().map(|n| only(*n)).sum(), InvCause::Write)]
+fn steps(kind: DirKind) -> Steps {
+    Steps::new(DirParams { home: 5, ..small(kind) })
 }
 
 #[test]
 fn the_system_home_tells_gpms_and_gpus() {
-    let mut s = Steps::new(DirKind::Hmg);
+    let mut s = steps(DirKind::Hmg);
     let line = s.line(5, 12);
     // GPM 0 of the own GPU, GPM 1 of GPU 2, and two GPMs of GPU 3, which count as one.
     for src in [4, 9, 14, 12] {
@@ -149,7 +96,7 @@ fn the_system_home_tells_gpms_and_gpus() {
 
 #[test]
 fn a_gpu_home_tells_its_gpms_and_forwards() {
-    let mut s = Steps::new(DirKind::Hmg);
+    let mut s = steps(DirKind::Hmg);
     // Homed in GPM 1 of GPU 2; node 5 is the home in GPU 1.
     let line = s.line(9, 64);
     for src in [4, 6, 7] {
@@ -173,7 +120,7 @@ fn a_gpu_home_tells_its_gpms_and_forwards() {
 /// fourth load cannot evict the third.
 #[test]
 fn a_received_inv_passes_an_operation_that_waits_for_the_eviction_buffer() {
-    let mut s = Steps::with(DirParams { home: 5, entries: 8, ways: 1, evb_depth: 1, ..small(DirKind::Hmg) });
+    let mut s = Steps::new(DirParams { home: 5, entries: 8, ways: 1, evb_depth: 1, ..small(DirKind::Hmg) });
     let lines = [0, 32, 64, 96].map(|number| s.line(9, number));
     for (src, line) in [4, 6, 7, 4].into_iter().zip(lines) {
         s.stuck(DirOp::RdRem, src, line);
@@ -191,7 +138,7 @@ fn a_received_inv_passes_an_operation_that_waits_for_the_eviction_buffer() {
 
 #[test]
 fn a_received_inv_passes_an_operation_that_waits_for_the_write_inv_register() {
-    let mut s = Steps::new(DirKind::Hmg);
+    let mut s = steps(DirKind::Hmg);
     let (line, other) = (s.line(9, 64), s.line(9, 128));
     for (op, src, line) in [
         (DirOp::RdRem, 4, other),
@@ -219,7 +166,7 @@ fn received_invs_meet_operations_of_their_group_in_every_cycle() {
     for offset in 0..8u64 {
         for op in [DirOp::RdRem, DirOp::WrRem, DirOp::AtomRem, DirOp::WrLoc, DirOp::Downgrade] {
             for shared in [false, true] {
-                let mut s = Steps::new(DirKind::Hmg);
+                let mut s = steps(DirKind::Hmg);
                 let line = s.line(9, 64);
                 if shared {
                     s.op(DirOp::RdRem, 4, line);
@@ -249,7 +196,7 @@ fn received_invs_meet_operations_of_their_group_in_every_cycle() {
 /// A GPU home that is told without end still answers: every third cycle at most belongs to a received Inv.
 #[test]
 fn received_invs_without_end_do_not_hold_operations() {
-    let mut s = Steps::new(DirKind::Hmg);
+    let mut s = steps(DirKind::Hmg);
     let line = s.line(9, 64);
     let mut offered = 0;
     for _ in 0..300 {
@@ -269,7 +216,7 @@ fn received_invs_without_end_do_not_hold_operations() {
 
 #[test]
 fn a_flat_directory_knows_every_gpm() {
-    let mut s = Steps::new(DirKind::Nhcc);
+    let mut s = steps(DirKind::Nhcc);
     let line = s.line(5, 8);
     for src in [4, 9, 14, 12] {
         assert!(s.invs(DirOp::RdRem, src, line).is_empty());
@@ -283,7 +230,7 @@ fn a_flat_directory_knows_every_gpm() {
 #[test]
 fn downgrades_remove_sharers_and_say_when_none_is_left() {
     for kind in [DirKind::Nhcc, DirKind::Hmg] {
-        let mut s = Steps::new(kind);
+        let mut s = steps(kind);
         let line = s.line(5, 12);
         assert_eq!(s.op(DirOp::Downgrade, 4, line), (vec![], true), "nothing was recorded");
         s.op(DirOp::RdRem, 4, line);
@@ -309,6 +256,8 @@ fn a_slice_without_an_operation_says_so() {
         (DirKind::Nhcc, 6),
         (DirKind::Hmg, 4),
         (DirKind::Hmg, 5),
+        (DirKind::HmgRec, 4),
+        (DirKind::HmgRec, 5),
     ] {
         let p = DirParams { downgrade: false, ..small(kind) };
         let mut sim = sim(&directory(&hardware(&p)).unwrap());

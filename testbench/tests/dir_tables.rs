@@ -46,6 +46,8 @@ fn directory_tables_equal_the_golden_ones() {
         (directory::DirKind::Nhcc, DirKind::Nhcc, true),
         (directory::DirKind::Hmg, DirKind::Hmg, false),
         (directory::DirKind::Hmg, DirKind::Hmg, true),
+        (directory::DirKind::HmgRec, DirKind::HmgRec, false),
+        (directory::DirKind::HmgRec, DirKind::HmgRec, true),
     ];
     for (kind, golden_kind, downgrade) in kinds {
         let (table, golden) = (table(kind, downgrade), dir_table::table(golden_kind));
@@ -103,6 +105,11 @@ fn blocks_build_by_name() {
         build(name, &set(&[("gpms", "1"), ("tag_style", "minimal"), ("banks", "16"), ("group", "8")]))
             .unwrap();
     }
+    let rec = "hmg-rec-directory";
+    build(rec, &set(&[])).unwrap();
+    build(rec, &set(&[("gpus", "16"), ("home", "62"), ("entries", "24K"), ("downgrade", "on")])).unwrap();
+    build(rec, &set(&[("gpus", "1"), ("gpms", "8"), ("home", "7"), ("range", "128")])).unwrap();
+    build(rec, &set(&[("gpms", "1"), ("tag_style", "minimal"), ("banks", "16"), ("range", "4096")])).unwrap();
     for name in ["inv-egress", "inv-ingress", "fence-unit"] {
         build(name, &set(&[])).unwrap();
         build(name, &set(&small)).unwrap();
@@ -171,4 +178,21 @@ fn illegal_hierarchies_are_refused_with_their_range() {
         }
     }
     assert!(build("hmg-directory", &set(&[("range", "512")])).is_err(), "ranges are REC's");
+    assert!(build("hmg-rec-directory", &set(&[("group", "4")])).is_err(), "groups are HMG's");
+    assert_eq!(
+        sentence("hmg-rec-directory", &[("range", "64")]),
+        "parameter range = 64 of block hmg-rec-directory: a range smaller than two lines of 64 bytes: use hmg-directory with group = 1; \
+         legal: power of two, 2 to 64 lines, at most il"
+    );
+    let both: [(&[(&str, &str)], &str); 5] = [
+        (&[("range", "768")], "power of two in 128..4096"),
+        (&[("il", "512")], "it is larger than il = 512: a range must not straddle two slices"),
+        (&[("gpms", "9")], "it lies outside 1..8"),
+        (&[("gpms", "3"), ("home", "3")], "there is no node 3 among 4 GPUs of 3 GPMs"),
+        (&[("ways", "65")], "it lies outside 1..64"),
+    ];
+    for (pairs, text) in both {
+        let got = sentence("hmg-rec-directory", pairs);
+        assert!(got.contains(text) && got.contains("legal: "), "{got}");
+    }
 }

@@ -30,6 +30,7 @@ fn synth_keeps_every_memory_bit_of_the_published_directories_out_of_flip_flops()
         ("baseline-directory", 6, 8192),
         ("group-directory", 8, 8192),
         ("hmg-directory", 9, 12288),
+        ("hmg-rec-directory", 0, 8192),
     ];
     for (block, zeros, entries) in blocks {
         let module = module(block, &[]);

@@ -14,6 +14,7 @@
 //! | `l2-bank` | one bank of a GPU's L2 | [`cache::l2`] |
 //! | `baseline-directory`, `group-directory`, `rec-directory` | who has a copy of a line, of four lines, of a range | [`directory::slice`] |
 //! | `nhcc-directory`, `hmg-directory` | which GPMs, or which GPMs of a GPU and which other GPUs, have a copy of a group of lines | [`directory::slice`] |
+//! | `hmg-rec-directory` | which GPMs of a GPU and which other GPUs have a copy of each line of a range | [`directory::slice`] |
 //! | `inv-egress`, `inv-ingress` | invalidations to and from the links | [`directory::egress`], [`directory::ingress`] |
 //! | `fence-unit` | releases | [`directory::fence`] |
 //! | `hier-fence-unit` | releases and acquires by scope, where GPUs are made of GPMs | [`directory::hier_fence`] |

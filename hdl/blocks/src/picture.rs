@@ -29,6 +29,7 @@ fn directory(name: &str, params: &ParamSet) -> Result<Option<DirParams>, BlockEr
         "rec-directory" => DirKind::Rec,
         "nhcc-directory" => DirKind::Nhcc,
         "hmg-directory" => DirKind::Hmg,
+        "hmg-rec-directory" => DirKind::HmgRec,
         _ => return Ok(None),
     };
     dir_from(kind, params).map(Some)

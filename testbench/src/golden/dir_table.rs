@@ -14,11 +14,11 @@ pub enum DirOp {
     WrLoc,
     /// Atomic by a remote GPU, executed at home.
     AtomRem,
-    /// NHCC and HMG: a sharer no longer holds a line of the group.
+    /// Where nodes are GPMs: a sharer no longer holds the line, or a line of the group.
     Downgrade,
-    /// HMG: an Inv with cause WRITE was received at a GPU home.
+    /// HMG and its REC: an Inv with cause WRITE was received at a GPU home.
     InvRecv,
-    /// HMG: an Inv with cause EVICT was received at a GPU home.
+    /// HMG and its REC: an Inv with cause EVICT was received at a GPU home.
     InvRecvEvict,
 }
 
@@ -38,7 +38,7 @@ impl DirOp {
     pub fn of(kind: DirKind) -> Vec<DirOp> {
         let all = DirOp::ALL.into_iter();
         match kind {
-            DirKind::Hmg => all.collect(),
+            DirKind::Hmg | DirKind::HmgRec => all.collect(),
             DirKind::Nhcc => all.filter(|op| !op.received()).collect(),
             _ => all.take(4).collect(),
         }
@@ -62,7 +62,7 @@ impl DirOp {
 pub enum Found {
     /// No entry with this base.
     Miss,
-    /// An entry, but no sharer of the addressed slot (REC only).
+    /// An entry, but no sharer of the addressed slot (ranges only).
     SlotEmpty,
     /// An entry with sharers of the addressed slot.
     SlotSet,
@@ -140,7 +140,7 @@ const fn row(
     DirRow { id, kind, op, found, allocate, sharers, inv, touch, text }
 }
 
-use DirKind::{Group4, Hmg, Ideal, Nhcc, Perline, Rec};
+use DirKind::{Group4, Hmg, HmgRec, Ideal, Nhcc, Perline, Rec};
 use DirOp::{AtomRem, Downgrade, InvRecv, InvRecvEvict, RdRem, WrLoc, WrRem};
 use Found::{Miss, SlotEmpty, SlotSet};
 
@@ -154,24 +154,10 @@ pub const REC: [DirRow; 12] = [
     row(Rec, "rec.WR_REM.hit_slot_set", WrRem, SlotSet, TAKE, "s := {g}; Inv(s without g, WRITE)"),
     row(Rec, "rec.WR_LOC.base_miss", WrLoc, Miss, NOTHING, "nothing"),
     row(Rec, "rec.WR_LOC.hit_slot_empty", WrLoc, SlotEmpty, NOTHING, "nothing"),
-    row(
-        Rec,
-        "rec.WR_LOC.hit_slot_set",
-        WrLoc,
-        SlotSet,
-        WIPE,
-        "Inv(s, WRITE); clear slot; if no slot left: V->I",
-    ),
+    row(Rec, "rec.WR_LOC.hit_slot_set", WrLoc, SlotSet, WIPE, ALL_WRITE),
     row(Rec, "rec.ATOM_REM.base_miss", AtomRem, Miss, NOTHING, "nothing"),
     row(Rec, "rec.ATOM_REM.hit_slot_empty", AtomRem, SlotEmpty, NOTHING, "nothing"),
-    row(
-        Rec,
-        "rec.ATOM_REM.hit_slot_set",
-        AtomRem,
-        SlotSet,
-        WIPE_OTHERS,
-        "Inv(s without g, WRITE); clear slot; if no slot left: V->I",
-    ),
+    row(Rec, "rec.ATOM_REM.hit_slot_set", AtomRem, SlotSet, WIPE_OTHERS, OTHERS_WRITE),
 ];
 
 /// `dir_perline`: the REC table with one slot, so that an empty slot cannot occur.
@@ -249,6 +235,43 @@ pub const HMG: [DirRow; 14] = [
     row(Hmg, "hmg.DOWNGRADE.hit", Downgrade, SlotSet, REMOVE, "remove s; no sharer left -> I"),
 ];
 
+/// REC under the HMG hierarchy (rec.md section 8.1): REC's transitions of a slot, whose s holds GPMs of the own GPU and other GPUs; Invs received at a GPU
+/// home clear their slot, and downgrade is HMG's, line by line.
+pub const HMG_REC: [DirRow; 21] = [
+    row(HmgRec, "hmg_rec.RD_REM.base_miss", RdRem, Miss, ALLOC, "allocate; slot={g}; I->V"),
+    row(HmgRec, "hmg_rec.RD_REM.hit_slot_empty", RdRem, SlotEmpty, FILL_SLOT, "slot={g}"),
+    row(HmgRec, "hmg_rec.RD_REM.hit_slot_set", RdRem, SlotSet, SHARE, "s |= g"),
+    row(HmgRec, "hmg_rec.WR_REM.base_miss", WrRem, Miss, ALLOC, "allocate; slot={g}"),
+    row(HmgRec, "hmg_rec.WR_REM.hit_slot_empty", WrRem, SlotEmpty, FILL_SLOT, "slot={g}"),
+    row(HmgRec, "hmg_rec.WR_REM.hit_slot_set", WrRem, SlotSet, TAKE, "s := {g}; Inv(s without g, WRITE)"),
+    row(HmgRec, "hmg_rec.WR_LOC.base_miss", WrLoc, Miss, NOTHING, "nothing"),
+    row(HmgRec, "hmg_rec.WR_LOC.hit_slot_empty", WrLoc, SlotEmpty, NOTHING, "nothing"),
+    row(HmgRec, "hmg_rec.WR_LOC.hit_slot_set", WrLoc, SlotSet, WIPE, ALL_WRITE),
+    row(HmgRec, "hmg_rec.ATOM_REM.base_miss", AtomRem, Miss, NOTHING, "nothing"),
+    row(HmgRec, "hmg_rec.ATOM_REM.hit_slot_empty", AtomRem, SlotEmpty, NOTHING, "nothing"),
+    row(HmgRec, "hmg_rec.ATOM_REM.hit_slot_set", AtomRem, SlotSet, WIPE_OTHERS, OTHERS_WRITE),
+    row(HmgRec, "hmg_rec.INV_RECV.base_miss", InvRecv, Miss, NOTHING, "nothing"),
+    row(HmgRec, "hmg_rec.INV_RECV.hit_slot_empty", InvRecv, SlotEmpty, NOTHING, "nothing"),
+    row(HmgRec, "hmg_rec.INV_RECV.hit_slot_set", InvRecv, SlotSet, WIPE, ON_TO_ALL),
+    row(HmgRec, "hmg_rec.INV_RECV_EVICT.base_miss", InvRecvEvict, Miss, NOTHING, "nothing"),
+    row(HmgRec, "hmg_rec.INV_RECV_EVICT.hit_slot_empty", InvRecvEvict, SlotEmpty, NOTHING, "nothing"),
+    row(HmgRec, "hmg_rec.INV_RECV_EVICT.hit_slot_set", InvRecvEvict, SlotSet, WIPE, ON_TO_ALL),
+    row(HmgRec, "hmg_rec.DOWNGRADE.base_miss", Downgrade, Miss, NOTHING, "nothing"),
+    row(HmgRec, "hmg_rec.DOWNGRADE.hit_slot_empty", Downgrade, SlotEmpty, NOTHING, "nothing"),
+    row(
+        HmgRec,
+        "hmg_rec.DOWNGRADE.hit_slot_set",
+        Downgrade,
+        SlotSet,
+        REMOVE,
+        "remove g; if no slot left: V->I",
+    ),
+];
+
+const ALL_WRITE: &str = "Inv(s, WRITE); clear slot; if no slot left: V->I";
+const OTHERS_WRITE: &str = "Inv(s without g, WRITE); clear slot; if no slot left: V->I";
+const ON_TO_ALL: &str = "forward Inv to s; clear slot; if no slot left: V->I";
+
 /// The table of a kind.
 pub fn table(kind: DirKind) -> &'static [DirRow] {
     match kind {
@@ -258,6 +281,7 @@ pub fn table(kind: DirKind) -> &'static [DirRow] {
         Ideal => &IDEAL,
         Nhcc => &NHCC,
         Hmg => &HMG,
+        HmgRec => &HMG_REC,
     }
 }
 

@@ -116,7 +116,7 @@ impl Directory {
         assert!(local || remote, "{op:?} from node {src} is no remote op");
         assert!(u128::from(line) >> p.line_addr_bits() == 0, "line {line:#x} is wider than LA bits");
         assert!(p.serves(line), "line {line:#x} belongs to another directory");
-        if p.kind == DirKind::Hmg {
+        if p.two_level() {
             let here = p.gpu(p.system_home(line)) == p.gpu(p.home);
             assert!(
                 here || local || p.gpu(src) == p.gpu(p.home),
@@ -194,11 +194,12 @@ impl Directory {
     /// Only the system home of a line records other GPUs (hmg.md section 1).
     fn check_roles(&self, entry: &Entry) -> Result<(), String> {
         let p = &self.params;
-        if p.kind != DirKind::Hmg || !entry.valid {
+        if !p.two_level() || !entry.valid {
             return Ok(());
         }
         let line = entry.base * p.lines_per_entry();
-        let far = gpus_of(entry.slots[0]).find(|n| p.gpu(*n) != p.gpu(p.home));
+        let sharers = entry.slots.iter().fold(0, |all, s| all | s);
+        let far = gpus_of(sharers).find(|n| p.gpu(*n) != p.gpu(p.home));
         match far {
             Some(n) if p.gpu(p.system_home(line)) != p.gpu(p.home) => {
                 Err(format!("node {n} of another GPU shares line {line:#x}, whose system home is elsewhere"))

@@ -1,6 +1,6 @@
 //! Entry layouts (rec.md section 3, hmg.md section 3), bit for bit, and the published storage counts.
 
-use super::params::{DirKind, DirParams};
+use super::params::DirParams;
 use super::{GpuMask, gpus_of, only};
 use bitvec::prelude::{BitVec, Lsb0};
 
@@ -40,7 +40,7 @@ impl Entry {
 pub struct EntryFields {
     /// Base of a range, or tag of a line or group.
     pub tag: u32,
-    /// Position bits (REC only).
+    /// Position bits (ranges only).
     pub position: u32,
     /// Sharer bits.
     pub sharers: u32,
@@ -49,13 +49,10 @@ pub struct EntryFields {
 }
 
 impl EntryFields {
-    /// The published layout of a finite directory: REC keeps A - log2 R base bits, the other two the full A-bit address.
+    /// The published layout of a finite directory: ranges keep A - log2 R base bits, the others the full A-bit address.
     pub fn published(p: &DirParams) -> Self {
         let n = p.slots() as u32;
-        let (tag, position) = match p.kind {
-            DirKind::Rec => (p.addr_bits - p.range.ilog2(), n),
-            _ => (p.addr_bits, 0),
-        };
+        let (tag, position) = if p.ranges() { (p.addr_bits - p.range.ilog2(), n) } else { (p.addr_bits, 0) };
         EntryFields { tag, position, sharers: n * p.sharers(), valid: 1 }
     }
 
@@ -72,13 +69,13 @@ impl EntryFields {
     }
 }
 
-/// Packs an entry. REC: slot i at `[i*N ..]` with the position bit lowest and sharer k at `i*N + k`, then base, then
+/// Packs an entry. Ranges: slot i at `[i*N ..]` with the position bit lowest and sharer k at `i*N + k`, then base, then
 /// valid. The others, for which no order is published, follow the same order: sharers k-1, tag, valid.
 pub fn encode(p: &DirParams, entry: &Entry) -> EntryBits {
     let mut bits = EntryBits::new();
-    let tag_shift = if p.kind == DirKind::Rec { 0 } else { (p.lines_per_entry() * p.line).ilog2() };
+    let tag_shift = if p.ranges() { 0 } else { (p.lines_per_entry() * p.line).ilog2() };
     for slot in &entry.slots {
-        if p.kind == DirKind::Rec {
+        if p.ranges() {
             bits.push(*slot != 0);
         }
         bits.extend((1..=p.sharers()).map(|k| slot & only(p.sharer_gpu(k)) != 0));
@@ -95,7 +92,7 @@ pub fn decode(p: &DirParams, bits: &EntryBits) -> Option<Entry> {
     if bits.len() != fields.total() as usize {
         return None;
     }
-    let position_bits = usize::from(p.kind == DirKind::Rec);
+    let position_bits = usize::from(p.ranges());
     let width = p.sharers() as usize + position_bits;
     let mut entry = Entry::empty(p.slots());
     for (i, slot) in entry.slots.iter_mut().enumerate() {
@@ -108,7 +105,7 @@ pub fn decode(p: &DirParams, bits: &EntryBits) -> Option<Entry> {
     }
     let tag_at = p.slots() * width;
     let tag: u128 = (0..fields.tag as usize).map(|b| u128::from(bits[tag_at + b]) << b).sum();
-    let tag_shift = if p.kind == DirKind::Rec { 0 } else { (p.lines_per_entry() * p.line).ilog2() };
+    let tag_shift = if p.ranges() { 0 } else { (p.lines_per_entry() * p.line).ilog2() };
     entry.base = (tag >> tag_shift) as u64;
     entry.valid = bits[tag_at + fields.tag as usize];
     Some(entry)
@@ -126,12 +123,12 @@ pub fn to_hex(bits: &EntryBits) -> String {
     if trimmed.is_empty() { "0".into() } else { trimmed.into() }
 }
 
-/// Position bit of the byte address in a REC entry: floor((addr mod R) / L) * (S + 1).
+/// Position bit of the byte address in an entry for a range: floor((addr mod R) / L) * (S + 1).
 pub fn position_bit(p: &DirParams, addr: u64) -> u32 {
     (addr % p.range / p.line) as u32 * (p.sharers() + 1)
 }
 
-/// The absolute bit numbers of a REC entry that are set for `sharers` in the slot of `addr`, ascending.
+/// The absolute bit numbers of an entry for a range that are set for `sharers` in the slot of `addr`, ascending.
 pub fn bits_of_slot(p: &DirParams, addr: u64, sharers: GpuMask) -> Vec<u32> {
     let at = position_bit(p, addr);
     let mut bits: Vec<u32> = gpus_of(sharers).map(|g| at + p.sharer_bit(g)).collect();

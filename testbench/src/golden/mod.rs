@@ -5,7 +5,7 @@
 //! | [`params`] | parameters of a directory, legal ranges, set and bank index | 2 |
 //! | [`entry`] | entry layouts, bit for bit, and storage counts | 3 |
 //! | [`dir_table`] | transition tables of the directories, as data | 4 |
-//! | [`directory`] | `dir_perline`, `dir_group4`, `rec_dir`, `dir_ideal`, and the directories of NHCC and HMG | 4 |
+//! | [`directory`] | `dir_perline`, `dir_group4`, `rec_dir`, `dir_ideal`, and the directories of NHCC, HMG and its REC | 4, 8.1 |
 //! | [`evb`] | the eviction buffer and the stalls it causes | 4.1 |
 //! | [`mod@slice`] | checker for the ports of a directory slice | 4, 4.1 |
 //! | [`egress`] | `inv_egress` and `inv_ingress` | 4.1, 5, 7 |

@@ -18,6 +18,8 @@ pub enum DirKind {
     Nhcc,
     /// HMG: one sharer vector per group over the other GPMs of the GPU and the other GPUs (`hmg-directory`).
     Hmg,
+    /// REC under the HMG hierarchy: HMG's sharers, exact for each line of a range (`hmg-rec-directory`).
+    HmgRec,
 }
 
 /// Replacement policy (section 4): both keep ages, `Lru` also refreshes them on remote hits.
@@ -35,23 +37,23 @@ pub enum Policy {
 pub struct DirParams {
     /// Kind of directory.
     pub kind: DirKind,
-    /// Number of GPUs, 2..16 (NHCC, HMG: 1..16).
+    /// Number of GPUs, 2..16 (where nodes are GPMs: 1..16).
     pub gpus: u32,
-    /// GPU modules of a GPU, 1..8 (NHCC and HMG; else 1).
+    /// GPU modules of a GPU, 1..8 (NHCC, HMG and its REC; else 1).
     pub gpms: u32,
     /// The node that this directory belongs to: a GPU, or {GPU, GPM}.
     pub home: u32,
-    /// Home of a line: the node number above this bit of the byte address (NHCC and HMG).
+    /// Home of a line: the node number above this bit of the byte address (where nodes are GPMs).
     pub home_shift: u32,
     /// Lines of an entry of NHCC and HMG: 1, 2, 4 or 8.
     pub group: u64,
-    /// Sharers may be removed on their own request (NHCC and HMG).
+    /// Sharers may be removed on their own request (where nodes are GPMs).
     pub downgrade: bool,
     /// Bits of a byte address, 32..64.
     pub addr_bits: u32,
     /// Bytes of a line, 64 or 128.
     pub line: u64,
-    /// Bytes of a range, power of two, 2..64 lines; read by `rec_dir` only.
+    /// Bytes of a range, power of two, 2..64 lines; read by `rec_dir` and HMG's REC only.
     pub range: u64,
     /// Entries of all slices together; banks * sets * ways.
     pub entries: u64,
@@ -145,15 +147,17 @@ pub struct Place {
 impl DirParams {
     /// The defaults of section 2 for a kind: 4 GPUs, home 0, 48 bits, 64 B lines, 1 KB ranges, 8192 entries in 8 ways
     /// and 16 banks, 4096 B interleave, EVB of 4, one line expanded per cycle; `lru` for REC, `fifo` for the others.
-    /// For NHCC and HMG those of hmg.md: 4 GPUs of 4 GPMs, 128 B lines, 12288 entries in 12 ways, groups of 4, `lru`.
+    /// For NHCC and HMG those of hmg.md: 4 GPUs of 4 GPMs, 128 B lines, 12288 entries in 12 ways, groups of 4, `lru`. For HMG's REC those
+    /// of REC with 4 GPUs of 4 GPMs.
     pub fn new(kind: DirKind) -> Self {
         let fifo = matches!(kind, DirKind::Perline | DirKind::Group4 | DirKind::Ideal);
         let policy = if fifo { Policy::Fifo } else { Policy::Lru };
         let modules = matches!(kind, DirKind::Nhcc | DirKind::Hmg);
+        let gpms = if modules || kind == DirKind::HmgRec { 4 } else { 1 };
         DirParams {
             kind,
             gpus: 4,
-            gpms: if modules { 4 } else { 1 },
+            gpms,
             home: 0,
             home_shift: 33,
             group: 4,
@@ -171,7 +175,7 @@ impl DirParams {
         }
     }
 
-    /// Refuses what section 2 does not allow. `range` is looked at for [`DirKind::Rec`] only; the storage keys
+    /// Refuses what section 2 does not allow. `range` is looked at where entries cover ranges only; the storage keys
     /// (entries, ways, EVB) are not looked at for [`DirKind::Ideal`], which has no storage.
     pub fn validate(&self) -> Result<(), ParamError> {
         use ParamError as E;
@@ -180,7 +184,7 @@ impl DirParams {
             let nodes = self.nodes();
             ensure((1..=16).contains(&self.gpus) && (1..=8).contains(&self.gpms), E::Modules)?;
             ensure((2..=64).contains(&nodes.len()) && nodes.contains(&self.home), E::Modules)?;
-            ensure([1, 2, 4, 8].contains(&self.group), E::Group(self.group))?;
+            ensure(self.ranges() || [1, 2, 4, 8].contains(&self.group), E::Group(self.group))?;
         } else {
             ensure((2..=16).contains(&self.gpus), E::Gpus(self.gpus))?;
             ensure(self.home < self.gpus, E::Home(self.home, self.gpus))?;
@@ -191,7 +195,7 @@ impl DirParams {
         let fits = u128::from(self.banks) * u128::from(self.il) <= 1u128 << self.addr_bits;
         let il_ok = self.il.is_power_of_two() && self.il >= 4 * self.line && fits;
         ensure(il_ok, E::Interleave(self.il, 4 * self.line))?;
-        if self.kind == DirKind::Rec {
+        if self.ranges() {
             ensure(self.range >= 2 * self.line, E::RangeBelowTwoLines(self.range, self.line))?;
             let legal = self.range.is_power_of_two() && self.range <= 64 * self.line;
             ensure(legal, E::Range(self.range, self.line))?;
@@ -216,9 +220,19 @@ impl DirParams {
         ensure([1, 2, 4].contains(&self.inv_rate), E::InvRate(self.inv_rate))
     }
 
-    /// NHCC and HMG, whose nodes are GPMs.
+    /// NHCC, HMG and its REC, whose nodes are GPMs.
     pub fn modules(&self) -> bool {
-        matches!(self.kind, DirKind::Nhcc | DirKind::Hmg)
+        matches!(self.kind, DirKind::Nhcc | DirKind::Hmg | DirKind::HmgRec)
+    }
+
+    /// HMG and its REC, which record other GPUs as a whole and pass received Invs on.
+    pub fn two_level(&self) -> bool {
+        matches!(self.kind, DirKind::Hmg | DirKind::HmgRec)
+    }
+
+    /// REC and HMG's REC, whose entries cover ranges.
+    pub fn ranges(&self) -> bool {
+        matches!(self.kind, DirKind::Rec | DirKind::HmgRec)
     }
 
     /// Nodes that a GPU's numbers leave room for: its GPMs, rounded up to a power of two.
@@ -257,7 +271,9 @@ impl DirParams {
         let home = self.system_home(line);
         match self.kind {
             DirKind::Nhcc => home == self.home,
-            DirKind::Hmg => self.nodes().contains(&home) && self.gpm(home) == self.gpm(self.home),
+            DirKind::Hmg | DirKind::HmgRec => {
+                self.nodes().contains(&home) && self.gpm(home) == self.gpm(self.home)
+            }
             _ => true,
         }
     }
@@ -265,7 +281,7 @@ impl DirParams {
     /// The node that an entry records for a request of `src`, which is where its Inv will go. HMG knows other GPUs as a
     /// whole, and tells the GPM that is the home there.
     pub fn recorded_as(&self, src: u32) -> u32 {
-        let far = self.kind == DirKind::Hmg && self.gpu(src) != self.gpu(self.home);
+        let far = self.two_level() && self.gpu(src) != self.gpu(self.home);
         if far { self.node((self.gpu(src), self.gpm(self.home))) } else { src }
     }
 
@@ -274,23 +290,23 @@ impl DirParams {
     pub fn recordable(&self) -> Vec<u32> {
         let mut all: Vec<u32> = self.nodes().into_iter().map(|n| self.recorded_as(n)).collect();
         all.retain(|n| *n != self.home);
-        all.sort_by_key(|n| (self.kind == DirKind::Hmg && self.gpu(*n) != self.gpu(self.home), *n));
+        all.sort_by_key(|n| (self.two_level() && self.gpu(*n) != self.gpu(self.home), *n));
         all.dedup();
         all
     }
 
-    /// S, the sharers that a line can have: every GPU but the home; N*M - 1 for NHCC, M + N - 2 for HMG.
+    /// S, the sharers that a line can have: every GPU but the home; N*M - 1 for NHCC, M + N - 2 for HMG and its REC.
     pub fn sharers(&self) -> u32 {
         match self.kind {
             DirKind::Nhcc => self.gpus * self.gpms - 1,
-            DirKind::Hmg => self.gpms + self.gpus - 2,
+            DirKind::Hmg | DirKind::HmgRec => self.gpms + self.gpus - 2,
             _ => self.gpus - 1,
         }
     }
 
     /// Invs name groups of lines.
     pub fn grouped(&self) -> bool {
-        self.kind == DirKind::Group4 || self.modules() && self.group > 1
+        self.kind == DirKind::Group4 || self.modules() && !self.ranges() && self.group > 1
     }
 
     /// G / L, lines covered by one entry: 1, 4, R/L or the group.
@@ -298,14 +314,14 @@ impl DirParams {
         match self.kind {
             DirKind::Perline | DirKind::Ideal => 1,
             DirKind::Group4 => 4,
-            DirKind::Rec => self.range / self.line,
+            DirKind::Rec | DirKind::HmgRec => self.range / self.line,
             DirKind::Nhcc | DirKind::Hmg => self.group,
         }
     }
 
-    /// n, sharer vectors of one entry: R/L for REC, else 1.
+    /// n, sharer vectors of one entry: R/L for ranges, else 1.
     pub fn slots(&self) -> usize {
-        if self.kind == DirKind::Rec { (self.range / self.line) as usize } else { 1 }
+        if self.ranges() { (self.range / self.line) as usize } else { 1 }
     }
 
     /// LA, bits of a line number: A - log2 L.
@@ -328,9 +344,9 @@ impl DirParams {
         line / self.lines_per_entry()
     }
 
-    /// The slot of `line` in its entry; 0 unless REC.
+    /// The slot of `line` in its entry; 0 unless entries cover ranges.
     pub fn slot(&self, line: u64) -> usize {
-        if self.kind == DirKind::Rec { (line % self.lines_per_entry()) as usize } else { 0 }
+        if self.ranges() { (line % self.lines_per_entry()) as usize } else { 0 }
     }
 
     /// Slice and set of a line. Set = {(hi mod c), low k bits} of the entry-sized block number with the bank bits
@@ -347,8 +363,13 @@ impl DirParams {
         Place { bank: bank as u32, set: ((block >> k) % c) << k | low }
     }
 
-    /// k(g, h), the number of GPU `gpu`'s sharer bit, counted from 1 (bit 0 of a slot is the position bit); not for NHCC and HMG.
+    /// k(g, h), the number of GPU `gpu`'s sharer bit, counted from 1 (bit 0 of a slot is the position bit); where nodes are GPMs that of the node
+    /// which is recorded for `gpu`.
     pub fn sharer_bit(&self, gpu: u32) -> u32 {
+        if self.modules() {
+            let bits = self.recordable();
+            return bits.iter().position(|n| *n == self.recorded_as(gpu)).map_or(0, |bit| bit as u32 + 1);
+        }
         if gpu < self.home { gpu + 1 } else { gpu }
     }
 

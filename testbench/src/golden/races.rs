@@ -11,7 +11,7 @@ mod memory;
 /// A race or special case of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Race {
-    /// Stable identifier, `rec.race.*` or `hmg.race.*` after its page, the name of its cover point.
+    /// Stable identifier, `rec.race.*` or `hmg.race.*` after its page (`hmg_rec.race.*` after rec.md section 8.1), the name of its cover point.
     pub id: &'static str,
     /// Block that owns the cover point, by its name on the command line; `rec-directory` stands for the pipeline that
     /// all three directories share.

@@ -10,7 +10,7 @@
 //! - a write neither invalidates nor answers while an eviction Inv for its line, older than the write, is outstanding.
 //!
 //! An Inv on `recv` passes operations that wait, so the bench says when each is performed instead of when it is taken. It goes on (on `inv_l`) to the
-//! GPMs recorded, to those whose Inv for the group is outstanding on `inv`, and to those it names itself; then `recv_done` answers it.
+//! GPMs recorded, to those whose Inv for the group or line is outstanding on `inv`, and to those it names itself; then `recv_done` answers it.
 
 use super::dir_table::DirOp;
 use super::directory::{Directory, Outcome};

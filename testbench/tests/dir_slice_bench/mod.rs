@@ -1,6 +1,8 @@
 //! A directory slice among random neighbours, every transfer checked against the golden directory.
 #![allow(dead_code)]
 
+pub mod steps;
+
 use crate::dir_support::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -20,6 +22,7 @@ pub fn hardware(p: &DirParams) -> directory::DirParams {
         DirKind::Group4 => directory::DirKind::Group4,
         DirKind::Nhcc => directory::DirKind::Nhcc,
         DirKind::Hmg => directory::DirKind::Hmg,
+        DirKind::HmgRec => directory::DirKind::HmgRec,
         _ => directory::DirKind::Rec,
     };
     let sys = Sys {
@@ -133,7 +136,7 @@ impl Bench {
             .map(|i| Receiver::new(&sim, &name(i), &["line", "dest", "cause", "grp"]))
             .collect();
         let check = SliceCheck::new(p).unwrap();
-        let upper = (p.kind == DirKind::Hmg).then(|| Upper::new(&sim));
+        let upper = p.two_level().then(|| Upper::new(&sim));
         Bench {
             p,
             sim,
@@ -313,18 +316,18 @@ pub fn random_line(p: &DirParams, bank: u32, rng: &mut SmallRng) -> u64 {
     }
 }
 
-/// The node number in a line's address: for HMG the slice is the system home of half of the lines; the first kinds take any.
+/// The node number in a line's address: in two levels the slice is the system home of half of the lines; the first kinds take any.
 fn home_of_lines(p: &DirParams, rng: &mut SmallRng) -> u32 {
     let homes: Vec<u32> = p.nodes().into_iter().filter(|n| p.gpm(*n) == p.gpm(p.home)).collect();
     match p.kind {
         DirKind::Nhcc => p.home,
-        DirKind::Hmg if rng.random() => homes[(p.gpu(p.home) as usize + 1) % homes.len()],
-        DirKind::Hmg => p.home,
+        DirKind::Hmg | DirKind::HmgRec if rng.random() => homes[(p.gpu(p.home) as usize + 1) % homes.len()],
+        DirKind::Hmg | DirKind::HmgRec => p.home,
         _ => 0,
     }
 }
 
-/// A request that may come to a slice of NHCC or HMG; none if the line has been chosen badly.
+/// A request that may come to a slice whose nodes are GPMs; none if the line has been chosen badly.
 fn hierarchical_request(p: &DirParams, line: u64, rng: &mut SmallRng, id: u64) -> Option<Request> {
     let system_home = p.gpu(p.system_home(line)) == p.gpu(p.home);
     let op = match rng.random_range(0..100) {
@@ -423,7 +426,7 @@ pub fn random_run(
     for (row, count) in bench.check.rows() {
         assert_eq!(hits[*row], *count, "row {row}");
     }
-    if p.kind == DirKind::Rec {
+    if p.ranges() {
         let read = |name: &str| bench.sim.probes().find(|q| q.name == name).expect("a counter").count;
         let of = |k: u64| read(&format!("evicted_with_{k}_slots"));
         let slots = 1..=p.range / p.line;

@@ -44,7 +44,7 @@ impl View<'_> {
     /// The operation makes its way the youngest under `lru`.
     fn remote(&self) -> Bool {
         let all = [DirOp::RdRem, DirOp::WrRem, DirOp::AtomRem];
-        self.look.req.op.is_any(if self.p.hierarchical() { &all } else { &all[..2] })
+        self.look.req.op.is_any(if self.p.kind.records_atomics() { &all } else { &all[..2] })
     }
 
     pub fn hit_set(&self) -> Bool {
@@ -73,11 +73,13 @@ fn race(name: &str, cond: Bool, text: &str) {
 /// Declares all observers.
 pub(super) fn observe(v: &View) {
     operations(v);
-    if v.p.hierarchical() {
+    if v.p.kind.modules() {
         covers_hier::observe(v);
     } else {
-        atomics(v);
         places(v);
+    }
+    if !v.p.kind.records_atomics() {
+        atomics(v);
     }
     replacement(v);
     pipeline(v);
@@ -142,7 +144,7 @@ fn replacement(v: &View) {
     } else {
         race("fifo_hit_keeps_ages", old_hit & v.remote(), "a remote hit leaves the ages alone");
     }
-    let spares = if v.p.hierarchical() { v.op(DirOp::WrLoc) } else { !v.remote() };
+    let spares = if v.p.kind.records_atomics() { v.op(DirOp::WrLoc) } else { !v.remote() };
     race("wr_loc_atom_keep_ages", old_hit & spares, "a local write or an atomic leaves the ages alone");
 }
 

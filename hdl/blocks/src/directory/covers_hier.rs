@@ -1,8 +1,7 @@
-//! Observers of the directories of hmg.md: roles, forwarded Invs, downgrades. No hardware.
+//! Observers of the directories whose nodes may be GPMs: roles, forwarded Invs, downgrades, ranges in two levels. No hardware.
 
 use super::covers::View;
-use super::index::{base_of, base_of_tag, home_of_base, near_sharers, nodes_of_sharers, of_own_gpu};
-use super::params::DirKind;
+use super::index::*;
 use super::recv::{Recv, Told};
 use super::write_inv::WriteInvState;
 use crate::msg::DirOp;
@@ -12,18 +11,18 @@ fn race(name: &str, cond: Bool, text: &str) {
     cover(&format!("hmg.race.{name}"), cond, text);
 }
 
-/// Declares the observers of the hierarchical kinds.
+/// Declares the observers of the kinds with GPMs.
 pub(super) fn observe(v: &View) {
     operations(v);
     assert_always(
         "lines_belong_here",
         !v.look.any | belongs(v),
-        "the home of a line is the slice's node, or under HMG a GPM of the same number",
+        "the home of a line is the slice's node, or in two levels a GPM of the same number",
     );
     if v.p.downgrade {
         downgrades(v);
     }
-    if v.p.kind == DirKind::Hmg {
+    if v.p.kind.two_level() {
         let roles = Roles::of(v);
         stores(v, &roles);
         evictions(v);
@@ -32,13 +31,16 @@ pub(super) fn observe(v: &View) {
         if let Some((recv, told)) = v.recv {
             received(v, recv, told);
             overtakes(v, recv);
+            if v.p.kind.ranges() {
+                ranges(v, recv);
+            }
         }
     }
 }
 
 fn belongs(v: &View) -> Bool {
     let (sys, home) = (&v.p.sys, home_of_base(v.p, v.look.base));
-    if v.p.kind == DirKind::Nhcc {
+    if !v.p.kind.two_level() {
         return home.eq(u64::from(v.p.home));
     }
     match sys.gpm_bits() {
@@ -49,7 +51,9 @@ fn belongs(v: &View) -> Bool {
 
 fn operations(v: &View) {
     let atom = v.go & v.op(DirOp::AtomRem);
-    race("atomic_records_requester", atom & !v.was_sharer(), "an atomic by a node that was no sharer");
+    if v.p.kind.records_atomics() {
+        race("atomic_records_requester", atom & !v.was_sharer(), "an atomic by a node that was no sharer");
+    }
     let again = v.go & v.op(DirOp::RdRem) & (v.pending.sharers & v.plan.requester).any();
     race(
         "load_meets_own_eviction_inv",
@@ -155,15 +159,16 @@ fn stores(v: &View, r: &Roles) {
 
 fn evictions(v: &View) {
     let (evict, victim) = (v.s2.evict.get(), v.s2.victim.get());
+    let sharers = all_sharers(v.p, victim.slots);
     let own = of_own_gpu(v.p, home_of_base(v.p, victim.base));
     if v.p.sys.gpus > 1 && v.p.sys.gpms > 1 {
-        let both = near(v, victim.slots) & far(v, victim.slots);
+        let both = near(v, sharers) & far(v, sharers);
         race("eviction_tells_gpms_and_gpus", evict & both, "an evicted entry has GPMs and GPUs as sharers");
         race("gpu_home_evicts", evict & !own, "a GPU home replaces an entry of another GPU's lines");
     }
     assert_always(
         "evicted_gpus_shared_own_lines",
-        !(evict & far(v, victim.slots)) | own,
+        !(evict & far(v, sharers)) | own,
         "the eviction of another GPU's lines tells GPMs only",
     );
 }
@@ -231,10 +236,29 @@ fn overtakes(v: &View, recv: &Recv) {
     );
 }
 
+/// A received Inv and the other lines of its range.
+fn ranges(v: &View, recv: &Recv) {
+    let p = v.p;
+    let race =
+        |name: &str, cond: Bool, text: &str| cover(&format!("hmg_rec.race.{name}"), recv.looks & cond, text);
+    let told = v.plan.before.any();
+    race("recv_last_slot", told & v.plan.freed, "a received Inv clears the last slot of an entry");
+    race("recv_other_slots_left", told & !v.plan.freed, "a received Inv leaves other slots set");
+    let spares = v.pending.same_base & !v.pending.slot;
+    race("recv_spares_evicted_lines", spares, "the eviction buffer holds the range, but not the line");
+    let waits = v.wi.state.get().is_any(&[WriteInvState::Want, WriteInvState::Sent]);
+    let range = waits & base_of(p, v.wi.line.get()).eq(v.look.base);
+    let spares = range & !v.wi.is_for(p, v.look);
+    race("recv_spares_written_line", spares, "a write Inv of another line of the range waits");
+    let (evict, victim) = (v.s2.evict.get(), v.s2.victim.get());
+    let foreign = !of_own_gpu(p, home_of_base(p, victim.base));
+    let burst = evict & foreign & positions(p, victim.slots).popcount().gt(1);
+    cover("hmg_rec.race.gpu_home_burst", burst, "a GPU home replaces an entry with two or more set slots");
+}
+
 fn crossings(v: &View) {
     let waits = v.wi.state.get().is_any(&[WriteInvState::Want, WriteInvState::Sent]);
-    let base = v.wi.line.get().slice(v.p.lines_log2(), v.p.base_bits());
-    let same = waits & base.eq(v.look.base) & (v.wi.sharers.get() & v.plan.requester).any();
+    let same = waits & v.wi.is_for(v.p, v.look) & (v.wi.sharers.get() & v.plan.requester).any();
     let crossed = v.look.valid & v.op(DirOp::WrRem) & same;
     race("store_behind_inv_to_its_source", crossed, "a store waits behind an Inv to its own source");
 }
@@ -246,7 +270,7 @@ fn assertions(v: &View, r: &Roles) {
         !(here & r.far) | r.system_home,
         "requests of other GPUs come to the system home only",
     );
-    let entry = v.plan.entry.slice(0, v.p.slots_width());
+    let entry = all_sharers(v.p, v.plan.entry.slice(0, v.p.slots_width()));
     let here = v.moves & (v.look.hit | v.plan.allocate);
     assert_always(
         "gpus_share_own_lines_only",

@@ -45,7 +45,7 @@ pub struct Pending {
     pub slot: Bool,
     /// It is pending in two rows or more.
     pub twice: Bool,
-    /// Sharers of the slot whose eviction Inv is pending; of the hierarchical kinds, zero for others.
+    /// Sharers of the slot whose eviction Inv is pending; of the kinds with GPMs, zero for others.
     pub sharers: Bits,
 }
 
@@ -125,7 +125,7 @@ impl Evb {
     fn pending_sharers(&self, s2: &Victim, held: &[Bool], slot: Bits, ports: &[OutChannel<DirInv>]) -> Bits {
         let p = &self.p;
         let none = lit(0, p.sharers());
-        if !p.hierarchical() {
+        if !p.kind.modules() {
             return none;
         }
         let rows = (0..p.evb_depth).map(|i| self.rows.entry(i)).chain([*s2]);

@@ -1,6 +1,6 @@
 //! Addresses of a directory slice: base, slot, set, and the tag that an entry stores.
 
-use super::params::{DirKind, DirParams, TagStyle};
+use super::params::{DirParams, TagStyle};
 use weft_rtl::prelude::*;
 
 /// Base number of a line: the entry-sized block of memory that holds it.
@@ -68,22 +68,22 @@ fn modulo(value: Bits, c: u32) -> Bits {
 
 /// The tag stored for a base.
 pub fn tag_of(p: &DirParams, base: Bits) -> Bits {
-    match (p.tag_style, p.kind) {
-        (TagStyle::Minimal, _) => {
+    match p.tag_style {
+        TagStyle::Minimal => {
             let k = p.set_low_bits();
             without_bank(p, base).slice(k, p.block_bits() - k)
         }
-        (TagStyle::Published, DirKind::Rec) => base,
-        (TagStyle::Published, _) => pack(&[lit(0, p.cover_bits()), base]),
+        TagStyle::Published if p.kind.ranges() => base,
+        TagStyle::Published => pack(&[lit(0, p.cover_bits()), base]),
     }
 }
 
 /// The base of a stored tag. `beside` is any base of the same set and bank: it supplies the index bits that a minimal tag leaves out.
 pub fn base_of_tag(p: &DirParams, tag: Bits, beside: Bits) -> Bits {
-    match (p.tag_style, p.kind) {
-        (TagStyle::Published, DirKind::Rec) => tag,
-        (TagStyle::Published, _) => tag.slice(p.cover_bits(), p.base_bits()),
-        (TagStyle::Minimal, _) => {
+    match p.tag_style {
+        TagStyle::Published if p.kind.ranges() => tag,
+        TagStyle::Published => tag.slice(p.cover_bits(), p.base_bits()),
+        TagStyle::Minimal => {
             let k = p.set_low_bits();
             let low = without_bank(p, beside);
             let block = if k == 0 { tag } else { pack(&[low.slice(0, k), tag]) };
@@ -110,23 +110,20 @@ fn with_bank(p: &DirParams, block: Bits, beside: Bits) -> Bits {
 }
 
 /// Sharer bits of a requesting node, at most one of them set; none for the home. Bit i stands for what [`DirParams::sharer_nodes`] names at i:
-/// under [`DirKind::Hmg`] for a GPM of the home's GPU or for all GPMs of another GPU, else for one node.
+/// in two levels for a GPM of the home's GPU or for all GPMs of another GPU, else for one node.
 pub fn sharer_of_node(p: &DirParams, node: Bits) -> Bits {
-    match p.kind {
-        DirKind::Hmg => sharer_of_module(p, node),
-        DirKind::Nhcc => {
-            let mask = node.one_hot(p.sys.nodes());
-            picked(mask, &p.sharer_nodes())
-        }
-        _ => {
-            let mask = node.one_hot(p.sys.nodes());
-            let (below, above) = (p.home, p.sys.nodes() - 1 - p.home);
-            match (below, above) {
-                (0, _) => mask.slice(1, above),
-                (_, 0) => mask.slice(0, below),
-                _ => pack(&[mask.slice(0, below), mask.slice(p.home + 1, above)]),
-            }
-        }
+    if p.kind.two_level() {
+        return sharer_of_module(p, node);
+    }
+    let mask = node.one_hot(p.sys.nodes());
+    if p.kind.modules() {
+        return picked(mask, &p.sharer_nodes());
+    }
+    let (below, above) = (p.home, p.sys.nodes() - 1 - p.home);
+    match (below, above) {
+        (0, _) => mask.slice(1, above),
+        (_, 0) => mask.slice(0, below),
+        _ => pack(&[mask.slice(0, below), mask.slice(p.home + 1, above)]),
     }
 }
 
@@ -170,7 +167,7 @@ pub fn home_of_base(p: &DirParams, base: Bits) -> Bits {
 /// Mask over node numbers of some sharers, where their Invs go; the home's bit is 0.
 pub fn nodes_of_sharers(p: &DirParams, sharers: Bits) -> Bits {
     let home = lit(0, 1);
-    if matches!(p.kind, DirKind::Nhcc | DirKind::Hmg) {
+    if p.kind.modules() {
         let nodes = p.sharer_nodes();
         let bit = |node| nodes.iter().position(|n| *n == node).map_or(home, |i| sharers.slice(i as u32, 1));
         let bits: Vec<Bits> = (0..p.sys.nodes()).map(bit).collect();
@@ -184,18 +181,18 @@ pub fn nodes_of_sharers(p: &DirParams, sharers: Bits) -> Bits {
     }
 }
 
-/// Sharer bits of the nodes in a mask over node numbers, as an Inv of the slice names them (NHCC and HMG only).
+/// Sharer bits of the nodes in a mask over node numbers, as an Inv of the slice names them (kinds with GPMs only).
 pub fn sharers_of_nodes(p: &DirParams, nodes: Bits) -> Bits {
     picked(nodes, &p.sharer_nodes())
 }
 
-/// Sharer bits of GPMs of the home's GPU, one bit each by their numbers; the home's own bit has no meaning (HMG only).
+/// Sharer bits of GPMs of the home's GPU, one bit each by their numbers; the home's own bit has no meaning (two levels only).
 pub fn sharers_of_gpms(p: &DirParams, gpms: Bits) -> Bits {
     let others: Vec<u32> = (0..p.sys.gpms).filter(|m| *m != p.own_gpm()).collect();
     if others.is_empty() { lit(0, p.sharers()) } else { picked(gpms, &others).zext(p.sharers()) }
 }
 
-/// Those of some sharers that are GPMs of the home's GPU (HMG only).
+/// Those of some sharers that are GPMs of the home's GPU (two levels only).
 pub fn near_sharers(p: &DirParams, sharers: Bits) -> Bits {
     match p.near_sharers() {
         0 => lit(0, p.sharers()),
@@ -209,6 +206,12 @@ pub fn slot_sharers(p: &DirParams, slots: Bits, slot: Bits) -> Bits {
         return slots.slice(p.position_bits(), p.sharers());
     }
     slots.element(slot, p.slot_width()).slice(p.position_bits(), p.sharers())
+}
+
+/// Sharers of all slots of a vector together.
+pub fn all_sharers(p: &DirParams, slots: Bits) -> Bits {
+    let of = |i| slots.slice(i * p.slot_width() + p.position_bits(), p.sharers());
+    (1..p.slots()).fold(of(0), |all, i| all | of(i))
 }
 
 /// Which slots have a sharer, one bit each: the position bits, or the OR of the sharers where an entry has none.
@@ -238,9 +241,9 @@ pub fn at_slot(p: &DirParams, value: Bits, slot: Bits) -> Bits {
 
 /// First line of a slot of a base (of a group: its first line).
 pub fn line_of(p: &DirParams, base: Bits, slot: Bits) -> Bits {
-    match (p.kind, p.lines_log2()) {
-        (DirKind::Rec, _) => pack(&[slot, base]),
-        (_, 0) => base,
-        (_, lines) => pack(&[lit(0, lines), base]),
+    match p.lines_log2() {
+        _ if p.kind.ranges() => pack(&[slot, base]),
+        0 => base,
+        lines => pack(&[lit(0, lines), base]),
     }
 }

@@ -8,16 +8,18 @@ use crate::registry::{BlockError, ParamInfo, ParamSet};
 /// Keys of a directory block on the command line. `entries` counts all slices of a node; with the default of one bank the block is the whole
 /// directory of a node, while a fabric builds one slice per L2 bank.
 pub fn dir_param_infos(kind: DirKind) -> Vec<ParamInfo> {
-    let modules = has_modules(kind);
-    let mut list = system_infos(modules);
+    let modules = kind.modules();
+    let mut list = system_infos(kind);
     if modules {
         list.push(info("home", "0", "a node {GPU, GPM} that exists", "node that the slice belongs to"));
-        list.push(info("group", "4", "1, 2, 4, 8", "lines that share an entry"));
+        if kind.groups() {
+            list.push(info("group", "4", "1, 2, 4, 8", "lines that share an entry"));
+        }
         list.push(info("downgrade", "off", "on, off", "whether sharers may be removed on their own request"));
     } else {
         list.push(info("home", "0", "0..gpus-1", "GPU whose lines are tracked"));
     }
-    if kind == DirKind::Rec {
+    if kind.ranges() {
         list.push(info(
             "range",
             "1024",
@@ -40,15 +42,12 @@ pub fn dir_param_infos(kind: DirKind) -> Vec<ParamInfo> {
     list
 }
 
-fn has_modules(kind: DirKind) -> bool {
-    matches!(kind, DirKind::Nhcc | DirKind::Hmg)
-}
-
 fn info(name: &'static str, default: &str, legal: &'static str, about: &'static str) -> ParamInfo {
     ParamInfo { name, default: default.into(), legal, about }
 }
 
-fn system_infos(modules: bool) -> Vec<ParamInfo> {
+fn system_infos(kind: DirKind) -> Vec<ParamInfo> {
+    let modules = kind.modules();
     let mut list: Vec<ParamInfo> = Vec::new();
     for mut entry in sys_params() {
         let own = ["gpus", "addr_bits", "line", "banks", "l2_mshrs", "il"].contains(&entry.name);
@@ -61,10 +60,12 @@ fn system_infos(modules: bool) -> Vec<ParamInfo> {
                 entry.default = "1".into();
                 entry.about = "slices that the entries are divided into; the block is one of them";
             }
-            ("il", false) => entry.legal = "power of two, at least a range and at least 4 lines",
-            ("il", true) => entry.legal = "power of two, at least a group and at least 4 lines",
+            ("il", true) if kind.groups() => {
+                entry.legal = "power of two, at least a group and at least 4 lines";
+            }
+            ("il", _) => entry.legal = "power of two, at least a range and at least 4 lines",
             ("gpus", true) => entry.legal = "1..16, 2..64 nodes in all",
-            ("line", true) => entry.default = "128".into(),
+            ("line", true) if kind.groups() => entry.default = "128".into(),
             ("home_shift", _) => {
                 (entry.default, entry.about) = ("33".into(), "log2 of the bytes of DRAM per GPM");
             }
@@ -90,13 +91,13 @@ pub fn dir_from(kind: DirKind, p: &ParamSet) -> Result<DirParams, BlockError> {
         t if t == second => Ok(true),
         _ => Err(p.illegal(key, "it is not known")),
     };
-    let modules = has_modules(kind);
+    let modules = kind.modules();
     let params = DirParams {
         kind,
         sys: slice_sys(p, modules)?,
         home: number("home", 0, if modules { 127 } else { 15 })?,
-        range: if kind == DirKind::Rec { number("range", 1, 1 << 20)? } else { 0 },
-        group: if modules { number("group", 1, 8)? } else { 4 },
+        range: if kind.ranges() { number("range", 1, 1 << 20)? } else { 0 },
+        group: if kind.groups() { number("group", 1, 8)? } else { 4 },
         downgrade: modules && choice("downgrade", "off", "on")?,
         entries: number("entries", 1, 1 << 26)?,
         ways: number("ways", 1, if modules { 64 } else { 128 })?,

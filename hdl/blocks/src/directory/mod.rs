@@ -75,6 +75,12 @@ pub fn directory_blocks() -> Vec<BlockInfo> {
             build: |p| build(DirKind::Hmg, "hmg-directory", p),
         },
         BlockInfo {
+            name: "hmg-rec-directory",
+            about: "directory slice of a hierarchical multi-GPU system with one entry per range and exact sharers per line",
+            params: || dir_param_infos(DirKind::HmgRec),
+            build: |p| build(DirKind::HmgRec, "hmg-rec-directory", p),
+        },
+        BlockInfo {
             name: "inv-egress",
             about: "invalidations of the directory slices into a FIFO per destination and link",
             params: egress::egress_params,

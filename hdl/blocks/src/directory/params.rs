@@ -16,6 +16,35 @@ pub enum DirKind {
     Nhcc,
     /// One sharer vector per aligned group of lines over the other GPMs of the GPU and the other GPUs (`hmg-directory`).
     Hmg,
+    /// One entry per aligned range, exact sharers per line among the other GPMs of the GPU and the other GPUs (`hmg-rec-directory`, rec.md section 8.1).
+    HmgRec,
+}
+
+impl DirKind {
+    /// An entry covers a range, with sharers of their own for each of its lines: REC's layout and transitions.
+    pub fn ranges(self) -> bool {
+        matches!(self, DirKind::Rec | DirKind::HmgRec)
+    }
+
+    /// The nodes may be GPMs: a directory of hmg.md's systems.
+    pub fn modules(self) -> bool {
+        matches!(self, DirKind::Nhcc | DirKind::Hmg | DirKind::HmgRec)
+    }
+
+    /// Other GPUs are sharers as a whole, and Invs received at a GPU home are passed on.
+    pub fn two_level(self) -> bool {
+        matches!(self, DirKind::Hmg | DirKind::HmgRec)
+    }
+
+    /// An entry has one vector for a group of lines whose number is a parameter.
+    pub fn groups(self) -> bool {
+        self.modules() && !self.ranges()
+    }
+
+    /// Atomics count as stores, so that who asks for one is recorded (hmg.md section 4); with the others it is not (rec.md section 4).
+    pub fn records_atomics(self) -> bool {
+        matches!(self, DirKind::Nhcc | DirKind::Hmg)
+    }
 }
 
 /// Replacement policy.
@@ -45,15 +74,15 @@ pub struct DirParams {
     pub sys: Sys,
     /// Node that the slice belongs to: a GPU, or {GPU, GPM}.
     pub home: u32,
-    /// Bytes of a range (REC only): a power of two, 2 to 64 lines.
+    /// Bytes of a range (kinds with ranges only): a power of two, 2 to 64 lines.
     pub range: u32,
     /// Lines that share an entry (NHCC and HMG only): 1, 2, 4 or 8.
     pub group: u32,
-    /// The slice understands [`crate::msg::DirOp::Downgrade`] (NHCC and HMG only).
+    /// The slice understands [`crate::msg::DirOp::Downgrade`] (kinds with GPMs only).
     pub downgrade: bool,
     /// Entries of all slices of the node together: banks * sets * ways.
     pub entries: u32,
-    /// Ways, 1..128 (1..64 for NHCC and HMG).
+    /// Ways, 1..128 (1..64 for kinds with GPMs).
     pub ways: u32,
     /// Replacement policy.
     pub policy: Policy,
@@ -79,7 +108,7 @@ pub struct DirParamError {
 pub(super) fn published_size(kind: DirKind) -> (u32, u32, Policy) {
     match kind {
         DirKind::Perline | DirKind::Group4 => (8192, 8, Policy::Fifo),
-        DirKind::Rec => (8192, 8, Policy::Lru),
+        DirKind::Rec | DirKind::HmgRec => (8192, 8, Policy::Lru),
         DirKind::Nhcc | DirKind::Hmg => (12288, 12, Policy::Lru),
     }
 }
@@ -89,8 +118,8 @@ fn ensure(ok: bool, key: &'static str, problem: impl FnOnce() -> String) -> Resu
 }
 
 impl DirParams {
-    /// The published directory of a kind: 8192 entries in 8 ways, ranges of 1 KB, LRU for REC and FIFO for the others, an eviction buffer of 4; for
-    /// NHCC and HMG 12288 entries in 12 ways, groups of 4 lines, LRU, no downgrade.
+    /// The published directory of a kind: 8192 entries in 8 ways, ranges of 1 KB, LRU for ranges and FIFO for the others, an eviction buffer of 4; for
+    /// NHCC and HMG 12288 entries in 12 ways, groups of 4 lines, LRU; no downgrade.
     pub fn published(kind: DirKind, sys: &Sys, home: u32) -> DirParams {
         let (entries, ways, policy) = published_size(kind);
         DirParams {
@@ -109,18 +138,13 @@ impl DirParams {
         }
     }
 
-    /// NHCC and HMG: the directories of hmg.md, whose nodes may be GPMs.
-    pub fn hierarchical(&self) -> bool {
-        matches!(self.kind, DirKind::Nhcc | DirKind::Hmg)
-    }
-
     /// Refuses what section 2 of rec.md, or of hmg.md, does not allow.
     ///
     /// # Errors
     /// The first parameter that is outside its range or does not fit the others.
     pub fn validate(&self) -> Result<(), DirParamError> {
         let sys = &self.sys;
-        if self.hierarchical() {
+        if self.kind.modules() {
             self.validate_modules()?;
         } else {
             let nodes = sys.nodes();
@@ -129,16 +153,16 @@ impl DirParams {
         }
         ensure(sys.line == 64 || sys.line == 128, "line", || "lines have 64 or 128 bytes".into())?;
         let reach = sys.il.trailing_zeros() + sys.banks.trailing_zeros();
-        let lines = if self.hierarchical() { self.group.max(4) } else { 4 };
+        let lines = if self.kind.groups() { self.group.max(4) } else { 4 };
         let least = lines * sys.line;
         let il_ok = sys.il.is_power_of_two() && sys.il >= least && reach <= sys.addr_bits;
         ensure(il_ok, "il", || {
             format!("it must be a power of two of at least {lines} lines, {least} bytes")
         })?;
-        if self.kind == DirKind::Rec {
+        if self.kind.ranges() {
             self.validate_range()?;
         }
-        if self.hierarchical() {
+        if self.kind.modules() {
             let above = sys.home_shift + sys.node_bits();
             let beside = "the node number above it lies outside the address";
             ensure(above <= sys.addr_bits, "home_shift", || beside.into())?;
@@ -159,12 +183,13 @@ impl DirParams {
         ensure(sys.all_nodes().contains(&self.home), "home", || {
             format!("there is no node {} among {} GPUs of {} GPMs", self.home, sys.gpus, sys.gpms)
         })?;
-        ensure([1, 2, 4, 8].contains(&self.group), "group", || format!("{} is not 1, 2, 4 or 8", self.group))
+        let group = !self.kind.groups() || [1, 2, 4, 8].contains(&self.group);
+        ensure(group, "group", || format!("{} is not 1, 2, 4 or 8", self.group))
     }
 
     fn validate_storage(&self) -> Result<(), DirParamError> {
         let sys = &self.sys;
-        let most = if self.hierarchical() { 64 } else { 128 };
+        let most = if self.kind.modules() { 64 } else { 128 };
         ensure((1..=most).contains(&self.ways), "ways", || format!("{} lies outside 1..{most}", self.ways))?;
         let step = sys.banks * self.ways;
         let divides = self.entries > 0 && self.entries.is_multiple_of(step);
@@ -185,7 +210,9 @@ impl DirParams {
         let line = self.sys.line;
         let fail = |problem: String| Err(DirParamError { key: "range", problem });
         if self.range < 2 * line {
-            return fail(format!("a range smaller than two lines of {line} bytes: use baseline-directory"));
+            let remedy =
+                if self.kind.modules() { "hmg-directory with group = 1" } else { "baseline-directory" };
+            return fail(format!("a range smaller than two lines of {line} bytes: use {remedy}"));
         }
         if !self.range.is_power_of_two() || self.range > 64 * line {
             return fail(format!("it must be a power of two in {}..{}", 2 * line, 64 * line));
@@ -199,11 +226,11 @@ impl DirParams {
         Ok(())
     }
 
-    /// S, sharers that an entry can record: all nodes but the home; under HMG all GPMs of the GPU but the home, and all GPUs but its own.
+    /// S, sharers that a slot can record: all nodes but the home; in two levels all GPMs of the GPU but the home, and all GPUs but its own.
     pub fn sharers(&self) -> u32 {
         match self.kind {
             DirKind::Nhcc => self.sys.gpus * self.sys.gpms - 1,
-            DirKind::Hmg => self.sys.gpms + self.sys.gpus - 2,
+            kind if kind.two_level() => self.sys.gpms + self.sys.gpus - 2,
             _ => self.sys.nodes() - 1,
         }
     }
@@ -218,26 +245,27 @@ impl DirParams {
         self.sys.gpm_of_node(self.home)
     }
 
-    /// The node that an Inv for each sharer bit goes to, lowest bit first: all other nodes; under HMG the other GPMs of the GPU, then in each
+    /// The node that an Inv for each sharer bit goes to, lowest bit first: all other nodes; in two levels the other GPMs of the GPU, then in each
     /// other GPU the GPM that is the home there for the same lines.
     pub fn sharer_nodes(&self) -> Vec<u32> {
         let others = self.sys.all_nodes().into_iter().filter(|node| *node != self.home);
         let near = |node: &u32| self.sys.gpu_of_node(*node) == self.own_gpu();
         let across = |node: &u32| !near(node) && self.sys.gpm_of_node(*node) == self.own_gpm();
-        match self.kind {
-            DirKind::Hmg => others.clone().filter(near).chain(others.filter(across)).collect(),
-            _ => others.collect(),
+        if self.kind.two_level() {
+            others.clone().filter(near).chain(others.filter(across)).collect()
+        } else {
+            others.collect()
         }
     }
 
-    /// Sharer bits of GPMs of the home's GPU, which are the lowest (HMG only; no others are GPMs).
+    /// Sharer bits of GPMs of the home's GPU, which are the lowest of a slot (two levels only).
     pub fn near_sharers(&self) -> u32 {
         self.sys.gpms - 1
     }
 
     /// An Inv names a group of several lines.
     pub fn names_groups(&self) -> bool {
-        self.kind != DirKind::Rec && self.lines_log2() > 0
+        !self.kind.ranges() && self.lines_log2() > 0
     }
 
     /// log2 of the lines that one entry covers (G / L).
@@ -245,7 +273,7 @@ impl DirParams {
         match self.kind {
             DirKind::Perline => 0,
             DirKind::Group4 => 2,
-            DirKind::Rec => self.range.trailing_zeros() - self.sys.line.trailing_zeros(),
+            DirKind::Rec | DirKind::HmgRec => self.range.trailing_zeros() - self.sys.line.trailing_zeros(),
             DirKind::Nhcc | DirKind::Hmg => self.group.trailing_zeros(),
         }
     }
@@ -255,9 +283,9 @@ impl DirParams {
         self.sys.line.trailing_zeros() + self.lines_log2()
     }
 
-    /// n, sharer vectors of one entry: R/L for REC, else 1.
+    /// n, sharer vectors of one entry: R/L for ranges, else 1.
     pub fn slots(&self) -> u32 {
-        if self.kind == DirKind::Rec { 1 << self.lines_log2() } else { 1 }
+        if self.kind.ranges() { 1 << self.lines_log2() } else { 1 }
     }
 
     /// Width of a slot number.
@@ -265,12 +293,12 @@ impl DirParams {
         bits_for(u64::from(self.slots()))
     }
 
-    /// Position bits of a slot: 1 for REC, else none.
+    /// Position bits of a slot: 1 for ranges, else none.
     pub fn position_bits(&self) -> u32 {
-        u32::from(self.kind == DirKind::Rec)
+        u32::from(self.kind.ranges())
     }
 
-    /// Bits of one slot: position (REC) and sharers.
+    /// Bits of one slot: position (ranges) and sharers.
     pub fn slot_width(&self) -> u32 {
         self.position_bits() + self.sharers()
     }
@@ -320,13 +348,18 @@ impl DirParams {
         self.ways.next_power_of_two().trailing_zeros()
     }
 
-    /// Bits of the stored base (REC) or tag (rec.md section 3).
+    /// Bits of the stored base (ranges) or tag (rec.md section 3).
     pub fn tag_bits(&self) -> u32 {
-        match (self.tag_style, self.kind) {
-            (TagStyle::Minimal, _) => self.block_bits() - self.set_low_bits(),
-            (TagStyle::Published, DirKind::Rec) => self.base_bits(),
-            (TagStyle::Published, _) => self.sys.addr_bits,
+        match self.tag_style {
+            TagStyle::Minimal => self.block_bits() - self.set_low_bits(),
+            TagStyle::Published if self.kind.ranges() => self.base_bits(),
+            TagStyle::Published => self.sys.addr_bits,
         }
+    }
+
+    /// Name of the field that tells entries of a set apart.
+    fn tag_name(&self) -> &'static str {
+        if self.kind.ranges() { "base" } else { "tag" }
     }
 
     /// Bits of one entry: slots, base or tag, valid.
@@ -336,16 +369,15 @@ impl DirParams {
 
     /// Storage fields of one entry with their bits.
     pub fn entry_fields(&self) -> Vec<(&'static str, u32)> {
-        let tag = if self.kind == DirKind::Rec { "base" } else { "tag" };
         vec![
-            (tag, self.tag_bits()),
+            (self.tag_name(), self.tag_bits()),
             ("position", self.slots() * self.position_bits()),
             ("sharers", self.slots() * self.sharers()),
             ("valid", 1),
         ]
     }
 
-    /// Parts of one entry from bit 0 up: the slots (each a position bit, for REC, and the sharers), base or tag, valid.
+    /// Parts of one entry from bit 0 up: the slots (each a position bit, for ranges, and the sharers), base or tag, valid.
     pub fn entry_layout(&self) -> Vec<(String, u32)> {
         let mut parts = Vec::new();
         let slots = self.slots();
@@ -360,24 +392,26 @@ impl DirParams {
                 parts.push((format!("slots 1..{}", slots - 2), (slots - 2) * self.slot_width()));
             }
         }
-        parts.push((if self.kind == DirKind::Rec { "base" } else { "tag" }.to_string(), self.tag_bits()));
+        parts.push((self.tag_name().to_string(), self.tag_bits()));
         parts.push(("valid".to_string(), 1));
         parts
     }
 
     fn sharers_layout(&self, of: &str) -> Vec<(String, u32)> {
-        if self.kind != DirKind::Hmg {
+        if !self.kind.two_level() {
             return vec![(format!("sharers{of}"), self.sharers())];
         }
         let (near, far) = (self.near_sharers(), self.sharers() - self.near_sharers());
-        let parts = [("sharers: GPMs", near), ("sharers: GPUs", far)];
-        parts.into_iter().filter(|(_, bits)| *bits > 0).map(|(name, bits)| (name.to_string(), bits)).collect()
+        let parts = [("GPMs", near), ("GPUs", far)];
+        let present = parts.into_iter().filter(|(_, bits)| *bits > 0);
+        present.map(|(who, bits)| (format!("sharers{of}: {who}"), bits)).collect()
     }
 
     fn modules_tag(&self) -> String {
         let downgrade = if self.downgrade { "_down" } else { "" };
         let Sys { gpus, gpms, home_shift, .. } = self.sys;
-        format!("{gpus}x{gpms}_g{}_p{home_shift}{downgrade}", self.group)
+        let covers = if self.kind.ranges() { format!("r{}", self.range) } else { format!("g{}", self.group) };
+        format!("{gpus}x{gpms}_{covers}_p{home_shift}{downgrade}")
     }
 
     /// Module name, unique per parameters that change the hardware.
@@ -388,6 +422,7 @@ impl DirParams {
             DirKind::Rec => format!("rec_directory_r{}", self.range),
             DirKind::Nhcc => format!("nhcc_directory_{}", self.modules_tag()),
             DirKind::Hmg => format!("hmg_directory_{}", self.modules_tag()),
+            DirKind::HmgRec => format!("hmg_rec_directory_{}", self.modules_tag()),
         };
         let (policy, tag) = (format!("{:?}", self.policy), format!("{:?}", self.tag_style));
         format!(

@@ -1,7 +1,7 @@
-//! Received Invs of `hmg-directory` (hmg.md section 4, last column).
+//! Received Invs of `hmg-directory` and `hmg-rec-directory` (hmg.md section 4, last column; rec.md section 8.1).
 //!
 //! ```text
-//!  recv -> skid -> register -> lookup in S1 -> S2 frees the entry
+//!  recv -> skid -> register -> lookup in S1 -> S2 clears the slot, and frees the entry with the last one
 //!                                  |  \-> inv_l, then recv_done
 //!             also, eviction buffer, write-Inv register, inv ports
 //! ```
@@ -87,7 +87,7 @@ impl Recv {
         pending: &Pending,
         (write, inv): (&WriteInv, &OutChannel<DirInv>),
     ) -> Told {
-        let written = write.pending_sharers(p, look.base, inv);
+        let written = write.pending_sharers(p, look, inv);
         let also = sharers_of_gpms(p, self.msg.get().also);
         let near = near_sharers(p, plan.inv | pending.sharers | written);
         Told {

@@ -1,4 +1,4 @@
-//! A directory slice (rec.md section 4, hmg.md section 4): one pipeline, five entry layouts.
+//! A directory slice (rec.md section 4, hmg.md section 4): one pipeline, six entry layouts.
 //!
 //! ```text
 //!  req -> skid -> S0 present set -> S1 compare, update, victim -> S2 write back
@@ -12,9 +12,9 @@
 //! | `req` | in | op, src, line, id | in the order of the bank's data steps |
 //! | `rsp` | out | id, hit, evicted, empty | in the order of `req` |
 //! | `inv`, `inv1`... | out | line, dest, cause, grp | `inv_rate` ports to the egress; write Invs use the first |
-//! | `recv` | in | line, cause, also, link | `hmg-directory`: Invs received at a GPU home |
-//! | `inv_l` | out | line, dest, cause, grp | `hmg-directory`: received Invs passed on, to GPMs of the own GPU |
-//! | `recv_done` | out | link | `hmg-directory`: a received Inv is passed on, as far as anybody had to be told |
+//! | `recv` | in | line, cause, also, link | two levels: Invs received at a GPU home |
+//! | `inv_l` | out | line, dest, cause, grp | two levels: received Invs passed on, to GPMs of the own GPU |
+//! | `recv_done` | out | link | two levels: a received Inv is passed on, as far as anybody had to be told |
 //!
 //! | state | values |
 //! | --- | --- |
@@ -53,14 +53,22 @@
 //!
 #![doc = include_str!("../../pictures/hmg-directory.svg")]
 //!
-//! | operation of the hierarchical kinds | effect | answer |
-//! | --- | --- | --- |
-//! | `RdRem`, `WrRem`, `AtomRem` | record `src` (its GPU, where that is another one); stores and atomics invalidate the other sharers | hit, evicted |
-//! | `WrLoc` | invalidate all sharers, free the entry | hit |
-//! | `Downgrade` (`downgrade=on`) | remove `src`; free the entry if it was the last | hit, empty |
-//! | an Inv on `recv` (HMG) | pass it on with its cause, to all sharers, to those of the group that have been recorded and not told yet, and to `also`; free the entry | link |
+//! `hmg-rec-directory` (rec.md section 8.1): both roles with REC's entry. A slot holds a position bit, a bit for every other GPM of the GPU and one for
+//! every other GPU: A - log2 R + R/L * (M + N - 1) + 1 bits in all, 151 at 4 GPUs of 4 GPMs with ranges of 1 KB and lines of 64 bytes. Invs name single
+//! lines, received ones too: the other slots of the range stay as they are.
 //!
-//! Every operation but a read waits while an eviction Inv of its group is pending, so what follows in the order of the Inv channels follows that Inv too.
+#![doc = include_str!("../../pictures/hmg-rec-directory.svg")]
+//!
+//! | operation of the kinds with GPMs | effect on the group, or on the line's slot of a range | answer |
+//! | --- | --- | --- |
+//! | `RdRem`, `WrRem` | record `src` (its GPU, where that is another one); stores invalidate the other sharers | hit, evicted |
+//! | `AtomRem` | as a store; with ranges invalidate the other sharers and record nobody, as REC does | hit, evicted |
+//! | `WrLoc` | invalidate all sharers | hit |
+//! | `Downgrade` (`downgrade=on`) | remove `src` | hit, empty |
+//! | an Inv on `recv` (two levels) | pass it on with its cause, to all sharers, to those that have been recorded and not told yet, and to `also` | link |
+//!
+//! An entry is freed when no sharer is left in it. Every operation but a read waits while an eviction Inv of its group or line is pending, so what follows
+//! in the order of the Inv channels follows that Inv too.
 
 use super::covers;
 use super::evb::{Evb, Pending, Victim};
@@ -178,7 +186,7 @@ fn describe(p: &DirParams) {
     let s2 = stage2(p);
     let s1_valid = reg::<Bool>("s1_valid", ());
     let s1 = reg::<DirReq>("s1", p.sys.clone());
-    let recv = (p.kind == DirKind::Hmg).then(|| Recv::new(p, run));
+    let recv = p.kind.two_level().then(|| Recv::new(p, run));
     let look = lookup(p, source(s1_valid.get(), s1.get(), recv.as_ref()), &port, &s2);
     let look = with_way(p, look, &port, ages.as_ref(), &s2);
     let go = wire::<Bool>("s1_go", ());

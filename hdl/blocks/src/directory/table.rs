@@ -13,7 +13,7 @@ use weft_rtl::prelude::*;
 pub enum Found {
     /// No entry has this base.
     Miss,
-    /// An entry, but no sharer of the slot (REC only).
+    /// An entry, but no sharer of the slot (kinds with ranges only).
     SlotEmpty,
     /// An entry with sharers of the slot.
     SlotSet,
@@ -24,7 +24,7 @@ pub enum Found {
 pub enum Event {
     /// An operation on `req`.
     Op(DirOp),
-    /// An Inv on `recv`, of this cause (HMG only).
+    /// An Inv on `recv`, of this cause (two levels only).
     Recv(Cause),
 }
 
@@ -61,12 +61,12 @@ fn operations(kind: DirKind, downgrade: bool) -> Vec<Operation> {
         (Event::Op(DirOp::WrRem), "WR_REM", ALLOC, FILL, TAKE),
         (Event::Op(DirOp::WrLoc), "WR_LOC", NOTHING, NOTHING, WIPE),
         match kind {
-            DirKind::Perline | DirKind::Rec => (atomic, "ATOM_REM", NOTHING, NOTHING, WIPE_OTHERS),
             DirKind::Group4 => (atomic, "ATOM_REM", NOTHING, NOTHING, RETAIN),
-            DirKind::Nhcc | DirKind::Hmg => (atomic, "ATOM_REM", ALLOC, FILL, TAKE),
+            kind if kind.records_atomics() => (atomic, "ATOM_REM", ALLOC, FILL, TAKE),
+            _ => (atomic, "ATOM_REM", NOTHING, NOTHING, WIPE_OTHERS),
         },
     ];
-    if kind == DirKind::Hmg {
+    if kind.two_level() {
         ops.push((Event::Recv(Cause::Write), "INV_RECV", NOTHING, NOTHING, FORWARD));
         ops.push((Event::Recv(Cause::Evict), "INV_RECV_EVICT", NOTHING, NOTHING, FORWARD));
     }
@@ -84,6 +84,7 @@ pub fn table(kind: DirKind, downgrade: bool) -> Table {
         DirKind::Rec => ("rec", "base_miss", "hit_slot_set", "rec_table"),
         DirKind::Nhcc => ("nhcc", "miss", "hit", "nhcc_table"),
         DirKind::Hmg => ("hmg", "miss", "hit", "hmg_table"),
+        DirKind::HmgRec => ("hmg_rec", "base_miss", "hit_slot_set", "hmg_rec_table"),
     };
     let ops = operations(kind, downgrade);
     let mut rows = Vec::new();
@@ -99,7 +100,7 @@ pub fn table(kind: DirKind, downgrade: bool) -> Table {
     let names = ops.iter().map(|(event, name, ..)| (*name, event.code())).collect();
     for (event, event_name, on_miss, on_empty, on_set) in ops {
         add(event, event_name, Found::Miss, miss, on_miss, words(on_miss));
-        if kind == DirKind::Rec {
+        if kind.ranges() {
             add(event, event_name, Found::SlotEmpty, "hit_slot_empty", on_empty, words(on_empty));
         }
         add(event, event_name, Found::SlotSet, hit, on_set, words(on_set));
@@ -123,9 +124,11 @@ fn words(actions: &[&str]) -> &'static str {
         ["only_requester", ..] => "the other sharers are invalidated, the requester stays the only one",
         ["report_empty"] => "nothing changes; the answer says that nothing is recorded",
         ["drop_requester", ..] => {
-            "the requester is no sharer any more; V->I if it was the last, which the answer says"
+            "the requester is no sharer any more; without a sharer left V->I, and the answer says that nothing is recorded"
         }
-        ["clear", "inv_all", "forward"] => "the Inv goes on to all sharers, with its cause; V->I",
+        ["clear", "inv_all", "forward"] => {
+            "the Inv goes on to all sharers, with its cause, and the slot is cleared; without a slot left V->I"
+        }
         ["clear", "inv_all"] => {
             "all sharers are invalidated and the slot is cleared; without a slot left V->I"
         }

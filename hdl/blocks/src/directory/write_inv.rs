@@ -1,6 +1,6 @@
 //! The write-Inv register of a directory slice: one Inv that an operation causes at once, and the answer that waits for it.
 
-use super::index::{base_of, nodes_of_sharers};
+use super::index::{base_of, nodes_of_sharers, slot_of};
 use super::params::DirParams;
 use super::slice::{Lookup, Plan};
 use crate::msg::{Cause, DirInv, DirRsp};
@@ -39,11 +39,18 @@ impl WriteInv {
         }
     }
 
-    /// Sharers of a base whose Inv has not been accepted yet.
-    pub fn pending_sharers(&self, p: &DirParams, base: Bits, inv: &OutChannel<DirInv>) -> Bits {
+    /// What it holds is for the slot that is looked up.
+    pub fn is_for(&self, p: &DirParams, look: &Lookup) -> Bool {
+        let line = self.line.get();
+        let base = base_of(p, line).eq(look.base);
+        if p.slots() == 1 { base } else { base & slot_of(p, line).eq(look.slot) }
+    }
+
+    /// Sharers of the slot that is looked up whose Inv has not been accepted yet.
+    pub fn pending_sharers(&self, p: &DirParams, look: &Lookup, inv: &OutChannel<DirInv>) -> Bits {
         let state = self.state.get();
         let waits = state.is(WriteInvState::Want) | (state.is(WriteInvState::Sent) & !inv.free);
-        let here = waits & base_of(p, self.line.get()).eq(base);
+        let here = waits & self.is_for(p, look);
         self.sharers.get() & here.repeat(p.sharers())
     }
 

@@ -1,8 +1,9 @@
-//! Races of hierarchical systems: directories (hmg.md sections 4 and 5.4), invalidations and fence markers on two planes (section 6).
+//! Races of hierarchical systems: directories (hmg.md sections 4 and 5.4, rec.md section 8.1), invalidations and fence markers on two planes (section 6).
 
 use super::{Race, race};
 
 const DIR: &str = "hmg-directory";
+const HMG_REC: &str = "hmg-rec-directory";
 const EGRESS: &str = "inv-egress";
 const INGRESS: &str = "inv-ingress";
 const FENCE: &str = "hier-fence-unit";
@@ -147,6 +148,36 @@ pub const HIERARCHY: &[Race] = &[
         "5.4",
         "hmg.race.downgrade_waits_eviction_inv",
         "Race 8: a downgrade waits until the pending eviction Inv of its group has entered the INV channels.",
+    ),
+    race(
+        HMG_REC,
+        "8.1",
+        "hmg_rec.race.recv_last_slot",
+        "A received Inv clears the last slot of a GPU home's entry: V->I.",
+    ),
+    race(
+        HMG_REC,
+        "8.1",
+        "hmg_rec.race.recv_other_slots_left",
+        "A received Inv clears one slot of a GPU home's entry while others stay set: the entry stays valid.",
+    ),
+    race(
+        HMG_REC,
+        "8.1",
+        "hmg_rec.race.recv_spares_evicted_lines",
+        "A received Inv finds its range, but not its line in the eviction buffer: the sharers of the other lines are not told.",
+    ),
+    race(
+        HMG_REC,
+        "8.1",
+        "hmg_rec.race.recv_spares_written_line",
+        "A received Inv of one line of a range while the write Inv of another waits: the sharers of that one are not told.",
+    ),
+    race(
+        HMG_REC,
+        "8.1",
+        "hmg_rec.race.gpu_home_burst",
+        "A GPU home replaces an entry of another GPU's lines with two or more slots set: a burst to its GPMs only.",
     ),
     race(
         EGRESS,

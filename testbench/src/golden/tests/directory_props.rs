@@ -208,9 +208,9 @@ fn the_largest_burst_is_48_unicasts_and_240_for_16_gpus() {
 #[test]
 fn tables_are_complete_and_ids_unique() {
     let mut ids = BTreeSet::new();
-    use DirKind::{Group4, Hmg, Ideal, Nhcc, Perline, Rec};
-    for kind in [Perline, Group4, Rec, Ideal, Nhcc, Hmg] {
-        let founds: &[Found] = if kind == DirKind::Rec {
+    use DirKind::{Group4, Hmg, HmgRec, Ideal, Nhcc, Perline, Rec};
+    for kind in [Perline, Group4, Rec, Ideal, Nhcc, Hmg, HmgRec] {
+        let founds: &[Found] = if matches!(kind, Rec | HmgRec) {
             &[Found::Miss, Found::SlotEmpty, Found::SlotSet]
         } else {
             &[Found::Miss, Found::SlotSet]

@@ -1,15 +1,15 @@
-//! The directories of hmg.md: nodes and sharer bits, storage by the formulas, properties under random operations.
+//! The directories whose nodes are GPMs: nodes and sharer bits, storage by the formulas, properties under random operations.
 
 use crate::golden::dir_table::DirOp;
 use crate::golden::directory::{Directory, Outcome};
-use crate::golden::entry::{EntryFields, decode, encode};
+use crate::golden::entry::{EntryFields, bits_of_slot, decode, encode};
 use crate::golden::params::{DirKind, DirParams};
 use crate::golden::{GpuMask, InvCause, gpus_of, only};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 fn small(kind: DirKind, gpus: u32, gpms: u32, pick: usize, group: u64) -> DirParams {
-    let base = DirParams { gpus, gpms, group, downgrade: true, ..DirParams::new(kind) };
+    let base = DirParams { gpus, gpms, group, range: 256, downgrade: true, ..DirParams::new(kind) };
     let nodes = base.nodes();
     DirParams { home: nodes[pick % nodes.len()], ways: 2, banks: 1, entries: 4, home_shift: 20, ..base }
 }
@@ -21,11 +21,16 @@ fn any_small(kind: impl Strategy<Value = DirKind>) -> impl Strategy<Value = DirP
         .prop_map(|(kind, gpus, gpms, pick, group)| small(kind, gpus, gpms, pick, group))
 }
 
-fn either() -> impl Strategy<Value = DirKind> {
-    prop_oneof![Just(DirKind::Nhcc), Just(DirKind::Hmg)]
+fn any_kind() -> impl Strategy<Value = DirKind> {
+    prop_oneof![Just(DirKind::Nhcc), Just(DirKind::Hmg), Just(DirKind::HmgRec)]
 }
 
-/// Operation, source, line, and whether the line is homed in the next GPU (HMG only).
+/// What sharers are recorded for: the line in an entry for a range, else the group.
+fn block(p: &DirParams, line: u64) -> u64 {
+    if p.ranges() { line } else { p.base(line) }
+}
+
+/// Operation, source, line, and whether the line is homed in the next GPU (two levels only).
 type Step = (usize, usize, u64, bool);
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -37,7 +42,7 @@ fn legal(p: &DirParams, (op, src, number, away): Step) -> Option<(DirOp, u32, u6
     let op = DirOp::ALL[op];
     let nodes = p.nodes();
     let homes: Vec<u32> = nodes.iter().copied().filter(|n| p.gpm(*n) == p.gpm(p.home)).collect();
-    let away = away && p.kind == DirKind::Hmg && p.gpus > 1;
+    let away = away && p.two_level() && p.gpus > 1;
     let home = if away { homes[(p.gpu(p.home) as usize + 1) % homes.len()] } else { p.home };
     let line = u64::from(home) << (p.home_shift - p.line.ilog2()) | number;
     if !DirOp::of(p.kind).contains(&op) || op.received() && !away {
@@ -55,20 +60,20 @@ fn legal(p: &DirParams, (op, src, number, away): Step) -> Option<(DirOp, u32, u6
 fn take_away(p: &DirParams, flat: &mut BTreeSet<(u64, u32)>, out: &Outcome) -> Result<(), TestCaseError> {
     let burst = out.eviction.iter().flat_map(|e| e.burst.iter());
     for inv in burst.chain(out.write_inv.iter()) {
-        prop_assert_eq!(inv.grp, p.group > 1);
+        prop_assert_eq!(inv.grp, p.grouped());
         prop_assert!(inv.dest & only(p.home) == 0 && inv.dest != 0);
         for node in gpus_of(inv.dest) {
             prop_assert!(p.nodes().contains(&node), "{} is no node", node);
-            prop_assert!(flat.remove(&(p.base(inv.line), node)), "an Inv went to {} for nothing", node);
+            prop_assert!(flat.remove(&(block(p, inv.line), node)), "an Inv went to {} for nothing", node);
         }
     }
     Ok(())
 }
 
 proptest! {
-    /// The directory holds exactly the pairs (group, whom to tell) that were recorded and not taken away.
+    /// The directory holds exactly the pairs (group or line, whom to tell) that were recorded and not taken away.
     #[test]
-    fn contents_equal_a_flat_map(p in any_small(either()), steps in steps()) {
+    fn contents_equal_a_flat_map(p in any_small(any_kind()), steps in steps()) {
         let mut dir = Directory::new(p).unwrap();
         let mut flat: BTreeSet<(u64, u32)> = BTreeSet::new();
         let mut lines = BTreeSet::new();
@@ -77,25 +82,27 @@ proptest! {
             let out = dir.op(op, src, line);
             dir.check().map_err(TestCaseError::fail)?;
             take_away(&p, &mut flat, &out)?;
-            let whom = (p.base(line), if p.kind == DirKind::Nhcc || p.gpu(src) == p.gpu(p.home) {
+            let whom = (block(&p, line), if p.kind == DirKind::Nhcc || p.gpu(src) == p.gpu(p.home) {
                 src
             } else {
                 // Another GPU is told at its GPM of the home's number.
                 p.nodes().into_iter().find(|n| p.gpu(*n) == p.gpu(src) && p.gpm(*n) == p.gpm(p.home)).unwrap()
             });
             match op {
+                // REC: the requester has dropped its copy of the line and is not retained.
+                DirOp::AtomRem if p.ranges() => { flat.remove(&whom); }
                 DirOp::RdRem | DirOp::WrRem | DirOp::AtomRem => { flat.insert(whom); }
                 DirOp::Downgrade => { flat.remove(&whom); }
                 DirOp::WrLoc | DirOp::InvRecv | DirOp::InvRecvEvict => {}
             }
-            let left = flat.iter().any(|(base, _)| *base == p.base(line));
+            let left = flat.iter().any(|(of, _)| *of == block(&p, line));
             prop_assert_eq!(out.empty, op == DirOp::Downgrade && !left);
             let forwards = op.received() && out.write_inv.is_some();
             let cause = if op == DirOp::InvRecvEvict { InvCause::Evict } else { InvCause::Write };
             prop_assert!(out.write_inv.is_none_or(|i| i.cause == cause));
             prop_assert!(!forwards || !left, "forward Inv to all sharers -> I");
             for line in &lines {
-                let pairs = flat.iter().filter(|(base, _)| *base == p.base(*line));
+                let pairs = flat.iter().filter(|(of, _)| *of == block(&p, *line));
                 let want: GpuMask = pairs.map(|(_, node)| only(*node)).sum();
                 prop_assert_eq!(dir.sharers_of(*line), want, "line {:#x}", line);
             }
@@ -121,13 +128,39 @@ proptest! {
 
     /// Packing and unpacking are inverse, and the sharer bits are as many as the formula says.
     #[test]
-    fn entries_round_trip(p in any_small(either()), seed in any::<u128>(), number in 0u64..4096) {
+    fn entries_round_trip(p in any_small(any_kind()), seed in any::<u128>(), number in 0u64..4096) {
         let legal: GpuMask = p.recordable().into_iter().map(only).sum();
         prop_assert_eq!(legal.count_ones(), p.sharers());
-        let entry = crate::golden::entry::Entry { valid: true, base: number, slots: vec![seed & legal] };
+        let slots: Vec<GpuMask> = (0..p.slots()).map(|i| seed.rotate_left(29 * i as u32) & legal).collect();
+        let entry = crate::golden::entry::Entry { valid: true, base: number, slots };
         let bits = encode(&p, &entry);
-        prop_assert_eq!(bits.len() as u32, 48 + p.sharers() + 1);
+        let parts = if p.ranges() { 48 - 8 + 4 * (1 + p.sharers()) } else { 48 + p.sharers() };
+        prop_assert_eq!(bits.len() as u32, parts + 1);
         prop_assert_eq!(decode(&p, &bits), Some(entry));
+    }
+}
+
+proptest! {
+    /// Without evictions HMG with one line per entry and REC under it record and tell the same, but for who asks for an atomic.
+    #[test]
+    fn ranges_in_two_levels_are_hmg_line_by_line(p in any_small(Just(DirKind::HmgRec)), steps in steps()) {
+        let roomy = DirParams { entries: 512, ways: 128, group: 1, ..p };
+        let (mut rec, mut hmg) = (Directory::new(roomy).unwrap(), Directory::new(DirParams { kind: DirKind::Hmg, ..roomy }).unwrap());
+        let mut forgotten = BTreeSet::new();
+        for (op, src, line) in steps.into_iter().filter_map(|s| legal(&roomy, s)) {
+            let (a, b) = (rec.op(op, src, line), hmg.op(op, src, line));
+            prop_assert!(a.eviction.is_none() && b.eviction.is_none());
+            let who = only(roomy.recorded_as(src));
+            let gone: GpuMask = forgotten.iter().filter(|(l, _)| *l == line).map(|(_, n)| *n).sum();
+            let told = |out: &Outcome| out.write_inv.map_or(0, |i| i.dest);
+            prop_assert_eq!(told(&a), told(&b) & !gone);
+            forgotten.retain(|(l, n)| *l != line || op == DirOp::RdRem && *n != who || op == DirOp::Downgrade && *n != who);
+            if op == DirOp::AtomRem {
+                forgotten.insert((line, who));
+            }
+            let gone: GpuMask = forgotten.iter().filter(|(l, _)| *l == line).map(|(_, n)| *n).sum();
+            prop_assert_eq!(rec.sharers_of(line), hmg.sharers_of(line) & !gone);
+        }
     }
 }
 
@@ -163,10 +196,31 @@ fn storage_of_section_3() {
     assert_eq!(covered, 6 << 20, "it covers 6 MB");
 }
 
+/// rec.md section 8.1: A - log2 R + n * (M + N - 1) + 1.
+#[test]
+fn storage_of_ranges_in_two_levels() {
+    let p = DirParams::new(DirKind::HmgRec);
+    p.validate().unwrap();
+    let fields = EntryFields::published(&p);
+    assert_eq!((fields.tag, fields.position + fields.sharers, fields.valid), (38, 112, 1));
+    assert_eq!(fields.total(), 151);
+    for (gpus, gpms, range, total) in
+        [(2, 2, 1024, 38 + 48 + 1), (4, 4, 128, 41 + 14 + 1), (1, 8, 4096, 36 + 512 + 1)]
+    {
+        let p = DirParams { gpus, gpms, range, ..p };
+        assert_eq!(EntryFields::published(&p).total(), total);
+    }
+}
+
 #[test]
 fn sharer_bits_are_the_gpms_then_the_gpus() {
     let p = DirParams { home: 6, ..DirParams::new(DirKind::Hmg) };
     assert_eq!(p.recordable(), [4, 5, 7, 2, 10, 14], "GPMs 0, 1, 3 of GPU 1; GPUs 0, 2, 3 at GPM 2");
+    let rec = DirParams { home: 6, ..DirParams::new(DirKind::HmgRec) };
+    assert_eq!(rec.recordable(), p.recordable());
+    // Slot 13 of 7 bits: the position, GPM 3 and GPU 2, whatever GPM of it asks.
+    let mask = [7, 9].map(|n| only(rec.recorded_as(n))).iter().sum();
+    assert_eq!(bits_of_slot(&rec, 0x340, mask), [91, 91 + 3, 91 + 5]);
     let three = DirParams { gpus: 2, gpms: 3, home: 5, ..DirParams::new(DirKind::Nhcc) };
     assert_eq!(three.nodes(), [0, 1, 2, 4, 5, 6], "numbers of a GPU are rounded up to a power of two");
     assert_eq!(three.recordable(), [0, 1, 2, 4, 6]);
