@@ -113,6 +113,43 @@ fn holds_under_traffic_and_at_rest() {
     }
 }
 
+/// Two GPUs of two GPMs.
+fn modules(p: &mut FabricParams) {
+    (p.sys.gpus, p.sys.gpms) = (2, 2);
+    (p.gpm_link.latency, p.gpm_link.bytes_per_cycle, p.release_l2_flush) = (6, 32, false);
+}
+
+#[test]
+fn holds_in_two_levels_and_what_a_gpu_home_forgets_is_named() {
+    for protocol in [Protocol::Hmg, Protocol::HmgRec] {
+        let mut b = Bench::new(closed(protocol, modules));
+        b.run(6_000, 7).unwrap_or_else(|e| panic!("{protocol:?}: {e}"));
+        b.rest();
+        b.exact().unwrap_or_else(|e| panic!("{protocol:?}: {e}"));
+        let counts = b.check.counts();
+        assert!(counts.copies > 10_000 && counts.excused > 100, "{protocol:?}: {counts:?}");
+        // All entries of a slice are lost that are for lines of the other GPU: those of a GPU home.
+        let sys = b.p.fabric.sys.clone();
+        let (dir, node) = (b.p.fabric.dir(0).expect("a directory"), sys.node_name(0));
+        let memory = format!("{node}.dir0.entries");
+        let mut lost = 0;
+        for (set, way) in (0..dir.sets()).flat_map(|s| (0..dir.ways).map(move |w| (s, w))) {
+            let entry = b.sim.peek_mem(&memory, set, way).expect("an entry");
+            let tag = entry.slice(dir.slots_width(), dir.tag_bits()).low_u64();
+            let block = if dir.kind.ranges() { tag } else { tag >> dir.cover_bits() };
+            let home = (block >> (sys.home_shift - dir.cover_bits())) as u32;
+            if entry.bit(dir.entry_bits() - 1) && sys.gpu_of_node(home) == 1 {
+                b.sim.poke_mem(&memory, set, way, &Bv::zero(dir.entry_bits()));
+                lost += 1;
+            }
+        }
+        b.sim.run(40);
+        let text = b.exact().expect_err("copies of the other GPM are left").to_string();
+        let words = [format!("in {} bank 0", sys.node_text(1)), "the directory of its GPU home".to_string()];
+        assert!(lost > 0 && words.iter().all(|w| text.contains(w)), "{protocol:?}: {text}");
+    }
+}
+
 #[test]
 fn a_forgotten_sharer_is_named() {
     let mut b = Bench::new(closed(Protocol::Rec, |_| {}));

@@ -23,7 +23,8 @@ fn run(protocol: &str, workload: &str, given: &[(&str, &str)], changes: &[&str])
     report
 }
 
-const PROTOCOLS: [&str; 6] = ["nhcc", "hmg", "sw-flat", "sw-hierarchical", "no-remote-caching", "ideal"];
+const PROTOCOLS: [&str; 7] =
+    ["nhcc", "hmg", "hmg-rec", "sw-flat", "sw-hierarchical", "no-remote-caching", "ideal"];
 
 #[test]
 fn flags_of_gpu_scope_hand_panels_on() {
@@ -36,7 +37,7 @@ fn flags_of_gpu_scope_hand_panels_on() {
 
 #[test]
 fn sums_are_combined_by_atomics_of_gpu_scope() {
-    for protocol in ["hmg", "sw-hierarchical"] {
+    for protocol in ["hmg", "hmg-rec", "sw-hierarchical"] {
         run(protocol, "namd", &[("steps", "1"), ("atoms", "4")], &[]);
     }
 }
@@ -51,10 +52,27 @@ fn rows_follow_one_another_with_every_placement() {
     }
 }
 
+/// Graphs whose lines all 16 GPMs read and rewrite, with directories so small that both levels evict ranges and pass invalidations on.
+#[test]
+fn graphs_on_four_gpus_of_four_gpms_keep_ranges_exact() {
+    let graph = [("source", "uniform"), ("nodes", "256"), ("edges", "1024")];
+    for (workload, more) in [("pagerank", Some(("iterations", "2"))), ("bfs", None), ("mst", None)] {
+        let given: Vec<(&str, &str)> = graph.into_iter().chain(more).collect();
+        let report = run("hmg-rec", workload, &given, &["gpus=4", "gpms=4", "entries=2", "ways=1"]);
+        let sum = |end: &str| -> u64 {
+            report.counters.iter().filter(|(name, _)| name.ends_with(end)).map(|(_, c)| c.value).sum()
+        };
+        let (evictions, slots) = (sum(".evictions"), sum(".evicted_slots"));
+        assert!(evictions > 0 && slots > evictions, "{workload}: {slots} lines in {evictions} evictions");
+        assert!(sum(".forwarded_invs") > 0, "{workload}: no GPU home passed an Inv on");
+        assert!(sum(".write_invs") > 0, "{workload}: no store found a sharer");
+    }
+}
+
 /// One GPM per GPU, and one GPU.
 #[test]
 fn hierarchies_of_one_level() {
-    for protocol in ["hmg", "sw-flat", "sw-hierarchical"] {
+    for protocol in ["hmg", "hmg-rec", "sw-flat", "sw-hierarchical"] {
         run(protocol, "pathfinder", &[("columns", "1024"), ("rows", "5")], &["gpms=1", "gpus=3"]);
         run(protocol, "pathfinder", &[("columns", "1024"), ("rows", "5")], &["gpms=4", "gpus=1"]);
     }

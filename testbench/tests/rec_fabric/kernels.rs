@@ -71,8 +71,14 @@ fn a_store_to_a_remote_line_is_seen_by_a_third_gpu_after_a_fence() {
 }
 
 /// Protocols that nothing but their own means keeps coherent over two GPUs of two GPMs.
-const OF_MODULES: [Protocol; 5] =
-    [Protocol::Nhcc, Protocol::Hmg, Protocol::SwFlat, Protocol::SwHierarchical, Protocol::NoRemoteCaching];
+const OF_MODULES: [Protocol; 6] = [
+    Protocol::Nhcc,
+    Protocol::Hmg,
+    Protocol::HmgRec,
+    Protocol::SwFlat,
+    Protocol::SwHierarchical,
+    Protocol::NoRemoteCaching,
+];
 
 #[test]
 fn a_store_to_another_gpus_line_is_seen_by_all_gpms_after_a_fence() {

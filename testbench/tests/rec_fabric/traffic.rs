@@ -143,6 +143,11 @@ fn hmg_under_traffic() {
 }
 
 #[test]
+fn hmg_rec_under_traffic() {
+    of_modules(Protocol::HmgRec).publish("hmg_rec_under_traffic");
+}
+
+#[test]
 fn nhcc_over_modules_under_traffic() {
     of_modules(Protocol::Nhcc).publish("nhcc_over_modules_under_traffic");
 }

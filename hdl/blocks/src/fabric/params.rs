@@ -23,6 +23,8 @@ pub enum Protocol {
     Nhcc,
     /// HMG: GPU homes, a directory of GPMs and GPUs (hmg.md sections 1 to 6).
     Hmg,
+    /// HMG with REC's directories: exact sharers for each line of a range, in both levels (rec.md section 8.1).
+    HmgRec,
     /// No directory: an acquire drops copies, every request goes to its line's home.
     SwFlat,
     /// No directory: an acquire drops copies; requests go through the GPU homes.
@@ -38,13 +40,14 @@ pub enum Protocol {
 
 impl Protocol {
     /// All protocols with their names on the command line.
-    pub const ALL: [(Protocol, &'static str); 11] = [
+    pub const ALL: [(Protocol, &'static str); 12] = [
         (Protocol::Baseline, "baseline"),
         (Protocol::Baseline2x, "baseline-2x"),
         (Protocol::HmgEntry, "hmg-entry"),
         (Protocol::Rec, "rec"),
         (Protocol::Nhcc, "nhcc"),
         (Protocol::Hmg, "hmg"),
+        (Protocol::HmgRec, "hmg-rec"),
         (Protocol::SwFlat, "sw-flat"),
         (Protocol::SwHierarchical, "sw-hierarchical"),
         (Protocol::Ideal, "ideal"),
@@ -70,6 +73,7 @@ impl Protocol {
             Protocol::Rec => Some(DirKind::Rec),
             Protocol::Nhcc => Some(DirKind::Nhcc),
             Protocol::Hmg => Some(DirKind::Hmg),
+            Protocol::HmgRec => Some(DirKind::HmgRec),
             Protocol::SwFlat
             | Protocol::SwHierarchical
             | Protocol::Ideal
@@ -89,7 +93,7 @@ pub struct FabricParams {
     pub dir_entries: u32,
     /// Directory ways.
     pub dir_ways: u32,
-    /// Bytes of a range (protocol `rec`).
+    /// Bytes of a range (protocols `rec` and `hmg-rec`).
     pub range: u32,
     /// Lines of an entry (protocols `nhcc` and `hmg`): 1, 2, 4 or 8.
     pub group: u32,
@@ -199,7 +203,7 @@ impl FabricParams {
     /// A node has two links, to the GPMs of its GPU and to other GPUs (hmg.md section 6), and a fence unit that tells scopes apart.
     pub fn planes(&self) -> bool {
         match self.protocol {
-            Protocol::Hmg | Protocol::SwFlat | Protocol::SwHierarchical => true,
+            Protocol::Hmg | Protocol::HmgRec | Protocol::SwFlat | Protocol::SwHierarchical => true,
             Protocol::Ideal | Protocol::NoRemoteCaching => self.sys.gpms > 1,
             _ => false,
         }
@@ -208,7 +212,7 @@ impl FabricParams {
     /// Requests for lines of other GPUs go through GPU homes.
     pub fn hier_banks(&self) -> bool {
         match self.protocol {
-            Protocol::Hmg | Protocol::SwHierarchical => true,
+            Protocol::Hmg | Protocol::HmgRec | Protocol::SwHierarchical => true,
             Protocol::Ideal => self.sys.gpms > 1,
             _ => false,
         }
@@ -216,7 +220,7 @@ impl FabricParams {
 
     /// Directories of GPU homes pass invalidations on.
     pub fn forwards(&self) -> bool {
-        self.protocol == Protocol::Hmg
+        self.protocol.dir_kind().is_some_and(DirKind::two_level)
     }
 
     /// Directories outside the RTL are attached to ports.
@@ -252,7 +256,7 @@ impl FabricParams {
     pub fn fence_scheme(&self) -> Option<FenceScheme> {
         match self.protocol {
             _ if !self.planes() => None,
-            Protocol::Hmg => Some(FenceScheme::Hmg { flush: self.release_l2_flush }),
+            Protocol::Hmg | Protocol::HmgRec => Some(FenceScheme::Hmg { flush: self.release_l2_flush }),
             Protocol::SwHierarchical | Protocol::Ideal => Some(FenceScheme::SwHierarchical),
             _ => Some(FenceScheme::SwFlat),
         }
@@ -338,9 +342,13 @@ impl FabricParams {
         })
     }
 
-    /// Lines that an INV message for a group means.
+    /// Lines that an INV message for a group means, and that a directory of two levels knows together.
     pub fn lines_of_group(&self) -> u32 {
-        if matches!(self.protocol, Protocol::Nhcc | Protocol::Hmg) { self.group } else { 4 }
+        match self.protocol {
+            Protocol::Nhcc | Protocol::Hmg => self.group,
+            Protocol::HmgRec => 1,
+            _ => 4,
+        }
     }
 
     /// INV messages that a slice can send per cycle: one port each at the egress.

@@ -2,7 +2,7 @@
 //!
 //! For each valid copy of a line in the L2 of a GPU that is not its home, the home's directory tracks that GPU; or the GPU's operation on the line waits before the
 //! directory, or an invalidation of the copy is on its way, or the GPU's own write of the line. When the whole fabric rests there are no exceptions, and then every copy equals
-//! what its home holds. Under HMG a copy in a leaf is tracked by the GPU home, and every copy in another GPU than the home's, as the GPU's, by the home. Without
+//! what its home holds. With GPU homes that have directories a copy in a leaf is tracked by the GPU home, and every copy in another GPU than the home's, as the GPU's, by the home. Without
 //! a directory that tracks copies (software coherence, ideal caching) only what lies where it never may is wrong. Beside that: no two ways with one tag, no dirty copy of another GPU's line, position bits equal to the OR of their sharers, ages permutations.
 //!
 //! The state of the design is read as it is; nothing is clocked.
@@ -96,7 +96,7 @@ struct Map {
     /// Copies need not be known to any directory, and may be older than their home's line.
     untracked: bool,
     /// Requests go through GPU homes, which have directories.
-    hmg: bool,
+    two_level: bool,
     sys: Sys,
     banks: Vec<Bank>,
     slices: Vec<Slice>,
@@ -137,11 +137,11 @@ impl Precision {
             home_shift: sys.home_shift - sys.line.trailing_zeros(),
             group: params.lines_of_group(),
             untracked: params.software() || params.incoherent(),
-            hmg: params.forwards(),
+            two_level: params.forwards(),
             sys: sys.clone(),
             banks,
             slices,
-            places: Places::find(finder, sys),
+            places: Places::find(finder, sys, params.forwards()),
         };
         Some(Precision { map: Arc::new(map), counts: PrecisionCounts::default() })
     }
@@ -286,7 +286,7 @@ impl Map {
     fn trackers(&self, copy: &Copy) -> Vec<(u32, u32)> {
         let own = self.banks[copy.bank].p.home;
         let home = (copy.line >> self.home_shift) as u32;
-        if !self.hmg {
+        if !self.two_level {
             return vec![(home, own)];
         }
         let sys = &self.sys;

@@ -93,13 +93,13 @@ keys! {
     line: u32 = 64, "bytes", Power(64, 128), "cache line";
     clock_ghz: f64 = 1.0, "GHz", Real(0.01, 100.0), "clock of everything, for rates in bytes per second";
 
-    range: u32 = 1024, "bytes", Power(128, 8 * K), "range that one directory entry of protocol rec covers, 2 to 64 lines";
+    range: u32 = 1024, "bytes", Power(128, 8 * K), "range that one directory entry of protocols rec and hmg-rec covers, 2 to 64 lines";
     group: u32 = 4, "lines", Power(1, 8), "lines that one directory entry of protocols nhcc and hmg covers";
     entries: u32 = 8192, "entries", Within(1, 64 * M), "directory entries per GPU, banks * ways * sets; baseline-2x has twice as many";
     ways: u32 = 8, "ways", Within(1, 128), "ways of the directory";
     banks: u32 = 16, "banks", Power(1, 64), "L2 banks per GPU, each with a directory slice and a DRAM channel";
     il: u32 = 4096, "bytes", Power(256, M), "bank interleave: bank = (address / il) mod banks; at least a range and four lines";
-    policy: DirPolicy = DirPolicy::Auto, "", OneOf(DirPolicy::NAMES), "directory replacement; auto: lru for rec, fifo for the others";
+    policy: DirPolicy = DirPolicy::Auto, "", OneOf(DirPolicy::NAMES), "directory replacement; auto: fifo for baseline, baseline-2x and hmg-entry, lru for the others";
     evb_depth: u32 = 4, "entries", Within(1, 8), "eviction buffer of a directory slice";
     inv_rate: u32 = 1, "lines/cycle", Power(1, 4), "lines of an evicted entry expanded per cycle and slice";
     tag_style: TagStyle = TagStyle::Published, "", OneOf(TagStyle::NAMES), "address bits that a directory entry stores";
@@ -129,7 +129,7 @@ keys! {
     link_latency: u32 = 140, "cycles", Within(4, 8 * K), "time one way from GPU to GPU, an even number: half to the switch, half from it";
     link_credits: u32 = 256, "messages", Within(1, K), "places per virtual network in the buffer at the end of each wire";
 
-    gpm_link_bytes: u32 = 384, "bytes/cycle", Within(1, 512), "bandwidth of each port of a GPM to a switch of its GPU, per direction; with hmg, sw-flat, sw-hierarchical, no-remote-caching and ideal a GPM has two, to the other GPMs and to other GPUs";
+    gpm_link_bytes: u32 = 384, "bytes/cycle", Within(1, 512), "bandwidth of each port of a GPM to a switch of its GPU, per direction; with hmg, hmg-rec, sw-flat, sw-hierarchical, no-remote-caching and ideal a GPM has two, to the other GPMs and to other GPUs";
     gpm_link_latency: u32 = 40, "cycles", Within(4, 8 * K), "time one way from GPM to GPM of a GPU, an even number";
     gpm_link_credits: u32 = 256, "messages", Within(1, K), "places per virtual network in the buffer at the end of each wire inside a GPU";
 

@@ -2,7 +2,7 @@
 
 use super::places::{Finder, MemAt, RegAt, bits};
 use std::collections::HashMap;
-use weft_blocks::directory::params::{DirKind, DirParams, TagStyle};
+use weft_blocks::directory::params::{DirParams, TagStyle};
 use weft_engine::Sim;
 
 /// A slice.
@@ -116,10 +116,10 @@ impl Slice {
     fn base(&self, entry: &[u64], set: u32) -> u64 {
         let p = &self.p;
         let tag = bits(entry, p.slots_width(), p.tag_bits());
-        match (p.tag_style, p.kind) {
-            (TagStyle::Published, DirKind::Rec) => tag,
-            (TagStyle::Published, _) => tag >> p.cover_bits(),
-            (TagStyle::Minimal, _) => {
+        match p.tag_style {
+            TagStyle::Published if p.kind.ranges() => tag,
+            TagStyle::Published => tag >> p.cover_bits(),
+            TagStyle::Minimal => {
                 let block = tag << p.set_low_bits() | u64::from(set) & ((1 << p.set_low_bits()) - 1);
                 let at = p.sys.il.trailing_zeros() - p.cover_bits();
                 let low = block & ((1 << at) - 1);
@@ -141,11 +141,9 @@ impl Slice {
             let base = self.base(entry, set);
             let block = base << p.cover_bits();
             let home = (base >> blocks_per_gpu) as u32;
-            // Under HMG a GPU home has entries for lines of other GPUs.
-            let (home_here, own_here) = match p.kind {
-                DirKind::Hmg => (p.sys.gpm_of_node(home), p.own_gpm()),
-                _ => (home, p.home),
-            };
+            // In two levels a GPU home has entries for lines of other GPUs.
+            let (home_here, own_here) =
+                if p.kind.two_level() { (p.sys.gpm_of_node(home), p.own_gpm()) } else { (home, p.home) };
             if home_here != own_here {
                 wrong.push(format!("{} holds an entry for {block:#x}, whose home is another GPU", here()));
             }
@@ -162,8 +160,10 @@ impl Slice {
     /// A GPU home of another GPU's block knows no other GPUs.
     fn check_far(&self, entry: &[u64], home: u32, here: &dyn Fn() -> String, wrong: &mut Vec<String>) {
         let p = &self.p;
-        let far = self.slot_sharers(entry, 0) >> p.near_sharers();
-        if p.kind == DirKind::Hmg && home != p.home && far != 0 {
+        if !p.kind.two_level() || home == p.home {
+            return;
+        }
+        if (0..p.slots()).any(|slot| self.slot_sharers(entry, slot) >> p.near_sharers() != 0) {
             wrong
                 .push(format!("{} lists other GPUs as sharers of a block whose home is another GPU", here()));
         }

@@ -7,7 +7,7 @@ use super::directory::Slice;
 use super::places::{Finder, MemAt, RegAt, bits};
 use std::collections::HashMap;
 use weft_blocks::cache::l2::L2Params;
-use weft_blocks::msg::{Cause, DirRecv, DirReq, InvKind, InvMsg, ReqKind, ReqMsg, Sys};
+use weft_blocks::msg::{Cause, DirOp, DirRecv, DirReq, InvKind, InvMsg, ReqKind, ReqMsg, Sys};
 use weft_engine::Sim;
 use weft_rtl::prelude::{Bool, Enum, HwEnum, leaves_of, width_of};
 
@@ -137,17 +137,23 @@ fn leaf<T: weft_rtl::prelude::Data<Shape = Sys>>(sys: &Sys, name: &str) -> (u32,
 }
 
 impl Places {
-    /// Finds everything that can hold such a message.
-    pub fn find(finder: Finder, sys: &Sys) -> Places {
+    /// Finds everything that can hold such a message; `two_level`: GPU homes have directories.
+    pub fn find(finder: Finder, sys: &Sys, two_level: bool) -> Places {
         let mut places = Places { held: Vec::new(), queues: Vec::new() };
         for unit in 0..finder.design.units.len() {
             let path = &finder.design.units[unit].path;
             let gpu = sys.node_of_path(path);
             for prefix in finder.lines(unit, sys.line_bits()) {
                 places.held.extend(held(finder, unit, sys, gpu, &prefix));
+                if let Some(gpu) = gpu.filter(|_| two_level) {
+                    places.held.extend(held_atomics(finder, unit, sys, gpu, &prefix));
+                }
             }
             for memory in finder.mems(unit) {
                 places.queues.extend(queue(finder, unit, gpu, &memory, sys));
+                if let Some(gpu) = gpu.filter(|_| two_level) {
+                    places.queues.extend(queued_atomics(finder, unit, sys, gpu, &memory));
+                }
             }
         }
         places
@@ -275,6 +281,39 @@ fn held(finder: Finder, unit: usize, sys: &Sys, gpu: Option<u32>, prefix: &str) 
         }
         _ => Vec::new(),
     }
+}
+
+/// Operations of atomics at a GPU home: the atomic itself has gone on, and the line's home may have forgotten the GPU, when its GPMs' copies are still to be
+/// invalidated by this operation.
+const ATOMICS: [DirOp; 2] = [DirOp::AtomRem, DirOp::WrLoc];
+
+/// [`ATOMICS`] in the end of a channel, or in a directory's pipeline.
+fn held_atomics(finder: Finder, unit: usize, sys: &Sys, gpu: u32, prefix: &str) -> Vec<Held> {
+    let reg = |name: &str| finder.reg(unit, &format!("{prefix}_{name}"));
+    let (Some(line), Some(op), Some(_), Some(valid)) = (reg("line"), reg("op"), reg("src"), reg("valid"))
+    else {
+        return Vec::new();
+    };
+    let whose = Whose::Gpus(nodes_of_gpu(sys, gpu));
+    let one = |is: DirOp| {
+        let all = vec![When { reg: valid, is: None }, When { reg: op, is: Some(is.encoding()) }];
+        Held { all, line, grp: Group::Never, whose }
+    };
+    ATOMICS.map(one).into()
+}
+
+/// [`ATOMICS`] in the queue before a directory.
+fn queued_atomics(finder: Finder, unit: usize, sys: &Sys, gpu: u32, memory: &str) -> Vec<Queue> {
+    let Some(queue) = queue(finder, unit, Some(gpu), memory, sys).filter(|_| memory.starts_with("dir_req_"))
+    else {
+        return Vec::new();
+    };
+    let (lo, width) = leaf::<DirReq>(sys, "op");
+    let one = |is: DirOp| {
+        let kind = Some((lo, width, is.encoding()));
+        Queue { fields: Fields { kind, gpu: Err(nodes_of_gpu(sys, gpu)), ..queue.fields }, ..queue }
+    };
+    ATOMICS.map(one).into()
 }
 
 /// The queue with this memory, if it holds messages of a kind that matters.
