@@ -227,7 +227,7 @@ fn figures_agree_with_each_other() {
     let metric = |name: &str| number(&json, "metrics", name);
     let kinds = json["metrics"]["bytes_by_kind"].as_object().expect("a table");
     let bytes: u64 = kinds.values().map(|b| b.as_u64().expect("a count")).sum();
-    assert_eq!((kinds.len(), bytes), (10, metric("inter_gpu_bytes")));
+    assert_eq!((kinds.len(), bytes), (11, metric("inter_gpu_bytes")));
     assert!(metric("inter_gpu_messages") > metric("inter_gpu_transactions"));
     assert!(metric("inter_gpu_transactions") > metric("inter_gpu_requests"));
     let entries: Vec<u64> = json["metrics"]["coalesced_histogram"]

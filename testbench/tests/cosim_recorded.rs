@@ -82,6 +82,7 @@ fn bank() -> L2Params {
         hier: false,
         scoped: false,
         drops: false,
+        downgrade: false,
     }
 }
 
@@ -102,7 +103,7 @@ fn cosim_l2_bank_in_its_surroundings() {
 #[test]
 fn cosim_l2_bank_of_a_hierarchy_in_its_surroundings() {
     let sys = Sys { gpus: 2, gpms: 2, ..sys(3, 8) };
-    bank_agrees(&L2Params { sys: sys.clone(), home: 2, hier: true, ..bank() }, 8);
+    bank_agrees(&L2Params { sys: sys.clone(), home: 2, hier: true, downgrade: true, ..bank() }, 8);
     bank_agrees(&L2Params { sys, home: 2, hier: true, dir: false, drops: true, sets: 8, ..bank() }, 9);
 }
 

@@ -77,3 +77,23 @@ fn hierarchies_of_one_level() {
         run(protocol, "pathfinder", &[("columns", "1024"), ("rows", "5")], &["gpms=4", "gpus=1"]);
     }
 }
+
+/// A counter's sum over the blocks whose name ends so.
+fn total(report: &RunReport, name: &str) -> u64 {
+    report.counters.iter().filter(|(n, _)| n.ends_with(name)).map(|(_, c)| c.value).sum()
+}
+
+/// Copies in small caches are evicted all the time; with all checks on, the directories' precision in every 4096th cycle.
+#[test]
+fn copies_given_up_are_told_and_the_directories_stay_precise() {
+    let small = ["l2_size=16K", "protocol=hmg"];
+    let given = [("nodes", "512"), ("edges", "4096"), ("iterations", "2")];
+    let silent = run("hmg", "pagerank", &given, &small);
+    let told = run("hmg", "pagerank", &given, &[&small[..], &["downgrade=true"]].concat());
+    assert_eq!(total(&silent, ".msgs_down"), 0);
+    assert!(total(&told, ".msgs_down") > 50, "{} Downs", total(&told, ".msgs_down"));
+    assert!(total(&told, ".downgrades") > 50, "{} sharers removed", total(&told, ".downgrades"));
+    let missed =
+        |report: &RunReport| total(report, ".l2_inv_miss_evict") + total(report, ".l2_inv_miss_write");
+    assert!(missed(&told) < missed(&silent), "{} of {}", missed(&told), missed(&silent));
+}

@@ -36,6 +36,7 @@ fn small() -> L2Params {
         hier: false,
         scoped: false,
         drops: false,
+        downgrade: false,
     }
 }
 

@@ -34,6 +34,7 @@ fn small(gpus: u32, gpms: u32) -> L2Params {
         hier: true,
         scoped: false,
         drops: false,
+        downgrade: false,
     }
 }
 
@@ -66,7 +67,23 @@ fn every_row_and_race_of_a_hierarchy_is_hit() {
     assert!(tokens.iter().all(|n| *n > 20), "tokens of fence markers: {tokens:?}");
     assert!(fences[0] > 5 && fences[1] > 50, "drains beside writes to other GPUs, far drains: {fences:?}");
     let hier = |id: &str| id.starts_with("l2gpu.") || id.starts_with("hmg.") || id.ends_with(".load_forced");
+    let hier = |id: &str| hier(id) && !id.starts_with("hmg.race.down_");
     seen.assert_all("l2_hier::every_row_and_race_of_a_hierarchy_is_hit", hier);
+}
+
+#[test]
+fn groups_given_up_are_told_and_no_others() {
+    let (mut seen, mut downs) = (Seen::default(), [0; 2]);
+    let base = L2Params { downgrade: true, sets: 4, ways: 2, ..small(2, 2) };
+    let shapes =
+        [base.clone(), L2Params { downgrade: true, ..small(4, 2) }, L2Params { group: 1, ..base.clone() }];
+    for (seed, p) in (120..).zip(shapes.iter().chain([&base])) {
+        let bench = run(p, seed, 6_000, &mut seen);
+        downs = [downs[0] + bench.downs[0], downs[1] + bench.downs[1]];
+    }
+    assert!(downs[0] > 50 && downs[1] > 20, "Downs to GPU homes and to other GPUs: {downs:?}");
+    let of = |id: &str| id.starts_with("hmg.race.down_");
+    seen.assert_all("l2_hier::groups_given_up_are_told_and_no_others", of);
 }
 
 #[test]

@@ -123,7 +123,7 @@ pub struct CuRsp {
 
 /// Kinds of memory requests below the L1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 2)]
+#[hw(width = 3)]
 pub enum ReqKind {
     /// Read of a line.
     Rd,
@@ -133,6 +133,8 @@ pub enum ReqKind {
     Atom,
     /// Fence message between fence units (REQ and RSP networks); its [`FenceOrder`] is the request's `scope`, the answer's lowest `id` bits.
     Fence,
+    /// The sender's slice holds no line of the group of `line` any more (hmg.md section 4, sharer downgrade); without an answer.
+    Down,
 }
 
 /// L1 to L2 bank, through the GPU's crossbar (channel `l2_req` at the L1, `local_req` at the bank).

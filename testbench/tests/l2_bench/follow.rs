@@ -1,8 +1,8 @@
 //! The golden bank steps as the pipeline does: with the operation in stage 1, when stage 2 takes over.
 
 use super::model::Asker;
-use super::request::{RD, WR};
-use super::{Bench, Received, Role};
+use super::request::{DOWN, RD, WR};
+use super::{Bench, Question, Received, Role};
 use std::collections::BTreeMap;
 
 /// What was in stage 1.
@@ -16,6 +16,7 @@ pub struct Stage1 {
     epoch: u64,
     far_epoch: u64,
     atom_end: bool,
+    down_state: u64,
 }
 
 impl Bench {
@@ -31,6 +32,7 @@ impl Bench {
             epoch: self.peek("epoch"),
             far_epoch: if self.p.hier { self.peek("far_epoch") } else { 0 },
             atom_end: self.peek("mshr_atom") >> mshr & 1 == 1,
+            down_state: if self.p.downgrade { self.peek("down_state") } else { 0 },
         }
     }
 
@@ -53,7 +55,9 @@ impl Bench {
                 let given = self.delivered.get(&before.line).and_then(|d| d.last());
                 self.model.fill(before.line, given.map(|given| &given.data[..]));
             }
+            2 if before.kind == DOWN => self.accept_down(before),
             2 => self.accept(before, Asker::Node(before.who, before.id, u64::from(before.kind == WR))),
+            5 => self.follow_down(before),
             3 => self.accept(before, Asker::Local(before.who, before.id)),
             _ => {}
         }
@@ -61,11 +65,51 @@ impl Bench {
         self.model.compare(&tags, (1..=3).contains(&before.class), before.class == 4);
     }
 
+    /// Another node holds no line of a group any more: the directory is told, nobody gets an answer.
+    fn accept_down(&mut self, before: &Stage1) {
+        let asker = Asker::Node(before.who, before.id, 2);
+        self.running.remove(&asker).expect("a message of the test");
+        let number = self.model.downgrade(asker, before.line);
+        if self.lines[&before.line] == Role::GpuHome {
+            let gpm = self.p.sys.gpm_of_node(before.who as u32);
+            self.unanswered.insert(number, (self.group_of(before.line), u64::from(gpm)));
+        }
+    }
+
+    /// A step of a downgrade: when something leaves, nothing of the group may be here or awaited.
+    fn follow_down(&mut self, before: &Stage1) {
+        let (look, leave) = (before.down_state == 2, before.down_state == 5);
+        assert!(look || leave);
+        let leaf = self.lines.get(&before.line).is_some_and(|role| *role == Role::Leaf);
+        let (sends, group) = (self.peek("s2_step_request") == 1, self.group_of(before.line));
+        let (passes, asks) = (self.peek("s2_step_pass") == 1, look && self.peek("down_state") == 3);
+        assert_eq!((sends && (leave || !leaf), passes && look, asks && leaf), (false, false, false));
+        if sends || passes || asks {
+            assert_eq!(before.line % u64::from(self.p.group), 0, "the first line names the group");
+            self.model.assert_none_of(self.members(before.line, true));
+        }
+        if asks {
+            let number = self.model.downgrade(Asker::Local(0, 0), before.line);
+            self.question = Some(Question { number, group, empty: None, spoiled: false });
+        }
+        if leave {
+            let question = self.question.take().expect("the directory was asked");
+            assert_eq!((question.group, question.empty), (group, Some(true)), "the directory's answer");
+            assert_eq!(passes, !question.spoiled, "a request for the group of {:x} passed", before.line);
+        }
+        if sends || passes {
+            self.model.send_down(before.line, self.p.sys.line as usize, passes);
+            self.downs[usize::from(passes)] += 1;
+        }
+    }
+
     fn accept(&mut self, before: &Stage1, asker: Asker) {
         let mut running = self.running.remove(&asker).expect("a request of the test");
         assert!(running.answer.is_none(), "{asker:?} accepted twice");
         let request = &running.request;
         let (writes, local) = (request.kind != RD, asker.node().is_none());
+        let group = request.line / u64::from(self.p.group);
+        self.question.iter_mut().for_each(|question| question.spoiled |= question.group == group);
         let (number, role) = (self.model.next_op, self.lines[&request.line]);
         let mut needs = 0;
         running.answer = Some(match role {

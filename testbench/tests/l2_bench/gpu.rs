@@ -100,7 +100,7 @@ impl Model {
         (answer, writes)
     }
 
-    fn pass(&mut self, kind: u64, content: Content, request: &Request, epoch: u64, from: Asker) {
+    pub(super) fn pass(&mut self, kind: u64, content: Content, request: &Request, epoch: u64, from: Asker) {
         let number = self.passed_count;
         self.passed_count += 1;
         if !matches!(content, Content::Late(..)) {

@@ -20,6 +20,7 @@ use weft_engine::{Design, Options, Sim};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::ProbeKind;
 use weft_testbench::cosim::Recorder;
+use weft_testbench::golden::dir_table::DirOp;
 use weft_testbench::golden::order::BankOrder;
 use weft_testbench::ledger::{self, Ledger};
 
@@ -108,6 +109,23 @@ struct Received {
     may: u64,
 }
 
+/// A question of the bank to its directory: whether anything is recorded for a group.
+struct Question {
+    number: usize,
+    group: u64,
+    /// The directory's answer.
+    empty: Option<bool>,
+    /// A request for the group has been accepted since.
+    spoiled: bool,
+}
+
+/// An operation before the directory.
+struct Asked {
+    id: u64,
+    number: usize,
+    op: DirOp,
+}
+
 /// A message in flight towards the bank.
 struct Fill {
     id: u64,
@@ -151,8 +169,9 @@ pub struct Bench {
     /// Operations of other GPMs that the directory has not answered: group and GPM by number; those answered in this cycle.
     unanswered: BTreeMap<usize, (u64, u64)>,
     answered_now: Vec<(u64, u64)>,
-    /// Operations before the directory: identifier, number, whether it is a read.
-    dir_waiting: Vec<(u64, usize, bool)>,
+    /// Operations before the directory.
+    dir_waiting: Vec<Asked>,
+    question: Option<Question>,
     dir_answered: BTreeSet<usize>,
     /// WrReq and AtomReq not acknowledged, by epoch.
     away_writes: [i64; 2],
@@ -173,6 +192,8 @@ pub struct Bench {
     pub served: Served,
     /// Commands of the fence unit carried out: drains while writes to other GPUs were out, far drains, drops.
     pub fences: [u64; 3],
+    /// Downs sent to GPU homes, and to other GPUs.
+    pub downs: [u64; 2],
 }
 
 impl Bench {
@@ -207,6 +228,7 @@ impl Bench {
             unanswered: BTreeMap::new(),
             answered_now: Vec::new(),
             dir_waiting: Vec::new(),
+            question: None,
             dir_answered: BTreeSet::new(),
             away_writes: [0; 2],
             far_writes: [0; 2],
@@ -221,6 +243,7 @@ impl Bench {
             answered: 0,
             served: BTreeMap::new(),
             fences: [0; 3],
+            downs: [0; 2],
             p: p.clone(),
         };
         // Lines of a bank side by side, of which four are used; there are four banks.
@@ -256,6 +279,11 @@ impl Bench {
     /// log2 of the lines of a bank before the next bank's follow.
     fn lines_beside(&self) -> u32 {
         (self.p.sys.il / self.p.sys.line).trailing_zeros()
+    }
+
+    /// Number of a line's group.
+    fn group_of(&self, line: u64) -> u64 {
+        line / u64::from(self.p.group)
     }
 
     /// The home node of a line.

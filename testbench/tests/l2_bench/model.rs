@@ -1,7 +1,7 @@
 //! What a bank must do with each operation, in the order in which its pipeline accepts them: the golden line models with data.
 
 use super::gpu::{Gpu, Passed};
-use super::request::{ATOM, RD, Request, WR};
+use super::request::{ATOM, DOWN, RD, Request, WR};
 use std::collections::{BTreeMap, VecDeque};
 use weft_testbench::golden::dir_table::DirOp;
 use weft_testbench::golden::l2::{HomeLine, ReqLine};
@@ -218,6 +218,31 @@ impl Model {
             RD => Answer::FromHome(away.reads - 1, Vec::new()),
             WR => Answer::Accepted,
             _ => Answer::OldFromHome(None),
+        }
+    }
+
+    /// The directory is told, or asked by this bank, of a group without copies; number of the operation.
+    pub fn downgrade(&mut self, from: Asker, line: u64) -> usize {
+        self.start_op(Some(DirOp::Downgrade), from, line, false)
+    }
+
+    /// None of these lines is valid or awaited.
+    pub fn assert_none_of(&self, lines: Vec<u64>) {
+        for line in lines {
+            let away = self.away.get(&line).map(|away| away.line.state());
+            let gpu = self.gpu.get(&line).map(|gpu| gpu.line.state());
+            let none = away.is_none_or(|s| s == ReqState::I) && gpu.is_none_or(|s| s == GpuState::I);
+            assert!(none, "line {line:x} is {away:?}, at its GPU home {gpu:?}, and its group is given up");
+        }
+    }
+
+    /// A Down is to leave; `far`: to the system home in another GPU.
+    pub fn send_down(&mut self, line: u64, bytes: usize, far: bool) {
+        let (request, from) = (Request::down(line, bytes), Asker::Local(0, 0));
+        if far {
+            self.pass(DOWN, super::gpu::Content::AsAsked, &request, 0, from);
+        } else {
+            self.sent.push_back(Sent { request, epoch: 0, from });
         }
     }
 

@@ -2,9 +2,9 @@
 
 use super::gpu::Content;
 use super::model::{Answer, Asker, Memory, Sent, replayed};
-use super::request::{ATOM, RD, Request, WR};
+use super::request::{ATOM, DOWN, RD, Request, WR};
 use super::world::{INPUTS, OUTPUTS};
-use super::{Bench, Fill, Received, Role, Running};
+use super::{Asked, Bench, Fill, Received, Role, Running};
 use rand::Rng;
 use weft_testbench::golden::dir_table::DirOp;
 
@@ -67,14 +67,14 @@ impl Bench {
                 *self.served.entry(("inv", role)).or_default() += 1;
             }
             "dir_req" => {
-                let op = [DirOp::RdRem, DirOp::WrRem, DirOp::WrLoc, DirOp::AtomRem]
+                let op = [DirOp::RdRem, DirOp::WrRem, DirOp::WrLoc, DirOp::AtomRem, DirOp::Downgrade]
                     [self.get("dir_req_op") as usize];
                 let found = (op, self.get("dir_req_src"), self.get("dir_req_line"));
                 let (op, src, line, number) =
                     self.model.directory_ops.pop_front().expect("a directory operation");
                 assert_eq!(found, (op, src, line), "directory operations in pipeline order");
                 let id = self.get("dir_req_id");
-                self.dir_waiting.push((id, number, op == DirOp::RdRem));
+                self.dir_waiting.push(Asked { id, number, op });
             }
             "recv_out" => self.receive_recv(),
             "ordered" => self.receive_ordered(),
@@ -264,10 +264,23 @@ impl Bench {
     fn receive_request(&mut self) {
         let Sent { request, epoch, from } = self.model.sent.pop_front().expect("a request to a home");
         assert_eq!(self.get("req_out_dst"), self.server_of(request.line));
+        if request.kind == DOWN {
+            return self.receive_down("req_out", request.line);
+        }
         if request.kind != RD {
             assert_eq!(self.get_bytes("req_out_data"), request.data);
         }
         self.perform_away("req_out", &request, request.kind, from, epoch);
+    }
+
+    /// The next home forgets that this bank has copies of a group: no Inv will come.
+    fn receive_down(&mut self, channel: &str, line: u64) {
+        let name = |leaf: &str| format!("{channel}_{leaf}");
+        let found = (self.get(&name("kind")), self.get(&name("line")), self.get(&name("src")));
+        assert_eq!(found, (DOWN, line, u64::from(self.p.home)), "order of requests");
+        for member in self.members(line, true) {
+            self.sharing.remove(&member);
+        }
     }
 
     /// The system homes in other GPUs.
@@ -275,6 +288,9 @@ impl Bench {
         let line = self.get("far_out_line");
         let passed = self.model.take_passed(line);
         assert_eq!(self.get("far_out_dst"), self.home_of(line));
+        if passed.kind == DOWN {
+            return self.receive_down("far_out", line);
+        }
         let mut request = passed.request;
         let data = match passed.content {
             Content::AsAsked => request.data.clone(),

@@ -3,6 +3,8 @@
 pub const RD: u64 = 0;
 pub const WR: u64 = 1;
 pub const ATOM: u64 = 2;
+/// The sender holds no line of the group any more.
+pub const DOWN: u64 = 4;
 
 /// A request as sent.
 #[derive(Clone, Debug)]
@@ -21,6 +23,23 @@ pub struct Request {
 }
 
 impl Request {
+    /// Without data or answer.
+    pub fn down(line: u64, bytes: usize) -> Request {
+        let (mask, data) = (vec![false; bytes], vec![0; bytes]);
+        Request {
+            kind: DOWN,
+            line,
+            mask,
+            data,
+            amo: 0,
+            signed: false,
+            compare: 0,
+            cacheable: true,
+            epoch: 0,
+            scope: 0,
+        }
+    }
+
     /// A store of the whole line.
     pub fn full(&self) -> bool {
         self.mask.iter().all(|m| *m)

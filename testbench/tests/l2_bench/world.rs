@@ -6,6 +6,7 @@ use super::{Bench, Fill, Given, Invalidation, Mood, Role, Running};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use std::collections::BTreeMap;
+use weft_testbench::golden::dir_table::DirOp;
 
 pub const OUTPUTS: [&str; 11] = [
     "local_rsp",
@@ -267,7 +268,11 @@ impl Bench {
             if self.p.hier && channel == "remote_req" { &[Role::Home, Role::GpuHome] } else { &[Role::Home] };
         let lines = self.lines_of(roles);
         let mut request = self.draw_request(&lines, cacheable);
-        let asker = Asker::Node(src, id, u64::from(request.kind == WR));
+        let down = self.p.downgrade && self.rng.random_bool(0.05);
+        if down {
+            request = Request::down(request.line, self.p.sys.line as usize);
+        }
+        let asker = Asker::Node(src, id, if down { 2 } else { u64::from(request.kind == WR) });
         if self.running.contains_key(&asker) {
             return;
         }
@@ -314,7 +319,7 @@ impl Bench {
     }
 
     /// The lines that an invalidation names.
-    fn members(&self, line: u64, grp: bool) -> Vec<u64> {
+    pub(super) fn members(&self, line: u64, grp: bool) -> Vec<u64> {
         let others = u64::from(self.p.group) - 1;
         if grp { (line & !others..=line | others).collect() } else { vec![line] }
     }
@@ -394,12 +399,18 @@ impl Bench {
         }
         let ready = self.rng.random_bool(self.mood.dir_answer) && !self.dir_waiting.is_empty();
         if self.p.dir && ready && !self.offered.contains_key("dir_rsp") {
-            let (id, number, read) = self.dir_waiting.remove(0);
+            let super::Asked { id, number, op } = self.dir_waiting.remove(0);
+            let (read, down) = (op == DirOp::RdRem, op == DirOp::Downgrade);
+            let empty = down && self.rng.random_bool(0.7);
             self.set("dir_rsp_id", id);
+            self.set("dir_rsp_empty", u64::from(empty));
+            if let Some(question) = self.question.as_mut().filter(|question| question.number == number) {
+                question.empty = Some(empty);
+            }
             self.offer("dir_rsp", move |b| {
                 b.dir_answered.insert(number);
                 b.answered_now.extend(b.unanswered.remove(&number));
-                if !read {
+                if !read && !down {
                     b.order.answered(number as u64).expect("a write under way");
                 }
             });

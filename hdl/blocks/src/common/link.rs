@@ -93,7 +93,7 @@ fn touched_chunks(mask: Bits) -> Bits {
     pack_bools(&chunks).popcount()
 }
 
-/// Bytes of a REQ message on a link (rec.md section 5): RdReq and FenceReq 16, AtomReq 32, WrReq 16 and 16 per touched 16-byte chunk,
+/// Bytes of a REQ message on a link (rec.md section 5): RdReq, FenceReq and Down 16, AtomReq 32, WrReq 16 and 16 per touched 16-byte chunk,
 /// and 16 more for the mask of a 128-byte line.
 #[track_caller]
 pub fn req_bytes(sys: &Sys, msg: &ReqMsg) -> Bits {
@@ -233,14 +233,14 @@ fn measure(starts: [Bool; 3], sizes: [Bits; 3], (req, rsp, inv): (&ReqMsg, &RspM
         sizes[0],
         "bytes of write requests sent",
     );
-    let kinds = |what: &str, start: Bool, kind: Enum<ReqKind>, names: [&str; 4]| {
-        let all = [ReqKind::Rd, ReqKind::Wr, ReqKind::Atom, ReqKind::Fence];
+    let kinds = |what: &str, start: Bool, kind: Enum<ReqKind>, names: &[&str]| {
+        let all = [ReqKind::Rd, ReqKind::Wr, ReqKind::Atom, ReqKind::Fence, ReqKind::Down];
         for (variant, name) in all.into_iter().zip(names) {
             count(&format!("msgs_{name}"), start & kind.is(variant), what);
         }
     };
-    kinds("request messages sent", starts[0], req.kind, ["rdreq", "wrreq", "atomreq", "fencereq"]);
-    kinds("response messages sent", starts[1], rsp.kind, ["rdrsp", "wrack", "atomrsp", "fenceack"]);
+    kinds("request messages sent", starts[0], req.kind, &["rdreq", "wrreq", "atomreq", "fencereq", "down"]);
+    kinds("response messages sent", starts[1], rsp.kind, &["rdrsp", "wrack", "atomrsp", "fenceack"]);
     count("msgs_inv", starts[2] & inv.kind.is(InvKind::Inv), "invalidations sent");
     count("msgs_invfence", starts[2] & inv.kind.is(InvKind::Fence), "fence markers sent");
 }

@@ -131,6 +131,8 @@ pub struct FabricParams {
     pub gpm_link: LinkParams,
     /// Dirty lines of the L2 are written back at a release (rec.md section 7, `release_l2_flush`).
     pub release_l2_flush: bool,
+    /// Slices tell the next home when their last clean line of a group is evicted (hmg.md section 4); protocol `hmg` only.
+    pub downgrade: bool,
 }
 
 /// Cycles of a hit in a bank: taken, looked up, answered.
@@ -175,6 +177,7 @@ impl FabricParams {
             link: LinkParams { bytes_per_cycle: 150, latency: 70, credits: [256, 256, 256] },
             gpm_link: LinkParams { bytes_per_cycle: 384, latency: 20, credits: [256, 256, 256] },
             release_l2_flush: true,
+            downgrade: false,
         }
     }
 
@@ -316,6 +319,7 @@ impl FabricParams {
             hier: self.hier_banks(),
             scoped: self.scoped(),
             drops: self.software(),
+            downgrade: self.downgrade,
         }
     }
 
@@ -338,6 +342,7 @@ impl FabricParams {
             evb_depth: self.evb_depth,
             inv_rate: self.inv_rate,
             tag_style: self.tag_style,
+            downgrade: self.downgrade,
             ..published
         })
     }
@@ -416,6 +421,14 @@ impl FabricParams {
         {
             let legal = "log2(il * banks) .. addr_bits - log2(gpus)";
             return illegal("home_shift", s.home_shift, "the GPU number does not fit there", legal);
+        }
+        if self.downgrade && self.protocol != Protocol::Hmg {
+            return illegal(
+                "downgrade",
+                1,
+                &format!("protocol {} has no directory that sharers may leave", self.protocol.name()),
+                "false, or true with protocol hmg",
+            );
         }
         if !(1..=8).contains(&self.links) {
             return illegal("links", self.links, "it lies outside", "1..8");

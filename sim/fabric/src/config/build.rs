@@ -46,6 +46,7 @@ impl FabricConfig {
                 credits: [self.gpm_link_credits; 3],
             },
             release_l2_flush: self.release_l2_flush,
+            downgrade: self.downgrade,
         }
     }
 

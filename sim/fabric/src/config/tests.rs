@@ -119,6 +119,10 @@ fn one_sentence_for_each_mistake_in_a_file() {
             "protocol = \"mesi\"\n",
             "x.toml line 1: protocol = mesi: there is no such choice; legal: baseline, baseline-2x, hmg-entry, rec, nhcc, hmg, hmg-rec, sw-flat, sw-hierarchical, ideal, l1-only, no-remote-caching",
         ),
+        (
+            "downgrade = true\n",
+            "x.toml line 1: downgrade = true: protocol rec has no directory that sharers may leave; legal: false, or true with protocol hmg",
+        ),
         ("checks = 1\n", "x.toml line 1: checks = 1: it is no switch; legal: true, false"),
         ("clock_ghz = \"fast\"\n", "x.toml line 1: clock_ghz = fast: it is no number; legal: 0.01..100"),
         ("starve = 8\n", "x.toml line 1: starve = 8: it is too small; legal: 16..1G, or off"),

@@ -170,10 +170,11 @@ pub(super) fn collect(
 }
 
 /// Kinds of messages with their bytes on a link (rec.md section 5); a RdRsp has a line more, a WrReq what it carries.
-const KINDS: [(&str, u64); 10] = [
+const KINDS: [(&str, u64); 11] = [
     ("rdreq", 16),
     ("wrreq", 16),
     ("atomreq", 32),
+    ("down", 16),
     ("rdrsp", 16),
     ("wrack", 16),
     ("atomrsp", 16),

@@ -4,8 +4,44 @@ use super::{Race, race};
 
 const L2: &str = "l2-bank";
 
-/// Scopes, GPU homes, what is passed on, copies dropped.
+/// Sharer downgrade, scopes, GPU homes, what is passed on, copies dropped.
 pub const BANK: &[Race] = &[
+    race(
+        L2,
+        "4",
+        "hmg.race.down_sent",
+        "The last clean line of a group has been evicted at a leaf, which tells the GPU home.",
+    ),
+    race(
+        L2,
+        "4",
+        "hmg.race.down_passed_on",
+        "A GPU home has no line of a group and its directory no sharer: the system home is told.",
+    ),
+    race(
+        L2,
+        "4",
+        "hmg.race.down_finds_line",
+        "A line of a group has been evicted, but another one is valid or awaited: nobody is told.",
+    ),
+    race(
+        L2,
+        "4",
+        "hmg.race.down_not_empty",
+        "A GPU home has no line of a group, but its directory has a sharer: the system home is not told.",
+    ),
+    race(
+        L2,
+        "4",
+        "hmg.race.down_by_last_sharer",
+        "The last recorded GPM of a group gives it up, so its GPU home looks for lines of its own.",
+    ),
+    race(
+        L2,
+        "5.4",
+        "hmg.race.down_spoiled",
+        "Race 8: a request for a group passes while the slice makes sure that it holds nothing of it: nobody is told.",
+    ),
     race(
         L2,
         "5.1",

@@ -2,6 +2,7 @@
 //! of the directory operations begins here, one operation per cycle, so that operations see each other in order.
 
 use super::dirops::DirOps;
+use super::down::{Down, DownStep};
 use super::fence::Fence;
 use super::fill::Fill;
 use super::mshr::{LIST_MAX, Match, Mshrs};
@@ -24,6 +25,7 @@ pub(super) struct Parts<'a> {
     pub outs: &'a Outputs,
     pub fill: &'a Fill,
     pub fence: &'a Fence,
+    pub down: Option<&'a Down>,
 }
 
 /// The decision of stage 1, for stage 2 and observers.
@@ -103,10 +105,15 @@ fn events(parts: &Parts, op: &Op, look: &Lookup, found: &Match) -> Events {
     let requester_state = mux(found.hit, mshr_state, mux(look.hit, lit(1, 2), lit(0, 2)));
     let home_state = mux(found.hit, lit(3, 2), look.state.bits());
     let home_demand = mux(remote, event.get().zext(4) + 4, event.get().zext(4));
+    // A Down concerns the directory only.
+    let line_event = |side: Bool| match parts.down {
+        Some(_) => side & !req.kind.is(ReqKind::Down),
+        None => side,
+    };
     Events {
-        requester_side: !req.homed & !req.gpu_homed & (inv | fill_read | local),
-        home_side: req.homed & (inv | fill_read | local | remote),
-        gpu_side: req.gpu_homed & (inv | fill_read | local | remote),
+        requester_side: line_event(!req.homed & !req.gpu_homed & (inv | fill_read | local)),
+        home_side: line_event(req.homed & (inv | fill_read | local | remote)),
+        gpu_side: line_event(req.gpu_homed & (inv | fill_read | local | remote)),
         requester: [
             requester_state.named("s1_requester_state"),
             of_class("s1_requester_event", 5, 4, requester_demand),
@@ -129,7 +136,8 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     let look = tags.look(p.tag_of(req.line));
     let found = m.find(valid, req.line);
     let ev = events(parts, &op, &look, &found);
-    let demand = select.s1_demand();
+    let asked = select.s1_demand();
+    let demand = parts.down.map_or(asked, |_| asked & !req.kind.is(ReqKind::Down));
     let merges = (req.kind.is(ReqKind::Rd) & !ev.forced) | ev.own_atomic;
     let joins = demand & found.hit & (req.homed | (merges & !found.poisoned));
     let list_full = joins & found.list.total.eq(LIST_MAX);
@@ -156,13 +164,17 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     let update = r("update") | h("update") | g("update");
     let answer = r("answer") | h("answer") | g("answer");
     let here = req.homed | req.gpu_homed;
-    let starts_op = go & demand & here & parts.ops.needed(op.class.is(Class::Remote), &req);
+    let starts_op = go & asked & here & parts.ops.needed(op.class.is(Class::Remote), &req);
     let local = go & op.class.is(Class::Local);
     let way = mux(install, look.victim, mux(flush, look.dirty.lowest_set(), look.way)).named("s1_row_way");
     let victim = tags.at(way);
     let bank = mux(flush, parts.outs.bank.get(), p.sys.bank_of(req.line));
     when(go & !flush, || parts.outs.bank.set(bank));
     let victim_line = p.line_from(victim.tag, op.set, bank);
+    let down = parts.down.map(|down| {
+        when(go & demand, || down.passes(req.line));
+        down.look(go & op.class.is(Class::Down), &look, &found, parts.ops)
+    });
     let step = Step {
         row: cat(&[op.set, way]),
         write: data_write(update, whole, filled),
@@ -181,6 +193,7 @@ pub(super) fn connect(parts: &Parts) -> Decision {
         data_step: here & (update | whole),
         op: parts.ops.free_index(),
     };
+    let step = with_down(step, &down);
     let d = Decision {
         requester_side: ev.requester_side,
         home_side: ev.home_side,
@@ -209,6 +222,14 @@ pub(super) fn connect(parts: &Parts) -> Decision {
 
 fn acts(table: &Option<Decoded>, name: &str) -> Bool {
     table.as_ref().map_or(bool_lit(false), |table| table.action(name))
+}
+
+/// The message of a downgrade, if one is sent.
+fn with_down(step: Step, down: &Option<DownStep>) -> Step {
+    match down {
+        Some(down) => Step { request: step.request | down.to_leaf, pass: step.pass | down.to_home, ..step },
+        None => step,
+    }
 }
 
 fn data_write(update: Bool, whole: Bool, filled: Bool) -> Enum<DataWrite> {
@@ -248,6 +269,11 @@ fn change_line(parts: &Parts, d: &Decision, filled: Bool, update: Bool, answer: 
         .elsewhen(flush & look.dirty.any(), || {
             tags.write(op.set, way, d.victim.tag, enum_lit(LineState::V));
         });
+    if let Some(down) = parts.down {
+        let line = d.victim_line;
+        let copy = d.install & d.victim.state.is(LineState::V) & !parts.p.homed(line);
+        when(copy, || down.evicts(line));
+    }
     when(d.install | update | answer, || tags.touch(op.set, way, look));
     let several = (look.dirty & (look.dirty - 1)).any();
     when(flush, || parts.fence.looked(look.dirty.any() & several));

@@ -1,6 +1,7 @@
 //! Directory operations: the op FIFO, the table of operations under way, and the answers that wait for both the data step
 //! and the directory (rec.md section 6.2).
 
+use super::down::Down;
 use super::mshr::{Flags, Tally, pick_from};
 use super::params::L2Params;
 use super::queue::OutQueue;
@@ -22,6 +23,8 @@ pub(super) struct DirOps {
     pub reads: Flags,
     /// Writes that only pass this GPU home: no data step follows.
     passed: Option<Flags>,
+    /// Questions of this bank itself (downgrade): nobody waits for them.
+    asks: Option<Flags>,
     /// The data step had to wait for DRAM.
     pub slow: Flags,
     /// The data step had to wait for another GPU (GPU home).
@@ -47,6 +50,8 @@ pub(super) struct Finished {
     pub slow: Bool,
     /// Another GPU had to be asked.
     pub beyond: Bool,
+    /// It is a question of this bank itself.
+    pub ask: Option<Bool>,
 }
 
 impl DirOps {
@@ -68,6 +73,7 @@ impl DirOps {
             data: Flags::new("op_data", n),
             reads: Flags::new("op_reads", n),
             passed: p.hier.then(|| Flags::new("op_passed", n)),
+            asks: p.downgrade.then(|| Flags::new("op_asks", n)),
             slow: Flags::new("op_slow", n),
             beyond: p.hier.then(|| Flags::new("op_beyond", n)),
             info_writer: info.lane_writer("start"),
@@ -94,11 +100,15 @@ impl DirOps {
     }
 
     /// The directory operation of a request (rec.md section 6.2, last column).
-    pub fn op_of(remote: Bool, req: &Demand) -> Enum<DirOp> {
+    fn op_of(&self, remote: Bool, req: &Demand) -> Enum<DirOp> {
         let as_read = enum_lit(DirOp::RdRem);
         let write = mux(remote & req.cacheable, enum_lit(DirOp::WrRem), enum_lit(DirOp::WrLoc));
         let atom = mux(remote, enum_lit(DirOp::AtomRem), enum_lit(DirOp::WrLoc));
-        mux(req.kind.is(ReqKind::Rd), as_read, mux(req.kind.is(ReqKind::Wr), write, atom))
+        let op = mux(req.kind.is(ReqKind::Rd), as_read, mux(req.kind.is(ReqKind::Wr), write, atom));
+        match self.p.downgrade {
+            true => mux(req.kind.is(ReqKind::Down), enum_lit(DirOp::Downgrade), op),
+            false => op,
+        }
     }
 
     /// Whether a request for a home line needs a place in the table.
@@ -111,9 +121,12 @@ impl DirOps {
     /// Starts operation `free_index()` for a request in stage 1. `silent`: something else answers the requester. `done`: no data step follows.
     pub fn start(&self, remote: Bool, req: &Demand, epoch: Bits, silent: Bool, done: Bool) {
         let index = self.free_index();
-        let op = Self::op_of(remote, req);
+        let op = self.op_of(remote, req);
         let epoch = mux(remote, req.epoch, epoch);
-        let kind = mux(silent, enum_lit(ReqKind::Rd), req.kind);
+        // A Down is answered as little as a read: nobody waits for either.
+        let down = self.asks.as_ref().map(|_| req.kind.is(ReqKind::Down));
+        let quiet = down.map_or(silent, |down| silent | down);
+        let kind = mux(quiet, enum_lit(ReqKind::Rd), req.kind);
         let purpose = Purpose { op, kind, remote, who: req.who, id: req.id, epoch };
         self.info_writer.write(index, &purpose);
         self.valid.raise(index);
@@ -122,12 +135,46 @@ impl DirOps {
         if let Some(passed) = &self.passed {
             when(done, || passed.raise(index)).otherwise(|| passed.lower(index));
         }
+        self.keep_group(index, req.line);
+        let read = down.map_or(req.kind.is(ReqKind::Rd), |down| req.kind.is(ReqKind::Rd) | down);
+        when(read, || self.reads.raise(index)).otherwise(|| self.reads.lower(index));
+        self.asks.iter().for_each(|asks| asks.lower(index));
+        self.used.up.set(true);
+    }
+
+    fn keep_group(&self, index: Bits, line: Bits) {
         if let Some((_, writer)) = &self.groups {
             let low = self.p.group.trailing_zeros();
-            writer.write(index, &req.line.slice(low, req.line.width() - low));
+            writer.write(index, &line.slice(low, line.width() - low));
         }
-        when(req.kind.is(ReqKind::Rd), || self.reads.raise(index)).otherwise(|| self.reads.lower(index));
+    }
+
+    /// Asks the directory whether anything is recorded for the group of a line; returns the number of the question.
+    pub fn ask(&self, line: Bits) -> Bits {
+        let index = self.free_index();
+        let own = lit(u64::from(self.p.home), self.p.sys.node_bits());
+        let op = enum_lit(DirOp::Downgrade);
+        self.info_writer.write(
+            index,
+            &Purpose {
+                op,
+                kind: enum_lit(ReqKind::Rd),
+                remote: bool_lit(false),
+                who: own.resize(self.p.who_bits()),
+                id: lit(0, self.p.id_bits()),
+                epoch: lit(0, 1),
+            },
+        );
+        self.valid.raise(index);
+        self.directory.lower(index);
+        self.data.lower(index);
+        self.passed.iter().for_each(|passed| passed.lower(index));
+        self.keep_group(index, line);
+        self.reads.raise(index);
+        self.asks.iter().for_each(|asks| asks.raise(index));
         self.used.up.set(true);
+        self.queue.iter().for_each(|queue| queue.push(&DirReq { op, src: own, line, id: index }));
+        index
     }
 
     fn directory_starts(&self, index: Bits, remote: Bool, op: Enum<DirOp>, req: &Demand) {
@@ -166,8 +213,8 @@ impl DirOps {
         })
     }
 
-    /// Takes an answer of the directory; returns its number while there is one.
-    pub fn take_answer(&self) -> Option<(Bool, Bits)> {
+    /// Takes an answer of the directory; returns its number while there is one. `down` hears what the directory says of downgrades.
+    pub fn take_answer(&self, down: Option<&Down>) -> Option<(Bool, Bits)> {
         let rsp = self.rsp.as_ref()?;
         when(rsp.valid, || {
             rsp.take();
@@ -178,7 +225,26 @@ impl DirOps {
             !rsp.valid | (self.valid.now.get() & !self.directory.now.get()).bit_at(rsp.msg.id),
             "the directory answers an operation under way, once",
         );
+        if let (Some(down), Some((groups, _))) = (down, &self.groups) {
+            let (id, group, empty) = (rsp.msg.id, groups.read(rsp.msg.id), rsp.msg.empty);
+            let info = self.info.read(id);
+            assert_always(
+                "l2_down_says_empty",
+                !(rsp.valid & empty) | info.op.is(DirOp::Downgrade),
+                "the directory says only of a Downgrade that nothing is recorded any more",
+            );
+            let told = rsp.valid & empty & info.remote & self.p.gpu_homed(self.line_of(group));
+            down.connect((rsp.valid, id, empty), (told, group));
+        }
         Some((rsp.valid, rsp.msg.id))
+    }
+
+    /// The first line of a group.
+    fn line_of(&self, group: Bits) -> Bits {
+        match self.p.group.trailing_zeros() {
+            0 => group,
+            low => cat(&[group, lit(0, low)]),
+        }
     }
 
     /// The next operation that is done on both sides.
@@ -194,6 +260,7 @@ impl DirOps {
             old: self.old.read(index),
             slow: self.slow.now.get().bit_at(index),
             beyond: self.beyond.as_ref().map_or(bool_lit(false), |flags| flags.now.get().bit_at(index)),
+            ask: self.asks.as_ref().map(|asks| asks.now.get().bit_at(index)),
         }
     }
 
@@ -209,7 +276,12 @@ impl DirOps {
         for flags in [&self.valid, &self.directory, &self.data, &self.reads, &self.slow] {
             flags.connect();
         }
-        self.passed.iter().chain(&self.beyond).for_each(Flags::connect);
+        self.passed.iter().chain(&self.beyond).chain(&self.asks).for_each(Flags::connect);
+        assert_always(
+            "l2_dir_op_free",
+            !self.used.up.get() | !self.valid.now.get().all(),
+            "an operation starts only while a place in the table is free",
+        );
         self.used.connect();
         if let Some(queue) = &self.queue {
             queue.connect();

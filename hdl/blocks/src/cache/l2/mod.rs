@@ -22,6 +22,7 @@ mod alu;
 mod data;
 mod decide;
 mod dirops;
+mod down;
 mod drops;
 mod fence;
 mod fill;
@@ -83,12 +84,13 @@ pub fn l2_bank(p: &L2Params) -> Result<Arc<Module>, ElabErrors> {
         let outs = outputs::Outputs::new(p);
         let fill = fill::Fill::new(p);
         let fence = fence::Fence::new(p);
+        let down = p.downgrade.then(|| down::Down::new(p));
         let order = order::Order::new(p);
         let select = select::Select::new(p);
         let data = data::DataStage::new(p);
         tags.initialise();
         fill.connect(&m, &ops, &outs);
-        let needs = Needs { m: &m, ops: &ops, outs: &outs, fence: &fence };
+        let needs = Needs { m: &m, ops: &ops, outs: &outs, fence: &fence, down: down.as_ref() };
         let choice = select.connect(&needs, &tags, &fill);
         let parts = Parts {
             p,
@@ -99,12 +101,13 @@ pub fn l2_bank(p: &L2Params) -> Result<Arc<Module>, ElabErrors> {
             outs: &outs,
             fill: &fill,
             fence: &fence,
+            down: down.as_ref(),
         };
         let decision = decide::connect(&parts);
         data.accept(&decision);
         data.connect(&ops, &outs, &fill);
         sinks::land_answers(p, &m, &fence);
-        let answer = ops.take_answer();
+        let answer = ops.take_answer(down.as_ref());
         outs.answer_finished(&ops, |epoch| fence.completed(epoch));
         fence.connect(&outs, fill.state.get().is(fill::FillState::Idle));
         if let Some(drops) = &fence.drops {

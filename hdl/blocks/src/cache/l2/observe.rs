@@ -236,7 +236,7 @@ fn directory_races(parts: &Parts, d: &Decision, s2: &DataStage, answer: Option<(
         "A RdRsp leaves before the directory answered its RD_REM.",
     );
     let behind = wire_or::<Bool>("seen_behind", (), false);
-    when(d.starts_op & !d.op.req.kind.is(ReqKind::Rd), || {
+    when(d.starts_op & d.op.req.kind.is_any(&[ReqKind::Wr, ReqKind::Atom]), || {
         behind.set(queue.any(|q| q.op.is(DirOp::RdRem) & q.line.eq(d.op.req.line)));
     });
     cover(
@@ -248,7 +248,7 @@ fn directory_races(parts: &Parts, d: &Decision, s2: &DataStage, answer: Option<(
 
 fn counters(parts: &Parts, choice: &Choice, d: &Decision) {
     let (local, remote) = (d.op.class.is(Class::Local), d.op.class.is(Class::Remote));
-    let demand = d.go & (local | remote);
+    let demand = d.go & (local | remote) & d.op.req.kind.is_any(&[ReqKind::Rd, ReqKind::Wr, ReqKind::Atom]);
     let homed = d.op.req.homed;
     // Stores and atomics on remote-homed lines pass through: they look up nothing that could miss.
     let counted = demand & (homed | d.op.req.kind.is(ReqKind::Rd));

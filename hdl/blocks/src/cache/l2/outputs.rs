@@ -179,7 +179,8 @@ impl Outputs {
         });
         let end = (send_local | send_remote | silent).named("op_ends");
         when(end, || ops.end(done.index));
-        when(end & !what.remote, || local_done(what.epoch));
+        let counted = done.ask.map_or(end & !what.remote, |ask| end & !what.remote & !ask);
+        when(counted, || local_done(what.epoch));
         let denied = ((self.fill_local.get() | to_local) & self.s2_local.get())
             | ((self.fill_remote.get() | to_remote) & self.s2_remote.get())
             | (self.fill_data.get() & self.s2_data.get());

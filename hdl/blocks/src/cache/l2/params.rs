@@ -43,6 +43,8 @@ pub struct L2Params {
     pub scoped: bool,
     /// Software coherence: the fence unit may order copies to be dropped (hmg.md section 8).
     pub drops: bool,
+    /// The next home is told when the last clean line of a group leaves this bank (hmg.md section 4, Downgrade). Only with `hier` and `dir`.
+    pub downgrade: bool,
 }
 
 impl L2Params {
@@ -227,7 +229,7 @@ impl L2Params {
         };
         let flag = |on: bool, text: &'static str| if on { text } else { "" };
         format!(
-            "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}{}{}{}{}",
+            "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}{}{}{}{}{}",
             self.home,
             if s.gpms == 1 { s.nodes().to_string() } else { format!("{}x{}", s.gpus, s.gpms) },
             s.addr_bits,
@@ -246,6 +248,7 @@ impl L2Params {
             flag(self.hier, "_hier"),
             flag(self.scoped, "_scoped"),
             flag(self.drops, "_drops"),
+            flag(self.downgrade, "_down"),
         )
     }
 }
@@ -296,6 +299,12 @@ pub fn infos() -> Vec<ParamInfo> {
             "1: loads of GPU and system scope miss copies below that scope (always with hier)",
         ),
         row("drops", "0", "0, 1", "1: software coherence, copies are dropped on command"),
+        row(
+            "downgrade",
+            "0",
+            "0, 1 (only with hier and dir)",
+            "1: the next home is told when the last clean line of a group is evicted",
+        ),
     ]
 }
 
@@ -337,6 +346,11 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
     let l1s = number("l1s", 1, 256)?;
     let l1_mshrs = number("l1_mshrs", 1, 256)?;
     let sys = Sys { gpus, gpms, addr_bits, line, banks, l1s, l2_mshrs, l1_mshrs, il, home_shift };
+    let on = |key| number(key, 0, 1).map(|v| v == 1);
+    let (hier, dir, downgrade) = (on("hier")?, on("dir")?, on("downgrade")?);
+    if downgrade && !(hier && dir) {
+        return Err(set.illegal("downgrade", "the bank has no GPU homes or no directory"));
+    }
     Ok(L2Params {
         sys,
         home: number("home", 0, u64::from(nodes - 1))?,
@@ -344,10 +358,11 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
         ways: power("ways", 2, 64)?,
         pool: number("pool", u64::from(l2_mshrs), 1024)?,
         caching,
-        dir: number("dir", 0, 1)? == 1,
+        dir,
         group,
-        hier: number("hier", 0, 1)? == 1,
-        scoped: number("scoped", 0, 1)? == 1,
-        drops: number("drops", 0, 1)? == 1,
+        hier,
+        scoped: on("scoped")?,
+        drops: on("drops")?,
+        downgrade,
     })
 }

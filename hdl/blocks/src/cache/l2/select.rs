@@ -2,6 +2,7 @@
 //! priority INV, then ends of fills, then flush, then remote and local requests in turn.
 
 use super::dirops::DirOps;
+use super::down::Down;
 use super::fence::Fence;
 use super::fill::Fill;
 use super::mshr::{Mshrs, Tally};
@@ -37,6 +38,7 @@ pub(super) struct Needs<'a> {
     pub ops: &'a DirOps,
     pub outs: &'a Outputs,
     pub fence: &'a Fence,
+    pub down: Option<&'a Down>,
 }
 
 /// What a head lacks, for observers.
@@ -73,6 +75,8 @@ pub(super) struct Choice {
     pub far_lacks: Option<Lacks>,
     /// The request of another GPU in a hierarchy.
     pub far: Bool,
+    /// A step of a downgrade: it takes what the others leave.
+    pub down: Option<Bool>,
     /// An invalidation was made to wait after four in a row.
     pub inv_limited: Bool,
 }
@@ -96,6 +100,14 @@ impl Select {
     /// A request is in stage 1.
     pub fn s1_demand(&self) -> Bool {
         self.s1_valid.get() & self.s1.get().class.is_any(&[Class::Remote, Class::Local])
+    }
+
+    /// The operation in stage 1 may start one of the directory.
+    fn s1_starts(&self) -> Bool {
+        match self.p.downgrade {
+            true => self.s1_demand() | (self.s1_valid.get() & self.s1.get().class.is(Class::Down)),
+            false => self.s1_demand(),
+        }
     }
 
     /// Stage 1 sends its operation back to the queue that it came from.
@@ -125,7 +137,7 @@ impl Select {
 
     /// What a request lacks; of the queues of other nodes if `remote`.
     fn lacks(&self, req: &Demand, remote: bool, with: &Needs) -> Lacks {
-        let Needs { m, ops, outs, fence } = with;
+        let Needs { m, ops, outs, fence, .. } = with;
         let (n, pool) = (self.p.sys.l2_mshrs, self.p.pool);
         let any = self.mshr_room(&m.used, n) & self.mshr_room(&m.pool_count, pool);
         let quota = self.mshr_room(&m.used_remote, self.p.mshr_quota())
@@ -157,14 +169,14 @@ impl Select {
             quota: opens & away & any & (!quota | half_used),
             egress: !(answer & sends & passes),
             write_back: !outs.mem.room(3),
-            directory: operates & !ops.room(self.s1_demand()),
+            directory: operates & !ops.room(self.s1_starts()),
             late,
         }
     }
 
     /// Chooses and moves a head into stage 1.
     pub fn connect(&self, with: &Needs, tags: &Tags, fill: &Fill) -> Choice {
-        let Needs { m, outs, fence, .. } = with;
+        let Needs { m, ops, outs, fence, down } = with;
         let ready = tags.ready.get() & fence.serves();
         let remote_lacks = self.lacks(&self.remote.head, true, with);
         let local_lacks = self.lacks(&self.local.head, false, with);
@@ -188,6 +200,13 @@ impl Select {
         let flush = (!inv & !end & flush_ok).named("s0_flush");
         let request = !inv & !end & !flush;
         let [remote, local, far] = self.in_turn(request, [remote_ok, local_ok, far_ok]);
+        let down = down.map(|down| {
+            let home = outs.pass.as_ref().map_or(bool_lit(false), |pass| pass.room(3));
+            let asks = down.asks(outs.request.room(3), home, ops.room(self.s1_starts()));
+            let step = (request & ready & asks & !(remote | local | far)).named("s0_down");
+            when(step, || down.granted());
+            (step, down.line())
+        });
         when(inv, || when_below(&self.inv_run, 4)).elsewhen(others | !inv_ok, || self.inv_run.set(0));
         let choice = Choice {
             end_ok,
@@ -202,9 +221,10 @@ impl Select {
             local_lacks,
             far_lacks,
             far,
+            down: down.map(|(step, _)| step),
             inv_limited,
         };
-        self.enter(&choice, m, tags, fill, fence);
+        self.enter(&choice, down.map(|(_, line)| line), m, tags, fill, fence);
         choice
     }
 
@@ -229,12 +249,21 @@ impl Select {
         }
     }
 
-    fn enter(&self, choice: &Choice, m: &Mshrs, tags: &Tags, fill: &Fill, fence: &Fence) {
+    fn enter(
+        &self,
+        choice: &Choice,
+        down_line: Option<Bits>,
+        m: &Mshrs,
+        tags: &Tags,
+        fill: &Fill,
+        fence: &Fence,
+    ) {
         let shape = self.p.clone();
         let class = wire_zero::<Enum<Class>>("s0_class", ());
         let req = wire_zero::<Demand>("s0_req", shape.clone());
         let line = wire_zero::<Bits>("s0_line", self.p.sys.line_bits());
         let go = choice.inv | choice.end | choice.flush | choice.remote | choice.local | choice.far;
+        let go = choice.down.map_or(go, |down| go | down);
         when(choice.inv, || {
             class.set(Class::Inv);
             line.set(self.inv.line);
@@ -266,16 +295,24 @@ impl Select {
                 far.take();
             });
         }
+        if let (Some(down), Some(of)) = (choice.down, down_line) {
+            when(down, || {
+                class.set(Class::Down);
+                line.set(of);
+            });
+        }
         let set = mux(choice.flush, fence.set.get(), self.p.set_of(line.get())).named("s0_set");
         let demand = choice.remote | choice.local | choice.far;
         let homed = mux(demand, req.get().homed, self.p.homed(line.get()));
         let gpu_homed = mux(demand, req.get().gpu_homed, self.p.gpu_homed(line.get()));
         self.s1_valid.set(go);
+        let kind = req.get().kind;
+        let kind = choice.down.map_or(kind, |down| mux(down, enum_lit(ReqKind::Down), kind));
         when(go, || {
             tags.present(set);
             self.s1.set(Op {
                 class: class.get(),
-                req: Demand { line: line.get(), homed, gpu_homed, ..req.get() },
+                req: Demand { kind, line: line.get(), homed, gpu_homed, ..req.get() },
                 cause: self.inv.channel.msg.cause,
                 link: self.inv.channel.msg.link,
                 last: self.inv.last,

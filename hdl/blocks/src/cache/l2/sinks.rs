@@ -76,6 +76,10 @@ impl ReqSink {
         let sys = &p.sys;
         let own = lit(u64::from(p.home), sys.node_bits());
         let channel = in_channel::<ReqMsg>("remote_req", sys);
+        if !p.downgrade {
+            let down = channel.valid & channel.msg.kind.is(ReqKind::Down);
+            assert_always("l2_no_down", !down, "only banks with a downgrade are told that copies are gone");
+        }
         let m = &channel.msg;
         let here = p.homed(m.line) | p.gpu_homed(m.line);
         let source = if p.hier { p.near(m.src) } else { bool_lit(true) };

@@ -38,6 +38,8 @@ pub(super) enum Class {
     Local,
     /// One step of a flush.
     Flush,
+    /// One step of a downgrade.
+    Down,
 }
 
 /// A request, local or remote.
