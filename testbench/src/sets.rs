@@ -150,14 +150,40 @@ pub const SETS: &[(&str, [&str; 3])] = &[
 ];
 
 /// Further sets of blocks that have more sorts than three sets show.
-pub const MORE: &[(&str, [&str; 3])] = &[(
-    "l2-bank",
-    [
-        "gpus=2 gpms=2 home=2 home_shift=32 hier=1 sets=2 ways=2 mshrs=4 pool=6 banks=1 l1s=2 l1_mshrs=2 group=2",
-        "gpus=4 gpms=2 home=3 hier=1 drops=1 dir=0 sets=24 ways=2 mshrs=5 pool=8 banks=2 group=1",
-        "gpus=2 gpms=4 home=6 scoped=1 drops=1 dir=0 caching=own_gpu sets=4 ways=4 mshrs=4 pool=4 banks=2",
-    ],
-)];
+pub const MORE: &[(&str, [&str; 3])] = &[
+    (
+        "l2-bank",
+        [
+            "gpus=2 gpms=2 home=2 home_shift=32 hier=1 sets=2 ways=2 mshrs=4 pool=6 banks=1 l1s=2 l1_mshrs=2 group=2",
+            "gpus=4 gpms=2 home=3 hier=1 drops=1 dir=0 sets=24 ways=2 mshrs=5 pool=8 banks=2 group=1",
+            "gpus=2 gpms=4 home=6 scoped=1 drops=1 dir=0 caching=own_gpu sets=4 ways=4 mshrs=4 pool=4 banks=2",
+        ],
+    ),
+    (
+        "inv-egress",
+        [
+            "gpus=2 gpms=2 home=3 links=2 planes=1 far=1 slices=1 banks=1",
+            "gpus=3 gpms=3 home=5 links=2 planes=1 far=1 slices=2 banks=2",
+            "gpus=1 gpms=4 home=2 links=2 planes=1 far=1 slices=2 banks=1",
+        ],
+    ),
+    (
+        "inv-ingress",
+        [
+            "gpus=2 gpms=2 home=3 links=2 planes=1 far=1 banks=1",
+            "gpus=3 gpms=3 home=5 links=2 planes=1 far=1 banks=2",
+            "gpus=1 gpms=4 home=2 links=2 planes=1 far=1 banks=1",
+        ],
+    ),
+    (
+        "hier-fence-unit",
+        [
+            "gpus=2 gpms=2 banks=1 scheme=flat flush=on",
+            "gpus=3 gpms=3 home=5 banks=2 scheme=flat line=64",
+            "gpus=4 gpms=1 home=2 banks=1 scheme=hmg",
+        ],
+    ),
+];
 
 /// The parameters that `key=value` words name.
 ///

@@ -7,7 +7,7 @@ use dir_support::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use weft_blocks::directory::egress::{EgressParams, FIFO_DEPTH, inv_egress};
+use weft_blocks::directory::egress::{EgressParams, FIFO_DEPTH, FarReach, inv_egress};
 use weft_engine::Sim;
 use weft_testbench::golden::egress::{self, EgressCheck, InvEgress, InvMsg};
 use weft_testbench::golden::{Inv, InvCause, gpus_of, only};
@@ -49,7 +49,14 @@ struct Bench {
 
 impl Bench {
     fn new(gpus: u32, home: u32, links: u32, slices: u32) -> Bench {
-        let p = EgressParams { sys: small_sys(gpus, 4), home, links, slices, planes: false };
+        let p = EgressParams {
+            sys: small_sys(gpus, 4),
+            home,
+            links,
+            slices,
+            planes: false,
+            far: FarReach::SameGpm,
+        };
         let sim = sim(&inv_egress(&p).unwrap());
         let leaves = ["line", "dest", "cause", "grp"];
         Bench {

@@ -7,6 +7,7 @@ use dir_support::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};
+use weft_blocks::directory::egress::FarReach;
 use weft_blocks::directory::ingress::{IngressParams, inv_ingress};
 use weft_engine::Sim;
 use weft_testbench::golden::egress::{Delivery, InvIngress, InvMsg};
@@ -36,7 +37,8 @@ struct Bench {
 
 impl Bench {
     fn new(gpus: u32, home: u32, links: u32, banks: u32) -> Bench {
-        let p = IngressParams { sys: small_sys(gpus, banks), home, links, planes: false };
+        let p =
+            IngressParams { sys: small_sys(gpus, banks), home, links, planes: false, far: FarReach::SameGpm };
         let sim = sim(&inv_ingress(&p).unwrap());
         let (l, b) = (links as usize, banks as usize);
         let bank_leaves = ["line", "cause", "grp", "link"];

@@ -7,7 +7,7 @@ use dir_support::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use weft_blocks::directory::egress::{EgressParams, inv_egress};
+use weft_blocks::directory::egress::{EgressParams, FarReach, inv_egress};
 use weft_blocks::directory::ingress::{IngressParams, RECV_LIMIT, inv_ingress};
 use weft_engine::Sim;
 use weft_testbench::golden::planes::{Channel, Marker, Message, Nodes, PlaneEgress, PlaneIngress};
@@ -16,16 +16,30 @@ use weft_testbench::golden::{Inv, InvCause, only};
 const LINK_LEAVES: [&str; 7] = ["kind", "src", "dst", "line", "cause", "grp", "requester"];
 const MARK_LEAVES: [&str; 3] = ["requester", "origin", "sys"];
 
-/// GPUs, GPMs, home, channels of slices, banks.
-const SETS: [(u32, u32, u32, u32, u32); 7] = [
-    (2, 2, 0, 2, 1),
-    (3, 3, 5, 3, 2),
-    (4, 4, 9, 4, 4),
-    (1, 4, 2, 2, 2),
-    (4, 1, 2, 2, 2),
-    (2, 8, 11, 2, 2),
-    (16, 4, 37, 2, 1),
+use FarReach::{All, SameGpm};
+
+/// GPUs, GPMs, home, channels of slices, banks, which nodes of other GPUs link 1 reaches.
+type Set = (u32, u32, u32, u32, u32, FarReach);
+
+const SETS: [Set; 10] = [
+    (2, 2, 0, 2, 1, SameGpm),
+    (3, 3, 5, 3, 2, SameGpm),
+    (4, 4, 9, 4, 4, SameGpm),
+    (1, 4, 2, 2, 2, SameGpm),
+    (4, 1, 2, 2, 2, SameGpm),
+    (2, 8, 11, 2, 2, SameGpm),
+    (16, 4, 37, 2, 1, SameGpm),
+    (2, 2, 3, 2, 1, All),
+    (3, 3, 5, 3, 2, All),
+    (4, 4, 9, 2, 2, All),
 ];
+
+/// Nodes of other GPUs that `node` reaches, and that reach it.
+fn across(nodes: Nodes, node: u32, far: FarReach) -> Vec<u32> {
+    let other_gpu = |other: &u32| nodes.parts(*other).0 != nodes.parts(node).0;
+    let all = if far == All { nodes.all() } else { nodes.far(node) };
+    all.into_iter().filter(other_gpu).collect()
+}
 
 fn cause_of(bit: u64) -> InvCause {
     if bit == 0 { InvCause::Write } else { InvCause::Evict }
@@ -38,6 +52,7 @@ fn leaves(m: Marker) -> [u64; 3] {
 struct Egress {
     nodes: Nodes,
     home: u32,
+    far: FarReach,
     sim: Sim,
     /// Slices, then what banks' slices pass on.
     channels: Vec<(Channel, Sender, Option<Inv>)>,
@@ -51,8 +66,9 @@ struct Egress {
 }
 
 impl Egress {
-    fn new((gpus, gpms, home, slices, banks): (u32, u32, u32, u32, u32)) -> Egress {
-        let p = EgressParams { sys: module_sys(gpus, gpms, banks), home, links: 2, slices, planes: true };
+    fn new((gpus, gpms, home, slices, banks, far): Set) -> Egress {
+        let sys = module_sys(gpus, gpms, banks);
+        let p = EgressParams { sys, home, links: 2, slices, planes: true, far };
         let sim = sim(&inv_egress(&p).unwrap());
         let names = (0..slices as usize).map(|i| (Channel::Slice(i), format!("slice{i}")));
         let recvs = (0..banks as usize).map(|b| (Channel::Recv(b), format!("recv{b}")));
@@ -63,10 +79,11 @@ impl Egress {
             fence: Sender::new(&sim, "fence", &MARK_LEAVES),
             marker: None,
             links: (0..2).map(|k| Receiver::new(&sim, &format!("link{k}"), &LINK_LEAVES)).collect(),
-            golden: PlaneEgress::new(nodes, home),
+            golden: PlaneEgress::new(nodes, home, far == All),
             next_line: 0,
             left: Vec::new(),
             nodes,
+            far,
             home,
             sim,
         }
@@ -138,7 +155,7 @@ impl Egress {
     fn reach(&self, channel: Channel) -> Vec<u32> {
         let mut nodes = self.nodes.near(self.home);
         if matches!(channel, Channel::Slice(_)) {
-            nodes.extend(self.nodes.far(self.home));
+            nodes.extend(across(self.nodes, self.home, self.far));
         }
         nodes
     }
@@ -170,6 +187,9 @@ impl Egress {
         let all = self.nodes.all();
         let far = self.nodes.far(self.home);
         let requester = all[rng.random_range(0..all.len())];
+        if self.far == All {
+            return Marker { requester, origin: self.home, sys: true };
+        }
         if !far.is_empty() && rng.random_bool(0.4) {
             return Marker { requester, origin: far[rng.random_range(0..far.len())], sys: true };
         }
@@ -196,7 +216,7 @@ impl Mood {
     }
 }
 
-fn random_egress(set: (u32, u32, u32, u32, u32), seed: u64) -> BTreeMap<String, u64> {
+fn random_egress(set: Set, seed: u64) -> BTreeMap<String, u64> {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut bench = Egress::new(set);
     let mut mood = Mood::draw(&mut rng);
@@ -233,7 +253,7 @@ fn egress_keeps_order_on_both_planes_and_loses_nothing() {
 #[test]
 fn a_dead_link_to_other_gpus_holds_nothing_inside_the_gpu() {
     let home = 5;
-    let mut bench = Egress::new((4, 4, home, 2, 2));
+    let mut bench = Egress::new((4, 4, home, 2, 2, SameGpm));
     let (near, far) = (bench.nodes.near(home), bench.nodes.far(home));
     let dead = [true, false];
     bench.cycle(dead);
@@ -275,7 +295,7 @@ fn a_dead_link_to_other_gpus_holds_nothing_inside_the_gpu() {
 #[test]
 fn a_forwarded_marker_stays_behind_what_was_passed_on_before_it() {
     let home = 5;
-    let mut bench = Egress::new((4, 4, home, 1, 1));
+    let mut bench = Egress::new((4, 4, home, 1, 1, SameGpm));
     let (near, far) = (bench.nodes.near(home), bench.nodes.far(home));
     let stuck = [false, true];
     bench.cycle(stuck);
@@ -303,6 +323,7 @@ fn a_forwarded_marker_stays_behind_what_was_passed_on_before_it() {
 struct Ingress {
     nodes: Nodes,
     home: u32,
+    far: FarReach,
     banks_of: (u64, u64),
     sim: Sim,
     links: Vec<Sender>,
@@ -321,16 +342,17 @@ struct Ingress {
 }
 
 impl Ingress {
-    fn new((gpus, gpms, home, _, banks): (u32, u32, u32, u32, u32)) -> Ingress {
+    fn new((gpus, gpms, home, _, banks, far): Set) -> Ingress {
         let sys = module_sys(gpus, gpms, banks);
         let lines = u64::from(sys.il / sys.line);
-        let p = IngressParams { sys, home, links: 2, planes: true };
+        let p = IngressParams { sys, home, links: 2, planes: true, far };
         let sim = sim(&inv_ingress(&p).unwrap());
         let bank_leaves = ["line", "cause", "grp", "link"];
         let b = banks as usize;
         Ingress {
             nodes: Nodes { gpus, gpms },
             home,
+            far,
             banks_of: (lines, u64::from(banks)),
             links: (0..2).map(|k| Sender::new(&sim, &format!("link{k}"), &LINK_LEAVES)).collect(),
             current: [None; 2],
@@ -349,7 +371,7 @@ impl Ingress {
     }
 
     fn sources(&self, link: usize) -> Vec<u32> {
-        if link == 0 { self.nodes.near(self.home) } else { self.nodes.far(self.home) }
+        if link == 0 { self.nodes.near(self.home) } else { across(self.nodes, self.home, self.far) }
     }
 
     fn offer(&mut self, link: usize, source: u32, message: Message) {
@@ -392,7 +414,8 @@ impl Ingress {
             assert_eq!(due, Some((m[0], cause_of(m[1]), m[2] == 1)), "link {link}, bank {bank}");
             self.applying[bank].push(link);
             let far = self.applying[bank].iter().filter(|l| **l == 1).count();
-            assert!(far <= RECV_LIMIT as usize, "{far} Invs of link 1 with bank {bank}");
+            // Where nothing is passed on there is no limit.
+            assert!(self.far == All || far <= RECV_LIMIT as usize, "{far} Invs of link 1 with bank {bank}");
             self.delivered += 1;
         }
         if let Some(m) = self.fence.take(&mut self.sim, fence_ready) {
@@ -437,12 +460,11 @@ impl Ingress {
             let requester = all[rng.random_range(0..all.len())];
             // On link 0 also markers that the GPU home of another origin passes on.
             let origins = self.nodes.far(source);
-            let passed = link == 0 && !origins.is_empty() && rng.random();
+            let passes = self.far == SameGpm && link == 0 && !origins.is_empty();
+            let passed = passes && rng.random();
             let origin = if passed { origins[rng.random_range(0..origins.len())] } else { source };
-            return Some((
-                source,
-                Message::Marker(Marker { requester, origin, sys: passed || rng.random() }),
-            ));
+            let sys = self.far == All || passed || rng.random();
+            return Some((source, Message::Marker(Marker { requester, origin, sys })));
         }
         let cause = cause_of(rng.random_range(0..2));
         let inv = Inv { line: rng.random_range(0..64), dest: 1, cause, grp: rng.random_bool(0.2) };
@@ -450,7 +472,7 @@ impl Ingress {
     }
 }
 
-fn random_ingress(set: (u32, u32, u32, u32, u32), seed: u64) -> BTreeMap<String, u64> {
+fn random_ingress(set: Set, seed: u64) -> BTreeMap<String, u64> {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut bench = Ingress::new(set);
     let draw = |rng: &mut SmallRng| -> [f64; 5] {
@@ -504,7 +526,7 @@ fn ingress_holds_markers_per_plane_under_back_pressure() {
 
 #[test]
 fn a_marker_waits_for_its_own_plane_only() {
-    let mut bench = Ingress::new((4, 4, 5, 0, 1));
+    let mut bench = Ingress::new((4, 4, 5, 0, 1, SameGpm));
     let (near, far) = (bench.sources(0)[0], bench.sources(1)[0]);
     let held = Marker { requester: 1, origin: far, sys: true };
     let passes = Marker { requester: 2, origin: near, sys: true };
@@ -525,7 +547,7 @@ fn a_marker_waits_for_its_own_plane_only() {
 /// A bank that cannot pass anything on still gets the Invs of its own GPU.
 #[test]
 fn invs_of_other_gpus_do_not_fill_a_bank() {
-    let mut bench = Ingress::new((4, 4, 5, 0, 1));
+    let mut bench = Ingress::new((4, 4, 5, 0, 1, SameGpm));
     let (near, far) = (bench.sources(0)[0], bench.sources(1)[0]);
     let open = |bench: &mut Ingress| bench.cycle(|_| true, true);
     open(&mut bench);
@@ -546,4 +568,45 @@ fn invs_of_other_gpus_do_not_fill_a_bank() {
     }
     (0..4).for_each(|_| open(&mut bench));
     assert_eq!(bench.delivered, u64::from(RECV_LIMIT) + lines.len() as u64);
+}
+
+/// Without GPU homes nothing is passed on, so Invs of other GPUs need no limit; all of them may be with a bank.
+#[test]
+fn flat_directories_have_no_limit() {
+    let mut bench = Ingress::new((4, 4, 5, 0, 1, All));
+    let sources = bench.sources(1);
+    assert_eq!(sources.len(), 12, "every node of the other GPUs");
+    let open = |bench: &mut Ingress| bench.cycle(|_| true, true);
+    open(&mut bench);
+    for (line, source) in (0..40).zip(sources.into_iter().cycle()) {
+        assert!(bench.links[1].idle());
+        bench.offer(1, source, Ingress::inv(line));
+        open(&mut bench);
+    }
+    (0..4).for_each(|_| open(&mut bench));
+    assert_eq!(bench.delivered, 40);
+}
+
+/// A home of a flat directory marks every other node itself.
+#[test]
+fn a_marker_of_a_flat_home_reaches_every_node() {
+    let home = 5;
+    let mut bench = Egress::new((4, 4, home, 1, 1, All));
+    bench.cycle([true; 2]);
+    let others: Vec<u32> = bench.nodes.all().into_iter().filter(|node| *node != home).collect();
+    bench.write(Channel::Slice(0), &others);
+    bench.cycle([true; 2]);
+    bench.mark(Marker { requester: 14, origin: home, sys: true });
+    bench.cycles(60, [true; 2]);
+    for node in &others {
+        let link = usize::from(bench.nodes.parts(*node).0 != 1);
+        let kinds: Vec<bool> = bench
+            .left
+            .iter()
+            .filter(|(on, to, _)| (*on, *to) == (link, *node))
+            .map(|(.., m)| matches!(m, Message::Marker(_)))
+            .collect();
+        assert_eq!(kinds, [false, true], "node {node}: the Inv, then the marker");
+    }
+    assert_eq!(bench.left.len(), 2 * others.len());
 }

@@ -252,7 +252,8 @@ pub struct RspMsg {
     /// Epoch of the request. In an answer to a read: the data is from another GPU than the answering one.
     #[width(1)]
     pub epoch: Bits,
-    /// Line data, or an atomic's old value in place.
+    /// Line data, or an atomic's old value in place. Fence (hierarchical fabrics): the releasing node in the lowest bits, above it the home whose marker is
+    /// acknowledged.
     #[width(p.data_bits())]
     pub data: Bits,
     /// The home had to ask its DRAM.

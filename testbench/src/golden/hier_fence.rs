@@ -16,10 +16,24 @@ pub enum Owner {
     Drops,
 }
 
-/// Receipts that end a release: one per home and receiver of the scope.
-pub fn receipts(nodes: Nodes, scope: Scope) -> u32 {
-    let count = if scope == Scope::Gpu { nodes.gpms } else { nodes.gpus * nodes.gpms };
-    count * (count - 1)
+/// Acknowledgements that end a release: one per home of the scope, the own one included. A GPU of one node has nobody to ask.
+pub fn homes(nodes: Nodes, scope: Scope) -> u32 {
+    match (scope, nodes.gpms) {
+        (Scope::Gpu, 1) => 0,
+        (Scope::Gpu, gpms) => gpms,
+        (Scope::Sys, gpms) => nodes.gpus * gpms,
+    }
+}
+
+/// An acknowledgement: of a marker whose it was and which home's, else who asked and who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ack {
+    /// What was asked for.
+    pub order: Order,
+    /// The releasing node.
+    pub requester: u32,
+    /// The home whose marker it is; the node that answers.
+    pub origin: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +119,9 @@ pub struct HierFence {
     /// Requesters whose marker all banks have confirmed and that has not left.
     confirmed: Vec<u32>,
     forwards: BTreeSet<Marker>,
-    owed: BTreeMap<(u32, Order), u32>,
+    /// Nodes that have not acknowledged a marker of this home, or one that it has passed on.
+    awaited: BTreeMap<Marker, BTreeSet<u32>>,
+    owed: BTreeSet<(u32, Ack)>,
     /// Batches completed, by scope.
     pub fences: [u64; 2],
 }
@@ -142,7 +158,8 @@ impl HierFence {
             marking: None,
             confirmed: Vec::new(),
             forwards: BTreeSet::new(),
-            owed: BTreeMap::new(),
+            awaited: BTreeMap::new(),
+            owed: BTreeSet::new(),
             fences: [0; 2],
         }
     }
@@ -159,7 +176,8 @@ impl HierFence {
             && self.marking.is_none()
             && self.confirmed.is_empty()
             && self.forwards.is_empty()
-            && self.owed.values().all(|n| *n == 0)
+            && self.awaited.is_empty()
+            && self.owed.is_empty()
     }
 
     /// A release or acquire is taken.
@@ -243,7 +261,7 @@ impl HierFence {
         match owner {
             Owner::Drops => {
                 for gpm in std::mem::take(&mut self.drops.serving) {
-                    *self.owed.entry((gpm, Order::DropFar)).or_default() += 1;
+                    self.owe_own(gpm, Order::DropFar)?;
                 }
             }
             Owner::Own(scope) => self.performed(scope, op),
@@ -254,7 +272,8 @@ impl HierFence {
     fn performed(&mut self, scope: Scope, op: Op) {
         let next = match (self.scheme, scope, op) {
             (Scheme::Hmg { .. }, Scope::Gpu, Op::Drain) => return self.ask(scope, Order::MarkGpu),
-            (Scheme::Hmg { flush: true }, Scope::Sys, Op::Drain) => Phase::Bank(Op::Flush),
+            (scheme, Scope::Sys, Op::Drain) if scheme.flushes() => Phase::Bank(Op::Flush),
+            (Scheme::Flat { .. }, Scope::Sys, _) => return self.ask(scope, Order::MarkSys),
             (Scheme::Hmg { .. } | Scheme::SwHierarchical, Scope::Sys, Op::Drain | Op::Flush) => {
                 return self.ask(scope, Order::DrainFar);
             }
@@ -272,8 +291,8 @@ impl HierFence {
         let everybody = || self.nodes.all().into_iter().filter(|n| *n != home);
         let (to_ask, count) = match order {
             Order::DrainFar => (near, self.nodes.gpms),
-            Order::MarkSys => (everybody().collect(), receipts(self.nodes, scope)),
-            _ => (near, receipts(self.nodes, scope)),
+            Order::MarkSys => (everybody().collect(), homes(self.nodes, scope)),
+            _ => (near, homes(self.nodes, scope)),
         };
         match order {
             Order::DrainFar => drop(self.far.waiting.insert(home)),
@@ -351,18 +370,50 @@ impl HierFence {
     ///
     /// # Errors
     /// None is expected.
-    pub fn rsp_in(&mut self, order: Order) -> Checked {
+    pub fn rsp_in(&mut self, src: u32, ack: Ack) -> Checked {
+        let Ack { order, requester, origin } = ack;
+        if !matches!(order, Order::MarkGpu | Order::MarkSys) {
+            ensure((requester, origin) == (self.home, src), || format!("{ack:?} of {src} is not for here"))?;
+            return self.acknowledged(order);
+        }
+        let marker = Marker { requester, origin, sys: order == Order::MarkSys };
+        if let Some(missing) = self.awaited.get_mut(&marker) {
+            ensure(missing.remove(&src), || format!("{src} acknowledges {marker:?} and had not to"))?;
+            return if missing.is_empty() { self.all_received(marker) } else { Ok(()) };
+        }
+        ensure((requester, origin) == (self.home, src), || format!("{ack:?} of {src} is not awaited"))?;
         self.acknowledged(order)
+    }
+
+    /// A marker has reached everybody to whom this node has sent it.
+    fn all_received(&mut self, marker: Marker) -> Checked {
+        self.awaited.remove(&marker);
+        let order = if marker.sys { Order::MarkSys } else { Order::MarkGpu };
+        if marker.origin != self.home {
+            return self
+                .owe(marker.origin, Ack { order, requester: marker.requester, origin: marker.origin });
+        }
+        if marker.requester == self.home {
+            return self.acknowledged(order);
+        }
+        self.owe_own(marker.requester, order)
+    }
+
+    fn owe(&mut self, to: u32, ack: Ack) -> Checked {
+        ensure(self.owed.insert((to, ack)), || format!("{ack:?} is owed to {to} twice"))
+    }
+
+    /// What this node itself has done or made sure of for `to`.
+    fn owe_own(&mut self, to: u32, order: Order) -> Checked {
+        self.owe(to, Ack { order, requester: to, origin: self.home })
     }
 
     /// An acknowledgement leaves.
     ///
     /// # Errors
     /// It is not owed.
-    pub fn rsp_out(&mut self, dst: u32, order: Order) -> Checked {
-        let owed = self.owed.entry((dst, order)).or_default();
-        *owed = owed.checked_sub(1).ok_or_else(|| format!("{order:?} is not owed to {dst}"))?;
-        Ok(())
+    pub fn rsp_out(&mut self, dst: u32, ack: Ack) -> Checked {
+        ensure(self.owed.remove(&(dst, ack)), || format!("{ack:?} is not owed to {dst}"))
     }
 
     /// A bank is told to drain towards other GPUs, for `served`.
@@ -396,7 +447,7 @@ impl HierFence {
             if gpm == self.home {
                 self.acknowledged(Order::DrainFar)?;
             } else {
-                *self.owed.entry((gpm, Order::DrainFar)).or_default() += 1;
+                self.owe_own(gpm, Order::DrainFar)?;
             }
         }
         Ok(())
@@ -435,35 +486,48 @@ impl HierFence {
         Ok(())
     }
 
-    /// A marker goes to the egress: the own one, behind all banks' tokens, or one that is passed on.
+    /// A marker goes to the egress: the own one, behind all banks' tokens, or one that is passed on. Those whom it reaches acknowledge it here.
     ///
     /// # Errors
     /// It is not to leave now.
     pub fn mark_out(&mut self, marker: Marker) -> Checked {
+        let mut reached: BTreeSet<u32> = self.nodes.near(self.home).into_iter().collect();
         if marker.origin != self.home {
-            return ensure(self.forwards.remove(&marker), || format!("{marker:?} is not to be passed on"));
+            ensure(self.forwards.remove(&marker), || format!("{marker:?} is not to be passed on"))?;
+        } else {
+            let at = self.confirmed.iter().position(|r| *r == marker.requester);
+            let at = at.ok_or_else(|| format!("{marker:?} is not confirmed by all banks"))?;
+            self.confirmed.remove(at);
+            let asked = self.marks.remove(&(marker.requester, marker.sys));
+            ensure(asked, || format!("{marker:?} was not asked for"))?;
+            if marker.sys {
+                let (far, all) = (self.nodes.far(self.home), self.nodes.all());
+                let flat = !self.scheme.gpu_scope();
+                reached.extend(if flat { all } else { far }.into_iter().filter(|n| *n != self.home));
+            }
         }
-        let at = self.confirmed.iter().position(|r| *r == marker.requester);
-        let at = at.ok_or_else(|| format!("{marker:?} is not confirmed by all banks"))?;
-        self.confirmed.remove(at);
-        let asked = self.marks.remove(&(marker.requester, marker.sys));
-        ensure(asked, || format!("{marker:?} was not asked for"))
+        ensure(self.awaited.insert(marker, reached).is_none(), || format!("{marker:?} leaves twice"))
     }
 
-    /// A marker of another home comes from the ingress.
+    /// A marker of another home comes from the ingress. It is acknowledged to the node that it came from, by a GPU home when its GPMs have done so.
     ///
     /// # Errors
-    /// It is an own receipt that is not expected.
+    /// It comes twice.
     pub fn mark_in(&mut self, marker: Marker) -> Checked {
-        // Another GPU's home of the same GPM number; its marker comes to the other GPMs from here.
-        if self.nodes.far(self.home).contains(&marker.origin) && self.nodes.gpms > 1 {
-            ensure(self.forwards.insert(marker), || format!("{marker:?} comes twice"))?;
+        let Marker { requester, origin, sys } = marker;
+        let order = if sys { Order::MarkSys } else { Order::MarkGpu };
+        let ack = Ack { order, requester, origin };
+        let (gpu, gpm) = self.nodes.parts(self.home);
+        let from = self.nodes.parts(origin);
+        if !self.scheme.gpu_scope() || from.0 == gpu {
+            return self.owe(origin, ack);
         }
-        let order = if marker.sys { Order::MarkSys } else { Order::MarkGpu };
-        if marker.requester == self.home {
-            return self.acknowledged(order);
+        if from.1 != gpm {
+            return self.owe(self.nodes.node(gpu, from.1), ack);
         }
-        *self.owed.entry((marker.requester, order)).or_default() += 1;
-        Ok(())
+        if self.nodes.gpms == 1 {
+            return self.owe(origin, ack);
+        }
+        ensure(self.forwards.insert(marker), || format!("{marker:?} comes twice"))
     }
 }

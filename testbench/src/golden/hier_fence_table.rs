@@ -8,6 +8,11 @@ pub enum Scheme {
         /// The switch.
         flush: bool,
     },
+    /// Directories without GPU homes: each home marks every other node, and every release is of system scope.
+    Flat {
+        /// The switch.
+        flush: bool,
+    },
     /// Software coherence with GPU homes.
     SwHierarchical,
     /// Software coherence without GPU homes.
@@ -17,7 +22,17 @@ pub enum Scheme {
 impl Scheme {
     /// Releases send markers.
     pub fn markers(self) -> bool {
-        matches!(self, Scheme::Hmg { .. })
+        matches!(self, Scheme::Hmg { .. } | Scheme::Flat { .. })
+    }
+
+    /// Releases of GPU scope are a kind of their own.
+    pub fn gpu_scope(self) -> bool {
+        !matches!(self, Scheme::Flat { .. })
+    }
+
+    /// A release of system scope writes back dirty lines.
+    pub fn flushes(self) -> bool {
+        matches!(self, Scheme::Hmg { flush: true } | Scheme::Flat { flush: true })
     }
 }
 
@@ -68,11 +83,13 @@ pub struct HierRow {
     pub text: &'static str,
 }
 
-/// `h` HMG, `f` HMG with a flush, `s` hierarchical and `x` flat software coherence.
+/// `h` HMG, `f` HMG with a flush, `d` flat directories, `e` those with a flush, `s` hierarchical and `x` flat software coherence.
 fn letter(scheme: Scheme) -> char {
     match scheme {
         Scheme::Hmg { flush: false } => 'h',
         Scheme::Hmg { flush: true } => 'f',
+        Scheme::Flat { flush: false } => 'd',
+        Scheme::Flat { flush: true } => 'e',
         Scheme::SwHierarchical => 's',
         Scheme::SwFlat => 'x',
     }
@@ -95,6 +112,8 @@ const fn row(
 
 const ALL: &str = "hfsx";
 const MARKERS: &str = "hf";
+const SYS_ALL: &str = "hfdesx";
+const SYS_MARKERS: &str = "hfde";
 const SOFTWARE: &str = "sx";
 const NOTED: &str = "noted, its fence begins";
 const BATCH: &str = "batched into the next fence of its kind";
@@ -116,7 +135,7 @@ pub const HIER_FENCE: &[HierRow] = &[
     row(("hfence.gpu.SEND.ack", "gpu"), "SEND", "SEND", MARKERS, COUNT),
     row(("hfence.gpu.SEND.sent", "gpu"), "SEND", "WAIT", MARKERS, "every GPM of the GPU is asked -> WAIT"),
     row(("hfence.gpu.WAIT.ack", "gpu"), "WAIT", "WAIT", MARKERS, COUNT),
-    row(("hfence.gpu.WAIT.all_acks", "gpu"), "WAIT", "DONE", MARKERS, "M*(M-1) receipts -> DONE"),
+    row(("hfence.gpu.WAIT.all_acks", "gpu"), "WAIT", "DONE", MARKERS, "M homes have acknowledged -> DONE"),
     row(("hfence.gpu.DROP.dropped", "gpu"), "DROP", "DONE", SOFTWARE, "own banks have dropped -> DONE"),
     row(
         ("hfence.gpu.DONE.reported", "gpu"),
@@ -125,17 +144,17 @@ pub const HIER_FENCE: &[HierRow] = &[
         ALL,
         "the last of the batch is reported -> IDLE",
     ),
-    row(("hfence.sys.IDLE.token", "sys"), "IDLE", "IDLE", ALL, NOTED),
-    row(("hfence.sys.DRAIN.token", "sys"), "DRAIN", "DRAIN", ALL, BATCH),
-    row(("hfence.sys.FLUSH.token", "sys"), "FLUSH", "FLUSH", "f", BATCH),
+    row(("hfence.sys.IDLE.token", "sys"), "IDLE", "IDLE", SYS_ALL, NOTED),
+    row(("hfence.sys.DRAIN.token", "sys"), "DRAIN", "DRAIN", SYS_ALL, BATCH),
+    row(("hfence.sys.FLUSH.token", "sys"), "FLUSH", "FLUSH", "fe", BATCH),
     row(("hfence.sys.FAR.token", "sys"), "FAR", "FAR", "hfs", BATCH),
-    row(("hfence.sys.SEND.token", "sys"), "SEND", "SEND", MARKERS, BATCH),
-    row(("hfence.sys.WAIT.token", "sys"), "WAIT", "WAIT", MARKERS, BATCH),
+    row(("hfence.sys.SEND.token", "sys"), "SEND", "SEND", SYS_MARKERS, BATCH),
+    row(("hfence.sys.WAIT.token", "sys"), "WAIT", "WAIT", SYS_MARKERS, BATCH),
     row(("hfence.sys.DROP.token", "sys"), "DROP", "DROP", SOFTWARE, BATCH),
     row(("hfence.sys.DROP_WAIT.token", "sys"), "DROP_WAIT", "DROP_WAIT", "s", BATCH),
-    row(("hfence.sys.DONE.token", "sys"), "DONE", "DONE", ALL, BATCH),
-    row(("hfence.sys.IDLE.release", "sys"), "IDLE", "DRAIN", ALL, "own banks flip the epoch -> DRAIN"),
-    row(("hfence.sys.IDLE.acquire", "sys"), "IDLE", "DONE", MARKERS, "L2s are coherent -> DONE"),
+    row(("hfence.sys.DONE.token", "sys"), "DONE", "DONE", SYS_ALL, BATCH),
+    row(("hfence.sys.IDLE.release", "sys"), "IDLE", "DRAIN", SYS_ALL, "own banks flip the epoch -> DRAIN"),
+    row(("hfence.sys.IDLE.acquire", "sys"), "IDLE", "DONE", SYS_MARKERS, "L2s are coherent -> DONE"),
     row(
         ("hfence.sys.IDLE.acquire_sw", "sys"),
         "IDLE",
@@ -144,7 +163,7 @@ pub const HIER_FENCE: &[HierRow] = &[
         "own banks and other GPMs drop -> DROP",
     ),
     row(("hfence.sys.DRAIN.drained", "sys"), "DRAIN", "FAR", "hs", "wr_g[old] = 0: all GPMs drain -> FAR"),
-    row(("hfence.sys.DRAIN.drained_flush", "sys"), "DRAIN", "FLUSH", "f", "wr_g[old] = 0 -> FLUSH"),
+    row(("hfence.sys.DRAIN.drained_flush", "sys"), "DRAIN", "FLUSH", "fe", "wr_g[old] = 0 -> FLUSH"),
     row(("hfence.sys.DRAIN.drained_flat", "sys"), "DRAIN", "DONE", "x", "all homes have all writes -> DONE"),
     row(
         ("hfence.sys.FLUSH.flushed", "sys"),
@@ -153,13 +172,27 @@ pub const HIER_FENCE: &[HierRow] = &[
         "f",
         "dirty lines are written: all GPMs drain -> FAR",
     ),
+    row(
+        ("hfence.sys.DRAIN.drained_direct", "sys"),
+        "DRAIN",
+        "SEND",
+        "d",
+        "all homes have all writes -> SEND",
+    ),
+    row(("hfence.sys.FLUSH.flushed_direct", "sys"), "FLUSH", "SEND", "e", "dirty lines are written -> SEND"),
     row(("hfence.sys.FAR.ack", "sys"), "FAR", "FAR", "hfs", COUNT),
     row(("hfence.sys.FAR.all_acks", "sys"), "FAR", "SEND", MARKERS, "wr_s[old] = 0 in M GPMs -> SEND"),
     row(("hfence.sys.FAR.all_acks_sw", "sys"), "FAR", "DONE", "s", "wr_s[old] = 0 in M GPMs -> DONE"),
-    row(("hfence.sys.SEND.ack", "sys"), "SEND", "SEND", MARKERS, COUNT),
-    row(("hfence.sys.SEND.sent", "sys"), "SEND", "WAIT", MARKERS, "every node is asked -> WAIT"),
-    row(("hfence.sys.WAIT.ack", "sys"), "WAIT", "WAIT", MARKERS, COUNT),
-    row(("hfence.sys.WAIT.all_acks", "sys"), "WAIT", "DONE", MARKERS, "NM*(NM-1) receipts -> DONE"),
+    row(("hfence.sys.SEND.ack", "sys"), "SEND", "SEND", SYS_MARKERS, COUNT),
+    row(("hfence.sys.SEND.sent", "sys"), "SEND", "WAIT", SYS_MARKERS, "every node is asked -> WAIT"),
+    row(("hfence.sys.WAIT.ack", "sys"), "WAIT", "WAIT", SYS_MARKERS, COUNT),
+    row(
+        ("hfence.sys.WAIT.all_acks", "sys"),
+        "WAIT",
+        "DONE",
+        SYS_MARKERS,
+        "N*M homes have acknowledged -> DONE",
+    ),
     row(("hfence.sys.DROP.ack", "sys"), "DROP", "DROP", "s", COUNT),
     row(("hfence.sys.DROP.dropped", "sys"), "DROP", "DROP_WAIT", "s", "own banks have dropped -> DROP_WAIT"),
     row(("hfence.sys.DROP.dropped_flat", "sys"), "DROP", "DONE", "x", "own banks have dropped -> DONE"),
@@ -169,15 +202,15 @@ pub const HIER_FENCE: &[HierRow] = &[
         ("hfence.sys.DONE.reported", "sys"),
         "DONE",
         "IDLE",
-        ALL,
+        SYS_ALL,
         "the last of the batch is reported -> IDLE",
     ),
-    row(("hfence.mark.IDLE.request", "mark"), "IDLE", "IDLE", MARKERS, "noted"),
-    row(("hfence.mark.ORDER.request", "mark"), "ORDER", "ORDER", MARKERS, "noted"),
-    row(("hfence.mark.OUT.request", "mark"), "OUT", "OUT", MARKERS, "noted"),
-    row(("hfence.mark.IDLE.begin", "mark"), "IDLE", "ORDER", MARKERS, "a token to every bank -> ORDER"),
-    row(("hfence.mark.ORDER.ordered", "mark"), "ORDER", "OUT", MARKERS, "all tokens are back -> OUT"),
-    row(("hfence.mark.OUT.left", "mark"), "OUT", "IDLE", MARKERS, "InvFence goes to the egress -> IDLE"),
+    row(("hfence.mark.IDLE.request", "mark"), "IDLE", "IDLE", SYS_MARKERS, "noted"),
+    row(("hfence.mark.ORDER.request", "mark"), "ORDER", "ORDER", SYS_MARKERS, "noted"),
+    row(("hfence.mark.OUT.request", "mark"), "OUT", "OUT", SYS_MARKERS, "noted"),
+    row(("hfence.mark.IDLE.begin", "mark"), "IDLE", "ORDER", SYS_MARKERS, "a token to every bank -> ORDER"),
+    row(("hfence.mark.ORDER.ordered", "mark"), "ORDER", "OUT", SYS_MARKERS, "all tokens are back -> OUT"),
+    row(("hfence.mark.OUT.left", "mark"), "OUT", "IDLE", SYS_MARKERS, "InvFence goes to the egress -> IDLE"),
     row(("hfence.far.IDLE.request", "far"), "IDLE", "IDLE", "hfs", "noted"),
     row(("hfence.far.BUSY.request", "far"), "BUSY", "BUSY", "hfs", "noted for the next time"),
     row(

@@ -1,5 +1,5 @@
 //! Models of `inv_egress` and `inv_ingress` in a fabric with two planes (hmg.md section 6): one plane connects the GPMs of a GPU, the other one the GPMs of
-//! the same number in all GPUs.
+//! the same number in all GPUs, or, without GPU homes, all nodes of different GPUs.
 //!
 //! [`PlaneEgress`] asks of the hardware what the fence needs: order per channel and destination, nothing lost or repeated, and a marker behind every
 //! message taken before it, in every lane that it is for. [`PlaneIngress`] says what may be delivered and announced.
@@ -93,9 +93,10 @@ pub struct PlaneEgress {
 }
 
 impl PlaneEgress {
-    /// Empty lanes to all nodes that `home` reaches.
-    pub fn new(nodes: Nodes, home: u32) -> Self {
-        let reach = nodes.near(home).into_iter().chain(nodes.far(home));
+    /// Empty lanes to all nodes that `home` reaches; `all`: every node of the other GPUs, not only those of its GPM number.
+    pub fn new(nodes: Nodes, home: u32, all: bool) -> Self {
+        let far = if all { nodes.all() } else { nodes.far(home) };
+        let reach = nodes.near(home).into_iter().chain(far).filter(|node| *node != home);
         PlaneEgress { nodes, home, lanes: reach.map(|node| (node, VecDeque::new())).collect() }
     }
 

@@ -1,12 +1,14 @@
 //! One node: the unit, its channels, its banks, the golden unit beside it.
 
+use super::fault::Fault;
 use crate::dir_support::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use weft_blocks::directory::hier_fence::{FenceScheme, HierFenceParams, hier_fence_unit};
+use weft_blocks::msg::Sys;
 use weft_engine::Sim;
 use weft_rtl::ir::Module;
-use weft_testbench::golden::hier_fence::{HierFence, Op, Order, Owner, Scheme, Scope};
+use weft_testbench::golden::hier_fence::{Ack, HierFence, Op, Order, Owner, Scheme, Scope};
 use weft_testbench::golden::order::BankOrder;
 use weft_testbench::golden::planes::{Marker, Nodes};
 
@@ -36,6 +38,8 @@ pub struct Bank {
     pub writes: BankOrder,
     /// When each drop was last begun.
     pub dropped: BTreeMap<Op, u64>,
+    /// What it may do wrong.
+    pub fault: Option<Fault>,
 }
 
 impl Bank {
@@ -58,6 +62,7 @@ impl Bank {
             token: None,
             writes: BankOrder::default(),
             dropped: BTreeMap::new(),
+            fault: None,
         }
     }
 
@@ -67,19 +72,21 @@ impl Bank {
 
     /// Answers what it can answer.
     fn answers(&mut self, sim: &mut Sim) {
+        let early = |fault: Fault| self.fault == Some(fault);
         if let Some(op) = self.doing.filter(|_| self.done.idle())
-            && (op != Op::Drain || Bank::drained(&self.open, self.epoch))
+            && (op != Op::Drain || early(Fault::DrainEarly) || Bank::drained(&self.open, self.epoch))
         {
             self.done.offer(sim, &[op as u64]);
         }
-        if self.far_doing && self.far_done.idle() && Bank::drained(&self.far_open, self.far_epoch) {
+        let far_drained = early(Fault::FarDrainEarly) || Bank::drained(&self.far_open, self.far_epoch);
+        if self.far_doing && self.far_done.idle() && far_drained {
             self.far_done.offer(sim, &[Op::Drain as u64]);
         }
-        if self.token.is_some()
-            && self.ordered.idle()
-            && let Some(requester) = self.writes.give_back()
-        {
-            self.ordered.offer(sim, &[u64::from(requester)]);
+        if let Some(token) = self.token.filter(|_| self.ordered.idle()) {
+            let back = if early(Fault::TokenEarly) { Some(token) } else { self.writes.give_back() };
+            if let Some(requester) = back {
+                self.ordered.offer(sim, &[u64::from(requester)]);
+            }
         }
     }
 }
@@ -96,11 +103,15 @@ impl Unit {
     pub fn module(&self, home: u32) -> Arc<Module> {
         let scheme = match self.scheme {
             Scheme::Hmg { flush } => FenceScheme::Hmg { flush },
+            Scheme::Flat { flush } => FenceScheme::Flat { flush },
             Scheme::SwHierarchical => FenceScheme::SwHierarchical,
             Scheme::SwFlat => FenceScheme::SwFlat,
         };
-        let sys = module_sys(self.nodes.gpus, self.nodes.gpms, self.banks);
-        hier_fence_unit(&HierFenceParams { sys, home, scheme }).unwrap()
+        hier_fence_unit(&HierFenceParams { sys: self.sys(), home, scheme }).unwrap()
+    }
+
+    fn sys(&self) -> Sys {
+        module_sys(self.nodes.gpus, self.nodes.gpms, self.banks)
     }
 }
 
@@ -108,7 +119,7 @@ impl Unit {
 #[derive(Default)]
 pub struct Sent {
     pub requests: Vec<(u32, Order)>,
-    pub responses: Vec<(u32, Order)>,
+    pub responses: Vec<(u32, Ack)>,
     pub markers: Vec<Marker>,
     /// Ends of batches: scope, sequence number, acquire, tokens covered.
     pub done: Vec<(Scope, bool, usize)>,
@@ -117,6 +128,8 @@ pub struct Sent {
 /// Which outputs are taken in a cycle.
 #[derive(Clone, Copy)]
 pub struct Ready {
+    /// Requests to the own GPU; `near` is for acknowledgements.
+    pub ask: bool,
     pub near: bool,
     pub far: bool,
     pub mark: bool,
@@ -135,12 +148,14 @@ pub struct Node {
     pub req_in: Sender,
     asking: Option<(u32, Order)>,
     pub rsp_in: Sender,
-    answering: Option<Order>,
+    answering: Option<(u32, Ack)>,
     pub mark_in: Sender,
     marking: Option<Marker>,
-    outs: Vec<Receiver>,
+    asks: [Receiver; 2],
+    answers: [Receiver; 2],
     mark_out: Receiver,
     seqs: u64,
+    node_bits: u32,
     /// Messages sent: requests, acknowledgements, own markers, markers passed on.
     pub counts: [u64; 4],
 }
@@ -149,7 +164,7 @@ impl Node {
     pub fn new(unit: &Unit, home: u32) -> Node {
         let sim = sim(&unit.module(home));
         let ask = ["kind", "src", "dst", "scope"];
-        let answer = ["kind", "src", "dst", "id"];
+        let answer = ["kind", "src", "dst", "id", "data"];
         let mark = ["requester", "origin", "sys"];
         let token = ["seq", "scope", "acquire"];
         Node {
@@ -164,11 +179,11 @@ impl Node {
             answering: None,
             mark_in: Sender::new(&sim, "mark_in", &mark),
             marking: None,
-            outs: [("req_out", ask), ("far_req_out", ask), ("rsp_out", answer), ("far_rsp_out", answer)]
-                .map(|(name, leaves)| Receiver::new(&sim, name, &leaves))
-                .into(),
+            asks: ["req_out", "far_req_out"].map(|name| Receiver::new(&sim, name, &ask)),
+            answers: ["rsp_out", "far_rsp_out"].map(|name| Receiver::new(&sim, name, &answer)),
             mark_out: Receiver::new(&sim, "mark_out", &mark),
             seqs: 0,
+            node_bits: unit.sys().node_bits(),
             counts: [0; 4],
             home,
             sim,
@@ -186,9 +201,11 @@ impl Node {
         self.asking = Some((src, order));
     }
 
-    pub fn offer_response(&mut self, src: u32, order: Order) {
-        self.rsp_in.offer(&mut self.sim, &[FENCE, u64::from(src), u64::from(self.home), order as u64]);
-        self.answering = Some(order);
+    pub fn offer_response(&mut self, src: u32, ack: Ack) {
+        let data = u64::from(ack.origin) << self.node_bits | u64::from(ack.requester);
+        let leaves = [FENCE, u64::from(src), u64::from(self.home), ack.order as u64, data];
+        self.rsp_in.offer(&mut self.sim, &leaves);
+        self.answering = Some((src, ack));
     }
 
     pub fn offer_marker(&mut self, m: Marker) {
@@ -240,23 +257,7 @@ impl Node {
                 bank.token = Some(m[0] as u32);
             }
         }
-        for at in 0..4 {
-            let far = at % 2 == 1;
-            let Some(m) = self.outs[at].take(&mut self.sim, if far { ready.far } else { ready.near }) else {
-                continue;
-            };
-            let (dst, order) = (m[2] as u32, ORDERS[m[3] as usize]);
-            assert_eq!((m[0], m[1]), (FENCE, u64::from(self.home)));
-            assert_eq!(nodes.parts(dst).0 != nodes.parts(self.home).0, far, "each plane has its port");
-            self.counts[at / 2] += 1;
-            if at < 2 {
-                self.golden.req_out(dst, order).unwrap();
-                sent.requests.push((dst, order));
-            } else {
-                self.golden.rsp_out(dst, order).unwrap();
-                sent.responses.push((dst, order));
-            }
-        }
+        self.messages(nodes, [(ready.ask, ready.near), (ready.far, ready.far)], &mut sent);
         if let Some(m) = self.mark_out.take(&mut self.sim, ready.mark) {
             let marker = Marker { requester: m[0] as u32, origin: m[1] as u32, sys: m[2] == 1 };
             self.golden.mark_out(marker).unwrap();
@@ -269,6 +270,33 @@ impl Node {
             sent.done.push((scope, m[2] == 1, covered));
         }
         sent
+    }
+
+    /// Requests and acknowledgements, to the own GPU and to others.
+    fn messages(&mut self, nodes: Nodes, ready: [(bool, bool); 2], sent: &mut Sent) {
+        let here = nodes.parts(self.home).0;
+        let low = (1 << self.node_bits) - 1;
+        for (far, (ask, answer)) in ready.into_iter().enumerate() {
+            let check = |m: &[u64]| {
+                assert_eq!((m[0], m[1]), (FENCE, u64::from(self.home)));
+                assert_eq!(nodes.parts(m[2] as u32).0 != here, far == 1, "each plane has its port");
+                (m[2] as u32, ORDERS[m[3] as usize])
+            };
+            if let Some(m) = self.asks[far].take(&mut self.sim, ask) {
+                let (dst, order) = check(&m);
+                self.golden.req_out(dst, order).unwrap();
+                sent.requests.push((dst, order));
+                self.counts[0] += 1;
+            }
+            if let Some(m) = self.answers[far].take(&mut self.sim, answer) {
+                let (dst, order) = check(&m);
+                let (requester, origin) = ((m[4] & low) as u32, (m[4] >> self.node_bits) as u32);
+                let ack = Ack { order, requester, origin };
+                self.golden.rsp_out(dst, ack).unwrap();
+                sent.responses.push((dst, ack));
+                self.counts[1] += 1;
+            }
+        }
     }
 
     /// Inputs taken in this cycle; the token that was.
@@ -292,7 +320,8 @@ impl Node {
             self.golden.req_in(src, order).unwrap();
         }
         if self.rsp_in.taken(&mut self.sim) {
-            self.golden.rsp_in(self.answering.take().unwrap()).unwrap();
+            let (src, ack) = self.answering.take().unwrap();
+            self.golden.rsp_in(src, ack).unwrap();
         }
         if self.mark_in.taken(&mut self.sim) {
             self.golden.mark_in(self.marking.take().unwrap()).unwrap();

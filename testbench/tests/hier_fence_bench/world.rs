@@ -1,10 +1,11 @@
 //! The system: writes, invalidations, markers and fence messages between the nodes, and what each fence promises.
 
+use super::fault::Fault;
 use super::node::{Node, Ready, Unit};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeMap, VecDeque};
-use weft_testbench::golden::hier_fence::{Op, Order, Scheme, Scope};
+use weft_testbench::golden::hier_fence::{Ack, Op, Order, Scheme, Scope};
 use weft_testbench::golden::planes::{Marker, Nodes};
 
 /// How fast everything is, redrawn now and then.
@@ -22,6 +23,10 @@ pub struct Mood {
     pub ready: f64,
     /// Nothing moves between GPUs.
     pub far_blocked: bool,
+    /// Invalidations that GPU homes have passed on stand still.
+    pub held: bool,
+    /// Requests of this node stand still.
+    pub mute: Option<u32>,
 }
 
 impl Mood {
@@ -38,6 +43,8 @@ impl Mood {
             bank: pick(&[0.1, 0.5, 1.0]),
             ready: pick(&[0.2, 0.6, 1.0]),
             far_blocked: false,
+            held: false,
+            mute: None,
         }
     }
 
@@ -53,6 +60,8 @@ impl Mood {
             bank: 1.0,
             ready: 1.0,
             far_blocked: false,
+            held: false,
+            mute: None,
         }
     }
 }
@@ -90,6 +99,7 @@ struct Write {
 /// An invalidation from a home to a sharer, and those that the sharer has passed on.
 struct Inv {
     far: bool,
+    passed_on: bool,
     applied: bool,
     children: Vec<usize>,
 }
@@ -106,10 +116,10 @@ struct Promise {
 }
 
 #[derive(Clone, Copy)]
-struct Flight {
+struct Flight<T> {
     src: u32,
     dst: u32,
-    order: Order,
+    says: T,
 }
 
 pub struct World {
@@ -123,8 +133,8 @@ pub struct World {
     applying: BTreeMap<(u32, u32), Vec<usize>>,
     /// Markers at a node's ingress, by link.
     announced: BTreeMap<u32, [VecDeque<Marker>; 2]>,
-    requests: Vec<Flight>,
-    responses: Vec<Flight>,
+    requests: Vec<Flight<Order>>,
+    responses: Vec<Flight<Ack>>,
     promises: BTreeMap<(u32, Scope, bool), VecDeque<Promise>>,
     pub now: u64,
     /// Tokens taken, and those covered by reports, by scope.
@@ -132,6 +142,9 @@ pub struct World {
     pub ended: [u64; 2],
     /// Writes that some promise named.
     pub promised: u64,
+    /// How likely a node is a sharer.
+    pub share: f64,
+    pub(super) fault: Option<Fault>,
 }
 
 impl World {
@@ -153,6 +166,8 @@ impl World {
             started: [0; 2],
             ended: [0; 2],
             promised: 0,
+            share: 0.4,
+            fault: None,
             unit,
         }
     }
@@ -165,11 +180,24 @@ impl World {
         self.numbers.parts(a).0 != self.numbers.parts(b).0
     }
 
+    /// Requests go to their lines' homes directly.
+    fn flat(&self) -> bool {
+        matches!(self.unit.scheme, Scheme::SwFlat | Scheme::Flat { .. })
+    }
+
+    /// Nodes that a home reaches directly, beside the GPMs of its GPU.
+    fn reach(&self, home: u32) -> Vec<u32> {
+        let all = if self.flat() { self.numbers.all() } else { self.numbers.far(home) };
+        all.into_iter().filter(|node| self.crosses(home, *node)).collect()
+    }
+
     /// A GPM's store to a line of system home `sh`.
     pub fn write(&mut self, by: u32, bank: usize, sh: u32) {
-        let flat = self.unit.scheme == Scheme::SwFlat;
-        let gh =
-            if flat { sh } else { self.numbers.node(self.numbers.parts(by).0, self.numbers.parts(sh).1) };
+        let gh = if self.flat() {
+            sh
+        } else {
+            self.numbers.node(self.numbers.parts(by).0, self.numbers.parts(sh).1)
+        };
         let at = self.at(by);
         let epoch = self.nodes[at].banks[bank].epoch;
         *self.nodes[at].banks[bank].open.entry(epoch).or_default() += 1;
@@ -186,11 +214,11 @@ impl World {
     fn invalidate(&mut self, home: u32, sharers: &[u32], rng: &mut SmallRng) -> Vec<usize> {
         let mut numbers = Vec::new();
         for sharer in sharers {
-            if rng.random_bool(0.4) {
+            if rng.random_bool(self.share) {
                 numbers.push(self.invs.len());
                 let far = self.crosses(home, *sharer);
                 self.lanes.entry((home, *sharer)).or_default().push_back(Item::Inv(self.invs.len()));
-                self.invs.push(Inv { far, applied: false, children: Vec::new() });
+                self.invs.push(Inv { far, passed_on: false, applied: false, children: Vec::new() });
             }
         }
         numbers
@@ -215,7 +243,7 @@ impl World {
             Leg::Performed => {
                 let mut sharers = self.numbers.near(home);
                 if visit + 1 == self.writes[w].visits.len() {
-                    sharers.extend(self.numbers.far(home));
+                    sharers.extend(self.reach(home));
                 }
                 if self.unit.scheme.markers() {
                     self.writes[w].visits[visit].invs = self.invalidate(home, &sharers, rng);
@@ -293,7 +321,7 @@ impl World {
             assert!(ok, "node {node} has not done {op:?} since cycle {time}");
         };
         match (self.unit.scheme, scope) {
-            (Scheme::Hmg { .. }, _) => {}
+            (Scheme::Hmg { .. } | Scheme::Flat { .. }, _) => {}
             (Scheme::SwHierarchical, Scope::Gpu) => dropped(node, Op::DropLeaf),
             (Scheme::SwHierarchical, Scope::Sys) => {
                 dropped(node, Op::DropAll);
@@ -312,7 +340,8 @@ impl World {
         let all = self.numbers.all();
         for at in 0..self.nodes.len() {
             if self.nodes[at].start.idle() && rng.random_bool(mood.start) {
-                let scope = if rng.random() { Scope::Gpu } else { Scope::Sys };
+                let narrow = self.unit.scheme.gpu_scope() && rng.random();
+                let scope = if narrow { Scope::Gpu } else { Scope::Sys };
                 self.nodes[at].offer_token(scope, rng.random_bool(mood.acquire));
             }
             if self.active.len() < 40 && rng.random_bool(mood.write) {
@@ -337,24 +366,30 @@ impl World {
             if busy && rng.random_bool(mood.apply) {
                 let waiting = self.applying.get_mut(&(src, dst)).expect("known");
                 let inv = waiting.swap_remove(rng.random_range(0..waiting.len()));
-                if far {
-                    self.invs[inv].children = self.invalidate(dst, &self.numbers.near(dst), rng);
+                if far && !self.flat() {
+                    let children = self.invalidate(dst, &self.numbers.near(dst), rng);
+                    children.iter().for_each(|child| self.invs[*child].passed_on = true);
+                    self.invs[inv].children = children;
                 }
                 self.invs[inv].applied = true;
             }
             if far && mood.far_blocked || !rng.random_bool(mood.lane) {
                 continue;
             }
+            let (early, overtakes) = (self.suffers(Fault::MarkerEarly), self.suffers(Fault::MarkerOvertakes));
             let lane = self.lanes.get_mut(&(src, dst)).expect("known");
-            match lane.front() {
+            let marker = |item: &Item| matches!(item, Item::Marker(_));
+            let first = if overtakes { lane.iter().position(marker).unwrap_or(0) } else { 0 };
+            match lane.get(first) {
+                Some(Item::Inv(i)) if mood.held && self.invs[*i].passed_on => {}
                 Some(Item::Inv(i)) => {
                     self.applying.entry((src, dst)).or_default().push(*i);
-                    lane.pop_front();
+                    lane.remove(first);
                 }
                 // A marker waits until what came before it is applied.
-                Some(Item::Marker(m)) if !busy => {
+                Some(Item::Marker(m)) if !busy || early => {
                     self.announced.get_mut(&dst).expect("a node")[usize::from(far)].push_back(*m);
-                    lane.pop_front();
+                    lane.remove(first);
                 }
                 _ => {}
             }
@@ -367,30 +402,28 @@ impl World {
         self.active = active;
     }
 
+    /// One of the messages that may reach `home` now.
+    fn arrival<T>(&self, list: &[Flight<T>], home: u32, mood: &Mood, rng: &mut SmallRng) -> Option<usize> {
+        let moves = |f: &Flight<T>| !(mood.far_blocked && self.crosses(f.src, home));
+        let here: Vec<usize> = (0..list.len()).filter(|i| list[*i].dst == home && moves(&list[*i])).collect();
+        (!here.is_empty() && rng.random_bool(mood.net)).then(|| here[rng.random_range(0..here.len())])
+    }
+
     /// Fence messages and markers reach their nodes in any order.
     fn network(&mut self, mood: &Mood, rng: &mut SmallRng) {
         for at in 0..self.nodes.len() {
             let home = self.nodes[at].home;
-            for responses in [false, true] {
-                let flights = if responses { &self.responses } else { &self.requests };
-                let here: Vec<usize> = (0..flights.len())
-                    .filter(|i| {
-                        flights[*i].dst == home && !(mood.far_blocked && self.crosses(flights[*i].src, home))
-                    })
-                    .collect();
-                let node = &self.nodes[at];
-                let idle = if responses { node.rsp_in.idle() } else { node.req_in.idle() };
-                if here.is_empty() || !idle || !rng.random_bool(mood.net) {
-                    continue;
-                }
-                let pick = here[rng.random_range(0..here.len())];
-                if responses {
-                    let f = self.responses.swap_remove(pick);
-                    self.nodes[at].offer_response(f.src, f.order);
-                } else {
-                    let f = self.requests.swap_remove(pick);
-                    self.nodes[at].offer_request(f.src, f.order);
-                }
+            if self.nodes[at].req_in.idle()
+                && let Some(f) = self.arrival(&self.requests, home, mood, rng)
+            {
+                let f = self.requests.swap_remove(f);
+                self.nodes[at].offer_request(f.src, f.says);
+            }
+            if self.nodes[at].rsp_in.idle()
+                && let Some(f) = self.arrival(&self.responses, home, mood, rng)
+            {
+                let f = self.responses.swap_remove(f);
+                self.nodes[at].offer_response(f.src, f.says);
             }
             let queues = self.announced.get_mut(&home).expect("a node");
             if self.nodes[at].mark_in.idle() && rng.random_bool(mood.net) {
@@ -405,7 +438,10 @@ impl World {
     fn spread(&mut self, from: u32, m: Marker) {
         let mut to = self.numbers.near(from);
         if m.origin == from && m.sys {
-            to.extend(self.numbers.far(from));
+            to.extend(self.reach(from));
+        }
+        for (src, says) in self.made_up(from, m) {
+            self.responses.push(Flight { src, dst: from, says });
         }
         for node in to {
             self.lanes.entry((from, node)).or_default().push_back(Item::Marker(m));
@@ -424,12 +460,16 @@ impl World {
             }
             let mut open = || rng.random_bool(mood.ready);
             let far = open() && !mood.far_blocked;
-            let ready = Ready { near: open(), far, mark: open(), bank: open(), done: open() };
+            let near = open();
+            let ask = near && mood.mute != Some(self.nodes[at].home);
+            let ready = Ready { ask, near, far, mark: open(), bank: open(), done: open() };
             let src = self.nodes[at].home;
             let sent = self.nodes[at].outputs(self.numbers, ready, self.now);
-            let flight = |(dst, order)| Flight { src, dst, order };
-            self.requests.extend(sent.requests.into_iter().map(flight));
-            self.responses.extend(sent.responses.into_iter().map(flight));
+            self.requests.extend(sent.requests.into_iter().map(|(dst, says)| Flight { src, dst, says }));
+            for (dst, ack) in sent.responses {
+                let arrives = self.carried(src, dst, ack, rng).into_iter();
+                self.responses.extend(arrives.map(|(dst, says)| Flight { src, dst, says }));
+            }
             sent.markers.into_iter().for_each(|m| self.spread(src, m));
             for (scope, acquire, tokens) in sent.done {
                 self.check_end(src, scope, acquire, tokens);

@@ -28,8 +28,9 @@
 //! later may pass the marker, which is harmless.
 //!
 //! # Planes
-//! In a hierarchical fabric (hmg.md section 6; parameter `planes`) a node has two links: link 0 to the other GPMs of its GPU, link 1 to the same GPM of
-//! other GPUs. The destination says the link, and FIFOs exist for those destinations only. What a GPU home passes on (`recv{b}`) is for its own GPU
+//! In a fabric whose GPUs are made of GPMs (hmg.md section 6; parameter `planes`) a node has two links: link 0 to the other GPMs of its GPU, link 1 to
+//! other GPUs, of which it reaches the same GPM, or, for directories without GPU homes, all nodes (parameter `far`). The destination says the link, and FIFOs exist for those
+//! destinations only. What a GPU home passes on (`recv{b}`) is for its own GPU
 //! and never waits for a FIFO of link 1, whatever the slices hold: that would make one GPU wait for another in a circle.
 //!
 //! | marker | enters |
@@ -66,8 +67,20 @@ pub struct EgressParams {
     pub links: u32,
     /// Channels from directory slices, 1..256: one per slice and line expanded per cycle.
     pub slices: u32,
-    /// Link 0 leads to the other GPMs of the own GPU, link 1 to the same GPM of other GPUs (hmg.md section 6); a line does not choose its link.
+    /// Link 0 leads to the other GPMs of the own GPU, link 1 to other GPUs (hmg.md section 6); a line does not choose its link.
     pub planes: bool,
+    /// With planes: which nodes link 1 reaches.
+    pub far: FarReach,
+}
+
+/// Nodes of other GPUs between which invalidations and markers go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FarReach {
+    /// The GPU homes of the same lines, which pass them on: the same GPM of other GPUs.
+    #[default]
+    SameGpm,
+    /// All, each directly.
+    All,
 }
 
 /// The reason why a node or a number of links does not fit, if it does not.
@@ -98,7 +111,7 @@ impl EgressParams {
     /// Destinations of a link, each with a FIFO, in order.
     pub fn reach(&self, link: u32) -> Vec<u32> {
         if self.planes {
-            return plane_nodes(&self.sys, self.home, link);
+            return plane_nodes(&self.sys, self.home, link, self.far);
         }
         (0..self.sys.nodes()).filter(|node| *node != self.home).collect()
     }
@@ -111,14 +124,27 @@ impl EgressParams {
     }
 }
 
-/// Nodes that a link of `home` leads to in a fabric with planes: 0, the other GPMs of its GPU; 1, the same GPM of other GPUs.
-pub fn plane_nodes(sys: &Sys, home: u32, link: u32) -> Vec<u32> {
+/// Nodes that a link of `home` leads to in a fabric with planes: 0, the other GPMs of its GPU; 1, the same GPM or all of other GPUs.
+pub fn plane_nodes(sys: &Sys, home: u32, link: u32, far: FarReach) -> Vec<u32> {
     let (gpu, gpm) = (sys.gpu_of_node(home), sys.gpm_of_node(home));
     let here = |node: &u32| {
         let same = (sys.gpu_of_node(*node) == gpu, sys.gpm_of_node(*node) == gpm);
-        same == if link == 0 { (true, false) } else { (false, true) }
+        match (link, far) {
+            (0, _) => same == (true, false),
+            (_, FarReach::SameGpm) => same == (false, true),
+            (_, FarReach::All) => !same.0,
+        }
     };
     sys.all_nodes().into_iter().filter(here).collect()
+}
+
+/// The part of a module's name that tells which links there are.
+pub(super) fn planes_tag(sys: &Sys, planes: bool, far: FarReach) -> String {
+    match (planes, far) {
+        (false, _) => String::new(),
+        (true, FarReach::SameGpm) => format!("_planes_g{}", sys.gpms),
+        (true, FarReach::All) => format!("_planes_all_g{}", sys.gpms),
+    }
 }
 
 /// Link of a line's invalidations: the exclusive or of its digits of log2(links) bits (rounded up), less `links` if that is no link.
@@ -141,7 +167,7 @@ pub fn inv_link_of(line: Bits, links: u32) -> Bits {
 /// # Errors
 /// A parameter outside its range.
 pub fn inv_egress(p: &EgressParams) -> Result<Arc<Module>, ElabErrors> {
-    let planes = if p.planes { format!("_planes_g{}", p.sys.gpms) } else { String::new() };
+    let planes = planes_tag(&p.sys, p.planes, p.far);
     let name = format!("inv_egress_{}_x{}_s{}_h{}{planes}", sys_tag(&p.sys), p.links, p.slices, p.home);
     Module::build(&name, ModuleKind::Block, || {
         doc("INV egress: spreads the directory's invalidations over a FIFO per destination and link.");
@@ -272,13 +298,23 @@ pub fn egress_params() -> Vec<ParamInfo> {
         info("home", 0, "a node {GPU, GPM} that exists", "this node"),
         info("links", 6, "1..16, 2 with planes", "links of the node"),
         info("planes", 0, "0, 1", "link 0 leads to the GPMs of the own GPU, link 1 to other GPUs"),
+        info("far", 0, "0, 1", "with planes: link 1 reaches all nodes of other GPUs, not only the same GPM"),
         info("slices", 16, "1..256", "channels from directory slices"),
     ]);
     list
 }
 
-/// The parameters that egress and ingress share: widths, home, links, planes.
-pub(super) fn ends_from(p: &ParamSet) -> Result<(Sys, u32, u32, bool), BlockError> {
+/// The parameters that egress and ingress share.
+pub(super) struct Ends {
+    pub sys: Sys,
+    pub home: u32,
+    pub links: u32,
+    pub planes: bool,
+    pub far: FarReach,
+}
+
+/// Reads them.
+pub(super) fn ends_from(p: &ParamSet) -> Result<Ends, BlockError> {
     let sys = module_sys_from(p)?;
     let home = p.within("home", 0, u64::from(sys.nodes()) - 1)? as u32;
     if sys.gpm_of_node(home) >= sys.gpms {
@@ -289,7 +325,8 @@ pub(super) fn ends_from(p: &ParamSet) -> Result<(Sys, u32, u32, bool), BlockErro
     if planes && links != 2 {
         return Err(p.illegal("links", "planes are two links"));
     }
-    Ok((sys, home, links, planes))
+    let far = if p.within("far", 0, 1)? == 1 { FarReach::All } else { FarReach::SameGpm };
+    Ok(Ends { sys, home, links, planes, far })
 }
 
 /// Builds the egress by name.
@@ -297,8 +334,8 @@ pub(super) fn ends_from(p: &ParamSet) -> Result<(Sys, u32, u32, bool), BlockErro
 /// # Errors
 /// A value outside its range.
 pub fn build_egress(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
-    let number = |key, lo, hi| p.within(key, lo, hi).map(|v| v as u32);
-    let (sys, home, links, planes) = ends_from(p)?;
-    let params = EgressParams { sys, home, links, slices: number("slices", 1, 256)?, planes };
+    let Ends { sys, home, links, planes, far } = ends_from(p)?;
+    let slices = p.within("slices", 1, 256)? as u32;
+    let params = EgressParams { sys, home, links, slices, planes, far };
     super::elaborated("inv-egress", inv_egress(&params))
 }

@@ -11,6 +11,15 @@ pub(super) fn part_in<M: Data<Shape = Sys>, T: Data<Shape = Sys>>(name: &str, sy
     in_channel::<T>(name, sys)
 }
 
+/// The same where every message is taken in the cycle in which it comes: always ready, without a buffer. Whether a message is there, and the message.
+pub(super) fn part_taken<M: Data<Shape = Sys>, T: Data<Shape = Sys>>(name: &str, sys: &Sys) -> (Bool, T) {
+    for leaf in others::<M, T>(name, sys) {
+        unused_input(&input::<Bits>(&leaf.name, leaf.width));
+    }
+    output::<Bool>(&format!("{name}_ready"), ()).set(true);
+    (input::<Bool>(&format!("{name}_valid"), ()), input::<T>(name, sys.clone()))
+}
+
 /// A sending channel of message `M` that carries the leaves of `T`; its kind is Fence, all else is zero.
 pub(super) fn part_out<M: Data<Shape = Sys>, T: Data<Shape = Sys>>(name: &str, sys: &Sys) -> OutChannel<T> {
     let kind = format!("{name}_kind");

@@ -10,16 +10,18 @@
 //!  DRAIN own banks            DRAIN own banks, FLUSH (switch)               |
 //!    |                          FAR: every GPM drains towards other GPUs    |
 //!  SEND MarkGpu, own mark     SEND MarkSys, own mark                        |
-//!  WAIT M*(M-1) receipts      WAIT NM*(NM-1) receipts ----------------------+
-//!   |         |                 |        ^                ^
-//!  cmd/done  req_out           req_out  rsp_in, own receipts
+//!  WAIT M homes               WAIT N*M homes -------------------------------+
+//!   |         |                 |        ^
+//!  cmd/done  req_out           req_out  rsp_in, the own home
 //!  (banks)   far_req_out
 //!
 //!  asked by others, or by the engines above (req_in):
 //!   far drains   -> far_cmd, far_done, then an acknowledgement to each that waited
 //!   drops        -> cmd, done, likewise
-//!   marks        -> one after the other: order, ordered, then mark_out with this node as origin
-//!  markers of other homes (mark_in): acknowledged to the requester; from the same GPM of another GPU also passed on through mark_out
+//!   marks        -> one after the other: order, ordered, then mark_out with this node as origin; when all receivers have acknowledged it (rsp_in)
+//!                   the requester gets one acknowledgement
+//!  markers of other homes (mark_in): acknowledged to the node from which they came. From the same GPM of another GPU: passed on through mark_out, and
+//!                   acknowledged when all GPMs of this GPU have acknowledged that
 //! ```
 //! | port | dir | fields | |
 //! | --- | --- | --- | --- |
@@ -29,20 +31,27 @@
 //! | `far_cmd{b}`, `far_done{b}` | out, in | op | drain of what the bank has passed on to other GPUs |
 //! | `order{b}`, `ordered{b}` | out, in | requester | token of a marker to a bank and back |
 //! | `req_out`, `far_req_out` | out | src, dst, scope (the order) | requests to GPMs of the own GPU, and to other GPUs |
-//! | `rsp_out`, `far_rsp_out` | out | src, dst, id (the order) | acknowledgements likewise |
+//! | `rsp_out`, `far_rsp_out` | out | src, dst, id (the order), data (whose fence, whose marker) | acknowledgements likewise |
 //! | `req_in`, `rsp_in` | in | the same | from both; always taken |
 //! | `mark_out` | out | requester, origin, sys | a marker for the egress |
 //! | `mark_in` | in | requester, origin, sys | the ingress has a marker; always taken |
 //!
 //! A release of GPU scope waits for its own banks and for GPMs of its GPU, for nothing else: what leaves for other GPUs has channels of its own, and
-//! whatever comes in is taken in the cycle in which it is there, since every request and every acknowledgement owed has a bit or a counter. So no engine
-//! holds another one, and no fence unit waits for another one in a circle.
+//! whatever comes in is taken in the cycle in which it is there, since every request, every acknowledgement owed and every one awaited has a bit or a
+//! counter. So no engine holds another one, and no fence unit waits for another one in a circle.
+//!
+//! An acknowledgement of a marker names the requester and the origin, the home whose marker it was, in the lowest bits of `data` (requester first). What it
+//! is to a node follows: origin here - a receiver of the own marker; origin in another GPU, sent by a GPM of this one - passed on and applied there; else a
+//! home's, for the own fence, with that home as origin and source.
 //!
 //! | scheme | markers | far drains | acquire of GPU scope | acquire of system scope |
 //! | --- | --- | --- | --- | --- |
-//! | `hmg` | yes | yes | nothing to do | nothing to do |
+//! | `hmg` | passed on by GPU homes | yes | nothing to do | nothing to do |
+//! | `flat` | from each home to every other node | no | there is none | nothing to do |
 //! | `sw-hierarchical` | no | yes | own banks: lines with another GPU home | own banks: all lines homed elsewhere; other GPMs: those of other GPUs |
 //! | `sw-flat` | no | no | own banks: all lines homed elsewhere | the same |
+//!
+//! `flat` is for directories without GPU homes, which have only one kind of release: every fence is of system scope, and there is no engine of GPU scope.
 //!
 //! One batch per scope is in flight; tokens that come meanwhile are batched, releases and acquires apart, and the two kinds take turns.
 //!
@@ -50,10 +59,12 @@
 //!
 #![doc = include_str!("../../pictures/hier-fence-unit.svg")]
 
-use super::fence_ports::{part_in, part_out, silent_in, silent_out};
+use super::fence_ports::{part_out, silent_out};
+use super::hier_fence_acks::Acks;
+use super::hier_fence_incoming::incoming;
 use super::hier_fence_observe::observe;
 use super::hier_fence_scope::{Inputs, Outputs, Scope, Which};
-use super::hier_fence_serve::{Acks, Commands, Marks, Serve, far_commands};
+use super::hier_fence_serve::{Commands, Marks, Serve, far_commands};
 use super::hier_fence_table::{ScopeState, gpu_table, serve_table, sys_table};
 use crate::common::sys::{module_sys_from, module_sys_params, sys_tag};
 use crate::msg::*;
@@ -68,6 +79,12 @@ pub enum FenceScheme {
         /// A release of system scope writes back dirty lines of the own banks.
         flush: bool,
     },
+    /// Directories at the lines' homes only, which record every other node: a release waits for markers, an acquire for nothing, and there is one kind
+    /// of release.
+    Flat {
+        /// A release writes back dirty lines of the own banks.
+        flush: bool,
+    },
     /// Software coherence with GPU homes: an acquire drops copies.
     SwHierarchical,
     /// Software coherence without GPU homes.
@@ -77,12 +94,17 @@ pub enum FenceScheme {
 impl FenceScheme {
     /// Releases send markers.
     pub fn markers(self) -> bool {
-        matches!(self, FenceScheme::Hmg { .. })
+        matches!(self, FenceScheme::Hmg { .. } | FenceScheme::Flat { .. })
     }
 
-    /// GPU homes pass writes on, so releases of system scope wait for those.
+    /// Fences of GPU scope are told apart from those of system scope.
+    pub fn gpu_scope(self) -> bool {
+        !matches!(self, FenceScheme::Flat { .. })
+    }
+
+    /// There are GPU homes. They pass writes on, so releases of system scope wait for those.
     pub fn far_drains(self) -> bool {
-        self != FenceScheme::SwFlat
+        matches!(self, FenceScheme::Hmg { .. } | FenceScheme::SwHierarchical)
     }
 
     /// Acquires of system scope drop copies in other GPMs.
@@ -94,6 +116,8 @@ impl FenceScheme {
         match self {
             FenceScheme::Hmg { flush: true } => "hmg_flush",
             FenceScheme::Hmg { flush: false } => "hmg",
+            FenceScheme::Flat { flush: true } => "flat_flush",
+            FenceScheme::Flat { flush: false } => "flat",
             FenceScheme::SwHierarchical => "sw_hierarchical",
             FenceScheme::SwFlat => "sw_flat",
         }
@@ -103,8 +127,10 @@ impl FenceScheme {
 /// Parts of the unit that depend on scheme and size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Part {
-    /// Markers and their receipts.
+    /// Markers and their acknowledgements.
     Markers,
+    /// Markers of GPU scope.
+    GpuMarks,
     /// Markers of other GPUs that are passed on.
     Forwards,
     FarDrains,
@@ -128,10 +154,19 @@ pub struct HierFenceParams {
 }
 
 impl HierFenceParams {
-    /// Receipts that end a release: one per home and receiver, in the GPU or in the system.
+    /// Acknowledgements that end a release, one per home: M of GPU scope, N*M of system scope; none of GPU scope where a GPU is one node.
     pub fn acks(&self, system: bool) -> u32 {
-        let nodes = if system { self.sys.gpus * self.sys.gpms } else { self.sys.gpms };
-        nodes * (nodes - 1)
+        match (system, self.sys.gpms) {
+            (true, gpms) => self.sys.gpus * gpms,
+            (false, 1) => 0,
+            (false, gpms) => gpms,
+        }
+    }
+
+    /// Nodes that a home's marker of system scope reaches directly: the other GPMs of its GPU and the GPU homes of the others, or all other nodes.
+    pub fn receivers(&self) -> u32 {
+        let Sys { gpus, gpms, .. } = self.sys;
+        if self.scheme.far_drains() { gpms + gpus - 2 } else { gpus * gpms - 1 }
     }
 
     /// Width of their counter: ceil(log2(acks + 1)), at least for the M acknowledgements of far drains.
@@ -145,16 +180,17 @@ impl HierFenceParams {
         let (gpus, gpms) = (self.sys.gpus, self.sys.gpms);
         match part {
             Part::Markers => self.scheme.markers(),
-            Part::Forwards => self.scheme.markers() && gpus > 1 && gpms > 1,
+            Part::GpuMarks => self.scheme.markers() && self.scheme.gpu_scope() && gpms > 1,
+            Part::Forwards => self.has(Part::GpuMarks) && gpus > 1,
             Part::FarDrains | Part::GpuHomes => self.scheme.far_drains(),
             Part::FarDrops => self.scheme.far_drops(),
-            Part::NearAsks => self.scheme.far_drains() && gpms > 1,
+            Part::NearAsks => (self.scheme.far_drains() || self.scheme.markers()) && gpms > 1,
             Part::FarAsks => self.scheme.markers() && gpus > 1,
         }
     }
 
     pub(super) fn flushes(&self) -> bool {
-        self.scheme == FenceScheme::Hmg { flush: true }
+        matches!(self.scheme, FenceScheme::Hmg { flush: true } | FenceScheme::Flat { flush: true })
     }
 
     /// Numbers of GPMs inside a GPU, used or not.
@@ -209,6 +245,15 @@ impl HierFenceParams {
         self.sys.gpu_of(node).eq(u64::from(self.sys.gpu_of_node(self.home)))
     }
 
+    /// The acknowledgement of a marker of this origin stays in the own GPU: it goes to the node that the marker came from.
+    pub(super) fn receipt_is_near(&self, origin: u32) -> bool {
+        let sys = &self.sys;
+        if self.has(Part::Forwards) {
+            return sys.gpm_of_node(origin) != sys.gpm_of_node(self.home);
+        }
+        sys.gpu_of_node(origin) == sys.gpu_of_node(self.home)
+    }
+
     pub(super) fn is_home(&self, node: Bits) -> Bool {
         node.eq(u64::from(self.home))
     }
@@ -254,6 +299,21 @@ pub(super) struct Answer {
     pub dst: Bits,
     #[width(p.l2_id_bits())]
     pub id: Bits,
+    /// {origin, requester} in the lowest bits, else zero.
+    #[width(p.data_bits())]
+    pub data: Bits,
+}
+
+impl Answer {
+    /// The releasing node.
+    pub fn requester(&self, sys: &Sys) -> Bits {
+        self.data.slice(0, sys.node_bits())
+    }
+
+    /// The home whose marker is acknowledged; of other acknowledgements the node that answers.
+    pub fn origin(&self, sys: &Sys) -> Bits {
+        self.data.slice(sys.node_bits(), sys.node_bits())
+    }
 }
 
 /// The hierarchical fence unit; its ports are listed above.
@@ -273,116 +333,45 @@ pub fn hier_fence_unit(p: &HierFenceParams) -> Result<Arc<Module>, ElabErrors> {
     })
 }
 
-/// What comes from other nodes in a cycle.
-pub(super) struct Incoming {
-    /// Requesters, by order: a bit per GPM of the own GPU, for MarkSys one per node.
-    pub far: Bits,
-    pub gpu_marks: Bits,
-    pub sys_marks: Bits,
-    pub drops: Bits,
-    /// Acknowledgements for the engines of GPU and system scope.
-    pub acks: [Bool; 2],
-    /// A marker.
-    pub mark: Bool,
-    pub mark_msg: HierMark,
-    /// The own receipt of a marker, for the two engines.
-    pub receipts: [Bool; 2],
-}
-
-fn incoming(p: &HierFenceParams) -> Incoming {
-    let sys = &p.sys;
-    let no = bool_lit(false);
-    let (slots, nodes) = (p.gpm_slots(), sys.nodes());
-    let mut i = Incoming {
-        far: lit_bv(Bv::zero(slots)),
-        gpu_marks: lit_bv(Bv::zero(slots)),
-        sys_marks: lit_bv(Bv::zero(nodes)),
-        drops: lit_bv(Bv::zero(slots)),
-        acks: [no, no],
-        mark: no,
-        mark_msg: HierMark { requester: p.home_bits(), origin: p.home_bits(), sys: no },
-        receipts: [no, no],
-    };
-    if p.has(Part::NearAsks) || p.has(Part::FarAsks) {
-        let req = part_in::<ReqMsg, Ask>("req_in", sys);
-        when(req.valid, || req.take());
-        let is = |order: FenceOrder| req.valid & req.msg.scope.eq(order.encoding());
-        let near = |order| sys.gpm_of(req.msg.src).one_hot(slots) & is(order).repeat(slots);
-        (i.far, i.gpu_marks, i.drops) =
-            (near(FenceOrder::DrainFar), near(FenceOrder::MarkGpu), near(FenceOrder::DropFar));
-        i.sys_marks = req.msg.src.one_hot(nodes) & is(FenceOrder::MarkSys).repeat(nodes);
-        assert_always(
-            "req_in_is_for_here",
-            !req.valid | (p.is_home(req.msg.dst) & !p.is_home(req.msg.src)),
-            "a fence request comes from another node and reaches the one it names",
-        );
-        assert_always(
-            "req_in_of_own_gpu",
-            !req.valid | is(FenceOrder::MarkSys) | p.of_own_gpu(req.msg.src),
-            "other GPUs ask for markers of system scope only",
-        );
-        let rsp = part_in::<RspMsg, Answer>("rsp_in", sys);
-        when(rsp.valid, || rsp.take());
-        let gpu = rsp.msg.id.slice(0, 2).eq(FenceOrder::MarkGpu.encoding());
-        i.acks = [rsp.valid & gpu, rsp.valid & !gpu];
-        assert_always(
-            "rsp_in_is_for_here",
-            !rsp.valid | (p.is_home(rsp.msg.dst) & !p.is_home(rsp.msg.src)),
-            "an acknowledgement comes from another node and is for this one",
-        );
-    } else {
-        silent_in::<ReqMsg>("req_in", sys);
-        silent_in::<RspMsg>("rsp_in", sys);
-    }
-    if p.has(Part::Markers) {
-        let mark = in_channel::<HierMark>("mark_in", sys);
-        when(mark.valid, || mark.take());
-        let own = mark.valid & p.is_home(mark.msg.requester);
-        i.receipts =
-            [(own & !mark.msg.sys).named("own_gpu_receipt"), (own & mark.msg.sys).named("own_receipt")];
-        (i.mark, i.mark_msg) = (mark.valid, mark.msg);
-        assert_always(
-            "mark_in_origin",
-            !mark.valid
-                | (!p.is_home(mark.msg.origin)
-                    & (mark.msg.sys | (p.of_own_gpu(mark.msg.origin) & p.of_own_gpu(mark.msg.requester)))),
-            "a marker is of another home; one of GPU scope stays in its GPU",
-        );
-    } else {
-        silent_in::<HierMark>("mark_in", sys);
-    }
-    i
-}
-
 fn describe(p: &HierFenceParams) {
-    let (gpu, sys) = (Scope::new(p, Which::Gpu), Scope::new(p, Which::Sys));
+    let gpu = p.scheme.gpu_scope().then(|| Scope::new(p, Which::Gpu));
+    let sys = Scope::new(p, Which::Sys);
     let start = in_channel::<FenceToken>("start", &());
     let done = out_channel::<FenceToken>("done", &());
     when(start.valid, || start.take());
-    let wide = start.msg.scope.bit(1);
+    let wide = start.msg.scope.eq(2);
+    let narrow = if gpu.is_some() { start.msg.scope.eq(1) } else { bool_lit(false) };
     assert_always(
         "start_scope",
-        !start.valid | start.msg.scope.eq(1) | start.msg.scope.eq(2),
-        "a fence is of GPU or of system scope",
+        !start.valid | wide | narrow,
+        "a fence is of system scope, or of GPU scope if that is told apart",
     );
     let incoming = incoming(p);
     let far = Serve::new(p, "far", p.has(Part::FarDrains));
     let drops = Serve::new(p, "drop", p.has(Part::FarDrops));
-    let finished = Commands::new(p).step(p, &gpu, &sys, drops.as_ref());
+    let finished = Commands::new(p).step(p, gpu.as_ref(), &sys, drops.as_ref());
     let far_finished = far_commands(p, far.as_ref());
     let own_far = far.as_ref().map_or(bool_lit(false), |far| far.serves_home(p) & far_finished);
+    let marks = Marks::new(p);
+    let acks = Acks::new(p);
+    let complete = acks.awaited(p, &incoming, &marks);
+    let own_home = complete.own;
 
     // The engine of GPU scope reports first; it cannot be there again in the next cycle.
-    let first = gpu.is(ScopeState::Done) & done.free;
+    let first = gpu.as_ref().map_or(bool_lit(false), |gpu| gpu.is(ScopeState::Done) & done.free);
     let second = sys.is(ScopeState::Done) & done.free & !first;
-    when(first, || done.send(&gpu.token())).elsewhen(second, || done.send(&sys.token()));
+    when(second, || done.send(&sys.token()));
+    if let Some(gpu) = &gpu {
+        when(first, || done.send(&gpu.token()));
+    }
     let step = |scope: &Scope, token: Bool, finished: Bool, acks: Vec<Bool>, done: Bool| -> Outputs {
         let table = if scope.which == Which::Gpu { gpu_table(p.scheme) } else { sys_table(p.scheme) };
         scope.step(p, &table, start.msg.seq, start.msg.acquire, &Inputs { token, finished, acks, done })
     };
-    let gpu_acks = vec![incoming.acks[0], incoming.receipts[0]];
-    let sys_acks = vec![incoming.acks[1], incoming.receipts[1], own_far];
-    let gpu_out = step(&gpu, start.valid & !wide, finished[0], gpu_acks, first);
+    let gpu_out = gpu
+        .as_ref()
+        .map(|gpu| step(gpu, start.valid & narrow, finished[0], vec![incoming.acks[0], own_home[0]], first));
+    let sys_acks = vec![incoming.acks[1], own_home[1], own_far];
     let sys_out = step(&sys, start.valid & wide, finished[1], sys_acks, second);
 
     let served = |serve: &Option<Serve>, new: Bits, finished: Bool, table: &'static str| -> Bits {
@@ -392,15 +381,15 @@ fn describe(p: &HierFenceParams) {
     };
     let far_answers = served(&far, incoming.far | p.own_gpm(sys_out.far), far_finished, "far");
     let drop_answers = served(&drops, incoming.drops, finished[2], "drop");
-    let marks = Marks::new(p);
-    marks.step(p, &incoming, gpu_out.mark, sys_out.mark);
-    requests(p, &gpu, &sys);
-    Acks::new(p).step(p, &incoming, far_answers, drop_answers);
-    observe(p, [&gpu, &sys], [&gpu_out, &sys_out], &incoming, far.as_ref(), &marks);
+    marks.step(p, &incoming, gpu_out.as_ref().map_or(bool_lit(false), |out| out.mark), sys_out.mark);
+    requests(p, gpu.as_ref(), &sys);
+    acks.answer(p, &incoming, &complete, far_answers, drop_answers);
+    let engines = [gpu.as_ref().zip(gpu_out.as_ref()), Some((&sys, &sys_out))];
+    observe(p, &engines.into_iter().flatten().collect::<Vec<_>>(), own_home, far.as_ref(), &marks);
 }
 
 /// Requests of both engines to the own GPU, and of the engine of system scope to other GPUs.
-fn requests(p: &HierFenceParams, gpu: &Scope, sys: &Scope) {
+fn requests(p: &HierFenceParams, gpu: Option<&Scope>, sys: &Scope) {
     let ask = |dst: Bits, order: Enum<FenceOrder>| Ask { src: p.home_bits(), dst, scope: order.bits() };
     let left = sys.to_ask.get();
     let near = left & p.node_mask(&p.near());
@@ -408,16 +397,19 @@ fn requests(p: &HierFenceParams, gpu: &Scope, sys: &Scope) {
     let (mut gpu_asks, mut far_waits) = (bool_lit(false), None);
     if p.has(Part::NearAsks) {
         let out = part_out::<ReqMsg, Ask>("req_out", &p.sys);
-        let of_gpu = gpu.to_ask.get();
-        let (gpm, node) = (of_gpu.lowest_set(), near.lowest_set());
-        let first = (of_gpu.any() & out.free).named("gpu_asks");
-        let second = (near.any() & of_gpu.none() & out.free).named("sys_asks_near");
-        when(first, || {
-            gpu.to_ask.set(of_gpu & !gpm.one_hot(p.gpm_slots()));
-            out.send(&ask(p.node_of_gpm(gpm), gpu.order()));
-        })
-        .elsewhen(second, || out.send(&ask(node, sys.order())));
-        gpu_asks = first;
+        let node = near.lowest_set();
+        let waits = gpu.map_or(bool_lit(false), |gpu| gpu.to_ask.get().any());
+        let second = (near.any() & !waits & out.free).named("sys_asks_near");
+        when(second, || out.send(&ask(node, sys.order())));
+        if let Some(gpu) = gpu {
+            let of_gpu = gpu.to_ask.get();
+            gpu_asks = (waits & out.free).named("gpu_asks");
+            when(gpu_asks, || {
+                let gpm = of_gpu.lowest_set();
+                gpu.to_ask.set(of_gpu & !gpm.one_hot(p.gpm_slots()));
+                out.send(&ask(p.node_of_gpm(gpm), gpu.order()));
+            });
+        }
         sent.push((second, node));
     } else {
         silent_out::<ReqMsg>("req_out", &p.sys);
@@ -460,8 +452,8 @@ pub fn hier_fence_params() -> Vec<ParamInfo> {
     }
     list.extend([
         info("home", "0", "a node {GPU, GPM} that exists", "this node"),
-        info("scheme", "hmg", "hmg, sw-hierarchical, sw-flat", "how caches are kept coherent"),
-        info("flush", "off", "on, off", "hmg: a release of system scope writes back dirty L2 lines"),
+        info("scheme", "hmg", "hmg, flat, sw-hierarchical, sw-flat", "how caches are kept coherent"),
+        info("flush", "off", "on, off", "hmg, flat: a release of system scope writes back dirty L2 lines"),
     ]);
     list
 }
@@ -484,6 +476,7 @@ pub fn build_hier_fence(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
     };
     let scheme = match p.text("scheme").as_str() {
         "hmg" => FenceScheme::Hmg { flush },
+        "flat" => FenceScheme::Flat { flush },
         "sw-hierarchical" => FenceScheme::SwHierarchical,
         "sw-flat" => FenceScheme::SwFlat,
         _ => return Err(p.illegal("scheme", "it is not known")),

@@ -1,29 +1,30 @@
 //! Observers of the hierarchical fence unit: races and counters.
 
-use super::hier_fence::{HierFenceParams, Incoming, Part};
+use super::hier_fence::{HierFenceParams, Part};
 use super::hier_fence_scope::{Outputs, Scope, Which};
 use super::hier_fence_serve::{Marks, Serve};
 use super::hier_fence_table::ScopeState;
 use weft_rtl::prelude::*;
 
+/// Observes `engines`, of which the last is that of system scope; `own_home` says that this home's acknowledgement counts for a fence of this node.
 pub(super) fn observe(
     p: &HierFenceParams,
-    scopes: [&Scope; 2],
-    outs: [&Outputs; 2],
-    incoming: &Incoming,
+    engines: &[(&Scope, &Outputs)],
+    own_home: [Bool; 2],
     far: Option<&Serve>,
     marks: &Marks,
 ) {
-    let [gpu, sys] = scopes;
     let busy = |scope: &Scope| !scope.is(ScopeState::Idle);
-    cover("hmg.race.fence_scopes_overlap", busy(gpu) & busy(sys), "fences of both scopes are in flight");
-    let elsewhere = sys.state.get().is_any(&[ScopeState::Far, ScopeState::Send, ScopeState::Wait]);
-    cover(
-        "hmg.race.gpu_fence_ends_in_system_fence",
-        outs[0].reported & !gpu.acquire.get() & elsewhere,
-        "a release of GPU scope ends while one of system scope waits for other nodes",
-    );
-    let either = |f: fn(&Outputs) -> Bool| f(outs[0]) | f(outs[1]);
+    if let [(gpu, out), (sys, _)] = engines {
+        cover("hmg.race.fence_scopes_overlap", busy(gpu) & busy(sys), "fences of both scopes are in flight");
+        let elsewhere = sys.state.get().is_any(&[ScopeState::Far, ScopeState::Send, ScopeState::Wait]);
+        cover(
+            "hmg.race.gpu_fence_ends_in_system_fence",
+            out.reported & !gpu.acquire.get() & elsewhere,
+            "a release of GPU scope ends while one of system scope waits for other nodes",
+        );
+    }
+    let either = |f: fn(&Outputs) -> Bool| any_of(&engines.iter().map(|(_, o)| f(o)).collect::<Vec<_>>());
     cover("hmg.race.fence_batch_of_two", either(|o| o.joins), "a token joins one that waits");
     cover(
         "hmg.race.release_and_acquire_apart",
@@ -40,15 +41,16 @@ pub(super) fn observe(
         );
     }
     if p.has(Part::Markers) {
+        let in_flight: Vec<Bool> = engines.iter().map(|(scope, _)| busy(scope)).collect();
         cover(
             "hmg.race.fences_of_nodes_cross",
-            marks.serves_another(p) & (busy(gpu) | busy(sys)),
+            marks.serves_another(p) & any_of(&in_flight),
             "another node's marker is served while an own fence is in flight",
         );
-        let own = incoming.receipts[0] | incoming.receipts[1];
-        cover("hmg.race.own_receipt_counts", own, "the own receipt of a marker counts");
+        let own = own_home[0] | own_home[1];
+        cover("hmg.race.own_home_counts", own, "all receivers have acknowledged the own home's marker");
     }
-    scopes.into_iter().zip(outs).for_each(|(scope, out)| counters(scope, out));
+    engines.iter().for_each(|(scope, out)| counters(scope, out));
 }
 
 fn counters(scope: &Scope, out: &Outputs) {

@@ -63,7 +63,7 @@ pub(super) struct Inputs {
     pub token: Bool,
     /// The banks have carried out its command.
     pub finished: Bool,
-    /// Acknowledgements and own receipts.
+    /// Acknowledgements of other nodes and of this one.
     pub acks: Vec<Bool>,
     /// `done` is free for it.
     pub done: Bool,
@@ -239,17 +239,19 @@ impl Scope {
             when(mark, || self.to_ask.set(p.gpm_mask(&p.near())));
             return (no, mark);
         }
+        let ready = if p.flushes() { flushed } else { drained };
         if !p.has(Part::FarDrains) {
-            return (no, no);
+            let mark = if markers { ready } else { no };
+            when(mark, || self.to_ask.set(p.node_mask(&p.others())));
+            return (no, mark);
         }
         let near = p.node_mask(&p.near());
-        let far = if p.flushes() { flushed } else { drained };
-        when(far, || self.to_ask.set(near));
+        when(ready, || self.to_ask.set(near));
         if p.has(Part::FarDrops) {
             when(acquire, || self.to_ask.set(near));
         }
         let mark = if markers { all & self.is(ScopeState::Far) } else { no };
         when(mark, || self.to_ask.set(p.node_mask(&p.others())));
-        (far, mark)
+        (ready, mark)
     }
 }

@@ -1,7 +1,8 @@
-//! What the hierarchical fence unit has its banks do, and what it does for other nodes: commands, far drains, drops, markers, acknowledgements.
+//! What the hierarchical fence unit has its banks do, and what it does for other nodes: commands, far drains, drops, markers.
 
-use super::fence_ports::{part_out, silent_in, silent_out};
-use super::hier_fence::{Answer, HierFenceParams, Incoming, Part};
+use super::fence_ports::{silent_in, silent_out};
+use super::hier_fence::{HierFenceParams, Part};
+use super::hier_fence_incoming::Incoming;
 use super::hier_fence_scope::Scope;
 use super::hier_fence_table::{
     EngineTable, MarkEvent, MarkState, ServeEvent, ServeState, follow, mark_table,
@@ -84,8 +85,15 @@ impl Commands {
     }
 
     /// Which engine's command the banks have carried out.
-    pub fn step(&self, p: &HierFenceParams, gpu: &Scope, sys: &Scope, drops: Option<&Serve>) -> [Bool; 3] {
-        let (near, far) = (gpu.command(p), sys.command(p));
+    pub fn step(
+        &self,
+        p: &HierFenceParams,
+        gpu: Option<&Scope>,
+        sys: &Scope,
+        drops: Option<&Serve>,
+    ) -> [Bool; 3] {
+        let far = sys.command(p);
+        let near = gpu.map_or((bool_lit(false), far.1), |gpu| gpu.command(p));
         let mut requests = vec![near.0, far.0];
         let mut ops = vec![near.1.bits(), far.1.bits()];
         if let Some(drops) = drops {
@@ -199,22 +207,23 @@ pub(super) struct Marks(Option<Registers>);
 
 struct Registers {
     state: Reg<Enum<MarkState>>,
-    /// Requesters that wait: GPMs of the own GPU for GPU scope, nodes for system scope.
-    gpu_waits: Reg<Bits>,
-    sys_waits: Reg<Bits>,
+    /// Requesters that wait: nodes for system scope, above them GPMs of the own GPU for GPU scope.
+    waits: Reg<Bits>,
     requester: Reg<Bits>,
     sys: Reg<Bool>,
     round: Round,
     forwards: Option<Fifo<Forward>>,
+    /// The marker leaves in this cycle.
+    left: Wire<Bool>,
 }
 
 impl Marks {
     pub fn new(p: &HierFenceParams) -> Marks {
+        let slots = if p.has(Part::GpuMarks) { p.gpm_slots() } else { 0 };
         Marks(p.has(Part::Markers).then(|| {
             Registers {
                 state: reg::<Enum<MarkState>>("mark_state", ()),
-                gpu_waits: reg::<Bits>("mark_gpu_waits", p.gpm_slots()),
-                sys_waits: reg::<Bits>("mark_sys_waits", p.sys.nodes()),
+                waits: reg::<Bits>("mark_waits", p.sys.nodes() + slots),
                 requester: reg::<Bits>("mark_requester", p.sys.node_bits()),
                 sys: reg::<Bool>("mark_sys", ()),
                 round: Round::new("order", p.sys.banks),
@@ -222,8 +231,20 @@ impl Marks {
                 forwards: p
                     .has(Part::Forwards)
                     .then(|| Fifo::new("forwards", p.sys.gpus * p.sys.gpms * (p.sys.gpus - 1), &p.sys)),
+                left: wire::<Bool>("mark_leaves", ()),
             }
         }))
+    }
+
+    /// The requester of an own marker that leaves in this cycle, as a bit: of GPU scope its GPM's, of system scope its node's.
+    pub fn sent(&self, p: &HierFenceParams) -> [Bits; 2] {
+        let (slots, nodes) = (p.gpm_slots(), p.sys.nodes());
+        let Some(r) = &self.0 else { return [lit_bv(Bv::zero(slots)), lit_bv(Bv::zero(nodes))] };
+        let (requester, sys, left) = (r.requester.get(), r.sys.get(), r.left.get());
+        [
+            p.sys.gpm_of(requester).one_hot(slots) & (left & !sys).repeat(slots),
+            requester.one_hot(nodes) & (left & sys).repeat(nodes),
+        ]
     }
 
     /// One cycle; `gpu` and `sys` say that the own engines ask for a marker.
@@ -235,15 +256,16 @@ impl Marks {
             }
             return silent_out::<HierMark>("mark_out", &p.sys);
         };
-        let new_gpu = i.gpu_marks | p.own_gpm(gpu);
-        let new_sys = i.sys_marks | (p.node_mask(&[p.home]) & sys.repeat(p.sys.nodes()));
-        let begin = r.choose(p, new_gpu, new_sys);
+        let of_sys = i.sys_marks | (p.node_mask(&[p.home]) & sys.repeat(p.sys.nodes()));
+        let new = if p.has(Part::GpuMarks) { cat(&[i.gpu_marks | p.own_gpm(gpu), of_sys]) } else { of_sys };
+        let begin = r.choose(p, new);
         let mark = FenceMark { requester: r.requester.get() };
         let fits = |back: &FenceMark| back.requester.eq(r.requester.get());
         r.round.exchange(("order", "ordered"), (&p.sys, &p.sys), &mark, fits);
         let ordered = (r.state.get().is(MarkState::Order) & r.round.ended()).named("mark_ordered");
         let left = r.send(p, i);
-        let asked = (new_gpu.any() | new_sys.any()).named("mark_asked");
+        r.left.set(left);
+        let asked = new.any().named("mark_asked");
         let events = [
             (MarkEvent::Request, asked),
             (MarkEvent::Begin, begin),
@@ -262,27 +284,28 @@ impl Marks {
 
 impl Registers {
     /// Takes requests, and the next one in turn when none is under way.
-    fn choose(&self, p: &HierFenceParams, new_gpu: Bits, new_sys: Bits) -> Bool {
-        let (slots, nodes) = (p.gpm_slots(), p.sys.nodes());
-        let waits = cat(&[self.sys_waits.get(), self.gpu_waits.get()]).named("mark_waits");
-        let turn = RoundRobin::new("mark_turn", slots + nodes);
+    fn choose(&self, p: &HierFenceParams, new: Bits) -> Bool {
+        let (waits, nodes) = (self.waits.get(), p.sys.nodes());
+        let numbers = waits.width();
+        let turn = RoundRobin::new("mark_turn", numbers);
         let pick = turn.pick(waits);
         let begin = (self.state.get().is(MarkState::Idle) & pick.any).named("mark_begins");
-        let of_gpu = pick.index.lt(u64::from(slots));
-        let node = (pick.index - u64::from(slots)).resize(p.sys.node_bits());
         when(begin, || {
             turn.granted(pick.index);
-            self.requester.set(mux(of_gpu, p.node_of_gpm(pick.index.resize(p.sys.gpm_bits().max(1))), node));
-            self.sys.set(!of_gpu);
+            let node = pick.index.resize(p.sys.node_bits());
+            if p.has(Part::GpuMarks) {
+                let of_sys = pick.index.lt(u64::from(nodes));
+                let gpm = (pick.index - u64::from(nodes)).resize(p.sys.gpm_bits());
+                self.requester.set(mux(of_sys, node, p.node_of_gpm(gpm)));
+                self.sys.set(of_sys);
+            } else {
+                self.requester.set(node);
+                self.sys.set(true);
+            }
             self.round.begin();
         });
-        let new = cat(&[new_sys, new_gpu]);
-        let chosen = pick.index.one_hot(slots + nodes) & begin.repeat(slots + nodes);
-        let next = (waits & !chosen) | new;
-        when(begin | new.any(), || {
-            self.gpu_waits.set(next.slice(0, slots));
-            self.sys_waits.set(next.slice(slots, nodes));
-        });
+        let chosen = pick.index.one_hot(numbers) & begin.repeat(numbers);
+        when(begin | new.any(), || self.waits.set((waits & !chosen) | new));
         assert_always(
             "mark_asked_once",
             (waits & new).none(),
@@ -301,11 +324,7 @@ impl Registers {
             when(left, || out.send(&own));
             return left;
         };
-        // What the GPU home of another GPM has passed on has an origin of another GPU too, with that GPM's number.
-        let origin = i.mark_msg.origin;
-        let direct = p.sys.gpm_of(origin).eq(u64::from(p.sys.gpm_of_node(p.home)));
-        let foreign = (i.mark & !p.of_own_gpu(origin) & direct).named("mark_to_pass_on");
-        when(foreign, || {
+        when(i.foreign, || {
             forwards.push(&Forward { requester: i.mark_msg.requester, origin: i.mark_msg.origin });
         });
         let turn = RoundRobin::new("mark_out_turn", 2);
@@ -319,142 +338,12 @@ impl Registers {
             let Forward { requester, origin } = forwards.head;
             out.send(&HierMark { requester, origin, sys: bool_lit(true) });
         });
-        cover("hmg.race.marker_passed_on", foreign, "a marker of another GPU is passed on to the own GPMs");
+        cover("hmg.race.marker_passed_on", i.foreign, "a marker of another GPU is passed on to the own GPMs");
         cover(
             "hmg.race.passed_on_while_ordering",
             passed & self.state.get().is(MarkState::Order),
             "a marker is passed on while the own one waits for the banks",
         );
         left
-    }
-}
-
-/// Acknowledgements that this node owes: a bit or a counter for each requester.
-pub(super) struct Acks {
-    far: Option<Reg<Bits>>,
-    drops: Option<Reg<Bits>>,
-    /// Receipts of markers by requesting node and scope (0 GPU, 1 system).
-    owed: Vec<(u32, usize, Reg<Bits>)>,
-}
-
-impl Acks {
-    pub fn new(p: &HierFenceParams) -> Acks {
-        let bits = |part: Part, name: &str| {
-            (p.has(part) && p.has(Part::NearAsks)).then(|| reg::<Bits>(name, p.gpm_slots()))
-        };
-        let (far, drops) = (bits(Part::FarDrains, "far_answers"), bits(Part::FarDrops, "drop_answers"));
-        let mut owed = Vec::new();
-        if p.has(Part::Markers) {
-            let nodes = u64::from(p.sys.gpus * p.sys.gpms);
-            for node in p.near() {
-                let width = bits_for(u64::from(p.sys.gpms));
-                owed.push((node, 0, reg::<Bits>(&format!("owed_gpu_n{node}"), width)));
-            }
-            for node in p.others() {
-                owed.push((node, 1, reg::<Bits>(&format!("owed_sys_n{node}"), bits_for(nodes))));
-            }
-        }
-        Acks { far, drops, owed }
-    }
-
-    /// Takes what is owed from now on and sends what it can, to both sides.
-    pub fn step(&self, p: &HierFenceParams, i: &Incoming, far: Bits, drops: Bits) {
-        let near_sent = self.near(p, far, drops);
-        let far_sent = self.far(p);
-        let slots = u64::from(p.gpm_slots());
-        for (node, scope, owed) in &self.owed {
-            let of_scope = if *scope == 0 { !i.mark_msg.sys } else { i.mark_msg.sys };
-            let more = i.mark & of_scope & i.mark_msg.requester.eq(u64::from(*node));
-            let order = if *scope == 0 { FenceOrder::MarkGpu } else { FenceOrder::MarkSys };
-            let gpm = u64::from(p.sys.gpm_of_node(*node));
-            let paid = if p.sys.gpu_of_node(*node) == p.sys.gpu_of_node(p.home) {
-                near_sent.0 & near_sent.1.eq(order.encoding() * slots + gpm)
-            } else {
-                far_sent.0 & far_sent.1.eq(u64::from(*node))
-            };
-            when(more & !paid, || owed.set(owed.get() + 1));
-            when(paid & !more, || owed.set(owed.get() - 1));
-            assert_always(
-                &format!("owed{scope}_n{node}_fits"),
-                !(more & !paid & owed.get().all()),
-                "a release has one marker per home",
-            );
-        }
-        if p.has(Part::NearAsks) && p.has(Part::FarAsks) {
-            cover(
-                "hmg.race.acks_pass_those_to_other_gpus",
-                near_sent.0 & far_sent.2,
-                "an acknowledgement leaves inside the GPU while one to another GPU cannot",
-            );
-        }
-    }
-
-    fn owed_to(&self, node: u32, scope: usize) -> Bool {
-        let of = self.owed.iter().find(|(n, s, _)| *n == node && *s == scope);
-        of.map_or(bool_lit(false), |(.., owed)| owed.get().any())
-    }
-
-    /// To GPMs of the own GPU, by order and GPM in turn: whether one leaves, and its number.
-    fn near(&self, p: &HierFenceParams, far: Bits, drops: Bits) -> (Bool, Bits) {
-        let slots = p.gpm_slots();
-        if !p.has(Part::NearAsks) {
-            silent_out::<RspMsg>("rsp_out", &p.sys);
-            return (bool_lit(false), lit(0, bits_for(4 * u64::from(slots))));
-        }
-        let out = part_out::<RspMsg, Answer>("rsp_out", &p.sys);
-        let owed = |scope: usize| -> Bits {
-            let first = p.sys.node(p.sys.gpu_of_node(p.home), 0);
-            pack_bools(&(0..slots).map(|gpm| self.owed_to(first + gpm, scope)).collect::<Vec<_>>())
-        };
-        let bits = |reg: &Option<Reg<Bits>>| reg.as_ref().map_or(lit_bv(Bv::zero(slots)), |reg| reg.get());
-        // In the order of the encodings of FenceOrder.
-        let waits = pack(&[bits(&self.far), owed(0), owed(1), bits(&self.drops)]).named("answers");
-        let turn = RoundRobin::new("rsp_turn", 4 * slots);
-        let pick = turn.pick(waits);
-        let go = (pick.any & out.free).named("answer_leaves");
-        let low = p.sys.gpm_bits();
-        when(go, || {
-            turn.granted(pick.index);
-            out.send(&Answer {
-                src: p.home_bits(),
-                dst: p.node_of_gpm(pick.index.slice(0, low)),
-                id: pick.index.slice(low, 2).zext(p.sys.l2_id_bits()),
-            });
-        });
-        let sent = pick.index.one_hot(4 * slots) & go.repeat(4 * slots);
-        for (reg, new, at) in [(&self.far, far, 0), (&self.drops, drops, 3)] {
-            let Some(reg) = reg else { continue };
-            let gone = sent.slice(at * slots, slots);
-            when((new | gone).any(), || reg.set((reg.get() & !gone) | new));
-        }
-        (go, pick.index)
-    }
-
-    /// To nodes of other GPUs in turn: whether one leaves, to whom, and whether one waits for the network.
-    fn far(&self, p: &HierFenceParams) -> (Bool, Bits, Bool) {
-        let nodes = p.sys.nodes();
-        if !p.has(Part::FarAsks) {
-            silent_out::<RspMsg>("far_rsp_out", &p.sys);
-            let no = bool_lit(false);
-            return (no, lit(0, p.sys.node_bits()), no);
-        }
-        let out = part_out::<RspMsg, Answer>("far_rsp_out", &p.sys);
-        let near = p.near();
-        let owed = |node: u32| {
-            if near.contains(&node) { bool_lit(false) } else { self.owed_to(node, 1) }
-        };
-        let waits = pack_bools(&(0..nodes).map(owed).collect::<Vec<_>>()).named("far_acks");
-        let turn = RoundRobin::new("far_rsp_turn", nodes);
-        let pick = turn.pick(waits);
-        let go = (pick.any & out.free).named("far_ack_leaves");
-        when(go, || {
-            turn.granted(pick.index);
-            out.send(&Answer {
-                src: p.home_bits(),
-                dst: pick.index.resize(p.sys.node_bits()),
-                id: enum_lit(FenceOrder::MarkSys).bits().zext(p.sys.l2_id_bits()),
-            });
-        });
-        (go, pick.index.resize(p.sys.node_bits()), out.waiting & !out.free)
     }
 }

@@ -44,7 +44,7 @@ pub enum ScopeEvent {
     Dropped,
     /// All requests have left.
     Sent,
-    /// An acknowledgement, or the own receipt.
+    /// An acknowledgement of another node, or the own one.
     Ack,
     /// All acknowledgements are in.
     AllAcks,
@@ -182,7 +182,7 @@ pub fn gpu_table(scheme: FenceScheme) -> EngineTable {
         t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
         t.row((Idle, Acquire, Done), "", "L2s are coherent: nothing to do");
         t.row((Drain, Drained, Send), "", "GPU homes have all writes: ask the GPMs for markers");
-        marking(&mut t, "M*(M-1) receipts: the release is complete");
+        marking(&mut t, "the M homes of the GPU have acknowledged: the release is complete");
     } else {
         tokens(&mut t, &[Idle, Drain, Drop, Done]);
         t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
@@ -214,7 +214,22 @@ pub fn sys_table(scheme: FenceScheme) -> EngineTable {
             }
             t.row((Far, Ack, Far), "", "counted");
             t.row((Far, AllAcks, Send), "", "system homes have all writes: ask all nodes for markers");
-            marking(&mut t, "NM*(NM-1) receipts: the release is complete");
+            marking(&mut t, "all N*M homes have acknowledged: the release is complete");
+        }
+        FenceScheme::Flat { flush } => {
+            let states = [Idle, Drain, Flush, Send, Wait, Done];
+            let here: Vec<ScopeState> = states.into_iter().filter(|s| flush || *s != Flush).collect();
+            tokens(&mut t, &here);
+            t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
+            t.row((Idle, Acquire, Done), "", "L2s are coherent: nothing to do");
+            let ask = "all homes have all writes: ask all nodes for markers";
+            if flush {
+                t.row((Drain, Drained, Flush), "_flush", "the own banks write back dirty lines");
+                t.row((Flush, Flushed, Send), "_direct", ask);
+            } else {
+                t.row((Drain, Drained, Send), "_direct", ask);
+            }
+            marking(&mut t, "all N*M homes have acknowledged: the release is complete");
         }
         FenceScheme::SwHierarchical => {
             tokens(&mut t, &[Idle, Drain, Far, Drop, DropWait, Done]);
@@ -329,7 +344,10 @@ pub fn serve_table(engine: &'static str) -> EngineTable {
 
 /// All tables of a scheme.
 pub fn tables(scheme: FenceScheme) -> Vec<EngineTable> {
-    let mut list = vec![gpu_table(scheme), sys_table(scheme)];
+    let mut list = vec![sys_table(scheme)];
+    if scheme.gpu_scope() {
+        list.insert(0, gpu_table(scheme));
+    }
     if scheme.markers() {
         list.push(mark_table());
     }

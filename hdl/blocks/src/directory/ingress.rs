@@ -24,18 +24,18 @@
 //! without waiting for anything, so that is finite. It is absorbed into the bit array whether or not `fence` can be sent.
 //!
 //! # Planes
-//! In a hierarchical fabric (hmg.md section 6; parameter `planes`) link 0 comes from the other GPMs of the own GPU, link 1 from the same GPM of other GPUs. A
-//! source uses one link, so there is nothing to collect: a marker whose earlier Invs are applied goes into a queue of its link (`link{k}_marks`, 4 rows), and
+//! In a fabric whose GPUs are made of GPMs (hmg.md section 6; parameter `planes`) link 0 comes from the other GPMs of the own GPU, link 1 from the same GPM of
+//! other GPUs, or, for directories without GPU homes, from all their nodes (parameter `far`). A source uses one link, so there is nothing to collect: a marker whose earlier Invs are applied goes into a queue of its link (`link{k}_marks`, 4 rows), and
 //! from there to `fence` with its origin and scope. The fence unit takes markers at once, so a full queue lasts a few cycles.
 //!
-//! A GPU home passes an Inv of link 1 on to its GPMs before it counts as applied. No more than [`RECV_LIMIT`] of them are with a bank at once, so that
+//! A GPU home passes an Inv of link 1 on to its GPMs before it counts as applied. Where there are GPU homes, no more than [`RECV_LIMIT`] of them are with a bank at once, so that
 //! a bank with places for these never makes an Inv of link 0 wait behind one: links 0 then wait for nothing.
 //!
 //! # Picture
 //!
 #![doc = include_str!("../../pictures/inv-ingress.svg")]
 
-use super::egress::{egress_params, ends_from, ends_problem, plane_nodes};
+use super::egress::{Ends, FarReach, egress_params, ends_from, ends_problem, plane_nodes, planes_tag};
 use super::ingress_marks::{announce, collect};
 use crate::common::arbiter::RoundRobin;
 use crate::common::sys::sys_tag;
@@ -52,11 +52,13 @@ pub struct IngressParams {
     pub home: u32,
     /// Links of the node, 1..16; 2 with planes.
     pub links: u32,
-    /// Link 0 comes from the other GPMs of the own GPU, link 1 from the same GPM of other GPUs (hmg.md section 6).
+    /// Link 0 comes from the other GPMs of the own GPU, link 1 from other GPUs (hmg.md section 6).
     pub planes: bool,
+    /// With planes: which nodes link 1 comes from.
+    pub far: FarReach,
 }
 
-/// With planes: most Invs of link 1 that are with a bank and not applied.
+/// With planes and GPU homes: most Invs of link 1 that are with a bank and not applied.
 pub const RECV_LIMIT: u32 = 8;
 
 impl IngressParams {
@@ -93,7 +95,7 @@ pub(super) struct Link {
 /// # Errors
 /// A parameter outside its range.
 pub fn inv_ingress(p: &IngressParams) -> Result<Arc<Module>, ElabErrors> {
-    let planes = if p.planes { format!("_planes_g{}", p.sys.gpms) } else { String::new() };
+    let planes = planes_tag(&p.sys, p.planes, p.far);
     let name = format!("inv_ingress_{}_il{}_x{}_h{}{planes}", sys_tag(&p.sys), p.sys.il, p.links, p.home);
     Module::build(&name, ModuleKind::Block, || {
         doc("INV ingress: delivers invalidations to the L2 banks and collects fence markers.");
@@ -113,7 +115,7 @@ fn describe(p: &IngressParams) {
     let links: Vec<Link> = (0..p.links).map(|k| receive(p, k)).collect();
     let some: Vec<Bool> = links.iter().map(|l| l.inv).collect();
     let busy = any_of(&some).named("busy");
-    let limited = if p.planes { p.sys.banks } else { 0 };
+    let limited = if p.planes && p.far == FarReach::SameGpm { p.sys.banks } else { 0 };
     let room: Vec<Recvs> = (0..limited).map(Recvs::new).collect();
     let grants: Vec<Bits> = (0..p.sys.banks).map(|b| deliver(p, b, &links, busy, &room)).collect();
     let granted = grants[1..].iter().fold(grants[0], |all, g| all | *g).named("granted");
@@ -195,13 +197,13 @@ fn receive(p: &IngressParams, k: u32) -> Link {
         "a message comes from another GPU and is for this one",
     );
     if p.planes {
-        let sources = plane_nodes(&p.sys, p.home, k);
+        let sources = plane_nodes(&p.sys, p.home, k, p.far);
         let known: Vec<Bool> = sources.iter().map(|node| channel.msg.src.eq(u64::from(*node))).collect();
         let known = known.into_iter().reduce(|a, b| a | b).unwrap_or(bool_lit(false));
         assert_always(
             &format!("link{k}_source"),
             !channel.valid | known,
-            "link 0 comes from the own GPU, link 1 from the same GPM of others",
+            "link 0 comes from the own GPU, link 1 from those nodes of others that reach this one",
         );
     }
     Link {
@@ -257,6 +259,6 @@ pub fn ingress_params() -> Vec<ParamInfo> {
 /// # Errors
 /// A value outside its range.
 pub fn build_ingress(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
-    let (sys, home, links, planes) = ends_from(p)?;
-    super::elaborated("inv-ingress", inv_ingress(&IngressParams { sys, home, links, planes }))
+    let Ends { sys, home, links, planes, far } = ends_from(p)?;
+    super::elaborated("inv-ingress", inv_ingress(&IngressParams { sys, home, links, planes, far }))
 }

@@ -10,6 +10,8 @@ pub mod fence;
 mod fence_ports;
 pub mod fence_table;
 pub mod hier_fence;
+mod hier_fence_acks;
+mod hier_fence_incoming;
 mod hier_fence_observe;
 mod hier_fence_scope;
 mod hier_fence_serve;

@@ -22,9 +22,9 @@ use super::ports::*;
 use crate::cache::l2::l2_bank;
 use crate::common::link::*;
 use crate::directory::directory;
-use crate::directory::egress::{EgressParams, inv_egress};
+use crate::directory::egress::{EgressParams, FarReach, inv_egress};
 use crate::directory::fence::{FenceParams, fence_unit};
-use crate::directory::hier_fence::{HierFenceParams, hier_fence_unit};
+use crate::directory::hier_fence::{FenceScheme, HierFenceParams, hier_fence_unit};
 use crate::directory::ingress::{IngressParams, inv_ingress};
 use crate::msg::*;
 use crate::registry::BlockError;
@@ -48,8 +48,10 @@ impl Homed {
         let sys = || p.sys.clone();
         let (links, planes) = (p.node_links(), p.planes());
         let slices = p.sys.banks * p.inv_ports();
-        let egress = EgressParams { sys: sys(), home, links, slices, planes };
-        let ingress = IngressParams { sys: sys(), home, links, planes };
+        let direct = matches!(p.fence_scheme(), Some(FenceScheme::Flat { .. }));
+        let far = if direct { FarReach::All } else { FarReach::SameGpm };
+        let egress = EgressParams { sys: sys(), home, links, slices, planes, far };
+        let ingress = IngressParams { sys: sys(), home, links, planes, far };
         let fence = match p.fence_scheme() {
             Some(scheme) => hier_fence_unit(&HierFenceParams { sys: sys(), home, scheme }),
             None => fence_unit(&FenceParams { sys: sys(), home, flush: p.release_l2_flush }),

@@ -44,7 +44,8 @@ pub struct FenceMark {
     pub requester: Bits,
 }
 
-/// What a hierarchical fence unit asks another one (hmg.md section 6).
+/// What a hierarchical fence unit asks another one (hmg.md section 6). The acknowledgement bears the same order, and in its data the releasing node and the
+/// home whose marker it is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 2)]
 pub enum FenceOrder {
@@ -78,7 +79,7 @@ pub struct FenceToken {
     /// Sequence number modulo 256; `done` returns that of the last one covered.
     #[width(8)]
     pub seq: Bits,
-    /// Scope: 1 GPU, 2 system. The fence unit of flat fabrics knows system scope only.
+    /// Scope: 1 GPU, 2 system. With directories that have no GPU homes there is system scope only.
     #[width(2)]
     pub scope: Bits,
     /// An acquire; else a release.

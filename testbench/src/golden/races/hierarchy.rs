@@ -254,8 +254,26 @@ pub const HIERARCHY: &[Race] = &[
     race(
         FENCE,
         "6",
-        "hmg.race.own_receipt_counts",
-        "The releasing node's own receipt of a marker is counted without a message.",
+        "hmg.race.own_home_counts",
+        "The releasing node is a home too: when all receivers have acknowledged its marker that counts without a message.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.requester_is_receiver",
+        "The releasing node receives another home's marker of its own fence; it acknowledges it like any receiver.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.receipts_of_two_fences",
+        "A receiver acknowledges a home's marker while a marker of that home for another fence is not acknowledged either.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.gpu_home_waits_for_gpms",
+        "A GPU home has passed a marker on and has the acknowledgements of some of its GPMs, not of all: it acknowledges nothing yet.",
     ),
     race(
         FENCE,

@@ -1,0 +1,378 @@
+//! Acknowledgements in the hierarchical fence unit: those awaited, a counter for each marker that was sent, and those owed, a bit each.
+//!
+//! ```text
+//!  mark_in, from a node that passes nothing on --------------------> receipt owed to the node that it came from
+//!  mark_in, passed on to the own GPMs -> counter {origin GPU, requester}: M-1 -> receipt owed to the origin
+//!  own marker, GPU scope    -> counter {requester}: M-1 ------------+
+//!  own marker, system scope -> counter {requester}: its receivers --+-> this home's acknowledgement owed to the requester, or counted
+//! ```
+//! What is for the own GPU leaves on `rsp_out`, the rest on `far_rsp_out`; each takes one kind after the other.
+
+use super::fence_ports::{part_out, silent_out};
+use super::hier_fence::{Answer, HierFenceParams, Part};
+use super::hier_fence_incoming::Incoming;
+use super::hier_fence_serve::Marks;
+use crate::common::arbiter::RoundRobin;
+use crate::msg::*;
+use weft_rtl::prelude::*;
+
+/// For each of some numbers how many are still to come: bit k of all counters lies in `NAME_bitK`.
+struct Awaited {
+    name: &'static str,
+    count: u32,
+    bits: Vec<Reg<Bits>>,
+}
+
+impl Awaited {
+    /// `numbers` counters that begin with `count`.
+    fn new(name: &'static str, numbers: u32, count: u32) -> Awaited {
+        let bits = (0..bits_for(u64::from(count) + 1))
+            .map(|k| {
+                reg::<Bits>(&format!("{name}_bit{k}"), numbers)
+                    .doc("Acknowledgements still to come, this bit of each counter.")
+            })
+            .collect();
+        Awaited { name, count, bits }
+    }
+
+    /// Numbers for which something is to come.
+    fn open(&self) -> Bits {
+        self.bits.iter().map(|b| b.get()).reduce(|a, b| a | b).expect("a counter has bits")
+    }
+
+    /// From now on `begins` await their count; one of `comes` has come. Both have one bit set or none. True if that was its last.
+    fn step(&self, begins: Bits, comes: Bits) -> Bool {
+        let (name, open) = (self.name, self.open());
+        let above = self.bits[1..].iter().map(|b| b.get()).reduce(|a, b| a | b);
+        let one = self.bits[0].get() & above.map_or(!lit_bv(Bv::zero(open.width())), |above| !above);
+        let mut borrow = comes;
+        let changes = (begins | comes).any();
+        for (k, bit) in self.bits.iter().enumerate() {
+            let now = bit.get();
+            let more = if self.count >> k & 1 == 1 { begins } else { lit_bv(Bv::zero(open.width())) };
+            when(changes, || bit.set((now ^ borrow) | more));
+            borrow = borrow & !now;
+        }
+        assert_always(
+            &format!("{name}_expected"),
+            (comes & !open).none(),
+            "an acknowledgement comes for a marker that waits for one",
+        );
+        assert_always(
+            &format!("{name}_begins_once"),
+            (begins & open).none(),
+            "a marker is sent when the one before it, of the same fence and origin, is acknowledged",
+        );
+        (comes & one).any().named(&format!("{name}_last"))
+    }
+}
+
+/// Acknowledgements of one kind that are owed.
+struct Owed {
+    name: &'static str,
+    bits: Reg<Bits>,
+}
+
+impl Owed {
+    fn new(name: &'static str, width: u32) -> Owed {
+        Owed { name, bits: reg::<Bits>(name, width) }
+    }
+
+    fn get(&self) -> Bits {
+        self.bits.get()
+    }
+
+    fn follow(&self, new: Bits, gone: Bits) {
+        when((new | gone).any(), || self.bits.set((self.bits.get() & !gone) | new));
+        assert_always(
+            &format!("{}_once", self.name),
+            (self.bits.get() & new).none(),
+            "what is owed is sent before it is owed again",
+        );
+    }
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+struct Says {
+    #[width(p.node_bits())]
+    dst: Bits,
+    #[width(p.node_bits())]
+    requester: Bits,
+    #[width(p.node_bits())]
+    origin: Bits,
+    #[width(2)]
+    order: Bits,
+}
+
+/// Those of one kind that one port may send, and what the chosen one says.
+struct Kind<'a> {
+    waits: Bits,
+    says: Box<dyn Fn(Bits) -> Says + 'a>,
+}
+
+/// What was sent in a cycle.
+struct Sent {
+    /// Of each kind, the bit that was.
+    gone: Vec<Bits>,
+    any: Bool,
+    /// A message waits for the network.
+    stands: Bool,
+}
+
+/// Sends one of `kinds` on `port` if it is free: the kinds in turn, and those of a kind in turn.
+fn send(p: &HierFenceParams, port: &str, kinds: &[Kind]) -> Sent {
+    let out = part_out::<RspMsg, Answer>(port, &p.sys);
+    let turns: Vec<RoundRobin> = kinds
+        .iter()
+        .enumerate()
+        .map(|(k, kind)| RoundRobin::new(&format!("{port}_turn{k}"), kind.waits.width()))
+        .collect();
+    let picks: Vec<_> = turns.iter().zip(kinds).map(|(turn, kind)| turn.pick(kind.waits)).collect();
+    let turn = RoundRobin::new(&format!("{port}_turn"), kinds.len() as u32);
+    let pick = turn.pick(pack_bools(&picks.iter().map(|pick| pick.any).collect::<Vec<_>>()));
+    let go = (pick.any & out.free).named(&format!("{port}_leaves"));
+    let says: Vec<Says> = kinds.iter().zip(&picks).map(|(kind, pick)| (kind.says)(pick.index)).collect();
+    when(go, || {
+        turn.granted(pick.index);
+        let Says { dst, requester, origin, order } = select(&says, pick.index);
+        out.send(&Answer {
+            src: p.home_bits(),
+            dst,
+            id: order.zext(p.sys.l2_id_bits()),
+            data: cat(&[origin, requester]).zext(p.sys.data_bits()),
+        });
+    });
+    let gone = picks.iter().zip(&turns).zip(kinds).enumerate().map(|(k, ((of_kind, turn), kind))| {
+        let here = go & pick.index.eq(k as u64);
+        when(here, || turn.granted(of_kind.index));
+        of_kind.one_hot(kind.waits.width()) & here.repeat(kind.waits.width())
+    });
+    Sent { gone: gone.collect(), any: go, stands: out.waiting & !out.free }
+}
+
+/// Markers whose last acknowledgement has come in a cycle; whose, [`Incoming`] says.
+pub(super) struct Complete {
+    /// Own markers of GPU and of system scope.
+    home: [Bool; 2],
+    /// One that was passed on.
+    passed: Bool,
+    /// The first two for a fence of this node: this home's acknowledgements, for the engines of GPU and system scope.
+    pub own: [Bool; 2],
+}
+
+/// Acknowledgements awaited and owed.
+pub(super) struct Acks {
+    /// Of own markers by requester, of GPU scope (a number per GPM) and system scope (per node); of those passed on by {origin GPU, requester}.
+    gpu_awaited: Option<Awaited>,
+    sys_awaited: Option<Awaited>,
+    passed_awaited: Option<Awaited>,
+    /// To GPMs that asked this one for a far drain or a drop.
+    far: Option<Owed>,
+    drops: Option<Owed>,
+    /// This home's to requesters.
+    gpu_home: Option<Owed>,
+    sys_home: Option<Owed>,
+    /// Of others' markers by {origin, requester}, in GPM numbers or nodes.
+    gpu_receipts: Option<Owed>,
+    sys_receipts: Option<Owed>,
+}
+
+impl Acks {
+    pub fn new(p: &HierFenceParams) -> Acks {
+        let (slots, nodes, bits) = (p.gpm_slots(), p.sys.nodes(), p.sys.node_bits());
+        let owed = |there: bool, name, width| there.then(|| Owed::new(name, width));
+        let awaited = |part, name, n, count| p.has(part).then(|| Awaited::new(name, n, count));
+        let (gpu, sys, near) = (p.has(Part::GpuMarks), p.has(Part::Markers), p.has(Part::NearAsks));
+        Acks {
+            gpu_awaited: awaited(Part::GpuMarks, "gpu_awaited", slots, p.sys.gpms - 1),
+            sys_awaited: awaited(Part::Markers, "sys_awaited", nodes, p.receivers()),
+            passed_awaited: awaited(Part::Forwards, "passed_awaited", p.sys.gpus << bits, p.sys.gpms - 1),
+            far: owed(near && p.has(Part::FarDrains), "far_answers", slots),
+            drops: owed(near && p.has(Part::FarDrops), "drop_answers", slots),
+            gpu_home: owed(gpu, "gpu_home_acks", slots),
+            sys_home: owed(sys, "sys_home_acks", nodes),
+            gpu_receipts: owed(gpu, "gpu_receipts", slots * slots),
+            sys_receipts: owed(sys, "sys_receipts", nodes << bits),
+        }
+    }
+
+    /// Counts what comes for markers that this node has sent or passed on.
+    pub fn awaited(&self, p: &HierFenceParams, i: &Incoming, marks: &Marks) -> Complete {
+        let no = bool_lit(false);
+        let hot = |yes: Bool, number: Bits, n: u32| number.one_hot(n) & yes.repeat(n);
+        let [gpu_sent, sys_sent] = marks.sent(p);
+        let gpm = p.sys.gpm_of(i.ack_requester);
+        let gpu = self
+            .gpu_awaited
+            .as_ref()
+            .map_or(no, |awaited| awaited.step(gpu_sent, hot(i.receipts[0], gpm, p.gpm_slots())));
+        let sys = self
+            .sys_awaited
+            .as_ref()
+            .map_or(no, |awaited| awaited.step(sys_sent, hot(i.receipts[1], i.ack_requester, p.sys.nodes())));
+        let passed = self.passed_awaited.as_ref().map_or(no, |awaited| {
+            let numbers = p.sys.gpus << p.sys.node_bits();
+            let pair = |origin: Bits, requester: Bits| cat(&[p.sys.gpu_of(origin), requester]);
+            let sent = hot(i.foreign, pair(i.mark_msg.origin, i.mark_msg.requester), numbers);
+            awaited.step(sent, hot(i.passed, pair(i.ack_origin, i.ack_requester), numbers))
+        });
+        let own = p.is_home(i.ack_requester);
+        self.observe(p, i, passed);
+        Complete { home: [gpu, sys], passed, own: [gpu & own, sys & own] }
+    }
+
+    fn observe(&self, p: &HierFenceParams, i: &Incoming, passed: Bool) {
+        if let Some(awaited) = &self.sys_awaited {
+            cover(
+                "hmg.race.receipts_of_two_fences",
+                i.receipts[1] & awaited.open().popcount().gt(1),
+                "a home's marker is acknowledged by a receiver while one of another fence is awaited too",
+            );
+            cover(
+                "hmg.race.requester_is_receiver",
+                i.mark & p.is_home(i.mark_msg.requester),
+                "the releasing node receives a marker of its own fence",
+            );
+        }
+        if self.passed_awaited.is_some() {
+            cover(
+                "hmg.race.gpu_home_waits_for_gpms",
+                i.passed & !passed,
+                "a GPM has acknowledged what was passed on to it, others have not",
+            );
+        }
+    }
+
+    /// Takes what is owed from now on and sends what it can, to both sides. `far` and `drops` are GPMs for which the banks have done what they asked.
+    pub fn answer(&self, p: &HierFenceParams, i: &Incoming, complete: &Complete, far: Bits, drops: Bits) {
+        let near_sent = if p.has(Part::NearAsks) {
+            send(p, "rsp_out", &self.near(p))
+        } else {
+            silent_out::<RspMsg>("rsp_out", &p.sys);
+            Sent { gone: Vec::new(), any: bool_lit(false), stands: bool_lit(false) }
+        };
+        let far_sent = if p.has(Part::FarAsks) {
+            send(p, "far_rsp_out", &self.far(p))
+        } else {
+            silent_out::<RspMsg>("far_rsp_out", &p.sys);
+            Sent { gone: Vec::new(), any: bool_lit(false), stands: bool_lit(false) }
+        };
+        if p.has(Part::NearAsks) && p.has(Part::FarAsks) {
+            cover(
+                "hmg.race.acks_pass_those_to_other_gpus",
+                near_sent.any & far_sent.stands,
+                "an acknowledgement leaves inside the GPU while one to another GPU cannot",
+            );
+        }
+        self.settle(p, &Acks::newly(p, i, complete, far, drops), near_sent.gone, far_sent.gone);
+    }
+
+    /// What is owed, in a fixed order.
+    fn all(&self) -> [&Option<Owed>; 6] {
+        let Acks { far, drops, gpu_home, sys_home, gpu_receipts, sys_receipts, .. } = self;
+        [far, drops, gpu_home, gpu_receipts, sys_home, sys_receipts]
+    }
+
+    /// What is owed from now on, in the order of [`Acks::all`].
+    fn newly(p: &HierFenceParams, i: &Incoming, complete: &Complete, far: Bits, drops: Bits) -> [Bits; 6] {
+        let (slots, nodes, sys) = (p.gpm_slots(), p.sys.nodes(), &p.sys);
+        let hot = |yes: Bool, number: Bits, n: u32| number.one_hot(n) & yes.repeat(n);
+        let other = !p.is_home(i.ack_requester);
+        let receipt = i.mark & !i.foreign;
+        let (origin, requester) = (i.mark_msg.origin, i.mark_msg.requester);
+        let gpms = cat(&[sys.gpm_of(origin), sys.gpm_of(requester)]);
+        let pairs = nodes << sys.node_bits();
+        let received = hot(receipt & i.mark_msg.sys, cat(&[origin, requester]), pairs);
+        let passed = hot(complete.passed, cat(&[i.ack_origin, i.ack_requester]), pairs);
+        [
+            far,
+            drops,
+            hot(complete.home[0] & other, sys.gpm_of(i.ack_requester), slots),
+            hot(receipt & !i.mark_msg.sys, gpms, slots * slots),
+            hot(complete.home[1] & other, i.ack_requester, nodes),
+            received | passed,
+        ]
+    }
+
+    /// Enters what is new and takes out what has gone; the ports give their kinds in the order of [`Acks::all`], the one to other GPUs the last two.
+    fn settle(&self, p: &HierFenceParams, new: &[Bits; 6], near: Vec<Bits>, far: Vec<Bits>) {
+        let (mut near, mut far) = (near.into_iter(), far.into_iter());
+        for (at, (owed, new)) in self.all().into_iter().zip(new).enumerate() {
+            let Some(owed) = owed else { continue };
+            let none = lit_bv(Bv::zero(owed.get().width()));
+            let inside = if p.has(Part::NearAsks) { near.next() } else { None };
+            let outside = if at >= 4 { far.next() } else { None };
+            owed.follow(*new, inside.unwrap_or(none) | outside.unwrap_or(none));
+        }
+    }
+
+    /// A home's acknowledgement of a whole marker.
+    fn of_home(p: &HierFenceParams, requester: Bits, order: FenceOrder) -> Says {
+        Says { dst: requester, requester, origin: p.home_bits(), order: enum_lit(order).bits() }
+    }
+
+    /// What leaves for GPMs of the own GPU.
+    fn near<'a>(&'a self, p: &'a HierFenceParams) -> Vec<Kind<'a>> {
+        let (low, bits) = (p.sys.gpm_bits(), p.sys.node_bits());
+        let mut kinds: Vec<Kind> = Vec::new();
+        let mut by_gpm = |owed: &Option<Owed>, order: FenceOrder| {
+            if let Some(owed) = owed {
+                let says = move |gpm: Bits| Acks::of_home(p, p.node_of_gpm(gpm.resize(low)), order);
+                kinds.push(Kind { waits: owed.get(), says: Box::new(says) });
+            }
+        };
+        by_gpm(&self.far, FenceOrder::DrainFar);
+        by_gpm(&self.drops, FenceOrder::DropFar);
+        by_gpm(&self.gpu_home, FenceOrder::MarkGpu);
+        if let Some(owed) = &self.gpu_receipts {
+            let says = move |pair: Bits| {
+                let (dst, requester) =
+                    (p.node_of_gpm(pair.slice(low, low)), p.node_of_gpm(pair.slice(0, low)));
+                Says { dst, requester, origin: dst, order: enum_lit(FenceOrder::MarkGpu).bits() }
+            };
+            kinds.push(Kind { waits: owed.get(), says: Box::new(says) });
+        }
+        if let (Some(home), Some(receipts)) = (&self.sys_home, &self.sys_receipts) {
+            let says = move |node: Bits| Acks::of_home(p, node, FenceOrder::MarkSys);
+            kinds.push(Kind { waits: home.get() & p.node_mask(&p.near()), says: Box::new(says) });
+            let says = move |pair: Bits| {
+                let (origin, requester) = (pair.slice(bits, bits), pair.slice(0, bits));
+                // The marker of another GPU's home came from the own GPU's home for the same lines.
+                let dst = if p.has(Part::Forwards) { p.node_of_gpm(p.sys.gpm_of(origin)) } else { origin };
+                Says { dst, requester, origin, order: enum_lit(FenceOrder::MarkSys).bits() }
+            };
+            let waits = receipts.get() & Acks::rows(p, |origin| p.receipt_is_near(origin));
+            kinds.push(Kind { waits, says: Box::new(says) });
+        }
+        kinds
+    }
+
+    /// What leaves for other GPUs.
+    fn far<'a>(&'a self, p: &'a HierFenceParams) -> Vec<Kind<'a>> {
+        let bits = p.sys.node_bits();
+        let (Some(home), Some(receipts)) = (&self.sys_home, &self.sys_receipts) else { return Vec::new() };
+        let to_requester = move |node: Bits| Acks::of_home(p, node, FenceOrder::MarkSys);
+        let to_origin = move |pair: Bits| {
+            let (origin, requester) = (pair.slice(bits, bits), pair.slice(0, bits));
+            Says { dst: origin, requester, origin, order: enum_lit(FenceOrder::MarkSys).bits() }
+        };
+        let near = p.node_mask(&p.near());
+        let waits = receipts.get() & Acks::rows(p, |origin| !p.receipt_is_near(origin));
+        vec![
+            Kind { waits: home.get() & !near, says: Box::new(to_requester) },
+            Kind { waits, says: Box::new(to_origin) },
+        ]
+    }
+
+    /// All pairs {origin, requester} of some origins.
+    fn rows(p: &HierFenceParams, takes: impl Fn(u32) -> bool) -> Bits {
+        let low = p.sys.node_bits();
+        let mut mask = Bv::zero(p.sys.nodes() << low);
+        for origin in p.sys.all_nodes().into_iter().filter(|origin| takes(*origin)) {
+            (0..1 << low).for_each(|requester| mask.set_bit(origin << low | requester, true));
+        }
+        lit_bv(mask)
+    }
+}
