@@ -58,6 +58,15 @@ const SMALL: &[(&str, &[(&str, &str)])] = &[
     ("vgg16", &[("batch", "1"), ("scale", "64"), ("classes", "3")]),
 ];
 
+/// Programs with options that change what they do.
+const OPTIONS: &[(&str, &[(&str, &str)])] = &[
+    ("atax", &[("rows", "35"), ("columns", "21"), ("accum", "memory")]),
+    ("gemm", &[("m", "9"), ("n", "37"), ("k", "5"), ("accum", "memory")]),
+    ("gemv", &[("n", "23"), ("accum", "memory")]),
+    ("mm2", &[("n", "21"), ("k2", "column_bands"), ("repeat", "2"), ("accum", "memory")]),
+    ("mm3", &[("n", "13"), ("accum", "memory")]),
+];
+
 fn verify(program: &dyn Program, memory: &FlatMemory) -> Result<(), VerifyError> {
     program.verify(&|addr, count| memory.read(addr, count))
 }
@@ -70,7 +79,7 @@ fn every_program_of_the_registry_is_tested() {
 
 #[test]
 fn small_programs_verify_for_every_width_and_order() {
-    for &(name, list) in SMALL {
+    for &(name, list) in SMALL.iter().chain(OPTIONS) {
         for lanes in ["1", "7", "16", "32", "64"] {
             let mut list = list.to_vec();
             list.push(("lanes", lanes));
@@ -86,6 +95,19 @@ fn small_programs_verify_for_every_width_and_order() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn sums_in_memory_are_read_and_written_at_every_step() {
+    for &(name, list) in OPTIONS {
+        let stores = |accum: &str| {
+            let list: Vec<_> = list.iter().map(|&(k, v)| (k, if k == "accum" { accum } else { v })).collect();
+            let done = run(&*make(name, &list), Order::Forward).unwrap_or_else(|e| panic!("{e}"));
+            done.stats.store_lines
+        };
+        let (registers, memory) = (stores("registers"), stores("memory"));
+        assert!(memory > 2 * registers, "{name}: {memory} line accesses of stores, {registers} in registers");
     }
 }
 

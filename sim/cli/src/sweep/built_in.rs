@@ -1,5 +1,4 @@
-//! Sweeps that come with the program: those of rec.md sections 12 and 13 and hmg.md section 13 on the small fabrics, minutes to hours each, and one of seconds.
-//! The folder holds more, to be named by their paths: those of hmg.md section 14.
+//! Sweeps that come with the program: those of rec.md sections 12 and 13 and hmg.md sections 13 and 14 on the small fabrics, minutes to hours each, and one of seconds.
 
 /// Name and text of each.
 pub const SWEEPS: &[(&str, &str)] = &[
@@ -14,5 +13,43 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("rec-cus", include_str!("../../../fabrics/sweeps/rec-cus.toml")),
     ("rec-gpus", include_str!("../../../fabrics/sweeps/rec-gpus.toml")),
     ("rec-nvidia", include_str!("../../../fabrics/sweeps/rec-nvidia.toml")),
+    ("rec-dnn", include_str!("../../../fabrics/sweeps/rec-dnn.toml")),
     ("hmg-protocols", include_str!("../../../fabrics/sweeps/hmg-protocols.toml")),
+    ("hmg-bandwidth", include_str!("../../../fabrics/sweeps/hmg-bandwidth.toml")),
+    ("hmg-l2", include_str!("../../../fabrics/sweeps/hmg-l2.toml")),
+    ("hmg-entries", include_str!("../../../fabrics/sweeps/hmg-entries.toml")),
+    ("hmg-group", include_str!("../../../fabrics/sweeps/hmg-group.toml")),
+    ("hmg-gpus", include_str!("../../../fabrics/sweeps/hmg-gpus.toml")),
+    ("hmg-gpms", include_str!("../../../fabrics/sweeps/hmg-gpms.toml")),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::SWEEPS;
+    use crate::sweep::columns::columns;
+    use crate::sweep::file::SweepFile;
+    use crate::sweep::plan::runs;
+    use crate::sweep::summary::Summary;
+    use std::collections::BTreeMap;
+    use weft_fabric::config::FabricConfig;
+    use weft_fabric::run::Survey;
+
+    #[test]
+    fn every_sweep_can_be_run_and_summed_up() {
+        let mut counters: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+        for (name, _) in SWEEPS {
+            let sweep = SweepFile::load(name).unwrap_or_else(|e| panic!("{e:#}"));
+            assert_eq!(&sweep.name, name, "results are named after the sweep");
+            let runs = runs(&sweep).unwrap_or_else(|e| panic!("{e:#}"));
+            // What the fabric's own protocol counts; elaborating every configuration takes minutes.
+            let fabric = &runs[0].config.name;
+            let counted = counters.entry(fabric.clone()).or_insert_with(|| {
+                let config = FabricConfig::load(fabric).unwrap_or_else(|e| panic!("{e}"));
+                Survey::new(&config).unwrap_or_else(|e| panic!("{e}")).counters
+            });
+            let all = columns(&sweep, counted);
+            let summaries = Summary::all(&sweep, &all).unwrap_or_else(|e| panic!("{e:#}"));
+            assert!(!summaries.is_empty(), "{name}");
+        }
+    }
+}

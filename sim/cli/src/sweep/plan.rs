@@ -66,18 +66,7 @@ impl Plan {
     /// # Errors
     /// The first mistake, with its place in the file.
     pub fn new(sweep: SweepFile) -> Result<Plan, Error> {
-        let mut builder = Builder::default();
-        let count: usize = sweep.axes.iter().map(|axis| axis.points.len()).product();
-        let mut runs = Vec::with_capacity(count);
-        for number in 0..count {
-            let points = points(&sweep, number);
-            let run = builder.run(&sweep, number, &points).map_err(|e| {
-                let labels: Vec<&str> = points.iter().map(|point| point.label.as_str()).collect();
-                anyhow!("{e:#} (run {} of {count}: {})", number + 1, labels.join(", "))
-            })?;
-            runs.push(run);
-        }
-        builder.seeds_matter(&sweep, &runs)?;
+        let mut runs = runs(&sweep)?;
         // Hardware last: elaborating it takes the longest, and all other mistakes are found by then.
         let surveys = surveys(&runs).map_err(|e| anyhow!("{}: {e:#}", sweep.file))?;
         for run in &mut runs {
@@ -96,6 +85,26 @@ impl Plan {
     pub fn column(&self, name: &str) -> usize {
         self.columns.iter().position(|column| column.name == name).expect("a column of all results")
     }
+}
+
+/// All runs of a sweep, checked and built but for their hardware and the identity that depends on it.
+///
+/// # Errors
+/// As [`Plan::new`].
+pub fn runs(sweep: &SweepFile) -> Result<Vec<Run>, Error> {
+    let mut builder = Builder::default();
+    let count: usize = sweep.axes.iter().map(|axis| axis.points.len()).product();
+    let mut runs = Vec::with_capacity(count);
+    for number in 0..count {
+        let points = points(sweep, number);
+        let run = builder.run(sweep, number, &points).map_err(|e| {
+            let labels: Vec<&str> = points.iter().map(|point| point.label.as_str()).collect();
+            anyhow!("{e:#} (run {} of {count}: {})", number + 1, labels.join(", "))
+        })?;
+        runs.push(run);
+    }
+    builder.seeds_matter(sweep, &runs)?;
+    Ok(runs)
 }
 
 /// The values of all axes in a run: the last axis is fastest.

@@ -1,7 +1,7 @@
 //! ATAX (PolyBench): y = A^T (A x), two kernels.
 
 use super::common::{LANES, SEED, Threads, arithmetic, compare, floats, words};
-use super::matvec::{MatVec, Walk};
+use super::matvec::{ACCUM, MatVec, Walk, in_memory};
 use super::params::{Legal, ParamSpec, Params};
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
@@ -28,6 +28,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
             about: "Columns of A.",
         },
         super::gemv::GROUP,
+        ACCUM,
         LANES,
         SEED,
     ],
@@ -63,8 +64,17 @@ impl Atax {
         layout.add("tmp", 4, rows, false, vec![]);
         layout.add("y", 4, columns, false, vec![]);
         let at = |i: usize| layout.arrays()[i].addr;
-        let by_row = MatVec { matrix: at(A), columns, vector: at(X), inner: columns, walk: Walk::Row };
-        let by_column = MatVec { matrix: at(A), columns, vector: at(TMP), inner: rows, walk: Walk::Column };
+        let running = |i: usize| in_memory(params).then(|| at(i));
+        let by_row = MatVec {
+            matrix: at(A),
+            columns,
+            vector: at(X),
+            inner: columns,
+            walk: Walk::Row,
+            running: running(TMP),
+        };
+        let by_column =
+            MatVec { vector: at(TMP), inner: rows, walk: Walk::Column, running: running(Y), ..by_row };
         Ok(Self { threads, layout, kernels: [(by_row, rows), (by_column, columns)] })
     }
 }

@@ -1,6 +1,7 @@
 //! GEMM (PolyBench): `C = a A B + b C`.
 
 use super::common::{LANES, SEED};
+use super::matvec::ACCUM;
 use super::params::{Legal, ParamSpec, Params};
 use super::product::{Chain, Product};
 use super::simt::Simt;
@@ -18,6 +19,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
         dimension("m", "160", "Rows of A and C."),
         dimension("n", "160", "Columns of B and C."),
         dimension("k", "80", "Columns of A and rows of B."),
+        ACCUM,
         LANES,
         SEED,
     ],
@@ -32,5 +34,6 @@ fn new(params: &Params) -> Result<Chain, WorkloadError> {
     let left = chain.input("A", m, k, true);
     let right = chain.input("B", k, n, true);
     let target = chain.input("C", m, n, false);
-    Ok(chain.multiply(Product { target, left, right, alpha: 1.25, beta: 0.75, name: "gemm" }))
+    let (alpha, beta) = (1.25, 0.75);
+    Ok(chain.multiply(Product { target, left, right, alpha, beta, name: "gemm", column_bands: false }))
 }

@@ -1,8 +1,23 @@
 //! Matrix times vector with one thread per result, as the PolyBench kernels do it.
 
-use super::common::{active, arithmetic, await_first, float, lane_value, same};
-use crate::op::{Access, Addrs, LaneMask, Op, Token};
+use super::common::{active, arithmetic, await_first, float, lane_value, same, words};
+use super::params::{Legal, ParamSpec, Params};
+use crate::op::{Access, Addrs, LaneMask, Op, Token, Values};
 use crate::program::{Frame, LoadedValues};
+
+/// Parameter `accum` of the programs that add up products.
+pub const ACCUM: ParamSpec = ParamSpec {
+    name: "accum",
+    default: "registers",
+    legal: Legal::Choice(&["registers", "memory"]),
+    unit: "",
+    about: "Where a thread adds up: in registers, or in the result's element, which it then reads and writes at every step.",
+};
+
+/// Whether [`ACCUM`] says memory.
+pub fn in_memory(params: &Params) -> bool {
+    params.text("accum") == "memory"
+}
 
 /// Elements that a wave loads before it waits.
 const UNROLL: u64 = 8;
@@ -29,6 +44,8 @@ pub struct MatVec {
     pub inner: u64,
     /// Direction.
     pub walk: Walk,
+    /// Address of the vector in which the sums grow, if they do in memory ([`ACCUM`]).
+    pub running: Option<u64>,
 }
 
 impl MatVec {
@@ -39,7 +56,12 @@ impl MatVec {
 
     /// Multiplications and additions since the last wait before [`MatVec::step`] gives `None`.
     pub fn last_batch(&self) -> u64 {
-        (self.inner - 1) % UNROLL + 1
+        (self.inner - 1) % self.batch() + 1
+    }
+
+    /// Elements between two waits.
+    fn batch(&self) -> u64 {
+        if self.running.is_some() { 1 } else { UNROLL }
     }
 
     /// One step; `None` when the accumulators in `frame.vars[1..]` hold the sums. The frame's `pc` is 0 before the first
@@ -61,7 +83,13 @@ impl MatVec {
         if at == self.inner {
             return None;
         }
-        for k in 0..UNROLL.min(self.inner - at) {
+        let count = self.batch().min(self.inner - at);
+        let running = self.running.map(|address| Access::data(4, words(address + 4 * first), mask));
+        if let Some(access) = &running {
+            let values = Values::Lanes(frame.vars[1..].to_vec());
+            ops.push(Op::Store { access: access.clone(), values });
+        }
+        for k in 0..count {
             let j = at + k;
             let addrs = match self.walk {
                 Walk::Row => Addrs::Strided {
@@ -76,12 +104,23 @@ impl MatVec {
             let vector = Access::read_only(4, same(self.vector + 4 * j), mask);
             ops.push(Op::Load { token: 2 * k as Token + 1, access: vector });
         }
-        ops.push(await_first(2 * UNROLL.min(self.inner - at) as Token));
+        let loads = 2 * count as Token;
+        let waits = if let Some(access) = running {
+            ops.push(Op::Load { token: loads, access });
+            loads + 1
+        } else {
+            loads
+        };
+        ops.push(await_first(waits));
         Some(ops)
     }
 
     fn accumulate(&self, frame: &mut Frame, values: &LoadedValues, mask: LaneMask) -> u64 {
-        let count = UNROLL.min(self.inner - frame.vars[0]);
+        let count = self.batch().min(self.inner - frame.vars[0]);
+        if self.running.is_some() {
+            let sums = values.get(2 * count as Token);
+            active(mask).for_each(|lane| frame.vars[1 + lane] = sums[lane]);
+        }
         for k in 0..count as Token {
             let (a, v) = (values.get(2 * k), values.get(2 * k + 1));
             for lane in active(mask) {

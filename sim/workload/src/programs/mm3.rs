@@ -20,7 +20,8 @@ fn new(params: &Params) -> Result<Chain, WorkloadError> {
     let mut chain = Chain::new(INFO.name, params);
     let [a, b, c, d] = ["A", "B", "C", "D"].map(|name| chain.input(name, n, n, true));
     let [e, f, g] = ["E", "F", "G"].map(|name| chain.result(name, n, n));
-    let step = |target, left, right, name| Product { target, left, right, alpha: 1.0, beta: 0.0, name };
+    let (alpha, beta, column_bands) = (1.0, 0.0, false);
+    let step = |target, left, right, name| Product { target, left, right, alpha, beta, name, column_bands };
     Ok(chain.multiply(step(e, a, b, "mm3_first")).multiply(step(f, c, d, "mm3_second")).multiply(step(
         g,
         e,

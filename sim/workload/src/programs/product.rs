@@ -1,6 +1,7 @@
 //! Chains of matrix products with one thread per element, as the PolyBench kernels do them.
 
 use super::common::{LANES, SEED};
+use super::matvec::{ACCUM, in_memory};
 use super::params::{Legal, ParamSpec, Params};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Thread};
 use crate::data;
@@ -22,6 +23,7 @@ pub const SQUARE: &[ParamSpec] = &[
         unit: "rows",
         about: "Rows and columns of each matrix.",
     },
+    ACCUM,
     LANES,
     SEED,
 ];
@@ -49,6 +51,8 @@ pub struct Product {
     pub beta: f32,
     /// Kernel name.
     pub name: &'static str,
+    /// Work-groups are numbered down the columns of the target first, so that each GPU gets a band of columns; else along the rows.
+    pub column_bands: bool,
 }
 
 /// Products, one kernel each.
@@ -56,13 +60,19 @@ pub struct Product {
 pub struct Chain {
     base: Base,
     seed: u64,
+    in_memory: bool,
     products: Vec<Product>,
 }
 
 impl Chain {
     /// A chain without matrices.
     pub fn new(name: &'static str, params: &Params) -> Self {
-        Self { base: Base::new(name, params), seed: params.integer("seed"), products: vec![] }
+        Self {
+            base: Base::new(name, params),
+            seed: params.integer("seed"),
+            in_memory: in_memory(params),
+            products: vec![],
+        }
     }
 
     /// Adds a matrix of input data, which a product may change if it is not `read_only`.
@@ -111,10 +121,38 @@ impl Kernels for Chain {
 
     fn round(&self, t: &Thread, registers: &mut [u64], io: &mut Round) -> Flow {
         let p = &self.products[t.phase as usize];
-        let (row, column) = tile_place(t, p.target.columns);
+        let (row, column) = p.place(t);
         if row >= p.target.rows || column >= p.target.columns {
             return Flow::End;
         }
+        if self.in_memory { self.step(p, t, io) } else { self.batch(p, t, registers, io) }
+    }
+
+    fn verify(&self, memory: &Memory) -> Result<(), VerifyError> {
+        let mut now: Vec<Vec<f32>> = (0..self.base.count()).map(|i| self.base.first(i)).collect();
+        for p in &self.products {
+            let (inner, columns) = (p.left.columns as usize, p.target.columns as usize);
+            let mut out = now[p.target.array].clone();
+            for (i, old) in out.iter_mut().enumerate() {
+                let (row, column) = (i / columns, i % columns);
+                let factors = (0..inner)
+                    .map(|k| (now[p.left.array][row * inner + k], now[p.right.array][k * columns + column]));
+                *old = if self.in_memory {
+                    factors.fold(p.begin(*old), |sum, (a, b)| p.add(sum, a, b))
+                } else {
+                    p.finish(factors.fold(0.0, |sum, (a, b)| sum + a * b), *old)
+                };
+            }
+            now[p.target.array] = out;
+        }
+        self.products.iter().try_for_each(|p| self.base.check(p.target.array, &now[p.target.array], memory))
+    }
+}
+
+impl Chain {
+    /// A round that adds up in registers.
+    fn batch(&self, p: &Product, t: &Thread, registers: &mut [u64], io: &mut Round) -> Flow {
+        let (row, column) = p.place(t);
         let inner = p.left.columns;
         let mut sum = f32::from_bits(registers[0] as u32);
         if t.round > 0 {
@@ -143,24 +181,55 @@ impl Kernels for Chain {
         Flow::Next
     }
 
-    fn verify(&self, memory: &Memory) -> Result<(), VerifyError> {
-        let mut now: Vec<Vec<f32>> = (0..self.base.count()).map(|i| self.base.first(i)).collect();
-        for p in &self.products {
-            let (inner, columns) = (p.left.columns as usize, p.target.columns as usize);
-            let mut out = now[p.target.array].clone();
-            for (i, old) in out.iter_mut().enumerate() {
-                let (row, column) = (i / columns, i % columns);
-                let products = (0..inner)
-                    .map(|k| now[p.left.array][row * inner + k] * now[p.right.array][k * columns + column]);
-                *old = p.finish(products.fold(0.0, |sum, x| sum + x), *old);
-            }
-            now[p.target.array] = out;
+    /// A round that adds one product to the element in memory.
+    fn step(&self, p: &Product, t: &Thread, io: &mut Round) -> Flow {
+        let (row, column) = p.place(t);
+        let at = self.base.at(p.target.array, row * p.target.columns + column);
+        if t.round == 0 && p.beta != 0.0 {
+            io.load(S_OLD, at);
+            return Flow::Next;
         }
-        self.products.iter().try_for_each(|p| self.base.check(p.target.array, &now[p.target.array], memory))
+        let first = u64::from(p.beta != 0.0);
+        let sum = match t.round - first {
+            0 => p.begin(if p.beta == 0.0 { 0.0 } else { t.float(S_OLD) }),
+            _ => p.add(t.float(S_OLD), t.float(0), t.float(1)),
+        };
+        io.alu(1);
+        io.put(0, at, sum);
+        let k = t.round - first;
+        if k == p.left.columns {
+            return Flow::End;
+        }
+        io.load(S_OLD, at);
+        io.read(0, self.base.at(p.left.array, row * p.left.columns + k));
+        io.read(1, self.base.at(p.right.array, k * p.right.columns + column));
+        Flow::Next
     }
 }
 
 impl Product {
+    /// Row and column of a thread.
+    fn place(&self, thread: &Thread) -> (u64, u64) {
+        if !self.column_bands {
+            return tile_place(thread, self.target.columns);
+        }
+        let down = self.target.rows.div_ceil(TILE.1);
+        (
+            thread.block % down * TILE.1 + thread.local / TILE.0,
+            thread.block / down * TILE.0 + thread.local % TILE.0,
+        )
+    }
+
+    /// The element before the first product, where it grows in memory.
+    fn begin(&self, old: f32) -> f32 {
+        if self.beta == 0.0 { 0.0 } else { self.beta * old }
+    }
+
+    /// One product more.
+    fn add(&self, sum: f32, left: f32, right: f32) -> f32 {
+        sum + self.alpha * left * right
+    }
+
     fn finish(&self, sum: f32, old: f32) -> f32 {
         if self.beta == 0.0 { self.alpha * sum } else { self.alpha * sum + self.beta * old }
     }
