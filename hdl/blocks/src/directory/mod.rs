@@ -45,6 +45,12 @@ fn build(kind: DirKind, block: &str, p: &ParamSet) -> Result<Arc<Module>, BlockE
 
 /// The blocks of this folder.
 pub fn directory_blocks() -> Vec<BlockInfo> {
+    let mut all = slices();
+    all.extend(machinery());
+    all
+}
+
+fn slices() -> Vec<BlockInfo> {
     vec![
         BlockInfo {
             name: "baseline-directory",
@@ -82,6 +88,12 @@ pub fn directory_blocks() -> Vec<BlockInfo> {
             params: || dir_param_infos(DirKind::HmgRec),
             build: |p| build(DirKind::HmgRec, "hmg-rec-directory", p),
         },
+    ]
+}
+
+/// What a node needs beside its directory.
+fn machinery() -> Vec<BlockInfo> {
+    vec![
         BlockInfo {
             name: "inv-egress",
             about: "invalidations of the directory slices into a FIFO per destination and link",

@@ -169,99 +169,151 @@ pub fn directory(p: &DirParams) -> Result<Arc<Module>, ElabErrors> {
     })
 }
 
+/// What a slice holds, and its channels.
+struct Slice<'a> {
+    p: &'a DirParams,
+    entries: Memory<Bits>,
+    port: SramPort<Bits>,
+    state: Reg<Enum<DirState>>,
+    init_set: Reg<Bits>,
+    run: Bool,
+    req: InChannel<DirReq>,
+    rsp: OutChannel<DirRsp>,
+    invs: Vec<OutChannel<DirInv>>,
+    ages: Option<Ages>,
+    evb: Evb,
+    s1_valid: Reg<Bool>,
+    s1: Reg<DirReq>,
+    s2: Stage2,
+    recv: Option<Recv>,
+}
+
 fn describe(p: &DirParams) {
-    let fields = p.entry_fields();
-    let entries = sram::<Bits>("entries", p.sets(), p.ways, p.entry_bits()).fields(&fields);
-    let state = reg::<Enum<DirState>>("state", ());
-    let init_set = reg::<Bits>("init_set", p.set_bits());
-    let run = state.get().is(DirState::Run).named("run");
-    let req = in_channel_when::<DirReq>("req", &p.sys, run);
-    let rsp = out_channel::<DirRsp>("rsp", &p.sys);
-    let invs: Vec<OutChannel<DirInv>> = (0..p.inv_rate)
-        .map(|i| out_channel::<DirInv>(&if i == 0 { "inv".into() } else { format!("inv{i}") }, &p.sys))
-        .collect();
-    let port = entries.read_port("s1");
-    let ages = (p.ways > 1).then(|| ages_of(p));
-    let evb = Evb::new(p);
-    let s2 = stage2(p);
-    let s1_valid = reg::<Bool>("s1_valid", ());
-    let s1 = reg::<DirReq>("s1", p.sys.clone());
-    let recv = p.kind.two_level().then(|| Recv::new(p, run));
-    let look = lookup(p, source(s1_valid.get(), s1.get(), recv.as_ref()), &port, &s2);
-    let look = with_way(p, look, &port, ages.as_ref(), &s2);
+    let d = Slice::new(p);
+    let look = lookup(p, source(d.s1_valid.get(), d.s1.get(), d.recv.as_ref()), &d.port, &d.s2);
+    let look = with_way(p, look, &d.port, d.ages.as_ref(), &d.s2);
     let go = wire::<Bool>("s1_go", ());
     // A received Inv never waits in S1.
-    let moves = recv.as_ref().map_or(go.get(), |recv| go.get() | recv.looks);
+    let moves = d.recv.as_ref().map_or(go.get(), |recv| go.get() | recv.looks);
     let plan = plan(p, &look, moves);
     let wi = WriteInv::new(p);
-    let pending = evb.pending(look.base, look.slot, (s2.evict.get(), &s2.victim.get()), &invs);
-    let stalls = stalls(&look, &plan, &pending, &evb, &s2, wi.state.get(), rsp.free);
+    let pending = d.evb.pending(look.base, look.slot, (d.s2.evict.get(), &d.s2.victim.get()), &d.invs);
+    let stalls = stalls(&look, &plan, &pending, &d.evb, &d.s2, wi.state.get(), d.rsp.free);
     go.set(look.valid & !stalls.any);
-    let accept = (req.valid & run & (!s1_valid.get() | go.get())).named("accept");
-    when(go.get(), || s1_valid.set(false));
-    when(accept, || {
-        req.take();
-        s1_valid.set(true);
-        s1.set(req.msg);
-    });
-    let set = next_set(p, (accept, req.msg.line), (s1.get().line, look.set), recv.as_ref());
-    port.present(set);
-    if let Some(ages) = &ages {
-        ages.port.present(set);
-    }
-    advance(p, moves, &look, &plan, &s2);
-    when(go.get() & plan.inv.none(), || {
-        rsp.send(&DirRsp { id: look.req.id, hit: look.hit, evicted: plan.evict, empty: plan.empty });
-    });
-    if let Some(ages) = &ages {
-        touch(p, go.get(), &look, &plan, ages, &s2);
-    }
-    wi.run(p, (go.get() & plan.inv.any(), &look, &plan), &invs[0], &rsp);
-    let told = recv.as_ref().map(|recv| recv.told(p, (&look, &plan), &pending, (&wi, &invs[0])));
-    if let (Some(recv), Some(told)) = (&recv, &told) {
+    let accept = d.accept(go.get(), look.set);
+    advance(p, moves, &look, &plan, &d.s2);
+    d.answer(go.get(), &look, &plan);
+    wi.run(p, (go.get() & plan.inv.any(), &look, &plan), &d.invs[0], &d.rsp);
+    let told = d.recv.as_ref().map(|recv| recv.told(p, (&look, &plan), &pending, (&wi, &d.invs[0])));
+    if let (Some(recv), Some(told)) = (&d.recv, &told) {
         recv.run(p, told);
     }
-    evb.expand(wi.state.get().is(WriteInvState::Want), &invs);
-    let s2_writer = entries.lane_writer("s2");
-    let init_writer = entries.row_writer("init");
-    switch(state.get(), |arms| {
-        arms.case(DirState::Init, || {
-            let row = vec![lit_bv(Bv::zero(p.entry_bits())); p.ways as usize];
-            init_writer.write(init_set.get(), &row);
-            if let Some(ages) = &ages {
-                ages.writer.write(init_set.get(), &identity_ages(p));
-            }
-            init_set.set(crate::common::fifo::wrapping_next(init_set.get(), p.sets()));
-            when(init_set.get().eq(u64::from(p.sets() - 1)), || state.set(DirState::Run));
-        });
-        arms.case(DirState::Run, || {
-            when(s2.write.get(), || s2_writer.write_lane(s2.set.get(), s2.way.get(), &s2.entry.get()));
-            if let Some(ages) = &ages {
-                when(ages.s2_write.get(), || ages.writer.write(s2.set.get(), &ages.s2_ages.get()));
-            }
-            when(s2.evict.get(), || evb.push(&s2.victim.get()));
-        });
-    });
+    d.evb.expand(wi.state.get().is(WriteInvState::Want), &d.invs);
+    d.write_back();
     covers::observe(&covers::View {
         p,
-        req: &req,
-        rsp: &rsp,
-        run,
+        req: &d.req,
+        rsp: &d.rsp,
+        run: d.run,
         accept,
-        s1_valid: s1_valid.get(),
+        s1_valid: d.s1_valid.get(),
         go: go.get(),
         moves,
-        recv: recv.as_ref().zip(told.as_ref()),
+        recv: d.recv.as_ref().zip(told.as_ref()),
         look: &look,
         plan: &plan,
         stalls: &stalls,
         pending: &pending,
-        evb: &evb,
-        s2: &s2,
+        evb: &d.evb,
+        s2: &d.s2,
         wi: &wi,
-        invs: &invs,
-        age: ages.as_ref().map(|a| age_of(p, current_ages(&look, a), look.way)),
+        invs: &d.invs,
+        age: d.ages.as_ref().map(|a| age_of(p, current_ages(&look, a), look.way)),
     });
+}
+
+impl<'a> Slice<'a> {
+    /// Declares it.
+    fn new(p: &'a DirParams) -> Slice<'a> {
+        let fields = p.entry_fields();
+        let entries = sram::<Bits>("entries", p.sets(), p.ways, p.entry_bits()).fields(&fields);
+        let state = reg::<Enum<DirState>>("state", ());
+        let init_set = reg::<Bits>("init_set", p.set_bits());
+        let run = state.get().is(DirState::Run).named("run");
+        let inv = |i| if i == 0 { "inv".to_string() } else { format!("inv{i}") };
+        Slice {
+            req: in_channel_when::<DirReq>("req", &p.sys, run),
+            rsp: out_channel::<DirRsp>("rsp", &p.sys),
+            invs: (0..p.inv_rate).map(|i| out_channel::<DirInv>(&inv(i), &p.sys)).collect(),
+            port: entries.read_port("s1"),
+            ages: (p.ways > 1).then(|| ages_of(p)),
+            evb: Evb::new(p),
+            s2: stage2(p),
+            s1_valid: reg::<Bool>("s1_valid", ()),
+            s1: reg::<DirReq>("s1", p.sys.clone()),
+            recv: p.kind.two_level().then(|| Recv::new(p, run)),
+            p,
+            entries,
+            state,
+            init_set,
+            run,
+        }
+    }
+
+    /// S0 to S1: takes an operation when S1 is free or becomes so, and presents the set of the next cycle.
+    fn accept(&self, go: Bool, looked_up: Bits) -> Bool {
+        let accept = (self.req.valid & self.run & (!self.s1_valid.get() | go)).named("accept");
+        when(go, || self.s1_valid.set(false));
+        when(accept, || {
+            self.req.take();
+            self.s1_valid.set(true);
+            self.s1.set(self.req.msg);
+        });
+        let kept = (self.s1.get().line, looked_up);
+        let set = next_set(self.p, (accept, self.req.msg.line), kept, self.recv.as_ref());
+        self.port.present(set);
+        if let Some(ages) = &self.ages {
+            ages.port.present(set);
+        }
+        accept
+    }
+
+    /// Answers an operation without Invs, and makes its way the youngest where it asks for that.
+    fn answer(&self, go: Bool, look: &Lookup, plan: &Plan) {
+        when(go & plan.inv.none(), || {
+            self.rsp.send(&DirRsp { id: look.req.id, hit: look.hit, evicted: plan.evict, empty: plan.empty });
+        });
+        if let Some(ages) = &self.ages {
+            touch(self.p, go, look, plan, ages, &self.s2);
+        }
+    }
+
+    /// Clears a set per cycle after reset; then writes back what S2 holds.
+    fn write_back(&self) {
+        let (p, s2) = (self.p, &self.s2);
+        let s2_writer = self.entries.lane_writer("s2");
+        let init_writer = self.entries.row_writer("init");
+        switch(self.state.get(), |arms| {
+            arms.case(DirState::Init, || {
+                let row = vec![lit_bv(Bv::zero(p.entry_bits())); p.ways as usize];
+                init_writer.write(self.init_set.get(), &row);
+                if let Some(ages) = &self.ages {
+                    ages.writer.write(self.init_set.get(), &identity_ages(p));
+                }
+                self.init_set.set(crate::common::fifo::wrapping_next(self.init_set.get(), p.sets()));
+                when(self.init_set.get().eq(u64::from(p.sets() - 1)), || self.state.set(DirState::Run));
+            });
+            arms.case(DirState::Run, || {
+                when(s2.write.get(), || {
+                    s2_writer.write_lane(s2.set.get(), s2.way.get(), &s2.entry.get());
+                });
+                if let Some(ages) = &self.ages {
+                    when(ages.s2_write.get(), || ages.writer.write(s2.set.get(), &ages.s2_ages.get()));
+                }
+                when(s2.evict.get(), || self.evb.push(&s2.victim.get()));
+            });
+        });
+    }
 }
 
 fn ages_of(p: &DirParams) -> Ages {
