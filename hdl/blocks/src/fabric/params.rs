@@ -422,12 +422,12 @@ impl FabricParams {
             let legal = "log2(il * banks) .. addr_bits - log2(gpus)";
             return illegal("home_shift", s.home_shift, "the GPU number does not fit there", legal);
         }
-        if self.downgrade && self.protocol != Protocol::Hmg {
+        if self.downgrade && !self.forwards() {
             return illegal(
                 "downgrade",
                 1,
                 &format!("protocol {} has no directory that sharers may leave", self.protocol.name()),
-                "false, or true with protocol hmg",
+                "false, or true with protocol hmg or hmg-rec",
             );
         }
         if !(1..=8).contains(&self.links) {

@@ -97,7 +97,7 @@ keys! {
     group: u32 = 4, "lines", Power(1, 8), "lines that one directory entry of protocols nhcc and hmg covers";
     entries: u32 = 8192, "entries", Within(1, 64 * M), "directory entries per GPU, banks * ways * sets; baseline-2x has twice as many";
     ways: u32 = 8, "ways", Within(1, 128), "ways of the directory";
-    downgrade: bool = false, "", Switch, "protocol hmg: an L2 tells the next home when its last clean line of a group is evicted, so that no Inv is sent for it";
+    downgrade: bool = false, "", Switch, "protocols hmg and hmg-rec: an L2 tells the next home when its last clean line of a group (with hmg-rec: a clean line) is evicted, so that no Inv is sent for it";
     banks: u32 = 16, "banks", Power(1, 64), "L2 banks per GPU, each with a directory slice and a DRAM channel";
     il: u32 = 4096, "bytes", Power(256, M), "bank interleave: bank = (address / il) mod banks; at least a range and four lines";
     policy: DirPolicy = DirPolicy::Auto, "", OneOf(DirPolicy::NAMES), "directory replacement; auto: fifo for baseline, baseline-2x and hmg-entry, lru for the others";

@@ -121,7 +121,7 @@ fn one_sentence_for_each_mistake_in_a_file() {
         ),
         (
             "downgrade = true\n",
-            "x.toml line 1: downgrade = true: protocol rec has no directory that sharers may leave; legal: false, or true with protocol hmg",
+            "x.toml line 1: downgrade = true: protocol rec has no directory that sharers may leave; legal: false, or true with protocol hmg or hmg-rec",
         ),
         ("checks = 1\n", "x.toml line 1: checks = 1: it is no switch; legal: true, false"),
         ("clock_ghz = \"fast\"\n", "x.toml line 1: clock_ghz = fast: it is no number; legal: 0.01..100"),
