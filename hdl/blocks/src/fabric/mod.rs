@@ -5,8 +5,8 @@
 //!  (behavioural, or RTL stubs       GPU 1 --+-- switch (one plane per link)
 //!  in a closed fabric)              ...   --+
 //! ```
-//! Where GPUs are made of GPMs the switch is one in each GPU and one between them. With the protocols of hmg.md a GPM has two links: link 0 to the
-//! other GPMs of its GPU, through a switch of their own, link 1 to other GPUs.
+//! Where GPUs are made of GPMs the switch is one in each GPU and one between them, and a GPM has two links: link 0 to the other GPMs of its GPU, through a
+//! switch of their own, link 1 to other GPUs.
 //!
 //! Ports of [`rec_fabric`], with G the GPU, C the CU and B the bank: channels `gG_cuC_req` ([`CuReq`] in), `gG_cuC_rsp` ([`CuRsp`] out), `gG_memB_req` ([`MemReq`] out),
 //! `gG_memB_rsp` ([`MemRsp`] in), `gG_fence_start` and `gG_fence_done` ([`FenceToken`]), output `gG_cuC_stall`; for [`Protocol::Ideal`] without GPMs also
@@ -60,9 +60,8 @@ struct Parts {
 enum Network {
     /// One switch between all nodes.
     Flat(SwitchModules),
-    /// A switch in each GPU for its GPMs, and one between the GPUs.
-    Hierarchical { gpus: Vec<SwitchModules>, central: SwitchModules },
-    /// The same for what leaves a GPU (link 1), and a switch of its own in each GPU for what does not (link 0). GPUs of one GPM have no link 0.
+    /// For what leaves a GPU (link 1) a switch in each GPU and one between them, for what does not (link 0) another one in each GPU. GPUs of one GPM have no
+    /// link 0.
     Planes { near: Option<SwitchModules>, gpus: Vec<SwitchModules>, central: SwitchModules },
 }
 
@@ -92,9 +91,6 @@ impl Network {
         let gpus = (0..s.gpus).map(|gpu| SwitchModules::of_gpu(s, gpu, node, &up)).collect();
         let gpus = part("switch", gpus)?;
         let central = part("switch", SwitchModules::of_gpus(s, &up))?;
-        if !p.planes() {
-            return Ok(Network::Hierarchical { gpus, central });
-        }
         let near = part("switch", SwitchModules::of_gpms(s, node))?;
         Ok(Network::Planes { near: Some(near), gpus, central })
     }
@@ -111,7 +107,6 @@ impl Network {
                     }
                 }
             }
-            Network::Hierarchical { gpus, central } => between_gpus(s, gpus, central, nodes, 0),
             Network::Planes { near: None, central, .. } => {
                 let plane = add_switch("switch", s, central);
                 for (node, (rx, tx)) in nodes.iter().zip(plane.rx.iter().zip(&plane.tx)) {
@@ -230,11 +225,7 @@ mod tests {
             assert_eq!(ports.contains(&"g0_b1_dir_req_line"), p.outside_directory(), "{name}");
             assert!(!p.outside_directory());
             let links = module.instances.iter().filter(|i| i.name.contains("switch_l")).count();
-            assert_eq!(
-                links > 0,
-                p.planes(),
-                "{name} has a switch for each GPU's own messages if it has planes"
-            );
+            assert!(p.planes() && links > 0, "{name} has a switch for each GPU's own messages");
         }
     }
 

@@ -203,13 +203,11 @@ impl FabricParams {
         if self.planes() { 2 } else { self.links }
     }
 
-    /// A node has two links, to the GPMs of its GPU and to other GPUs (hmg.md section 6), and a fence unit that tells scopes apart.
+    /// A node has two links, to the GPMs of its GPU and to other GPUs (hmg.md section 6), whatever the protocol, if GPUs are made of GPMs. The protocols of
+    /// GPU homes and of software coherence are built that way for GPUs of one node too.
     pub fn planes(&self) -> bool {
-        match self.protocol {
-            Protocol::Hmg | Protocol::HmgRec | Protocol::SwFlat | Protocol::SwHierarchical => true,
-            Protocol::Ideal | Protocol::NoRemoteCaching => self.sys.gpms > 1,
-            _ => false,
-        }
+        let modules = matches!(self.protocol, Protocol::SwFlat | Protocol::SwHierarchical);
+        self.sys.gpms > 1 || self.forwards() || modules
     }
 
     /// Requests for lines of other GPUs go through GPU homes.
@@ -259,9 +257,10 @@ impl FabricParams {
     pub fn fence_scheme(&self) -> Option<FenceScheme> {
         match self.protocol {
             _ if !self.planes() => None,
-            Protocol::Hmg | Protocol::HmgRec => Some(FenceScheme::Hmg { flush: self.release_l2_flush }),
+            _ if self.forwards() => Some(FenceScheme::Hmg { flush: self.release_l2_flush }),
             Protocol::SwHierarchical | Protocol::Ideal => Some(FenceScheme::SwHierarchical),
-            _ => Some(FenceScheme::SwFlat),
+            Protocol::SwFlat | Protocol::NoRemoteCaching => Some(FenceScheme::SwFlat),
+            _ => Some(FenceScheme::Flat { flush: self.release_l2_flush }),
         }
     }
 
@@ -271,7 +270,7 @@ impl FabricParams {
             0 => None,
             // All L1s of the GPU stand before one L2.
             1 if self.sys.gpms == 1 => None,
-            1 if self.planes() => Some(1),
+            1 if self.fence_scheme().is_some_and(FenceScheme::gpu_scope) => Some(1),
             _ => Some(2),
         }
     }
@@ -397,7 +396,7 @@ impl FabricParams {
             );
         }
         if s.gpms > 1 && self.links != 1 {
-            return illegal("links", self.links, "a GPM has one link", "1");
+            return illegal("links", self.links, "a GPM has one link to its GPU and one to other GPUs", "1");
         }
         if !s.banks.is_power_of_two() || s.banks > 64 {
             return illegal("banks", s.banks, "it is no power of two of at most 64", "1, 2, 4 ... 64");

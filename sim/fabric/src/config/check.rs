@@ -96,7 +96,9 @@ impl FabricConfig {
     }
 
     fn check_address(&self) -> Result<(), ConfigError> {
-        let wide = self.protocol == Protocol::Nhcc || self.hardware().planes();
+        // The directories of rec.md tell at most 16 nodes apart.
+        let of_rec = self.protocol.dir_kind().is_some_and(|kind| !kind.modules());
+        let wide = !of_rec && (self.protocol == Protocol::Nhcc || self.hardware().planes());
         let most = if wide { 64 } else { 16 };
         let problem = format!("{} GPUs of {} GPMs make {} nodes", self.gpus, self.gpms, self.nodes());
         let key = if self.places.get("gpms") == Some(&Place::Set) { "gpms" } else { "gpus" };

@@ -130,7 +130,7 @@ keys! {
     link_latency: u32 = 140, "cycles", Within(4, 8 * K), "time one way from GPU to GPU, an even number: half to the switch, half from it";
     link_credits: u32 = 256, "messages", Within(1, K), "places per virtual network in the buffer at the end of each wire";
 
-    gpm_link_bytes: u32 = 384, "bytes/cycle", Within(1, 512), "bandwidth of each port of a GPM to a switch of its GPU, per direction; with hmg, hmg-rec, sw-flat, sw-hierarchical, no-remote-caching and ideal a GPM has two, to the other GPMs and to other GPUs";
+    gpm_link_bytes: u32 = 384, "bytes/cycle", Within(1, 512), "bandwidth of each port of a GPM to a switch of its GPU, per direction; a GPM has two, to the other GPMs and to other GPUs";
     gpm_link_latency: u32 = 40, "cycles", Within(4, 8 * K), "time one way from GPM to GPM of a GPU, an even number";
     gpm_link_credits: u32 = 256, "messages", Within(1, K), "places per virtual network in the buffer at the end of each wire inside a GPU";
 
