@@ -3,9 +3,10 @@
 use super::covers_hier;
 use super::evb::{Evb, Pending};
 use super::index::positions;
+use super::lookup::Lookup;
 use super::params::{DirKind, DirParams, Policy};
 use super::recv::{Recv, RecvState, Told};
-use super::slice::{Lookup, Plan, Stage2, Stalls};
+use super::slice::{Plan, Stage2, Stalls};
 use super::write_inv::{WriteInv, WriteInvState};
 use crate::msg::{Cause, DirInv, DirOp, DirReq, DirRsp};
 use weft_rtl::prelude::*;

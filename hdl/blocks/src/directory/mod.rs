@@ -20,6 +20,7 @@ pub mod index;
 pub mod ingress;
 mod ingress_marks;
 pub mod keys;
+mod lookup;
 pub mod params;
 pub mod recv;
 pub mod slice;

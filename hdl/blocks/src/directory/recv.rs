@@ -11,8 +11,9 @@
 
 use super::evb::Pending;
 use super::index::{base_of, near_sharers, nodes_of_sharers, set_of, sharers_of_gpms};
+use super::lookup::Lookup;
 use super::params::DirParams;
-use super::slice::{Lookup, Plan};
+use super::slice::Plan;
 use super::write_inv::WriteInv;
 use crate::msg::{DirInv, DirRecv, DirReq, RecvDone};
 use weft_rtl::prelude::*;
