@@ -8,6 +8,7 @@ use crate::golden::dir_table::{DirOp, Found, table};
 use crate::golden::fence_table::FENCE;
 use crate::golden::hier_fence_table::HIER_FENCE;
 use crate::golden::l1_table::L1;
+use crate::golden::l2_held_table::{GPU_HOME_HELD, REQUESTER_HELD};
 use crate::golden::l2_hier_table::{FORCED, GPU_HOME};
 use crate::golden::l2_table::{HOME, Legality, REQUESTER};
 use crate::golden::params::DirKind;
@@ -162,6 +163,18 @@ pub fn all_entries() -> Vec<Entry> {
     for row in GPU_HOME.iter().filter(|r| r.legality == Legality::Legal) {
         let text = format!("Line at its GPU home in {:?}, {:?}: {}.", row.state, row.event, row.text);
         out.push(entry(row.id, "l2-bank", EntryKind::Row, text, "hmg.md 5"));
+    }
+    for row in &REQUESTER_HELD {
+        let text = format!(
+            "Write-back, line served by another node in {:?}, {:?}: {}.",
+            row.state, row.event, row.text
+        );
+        out.push(entry(row.id, "l2-bank", EntryKind::Row, text, "hmg.md 5.2"));
+    }
+    for row in &GPU_HOME_HELD {
+        let text =
+            format!("Write-back, line at its GPU home in {:?}, {:?}: {}.", row.state, row.event, row.text);
+        out.push(entry(row.id, "l2-bank", EntryKind::Row, text, "hmg.md 5.2"));
     }
     for row in &FENCE {
         let text = format!("{:?}, {:?}: {}.", row.state, row.event, row.text);

@@ -136,7 +136,7 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         [
             "size=256 ways=2 mshrs=2 targets=1 stores=1 latency=3",
             "size=1K ways=4 mshrs=4 targets=3 stores=5 latency=7 gpus=2 gpms=3 bypass_remote=1",
-            "size=1K line=128 ways=4 mshrs=3 targets=2 stores=3 latency=4 scoped=1",
+            "size=1K line=128 ways=4 mshrs=3 targets=2 stores=3 latency=4 scoped=1 store_scope=1",
         ],
     ),
     (

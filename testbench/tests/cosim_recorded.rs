@@ -59,6 +59,7 @@ fn cosim_l1_cache_between_a_cu_and_an_l2() {
         latency: 7,
         bypass_remote: false,
         scoped: true,
+        store_scope: false,
     };
     let module = l1_cache(&params).expect("legal parameters");
     let setup = l1_bench::Setup { seed: 5, others: true, ..l1_bench::Setup::default() };
@@ -83,6 +84,7 @@ fn bank() -> L2Params {
         scoped: false,
         drops: false,
         downgrade: false,
+        write_back: false,
     }
 }
 
@@ -104,7 +106,9 @@ fn cosim_l2_bank_in_its_surroundings() {
 fn cosim_l2_bank_of_a_hierarchy_in_its_surroundings() {
     let sys = Sys { gpus: 2, gpms: 2, ..sys(3, 8) };
     bank_agrees(&L2Params { sys: sys.clone(), home: 2, hier: true, downgrade: true, ..bank() }, 8);
-    bank_agrees(&L2Params { sys, home: 2, hier: true, dir: false, drops: true, sets: 8, ..bank() }, 9);
+    let software = L2Params { dir: false, drops: true, sets: 8, ..bank() };
+    bank_agrees(&L2Params { sys: sys.clone(), home: 2, hier: true, ..software }, 9);
+    bank_agrees(&L2Params { sys, home: 2, hier: true, write_back: true, ..bank() }, 10);
 }
 
 /// Misses on few lines; each fetch is answered once, some cycles later, in another order.

@@ -102,3 +102,42 @@ fn copies_given_up_are_told_and_the_directories_stay_precise() {
         assert!(missed(&told) < missed(&silent), "{protocol}: {} of {}", missed(&told), missed(&silent));
     }
 }
+
+/// Stores stay in the caches on their way until a release: results, values, and the directories' precision are right.
+fn with_write_back(protocol: &str, workload: &str, given: &[(&str, &str)]) {
+    let report = run(protocol, workload, given, &["l2_policy=write-back"]);
+    let (held, gone) = (total(&report, ".l2_held"), total(&report, ".l2_written_on"));
+    assert!(held > 0 && gone > 0, "{protocol} {workload}: {held} stores held, {gone} lines written on");
+}
+
+#[test]
+fn held_stores_are_handed_on_by_flags_of_gpu_scope() {
+    with_write_back("hmg", "cusolver", &[("tiles", "4")]);
+}
+
+#[test]
+fn held_stores_are_handed_on_under_software_coherence() {
+    with_write_back("sw-hierarchical", "cusolver", &[("tiles", "4")]);
+}
+
+#[test]
+fn held_stores_go_before_atomics_of_gpu_scope() {
+    with_write_back("hmg", "namd", &[("steps", "1"), ("atoms", "4")]);
+}
+
+#[test]
+fn held_stores_are_there_in_the_next_kernel() {
+    with_write_back("hmg", "pathfinder", &[("columns", "2048"), ("rows", "9")]);
+}
+
+/// The same with caches so small that lines with dirty bytes displace each other, and together with downgrade.
+#[test]
+fn small_caches_write_on_what_they_displace() {
+    let given = [("nodes", "512"), ("edges", "4096"), ("iterations", "2")];
+    for protocol in ["hmg", "sw-hierarchical"] {
+        let changes = ["l2_size=8K", "l2_ways=4", "l2_policy=write-back"];
+        let report = run(protocol, "pagerank", &given, &changes);
+        assert!(total(&report, ".l2_made_room") > 0, "{protocol}: no store displaces dirty bytes");
+    }
+    run("hmg", "pagerank", &given, &["l2_size=8K", "l2_ways=4", "l2_policy=write-back", "downgrade=true"]);
+}

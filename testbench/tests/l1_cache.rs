@@ -36,6 +36,7 @@ fn small(line: u32) -> L1Params {
         latency: 7,
         bypass_remote: false,
         scoped: false,
+        store_scope: false,
     }
 }
 
@@ -143,6 +144,14 @@ fn loads_beyond_the_cu_are_forced_misses() {
         bench.publish(&format!("l1_scoped_{seed}"));
         assert!(bench.forced > 2_000, "only {} loads were forced misses", bench.forced);
         assert!(bench.reads > bench.forced);
+    }
+}
+
+#[test]
+fn stores_go_on_with_their_scope_where_that_matters() {
+    for scoped in [false, true] {
+        let params = L1Params { store_scope: true, scoped, ..small(64) };
+        run(&params, Setup { seed: 70, others: true, ..Setup::default() });
     }
 }
 

@@ -7,6 +7,7 @@ mod l2_bench;
 use l2_bench::{Bench, Role, Seen};
 use weft_blocks::cache::l2::{Caching, L2Params};
 use weft_blocks::msg::Sys;
+use weft_testbench::golden::l2_held_table::{GPU_HOME_HELD, REQUESTER_HELD};
 
 /// A bank of GPU 1, GPM 0 (of 2x2 nodes) or GPM 1.
 fn small(gpus: u32, gpms: u32) -> L2Params {
@@ -35,6 +36,7 @@ fn small(gpus: u32, gpms: u32) -> L2Params {
         scoped: false,
         drops: false,
         downgrade: false,
+        write_back: false,
     }
 }
 
@@ -45,6 +47,14 @@ fn run(p: &L2Params, seed: u64, cycles: u64, seen: &mut Seen) -> Bench {
     bench.collect(seen);
     assert!(bench.answered > cycles / 20, "only {} answers", bench.answered);
     bench
+}
+
+/// Rows and races of banks that hold stores.
+fn is_of_write_back(id: &str) -> bool {
+    let races = ["held_store_makes_room", "own_bytes_before_request", "release_passes_far_walk"];
+    let row =
+        REQUESTER_HELD.iter().map(|r| r.id).chain(GPU_HOME_HELD.iter().map(|r| r.id)).any(|row| row == id);
+    row || id.strip_prefix("hmg.race.").is_some_and(|race| races.contains(&race))
 }
 
 #[test]
@@ -67,7 +77,7 @@ fn every_row_and_race_of_a_hierarchy_is_hit() {
     assert!(tokens.iter().all(|n| *n > 20), "tokens of fence markers: {tokens:?}");
     assert!(fences[0] > 5 && fences[1] > 50, "drains beside writes to other GPUs, far drains: {fences:?}");
     let hier = |id: &str| id.starts_with("l2gpu.") || id.starts_with("hmg.") || id.ends_with(".load_forced");
-    let hier = |id: &str| hier(id) && !id.starts_with("hmg.race.down_");
+    let hier = |id: &str| hier(id) && !id.starts_with("hmg.race.down_") && !is_of_write_back(id);
     seen.assert_all("l2_hier::every_row_and_race_of_a_hierarchy_is_hit", hier);
 }
 
@@ -84,6 +94,34 @@ fn groups_given_up_are_told_and_no_others() {
     assert!(downs[0] > 50 && downs[1] > 20, "Downs to GPU homes and to other GPUs: {downs:?}");
     let of = |id: &str| id.starts_with("hmg.race.down_");
     seen.assert_all("l2_hier::groups_given_up_are_told_and_no_others", of);
+}
+
+#[test]
+fn stores_stay_behind_and_every_row_of_that_is_hit() {
+    let (mut seen, mut gone) = (Seen::default(), [0; 2]);
+    let base = L2Params { write_back: true, ..small(2, 2) };
+    let shapes = [
+        base.clone(),
+        L2Params { ways: 8, ..base.clone() },
+        L2Params { write_back: true, ..small(4, 4) },
+        L2Params { downgrade: true, ..base.clone() },
+        L2Params { dir: false, drops: true, sets: 4, ..base.clone() },
+    ];
+    for (seed, p) in (130..).zip(shapes.iter().chain(&shapes)) {
+        let bench = run(p, seed, 5_000, &mut seen);
+        gone = [gone[0] + bench.wrote_on[0], gone[1] + bench.wrote_on[1]];
+    }
+    // Nothing but lines of other GPMs, and nothing but lines of other GPUs.
+    for (seed, role) in [(140, Role::Leaf), (141, Role::GpuHome)] {
+        let mut bench = Bench::new(&base, seed);
+        bench.local_roles = vec![role];
+        bench.press(3_000, [0.6, 0.8, 1.0]);
+        bench.drain();
+        bench.collect(&mut seen);
+        gone = [gone[0] + bench.wrote_on[0], gone[1] + bench.wrote_on[1]];
+    }
+    assert!(gone[0] > 100 && gone[1] > 300, "lines written on to GPU homes and to other GPUs: {gone:?}");
+    seen.assert_all("l2_hier::stores_stay_behind_and_every_row_of_that_is_hit", is_of_write_back);
 }
 
 #[test]
@@ -147,7 +185,8 @@ fn sizes() -> Vec<L2Params> {
     let mut few = small(4, 4);
     few.sys.l2_mshrs = 4;
     few.pool = 8;
-    vec![small(2, 2), small(4, 4), few]
+    let back = L2Params { write_back: true, ..few.clone() };
+    vec![small(2, 2), small(4, 4), few, back]
 }
 
 const ALL: [Role; 3] = [Role::Home, Role::GpuHome, Role::Leaf];
@@ -223,7 +262,19 @@ fn the_tables_have_the_rows_of_the_specification() {
         ids
     };
     let legal = GPU_HOME.iter().filter(|r| r.legality == Legality::Legal && r.event != GpuEvent::Victim);
-    assert_eq!(rows(tables::gpu_home()), sorted(legal.map(|r| r.id).collect()));
+    assert_eq!(rows(tables::gpu_home(false)), sorted(legal.map(|r| r.id).collect()));
     let flat = REQUESTER.iter().filter(|r| r.legality == Legality::Legal && r.event != ReqEvent::Victim);
-    assert_eq!(rows(tables::requester(true)), sorted(flat.chain(&FORCED).map(|r| r.id).collect()));
+    assert_eq!(rows(tables::requester(true, false)), sorted(flat.chain(&FORCED).map(|r| r.id).collect()));
+    // With write-back both tables have further rows; what a walk or a displaced line does is no request.
+    let requests = |ids: Vec<&'static str>| ids.into_iter().filter(|id| !id.ends_with(".write_on"));
+    let held: Vec<&str> = REQUESTER_HELD.iter().map(|r| r.id).collect();
+    let mut all = rows(tables::requester(true, false));
+    all.extend(requests(held).map(String::from));
+    all.sort();
+    assert_eq!(rows(tables::requester(true, true)), all);
+    let held: Vec<&str> = GPU_HOME_HELD.iter().map(|r| r.id).collect();
+    let mut all = rows(tables::gpu_home(false));
+    all.extend(requests(held).map(String::from));
+    all.sort();
+    assert_eq!(rows(tables::gpu_home(true)), all);
 }

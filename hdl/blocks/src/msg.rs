@@ -162,7 +162,7 @@ pub struct L1Req {
     /// Compare operand.
     #[width(64)]
     pub cmp: Bits,
-    /// Scope of a load or atomic: 0 CU, 1 GPU, 2 system.
+    /// Scope of a load or atomic, with write-back of a store too (else 0): 0 CU, 1 GPU, 2 system.
     #[width(2)]
     pub scope: Bits,
     /// Transaction number of the L1.
@@ -213,7 +213,7 @@ pub struct ReqMsg {
     pub epoch: Bits,
     /// The requester's L2 may keep a copy.
     pub cacheable: Bool,
-    /// Scope of a load or atomic as in [`L1Req`]; of a fence request its [`FenceOrder`].
+    /// Scope as in [`L1Req`], 0 of dirty bytes that are written on; of a fence request its [`FenceOrder`].
     #[width(2)]
     pub scope: Bits,
     /// Bytes written, or the atomic's word.

@@ -3,6 +3,7 @@
 //! Both step through the tables of [`super::l2_table`]; they hold only what the tables leave open: the number of merged
 //! loads, and the replay list.
 
+use super::l2_held_table::REQUESTER_HELD;
 use super::l2_hier_table::FORCED;
 use super::l2_table::{
     HOME, HomeDo, HomeEvent, HomeRow, HomeState, Legality, REQUESTER, ReqDo, ReqEvent, ReqRow, ReqState,
@@ -29,7 +30,7 @@ pub struct Illegal {
 pub struct ReqStep {
     /// Row taken.
     pub row: &'static ReqRow,
-    /// The event was not taken: a load on a poisoned line or on a full merge list. State is unchanged.
+    /// The event was not taken: a load on a poisoned line or on a full merge list, or dirty bytes go first. State is unchanged.
     pub waits: bool,
     /// Loads answered by this step.
     pub answered: u32,
@@ -78,7 +79,8 @@ impl ReqLine {
             return Err(Illegal { id: row.id, legality: row.legality });
         }
         let merges = row.does.contains(&ReqDo::Merge);
-        if row.does.contains(&ReqDo::Wait) || (merges && self.merged == MERGE_MAX) {
+        let first = row.does.contains(&ReqDo::DirtyFirst);
+        if first || row.does.contains(&ReqDo::Wait) || (merges && self.merged == MERGE_MAX) {
             return Ok(ReqStep { row, waits: true, answered: 0 });
         }
         let mut answered = 0;
@@ -99,6 +101,7 @@ impl ReqLine {
     pub fn forget(&mut self) {
         self.state = match self.state {
             ReqState::V => ReqState::I,
+            ReqState::D => ReqState::W,
             ReqState::P => ReqState::PX,
             state => state,
         };
@@ -174,7 +177,8 @@ impl HomeLine {
 
 /// The requester-side row of a pair; the table lists all of them.
 pub fn req_row(state: ReqState, event: ReqEvent) -> &'static ReqRow {
-    let row = REQUESTER.iter().chain(&FORCED).find(|r| r.state == state && r.event == event);
+    let row =
+        REQUESTER.iter().chain(&FORCED).chain(&REQUESTER_HELD).find(|r| r.state == state && r.event == event);
     row.unwrap_or_else(|| panic!("the requester table lacks {state:?} {event:?}"))
 }
 

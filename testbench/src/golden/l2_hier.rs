@@ -1,6 +1,7 @@
 //! Untimed model of one line at its GPU home (hmg.md section 5): states as of a remote-homed line, and a list that is replayed in order, as at home.
 
 use super::l2::{Illegal, REPLAY_MAX};
+use super::l2_held_table::GPU_HOME_HELD;
 use super::l2_hier_table::{GPU_HOME, GpuDo, GpuEvent, GpuRow, GpuState};
 use super::l2_table::Legality;
 
@@ -9,7 +10,7 @@ use super::l2_table::Legality;
 pub struct GpuStep {
     /// Row taken.
     pub row: &'static GpuRow,
-    /// The request was not taken: the row says so, or the list is full. State is unchanged.
+    /// The request was not taken: the row says so, the list is full, or dirty bytes go first. State is unchanged.
     pub waits: bool,
     /// Requests that a fill replays, in order.
     pub replayed: Vec<GpuEvent>,
@@ -48,7 +49,7 @@ impl GpuLine {
 
     /// True while an MSHR is held for the read.
     pub fn pending(&self) -> bool {
-        !matches!(self.state, GpuState::I | GpuState::V)
+        !matches!(self.state, GpuState::I | GpuState::V | GpuState::D | GpuState::W)
     }
 
     /// One event. Refuses pairs that the table excludes.
@@ -58,7 +59,8 @@ impl GpuLine {
             return Err(Illegal { id: row.id, legality: row.legality });
         }
         let appends = row.does.contains(&GpuDo::Append);
-        if row.does.contains(&GpuDo::Wait) || (appends && self.list.len() == REPLAY_MAX) {
+        let first = row.does.contains(&GpuDo::DirtyFirst);
+        if first || row.does.contains(&GpuDo::Wait) || (appends && self.list.len() == REPLAY_MAX) {
             return Ok(GpuStep { row, waits: true, replayed: Vec::new() });
         }
         if appends {
@@ -74,6 +76,7 @@ impl GpuLine {
     pub fn forget(&mut self) {
         self.state = match self.state {
             GpuState::V => GpuState::I,
+            GpuState::D => GpuState::W,
             GpuState::P => GpuState::PX,
             GpuState::PA => GpuState::PAX,
             state => state,
@@ -83,6 +86,6 @@ impl GpuLine {
 
 /// The row of a pair; the table lists all of them.
 pub fn gpu_row(state: GpuState, event: GpuEvent) -> &'static GpuRow {
-    let row = GPU_HOME.iter().find(|r| r.state == state && r.event == event);
+    let row = GPU_HOME.iter().chain(&GPU_HOME_HELD).find(|r| r.state == state && r.event == event);
     row.unwrap_or_else(|| panic!("the table of GPU homes lacks {state:?} {event:?}"))
 }

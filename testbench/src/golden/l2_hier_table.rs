@@ -8,7 +8,7 @@ use super::l2_table::{Legality, ReqDo, ReqEvent, ReqRow, ReqState};
 pub enum GpuState {
     /// Not present.
     I,
-    /// Valid copy; never dirty.
+    /// Valid copy, without dirty bytes.
     V,
     /// A read waits for the system home.
     P,
@@ -18,6 +18,10 @@ pub enum GpuState {
     PA,
     /// The same, poisoned.
     PAX,
+    /// Valid copy with dirty bytes (section 5.2, write-back; rows in [`super::l2_held_table`], as of W).
+    D,
+    /// Dirty bytes only, not readable.
+    W,
 }
 
 /// Event on such a line; requests come from this GPM and from other GPMs of the GPU alike.
@@ -41,12 +45,18 @@ pub enum GpuEvent {
     Inv,
     /// Chosen for replacement.
     Victim,
+    /// Store of every byte that may be held here (write-back).
+    StoreFullHeld,
+    /// Store of some bytes that may be held here.
+    StorePartialHeld,
+    /// The dirty bytes go on.
+    WriteOn,
 }
 
 impl GpuEvent {
     /// True for requests.
     pub fn is_request(self) -> bool {
-        !matches!(self, GpuEvent::RdRsp | GpuEvent::Inv | GpuEvent::Victim)
+        !matches!(self, GpuEvent::RdRsp | GpuEvent::Inv | GpuEvent::Victim | GpuEvent::WriteOn)
     }
 }
 
@@ -77,6 +87,18 @@ pub enum GpuDo {
     Drop,
     /// The directory passes the Inv on to the GPMs it has recorded.
     Forward,
+    /// A newly chosen way takes the bytes, nothing is fetched.
+    Allocate,
+    /// The bytes stored are the dirty ones.
+    Mark,
+    /// They are dirty too.
+    Join,
+    /// They are not dirty any more.
+    Unmark,
+    /// [`GpuEvent::WriteOn`] comes first, then this event again.
+    DirtyFirst,
+    /// WrReq of the dirty bytes to the system home.
+    SendDirty,
 }
 
 /// One row of the table of a GPU home.

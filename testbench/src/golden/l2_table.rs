@@ -18,12 +18,16 @@ pub enum Legality {
 pub enum ReqState {
     /// Not present.
     I,
-    /// Valid copy; never dirty.
+    /// Valid copy, without dirty bytes.
     V,
     /// MSHR waiting for RdRsp.
     P,
     /// Waiting and poisoned: the fill answers its loads but is not installed.
     PX,
+    /// Valid copy with dirty bytes (hmg.md section 5.2, write-back; rows in [`super::l2_held_table`], as of W).
+    D,
+    /// Dirty bytes only, not readable.
+    W,
 }
 
 /// Event on a remote-homed line.
@@ -45,6 +49,12 @@ pub enum ReqEvent {
     Victim,
     /// Load of a scope that no copy in this bank may serve (hmg.md section 5.1; rows in [`super::l2_hier_table::FORCED`]).
     LoadForced,
+    /// Store of every byte that may be held here (write-back).
+    StoreFullHeld,
+    /// Store of some bytes that may be held here.
+    StorePartialHeld,
+    /// The dirty bytes go on: by a release, to make room, or before a request that must go on.
+    WriteOn,
 }
 
 /// What the requester side does.
@@ -74,6 +84,18 @@ pub enum ReqDo {
     CountInvMiss,
     /// Counter of Invs that dropped a copy, by cause.
     CountInvHit,
+    /// A newly chosen way takes the bytes, nothing is fetched.
+    Allocate,
+    /// The bytes stored are the dirty ones.
+    Mark,
+    /// They are dirty too.
+    Join,
+    /// They are not dirty any more.
+    Unmark,
+    /// [`ReqEvent::WriteOn`] comes first, then this event again.
+    DirtyFirst,
+    /// WrReq of the dirty bytes.
+    SendDirty,
 }
 
 /// One row of the requester-side table.

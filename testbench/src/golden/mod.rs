@@ -12,6 +12,7 @@
 //! | [`l1_table`] | a request at the L1 | 7 to 9; 5.1 of hmg.md |
 //! | [`l2_table`], [`l2`] | one line in an L2 bank, requester and home side | 6 |
 //! | [`l2_hier_table`], [`l2_hier`] | one line at its GPU home, loads of wider scopes | hmg.md 5 |
+//! | [`l2_held_table`] | lines with dirty bytes (write-back) | hmg.md 5.2 |
 //! | [`fence_table`], [`fence`] | the fence unit and its message counts | 7 |
 //! | [`order`] | the tokens that banks give back before a fence marker leaves | 7 |
 //! | [`planes`] | `inv_egress` and `inv_ingress` on two planes | hmg.md 6 |
@@ -32,6 +33,7 @@ pub mod hier_fence;
 pub mod hier_fence_table;
 pub mod l1_table;
 pub mod l2;
+pub mod l2_held_table;
 pub mod l2_hier;
 pub mod l2_hier_table;
 pub mod l2_table;

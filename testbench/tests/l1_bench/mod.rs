@@ -100,6 +100,8 @@ pub struct Bench {
     answer: Option<Below>,
     accepted_stores: u64,
     answered_stores: u64,
+    /// Scopes of stores that the L2 has not taken, in their order.
+    store_scopes: VecDeque<u64>,
     /// Number of values each byte had when the last acquire was taken.
     acquired: BTreeMap<u64, Vec<usize>>,
     next_id: u64,
@@ -134,6 +136,7 @@ impl Bench {
             answer: None,
             accepted_stores: 0,
             answered_stores: 0,
+            store_scopes: VecDeque::new(),
             acquired: BTreeMap::new(),
             next_id: 0,
             loads: 0,
@@ -260,6 +263,9 @@ impl Bench {
         let before = self.accepted_stores;
         if op.op == ST || op.op == AMO {
             self.accepted_stores += 1;
+            if op.op == ST {
+                self.store_scopes.push_back(op.scope);
+            }
             for i in (0..n).filter(|i| op.mask >> i & 1 == 1) {
                 self.byte(op.line, i).own_taken += 1;
                 self.view.get_mut(&op.line).expect("entered above")[i] = match op.op {
@@ -289,6 +295,11 @@ impl Bench {
         let old: Vec<u8> =
             (0..self.line_bytes()).map(|i| *self.byte(line, i).values.last().expect("never empty")).collect();
         self.reads += u64::from(kind == RD);
+        if kind == WR {
+            let scope = self.store_scopes.pop_front().expect("a store of the CU");
+            let expected = if self.p.store_scope { scope } else { 0 };
+            assert_eq!(self.get("l2_req_scope"), expected, "scope of a store");
+        }
         if kind != RD {
             for i in (0..self.line_bytes()).filter(|i| mask >> i & 1 == 1) {
                 let atom = kind == ATOM;

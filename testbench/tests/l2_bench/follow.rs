@@ -8,15 +8,26 @@ use std::collections::BTreeMap;
 /// What was in stage 1.
 pub struct Stage1 {
     valid: bool,
-    class: u64,
+    pub(super) class: u64,
     kind: u64,
     line: u64,
     who: u64,
     id: u64,
-    epoch: u64,
-    far_epoch: u64,
+    pub(super) epoch: u64,
+    pub(super) far_epoch: u64,
     atom_end: bool,
     down_state: u64,
+}
+
+impl Stage1 {
+    /// Whose request it is.
+    pub(super) fn asker(&self) -> Option<Asker> {
+        match self.class {
+            2 => Some(Asker::Node(self.who, self.id, u64::from(self.kind == WR))),
+            3 => Some(Asker::Local(self.who, self.id)),
+            _ => None,
+        }
+    }
 }
 
 impl Bench {
@@ -47,6 +58,11 @@ impl Bench {
         if !went {
             assert!(before.class == 2 || before.class == 3, "only requests are sent back");
             return;
+        }
+        if self.p.write_back && self.peek("s2_writes_on") == 1 {
+            self.follow_write_on(before);
+            let tags = self.tags();
+            return self.model.compare(&tags, false, false);
         }
         match before.class {
             0 => self.follow_inv(before.line),
@@ -120,10 +136,11 @@ impl Bench {
             }
             Role::Leaf => {
                 assert!(local, "{asker:?} asks for a line that is served elsewhere");
-                if writes {
+                let (answer, sent) = self.model.away_request(asker, request, before.epoch);
+                if sent {
                     self.away_writes[before.epoch as usize] += 1;
                 }
-                self.model.away_request(asker, request, before.epoch)
+                answer
             }
             Role::GpuHome => {
                 let (answer, passed) = self.model.gpu_request(asker, request, before.far_epoch);

@@ -1,6 +1,6 @@
 //! The golden bank as GPU home: lines of other GPUs that it serves to its own GPU (hmg.md section 5).
 
-use super::model::{Answer, Asker, ByAtomic, Model, home_event, replayed};
+use super::model::{Answer, Asker, ByAtomic, Dirty, Model, home_event, replayed};
 use super::request::{ATOM, RD, Request, WR};
 use std::collections::{BTreeMap, VecDeque};
 use weft_testbench::golden::l2_hier::GpuLine;
@@ -9,12 +9,13 @@ use weft_testbench::golden::l2_hier_table::{GpuDo, GpuEvent, GpuState};
 /// A line at its GPU home.
 pub struct Gpu {
     pub line: GpuLine,
-    copy: Vec<u8>,
+    pub(super) copy: Vec<u8>,
     /// RdReqs sent.
     reads: usize,
     /// Atomics in the list of the last of them.
     atomics: Vec<ByAtomic>,
     keeps: bool,
+    pub(super) dirty: Dirty,
 }
 
 /// A message expected on `far_out`.
@@ -42,13 +43,23 @@ pub enum Content {
 impl Model {
     pub fn add_gpu(&mut self, line: u64, bytes: usize, keeps: bool) {
         let copy = vec![0; bytes];
-        self.gpu.insert(line, Gpu { line: GpuLine::default(), copy, reads: 0, atomics: Vec::new(), keeps });
+        self.gpu.insert(
+            line,
+            Gpu {
+                line: GpuLine::default(),
+                copy,
+                reads: 0,
+                atomics: Vec::new(),
+                keeps,
+                dirty: Dirty::default(),
+            },
+        );
     }
 
     /// A request for a line whose GPU home is here is accepted: its answer, and whether a write is passed on (now or later).
     pub fn gpu_request(&mut self, from: Asker, request: &Request, epoch: u64) -> (Answer, bool) {
         let remote = from.node().is_some();
-        let event = event_of(request);
+        let event = event_of(request, self.holds);
         let op = home_event(remote, request).dir_op(request.cacheable);
         let number = self.start_op(op, from, request.line, request.kind != RD);
         let gpu = self.gpu.get_mut(&request.line).expect("a line of another GPU");
@@ -63,9 +74,12 @@ impl Model {
         let read = gpu.reads.wrapping_sub(1);
         let before = gpu.atomics.clone();
         let mut old = Vec::new();
-        if step.does(GpuDo::Update) || step.does(GpuDo::Install) {
+        if step.does(GpuDo::Update) || step.does(GpuDo::Install) || step.does(GpuDo::Allocate) {
             old = request.perform(&mut gpu.copy);
         }
+        let does = [GpuDo::Mark, GpuDo::Join, GpuDo::Unmark].map(|what| step.does(what));
+        gpu.dirty.store(request, does[0], does[1], does[2]);
+        gpu.dirty.gone += u64::from(step.does(GpuDo::PassWrReq) && request.full());
         if step.does(GpuDo::PassWrReq) {
             sends.push((WR, Content::AsAsked));
         }
@@ -145,12 +159,12 @@ impl Model {
         for (line, gpu) in &mut self.gpu {
             let real = tags.get(line).copied().unwrap_or(0);
             match (gpu.line.state(), real) {
-                (GpuState::V, 1) => {}
+                (GpuState::V, 1) | (GpuState::D, 2) | (GpuState::W, 3) => {}
                 (GpuState::V, 0) if installs => {
                     gpu.line.step(GpuEvent::Victim).expect("a victim");
                     changes += 1;
                 }
-                (state, 0) if state != GpuState::V => {}
+                (state, 0) if !matches!(state, GpuState::V | GpuState::D | GpuState::W) => {}
                 (state, real) => panic!("line {line:x} at its GPU home is {real}, {state:?} in the model"),
             }
         }
@@ -159,10 +173,12 @@ impl Model {
 }
 
 /// What a request is to a GPU home.
-fn event_of(request: &Request) -> GpuEvent {
+pub(super) fn event_of(request: &Request, holds: bool) -> GpuEvent {
     match (request.kind, request.scope, request.full()) {
         (RD, 2, _) => GpuEvent::LoadForced,
         (RD, ..) => GpuEvent::Load,
+        (WR, 0 | 1, true) if holds => GpuEvent::StoreFullHeld,
+        (WR, 0 | 1, false) if holds => GpuEvent::StorePartialHeld,
         (WR, _, true) => GpuEvent::StoreFull,
         (WR, _, false) => GpuEvent::StorePartial,
         (ATOM, 2, _) => GpuEvent::AtomicSys,

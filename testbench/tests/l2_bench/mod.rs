@@ -5,7 +5,9 @@
 
 mod follow;
 mod gpu;
+mod held;
 mod model;
+mod ports;
 mod receive;
 mod request;
 mod world;
@@ -17,7 +19,6 @@ use request::Request;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use weft_blocks::cache::l2::{Caching, L2Params, l2_bank};
 use weft_engine::{Design, Options, Sim};
-use weft_rtl::bv::Bv;
 use weft_rtl::ir::ProbeKind;
 use weft_testbench::cosim::Recorder;
 use weft_testbench::golden::dir_table::DirOp;
@@ -178,6 +179,8 @@ pub struct Bench {
     /// What a GPU home has passed on to other GPUs, not acknowledged, by epoch.
     far_writes: [i64; 2],
     far_drain: bool,
+    /// Lines with dirty bytes when the drains under way began (write-back).
+    held_before: [BTreeMap<u64, u64>; 2],
     drop_applied: bool,
     /// Stores and atomics on home lines: epoch, directory operation, line, fills of the line then needed.
     home_writes: Vec<(u64, usize, u64, u64)>,
@@ -194,6 +197,8 @@ pub struct Bench {
     pub fences: [u64; 3],
     /// Downs sent to GPU homes, and to other GPUs.
     pub downs: [u64; 2],
+    /// Lines whose dirty bytes were written on to GPMs of this GPU, and to other GPUs.
+    pub wrote_on: [u64; 2],
 }
 
 impl Bench {
@@ -206,7 +211,7 @@ impl Bench {
             sim,
             rng: SmallRng::seed_from_u64(seed),
             seed,
-            model: Model::new(own, p.hier || p.scoped, p.dir),
+            model: Model::new(own, p.hier || p.scoped, p.dir, p.write_back),
             mood: Mood::calm(),
             lines: BTreeMap::new(),
             running: BTreeMap::new(),
@@ -233,6 +238,7 @@ impl Bench {
             away_writes: [0; 2],
             far_writes: [0; 2],
             far_drain: false,
+            held_before: Default::default(),
             drop_applied: false,
             home_writes: Vec::new(),
             fills: BTreeMap::new(),
@@ -244,6 +250,7 @@ impl Bench {
             served: BTreeMap::new(),
             fences: [0; 3],
             downs: [0; 2],
+            wrote_on: [0; 2],
             p: p.clone(),
         };
         // Lines of a bank side by side, of which four are used; there are four banks.
@@ -349,59 +356,6 @@ impl Bench {
         self.lines.iter().filter(|(_, role)| roles.contains(role)).map(|(line, _)| *line).collect()
     }
 
-    fn set(&mut self, name: &str, value: u64) {
-        let port = self.sim.input(name).unwrap_or_else(|| panic!("no input {name}"));
-        self.sim.set(port, value);
-    }
-
-    fn get(&mut self, name: &str) -> u64 {
-        let port = self.sim.output(name).unwrap_or_else(|| panic!("no output {name}"));
-        self.sim.get(port)
-    }
-
-    fn set_bytes(&mut self, name: &str, bytes: &[u8]) {
-        let limbs: Vec<u64> =
-            bytes.chunks(8).map(|c| u64::from_le_bytes(c.try_into().expect("whole words"))).collect();
-        let port = self.sim.input(name).unwrap_or_else(|| panic!("no input {name}"));
-        self.sim.set_bv(port, &Bv::from_limbs(&limbs, 8 * bytes.len() as u32));
-    }
-
-    fn get_bytes(&mut self, name: &str) -> Vec<u8> {
-        let port = self.sim.output(name).unwrap_or_else(|| panic!("no output {name}"));
-        self.sim.get_bv(port).limbs().iter().flat_map(|l| l.to_le_bytes()).collect()
-    }
-
-    fn set_mask(&mut self, name: &str, mask: &[bool]) {
-        let mut bits = Bv::zero(mask.len() as u32);
-        for (i, on) in mask.iter().enumerate() {
-            bits.set_bit(i as u32, *on);
-        }
-        let port = self.sim.input(name).unwrap_or_else(|| panic!("no input {name}"));
-        self.sim.set_bv(port, &bits);
-    }
-
-    fn peek(&self, name: &str) -> u64 {
-        self.sim.peek(name).unwrap_or_else(|| panic!("no register {name}")).low_u64()
-    }
-
-    /// The bank's tags: line to state.
-    fn tags(&self) -> BTreeMap<u64, u64> {
-        let (tag_bits, bulk) = (self.p.tag_bits(), self.p.bulk());
-        let mut lines = BTreeMap::new();
-        for set in 0..self.p.sets {
-            for way in 0..self.p.ways {
-                let lane = set % bulk * self.p.ways + way;
-                let cell = self.sim.peek_mem("tags", set / bulk, lane).expect("a cell");
-                let (tag, state) = (cell.slice(0, tag_bits).low_u64(), cell.slice(tag_bits, 2).low_u64());
-                if state != 0 {
-                    let line = self.p.line_number(tag, u64::from(set), BANK);
-                    assert!(lines.insert(line, state).is_none(), "line {line:x} is in two ways");
-                }
-            }
-        }
-        lines
-    }
-
     /// One cycle.
     pub fn cycle(&mut self) {
         self.answered_now.clear();
@@ -452,6 +406,9 @@ impl Bench {
         assert!(self.inv_due.is_empty() && self.inv_pending.is_empty() && self.recv_due.is_empty());
         assert_eq!(self.order, BankOrder::default(), "no token is kept");
         self.model.assert_idle();
+        if self.p.write_back {
+            self.drain_held();
+        }
         self.start_fence(1);
         for _ in 0..200 {
             self.cycle();

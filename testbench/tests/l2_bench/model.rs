@@ -83,21 +83,43 @@ struct Home {
     data: Vec<u8>,
 }
 
-struct Away {
-    line: ReqLine,
-    copy: Vec<u8>,
+pub(super) struct Away {
+    pub(super) line: ReqLine,
+    pub(super) copy: Vec<u8>,
     /// RdReqs sent.
     reads: usize,
     keeps: bool,
+    pub(super) dirty: Dirty,
+}
+
+/// Which bytes of a copy are dirty (write-back), and how often they have been written on.
+#[derive(Default)]
+pub struct Dirty {
+    pub mask: Vec<bool>,
+    pub gone: u64,
+}
+
+impl Dirty {
+    /// A store's effect.
+    pub fn store(&mut self, request: &Request, mark: bool, join: bool, unmark: bool) {
+        if mark {
+            self.mask = request.mask.clone();
+        } else if join || unmark {
+            let bytes = self.mask.iter_mut().zip(&request.mask);
+            bytes.filter(|(_, of)| **of).for_each(|(bit, _)| *bit = join);
+        }
+    }
 }
 
 /// The golden bank.
 pub struct Model {
     home: BTreeMap<u64, Home>,
-    away: BTreeMap<u64, Away>,
+    pub(super) away: BTreeMap<u64, Away>,
     pub(super) gpu: BTreeMap<u64, Gpu>,
     scoped: bool,
     directory: bool,
+    /// Stores stay here if they may.
+    pub(super) holds: bool,
     pub sent: VecDeque<Sent>,
     /// Expected on `far_out`: by line all of them, and the order of those that are no results of atomics that had waited.
     pub passed: BTreeMap<u64, VecDeque<Passed>>,
@@ -112,13 +134,14 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn new(own: u64, scoped: bool, directory: bool) -> Model {
+    pub fn new(own: u64, scoped: bool, directory: bool, holds: bool) -> Model {
         Model {
             home: BTreeMap::new(),
             away: BTreeMap::new(),
             gpu: BTreeMap::new(),
             scoped,
             directory,
+            holds,
             sent: VecDeque::new(),
             passed: BTreeMap::new(),
             passed_order: VecDeque::new(),
@@ -137,7 +160,10 @@ impl Model {
 
     /// A line served by another node; `keeps`: this bank may hold copies of it.
     pub fn add_away(&mut self, line: u64, bytes: usize, keeps: bool) {
-        self.away.insert(line, Away { line: ReqLine::default(), copy: vec![0; bytes], reads: 0, keeps });
+        self.away.insert(
+            line,
+            Away { line: ReqLine::default(), copy: vec![0; bytes], reads: 0, keeps, dirty: Dirty::default() },
+        );
     }
 
     pub fn home_data(&self, line: u64) -> &[u8] {
@@ -191,34 +217,47 @@ impl Model {
         }
     }
 
-    /// A request of an L1 for a line that another node serves is accepted; its answer.
-    pub fn away_request(&mut self, from: Asker, request: &Request, epoch: u64) -> Answer {
-        let event = match (request.kind, request.full()) {
+    /// What a request of an L1 is to a line that another node serves.
+    pub(super) fn away_event(&self, request: &Request) -> ReqEvent {
+        match (request.kind, request.full()) {
             (RD, _) if self.scoped && request.scope > 0 => ReqEvent::LoadForced,
             (RD, _) => ReqEvent::Load,
+            (WR, true) if self.holds && request.scope == 0 => ReqEvent::StoreFullHeld,
+            (WR, false) if self.holds && request.scope == 0 => ReqEvent::StorePartialHeld,
             (WR, true) => ReqEvent::StoreFull,
             (WR, false) => ReqEvent::StorePartial,
             _ => ReqEvent::Atomic,
-        };
+        }
+    }
+
+    /// A request of an L1 for a line that another node serves is accepted; its answer, and whether a write or atomic is sent.
+    pub fn away_request(&mut self, from: Asker, request: &Request, epoch: u64) -> (Answer, bool) {
+        let event = self.away_event(request);
         let away = self.away.get_mut(&request.line).expect("an away line");
         let step = away.line.step(event).expect("a legal pair");
         assert!(!step.waits, "line {:x}: {event:?} accepted in {:?}", request.line, step.row.state);
-        if step.does(ReqDo::SendRdReq) || step.does(ReqDo::SendWrReq) || step.does(ReqDo::SendAtomReq) {
+        let writes = step.does(ReqDo::SendWrReq) || step.does(ReqDo::SendAtomReq);
+        if step.does(ReqDo::SendRdReq) || writes {
             self.sent.push_back(Sent { request: request.clone(), epoch, from });
         }
         away.reads += usize::from(step.does(ReqDo::SendRdReq));
-        if step.does(ReqDo::Update) || step.does(ReqDo::Install) {
+        if step.does(ReqDo::Update) || step.does(ReqDo::Install) || step.does(ReqDo::Allocate) {
             request.perform(&mut away.copy);
         }
+        let does = [ReqDo::Mark, ReqDo::Join, ReqDo::Unmark].map(|what| step.does(what));
+        away.dirty.store(request, does[0], does[1], does[2]);
+        // Every byte of the line goes on.
+        away.dirty.gone += u64::from(writes && request.full());
         if !away.keeps && away.line.state() == ReqState::V {
             away.line = ReqLine::default();
         }
-        match request.kind {
+        let answer = match request.kind {
             RD if step.does(ReqDo::AnswerHit) => Answer::Line(away.copy.clone(), false),
             RD => Answer::FromHome(away.reads - 1, Vec::new()),
             WR => Answer::Accepted,
             _ => Answer::OldFromHome(None),
-        }
+        };
+        (answer, writes)
     }
 
     /// The directory is told, or asked by this bank, of a group without copies; number of the operation.
@@ -309,6 +348,7 @@ impl Model {
             let real = tags.get(line).copied().unwrap_or(0);
             match (away.line.state(), real) {
                 (ReqState::V, 1) | (ReqState::I | ReqState::P | ReqState::PX, 0) => {}
+                (ReqState::D, 2) | (ReqState::W, 3) => {}
                 (ReqState::V, 0) if installs => {
                     away.line.step(ReqEvent::Victim).expect("a victim");
                     changes += 1;
@@ -330,8 +370,7 @@ impl Model {
         assert!(self.passed.values().all(VecDeque::is_empty), "not passed on: {:?}", self.passed);
         assert!(self.home.values().all(|h| h.line.state() != HomeState::F), "a fetch never ended");
         assert!(self.away.values().all(|a| !a.line.pending()), "a read never ended");
-        let waits = |g: &Gpu| !matches!(g.line.state(), GpuState::I | GpuState::V);
-        assert!(!self.gpu.values().any(waits), "a read of a GPU home never ended");
+        assert!(!self.gpu.values().any(|g| g.line.pending()), "a read of a GPU home never ended");
     }
 }
 

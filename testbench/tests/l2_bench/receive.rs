@@ -83,6 +83,7 @@ impl Bench {
                 self.fences[1] += 1;
                 let old = 1 - self.peek("far_epoch") as usize;
                 assert_eq!(self.far_writes[old], 0, "drained with writes to other GPUs outstanding");
+                self.assert_written_on(&self.held_before[1]);
             }
             _ => self.receive_fence(),
         }
@@ -236,7 +237,8 @@ impl Bench {
         let src = self.get(&name("dst"));
         let cacheable = self.get(&name("cacheable")) == 1;
         assert_eq!(cacheable, self.keeps(line));
-        if kind == ATOM || (kind == RD && request.kind == RD) {
+        let store = kind == WR && channel == "req_out" && self.p.write_back;
+        if kind == ATOM || (kind == RD && request.kind == RD) || store {
             assert_eq!(self.get(&name("scope")), request.scope, "the scope goes along");
         }
         let memory = self.away_memory.get_mut(&line).expect("an away line");
@@ -251,6 +253,8 @@ impl Bench {
                 running.answer = Some(Answer::OldFromHome(Some(data.clone())));
             }
             assert_eq!(self.get(&name("epoch")), epoch);
+            let mask = self.get_mask(&name("mask"));
+            assert_eq!(mask, request.mask, "bytes of {line:x}");
         }
         if cacheable && kind != ATOM {
             self.sharing.insert(line);
@@ -268,7 +272,10 @@ impl Bench {
             return self.receive_down("req_out", request.line);
         }
         if request.kind != RD {
-            assert_eq!(self.get_bytes("req_out_data"), request.data);
+            let (found, all) = (self.get_bytes("req_out_data"), !self.p.write_back);
+            let differs =
+                (0..found.len()).find(|at| (all || request.mask[*at]) && found[*at] != request.data[*at]);
+            assert_eq!(differs, None, "{request:?}");
         }
         self.perform_away("req_out", &request, request.kind, from, epoch);
     }
@@ -346,6 +353,7 @@ impl Bench {
         }
         let old = 1 - self.peek("epoch");
         assert_eq!(self.away_writes[old as usize], 0, "drained with writes outstanding");
+        self.assert_written_on(&self.held_before[0]);
         self.fences[0] += u64::from(self.far_writes != [0, 0]);
         let writes = std::mem::take(&mut self.home_writes);
         for (epoch, number, line, fetches) in writes {

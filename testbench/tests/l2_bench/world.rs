@@ -127,7 +127,11 @@ impl Bench {
             compare: self.rng.random_range(0..4),
             cacheable,
             epoch: self.rng.random_range(0..2),
-            scope: if kind == WR { 0 } else { self.rng.random_range(0..3) },
+            scope: match (kind, self.p.write_back) {
+                (WR, false) => 0,
+                (WR, true) => *[0, 0, 0, 1, 1, 2].choose(&mut self.rng).expect("some"),
+                _ => self.rng.random_range(0..3),
+            },
         }
     }
 
@@ -182,8 +186,7 @@ impl Bench {
             self.start_fence(op);
         }
         if self.p.hier && !self.far_drain && self.rng.random_bool(0.01) && self.mood.local > 0.0 {
-            self.far_drain = true;
-            self.offer("far_cmd", |_| ());
+            self.start_far_drain();
         }
         if !self.token_out && self.rng.random_bool(0.03) && self.mood.local > 0.0 {
             self.start_order();
@@ -423,11 +426,18 @@ impl Bench {
         self.drop_applied = false;
         self.fence = Some((op, 0, BTreeMap::new()));
         self.offer("fence_cmd", |b| {
+            b.held_before[0] = b.model.held(false);
             let dirty = b.model.dirty_lines();
             let writes = &b.dram_writes;
             let counts = dirty.iter().map(|l| (*l, writes.get(l).copied().unwrap_or(0))).collect();
             b.fence.as_mut().expect("the command").2 = counts;
         });
+    }
+
+    /// Has what was passed on to other GPUs drained.
+    pub(super) fn start_far_drain(&mut self) {
+        self.far_drain = true;
+        self.offer("far_cmd", |b| b.held_before[1] = b.model.held(true));
     }
 
     /// Gives the bank the token of a marker.

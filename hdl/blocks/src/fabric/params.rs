@@ -133,6 +133,8 @@ pub struct FabricParams {
     pub release_l2_flush: bool,
     /// Slices tell the next home when their last clean line of a group is evicted (hmg.md section 4); protocol `hmg` only.
     pub downgrade: bool,
+    /// Stores stay in the first L2 on their way that may hold them (hmg.md section 5.2); protocols `hmg` and `sw-hierarchical` only.
+    pub write_back: bool,
 }
 
 /// Cycles of a hit in a bank: taken, looked up, answered.
@@ -178,6 +180,7 @@ impl FabricParams {
             gpm_link: LinkParams { bytes_per_cycle: 384, latency: 20, credits: [256, 256, 256] },
             release_l2_flush: true,
             downgrade: false,
+            write_back: false,
         }
     }
 
@@ -291,6 +294,7 @@ impl FabricParams {
             latency: self.l1_latency,
             bypass_remote: self.protocol == Protocol::NoRemoteCaching,
             scoped: self.scoped(),
+            store_scope: self.write_back,
         }
     }
 
@@ -319,6 +323,7 @@ impl FabricParams {
             scoped: self.scoped(),
             drops: self.software(),
             downgrade: self.downgrade,
+            write_back: self.write_back,
         }
     }
 
@@ -427,6 +432,20 @@ impl FabricParams {
                 1,
                 &format!("protocol {} has no directory that sharers may leave", self.protocol.name()),
                 "false, or true with protocol hmg or hmg-rec",
+            );
+        }
+        if self.write_back && !matches!(self.protocol, Protocol::Hmg | Protocol::SwHierarchical) {
+            let problem =
+                format!("with protocol {} stores do not stay in an L2 on their way", self.protocol.name());
+            let legal = "write-through, or write-back with protocol hmg or sw-hierarchical";
+            return illegal("l2_policy", 1, &problem, legal);
+        }
+        if self.write_back && self.l2_ways < 4 {
+            return illegal(
+                "l2_ways",
+                self.l2_ways,
+                "an L2 that holds stores needs more",
+                "4, 8 ... with l2_policy = write-back",
             );
         }
         if !(1..=8).contains(&self.links) {

@@ -15,7 +15,7 @@ use directory::{Entries, EntryAt, Slice, is_permutation};
 use flight::{InFlight, Places};
 use places::{Finder, MemAt, RegAt, bits};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use weft_blocks::cache::l2::{Caching, L2Params};
@@ -71,6 +71,8 @@ struct Bank {
     number: u32,
     tags: MemAt,
     data: MemAt,
+    /// Which bytes of a line are dirty (write-back of copies).
+    masks: Option<MemAt>,
     ages: MemAt,
     init_done: RegAt,
 }
@@ -83,7 +85,12 @@ struct Copy {
     way: u32,
     line: u64,
     dirty: bool,
+    /// Only its dirty bytes are here.
+    unreadable: bool,
 }
+
+/// Dirty bytes of lines away from home, by node and line, one bit each.
+type Masks<'a> = HashMap<(u32, u64), &'a [u64]>;
 
 /// Where everything is; found once.
 #[derive(Debug)]
@@ -124,6 +131,7 @@ impl Precision {
                 number,
                 tags: mem("tags")?,
                 data: mem("data")?,
+                masks: mem("masks").filter(|_| params.write_back),
                 ages: mem("ages")?,
                 init_done: finder.reg(unit, "init_done")?,
             });
@@ -168,7 +176,7 @@ impl Precision {
             let bank = &self.map.banks[copy.bank];
             bank.data.lane(sim, copy.set * bank.p.ways + copy.way, 0)
         };
-        copies.iter().filter(|c| c.dirty).map(|c| (c.line, data(c))).collect()
+        copies.iter().filter(|c| c.dirty && self.map.is_home(c)).map(|c| (c.line, data(c))).collect()
     }
 
     /// Looks at the whole fabric in the present cycle. Returns the first thing that is wrong.
@@ -197,10 +205,14 @@ impl Precision {
             wrong.push(format!("the fabric rests, but {} messages are still in it", flight.messages));
         }
         let copies = map.copies(sim, &mut wrong);
-        for copy in copies.iter().filter(|c| !map.is_home(c)) {
+        let held = map.held(sim, &copies);
+        for copy in copies.iter().filter(|c| !map.is_home(c) && !c.unreadable) {
             self.counts.copies += 1;
             let own = map.banks[copy.bank].p.home;
             for (directory, node) in map.trackers(copy) {
+                if map.all_written_here(copy, node, &held) {
+                    continue;
+                }
                 let Some(why) = map.untracked(sim, copy, (directory, node), &entries, beside, rests) else {
                     continue;
                 };
@@ -213,7 +225,7 @@ impl Precision {
             }
         }
         if let Some(memory) = beside.memory.filter(|_| rests) {
-            self.counts.compared += map.compare(sim, &copies, memory, &mut wrong);
+            self.counts.compared += map.compare(sim, &copies, (memory, &held), &mut wrong);
         }
         match wrong.into_iter().next() {
             Some(text) => Err(PrecisionViolation { cycle: sim.cycle(), text }),
@@ -254,7 +266,8 @@ impl Map {
                     if state != 0 {
                         let tag = bits(entry, 0, width);
                         let line = bank.p.line_number(tag, u64::from(set), u64::from(bank.number));
-                        out.push(Copy { bank: number, set, way, line, dirty: state == 2 });
+                        let (dirty, unreadable) = (state == 2, state == 3);
+                        out.push(Copy { bank: number, set, way, line, dirty, unreadable });
                     }
                 }
                 self.check_set(&out[first..], wrong);
@@ -276,7 +289,8 @@ impl Map {
             if let Some(twin) = set[..i].iter().find(|c| c.line == copy.line) {
                 wrong.push(format!("{} stands in way {} too", self.name(copy), twin.way));
             }
-            if copy.dirty && !self.is_home(copy) {
+            let dirty = copy.dirty || copy.unreadable;
+            if dirty && !self.is_home(copy) && self.banks[copy.bank].masks.is_none() {
                 wrong.push(format!("{} is dirty, but the line's home is another node", self.name(copy)));
             }
         }
@@ -294,6 +308,27 @@ impl Map {
         let near = (own != gpu_home).then_some((gpu_home, own));
         let far = (gpu_home != home).then_some((home, gpu_home));
         near.into_iter().chain(far).collect()
+    }
+
+    /// Dirty bytes of lines away from home, by node and line.
+    fn held<'a>(&self, sim: &'a Sim, copies: &[Copy]) -> Masks<'a> {
+        let away = copies.iter().filter(|c| (c.dirty || c.unreadable) && !self.is_home(c));
+        let mask = |copy: &Copy| {
+            let bank = &self.banks[copy.bank];
+            let mask = bank.masks.map(|masks| masks.lane(sim, copy.set * bank.p.ways + copy.way, 0))?;
+            Some(((bank.p.home, copy.line), mask))
+        };
+        away.filter_map(mask).collect()
+    }
+
+    /// Every byte of the copy has been written in the copy's node or in `node`, a GPU home, and not yet been told to the next home: no directory need know the copy
+    /// before that happens, for until then it may be older than nothing that anybody has synchronised with.
+    fn all_written_here(&self, copy: &Copy, node: u32, held: &Masks) -> bool {
+        let own = self.banks[copy.bank].p.home;
+        let of = |node: u32| held.get(&(node, copy.line)).copied().unwrap_or(&[]);
+        let limb = |at: usize| of(own).get(at).unwrap_or(&0) | of(node).get(at).unwrap_or(&0);
+        let (limbs, width) = (self.line as usize / 64, 64 * (self.line as usize / 64));
+        width == self.line as usize && (0..limbs).all(|at| limb(at) == u64::MAX)
     }
 
     /// Why a copy away from home is where it never may be without a directory; `None` if it may.
@@ -358,9 +393,11 @@ impl Map {
         &self,
         sim: &Sim,
         copies: &[Copy],
-        memory: &dyn Fn(u64, &mut [u64]),
+        (memory, held): (&dyn Fn(u64, &mut [u64]), &Masks),
         wrong: &mut Vec<String>,
     ) -> u64 {
+        // While some node has dirty bytes of a line, copies and home differ.
+        let written: HashSet<u64> = held.keys().map(|(_, line)| *line).collect();
         let at_home: HashMap<u64, &Copy> =
             copies.iter().filter(|c| self.is_home(c)).map(|c| (c.line, c)).collect();
         let data = |copy: &Copy| {
@@ -369,7 +406,7 @@ impl Map {
         };
         let mut compared = 0;
         let compares = |c: &&Copy| if self.is_home(c) { !c.dirty } else { !self.untracked };
-        for copy in copies.iter().filter(compares) {
+        for copy in copies.iter().filter(compares).filter(|c| !written.contains(&c.line)) {
             let home = at_home.get(&copy.line).filter(|_| !self.is_home(copy));
             let mut from_memory = [0; 16];
             let (expected, whose) = match home {

@@ -1,6 +1,6 @@
 //! Parameters of the models that a configuration stands for.
 
-use super::{DirPolicy, FabricConfig};
+use super::{DirPolicy, FabricConfig, L2Policy};
 use crate::cu::{CuMode, CuParams};
 use crate::dram::DramTiming;
 use weft_blocks::common::link::LinkParams;
@@ -47,6 +47,7 @@ impl FabricConfig {
             },
             release_l2_flush: self.release_l2_flush,
             downgrade: self.downgrade,
+            write_back: self.l2_policy == L2Policy::WriteBack,
         }
     }
 

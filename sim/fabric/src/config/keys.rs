@@ -120,6 +120,7 @@ keys! {
 
     l2_size: u64 = 2 * M, "bytes", Within(2 * K, G), "data of all L2 banks of a GPU";
     l2_ways: u32 = 16, "ways", Power(2, 64), "ways of an L2 bank";
+    l2_policy: L2Policy = L2Policy::WriteThrough, "", OneOf(L2Policy::NAMES), "how far a store goes at once on its way to its home; write-back with protocols hmg and sw-hierarchical only";
     l2_mshrs: u32 = 64, "MSHRs", Within(4, 256), "open misses of an L2 bank";
     l2_pool: u32 = 128, "requests", Within(4, 1024), "requests waiting in all merge and replay lists of an L2 bank, at least l2_mshrs";
     l2_latency: u32 = 30, "cycles", Within(3, K), "hit time of an L2 bank: 3, which is the bank alone, or 6 and more";

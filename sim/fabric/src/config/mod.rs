@@ -24,7 +24,7 @@ mod value;
 pub use error::{ConfigError, Place, closest};
 pub use keys::{FabricConfig, KeyInfo};
 pub use protocol::Protocol;
-pub use value::{CtaSchedule, DirPolicy, Legal, Named, Placement};
+pub use value::{CtaSchedule, DirPolicy, L2Policy, Legal, Named, Placement};
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -123,6 +123,10 @@ fn one_sentence_for_each_mistake_in_a_file() {
             "downgrade = true\n",
             "x.toml line 1: downgrade = true: protocol rec has no directory that sharers may leave; legal: false, or true with protocol hmg or hmg-rec",
         ),
+        (
+            "l2_policy = \"write-back\"\n",
+            "x.toml line 1: l2_policy = write-back: with protocol rec stores do not stay in an L2 on their way; legal: write-through, or write-back with protocol hmg or sw-hierarchical",
+        ),
         ("checks = 1\n", "x.toml line 1: checks = 1: it is no switch; legal: true, false"),
         ("clock_ghz = \"fast\"\n", "x.toml line 1: clock_ghz = fast: it is no number; legal: 0.01..100"),
         ("starve = 8\n", "x.toml line 1: starve = 8: it is too small; legal: 16..1G, or off"),

@@ -179,6 +179,16 @@ named! {
 }
 
 named! {
+    /// How far a store goes at once through the L2s on its way to its home (hmg.md section 5.2).
+    L2Policy {
+        /// To its home.
+        WriteThrough = "write-through",
+        /// To the first L2 that may hold it.
+        WriteBack = "write-back",
+    }
+}
+
+named! {
     /// Where a program's pages lie (rec.md section 10, hmg.md section 9).
     Placement {
         /// Page k of an array at GPU k mod N.

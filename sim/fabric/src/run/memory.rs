@@ -36,7 +36,7 @@ pub(super) struct Held<'a> {
     pub oracle: Option<&'a Memory>,
 }
 
-/// State D of a line, the highest of the tag's two state bits.
+/// State D of a line, of the two bits above its tag.
 const DIRTY: u64 = 2;
 
 impl Banks {
@@ -51,7 +51,7 @@ impl Banks {
         Some(Banks { banks, line: u64::from(p.sys.line) })
     }
 
-    /// All dirty lines, by line number.
+    /// All lines that are newer at home than in memory, by line number.
     pub fn dirty<'a>(&self, sim: &'a Sim) -> HashMap<u64, &'a [u64]> {
         let mut out = HashMap::new();
         for bank in &self.banks {
@@ -63,7 +63,10 @@ impl Banks {
                 if entry >> width == DIRTY {
                     let tag = entry & ((1 << width) - 1);
                     let line = bank.params.line_number(tag, u64::from(set), bank.number);
-                    out.insert(line, sim.lane(bank.data, set * ways + way, 0));
+                    // Dirty bytes of other homes' lines are written on by the release that makes them visible.
+                    if line >> home_bits(&bank.params) == u64::from(bank.params.home) {
+                        out.insert(line, sim.lane(bank.data, set * ways + way, 0));
+                    }
                 }
             }
         }
@@ -95,4 +98,9 @@ impl Banks {
         });
         out
     }
+}
+
+/// Bits of a line number below its home's.
+fn home_bits(p: &L2Params) -> u32 {
+    p.sys.home_shift - p.sys.line.trailing_zeros()
 }

@@ -4,7 +4,7 @@ use super::{Race, race};
 
 const L2: &str = "l2-bank";
 
-/// Sharer downgrade, scopes, GPU homes, what is passed on, copies dropped.
+/// Sharer downgrade, scopes, dirty bytes, GPU homes, what is passed on, copies dropped.
 pub const BANK: &[Race] = &[
     race(
         L2,
@@ -47,6 +47,24 @@ pub const BANK: &[Race] = &[
         "5.1",
         "hmg.race.load_joins_forced",
         "A younger load joins the miss that a load of wider scope has opened.",
+    ),
+    race(
+        L2,
+        "5.2",
+        "hmg.race.held_store_makes_room",
+        "Write-back: a store finds its share of the set dirty, so the oldest such line is written on first.",
+    ),
+    race(
+        L2,
+        "5.2",
+        "hmg.race.own_bytes_before_request",
+        "Write-back: a load or atomic that must go to the next home finds dirty bytes of its line, which go first.",
+    ),
+    race(
+        L2,
+        "6",
+        "hmg.race.release_passes_far_walk",
+        "Write-back: a release of GPU scope has drained while dirty bytes are being written on to other GPUs.",
     ),
     race(
         L2,

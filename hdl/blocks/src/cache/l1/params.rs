@@ -23,6 +23,8 @@ pub struct L1Params {
     pub bypass_remote: bool,
     /// A load of a scope beyond the CU is a forced miss (hmg.md section 5.1).
     pub scoped: bool,
+    /// Stores go to the L2 with their scope, which decides how far they may stay behind (hmg.md section 5.2, write-back).
+    pub store_scope: bool,
 }
 
 impl L1Params {
@@ -37,6 +39,7 @@ impl L1Params {
             latency: 20,
             bypass_remote: false,
             scoped: false,
+            store_scope: false,
         }
     }
 
@@ -73,8 +76,9 @@ impl L1Params {
             (true, gpms) => format!("_bypass{}x{gpms}", s.home_shift),
         };
         let scoped = if self.scoped { "_scoped" } else { "" };
+        let stores = if self.store_scope { "_stores" } else { "" };
         format!(
-            "l1_cache_s{}_w{}_l{}_m{}_t{}_o{}_d{}_a{}_n{}_c{}{bypass}{scoped}",
+            "l1_cache_s{}_w{}_l{}_m{}_t{}_o{}_d{}_a{}_n{}_c{}{bypass}{scoped}{stores}",
             self.size,
             self.ways,
             s.line,
@@ -152,6 +156,7 @@ impl L1Params {
             latency: set.within("latency", 3, 64)? as u32,
             bypass_remote: set.within("bypass_remote", 0, 1)? == 1,
             scoped: set.within("scoped", 0, 1)? == 1,
+            store_scope: set.within("store_scope", 0, 1)? == 1,
         };
         let sys = &params.sys;
         if sys.home_shift + sys.node_bits() > sys.addr_bits {
@@ -175,6 +180,7 @@ pub fn infos() -> Vec<ParamInfo> {
         info("latency", "20", "3..64", "cycles from taking a load to its answer on a hit"),
         info("bypass_remote", "0", "0, 1", "1: lines homed in another GPU are not kept"),
         info("scoped", "0", "0, 1", "1: loads of a scope beyond the CU are forced misses"),
+        info("store_scope", "0", "0, 1", "1: stores go to the L2 with their scope"),
         info("addr_bits", "48", "32..64", "bits of a byte address"),
         info("gpus", "4", "1..16, 2..64 nodes in all", "GPUs of the system (home number width)"),
         info("gpms", "1", "1..8, 2..64 nodes in all", "GPU modules of a GPU"),

@@ -135,7 +135,10 @@ impl Stage<'_> {
             amo: self.s1.amo,
             sgn: self.s1.sgn,
             cmp: self.s1.cmp,
-            scope: mux(f.row.action("write"), lit(0, 2), self.s1.scope),
+            scope: match self.p.store_scope {
+                true => self.s1.scope,
+                false => mux(f.row.action("write"), lit(0, 2), self.s1.scope),
+            },
             id: mux(f.alloc, f.entry.zext(id_bits), plain),
         });
         when(!f.row.action("read"), || unanswered.sent.set(unanswered.epoch.get().one_hot(2)));

@@ -4,6 +4,7 @@ use super::alu::write_line;
 use super::decide::Decision;
 use super::dirops::DirOps;
 use super::fill::Fill;
+use super::held::Held;
 use super::outputs::Outputs;
 use super::params::L2Params;
 use super::types::{DataWrite, Demand, Payload, Step};
@@ -35,9 +36,12 @@ impl DataStage {
     }
 
     /// Takes over from stage 1.
-    pub fn accept(&self, d: &Decision) {
-        self.valid.set(d.go);
-        when(d.go, || {
+    pub fn accept(&self, d: &Decision, held: Option<&Held>) {
+        self.valid.set(d.runs);
+        if let (Some(held), Some(step)) = (held, &d.held) {
+            held.accept(step, d.step.row, d.runs, |name| d.r(name) | d.g(name));
+        }
+        when(d.runs, || {
             self.port.present(d.step.row);
             self.step.set(d.step);
             self.req.set(d.op.req);
@@ -45,8 +49,15 @@ impl DataStage {
     }
 
     /// Carries out stage 2.
-    pub fn connect(&self, ops: &DirOps, outs: &Outputs, fill: &Fill) {
+    pub fn connect(&self, ops: &DirOps, outs: &Outputs, fill: &Fill, held: Option<&Held>) {
         let (step, req, line) = (self.step.get(), self.req.get(), self.port.lane(0));
+        if let Some(held) = held {
+            held.connect(self.valid.get(), &step, req.mask);
+        }
+        let message = || {
+            let own = self.request(&step, &req, outs);
+            held.map_or(own, |held| held.message(&own, &step, line))
+        };
         let on = |flag: Bool| self.valid.get() & flag;
         let result = wire_zero::<Bits>("s2_result", self.p.sys.data_bits());
         when(on(!step.write.is(DataWrite::Keep)), || {
@@ -86,12 +97,12 @@ impl DataStage {
             });
         });
         when(on(step.request), || {
-            let dst = self.p.leaf_target(req.line);
-            outs.request.push(&ReqMsg { dst, ..self.request(&step, &req, outs) });
+            let msg = message();
+            outs.request.push(&ReqMsg { dst: self.p.leaf_target(msg.line), ..msg });
         });
         if let Some(pass) = &outs.pass {
             when(on(step.pass), || {
-                let plain = self.request(&step, &req, outs);
+                let plain = message();
                 pass.push(&ReqMsg {
                     kind: mux(
                         step.result,

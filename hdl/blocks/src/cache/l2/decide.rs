@@ -5,6 +5,7 @@ use super::dirops::DirOps;
 use super::down::{Down, DownStep};
 use super::fence::Fence;
 use super::fill::Fill;
+use super::held::{Held, HeldStep, Question, clean};
 use super::mshr::{LIST_MAX, Match, Mshrs};
 use super::outputs::Outputs;
 use super::params::L2Params;
@@ -26,6 +27,7 @@ pub(super) struct Parts<'a> {
     pub fill: &'a Fill,
     pub fence: &'a Fence,
     pub down: Option<&'a Down>,
+    pub held: Option<&'a Held>,
 }
 
 /// The decision of stage 1, for stage 2 and observers.
@@ -42,6 +44,10 @@ pub(super) struct Decision {
     pub gpu_side: Bool,
     /// The operation is carried out.
     pub go: Bool,
+    /// Stage 2 takes over: the operation, or what goes before it.
+    pub runs: Bool,
+    /// What is done about dirty bytes of other homes' lines.
+    pub held: Option<HeldStep>,
     /// The operation is sent back because its list is full or closed.
     pub list_blocked: Bool,
     /// The operation is sent back because its line is poisoned.
@@ -64,6 +70,7 @@ struct Events {
     requester: [Bits; 2],
     home: [Bits; 2],
     gpu_home: [Bits; 2],
+    /// Stores that this bank may hold have events of their own.
     /// A load that no copy here may serve.
     forced: Bool,
     /// An atomic that a GPU home performs.
@@ -100,9 +107,12 @@ fn events(parts: &Parts, op: &Op, look: &Lookup, found: &Match) -> Events {
         s.case(2, || gpu_demand.set(3));
         s.case(3, || gpu_demand.set(mux(beyond, lit(5, 3), lit(4, 3))));
     });
-    let requester_demand = mux(forced, lit(6, 3), event.get().zext(3));
+    let (gpu_demand, requester_demand) =
+        held_demands(parts, op, gpu_demand.get(), mux(forced, lit(6, 3), event.get().zext(3)));
     let mshr_state = mux(found.poisoned, lit(3, 2), lit(2, 2));
     let requester_state = mux(found.hit, mshr_state, mux(look.hit, lit(1, 2), lit(0, 2)));
+    let gpu_state = mux(found.hit & found.atomics, requester_state.zext(3) + 2, requester_state.zext(3));
+    let (gpu_state, requester_state) = held_states(parts, look, gpu_state, requester_state);
     let home_state = mux(found.hit, lit(3, 2), look.state.bits());
     let home_demand = mux(remote, event.get().zext(4) + 4, event.get().zext(4));
     // A Down concerns the directory only.
@@ -119,13 +129,34 @@ fn events(parts: &Parts, op: &Op, look: &Lookup, found: &Match) -> Events {
             of_class("s1_requester_event", 5, 4, requester_demand),
         ],
         home: [home_state.named("s1_home_state"), of_class("s1_home_event", 9, 8, home_demand)],
-        gpu_home: [
-            mux(found.hit & found.atomics, requester_state.zext(3) + 2, requester_state.zext(3)),
-            of_class("s1_gpu_event", 7, 6, gpu_demand.get()),
-        ],
+        gpu_home: [gpu_state, of_class("s1_gpu_event", 7, 6, gpu_demand)],
         forced,
         own_atomic: req.gpu_homed & atomic & !beyond,
     }
+}
+
+/// Events of a GPU home's and of another line; with write-back, stores that may stay here have events of their own.
+fn held_demands(parts: &Parts, op: &Op, gpu: Bits, requester: Bits) -> (Bits, Bits) {
+    if parts.held.is_none() {
+        return (gpu, requester);
+    }
+    let req = &op.req;
+    let store = req.kind.is(ReqKind::Wr);
+    let of = |first: u64| mux(req.mask.all(), lit(first, 4), lit(first + 1, 4));
+    (
+        mux(store & req.scope.ne(2), of(8), gpu.zext(4)),
+        mux(store & req.scope.none(), of(7), requester.zext(4)),
+    )
+}
+
+/// States of a GPU home's and of another line; with write-back there are D and W.
+fn held_states(parts: &Parts, look: &Lookup, gpu: Bits, requester: Bits) -> (Bits, Bits) {
+    if parts.held.is_none() {
+        return (gpu, requester);
+    }
+    let (dirty, only) = (look.state.is(LineState::D), look.state.is(LineState::W));
+    let of = |first: u64, other: Bits| mux(dirty, lit(first, 3), mux(only, lit(first + 1, 3), other));
+    (of(6, gpu), of(4, requester.zext(3)))
 }
 
 /// Carries out stage 1.
@@ -142,14 +173,18 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     let joins = demand & found.hit & (req.homed | (merges & !found.poisoned));
     let list_full = joins & found.list.total.eq(LIST_MAX);
     let list_blocked = (list_full | (joins & fill.closes(&found))).named("s1_list_blocked");
-    let requester =
-        tables::requester(p.forces()).decode(valid & ev.requester_side & !list_blocked, &ev.requester);
+    let requester = tables::requester(p.forces(), p.write_back)
+        .decode(valid & ev.requester_side & !list_blocked, &ev.requester);
     let home = tables::home().decode(valid & ev.home_side & !list_blocked, &ev.home);
     let gpu_valid = valid & ev.gpu_side & !list_blocked;
-    let gpu_home = p.hier.then(|| tables::gpu_home().decode(gpu_valid, &ev.gpu_home));
+    let gpu_home = p.hier.then(|| tables::gpu_home(p.write_back).decode(gpu_valid, &ev.gpu_home));
     let waits = (ev.requester_side & requester.action("wait")) | (ev.gpu_side & acts(&gpu_home, "wait"));
     let poison_blocked = (demand & waits).named("s1_poison_blocked");
-    let go = (valid & !list_blocked & !poison_blocked).named("s1_go");
+    let may = valid & !list_blocked & !poison_blocked;
+    let held = held_step(parts, &op, &look, may, |name| {
+        (ev.requester_side & requester.action(name)) | (ev.gpu_side & acts(&gpu_home, name))
+    });
+    let go = held.map_or(may, |held| may & !held.again).named("s1_go");
     when(list_blocked | poison_blocked, || select.send_back(&op));
     let r = |name: &str| go & ev.requester_side & requester.action(name);
     let h = |name: &str| go & ev.home_side & home.action(name);
@@ -158,18 +193,21 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     let whole = (((r("install") | g("install")) & keeps) | h("install")).named("s1_install_whole");
     let filled =
         (((r("install_fill") | g("install_fill")) & keeps) | h("install_fill")).named("s1_install_fill");
-    let install = whole | filled;
-    let flush = go & op.class.is(Class::Flush);
+    let allocate = held.map(|_| r("allocate") | g("allocate"));
+    let install = allocate.map_or(whole | filled, |allocate| whole | filled | allocate);
+    let flush = flushes(go, &op, &held);
     let dirty = flush & look.dirty.any();
     let update = r("update") | h("update") | g("update");
     let answer = r("answer") | h("answer") | g("answer");
     let here = req.homed | req.gpu_homed;
     let starts_op = go & asked & here & parts.ops.needed(op.class.is(Class::Remote), &req);
     let local = go & op.class.is(Class::Local);
-    let way = mux(install, look.victim, mux(flush, look.dirty.lowest_set(), look.way)).named("s1_row_way");
+    let way = mux(install, look.victim, mux(flush, look.dirty.lowest_set(), look.way));
+    let way = held.map_or(way, |held| mux(held.goes(), held.way, way)).named("s1_row_way");
     let victim = tags.at(way);
-    let bank = mux(flush, parts.outs.bank.get(), p.sys.bank_of(req.line));
-    when(go & !flush, || parts.outs.bank.set(bank));
+    let no_line = go & op.class.is(Class::Flush);
+    let bank = mux(no_line, parts.outs.bank.get(), p.sys.bank_of(req.line));
+    when(go & !no_line, || parts.outs.bank.set(bank));
     let victim_line = p.line_from(victim.tag, op.set, bank);
     let down = parts.down.map(|down| {
         when(go & demand, || down.passes(req.line));
@@ -177,7 +215,7 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     });
     let step = Step {
         row: cat(&[op.set, way]),
-        write: data_write(update, whole, filled),
+        write: data_write(allocate.map_or(update, |allocate| update | allocate), whole, filled),
         answer_local: local & ((answer & req.kind.is(ReqKind::Rd)) | req.kind.is(ReqKind::Wr)),
         answer_remote: go & op.class.is(Class::Remote) & answer,
         request: r("open_read") | r("send_write") | r("send_atomic"),
@@ -190,10 +228,10 @@ pub(super) fn connect(parts: &Parts) -> Decision {
         victim: victim_line,
         mshr: m.free_index(),
         epoch: parts.fence.epoch.get(),
-        data_step: here & (update | whole),
+        data_step: here & allocate.map_or(update | whole, |allocate| update | whole | allocate),
         op: parts.ops.free_index(),
     };
-    let step = with_down(step, &down);
+    let step = with_held(with_down(step, &down), &held);
     let d = Decision {
         requester_side: ev.requester_side,
         home_side: ev.home_side,
@@ -205,6 +243,8 @@ pub(super) fn connect(parts: &Parts) -> Decision {
         requester,
         home,
         go,
+        runs: held.map_or(go, |held| go | held.again),
+        held,
         list_blocked,
         poison_blocked,
         list_full,
@@ -222,6 +262,48 @@ pub(super) fn connect(parts: &Parts) -> Decision {
 
 fn acts(table: &Option<Decoded>, name: &str) -> Bool {
     table.as_ref().map_or(bool_lit(false), |table| table.action(name))
+}
+
+/// What is done about dirty bytes of other homes' lines; `acts`: the tables ask for this.
+fn held_step(
+    parts: &Parts,
+    op: &Op,
+    look: &Lookup,
+    may: Bool,
+    acts: impl Fn(&str) -> Bool,
+) -> Option<HeldStep> {
+    let (held, ways, walk) = (parts.held?, look.held.as_ref()?, parts.fence.both_walks()?);
+    let step = held.decide(&Question {
+        may,
+        op,
+        look,
+        write_on: acts("write_on"),
+        hold: acts("hold"),
+        walks: [!op.far & walk[0].active.get(), op.far],
+        walk,
+        ways,
+    });
+    if let Some(again) = &parts.select.again {
+        when(step.again, || again.set(true));
+    }
+    parts.fence.writes_on(step.writes_on[0], step.writes_on[1]);
+    Some(step)
+}
+
+/// A flush of dirty home lines is carried out.
+fn flushes(go: Bool, op: &Op, held: &Option<HeldStep>) -> Bool {
+    let flush = go & op.class.is(Class::Flush);
+    held.map_or(flush, |held| flush & !held.walks)
+}
+
+/// The message with dirty bytes, if some go on.
+fn with_held(step: Step, held: &Option<HeldStep>) -> Step {
+    match held {
+        Some(held) => {
+            Step { request: step.request | held.writes_on[0], pass: step.pass | held.writes_on[1], ..step }
+        }
+        None => step,
+    }
 }
 
 /// The message of a downgrade, if one is sent.
@@ -256,10 +338,12 @@ impl Decision {
 /// Tags, states, ages.
 fn change_line(parts: &Parts, d: &Decision, filled: Bool, update: Bool, answer: Bool, way: Bits) {
     let (op, look, tags) = (&d.op, &d.look, parts.tags);
-    let flush = d.go & op.class.is(Class::Flush);
+    let flush = flushes(d.go, op, &d.held);
     let fill_state = mux(parts.fill.dirty.get(), enum_lit(LineState::D), enum_lit(LineState::V));
     let own_state = mux(filled, fill_state, enum_lit(LineState::D));
     let installed = mux(op.req.homed, own_state, enum_lit(LineState::V));
+    let held = held_state(d);
+    let installed = held.map_or(installed, |(next, changes)| mux(changes, next, installed));
     let tag = parts.p.tag_of(op.req.line);
     when(d.install, || tags.write(op.set, way, tag, installed))
         .elsewhen(d.r("drop") | d.g("drop"), || tags.write(op.set, way, tag, enum_lit(LineState::I)))
@@ -269,6 +353,10 @@ fn change_line(parts: &Parts, d: &Decision, filled: Bool, update: Bool, answer: 
         .elsewhen(flush & look.dirty.any(), || {
             tags.write(op.set, way, d.victim.tag, enum_lit(LineState::V));
         });
+    if let (Some(held), Some((next, changes))) = (&d.held, held) {
+        when(changes & !d.install, || tags.write(op.set, way, tag, next));
+        when(held.goes(), || tags.write(op.set, way, d.victim.tag, clean(d.victim.state)));
+    }
     if let Some(down) = parts.down {
         let line = d.victim_line;
         let copy = d.install & d.victim.state.is(LineState::V) & !parts.p.homed(line);
@@ -277,6 +365,15 @@ fn change_line(parts: &Parts, d: &Decision, filled: Bool, update: Bool, answer: 
     when(d.install | update | answer, || tags.touch(op.set, way, look));
     let several = (look.dirty & (look.dirty - 1)).any();
     when(flush, || parts.fence.looked(look.dirty.any() & several));
+}
+
+/// State that the tables of write-back give a line, and whether they do.
+fn held_state(d: &Decision) -> Option<(Enum<LineState>, Bool)> {
+    let to = |name: &str| d.r(name) | d.g(name);
+    d.held.map(|_| {
+        let dirty = mux(to("to_d"), enum_lit(LineState::D), enum_lit(LineState::V));
+        (mux(to("to_w"), enum_lit(LineState::W), dirty), to("to_d") | to("to_w") | to("to_v"))
+    })
 }
 
 /// MSHRs, directory operations, counters, and the answer to an invalidation.
@@ -310,7 +407,10 @@ fn change_mshrs(parts: &Parts, d: &Decision) {
         parts.ops.start(remote, req, fence.epoch.get(), d.g("send_atomic"), done);
     });
     let here = req.homed | req.gpu_homed;
-    when(d.go & op.class.is(Class::Local) & !req.kind.is(ReqKind::Rd), || fence.begin(here));
+    let write = d.go & op.class.is(Class::Local) & !req.kind.is(ReqKind::Rd);
+    // What stays here waits for nobody.
+    let counted = d.held.map_or(write, |_| write & (here | d.step.request));
+    when(counted, || fence.begin(here));
     when(passed | awaits, || fence.passed_on());
     when(awaits, || parts.outs.late_begins());
     invalidated(parts, d);

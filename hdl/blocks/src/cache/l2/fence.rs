@@ -7,6 +7,7 @@
 //! ```
 
 use super::drops::{DropState, Drops};
+use super::held::Walk;
 use super::mshr::Tally;
 use super::outputs::Outputs;
 use super::params::L2Params;
@@ -51,6 +52,8 @@ pub(super) struct Fence {
     pub set: Reg<Bits>,
     left: Reg<Bits>,
     pub drops: Option<Drops>,
+    /// Before a drain's epoch flips, dirty bytes of lines that other GPMs serve are written on.
+    pub walk: Option<Walk>,
     p: L2Params,
 }
 
@@ -61,21 +64,24 @@ pub(super) struct FarWrites {
     draining: Reg<Bool>,
     epoch: Reg<Bits>,
     out: [Tally; 2],
+    /// Before the epoch flips, dirty bytes of lines with their GPU home here are written on.
+    pub walk: Option<Walk>,
 }
 
 impl FarWrites {
-    fn new() -> FarWrites {
+    fn new(p: &L2Params) -> FarWrites {
         FarWrites {
             cmd: in_channel::<FenceCmd>("far_cmd", &()),
             done: out_channel::<FenceDone>("far_done", &()),
             draining: reg::<Bool>("far_draining", ()),
             epoch: reg::<Bits>("far_epoch", 1),
             out: [Tally::new("far_out0", COUNT_BITS), Tally::new("far_out1", COUNT_BITS)],
+            walk: p.write_back.then(|| Walk::new("far_walk", p)),
         }
     }
 
     fn connect(&self) {
-        let drained = none_of(&self.out, !self.epoch.get());
+        let drained = unless_walking(&self.walk, none_of(&self.out, !self.epoch.get()));
         when(self.draining.get(), || {
             when(drained & self.done.free, || {
                 self.done.send(&FenceDone { op: enum_lit(FenceOp::Drain) });
@@ -84,9 +90,10 @@ impl FarWrites {
         })
         .elsewhen(self.cmd.valid, || {
             self.cmd.take();
-            self.epoch.set(!self.epoch.get());
+            begin_drain(&self.walk, &self.epoch);
             self.draining.set(true);
         });
+        flip_behind(&self.walk, &self.epoch);
         assert_always(
             "l2_far_cmd_drains",
             !self.cmd.valid | self.cmd.msg.op.is(FenceOp::Drain),
@@ -99,6 +106,24 @@ impl FarWrites {
         );
         self.out.iter().for_each(Tally::connect);
     }
+}
+
+/// A drain begins: the epoch flips, with write-back when the walk is over.
+fn begin_drain(walk: &Option<Walk>, epoch: &Reg<Bits>) {
+    match walk {
+        Some(walk) => walk.begin(),
+        None => epoch.set(!epoch.get()),
+    }
+}
+
+fn flip_behind(walk: &Option<Walk>, epoch: &Reg<Bits>) {
+    if let Some(walk) = walk {
+        when(walk.ends.get(), || epoch.set(!epoch.get()));
+    }
+}
+
+fn unless_walking(walk: &Option<Walk>, drained: Bool) -> Bool {
+    walk.as_ref().map_or(drained, |walk| drained & !walk.active.get())
 }
 
 fn of_epoch(pair: &[Tally; 2], epoch: Bits) -> Bits {
@@ -131,10 +156,11 @@ impl Fence {
             epoch: reg::<Bits>("epoch", 1),
             remote: [Tally::new("wr_out0", COUNT_BITS), Tally::new("wr_out1", COUNT_BITS)],
             local: [Tally::new("st_out0", COUNT_BITS), Tally::new("st_out1", COUNT_BITS)],
-            far: p.hier.then(FarWrites::new),
+            far: p.hier.then(|| FarWrites::new(p)),
             set: reg::<Bits>("flush_set", p.set_bits()),
             left: reg::<Bits>("flush_left", 5),
             drops: p.drops.then(|| Drops::new(p)),
+            walk: p.write_back.then(|| Walk::new("walk", p)),
             p: p.clone(),
         }
     }
@@ -200,7 +226,8 @@ impl Fence {
 
     /// A drain is over.
     pub fn drained(&self) -> Bool {
-        self.state.get().is(FenceState::Drain) & self.remote_drained() & self.local_drained()
+        let none = self.remote_drained() & self.local_drained();
+        self.state.get().is(FenceState::Drain) & unless_walking(&self.walk, none)
     }
 
     /// Writes that were passed on to other GPUs are not acknowledged.
@@ -213,6 +240,38 @@ impl Fence {
     /// A flush lookup asks to enter the pipeline.
     pub fn asks(&self) -> Bool {
         self.state.get().is(FenceState::Flush)
+    }
+
+    /// The two walks.
+    pub fn both_walks(&self) -> Option<[&Walk; 2]> {
+        Some([self.walk.as_ref()?, self.far.as_ref()?.walk.as_ref()?])
+    }
+
+    /// Which walks ask to enter the pipeline with room for a message, while they `may`.
+    pub fn walks_ask(&self, may: Bool, outs: &Outputs) -> Option<[Bool; 2]> {
+        let [near, far] = self.both_walks()?;
+        let pass = outs.pass.as_ref()?;
+        let counted = !full(&self.remote, self.epoch.get());
+        Some([
+            may & near.active.get() & outs.request.room(3) & counted,
+            may & far.active.get() & pass.room(3) & self.far_room(),
+        ])
+    }
+
+    /// The set that a flush or, of those that ask, a walk looks at.
+    pub fn walked_set(&self, asks: Option<[Bool; 2]>) -> Bits {
+        match (self.both_walks(), asks) {
+            (Some([near, far]), Some([near_asks, far_asks])) => {
+                mux(near_asks, near.set.get(), mux(far_asks, far.set.get(), self.set.get()))
+            }
+            _ => self.set.get(),
+        }
+    }
+
+    /// Dirty bytes are written on, to a GPM of this GPU or to another GPU.
+    pub fn writes_on(&self, near: Bool, far: Bool) {
+        when(near, || step(&self.remote, self.epoch.get(), true));
+        when(far, || self.passed_on());
     }
 
     /// Stage 1 has looked at the set; `more` dirty lines are left in it.
@@ -241,7 +300,7 @@ impl Fence {
                 when(self.cmd.valid, || {
                     self.cmd.take();
                     when(self.cmd.msg.op.is(FenceOp::Drain), || {
-                        self.epoch.set(!self.epoch.get());
+                        begin_drain(&self.walk, &self.epoch);
                         self.state.set(FenceState::Drain);
                     })
                     .elsewhen(self.cmd.msg.op.is(FenceOp::Flush), || self.state.set(FenceState::Quiet))
@@ -280,6 +339,7 @@ impl Fence {
                     .elsewhen(accepted, || self.left.set(self.left.get() - 1));
             });
         });
+        flip_behind(&self.walk, &self.epoch);
         self.observe();
         assert_always(
             "l2_fence_cmd_known",

@@ -12,6 +12,9 @@
 //! S0 presents the set to the tag array, S1 compares and decides, S2 reads and writes the data array. Arrays show what was
 //! written the cycle before, so no stage forwards to another. One lookup enters per cycle.
 //!
+//! With `downgrade` the next home is told when the last clean line of a group leaves (`down.rs`). With `write_back` stores stay in the first bank on their way
+//! that may hold them, as dirty bytes under a mask, until a release, a request that must go on, or another store's need for room writes them on (`held.rs`).
+//!
 //! The published hit time of 30 cycles is that of the whole path; the bank itself takes 3, the crossbar adds the rest.
 //!
 //! # Picture
@@ -26,6 +29,7 @@ mod down;
 mod drops;
 mod fence;
 mod fill;
+mod held;
 mod mshr;
 mod observe;
 mod observe_hier;
@@ -36,6 +40,7 @@ mod queue;
 mod select;
 mod sinks;
 pub mod tables;
+mod tables_held;
 mod tags;
 mod types;
 
@@ -84,6 +89,7 @@ pub fn l2_bank(p: &L2Params) -> Result<Arc<Module>, ElabErrors> {
         let outs = outputs::Outputs::new(p);
         let fill = fill::Fill::new(p);
         let fence = fence::Fence::new(p);
+        let held = p.write_back.then(|| held::Held::new(p));
         let down = p.downgrade.then(|| down::Down::new(p));
         let order = order::Order::new(p);
         let select = select::Select::new(p);
@@ -102,10 +108,11 @@ pub fn l2_bank(p: &L2Params) -> Result<Arc<Module>, ElabErrors> {
             fill: &fill,
             fence: &fence,
             down: down.as_ref(),
+            held: held.as_ref(),
         };
         let decision = decide::connect(&parts);
-        data.accept(&decision);
-        data.connect(&ops, &outs, &fill);
+        data.accept(&decision, held.as_ref());
+        data.connect(&ops, &outs, &fill, held.as_ref());
         sinks::land_answers(p, &m, &fence);
         let answer = ops.take_answer(down.as_ref());
         outs.answer_finished(&ops, |epoch| fence.completed(epoch));

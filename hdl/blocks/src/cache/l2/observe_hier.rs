@@ -16,6 +16,7 @@ pub(super) fn connect(parts: &Parts, choice: &Choice, d: &Decision) {
     invalidations(parts, choice, d);
     waiting(parts, choice, d);
     passed_on(parts, choice, d);
+    held(parts, d);
     assertions(parts, d);
 }
 
@@ -168,6 +169,42 @@ fn passed_on(parts: &Parts, _choice: &Choice, d: &Decision) {
     );
     let clean = d.install & d.victim.state.is(LineState::V) & parts.p.gpu_homed(d.victim_line);
     cover("l2gpu.V.victim", clean, "A copy at a GPU home is dropped silently.");
+}
+
+/// Dirty bytes of other homes' lines.
+fn held(parts: &Parts, d: &Decision) {
+    let (Some(held), Some(ways)) = (&d.held, &d.look.held) else { return };
+    let state = &d.victim.state;
+    for (side, goes) in [("l2req", held.writes_on[0]), ("l2gpu", held.writes_on[1])] {
+        let text = "Dirty bytes go on, and the line stays as a clean copy.";
+        cover(&format!("{side}.D.write_on"), goes & state.is(LineState::D), text);
+        let text = "Dirty bytes go on, and nothing of the line stays.";
+        cover(&format!("{side}.W.write_on"), goes & state.is(LineState::W), text);
+    }
+    let stays = |name: &str| d.r(name) | d.g(name);
+    count("l2_held", stays("mark") | stays("join"), "Stores that stay here as dirty bytes.");
+    count("l2_written_on", held.goes(), "Lines whose dirty bytes go on to the next home.");
+    count(
+        "l2_made_room",
+        held.makes_room,
+        "Lines whose dirty bytes go on because others need their share of the set.",
+    );
+    let far = parts.fence.both_walks().map_or(bool_lit(false), |walks| walks[1].active.get());
+    cover(
+        "hmg.race.release_passes_far_walk",
+        parts.fence.drained() & far,
+        "A release of GPU scope has drained while dirty bytes are being written on to other GPUs.",
+    );
+    assert_always(
+        "l2_victim_not_held",
+        !(d.install & (ways.leaf | ways.gpu).bit_at(d.look.victim)),
+        "dirty bytes of other homes' lines are never displaced, only written on",
+    );
+    assert_always(
+        "l2_dirty_bytes_known",
+        !held.goes() | state.is_any(&[LineState::D, LineState::W]),
+        "only dirty bytes go on",
+    );
 }
 
 fn assertions(parts: &Parts, d: &Decision) {

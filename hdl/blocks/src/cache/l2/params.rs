@@ -45,6 +45,9 @@ pub struct L2Params {
     pub drops: bool,
     /// The next home is told when the last clean line of a group leaves this bank (hmg.md section 4, Downgrade). Only with `hier` and `dir`.
     pub downgrade: bool,
+    /// Stores stay in the first bank on their way that may hold them, until they are displaced or a release writes them on (hmg.md section 5.2). Only
+    /// with `hier`, all lines kept, and 4 ways or more.
+    pub write_back: bool,
 }
 
 impl L2Params {
@@ -163,6 +166,14 @@ impl L2Params {
     pub fn forces(&self) -> bool {
         self.hier || self.scoped
     }
+    /// Ways of a set that may hold dirty bytes of lines that other GPMs serve, and as many those of lines with their GPU home here.
+    pub fn held_ways(&self) -> u32 {
+        self.ways / 4
+    }
+    /// Places that an operation needs free in an output queue to enter: its own and one for each stage ahead; with write-back it may send two messages.
+    pub fn places(&self) -> u32 {
+        if self.write_back { 4 } else { 3 }
+    }
     /// Sets whose tags are read and written at once, so that a drop takes sets / bulk cycles.
     pub fn bulk(&self) -> u32 {
         if self.drops { 1 << self.sets.trailing_zeros().min(3) } else { 1 }
@@ -229,7 +240,7 @@ impl L2Params {
         };
         let flag = |on: bool, text: &'static str| if on { text } else { "" };
         format!(
-            "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}{}{}{}{}{}",
+            "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}{}{}{}{}{}{}",
             self.home,
             if s.gpms == 1 { s.nodes().to_string() } else { format!("{}x{}", s.gpus, s.gpms) },
             s.addr_bits,
@@ -249,6 +260,7 @@ impl L2Params {
             flag(self.scoped, "_scoped"),
             flag(self.drops, "_drops"),
             flag(self.downgrade, "_down"),
+            flag(self.write_back, "_wb"),
         )
     }
 }
@@ -298,6 +310,12 @@ pub fn infos() -> Vec<ParamInfo> {
             "0, 1",
             "1: loads of GPU and system scope miss copies below that scope (always with hier)",
         ),
+        row(
+            "write_back",
+            "0",
+            "0, 1 (only with hier, caching l1_l2, 4 ways or more)",
+            "1: stores stay in the first bank on their way that may hold them",
+        ),
         row("drops", "0", "0, 1", "1: software coherence, copies are dropped on command"),
         row(
             "downgrade",
@@ -336,6 +354,11 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
         return Err(set.illegal("sets", "its odd factor is above 15"));
     }
     let l2_mshrs = number("mshrs", 4, 256)?;
+    let on = |key| number(key, 0, 1).map(|v| v == 1);
+    let (hier, dir, downgrade) = (on("hier")?, on("dir")?, on("downgrade")?);
+    if downgrade && !(hier && dir) {
+        return Err(set.illegal("downgrade", "the bank has no GPU homes or no directory"));
+    }
     let caching = match set.text("caching").as_str() {
         "l1_l2" => Caching::L1L2,
         "l1_only" => Caching::L1Only,
@@ -343,19 +366,22 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
         "own_gpu" => Caching::OwnGpu,
         _ => return Err(set.illegal("caching", "it is none of these")),
     };
+    let ways = power("ways", 2, 64)?;
+    let write_back = on("write_back")?;
+    if write_back && !(hier && caching == Caching::L1L2 && ways >= 4) {
+        return Err(set.illegal(
+            "write_back",
+            "the bank has no GPU homes, keeps not all lines, or has less than 4 ways",
+        ));
+    }
     let l1s = number("l1s", 1, 256)?;
     let l1_mshrs = number("l1_mshrs", 1, 256)?;
     let sys = Sys { gpus, gpms, addr_bits, line, banks, l1s, l2_mshrs, l1_mshrs, il, home_shift };
-    let on = |key| number(key, 0, 1).map(|v| v == 1);
-    let (hier, dir, downgrade) = (on("hier")?, on("dir")?, on("downgrade")?);
-    if downgrade && !(hier && dir) {
-        return Err(set.illegal("downgrade", "the bank has no GPU homes or no directory"));
-    }
     Ok(L2Params {
         sys,
         home: number("home", 0, u64::from(nodes - 1))?,
         sets,
-        ways: power("ways", 2, 64)?,
+        ways,
         pool: number("pool", u64::from(l2_mshrs), 1024)?,
         caching,
         dir,
@@ -364,5 +390,6 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
         scoped: on("scoped")?,
         drops: on("drops")?,
         downgrade,
+        write_back,
     })
 }

@@ -29,6 +29,8 @@ pub(super) struct Select {
     /// Of a flat bank: the local head is next.
     turn: Option<Reg<Bool>>,
     inv_run: Reg<Bits>,
+    /// The operation stays in stage 1 for another cycle.
+    pub again: Option<Wire<Bool>>,
     p: L2Params,
 }
 
@@ -68,6 +70,8 @@ pub(super) struct Choice {
     pub inv: Bool,
     pub end: Bool,
     pub flush: Bool,
+    /// Which walk over dirty bytes could go with `flush`: of lines that other GPMs serve, of lines with their GPU home here.
+    pub walks: Option<[Bool; 2]>,
     pub remote: Bool,
     pub local: Bool,
     pub remote_lacks: Lacks,
@@ -93,6 +97,7 @@ impl Select {
             s1: reg::<Op>("s1", p.clone()),
             turn: (!p.hier).then(|| reg::<Bool>("turn_local", ())),
             inv_run: reg::<Bits>("inv_run", 3),
+            again: p.write_back.then(|| wire_or::<Bool>("s1_stays", (), false)),
             p: p.clone(),
         }
     }
@@ -147,7 +152,7 @@ impl Select {
         let answer = if remote { outs.remote.room(3) } else { outs.local.room(3) };
         let (passes, late, half_used) = match (&outs.pass, &m.leaf) {
             (Some(pass), Some([mshrs, entries])) => {
-                let room = pass.room(3) & fence.far_room();
+                let room = pass.room(self.p.places()) & fence.far_room();
                 let waits = req.kind.is(ReqKind::Atom) & req.scope.ne(2);
                 // Lines of both sorts have half at most, so that each sort goes on while the other one waits for its network.
                 let (half, pool_half) = (self.p.away_half(), self.p.away_pool_half());
@@ -162,7 +167,11 @@ impl Select {
             }
             _ => (bool_lit(true), bool_lit(false), bool_lit(false)),
         };
-        let sends = if remote { bool_lit(true) } else { req.homed | req.gpu_homed | outs.request.room(3) };
+        let sends = if remote {
+            bool_lit(true)
+        } else {
+            req.homed | req.gpu_homed | outs.request.room(self.p.places())
+        };
         let operates = (req.homed | req.gpu_homed) & ops.needed(bool_lit(remote), req);
         Lacks {
             mshr: opens & !any,
@@ -177,7 +186,7 @@ impl Select {
     /// Chooses and moves a head into stage 1.
     pub fn connect(&self, with: &Needs, tags: &Tags, fill: &Fill) -> Choice {
         let Needs { m, ops, outs, fence, down } = with;
-        let ready = tags.ready.get() & fence.serves();
+        let ready = self.unless_again(tags.ready.get() & fence.serves());
         let remote_lacks = self.lacks(&self.remote.head, true, with);
         let local_lacks = self.lacks(&self.local.head, false, with);
         let calm = ready & !outs.denied.get();
@@ -188,9 +197,11 @@ impl Select {
             (Some((far, _)), Some(lacks)) => (far.valid & calm & lacks.nothing()).named("s0_far_ok"),
             _ => bool_lit(false),
         };
-        let end_ok = (fill.asks() & fence.serves() & outs.mem.room(3)).named("s0_end_ok");
+        let end_ok = self.unless_again(fill.asks() & fence.serves() & outs.mem.room(3)).named("s0_end_ok");
         let s1_flush = self.s1_valid.get() & self.s1.get().class.is(Class::Flush);
-        let flush_ok = fence.asks() & !s1_flush & outs.mem.room(3);
+        let flush_ok = self.unless_again(fence.asks() & !s1_flush & outs.mem.room(3));
+        let walks = fence.walks_ask(ready & !s1_flush, outs);
+        let flush_ok = walks.map_or(flush_ok, |[near, far]| flush_ok | near | far);
         let inv_room = outs.inv_done.room(2) & outs.recv.as_ref().map_or(bool_lit(true), |recv| recv.room(2));
         let inv_ok = (self.inv.channel.valid & ready & inv_room).named("s0_inv_ok");
         let others = end_ok | flush_ok | remote_ok | local_ok | far_ok;
@@ -215,6 +226,7 @@ impl Select {
             inv,
             end,
             flush,
+            walks,
             remote,
             local,
             remote_lacks,
@@ -301,7 +313,8 @@ impl Select {
                 line.set(of);
             });
         }
-        let set = mux(choice.flush, fence.set.get(), self.p.set_of(line.get())).named("s0_set");
+        let set =
+            mux(choice.flush, fence.walked_set(choice.walks), self.p.set_of(line.get())).named("s0_set");
         let demand = choice.remote | choice.local | choice.far;
         let homed = mux(demand, req.get().homed, self.p.homed(line.get()));
         let gpu_homed = mux(demand, req.get().gpu_homed, self.p.gpu_homed(line.get()));
@@ -316,10 +329,22 @@ impl Select {
                 cause: self.inv.channel.msg.cause,
                 link: self.inv.channel.msg.link,
                 last: self.inv.last,
-                far: choice.far,
+                // A walk that is not the one of lines that other GPMs serve.
+                far: choice.walks.map_or(choice.far, |[near, far]| choice.far | (choice.flush & !near & far)),
                 set,
             });
         });
+        if let Some(again) = &self.again {
+            when(again.get(), || {
+                self.s1_valid.set(true);
+                tags.present(self.s1.get().set);
+            });
+        }
+    }
+
+    /// `ok`, unless stage 1 keeps its operation.
+    fn unless_again(&self, ok: Bool) -> Bool {
+        self.again.as_ref().map_or(ok, |again| ok & !again.get())
     }
 }
 

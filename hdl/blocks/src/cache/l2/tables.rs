@@ -1,18 +1,42 @@
 //! Transition tables of the bank (rec.md sections 6.1 and 6.2, hmg.md section 5) as data. Pairs that the specification calls errors have no
 //! row: they fail the table's assertion.
 
+use super::tables_held;
 use weft_rtl::prelude::*;
 
 /// States of a remote-homed line: I, V, and MSHR waiting (P) or waiting poisoned (PX).
-pub const REQUESTER_STATES: [&str; 4] = ["I", "V", "P", "PX"];
+///
+/// With write-back also V with dirty bytes (D), and dirty bytes alone (W).
+pub const REQUESTER_STATES: [&str; 6] = ["I", "V", "P", "PX", "D", "W"];
 /// Events of a remote-homed line, in order of their encodings.
-pub const REQUESTER_EVENTS: [&str; 7] =
-    ["load", "store_full", "store_partial", "atomic", "RdRsp", "Inv", "load_forced"];
+pub const REQUESTER_EVENTS: [&str; 9] = [
+    "load",
+    "store_full",
+    "store_partial",
+    "atomic",
+    "RdRsp",
+    "Inv",
+    "load_forced",
+    "store_full_held",
+    "store_partial_held",
+];
 /// States of a line whose GPU home is this bank: as of a remote-homed line, and MSHR waiting with atomics in its list (PA), the same poisoned (PAX).
-pub const GPU_HOME_STATES: [&str; 6] = ["I", "V", "P", "PX", "PA", "PAX"];
+///
+/// With write-back D and W as of a remote-homed line.
+pub const GPU_HOME_STATES: [&str; 8] = ["I", "V", "P", "PX", "PA", "PAX", "D", "W"];
 /// Events of such a line, of this GPM and of other GPMs alike, in order of their encodings. Forced loads are those of system scope.
-pub const GPU_HOME_EVENTS: [&str; 8] =
-    ["load", "load_forced", "store_full", "store_partial", "atomic_gpu", "atomic_sys", "RdRsp", "Inv"];
+pub const GPU_HOME_EVENTS: [&str; 10] = [
+    "load",
+    "load_forced",
+    "store_full",
+    "store_partial",
+    "atomic_gpu",
+    "atomic_sys",
+    "RdRsp",
+    "Inv",
+    "store_full_held",
+    "store_partial_held",
+];
 /// States of a home line: I, V, D, and being fetched (F).
 pub const HOME_STATES: [&str; 4] = ["I", "V", "D", "F"];
 /// Events of a home line, in order of their encodings.
@@ -29,7 +53,7 @@ pub const HOME_EVENTS: [&str; 10] = [
     "Inv",
 ];
 
-type Cell = (&'static str, &'static str, &'static [&'static str], &'static str);
+pub(super) type Cell = (&'static str, &'static str, &'static [&'static str], &'static str);
 
 const REQUESTER: [Cell; 22] = [
     ("I", "load", &["open_read"], "RdReq to the home, MSHR opened: P"),
@@ -181,17 +205,25 @@ fn table(
     Table { name, columns, rows }
 }
 
-/// A remote-homed line in this bank (rec.md section 6.1); `forces`: the bank tells scopes apart.
-pub fn requester(forces: bool) -> Table {
+/// A remote-homed line in this bank (rec.md section 6.1); `forces`: the bank tells scopes apart; `holds`: stores stay here (hmg.md section 5.2).
+pub fn requester(forces: bool, holds: bool) -> Table {
     let mut rows = REQUESTER.to_vec();
     rows.extend(FORCED.iter().filter(|_| forces));
-    let events = if forces { &REQUESTER_EVENTS[..] } else { &REQUESTER_EVENTS[..6] };
-    table("l2_requester", "l2req", &REQUESTER_STATES, events, &rows)
+    rows.extend(tables_held::REQUESTER.iter().filter(|_| holds));
+    let (states, events) = match (forces, holds) {
+        (_, true) => (6, 9),
+        (true, false) => (4, 7),
+        (false, false) => (4, 6),
+    };
+    table("l2_requester", "l2req", &REQUESTER_STATES[..states], &REQUESTER_EVENTS[..events], &rows)
 }
 
-/// A line of another GPU whose GPU home is this bank (hmg.md section 5).
-pub fn gpu_home() -> Table {
-    table("l2_gpu_home", "l2gpu", &GPU_HOME_STATES, &GPU_HOME_EVENTS, &GPU_HOME)
+/// A line of another GPU whose GPU home is this bank (hmg.md section 5); `holds`: stores stay here.
+pub fn gpu_home(holds: bool) -> Table {
+    let mut rows = GPU_HOME.to_vec();
+    rows.extend(tables_held::GPU_HOME.iter().filter(|_| holds));
+    let (states, events) = if holds { (8, 10) } else { (6, 8) };
+    table("l2_gpu_home", "l2gpu", &GPU_HOME_STATES[..states], &GPU_HOME_EVENTS[..events], &rows)
 }
 
 /// A line whose home is this bank (rec.md section 6.2).

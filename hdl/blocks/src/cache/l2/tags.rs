@@ -1,5 +1,6 @@
 //! Tags, states and ages: one lookup per cycle, read in one cycle and written in the next.
 
+use super::held::HeldWays;
 use super::params::L2Params;
 use super::types::{LineState, Tag};
 use weft_rtl::prelude::*;
@@ -29,8 +30,10 @@ pub(super) struct Lookup {
     pub victim: Bits,
     /// The victim is an invalid way that is not the oldest.
     pub skips_oldest: Bool,
-    /// Ways in state D.
+    /// Ways in state D of lines of this home.
     pub dirty: Bits,
+    /// Ways with dirty bytes of lines of other homes (write-back of copies).
+    pub held: Option<HeldWays>,
     ages: Vec<Bits>,
 }
 
@@ -80,7 +83,7 @@ impl Tags {
         self.port.present(row);
     }
 
-    /// Clears the copies of the row presented in the cycle before that `of` names, and says which those are. Copies of other homes are clean.
+    /// Clears the copies of the row presented in the cycle before that `of` names, and says which those are. Dirty bytes stay.
     pub fn clear(&self, row: Bits, bank: Bits, of: impl Fn(Bits) -> Bool) -> Bits {
         let (ways, bulk) = (self.p.ways, self.p.bulk());
         let set_bits = self.p.set_bits();
@@ -91,11 +94,23 @@ impl Tags {
         let tags = self.port.row();
         let named = tags.iter().enumerate().map(|(lane, tag)| {
             let line = self.p.line_from(tag.tag, set(lane as u32), bank);
-            tag.state.is(LineState::V) & of(line)
+            let copy = match self.p.write_back {
+                true => tag.state.is_any(&[LineState::V, LineState::D]),
+                false => tag.state.is(LineState::V),
+            };
+            copy & of(line)
         });
         let named = pack_bools(&named.collect::<Vec<_>>());
         let empty = Tag { tag: lit(0, self.p.tag_bits()), state: enum_lit(LineState::I) };
-        self.writer.write_masked(row, named, &vec![empty; (ways * bulk) as usize]);
+        if self.p.write_back {
+            // Dirty bytes stay.
+            let left =
+                |t: &Tag| mux(t.state.is(LineState::D), enum_lit(LineState::W), enum_lit(LineState::I));
+            let after: Vec<Tag> = tags.iter().map(|t| Tag { tag: t.tag, state: left(t) }).collect();
+            self.writer.write_masked(row, named, &after);
+        } else {
+            self.writer.write_masked(row, named, &vec![empty; (ways * bulk) as usize]);
+        }
         named
     }
 
@@ -123,8 +138,12 @@ impl Tags {
         let ages = self.ages.lane(0);
         let bits = self.p.way_bits();
         let ages: Vec<Bits> = (0..self.p.ways).map(|w| ages.slice(w * bits, bits)).collect();
-        let oldest: Vec<Bool> = ages.iter().map(|a| a.all()).collect();
-        let oldest = pack_bools(&oldest).lowest_set();
+        let held = self.p.write_back.then(|| self.held(&row, &ages));
+        let oldest = match &held {
+            // A fill or a line of this home waits for no request network: dirty bytes of other homes are no victims.
+            Some(held) => oldest_of(&ages, !(held.leaf | held.gpu)),
+            None => pack_bools(&ages.iter().map(|a| a.all()).collect::<Vec<_>>()).lowest_set(),
+        };
         let empty = !pack_bools(&valid);
         let victim = mux(empty.any(), empty.lowest_set(), oldest).named("s1_victim");
         let dirty: Vec<Bool> = row.iter().map(|t| t.state.is(LineState::D)).collect();
@@ -135,9 +154,25 @@ impl Tags {
             way: way.named("s1_way"),
             victim,
             skips_oldest: empty.any() & victim.ne(oldest),
-            dirty: pack_bools(&dirty),
+            dirty: match &held {
+                Some(held) => pack_bools(&dirty) & !(held.leaf | held.gpu),
+                None => pack_bools(&dirty),
+            },
+            held,
             ages,
         }
+    }
+
+    /// The ways of a set with dirty bytes of lines of other homes, by sort.
+    fn held(&self, row: &[Tag], ages: &[Bits]) -> HeldWays {
+        let p = &self.p;
+        // A line's home is in its tag whole.
+        let line = |t: &Tag| p.line_from(t.tag, lit(0, p.set_bits()), lit(0, p.sys.bank_bits()));
+        let dirty = |t: &Tag| t.state.is_any(&[LineState::D, LineState::W]);
+        let leaf: Vec<Bool> = row.iter().map(|t| dirty(t) & p.leaf(line(t))).collect();
+        let gpu: Vec<Bool> = row.iter().map(|t| dirty(t) & p.gpu_homed(line(t))).collect();
+        let (leaf, gpu) = (pack_bools(&leaf).named("s1_held_leaf"), pack_bools(&gpu).named("s1_held_gpu"));
+        HeldWays { leaf, gpu, oldest_leaf: oldest_of(ages, leaf), oldest_gpu: oldest_of(ages, gpu) }
     }
 
     /// One way of the set presented in the cycle before.
@@ -180,4 +215,16 @@ impl Tags {
             self.age_writer.write(set, &pack(&ages));
         });
     }
+}
+
+/// The oldest of some ways of a set; ages are a permutation.
+fn oldest_of(ages: &[Bits], of: Bits) -> Bits {
+    let is = |way: &Bits, age: usize| way.eq(age as u64);
+    let some = |age: usize| {
+        any_of(&ages.iter().enumerate().map(|(w, a)| is(a, age) & of.bit(w as u32)).collect::<Vec<_>>())
+    };
+    // From the oldest age down.
+    let down: Vec<Bool> = (0..ages.len()).rev().map(some).collect();
+    let age = !pack_bools(&down).lowest_set();
+    pack_bools(&ages.iter().map(|a| a.eq(age)).collect::<Vec<_>>()).lowest_set()
 }

@@ -13,7 +13,7 @@ fn build(given: &[(&str, &str)]) -> Result<Arc<Module>, BlockError> {
 
 #[test]
 fn elaborates_and_flattens() {
-    let shapes: [&[(&str, &str)]; 11] = [
+    let shapes: [&[(&str, &str)]; 14] = [
         &[],
         &[("line", "128"), ("sets", "2304"), ("gpus", "16"), ("home", "15")],
         &[("sets", "3"), ("ways", "2"), ("mshrs", "4"), ("pool", "5"), ("gpus", "3"), ("home", "1")],
@@ -24,6 +24,17 @@ fn elaborates_and_flattens() {
         &[("hier", "1"), ("gpms", "2"), ("gpus", "1"), ("sets", "24")],
         &[("hier", "1"), ("gpms", "1"), ("dir", "0"), ("drops", "1")],
         &[("scoped", "1"), ("drops", "1"), ("sets", "6"), ("dir", "0")],
+        &[("hier", "1"), ("gpms", "4"), ("downgrade", "1")],
+        &[("hier", "1"), ("gpms", "4"), ("write_back", "1")],
+        &[
+            ("hier", "1"),
+            ("gpms", "2"),
+            ("write_back", "1"),
+            ("dir", "0"),
+            ("drops", "1"),
+            ("ways", "4"),
+            ("sets", "6"),
+        ],
         &[("caching", "own_gpu"), ("gpms", "4"), ("drops", "1"), ("dir", "0"), ("scoped", "1")],
     ];
     let mut names = Vec::new();
@@ -44,7 +55,15 @@ fn published_line_has_31_tag_bits() {
 
 #[test]
 fn illegal_parameters_are_refused_with_their_range() {
-    for (key, value) in [("ways", "3"), ("sets", "34"), ("line", "32"), ("caching", "l3"), ("home", "4")] {
+    for (key, value) in [
+        ("ways", "3"),
+        ("sets", "34"),
+        ("line", "32"),
+        ("caching", "l3"),
+        ("home", "4"),
+        ("downgrade", "1"),
+        ("write_back", "1"),
+    ] {
         let error = build(&[(key, value)]).unwrap_err().to_string();
         assert!(error.contains(&format!("parameter {key} = {value}")) && error.contains("legal:"), "{error}");
     }
@@ -52,8 +71,9 @@ fn illegal_parameters_are_refused_with_their_range() {
 
 #[test]
 fn no_two_rows_overlap() {
-    assert_eq!(tables::requester(false).overlaps(), vec![]);
-    assert_eq!(tables::requester(true).overlaps(), vec![]);
-    assert_eq!(tables::gpu_home().overlaps(), vec![]);
+    for (forces, holds) in [(false, false), (true, false), (true, true)] {
+        assert_eq!(tables::requester(forces, holds).overlaps(), vec![]);
+        assert_eq!(tables::gpu_home(holds).overlaps(), vec![]);
+    }
     assert_eq!(tables::home().overlaps(), vec![]);
 }

@@ -10,7 +10,10 @@ use weft_rtl::prelude::*;
 pub(super) enum LineState {
     I,
     V,
+    /// Some bytes are newer than at the next home; at home than in DRAM.
     D,
+    /// Only such bytes are here, nothing can be read (write-back of copies).
+    W,
 }
 
 /// One way of a set.
@@ -66,7 +69,7 @@ pub(super) struct Demand {
     #[width(1)]
     pub epoch: Bits,
     pub cacheable: Bool,
-    /// Scope of a load or atomic: 0 CU, 1 GPU, 2 system.
+    /// Scope of a load or atomic, with write-back of a store too: 0 CU, 1 GPU, 2 system.
     #[width(2)]
     pub scope: Bits,
     /// The line's home is here.

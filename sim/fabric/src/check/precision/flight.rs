@@ -245,10 +245,13 @@ fn held(finder: Finder, unit: usize, sys: &Sys, gpu: Option<u32>, prefix: &str) 
     if let (Some(valid), Some(request), Some(gpu)) =
         (other("s2_valid"), other("s2_step_request"), gpu.filter(|_| prefix == "s2_req"))
     {
+        let whose = Whose::Gpus(1 << gpu);
         let steps = [Some(request), other("s2_step_pass")].into_iter().flatten();
-        return steps
-            .flat_map(|step| one(vec![set(valid), set(step)], None, Whose::Gpus(1 << gpu)))
-            .collect();
+        let own = steps.flat_map(|step| one(vec![set(valid), set(step)], None, whose));
+        // Dirty bytes that are written on.
+        let on = other("s2_writes_on").zip(other("s2_step_victim"));
+        let on = on.map(|(on, line)| Held { all: vec![set(valid), set(on)], line, grp: Group::Never, whose });
+        return own.chain(on).collect();
     }
     // A message on a wire is announced as valid with its last phit only.
     let network = prefix.strip_prefix("wire_");
