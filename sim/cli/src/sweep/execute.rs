@@ -1,17 +1,18 @@
 //! Making the runs of a sweep, several at a time.
 
 use super::columns::{Cells, failed, measured, planned};
-use super::plan::{Plan, Run};
+use super::plan::{Plan, Run, hardware};
 use super::results::Results;
 use anyhow::Error;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, Weak, mpsc};
 use std::time::Duration;
-use weft_engine::Probes;
 use weft_engine::runner::Rewind;
+use weft_engine::{Design, Probes};
 use weft_fabric::run::{FabricError, FabricRun, RunOptions, RunReport};
 
 /// Cycles between two looks at whether the sweep is to end.
@@ -22,7 +23,10 @@ const SLICE: u64 = 20_000;
 /// # Errors
 /// Results that cannot be written; the runs in flight are then given up.
 pub fn execute(plan: &Plan, results: &mut Results, jobs: usize) -> Result<(), Error> {
-    let todo: Vec<&Run> = plan.runs.iter().filter(|run| !results.has(run.number)).collect();
+    let mut todo: Vec<&Run> = plan.runs.iter().filter(|run| !results.has(run.number)).collect();
+    // Runs on the same hardware follow one another and share it. Rows are put in order when all are there.
+    todo.sort_by_cached_key(|run| hardware(&run.config));
+    let designs = Designs::default();
     let jobs = jobs.min(todo.len());
     let board = Board::new(plan.runs.len(), plan.runs.len() - todo.len(), jobs);
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -31,7 +35,10 @@ pub fn execute(plan: &Plan, results: &mut Results, jobs: usize) -> Result<(), Er
         for job in 0..jobs {
             let sender = sender.clone();
             let (todo, next, stop, sweep, board) = (&todo, &next, &stop, &plan.sweep, &board);
+            let designs = &designs;
             scope.spawn(move || {
+                // Keeps the hardware for the next run.
+                let mut kept = None;
                 while let Some(run) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let wave = PathBuf::from(format!("vcd_out/{}-{}.fst", sweep.name, run.number + 1));
                     board.tell(job, format!("{}: building", run.words()));
@@ -39,7 +46,13 @@ pub fn execute(plan: &Plan, results: &mut Results, jobs: usize) -> Result<(), Er
                         board.tell(job, format!("{}: cycle {cycle}", run.words()));
                         !stop.load(Ordering::Relaxed)
                     };
-                    let Some(outcome) = guarded(run, wave, sweep.max_cycles, &told) else { return };
+                    let job = || {
+                        let options = options(wave);
+                        let design = designs.of(run, &options)?;
+                        drop(kept.replace(design.clone()));
+                        simulate(run, &design, &options, sweep.max_cycles, &told)
+                    };
+                    let Some(outcome) = guarded(job) else { return };
                     let mut cells = planned(run, sweep);
                     cells.extend(outcome);
                     if sender.send((run, cells)).is_err() {
@@ -90,8 +103,8 @@ impl Board {
 }
 
 /// A run whose failure of any kind is its own; `None` when the sweep is given up.
-fn guarded(run: &Run, wave: PathBuf, limit: u64, go_on: &dyn Fn(u64) -> bool) -> Option<Cells> {
-    let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| simulate(run, wave, limit, go_on)));
+fn guarded(job: impl FnOnce() -> Result<Option<RunReport>, String>) -> Option<Cells> {
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(job));
     Some(match outcome {
         Ok(Ok(Some(report))) => measured(&report),
         Ok(Ok(None)) => return None,
@@ -104,19 +117,40 @@ fn guarded(run: &Run, wave: PathBuf, limit: u64, go_on: &dyn Fn(u64) -> bool) ->
     })
 }
 
+/// Hardware that is in use, by what tells it apart.
+#[derive(Default)]
+struct Designs(Mutex<BTreeMap<String, Arc<Mutex<Weak<Design>>>>>);
+
+impl Designs {
+    /// The hardware of a run: another job's if it is the same, else a new one.
+    fn of(&self, run: &Run, options: &RunOptions) -> Result<Arc<Design>, String> {
+        // A job that has panicked leaves these as they were.
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = all.entry(hardware(&run.config)).or_default().clone();
+        drop(all);
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(design) = place.upgrade() {
+            return Ok(design);
+        }
+        let design = weft_fabric::run::design(&run.config, options).map_err(told)?;
+        *place = Arc::downgrade(&design);
+        Ok(design)
+    }
+}
+
+fn options(wave: PathBuf) -> RunOptions {
+    RunOptions { probes: Probes::All, rewind: Some(Rewind { cycles: 1000, wave }), ..RunOptions::default() }
+}
+
 /// As `weft run` does it, with the same checks; `go_on` hears of the cycle now and then and may give the run up.
 fn simulate(
     run: &Run,
-    wave: PathBuf,
+    design: &Arc<Design>,
+    options: &RunOptions,
     limit: u64,
     go_on: &dyn Fn(u64) -> bool,
 ) -> Result<Option<RunReport>, String> {
-    let options = RunOptions {
-        probes: Probes::All,
-        rewind: Some(Rewind { cycles: 1000, wave }),
-        ..RunOptions::default()
-    };
-    let mut fabric = FabricRun::new(&run.config, run.program.clone(), &options).map_err(told)?;
+    let mut fabric = FabricRun::on(&run.config, design, run.program.clone(), options).map_err(told)?;
     while !fabric.run_to((fabric.cycle() + SLICE).min(limit)).map_err(told)? {
         if fabric.cycle() >= limit {
             return Err(format!(

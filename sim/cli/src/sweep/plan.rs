@@ -238,7 +238,7 @@ impl Builder {
 }
 
 /// Tells hardware of different configurations apart.
-fn hardware(config: &FabricConfig) -> String {
+pub fn hardware(config: &FabricConfig) -> String {
     format!("{:?}", config.hardware())
 }
 

@@ -133,6 +133,22 @@ impl Default for RunOptions {
     }
 }
 
+impl RunOptions {
+    /// What of it concerns the hardware.
+    fn engine(&self) -> Options {
+        Options { backend: self.backend, probes: self.probes, ..Options::default() }
+    }
+}
+
+/// The hardware of a configuration, ready to be clocked by any number of runs ([`FabricRun::on`]).
+///
+/// # Errors
+/// An illegal configuration.
+pub fn design(config: &FabricConfig, options: &RunOptions) -> Result<Arc<Design>, FabricError> {
+    config.validate()?;
+    Ok(Design::new(&elaborate(config)?, options.engine())?)
+}
+
 /// The hardware of a configuration.
 fn elaborate(config: &FabricConfig) -> Result<Arc<Module>, FabricError> {
     Ok(rec_fabric(&config.hardware())?)
@@ -180,21 +196,41 @@ impl FabricRun {
         options: &RunOptions,
     ) -> Result<FabricRun, FabricError> {
         config.validate()?;
-        let table = Arc::new(PageTable::new(program.arrays(), config)?);
+        // What does not fit is told before the hardware is compiled.
+        PageTable::new(program.arrays(), config)?;
         let begun = Instant::now();
-        let design = Design::new(
-            module,
-            Options { backend: options.backend, probes: options.probes, ..Options::default() },
-        )?;
+        let design = Design::new(module, options.engine())?;
         let build_seconds = begun.elapsed().as_secs_f64();
-        let mut sim = Sim::new(&design);
+        let run = FabricRun::on(config, &design, program, options)?;
+        Ok(FabricRun { build_seconds, ..run })
+    }
+
+    /// A run on hardware that [`design`] has made for an equal [`FabricConfig::hardware`] and equal options, which many runs may share.
+    ///
+    /// # Errors
+    /// As [`FabricRun::with_module`].
+    pub fn on(
+        config: &FabricConfig,
+        design: &Arc<Design>,
+        program: Arc<dyn Program>,
+        options: &RunOptions,
+    ) -> Result<FabricRun, FabricError> {
+        config.validate()?;
+        let table = Arc::new(PageTable::new(program.arrays(), config)?);
+        let mut sim = Sim::new(design);
         sim.set_threads(options.threads);
         let model = model(config, &program, table, &mut sim)?;
         let mut runner = Runner::new(sim, model, options.rewind.clone());
         if let Some(waves) = &options.waves {
             runner.record(&waves.path, &waves.scopes, waves.from, waves.to)?;
         }
-        Ok(FabricRun { config: config.clone(), runner, started: Instant::now(), began: 0, build_seconds })
+        Ok(FabricRun {
+            config: config.clone(),
+            runner,
+            started: Instant::now(),
+            began: 0,
+            build_seconds: 0.0,
+        })
     }
 
     /// The whole run as it now stands, to be written to `path`.
