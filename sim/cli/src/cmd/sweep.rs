@@ -23,6 +23,9 @@ pub struct Args {
     /// Keeps results that are there aside under another name and begins anew.
     #[arg(long)]
     restart: bool,
+    /// Makes only the runs with these values of an axis; may be given several times. Its results are those of another sweep: give it another --out.
+    #[arg(long, value_name = "AXIS=VALUE,...")]
+    only: Vec<String>,
     /// Checks everything, prints the runs and ends.
     #[arg(long, conflicts_with = "columns")]
     dry_run: bool,
@@ -36,7 +39,8 @@ pub struct Args {
 /// # Errors
 /// A mistake in the sweep file or results of another sweep, before anything is run; at the end, runs that have failed.
 pub fn run(args: &Args) -> Outcome {
-    let sweep = SweepFile::load(&args.sweep).map_err(Failure::Input)?;
+    let mut sweep = SweepFile::load(&args.sweep).map_err(Failure::Input)?;
+    args.only.iter().try_for_each(|words| sweep.keep_only(words)).map_err(Failure::Input)?;
     let plan = Plan::new(sweep).map_err(Failure::Input)?;
     if args.columns {
         return columns(&plan);

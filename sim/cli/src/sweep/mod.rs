@@ -45,6 +45,7 @@ pub mod built_in;
 pub mod columns;
 pub mod execute;
 pub mod file;
+mod only;
 pub mod plan;
 pub mod plot;
 pub mod results;
