@@ -29,9 +29,9 @@
 //!
 //! # Planes
 //! In a fabric whose GPUs are made of GPMs (hmg.md section 6; parameter `planes`) a node has two links: link 0 to the other GPMs of its GPU, link 1 to
-//! other GPUs, of which it reaches the same GPM, or, for directories without GPU homes, all nodes (parameter `far`). The destination says the link, and FIFOs exist for those
-//! destinations only. What a GPU home passes on (`recv{b}`) is for its own GPU
-//! and never waits for a FIFO of link 1, whatever the slices hold: that would make one GPU wait for another in a circle.
+//! other GPUs, of which it reaches the same GPM, or, for directories without GPU homes, all nodes (parameter `far`). The destination says the link, and
+//! FIFOs exist for those destinations only. What a GPU home passes on (`recv{b}`) is for its own GPU and never waits for a FIFO of link 1, whatever the
+//! slices hold: that would make one GPU wait for another in a circle.
 //!
 //! | marker | enters |
 //! | --- | --- |

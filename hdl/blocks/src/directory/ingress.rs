@@ -25,8 +25,9 @@
 //!
 //! # Planes
 //! In a fabric whose GPUs are made of GPMs (hmg.md section 6; parameter `planes`) link 0 comes from the other GPMs of the own GPU, link 1 from the same GPM of
-//! other GPUs, or, for directories without GPU homes, from all their nodes (parameter `far`). A source uses one link, so there is nothing to collect: a marker whose earlier Invs are applied goes into a queue of its link (`link{k}_marks`, 4 rows), and
-//! from there to `fence` with its origin and scope. The fence unit takes markers at once, so a full queue lasts a few cycles.
+//! other GPUs, or, for directories without GPU homes, from all their nodes (parameter `far`). A source uses one link, so there is nothing to collect: a
+//! marker whose earlier Invs are applied goes into a queue of its link (`link{k}_marks`, 4 rows), and from there to `fence` with its origin and scope. The
+//! fence unit takes markers at once, so a full queue lasts a few cycles.
 //!
 //! A GPU home passes an Inv of link 1 on to its GPMs before it counts as applied. Where there are GPU homes, no more than [`RECV_LIMIT`] of them are with a bank at once, so that
 //! a bank with places for these never makes an Inv of link 0 wait behind one: links 0 then wait for nothing.
