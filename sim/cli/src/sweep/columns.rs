@@ -38,7 +38,11 @@ const METRICS: &[(&str, &str, &str)] = &[
         "misses",
         "demand accesses that find no valid line and join no open miss, without first references",
     ),
-    ("l2_cold_misses", "misses", "first references to a line in a GPU"),
+    (
+        "l2_cold_misses",
+        "misses",
+        "first references to a line in an L2, of those that can miss: loads on their way, stores at home",
+    ),
     ("l2_miss_rate", "", "L2 misses with first references over accesses"),
     ("write_invalidations", "invalidations", "invalidations caused by writes that dropped a copy"),
     (

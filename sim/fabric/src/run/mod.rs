@@ -340,12 +340,7 @@ fn model(
         host,
         oracle,
         program: program.clone(),
-        observer: Observer::new(
-            config.nodes(),
-            config.gpms,
-            hardware.sys.home_shift - hardware.sys.line.trailing_zeros(),
-            checks,
-        ),
+        observer: Observer::new(&hardware, checks),
         banks: Banks::find(sim, &hardware).ok_or(FabricError::Names)?,
         line: u64::from(config.line),
         channels: config.banks,

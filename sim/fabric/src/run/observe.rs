@@ -7,23 +7,51 @@ use crate::cu::{CuObserver, LineAccess, Who};
 use crate::dram::Transfer;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
-use weft_blocks::msg::CuOp;
+use weft_blocks::fabric::FabricParams;
+use weft_blocks::msg::{CuOp, Sys};
 use weft_engine::Sim;
 use weft_engine::runner::Problem;
 
 /// Watches all compute units.
 #[derive(Clone)]
 pub(super) struct Observer {
-    /// Lines that a GPU's L2 has been asked for, per GPU: 64 lines by the number of the first one / 64.
+    /// Lines that a node's L2 has been asked for, per node: 64 lines by the number of the first one / 64.
     touched: Vec<HashMap<u64, u64>>,
-    /// First references to a line in a GPU.
+    /// First references to a line in an L2, of those that can miss there: loads in every L2 on their way, stores and atomics at home.
     pub cold: u64,
     /// Loads that leave a GPU.
     pub sharing: Sharing,
-    /// Home GPU of a line = line >> this.
-    home_shift: u32,
+    /// Which L2s there are on the way.
+    way: Way,
     /// Checks of values and messages, if they are on.
     pub checks: Option<Checks>,
+}
+
+/// The L2s that an access looks into.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    sys: Sys,
+    /// Loads go through the GPU home.
+    gpu_homes: bool,
+}
+
+impl Way {
+    pub fn new(hardware: &FabricParams) -> Way {
+        Way { sys: hardware.sys.clone(), gpu_homes: hardware.hier_banks() }
+    }
+
+    /// Of a node's load: its own, that of the GPU home, the home's.
+    fn of_load(&self, node: u32, home: u32) -> [u32; 3] {
+        let sys = &self.sys;
+        let middle =
+            if self.gpu_homes { sys.node(sys.gpu_of_node(node), sys.gpm_of_node(home)) } else { home };
+        [node, middle, home]
+    }
+
+    /// Home of a line.
+    fn home(&self, line: u64) -> u32 {
+        (line >> (self.sys.home_shift - self.sys.line.trailing_zeros())) as u32
+    }
 }
 
 /// What changes in an [`Observer`], as it is saved.
@@ -64,10 +92,17 @@ impl Observer {
         true
     }
 
-    /// Of `nodes` nodes, `gpms` of which make a GPU.
-    pub fn new(nodes: u32, gpms: u32, home_shift: u32, checks: Option<Checks>) -> Observer {
-        let touched = vec![HashMap::new(); nodes as usize];
-        Observer { touched, cold: 0, sharing: Sharing::new(nodes, gpms), home_shift, checks }
+    /// Of a fabric's compute units.
+    pub fn new(hardware: &FabricParams, checks: Option<Checks>) -> Observer {
+        let sys = &hardware.sys;
+        let touched = vec![HashMap::new(); sys.nodes() as usize];
+        Observer {
+            touched,
+            cold: 0,
+            sharing: Sharing::new(sys.nodes(), sys.gpms),
+            way: Way::new(hardware),
+            checks,
+        }
     }
 
     /// All writes so far are visible everywhere.
@@ -109,11 +144,10 @@ impl Observer {
         self.checks.as_mut().map_or(Ok(()), |c| c.cycle(sim)).map_err(problem)
     }
 
-    fn touch(&mut self, gpu: u32, line: u64) {
-        let home = (line >> self.home_shift) as usize;
+    fn touch(&mut self, nodes: &[u32], line: u64) {
         let bit = 1 << (line % 64);
-        for g in [gpu as usize, home] {
-            let word = self.touched[g].entry(line / 64).or_insert(0);
+        for node in nodes {
+            let word = self.touched[*node as usize].entry(line / 64).or_insert(0);
             self.cold += u64::from(*word & bit == 0);
             *word |= bit;
         }
@@ -136,7 +170,8 @@ fn problem(error: CheckError) -> Problem {
 
 impl CuObserver for Observer {
     fn load(&mut self, who: &Who, line: u64, mask: u128, data: &[u64; 16], issued: u64, done: u64) {
-        self.touch(who.gpu, line);
+        let home = self.way.home(line);
+        self.touch(&self.way.of_load(who.gpu, home), line);
         if let Some(checks) = &mut self.checks {
             CuObserver::load(checks, who, line, mask, data, issued, done);
         }
@@ -149,16 +184,55 @@ impl CuObserver for Observer {
     }
 
     fn store(&mut self, who: &Who, line: u64, mask: u128, data: &[u64; 16], now: u64) {
-        self.touch(who.gpu, line);
+        self.touch(&[self.way.home(line)], line);
         if let Some(checks) = &mut self.checks {
             CuObserver::store(checks, who, line, mask, data, now);
         }
     }
 
     fn amo(&mut self, who: &Who, access: &LineAccess, old: &[u64; 16], issued: u64, done: u64) {
-        self.touch(who.gpu, access.line);
+        self.touch(&[self.way.home(access.line)], access.line);
         if let Some(checks) = &mut self.checks {
             CuObserver::amo(checks, who, access, old, issued, done);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_blocks::fabric::Protocol;
+
+    fn observer(protocol: Protocol) -> Observer {
+        let mut hardware = FabricParams::scaled(protocol);
+        (hardware.sys.gpus, hardware.sys.gpms) = (2, 2);
+        Observer::new(&hardware, None)
+    }
+
+    fn who(node: u32) -> Who {
+        Who { gpu: node, gpms: 2, cu: 0, kernel: 0, block: 0, wave: 0 }
+    }
+
+    fn load(seen: &mut Observer, node: u32, line: u64) -> u64 {
+        CuObserver::load(seen, &who(node), line, 1, &[0; 16], 0, 1);
+        seen.cold
+    }
+
+    #[test]
+    fn a_load_is_cold_once_in_each_l2_on_its_way() {
+        // Line 5 is at home in node 0. Node 3's GPU home for it is node 2.
+        let mut seen = observer(Protocol::Hmg);
+        assert_eq!([load(&mut seen, 3, 5), load(&mut seen, 3, 5)], [3, 3]);
+        assert_eq!([load(&mut seen, 2, 5), load(&mut seen, 0, 5), load(&mut seen, 1, 5)], [3, 3, 4]);
+        let mut flat = observer(Protocol::Nhcc);
+        assert_eq!([load(&mut flat, 3, 5), load(&mut flat, 2, 5)], [2, 3]);
+    }
+
+    #[test]
+    fn a_store_can_miss_at_home_only() {
+        let mut seen = observer(Protocol::Hmg);
+        CuObserver::store(&mut seen, &who(3), 5, 1, &[0; 16], 0);
+        assert_eq!(seen.cold, 1);
+        assert_eq!(load(&mut seen, 3, 5), 3, "the load finds nothing in the L2s of its own GPU");
     }
 }

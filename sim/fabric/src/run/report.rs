@@ -72,7 +72,7 @@ pub struct Metrics {
     pub l2_accesses: u64,
     /// Those that find no valid line and join no open miss, without first references.
     pub l2_misses: u64,
-    /// First references to a line in a GPU.
+    /// First references to a line in an L2, of those that can miss there: loads in every L2 on their way, stores and atomics at home.
     pub l2_cold_misses: u64,
     /// Misses, first references included, over accesses.
     pub l2_miss_rate: f64,
