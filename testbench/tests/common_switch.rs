@@ -138,7 +138,7 @@ fn unloaded_latency() {
     let mut msg = random_on(&mut b.rng, &sys, 1);
     msg[src] = Bv::from_u64(2, 2);
     msg[dst] = Bv::from_u64(1, 2);
-    msg[leaf::<RspMsg>(&sys, "kind")] = Bv::from_u64(0, 2);
+    msg[leaf::<RspMsg>(&sys, "kind")] = Bv::from_u64(0, width_of::<Enum<ReqKind>>(&()));
     // Ready rises in the first cycle after reset.
     b.run(2);
     b.sources[3 * 2 + 1].queue.push_back(msg.clone());

@@ -123,7 +123,7 @@ fn a_failed_assertion_names_block_and_rule() {
     let said = "assertion one_way_per_base of gpu0.dir0 failed in cycle ";
     assert!(report.to_string().starts_with(said), "{report}");
     assert!(
-        report.to_string().contains(": at most one way holds a base (hdl/blocks/src/directory/slice.rs:")
+        report.to_string().contains(": at most one way holds a base (hdl/blocks/src/directory/lookup.rs:")
     );
     let mut last = Last::read(&wave, report.failure.cycle);
     assert_eq!(last.value("gpu0.dir0.s1_valid", 0), 1);
