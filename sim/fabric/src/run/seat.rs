@@ -164,7 +164,7 @@ impl Seat {
             self.present(sim, fences, oracle.as_deref_mut(), observer);
             if let Some(reply) = &mut reply {
                 if let (Some(oracle), Some(access)) = (oracle, self.cu.taken(reply.id)) {
-                    oracle.answered(access, &mut reply.data);
+                    oracle.answered((self.gpu, self.number), access, &mut reply.data);
                 }
                 self.answer(reply, now, fences, observer);
             }
@@ -213,7 +213,7 @@ impl Seat {
                 if matches!(access.op, CuOp::Rel | CuOp::Acq) {
                     self.waits.spans.push((access.id, now));
                 }
-                oracle.into_iter().for_each(|oracle| oracle.taken(access));
+                oracle.into_iter().for_each(|oracle| oracle.taken((self.gpu, self.number), access));
                 self.cu.accepted(now, observer);
             }
             _ => {}
@@ -265,7 +265,7 @@ impl Seat {
             Some(access) => {
                 if offer(&mut self.req, sim, access, self.limbs) {
                     tell(observer, sim.cycle(), self.gpu, self.number, access);
-                    oracle.into_iter().for_each(|oracle| oracle.taken(access));
+                    oracle.into_iter().for_each(|oracle| oracle.taken((self.gpu, self.number), access));
                     self.host.pop_front();
                     self.host_open += 1;
                 }

@@ -4,6 +4,7 @@ use super::FabricError;
 use super::fences::FencesState;
 use super::model::FabricModel;
 use super::observe::ObserverState;
+use super::oracle::Oracle;
 use super::processor::ProcessorState;
 use super::seat::SeatState;
 use super::snapshot::SnapshotError;
@@ -26,7 +27,7 @@ struct State {
     /// Where pages lie and what those hold that are nowhere, with placement by touch.
     pages: Option<(Arc<PageTable>, Memory)>,
     /// Values, if nothing keeps the caches coherent.
-    oracle: Option<Memory>,
+    oracle: Option<Oracle>,
     observer: ObserverState,
 }
 
@@ -40,7 +41,7 @@ pub(super) fn save(sim: &Sim, model: &FabricModel) -> Result<Vec<u8>, FabricErro
         processor: model.processor.state(),
         fences: model.fences.iter().map(|node| node.state()).collect(),
         pages: model.table.on_touch().then(|| (model.table.clone(), model.host.clone())),
-        oracle: model.oracle.as_ref().map(|oracle| oracle.memory.clone()),
+        oracle: model.oracle.clone(),
         observer: model.observer.state(),
     };
     Ok(postcard::to_stdvec(&state).expect("plain data is always encoded"))
@@ -59,9 +60,7 @@ pub(super) fn load(sim: &mut Sim, model: &mut FabricModel, bytes: &[u8]) -> Resu
     for (seat, saved) in model.seats.iter_mut().zip(state.seats) {
         seat.resume(saved)?;
     }
-    if let (Some(oracle), Some(memory)) = (&mut model.oracle, state.oracle) {
-        oracle.memory = memory;
-    }
+    model.oracle = state.oracle;
     if let Some(pages) = state.pages {
         (model.table, model.host) = pages;
     }
