@@ -3,6 +3,7 @@
 mod bench;
 mod closed;
 mod kernels;
+mod latency;
 mod ledger;
 mod litmus;
 mod stress;
