@@ -1,0 +1,21 @@
+//! MGPU-TSM with MGCC: GPUs that share one physical memory, kept coherent by timestamps (mgcc.md).
+//!
+//! ```text
+//!  CU --- L1 ---+                                    +--- lane 0: ReqTracker, TSU, DRAM channel
+//!  CU --- L1 ---+--- crossbar --- L2 bank i --- switch --- UMC i
+//!  ...          |                 ...                +--- lane 1 ...
+//! ```
+//! A crate of its own, beside the directory family of [`weft_blocks`], from which it takes the CU port and the common blocks: neither family knows the other.
+//!
+//! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`time`] the arithmetic of logical time.
+
+pub mod msg;
+pub mod params;
+pub mod time;
+
+use weft_blocks::registry::BlockInfo;
+
+/// The blocks of this crate, in the order in which they are listed.
+pub fn blocks() -> Vec<BlockInfo> {
+    Vec::new()
+}
