@@ -1,0 +1,3 @@
+//! Golden models, checkers and benches of the MGPU-TSM family (mgcc.md).
+
+pub mod golden;
