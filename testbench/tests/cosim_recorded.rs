@@ -102,13 +102,24 @@ fn cosim_l2_bank_in_its_surroundings() {
     bank_agrees(&bank(), 7);
 }
 
+/// A bank of two GPUs of two GPMs.
+fn hierarchy() -> L2Params {
+    L2Params { sys: Sys { gpus: 2, gpms: 2, ..sys(3, 8) }, home: 2, hier: true, ..bank() }
+}
+
 #[test]
 fn cosim_l2_bank_of_a_hierarchy_in_its_surroundings() {
-    let sys = Sys { gpus: 2, gpms: 2, ..sys(3, 8) };
-    bank_agrees(&L2Params { sys: sys.clone(), home: 2, hier: true, downgrade: true, ..bank() }, 8);
-    let software = L2Params { dir: false, drops: true, sets: 8, ..bank() };
-    bank_agrees(&L2Params { sys: sys.clone(), home: 2, hier: true, ..software }, 9);
-    bank_agrees(&L2Params { sys, home: 2, hier: true, write_back: true, ..bank() }, 10);
+    bank_agrees(&L2Params { downgrade: true, ..hierarchy() }, 8);
+}
+
+#[test]
+fn long_cosim_l2_bank_of_a_hierarchy_with_software_coherence() {
+    bank_agrees(&L2Params { dir: false, drops: true, sets: 8, ..hierarchy() }, 9);
+}
+
+#[test]
+fn long_cosim_l2_bank_of_a_hierarchy_with_held_stores() {
+    bank_agrees(&L2Params { write_back: true, ..hierarchy() }, 10);
 }
 
 /// Misses on few lines; each fetch is answered once, some cycles later, in another order.

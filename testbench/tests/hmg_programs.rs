@@ -114,13 +114,23 @@ fn graphs_on_four_gpus_of_four_gpms_keep_ranges_exact() {
     assert!(forwarded > 0 && written > 0, "{forwarded} Invs passed on, {written} stores found a sharer");
 }
 
-/// One GPM per GPU, and one GPU.
+/// GPUs of one GPM, a single GPU.
+const ONE_LEVEL: [[&str; 2]; 2] = [["gpms=1", "gpus=3"], ["gpms=4", "gpus=1"]];
+
+fn of_one_level(protocol: &str, changes: &[&str]) {
+    Fabric::new(protocol, changes).run("pathfinder", &[("columns", "1024"), ("rows", "5")]);
+}
+
 #[test]
 fn hierarchies_of_one_level() {
+    of_one_level("hmg", &ONE_LEVEL[0]);
+    of_one_level("sw-hierarchical", &ONE_LEVEL[1]);
+}
+
+#[test]
+fn long_hierarchies_of_one_level_with_every_protocol() {
     for protocol in ["hmg", "hmg-rec", "sw-flat", "sw-hierarchical"] {
-        for changes in [["gpms=1", "gpus=3"], ["gpms=4", "gpus=1"]] {
-            Fabric::new(protocol, &changes).run("pathfinder", &[("columns", "1024"), ("rows", "5")]);
-        }
+        ONE_LEVEL.iter().for_each(|changes| of_one_level(protocol, changes));
     }
 }
 
@@ -166,7 +176,7 @@ fn held_stores_are_handed_on_with_hmg() {
 }
 
 #[test]
-fn held_stores_are_handed_on_under_software_coherence() {
+fn long_held_stores_are_handed_on_under_software_coherence() {
     with_write_back("sw-hierarchical");
 }
 
