@@ -7,15 +7,19 @@
 //! ```
 //! A crate of its own, beside the directory family of [`weft_blocks`], from which it takes the CU port and the common blocks: neither family knows the other.
 //!
+//! [`tsu`]: timestamps of a lane.
+//!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`time`] the arithmetic of logical time.
 
+pub mod choice;
 pub mod msg;
 pub mod params;
 pub mod time;
+pub mod tsu;
 
 use weft_blocks::registry::BlockInfo;
 
 /// The blocks of this crate, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
-    Vec::new()
+    vec![tsu::info()]
 }

@@ -1,3 +1,4 @@
 //! Golden models, checkers and benches of the MGPU-TSM family (mgcc.md).
 
+pub mod bench;
 pub mod golden;

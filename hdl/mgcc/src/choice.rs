@@ -1,0 +1,85 @@
+//! Choices that several blocks offer, with their names on the command line.
+
+use weft_blocks::registry::{BlockError, ParamSet};
+
+/// A parameter that is one of a few words.
+pub trait Choice: Copy + PartialEq + 'static {
+    /// Every value with its word.
+    const WORDS: &'static [(Self, &'static str)];
+
+    /// The word of a value.
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
+    }
+
+    /// The value of parameter `key`.
+    ///
+    /// # Errors
+    /// A word that is not known.
+    fn from_set(set: &ParamSet, key: &str) -> Result<Self, BlockError> {
+        let text = set.text(key);
+        let found = Self::WORDS.iter().find(|w| w.1 == text);
+        found.map(|w| w.0).ok_or_else(|| set.illegal(key, "it is not known"))
+    }
+}
+
+/// Memory consistency (mgcc.md section 9).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Consistency {
+    /// Sequential consistency.
+    Sc,
+    /// Release consistency.
+    Rc,
+}
+
+impl Choice for Consistency {
+    const WORDS: &'static [(Consistency, &'static str)] = &[(Consistency::Sc, "sc"), (Consistency::Rc, "rc")];
+}
+
+/// Coherence of caches and memory (mgcc.md section 5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Coherence {
+    /// Timestamps.
+    Mgcc,
+    /// None: software invalidates at kernel boundaries; no stamps anywhere.
+    None,
+}
+
+impl Choice for Coherence {
+    const WORDS: &'static [(Coherence, &'static str)] =
+        &[(Coherence::Mgcc, "mgcc"), (Coherence::None, "none")];
+}
+
+/// Slips of the published listings, for negative tests (mgcc.md section 11). Each block knows those that concern it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Inject {
+    /// No fault.
+    None,
+    /// A write's wts is the old memts: old lease and new write share an instant.
+    LitMwts,
+    /// The requester's clock is ignored.
+    LitNoTs,
+    /// Reads leave cts as it was.
+    LitReadCts,
+    /// A block's rts is max(wts + 1, rts).
+    LitBrts,
+    /// A write's answer carries no line, also for a partial mask.
+    LitAckNodata,
+    /// A new TSU entry starts at 0.
+    LitNoFloor,
+    /// A block whose memts overflows restarts at 0.
+    LitReinit,
+}
+
+impl Choice for Inject {
+    const WORDS: &'static [(Inject, &'static str)] = &[
+        (Inject::None, "none"),
+        (Inject::LitMwts, "lit_mwts"),
+        (Inject::LitNoTs, "lit_no_ts"),
+        (Inject::LitReadCts, "lit_read_cts"),
+        (Inject::LitBrts, "lit_brts"),
+        (Inject::LitAckNodata, "lit_ack_nodata"),
+        (Inject::LitNoFloor, "lit_no_floor"),
+        (Inject::LitReinit, "lit_reinit"),
+    ];
+}

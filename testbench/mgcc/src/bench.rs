@@ -1,0 +1,253 @@
+//! A block in simulation with random senders and receivers on its channels.
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use weft_engine::{Design, InPort, Options, OutPort, Sim};
+use weft_rtl::ir::ProbeKind;
+use weft_rtl::prelude::*;
+
+/// A message: its leaves by name. Absent leaves are sent as noise, which must not matter.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Msg(pub BTreeMap<String, Bv>);
+
+impl Msg {
+    /// A message of small numbers.
+    pub fn of<T: Data>(shape: &T::Shape, fields: &[(&str, u64)]) -> Msg {
+        let leaves = leaves_of::<T>(shape, "");
+        let value = |(name, value): &(&str, u64)| {
+            let leaf = leaves.iter().find(|l| l.name == *name).unwrap_or_else(|| panic!("no field {name}"));
+            (name.to_string(), Bv::from_u64(*value, leaf.width))
+        };
+        Msg(fields.iter().map(value).collect())
+    }
+
+    /// The same with a wide field.
+    pub fn with(mut self, name: &str, value: Bv) -> Msg {
+        self.0.insert(name.to_string(), value);
+        self
+    }
+
+    /// A field's low 64 bits.
+    ///
+    /// # Panics
+    /// When the message has no such field.
+    pub fn get(&self, name: &str) -> u64 {
+        self.wide(name).low_u64()
+    }
+
+    /// A field.
+    ///
+    /// # Panics
+    /// When the message has no such field.
+    pub fn wide(&self, name: &str) -> &Bv {
+        self.0.get(name).unwrap_or_else(|| panic!("the message has no field {name}"))
+    }
+}
+
+/// A value of `width` random bits.
+pub fn random_bits(rng: &mut SmallRng, width: u32) -> Bv {
+    let limbs: Vec<u64> = (0..width.div_ceil(64)).map(|_| rng.random()).collect();
+    Bv::from_limbs(&limbs, width)
+}
+
+/// Sends messages into a channel.
+pub struct Source {
+    valid: InPort,
+    leaves: Vec<(String, InPort, u32)>,
+    ready: OutPort,
+    offering: bool,
+    /// Messages still to send.
+    pub queue: VecDeque<Msg>,
+    /// Chance to offer a message in a cycle.
+    pub chance: f64,
+    /// The message taken in the cycle before the present one.
+    pub taken: Option<Msg>,
+}
+
+/// Takes messages from a channel.
+pub struct Sink {
+    valid: OutPort,
+    leaves: Vec<(String, OutPort)>,
+    ready: InPort,
+    held: Option<Msg>,
+    /// Chance to be ready in a cycle.
+    pub chance: f64,
+    /// Messages taken and not yet looked at, with the cycle.
+    pub got: VecDeque<(u64, Msg)>,
+}
+
+/// A simulation with its senders and receivers.
+pub struct Bench {
+    /// The block.
+    pub sim: Sim,
+    /// Chance.
+    pub rng: SmallRng,
+    /// Senders by channel.
+    pub sources: BTreeMap<String, Source>,
+    /// Receivers by channel.
+    pub sinks: BTreeMap<String, Sink>,
+}
+
+impl Bench {
+    /// Compiles a block.
+    ///
+    /// # Panics
+    /// When it does not compile.
+    pub fn new(module: &Arc<Module>, seed: u64) -> Bench {
+        let design = Design::new(module, Options::default()).expect("the block compiles");
+        let rng = SmallRng::seed_from_u64(seed);
+        Bench { sim: Sim::new(&design), rng, sources: BTreeMap::new(), sinks: BTreeMap::new() }
+    }
+
+    fn input(&self, name: &str) -> InPort {
+        self.sim.input(name).unwrap_or_else(|| panic!("no input {name}"))
+    }
+
+    fn output(&self, name: &str) -> OutPort {
+        self.sim.output(name).unwrap_or_else(|| panic!("no output {name}"))
+    }
+
+    /// Drives an input that is no channel.
+    pub fn set(&mut self, name: &str, value: u64) {
+        let port = self.input(name);
+        self.sim.set(port, value);
+    }
+
+    /// Reads an output that is no channel.
+    pub fn get(&mut self, name: &str) -> u64 {
+        let port = self.output(name);
+        self.sim.get(port)
+    }
+
+    /// Adds a sender to a channel.
+    pub fn source<T: Data>(&mut self, name: &str, shape: &T::Shape) {
+        let port = |l: Leaf| {
+            let full = join_name(name, &l.name);
+            (l.name, self.input(&full), l.width)
+        };
+        let leaves = leaves_of::<T>(shape, "").into_iter().map(port).collect();
+        let (valid, ready) = (self.input(&format!("{name}_valid")), self.output(&format!("{name}_ready")));
+        let queue = VecDeque::new();
+        let source = Source { valid, leaves, ready, offering: false, queue, chance: 1.0, taken: None };
+        self.sources.insert(name.to_string(), source);
+    }
+
+    /// Adds a receiver to a channel.
+    pub fn sink<T: Data>(&mut self, name: &str, shape: &T::Shape) {
+        let port = |l: Leaf| {
+            let full = join_name(name, &l.name);
+            (l.name, self.output(&full))
+        };
+        let leaves = leaves_of::<T>(shape, "").into_iter().map(port).collect();
+        let (valid, ready) = (self.output(&format!("{name}_valid")), self.input(&format!("{name}_ready")));
+        let sink = Sink { valid, leaves, ready, held: None, chance: 1.0, got: VecDeque::new() };
+        self.sinks.insert(name.to_string(), sink);
+    }
+
+    /// Queues a message for a channel.
+    pub fn send(&mut self, name: &str, msg: Msg) {
+        self.source_mut(name).queue.push_back(msg);
+    }
+
+    /// The sender of a channel.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn source_mut(&mut self, name: &str) -> &mut Source {
+        self.sources.get_mut(name).unwrap_or_else(|| panic!("no sender on {name}"))
+    }
+
+    /// The receiver of a channel.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn sink_mut(&mut self, name: &str) -> &mut Sink {
+        self.sinks.get_mut(name).unwrap_or_else(|| panic!("no receiver on {name}"))
+    }
+
+    /// The oldest message received on a channel and not yet looked at, with its cycle.
+    pub fn received(&mut self, name: &str) -> Option<(u64, Msg)> {
+        self.sink_mut(name).got.pop_front()
+    }
+
+    /// The message of a channel that was taken in the cycle before.
+    pub fn taken(&mut self, name: &str) -> Option<Msg> {
+        self.source_mut(name).taken.take()
+    }
+
+    /// One cycle.
+    ///
+    /// # Panics
+    /// When an assertion of the hardware fails, or an offered message changes.
+    pub fn step(&mut self) {
+        let Bench { sim, rng, sources, sinks } = self;
+        for source in sources.values_mut() {
+            source.offering |= !source.queue.is_empty() && rng.random_bool(source.chance);
+            sim.set(source.valid, u64::from(source.offering));
+            for (name, port, width) in &source.leaves {
+                let sent = source.queue.front().filter(|_| source.offering).and_then(|m| m.0.get(name));
+                let value = sent.cloned().unwrap_or_else(|| random_bits(rng, *width));
+                sim.set_bv(*port, &value);
+                if let (true, Some(msg)) = (source.offering, source.queue.front_mut()) {
+                    // An offer stands, noise included.
+                    msg.0.entry(name.clone()).or_insert(value);
+                }
+            }
+            let taken = source.offering && sim.get(source.ready) == 1;
+            source.taken = if taken { source.queue.pop_front() } else { None };
+            source.offering &= !taken;
+        }
+        for (name, sink) in sinks {
+            let ready = rng.random_bool(sink.chance);
+            sim.set(sink.ready, u64::from(ready));
+            let offered = sim.get(sink.valid) == 1;
+            let leaves = sink.leaves.iter();
+            let msg = offered.then(|| Msg(leaves.map(|(n, port)| (n.clone(), sim.get_bv(*port))).collect()));
+            if let Some(held) = &sink.held {
+                assert_eq!(Some(held), msg.as_ref(), "cycle {}: {name} withdraws an offer", sim.cycle());
+            }
+            sink.held = if ready { None } else { msg.clone() };
+            if let (Some(msg), true) = (msg, ready) {
+                sink.got.push_back((sim.cycle(), msg));
+            }
+        }
+        sim.step();
+        if let Some(failure) = sim.failures().first() {
+            panic!("{failure:?}");
+        }
+    }
+
+    /// Whole cycles.
+    pub fn run(&mut self, cycles: u64) {
+        (0..cycles).for_each(|_| self.step());
+    }
+
+    /// Steps until a channel has received something; returns it.
+    ///
+    /// # Panics
+    /// When nothing comes in 10 000 cycles.
+    pub fn wait(&mut self, name: &str) -> (u64, Msg) {
+        for _ in 0..10_000 {
+            if let Some(got) = self.received(name) {
+                return got;
+            }
+            self.step();
+        }
+        panic!("nothing comes on {name}");
+    }
+
+    /// Sum of the counters and covers of this name over all units.
+    pub fn counted(&self, name: &str) -> u64 {
+        self.sim.probes().filter(|p| p.name == name).map(|p| p.count).sum()
+    }
+
+    /// Covers never seen, whose names do not begin with one of `but`.
+    pub fn uncovered(&self, but: &[&str]) -> Vec<String> {
+        let missed = |p: &weft_engine::ProbeReading| {
+            p.kind == ProbeKind::Cover && p.count == 0 && !but.iter().any(|b| p.name.starts_with(b))
+        };
+        self.sim.probes().filter(missed).map(|p| p.name.to_string()).collect()
+    }
+}
