@@ -22,4 +22,7 @@ pub mod l2;
 pub mod layout;
 pub mod msg;
 pub mod time;
+pub mod tracker;
 pub mod tsu;
+pub mod umc;
+pub mod wb;
