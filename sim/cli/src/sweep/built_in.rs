@@ -21,6 +21,8 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("hmg-group", include_str!("../../../fabrics/sweeps/hmg-group.toml")),
     ("hmg-gpus", include_str!("../../../fabrics/sweeps/hmg-gpus.toml")),
     ("hmg-gpms", include_str!("../../../fabrics/sweeps/hmg-gpms.toml")),
+    ("hmg-stores", include_str!("../../../fabrics/sweeps/hmg-stores.toml")),
+    ("hmg-downgrade", include_str!("../../../fabrics/sweeps/hmg-downgrade.toml")),
 ];
 
 #[cfg(test)]
