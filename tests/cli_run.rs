@@ -69,6 +69,15 @@ fn every_dense_program_computes_the_hosts_result() {
         ("mm2", &["n=36"]),
         ("mm3", &["n=36"]),
         ("sc", &["n=40"]),
+        ("aes", &["blocks=256"]),
+        ("bicg", &["rows=64", "columns=32"]),
+        ("conv", &["n=40"]),
+        ("mm", &["n=48"]),
+        ("mt", &["n=72"]),
+        ("relu", &["length=4096"]),
+        ("xtreme1", &["kilobytes=3", "repeat=1"]),
+        ("xtreme2", &["kilobytes=3", "repeat=1"]),
+        ("xtreme3", &["kilobytes=3", "repeat=1"]),
     ]);
 }
 

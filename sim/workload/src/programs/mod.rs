@@ -1,10 +1,12 @@
-//! The built-in programs (`rec.md` section 10, `hmg.md` section 11) and their registry.
+//! The built-in programs (`rec.md` section 10, `hmg.md` section 11, `mgcc.md` section 15) and their registry.
 //!
 //! Default sizes are scaled so that the small fabric (`rec.md` section 9, 1/32 of the published one) finishes in
 //! seconds; [`WorkloadInfo::published`] holds the settings that meet the published footprints.
 
+mod aes;
 mod atax;
 mod bfs;
+mod bicg;
 mod c2d;
 mod comd;
 mod common;
@@ -21,12 +23,15 @@ mod lstm;
 mod lu;
 mod machine;
 mod matvec;
+mod matvecs;
 mod mesh;
 mod miniamr;
 mod minicontact;
+mod mm;
 mod mm2;
 mod mm3;
 mod mst;
+mod mt;
 mod namd;
 mod nekbone;
 mod nw;
@@ -36,6 +41,7 @@ mod particles;
 mod pathfinder;
 mod product;
 mod recurrent;
+mod relu;
 mod resnet;
 mod rnn;
 mod round;
@@ -46,10 +52,10 @@ mod stencil;
 mod tape;
 mod training;
 mod transpose;
+mod xtreme;
 
 use std::collections::BTreeMap;
 
-pub use atax::Atax;
 pub use fir::Fir;
 pub use gemv::Gemv;
 pub use pagerank::PageRank;
@@ -82,11 +88,14 @@ pub struct WorkloadInfo {
 /// All built-in programs, by name.
 pub fn workloads() -> &'static [WorkloadInfo] {
     static ALL: &[WorkloadInfo] = &[
+        aes::INFO,
         conv::ALEXNET,
         atax::INFO,
         bfs::INFO,
+        bicg::INFO,
         c2d::INFO,
         comd::INFO,
+        sc::CONV,
         cusolver::INFO,
         fir::INFO,
         gemm::INFO,
@@ -98,15 +107,18 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         lu::INFO,
         miniamr::INFO,
         minicontact::INFO,
+        mm::INFO,
         mm2::INFO,
         mm3::INFO,
         mst::INFO,
+        mt::INFO,
         namd::INFO,
         nekbone::INFO,
         nw::INFO,
         conv::OVERFEAT,
         pagerank::INFO,
         pathfinder::INFO,
+        relu::INFO,
         resnet::INFO,
         training::RESNET18,
         rnn::DGRAD,
@@ -117,6 +129,9 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         stencil::INFO,
         transpose::INFO,
         training::VGG16,
+        xtreme::XTREME1,
+        xtreme::XTREME2,
+        xtreme::XTREME3,
     ];
     ALL
 }

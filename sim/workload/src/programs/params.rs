@@ -154,6 +154,11 @@ impl Params {
         Ok(Self { workload, values })
     }
 
+    /// Name of the program.
+    pub fn workload(&self) -> &'static str {
+        self.workload
+    }
+
     /// All parameters as text, each in one spelling.
     pub fn texts(&self) -> BTreeMap<String, String> {
         self.values.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()

@@ -78,6 +78,21 @@ impl Round {
         self.add(slot, What::Load { size: 4, read_only: false }, addr, 0);
     }
 
+    /// Loads a byte that no thread writes during the kernel.
+    pub fn read_byte(&mut self, slot: u64, addr: u64) {
+        self.add(slot, What::Load { size: 1, read_only: true }, addr, 0);
+    }
+
+    /// Loads a byte.
+    pub fn load_byte(&mut self, slot: u64, addr: u64) {
+        self.add(slot, What::Load { size: 1, read_only: false }, addr, 0);
+    }
+
+    /// Stores a byte.
+    pub fn store_byte(&mut self, slot: u64, addr: u64, value: u64) {
+        self.add(slot, What::Store { size: 1 }, addr, value);
+    }
+
     /// Loads an 8-byte word.
     pub fn load_wide(&mut self, slot: u64, addr: u64) {
         self.add(slot, What::Load { size: 8, read_only: false }, addr, 0);

@@ -1,6 +1,7 @@
-//! SC (AMD APP SDK SimpleConvolution): integer mask over a padded image.
+//! SC and conv (AMD APP SDK SimpleConvolution): integer mask over a padded image.
 
 use super::common::{LANES, SEED};
+use super::machine::{GPUS, Machine};
 use super::params::{Legal, ParamSpec, Params};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
 use super::{WorkloadError, WorkloadInfo};
@@ -32,35 +33,84 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
     ],
     published: &[("n", "8192")],
     takes_graph: false,
-    make: |params, _| Simt::from_params(Sc::new, params),
+    make: |params, _| Simt::from_params(sc, params),
+};
+
+/// The same with a copy of the mask for each GPU.
+pub const CONV: WorkloadInfo = WorkloadInfo {
+    name: "conv",
+    about: "The convolution of sc with a mask of 3 x 3, of which each GPU has a copy of its own (AMD APP SDK SimpleConvolution).",
+    params: &[
+        ParamSpec {
+            name: "n",
+            default: "320",
+            legal: Legal::Integer { min: 1, max: 16384 },
+            unit: "cells",
+            about: "Rows and columns of the result.",
+        },
+        GPUS,
+        LANES,
+        SEED,
+    ],
+    published: &[("n", "4256")],
+    takes_graph: false,
+    make: |params, _| Simt::from_params(conv, params),
 };
 
 const GROUP: u32 = 64;
 const IN: usize = 0;
-const MASK: usize = 1;
-const OUT: usize = 2;
+const OUT: usize = 1;
+/// The first mask; a GPU's own, where each has one, is so many arrays further.
+const MASK: usize = 2;
 
 /// The convolution.
 #[derive(Clone, Debug)]
-pub struct Sc {
+pub struct Convolution {
     base: Base,
     n: u64,
     mask: u64,
+    /// The GPUs that have a mask each; else all have one.
+    owners: Option<Machine>,
 }
 
-impl Sc {
-    /// Builds the program; `params` as in its registry entry.
-    pub fn new(params: &Params) -> Result<Self, WorkloadError> {
-        let (n, mask, seed) = (params.integer("n"), params.integer("mask"), params.integer("seed"));
+fn sc(params: &Params) -> Result<Convolution, WorkloadError> {
+    Ok(Convolution::new(INFO.name, params, params.integer("mask"), None))
+}
+
+fn conv(params: &Params) -> Result<Convolution, WorkloadError> {
+    Ok(Convolution::new(CONV.name, params, 3, Some(Machine::new(params))))
+}
+
+impl Convolution {
+    fn new(name: &'static str, params: &Params, mask: u64, owners: Option<Machine>) -> Self {
+        let (n, seed) = (params.integer("n"), params.integer("seed"));
         let pitch = n + mask - 1;
         let numbers = |stream, count, below| -> Vec<u32> {
             (0..count).map(|i| (data::mix(seed, stream, i) % below) as u32).collect()
         };
-        let mut base = Base::new(INFO.name, params);
+        let mut base = Base::new(name, params);
         base.input("in", data::u32_bytes(&numbers(0, pitch * pitch, 256)));
-        base.input("mask", data::u32_bytes(&numbers(1, mask * mask, 16)));
         base.zeros("out", n * n);
-        Ok(Self { base, n, mask })
+        let taps = data::u32_bytes(&numbers(1, mask * mask, 16));
+        let names = match owners {
+            None => vec!["mask".to_owned()],
+            Some(machine) => (0..machine.gpus).map(|gpu| format!("mask{gpu}")).collect(),
+        };
+        for name in names {
+            base.input(&name, taps.clone());
+        }
+        Self { base, n, mask, owners }
+    }
+
+    /// Work-groups of the launch.
+    fn work_groups(&self) -> u64 {
+        let all = (self.n * self.n).div_ceil(u64::from(GROUP));
+        self.owners.map_or(all, |machine| machine.padded(all))
+    }
+
+    /// The mask that a thread uses.
+    fn mask_of(&self, thread: &Thread) -> usize {
+        MASK + self.owners.map_or(0, |machine| machine.gpu_of(thread, self.work_groups()) as usize)
     }
 
     /// Index of the cell under tap `tap` of the mask at result `result`.
@@ -70,17 +120,24 @@ impl Sc {
     }
 }
 
-impl Kernels for Sc {
+impl Kernels for Convolution {
     fn base(&self) -> &Base {
         &self.base
     }
 
     fn launch(&self, index: usize, _: &Memory) -> Option<Launch> {
-        (index == 0).then(|| Launch::new("simple_convolution", 0, self.n * self.n, GROUP).registers(1))
+        let threads = match self.owners {
+            None => self.n * self.n,
+            Some(_) => self.work_groups() * u64::from(GROUP),
+        };
+        (index == 0).then(|| Launch::new("simple_convolution", 0, threads, GROUP).registers(1))
     }
 
     /// A row of the mask in each round.
     fn round(&self, t: &Thread, registers: &mut [u64], io: &mut Round) -> Flow {
+        if t.id >= self.n * self.n {
+            return Flow::End;
+        }
         if t.round > 0 {
             let sum = (0..self.mask).map(|i| t.bits(2 * i) * t.bits(2 * i + 1)).sum::<u64>();
             registers[0] = (registers[0] + sum) & 0xffff_ffff;
@@ -93,7 +150,7 @@ impl Kernels for Sc {
         for i in 0..self.mask {
             let tap = t.round * self.mask + i;
             io.read(2 * i, self.base.at(IN, self.cell(t.id, tap)));
-            io.read(2 * i + 1, self.base.at(MASK, tap));
+            io.read(2 * i + 1, self.base.at(self.mask_of(t), tap));
         }
         Flow::Next
     }
