@@ -83,3 +83,17 @@ impl Choice for Inject {
         (Inject::LitReinit, "lit_reinit"),
     ];
 }
+
+/// When loads raise the clock of a cache (mgcc.md sections 2 and 4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum ReadTs {
+    /// At the fill.
+    Eager,
+    /// At the next fence; refused under SC.
+    Deferred,
+}
+
+impl Choice for ReadTs {
+    const WORDS: &'static [(ReadTs, &'static str)] =
+        &[(ReadTs::Eager, "eager"), (ReadTs::Deferred, "deferred")];
+}

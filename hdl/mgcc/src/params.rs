@@ -86,6 +86,10 @@ impl Tsm {
     pub fn epoch_bits(&self) -> u32 {
         self.cts - self.ts
     }
+    /// Bytes of the clocks of a GPU's L1s and L2 banks: 576 by default (mgcc.md section 5).
+    pub fn clock_bytes(&self) -> u32 {
+        (self.cus + self.banks) * self.cts / 8
+    }
     /// Greatest timestamp, TS_MAX.
     pub fn ts_max(&self) -> u64 {
         (1 << self.ts) - 1

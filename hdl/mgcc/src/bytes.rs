@@ -1,0 +1,50 @@
+//! Bytes of a message on a link (mgcc.md section 10): address 8, metadata 4, ACK 4, data 64, and the timestamps' bytes where there are any.
+//!
+//! A timestamp takes ceil(TS / 8) bytes: the published 2 for TS = 16.
+
+use crate::msg::{TsmOp, UmcReq, UmcRsp, UpReq, UpRsp};
+use crate::params::Tsm;
+use weft_blocks::msg::AmoOp;
+use weft_rtl::prelude::*;
+
+/// Width of a number of bytes of one message.
+pub const BYTES_BITS: u32 = 8;
+
+/// Bytes of a timestamp.
+pub fn stamp_bytes(p: &Tsm) -> u64 {
+    u64::from(p.ts.div_ceil(8))
+}
+
+fn request(op: Enum<TsmOp>, mask: Bits, amo: Enum<AmoOp>) -> Bits {
+    let number = |n: u64| lit(n, BYTES_BITS);
+    let write = mux(mask.all(), number(76), number(84));
+    let atomic = mux(amo.is(AmoOp::Cas), number(28), number(20));
+    mux(op.is(TsmOp::Wr), write, mux(op.is(TsmOp::Amo), atomic, number(12)))
+}
+
+fn response(op: Enum<TsmOp>, with_data: Bool) -> Bits {
+    let number = |n: u64| lit(n, BYTES_BITS);
+    let write = mux(with_data, number(76), number(12));
+    mux(op.is(TsmOp::Wr), write, mux(op.is(TsmOp::Amo), number(88), number(80)))
+}
+
+/// Bytes of a request of an L1, with its timestamp if it carries one.
+pub fn up_req(p: &Tsm, m: &UpReq) -> Bits {
+    let bytes = request(m.op, m.mask, m.amo);
+    mux(m.ts_v, bytes + stamp_bytes(p), bytes)
+}
+
+/// Bytes of an answer to an L1; `coherent`: with two timestamps.
+pub fn up_rsp(p: &Tsm, m: &UpRsp, coherent: bool) -> Bits {
+    response(m.op, m.with_data) + if coherent { 2 * stamp_bytes(p) } else { 0 }
+}
+
+/// Bytes of a request of a bank or an EvictNote; `coherent`: with a timestamp.
+pub fn umc_req(p: &Tsm, m: &UmcReq, coherent: bool) -> Bits {
+    request(m.op, m.mask, m.amo) + if coherent { stamp_bytes(p) } else { 0 }
+}
+
+/// Bytes of an answer of a UMC; `coherent`: with two timestamps.
+pub fn umc_rsp(p: &Tsm, m: &UmcRsp, coherent: bool) -> Bits {
+    response(m.op, m.with_data) + if coherent { 2 * stamp_bytes(p) } else { 0 }
+}

@@ -1,0 +1,104 @@
+//! One bank of a GPU's L2 in MGPU-TSM: `mgcc-l2`, write-through, coherent by timestamps or not at all (mgcc.md section 5).
+//!
+//! ```text
+//!  l1_req ─────────────► requests ─┐   S0        S1         S2
+//!  lists of MSHRs ─────► replays ──┼─ select ─ decide ─── data ──┬─► l1_rsp
+//!  mem_rsp ► landing ──► fills ────┘                             └─► mem_req
+//!            landing ──► walker: reads at the head of a list ──────► l1_rsp
+//!  roll, maint ► sweep ► roll_ack, maint_done
+//! ```
+//!
+//! S0 presents the set to the tag array, S1 compares and decides, S2 reads and writes the data array. Arrays show what was written the cycle before, so no
+//! stage forwards to another. One operation enters per cycle; a hit takes three.
+//!
+//! Each line has one transaction at most: an MSHR. Requests of its line wait in its list. An answer of memory lands in a place of its own, so that memory never
+//! waits; it passes the pipeline as soon as `l1_rsp` has room, is installed if its lease is still of use, and answers who asked first. Reads that lead the list
+//! are answered from the landing place as far as the lease covers the clock at which each was taken; the rest is replayed in order, and what needs a
+//! transaction of its own takes the MSHR over.
+//!
+//! Blocks keep stamps exactly as granted. A new epoch - by its own message or by a request or an answer that is ahead - sets the clock to {epoch, 0} and
+//! drops every block, one set per cycle; locked blocks and MSHRs stay.
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/mgcc-l2.svg")]
+
+mod clock;
+mod decide;
+mod mshr;
+mod observe;
+mod outputs;
+mod params;
+mod queue;
+mod select;
+pub mod table;
+mod tags;
+mod types;
+mod walker;
+
+pub use params::{L2Params, Policy};
+
+use decide::Parts;
+use select::Needs;
+use weft_blocks::registry::{BlockError, BlockInfo};
+use weft_rtl::prelude::*;
+
+/// The block as listed.
+pub fn info() -> BlockInfo {
+    BlockInfo {
+        name: "mgcc-l2",
+        about: "Write-through bank of the L2, coherent by timestamps (MGCC) or not at all",
+        params: params::through_infos,
+        build: |set| mgcc_l2(&L2Params::from_set(set)?),
+    }
+}
+
+/// Builds a write-through bank. Channels: `l1_req`, `mem_rsp`, `roll`, `maint` in; `l1_rsp`, `mem_req`, `roll_ack`, `maint_done` out; input `own_gpu`.
+///
+/// # Errors
+/// A parameter outside its range.
+pub fn mgcc_l2(p: &L2Params) -> Result<Arc<Module>, BlockError> {
+    p.validate()?;
+    Module::build(&p.module_name(), ModuleKind::Block, || {
+        doc("Write-through bank of the L2 of a GPU in MGPU-TSM (mgcc.md section 5).");
+        for (name, value) in [("size", p.size), ("ways", p.ways), ("pool", p.pool)] {
+            param(name, value);
+        }
+        for (name, value) in [("ts", p.tsm.ts), ("eb", p.tsm.eb), ("mshrs", p.tsm.l2_mshrs)] {
+            param(name, value);
+        }
+        describe(p);
+    })
+    .map_err(|errors| BlockError::Elab { block: "mgcc-l2".into(), errors })
+}
+
+fn describe(p: &L2Params) {
+    let tags = tags::Tags::new(p);
+    let m = mshr::Mshrs::new(p);
+    let outs = outputs::Outputs::new(p);
+    let clock = p.coherent().then(|| clock::Clock::new(p));
+    let clock = clock.as_ref();
+    let sweep = clock::Sweep::new(p);
+    let walker = walker::Walker::new(p);
+    let select = select::Select::new(p, &sweep);
+    select.land(&m);
+    let offer = walker.offer(p, &m, clock);
+    let needs = Needs { p, tags: &tags, m: &m, outs: &outs, walker: &walker, sweep: &sweep, clock };
+    let choice = select.connect(&needs);
+    let parts = Parts { p, select: &select, tags: &tags, m: &m, outs: &outs, walker: &walker, clock };
+    let decision = decide::connect(&parts);
+    outs.connect();
+    let served = outs.rsp.connect_in_turn("walk_sent", walker.wants.get(), &offer);
+    walker.sent(&m, served);
+    let (note_wants, note) = outs.note_message();
+    let noted = outs.req.connect_when_idle("note_sent", note_wants, &note);
+    m.connect();
+    observe::connect(&observe::Seen {
+        parts: &parts,
+        choice: &choice,
+        d: &decision,
+        sweep: &sweep,
+        served,
+        noted,
+    });
+}

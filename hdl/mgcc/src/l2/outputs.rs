@@ -1,0 +1,139 @@
+//! Stage 2: reads and writes the data array, sends answers and requests.
+
+use super::params::L2Params;
+use super::queue::OutQueue;
+use super::types::Step;
+use crate::msg::{TsmOp, UmcReq, UpRsp};
+use crate::params::LINE;
+use weft_rtl::prelude::*;
+
+/// A block that was dropped.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L2Params)]
+pub(super) struct Note {
+    #[width(p.tsm.line_bits())]
+    pub line: Bits,
+    #[width(p.tsm.ts)]
+    pub rts: Bits,
+    #[width(p.tsm.eb)]
+    pub tag: Bits,
+}
+
+/// The register of stage 2, the data array and the outputs.
+pub(super) struct Outputs {
+    p: L2Params,
+    own_gpu: Bits,
+    pub rsp: OutQueue<UpRsp>,
+    pub req: OutQueue<UmcReq>,
+    pub s2_valid: Reg<Bool>,
+    pub s2: Reg<Step>,
+    pub note: Option<(Reg<Bool>, Reg<Note>)>,
+    lines: SramPort<Bits>,
+    writer: LaneWriter<Bits>,
+}
+
+/// Bit i of a mask repeated over byte i.
+fn spread(mask: Bits) -> Bits {
+    let bytes: Vec<Bits> = (0..mask.width()).map(|i| mask.bit(i).repeat(8)).collect();
+    pack(&bytes)
+}
+
+impl Outputs {
+    /// Declares channels, registers and the array.
+    pub fn new(p: &L2Params) -> Outputs {
+        let lines = sram::<Bits>("lines", p.sets() * p.ways, 1, p.tsm.data_bits());
+        Outputs {
+            own_gpu: input::<Bits>("own_gpu", p.tsm.gpu_bits()),
+            rsp: OutQueue::new("l1_rsp", &p.tsm),
+            req: OutQueue::new("mem_req", &p.tsm),
+            s2_valid: reg::<Bool>("s2_valid", ()),
+            s2: reg::<Step>("s2", p.clone()).field("queue"),
+            note: (p.coherent() && p.evict_notes)
+                .then(|| (reg::<Bool>("note_valid", ()), reg::<Note>("note", p.clone()).field("queue"))),
+            lines: lines.read_port("look"),
+            writer: lines.lane_writer("put"),
+            p: p.clone(),
+        }
+    }
+
+    /// Stage 1 passes its step on; `note`: a block that it drops.
+    pub fn accept(&self, runs: Bool, step: &Step, note: (Bool, Note)) {
+        self.s2_valid.set(runs);
+        when(runs, || {
+            self.s2.set(step);
+            self.lines.present(step.row);
+        });
+        if let Some((valid, held)) = &self.note {
+            valid.set(note.0);
+            when(note.0, || held.set(note.1));
+        }
+    }
+
+    /// Carries stage 2 out.
+    pub fn connect(&self) {
+        let s2 = self.s2.get();
+        let line = self.lines.lane(0);
+        let mask = s2.payload.mask;
+        let keep = spread(mask);
+        let merged = mux(mask.all(), s2.payload.data, (line & !keep) | (s2.payload.data & keep));
+        let after = mux(s2.write, merged, line).named("s2_after");
+        when(self.s2_valid.get(), || {
+            when(s2.write, || self.writer.write(s2.row, &after));
+            when(s2.answer, || self.rsp.push(&self.answer(&s2, after)));
+            when(s2.request, || self.req.push(&self.request(&s2)));
+        });
+    }
+
+    fn answer(&self, s2: &Step, line: Bits) -> UpRsp {
+        UpRsp {
+            op: s2.who.op,
+            dst: s2.who.src,
+            txn: s2.who.txn,
+            tag: s2.tag,
+            wts: s2.wts,
+            rts: s2.rts,
+            with_data: s2.with_data,
+            data: mux(s2.array, line, s2.payload.data),
+            old: s2.old,
+            from_memory: s2.from_memory,
+        }
+    }
+
+    fn request(&self, s2: &Step) -> UmcReq {
+        UmcReq {
+            op: s2.op,
+            src: self.own_gpu,
+            txn: s2.mshr,
+            line: s2.line,
+            tag: s2.tag,
+            ts: s2.ts,
+            mask: s2.payload.mask,
+            data: s2.payload.data,
+            amo: s2.payload.amo,
+            sgn: s2.payload.sgn,
+            word: s2.payload.word,
+            wide: s2.payload.wide,
+        }
+    }
+
+    /// The message about the block dropped; without notes nothing.
+    pub fn note_message(&self) -> (Bool, UmcReq) {
+        let (valid, note) = match &self.note {
+            Some((valid, note)) => (valid.get(), note.get()),
+            None => {
+                let (t, zero) = (&self.p.tsm, |bits| lit(0, bits));
+                (bool_lit(false), Note { line: zero(t.line_bits()), rts: zero(t.ts), tag: zero(t.eb) })
+            }
+        };
+        let s2 = self.s2.get();
+        let message = UmcReq {
+            op: enum_lit(TsmOp::Evict),
+            line: note.line,
+            tag: note.tag,
+            ts: note.rts,
+            mask: lit(0, LINE),
+            ..self.request(&s2)
+        };
+        (valid, message)
+    }
+}

@@ -1,0 +1,245 @@
+//! Parameters of the banks.
+
+use crate::choice::{Choice, Coherence, Inject, ReadTs};
+use crate::params::{LINE, Tsm, tsm_from, tsm_params};
+use weft_blocks::common::set_assoc::age_bits;
+use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::prelude::*;
+
+/// What becomes of stores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Policy {
+    /// Written through: block `mgcc-l2`.
+    Through,
+    /// They stay until the line leaves: block `l2-wb`.
+    Back,
+}
+
+/// What fixes a bank of the L2.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct L2Params {
+    /// Message widths, and the number of MSHRs.
+    pub tsm: Tsm,
+    /// Capacity in bytes.
+    pub size: u32,
+    /// Ways, a power of two, 2..16.
+    pub ways: u32,
+    /// Requests that wait for a line, 1..256.
+    pub pool: u32,
+    /// Write-through or write-back.
+    pub policy: Policy,
+    /// Timestamps or none; a write-back bank has none.
+    pub coherence: Coherence,
+    /// When a read's fill raises the clock.
+    pub read_ts: ReadTs,
+    /// Expired blocks are replaced first.
+    pub repl_ts: bool,
+    /// The TSU is told what is dropped (EvictNote).
+    pub evict_notes: bool,
+    /// A published slip: `LitReadCts`, `LitBrts` or `LitAckNodata` change the bank; any takes assertions on stamps away, so that a checker
+    /// finds it.
+    pub inject: Inject,
+}
+
+impl L2Params {
+    /// The published bank: 256 KB, 16 ways, 64 waiting requests, MGCC under RC.
+    pub fn published(tsm: Tsm) -> L2Params {
+        L2Params {
+            tsm,
+            size: 256 << 10,
+            ways: 16,
+            pool: 64,
+            policy: Policy::Through,
+            coherence: Coherence::Mgcc,
+            read_ts: ReadTs::Deferred,
+            repl_ts: true,
+            evict_notes: true,
+            inject: Inject::None,
+        }
+    }
+
+    /// The write-back bank of the same size.
+    pub fn write_back(tsm: Tsm) -> L2Params {
+        L2Params { policy: Policy::Back, coherence: Coherence::None, ..L2Params::published(tsm) }
+    }
+
+    /// Blocks carry timestamps.
+    pub fn coherent(&self) -> bool {
+        self.coherence == Coherence::Mgcc
+    }
+    /// Stores stay here.
+    pub fn back(&self) -> bool {
+        self.policy == Policy::Back
+    }
+    /// Number of sets: size / (64 * ways).
+    pub fn sets(&self) -> u32 {
+        self.size / (LINE * self.ways)
+    }
+    /// Line bits that choose the set: log2(sets).
+    pub fn set_select(&self) -> u32 {
+        self.sets().trailing_zeros()
+    }
+    /// Width of a set number as a field.
+    pub fn set_bits(&self) -> u32 {
+        bits_for(u64::from(self.sets()))
+    }
+    /// Width of a tag: line bits - bank bits - set bits; 31 by default.
+    pub fn tag_bits(&self) -> u32 {
+        (self.tsm.line_bits() - self.tsm.bank_select()).saturating_sub(self.set_select())
+    }
+    /// Width of a way number and of an age.
+    pub fn way_bits(&self) -> u32 {
+        age_bits(self.ways)
+    }
+    /// Width of a place in the data array: {set, way}.
+    pub fn row_bits(&self) -> u32 {
+        bits_for(u64::from(self.sets() * self.ways))
+    }
+    /// Width of a pool entry's number.
+    pub fn pool_bits(&self) -> u32 {
+        bits_for(u64::from(self.pool))
+    }
+    /// Width of a number of pool entries.
+    pub fn pool_count_bits(&self) -> u32 {
+        bits_for(u64::from(self.pool) + 1)
+    }
+    /// Set of a line.
+    pub fn set_of(&self, line: Bits) -> Bits {
+        match self.set_select() {
+            0 => lit(0, 1),
+            bits => self.tsm.in_umc(line).slice(0, bits),
+        }
+    }
+    /// Tag of a line.
+    pub fn tag_of(&self, line: Bits) -> Bits {
+        self.tsm.in_umc(line).slice(self.set_select(), self.tag_bits())
+    }
+    /// The line of a tag and set in the bank of line `beside`.
+    pub fn line_from(&self, tag: Bits, set: Bits, beside: Bits) -> Bits {
+        let inside = if self.set_select() == 0 { tag } else { cat(&[tag, set]) };
+        if self.tsm.banks == 1 {
+            return inside;
+        }
+        let low = self.tsm.il - LINE.trailing_zeros();
+        let high = inside.slice(low, inside.width() - low);
+        let bank = self.tsm.bank_of(beside);
+        if low == 0 { cat(&[high, bank]) } else { cat(&[high, bank, inside.slice(0, low)]) }
+    }
+    /// Place of a way in the data array.
+    pub fn row_of(&self, set: Bits, way: Bits) -> Bits {
+        cat(&[set, way]).resize(self.row_bits())
+    }
+
+    /// Module name, unique per parameters.
+    pub fn module_name(&self) -> String {
+        let (size, ways, pool) = (self.size, self.ways, self.pool);
+        let own = format!("{}_s{size}_w{ways}_p{pool}", self.tsm.tag());
+        match (self.policy, self.coherence) {
+            (Policy::Back, _) => format!("l2_wb_{own}"),
+            (Policy::Through, Coherence::None) => format!("mgcc_l2_{own}_nc"),
+            (Policy::Through, Coherence::Mgcc) => {
+                let eager = if self.read_ts == ReadTs::Eager { "_eager" } else { "" };
+                let repl = if self.repl_ts { "" } else { "_lru" };
+                let notes = if self.evict_notes { "" } else { "_quiet" };
+                let inject = match self.inject {
+                    Inject::None => String::new(),
+                    slip => format!("_{}", slip.word()),
+                };
+                format!("mgcc_l2_{own}{eager}{repl}{notes}{inject}")
+            }
+        }
+    }
+
+    /// Checks the bank's own values.
+    ///
+    /// # Errors
+    /// The first key whose value is illegal, with its legal range.
+    pub fn validate(&self) -> Result<(), BlockError> {
+        let block = if self.back() { "l2-wb" } else { "mgcc-l2" };
+        let check = |good: bool, key: &str, value: u32, problem: &str, legal: &str| {
+            let error = || BlockError::Illegal {
+                block: block.into(),
+                key: key.into(),
+                value: value.to_string(),
+                problem: problem.into(),
+                legal: legal.into(),
+            };
+            if good { Ok(()) } else { Err(error()) }
+        };
+        let ways = self.ways.is_power_of_two() && (2..=16).contains(&self.ways);
+        check(ways, "ways", self.ways, "it is no supported number of ways", "2, 4, 8, 16")?;
+        let sets = self.size.is_multiple_of(LINE * self.ways) && self.sets().is_power_of_two();
+        check(
+            sets && self.sets() <= 16384 && self.tag_bits() > 0,
+            "size",
+            self.size,
+            "size / (64 * ways) is no power of two up to 16384 below the number of lines",
+            "64 * ways * 2^k bytes, k in 0..14",
+        )?;
+        check((1..=256).contains(&self.pool), "pool", self.pool, "it lies outside", "1..256")
+    }
+
+    fn common(set: &ParamSet, base: L2Params) -> Result<L2Params, BlockError> {
+        let p = L2Params {
+            size: set.within("size", 1, 64 << 20)? as u32,
+            ways: set.within("ways", 2, 16)? as u32,
+            pool: set.within("pool", 1, 256)? as u32,
+            ..base
+        };
+        p.validate()?;
+        Ok(p)
+    }
+
+    /// Reads the parameters of `mgcc-l2`.
+    ///
+    /// # Errors
+    /// A value that is no number, unknown or illegal.
+    pub fn from_set(set: &ParamSet) -> Result<L2Params, BlockError> {
+        let base = L2Params {
+            coherence: Coherence::from_set(set, "coherence")?,
+            read_ts: ReadTs::from_set(set, "read_ts")?,
+            repl_ts: set.within("repl_ts", 0, 1)? == 1,
+            evict_notes: set.within("evict_notes", 0, 1)? == 1,
+            inject: Inject::from_set(set, "inject")?,
+            ..L2Params::published(tsm_from(set)?)
+        };
+        L2Params::common(set, base)
+    }
+
+    /// Reads the parameters of `l2-wb`.
+    ///
+    /// # Errors
+    /// A value that is no number or illegal.
+    pub fn back_from_set(set: &ParamSet) -> Result<L2Params, BlockError> {
+        L2Params::common(set, L2Params::write_back(tsm_from(set)?))
+    }
+}
+
+fn sizes() -> Vec<ParamInfo> {
+    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
+    vec![
+        info("size", "256K", "64 * ways * 2^k, k in 0..14", "capacity in bytes"),
+        info("ways", "16", "2, 4, 8, 16", "ways"),
+        info("pool", "64", "1..256", "requests that wait for a line"),
+    ]
+}
+
+/// Parameters of `mgcc-l2`.
+pub fn through_infos() -> Vec<ParamInfo> {
+    let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
+    let mut all = sizes();
+    all.extend([
+        info("coherence", "mgcc", "mgcc, none", "timestamps, or none"),
+        info("read_ts", "deferred", "eager, deferred", "whether a read's fill raises the clock (eager)"),
+        info("repl_ts", "1", "0, 1", "expired blocks are replaced first"),
+        info("evict_notes", "1", "0, 1", "the TSU is told what is dropped"),
+        info(
+            "inject",
+            "none",
+            "none, lit_mwts, lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata, lit_no_floor, lit_reinit",
+            "a slip of the published listings (simulation only); here lit_read_cts, lit_brts and lit_ack_nodata matter",
+        ),
+    ]);
+    all.extend(tsm_params());
+    all
+}
