@@ -1,0 +1,244 @@
+//! Counters (mgcc.md section 13), races and invariants that several parts together show. Observers only: no hardware.
+
+use super::arrays::Found;
+use super::fill::Filler;
+use super::reply::Replies;
+use super::stage::{Plan, Stage};
+use super::{Core, L1Event, L1Params, Sweep};
+use crate::msg::{TsmOp, UpReq};
+use weft_blocks::msg::{AmoOp, CuOp, CuReq};
+use weft_rtl::prelude::*;
+
+/// Everything that is observed.
+pub(super) struct Seen<'a> {
+    pub core: &'a Core,
+    pub stage: &'a Stage<'a>,
+    pub plan: &'a Plan,
+    pub filler: &'a Filler,
+    pub replies: &'a Replies,
+    pub sweep: &'a Sweep,
+    pub found: &'a Found,
+    /// The CU's request enters S1 in this cycle.
+    pub accept: Bool,
+    /// A request of the CU is in S1.
+    pub s1: Bool,
+    pub up: &'a OutChannel<UpReq>,
+    /// An epoch begins by a Roll.
+    pub rolls: Bool,
+}
+
+impl Seen<'_> {
+    /// Declares all observers; `entering` is the request at the CU port.
+    pub fn observe(&self, entering: &CuReq) {
+        self.requests();
+        self.misses();
+        self.waits();
+        self.latency(entering);
+        self.bytes();
+        self.races();
+    }
+
+    fn go(&self, action: &str) -> Bool {
+        self.stage.go.get() & self.plan.row.action(action)
+    }
+
+    fn is(&self, events: &[L1Event]) -> Bool {
+        self.stage.req.event.is_any(events)
+    }
+
+    fn requests(&self) {
+        let taken = self.stage.go.get() & !self.stage.replayed;
+        let of = |events: &[L1Event]| taken & self.is(events);
+        count("mgcc_l1_taken", taken, "requests carried out or put into the pool");
+        count("mgcc_l1_reads", of(&[L1Event::Ld, L1Event::LdSync]), "loads");
+        count("mgcc_l1_writes", of(&[L1Event::StFull, L1Event::StPart]), "stores");
+        count("mgcc_l1_atomics", of(&[L1Event::Amo]), "atomics");
+        count("mgcc_l1_fences", self.replies.fold.get(), "fences, kernel begins and ends answered");
+        let again = self.core.misses.again.get().bit_at(self.stage.at);
+        let replays = self.stage.go.get() & self.stage.replayed;
+        count("mgcc_l1_replays", replays, "requests replayed");
+        count(
+            "mgcc_l1_replays_again",
+            replays & again,
+            "of them primaries that their response did not cover",
+        );
+        count("mgcc_l1_responses", self.filler.looks.get(), "responses carried out");
+    }
+
+    fn misses(&self) {
+        let sync = self.is(&[L1Event::LdSync]);
+        let present = self.plan.found.valid.any();
+        let read = self.go("read") & !sync;
+        count("mgcc_l1_hits", self.go("hit"), "loads answered from a live block, replayed ones too");
+        count("mgcc_l1_misses_absent", read & !present, "loads that miss: capacity or cold");
+        count("mgcc_l1_misses_expired", read & present, "loads that miss: coherence, the lease is over");
+        count("mgcc_l1_reads_sync", self.go("read") & sync, "loads that go to memory (LD_SYNC)");
+        let live = self.plan.found.block.is(super::Block::Live);
+        count("mgcc_l1_write_hits", self.go("lock") & live, "stores that lock a live block");
+        count(
+            "mgcc_l1_write_misses",
+            self.go("write") & !(self.plan.row.action("lock") & live),
+            "other stores",
+        );
+        let kind = self.core.misses.info.read(self.plan.same.lowest_set()).kind;
+        let wait = self.go("wait");
+        count("mgcc_l1_merged", wait & kind.is(TsmOp::Rd), "requests that wait for a read of their line");
+        count(
+            "mgcc_l1_lock_waits",
+            wait & kind.is(TsmOp::Wr),
+            "requests that wait for a store to their line",
+        );
+        count(
+            "mgcc_l1_amo_waits",
+            wait & kind.is(TsmOp::Amo),
+            "requests that wait for an atomic on their line",
+        );
+        if self.core.p.coherent() {
+            let evicts = self.go("take") & self.found.victim_expired;
+            count("mgcc_l1_store_victims_expired", evicts, "expired blocks replaced by a store");
+        }
+    }
+
+    fn waits(&self) {
+        let waits = |name: &str, cond: Bool, text: &str| count(name, self.stage.active & cond, text);
+        waits("mgcc_l1_wait_mshr", self.plan.no_entry, "cycles a request waits for an MSHR");
+        waits("mgcc_l1_wait_pool", self.plan.no_slot, "cycles a request waits for a pool entry");
+        waits(
+            "mgcc_l1_wait_way",
+            self.plan.no_way,
+            "cycles a request waits for the way to the L2 or to the CU",
+        );
+        waits("mgcc_l1_wait_fence", self.plan.behind, "cycles a fence waits for the one before it");
+        count("mgcc_l1_sweep_cycles", self.sweep.active.get(), "cycles of sweeping after a roll");
+        count("mgcc_l1_sweeps", self.sweep.starts.get(), "sweeps begun, for whatever reason");
+        count("mgcc_l1_rolls_told", self.rolls, "epochs begun by a Roll");
+        count("mgcc_l1_sweeps_begin", self.stage.sweeps.get(), "sweeps for a kernel's begin");
+        if self.core.p.coherent() {
+            let by_response = self.sweep.starts.get() & !self.rolls & !self.stage.sweeps.get();
+            count("mgcc_l1_rolls_response", by_response, "epochs begun by a response");
+        }
+    }
+
+    /// The sum of all latencies is the sum over all cycles of the requests that are inside.
+    fn latency(&self, entering: &CuReq) {
+        let misses = &self.core.misses;
+        let timed = |op: Enum<CuOp>| op.is_any(&[CuOp::Ld, CuOp::St, CuOp::Amo]);
+        let memory = [L1Event::Ld, L1Event::LdSync, L1Event::StFull, L1Event::StPart, L1Event::Amo];
+        let in_s1 = self.s1 & !self.stage.replayed & self.is(&memory);
+        let hidden = self.s1 & self.stage.replayed;
+        let open = (misses.busy.get() & !misses.replay.get()) | misses.again.get();
+        let answered = self.filler.valid.get() & !self.filler.primary.get();
+        let wide = |v: Bits| v.popcount().zext(16);
+        let one = |v: Bool| v.bits().zext(16);
+        let inside = wide(self.replies.live.get())
+            + wide(misses.pool_busy.get())
+            + wide(open)
+            + one(in_s1)
+            + one(hidden)
+            + one(self.accept & timed(entering.op))
+            - one(answered);
+        let text = "sum of the cycles from taking a request to its answer (of a store: to its completion)";
+        count_amount("mgcc_l1_latency", inside.any(), inside, text);
+    }
+
+    fn bytes(&self) {
+        let (p, m) = (&self.core.p, &self.up.held);
+        let sent = self.stage.go.get() & self.plan.opens;
+        let req = &self.stage.req;
+        let number = |v: u64| lit(v, 8);
+        let write = mux(req.mask.all(), number(76), number(84));
+        let atomic = mux(req.amo.is(AmoOp::Cas), number(28), number(20));
+        let up =
+            |name: &str, cond: Bool, amount: Bits, text: &str| count_amount(name, sent & cond, amount, text);
+        let row = &self.plan.row;
+        up("mgcc_l1_up_bytes_read", row.action("read"), number(12), "bytes of RdReq to the L2");
+        up("mgcc_l1_up_bytes_write", row.action("write"), write, "bytes of WrReq to the L2");
+        up("mgcc_l1_up_bytes_atomic", row.action("atomic"), atomic, "bytes of AmoReq to the L2");
+        let fill = self.filler.fill.get();
+        let down = |name: &str, op: TsmOp, amount: Bits, text: &str| {
+            count_amount(name, self.filler.looks.get() & self.filler.info.kind.is(op), amount, text);
+        };
+        let ack = mux(fill.with_data, number(76), number(12));
+        down("mgcc_l1_dn_bytes_read", TsmOp::Rd, number(80), "bytes of RdRsp from the L2, without stamps");
+        down("mgcc_l1_dn_bytes_write", TsmOp::Wr, ack, "bytes of WrRsp from the L2, without stamps");
+        down(
+            "mgcc_l1_dn_bytes_atomic",
+            TsmOp::Amo,
+            number(88),
+            "bytes of AmoRsp from the L2, without stamps",
+        );
+        if p.coherent() {
+            let told = self.up.waiting & m.ts_v & self.up.free;
+            count("mgcc_l1_ts_attached", told, "requests with a timestamp: 2 bytes each");
+            count_amount(
+                "mgcc_l1_dn_bytes_stamps",
+                self.filler.looks.get(),
+                number(4),
+                "bytes of wts and rts from the L2",
+            );
+        }
+    }
+
+    fn races(&self) {
+        let misses = &self.core.misses;
+        let starts = self.sweep.starts.get();
+        let race = |name: &str, cond: Bool, text: &str| cover(&format!("mgcc.race.l1_{name}"), cond, text);
+        let busy = misses.busy.get() & !misses.replay.get();
+        race("sweep_open_miss", starts & busy.any(), "blocks are dropped while transactions are open");
+        race(
+            "sweep_replay",
+            starts & misses.replay.get().any(),
+            "blocks are dropped while requests wait to be replayed",
+        );
+        let joins = self.go("wait") & (misses.replay.get() & self.plan.same).any();
+        race("wait_behind_replay", joins, "a request joins a FIFO that is being replayed");
+        let served = self.stage.active & self.plan.served;
+        race("wait_while_served", served, "a request of the line comes while the response answers its loads");
+        let pops = self.replies.fill_sent.get() & !self.filler.primary.get();
+        race(
+            "two_heads_leave",
+            pops & self.go("hit") & self.stage.replayed,
+            "a response and a replay answer waiting loads in one cycle",
+        );
+        race(
+            "fence_waits",
+            self.replies.fencing.get() & !self.replies.fold.get() & self.go("hit"),
+            "a load hits while a fence waits for stores",
+        );
+        if self.core.p.coherent() {
+            race(
+                "response_rolls",
+                self.filler.is_newer() & starts,
+                "a response of a newer epoch rolls the cache first",
+            );
+            race("begin_rolls", self.stage.sweeps.get(), "a kernel's begin brings a newer epoch");
+        }
+    }
+}
+
+impl Filler {
+    /// Counters and invariants of a response; `row` is its row of the table of answers.
+    pub(super) fn observe(&self, core: &Core, found: &Found, row: &Decoded) {
+        let p: &L1Params = &core.p;
+        let looks = self.looks.get();
+        count("mgcc_l1_installs", looks & row.action("install"), "lines installed");
+        count(
+            "mgcc_l1_bypassed",
+            looks & row.action("bypass"),
+            "lines not installed: lease over, or no way free",
+        );
+        let locked = found.locked.any();
+        let store = self.info.kind.is(TsmOp::Wr);
+        let text = "a locked block's transaction is a write, a matching valid one's a read";
+        let paired = (!locked | store) & (!found.valid.any() | self.info.kind.is(TsmOp::Rd));
+        assert_always("mgcc_l1_locked_by_write", !looks | paired, text);
+        if p.coherent() {
+            let replaced = looks & row.action("install") & !(found.valid | found.locked).any();
+            let text = "expired blocks replaced by a response";
+            count("mgcc_l1_victims_expired", replaced & found.victim_expired, text);
+            let fill = self.fill.get();
+            let (wts, rts) = fill.stamps();
+            assert_always("mgcc_l1_stamps_ordered", !looks | wts.le(rts), "wts <= rts in every response");
+        }
+    }
+}
