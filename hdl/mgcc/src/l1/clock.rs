@@ -10,6 +10,7 @@ pub(super) struct Clock {
     p: L1Params,
     /// {epoch, ts}.
     pub cts: Reg<Bits>,
+    next: Wire<Bits>,
     /// Greatest wts of read fills since the last fence (READ_TS `deferred`).
     pub acq: Option<Reg<Bits>>,
     /// Per bank a value that its clock has certainly reached.
@@ -21,18 +22,19 @@ pub(super) struct Clock {
 impl Clock {
     pub fn new(p: &L1Params) -> Clock {
         let stamp = |name: &str| reg::<Bits>(name, p.tsm.ts).field("timestamp");
-        let clock = Clock {
+        let cts = reg::<Bits>("cts", p.tsm.cts).field("timestamp");
+        let next = wire_or::<Bits>("cts_next", p.tsm.cts, cts.get());
+        cts.set(next.get());
+        let text = "the clock {epoch, ts} never goes back";
+        assert_always("mgcc_l1_cts_monotonic", next.get().ge(cts.get()), text);
+        Clock {
             p: p.clone(),
-            cts: reg::<Bits>("cts", p.tsm.cts).field("timestamp"),
+            cts,
+            next,
             acq: (!p.eager).then(|| stamp("acq")),
             bank_lb: (0..p.tsm.banks).map(|b| stamp(&format!("bank_lb{b}"))).collect(),
             hits: (p.self_inc > 0).then(|| reg::<Bits>("hits", 16).field("timestamp")),
-        };
-        let before = reg::<Bits>("cts_before", p.tsm.cts);
-        before.set(clock.cts.get());
-        let text = "the clock {epoch, ts} never goes back";
-        assert_always("mgcc_l1_cts_monotonic", clock.cts.get().ge(before.get()), text);
-        clock
+        }
     }
 
     /// ts of the clock.
@@ -53,12 +55,12 @@ impl Clock {
     }
 
     fn set_ts(&self, ts: Bits) {
-        self.cts.set(cat(&[self.epoch(), ts]));
+        self.next.set(cat(&[self.epoch(), ts]));
     }
 
     /// Begins an epoch.
     pub fn roll(&self, epoch: Bits) {
-        self.cts.set(cat(&[epoch, lit(0, self.p.tsm.ts)]));
+        self.next.set(cat(&[epoch, lit(0, self.p.tsm.ts)]));
         for reg in self.bank_lb.iter().chain(&self.acq) {
             reg.set(0);
         }
@@ -80,7 +82,7 @@ impl Clock {
     /// A fence: cts := max(cts, acq).
     pub fn fold(&self) {
         if let Some(acq) = &self.acq {
-            self.cts.set(self.folded());
+            self.next.set(self.folded());
             acq.set(0);
         }
     }

@@ -1,6 +1,7 @@
 //! Takes the bank's answers: clock, install, then the primary and the loads behind it, one per cycle.
 
 use super::arrays::{Found, Stamps};
+use super::clock::Clock;
 use super::reply::Replies;
 use super::table::{Answer, Lease, Place, answers};
 use super::{Core, L1Event, L1Params, MissInfo};
@@ -235,15 +236,27 @@ impl Filler {
         self.observe(core, found, &row);
     }
 
+    /// It raises the clock at once.
+    fn raises(&self) -> Bool {
+        let read = self.info.kind.is(TsmOp::Rd);
+        let reads_raise = self.p.eager && self.p.inject != Inject::LitReadCts;
+        self.current() & if reads_raise { bool_lit(true) } else { !read }
+    }
+
+    /// The clock as the response leaves it: what a victim's lease is compared with.
+    pub fn clock_after(&self, clock: &Clock) -> Bits {
+        mux(self.raises(), max(clock.ts(), self.fill.get().wts), clock.ts())
+    }
+
     fn raise_clock(&self, core: &Core) {
         let Some(clock) = &core.clock else { return };
-        let now = self.looks.get() & self.current();
-        let read = self.info.kind.is(TsmOp::Rd);
-        let bank = self.p.tsm.bank_of(self.info.line);
         let wts = self.fill.get().wts;
-        when(now & !read, || clock.reached(bank, wts));
-        if self.p.inject != Inject::LitReadCts {
-            when(now & read, || if self.p.eager { clock.reached(bank, wts) } else { clock.acquired(wts) });
+        when(self.looks.get() & self.raises(), || {
+            clock.reached(self.p.tsm.bank_of(self.info.line), wts);
+        });
+        if !self.p.eager && self.p.inject != Inject::LitReadCts {
+            let read = self.info.kind.is(TsmOp::Rd) & self.current();
+            when(self.looks.get() & read, || clock.acquired(wts));
         }
     }
 

@@ -256,13 +256,13 @@ impl Misses {
     }
 
     /// Appends a request to the FIFO of `entry`.
-    pub fn append(&self, entry: Bits, req: &S1Req, need: Option<Bits>) {
+    pub fn append(&self, entry: Bits, req: &S1Req, fence: Bits, need: Option<Bits>) {
         let slot = (!self.pool_busy.get()).lowest_set();
         let first = !self.some.get().bit_at(entry);
         self.appended.set(self.one_hot(entry));
         self.pool_taken.set(slot.one_hot(self.p.pool));
         let (event, want_ack, amo, sgn) = (req.event, req.want_ack, req.amo, req.sgn);
-        let (mask, id, fence) = (req.mask, req.id, req.fence);
+        let (mask, id) = (req.mask, req.id);
         self.waiting_writer.write(slot, &Waiting { event, want_ack, amo, sgn, mask, id, fence });
         self.data_writer.write(slot, &WaitingData { data: req.data, cmp: req.cmp });
         if let (Some(needs), Some(need)) = (&self.needs, need) {

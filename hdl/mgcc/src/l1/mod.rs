@@ -71,9 +71,6 @@ struct S1Req {
     cmp: Bits,
     #[width(12)]
     id: Bits,
-    /// Fence epoch in which it was taken; of a request in the pool.
-    #[width(1)]
-    fence: Bits,
 }
 
 /// Whose row the arrays read.
@@ -195,6 +192,7 @@ fn run(
         own: inputs.own,
         req: mux(replayed, stage::replayed_request(core, at.get()), s1.get()),
         replayed,
+        fence: mux(replayed, stage::replayed_fence(core, at.get()), core.fence_now.get()),
         at: at.get(),
         active: (turn.get().is_any(&[Turn::Replay, Turn::Request]) & quiet).named("s1_active"),
         go: wire::<Bool>("s1_go", ()),
@@ -202,7 +200,9 @@ fn run(
     };
     let line = mux(turn.is(Turn::Response), filler.info.line, stage.req.line).named("row_line");
     let pinned = core.misses.pinned_ways(core.arrays.set_of(line)).named("ways_pinned");
-    let found = core.arrays.look_up(line, core.clock.as_ref().map(|clock| clock.ts()), pinned);
+    let now =
+        core.clock.as_ref().map(|clock| mux(turn.is(Turn::Response), filler.clock_after(clock), clock.ts()));
+    let found = core.arrays.look_up(line, now, pinned);
     let plan = stage.plan(found, filler, replies, up);
     stage.act(&plan, replies, up);
     stage.check(&plan);
@@ -245,7 +245,6 @@ fn run(
         found: &found,
         accept,
         s1: s1_valid.get(),
-        up,
         rolls: inputs.rolls,
     };
     seen.observe(&inputs.req.msg);
@@ -271,7 +270,6 @@ fn enter(p: &L1Params, m: &CuReq) -> S1Req {
         data: m.data,
         cmp: m.cmp,
         id: m.id,
-        fence: lit(0, 1),
     }
 }
 
@@ -291,7 +289,7 @@ fn initialise(core: &Core) -> Bool {
 fn take_roll(core: &Core, sweep: &Sweep, roll: &InChannel<Roll>, fold: Bool) -> Bool {
     let ack = out_channel::<RollAck>("roll_ack", &core.p.tsm);
     let newer = core.clock.as_ref().map_or(bool_lit(false), |clock| roll.msg.epoch.gt(clock.epoch()));
-    let here = (roll.valid & !sweep.active.get()).named("roll_here");
+    let here = (roll.valid & !sweep.active.get()).named("roll_waits");
     when(here & !newer & ack.free, || {
         roll.take();
         ack.send(&RollAck { epoch: roll.msg.epoch });

@@ -5,7 +5,7 @@ use super::fill::Filler;
 use super::reply::Replies;
 use super::stage::{Plan, Stage};
 use super::{Core, L1Event, L1Params, Sweep};
-use crate::msg::{TsmOp, UpReq};
+use crate::msg::TsmOp;
 use weft_blocks::msg::{AmoOp, CuOp, CuReq};
 use weft_rtl::prelude::*;
 
@@ -22,7 +22,6 @@ pub(super) struct Seen<'a> {
     pub accept: Bool,
     /// A request of the CU is in S1.
     pub s1: Bool,
-    pub up: &'a OutChannel<UpReq>,
     /// An epoch begins by a Roll.
     pub rolls: Bool,
 }
@@ -142,7 +141,7 @@ impl Seen<'_> {
     }
 
     fn bytes(&self) {
-        let (p, m) = (&self.core.p, &self.up.held);
+        let p = &self.core.p;
         let sent = self.stage.go.get() & self.plan.opens;
         let req = &self.stage.req;
         let number = |v: u64| lit(v, 8);
@@ -168,14 +167,13 @@ impl Seen<'_> {
             "bytes of AmoRsp from the L2, without stamps",
         );
         if p.coherent() {
-            let told = self.up.waiting & m.ts_v & self.up.free;
-            count("mgcc_l1_ts_attached", told, "requests with a timestamp: 2 bytes each");
-            count_amount(
-                "mgcc_l1_dn_bytes_stamps",
-                self.filler.looks.get(),
-                number(4),
-                "bytes of wts and rts from the L2",
-            );
+            // A timestamp takes whole bytes: the published 2 for TS = 16.
+            let stamp = u64::from(p.tsm.ts.div_ceil(8));
+            let told = sent & self.plan.tells;
+            count("mgcc_l1_ts_attached", told, "requests with a timestamp");
+            count_amount("mgcc_l1_up_bytes_stamps", told, number(stamp), "bytes of timestamps to the L2");
+            let text = "bytes of wts and rts from the L2";
+            count_amount("mgcc_l1_dn_bytes_stamps", self.filler.looks.get(), number(2 * stamp), text);
         }
     }
 
@@ -185,11 +183,6 @@ impl Seen<'_> {
         let race = |name: &str, cond: Bool, text: &str| cover(&format!("mgcc.race.l1_{name}"), cond, text);
         let busy = misses.busy.get() & !misses.replay.get();
         race("sweep_open_miss", starts & busy.any(), "blocks are dropped while transactions are open");
-        race(
-            "sweep_replay",
-            starts & misses.replay.get().any(),
-            "blocks are dropped while requests wait to be replayed",
-        );
         let joins = self.go("wait") & (misses.replay.get() & self.plan.same).any();
         race("wait_behind_replay", joins, "a request joins a FIFO that is being replayed");
         let served = self.stage.active & self.plan.served;
@@ -206,6 +199,11 @@ impl Seen<'_> {
             "a load hits while a fence waits for stores",
         );
         if self.core.p.coherent() {
+            race(
+                "sweep_replay",
+                starts & misses.replay.get().any(),
+                "blocks are dropped while requests wait to be replayed",
+            );
             race(
                 "response_rolls",
                 self.filler.is_newer() & starts,

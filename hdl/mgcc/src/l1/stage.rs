@@ -18,6 +18,8 @@ pub(super) struct Stage<'a> {
     pub req: S1Req,
     /// It is a replayed one, of MSHR `at`.
     pub replayed: Bool,
+    /// Fence epoch in which it was taken.
+    pub fence: Bits,
     pub at: Bits,
     /// Its row is the one read, and nothing more urgent happens.
     pub active: Bool,
@@ -36,6 +38,8 @@ pub(super) struct Plan {
     /// MSHR that it opens.
     entry: Bits,
     pub opens: Bool,
+    /// A request to the bank carries the clock.
+    pub tells: Bool,
     pub no_entry: Bool,
     pub no_slot: Bool,
     pub no_way: Bool,
@@ -60,8 +64,12 @@ pub(super) fn replayed_request(core: &Core, at: Bits) -> S1Req {
         data: data.data,
         cmp: data.cmp,
         id: mux(again, info.id, head.id),
-        fence: head.fence,
     }
+}
+
+/// Fence epoch in which the request to be replayed was taken.
+pub(super) fn replayed_fence(core: &Core, at: Bits) -> Bits {
+    core.misses.waiting.read(core.misses.heads.read(at)).fence
 }
 
 impl Stage<'_> {
@@ -74,16 +82,19 @@ impl Stage<'_> {
         let row = operations(&self.core.p).decode(self.go.get(), &inputs);
         let opens = (row.action("read") | row.action("write") | row.action("atomic")).named("s1_opens");
         let free = !misses.busy.get();
+        // A response is one step: what its line still protects is known when its loads are answered.
+        let takes = self.req.event.is(L1Event::StFull) & !busy & !found.valid.any();
         let plan = Plan {
             found,
             same,
             entry: mux(self.replayed, self.at, free.lowest_set()),
             opens,
+            tells: self.tells().named("tells_time"),
             no_entry: opens & free.none() & !self.replayed,
             no_slot: row.action("wait") & misses.pool_busy.get().all(),
             no_way: (opens & !up.free) | (row.action("hit") & replies.frozen.get()),
             behind: (row.action("fence") | row.action("begin")) & replies.fencing.get(),
-            served: row.action("wait") & filler.serves(same),
+            served: (row.action("wait") & filler.serves(same)) | (takes & filler.valid.get()),
             row,
         };
         let must_sweep = self.must_sweep(&plan);
@@ -92,6 +103,12 @@ impl Stage<'_> {
         self.sweeps.set(self.active & must_sweep & !plan.behind);
         assert_always("mgcc_l1_one_transaction", same.popcount().le(1), "one transaction per line");
         plan
+    }
+
+    /// A request to this line's bank must carry the clock.
+    fn tells(&self) -> Bool {
+        let bank = self.core.p.tsm.bank_of(self.req.line);
+        self.core.clock.as_ref().map_or(bool_lit(false), |clock| clock.must_tell(bank))
     }
 
     /// A kernel's begin: the given time's epoch is newer; without coherence: the blocks are not yet dropped.
@@ -115,7 +132,7 @@ impl Stage<'_> {
         when(self.go.get() & plan.opens, || self.open(plan, up));
         when(go("wait"), || {
             let need = self.core.clock.as_ref().map(|clock| clock.need());
-            self.core.misses.append(plan.same.lowest_set(), &self.req, need);
+            self.core.misses.append(plan.same.lowest_set(), &self.req, self.fence, need);
         });
         when(go("hit"), || self.hit(plan, replies));
         when(go("lock") | go("take"), || self.lock(plan));
@@ -177,7 +194,7 @@ impl Stage<'_> {
             wide: self.wide(),
             mask: req.mask,
             id: req.id,
-            fence: mux(self.replayed, req.fence, core.fence_now.get()),
+            fence: self.fence,
         };
         let need = core.clock.as_ref().map(|clock| clock.need());
         core.misses.open(plan.entry, &info, need);
@@ -204,10 +221,8 @@ impl Stage<'_> {
         let operands = cat(&[req.cmp, operand]).zext(tsm.data_bits());
         let (tag, ts_v, ts) = match &core.clock {
             Some(clock) => {
-                let bank = tsm.bank_of(req.line);
-                let tells = clock.must_tell(bank).named("tells_time");
-                when(tells, || clock.told(bank));
-                (clock.tag(), tells, mux(tells, clock.ts(), lit(0, tsm.ts)))
+                when(plan.tells, || clock.told(tsm.bank_of(req.line)));
+                (clock.tag(), plan.tells, mux(plan.tells, clock.ts(), lit(0, tsm.ts)))
             }
             None => (lit(0, tsm.eb), bool_lit(false), lit(0, tsm.ts)),
         };
@@ -258,7 +273,8 @@ impl Stage<'_> {
     pub fn check(&self, plan: &Plan) {
         let locked = self.go.get() & plan.found.locked.any();
         let text = "a locked block is neither read nor written: its line has an MSHR, and requests wait";
-        assert_always("mgcc_l1_locked_waits", !locked | plan.row.action("wait"), text);
+        let memory = !(plan.row.action("fence") | plan.row.action("begin"));
+        assert_always("mgcc_l1_locked_waits", !(locked & memory) | plan.row.action("wait"), text);
         let one_word = self.req.event.is(L1Event::Amo);
         let bytes = self.req.mask.popcount();
         let whole = bytes.eq(4) | bytes.eq(8);
