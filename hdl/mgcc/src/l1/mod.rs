@@ -48,7 +48,7 @@ use observe::Seen;
 pub use params::L1Params;
 use reply::Replies;
 use stage::Stage;
-pub use table::{Answer, Block, L1Event, Lease, Place, answers, operations};
+pub use table::{Answer, Block, L1Event, Lease, Mshr, Place, answers, operations};
 use weft_blocks::msg::{AmoOp, CuOp, CuReq};
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;

@@ -86,9 +86,18 @@ pub enum Place {
     Own,
 }
 
-fn row(id: &str, when: &[&[u64]], actions: &[&'static str], text: &str) -> Row {
-    let when = when.iter().map(|p| p.to_vec()).collect();
-    Row { id: format!("mgcc.l1.{id}"), when, actions: actions.to_vec(), text: text.into() }
+/// A row as written down: identifier, what it accepts in the three columns (nothing: everything), actions, sentence.
+type Line<A, B, C> =
+    (&'static str, &'static [A], &'static [B], &'static [C], &'static [&'static str], &'static str);
+
+fn rows<A: HwEnum, B: HwEnum, C: HwEnum>(lines: &[Line<A, B, C>]) -> Vec<Row> {
+    let rows = lines.iter().map(|(id, a, b, c, actions, text)| Row {
+        id: format!("mgcc.l1.{id}"),
+        when: vec![codes(a), codes(b), codes(c)],
+        actions: actions.to_vec(),
+        text: (*text).into(),
+    });
+    rows.collect()
 }
 
 fn codes<E: HwEnum>(values: &[E]) -> Vec<u64> {
@@ -100,60 +109,67 @@ fn column<E: HwEnum>(name: &'static str, words: &[&'static str]) -> Column {
     Column { name, values: words.iter().zip(variants).map(|(word, (_, code))| (*word, code)).collect() }
 }
 
-/// The table of operations: event, line busy, block.
-pub fn operations(p: &L1Params) -> Table {
-    use Block::*;
-    use L1Event::*;
-    let (free, busy): (&[u64], &[u64]) = (&[0], &[1]);
-    let on = |id: &str,
-              events: &[L1Event],
-              line: &[u64],
-              blocks: &[Block],
-              actions: &[&'static str],
-              text: &str| { row(id, &[&codes(events), line, &codes(blocks)], actions, text) };
-    let away = [Crowded, Absent];
-    let stores = [StFull, StPart];
-    let mut rows = vec![
-        on(
+/// Whether the line of a request has an MSHR that is not the request's own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 1)]
+pub enum Mshr {
+    /// None.
+    Free,
+    /// It has.
+    Busy,
+}
+
+/// Operations of every L1.
+const COMMON: &[Line<L1Event, Mshr, Block>] = {
+    use {Block::*, L1Event::*, Mshr::*};
+    &[
+        (
             "ld.live",
             &[Ld],
-            free,
+            &[Free],
             &[Live],
             &["hit"],
             "Answer from the block; LRU; every SELF_INC-th hit advances the clock.",
         ),
-        on("ld.absent", &[Ld], free, &away, &["read"], "M := R, need := cts; RdReq."),
-        on(
+        ("ld.absent", &[Ld], &[Free], &[Crowded, Absent], &["read"], "M := R, need := cts; RdReq."),
+        (
             "st.live",
-            &stores,
-            free,
+            &[StFull, StPart],
+            &[Free],
             &[Live],
             &["write", "lock"],
             "Write hit: merge the bytes, V -> K; M := W with the way; WrReq.",
         ),
-        on(
+        (
             "st_full.absent",
             &[StFull],
-            free,
+            &[Free],
             &[Absent],
             &["write", "take"],
             "The victim's way := K with the data; M := W with the way; WrReq.",
         ),
-        on(
+        (
             "st_full.crowded",
             &[StFull],
-            free,
+            &[Free],
             &[Crowded],
             &["write"],
             "No way can be taken: M := W without a way; WrReq.",
         ),
-        on("st_part.absent", &[StPart], free, &away, &["write"], "M := W without a way; WrReq."),
-        on("amo.live", &[Amo], free, &[Live], &["atomic", "drop"], "The block becomes I; M := A; AmoReq."),
-        on("amo.absent", &[Amo], free, &away, &["atomic"], "M := A; AmoReq."),
-        on("ld.busy", &[Ld], busy, &[], &["wait"], "To the end of the line's FIFO, need := cts."),
-        on("st.busy", &stores, busy, &[], &["wait"], "To the end of the line's FIFO."),
-        on("amo.busy", &[Amo], busy, &[], &["wait"], "To the end of the line's FIFO."),
-        on(
+        (
+            "st_part.absent",
+            &[StPart],
+            &[Free],
+            &[Crowded, Absent],
+            &["write"],
+            "M := W without a way; WrReq.",
+        ),
+        ("amo.live", &[Amo], &[Free], &[Live], &["atomic", "drop"], "The block becomes I; M := A; AmoReq."),
+        ("amo.absent", &[Amo], &[Free], &[Crowded, Absent], &["atomic"], "M := A; AmoReq."),
+        ("ld.busy", &[Ld], &[Busy], &[], &["wait"], "To the end of the line's FIFO, need := cts."),
+        ("st.busy", &[StFull, StPart], &[Busy], &[], &["wait"], "To the end of the line's FIFO."),
+        ("amo.busy", &[Amo], &[Busy], &[], &["wait"], "To the end of the line's FIFO."),
+        (
             "fence",
             &[Fence],
             &[],
@@ -161,8 +177,8 @@ pub fn operations(p: &L1Params) -> Table {
             &["fence"],
             "When the stores and atomics taken before have completed: cts := max(cts, acq), answer.",
         ),
-        on("kend", &[Kend], &[], &[], &["fence"], "As a fence; the answer carries cts."),
-        on(
+        ("kend", &[Kend], &[], &[], &["fence"], "As a fence; the answer carries cts."),
+        (
             "kbegin",
             &[Kbegin],
             &[],
@@ -170,76 +186,83 @@ pub fn operations(p: &L1Params) -> Table {
             &["begin"],
             "Roll if the given time's epoch is newer (without coherence: sweep); cts := max(cts, time), answer.",
         ),
-    ];
+    ]
+};
+
+/// Where leases end.
+const LEASED: &[Line<L1Event, Mshr, Block>] = {
+    use {Block::*, L1Event::*, Mshr::*};
+    &[
+        ("ld.expired", &[Ld], &[Free], &[Expired], &["read"], "Coherence miss: M := R, need := cts; RdReq."),
+        (
+            "st.expired",
+            &[StFull, StPart],
+            &[Free],
+            &[Expired],
+            &["write", "lock"],
+            "Write miss: merge the bytes, V -> K; M := W with the way; WrReq.",
+        ),
+        (
+            "amo.expired",
+            &[Amo],
+            &[Free],
+            &[Expired],
+            &["atomic", "drop"],
+            "The block becomes I; M := A; AmoReq.",
+        ),
+    ]
+};
+
+/// Ordered loads of release consistency.
+const ORDERED: &[Line<L1Event, Mshr, Block>] = {
+    use {Block::*, L1Event::*, Mshr::*};
+    &[
+        (
+            "ld_sync.present",
+            &[LdSync],
+            &[Free],
+            &[Expired, Live],
+            &["read"],
+            "To memory, even if the block is live: M := R; RdReq with force.",
+        ),
+        (
+            "ld_sync.absent",
+            &[LdSync],
+            &[Free],
+            &[Crowded, Absent],
+            &["read"],
+            "To memory: M := R; RdReq with force.",
+        ),
+        ("ld_sync.busy", &[LdSync], &[Busy], &[], &["wait"], "To the end of the line's FIFO."),
+    ]
+};
+
+/// The table of operations: event, line busy, block.
+pub fn operations(p: &L1Params) -> Table {
+    let mut all = rows(COMMON);
     if p.coherent() {
-        rows.extend([
-            on(
-                "ld.expired",
-                &[Ld],
-                free,
-                &[Expired],
-                &["read"],
-                "Coherence miss: M := R, need := cts; RdReq.",
-            ),
-            on(
-                "st.expired",
-                &stores,
-                free,
-                &[Expired],
-                &["write", "lock"],
-                "Write miss: merge the bytes, V -> K; M := W with the way; WrReq.",
-            ),
-            on(
-                "amo.expired",
-                &[Amo],
-                free,
-                &[Expired],
-                &["atomic", "drop"],
-                "The block becomes I; M := A; AmoReq.",
-            ),
-        ]);
+        all.extend(rows(LEASED));
     }
     if p.has_sync_loads() {
-        let present: &[Block] = if p.coherent() { &[Expired, Live] } else { &[Live] };
-        rows.extend([
-            on(
-                "ld_sync.present",
-                &[LdSync],
-                free,
-                present,
-                &["read"],
-                "To memory, even if the block is live: M := R; RdReq with force.",
-            ),
-            on("ld_sync.absent", &[LdSync], free, &away, &["read"], "To memory: M := R; RdReq with force."),
-            on("ld_sync.busy", &[LdSync], busy, &[], &["wait"], "To the end of the line's FIFO."),
-        ]);
+        all.extend(rows(ORDERED));
     }
     let events = ["LD", "LD_SYNC", "ST full", "ST partial", "AMO", "FENCE", "KBEGIN", "KEND"];
     Table {
         name: "mgcc_l1_operations",
         columns: vec![
             column::<L1Event>("event", &events),
-            Column { name: "line", values: vec![("free", 0), ("busy", 1)] },
+            column::<Mshr>("line", &["free", "busy"]),
             column::<Block>("block", &["absent, no victim", "absent", "expired", "live"]),
         ],
-        rows,
+        rows: all,
     }
 }
 
-/// The table of the bank's answers: answer, lease, place. Beside it the clock is raised as *clock* says, and the requests that wait are served or replayed.
-pub fn answers(p: &L1Params) -> Table {
-    use Answer::*;
-    use Lease::*;
-    use Place::*;
-    let on =
-        |id: &str,
-         kinds: &[Answer],
-         leases: &[Lease],
-         places: &[Place],
-         actions: &[&'static str],
-         text: &str| { row(id, &[&codes(kinds), &codes(leases), &codes(places)], actions, text) };
-    let mut rows = vec![
-        on(
+/// Answers to every L1.
+const ANSWERS: &[Line<Answer, Lease, Place>] = {
+    use {Answer::*, Lease::*, Place::*};
+    &[
+        (
             "rd.install_victim",
             &[Rd],
             &[Covers],
@@ -247,8 +270,8 @@ pub fn answers(p: &L1Params) -> Table {
             &["install"],
             "Data and stamps into the victim's way: V.",
         ),
-        on("rd.nowhere", &[Rd], &[Covers], &[Nowhere], &["bypass"], "Complete without installing."),
-        on(
+        ("rd.nowhere", &[Rd], &[Covers], &[Nowhere], &["bypass"], "Complete without installing."),
+        (
             "wr_data.install_own",
             &[WrData],
             &[Covers],
@@ -256,7 +279,7 @@ pub fn answers(p: &L1Params) -> Table {
             &["install"],
             "The merged line into the locked way: K -> V.",
         ),
-        on(
+        (
             "wr_data.install_victim",
             &[WrData],
             &[Covers],
@@ -264,10 +287,10 @@ pub fn answers(p: &L1Params) -> Table {
             &["install"],
             "The merged line into the victim's way: V.",
         ),
-        on("wr_data.nowhere", &[WrData], &[Covers], &[Nowhere], &["bypass"], "Complete without installing."),
-        on("wr_ack.own", &[WrAck], &[Covers, Past], &[Own], &["stamp"], "Stamp the locked block, K -> V."),
-        on("wr_ack.away", &[WrAck], &[], &[Victim, Nowhere], &[], "Nothing is kept."),
-        on(
+        ("wr_data.nowhere", &[WrData], &[Covers], &[Nowhere], &["bypass"], "Complete without installing."),
+        ("wr_ack.own", &[WrAck], &[Covers, Past], &[Own], &["stamp"], "Stamp the locked block, K -> V."),
+        ("wr_ack.away", &[WrAck], &[], &[Victim, Nowhere], &[], "Nothing is kept."),
+        (
             "amo.install_victim",
             &[Amo],
             &[Covers],
@@ -275,30 +298,48 @@ pub fn answers(p: &L1Params) -> Table {
             &["install"],
             "The line into the victim's way: V.",
         ),
-        on("amo.nowhere", &[Amo], &[Covers], &[Nowhere], &["bypass"], "Complete without installing."),
-    ];
-    let own = "The matching block is read anew: V again.";
+        ("amo.nowhere", &[Amo], &[Covers], &[Nowhere], &["bypass"], "Complete without installing."),
+    ]
+};
+
+/// Where a matching block can be read anew.
+const RENEWED: &[Line<Answer, Lease, Place>] = &[(
+    "rd.install_own",
+    &[Answer::Rd],
+    &[Lease::Covers],
+    &[Place::Own],
+    &["install"],
+    "The matching block is read anew: V again.",
+)];
+
+/// Where leases end.
+const TOO_OLD: &[Line<Answer, Lease, Place>] = {
+    use {Answer::*, Lease::*, Place::*};
+    &[
+        (
+            "rd.past_own",
+            &[Rd],
+            &[Old, Past],
+            &[Own],
+            &["drop"],
+            "Too old to keep: the matching block becomes I.",
+        ),
+        ("rd.past_away", &[Rd], &[Old, Past], &[Victim, Nowhere], &["bypass"], "Too old to keep."),
+        ("wr_data.past_own", &[WrData], &[Old, Past], &[Own], &["drop"], "Too old to keep: K -> I."),
+        ("wr_data.past_away", &[WrData], &[Old, Past], &[Victim, Nowhere], &["bypass"], "Too old to keep."),
+        ("wr_ack.old", &[WrAck], &[Old], &[Own], &["drop"], "Stamps of an older epoch: K -> I."),
+        ("amo.past_away", &[Amo], &[Old, Past], &[Victim, Nowhere], &["bypass"], "Too old to keep."),
+    ]
+};
+
+/// The table of the bank's answers: answer, lease, place. Beside it the clock is raised as *clock* says, and the requests that wait are served or replayed.
+pub fn answers(p: &L1Params) -> Table {
+    let mut all = rows(ANSWERS);
+    if p.coherent() || p.has_sync_loads() {
+        all.extend(rows(RENEWED));
+    }
     if p.coherent() {
-        let over = [Old, Past];
-        let away = [Victim, Nowhere];
-        rows.extend([
-            on("rd.install_own", &[Rd], &[Covers], &[Own], &["install"], own),
-            on(
-                "rd.past_own",
-                &[Rd],
-                &over,
-                &[Own],
-                &["drop"],
-                "Too old to keep: the matching block becomes I.",
-            ),
-            on("rd.past_away", &[Rd], &over, &away, &["bypass"], "Too old to keep."),
-            on("wr_data.past_own", &[WrData], &over, &[Own], &["drop"], "Too old to keep: K -> I."),
-            on("wr_data.past_away", &[WrData], &over, &away, &["bypass"], "Too old to keep."),
-            on("wr_ack.old", &[WrAck], &[Old], &[Own], &["drop"], "Stamps of an older epoch: K -> I."),
-            on("amo.past_away", &[Amo], &over, &away, &["bypass"], "Too old to keep."),
-        ]);
-    } else if p.has_sync_loads() {
-        rows.push(on("rd.install_own", &[Rd], &[Covers], &[Own], &["install"], own));
+        all.extend(rows(TOO_OLD));
     }
     Table {
         name: "mgcc_l1_answers",
@@ -307,6 +348,6 @@ pub fn answers(p: &L1Params) -> Table {
             column::<Lease>("lease", &["older epoch", "past", "covers cts"]),
             column::<Place>("place", &["nowhere", "victim", "own"]),
         ],
-        rows,
+        rows: all,
     }
 }
