@@ -7,6 +7,8 @@ use weft_mgcc::msg::{Roll, RollAck, TsuReq, TsuRsp};
 use weft_mgcc::params::Tsm;
 use weft_mgcc::tsu::{RdExtend, TsuParams, TsuWts, tsu};
 use weft_mgcc_bench::bench::{Bench, Msg};
+use weft_mgcc_bench::golden;
+use weft_mgcc_bench::golden::tsu::TsuOp;
 
 const RD: u64 = 0;
 const WR: u64 = 1;
@@ -181,11 +183,59 @@ fn a_request_of_the_next_epoch_begins_it_and_the_roll_is_only_acknowledged() {
     assert_eq!(alone(&mut b, t, RD, 0, 1, 0), (0, 23, 1, false), "and nothing was swept again");
 }
 
+#[test]
+fn a_roll_is_acknowledged_when_every_set_is_swept() {
+    let p = TsuParams { sets: 64, ..small(8) };
+    let (t, mut b) = (&p.tsm, bench(&p, 1));
+    b.run(100);
+    b.send("roll", roll(t, 1));
+    let start = b.sim.cycle();
+    assert!(b.wait("roll_ack").0 - start >= 64);
+    assert_eq!(b.counted("tsu_sweep_cycles"), 128);
+    // A request comes while the sets are swept: it waits.
+    b.send("roll", roll(t, 2));
+    b.run(5);
+    let start = b.sim.cycle();
+    b.send("req", request(t, RD, 63, 2, 0, 0));
+    assert!(b.wait("rsp").0 - start >= 60);
+}
+
 /// What each line was granted, for properties of section 3 that need no model.
 #[derive(Default)]
 struct Line {
     last_write: u64,
     last_lease: u64,
+}
+
+fn golden(p: &TsuParams) -> golden::tsu::Tsu {
+    golden::tsu::Tsu::new(golden::tsu::TsuParams {
+        sets: p.sets as usize,
+        ways: p.ways as usize,
+        widths: golden::time::Widths { ts: p.tsm.ts, eb: p.tsm.eb },
+        accumulate: p.rd_extend == RdExtend::Accumulate,
+        exact: p.wts == TsuWts::Exact,
+        inject: None,
+    })
+}
+
+/// Performs the requests taken up to the one that is answered; its answer is the model's.
+fn compare(model: &mut golden::tsu::Tsu, taken: &mut VecDeque<Msg>, answer: &Msg, lease: (u64, u64)) {
+    let epoch = (model.epoch()..).find(|e| e % 8 == answer.get("tag")).expect("there is one");
+    // Notes that came before a roll or after it: those of an epoch that is over change nothing.
+    loop {
+        let m = taken.pop_front().expect("only what was taken is answered");
+        let op = [TsuOp::Read, TsuOp::Write, TsuOp::Write, TsuOp::Evict][m.get("op") as usize];
+        let req = golden::tsu::TsuReq { op, line: m.get("line"), tag: m.get("tag"), ts: m.get("ts") };
+        if op != TsuOp::Evict {
+            model.roll(epoch);
+        }
+        let Some(grant) = model.operate(&req, lease.0, lease.1) else { continue };
+        assert_eq!((answer.get("tag"), answer.get("ovf") == 1), (grant.tag, grant.ovf));
+        if !grant.ovf {
+            assert_eq!((answer.get("wts"), answer.get("rts")), (grant.wts, grant.rts), "{req:?}");
+        }
+        return;
+    }
 }
 
 /// Random operations on few lines with rolls; every grant obeys the rule of logical time.
@@ -195,6 +245,9 @@ fn random(p: &TsuParams, seed: u64) -> Bench {
     let (mut epoch, mut id) = (0u64, 0u64);
     let mut lines: BTreeMap<u64, Line> = BTreeMap::new();
     let mut sent: VecDeque<(u64, Msg)> = VecDeque::new();
+    let mut taken: VecDeque<Msg> = VecDeque::new();
+    let mut model = golden(p);
+    let mut leases: Vec<(u64, u64)> = Vec::new();
     let mut answered_epoch = 0u64;
     let mut last_rts: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     let mut open_roll = false;
@@ -202,10 +255,14 @@ fn random(p: &TsuParams, seed: u64) -> Bench {
         if cycle % 500 == 0 {
             b.source_mut("req").chance = b.rng.random_range(0.1..1.0);
             b.sink_mut("roll_ack").chance = b.rng.random_range(0.1..1.0);
-            let (rd, wr) = (b.rng.random_range(1..=12), b.rng.random_range(1..=8));
-            b.set("rd_lease", rd);
-            b.set("wr_lease", wr);
         }
+        let lease = match leases.last() {
+            Some(last) if b.rng.random_bool(0.9) => *last,
+            _ => (b.rng.random_range(1..=12), b.rng.random_range(1..=8)),
+        };
+        b.set("rd_lease", lease.0);
+        b.set("wr_lease", lease.1);
+        leases.push(lease);
         if b.source_mut("req").queue.len() < 3 {
             let op = [RD, RD, WR, AMO, NOTE][b.rng.random_range(0..5)];
             let line = b.rng.random_range(0..14);
@@ -229,7 +286,11 @@ fn random(p: &TsuParams, seed: u64) -> Bench {
             }
         }
         b.step();
-        while let Some((_, m)) = b.received("rsp") {
+        taken.extend(b.taken("req"));
+        while let Some((at, m)) = b.received("rsp") {
+            // The leases are those of the cycle of the grant: one after the request was taken.
+            let lease = leases[(at + 1 - u64::from(p.latency)) as usize];
+            compare(&mut model, &mut taken, &m, lease);
             let (of, asked) = sent.pop_front().expect("something was asked");
             assert_eq!(m.get("id"), asked.get("id"), "in order");
             let now =

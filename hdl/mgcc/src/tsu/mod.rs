@@ -224,14 +224,12 @@ impl Sets {
         }
     }
 
+    /// Empties a set; the stamps of invalid entries mean nothing.
     fn clear(&self, p: &TsuParams, set: Bits) {
-        let ts = p.tsm.ts;
         self.entries.clear(set, p.tag_bits() + 1, p.ways);
-        self.memts.clear(set, ts, p.ways);
-        self.floors.clear(set, ts, 1);
-        if let Some((wts, wfloors)) = &self.wts {
-            wts.clear(set, ts, p.ways);
-            wfloors.clear(set, ts, 1);
+        self.floors.clear(set, p.tsm.ts, 1);
+        if let Some((_, wfloors)) = &self.wts {
+            wfloors.clear(set, p.tsm.ts, 1);
         }
     }
 
@@ -313,8 +311,9 @@ fn describe(p: &TsuParams) {
     let clock = mux(s1_age.current, op.ts, lit(0, t.ts));
     let clock = if p.inject == Inject::LitNoTs { lit(0, t.ts) } else { clock };
     let overflow = found.exhausted(p) & op.op.is_any(&[TsmOp::Wr, TsmOp::Amo]);
+    let never = matches!(p.inject, Inject::LitReinit | Inject::LitMwts);
     let last = found.hit & s1_age.current & found.memts.eq(op.ts) & op.op.is(TsmOp::Evict);
-    let refuse = if p.inject == Inject::LitReinit { bool_lit(false) } else { overflow };
+    let refuse = if never { bool_lit(false) } else { overflow };
     let special = (refuse | last).named("s1_special");
     let row = table().decode(s1_valid.get(), &[op.op.bits(), found.hit.bits(), special.bits()]);
     let grant = Grant::new(p, &row, &found, clock, (rd_lease, wr_lease));
@@ -469,10 +468,10 @@ fn observe(p: &TsuParams, valid: Bool, op: &TsuReq, age: Age, found: &Found, row
     count_amount("tsu_largest_stamp", higher, grant.rts - largest.get(), "greatest rts granted in any epoch");
 }
 
-/// Keys on the command line.
-fn params() -> Vec<ParamInfo> {
+/// The TSU's own keys on the command line, which a lane shares.
+pub(crate) fn own_params() -> Vec<ParamInfo> {
     let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
-    let mut list = vec![
+    vec![
         info("sets", "512", "power of two, 1..65536", "sets of timestamp entries"),
         info("ways", "8", "1..16", "ways of a set"),
         info("latency", "50", "2..200", "cycles from a request to its answer"),
@@ -484,9 +483,7 @@ fn params() -> Vec<ParamInfo> {
             "none, lit_mwts, lit_no_ts, lit_no_floor, lit_reinit",
             "a slip of the published listings, for negative tests",
         ),
-    ];
-    list.extend(tsm_params());
-    list
+    ]
 }
 
 /// Reads the parameters of the command line.
@@ -512,7 +509,7 @@ pub fn info() -> BlockInfo {
     BlockInfo {
         name: "tsu",
         about: "Timestamp unit of a UMC's lane: grants reads and writes their intervals of logical time",
-        params,
+        params: || [own_params(), tsm_params()].concat(),
         build: |set| tsu(&from_set(set)?),
     }
 }
