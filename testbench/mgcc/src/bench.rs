@@ -74,6 +74,8 @@ pub struct Sink {
     held: Option<Msg>,
     /// Chance to be ready in a cycle.
     pub chance: f64,
+    /// It was ready in the cycle before the present one.
+    pub is_ready: bool,
     /// Messages taken and not yet looked at, with the cycle.
     pub got: VecDeque<(u64, Msg)>,
 }
@@ -142,7 +144,8 @@ impl Bench {
         };
         let leaves = leaves_of::<T>(shape, "").into_iter().map(port).collect();
         let (valid, ready) = (self.output(&format!("{name}_valid")), self.input(&format!("{name}_ready")));
-        let sink = Sink { valid, leaves, ready, held: None, chance: 1.0, got: VecDeque::new() };
+        let got = VecDeque::new();
+        let sink = Sink { valid, leaves, ready, held: None, chance: 1.0, is_ready: false, got };
         self.sinks.insert(name.to_string(), sink);
     }
 
@@ -201,6 +204,7 @@ impl Bench {
         }
         for (name, sink) in sinks {
             let ready = rng.random_bool(sink.chance);
+            sink.is_ready = ready;
             sim.set(sink.ready, u64::from(ready));
             let offered = sim.get(sink.valid) == 1;
             let leaves = sink.leaves.iter();
