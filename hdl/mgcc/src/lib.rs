@@ -7,22 +7,36 @@
 //! ```
 //! A crate of its own, beside the directory family of [`weft_blocks`], from which it takes the CU port and the common blocks: neither family knows the other.
 //!
-//! [`l1`]: the L1 of a CU. [`l2`]: a bank of a GPU's L2. [`tsu`]: timestamps of a lane.
+//! [`l1`]: the L1 of a CU. [`l2`]: a bank of a GPU's L2. [`tsu`]: timestamps of a lane; [`reqtracker`]: its first stage; [`umc`]: lanes and what joins them; [`epoch_ctl`]: the
+//! end of an epoch for everybody.
 //!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`time`] the arithmetic of logical time.
 
 pub mod bytes;
 pub mod choice;
+pub mod epoch_ctl;
+mod join;
 pub mod l1;
 pub mod l2;
 pub mod msg;
 pub mod params;
+pub mod reqtracker;
 pub mod time;
 pub mod tsu;
+pub mod umc;
 
 use weft_blocks::registry::BlockInfo;
 
 /// The blocks of this crate, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
-    vec![l1::info(), l2::info(), tsu::info()]
+    vec![
+        l1::info(),
+        l2::info(),
+        tsu::info(),
+        reqtracker::info(),
+        umc::lane_info(),
+        umc::info(),
+        epoch_ctl::info(),
+        epoch_ctl::relay_info(),
+    ]
 }

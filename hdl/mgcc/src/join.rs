@@ -1,0 +1,19 @@
+//! Channels of a part that are channels of the block around it.
+
+use weft_rtl::prelude::*;
+
+/// The part's receiving channel `port` becomes the block's receiving channel `name`.
+#[track_caller]
+pub(crate) fn pass_in<T: Data>(part: &InstanceRef, port: &str, name: &str, shape: &T::Shape) {
+    part.drive_bits(&format!("{port}_valid"), input::<Bool>(&format!("{name}_valid"), ()).bits());
+    part.drive::<T>(port, shape, input::<T>(name, shape.clone()));
+    output::<Bool>(&format!("{name}_ready"), ()).set(part.out::<Bool>(&format!("{port}_ready"), &()));
+}
+
+/// The part's sending channel `port` becomes the block's sending channel `name`.
+#[track_caller]
+pub(crate) fn pass_out<T: Data>(part: &InstanceRef, port: &str, name: &str, shape: &T::Shape) {
+    output::<Bool>(&format!("{name}_valid"), ()).set(part.out::<Bool>(&format!("{port}_valid"), &()));
+    output::<T>(name, shape.clone()).set(part.out::<T>(port, shape));
+    part.drive_bits(&format!("{port}_ready"), input::<Bool>(&format!("{name}_ready"), ()).bits());
+}
