@@ -12,6 +12,16 @@
 //! | `to_tell`, `to_hear` | receivers to whom the Roll has still to be sent; who have still to acknowledge |
 //!
 //! One roll is open at a time, so a relay never gets a second one before it has acknowledged the first.
+//!
+//! # Picture
+//!
+//! `epoch-ctl`:
+//!
+#![doc = include_str!("../pictures/epoch-ctl.svg")]
+//!
+//! `gpu-relay`:
+//!
+#![doc = include_str!("../pictures/gpu-relay.svg")]
 
 use crate::msg::{Roll, RollAck};
 use crate::params::{Tsm, tsm_from, tsm_params};

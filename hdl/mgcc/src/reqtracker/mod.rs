@@ -20,6 +20,10 @@
 //! | `age` | per entry: how often it was passed over |
 //!
 //! A write in service keeps its entry after its answer until the last read attached to it has answered: they take the line from its buffer.
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/reqtracker.svg")]
 
 mod answer;
 mod arrive;

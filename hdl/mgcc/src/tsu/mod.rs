@@ -21,6 +21,10 @@
 //! | `asked` | the end of this epoch has been asked for |
 //!
 //! An SRAM shows the present content of the row that was presented, so an operation on the set of the one before it needs no bypass.
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/tsu.svg")]
 
 mod grant;
 mod table;

@@ -7,6 +7,16 @@
 //! ```
 //! `umc-lane` is one lane; `umc` all of a memory controller, with a channel per GPU on one side and per DRAM channel on the other. The lane of a line is in the lowest
 //! bits of its address inside the UMC. Without coherence there are no TSUs, no leases and no rolls.
+//!
+//! # Picture
+//!
+//! `umc-lane`:
+//!
+#![doc = include_str!("../../pictures/umc-lane.svg")]
+//!
+//! `umc`:
+//!
+#![doc = include_str!("../../pictures/umc.svg")]
 
 use crate::choice::{Choice, Coherence};
 use crate::epoch_ctl::relay;
