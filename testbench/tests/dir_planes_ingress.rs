@@ -10,6 +10,7 @@ use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use weft_blocks::directory::egress::FarReach::{self, All, SameGpm};
 use weft_blocks::directory::ingress::{IngressParams, RECV_LIMIT, inv_ingress};
+use weft_blocks::msg::MAX_MARKS;
 use weft_engine::Sim;
 use weft_testbench::golden::planes::{Marker, Message, Nodes, PlaneIngress};
 use weft_testbench::golden::{Inv, InvCause};
@@ -75,7 +76,7 @@ impl Ingress {
                 [0, src, dst, i.line, u64::from(i.cause == InvCause::Evict), u64::from(i.grp), 0]
             }
             Message::Marker(m) => {
-                [1, src, dst, u64::from(m.origin), 0, u64::from(m.sys), u64::from(m.requester)]
+                [1, src, dst, u64::from(m.origin), 0, u64::from(m.sys), u64::from(m.serial)]
             }
         };
         self.links[link].offer(&mut self.sim, &values);
@@ -113,7 +114,7 @@ impl Ingress {
             self.delivered += 1;
         }
         if let Some(m) = self.fence.take(&mut self.sim, fence_ready) {
-            let marker = Marker { requester: m[0] as u32, origin: m[1] as u32, sys: m[2] == 1 };
+            let marker = Marker { serial: m[0] as u32, origin: m[1] as u32, sys: m[2] == 1 };
             let first = |queue: &VecDeque<Marker>| queue.front() == Some(&marker);
             let link = self.to_announce.iter().position(first);
             let link = link.unwrap_or_else(|| panic!("{marker:?} is announced too early"));
@@ -149,16 +150,15 @@ impl Ingress {
     fn random_message(&self, link: usize, markers: f64, rng: &mut SmallRng) -> Option<(u32, Message)> {
         let sources = self.sources(link);
         let source = *sources.get(rng.random_range(0..sources.len().max(1)))?;
-        let all = self.nodes.all();
         if rng.random_bool(markers) {
-            let requester = all[rng.random_range(0..all.len())];
+            let serial = rng.random_range(0..MAX_MARKS);
             // On link 0 also markers that the GPU home of another origin passes on.
             let origins = self.nodes.far(source);
             let passes = self.far == SameGpm && link == 0 && !origins.is_empty();
             let passed = passes && rng.random();
             let origin = if passed { origins[rng.random_range(0..origins.len())] } else { source };
             let sys = self.far == All || passed || rng.random();
-            return Some((source, Message::Marker(Marker { requester, origin, sys })));
+            return Some((source, Message::Marker(Marker { serial, origin, sys })));
         }
         let cause = cause_of(rng.random_range(0..2));
         let inv = Inv { line: rng.random_range(0..64), dest: 1, cause, grp: rng.random_bool(0.2) };
@@ -222,8 +222,8 @@ fn ingress_holds_markers_per_plane_under_back_pressure() {
 fn a_marker_waits_for_its_own_plane_only() {
     let mut bench = Ingress::new((4, 4, 5, 0, 1, SameGpm));
     let (near, far) = (bench.sources(0)[0], bench.sources(1)[0]);
-    let held = Marker { requester: 1, origin: far, sys: true };
-    let passes = Marker { requester: 2, origin: near, sys: true };
+    let held = Marker { serial: 1, origin: far, sys: true };
+    let passes = Marker { serial: 2, origin: near, sys: true };
     let open = |bench: &mut Ingress| bench.cycle(|_| true, true);
     open(&mut bench);
     bench.offer(1, far, Ingress::inv(1));

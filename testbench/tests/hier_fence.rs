@@ -21,7 +21,11 @@ const FLAT: Scheme = Scheme::Flat { flush: false };
 const FLAT_FLUSHING: Scheme = Scheme::Flat { flush: true };
 
 fn unit(gpus: u32, gpms: u32, banks: u32, scheme: Scheme) -> Unit {
-    Unit { nodes: Nodes { gpus, gpms }, banks, scheme }
+    Unit { nodes: Nodes { gpus, gpms }, banks, scheme, marks: HierFenceParams::MARKS }
+}
+
+fn with_marks(marks: u32, unit: Unit) -> Unit {
+    Unit { marks, ..unit }
 }
 
 fn random_cycles(world: &mut World, cycles: u32, rng: &mut SmallRng) {
@@ -55,15 +59,16 @@ fn releases_end_when_everything_before_them_has_taken_effect() {
     let sets = [
         (unit(2, 2, 1, HMG), 6000),
         (unit(3, 3, 2, HMG), 4000),
-        (unit(2, 2, 2, FLUSHING), 6000),
+        (with_marks(1, unit(2, 2, 2, FLUSHING)), 6000),
         (unit(4, 4, 2, FLUSHING), 3000),
-        (unit(1, 4, 2, HMG), 4000),
+        (with_marks(2, unit(1, 4, 2, HMG)), 4000),
+        (unit(1, 2, 1, HMG), 3000),
         (unit(4, 1, 1, HMG), 4000),
         (unit(2, 2, 2, Scheme::SwHierarchical), 5000),
         (unit(2, 4, 1, Scheme::SwHierarchical), 4000),
         (unit(2, 2, 2, Scheme::SwFlat), 3000),
         (unit(2, 2, 2, FLAT), 4000),
-        (unit(3, 3, 1, FLAT_FLUSHING), 3000),
+        (with_marks(2, unit(3, 3, 1, FLAT_FLUSHING)), 3000),
         (unit(4, 4, 1, FLAT), 2000),
     ];
     for (seed, (unit, cycles)) in sets.into_iter().enumerate() {
@@ -77,8 +82,17 @@ fn releases_end_when_everything_before_them_has_taken_effect() {
 /// Nothing moves between GPUs; fences of system scope stand, those of GPU scope end all the same.
 #[test]
 fn gpu_scope_waits_for_no_other_gpu() {
+    for marks in [1, 4] {
+        let world = stand_between_gpus(marks);
+        let hits = covers(&world.nodes[5].sim);
+        // With one serial of system scope, which is in flight, the requests of others wait, and markers of GPU scope leave.
+        assert_eq!(hits["hmg.race.scope_passes_exhausted_one"] > 0, marks == 1, "{marks} marks");
+    }
+}
+
+fn stand_between_gpus(marks: u32) -> World {
     let mut rng = SmallRng::seed_from_u64(1);
-    let mut world = World::new(unit(4, 4, 2, HMG));
+    let mut world = World::new(with_marks(marks, unit(4, 4, 2, HMG)));
     let blocked = Mood { far_blocked: true, ..Mood::open() };
     let all = world.unit.nodes.all();
     // Systems fences of all nodes, some of whose messages have left before nothing moves any more.
@@ -100,6 +114,52 @@ fn gpu_scope_waits_for_no_other_gpu() {
     world.cycles(1500, &Mood::open(), &mut rng);
     world.assert_idle();
     assert_eq!(world.ended[1], 16);
+    world
+}
+
+/// Sixteen releases at a kernel's end: each home needs a few markers for all, not one for each.
+#[test]
+fn releases_of_all_nodes_share_markers() {
+    for (scheme, marks) in [(HMG, 4), (HMG, 1), (FLAT, 4), (FLAT, 1)] {
+        let mut rng = SmallRng::seed_from_u64(0);
+        let mut world = World::new(with_marks(marks, unit(4, 4, 2, scheme)));
+        let mood = Mood { net: 0.5, ..Mood::open() };
+        world.cycle(&mood, &mut rng);
+        let all = world.unit.nodes.all();
+        all.iter().for_each(|node| world.token(*node, Scope::Sys, false));
+        world.cycles(1500, &mood, &mut rng);
+        world.assert_idle();
+        assert_eq!(world.ended[1], 16);
+        let [_, acks, own, _] = world.counts();
+        let most = 16 * if marks == 1 { 3 } else { 8 };
+        assert!(
+            (16..most).contains(&own),
+            "{scheme:?}, {marks} marks: {own} markers, {acks} acknowledgements"
+        );
+    }
+}
+
+/// A write of home 1 whose directory has not answered holds its marker for node 2; nodes 3 and 0 ask meanwhile and share the next one.
+#[test]
+fn a_request_during_a_marker_waits_for_the_next_one() {
+    let mut rng = SmallRng::seed_from_u64(0);
+    let mut world = World::new(unit(1, 4, 1, HMG));
+    let still = Mood { write_moves: 0.0, ..Mood::open() };
+    world.cycle(&still, &mut rng);
+    world.write(1, 0, 1);
+    world.cycle(&Mood::open(), &mut rng);
+    for node in [2, 3, 0] {
+        world.token(node, Scope::Gpu, false);
+        world.cycles(60, &still, &mut rng);
+    }
+    assert_eq!((world.ended, world.counts()[2]), ([0, 0], 9), "the other homes have served all three");
+    world.cycles(200, &Mood::open(), &mut rng);
+    world.assert_idle();
+    assert_eq!((world.ended, world.counts()[2]), ([3, 0], 11));
+    let hits = covers(&world.nodes[1].sim);
+    for id in ["request_while_ordering", "marker_serves_several"] {
+        assert!(hits[&format!("hmg.race.{id}")] > 0, "{id}");
+    }
 }
 
 /// The first home has acknowledged before the last one is asked.
@@ -133,7 +193,7 @@ fn a_lone_fence_has_the_messages_of_section_6() {
         let (n, m) = (u64::from(gpus * gpms), u64::from(gpms));
         for scope in [Scope::Gpu, Scope::Sys] {
             let mut rng = SmallRng::seed_from_u64(0);
-            let mut world = World::new(Unit { nodes, banks: 2, scheme: HMG });
+            let mut world = World::new(unit(gpus, gpms, 2, HMG));
             world.cycle(&Mood::open(), &mut rng);
             world.token(nodes.all()[1], scope, false);
             world.cycles(600, &Mood::open(), &mut rng);
@@ -159,7 +219,7 @@ fn a_lone_fence_of_flat_directories_has_every_node_marked_by_every_home() {
         let nodes = Nodes { gpus, gpms };
         let n = u64::from(gpus * gpms);
         let mut rng = SmallRng::seed_from_u64(0);
-        let mut world = World::new(Unit { nodes, banks: 2, scheme: FLAT });
+        let mut world = World::new(unit(gpus, gpms, 2, FLAT));
         world.cycle(&Mood::open(), &mut rng);
         world.token(nodes.all()[1], Scope::Sys, false);
         world.cycles(600, &Mood::open(), &mut rng);
@@ -241,7 +301,8 @@ fn any_size_elaborates_with_the_counters_of_section_6() {
         ] {
             let sys = module_sys(gpus, gpms, 1);
             let home = *sys.all_nodes().last().unwrap();
-            let p = HierFenceParams { sys, home, scheme };
+            let marks = if gpus == 5 { 1 } else { 4 };
+            let p = HierFenceParams { sys, home, scheme, marks };
             let module = hier_fence_unit(&p).unwrap_or_else(|e| panic!("{gpus}x{gpms} {scheme:?}: {e}"));
             if scheme.markers() {
                 let nodes = Nodes { gpus, gpms };
@@ -251,14 +312,23 @@ fn any_size_elaborates_with_the_counters_of_section_6() {
                     assert_eq!(width("gpu_acks"), bits(homes(nodes, Scope::Gpu)), "{gpus}x{gpms}");
                 }
                 assert_eq!(width("sys_acks"), bits(homes(nodes, Scope::Sys)), "{gpus}x{gpms}");
+                // Nothing but who waits and who is served is there for each requester.
+                let serials = if gpus * gpms == 2 { 2 } else { marks };
+                assert_eq!(width("sys_awaited_bit0"), serials, "{gpus}x{gpms}");
+                let nodes = gpus * gpms.next_power_of_two();
+                assert_eq!((width("sys_receipts"), width("sys_served0")), (nodes * serials, nodes));
+                assert!(!module.signals.iter().any(|s| s.name == format!("sys_served{serials}")));
             }
         }
     }
     let mut sys = module_sys(2, 2, 1);
     sys.l2_mshrs = 2;
-    let p = HierFenceParams { sys, home: 0, scheme: FenceScheme::SwFlat };
+    let p = HierFenceParams { sys, home: 0, scheme: FenceScheme::SwFlat, marks: 4 };
     let sentence = hier_fence_unit(&p).unwrap_err().to_string();
     assert!(sentence.contains("l2_mshrs = 2; legal: 3 and more, for the order in an answer"), "{sentence}");
+    let p = HierFenceParams { sys: module_sys(2, 2, 1), marks: 3, ..p };
+    let sentence = hier_fence_unit(&p).unwrap_err().to_string();
+    assert!(sentence.contains("marks = 3; legal: 1, 2, 4"), "{sentence}");
 }
 
 /// A release of system scope by node 1 of 2x2 nodes. Node 0 has stored to a line that all share, and its Inv reaches node 2, the GPU home, behind node 2's
@@ -375,7 +445,10 @@ fn messages_lost_or_out_of_order_are_seen() {
         (Fault::AckLost, HMG, "every token is covered"),
         (Fault::AckLost, FLAT, "every token is covered"),
         (Fault::AckTwice, HMG, "Ack"),
-        (Fault::AckForAnother, HMG, "Ack"),
+        (Fault::AckOfAnother, HMG, "Ack"),
+        (Fault::SerialWrong, HMG, "and had not to"),
+        (Fault::ServedLate, HMG, promise),
+        (Fault::ServedLate, FLAT, promise),
         (Fault::AckAstray, HMG, "Ack"),
         (Fault::MarkerOvertakes, HMG, promise),
         (Fault::MarkerOvertakes, FLAT, promise),

@@ -252,8 +252,8 @@ pub struct RspMsg {
     /// Epoch of the request. In an answer to a read: the data is from another GPU than the answering one.
     #[width(1)]
     pub epoch: Bits,
-    /// Line data, or an atomic's old value in place. Fence (hierarchical fabrics): the releasing node in the lowest bits, above it the home whose marker is
-    /// acknowledged.
+    /// Line data, or an atomic's old value in place. Fence (hierarchical fabrics): the serial of the marker that is acknowledged in the lowest bits, above it
+    /// its home.
     #[width(p.data_bits())]
     pub data: Bits,
     /// The home had to ask its DRAM.
@@ -297,7 +297,7 @@ pub struct InvMsg {
     pub cause: Enum<Cause>,
     /// The aligned group around `line` is meant; how many lines a group has is a parameter of the fabric. Fence (hierarchical fabrics): of system scope.
     pub grp: Bool,
-    /// Fence: the releasing node. In hierarchical fabrics the lowest bits of `line` are the home whose Invs it follows.
+    /// Fence: the releasing node. In hierarchical fabrics the marker's serial; the lowest bits of `line` are then the home whose Invs it follows.
     #[width(p.node_bits())]
     pub requester: Bits,
 }

@@ -3,9 +3,10 @@
 //! The unit chooses the order of what is independent - whose marker comes next, which acknowledgement leaves first, which engine has the banks - so the
 //! model follows the messages and says whether each is allowed. At the end nothing may be left ([`HierFence::idle`]).
 
+use super::hier_fence_marks::{Checked, HomeMarks, Receipt, Round, ensure};
 pub use super::hier_fence_table::{Op, Order, Scheme, Scope};
 use super::planes::{Marker, Nodes};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 /// Who has the banks' commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,15 +26,23 @@ pub fn homes(nodes: Nodes, scope: Scope) -> u32 {
     }
 }
 
-/// An acknowledgement: of a marker whose it was and which home's, else who asked and who answers.
+/// An acknowledgement: of which marker, else of what and who answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ack {
     /// What was asked for.
     pub order: Order,
-    /// The releasing node.
-    pub requester: u32,
-    /// The home whose marker it is; the node that answers.
+    /// The home whose marker it is; of a home's to a requester, and of other orders, the node that answers.
     pub origin: u32,
+    /// Serial of the marker that a receiver acknowledges, else 0.
+    pub serial: u32,
+}
+
+impl Ack {
+    /// A receiver's, of a marker.
+    pub fn of(marker: Marker) -> Ack {
+        let order = if marker.sys { Order::MarkSys } else { Order::MarkGpu };
+        Ack { order, origin: marker.origin, serial: marker.serial }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,12 +88,6 @@ impl Engine {
     }
 }
 
-#[derive(Clone, Debug, Default)]
-struct Round {
-    told: u64,
-    answered: u64,
-}
-
 /// Requests served together.
 #[derive(Clone, Debug, Default)]
 struct Served {
@@ -114,27 +117,15 @@ pub struct HierFence {
     command: Option<(Owner, Op, Round)>,
     far: Served,
     drops: Served,
-    marks: BTreeSet<(u32, bool)>,
-    marking: Option<(u32, Round)>,
-    /// Requesters whose marker all banks have confirmed and that has not left.
-    confirmed: Vec<u32>,
-    forwards: BTreeSet<Marker>,
-    /// Nodes that have not acknowledged a marker of this home, or one that it has passed on.
-    awaited: BTreeMap<Marker, BTreeSet<u32>>,
+    marks: HomeMarks,
     owed: BTreeSet<(u32, Ack)>,
     /// Batches completed, by scope.
     pub fences: [u64; 2],
 }
 
-type Checked = Result<(), String>;
-
-fn ensure(ok: bool, what: impl FnOnce() -> String) -> Checked {
-    if ok { Ok(()) } else { Err(what()) }
-}
-
 impl HierFence {
-    /// An idle unit with `banks` banks.
-    pub fn new(nodes: Nodes, home: u32, banks: u32, scheme: Scheme) -> HierFence {
+    /// An idle unit with `banks` banks and `marks` serials of each scope.
+    pub fn new(nodes: Nodes, home: u32, banks: u32, scheme: Scheme, marks: u32) -> HierFence {
         let engine = Engine {
             phase: Phase::Idle,
             tokens: VecDeque::new(),
@@ -145,20 +136,17 @@ impl HierFence {
             to_ask: BTreeSet::new(),
             acks: 0,
         };
+        let banks = u64::MAX >> (u64::BITS - banks);
         HierFence {
+            marks: HomeMarks::new(nodes, home, banks, !scheme.gpu_scope(), marks),
             nodes,
             home,
-            banks: u64::MAX >> (u64::BITS - banks),
+            banks,
             scheme,
             engines: [engine.clone(), engine],
             command: None,
             far: Served::default(),
             drops: Served::default(),
-            marks: BTreeSet::new(),
-            marking: None,
-            confirmed: Vec::new(),
-            forwards: BTreeSet::new(),
-            awaited: BTreeMap::new(),
             owed: BTreeSet::new(),
             fences: [0; 2],
         }
@@ -172,11 +160,7 @@ impl HierFence {
             && self.command.is_none()
             && served(&self.far)
             && served(&self.drops)
-            && self.marks.is_empty()
-            && self.marking.is_none()
-            && self.confirmed.is_empty()
-            && self.forwards.is_empty()
-            && self.awaited.is_empty()
+            && self.marks.idle()
             && self.owed.is_empty()
     }
 
@@ -220,9 +204,7 @@ impl HierFence {
         let Some((_, _, round)) = self.command.as_mut().filter(|(o, p, _)| (*o, *p) == (owner, op)) else {
             return Err(format!("{owner:?} gives {op:?} during another command"));
         };
-        ensure(round.told >> bank & 1 == 0, || format!("bank {bank} gets {op:?} twice"))?;
-        round.told |= 1 << bank;
-        Ok(())
+        round.tell(bank)
     }
 
     fn begin(&mut self, owner: Owner, op: Op, served: &[u32]) -> Checked {
@@ -251,9 +233,7 @@ impl HierFence {
     /// It had none.
     pub fn cmd_done(&mut self, bank: u32) -> Checked {
         let Some((owner, op, round)) = self.command.as_mut() else { return Err("no command".into()) };
-        ensure(round.told & !round.answered & 1 << bank != 0, || format!("bank {bank} answers nothing"))?;
-        round.answered |= 1 << bank;
-        if round.answered != self.banks {
+        if !round.answer(bank, self.banks)? {
             return Ok(());
         }
         let (owner, op) = (*owner, *op);
@@ -264,12 +244,12 @@ impl HierFence {
                     self.owe_own(gpm, Order::DropFar)?;
                 }
             }
-            Owner::Own(scope) => self.performed(scope, op),
+            Owner::Own(scope) => return self.performed(scope, op),
         }
         Ok(())
     }
 
-    fn performed(&mut self, scope: Scope, op: Op) {
+    fn performed(&mut self, scope: Scope, op: Op) -> Checked {
         let next = match (self.scheme, scope, op) {
             (Scheme::Hmg { .. }, Scope::Gpu, Op::Drain) => return self.ask(scope, Order::MarkGpu),
             (scheme, Scope::Sys, Op::Drain) if scheme.flushes() => Phase::Bank(Op::Flush),
@@ -278,14 +258,17 @@ impl HierFence {
                 return self.ask(scope, Order::DrainFar);
             }
             (Scheme::SwHierarchical, Scope::Sys, _) => Phase::Acks(Order::DropFar, self.nodes.gpms - 1),
-            _ => return self.engines[scope as usize].end(),
+            _ => {
+                self.engines[scope as usize].end();
+                return Ok(());
+            }
         };
         self.engines[scope as usize].phase = next;
-        self.counted(scope);
+        self.counted(scope)
     }
 
     /// An engine asks other nodes, and this one.
-    fn ask(&mut self, scope: Scope, order: Order) {
+    fn ask(&mut self, scope: Scope, order: Order) -> Checked {
         let near = self.nodes.near(self.home);
         let home = self.home;
         let everybody = || self.nodes.all().into_iter().filter(|n| *n != home);
@@ -297,27 +280,28 @@ impl HierFence {
         match order {
             Order::DrainFar => drop(self.far.waiting.insert(home)),
             Order::MarkGpu if count == 0 => {}
-            _ => drop(self.marks.insert((home, order == Order::MarkSys))),
+            _ => self.marks.asked(scope, home)?,
         }
         let e = &mut self.engines[scope as usize];
         e.to_ask.extend(to_ask);
         e.phase = Phase::Acks(order, count);
-        self.counted(scope);
+        self.counted(scope)
     }
 
     /// Goes on when all acknowledgements are in.
-    fn counted(&mut self, scope: Scope) {
+    fn counted(&mut self, scope: Scope) -> Checked {
         let e = &mut self.engines[scope as usize];
-        let Phase::Acks(order, count) = e.phase else { return };
-        if e.acks < count {
-            return;
+        match e.phase {
+            Phase::Acks(order, count) if e.acks >= count => {
+                e.acks = 0;
+                if order == Order::DrainFar && self.scheme.markers() {
+                    return self.ask(scope, Order::MarkSys);
+                }
+                e.end();
+            }
+            _ => {}
         }
-        e.acks = 0;
-        if order == Order::DrainFar && self.scheme.markers() {
-            self.ask(scope, Order::MarkSys);
-        } else {
-            e.end();
-        }
+        Ok(())
     }
 
     fn acknowledged(&mut self, order: Order) -> Checked {
@@ -327,8 +311,7 @@ impl HierFence {
         let expected = early || matches!(e.phase, Phase::Acks(o, n) if o == order && e.acks < n);
         ensure(expected, || format!("an acknowledgement of {order:?} in {:?}", e.phase))?;
         e.acks += 1;
-        self.counted(scope);
-        Ok(())
+        self.counted(scope)
     }
 
     /// A request leaves.
@@ -360,8 +343,8 @@ impl HierFence {
         let new = match order {
             Order::DrainFar => self.far.waiting.insert(src),
             Order::DropFar => self.drops.waiting.insert(src),
-            Order::MarkGpu => self.marks.insert((src, false)),
-            Order::MarkSys => self.marks.insert((src, true)),
+            Order::MarkGpu => return self.marks.asked(Scope::Gpu, src),
+            Order::MarkSys => return self.marks.asked(Scope::Sys, src),
         };
         ensure(new, || format!("{src} asks for {order:?} twice"))
     }
@@ -371,32 +354,21 @@ impl HierFence {
     /// # Errors
     /// None is expected.
     pub fn rsp_in(&mut self, src: u32, ack: Ack) -> Checked {
-        let Ack { order, requester, origin } = ack;
-        if !matches!(order, Order::MarkGpu | Order::MarkSys) {
-            ensure((requester, origin) == (self.home, src), || format!("{ack:?} of {src} is not for here"))?;
+        let Ack { order, origin, serial } = ack;
+        let marks = matches!(order, Order::MarkGpu | Order::MarkSys);
+        if !marks || origin == src {
+            // What this node has asked for: an order carried out, or a home's word that its marker has arrived everywhere.
+            ensure((origin, serial) == (src, 0), || format!("{ack:?} of {src} is not for here"))?;
             return self.acknowledged(order);
         }
-        let marker = Marker { requester, origin, sys: order == Order::MarkSys };
-        if let Some(missing) = self.awaited.get_mut(&marker) {
-            ensure(missing.remove(&src), || format!("{src} acknowledges {marker:?} and had not to"))?;
-            return if missing.is_empty() { self.all_received(marker) } else { Ok(()) };
+        let marker = Marker { serial, origin, sys: order == Order::MarkSys };
+        match self.marks.receipt(src, marker)? {
+            Receipt::Missing => Ok(()),
+            Receipt::PassedOn => self.owe(origin, ack),
+            Receipt::Served(requesters) => requesters.into_iter().try_for_each(|node| {
+                if node == self.home { self.acknowledged(order) } else { self.owe_own(node, order) }
+            }),
         }
-        ensure((requester, origin) == (self.home, src), || format!("{ack:?} of {src} is not awaited"))?;
-        self.acknowledged(order)
-    }
-
-    /// A marker has reached everybody to whom this node has sent it.
-    fn all_received(&mut self, marker: Marker) -> Checked {
-        self.awaited.remove(&marker);
-        let order = if marker.sys { Order::MarkSys } else { Order::MarkGpu };
-        if marker.origin != self.home {
-            return self
-                .owe(marker.origin, Ack { order, requester: marker.requester, origin: marker.origin });
-        }
-        if marker.requester == self.home {
-            return self.acknowledged(order);
-        }
-        self.owe_own(marker.requester, order)
     }
 
     fn owe(&mut self, to: u32, ack: Ack) -> Checked {
@@ -405,7 +377,7 @@ impl HierFence {
 
     /// What this node itself has done or made sure of for `to`.
     fn owe_own(&mut self, to: u32, order: Order) -> Checked {
-        self.owe(to, Ack { order, requester: to, origin: self.home })
+        self.owe(to, Ack { order, origin: self.home, serial: 0 })
     }
 
     /// An acknowledgement leaves.
@@ -426,9 +398,7 @@ impl HierFence {
             self.far.round = Some(Round::default());
         }
         let Some(round) = &mut self.far.round else { return Ok(()) };
-        ensure(round.told >> bank & 1 == 0, || format!("bank {bank} drains twice"))?;
-        round.told |= 1 << bank;
-        Ok(())
+        round.tell(bank)
     }
 
     /// A bank has drained towards other GPUs.
@@ -437,9 +407,7 @@ impl HierFence {
     /// It was not told to, or no fence waits for it.
     pub fn far_done(&mut self, bank: u32) -> Checked {
         let Some(round) = self.far.round.as_mut() else { return Err("no far drain".into()) };
-        ensure(round.told & !round.answered & 1 << bank != 0, || format!("bank {bank} answers nothing"))?;
-        round.answered |= 1 << bank;
-        if round.answered != self.banks {
+        if !round.answer(bank, self.banks)? {
             return Ok(());
         }
         self.far.round = None;
@@ -453,60 +421,9 @@ impl HierFence {
         Ok(())
     }
 
-    /// A bank is given a marker's token. While one marker's tokens are out no other's may be.
-    ///
-    /// # Errors
-    /// The marker was not asked for, or another one is under way.
-    pub fn order(&mut self, bank: u32, requester: u32) -> Checked {
-        if self.marking.is_none() {
-            let asked = self.marks.iter().any(|(r, _)| *r == requester);
-            ensure(asked, || format!("a token of {requester}, who did not ask"))?;
-            self.marking = Some((requester, Round::default()));
-        }
-        let Some((_, round)) = self.marking.as_mut().filter(|(r, _)| *r == requester) else {
-            return Err(format!("a token of {requester} during another marker"));
-        };
-        ensure(round.told >> bank & 1 == 0, || format!("bank {bank} gets a token twice"))?;
-        round.told |= 1 << bank;
-        Ok(())
-    }
-
-    /// A bank gives a token back.
-    ///
-    /// # Errors
-    /// It has none.
-    pub fn ordered(&mut self, bank: u32) -> Checked {
-        let Some((requester, round)) = self.marking.as_mut() else { return Err("no token is out".into()) };
-        ensure(round.told & !round.answered & 1 << bank != 0, || format!("bank {bank} has no token"))?;
-        round.answered |= 1 << bank;
-        if round.answered == self.banks {
-            self.confirmed.push(*requester);
-            self.marking = None;
-        }
-        Ok(())
-    }
-
-    /// A marker goes to the egress: the own one, behind all banks' tokens, or one that is passed on. Those whom it reaches acknowledge it here.
-    ///
-    /// # Errors
-    /// It is not to leave now.
-    pub fn mark_out(&mut self, marker: Marker) -> Checked {
-        let mut reached: BTreeSet<u32> = self.nodes.near(self.home).into_iter().collect();
-        if marker.origin != self.home {
-            ensure(self.forwards.remove(&marker), || format!("{marker:?} is not to be passed on"))?;
-        } else {
-            let at = self.confirmed.iter().position(|r| *r == marker.requester);
-            let at = at.ok_or_else(|| format!("{marker:?} is not confirmed by all banks"))?;
-            self.confirmed.remove(at);
-            let asked = self.marks.remove(&(marker.requester, marker.sys));
-            ensure(asked, || format!("{marker:?} was not asked for"))?;
-            if marker.sys {
-                let (far, all) = (self.nodes.far(self.home), self.nodes.all());
-                let flat = !self.scheme.gpu_scope();
-                reached.extend(if flat { all } else { far }.into_iter().filter(|n| *n != self.home));
-            }
-        }
-        ensure(self.awaited.insert(marker, reached).is_none(), || format!("{marker:?} leaves twice"))
+    /// The model of this home's markers, to which banks' tokens and the egress belong.
+    pub fn marks(&mut self) -> &mut HomeMarks {
+        &mut self.marks
     }
 
     /// A marker of another home comes from the ingress. It is acknowledged to the node that it came from, by a GPU home when its GPMs have done so.
@@ -514,20 +431,9 @@ impl HierFence {
     /// # Errors
     /// It comes twice.
     pub fn mark_in(&mut self, marker: Marker) -> Checked {
-        let Marker { requester, origin, sys } = marker;
-        let order = if sys { Order::MarkSys } else { Order::MarkGpu };
-        let ack = Ack { order, requester, origin };
-        let (gpu, gpm) = self.nodes.parts(self.home);
-        let from = self.nodes.parts(origin);
-        if !self.scheme.gpu_scope() || from.0 == gpu {
-            return self.owe(origin, ack);
+        match self.marks.received(marker)? {
+            Some(from) => self.owe(from, Ack::of(marker)),
+            None => Ok(()),
         }
-        if from.1 != gpm {
-            return self.owe(self.nodes.node(gpu, from.1), ack);
-        }
-        if self.nodes.gpms == 1 {
-            return self.owe(origin, ack);
-        }
-        ensure(self.forwards.insert(marker), || format!("{marker:?} comes twice"))
     }
 }

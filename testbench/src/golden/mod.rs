@@ -16,7 +16,7 @@
 //! | [`fence_table`], [`fence`] | the fence unit and its message counts | 7 |
 //! | [`order`] | the tokens that banks give back before a fence marker leaves | 7 |
 //! | [`planes`] | `inv_egress` and `inv_ingress` on two planes | hmg.md 6 |
-//! | [`hier_fence_table`], [`hier_fence`] | the fence unit of hierarchical systems | hmg.md 6, 8 |
+//! | [`hier_fence_table`], [`hier_fence`], [`hier_fence_marks`] | the fence unit of hierarchical systems | hmg.md 6, 8 |
 //! | [`races`] | the races that the specification names | all |
 //!
 //! Each table row has an identifier; `IDS.md` in this folder lists all of them. A block's cover points carry exactly
@@ -30,6 +30,7 @@ pub mod evb;
 pub mod fence;
 pub mod fence_table;
 pub mod hier_fence;
+pub mod hier_fence_marks;
 pub mod hier_fence_table;
 pub mod l1_table;
 pub mod l2;

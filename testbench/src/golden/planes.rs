@@ -52,8 +52,8 @@ impl Nodes {
 /// A fence marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Marker {
-    /// The releasing node.
-    pub requester: u32,
+    /// Which of those of its home and scope that are in flight.
+    pub serial: u32,
     /// The home whose Invs it follows.
     pub origin: u32,
     /// Of system scope, else of GPU scope.

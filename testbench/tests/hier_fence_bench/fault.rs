@@ -3,7 +3,7 @@
 use super::world::World;
 use rand::Rng;
 use rand::rngs::SmallRng;
-use weft_testbench::golden::hier_fence::{Ack, Order};
+use weft_testbench::golden::hier_fence::{Ack, Order, Scope};
 use weft_testbench::golden::planes::Marker;
 
 /// A fault.
@@ -13,8 +13,12 @@ pub enum Fault {
     AckLost,
     /// Some arrives twice.
     AckTwice,
-    /// Some names another requester.
-    AckForAnother,
+    /// Some names another home's marker.
+    AckOfAnother,
+    /// Some of a GPU home names another serial.
+    SerialWrong,
+    /// When a home's marker has arrived everywhere it also serves those that have asked since that marker began.
+    ServedLate,
     /// Some reaches another node than the marker came from.
     AckAstray,
     /// A marker leaves a lane before the invalidations in front of it.
@@ -53,6 +57,13 @@ impl World {
             let passed_on = marker && ![src, dst].contains(&ack.origin);
             return if passed_on { Vec::new() } else { vec![(dst, ack)] };
         }
+        if self.suffers(Fault::ServedLate) {
+            return if marker && ack.origin == src {
+                self.served_late(src, dst, ack)
+            } else {
+                vec![(dst, ack)]
+            };
+        }
         if !marker || !rng.random_bool(RATE) {
             return vec![(dst, ack)];
         }
@@ -61,10 +72,26 @@ impl World {
         match self.fault {
             Some(Fault::AckLost) => Vec::new(),
             Some(Fault::AckTwice) => vec![(dst, ack), (dst, ack)],
-            Some(Fault::AckForAnother) => vec![(dst, Ack { requester: other(ack.requester), ..ack })],
+            Some(Fault::AckOfAnother) => vec![(dst, Ack { origin: other(ack.origin), ..ack })],
+            Some(Fault::SerialWrong) if ack.origin == dst && self.crosses(src, dst) => {
+                vec![(dst, Ack { serial: (ack.serial + 1) % self.unit.marks, ..ack })]
+            }
             Some(Fault::AckAstray) if other(dst) != src => vec![(other(dst), ack)],
             _ => vec![(dst, ack)],
         }
+    }
+
+    /// A home's acknowledgement goes to all who wait there; what it then sends them in earnest is lost.
+    fn served_late(&mut self, home: u32, dst: u32, ack: Ack) -> Vec<(u32, Ack)> {
+        if self.premature.remove(&(home, dst, ack)) {
+            return Vec::new();
+        }
+        let scope = if ack.order == Order::MarkSys { Scope::Sys } else { Scope::Gpu };
+        let at = self.at(home);
+        let late = self.nodes[at].golden.marks().late(scope).into_iter();
+        let late: Vec<u32> =
+            late.filter(|node| *node != home && self.premature.insert((home, *node, ack))).collect();
+        [dst].into_iter().chain(late).map(|node| (node, ack)).collect()
     }
 
     /// Acknowledgements that a GPU home gets at once when it passes a marker on: who seems to have sent them.
@@ -72,7 +99,7 @@ impl World {
         if !self.suffers(Fault::GpuHomeEarly) || m.origin == home {
             return Vec::new();
         }
-        let ack = Ack { order: Order::MarkSys, requester: m.requester, origin: m.origin };
+        let ack = Ack::of(m);
         self.unit.nodes.near(home).into_iter().map(|gpm| (gpm, ack)).collect()
     }
 }

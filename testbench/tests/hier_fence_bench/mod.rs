@@ -4,9 +4,11 @@
 //! the lanes to some sharers, and the write is acknowledged. A GPU home that applies an invalidation of another GPU passes it on to GPMs first.
 
 mod fault;
+mod mood;
 mod node;
 mod world;
 
 pub use fault::Fault;
+pub use mood::Mood;
 pub use node::Unit;
-pub use world::{Mood, World};
+pub use world::World;

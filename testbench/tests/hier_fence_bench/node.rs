@@ -2,10 +2,10 @@
 
 use super::fault::Fault;
 use crate::dir_support::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use weft_blocks::directory::hier_fence::{FenceScheme, HierFenceParams, hier_fence_unit};
-use weft_blocks::msg::Sys;
+use weft_blocks::msg::{SERIAL_BITS, Sys};
 use weft_engine::Sim;
 use weft_rtl::ir::Module;
 use weft_testbench::golden::hier_fence::{Ack, HierFence, Op, Order, Owner, Scheme, Scope};
@@ -97,6 +97,8 @@ pub struct Unit {
     pub nodes: Nodes,
     pub banks: u32,
     pub scheme: Scheme,
+    /// Serials of each scope.
+    pub marks: u32,
 }
 
 impl Unit {
@@ -107,7 +109,7 @@ impl Unit {
             Scheme::SwHierarchical => FenceScheme::SwHierarchical,
             Scheme::SwFlat => FenceScheme::SwFlat,
         };
-        hier_fence_unit(&HierFenceParams { sys: self.sys(), home, scheme }).unwrap()
+        hier_fence_unit(&HierFenceParams { sys: self.sys(), home, scheme, marks: self.marks }).unwrap()
     }
 
     fn sys(&self) -> Sys {
@@ -155,7 +157,8 @@ pub struct Node {
     answers: [Receiver; 2],
     mark_out: Receiver,
     seqs: u64,
-    node_bits: u32,
+    /// No marker was with the banks or left in the cycle before.
+    unmarked: bool,
     /// Messages sent: requests, acknowledgements, own markers, markers passed on.
     pub counts: [u64; 4],
 }
@@ -165,10 +168,10 @@ impl Node {
         let sim = sim(&unit.module(home));
         let ask = ["kind", "src", "dst", "scope"];
         let answer = ["kind", "src", "dst", "id", "data"];
-        let mark = ["requester", "origin", "sys"];
+        let mark = ["serial", "origin", "sys"];
         let token = ["seq", "scope", "acquire"];
         Node {
-            golden: HierFence::new(unit.nodes, home, unit.banks, unit.scheme),
+            golden: HierFence::new(unit.nodes, home, unit.banks, unit.scheme, unit.marks),
             banks: (0..unit.banks).map(|b| Bank::new(&sim, b)).collect(),
             start: Sender::new(&sim, "start", &token),
             starting: None,
@@ -183,7 +186,7 @@ impl Node {
             answers: ["rsp_out", "far_rsp_out"].map(|name| Receiver::new(&sim, name, &answer)),
             mark_out: Receiver::new(&sim, "mark_out", &mark),
             seqs: 0,
-            node_bits: unit.sys().node_bits(),
+            unmarked: true,
             counts: [0; 4],
             home,
             sim,
@@ -202,14 +205,14 @@ impl Node {
     }
 
     pub fn offer_response(&mut self, src: u32, ack: Ack) {
-        let data = u64::from(ack.origin) << self.node_bits | u64::from(ack.requester);
+        let data = u64::from(ack.origin) << SERIAL_BITS | u64::from(ack.serial);
         let leaves = [FENCE, u64::from(src), u64::from(self.home), ack.order as u64, data];
         self.rsp_in.offer(&mut self.sim, &leaves);
         self.answering = Some((src, ack));
     }
 
     pub fn offer_marker(&mut self, m: Marker) {
-        self.mark_in.offer(&mut self.sim, &[u64::from(m.requester), u64::from(m.origin), u64::from(m.sys)]);
+        self.mark_in.offer(&mut self.sim, &[u64::from(m.serial), u64::from(m.origin), u64::from(m.sys)]);
         self.marking = Some(m);
     }
 
@@ -225,18 +228,44 @@ impl Node {
         }
     }
 
-    /// GPMs whose requests the unit serves together.
-    fn served(&self, nodes: Nodes, engine: &str) -> Vec<u32> {
+    fn register(&self, name: &str) -> Option<u64> {
+        self.sim.peek(name).and_then(|v| v.to_u64())
+    }
+
+    /// GPMs of the own GPU, a bit each in a register; none if there is no such register.
+    fn gpms(&self, nodes: Nodes, name: &str) -> Vec<u32> {
         let gpu = nodes.parts(self.home).0;
-        let bits = self.sim.peek(&format!("{engine}_serving")).and_then(|v| v.to_u64()).unwrap_or(0);
+        let bits = self.register(name).unwrap_or(0);
         (0..nodes.gpms).filter(|gpm| bits >> gpm & 1 == 1).map(|gpm| nodes.node(gpu, gpm)).collect()
+    }
+
+    /// Tells the golden unit of a marker that has begun in the cycle before: its scope, its serial and whom it serves are in registers.
+    fn marker_begins(&mut self, nodes: Nodes) {
+        let unmarked = self.register("mark_state").is_none_or(|state| state == 0);
+        if self.unmarked && !unmarked {
+            let scope = if self.register("mark_sys") == Some(0) { Scope::Gpu } else { Scope::Sys };
+            let name = if scope == Scope::Gpu { "gpu" } else { "sys" };
+            let serial = self.register(&format!("{name}_mark_serial")).unwrap_or(0) as u32;
+            let register = format!("{name}_served{serial}");
+            let served: BTreeSet<u32> = match scope {
+                Scope::Gpu => self.gpms(nodes, &register).into_iter().collect(),
+                Scope::Sys => {
+                    let bits = self.register(&register).expect("a register");
+                    nodes.all().into_iter().filter(|node| bits >> node & 1 == 1).collect()
+                }
+            };
+            self.golden.marks().begin(scope, serial, &served).unwrap();
+        }
+        self.unmarked = unmarked;
+        self.golden.marks().next_cycle();
     }
 
     /// Outputs taken in this cycle.
     pub fn outputs(&mut self, nodes: Nodes, ready: Ready, now: u64) -> Sent {
         let mut sent = Sent::default();
         let owner = self.owner();
-        let (far_served, drops_served) = (self.served(nodes, "far"), self.served(nodes, "drop"));
+        let (far_served, drops_served) = (self.gpms(nodes, "far_serving"), self.gpms(nodes, "drop_serving"));
+        self.marker_begins(nodes);
         for (b, bank) in self.banks.iter_mut().enumerate() {
             if let Some(m) = bank.cmd.take(&mut self.sim, ready.bank) {
                 let op = OPS[m[0] as usize];
@@ -252,15 +281,15 @@ impl Node {
                 bank.far_epoch += 1;
             }
             if let Some(m) = bank.order.take(&mut self.sim, ready.bank) {
-                self.golden.order(b as u32, m[0] as u32).unwrap();
+                self.golden.marks().order(b as u32, m[0] as u32).unwrap();
                 bank.writes.take(m[0] as u32).unwrap();
                 bank.token = Some(m[0] as u32);
             }
         }
         self.messages(nodes, [(ready.ask, ready.near), (ready.far, ready.far)], &mut sent);
         if let Some(m) = self.mark_out.take(&mut self.sim, ready.mark) {
-            let marker = Marker { requester: m[0] as u32, origin: m[1] as u32, sys: m[2] == 1 };
-            self.golden.mark_out(marker).unwrap();
+            let marker = Marker { serial: m[0] as u32, origin: m[1] as u32, sys: m[2] == 1 };
+            self.golden.marks().mark_out(marker).unwrap();
             self.counts[if marker.origin == self.home { 2 } else { 3 }] += 1;
             sent.markers.push(marker);
         }
@@ -275,7 +304,6 @@ impl Node {
     /// Requests and acknowledgements, to the own GPU and to others.
     fn messages(&mut self, nodes: Nodes, ready: [(bool, bool); 2], sent: &mut Sent) {
         let here = nodes.parts(self.home).0;
-        let low = (1 << self.node_bits) - 1;
         for (far, (ask, answer)) in ready.into_iter().enumerate() {
             let check = |m: &[u64]| {
                 assert_eq!((m[0], m[1]), (FENCE, u64::from(self.home)));
@@ -290,8 +318,8 @@ impl Node {
             }
             if let Some(m) = self.answers[far].take(&mut self.sim, answer) {
                 let (dst, order) = check(&m);
-                let (requester, origin) = ((m[4] & low) as u32, (m[4] >> self.node_bits) as u32);
-                let ack = Ack { order, requester, origin };
+                let (serial, origin) = ((m[4] % (1 << SERIAL_BITS)) as u32, (m[4] >> SERIAL_BITS) as u32);
+                let ack = Ack { order, origin, serial };
                 self.golden.rsp_out(dst, ack).unwrap();
                 sent.responses.push((dst, ack));
                 self.counts[1] += 1;
@@ -312,7 +340,7 @@ impl Node {
             }
             if bank.ordered.taken(&mut self.sim) {
                 bank.token = None;
-                self.golden.ordered(b as u32).unwrap();
+                self.golden.marks().ordered(b as u32).unwrap();
             }
         }
         if self.req_in.taken(&mut self.sim) {

@@ -7,7 +7,7 @@ use weft_testbench::golden::planes::Nodes;
 /// Leaves of a message on a link.
 pub const LINK_LEAVES: [&str; 7] = ["kind", "src", "dst", "line", "cause", "grp", "requester"];
 /// Leaves of a marker.
-pub const MARK_LEAVES: [&str; 3] = ["requester", "origin", "sys"];
+pub const MARK_LEAVES: [&str; 3] = ["serial", "origin", "sys"];
 
 /// GPUs, GPMs, home, channels of slices, banks, which nodes of other GPUs link 1 reaches.
 pub type Set = (u32, u32, u32, u32, u32, FarReach);

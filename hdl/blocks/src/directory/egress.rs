@@ -9,7 +9,7 @@
 //! | --- | --- | --- | --- |
 //! | `slice{i}` | in | line, dest, cause, grp | one per directory slice and line expanded per cycle |
 //! | `recv{b}` | in | line, dest, cause, grp | with planes: Invs that the slice of bank b passes on |
-//! | `fence` | in | requester; with planes also origin, sys | a marker, from the fence unit |
+//! | `fence` | in | requester; with planes serial, origin, sys | a marker, from the fence unit |
 //! | `link{k}` | out | kind, src, dst, line, cause, grp, requester | INV network; one destination per message |
 //!
 //! | state | values |

@@ -7,7 +7,7 @@ use crate::common::fifo::Fifo;
 use crate::msg::*;
 use weft_rtl::prelude::*;
 
-/// A message in a FIFO; of a fence marker `line` holds the requester, with planes {requester, origin}, and `grp` says that it is of system scope.
+/// A message in a FIFO; of a fence marker `line` holds the requester, with planes {serial, origin}, and `grp` says that it is of system scope.
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = Sys)]
 pub(super) struct Item {
@@ -150,7 +150,9 @@ fn message(p: &EgressParams, node: u32, item: &Item) -> InvMsg {
     let low = item.line.slice(0, bits);
     let (line, requester) = if p.planes {
         let marker = item.kind.is(InvKind::Fence);
-        (mux(marker, low.zext(p.sys.line_bits()), item.line), item.line.slice(bits, bits))
+        // Of two nodes a home uses two serials at most.
+        let serial = item.line.slice(bits, SERIAL_BITS).resize(bits);
+        (mux(marker, low.zext(p.sys.line_bits()), item.line), serial)
     } else {
         (item.line, low)
     };

@@ -2,8 +2,8 @@
 //!
 //! Without planes there is one marker at a time, for all FIFOs. With planes the two links are independent, since a FIFO towards another GPU may stay
 //! full for as long as other GPUs like, and nothing inside the GPU may wait for it: a marker for both links enters those of the own GPU while its
-//! half for the others is only noted, one bit per requester, and follows when the marker before it has entered the FIFOs of link 1. It waits for what
-//! is held then, which is more than it must, but finite.
+//! half for the others is only noted, one bit per serial, and follows when the marker before it has entered the FIFOs of link 1. It waits for what is
+//! held then, which is more than it must, but finite.
 
 use super::egress::EgressParams;
 use super::egress_lane::{Item, Offer};
@@ -149,33 +149,32 @@ fn engine(p: &EgressParams, link: u32, name: &str, offers: &[Offer]) -> Option<E
             (waits.get() & pack_bools(&held)).none()
         })
         .collect();
-    let text = cat(&[mark.get().requester, mark.get().origin]);
+    let text = cat(&[mark.get().serial, mark.get().origin]);
     let marker = Marker { item: item(p, text, mark.get().sys), left, pushed, may };
     Some(Engine { marker, mark, waits, holding, active })
 }
 
-/// Markers that wait for link 1, by requester, one after the other in turn.
+/// Own markers that wait for link 1, by serial, one after the other in turn.
 fn asked_far(p: &EgressParams, both: Bool, mark: &HierMark, far: &Engine) {
-    let asked = reg::<Bits>("far_asked", p.sys.nodes()).doc("Requesters whose marker waits for link 1.");
-    let turn = RoundRobin::new("far_turn", p.sys.nodes());
+    let asked = reg::<Bits>("far_asked", MAX_MARKS).doc("Serials whose marker waits for link 1.");
+    let turn = RoundRobin::new("far_turn", MAX_MARKS);
     let pick = turn.pick(asked.get());
     let start = (pick.any & !far.active).named("far_start");
     when(start, || {
         turn.granted(pick.index);
         far.start(&HierMark {
-            requester: pick.index,
+            serial: pick.index,
             origin: lit(u64::from(p.home), p.sys.node_bits()),
             sys: bool_lit(true),
         });
     });
-    let new = mark.requester.one_hot(p.sys.nodes()) & both.repeat(p.sys.nodes());
-    when(both | start, || {
-        asked.set((asked.get() & !(pick.index.one_hot(p.sys.nodes()) & start.repeat(p.sys.nodes()))) | new);
-    });
+    let new = mark.serial.one_hot(MAX_MARKS) & both.repeat(MAX_MARKS);
+    let gone = pick.index.one_hot(MAX_MARKS) & start.repeat(MAX_MARKS);
+    when(both | start, || asked.set((asked.get() & !gone) | new));
     assert_always(
         "far_asked_once",
         (asked.get() & new).none(),
-        "a GPM has one fence of system scope in flight",
+        "a serial is used again when all have acknowledged its marker",
     );
     cover(
         "hmg.race.markers_queue_for_other_gpus",

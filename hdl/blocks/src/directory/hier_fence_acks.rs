@@ -1,17 +1,19 @@
 //! Acknowledgements in the hierarchical fence unit: those awaited, a counter for each marker that was sent, and those owed, a bit each.
 //!
 //! ```text
-//!  mark_in, from a node that passes nothing on --------------------> receipt owed to the node that it came from
-//!  mark_in, passed on to the own GPMs -> counter {origin GPU, requester}: M-1 -> receipt owed to the origin
-//!  own marker, GPU scope    -> counter {requester}: M-1 ------------+
-//!  own marker, system scope -> counter {requester}: its receivers --+-> this home's acknowledgement owed to the requester, or counted
+//!  mark_in, from a node that passes nothing on --------------> receipt owed to the node that it came from
+//!  mark_in, passed on to the own GPMs -> counter {origin GPU, serial}: M-1 -> receipt owed to the origin
+//!  own marker, GPU scope    -> counter {serial}: M-1 ------------+
+//!  own marker, system scope -> counter {serial}: its receivers --+-> this home's acknowledgement owed to every requester that the marker serves
 //! ```
 //! What is for the own GPU leaves on `rsp_out`, the rest on `far_rsp_out`; each takes one kind after the other.
 
 use super::fence_ports::{part_out, silent_out};
-use super::hier_fence::{Answer, HierFenceParams, Part};
+use super::hier_fence::Answer;
 use super::hier_fence_incoming::Incoming;
-use super::hier_fence_serve::Marks;
+use super::hier_fence_marks::Marks;
+use super::hier_fence_params::{HierFenceParams, Part};
+use super::hier_fence_scope::Which;
 use crate::common::arbiter::RoundRobin;
 use crate::msg::*;
 use weft_rtl::prelude::*;
@@ -61,7 +63,7 @@ impl Awaited {
         assert_always(
             &format!("{name}_begins_once"),
             (begins & open).none(),
-            "a marker is sent when the one before it, of the same fence and origin, is acknowledged",
+            "a marker is sent when the one before it, of the same origin and serial, is acknowledged",
         );
         (comes & one).any().named(&format!("{name}_last"))
     }
@@ -98,8 +100,8 @@ impl Owed {
 struct Says {
     #[width(p.node_bits())]
     dst: Bits,
-    #[width(p.node_bits())]
-    requester: Bits,
+    #[width(SERIAL_BITS)]
+    serial: Bits,
     #[width(p.node_bits())]
     origin: Bits,
     #[width(2)]
@@ -136,12 +138,12 @@ fn send(p: &HierFenceParams, port: &str, kinds: &[Kind]) -> Sent {
     let says: Vec<Says> = kinds.iter().zip(&picks).map(|(kind, pick)| (kind.says)(pick.index)).collect();
     when(go, || {
         turn.granted(pick.index);
-        let Says { dst, requester, origin, order } = select(&says, pick.index);
+        let Says { dst, serial, origin, order } = select(&says, pick.index);
         out.send(&Answer {
             src: p.home_bits(),
             dst,
             id: order.zext(p.sys.l2_id_bits()),
-            data: cat(&[origin, requester]).zext(p.sys.data_bits()),
+            data: cat(&[origin, serial]).zext(p.sys.data_bits()),
         });
     });
     let gone = picks.iter().zip(&turns).zip(kinds).enumerate().map(|(k, ((of_kind, turn), kind))| {
@@ -152,90 +154,76 @@ fn send(p: &HierFenceParams, port: &str, kinds: &[Kind]) -> Sent {
     Sent { gone: gone.collect(), any: go, stands: out.waiting & !out.free }
 }
 
-/// Markers whose last acknowledgement has come in a cycle; whose, [`Incoming`] says.
+/// Markers whose last acknowledgement has come in a cycle.
 pub(super) struct Complete {
-    /// Own markers of GPU and of system scope.
-    home: [Bool; 2],
-    /// One that was passed on.
+    /// Requesters that an own marker has served: GPMs of the own GPU for GPU scope, nodes for system scope.
+    home: [Bits; 2],
+    /// One that was passed on; which, [`Incoming`] says.
     passed: Bool,
-    /// The first two for a fence of this node: this home's acknowledgements, for the engines of GPU and system scope.
+    /// This node is among the requesters: this home's acknowledgements, for the engines of GPU and system scope.
     pub own: [Bool; 2],
 }
 
 /// Acknowledgements awaited and owed.
 pub(super) struct Acks {
-    /// Of own markers by requester, of GPU scope (a number per GPM) and system scope (per node); of those passed on by {origin GPU, requester}.
+    /// Of own markers by serial; of those passed on by {origin GPU, serial}.
     gpu_awaited: Option<Awaited>,
     sys_awaited: Option<Awaited>,
     passed_awaited: Option<Awaited>,
     /// To GPMs that asked this one for a far drain or a drop.
     far: Option<Owed>,
     drops: Option<Owed>,
-    /// This home's to requesters.
+    /// This home's to requesters, by GPM or node.
     gpu_home: Option<Owed>,
     sys_home: Option<Owed>,
-    /// Of others' markers by {origin, requester}, in GPM numbers or nodes.
+    /// Of others' markers by {origin, serial}, the origin a GPM or a node.
     gpu_receipts: Option<Owed>,
     sys_receipts: Option<Owed>,
 }
 
 impl Acks {
     pub fn new(p: &HierFenceParams) -> Acks {
-        let (slots, nodes, bits) = (p.gpm_slots(), p.sys.nodes(), p.sys.node_bits());
+        let (slots, nodes, serials) = (p.gpm_slots(), p.sys.nodes(), p.serials());
         let owed = |there: bool, name, width| there.then(|| Owed::new(name, width));
         let awaited = |part, name, n, count| p.has(part).then(|| Awaited::new(name, n, count));
         let (gpu, sys, near) = (p.has(Part::GpuMarks), p.has(Part::Markers), p.has(Part::NearAsks));
         Acks {
-            gpu_awaited: awaited(Part::GpuMarks, "gpu_awaited", slots, p.sys.gpms - 1),
-            sys_awaited: awaited(Part::Markers, "sys_awaited", nodes, p.receivers()),
-            passed_awaited: awaited(Part::Forwards, "passed_awaited", p.sys.gpus << bits, p.sys.gpms - 1),
+            gpu_awaited: awaited(Part::GpuMarks, "gpu_awaited", serials, p.sys.gpms - 1),
+            sys_awaited: awaited(Part::Markers, "sys_awaited", serials, p.receivers()),
+            passed_awaited: awaited(Part::Forwards, "passed_awaited", p.sys.gpus * serials, p.sys.gpms - 1),
             far: owed(near && p.has(Part::FarDrains), "far_answers", slots),
             drops: owed(near && p.has(Part::FarDrops), "drop_answers", slots),
             gpu_home: owed(gpu, "gpu_home_acks", slots),
             sys_home: owed(sys, "sys_home_acks", nodes),
-            gpu_receipts: owed(gpu, "gpu_receipts", slots * slots),
-            sys_receipts: owed(sys, "sys_receipts", nodes << bits),
+            gpu_receipts: owed(gpu, "gpu_receipts", slots * serials),
+            sys_receipts: owed(sys, "sys_receipts", nodes * serials),
         }
+    }
+
+    /// Serials of own markers, of GPU and of system scope, that not all receivers have acknowledged.
+    pub fn open(&self) -> [Option<Bits>; 2] {
+        [&self.gpu_awaited, &self.sys_awaited].map(|awaited| awaited.as_ref().map(Awaited::open))
     }
 
     /// Counts what comes for markers that this node has sent or passed on.
     pub fn awaited(&self, p: &HierFenceParams, i: &Incoming, marks: &Marks) -> Complete {
         let no = bool_lit(false);
-        let hot = |yes: Bool, number: Bits, n: u32| number.one_hot(n) & yes.repeat(n);
-        let [gpu_sent, sys_sent] = marks.sent(p);
-        let gpm = p.sys.gpm_of(i.ack_requester);
-        let gpu = self
-            .gpu_awaited
-            .as_ref()
-            .map_or(no, |awaited| awaited.step(gpu_sent, hot(i.receipts[0], gpm, p.gpm_slots())));
-        let sys = self
-            .sys_awaited
-            .as_ref()
-            .map_or(no, |awaited| awaited.step(sys_sent, hot(i.receipts[1], i.ack_requester, p.sys.nodes())));
+        let comes = p.serial_bit(i.ack_serial);
+        let own = |awaited: &Option<Awaited>, which: Which, receipt: Bool| {
+            awaited
+                .as_ref()
+                .map_or(no, |awaited| awaited.step(marks.sent(p, which), comes & receipt.repeat(p.serials())))
+        };
+        let last = [
+            own(&self.gpu_awaited, Which::Gpu, i.receipts[0]),
+            own(&self.sys_awaited, Which::Sys, i.receipts[1]),
+        ];
         let passed = self.passed_awaited.as_ref().map_or(no, |awaited| {
-            let numbers = p.sys.gpus << p.sys.node_bits();
-            let pair = |origin: Bits, requester: Bits| cat(&[p.sys.gpu_of(origin), requester]);
-            let sent = hot(i.foreign, pair(i.mark_msg.origin, i.mark_msg.requester), numbers);
-            awaited.step(sent, hot(i.passed, pair(i.ack_origin, i.ack_requester), numbers))
+            let numbers = p.sys.gpus * p.serials();
+            let number = |origin: Bits, serial: Bits| p.marker_number(p.sys.gpu_of(origin), serial);
+            let sent = hot(i.foreign, number(i.mark_msg.origin, i.mark_msg.serial), numbers);
+            awaited.step(sent, hot(i.passed, number(i.ack_origin, i.ack_serial), numbers))
         });
-        let own = p.is_home(i.ack_requester);
-        self.observe(p, i, passed);
-        Complete { home: [gpu, sys], passed, own: [gpu & own, sys & own] }
-    }
-
-    fn observe(&self, p: &HierFenceParams, i: &Incoming, passed: Bool) {
-        if let Some(awaited) = &self.sys_awaited {
-            cover(
-                "hmg.race.receipts_of_two_fences",
-                i.receipts[1] & awaited.open().popcount().gt(1),
-                "a home's marker is acknowledged by a receiver while one of another fence is awaited too",
-            );
-            cover(
-                "hmg.race.requester_is_receiver",
-                i.mark & p.is_home(i.mark_msg.requester),
-                "the releasing node receives a marker of its own fence",
-            );
-        }
         if self.passed_awaited.is_some() {
             cover(
                 "hmg.race.gpu_home_waits_for_gpms",
@@ -243,6 +231,13 @@ impl Acks {
                 "a GPM has acknowledged what was passed on to it, others have not",
             );
         }
+        let served = |which: Which, last: Bool| {
+            let served = marks.served(p, which, i.ack_serial);
+            served & last.repeat(served.width())
+        };
+        let home = [served(Which::Gpu, last[0]), served(Which::Sys, last[1])];
+        let own = [home[0].bit(p.sys.gpm_of_node(p.home)), home[1].bit(p.home)];
+        Complete { home, passed, own }
     }
 
     /// Takes what is owed from now on and sends what it can, to both sides. `far` and `drops` are GPMs for which the banks have done what they asked.
@@ -277,21 +272,18 @@ impl Acks {
 
     /// What is owed from now on, in the order of [`Acks::all`].
     fn newly(p: &HierFenceParams, i: &Incoming, complete: &Complete, far: Bits, drops: Bits) -> [Bits; 6] {
-        let (slots, nodes, sys) = (p.gpm_slots(), p.sys.nodes(), &p.sys);
-        let hot = |yes: Bool, number: Bits, n: u32| number.one_hot(n) & yes.repeat(n);
-        let other = !p.is_home(i.ack_requester);
+        let (slots, nodes, serials) = (p.gpm_slots(), p.sys.nodes(), p.serials());
         let receipt = i.mark & !i.foreign;
-        let (origin, requester) = (i.mark_msg.origin, i.mark_msg.requester);
-        let gpms = cat(&[sys.gpm_of(origin), sys.gpm_of(requester)]);
-        let pairs = nodes << sys.node_bits();
-        let received = hot(receipt & i.mark_msg.sys, cat(&[origin, requester]), pairs);
-        let passed = hot(complete.passed, cat(&[i.ack_origin, i.ack_requester]), pairs);
+        let HierMark { serial, origin, sys } = i.mark_msg;
+        let received = hot(receipt & sys, p.marker_number(origin, serial), nodes * serials);
+        let passed = hot(complete.passed, p.marker_number(i.ack_origin, i.ack_serial), nodes * serials);
+        let gpm = p.marker_number(p.sys.gpm_of(origin), serial);
         [
             far,
             drops,
-            hot(complete.home[0] & other, sys.gpm_of(i.ack_requester), slots),
-            hot(receipt & !i.mark_msg.sys, gpms, slots * slots),
-            hot(complete.home[1] & other, i.ack_requester, nodes),
+            complete.home[0] & !p.own_gpm(bool_lit(true)),
+            hot(receipt & !sys, gpm, slots * serials),
+            complete.home[1] & !p.node_mask(&[p.home]),
             received | passed,
         ]
     }
@@ -309,8 +301,9 @@ impl Acks {
     }
 
     /// A home's acknowledgement of a whole marker.
-    fn of_home(p: &HierFenceParams, requester: Bits, order: FenceOrder) -> Says {
-        Says { dst: requester, requester, origin: p.home_bits(), order: enum_lit(order).bits() }
+    fn of_home(p: &HierFenceParams, dst: Bits, order: FenceOrder) -> Says {
+        let serial = lit(0, SERIAL_BITS);
+        Says { dst, serial, origin: p.home_bits(), order: enum_lit(order).bits() }
     }
 
     /// What leaves for GPMs of the own GPU.
@@ -327,21 +320,21 @@ impl Acks {
         by_gpm(&self.drops, FenceOrder::DropFar);
         by_gpm(&self.gpu_home, FenceOrder::MarkGpu);
         if let Some(owed) = &self.gpu_receipts {
-            let says = move |pair: Bits| {
-                let (dst, requester) =
-                    (p.node_of_gpm(pair.slice(low, low)), p.node_of_gpm(pair.slice(0, low)));
-                Says { dst, requester, origin: dst, order: enum_lit(FenceOrder::MarkGpu).bits() }
+            let says = move |number: Bits| {
+                let (gpm, serial) = p.marker_of(number, low);
+                let origin = p.node_of_gpm(gpm);
+                Says { dst: origin, serial, origin, order: enum_lit(FenceOrder::MarkGpu).bits() }
             };
             kinds.push(Kind { waits: owed.get(), says: Box::new(says) });
         }
         if let (Some(home), Some(receipts)) = (&self.sys_home, &self.sys_receipts) {
             let says = move |node: Bits| Acks::of_home(p, node, FenceOrder::MarkSys);
             kinds.push(Kind { waits: home.get() & p.node_mask(&p.near()), says: Box::new(says) });
-            let says = move |pair: Bits| {
-                let (origin, requester) = (pair.slice(bits, bits), pair.slice(0, bits));
+            let says = move |number: Bits| {
+                let (origin, serial) = p.marker_of(number, bits);
                 // The marker of another GPU's home came from the own GPU's home for the same lines.
                 let dst = if p.has(Part::Forwards) { p.node_of_gpm(p.sys.gpm_of(origin)) } else { origin };
-                Says { dst, requester, origin, order: enum_lit(FenceOrder::MarkSys).bits() }
+                Says { dst, serial, origin, order: enum_lit(FenceOrder::MarkSys).bits() }
             };
             let waits = receipts.get() & Acks::rows(p, |origin| p.receipt_is_near(origin));
             kinds.push(Kind { waits, says: Box::new(says) });
@@ -351,12 +344,11 @@ impl Acks {
 
     /// What leaves for other GPUs.
     fn far<'a>(&'a self, p: &'a HierFenceParams) -> Vec<Kind<'a>> {
-        let bits = p.sys.node_bits();
         let (Some(home), Some(receipts)) = (&self.sys_home, &self.sys_receipts) else { return Vec::new() };
         let to_requester = move |node: Bits| Acks::of_home(p, node, FenceOrder::MarkSys);
-        let to_origin = move |pair: Bits| {
-            let (origin, requester) = (pair.slice(bits, bits), pair.slice(0, bits));
-            Says { dst: origin, requester, origin, order: enum_lit(FenceOrder::MarkSys).bits() }
+        let to_origin = move |number: Bits| {
+            let (origin, serial) = p.marker_of(number, p.sys.node_bits());
+            Says { dst: origin, serial, origin, order: enum_lit(FenceOrder::MarkSys).bits() }
         };
         let near = p.node_mask(&p.near());
         let waits = receipts.get() & Acks::rows(p, |origin| !p.receipt_is_near(origin));
@@ -366,13 +358,18 @@ impl Acks {
         ]
     }
 
-    /// All pairs {origin, requester} of some origins.
+    /// All markers of some origins.
     fn rows(p: &HierFenceParams, takes: impl Fn(u32) -> bool) -> Bits {
-        let low = p.sys.node_bits();
-        let mut mask = Bv::zero(p.sys.nodes() << low);
+        let serials = p.serials();
+        let mut mask = Bv::zero(p.sys.nodes() * serials);
         for origin in p.sys.all_nodes().into_iter().filter(|origin| takes(*origin)) {
-            (0..1 << low).for_each(|requester| mask.set_bit(origin << low | requester, true));
+            (0..serials).for_each(|serial| mask.set_bit(origin * serials + serial, true));
         }
         lit_bv(mask)
     }
+}
+
+/// The bit of this number, if `yes`.
+fn hot(yes: Bool, number: Bits, width: u32) -> Bits {
+    number.one_hot(width) & yes.repeat(width)
 }

@@ -1,7 +1,8 @@
 //! What comes to the hierarchical fence unit from other nodes: requests, acknowledgements, markers. All of it is taken in the cycle in which it is there.
 
 use super::fence_ports::{part_in, part_taken, silent_in};
-use super::hier_fence::{Answer, Ask, HierFenceParams, Part};
+use super::hier_fence::{Answer, Ask};
+use super::hier_fence_params::{HierFenceParams, Part};
 use crate::msg::*;
 use weft_rtl::prelude::*;
 
@@ -18,9 +19,9 @@ pub(super) struct Incoming {
     pub receipts: [Bool; 2],
     /// A GPM's acknowledgement of a marker that was passed on to it.
     pub passed: Bool,
-    /// Whose fence, and whose marker, those are of.
-    pub ack_requester: Bits,
+    /// Home and serial of the marker that those are of.
     pub ack_origin: Bits,
+    pub ack_serial: Bits,
     /// A marker.
     pub mark: Bool,
     pub mark_msg: HierMark,
@@ -41,10 +42,10 @@ pub(super) fn incoming(p: &HierFenceParams) -> Incoming {
         acks: [no, no],
         receipts: [no, no],
         passed: no,
-        ack_requester: p.home_bits(),
         ack_origin: p.home_bits(),
+        ack_serial: lit(0, SERIAL_BITS),
         mark: no,
-        mark_msg: HierMark { requester: p.home_bits(), origin: p.home_bits(), sys: no },
+        mark_msg: HierMark { serial: lit(0, SERIAL_BITS), origin: p.home_bits(), sys: no },
         foreign: no,
     };
     if p.has(Part::NearAsks) || p.has(Part::FarAsks) {
@@ -88,7 +89,7 @@ fn acknowledgements(p: &HierFenceParams, i: &mut Incoming) {
     let (valid, rsp) = part_taken::<RspMsg, Answer>("rsp_in", sys);
     let is = |order: FenceOrder| valid & rsp.id.slice(0, 2).eq(order.encoding());
     let (gpu, wide) = (is(FenceOrder::MarkGpu), is(FenceOrder::MarkSys));
-    (i.ack_requester, i.ack_origin) = (rsp.requester(sys), rsp.origin(sys));
+    (i.ack_origin, i.ack_serial) = (rsp.origin(sys), rsp.serial());
     let own_marker = p.is_home(i.ack_origin);
     i.receipts = [(gpu & own_marker).named("gpu_receipt"), (wide & own_marker).named("sys_receipt")];
     if p.has(Part::Forwards) {
@@ -103,8 +104,8 @@ fn acknowledgements(p: &HierFenceParams, i: &mut Incoming) {
     );
     assert_always(
         "rsp_in_is_known",
-        !valid | to_home | (p.is_home(i.ack_requester) & i.ack_origin.eq(rsp.src)),
-        "an acknowledgement is of a marker of this home, of one that it has passed on, or for a fence of its own",
+        !valid | to_home | i.ack_origin.eq(rsp.src),
+        "an acknowledgement is of a marker of this home, of one that it has passed on, or a home's for a fence of this node",
     );
 }
 
@@ -121,9 +122,12 @@ fn markers(p: &HierFenceParams, i: &mut Incoming) {
     }
     assert_always(
         "mark_in_origin",
-        !mark.valid
-            | (!p.is_home(origin)
-                & (mark.msg.sys | (p.of_own_gpu(origin) & p.of_own_gpu(mark.msg.requester)))),
+        !mark.valid | (!p.is_home(origin) & (mark.msg.sys | p.of_own_gpu(origin))),
         "a marker is of another home; one of GPU scope stays in its GPU",
+    );
+    assert_always(
+        "mark_in_serial",
+        !mark.valid | p.serial_bit(mark.msg.serial).any(),
+        "all homes have the same number of serials",
     );
 }

@@ -1,19 +1,23 @@
 //! Observers of the hierarchical fence unit: races and counters.
 
-use super::hier_fence::{HierFenceParams, Part};
+use super::hier_fence_params::{HierFenceParams, Part};
 use super::hier_fence_scope::{Outputs, Scope, Which};
-use super::hier_fence_serve::{Marks, Serve};
+use super::hier_fence_serve::Serve;
 use super::hier_fence_table::ScopeState;
 use weft_rtl::prelude::*;
 
-/// Observes `engines`, of which the last is that of system scope; `own_home` says that this home's acknowledgement counts for a fence of this node.
-pub(super) fn observe(
-    p: &HierFenceParams,
-    engines: &[(&Scope, &Outputs)],
-    own_home: [Bool; 2],
-    far: Option<&Serve>,
-    marks: &Marks,
-) {
+/// What else happens in a cycle.
+pub(super) struct Seen {
+    /// This home's acknowledgement counts for a fence of this node.
+    pub own_home: Bool,
+    /// A marker begins that serves another node.
+    pub crosses: Bool,
+    /// Another home's marker comes while the own release of its scope waits for homes.
+    pub receives: Bool,
+}
+
+/// Observes `engines`, of which the last is that of system scope.
+pub(super) fn observe(p: &HierFenceParams, engines: &[(&Scope, &Outputs)], far: Option<&Serve>, seen: &Seen) {
     let busy = |scope: &Scope| !scope.is(ScopeState::Idle);
     if let [(gpu, out), (sys, _)] = engines {
         cover("hmg.race.fence_scopes_overlap", busy(gpu) & busy(sys), "fences of both scopes are in flight");
@@ -44,11 +48,13 @@ pub(super) fn observe(
         let in_flight: Vec<Bool> = engines.iter().map(|(scope, _)| busy(scope)).collect();
         cover(
             "hmg.race.fences_of_nodes_cross",
-            marks.serves_another(p) & any_of(&in_flight),
-            "another node's marker is served while an own fence is in flight",
+            seen.crosses & any_of(&in_flight),
+            "a marker for another node begins while an own fence is in flight",
         );
-        let own = own_home[0] | own_home[1];
-        cover("hmg.race.own_home_counts", own, "all receivers have acknowledged the own home's marker");
+        let text = "all receivers have acknowledged the own home's marker";
+        cover("hmg.race.own_home_counts", seen.own_home, text);
+        let text = "the releasing node receives another home's marker";
+        cover("hmg.race.requester_is_receiver", seen.receives, text);
     }
     engines.iter().for_each(|(scope, out)| counters(scope, out));
 }

@@ -2,7 +2,7 @@
 //!
 //! They share nothing but the banks' command port, which never waits for other GPUs: the engine of GPU scope has no state that depends on them.
 
-use super::hier_fence::{HierFenceParams, Part};
+use super::hier_fence_params::{HierFenceParams, Part};
 use super::hier_fence_table::{EngineTable, ScopeEvent, ScopeState, follow};
 use crate::msg::*;
 use weft_rtl::prelude::*;

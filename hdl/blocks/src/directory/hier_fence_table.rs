@@ -1,7 +1,7 @@
 //! Transition tables of the hierarchical fence unit (hmg.md sections 6 and 8), as data: one per engine. A row that changes the state drives the state
 //! register; each row taken is counted, and an event without a row fails an assertion.
 
-use super::hier_fence::FenceScheme;
+use super::hier_fence_params::FenceScheme;
 use weft_rtl::prelude::*;
 
 /// State of an engine that carries out releases and acquires of one scope.
@@ -68,7 +68,7 @@ pub enum MarkState {
 pub enum MarkEvent {
     /// A request for a marker, of another node or the own fence.
     Request,
-    /// One of those that wait is chosen.
+    /// A marker begins for all of a scope that wait.
     Begin,
     /// All banks have given the token back.
     Ordered,
@@ -200,67 +200,65 @@ pub fn sys_table(scheme: FenceScheme) -> EngineTable {
     use ScopeState::*;
     let mut t = scope_table("sys");
     match scheme {
-        FenceScheme::Hmg { flush } => {
-            let states = [Idle, Drain, Flush, Far, Send, Wait, Done];
-            let here: Vec<ScopeState> = states.into_iter().filter(|s| flush || *s != Flush).collect();
-            tokens(&mut t, &here);
-            t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
-            t.row((Idle, Acquire, Done), "", "L2s are coherent: nothing to do");
-            if flush {
-                t.row((Drain, Drained, Flush), "_flush", "the own banks write back dirty lines");
-                t.row((Flush, Flushed, Far), "", "all GPMs of the GPU drain towards other GPUs");
-            } else {
-                t.row((Drain, Drained, Far), "", "all GPMs of the GPU drain towards other GPUs");
-            }
-            t.row((Far, Ack, Far), "", "counted");
-            t.row((Far, AllAcks, Send), "", "system homes have all writes: ask all nodes for markers");
-            marking(&mut t, "all N*M homes have acknowledged: the release is complete");
-        }
-        FenceScheme::Flat { flush } => {
-            let states = [Idle, Drain, Flush, Send, Wait, Done];
-            let here: Vec<ScopeState> = states.into_iter().filter(|s| flush || *s != Flush).collect();
-            tokens(&mut t, &here);
-            t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
-            t.row((Idle, Acquire, Done), "", "L2s are coherent: nothing to do");
-            let ask = "all homes have all writes: ask all nodes for markers";
-            if flush {
-                t.row((Drain, Drained, Flush), "_flush", "the own banks write back dirty lines");
-                t.row((Flush, Flushed, Send), "_direct", ask);
-            } else {
-                t.row((Drain, Drained, Send), "_direct", ask);
-            }
-            marking(&mut t, "all N*M homes have acknowledged: the release is complete");
-        }
-        FenceScheme::SwHierarchical => {
-            tokens(&mut t, &[Idle, Drain, Far, Drop, DropWait, Done]);
-            t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
-            t.row((Drain, Drained, Far), "", "all GPMs of the GPU drain towards other GPUs");
-            t.row((Far, Ack, Far), "", "counted");
-            t.row((Far, AllAcks, Done), "_sw", "system homes have all writes");
-            t.row(
-                (Idle, Acquire, Drop),
-                "_sw",
-                "own banks drop all copies, other GPMs those of other GPUs' lines",
-            );
-            t.row((Drop, Ack, Drop), "", "counted");
-            t.row((Drop, Dropped, DropWait), "", "the own banks are done");
-            t.row((DropWait, Ack, DropWait), "", "counted");
-            t.row((DropWait, AllAcks, Done), "", "all GPMs of the GPU have dropped");
-        }
-        FenceScheme::SwFlat => {
-            tokens(&mut t, &[Idle, Drain, Drop, Done]);
-            t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
-            t.row((Drain, Drained, Done), "_flat", "all homes have all writes");
-            t.row(
-                (Idle, Acquire, Drop),
-                "_sw",
-                "own banks drop all copies, other GPMs those of other GPUs' lines",
-            );
-            t.row((Drop, Dropped, Done), "_flat", "nothing old is found any more");
-        }
+        FenceScheme::Hmg { flush } => sys_with_markers(&mut t, flush, true),
+        FenceScheme::Flat { flush } => sys_with_markers(&mut t, flush, false),
+        FenceScheme::SwHierarchical => sys_of_software(&mut t, true),
+        FenceScheme::SwFlat => sys_of_software(&mut t, false),
     }
     t.row((Done, Reported, Idle), "", "the last of the batch is reported");
     t
+}
+
+/// Rows with markers; `far`: GPU homes have passed writes on, so all GPMs of the GPU drain before.
+fn sys_with_markers(t: &mut EngineTable, flush: bool, far: bool) {
+    use ScopeEvent::*;
+    use ScopeState::*;
+    let states = [Idle, Drain, Flush, Far, Send, Wait, Done];
+    let here = states.into_iter().filter(|s| (flush || *s != Flush) && (far || *s != Far));
+    tokens(t, &here.collect::<Vec<_>>());
+    t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
+    t.row((Idle, Acquire, Done), "", "L2s are coherent: nothing to do");
+    let (next, variant, text) = if far {
+        (Far, "", "all GPMs of the GPU drain towards other GPUs")
+    } else {
+        (Send, "_direct", "all homes have all writes: ask all nodes for markers")
+    };
+    if flush {
+        t.row((Drain, Drained, Flush), "_flush", "the own banks write back dirty lines");
+        t.row((Flush, Flushed, next), variant, text);
+    } else {
+        t.row((Drain, Drained, next), variant, text);
+    }
+    if far {
+        t.row((Far, Ack, Far), "", "counted");
+        t.row((Far, AllAcks, Send), "", "system homes have all writes: ask all nodes for markers");
+    }
+    marking(t, "all N*M homes have acknowledged: the release is complete");
+}
+
+/// Rows without markers; `hierarchical`: there are GPU homes.
+fn sys_of_software(t: &mut EngineTable, hierarchical: bool) {
+    use ScopeEvent::*;
+    use ScopeState::*;
+    let drop = "own banks drop all copies, other GPMs those of other GPUs' lines";
+    if !hierarchical {
+        tokens(t, &[Idle, Drain, Drop, Done]);
+        t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
+        t.row((Drain, Drained, Done), "_flat", "all homes have all writes");
+        t.row((Idle, Acquire, Drop), "_sw", drop);
+        t.row((Drop, Dropped, Done), "_flat", "nothing old is found any more");
+        return;
+    }
+    tokens(t, &[Idle, Drain, Far, Drop, DropWait, Done]);
+    t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
+    t.row((Drain, Drained, Far), "", "all GPMs of the GPU drain towards other GPUs");
+    t.row((Far, Ack, Far), "", "counted");
+    t.row((Far, AllAcks, Done), "_sw", "system homes have all writes");
+    t.row((Idle, Acquire, Drop), "_sw", drop);
+    t.row((Drop, Ack, Drop), "", "counted");
+    t.row((Drop, Dropped, DropWait), "", "the own banks are done");
+    t.row((DropWait, Ack, DropWait), "", "counted");
+    t.row((DropWait, AllAcks, Done), "", "all GPMs of the GPU have dropped");
 }
 
 fn scope_table(engine: &'static str) -> EngineTable {
@@ -322,7 +320,7 @@ pub fn mark_table() -> EngineTable {
     for (state, _) in states {
         t.row((state, Request, state), "", "noted");
     }
-    t.row((Idle, Begin, Order), "", "a token of the marker goes to every bank");
+    t.row((Idle, Begin, Order), "", "a token goes to every bank, for all of a scope that wait");
     t.row((Order, Ordered, Out), "", "the Invs of all writes under way are ahead");
     t.row((Out, Left, Idle), "", "the egress has the marker");
     t

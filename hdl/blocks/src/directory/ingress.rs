@@ -12,7 +12,7 @@
 //! | `link{k}` | in | kind, src, dst, line, cause, grp, requester | INV network |
 //! | `bank{b}` | out | line, cause, grp, link | to the L2 bank of the line |
 //! | `done{b}` | in | link | the bank has applied an Inv of that link; always taken |
-//! | `fence` | out | requester; with planes also origin, sys | the markers of one source are in from all links |
+//! | `fence` | out | requester; with planes serial, origin, sys | the markers of one source are in from all links |
 //!
 //! | state | values |
 //! | --- | --- |
@@ -26,7 +26,7 @@
 //! # Planes
 //! In a fabric whose GPUs are made of GPMs (hmg.md section 6; parameter `planes`) link 0 comes from the other GPMs of the own GPU, link 1 from the same GPM of
 //! other GPUs, or, for directories without GPU homes, from all their nodes (parameter `far`). A source uses one link, so there is nothing to collect: a
-//! marker whose earlier Invs are applied goes into a queue of its link (`link{k}_marks`, 4 rows), and from there to `fence` with its origin and scope. The
+//! marker whose earlier Invs are applied goes into a queue of its link (`link{k}_marks`, 4 rows), and from there to `fence` with its serial, origin and scope. The
 //! fence unit takes markers at once, so a full queue lasts a few cycles.
 //!
 //! A GPU home passes an Inv of link 1 on to its GPMs before it counts as applied. Where there are GPU homes, no more than [`RECV_LIMIT`] of them are with a bank at once, so that

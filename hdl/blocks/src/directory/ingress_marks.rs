@@ -83,7 +83,7 @@ pub(super) fn announce(p: &IngressParams, links: &[Link]) {
         when(absorb, || {
             link.channel.take();
             queue.push(&HierMark {
-                requester: msg.requester,
+                serial: msg.requester.resize(SERIAL_BITS),
                 origin: msg.line.slice(0, p.sys.node_bits()),
                 sys: msg.grp,
             });

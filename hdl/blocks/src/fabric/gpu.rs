@@ -53,7 +53,10 @@ impl Homed {
         let egress = EgressParams { sys: sys(), home, links, slices, planes, far };
         let ingress = IngressParams { sys: sys(), home, links, planes, far };
         let fence = match p.fence_scheme() {
-            Some(scheme) => hier_fence_unit(&HierFenceParams { sys: sys(), home, scheme }),
+            Some(scheme) => {
+                let marks = HierFenceParams::MARKS;
+                hier_fence_unit(&HierFenceParams { sys: sys(), home, scheme, marks })
+            }
             None => fence_unit(&FenceParams { sys: sys(), home, flush: p.release_l2_flush }),
         };
         Ok(Homed {

@@ -39,13 +39,13 @@ pub struct FenceDone {
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = Sys)]
 pub struct FenceMark {
-    /// The releasing node.
+    /// The releasing node; in hierarchical fabrics, where one marker serves several, the home that sends it.
     #[width(p.node_bits())]
     pub requester: Bits,
 }
 
-/// What a hierarchical fence unit asks another one (hmg.md section 6). The acknowledgement bears the same order, and in its data the releasing node and the
-/// home whose marker it is about.
+/// What a hierarchical fence unit asks another one (hmg.md section 6). The acknowledgement bears the same order, and in its data the home and serial of the
+/// marker that it is about; of a request that is carried out, the node that answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 2)]
 pub enum FenceOrder {
@@ -59,13 +59,20 @@ pub enum FenceOrder {
     DropFar,
 }
 
-/// A fence marker of a hierarchical fabric (fence unit to INV egress and INV ingress to fence unit).
+/// Width of a marker's serial.
+pub const SERIAL_BITS: u32 = 2;
+
+/// Most markers of one home and scope that are in flight.
+pub const MAX_MARKS: u32 = 1 << SERIAL_BITS;
+
+/// A fence marker of a hierarchical fabric (fence unit to INV egress and INV ingress to fence unit). It names no requester: its home serves with it all
+/// that wait.
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = Sys)]
 pub struct HierMark {
-    /// The releasing node.
-    #[width(p.node_bits())]
-    pub requester: Bits,
+    /// Tells it from others of the same home and scope that are in flight.
+    #[width(SERIAL_BITS)]
+    pub serial: Bits,
     /// The home whose Invs it follows.
     #[width(p.node_bits())]
     pub origin: Bits,
