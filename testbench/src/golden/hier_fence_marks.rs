@@ -102,10 +102,10 @@ impl HomeMarks {
             && self.awaited.is_empty()
     }
 
-    /// Requesters that came after every marker of the scope that has begun.
-    pub fn late(&self, scope: Scope) -> Vec<u32> {
+    /// Requesters of a scope for whom no marker has begun, or one that not all receivers have acknowledged.
+    pub fn unserved(&self, scope: Scope) -> BTreeSet<u32> {
         let of = &self.scopes[scope as usize];
-        of.waits.union(&of.fresh).copied().collect()
+        of.served.values().chain([&of.waits, &of.fresh]).flatten().copied().collect()
     }
 
     /// A node asks, the own one included.
@@ -129,7 +129,7 @@ impl HomeMarks {
     /// # Errors
     /// Another one is under way, its serial is not free or not the next one, somebody is served who has not asked, or somebody who waits is left out.
     pub fn begin(&mut self, scope: Scope, serial: u32, served: &BTreeSet<u32>) -> Checked {
-        ensure(self.under_way.is_none(), || {
+        ensure(self.with_banks.is_none(), || {
             format!("a marker of {scope:?} scope begins during another one")
         })?;
         let (home, serials) = (self.home, self.serials);

@@ -17,7 +17,7 @@ pub enum Fault {
     AckOfAnother,
     /// Some of a GPU home names another serial.
     SerialWrong,
-    /// When a home's marker has arrived everywhere it also serves those that have asked since that marker began.
+    /// When a home's marker has arrived everywhere it also serves those that have asked since that marker began, as if they had been in time for it.
     ServedLate,
     /// Some reaches another node than the marker came from.
     AckAstray,
@@ -88,7 +88,7 @@ impl World {
         }
         let scope = if ack.order == Order::MarkSys { Scope::Sys } else { Scope::Gpu };
         let at = self.at(home);
-        let late = self.nodes[at].golden.marks().late(scope).into_iter();
+        let late = self.nodes[at].golden.marks().unserved(scope).into_iter();
         let late: Vec<u32> =
             late.filter(|node| *node != home && self.premature.insert((home, *node, ack))).collect();
         [dst].into_iter().chain(late).map(|node| (node, ack)).collect()
