@@ -1,4 +1,5 @@
 //! Golden models, checkers and benches of the MGPU-TSM family (mgcc.md).
 
 pub mod bench;
+pub mod checker;
 pub mod golden;

@@ -209,6 +209,17 @@ impl L1 {
         self.fences.iter().filter(|fence| fence.before <= first).map(|fence| fence.id).collect()
     }
 
+    /// An MSHR or a pool entry is there for the request, if it needs one.
+    pub fn can_take(&self, req: &CuReq) -> bool {
+        match req.work {
+            CuWork::Fence | CuWork::Kend | CuWork::Kbegin(_) => true,
+            _ if self.mshr_of(req.line).is_some() => {
+                self.mshrs.iter().flatten().map(|m| m.fifo.len()).sum::<usize>() < self.p.pool
+            }
+            CuWork::Load { sync: false } if self.live(req.line) => true,
+            _ => self.mshrs.iter().any(Option::is_none),
+        }
+    }
     /// Takes a request of the CU. Fences and Kend are answered by [`L1::fence`].
     ///
     /// # Errors
@@ -299,11 +310,10 @@ impl L1 {
     fn access(&mut self, req: CuReq) -> Result<Vec<L1Action>, Stall> {
         let mut waiting = Waiting { req, need: self.cts, serial: self.serials };
         let writes = !matches!(req.work, CuWork::Load { .. });
+        if !self.can_take(&req) {
+            return Err(Stall);
+        }
         if let Some(slot) = self.mshr_of(req.line) {
-            let used: usize = self.mshrs.iter().flatten().map(|m| m.fifo.len()).sum();
-            if used == self.p.pool {
-                return Err(Stall);
-            }
             self.take_serial(writes, &mut waiting);
             if let Some(m) = &mut self.mshrs[slot] {
                 m.fifo.push_back(waiting);

@@ -113,33 +113,39 @@ impl L2 {
         (0..self.mshrs.len()).filter(ready).map(|slot| slot as u32).collect()
     }
 
+    /// An MSHR or a pool entry is there for the request, if it needs one.
+    pub fn can_take(&self, req: &UpReq) -> bool {
+        if self.mshr_of(req.line).is_some() {
+            return self.mshrs.iter().flatten().map(|m| m.fifo.len()).sum::<usize>() < self.p.pool;
+        }
+        let cts = self.clock_with(req);
+        let hit =
+            req.work == Work::Read && !req.force && cts.epoch == self.cts.epoch && self.live(req.line, cts);
+        hit || self.mshrs.iter().any(Option::is_none)
+    }
     /// Takes a request of an L1. A newer tag rolls the bank first (also if the request must wait); a ts with an older tag counts as absent.
     ///
     /// # Errors
     /// No MSHR or no pool entry is free; the request is to be offered again.
     pub fn request(&mut self, req: UpReq) -> Result<Vec<L2Action>, Stall> {
-        let age = self.p.widths.age(req.tag, self.cts.epoch);
-        self.advance(self.p.widths.epoch_of(req.tag, self.cts.epoch));
-        let ts = req.ts.filter(|_| age != Age::Older).unwrap_or(0);
-        let cts = self.cts.max(Time::new(self.cts.epoch, ts));
+        let possible = self.can_take(&req);
+        let cts = self.clock_with(&req);
+        self.advance(cts.epoch);
+        if !possible {
+            return Err(Stall);
+        }
+        self.cts = cts;
         let waiting = Waiting { req, need: cts };
         if let Some(slot) = self.mshr_of(req.line) {
-            let used: usize = self.mshrs.iter().flatten().map(|m| m.fifo.len()).sum();
-            if used == self.p.pool {
-                return Err(Stall);
-            }
-            self.cts = cts;
             if let Some(m) = &mut self.mshrs[slot] {
                 m.fifo.push_back(waiting);
             }
             return Ok(Vec::new());
         }
         if req.work == Work::Read && !req.force && self.live(req.line, cts) {
-            self.cts = cts;
             return Ok(self.read_hit(&req).into_iter().collect());
         }
         let slot = self.mshrs.iter().position(Option::is_none).ok_or(Stall)?;
-        self.cts = cts;
         let fifo = VecDeque::new();
         self.mshrs[slot] = Some(Mshr { line: req.line, primary: None, hit: false, fifo });
         Ok(self.start(slot, waiting))
@@ -199,6 +205,12 @@ impl L2 {
         actions
     }
 
+    /// The clock once a request has arrived.
+    fn clock_with(&self, req: &UpReq) -> Time {
+        let epoch = self.p.widths.epoch_of(req.tag, self.cts.epoch);
+        let arrived = Time::new(epoch, req.ts.unwrap_or(0));
+        if epoch < self.cts.epoch { self.cts } else { self.cts.max(arrived) }
+    }
     fn advance(&mut self, epoch: u64) {
         if epoch > self.cts.epoch {
             self.cts = Time::new(epoch, 0);

@@ -21,6 +21,7 @@ pub mod l1;
 pub mod l2;
 pub mod layout;
 pub mod msg;
+pub mod system;
 pub mod time;
 pub mod tracker;
 pub mod tsu;

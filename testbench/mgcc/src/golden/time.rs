@@ -9,6 +9,12 @@ pub struct Time {
     pub ts: u64,
 }
 
+impl std::fmt::Display for Time {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.epoch, self.ts)
+    }
+}
+
 impl Time {
     /// The time `ts` of `epoch`.
     pub fn new(epoch: u64, ts: u64) -> Time {
