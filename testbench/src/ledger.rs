@@ -13,6 +13,7 @@ use crate::golden::l2_hier_table::{FORCED, GPU_HOME};
 use crate::golden::l2_table::{HOME, Legality, REQUESTER};
 use crate::golden::params::DirKind;
 use crate::golden::races::all_races;
+use crate::golden::vi_table::{ACKS, VI};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -140,6 +141,13 @@ fn entry(id: &str, block: &str, kind: EntryKind, text: String, source: &str) -> 
 pub fn all_entries() -> Vec<Entry> {
     let mut out = Vec::new();
     directory_rows(&mut out);
+    for row in &VI {
+        let text = format!("{:?} of s in {:?}: {}.", row.op, row.state, row.text);
+        out.push(entry(row.id, "gpu-vi-directory", EntryKind::Row, text, "hmg.md 8"));
+    }
+    for (id, text) in ACKS {
+        out.push(entry(id, "gpu-vi-directory", EntryKind::Row, text.into(), "hmg.md 8"));
+    }
     for row in REQUESTER.iter().filter(|r| r.legality == Legality::Legal) {
         let text = format!("Remote-homed line in {:?}, {:?}: {}.", row.state, row.event, row.text);
         out.push(entry(row.id, "l2-bank", EntryKind::Row, text, "rec.md 6.1"));

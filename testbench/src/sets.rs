@@ -107,6 +107,14 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         ],
     ),
     (
+        "gpu-vi-directory",
+        [
+            "gpus=2 gpms=1 entries=2 ways=1 group=1 pending=2",
+            "gpus=2 gpms=3 home=5 entries=8 ways=4 group=8 evb_depth=1 pending=3",
+            "gpus=3 gpms=2 home=1 entries=12 ways=2 group=2 line=64 tag_style=minimal banks=2 policy=fifo pending=4",
+        ],
+    ),
+    (
         "inv-egress",
         [
             "gpus=2 links=1 slices=1",
@@ -171,8 +179,24 @@ pub const MORE: &[(&str, [&str; 3])] = &[
         "inv-ingress",
         [
             "gpus=2 gpms=2 home=3 links=2 planes=1 far=1 banks=1",
-            "gpus=3 gpms=3 home=5 links=2 planes=1 far=1 banks=2",
+            "gpus=3 gpms=3 home=5 links=2 planes=1 far=1 banks=2 acks=1",
             "gpus=1 gpms=4 home=2 links=2 planes=1 far=1 banks=1",
+        ],
+    ),
+    (
+        "hier-fence-unit",
+        [
+            "gpus=2 gpms=2 banks=1 scheme=drain flush=on",
+            "gpus=3 gpms=3 home=5 banks=2 scheme=drain line=64",
+            "gpus=1 gpms=4 home=2 banks=1 scheme=drain",
+        ],
+    ),
+    (
+        "l2-bank",
+        [
+            "gpus=2 gpms=2 home=2 scoped=1 acks=1 sets=4 ways=2 mshrs=4 pool=6 banks=2 l1s=2 l1_mshrs=2 group=2",
+            "gpus=3 gpms=1 home=1 acks=1 sets=2 ways=2 mshrs=4 pool=4 banks=1 line=128",
+            "gpus=2 gpms=4 home=6 scoped=1 acks=1 sets=3 ways=2 mshrs=5 pool=8 banks=2 group=1",
         ],
     ),
     (

@@ -129,6 +129,7 @@ cosim_of! {
     cosim_nhcc_directory "nhcc-directory";
     cosim_hmg_directory "hmg-directory";
     cosim_hmg_rec_directory "hmg-rec-directory";
+    cosim_gpu_vi_directory "gpu-vi-directory";
     cosim_inv_egress "inv-egress";
     cosim_inv_ingress "inv-ingress";
     cosim_fence_unit "fence-unit";

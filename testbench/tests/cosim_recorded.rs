@@ -85,6 +85,7 @@ fn bank() -> L2Params {
         drops: false,
         downgrade: false,
         write_back: false,
+        acks: false,
     }
 }
 

@@ -37,8 +37,14 @@ struct Bench {
 
 impl Bench {
     fn new(gpus: u32, home: u32, links: u32, banks: u32) -> Bench {
-        let p =
-            IngressParams { sys: small_sys(gpus, banks), home, links, planes: false, far: FarReach::SameGpm };
+        let p = IngressParams {
+            sys: small_sys(gpus, banks),
+            home,
+            links,
+            planes: false,
+            far: FarReach::SameGpm,
+            acks: false,
+        };
         let sim = sim(&inv_ingress(&p).unwrap());
         let (l, b) = (links as usize, banks as usize);
         let bank_leaves = ["line", "cause", "grp", "link"];

@@ -40,7 +40,7 @@ impl Ingress {
     fn new((gpus, gpms, home, _, banks, far): Set) -> Ingress {
         let sys = module_sys(gpus, gpms, banks);
         let lines = u64::from(sys.il / sys.line);
-        let p = IngressParams { sys, home, links: 2, planes: true, far };
+        let p = IngressParams { sys, home, links: 2, planes: true, far, acks: false };
         let sim = sim(&inv_ingress(&p).unwrap());
         let bank_leaves = ["line", "cause", "grp", "link"];
         let b = banks as usize;

@@ -70,6 +70,8 @@ fn releases_end_when_everything_before_them_has_taken_effect() {
         (unit(2, 2, 2, FLAT), 4000),
         (with_marks(2, unit(3, 3, 1, FLAT_FLUSHING)), 3000),
         (unit(4, 4, 1, FLAT), 2000),
+        (unit(2, 2, 2, Scheme::Drain { flush: false }), 2000),
+        (unit(3, 2, 1, Scheme::Drain { flush: true }), 3000),
     ];
     for (seed, (unit, cycles)) in sets.into_iter().enumerate() {
         random_run(unit, cycles, seed as u64, &mut hits);
@@ -275,6 +277,8 @@ fn tables_equal_the_golden_ones() {
         (FenceScheme::Hmg { flush: true }, FLUSHING),
         (FenceScheme::Flat { flush: false }, FLAT),
         (FenceScheme::Flat { flush: true }, FLAT_FLUSHING),
+        (FenceScheme::Drain { flush: false }, Scheme::Drain { flush: false }),
+        (FenceScheme::Drain { flush: true }, Scheme::Drain { flush: true }),
         (FenceScheme::SwHierarchical, Scheme::SwHierarchical),
         (FenceScheme::SwFlat, Scheme::SwFlat),
     ];
@@ -296,6 +300,7 @@ fn any_size_elaborates_with_the_counters_of_section_6() {
         for scheme in [
             FenceScheme::Hmg { flush: true },
             FenceScheme::Flat { flush: true },
+            FenceScheme::Drain { flush: true },
             FenceScheme::SwHierarchical,
             FenceScheme::SwFlat,
         ] {
@@ -437,6 +442,7 @@ fn what_banks_answer_too_early_breaks_a_promise() {
         (Fault::DrainEarly, HMG),
         (Fault::DrainEarly, FLAT),
         (Fault::DrainEarly, Scheme::SwFlat),
+        (Fault::DrainEarly, Scheme::Drain { flush: false }),
         (Fault::DrainEarly, Scheme::SwHierarchical),
         (Fault::FarDrainEarly, HMG),
         (Fault::FarDrainEarly, Scheme::SwHierarchical),

@@ -65,6 +65,30 @@ fn programs_with_nhcc() {
 }
 
 #[test]
+fn programs_with_gpu_vi() {
+    programs("gpu-vi");
+}
+
+/// Graphs that all 16 GPMs read and rewrite, with directories so small that stores meet groups whose eviction is not acknowledged, and queues of operations
+/// that wait for acknowledgements.
+#[test]
+fn graphs_on_four_gpus_of_four_gpms_with_acknowledged_invalidations() {
+    let graph = [("source", "uniform"), ("nodes", "256"), ("edges", "1024")];
+    let fabric = Fabric::new("gpu-vi", &["gpus=4", "gpms=4", "entries=16", "ways=2", "page=512"]);
+    let mut of_eviction = 0;
+    for (workload, more) in [("pagerank", Some(("iterations", "2"))), ("bfs", None), ("mst", None)] {
+        let given: Vec<(&str, &str)> = graph.into_iter().chain(more).collect();
+        let report = fabric.run(workload, &given);
+        let acked = total(&report, "dir.acks");
+        let told = total(&report, "dir.write_unicasts") + total(&report, "dir.evict_unicasts0");
+        assert!(acked > 0 && acked == told, "{workload}: {acked} acknowledgements of {told} invalidations");
+        assert!(total(&report, "dir.queued_ops") > 0, "{workload}: operations wait");
+        of_eviction += total(&report, "dir.evict_unicasts0");
+    }
+    assert!(of_eviction > 0, "entries are evicted");
+}
+
+#[test]
 fn programs_with_hmg_rec() {
     programs("hmg-rec");
 }

@@ -38,6 +38,7 @@ fn small() -> L2Params {
         drops: false,
         downgrade: false,
         write_back: false,
+        acks: false,
     }
 }
 

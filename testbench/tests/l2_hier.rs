@@ -37,6 +37,7 @@ fn small(gpus: u32, gpms: u32) -> L2Params {
         drops: false,
         downgrade: false,
         write_back: false,
+        acks: false,
     }
 }
 

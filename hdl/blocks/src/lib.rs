@@ -15,6 +15,7 @@
 //! | `baseline-directory`, `group-directory`, `rec-directory` | who has a copy of a line, of four lines, of a range | [`directory::slice`] |
 //! | `nhcc-directory`, `hmg-directory` | which GPMs, or which GPMs of a GPU and which other GPUs, have a copy of a group of lines | [`directory::slice`] |
 //! | `hmg-rec-directory` | which GPMs of a GPU and which other GPUs have a copy of each line of a range | [`directory::slice`] |
+//! | `gpu-vi-directory` | which GPMs have a copy of a group of lines, and who must still say that it has none any more | [`directory::vi`] |
 //! | `inv-egress`, `inv-ingress` | invalidations to and from the links | [`directory::egress`], [`directory::ingress`] |
 //! | `fence-unit` | releases | [`directory::fence`] |
 //! | `hier-fence-unit` | releases and acquires by scope, where GPUs are made of GPMs | [`directory::hier_fence`] |

@@ -135,6 +135,8 @@ pub enum ReqKind {
     Fence,
     /// The sender's slice holds no line of the group of `line` any more (hmg.md section 4, sharer downgrade); without an answer.
     Down,
+    /// RSP only: the sender has dropped its copies of the group of a line, which stands in the lowest bits of `data` (GPU-VI, hmg.md section 8).
+    Ack,
 }
 
 /// L1 to L2 bank, through the GPU's crossbar (channel `l2_req` at the L1, `local_req` at the bank).
@@ -253,7 +255,7 @@ pub struct RspMsg {
     #[width(1)]
     pub epoch: Bits,
     /// Line data, or an atomic's old value in place. Fence (hierarchical fabrics): the serial of the marker that is acknowledged in the lowest bits, above it
-    /// its home.
+    /// its home. Ack: the line.
     #[width(p.data_bits())]
     pub data: Bits,
     /// The home had to ask its DRAM.

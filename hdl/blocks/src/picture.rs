@@ -30,6 +30,7 @@ fn directory(name: &str, params: &ParamSet) -> Result<Option<DirParams>, BlockEr
         "nhcc-directory" => DirKind::Nhcc,
         "hmg-directory" => DirKind::Hmg,
         "hmg-rec-directory" => DirKind::HmgRec,
+        "gpu-vi-directory" => DirKind::GpuVi,
         _ => return Ok(None),
     };
     dir_from(kind, params).map(Some)

@@ -176,10 +176,10 @@ impl HierFence {
     /// # Errors
     /// It has not ended, or does not cover what it says.
     pub fn done(&mut self, scope: Scope, seq: u64, acquire: bool) -> Result<usize, String> {
-        let markers = self.scheme.markers();
+        let coherent = !self.scheme.drops();
         let e = &mut self.engines[scope as usize];
         // Where L2s are coherent nothing is done for an acquire, so nothing is seen of it before.
-        let batch = if acquire && markers { Some((true, e.taken)) } else { e.ended.pop_front() };
+        let batch = if acquire && coherent { Some((true, e.taken)) } else { e.ended.pop_front() };
         let Some((_, covered)) = batch.filter(|(kind, _)| *kind == acquire) else {
             return Err(format!("{scope:?} reports {seq}, acquire {acquire}, and no such batch has ended"));
         };
@@ -213,12 +213,12 @@ impl HierFence {
             return self.drops.begin(served);
         };
         let (hierarchical, near) = (self.scheme == Scheme::SwHierarchical, self.nodes.near(self.home));
-        let markers = self.scheme.markers();
+        let drops = self.scheme.drops();
         let e = &mut self.engines[scope as usize];
         if e.phase == Phase::Idle {
             let drop = if hierarchical && scope == Scope::Gpu { Op::DropLeaf } else { Op::DropAll };
             let acquire = op != Op::Drain;
-            ensure(op == Op::Drain || (!markers && op == drop), || format!("{scope:?} begins with {op:?}"))?;
+            ensure(op == Op::Drain || (drops && op == drop), || format!("{scope:?} begins with {op:?}"))?;
             e.begin(op, acquire)?;
             if acquire && hierarchical && scope == Scope::Sys {
                 e.to_ask.extend(near);

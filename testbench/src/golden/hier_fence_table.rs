@@ -13,6 +13,11 @@ pub enum Scheme {
         /// The switch.
         flush: bool,
     },
+    /// Directories without GPU homes whose invalidations are acknowledged: a release drains, an acquire does nothing, all of system scope.
+    Drain {
+        /// The switch.
+        flush: bool,
+    },
     /// Software coherence with GPU homes.
     SwHierarchical,
     /// Software coherence without GPU homes.
@@ -27,12 +32,18 @@ impl Scheme {
 
     /// Releases of GPU scope are a kind of their own.
     pub fn gpu_scope(self) -> bool {
-        !matches!(self, Scheme::Flat { .. })
+        !matches!(self, Scheme::Flat { .. } | Scheme::Drain { .. })
+    }
+
+    /// Acquires drop copies.
+    pub fn drops(self) -> bool {
+        matches!(self, Scheme::SwHierarchical | Scheme::SwFlat)
     }
 
     /// A release of system scope writes back dirty lines.
     pub fn flushes(self) -> bool {
-        matches!(self, Scheme::Hmg { flush: true } | Scheme::Flat { flush: true })
+        use Scheme::{Drain, Flat, Hmg};
+        matches!(self, Hmg { flush: true } | Flat { flush: true } | Drain { flush: true })
     }
 }
 
@@ -83,13 +94,15 @@ pub struct HierRow {
     pub text: &'static str,
 }
 
-/// `h` HMG, `f` HMG with a flush, `d` flat directories, `e` those with a flush, `s` hierarchical and `x` flat software coherence.
+/// `h` HMG, `f` HMG with a flush, `d` flat directories, `e` those with a flush, `v` and `w` the same with acknowledged invalidations, `s` hierarchical and `x` flat software coherence.
 fn letter(scheme: Scheme) -> char {
     match scheme {
         Scheme::Hmg { flush: false } => 'h',
         Scheme::Hmg { flush: true } => 'f',
         Scheme::Flat { flush: false } => 'd',
         Scheme::Flat { flush: true } => 'e',
+        Scheme::Drain { flush: false } => 'v',
+        Scheme::Drain { flush: true } => 'w',
         Scheme::SwHierarchical => 's',
         Scheme::SwFlat => 'x',
     }
@@ -112,7 +125,8 @@ const fn row(
 
 const ALL: &str = "hfsx";
 const MARKERS: &str = "hf";
-const SYS_ALL: &str = "hfdesx";
+const SYS_ALL: &str = "hfdevwsx";
+const SYS_COHERENT: &str = "hfdevw";
 const SYS_MARKERS: &str = "hfde";
 const SOFTWARE: &str = "sx";
 const NOTED: &str = "noted, its fence begins";
@@ -146,7 +160,7 @@ pub const HIER_FENCE: &[HierRow] = &[
     ),
     row(("hfence.sys.IDLE.token", "sys"), "IDLE", "IDLE", SYS_ALL, NOTED),
     row(("hfence.sys.DRAIN.token", "sys"), "DRAIN", "DRAIN", SYS_ALL, BATCH),
-    row(("hfence.sys.FLUSH.token", "sys"), "FLUSH", "FLUSH", "fe", BATCH),
+    row(("hfence.sys.FLUSH.token", "sys"), "FLUSH", "FLUSH", "few", BATCH),
     row(("hfence.sys.FAR.token", "sys"), "FAR", "FAR", "hfs", BATCH),
     row(("hfence.sys.SEND.token", "sys"), "SEND", "SEND", SYS_MARKERS, BATCH),
     row(("hfence.sys.WAIT.token", "sys"), "WAIT", "WAIT", SYS_MARKERS, BATCH),
@@ -154,7 +168,7 @@ pub const HIER_FENCE: &[HierRow] = &[
     row(("hfence.sys.DROP_WAIT.token", "sys"), "DROP_WAIT", "DROP_WAIT", "s", BATCH),
     row(("hfence.sys.DONE.token", "sys"), "DONE", "DONE", SYS_ALL, BATCH),
     row(("hfence.sys.IDLE.release", "sys"), "IDLE", "DRAIN", SYS_ALL, "own banks flip the epoch -> DRAIN"),
-    row(("hfence.sys.IDLE.acquire", "sys"), "IDLE", "DONE", SYS_MARKERS, "L2s are coherent -> DONE"),
+    row(("hfence.sys.IDLE.acquire", "sys"), "IDLE", "DONE", SYS_COHERENT, "L2s are coherent -> DONE"),
     row(
         ("hfence.sys.IDLE.acquire_sw", "sys"),
         "IDLE",
@@ -163,8 +177,9 @@ pub const HIER_FENCE: &[HierRow] = &[
         "own banks and other GPMs drop -> DROP",
     ),
     row(("hfence.sys.DRAIN.drained", "sys"), "DRAIN", "FAR", "hs", "wr_g[old] = 0: all GPMs drain -> FAR"),
-    row(("hfence.sys.DRAIN.drained_flush", "sys"), "DRAIN", "FLUSH", "fe", "wr_g[old] = 0 -> FLUSH"),
-    row(("hfence.sys.DRAIN.drained_flat", "sys"), "DRAIN", "DONE", "x", "all homes have all writes -> DONE"),
+    row(("hfence.sys.DRAIN.drained_flush", "sys"), "DRAIN", "FLUSH", "few", "wr_g[old] = 0 -> FLUSH"),
+    row(("hfence.sys.DRAIN.drained_flat", "sys"), "DRAIN", "DONE", "vx", "all homes have all writes -> DONE"),
+    row(("hfence.sys.FLUSH.flushed_drain", "sys"), "FLUSH", "DONE", "w", "dirty lines are written -> DONE"),
     row(
         ("hfence.sys.FLUSH.flushed", "sys"),
         "FLUSH",

@@ -17,6 +17,7 @@
 //! | [`order`] | the tokens that banks give back before a fence marker leaves | 7 |
 //! | [`planes`] | `inv_egress` and `inv_ingress` on two planes | hmg.md 6 |
 //! | [`hier_fence_table`], [`hier_fence`], [`hier_fence_marks`] | the fence unit of hierarchical systems | hmg.md 6, 8 |
+//! | [`vi_table`], [`vi`] | the directory of GPU-VI | hmg.md 8 |
 //! | [`races`] | the races that the specification names | all |
 //!
 //! Each table row has an identifier; `IDS.md` in this folder lists all of them. A block's cover points carry exactly
@@ -43,6 +44,8 @@ pub mod params;
 pub mod planes;
 pub mod races;
 pub mod slice;
+pub mod vi;
+pub mod vi_table;
 
 use serde::{Deserialize, Serialize};
 

@@ -49,6 +49,7 @@ pub fn hardware(p: &DirParams) -> directory::DirParams {
         policy: if p.policy == Policy::Lru { directory::Policy::Lru } else { directory::Policy::Fifo },
         evb_depth: p.evb_depth,
         inv_rate: p.inv_rate,
+        pending: 32,
         tag_style: directory::TagStyle::Published,
     }
 }

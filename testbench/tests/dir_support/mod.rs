@@ -136,7 +136,8 @@ pub fn module_sys(gpus: u32, gpms: u32, banks: u32) -> Sys {
 /// Ledger entries of `block` that name hierarchical systems.
 pub fn entries_of_planes(block: &str) -> Vec<String> {
     let all = weft_testbench::ledger::all_entries().into_iter();
-    all.filter(|e| e.block == block && e.id.starts_with("hmg.")).map(|e| e.id).collect()
+    let of = |id: &str| id.starts_with("hmg.") || id.starts_with("gpu_vi.");
+    all.filter(|e| e.block == block && of(&e.id)).map(|e| e.id).collect()
 }
 
 /// Every ledger entry of `block` is among `hits`, except those that `others` names.

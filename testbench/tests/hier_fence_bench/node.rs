@@ -107,6 +107,7 @@ impl Unit {
             Scheme::Hmg { flush } => FenceScheme::Hmg { flush },
             Scheme::Flat { flush } => FenceScheme::Flat { flush },
             Scheme::SwHierarchical => FenceScheme::SwHierarchical,
+            Scheme::Drain { flush } => FenceScheme::Drain { flush },
             Scheme::SwFlat => FenceScheme::SwFlat,
         };
         hier_fence_unit(&HierFenceParams { sys: self.sys(), home, scheme, marks: self.marks }).unwrap()

@@ -128,7 +128,7 @@ impl World {
 
     /// Requests go to their lines' homes directly.
     fn flat(&self) -> bool {
-        matches!(self.unit.scheme, Scheme::SwFlat | Scheme::Flat { .. })
+        matches!(self.unit.scheme, Scheme::SwFlat | Scheme::Flat { .. } | Scheme::Drain { .. })
     }
 
     /// Nodes that a home reaches directly, beside the GPMs of its GPU.
@@ -267,7 +267,7 @@ impl World {
             assert!(ok, "node {node} has not done {op:?} since cycle {time}");
         };
         match (self.unit.scheme, scope) {
-            (Scheme::Hmg { .. } | Scheme::Flat { .. }, _) => {}
+            (Scheme::Hmg { .. } | Scheme::Flat { .. } | Scheme::Drain { .. }, _) => {}
             (Scheme::SwHierarchical, Scope::Gpu) => dropped(node, Op::DropLeaf),
             (Scheme::SwHierarchical, Scope::Sys) => {
                 dropped(node, Op::DropAll);

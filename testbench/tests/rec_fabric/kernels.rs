@@ -71,8 +71,9 @@ fn a_store_to_a_remote_line_is_seen_by_a_third_gpu_after_a_fence() {
 }
 
 /// Protocols that nothing but their own means keeps coherent over two GPUs of two GPMs.
-const OF_MODULES: [Protocol; 6] = [
+const OF_MODULES: [Protocol; 7] = [
     Protocol::Nhcc,
+    Protocol::GpuVi,
     Protocol::Hmg,
     Protocol::HmgRec,
     Protocol::SwFlat,

@@ -153,6 +153,11 @@ fn nhcc_over_modules_under_traffic() {
 }
 
 #[test]
+fn gpu_vi_under_traffic() {
+    of_modules(Protocol::GpuVi).publish("gpu_vi_under_traffic");
+}
+
+#[test]
 fn sw_flat_under_traffic() {
     of_modules(Protocol::SwFlat).publish("sw_flat_under_traffic");
 }

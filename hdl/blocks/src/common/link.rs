@@ -233,14 +233,16 @@ fn measure(starts: [Bool; 3], sizes: [Bits; 3], (req, rsp, inv): (&ReqMsg, &RspM
         sizes[0],
         "bytes of write requests sent",
     );
-    let kinds = |what: &str, start: Bool, kind: Enum<ReqKind>, names: &[&str]| {
-        let all = [ReqKind::Rd, ReqKind::Wr, ReqKind::Atom, ReqKind::Fence, ReqKind::Down];
-        for (variant, name) in all.into_iter().zip(names) {
-            count(&format!("msgs_{name}"), start & kind.is(variant), what);
+    let kinds = |what: &str, start: Bool, kind: Enum<ReqKind>, names: &[(ReqKind, &str)]| {
+        for (variant, name) in names {
+            count(&format!("msgs_{name}"), start & kind.is(*variant), what);
         }
     };
-    kinds("request messages sent", starts[0], req.kind, &["rdreq", "wrreq", "atomreq", "fencereq", "down"]);
-    kinds("response messages sent", starts[1], rsp.kind, &["rdrsp", "wrack", "atomrsp", "fenceack"]);
+    use ReqKind::*;
+    let requests = [(Rd, "rdreq"), (Wr, "wrreq"), (Atom, "atomreq"), (Fence, "fencereq"), (Down, "down")];
+    kinds("request messages sent", starts[0], req.kind, &requests);
+    let responses = [(Rd, "rdrsp"), (Wr, "wrack"), (Atom, "atomrsp"), (Fence, "fenceack"), (Ack, "invack")];
+    kinds("response messages sent", starts[1], rsp.kind, &responses);
     count("msgs_inv", starts[2] & inv.kind.is(InvKind::Inv), "invalidations sent");
     count("msgs_invfence", starts[2] & inv.kind.is(InvKind::Fence), "fence markers sent");
 }

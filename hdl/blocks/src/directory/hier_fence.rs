@@ -51,10 +51,11 @@
 //! | --- | --- | --- | --- | --- |
 //! | `hmg` | passed on by GPU homes | yes | nothing to do | nothing to do |
 //! | `flat` | from each home to every other node | no | there is none | nothing to do |
+//! | `drain` | no: every answered store has no old copy left | no | there is none | nothing to do |
 //! | `sw-hierarchical` | no | yes | own banks: lines with another GPU home | own banks: all lines homed elsewhere; other GPMs: those of other GPUs |
 //! | `sw-flat` | no | no | own banks: all lines homed elsewhere | the same |
 //!
-//! `flat` is for directories without GPU homes, which have only one kind of release: every fence is of system scope, and there is no engine of GPU scope.
+//! `flat` and `drain` are for directories without GPU homes, which have only one kind of release: every fence is of system scope, and there is no engine of GPU scope.
 //!
 //! One batch per scope is in flight; tokens that come meanwhile are batched, releases and acquires apart, and the two kinds take turns.
 //!
@@ -291,8 +292,13 @@ pub fn hier_fence_params() -> Vec<ParamInfo> {
     let marks = HierFenceParams::MARKS.to_string();
     list.extend([
         info("home", "0", "a node {GPU, GPM} that exists", "this node"),
-        info("scheme", "hmg", "hmg, flat, sw-hierarchical, sw-flat", "how caches are kept coherent"),
-        info("flush", "off", "on, off", "hmg, flat: a release of system scope writes back dirty L2 lines"),
+        info("scheme", "hmg", "hmg, flat, drain, sw-hierarchical, sw-flat", "how caches are kept coherent"),
+        info(
+            "flush",
+            "off",
+            "on, off",
+            "hmg, flat, drain: a release of system scope writes back dirty L2 lines",
+        ),
         info("marks", &marks, "1, 2, 4", "hmg, flat: most markers of a scope that this home has in flight"),
     ]);
     list
@@ -317,6 +323,7 @@ pub fn build_hier_fence(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
     let scheme = match p.text("scheme").as_str() {
         "hmg" => FenceScheme::Hmg { flush },
         "flat" => FenceScheme::Flat { flush },
+        "drain" => FenceScheme::Drain { flush },
         "sw-hierarchical" => FenceScheme::SwHierarchical,
         "sw-flat" => FenceScheme::SwFlat,
         _ => return Err(p.illegal("scheme", "it is not known")),

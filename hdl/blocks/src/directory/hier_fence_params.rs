@@ -17,6 +17,12 @@ pub enum FenceScheme {
         /// A release writes back dirty lines of the own banks.
         flush: bool,
     },
+    /// Directories at the lines' homes only, whose invalidations are acknowledged: a release is a drain, an acquire does nothing, and there is one kind of
+    /// release.
+    Drain {
+        /// A release writes back dirty lines of the own banks.
+        flush: bool,
+    },
     /// Software coherence with GPU homes: an acquire drops copies.
     SwHierarchical,
     /// Software coherence without GPU homes.
@@ -31,7 +37,7 @@ impl FenceScheme {
 
     /// Fences of GPU scope are told apart from those of system scope.
     pub fn gpu_scope(self) -> bool {
-        !matches!(self, FenceScheme::Flat { .. })
+        !matches!(self, FenceScheme::Flat { .. } | FenceScheme::Drain { .. })
     }
 
     /// There are GPU homes. They pass writes on, so releases of system scope wait for those.
@@ -50,6 +56,8 @@ impl FenceScheme {
             FenceScheme::Hmg { flush: false } => "hmg",
             FenceScheme::Flat { flush: true } => "flat_flush",
             FenceScheme::Flat { flush: false } => "flat",
+            FenceScheme::Drain { flush: true } => "drain_flush",
+            FenceScheme::Drain { flush: false } => "drain",
             FenceScheme::SwHierarchical => "sw_hierarchical",
             FenceScheme::SwFlat => "sw_flat",
         }
@@ -132,7 +140,8 @@ impl HierFenceParams {
     }
 
     pub(super) fn flushes(&self) -> bool {
-        matches!(self.scheme, FenceScheme::Hmg { flush: true } | FenceScheme::Flat { flush: true })
+        use FenceScheme::{Drain, Flat, Hmg};
+        matches!(self.scheme, Hmg { flush: true } | Flat { flush: true } | Drain { flush: true })
     }
 
     /// Numbers of GPMs inside a GPU, used or not.

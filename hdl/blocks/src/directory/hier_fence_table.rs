@@ -202,6 +202,7 @@ pub fn sys_table(scheme: FenceScheme) -> EngineTable {
     match scheme {
         FenceScheme::Hmg { flush } => sys_with_markers(&mut t, flush, true),
         FenceScheme::Flat { flush } => sys_with_markers(&mut t, flush, false),
+        FenceScheme::Drain { flush } => sys_with_acks(&mut t, flush),
         FenceScheme::SwHierarchical => sys_of_software(&mut t, true),
         FenceScheme::SwFlat => sys_of_software(&mut t, false),
     }
@@ -234,6 +235,22 @@ fn sys_with_markers(t: &mut EngineTable, flush: bool, far: bool) {
         t.row((Far, AllAcks, Send), "", "system homes have all writes: ask all nodes for markers");
     }
     marking(t, "all N*M homes have acknowledged: the release is complete");
+}
+
+/// Rows where invalidations are acknowledged: an answered store has left no old copy.
+fn sys_with_acks(t: &mut EngineTable, flush: bool) {
+    use ScopeEvent::*;
+    use ScopeState::*;
+    let here = [Idle, Drain, Flush, Done].into_iter().filter(|s| flush || *s != Flush);
+    tokens(t, &here.collect::<Vec<_>>());
+    t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
+    t.row((Idle, Acquire, Done), "", "L2s are coherent: nothing to do");
+    if flush {
+        t.row((Drain, Drained, Flush), "_flush", "the own banks write back dirty lines");
+        t.row((Flush, Flushed, Done), "_drain", "all homes have all writes, and no old copy is left");
+    } else {
+        t.row((Drain, Drained, Done), "_flat", "all homes have all writes");
+    }
 }
 
 /// Rows without markers; `hierarchical`: there are GPU homes.

@@ -13,6 +13,7 @@
 //! | `bank{b}` | out | line, cause, grp, link | to the L2 bank of the line |
 //! | `done{b}` | in | link | the bank has applied an Inv of that link; always taken |
 //! | `fence` | out | requester; with planes serial, origin, sys | the markers of one source are in from all links |
+//! | `ack` | out | an end of the RSP network: kind, src, dst, bank, data (the line) | with `acks`: an Inv has been applied |
 //!
 //! | state | values |
 //! | --- | --- |
@@ -32,11 +33,16 @@
 //! A GPU home passes an Inv of link 1 on to its GPMs before it counts as applied. Where there are GPU homes, no more than [`RECV_LIMIT`] of them are with a bank at once, so that
 //! a bank with places for these never makes an Inv of link 0 wait behind one: links 0 then wait for nothing.
 //!
+//! # Acknowledgements
+//! With `acks` (GPU-VI, hmg.md section 8) an Inv is acknowledged to its line's home when the bank has applied it: by a message of the RSP network on `ack`. An
+//! Inv is delivered only if there is a place for its acknowledgement ([`super::ingress_acks`]), so INV waits for RSP, which waits for nothing.
+//!
 //! # Picture
 //!
 #![doc = include_str!("../../pictures/inv-ingress.svg")]
 
 use super::egress::{Ends, FarReach, egress_params, ends_from, ends_problem, plane_nodes, planes_tag};
+use super::ingress_acks::{Owed, acknowledge};
 use super::ingress_marks::{announce, collect};
 use crate::common::arbiter::RoundRobin;
 use crate::common::sys::sys_tag;
@@ -57,6 +63,8 @@ pub struct IngressParams {
     pub planes: bool,
     /// With planes: which nodes link 1 comes from.
     pub far: FarReach,
+    /// Invs by writes and evictions are acknowledged to the home of their line when they are applied (GPU-VI); only for directories without GPU homes.
+    pub acks: bool,
 }
 
 /// With planes and GPU homes: most Invs of link 1 that are with a bank and not applied.
@@ -65,6 +73,8 @@ pub const RECV_LIMIT: u32 = 8;
 impl IngressParams {
     fn check(&self) -> bool {
         let problem = ends_problem(&self.sys, self.home, self.links, self.planes);
+        let near = self.acks && self.planes && self.far == FarReach::SameGpm;
+        let problem = problem.or(near.then(|| "acks = 1; legal: 0, or far = 1 beside it".to_string()));
         let fits = problem.is_none();
         problem.into_iter().for_each(elab_error);
         fits
@@ -97,7 +107,9 @@ pub(super) struct Link {
 /// A parameter outside its range.
 pub fn inv_ingress(p: &IngressParams) -> Result<Arc<Module>, ElabErrors> {
     let planes = planes_tag(&p.sys, p.planes, p.far);
-    let name = format!("inv_ingress_{}_il{}_x{}_h{}{planes}", sys_tag(&p.sys), p.sys.il, p.links, p.home);
+    let acks = if p.acks { format!("_s{}_acks", p.sys.home_shift) } else { String::new() };
+    let name =
+        format!("inv_ingress_{}_il{}_x{}_h{}{planes}{acks}", sys_tag(&p.sys), p.sys.il, p.links, p.home);
     Module::build(&name, ModuleKind::Block, || {
         doc("INV ingress: delivers invalidations to the L2 banks and collects fence markers.");
         param("links", p.links);
@@ -105,6 +117,9 @@ pub fn inv_ingress(p: &IngressParams) -> Result<Arc<Module>, ElabErrors> {
         if p.planes {
             param("planes", 1);
             param("gpms", p.sys.gpms);
+        }
+        if p.acks {
+            param("acks", 1);
         }
         if p.check() {
             describe(p);
@@ -118,7 +133,10 @@ fn describe(p: &IngressParams) {
     let busy = any_of(&some).named("busy");
     let limited = if p.planes && p.far == FarReach::SameGpm { p.sys.banks } else { 0 };
     let room: Vec<Recvs> = (0..limited).map(Recvs::new).collect();
-    let grants: Vec<Bits> = (0..p.sys.banks).map(|b| deliver(p, b, &links, busy, &room)).collect();
+    let owed: Vec<Owed> = (0..if p.acks { p.sys.banks } else { 0 }).map(|b| Owed::new(p, b)).collect();
+    let grants: Vec<Bits> = (0..p.sys.banks)
+        .map(|b| deliver(p, b, &links, busy, (room.get(b as usize), owed.get(b as usize))))
+        .collect();
     let granted = grants[1..].iter().fold(grants[0], |all, g| all | *g).named("granted");
     let dones: Vec<InChannel<InvDone>> =
         (0..p.sys.banks).map(|b| in_channel::<InvDone>(&format!("done{b}"), &())).collect();
@@ -127,6 +145,12 @@ fn describe(p: &IngressParams) {
     }
     for ((recvs, grant), done) in room.iter().zip(&grants).zip(&dones) {
         recvs.follow(grant.bit(1), done.valid & done.msg.link.eq(1));
+    }
+    for (owed, done) in owed.iter().zip(&dones) {
+        owed.applied(done.valid, done.msg.link);
+    }
+    if p.acks {
+        acknowledge(p, &owed);
     }
     for (k, link) in links.iter().enumerate() {
         let here: Vec<Bool> = dones.iter().map(|d| d.valid & d.msg.link.eq(k as u64)).collect();
@@ -218,12 +242,21 @@ fn receive(p: &IngressParams, k: u32) -> Link {
 }
 
 /// One bank's output; returns the link granted, one-hot.
-fn deliver(p: &IngressParams, b: u32, links: &[Link], busy: Bool, room: &[Recvs]) -> Bits {
+fn deliver(
+    p: &IngressParams,
+    b: u32,
+    links: &[Link],
+    busy: Bool,
+    (recvs, owed): (Option<&Recvs>, Option<&Owed>),
+) -> Bits {
     let out = out_channel::<BankInv>(&format!("bank{b}"), &p.sys);
     let turn = RoundRobin::new(&format!("bank{b}_turn"), p.links);
     let mut requests: Vec<Bool> = links.iter().map(|l| l.inv & l.bank.eq(u64::from(b))).collect();
-    if let Some(recvs) = room.get(b as usize) {
+    if let Some(recvs) = recvs {
         requests[1] = requests[1] & recvs.room();
+    }
+    if let Some(owed) = owed {
+        requests.iter_mut().for_each(|request| *request = *request & owed.room());
     }
     let requests = pack_bools(&requests).named(&format!("bank{b}_requests"));
     let grant = wire_zero::<Bits>(&format!("bank{b}_grant"), p.links);
@@ -242,6 +275,9 @@ fn deliver(p: &IngressParams, b: u32, links: &[Link], busy: Bool, room: &[Recvs]
                             grp: msg.grp,
                             link: lit(k as u64, 4),
                         });
+                        if let Some(owed) = owed {
+                            owed.delivered(&msg, k as u64);
+                        }
                     });
                 }
             });
@@ -252,7 +288,13 @@ fn deliver(p: &IngressParams, b: u32, links: &[Link], busy: Bool, room: &[Recvs]
 
 /// Keys on the command line.
 pub fn ingress_params() -> Vec<ParamInfo> {
-    egress_params().into_iter().filter(|i| i.name != "slices").collect()
+    let acks = ParamInfo {
+        name: "acks",
+        default: "0".into(),
+        legal: "0, 1",
+        about: "applied Invs are acknowledged; with planes only together with far",
+    };
+    egress_params().into_iter().filter(|i| i.name != "slices").chain([acks]).collect()
 }
 
 /// Builds the ingress by name.
@@ -261,5 +303,6 @@ pub fn ingress_params() -> Vec<ParamInfo> {
 /// A value outside its range.
 pub fn build_ingress(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
     let Ends { sys, home, links, planes, far } = ends_from(p)?;
-    super::elaborated("inv-ingress", inv_ingress(&IngressParams { sys, home, links, planes, far }))
+    let acks = p.within("acks", 0, 1)? == 1;
+    super::elaborated("inv-ingress", inv_ingress(&IngressParams { sys, home, links, planes, far, acks }))
 }

@@ -15,7 +15,14 @@ pub fn dir_param_infos(kind: DirKind) -> Vec<ParamInfo> {
         if kind.groups() {
             list.push(info("group", "4", "1, 2, 4, 8", "lines that share an entry"));
         }
-        list.push(info("downgrade", "off", "on, off", "whether sharers may be removed on their own request"));
+        if !kind.acked() {
+            list.push(info(
+                "downgrade",
+                "off",
+                "on, off",
+                "whether sharers may be removed on their own request",
+            ));
+        }
     } else {
         list.push(info("home", "0", "0..gpus-1", "GPU whose lines are tracked"));
     }
@@ -35,8 +42,14 @@ pub fn dir_param_infos(kind: DirKind) -> Vec<ParamInfo> {
         info("entries", &entries, "banks * ways * c * 2^k, c odd, at most 15", of),
         info("ways", &ways, if modules { "1..64" } else { "1..128" }, "ways of a set"),
         info("policy", policy, "fifo, lru", "whether a remote hit makes a way the youngest"),
-        info("evb_depth", "4", "1..8", "entries of the eviction buffer"),
-        info("inv_rate", "1", "1, 2, 4", "lines of an evicted entry expanded per cycle"),
+        match kind.acked() {
+            true => info("evb_depth", "4", "1..8", "Invs that wait for the egress"),
+            false => info("evb_depth", "4", "1..8", "entries of the eviction buffer"),
+        },
+        match kind.acked() {
+            true => info("pending", "32", "2..64", "groups whose Invs are awaited at once"),
+            false => info("inv_rate", "1", "1, 2, 4", "lines of an evicted entry expanded per cycle"),
+        },
         info("tag_style", "published", "published, minimal", "whether index bits are stored, as published"),
     ]);
     list
@@ -98,12 +111,13 @@ pub fn dir_from(kind: DirKind, p: &ParamSet) -> Result<DirParams, BlockError> {
         home: number("home", 0, if modules { 127 } else { 15 })?,
         range: if kind.ranges() { number("range", 1, 1 << 20)? } else { 0 },
         group: if kind.groups() { number("group", 1, 8)? } else { 4 },
-        downgrade: modules && choice("downgrade", "off", "on")?,
+        downgrade: modules && !kind.acked() && choice("downgrade", "off", "on")?,
         entries: number("entries", 1, 1 << 26)?,
         ways: number("ways", 1, if modules { 64 } else { 128 })?,
         policy: if choice("policy", "fifo", "lru")? { Policy::Lru } else { Policy::Fifo },
         evb_depth: number("evb_depth", 1, 8)?,
-        inv_rate: number("inv_rate", 1, 4)?,
+        inv_rate: if kind.acked() { 1 } else { number("inv_rate", 1, 4)? },
+        pending: if kind.acked() { number("pending", 2, 64)? } else { 32 },
         tag_style: if choice("tag_style", "published", "minimal")? {
             TagStyle::Minimal
         } else {

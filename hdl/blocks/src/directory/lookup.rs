@@ -119,6 +119,11 @@ pub(super) fn with_way(
             mux(look.hit, look.way, victim)
         }
     };
+    at_way(p, look, way, port, s2)
+}
+
+/// The lookup with a way chosen, and what is stored there.
+pub(super) fn at_way(p: &DirParams, look: Lookup, way: Bits, port: &SramPort<Bits>, s2: &Stage2) -> Lookup {
     let way = way.named("s1_way");
     let stored = if p.ways == 1 { port.lane(0) } else { port.lane_at(way) };
     let fresh = look.forward & s2.way.get().eq(way);
@@ -131,7 +136,8 @@ pub(super) fn current_ages(look: &Lookup, ages: &Ages) -> Bits {
     mux(look.same_set & ages.s2_write.get(), ages.s2_ages.get(), ages.port.lane(0))
 }
 
-fn age_at(p: &DirParams, ages: Bits, way: u32) -> Bits {
+/// Age of a way whose number is known.
+pub(super) fn age_at(p: &DirParams, ages: Bits, way: u32) -> Bits {
     ages.slice(way * p.age_bits(), p.age_bits())
 }
 

@@ -20,13 +20,19 @@ mod hier_fence_serve;
 pub mod hier_fence_table;
 pub mod index;
 pub mod ingress;
+mod ingress_acks;
 mod ingress_marks;
+mod inv_ack;
 pub mod keys;
 mod lookup;
 pub mod params;
 pub mod recv;
 pub mod slice;
 pub mod table;
+pub mod vi;
+mod vi_covers;
+mod vi_pending;
+pub mod vi_table;
 pub mod write_inv;
 
 pub use params::{DirKind, DirParams, Policy, TagStyle};
@@ -90,6 +96,12 @@ fn slices() -> Vec<BlockInfo> {
             about: "directory slice of a hierarchical multi-GPU system with one entry per range and exact sharers per line",
             params: || dir_param_infos(DirKind::HmgRec),
             build: |p| build(DirKind::HmgRec, "hmg-rec-directory", p),
+        },
+        BlockInfo {
+            name: "gpu-vi-directory",
+            about: "directory slice of a flat multi-GPU system whose Invs are acknowledged: a store waits until no other copy is left",
+            params: || dir_param_infos(DirKind::GpuVi),
+            build: |p| build(DirKind::GpuVi, "gpu-vi-directory", p),
         },
     ]
 }

@@ -18,6 +18,8 @@ pub enum DirKind {
     Hmg,
     /// One entry per aligned range, exact sharers per line among the other GPMs of the GPU and the other GPUs (`hmg-rec-directory`, rec.md section 8.1).
     HmgRec,
+    /// As [`DirKind::Nhcc`], with acknowledged Invs: a store is complete when no other copy is left (`gpu-vi-directory`, hmg.md section 8).
+    GpuVi,
 }
 
 impl DirKind {
@@ -28,7 +30,17 @@ impl DirKind {
 
     /// The nodes may be GPMs: a directory of hmg.md's systems.
     pub fn modules(self) -> bool {
-        matches!(self, DirKind::Nhcc | DirKind::Hmg | DirKind::HmgRec)
+        self.two_level() || self.flat_modules()
+    }
+
+    /// Every other node, whatever its GPU, is a sharer of its own.
+    pub fn flat_modules(self) -> bool {
+        matches!(self, DirKind::Nhcc | DirKind::GpuVi)
+    }
+
+    /// Invs are acknowledged, and a store waits for that.
+    pub fn acked(self) -> bool {
+        self == DirKind::GpuVi
     }
 
     /// Other GPUs are sharers as a whole, and Invs received at a GPU home are passed on.
@@ -43,7 +55,7 @@ impl DirKind {
 
     /// Atomics count as stores, so that who asks for one is recorded (hmg.md section 4); with the others it is not (rec.md section 4).
     pub fn records_atomics(self) -> bool {
-        matches!(self, DirKind::Nhcc | DirKind::Hmg)
+        self.groups()
     }
 }
 
@@ -76,9 +88,9 @@ pub struct DirParams {
     pub home: u32,
     /// Bytes of a range (kinds with ranges only): a power of two, 2 to 64 lines.
     pub range: u32,
-    /// Lines that share an entry (NHCC and HMG only): 1, 2, 4 or 8.
+    /// Lines that share an entry (NHCC, HMG and GPU-VI only): 1, 2, 4 or 8.
     pub group: u32,
-    /// The slice understands [`crate::msg::DirOp::Downgrade`] (kinds with GPMs only).
+    /// The slice understands [`crate::msg::DirOp::Downgrade`] (kinds with GPMs only, without acknowledged Invs).
     pub downgrade: bool,
     /// Entries of all slices of the node together: banks * sets * ways.
     pub entries: u32,
@@ -86,10 +98,12 @@ pub struct DirParams {
     pub ways: u32,
     /// Replacement policy.
     pub policy: Policy,
-    /// Entries of the eviction buffer, 1..8.
+    /// Entries of the eviction buffer, 1..8; with acknowledged Invs, Invs that wait for the egress.
     pub evb_depth: u32,
-    /// Lines expanded per cycle, 1, 2 or 4; each beyond the first has an `inv` port of its own.
+    /// Lines expanded per cycle, 1, 2 or 4; each beyond the first has an `inv` port of its own. With acknowledged Invs 1.
     pub inv_rate: u32,
+    /// Groups whose Invs are awaited at once, 2..64 (kinds with acknowledged Invs only).
+    pub pending: u32,
     /// Address bits stored.
     pub tag_style: TagStyle,
 }
@@ -109,7 +123,7 @@ pub(super) fn published_size(kind: DirKind) -> (u32, u32, Policy) {
     match kind {
         DirKind::Perline | DirKind::Group4 => (8192, 8, Policy::Fifo),
         DirKind::Rec | DirKind::HmgRec => (8192, 8, Policy::Lru),
-        DirKind::Nhcc | DirKind::Hmg => (12288, 12, Policy::Lru),
+        DirKind::Nhcc | DirKind::Hmg | DirKind::GpuVi => (12288, 12, Policy::Lru),
     }
 }
 
@@ -119,7 +133,7 @@ fn ensure(ok: bool, key: &'static str, problem: impl FnOnce() -> String) -> Resu
 
 impl DirParams {
     /// The published directory of a kind: 8192 entries in 8 ways, ranges of 1 KB, LRU for ranges and FIFO for the others, an eviction buffer of 4; for
-    /// NHCC and HMG 12288 entries in 12 ways, groups of 4 lines, LRU; no downgrade.
+    /// NHCC, HMG and GPU-VI 12288 entries in 12 ways, groups of 4 lines, LRU; no downgrade; 32 groups whose Invs are awaited.
     pub fn published(kind: DirKind, sys: &Sys, home: u32) -> DirParams {
         let (entries, ways, policy) = published_size(kind);
         DirParams {
@@ -134,6 +148,7 @@ impl DirParams {
             policy,
             evb_depth: 4,
             inv_rate: 1,
+            pending: 32,
             tag_style: TagStyle::Published,
         }
     }
@@ -203,7 +218,17 @@ impl DirParams {
         ensure(fits, "entries", || format!("the sets cover more than {} address bits", sys.addr_bits))?;
         let depth = self.evb_depth;
         ensure((1..=8).contains(&depth), "evb_depth", || format!("{depth} lies outside 1..8"))?;
-        ensure([1, 2, 4].contains(&self.inv_rate), "inv_rate", || "it is not 1, 2 or 4".into())
+        ensure([1, 2, 4].contains(&self.inv_rate), "inv_rate", || "it is not 1, 2 or 4".into())?;
+        if self.kind.acked() { self.validate_acked() } else { Ok(()) }
+    }
+
+    fn validate_acked(&self) -> Result<(), DirParamError> {
+        let rows = self.pending;
+        ensure((2..=64).contains(&rows), "pending", || format!("{rows} lies outside 2..64"))?;
+        ensure(self.inv_rate == 1, "inv_rate", || {
+            "an operation causes one Inv at most: it must be 1".into()
+        })?;
+        ensure(!self.downgrade, "downgrade", || "this directory knows no downgrades: it must be off".into())
     }
 
     fn validate_range(&self) -> Result<(), DirParamError> {
@@ -229,7 +254,7 @@ impl DirParams {
     /// S, sharers that a slot can record: all nodes but the home; in two levels all GPMs of the GPU but the home, and all GPUs but its own.
     pub fn sharers(&self) -> u32 {
         match self.kind {
-            DirKind::Nhcc => self.sys.gpus * self.sys.gpms - 1,
+            kind if kind.flat_modules() => self.sys.gpus * self.sys.gpms - 1,
             kind if kind.two_level() => self.sys.gpms + self.sys.gpus - 2,
             _ => self.sys.nodes() - 1,
         }
@@ -274,7 +299,7 @@ impl DirParams {
             DirKind::Perline => 0,
             DirKind::Group4 => 2,
             DirKind::Rec | DirKind::HmgRec => self.range.trailing_zeros() - self.sys.line.trailing_zeros(),
-            DirKind::Nhcc | DirKind::Hmg => self.group.trailing_zeros(),
+            DirKind::Nhcc | DirKind::Hmg | DirKind::GpuVi => self.group.trailing_zeros(),
         }
     }
 
@@ -423,6 +448,7 @@ impl DirParams {
             DirKind::Nhcc => format!("nhcc_directory_{}", self.modules_tag()),
             DirKind::Hmg => format!("hmg_directory_{}", self.modules_tag()),
             DirKind::HmgRec => format!("hmg_rec_directory_{}", self.modules_tag()),
+            DirKind::GpuVi => format!("gpu_vi_directory_{}_a{}", self.modules_tag(), self.pending),
         };
         let (policy, tag) = (format!("{:?}", self.policy), format!("{:?}", self.tag_style));
         format!(

@@ -1,4 +1,5 @@
-//! A directory slice (rec.md section 4, hmg.md section 4): one pipeline, six entry layouts.
+//! A directory slice (rec.md section 4, hmg.md section 4): one pipeline, six entry layouts. The slice whose Invs are acknowledged, `gpu-vi-directory`, is
+//! in [`super::vi`].
 //!
 //! ```text
 //!  req -> skid -> S0 present set -> S1 compare, update, victim -> S2 write back
@@ -138,7 +139,10 @@ pub fn directory(p: &DirParams) -> Result<Arc<Module>, ElabErrors> {
             elab_error(error.to_string());
             return;
         }
-        describe(p);
+        match p.kind {
+            DirKind::GpuVi => super::vi::describe(p),
+            _ => describe(p),
+        }
     })
 }
 
@@ -263,33 +267,47 @@ impl<'a> Slice<'a> {
 
     /// Clears a set per cycle after reset; then writes back what S2 holds.
     fn write_back(&self) {
-        let (p, s2) = (self.p, &self.s2);
-        let s2_writer = self.entries.lane_writer("s2");
-        let init_writer = self.entries.row_writer("init");
-        switch(self.state.get(), |arms| {
-            arms.case(DirState::Init, || {
-                let row = vec![lit_bv(Bv::zero(p.entry_bits())); p.ways as usize];
-                init_writer.write(self.init_set.get(), &row);
-                if let Some(ages) = &self.ages {
-                    ages.writer.write(self.init_set.get(), &identity_ages(p));
-                }
-                self.init_set.set(crate::common::fifo::wrapping_next(self.init_set.get(), p.sets()));
-                when(self.init_set.get().eq(u64::from(p.sets() - 1)), || self.state.set(DirState::Run));
-            });
-            arms.case(DirState::Run, || {
-                when(s2.write.get(), || {
-                    s2_writer.write_lane(s2.set.get(), s2.way.get(), &s2.entry.get());
-                });
-                if let Some(ages) = &self.ages {
-                    when(ages.s2_write.get(), || ages.writer.write(s2.set.get(), &ages.s2_ages.get()));
-                }
-                when(s2.evict.get(), || self.evb.push(&s2.victim.get()));
-            });
+        let state = (&self.state, &self.init_set);
+        write_back(self.p, &self.entries, state, self.ages.as_ref(), &self.s2, || {
+            when(self.s2.evict.get(), || self.evb.push(&self.s2.victim.get()));
         });
     }
 }
 
-fn stage2(p: &DirParams) -> Stage2 {
+/// Clears a set per cycle after reset; then writes back what S2 holds. `launch`: what else S2 begins.
+pub(super) fn write_back(
+    p: &DirParams,
+    entries: &Memory<Bits>,
+    (state, init_set): (&Reg<Enum<DirState>>, &Reg<Bits>),
+    ages: Option<&Ages>,
+    s2: &Stage2,
+    launch: impl FnOnce(),
+) {
+    let s2_writer = entries.lane_writer("s2");
+    let init_writer = entries.row_writer("init");
+    switch(state.get(), |arms| {
+        arms.case(DirState::Init, || {
+            let row = vec![lit_bv(Bv::zero(p.entry_bits())); p.ways as usize];
+            init_writer.write(init_set.get(), &row);
+            if let Some(ages) = ages {
+                ages.writer.write(init_set.get(), &identity_ages(p));
+            }
+            init_set.set(crate::common::fifo::wrapping_next(init_set.get(), p.sets()));
+            when(init_set.get().eq(u64::from(p.sets() - 1)), || state.set(DirState::Run));
+        });
+        arms.case(DirState::Run, || {
+            when(s2.write.get(), || {
+                s2_writer.write_lane(s2.set.get(), s2.way.get(), &s2.entry.get());
+            });
+            if let Some(ages) = ages {
+                when(ages.s2_write.get(), || ages.writer.write(s2.set.get(), &ages.s2_ages.get()));
+            }
+            launch();
+        });
+    });
+}
+
+pub(super) fn stage2(p: &DirParams) -> Stage2 {
     Stage2 {
         valid: reg::<Bool>("s2_valid", ()),
         write: reg::<Bool>("s2_write", ()),

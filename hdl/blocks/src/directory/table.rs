@@ -85,6 +85,8 @@ pub fn table(kind: DirKind, downgrade: bool) -> Table {
         DirKind::Nhcc => ("nhcc", "miss", "hit", "nhcc_table"),
         DirKind::Hmg => ("hmg", "miss", "hit", "hmg_table"),
         DirKind::HmgRec => ("hmg_rec", "base_miss", "hit_slot_set", "hmg_rec_table"),
+        // Its table has a column more.
+        DirKind::GpuVi => return super::vi_table::operations(),
     };
     let ops = operations(kind, downgrade);
     let mut rows = Vec::new();

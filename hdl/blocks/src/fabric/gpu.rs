@@ -48,10 +48,10 @@ impl Homed {
         let sys = || p.sys.clone();
         let (links, planes) = (p.node_links(), p.planes());
         let slices = p.sys.banks * p.inv_ports();
-        let direct = matches!(p.fence_scheme(), Some(FenceScheme::Flat { .. }));
+        let direct = matches!(p.fence_scheme(), Some(FenceScheme::Flat { .. } | FenceScheme::Drain { .. }));
         let far = if direct { FarReach::All } else { FarReach::SameGpm };
         let egress = EgressParams { sys: sys(), home, links, slices, planes, far };
-        let ingress = IngressParams { sys: sys(), home, links, planes, far };
+        let ingress = IngressParams { sys: sys(), home, links, planes, far, acks: p.acked() };
         let fence = match p.fence_scheme() {
             Some(scheme) => {
                 // A marker to every node is dear: bfs on hmg-4gpu-small takes 294 011 cycles with one in flight and 322 064 with four, with protocol hmg
@@ -264,6 +264,11 @@ impl<'a> Gpu<'a> {
                         let port = if i == 0 { "inv".to_string() } else { format!("inv{i}") };
                         connect::<DirInv>(dir, &port, &self.egress, &slice(i), s);
                     }
+                    if self.p.acked() {
+                        // Behind the banks' and the fence unit's.
+                        let acks = format!("out{}", self.banks.len() + 1 + b);
+                        connect::<RspMsg>(&self.rsp_split, &acks, dir, "ack", s);
+                    }
                     if self.p.forwards() {
                         connect::<DirRecv>(bank, "recv_out", dir, "recv", s);
                         connect::<RecvDone>(dir, "recv_done", bank, "recv_done", &());
@@ -309,6 +314,9 @@ impl<'a> Gpu<'a> {
         connect::<RspMsg>(&self.fence, "rsp_out", &self.rsp_merge, &input, s);
         if self.p.planes() {
             connect::<RspMsg>(&self.fence, "far_rsp_out", &self.rsp_merge, &beyond, s);
+            if self.p.acked() {
+                connect::<RspMsg>(&self.ingress, "ack", &self.rsp_merge, &format!("in{}", last + 2), s);
+            }
             connect::<HierMark>(&self.fence, "mark_out", &self.egress, "fence", s);
             connect::<HierMark>(&self.ingress, "fence", &self.fence, "mark_in", s);
         } else {

@@ -84,8 +84,18 @@ impl Shared {
         let (split, ins) = if p.hier_banks() { ("plane_split", 1) } else { ("req_split", p.node_links()) };
         let req_split =
             crossbar::<ReqMsg>(&name(split), ins, banks + 1, s, |m| to_bank(s.bank_of(m.line), m.kind));
-        let rsp_split =
-            crossbar::<RspMsg>(&name("rsp_split"), p.node_links(), banks + 1, s, |m| to_bank(m.bank, m.kind));
+        // An acknowledgement belongs to the bank's directory slice; those stand behind the fence unit.
+        let outs = if p.acked() { 2 * banks + 1 } else { banks + 1 };
+        let to_slice = |m: &RspMsg| {
+            let to = to_bank(m.bank, m.kind);
+            if !p.acked() {
+                return to;
+            }
+            let width = bits_for(u64::from(outs));
+            mux(m.kind.is(ReqKind::Ack), m.bank.resize(width) + u64::from(banks + 1), to.resize(width))
+        };
+        let split = if p.acked() { "rsp_split_acks" } else { "rsp_split" };
+        let rsp_split = crossbar::<RspMsg>(&name(split), p.node_links(), outs, s, to_slice);
         let waits = |cycles: u32| -> Result<_, BlockError> {
             let name = |what: &str| format!("{what}_wait{cycles}_{tag}");
             let local = part("delay-queue", delay_queue::<L1Req>(&name("local"), cycles, s))?;
@@ -127,7 +137,9 @@ impl Merges {
             let made = crossbar::<ReqMsg>(&name("req_merge"), inputs, 2, s, |m| plane_of(s, gpu, m.dst));
             part("req_merge", made)
         };
-        let rsp = crossbar::<RspMsg>(&name("rsp_merge"), inputs, 2, s, |m| plane_of(s, gpu, m.dst));
+        // The ingress' acknowledgements beside them.
+        let (join, answers) = if p.acked() { ("rsp_merge_acks", inputs + 1) } else { ("rsp_merge", inputs) };
+        let rsp = crossbar::<RspMsg>(&name(join), answers, 2, s, |m| plane_of(s, gpu, m.dst));
         let req = (!p.hier_banks()).then(requests).transpose()?;
         Ok(Merges { req, rsp: part("rsp_merge", rsp)? })
     }

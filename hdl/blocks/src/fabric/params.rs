@@ -25,6 +25,8 @@ pub enum Protocol {
     Hmg,
     /// HMG with REC's directories: exact sharers for each line of a range, in both levels (rec.md section 8.1).
     HmgRec,
+    /// GPU-VI: as NHCC with acknowledged invalidations; a store is complete when no other copy is left (hmg.md section 8).
+    GpuVi,
     /// No directory: an acquire drops copies, every request goes to its line's home.
     SwFlat,
     /// No directory: an acquire drops copies; requests go through the GPU homes.
@@ -40,7 +42,7 @@ pub enum Protocol {
 
 impl Protocol {
     /// All protocols with their names on the command line.
-    pub const ALL: [(Protocol, &'static str); 12] = [
+    pub const ALL: [(Protocol, &'static str); 13] = [
         (Protocol::Baseline, "baseline"),
         (Protocol::Baseline2x, "baseline-2x"),
         (Protocol::HmgEntry, "hmg-entry"),
@@ -48,6 +50,7 @@ impl Protocol {
         (Protocol::Nhcc, "nhcc"),
         (Protocol::Hmg, "hmg"),
         (Protocol::HmgRec, "hmg-rec"),
+        (Protocol::GpuVi, "gpu-vi"),
         (Protocol::SwFlat, "sw-flat"),
         (Protocol::SwHierarchical, "sw-hierarchical"),
         (Protocol::Ideal, "ideal"),
@@ -74,6 +77,7 @@ impl Protocol {
             Protocol::Nhcc => Some(DirKind::Nhcc),
             Protocol::Hmg => Some(DirKind::Hmg),
             Protocol::HmgRec => Some(DirKind::HmgRec),
+            Protocol::GpuVi => Some(DirKind::GpuVi),
             Protocol::SwFlat
             | Protocol::SwHierarchical
             | Protocol::Ideal
@@ -95,7 +99,7 @@ pub struct FabricParams {
     pub dir_ways: u32,
     /// Bytes of a range (protocols `rec` and `hmg-rec`).
     pub range: u32,
-    /// Lines of an entry (protocols `nhcc` and `hmg`): 1, 2, 4 or 8.
+    /// Lines of an entry (protocols `nhcc`, `hmg` and `gpu-vi`): 1, 2, 4 or 8.
     pub group: u32,
     /// Replacement; `None` takes the protocol's own (REC lru, others fifo).
     pub policy: Option<Policy>,
@@ -207,9 +211,9 @@ impl FabricParams {
     }
 
     /// A node has two links, to the GPMs of its GPU and to other GPUs (hmg.md section 6), whatever the protocol, if GPUs are made of GPMs. The protocols of
-    /// GPU homes and of software coherence are built that way for GPUs of one node too.
+    /// GPU homes, of software coherence and of acknowledged invalidations are built that way for GPUs of one node too.
     pub fn planes(&self) -> bool {
-        let modules = matches!(self.protocol, Protocol::SwFlat | Protocol::SwHierarchical);
+        let modules = matches!(self.protocol, Protocol::SwFlat | Protocol::SwHierarchical | Protocol::GpuVi);
         self.sys.gpms > 1 || self.forwards() || modules
     }
 
@@ -225,6 +229,11 @@ impl FabricParams {
     /// Directories of GPU homes pass invalidations on.
     pub fn forwards(&self) -> bool {
         self.protocol.dir_kind().is_some_and(DirKind::two_level)
+    }
+
+    /// Invalidations are acknowledged.
+    pub fn acked(&self) -> bool {
+        self.protocol.dir_kind().is_some_and(DirKind::acked)
     }
 
     /// Directories outside the RTL are attached to ports.
@@ -261,6 +270,7 @@ impl FabricParams {
         match self.protocol {
             _ if !self.planes() => None,
             _ if self.forwards() => Some(FenceScheme::Hmg { flush: self.release_l2_flush }),
+            _ if self.acked() => Some(FenceScheme::Drain { flush: self.release_l2_flush }),
             Protocol::SwHierarchical | Protocol::Ideal => Some(FenceScheme::SwHierarchical),
             Protocol::SwFlat | Protocol::NoRemoteCaching => Some(FenceScheme::SwFlat),
             _ => Some(FenceScheme::Flat { flush: self.release_l2_flush }),
@@ -324,6 +334,7 @@ impl FabricParams {
             drops: self.software(),
             downgrade: self.downgrade,
             write_back: self.write_back,
+            acks: self.acked(),
         }
     }
 
@@ -354,7 +365,7 @@ impl FabricParams {
     /// Lines that an INV message for a group means, and that a directory of two levels knows together.
     pub fn lines_of_group(&self) -> u32 {
         match self.protocol {
-            Protocol::Nhcc | Protocol::Hmg => self.group,
+            Protocol::Nhcc | Protocol::Hmg | Protocol::GpuVi => self.group,
             Protocol::HmgRec => 1,
             _ => 4,
         }
@@ -433,6 +444,11 @@ impl FabricParams {
                 &format!("protocol {} has no directory that sharers may leave", self.protocol.name()),
                 "false, or true with protocol hmg or hmg-rec",
             );
+        }
+        if self.acked() && self.inv_rate != 1 {
+            let problem =
+                format!("with protocol {} an operation causes one Inv at most", self.protocol.name());
+            return illegal("inv_rate", self.inv_rate, &problem, "1");
         }
         if self.write_back && !matches!(self.protocol, Protocol::Hmg | Protocol::SwHierarchical) {
             let problem =

@@ -117,7 +117,7 @@ fn one_sentence_for_each_mistake_in_a_file() {
         ),
         (
             "protocol = \"mesi\"\n",
-            "x.toml line 1: protocol = mesi: there is no such choice; legal: baseline, baseline-2x, hmg-entry, rec, nhcc, hmg, hmg-rec, sw-flat, sw-hierarchical, ideal, l1-only, no-remote-caching",
+            "x.toml line 1: protocol = mesi: there is no such choice; legal: baseline, baseline-2x, hmg-entry, rec, nhcc, hmg, hmg-rec, gpu-vi, sw-flat, sw-hierarchical, ideal, l1-only, no-remote-caching",
         ),
         (
             "downgrade = true\n",

@@ -170,7 +170,7 @@ pub(super) fn collect(
 }
 
 /// Kinds of messages with their bytes on a link (rec.md section 5); a RdRsp has a line more, a WrReq what it carries.
-const KINDS: [(&str, u64); 11] = [
+const KINDS: [(&str, u64); 12] = [
     ("rdreq", 16),
     ("wrreq", 16),
     ("atomreq", 32),
@@ -182,6 +182,7 @@ const KINDS: [(&str, u64); 11] = [
     ("fencereq", 16),
     ("invfence", 16),
     ("fenceack", 16),
+    ("invack", 16),
 ];
 
 /// Kind of a block from its instance's path: `gpu0.bank3` is a `bank`.

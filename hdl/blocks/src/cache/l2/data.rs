@@ -84,6 +84,11 @@ impl DataStage {
             });
         });
         when(on(step.answer_remote), || {
+            if ops.kept.is_some() {
+                outs.s2_data.set(true);
+                ops.read_done(step.op, line, false);
+                return;
+            }
             outs.s2_remote.set(true);
             outs.remote.push(&RspMsg {
                 kind: enum_lit(ReqKind::Rd),

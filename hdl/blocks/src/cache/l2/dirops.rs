@@ -5,6 +5,7 @@ use super::down::Down;
 use super::mshr::{Flags, Tally, pick_from};
 use super::params::L2Params;
 use super::queue::OutQueue;
+use super::reads::ReadLines;
 use super::types::{Demand, Purpose};
 use crate::msg::{DirOp, DirReq, DirRsp, ReqKind};
 use weft_rtl::prelude::*;
@@ -19,8 +20,10 @@ pub(super) struct DirOps {
     pub directory: Flags,
     /// The data step is done.
     pub data: Flags,
-    /// Reads: their RdRsp waits for nothing, so that no data step is counted.
+    /// Reads: their RdRsp waits for nothing, so that no data step is counted, but where its line is `kept`.
     pub reads: Flags,
+    /// Lines of read answers that wait for the directory.
+    pub kept: Option<ReadLines>,
     /// Writes that only pass this GPU home: no data step follows.
     passed: Option<Flags>,
     /// Questions of this bank itself (downgrade): nobody waits for them.
@@ -72,6 +75,7 @@ impl DirOps {
             directory: Flags::new("op_directory", n),
             data: Flags::new("op_data", n),
             reads: Flags::new("op_reads", n),
+            kept: p.acks.then(|| ReadLines::new(p)),
             passed: p.hier.then(|| Flags::new("op_passed", n)),
             asks: p.downgrade.then(|| Flags::new("op_asks", n)),
             slow: Flags::new("op_slow", n),
@@ -198,6 +202,23 @@ impl DirOps {
         }
     }
 
+    /// The line that answers a read of another node is there.
+    pub fn read_done(&self, index: Bits, line: Bits, slow: bool) {
+        self.data.raise(index);
+        if slow {
+            self.slow.raise(index)
+        } else {
+            self.slow.lower(index)
+        }
+        self.kept.iter().for_each(|kept| kept.keep(index, line));
+    }
+
+    /// Writes and atomics under way that the directory has not answered, without those that start in this cycle, which have not shown their data to anybody.
+    /// An operation's number is used again two cycles after its answer at the earliest.
+    pub fn writes(&self) -> Bits {
+        self.valid.now.get() & !self.directory.now.get() & !self.reads.now.get()
+    }
+
     /// GPMs of this GPU that have an operation on the line's group under way which the directory has not answered.
     pub fn unanswered(&self, line: Bits) -> Bits {
         let gpms = self.p.sys.gpms;
@@ -249,7 +270,10 @@ impl DirOps {
 
     /// The next operation that is done on both sides.
     pub fn finished(&self) -> Finished {
-        let none = self.data.now.get() | self.reads.now.get();
+        let none = match &self.kept {
+            Some(_) => self.data.now.get(),
+            None => self.data.now.get() | self.reads.now.get(),
+        };
         let data = self.passed.as_ref().map_or(none, |passed| none | passed.now.get());
         let ready = self.valid.now.get() & self.directory.now.get() & data;
         let index = pick_from(ready, self.from.get()).named("op_finished");
@@ -277,6 +301,15 @@ impl DirOps {
             flags.connect();
         }
         self.passed.iter().chain(&self.beyond).chain(&self.asks).for_each(Flags::connect);
+        if let Some(kept) = &self.kept {
+            kept.connect();
+            let waits = self.valid.now.get() & self.data.now.get() & self.reads.now.get();
+            cover(
+                "gpu_vi.race.read_answer_waits",
+                (waits & !self.directory.now.get()).any() & kept.room(1),
+                "The line of a read's answer is there, and the directory has not performed the read.",
+            );
+        }
         assert_always(
             "l2_dir_op_free",
             !self.used.up.get() | !self.valid.now.get().all(),

@@ -6,6 +6,7 @@
 //! Idle -FLUSH-> Quiet -> Flush (one lookup per two cycles) -> Settle -> Count -> WriteOut -> Idle
 //! ```
 
+use super::dirops::DirOps;
 use super::drops::{DropState, Drops};
 use super::held::Walk;
 use super::mshr::Tally;
@@ -54,6 +55,8 @@ pub(super) struct Fence {
     pub drops: Option<Drops>,
     /// Before a drain's epoch flips, dirty bytes of lines that other GPMs serve are written on.
     pub walk: Option<Walk>,
+    /// Writes of all nodes that were under way when a drain began (GPU-VI): somebody of this node may have read them.
+    behind: Option<Reg<Bits>>,
     p: L2Params,
 }
 
@@ -161,6 +164,7 @@ impl Fence {
             left: reg::<Bits>("flush_left", 5),
             drops: p.drops.then(|| Drops::new(p)),
             walk: p.write_back.then(|| Walk::new("walk", p)),
+            behind: p.acks.then(|| reg::<Bits>("drain_behind", p.sys.l2_mshrs)),
             p: p.clone(),
         }
     }
@@ -227,6 +231,7 @@ impl Fence {
     /// A drain is over.
     pub fn drained(&self) -> Bool {
         let none = self.remote_drained() & self.local_drained();
+        let none = self.behind.as_ref().map_or(none, |behind| none & behind.get().none());
         self.state.get().is(FenceState::Drain) & unless_walking(&self.walk, none)
     }
 
@@ -293,7 +298,7 @@ impl Fence {
     }
 
     /// Moves the state machine; `quiet`: the fill engine is idle.
-    pub fn connect(&self, outs: &Outputs, quiet: Bool) {
+    pub fn connect(&self, outs: &Outputs, ops: &DirOps, quiet: Bool) {
         let accepted = outs.mem.out.waiting & outs.mem.out.free;
         switch(self.state.get(), |s| {
             s.case(FenceState::Idle, || {
@@ -301,6 +306,7 @@ impl Fence {
                     self.cmd.take();
                     when(self.cmd.msg.op.is(FenceOp::Drain), || {
                         begin_drain(&self.walk, &self.epoch);
+                        self.behind.iter().for_each(|behind| behind.set(ops.writes()));
                         self.state.set(FenceState::Drain);
                     })
                     .elsewhen(self.cmd.msg.op.is(FenceOp::Flush), || self.state.set(FenceState::Quiet))
@@ -323,6 +329,7 @@ impl Fence {
                 });
             }
             s.case(FenceState::Drain, || {
+                self.behind.iter().for_each(|behind| behind.set(behind.get() & !ops.directory.now.get()));
                 when(self.drained(), || self.answer(FenceOp::Drain));
             });
             s.case(FenceState::Quiet, || {
@@ -356,6 +363,13 @@ impl Fence {
 
     fn observe(&self) {
         let drain = self.state.get().is(FenceState::Drain);
+        if let Some(behind) = &self.behind {
+            cover(
+                "gpu_vi.race.drain_waits_stores_of_others",
+                drain & self.remote_drained() & self.local_drained() & behind.get().any(),
+                "DRAIN waits only for stores of other nodes, which somebody of this node may have read.",
+            );
+        }
         let (remote, local) = (self.remote_drained(), self.local_drained());
         let begun: Vec<Bool> = self.remote.iter().chain(&self.local).map(|t| t.up.get()).collect();
         cover(

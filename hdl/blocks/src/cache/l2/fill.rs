@@ -121,9 +121,18 @@ impl Fill {
         let remote = !over & item.remote & if self.p.hier { !performs } else { read };
         let write = !over & performs;
         outs.fill_local.set(local);
-        outs.fill_remote.set(remote);
-        outs.fill_data.set(write);
-        let step = (local & outs.local_slot()) | (remote & outs.remote_slot()) | (write & outs.data_slot());
+        let remote_slot = match &ops.kept {
+            Some(kept) => {
+                outs.fill_data.set(write | remote);
+                outs.data_slot() & kept.room(2)
+            }
+            None => {
+                outs.fill_remote.set(remote);
+                outs.fill_data.set(write);
+                outs.remote_slot()
+            }
+        };
+        let step = (local & outs.local_slot()) | (remote & remote_slot) | (write & outs.data_slot());
         when(over, || self.state.set(FillState::End));
         when(step, || {
             let next = m.after(entry);
@@ -152,6 +161,10 @@ impl Fill {
             });
         });
         when(remote & step, || {
+            if ops.kept.is_some() {
+                ops.read_done(item.op, self.line.get(), true);
+                return;
+            }
             outs.remote.push(&RspMsg {
                 kind: if self.p.hier { item.kind } else { enum_lit(ReqKind::Rd) },
                 src: outs.own(),

@@ -15,6 +15,9 @@
 //! With `downgrade` the next home is told when the last clean line of a group leaves (`down.rs`). With `write_back` stores stay in the first bank on their way
 //! that may hold them, as dirty bytes under a mask, until a release, a request that must go on, or another store's need for room writes them on (`held.rs`).
 //!
+//! With `acks` (GPU-VI) the answer to a read of another node waits until the directory has performed the read (`reads.rs`), and a drain waits for all writes that are
+//! under way here, whosesoever: so nobody releases what it has read of a store that is not complete.
+//!
 //! The published hit time of 30 cycles is that of the whole path; the bank itself takes 3, the crossbar adds the rest.
 //!
 //! # Picture
@@ -37,6 +40,7 @@ mod order;
 mod outputs;
 mod params;
 mod queue;
+mod reads;
 mod select;
 mod sinks;
 pub mod tables;
@@ -116,7 +120,7 @@ pub fn l2_bank(p: &L2Params) -> Result<Arc<Module>, ElabErrors> {
         sinks::land_answers(p, &m, &fence);
         let answer = ops.take_answer(down.as_ref());
         outs.answer_finished(&ops, |epoch| fence.completed(epoch));
-        fence.connect(&outs, fill.state.get().is(fill::FillState::Idle));
+        fence.connect(&outs, &ops, fill.state.get().is(fill::FillState::Idle));
         if let Some(drops) = &fence.drops {
             drops.connect(&tags, &m, &outs, select.s1_valid.get());
         }

@@ -34,11 +34,8 @@ impl Order {
 
     /// Takes a token, waits for its operations, gives it back.
     pub fn connect(&self, ops: &DirOps) {
-        // An operation that starts in this cycle has not shown its data to anybody.
-        let writes = ops.valid.now.get() & !ops.directory.now.get() & !ops.reads.now.get();
         let left = self.left.get();
         when(self.busy.get(), || {
-            // An operation's number is used again two cycles after its answer at the earliest.
             when(left.any(), || self.left.set(left & !ops.directory.now.get()));
             when(left.none() & self.answer.free, || {
                 self.answer.send(&FenceMark { requester: self.requester.get() });
@@ -49,7 +46,7 @@ impl Order {
             self.ask.take();
             self.busy.set(true);
             self.requester.set(self.ask.msg.requester);
-            self.left.set(writes);
+            self.left.set(ops.writes());
         });
         count(
             "order_waits",

@@ -147,7 +147,11 @@ impl Outputs {
         let what = &done.purpose;
         let atom = what.kind.is(ReqKind::Atom);
         let to_local = done.valid & !what.remote & atom;
-        let to_remote = done.valid & what.remote & !what.kind.is(ReqKind::Rd);
+        let read = what.kind.is(ReqKind::Rd);
+        let to_remote = match &ops.kept {
+            Some(_) => done.valid & what.remote,
+            None => done.valid & what.remote & !read,
+        };
         let silent = done.valid & !to_local & !to_remote;
         let send_local = to_local & self.local_slot() & !self.fill_local.get();
         let send_remote = to_remote & self.remote_slot() & !self.fill_remote.get();
@@ -165,6 +169,14 @@ impl Outputs {
                 ),
             });
         });
+        let blank = lit_bv(Bv::zero(self.p.sys.data_bits()));
+        let (blank, epoch) = match &ops.kept {
+            Some(kept) => {
+                when(send_remote & read, || kept.leave(done.index));
+                (mux(read, kept.line(done.index), blank), mux(read, lit(0, 1), what.epoch))
+            }
+            None => (blank, what.epoch),
+        };
         when(send_remote, || {
             self.remote.push(&RspMsg {
                 kind: what.kind,
@@ -172,8 +184,8 @@ impl Outputs {
                 dst: what.who.resize(self.p.sys.node_bits()),
                 bank: self.bank.get(),
                 id: what.id.resize(self.p.sys.l2_id_bits()),
-                epoch: what.epoch,
-                data: mux(atom, old, lit_bv(Bv::zero(self.p.sys.data_bits()))),
+                epoch,
+                data: mux(atom, old, blank),
                 from_dram: done.slow,
             });
         });

@@ -48,6 +48,9 @@ pub struct L2Params {
     /// Stores stay in the first bank on their way that may hold them, until they are displaced or a release writes them on (hmg.md section 5.2). Only
     /// with `hier`, all lines kept, and 4 ways or more.
     pub write_back: bool,
+    /// The directory's Invs are acknowledged and releases send no markers (GPU-VI, hmg.md section 8): answers to reads of other nodes wait for the directory, and
+    /// a drain waits for every write under way. Only with `dir`, without `hier`, and with all lines kept.
+    pub acks: bool,
 }
 
 impl L2Params {
@@ -240,7 +243,7 @@ impl L2Params {
         };
         let flag = |on: bool, text: &'static str| if on { text } else { "" };
         format!(
-            "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}{}{}{}{}{}{}",
+            "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}{}{}{}{}{}{}{}",
             self.home,
             if s.gpms == 1 { s.nodes().to_string() } else { format!("{}x{}", s.gpus, s.gpms) },
             s.addr_bits,
@@ -261,6 +264,7 @@ impl L2Params {
             flag(self.drops, "_drops"),
             flag(self.downgrade, "_down"),
             flag(self.write_back, "_wb"),
+            flag(self.acks, "_acks"),
         )
     }
 }
@@ -323,6 +327,12 @@ pub fn infos() -> Vec<ParamInfo> {
             "0, 1 (only with hier and dir)",
             "1: the next home is told when the last clean line of a group is evicted",
         ),
+        row(
+            "acks",
+            "0",
+            "0, 1 (only with dir and caching l1_l2, without hier)",
+            "1: a store is complete when no other copy is left, and nobody releases it before",
+        ),
     ]
 }
 
@@ -374,6 +384,10 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
             "the bank has no GPU homes, keeps not all lines, or has less than 4 ways",
         ));
     }
+    let acks = on("acks")?;
+    if acks && (hier || !dir || caching != Caching::L1L2) {
+        return Err(set.illegal("acks", "the bank has GPU homes or no directory, or keeps not all lines"));
+    }
     let l1s = number("l1s", 1, 256)?;
     let l1_mshrs = number("l1_mshrs", 1, 256)?;
     let sys = Sys { gpus, gpms, addr_bits, line, banks, l1s, l2_mshrs, l1_mshrs, il, home_shift };
@@ -391,5 +405,6 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
         drops: on("drops")?,
         downgrade,
         write_back,
+        acks,
     })
 }

@@ -149,7 +149,11 @@ impl Select {
             & self.mshr_room(&m.pool_remote, self.p.pool_quota());
         let away = !req.homed;
         let opens = req.homed | !req.kind.is(ReqKind::Wr);
-        let answer = if remote { outs.remote.room(3) } else { outs.local.room(3) };
+        let answer = match (&ops.kept, remote) {
+            (Some(kept), true) => !req.kind.is(ReqKind::Rd) | kept.room(3),
+            (None, true) => outs.remote.room(3),
+            (_, false) => outs.local.room(3),
+        };
         let (passes, late, half_used) = match (&outs.pass, &m.leaf) {
             (Some(pass), Some([mshrs, entries])) => {
                 let room = pass.room(self.p.places()) & fence.far_room();

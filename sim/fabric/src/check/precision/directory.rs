@@ -24,6 +24,13 @@ pub(super) struct Slice {
     pub s2_evict: RegAt,
     pub s2_victim_slots: RegAt,
     pub s2_victim_base: RegAt,
+    /// Where further Invs wait; those of a slice whose Invs are acknowledged wait in an ordinary queue.
+    pub untold: Option<Untold>,
+}
+
+/// Eviction buffer and write-Inv register.
+#[derive(Clone, Debug)]
+pub(super) struct Untold {
     pub evb: MemAt,
     pub evb_valid: RegAt,
     pub evb_head: RegAt,
@@ -31,6 +38,21 @@ pub(super) struct Slice {
     pub write_inv_state: RegAt,
     pub write_inv_line: RegAt,
     pub write_inv_sharers: RegAt,
+}
+
+impl Untold {
+    fn find(finder: Finder, unit: usize) -> Option<Untold> {
+        let reg = |name: &str| finder.reg(unit, name);
+        Some(Untold {
+            evb: finder.mem(unit, "evb")?,
+            evb_valid: reg("evb_valid")?,
+            evb_head: reg("evb_head")?,
+            evb_sent: reg("evb_sent")?,
+            write_inv_state: reg("write_inv_state")?,
+            write_inv_line: reg("write_inv_line")?,
+            write_inv_sharers: reg("write_inv_sharers_q")?,
+        })
+    }
 }
 
 /// Where an entry is, in the directory of its home.
@@ -65,13 +87,7 @@ impl Slice {
             s2_evict: reg("s2_evict")?,
             s2_victim_slots: reg("s2_victim_slots")?,
             s2_victim_base: reg("s2_victim_base")?,
-            evb: finder.mem(unit, "evb")?,
-            evb_valid: reg("evb_valid")?,
-            evb_head: reg("evb_head")?,
-            evb_sent: reg("evb_sent")?,
-            write_inv_state: reg("write_inv_state")?,
-            write_inv_line: reg("write_inv_line")?,
-            write_inv_sharers: reg("write_inv_sharers_q")?,
+            untold: if p.kind.acked() { None } else { Some(Untold::find(finder, unit)?) },
             path,
             p,
         })

@@ -7,7 +7,7 @@ use super::directory::Slice;
 use super::places::{Finder, MemAt, RegAt, bits};
 use std::collections::HashMap;
 use weft_blocks::cache::l2::L2Params;
-use weft_blocks::msg::{Cause, DirOp, DirRecv, DirReq, InvKind, InvMsg, ReqKind, ReqMsg, Sys};
+use weft_blocks::msg::{Cause, DirInv, DirOp, DirRecv, DirReq, InvKind, InvMsg, ReqKind, ReqMsg, Sys};
 use weft_engine::Sim;
 use weft_rtl::prelude::{Bool, Enum, HwEnum, leaves_of, width_of};
 
@@ -61,8 +61,18 @@ struct Fields {
     /// First bit and width of a field, and the value it must have.
     kind: Option<(u32, u32, u64)>,
     grp: Rows,
-    /// First bit and width of a GPU's number, or all GPUs concerned.
-    gpu: Result<(u32, u32), u64>,
+    gpu: Of,
+}
+
+/// Which GPUs' copies a row concerns.
+#[derive(Clone, Copy, Debug)]
+enum Of {
+    /// First bit and width of a GPU's number.
+    Number((u32, u32)),
+    /// First bit and width of a mask with one bit per GPU.
+    Mask((u32, u32)),
+    /// These, one bit each.
+    Gpus(u64),
 }
 
 /// Whether a row concerns the group of its line.
@@ -193,8 +203,9 @@ impl Queue {
                 continue;
             }
             let gpus = match fields.gpu {
-                Ok((lo, width)) => 1 << bits(row, lo, width),
-                Err(gpus) => gpus,
+                Of::Number((lo, width)) => 1 << bits(row, lo, width),
+                Of::Mask((lo, width)) => bits(row, lo, width),
+                Of::Gpus(gpus) => gpus,
             };
             let group = match fields.grp {
                 Rows::Never => false,
@@ -314,7 +325,7 @@ fn queued_atomics(finder: Finder, unit: usize, sys: &Sys, gpu: u32, memory: &str
     let (lo, width) = leaf::<DirReq>(sys, "op");
     let one = |is: DirOp| {
         let kind = Some((lo, width, is.encoding()));
-        Queue { fields: Fields { kind, gpu: Err(nodes_of_gpu(sys, gpu)), ..queue.fields }, ..queue }
+        Queue { fields: Fields { kind, gpu: Of::Gpus(nodes_of_gpu(sys, gpu)), ..queue.fields }, ..queue }
     };
     ATOMICS.map(one).into()
 }
@@ -334,7 +345,7 @@ fn queue(finder: Finder, unit: usize, gpu: Option<u32>, memory: &str, sys: &Sys)
             (lo, width, ReqKind::Wr.encoding())
         }),
         grp: Rows::Never,
-        gpu: Ok(leaf::<ReqMsg>(sys, "src")),
+        gpu: Of::Number(leaf::<ReqMsg>(sys, "src")),
     };
     let fields = match base {
         "req_buffer" | "req_out" | "far_out" | "late" => requests(),
@@ -344,7 +355,7 @@ fn queue(finder: Finder, unit: usize, gpu: Option<u32>, memory: &str, sys: &Sys)
             line_bits,
             kind: None,
             grp: Rows::Always,
-            gpu: Err(nodes_of_gpu(sys, gpu?)),
+            gpu: Of::Gpus(nodes_of_gpu(sys, gpu?)),
         },
         "inv_buffer" => Fields {
             line: leaf::<InvMsg>(sys, "line").0,
@@ -354,14 +365,22 @@ fn queue(finder: Finder, unit: usize, gpu: Option<u32>, memory: &str, sys: &Sys)
                 (lo, width, InvKind::Inv.encoding())
             }),
             grp: Rows::If(leaf::<InvMsg>(sys, "grp").0),
-            gpu: Ok(leaf::<InvMsg>(sys, "dst")),
+            gpu: Of::Number(leaf::<InvMsg>(sys, "dst")),
         },
-        "dir_req" => Fields {
+        // Before a directory, or inside one whose operations wait for acknowledgements.
+        "dir_req" | "wait" => Fields {
             line: leaf::<DirReq>(sys, "line").0,
             line_bits,
             kind: None,
             grp: Rows::Never,
-            gpu: Ok(leaf::<DirReq>(sys, "src")),
+            gpu: Of::Number(leaf::<DirReq>(sys, "src")),
+        },
+        "invs" => Fields {
+            line: leaf::<DirInv>(sys, "line").0,
+            line_bits,
+            kind: None,
+            grp: Rows::If(leaf::<DirInv>(sys, "grp").0),
+            gpu: Of::Mask(leaf::<DirInv>(sys, "dest")),
         },
         // A FIFO of the egress: kind, line, cause, grp, for the GPU in its name.
         _ => {
@@ -374,7 +393,7 @@ fn queue(finder: Finder, unit: usize, gpu: Option<u32>, memory: &str, sys: &Sys)
                 line_bits,
                 kind: Some((0, kind, InvKind::Inv.encoding())),
                 grp: Rows::If(kind + line_bits + cause),
-                gpu: Err(1 << gpu),
+                gpu: Of::Gpus(1 << gpu),
             }
         }
     };
@@ -390,10 +409,6 @@ fn queue(finder: Finder, unit: usize, gpu: Option<u32>, memory: &str, sys: &Sys)
 pub(super) fn pending(slice: &Slice, sim: &Sim, found: &mut InFlight) {
     let p = &slice.p;
     let group = p.names_groups();
-    if slice.write_inv_state.get(sim) != 0 {
-        let gpus = slice.gpus_of(slice.write_inv_sharers.get(sim));
-        found.add(slice.write_inv_line.get(sim), group, gpus);
-    }
     let mut victim = |limbs: &[u64], base: u64, sent: u64| {
         for slot in (0..p.slots()).filter(|slot| sent >> slot & 1 == 0) {
             let gpus = slice.gpus_of(slice.slot_sharers(limbs, slot));
@@ -405,11 +420,16 @@ pub(super) fn pending(slice: &Slice, sim: &Sim, found: &mut InFlight) {
     if slice.s2_evict.get(sim) == 1 {
         victim(slice.s2_victim_slots.limbs(sim), slice.s2_victim_base.get(sim), 0);
     }
-    let (valid, head) = (slice.evb_valid.get(sim), slice.evb_head.get(sim));
+    let Some(untold) = &slice.untold else { return };
+    let (valid, head) = (untold.evb_valid.get(sim), untold.evb_head.get(sim));
     for row in (0..p.evb_depth).filter(|row| valid >> row & 1 == 1) {
-        let limbs = slice.evb.lane(sim, row, 0);
-        let sent = if u64::from(row) == head { slice.evb_sent.get(sim) } else { 0 };
+        let limbs = untold.evb.lane(sim, row, 0);
+        let sent = if u64::from(row) == head { untold.evb_sent.get(sim) } else { 0 };
         victim(limbs, bits(limbs, p.slots_width(), p.base_bits()), sent);
+    }
+    if untold.write_inv_state.get(sim) != 0 {
+        let gpus = slice.gpus_of(untold.write_inv_sharers.get(sim));
+        found.add(untold.write_inv_line.get(sim), group, gpus);
     }
 }
 

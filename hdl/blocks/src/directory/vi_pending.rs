@@ -1,0 +1,244 @@
+//! The pending table of `gpu-vi-directory`: the groups whose Invs are awaited, W and E, and the queue of operations that wait for them.
+
+use super::index::base_of;
+use super::params::DirParams;
+use super::vi_table::{ViRow, acknowledgements};
+use crate::msg::{DirOp, DirReq, DirRsp};
+use weft_rtl::prelude::*;
+
+/// What a row knows beside its count.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = DirParams)]
+pub(super) struct Awaited {
+    #[width(p.base_bits())]
+    pub base: Bits,
+    pub row: Enum<ViRow>,
+    /// Of a store: its number.
+    #[width(p.sys.dir_id_bits())]
+    pub id: Bits,
+    /// Of a store of another node: where the entry is that keeps its source.
+    #[width(p.set_bits())]
+    pub set: Bits,
+    #[width(p.way_bits())]
+    pub way: Bits,
+}
+
+/// The table.
+pub(super) struct Pending {
+    p: DirParams,
+    rows: Memory<Awaited>,
+    writer: LaneWriter<Awaited>,
+    counts: Vec<Reg<Bits>>,
+    /// Stores that have all acknowledgements and wait for the `rsp` port.
+    due: Reg<Bits>,
+    completed: Wire<Bits>,
+    answered: Wire<Bits>,
+}
+
+/// What an acknowledgement met.
+pub(super) struct Acked {
+    pub valid: Bool,
+    /// It completes its row.
+    pub last: Bool,
+    pub base: Bits,
+}
+
+impl Pending {
+    /// Declares it.
+    pub fn new(p: &DirParams) -> Pending {
+        let rows = regfile::<Awaited>("pending", p.pending, p.clone())
+            .fields(&[("pending table", width_of::<Awaited>(p))]);
+        let bits = bits_for(u64::from(p.sharers()) + 1);
+        let count = |i| reg::<Bits>(&format!("pending_count{i}"), bits).field("pending table");
+        Pending {
+            p: p.clone(),
+            writer: rows.lane_writer("start"),
+            rows,
+            counts: (0..p.pending).map(count).collect(),
+            due: reg::<Bits>("pending_due", p.pending)
+                .field("pending table")
+                .doc("Stores that have all acknowledgements and wait to be answered."),
+            completed: wire_zero::<Bits>("pending_completed", p.pending),
+            answered: wire_zero::<Bits>("pending_answered", p.pending),
+        }
+    }
+
+    /// Rows that await something of a group.
+    fn open(&self, base: Bits) -> Vec<(Bool, Enum<ViRow>)> {
+        let row = |i: u32| {
+            let row = self.rows.entry(i);
+            (self.counts[i as usize].get().any() & row.base.eq(base), row.row)
+        };
+        (0..self.p.pending).map(row).collect()
+    }
+
+    /// Whether a group is in W, and in how many rows it is in E.
+    pub fn state_of(&self, base: Bits) -> (Bool, Bits) {
+        let open = self.open(base);
+        let written: Vec<Bool> = open.iter().map(|(here, row)| *here & !row.is(ViRow::Evicted)).collect();
+        let evicted: Vec<Bool> = open.iter().map(|(here, row)| *here & row.is(ViRow::Evicted)).collect();
+        (any_of(&written), pack_bools(&evicted).popcount())
+    }
+
+    /// Ways of a set whose entries are in W.
+    pub fn ways_in_w(&self, set: Bits) -> Bits {
+        let ways = self.p.ways;
+        (0..self.p.pending).fold(lit_bv(Bv::zero(ways)), |all, i| {
+            let row = self.rows.entry(i);
+            let here = self.counts[i as usize].get().any() & row.row.is(ViRow::Remote) & row.set.eq(set);
+            let way = if ways == 1 { lit(1, 1) } else { row.way.one_hot(ways) };
+            all | (way & here.repeat(ways))
+        })
+    }
+
+    fn used(&self) -> Bits {
+        let open: Vec<Bool> = self.counts.iter().map(|count| count.get().any()).collect();
+        pack_bools(&open) | self.due.get()
+    }
+
+    /// No row is free.
+    pub fn full(&self) -> Bool {
+        self.used().all()
+    }
+
+    /// Some row is used.
+    pub fn any(&self) -> Bool {
+        self.used().any()
+    }
+
+    /// Begins a row; under the condition that one is free.
+    pub fn start(&self, row: &Awaited, sharers: Bits) {
+        let index = (!self.used()).lowest_set();
+        self.writer.write(index, row);
+        for (i, count) in self.counts.iter().enumerate() {
+            when(index.eq(i as u64), || count.set(sharers.popcount().resize(count.get().width())));
+        }
+    }
+
+    /// Counts an acknowledgement of a line. A group may have several rows of evictions: whichever it counts against, they are over when all are in.
+    pub fn acknowledge(&self, valid: Bool, line: Bits) -> Acked {
+        let base = base_of(&self.p, line);
+        let here: Vec<Bool> = self.open(base).iter().map(|(here, _)| *here).collect();
+        let here = pack_bools(&here).named("ack_rows");
+        let index = here.lowest_set();
+        let counts: Vec<Bits> = self.counts.iter().map(|count| count.get()).collect();
+        let last = select(&counts, index).eq(1);
+        let row = self.rows.read(index).row;
+        let done = acknowledgements().decode(valid, &[row.bits(), last.bits()]);
+        when(valid, || {
+            for (i, count) in self.counts.iter().enumerate() {
+                when(index.eq(i as u64), || count.set(count.get() - 1));
+            }
+            when(last & done.action("answer"), || self.completed.set(index.one_hot(self.p.pending)));
+        });
+        assert_always(
+            "ack_is_awaited",
+            !valid | here.any(),
+            "an acknowledgement is for a group whose Invs are awaited",
+        );
+        Acked { valid, last: valid & last, base }
+    }
+
+    /// A completed store is answered in this cycle if the port is free.
+    pub fn answers(&self) -> Bool {
+        self.due.get().any()
+    }
+
+    /// Answers a completed store.
+    pub fn answer(&self, rsp: &OutChannel<DirRsp>) {
+        let no = bool_lit(false);
+        when(self.due.get().any() & rsp.free, || {
+            let index = self.due.get().lowest_set();
+            let id = self.rows.read(index).id;
+            rsp.send(&DirRsp { id, hit: bool_lit(true), evicted: no, empty: no });
+            self.answered.set(index.one_hot(self.p.pending));
+        });
+        let changes = self.completed.get().any() | self.answered.get().any();
+        when(changes, || {
+            self.due.set((self.due.get() | self.completed.get()) & !self.answered.get());
+        });
+        count_amount("pending_rows", self.any(), self.used().popcount(), "sum over cycles of groups awaited");
+    }
+}
+
+/// Operations that may wait; hmg.md section 8.
+pub(super) const WAIT_DEPTH: u32 = 8;
+
+/// The queue of operations that wait for a group. It is tried from its head, so the operations of a group keep their order.
+pub(super) struct WaitQueue {
+    p: DirParams,
+    rows: Memory<DirReq>,
+    writer: LaneWriter<DirReq>,
+    head: Reg<Bits>,
+    pub count: Reg<Bits>,
+    push: Wire<Bool>,
+    pop: Wire<Bool>,
+}
+
+impl WaitQueue {
+    /// Declares it.
+    pub fn new(p: &DirParams) -> WaitQueue {
+        let bits = bits_for(u64::from(WAIT_DEPTH));
+        let rows = regfile::<DirReq>("wait_rows", WAIT_DEPTH, p.sys.clone())
+            .fields(&[("queue", width_of::<DirReq>(&p.sys))]);
+        WaitQueue {
+            p: p.clone(),
+            writer: rows.lane_writer("in"),
+            rows,
+            head: reg::<Bits>("wait_head", bits).field("queue"),
+            count: reg::<Bits>("wait_count", bits + 1).field("queue"),
+            push: wire_or::<Bool>("wait_push", (), false),
+            pop: wire_or::<Bool>("wait_pop", (), false),
+        }
+    }
+
+    /// Some operation waits.
+    pub fn any(&self) -> Bool {
+        self.count.get().any()
+    }
+
+    /// The oldest.
+    pub fn first(&self) -> DirReq {
+        self.rows.read(self.head.get())
+    }
+
+    /// Waiting operations of a group, one bit per row.
+    pub fn of_group(&self, base: Bits) -> Bits {
+        let bits = self.head.get().width();
+        let here = |i: u32| {
+            let age = lit(u64::from(i), bits) - self.head.get();
+            age.zext(bits + 1).lt(self.count.get()) & base_of(&self.p, self.rows.entry(i).line).eq(base)
+        };
+        let here: Vec<Bool> = (0..WAIT_DEPTH).map(here).collect();
+        pack_bools(&here)
+    }
+
+    /// Appends one.
+    pub fn push(&self, req: &DirReq) {
+        self.push.set(true);
+        self.writer.write(self.head.get() + self.count.get().slice(0, self.head.get().width()), req);
+    }
+
+    /// Removes the oldest.
+    pub fn pop(&self) {
+        self.pop.set(true);
+        self.head.set(self.head.get() + 1);
+    }
+
+    /// Moves the count; called once, after push and pop.
+    pub fn connect(&self) {
+        let (push, pop, count) = (self.push.get(), self.pop.get(), self.count.get());
+        when(push & !pop, || self.count.set(count + 1));
+        when(pop & !push, || self.count.set(count - 1));
+        assert_always(
+            "wait_no_overflow",
+            !(push & count.eq(u64::from(WAIT_DEPTH))),
+            "an operation enters S1 only while the queue is sure to have room for it",
+        );
+    }
+
+    /// Whether an operation of this kind has to wait for a group that is in W, or in E.
+    pub fn waits(op: Enum<DirOp>, (written, evicted): (Bool, Bits)) -> Bool {
+        written | (evicted.any() & !op.is(DirOp::RdRem))
+    }
+}
