@@ -128,9 +128,17 @@ fn work_groups_that_wait_for_one_another_must_all_fit() {
 #[test]
 fn every_protocol_computes_pagerank() {
     let mut cycles = Vec::new();
-    for protocol in
-        ["baseline", "baseline-2x", "hmg-entry", "rec", "nhcc", "gpu-vi", "ideal", "l1-only", "no-remote-caching"]
-    {
+    for protocol in [
+        "baseline",
+        "baseline-2x",
+        "hmg-entry",
+        "rec",
+        "nhcc",
+        "gpu-vi",
+        "ideal",
+        "l1-only",
+        "no-remote-caching",
+    ] {
         let set = format!("protocol={protocol}");
         let mut args = vec!["--set", set.as_str()];
         args.extend(KARATE);

@@ -98,12 +98,18 @@ fn hierarchical_entries_have_the_published_bits() {
         assert!(names.contains(&name), "{name} is missing in {names:?}");
     }
     assert_eq!(directory(&counted("nhcc-directory", &[])).lane_bits, 64);
+    let acked = counted("gpu-vi-directory", &[]);
+    assert_eq!(directory(&acked).lane_bits, 64, "W is not in the entry");
+    let table: u64 = acked.fields.iter().filter(|f| f.field == "pending table").map(|f| f.bits).sum();
+    // {group 39, what 2, id 6, set 10, way 4} and a count of 0..15 in each of 32 rows, and a bit for its answer.
+    assert_eq!(table, 32 * (39 + 2 + 6 + 10 + 4 + 4 + 1));
     for (gpus, gpms) in [(1, 2), (1, 8), (2, 1), (2, 4), (3, 3), (4, 1), (8, 4), (16, 4), (12, 5)] {
         for group in ["1", "2", "4", "8"] {
             let (n, m) = (gpus.to_string(), gpms.to_string());
             let given = [("gpus", n.as_str()), ("gpms", m.as_str()), ("group", group)];
             let flat = counted("nhcc-directory", &given);
             assert_eq!(directory(&flat).lane_bits, 48 + gpus * gpms - 1 + 1, "{given:?}");
+            assert_eq!(directory(&counted("gpu-vi-directory", &given)).lane_bits, directory(&flat).lane_bits);
             let hierarchy = counted("hmg-directory", &given);
             assert_eq!(directory(&hierarchy).lane_bits, 48 + gpms + gpus - 2 + 1, "{given:?}");
         }

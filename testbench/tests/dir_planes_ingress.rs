@@ -214,8 +214,12 @@ fn ingress_holds_markers_per_plane_under_back_pressure() {
         }
     }
     publish("dir_planes_ingress", &hits);
-    let flat = ["rec.race.inv_fence_waits_other_links", "rec.race.inv_fences_of_two_requesters"];
-    assert_all_hit("inv-ingress", &hits, &flat);
+    let elsewhere = [
+        "rec.race.inv_fence_waits_other_links",
+        "rec.race.inv_fences_of_two_requesters",
+        "gpu_vi.race.inv_waits_for_ack",
+    ];
+    assert_all_hit("inv-ingress", &hits, &elsewhere);
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn programs_with_gpu_vi() {
 #[test]
 fn graphs_on_four_gpus_of_four_gpms_with_acknowledged_invalidations() {
     let graph = [("source", "uniform"), ("nodes", "256"), ("edges", "1024")];
-    let fabric = Fabric::new("gpu-vi", &["gpus=4", "gpms=4", "entries=16", "ways=2", "page=512"]);
+    let fabric = Fabric::new("gpu-vi", &["gpus=4", "gpms=4", "entries=4", "ways=2", "page=512"]);
     let mut of_eviction = 0;
     for (workload, more) in [("pagerank", Some(("iterations", "2"))), ("bfs", None), ("mst", None)] {
         let given: Vec<(&str, &str)> = graph.into_iter().chain(more).collect();

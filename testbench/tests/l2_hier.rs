@@ -163,6 +163,30 @@ fn flat_banks_with_scopes_and_drops() {
     }
 }
 
+/// Where invalidations are acknowledged the answers to reads of other nodes wait for the directory, and drains for all writes under way.
+#[test]
+fn flat_banks_whose_directories_await_acknowledgements() {
+    let mut seen = Seen::default();
+    let flat = L2Params { hier: false, scoped: true, acks: true, ..small(2, 2) };
+    for (seed, p) in [
+        (70, flat.clone()),
+        (71, L2Params { group: 1, sets: 6, ..flat.clone() }),
+        (72, L2Params { scoped: false, ways: 2, ..small(3, 1) }),
+        (73, L2Params { pool: 6, ..flat }),
+    ] {
+        let p = L2Params { hier: false, acks: true, ..p };
+        let bench = run(&p, seed, 6_000, &mut seen);
+        assert!(
+            bench.behind[0] > 100 && bench.behind[1] > 3,
+            "{:?} reads and drains that wait",
+            bench.behind
+        );
+    }
+    seen.assert_all("l2_hier::flat_banks_whose_directories_await_acknowledgements", |id| {
+        id.starts_with("gpu_vi.")
+    });
+}
+
 /// Answers of a queue to requests for lines of a role.
 fn of(served: &l2_bench::Served, queue: &'static str, role: Role) -> u64 {
     served.get(&(queue, role)).copied().unwrap_or(0)

@@ -159,7 +159,11 @@ impl Bench {
             }
             if self.p.dir {
                 self.order.write(number as u64);
+                self.drain_order.write(number as u64);
             }
+        }
+        if self.p.acks && !local && !writes {
+            self.reads_behind.insert(asker, number);
         }
         if role == Role::GpuHome && self.p.dir && self.model.next_op > number && !local {
             let gpm = self.p.sys.gpm_of_node(before.who as u32);

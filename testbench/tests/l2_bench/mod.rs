@@ -188,6 +188,12 @@ pub struct Bench {
     fence: Option<(u64, u64, BTreeMap<u64, u64>)>,
     /// Writes before the directory, and the fence unit's token.
     order: BankOrder,
+    /// The same for a drain, which waits like a token where invalidations are acknowledged.
+    drain_order: BankOrder,
+    /// Directory operations of reads whose answers wait for them.
+    reads_behind: BTreeMap<Asker, usize>,
+    /// Such reads answered; drains that waited for stores of others.
+    pub behind: [u64; 2],
     token_out: bool,
     /// Tokens given back; those that had to wait; those given back before a younger write was answered.
     pub tokens: [u64; 3],
@@ -244,6 +250,9 @@ impl Bench {
             fills: BTreeMap::new(),
             fence: None,
             order: BankOrder::default(),
+            drain_order: BankOrder::default(),
+            reads_behind: BTreeMap::new(),
+            behind: [0; 2],
             token_out: false,
             tokens: [0; 3],
             answered: 0,

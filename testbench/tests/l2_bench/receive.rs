@@ -176,6 +176,7 @@ impl Bench {
         self.check_directory(number);
     }
 
+    /// The directory has answered what must be answered first.
     fn check_directory(&self, number: usize) {
         assert!(
             !self.p.dir || self.dir_answered.contains(&number),
@@ -198,6 +199,10 @@ impl Bench {
         let epoch = self.get("rsp_out_epoch");
         if kind != RD {
             assert_eq!(epoch, request.epoch);
+        }
+        if let Some(number) = self.reads_behind.remove(&asker) {
+            self.check_directory(number);
+            self.behind[0] += 1;
         }
         match answer {
             Answer::Line(expected, slow) => {
@@ -350,6 +355,10 @@ impl Bench {
             self.fences[2] += 1;
             // The answer is given in the cycle in which the last row is cleared, or later.
             return;
+        }
+        if self.p.acks {
+            let back = self.drain_order.give_back();
+            assert!(back.is_some(), "drained before the directory has answered: {:?}", self.drain_order);
         }
         let old = 1 - self.peek("epoch");
         assert_eq!(self.away_writes[old as usize], 0, "drained with writes outstanding");

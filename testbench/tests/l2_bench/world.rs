@@ -402,7 +402,9 @@ impl Bench {
         }
         let ready = self.rng.random_bool(self.mood.dir_answer) && !self.dir_waiting.is_empty();
         if self.p.dir && ready && !self.offered.contains_key("dir_rsp") {
-            let super::Asked { id, number, op } = self.dir_waiting.remove(0);
+            // Operations of other groups pass one that waits for acknowledgements.
+            let at = if self.p.acks { self.rng.random_range(0..self.dir_waiting.len().min(4)) } else { 0 };
+            let super::Asked { id, number, op } = self.dir_waiting.remove(at);
             let (read, down) = (op == DirOp::RdRem, op == DirOp::Downgrade);
             let empty = down && self.rng.random_bool(0.7);
             self.set("dir_rsp_id", id);
@@ -415,6 +417,7 @@ impl Bench {
                 b.answered_now.extend(b.unanswered.remove(&number));
                 if !read && !down {
                     b.order.answered(number as u64).expect("a write under way");
+                    b.drain_order.answered(number as u64).expect("a write under way");
                 }
             });
         }
@@ -425,7 +428,11 @@ impl Bench {
         self.set("fence_cmd_op", op);
         self.drop_applied = false;
         self.fence = Some((op, 0, BTreeMap::new()));
-        self.offer("fence_cmd", |b| {
+        self.offer("fence_cmd", move |b| {
+            if b.p.acks && op == 0 {
+                b.drain_order.take(0).expect("one at a time");
+                b.behind[1] += u64::from(b.drain_order.waits_for() > 0);
+            }
             b.held_before[0] = b.model.held(false);
             let dirty = b.model.dirty_lines();
             let writes = &b.dram_writes;
