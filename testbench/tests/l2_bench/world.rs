@@ -266,7 +266,8 @@ impl Bench {
         }
         let Some(src) = self.senders(channel).choose(&mut self.rng).copied() else { return };
         let id = self.rng.random_range(0..u64::from(self.p.sys.l2_mshrs));
-        let cacheable = self.rng.random_bool(0.8) && self.p.keeps_remote();
+        // Where invalidations are acknowledged every node keeps copies.
+        let cacheable = (self.rng.random_bool(0.8) || self.p.acks) && self.p.keeps_remote();
         let roles: &[Role] =
             if self.p.hier && channel == "remote_req" { &[Role::Home, Role::GpuHome] } else { &[Role::Home] };
         let lines = self.lines_of(roles);

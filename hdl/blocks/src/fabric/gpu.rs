@@ -16,6 +16,14 @@
 //!  bank far_out, far_req    <-> req_merge_h, req_split_h <-> link 1        fence_unit req_in <- fence_in <- req_split_l, req_split_h
 //! ```
 
+//! With acknowledged invalidations (GPU-VI, hmg.md section 8) the ingress answers applied Invs, and responses lead to the directory slices too:
+//!
+//! ```text
+//!  link_rx inv -> ingress <-> banks, ingress ack -> rsp_merge -> link_tx rsp ... link_rx rsp -> rsp_split -> banks, fence_unit, dirs
+//! ```
+//! A directory waits for acknowledgements, which are RSP; an Inv waits at the ingress for a place for its acknowledgement; what comes on RSP is taken at once by
+//! bank and directory, whatever they wait for. So with REQ -> {INV, RSP} and INV -> RSP the networks wait for each other in one direction only.
+
 use super::merge::{Merges, Shared};
 use super::params::{FabricParams, Protocol};
 use super::ports::*;

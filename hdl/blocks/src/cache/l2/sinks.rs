@@ -99,6 +99,13 @@ impl ReqSink {
                 "where GPUs keep no copies in their L2s, no request asks for one",
             );
         }
+        if p.acks {
+            assert_always(
+                "l2_remote_read_tracked",
+                !channel.valid | !m.kind.is(ReqKind::Rd) | m.cacheable,
+                "a read whose answer waits for the directory is one of the directory's operations",
+            );
+        }
         ReqSink::of_network("remote", p, channel)
     }
 
