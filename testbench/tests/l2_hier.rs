@@ -166,7 +166,7 @@ fn flat_banks_with_scopes_and_drops() {
 /// Where invalidations are acknowledged the answers to reads of other nodes wait for the directory, and drains for all writes under way.
 #[test]
 fn flat_banks_whose_directories_await_acknowledgements() {
-    let mut seen = Seen::default();
+    let (mut seen, mut behind) = (Seen::default(), [0; 2]);
     let flat = L2Params { hier: false, scoped: true, acks: true, ..small(2, 2) };
     for (seed, p) in [
         (70, flat.clone()),
@@ -176,12 +176,9 @@ fn flat_banks_whose_directories_await_acknowledgements() {
     ] {
         let p = L2Params { hier: false, acks: true, ..p };
         let bench = run(&p, seed, 6_000, &mut seen);
-        assert!(
-            bench.behind[0] > 100 && bench.behind[1] > 3,
-            "{:?} reads and drains that wait",
-            bench.behind
-        );
+        behind = std::array::from_fn(|i| behind[i] + bench.behind[i]);
     }
+    assert!(behind[0] > 500 && behind[1] > 3, "{behind:?} reads behind the directory, drains behind stores");
     seen.assert_all("l2_hier::flat_banks_whose_directories_await_acknowledgements", |id| {
         id.starts_with("gpu_vi.")
     });
