@@ -124,8 +124,10 @@ impl Pending {
         let counts: Vec<Bits> = self.counts.iter().map(|count| count.get()).collect();
         let last = select(&counts, index).eq(1);
         let row = self.rows.read(index).row;
-        let done = acknowledgements().decode(valid, &[row.bits(), last.bits()]);
-        when(valid, || {
+        // One that nobody awaits, against the protocol, counts for nothing.
+        let counts_down = (valid & here.any()).named("ack_counts");
+        let done = acknowledgements().decode(counts_down, &[row.bits(), last.bits()]);
+        when(counts_down, || {
             for (i, count) in self.counts.iter().enumerate() {
                 when(index.eq(i as u64), || count.set(count.get() - 1));
             }
@@ -136,7 +138,7 @@ impl Pending {
             !valid | here.any(),
             "an acknowledgement is for a group whose Invs are awaited",
         );
-        Acked { valid, last: valid & last, base }
+        Acked { valid: counts_down, last: counts_down & last, base }
     }
 
     /// A completed store is answered in this cycle if the port is free.
