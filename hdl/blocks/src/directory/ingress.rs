@@ -35,7 +35,7 @@
 //!
 //! # Acknowledgements
 //! With `acks` (GPU-VI, hmg.md section 8) an Inv is acknowledged to its line's home when the bank has applied it: by a message of the RSP network on `ack`. An
-//! Inv is delivered only if there is a place for its acknowledgement ([`super::ingress_acks`]), so INV waits for RSP, which waits for nothing.
+//! Inv is delivered only if there is a place for its acknowledgement (`ingress_acks`), so INV waits for RSP, which waits for nothing.
 //!
 //! # Picture
 //!
