@@ -2,10 +2,11 @@
 
 use rand::Rng;
 use std::collections::{BTreeMap, VecDeque};
+use weft_blocks::registry::ParamSet;
 use weft_mgcc::choice::Inject;
 use weft_mgcc::msg::{Roll, RollAck, TsuReq, TsuRsp};
 use weft_mgcc::params::Tsm;
-use weft_mgcc::tsu::{RdExtend, TsuParams, TsuWts, tsu};
+use weft_mgcc::tsu::{RdExtend, TsuParams, TsuWts, info, tsu};
 use weft_mgcc_bench::bench::{Bench, Msg};
 use weft_mgcc_bench::golden;
 use weft_mgcc_bench::golden::tsu::TsuOp;
@@ -374,6 +375,7 @@ fn each_published_slip_does_what_was_published() {
 #[test]
 fn published_storage_is_64_kb_of_memts_per_gpu() {
     let p = TsuParams::published(Tsm::default());
+    assert_eq!(p.sets, TsuParams::sets_behind(&p.tsm, 256 << 10, p.ways));
     let area = weft_rtl::area::area(&tsu(&p).expect("legal parameters"));
     let bits = |name: &str| area.memories.iter().find(|m| m.name == name).map_or(0, |m| m.bits);
     let per_gpu = |bits: u64| bits * u64::from(p.tsm.lanes * p.tsm.banks / p.tsm.gpus) / 8;
@@ -385,4 +387,23 @@ fn published_storage_is_64_kb_of_memts_per_gpu() {
     let p = TsuParams { wts: TsuWts::Bound, ..p };
     let area = weft_rtl::area::area(&tsu(&p).expect("legal parameters"));
     assert!(!area.memories.iter().any(|m| m.name == "wts" || m.name == "wfloors"));
+}
+
+#[test]
+fn illegal_values_are_refused_with_their_legal_range() {
+    let refused = |key: &str, value: &str| {
+        let given = [(key.to_string(), value.to_string())].into();
+        let set = ParamSet::new(&info(), &given).expect("a known key");
+        (info().build)(&set).expect_err("an illegal value").to_string()
+    };
+    for (key, value, legal) in [
+        ("sets", "3", "power of two, 1..65536"),
+        ("ways", "17", "1..16"),
+        ("latency", "1", "2..200"),
+        ("wts", "sharp", "exact, bound"),
+        ("inject", "lit_brts", "none, lit_mwts, lit_no_ts, lit_no_floor, lit_reinit"),
+    ] {
+        let text = refused(key, value);
+        assert!(text.contains(&format!("{key} = {value}")) && text.ends_with(legal), "{text}");
+    }
 }

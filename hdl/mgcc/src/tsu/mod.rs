@@ -33,7 +33,7 @@ pub use table::table;
 
 use crate::choice::{Choice, Inject};
 use crate::msg::{Roll, RollAck, TsmOp, TsuReq, TsuRsp};
-use crate::params::{Tsm, tsm_from, tsm_params};
+use crate::params::{LINE, Tsm, tsm_from, tsm_params};
 use crate::time::{Age, age};
 use grant::{Found, Grant};
 use weft_blocks::common::delay::delayed;
@@ -99,6 +99,11 @@ impl TsuParams {
             wts: TsuWts::Exact,
             inject: Inject::None,
         }
+    }
+
+    /// Sets of a TSU with as many entries as the L2 banks behind its lane have lines (mgcc.md section 2): one bank of `l2_bytes` of every GPU, shared by the lanes of a UMC.
+    pub fn sets_behind(tsm: &Tsm, l2_bytes: u32, ways: u32) -> u32 {
+        l2_bytes / LINE * tsm.gpus / tsm.lanes / ways
     }
 
     /// Width of a set number; 0 for a single set.
@@ -504,6 +509,9 @@ pub(crate) fn from_set(set: &ParamSet) -> Result<TsuParams, BlockError> {
         wts: Choice::from_set(set, "wts")?,
         inject: Choice::from_set(set, "inject")?,
     };
+    if matches!(p.inject, Inject::LitReadCts | Inject::LitBrts | Inject::LitAckNodata) {
+        return Err(set.illegal("inject", "it is a slip of the caches"));
+    }
     p.validate()?;
     Ok(p)
 }
