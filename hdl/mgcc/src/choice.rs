@@ -97,3 +97,17 @@ impl Choice for ReadTs {
     const WORDS: &'static [(ReadTs, &'static str)] =
         &[(ReadTs::Eager, "eager"), (ReadTs::Deferred, "deferred")];
 }
+
+/// Writes whose answer carries the line (mgcc.md section 10).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum WrspData {
+    /// Those with a partial mask.
+    Partial,
+    /// All.
+    Always,
+}
+
+impl Choice for WrspData {
+    const WORDS: &'static [(WrspData, &'static str)] =
+        &[(WrspData::Partial, "partial"), (WrspData::Always, "always")];
+}

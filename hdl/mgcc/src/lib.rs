@@ -32,6 +32,7 @@ pub fn blocks() -> Vec<BlockInfo> {
     vec![
         l1::info(),
         l2::info(),
+        l2::back_info(),
         tsu::info(),
         reqtracker::info(),
         umc::lane_info(),

@@ -67,6 +67,16 @@ pub(super) enum SweepState {
     Done,
 }
 
+/// What moves the sweep.
+pub(super) struct Causes {
+    /// A new epoch begins.
+    pub roll: Bool,
+    /// A command invalidates.
+    pub maint: Bool,
+    /// Of a write-back bank: the command is carried out.
+    pub flushed: Option<Bool>,
+}
+
 /// The sweep and the channels of its causes.
 pub(super) struct Sweep {
     pub state: Reg<Enum<SweepState>>,
@@ -110,8 +120,8 @@ impl Sweep {
     }
 
     /// Starts and moves the sweep; the pipeline's first stages are empty when it starts.
-    pub fn connect(&self, p: &L2Params, tags: &Tags, clock: Option<&Clock>, roll: Bool, maint: Bool) {
-        let state = self.state.get();
+    pub fn connect(&self, p: &L2Params, tags: &Tags, clock: Option<&Clock>, causes: &Causes) {
+        let (state, roll, maint) = (self.state.get(), causes.roll, causes.maint);
         let start_roll = (roll & state.is(SweepState::Idle)).named("roll_starts");
         let start_maint = (maint & !roll & state.is(SweepState::Idle)).named("maint_starts");
         when(start_roll, || self.state.set(SweepState::Roll));
@@ -140,10 +150,10 @@ impl Sweep {
                 when(state.is(SweepState::Maint), || self.state.set(SweepState::Done));
             });
         });
-        self.answer(clock, start_roll | start_maint);
+        self.answer(clock, start_roll | start_maint, causes.flushed);
     }
 
-    fn answer(&self, clock: Option<&Clock>, starts: Bool) {
+    fn answer(&self, clock: Option<&Clock>, starts: Bool, flushed: Option<Bool>) {
         let idle = self.state.get().is(SweepState::Idle) & !starts;
         // An epoch that a message brought before is only acknowledged; a bank without timestamps has nothing to do.
         let swept = clock.map_or(idle, |clock| idle & self.roll.msg.epoch.le(clock.epoch.get()));
@@ -152,7 +162,7 @@ impl Sweep {
             self.ack.send(&RollAck { epoch: self.roll.msg.epoch });
         });
         let nothing = idle & self.maint.msg.op.is(MaintOp::WriteBack);
-        let over = nothing | self.state.get().is(SweepState::Done);
+        let over = flushed.unwrap_or(nothing | self.state.get().is(SweepState::Done));
         when(self.maint.valid & over & self.done.free, || {
             self.maint.take();
             self.done.send(&self.maint.msg);

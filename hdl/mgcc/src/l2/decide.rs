@@ -122,7 +122,8 @@ fn tick(parts: &Parts, op: &Op, first: Bool, fill: Bool, answer: &Answer) -> Boo
     timed
 }
 
-fn request_event(op: &Op) -> Bits {
+/// Which event of the tables a request is.
+pub(super) fn request_event(op: &Op) -> Bits {
     let event = wire_zero::<Bits>("s1_event", 3);
     switch(op.req.op, |s| {
         s.case(TsmOp::Rd, || event.set(mux(op.req.force, lit(1, 3), lit(0, 3))));
@@ -179,7 +180,7 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     d.evicts = ((d.r("allocate") | d.f("evict")) & victim_valid).named("s1_evicts");
     change_line(parts, &d, now);
     change_mshrs(parts, &d);
-    let outcome = Outcome { answered: d.r("answer"), opened: d.opens, again: bool_lit(false) };
+    let outcome = Outcome { answered: d.r("answer"), opened: d.opens, stays: bool_lit(false) };
     walker.finish(m, d.replay(), &outcome);
     pass_on(parts, &d, now);
     d
@@ -266,7 +267,6 @@ fn pass_on(parts: &Parts, d: &Decision, now: Option<Bits>) {
         array: d.r("answer") | answer.own_bytes,
         request: d.opens,
         op: req.op,
-        evict: bool_lit(false),
         who: mux(d.fill, answer.who, Waiting::of(req)),
         payload: mux(d.fill, fill_payload, Payload::of(req)),
         line: req.line,
@@ -280,9 +280,9 @@ fn pass_on(parts: &Parts, d: &Decision, now: Option<Bits>) {
         from_memory: d.fill,
     };
     let note = Note {
-        line: p.line_from(look.victim_tag.tag, d.op.set, req.line),
+        line: p.line_from(look.victim_tag.tag, d.op.set, p.tsm.bank_of(req.line)),
         rts: look.victim_stamps.map_or(zero, |s| s.rts),
         tag,
     };
-    outs.accept(step.answer | step.request | step.write, &step, (d.evicts, note));
+    outs.accept(step.answer | step.request | step.write, &step, Some((d.evicts, note)), None);
 }

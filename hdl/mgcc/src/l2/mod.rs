@@ -19,14 +19,31 @@
 //! Blocks keep stamps exactly as granted. A new epoch - by its own message or by a request or an answer that is ahead - sets the clock to {epoch, 0} and
 //! drops every block, one set per cycle; locked blocks and MSHRs stay.
 //!
-//! # Picture
+//! `l2-wb` is the same bank with another stage 1 (`back.rs`): write-back, write-allocate, without timestamps. A store of a line that is here makes its bytes dirty and
+//! is answered at once; a miss keeps a way. Dirty bytes that are in the way - the victim's, or the line's own before an atomic or LD_SYNC - are written first, and
+//! what waits for that stays in the list and is replayed when memory has acknowledged. Requests that keep nothing go past the bank. A command writes all dirty
+//! bytes back, and drops all lines if it is to (`flush.rs`).
+//!
+//! # Pictures
+//!
+//! `mgcc-l2`:
 //!
 #![doc = include_str!("../../pictures/mgcc-l2.svg")]
+//!
+//! `l2-wb`:
+//!
+#![doc = include_str!("../../pictures/l2-wb.svg")]
 
+mod back;
+pub mod back_table;
 mod clock;
+
 mod decide;
+mod flush;
 mod mshr;
 mod observe;
+mod observe_back;
+mod observe_common;
 mod outputs;
 mod params;
 mod queue;
@@ -38,6 +55,7 @@ mod walker;
 
 pub use params::{L2Params, Policy};
 
+use crate::msg::UpRsp;
 use decide::Parts;
 use select::Needs;
 use weft_blocks::registry::{BlockError, BlockInfo};
@@ -53,14 +71,46 @@ pub fn info() -> BlockInfo {
     }
 }
 
+/// The write-back block as listed.
+pub fn back_info() -> BlockInfo {
+    BlockInfo {
+        name: "l2-wb",
+        about: "Write-back bank of the L2 without coherence, with a mask of dirty bytes per line",
+        params: params::back_infos,
+        build: |set| l2_wb(&L2Params::back_from_set(set)?),
+    }
+}
+
 /// Builds a write-through bank. Channels: `l1_req`, `mem_rsp`, `roll`, `maint` in; `l1_rsp`, `mem_req`, `roll_ack`, `maint_done` out; input `own_gpu`.
 ///
 /// # Errors
-/// A parameter outside its range.
+/// A parameter outside its range, or those of a write-back bank.
 pub fn mgcc_l2(p: &L2Params) -> Result<Arc<Module>, BlockError> {
-    p.validate()?;
+    build(
+        p,
+        Policy::Through,
+        "mgcc-l2",
+        "Write-through bank of the L2 of a GPU in MGPU-TSM (mgcc.md section 5).",
+    )
+}
+
+/// Builds a write-back bank, with the same ports. A Roll is only acknowledged.
+///
+/// # Errors
+/// A parameter outside its range, or those of a write-through bank.
+pub fn l2_wb(p: &L2Params) -> Result<Arc<Module>, BlockError> {
+    build(
+        p,
+        Policy::Back,
+        "l2-wb",
+        "Write-back bank of the L2 of a GPU, without coherence (mgcc.md section 5).",
+    )
+}
+
+fn build(p: &L2Params, policy: Policy, block: &str, about: &str) -> Result<Arc<Module>, BlockError> {
+    p.validate(policy)?;
     Module::build(&p.module_name(), ModuleKind::Block, || {
-        doc("Write-through bank of the L2 of a GPU in MGPU-TSM (mgcc.md section 5).");
+        doc(about);
         for (name, value) in [("size", p.size), ("ways", p.ways), ("pool", p.pool)] {
             param(name, value);
         }
@@ -69,7 +119,7 @@ pub fn mgcc_l2(p: &L2Params) -> Result<Arc<Module>, BlockError> {
         }
         describe(p);
     })
-    .map_err(|errors| BlockError::Elab { block: "mgcc-l2".into(), errors })
+    .map_err(|errors| BlockError::Elab { block: block.into(), errors })
 }
 
 fn describe(p: &L2Params) {
@@ -83,22 +133,35 @@ fn describe(p: &L2Params) {
     let select = select::Select::new(p, &sweep);
     select.land(&m);
     let offer = walker.offer(p, &m, clock);
-    let needs = Needs { p, tags: &tags, m: &m, outs: &outs, walker: &walker, sweep: &sweep, clock };
+    let flush = p.back().then(|| flush::Flush::new(p));
+    let flush = flush.as_ref();
+    let needs = Needs { p, tags: &tags, m: &m, outs: &outs, walker: &walker, sweep: &sweep, clock, flush };
     let choice = select.connect(&needs);
     let parts = Parts { p, select: &select, tags: &tags, m: &m, outs: &outs, walker: &walker, clock };
-    let decision = decide::connect(&parts);
-    outs.connect();
-    let served = outs.rsp.connect_in_turn("walk_sent", walker.wants.get(), &offer);
-    walker.sent(&m, served);
-    let (note_wants, note) = outs.note_message();
-    let noted = outs.req.connect_when_idle("note_sent", note_wants, &note);
+    match flush {
+        Some(flush) => {
+            let d = back::connect(&parts, flush, &sweep);
+            let served = send(&parts, &offer).0;
+            let seen =
+                observe_back::Seen { parts: &parts, choice: &choice, d: &d, sweep: &sweep, flush, served };
+            observe_back::connect(&seen);
+        }
+        None => {
+            let d = decide::connect(&parts);
+            let (served, noted) = send(&parts, &offer);
+            let seen = observe::Seen { parts: &parts, choice: &choice, d: &d, sweep: &sweep, served, noted };
+            observe::connect(&seen);
+        }
+    }
     m.connect();
-    observe::connect(&observe::Seen {
-        parts: &parts,
-        choice: &choice,
-        d: &decision,
-        sweep: &sweep,
-        served,
-        noted,
-    });
+}
+
+/// Stage 2 and the outputs; whether the walker's answer and an EvictNote were sent.
+fn send(parts: &Parts, offer: &UpRsp) -> (Bool, Bool) {
+    let Parts { m, outs, walker, .. } = parts;
+    outs.connect();
+    let served = outs.rsp.connect_in_turn("walk_sent", walker.wants.get(), offer);
+    walker.sent(m, served);
+    let (note_wants, note) = outs.note_message();
+    (served, outs.req.connect_when_idle("note_sent", note_wants, &note))
 }

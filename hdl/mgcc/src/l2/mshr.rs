@@ -29,6 +29,11 @@ impl Flags {
         }
     }
 
+    /// Sets or clears a bit in this cycle.
+    pub fn put(&self, index: Bits, high: Bool) {
+        when(high, || self.raise(index)).otherwise(|| self.lower(index));
+    }
+
     /// Sets a bit in this cycle.
     pub fn raise(&self, index: Bits) {
         self.up.set(index.one_hot(self.n));
@@ -84,8 +89,12 @@ pub(super) struct Mshrs {
     pub walk: Flags,
     /// The first requester must be tried again before the list.
     pub redo: Flags,
-    /// The first requester is in the list (write-back).
+    /// Of a write-back bank: the first requester waits in the list.
     pub quiet: Option<Flags>,
+    /// Of a write-back bank: dirty bytes on their way to memory, which are in the way of the list.
+    pub writes: Option<Flags>,
+    /// Of a write-back bank: the request went past it.
+    pub past: Option<Flags>,
     /// The write found a live block (slip `lit_ack_nodata`).
     pub was_live: Option<Flags>,
     freed: [Wire<Bits>; 2],
@@ -135,6 +144,8 @@ impl Mshrs {
             walk: flags("mshr_walk"),
             redo: flags("mshr_redo"),
             quiet: p.back().then(|| flags("mshr_quiet")),
+            writes: p.back().then(|| flags("mshr_writes")),
+            past: p.back().then(|| flags("mshr_past")),
             was_live: (p.inject == Inject::LitAckNodata).then(|| flags("mshr_was_live")),
             freed: [event("mshr_freed_by_fill", n), event("mshr_freed_by_walk", n)],
             used: reg::<Bits>("pool_used", pool).field("state"),
@@ -250,15 +261,16 @@ impl Mshrs {
         }
     }
 
+    /// A list of nobody.
+    pub fn empty_list(&self) -> List {
+        let none = lit(0, self.next.0.addr_bits());
+        List { head: none, tail: none, count: lit(0, bits_for(u64::from(self.pool) + 1)) }
+    }
+
     /// Opens the free entry for a line, with an empty list.
     pub fn open(&self, line: Bits) {
-        let empty = List {
-            head: lit(0, self.next.0.addr_bits()),
-            tail: lit(0, self.next.0.addr_bits()),
-            count: lit(0, bits_for(u64::from(self.pool) + 1)),
-        };
         self.lines.write(self.free_index(), line);
-        self.list_in.write(self.free_index(), &empty);
+        self.list_in.write(self.free_index(), &self.empty_list());
     }
 
     /// Says whose transaction an entry is.
@@ -309,6 +321,7 @@ impl Mshrs {
         for flags in [&self.landed, &self.walk, &self.redo] {
             flags.connect();
         }
-        self.quiet.iter().chain(&self.was_live).for_each(Flags::connect);
+        let others = [&self.quiet, &self.writes, &self.past, &self.was_live];
+        others.into_iter().flatten().for_each(Flags::connect);
     }
 }

@@ -19,6 +19,23 @@ pub(super) struct Note {
     pub tag: Bits,
 }
 
+/// What stage 2 of a write-back bank knows beside its step.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L2Params)]
+pub(super) struct BackStep {
+    /// The request carries the line read, under the mask of its dirty bytes.
+    pub evict: Bool,
+    /// The line had dirty bytes before.
+    pub dirty: Bool,
+}
+
+/// Dirty bytes of a write-back bank.
+struct Dirty {
+    step: Reg<BackStep>,
+    masks: SramPort<Bits>,
+    writer: LaneWriter<Bits>,
+}
+
 /// The register of stage 2, the data array and the outputs.
 pub(super) struct Outputs {
     p: L2Params,
@@ -30,12 +47,24 @@ pub(super) struct Outputs {
     pub note: Option<(Reg<Bool>, Reg<Note>)>,
     lines: SramPort<Bits>,
     writer: LaneWriter<Bits>,
+    dirty: Option<Dirty>,
 }
 
 /// Bit i of a mask repeated over byte i.
 fn spread(mask: Bits) -> Bits {
     let bytes: Vec<Bits> = (0..mask.width()).map(|i| mask.bit(i).repeat(8)).collect();
     pack(&bytes)
+}
+
+impl Dirty {
+    fn new(p: &L2Params) -> Dirty {
+        let masks = sram::<Bits>("dirty", p.sets() * p.ways, 1, LINE).fields(&[("state", LINE)]);
+        Dirty {
+            step: reg::<BackStep>("s2_back", p.clone()),
+            masks: masks.read_port("look"),
+            writer: masks.lane_writer("put"),
+        }
+    }
 }
 
 impl Outputs {
@@ -50,22 +79,29 @@ impl Outputs {
             s2: reg::<Step>("s2", p.clone()).field("queue"),
             note: (p.coherent() && p.evict_notes)
                 .then(|| (reg::<Bool>("note_valid", ()), reg::<Note>("note", p.clone()).field("queue"))),
+            dirty: p.back().then(|| Dirty::new(p)),
             lines: lines.read_port("look"),
             writer: lines.lane_writer("put"),
             p: p.clone(),
         }
     }
 
-    /// Stage 1 passes its step on; `note`: a block that it drops.
-    pub fn accept(&self, runs: Bool, step: &Step, note: (Bool, Note)) {
+    /// Stage 1 passes its step on; `note`: a block that it drops; `back`: with dirty bytes.
+    pub fn accept(&self, runs: Bool, step: &Step, note: Option<(Bool, Note)>, back: Option<BackStep>) {
         self.s2_valid.set(runs);
         when(runs, || {
             self.s2.set(step);
             self.lines.present(step.row);
         });
-        if let Some((valid, held)) = &self.note {
-            valid.set(note.0);
-            when(note.0, || held.set(note.1));
+        if let (Some((valid, held)), Some((drops, note))) = (&self.note, note) {
+            valid.set(drops);
+            when(drops, || held.set(note));
+        }
+        if let (Some(dirty), Some(back)) = (&self.dirty, back) {
+            when(runs, || {
+                dirty.step.set(back);
+                dirty.masks.present(step.row);
+            });
         }
     }
 
@@ -80,7 +116,11 @@ impl Outputs {
         when(self.s2_valid.get(), || {
             when(s2.write, || self.writer.write(s2.row, &after));
             when(s2.answer, || self.rsp.push(&self.answer(&s2, after)));
-            when(s2.request, || self.req.push(&self.request(&s2)));
+            when(s2.request, || self.req.push(&self.with_dirty(self.request(&s2), line)));
+            if let Some(dirty) = &self.dirty {
+                let old = dirty.masks.lane(0) & dirty.step.get().dirty.repeat(LINE);
+                when(s2.write, || dirty.writer.write(s2.row, &(old | mask)));
+            }
         });
     }
 
@@ -114,6 +154,13 @@ impl Outputs {
             word: s2.payload.word,
             wide: s2.payload.wide,
         }
+    }
+
+    /// The request, or the dirty bytes that go before it.
+    fn with_dirty(&self, req: UmcReq, line: Bits) -> UmcReq {
+        let Some(dirty) = &self.dirty else { return req };
+        let (evict, mask) = (dirty.step.get().evict, dirty.masks.lane(0));
+        UmcReq { mask: mux(evict, mask, req.mask), data: mux(evict, line & spread(mask), req.data), ..req }
     }
 
     /// The message about the block dropped; without notes nothing.

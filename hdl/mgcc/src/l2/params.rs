@@ -1,6 +1,6 @@
 //! Parameters of the banks.
 
-use crate::choice::{Choice, Coherence, Inject, ReadTs};
+use crate::choice::{Choice, Coherence, Inject, ReadTs, WrspData};
 use crate::params::{LINE, Tsm, tsm_from, tsm_params};
 use weft_blocks::common::set_assoc::age_bits;
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
@@ -36,6 +36,8 @@ pub struct L2Params {
     pub repl_ts: bool,
     /// The TSU is told what is dropped (EvictNote).
     pub evict_notes: bool,
+    /// Of a write-back bank: whether the answer to a full-line write carries the line (a write-through bank passes on what memory sends).
+    pub wrsp_data: WrspData,
     /// A published slip: `LitReadCts`, `LitBrts` or `LitAckNodata` change the bank; any takes assertions on stamps away, so that a checker
     /// finds it.
     pub inject: Inject,
@@ -54,6 +56,7 @@ impl L2Params {
             read_ts: ReadTs::Deferred,
             repl_ts: true,
             evict_notes: true,
+            wrsp_data: WrspData::Partial,
             inject: Inject::None,
         }
     }
@@ -114,15 +117,14 @@ impl L2Params {
     pub fn tag_of(&self, line: Bits) -> Bits {
         self.tsm.in_umc(line).slice(self.set_select(), self.tag_bits())
     }
-    /// The line of a tag and set in the bank of line `beside`.
-    pub fn line_from(&self, tag: Bits, set: Bits, beside: Bits) -> Bits {
+    /// The line of a tag and set of a bank.
+    pub fn line_from(&self, tag: Bits, set: Bits, bank: Bits) -> Bits {
         let inside = if self.set_select() == 0 { tag } else { cat(&[tag, set]) };
         if self.tsm.banks == 1 {
             return inside;
         }
         let low = self.tsm.il - LINE.trailing_zeros();
         let high = inside.slice(low, inside.width() - low);
-        let bank = self.tsm.bank_of(beside);
         if low == 0 { cat(&[high, bank]) } else { cat(&[high, bank, inside.slice(0, low)]) }
     }
     /// Place of a way in the data array.
@@ -135,7 +137,10 @@ impl L2Params {
         let (size, ways, pool) = (self.size, self.ways, self.pool);
         let own = format!("{}_s{size}_w{ways}_p{pool}", self.tsm.tag());
         match (self.policy, self.coherence) {
-            (Policy::Back, _) => format!("l2_wb_{own}"),
+            (Policy::Back, _) => {
+                let always = if self.wrsp_data == WrspData::Always { "_always" } else { "" };
+                format!("l2_wb_{own}{always}")
+            }
             (Policy::Through, Coherence::None) => format!("mgcc_l2_{own}_nc"),
             (Policy::Through, Coherence::Mgcc) => {
                 let eager = if self.read_ts == ReadTs::Eager { "_eager" } else { "" };
@@ -150,12 +155,12 @@ impl L2Params {
         }
     }
 
-    /// Checks the bank's own values.
+    /// Checks the bank's own values for the block of a policy.
     ///
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
-    pub fn validate(&self) -> Result<(), BlockError> {
-        let block = if self.back() { "l2-wb" } else { "mgcc-l2" };
+    pub fn validate(&self, policy: Policy) -> Result<(), BlockError> {
+        let block = if policy == Policy::Back { "l2-wb" } else { "mgcc-l2" };
         let check = |good: bool, key: &str, value: u32, problem: &str, legal: &str| {
             let error = || BlockError::Illegal {
                 block: block.into(),
@@ -166,6 +171,15 @@ impl L2Params {
             };
             if good { Ok(()) } else { Err(error()) }
         };
+        if self.policy != policy || (self.back() && self.coherent()) {
+            return Err(BlockError::Illegal {
+                block: block.into(),
+                key: "policy".into(),
+                value: format!("{:?}, coherence {}", self.policy, self.coherence.word()),
+                problem: "it is another block's".into(),
+                legal: "Through for mgcc-l2; Back with coherence none for l2-wb".into(),
+            });
+        }
         let ways = self.ways.is_power_of_two() && (2..=16).contains(&self.ways);
         check(ways, "ways", self.ways, "it is no supported number of ways", "2, 4, 8, 16")?;
         let sets = self.size.is_multiple_of(LINE * self.ways) && self.sets().is_power_of_two();
@@ -186,7 +200,7 @@ impl L2Params {
             pool: set.within("pool", 1, 256)? as u32,
             ..base
         };
-        p.validate()?;
+        p.validate(p.policy)?;
         Ok(p)
     }
 
@@ -211,7 +225,11 @@ impl L2Params {
     /// # Errors
     /// A value that is no number or illegal.
     pub fn back_from_set(set: &ParamSet) -> Result<L2Params, BlockError> {
-        L2Params::common(set, L2Params::write_back(tsm_from(set)?))
+        let base = L2Params {
+            wrsp_data: WrspData::from_set(set, "wrsp_data")?,
+            ..L2Params::write_back(tsm_from(set)?)
+        };
+        L2Params::common(set, base)
     }
 }
 
@@ -240,6 +258,19 @@ pub fn through_infos() -> Vec<ParamInfo> {
             "a slip of the published listings (simulation only); here lit_read_cts, lit_brts and lit_ack_nodata matter",
         ),
     ]);
+    all.extend(tsm_params());
+    all
+}
+
+/// Parameters of `l2-wb`.
+pub fn back_infos() -> Vec<ParamInfo> {
+    let mut all = sizes();
+    all.push(ParamInfo {
+        name: "wrsp_data",
+        default: "partial".into(),
+        legal: "partial, always",
+        about: "writes whose answer carries the line",
+    });
     all.extend(tsm_params());
     all
 }

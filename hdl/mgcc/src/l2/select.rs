@@ -1,6 +1,7 @@
 //! Stage 0: what enters the pipeline. Answers of memory go first, then replays, then requests; a request enters only with everything that it may need.
 
-use super::clock::{Clock, Sweep};
+use super::clock::{Causes, Clock, Sweep};
+use super::flush::Flush;
 use super::mshr::Mshrs;
 use super::outputs::Outputs;
 use super::params::L2Params;
@@ -45,6 +46,8 @@ pub(super) struct Needs<'a> {
     pub walker: &'a Walker,
     pub sweep: &'a Sweep,
     pub clock: Option<&'a Clock>,
+    /// Of a write-back bank.
+    pub flush: Option<&'a Flush>,
 }
 
 impl Select {
@@ -64,6 +67,11 @@ impl Select {
         self.s1_valid.get() & self.s1.get().class.is(class)
     }
 
+    /// Stage 1 holds a step of a flush, which may open a transaction.
+    fn s1_flushes(&self, p: &L2Params) -> Bool {
+        if p.back() { self.s1_is(Class::Flush) } else { bool_lit(false) }
+    }
+
     /// Takes answers of memory into the landing place.
     pub fn land(&self, m: &Mshrs) {
         when(self.mem.valid, || {
@@ -75,7 +83,7 @@ impl Select {
 
     /// Chooses and moves an operation into stage 1.
     pub fn connect(&self, with: &Needs) -> Choice {
-        let Needs { p, tags, m, outs, walker, sweep, clock } = with;
+        let Needs { p, tags, m, outs, walker, sweep, clock, flush } = with;
         let pick = self.order.pick(m.landed.now.get());
         let (by_answer, by_request, by_roll) = match clock {
             Some(clock) => {
@@ -94,15 +102,24 @@ impl Select {
         let roll = (by_answer | by_request | by_roll).named("s0_rolls");
         let maint = if p.back() { bool_lit(false) } else { sweep.commanded() };
         let open = (!sweep.busy() & !roll & !maint).named("s0_open");
-        let s1_request = self.s1_is(Class::Request);
+        let s1_request = self.s1_is(Class::Request) | self.s1_flushes(p);
         let (no_mshr, no_pool) = (!m.mshr_room(s1_request), !m.pool_room(s1_request));
         let sends = outs.rsp.room() & outs.req.room();
         let fill = (open & pick.any & outs.rsp.room()).named("s0_fill");
         let replay = (open & !fill & walker.asks() & sends).named("s0_replay");
-        let request =
-            (open & !fill & !replay & self.l1.valid & sends & !no_mshr & !no_pool).named("s0_request");
+        let held = flush.map_or(bool_lit(false), |flush| flush.busy(sweep));
+        let free = open & !fill & !replay & sends & !no_mshr;
+        let request = (free & self.l1.valid & !no_pool & !held).named("s0_request");
+        let flushes = flush.map(|flush| {
+            let (there, set) = flush.asks(self.s1.get().set);
+            ((free & there).named("s0_flush"), set)
+        });
         let empty = !self.s1_valid.get();
-        sweep.connect(p, tags, *clock, roll & empty, maint & empty);
+        let flushed = flush.map(|flush| flush.over());
+        sweep.connect(p, tags, *clock, &Causes { roll: roll & empty, maint: maint & empty, flushed });
+        if let (Some(flush), Some((sent, set))) = (flush, flushes) {
+            flush.connect(p, m, sweep, sent, set, empty & !outs.s2_valid.get());
+        }
         m.landing[0].present(pick.index);
         if let Some(stamps) = &m.stamps {
             stamps[0].present(pick.index);
@@ -118,11 +135,11 @@ impl Select {
             by_request,
             by_roll,
         };
-        self.enter(with, &choice, pick.index);
+        self.enter(with, &choice, pick.index, flushes);
         choice
     }
 
-    fn enter(&self, with: &Needs, choice: &Choice, landed: Bits) {
+    fn enter(&self, with: &Needs, choice: &Choice, landed: Bits, flushes: Option<(Bool, Bits)>) {
         let Needs { p, tags, m, walker, .. } = with;
         let class = wire_or::<Enum<Class>>("s0_class", (), Class::Request);
         let req = wire_or::<UpReq>("s0_req", p.tsm.clone(), &self.l1.msg);
@@ -140,10 +157,15 @@ impl Select {
             walker.granted();
         });
         when(choice.request, || self.l1.take());
+        if let Some((flush, _)) = flushes {
+            when(flush, || class.set(Class::Flush));
+        }
         let go = choice.fill | choice.replay | choice.request;
+        let go = flushes.map_or(go, |(flush, _)| go | flush);
         self.s1_valid.set(go);
         when(go, || {
-            let set = p.set_of(req.get().line).named("s0_set");
+            let set = p.set_of(req.get().line);
+            let set = flushes.map_or(set, |(flush, of)| mux(flush, of, set)).named("s0_set");
             tags.present(set);
             self.s1.set(Op { class: class.get(), req: req.get(), mshr: mshr.get(), set });
         });

@@ -125,6 +125,20 @@ impl Tags {
         }
     }
 
+    /// A way of the set presented in the cycle before.
+    pub fn at(&self, way: Bits) -> Tag {
+        self.port.lane_at(way)
+    }
+
+    /// Makes the dirty way of a set clean; `drops`: it and every clean way become invalid.
+    pub fn flush(&self, set: Bits, dirty: Bits, drops: Bool) {
+        let row = self.port.row();
+        let clean = pack_bools(&row.iter().map(|t: &Tag| t.state.is(LineState::V)).collect::<Vec<_>>());
+        let left = mux(drops, enum_lit(LineState::I), enum_lit(LineState::V));
+        let after: Vec<Tag> = row.iter().map(|t| Tag { tag: t.tag, state: left }).collect();
+        self.writer.write_masked(set, dirty | (clean & drops.repeat(self.p.ways)), &after);
+    }
+
     /// Writes tag and state of a way.
     pub fn write(&self, set: Bits, way: Bits, tag: Bits, state: Enum<LineState>) {
         let row = vec![Tag { tag, state }; self.p.ways as usize];

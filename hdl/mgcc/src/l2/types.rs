@@ -127,6 +127,8 @@ pub(super) enum Class {
     Replay,
     /// Answer of memory.
     Fill,
+    /// One set of a flush (write-back).
+    Flush,
 }
 
 /// The operation in stage 1.
@@ -159,10 +161,8 @@ pub(super) struct Step {
     pub array: Bool,
     /// UmcReq to send.
     pub request: Bool,
-    /// Its operation if `rewrite`; else that of the requester.
+    /// Its operation.
     pub op: Enum<TsmOp>,
-    /// It carries the line read, under the mask of its dirty bytes.
-    pub evict: Bool,
     #[shape(p.clone())]
     pub who: Waiting,
     #[shape(p.clone())]

@@ -28,8 +28,8 @@ pub(super) struct Outcome {
     pub answered: Bool,
     /// It has the line's next transaction.
     pub opened: Bool,
-    /// It found no place and comes again (write-back).
-    pub again: Bool,
+    /// It has, but waits on at the head of the list (write-back).
+    pub stays: Bool,
 }
 
 /// The walker.
@@ -41,6 +41,8 @@ pub(super) struct Walker {
     leading: Reg<Bool>,
     /// The first requester is tried before the list.
     pub redo: Reg<Bool>,
+    /// Of a write-back bank: the line has just come for the head of the list.
+    fresh: Option<Reg<Bool>>,
     order: RoundRobin,
     /// A read of the list is answered from the landing place if the output lets it.
     pub wants: Wire<Bool>,
@@ -56,6 +58,7 @@ impl Walker {
             mshr: reg::<Bits>("walk_mshr", p.tsm.l2_txn_bits()),
             leading: reg::<Bool>("walk_leading", ()),
             redo: reg::<Bool>("walk_redo", ()),
+            fresh: p.back().then(|| reg::<Bool>("walk_fresh", ())),
             order: RoundRobin::new("walk_order", p.tsm.l2_mshrs),
             wants: wire_or::<Bool>("walk_wants", (), false),
             appended: wire_or::<Bool>("walk_appended", (), false),
@@ -75,6 +78,11 @@ impl Walker {
     /// Stage 1 appends to the list of `index` in this cycle.
     pub fn appends(&self, index: Bits) {
         self.appended.set(index.eq(self.mshr.get()));
+    }
+
+    /// The replay's line has just come for it.
+    pub fn fresh(&self) -> Bool {
+        self.fresh.as_ref().map_or(bool_lit(false), |fresh| fresh.get())
     }
 
     /// Who is replayed.
@@ -158,6 +166,13 @@ impl Walker {
             self.mshr.set(pick.index);
             self.redo.set(m.redo.at(pick.index));
             self.leading.set(m.info(pick.index).op.is(TsmOp::Rd));
+            if let (Some(fresh), Some(quiet), Some(writes), Some(past)) =
+                (&self.fresh, &m.quiet, &m.writes, &m.past)
+            {
+                let first_waits = quiet.at(pick.index);
+                fresh.set(first_waits & !writes.at(pick.index));
+                when(first_waits | past.at(pick.index), || self.leading.set(false));
+            }
             m.walk.lower(pick.index);
             m.redo.lower(pick.index);
             self.order.granted(pick.index);
@@ -185,12 +200,19 @@ impl Walker {
     /// Goes on after a replay.
     pub fn finish(&self, m: &Mshrs, replay: Bool, outcome: &Outcome) {
         let mshr = self.mshr.get();
-        when(replay & (outcome.answered | outcome.opened), || {
-            when(!self.redo.get(), || m.pop(mshr));
+        when(replay, || {
+            when(!self.redo.get() & !outcome.stays, || m.pop(mshr));
             self.redo.set(false);
             self.state.set(WalkState::Serve);
+            if let Some(fresh) = &self.fresh {
+                fresh.set(false);
+            }
         });
-        when(replay & (outcome.opened | outcome.again), || self.state.set(WalkState::Idle));
-        when(replay & outcome.again, || m.walk.raise(mshr));
+        when(replay & outcome.opened, || self.state.set(WalkState::Idle));
+        assert_always(
+            "l2_replay_gets_on",
+            !replay | outcome.answered | outcome.opened,
+            "a replay is answered or has the line's next transaction",
+        );
     }
 }

@@ -33,6 +33,7 @@ mod table;
 
 pub use table::{TrkEvent, TrkState, table};
 
+pub use crate::choice::WrspData;
 use crate::choice::{Choice, Coherence, Consistency};
 use crate::msg::*;
 use crate::params::{Tsm, tsm_from, tsm_params};
@@ -40,20 +41,6 @@ use entries::Entries;
 use select::Chosen;
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
-
-/// When a write's answer carries the line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum WrspData {
-    /// If the mask was partial: the requester must get the other GPUs' bytes.
-    Partial,
-    /// Always.
-    Always,
-}
-
-impl Choice for WrspData {
-    const WORDS: &'static [(WrspData, &'static str)] =
-        &[(WrspData::Partial, "partial"), (WrspData::Always, "always")];
-}
 
 /// What fixes a ReqTracker.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -24,6 +24,10 @@ impl Bench {
             return;
         }
         let at = format!("seed {} cycle {} {a:?}", self.seed, self.sim.cycle());
+        if self.p.back() {
+            self.check_back_answer(a, &at);
+            return;
+        }
         if a.ask.op == op::RD {
             assert!(a.with_data, "a read has its line: {at}");
             self.check_read(a, &at);
@@ -38,6 +42,19 @@ impl Bench {
         assert!(a.ask.op != op::AMO || a.old == grant.old, "the old value: {at}");
         assert!(a.from_memory, "{at}");
         self.learn(a.ask.line, &grant.data);
+    }
+
+    fn check_back_answer(&self, a: &Answered, at: &str) {
+        let (line, old) = a.ask.want.expect("taken");
+        let whole = a.ask.op == op::WR && a.ask.mask == Mask::MAX;
+        assert_eq!(a.with_data, !whole || self.full_data, "{at}");
+        let same = |i: usize| self.own >> i & 1 == 0 || a.data[i] == line[i];
+        assert!(!a.with_data || (0..64).all(same), "the line after the request {line:?}: {at}");
+        assert!(a.ask.op != op::AMO || a.old == old, "the old value {old:x}: {at}");
+        if a.ask.force {
+            let read = self.reads.get(&a.ask.line).copied().unwrap_or(0);
+            assert!(read >= a.ask.cycle && a.from_memory, "a forced read goes to memory: {at}");
+        }
     }
 
     fn check_read(&mut self, a: &Answered, at: &str) {
@@ -69,6 +86,10 @@ impl Bench {
 
     pub(super) fn check_request(&mut self, req: &MemReq) {
         let at = format!("seed {} cycle {} {req:?}", self.seed, self.sim.cycle());
+        if self.p.back() {
+            self.check_back_request(req, &at);
+            return;
+        }
         let brought = self.brought.as_ref().is_some_and(|g| g.line == req.line);
         assert!(!brought && !self.memory.busy(req.line), "one transaction per line: {at}");
         let time = (self.epoch_of(req.tag), req.ts);
@@ -82,6 +103,25 @@ impl Bench {
         assert!(req.op == op::RD || !self.memory.writes.contains_key(&req.data), "written once: {at}");
         if req.op == op::RD {
             self.reads.insert(req.line, self.sim.cycle());
+        }
+    }
+
+    fn check_back_request(&mut self, req: &MemReq, at: &str) {
+        let mut asks = self.l1s.iter().flat_map(|l| l.open.values());
+        match req.op {
+            op::RD => {
+                assert!(asks.any(|a| a.line == req.line && a.op != op::AMO), "nobody wants it: {at}");
+                self.reads.insert(req.line, self.sim.cycle());
+            }
+            op::WR => {
+                assert!(req.mask != 0 && req.mask & !self.own == 0, "no bytes that nobody wrote here: {at}");
+                let mut written = self.truth[&req.line];
+                written =
+                    std::array::from_fn(|i| if req.mask >> i & 1 == 1 { req.data[i] } else { written[i] });
+                let settled = asks.all(|a| a.line != req.line);
+                assert!(!settled || written == self.truth[&req.line], "the bytes written last: {at}");
+            }
+            _ => assert!(asks.any(|a| a.data == req.data && a.amo == req.amo), "{at}"),
         }
     }
 
@@ -149,8 +189,12 @@ impl Bench {
         for (set, way, line, state, wts, rts) in self.blocks() {
             assert!(!seen.contains(&line), "seed {seed}: line {line:x} is in two ways");
             seen.push(line);
-            assert_eq!(state, 1, "seed {seed}: nothing is locked or kept in an idle bank");
             let data = self.data_at(set, way);
+            if self.p.back() {
+                self.check_back_line(set, way, line, state);
+                continue;
+            }
+            assert_eq!(state, 1, "seed {seed}: nothing is locked or kept in an idle bank");
             if self.p.coherent() {
                 let epoch = self.clock.0;
                 let lease = (line, epoch, wts, rts);
@@ -163,6 +207,37 @@ impl Bench {
             }
         }
         assert!(self.sim.asleep(), "an idle bank changes nothing");
+    }
+
+    /// A line of an idle write-back bank.
+    fn check_back_line(&self, set: u32, way: u32, line: u64, state: u64) {
+        let (seed, data, truth, memory) =
+            (self.seed, self.data_at(set, way), self.truth[&line], self.memory.value(line));
+        assert!(state == 1 || state == 2, "seed {seed}: nothing is kept in an idle bank");
+        let dirty = if state == 2 { self.dirty_at(set, way) } else { 0 };
+        assert!(state == 1 || dirty != 0, "seed {seed}: line {line:x} is dirty without dirty bytes");
+        for i in (0..64).filter(|i| self.own >> i & 1 == 1) {
+            assert_eq!(data[i], truth[i], "seed {seed}: line {line:x} byte {i}");
+            let clean = dirty >> i & 1 == 0;
+            assert!(
+                !clean || memory[i] == truth[i],
+                "seed {seed}: line {line:x} byte {i} is only here and not dirty"
+            );
+        }
+    }
+
+    /// Dirty bytes of a way.
+    pub fn dirty_at(&self, set: u32, way: u32) -> Mask {
+        self.sim.peek_mem("dirty", set * self.p.ways + way, 0).expect("a row").low_u64()
+    }
+
+    /// Memory has every byte that was written here.
+    pub fn check_memory(&self) {
+        for (line, truth) in &self.truth {
+            let memory = self.memory.value(*line);
+            let same = (0..64).all(|i| self.own >> i & 1 == 0 || memory[i] == truth[i]);
+            assert!(same, "seed {}: line {line:x} in memory {memory:?}, written {truth:?}", self.seed);
+        }
     }
 
     /// Each load has returned the write with the greatest time that is not later than its own, also among the writes performed later.

@@ -23,6 +23,8 @@ pub struct Ask {
     /// Versions of the line that an answer of the bank had shown before.
     pub known: usize,
     pub cycle: u64,
+    /// Of a write-back bank: the line after it, and an atomic's old value.
+    pub want: Option<(Bytes, u64)>,
 }
 
 /// An L1.

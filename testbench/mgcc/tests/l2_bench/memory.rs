@@ -75,15 +75,16 @@ pub struct Memory {
     pub writes: BTreeMap<Bytes, Grant>,
 }
 
-fn merge(line: &Bytes, mask: Mask, data: &Bytes) -> Bytes {
+/// The line with the bytes of a mask replaced.
+pub fn merge(line: &Bytes, mask: Mask, data: &Bytes) -> Bytes {
     std::array::from_fn(|i| if mask >> i & 1 == 1 { data[i] } else { line[i] })
 }
 
 /// The atomic of this memory: the word's 8 bytes take the exclusive or with the operand, whatever the operation is.
-fn atomic(line: &Bytes, req: &MemReq) -> (Bytes, u64) {
-    let at = (req.amo[2] as usize / 2) * 8;
+pub fn atomic(line: &Bytes, data: &Bytes, word: u64) -> (Bytes, u64) {
+    let at = (word as usize / 2) * 8;
     let old = u64::from_le_bytes(line[at..at + 8].try_into().expect("a word"));
-    let operand = u64::from_le_bytes(req.data[..8].try_into().expect("a word"));
+    let operand = u64::from_le_bytes(data[..8].try_into().expect("a word"));
     let mut after = *line;
     after[at..at + 8].copy_from_slice(&(old ^ operand).to_le_bytes());
     (after, old)
@@ -189,7 +190,7 @@ impl Memory {
         let last = line.versions.last().expect("a beginning").1;
         let (after, old) = match req.op {
             op::WR => (merge(&last, req.mask, &req.data), 0),
-            op::AMO => atomic(&last, req),
+            op::AMO => atomic(&last, &req.data, req.amo[2]),
             _ => (last, 0),
         };
         let (wts, rts) = if !self.coherent {

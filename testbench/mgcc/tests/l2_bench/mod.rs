@@ -2,6 +2,8 @@
 //!
 //! The memory keeps every version of every line with its time, so that each answer has exactly one right value (mgcc.md section 3, golden checker), and answers
 //! late, in any order between lines. Other GPUs read and write there, too.
+//!
+//! A write-back bank performs the requests of a line in the order in which it takes them, so that here, too, each answer has one right value.
 #![allow(dead_code)] // The bench serves several tests.
 
 mod check;
@@ -14,12 +16,12 @@ pub use l1s::{Ask, L1};
 pub use memory::{Grant, MemReq, Memory, Time, op};
 pub use step::Answered;
 
-use ports::Ports;
+use ports::{Bytes, Mask, Ports};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 use weft_engine::{Design, Options, Sim};
-use weft_mgcc::l2::{L2Params, mgcc_l2};
+use weft_mgcc::l2::{L2Params, Policy, l2_wb, mgcc_l2};
 use weft_mgcc::params::Tsm;
 use weft_rtl::ir::ProbeKind;
 
@@ -131,6 +133,10 @@ pub struct Bench {
     /// Answers are judged (not after a published slip).
     pub judges: bool,
     roll_offered: bool,
+    /// Of a write-back bank: each line after all requests taken, as far as its own bytes are concerned.
+    pub truth: BTreeMap<u64, Bytes>,
+    /// Bytes that only this bank's L1s write.
+    pub own: Mask,
     /// Requests offered and not taken, by L1 in turn.
     offered: Option<Ask>,
     brought: Option<Grant>,
@@ -163,17 +169,24 @@ pub fn small(ts: u32) -> L2Params {
 impl Bench {
     /// A bank out of reset.
     pub fn new(p: &L2Params, seed: u64) -> Bench {
-        let module = mgcc_l2(p).expect("legal parameters");
+        let module = match p.policy {
+            Policy::Through => mgcc_l2(p),
+            Policy::Back => l2_wb(p),
+        };
+        let module = module.expect("legal parameters");
         let sim = Sim::new(&Design::new(&module, Options::default()).expect("a block"));
         let mut rng = SmallRng::seed_from_u64(seed);
         let lines = lines(p);
+        let memory = Memory::new(p, &lines, &mut rng);
         let mut bench = Bench {
+            truth: lines.iter().map(|l| (*l, memory.value(*l))).collect(),
+            own: Mask::MAX,
             ports: Ports::new(&module),
             sim,
             seed,
             mood: Mood::calm(),
             l1s: (0..p.tsm.cus).map(|_| L1::new(p.tsm.l1_mshrs)).collect(),
-            memory: Memory::new(p, &lines, &mut rng),
+            memory,
             lines,
             epoch: 0,
             rolling: None,

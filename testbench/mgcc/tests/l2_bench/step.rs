@@ -1,7 +1,7 @@
 //! One cycle: what happens around the bank, what is offered to it, and what it gives.
 
 use super::l1s::{Ask, fresh, kind};
-use super::memory::{MemReq, Time, op};
+use super::memory::{MemReq, Time, atomic, merge, op};
 use super::ports::{Bytes, Mask};
 use super::{Bench, GPU, Mood, Rolling};
 use rand::Rng;
@@ -121,9 +121,11 @@ impl Bench {
 
     fn others(&mut self) {
         let cycle = self.sim.cycle();
-        if self.chance(self.mood.others) {
+        let alone = self.p.back() && self.own == Mask::MAX;
+        if !alone && self.chance(self.mood.others) {
             let line = self.lines[self.rng.random_range(0..self.lines.len())];
             let (op, _, mask) = kind(&mut self.rng, [0, 2, 3][cycle as usize % 3]);
+            let mask = if self.own == Mask::MAX { mask } else { mask & !self.own };
             let ts = self.rng.random_range(0..4);
             let tag = self.memory.epoch & 7;
             let req =
@@ -149,12 +151,15 @@ impl Bench {
             op::AMO => [rng.random_range(0..11), rng.random_range(0..2), rng.random_range(0..16), 0],
             _ => [0; 4],
         };
+        // Words of atomics and masks stay within the bytes of this GPU.
+        let amo = if self.own == Mask::MAX { amo } else { [amo[0], amo[1], amo[2] % 8, amo[3]] };
+        let mask = if op == op::WR { mask & self.own } else { mask };
         let data = fresh(rng);
         let l1_state = &mut self.l1s[l1];
         let need = l1_state.clock;
         let ts = if self.p.coherent() { l1_state.attach() } else { None };
         let known = self.known.get(&line).copied().unwrap_or(0);
-        Some(Ask { l1, txn, op, line, force, mask, data, amo, need, ts, known, cycle: 0 })
+        Some(Ask { l1, txn, op, line, force, mask, data, amo, need, ts, known, cycle: 0, want: None })
     }
 
     fn offer_request(&mut self) {
@@ -204,11 +209,26 @@ impl Bench {
     fn request_taken(&mut self) {
         let Some(mut ask) = self.offered.take() else { return };
         ask.cycle = self.sim.cycle();
+        if self.p.back() {
+            self.perform(&mut ask);
+        }
         if self.p.coherent() {
             self.clock = self.clock.max((ask.need.0, ask.ts.unwrap_or(0)));
         }
         let old = self.l1s[ask.l1].open.insert(ask.txn, ask);
         assert!(old.is_none());
+    }
+
+    /// What a request does to its line in a write-back bank.
+    fn perform(&mut self, ask: &mut Ask) {
+        let line = self.truth.get_mut(&ask.line).expect("a line of the test");
+        let mut old = 0;
+        match ask.op {
+            op::WR => *line = merge(line, ask.mask, &ask.data),
+            op::AMO => (*line, old) = atomic(line, &ask.data, ask.amo[2]),
+            _ => {}
+        }
+        ask.want = Some((*line, old));
     }
 
     fn offer_answer(&mut self) {
@@ -344,11 +364,14 @@ impl Bench {
     /// Gives a command and waits for its answer; returns the cycles that it took.
     pub fn command(&mut self, op: u64) -> u64 {
         let (start, before) = (self.sim.cycle(), self.maint_done);
+        // Nobody asks meanwhile: kernels have ended.
+        let ask = std::mem::replace(&mut self.mood.ask, 0.0);
         self.maint = Some(op);
         while self.maint_done == before {
             self.cycle();
             assert!(self.sim.cycle() < start + 10_000, "the command is never answered");
         }
+        self.mood.ask = ask;
         self.sim.cycle() - start
     }
 

@@ -1,89 +1,25 @@
 //! The bank against the golden model, one event at a time: a request, an answer of memory, or a step of a new epoch; then everything that follows from it.
 
-use crate::l2_bench::{Answered, Ask, Bench, MemReq, Mood, op};
+#[path = "../l2_bench/convert.rs"]
+mod convert;
+
+use crate::l2_bench::{Bench, GPU, Mood, op};
+use convert::{answer, kind, request, sent};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use weft_blocks::msg::AmoOp;
 use weft_mgcc::choice::{Inject, ReadTs};
 use weft_mgcc::l2::L2Params;
 use weft_mgcc_bench::golden::array::State;
 use weft_mgcc_bench::golden::inject;
 use weft_mgcc_bench::golden::l2::{L2, L2Action, L2Params as GoldenParams};
 use weft_mgcc_bench::golden::layout::Layout;
-use weft_mgcc_bench::golden::msg::{Atomic, Data, Op, UmcReq, UmcRsp, UpReq, UpRsp, Work};
+use weft_mgcc_bench::golden::msg::{Data, UmcReq, UmcRsp, UpRsp};
 use weft_mgcc_bench::golden::time::Widths;
-
-const AMO: [AmoOp; 11] = [
-    AmoOp::Add,
-    AmoOp::Sub,
-    AmoOp::Inc,
-    AmoOp::Dec,
-    AmoOp::And,
-    AmoOp::Or,
-    AmoOp::Xor,
-    AmoOp::Min,
-    AmoOp::Max,
-    AmoOp::Exch,
-    AmoOp::Cas,
-];
-
-/// What an operation asks for.
-fn work(code: u64, mask: u64, data: &[u8; 64], amo: [u64; 4]) -> Work {
-    let data = Data(*data);
-    match code {
-        op::RD => Work::Read,
-        op::WR => Work::Write { mask, data },
-        _ => Work::Atomic(Atomic {
-            op: AMO[amo[0] as usize],
-            signed: amo[1] == 1,
-            word: amo[2] as u32,
-            wide: amo[3] == 1,
-            operand: data.number(0, 8),
-            compare: data.number(8, 8),
-        }),
-    }
-}
-
-fn kind(code: u64) -> Op {
-    [Op::Read, Op::Write, Op::Atomic][code as usize]
-}
-
-fn request(p: &L2Params, a: &Ask) -> UpReq {
-    UpReq {
-        src: a.l1 as u32,
-        txn: a.txn as u32,
-        line: a.line,
-        force: a.force,
-        tag: if p.coherent() { a.need.0 & 7 } else { 0 },
-        ts: a.ts,
-        work: work(a.op, a.mask, &a.data, a.amo),
-    }
-}
-
-fn answer(p: &L2Params, a: &Answered) -> UpRsp {
-    let with_data = a.with_data;
-    UpRsp {
-        op: kind(a.ask.op),
-        dst: a.ask.l1 as u32,
-        txn: a.ask.txn as u32,
-        tag: if p.coherent() { a.epoch & 7 } else { 0 },
-        wts: a.wts,
-        rts: a.rts,
-        data: with_data.then_some(Data(a.data)),
-        old: if a.ask.op == op::AMO { a.old } else { 0 },
-        from_memory: a.from_memory,
-    }
-}
-
-fn sent(m: &MemReq) -> UmcReq {
-    let work = work(m.op, m.mask, &m.data, m.amo);
-    UmcReq { src: crate::l2_bench::GPU as u32, txn: m.txn as u32, line: m.line, tag: m.tag, ts: m.ts, work }
-}
 
 fn golden(p: &L2Params, wrsp_always: bool) -> L2 {
     let t = &p.tsm;
     L2::new(GoldenParams {
-        gpu: crate::l2_bench::GPU as u32,
+        gpu: GPU as u32,
         sets: p.sets() as usize,
         ways: p.ways as usize,
         layout: Layout { banks: u64::from(t.banks), lanes: u64::from(t.lanes), il: t.il },
@@ -175,7 +111,7 @@ impl Pair {
         self.settle();
         let mut actions = self.model.rsp(&UmcRsp {
             op: kind(g.op),
-            dst: crate::l2_bench::GPU as u32,
+            dst: GPU as u32,
             txn: g.txn as u32,
             tag: if self.p.coherent() { g.epoch & 7 } else { 0 },
             wts: g.wts,

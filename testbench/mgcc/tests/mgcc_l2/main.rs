@@ -92,9 +92,9 @@ fn random_traffic_without_coherence() {
 
 #[test]
 fn event_by_event_as_the_golden_model() {
-    for seed in 0..6 {
-        Pair::new(&small(8), seed).run(1_500);
-        Pair::new(&eager(7), seed + 10).run(1_500);
+    for seed in 0..4 {
+        Pair::new(&small(8), seed).run(1_200);
+        Pair::new(&eager(7), seed + 10).run(1_200);
         Pair::new(&plain(), seed + 20).run(1_000);
     }
     let two = L2Params { size: 128, ways: 2, repl_ts: false, evict_notes: false, ..small(6) };

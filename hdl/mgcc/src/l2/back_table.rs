@@ -1,0 +1,95 @@
+//! Transition tables of `l2-wb`, as data.
+//!
+//! | state of the addressed line | meaning |
+//! | --- | --- |
+//! | I | not here; a way for it is empty or clean |
+//! | I_dirty | not here; the way for it has dirty bytes of another line |
+//! | I_none | not here; every way is kept for a line that is on its way |
+//! | P | a way is kept for it (replays only) |
+//! | V | here, as in memory as far as this bank knows |
+//! | D | here, with dirty bytes |
+//! | M | a transaction of the line is under way |
+
+use super::table::{Cell, table};
+use weft_rtl::prelude::*;
+
+const STATES: [&str; 7] = ["I", "I_dirty", "I_none", "P", "V", "D", "M"];
+const EVENTS: [&str; 5] = ["RdReq", "RdReq_forced", "WrReq_partial", "WrReq_full", "AmoReq"];
+
+const REQUESTS: [Cell; 33] = [
+    ("I", "RdReq", &["keep", "fetch"], "a way is kept, RdReq to memory: M"),
+    ("I", "RdReq_forced", &["past"], "RdReq to memory, nothing is kept: M"),
+    (
+        "I",
+        "WrReq_partial",
+        &["keep", "fetch_first"],
+        "a way is kept, RdReq to memory; the write waits in the list: M",
+    ),
+    ("I", "WrReq_full", &["write", "answer"], "installed whole: D"),
+    ("I", "AmoReq", &["past"], "AmoReq to memory: M"),
+    (
+        "I_dirty",
+        "RdReq",
+        &["keep", "evict"],
+        "the victim's dirty bytes to memory, its way is kept; the read waits: M",
+    ),
+    ("I_dirty", "RdReq_forced", &["past"], "RdReq to memory, nothing is kept: M"),
+    (
+        "I_dirty",
+        "WrReq_partial",
+        &["keep", "evict"],
+        "the victim's dirty bytes to memory, its way is kept; the write waits: M",
+    ),
+    (
+        "I_dirty",
+        "WrReq_full",
+        &["keep", "evict"],
+        "the victim's dirty bytes to memory, its way is kept; the write waits: M",
+    ),
+    ("I_dirty", "AmoReq", &["past"], "AmoReq to memory: M"),
+    ("I_none", "RdReq", &["past"], "RdReq to memory, nothing is kept: M"),
+    ("I_none", "RdReq_forced", &["past"], "RdReq to memory, nothing is kept: M"),
+    ("I_none", "WrReq_partial", &["past"], "WrReq to memory: M"),
+    ("I_none", "WrReq_full", &["past"], "WrReq to memory: M"),
+    ("I_none", "AmoReq", &["past"], "AmoReq to memory: M"),
+    ("P", "RdReq", &["fetch"], "the victim is in memory: RdReq"),
+    ("P", "WrReq_partial", &["fetch_first"], "the victim is in memory: RdReq; the write waits on"),
+    ("P", "WrReq_full", &["write", "answer"], "the victim is in memory: installed whole: D"),
+    ("V", "RdReq", &["answer"], "hit"),
+    ("V", "RdReq_forced", &["drop", "past"], "line dropped, RdReq to memory: M"),
+    ("V", "WrReq_partial", &["write", "answer"], "bytes merged: D"),
+    ("V", "WrReq_full", &["write", "answer"], "line replaced: D"),
+    ("V", "AmoReq", &["drop", "past"], "line dropped, AmoReq to memory: M"),
+    ("D", "RdReq", &["answer"], "hit"),
+    ("D", "RdReq_forced", &["drop", "flush"], "dirty bytes to memory, line dropped; the read waits: M"),
+    ("D", "WrReq_partial", &["write", "answer"], "bytes merged"),
+    ("D", "WrReq_full", &["write", "answer"], "line replaced"),
+    ("D", "AmoReq", &["drop", "flush"], "dirty bytes to memory, line dropped; the atomic waits: M"),
+    ("M", "RdReq", &["append"], "waits in the line's list"),
+    ("M", "RdReq_forced", &["append"], "waits in the line's list"),
+    ("M", "WrReq_partial", &["append"], "waits in the line's list"),
+    ("M", "WrReq_full", &["append"], "waits in the line's list"),
+    ("M", "AmoReq", &["append"], "waits in the line's list"),
+];
+
+const PLACES: [&str; 2] = ["kept", "none"];
+const ANSWERS: [&str; 2] = ["written", "done"];
+
+const FILLS: [Cell; 4] = [
+    ("kept", "written", &[], "the victim's bytes are in memory; the list goes on"),
+    ("kept", "done", &["install"], "line into the way kept for it: V"),
+    ("none", "written", &[], "the line's own bytes are in memory; the list goes on"),
+    ("none", "done", &[], "a request that went past the bank is answered"),
+];
+
+/// Requests of L1s and replays at `l2-wb` (mgcc.md section 5).
+pub fn requests() -> Table {
+    let columns: [(&'static str, &[&'static str]); 2] = [("state", &STATES), ("event", &EVENTS)];
+    table("wb_requests", "mgcc.wb", columns, REQUESTS.iter().copied())
+}
+
+/// Answers of memory at `l2-wb`.
+pub fn fills() -> Table {
+    let columns: [(&'static str, &[&'static str]); 2] = [("place", &PLACES), ("answer", &ANSWERS)];
+    table("wb_fills", "mgcc.wb", columns, FILLS.iter().copied())
+}
