@@ -101,6 +101,7 @@ impl Filler {
                 from_memory: m.from_memory,
             });
         });
+        super::observe::count_response_bytes(p, arrives, &rsp.msg);
         let info = misses.info.read(fill.get().entry);
         let age =
             core.clock.as_ref().map(|clock| age(&p.tsm, "dn", valid.get(), fill.get().tag, clock.epoch()));

@@ -40,7 +40,7 @@ mod table;
 
 use crate::msg::{Roll, RollAck, UpReq, UpRsp};
 use crate::params::LINE;
-use arrays::Arrays;
+use arrays::{Arrays, Found};
 use clock::Clock;
 use fill::Filler;
 use misses::{MissInfo, Misses};
@@ -179,10 +179,9 @@ fn run(
     sweep: &Sweep,
     up: &OutChannel<UpReq>,
 ) {
-    let p = &core.p;
-    let (s1_valid, s1) = (reg::<Bool>("s1_valid", ()), reg::<S1Req>("s1", p.clone()).field("pipeline"));
+    let (s1_valid, s1) = (reg::<Bool>("s1_valid", ()), reg::<S1Req>("s1", core.p.clone()).field("pipeline"));
     let turn = reg::<Enum<Turn>>("turn", ());
-    let at = reg::<Bits>("replay_at", p.entry_bits());
+    let at = reg::<Bits>("replay_at", core.p.entry_bits());
     let quiet = !(replies.fold.get() | inputs.rolls);
     let responds = (turn.is(Turn::Response) & quiet).named("responds");
     filler.looks.set(responds & !filler.is_newer());
@@ -198,11 +197,7 @@ fn run(
         go: wire::<Bool>("s1_go", ()),
         sweeps: wire::<Bool>("s1_sweeps", ()),
     };
-    let line = mux(turn.is(Turn::Response), filler.info.line, stage.req.line).named("row_line");
-    let pinned = core.misses.pinned_ways(core.arrays.set_of(line)).named("ways_pinned");
-    let now =
-        core.clock.as_ref().map(|clock| mux(turn.is(Turn::Response), filler.clock_after(clock), clock.ts()));
-    let found = core.arrays.look_up(line, now, pinned);
+    let found = look_up(core, filler, turn.is(Turn::Response), stage.req.line);
     let plan = stage.plan(found, filler, replies, up);
     stage.act(&plan, replies, up);
     stage.check(&plan);
@@ -210,31 +205,11 @@ fn run(
     filler.look(core, &found);
     replies.finish(core, filler);
     filler.finish(core, replies);
-    let by_response = responds & filler.is_newer();
-    sweep.run(core, filler, &stage, (inputs.rolls, by_response));
-
-    // S0: the next cycle's row.
-    let leaves = stage.go.get() & !replayed;
-    let accept = (inputs.req.valid & inputs.ready & (!s1_valid.get() | leaves)).named("s0_accept");
-    when(accept, || {
-        inputs.req.take();
-        s1.set(enter(p, &inputs.req.msg));
-    });
-    let waits = (accept | (s1_valid.get() & !leaves)).named("s0_waits");
-    s1_valid.set(waits);
-    let (wanted, response_line) = filler.wants_row();
-    let pops = stage.go.get() & replayed & !core.misses.again.get().bit_at(at.get());
-    let (replays, entry) = core.misses.choose_replay(at.get(), pops);
-    let next = mux(waits, enum_lit(Turn::Request), enum_lit(Turn::None));
-    let next = mux(replays, enum_lit(Turn::Replay), next);
-    let next = mux(wanted, enum_lit(Turn::Response), next);
-    let runs = inputs.ready & !sweep.is_next();
-    turn.set(mux(runs, next, enum_lit(Turn::None)));
-    at.set(entry);
-    let request_line = mux(accept, inputs.req.msg.line, s1.get().line);
-    let other = mux(replays, core.misses.info.read(entry).line, request_line);
-    core.arrays.present(mux(wanted, response_line, other));
+    sweep.run(core, &stage, filler.looks.get(), (inputs.rolls, responds & filler.is_newer()));
+    let s0 = S0 { core, inputs, filler, stage: &stage, sweep };
+    let accept = s0.choose(&s1_valid, &s1, &turn, &at);
     core.misses.finish();
+    let (s1, rolls) = (s1_valid.get(), inputs.rolls);
     let seen = Seen {
         core,
         stage: &stage,
@@ -244,10 +219,56 @@ fn run(
         sweep,
         found: &found,
         accept,
-        s1: s1_valid.get(),
-        rolls: inputs.rolls,
+        s1,
+        up,
+        rolls,
     };
     seen.observe(&inputs.req.msg);
+}
+
+/// The line of the response or of the request in the row that is read.
+fn look_up(core: &Core, filler: &Filler, response: Bool, requested: Bits) -> Found {
+    let line = mux(response, filler.info.line, requested).named("row_line");
+    let pinned = core.misses.pinned_ways(core.arrays.set_of(line)).named("ways_pinned");
+    let now = core.clock.as_ref().map(|clock| mux(response, filler.clock_after(clock), clock.ts()));
+    core.arrays.look_up(line, now, pinned)
+}
+
+/// Takes requests into S1 and chooses whose row is read in the next cycle.
+struct S0<'a> {
+    core: &'a Core,
+    inputs: &'a Inputs,
+    filler: &'a Filler,
+    stage: &'a Stage<'a>,
+    sweep: &'a Sweep,
+}
+
+impl S0<'_> {
+    /// True when a request enters S1.
+    fn choose(&self, s1_valid: &Reg<Bool>, s1: &Reg<S1Req>, turn: &Reg<Enum<Turn>>, at: &Reg<Bits>) -> Bool {
+        let (core, stage, req) = (self.core, self.stage, &self.inputs.req);
+        let leaves = stage.go.get() & !stage.replayed;
+        let accept = (req.valid & self.inputs.ready & (!s1_valid.get() | leaves)).named("s0_accept");
+        when(accept, || {
+            req.take();
+            s1.set(enter(&core.p, &req.msg));
+        });
+        let waits = (accept | (s1_valid.get() & !leaves)).named("s0_waits");
+        s1_valid.set(waits);
+        let (wanted, response_line) = self.filler.wants_row();
+        let pops = stage.go.get() & stage.replayed & !core.misses.again.get().bit_at(stage.at);
+        let (replays, entry) = core.misses.choose_replay(stage.at, pops);
+        let next = mux(waits, enum_lit(Turn::Request), enum_lit(Turn::None));
+        let next = mux(replays, enum_lit(Turn::Replay), next);
+        let next = mux(wanted, enum_lit(Turn::Response), next);
+        let runs = self.inputs.ready & !self.sweep.is_next();
+        turn.set(mux(runs, next, enum_lit(Turn::None)));
+        at.set(entry);
+        let request_line = mux(accept, req.msg.line, s1.get().line);
+        let other = mux(replays, core.misses.info.read(entry).line, request_line);
+        core.arrays.present(mux(wanted, response_line, other));
+        accept
+    }
 }
 
 /// Decodes a request.
@@ -310,7 +331,7 @@ impl Sweep {
     }
 
     /// Starts a sweep, by a Roll (already rolled), a newer response or a kernel's begin, and goes on with it.
-    fn run(&self, core: &Core, filler: &Filler, stage: &Stage, (by_roll, by_response): (Bool, Bool)) {
+    fn run(&self, core: &Core, stage: &Stage, looks: Bool, (by_roll, by_response): (Bool, Bool)) {
         let by_begin = stage.sweeps.get();
         let starts = by_roll | by_response | by_begin;
         self.starts.set(starts);
@@ -330,7 +351,7 @@ impl Sweep {
             when(self.last, || self.active.set(false));
         });
         let text = "while lines are swept nothing else changes them";
-        let touched = stage.go.get() | filler.looks.get() | starts;
+        let touched = stage.go.get() | looks | starts;
         assert_always("mgcc_l1_sweep_alone", !(self.active.get() & touched), text);
     }
 

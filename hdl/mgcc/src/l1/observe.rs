@@ -5,8 +5,9 @@ use super::fill::Filler;
 use super::reply::Replies;
 use super::stage::{Plan, Stage};
 use super::{Core, L1Event, L1Params, Sweep};
-use crate::msg::TsmOp;
-use weft_blocks::msg::{AmoOp, CuOp, CuReq};
+use crate::bytes;
+use crate::msg::{TsmOp, UpReq, UpRsp};
+use weft_blocks::msg::{CuOp, CuReq};
 use weft_rtl::prelude::*;
 
 /// Everything that is observed.
@@ -22,6 +23,7 @@ pub(super) struct Seen<'a> {
     pub accept: Bool,
     /// A request of the CU is in S1.
     pub s1: Bool,
+    pub up: &'a OutChannel<UpReq>,
     /// An epoch begins by a Roll.
     pub rolls: Bool,
 }
@@ -141,39 +143,17 @@ impl Seen<'_> {
     }
 
     fn bytes(&self) {
-        let p = &self.core.p;
-        let sent = self.stage.go.get() & self.plan.opens;
-        let req = &self.stage.req;
-        let number = |v: u64| lit(v, 8);
-        let write = mux(req.mask.all(), number(76), number(84));
-        let atomic = mux(req.amo.is(AmoOp::Cas), number(28), number(20));
-        let up =
-            |name: &str, cond: Bool, amount: Bits, text: &str| count_amount(name, sent & cond, amount, text);
-        let row = &self.plan.row;
-        up("mgcc_l1_up_bytes_read", row.action("read"), number(12), "bytes of RdReq to the L2");
-        up("mgcc_l1_up_bytes_write", row.action("write"), write, "bytes of WrReq to the L2");
-        up("mgcc_l1_up_bytes_atomic", row.action("atomic"), atomic, "bytes of AmoReq to the L2");
-        let fill = self.filler.fill.get();
-        let down = |name: &str, op: TsmOp, amount: Bits, text: &str| {
-            count_amount(name, self.filler.looks.get() & self.filler.info.kind.is(op), amount, text);
-        };
-        let ack = mux(fill.with_data, number(76), number(12));
-        down("mgcc_l1_dn_bytes_read", TsmOp::Rd, number(80), "bytes of RdRsp from the L2, without stamps");
-        down("mgcc_l1_dn_bytes_write", TsmOp::Wr, ack, "bytes of WrRsp from the L2, without stamps");
-        down(
-            "mgcc_l1_dn_bytes_atomic",
-            TsmOp::Amo,
-            number(88),
-            "bytes of AmoRsp from the L2, without stamps",
-        );
+        let (p, m) = (&self.core.p, &self.up.held);
+        let sent = self.up.waiting & self.up.free;
+        for (name, op, text) in [
+            ("mgcc_l1_up_bytes_read", TsmOp::Rd, "bytes of RdReq to the L2"),
+            ("mgcc_l1_up_bytes_write", TsmOp::Wr, "bytes of WrReq to the L2"),
+            ("mgcc_l1_up_bytes_atomic", TsmOp::Amo, "bytes of AmoReq to the L2"),
+        ] {
+            count_amount(name, sent & m.op.is(op), bytes::up_req(&p.tsm, m), text);
+        }
         if p.coherent() {
-            // A timestamp takes whole bytes: the published 2 for TS = 16.
-            let stamp = u64::from(p.tsm.ts.div_ceil(8));
-            let told = sent & self.plan.tells;
-            count("mgcc_l1_ts_attached", told, "requests with a timestamp");
-            count_amount("mgcc_l1_up_bytes_stamps", told, number(stamp), "bytes of timestamps to the L2");
-            let text = "bytes of wts and rts from the L2";
-            count_amount("mgcc_l1_dn_bytes_stamps", self.filler.looks.get(), number(2 * stamp), text);
+            count("mgcc_l1_ts_attached", sent & m.ts_v, "requests with a timestamp");
         }
     }
 
@@ -211,6 +191,17 @@ impl Seen<'_> {
             );
             race("begin_rolls", self.stage.sweeps.get(), "a kernel's begin brings a newer epoch");
         }
+    }
+}
+
+/// Bytes of the responses taken.
+pub(super) fn count_response_bytes(p: &L1Params, taken: Bool, m: &UpRsp) {
+    for (name, op, text) in [
+        ("mgcc_l1_dn_bytes_read", TsmOp::Rd, "bytes of RdRsp from the L2"),
+        ("mgcc_l1_dn_bytes_write", TsmOp::Wr, "bytes of WrRsp from the L2"),
+        ("mgcc_l1_dn_bytes_atomic", TsmOp::Amo, "bytes of AmoRsp from the L2"),
+    ] {
+        count_amount(name, taken & m.op.is(op), bytes::up_rsp(&p.tsm, m, p.coherent()), text);
     }
 }
 

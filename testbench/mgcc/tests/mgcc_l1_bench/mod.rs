@@ -148,6 +148,11 @@ pub struct Trial {
     pub answers: [u64; 3],
     /// Answers in order: (cycle, answer).
     pub log: Vec<(u64, CuRsp)>,
+    /// Cycle in which each open request was taken; sum of latencies of what was answered.
+    taken_at: BTreeMap<u32, u64>,
+    pub latency: u64,
+    /// Bytes of requests sent and of responses taken.
+    pub bytes: [u64; 2],
 }
 
 impl Trial {
@@ -189,6 +194,9 @@ impl Trial {
             counters,
             answers: [0; 3],
             log: Vec::new(),
+            taken_at: BTreeMap::new(),
+            latency: 0,
+            bytes: [0; 2],
         }
     }
 
@@ -341,10 +349,14 @@ impl Trial {
         let at = self.b.sim.peek("replay_at").expect("a register").low_u64() as u32;
         self.b.step();
         if self.b.taken("cu_req").is_some() {
-            self.entered.extend(self.offered.pop_front());
+            let req = self.offered.pop_front().expect("it was offered");
+            self.taken_at.insert(req.id, self.b.sim.cycle() - 1);
+            self.entered.push_back(req);
         }
         if self.b.taken("dn_rsp").is_some() {
-            self.responses.extend(self.sent.pop_front());
+            let rsp = self.sent.pop_front().expect("it was offered");
+            self.bytes[1] += rsp.bytes(self.p.coherent());
+            self.responses.push_back(rsp);
         }
         self.events(at);
         self.outputs(time);
@@ -449,6 +461,7 @@ impl Trial {
             expected.txn = req.txn;
             assert_eq!(req, expected, "cycle {cycle}: request to the bank");
             self.line_of.insert(req.txn, req.line);
+            self.bytes[0] += req.bytes();
             let epoch = self.golden.cts().epoch;
             self.memory.take(req, epoch, cycle, &mut self.b.rng);
         }
@@ -493,6 +506,9 @@ impl Trial {
         }
         let merged = if got.merged { 2 } else { usize::from(got.src != 0) };
         self.answers[merged] += u64::from(!got.ack);
+        if !matches!(req.work, CuWork::Fence | CuWork::Kend | CuWork::Kbegin(_)) {
+            self.latency += cycle - self.taken_at[&id];
+        }
         self.log.push((cycle, got));
     }
 
@@ -527,6 +543,26 @@ impl Trial {
             assert_eq!(self.register(name), 0, "{name} at rest");
         }
         self.compare_arrays("the end");
+        // The hardware counts whole bytes of its timestamps, the model the published 2.
+        if (9..=16).contains(&self.p.tsm.ts) {
+            let sum = |way: &str| {
+                ["read", "write", "atomic"]
+                    .iter()
+                    .map(|c| self.b.counted(&format!("mgcc_l1_{way}_bytes_{c}")))
+                    .sum::<u64>()
+            };
+            assert_eq!([sum("up"), sum("dn")], self.bytes, "bytes up and down");
+        }
+    }
+
+    /// One request alone: the cycles from its taking to its answer, and the answer.
+    pub fn alone(&mut self, line: u64, mask: u64, work: CuWork) -> (u64, CuRsp) {
+        let id = self.offer(line, mask, work);
+        while self.open.contains_key(&id) {
+            self.cycle(false);
+        }
+        let (cycle, answer) = *self.log.last().expect("it was answered");
+        (cycle - self.taken_at[&id], answer)
     }
 
     /// Every block is the model's: state, line, stamps, data.
