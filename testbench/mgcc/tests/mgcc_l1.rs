@@ -104,7 +104,7 @@ fn other_sizes_and_choices_as_the_model() {
         ("eager rc", L1Params { eager: true, repl_ts: false, ..rc.clone() }),
         ("no steps of the clock", L1Params { self_inc: 0, ..rc.clone() }),
         ("bytes", L1Params { tsm: wide.clone(), ..rc }),
-        ("bytes, sc", L1Params { tsm: wide, ways: 4, self_inc: 2, observe: false, ..sc }),
+        ("bytes, sc", L1Params { tsm: wide, ways: 4, size: 512, self_inc: 2, observe: false, ..sc }),
         ("none", L1Params { tsm: Tsm { ts: 16, eb: 4, cts: 64, ..none.tsm.clone() }, ..none }),
     ];
     for (i, (name, p)) in sets.iter().enumerate() {
@@ -118,7 +118,7 @@ fn other_sizes_and_choices_as_the_model() {
             trial.run(2_500);
             trial.drain();
         }
-        assert!(trial.log.len() > 300, "{name}: only {} answers", trial.log.len());
+        assert!(trial.log.len() > 150, "{name}: only {} answers", trial.log.len());
     }
 }
 
@@ -140,11 +140,15 @@ fn a_hit_takes_the_latency_and_hits_stream() {
         trial.alone(3, 0xff, LOAD);
         let (cycles, answer) = trial.alone(3, 0xff, LOAD);
         assert_eq!((cycles, answer.src), (u64::from(latency), 0));
-        (0..40).for_each(|_| drop(trial.offer(3, u64::MAX, LOAD)));
+        for _ in 0..40 {
+            trial.offer(3, u64::MAX, LOAD);
+        }
         trial.drain();
         let times: Vec<u64> = trial.log[2..].iter().map(|(cycle, _)| *cycle).collect();
         assert!(times.windows(2).all(|w| w[1] == w[0] + 1), "one hit per cycle: {times:?}");
         assert_eq!(trial.b.counted("mgcc_l1_hits"), 41);
+        // Inputs stand still from here on; before, unused ones carry noise.
+        trial.b.sim.run(20);
         assert!(trial.b.sim.asleep(), "an idle cache sleeps");
     }
 }
@@ -160,7 +164,9 @@ fn the_latency_counter_is_the_sum_of_what_the_cu_measures() {
     }
     assert_eq!(trial.b.counted("mgcc_l1_latency"), trial.latency);
     // Several at a time: requests wait in front of S1 too, which only the CU sees.
-    (0..30).for_each(|i| drop(trial.offer(i % 5, 1, LOAD)));
+    for i in 0..30 {
+        trial.offer(i % 5, 1, LOAD);
+    }
     trial.drain();
     let counted = trial.b.counted("mgcc_l1_latency");
     assert!(counted <= trial.latency && counted * 10 > trial.latency * 5, "{counted} of {}", trial.latency);
