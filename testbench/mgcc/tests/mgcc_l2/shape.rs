@@ -57,6 +57,7 @@ fn elaborates_and_flattens() {
     for shape in SHAPES {
         let module = build(&info(), shape).unwrap_or_else(|e| panic!("{shape:?}: {e}"));
         weft_rtl::lower::flatten(&module).unwrap_or_else(|e| panic!("{shape:?}: {e}"));
+        assert!(!weft_rtl::verilog::emit(&module).is_empty());
         assert!(!names.contains(&module.name), "{} names two sets of parameters", module.name);
         names.push(module.name.clone());
     }
