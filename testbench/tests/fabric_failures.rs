@@ -23,7 +23,7 @@ fn run(path: &str, broken: &Arc<Module>, wave: &Path) -> Result<bool, FabricErro
         rewind: Some(Rewind { cycles: 1000, wave: wave.to_path_buf() }),
         ..RunOptions::default()
     };
-    let whole = rec_fabric(&config.hardware()).expect("sound");
+    let whole = rec_fabric(&hardware()).expect("sound");
     let whole = whole.replaced(path, broken).expect("the same ports");
     let mut run = FabricRun::with_module(&config, &whole, program.into(), &options)?;
     let ended = run.run_to(1_000_000)?;
@@ -31,7 +31,7 @@ fn run(path: &str, broken: &Arc<Module>, wave: &Path) -> Result<bool, FabricErro
 }
 
 fn hardware() -> weft_blocks::fabric::FabricParams {
-    FabricConfig::load("rec-4gpu-small").expect("built in").hardware()
+    FabricConfig::load("rec-4gpu-small").expect("built in").directory().expect("of this family")
 }
 
 /// The report, after a look at what every report must have.

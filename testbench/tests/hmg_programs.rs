@@ -26,16 +26,17 @@ impl Fabric {
     fn with(&self, change: &str) -> Fabric {
         let mut config = self.config.clone();
         config.set(change).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(config.hardware(), self.config.hardware(), "{change} changes the hardware");
+        assert_eq!(config.directory(), self.config.directory(), "{change} changes the hardware");
         Fabric { config, design: self.design.clone() }
     }
 
     fn run(&self, workload: &str, given: &[(&str, &str)]) -> RunReport {
         let config = &self.config;
         let mut params = given.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-        weft_workload::offer(workload, &mut params, config.gpus, config.gpms * config.cus);
+        let common = &config.common;
+        weft_workload::offer(workload, &mut params, common.gpus, common.gpms * common.cus);
         let program = weft_workload::build(workload, &params, None).unwrap_or_else(|e| panic!("{e}"));
-        let at = format!("{}, {workload}", config.protocol.name());
+        let at = format!("{}, {workload}", config.get("protocol").expect("a key of this family"));
         let mut run = FabricRun::on(config, &self.design, Arc::from(program), &RunOptions::default())
             .unwrap_or_else(|e| panic!("{at}: {e}"));
         assert!(run.run_to(3_000_000).unwrap_or_else(|e| panic!("{at}: {e}")), "{at}: no end");

@@ -3,7 +3,6 @@
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weft_blocks::fabric::rec_fabric;
 use weft_blocks::registry::{self, ParamSet};
 use weft_fabric::config::FabricConfig;
 use weft_rtl::ir::Module;
@@ -68,7 +67,7 @@ pub fn resolve_design(name: &str, params: &BTreeMap<String, String>) -> Result<A
         config.set(&format!("{key}={value}")).map_err(Failure::input)?;
     }
     config.validate().map_err(Failure::input)?;
-    rec_fabric(&config.hardware()).map_err(Failure::input)
+    weft_fabric::run::module(&config).map_err(Failure::input)
 }
 
 fn is_fabric(name: &str) -> bool {

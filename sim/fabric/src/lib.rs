@@ -5,6 +5,7 @@ pub mod check;
 pub mod config;
 pub mod cu;
 pub mod dram;
+pub mod family;
 pub mod ideal_dir;
 pub mod memory;
 pub mod placement;

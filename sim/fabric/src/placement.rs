@@ -52,16 +52,16 @@ impl PageTable {
     /// # Errors
     /// A program that does not fit into the memory of a GPU.
     pub fn new(arrays: &[Array], config: &FabricConfig) -> Result<PageTable, PlacementError> {
-        let page = u64::from(config.page);
-        let gpus = u64::from(config.nodes());
+        let page = u64::from(config.common.page);
+        let gpus = u64::from(config.common.nodes());
         let end = arrays.iter().map(|a| a.addr + a.bytes()).max().unwrap_or(0);
         let mut table = PageTable {
-            page_bits: config.page.trailing_zeros(),
-            home_shift: config.dram_bytes.trailing_zeros(),
+            page_bits: config.common.page.trailing_zeros(),
+            home_shift: config.common.dram_bytes.trailing_zeros(),
             pages: Vec::with_capacity(end.div_ceil(page) as usize),
-            frames: vec![Vec::new(); config.nodes() as usize],
-            on_touch: config.placement == Placement::FirstTouch,
-            room: config.dram_bytes / page,
+            frames: vec![Vec::new(); config.common.nodes() as usize],
+            on_touch: config.common.placement == Placement::FirstTouch,
+            room: config.common.dram_bytes / page,
             fresh: Vec::new(),
         };
         let all = end.div_ceil(page).max(1);
@@ -75,7 +75,7 @@ impl PageTable {
             let count = (array.addr + array.bytes()).div_ceil(page).saturating_sub(first).max(1);
             let shared = (table.pages.len() as u64).saturating_sub(first);
             for k in shared..count {
-                let gpu = match config.placement {
+                let gpu = match config.common.placement {
                     Placement::PageRr => k % gpus,
                     // Part g begins at floor(g * count / gpus), as the work-groups' parts do.
                     Placement::Block => ((k + 1) * gpus - 1) / count,
@@ -152,24 +152,24 @@ impl PageTable {
         }
         let needed = each << self.page_bits;
         Err(PlacementError {
-            placement: config.placement.name(),
+            placement: config.common.placement.name(),
             gpu: 0,
             needed,
-            has: config.dram_bytes,
+            has: config.common.dram_bytes,
             wanted: needed.next_power_of_two(),
         })
     }
 
     fn check(&self, config: &FabricConfig) -> Result<(), PlacementError> {
         let size = |frames: &Vec<u64>| (frames.len() as u64) << self.page_bits;
-        let full = self.frames.iter().position(|frames| size(frames) > config.dram_bytes);
+        let full = self.frames.iter().position(|frames| size(frames) > config.common.dram_bytes);
         let Some(gpu) = full else { return Ok(()) };
         let most = self.frames.iter().map(size).max().unwrap_or(0);
         Err(PlacementError {
-            placement: config.placement.name(),
+            placement: config.common.placement.name(),
             gpu: gpu as u32,
             needed: size(&self.frames[gpu]),
-            has: config.dram_bytes,
+            has: config.common.dram_bytes,
             wanted: most.next_power_of_two(),
         })
     }
@@ -313,7 +313,7 @@ mod tests {
                 for addr in (array.addr..array.addr + array.bytes()).step_by(512) {
                     let phys = table.translate(addr);
                     prop_assert!(table.home(phys) < gpus);
-                    prop_assert_eq!(u64::from(table.home(phys)), phys / config.dram_bytes);
+                    prop_assert_eq!(u64::from(table.home(phys)), phys / config.common.dram_bytes);
                     prop_assert_eq!(table.inverse(phys), Some(addr));
                     prop_assert!(seen.insert(phys));
                 }

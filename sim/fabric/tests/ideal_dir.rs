@@ -13,7 +13,8 @@ use weft_rtl::prelude::*;
 
 /// One bank, so that one slice tracks everything.
 fn sys() -> Sys {
-    Sys { banks: 1, ..FabricConfig::load("rec-4gpu-small").expect("built in").sys() }
+    let config = FabricConfig::load("rec-4gpu-small").expect("built in");
+    Sys { banks: 1, ..config.directory().expect("of this family").sys }
 }
 
 /// Passes messages between the bench and the slice, with registers in between.

@@ -167,7 +167,12 @@ fn closed(name: &str, sets: &[String]) -> Result<ClosedParams, Failure> {
         config.set(set).map_err(Failure::input)?;
     }
     config.validate().map_err(Failure::input)?;
-    let fabric = config.hardware();
+    let Some(fabric) = config.directory() else {
+        return Err(Failure::input(anyhow::anyhow!(
+            "{name} is of family {}, which has no closed fabric; name one of family directory",
+            config.of.family().name()
+        )));
+    };
     Ok(ClosedParams { active: fabric.sys.l1s, fabric, ..bench })
 }
 

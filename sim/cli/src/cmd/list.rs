@@ -91,7 +91,8 @@ fn fabrics() -> Vec<Value> {
         .into_iter()
         .filter_map(|name| FabricConfig::load(name).ok())
         .map(|config| {
-            let params: Vec<Value> = FabricConfig::keys()
+            let params: Vec<Value> = config
+                .keys()
                 .iter()
                 .map(|k| {
                     json!({

@@ -215,7 +215,8 @@ fn program(
             params.entry("seed".into()).or_insert(seed.to_string());
         }
     }
-    weft_workload::offer(&args.workload, &mut params, config.gpus, config.gpms * config.cus);
+    let common = &config.common;
+    weft_workload::offer(&args.workload, &mut params, common.gpus, common.gpms * common.cus);
     let graph = args.graph.as_deref().map(weft_workload::graph::read).transpose().map_err(Failure::input)?;
     let program = weft_workload::build(&args.workload, &params, graph.as_ref()).map_err(Failure::input)?;
     let params = weft_workload::parameters(&args.workload, &params).map_err(Failure::input)?;

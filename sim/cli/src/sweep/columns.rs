@@ -14,7 +14,7 @@ use super::file::SweepFile;
 use super::plan::Run;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use weft_fabric::config::FabricConfig;
+use weft_fabric::config::all_keys;
 use weft_fabric::run::{Metrics, RunReport};
 
 /// A column.
@@ -107,8 +107,8 @@ pub fn columns(sweep: &SweepFile, counters: &BTreeMap<String, String>) -> Vec<Co
         let about = format!("value of the axis that moves {}", axis.keys.join(", "));
         all.push(column(&format!("axis.{}", axis.name), "", &about, false));
     }
+    let keys = all_keys();
     for key in moved_keys(sweep) {
-        let keys = FabricConfig::keys();
         if let Some(info) = keys.iter().find(|info| info.name == key && key != "protocol") {
             all.push(column(info.name, info.unit, info.about, info.default.is_number()));
         }

@@ -6,7 +6,7 @@ use anyhow::{Error, anyhow};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
-use weft_fabric::config::{FabricConfig, Place, text_of};
+use weft_fabric::config::{Place, all_keys, nearest, text_of};
 
 /// Cycles after which a run fails when the file does not say.
 const MAX_CYCLES: u64 = 10_000_000_000;
@@ -338,14 +338,15 @@ fn known_key(key: &At<String>) -> Result<(), Error> {
     if SPECIAL.contains(&name) || name.starts_with("param.") {
         return Ok(());
     }
-    let mut none = FabricConfig::default();
-    match none.give(key.place.clone(), name, "") {
-        Err(weft_fabric::config::ConfigError::UnknownKey { nearest, .. }) => Err(key.error(format!(
-            "there is no key {name}; {nearest}, and an axis also moves {} and param.NAME",
-            SPECIAL.join(", ")
-        ))),
-        _ => Ok(()),
+    let known = all_keys();
+    if known.iter().any(|info| info.name == name) {
+        return Ok(());
     }
+    let nearest = nearest(name, known.iter().map(|info| info.name));
+    Err(key.error(format!(
+        "there is no key {name}; {nearest}, and an axis also moves {} and param.NAME",
+        SPECIAL.join(", ")
+    )))
 }
 
 fn read_summary<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> Result<SummaryText, Error> {

@@ -199,7 +199,8 @@ impl Builder {
         {
             params.entry("seed".into()).or_insert(seed.to_string());
         }
-        weft_workload::offer(name, &mut params, config.gpus, config.gpms * config.cus);
+        let common = &config.common;
+        weft_workload::offer(name, &mut params, common.gpus, common.gpms * common.cus);
         let resolved = weft_workload::parameters(name, &params).map_err(|e| match &e {
             weft_workload::WorkloadError::Unknown { .. } => settings.workload.error(&e),
             _ => place.error(&e),
@@ -239,7 +240,7 @@ impl Builder {
 
 /// Tells hardware of different configurations apart.
 pub fn hardware(config: &FabricConfig) -> String {
-    format!("{:?}", config.hardware())
+    format!("{:?}", config.directory())
 }
 
 /// The hardware of all runs, each elaborated once.
@@ -270,7 +271,7 @@ fn fabric(sweep: &SweepFile, settings: &Settings) -> Result<(FabricConfig, Strin
         config.give(setting.value.place.clone(), &setting.key, &setting.value.value)?;
     }
     config.validate()?;
-    let changed = FabricConfig::keys().into_iter().filter_map(|key| {
+    let changed = config.keys().into_iter().filter_map(|key| {
         let value = config.get(key.name)?;
         (original.get(key.name).as_ref() != Some(&value)).then(|| format!("{}={}", key.name, text(&value)))
     });

@@ -84,6 +84,18 @@ pub enum ConfigError {
         /// A remedy: the key probably meant.
         nearest: String,
     },
+    /// A key that only fabrics of another family have.
+    #[error("{place}: key {key} belongs to family {family}, and this fabric is of family {own}")]
+    ForeignKey {
+        /// Where.
+        place: Place,
+        /// As given.
+        key: String,
+        /// The family that has it.
+        family: &'static str,
+        /// The fabric's own family.
+        own: &'static str,
+    },
     /// A value that the key cannot have, alone or beside the others.
     #[error("{place}: {key} = {value}: {problem}; legal: {legal}")]
     Illegal {
@@ -101,7 +113,7 @@ pub enum ConfigError {
 }
 
 /// A sentence that names the key nearest to a misspelt one.
-pub(super) fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
+pub fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
     closest(key, known).map_or("`weft list fabrics` shows all keys".into(), |k| format!("the nearest is {k}"))
 }
 

@@ -6,26 +6,28 @@
 //! config.set("protocol=baseline").unwrap();
 //! config.set("l2_size=128K").unwrap();
 //! config.validate().unwrap();
-//! assert_eq!(config.l2_sets(), 32);
+//! assert_eq!(config.directory().unwrap().l2_sets, 32);
 //! config.set("range=96").unwrap_err();
 //! ```
 //!
-//! A key's own legal values are checked when it is read, what depends on several keys by [`FabricConfig::validate`], so that a file and several
+//! Some keys every fabric has ([`Common`]), others belong to the family of fabrics that the file names ([`FamilyKeys`]). A key's own legal values are checked when it is read, what depends on several keys by [`FabricConfig::validate`], so that a file and several
 //! `--set` may change keys that belong together.
 
-mod build;
-mod check;
+mod common;
 mod error;
-mod keys;
-mod protocol;
+mod group;
 mod record;
 mod value;
 
-pub use error::{ConfigError, Place, closest};
-pub use keys::{FabricConfig, KeyInfo};
-pub use protocol::Protocol;
-pub use value::{CtaSchedule, DirPolicy, L2Policy, Legal, Named, Placement};
+pub use crate::family::{Family, FamilyKeys};
+pub use common::Common;
+pub use error::{ConfigError, Place, closest, nearest};
+pub(crate) use group::keys;
+pub use group::{Group, KeyInfo, Section};
+pub use value::{CtaSchedule, Legal, Named, Placement};
+pub(crate) use value::{Field, G, K, M, named, size};
 
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
@@ -40,6 +42,38 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("hmg-4gpu", include_str!("../../../fabrics/hmg-4gpu.toml")),
     ("hmg-4gpu-small", include_str!("../../../fabrics/hmg-4gpu-small.toml")),
 ];
+
+/// Configuration of a fabric: one field per key; the default is the published REC system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FabricConfig {
+    /// Name of the built-in fabric, or the file's name without its ending.
+    pub name: String,
+    /// What it is, in a sentence.
+    pub about: String,
+    /// The keys that every family has.
+    pub common: Common,
+    /// The keys of its family.
+    pub of: FamilyKeys,
+    /// Where each value that is no default was given.
+    pub(crate) places: Places,
+}
+
+impl Default for FabricConfig {
+    fn default() -> FabricConfig {
+        FabricConfig::published(FamilyKeys::default())
+    }
+}
+
+/// Keys of all families, each name once.
+pub fn all_keys() -> Vec<KeyInfo> {
+    let mut all: Vec<KeyInfo> = Vec::new();
+    for key in FamilyKeys::all().into_iter().flat_map(|of| FabricConfig::published(of).keys()) {
+        if all.iter().all(|known| known.name != key.name) {
+            all.push(key);
+        }
+    }
+    all
+}
 
 impl FabricConfig {
     /// Names of the built-in fabrics.
@@ -78,8 +112,16 @@ impl FabricConfig {
             place: place(e.span().map_or(0, |s| s.start)),
             cause: e.message().to_string(),
         })?;
-        let mut config = FabricConfig { name: name.into(), about: String::new(), ..FabricConfig::default() };
-        for (key, value) in table.get_ref() {
+        let family = table.get_ref().iter().find(|(key, _)| key.get_ref() == "family");
+        let published = match family.map(|(key, value)| (place(key.span().start), value)) {
+            Some((at, value)) => {
+                let given = text_of(value.get_ref()).unwrap_or_else(|| text[value.span()].trim().to_string());
+                FabricConfig::of_family(at, &given)?
+            }
+            None => FabricConfig::default(),
+        };
+        let mut config = FabricConfig { name: name.into(), about: String::new(), ..published };
+        for (key, value) in table.get_ref().iter().filter(|(key, _)| key.get_ref() != "family") {
             let at = place(key.span().start);
             let given = text_of(value.get_ref()).ok_or_else(|| {
                 let what = text[value.span()].trim().to_string();
@@ -109,18 +151,117 @@ impl FabricConfig {
     /// # Errors
     /// An unknown key, or a value outside its legal range; the configuration is then unchanged.
     pub fn give(&mut self, place: Place, key: &str, text: &str) -> Result<(), ConfigError> {
-        if self.get(key).is_none() {
-            let nearest = error::nearest(key, FabricConfig::keys().iter().map(|k| k.name));
-            return Err(ConfigError::UnknownKey { place, key: key.into(), nearest });
-        }
-        self.assign(key, text).map_err(|problem| self.illegal_at(&place, key, text.into(), &problem))?;
+        let keys = self.keys();
+        let Some(info) = keys.iter().find(|info| info.name == key) else {
+            return Err(self.unknown(place, key, text, &keys));
+        };
+        self.common
+            .assign(key, text, &info.legal)
+            .and_then(|()| self.of.family_mut().assign(key, text, &info.legal))
+            .map_err(|problem| self.illegal_at(&place, key, text.into(), &problem))?;
         self.places.insert(key.into(), place);
         Ok(())
     }
 
+    /// All keys of this fabric with unit, default, legal values and meaning, in the order of the files.
+    pub fn keys(&self) -> Vec<KeyInfo> {
+        let published = self.of.published();
+        let family = published.family();
+        let mut common = family.common().infos();
+        common.iter_mut().for_each(|key| family.adapt(key));
+        let mut all = family.infos();
+        all.extend(common);
+        all.sort_by_key(|key| key.section);
+        all
+    }
+
+    /// The value of a key as JSON.
+    pub fn get(&self, key: &str) -> Option<Value> {
+        self.common.get(key).or_else(|| self.of.family().get(key))
+    }
+
+    /// Refuses every combination that cannot be built.
+    ///
+    /// # Errors
+    /// The first key that does not fit the others, with its place and its legal range.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.of.family().check(self)?;
+        self.check_common()
+    }
+
+    /// The published system of a family.
+    fn published(of: FamilyKeys) -> FabricConfig {
+        FabricConfig {
+            name: "published".into(),
+            about: "the published system".into(),
+            common: of.family().common(),
+            of,
+            places: Places::default(),
+        }
+    }
+
+    /// The published system of the family of this name.
+    fn of_family(place: Place, name: &str) -> Result<FabricConfig, ConfigError> {
+        let found = FamilyKeys::all().into_iter().find(|of| of.family().name() == name);
+        found.map(FabricConfig::published).ok_or_else(|| ConfigError::Illegal {
+            place: Box::new(place),
+            key: "family".into(),
+            value: name.into(),
+            problem: "there is no such family of fabrics".into(),
+            legal: FamilyKeys::names().join(", "),
+        })
+    }
+
+    /// The error of a key that this fabric does not have.
+    fn unknown(&self, place: Place, key: &str, text: &str, known: &[KeyInfo]) -> ConfigError {
+        let own = self.of.family().name();
+        if key == "family" {
+            return ConfigError::Illegal {
+                place: Box::new(place),
+                key: key.into(),
+                value: text.into(),
+                problem: "the family is that of the fabric's file, and no change can give it another one"
+                    .into(),
+                legal: own.into(),
+            };
+        }
+        let others = FamilyKeys::all().into_iter().filter(|of| of.family().get(key).is_some());
+        match others.map(|of| of.family().name()).next() {
+            Some(family) => ConfigError::ForeignKey { place, key: key.into(), family, own },
+            None => {
+                let nearest = nearest(key, known.iter().map(|k| k.name));
+                ConfigError::UnknownKey { place, key: key.into(), nearest }
+            }
+        }
+    }
+
+    /// Refuses a key's value beside the others unless `good`.
+    pub(crate) fn ensure(
+        &self,
+        good: bool,
+        key: &str,
+        problem: &str,
+        legal: impl Into<String>,
+    ) -> Result<(), ConfigError> {
+        if good {
+            return Ok(());
+        }
+        Err(ConfigError::Illegal {
+            place: Box::new(self.places.get(key).cloned().unwrap_or(Place::Default)),
+            key: key.into(),
+            value: match self.get(key) {
+                Some(serde_json::Value::String(text)) => text,
+                Some(other) => other.to_string(),
+                None => String::new(),
+            },
+            problem: problem.into(),
+            legal: legal.into(),
+        })
+    }
+
     /// The error of a value that its key cannot have.
     fn illegal_at(&self, place: &Place, key: &str, value: String, problem: &str) -> ConfigError {
-        let info = FabricConfig::keys().into_iter().find(|k| k.name == key);
+        let info = self.keys().into_iter().find(|k| k.name == key);
         ConfigError::Illegal {
             place: Box::new(place.clone()),
             key: key.into(),

@@ -1,6 +1,6 @@
-//! A configuration in a run's record: a JSON object with all keys.
+//! A configuration in a run's record: a JSON object with all keys, and with the family if it is not the default one.
 
-use super::{FabricConfig, Place};
+use super::{FabricConfig, FamilyKeys, Place};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
@@ -10,7 +10,11 @@ impl FabricConfig {
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();
         object.insert("name".into(), self.name.clone().into());
-        for key in FabricConfig::keys() {
+        let family = self.of.family().name();
+        if family != FamilyKeys::default().family().name() {
+            object.insert("family".into(), family.into());
+        }
+        for key in self.keys() {
             object.insert(key.name.into(), self.get(key.name).unwrap_or_default());
         }
         Value::Object(object)
@@ -29,8 +33,12 @@ impl Serialize for FabricConfig {
 
 impl<'de> Deserialize<'de> for FabricConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FabricConfig, D::Error> {
-        let mut config = FabricConfig::default();
-        for (key, value) in Map::deserialize(deserializer)? {
+        let map = Map::deserialize(deserializer)?;
+        let mut config = match map.get("family").map(|family| family.as_str().unwrap_or_default()) {
+            Some(family) => FabricConfig::of_family(Place::Record, family).map_err(D::Error::custom)?,
+            None => FabricConfig::default(),
+        };
+        for (key, value) in map.into_iter().filter(|(key, _)| key != "family") {
             let text = match value {
                 Value::String(text) => text,
                 other => other.to_string(),

@@ -1,11 +1,22 @@
 //! Built-in fabrics, records, and the sentence of every error.
 
 use super::*;
+use crate::family::directory::{DirectoryKeys, Protocol};
 use weft_blocks::fabric::FabricParams;
 use weft_blocks::msg::Sys;
 
 fn published() -> FabricConfig {
     FabricConfig::load("rec-4gpu").expect("built in")
+}
+
+fn hardware(config: &FabricConfig) -> FabricParams {
+    config.directory().expect("of the directory family")
+}
+
+/// The keys of its family.
+fn keys(config: &FabricConfig) -> &DirectoryKeys {
+    let FamilyKeys::Directory(keys) = &config.of;
+    keys
 }
 
 /// The error of a file with these lines.
@@ -21,7 +32,7 @@ fn built_in_fabrics_are_legal_and_give_every_key() {
         config.validate().unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(config.name, *name);
         assert!(!config.about.is_empty());
-        for key in FabricConfig::keys() {
+        for key in config.keys() {
             let given = text.lines().any(|l| l.split('=').next().is_some_and(|k| k.trim() == key.name));
             assert!(given, "{name}.toml does not give {}", key.name);
         }
@@ -31,22 +42,23 @@ fn built_in_fabrics_are_legal_and_give_every_key() {
 #[test]
 fn the_published_file_holds_the_published_system() {
     let config = published();
-    for key in FabricConfig::keys() {
+    for key in config.keys() {
         assert_eq!(config.get(key.name).as_ref(), Some(&key.default), "{}", key.name);
     }
-    assert_eq!(config.l2_sets(), 128);
-    assert_eq!(config.sys().home_shift, 32);
-    assert_eq!((config.cus / config.cus_per_sa, config.memory_bytes()), (16, 16 << 30));
+    assert_eq!((hardware(&config).l2_sets, hardware(&config).sys.home_shift), (128, 32));
+    let common = &config.common;
+    assert_eq!((common.cus / keys(&config).cus_per_sa, common.memory_bytes()), (16, 16 << 30));
 }
 
 #[test]
 fn the_small_file_keeps_the_ratios() {
     let (large, small) = (published(), FabricConfig::load("rec-4gpu-small").expect("built in"));
-    assert_eq!(large.l2_size, 32 * small.l2_size);
-    assert_eq!(large.entries, 32 * small.entries);
-    assert_eq!(large.dram_bytes, 32 * small.dram_bytes);
-    assert_eq!(large.dram_bandwidth * large.banks, 32 * small.dram_bandwidth * small.banks);
-    assert_eq!((small.cus, small.banks, small.link_bytes, small.l2_sets()), (4, 4, 6, 16));
+    let ((a, c), (b, d)) = ((keys(&large), &large.common), (keys(&small), &small.common));
+    assert_eq!(a.l2_size, 32 * b.l2_size);
+    assert_eq!(a.entries, 32 * b.entries);
+    assert_eq!(c.dram_bytes, 32 * d.dram_bytes);
+    assert_eq!(c.dram_bandwidth * a.banks, 32 * d.dram_bandwidth * b.banks);
+    assert_eq!((d.cus, b.banks, b.link_bytes, hardware(&small).l2_sets), (4, 4, 6, 16));
 }
 
 #[test]
@@ -56,7 +68,7 @@ fn the_hardware_is_that_of_the_files() {
             let mut config = FabricConfig::load(fabric).expect("built in");
             config.set(&format!("protocol={name}")).expect("legal");
             config.validate().unwrap_or_else(|e| panic!("{name}: {e}"));
-            config.hardware()
+            hardware(&config)
         };
         let protocol = Protocol::from_name(name).expect("listed");
         assert_eq!(with("rec-4gpu"), FabricParams::published(protocol));
@@ -71,7 +83,7 @@ fn the_hardware_is_that_of_the_files() {
 #[test]
 fn every_default_is_legal_and_survives_a_record() {
     let mut config = published();
-    for key in FabricConfig::keys() {
+    for key in config.keys() {
         let text = match &key.default {
             serde_json::Value::String(text) => text.clone(),
             other => other.to_string(),
@@ -90,15 +102,51 @@ fn every_default_is_legal_and_survives_a_record() {
 }
 
 #[test]
+fn the_family_is_that_of_the_file() {
+    let named = FabricConfig::parse("gpus = 2\nfamily = \"directory\"\n", "x", "x.toml").expect("legal");
+    let silent = FabricConfig::parse("gpus = 2\n", "x", "x.toml").expect("legal");
+    assert_eq!(named, silent);
+    assert!(named.to_json().get("family").is_none(), "records of the default family do not name it");
+    let record: FabricConfig =
+        serde_json::from_str("{\"gpus\": 2, \"family\": \"directory\"}").expect("legal");
+    assert_eq!(record.to_json().get("gpus"), named.to_json().get("gpus"));
+    assert_eq!(
+        refused("gpus = 2\nfamily = \"torus\"\n"),
+        "x.toml line 2: family = torus: there is no such family of fabrics; legal: directory"
+    );
+    let mut config = published();
+    assert_eq!(
+        config.set("family=torus").expect_err("fixed").to_string(),
+        "--set: family = torus: the family is that of the fabric's file, and no change can give it another one; legal: directory"
+    );
+}
+
+#[test]
+fn keys_are_listed_once_and_in_the_order_of_the_files() {
+    let names: Vec<&str> = published().keys().iter().map(|key| key.name).collect();
+    let (_, text) = BUILT_IN[0];
+    let in_file =
+        |name: &&str| text.lines().position(|l| l.split('=').next().is_some_and(|k| k.trim() == *name));
+    let mut distinct = names.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), names.len());
+    assert_eq!((names[..3].to_vec(), names.last()), (vec!["protocol", "gpus", "gpms"], Some(&"watchdog")));
+    assert!(names.iter().all(|name| in_file(name).is_some()));
+    assert_eq!(all_keys().len(), names.len());
+}
+
+#[test]
 fn sizes_take_suffixes_in_files_and_on_the_command_line() {
     let config =
         FabricConfig::parse("l2_size = \"4M\"\nrange = 0x200\ndram_bytes = 1_073_741_824\n", "x", "x.toml");
     let mut config = config.expect("legal");
-    assert_eq!((config.l2_size, config.range, config.dram_bytes), (4 << 20, 512, 1 << 30));
+    let given = (keys(&config).l2_size, keys(&config).range, config.common.dram_bytes);
+    assert_eq!(given, (4 << 20, 512, 1 << 30));
     config.set(" entries = 16K ").expect("legal");
-    assert_eq!(config.entries, 16384);
+    assert_eq!(keys(&config).entries, 16384);
     config.set("starve=off").expect("legal");
-    assert_eq!(config.starve, None);
+    assert_eq!(config.common.starve, None);
 }
 
 #[test]
@@ -218,5 +266,5 @@ fn a_file_of_ones_own_is_read() {
     let path = dir.path().join("mine.toml");
     std::fs::write(&path, "about = \"two GPUs\"\ngpus = 2\n").expect("writable");
     let config = FabricConfig::load(&path.to_string_lossy()).expect("legal");
-    assert_eq!((config.name.as_str(), config.about.as_str(), config.gpus), ("mine", "two GPUs", 2));
+    assert_eq!((config.name.as_str(), config.about.as_str(), config.common.gpus), ("mine", "two GPUs", 2));
 }

@@ -3,7 +3,10 @@
 use crate::cu::{CuPolicy, Model};
 use serde_json::{Value, json};
 use std::fmt;
-use weft_blocks::directory::params::TagStyle;
+
+pub(crate) const K: u64 = 1 << 10;
+pub(crate) const M: u64 = 1 << 20;
+pub(crate) const G: u64 = 1 << 30;
 
 /// Values that a key may take on its own; what depends on other keys is checked afterwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +39,7 @@ impl fmt::Display for Legal {
 }
 
 /// Multiples of 1024 and more with their suffix, as the keys accept them.
-pub(super) fn size(value: u64) -> String {
+pub(crate) fn size(value: u64) -> String {
     let unit = [(30, "G"), (20, "M"), (10, "K")]
         .into_iter()
         .find(|(bits, _)| value > 0 && value.trailing_zeros() >= *bits);
@@ -58,7 +61,7 @@ fn whole(text: &str) -> Result<u64, String> {
 }
 
 /// A type of value that keys have.
-pub(super) trait Field: Sized {
+pub(crate) trait Field: Sized {
     /// Reads it and holds it against the legal values; the error is the problem.
     fn parse(text: &str, legal: &Legal) -> Result<Self, String>;
     /// For JSON.
@@ -143,8 +146,9 @@ pub trait Named: Copy + PartialEq + 'static {
 }
 
 impl<T: Named> Field for T {
-    fn parse(text: &str, _: &Legal) -> Result<T, String> {
-        let place = T::NAMES.iter().position(|name| *name == text);
+    fn parse(text: &str, legal: &Legal) -> Result<T, String> {
+        let allowed = !matches!(legal, Legal::OneOf(names) if !names.contains(&text));
+        let place = T::NAMES.iter().position(|name| *name == text && allowed);
         place.map(|i| T::VALUES[i]).ok_or_else(|| "there is no such choice".into())
     }
 
@@ -153,40 +157,21 @@ impl<T: Named> Field for T {
     }
 }
 
+/// A type of its own for values with names.
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $value:ident = $text:literal,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $name { $($(#[$vdoc])* $value,)* }
 
-        impl Named for $name {
+        impl $crate::config::Named for $name {
             const VALUES: &'static [$name] = &[$($name::$value),*];
             const NAMES: &'static [&'static str] = &[$($text),*];
         }
     };
 }
 
-named! {
-    /// Replacement policy of the directory.
-    DirPolicy {
-        /// The protocol's own: `lru` for `rec`, `fifo` for the others.
-        Auto = "auto",
-        /// Only insertion makes a way the youngest.
-        Fifo = "fifo",
-        /// Remote reads and writes that hit do so too.
-        Lru = "lru",
-    }
-}
-
-named! {
-    /// How far a store goes at once through the L2s on its way to its home (hmg.md section 5.2).
-    L2Policy {
-        /// To its home.
-        WriteThrough = "write-through",
-        /// To the first L2 that may hold it.
-        WriteBack = "write-back",
-    }
-}
+pub(crate) use named;
 
 named! {
     /// Where a program's pages lie (rec.md section 10, hmg.md section 9).
@@ -216,11 +201,6 @@ named! {
         /// Work-group b at GPU b mod N.
         Rr = "rr",
     }
-}
-
-impl Named for TagStyle {
-    const VALUES: &'static [TagStyle] = &[TagStyle::Published, TagStyle::Minimal];
-    const NAMES: &'static [&'static str] = &["published", "minimal"];
 }
 
 impl Named for CuPolicy {

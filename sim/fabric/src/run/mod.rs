@@ -20,7 +20,7 @@ pub use snapshot::{Identity, Snapshot, SnapshotError};
 pub use survey::{Survey, check_program};
 
 use crate::check::{CheckError, CheckOptions, Checks};
-use crate::config::{ConfigError, CtaSchedule, FabricConfig};
+use crate::config::{ConfigError, CtaSchedule, FabricConfig, FamilyKeys};
 use crate::cu::{Cu, CuError};
 use crate::dram::Dram;
 use crate::ideal_dir::IdealDirectory;
@@ -146,12 +146,16 @@ impl RunOptions {
 /// An illegal configuration.
 pub fn design(config: &FabricConfig, options: &RunOptions) -> Result<Arc<Design>, FabricError> {
     config.validate()?;
-    Ok(Design::new(&elaborate(config)?, options.engine())?)
+    Ok(Design::new(&module(config)?, options.engine())?)
 }
 
-/// The hardware of a configuration.
-fn elaborate(config: &FabricConfig) -> Result<Arc<Module>, FabricError> {
-    Ok(rec_fabric(&config.hardware())?)
+/// The hardware of a configuration, elaborated.
+///
+/// # Errors
+/// A configuration that cannot be built.
+pub fn module(config: &FabricConfig) -> Result<Arc<Module>, FabricError> {
+    let FamilyKeys::Directory(keys) = &config.of;
+    Ok(rec_fabric(&keys.params(&config.common))?)
 }
 
 /// A program on a fabric.
@@ -177,14 +181,14 @@ impl FabricRun {
     ) -> Result<FabricRun, FabricError> {
         config.validate()?;
         let begun = Instant::now();
-        let module = elaborate(config)?;
+        let module = module(config)?;
         let elaboration = begun.elapsed().as_secs_f64();
         let mut run = FabricRun::with_module(config, &module, program, options)?;
         run.build_seconds += elaboration;
         Ok(run)
     }
 
-    /// A run on hardware of one's own: `module` is what [`rec_fabric`] builds from [`FabricConfig::hardware`], or a copy in which
+    /// A run on hardware of one's own: `module` is what [`rec_fabric`] builds from [`FabricConfig::directory`], or a copy in which
     /// [`Module::replaced`] has put other blocks.
     ///
     /// # Errors
@@ -205,7 +209,7 @@ impl FabricRun {
         Ok(FabricRun { build_seconds, ..run })
     }
 
-    /// A run on hardware that [`design`] has made for an equal [`FabricConfig::hardware`] and equal options, which many runs may share.
+    /// A run on hardware that [`design`] has made for an equal [`FabricConfig::directory`] and equal options, which many runs may share.
     ///
     /// # Errors
     /// As [`FabricRun::with_module`].
@@ -299,9 +303,10 @@ fn model(
     table: Arc<PageTable>,
     sim: &mut Sim,
 ) -> Result<FabricModel, FabricError> {
-    let hardware = config.hardware();
-    let wanted = if config.checks { CheckOptions::ALL } else { CheckOptions::NONE };
-    let wanted = CheckOptions { watchdog: config.watchdog.map_or(0, u64::from), ..wanted };
+    let (FamilyKeys::Directory(keys), common) = (&config.of, &config.common);
+    let hardware = keys.params(common);
+    let wanted = if common.checks { CheckOptions::ALL } else { CheckOptions::NONE };
+    let wanted = CheckOptions { watchdog: common.watchdog.map_or(0, u64::from), ..wanted };
     let mut checks = match wanted {
         CheckOptions::NONE => None,
         some => Some(Checks::new(sim.design(), &hardware, some)?),
@@ -317,24 +322,24 @@ fn model(
         });
     }
     let mut seats = Vec::new();
-    for (g, c) in (0..config.nodes()).flat_map(|g| (0..config.cus).map(move |c| (g, c))) {
-        let cu = Cu::new(config.cu(), program.clone(), g, c)?.with_mode(config.mode());
+    for (g, c) in (0..common.nodes()).flat_map(|g| (0..common.cus).map(move |c| (g, c))) {
+        let cu = Cu::new(common.cu(), program.clone(), g, c)?.with_mode(common.mode(false));
         seats.push(Seat::new(sim, cu, g, c, &hardware)?);
     }
-    let schedule = match config.cta_schedule {
+    let schedule = match common.cta_schedule {
         CtaSchedule::Contiguous => Schedule::Contiguous,
         CtaSchedule::Rr => Schedule::RoundRobin,
     };
-    let oracle = hardware.incoherent().then(|| Oracle::new(memory.clone(), u64::from(config.line)));
+    let oracle = hardware.incoherent().then(|| Oracle::new(memory.clone(), u64::from(common.line)));
     let ideal = hardware.outside_directory();
     let acquires = hardware.acquire_fence(2).is_some();
-    let fences = (0..config.nodes()).map(|node| NodeFences::new(sim, node));
+    let fences = (0..common.nodes()).map(|node| NodeFences::new(sim, node));
     let fences = fences.collect::<Result<_, _>>()?;
     Ok(FabricModel {
         seats,
-        dram: Dram::new(sim, config.nodes(), config.banks, config.dram(), memory)?,
-        ideal: if ideal { Some(IdealDirectory::new(sim, config.nodes(), config.banks)?) } else { None },
-        processor: Processor::new(config.nodes(), config.cus, u64::from(config.line), schedule, acquires),
+        dram: Dram::new(sim, common.nodes(), keys.banks, keys.dram(common), memory)?,
+        ideal: if ideal { Some(IdealDirectory::new(sim, common.nodes(), keys.banks)?) } else { None },
+        processor: Processor::new(common.nodes(), common.cus, u64::from(common.line), schedule, acquires),
         fences,
         table,
         host,
@@ -342,7 +347,7 @@ fn model(
         program: program.clone(),
         observer: Observer::new(&hardware, checks),
         banks: Banks::find(sim, &hardware).ok_or(FabricError::Names)?,
-        line: u64::from(config.line),
-        channels: config.banks,
+        line: u64::from(common.line),
+        channels: keys.banks,
     })
 }

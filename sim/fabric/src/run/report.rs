@@ -198,8 +198,8 @@ fn mean(sum: u64, count: u64) -> f64 {
 /// Valid entries over all, where the check of precision has looked.
 fn occupancy(config: &FabricConfig, model: &FabricModel) -> f64 {
     let seen = model.observer.checks.as_ref().and_then(|checks| checks.counts().precision);
-    let (hardware, Some(seen)) = (config.hardware(), seen) else { return 0.0 };
-    let all = hardware.dir(0).map_or(0, |dir| u64::from(dir.entries) * u64::from(config.nodes()));
+    let (Some(hardware), Some(seen)) = (config.directory(), seen) else { return 0.0 };
+    let all = hardware.dir(0).map_or(0, |dir| u64::from(dir.entries) * u64::from(config.common.nodes()));
     mean(seen.entries, seen.checks * all)
 }
 
@@ -220,16 +220,16 @@ fn metrics(
     let misses =
         get("bank.l2_misses_local_home") + get("bank.l2_misses_local_away") + get("bank.l2_misses_remote");
     // What leaves a GPU: by its own links, or, where its GPMs have links of their own, by its switch's way out.
-    let sent = |name: &str| match config.gpms {
+    let sent = |name: &str| match config.common.gpms {
         1 => get(&format!("link_tx.{name}")),
-        _ => (0..config.gpus).map(|gpu| get(&format!("gpu{gpu}_switch_uplink.{name}"))).sum(),
+        _ => (0..config.common.gpus).map(|gpu| get(&format!("gpu{gpu}_switch_uplink.{name}"))).sum(),
     };
     let requests = sent("msgs_rdreq") + sent("msgs_wrreq") + sent("msgs_atomreq");
     let bytes: u64 = ["req", "rsp", "inv"].iter().map(|n| sent(&format!("bytes_{n}"))).sum();
-    let seconds = cycles as f64 / (config.clock_ghz * 1e9);
+    let seconds = cycles as f64 / (config.common.clock_ghz * 1e9);
     let (by_write, by_eviction) = (get("bank.l2_inv_hit_write"), get("bank.l2_inv_hit_evict"));
     let bytes_by_kind = KINDS.iter().map(|(kind, size)| {
-        let line = if *kind == "rdrsp" { u64::from(config.line) } else { 0 };
+        let line = if *kind == "rdrsp" { u64::from(config.common.line) } else { 0 };
         let each = size + line;
         let bytes = if *kind == "wrreq" { sent("bytes_wrreq") } else { sent(&format!("msgs_{kind}")) * each };
         (kind.to_string(), bytes)

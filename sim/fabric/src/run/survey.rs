@@ -1,7 +1,7 @@
 //! What can be known of a run before it: whether the program fits, and what the hardware counts.
 
+use super::FabricError;
 use super::report::block_of;
-use super::{FabricError, elaborate};
 use crate::config::FabricConfig;
 use crate::cu::Cu;
 use crate::dram::DramCounters;
@@ -28,7 +28,7 @@ impl Survey {
     /// A configuration that cannot be built.
     pub fn new(config: &FabricConfig) -> Result<Survey, FabricError> {
         config.validate()?;
-        let module = elaborate(config)?;
+        let module = super::module(config)?;
         let design = Design::new(&module, Options { backend: BackendKind::Interp, ..Options::default() })?;
         let sim = Sim::new(&design);
         let counted = sim.probes().filter(|probe| probe.kind == ProbeKind::Count);
@@ -48,6 +48,6 @@ impl Survey {
 /// What does not fit, with a remedy.
 pub fn check_program(config: &FabricConfig, program: &Arc<dyn Program>) -> Result<(), FabricError> {
     PageTable::new(program.arrays(), config)?;
-    Cu::new(config.cu(), program.clone(), 0, 0)?;
+    Cu::new(config.common.cu(), program.clone(), 0, 0)?;
     Ok(())
 }

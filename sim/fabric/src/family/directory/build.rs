@@ -1,17 +1,40 @@
 //! Parameters of the models that a configuration stands for.
 
-use super::{DirPolicy, FabricConfig, L2Policy};
-use crate::cu::{CuMode, CuParams};
+use super::{DirPolicy, DirectoryKeys, L2Policy};
+use crate::config::Common;
 use crate::dram::DramTiming;
 use weft_blocks::common::link::LinkParams;
 use weft_blocks::directory::params::Policy;
 use weft_blocks::fabric::FabricParams;
+use weft_blocks::msg::Sys;
 
-impl FabricConfig {
+impl DirectoryKeys {
+    /// Counts and widths of the fabric's messages.
+    pub(super) fn sys(&self, common: &Common) -> Sys {
+        Sys {
+            gpus: common.gpus,
+            gpms: common.gpms,
+            addr_bits: common.addr_bits,
+            line: common.line,
+            banks: self.banks,
+            l1s: common.cus,
+            l2_mshrs: self.l2_mshrs,
+            l1_mshrs: self.l1_mshrs,
+            il: self.il,
+            home_shift: common.dram_bytes.trailing_zeros(),
+        }
+    }
+
+    /// L2 sets of a bank.
+    pub(super) fn l2_sets(&self, common: &Common) -> u32 {
+        let row = u64::from(self.banks) * u64::from(self.l2_ways) * u64::from(common.line);
+        (self.l2_size / row) as u32
+    }
+
     /// The hardware: everything between compute units and DRAM.
-    pub fn hardware(&self) -> FabricParams {
+    pub(crate) fn params(&self, common: &Common) -> FabricParams {
         FabricParams {
-            sys: self.sys(),
+            sys: self.sys(common),
             protocol: self.protocol,
             dir_entries: self.entries,
             dir_ways: self.ways,
@@ -25,7 +48,7 @@ impl FabricConfig {
             evb_depth: self.evb_depth,
             inv_rate: self.inv_rate,
             tag_style: self.tag_style,
-            l2_sets: self.l2_sets(),
+            l2_sets: self.l2_sets(common),
             l2_ways: self.l2_ways,
             l2_pool: self.l2_pool,
             l2_latency: self.l2_latency,
@@ -51,42 +74,15 @@ impl FabricConfig {
         }
     }
 
-    /// The compute units.
-    pub fn cu(&self) -> CuParams {
-        CuParams {
-            lanes: self.lanes,
-            alu_width: self.alu_width,
-            waves: self.waves,
-            blocks: self.blocks,
-            issue_slots: self.issue_slots,
-            policy: self.cu_policy,
-            lds_bytes: self.lds_bytes,
-            lds_banks: self.lds_banks,
-            lsu_rate: self.lsu_rate,
-            lsu_depth: self.lsu_depth,
-            refill: self.refill,
-            wave_mem: self.wave_mem,
-            starve: self.starve,
-            launch: self.launch,
-            line: self.line,
-            gpms: self.gpms,
-        }
-    }
-
-    /// What the compute units keep to. The L1s of these fabrics take atomics on one word at a time.
-    pub fn mode(&self) -> CuMode {
-        CuMode { model: self.model, scopes: self.scopes, wide_amo: false }
-    }
-
     /// A DRAM channel: there is one behind each L2 bank.
-    pub fn dram(&self) -> DramTiming {
+    pub(crate) fn dram(&self, common: &Common) -> DramTiming {
         DramTiming {
-            line: self.line,
-            bandwidth: self.dram_bandwidth,
-            latency: self.dram_latency,
-            banks: self.dram_banks / self.banks,
-            bank_busy: self.dram_bank_busy,
-            queue: self.dram_queue,
+            line: common.line,
+            bandwidth: common.dram_bandwidth,
+            latency: common.dram_latency,
+            banks: common.dram_banks / self.banks,
+            bank_busy: common.dram_bank_busy,
+            queue: common.dram_queue,
             interleave: u64::from(self.il),
             channels: self.banks,
         }

@@ -1,7 +1,7 @@
 //! Names of the protocols (rec.md section 8): those of the hardware.
 
-use super::value::Named;
-pub use weft_blocks::fabric::Protocol;
+use crate::config::Named;
+use weft_blocks::fabric::Protocol;
 
 const COUNT: usize = Protocol::ALL.len();
 

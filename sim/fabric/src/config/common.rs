@@ -1,0 +1,117 @@
+//! The keys that every family of fabrics has, and what they stand for.
+
+use super::group::keys;
+use super::value::Legal::{OneOf, Power, Real, Switch, Within, WithinOrOff};
+use super::value::{CtaSchedule, G, K, M, Named, Placement, size};
+use super::{ConfigError, FabricConfig};
+use crate::cu::{CuMode, CuParams, CuPolicy, Model};
+
+keys! {
+    /// Keys of every family (rec.md sections 9 and 10, cu-and-consistency.md section 1): topology, DRAM, placement, compute units, checks. The default is that of
+    /// the published REC system; a family may have another one, or other legal values ([`crate::family::Family::adapt`]).
+    Common {
+        System {
+            gpus: u32 = 4, "GPUs", Within(1, 16), "GPUs in the system";
+            gpms: u32 = 1, "GPMs", Power(1, 8), "modules of a GPU, each with CUs, L2, directory and DRAM of its own; what other keys count per GPU they count per GPM; 2 to 64 in the system";
+            addr_bits: u32 = 48, "bits", Within(32, 64), "bits of a physical byte address";
+            line: u32 = 64, "bytes", Power(64, 128), "cache line";
+            clock_ghz: f64 = 1.0, "GHz", Real(0.01, 100.0), "clock of everything, for rates in bytes per second";
+        }
+        Units {
+            cus: u32 = 64, "CUs", Within(1, 256), "compute units per GPU, each with an L1";
+        }
+        Memory {
+            dram_bytes: u64 = 4 * G, "bytes", Power(64 * K, 1 << 60), "DRAM per GPU; home GPU of an address = address / dram_bytes";
+            dram_banks: u32 = 16, "banks", Within(1, 4096), "DRAM banks per GPU, divided evenly among its channels (one per L2 bank)";
+            dram_bandwidth: u32 = 64, "bytes/cycle", Within(1, K), "bandwidth of each DRAM channel";
+            dram_latency: u32 = 100, "cycles", Within(1, 64 * K), "time of a DRAM read on an idle channel";
+            dram_bank_busy: u32 = 1, "cycles", Within(1, 4 * K), "time for which an access occupies its DRAM bank";
+            dram_queue: u32 = 32, "requests", Within(1, K), "requests that wait in a DRAM channel";
+        }
+        Programs {
+            placement: Placement = Placement::PageRr, "", OneOf(Placement::NAMES), "where a program's pages lie; first-touch: at the node of the first CU that accesses them";
+            page: u32 = 4096, "bytes", Power(512, 64 * M), "page";
+
+            lanes: u32 = 64, "lanes", Within(1, 64), "lanes of a wave";
+            alu_width: u32 = 16, "lanes", Within(1, 64), "lanes that an arithmetic unit serves per cycle";
+            waves: u32 = 40, "waves", Within(1, 256), "waves resident in a CU";
+            blocks: u32 = 16, "blocks", Within(1, 64), "work-groups resident in a CU";
+            issue_slots: u32 = 4, "slots", Within(1, 8), "issue slots (SIMDs) of a CU";
+            cu_policy: CuPolicy = CuPolicy::Oldest, "", OneOf(CuPolicy::NAMES), "which ready wave issues";
+            lds_bytes: u32 = 65536, "bytes", Within(0, 256 * K), "scratchpad of a CU";
+            lds_banks: u32 = 32, "banks", Power(1, 128), "scratchpad banks";
+            lsu_rate: u32 = 1, "accesses/cycle", Within(1, 4), "line accesses that a CU sends to its L1 per cycle";
+            lsu_depth: u32 = 4, "instructions", Within(1, 16), "memory instructions that wait in a CU";
+            refill: u32 = 2, "cycles", Within(0, 16), "cycles after a branch until the wave may issue";
+            wave_mem: u32 = 64, "accesses", Within(1, 256), "line accesses in flight per wave";
+            starve: Option<u32> = Some(1024), "cycles", WithinOrOff(16, G), "a wave ready for so long goes first once";
+            launch: u32 = 10, "cycles", Within(0, 65_535), "cycles from the dispatch of a work-group until its waves may issue";
+            cta_schedule: CtaSchedule = CtaSchedule::Contiguous, "", OneOf(CtaSchedule::NAMES), "which GPU runs a work-group";
+
+            model: Model = Model::Drf0, "", OneOf(Model::NAMES), "consistency model that the CUs keep";
+            scopes: bool = false, "", Switch, "scopes of synchronisation are honoured; else all are of system scope";
+        }
+        Checks {
+            checks: bool = true, "", Switch, "scoreboards watch the run";
+            watchdog: Option<u32> = Some(100_000), "cycles", WithinOrOff(K, G), "cycles without progress after which the run is called stuck";
+        }
+    }
+}
+
+impl Common {
+    /// GPUs, or GPMs of all GPUs: what has CUs of its own.
+    pub fn nodes(&self) -> u32 {
+        self.gpus * self.gpms
+    }
+
+    /// Bytes of DRAM in the whole system.
+    pub fn memory_bytes(&self) -> u128 {
+        u128::from(self.dram_bytes) * u128::from(self.nodes())
+    }
+
+    /// The compute units.
+    pub fn cu(&self) -> CuParams {
+        CuParams {
+            lanes: self.lanes,
+            alu_width: self.alu_width,
+            waves: self.waves,
+            blocks: self.blocks,
+            issue_slots: self.issue_slots,
+            policy: self.cu_policy,
+            lds_bytes: self.lds_bytes,
+            lds_banks: self.lds_banks,
+            lsu_rate: self.lsu_rate,
+            lsu_depth: self.lsu_depth,
+            refill: self.refill,
+            wave_mem: self.wave_mem,
+            starve: self.starve,
+            launch: self.launch,
+            line: self.line,
+            gpms: self.gpms,
+        }
+    }
+
+    /// What the compute units keep to; `wide_amo`: their L1s take atomics on several words of a line at a time.
+    pub fn mode(&self, wide_amo: bool) -> CuMode {
+        CuMode { model: self.model, scopes: self.scopes, wide_amo }
+    }
+}
+
+impl FabricConfig {
+    /// What the common keys must be together.
+    pub(super) fn check_common(&self) -> Result<(), ConfigError> {
+        let common = &self.common;
+        self.ensure(
+            common.page >= common.line,
+            "page",
+            "it is smaller than a line",
+            format!("a power of two in {}..64M", common.line),
+        )?;
+        self.ensure(
+            u64::from(common.page) <= common.dram_bytes,
+            "page",
+            "it is larger than the memory of a GPU",
+            format!("at most {}", size(common.dram_bytes)),
+        )
+    }
+}

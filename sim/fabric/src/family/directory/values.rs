@@ -1,0 +1,31 @@
+//! Values with names that keys of the family take.
+
+use crate::config::{Named, named};
+use weft_blocks::directory::params::TagStyle;
+
+named! {
+    /// Replacement policy of the directory.
+    DirPolicy {
+        /// The protocol's own: `lru` for `rec`, `fifo` for the others.
+        Auto = "auto",
+        /// Only insertion makes a way the youngest.
+        Fifo = "fifo",
+        /// Remote reads and writes that hit do so too.
+        Lru = "lru",
+    }
+}
+
+named! {
+    /// How far a store goes at once through the L2s on its way to its home (hmg.md section 5.2).
+    L2Policy {
+        /// To its home.
+        WriteThrough = "write-through",
+        /// To the first L2 that may hold it.
+        WriteBack = "write-back",
+    }
+}
+
+impl Named for TagStyle {
+    const VALUES: &'static [TagStyle] = &[TagStyle::Published, TagStyle::Minimal];
+    const NAMES: &'static [&'static str] = &["published", "minimal"];
+}
