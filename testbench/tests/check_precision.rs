@@ -4,7 +4,7 @@ use std::sync::Arc;
 use weft_blocks::directory::params::TagStyle;
 use weft_blocks::fabric::{ClosedParams, FabricParams, Protocol, closed_fabric};
 use weft_engine::{Design, Options, Sim};
-use weft_fabric::check::precision::{Beside, Precision, PrecisionViolation};
+use weft_fabric::family::directory::precision::{Beside, Precision, PrecisionViolation};
 use weft_rtl::bv::Bv;
 
 /// A small closed fabric with small directories and caches, so that entries and lines are evicted often.

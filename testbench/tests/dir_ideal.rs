@@ -6,7 +6,7 @@ use dir_support::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
-use weft_fabric::ideal_dir::{ExactMap, Operation};
+use weft_fabric::family::directory::ideal::{ExactMap, Operation};
 use weft_testbench::golden::dir_table::DirOp;
 use weft_testbench::golden::directory::Directory;
 use weft_testbench::golden::params::{DirKind, DirParams};

@@ -12,6 +12,7 @@ mod channel;
 
 pub use channel::{Channel, DramCounters, DramTiming, Reply, Request};
 
+use crate::family::{MemOp, Transfer};
 use crate::memory::Memory;
 use crate::port::{PortError, input, output};
 use serde::{Deserialize, Serialize};
@@ -75,16 +76,6 @@ struct Lane {
 #[error("the saved DRAM state is damaged or of another fabric; start the run anew")]
 pub struct DramLoadError;
 
-/// A transfer at the port of a channel; channels are numbered by GPU, then bank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Transfer {
-    /// A request is taken.
-    Request { channel: usize, write: bool, line: u64, id: u64 },
-    /// An answer is taken by the bank.
-    Answer { channel: usize, id: u64 },
-}
-
 /// All DRAM channels of a fabric.
 #[derive(Clone)]
 pub struct Dram {
@@ -93,7 +84,7 @@ pub struct Dram {
     timing: DramTiming,
     /// The memory behind the channels; the host loads and reads it here.
     pub memory: Memory,
-    /// Transfers of the cycle in which the channels acted last, for observers.
+    /// Transfers of the cycle in which the channels acted last, for observers; channels are numbered by GPU, then bank.
     pub transfers: Vec<Transfer>,
 }
 
@@ -163,11 +154,9 @@ impl Model for Dram {
             // A rested unit's outputs are what they were when the lane acted last.
             if lane.due.is_some_and(|cycle| cycle <= now) || sim.may_change(ports.req_valid) {
                 let request = lane.tick(now, sim, ports, &self.timing, &mut self.memory);
-                self.transfers.extend(request.map(|(write, line, id)| Transfer::Request {
-                    channel,
-                    write,
-                    line,
-                    id,
+                self.transfers.extend(request.map(|(write, line, id)| {
+                    let op = if write { MemOp::Write } else { MemOp::Read };
+                    Transfer::Request { channel, op, answered: !write, line, id }
                 }));
                 self.transfers.extend(lane.taken.then_some(Transfer::Answer { channel, id: lane.id }));
             }

@@ -6,7 +6,6 @@ pub mod config;
 pub mod cu;
 pub mod dram;
 pub mod family;
-pub mod ideal_dir;
 pub mod memory;
 pub mod placement;
 pub mod port;

@@ -1,6 +1,6 @@
 //! Page placement: from a program's flat byte space to physical addresses (rec.md section 10).
 //!
-//! Node g (a GPU, or a GPM) owns physical bytes `g * dram_bytes` to `(g + 1) * dram_bytes`; its pages are given out from the lowest on, in the
+//! Memory g, that of a node (a GPU, or a GPM) or the only one of all nodes, has physical bytes `g * dram_bytes` to `(g + 1) * dram_bytes`; its pages are given out from the lowest on, in the
 //! program's order, or, with placement `first-touch` (hmg.md section 9), in the order in which compute units touch them.
 
 use crate::config::{FabricConfig, Named, Placement};
@@ -53,15 +53,16 @@ impl PageTable {
     /// A program that does not fit into the memory of a GPU.
     pub fn new(arrays: &[Array], config: &FabricConfig) -> Result<PageTable, PlacementError> {
         let page = u64::from(config.common.page);
-        let gpus = u64::from(config.common.nodes());
+        let shape = config.hardware().shape();
+        let gpus = u64::from(shape.homes);
         let end = arrays.iter().map(|a| a.addr + a.bytes()).max().unwrap_or(0);
         let mut table = PageTable {
             page_bits: config.common.page.trailing_zeros(),
-            home_shift: config.common.dram_bytes.trailing_zeros(),
+            home_shift: shape.home_bytes.trailing_zeros(),
             pages: Vec::with_capacity(end.div_ceil(page) as usize),
-            frames: vec![Vec::new(); config.common.nodes() as usize],
+            frames: vec![Vec::new(); shape.homes as usize],
             on_touch: config.common.placement == Placement::FirstTouch,
-            room: config.common.dram_bytes / page,
+            room: shape.home_bytes / page,
             fresh: Vec::new(),
         };
         let all = end.div_ceil(page).max(1);
@@ -155,21 +156,21 @@ impl PageTable {
             placement: config.common.placement.name(),
             gpu: 0,
             needed,
-            has: config.common.dram_bytes,
+            has: 1 << self.home_shift,
             wanted: needed.next_power_of_two(),
         })
     }
 
     fn check(&self, config: &FabricConfig) -> Result<(), PlacementError> {
         let size = |frames: &Vec<u64>| (frames.len() as u64) << self.page_bits;
-        let full = self.frames.iter().position(|frames| size(frames) > config.common.dram_bytes);
+        let full = self.frames.iter().position(|frames| size(frames) > 1 << self.home_shift);
         let Some(gpu) = full else { return Ok(()) };
         let most = self.frames.iter().map(size).max().unwrap_or(0);
         Err(PlacementError {
             placement: config.common.placement.name(),
             gpu: gpu as u32,
             needed: size(&self.frames[gpu]),
-            has: config.common.dram_bytes,
+            has: 1 << self.home_shift,
             wanted: most.next_power_of_two(),
         })
     }

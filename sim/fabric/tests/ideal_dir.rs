@@ -8,7 +8,7 @@ use weft_blocks::msg::{DirInv, DirReq, DirRsp, Sys};
 use weft_engine::runner::Model;
 use weft_engine::{Design, Options, Sim};
 use weft_fabric::config::FabricConfig;
-use weft_fabric::ideal_dir::IdealDirectory;
+use weft_fabric::family::directory::ideal::IdealDirectory;
 use weft_rtl::prelude::*;
 
 /// One bank, so that one slice tracks everything.

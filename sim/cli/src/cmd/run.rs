@@ -277,23 +277,10 @@ fn shown(args: &Args, resumed: u64, cycles: u64) -> Outcome {
 }
 
 fn summary(r: &RunReport) -> Outcome {
-    let m = &r.metrics;
     say(format!("{} on {} ({})", r.workload, r.fabric, r.config["protocol"].as_str().unwrap_or("?")))?;
-    let rows = [
-        ("cycles", r.cycles.to_string()),
-        ("L2 accesses", m.l2_accesses.to_string()),
-        ("L2 misses", format!("{} and {} first references", m.l2_misses, m.l2_cold_misses)),
-        ("evict-initiated invalidations", m.evict_invalidations.to_string()),
-        ("write-initiated invalidations", m.write_invalidations.to_string()),
-        (
-            "inter-GPU transactions",
-            format!("{} ({} requests)", m.inter_gpu_transactions, m.inter_gpu_requests),
-        ),
-        ("inter-GPU bytes", m.inter_gpu_bytes.to_string()),
-        ("lines per evicted directory entry", format!("{:.2}", m.coalesced_lines)),
-        ("simulated in", format!("{:.2} s, {:.0} cycles/s", r.wall_seconds, r.cycles_per_second)),
-    ];
-    for (name, value) in rows {
+    let speed = format!("{:.2} s, {:.0} cycles/s", r.wall_seconds, r.cycles_per_second);
+    let first = [("cycles", r.cycles.to_string())];
+    for (name, value) in first.iter().chain(&r.summary).chain(&[("simulated in", speed)]) {
         say(format!("  {name:<34} {value}"))?;
     }
     Ok(())

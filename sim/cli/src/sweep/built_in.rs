@@ -49,7 +49,7 @@ mod tests {
                 let config = FabricConfig::load(fabric).unwrap_or_else(|e| panic!("{e}"));
                 Survey::new(&config).unwrap_or_else(|e| panic!("{e}")).counters
             });
-            let all = columns(&sweep, counted);
+            let all = columns(&sweep, &[&runs[0].config], counted);
             let summaries = Summary::all(&sweep, &all).unwrap_or_else(|e| panic!("{e:#}"));
             assert!(!summaries.is_empty(), "{name}");
         }

@@ -6,7 +6,7 @@
 //! | `axis.NAME` | for each axis its value as tables show it |
 //! | keys of the fabric | those that an axis moves, as numbers without suffix |
 //! | `verified`, `cycles`, `kernels` | the outcome; kernels counts launches and host copies |
-//! | the metrics of a run's record, `bytes.KIND`, `served.SERVER` | rec.md section 11, hmg.md section 12; bytes on links by kind of message; loads and atomics by who answered: `l1`, `l2` (own), `gpu_l2` (of another GPM), `gpu_dram`, `far_l2` and `far_dram` (of another GPU) |
+//! | the metrics of a run's record, which the fabric's family declares; of the directory family with `bytes.KIND`, `served.SERVER` | rec.md section 11, hmg.md section 12; bytes on links by kind of message; loads and atomics by who answered: `l1`, `l2` (own), `gpu_l2` (of another GPM), `gpu_dram`, `far_l2` and `far_dram` (of another GPU) |
 //! | `BLOCK.COUNTER` | each counter that the hardware of any run declares, summed over the fabric; empty where a run's hardware has none |
 //! | `error`, `identity` | why a run failed; fingerprint of everything the row depends on: settings, data, hardware, program version |
 
@@ -14,8 +14,9 @@ use super::file::SweepFile;
 use super::plan::Run;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use weft_fabric::config::all_keys;
-use weft_fabric::run::{Metrics, RunReport};
+use weft_fabric::config::{FabricConfig, all_keys};
+use weft_fabric::family::FigureColumn;
+use weft_fabric::run::RunReport;
 
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,59 +31,6 @@ pub struct Column {
     pub numeric: bool,
 }
 
-/// Unit and meaning of the metrics in a run's record.
-const METRICS: &[(&str, &str, &str)] = &[
-    ("l2_accesses", "accesses", "demand accesses to L2 banks"),
-    (
-        "l2_misses",
-        "misses",
-        "demand accesses that find no valid line and join no open miss, without first references",
-    ),
-    (
-        "l2_cold_misses",
-        "misses",
-        "first references to a line in an L2, of those that can miss: loads on their way, stores at home",
-    ),
-    ("l2_miss_rate", "", "L2 misses with first references over accesses"),
-    ("write_invalidations", "invalidations", "invalidations caused by writes that dropped a copy"),
-    (
-        "evict_invalidations",
-        "invalidations",
-        "invalidations caused by directory evictions that dropped a copy",
-    ),
-    ("evict_share", "", "share of evictions in the invalidations that dropped a copy; empty without any"),
-    (
-        "false_positive_invalidations",
-        "lines",
-        "copies of other lines than the written one that group invalidations dropped",
-    ),
-    ("inter_gpu_transactions", "messages", "requests and invalidations that left a GPU"),
-    ("inter_gpu_requests", "messages", "requests that left a GPU"),
-    ("inter_gpu_messages", "messages", "all messages that left a GPU"),
-    ("inter_gpu_bytes", "bytes", "bytes on all links from the GPUs"),
-    ("invalidation_gbps", "GB/s", "bytes of invalidations per second on these links"),
-    ("coalesced_lines", "lines", "lines per evicted directory entry; empty without any"),
-    ("l2_lookup_cycles", "cycles", "mean time from arrival at an L2 bank to hit or miss"),
-    (
-        "invalidations_per_store",
-        "lines",
-        "lines dropped per store or atomic that finds a sharer to invalidate; empty without any",
-    ),
-    ("invalidations_per_eviction", "lines", "lines dropped per evicted directory entry; empty without any"),
-    ("node_invalidation_gbps", "GB/s", "bytes of invalidations per second on all links that leave a node"),
-    (
-        "directory_occupancy",
-        "",
-        "valid directory entries over all, where the check of directory precision has looked",
-    ),
-    ("inter_gpu_loads", "loads", "loads that another GPU answers, each with a request of its own"),
-    (
-        "redundant_inter_gpu_loads",
-        "",
-        "share of these whose line another GPM of the same GPU loads too; empty without any",
-    ),
-];
-
 /// Cells of a row by column.
 pub type Cells = BTreeMap<String, String>;
 
@@ -90,8 +38,12 @@ fn column(name: &str, unit: &str, about: &str, numeric: bool) -> Column {
     Column { name: name.into(), unit: unit.into(), about: about.into(), numeric }
 }
 
-/// All columns of a sweep in order; `counters` are those of all its hardware.
-pub fn columns(sweep: &SweepFile, counters: &BTreeMap<String, String>) -> Vec<Column> {
+/// All columns of a sweep in order; `fabrics` are those of its runs, `counters` those of all their hardware.
+pub fn columns(
+    sweep: &SweepFile,
+    fabrics: &[&FabricConfig],
+    counters: &BTreeMap<String, String>,
+) -> Vec<Column> {
     let mut all = vec![
         column("run", "", "number in the product of the axes, from 1", true),
         column("status", "", "ok, wrong (the result is not the host's) or failed", false),
@@ -116,7 +68,7 @@ pub fn columns(sweep: &SweepFile, counters: &BTreeMap<String, String>) -> Vec<Co
     all.push(column("verified", "", "every element of the result equals the host's own computation", false));
     all.push(column("cycles", "cycles", "time from the first host step to the last fence", true));
     all.push(column("kernels", "", "kernel launches and host copies", true));
-    all.extend(flat(&Metrics::default()).keys().map(|name| metric(name)));
+    all.extend(figures(fabrics));
     all.extend(counters.iter().map(|(name, about)| column(name, "", about, true)));
     all.push(column("error", "", "why the run failed", false));
     all.push(column("identity", "", "fingerprint of settings, data, hardware and program version", false));
@@ -130,41 +82,12 @@ fn moved_keys(sweep: &SweepFile) -> Vec<&str> {
     keys.filter(|key| seen.insert(*key)).collect()
 }
 
-fn metric(name: &str) -> Column {
-    if let Some(kind) = name.strip_prefix("bytes.") {
-        return column(name, "bytes", &format!("bytes of {kind} messages on all links from the GPUs"), true);
-    }
-    if let Some(server) = name.strip_prefix("served.") {
-        return column(
-            name,
-            "accesses",
-            &format!("loads and atomics, line by line, answered by {server}"),
-            true,
-        );
-    }
-    let (unit, about) =
-        METRICS.iter().find(|(known, ..)| *known == name).map_or(("", ""), |(_, unit, about)| (unit, about));
-    column(name, unit, about, true)
-}
-
-/// The single numbers of a record's metrics, in order of name; kinds of messages have a number each.
-fn flat(metrics: &Metrics) -> BTreeMap<String, String> {
-    let mut out = BTreeMap::new();
-    let json = serde_json::to_value(metrics).unwrap_or_default();
-    for (name, value) in json.as_object().into_iter().flatten() {
-        if value.is_number() {
-            out.insert(name.clone(), value.to_string());
-        }
-    }
-    for kind in RunReport::message_kinds() {
-        let bytes = metrics.bytes_by_kind.get(kind).copied().unwrap_or(0);
-        out.insert(format!("bytes.{kind}"), bytes.to_string());
-    }
-    for server in RunReport::servers() {
-        let count = metrics.served.get(server).copied().unwrap_or(0);
-        out.insert(format!("served.{server}"), count.to_string());
-    }
-    out
+/// The columns of the figures that runs of these fabrics have, in order of name.
+fn figures(fabrics: &[&FabricConfig]) -> Vec<Column> {
+    let infos = fabrics.iter().flat_map(|fabric| fabric.of.family().figures());
+    let columns = infos.flat_map(|info| info.columns());
+    let named: BTreeMap<String, FigureColumn> = columns.map(|c| (c.name.clone(), c)).collect();
+    named.values().map(|c| column(&c.name, c.unit, &c.about, true)).collect()
 }
 
 /// What is known of a run before it.
@@ -198,24 +121,8 @@ pub fn text(value: &Value) -> String {
 
 /// What a run has measured.
 pub fn measured(report: &RunReport) -> Cells {
-    let mut cells: Cells = flat(&report.metrics);
+    let mut cells: Cells = report.metrics.cells();
     cells.extend(report.counters.iter().map(|(name, counter)| (name.clone(), counter.value.to_string())));
-    // A record says 0 for a mean over nothing; a mean over several runs must leave it out.
-    let count = |name: &str| report.counters.get(name).map_or(0, |counter| counter.value);
-    let evictions = count("dir.evictions");
-    let dropped = report.metrics.evict_invalidations + report.metrics.write_invalidations;
-    let means = [
-        ("coalesced_lines", evictions),
-        ("invalidations_per_eviction", evictions),
-        ("invalidations_per_store", count("dir.write_invs")),
-        ("evict_share", dropped),
-        ("redundant_inter_gpu_loads", report.metrics.inter_gpu_loads),
-    ];
-    for (name, over) in means {
-        if over == 0 {
-            cells.insert(name.into(), String::new());
-        }
-    }
     let status = if report.verified { "ok" } else { "wrong" };
     cells.extend([
         ("status".into(), status.into()),
@@ -243,14 +150,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_metric_of_a_record_has_a_meaning() {
-        for name in flat(&Metrics::default()).keys() {
-            assert!(!metric(name).about.is_empty(), "{name} has no sentence in METRICS");
-        }
-        let known = flat(&Metrics::default());
-        for (name, ..) in METRICS {
-            assert!(known.contains_key(*name), "{name} is no metric of a record");
-        }
+    fn a_sweep_has_the_columns_that_sweeps_have_always_had() {
+        let config = FabricConfig::default();
+        let columns = figures(&[&config, &config]);
+        let rows: Vec<String> =
+            columns.iter().map(|c| format!("{}|{}|{}", c.name, c.unit, c.about)).collect();
+        assert_eq!(rows.join("\n"), include_str!("columns.txt").trim_end());
+        assert!(columns.iter().all(|c| c.numeric && !c.about.is_empty()));
     }
 
     #[test]

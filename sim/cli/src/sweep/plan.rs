@@ -73,7 +73,8 @@ impl Plan {
             run.identity = identity(run, surveys[&hardware(&run.config)].fingerprint)?;
         }
         let counters = surveys.into_values().flat_map(|survey| survey.counters).collect();
-        let columns = columns(&sweep, &counters);
+        let fabrics: Vec<&FabricConfig> = runs.iter().map(|run| &run.config).collect();
+        let columns = columns(&sweep, &fabrics, &counters);
         let summaries = Summary::all(&sweep, &columns)?;
         Ok(Plan { sweep, runs, columns, summaries })
     }
@@ -240,7 +241,7 @@ impl Builder {
 
 /// Tells hardware of different configurations apart.
 pub fn hardware(config: &FabricConfig) -> String {
-    format!("{:?}", config.directory())
+    config.hardware().tag()
 }
 
 /// The hardware of all runs, each elaborated once.

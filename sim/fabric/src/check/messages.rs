@@ -1,9 +1,10 @@
 //! Conservation of messages at the ports of a fabric: every request of a compute unit gets exactly the answers that it needs, every read of memory exactly one, and
 //! nothing is open at the end of a kernel.
 
+use crate::family::{Channels, MemOp, Shape, Transfer};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use weft_blocks::msg::{CuOp, Sys};
+use weft_blocks::msg::{CuOp, node_text};
 
 /// Most violations kept; later ones are only counted.
 const KEPT: usize = 16;
@@ -51,9 +52,10 @@ struct OpenCu {
     since: u64,
 }
 
-/// An open read of a memory channel.
+/// An open request of a memory channel.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct OpenRead {
+struct OpenMemory {
+    op: MemOp,
     line: u64,
     since: u64,
 }
@@ -90,7 +92,7 @@ pub struct MessageCounts {
     pub cu_answers: u64,
     /// Reads of memory.
     pub reads: u64,
-    /// Writes of memory.
+    /// Writes and atomics of memory.
     pub writes: u64,
     /// Answers of memory.
     pub fills: u64,
@@ -105,13 +107,13 @@ pub struct MessageCounts {
 pub struct Messages {
     /// Each node in a sentence.
     names: Vec<String>,
+    /// Compute units of a node.
     l1s: usize,
-    banks: usize,
     line: u64,
-    home_shift: u32,
-    il: u64,
     cus: Vec<Vec<Option<OpenCu>>>,
-    memories: Vec<Vec<Option<OpenRead>>>,
+    /// Each memory channel in a sentence.
+    channels: Vec<String>,
+    memories: Vec<Vec<Option<OpenMemory>>>,
     /// Fences started and not done, by node and kind ([`FENCES`]): number of the last and its cycle.
     fences: Vec<[Option<(u8, u64)>; 4]>,
     open: u64,
@@ -121,17 +123,15 @@ pub struct Messages {
 
 impl Messages {
     /// Nothing is open.
-    pub fn new(sys: &Sys) -> Messages {
-        let (nodes, l1s, banks) = (sys.nodes() as usize, sys.l1s as usize, sys.banks as usize);
+    pub fn new(shape: &Shape, channels: Channels) -> Messages {
+        let (nodes, l1s) = (shape.nodes as usize, shape.cus as usize);
         Messages {
-            names: (0..sys.nodes()).map(|node| sys.node_text(node)).collect(),
+            names: (0..shape.nodes).map(|node| node_text(node, shape.gpms)).collect(),
             l1s,
-            banks,
-            line: u64::from(sys.line),
-            home_shift: sys.home_shift,
-            il: u64::from(sys.il),
+            line: u64::from(shape.line),
             cus: vec![Vec::new(); nodes * l1s],
-            memories: vec![vec![None; 1 << sys.l2_id_bits()]; nodes * banks],
+            memories: vec![vec![None; channels.ids as usize]; channels.names.len()],
+            channels: channels.names,
             fences: vec![[None; 4]; nodes],
             open: 0,
             counts: MessageCounts::default(),
@@ -243,40 +243,39 @@ impl Messages {
         self.open -= u64::from(!open);
     }
 
-    /// A memory channel takes a request of its L2 bank.
-    pub fn mem_req(&mut self, now: u64, gpu: u32, bank: u32, write: bool, line: u64, id: u32) {
-        let addr = line * self.line;
-        let kind = if write { "write" } else { "read" };
-        let here = (addr >> self.home_shift, addr / self.il % self.banks as u64);
-        if here != (u64::from(gpu), u64::from(bank)) {
-            let at = self.at(gpu);
+    /// A memory channel takes a request, of a line that belongs to channel `home`. Anything else than a request is no event.
+    pub fn mem_req(&mut self, now: u64, request: &Transfer, home: usize) {
+        let Transfer::Request { channel, op, answered, line, id } = *request else { return };
+        let (addr, kind, verb) = (line * self.line, op.name(), op.verb());
+        if home != channel {
             let text = format!(
-                "a {kind} of line {addr:#x} reaches the memory of {at} bank {bank} in cycle {now}, but the line belongs to {} bank {}",
-                self.at(here.0 as u32),
-                here.1
+                "a {kind} of line {addr:#x} reaches the memory of {} in cycle {now}, but the line belongs to {}",
+                self.channels[channel],
+                self.channels.get(home).map_or("no memory", String::as_str)
             );
             self.violated(now, text);
         }
-        if write {
-            self.counts.writes += 1;
+        match op {
+            MemOp::Read => self.counts.reads += 1,
+            MemOp::Write | MemOp::Atomic => self.counts.writes += 1,
+        }
+        if !answered {
             return;
         }
-        self.counts.reads += 1;
-        let unit = gpu as usize * self.banks + bank as usize;
-        let Some(place) = self.memories[unit].get_mut(id as usize) else {
-            let at = self.at(gpu);
+        let Some(place) = self.memories[channel].get_mut(id as usize) else {
+            let at = &self.channels[channel];
             let text = format!(
-                "{at} bank {bank} reads memory in cycle {now} with transaction number {id}, which it does not have"
+                "{at} {verb} memory in cycle {now} with transaction number {id}, which it does not have"
             );
             return self.violated(now, text);
         };
-        match place.replace(OpenRead { line, since: now }) {
+        match place.replace(OpenMemory { op, line, since: now }) {
             None => self.open += 1,
             Some(old) => {
-                let at = self.at(gpu);
                 let text = format!(
-                    "{at} bank {bank} reads line {addr:#x} in cycle {now} with transaction number {id} while its read of line {:#x} from cycle {} is \
-                     open",
+                    "{} {verb} line {addr:#x} in cycle {now} with transaction number {id} while its {} of line {:#x} from cycle {} is open",
+                    self.channels[channel],
+                    old.op.name(),
                     old.line * self.line,
                     old.since
                 );
@@ -285,18 +284,17 @@ impl Messages {
         }
     }
 
-    /// An L2 bank takes an answer of its memory channel.
-    pub fn mem_rsp(&mut self, now: u64, gpu: u32, bank: u32, id: u32) {
+    /// The fabric takes an answer of a memory channel.
+    pub fn mem_rsp(&mut self, now: u64, channel: usize, id: u64) {
         self.counts.fills += 1;
-        let unit = gpu as usize * self.banks + bank as usize;
-        if self.memories[unit].get_mut(id as usize).and_then(Option::take).is_some() {
+        if self.memories[channel].get_mut(id as usize).and_then(Option::take).is_some() {
             self.open -= 1;
             return;
         }
-        let at = self.at(gpu);
         let text = format!(
-            "{at} bank {bank} gets memory data for transaction number {id} in cycle {now}, but no read of this number is open: it was answered \
-             twice, or never asked for"
+            "{} gets memory data for transaction number {id} in cycle {now}, but no request of this number is open: it was answered \
+             twice, or never asked for",
+            self.channels[channel]
         );
         self.violated(now, text);
     }
@@ -342,13 +340,11 @@ impl Messages {
                 list.push((request.since, text));
             }
         }
-        for (unit, table) in self.memories.iter().enumerate() {
-            let (gpu, bank) = (unit / self.banks, unit % self.banks);
-            for (id, read) in table.iter().enumerate().filter_map(|(id, r)| Some((id, r.as_ref()?))) {
-                let (line, since) = (read.line * self.line, read.since);
-                let at = self.at(gpu as u32);
+        for (at, table) in self.channels.iter().zip(&self.memories) {
+            for (id, open) in table.iter().enumerate().filter_map(|(id, r)| Some((id, r.as_ref()?))) {
+                let (line, since, kind) = (open.line * self.line, open.since, open.op.name());
                 let text = format!(
-                    "{at} bank {bank} waits for memory to answer its read of line {line:#x} from cycle {since} (transaction number {id})"
+                    "{at} waits for memory to answer its {kind} of line {line:#x} from cycle {since} (transaction number {id})"
                 );
                 list.push((since, text));
             }

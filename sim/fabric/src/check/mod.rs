@@ -4,25 +4,24 @@
 //!  compute units --- loads, stores, atomics ---> values     each value is one that the memory model allows
 //!  cu, mem, fence ports --- transfers ---------> messages   every request is answered exactly once
 //!                                      \-------> watchdog   something moves, or a report says who waits for whom
-//!  state of the design ------------------------> precision  a GPU that the directory does not know has no copy
+//!  all of it, and the state of the design -----> family     what only this family of fabrics promises ([`FamilyCheck`])
 //! ```
 //!
 //! The run loop tells [`Checks`] what happens and asks [`Checks::cycle`] once per clocked cycle; the first violation ends the run. Nothing here changes the run, and a
 //! clone goes on from where the original was.
 
 pub mod messages;
-pub mod precision;
 pub mod values;
 pub mod watchdog;
 
-use crate::cu::{CuObserver, LineAccess, Who};
+use crate::cu::{CuObserver, LineAccess, LineReply, Who};
+use crate::family::{Channels, FamilyCheck, Hardware, Surroundings, Transfer};
+use crate::run::read_newer;
 use messages::{CuRequest, MessageCounts, MessageViolation, Messages};
-use precision::{Beside, Precision, PrecisionCounts, PrecisionViolation};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use values::{ValueCounts, Values, Violation};
 use watchdog::{Deadlock, WatchState, Watchdog};
-use weft_blocks::fabric::FabricParams;
 use weft_blocks::msg::CuOp;
 use weft_engine::{Design, Sim};
 
@@ -33,8 +32,8 @@ pub struct CheckOptions {
     pub values: bool,
     /// Every request answered once.
     pub messages: bool,
-    /// Directory precision every so many cycles, and at kernel boundaries; 0: never.
-    pub precision: u64,
+    /// The checks of the fabric's family.
+    pub family: bool,
     /// Cycles without any transfer at a port of the fabric that are a deadlock while requests are open; 0: no watchdog.
     pub watchdog: u64,
 }
@@ -42,9 +41,10 @@ pub struct CheckOptions {
 impl CheckOptions {
     /// All checks.
     pub const ALL: CheckOptions =
-        CheckOptions { values: true, messages: true, precision: 4096, watchdog: 50_000 };
+        CheckOptions { values: true, messages: true, family: true, watchdog: 50_000 };
     /// No check, for speed.
-    pub const NONE: CheckOptions = CheckOptions { values: false, messages: false, precision: 0, watchdog: 0 };
+    pub const NONE: CheckOptions =
+        CheckOptions { values: false, messages: false, family: false, watchdog: 0 };
 }
 
 impl Default for CheckOptions {
@@ -52,9 +52,6 @@ impl Default for CheckOptions {
         CheckOptions::ALL
     }
 }
-
-/// Cycles between two looks at the directories while a failure is looked for.
-const CLOSE: u64 = 4;
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -65,31 +62,41 @@ pub enum CheckError {
     /// A request was lost or answered twice.
     #[error("message check: {0}")]
     Message(MessageViolation),
-    /// A copy that its home's directory does not know, or a damaged entry.
-    #[error("directory precision: {0}")]
-    Precision(PrecisionViolation),
+    /// Something that only fabrics of this family promise does not hold.
+    #[error("{check}: {text}")]
+    Family {
+        /// Name of the check.
+        check: &'static str,
+        /// One sentence.
+        text: String,
+        /// Found by a look made only now and then.
+        late: bool,
+    },
     /// Nothing moves.
     #[error("watchdog: {0}")]
     Deadlock(Box<Deadlock>),
-    /// The design has no banks and directory slices under the expected names.
-    #[error(
-        "the design has no units gpuG.bankB and gpuG.dirB with the expected registers and memories, which the check of directory precision reads; switch that check off"
-    )]
-    Names,
+    /// The design lacks what a check of its family reads.
+    #[error("the design has no {units}, which the check of {check} reads; switch that check off")]
+    Names {
+        /// What is missing.
+        units: &'static str,
+        /// Name of the check.
+        check: &'static str,
+    },
     /// A saved state that does not fit.
     #[error("the saved state of the checks is damaged or of other checks; start the run anew")]
     Load,
 }
 
 /// How much was checked; absent for checks that are off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckCounts {
     /// Values.
     pub values: Option<ValueCounts>,
     /// Messages.
     pub messages: Option<MessageCounts>,
-    /// Directory precision.
-    pub precision: Option<PrecisionCounts>,
+    /// Those of the family, by name.
+    pub family: Vec<(&'static str, u64)>,
 }
 
 /// What changes, as it is saved.
@@ -97,9 +104,8 @@ pub struct CheckCounts {
 struct Saved {
     values: Option<Values>,
     messages: Option<Messages>,
-    precision: Option<PrecisionCounts>,
+    family: Vec<Vec<u8>>,
     watchdog: Option<WatchState>,
-    next: u64,
 }
 
 /// All checks of a run. A clone is an independent copy; it shares pages of memory until they are written.
@@ -109,34 +115,36 @@ pub struct Checks {
     values: Option<Values>,
     /// Kept for the watchdog too, which asks what is open.
     messages: Option<Messages>,
-    precision: Option<Precision>,
+    family: Vec<Box<dyn FamilyCheck>>,
     watchdog: Option<Watchdog>,
-    /// Next periodic look at the directories.
-    next: u64,
+    /// Bytes of a line.
+    line: u64,
     /// Memory holds what the program wrote once the fabric rests.
     coherent: bool,
 }
 
 impl Checks {
-    /// The checks of a fabric.
+    /// The checks of a fabric with these memory channels.
     ///
     /// # Errors
-    /// Directory precision is asked for and the design's units have other names.
-    pub fn new(design: &Design, params: &FabricParams, options: CheckOptions) -> Result<Checks, CheckError> {
-        let sys = &params.sys;
-        let precision = match options.precision {
-            0 => None,
-            _ => Some(Precision::new(design, params).ok_or(CheckError::Names)?),
-        };
+    /// The checks of the family are asked for and the design's units have other names.
+    pub fn new(
+        design: &Design,
+        hardware: &dyn Hardware,
+        channels: Channels,
+        options: CheckOptions,
+    ) -> Result<Checks, CheckError> {
+        let (shape, promises) = (hardware.shape(), hardware.promises());
         let watches = options.watchdog > 0;
+        let values = options.values && promises.values;
         Ok(Checks {
             options,
-            values: options.values.then(|| Values::new(sys.line, sys.gpms)),
-            messages: (options.messages || watches).then(|| Messages::new(sys)),
-            precision,
-            watchdog: watches.then(|| Watchdog::new(design, options.watchdog, sys.line)),
-            next: options.precision,
-            coherent: !params.incoherent(),
+            values: values.then(|| Values::new(shape.line, shape.gpms)),
+            messages: (options.messages || watches).then(|| Messages::new(&shape, channels)),
+            family: if options.family { hardware.checks(design)? } else { Vec::new() },
+            watchdog: watches.then(|| Watchdog::new(design, options.watchdog, shape.line)),
+            line: u64::from(shape.line),
+            coherent: promises.memory,
         })
     }
 
@@ -145,14 +153,13 @@ impl Checks {
         CheckCounts {
             values: self.values.as_ref().map(Values::counts),
             messages: self.messages.as_ref().filter(|_| self.options.messages).map(Messages::counts),
-            precision: self.precision.as_ref().map(Precision::counts),
+            family: self.family.iter().flat_map(|check| check.counts()).collect(),
         }
     }
 
-    /// Looks at the directories every few cycles from now on.
+    /// A failure is looked for: checks that look now and then look often from now on.
     pub fn look_closely(&mut self) {
-        self.options.precision = self.options.precision.min(CLOSE);
-        self.next = 0;
+        self.family.iter_mut().for_each(|check| check.look_closely());
     }
 
     /// Last cycle with a transfer at a port of the fabric, if a watchdog knows it.
@@ -167,21 +174,24 @@ impl Checks {
         self.messages.as_mut()
     }
 
-    /// The L1 of a compute unit takes a request. An answer that frees its transaction number is told before it.
-    pub fn cu_req(&mut self, now: u64, gpu: u32, cu: u32, request: &CuRequest) {
+    /// The L1 of a compute unit takes an access. An answer that frees its transaction number is told before it.
+    pub fn cu_req(&mut self, now: u64, node: u32, cu: u32, a: &LineAccess) {
         if let Some(messages) = self.transfer(now) {
-            messages.cu_req(now, gpu, cu, request);
+            let request = CuRequest { op: a.op, id: a.id, line: a.line, mask: a.mask, want_ack: a.want_ack };
+            messages.cu_req(now, node, cu, &request);
         }
-        if let Some(values) = self.values.as_mut().filter(|_| request.op == CuOp::Amo) {
-            values.amo_taken(request.line);
+        if let Some(values) = self.values.as_mut().filter(|_| a.op == CuOp::Amo) {
+            values.amo_taken(a.line);
         }
+        self.family.iter_mut().for_each(|check| check.request(now, node, cu, a));
     }
 
-    /// The L1 of a compute unit answers: `kind` 0 data of the bytes of `mask`, 1 acknowledgement.
-    pub fn cu_rsp(&mut self, now: u64, gpu: u32, cu: u32, id: u16, kind: u8, mask: u128) {
+    /// The L1 of a compute unit answers, with the time that the fabric tells of it, if it does.
+    pub fn cu_rsp(&mut self, now: u64, node: u32, cu: u32, reply: &LineReply, time: Option<u64>) {
         if let Some(messages) = self.transfer(now) {
-            messages.cu_rsp(now, gpu, cu, id, kind, mask);
+            messages.cu_rsp(now, node, cu, reply.id, reply.kind, reply.mask);
         }
+        self.family.iter_mut().for_each(|check| check.answer(now, node, cu, reply, time));
     }
 
     /// A transfer at a port that no other method is for, such as a store of the host's copy engine or its answer.
@@ -189,17 +199,17 @@ impl Checks {
         self.transfer(now);
     }
 
-    /// A memory channel takes a request of its L2 bank.
-    pub fn mem_req(&mut self, now: u64, gpu: u32, bank: u32, write: bool, line: u64, id: u32) {
+    /// A memory channel takes a request, of a line that belongs to channel `home`.
+    pub fn mem_req(&mut self, now: u64, request: &Transfer, home: usize) {
         if let Some(messages) = self.transfer(now) {
-            messages.mem_req(now, gpu, bank, write, line, id);
+            messages.mem_req(now, request, home);
         }
     }
 
-    /// An L2 bank takes an answer of its memory channel.
-    pub fn mem_rsp(&mut self, now: u64, gpu: u32, bank: u32, id: u32) {
+    /// The fabric takes an answer of a memory channel.
+    pub fn mem_rsp(&mut self, now: u64, channel: usize, id: u64) {
         if let Some(messages) = self.transfer(now) {
-            messages.mem_rsp(now, gpu, bank, id);
+            messages.mem_rsp(now, channel, id);
         }
     }
 
@@ -230,6 +240,7 @@ impl Checks {
         if let Some(values) = &mut self.values {
             values.host_write(addr, bytes);
         }
+        self.family.iter_mut().for_each(|check| check.host_write(addr, bytes));
     }
 
     /// To be called once per cycle that is clocked, after everything of the cycle was told.
@@ -239,10 +250,7 @@ impl Checks {
     #[inline]
     pub fn cycle(&mut self, sim: &Sim) -> Result<(), CheckError> {
         self.first()?;
-        if self.precision.is_some() && sim.cycle() >= self.next {
-            self.next = sim.cycle() + self.options.precision;
-            self.precise(sim, Beside::default())?;
-        }
+        self.family.iter_mut().try_for_each(|check| check.cycle(sim))?;
         if let Some(watchdog) = &mut self.watchdog {
             let open = self.messages.as_ref().is_some_and(|m| m.open() > 0);
             watchdog.cycle(sim, open).map_err(|deadlock| self.deadlock(*deadlock))?;
@@ -263,16 +271,11 @@ impl Checks {
         CheckError::Deadlock(Box::new(deadlock))
     }
 
-    fn precise(&mut self, sim: &Sim, beside: Beside) -> Result<(), CheckError> {
-        let Some(precision) = &mut self.precision else { return Ok(()) };
-        precision.check(sim, beside).map_err(CheckError::Precision)
-    }
-
     /// All releases of a kernel or host copy are complete and no compute unit has anything open.
     ///
     /// # Errors
     /// The first violation.
-    pub fn kernel_boundary(&mut self, sim: &Sim, beside: Beside) -> Result<(), CheckError> {
+    pub fn kernel_boundary(&mut self, sim: &Sim, around: &dyn Surroundings) -> Result<(), CheckError> {
         let now = sim.cycle();
         if let Some(values) = &mut self.values {
             values.kernel_boundary(now);
@@ -281,40 +284,26 @@ impl Checks {
             messages.nothing_open(now);
         }
         self.first()?;
-        self.precise(sim, beside)
+        self.family.iter_mut().try_for_each(|check| check.boundary(sim, around))
     }
 
     /// The run is over: after the last boundary the fabric has come to rest.
     ///
     /// # Errors
     /// The first violation.
-    pub fn end(&mut self, sim: &Sim, beside: Beside) -> Result<(), CheckError> {
+    pub fn end(&mut self, sim: &Sim, around: &dyn Surroundings) -> Result<(), CheckError> {
         if let Some(messages) = self.messages.as_mut().filter(|_| self.options.messages) {
             messages.nothing_open(sim.cycle());
         }
         self.first()?;
-        self.precise(sim, beside)?;
-        let (Some(values), Some(precision), Some(memory)) =
-            (&mut self.values, &self.precision, beside.memory.filter(|_| sim.asleep() && self.coherent))
-        else {
+        self.family.iter_mut().try_for_each(|check| check.end(sim, around))?;
+        let Some(values) = self.values.as_mut().filter(|_| sim.asleep() && self.coherent) else {
             return Ok(());
         };
-        let newer = precision.dirty(sim);
-        values.compare_memory(sim.cycle(), &|addr, bytes| {
-            let line = precision.line_bytes();
-            for (i, piece) in bytes.chunks_mut(line).enumerate() {
-                let mut limbs = [0; 16];
-                let limbs = &mut limbs[..line / 8];
-                let at = addr + (i * line) as u64;
-                match newer.get(&(at / line as u64)) {
-                    Some(data) => limbs.copy_from_slice(data),
-                    None => memory(at, limbs),
-                }
-                for (eight, limb) in piece.as_chunks_mut::<8>().0.iter_mut().zip(limbs) {
-                    *eight = limb.to_le_bytes();
-                }
-            }
-        });
+        let mut newer = around.newer(sim);
+        newer.sort_by_key(|n| n.line);
+        let line = self.line;
+        values.compare_memory(sim.cycle(), &|addr, bytes| read_newer(around, &newer, line, addr, bytes));
         self.first()
     }
 
@@ -335,9 +324,8 @@ impl Checks {
         let saved = Saved {
             values: self.values.clone(),
             messages: self.messages.clone(),
-            precision: self.precision.as_ref().map(Precision::counts),
+            family: self.family.iter().map(|check| check.save()).collect(),
             watchdog: self.watchdog.as_ref().map(|w| w.s.clone()),
-            next: self.next,
         };
         postcard::to_stdvec(&saved).expect("plain data is always encoded")
     }
@@ -345,20 +333,20 @@ impl Checks {
     /// Restores a state that [`Checks::save`] gave for the same fabric and options.
     ///
     /// # Errors
-    /// Bytes that are damaged or of other checks; the state is then unchanged.
+    /// Bytes that are damaged or of other checks; the run must then not go on.
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), CheckError> {
         let saved: Saved = postcard::from_bytes(bytes).map_err(|_| CheckError::Load)?;
         let same = saved.values.is_some() == self.values.is_some()
             && saved.messages.is_some() == self.messages.is_some()
-            && saved.precision.is_some() == self.precision.is_some()
+            && saved.family.len() == self.family.len()
             && saved.watchdog.is_some() == self.watchdog.is_some();
         if !same {
             return Err(CheckError::Load);
         }
-        (self.values, self.messages, self.next) = (saved.values, saved.messages, saved.next);
-        if let (Some(precision), Some(counts)) = (&mut self.precision, saved.precision) {
-            precision.resume(counts);
+        if !self.family.iter_mut().zip(&saved.family).all(|(check, bytes)| check.resume(bytes)) {
+            return Err(CheckError::Load);
         }
+        (self.values, self.messages) = (saved.values, saved.messages);
         if let (Some(watchdog), Some(state)) = (&mut self.watchdog, saved.watchdog) {
             watchdog.s = state;
         }
@@ -371,17 +359,30 @@ impl CuObserver for Checks {
         if let Some(values) = &mut self.values {
             values.load(who, line, mask, data, issued, done);
         }
+        for check in &mut self.family {
+            CuObserver::load(&mut **check, who, line, mask, data, issued, done);
+        }
+    }
+
+    fn served(&mut self, who: &Who, access: &LineAccess, src: u8, merged: bool) {
+        self.family.iter_mut().for_each(|check| check.served(who, access, src, merged));
+    }
+
+    fn barrier(&mut self, who: &Who, now: u64) {
+        self.family.iter_mut().for_each(|check| check.barrier(who, now));
     }
 
     fn store(&mut self, who: &Who, line: u64, mask: u128, data: &[u64; 16], now: u64) {
         if let Some(values) = &mut self.values {
             values.store(who, line, mask, data, now);
         }
+        self.family.iter_mut().for_each(|check| check.store(who, line, mask, data, now));
     }
 
     fn amo(&mut self, who: &Who, access: &LineAccess, old: &[u64; 16], issued: u64, done: u64) {
         if let Some(values) = &mut self.values {
             values.amo(who, access, old, issued, done);
         }
+        self.family.iter_mut().for_each(|check| check.amo(who, access, old, issued, done));
     }
 }

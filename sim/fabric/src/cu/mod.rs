@@ -80,6 +80,8 @@ struct State {
     boundary: Boundary,
     active_since: u64,
     counters: CuCounters,
+    /// What the L1 answered to the last KEND.
+    told: u64,
 }
 
 /// One compute unit. A clone is an independent copy of its whole state.
@@ -122,6 +124,7 @@ impl Cu {
             boundary: Boundary::None,
             active_since: 0,
             counters: CuCounters::default(),
+            told: 0,
         };
         let occupancy = params.default_occupancy();
         Ok(Self { params, mode: CuMode::default(), program, gpu, cu, lanes, occupancy, s, fault: None })
@@ -165,10 +168,15 @@ impl Cu {
         &self.params
     }
 
-    /// Sends KBEGIN, an acquire of system scope. To be called while the compute unit is idle.
-    pub fn begin_kernel(&mut self, _now: u64) {
+    /// Sends KBEGIN, an acquire of system scope, with `token` in bits 63..0 of its data. To be called while the compute unit is idle.
+    pub fn begin_kernel(&mut self, _now: u64, token: u64) {
         self.s.boundary = Boundary::Beginning;
-        self.send_boundary(CuOp::Kbegin, 1);
+        self.send_boundary(CuOp::Kbegin, 1, token);
+    }
+
+    /// Bits 63..0 of the data with which the L1 acknowledged the last KEND.
+    pub fn told(&self) -> u64 {
+        self.s.told
     }
 
     /// KBEGIN is acknowledged, and KEND not yet sent: work-groups may be launched.
@@ -179,7 +187,7 @@ impl Cu {
     /// Sends KEND, a release of system scope. To be called when the last work-group has ended.
     pub fn end_kernel(&mut self, _now: u64) {
         self.s.boundary = Boundary::Ending;
-        self.send_boundary(CuOp::Kend, 2);
+        self.send_boundary(CuOp::Kend, 2, 0);
     }
 
     /// KEND is acknowledged, and no KBEGIN sent since.
@@ -187,9 +195,9 @@ impl Cu {
         self.s.boundary == Boundary::Ended
     }
 
-    fn send_boundary(&mut self, op: CuOp, sem: u8) {
+    fn send_boundary(&mut self, op: CuOp, sem: u8, token: u64) {
         let access = &mut self.s.lsu.flights.present(op).access;
-        (access.want_ack, access.sem) = (true, sem);
+        (access.want_ack, access.sem, access.data[0]) = (true, sem, token);
     }
 
     /// The access presented to the L1 in tick `now`; unchanged until [`Cu::accepted`]. With `lsu_rate` above 1 the next

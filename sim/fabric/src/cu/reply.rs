@@ -50,6 +50,9 @@ impl Cu {
             self.fault.get_or_insert(wrong(expected));
             return;
         }
+        if entry.access.op == CuOp::Kend {
+            self.s.told = reply.data[0];
+        }
         if with_data {
             let whole = entry.left == entry.access.mask && entry.left & !reply.mask == 0;
             if whole {

@@ -1,11 +1,29 @@
 //! Families of fabrics: what differs in kind, so that the run loop, the compute units and the checks know none of them.
 //!
-//! A family is a folder here and a variant of [`FamilyKeys`], which is the one place that lists them.
+//! A family is a folder here and a variant of [`FamilyKeys`], which is the one place that lists them. It provides
+//!
+//! | trait | for |
+//! | --- | --- |
+//! | [`Family`], of its keys | the configuration: keys, combinations that cannot be built, the figures that it measures |
+//! | [`Hardware`] | the run loop: the module, counts, fences, what kernels hand on |
+//! | [`Surroundings`] | models at the other ports, memories above all |
+//! | [`FamilyCheck`] | checks that only this family has |
+//! | [`Meter`] | figures of a run |
 
+mod check;
 pub mod directory;
+mod figures;
+mod hardware;
+mod surroundings;
+
+pub use check::FamilyCheck;
+pub use figures::{Figure, FigureColumn, FigureInfo, FigureValue, Figures, Meter, Parts, Seen};
+pub use hardware::{Fold, Hardware, Promises, Shape};
+pub use surroundings::{Channels, MemOp, Newer, Surroundings, Transfer, Unit};
 
 use crate::config::{Common, ConfigError, FabricConfig, Group, KeyInfo};
 use directory::DirectoryKeys;
+use std::sync::Arc;
 
 /// The keys of a fabric's family.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,4 +91,20 @@ pub trait Family: Group {
     /// # Errors
     /// The first key that does not fit the others, with its place and its legal range.
     fn check(&self, config: &FabricConfig) -> Result<(), ConfigError>;
+
+    /// The hardware that a configuration with these keys stands for.
+    fn hardware(&self, config: &FabricConfig) -> Arc<dyn Hardware>;
+
+    /// The figures of every run, in order.
+    fn figures(&self) -> Vec<FigureInfo>;
+
+    /// What a person wants to know of a run first: title and text of each row.
+    fn summary(&self, figures: &Figures) -> Vec<(&'static str, String)>;
+}
+
+impl FabricConfig {
+    /// The hardware that it stands for.
+    pub fn hardware(&self) -> Arc<dyn Hardware> {
+        self.of.family().hardware(self)
+    }
 }

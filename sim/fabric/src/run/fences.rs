@@ -58,37 +58,49 @@ struct State {
 /// What changes in a [`NodeFences`], as it is saved.
 #[derive(Serialize, Deserialize)]
 pub(super) struct FencesState {
-    start: SenderState,
+    start: Option<SenderState>,
     s: State,
 }
 
-/// A node's side of its fence unit.
+/// A node's side of its fence unit. In a fabric without fence units every fence is complete at once.
 #[derive(Clone)]
 pub(super) struct NodeFences {
     node: u32,
+    unit: Option<Unit>,
+    s: State,
+}
+
+/// The channels of a fence unit.
+#[derive(Clone)]
+struct Unit {
     start: Sender<3>,
     done: Receiver<3>,
-    s: State,
 }
 
 const FIELDS: [&str; 3] = ["seq", "scope", "acquire"];
 
 impl NodeFences {
-    /// Finds the channels of node `node`.
-    pub fn new(sim: &mut Sim, node: u32) -> Result<NodeFences, PortError> {
-        let start = Sender::new(sim, &format!("g{node}_fence_start"), FIELDS)?;
-        let done = Receiver::new(sim, &format!("g{node}_fence_done"), FIELDS)?;
-        Ok(NodeFences { node, start, done, s: State::default() })
+    /// Finds the channels of node `node`, if it `has` a fence unit.
+    pub fn new(sim: &mut Sim, node: u32, has: bool) -> Result<NodeFences, PortError> {
+        let mut unit = None;
+        if has {
+            let start = Sender::new(sim, &format!("g{node}_fence_start"), FIELDS)?;
+            let done = Receiver::new(sim, &format!("g{node}_fence_done"), FIELDS)?;
+            unit = Some(Unit { start, done });
+        }
+        Ok(NodeFences { node, unit, s: State::default() })
     }
 
     /// What has to be saved.
     pub fn state(&self) -> FencesState {
-        FencesState { start: self.start.state(), s: self.s.clone() }
+        FencesState { start: self.unit.as_ref().map(|unit| unit.start.state()), s: self.s.clone() }
     }
 
     /// Goes on from what [`NodeFences::state`] gave.
     pub fn resume(&mut self, state: FencesState) {
-        self.start.resume(state.start);
+        if let (Some(unit), Some(start)) = (&mut self.unit, state.start) {
+            unit.start.resume(start);
+        }
         self.s = state.s;
     }
 
@@ -105,16 +117,28 @@ impl NodeFences {
         observer: &mut Observer,
         finished: &mut Vec<(Fence, Waiter)>,
     ) -> bool {
+        if self.unit.is_none() {
+            return self.complete_all(finished);
+        }
         self.complete(sim, observer, finished);
         (0..2).for_each(|scope| self.gather(scope));
         self.offer(sim, observer)
     }
 
-    fn complete(&mut self, sim: &mut Sim, observer: &mut Observer, finished: &mut Vec<(Fence, Waiter)>) {
-        if !self.done.offered(sim) {
-            return;
+    /// Without a fence unit there is nothing to wait for.
+    fn complete_all(&mut self, finished: &mut Vec<(Fence, Waiter)>) -> bool {
+        let before = finished.len();
+        for (scope, waiting) in (1..).zip(&mut self.s.waiting) {
+            finished.extend(waiting.drain(..).map(|(acquire, waiter)| (Fence { scope, acquire }, waiter)));
         }
-        let [seq, scope, acquire] = [0, 1, 2].map(|field| self.done.field(sim, field)[0] as u8);
+        finished.len() > before
+    }
+
+    fn complete(&mut self, sim: &mut Sim, observer: &mut Observer, finished: &mut Vec<(Fence, Waiter)>) {
+        let Some(Unit { done, .. }) = self.unit.as_ref().filter(|unit| unit.done.offered(sim)) else {
+            return;
+        };
+        let [seq, scope, acquire] = [0, 1, 2].map(|field| done.field(sim, field)[0] as u8);
         let told = Fence { scope, acquire: acquire == 1 };
         if let Some(checks) = &mut observer.checks {
             checks.fence_done(sim.cycle(), self.node, seq, told.scope, told.acquire);
@@ -137,16 +161,16 @@ impl NodeFences {
     }
 
     fn offer(&mut self, sim: &mut Sim, observer: &mut Observer) -> bool {
+        let Some(Unit { start, .. }) = &mut self.unit else { return false };
         let unsent = |scope: &usize| self.s.flights[*scope].as_ref().is_some_and(|f| !f.taken);
         let Some(scope) = self.s.offering.or_else(|| (0..2).find(unsent)) else {
-            let driven = self.start.driving();
-            self.start.rest(sim);
+            let driven = start.driving();
+            start.rest(sim);
             return driven;
         };
         let Some(flight) = &mut self.s.flights[scope] else { return false };
         let Fence { scope: width, acquire } = flight.fence;
-        let taken =
-            self.start.offer(sim, [&[u64::from(flight.seq)], &[u64::from(width)], &[u64::from(acquire)]]);
+        let taken = start.offer(sim, [&[u64::from(flight.seq)], &[u64::from(width)], &[u64::from(acquire)]]);
         self.s.offering = (!taken).then_some(scope);
         if taken {
             flight.taken = true;

@@ -1,106 +1,51 @@
-//! The memory as a coherent reader would see it.
-//!
-//! A release writes the dirty lines of the releasing GPU back, but a write of another GPU may reach this GPU's L2 after that: the home's L2, not
-//! its DRAM, has the last word.
+//! The program's memory as a coherent reader would see it.
 
-use crate::dram::Dram;
+use crate::family::{Newer, Surroundings};
 use crate::memory::Memory;
 use crate::placement::PageTable;
-use std::collections::HashMap;
-use weft_blocks::cache::l2::L2Params;
-use weft_blocks::fabric::FabricParams;
-use weft_engine::{MemPort, Sim};
+use weft_engine::Sim;
 
-/// Where the L2 banks keep tags and data.
-#[derive(Clone)]
-pub(super) struct Banks {
-    banks: Vec<Bank>,
-    line: u64,
-}
-
-#[derive(Clone)]
-struct Bank {
-    params: L2Params,
-    number: u64,
-    tags: MemPort,
-    data: MemPort,
-}
-
-/// What holds a program's bytes beside the L2s.
+/// What holds a program's bytes.
 pub(super) struct Held<'a> {
-    pub dram: &'a Dram,
+    pub around: &'a dyn Surroundings,
     pub table: &'a PageTable,
     /// By the program's addresses: pages that no compute unit has touched.
     pub host: &'a Memory,
-    /// The memory that has the values instead, if nothing keeps the caches coherent.
-    pub oracle: Option<&'a Memory>,
+    /// Bytes of a line.
+    pub line: u64,
 }
 
-/// State D of a line, of the two bits above its tag.
-const DIRTY: u64 = 2;
-
-impl Banks {
-    /// The banks of a fabric; `None` when its instances have other names.
-    pub fn find(sim: &Sim, p: &FabricParams) -> Option<Banks> {
-        let mut banks = Vec::new();
-        for (g, b) in (0..p.sys.nodes()).flat_map(|g| (0..p.sys.banks).map(move |b| (g, b))) {
-            let memory = |name: &str| sim.memory(&format!("{}.bank{b}.{name}", p.sys.node_name(g)));
-            let (tags, data) = (memory("tags")?, memory("data")?);
-            banks.push(Bank { params: p.l2(g), number: u64::from(b), tags, data });
-        }
-        Some(Banks { banks, line: u64::from(p.sys.line) })
-    }
-
-    /// All lines that are newer at home than in memory, by line number.
-    pub fn dirty<'a>(&self, sim: &'a Sim) -> HashMap<u64, &'a [u64]> {
-        let mut out = HashMap::new();
-        for bank in &self.banks {
-            let width = bank.params.tag_bits();
-            // A row of the tags may hold several sets.
-            let (ways, bulk) = (bank.params.ways, bank.tags.lanes / bank.params.ways);
-            for (set, way) in (0..bank.tags.rows * bulk).flat_map(|s| (0..ways).map(move |w| (s, w))) {
-                let entry = sim.lane(bank.tags, set / bulk, set % bulk * ways + way)[0];
-                if entry >> width == DIRTY {
-                    let tag = entry & ((1 << width) - 1);
-                    let line = bank.params.line_number(tag, u64::from(set), bank.number);
-                    // Dirty bytes of other homes' lines are written on by the release that makes them visible.
-                    if line >> home_bits(&bank.params) == u64::from(bank.params.home) {
-                        out.insert(line, sim.lane(bank.data, set * ways + way, 0));
-                    }
-                }
-            }
-        }
-        out
-    }
-
-    /// Bytes by the program's addresses: what DRAM holds, or the home's L2 if it is newer; of pages that are nowhere yet, what the host holds.
-    pub fn read(&self, sim: &Sim, from: &Held, addr: u64, count: usize) -> Vec<u8> {
-        let dirty = self.dirty(sim);
+impl Held<'_> {
+    /// Bytes by the program's addresses: what memory holds, or a cache if it is newer; of pages that are nowhere yet, what the host holds.
+    pub fn read(&self, sim: &Sim, addr: u64, count: usize) -> Vec<u8> {
+        let mut newer = self.around.newer(sim);
+        newer.sort_by_key(|n| n.line);
         let mut out = vec![0; count];
-        from.table.for_pieces(addr, count, |at, range| {
+        self.table.for_pieces(addr, count, |at, range| {
             let start = addr + range.start as u64;
             let piece = &mut out[range];
-            let Some(at) = at else { return from.host.read(start, piece) };
-            if let Some(oracle) = from.oracle {
-                return oracle.read(at, piece);
-            }
-            from.dram.memory.read(at, piece);
-            for line in at / self.line..=(at + piece.len() as u64 - 1) / self.line {
-                let Some(limbs) = dirty.get(&line) else { continue };
-                for (i, byte) in limbs.iter().flat_map(|l| l.to_le_bytes()).enumerate() {
-                    if let Some(slot) =
-                        (line * self.line + i as u64).checked_sub(at).and_then(|o| piece.get_mut(o as usize))
-                    {
-                        *slot = byte;
-                    }
-                }
+            match at {
+                Some(at) => read(self.around, &newer, self.line, at, piece),
+                None => self.host.read(start, piece),
             }
         });
         out
     }
 }
 
-/// Bits of a line number below its home's.
-fn home_bits(p: &L2Params) -> u32 {
-    p.sys.home_shift - p.sys.line.trailing_zeros()
+/// Bytes from a physical address on; `newer` is in order of lines of `line` bytes.
+pub(crate) fn read(around: &dyn Surroundings, newer: &[Newer], line: u64, at: u64, bytes: &mut [u8]) {
+    around.read(at, bytes);
+    let end = at + bytes.len() as u64;
+    let first = newer.partition_point(|n| (n.line + 1) * line <= at);
+    for n in newer[first..].iter().take_while(|n| n.line * line < end) {
+        for (i, byte) in n.data.iter().flat_map(|limb| limb.to_le_bytes()).enumerate() {
+            let place = (n.line * line + i as u64).checked_sub(at);
+            if let Some(slot) = place.and_then(|o| bytes.get_mut(o as usize))
+                && n.mask >> i & 1 == 1
+            {
+                *slot = byte;
+            }
+        }
+    }
 }

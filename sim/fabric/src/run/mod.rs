@@ -4,41 +4,36 @@ mod fences;
 mod memory;
 mod model;
 mod observe;
-mod oracle;
 mod processor;
 mod report;
 mod seat;
-mod sharing;
 mod snapshot;
 mod state;
 mod survey;
 
+pub(crate) use memory::read as read_newer;
 pub use processor::KernelRecord;
 pub(crate) use report::block_of;
-pub use report::{Counter, Metrics, RunReport};
+pub use report::{Counter, RunReport};
 pub use snapshot::{Identity, Snapshot, SnapshotError};
 pub use survey::{Survey, check_program};
 
 use crate::check::{CheckError, CheckOptions, Checks};
-use crate::config::{ConfigError, CtaSchedule, FabricConfig, FamilyKeys};
+use crate::config::{ConfigError, CtaSchedule, FabricConfig};
 use crate::cu::{Cu, CuError};
-use crate::dram::Dram;
-use crate::ideal_dir::IdealDirectory;
+use crate::family::{Hardware, Surroundings};
 use crate::memory::Memory;
 use crate::placement::{PageTable, PlacementError};
 use crate::port::PortError;
 use fences::NodeFences;
-use memory::Banks;
 use model::FabricModel;
 use observe::Observer;
-use oracle::Oracle;
 use processor::{Processor, Schedule};
 use seat::Seat;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
-use weft_blocks::fabric::rec_fabric;
 use weft_blocks::registry::BlockError;
 use weft_engine::runner::{Rewind, RunError, Runner};
 use weft_engine::wave::WaveError;
@@ -154,8 +149,7 @@ pub fn design(config: &FabricConfig, options: &RunOptions) -> Result<Arc<Design>
 /// # Errors
 /// A configuration that cannot be built.
 pub fn module(config: &FabricConfig) -> Result<Arc<Module>, FabricError> {
-    let FamilyKeys::Directory(keys) = &config.of;
-    Ok(rec_fabric(&keys.params(&config.common))?)
+    Ok(config.hardware().module()?)
 }
 
 /// A program on a fabric.
@@ -188,7 +182,7 @@ impl FabricRun {
         Ok(run)
     }
 
-    /// A run on hardware of one's own: `module` is what [`rec_fabric`] builds from [`FabricConfig::directory`], or a copy in which
+    /// A run on hardware of one's own: `module` is what [`module`] builds, or a copy in which
     /// [`Module::replaced`] has put other blocks.
     ///
     /// # Errors
@@ -209,7 +203,7 @@ impl FabricRun {
         Ok(FabricRun { build_seconds, ..run })
     }
 
-    /// A run on hardware that [`design`] has made for an equal [`FabricConfig::directory`] and equal options, which many runs may share.
+    /// A run on hardware that [`design`] has made for an equal [`Hardware::tag`] and equal options, which many runs may share.
     ///
     /// # Errors
     /// As [`FabricRun::with_module`].
@@ -303,51 +297,59 @@ fn model(
     table: Arc<PageTable>,
     sim: &mut Sim,
 ) -> Result<FabricModel, FabricError> {
-    let (FamilyKeys::Directory(keys), common) = (&config.of, &config.common);
-    let hardware = keys.params(common);
-    let wanted = if common.checks { CheckOptions::ALL } else { CheckOptions::NONE };
-    let wanted = CheckOptions { watchdog: common.watchdog.map_or(0, u64::from), ..wanted };
-    let mut checks = match wanted {
-        CheckOptions::NONE => None,
-        some => Some(Checks::new(sim.design(), &hardware, some)?),
-    };
+    let (hardware, common) = (config.hardware(), &config.common);
+    let shape = hardware.shape();
     let (mut memory, mut host) = (Memory::new(), Memory::new());
     for array in program.arrays() {
+        table.for_pieces(array.addr, array.init.len(), |at, range| match at {
+            Some(at) => memory.write(at, &array.init[range]),
+            None => host.write(array.addr + range.start as u64, &array.init[range]),
+        });
+    }
+    let around = hardware.surroundings(sim, memory)?;
+    let mut checks = checks(config, &*hardware, sim, &*around)?;
+    for array in program.arrays() {
         table.for_pieces(array.addr, array.init.len(), |at, range| {
-            let Some(at) = at else { return host.write(array.addr + range.start as u64, &array.init[range]) };
-            memory.write(at, &array.init[range.clone()]);
-            if let Some(checks) = &mut checks {
+            if let (Some(at), Some(checks)) = (at, &mut checks) {
                 checks.host_write(at, &array.init[range]);
             }
         });
     }
     let mut seats = Vec::new();
-    for (g, c) in (0..common.nodes()).flat_map(|g| (0..common.cus).map(move |c| (g, c))) {
-        let cu = Cu::new(common.cu(), program.clone(), g, c)?.with_mode(common.mode(false));
-        seats.push(Seat::new(sim, cu, g, c, &hardware)?);
+    for (node, number) in (0..shape.nodes).flat_map(|node| (0..shape.cus).map(move |c| (node, c))) {
+        let cu = Cu::new(common.cu(), program.clone(), node, number)?.with_mode(hardware.mode());
+        seats.push(Seat::new(sim, cu, node, number, &*hardware)?);
     }
     let schedule = match common.cta_schedule {
         CtaSchedule::Contiguous => Schedule::Contiguous,
         CtaSchedule::Rr => Schedule::RoundRobin,
     };
-    let oracle = hardware.incoherent().then(|| Oracle::new(memory.clone(), u64::from(common.line)));
-    let ideal = hardware.outside_directory();
     let acquires = hardware.acquire_fence(2).is_some();
-    let fences = (0..common.nodes()).map(|node| NodeFences::new(sim, node));
-    let fences = fences.collect::<Result<_, _>>()?;
+    let fences = (0..shape.nodes).map(|node| NodeFences::new(sim, node, hardware.has_fences()));
     Ok(FabricModel {
         seats,
-        dram: Dram::new(sim, common.nodes(), keys.banks, keys.dram(common), memory)?,
-        ideal: if ideal { Some(IdealDirectory::new(sim, common.nodes(), keys.banks)?) } else { None },
-        processor: Processor::new(common.nodes(), common.cus, u64::from(common.line), schedule, acquires),
-        fences,
+        fences: fences.collect::<Result<_, _>>()?,
+        around,
+        processor: Processor::new(&shape, schedule, acquires, hardware.fold()),
         table,
         host,
-        oracle,
         program: program.clone(),
-        observer: Observer::new(&hardware, checks),
-        banks: Banks::find(sim, &hardware).ok_or(FabricError::Names)?,
-        line: u64::from(common.line),
-        channels: keys.banks,
+        observer: Observer { meter: hardware.meter(), checks },
+        shape,
+    })
+}
+
+/// The checks that the configuration asks for.
+fn checks(
+    config: &FabricConfig,
+    hardware: &dyn Hardware,
+    sim: &Sim,
+    around: &dyn Surroundings,
+) -> Result<Option<Checks>, FabricError> {
+    let wanted = if config.common.checks { CheckOptions::ALL } else { CheckOptions::NONE };
+    let wanted = CheckOptions { watchdog: config.common.watchdog.map_or(0, u64::from), ..wanted };
+    Ok(match wanted {
+        CheckOptions::NONE => None,
+        some => Some(Checks::new(sim.design(), hardware, around.channels(), some)?),
     })
 }

@@ -1,16 +1,13 @@
 //! Everything behavioural around the fabric, as one model that the engine's runner clocks and rewinds.
 
 use super::fences::{NodeFences, Waiter};
-use super::memory::{Banks, Held};
+use super::memory::Held;
 use super::observe::Observer;
-use super::oracle::Oracle;
 use super::processor::Processor;
 use super::seat::Seat;
-use crate::check::precision::Beside;
 use crate::check::{CheckError, Checks};
 use crate::cu::LineAccess;
-use crate::dram::Dram;
-use crate::ideal_dir::IdealDirectory;
+use crate::family::{Shape, Surroundings};
 use crate::memory::Memory;
 use crate::placement::PageTable;
 use std::cell::RefCell;
@@ -23,43 +20,34 @@ use weft_workload::Program;
 /// Cycles after the last fence in which the fabric must come to rest.
 const SETTLE_CYCLES: u64 = 1_000_000;
 
-/// Compute units, DRAM, command processors and (protocol `ideal`) directories.
+/// Compute units, command processors and what else stands around the fabric.
 #[derive(Clone)]
 pub(super) struct FabricModel {
     pub seats: Vec<Seat>,
-    pub dram: Dram,
-    pub ideal: Option<IdealDirectory>,
+    pub around: Box<dyn Surroundings>,
     pub processor: Processor,
     /// By node.
     pub fences: Vec<NodeFences>,
     pub table: Arc<PageTable>,
     /// By the program's addresses: what pages hold that are placed nowhere yet.
     pub host: Memory,
-    /// Where values come from if nothing keeps the caches coherent.
-    pub oracle: Option<Oracle>,
     pub program: Arc<dyn Program>,
     pub observer: Observer,
-    pub banks: Banks,
-    /// Bytes of a line.
-    pub line: u64,
-    /// L2 banks, and so DRAM channels, of a GPU.
-    pub channels: u32,
+    pub shape: Shape,
 }
 
 impl FabricModel {
     /// Bytes of the program's memory, by the program's addresses.
     pub fn read(&self, sim: &Sim, addr: u64, count: usize) -> Vec<u8> {
-        let oracle = self.oracle.as_ref().map(|oracle| &oracle.memory);
-        let from = Held { dram: &self.dram, table: &self.table, host: &self.host, oracle };
-        self.banks.read(sim, &from, addr, count)
+        let (line, table) = (u64::from(self.shape.line), &*self.table);
+        Held { around: &*self.around, table, host: &self.host, line }.read(sim, addr, count)
     }
 
     /// Lets what the last fence left behind (write-backs, late invalidations) come to rest, so that memory can be read.
     pub fn settle(&mut self, sim: &mut Sim) -> Result<(), String> {
         for _ in 0..SETTLE_CYCLES {
             self.memories(sim).map_err(|problem| problem.text)?;
-            let idle = self.ideal.as_ref().is_none_or(IdealDirectory::is_idle);
-            if sim.asleep() && self.dram.is_idle() && idle {
+            if sim.asleep() && self.around.is_idle() {
                 return Ok(());
             }
             sim.step();
@@ -67,30 +55,16 @@ impl FabricModel {
         Err(format!("the fabric is not at rest {SETTLE_CYCLES} cycles after the program's end"))
     }
 
-    /// DRAM and, behind it in the same cycle, the directories that are no RTL; returns when they must act next.
+    /// What stands around the fabric acts; returns when it must act next.
     fn memories(&mut self, sim: &mut Sim) -> Result<u64, Problem> {
-        let dram = self.dram.tick(sim)?.unwrap_or(u64::MAX);
-        self.observer.memory(sim.cycle(), self.channels, &self.dram.transfers);
-        let ideal = match &mut self.ideal {
-            Some(ideal) => ideal.tick(sim)?.unwrap_or(u64::MAX),
-            None => u64::MAX,
-        };
-        Ok(dram.min(ideal))
+        let due = self.around.tick(sim)?;
+        self.observer.memory(sim.cycle(), &*self.around);
+        Ok(due.unwrap_or(u64::MAX))
     }
 
     /// Looks at the fabric after it has come to rest.
     pub fn check_end(&mut self, sim: &Sim) -> Result<(), CheckError> {
-        self.beside(|observer, beside| observer.end(sim, beside))
-    }
-
-    /// Calls `f` with the observer and what its checks need of the models.
-    fn beside<R>(&mut self, f: impl FnOnce(&mut Observer, Beside) -> R) -> R {
-        let (memory, ideal) = (&self.dram.memory, self.ideal.as_ref());
-        let read = |addr: u64, limbs: &mut [u64]| memory.read_limbs(addr, limbs);
-        let sharers =
-            |home: u32, bank: u32, line: u64| ideal.map_or(0, |ideal| ideal.sharers(home, bank, line));
-        let beside = Beside { memory: Some(&read), ideal: ideal.is_some().then_some(&sharers) };
-        f(&mut self.observer, beside)
+        self.observer.end(sim, &*self.around)
     }
 
     /// Fences go on; who has waited for one that is complete goes on too. Returns whether the next cycle matters even if nothing else happens.
@@ -123,8 +97,8 @@ impl FabricModel {
                     let found = table.find(addr);
                     found.unwrap_or_else(|| Arc::make_mut(&mut table).touch(addr, node as u32))
                 };
-                let (fences, oracle) = (&mut self.fences[node], self.oracle.as_mut());
-                seat.tick(sim, fences, oracle, &translate, &mut self.observer)?;
+                let (fences, around) = (&mut self.fences[node], &mut *self.around);
+                seat.tick(sim, fences, around, &translate, &mut self.observer)?;
                 if seat.cu.resident() < resident {
                     self.processor.freed(node);
                 }
@@ -147,8 +121,7 @@ impl FabricModel {
         for page in table.take_fresh() {
             let at = table.translate(page);
             self.host.read(page, &mut bytes);
-            self.dram.memory.write(at, &bytes);
-            self.oracle.iter_mut().for_each(|oracle| oracle.memory.write(at, &bytes));
+            self.around.write(at, &bytes);
             if let Some(checks) = &mut self.observer.checks {
                 checks.host_write(at, &bytes);
             }
@@ -160,20 +133,19 @@ impl Model for FabricModel {
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
         let now = sim.cycle();
         let mut again = self.fences(sim);
-        let (program, dram, table, banks) = (&self.program, &self.dram, &self.table, &self.banks);
-        let oracle = self.oracle.as_ref().map(|oracle| &oracle.memory);
-        let host = RefCell::new(&mut self.host);
+        let (program, around, table) = (&self.program, &*self.around, &*self.table);
+        let (host, shape) = (RefCell::new(&mut self.host), self.shape);
         let ask = |sim: &Sim, step: usize| {
             let host = host.borrow();
-            let from = Held { dram, table, host: &host, oracle };
-            program.host_step(step, &|addr, count| banks.read(sim, &from, addr, count))
+            let held = Held { around, table, host: &host, line: u64::from(shape.line) };
+            program.host_step(step, &|addr, count| held.read(sim, addr, count))
         };
-        let line = self.line;
-        let place = |addr: u64, bytes: &[u8]| copy_accesses(table, &mut host.borrow_mut(), line, addr, bytes);
+        let place =
+            |addr: u64, bytes: &[u8]| copy_accesses(table, &mut host.borrow_mut(), &shape, addr, bytes);
         again |=
             self.processor.tick(sim, &mut self.seats, &mut self.fences, &ask, &place, &mut self.observer)?;
         if self.processor.boundary {
-            self.beside(|observer, beside| observer.boundary(sim, beside))?;
+            self.observer.boundary(sim, &*self.around)?;
         }
         let mut due = self.seats(sim)?;
         if again {
@@ -202,14 +174,15 @@ impl Model for FabricModel {
     }
 }
 
-/// The host's stores for a copy: home node and access, line by line. What lies in pages that are nowhere yet stays with the host.
+/// The host's stores for a copy: node and access, line by line. What lies in pages that are nowhere yet stays with the host.
 fn copy_accesses(
     table: &PageTable,
     host: &mut Memory,
-    line: u64,
+    shape: &Shape,
     addr: u64,
     bytes: &[u8],
 ) -> Vec<(usize, LineAccess)> {
+    let line = u64::from(shape.line);
     let mut out: Vec<(usize, LineAccess)> = Vec::new();
     table.for_pieces(addr, bytes.len(), |at, range| {
         let Some(at) = at else { return host.write(addr + range.start as u64, &bytes[range]) };
@@ -220,7 +193,7 @@ fn copy_accesses(
             if at / line != last {
                 last = at / line;
                 let access = LineAccess { want_ack: true, line: last, ..LineAccess::bare(CuOp::St) };
-                out.push((table.home(at) as usize, access));
+                out.push((shape.carrier(table.home(at), last) as usize, access));
             }
             if let Some((_, access)) = out.last_mut() {
                 access.mask |= 1 << offset;

@@ -6,6 +6,7 @@ use super::observe::Observer;
 use super::seat::Seat;
 use crate::check::Checks;
 use crate::cu::LineAccess;
+use crate::family::{Fold, Shape};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use weft_engine::Sim;
@@ -78,6 +79,7 @@ pub(super) struct ProcessorState {
     fences: usize,
     records: Vec<KernelRecord>,
     boundary: bool,
+    token: u64,
 }
 
 /// The host and the command processors of all GPUs.
@@ -101,11 +103,16 @@ pub(super) struct Processor {
     pub records: Vec<KernelRecord>,
     /// A fence has just ended a kernel or a copy.
     pub boundary: bool,
+    /// What kernels hand on, if they do.
+    fold: Option<Fold>,
+    /// What the next KBEGIN carries.
+    token: u64,
 }
 
 impl Processor {
-    /// The processors of `nodes` nodes of `cus` compute units; with `acquires` a kernel begins with a fence in which the L2s drop copies.
-    pub fn new(nodes: u32, cus: u32, line: u64, schedule: Schedule, acquires: bool) -> Processor {
+    /// The processors of all nodes; with `acquires` a kernel begins with a fence in which the L2s drop copies, with a `fold` kernels hand something on.
+    pub fn new(shape: &Shape, schedule: Schedule, acquires: bool, fold: Option<Fold>) -> Processor {
+        let (nodes, cus) = (shape.nodes, shape.cus);
         Processor {
             phase: Phase::Next,
             step: 0,
@@ -117,9 +124,11 @@ impl Processor {
             schedule,
             acquires,
             cus: cus as usize,
-            line,
+            line: u64::from(shape.line),
             records: Vec::new(),
             boundary: false,
+            fold,
+            token: 0,
         }
     }
 
@@ -135,6 +144,7 @@ impl Processor {
             fences: self.fences,
             records: self.records.clone(),
             boundary: self.boundary,
+            token: self.token,
         }
     }
 
@@ -146,7 +156,8 @@ impl Processor {
         }
         (self.phase, self.step, self.kernel) = (state.phase, state.step, state.kernel);
         (self.launched, self.blocks, self.ended) = (state.launched, state.blocks, state.ended);
-        (self.fences, self.records, self.boundary) = (state.fences, state.records, state.boundary);
+        (self.fences, self.records) = (state.fences, state.records);
+        (self.boundary, self.token) = (state.boundary, state.token);
         true
     }
 
@@ -159,7 +170,7 @@ impl Processor {
         self.blocks[gpu].full = false;
     }
 
-    /// Acts in this cycle; `ask` gives the host step of a number, `place` turns an access of the host into its home GPU and physical lines. Returns
+    /// Acts in this cycle; `ask` gives the host step of a number, `place` turns an access of the host into nodes that store it and physical lines. Returns
     /// whether the next cycle matters even if nothing else happens.
     pub fn tick(
         &mut self,
@@ -187,13 +198,16 @@ impl Processor {
             }
             Phase::Run => return self.dispatch(now, seats),
             Phase::End if seats.iter().all(|s| s.cu.kend_done()) => {
+                if let Some(fold) = self.fold {
+                    let told: Vec<u64> = seats.iter().map(|s| s.cu.told()).collect();
+                    self.token = fold(&told);
+                }
                 self.ask_fences(fences, false);
                 self.phase = Phase::Fence;
                 return Ok(true);
             }
             Phase::Copy if seats.iter().all(|s| s.host.is_empty() && s.host_open == 0) => {
-                self.ask_fences(fences, false);
-                self.phase = Phase::Fence;
+                self.copied(now, seats, fences);
                 return Ok(true);
             }
             Phase::Fence if self.fences == 0 => {
@@ -253,9 +267,23 @@ impl Processor {
         Ok(())
     }
 
+    /// The host's stores are performed; what kernels hand on must know of them.
+    fn copied(&mut self, now: u64, seats: &mut [Seat], fences: &mut [NodeFences]) {
+        if self.fold.is_none() {
+            self.ask_fences(fences, false);
+            self.phase = Phase::Fence;
+            return;
+        }
+        for seat in seats {
+            seat.cu.end_kernel(now);
+            seat.next = now;
+        }
+        self.phase = Phase::End;
+    }
+
     fn begin(&mut self, now: u64, seats: &mut [Seat]) {
         for seat in seats {
-            seat.cu.begin_kernel(now);
+            seat.cu.begin_kernel(now, self.token);
             seat.next = now;
         }
         self.phase = Phase::Begin;

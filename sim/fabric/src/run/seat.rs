@@ -2,16 +2,14 @@
 
 use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
-use super::oracle::Oracle;
 use crate::channel::{Receiver, Sender, SenderState};
-use crate::check::messages::CuRequest;
 use crate::cu::{Cu, CuError, KIND_ACK, LineAccess, LineReply};
+use crate::family::{Hardware, Surroundings};
 use crate::port::PortError;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use weft_blocks::fabric::FabricParams;
 use weft_blocks::msg::CuOp;
-use weft_engine::Sim;
+use weft_engine::{OutPort, Sim};
 use weft_rtl::prelude::HwEnum;
 
 const REQ: [&str; 16] = [
@@ -29,7 +27,7 @@ pub(super) struct Beyond {
 
 impl Beyond {
     /// The rules of a fabric.
-    pub fn of(hardware: &FabricParams) -> Beyond {
+    pub fn of(hardware: &dyn Hardware) -> Beyond {
         Beyond {
             release: [0, 1, 2].map(|scope| hardware.release_fence(scope)),
             acquire: [0, 1, 2].map(|scope| hardware.acquire_fence(scope)),
@@ -72,6 +70,8 @@ pub(super) struct Seat {
     number: u32,
     req: Sender<16>,
     rsp: Receiver<6>,
+    /// A time that goes with the answer.
+    time: Option<OutPort>,
     /// Limbs of a line.
     limbs: usize,
     /// Stores of the host waiting for the port, and those sent and not acknowledged.
@@ -116,13 +116,13 @@ impl Seat {
         Ok(())
     }
 
-    /// Compute unit `number` of node `gpu`, in a fabric of these parameters.
+    /// Compute unit `number` of node `gpu`, of this hardware.
     pub fn new(
         sim: &mut Sim,
         cu: Cu,
         gpu: u32,
         number: u32,
-        hardware: &FabricParams,
+        hardware: &dyn Hardware,
     ) -> Result<Seat, PortError> {
         let name = format!("g{gpu}_cu{number}");
         let req = Sender::new(sim, &format!("{name}_req"), REQ)?;
@@ -133,7 +133,8 @@ impl Seat {
             number,
             req,
             rsp,
-            limbs: hardware.sys.line as usize / 8,
+            time: sim.output(&format!("{name}_time")),
+            limbs: hardware.shape().line as usize / 8,
             host: VecDeque::new(),
             host_open: 0,
             next: 0,
@@ -148,23 +149,24 @@ impl Seat {
         &mut self,
         sim: &mut Sim,
         fences: &mut NodeFences,
-        mut oracle: Option<&mut Oracle>,
+        around: &mut dyn Surroundings,
         translate: &dyn Fn(u64) -> u64,
         observer: &mut Observer,
     ) -> Result<(), String> {
         let now = sim.cycle();
         let mut reply = self.rsp.offered(sim).then(|| self.reply(sim));
         if let (Some(reply), Some(checks)) = (&reply, &mut observer.checks) {
-            checks.cu_rsp(now, self.gpu, self.number, reply.id, reply.kind, reply.mask);
+            let time = self.time.map(|port| sim.get(port));
+            checks.cu_rsp(now, self.gpu, self.number, reply, time);
         }
         let host = !self.host.is_empty() || self.host_open > 0;
         if host {
-            self.host_tick(sim, reply.is_some(), oracle, observer);
+            self.host_tick(sim, reply.is_some(), around, observer);
         } else {
-            self.present(sim, fences, oracle.as_deref_mut(), observer);
+            self.present(sim, fences, around, observer);
             if let Some(reply) = &mut reply {
-                if let (Some(oracle), Some(access)) = (oracle, self.cu.taken(reply.id)) {
-                    oracle.answered((self.gpu, self.number), access, &mut reply.data);
+                if let Some(access) = self.cu.taken(reply.id) {
+                    around.answered((self.gpu, self.number), access, &mut reply.data);
                 }
                 self.answer(reply, now, fences, observer);
             }
@@ -183,7 +185,7 @@ impl Seat {
         &mut self,
         sim: &mut Sim,
         fences: &mut NodeFences,
-        oracle: Option<&mut Oracle>,
+        around: &mut dyn Surroundings,
         observer: &mut Observer,
     ) {
         let now = sim.cycle();
@@ -213,7 +215,7 @@ impl Seat {
                 if matches!(access.op, CuOp::Rel | CuOp::Acq) {
                     self.waits.spans.push((access.id, now));
                 }
-                oracle.into_iter().for_each(|oracle| oracle.taken((self.gpu, self.number), access));
+                around.taken((self.gpu, self.number), access);
                 self.cu.accepted(now, observer);
             }
             _ => {}
@@ -258,14 +260,14 @@ impl Seat {
         &mut self,
         sim: &mut Sim,
         answered: bool,
-        oracle: Option<&mut Oracle>,
+        around: &mut dyn Surroundings,
         observer: &mut Observer,
     ) {
         match self.host.front() {
             Some(access) => {
                 if offer(&mut self.req, sim, access, self.limbs) {
                     tell(observer, sim.cycle(), self.gpu, self.number, access);
-                    oracle.into_iter().for_each(|oracle| oracle.taken((self.gpu, self.number), access));
+                    around.taken((self.gpu, self.number), access);
                     self.host.pop_front();
                     self.host_open += 1;
                 }
@@ -304,8 +306,7 @@ fn acknowledgement(id: u16) -> LineReply {
 /// Tells the checks that the L1 has taken an access.
 fn tell(observer: &mut Observer, now: u64, gpu: u32, cu: u32, a: &LineAccess) {
     if let Some(checks) = &mut observer.checks {
-        let request = CuRequest { op: a.op, id: a.id, line: a.line, mask: a.mask, want_ack: a.want_ack };
-        checks.cu_req(now, gpu, cu, &request);
+        checks.cu_req(now, gpu, cu, a);
     }
 }
 

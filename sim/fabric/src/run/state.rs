@@ -4,7 +4,6 @@ use super::FabricError;
 use super::fences::FencesState;
 use super::model::FabricModel;
 use super::observe::ObserverState;
-use super::oracle::Oracle;
 use super::processor::ProcessorState;
 use super::seat::SeatState;
 use super::snapshot::SnapshotError;
@@ -20,14 +19,12 @@ use weft_engine::Sim;
 struct State {
     sim: Vec<u8>,
     seats: Vec<SeatState>,
-    dram: Vec<u8>,
-    ideal: Option<Vec<u8>>,
+    /// [`crate::family::Surroundings::save`].
+    around: Vec<u8>,
     processor: ProcessorState,
     fences: Vec<FencesState>,
     /// Where pages lie and what those hold that are nowhere, with placement by touch.
     pages: Option<(Arc<PageTable>, Memory)>,
-    /// Values, if nothing keeps the caches coherent.
-    oracle: Option<Oracle>,
     observer: ObserverState,
 }
 
@@ -36,12 +33,10 @@ pub(super) fn save(sim: &Sim, model: &FabricModel) -> Result<Vec<u8>, FabricErro
     let state = State {
         sim: sim.save(),
         seats: model.seats.iter().map(|seat| seat.state()).collect::<Result<_, _>>()?,
-        dram: model.dram.save(),
-        ideal: model.ideal.as_ref().map(|ideal| ideal.save()),
+        around: model.around.save(),
         processor: model.processor.state(),
         fences: model.fences.iter().map(|node| node.state()).collect(),
         pages: model.table.on_touch().then(|| (model.table.clone(), model.host.clone())),
-        oracle: model.oracle.clone(),
         observer: model.observer.state(),
     };
     Ok(postcard::to_stdvec(&state).expect("plain data is always encoded"))
@@ -50,26 +45,19 @@ pub(super) fn save(sim: &Sim, model: &FabricModel) -> Result<Vec<u8>, FabricErro
 /// Puts a state back that [`save`] gave for the same hardware, configuration and program.
 pub(super) fn load(sim: &mut Sim, model: &mut FabricModel, bytes: &[u8]) -> Result<(), FabricError> {
     let state: State = postcard::from_bytes(bytes).map_err(|_| SnapshotError::State)?;
-    let placed =
-        state.pages.is_some() == model.table.on_touch() && state.oracle.is_some() == model.oracle.is_some();
+    let placed = state.pages.is_some() == model.table.on_touch();
     let same = placed && (state.seats.len(), state.fences.len()) == (model.seats.len(), model.fences.len());
-    if !same || state.ideal.is_some() != model.ideal.is_some() {
+    if !same {
         return Err(SnapshotError::State.into());
     }
     sim.load(&state.sim)?;
     for (seat, saved) in model.seats.iter_mut().zip(state.seats) {
         seat.resume(saved)?;
     }
-    model.oracle = state.oracle;
     if let Some(pages) = state.pages {
         (model.table, model.host) = pages;
     }
     model.fences.iter_mut().zip(state.fences).for_each(|(node, saved)| node.resume(saved));
-    let dram = model.dram.load(&state.dram).is_ok();
-    let ideal = match (&mut model.ideal, &state.ideal) {
-        (Some(ideal), Some(bytes)) => ideal.load(bytes),
-        _ => true,
-    };
-    let rest = model.processor.resume(state.processor) && model.observer.resume(state.observer);
-    if dram && ideal && rest { Ok(()) } else { Err(SnapshotError::State.into()) }
+    let rest = model.processor.resume(state.processor) && model.observer.resume(&state.observer);
+    if rest && model.around.resume(&state.around) { Ok(()) } else { Err(SnapshotError::State.into()) }
 }

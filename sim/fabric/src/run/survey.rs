@@ -4,7 +4,7 @@ use super::FabricError;
 use super::report::block_of;
 use crate::config::FabricConfig;
 use crate::cu::Cu;
-use crate::dram::DramCounters;
+use crate::memory::Memory;
 use crate::placement::PageTable;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,14 +30,13 @@ impl Survey {
         config.validate()?;
         let module = super::module(config)?;
         let design = Design::new(&module, Options { backend: BackendKind::Interp, ..Options::default() })?;
-        let sim = Sim::new(&design);
+        let mut sim = Sim::new(&design);
+        let around = config.hardware().surroundings(&mut sim, Memory::new())?;
         let counted = sim.probes().filter(|probe| probe.kind == ProbeKind::Count);
         let mut counters: BTreeMap<String, String> = counted
             .map(|probe| (format!("{}.{}", block_of(probe.unit), probe.name), probe.text.to_string()))
             .collect();
-        for (name, _, about, _) in DramCounters::default().list() {
-            counters.insert(format!("dram.{}", name.trim_start_matches("dram_")), about.to_string());
-        }
+        counters.extend(around.counters().into_iter().map(|(name, counter)| (name, counter.about)));
         Ok(Survey { fingerprint: design.fingerprint(), counters })
     }
 }

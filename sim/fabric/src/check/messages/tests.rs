@@ -3,19 +3,16 @@
 use super::*;
 use proptest::prelude::*;
 
-fn sys() -> Sys {
-    Sys {
-        gpus: 4,
-        gpms: 1,
-        addr_bits: 48,
-        line: 64,
-        banks: 4,
-        l1s: 2,
-        l2_mshrs: 8,
-        l1_mshrs: 8,
-        il: 4096,
-        home_shift: 32,
-    }
+/// Four GPUs of two compute units and four memory channels each.
+fn messages() -> Messages {
+    let shape = Shape { nodes: 4, gpms: 1, cus: 2, line: 64, homes: 4, home_bytes: 1 << 32 };
+    let name = |n: u32| format!("gpu {} bank {}", n / 4, n % 4);
+    Messages::new(&shape, Channels { names: (0..16).map(name).collect(), ids: 8 })
+}
+
+/// A request of memory channel `channel`, for line 0x40.
+fn memory(channel: usize, op: MemOp, id: u64) -> Transfer {
+    Transfer::Request { channel, op, answered: op == MemOp::Read, line: 0x40, id }
 }
 
 fn load(id: u16, mask: u128) -> CuRequest {
@@ -30,7 +27,7 @@ fn says(messages: &Messages, text: &str) {
 
 #[test]
 fn parts_add_up_to_an_answer() {
-    let mut m = Messages::new(&sys());
+    let mut m = messages();
     m.cu_req(5, 1, 1, &load(7, 0xff));
     m.cu_rsp(9, 1, 1, 7, 0, 0xf0);
     assert_eq!(m.open(), 1);
@@ -44,7 +41,7 @@ fn parts_add_up_to_an_answer() {
 
 #[test]
 fn an_answer_given_twice_is_seen() {
-    let mut m = Messages::new(&sys());
+    let mut m = messages();
     m.cu_req(5, 0, 1, &load(7, 0xff));
     m.cu_rsp(9, 0, 1, 7, 0, 0xff);
     m.cu_rsp(11, 0, 1, 7, 0, 0xff);
@@ -56,7 +53,7 @@ fn an_answer_given_twice_is_seen() {
 
 #[test]
 fn bytes_given_twice_or_not_asked_for_are_seen() {
-    let mut m = Messages::new(&sys());
+    let mut m = messages();
     m.cu_req(5, 0, 1, &load(7, 0xff));
     m.cu_rsp(9, 0, 1, 7, 0, 0x0f);
     m.cu_rsp(10, 0, 1, 7, 0, 0x10f);
@@ -68,7 +65,7 @@ fn bytes_given_twice_or_not_asked_for_are_seen() {
 
 #[test]
 fn an_answer_of_the_wrong_kind_is_seen() {
-    let mut m = Messages::new(&sys());
+    let mut m = messages();
     m.cu_req(5, 0, 1, &CuRequest { op: CuOp::Rel, ..load(7, 0) });
     m.cu_rsp(9, 0, 1, 7, 0, 1);
     says(&m, "gpu 0 cu 1 gets data in cycle 9 for transaction number 7, its release taken in cycle 5");
@@ -77,7 +74,7 @@ fn an_answer_of_the_wrong_kind_is_seen() {
 
 #[test]
 fn a_number_used_twice_is_seen() {
-    let mut m = Messages::new(&sys());
+    let mut m = messages();
     m.cu_req(5, 0, 1, &load(7, 0xff));
     m.cu_req(6, 0, 1, &load(7, 0xff));
     says(
@@ -89,9 +86,9 @@ fn a_number_used_twice_is_seen() {
 
 #[test]
 fn what_is_lost_is_named_at_the_boundary() {
-    let mut m = Messages::new(&sys());
+    let mut m = messages();
     m.cu_req(5, 3, 1, &load(7, 0xff));
-    m.mem_req(4, 0, 1, false, 0x40, 3);
+    m.mem_req(4, &memory(1, MemOp::Read, 3), 1);
     m.fence_start(6, 2, 1, 2, false);
     assert_eq!(m.open(), 3);
     m.nothing_open(100);
@@ -104,16 +101,16 @@ fn what_is_lost_is_named_at_the_boundary() {
 
 #[test]
 fn memory_answers_once_and_at_home() {
-    let mut m = Messages::new(&sys());
-    m.mem_req(4, 0, 1, false, 0x40, 3);
-    m.mem_rsp(8, 0, 1, 3);
-    m.mem_rsp(9, 0, 1, 3);
-    m.mem_req(10, 1, 1, true, 0x40, 0);
+    let mut m = messages();
+    m.mem_req(4, &memory(1, MemOp::Read, 3), 1);
+    m.mem_rsp(8, 1, 3);
+    m.mem_rsp(9, 1, 3);
+    m.mem_req(10, &memory(5, MemOp::Write, 0), 1);
     let all: Vec<&str> = m.violations().iter().map(|v| v.text.as_str()).collect();
     assert_eq!(
         all,
         [
-            "gpu 0 bank 1 gets memory data for transaction number 3 in cycle 9, but no read of this number is open: it was answered twice, or never asked for",
+            "gpu 0 bank 1 gets memory data for transaction number 3 in cycle 9, but no request of this number is open: it was answered twice, or never asked for",
             "a write of line 0x1000 reaches the memory of gpu 1 bank 1 in cycle 10, but the line belongs to gpu 0 bank 1",
         ]
     );
@@ -121,7 +118,7 @@ fn memory_answers_once_and_at_home() {
 
 #[test]
 fn fences_are_batched() {
-    let mut m = Messages::new(&sys());
+    let mut m = messages();
     m.fence_start(6, 2, 1, 2, false);
     m.fence_start(7, 2, 2, 2, false);
     m.fence_done(20, 2, 1, 2, false);
@@ -159,7 +156,7 @@ proptest! {
         }
         answers.sort();
         let run = |answers: &[(u32, u16, u8, u128)]| {
-            let mut m = Messages::new(&sys());
+            let mut m = messages();
             for (id, data, mask, _) in &requests {
                 let op = if *data { CuOp::Ld } else { CuOp::Acq };
                 m.cu_req(1, 0, 0, &CuRequest { op, ..load(*id, u128::from(*mask)) });

@@ -80,16 +80,16 @@ fn wrong_answers_are_reported_by_the_next_tick() {
     let number = "the number of an access that the L1 has taken";
     assert_eq!(report(|_| (), reply(3, 1)), format!("{start} 3 with kind 1, expected {number}"));
     assert_eq!(
-        report(|cu| cu.begin_kernel(0), reply(0, 1)),
+        report(|cu| cu.begin_kernel(0, 0), reply(0, 1)),
         format!("{start} 0 with kind 1, expected {number}")
     );
     let begun = |cu: &mut Cu| {
-        cu.begin_kernel(0);
+        cu.begin_kernel(0, 0);
         cu.accepted(0, &mut NoObserver);
     };
     assert_eq!(report(begun, reply(0, 0)), format!("{start} 0 with kind 0, expected an acknowledgement"));
     let twice = |cu: &mut Cu| {
-        cu.begin_kernel(0);
+        cu.begin_kernel(0, 0);
         cu.accepted(0, &mut NoObserver);
         cu.reply(
             &LineReply { id: 0, kind: 1, mask: 0, data: [0; 16], src: 0, merged: false },

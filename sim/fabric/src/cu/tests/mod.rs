@@ -137,7 +137,7 @@ impl Bench {
 
     fn kernel(&mut self, kernel: &Arc<Kernel>) -> Result<(), CuError> {
         assert!(self.cu.params().capacity(kernel) > 0, "{} fits", kernel.name);
-        self.cu.begin_kernel(self.now);
+        self.cu.begin_kernel(self.now, 0);
         let mut next = 0;
         let mut ending = false;
         loop {

@@ -98,7 +98,7 @@ fn a_tick_before_the_next_event_changes_no_bit() {
     let params = CuParams { waves: 20, ..CuParams::default() };
     let mut bench = Bench::new(&params, Arc::clone(&program), Port::wild(2), false);
     let Some(HostStep::Launch(kernel)) = program.host_step(0, &|_, n| vec![0; n]) else { panic!("a launch") };
-    bench.cu.begin_kernel(0);
+    bench.cu.begin_kernel(0, 0);
     let (mut next, mut quiet) = (0, 0);
     let kernel = Arc::new(kernel);
     assert!(params.capacity(&kernel) > 0);

@@ -32,7 +32,7 @@ impl DirectoryKeys {
     }
 
     /// The hardware: everything between compute units and DRAM.
-    pub(crate) fn params(&self, common: &Common) -> FabricParams {
+    pub(super) fn params(&self, common: &Common) -> FabricParams {
         FabricParams {
             sys: self.sys(common),
             protocol: self.protocol,
@@ -75,7 +75,7 @@ impl DirectoryKeys {
     }
 
     /// A DRAM channel: there is one behind each L2 bank.
-    pub(crate) fn dram(&self, common: &Common) -> DramTiming {
+    pub(super) fn dram(&self, common: &Common) -> DramTiming {
         DramTiming {
             line: common.line,
             bandwidth: common.dram_bandwidth,

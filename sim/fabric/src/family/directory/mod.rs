@@ -1,18 +1,30 @@
 //! The directory family: GPUs, or GPMs, each with its own memory behind L2 banks, and L2s that keep copies of other nodes' lines (rec.md, hmg.md).
 
+mod around;
+mod banks;
 mod build;
 mod check;
+mod checks;
+mod hardware;
+pub mod ideal;
 mod keys;
+mod meter;
+mod metrics;
+mod oracle;
+pub mod precision;
 mod protocol;
+mod sharing;
 mod values;
 
 pub use keys::DirectoryKeys;
 pub use values::{DirPolicy, L2Policy};
 pub use weft_blocks::fabric::Protocol;
 
-use super::{Family, FamilyKeys};
+use super::{Family, FamilyKeys, FigureInfo, Figures, Hardware};
 use crate::config::{ConfigError, FabricConfig};
 use check::Checked;
+use hardware::DirectoryHardware;
+use std::sync::Arc;
 use weft_blocks::fabric::FabricParams;
 
 impl Family for DirectoryKeys {
@@ -22,6 +34,25 @@ impl Family for DirectoryKeys {
 
     fn check(&self, config: &FabricConfig) -> Result<(), ConfigError> {
         Checked { config, common: &config.common, keys: self }.check()
+    }
+
+    /// The L1s of these fabrics take atomics on one word at a time.
+    fn hardware(&self, config: &FabricConfig) -> Arc<dyn Hardware> {
+        let common = &config.common;
+        Arc::new(DirectoryHardware {
+            params: self.params(common),
+            dram: self.dram(common),
+            mode: common.mode(false),
+            clock_ghz: common.clock_ghz,
+        })
+    }
+
+    fn figures(&self) -> Vec<FigureInfo> {
+        metrics::infos()
+    }
+
+    fn summary(&self, figures: &Figures) -> Vec<(&'static str, String)> {
+        metrics::summary(figures)
     }
 }
 

@@ -164,21 +164,6 @@ impl Precision {
         self.counts = counts;
     }
 
-    /// Bytes of a line.
-    pub(super) fn line_bytes(&self) -> usize {
-        self.map.line as usize
-    }
-
-    /// Lines whose home's L2 is newer than memory, by line number.
-    pub(super) fn dirty<'a>(&self, sim: &'a Sim) -> HashMap<u64, &'a [u64]> {
-        let copies = self.map.copies(sim, &mut Vec::new());
-        let data = |copy: &Copy| {
-            let bank = &self.map.banks[copy.bank];
-            bank.data.lane(sim, copy.set * bank.p.ways + copy.way, 0)
-        };
-        copies.iter().filter(|c| c.dirty && self.map.is_home(c)).map(|c| (c.line, data(c))).collect()
-    }
-
     /// Looks at the whole fabric in the present cycle. Returns the first thing that is wrong.
     ///
     /// # Errors

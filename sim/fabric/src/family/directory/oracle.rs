@@ -2,13 +2,11 @@
 
 use crate::check::values::amo_result;
 use crate::cu::LineAccess;
+use crate::family::Unit;
 use crate::memory::Memory;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use weft_blocks::msg::CuOp;
-
-/// A compute unit: node and number.
-type Unit = (u32, u32);
 
 /// A memory in which every access is performed at once: stores and atomics when their L1 takes them, so that those of a compute unit are in order, loads
 /// when they are answered.

@@ -1,0 +1,177 @@
+//! What is seen of the accesses of compute units for the figures of rec.md section 11 and hmg.md section 12.
+
+use super::metrics;
+use super::sharing::{Sharing, SharingState};
+use crate::cu::{CuObserver, LineAccess, Who};
+use crate::family::{Figures, Meter, Seen};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use weft_blocks::fabric::FabricParams;
+use weft_blocks::msg::CuOp;
+
+/// Watches all compute units.
+#[derive(Clone)]
+pub(super) struct DirectoryMeter {
+    pub params: FabricParams,
+    pub clock_ghz: f64,
+    /// Lines that a node's L2 has been asked for, per node: 64 lines by the number of the first one / 64.
+    touched: Vec<HashMap<u64, u64>>,
+    /// First references to a line in an L2, of those that can miss there: loads in every L2 on their way, stores and atomics at home.
+    pub cold: u64,
+    /// Loads that leave a GPU.
+    pub sharing: Sharing,
+    /// Loads go through the GPU home.
+    gpu_homes: bool,
+}
+
+/// What changes in a [`DirectoryMeter`], as it is saved.
+#[derive(Serialize, Deserialize)]
+struct State {
+    /// In order, so that equal states are equal bytes.
+    touched: Vec<BTreeMap<u64, u64>>,
+    cold: u64,
+    sharing: SharingState,
+}
+
+impl DirectoryMeter {
+    /// Of a fabric's compute units.
+    pub fn new(params: &FabricParams, clock_ghz: f64) -> DirectoryMeter {
+        let sys = &params.sys;
+        DirectoryMeter {
+            touched: vec![HashMap::new(); sys.nodes() as usize],
+            cold: 0,
+            sharing: Sharing::new(sys.nodes(), sys.gpms),
+            gpu_homes: params.hier_banks(),
+            params: params.clone(),
+            clock_ghz,
+        }
+    }
+
+    /// The L2s that a node's load looks into: its own, that of the GPU home, the home's.
+    fn of_load(&self, node: u32, home: u32) -> [u32; 3] {
+        let sys = &self.params.sys;
+        let middle =
+            if self.gpu_homes { sys.node(sys.gpu_of_node(node), sys.gpm_of_node(home)) } else { home };
+        [node, middle, home]
+    }
+
+    /// Home of a line.
+    fn home(&self, line: u64) -> u32 {
+        let sys = &self.params.sys;
+        (line >> (sys.home_shift - sys.line.trailing_zeros())) as u32
+    }
+
+    fn touch(&mut self, nodes: &[u32], line: u64) {
+        let bit = 1 << (line % 64);
+        for node in nodes {
+            let word = self.touched[*node as usize].entry(line / 64).or_insert(0);
+            self.cold += u64::from(*word & bit == 0);
+            *word |= bit;
+        }
+    }
+}
+
+/// Servers in another GPU: its L2, the DRAM behind it.
+const FAR: [u8; 2] = [4, 5];
+
+impl CuObserver for DirectoryMeter {
+    fn load(&mut self, who: &Who, line: u64, _: u128, _: &[u64; 16], _: u64, _: u64) {
+        self.touch(&self.of_load(who.gpu, self.home(line)), line);
+    }
+
+    fn served(&mut self, who: &Who, access: &LineAccess, src: u8, merged: bool) {
+        if access.op == CuOp::Ld {
+            self.sharing.load(who.gpu, access.line, FAR.contains(&src) && !merged);
+        }
+    }
+
+    fn store(&mut self, _: &Who, line: u64, _: u128, _: &[u64; 16], _: u64) {
+        self.touch(&[self.home(line)], line);
+    }
+
+    fn amo(&mut self, _: &Who, access: &LineAccess, _: &[u64; 16], _: u64, _: u64) {
+        self.touch(&[self.home(access.line)], access.line);
+    }
+}
+
+impl Meter for DirectoryMeter {
+    fn figures(&self, seen: &Seen) -> Figures {
+        metrics::figures(self, seen)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let ordered = |lines: &HashMap<u64, u64>| lines.iter().map(|(k, v)| (*k, *v)).collect();
+        let state = State {
+            touched: self.touched.iter().map(ordered).collect(),
+            cold: self.cold,
+            sharing: self.sharing.state(),
+        };
+        postcard::to_stdvec(&state).expect("plain data is always encoded")
+    }
+
+    fn resume(&mut self, bytes: &[u8]) -> bool {
+        let Ok(state) = postcard::from_bytes::<State>(bytes) else { return false };
+        if state.touched.len() != self.touched.len() || !self.sharing.resume(state.sharing) {
+            return false;
+        }
+        self.touched = state.touched.into_iter().map(|lines| lines.into_iter().collect()).collect();
+        self.cold = state.cold;
+        true
+    }
+
+    fn boxed(&self) -> Box<dyn Meter> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weft_blocks::fabric::Protocol;
+
+    fn meter(protocol: Protocol) -> DirectoryMeter {
+        let mut hardware = FabricParams::scaled(protocol);
+        (hardware.sys.gpus, hardware.sys.gpms) = (2, 2);
+        DirectoryMeter::new(&hardware, 1.0)
+    }
+
+    fn who(node: u32) -> Who {
+        Who { gpu: node, gpms: 2, cu: 0, kernel: 0, block: 0, wave: 0 }
+    }
+
+    fn load(seen: &mut DirectoryMeter, node: u32, line: u64) -> u64 {
+        CuObserver::load(seen, &who(node), line, 1, &[0; 16], 0, 1);
+        seen.cold
+    }
+
+    #[test]
+    fn a_load_is_cold_once_in_each_l2_on_its_way() {
+        // Line 5 is at home in node 0. Node 3's GPU home for it is node 2.
+        let mut seen = meter(Protocol::Hmg);
+        assert_eq!([load(&mut seen, 3, 5), load(&mut seen, 3, 5)], [3, 3]);
+        assert_eq!([load(&mut seen, 2, 5), load(&mut seen, 0, 5), load(&mut seen, 1, 5)], [3, 3, 4]);
+        let mut flat = meter(Protocol::Nhcc);
+        assert_eq!([load(&mut flat, 3, 5), load(&mut flat, 2, 5)], [2, 3]);
+    }
+
+    #[test]
+    fn a_store_can_miss_at_home_only() {
+        let mut seen = meter(Protocol::Hmg);
+        CuObserver::store(&mut seen, &who(3), 5, 1, &[0; 16], 0);
+        assert_eq!(seen.cold, 1);
+        assert_eq!(load(&mut seen, 3, 5), 3, "the load finds nothing in the L2s of its own GPU");
+    }
+
+    #[test]
+    fn a_saved_meter_goes_on() {
+        let mut seen = meter(Protocol::Hmg);
+        load(&mut seen, 3, 5);
+        let mut again = meter(Protocol::Hmg);
+        assert!(again.resume(&seen.save()));
+        assert_eq!(load(&mut again, 3, 5), 3);
+        assert_eq!(again.save(), seen.save());
+        let mut other = DirectoryMeter::new(&FabricParams::scaled(Protocol::Rec), 1.0);
+        other.touched.pop();
+        assert!(!other.resume(&seen.save()), "of another fabric");
+    }
+}

@@ -1,0 +1,107 @@
+//! What the run loop needs to know of a fabric's hardware, whatever its family.
+
+use super::{FamilyCheck, Meter, Surroundings};
+use crate::check::CheckError;
+use crate::cu::CuMode;
+use crate::memory::Memory;
+use crate::run::FabricError;
+use std::sync::Arc;
+use weft_blocks::registry::BlockError;
+use weft_engine::{Design, Sim};
+use weft_rtl::ir::Module;
+
+/// Counts that compute units, placement and the host go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// GPUs, or GPMs of all GPUs: what has compute units of its own.
+    pub nodes: u32,
+    /// Nodes of a GPU, for sentences.
+    pub gpms: u32,
+    /// Compute units of a node.
+    pub cus: u32,
+    /// Bytes of a line, 64 or 128.
+    pub line: u32,
+    /// Memories among which pages are placed: one per node, or one for all.
+    pub homes: u32,
+    /// Bytes of each, a power of two; memory `h` has the physical addresses from `h * home_bytes` on.
+    pub home_bytes: u64,
+}
+
+impl Shape {
+    /// Node whose compute units carry the host's stores to a line of a memory.
+    pub fn carrier(&self, home: u32, line: u64) -> u32 {
+        if self.homes == self.nodes { home } else { (line % u64::from(self.nodes)) as u32 }
+    }
+}
+
+/// What a fabric promises, for the checks that every family has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promises {
+    /// Every load shows a value that the order of events in cycles explains ([`crate::check::values`]).
+    pub values: bool,
+    /// At the end memory, with what is newer in caches, holds the last values of that order.
+    pub memory: bool,
+}
+
+/// Folds what the L1s answered to KEND (data bits 63..0 of each) into what the next KBEGIN carries there.
+pub type Fold = fn(&[u64]) -> u64;
+
+/// A fabric of some family, as its configuration describes it.
+///
+/// Ports of its module that the run loop drives and reads, for node `N` and compute unit `C`:
+///
+/// | ports | what |
+/// | --- | --- |
+/// | `gN_cuC_req`, `gN_cuC_rsp` | channels of `weft_blocks::msg::CuReq` and `CuRsp` |
+/// | `gN_cuC_time` (need not be there) | a time that belongs to the answer on offer, for [`FamilyCheck::answer`] |
+/// | `gN_fence_start`, `gN_fence_done` (with [`Hardware::has_fences`]) | channels of `{seq, scope, acquire}` to and from the node's fence unit |
+///
+/// All others are those of [`Surroundings`].
+pub trait Hardware: Send + Sync {
+    /// Everything between compute units and memories.
+    ///
+    /// # Errors
+    /// Parameters that cannot be built.
+    fn module(&self) -> Result<Arc<Module>, BlockError>;
+
+    /// Equal for configurations whose modules are equal.
+    fn tag(&self) -> String;
+
+    /// Its counts.
+    fn shape(&self) -> Shape;
+
+    /// What the compute units keep to.
+    fn mode(&self) -> CuMode;
+
+    /// What the common checks may expect.
+    fn promises(&self) -> Promises;
+
+    /// Nodes have fence units; without them every fence is complete at once.
+    fn has_fences(&self) -> bool;
+
+    /// Scope (1 GPU, 2 system) of the fence that a release of a scope (0 CU, 1 GPU, 2 system) needs after what the L1 does.
+    fn release_fence(&self, scope: u8) -> Option<u8>;
+
+    /// Scope of the fence that an acquire needs before what the L1 does. With one for system scope kernels begin with it.
+    fn acquire_fence(&self, scope: u8) -> Option<u8>;
+
+    /// Kernels hand something on from KEND to KBEGIN. Stores of the host are then followed by a KEND too.
+    fn fold(&self) -> Option<Fold> {
+        None
+    }
+
+    /// The models behind the module's other ports; `memory` is what memory holds at first.
+    ///
+    /// # Errors
+    /// A design without the ports, or the names of registers, that they need.
+    fn surroundings(&self, sim: &mut Sim, memory: Memory) -> Result<Box<dyn Surroundings>, FabricError>;
+
+    /// The family's own checks.
+    ///
+    /// # Errors
+    /// A design without the names of registers that they read.
+    fn checks(&self, design: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError>;
+
+    /// What measures a run.
+    fn meter(&self) -> Box<dyn Meter>;
+}
