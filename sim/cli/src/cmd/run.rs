@@ -276,8 +276,14 @@ fn shown(args: &Args, resumed: u64, cycles: u64) -> Outcome {
     say(format!("waveform: cycles {from}..{} in {file}, shown by scripts/view {file}", to - 1))
 }
 
+/// What keeps caches coherent, or, where no key says so, the family.
+fn kind(r: &RunReport) -> &str {
+    let of = |key: &str| r.config[key].as_str();
+    of("protocol").or(of("family")).unwrap_or("?")
+}
+
 fn summary(r: &RunReport) -> Outcome {
-    say(format!("{} on {} ({})", r.workload, r.fabric, r.config["protocol"].as_str().unwrap_or("?")))?;
+    say(format!("{} on {} ({})", r.workload, r.fabric, kind(r)))?;
     let speed = format!("{:.2} s, {:.0} cycles/s", r.wall_seconds, r.cycles_per_second);
     let first = [("cycles", r.cycles.to_string())];
     for (name, value) in first.iter().chain(&r.summary).chain(&[("simulated in", speed)]) {

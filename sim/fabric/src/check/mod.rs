@@ -14,7 +14,7 @@ pub mod messages;
 pub mod values;
 pub mod watchdog;
 
-use crate::cu::{CuObserver, LineAccess, LineReply, Who};
+use crate::cu::{CuObserver, Issuer, LineAccess, LineReply, Who};
 use crate::family::{Channels, FamilyCheck, Hardware, Surroundings, Transfer};
 use crate::run::read_newer;
 use messages::{CuRequest, MessageCounts, MessageViolation, Messages};
@@ -174,8 +174,8 @@ impl Checks {
         self.messages.as_mut()
     }
 
-    /// The L1 of a compute unit takes an access. An answer that frees its transaction number is told before it.
-    pub fn cu_req(&mut self, now: u64, node: u32, cu: u32, a: &LineAccess) {
+    /// The L1 of a compute unit takes an access, of a wave or not ([`FamilyCheck::request`]). An answer that frees its transaction number is told before it.
+    pub fn cu_req(&mut self, now: u64, node: u32, cu: u32, a: &LineAccess, issuer: Option<&Issuer>) {
         if let Some(messages) = self.transfer(now) {
             let request = CuRequest { op: a.op, id: a.id, line: a.line, mask: a.mask, want_ack: a.want_ack };
             messages.cu_req(now, node, cu, &request);
@@ -183,7 +183,7 @@ impl Checks {
         if let Some(values) = self.values.as_mut().filter(|_| a.op == CuOp::Amo) {
             values.amo_taken(a.line);
         }
-        self.family.iter_mut().for_each(|check| check.request(now, node, cu, a));
+        self.family.iter_mut().for_each(|check| check.request(now, node, cu, a, issuer));
     }
 
     /// The L1 of a compute unit answers, with the time that the fabric tells of it, if it does.

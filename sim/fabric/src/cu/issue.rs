@@ -251,6 +251,7 @@ impl Cu {
             high,
             values,
             scope,
+            number: 0,
         };
         self.s.lsu.push(entry, wave);
         Ok(())
@@ -296,6 +297,7 @@ impl Cu {
             high: size_mask(0),
             values,
             scope: Scope::Cu,
+            number: 0,
         };
         self.s.lsu.push(entry, wave);
         Ok(())
@@ -316,6 +318,7 @@ impl Cu {
             high: 0,
             values: Vec::new(),
             scope,
+            number: 0,
         };
         let wave = &mut self.s.waves[usize::from(w)];
         wave.closing = true;

@@ -43,6 +43,8 @@ pub(super) struct MemOp {
     pub values: Vec<u64>,
     /// Scope of a release or acquire.
     pub scope: Scope,
+    /// Number along the wave, given by [`Lsu::push`].
+    pub number: u32,
 }
 
 /// An access between the load-store unit and its answer; index = transaction number.
@@ -168,7 +170,9 @@ impl Flights {
 
 impl Lsu {
     /// Adds an operation to the queue and to its wave.
-    pub fn push(&mut self, op: MemOp, wave: &mut Wave) {
+    pub fn push(&mut self, mut op: MemOp, wave: &mut Wave) {
+        op.number = wave.pushed;
+        wave.pushed = wave.pushed.wrapping_add(1);
         let index = match self.free_ops.pop() {
             Some(index) => {
                 self.ops[index as usize] = op;
@@ -272,7 +276,7 @@ impl MemOp {
             out.sem = paired_sem(access, own) as u8;
         }
         let performed = out.sync || mode.model == super::Model::Sc;
-        out.want_ack = self.kind == MemKind::Store && performed;
+        out.want_ack = self.kind == MemKind::Store && (performed || mode.acks);
         if let Op::Amo { kind, signed, compare, .. } = &self.op {
             (out.amo, out.sgn, out.cmp) = (amo_op(*kind), *signed, *compare & size_mask(access.size));
         }

@@ -46,7 +46,7 @@ pub use error::CuError;
 use issue::Slot;
 use lsu::{Lsu, MemKind};
 pub use params::{CuMode, CuParams, CuPolicy, Model};
-pub use port::{CuObserver, IDS, KIND_ACK, KIND_DATA, LineAccess, LineReply, NoObserver, Who};
+pub use port::{CuObserver, IDS, Issuer, KIND_ACK, KIND_DATA, LineAccess, LineReply, NoObserver, Who};
 use wave::{Need, Status, Wave};
 
 /// A kernel-boundary message of this compute unit.
@@ -156,6 +156,13 @@ impl Cu {
     pub fn taken(&self, id: u16) -> Option<&LineAccess> {
         let entry = self.s.lsu.flights.pending.get(usize::from(id))?;
         entry.taken.map(|_| &entry.access)
+    }
+
+    /// Where an access comes from that is offered or taken and not completely answered; `None` for kernel begin and end.
+    pub fn issuer(&self, id: u16) -> Option<Issuer> {
+        let op = self.s.lsu.flights.pending.get(usize::from(id))?.op?;
+        let op = &self.s.lsu.ops[op as usize];
+        Some(Issuer { who: self.who(op.wave), operation: op.number })
     }
 
     /// What has been counted.

@@ -151,6 +151,8 @@ pub struct CuMode {
     pub scopes: bool,
     /// The L1 takes atomics on several words of a line in one access; otherwise one word per access.
     pub wide_amo: bool,
+    /// Every store asks for an acknowledgement, so that it is complete for its wave when it is performed; otherwise only paired ones and those of model `sc`.
+    pub acks: bool,
 }
 
 impl CuMode {

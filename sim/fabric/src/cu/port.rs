@@ -109,6 +109,15 @@ pub struct Who {
     pub wave: u32,
 }
 
+/// Where an access comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Issuer {
+    /// The wave.
+    pub who: Who,
+    /// Number of its memory operation along the wave, in program order; all accesses of an operation share it. Releases and acquires count.
+    pub operation: u32,
+}
+
 /// Watches what the waves of a compute unit do to memory. It changes nothing.
 pub trait CuObserver {
     /// A load is answered: the bytes of `mask` in `data` go to the wave. `issued` is the tick in which the L1 took the

@@ -88,6 +88,8 @@ pub(super) struct Wave {
     pub due: Vec<u64>,
     /// Memory operations that are not complete.
     pub ops: Vec<u32>,
+    /// Memory operations that it has ever issued.
+    pub pushed: u32,
     /// Stores and atomics among `ops`.
     pub writes: u32,
     /// Unpaired accesses among `ops`.
@@ -118,6 +120,7 @@ impl Wave {
             queue: Vec::new(),
             due: Vec::new(),
             ops: Vec::new(),
+            pushed: 0,
             writes: 0,
             unpaired: 0,
             in_flight: 0,

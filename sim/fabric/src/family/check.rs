@@ -2,15 +2,15 @@
 
 use super::Surroundings;
 use crate::check::CheckError;
-use crate::cu::{CuObserver, LineAccess, LineReply};
+use crate::cu::{CuObserver, Issuer, LineAccess, LineReply};
 use weft_engine::Sim;
 
 /// A check of a family's own. Beside what waves do ([`CuObserver`]) it is told what the ports of compute units carry. It is cloned and saved with the run and changes
 /// nothing in it.
 pub trait FamilyCheck: CuObserver + Send {
-    /// The L1 of a compute unit takes an access, of a wave or of the host's copy engine.
-    fn request(&mut self, now: u64, node: u32, cu: u32, access: &LineAccess) {
-        let _ = (now, node, cu, access);
+    /// The L1 of a compute unit takes an access; without an issuer it begins or ends a kernel, or is a store of the host. What waves do by it ([`CuObserver`]) follows.
+    fn request(&mut self, now: u64, node: u32, cu: u32, access: &LineAccess, issuer: Option<&Issuer>) {
+        let _ = (now, node, cu, access, issuer);
     }
 
     /// The L1 of a compute unit answers, with the time at port `gN_cuC_time` if the fabric has one. What waves see of this answer follows before the next one.

@@ -82,8 +82,13 @@ pub trait Hardware: Send + Sync {
     /// Scope (1 GPU, 2 system) of the fence that a release of a scope (0 CU, 1 GPU, 2 system) needs after what the L1 does.
     fn release_fence(&self, scope: u8) -> Option<u8>;
 
-    /// Scope of the fence that an acquire needs before what the L1 does. With one for system scope kernels begin with it.
+    /// Scope of the fence that an acquire needs before what the L1 does.
     fn acquire_fence(&self, scope: u8) -> Option<u8>;
+
+    /// Kernels begin with an acquire of system scope in every node's fence unit. They always end with a release there.
+    fn kernel_acquires(&self) -> bool {
+        self.acquire_fence(2).is_some()
+    }
 
     /// Kernels hand something on from KEND to KBEGIN. Stores of the host are then followed by a KEND too.
     fn fold(&self) -> Option<Fold> {

@@ -15,6 +15,8 @@ pub mod directory;
 mod figures;
 mod hardware;
 mod surroundings;
+#[cfg(test)]
+mod toy;
 
 pub use check::FamilyCheck;
 pub use figures::{Figure, FigureColumn, FigureInfo, FigureValue, Figures, Meter, Parts, Seen};
@@ -30,6 +32,9 @@ use std::sync::Arc;
 pub enum FamilyKeys {
     /// Caches and memory at home nodes, kept coherent by directories, by software, or by nothing (rec.md, hmg.md).
     Directory(DirectoryKeys),
+    /// For tests.
+    #[cfg(test)]
+    Toy(toy::ToyKeys),
 }
 
 impl Default for FamilyKeys {
@@ -41,7 +46,11 @@ impl Default for FamilyKeys {
 impl FamilyKeys {
     /// The published keys of every family.
     pub fn all() -> Vec<FamilyKeys> {
-        vec![FamilyKeys::default()]
+        vec![
+            FamilyKeys::default(),
+            #[cfg(test)]
+            FamilyKeys::Toy(toy::ToyKeys::default()),
+        ]
     }
 
     /// Names of all families.
@@ -53,6 +62,8 @@ impl FamilyKeys {
     pub fn family(&self) -> &dyn Family {
         match self {
             FamilyKeys::Directory(keys) => keys,
+            #[cfg(test)]
+            FamilyKeys::Toy(keys) => keys,
         }
     }
 
@@ -60,6 +71,8 @@ impl FamilyKeys {
     pub fn family_mut(&mut self) -> &mut dyn Family {
         match self {
             FamilyKeys::Directory(keys) => keys,
+            #[cfg(test)]
+            FamilyKeys::Toy(keys) => keys,
         }
     }
 
@@ -67,6 +80,8 @@ impl FamilyKeys {
     pub fn published(&self) -> FamilyKeys {
         match self {
             FamilyKeys::Directory(_) => FamilyKeys::Directory(DirectoryKeys::default()),
+            #[cfg(test)]
+            FamilyKeys::Toy(_) => FamilyKeys::Toy(toy::ToyKeys::default()),
         }
     }
 }

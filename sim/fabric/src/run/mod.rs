@@ -67,8 +67,8 @@ pub enum FabricError {
     Snapshot(#[from] SnapshotError),
     #[error("{0}")]
     Unsettled(String),
-    #[error("the blocks of this fabric have no L2 banks with tags and data under the expected names")]
-    Names,
+    #[error("the design has no {units}, which the models around it read; give it the names of its family")]
+    Names { units: &'static str },
     #[error("the run has not ended after {cycles} cycles; --max-cycles sets the limit")]
     Limit { cycles: u64 },
 }
@@ -83,7 +83,7 @@ impl FabricError {
                 | FabricError::Port(_)
                 | FabricError::Check(_)
                 | FabricError::Unsettled(_)
-                | FabricError::Names
+                | FabricError::Names { .. }
         )
     }
 }
@@ -324,13 +324,12 @@ fn model(
         CtaSchedule::Contiguous => Schedule::Contiguous,
         CtaSchedule::Rr => Schedule::RoundRobin,
     };
-    let acquires = hardware.acquire_fence(2).is_some();
     let fences = (0..shape.nodes).map(|node| NodeFences::new(sim, node, hardware.has_fences()));
     Ok(FabricModel {
         seats,
         fences: fences.collect::<Result<_, _>>()?,
         around,
-        processor: Processor::new(&shape, schedule, acquires, hardware.fold()),
+        processor: Processor::new(&shape, schedule, hardware.kernel_acquires(), hardware.fold()),
         table,
         host,
         program: program.clone(),

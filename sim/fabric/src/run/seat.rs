@@ -3,8 +3,8 @@
 use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
 use crate::channel::{Receiver, Sender, SenderState};
-use crate::cu::{Cu, CuError, KIND_ACK, LineAccess, LineReply};
-use crate::family::{Hardware, Surroundings};
+use crate::cu::{Cu, CuError, Issuer, KIND_ACK, LineAccess, LineReply};
+use crate::family::{Hardware, Surroundings, Unit};
 use crate::port::PortError;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -193,7 +193,8 @@ impl Seat {
             let access = &self.waits.ready[0];
             self.waits.own = !offer(&mut self.req, sim, access, self.limbs);
             if !self.waits.own {
-                tell(observer, now, self.gpu, self.number, access);
+                let issuer = self.cu.issuer(access.id);
+                tell(observer, now, (self.gpu, self.number), access, issuer.as_ref());
                 self.waits.ready.pop_front();
             }
             return;
@@ -210,7 +211,8 @@ impl Seat {
                 self.cu.accepted(now, observer);
             }
             _ if offer(&mut self.req, sim, access, self.limbs) => {
-                tell(observer, now, self.gpu, self.number, access);
+                let issuer = self.cu.issuer(access.id);
+                tell(observer, now, (self.gpu, self.number), access, issuer.as_ref());
                 self.waits.releases.extend(fence.map(|fence| (access.id, fence.scope)));
                 if matches!(access.op, CuOp::Rel | CuOp::Acq) {
                     self.waits.spans.push((access.id, now));
@@ -266,7 +268,7 @@ impl Seat {
         match self.host.front() {
             Some(access) => {
                 if offer(&mut self.req, sim, access, self.limbs) {
-                    tell(observer, sim.cycle(), self.gpu, self.number, access);
+                    tell(observer, sim.cycle(), (self.gpu, self.number), access, None);
                     around.taken((self.gpu, self.number), access);
                     self.host.pop_front();
                     self.host_open += 1;
@@ -304,9 +306,9 @@ fn acknowledgement(id: u16) -> LineReply {
 }
 
 /// Tells the checks that the L1 has taken an access.
-fn tell(observer: &mut Observer, now: u64, gpu: u32, cu: u32, a: &LineAccess) {
+fn tell(observer: &mut Observer, now: u64, (node, cu): Unit, a: &LineAccess, issuer: Option<&Issuer>) {
     if let Some(checks) = &mut observer.checks {
-        checks.cu_req(now, gpu, cu, a);
+        checks.cu_req(now, node, cu, a, issuer);
     }
 }
 

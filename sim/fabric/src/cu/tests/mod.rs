@@ -91,6 +91,8 @@ struct Bench {
     held: Option<LineAccess>,
     taken: u64,
     events: Vec<(u64, Event)>,
+    /// Of the accesses taken, in order.
+    issuers: Vec<Option<Issuer>>,
     watch: Watch,
     /// Swaps the compute unit for a restored copy at this tick.
     restore_at: Option<u64>,
@@ -112,6 +114,7 @@ impl Bench {
             held: None,
             taken: 0,
             events: vec![],
+            issuers: vec![],
             watch: Watch::default(),
             restore_at: None,
         }
@@ -203,6 +206,7 @@ impl Bench {
                 return;
             }
             self.held = None;
+            self.issuers.push(self.cu.issuer(access.id));
             self.cu.accepted(now, &mut self.watch);
             self.events.push((now, Event::Taken(access.clone())));
             if access.op == CuOp::St {

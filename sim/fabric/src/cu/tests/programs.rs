@@ -142,7 +142,7 @@ fn all_models_compute_the_same() {
     for model in [Model::Sc, Model::Drf0, Model::Drf1, Model::Drfrlx] {
         for scopes in [false, true] {
             let program = make("fir", &[("samples", "500"), ("blocks", "2")], 16);
-            let mode = CuMode { model, scopes, wide_amo: false };
+            let mode = CuMode { model, scopes, ..CuMode::default() };
             let mut bench =
                 Bench::new(&CuParams::default(), Arc::clone(&program), Port::wild(6), true).with_mode(mode);
             bench.run().expect("runs");

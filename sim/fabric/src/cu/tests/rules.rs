@@ -369,3 +369,37 @@ fn a_spinning_wave_sees_the_store_of_another_work_group() {
     bench.run().expect("runs");
     assert_eq!(bench.cu.counters().blocks, 3);
 }
+
+#[test]
+fn a_fabric_may_want_every_store_acknowledged() {
+    let ops = vec![store(0, 1), store(64, 2), Op::End];
+    let acks = |acks| {
+        let mode = CuMode { acks, ..CuMode::default() };
+        let mut bench =
+            Script::once(64, ops.clone()).bench(&CuParams::default(), Port::wild(3)).with_mode(mode);
+        bench.run().expect("runs");
+        let stores = bench.taken().into_iter().filter(|(_, a)| a.op == CuOp::St);
+        stores.map(|(_, a)| a.want_ack).collect::<Vec<_>>()
+    };
+    assert_eq!((acks(false), acks(true)), (vec![false; 2], vec![true; 2]));
+}
+
+#[test]
+fn accesses_tell_their_wave_and_its_operation() {
+    let two_lines = Op::Load { token: 0, access: Access { addrs: strided(0, 64), mask: 3, ..one(0) } };
+    let release = Op::Fence { sem: Sem::Release, scope: Scope::Sys };
+    let ops = vec![two_lines, store(256, 1), release, load(1, 512), Op::End];
+    let script = Script::of(64, 2, move |_, _| ops.clone());
+    let mut bench = script.bench(&CuParams::default(), Port::wild(5));
+    bench.run().expect("runs");
+    let ops = bench.taken().into_iter().map(|(_, a)| a.op);
+    let taken: Vec<(Issuer, CuOp)> = bench.issuers.iter().flatten().copied().zip(ops).collect();
+    for wave in 0..2 {
+        let own = taken.iter().filter(|(of, _)| of.who.wave == wave);
+        let own: Vec<(u32, CuOp)> = own.map(|(of, op)| (of.operation, *op)).collect();
+        let expected = [(0, CuOp::Ld), (0, CuOp::Ld), (1, CuOp::St), (2, CuOp::Rel), (3, CuOp::Ld)];
+        assert_eq!(own, expected, "wave {wave}");
+    }
+    let without = bench.issuers.iter().filter(|of| of.is_none()).count();
+    assert_eq!((taken.len(), without), (10, 2), "kernel begin and end are nobody's");
+}

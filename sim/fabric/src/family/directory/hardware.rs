@@ -76,7 +76,8 @@ impl Hardware for DirectoryHardware {
             dram: Dram::new(sim, sys.nodes(), sys.banks, self.dram, memory)?,
             ideal: ideal.transpose()?,
             oracle,
-            banks: Banks::find(sim, p).ok_or(FabricError::Names)?,
+            banks: Banks::find(sim, p)
+                .ok_or(FabricError::Names { units: "units gpuG.bankB with memories tags and data" })?,
             sys: sys.clone(),
         }))
     }

@@ -61,6 +61,8 @@ impl FabricConfig {
     pub fn directory(&self) -> Option<FabricParams> {
         match &self.of {
             FamilyKeys::Directory(keys) => Some(keys.params(&self.common)),
+            #[cfg(test)]
+            _ => None,
         }
     }
 }
