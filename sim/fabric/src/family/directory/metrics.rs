@@ -269,7 +269,9 @@ mod tests {
         let protocol = Protocol::from_name(record["protocol"].as_str().expect("a name")).expect("known");
         let mut params = FabricParams::scaled(protocol);
         (params.sys.gpus, params.sys.gpms) = (number(&record["gpus"]) as u32, number(&record["gpms"]) as u32);
-        let mut meter = DirectoryMeter::new(&params, 1.0);
+        params.sys.line = number(&record["line"]) as u32;
+        let clock = record["clock_ghz"].as_f64().expect("a rate");
+        let mut meter = DirectoryMeter::new(&params, clock);
         meter.cold = number(&record["metrics"]["l2_cold_misses"]);
         let loads = number(&record["metrics"]["inter_gpu_loads"]);
         let share = record["metrics"]["redundant_inter_gpu_loads"].as_f64().expect("a share");
