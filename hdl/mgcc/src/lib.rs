@@ -8,19 +8,22 @@
 //! A crate of its own, beside the directory family of [`weft_blocks`], from which it takes the CU port and the common blocks: neither family knows the other.
 //!
 //! [`l1`]: the L1 of a CU. [`l2`]: a bank of a GPU's L2. [`tsu`]: timestamps of a lane; [`reqtracker`]: its first stage; [`umc`]: lanes and what joins them; [`epoch_ctl`]: the
-//! end of an epoch for everybody.
+//! end of an epoch for everybody; [`maint`]: what software does to the L2 where nothing is coherent; [`switch`]: links and switch of a bank number; [`fabric`]: all of it.
 //!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`time`] the arithmetic of logical time.
 
 pub mod bytes;
 pub mod choice;
 pub mod epoch_ctl;
+pub mod fabric;
 mod join;
 pub mod l1;
 pub mod l2;
+pub mod maint;
 pub mod msg;
 pub mod params;
 pub mod reqtracker;
+pub mod switch;
 pub mod time;
 pub mod tsu;
 pub mod umc;
@@ -39,5 +42,7 @@ pub fn blocks() -> Vec<BlockInfo> {
         umc::info(),
         epoch_ctl::info(),
         epoch_ctl::relay_info(),
+        maint::info(),
+        switch::info(),
     ]
 }

@@ -48,6 +48,12 @@ fn tables_are_those_of_the_hardware() {
         operations(&p).to_markdown(),
         answers(&p).to_markdown()
     );
-    let path = folder("docs").join("mgcc-l1.md");
-    assert!(is_current(&path, &text), "{} is old: write it again with WEFT_PICTURES=write", path.display());
+    for (name, text) in [("mgcc-l1", text), ("tsm-switch", weft_mgcc::switch::table().to_markdown())] {
+        let path = folder("docs").join(format!("{name}.md"));
+        assert!(
+            is_current(&path, &text),
+            "{} is old: write it again with WEFT_PICTURES=write",
+            path.display()
+        );
+    }
 }
