@@ -293,6 +293,7 @@ impl TsmFabricParams {
         self.check_counts()?;
         self.check_caches()?;
         self.check_time()?;
+        self.check_tsu()?;
         self.check_memory()
     }
 
@@ -344,9 +345,13 @@ impl TsmFabricParams {
         check(good, "self_inc", self.self_inc, text, "2..65535; without wt-c-sc also 0 (off)")
     }
 
-    fn check_memory(&self) -> Result<(), BlockError> {
+    fn check_tsu(&self) -> Result<(), BlockError> {
         within("tsu_ways", self.tsu_ways, 1, 16)?;
         within("tsu_latency", self.tsu_latency, 2, 200)?;
+        if !self.coherent() {
+            // There are no TSUs that could be too small or too large.
+            return Ok(());
+        }
         let tsu = self.lane().tsu;
         let entries = self.tsu_scale.of(self.lines_behind());
         let sets = entries.is_multiple_of(self.tsu_ways) && tsu.sets.is_power_of_two() && tsu.sets <= 65536;
@@ -354,7 +359,10 @@ impl TsmFabricParams {
         let legal = "l2_size / 64 * gpus / lanes * tsu_scale / tsu_ways = 2^k, k in 0..16";
         check(sets, "tsu_ways", self.tsu_ways, &problem, legal)?;
         let room = self.tsm.lane_line_bits() > tsu.sets.trailing_zeros();
-        check(room, "tsu_scale", self.tsu_scale.word(), "a TSU would hold all of memory", "a smaller one")?;
+        check(room, "tsu_scale", self.tsu_scale.word(), "a TSU would hold all of memory", "a smaller one")
+    }
+
+    fn check_memory(&self) -> Result<(), BlockError> {
         within("trk", self.trk, 4, 256)?;
         within("age_max", self.age_max, 1, 1023)?;
         within("link_bpc", self.link_bpc, 1, 512)?;
