@@ -28,16 +28,17 @@ fn latencies(p: &TsmFabricParams) -> [u64; 3] {
     let mut w = World::new(p, 1);
     w.delay = 0;
     (0..600).for_each(|_| w.step());
-    let mut load = |cu: usize| {
+    let mut load = |cu: usize, src: u64| {
         let work = CuWork::Load { mask: 1, sync: false };
         w.ask(cu, Asked { wave: 0, seq: 0, line: 3, work, since: 0, expected: None });
         let start = w.b.sim.cycle();
-        while w.answers.pop_front().is_none() {
+        while w.answers.is_empty() {
             w.step();
         }
+        assert_eq!(w.answers.pop_front().map(|a| a.src), Some(src), "who answered");
         w.b.sim.cycle() - start
     };
-    [load(0), load(0), load(1)]
+    [load(0, 3), load(0, 0), load(1, 1)]
 }
 
 #[test]

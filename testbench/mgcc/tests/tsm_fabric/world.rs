@@ -215,13 +215,13 @@ impl World {
         };
         self.b.step();
         self.memory(now);
-        for cu in 0..self.cus() {
+        for (cu, time) in times.into_iter().enumerate() {
             let port = format!("{}_rsp", self.unit(cu));
             while let Some((_, m)) = self.b.received(&port) {
                 let asked = self.open[cu].remove(&m.get("id")).expect("an answer to what was asked, once");
                 let kind = u64::from(!matches!(asked.work, CuWork::Load { .. } | CuWork::Atomic(_)));
                 assert_eq!(m.get("kind"), kind, "{asked:?}");
-                let time = Time::unpack(times[cu], self.p.tsm.ts);
+                let time = Time::unpack(time, self.p.tsm.ts);
                 let (data, src) = (line_data(m.wide("data")), m.get("src"));
                 self.answers.push_back(Answer { cu, asked, data, time, src });
             }
