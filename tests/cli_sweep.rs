@@ -427,3 +427,25 @@ fn built_in_sweeps_are_listed_and_checked_without_a_run() {
     assert!(columns.lines().all(|line| line.split_whitespace().count() > 1), "a column without meaning");
     assert!(std::fs::read_dir(folder.path()).expect("a folder").next().is_none(), "nothing is written");
 }
+
+#[test]
+fn a_lone_gpu_has_hardware_under_every_protocol() {
+    let folder = folder();
+    let part = ["--dry-run", "--only", "gpus=1,4", "--only", "workload=bfs"];
+    let out = weft(folder.path(), &[&["sweep", "hmg-gpus"], &part[..]].concat());
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert_eq!(stdout(&out).lines().count(), 8, "two runs for each protocol");
+}
+
+#[test]
+fn long_every_built_in_sweep_can_be_built() {
+    let folder = folder();
+    let out = weft(folder.path(), &["list", "sweeps", "--json"]);
+    let all: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    for listed in all.as_array().expect("a list") {
+        let name = listed["name"].as_str().expect("a name");
+        let out = weft(folder.path(), &["sweep", name, "--dry-run"]);
+        assert!(out.status.success(), "{name}: {}", String::from_utf8_lossy(&out.stderr));
+        assert_eq!(stdout(&out).lines().count() as u64, listed["runs"].as_u64().expect("a count"), "{name}");
+    }
+}

@@ -427,6 +427,12 @@ mod tests {
     }
 
     #[test]
+    fn a_lone_gpu_has_nothing_to_bypass() {
+        let problem = build(&[("bypass_remote", "1"), ("gpus", "1"), ("gpms", "4")]).unwrap_err().to_string();
+        assert!(problem.contains("bypass_remote = 1") && problem.contains("0 with gpus = 1"), "{problem}");
+    }
+
+    #[test]
     fn the_published_l1_stores_16_kb_of_data_and_its_tags() {
         let module = build(&[]).unwrap();
         let bits = |name: &str| {

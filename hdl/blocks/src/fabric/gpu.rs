@@ -213,7 +213,7 @@ impl<'a> Gpu<'a> {
         let s = &self.p.sys;
         for (c, l1) in self.l1s.iter().enumerate() {
             l1.drive_bits("own_l1", lit(c as u64, s.l1_bits()));
-            if self.p.protocol == Protocol::NoRemoteCaching {
+            if self.p.l1().bypass_remote {
                 l1.drive_bits("own_gpu", lit(u64::from(gpu), s.node_bits()));
             }
             export_in::<CuReq>(&format!("cu{c}_req"), l1, "cu_req", s);

@@ -302,7 +302,7 @@ impl FabricParams {
             targets: self.l1_targets,
             stores: self.l1_stores,
             latency: self.l1_latency,
-            bypass_remote: self.protocol == Protocol::NoRemoteCaching,
+            bypass_remote: self.protocol == Protocol::NoRemoteCaching && self.sys.gpus > 1,
             scoped: self.scoped(),
             store_scope: self.write_back,
         }

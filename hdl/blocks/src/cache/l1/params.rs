@@ -126,6 +126,14 @@ impl L1Params {
             "line * ways * 2^k bytes, k in 1..12",
         )?;
         check((1..=16).contains(&self.targets), "targets", self.targets, "it lies outside", "1..16")?;
+        let bypass = u32::from(self.bypass_remote);
+        check(
+            !self.bypass_remote || s.gpus > 1,
+            "bypass_remote",
+            bypass,
+            "a lone GPU has no lines homed elsewhere",
+            "0 with gpus = 1",
+        )?;
         check((1..=255).contains(&self.stores), "stores", self.stores, "it lies outside", "1..255")?;
         check((3..=64).contains(&self.latency), "latency", self.latency, "it lies outside", "3..64")
     }
