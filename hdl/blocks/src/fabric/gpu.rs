@@ -25,7 +25,7 @@
 //! bank and directory, whatever they wait for. So with REQ -> {INV, RSP} and INV -> RSP the networks wait for each other in one direction only.
 
 use super::merge::{Merges, Shared};
-use super::params::{FabricParams, Protocol};
+use super::params::FabricParams;
 use super::ports::*;
 use crate::cache::l2::l2_bank;
 use crate::common::link::*;

@@ -40,7 +40,9 @@ pub struct Args {
 /// A mistake in the sweep file or results of another sweep, before anything is run; at the end, runs that have failed.
 pub fn run(args: &Args) -> Outcome {
     let mut sweep = SweepFile::load(&args.sweep).map_err(Failure::Input)?;
-    args.only.iter().try_for_each(|words| sweep.keep_only(words)).map_err(Failure::Input)?;
+    for words in &args.only {
+        sweep.keep_only(words).map_err(Failure::Input)?.iter().for_each(|note| eprintln!("{note}"));
+    }
     let plan = Plan::new(sweep).map_err(Failure::Input)?;
     if args.columns {
         return columns(&plan);

@@ -1,22 +1,22 @@
 //! A part of a sweep: `--only AXIS=VALUE,VALUE...` keeps these values of an axis.
 
-use super::file::{Point, SweepFile};
+use super::file::{Point, SummaryText, SweepFile};
 use anyhow::{Error, anyhow};
 
 impl SweepFile {
     /// Leaves of one axis only the values named, in the sweep's order: `AXIS=VALUE,VALUE...`, where a value is what tables call it or, of the axis
-    /// `workload`, a program's name; upper and lower case are the same.
+    /// `workload`, a program's name; upper and lower case are the same. A summary relative to a value that goes is left out; a sentence for each.
     ///
     /// # Errors
     /// Words of another form, an axis or value that the sweep does not have.
-    pub fn keep_only(&mut self, words: &str) -> Result<(), Error> {
+    pub fn keep_only(&mut self, words: &str) -> Result<Vec<String>, Error> {
         let Some((name, values)) = words.split_once('=') else {
             return Err(anyhow!(
                 "--only {words} is no AXIS=VALUE; write for example --only workload=bfs,mst"
             ));
         };
         let names: Vec<String> = self.axes.iter().map(|axis| axis.name.clone()).collect();
-        let Some(axis) = self.axes.iter_mut().find(|axis| axis.name == name.trim()) else {
+        let Some(place) = names.iter().position(|axis| axis == name.trim()) else {
             return Err(anyhow!(
                 "--only {words}: {} has no axis {}; its axes are {}",
                 self.name,
@@ -24,6 +24,7 @@ impl SweepFile {
                 names.join(", ")
             ));
         };
+        let axis = &mut self.axes[place];
         let wanted: Vec<&str> = values.split(',').map(str::trim).collect();
         if let Some(unknown) = wanted.iter().find(|value| !axis.points.iter().any(|point| is(point, value))) {
             let labels: Vec<&str> = axis.points.iter().map(|point| point.label.as_str()).collect();
@@ -33,8 +34,35 @@ impl SweepFile {
                 labels.join(", ")
             ));
         }
-        axis.points.retain(|point| wanted.iter().any(|value| is(point, value)));
-        Ok(())
+        let (kept, gone) = std::mem::take(&mut axis.points)
+            .into_iter()
+            .partition(|point| wanted.iter().any(|value| is(point, value)));
+        axis.points = kept;
+        Ok(self.leave_out(place, gone))
+    }
+
+    /// Takes out the summaries whose reference is one of the points that an axis has lost.
+    fn leave_out(&mut self, axis: usize, gone: Vec<Point>) -> Vec<String> {
+        let rows = self.rows();
+        let default = (0..self.axes.len()).find(|other| *other != rows);
+        let names: Vec<String> = self.axes.iter().map(|axis| axis.name.clone()).collect();
+        let lost = |text: &SummaryText| {
+            let columns = text.keys.get("columns").map(|at| &at.value).or(default.map(|axis| &names[axis]));
+            let mut fixed = text.relative_to.iter().map(|(name, value)| (name.as_ref().or(columns), value));
+            fixed
+                .find(|(name, value)| {
+                    *name == Some(&names[axis]) && gone.iter().any(|p| p.label == value.value)
+                })
+                .map(|(_, value)| {
+                    format!(
+                        "{}: summary left out, {} = {} is not in this part",
+                        text.place, names[axis], value.value
+                    )
+                })
+        };
+        let notes: Vec<String> = self.summaries.iter().filter_map(lost).collect();
+        self.summaries.retain(|text| lost(text).is_none());
+        notes
     }
 }
 
@@ -58,6 +86,17 @@ mod tests {
         sweep.keep_only("workload=stencil, ATAX").expect("both are there");
         sweep.keep_only("protocol=Rec").expect("there");
         assert_eq!((kept(&sweep, 0), kept(&sweep, 1)), (vec!["ATAX", "ST"], vec!["rec"]));
+    }
+
+    #[test]
+    fn summaries_without_their_reference_are_left_out() {
+        let mut sweep = SweepFile::load("hmg-gpus").expect("built in");
+        assert_eq!(sweep.keep_only("workload=bfs").expect("there"), [""; 0], "no reference goes");
+        let notes = sweep.keep_only("gpus=1,2").expect("both are there");
+        assert!(notes.len() == 1 && notes[0].contains("gpus = 4 is not in this part"), "{notes:?}");
+        assert_eq!(sweep.summaries.len(), 1, "the one relative to a protocol stays");
+        assert_eq!(sweep.keep_only("protocol=hmg,nhcc").expect("both are there").len(), 1);
+        assert!(sweep.summaries.is_empty());
     }
 
     #[test]
