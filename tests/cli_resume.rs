@@ -192,7 +192,7 @@ fn a_file_that_is_no_whole_snapshot_is_refused() {
     let mut newer = whole.clone();
     newer[8] = 9;
     put("newer.snap", &newer);
-    refused(folder, &RUN, &["--resume", "newer.snap"], &["format version 9", "reads version 4"]);
+    refused(folder, &RUN, &["--resume", "newer.snap"], &["format version 9", "reads version 5"]);
     put("text.snap", b"5 6\n2 3 5\n");
     refused(
         folder,
