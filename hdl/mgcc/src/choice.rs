@@ -43,6 +43,8 @@ pub enum Coherence {
     Mgcc,
     /// None: software invalidates at kernel boundaries; no stamps anywhere.
     None,
+    /// G-TSC's timestamps: what the blocks `gtsc-l1` and `gtsc-l2` are, no choice of others, so it has no word.
+    Gtsc,
 }
 
 impl Choice for Coherence {
@@ -69,6 +71,32 @@ pub enum Inject {
     LitNoFloor,
     /// A block whose memts overflows restarts at 0.
     LitReinit,
+    /// A fault of a G-TSC block.
+    Gtsc(GtscFault),
+}
+
+/// Faults of G-TSC blocks, for negative tests (no published ones).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum GtscFault {
+    /// The L2 renews a lease without comparing wts.
+    RenewChanged,
+    /// The L2 tells a read its lease but does not keep it.
+    LeaseNotKept,
+    /// The L2 does not raise mem_ts by what it drops.
+    EvictUntimed,
+    /// The L1 does not lock a block that a store has written: loads hit it before the store has its time.
+    Unlocked,
+}
+
+impl GtscFault {
+    /// The faults of blocks of G-TSC with their words; each block knows those that concern it.
+    pub const WORDS: &'static [(Inject, &'static str)] = &[
+        (Inject::None, "none"),
+        (Inject::Gtsc(GtscFault::RenewChanged), "renew_changed"),
+        (Inject::Gtsc(GtscFault::LeaseNotKept), "lease_not_kept"),
+        (Inject::Gtsc(GtscFault::EvictUntimed), "evict_untimed"),
+        (Inject::Gtsc(GtscFault::Unlocked), "unlocked"),
+    ];
 }
 
 impl Choice for Inject {

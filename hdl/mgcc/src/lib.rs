@@ -7,7 +7,8 @@
 //! ```
 //! A crate of its own, beside the directory family of [`weft_blocks`], from which it takes the CU port and the common blocks: neither family knows the other.
 //!
-//! [`l1`]: the L1 of a CU. [`l2`]: a bank of a GPU's L2. [`tsu`]: timestamps of a lane; [`reqtracker`]: its first stage; [`umc`]: lanes and what joins them; [`epoch_ctl`]: the
+//! [`l1`]: the L1 of a CU. [`l2`]: a bank of a GPU's L2. [`gtsc`]: what G-TSC, the ancestor that MGCC is
+//! compared with, has in their place. [`tsu`]: timestamps of a lane; [`reqtracker`]: its first stage; [`umc`]: lanes and what joins them; [`epoch_ctl`]: the
 //! end of an epoch for everybody; [`maint`]: what software does to the L2 where nothing is coherent; [`switch`]: links and switch of a bank number; [`fabric`]: all of it.
 //!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`time`] the arithmetic of logical time.
@@ -16,6 +17,7 @@ pub mod bytes;
 pub mod choice;
 pub mod epoch_ctl;
 pub mod fabric;
+pub mod gtsc;
 mod join;
 pub mod l1;
 pub mod l2;
@@ -36,6 +38,8 @@ pub fn blocks() -> Vec<BlockInfo> {
         l1::info(),
         l2::info(),
         l2::back_info(),
+        gtsc::l1_info(),
+        gtsc::l2_info(),
         tsu::info(),
         reqtracker::info(),
         umc::lane_info(),

@@ -1,6 +1,7 @@
 //! Blocks that every system shares: queues, arbiters, arrays, crossbars, links.
 
 pub mod arbiter;
+pub mod atomic;
 pub mod cam;
 pub mod crossbar;
 pub mod delay;

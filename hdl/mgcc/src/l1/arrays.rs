@@ -1,6 +1,7 @@
 //! Tags, states, stamps, ages and data of the lines: one row is read per cycle.
 
 use super::{Block, L1Params};
+use crate::choice::{GtscFault, Inject};
 use weft_rtl::prelude::*;
 
 /// Stamps of a line.
@@ -233,7 +234,8 @@ impl Arrays {
         self.tag_writer.write_lane(set, way, &self.tag_of(line));
         self.data_writer.write_lane(set, way, &data);
         self.touch(set, way);
-        self.set_state(set, way, false, true);
+        let unlocked = self.p.inject == Inject::Gtsc(GtscFault::Unlocked);
+        self.set_state(set, way, unlocked, !unlocked);
     }
 
     /// A way becomes I.

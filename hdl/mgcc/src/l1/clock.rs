@@ -32,7 +32,10 @@ impl Clock {
             cts,
             next,
             acq: (!p.eager).then(|| stamp("acq")),
-            bank_lb: (0..p.tsm.banks).map(|b| stamp(&format!("bank_lb{b}"))).collect(),
+            // Of G-TSC every request tells the whole clock.
+            bank_lb: (0..if p.gtsc() { 0 } else { p.tsm.banks })
+                .map(|b| stamp(&format!("bank_lb{b}")))
+                .collect(),
             hits: (p.self_inc > 0).then(|| reg::<Bits>("hits", 16).field("timestamp")),
         }
     }

@@ -80,7 +80,9 @@ impl Filler {
         let known = waits & misses.info.read(asked).kind.bits().eq(rsp.msg.op.bits()) & !again;
         let text = "one response per request: it belongs to a transaction of its kind";
         assert_always("mgcc_l1_answer_known", !arrives | known, text);
-        let line_there = rsp.msg.with_data | rsp.msg.op.is(TsmOp::Wr);
+        // A read of G-TSC may be renewed without it.
+        let renews = bool_lit(p.gtsc()) & rsp.msg.op.is(TsmOp::Rd);
+        let line_there = rsp.msg.with_data | rsp.msg.op.is(TsmOp::Wr) | renews;
         assert_always(
             "mgcc_l1_answer_has_line",
             !arrives | line_there,
@@ -147,11 +149,32 @@ impl Filler {
             None => (bool_lit(true), bool_lit(true)),
         };
         let acked = !self.info.kind.is(TsmOp::Wr) | self.info.want_ack;
-        self.primary_fits = (self.primary.get() & mux(read, own, acked)).named("primary_fits");
+        let has_line = self.has_line(core);
+        self.primary_fits = (self.primary.get() & mux(read, own & has_line, acked)).named("primary_fits");
         let waits = misses.some.get().bit_at(entry) & !self.primary.get();
-        self.head_fits = (read & waits & load & next).named("head_fits");
+        self.head_fits = (read & waits & load & next & has_line).named("head_fits");
         let looked = self.looked.get() | self.looks.get();
         self.answers = self.valid.get() & looked & (self.primary_fits | self.head_fits);
+    }
+
+    /// A read's response without the line: its block is renewed.
+    pub fn renews(&self) -> Bool {
+        let read = self.fill.get().op.is(TsmOp::Rd);
+        bool_lit(self.p.gtsc()) & read & !self.fill.get().with_data
+    }
+
+    /// The line is in the response, or in its block: one that was there when it was asked for, and has not gone with its epoch.
+    pub fn has_line(&self, core: &Core) -> Bool {
+        !self.renews() | core.misses.pins.get().bit_at(self.fill.get().entry)
+    }
+
+    /// The line that loads are answered with: the response's, or that of the block renewed, which is kept for the loads that wait.
+    fn line(&self, core: &Core) -> Bits {
+        let own = self.fill.get().data;
+        if !self.p.gtsc() {
+            return own;
+        }
+        mux(self.renews(), core.arrays.data(core.misses.pin_way(self.fill.get().entry)), own)
     }
 
     /// The response's tag is newer: the cache rolls before it is looked at.
@@ -209,7 +232,9 @@ impl Filler {
             None => bool_lit(false),
         };
         let written = mux(fill.with_data & !data_lost, enum_lit(Answer::WrData), enum_lit(Answer::WrAck));
-        let other = mux(fill.op.is(TsmOp::Amo), enum_lit(Answer::Amo), enum_lit(Answer::Rd));
+        let read = enum_lit(Answer::Rd);
+        let read = if self.p.gtsc() { mux(self.renews(), enum_lit(Answer::Renew), read) } else { read };
+        let other = mux(fill.op.is(TsmOp::Amo), enum_lit(Answer::Amo), read);
         let answer = mux(fill.op.is(TsmOp::Wr), written, other).named("fill_answer");
         let own = (found.valid | found.locked).any();
         let place = mux(found.room, enum_lit(Place::Victim), enum_lit(Place::Nowhere));
@@ -234,6 +259,11 @@ impl Filler {
         }
         self.raise_clock(core);
         self.keep_changed_stamps(core);
+        if self.p.gtsc() {
+            let keeps = self.looks.get() & self.renews() & self.has_line(core) & !self.done.get();
+            let data = self.line(core);
+            when(keeps, || self.fill.set(Fill { data, with_data: bool_lit(true), ..self.fill.get() }));
+        }
         self.observe(core, found, &row);
     }
 
@@ -315,7 +345,7 @@ impl Filler {
             id,
             kind: store.bits().zext(2),
             mask: mux(store, lit(0, mask.width()), mask),
-            data: mux(self.info.kind.is(TsmOp::Amo), old, fill.data),
+            data: mux(self.info.kind.is(TsmOp::Amo), old, self.line(core)),
             src: mux(fill.from_memory, lit(3, 3), lit(1, 3)),
             merged: !self.primary.get(),
         }

@@ -227,6 +227,11 @@ impl Misses {
         self.pin_writer.write(entry, &way);
     }
 
+    /// The way that [`Misses::pin`] told of.
+    pub fn pin_way(&self, entry: Bits) -> Bits {
+        self.pin_way.read(entry)
+    }
+
     /// The line of `entry` is in no way, or locked.
     pub fn unpin(&self, entry: Bits) {
         self.unpinned.set(self.one_hot(entry));

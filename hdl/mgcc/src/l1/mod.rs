@@ -34,11 +34,12 @@ mod fill;
 mod misses;
 mod observe;
 mod params;
+mod port;
 mod reply;
 mod stage;
 mod table;
 
-use crate::msg::{Roll, RollAck, UpReq, UpRsp};
+use crate::msg::{Roll, RollAck, UpRsp};
 use crate::params::LINE;
 use arrays::{Arrays, Found};
 use clock::Clock;
@@ -46,6 +47,7 @@ use fill::Filler;
 use misses::{MissInfo, Misses};
 use observe::Seen;
 pub use params::L1Params;
+use port::UpPort;
 use reply::Replies;
 use stage::Stage;
 pub use table::{Answer, Block, L1Event, Lease, Mshr, Place, answers, operations};
@@ -114,9 +116,30 @@ struct Sweep {
 /// # Errors
 /// Illegal parameters.
 pub fn mgcc_l1(params: &L1Params) -> Result<Arc<Module>, BlockError> {
+    build(params, false)
+}
+
+/// Builds the L1 of G-TSC ([`crate::gtsc`]).
+///
+/// # Errors
+/// Illegal parameters.
+pub fn gtsc_l1(params: &L1Params) -> Result<Arc<Module>, BlockError> {
+    build(params, true)
+}
+
+fn build(params: &L1Params, gtsc: bool) -> Result<Arc<Module>, BlockError> {
     params.validate()?;
+    if params.gtsc() != gtsc {
+        return Err(BlockError::Illegal {
+            block: if gtsc { "gtsc-l1" } else { "mgcc-l1" }.into(),
+            key: "coherence".into(),
+            value: format!("{:?}", params.coherence),
+            problem: "it is another block's".into(),
+            legal: "Gtsc for gtsc-l1; Mgcc, None for mgcc-l1".into(),
+        });
+    }
     Module::build(&params.module_name(), ModuleKind::Block, || describe(params))
-        .map_err(|errors| BlockError::Elab { block: "mgcc-l1".into(), errors })
+        .map_err(|errors| BlockError::Elab { block: params.block().into(), errors })
 }
 
 /// The block as listed on the command line.
@@ -144,7 +167,7 @@ fn describe(p: &L1Params) {
     let rsp = in_channel::<UpRsp>("dn_rsp", &p.tsm);
     unused_input(&rsp.msg.dst);
     let roll = in_channel::<Roll>("roll", &p.tsm);
-    let up = out_channel::<UpReq>("up_req", &p.tsm);
+    let up = UpPort::new(p);
     let replies = Replies::new(p);
     let core = Core {
         p: p.clone(),
@@ -171,14 +194,7 @@ struct Inputs {
     rolls: Bool,
 }
 
-fn run(
-    core: &Core,
-    inputs: &Inputs,
-    filler: &Filler,
-    replies: &Replies,
-    sweep: &Sweep,
-    up: &OutChannel<UpReq>,
-) {
+fn run(core: &Core, inputs: &Inputs, filler: &Filler, replies: &Replies, sweep: &Sweep, up: &UpPort) {
     let (s1_valid, s1) = (reg::<Bool>("s1_valid", ()), reg::<S1Req>("s1", core.p.clone()).field("pipeline"));
     let turn = reg::<Enum<Turn>>("turn", ());
     let at = reg::<Bits>("replay_at", core.p.entry_bits());

@@ -2,11 +2,13 @@
 
 use super::arrays::Found;
 use super::fill::Filler;
+use super::port::UpPort;
 use super::reply::Replies;
 use super::stage::{Plan, Stage};
 use super::{Core, L1Event, L1Params, Sweep};
 use crate::bytes;
-use crate::msg::{TsmOp, UpReq, UpRsp};
+use crate::choice::{GtscFault, Inject};
+use crate::msg::{TsmOp, UpRsp};
 use weft_blocks::msg::{CuOp, CuReq};
 use weft_rtl::prelude::*;
 
@@ -23,7 +25,7 @@ pub(super) struct Seen<'a> {
     pub accept: Bool,
     /// A request of the CU is in S1.
     pub s1: Bool,
-    pub up: &'a OutChannel<UpReq>,
+    pub up: &'a UpPort,
     /// An epoch begins by a Roll.
     pub rolls: Bool,
 }
@@ -94,7 +96,7 @@ impl Seen<'_> {
             wait & kind.is(TsmOp::Amo),
             "requests that wait for an atomic on their line",
         );
-        if self.core.p.coherent() {
+        if self.core.p.coherent() && !self.core.p.gtsc() {
             let evicts = self.go("take") & self.found.victim_expired;
             count("mgcc_l1_store_victims_expired", evicts, "expired blocks replaced by a store");
         }
@@ -143,18 +145,20 @@ impl Seen<'_> {
     }
 
     fn bytes(&self) {
-        let (p, m) = (&self.core.p, &self.up.held);
-        let sent = self.up.waiting & self.up.free;
+        let p = &self.core.p;
+        let (sent, kind, bytes, timed) = self.up.leaving(p);
         for (name, op, text) in [
             ("mgcc_l1_up_bytes_read", TsmOp::Rd, "bytes of RdReq to the L2"),
             ("mgcc_l1_up_bytes_write", TsmOp::Wr, "bytes of WrReq to the L2"),
             ("mgcc_l1_up_bytes_atomic", TsmOp::Amo, "bytes of AmoReq to the L2"),
         ] {
-            count_amount(name, sent & m.op.is(op), bytes::up_req(&p.tsm, m), text);
+            count_amount(name, sent & kind.is(op), bytes, text);
         }
         if p.coherent() {
-            count("mgcc_l1_ts_attached", sent & m.ts_v, "requests with a timestamp");
+            count("mgcc_l1_ts_attached", sent & timed, "requests with a timestamp");
         }
+        let (told, bytes) = self.replies.telling(p);
+        count_amount("mgcc_l1_cu_bytes", told, bytes, "bytes of answers to the CU");
     }
 
     fn races(&self) {
@@ -219,8 +223,18 @@ impl Filler {
         let locked = found.locked.any();
         let store = self.info.kind.is(TsmOp::Wr);
         let text = "a locked block's transaction is a write, a matching valid one's a read";
-        let paired = (!locked | store) & (!found.valid.any() | self.info.kind.is(TsmOp::Rd));
+        let unlocked = bool_lit(p.inject == Inject::Gtsc(GtscFault::Unlocked));
+        let paired = (!locked | store) & (!found.valid.any() | self.info.kind.is(TsmOp::Rd) | unlocked);
         assert_always("mgcc_l1_locked_by_write", !looks | paired, text);
+        if p.gtsc() {
+            let renews = looks & self.renews();
+            count("mgcc_l1_renewals", renews, "leases renewed without the line");
+            cover(
+                "mgcc.race.l1_renewal_lost",
+                renews & !self.has_line(core),
+                "a block that is renewed has gone",
+            );
+        }
         if p.coherent() {
             let replaced = looks & row.action("install") & !(found.valid | found.locked).any();
             let text = "expired blocks replaced by a response";

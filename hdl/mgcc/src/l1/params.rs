@@ -1,6 +1,6 @@
 //! Parameters of the L1.
 
-use crate::choice::{Choice, Coherence, Consistency, Inject};
+use crate::choice::{Choice, Coherence, Consistency, GtscFault, Inject};
 use crate::params::{LINE, Tsm, tsm_from, tsm_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
 use weft_rtl::bv::bits_for;
@@ -53,9 +53,24 @@ impl L1Params {
         }
     }
 
+    /// The L1 of G-TSC with the published sizes: every answer raises the clock.
+    pub fn gtsc_published(tsm: Tsm) -> L1Params {
+        let repl_ts = false;
+        let mgcc = L1Params::published(tsm, Consistency::Rc, Coherence::Mgcc);
+        L1Params { coherence: Coherence::Gtsc, eager: true, repl_ts, ..mgcc }
+    }
+
     /// Lines carry stamps.
     pub fn coherent(&self) -> bool {
-        self.coherence == Coherence::Mgcc
+        self.coherence != Coherence::None
+    }
+    /// The L1 of G-TSC: block `gtsc-l1`.
+    pub fn gtsc(&self) -> bool {
+        self.coherence == Coherence::Gtsc
+    }
+    /// Name of the block.
+    pub fn block(&self) -> &'static str {
+        if self.gtsc() { "gtsc-l1" } else { "mgcc-l1" }
     }
     /// An ordered load goes to memory (LD_SYNC).
     pub fn has_sync_loads(&self) -> bool {
@@ -104,6 +119,9 @@ impl L1Params {
 
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
+        if self.gtsc() {
+            return self.gtsc_name();
+        }
         format!(
             "mgcc_l1_{}_s{}_w{}_d{}_p{}_{}_{}_{}_i{}_r{}_o{}_{}",
             self.tsm.tag(),
@@ -121,6 +139,22 @@ impl L1Params {
         )
     }
 
+    fn gtsc_name(&self) -> String {
+        let fault = GtscFault::WORDS.iter().find(|w| w.0 == self.inject && w.0 != Inject::None);
+        format!(
+            "gtsc_l1_{}_s{}_w{}_d{}_p{}_i{}_r{}_o{}{}",
+            self.tsm.tag(),
+            self.size,
+            self.ways,
+            self.latency,
+            self.pool,
+            self.self_inc,
+            u8::from(self.repl_ts),
+            u8::from(self.observe),
+            fault.map_or(String::new(), |(_, word)| format!("_{word}")),
+        )
+    }
+
     /// Checks the values that are not [`Tsm`]'s.
     ///
     /// # Errors
@@ -130,7 +164,8 @@ impl L1Params {
             if good {
                 return Ok(());
             }
-            let (block, key, problem, legal) = ("mgcc-l1".into(), key.into(), problem.into(), legal.into());
+            let (block, key, problem, legal) =
+                (self.block().into(), key.into(), problem.into(), legal.into());
             Err(BlockError::Illegal { block, key, value, problem, legal })
         };
         let ways = self.ways.is_power_of_two() && (2..=16).contains(&self.ways);

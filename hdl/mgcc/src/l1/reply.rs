@@ -2,6 +2,7 @@
 
 use super::fill::Filler;
 use super::{Core, L1Params};
+use crate::bytes;
 use crate::params::LINE;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
@@ -136,6 +137,11 @@ impl Replies {
         let open = mux(self.fence_epoch.get().as_bool(), self.unsettled[1].get(), self.unsettled[0].get());
         let done = open.none() | self.fence_kind.get().is(FenceKind::Kbegin);
         self.fold.set(self.fencing.get() & done & !sweeping & self.others_turn());
+    }
+
+    /// An answer leaves in this cycle, and its bytes.
+    pub fn telling(&self, p: &L1Params) -> (Bool, Bits) {
+        (self.out.waiting & self.out.free, bytes::cu_rsp(&p.tsm, &self.out.held, p.gtsc()))
     }
 
     fn ring_here(&self) -> Bool {

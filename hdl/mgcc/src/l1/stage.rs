@@ -2,9 +2,11 @@
 
 use super::arrays::Found;
 use super::fill::Filler;
+use super::port::UpPort;
 use super::reply::{Delayed, FenceKind, Replies};
 use super::table::{Block, operations};
 use super::{Core, L1Event, MissInfo, S1Req, Turn};
+use crate::choice::{GtscFault, Inject};
 use crate::msg::{TsmOp, UpReq};
 use crate::params::LINE;
 use crate::time::max;
@@ -74,16 +76,17 @@ pub(super) fn replayed_fence(core: &Core, at: Bits) -> Bits {
 
 impl Stage<'_> {
     /// Looks up in the tables and decides whether the request goes.
-    pub fn plan(&self, found: Found, filler: &Filler, replies: &Replies, up: &OutChannel<UpReq>) -> Plan {
+    pub fn plan(&self, found: Found, filler: &Filler, replies: &Replies, up: &UpPort) -> Plan {
         let misses = &self.core.misses;
         let same = misses.of_line(self.req.line).named("s1_same_line");
-        let busy = same.any() & !self.replayed;
+        let busy = self.waits_for(same, &found);
         let inputs = [self.req.event.bits(), busy.bits(), found.block.bits()];
         let row = operations(&self.core.p).decode(self.go.get(), &inputs);
         let opens = (row.action("read") | row.action("write") | row.action("atomic")).named("s1_opens");
         let free = !misses.busy.get();
         // A response is one step: what its line still protects is known when its loads are answered.
-        let takes = self.req.event.is(L1Event::StFull) & !busy & !found.valid.any();
+        let allocates = bool_lit(!self.core.p.gtsc());
+        let takes = allocates & self.req.event.is(L1Event::StFull) & !busy & !found.valid.any();
         let plan = Plan {
             found,
             same,
@@ -92,7 +95,7 @@ impl Stage<'_> {
             tells: self.tells().named("tells_time"),
             no_entry: opens & free.none() & !self.replayed,
             no_slot: row.action("wait") & misses.pool_busy.get().all(),
-            no_way: (opens & !up.free) | (row.action("hit") & replies.frozen.get()),
+            no_way: (opens & !up.free()) | (row.action("hit") & replies.frozen.get()),
             behind: (row.action("fence") | row.action("begin")) & replies.fencing.get(),
             served: (row.action("wait") & filler.serves(same)) | (takes & filler.valid.get()),
             row,
@@ -105,8 +108,22 @@ impl Stage<'_> {
         plan
     }
 
+    /// The line is under way, by a transaction that is not the request's own.
+    fn waits_for(&self, same: Bits, found: &Found) -> Bool {
+        let busy = same.any() & !self.replayed;
+        if self.core.p.inject != Inject::Gtsc(GtscFault::Unlocked) {
+            return busy;
+        }
+        let kind = self.core.misses.info.read(same.lowest_set()).kind;
+        let stored = kind.is(TsmOp::Wr) & found.block.is(Block::Live);
+        busy & !(stored & self.req.event.is(L1Event::Ld))
+    }
+
     /// A request to this line's bank must carry the clock.
     fn tells(&self) -> Bool {
+        if self.core.p.gtsc() {
+            return bool_lit(false);
+        }
         let bank = self.core.p.tsm.bank_of(self.req.line);
         self.core.clock.as_ref().map_or(bool_lit(false), |clock| clock.must_tell(bank))
     }
@@ -127,7 +144,7 @@ impl Stage<'_> {
     }
 
     /// Carries the request out.
-    pub fn act(&self, plan: &Plan, replies: &Replies, up: &OutChannel<UpReq>) {
+    pub fn act(&self, plan: &Plan, replies: &Replies, up: &UpPort) {
         let go = |action: &str| self.go.get() & plan.row.action(action);
         when(self.go.get() & plan.opens, || self.open(plan, up));
         when(go("wait"), || {
@@ -135,7 +152,8 @@ impl Stage<'_> {
             self.core.misses.append(plan.same.lowest_set(), &self.req, self.fence, need);
         });
         when(go("hit"), || self.hit(plan, replies));
-        when(go("lock") | go("take"), || self.lock(plan));
+        let takes = if self.core.p.gtsc() { bool_lit(false) } else { go("take") };
+        when(go("lock") | takes, || self.lock(plan));
         when(go("drop"), || self.core.arrays.drop_way(self.req.line, plan.found.way));
         let store = self.req.event.is_any(&[L1Event::StFull, L1Event::StPart, L1Event::Amo]);
         when(self.go.get() & store & !self.replayed, || replies.take_store());
@@ -172,8 +190,10 @@ impl Stage<'_> {
     /// A store writes into the matching way, or takes the victim's.
     fn lock(&self, plan: &Plan) {
         let arrays = &self.core.arrays;
-        let merges = plan.row.action("lock");
-        let way = mux(merges, plan.found.way, plan.found.victim);
+        let way = match self.core.p.gtsc() {
+            true => plan.found.way,
+            false => mux(plan.row.action("lock"), plan.found.way, plan.found.victim),
+        };
         let bytes: Vec<Bits> = (0..LINE).map(|i| self.req.mask.bit(i).repeat(8)).collect();
         let mask = pack(&bytes);
         let merged = (arrays.data(way) & !mask) | (self.req.data & mask);
@@ -181,7 +201,7 @@ impl Stage<'_> {
     }
 
     /// Opens a transaction.
-    fn open(&self, plan: &Plan, up: &OutChannel<UpReq>) {
+    fn open(&self, plan: &Plan, up: &UpPort) {
         let (core, req, row) = (self.core, &self.req, &plan.row);
         let kind = mux(row.action("atomic"), enum_lit(TsmOp::Amo), enum_lit(TsmOp::Rd));
         let kind = mux(row.action("write"), enum_lit(TsmOp::Wr), kind);
@@ -203,7 +223,16 @@ impl Stage<'_> {
         let stays = row.action("read") & plan.found.valid.any();
         when(stays, || core.misses.pin(plan.entry, plan.found.way))
             .otherwise(|| core.misses.unpin(plan.entry));
-        up.send(&self.request(plan, kind, force));
+        let clock = core.clock.as_ref().filter(|_| core.p.gtsc()).map(|clock| clock.cts.get());
+        up.send(&self.request(plan, kind, force), clock, self.known_wts(plan));
+    }
+
+    /// wts of the line's block, of which a request of G-TSC tells; 0 without one.
+    fn known_wts(&self, plan: &Plan) -> Bits {
+        let zero = lit(0, self.core.p.tsm.ts);
+        let Some(wts) = self.core.arrays.wts(plan.found.way) else { return zero };
+        let kept = plan.found.valid.any() & !plan.row.action("atomic");
+        mux(kept, wts, zero)
     }
 
     /// The atomic's word has 8 bytes.

@@ -50,7 +50,7 @@ pub enum Block {
 
 /// Kinds of answers from the bank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 2)]
+#[hw(width = 3)]
 pub enum Answer {
     /// RdRsp.
     Rd,
@@ -60,6 +60,8 @@ pub enum Answer {
     WrAck,
     /// AmoRsp.
     Amo,
+    /// Renew of G-TSC: new stamps for the block that is here.
+    Renew,
 }
 
 /// What an answer's stamps allow.
@@ -90,9 +92,11 @@ pub enum Place {
 type Line<A, B, C> =
     (&'static str, &'static [A], &'static [B], &'static [C], &'static [&'static str], &'static str);
 
-fn rows<A: HwEnum, B: HwEnum, C: HwEnum>(lines: &[Line<A, B, C>]) -> Vec<Row> {
-    let rows = lines.iter().map(|(id, a, b, c, actions, text)| Row {
-        id: format!("mgcc.l1.{id}"),
+fn rows<A: HwEnum, B: HwEnum, C: HwEnum>(p: &L1Params, lines: &[Line<A, B, C>]) -> Vec<Row> {
+    let prefix = if p.gtsc() { "gtsc.l1" } else { "mgcc.l1" };
+    let here = lines.iter().filter(|line| !p.gtsc() || !ALLOCATING.contains(&line.0));
+    let rows = here.map(|(id, a, b, c, actions, text)| Row {
+        id: format!("{prefix}.{id}"),
         when: vec![codes(a), codes(b), codes(c)],
         actions: actions.to_vec(),
         text: (*text).into(),
@@ -189,6 +193,52 @@ const COMMON: &[Line<L1Event, Mshr, Block>] = {
     ]
 };
 
+/// Rows of an L1 that gives a way to what a store writes.
+const ALLOCATING: [&str; 6] = [
+    "st_full.absent",
+    "st_full.crowded",
+    "st_part.absent",
+    "wr_data.install_victim",
+    "wr_data.nowhere",
+    "wr_data.past_away",
+];
+
+/// G-TSC's L1 does not: stores that miss leave it as it is.
+const NO_ALLOCATE: &[Line<L1Event, Mshr, Block>] = {
+    use {Block::*, L1Event::*, Mshr::*};
+    &[(
+        "st.absent",
+        &[StFull, StPart],
+        &[Free],
+        &[Crowded, Absent],
+        &["write"],
+        "M := W without a way; WrReq.",
+    )]
+};
+
+/// Leases of G-TSC are renewed.
+const RENEWALS: &[Line<Answer, Lease, Place>] = {
+    use {Answer::*, Lease::*, Place::*};
+    &[
+        (
+            "renew.own",
+            &[Renew],
+            &[Covers, Past],
+            &[Own],
+            &["stamp"],
+            "The block's new stamps: V, answered from it.",
+        ),
+        (
+            "renew.away",
+            &[Renew],
+            &[],
+            &[Victim, Nowhere],
+            &[],
+            "The block has gone with its epoch: the load is asked again.",
+        ),
+    ]
+};
+
 /// Where leases end.
 const LEASED: &[Line<L1Event, Mshr, Block>] = {
     use {Block::*, L1Event::*, Mshr::*};
@@ -239,12 +289,15 @@ const ORDERED: &[Line<L1Event, Mshr, Block>] = {
 
 /// The table of operations: event, line busy, block.
 pub fn operations(p: &L1Params) -> Table {
-    let mut all = rows(COMMON);
+    let mut all = rows(p, COMMON);
+    if p.gtsc() {
+        all.extend(rows(p, NO_ALLOCATE));
+    }
     if p.coherent() {
-        all.extend(rows(LEASED));
+        all.extend(rows(p, LEASED));
     }
     if p.has_sync_loads() {
-        all.extend(rows(ORDERED));
+        all.extend(rows(p, ORDERED));
     }
     let events = ["LD", "LD_SYNC", "ST full", "ST partial", "AMO", "FENCE", "KBEGIN", "KEND"];
     Table {
@@ -334,17 +387,20 @@ const TOO_OLD: &[Line<Answer, Lease, Place>] = {
 
 /// The table of the bank's answers: answer, lease, place. Beside it the clock is raised as *clock* says, and the requests that wait are served or replayed.
 pub fn answers(p: &L1Params) -> Table {
-    let mut all = rows(ANSWERS);
+    let mut all = rows(p, ANSWERS);
     if p.coherent() || p.has_sync_loads() {
-        all.extend(rows(RENEWED));
+        all.extend(rows(p, RENEWED));
     }
     if p.coherent() {
-        all.extend(rows(TOO_OLD));
+        all.extend(rows(p, TOO_OLD));
+    }
+    if p.gtsc() {
+        all.extend(rows(p, RENEWALS));
     }
     Table {
         name: "mgcc_l1_answers",
         columns: vec![
-            column::<Answer>("answer", &["RdRsp", "WrRsp with data", "WrRsp", "AmoRsp"]),
+            column::<Answer>("answer", &["RdRsp", "WrRsp with data", "WrRsp", "AmoRsp", "Renew"]),
             column::<Lease>("lease", &["older epoch", "past", "covers cts"]),
             column::<Place>("place", &["nowhere", "victim", "own"]),
         ],

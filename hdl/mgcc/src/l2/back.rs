@@ -4,6 +4,7 @@ use super::back_table;
 use super::clock::Sweep;
 use super::decide::Parts;
 use super::flush::Flush;
+use super::lease::{Grant, Leases};
 use super::mshr::Match;
 use super::outputs::BackStep;
 use super::tags::Lookup;
@@ -37,12 +38,18 @@ pub(super) struct BackDecision {
     pub way: Bits,
     /// Dirty bytes go to memory.
     pub sends_dirty: Bool,
+    /// A flush drops what it finds.
+    pub drops: Bool,
 }
 
 impl BackDecision {
     /// A request or replay takes an action.
     pub fn r(&self, name: &str) -> Bool {
         self.asked & self.requests.action(name)
+    }
+    /// Somebody is answered.
+    pub fn answers(&self) -> Bool {
+        self.r("answer") | (self.fill & !self.written & !self.quiet)
     }
     /// It is a request of an L1, not a replay.
     pub fn first(&self) -> Bool {
@@ -72,9 +79,26 @@ fn request_state(look: &Lookup, found: &Match, class: Enum<Class>) -> Bits {
     state.get()
 }
 
-/// Carries out stage 1.
-pub(super) fn connect(parts: &Parts, flush: &Flush, sweep: &Sweep) -> BackDecision {
-    let Parts { p, select, tags, m, walker, .. } = parts;
+/// Carries out stage 1; of G-TSC with what it grants.
+pub(super) fn connect(
+    parts: &Parts,
+    flush: &Flush,
+    sweep: &Sweep,
+    leases: Option<&Leases>,
+) -> (BackDecision, Option<Grant>) {
+    let Parts { m, walker, .. } = parts;
+    let d = decide(parts, flush, sweep);
+    let grant = leases.zip(parts.clock).map(|(leases, clock)| leases.grant(parts, clock, &d));
+    change_line(parts, &d, flush);
+    change_mshrs(parts, &d, flush);
+    let answered = d.r("answer");
+    walker.finish(m, d.replay(), &Outcome { answered, opened: d.opens, stays: d.waits });
+    pass_on(parts, &d, flush, grant.as_ref());
+    (d, grant)
+}
+
+fn decide(parts: &Parts, flush: &Flush, sweep: &Sweep) -> BackDecision {
+    let Parts { p, select, tags, m, .. } = parts;
     let op = select.s1.get();
     let (fill, flushes) = (select.s1_is(Class::Fill), select.s1_is(Class::Flush));
     let first = select.s1_is(Class::Request);
@@ -84,18 +108,18 @@ pub(super) fn connect(parts: &Parts, flush: &Flush, sweep: &Sweep) -> BackDecisi
     let flag = |flags: &Option<super::mshr::Flags>| flags.as_ref().map_or(bool_lit(false), |f| f.at(op.mshr));
     let (written, quiet) = (flag(&m.writes), flag(&m.quiet));
     let state = request_state(&look, &found, op.class);
-    let requests = back_table::requests().decode(asked, &[state, super::decide::request_event(&op)]);
+    let requests = back_table::requests(p.gtsc()).decode(asked, &[state, super::decide::request_event(&op)]);
     let place = mux(look.is(LineState::P), lit(0, 1), lit(1, 1)).named("s1_place");
     let done = mux(written, lit(0, 1), lit(1, 1)).named("s1_answer");
-    let fills = back_table::fills().decode(fill, &[place, done]);
+    let fills = back_table::fills(p.gtsc()).decode(fill, &[place, done]);
     let r = |name: &str| asked & requests.action(name);
-    let writes = r("evict") | r("flush");
+    let writes = if p.gtsc() { r("evict") } else { r("evict") | r("flush") };
     let waits = writes | r("fetch_first");
     let opens = (waits | r("fetch") | r("past")).named("s1_opens");
     let way = mux(look.hit, look.way, look.victim);
     let way = mux(flushes, look.held.lowest_set(), way).named("s1_way");
     let flushed = flushes & look.held.any();
-    let d = BackDecision {
+    BackDecision {
         asked,
         fill,
         flush: flushes,
@@ -111,28 +135,25 @@ pub(super) fn connect(parts: &Parts, flush: &Flush, sweep: &Sweep) -> BackDecisi
         requests,
         fills,
         op,
-    };
-    change_line(parts, &d, flush, sweep);
-    change_mshrs(parts, &d, flush);
-    let answered = d.r("answer");
-    walker.finish(m, d.replay(), &Outcome { answered, opened: d.opens, stays: d.waits });
-    pass_on(parts, &d, flush);
-    d
+        drops: flush.drops(sweep),
+    }
 }
 
 /// Tags, states, ages.
-fn change_line(parts: &Parts, d: &BackDecision, flush: &Flush, sweep: &Sweep) {
+fn change_line(parts: &Parts, d: &BackDecision, flush: &Flush) {
     let (p, tags, look, set) = (parts.p, parts.tags, &d.look, d.op.set);
     let tag = p.tag_of(d.op.req.line);
     let state = |s: LineState| enum_lit(s);
     when(d.r("keep"), || tags.write(set, d.way, tag, state(LineState::P)));
     when(d.r("write"), || tags.write(set, d.way, tag, state(LineState::K)));
-    when(d.r("drop"), || tags.write(set, d.way, tag, state(LineState::I)));
+    if !p.gtsc() {
+        when(d.r("drop"), || tags.write(set, d.way, tag, state(LineState::I)));
+    }
     when(d.installs(), || tags.write(set, d.way, tag, state(LineState::V)));
     when(d.r("keep") | d.r("answer") | d.installs(), || tags.touch(set, look, d.way));
     let more = d.flush & (look.held & !d.way.one_hot(p.ways)).any();
     flush.more.set(more);
-    when(d.flush, || tags.flush(set, look.held & d.way.one_hot(p.ways), flush.drops(sweep)));
+    when(d.flush, || tags.flush(set, look.held & d.way.one_hot(p.ways), d.drops));
 }
 
 /// MSHRs, lists, pool.
@@ -142,14 +163,23 @@ fn change_mshrs(parts: &Parts, d: &BackDecision, flush: &Flush) {
     let who = Waiting::of(req);
     let opened = mux(d.op.class.is(Class::Replay), d.op.mshr, m.free_index());
     let asks = mux(d.writes, enum_lit(TsmOp::Wr), mux(d.r("past"), req.op, enum_lit(TsmOp::Rd)));
-    when(d.opens, || m.own(opened, &Waiting { op: asks, ..who }, None));
+    let need = p.gtsc().then(|| Need { tag: req.tag, ts: req.ts });
+    let wts = parts.select.s1_wts.as_ref().map(|wts| wts.get());
+    when(d.opens, || {
+        m.own(opened, &Waiting { op: asks, ..who }, need);
+        m.own_wts(opened, wts);
+    });
     when(d.opens & d.first(), || m.open(req.line));
     let list = m.list(d.found.index);
     when(d.r("append"), || {
-        m.append(d.found.index, list, &who, &Payload::of(req), None);
+        m.append(d.found.index, list, &who, &Payload::of(req), need);
+        m.append_wts(wts);
         walker.appends(d.found.index);
     });
-    when(d.waits & d.first(), || m.append(opened, m.empty_list(), &who, &Payload::of(req), None));
+    when(d.waits & d.first(), || {
+        m.append(opened, m.empty_list(), &who, &Payload::of(req), need);
+        m.append_wts(wts);
+    });
     let flushed = d.flush & d.sends_dirty;
     let line = p.line_from(parts.tags.at(d.way).tag, d.op.set, flush.bank.get());
     when(flushed, || {
@@ -168,8 +198,8 @@ fn change_mshrs(parts: &Parts, d: &BackDecision, flush: &Flush) {
 }
 
 /// The step of stage 2.
-fn pass_on(parts: &Parts, d: &BackDecision, flush: &Flush) {
-    let Parts { p, m, outs, walker, .. } = parts;
+fn pass_on(parts: &Parts, d: &BackDecision, flush: &Flush, grant: Option<&Grant>) {
+    let Parts { p, m, outs, walker, clock, .. } = parts;
     let (req, landing, who) = (&d.op.req, m.landing[0].lane(0), m.info(d.op.mshr));
     let (zero_tag, zero) = (lit(0, p.tsm.eb), lit(0, p.tsm.ts));
     let whole = Payload { mask: lit_bv(Bv::ones(LINE)), data: landing.data, ..Payload::of(req) };
@@ -186,12 +216,13 @@ fn pass_on(parts: &Parts, d: &BackDecision, flush: &Flush) {
         WrspData::Partial => !req.op.is(TsmOp::Wr) | partial,
         WrspData::Always => bool_lit(true),
     };
-    let answers = d.fill & !d.written & !d.quiet;
+    let stamps = grant.map_or(Stamps { wts: zero, rts: zero }, |grant| grant.stamps);
+    let with_data = mux(d.fill, landing.with_data, carries);
     let fresh = d.replay() & walker.fresh();
     let step = Step {
         row: p.row_of(d.op.set, d.way),
         write: d.installs() | d.r("write"),
-        answer: answers | d.r("answer"),
+        answer: d.answers(),
         array: d.r("answer"),
         request: d.opens | d.sends_dirty,
         op: asks,
@@ -199,11 +230,11 @@ fn pass_on(parts: &Parts, d: &BackDecision, flush: &Flush) {
         payload: mux(d.fill, whole, Payload::of(req)),
         line: mux(d.sends_dirty, victim, req.line),
         mshr: opened,
-        tag: zero_tag,
+        tag: clock.map_or(zero_tag, |clock| clock.tag()),
         ts: zero,
-        wts: zero,
-        rts: zero,
-        with_data: mux(d.fill, landing.with_data, carries),
+        wts: stamps.wts,
+        rts: stamps.rts,
+        with_data: grant.map_or(with_data, |grant| grant.with_data),
         old: landing.old,
         from_memory: d.fill | fresh,
     };

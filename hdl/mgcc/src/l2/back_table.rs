@@ -82,14 +82,41 @@ const FILLS: [Cell; 4] = [
     ("none", "done", &[], "a request that went past the bank is answered"),
 ];
 
-/// Requests of L1s and replays at `l2-wb` (mgcc.md section 5).
-pub fn requests() -> Table {
-    let columns: [(&'static str, &[&'static str]); 2] = [("state", &STATES), ("event", &EVENTS)];
-    table("wb_requests", "mgcc.wb", columns, REQUESTS.iter().copied())
+/// What is different in the ordering point of G-TSC: atomics are carried out here, and nothing is forced to memory.
+const ATOMICS: [Cell; 7] = [
+    (
+        "I",
+        "AmoReq",
+        &["keep", "fetch_first"],
+        "a way is kept, RdReq to memory; the atomic waits in the list: M",
+    ),
+    (
+        "I_dirty",
+        "AmoReq",
+        &["keep", "evict"],
+        "the victim's dirty bytes to memory, its way is kept; the atomic waits: M",
+    ),
+    ("I_none", "AmoReq", &["past"], "AmoReq to memory: M"),
+    ("P", "AmoReq", &["fetch_first"], "the victim is in memory: RdReq; the atomic waits on"),
+    ("V", "AmoReq", &["write", "answer"], "carried out in the line: D"),
+    ("D", "AmoReq", &["write", "answer"], "carried out in the line"),
+    ("M", "AmoReq", &["append"], "waits in the line's list"),
+];
+
+fn prefix(gtsc: bool) -> &'static str {
+    if gtsc { "gtsc.l2" } else { "mgcc.wb" }
 }
 
-/// Answers of memory at `l2-wb`.
-pub fn fills() -> Table {
+/// Requests of L1s and replays at `l2-wb` (mgcc.md section 5), or at the ordering point of G-TSC (section 14).
+pub fn requests(gtsc: bool) -> Table {
+    let columns: [(&'static str, &[&'static str]); 2] = [("state", &STATES), ("event", &EVENTS)];
+    let common = |c: &Cell| !gtsc || (c.1 != "AmoReq" && c.1 != "RdReq_forced");
+    let own = ATOMICS.iter().filter(|_| gtsc);
+    table("wb_requests", prefix(gtsc), columns, REQUESTS.iter().filter(|c| common(c)).chain(own).copied())
+}
+
+/// Answers of memory.
+pub fn fills(gtsc: bool) -> Table {
     let columns: [(&'static str, &[&'static str]); 2] = [("place", &PLACES), ("answer", &ANSWERS)];
-    table("wb_fills", "mgcc.wb", columns, FILLS.iter().copied())
+    table("wb_fills", prefix(gtsc), columns, FILLS.iter().copied())
 }

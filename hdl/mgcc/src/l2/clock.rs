@@ -21,10 +21,12 @@ pub(super) struct Clock {
 impl Clock {
     /// Declares the clock: epoch 0, time 0.
     pub fn new(p: &L2Params) -> Clock {
-        let ts = reg::<Bits>("cts", p.tsm.ts).field("timestamp");
+        // Of G-TSC the time of all lines that are in memory only.
+        let name = if p.gtsc() { "mem_ts" } else { "cts" };
+        let ts = reg::<Bits>(name, p.tsm.ts).field("timestamp");
         Clock {
             epoch: reg::<Bits>("epoch", p.tsm.epoch_bits()).field("timestamp"),
-            now: wire_or::<Bits>("cts_now", p.tsm.ts, ts.get()),
+            now: wire_or::<Bits>(&format!("{name}_now"), p.tsm.ts, ts.get()),
             ts,
             eb: p.tsm.eb,
         }
@@ -119,8 +121,8 @@ impl Sweep {
         self.maint.valid & self.maint.msg.op.is(MaintOp::Invalidate) & self.state.get().is(SweepState::Idle)
     }
 
-    /// Starts and moves the sweep; the pipeline's first stages are empty when it starts.
-    pub fn connect(&self, p: &L2Params, tags: &Tags, clock: Option<&Clock>, causes: &Causes) {
+    /// Starts and moves the sweep; the pipeline's first stages are empty when it starts. Whether a roll begins in this cycle.
+    pub fn connect(&self, p: &L2Params, tags: &Tags, clock: Option<&Clock>, causes: &Causes) -> Bool {
         let (state, roll, maint) = (self.state.get(), causes.roll, causes.maint);
         let start_roll = (roll & state.is(SweepState::Idle)).named("roll_starts");
         let start_maint = (maint & !roll & state.is(SweepState::Idle)).named("maint_starts");
@@ -139,7 +141,9 @@ impl Sweep {
         }
         when(self.busy(), || {
             let init = state.is(SweepState::Init);
-            tags.sweep(self.set.get(), init, |s| s.is_any(&[LineState::V, LineState::P]));
+            // G-TSC keeps the blocks: nobody else has their bytes.
+            let drops = |s: Enum<LineState>| s.is_any(&[LineState::V, LineState::P]) & !bool_lit(p.gtsc());
+            tags.sweep(self.set.get(), init, drops);
             let next = self.set.get() + 1;
             tags.present(next);
             self.set.set(next);
@@ -151,6 +155,7 @@ impl Sweep {
             });
         });
         self.answer(clock, start_roll | start_maint, causes.flushed);
+        start_roll
     }
 
     fn answer(&self, clock: Option<&Clock>, starts: Bool, flushed: Option<Bool>) {

@@ -40,12 +40,15 @@ mod clock;
 
 mod decide;
 mod flush;
+mod lease;
 mod mshr;
 mod observe;
 mod observe_back;
 mod observe_common;
+mod observe_lease;
 mod outputs;
 mod params;
+mod port;
 mod queue;
 mod select;
 pub mod table;
@@ -53,6 +56,7 @@ mod tags;
 mod types;
 mod walker;
 
+pub(crate) use params::sizes;
 pub use params::{L2Params, Policy};
 
 use crate::msg::UpRsp;
@@ -107,8 +111,26 @@ pub fn l2_wb(p: &L2Params) -> Result<Arc<Module>, BlockError> {
     )
 }
 
+/// Builds a bank of G-TSC ([`crate::gtsc`]), with the ports of `l2-wb`, the input `lease` and the channel `roll_ask`.
+///
+/// # Errors
+/// A parameter outside its range, or those of another bank.
+pub fn gtsc_l2(p: &L2Params) -> Result<Arc<Module>, BlockError> {
+    build(
+        p,
+        Policy::Back,
+        "gtsc-l2",
+        "Write-back bank of the L2 of G-TSC, ordering point of its lines (mgcc.md section 14).",
+    )
+}
+
 fn build(p: &L2Params, policy: Policy, block: &str, about: &str) -> Result<Arc<Module>, BlockError> {
     p.validate(policy)?;
+    if p.block() != block {
+        let (key, legal) = ("coherence".into(), "Gtsc for gtsc-l2; Mgcc, None for others".into());
+        let (value, problem) = (format!("{:?}", p.coherence), "it is another block's".into());
+        return Err(BlockError::Illegal { block: block.into(), key, value, problem, legal });
+    }
     Module::build(&p.module_name(), ModuleKind::Block, || {
         doc(about);
         for (name, value) in [("size", p.size), ("ways", p.ways), ("pool", p.pool)] {
@@ -135,21 +157,27 @@ fn describe(p: &L2Params) {
     let offer = walker.offer(p, &m, clock);
     let flush = p.back().then(|| flush::Flush::new(p));
     let flush = flush.as_ref();
-    let needs = Needs { p, tags: &tags, m: &m, outs: &outs, walker: &walker, sweep: &sweep, clock, flush };
+    let leases = p.gtsc().then(|| lease::Leases::new(p));
+    let leases = leases.as_ref();
+    let (tags, m, outs, walker, sweep) = (&tags, &m, &outs, &walker, &sweep);
+    let needs = Needs { p, tags, m, outs, walker, sweep, clock, flush, leases };
     let choice = select.connect(&needs);
-    let parts = Parts { p, select: &select, tags: &tags, m: &m, outs: &outs, walker: &walker, clock };
+    let parts = Parts { p, select: &select, tags, m, outs, walker, clock };
     match flush {
         Some(flush) => {
-            let d = back::connect(&parts, flush, &sweep);
+            let (d, grant) = back::connect(&parts, flush, sweep, leases);
             let served = send(&parts, &offer).0;
-            let seen =
-                observe_back::Seen { parts: &parts, choice: &choice, d: &d, sweep: &sweep, flush, served };
+            let seen = observe_back::Seen { parts: &parts, choice: &choice, d: &d, sweep, flush, served };
             observe_back::connect(&seen);
+            if let (Some(leases), Some(clock), Some(grant)) = (leases, clock, grant) {
+                leases.connect(clock, choice.rolls);
+                observe_lease::connect(&seen, leases, clock, &grant);
+            }
         }
         None => {
             let d = decide::connect(&parts);
             let (served, noted) = send(&parts, &offer);
-            let seen = observe::Seen { parts: &parts, choice: &choice, d: &d, sweep: &sweep, served, noted };
+            let seen = observe::Seen { parts: &parts, choice: &choice, d: &d, sweep, served, noted };
             observe::connect(&seen);
         }
     }

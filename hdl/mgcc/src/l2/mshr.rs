@@ -103,6 +103,8 @@ pub(super) struct Mshrs {
     left: Wire<Bits>,
     headers: File<Waiting>,
     header_needs: Option<File<Need>>,
+    /// Of G-TSC: wts that MSHRs' and waiting requests have told.
+    wts: Option<[File<Bits>; 2]>,
     next: File<Bits>,
     payload_in: LaneWriter<Payload>,
     /// Payload of the head of the list that is gone through.
@@ -129,7 +131,7 @@ impl Mshrs {
         let payloads = payloads.fields(&[("queue", width_of::<Payload>(p))]);
         let landing = sram::<Landing>("landing", n, 1, p.clone());
         let landing = landing.fields(&[("queue", width_of::<Landing>(p))]);
-        let stamps = p.coherent().then(|| sram::<Stamps>("landing_stamps", n, 1, p.clone()));
+        let stamps = p.mgcc().then(|| sram::<Stamps>("landing_stamps", n, 1, p.clone()));
         let event = |name: &str, bits: u32| wire_zero::<Bits>(name, bits);
         Mshrs {
             lines: Cam::new("mshr_lines", n, t.line_bits()),
@@ -152,6 +154,9 @@ impl Mshrs {
             taken: event("pool_taken", pool),
             left: event("pool_left", pool),
             headers: file("pool_headers", pool, p, "queue"),
+            wts: p.gtsc().then(|| {
+                [file("mshr_wts", n, &t.ts, "timestamp"), file("pool_wts", pool, &t.ts, "timestamp")]
+            }),
             header_needs: p.coherent().then(|| file("pool_needs", pool, p, "timestamp")),
             next: file("pool_next", pool, &p.pool_bits(), "queue"),
             payload_in: payloads.lane_writer("put"),
@@ -164,7 +169,7 @@ impl Mshrs {
                 .filter(|_| p.inject == Inject::LitBrts)
                 .map(|s| s.lane_writer("again")),
             stamps: stamps.as_ref().map(|s| [s.read_port("fill"), s.read_port("walk")]),
-            epochs: p.coherent().then(|| file("landing_epochs", n, &t.eb, "timestamp")),
+            epochs: p.mgcc().then(|| file("landing_epochs", n, &t.eb, "timestamp")),
         }
     }
 
@@ -278,6 +283,30 @@ impl Mshrs {
         self.infos.1.write(index, who);
         if let (Some((_, writer)), Some(need)) = (&self.needs, need) {
             writer.write(index, &need);
+        }
+    }
+
+    /// wts that the first requester of an entry has told.
+    pub fn first_wts(&self, index: Bits) -> Option<Bits> {
+        self.wts.as_ref().map(|[first, _]| first.0.read(index))
+    }
+
+    /// wts that a waiting request has told.
+    pub fn header_wts(&self, entry: Bits) -> Option<Bits> {
+        self.wts.as_ref().map(|[_, waiting]| waiting.0.read(entry))
+    }
+
+    /// Keeps the wts that an entry's first requester has told.
+    pub fn own_wts(&self, index: Bits, wts: Option<Bits>) {
+        if let (Some([first, _]), Some(wts)) = (&self.wts, wts) {
+            first.1.write(index, &wts);
+        }
+    }
+
+    /// Keeps the wts of the request appended in this cycle.
+    pub fn append_wts(&self, wts: Option<Bits>) {
+        if let (Some([_, waiting]), Some(wts)) = (&self.wts, wts) {
+            waiting.1.write((!self.used.get()).lowest_set(), &wts);
         }
     }
 

@@ -37,7 +37,7 @@ pub(super) fn connect(seen: &Seen) {
         opens: d.opens,
         hits: d.r("answer"),
         served: seen.served,
-        prefix: "wb",
+        prefix: if seen.parts.p.gtsc() { "gtsc_l2" } else { "wb" },
     };
     common::connect(&basics);
     lines(seen);
@@ -65,7 +65,9 @@ fn races(seen: &Seen, basics: &Basics) {
     let d = seen.d;
     let race = |name: &str, cond: Bool, text: &str| basics.race(name, cond, text);
     race("evicts", d.r("evict"), "a miss has to wait for its victim's dirty bytes");
-    race("own_dirty", d.r("flush"), "an atomic or LD_SYNC finds dirty bytes of its line");
+    if !seen.parts.p.gtsc() {
+        race("own_dirty", d.r("flush"), "an atomic or LD_SYNC finds dirty bytes of its line");
+    }
     race("no_way", d.r("past") & !d.look.hit & !d.look.victim_ok, "a miss finds every way kept");
     race("flush_many", seen.flush.more.get(), "a flush finds several dirty lines in a set");
     race(

@@ -139,7 +139,7 @@ fn waits(b: &Basics) {
 /// Messages and bytes by class and direction.
 fn messages(b: &Basics) {
     let Parts { p, select, outs, .. } = b.parts;
-    let (t, coherent) = (&p.tsm, p.coherent());
+    let (t, coherent) = (&p.tsm, p.mgcc());
     let classes = |direction: &str, there: Bool, op: Enum<TsmOp>, bytes: Bits| {
         for (name, kind) in [("rd", TsmOp::Rd), ("wr", TsmOp::Wr), ("amo", TsmOp::Amo)] {
             let text = format!("bytes of messages of this class, {direction}");
@@ -148,9 +148,13 @@ fn messages(b: &Basics) {
     };
     let taken = select.s1_is(Class::Request);
     let req = select.s1.get().req;
-    classes("l1_req", taken, req.op, bytes::up_req(t, &req));
+    let bytes = match p.gtsc() {
+        true => bytes::gtsc_req(t, req.op, req.mask, req.amo),
+        false => bytes::up_req(t, &req),
+    };
+    classes("l1_req", taken, req.op, bytes);
     let (rsp, up) = (&outs.rsp.out, &outs.req.out);
-    classes("l1_rsp", rsp.waiting & rsp.free, rsp.held.op, bytes::up_rsp(t, &rsp.held, coherent));
+    classes("l1_rsp", rsp.waiting & rsp.free, rsp.held.op, bytes::up_rsp(t, &rsp.held, p.coherent()));
     let goes = up.waiting & up.free;
     classes("mem_req", goes, up.held.op, bytes::umc_req(t, &up.held, coherent));
     if coherent {

@@ -5,6 +5,7 @@ use super::queue::OutQueue;
 use super::types::Step;
 use crate::msg::{TsmOp, UmcReq, UpRsp};
 use crate::params::LINE;
+use weft_blocks::common::atomic::Atomic;
 use weft_rtl::prelude::*;
 
 /// A block that was dropped.
@@ -56,6 +57,34 @@ fn spread(mask: Bits) -> Bits {
     pack(&bytes)
 }
 
+/// What is written into the line, and an atomic's old value.
+struct Written {
+    mask: Bits,
+    data: Bits,
+    old: Bits,
+}
+
+/// A store, or an atomic carried out on the line.
+fn execute(s2: &Step, line: Bits) -> Written {
+    let w = &s2.payload;
+    let eight = line.element(w.word.slice(1, 3), 64);
+    let four = mux(w.word.bit(0), eight.slice(32, 32), eight.slice(0, 32));
+    let old = mux(w.wide, eight, four.zext(64));
+    let (operand, compare) = (w.data.slice(0, 64), w.data.slice(64, 64));
+    let atomic = Atomic { op: w.amo, sgn: w.sgn, wide: w.wide, old, operand, compare };
+    let result = atomic.result("s2_atomic");
+    let low = result.slice(0, 32);
+    let placed = mux(w.wide, result, cat(&[low, low]));
+    let bytes = mux(w.wide, lit(0xff, LINE), lit(0xf, LINE)).shl_by(cat(&[w.word, lit(0, 2)]));
+    // What went past the bank was carried out by memory.
+    let here = s2.who.op.is(TsmOp::Amo) & s2.array;
+    Written {
+        mask: mux(here, bytes, w.mask),
+        data: mux(here, pack(&vec![placed; LINE as usize / 8]), w.data),
+        old: mux(here, old, s2.old),
+    }
+}
+
 impl Dirty {
     fn new(p: &L2Params) -> Dirty {
         let masks = sram::<Bits>("dirty", p.sets() * p.ways, 1, LINE).fields(&[("state", LINE)]);
@@ -77,7 +106,7 @@ impl Outputs {
             req: OutQueue::new("mem_req", &p.tsm),
             s2_valid: reg::<Bool>("s2_valid", ()),
             s2: reg::<Step>("s2", p.clone()).field("queue"),
-            note: (p.coherent() && p.evict_notes)
+            note: (p.mgcc() && p.evict_notes)
                 .then(|| (reg::<Bool>("note_valid", ()), reg::<Note>("note", p.clone()).field("queue"))),
             dirty: p.back().then(|| Dirty::new(p)),
             lines: lines.read_port("look"),
@@ -109,13 +138,16 @@ impl Outputs {
     pub fn connect(&self) {
         let s2 = self.s2.get();
         let line = self.lines.lane(0);
-        let mask = s2.payload.mask;
+        let Written { mask, data, old } = match self.p.gtsc() {
+            true => execute(&s2, line),
+            false => Written { mask: s2.payload.mask, data: s2.payload.data, old: s2.old },
+        };
         let keep = spread(mask);
-        let merged = mux(mask.all(), s2.payload.data, (line & !keep) | (s2.payload.data & keep));
+        let merged = mux(mask.all(), data, (line & !keep) | (data & keep));
         let after = mux(s2.write, merged, line).named("s2_after");
         when(self.s2_valid.get(), || {
             when(s2.write, || self.writer.write(s2.row, &after));
-            when(s2.answer, || self.rsp.push(&self.answer(&s2, after)));
+            when(s2.answer, || self.rsp.push(&self.answer(&Step { old, ..s2 }, after)));
             when(s2.request, || self.req.push(&self.with_dirty(self.request(&s2), line)));
             if let Some(dirty) = &self.dirty {
                 let old = dirty.masks.lane(0) & dirty.step.get().dirty.repeat(LINE);

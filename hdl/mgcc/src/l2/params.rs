@@ -1,6 +1,6 @@
 //! Parameters of the banks.
 
-use crate::choice::{Choice, Coherence, Inject, ReadTs, WrspData};
+use crate::choice::{Choice, Coherence, GtscFault, Inject, ReadTs, WrspData};
 use crate::params::{LINE, Tsm, tsm_from, tsm_params};
 use weft_blocks::common::set_assoc::age_bits;
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
@@ -66,9 +66,37 @@ impl L2Params {
         L2Params { policy: Policy::Back, coherence: Coherence::None, ..L2Params::published(tsm) }
     }
 
+    /// The bank of G-TSC of the same size.
+    pub fn gtsc_published(tsm: Tsm) -> L2Params {
+        let base = L2Params::published(tsm);
+        L2Params {
+            policy: Policy::Back,
+            coherence: Coherence::Gtsc,
+            repl_ts: false,
+            evict_notes: false,
+            ..base
+        }
+    }
+
     /// Blocks carry timestamps.
     pub fn coherent(&self) -> bool {
+        self.coherence != Coherence::None
+    }
+    /// Memory grants the timestamps.
+    pub fn mgcc(&self) -> bool {
         self.coherence == Coherence::Mgcc
+    }
+    /// The bank grants them: block `gtsc-l2`.
+    pub fn gtsc(&self) -> bool {
+        self.coherence == Coherence::Gtsc
+    }
+    /// Name of the block.
+    pub fn block(&self) -> &'static str {
+        match (self.policy, self.coherence) {
+            (Policy::Back, Coherence::Gtsc) => "gtsc-l2",
+            (Policy::Back, _) => "l2-wb",
+            (Policy::Through, _) => "mgcc-l2",
+        }
     }
     /// Stores stay here.
     pub fn back(&self) -> bool {
@@ -137,6 +165,10 @@ impl L2Params {
         let (size, ways, pool) = (self.size, self.ways, self.pool);
         let own = format!("{}_s{size}_w{ways}_p{pool}", self.tsm.tag());
         match (self.policy, self.coherence) {
+            (_, Coherence::Gtsc) => {
+                let fault = GtscFault::WORDS.iter().find(|w| w.0 == self.inject && w.0 != Inject::None);
+                format!("gtsc_l2_{own}{}", fault.map_or(String::new(), |(_, word)| format!("_{word}")))
+            }
             (Policy::Back, _) => {
                 let always = if self.wrsp_data == WrspData::Always { "_always" } else { "" };
                 format!("l2_wb_{own}{always}")
@@ -160,7 +192,11 @@ impl L2Params {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self, policy: Policy) -> Result<(), BlockError> {
-        let block = if policy == Policy::Back { "l2-wb" } else { "mgcc-l2" };
+        let block = match policy {
+            Policy::Back if self.gtsc() => "gtsc-l2",
+            Policy::Back => "l2-wb",
+            Policy::Through => "mgcc-l2",
+        };
         let check = |good: bool, key: &str, value: u32, problem: &str, legal: &str| {
             let error = || BlockError::Illegal {
                 block: block.into(),
@@ -171,13 +207,14 @@ impl L2Params {
             };
             if good { Ok(()) } else { Err(error()) }
         };
-        if self.policy != policy || (self.back() && self.coherent()) {
+        if self.policy != policy || (self.back() && self.mgcc()) || (!self.back() && self.gtsc()) {
             return Err(BlockError::Illegal {
                 block: block.into(),
                 key: "policy".into(),
                 value: format!("{:?}, coherence {}", self.policy, self.coherence.word()),
                 problem: "it is another block's".into(),
-                legal: "Through for mgcc-l2; Back with coherence none for l2-wb".into(),
+                legal: "Through for mgcc-l2; Back with coherence none for l2-wb, with G-TSC's for gtsc-l2"
+                    .into(),
             });
         }
         let ways = self.ways.is_power_of_two() && (2..=16).contains(&self.ways);
@@ -193,7 +230,7 @@ impl L2Params {
         check((1..=256).contains(&self.pool), "pool", self.pool, "it lies outside", "1..256")
     }
 
-    fn common(set: &ParamSet, base: L2Params) -> Result<L2Params, BlockError> {
+    pub(crate) fn common(set: &ParamSet, base: L2Params) -> Result<L2Params, BlockError> {
         let p = L2Params {
             size: set.within("size", 1, 64 << 20)? as u32,
             ways: set.within("ways", 2, 16)? as u32,
@@ -233,7 +270,8 @@ impl L2Params {
     }
 }
 
-fn sizes() -> Vec<ParamInfo> {
+/// Parameters of every bank.
+pub(crate) fn sizes() -> Vec<ParamInfo> {
     let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     vec![
         info("size", "256K", "64 * ways * 2^k, k in 0..14", "capacity in bytes"),

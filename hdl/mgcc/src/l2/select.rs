@@ -2,9 +2,11 @@
 
 use super::clock::{Causes, Clock, Sweep};
 use super::flush::Flush;
+use super::lease::Leases;
 use super::mshr::Mshrs;
 use super::outputs::Outputs;
 use super::params::L2Params;
+use super::port::L1Port;
 use super::tags::Tags;
 use super::types::{Class, Op};
 use super::walker::Walker;
@@ -15,10 +17,12 @@ use weft_rtl::prelude::*;
 
 /// Stage 0 and the register of stage 1.
 pub(super) struct Select {
-    pub l1: InChannel<UpReq>,
+    pub l1: L1Port,
     pub mem: InChannel<UmcRsp>,
     pub s1_valid: Reg<Bool>,
     pub s1: Reg<Op>,
+    /// Of G-TSC: wts that the request has told.
+    pub s1_wts: Option<Reg<Bits>>,
     order: RoundRobin,
 }
 
@@ -35,6 +39,8 @@ pub(super) struct Choice {
     pub by_answer: Bool,
     pub by_request: Bool,
     pub by_roll: Bool,
+    /// The sweep of a new epoch begins.
+    pub rolls: Bool,
 }
 
 /// What stage 0 looks at.
@@ -48,16 +54,19 @@ pub(super) struct Needs<'a> {
     pub clock: Option<&'a Clock>,
     /// Of a write-back bank.
     pub flush: Option<&'a Flush>,
+    /// Of G-TSC.
+    pub leases: Option<&'a Leases>,
 }
 
 impl Select {
     /// Declares channels and registers.
     pub fn new(p: &L2Params, sweep: &Sweep) -> Select {
         Select {
-            l1: in_channel_when::<UpReq>("l1_req", &p.tsm, sweep.ready.get()),
+            l1: L1Port::new(p, sweep.ready.get()),
             mem: in_channel::<UmcRsp>("mem_rsp", &p.tsm),
             s1_valid: reg::<Bool>("s1_valid", ()),
             s1: reg::<Op>("s1", p.clone()).field("queue"),
+            s1_wts: p.gtsc().then(|| reg::<Bits>("s1_wts", p.tsm.ts).field("queue")),
             order: RoundRobin::new("fill_order", p.tsm.l2_mshrs),
         }
     }
@@ -83,16 +92,16 @@ impl Select {
 
     /// Chooses and moves an operation into stage 1.
     pub fn connect(&self, with: &Needs) -> Choice {
-        let Needs { p, tags, m, outs, walker, sweep, clock, flush } = with;
+        let Needs { p, tags, m, outs, walker, sweep, clock, flush, leases } = with;
         let pick = self.order.pick(m.landed.now.get());
         let (by_answer, by_request, by_roll) = match clock {
             Some(clock) => {
-                let landed = m.epoch(pick.index).unwrap_or_else(|| lit(0, p.tsm.eb));
                 let of = |name: &str, there: Bool, tag: Bits| -> Age {
                     age(&p.tsm, name, there, tag, clock.epoch.get())
                 };
+                let landed = m.epoch(pick.index).map(|tag| of("answer", pick.any, tag).newer);
                 (
-                    pick.any & of("answer", pick.any, landed).newer,
+                    landed.map_or(bool_lit(false), |newer| pick.any & newer),
                     self.l1.valid & of("request", self.l1.valid, self.l1.msg.tag).newer,
                     sweep.rolls(clock),
                 )
@@ -101,7 +110,8 @@ impl Select {
         };
         let roll = (by_answer | by_request | by_roll).named("s0_rolls");
         let maint = if p.back() { bool_lit(false) } else { sweep.commanded() };
-        let open = (!sweep.busy() & !roll & !maint).named("s0_open");
+        let full = leases.map_or(bool_lit(false), |leases| leases.full());
+        let open = (!sweep.busy() & !roll & !maint & !full).named("s0_open");
         let s1_request = self.s1_is(Class::Request) | self.s1_flushes(p);
         let (no_mshr, no_pool) = (!m.mshr_room(s1_request), !m.pool_room(s1_request));
         let sends = outs.rsp.room() & outs.req.room();
@@ -116,7 +126,8 @@ impl Select {
         });
         let empty = !self.s1_valid.get();
         let flushed = flush.map(|flush| flush.over());
-        sweep.connect(p, tags, *clock, &Causes { roll: roll & empty, maint: maint & empty, flushed });
+        let causes = Causes { roll: roll & empty, maint: maint & empty, flushed };
+        let rolls = sweep.connect(p, tags, *clock, &causes);
         if let (Some(flush), Some((sent, set))) = (flush, flushes) {
             flush.connect(p, m, sweep, sent, set, empty & !outs.s2_valid.get());
         }
@@ -134,6 +145,7 @@ impl Select {
             by_answer,
             by_request,
             by_roll,
+            rolls,
         };
         self.enter(with, &choice, pick.index, flushes);
         choice
@@ -168,6 +180,11 @@ impl Select {
             let set = flushes.map_or(set, |(flush, of)| mux(flush, of, set)).named("s0_set");
             tags.present(set);
             self.s1.set(Op { class: class.get(), req: req.get(), mshr: mshr.get(), set });
+            if let (Some(wts), Some(told)) = (&self.s1_wts, self.l1.wts) {
+                let waited = m.header_wts(m.list(walker.mshr.get()).head).unwrap_or(told);
+                let first = m.first_wts(landed).unwrap_or(told);
+                wts.set(mux(choice.fill, first, mux(choice.replay, waited, told)));
+            }
         });
     }
 }

@@ -2,6 +2,7 @@
 
 use super::params::L2Params;
 use super::types::{LineState, Stamps, Tag};
+use crate::time::max;
 use weft_blocks::common::set_assoc::{ages_width, identity_ages, make_youngest};
 use weft_rtl::prelude::*;
 
@@ -33,6 +34,8 @@ pub(super) struct Lookup {
     pub victim_ok: Bool,
     pub victim_tag: Tag,
     pub victim_stamps: Option<Stamps>,
+    /// Of G-TSC: the greatest rts of the set's lines.
+    pub greatest_rts: Option<Bits>,
     /// The victim is a block whose lease is over, taken before an older live one.
     pub victim_expired: Bool,
     /// Ways in state K.
@@ -108,7 +111,13 @@ impl Tags {
             (Some(stamps), Some(now)) => now.le(stamps.rts),
             _ => bool_lit(true),
         };
+        let greatest_rts = stamps.as_ref().filter(|_| p.gtsc()).map(|all| {
+            let held = |t: &Tag| t.state.is_any(&[LineState::V, LineState::K]);
+            let ends = row.iter().zip(all).map(|(t, s)| mux(held(t), s.rts, lit(0, p.tsm.ts)));
+            ends.reduce(max).expect("at least one way")
+        });
         Lookup {
+            greatest_rts,
             matches,
             hit,
             way,
@@ -164,9 +173,9 @@ impl Tags {
         let empty = Tag { tag: lit(0, p.tag_bits()), state: enum_lit(LineState::I) };
         self.writer.write_masked(set, pack_bools(&named), &vec![empty; p.ways as usize]);
         if let Some((_, writer)) = &self.stamps {
-            // A locked line's old stamps are of another epoch.
-            let zero = Stamps { wts: lit(0, p.tsm.ts), rts: lit(0, p.tsm.ts) };
-            writer.write(set, &vec![zero; p.ways as usize]);
+            // A locked line's old stamps are of another epoch; lines of G-TSC stay, from its beginning on.
+            let first = lit(u64::from(p.gtsc()), p.tsm.ts);
+            writer.write(set, &vec![Stamps { wts: first, rts: first }; p.ways as usize]);
         }
         when(init, || self.age_writer.write(set, &lit_bv(identity_ages(p.ways))));
     }

@@ -94,15 +94,19 @@ impl Walker {
     /// The request replayed.
     pub fn request(&self, p: &L2Params, m: &Mshrs) -> UpReq {
         let (who, payload) = (self.who(m), m.payload.lane(0));
+        let (mut tag, mut ts) = (lit(0, p.tsm.eb), lit(0, p.tsm.ts));
+        if let (Some(need), true) = (m.header_need(m.list(self.mshr.get()).head), p.gtsc()) {
+            (tag, ts) = (need.tag, need.ts);
+        }
         UpReq {
             op: who.op,
             src: who.src,
             txn: who.txn,
             line: m.line_of(self.mshr.get()),
             force: who.force,
-            tag: lit(0, p.tsm.eb),
+            tag,
             ts_v: bool_lit(false),
-            ts: lit(0, p.tsm.ts),
+            ts,
             mask: payload.mask,
             data: payload.data,
             amo: payload.amo,
@@ -161,6 +165,8 @@ impl Walker {
         let who = m.header(list.head);
         let (rsp, covered) = self.answer(p, m, clock);
         let read = who.op.is(TsmOp::Rd) & !who.force;
+        // Each read of G-TSC extends the lease: it passes the pipeline.
+        let read = read & !bool_lit(p.gtsc());
         let serves = self.leading.get() & read & covered & list.count.any() & !self.redo.get();
         when(self.state.get().is(WalkState::Idle) & pick.any, || {
             self.mshr.set(pick.index);

@@ -11,11 +11,14 @@
 //! | [`l1::L1`] | `mgcc-l1` | CU requests, answers of banks, rolls, replays, fences | requests to banks, answers to the CU |
 //! | [`l2::L2`] | `mgcc-l2` | requests of L1s, answers of memory, rolls, replays | answers to L1s, requests to memory, EvictNotes |
 //! | [`wb::WriteBack`] | `l2-wb` | the same, maintenance | the same |
+//! | [`gtsc::l1::L1`] | `gtsc-l1` | as those of `mgcc-l1` | the same |
+//! | [`gtsc::l2::L2`] | `gtsc-l2` | as those of `l2-wb`, rolls | the same |
 //! | [`tracker::Tracker`] | `reqtracker` | requests, the issues chosen, results | TSU and DRAM operations, answers |
 //! | [`umc::Lane`] | `umc-lane` with its DRAM | requests, the issues chosen | answers |
 //! | [`system::System`] | n GPUs | programs of waves | log for the checker |
 
 pub mod array;
+pub mod gtsc;
 pub mod inject;
 pub mod l1;
 pub mod l2;

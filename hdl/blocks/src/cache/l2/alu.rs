@@ -1,7 +1,7 @@
 //! Writing into a line: masked stores and atomics (cu-and-consistency.md section 1).
 
 use super::types::Payload;
-use crate::msg::AmoOp;
+use crate::common::atomic::Atomic;
 use weft_rtl::prelude::*;
 
 /// Result of a write.
@@ -18,28 +18,6 @@ pub(super) fn spread(mask: Bits) -> Bits {
     pack(&bytes)
 }
 
-fn operate(name: &str, old: Bits, write: &Payload, operand: Bits, wide: Bool) -> Bits {
-    let sign = cat(&[(write.sgn & wide).bits(), lit(0, 31), (write.sgn & !wide).bits(), lit(0, 31)]);
-    let less = (old ^ sign).lt(operand ^ sign);
-    let compare = mux(wide, write.cmp, write.cmp.slice(0, 32).zext(64));
-    let result = wire_zero::<Bits>(&format!("{name}_result"), 64);
-    switch(write.amo, |s| {
-        s.case(AmoOp::Add, || result.set(old + operand));
-        s.case(AmoOp::Sub, || result.set(old - operand));
-        s.case(AmoOp::Inc, || result.set(mux(old.ge(operand), lit(0, 64), old + 1)));
-        s.case(AmoOp::Dec, || result.set(mux(old.none() | old.gt(operand), operand, old - 1)));
-        s.case(AmoOp::And, || result.set(old & operand));
-        s.case(AmoOp::Or, || result.set(old | operand));
-        s.case(AmoOp::Xor, || result.set(old ^ operand));
-        s.case(AmoOp::Min, || result.set(mux(less, old, operand)));
-        s.case(AmoOp::Max, || result.set(mux(less, operand, old)));
-        s.case(AmoOp::Exch, || result.set(operand));
-        s.case(AmoOp::Cas, || result.set(mux(old.eq(compare), operand, old)));
-        s.default(|| result.set(old));
-    });
-    result.get()
-}
-
 /// Performs a store or atomic on a line.
 pub(super) fn write_line(name: &str, line: Bits, write: &Payload) -> Written {
     let bytes = write.mask.width();
@@ -51,7 +29,9 @@ pub(super) fn write_line(name: &str, line: Bits, write: &Payload) -> Written {
     let old = line.element(index, 64);
     let value = wire_or::<Bits>(&format!("{name}_value"), 8 * bytes, write.data);
     when(write.atom, || {
-        let result = operate(name, word(old), write, word(write.data.element(index, 64)), wide);
+        let operand = word(write.data.element(index, 64));
+        let (op, sgn, compare) = (write.amo, write.sgn, write.cmp);
+        let result = Atomic { op, sgn, wide, old: word(old), operand, compare }.result(name);
         let low = result.slice(0, 32);
         let placed = mux(wide, result, cat(&[low, low]));
         value.set(pack(&vec![placed; bytes as usize / 8]));
