@@ -48,7 +48,18 @@ fn tables_are_those_of_the_hardware() {
         operations(&p).to_markdown(),
         answers(&p).to_markdown()
     );
-    for (name, text) in [("mgcc-l1", text), ("tsm-switch", weft_mgcc::switch::table().to_markdown())] {
+    let g = L1Params::gtsc_published(Tsm::default());
+    let [requests, fills] = weft_mgcc::gtsc::l2_tables();
+    let gtsc = format!(
+        "`gtsc-l1`, operations:\n\n{}\n`gtsc-l1`, answers of the bank:\n\n{}\n`gtsc-l2`, requests of L1s:\n\n{}\n`gtsc-l2`, answers of memory:\n\n{}",
+        operations(&g).to_markdown(),
+        answers(&g).to_markdown(),
+        requests.to_markdown(),
+        fills.to_markdown()
+    );
+    for (name, text) in
+        [("mgcc-l1", text), ("gtsc", gtsc), ("tsm-switch", weft_mgcc::switch::table().to_markdown())]
+    {
         let path = folder("docs").join(format!("{name}.md"));
         assert!(
             is_current(&path, &text),

@@ -10,6 +10,7 @@
 use super::params::{BANK_HIT, TsmFabricParams};
 use super::wait::Wait;
 use crate::epoch_ctl::relay;
+use crate::gtsc::{GtscReq, gtsc_l1, gtsc_l2};
 use crate::join::{pass_in, pass_out};
 use crate::l1::mgcc_l1;
 use crate::l2::{l2_wb, mgcc_l2};
@@ -40,22 +41,33 @@ impl Parts {
         };
         let name = |what: &str| format!("tsm_{what}_{}", t.tag());
         let to_bank = |m: &UpReq| t.bank_of(m.line);
+        let gtsc_to_bank = |m: &GtscReq| t.bank_of(m.line);
         // The crossbar itself takes one cycle.
         let further = p.crossbar_latency - 1;
         let request_wait = further + p.l2_latency - BANK_HIT;
         Ok(Parts {
-            l1: mgcc_l1(&p.l1())?,
-            bank: if p.write_back() { l2_wb(&p.l2())? } else { mgcc_l2(&p.l2())? },
-            l1_to_bank: part(crossbar::<UpReq>(&name("req_xbar"), t.cus, t.banks, t, to_bank))?,
+            l1: if p.gtsc() { gtsc_l1(&p.l1())? } else { mgcc_l1(&p.l1())? },
+            bank: match p.write_back() {
+                true if p.gtsc() => gtsc_l2(&p.l2())?,
+                true => l2_wb(&p.l2())?,
+                false => mgcc_l2(&p.l2())?,
+            },
+            l1_to_bank: part(match p.gtsc() {
+                true => crossbar::<GtscReq>(&name("gtsc_xbar"), t.cus, t.banks, t, gtsc_to_bank),
+                false => crossbar::<UpReq>(&name("req_xbar"), t.cus, t.banks, t, to_bank),
+            })?,
             bank_to_l1: part(crossbar::<UpRsp>(&name("rsp_xbar"), t.banks, t.cus, t, |m| m.dst))?,
-            request_wait: Wait::new::<UpReq>(&name("req_wait"), request_wait, t)?,
+            request_wait: match p.gtsc() {
+                true => Wait::new::<GtscReq>(&name("gtsc_wait"), request_wait, t)?,
+                false => Wait::new::<UpReq>(&name("req_wait"), request_wait, t)?,
+            },
             answer_wait: Wait::new::<UpRsp>(&name("rsp_wait"), further, t)?,
             control: if p.coherent() { relay(t, t.cus + t.banks)? } else { maint(t.banks)? },
         })
     }
 }
 
-/// Builds a GPU. Ports: input `own_gpu`; `cuC_req`, `cuC_rsp`, `cuC_stall`, `cuC_time`; `memB_req`, `memB_rsp`; `roll`, `roll_ack` with coherence, `fence_start`, `fence_done` without.
+/// Builds a GPU. Ports: input `own_gpu`; `cuC_req`, `cuC_rsp`, `cuC_stall`, `cuC_time`; `memB_req`, `memB_rsp`; `roll`, `roll_ack` with coherence, `fence_start`, `fence_done` without; of G-TSC `lease`, `askB`.
 ///
 /// # Errors
 /// A parameter that one of its blocks refuses.
@@ -111,7 +123,10 @@ impl<'a> Gpu<'a> {
             if self.p.observe {
                 output::<Bits>(&format!("cu{c}_time"), 64).set(l1.out_bits("cu_time"));
             }
-            connect::<UpReq>(l1, "up_req", &self.l1_to_bank, &format!("in{c}"), t);
+            match self.p.gtsc() {
+                true => connect::<GtscReq>(l1, "up_req", &self.l1_to_bank, &format!("in{c}"), t),
+                false => connect::<UpReq>(l1, "up_req", &self.l1_to_bank, &format!("in{c}"), t),
+            }
             connect::<UpRsp>(&self.bank_to_l1, &format!("out{c}"), l1, "dn_rsp", t);
         }
     }
@@ -123,7 +138,11 @@ impl<'a> Gpu<'a> {
             bank.drive_bits("own_gpu", own);
             let (input, output) = (format!("in{b}"), format!("out{b}"));
             let request = (&self.l1_to_bank, output.as_str());
-            parts.request_wait.join::<UpReq>(&format!("bank_delay{b}"), request, (bank, "l1_req"), t);
+            let (wait, name, to) = (&parts.request_wait, format!("bank_delay{b}"), (bank, "l1_req"));
+            match self.p.gtsc() {
+                true => wait.join::<GtscReq>(&name, request, to, t),
+                false => wait.join::<UpReq>(&name, request, to, t),
+            }
             let answer = (&self.bank_to_l1, input.as_str());
             parts.answer_wait.join::<UpRsp>(&format!("answer_delay{b}"), (bank, "l1_rsp"), answer, t);
             pass_out::<UmcReq>(bank, "mem_req", &format!("mem{b}_req"), t);
@@ -147,6 +166,13 @@ impl<'a> Gpu<'a> {
         for bank in &self.banks {
             silence::<Maint>(bank, "maint", &());
             bank.drive_bits("maint_done_ready", lit(1, 1));
+        }
+        if self.p.gtsc() {
+            let lease = input::<Bits>("lease", t.ts);
+            for (b, bank) in self.banks.iter().enumerate() {
+                bank.drive_bits("lease", lease);
+                pass_out::<RollAck>(bank, "roll_ask", &format!("ask{b}"), t);
+            }
         }
     }
 

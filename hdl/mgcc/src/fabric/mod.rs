@@ -14,7 +14,7 @@
 //! | `gG_cuC_stall` | out | 3 bits: why the L1 does not take a request, as in directory fabrics |
 //! | `gG_cuC_time` | out | 64 bits, with `observe`: the time at which the operation answered beside it binds |
 //! | `uU_lL_dram_req`, `uU_lL_dram_rsp` | out, in | [`DramReq`], [`DramRsp`]; answers are always taken |
-//! | `rd_lease`, `wr_lease` | in | TS bits, with coherence: the lease registers of all UMCs, sampled at each grant; 1..2^(TS-2) |
+//! | `rd_lease`, `wr_lease` | in | TS bits, with coherence: the lease registers of all UMCs, sampled at each grant; 1..2^(TS-2). G-TSC has one lease, `rd_lease`, in its banks |
 //! | `gG_fence_start`, `gG_fence_done` | in, out | [`FenceToken`], without coherence: what software does to the L2 at kernel boundaries ([`maint`](crate::maint)) |
 //!
 //! Instances: `gpuG.l1_C`, `gpuG.bankB`, `gpuG.l1_to_bank`, `gpuG.bank_to_l1`, `gpuG.relay`, `gpuG.maint`, `switchB`, `umcU.laneL.tracker`, `umcU.laneL.tsu`, `epoch_ctl`.
@@ -147,6 +147,18 @@ impl<'a> Placed<'a> {
         }
     }
 
+    /// Banks ask for the end of an epoch, as UMCs do elsewhere; memory has no stamps to sweep, so that a UMC's Roll is its acknowledgement.
+    fn wire_asking_banks(&self, epochs: &InstanceRef, lease: Bits) {
+        self.gpus.iter().for_each(|gpu| gpu.drive_bits("lease", lease));
+        for b in 0..self.umcs.len() {
+            connect::<RollAck>(&self.gpus[0], &format!("ask{b}"), epochs, &format!("ask{b}"), &self.p.tsm);
+            for leaf in ["valid", "epoch"] {
+                epochs.drive_bits(&format!("acku{b}_{leaf}"), epochs.out_bits(&format!("rollu{b}_{leaf}")));
+            }
+            epochs.drive_bits(&format!("rollu{b}_ready"), epochs.out_bits(&format!("acku{b}_ready")));
+        }
+    }
+
     fn wire_epochs(&self, epochs: &InstanceRef) {
         let t = &self.p.tsm;
         for (g, gpu) in self.gpus.iter().enumerate() {
@@ -154,6 +166,10 @@ impl<'a> Placed<'a> {
             connect::<RollAck>(gpu, "roll_ack", epochs, &format!("ack{g}"), t);
         }
         let leases = ["rd_lease", "wr_lease"].map(|lease| (lease, input::<Bits>(lease, t.ts)));
+        if self.p.gtsc() {
+            unused_input(&leases[1].1);
+            return self.wire_asking_banks(epochs, leases[0].1);
+        }
         for (u, umc) in self.umcs.iter().enumerate() {
             connect::<Roll>(epochs, &format!("rollu{u}"), umc, "roll", t);
             connect::<RollAck>(umc, "roll_ack", epochs, &format!("acku{u}"), t);

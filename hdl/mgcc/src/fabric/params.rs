@@ -21,10 +21,12 @@ pub enum TsmProtocol {
     WtCRc,
     /// Write-through L2, MGCC, sequential consistency.
     WtCSc,
+    /// G-TSC, release consistency: one GPU, whose write-back L2 gives the leases ([`crate::gtsc`]).
+    Gtsc,
 }
 
 impl TsmProtocol {
-    /// All, in the order of the specification.
+    /// All that several GPUs may have, in the order of the specification.
     pub const ALL: [TsmProtocol; 4] =
         [TsmProtocol::WbNcRc, TsmProtocol::WtNcRc, TsmProtocol::WtCRc, TsmProtocol::WtCSc];
 }
@@ -35,6 +37,7 @@ impl Choice for TsmProtocol {
         (TsmProtocol::WtNcRc, "wt-nc-rc"),
         (TsmProtocol::WtCRc, "wt-c-rc"),
         (TsmProtocol::WtCSc, "wt-c-sc"),
+        (TsmProtocol::Gtsc, "gtsc"),
     ];
 }
 
@@ -147,11 +150,11 @@ pub struct TsmFabricParams {
 pub(super) const BANK_HIT: u32 = 3;
 
 impl TsmFabricParams {
-    /// The published system: 4 GPUs of 64 CUs and 8 banks.
+    /// The published system: 4 GPUs of 64 CUs and 8 banks; of G-TSC one of them.
     pub fn published(protocol: TsmProtocol) -> TsmFabricParams {
-        let sequential = protocol == TsmProtocol::WtCSc;
+        let (sequential, gtsc) = (protocol == TsmProtocol::WtCSc, protocol == TsmProtocol::Gtsc);
         TsmFabricParams {
-            tsm: Tsm::default(),
+            tsm: if gtsc { Tsm { gpus: 1, lanes: 1, ..Tsm::default() } } else { Tsm::default() },
             protocol,
             l1_size: 16 << 10,
             l1_ways: 4,
@@ -161,9 +164,9 @@ impl TsmFabricParams {
             l2_ways: 16,
             l2_latency: 10,
             l2_pool: 64,
-            read_ts: if sequential { ReadTs::Eager } else { ReadTs::Deferred },
+            read_ts: if sequential || gtsc { ReadTs::Eager } else { ReadTs::Deferred },
             self_inc: 100,
-            repl_ts: true,
+            repl_ts: !gtsc,
             evict_notes: true,
             rd_extend: RdExtend::Accumulate,
             tsu_wts: TsuWts::Exact,
@@ -185,18 +188,31 @@ impl TsmFabricParams {
 
     /// Blocks carry timestamps.
     pub fn coherent(&self) -> bool {
+        self.timed_memory() || self.gtsc()
+    }
+    /// Memory gives the leases: MGCC.
+    pub fn timed_memory(&self) -> bool {
         matches!(self.protocol, TsmProtocol::WtCRc | TsmProtocol::WtCSc)
+    }
+    /// The L2 gives them: G-TSC.
+    pub fn gtsc(&self) -> bool {
+        self.protocol == TsmProtocol::Gtsc
     }
     /// Stores stay in the L2.
     pub fn write_back(&self) -> bool {
-        self.protocol == TsmProtocol::WbNcRc
+        matches!(self.protocol, TsmProtocol::WbNcRc | TsmProtocol::Gtsc)
     }
     /// Sequential consistency.
     pub fn sequential(&self) -> bool {
         self.protocol == TsmProtocol::WtCSc
     }
+    /// Of the caches.
     fn coherence(&self) -> Coherence {
-        if self.coherent() { Coherence::Mgcc } else { Coherence::None }
+        if self.gtsc() { Coherence::Gtsc } else { self.memory_coherence() }
+    }
+    /// Of memory and the links to it.
+    fn memory_coherence(&self) -> Coherence {
+        if self.timed_memory() { Coherence::Mgcc } else { Coherence::None }
     }
     fn consistency(&self) -> Consistency {
         if self.sequential() { Consistency::Sc } else { Consistency::Rc }
@@ -216,7 +232,7 @@ impl TsmFabricParams {
             pool: self.l1_pool,
             consistency: self.consistency(),
             coherence: self.coherence(),
-            eager: self.read_ts == ReadTs::Eager,
+            eager: self.read_ts == ReadTs::Eager || self.gtsc(),
             self_inc: self.self_inc,
             repl_ts: self.repl_ts,
             observe: self.observe,
@@ -250,7 +266,7 @@ impl TsmFabricParams {
                 age_max: self.age_max,
                 consistency: self.consistency(),
                 merge_raw: self.merge_raw,
-                coherence: self.coherence(),
+                coherence: self.memory_coherence(),
                 wrsp_data: self.wrsp_data,
             },
             tsu: TsuParams {
@@ -272,7 +288,7 @@ impl TsmFabricParams {
             link_bpc: self.link_bpc,
             latency: self.switch_latency,
             credits: self.credits,
-            coherence: self.coherence(),
+            coherence: self.memory_coherence(),
         }
     }
 
@@ -300,6 +316,10 @@ impl TsmFabricParams {
     fn check_counts(&self) -> Result<(), BlockError> {
         let t = &self.tsm;
         power("gpus", t.gpus, 16, "1, 2, 4, 8 or 16")?;
+        let alone = !self.gtsc() || t.gpus == 1;
+        check(alone, "gpus", t.gpus, "G-TSC keeps the L1s of one GPU coherent", "1 with gtsc")?;
+        let own = !self.gtsc() || matches!(self.inject, Inject::None | Inject::Gtsc(_));
+        check(own, "inject", self.inject.word(), "it is a slip of MGCC's listings", "none with gtsc")?;
         within("cus", t.cus, 1, 128)?;
         power("banks", t.banks, 16, "power of two, 1..16")?;
         power("lanes", t.lanes, 16, "power of two, 1..16")?;
@@ -348,7 +368,7 @@ impl TsmFabricParams {
     fn check_tsu(&self) -> Result<(), BlockError> {
         within("tsu_ways", self.tsu_ways, 1, 16)?;
         within("tsu_latency", self.tsu_latency, 2, 200)?;
-        if !self.coherent() {
+        if !self.timed_memory() {
             // There are no TSUs that could be too small or too large.
             return Ok(());
         }

@@ -107,7 +107,7 @@ impl Leases {
         let here = (d.look.is(LineState::V) | d.look.is(LineState::K)) & d.asked;
         let before = mux(here, own, Stamps { wts: base, rts: base });
         let op = mux(d.fill, parts.m.info(d.op.mshr).op, d.op.req.op);
-        let written = max(before.rts + 1, warpts).named("s1_wts");
+        let written = max(before.rts + 1, warpts).named("s1_write_ts");
         let write = Stamps { wts: written, rts: self.until(written) };
         let hit = Stamps { wts: before.wts, rts: max(before.rts, self.until(warpts)) };
         let fetched = Stamps { wts: base, rts: self.until(max(base, warpts)) };

@@ -97,7 +97,9 @@ fn lists(b: &Basics) {
     let list = m.list(walker.mshr.get());
     let ends = same & serving & list.count.none();
     b.race("append_to_empty", ends, "a request joins a list that was about to end");
-    b.race("list_served", b.served, "a read of the list is answered with the line of another's miss");
+    if !b.parts.p.gtsc() {
+        b.race("list_served", b.served, "a read of the list is answered with the line of another's miss");
+    }
     b.race("take_over", b.replay() & b.opens, "the head of a list takes the MSHR over");
     b.race("replay_hits", b.replay() & b.hits, "a replayed request is answered here");
 }

@@ -177,7 +177,8 @@ impl Outputs {
             src: self.own_gpu,
             txn: s2.mshr,
             line: s2.line,
-            tag: s2.tag,
+            // Memory of G-TSC knows no times.
+            tag: if self.p.gtsc() { lit(0, self.p.tsm.eb) } else { s2.tag },
             ts: s2.ts,
             mask: s2.payload.mask,
             data: s2.payload.data,

@@ -131,13 +131,14 @@ impl Pair {
     }
 
     fn rest(&mut self, mut actions: Vec<Action>) -> Vec<Action> {
-        while let Some(txn) = self.model.replays().first() {
-            actions.extend(self.model.replay(*txn));
+        // The hardware carries a fence out before it replays what waits.
+        loop {
+            while let Some(id) = self.model.fences().first() {
+                actions.push(self.model.fence(*id));
+            }
+            let Some(txn) = self.model.replays().first().copied() else { return actions };
+            actions.extend(self.model.replay(txn));
         }
-        while let Some(id) = self.model.fences().first() {
-            actions.push(self.model.fence(*id));
-        }
-        actions
     }
 
     fn offer(&mut self, line: u64, mask: u64, work: CuWork) -> Vec<Action> {
