@@ -187,7 +187,8 @@ impl Pair {
 
     fn replays(&mut self) -> Vec<Action> {
         let mut actions = Vec::new();
-        while let Some(txn) = self.model.replays().first() {
+        // A full bank waits with everything for the roll.
+        while let (false, Some(txn)) = (self.model.full(), self.model.replays().first()) {
             actions.extend(self.model.replay(*txn));
         }
         actions

@@ -45,7 +45,7 @@ const SINGLE: [&str; 5] = [
     "mgcc.race.l1_response_rolls",
 ];
 
-const SHAPE: Shape = Shape { waves: 4, length: 20, kernels: 2, lines: 10, lease: 10, ready: 0.7 };
+const SHAPE: Shape = Shape { waves: 6, length: 14, kernels: 2, lines: 10, lease: 10, ready: 0.7 };
 
 #[test]
 fn random_programs_are_coherent() {

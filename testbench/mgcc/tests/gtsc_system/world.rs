@@ -190,7 +190,7 @@ impl World {
     /// A wave of a CU may issue an operation.
     fn issue(&mut self, cu: usize) {
         let at = self.rng.random_range(0..self.waves[cu].len());
-        let full = self.open[cu].len() >= 12 || !self.l1s[cu].source_mut("cu_req").queue.is_empty();
+        let full = self.open[cu].len() >= 24 || !self.l1s[cu].source_mut("cu_req").queue.is_empty();
         if full || self.rng.random_bool(0.1) {
             return;
         }
@@ -215,7 +215,7 @@ impl World {
             return;
         }
         wave.seq += 1;
-        let hot = self.rng.random_bool(0.3);
+        let hot = self.rng.random_bool(0.4);
         let line = if hot { 0 } else { self.rng.random_range(0..self.shape.lines) };
         let any = 1u64 << self.rng.random_range(0..64) | self.rng.random::<u64>() & self.rng.random::<u64>();
         let (mask, work) = match self.rng.random_range(0..100) {

@@ -120,7 +120,8 @@ impl Program {
     }
 }
 
-fn random_work(rng: &mut impl Rng, sync: bool) -> CuWork {
+/// A load, store or atomic of a random kind.
+pub(super) fn random_work(rng: &mut impl Rng, sync: bool) -> CuWork {
     let any = 1u64 << rng.random_range(0..64) | rng.random::<u64>();
     match rng.random_range(0..100) {
         0..60 => CuWork::Load { mask: any, sync: sync && rng.random_bool(0.1) },

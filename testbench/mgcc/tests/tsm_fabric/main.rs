@@ -2,6 +2,7 @@
 //! published size elaborates.
 
 mod coherent;
+mod gtsc;
 mod shape;
 mod software;
 mod world;
