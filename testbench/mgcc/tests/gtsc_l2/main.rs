@@ -29,7 +29,7 @@ const OVERLAPPING: [&str; 4] = [
 
 #[test]
 fn every_event_as_the_model() {
-    let tight = L2Params { size: 256, ways: 2, ..small(7) };
+    let tight = L2Params { size: 256, ways: 2, tsm: Tsm { l2_mshrs: 8, ..widths(7) }, ..small(7) };
     let one = Tsm { banks: 1, il: 6, l2_mshrs: 8, ..widths(16) };
     let sets = [small(8), small(6), tight, L2Params { tsm: one, size: 1024, ..small(8) }];
     let mut missed: Option<BTreeSet<String>> = None;
