@@ -139,7 +139,9 @@ fn elaborates_with_its_storage() {
     let bits = |name: &str| module.mems.iter().find(|m| m.name == name).map_or(0, |m| m.rows * m.row_width());
     assert_eq!((bits("lines"), bits("tags"), bits("dirty")), (256 * 8192, 4096 * 33, 4096 * 64));
     assert_eq!(bits("stamps") + bits("landing_stamps"), 0, "no timestamps");
-    assert!(back_table::requests().overlaps().is_empty() && back_table::fills().overlaps().is_empty());
+    assert!(
+        back_table::requests(false).overlaps().is_empty() && back_table::fills(false).overlaps().is_empty()
+    );
     let through = L2Params::published(Tsm::default());
     assert!(l2_wb(&through).is_err() && mgcc_l2(&back()).is_err(), "each block has its policy");
 }
