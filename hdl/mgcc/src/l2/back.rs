@@ -163,7 +163,7 @@ fn change_mshrs(parts: &Parts, d: &BackDecision, flush: &Flush) {
     let who = Waiting::of(req);
     let opened = mux(d.op.class.is(Class::Replay), d.op.mshr, m.free_index());
     let asks = mux(d.writes, enum_lit(TsmOp::Wr), mux(d.r("past"), req.op, enum_lit(TsmOp::Rd)));
-    let need = p.gtsc().then(|| Need { tag: req.tag, ts: req.ts });
+    let need = p.gtsc().then_some(Need { tag: req.tag, ts: req.ts });
     let wts = parts.select.s1_wts.as_ref().map(|wts| wts.get());
     when(d.opens, || {
         m.own(opened, &Waiting { op: asks, ..who }, need);
