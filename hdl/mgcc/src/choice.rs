@@ -71,6 +71,8 @@ pub enum Inject {
     LitNoFloor,
     /// A block whose memts overflows restarts at 0.
     LitReinit,
+    /// A block is read although the clock is past its lease (not a published slip: what leases are for).
+    PastRts,
     /// A fault of a G-TSC block.
     Gtsc(GtscFault),
 }
@@ -109,6 +111,7 @@ impl Choice for Inject {
         (Inject::LitAckNodata, "lit_ack_nodata"),
         (Inject::LitNoFloor, "lit_no_floor"),
         (Inject::LitReinit, "lit_reinit"),
+        (Inject::PastRts, "past_rts"),
     ];
 }
 

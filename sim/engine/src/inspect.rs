@@ -61,6 +61,27 @@ impl Sim {
         &self.core.limbs[base..base + self.design.types[self.design.units[unit].ty].layout.copy]
     }
 
+    /// Puts a unit into a state that [`Sim::state`] has given for this design, or one made of it: input slots are part of it. What it shows others follows. Failures so far are
+    /// forgotten.
+    ///
+    /// # Panics
+    /// When the state has another length.
+    pub fn put_state(&mut self, unit: usize, state: &[u64]) {
+        let ty = &self.design.types[self.design.units[unit].ty];
+        let base = self.design.bases[unit];
+        let own = &mut self.core.limbs[base..self.design.bases[unit + 1]];
+        own[..ty.layout.copy].copy_from_slice(state);
+        own.copy_within(0..ty.layout.buffered, ty.layout.copy);
+        let counters = &state[ty.layout.probes..][..ty.netlist.probes.len()];
+        self.core.units[unit].reported.copy_from_slice(counters);
+        self.core.failures.clear();
+        for link in &self.design.links[unit].list {
+            self.core.copy(link.from, link.sink.at, link.limbs);
+            self.core.wake(&self.design, link.sink.unit);
+        }
+        self.core.wake(&self.design, unit);
+    }
+
     /// Splits a hierarchical name into unit number and name inside it.
     fn locate<'a>(&self, path: &'a str) -> Option<(usize, &'a str)> {
         self.design.units.iter().enumerate().find_map(|(i, u)| {

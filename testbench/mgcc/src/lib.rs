@@ -2,4 +2,5 @@
 
 pub mod bench;
 pub mod checker;
+pub mod explore;
 pub mod golden;

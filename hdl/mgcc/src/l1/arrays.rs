@@ -133,7 +133,8 @@ impl Arrays {
         let kept = mux(stale.any(), self.oldest(stale), self.oldest(free));
         let victim = mux(empty.any(), empty.lowest_set(), kept).named("victim");
         let absent = mux(free.any(), enum_lit(Block::Absent), enum_lit(Block::Crowded));
-        let present = mux((hit & expired).any(), enum_lit(Block::Expired), enum_lit(Block::Live));
+        let over = if self.p.inject == Inject::PastRts { bool_lit(false) } else { (hit & expired).any() };
+        let present = mux(over, enum_lit(Block::Expired), enum_lit(Block::Live));
         Found {
             valid: hit,
             locked: same & locked,

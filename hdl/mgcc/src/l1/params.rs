@@ -254,8 +254,8 @@ pub fn infos() -> Vec<ParamInfo> {
         info(
             "inject",
             "none",
-            "none, lit_mwts, lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata, lit_no_floor, lit_reinit",
-            "fault of the published listings; an L1 knows lit_no_ts, lit_read_cts, lit_brts",
+            "none, lit_mwts, lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata, lit_no_floor, lit_reinit, past_rts",
+            "fault of the published listings; an L1 knows lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata and past_rts",
         ),
     ];
     list.extend(tsm_params());

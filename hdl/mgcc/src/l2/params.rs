@@ -38,7 +38,7 @@ pub struct L2Params {
     pub evict_notes: bool,
     /// Of a write-back bank: whether the answer to a full-line write carries the line (a write-through bank passes on what memory sends).
     pub wrsp_data: WrspData,
-    /// A published slip: `LitReadCts`, `LitBrts` or `LitAckNodata` change the bank; any takes assertions on stamps away, so that a checker
+    /// A published slip: `LitReadCts`, `LitBrts`, `LitAckNodata` or `PastRts` change the bank; any takes assertions on stamps away, so that a checker
     /// finds it.
     pub inject: Inject,
 }
@@ -292,8 +292,8 @@ pub fn through_infos() -> Vec<ParamInfo> {
         info(
             "inject",
             "none",
-            "none, lit_mwts, lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata, lit_no_floor, lit_reinit",
-            "a slip of the published listings (simulation only); here lit_read_cts, lit_brts and lit_ack_nodata matter",
+            "none, lit_mwts, lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata, lit_no_floor, lit_reinit, past_rts",
+            "a slip of the published listings (simulation only); here lit_read_cts, lit_brts, lit_ack_nodata and past_rts matter",
         ),
     ]);
     all.extend(tsm_params());

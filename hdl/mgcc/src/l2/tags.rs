@@ -2,6 +2,7 @@
 
 use super::params::L2Params;
 use super::types::{LineState, Stamps, Tag};
+use crate::choice::Inject;
 use crate::time::max;
 use weft_blocks::common::set_assoc::{ages_width, identity_ages, make_youngest};
 use weft_rtl::prelude::*;
@@ -108,7 +109,7 @@ impl Tags {
         let victim = mux(empty.any(), empty.lowest_set(), full).named("s1_victim");
         let own_stamps = stamps.as_ref().map(|all| select(all, way));
         let covered = match (own_stamps, now) {
-            (Some(stamps), Some(now)) => now.le(stamps.rts),
+            (Some(stamps), Some(now)) if p.inject != Inject::PastRts => now.le(stamps.rts),
             _ => bool_lit(true),
         };
         let greatest_rts = stamps.as_ref().filter(|_| p.gtsc()).map(|all| {

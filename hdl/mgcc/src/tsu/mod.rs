@@ -509,7 +509,7 @@ pub(crate) fn from_set(set: &ParamSet) -> Result<TsuParams, BlockError> {
         wts: Choice::from_set(set, "wts")?,
         inject: Choice::from_set(set, "inject")?,
     };
-    if matches!(p.inject, Inject::LitReadCts | Inject::LitBrts | Inject::LitAckNodata) {
+    if matches!(p.inject, Inject::LitReadCts | Inject::LitBrts | Inject::LitAckNodata | Inject::PastRts) {
         return Err(set.illegal("inject", "it is a slip of the caches"));
     }
     p.validate()?;

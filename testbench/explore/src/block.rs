@@ -1,0 +1,529 @@
+//! A block of hardware as a graph of states, made as far as it is asked for.
+//!
+//! A state is the content of all registers and memories without what is dead ([`crate::dead`]). A step is one clock cycle with given messages on its receiving channels.
+//! Steps are remembered: however many states a network has, the hardware is clocked once for each state of a block and each input.
+
+use crate::dead::{Dead, Rules};
+use crate::form::Form;
+use crate::hash::{HashedMap, Numbered, hash_numbers};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use weft_engine::{Design, EngineError, Options, Probes, Sim};
+use weft_rtl::bv::limbs_for;
+use weft_rtl::ir::{Module, ProbeKind};
+use weft_rtl::netlist::NetOp;
+
+/// No message.
+pub const NONE: u32 = u32::MAX;
+
+/// What a step from a state leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Another state, or the same.
+    To(u32),
+    /// Something that must not happen: see [`Block::wrong`].
+    Wrong(u32),
+}
+
+struct Input {
+    name: String,
+    form: Rc<Form>,
+    valid: usize,
+    leaves: Vec<usize>,
+    ready: usize,
+}
+
+struct Output {
+    name: String,
+    form: Rc<Form>,
+    valid: usize,
+    leaves: Vec<usize>,
+    ready: usize,
+}
+
+/// What a state shows.
+struct Shown {
+    /// One bit per receiving channel.
+    ready: u32,
+    /// The message that each sending channel offers.
+    offers: Box<[u32]>,
+}
+
+/// A block.
+pub struct Block {
+    /// Its name in the network.
+    pub name: String,
+    /// The design, for names and widths.
+    pub design: Arc<Design>,
+    sim: Sim,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+    rules: Rules,
+    rising: Vec<(String, Vec<usize>)>,
+    /// Registers and memories: the limbs that are state.
+    kept: Vec<std::ops::Range<usize>>,
+    states: Numbered,
+    shown: Vec<Shown>,
+    asked: HashedMap<u32>,
+    steps: HashedMap<Step>,
+    wrongs: Vec<String>,
+    counters: Vec<u64>,
+    /// The state being worked on, with input slots; its dead bits.
+    buffer: Vec<u64>,
+    dead: Vec<u64>,
+    packed: Vec<u64>,
+    start: u32,
+    /// Every step is also made from a state with noise in what is dead.
+    pub noise: bool,
+    /// Cycles clocked.
+    pub clocked: u64,
+}
+
+impl Block {
+    /// A block alone, still without channels.
+    ///
+    /// # Errors
+    /// A module that cannot be compiled.
+    ///
+    /// # Panics
+    /// When the module is no block, or a rule names something that is not there.
+    pub fn new(name: &str, module: &Arc<Module>, rules: &[Dead]) -> Result<Block, EngineError> {
+        let options = Options { probes: Probes::All, sleep: false, ..Options::default() };
+        let design = Design::new(module, options)?;
+        assert_eq!(design.units.len(), 1, "{} is one block", module.name);
+        let sim = Sim::new(&design);
+        let ty = &design.types[0];
+        let (netlist, layout) = (&ty.netlist, &ty.layout);
+        let rules = Rules::new(rules, netlist, layout);
+        let mems = layout.mems.iter().copied().min().unwrap_or(layout.copy);
+        let kept = vec![0..layout.probes, mems..layout.copy];
+        Ok(Block {
+            name: name.to_string(),
+            rules,
+            kept,
+            buffer: sim.state(0).to_vec(),
+            dead: vec![0; sim.state(0).len()],
+            counters: vec![0; netlist.probes.len()],
+            sim,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            rising: Vec::new(),
+            states: Numbered::default(),
+            shown: Vec::new(),
+            asked: HashedMap::default(),
+            steps: HashedMap::default(),
+            wrongs: Vec::new(),
+            packed: Vec::new(),
+            start: 0,
+            noise: true,
+            clocked: 0,
+            design,
+        })
+    }
+
+    fn input_at(&self, name: &str) -> usize {
+        let ty = &self.design.types[0];
+        let number = ty.netlist.inputs.iter().position(|port| port.name == name);
+        ty.layout.inputs[number.unwrap_or_else(|| panic!("{} has no input {name}", self.name))]
+    }
+
+    fn output_at(&self, name: &str) -> usize {
+        let ty = &self.design.types[0];
+        let port = ty.netlist.outputs.iter().find(|port| port.name == name);
+        let port = port.unwrap_or_else(|| panic!("{} has no output {name}", self.name));
+        match ty.netlist.node(port.node).op {
+            NetOp::Reg(reg) => ty.layout.regs[reg as usize],
+            _ => panic!("output {name} of {} is no register", self.name),
+        }
+    }
+
+    /// Drives an input that is no channel, for good.
+    pub fn tie(&mut self, name: &str, value: u64) {
+        let at = self.input_at(name);
+        self.buffer[at] = value;
+    }
+
+    /// Adds a receiving channel; returns its number.
+    pub fn input(&mut self, name: &str, form: &Rc<Form>) -> usize {
+        let leaf = |leaf: &crate::form::FormLeaf| self.input_at(&joined(name, &leaf.name));
+        let input = Input {
+            name: name.to_string(),
+            valid: self.input_at(&format!("{name}_valid")),
+            leaves: form.leaves.iter().map(leaf).collect(),
+            ready: self.output_at(&format!("{name}_ready")),
+            form: form.clone(),
+        };
+        self.inputs.push(input);
+        self.inputs.len() - 1
+    }
+
+    /// Adds a sending channel; returns its number. Leaves that are no ports of the channel are outputs of their own.
+    pub fn output(&mut self, name: &str, form: &Rc<Form>) -> usize {
+        let outputs = &self.design.types[0].netlist.outputs;
+        let leaf = |leaf: &crate::form::FormLeaf| {
+            let own = joined(name, &leaf.name);
+            let there = outputs.iter().any(|port| port.name == own);
+            self.output_at(if there { &own } else { &leaf.name })
+        };
+        let output = Output {
+            name: name.to_string(),
+            valid: self.output_at(&format!("{name}_valid")),
+            leaves: form.leaves.iter().map(leaf).collect(),
+            ready: self.input_at(&format!("{name}_ready")),
+            form: form.clone(),
+        };
+        self.outputs.push(output);
+        self.outputs.len() - 1
+    }
+
+    /// Demands that registers, the most significant first, never decrease as one number.
+    ///
+    /// # Panics
+    /// When there is no such register, or one is wider than 64 bits.
+    pub fn rises(&mut self, what: &str, registers: &[&str]) {
+        let ty = &self.design.types[0];
+        let at = |name: &&str| {
+            let number = ty.netlist.regs.iter().position(|reg| reg.path == **name);
+            let number = number.unwrap_or_else(|| panic!("{} has no register {name}", self.name));
+            assert!(ty.netlist.regs[number].width <= 64, "{name} is too wide");
+            ty.layout.regs[number]
+        };
+        let registers = registers.iter().map(at).collect();
+        self.rising.push((what.to_string(), registers));
+    }
+
+    /// Finds the state after reset, at rest; called once all channels are there. `poke` may change memories first.
+    ///
+    /// # Panics
+    /// When the block never comes to rest.
+    pub fn begin(&mut self, messages: &mut Numbered, poke: impl Fn(&mut Sim)) -> u32 {
+        let ties = self.buffer.clone();
+        self.sim.put_state(0, &ties);
+        poke(&mut self.sim);
+        self.buffer.copy_from_slice(self.sim.state(0));
+        let mut state = self.remember(messages);
+        for _ in 0..100_000 {
+            let Step::To(next) = self.step(state, &vec![NONE; self.inputs.len()], 0, messages) else {
+                panic!("{} fails after reset: {}", self.name, self.wrongs[0])
+            };
+            if next == state {
+                self.start = state;
+                return state;
+            }
+            state = next;
+        }
+        panic!("{} does not come to rest after reset", self.name)
+    }
+
+    /// The state after reset.
+    pub fn start(&self) -> u32 {
+        self.start
+    }
+    /// Receiving channels.
+    pub fn inputs(&self) -> usize {
+        self.inputs.len()
+    }
+    /// Sending channels.
+    pub fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+    /// Name and form of a receiving channel.
+    pub fn input_info(&self, channel: usize) -> (&str, &Form) {
+        (&self.inputs[channel].name, &self.inputs[channel].form)
+    }
+    /// Name and form of a sending channel.
+    pub fn output_info(&self, channel: usize) -> (&str, &Form) {
+        (&self.outputs[channel].name, &self.outputs[channel].form)
+    }
+    /// Whether a receiving channel takes a message in a state.
+    pub fn is_ready(&self, state: u32, channel: usize) -> bool {
+        self.shown[state as usize].ready >> channel & 1 == 1
+    }
+    /// The message that a sending channel offers in a state, or [`NONE`].
+    pub fn offer(&self, state: u32, channel: usize) -> u32 {
+        self.shown[state as usize].offers[channel]
+    }
+    /// States met.
+    pub fn states(&self) -> usize {
+        self.states.len()
+    }
+    /// Steps made.
+    pub fn steps(&self) -> usize {
+        self.steps.len()
+    }
+    /// What was wrong with a step.
+    pub fn wrong(&self, number: u32) -> &str {
+        &self.wrongs[number as usize]
+    }
+    /// Observers by name with the number of distinct steps in which each was seen; of counters what they counted.
+    pub fn seen(&self) -> BTreeMap<String, (ProbeKind, u64)> {
+        let probes = &self.design.types[0].netlist.probes;
+        let mut out = BTreeMap::new();
+        for (probe, count) in probes.iter().zip(&self.counters) {
+            out.entry(probe.name.clone()).or_insert((probe.kind, 0)).1 += count;
+        }
+        out
+    }
+
+    /// One clock cycle from a state with these messages on the receiving channels ([`NONE`]: none); `ready`: sending channels whose message is taken.
+    pub fn step(&mut self, state: u32, given: &[u32], ready: u32, messages: &mut Numbered) -> Step {
+        let mut key = [NONE; 18];
+        key[0] = ready;
+        key[1..=given.len()].copy_from_slice(given);
+        let next = self.asked.len() as u32;
+        let asked = *self.asked.entry(hash_numbers(&key[..=given.len()])).or_insert(next);
+        let key = u128::from(state) | u128::from(asked) << 32;
+        let key = key ^ u128::from((key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)) << 64;
+        let key = key ^ (key >> 64);
+        if let Some(step) = self.steps.get(&key) {
+            return *step;
+        }
+        let step = self.clock(state, given, ready, messages);
+        self.steps.insert(key, step);
+        step
+    }
+
+    /// Forgets all states but the first, and all steps; for long random walks.
+    pub fn forget(&mut self, messages: &mut Numbered) {
+        self.unpack(self.start);
+        self.states = Numbered::default();
+        self.shown.clear();
+        self.asked.clear();
+        self.steps.clear();
+        self.start = self.remember(messages);
+    }
+
+    fn clock(&mut self, state: u32, given: &[u32], ready: u32, messages: &mut Numbered) -> Step {
+        self.unpack(state);
+        let before: Vec<Vec<u64>> =
+            self.rising.iter().map(|(_, regs)| regs.iter().map(|at| self.buffer[*at]).collect()).collect();
+        let start = self.noise.then(|| self.buffer.clone());
+        self.present(given, ready, messages, false);
+        let failure = self.run();
+        self.count();
+        if let Some(text) = failure {
+            return self.fails(text);
+        }
+        for (number, before) in before.iter().enumerate() {
+            let (what, regs) = &self.rising[number];
+            let after: Vec<u64> = regs.iter().map(|at| self.buffer[*at]).collect();
+            if after < *before {
+                let text = format!("{what} goes back from {before:?} to {after:?}");
+                return self.fails(text);
+            }
+        }
+        let next = self.remember(messages);
+        match start {
+            Some(start) => self.confirm(start, given, ready, messages, next),
+            None => Step::To(next),
+        }
+    }
+
+    /// The same step with noise in everything that is dead.
+    fn confirm(
+        &mut self,
+        start: Vec<u64>,
+        given: &[u32],
+        ready: u32,
+        messages: &Numbered,
+        next: u32,
+    ) -> Step {
+        self.rules.mark(&start, &mut self.dead);
+        self.buffer.copy_from_slice(&start);
+        let mut noise = self.clocked;
+        for (limb, dead) in self.buffer.iter_mut().zip(&self.dead).filter(|(_, dead)| **dead != 0) {
+            noise = (noise ^ 0x2545_f491_4f6c_dd1d).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+            *limb |= noise & dead;
+        }
+        self.present(given, ready, messages, true);
+        let failure = self.run();
+        let text = match failure {
+            Some(text) => Some(text),
+            None => {
+                self.pack();
+                let expected = self.states.value(next);
+                let at = expected.iter().zip(&self.packed).position(|(a, b)| a != b);
+                let differs = at.is_some() || expected.len() != self.packed.len();
+                differs.then(|| self.difference(next))
+            }
+        };
+        match text {
+            Some(text) => {
+                let text = format!("a rule calls dead what is not: with noise there, {text}");
+                self.fails(text)
+            }
+            None => Step::To(next),
+        }
+    }
+
+    /// Registers and memories in which the buffer differs from a state.
+    fn difference(&mut self, state: u32) -> String {
+        let noisy = self.buffer.clone();
+        self.rules.mark(&noisy, &mut self.dead);
+        let clean: Vec<u64> = noisy.iter().zip(&self.dead).map(|(limb, dead)| limb & !dead).collect();
+        self.unpack(state);
+        let differing = (0..clean.len()).filter(|at| clean[*at] != self.buffer[*at]);
+        let names: Vec<String> = differing
+            .filter(|at| self.kept.iter().any(|r| r.contains(at)))
+            .map(|at| self.whose(at))
+            .collect();
+        format!("{} differs", names.join(", "))
+    }
+
+    fn whose(&self, at: usize) -> String {
+        let ty = &self.design.types[0];
+        let regs = ty.netlist.regs.iter().zip(&ty.layout.regs);
+        for (reg, first) in regs {
+            if (*first..*first + limbs_for(reg.width)).contains(&at) {
+                return reg.path.clone();
+            }
+        }
+        for ((mem, first), limbs) in ty.netlist.mems.iter().zip(&ty.layout.mems).zip(&ty.layout.lane_limbs) {
+            if (*first..*first + (mem.rows * mem.lanes) as usize * limbs).contains(&at) {
+                return format!("cell {} of {}", (at - first) / limbs, mem.path);
+            }
+        }
+        "something".to_string()
+    }
+
+    fn fails(&mut self, text: String) -> Step {
+        let number = self.wrongs.iter().position(|wrong| *wrong == text);
+        let number = number.unwrap_or_else(|| {
+            self.wrongs.push(text);
+            self.wrongs.len() - 1
+        });
+        Step::Wrong(number as u32)
+    }
+
+    fn present(&mut self, given: &[u32], ready: u32, messages: &Numbered, noise: bool) {
+        for (input, message) in self.inputs.iter().zip(given) {
+            self.buffer[input.valid] = u64::from(*message != NONE);
+            if *message == NONE {
+                continue;
+            }
+            let words = messages.value(*message);
+            for (leaf, at) in input.form.leaves.iter().zip(&input.leaves) {
+                self.buffer[*at..*at + leaf.words()].copy_from_slice(&words[leaf.at..leaf.at + leaf.words()]);
+            }
+            if noise {
+                for leaf in input.form.ignored(words) {
+                    let number = input.form.leaves.iter().position(|other| other.at == leaf.at).unwrap_or(0);
+                    let mask = if leaf.width % 64 == 0 { u64::MAX } else { (1 << (leaf.width % 64)) - 1 };
+                    let at = input.leaves[number];
+                    for word in 0..leaf.words() {
+                        self.buffer[at + word] =
+                            (self.clocked + word as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                    }
+                    self.buffer[at + leaf.words() - 1] &= mask;
+                }
+            }
+        }
+        for (number, output) in self.outputs.iter().enumerate() {
+            self.buffer[output.ready] = u64::from(ready >> number & 1);
+        }
+    }
+
+    /// Clocks the buffer's state; the first assertion that fails.
+    fn run(&mut self) -> Option<String> {
+        self.clocked += 1;
+        self.sim.put_state(0, &self.buffer);
+        self.sim.step();
+        self.buffer.copy_from_slice(self.sim.state(0));
+        self.sim
+            .failures()
+            .first()
+            .map(|f| format!("assertion {} does not hold: {} ({})", f.name, f.text, f.at))
+    }
+
+    /// Moves the observers' counts out of the buffer.
+    fn count(&mut self) {
+        let layout = &self.design.types[0].layout;
+        let counts = &mut self.buffer[layout.probes..][..self.counters.len()];
+        for (sum, count) in self.counters.iter_mut().zip(counts) {
+            *sum += std::mem::take(count);
+        }
+    }
+
+    /// Packs the buffer's registers and memories, without what is dead: per 64 limbs a word that says which are not zero, then those.
+    fn pack(&mut self) {
+        self.rules.mark(&self.buffer, &mut self.dead);
+        self.packed.clear();
+        for range in &self.kept {
+            let (mut at, end) = (range.start, range.end);
+            while at < end {
+                let stop = end.min(at + 64);
+                let head = self.packed.len();
+                self.packed.push(0);
+                for i in at..stop {
+                    let limb = self.buffer[i] & !self.dead[i];
+                    if limb != 0 {
+                        self.packed[head] |= 1 << (i - at);
+                        self.packed.push(limb);
+                    }
+                }
+                at = stop;
+            }
+        }
+    }
+
+    fn unpack(&mut self, state: u32) {
+        let packed = self.states.value(state);
+        let mut next = 0;
+        for range in &self.kept {
+            let (mut at, end) = (range.start, range.end);
+            while at < end {
+                let stop = end.min(at + 64);
+                let head = packed[next];
+                next += 1;
+                for i in at..stop {
+                    let there = head >> (i - at) & 1 == 1;
+                    self.buffer[i] = if there { packed[next] } else { 0 };
+                    next += usize::from(there);
+                }
+                at = stop;
+            }
+        }
+        let layout = &self.design.types[0].layout;
+        self.buffer[layout.probes..][..self.counters.len()].fill(0);
+    }
+
+    /// The number of the buffer's state.
+    fn remember(&mut self, messages: &mut Numbered) -> u32 {
+        self.pack();
+        let number = self.states.number(&self.packed);
+        if number as usize == self.shown.len() {
+            let mut ready = 0;
+            for (i, input) in self.inputs.iter().enumerate() {
+                ready |= (self.buffer[input.ready] as u32 & 1) << i;
+            }
+            let offers = self.outputs.iter().map(|output| {
+                if self.buffer[output.valid] & 1 == 0 {
+                    return NONE;
+                }
+                let mut words = Vec::with_capacity(output.form.words);
+                for (leaf, at) in output.form.leaves.iter().zip(&output.leaves) {
+                    words.extend_from_slice(&self.buffer[*at..*at + leaf.words()]);
+                }
+                output.form.clean(&mut words);
+                messages.number(&words)
+            });
+            self.shown.push(Shown { ready, offers: offers.collect() });
+        }
+        number
+    }
+
+    /// Values of all registers in a state: path and limbs.
+    pub fn registers(&mut self, state: u32, mut visit: impl FnMut(usize, &[u64])) {
+        self.unpack(state);
+        let ty = &self.design.types[0];
+        for (number, (reg, at)) in ty.netlist.regs.iter().zip(&ty.layout.regs).enumerate() {
+            visit(number, &self.buffer[*at..*at + limbs_for(reg.width)]);
+        }
+    }
+}
+
+/// Port of a leaf of a channel.
+fn joined(channel: &str, leaf: &str) -> String {
+    if leaf.is_empty() { channel.to_string() } else { format!("{channel}_{leaf}") }
+}

@@ -1,0 +1,223 @@
+//! Which bits of a state nobody will read, as data.
+//!
+//! Two states that differ in such bits only are one. A rule that is wrong is found out: every step is also made from a state whose dead bits are noise, and must lead to
+//! the same state ([`crate::block::Block`]).
+
+use weft_engine::layout::Layout;
+use weft_rtl::bv::limbs_for;
+use weft_rtl::netlist::Netlist;
+
+/// What is dead.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// Registers. A name that ends in `*` stands for all that begin so, except those that end in `_valid`.
+    Regs(String),
+    /// Bits of a register, each a cell of its own.
+    Flags(String),
+    /// One bit of a register.
+    Flag(String, u32),
+    /// Cells of a memory: cell `row * lanes + lane`. Conditions of a rule speak of the same cell.
+    Cells(String),
+    /// One cell of a memory.
+    Cell(String, u32),
+    /// Some bits of the cells of a memory: lowest, number.
+    Bits(String, u32, u32),
+}
+
+/// When it is not.
+#[derive(Clone, Debug)]
+pub enum When {
+    /// A register is not zero.
+    Some(String),
+    /// A register's value is one of these.
+    Is(String, Vec<u64>),
+    /// A register has the number of the cell.
+    Here(String),
+    /// The register's bit with the number of the cell is set.
+    Bit(String),
+    /// This bit of a register is set.
+    At(String, u32),
+    /// Of a memory whose lanes are ways: bit `row` of the register NAME`lane` is set.
+    Way(String),
+    /// In the same cell of a memory these bits (lowest, number) have one of these values; no values: they are not zero.
+    Cell(String, u32, u32, Vec<u64>),
+    /// All of these hold.
+    All(Vec<When>),
+}
+
+/// Something is dead unless one of some conditions holds.
+#[derive(Clone, Debug)]
+pub struct Dead {
+    /// What.
+    pub what: Vec<What>,
+    /// Conditions; none: it is always dead.
+    pub unless: Vec<When>,
+}
+
+/// A rule.
+pub fn dead(what: &[What], unless: &[When]) -> Dead {
+    Dead { what: what.to_vec(), unless: unless.to_vec() }
+}
+
+/// A number in a state: `(limbs[at] >> shift) & mask`.
+#[derive(Clone, Debug)]
+struct Test {
+    at: usize,
+    shift: u32,
+    mask: u64,
+    /// One of these; empty: not zero.
+    values: Vec<u64>,
+}
+
+impl Test {
+    fn holds(&self, limbs: &[u64]) -> bool {
+        let value = limbs[self.at] >> self.shift & self.mask;
+        if self.values.is_empty() { value != 0 } else { self.values.contains(&value) }
+    }
+}
+
+/// A rule for one design: bits, and conditions of which one must hold (each a list of tests that must all hold).
+#[derive(Clone, Debug)]
+struct Compiled {
+    bits: Vec<(usize, u64)>,
+    unless: Vec<Vec<Test>>,
+}
+
+/// The rules of a design.
+#[derive(Clone, Debug, Default)]
+pub struct Rules(Vec<Compiled>);
+
+/// Where things lie.
+struct Place<'a> {
+    netlist: &'a Netlist,
+    layout: &'a Layout,
+}
+
+fn names(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start) && !name.ends_with("_valid"),
+        None => name == pattern,
+    }
+}
+
+/// Limbs with the mask of `bits` bits from `lo` on.
+fn span(first: usize, lo: u32, bits: u32) -> Vec<(usize, u64)> {
+    let (mut out, mut at, end) = (Vec::new(), lo, lo + bits);
+    while at < end {
+        let stop = end.min((at / 64 + 1) * 64);
+        let ones = if stop - at == 64 { u64::MAX } else { (1 << (stop - at)) - 1 };
+        out.push((first + at as usize / 64, ones << (at % 64)));
+        at = stop;
+    }
+    out
+}
+
+fn ones(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+impl Place<'_> {
+    fn regs(&self, pattern: &str) -> Vec<(usize, u32)> {
+        let regs = self.netlist.regs.iter().enumerate().filter(|(_, reg)| names(pattern, &reg.path));
+        let found: Vec<_> = regs.map(|(i, reg)| (self.layout.regs[i], reg.width)).collect();
+        assert!(!found.is_empty(), "a rule names {pattern}, but there is no such register");
+        found
+    }
+    fn reg(&self, name: &str) -> (usize, u32) {
+        self.regs(name)[0]
+    }
+    /// First limb, cells, lanes, bits of a cell.
+    fn memory(&self, name: &str) -> (usize, u32, u32, u32) {
+        let number = self.netlist.mems.iter().position(|mem| mem.path == name);
+        let number = number.unwrap_or_else(|| panic!("a rule names {name}, but there is no such memory"));
+        let mem = &self.netlist.mems[number];
+        (self.layout.mems[number], mem.rows * mem.lanes, mem.lanes, mem.lane_width)
+    }
+    fn bits(&self, what: &What, cell: u32) -> Vec<(usize, u64)> {
+        let in_cell = |name: &str, cell: u32, part: Option<(u32, u32)>| {
+            let (at, _, _, width) = self.memory(name);
+            let (lo, bits) = part.unwrap_or((0, width));
+            span(at + cell as usize * limbs_for(width), lo, bits)
+        };
+        match what {
+            What::Regs(pattern) => {
+                self.regs(pattern).into_iter().flat_map(|(at, width)| span(at, 0, width)).collect()
+            }
+            What::Flags(name) => span(self.reg(name).0, cell, 1),
+            What::Flag(name, bit) => span(self.reg(name).0, *bit, 1),
+            What::Cells(name) => in_cell(name, cell, None),
+            What::Cell(name, only) => in_cell(name, *only, None),
+            What::Bits(name, lo, bits) => in_cell(name, cell, Some((*lo, *bits))),
+        }
+    }
+    /// Cells that a rule speaks of, and lanes of a row.
+    fn cells(&self, what: &What) -> (std::ops::Range<u32>, u32) {
+        match what {
+            What::Regs(_) | What::Flag(..) => (0..1, 1),
+            What::Flags(name) => (0..self.reg(name).1, 1),
+            What::Cell(name, only) => (*only..only + 1, self.memory(name).2),
+            What::Cells(name) | What::Bits(name, ..) => {
+                let (_, cells, lanes, _) = self.memory(name);
+                (0..cells, lanes)
+            }
+        }
+    }
+    fn tests(&self, when: &When, cell: u32, lanes: u32) -> Vec<Test> {
+        let reg = |name: &str, values: Vec<u64>| {
+            let (at, width) = self.reg(name);
+            Test { at, shift: 0, mask: ones(width), values }
+        };
+        let bit = |name: &str, bit: u32| {
+            let (at, width) = self.reg(name);
+            assert!(bit < width, "a rule speaks of bit {bit} of {name}, which has {width}");
+            Test { at: at + bit as usize / 64, shift: bit % 64, mask: 1, values: vec![] }
+        };
+        match when {
+            When::Some(name) => vec![reg(name, vec![])],
+            When::Is(name, values) => vec![reg(name, values.clone())],
+            When::Here(name) => vec![reg(name, vec![u64::from(cell)])],
+            When::Bit(name) => vec![bit(name, cell)],
+            When::At(name, number) => vec![bit(name, *number)],
+            When::Way(name) => vec![bit(&format!("{name}{}", cell % lanes), cell / lanes)],
+            When::Cell(name, lo, bits, values) => {
+                let (at, _, _, width) = self.memory(name);
+                let at = at + cell as usize * limbs_for(width) + *lo as usize / 64;
+                assert!(lo % 64 + bits <= 64, "a condition on {name} crosses a word");
+                vec![Test { at, shift: lo % 64, mask: ones(*bits), values: values.clone() }]
+            }
+            When::All(all) => all.iter().flat_map(|when| self.tests(when, cell, lanes)).collect(),
+        }
+    }
+}
+
+impl Rules {
+    /// The rules for a design.
+    ///
+    /// # Panics
+    /// When a rule names something that is not there.
+    pub fn new(rules: &[Dead], netlist: &Netlist, layout: &Layout) -> Rules {
+        let place = Place { netlist, layout };
+        let mut out = Vec::new();
+        for rule in rules {
+            for what in &rule.what {
+                let (cells, lanes) = place.cells(what);
+                for cell in cells {
+                    let unless = rule.unless.iter().map(|when| place.tests(when, cell, lanes)).collect();
+                    out.push(Compiled { bits: place.bits(what, cell), unless });
+                }
+            }
+        }
+        Rules(out)
+    }
+
+    /// Marks the dead bits of a state.
+    pub fn mark(&self, limbs: &[u64], dead: &mut [u64]) {
+        dead.fill(0);
+        for rule in &self.0 {
+            let lives = rule.unless.iter().any(|all| all.iter().all(|test| test.holds(limbs)));
+            if !lives {
+                rule.bits.iter().for_each(|(at, mask)| dead[*at] |= mask);
+            }
+        }
+    }
+}

@@ -1,0 +1,475 @@
+//! Blocks joined by links, and the world around them: a space of states to be searched.
+//!
+//! - A *link* carries messages from a sending channel (or the world) to a receiving one, however long it takes: it keeps the order, or not. A link of bounded capacity holds
+//!   its sender back.
+//! - The [`World`] is everything that is not hardware: who asks what, memory behind the last block, and what is remembered to judge the run.
+//! - An *action* clocks one block once, with messages chosen for its receiving channels, at most one for each.
+//!
+//! # Why one block at a time
+//!
+//! Blocks touch each other through links only, and a link may take any time. So what happens in different blocks can be put in any order, and it is enough to clock one
+//! block at a time: a run in which two are clocked together is the same as one in which they are clocked one after the other.
+//!
+//! With [`Timing::Bursts`] a block that has begun to move is clocked until it rests, with further messages in any of these cycles or not, before anything else happens. All orders
+//! and distances of messages that wait for the block are covered, also in the same cycle; what is left out is that an answer to what a block has sent comes back while
+//! the block still works on the same burst. With [`Timing::Free`] every block may be clocked at every moment.
+
+use crate::block::{Block, NONE, Step};
+use crate::form::Form;
+use crate::hash::{HashedMap, Numbered, hash};
+use crate::search::Space;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::rc::Rc;
+
+/// When a block may be clocked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timing {
+    /// A block that moves is clocked until it rests.
+    Bursts,
+    /// Every block at every moment.
+    Free,
+}
+
+/// In which order a link delivers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// First in, first out.
+    Fifo,
+    /// Any.
+    Any,
+}
+
+/// A link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// For texts.
+    pub name: String,
+    /// Order of delivery.
+    pub order: Order,
+    /// Messages it holds.
+    pub capacity: usize,
+}
+
+/// What a message that leaves a block goes into.
+pub enum Drain {
+    /// One of these links, chosen by the message.
+    Links(Vec<usize>, fn(&Form, &[u64]) -> usize),
+    /// The world, by this port number.
+    World(usize),
+}
+
+/// What feeds a receiving channel.
+#[derive(Clone, Copy, Debug)]
+pub enum Feed {
+    /// A link.
+    Link(usize),
+    /// The world, by this port number.
+    World(usize),
+}
+
+/// Everything that is not hardware.
+pub trait World {
+    /// What it remembers.
+    type State: Clone + Eq + Hash;
+    /// At the beginning.
+    fn start(&self) -> Self::State;
+    /// Messages that it may send through a port now, each with what it remembers afterwards.
+    fn offers(&self, state: &Self::State, port: usize) -> Vec<(Vec<u64>, Self::State)>;
+    /// Takes a message from a port; messages that it puts into links because of it.
+    ///
+    /// # Errors
+    /// What is wrong with the message.
+    fn take(
+        &self,
+        state: &mut Self::State,
+        port: usize,
+        form: &Form,
+        message: &[u64],
+    ) -> Result<Vec<(usize, Vec<u64>)>, String>;
+    /// Everything asked is answered, and nothing will be asked any more.
+    fn finished(&self, state: &Self::State) -> bool;
+    /// Judges what is remembered.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn check(&self, state: &Self::State) -> Result<(), String>;
+    /// A message in words; the place is a channel `BLOCK.CHANNEL`.
+    fn text(&self, place: &str, form: &Form, message: &[u64]) -> String {
+        let _ = place;
+        form.text(message)
+    }
+}
+
+/// States of the world with their numbers, and all that was asked about them.
+struct Worlds<W: World> {
+    world: W,
+    numbers: HashMap<W::State, u32>,
+    states: Vec<W::State>,
+    finished: Vec<bool>,
+    offers: HashedMap<Rc<[(u32, u32)]>>,
+    takes: HashedMap<Result<(u32, Rc<[(usize, u32)]>), Rc<str>>>,
+}
+
+impl<W: World> Worlds<W> {
+    fn new(world: W) -> Worlds<W> {
+        Worlds {
+            world,
+            numbers: HashMap::new(),
+            states: Vec::new(),
+            finished: Vec::new(),
+            offers: HashedMap::default(),
+            takes: HashedMap::default(),
+        }
+    }
+
+    fn number(&mut self, state: &W::State) -> Result<u32, String> {
+        if let Some(number) = self.numbers.get(state) {
+            return Ok(*number);
+        }
+        self.world.check(state)?;
+        let number = self.states.len() as u32;
+        self.numbers.insert(state.clone(), number);
+        self.finished.push(self.world.finished(state));
+        self.states.push(state.clone());
+        Ok(number)
+    }
+
+    fn offers(&mut self, state: u32, port: usize, messages: &mut Numbered) -> Rc<[(u32, u32)]> {
+        let key = hash(&[u64::from(state) | (port as u64) << 32]);
+        if let Some(offers) = self.offers.get(&key) {
+            return offers.clone();
+        }
+        let mut out = Vec::new();
+        for (message, after) in self.world.offers(&self.states[state as usize], port) {
+            let after = self.number(&after).expect("to ask is never wrong");
+            out.push((messages.number(&message), after));
+        }
+        let offers: Rc<[(u32, u32)]> = out.into();
+        self.offers.insert(key, offers.clone());
+        offers
+    }
+
+    fn take(
+        &mut self,
+        state: u32,
+        port: usize,
+        form: &Form,
+        message: u32,
+        messages: &mut Numbered,
+    ) -> Result<(u32, Rc<[(usize, u32)]>), Rc<str>> {
+        let key = hash(&[u64::from(state) | u64::from(message) << 32, port as u64]);
+        if let Some(known) = self.takes.get(&key) {
+            return known.clone();
+        }
+        let mut after = self.states[state as usize].clone();
+        let taken = self.world.take(&mut after, port, form, messages.value(message));
+        let taken = taken.and_then(|sent| {
+            let sent = sent.into_iter().map(|(link, words)| (link, messages.number(&words))).collect();
+            Ok((self.number(&after)?, sent))
+        });
+        let taken = taken.map_err(Rc::from);
+        self.takes.insert(key, taken.clone());
+        taken
+    }
+}
+
+/// Blocks, links, world.
+pub struct Net<W: World> {
+    /// The blocks.
+    pub blocks: Vec<Block>,
+    /// The links.
+    pub links: Vec<Link>,
+    /// All messages met.
+    pub messages: Numbered,
+    /// When a block may be clocked.
+    pub timing: Timing,
+    feeds: Vec<Vec<Vec<Feed>>>,
+    drains: Vec<Vec<Drain>>,
+    contents: Numbered,
+    worlds: Worlds<W>,
+    /// Room for choices: per channel of the block looked at, what may be given: message, feed, place in the link or world afterwards.
+    options: Vec<Vec<(u32, Feed, u32)>>,
+}
+
+/// What an action did, for texts.
+#[derive(Clone, Debug, Default)]
+pub struct Event {
+    /// Block clocked.
+    pub block: usize,
+    /// Channel and message of everything that it took.
+    pub taken: Vec<(usize, u32)>,
+    /// Channel and message of everything that left it.
+    pub sent: Vec<(usize, u32)>,
+}
+
+impl<W: World> Net<W> {
+    /// A net of blocks that have begun ([`Block::begin`]) with the `messages` that they know, still unconnected.
+    pub fn new(blocks: Vec<Block>, messages: Numbered, timing: Timing, world: W) -> Net<W> {
+        let feeds = blocks.iter().map(|block| vec![Vec::new(); block.inputs()]).collect();
+        let drains = blocks.iter().map(|_| Vec::new()).collect();
+        let mut contents = Numbered::default();
+        contents.number(&[]);
+        let worlds = Worlds::new(world);
+        let (links, options) = (Vec::new(), Vec::new());
+        Net { blocks, links, messages, timing, feeds, drains, contents, worlds, options }
+    }
+
+    /// Adds a link; returns its number.
+    pub fn link(&mut self, name: &str, order: Order, capacity: usize) -> usize {
+        self.links.push(Link { name: name.to_string(), order, capacity });
+        self.links.len() - 1
+    }
+    /// Adds something that feeds a receiving channel.
+    pub fn feed(&mut self, block: usize, channel: usize, feed: Feed) {
+        self.feeds[block][channel].push(feed);
+    }
+    /// Says where a block's next sending channel leads; called once for each, in order.
+    pub fn drain(&mut self, block: usize, drain: Drain) {
+        self.drains[block].push(drain);
+    }
+    /// The world.
+    pub fn world(&self) -> &W {
+        &self.worlds.world
+    }
+    /// States of the world met.
+    pub fn worlds(&self) -> usize {
+        self.worlds.states.len()
+    }
+    /// What the world remembers in a state.
+    pub fn world_of(&self, state: &[u32]) -> &W::State {
+        &self.worlds.states[state[state.len() - 1] as usize]
+    }
+    /// Forgets everything that was remembered for speed; for long random walks. States known before mean nothing afterwards.
+    pub fn forget(&mut self) {
+        self.messages = Numbered::default();
+        self.contents = Numbered::default();
+        self.contents.number(&[]);
+        let Worlds { numbers, states, finished, offers, takes, .. } = &mut self.worlds;
+        numbers.clear();
+        states.clear();
+        finished.clear();
+        offers.clear();
+        takes.clear();
+        for block in &mut self.blocks {
+            block.forget(&mut self.messages);
+        }
+    }
+
+    fn link_at(&self, link: usize) -> usize {
+        self.blocks.len() + link
+    }
+
+    /// Sending channels of a block whose message would be taken now.
+    fn ready(&self, state: &[u32], block: usize) -> u32 {
+        let own = &self.blocks[block];
+        let mut ready = 0;
+        for (channel, drain) in self.drains[block].iter().enumerate() {
+            let offer = own.offer(state[block], channel);
+            if offer == NONE {
+                continue;
+            }
+            let room = match drain {
+                Drain::World(_) => true,
+                Drain::Links(links, route) => {
+                    let form = own.output_info(channel).1;
+                    let link = links[route(form, self.messages.value(offer))];
+                    let held = self.contents.value(state[self.link_at(link)]).len();
+                    held < self.links[link].capacity
+                }
+            };
+            ready |= u32::from(room) << channel;
+        }
+        ready
+    }
+
+    /// A block moves though nothing comes.
+    fn moves(&mut self, state: &[u32], block: usize) -> bool {
+        let ready = self.ready(state, block);
+        let own = &mut self.blocks[block];
+        let none = [NONE; 16];
+        let step = own.step(state[block], &none[..own.inputs()], ready, &mut self.messages);
+        step != Step::To(state[block])
+    }
+
+    /// What a block's receiving channels may get.
+    fn find_options(&mut self, state: &[u32], block: usize) {
+        let channels = self.blocks[block].inputs();
+        if self.options.len() < channels {
+            self.options.resize(channels, Vec::new());
+        }
+        for channel in 0..channels {
+            let options = &mut self.options[channel];
+            options.clear();
+            if !self.blocks[block].is_ready(state[block], channel) {
+                continue;
+            }
+            for feed in &self.feeds[block][channel] {
+                match *feed {
+                    Feed::Link(link) => {
+                        let held = self.contents.value(state[self.blocks.len() + link]);
+                        let reach = match self.links[link].order {
+                            Order::Fifo => held.len().min(1),
+                            Order::Any => held.len(),
+                        };
+                        for place in 0..reach {
+                            if place == 0 || held[place] != held[place - 1] {
+                                options.push((held[place] as u32, *feed, place as u32));
+                            }
+                        }
+                    }
+                    Feed::World(port) => {
+                        let world = state[state.len() - 1];
+                        let offers = self.worlds.offers(world, port, &mut self.messages);
+                        options.extend(offers.iter().map(|(message, after)| (*message, *feed, *after)));
+                    }
+                }
+            }
+        }
+    }
+
+    fn add_actions(&mut self, state: &[u32], block: usize, moves: bool, out: &mut Vec<u64>) {
+        self.find_options(state, block);
+        let channels = self.blocks[block].inputs();
+        let counts: Vec<u64> = self.options[..channels].iter().map(|o| o.len() as u64).collect();
+        let mut choice = vec![0u64; channels];
+        loop {
+            if moves || choice.iter().any(|c| *c != 0) {
+                let code = choice.iter().enumerate().map(|(i, c)| c << (8 + 8 * i)).sum::<u64>();
+                out.push(code | block as u64);
+            }
+            let Some(at) = (0..channels).find(|i| choice[*i] < counts[*i]) else { return };
+            choice[at] += 1;
+            choice[..at].fill(0);
+        }
+    }
+
+    /// Carries an action out; what happened is left in `event`.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn act(&mut self, state: &[u32], action: u64, event: &mut Event) -> Result<Box<[u32]>, String> {
+        let block = (action & 0xff) as usize;
+        *event = Event { block, ..Event::default() };
+        self.find_options(state, block);
+        let mut next: Box<[u32]> = state.into();
+        let world_at = state.len() - 1;
+        let channels = self.blocks[block].inputs();
+        let mut given = [NONE; 16];
+        for (channel, given) in given[..channels].iter_mut().enumerate() {
+            let choice = (action >> (8 + 8 * channel) & 0xff) as usize;
+            if choice == 0 {
+                continue;
+            }
+            let (message, feed, rest) = self.options[channel][choice - 1];
+            *given = message;
+            event.taken.push((channel, message));
+            match feed {
+                Feed::World(_) => next[world_at] = rest,
+                Feed::Link(link) => {
+                    let at = self.link_at(link);
+                    let mut held = self.contents.value(state[at]).to_vec();
+                    held.remove(rest as usize);
+                    next[at] = self.contents.number(&held);
+                }
+            }
+        }
+        let ready = self.ready(state, block);
+        let step = self.blocks[block].step(state[block], &given[..channels], ready, &mut self.messages);
+        match step {
+            Step::To(to) => next[block] = to,
+            Step::Wrong(wrong) => {
+                let own = &self.blocks[block];
+                return Err(format!("{}: {}", own.name, own.wrong(wrong)));
+            }
+        }
+        for channel in (0..self.drains[block].len()).filter(|channel| ready >> channel & 1 == 1) {
+            let message = self.blocks[block].offer(state[block], channel);
+            event.sent.push((channel, message));
+            self.deliver(&mut next, block, channel, message)?;
+        }
+        Ok(next)
+    }
+
+    fn deliver(
+        &mut self,
+        next: &mut [u32],
+        block: usize,
+        channel: usize,
+        message: u32,
+    ) -> Result<(), String> {
+        let (name, form) = self.blocks[block].output_info(channel);
+        match &self.drains[block][channel] {
+            Drain::Links(links, route) => {
+                let link = links[route(form, self.messages.value(message))];
+                self.put(next, link, message);
+            }
+            Drain::World(port) => {
+                let at = next.len() - 1;
+                let taken = self.worlds.take(next[at], *port, form, message, &mut self.messages);
+                let place = format!("{}.{name}", self.blocks[block].name);
+                let (after, sent) = taken.map_err(|text| format!("after {place}: {text}"))?;
+                next[at] = after;
+                sent.iter().for_each(|(link, message)| self.put(next, *link, *message));
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, next: &mut [u32], link: usize, message: u32) {
+        let at = self.link_at(link);
+        let mut held = self.contents.value(next[at]).to_vec();
+        held.push(u64::from(message));
+        if self.links[link].order == Order::Any {
+            held.sort_unstable();
+        }
+        next[at] = self.contents.number(&held);
+    }
+
+    /// An event in words, a line per message; nothing when only time passed.
+    pub fn tell(&self, event: &Event) -> Vec<String> {
+        let block = &self.blocks[event.block];
+        let mut lines = Vec::new();
+        let mut line = |verb: &str, (name, form): (&str, &Form), message: u32| {
+            let words = self.messages.value(message);
+            let text = self.worlds.world.text(&format!("{}.{name}", block.name), form, words);
+            lines.push(format!("{} {verb} {name}: {text}", block.name));
+        };
+        for (channel, message) in &event.sent {
+            line("sends", block.output_info(*channel), *message);
+        }
+        for (channel, message) in &event.taken {
+            line("takes", block.input_info(*channel), *message);
+        }
+        lines
+    }
+}
+
+impl<W: World> Space for Net<W> {
+    fn start(&mut self) -> Result<Box<[u32]>, String> {
+        let mut state: Vec<u32> = self.blocks.iter().map(Block::start).collect();
+        state.resize(state.len() + self.links.len(), 0);
+        let world = self.worlds.world.start();
+        state.push(self.worlds.number(&world)?);
+        Ok(state.into())
+    }
+
+    fn actions(&mut self, state: &[u32], out: &mut Vec<u64>) {
+        out.clear();
+        let moving: Vec<usize> = (0..self.blocks.len()).filter(|block| self.moves(state, *block)).collect();
+        if let (Timing::Bursts, Some(first)) = (self.timing, moving.first()) {
+            return self.add_actions(state, *first, true, out);
+        }
+        for block in 0..self.blocks.len() {
+            self.add_actions(state, block, moving.contains(&block), out);
+        }
+    }
+
+    fn next(&mut self, state: &[u32], action: u64) -> Result<Box<[u32]>, String> {
+        self.act(state, action, &mut Event::default())
+    }
+
+    fn finished(&self, state: &[u32]) -> bool {
+        self.worlds.finished[state[state.len() - 1] as usize]
+    }
+}
