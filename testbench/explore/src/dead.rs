@@ -31,8 +31,12 @@ pub enum When {
     Some(String),
     /// A register's value is one of these.
     Is(String, Vec<u64>),
+    /// A register's value is none of these.
+    Not(String, Vec<u64>),
     /// A register has the number of the cell.
     Here(String),
+    /// A register has another number than that of the cell.
+    Elsewhere(String),
     /// The register's bit with the number of the cell is set.
     Bit(String),
     /// This bit of a register is set.
@@ -67,12 +71,15 @@ struct Test {
     mask: u64,
     /// One of these; empty: not zero.
     values: Vec<u64>,
+    /// The opposite.
+    not: bool,
 }
 
 impl Test {
     fn holds(&self, limbs: &[u64]) -> bool {
         let value = limbs[self.at] >> self.shift & self.mask;
-        if self.values.is_empty() { value != 0 } else { self.values.contains(&value) }
+        let holds = if self.values.is_empty() { value != 0 } else { self.values.contains(&value) };
+        holds != self.not
     }
 }
 
@@ -165,17 +172,19 @@ impl Place<'_> {
     fn tests(&self, when: &When, cell: u32, lanes: u32) -> Vec<Test> {
         let reg = |name: &str, values: Vec<u64>| {
             let (at, width) = self.reg(name);
-            Test { at, shift: 0, mask: ones(width), values }
+            Test { at, shift: 0, mask: ones(width), values, not: false }
         };
         let bit = |name: &str, bit: u32| {
             let (at, width) = self.reg(name);
             assert!(bit < width, "a rule speaks of bit {bit} of {name}, which has {width}");
-            Test { at: at + bit as usize / 64, shift: bit % 64, mask: 1, values: vec![] }
+            Test { at: at + bit as usize / 64, shift: bit % 64, mask: 1, values: vec![], not: false }
         };
         match when {
             When::Some(name) => vec![reg(name, vec![])],
             When::Is(name, values) => vec![reg(name, values.clone())],
+            When::Not(name, values) => vec![Test { not: true, ..reg(name, values.clone()) }],
             When::Here(name) => vec![reg(name, vec![u64::from(cell)])],
+            When::Elsewhere(name) => vec![Test { not: true, ..reg(name, vec![u64::from(cell)]) }],
             When::Bit(name) => vec![bit(name, cell)],
             When::At(name, number) => vec![bit(name, *number)],
             When::Way(name) => vec![bit(&format!("{name}{}", cell % lanes), cell / lanes)],
@@ -183,7 +192,7 @@ impl Place<'_> {
                 let (at, _, _, width) = self.memory(name);
                 let at = at + cell as usize * limbs_for(width) + *lo as usize / 64;
                 assert!(lo % 64 + bits <= 64, "a condition on {name} crosses a word");
-                vec![Test { at, shift: lo % 64, mask: ones(*bits), values: values.clone() }]
+                vec![Test { at, shift: lo % 64, mask: ones(*bits), values: values.clone(), not: false }]
             }
             When::All(all) => all.iter().flat_map(|when| self.tests(when, cell, lanes)).collect(),
         }

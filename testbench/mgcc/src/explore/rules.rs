@@ -65,7 +65,7 @@ pub fn l1() -> Vec<Dead> {
         dead(&[cells("miss_info"), cells("miss_need")], &[bit("miss_busy")]),
         dead(&[cells("miss_way")], &[bit("miss_pins")]),
         dead(&[cells("miss_head"), cells("miss_tail")], &[bit("miss_some")]),
-        dead(&["pool_next", "pool_waiting", "pool_data", "pool_need"].map(cells), &[bit("pool_busy")]),
+        dead(&["pool_waiting", "pool_data", "pool_need"].map(cells), &[bit("pool_busy")]),
     ]);
     rules
 }
@@ -98,6 +98,16 @@ pub fn l2(p: &L2Params) -> Vec<Dead> {
     let state = |of: &[u64]| When::Cell("tags".into(), p.tag_bits(), 2, of.to_vec());
     let (entry, count) = (p.pool_bits(), p.pool_count_bits());
     let listed = When::Cell("mshr_lists".into(), 2 * entry, count, vec![]);
+    let s2 = |leaves: &[&str]| leaves.iter().map(|leaf| regs(format!("s2_{leaf}"))).collect::<Vec<_>>();
+    let step = |does: &str| When::All(vec![some("s2_valid"), some(format!("s2_{does}"))]);
+    // Also while stage 2 has not yet overwritten the whole line.
+    let kept = [
+        When::Not("s2_valid".into(), vec![1]),
+        When::Not("s2_write".into(), vec![1]),
+        When::Not("s2_payload_mask".into(), vec![u64::MAX]),
+        When::Elsewhere("s2_row".into()),
+    ];
+    let kept: Vec<When> = kept.into_iter().map(|when| When::All(vec![state(&[1, 2]), when])).collect();
     let mut rules: Vec<Dead> =
         ["l1_req", "mem_rsp", "roll", "maint"].iter().flat_map(|name| receiver(name)).collect();
     rules.extend(["l1_rsp_queue", "mem_req_queue"].iter().flat_map(|name| queue(name, 4)));
@@ -115,6 +125,10 @@ pub fn l2(p: &L2Params) -> Vec<Dead> {
         dead(&[regs("s1_req_word"), regs("s1_req_wide")], &[class(&[0, 1])]),
         dead(&[regs("s1_mshr")], &[class(&[1, 2])]),
         held("s2_*", "s2_valid"),
+        dead(&s2(&["wts", "rts", "old", "with_data", "from_memory", "array"]), &[step("answer")]),
+        dead(&s2(&["who_op", "who_src", "who_txn", "who_force"]), &[step("answer")]),
+        dead(&s2(&["op", "line", "mshr", "ts"]), &[step("request")]),
+        dead(&s2(&["payload_amo", "payload_sgn", "payload_word", "payload_wide"]), &[step("request")]),
         held("note_*", "note_valid"),
         held("lines_look_addr_q", "s2_valid"),
         dead(
@@ -133,11 +147,11 @@ pub fn l2(p: &L2Params) -> Vec<Dead> {
             &[bit("mshr_lines_valid")],
         ),
         dead(&[What::Bits("mshr_lists".into(), 0, 2 * entry)], &[listed]),
-        dead(&["pool_payloads", "pool_headers", "pool_needs", "pool_next"].map(cells), &[bit("pool_used")]),
+        dead(&["pool_payloads", "pool_headers", "pool_needs"].map(cells), &[bit("pool_used")]),
         dead(&["landing", "landing_stamps", "landing_epochs"].map(cells), &lands),
         dead(&[What::Bits("tags".into(), 0, p.tag_bits())], &[state(&[1, 2, 3])]),
         dead(&[cells("stamps")], &[state(&[1, 2])]),
-        dead(&[cells("lines")], &[state(&[1, 2])]),
+        dead(&[cells("lines")], &kept),
     ]);
     rules
 }
@@ -148,7 +162,7 @@ fn entries(p: &TrackerParams, out: &mut Vec<Dead>) {
     let at = |reg: &str, i: u32| When::At(name(reg), i);
     let busy = |i: u32| [at("state_hi", i), at("state_lo", i)];
     let busy_bit = [bit("tracker.state_hi"), bit("tracker.state_lo")];
-    let flags = ["dram_done", "granted", "overflowed", "answered", "full_mask"];
+    let flags = ["dram_done", "granted", "answered", "full_mask"];
     out.push(dead(&flags.map(|flag| What::Flags(name(flag))), &busy_bit));
     for i in 0..p.entries {
         for j in 0..p.entries {
