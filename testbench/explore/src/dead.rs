@@ -41,6 +41,8 @@ pub enum When {
     Bit(String),
     /// This bit of a register is set.
     At(String, u32),
+    /// This bit of a register is not set.
+    Clear(String, u32),
     /// Of a memory whose lanes are ways: bit `row` of the register NAME`lane` is set.
     Way(String),
     /// In the same cell of a memory these bits (lowest, number) have one of these values; no values: they are not zero.
@@ -187,6 +189,7 @@ impl Place<'_> {
             When::Elsewhere(name) => vec![Test { not: true, ..reg(name, vec![u64::from(cell)]) }],
             When::Bit(name) => vec![bit(name, cell)],
             When::At(name, number) => vec![bit(name, *number)],
+            When::Clear(name, number) => vec![Test { not: true, ..bit(name, *number) }],
             When::Way(name) => vec![bit(&format!("{name}{}", cell % lanes), cell / lanes)],
             When::Cell(name, lo, bits, values) => {
                 let (at, _, _, width) = self.memory(name);

@@ -18,3 +18,4 @@ pub mod form;
 pub mod hash;
 pub mod net;
 pub mod search;
+pub mod wave;

@@ -1,68 +1,83 @@
-use std::time::Instant;
-use weft_explore::net::Event;
-use weft_explore::search::{Limits, explore};
-use weft_mgcc_bench::explore::{Config, Op, build};
+//! All interleavings of tiny systems on the RTL, and faults that an exploration must find (mgcc.md sections 3, 6, 8 and 11).
+
+use std::collections::BTreeMap;
+use weft_explore::search::{Explored, Limits, explore};
+use weft_mgcc::choice::Inject;
+use weft_mgcc_bench::explore::{Config, System, build, report};
+
+fn run(config: &Config) -> (System, Explored) {
+    let mut net = build(config).expect("legal parameters");
+    let limits = Limits { states: 200_000_000, live: config.inject == Inject::None, ..Limits::default() };
+    let found = explore(&mut net, limits, &mut |_| {});
+    (net, found)
+}
+
+/// Everything is visited without a violation, and all of these were reached.
+fn holds(config: &Config, wanted: &[&str]) -> Explored {
+    let (mut net, found) = run(config);
+    if let Some(violation) = &found.violation {
+        panic!("{}", report::counterexample(&mut net, violation));
+    }
+    assert!(found.complete);
+    println!("{}", report::table(&net, &found));
+    let reached: BTreeMap<&str, u64> = report::reached(&net).into_iter().collect();
+    for words in wanted {
+        assert!(reached[words] > 0, "{words}: not reached\n{}", report::table(&net, &found));
+    }
+    found
+}
+
+/// The exploration ends with a violation whose text has one of these words; in no more than so many actions.
+fn finds(config: &Config, words: &[&str], most: usize) {
+    let (mut net, found) = run(config);
+    let violation = found.violation.unwrap_or_else(|| panic!("{:?} is not found", config.inject));
+    let story = report::counterexample(&mut net, &violation);
+    assert!(words.iter().any(|word| violation.text.contains(word)), "{story}");
+    assert!(violation.path.len() <= most, "{} actions\n{story}", violation.path.len());
+}
 
 #[test]
-fn probe() {
-    let env = |k: &str, d: u64| std::env::var(k).ok().and_then(|v| v.parse().ok()).unwrap_or(d);
-    let mut c = Config::default();
-    c.budget = env("BUDGET", 2) as usize;
-    c.gpus = env("GPUS", 1) as u32;
-    c.cus = env("CUS", 2) as u32;
-    c.start = env("START", 0);
-    if env("LINES", 2) == 1 {
-        c.alphabet = vec![Op::Load(0), Op::Store(0, 0)];
-        c.lines = vec![0];
-    }
-    if env("NOTES", 1) == 0 {
-        c.notes = false;
-    }
-    c.link = env("LINK", 1) as usize;
-    if let Ok(word) = std::env::var("INJECT") {
-        use weft_mgcc::choice::{Choice, Inject};
-        c.inject = Inject::WORDS.iter().find(|w| w.1 == word).unwrap().0;
-    }
-    let t = Instant::now();
-    let mut net = build(&c).unwrap();
-    println!("built in {:?}", t.elapsed());
-    if env("NOISE", 1) == 0 {
-        net.blocks.iter_mut().for_each(|b| b.noise = false);
-    }
-    let t = Instant::now();
-    let limits =
-        Limits { states: env("STATES", 3_000_000) as usize, live: env("LIVE", 0) == 1, ..Limits::default() };
-    let found = explore(&mut net, limits, &mut |p| {
-        if p.depth % 10 == 0 {
-            println!("{p:?} {:?}", t.elapsed())
-        }
-    });
-    println!(
-        "{:?} in {:?}",
-        (found.states, found.transitions, found.depth, found.finished, found.complete),
-        t.elapsed()
-    );
-    for b in &net.blocks {
-        println!("{} states {} steps {} clocked {}", b.name, b.states(), b.steps(), b.clocked);
-    }
-    println!("worlds {}", net.worlds());
-    if let Some(v) = found.violation {
-        println!("VIOLATION {}", v.text);
-        use weft_explore::search::Space;
-        let mut s = net.start().unwrap();
-        for a in v.path {
-            let mut e = Event::default();
-            let n = net.act(&s, a, &mut e);
-            for l in net.tell(&e) {
-                println!("  {l}");
-            }
-            match n {
-                Ok(n) => s = n,
-                Err(t) => println!("  !! {t}"),
-            }
-        }
-        for l in net.world().story(net.world_of(&s)) {
-            println!("{l}");
-        }
-    }
+fn two_l1s_two_lines_a_tsu_of_one_entry() {
+    let config = Config { budgets: vec![2, 1], ..Config::default() };
+    let found = holds(&config, &["TSU entry replaced", "floor raised", "entry begins at the floor"]);
+    assert!(found.states > 10_000, "{} states", found.states);
+}
+
+#[test]
+fn an_epoch_overflows_and_everybody_rolls() {
+    let config = Config { budgets: vec![1, 1], start: 62, ..Config::default() };
+    let wanted = [
+        "write does not fit the epoch",
+        "epoch begun by the controller",
+        "TSU asked again after the roll",
+        "bank rolled by a Roll",
+        "bank rolled by an answer",
+        "L1 rolled by an answer",
+    ];
+    holds(&config, &wanted);
+}
+
+#[test]
+fn a_tsu_without_floors_is_found() {
+    let config = Config { budgets: vec![3, 1], inject: Inject::LitNoFloor, ..Config::default() };
+    finds(&config, &["binds at", "written twice", "would come before itself", "the write with"], 60);
+}
+
+#[test]
+fn an_overflow_without_reset_is_found() {
+    let config = Config { budgets: vec![2, 1], start: 62, inject: Inject::LitReinit, ..Config::default() };
+    finds(&config, &["must not bind before"], 50);
+}
+
+#[test]
+fn a_read_past_its_lease_is_found() {
+    let config = Config { budgets: vec![3, 1], inject: Inject::PastRts, ..Config::default() };
+    finds(&config, &["the write with the greatest time"], 80);
+}
+
+#[test]
+fn long_two_operations_of_two_l1s() {
+    let wanted = ["load of an expired block, L1", "TSU entry replaced", "entry begins at the floor"];
+    holds(&Config { budgets: vec![2, 2], leases: (1, 1), ..Config::default() }, &wanted);
+    holds(&Config { budgets: vec![2, 2], ..Config::default() }, &wanted[1..]);
 }

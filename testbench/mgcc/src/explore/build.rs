@@ -125,7 +125,7 @@ impl Parts<'_> {
             inject: c.inject,
             ..L1Params::published(self.t.clone(), c.consistency, Coherence::Mgcc)
         };
-        let mut block = Block::new(&format!("gpu{gpu}.l1_{cu}"), &mgcc_l1(&p)?, &rules::l1())?;
+        let mut block = Block::new(&format!("gpu{gpu}.l1_{cu}"), &mgcc_l1(&p)?, &rules::l1(&p))?;
         block.tie("own", cu.into());
         block.input("cu_req", &self.f.cu_req);
         block.input("dn_rsp", &self.f.up_rsp);

@@ -2,10 +2,11 @@
 //! any time, behind CUs that issue anything out of a small alphabet.
 
 mod build;
+pub mod report;
 pub mod rules;
 pub mod world;
 
-pub use build::{System, build};
+pub use build::{BuildError, System, build};
 pub use world::{Cus, Memory, Op};
 
 use weft_explore::net::Timing;
@@ -26,8 +27,8 @@ pub struct Config {
     pub consistency: Consistency,
     /// What a CU may issue.
     pub alphabet: Vec<Op>,
-    /// Operations of each CU.
-    pub budget: usize,
+    /// Operations of each CU; the last number stands for all further CUs.
+    pub budgets: Vec<usize>,
     /// Fixed programs, one per CU, instead of the alphabet.
     pub programs: Vec<Vec<Op>>,
     /// RC: operations of a CU that may be open together.
@@ -61,6 +62,13 @@ impl Config {
     pub fn cus_in_all(&self) -> usize {
         (self.gpus * self.cus) as usize
     }
+    /// Operations of a CU.
+    pub fn budget(&self, cu: usize) -> usize {
+        match self.programs.get(cu) {
+            Some(program) => program.len(),
+            None => self.budgets.get(cu).or(self.budgets.last()).copied().unwrap_or(0),
+        }
+    }
 }
 
 impl Default for Config {
@@ -73,7 +81,7 @@ impl Default for Config {
             lines: vec![0, 2],
             consistency: Consistency::Sc,
             alphabet: vec![Op::Load(0), Op::Store(0, 0), Op::Load(1), Op::Store(1, 0)],
-            budget: 2,
+            budgets: vec![2],
             programs: Vec::new(),
             open: 2,
             ts: 6,

@@ -2,9 +2,12 @@
 
 use weft_explore::dead::{Dead, What, When, dead};
 use weft_explore::form::Ignore;
+use weft_mgcc::l1::L1Params;
 use weft_mgcc::l2::L2Params;
+use weft_mgcc::msg::UpRsp;
 use weft_mgcc::reqtracker::TrackerParams;
 use weft_mgcc::umc::LaneParams;
+use weft_rtl::prelude::leaves_of;
 
 fn regs(name: impl Into<String>) -> What {
     What::Regs(name.into())
@@ -44,18 +47,33 @@ const UMC_REQ: [&str; 12] =
     ["op", "src", "txn", "line", "tag", "ts", "mask", "data", "amo", "sgn", "word", "wide"];
 
 /// Of `mgcc-l1`.
-pub fn l1() -> Vec<Dead> {
-    let replays = is("turn", &[2]);
+pub fn l1(p: &L1Params) -> Vec<Dead> {
+    // A primary that is asked again has nothing in the pool.
+    let replays = |i: u32| {
+        let (entry, queued) = (is("replay_at", &[u64::from(i)]), When::Clear("miss_again".into(), i));
+        When::All(vec![is("turn", &[2]), entry, queued])
+    };
+    let queued: Vec<When> = (0..p.mshrs()).map(replays).collect();
+    let line = p.tsm.line_bits();
+    let fill = ["op", "entry", "tag", "wts", "rts", "with_data", "data", "old", "from_memory", "primary"];
+    let fill = fill.map(|leaf| regs(format!("fill_{leaf}")));
     let mut rules: Vec<Dead> = ["cu_req", "dn_rsp", "roll"].iter().flat_map(|name| receiver(name)).collect();
     rules.extend([
         held("up_req_*", "up_req_valid"),
         held("cu_rsp_*", "cu_rsp_valid"),
         held("cu_time", "cu_rsp_valid"),
         held("roll_ack_epoch", "roll_ack_valid"),
-        held("fill_*", "fill_valid"),
+        dead(&fill, &[some("fill_valid")]),
         held("s1_*", "s1_valid"),
         dead(&[regs("fence_id"), regs("fence_kind"), regs("fence_epoch")], &[some("fencing")]),
-        dead(&[regs("replay_at"), regs("pool_data_replay_addr_q")], std::slice::from_ref(&replays)),
+        dead(&[regs("replay_at")], &[is("turn", &[2])]),
+        dead(&[regs("pool_data_replay_addr_q")], &queued),
+        dead(&[regs("up_req_data"), regs("up_req_amo"), regs("up_req_sgn")], &[is("up_req_op", &[1, 2])]),
+        // Of a read: whether it wants an acknowledgement, and its word's size.
+        dead(
+            &[What::Bits("miss_info".into(), line + 3, 2)],
+            &[When::Cell("miss_info".into(), line, 2, vec![1, 2])],
+        ),
         dead(&["tags", "stamps", "lines", "ages"].map(|a| regs(format!("{a}_look_addr_q"))), &[some("turn")]),
         // For the CU's display only.
         dead(&[regs("stall")], &[]),
@@ -98,6 +116,11 @@ pub fn l2(p: &L2Params) -> Vec<Dead> {
     let state = |of: &[u64]| When::Cell("tags".into(), p.tag_bits(), 2, of.to_vec());
     let (entry, count) = (p.pool_bits(), p.pool_count_bits());
     let listed = When::Cell("mshr_lists".into(), 2 * entry, count, vec![]);
+    let old = leaves_of::<UpRsp>(&p.tsm, "")
+        .iter()
+        .take_while(|leaf| leaf.name != "old")
+        .map(|leaf| leaf.width)
+        .sum();
     let s2 = |leaves: &[&str]| leaves.iter().map(|leaf| regs(format!("s2_{leaf}"))).collect::<Vec<_>>();
     let step = |does: &str| When::All(vec![some("s2_valid"), some(format!("s2_{does}"))]);
     // Also while stage 2 has not yet overwritten the whole line.
@@ -117,6 +140,12 @@ pub fn l2(p: &L2Params) -> Vec<Dead> {
         .collect();
     rules.extend([
         sender("l1_rsp", &UP_RSP),
+        // A hit's answer has whatever lies in the landing place.
+        dead(&[regs("l1_rsp_old")], &[is("l1_rsp_op", &[2])]),
+        dead(
+            &[What::Bits("l1_rsp_queue_rows".into(), old, 64)],
+            &[When::Cell("l1_rsp_queue_rows".into(), 0, 2, vec![2])],
+        ),
         sender("mem_req", &UMC_REQ),
         sender("maint_done", &["op"]),
         sender("roll_ack", &["epoch"]),
@@ -125,7 +154,8 @@ pub fn l2(p: &L2Params) -> Vec<Dead> {
         dead(&[regs("s1_req_word"), regs("s1_req_wide")], &[class(&[0, 1])]),
         dead(&[regs("s1_mshr")], &[class(&[1, 2])]),
         held("s2_*", "s2_valid"),
-        dead(&s2(&["wts", "rts", "old", "with_data", "from_memory", "array"]), &[step("answer")]),
+        dead(&s2(&["wts", "rts", "with_data", "from_memory", "array"]), &[step("answer")]),
+        dead(&s2(&["old"]), &[When::All(vec![step("answer"), some("s2_from_memory")])]),
         dead(&s2(&["who_op", "who_src", "who_txn", "who_force"]), &[step("answer")]),
         dead(&s2(&["op", "line", "mshr", "ts"]), &[step("request")]),
         dead(&s2(&["payload_amo", "payload_sgn", "payload_word", "payload_wide"]), &[step("request")]),
@@ -173,12 +203,13 @@ fn entries(p: &TrackerParams, out: &mut Vec<Dead>) {
         }
         out.push(dead(&[regs(name(&format!("age{i}")))], &[at("state_lo", i)]));
     }
-    let issuing = When::All(vec![some("tracker.issue_valid"), When::Here("tracker.issue_id".into())]);
+    let issues = [some("tracker.issue_valid"), some("tracker.issue_dram")];
+    let issuing = [&issues[..], &[When::Here("tracker.issue_id".into())]].concat();
     out.extend([
         dead(&[cells("tracker.lines"), cells("tracker.info")], &busy_bit),
         dead(&[cells("tracker.grants")], &[bit("tracker.granted"), bit("tracker.overflowed")]),
         dead(&[cells("tracker.grants")], &busy_bit),
-        dead(&[cells("tracker.writes")], &[When::All(vec![bit("tracker.state_lo")]), issuing]),
+        dead(&[cells("tracker.writes")], &[bit("tracker.state_lo"), When::All(issuing)]),
         dead(&[cells("tracker.results")], &[bit("tracker.dram_done")]),
         dead(&[cells("tracker.results")], &busy_bit),
     ]);

@@ -30,8 +30,8 @@ pub enum Op {
 }
 
 impl Op {
-    /// The line, by its place in [`Config::lines`].
-    fn line(self) -> usize {
+    /// The line, by its place in [`Config::lines`]; 0 for a fence.
+    pub fn line(self) -> usize {
         match self {
             Op::Load(line) | Op::LoadSync(line) | Op::Exchange(line) => line.into(),
             Op::Store(line, _) | Op::StoreLine(line) => line.into(),
@@ -50,6 +50,36 @@ impl Op {
     }
     fn stores(self) -> bool {
         matches!(self, Op::Store(..) | Op::StoreLine(_))
+    }
+}
+
+impl std::str::FromStr for Op {
+    type Err = String;
+
+    /// `LD X`, `LD_SYNC X`, `ST X.0`, `ST X.1`, `ST X` (all bytes), `AMO X`, `FENCE`; X, Y, Z, A, B.. are the lines in order.
+    fn from_str(text: &str) -> Result<Op, String> {
+        let wrong = || {
+            format!(
+                "'{text}' is no operation; legal: LD X, LD_SYNC X, ST X (all bytes), ST X.0, ST X.1, AMO X, FENCE, with X, Y, Z, A.. for the lines"
+            )
+        };
+        let (name, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+        let (line, word) = rest.split_once('.').map_or((rest, None), |(line, word)| (line, Some(word)));
+        let place = match line.bytes().next() {
+            Some(letter @ b'X'..=b'Z') if line.len() == 1 => letter - b'X',
+            Some(letter @ b'A'..=b'M') if line.len() == 1 => letter - b'A' + 3,
+            None if name == "FENCE" => return Ok(Op::Fence),
+            _ => return Err(wrong()),
+        };
+        match (name, word) {
+            ("LD", None) => Ok(Op::Load(place)),
+            ("LD_SYNC", None) => Ok(Op::LoadSync(place)),
+            ("ST", None) => Ok(Op::StoreLine(place)),
+            ("ST", Some("0")) => Ok(Op::Store(place, 0)),
+            ("ST", Some("1")) => Ok(Op::Store(place, 1)),
+            ("AMO", None) => Ok(Op::Exchange(place)),
+            _ => Err(wrong()),
+        }
     }
 }
 
@@ -157,11 +187,11 @@ impl Cus {
         }
         let all: Vec<Op> = match c.programs.get(cu) {
             Some(program) => program.get(seq).copied().into_iter().collect(),
-            None if seq < c.budget => c.alphabet.clone(),
+            None if seq < c.budget(cu) => c.alphabet.clone(),
             None => Vec::new(),
         };
         // A fence at the beginning, after another or at the end of a budget orders nothing.
-        let idle = wave.is_empty() || fenced || (c.programs.is_empty() && seq + 1 == c.budget);
+        let idle = wave.is_empty() || fenced || (c.programs.is_empty() && seq + 1 == c.budget(cu));
         all.into_iter().filter(|op| *op != Op::Fence || (open == 0 && !idle)).collect()
     }
 
@@ -296,9 +326,9 @@ impl World for Cus {
     fn finished(&self, state: &Memory) -> bool {
         let c = &self.config;
         let done = |(cu, wave): (usize, &Vec<Issued>)| {
-            let all = c.programs.get(cu).map_or(c.budget, Vec::len);
-            let ended = c.programs.is_empty() && self.next_ops(wave, cu).is_empty();
-            (wave.len() == all || ended) && wave.iter().all(|issued| issued.answer.is_some())
+            // A last operation that can only be a fence is left out.
+            let ended = wave.len() == c.budget(cu) || self.next_ops(wave, cu).is_empty();
+            ended && wave.iter().all(|issued| issued.answer.is_some())
         };
         state.waves.iter().enumerate().all(done)
     }
