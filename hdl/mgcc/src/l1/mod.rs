@@ -20,6 +20,8 @@
 //! An answer's `src` is 0 for a block here, 1 for the L2, 3 for memory; `merged`: by a transaction that another request had opened. `cu_time`, beside the answer, is the time {epoch, ts} at which the
 //! operation binds: max(clock, wts) of a load, wts of a store or atomic, the clock of a fence.
 //!
+//! `gtsc-l1` is the same cache with the rows and requests of G-TSC ([`crate::gtsc`]).
+//!
 //! # Transition tables
 //!
 #![doc = include_str!("../../docs/mgcc-l1.md")]
