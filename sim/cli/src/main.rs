@@ -76,6 +76,8 @@ enum Command {
     Area(cmd::area::Args),
     /// Compares the exported Verilog with the engine: same random stimulus, all outputs, every cycle.
     Cosim(cmd::cosim::Args),
+    /// Every interleaving of a tiny system, on the hardware itself; prints the shortest way to what must not happen.
+    Explore(cmd::explore::Args),
     /// Speed of the engine beside its peers, on the same design and stimulus, in one run.
     Bench(cmd::bench::Args),
     /// Every table row and every named race with hit count, smallest seed and test.
@@ -101,6 +103,7 @@ fn main() -> ExitCode {
         Command::Export(args) => cmd::export::run(&args),
         Command::Area(args) => cmd::area::run(&args),
         Command::Cosim(args) => cmd::cosim::run(&args),
+        Command::Explore(args) => cmd::explore::run(&args),
         Command::Bench(args) => cmd::bench::run(&args),
         Command::Ledger(args) => cmd::ledger::run(&args),
     };

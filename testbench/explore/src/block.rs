@@ -85,24 +85,28 @@ pub struct Block {
 }
 
 impl Block {
-    /// A block alone, still without channels.
+    /// Compiles a block's module, once for all blocks of it.
     ///
     /// # Errors
     /// A module that cannot be compiled.
+    pub fn compile(module: &Arc<Module>) -> Result<Arc<Design>, EngineError> {
+        Design::new(module, Options { probes: Probes::All, sleep: false, ..Options::default() })
+    }
+
+    /// A block alone, still without channels.
     ///
     /// # Panics
-    /// When the module is no block, or a rule names something that is not there.
-    pub fn new(name: &str, module: &Arc<Module>, rules: &[Dead]) -> Result<Block, EngineError> {
-        let options = Options { probes: Probes::All, sleep: false, ..Options::default() };
-        let design = Design::new(module, options)?;
-        assert_eq!(design.units.len(), 1, "{} is one block", module.name);
+    /// When the design is no block, or a rule names something that is not there.
+    pub fn new(name: &str, design: &Arc<Design>, rules: &[Dead]) -> Block {
+        let design = design.clone();
+        assert_eq!(design.units.len(), 1, "{} is one block", design.name);
         let sim = Sim::new(&design);
         let ty = &design.types[0];
         let (netlist, layout) = (&ty.netlist, &ty.layout);
         let rules = Rules::new(rules, netlist, layout);
         let mems = layout.mems.iter().copied().min().unwrap_or(layout.copy);
         let kept = vec![0..layout.probes, mems..layout.copy];
-        Ok(Block {
+        Block {
             name: name.to_string(),
             rules,
             kept,
@@ -125,7 +129,7 @@ impl Block {
             unsound: BTreeSet::new(),
             clocked: 0,
             design,
-        })
+        }
     }
 
     fn input_at(&self, name: &str) -> usize {

@@ -240,8 +240,9 @@ impl<W: World> Net<W> {
     pub fn world_of(&self, state: &[u32]) -> &W::State {
         &self.worlds.states[state[state.len() - 1] as usize]
     }
-    /// Forgets everything that was remembered for speed; for long random walks. States known before mean nothing afterwards.
-    pub fn forget(&mut self) {
+    /// Changes the world and forgets everything that was remembered for speed; for random walks. States known before mean nothing afterwards.
+    pub fn restart(&mut self, change: impl FnOnce(&mut W)) {
+        change(&mut self.worlds.world);
         self.messages = Numbered::default();
         self.contents = Numbered::default();
         self.contents.number(&[]);

@@ -3,6 +3,7 @@
 pub mod area;
 pub mod bench;
 pub mod cosim;
+pub mod explore;
 pub mod export;
 pub mod ledger;
 pub mod list;

@@ -3,10 +3,12 @@
 use super::Config;
 use super::rules;
 use super::world::Cus;
+use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use weft_blocks::msg::{CuReq, CuRsp};
 use weft_blocks::registry::BlockError;
-use weft_engine::{EngineError, Sim};
+use weft_engine::{Design, EngineError, Sim};
 use weft_explore::block::Block;
 use weft_explore::form::{Form, Ignore};
 use weft_explore::hash::Numbered;
@@ -21,7 +23,7 @@ use weft_mgcc::reqtracker::TrackerParams;
 use weft_mgcc::tsu::TsuParams;
 use weft_mgcc::umc::{LaneParams, umc_lane};
 use weft_rtl::bv::Bv;
-use weft_rtl::prelude::Data;
+use weft_rtl::prelude::{Data, Module};
 
 /// The net of a system.
 pub type System = Net<Cus>;
@@ -104,6 +106,7 @@ struct Parts<'a> {
     f: Forms,
     blocks: Vec<Block>,
     messages: Numbered,
+    designs: HashMap<String, Arc<Design>>,
 }
 
 impl Parts<'_> {
@@ -111,6 +114,16 @@ impl Parts<'_> {
         block.begin(&mut self.messages, poke);
         self.blocks.push(block);
         self.blocks.len() - 1
+    }
+
+    /// The compiled form of a module, once for all blocks of it.
+    fn design(&mut self, module: &Arc<Module>) -> Result<Arc<Design>, BuildError> {
+        if let Some(known) = self.designs.get(&module.name) {
+            return Ok(known.clone());
+        }
+        let design = Block::compile(module)?;
+        self.designs.insert(module.name.clone(), design.clone());
+        Ok(design)
     }
 
     fn l1(&mut self, gpu: u32, cu: u32) -> Result<usize, BuildError> {
@@ -125,7 +138,8 @@ impl Parts<'_> {
             inject: c.inject,
             ..L1Params::published(self.t.clone(), c.consistency, Coherence::Mgcc)
         };
-        let mut block = Block::new(&format!("gpu{gpu}.l1_{cu}"), &mgcc_l1(&p)?, &rules::l1(&p))?;
+        let mut block =
+            Block::new(&format!("gpu{gpu}.l1_{cu}"), &self.design(&mgcc_l1(&p)?)?, &rules::l1(&p));
         block.tie("own", cu.into());
         block.input("cu_req", &self.f.cu_req);
         block.input("dn_rsp", &self.f.up_rsp);
@@ -149,7 +163,8 @@ impl Parts<'_> {
             inject: c.inject,
             ..L2Params::published(self.t.clone())
         };
-        let mut block = Block::new(&format!("gpu{gpu}.bank{bank}"), &mgcc_l2(&p)?, &rules::l2(&p))?;
+        let mut block =
+            Block::new(&format!("gpu{gpu}.bank{bank}"), &self.design(&mgcc_l2(&p)?)?, &rules::l2(&p));
         block.tie("own_gpu", gpu.into());
         block.input("l1_req", &self.f.up_req);
         block.input("mem_rsp", &self.f.umc_rsp);
@@ -176,7 +191,7 @@ impl Parts<'_> {
         let (sets, ways) = c.tsu;
         let tsu = TsuParams { sets, ways, latency: 2, inject, ..TsuParams::published(self.t.clone()) };
         let p = LaneParams { tracker, tsu };
-        let mut block = Block::new(&format!("umc{number}"), &umc_lane(&p)?, &rules::lane(&p))?;
+        let mut block = Block::new(&format!("umc{number}"), &self.design(&umc_lane(&p)?)?, &rules::lane(&p));
         block.tie("rd_lease", c.leases.0);
         block.tie("wr_lease", c.leases.1);
         block.input("req", &self.f.umc_req);
@@ -203,7 +218,8 @@ impl Parts<'_> {
         outputs.extend(rolls.iter().cloned());
         let mut dead = rules::spread(&inputs, &outputs);
         dead.push(rules::relay_epoch());
-        let mut block = Block::new(&format!("gpu{gpu}.relay"), &relay(&self.t, leaves)?, &dead)?;
+        let mut block =
+            Block::new(&format!("gpu{gpu}.relay"), &self.design(&relay(&self.t, leaves)?)?, &dead);
         block.input("roll", &self.f.roll);
         for name in &acks {
             block.input(name, &self.f.ack);
@@ -222,7 +238,8 @@ impl Parts<'_> {
         inputs.extend(umcs.clone().map(|u| format!("acku{u}")));
         let mut outputs: Vec<String> = gpus.map(|g| format!("roll{g}")).collect();
         outputs.extend(umcs.map(|u| format!("rollu{u}")));
-        let mut block = Block::new("epochs", &epoch_ctl(&self.t)?, &rules::spread(&inputs, &outputs))?;
+        let mut block =
+            Block::new("epochs", &self.design(&epoch_ctl(&self.t)?)?, &rules::spread(&inputs, &outputs));
         for name in &inputs {
             block.input(name, &self.f.ack);
         }
@@ -251,7 +268,8 @@ fn by_line(form: &Form, message: &[u64]) -> usize {
 pub fn build(c: &Config) -> Result<System, BuildError> {
     let t = tsm(c);
     let f = Forms::new(&t);
-    let mut parts = Parts { c, t, f, blocks: Vec::new(), messages: Numbered::default() };
+    let mut parts =
+        Parts { c, t, f, blocks: Vec::new(), messages: Numbered::default(), designs: HashMap::new() };
     let pairs = |a: u32, b: u32| (0..a).flat_map(move |i| (0..b).map(move |j| (i, j)));
     let places = Places {
         l1: pairs(c.gpus, c.cus).map(|(g, i)| parts.l1(g, i)).collect::<Result<_, _>>()?,

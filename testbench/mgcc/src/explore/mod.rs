@@ -2,6 +2,7 @@
 //! any time, behind CUs that issue anything out of a small alphabet.
 
 mod build;
+pub mod random;
 pub mod report;
 pub mod rules;
 pub mod world;

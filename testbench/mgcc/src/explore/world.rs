@@ -130,6 +130,16 @@ impl Cus {
         Cus { config: config.clone(), request: request.clone(), dram: dram.clone(), dram_links }
     }
 
+    /// Its configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Gives the CUs other programs.
+    pub fn set_programs(&mut self, programs: Vec<Vec<Op>>) {
+        self.config.programs = programs;
+    }
+
     fn cus(&self) -> usize {
         self.config.cus_in_all()
     }
@@ -191,7 +201,7 @@ impl Cus {
             None => Vec::new(),
         };
         // A fence at the beginning, after another or at the end of a budget orders nothing.
-        let idle = wave.is_empty() || fenced || (c.programs.is_empty() && seq + 1 == c.budget(cu));
+        let idle = c.programs.is_empty() && (wave.is_empty() || fenced || seq + 1 == c.budget(cu));
         all.into_iter().filter(|op| *op != Op::Fence || (open == 0 && !idle)).collect()
     }
 
