@@ -56,6 +56,9 @@ pub struct Args {
     /// Bits of a timestamp.
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(6..=16))]
     ts: u32,
+    /// Entries of the TSU.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
+    tsu: u32,
     /// Messages that a request link holds before it holds its sender back.
     #[arg(long, default_value_t = 1, value_name = "N")]
     link: usize,
@@ -121,6 +124,7 @@ impl Args {
             leases: (rd, wr),
             ts: self.ts,
             link: self.link,
+            tsu: (1, self.tsu),
             timing: if self.free { Timing::Free } else { Timing::Bursts },
             inject: inject.0,
             ..Config::default()

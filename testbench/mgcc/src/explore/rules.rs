@@ -147,6 +147,13 @@ pub fn l2(p: &L2Params) -> Vec<Dead> {
             &[When::Cell("l1_rsp_queue_rows".into(), 0, 2, vec![2])],
         ),
         sender("mem_req", &UMC_REQ),
+        // An EvictNote has whatever lies in stage 2.
+        dead(&[regs("mem_req_txn")], &[is("mem_req_op", &[0, 1, 2])]),
+        dead(&[regs("mem_req_data")], &[is("mem_req_op", &[1, 2])]),
+        dead(
+            &["amo", "sgn", "word", "wide"].map(|leaf| regs(format!("mem_req_{leaf}"))),
+            &[is("mem_req_op", &[2])],
+        ),
         sender("maint_done", &["op"]),
         sender("roll_ack", &["epoch"]),
         held("s1_*", "s1_valid"),
