@@ -171,3 +171,30 @@ fn bench_refuses_what_it_cannot_measure() {
     refused(&["bench", "fabric", "--set", "gpus=2"], "the fabric `closed` is fixed");
     refused(&["bench", "fabric", "rec-4gpu-small", "--set", "protocol=ideal"], "its directory is no RTL");
 }
+
+#[test]
+fn explore_visits_all_states_or_shows_the_way_to_a_fault() {
+    let text = stdout(&["explore", "mgcc", "--budget", "1,1", "--live"]);
+    assert!(text.starts_with("all states visited, no violation\nstates "), "{text}");
+    assert_eq!(text, stdout(&["explore", "mgcc", "--budget", "1,1", "--live"]));
+    let folder = tempfile::tempdir().expect("a folder");
+    let wave = folder.path().join("bad.vcd");
+    let file = wave.to_str().expect("text");
+    let fault = ["explore", "mgcc", "--budget", "2,0", "--start", "62", "--inject", "lit_reinit"];
+    let out = weft(&[&fault[..], &["--waves", file]].concat());
+    let (text, error) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert_eq!(out.status.code(), Some(1), "{error}");
+    assert!(text.contains("takes cu_req: operation 1: ST") && text.contains("ST X.0 := 0.1"), "{text}");
+    assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+    let dump = std::fs::read_to_string(wave).expect("a waveform");
+    assert!(dump.contains("$enddefinitions") && dump.contains(" cts "), "registers have their names");
+}
+
+#[test]
+fn explore_refuses_what_it_cannot_do() {
+    refused(&["explore", "mgcc", "--inject", "none_such"], "legal: none, lit_mwts");
+    refused(&["explore", "mgcc", "--ops", "LDX"], "is no operation");
+    refused(&["explore", "mgcc", "--leases", "17,1"], "1..16");
+    refused(&["explore", "mgcc", "--start", "64"], "0..63");
+    refused(&["explore", "srsp"], "possible values: mgcc");
+}

@@ -141,3 +141,19 @@ fn long_overflow_with_everything_else_under_way() {
     holds(&Config { budgets: vec![2, 1], start: 62, ..Config::default() }, &further.concat());
     holds(&Config { gpus: 2, cus: 1, budgets: vec![1, 1], start: 62, ..Config::default() }, &rolls[..1]);
 }
+
+/// From reset: five operations bring a TSU eviction, an overflow and its roll.
+#[test]
+fn long_from_reset_to_the_second_epoch() {
+    let wanted = [
+        "load of an expired block, L1",
+        "TSU entry replaced",
+        "entry begins at the floor",
+        "write does not fit the epoch",
+        "... after DRAM was written",
+        "TSU asked again after the roll",
+        "bank rolled by an answer",
+        "request of an older epoch, TSU",
+    ];
+    holds(&Config { budgets: vec![3, 2], ..Config::default() }, &wanted);
+}
