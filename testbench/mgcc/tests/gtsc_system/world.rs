@@ -72,6 +72,8 @@ pub struct World {
     pub epoch: u64,
     /// Acknowledgements of the roll under way that are missing.
     acks: usize,
+    /// Newest epoch whose end a bank wants; it waits for the roll under way.
+    wanted: Option<u64>,
     checker: LogicalTime,
     /// Writes: line, time, mask, data.
     writes: Vec<(u64, Time, u64, Data)>,
@@ -130,6 +132,7 @@ impl World {
             next_id: 0,
             epoch: 0,
             acks: 0,
+            wanted: None,
             checker: LogicalTime::new(Promise::Rc),
             writes: Vec::new(),
             ends: vec![None; t.cus as usize],
@@ -317,10 +320,11 @@ impl World {
                 self.acks -= 1;
             }
             while let Some((_, msg)) = self.banks[bank].received("roll_ask") {
-                if msg.get("epoch") == self.epoch && self.acks == 0 {
-                    self.roll();
-                }
+                self.wanted = self.wanted.max(Some(msg.get("epoch")));
             }
+        }
+        if self.acks == 0 && self.wanted == Some(self.epoch) {
+            self.roll();
         }
         self.deliver();
     }
