@@ -6,7 +6,6 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use weft_blocks::fabric::{ClosedParams, closed_fabric};
-use weft_blocks::registry;
 use weft_engine::{Design, Options, Probes, Sim};
 
 /// Without observers, as in `weft bench`.
@@ -14,7 +13,7 @@ const FAST: fn() -> Options = || Options { probes: Probes::None, ..Options::defa
 
 /// One cycle of the published directory under a stream of reads of changing lines.
 fn directory_step(c: &mut Criterion) {
-    let module = registry::build("rec-directory", &BTreeMap::new()).expect("the published directory");
+    let module = weft_catalog::build("rec-directory", &BTreeMap::new()).expect("the published directory");
     let mut sim = Sim::new(&Design::new(&module, FAST()).expect("a block that compiles"));
     let input = |name: &str| sim.input(name).expect("a port of the directory");
     let (valid, line, source) = (input("req_valid"), input("req_line"), input("req_src"));

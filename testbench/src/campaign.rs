@@ -4,7 +4,7 @@
 //! a program that has changed begins anew.
 
 use crate::cosim::{CosimError, CosimOptions, With, cosim};
-use crate::sets::{SETS, given};
+use crate::sets::{all, given};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fs;
@@ -12,7 +12,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use weft_blocks::registry::{self, BlockError};
+use weft_blocks::registry::BlockError;
 use weft_engine::compare::{CompareError, compare};
 
 /// What the engine's native code is compared with.
@@ -73,13 +73,13 @@ impl Job {
     }
 }
 
-/// The comparisons of a campaign: each block, the intricate ones first, at its defaults and at two sets of [`SETS`].
+/// The comparisons of a campaign: each block, the intricate ones first, at its defaults and at two sets of [`crate::sets`].
 ///
 /// `with` and `cycles` restrict or change what [`Other::ALL`] and [`Other::cycles`] say.
 pub fn jobs(with: Option<Other>, cycles: Option<u64>, seed: u64) -> Vec<Job> {
     let mut out = Vec::new();
     // The registry lists simple blocks first, and blocks after those that they contain.
-    for (block, sets) in SETS.iter().rev() {
+    for (block, sets) in all().rev() {
         for params in ["", sets[0], sets[1]] {
             for other in Other::ALL.into_iter().filter(|o| with.is_none_or(|w| w == *o)) {
                 out.push(Job {
@@ -128,7 +128,7 @@ pub enum CampaignError {
 /// A missing tool or a design that cannot be simulated; a disagreement is a result.
 pub fn compare_one(job: &Job, folder: &Path) -> Result<Outcome, CampaignError> {
     let start = Instant::now();
-    let module = registry::build(&job.block, &given(&job.params))?;
+    let module = weft_catalog::build(&job.block, &given(&job.params))?;
     let disagreement = match job.with {
         Other::Interpreter => match compare(&module, job.cycles, job.seed) {
             Ok(()) => None,
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn every_block_is_compared_at_three_sets_with_everything() {
         let all = jobs(None, None, 1);
-        for info in registry::blocks() {
+        for info in weft_catalog::blocks() {
             let of: Vec<&Job> = all.iter().filter(|j| j.block == info.name).collect();
             let distinct: HashSet<(&str, Other)> = of.iter().map(|j| (j.params.as_str(), j.with)).collect();
             assert_eq!((of.len(), distinct.len()), (9, 9), "{}", info.name);

@@ -11,12 +11,14 @@ use crate::golden::l1_table::L1;
 use crate::golden::l2_held_table::{GPU_HOME_HELD, REQUESTER_HELD};
 use crate::golden::l2_hier_table::{FORCED, GPU_HOME};
 use crate::golden::l2_table::{HOME, Legality, REQUESTER};
+use crate::golden::mgcc;
 use crate::golden::params::DirKind;
 use crate::golden::races::all_races;
 use crate::golden::vi_table::{ACKS, VI};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+pub use weft_hits::{Hit, hits_dir};
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -41,19 +43,6 @@ pub struct Entry {
     pub text: String,
     /// Where it comes from, as `rec.md 4.1`.
     pub source: String,
-}
-
-/// One report: `id` was hit `count` times by `test` under `seed`. A line of a ledger file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hit {
-    /// Entry that was hit.
-    pub id: String,
-    /// How often.
-    pub count: u64,
-    /// Seed of the run.
-    pub seed: u64,
-    /// Name of the test or run.
-    pub test: String,
 }
 
 /// What is known of one entry.
@@ -192,6 +181,7 @@ pub fn all_entries() -> Vec<Entry> {
         let text = format!("Engine {}, {} -> {}: {}.", row.engine, row.state, row.next, row.text);
         out.push(entry(row.id, "hier-fence-unit", EntryKind::Row, text, "hmg.md 6"));
     }
+    out.extend(mgcc::entries());
     for race in all_races() {
         let source = format!("{} {}", race.page(), race.section);
         out.push(entry(race.id, race.block, EntryKind::Race, race.text.into(), &source));
@@ -339,17 +329,6 @@ impl Ledger {
     }
 }
 
-/// Folder that tests write their hits to: the variable `WEFT_LEDGER_DIR`, else `target/ledger` of the workspace whose test runs.
-pub fn hits_dir() -> PathBuf {
-    if let Some(dir) = std::env::var_os("WEFT_LEDGER_DIR") {
-        return dir.into();
-    }
-    // Cargo tells a test its package's folder; the workspace is the next folder up with a lock file.
-    let package = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("."), PathBuf::from);
-    let root = package.ancestors().find(|dir| dir.join("Cargo.lock").exists()).unwrap_or(&package);
-    root.join("target/ledger")
-}
-
 /// Writes what a test has hit, by identifier its count and smallest seed, into [`hits_dir`]; identifiers that are no entries are left out.
 pub fn publish(test: &str, counts: &BTreeMap<String, (u64, u64)>) -> Result<PathBuf, LedgerError> {
     publish_in(&hits_dir(), test, counts)
@@ -369,22 +348,12 @@ pub fn publish_in(
     write_hits(dir, test, &hits)
 }
 
-/// Writes hits as one file of JSON lines in `dir` (made if absent) and returns its path. The file is named by `test`
-/// and the process, and appears complete or not at all; a later call of the same test in the same process replaces it.
+/// Writes hits as one file of JSON lines: [`weft_hits::write_hits`].
+///
+/// # Errors
+/// A folder or file that cannot be written.
 pub fn write_hits(dir: &Path, test: &str, hits: &[Hit]) -> Result<PathBuf, LedgerError> {
-    let safe: String = test.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    let path = dir.join(format!("{safe}-{}.jsonl", std::process::id()));
-    let io = |cause| LedgerError::Io { path: path.clone(), cause };
-    let mut text = String::new();
-    for hit in hits {
-        text += &serde_json::to_string(hit).map_err(|e| io(e.into()))?;
-        text.push('\n');
-    }
-    std::fs::create_dir_all(dir).map_err(io)?;
-    let partial = path.with_extension("partial");
-    std::fs::write(&partial, text).map_err(io)?;
-    std::fs::rename(&partial, &path).map_err(io)?;
-    Ok(path)
+    weft_hits::write_hits(dir, test, hits).map_err(|(path, cause)| LedgerError::Io { path, cause })
 }
 
 #[cfg(test)]

@@ -1,9 +1,22 @@
 //! Parameter sets of the blocks that everything is compared at: small ones and odd ones, where widths and indices do not fit by chance.
 
+mod mgcc;
+
 use std::collections::BTreeMap;
 
-/// Each block of the registry, in its order, with three parameter sets as `key=value` words. The defaults are no set of it.
-pub const SETS: &[(&str, [&str; 3])] = &[
+/// A block with three parameter sets as `key=value` words.
+pub type Sets = (&'static str, [&'static str; 3]);
+
+/// The families' lists, in the order of the catalog.
+const FAMILIES: &[&[Sets]] = &[SETS, mgcc::SETS];
+
+/// Each block of the catalog, in its order, with three parameter sets. The defaults are no set of it.
+pub fn all() -> impl DoubleEndedIterator<Item = &'static Sets> {
+    FAMILIES.iter().copied().flatten()
+}
+
+/// The blocks of `weft_blocks`.
+const SETS: &[Sets] = &[
     ("fifo", ["depth=1 width=1", "depth=3 width=65", "depth=16"]),
     ("delay-queue", ["cycles=3 width=1", "cycles=11 width=65", "cycles=40"]),
     ("round-robin-arbiter", ["inputs=1 width=3", "inputs=3", "inputs=5 width=70"]),
@@ -158,7 +171,7 @@ pub const SETS: &[(&str, [&str; 3])] = &[
 ];
 
 /// Further sets of blocks that have more sorts than three sets show.
-pub const MORE: &[(&str, [&str; 3])] = &[
+pub const MORE: &[Sets] = &[
     (
         "l2-bank",
         [

@@ -1,13 +1,12 @@
 //! Storage bits of the directories against the published table (rec.md section 3), from the hardware's own declarations.
 
 use std::collections::BTreeMap;
-use weft_blocks::registry;
 use weft_rtl::area::{Area, MemoryArea, Storage, area};
 
 fn counted(block: &str, params: &[(&str, &str)]) -> Area {
     let given: BTreeMap<String, String> =
         params.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    area(&registry::build(block, &given).unwrap_or_else(|e| panic!("{e}")))
+    area(&weft_catalog::build(block, &given).unwrap_or_else(|e| panic!("{e}")))
 }
 
 fn directory(found: &Area) -> &MemoryArea {

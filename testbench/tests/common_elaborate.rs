@@ -1,7 +1,6 @@
 //! Every common block elaborates and flattens at the ends of its parameter ranges, and refuses what lies outside.
 
 use std::collections::BTreeMap;
-use weft_blocks::registry;
 use weft_rtl::lower::flatten;
 
 fn given(params: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -9,12 +8,13 @@ fn given(params: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 fn check(block: &str, params: &[(&str, &str)]) {
-    let module = registry::build(block, &given(params)).unwrap_or_else(|e| panic!("{block} {params:?}: {e}"));
+    let module =
+        weft_catalog::build(block, &given(params)).unwrap_or_else(|e| panic!("{block} {params:?}: {e}"));
     flatten(&module).unwrap_or_else(|e| panic!("{block} {params:?}: {e}"));
 }
 
 fn refused(block: &str, params: &[(&str, &str)]) -> String {
-    match registry::build(block, &given(params)) {
+    match weft_catalog::build(block, &given(params)) {
         Ok(module) => panic!("{block} {params:?} was accepted as {}", module.name),
         Err(e) => e.to_string(),
     }

@@ -1,14 +1,13 @@
 //! The Verilog of every common block is free of warnings in Verilator, Icarus and Yosys, at the default parameters and at odd ones.
 
 use std::collections::BTreeMap;
-use weft_blocks::registry;
 use weft_rtl::verilog::emit;
 use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_lint};
 
 fn clean(block: &str, params: &[(&str, &str)]) {
     let given: BTreeMap<String, String> =
         params.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    let module = registry::build(block, &given).unwrap_or_else(|e| panic!("{e}"));
+    let module = weft_catalog::build(block, &given).unwrap_or_else(|e| panic!("{e}"));
     let folder = tempfile::tempdir().unwrap();
     let mut files = Vec::new();
     for file in emit(&module) {

@@ -5,14 +5,13 @@
 
 use std::sync::Arc;
 use weft_blocks::fabric::rec_fabric;
-use weft_blocks::registry;
 use weft_fabric::config::FabricConfig;
 use weft_rtl::area::area;
 use weft_rtl::ir::Module;
 use weft_rtl::prelude::*;
 use weft_rtl::verilog::emit;
 use weft_testbench::cosim::{CosimOptions, With, cosim};
-use weft_testbench::sets::{MORE, SETS, given};
+use weft_testbench::sets::{MORE, all, given};
 use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
@@ -22,7 +21,7 @@ const SHOWS_POWER_UP: [&str; 3] = ["mshr-file", "l1-cache", "l2-bank"];
 /// The parameter sets of a block side by side; the ports of set `i` have `x{i}_` before their names.
 fn side_by_side(block: &str, sets: &[&str]) -> Arc<Module> {
     let build =
-        |words: &str| registry::build(block, &given(words)).unwrap_or_else(|e| panic!("{words}: {e}"));
+        |words: &str| weft_catalog::build(block, &given(words)).unwrap_or_else(|e| panic!("{words}: {e}"));
     let modules: Vec<Arc<Module>> = sets.iter().map(|words| build(words)).collect();
     Module::build(&format!("{}_side_by_side", block.replace('-', "_")), ModuleKind::Fabric, || {
         for (i, module) in modules.iter().enumerate() {
@@ -39,7 +38,7 @@ fn side_by_side(block: &str, sets: &[&str]) -> Arc<Module> {
 }
 
 fn agrees(block: &str) {
-    let sets = SETS.iter().find(|(name, _)| *name == block).expect("listed").1;
+    let sets = all().find(|(name, _)| *name == block).expect("listed").1;
     agree_at(block, &sets);
 }
 
@@ -83,14 +82,14 @@ fn is_clean(module: &Arc<Module>) {
 /// Of each block's sets the odd one, where widths do not fit by chance.
 #[test]
 fn every_linter_is_silent() {
-    for (block, sets) in SETS.iter().chain(MORE) {
+    for (block, sets) in all().chain(MORE) {
         is_clean(&side_by_side(block, &sets[1..2]));
     }
 }
 
 #[test]
 fn long_every_linter_is_silent_at_all_sets() {
-    for (block, sets) in SETS.iter().chain(MORE) {
+    for (block, sets) in all().chain(MORE) {
         is_clean(&side_by_side(block, sets));
     }
 }
@@ -136,6 +135,17 @@ cosim_of! {
     cosim_hier_fence_unit "hier-fence-unit";
     cosim_l1_cache "l1-cache";
     cosim_l2_bank "l2-bank";
+    cosim_mgcc_l1 "mgcc-l1";
+    cosim_mgcc_l2 "mgcc-l2";
+    cosim_l2_wb "l2-wb";
+    cosim_tsu "tsu";
+    cosim_reqtracker "reqtracker";
+    cosim_umc_lane "umc-lane";
+    cosim_umc "umc";
+    cosim_epoch_ctl "epoch-ctl";
+    cosim_gpu_relay "gpu-relay";
+    cosim_tsm_maint "tsm-maint";
+    cosim_tsm_switch "tsm-switch";
 }
 
 #[test]
@@ -147,8 +157,8 @@ fn long_cosim_of_further_sets() {
 
 #[test]
 fn every_block_has_its_cosim() {
-    let all: Vec<&str> = registry::blocks().iter().map(|b| b.name).collect();
-    let listed: Vec<&str> = SETS.iter().map(|(name, _)| *name).collect();
-    assert_eq!(all, listed, "each block of the registry has three parameter sets here");
-    assert_eq!(all, TESTED, "each block of the registry has a test here");
+    let blocks: Vec<&str> = weft_catalog::blocks().iter().map(|b| b.name).collect();
+    let listed: Vec<&str> = all().map(|(name, _)| *name).collect();
+    assert_eq!(blocks, listed, "each block of the catalog has three parameter sets here");
+    assert_eq!(blocks, TESTED, "each block of the catalog has a test here");
 }

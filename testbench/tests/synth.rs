@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weft_blocks::registry;
 use weft_rtl::area::area;
 use weft_rtl::ir::Module;
 use weft_testbench::synth::{CellCount, SynthTarget, synthesise};
@@ -10,7 +9,7 @@ use weft_testbench::synth::{CellCount, SynthTarget, synthesise};
 fn module(block: &str, params: &[(&str, &str)]) -> Arc<Module> {
     let given: BTreeMap<String, String> =
         params.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    registry::build(block, &given).unwrap_or_else(|e| panic!("{e}"))
+    weft_catalog::build(block, &given).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn cells(module: &Arc<Module>, target: SynthTarget) -> CellCount {

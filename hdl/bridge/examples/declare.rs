@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use weft_blocks::registry;
 use weft_rust_hdl::declaration;
 
 fn main() -> ExitCode {
@@ -29,7 +28,7 @@ fn declare(words: &[String]) -> Result<String, String> {
         Ok((key.to_string(), value.to_string()))
     };
     let given = params.iter().map(pair).collect::<Result<BTreeMap<_, _>, String>>()?;
-    let module = registry::build(block, &given).map_err(|error| error.to_string())?;
+    let module = weft_catalog::build(block, &given).map_err(|error| error.to_string())?;
     Ok(declaration(&module, &type_name(block)))
 }
 

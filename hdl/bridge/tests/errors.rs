@@ -3,7 +3,6 @@
 use rust_hdl_core::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weft_blocks::registry;
 use weft_rtl::ir::{Module, ModuleKind};
 use weft_rtl::prelude::{Bool, input, output, output_reg};
 use weft_rust_hdl::{Prepared, declaration, weft_block};
@@ -33,7 +32,7 @@ weft_block! {
 fn fifo(width: u32) -> Arc<Module> {
     let given = [("depth", "4".to_string()), ("width", width.to_string())];
     let given: BTreeMap<String, String> = given.map(|(k, v)| (k.to_string(), v)).into();
-    registry::build("fifo", &given).expect("legal parameters")
+    weft_catalog::build("fifo", &given).expect("legal parameters")
 }
 
 fn build(name: &str, kind: ModuleKind, describe: impl FnOnce()) -> Arc<Module> {
@@ -148,8 +147,8 @@ fn messages_wider_than_a_machine_word_pass() {
 
 #[test]
 fn every_block_can_be_declared() {
-    for info in registry::blocks() {
-        let module = registry::build(info.name, &BTreeMap::new()).expect("defaults are legal");
+    for info in weft_catalog::blocks() {
+        let module = weft_catalog::build(info.name, &BTreeMap::new()).expect("defaults are legal");
         assert!(Prepared::new(&module).is_ok(), "{}", info.name);
         let fields = declaration(&module, "Any").matches(": Signal<").count();
         assert_eq!(fields, module.ports().count(), "{}", info.name);

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weft_blocks::registry::{self, ParamSet};
+use weft_blocks::registry::ParamSet;
 use weft_fabric::config::FabricConfig;
 use weft_rtl::ir::Module;
 
@@ -40,7 +40,7 @@ impl BlockArgs {
     /// An unknown block or parameter.
     pub fn in_force(&self) -> Result<Vec<(String, String)>, Failure> {
         let given = self.given()?;
-        match registry::blocks().iter().find(|b| b.name == self.block) {
+        match weft_catalog::blocks().iter().find(|b| b.name == self.block) {
             Some(info) => Ok(ParamSet::new(info, &given).map_err(Failure::input)?.all()),
             None => Ok(given.into_iter().collect()),
         }
@@ -58,9 +58,9 @@ impl BlockArgs {
 /// # Errors
 /// An unknown name or parameter, or an illegal value.
 pub fn resolve_design(name: &str, params: &BTreeMap<String, String>) -> Result<Arc<Module>, Failure> {
-    let is_block = registry::blocks().iter().any(|b| b.name == name);
+    let is_block = weft_catalog::blocks().iter().any(|b| b.name == name);
     if is_block || !is_fabric(name) {
-        return registry::build(name, params).map_err(Failure::input);
+        return weft_catalog::build(name, params).map_err(Failure::input);
     }
     let mut config = FabricConfig::load(name).map_err(Failure::input)?;
     for (key, value) in params {

@@ -80,8 +80,9 @@ pub struct Sink {
     pub got: VecDeque<(u64, Msg)>,
 }
 
-/// A simulation with its senders and receivers.
+/// A simulation with its senders and receivers. What it has covered is noted for the race ledger when it ends.
 pub struct Bench {
+    seed: u64,
     /// The block.
     pub sim: Sim,
     /// Chance.
@@ -100,7 +101,7 @@ impl Bench {
     pub fn new(module: &Arc<Module>, seed: u64) -> Bench {
         let design = Design::new(module, Options::default()).expect("the block compiles");
         let rng = SmallRng::seed_from_u64(seed);
-        Bench { sim: Sim::new(&design), rng, sources: BTreeMap::new(), sinks: BTreeMap::new() }
+        Bench { seed, sim: Sim::new(&design), rng, sources: BTreeMap::new(), sinks: BTreeMap::new() }
     }
 
     fn input(&self, name: &str) -> InPort {
@@ -185,7 +186,7 @@ impl Bench {
     /// # Panics
     /// When an assertion of the hardware fails, or an offered message changes.
     pub fn step(&mut self) {
-        let Bench { sim, rng, sources, sinks } = self;
+        let Bench { sim, rng, sources, sinks, .. } = self;
         for source in sources.values_mut() {
             source.offering |= !source.queue.is_empty() && rng.random_bool(source.chance);
             sim.set(source.valid, u64::from(source.offering));
@@ -253,5 +254,25 @@ impl Bench {
             p.kind == ProbeKind::Cover && p.count == 0 && !but.iter().any(|b| p.name.starts_with(b))
         };
         self.sim.probes().filter(missed).map(|p| p.name.to_string()).collect()
+    }
+}
+
+/// Beginnings of the names of cover points that are entries of the race ledger.
+const LEDGER: [&str; 1] = ["mgcc."];
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let name = std::thread::current().name().map(str::to_string);
+        // A run that failed proves nothing.
+        let Some(test) = name.filter(|_| !std::thread::panicking()) else { return };
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        for probe in self.sim.probes().filter(|p| p.kind == ProbeKind::Cover) {
+            if LEDGER.iter().any(|prefix| probe.name.starts_with(prefix)) {
+                *counts.entry(probe.name.to_string()).or_default() += probe.count;
+            }
+        }
+        if let Err((path, cause)) = weft_hits::note(&test, self.seed, &counts) {
+            panic!("{}: {cause}", path.display());
+        }
     }
 }

@@ -18,6 +18,7 @@
 //! | [`planes`] | `inv_egress` and `inv_ingress` on two planes | hmg.md 6 |
 //! | [`hier_fence_table`], [`hier_fence`], [`hier_fence_marks`] | the fence unit of hierarchical systems | hmg.md 6, 8 |
 //! | [`vi_table`], [`vi`] | the directory of GPU-VI | hmg.md 8 |
+//! | [`mgcc`] | names of rows and races of MGPU-TSM, whose golden models are in `testbench/mgcc` | mgcc.md |
 //! | [`races`] | the races that the specification names | all |
 //!
 //! Each table row has an identifier; `IDS.md` in this folder lists all of them. A block's cover points carry exactly
@@ -39,6 +40,7 @@ pub mod l2_held_table;
 pub mod l2_hier;
 pub mod l2_hier_table;
 pub mod l2_table;
+pub mod mgcc;
 pub mod order;
 pub mod params;
 pub mod planes;

@@ -7,14 +7,13 @@ pub mod icarus;
 use rust_hdl_core::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use weft_blocks::registry;
 use weft_rtl::ir::Module;
 
 /// A block of the registry.
 pub fn block(name: &str, params: &[(&str, &str)]) -> Arc<Module> {
     let given: BTreeMap<String, String> =
         params.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    registry::build(name, &given).expect("legal parameters")
+    weft_catalog::build(name, &given).expect("legal parameters")
 }
 
 /// What a test bench needs of a design: its ports as numbers of at most 64 bits.

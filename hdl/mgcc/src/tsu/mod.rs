@@ -168,6 +168,7 @@ pub fn tsu(p: &TsuParams) -> Result<Arc<Module>, BlockError> {
         param("rd_extend", p.rd_extend.word());
         param("wts", p.wts.word());
         param("inject", p.inject.word());
+        p.inject.mark();
         describe(p);
     });
     built.map_err(|errors| BlockError::Elab { block: "tsu".into(), errors })

@@ -39,6 +39,11 @@ const BENCH_LIST: &str = "testbench.f";
 /// A wrong block or parameter; a folder that cannot be written.
 pub fn run(args: &Args) -> Outcome {
     let module = args.block.build()?;
+    if let Some((name, why)) = module.simulation_only() {
+        return Err(Failure::input(anyhow!(
+            "module {name} is for simulation only ({why}) and is not exported; choose another value"
+        )));
+    }
     let mut files = emit(&module);
     let list = file_list(&files);
     if args.testbench {

@@ -4,7 +4,6 @@ use crate::failure::{Failure, Outcome, say};
 use crate::sweep::built_in::SWEEPS;
 use crate::sweep::file::SweepFile;
 use serde_json::{Value, json};
-use weft_blocks::registry;
 use weft_fabric::config::FabricConfig;
 use weft_workload::programs;
 
@@ -73,7 +72,7 @@ fn text(value: &Value, key: &str) -> String {
 }
 
 fn blocks() -> Vec<Value> {
-    registry::blocks()
+    weft_catalog::blocks()
         .iter()
         .map(|b| {
             let params: Vec<Value> = (b.params)()
