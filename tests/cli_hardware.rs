@@ -61,6 +61,33 @@ fn area_is_a_table_or_json_with_the_published_total() {
 }
 
 #[test]
+fn blocks_of_every_family_have_their_storage_told() {
+    let json: Value = serde_json::from_str(&stdout(&["area", "mgcc-l1", "--json"])).expect("JSON");
+    let fields = json["fields"].as_array().expect("a list");
+    for stamp in ["wts", "rts"] {
+        let field = fields.iter().find(|f| f["field"] == stamp && f["storage"] == "sram").expect("a stamp");
+        assert_eq!((&field["bits_per_entry"], &field["entries"]), (&16.into(), &256.into()), "{stamp}");
+    }
+    assert!(stdout(&["list", "blocks"]).lines().any(|line| line == "tsm-switch"));
+}
+
+#[test]
+fn what_is_for_simulation_only_is_not_exported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("made").display().to_string();
+    for (block, param) in
+        [("tsu", "inject=lit_no_floor"), ("mgcc-l1", "inject=lit_brts"), ("umc", "inject=lit_mwts")]
+    {
+        let (key, value) = param.split_once('=').expect("key=value");
+        refused(
+            &["export", block, "--param", param, "--out", &out],
+            &format!("simulation only ({key} = {value})"),
+        );
+    }
+    assert!(!Path::new(&out).exists());
+}
+
+#[test]
 fn export_writes_one_file_per_module_and_a_list() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("made/here");

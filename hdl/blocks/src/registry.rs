@@ -1,4 +1,4 @@
-//! The list of this crate's blocks by name, with parameters. Lists of several crates are joined in `weft-catalog`, from which `weft list`, `export`, `area`, `cosim` and `sim` work.
+//! The list of blocks by name, with parameters: what `weft list`, `export`, `area`, `cosim` and `sim` work from.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ pub struct BlockInfo {
     pub build: fn(&ParamSet) -> Result<Arc<Module>, BlockError>,
 }
 
-/// All blocks of this crate, in the order in which they are listed.
+/// All blocks, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
     let mut all = Vec::new();
     all.extend(crate::common::register::common_blocks());
@@ -146,14 +146,7 @@ pub fn blocks() -> Vec<BlockInfo> {
 /// # Errors
 /// An unknown name.
 pub fn block(name: &str) -> Result<BlockInfo, BlockError> {
-    find(&blocks(), name)
-}
-
-/// The block of a name in a list.
-///
-/// # Errors
-/// An unknown name.
-pub fn find(all: &[BlockInfo], name: &str) -> Result<BlockInfo, BlockError> {
+    let all = blocks();
     all.iter().find(|b| b.name == name).copied().ok_or_else(|| BlockError::UnknownBlock {
         name: name.into(),
         known: all.iter().map(|b| b.name).collect::<Vec<_>>().join(", "),
@@ -165,18 +158,6 @@ pub fn find(all: &[BlockInfo], name: &str) -> Result<BlockInfo, BlockError> {
 /// # Errors
 /// An unknown block or parameter, an illegal value, or a mistake in the description.
 pub fn build(name: &str, given: &BTreeMap<String, String>) -> Result<Arc<Module>, BlockError> {
-    build_from(&blocks(), name, given)
-}
-
-/// Builds a block of a list by name.
-///
-/// # Errors
-/// An unknown block or parameter, an illegal value, or a mistake in the description.
-pub fn build_from(
-    all: &[BlockInfo],
-    name: &str,
-    given: &BTreeMap<String, String>,
-) -> Result<Arc<Module>, BlockError> {
-    let info = find(all, name)?;
+    let info = block(name)?;
     (info.build)(&ParamSet::new(&info, given)?)
 }

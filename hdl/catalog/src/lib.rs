@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weft_blocks::registry::{BlockError, BlockInfo, build_from, find};
+use weft_blocks::registry::{BlockError, BlockInfo, ParamSet};
 use weft_rtl::ir::Module;
 
 /// The families' lists, in the order in which they are shown.
@@ -19,7 +19,11 @@ pub fn blocks() -> Vec<BlockInfo> {
 /// # Errors
 /// An unknown name.
 pub fn block(name: &str) -> Result<BlockInfo, BlockError> {
-    find(&blocks(), name)
+    let all = blocks();
+    all.iter().find(|b| b.name == name).copied().ok_or_else(|| BlockError::UnknownBlock {
+        name: name.into(),
+        known: all.iter().map(|b| b.name).collect::<Vec<_>>().join(", "),
+    })
 }
 
 /// Builds a block by name.
@@ -27,7 +31,22 @@ pub fn block(name: &str) -> Result<BlockInfo, BlockError> {
 /// # Errors
 /// An unknown block or parameter, an illegal value, or a mistake in the description.
 pub fn build(name: &str, given: &BTreeMap<String, String>) -> Result<Arc<Module>, BlockError> {
-    build_from(&blocks(), name, given)
+    let info = block(name)?;
+    (info.build)(&ParamSet::new(&info, given)?)
+}
+
+/// Parameters that modules have for simulation only, with the value that leaves them hardware: faults put in on purpose, ports that only observe.
+const SIMULATION: [(&str, &str); 2] = [("inject", "none"), ("observe", "false")];
+
+/// A module of this hierarchy that is for simulation only: its name, the parameter and its value.
+pub fn simulation_only(module: &Module) -> Option<(&str, &str, &str)> {
+    let marks = |(key, value): &&(String, String)| {
+        SIMULATION.iter().any(|(name, harmless)| key == name && value != harmless)
+    };
+    match module.params.iter().find(marks) {
+        Some((key, value)) => Some((&module.name, key, value)),
+        None => module.instances.iter().find_map(|i| simulation_only(&i.module)),
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Choices that several blocks offer, with their names on the command line.
 
 use weft_blocks::registry::{BlockError, ParamSet};
-use weft_rtl::prelude::simulation_only;
 
 /// A parameter that is one of a few words.
 pub trait Choice: Copy + PartialEq + 'static {
@@ -114,15 +113,6 @@ impl Choice for Inject {
         (Inject::LitReinit, "lit_reinit"),
         (Inject::PastRts, "past_rts"),
     ];
-}
-
-impl Inject {
-    /// Marks the module being described as one for simulation only, if it has a slip.
-    pub(crate) fn mark(self) {
-        if self != Inject::None {
-            simulation_only(&format!("inject = {}", self.word()));
-        }
-    }
 }
 
 /// When loads raise the clock of a cache (mgcc.md sections 2 and 4).

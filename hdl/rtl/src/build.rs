@@ -115,7 +115,6 @@ impl Module {
             kind,
             doc: String::new(),
             params: Vec::new(),
-            simulation_only: None,
             signals: Vec::new(),
             nodes: Vec::new(),
             body: Vec::new(),
@@ -158,11 +157,6 @@ pub fn doc(text: &str) {
 /// Records a parameter for reports.
 pub fn param(name: &str, value: impl ToString) {
     with(|b| b.module.params.push((name.to_string(), value.to_string())));
-}
-
-/// Marks the module as one for simulation only, with the reason (a parameter and its value): it is never exported as a design.
-pub fn simulation_only(why: &str) {
-    with(|b| b.module.simulation_only = Some(why.to_string()));
 }
 
 /// Reports a mistake of the description itself, such as parameters that do not fit each other.

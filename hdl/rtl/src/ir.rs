@@ -431,8 +431,6 @@ pub struct Module {
     pub doc: String,
     /// Parameters by name, for reports.
     pub params: Vec<(String, String)>,
-    /// Why it is for simulation only; `None`: it is hardware.
-    pub simulation_only: Option<String>,
     /// All signals; ports in order of declaration.
     pub signals: Vec<Signal>,
     /// All expressions; operands come before users except through signals.
@@ -472,12 +470,6 @@ impl Module {
     pub fn ports(&self) -> impl Iterator<Item = (SigId, &Signal)> {
         let all = self.signals.iter().enumerate();
         all.filter(|(_, s)| s.output || s.kind == SigKind::Input).map(|(i, s)| (SigId(i as u32), s))
-    }
-
-    /// A module of this hierarchy that is for simulation only, with the reason.
-    pub fn simulation_only(&self) -> Option<(&str, &str)> {
-        let own = self.simulation_only.as_ref().map(|why| (self.name.as_str(), why.as_str()));
-        own.or_else(|| self.instances.iter().find_map(|i| i.module.simulation_only()))
     }
 
     /// The port of this name.

@@ -162,7 +162,7 @@ pub use weft_rtl_derive::{Bundle, HwEnum};
 
 /// Everything a block's source needs.
 pub mod prelude {
-    pub use crate::build::{doc, elab_error, param, simulation_only};
+    pub use crate::build::{doc, elab_error, param};
     pub use crate::bv::{Bv, bits_for};
     pub use crate::channel::*;
     pub use crate::data::*;

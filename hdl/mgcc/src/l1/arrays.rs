@@ -9,10 +9,10 @@ use weft_rtl::prelude::*;
 #[bundle(params = L1Params)]
 pub(super) struct Stamps {
     #[width(p.tsm.ts)]
-    #[field("timestamp")]
+    #[field("wts")]
     pub wts: Bits,
     #[width(p.tsm.ts)]
-    #[field("timestamp")]
+    #[field("rts")]
     pub rts: Bits,
 }
 

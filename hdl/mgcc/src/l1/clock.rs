@@ -22,7 +22,7 @@ pub(super) struct Clock {
 impl Clock {
     pub fn new(p: &L1Params) -> Clock {
         let stamp = |name: &str| reg::<Bits>(name, p.tsm.ts).field("timestamp");
-        let cts = reg::<Bits>("cts", p.tsm.cts).field("timestamp");
+        let cts = reg::<Bits>("cts", p.tsm.cts).field("cts");
         let next = wire_or::<Bits>("cts_next", p.tsm.cts, cts.get());
         cts.set(next.get());
         let text = "the clock {epoch, ts} never goes back";

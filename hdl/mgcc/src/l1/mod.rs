@@ -164,10 +164,8 @@ fn describe(p: &L1Params) {
     param("eager", p.eager);
     param("self_inc", p.self_inc);
     param("repl_ts", p.repl_ts);
-    if p.observe {
-        simulation_only("observe = 1");
-    }
-    p.inject.mark();
+    param("observe", p.observe);
+    param("inject", p.inject.word());
     let own = input::<Bits>("own", p.tsm.cu_bits());
     let req = in_channel::<CuReq>("cu_req", &p.tsm.cu());
     let rsp = in_channel::<UpRsp>("dn_rsp", &p.tsm);

@@ -23,9 +23,9 @@ impl Clock {
     pub fn new(p: &L2Params) -> Clock {
         // Of G-TSC the time of all lines that are in memory only.
         let name = if p.gtsc() { "mem_ts" } else { "cts" };
-        let ts = reg::<Bits>(name, p.tsm.ts).field("timestamp");
+        let ts = reg::<Bits>(name, p.tsm.ts).field(name);
         Clock {
-            epoch: reg::<Bits>("epoch", p.tsm.epoch_bits()).field("timestamp"),
+            epoch: reg::<Bits>("epoch", p.tsm.epoch_bits()).field(name),
             now: wire_or::<Bits>(&format!("{name}_now"), p.tsm.ts, ts.get()),
             ts,
             eb: p.tsm.eb,

@@ -141,7 +141,7 @@ fn build(p: &L2Params, policy: Policy, block: &str, about: &str) -> Result<Arc<M
         for (name, value) in [("ts", p.tsm.ts), ("eb", p.tsm.eb), ("mshrs", p.tsm.l2_mshrs)] {
             param(name, value);
         }
-        p.inject.mark();
+        param("inject", p.inject.word());
         describe(p);
     })
     .map_err(|errors| BlockError::Elab { block: block.into(), errors })

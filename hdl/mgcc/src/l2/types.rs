@@ -34,10 +34,10 @@ pub(super) struct Tag {
 #[bundle(params = L2Params)]
 pub(super) struct Stamps {
     #[width(p.tsm.ts)]
-    #[field("timestamp")]
+    #[field("wts")]
     pub wts: Bits,
     #[width(p.tsm.ts)]
-    #[field("timestamp")]
+    #[field("rts")]
     pub rts: Bits,
 }
 

@@ -168,7 +168,6 @@ pub fn tsu(p: &TsuParams) -> Result<Arc<Module>, BlockError> {
         param("rd_extend", p.rd_extend.word());
         param("wts", p.wts.word());
         param("inject", p.inject.word());
-        p.inject.mark();
         describe(p);
     });
     built.map_err(|errors| BlockError::Elab { block: "tsu".into(), errors })
@@ -212,8 +211,8 @@ struct Sets {
 
 impl Sets {
     fn new(p: &TsuParams) -> Sets {
-        let stamps = |name, lanes| {
-            let fields = [("timestamp", p.tsm.ts)];
+        let stamps = |name: &str, lanes| {
+            let fields = [(name, p.tsm.ts)];
             Array::new(sram::<Bits>(name, p.sets, lanes, p.tsm.ts).fields(&fields))
         };
         Sets {

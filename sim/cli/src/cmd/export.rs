@@ -39,9 +39,9 @@ const BENCH_LIST: &str = "testbench.f";
 /// A wrong block or parameter; a folder that cannot be written.
 pub fn run(args: &Args) -> Outcome {
     let module = args.block.build()?;
-    if let Some((name, why)) = module.simulation_only() {
+    if let Some((name, key, value)) = weft_catalog::simulation_only(&module) {
         return Err(Failure::input(anyhow!(
-            "module {name} is for simulation only ({why}) and is not exported; choose another value"
+            "module {name} is for simulation only ({key} = {value}) and is not exported; choose another value"
         )));
     }
     let mut files = emit(&module);
