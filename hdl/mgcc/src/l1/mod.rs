@@ -41,6 +41,8 @@ mod reply;
 mod stage;
 mod table;
 
+use crate::choice::Choice;
+use crate::msg::{Roll, RollAck, UpReq, UpRsp};
 use crate::msg::{Roll, RollAck, UpRsp};
 use crate::params::LINE;
 use arrays::{Arrays, Found};

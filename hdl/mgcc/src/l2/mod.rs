@@ -61,6 +61,7 @@ mod walker;
 pub(crate) use params::sizes;
 pub use params::{L2Params, Policy};
 
+use crate::choice::Choice;
 use crate::msg::UpRsp;
 use decide::Parts;
 use select::Needs;
