@@ -16,7 +16,7 @@ use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
 /// for); `cosim_recorded.rs` shows that they do not among neighbours that keep it.
-const SHOWS_POWER_UP: [&str; 3] = ["mshr-file", "l1-cache", "l2-bank"];
+const SHOWS_POWER_UP: [&str; 6] = ["mshr-file", "l1-cache", "l2-bank", "mgcc-l1", "mgcc-l2", "l2-wb"];
 
 /// The parameter sets of a block side by side; the ports of set `i` have `x{i}_` before their names.
 fn side_by_side(block: &str, sets: &[&str]) -> Arc<Module> {
