@@ -16,7 +16,8 @@ use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
 /// for); `cosim_recorded.rs` shows that they do not among neighbours that keep it.
-const SHOWS_POWER_UP: [&str; 6] = ["mshr-file", "l1-cache", "l2-bank", "mgcc-l1", "mgcc-l2", "l2-wb"];
+const SHOWS_POWER_UP: [&str; 8] =
+    ["mshr-file", "l1-cache", "l2-bank", "mgcc-l1", "mgcc-l2", "l2-wb", "gtsc-l1", "gtsc-l2"];
 
 /// The parameter sets of a block side by side; the ports of set `i` have `x{i}_` before their names.
 fn side_by_side(block: &str, sets: &[&str]) -> Arc<Module> {
@@ -138,6 +139,8 @@ cosim_of! {
     cosim_mgcc_l1 "mgcc-l1";
     cosim_mgcc_l2 "mgcc-l2";
     cosim_l2_wb "l2-wb";
+    cosim_gtsc_l1 "gtsc-l1";
+    cosim_gtsc_l2 "gtsc-l2";
     cosim_tsu "tsu";
     cosim_reqtracker "reqtracker";
     cosim_umc_lane "umc-lane";

@@ -101,6 +101,14 @@ impl GtscFault {
     ];
 }
 
+impl Inject {
+    /// The word of a fault, of whatever protocol.
+    pub fn name(self) -> &'static str {
+        let all = Inject::WORDS.iter().chain(GtscFault::WORDS);
+        all.into_iter().find(|w| w.0 == self).map_or("", |w| w.1)
+    }
+}
+
 impl Choice for Inject {
     const WORDS: &'static [(Inject, &'static str)] = &[
         (Inject::None, "none"),

@@ -11,6 +11,7 @@ const LIST: &str = include_str!("mgcc.txt");
 fn section(block: &str) -> &'static str {
     match block {
         "mgcc-l1" => "4",
+        "gtsc-l1" | "gtsc-l2" => "14",
         "mgcc-l2" | "l2-wb" | "tsm-maint" => "5",
         "tsu" => "6",
         "reqtracker" | "umc-lane" | "umc" => "7",
@@ -27,7 +28,7 @@ pub fn entries() -> Vec<Entry> {
     let entry = |line: &str| {
         let mut parts = line.splitn(3, " | ");
         let [block, id, text] = [(); 3].map(|()| parts.next().expect("block | id | text").to_string());
-        let kind = if id.starts_with("mgcc.race.") { EntryKind::Race } else { EntryKind::Row };
+        let kind = if id.split('.').nth(1) == Some("race") { EntryKind::Race } else { EntryKind::Row };
         let source = format!("mgcc.md {}", section(&block));
         Entry { id, block, kind, text, source }
     };

@@ -27,6 +27,22 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         ],
     ),
     (
+        "gtsc-l1",
+        [
+            "size=256 ways=2 latency=3 pool=2 gpus=1 cus=2 banks=2 l1_mshrs=2 addr_bits=32",
+            "size=1K ways=4 latency=7 pool=3 self_inc=3 repl_ts=1 gpus=1 cus=3 banks=1 l1_mshrs=5 ts=7 eb=3 cts=10 addr_bits=33",
+            "size=512 ways=2 latency=4 pool=5 gpus=1 cus=1 banks=4 lanes=1 l1_mshrs=1 l2_mshrs=3 il=6 addr_bits=40",
+        ],
+    ),
+    (
+        "gtsc-l2",
+        [
+            "size=256 ways=2 pool=2 gpus=1 cus=2 banks=2 l1_mshrs=2 l2_mshrs=2 addr_bits=32",
+            "size=1K ways=4 pool=3 gpus=1 cus=3 banks=1 l1_mshrs=5 l2_mshrs=3 ts=7 eb=3 cts=10 addr_bits=33",
+            "size=128 ways=2 pool=1 gpus=1 cus=1 banks=4 lanes=1 l1_mshrs=1 l2_mshrs=1 il=6 addr_bits=40",
+        ],
+    ),
+    (
         "tsu",
         [
             "sets=1 ways=1 latency=2 gpus=2 cus=2 banks=2 lanes=1 addr_bits=32",

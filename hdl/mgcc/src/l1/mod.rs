@@ -41,8 +41,6 @@ mod reply;
 mod stage;
 mod table;
 
-use crate::choice::Choice;
-use crate::msg::{Roll, RollAck, UpReq, UpRsp};
 use crate::msg::{Roll, RollAck, UpRsp};
 use crate::params::LINE;
 use arrays::{Arrays, Found};
@@ -167,7 +165,7 @@ fn describe(p: &L1Params) {
     param("self_inc", p.self_inc);
     param("repl_ts", p.repl_ts);
     param("observe", p.observe);
-    param("inject", p.inject.word());
+    param("inject", p.inject.name());
     let own = input::<Bits>("own", p.tsm.cu_bits());
     let req = in_channel::<CuReq>("cu_req", &p.tsm.cu());
     let rsp = in_channel::<UpRsp>("dn_rsp", &p.tsm);

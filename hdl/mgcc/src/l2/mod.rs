@@ -61,7 +61,6 @@ mod walker;
 pub(crate) use params::sizes;
 pub use params::{L2Params, Policy};
 
-use crate::choice::Choice;
 use crate::msg::UpRsp;
 use decide::Parts;
 use select::Needs;
@@ -142,7 +141,7 @@ fn build(p: &L2Params, policy: Policy, block: &str, about: &str) -> Result<Arc<M
         for (name, value) in [("ts", p.tsm.ts), ("eb", p.tsm.eb), ("mshrs", p.tsm.l2_mshrs)] {
             param(name, value);
         }
-        param("inject", p.inject.word());
+        param("inject", p.inject.name());
         describe(p);
     })
     .map_err(|errors| BlockError::Elab { block: block.into(), errors })

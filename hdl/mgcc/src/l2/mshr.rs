@@ -131,7 +131,10 @@ impl Mshrs {
         let payloads = payloads.fields(&[("queue", width_of::<Payload>(p))]);
         let landing = sram::<Landing>("landing", n, 1, p.clone());
         let landing = landing.fields(&[("queue", width_of::<Landing>(p))]);
-        let stamps = p.mgcc().then(|| sram::<Stamps>("landing_stamps", n, 1, p.clone()));
+        // Only the blocks' own stamps are counted as those.
+        let fields = [("timestamp", 2 * t.ts)];
+        let stamps = || sram::<Stamps>("landing_stamps", n, 1, p.clone()).fields(&fields);
+        let stamps = p.mgcc().then(stamps);
         let event = |name: &str, bits: u32| wire_zero::<Bits>(name, bits);
         Mshrs {
             lines: Cam::new("mshr_lines", n, t.line_bits()),
