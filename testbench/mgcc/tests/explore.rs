@@ -67,6 +67,14 @@ fn an_epoch_overflows_and_everybody_rolls() {
     holds(&config, &wanted);
 }
 
+/// What a roll must drop is read here after it, if it is still there.
+#[test]
+fn a_line_is_read_again_after_a_roll() {
+    let alphabet = ops("LD X,ST X.0");
+    let config = Config { budgets: vec![2, 1], start: 62, alphabet, ..Config::default() };
+    holds(&config, &["write does not fit the epoch", "bank rolled by an answer"]);
+}
+
 #[test]
 fn two_gpus() {
     let config = Config { gpus: 2, cus: 1, budgets: vec![2, 1], ..Config::default() };
