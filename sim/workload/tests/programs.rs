@@ -1,9 +1,12 @@
 //! Every program on the ideal machine: it computes what the host computes, in every order of its waves and for every
 //! number of lanes; and a wrong result is seen.
 
+mod small;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use small::SMALL;
 use weft_workload::graph::{self, Graph};
 use weft_workload::ideal::{FlatMemory, IdealError, IdealMachine, Order, run};
 use weft_workload::program::{Array, Frame, HostStep, Kernel, LoadedValues, Program, VerifyError};
@@ -18,54 +21,6 @@ fn settings(list: &[(&str, &str)]) -> BTreeMap<String, String> {
 fn make(name: &str, list: &[(&str, &str)]) -> Box<dyn Program> {
     build(name, &settings(list), None).unwrap_or_else(|e| panic!("{e}"))
 }
-
-/// Small sizes that leave partial waves, work-groups and tiles.
-const SMALL: &[(&str, &[(&str, &str)])] = &[
-    ("aes", &[("blocks", "75"), ("gpus", "2")]),
-    ("alexnet", &[("channels", "2"), ("filters", "5"), ("image", "7"), ("kernel", "3")]),
-    ("atax", &[("rows", "75"), ("columns", "45")]),
-    ("bfs", &[("source", "karate"), ("group", "10")]),
-    ("bicg", &[("rows", "45"), ("columns", "75")]),
-    ("c2d", &[("n", "37")]),
-    ("comd", &[("cells", "3"), ("group", "10")]),
-    ("conv", &[("n", "21"), ("gpus", "3")]),
-    ("cusolver", &[("tiles", "3"), ("gpus", "2"), ("cus", "2")]),
-    ("fir", &[("samples", "1001"), ("blocks", "3")]),
-    ("gemm", &[("m", "19"), ("n", "37"), ("k", "21")]),
-    ("gemv", &[("n", "71")]),
-    ("googlenet", &[("channels", "3"), ("filters", "4"), ("image", "6")]),
-    ("hpgmg", &[("levels", "3"), ("cycles", "1"), ("group", "10")]),
-    ("j2d", &[("n", "37"), ("steps", "2")]),
-    ("lstm", &[("hidden", "9"), ("batch", "3"), ("steps", "3")]),
-    ("lu", &[("n", "11"), ("group", "10")]),
-    ("miniamr", &[("roots", "3"), ("refinements", "2"), ("steps", "1"), ("group", "10")]),
-    ("minicontact", &[("elements", "5"), ("steps", "2"), ("group", "10")]),
-    ("mm", &[("n", "45")]),
-    ("mm2", &[("n", "21")]),
-    ("mm3", &[("n", "21")]),
-    ("mst", &[("source", "karate"), ("group", "10"), ("gpus", "3")]),
-    ("mt", &[("n", "75")]),
-    ("namd", &[("atoms", "8"), ("gpus", "2")]),
-    ("nekbone", &[("elements", "2"), ("points", "3"), ("iterations", "2")]),
-    ("nw", &[("tiles", "3")]),
-    ("overfeat", &[("channels", "1"), ("filters", "6"), ("image", "15"), ("kernel", "5"), ("stride", "3")]),
-    ("pagerank", &[("source", "karate"), ("iterations", "5")]),
-    ("pathfinder", &[("columns", "300"), ("rows", "12")]),
-    ("relu", &[("length", "1001")]),
-    ("resnet", &[("blocks", "2"), ("channels", "3"), ("image", "6")]),
-    ("resnet18", &[("batch", "1"), ("scale", "64"), ("classes", "3")]),
-    ("rnn-dgrad", &[("hidden", "9"), ("batch", "3"), ("steps", "3")]),
-    ("rnn-fw", &[("hidden", "9"), ("batch", "3"), ("steps", "3")]),
-    ("rnn-wgrad", &[("hidden", "9"), ("batch", "3"), ("steps", "3")]),
-    ("sc", &[("n", "21"), ("mask", "4")]),
-    ("snap", &[("cells", "4"), ("angles", "5"), ("octants", "8"), ("group", "10")]),
-    ("stencil", &[("n", "70"), ("iterations", "3")]),
-    ("transpose", &[("rows", "70"), ("columns", "37")]),
-    ("vgg16", &[("batch", "1"), ("scale", "64"), ("classes", "3")]),
-    ("xtreme1", &[("kilobytes", "5"), ("gpus", "2"), ("cus", "2"), ("repeat", "2")]),
-    ("xtreme2", &[("kilobytes", "5"), ("gpus", "2"), ("cus", "3"), ("repeat", "2")]),
-    ("xtreme3", &[("kilobytes", "5"), ("gpus", "2"), ("cus", "2"), ("repeat", "2")]),
-];
 
 /// Programs with options that change what they do.
 const OPTIONS: &[(&str, &[(&str, &str)])] = &[
