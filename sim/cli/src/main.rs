@@ -18,7 +18,7 @@
 //! | clock a block, record waves, save and resume | [`weft_engine`](../weft_engine/index.html) |
 //! | change a system: topology, sizes, protocol | the files in `sim/fabrics/`, and [`weft_fabric::config`](../weft_fabric/config/index.html) for every key |
 //! | compare many runs in one table and picture | `weft sweep rec-protocols`; the files in `sim/fabrics/sweeps/`, and [`sweep`] for every key and column |
-//! | add a family of fabrics: other keys, memories, checks, figures | [`weft_fabric::family`](../weft_fabric/family/index.html): its traits; [the directory family](../weft_fabric/family/directory/index.html) is one |
+//! | add a family of fabrics: other keys, memories, checks, figures | [`weft_fabric::family`](../weft_fabric/family/index.html): its traits; [directories](../weft_fabric/family/directory/index.html) and [timestamps](../weft_fabric/family/tsm/index.html) are two |
 //! | see what a compute unit or a DRAM channel does | [`weft_fabric::cu`](../weft_fabric/cu/index.html), [`weft_fabric::dram`](../weft_fabric/dram/index.html) |
 //! | add a program or a graph format | [`weft_workload`](../weft_workload/index.html) |
 //! | know what is tested, and how | [`weft_testbench`](../weft_testbench/index.html): [golden models](../weft_testbench/golden/index.html), [the race ledger](../weft_testbench/ledger/index.html), [co-simulation](../weft_testbench/cosim/index.html); [`weft_explore`](../weft_explore/index.html): every state of a small net of blocks |

@@ -2,7 +2,7 @@
 //!
 //! | columns | hold |
 //! | --- | --- |
-//! | `run`, `status`, `fabric`, `workload`, `params`, `graph`, `seed`, `protocol`, `set` | what was run: number in the product from 1; `ok`, `wrong` (the result is not the host's) or `failed`; all parameters of the program; keys that differ from the fabric's file |
+//! | `run`, `status`, `fabric`, `workload`, `params`, `graph`, `seed`, `protocol`, `set` | what was run: number in the product from 1; `ok`, `wrong` (the result is not the host's), `stale` (the same on a fabric that nothing keeps coherent) or `failed`; all parameters of the program; keys that differ from the fabric's file |
 //! | `axis.NAME` | for each axis its value as tables show it |
 //! | keys of the fabric | those that an axis moves, as numbers without suffix |
 //! | `verified`, `cycles`, `kernels` | the outcome; kernels counts launches and host copies |
@@ -46,7 +46,12 @@ pub fn columns(
 ) -> Vec<Column> {
     let mut all = vec![
         column("run", "", "number in the product of the axes, from 1", true),
-        column("status", "", "ok, wrong (the result is not the host's) or failed", false),
+        column(
+            "status",
+            "",
+            "ok, wrong (the result is not the host's), stale (the same on a fabric that nothing keeps coherent) or failed",
+            false,
+        ),
         column("fabric", "", "fabric", false),
         column("workload", "", "program", false),
         column("params", "", "all parameters of the program", false),
@@ -123,7 +128,11 @@ pub fn text(value: &Value) -> String {
 pub fn measured(report: &RunReport) -> Cells {
     let mut cells: Cells = report.metrics.cells();
     cells.extend(report.counters.iter().map(|(name, counter)| (name.clone(), counter.value.to_string())));
-    let status = if report.verified { "ok" } else { "wrong" };
+    let status = match (report.verified, report.stale) {
+        (true, _) => "ok",
+        (false, true) => "stale",
+        (false, false) => "wrong",
+    };
     cells.extend([
         ("status".into(), status.into()),
         ("verified".into(), report.verified.to_string()),

@@ -116,7 +116,7 @@ impl Results {
         let status = self.header.iter().position(|name| name == "status").unwrap_or(0);
         let before = self.rows.iter().flatten().count();
         for row in &mut self.rows {
-            if row.as_ref().is_some_and(|cells| cells[status] != "ok") {
+            if row.as_ref().is_some_and(|cells| !["ok", "stale"].contains(&cells[status].as_str())) {
                 *row = None;
             }
         }

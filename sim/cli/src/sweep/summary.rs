@@ -191,7 +191,7 @@ impl Summary {
         let count: usize = others.iter().map(|axis| sizes[*axis]).product();
         let measured = |points: &[usize]| -> Cell {
             let number = points.iter().zip(&sizes).fold(0, |n, (point, size)| n * size + point);
-            match rows[number].as_ref().filter(|cells| cells[status] == "ok") {
+            match rows[number].as_ref().filter(|cells| ["ok", "stale"].contains(&cells[status].as_str())) {
                 None => Cell::Failed,
                 Some(cells) => cells[self.at].parse().map_or(Cell::Undefined, Cell::Value),
             }

@@ -15,7 +15,7 @@ pub mod values;
 pub mod watchdog;
 
 use crate::cu::{CuObserver, Issuer, LineAccess, LineReply, Who};
-use crate::family::{Channels, FamilyCheck, Hardware, Surroundings, Transfer};
+use crate::family::{Channels, FamilyCheck, Hardware, Surroundings, Transfer, ValueRule};
 use crate::run::read_newer;
 use messages::{CuRequest, MessageCounts, MessageViolation, Messages};
 use serde::{Deserialize, Serialize};
@@ -121,6 +121,8 @@ pub struct Checks {
     line: u64,
     /// Memory holds what the program wrote once the fabric rests.
     coherent: bool,
+    /// Loads that nothing explains are counted, and no failure.
+    counted: bool,
 }
 
 impl Checks {
@@ -136,7 +138,7 @@ impl Checks {
     ) -> Result<Checks, CheckError> {
         let (shape, promises) = (hardware.shape(), hardware.promises());
         let watches = options.watchdog > 0;
-        let values = options.values && promises.values;
+        let values = options.values && promises.values != ValueRule::Elsewhere;
         Ok(Checks {
             options,
             values: values.then(|| Values::new(shape.line, shape.gpms)),
@@ -145,15 +147,18 @@ impl Checks {
             watchdog: watches.then(|| Watchdog::new(design, options.watchdog, shape.line)),
             line: u64::from(shape.line),
             coherent: promises.memory,
+            counted: promises.values == ValueRule::Counted,
         })
     }
 
     /// How much was checked so far.
     pub fn counts(&self) -> CheckCounts {
+        let values = self.values.as_ref().map(Values::counts);
+        let stale = values.filter(|_| self.counted).map(|counts| ("stale", counts.violations));
         CheckCounts {
-            values: self.values.as_ref().map(Values::counts),
+            values,
             messages: self.messages.as_ref().filter(|_| self.options.messages).map(Messages::counts),
-            family: self.family.iter().flat_map(|check| check.counts()).collect(),
+            family: self.family.iter().flat_map(|check| check.counts()).chain(stale).collect(),
         }
     }
 
@@ -309,7 +314,9 @@ impl Checks {
 
     #[inline]
     fn first(&self) -> Result<(), CheckError> {
-        if let Some(violation) = self.values.as_ref().and_then(|v| v.violations().first()) {
+        if let Some(violation) =
+            self.values.as_ref().filter(|_| !self.counted).and_then(|v| v.violations().first())
+        {
             return Err(CheckError::Value(violation.clone()));
         }
         let messages = self.messages.as_ref().filter(|_| self.options.messages);

@@ -41,6 +41,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("rec-4gpu-small", include_str!("../../../fabrics/rec-4gpu-small.toml")),
     ("hmg-4gpu", include_str!("../../../fabrics/hmg-4gpu.toml")),
     ("hmg-4gpu-small", include_str!("../../../fabrics/hmg-4gpu-small.toml")),
+    ("tsm-4gpu", include_str!("../../../fabrics/tsm-4gpu.toml")),
+    ("tsm-4gpu-small", include_str!("../../../fabrics/tsm-4gpu-small.toml")),
 ];
 
 /// Configuration of a fabric: one field per key; the default is the published REC system.

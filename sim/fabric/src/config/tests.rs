@@ -114,7 +114,7 @@ fn the_family_is_that_of_the_file() {
     assert_eq!(record.to_json().get("gpus"), named.to_json().get("gpus"));
     assert_eq!(
         refused("gpus = 2\nfamily = \"torus\"\n"),
-        "x.toml line 2: family = torus: there is no such family of fabrics; legal: directory, toy"
+        "x.toml line 2: family = torus: there is no such family of fabrics; legal: directory, tsm, toy"
     );
     let mut config = published();
     assert_eq!(
@@ -135,7 +135,12 @@ fn keys_are_listed_once_and_in_the_order_of_the_files() {
     assert_eq!(distinct.len(), names.len());
     assert_eq!((names[..3].to_vec(), names.last()), (vec!["protocol", "gpus", "gpms"], Some(&"watchdog")));
     assert!(names.iter().all(|name| in_file(name).is_some()));
-    assert_eq!(all_keys().len(), names.len() + 1, "and the one of the family for tests");
+    let all: Vec<&str> = all_keys().iter().map(|key| key.name).collect();
+    let mut once = all.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), all.len());
+    assert!(names.iter().chain(&["rd_lease", "tsu_ways"]).all(|name| all.contains(name)));
 }
 
 #[test]
@@ -250,7 +255,7 @@ fn mistakes_elsewhere() {
     let said = |r: Result<FabricConfig, ConfigError>| r.expect_err("wrong").to_string();
     assert_eq!(
         said(FabricConfig::load("rec-5gpu")),
-        "there is no fabric rec-5gpu: give the path of a TOML file or one of rec-4gpu, rec-4gpu-small, hmg-4gpu, hmg-4gpu-small"
+        "there is no fabric rec-5gpu: give the path of a TOML file or one of rec-4gpu, rec-4gpu-small, hmg-4gpu, hmg-4gpu-small, tsm-4gpu, tsm-4gpu-small"
     );
     let missing = said(FabricConfig::load("no/such.toml"));
     assert!(missing.starts_with("cannot read the fabric file no/such.toml: "), "{missing}");
@@ -269,4 +274,70 @@ fn a_file_of_ones_own_is_read() {
     std::fs::write(&path, "about = \"two GPUs\"\ngpus = 2\n").expect("writable");
     let config = FabricConfig::load(&path.to_string_lossy()).expect("legal");
     assert_eq!((config.name.as_str(), config.about.as_str(), config.common.gpus), ("mine", "two GPUs", 2));
+}
+
+/// The error of a change of the small TSM fabric.
+fn refused_tsm(changes: &[&str]) -> String {
+    let mut config = FabricConfig::load("tsm-4gpu-small").expect("built in");
+    for change in changes {
+        if let Err(error) = config.set(change) {
+            return error.to_string();
+        }
+    }
+    config.validate().expect_err("not to be built").to_string()
+}
+
+#[test]
+fn tsm_fabrics_are_those_of_their_files() {
+    let published = FabricConfig::load("tsm-4gpu").expect("built in");
+    published.validate().expect("can be built");
+    let record = published.to_json();
+    assert_eq!((&record["family"], &record["protocol"]), (&"tsm".into(), &"wt-c-rc".into()));
+    let of = published.tsm().expect("of the family");
+    let plain = weft_mgcc::fabric::TsmFabricParams::published(weft_mgcc::fabric::TsmProtocol::WtCRc);
+    assert_eq!(of, weft_mgcc::fabric::TsmFabricParams { observe: true, ..plain });
+    for protocol in ["wb-nc-rc", "wt-nc-rc", "wt-c-rc", "wt-c-sc"] {
+        let mut small = FabricConfig::load("tsm-4gpu-small").expect("built in");
+        small.set(&format!("protocol={protocol}")).expect("legal");
+        small.validate().unwrap_or_else(|e| panic!("{protocol}: {e}"));
+        let p = small.tsm().expect("of the family");
+        assert_eq!((p.tsm.cus, p.l1_size, p.l2_size, p.tsm.lanes), (8, 4 << 10, 16 << 10, 4));
+        assert_eq!((p.merge_raw, small.directory().is_none()), (protocol == "wt-c-sc", true));
+    }
+    let back: FabricConfig = serde_json::from_value(record.clone()).expect("all keys are known");
+    assert_eq!(back.to_json(), record);
+}
+
+#[test]
+fn tsm_fabrics_refuse_what_cannot_be_built() {
+    let cases: [(&[&str], &str); 12] = [
+        (&["gpus=3"], "--set: gpus = 3: it is no power of two; legal: a power of two in 1..16"),
+        (&["gpms=2"], "--set: gpms = 2: it is too large; legal: 1..1"),
+        (&["line=128"], "--set: line = 128: it is too large; legal: a power of two in 64..64"),
+        (&["range=256"], "--set: key range belongs to family directory, and this fabric is of family tsm"),
+        (
+            &["ts=6", "rd_lease=17"],
+            "--set: rd_lease = 17: it is more than a quarter of all timestamps of ts = 6 bits; legal: 1..16",
+        ),
+        (&["cts=18"], "--set: cts = 18: it is smaller than ts + eb = 20; legal: 20..64"),
+        (
+            &["protocol=wt-c-sc", "read_ts=deferred"],
+            "--set: read_ts = deferred: under sequential consistency",
+        ),
+        (&["protocol=wt-c-sc", "self_inc=off"], "--set: self_inc = off: a spinning load would hit for ever"),
+        (&["model=sc"], "--set: model = sc: the L1s of this protocol keep release consistency"),
+        (
+            &["l2_size=96K"],
+            "--set: l2_size = 98304: it is not banks * l2_ways * line = 8192 bytes times a power of two",
+        ),
+        (&["tsu_ways=6"], "--set: tsu_ways = 6: 256 entries of a lane's TSU make no power of two of sets"),
+        (
+            &["dram_bytes=1024G", "addr_bits=40"],
+            "--set: dram_bytes = 1099511627776: the memory of all GPUs is larger than the address space",
+        ),
+    ];
+    for (changes, sentence) in cases {
+        let text = refused_tsm(changes);
+        assert!(text.starts_with(sentence), "{text}");
+    }
 }

@@ -52,12 +52,12 @@ pub enum Request {
     },
 }
 
-/// Answer to a read.
+/// Answer to a read, or to a write that gets one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
-    /// Transaction number of the read.
+    /// Transaction number of the request.
     pub id: u64,
-    /// The line in limbs.
+    /// The line in limbs, and what else the answer carries.
     pub data: Vec<u64>,
 }
 
@@ -68,7 +68,7 @@ pub struct DramCounters {
     pub reads: u64,
     /// Lines written.
     pub writes: u64,
-    /// Cycles from acceptance to the earliest possible answer, summed over all reads.
+    /// Cycles from acceptance to the earliest possible answer, summed over all requests that get one.
     pub read_cycles: u64,
     /// Cycles that requests waited for their bank or the bus, summed over all requests.
     pub wait_cycles: u64,
@@ -187,15 +187,20 @@ impl Channel {
             Request::Read { addr, id } => {
                 let mut data = vec![0; self.timing.line as usize / 8];
                 memory.read_limbs(addr, &mut data);
-                self.counters.reads += 1;
                 (addr, Some(Reply { id, data }))
             }
             Request::Write { addr, data } => {
                 memory.write_limbs(addr, &data);
-                self.counters.writes += 1;
                 (addr, None)
             }
         };
+        self.admit(now, addr, reply.is_none(), reply);
+    }
+
+    /// Takes a transaction on the line at a physical byte address in cycle `now` whose data has moved already. Call it only when there is room.
+    pub fn admit(&mut self, now: u64, addr: u64, write: bool, reply: Option<Reply>) {
+        let count = if write { &mut self.counters.writes } else { &mut self.counters.reads };
+        *count += 1;
         self.queue.push_back(Waiting { since: now, bank: self.timing.bank_of(addr), reply });
         self.advance(now);
     }

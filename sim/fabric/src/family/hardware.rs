@@ -34,11 +34,22 @@ impl Shape {
     }
 }
 
+/// Whether every load shows a value that the order of events in cycles explains ([`crate::check::values`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueRule {
+    /// It must.
+    Kept,
+    /// Nothing keeps the caches coherent inside a kernel: what shows nevertheless is counted as `stale`.
+    Counted,
+    /// The family has a rule of its own.
+    Elsewhere,
+}
+
 /// What a fabric promises, for the checks that every family has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promises {
-    /// Every load shows a value that the order of events in cycles explains ([`crate::check::values`]).
-    pub values: bool,
+    /// The values of loads.
+    pub values: ValueRule,
     /// At the end memory, with what is newer in caches, holds the last values of that order.
     pub memory: bool,
 }

@@ -17,21 +17,25 @@ mod hardware;
 mod surroundings;
 #[cfg(test)]
 mod toy;
+pub mod tsm;
 
 pub use check::FamilyCheck;
 pub use figures::{Figure, FigureColumn, FigureInfo, FigureValue, Figures, Meter, Parts, Seen};
-pub use hardware::{Fold, Hardware, Promises, Shape};
+pub use hardware::{Fold, Hardware, Promises, Shape, ValueRule};
 pub use surroundings::{Channels, MemOp, Newer, Surroundings, Transfer, Unit};
 
 use crate::config::{Common, ConfigError, FabricConfig, Group, KeyInfo};
 use directory::DirectoryKeys;
 use std::sync::Arc;
+use tsm::TsmKeys;
 
 /// The keys of a fabric's family.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FamilyKeys {
     /// Caches and memory at home nodes, kept coherent by directories, by software, or by nothing (rec.md, hmg.md).
     Directory(DirectoryKeys),
+    /// GPUs that share one physical memory, kept coherent by timestamps, or by software between kernels (mgcc.md).
+    Tsm(TsmKeys),
     /// For tests.
     #[cfg(test)]
     Toy(toy::ToyKeys),
@@ -48,6 +52,7 @@ impl FamilyKeys {
     pub fn all() -> Vec<FamilyKeys> {
         vec![
             FamilyKeys::default(),
+            FamilyKeys::Tsm(TsmKeys::default()),
             #[cfg(test)]
             FamilyKeys::Toy(toy::ToyKeys::default()),
         ]
@@ -62,6 +67,7 @@ impl FamilyKeys {
     pub fn family(&self) -> &dyn Family {
         match self {
             FamilyKeys::Directory(keys) => keys,
+            FamilyKeys::Tsm(keys) => keys,
             #[cfg(test)]
             FamilyKeys::Toy(keys) => keys,
         }
@@ -71,6 +77,7 @@ impl FamilyKeys {
     pub fn family_mut(&mut self) -> &mut dyn Family {
         match self {
             FamilyKeys::Directory(keys) => keys,
+            FamilyKeys::Tsm(keys) => keys,
             #[cfg(test)]
             FamilyKeys::Toy(keys) => keys,
         }
@@ -80,6 +87,7 @@ impl FamilyKeys {
     pub fn published(&self) -> FamilyKeys {
         match self {
             FamilyKeys::Directory(_) => FamilyKeys::Directory(DirectoryKeys::default()),
+            FamilyKeys::Tsm(_) => FamilyKeys::Tsm(TsmKeys::default()),
             #[cfg(test)]
             FamilyKeys::Toy(_) => FamilyKeys::Toy(toy::ToyKeys::default()),
         }

@@ -9,7 +9,7 @@ use super::oracle::Oracle;
 use crate::check::CheckError;
 use crate::cu::CuMode;
 use crate::dram::{Dram, DramTiming};
-use crate::family::{FamilyCheck, Hardware, Meter, Promises, Shape, Surroundings};
+use crate::family::{FamilyCheck, Hardware, Meter, Promises, Shape, Surroundings, ValueRule};
 use crate::memory::Memory;
 use crate::run::FabricError;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Hardware for DirectoryHardware {
 
     /// Under ideal caching memory lags behind: the values are those of [`Oracle`].
     fn promises(&self) -> Promises {
-        Promises { values: true, memory: !self.params.incoherent() }
+        Promises { values: ValueRule::Kept, memory: !self.params.incoherent() }
     }
 
     fn has_fences(&self) -> bool {

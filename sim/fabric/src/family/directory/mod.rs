@@ -61,7 +61,6 @@ impl FabricConfig {
     pub fn directory(&self) -> Option<FabricParams> {
         match &self.of {
             FamilyKeys::Directory(keys) => Some(keys.params(&self.common)),
-            #[cfg(test)]
             _ => None,
         }
     }

@@ -131,7 +131,7 @@ impl Hardware for Toy {
     }
 
     fn promises(&self) -> Promises {
-        Promises { values: false, memory: true }
+        Promises { values: crate::family::ValueRule::Elsewhere, memory: true }
     }
 
     fn has_fences(&self) -> bool {

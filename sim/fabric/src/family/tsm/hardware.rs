@@ -1,0 +1,122 @@
+//! A TSM fabric as the run loop sees it.
+
+use super::TsmKeys;
+use super::around::Around;
+use super::metrics::TsmMeter;
+use super::times::Times;
+use crate::check::CheckError;
+use crate::config::Common;
+use crate::cu::{CuMode, Model};
+use crate::dram::DramTiming;
+use crate::family::{FamilyCheck, Fold, Hardware, Meter, Promises, Shape, Surroundings, ValueRule};
+use crate::memory::Memory;
+use crate::run::FabricError;
+use std::sync::Arc;
+use weft_blocks::registry::BlockError;
+use weft_engine::{Design, Sim};
+use weft_mgcc::fabric::{TsmFabricParams, tsm_fabric};
+use weft_rtl::ir::Module;
+
+/// Cycles of a hit in a bank alone.
+const BANK_HIT: u32 = 3;
+
+/// Hardware of the family and what is around it.
+pub(super) struct TsmHardware {
+    params: TsmFabricParams,
+    /// Of reads and writes.
+    leases: [u64; 2],
+    dram: DramTiming,
+    mode: CuMode,
+    home_bytes: u64,
+}
+
+impl TsmHardware {
+    /// What a configuration stands for.
+    pub fn new(keys: &TsmKeys, common: &Common) -> TsmHardware {
+        let mode = common.mode(false);
+        let model = if keys.sequential() { Model::Sc } else { mode.model };
+        TsmHardware {
+            params: keys.params(common),
+            leases: [keys.rd_lease, keys.wr_lease],
+            dram: keys.dram(common),
+            mode: CuMode { model, acks: true, ..mode },
+            home_bytes: common.dram_bytes * u64::from(common.gpus),
+        }
+    }
+}
+
+impl Hardware for TsmHardware {
+    fn module(&self) -> Result<Arc<Module>, BlockError> {
+        tsm_fabric(&self.params)
+    }
+
+    fn tag(&self) -> String {
+        self.params.tag()
+    }
+
+    fn shape(&self) -> Shape {
+        let tsm = &self.params.tsm;
+        Shape {
+            nodes: tsm.gpus,
+            gpms: 1,
+            cus: tsm.cus,
+            line: self.dram.line,
+            homes: 1,
+            home_bytes: self.home_bytes,
+        }
+    }
+
+    fn mode(&self) -> CuMode {
+        self.mode
+    }
+
+    /// With MGCC values are in the order of logical time, which is not that of cycles. Without, values are right across kernels; inside one a block may be stale
+    /// although its CU has synchronised.
+    fn promises(&self) -> Promises {
+        let coherent = self.params.coherent();
+        Promises {
+            values: if coherent { ValueRule::Elsewhere } else { ValueRule::Counted },
+            memory: !coherent,
+        }
+    }
+
+    /// Those that invalidate L2 banks and write them back.
+    fn has_fences(&self) -> bool {
+        !self.params.coherent()
+    }
+
+    /// A fence of a wave concerns its L1 alone.
+    fn release_fence(&self, _: u8) -> Option<u8> {
+        None
+    }
+
+    fn acquire_fence(&self, _: u8) -> Option<u8> {
+        None
+    }
+
+    fn kernel_acquires(&self) -> bool {
+        !self.params.coherent()
+    }
+
+    /// The greatest clock: {epoch, ts} compares as one number (mgcc.md section 9).
+    fn fold(&self) -> Option<Fold> {
+        let greatest: Fold = |told| told.iter().copied().max().unwrap_or(0);
+        self.params.coherent().then_some(greatest)
+    }
+
+    fn surroundings(&self, sim: &mut Sim, memory: Memory) -> Result<Box<dyn Surroundings>, FabricError> {
+        let leases = self.params.coherent().then_some(self.leases);
+        Ok(Box::new(Around::new(sim, &self.params, self.dram, leases, memory)?))
+    }
+
+    fn checks(&self, design: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {
+        if !self.params.coherent() {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Box::new(Times::new(design, &self.params)?)])
+    }
+
+    fn meter(&self) -> Box<dyn Meter> {
+        Box::new(TsmMeter { before_bank: u64::from(self.params.l2_latency.saturating_sub(BANK_HIT)) })
+    }
+}
