@@ -90,12 +90,12 @@ pub struct Read {
 }
 
 /// What is wrong with a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineFault {
     /// A read did not get the latest value of its time; the writer whose value it should have got, if that is not the value before.
     Stale {
         /// The read.
-        read: Read,
+        read: Box<Read>,
         /// The byte of the line.
         byte: u32,
         /// What it should have got.
@@ -106,7 +106,7 @@ pub enum LineFault {
     /// A read binds before the time at which all compute units were.
     TooOld {
         /// The read.
-        read: Read,
+        read: Box<Read>,
         /// That time.
         floor: u64,
     },
@@ -211,7 +211,7 @@ impl Log {
     /// The time of the version that a read must have seen.
     fn judge(&self, base: &Data, read: &Read) -> Result<u64, LineFault> {
         if read.time < self.floor {
-            return Err(LineFault::TooOld { read: *read, floor: self.floor });
+            return Err(LineFault::TooOld { read: Box::new(*read), floor: self.floor });
         }
         let sees = |version: &Version| version.time < read.time || version.time == read.time && !read.before;
         let upto = self.versions.partition_point(sees);
@@ -255,5 +255,5 @@ impl Log {
 
 fn stale(read: &Read, byte: u32, line: &Data, written: Option<(u64, By)>) -> LineFault {
     let expected = (line[byte as usize / 8] >> (8 * (byte % 8))) as u8;
-    LineFault::Stale { read: *read, byte, expected, written }
+    LineFault::Stale { read: Box::new(*read), byte, expected, written }
 }
