@@ -52,7 +52,7 @@ fn spread(bytes: u8) -> u64 {
         let mut table = [0; 256];
         let mut i = 0;
         while i < 2048 {
-            table[i / 8] |= ((i as u64 / 8 >> (i % 8)) & 1) * (0xff << (8 * (i % 8)));
+            table[i / 8] |= (((i as u64 / 8) >> (i % 8)) & 1) * (0xff << (8 * (i % 8)));
             i += 1;
         }
         table
