@@ -260,19 +260,26 @@ impl Bench {
 /// Beginnings of the names of cover points that are entries of the race ledger.
 const LEDGER: [&str; 2] = ["mgcc.", "gtsc."];
 
+/// Notes for the race ledger what a simulation has covered, under the name of the running test. A test that fails notes nothing: it proves nothing.
+///
+/// # Panics
+/// When the file of hits cannot be written.
+pub fn note_covers(sim: &Sim, seed: u64) {
+    let name = std::thread::current().name().map(str::to_string);
+    let Some(test) = name.filter(|_| !std::thread::panicking()) else { return };
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for probe in sim.probes().filter(|p| p.kind == ProbeKind::Cover) {
+        if LEDGER.iter().any(|prefix| probe.name.starts_with(prefix)) {
+            *counts.entry(probe.name.to_string()).or_default() += probe.count;
+        }
+    }
+    if let Err((path, cause)) = weft_hits::note(&test, seed, &counts) {
+        panic!("{}: {cause}", path.display());
+    }
+}
+
 impl Drop for Bench {
     fn drop(&mut self) {
-        let name = std::thread::current().name().map(str::to_string);
-        // A run that failed proves nothing.
-        let Some(test) = name.filter(|_| !std::thread::panicking()) else { return };
-        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-        for probe in self.sim.probes().filter(|p| p.kind == ProbeKind::Cover) {
-            if LEDGER.iter().any(|prefix| probe.name.starts_with(prefix)) {
-                *counts.entry(probe.name.to_string()).or_default() += probe.count;
-            }
-        }
-        if let Err((path, cause)) = weft_hits::note(&test, self.seed, &counts) {
-            panic!("{}: {cause}", path.display());
-        }
+        note_covers(&self.sim, self.seed);
     }
 }

@@ -94,6 +94,12 @@ impl Mood {
     }
 }
 
+impl Drop for Bench {
+    fn drop(&mut self) {
+        weft_mgcc_bench::bench::note_covers(&self.sim, self.seed);
+    }
+}
+
 /// An epoch that is being opened.
 struct Rolling {
     l1s_left: Vec<usize>,
