@@ -87,6 +87,32 @@ fn a_program_with_every_protocol() {
     assert!(cycles[3] > cycles[2], "sequential consistency takes longer: {cycles:?}");
 }
 
+/// G-TSC on one GPU beside MGCC: the same programs, their bytes between L1s and L2 (mgcc.md section 14).
+#[test]
+fn one_gpu_under_gtsc_and_mgcc() {
+    let mut requests = Vec::new();
+    for protocol in ["gtsc", "wt-c-rc"] {
+        let fabric = Fabric::new(protocol, &["gpus=1", "blocks=4"]);
+        let report = fabric.run("xtreme2", XTREME);
+        fabric.run("bfs", &[("source", "karate")]);
+        let bytes = |way: &str| -> u64 {
+            let classes = ["rd", "wr", "amo"].map(|class| format!("l2_bytes_{way}_{class}"));
+            let of = |name: &String| {
+                report.counters.iter().filter(|c| c.0.ends_with(name)).map(|c| c.1.value).sum::<u64>()
+            };
+            classes.iter().map(of).sum()
+        };
+        println!("{protocol}: {} bytes of requests, {} of answers", bytes("l1_req"), bytes("l1_rsp"));
+        requests.push((bytes("l1_req"), bytes("l1_rsp")));
+    }
+    assert!(requests.iter().all(|(up, down)| *up > 0 && *down > 0));
+    assert!(requests[1].0 < requests[0].0, "requests of MGCC are smaller: {requests:?}");
+    let mut config = FabricConfig::load("tsm-4gpu-small").expect("built in");
+    config.set("protocol=gtsc").expect("a protocol");
+    let error = design(&config, &RunOptions::default()).err().expect("four GPUs").to_string();
+    assert!(error.contains("gpus"), "{error}");
+}
+
 #[test]
 fn waves_that_synchronise_inside_a_kernel() {
     for protocol in ["wt-c-rc", "wt-c-sc"] {
@@ -151,6 +177,16 @@ fn slips_of_the_published_listings_are_noticed() {
         let result = Fabric::new(protocol, &changes).try_run(workload, given);
         let text = result.err().map_or("nothing is noticed".into(), |error| error.to_string());
         assert!(text.contains("logical time"), "{slip}, {workload}: {text}");
+    }
+}
+
+#[test]
+fn long_every_program_under_gtsc() {
+    for changes in [&["gpus=1"][..], &["gpus=1", "ts=7", "rd_lease=3"]] {
+        let fabric = Fabric::new("gtsc", changes);
+        for (workload, given) in small::SMALL {
+            fabric.run(workload, given);
+        }
     }
 }
 

@@ -47,7 +47,7 @@ impl TsmKeys {
             l2_pool: self.l2_pool,
             read_ts: match self.read_ts {
                 ReadTime::Eager => ReadTs::Eager,
-                ReadTime::Auto if sequential => ReadTs::Eager,
+                ReadTime::Auto if sequential || self.protocol == TsmProtocol::Gtsc => ReadTs::Eager,
                 ReadTime::Auto | ReadTime::Deferred => ReadTs::Deferred,
             },
             self_inc: self.self_inc.unwrap_or(0),

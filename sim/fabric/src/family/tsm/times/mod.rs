@@ -28,7 +28,7 @@ pub use history::{By, Bytes, LineFault, Read};
 use crate::check::CheckError;
 use crate::check::values::amo_result;
 use crate::cu::{CuObserver, Issuer, LineAccess, LineReply};
-use crate::family::{FamilyCheck, Surroundings};
+use crate::family::{FamilyCheck, Newer, Surroundings};
 use history::{Data, Judged, Log};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -122,7 +122,7 @@ impl Times {
             cus: p.tsm.cus,
             ts: p.tsm.ts,
             sequential: p.sequential(),
-            eager: p.read_ts == ReadTs::Eager,
+            eager: p.read_ts == ReadTs::Eager || p.gtsc(),
             s: State { units, ..State::default() },
         }
     }
@@ -270,7 +270,7 @@ impl Times {
     }
 
     /// All is at rest: the versions go into the lines, which memory must hold.
-    fn rest(&mut self, around: &dyn Surroundings) {
+    fn rest(&mut self, held: &Held) {
         for number in std::mem::take(&mut self.s.written) {
             let Some(page) = self.s.pages.get_mut(&number) else { continue };
             let page = Arc::make_mut(page);
@@ -287,17 +287,16 @@ impl Times {
                         format!("a write of line {:#x} has no answer when its kernel has ended", line * 64)
                     });
                 }
-                self.compare(line, &data, around);
+                self.compare(line, &data, held);
             }
         }
         self.s.units.iter_mut().for_each(Unit::rest);
         self.s.counts.kernels += 1;
     }
 
-    fn compare(&mut self, line: u64, data: &Data, around: &dyn Surroundings) {
+    fn compare(&mut self, line: u64, data: &Data, held: &Held) {
         self.s.counts.lines += 1;
-        let mut bytes = [0; 64];
-        around.read(line * 64, &mut bytes);
+        let bytes = held.line(line);
         let expected = data.iter().flat_map(|limb| limb.to_le_bytes());
         if let Some((byte, (found, left))) =
             bytes.iter().zip(expected).enumerate().find(|(_, (a, b))| **a != *b)
@@ -314,6 +313,29 @@ impl Times {
             Some(text) => Err(CheckError::Family { check: NAME, text: text.clone(), late: false }),
             None => Ok(()),
         }
+    }
+}
+
+/// What memory holds, with the dirty bytes of write-back banks (G-TSC).
+struct Held<'a> {
+    around: &'a dyn Surroundings,
+    newer: BTreeMap<u64, Newer<'a>>,
+}
+
+impl<'a> Held<'a> {
+    fn new(sim: &'a Sim, around: &'a dyn Surroundings) -> Held<'a> {
+        let newer = around.newer(sim).into_iter().map(|newer| (newer.line, newer)).collect();
+        Held { around, newer }
+    }
+
+    fn line(&self, line: u64) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        self.around.read(line * 64, &mut bytes);
+        if let Some(newer) = self.newer.get(&line) {
+            let dirty = bytes.iter_mut().enumerate().filter(|(at, _)| newer.mask >> at & 1 == 1);
+            dirty.for_each(|(at, byte)| *byte = newer.data[at / 8].to_le_bytes()[at % 8]);
+        }
+        bytes
     }
 }
 
@@ -380,15 +402,16 @@ impl FamilyCheck for Times {
         self.result()
     }
 
-    fn boundary(&mut self, _: &Sim, around: &dyn Surroundings) -> Result<(), CheckError> {
-        self.rest(around);
+    fn boundary(&mut self, sim: &Sim, around: &dyn Surroundings) -> Result<(), CheckError> {
+        self.rest(&Held::new(sim, around));
         self.result()
     }
 
-    fn end(&mut self, _: &Sim, around: &dyn Surroundings) -> Result<(), CheckError> {
+    fn end(&mut self, sim: &Sim, around: &dyn Surroundings) -> Result<(), CheckError> {
+        let held = Held::new(sim, around);
         let pages: Vec<(u64, Arc<Page>)> = self.s.pages.iter().map(|(n, page)| (*n, page.clone())).collect();
         for (number, page) in pages {
-            page.base.iter().zip(number * PAGE..).for_each(|(data, line)| self.compare(line, data, around));
+            page.base.iter().zip(number * PAGE..).for_each(|(data, line)| self.compare(line, data, &held));
         }
         self.result()
     }
