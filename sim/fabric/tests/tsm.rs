@@ -63,7 +63,8 @@ impl Fabric {
     fn run(&self, workload: &str, given: &[(&str, &str)]) -> RunReport {
         let at = format!("{}, {workload}", self.config.get("protocol").expect("a key of this family"));
         let report = self.try_run(workload, given).unwrap_or_else(|e| panic!("{at}: {e}"));
-        assert!(report.verified, "{at}: {:?}", report.difference);
+        // Without coherence what a kernel's waves hand to one another may be stale.
+        assert!(report.verified || report.stale, "{at}: {:?}", report.difference);
         report
     }
 }
@@ -77,6 +78,7 @@ fn a_program_with_every_protocol() {
         let fabric = Fabric::new(protocol, &[]);
         let report = fabric.run("xtreme3", XTREME);
         let m = &report.metrics;
+        assert!(report.verified, "{protocol}: {:?}", report.difference);
         assert!(m.count("l1_reads") > 0 && m.count("dram_reads") > 0 && m.real("l1_acal") > 6.0);
         let coherent = protocol.contains("-c-");
         assert_eq!(m.count("tsu_allocations") > 0, coherent, "{protocol}");
