@@ -9,6 +9,10 @@ use weft_fabric::config::FabricConfig;
 use weft_fabric::run::{FabricError, FabricRun, Identity, RunOptions, RunReport, design};
 use weft_workload::Program;
 
+/// Programs whose work-groups hand values on inside a kernel through lines that an L1 may have read before: without coherence their results may be
+/// stale, and are then counted so. All others are right in every protocol, for kernels are boundaries without coherence too.
+const HAND_ON: [&str; 1] = ["namd"];
+
 const PROTOCOLS: [&str; 4] = ["wb-nc-rc", "wt-nc-rc", "wt-c-rc", "wt-c-sc"];
 
 /// Hardware with its configuration: two GPUs of two compute units with caches of a few lines, or as `changes` say.
@@ -63,8 +67,8 @@ impl Fabric {
     fn run(&self, workload: &str, given: &[(&str, &str)]) -> RunReport {
         let at = format!("{}, {workload}", self.config.get("protocol").expect("a key of this family"));
         let report = self.try_run(workload, given).unwrap_or_else(|e| panic!("{at}: {e}"));
-        // Without coherence what a kernel's waves hand to one another may be stale.
-        assert!(report.verified || report.stale, "{at}: {:?}", report.difference);
+        let may_be_stale = at.contains("-nc-") && HAND_ON.contains(&workload);
+        assert!(report.verified || may_be_stale && report.stale, "{at}: {:?}", report.difference);
         report
     }
 }
@@ -78,7 +82,6 @@ fn a_program_with_every_protocol() {
         let fabric = Fabric::new(protocol, &[]);
         let report = fabric.run("xtreme3", XTREME);
         let m = &report.metrics;
-        assert!(report.verified, "{protocol}: {:?}", report.difference);
         assert!(m.count("l1_reads") > 0 && m.count("dram_reads") > 0 && m.real("l1_acal") > 6.0);
         let coherent = protocol.contains("-c-");
         assert_eq!(m.count("tsu_allocations") > 0, coherent, "{protocol}");

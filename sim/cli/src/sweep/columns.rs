@@ -2,7 +2,7 @@
 //!
 //! | columns | hold |
 //! | --- | --- |
-//! | `run`, `status`, `fabric`, `workload`, `params`, `graph`, `seed`, `protocol`, `set` | what was run: number in the product from 1; `ok`, `wrong` (the result is not the host's), `stale` (the same on a fabric that nothing keeps coherent) or `failed`; all parameters of the program; keys that differ from the fabric's file |
+//! | `run`, `status`, `fabric`, `workload`, `params`, `graph`, `seed`, `protocol`, `set` | what was run: number in the product from 1; `ok`, `wrong` (the result is not the host's), `stale` (the same where nothing keeps the fabric coherent and loads of stale words were counted) or `failed`; all parameters of the program; keys that differ from the fabric's file |
 //! | `axis.NAME` | for each axis its value as tables show it |
 //! | keys of the fabric | those that an axis moves, as numbers without suffix |
 //! | `verified`, `cycles`, `kernels` | the outcome; kernels counts launches and host copies |
@@ -49,7 +49,7 @@ pub fn columns(
         column(
             "status",
             "",
-            "ok, wrong (the result is not the host's), stale (the same on a fabric that nothing keeps coherent) or failed",
+            "ok, wrong (the result is not the host's), stale (the same where nothing keeps the fabric coherent and loads of stale words were counted) or failed",
             false,
         ),
         column("fabric", "", "fabric", false),
