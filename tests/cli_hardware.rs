@@ -145,6 +145,30 @@ fn cosim_agrees_and_says_what_was_compared() {
 }
 
 #[test]
+fn cosim_replays_a_unit_of_a_fabric_that_runs_a_program() {
+    let args = [
+        "cosim",
+        "rec-4gpu-small",
+        "--workload",
+        "stencil",
+        "--cycles",
+        "3000",
+        "--with",
+        "iverilog",
+        "--strict",
+    ];
+    let text = stdout(&[&args[..], &["--unit", "gpu1.dir0"]].concat());
+    assert!(text.contains("engine and iverilog agree in 3000 cycles"), "{text}");
+    assert!(!text.contains(" 0 transfers"), "{text}");
+    refused(&[&args[..], &["--unit", "gpu1.dir77"]].concat(), "has no unit gpu1.dir77; it has gpu0.l1_0, ");
+    refused(&["cosim", "fifo", "--unit", "x"], "there is no fabric fifo");
+    refused(
+        &["cosim", "rec-4gpu-small", "--unit", "gpu1.dir0", "--with", "interpreter"],
+        "use --with verilator",
+    );
+}
+
+#[test]
 fn mistakes_are_one_sentence_and_status_2() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("file");

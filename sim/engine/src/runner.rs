@@ -118,6 +118,9 @@ struct Snapshot<M> {
     model: M,
 }
 
+/// Looks at the simulation in a cycle, before its clock edge.
+pub type Watch = Box<dyn FnMut(&Sim) + Send>;
+
 /// A simulation with its models.
 pub struct Runner<M: Model> {
     /// The simulation.
@@ -127,6 +130,7 @@ pub struct Runner<M: Model> {
     rewind: Option<Rewind>,
     snapshots: VecDeque<Snapshot<M>>,
     trace: Option<(Trace, u64, u64)>,
+    watch: Option<Watch>,
 }
 
 /// Fewest cycles from one snapshot to the next: copying a large state more often would cost more than it saves.
@@ -135,7 +139,7 @@ const SNAPSHOT_CYCLES: u64 = 20_000;
 impl<M: Model> Runner<M> {
     /// A runner without waveform; with `rewind` a failure leaves a waveform of the cycles before it.
     pub fn new(sim: Sim, model: M, rewind: Option<Rewind>) -> Runner<M> {
-        Runner { sim, model, rewind, snapshots: VecDeque::new(), trace: None }
+        Runner { sim, model, rewind, snapshots: VecDeque::new(), trace: None, watch: None }
     }
 
     /// Records a waveform from cycle `from` to cycle `to`.
@@ -145,6 +149,11 @@ impl<M: Model> Runner<M> {
     pub fn record(&mut self, path: &Path, patterns: &[String], from: u64, to: u64) -> Result<(), WaveError> {
         self.trace = Some((Trace::create(path, &self.sim, patterns)?, from, to));
         Ok(())
+    }
+
+    /// Calls `watch` in every cycle from now on, with all inputs driven. No cycle is jumped over then.
+    pub fn watch(&mut self, watch: Watch) {
+        self.watch = Some(watch);
     }
 
     /// Runs until cycle `end`, or until the models have finished.
@@ -191,7 +200,10 @@ impl<M: Model> Runner<M> {
             Ok(due) => due.unwrap_or(end).min(end),
             Err(problem) => return Ok(Some(problem)),
         };
-        if due > now + 1 && self.sim.asleep() {
+        if let Some(watch) = &mut self.watch {
+            watch(&self.sim);
+        }
+        if due > now + 1 && self.watch.is_none() && self.sim.asleep() {
             self.sim.skip(due - now);
         } else {
             self.sim.step();

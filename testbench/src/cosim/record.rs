@@ -2,8 +2,10 @@
 
 use super::ports::{Channel, Ports};
 use super::stimulus::{Stimulus, Traffic};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use weft_engine::{Design, EngineError, Options, Probes, Sim};
+use weft_fabric::run::FabricError;
 use weft_rtl::bv::{Bv, limbs_for};
 use weft_rtl::ir::Module;
 use weft_rtl::netlist::{NetOp, NetPort};
@@ -129,8 +131,17 @@ pub struct Recorder {
 pub enum RecordError {
     #[error("the simulation has no unit {path}; it has {known}")]
     NoUnit { path: String, known: String },
+    #[error(transparent)]
+    Fabric(#[from] FabricError),
     #[error("recording must begin right after reset, but the simulation is in cycle {cycle}")]
     Late { cycle: u64 },
+}
+
+/// The first name of each kind, in order: those after it differ in their numbers only.
+fn kinds<'a>(paths: impl Iterator<Item = &'a str>) -> String {
+    let mut seen = BTreeSet::new();
+    let kind = |path: &str| path.replace(|c: char| c.is_ascii_digit(), "");
+    paths.filter(|path| seen.insert(kind(path))).collect::<Vec<_>>().join(", ")
 }
 
 impl Recorder {
@@ -142,13 +153,18 @@ impl Recorder {
         let units = &sim.design().units;
         let unit = units.iter().position(|u| u.path == path).ok_or_else(|| RecordError::NoUnit {
             path: path.to_string(),
-            known: units.iter().map(|u| u.path.as_str()).collect::<Vec<_>>().join(", "),
+            known: kinds(units.iter().map(|u| u.path.as_str())),
         })?;
         if sim.cycle() != 0 {
             return Err(RecordError::Late { cycle: sim.cycle() });
         }
         let ports = Ports::of(&sim.design().types[units[unit].ty].module);
         Ok(Recorder { unit, run: Recording { ports, inputs: Vec::new(), outputs: Vec::new(), transfers: 0 } })
+    }
+
+    /// The recorded unit's module.
+    pub fn module(&self, sim: &Sim) -> Arc<Module> {
+        sim.design().types[sim.design().units[self.unit].ty].module.clone()
     }
 
     /// Takes the present cycle down: to be called in every cycle, after all inputs are driven and before the clock edge.

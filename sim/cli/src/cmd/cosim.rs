@@ -1,13 +1,15 @@
 //! `weft cosim`: the exported Verilog, or the interpreter, against the engine.
 
 mod campaign;
+mod unit;
 
 use crate::failure::{Failure, Outcome, say};
 use crate::params::BlockArgs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use weft_rtl::ir::Module;
-use weft_testbench::cosim::{CosimError, CosimOptions, Traffic, With, cosim};
+use weft_testbench::cosim::{CosimError, CosimOptions, Traffic, With, cosim, cosim_recorded};
 
 /// The name that stands for all blocks.
 const ALL: &str = "all";
@@ -32,6 +34,12 @@ pub struct Args {
     /// With iverilog: unknown memory content at power-up that reaches an output is a failure, not a remark.
     #[arg(long)]
     strict: bool,
+    /// Of a fabric: this unit alone (such as `gpu0.dir0`), with the traffic that its neighbours send it while the fabric runs a program.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["traffic", "budget", "passed"])]
+    unit: Option<String>,
+    /// With --unit: the program (see `weft list workloads`).
+    #[arg(long, value_name = "NAME", requires = "unit", default_value = "pagerank")]
+    workload: String,
     /// Keeps Verilog, stimulus and the other simulator's program in this folder.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -92,8 +100,17 @@ pub fn run(args: &Args) -> Outcome {
             "{option} belongs to `weft cosim all`; one comparison has --cycles"
         )));
     }
-    let module = args.block.build()?;
+    if args.unit.is_some() && args.with == Some(Other::Interpreter) {
+        return Err(Failure::input(anyhow::anyhow!(
+            "--unit is replayed on the unit's Verilog; use --with verilator or iverilog"
+        )));
+    }
     let cycles = args.cycles.unwrap_or(CYCLES);
+    let recorded = args.unit.as_ref().map(|path| unit::record(args, path, cycles)).transpose()?;
+    let module = match &recorded {
+        Some((module, _)) => module.clone(),
+        None => args.block.build()?,
+    };
     let with = match args.with.unwrap_or(Other::Verilator) {
         Other::Verilator => With::Verilator,
         Other::Iverilog => With::Icarus,
@@ -108,20 +125,13 @@ pub fn run(args: &Args) -> Outcome {
         (None, Some(folder)) => folder.path().to_path_buf(),
         (None, None) => PathBuf::from("."),
     };
-    let traffic = match args.traffic {
-        Ports::Channels => Traffic::Channels,
-        Ports::Raw => Traffic::Raw,
-        Ports::Both => Traffic::Both,
+    let options = options(args, &module, with, workdir);
+    let result = match &recorded {
+        Some((module, run)) => cosim_recorded(module, run, Duration::ZERO, &options),
+        None => cosim(&module, &options),
     };
-    let options = CosimOptions {
-        cycles,
-        seed: args.seed,
-        traffic,
-        strict: args.strict,
-        command: format!("weft cosim {}", args.block.words()),
-        ..CosimOptions::new(&module, with, workdir)
-    };
-    match cosim(&module, &options) {
+    match result {
+        Ok(report) if recorded.is_some() => say(report),
         Ok(report) => say(format!(
             "{report}; engine {:.2} s, {} {:.2} s",
             report.engine_time.as_secs_f64(),
@@ -130,6 +140,23 @@ pub fn run(args: &Args) -> Outcome {
         )),
         Err(error @ (CosimError::Engine(_) | CosimError::NoOutputs { .. })) => Err(Failure::input(error)),
         Err(error) => Err(Failure::check(error)),
+    }
+}
+
+/// How the comparison is run.
+fn options(args: &Args, module: &Module, with: With, workdir: PathBuf) -> CosimOptions {
+    let traffic = match args.traffic {
+        Ports::Channels => Traffic::Channels,
+        Ports::Raw => Traffic::Raw,
+        Ports::Both => Traffic::Both,
+    };
+    CosimOptions {
+        cycles: args.cycles.unwrap_or(CYCLES),
+        seed: args.seed,
+        traffic,
+        strict: args.strict,
+        command: format!("weft cosim {}{}", args.block.words(), unit::words(args)),
+        ..CosimOptions::new(module, with, workdir)
     }
 }
 

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
 use weft_blocks::registry::BlockError;
-use weft_engine::runner::{Rewind, RunError, Runner};
+use weft_engine::runner::{Rewind, RunError, Runner, Watch};
 use weft_engine::wave::WaveError;
 use weft_engine::{BackendKind, Design, EngineError, Options, Probes, Sim};
 use weft_rtl::ir::Module;
@@ -251,6 +251,16 @@ impl FabricRun {
         state::load(sim, model, snapshot.state())?;
         (self.began, self.started) = (sim.cycle(), Instant::now());
         Ok(())
+    }
+
+    /// The hardware.
+    pub fn sim(&self) -> &Sim {
+        &self.runner.sim
+    }
+
+    /// Calls `watch` in every cycle from now on, with all inputs driven, before the clock edge.
+    pub fn watch(&mut self, watch: Watch) {
+        self.runner.watch(watch);
     }
 
     /// Cycles run so far.

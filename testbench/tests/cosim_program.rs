@@ -1,0 +1,61 @@
+//! Units of fabrics that run programs: what their neighbours sent is replayed on their Verilog.
+//!
+//! Random messages may ask a block for what was never written; its neighbours do not. So an unknown value at an output is a failure here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use weft_fabric::config::FabricConfig;
+use weft_testbench::cosim::{CosimOptions, With, cosim_recorded, record_program};
+use weft_workload::Program;
+
+const TSM: &[&str] = &["gpus=2", "cus=2", "banks=2", "l1_size=1K", "l2_size=8K", "il=256", "trk=8"];
+const HMG: &[&str] = &["gpus=2", "gpms=2", "cus=2", "l1_size=2K", "l2_size=16K"];
+
+fn program(config: &FabricConfig, name: &str) -> Arc<dyn Program> {
+    let mut params = BTreeMap::new();
+    let common = &config.common;
+    weft_workload::offer(name, &mut params, common.gpus, common.gpms * common.cus);
+    Arc::from(weft_workload::build(name, &params, None).expect("legal"))
+}
+
+/// The first cycles of a program, in which more than `transfers` messages pass the unit's channels.
+fn agrees(fabric: &str, changes: &[&[&str]], workload: &str, unit: &str, cycles: u64, transfers: u64) {
+    let mut config = FabricConfig::load(fabric).expect("built in");
+    changes.iter().copied().flatten().for_each(|change| config.set(change).expect("a key"));
+    let (module, run) =
+        record_program(&config, program(&config, workload), unit, cycles).unwrap_or_else(|e| panic!("{e}"));
+    assert!(run.transfers > transfers, "{unit}: only {} transfers", run.transfers);
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = CosimOptions { strict: true, ..CosimOptions::new(&module, With::Icarus, folder.path()) };
+    let report = cosim_recorded(&module, &run, Duration::ZERO, &options).unwrap_or_else(|e| panic!("{e}"));
+    println!("{fabric} {changes:?} {workload} {unit}: {report}");
+    assert_eq!((report.cycles, report.unknown), (run.cycles(), None));
+}
+
+#[test]
+fn cosim_units_of_mgcc() {
+    for protocol in ["protocol=wt-c-rc", "protocol=wt-c-sc", "protocol=wt-nc-rc"] {
+        agrees("tsm-4gpu-small", &[TSM, &[protocol]], "pagerank", "gpu0.l1_0", 10_000, 500);
+        agrees("tsm-4gpu-small", &[TSM, &[protocol]], "pagerank", "gpu0.bank0", 10_000, 500);
+    }
+}
+
+#[test]
+fn cosim_units_with_write_back() {
+    agrees("tsm-4gpu-small", &[TSM, &["protocol=wb-nc-rc"]], "pagerank", "gpu0.bank0", 10_000, 500);
+}
+
+#[test]
+fn cosim_units_of_gtsc() {
+    let one: &[&str] = &["gpus=1", "protocol=gtsc"];
+    agrees("tsm-4gpu-small", &[TSM, one], "pagerank", "gpu0.l1_0", 10_000, 500);
+    agrees("tsm-4gpu-small", &[TSM, one], "pagerank", "gpu0.bank0", 10_000, 500);
+}
+
+#[test]
+fn cosim_units_of_gpu_vi() {
+    for unit in ["gpu0_gpm0.dir0", "gpu0_gpm0.bank0", "gpu0_gpm0.egress", "gpu0_gpm0.ingress"] {
+        agrees("hmg-4gpu-small", &[HMG, &["protocol=gpu-vi"]], "hpgmg", unit, 20_000, 20);
+    }
+}
