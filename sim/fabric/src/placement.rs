@@ -5,25 +5,37 @@
 
 use crate::config::{FabricConfig, Named, Placement};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use thiserror::Error;
-use weft_workload::Array;
+use weft_workload::{Array, Place};
 
-/// A program that does not fit.
+/// A program that cannot be placed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "placement {placement} puts {needed} bytes of the program into the memory of GPU {gpu}, which has dram_bytes = {has}; set dram_bytes to at least {wanted}, choose another placement, or a smaller program"
-)]
-pub struct PlacementError {
-    /// Placement policy.
-    pub placement: &'static str,
-    /// GPU that is full.
-    pub gpu: u32,
-    /// Bytes placed there.
-    pub needed: u64,
-    /// Bytes that it has.
-    pub has: u64,
-    /// Bytes that would do: a power of two.
-    pub wanted: u64,
+pub enum PlacementError {
+    /// A GPU's memory is too small.
+    #[error(
+        "placement {placement} puts {needed} bytes of the program into the memory of GPU {gpu}, which has dram_bytes = {has}; set dram_bytes to at least {wanted}, choose another placement, or a smaller program"
+    )]
+    Full {
+        /// Placement policy.
+        placement: &'static str,
+        /// GPU that is full.
+        gpu: u32,
+        /// Bytes placed there.
+        needed: u64,
+        /// Bytes that it has.
+        has: u64,
+        /// Bytes that would do: a power of two.
+        wanted: u64,
+    },
+    /// An array wants to be where this fabric has no memory.
+    #[error(
+        "the program's array {array} is to be in memory of the host, and GPUs of this fabric do not reach it; choose another way in the program's parameters"
+    )]
+    NoHost {
+        /// The array.
+        array: String,
+    },
 }
 
 /// Pages of a program.
@@ -41,6 +53,18 @@ pub struct PageTable {
     room: u64,
     /// Pages placed by touch since the last [`PageTable::take_fresh`].
     fresh: Vec<u64>,
+}
+
+/// Memories among which the pages of an array go in turn, if the program says which.
+fn part_of(array: &Array, homes: u64) -> Result<Option<Range<u64>>, PlacementError> {
+    match array.place {
+        Place::Policy => Ok(None),
+        Place::Part { part, of } => {
+            let first = |part: u32| u64::from(part) * homes / u64::from(of);
+            Ok(Some(first(part)..first(part + 1).max(first(part) + 1)))
+        }
+        Place::Host | Place::Managed => Err(PlacementError::NoHost { array: array.name.clone() }),
+    }
 }
 
 /// A page that no array has, or that nothing has touched.
@@ -69,21 +93,22 @@ impl PageTable {
         if table.on_touch {
             table.pages.resize(all as usize, NOWHERE);
             table.check_total(config)?;
-            return Ok(table);
         }
         for (number, array) in arrays.iter().enumerate() {
             let first = array.addr / page;
             let count = (array.addr + array.bytes()).div_ceil(page).saturating_sub(first).max(1);
-            let shared = (table.pages.len() as u64).saturating_sub(first);
-            for k in shared..count {
-                let gpu = match config.common.placement {
-                    Placement::PageRr => k % gpus,
+            let part = part_of(array, gpus)?;
+            for k in (0..count).filter(|k| table.is_free(first + k)).collect::<Vec<_>>() {
+                let gpu = match (&part, config.common.placement) {
+                    (Some(part), _) => part.start + k % (part.end - part.start),
+                    (_, Placement::PageRr) => k % gpus,
                     // Part g begins at floor(g * count / gpus), as the work-groups' parts do.
-                    Placement::Block => ((k + 1) * gpus - 1) / count,
-                    Placement::ArrayRr => number as u64 % gpus,
-                    Placement::Single | Placement::FirstTouch => 0,
-                    Placement::Interleave => (first + k) % gpus,
-                    Placement::Static => ((first + k + 1) * gpus - 1) / all,
+                    (_, Placement::Block) => ((k + 1) * gpus - 1) / count,
+                    (_, Placement::ArrayRr) => number as u64 % gpus,
+                    (_, Placement::Single) => 0,
+                    (_, Placement::FirstTouch) => continue,
+                    (_, Placement::Interleave) => (first + k) % gpus,
+                    (_, Placement::Static) => ((first + k + 1) * gpus - 1) / all,
                 };
                 table.place(first + k, gpu);
             }
@@ -92,13 +117,20 @@ impl PageTable {
         Ok(table)
     }
 
+    /// Nothing is known yet of a page of the flat space.
+    fn is_free(&self, page: u64) -> bool {
+        self.pages.get(page as usize).is_none_or(|at| *at == NOWHERE)
+    }
+
     /// Gives a page of the flat space the next page of a GPU; pages before it that no array uses are never translated.
     fn place(&mut self, page: u64, gpu: u64) {
         let frames = &mut self.frames[gpu as usize];
         let addr = (gpu << self.home_shift) | ((frames.len() as u64) << self.page_bits);
         frames.push(page);
-        self.pages.resize(page as usize, NOWHERE);
-        self.pages.push(addr);
+        if self.pages.len() as u64 <= page {
+            self.pages.resize(page as usize + 1, NOWHERE);
+        }
+        self.pages[page as usize] = addr;
     }
 
     /// Physical address of a byte that a compute unit of `node` accesses: its page is placed there if it is nowhere yet, or, if the node's memory is
@@ -152,7 +184,7 @@ impl PageTable {
             return Ok(());
         }
         let needed = each << self.page_bits;
-        Err(PlacementError {
+        Err(PlacementError::Full {
             placement: config.common.placement.name(),
             gpu: 0,
             needed,
@@ -166,7 +198,7 @@ impl PageTable {
         let full = self.frames.iter().position(|frames| size(frames) > 1 << self.home_shift);
         let Some(gpu) = full else { return Ok(()) };
         let most = self.frames.iter().map(size).max().unwrap_or(0);
-        Err(PlacementError {
+        Err(PlacementError::Full {
             placement: config.common.placement.name(),
             gpu: gpu as u32,
             needed: size(&self.frames[gpu]),
@@ -264,6 +296,31 @@ mod tests {
         assert_eq!(homes(&sizes, &["placement=interleave"]), [0, 1, 2, 3, 0, 1, 2, 3, 0]);
         assert_eq!(homes(&sizes, &["placement=static"]), [0, 0, 1, 1, 2, 2, 3, 3, 3]);
         assert_eq!(homes(&sizes, &["page=8K"]), [0, 1, 2, 0, 1], "a shared page is the first array's");
+    }
+
+    #[test]
+    fn arrays_go_where_the_program_wants_them() {
+        let placed = |places: &[Place], changes: &[&str]| {
+            let mut layout = Layout::new();
+            for (i, place) in places.iter().enumerate() {
+                let array = layout.add(&format!("a{i}"), 4, 3 * 1024, false, Vec::new());
+                layout.put(array, *place);
+            }
+            let table = PageTable::new(layout.arrays(), &config(changes))?;
+            let home = |page: u64| table.find(page * 4096).map(|at| table.home(at));
+            Ok::<_, PlacementError>((0..3 * places.len() as u64).map(home).collect::<Vec<_>>())
+        };
+        let part = |part, of| Place::Part { part, of };
+        let some = |homes: &[u32]| homes.iter().map(|home| Some(*home)).collect::<Vec<_>>();
+        let parts = [part(3, 4), Place::Policy, part(1, 2), part(2, 8)];
+        assert_eq!(placed(&parts, &[]), Ok(some(&[3, 3, 3, 0, 1, 2, 2, 3, 2, 1, 1, 1])));
+        let touched = placed(&[part(3, 4), Place::Policy], &["placement=first-touch"]);
+        assert_eq!(touched, Ok(vec![Some(3), Some(3), Some(3), None, None, None]));
+        let error = placed(&[Place::Policy, Place::Host], &[]).expect_err("no host");
+        assert_eq!(
+            error.to_string(),
+            "the program's array a1 is to be in memory of the host, and GPUs of this fabric do not reach it; choose another way in the program's parameters"
+        );
     }
 
     #[test]

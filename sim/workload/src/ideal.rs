@@ -152,6 +152,8 @@ pub struct IdealStats {
     pub lds_operations: u64,
     /// Bytes the host wrote between launches.
     pub host_bytes: u64,
+    /// Bytes that copy engines copied between launches.
+    pub copied_bytes: u64,
 }
 
 /// Result of [`run`].
@@ -176,6 +178,11 @@ pub fn run(program: &dyn Program, order: Order) -> Result<IdealRun, IdealError> 
             Some(HostStep::Write { addr, bytes }) => {
                 machine.memory.write(addr, &bytes);
                 machine.stats.host_bytes += bytes.len() as u64;
+            }
+            Some(HostStep::Copy { from, to, bytes }) => {
+                let copied = machine.memory.read(from, bytes as usize);
+                machine.memory.write(to, &copied);
+                machine.stats.copied_bytes += bytes;
             }
             Some(HostStep::Launch(kernel)) => machine.launch(&kernel, order)?,
         }

@@ -15,6 +15,6 @@ pub mod programs;
 pub use graph::{Graph, GraphError};
 pub use op::{Access, Addrs, AmoKind, Class, LaneMask, LdsAccess, Op, Scope, Sem, Token, Unit, Values};
 pub use program::{
-    Array, Frame, HostStep, Kernel, Layout, LoadedValues, PAGE_BYTES, Program, VerifyError, full_mask,
+    Array, Frame, HostStep, Kernel, Layout, LoadedValues, PAGE_BYTES, Place, Program, VerifyError, full_mask,
 };
 pub use programs::{Legal, ParamSpec, WorkloadError, WorkloadInfo, build, offer, parameters, workloads};

@@ -10,6 +10,25 @@ use crate::op::{LaneMask, Op, Token};
 /// Bytes of a page (`rec.md` section 9): every array begins on a page, so that pages can be placed by array.
 pub const PAGE_BYTES: u64 = 4096;
 
+/// Which memory an array is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// The placement policy of the fabric says it, page by page.
+    #[default]
+    Policy,
+    /// The memory of the GPUs that are part `part` of `of` equal parts; with one memory for all GPUs, that one.
+    Part {
+        /// Part, below `of`.
+        part: u32,
+        /// Parts.
+        of: u32,
+    },
+    /// Memory of the host, where every access of a GPU crosses the host's link.
+    Host,
+    /// First in memory of the host; then each page is in the memory of the GPU that has last accessed it.
+    Managed,
+}
+
 /// One array in the flat byte space that a program sees.
 #[derive(Clone, Debug)]
 pub struct Array {
@@ -23,6 +42,8 @@ pub struct Array {
     pub addr: u64,
     /// Whether no kernel writes it.
     pub read_only: bool,
+    /// Which memory it is in.
+    pub place: Place,
     /// Contents before the first host step; the array is zero where this is shorter than it.
     pub init: Arc<[u8]>,
 }
@@ -55,11 +76,16 @@ impl Layout {
 
     /// Adds an array of `length` elements of `element` bytes that begins with `init` and returns its index.
     pub fn add(&mut self, name: &str, element: u64, length: u64, read_only: bool, init: Vec<u8>) -> usize {
-        let array =
-            Array { name: name.to_owned(), element, length, addr: self.next, read_only, init: init.into() };
+        let (name, addr, place) = (name.to_owned(), self.next, Place::Policy);
+        let array = Array { name, element, length, addr, read_only, place, init: init.into() };
         self.next += array.bytes().next_multiple_of(PAGE_BYTES).max(PAGE_BYTES);
         self.arrays.push(array);
         self.arrays.len() - 1
+    }
+
+    /// Says which memory an array is in.
+    pub fn put(&mut self, array: usize, place: Place) {
+        self.arrays[array].place = place;
     }
 
     /// The arrays in address order.
@@ -104,6 +130,16 @@ pub enum HostStep {
         addr: u64,
         /// The bytes.
         bytes: Vec<u8>,
+    },
+    /// A copy engine copies bytes from one place of the program's memory to another, over the link between them if they are in
+    /// different memories; the two do not overlap, and every cached copy of the target's lines is stale afterwards. No kernel runs meanwhile.
+    Copy {
+        /// First byte address of the source.
+        from: u64,
+        /// First byte address of the target.
+        to: u64,
+        /// Bytes.
+        bytes: u64,
     },
 }
 

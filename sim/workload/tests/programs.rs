@@ -32,6 +32,14 @@ const OPTIONS: &[(&str, &[(&str, &str)])] = &[
     ("mm3", &[("n", "13"), ("accum", "memory")]),
 ];
 
+/// Programs whose arrays and host steps differ.
+const WAYS: &[(&str, &[(&str, &str)])] = &[
+    ("dnn-step", &[("scale", "16"), ("batch", "2"), ("gpus", "2"), ("steps", "2"), ("way", "direct")]),
+    ("dnn-step", &[("scale", "16"), ("batch", "2"), ("gpus", "2"), ("steps", "2"), ("way", "zerocopy")]),
+    ("dnn-step", &[("scale", "16"), ("batch", "2"), ("gpus", "2"), ("steps", "2"), ("way", "unified")]),
+    ("dnn-step", &[("scale", "16"), ("batch", "2"), ("gpus", "2"), ("steps", "2"), ("way", "tsm")]),
+];
+
 fn verify(program: &dyn Program, memory: &FlatMemory) -> Result<(), VerifyError> {
     program.verify(&|addr, count| memory.read(addr, count))
 }
@@ -44,7 +52,7 @@ fn every_program_of_the_registry_is_tested() {
 
 #[test]
 fn small_programs_verify_for_every_width_and_order() {
-    for &(name, list) in SMALL.iter().chain(OPTIONS) {
+    for &(name, list) in SMALL.iter().chain(OPTIONS).chain(WAYS) {
         for lanes in ["1", "7", "16", "32", "64"] {
             let mut list = list.to_vec();
             list.push(("lanes", lanes));

@@ -1,6 +1,6 @@
 //! What the run loop needs to know of a fabric's hardware, whatever its family.
 
-use super::{FamilyCheck, Meter, Surroundings};
+use super::{FamilyCheck, Links, Meter, Surroundings};
 use crate::check::CheckError;
 use crate::cu::CuMode;
 use crate::memory::Memory;
@@ -80,6 +80,11 @@ pub trait Hardware: Send + Sync {
 
     /// Its counts.
     fn shape(&self) -> Shape;
+
+    /// The links over which copy engines move data.
+    fn links(&self) -> Links {
+        Links::default()
+    }
 
     /// What the compute units keep to.
     fn mode(&self) -> CuMode;

@@ -9,6 +9,7 @@ mod report;
 mod seat;
 mod snapshot;
 mod state;
+mod stream;
 mod survey;
 
 pub(crate) use memory::read as read_newer;
@@ -345,6 +346,7 @@ fn model(
         program: program.clone(),
         observer: Observer { meter: hardware.meter(), checks },
         shape,
+        links: hardware.links(),
     })
 }
 

@@ -3,11 +3,12 @@
 use super::fences::{NodeFences, Waiter};
 use super::memory::Held;
 use super::observe::Observer;
-use super::processor::Processor;
+use super::processor::{COPY, Processor};
 use super::seat::Seat;
+use super::stream::{Order, crossing};
 use crate::check::{CheckError, Checks};
 use crate::cu::LineAccess;
-use crate::family::{Shape, Surroundings};
+use crate::family::{Links, Shape, Surroundings};
 use crate::memory::Memory;
 use crate::placement::PageTable;
 use std::cell::RefCell;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use weft_blocks::msg::CuOp;
 use weft_engine::Sim;
 use weft_engine::runner::{Model, Problem};
-use weft_workload::Program;
+use weft_workload::{HostStep, Program};
 
 /// Cycles after the last fence in which the fabric must come to rest.
 const SETTLE_CYCLES: u64 = 1_000_000;
@@ -34,6 +35,7 @@ pub(super) struct FabricModel {
     pub program: Arc<dyn Program>,
     pub observer: Observer,
     pub shape: Shape,
+    pub links: Links,
 }
 
 impl FabricModel {
@@ -134,11 +136,22 @@ impl Model for FabricModel {
         let now = sim.cycle();
         let mut again = self.fences(sim);
         let (program, around, table) = (&self.program, &*self.around, &*self.table);
-        let (host, shape) = (RefCell::new(&mut self.host), self.shape);
+        let (host, shape, links) = (RefCell::new(&mut self.host), self.shape, self.links);
         let ask = |sim: &Sim, step: usize| {
             let host = host.borrow();
             let held = Held { around, table, host: &host, line: u64::from(shape.line) };
-            program.host_step(step, &|addr, count| held.read(sim, addr, count))
+            let step = program.host_step(step, &|addr, count| held.read(sim, addr, count))?;
+            Some(match step {
+                HostStep::Launch(kernel) => Order::Launch(kernel),
+                HostStep::Write { addr, bytes } => {
+                    Order::Store { name: "host copy", addr, bytes, over: None }
+                }
+                HostStep::Copy { from, to, bytes } => {
+                    let crossed = crossing(table, &shape, from, to, bytes);
+                    let over = (crossed > 0).then_some((links.gpus, crossed));
+                    Order::Store { name: COPY, addr: to, bytes: held.read(sim, from, bytes as usize), over }
+                }
+            })
         };
         let place =
             |addr: u64, bytes: &[u8]| copy_accesses(table, &mut host.borrow_mut(), &shape, addr, bytes);

@@ -4,13 +4,14 @@
 use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
 use super::seat::Seat;
+use super::stream::{Copied, Order, Stream};
 use crate::check::Checks;
 use crate::cu::LineAccess;
 use crate::family::{Fold, Shape};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use weft_engine::Sim;
-use weft_workload::{HostStep, Kernel};
+use weft_workload::Kernel;
 
 /// What the command processor is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -25,13 +26,16 @@ enum Phase {
     Run,
     /// Compute units end their kernel.
     End,
-    /// The host's stores are on their way.
+    /// Stores of the host or of a copy engine are on their way.
     Copy,
     /// Fences of all nodes.
     Fence,
     /// The program has ended.
     Done,
 }
+
+/// Name of a copy from memory to memory in the record.
+pub(super) const COPY: &str = "copy";
 
 /// How blocks are given to GPUs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,6 +84,8 @@ pub(super) struct ProcessorState {
     records: Vec<KernelRecord>,
     boundary: bool,
     token: u64,
+    stream: Stream,
+    copied: Copied,
 }
 
 /// The host and the command processors of all GPUs.
@@ -107,6 +113,9 @@ pub(super) struct Processor {
     fold: Option<Fold>,
     /// What the next KBEGIN carries.
     token: u64,
+    /// What is to be stored and has not arrived.
+    stream: Stream,
+    pub copied: Copied,
 }
 
 impl Processor {
@@ -129,6 +138,8 @@ impl Processor {
             boundary: false,
             fold,
             token: 0,
+            stream: Stream::default(),
+            copied: Copied::default(),
         }
     }
 
@@ -145,6 +156,8 @@ impl Processor {
             records: self.records.clone(),
             boundary: self.boundary,
             token: self.token,
+            stream: self.stream.clone(),
+            copied: self.copied,
         }
     }
 
@@ -158,6 +171,7 @@ impl Processor {
         (self.launched, self.blocks, self.ended) = (state.launched, state.blocks, state.ended);
         (self.fences, self.records) = (state.fences, state.records);
         (self.boundary, self.token) = (state.boundary, state.token);
+        (self.stream, self.copied) = (state.stream, state.copied);
         true
     }
 
@@ -170,14 +184,14 @@ impl Processor {
         self.blocks[gpu].full = false;
     }
 
-    /// Acts in this cycle; `ask` gives the host step of a number, `place` turns an access of the host into nodes that store it and physical lines. Returns
+    /// Acts in this cycle; `ask` gives the host's order of a number, `place` turns an access of the host into nodes that store it and physical lines. Returns
     /// whether the next cycle matters even if nothing else happens.
     pub fn tick(
         &mut self,
         sim: &Sim,
         seats: &mut [Seat],
         fences: &mut [NodeFences],
-        ask: &dyn Fn(&Sim, usize) -> Option<HostStep>,
+        ask: &dyn Fn(&Sim, usize) -> Option<Order>,
         place: &dyn Fn(u64, &[u8]) -> Vec<(usize, LineAccess)>,
         observer: &mut Observer,
     ) -> Result<bool, String> {
@@ -206,6 +220,10 @@ impl Processor {
                 self.phase = Phase::Fence;
                 return Ok(true);
             }
+            Phase::Copy if !self.stream.is_empty() => {
+                self.stream.arrive(now, seats);
+                return Ok(true);
+            }
             Phase::Copy if seats.iter().all(|s| s.host.is_empty() && s.host_open == 0) => {
                 self.copied(now, seats, fences);
                 return Ok(true);
@@ -228,7 +246,7 @@ impl Processor {
         sim: &Sim,
         seats: &mut [Seat],
         fences: &mut [NodeFences],
-        ask: &dyn Fn(&Sim, usize) -> Option<HostStep>,
+        ask: &dyn Fn(&Sim, usize) -> Option<Order>,
         place: &dyn Fn(u64, &[u8]) -> Vec<(usize, LineAccess)>,
         observer: &mut Observer,
     ) -> Result<(), String> {
@@ -237,7 +255,7 @@ impl Processor {
         self.step += 1;
         match step {
             None => self.phase = Phase::Done,
-            Some(HostStep::Launch(kernel)) => {
+            Some(Order::Launch(kernel)) => {
                 self.cut(&kernel, seats)?;
                 self.records.push(KernelRecord { name: kernel.name.clone(), start: now, end: now });
                 self.kernel = Some(Arc::new(kernel));
@@ -248,26 +266,24 @@ impl Processor {
                     self.begin(now, seats);
                 }
             }
-            Some(HostStep::Write { addr, bytes }) => {
-                self.records.push(KernelRecord { name: "host copy".into(), start: now, end: now });
-                let mut turn = vec![0; self.blocks.len()];
-                for (gpu, mut access) in place(addr, &bytes) {
-                    if let Some(checks) = &mut observer.checks {
-                        host_write(checks, &access, self.line);
-                    }
-                    let seat = &mut seats[gpu * self.cus + turn[gpu] % self.cus];
-                    access.id = (turn[gpu] / self.cus % crate::cu::IDS) as u16;
-                    seat.host.push_back(access);
-                    seat.next = now;
-                    turn[gpu] += 1;
+            Some(Order::Store { name, addr, bytes, over }) => {
+                self.records.push(KernelRecord { name: name.into(), start: now, end: now });
+                let stores = place(addr, &bytes);
+                if let Some(checks) = &mut observer.checks {
+                    stores.iter().for_each(|(_, access)| host_write(checks, access, self.line));
                 }
+                if name == COPY {
+                    self.copied.copies += 1;
+                    self.copied.bytes += over.map_or(0, |(_, crossing)| crossing);
+                }
+                self.stream.send(stores, over, now, self.cus, seats);
                 self.phase = Phase::Copy;
             }
         }
         Ok(())
     }
 
-    /// The host's stores are performed; what kernels hand on must know of them.
+    /// The stores are performed; what kernels hand on must know of them.
     fn copied(&mut self, now: u64, seats: &mut [Seat], fences: &mut [NodeFences]) {
         if self.fold.is_none() {
             self.ask_fences(fences, false);

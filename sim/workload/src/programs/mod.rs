@@ -12,6 +12,7 @@ mod comd;
 mod common;
 mod conv;
 mod cusolver;
+mod dnn_step;
 mod fir;
 mod gemm;
 mod gemv;
@@ -97,6 +98,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         comd::INFO,
         sc::CONV,
         cusolver::INFO,
+        dnn_step::INFO,
         fir::INFO,
         gemm::INFO,
         gemv::INFO,

@@ -7,7 +7,9 @@ use super::common::{Element, active, compare, float};
 pub use super::round::Round;
 use super::{Params, WorkloadError};
 use crate::op::{Op, Token};
-use crate::program::{Array, Frame, HostStep, Kernel, Layout, LoadedValues, Program, VerifyError, full_mask};
+use crate::program::{
+    Array, Frame, HostStep, Kernel, Layout, LoadedValues, Place, Program, VerifyError, full_mask,
+};
 
 /// Reads bytes (address, count) of the memory.
 pub type Memory<'a> = dyn Fn(u64, usize) -> Vec<u8> + 'a;
@@ -150,6 +152,11 @@ impl Base {
         self.layout.add(name, 8, length, false, init)
     }
 
+    /// Says which memory an array is in.
+    pub fn put(&mut self, array: usize, place: Place) {
+        self.layout.put(array, place);
+    }
+
     /// Number of arrays.
     pub fn count(&self) -> usize {
         self.layout.arrays().len()
@@ -192,6 +199,12 @@ pub trait Kernels: Send + Sync {
 
     /// Launch number `index`, or `None` when the program has ended.
     fn launch(&self, index: usize, memory: &Memory) -> Option<Launch>;
+
+    /// Host step number `index`, if it is no launch; launches have the other numbers.
+    fn host(&self, index: usize) -> Option<HostStep> {
+        let _ = index;
+        None
+    }
 
     /// What a thread does in one round. `registers` are zero before the first.
     fn round(&self, thread: &Thread, registers: &mut [u64], io: &mut Round) -> Flow;
@@ -242,6 +255,9 @@ impl<K: Kernels> Program for Simt<K> {
     }
 
     fn host_step(&self, index: usize, memory: &Memory) -> Option<HostStep> {
+        if let Some(step) = self.0.host(index) {
+            return Some(step);
+        }
         let launch = self.0.launch(index, memory)?;
         let group = u64::from(launch.group);
         let mut args = vec![launch.threads, group, u64::from(launch.registers), launch.args.len() as u64];

@@ -11,6 +11,7 @@ pub const SMALL: &[(&str, &[(&str, &str)])] = &[
     ("comd", &[("cells", "3"), ("group", "10")]),
     ("conv", &[("n", "21"), ("gpus", "3")]),
     ("cusolver", &[("tiles", "3"), ("gpus", "2"), ("cus", "2")]),
+    ("dnn-step", &[("scale", "16"), ("batch", "3"), ("gpus", "2"), ("steps", "2")]),
     ("fir", &[("samples", "1001"), ("blocks", "3")]),
     ("gemm", &[("m", "19"), ("n", "37"), ("k", "21")]),
     ("gemv", &[("n", "71")]),

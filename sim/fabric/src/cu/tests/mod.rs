@@ -132,6 +132,10 @@ impl Bench {
             match self.program.host_step(index, &|addr, count| memory.read(addr, count)) {
                 None => break,
                 Some(HostStep::Write { addr, bytes }) => self.memory.write(addr, &bytes),
+                Some(HostStep::Copy { from, to, bytes }) => {
+                    let copied = self.memory.read(from, bytes as usize);
+                    self.memory.write(to, &copied);
+                }
                 Some(HostStep::Launch(kernel)) => self.kernel(&Arc::new(kernel))?,
             }
         }

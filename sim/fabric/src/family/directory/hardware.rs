@@ -9,7 +9,7 @@ use super::oracle::Oracle;
 use crate::check::CheckError;
 use crate::cu::CuMode;
 use crate::dram::{Dram, DramTiming};
-use crate::family::{FamilyCheck, Hardware, Meter, Promises, Shape, Surroundings, ValueRule};
+use crate::family::{FamilyCheck, Hardware, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule};
 use crate::memory::Memory;
 use crate::run::FabricError;
 use std::sync::Arc;
@@ -45,6 +45,11 @@ impl Hardware for DirectoryHardware {
             homes: sys.nodes(),
             home_bytes: 1 << sys.home_shift,
         }
+    }
+
+    fn links(&self) -> Links {
+        let (link, count) = (self.params.link, self.params.links);
+        Links { gpus: Link { bytes: link.bytes_per_cycle * count, latency: 2 * link.latency } }
     }
 
     fn mode(&self) -> CuMode {

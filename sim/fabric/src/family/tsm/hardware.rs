@@ -8,7 +8,9 @@ use crate::check::CheckError;
 use crate::config::Common;
 use crate::cu::{CuMode, Model};
 use crate::dram::DramTiming;
-use crate::family::{FamilyCheck, Fold, Hardware, Meter, Promises, Shape, Surroundings, ValueRule};
+use crate::family::{
+    FamilyCheck, Fold, Hardware, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule,
+};
 use crate::memory::Memory;
 use crate::run::FabricError;
 use std::sync::Arc;
@@ -64,6 +66,12 @@ impl Hardware for TsmHardware {
             homes: 1,
             home_bytes: self.home_bytes,
         }
+    }
+
+    /// Those of one GPU to all UMCs.
+    fn links(&self) -> Links {
+        let bytes = self.params.link_bpc * self.params.tsm.banks;
+        Links { gpus: Link { bytes, latency: self.params.switch_latency } }
     }
 
     fn mode(&self) -> CuMode {

@@ -1,0 +1,33 @@
+//! The links over which copy engines and the host move data.
+
+use serde::{Deserialize, Serialize};
+
+/// A link that moves data in order at a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// Bytes per cycle and direction.
+    pub bytes: u32,
+    /// Cycles until the first byte is at the other end.
+    pub latency: u32,
+}
+
+impl Link {
+    /// Cycles until the last of `bytes` bytes is at the other end.
+    pub fn cycles(self, bytes: u64) -> u64 {
+        u64::from(self.latency) + bytes.div_ceil(u64::from(self.bytes.max(1)))
+    }
+}
+
+/// The links of a fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Links {
+    /// From one GPU to another, as a copy engine has it for itself while no kernel runs.
+    pub gpus: Link,
+}
+
+impl Default for Links {
+    /// Of a PCIe switch (mgcc.md section 10).
+    fn default() -> Links {
+        Links { gpus: Link { bytes: 32, latency: 140 } }
+    }
+}
