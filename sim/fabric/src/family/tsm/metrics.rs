@@ -121,6 +121,18 @@ const SUMS: &[Sum] = &[
     ("l2_expired_victims", "blocks", "expired blocks that L2 banks replace", &["bank.l2_expired_victims"]),
     ("l2_write_backs", "lines", "lines whose dirty bytes banks have written back", &["bank.l2_write_backs"]),
     ("l2_ts_attached", "requests", "requests to banks that carry a timestamp", &["bank.l2_ts_attached"]),
+    (
+        "l1_request_bytes",
+        "bytes",
+        "bytes from the L1s to the L2 banks, stamps included",
+        &["bank.l2_bytes_l1_req_rd", "bank.l2_bytes_l1_req_wr", "bank.l2_bytes_l1_req_amo"],
+    ),
+    (
+        "l1_answer_bytes",
+        "bytes",
+        "bytes of answers to the L1s, stamps included",
+        &["bank.l2_bytes_l1_rsp_rd", "bank.l2_bytes_l1_rsp_wr", "bank.l2_bytes_l1_rsp_amo"],
+    ),
     ("dram_reads", "lines", "lines read from DRAM", &["dram.reads"]),
     ("dram_writes", "lines", "writes and atomics in DRAM", &["dram.writes"]),
     (
