@@ -7,6 +7,7 @@ pub mod cu;
 pub mod dram;
 pub mod family;
 pub mod memory;
+mod perform;
 pub mod placement;
 pub mod port;
 pub mod run;

@@ -56,15 +56,16 @@ pub struct PageTable {
 }
 
 /// Memories among which the pages of an array go in turn, if the program says which.
-fn part_of(array: &Array, homes: u64) -> Result<Option<Range<u64>>, PlacementError> {
-    match array.place {
-        Place::Policy => Ok(None),
-        Place::Part { part, of } => {
-            let first = |part: u32| u64::from(part) * homes / u64::from(of);
-            Ok(Some(first(part)..first(part + 1).max(first(part) + 1)))
-        }
-        Place::Host | Place::Managed => Err(PlacementError::NoHost { array: array.name.clone() }),
-    }
+fn part_of(array: &Array, homes: u64) -> Option<Range<u64>> {
+    let Place::Part { part, of } = array.place else { return None };
+    let first = |part: u32| u64::from(part) * homes / u64::from(of);
+    Some(first(part)..first(part + 1).max(first(part) + 1))
+}
+
+/// Refuses an array that is with the host at first where there is no host.
+fn hosted(array: &Array, config: &FabricConfig) -> Result<(), PlacementError> {
+    let host = config.hardware().links().host;
+    host.map(|_| ()).ok_or_else(|| PlacementError::NoHost { array: array.name.clone() })
 }
 
 /// A page that no array has, or that nothing has touched.
@@ -97,7 +98,11 @@ impl PageTable {
         for (number, array) in arrays.iter().enumerate() {
             let first = array.addr / page;
             let count = (array.addr + array.bytes()).div_ceil(page).saturating_sub(first).max(1);
-            let part = part_of(array, gpus)?;
+            if matches!(array.place, Place::Host | Place::Managed) {
+                hosted(array, config)?;
+                continue;
+            }
+            let part = part_of(array, gpus);
             for k in (0..count).filter(|k| table.is_free(first + k)).collect::<Vec<_>>() {
                 let gpu = match (&part, config.common.placement) {
                     (Some(part), _) => part.start + k % (part.end - part.start),
@@ -114,6 +119,7 @@ impl PageTable {
             }
         }
         table.check(config)?;
+        table.pages.resize(table.pages.len().max(all as usize), NOWHERE);
         Ok(table)
     }
 
@@ -160,6 +166,16 @@ impl PageTable {
     pub fn find(&self, addr: u64) -> Option<u64> {
         let base = *self.pages.get((addr >> self.page_bits) as usize)?;
         (base != NOWHERE).then(|| base | (addr & ((1 << self.page_bits) - 1)))
+    }
+
+    /// Moves the page of the flat space that begins at `addr` to a page of a memory in which nothing was before; its physical address, if the memory has room.
+    pub fn renew(&mut self, addr: u64, home: u32) -> Option<u64> {
+        let page = addr >> self.page_bits;
+        let has_room = (self.frames[home as usize].len() as u64) < self.room;
+        has_room.then(|| {
+            self.place(page, u64::from(home));
+            self.pages[page as usize]
+        })
     }
 
     /// Pages are placed when compute units touch them.

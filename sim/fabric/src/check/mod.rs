@@ -16,7 +16,8 @@ pub mod watchdog;
 
 use crate::cu::{CuObserver, Issuer, LineAccess, LineReply, Who};
 use crate::family::{Channels, FamilyCheck, Hardware, Surroundings, Transfer, ValueRule};
-use crate::run::read_newer;
+use crate::memory::Memory;
+use crate::run::{HOST, read_newer};
 use messages::{CuRequest, MessageCounts, MessageViolation, Messages};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -181,6 +182,12 @@ impl Checks {
 
     /// The L1 of a compute unit takes an access, of a wave or not ([`FamilyCheck::request`]). An answer that frees its transaction number is told before it.
     pub fn cu_req(&mut self, now: u64, node: u32, cu: u32, a: &LineAccess, issuer: Option<&Issuer>) {
+        self.host_req(now, node, cu, a);
+        self.family.iter_mut().for_each(|check| check.request(now, node, cu, a, issuer));
+    }
+
+    /// The host takes an access of a compute unit; the fabric, and the checks of its family, have nothing to do with it.
+    pub fn host_req(&mut self, now: u64, node: u32, cu: u32, a: &LineAccess) {
         if let Some(messages) = self.transfer(now) {
             let request = CuRequest { op: a.op, id: a.id, line: a.line, mask: a.mask, want_ack: a.want_ack };
             messages.cu_req(now, node, cu, &request);
@@ -188,15 +195,19 @@ impl Checks {
         if let Some(values) = self.values.as_mut().filter(|_| a.op == CuOp::Amo) {
             values.amo_taken(a.line);
         }
-        self.family.iter_mut().for_each(|check| check.request(now, node, cu, a, issuer));
     }
 
     /// The L1 of a compute unit answers, with the time that the fabric tells of it, if it does.
     pub fn cu_rsp(&mut self, now: u64, node: u32, cu: u32, reply: &LineReply, time: Option<u64>) {
+        self.host_rsp(now, node, cu, reply);
+        self.family.iter_mut().for_each(|check| check.answer(now, node, cu, reply, time));
+    }
+
+    /// The host answers a compute unit.
+    pub fn host_rsp(&mut self, now: u64, node: u32, cu: u32, reply: &LineReply) {
         if let Some(messages) = self.transfer(now) {
             messages.cu_rsp(now, node, cu, reply.id, reply.kind, reply.mask);
         }
-        self.family.iter_mut().for_each(|check| check.answer(now, node, cu, reply, time));
     }
 
     /// A transfer at a port that no other method is for, such as a store of the host's copy engine or its answer.
@@ -292,11 +303,11 @@ impl Checks {
         self.family.iter_mut().try_for_each(|check| check.boundary(sim, around))
     }
 
-    /// The run is over: after the last boundary the fabric has come to rest.
+    /// The run is over: after the last boundary the fabric has come to rest. `host` is memory of the host by the program's addresses.
     ///
     /// # Errors
     /// The first violation.
-    pub fn end(&mut self, sim: &Sim, around: &dyn Surroundings) -> Result<(), CheckError> {
+    pub fn end(&mut self, sim: &Sim, around: &dyn Surroundings, host: &Memory) -> Result<(), CheckError> {
         if let Some(messages) = self.messages.as_mut().filter(|_| self.options.messages) {
             messages.nothing_open(sim.cycle());
         }
@@ -308,7 +319,10 @@ impl Checks {
         let mut newer = around.newer(sim);
         newer.sort_by_key(|n| n.line);
         let line = self.line;
-        values.compare_memory(sim.cycle(), &|addr, bytes| read_newer(around, &newer, line, addr, bytes));
+        values.compare_memory(sim.cycle(), &|addr, bytes| match addr & HOST {
+            0 => read_newer(around, &newer, line, addr, bytes),
+            _ => host.read(addr ^ HOST, bytes),
+        });
         self.first()
     }
 

@@ -152,6 +152,18 @@ impl Cu {
         self.s.lsu.flights.in_use()
     }
 
+    /// Accesses made and not yet taken.
+    pub fn untaken(&self) -> usize {
+        self.s.lsu.flights.out.len()
+    }
+
+    /// Gives the access that [`Cu::offer`] shows another line.
+    pub fn readdress(&mut self, line: u64) {
+        if let Some(id) = self.s.lsu.flights.out.front() {
+            self.s.lsu.flights.pending[usize::from(*id)].access.line = line;
+        }
+    }
+
     /// The access of a transaction number that the L1 has taken and not completely answered.
     pub fn taken(&self, id: u16) -> Option<&LineAccess> {
         let entry = self.s.lsu.flights.pending.get(usize::from(id))?;

@@ -23,7 +23,7 @@ pub mod tsm;
 pub use check::FamilyCheck;
 pub use figures::{Figure, FigureColumn, FigureInfo, FigureValue, Figures, Meter, Parts, Seen};
 pub use hardware::{Fold, Hardware, Promises, Shape, ValueRule};
-pub use links::{Link, Links};
+pub use links::{HostSide, Link, Links};
 pub use surroundings::{Channels, MemOp, Newer, Surroundings, Transfer, Unit};
 
 use crate::config::{Common, ConfigError, FabricConfig, Group, KeyInfo};

@@ -4,6 +4,7 @@ mod fences;
 mod memory;
 mod model;
 mod observe;
+mod outside;
 mod processor;
 mod report;
 mod seat;
@@ -13,6 +14,7 @@ mod stream;
 mod survey;
 
 pub(crate) use memory::read as read_newer;
+pub(crate) use outside::HOST;
 pub use processor::KernelRecord;
 pub(crate) use report::block_of;
 pub use report::{Counter, RunReport};
@@ -21,7 +23,7 @@ pub use survey::{Survey, check_program};
 
 use crate::check::{CheckError, CheckOptions, Checks};
 use crate::config::{ConfigError, CtaSchedule, FabricConfig};
-use crate::cu::{Cu, CuError};
+use crate::cu::{Cu, CuError, CuMode};
 use crate::family::{Hardware, Surroundings};
 use crate::memory::Memory;
 use crate::placement::{PageTable, PlacementError};
@@ -29,6 +31,7 @@ use crate::port::PortError;
 use fences::NodeFences;
 use model::FabricModel;
 use observe::Observer;
+use outside::{Areas, Outside};
 use processor::{Processor, Schedule};
 use seat::Seat;
 use std::path::{Path, PathBuf};
@@ -319,8 +322,13 @@ fn model(
     }
     let around = hardware.surroundings(sim, memory)?;
     let mut checks = checks(config, &*hardware, sim, &*around)?;
+    let (areas, links) = (Areas::new(program.arrays()), hardware.links());
+    // What the host has performed, and which pages may move, is told by answers.
+    let acks = hardware.mode().acks || !areas.is_empty();
+    let mode = CuMode { acks, ..hardware.mode() };
     for array in program.arrays() {
         table.for_pieces(array.addr, array.init.len(), |at, range| {
+            let at = at.or_else(|| areas.mark(array.addr + range.start as u64).filter(|at| at & HOST != 0));
             if let (Some(at), Some(checks)) = (at, &mut checks) {
                 checks.host_write(at, &array.init[range]);
             }
@@ -328,7 +336,7 @@ fn model(
     }
     let mut seats = Vec::new();
     for (node, number) in (0..shape.nodes).flat_map(|node| (0..shape.cus).map(move |c| (node, c))) {
-        let cu = Cu::new(common.cu(), program.clone(), node, number)?.with_mode(hardware.mode());
+        let cu = Cu::new(common.cu(), program.clone(), node, number)?.with_mode(mode);
         seats.push(Seat::new(sim, cu, node, number, &*hardware)?);
     }
     let schedule = match common.cta_schedule {
@@ -345,8 +353,9 @@ fn model(
         host,
         program: program.clone(),
         observer: Observer { meter: hardware.meter(), checks },
+        outside: Outside::new(program.arrays(), links, shape),
         shape,
-        links: hardware.links(),
+        links,
     })
 }
 

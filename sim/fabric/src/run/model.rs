@@ -3,8 +3,9 @@
 use super::fences::{NodeFences, Waiter};
 use super::memory::Held;
 use super::observe::Observer;
+use super::outside::{Moves, Outside};
 use super::processor::{COPY, Processor};
-use super::seat::Seat;
+use super::seat::{Elsewhere, Seat};
 use super::stream::{Order, crossing};
 use crate::check::{CheckError, Checks};
 use crate::cu::LineAccess;
@@ -36,6 +37,8 @@ pub(super) struct FabricModel {
     pub observer: Observer,
     pub shape: Shape,
     pub links: Links,
+    /// What is neither in memory of a GPU nor stays there, if the program has such arrays.
+    pub outside: Option<Outside>,
 }
 
 impl FabricModel {
@@ -66,7 +69,7 @@ impl FabricModel {
 
     /// Looks at the fabric after it has come to rest.
     pub fn check_end(&mut self, sim: &Sim) -> Result<(), CheckError> {
-        self.observer.end(sim, &*self.around)
+        self.observer.end(sim, &*self.around, &self.host)
     }
 
     /// Fences go on; who has waited for one that is complete goes on too. Returns whether the next cycle matters even if nothing else happens.
@@ -89,18 +92,25 @@ impl FabricModel {
 
     fn seats(&mut self, sim: &mut Sim) -> Result<u64, String> {
         let now = sim.cycle();
-        let mut due = u64::MAX;
+        let mut due = self.pages(now)?;
         let table = RefCell::new(&mut self.table);
+        let areas = self.outside.as_ref().map(Outside::areas);
         for (number, seat) in self.seats.iter_mut().enumerate() {
             if seat.next <= now {
                 let (resident, node) = (seat.cu.resident(), number / self.processor.cus);
                 let translate = |addr: u64| {
+                    if let Some(marked) = areas.as_ref().and_then(|areas| areas.mark(addr)) {
+                        return marked;
+                    }
                     let mut table = table.borrow_mut();
                     let found = table.find(addr);
                     found.unwrap_or_else(|| Arc::make_mut(&mut table).touch(addr, node as u32))
                 };
                 let (fences, around) = (&mut self.fences[node], &mut *self.around);
-                seat.tick(sim, fences, around, &translate, &mut self.observer)?;
+                let find = |addr: u64| table.borrow().find(addr);
+                let (outside, memory) = (self.outside.as_mut(), &mut self.host);
+                let mut elsewhere = Elsewhere { outside, memory, find: &find };
+                seat.tick(sim, fences, around, &mut elsewhere, &translate, &mut self.observer)?;
                 if seat.cu.resident() < resident {
                     self.processor.freed(node);
                 }
@@ -111,6 +121,25 @@ impl FabricModel {
         }
         self.fill_fresh();
         Ok(due)
+    }
+
+    /// Pages move; compute units that have waited for them go on. Returns when something happens next by itself.
+    fn pages(&mut self, now: u64) -> Result<u64, String> {
+        let Some(outside) = self.outside.as_mut().filter(|outside| outside.is_asked()) else {
+            return Ok(u64::MAX);
+        };
+        let (table, memory, around) = (Arc::make_mut(&mut self.table), &self.host, &mut *self.around);
+        let mut moves = Moves { table, memory, around, checks: self.observer.checks.as_mut() };
+        let (woken, due) = outside.tick(now, &mut moves)?;
+        for (node, cu) in woken {
+            self.seats[node as usize * self.processor.cus + cu as usize].next = now;
+        }
+        Ok(due.unwrap_or(u64::MAX))
+    }
+
+    /// Places of pages change while the program runs.
+    pub fn moves_pages(&self) -> bool {
+        self.table.on_touch() || self.outside.is_some()
     }
 
     /// Pages placed by touch get what the host holds of them.
@@ -136,6 +165,7 @@ impl Model for FabricModel {
         let now = sim.cycle();
         let mut again = self.fences(sim);
         let (program, around, table) = (&self.program, &*self.around, &*self.table);
+        let keep = self.outside.is_some();
         let (host, shape, links) = (RefCell::new(&mut self.host), self.shape, self.links);
         let ask = |sim: &Sim, step: usize| {
             let host = host.borrow();
@@ -144,7 +174,8 @@ impl Model for FabricModel {
             Some(match step {
                 HostStep::Launch(kernel) => Order::Launch(kernel),
                 HostStep::Write { addr, bytes } => {
-                    Order::Store { name: "host copy", addr, bytes, over: None }
+                    let over = links.host.map(|host| (host.link, bytes.len() as u64));
+                    Order::Store { name: "host copy", addr, bytes, over }
                 }
                 HostStep::Copy { from, to, bytes } => {
                     let crossed = crossing(table, &shape, from, to, bytes);
@@ -154,7 +185,7 @@ impl Model for FabricModel {
             })
         };
         let place =
-            |addr: u64, bytes: &[u8]| copy_accesses(table, &mut host.borrow_mut(), &shape, addr, bytes);
+            |addr: u64, bytes: &[u8]| copy_accesses(table, &mut host.borrow_mut(), &shape, addr, bytes, keep);
         again |=
             self.processor.tick(sim, &mut self.seats, &mut self.fences, &ask, &place, &mut self.observer)?;
         if self.processor.boundary {
@@ -194,11 +225,16 @@ fn copy_accesses(
     shape: &Shape,
     addr: u64,
     bytes: &[u8],
+    keep: bool,
 ) -> Vec<(usize, LineAccess)> {
     let line = u64::from(shape.line);
     let mut out: Vec<(usize, LineAccess)> = Vec::new();
     table.for_pieces(addr, bytes.len(), |at, range| {
-        let Some(at) = at else { return host.write(addr + range.start as u64, &bytes[range]) };
+        // Of pages that move the host knows the contents, too.
+        if at.is_none() || keep {
+            host.write(addr + range.start as u64, &bytes[range.clone()]);
+        }
+        let Some(at) = at else { return };
         let mut last = u64::MAX;
         for (i, byte) in bytes[range].iter().enumerate() {
             let at = at + i as u64;

@@ -3,6 +3,7 @@
 use crate::check::{CheckError, Checks};
 use crate::cu::{CuObserver, LineAccess, Who};
 use crate::family::{Meter, Surroundings, Transfer};
+use crate::memory::Memory;
 use serde::{Deserialize, Serialize};
 use weft_engine::Sim;
 use weft_engine::runner::Problem;
@@ -46,8 +47,8 @@ impl Observer {
     }
 
     /// The run is over and the fabric at rest.
-    pub fn end(&mut self, sim: &Sim, around: &dyn Surroundings) -> Result<(), CheckError> {
-        self.checks.as_mut().map_or(Ok(()), |c| c.end(sim, around))
+    pub fn end(&mut self, sim: &Sim, around: &dyn Surroundings, host: &Memory) -> Result<(), CheckError> {
+        self.checks.as_mut().map_or(Ok(()), |c| c.end(sim, around, host))
     }
 
     /// Nothing will ever happen again.

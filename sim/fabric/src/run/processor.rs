@@ -272,9 +272,13 @@ impl Processor {
                 if let Some(checks) = &mut observer.checks {
                     stores.iter().for_each(|(_, access)| host_write(checks, access, self.line));
                 }
-                if name == COPY {
-                    self.copied.copies += 1;
-                    self.copied.bytes += over.map_or(0, |(_, crossing)| crossing);
+                let crossing = over.map_or(0, |(_, crossing)| crossing);
+                match name {
+                    COPY => {
+                        (self.copied.copies, self.copied.bytes) =
+                            (self.copied.copies + 1, self.copied.bytes + crossing)
+                    }
+                    _ => self.copied.host_bytes += crossing,
                 }
                 self.stream.send(stores, over, now, self.cus, seats);
                 self.phase = Phase::Copy;

@@ -87,6 +87,7 @@ pub(super) fn collect(
     }
     counters.extend(model.around.counters());
     counters.extend(model.processor.copied.counters());
+    counters.extend(model.outside.iter().flat_map(|outside| outside.counters()));
     let checked = model.observer.checks.as_ref().map(|checks| checks.counts().family).unwrap_or_default();
     let by = |src: usize| model.seats.iter().map(|seat| seat.cu.counters().served[src]).sum();
     let seen = Seen { cycles, counters: &counters, served: std::array::from_fn(by), checked: &checked };

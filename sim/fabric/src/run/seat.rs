@@ -2,9 +2,11 @@
 
 use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
+use super::outside::{Claim, Outside};
 use crate::channel::{Receiver, Sender, SenderState};
 use crate::cu::{Cu, CuError, Issuer, KIND_ACK, LineAccess, LineReply};
 use crate::family::{Hardware, Surroundings, Unit};
+use crate::memory::Memory;
 use crate::port::PortError;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -60,6 +62,15 @@ struct Waits {
     own: bool,
     /// Releases and acquires not yet answered, and when they were taken.
     spans: Vec<(u16, u64)>,
+}
+
+/// What compute units reach without the fabric, if there is anything.
+pub(super) struct Elsewhere<'a> {
+    pub outside: Option<&'a mut Outside>,
+    /// By the program's addresses.
+    pub memory: &'a mut Memory,
+    /// Physical address of one of the program's.
+    pub find: &'a dyn Fn(u64) -> Option<u64>,
 }
 
 /// A compute unit, or for a while the host's copy engine, and the channels to its L1.
@@ -150,6 +161,7 @@ impl Seat {
         sim: &mut Sim,
         fences: &mut NodeFences,
         around: &mut dyn Surroundings,
+        elsewhere: &mut Elsewhere,
         translate: &dyn Fn(u64) -> u64,
         observer: &mut Observer,
     ) -> Result<(), String> {
@@ -163,21 +175,70 @@ impl Seat {
         if host {
             self.host_tick(sim, reply.is_some(), around, observer);
         } else {
-            self.present(sim, fences, around, observer);
+            self.present(sim, fences, around, elsewhere, observer);
             if let Some(reply) = &mut reply {
                 if let Some(access) = self.cu.taken(reply.id) {
                     around.answered((self.gpu, self.number), access, &mut reply.data);
                 }
                 self.answer(reply, now, fences, observer);
             }
+            if let Some(outside) = &mut elsewhere.outside {
+                self.hear(outside, reply.as_ref(), now, observer);
+            }
             while let Some(id) = self.waits.done.pop_front() {
                 self.give(&acknowledgement(id), now, observer);
             }
             self.cu.tick(now, translate, observer).map_err(|e| e.to_string())?;
         }
-        let busy = host || self.req.driving() || self.cu.outstanding() > 0;
-        self.next = if busy { now + 1 } else { self.cu.next_event(now + 1).unwrap_or(u64::MAX) };
+        let (held, due) = elsewhere.outside.as_ref().map_or((0, u64::MAX), |outside| self.held(outside));
+        let busy = host || self.req.driving() || self.cu.outstanding() > held;
+        let own = || self.cu.next_event(now + 1).unwrap_or(u64::MAX);
+        self.next = if busy { now + 1 } else { own().min(due.max(now + 1)) };
         Ok(())
+    }
+
+    /// An answer of the host comes in; an access that the L1 has answered completely is over.
+    fn hear(&mut self, outside: &mut Outside, reply: Option<&LineReply>, now: u64, observer: &mut Observer) {
+        let unit = (self.gpu, self.number);
+        if let Some(reply) = reply.filter(|reply| self.cu.taken(reply.id).is_none()) {
+            outside.done(unit, reply.id);
+        }
+        if let Some(reply) = outside.answer(unit, now) {
+            if let Some(checks) = &mut observer.checks {
+                checks.host_rsp(now, self.gpu, self.number, &reply);
+            }
+            self.give(&reply, now, observer);
+        }
+    }
+
+    /// Accesses for which nothing has to be done in every cycle, and when the first of them is answered.
+    fn held(&self, outside: &Outside) -> (usize, u64) {
+        let unit = (self.gpu, self.number);
+        let (open, due) = outside.held(unit);
+        (open + if outside.waits(unit) { self.cu.untaken() } else { 0 }, due)
+    }
+
+    /// The next access goes to the host, waits for its page, or (false) goes on to the L1.
+    fn leave(&mut self, sim: &mut Sim, elsewhere: &mut Elsewhere, observer: &mut Observer) -> bool {
+        let (now, unit) = (sim.cycle(), (self.gpu, self.number));
+        let Elsewhere { outside: Some(outside), memory, find } = elsewhere else { return false };
+        let Some(access) = self.cu.offer(now) else { return false };
+        match outside.claim(unit, access, now, memory, find) {
+            Claim::Own => return false,
+            Claim::Line(line) => {
+                self.cu.readdress(line);
+                return false;
+            }
+            Claim::Wait => {}
+            Claim::Taken => {
+                if let Some(checks) = &mut observer.checks {
+                    checks.host_req(now, self.gpu, self.number, access);
+                }
+                self.cu.accepted(now, observer);
+            }
+        }
+        self.req.rest(sim);
+        true
     }
 
     /// Offers the L1 an acquire whose fence is complete, else the compute unit's next access; one that needs a fence first is kept here.
@@ -186,6 +247,7 @@ impl Seat {
         sim: &mut Sim,
         fences: &mut NodeFences,
         around: &mut dyn Surroundings,
+        elsewhere: &mut Elsewhere,
         observer: &mut Observer,
     ) {
         let now = sim.cycle();
@@ -197,6 +259,9 @@ impl Seat {
                 tell(observer, now, (self.gpu, self.number), access, issuer.as_ref());
                 self.waits.ready.pop_front();
             }
+            return;
+        }
+        if self.leave(sim, elsewhere, observer) {
             return;
         }
         let Some(access) = self.cu.offer(now) else { return self.req.rest(sim) };

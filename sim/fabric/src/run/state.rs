@@ -4,6 +4,7 @@ use super::FabricError;
 use super::fences::FencesState;
 use super::model::FabricModel;
 use super::observe::ObserverState;
+use super::outside::Outside;
 use super::processor::ProcessorState;
 use super::seat::SeatState;
 use super::snapshot::SnapshotError;
@@ -23,8 +24,9 @@ struct State {
     around: Vec<u8>,
     processor: ProcessorState,
     fences: Vec<FencesState>,
-    /// Where pages lie and what those hold that are nowhere, with placement by touch.
+    /// Where pages lie and what those hold that are nowhere, if that changes.
     pages: Option<(Arc<PageTable>, Memory)>,
+    outside: Option<Vec<u8>>,
     observer: ObserverState,
 }
 
@@ -36,7 +38,8 @@ pub(super) fn save(sim: &Sim, model: &FabricModel) -> Result<Vec<u8>, FabricErro
         around: model.around.save(),
         processor: model.processor.state(),
         fences: model.fences.iter().map(|node| node.state()).collect(),
-        pages: model.table.on_touch().then(|| (model.table.clone(), model.host.clone())),
+        pages: model.moves_pages().then(|| (model.table.clone(), model.host.clone())),
+        outside: model.outside.as_ref().map(Outside::save),
         observer: model.observer.state(),
     };
     Ok(postcard::to_stdvec(&state).expect("plain data is always encoded"))
@@ -45,7 +48,8 @@ pub(super) fn save(sim: &Sim, model: &FabricModel) -> Result<Vec<u8>, FabricErro
 /// Puts a state back that [`save`] gave for the same hardware, configuration and program.
 pub(super) fn load(sim: &mut Sim, model: &mut FabricModel, bytes: &[u8]) -> Result<(), FabricError> {
     let state: State = postcard::from_bytes(bytes).map_err(|_| SnapshotError::State)?;
-    let placed = state.pages.is_some() == model.table.on_touch();
+    let placed =
+        state.pages.is_some() == model.moves_pages() && state.outside.is_some() == model.outside.is_some();
     let same = placed && (state.seats.len(), state.fences.len()) == (model.seats.len(), model.fences.len());
     if !same {
         return Err(SnapshotError::State.into());
@@ -58,6 +62,10 @@ pub(super) fn load(sim: &mut Sim, model: &mut FabricModel, bytes: &[u8]) -> Resu
         (model.table, model.host) = pages;
     }
     model.fences.iter_mut().zip(state.fences).for_each(|(node, saved)| node.resume(saved));
-    let rest = model.processor.resume(state.processor) && model.observer.resume(&state.observer);
+    let outside = match (&mut model.outside, &state.outside) {
+        (Some(outside), Some(saved)) => outside.resume(saved),
+        _ => true,
+    };
+    let rest = outside && model.processor.resume(state.processor) && model.observer.resume(&state.observer);
     if rest && model.around.resume(&state.around) { Ok(()) } else { Err(SnapshotError::State.into()) }
 }

@@ -33,6 +33,8 @@ pub(super) struct Copied {
     pub copies: u64,
     /// Bytes that went from the memory of one GPU to that of another.
     pub bytes: u64,
+    /// Bytes that came over the links of the host.
+    pub host_bytes: u64,
 }
 
 impl Copied {
@@ -43,8 +45,9 @@ impl Copied {
         let all = [
             counter("copies", self.copies, "copies that the host has ordered from memory to memory"),
             counter("bytes", self.bytes, "bytes copied from the memory of one GPU to that of another"),
+            counter("host_bytes", self.host_bytes, "bytes that the host has sent over its links"),
         ];
-        if self.copies > 0 { all.into() } else { BTreeMap::new() }
+        if self.copies + self.host_bytes > 0 { all.into() } else { BTreeMap::new() }
     }
 }
 

@@ -15,6 +15,10 @@
 //!
 //! What only one GPU uses (activations, their derivatives) is in its own memory.
 
+mod arrays;
+#[cfg(test)]
+mod tests;
+
 use super::common::{LANES, SEED};
 use super::machine::{GPUS, Machine};
 use super::params::{Legal, ParamSpec, Params, size};
@@ -22,7 +26,8 @@ use super::recurrent::{Dot, GROUP, Run, S_FREE};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
-use crate::program::{HostStep, Place, VerifyError};
+use crate::program::{HostStep, VerifyError};
+use arrays::{Arrays, Way};
 
 /// Registry entry.
 pub const INFO: WorkloadInfo = WorkloadInfo {
@@ -65,66 +70,6 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
 
 /// Layers of weights.
 const LAYERS: usize = 3;
-
-/// How GPUs share the weights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    Memcpy,
-    Direct,
-    ZeroCopy,
-    Unified,
-    Tsm,
-}
-
-impl Way {
-    fn new(word: &str) -> Way {
-        match word {
-            "memcpy" => Way::Memcpy,
-            "direct" => Way::Direct,
-            "zerocopy" => Way::ZeroCopy,
-            "unified" => Way::Unified,
-            _ => Way::Tsm,
-        }
-    }
-
-    /// Where weights and gradients are that belong to GPU `gpu`, of `of`.
-    fn shared(self, gpu: u32, of: u32) -> Place {
-        match self {
-            Way::Memcpy => Place::Part { part: gpu, of },
-            Way::Direct => Place::Part { part: 0, of },
-            Way::ZeroCopy => Place::Host,
-            Way::Unified => Place::Managed,
-            Way::Tsm => Place::Policy,
-        }
-    }
-
-    /// Where a GPU's own data is.
-    fn own(self, part: u32, of: u32) -> Place {
-        if self == Way::Tsm { Place::Policy } else { Place::Part { part, of } }
-    }
-
-    /// The host sends each batch; else the batches of all steps are where GPUs find them.
-    fn sends(self) -> bool {
-        matches!(self, Way::Memcpy | Way::Direct | Way::Tsm)
-    }
-}
-
-/// Arrays as one GPU sees them.
-#[derive(Clone, Debug)]
-struct Arrays {
-    images: usize,
-    labels: usize,
-    /// Images before its own, of each step.
-    skip: u64,
-    weights: usize,
-    gradient: usize,
-    /// The gradient where GPU 0 finds it.
-    received: usize,
-    /// Results of each layer.
-    activation: [usize; LAYERS],
-    /// Derivatives of the error by what goes into the sigmoid of each layer.
-    delta: [usize; LAYERS],
-}
 
 /// What the host does next.
 #[derive(Clone, Copy, Debug)]
@@ -226,59 +171,6 @@ impl DnnStep {
         (0..LAYERS).flat_map(of).collect()
     }
 
-    fn add(&mut self, name: &str, length: u64, init: Vec<u8>, place: Place) -> usize {
-        let array = self.base.add(name, length, false, init);
-        self.base.put(array, place);
-        array
-    }
-
-    fn add_arrays(&mut self, seed: u64) {
-        let (way, gpus, weights) = (self.way, self.gpus as u32, self.first(LAYERS));
-        let init = data::f32_bytes(&self.first_weights(seed));
-        // Without sending, the batches of all GPUs and steps lie in one array; with one memory for all, those of a step do.
-        let one_batch = way != Way::Memcpy && way != Way::Direct;
-        for g in 0..gpus {
-            let name = |what: &str| format!("{what}{g}");
-            let shared = way.shared(g, gpus);
-            let own = way.own(g, gpus);
-            let (images, labels) = match self.of.first() {
-                Some(first) if one_batch => (first.images, first.labels),
-                _ => self.add_batch(&name("images"), &name("labels"), one_batch, own),
-            };
-            let weights_array = match self.of.first() {
-                Some(first) if way != Way::Memcpy => first.weights,
-                _ => self.add(&name("weights"), weights, init.clone(), shared),
-            };
-            let gradient = self.add(&name("gradient"), weights, vec![], shared);
-            let received = match (way, g) {
-                (Way::Memcpy, 1..) => self.add(&name("received"), weights, vec![], way.shared(0, gpus)),
-                _ => gradient,
-            };
-            let length = |layer: usize| self.batch * self.widths[layer + 1];
-            let lengths = [0, 1, 2].map(length);
-            let mut layers = |what: &str| {
-                [0, 1, 2].map(|l| self.add(&format!("{what}{g}_{}", l + 1), lengths[l], vec![], own))
-            };
-            let (activation, delta) = (layers("activation"), layers("delta"));
-            let skip = if one_batch { u64::from(g) * self.batch } else { 0 };
-            let weights = weights_array;
-            self.of.push(Arrays { images, labels, skip, weights, gradient, received, activation, delta });
-        }
-    }
-
-    /// Adds the arrays of images and labels: of one GPU's batch, or of all that are there at once.
-    fn add_batch(&mut self, images: &str, labels: &str, all: bool, own: Place) -> (usize, usize) {
-        if !self.way.sends() {
-            let place = self.way.shared(0, 1);
-            let (pixels, classes) = (data::f32_bytes(&self.images), data::u32_bytes(&self.labels));
-            let both = [self.base.input(images, pixels), self.base.input(labels, classes)];
-            both.iter().for_each(|array| self.base.put(*array, place));
-            return both.into();
-        }
-        let count = if all { self.gpus * self.batch } else { self.batch };
-        (self.add(images, count * self.widths[0], vec![], own), self.add(labels, count, vec![], own))
-    }
-
     fn plan_step(&mut self, step: u64) {
         if self.way.sends() {
             let pieces = if self.way == Way::Tsm { 1 } else { self.gpus as usize };
@@ -294,12 +186,6 @@ impl DnnStep {
         self.plan.push(launch(Kind::Update, 0));
         let from = self.of[0].weights;
         self.plan.extend(others.iter().map(|gpu| Action::Copy { from, to: gpu.weights }));
-    }
-
-    /// First image of a GPU's batch where it finds it.
-    fn image(&self, gpu: usize, step: u64) -> u64 {
-        let before = if self.way.sends() { 0 } else { step * self.gpus * self.batch };
-        before + self.of[gpu].skip
     }
 
     /// Results of a kernel on one GPU.
@@ -502,105 +388,5 @@ impl Kernels for DnnStep {
         results.sort_unstable();
         results.dedup();
         results.into_iter().try_for_each(|array| self.base.check(array, &numbers(array), memory))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
-
-    fn program(given: &[(&str, &str)]) -> DnnStep {
-        let given: BTreeMap<String, String> =
-            given.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-        DnnStep::new(&Params::resolve(INFO.name, INFO.params, &given).expect("legal")).expect("legal")
-    }
-
-    #[test]
-    fn weights_have_the_published_sizes() {
-        for (set, kilobytes) in [("mnist", 482.0), ("cifar10", 794.0), ("imagenet", 11245.6)] {
-            let program = program(&[("data", set), ("scale", "1"), ("batch", "1"), ("gpus", "1")]);
-            let found = 4.0 * program.first(LAYERS) as f64 / 1024.0;
-            assert!((found / kilobytes - 1.0).abs() < 1e-4, "{set}: {found} KB");
-            assert_eq!(program.base.first::<f32>(program.of[0].weights).len() as u64, program.first(LAYERS));
-        }
-    }
-
-    /// Half of the squared error of one GPU's batch, by double precision and from the definition alone.
-    fn loss(program: &DnnStep, weights: &[f64], gpu: usize) -> f64 {
-        let w = program.widths.map(|n| n as usize);
-        let batch = program.batch as usize;
-        let mut of = 0.0;
-        for sample in gpu * batch..(gpu + 1) * batch {
-            let mut values: Vec<f64> =
-                program.images[sample * w[0]..(sample + 1) * w[0]].iter().map(|x| f64::from(*x)).collect();
-            for layer in 0..LAYERS {
-                let first = program.first(layer) as usize;
-                let weight = |i: usize, j: usize| weights[first + i * w[layer + 1] + j];
-                let sum = |j: usize| (0..w[layer]).map(|i| values[i] * weight(i, j)).sum::<f64>();
-                values = (0..w[layer + 1]).map(|j| 1.0 / (1.0 + (-sum(j)).exp())).collect();
-            }
-            let label = program.labels[sample] as usize;
-            of += values
-                .iter()
-                .enumerate()
-                .map(|(j, v)| (v - f64::from(u8::from(j == label))).powi(2) / 2.0)
-                .sum::<f64>();
-        }
-        of
-    }
-
-    #[test]
-    fn gradients_are_the_slopes_of_the_error() {
-        let program = program(&[("scale", "16"), ("batch", "2"), ("gpus", "2")]);
-        let weights: Vec<f64> = program.first_weights(1).into_iter().map(f64::from).collect();
-        let host = program.host_arrays(program.plan.len());
-        for gpu in 0..2 {
-            let gradient = &host[program.of[gpu].gradient];
-            for place in
-                [0, 57, program.first(1) as usize + 3, program.first(2) as usize + 5, weights.len() - 1]
-            {
-                let at = |by: f64| {
-                    let mut moved = weights.clone();
-                    moved[place] += by;
-                    loss(&program, &moved, gpu)
-                };
-                let (slope, found) =
-                    ((at(1e-5) - at(-1e-5)) / 2e-5, f64::from(f32::from_bits(gradient[place])));
-                assert!(
-                    (slope - found).abs() < 1e-4 * slope.abs().max(1e-3),
-                    "gpu {gpu} weight {place}: {found}, {slope}"
-                );
-            }
-        }
-    }
-
-    /// Each way trains the same weights: sums are in one order.
-    #[test]
-    fn all_ways_end_with_the_same_weights() {
-        let result = |way: &str| {
-            let program =
-                program(&[("scale", "16"), ("batch", "2"), ("gpus", "3"), ("steps", "2"), ("way", way)]);
-            let host = program.host_arrays(program.plan.len());
-            program.of.iter().map(|gpu| host[gpu.weights].clone()).collect::<Vec<_>>()
-        };
-        let first = result("memcpy");
-        assert_eq!((first.len(), &first[0]), (3, &first[2]));
-        for way in ["direct", "zerocopy", "unified", "tsm"] {
-            assert!(result(way) == first, "{way}");
-        }
-    }
-
-    #[test]
-    fn copies_and_places_are_those_of_the_way() {
-        let count = |way: &str| {
-            let program =
-                program(&[("scale", "16"), ("batch", "2"), ("gpus", "3"), ("steps", "2"), ("way", way)]);
-            let of = |is: fn(&Action) -> bool| program.plan.iter().filter(|a| is(a)).count();
-            (of(|a| matches!(a, Action::Copy { .. })), of(|a| matches!(a, Action::Send { .. })))
-        };
-        assert_eq!(count("memcpy"), (2 * 2 * 2, 2 * 3 * 2));
-        assert_eq!(count("direct"), (0, 2 * 3 * 2));
-        assert_eq!([count("zerocopy"), count("unified"), count("tsm")], [(0, 0), (0, 0), (0, 2 * 2)]);
     }
 }

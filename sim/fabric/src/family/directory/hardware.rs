@@ -49,7 +49,7 @@ impl Hardware for DirectoryHardware {
 
     fn links(&self) -> Links {
         let (link, count) = (self.params.link, self.params.links);
-        Links { gpus: Link { bytes: link.bytes_per_cycle * count, latency: 2 * link.latency } }
+        Links { gpus: Link { bytes: link.bytes_per_cycle * count, latency: 2 * link.latency }, host: None }
     }
 
     fn mode(&self) -> CuMode {

@@ -4,7 +4,7 @@ use crate::check::CheckError;
 use crate::cu::{CuObserver, Issuer, LineAccess, LineReply, Who};
 use crate::family::{FamilyCheck, Surroundings, Unit};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use weft_blocks::msg::CuOp;
 use weft_engine::Sim;
 
@@ -14,6 +14,8 @@ struct State {
     times: BTreeMap<Unit, u64>,
     /// Numbers of the KENDs that are not answered.
     ends: BTreeMap<Unit, u16>,
+    /// Units that have sent the KEND of the last end.
+    ended: BTreeSet<Unit>,
     /// Sum of the last answers to KENDs.
     sum: u64,
     timed: u64,
@@ -48,12 +50,13 @@ impl FamilyCheck for Times {
         match access.op {
             CuOp::St => self.expect(access.want_ack, || "a store wants no answer".into()),
             CuOp::Kend => {
-                if self.s.ends.is_empty() {
-                    self.s.sum = 0;
+                if !self.s.ended.insert((node, cu)) {
+                    (self.s.sum, self.s.ended) = (0, BTreeSet::from([(node, cu)]));
                 }
                 self.s.ends.insert((node, cu), access.id);
             }
             CuOp::Kbegin => {
+                self.operations.retain(|who, _| (who.gpu, who.cu) != (node, cu));
                 let (got, sum) = (access.data[0], self.s.sum);
                 self.expect(got == sum, || format!("a kernel begins with {got} and not {sum}"));
                 self.s.handed += u64::from(sum > 0);

@@ -6,8 +6,8 @@ mod check;
 mod tests;
 
 use super::{
-    Family, FamilyCheck, Figure, FigureInfo, FigureValue, Figures, Fold, Hardware, Meter, Promises, Seen,
-    Shape, Surroundings,
+    Family, FamilyCheck, Figure, FigureInfo, FigureValue, Figures, Fold, Hardware, HostSide, Link, Links,
+    Meter, Promises, Seen, Shape, Surroundings,
 };
 use crate::check::CheckError;
 use crate::config::{Common, ConfigError, FabricConfig, K, KeyInfo, Legal, keys};
@@ -124,6 +124,11 @@ impl Hardware for Toy {
     fn shape(&self) -> Shape {
         let Common { gpus, cus, line, dram_bytes, .. } = self.common;
         Shape { nodes: gpus, gpms: 1, cus, line, homes: 1, home_bytes: u64::from(gpus) * dram_bytes }
+    }
+
+    fn links(&self) -> Links {
+        let link = Link { bytes: 16, latency: 50 };
+        Links { gpus: link, host: Some(HostSide { link, fault_cycles: 300, page: 8192 }) }
     }
 
     fn mode(&self) -> CuMode {

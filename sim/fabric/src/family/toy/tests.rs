@@ -23,8 +23,22 @@ fn fir() -> Arc<dyn Program> {
 }
 
 fn run(config: &FabricConfig) -> FabricRun {
+    run_of(config, fir())
+}
+
+fn run_of(config: &FabricConfig, program: Arc<dyn Program>) -> FabricRun {
     let options = RunOptions { backend: BackendKind::Interp, ..RunOptions::default() };
-    FabricRun::new(config, fir(), &options).expect("builds")
+    FabricRun::new(config, program, &options).expect("builds")
+}
+
+fn counter(report: &RunReport, name: &str) -> u64 {
+    report.counters.get(name).map_or(0, |counter| counter.value)
+}
+
+fn step(way: &str) -> Arc<dyn Program> {
+    let settings = [("scale", "16"), ("batch", "2"), ("steps", "2"), ("gpus", "2"), ("way", way)];
+    let settings = settings.map(|(k, v)| (k.into(), v.into())).into();
+    Arc::from(weft_workload::build("dnn-step", &settings, None).expect("legal"))
 }
 
 /// What a record says of a run, without its speed.
@@ -104,4 +118,48 @@ fn a_snapshot_goes_on() {
     second.resume(&snapshot).expect("of the same fabric");
     assert!(second.run_to(1_000_000).expect("runs"));
     assert_eq!(record(&second.finish().expect("runs")), record(&whole));
+}
+
+#[test]
+fn memory_of_the_host_is_reached_over_its_link() {
+    let mut run = run_of(&toy("").expect("legal"), step("zerocopy"));
+    assert!(run.run_to(10_000_000).expect("no check fails"), "it ends");
+    let report = run.finish().expect("no check fails");
+    assert_eq!((report.verified, &report.difference), (true, &None));
+    let accesses = counter(&report, "host.accesses");
+    assert!(accesses > 1000 && counter(&report, "host.page_waits") > 0, "{accesses}");
+    assert!(counter(&report, "host.bytes_down") > 12 * accesses);
+    assert_eq!(counter(&report, "paging.faults"), 0);
+}
+
+#[test]
+fn pages_move_to_the_gpu_that_accesses_them() {
+    let mut run = run_of(&toy("dram_bytes = \"64M\"").expect("legal"), step("unified"));
+    assert!(run.run_to(100_000_000).expect("no check fails"), "it ends");
+    let report = run.finish().expect("no check fails");
+    assert_eq!((report.verified, &report.difference), (true, &None));
+    // Images and labels share a page of 8 KB, weights and a gradient do; two gradients remain.
+    let [host, gpu] = ["paging.from_host", "paging.from_gpu"].map(|name| counter(&report, name));
+    assert_eq!(counter(&report, "paging.faults"), host + gpu);
+    assert!(host > 0 && gpu > host, "{host} and {gpu}");
+    assert!(report.cycles > 300 * gpu / 2, "{} cycles", report.cycles);
+    assert_eq!(counter(&report, "host.accesses"), 0);
+}
+
+#[test]
+fn a_snapshot_goes_on_while_pages_move() {
+    let config = toy("dram_bytes = \"64M\"").expect("legal");
+    for way in ["unified", "zerocopy"] {
+        let mut whole = run_of(&config, step(way));
+        assert!(whole.run_to(100_000_000).expect("runs"));
+        let whole = whole.finish().expect("runs");
+        let mut first = run_of(&config, step(way));
+        assert!(!first.run_to(whole.cycles / 2).expect("runs"));
+        let identity = Identity::new(&config, &*step(way), BTreeMap::new(), BackendKind::Interp, None, None);
+        let snapshot = first.snapshot(Path::new("toy.snapshot"), identity).expect("saved");
+        let mut second = run_of(&config, step(way));
+        second.resume(&snapshot).expect("of the same fabric");
+        assert!(second.run_to(100_000_000).expect("runs"));
+        assert_eq!(record(&second.finish().expect("runs")), record(&whole), "{way}");
+    }
 }

@@ -71,7 +71,7 @@ impl Hardware for TsmHardware {
     /// Those of one GPU to all UMCs.
     fn links(&self) -> Links {
         let bytes = self.params.link_bpc * self.params.tsm.banks;
-        Links { gpus: Link { bytes, latency: self.params.switch_latency } }
+        Links { gpus: Link { bytes, latency: self.params.switch_latency }, host: None }
     }
 
     fn mode(&self) -> CuMode {
