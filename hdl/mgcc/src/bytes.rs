@@ -15,14 +15,16 @@ pub fn stamp_bytes(p: &Tsm) -> u64 {
     u64::from(p.ts.div_ceil(8))
 }
 
-fn request(op: Enum<TsmOp>, mask: Bits, amo: Enum<AmoOp>) -> Bits {
+/// Bytes of a request without timestamps.
+pub(crate) fn request(op: Enum<TsmOp>, mask: Bits, amo: Enum<AmoOp>) -> Bits {
     let number = |n: u64| lit(n, BYTES_BITS);
     let write = mux(mask.all(), number(76), number(84));
     let atomic = mux(amo.is(AmoOp::Cas), number(28), number(20));
     mux(op.is(TsmOp::Wr), write, mux(op.is(TsmOp::Amo), atomic, number(12)))
 }
 
-fn response(op: Enum<TsmOp>, with_data: Bool) -> Bits {
+/// Bytes of an answer without timestamps.
+pub(crate) fn response(op: Enum<TsmOp>, with_data: Bool) -> Bits {
     let number = |n: u64| lit(n, BYTES_BITS);
     let write = mux(with_data, number(76), number(12));
     let read = mux(with_data, number(80), number(16));

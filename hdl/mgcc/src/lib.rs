@@ -10,6 +10,7 @@
 //! [`l1`]: the L1 of a CU. [`l2`]: a bank of a GPU's L2. [`gtsc`]: what G-TSC, the ancestor that MGCC is
 //! compared with, has in their place. [`tsu`]: timestamps of a lane; [`reqtracker`]: its first stage; [`umc`]: lanes and what joins them; [`epoch_ctl`]: the
 //! end of an epoch for everybody; [`maint`]: what software does to the L2 where nothing is coherent; [`switch`]: links and switch of a bank number; [`fabric`]: all of it.
+//! [`rdma`]: what MGPU-RDMA, the baseline, has instead of switches and UMCs.
 //!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`time`] the arithmetic of logical time.
 
@@ -24,6 +25,7 @@ pub mod l2;
 pub mod maint;
 pub mod msg;
 pub mod params;
+pub mod rdma;
 pub mod reqtracker;
 pub mod switch;
 pub mod time;
@@ -48,5 +50,8 @@ pub fn blocks() -> Vec<BlockInfo> {
         epoch_ctl::relay_info(),
         maint::info(),
         switch::info(),
+        rdma::engine::info(),
+        rdma::pcie::info(),
+        rdma::dram_port::info(),
     ]
 }

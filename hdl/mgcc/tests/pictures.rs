@@ -57,9 +57,14 @@ fn tables_are_those_of_the_hardware() {
         requests.to_markdown(),
         fills.to_markdown()
     );
-    for (name, text) in
-        [("mgcc-l1", text), ("gtsc", gtsc), ("tsm-switch", weft_mgcc::switch::table().to_markdown())]
-    {
+    for (name, text) in [
+        ("mgcc-l1", text),
+        ("gtsc", gtsc),
+        ("tsm-switch", weft_mgcc::switch::table().to_markdown()),
+        ("rdma-engine", weft_mgcc::rdma::engine::table().to_markdown()),
+        ("pcie-switch", weft_mgcc::rdma::pcie::table().to_markdown()),
+        ("dram-port", weft_mgcc::rdma::dram_port::table().to_markdown()),
+    ] {
         let path = folder("docs").join(format!("{name}.md"));
         assert!(
             is_current(&path, &text),

@@ -4,7 +4,7 @@ use crate::bytes::BYTES_BITS;
 use weft_rtl::prelude::*;
 
 /// A link that carries a number of bytes per cycle for `n` senders.
-pub(super) struct Link {
+pub(crate) struct Link {
     n: u32,
     width: u32,
     per_cycle: u64,
@@ -14,7 +14,8 @@ pub(super) struct Link {
 }
 
 /// What a link carries in a cycle, per sender.
-pub(super) struct Carried {
+#[derive(Clone)]
+pub(crate) struct Carried {
     /// A message of an earlier cycle is not yet through.
     pub flying: Vec<Bool>,
     /// A message begins.
@@ -33,6 +34,12 @@ impl Carried {
             all.done.extend(link.done);
         }
         all
+    }
+
+    /// What several links carry for one of their senders each.
+    pub fn of_sender(links: &[Carried], i: usize) -> Carried {
+        let of = |which: fn(&Carried) -> &Vec<Bool>| links.iter().map(|link| which(link)[i]).collect();
+        Carried { flying: of(|c| &c.flying), begins: of(|c| &c.begins), done: of(|c| &c.done) }
     }
 }
 

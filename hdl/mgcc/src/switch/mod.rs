@@ -35,11 +35,14 @@
 //!
 #![doc = include_str!("../../pictures/tsm-switch.svg")]
 
-mod link;
-mod observe;
+mod ingress;
+pub(crate) mod link;
+pub(crate) mod observe;
 mod table;
 
-pub use table::{LinkEvent, LinkName, LinkState, table};
+pub(crate) use ingress::Ingress;
+pub(crate) use table::link_table;
+pub use table::{LINKS, LinkEvent, LinkSpec, LinkState, table};
 
 use crate::bytes;
 use crate::choice::{Choice, Coherence};
@@ -48,7 +51,6 @@ use crate::params::{Tsm, tsm_from, tsm_params};
 use link::{Carried, Link};
 use observe::{Seen, observe};
 use weft_blocks::common::delay::delayed;
-use weft_blocks::common::fifo::Fifo;
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
 
@@ -112,13 +114,10 @@ impl SwitchParams {
 
 /// One GPU's way through one network.
 struct Lane<T: Data> {
-    input: InChannel<T>,
+    ingress: Ingress<T>,
     output: OutChannel<T>,
-    buffer: Fifo<T>,
-    credits: Reg<Bits>,
-    here: Reg<Bits>,
-    /// Bytes of the message at the input and of the one at the buffer's head.
-    sizes: [Bits; 2],
+    /// Bytes of the message at the buffer's head.
+    size: Bits,
 }
 
 impl<T: Data> Lane<T> {
@@ -128,52 +127,18 @@ impl<T: Data> Lane<T> {
         T: Data<Shape = Tsm>,
     {
         let [net, from, to] = names;
-        let input = in_channel::<T>(&format!("{from}{gpu}"), t);
-        let buffer = Fifo::<T>::new(&format!("{net}_buffer{gpu}"), credits, t);
-        let places = bits_for(u64::from(credits) + 1);
-        let sizes = [bytes(&input.msg), bytes(&buffer.head)];
-        Lane {
-            output: out_channel::<T>(&format!("{to}{gpu}"), t),
-            credits: reg::<Bits>(&format!("{net}_credits{gpu}"), places).reset(&[u64::from(credits)]),
-            here: reg::<Bits>(&format!("{net}_here{gpu}"), places).field("queue"),
-            input,
-            buffer,
-            sizes,
-        }
-    }
-
-    /// A message passes the first link in this cycle.
-    fn store(&self, passes: Bool) {
-        when(passes, || {
-            self.input.take();
-            self.buffer.push(&self.input.msg);
-        });
+        let ingress = Ingress::new(gpu, [net, from], t, credits, bytes);
+        let output = out_channel::<T>(&format!("{to}{gpu}"), t);
+        let size = bytes(&ingress.buffer.head);
+        Lane { ingress, output, size }
     }
 
     /// The message at the buffer's head passes the second link in this cycle.
     fn deliver(&self, passes: Bool) {
         when(passes, || {
-            self.output.send(&self.buffer.head);
-            self.buffer.pop();
+            self.output.send(&self.ingress.buffer.head);
+            self.ingress.buffer.pop();
         });
-    }
-
-    /// Credits and arrivals; `arrive`, `back`: a message, a credit has come all the way.
-    fn count(&self, name: &str, [stored, arrive, delivered, back]: [Bool; 4]) {
-        let step = |counter: &Reg<Bits>, up: Bool, down: Bool| {
-            when(up & !down, || counter.set(counter.get() + 1));
-            when(down & !up, || counter.set(counter.get() - 1));
-        };
-        step(&self.credits, back, stored);
-        step(&self.here, arrive, delivered);
-        let text = "a message passes the first link with a credit, so its place in the buffer is free";
-        let place = self.credits.get().any() & !self.buffer.full;
-        assert_always(&format!("{name}_place_is_free"), !stored | place, text);
-        assert_always(
-            &format!("{name}_delivered_is_here"),
-            !delivered | (arrive | self.here.get().any()) & self.output.free,
-            "a message passes the second link when it has come and the receiver has room",
-        );
     }
 }
 
@@ -183,7 +148,7 @@ struct Network<'a> {
     p: &'a SwitchParams,
     names: [&'a str; 3],
     credits: u32,
-    links: [LinkName; 2],
+    links: [LinkSpec; 2],
     shared: usize,
 }
 
@@ -192,61 +157,61 @@ impl Network<'_> {
         let p = self.p;
         let lanes: Vec<Lane<T>> =
             (0..p.tsm.gpus).map(|g| Lane::new(g, self.names, &p.tsm, self.credits, bytes)).collect();
-        let blocked = |lane: &Lane<T>| lane.input.valid & lane.credits.get().none();
-        let first = self.carry(0, &lanes, |lane| lane.input.valid & lane.credits.get().any(), blocked);
+        let first = self.carry(
+            0,
+            &lanes,
+            |lane| lane.ingress.wants(),
+            |lane| lane.ingress.blocked(),
+            |lane| lane.ingress.size,
+        );
         let mut arrived = Vec::new();
         for (g, lane) in lanes.iter().enumerate() {
             let passes = first.carried.done[g];
-            lane.store(passes);
+            lane.ingress.store(passes);
             arrived.push(delayed(&format!("{}_flight{g}", self.names[0]), passes, p.latency));
         }
         let there: Vec<Bool> =
-            lanes.iter().zip(&arrived).map(|(lane, arrive)| lane.here.get().any() | *arrive).collect();
-        let ready: Vec<Bool> =
-            lanes.iter().zip(&there).map(|(lane, there)| *there & lane.output.free).collect();
-        let held: Vec<Bool> =
-            lanes.iter().zip(&there).map(|(lane, there)| *there & !lane.output.free).collect();
-        let second = self.carry_all(1, &lanes, ready, held);
+            lanes.iter().zip(&arrived).map(|(lane, arrive)| lane.ingress.there(*arrive)).collect();
+        let of = |lane: &Lane<T>| there[lane.ingress.gpu as usize];
+        let second = self.carry(
+            1,
+            &lanes,
+            |lane| of(lane) & lane.output.free,
+            |lane| of(lane) & !lane.output.free,
+            |lane| lane.size,
+        );
         for (g, lane) in lanes.iter().enumerate() {
             let passes = second.carried.done[g];
             lane.deliver(passes);
             let back = delayed(&format!("{}_return{g}", self.names[0]), passes, p.latency);
-            let name = format!("{}{g}", self.names[0]);
-            lane.count(&name, [first.carried.done[g], arrived[g], passes, back]);
+            let events = [first.carried.done[g], arrived[g], passes, back];
+            lane.ingress.count(events, lane.output.free);
         }
         (lanes, [first, second])
     }
 
+    /// Carries what wants to pass the links of a hop.
     fn carry<T: Data>(
         &self,
         hop: usize,
         lanes: &[Lane<T>],
         wants: impl Fn(&Lane<T>) -> Bool,
         blocked: impl Fn(&Lane<T>) -> Bool,
+        size: impl Fn(&Lane<T>) -> Bits,
     ) -> Seen {
-        self.carry_all(hop, lanes, lanes.iter().map(wants).collect(), lanes.iter().map(blocked).collect())
-    }
-
-    /// Carries what wants to pass the links of a hop.
-    fn carry_all<T: Data>(
-        &self,
-        hop: usize,
-        lanes: &[Lane<T>],
-        wants: Vec<Bool>,
-        blocked: Vec<Bool>,
-    ) -> Seen {
-        let sizes: Vec<Bits> = lanes.iter().map(|lane| lane.sizes[hop]).collect();
-        let name = self.links[hop];
+        let wants: Vec<Bool> = lanes.iter().map(wants).collect();
+        let sizes: Vec<Bits> = lanes.iter().map(size).collect();
+        let link = self.links[hop];
         let carried = if hop == self.shared {
-            Link::new(name.word(), self.p.umc_bpc(), lanes.len() as u32).carry(&wants, &sizes)
+            Link::new(link.word, self.p.umc_bpc(), lanes.len() as u32).carry(&wants, &sizes)
         } else {
             let own = |g: usize| {
-                let link = Link::new(&format!("{}{g}", name.word()), self.p.link_bpc, 1);
+                let link = Link::new(&format!("{}{g}", link.word), self.p.link_bpc, 1);
                 link.carry(&wants[g..=g], &sizes[g..=g])
             };
             Carried::joined((0..lanes.len()).map(own).collect())
         };
-        Seen { name, carried, wants, blocked, sizes }
+        Seen { link, carried, wants, blocked: lanes.iter().map(blocked).collect(), sizes }
     }
 }
 
@@ -271,27 +236,28 @@ pub fn tsm_switch(p: &SwitchParams) -> Result<Arc<Module>, BlockError> {
             p,
             names: ["req", "req", "umc_req"],
             credits: p.credits[0],
-            links: [LinkName::BankReq, LinkName::UmcReq],
+            links: [LINKS[0], LINKS[1]],
             shared: 1,
         };
         let answers = Network {
             p,
             names: ["rsp", "umc_rsp", "rsp"],
             credits: p.credits[1],
-            links: [LinkName::UmcRsp, LinkName::BankRsp],
+            links: [LINKS[2], LINKS[3]],
             shared: 0,
         };
         let (up, [bank_req, umc_req]) = requests.describe::<UmcReq>(&|m| bytes::umc_req(t, m, coherent));
         let (down, [umc_rsp, bank_rsp]) = answers.describe::<UmcRsp>(&|m| bytes::umc_rsp(t, m, coherent));
-        let sent: Vec<_> = up.iter().map(|lane| lane.input.msg.op).collect();
-        let given: Vec<_> = down.iter().map(|lane| lane.buffer.head.op).collect();
+        let sent: Vec<_> = up.iter().map(|lane| lane.ingress.input.msg.op).collect();
+        let given: Vec<_> = down.iter().map(|lane| lane.ingress.buffer.head.op).collect();
         observe(&[bank_req, umc_req, umc_rsp, bank_rsp], &sent, &given);
         for (g, (up, down)) in up.iter().zip(&down).enumerate() {
             let own = |number: Bits| number.eq(g as u64);
             let text = "a message comes from, and goes to, the GPU of its link";
-            let right = !up.input.valid | own(up.input.msg.src);
+            let (up, down) = (&up.ingress.input, &down.ingress.input);
+            let right = !up.valid | own(up.msg.src);
             assert_always(&format!("req{g}_own"), right, text);
-            let right = !down.input.valid | own(down.input.msg.dst);
+            let right = !down.valid | own(down.msg.dst);
             assert_always(&format!("rsp{g}_own"), right, text);
         }
     });

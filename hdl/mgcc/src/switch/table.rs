@@ -2,42 +2,24 @@
 
 use weft_rtl::prelude::*;
 
-/// The links of a switch, in the order in which messages pass them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 2)]
-pub enum LinkName {
-    /// From a bank.
-    BankReq,
-    /// To the UMC.
-    UmcReq,
-    /// From the UMC.
-    UmcRsp,
-    /// To a bank.
-    BankRsp,
-}
-
-impl LinkName {
-    /// All, in order.
-    pub const ALL: [LinkName; 4] = [LinkName::BankReq, LinkName::UmcReq, LinkName::UmcRsp, LinkName::BankRsp];
-
+/// A link of a switch, or one network of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkSpec {
     /// The word in names of registers and rows.
-    pub fn word(self) -> &'static str {
-        match self {
-            LinkName::BankReq => "bank_req",
-            LinkName::UmcReq => "umc_req",
-            LinkName::UmcRsp => "umc_rsp",
-            LinkName::BankRsp => "bank_rsp",
-        }
-    }
+    pub word: &'static str,
     /// A message needs a credit to begin; else room at the receiver.
-    pub fn is_first(self) -> bool {
-        matches!(self, LinkName::BankReq | LinkName::UmcRsp)
-    }
-    /// All GPUs use it.
-    pub fn is_shared(self) -> bool {
-        matches!(self, LinkName::UmcReq | LinkName::UmcRsp)
-    }
+    pub first: bool,
+    /// Several senders use it.
+    pub shared: bool,
 }
+
+/// The links of `tsm-switch`, in the order in which messages pass them: from a bank, to the UMC, from the UMC, to a bank.
+pub const LINKS: [LinkSpec; 4] = [
+    LinkSpec { word: "bank_req", first: true, shared: false },
+    LinkSpec { word: "umc_req", first: false, shared: true },
+    LinkSpec { word: "umc_rsp", first: true, shared: true },
+    LinkSpec { word: "bank_rsp", first: false, shared: false },
+];
 
 /// A GPU's state at a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
@@ -79,11 +61,11 @@ impl LinkEvent {
         (LinkEvent::Crowded, "crowded"),
     ];
 
-    fn occurs(self, link: LinkName) -> bool {
+    fn occurs(self, link: &LinkSpec) -> bool {
         match self {
-            LinkEvent::NoCredit => link.is_first(),
-            LinkEvent::Held => !link.is_first(),
-            LinkEvent::Crowded => link.is_shared(),
+            LinkEvent::NoCredit => link.first,
+            LinkEvent::Held => !link.first,
+            LinkEvent::Crowded => link.shared,
             _ => true,
         }
     }
@@ -102,25 +84,30 @@ impl LinkEvent {
     }
 }
 
-/// The table; the action is the next state.
+/// The table of `tsm-switch`; the action is the next state.
 pub fn table() -> Table {
+    link_table("switch_table", "mgcc.switch", &LINKS)
+}
+
+/// The table of a switch with these links; rows are called `PREFIX.LINK.STATE.event`.
+pub(crate) fn link_table(name: &'static str, prefix: &str, links: &[LinkSpec]) -> Table {
     let mut rows = Vec::new();
-    for link in LinkName::ALL {
+    for (code, link) in (0..).zip(links) {
         for (event, word) in LinkEvent::ALL.iter().filter(|(event, _)| event.occurs(link)) {
             let (state, next, text) = event.row();
             let name = if state == LinkState::Free { "FREE" } else { "FLYING" };
             rows.push(Row {
-                id: format!("mgcc.switch.{}.{name}.{word}", link.word()),
-                when: vec![vec![link.encoding()], vec![state.encoding()], vec![event.encoding()]],
+                id: format!("{prefix}.{}.{name}.{word}", link.word),
+                when: vec![vec![code], vec![state.encoding()], vec![event.encoding()]],
                 actions: vec![next],
                 text: text.to_string(),
             });
         }
     }
-    let links = LinkName::ALL.map(|link| (link.word(), link.encoding())).to_vec();
+    let links = (0..).zip(links).map(|(code, link)| (link.word, code)).collect();
     let events = LinkEvent::ALL.map(|(event, word)| (word, event.encoding())).to_vec();
     Table {
-        name: "switch_table",
+        name,
         columns: vec![
             Column { name: "link", values: links },
             Column {

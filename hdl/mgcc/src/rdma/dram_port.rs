@@ -1,0 +1,147 @@
+//! Between a home bank and its DRAM channel: `dram-port` (mgcc.md section 14: a miss goes to the owner's DRAM).
+//!
+//! ```text
+//!  req -> dram_req, with the bank's MSHR as its number
+//!  rsp <- what was asked, by number <- dram_rsp
+//! ```
+//! A bank keeps one transaction per line, and no one else reaches its memory, so that nothing has to be ordered here.
+//!
+//! | state | values |
+//! | --- | --- |
+//! | `open` | which of the bank's transactions are in DRAM |
+//! | `asked` | of each: read, write or atomic, and whether the answer has the line |
+//!
+//! # Transition table
+//!
+//! Of a transaction:
+//!
+#![doc = include_str!("../../docs/dram-port.md")]
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/dram-port.svg")]
+
+use crate::msg::{DramReq, DramRsp, TsmOp, UmcReq, UmcRsp};
+use crate::params::{Tsm, tsm_from, tsm_params};
+use weft_blocks::registry::{BlockError, BlockInfo};
+use weft_rtl::prelude::*;
+
+/// What of a request its answer needs.
+#[derive(Clone, Copy, Bundle)]
+struct Asked {
+    op: Enum<TsmOp>,
+    /// The answer carries the line.
+    line: Bool,
+}
+
+/// The table; the action is the next state. A request and an answer may come in one cycle, so the rows are not decoded but observed.
+pub fn table() -> Table {
+    let row = |id: &str, state: u64, event: u64, next: &'static str, text: &str| Row {
+        id: format!("mgcc.dram.{id}"),
+        when: vec![vec![state], vec![event]],
+        actions: vec![next],
+        text: text.to_string(),
+    };
+    Table {
+        name: "dram_port_table",
+        columns: vec![
+            Column { name: "state", values: vec![("FREE", 0), ("OPEN", 1)] },
+            Column {
+                name: "event",
+                values: vec![("read", 0), ("write", 1), ("atomic", 2), ("busy", 3), ("answer", 4)],
+            },
+        ],
+        rows: vec![
+            row("FREE.read", 0, 0, "OPEN", "A line is read."),
+            row("FREE.write", 0, 1, "OPEN", "Bytes are written; the answer has the line if there are others in it."),
+            row("FREE.atomic", 0, 2, "OPEN", "A word is changed in DRAM: the bank has no way for the line."),
+            row("FREE.busy", 0, 3, "FREE", "The channel has no room: the request waits."),
+            row("OPEN.answer", 1, 4, "FREE", "The bank gets what it has asked for."),
+        ],
+    }
+}
+
+/// Builds the port for a bank with these widths. Channels: `req` ([`UmcReq`]), `dram_rsp` ([`DramRsp`]) in; `dram_req` ([`DramReq`]), `rsp` ([`UmcRsp`]) out; input `own_gpu`.
+///
+/// # Errors
+/// More MSHRs than a channel's numbers.
+pub fn dram_port(t: &Tsm) -> Result<Arc<Module>, BlockError> {
+    let built = Module::build(&format!("dram_port_{}", t.tag()), ModuleKind::Block, || {
+        doc("A bank's way to its DRAM channel.");
+        param("mshrs", t.l2_mshrs);
+        if (1..=256).contains(&t.l2_mshrs) {
+            describe(t);
+        } else {
+            elab_error(format!("mshrs = {}; legal: 1..256", t.l2_mshrs));
+        }
+    });
+    built.map_err(|errors| BlockError::Elab { block: "dram-port".into(), errors })
+}
+
+fn describe(t: &Tsm) {
+    let own = input::<Bits>("own_gpu", t.gpu_bits());
+    let (request, dram) = (in_channel::<UmcReq>("req", t), out_channel::<DramReq>("dram_req", t));
+    let (answer, back) = (in_channel::<DramRsp>("dram_rsp", t), out_channel::<UmcRsp>("rsp", t));
+    let open = reg::<Bits>("open", t.l2_mshrs).field("valid");
+    let asked = regfile::<Asked>("asked", t.l2_mshrs, ()).fields(&[("state", 3)]);
+    let writer = asked.lane_writer("in");
+    let m = &request.msg;
+    let goes = (request.valid & dram.free).named("goes");
+    let carries = !m.op.is(TsmOp::Wr) | !m.mask.all();
+    when(goes, || {
+        request.take();
+        writer.write(m.txn, &Asked { op: m.op, line: carries });
+        let UmcReq { op, txn, line, mask, data, amo, sgn, word, wide, .. } = *m;
+        dram.send(&DramReq { op, line, mask, data, amo, sgn, word, wide, id: txn.zext(8) });
+    });
+    let txn = answer.msg.id.slice(0, t.l2_txn_bits());
+    let comes = (answer.valid & back.free).named("comes");
+    let of = asked.read(txn);
+    when(comes, || {
+        answer.take();
+        back.send(&UmcRsp {
+            op: of.op,
+            dst: own,
+            txn,
+            tag: lit(0, t.eb),
+            wts: lit(0, t.ts),
+            rts: lit(0, t.ts),
+            with_data: of.line,
+            data: answer.msg.data,
+            old: answer.msg.old,
+        });
+    });
+    let taken = m.txn.one_hot(t.l2_mshrs) & goes.repeat(t.l2_mshrs);
+    let left = txn.one_hot(t.l2_mshrs) & comes.repeat(t.l2_mshrs);
+    open.set((open.get() & !left) | taken);
+    let fresh = !request.valid | (!open.get().bit_at(m.txn) & !m.op.is(TsmOp::Evict) & m.src.eq(own));
+    assert_always("dram_port_free", fresh, "a bank's transaction asks once, and nobody drops leases here");
+    let known = answer.msg.id.lt(u64::from(t.l2_mshrs)) & open.get().bit_at(txn);
+    assert_always("dram_port_expected", !answer.valid | known, "DRAM answers what was asked, once");
+    let op = |op| goes & m.op.is(op);
+    let fired =
+        [op(TsmOp::Rd), op(TsmOp::Wr), op(TsmOp::Amo), request.valid & !dram.free, comes];
+    table().rows.iter().zip(fired).for_each(|(row, now)| cover(&row.id, now, &row.text));
+}
+
+/// The port in the list of blocks.
+pub fn info() -> BlockInfo {
+    BlockInfo {
+        name: "dram-port",
+        about: "Way of a bank that is its memory's only cache to its DRAM channel",
+        params: tsm_params,
+        build: |set| dram_port(&tsm_from(set)?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_has_exactly_one_row() {
+        let table = table();
+        assert_eq!(table.overlaps(), []);
+        assert!((0..5).zip(&table.rows).all(|(event, row)| row.when[1] == [event]));
+    }
+}

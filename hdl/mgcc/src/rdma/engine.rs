@@ -1,0 +1,265 @@
+//! The RDMA engine of a GPU: `rdma-engine` (mgcc.md section 14).
+//!
+//! ```text
+//!  l1_req  -> entries {L1, transaction, line} -> net_req         far_req -> slots {GPU, entry} -> bank_req
+//!  l1_rsp  <------- free an entry ------------- net_rsp          far_rsp <-- free a slot -------- bank_rsp
+//! ```
+//! Misses of L1s to lines that another GPU owns take an entry and leave for the owner; the answer finds its L1 in the entry and frees it. Requests of other GPUs take a slot and go to the local bank
+//! of their address as if they came from L1s beyond the last one: slot s has transaction s mod 2^t and L1 number CUs + s div 2^t, t bits wide being the transaction number of an L1. The bank's answer goes back to
+//! the GPU in the slot. When no entry or slot is free the request waits at its port, and what is behind it in the crossbar or in the request network too; answers have their place,
+//! and wait for answers only.
+//!
+//! | state | values |
+//! | --- | --- |
+//! | `lines` | lines under way, by entry |
+//! | `askers` | L1 and transaction of each |
+//! | `slots_used`, `guests` | slots taken; GPU and entry that wait for each |
+//!
+//! # Transition table
+//!
+//! Of entries and slots:
+//!
+#![doc = include_str!("../../docs/rdma-engine.md")]
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/rdma-engine.svg")]
+
+use super::msg::{Asker, Guest, Rdma, RdmaReq, RdmaRsp, rdma_from, rdma_params, slot_of};
+use crate::msg::{TsmOp, UpReq, UpRsp};
+use weft_blocks::common::cam::Cam;
+use weft_blocks::registry::{BlockError, BlockInfo};
+use weft_rtl::prelude::*;
+
+/// What happens to an entry or a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub enum EngineEvent {
+    /// A request comes and can go on.
+    Request,
+    /// A request comes and what it goes to has no room.
+    Blocked,
+    /// A request comes and all are taken.
+    Full,
+    /// The answer comes.
+    Answer,
+}
+
+impl EngineEvent {
+    const ALL: [(EngineEvent, &'static str, &'static str); 4] = [
+        (EngineEvent::Request, "request", "FREE"),
+        (EngineEvent::Blocked, "blocked", "FREE"),
+        (EngineEvent::Full, "full", "OPEN"),
+        (EngineEvent::Answer, "answer", "OPEN"),
+    ];
+}
+
+/// Events, next state and text by side: entries, slots.
+const ROWS: [(&str, [(&str, &str); 4]); 2] = [
+    (
+        "entry",
+        [
+            ("OPEN", "It takes L1, transaction and line; the request leaves for the owner."),
+            ("FREE", "The network has no room: the request waits."),
+            ("OPEN", "All entries are taken: the port is not ready."),
+            ("FREE", "The answer goes to the L1 in the entry."),
+        ],
+    ),
+    (
+        "slot",
+        [
+            ("OPEN", "It takes GPU and entry of the asker; the request goes to the bank of its address."),
+            ("FREE", "The crossbar to the banks has no room: the request waits."),
+            ("OPEN", "All slots are taken: the request network waits."),
+            ("FREE", "The bank's answer goes back to the GPU in the slot."),
+        ],
+    ),
+];
+
+/// The table; the action is the next state. Both sides may act in one cycle, so the rows are not decoded but observed.
+pub fn table() -> Table {
+    let mut rows = Vec::new();
+    for ((side, cells), code) in ROWS.iter().zip(0..) {
+        for ((event, word, state), (next, text)) in EngineEvent::ALL.iter().zip(cells) {
+            rows.push(Row {
+                id: format!("mgcc.rdma.{side}.{state}.{word}"),
+                when: vec![vec![code], vec![u64::from(*state == "OPEN")], vec![event.encoding()]],
+                actions: vec![next],
+                text: text.to_string(),
+            });
+        }
+    }
+    let events = EngineEvent::ALL.map(|(event, word, _)| (word, event.encoding())).to_vec();
+    Table {
+        name: "rdma_engine_table",
+        columns: vec![
+            Column { name: "side", values: vec![("entry", 0), ("slot", 1)] },
+            Column { name: "state", values: vec![("FREE", 0), ("OPEN", 1)] },
+            Column { name: "event", values: events },
+        ],
+        rows,
+    }
+}
+
+/// What a side does in a cycle.
+struct Side {
+    /// A request is there; it goes on; all places are taken.
+    there: Bool,
+    goes: Bool,
+    full: Bool,
+    /// An answer goes on.
+    back: Bool,
+    /// Places taken, by number.
+    used: Bits,
+    op: Enum<TsmOp>,
+}
+
+/// Builds the engine. Channels in: `l1_req` ([`UpReq`] of [`Rdma::gpu`]), `net_rsp` ([`RdmaRsp`]), `far_req` ([`RdmaReq`]), `bank_rsp` ([`UpRsp`]); out: `net_req`,
+/// `l1_rsp`, `bank_req`, `far_rsp`; input `own_gpu`.
+///
+/// # Errors
+/// A parameter outside its range.
+pub fn rdma_engine(p: &Rdma) -> Result<Arc<Module>, BlockError> {
+    p.validate("rdma-engine")?;
+    let built = Module::build(&format!("rdma_engine_{}", p.tag()), ModuleKind::Block, || {
+        doc("RDMA engine of a GPU: its L1s' misses to lines of other GPUs, and theirs to its own.");
+        for (key, value) in [("gpus", p.tsm.gpus), ("entries", p.entries), ("slots", p.slots)] {
+            param(key, value);
+        }
+        param("home_bits", p.home_bits);
+        let own = input::<Bits>("own_gpu", p.tsm.gpu_bits());
+        let sides = [asks(p, own), serves(p, own)];
+        observe(&sides);
+    });
+    built.map_err(|errors| BlockError::Elab { block: "rdma-engine".into(), errors })
+}
+
+/// Requests of the GPU's L1s to other GPUs.
+fn asks(p: &Rdma, own: Bits) -> Side {
+    let gpu = p.gpu();
+    let (request, out) = (in_channel::<UpReq>("l1_req", &gpu), out_channel::<RdmaReq>("net_req", p));
+    let (answer, up) = (in_channel::<RdmaRsp>("net_rsp", p), out_channel::<UpRsp>("l1_rsp", &gpu));
+    let lines = Cam::new("lines", p.entries, p.tsm.line_bits());
+    let askers = regfile::<Asker>("askers", p.entries, p.clone());
+    let askers = askers.fields(&[("queue", width_of::<Asker>(p))]);
+    let writer = askers.lane_writer("in");
+    let m = &request.msg;
+    let (full, free) = (lines.full(), lines.free_index());
+    let goes = (request.valid & !full & out.free).named("asks");
+    when(goes, || {
+        request.take();
+        lines.write(free, m.line);
+        writer.write(free, &Asker { l1: m.src, txn: m.txn });
+        out.send(&RdmaReq::of(p, m, own, free));
+    });
+    let entry = answer.msg.txn;
+    let back = (answer.valid & up.free).named("answered");
+    when(back, || {
+        answer.take();
+        lines.remove_at(entry);
+        up.send(&askers.read(entry).answer(p, &answer.msg));
+    });
+    let foreign = !p.home_of(m.line).eq(own);
+    assert_always("rdma_foreign", !request.valid | foreign, "a request that leaves is of another GPU's line");
+    let width = p.tsm.line_bits() - p.home_line_bits() - p.tsm.gpu_bits();
+    if width > 0 {
+        let beyond = m.line.slice(p.home_line_bits() + p.tsm.gpu_bits(), width).any();
+        assert_always("rdma_owned", !request.valid | !beyond, "some GPU owns the line");
+    }
+    let open = lines.valid().bit_at(entry);
+    let known = !answer.valid | (open & answer.msg.dst.eq(own));
+    assert_always("rdma_answer_expected", known, "an answer is of a request of this GPU, once");
+    let same = lines.matches(m.line).any();
+    cover("mgcc.race.rdma_same_line", goes & same, "a second L1 asks for a line that is under way");
+    count("rdma_same_line", goes & same, "requests of lines that were under way for another L1");
+    Side { there: request.valid, goes, full, back, used: lines.valid(), op: m.op }
+}
+
+/// Requests of other GPUs to this one's banks.
+fn serves(p: &Rdma, own: Bits) -> Side {
+    let gpu = p.gpu();
+    let (request, out) = (in_channel::<RdmaReq>("far_req", p), out_channel::<UpReq>("bank_req", &gpu));
+    let (answer, up) = (in_channel::<UpRsp>("bank_rsp", &gpu), out_channel::<RdmaRsp>("far_rsp", p));
+    let used = reg::<Bits>("slots_used", p.slots).field("valid");
+    let guests = regfile::<Guest>("guests", p.slots, p.clone());
+    let guests = guests.fields(&[("queue", width_of::<Guest>(p))]);
+    let writer = guests.lane_writer("in");
+    let full = used.get().all();
+    let free = (!used.get()).lowest_set().resize(p.slot_bits());
+    let goes = (request.valid & !full & out.free).named("serves");
+    let slot = slot_of(p, &answer.msg).named("answer_slot");
+    let back = (answer.valid & up.free).named("served");
+    let taken = free.one_hot(p.slots) & goes.repeat(p.slots);
+    let left = slot.one_hot(p.slots) & back.repeat(p.slots);
+    used.set((used.get() & !left) | taken);
+    when(goes, || {
+        request.take();
+        writer.write(free, &Guest { gpu: request.msg.src, txn: request.msg.txn });
+        out.send(&request.msg.up(p, free));
+    });
+    when(back, || {
+        answer.take();
+        up.send(&guests.read(slot).answer(&answer.msg));
+    });
+    let mine = request.msg.dst.eq(own) & !request.msg.src.eq(own);
+    assert_always("rdma_owner", !request.valid | mine, "a request comes to its owner, from another GPU");
+    let open = used.get().bit_at(slot) & answer.msg.dst.ge(u64::from(p.tsm.cus));
+    assert_always("rdma_bank_answer_expected", !answer.valid | open, "a bank answers a slot once");
+    Side { there: request.valid, goes, full, back, used: used.get(), op: request.msg.op }
+}
+
+fn observe(sides: &[Side; 2]) {
+    let table = table();
+    for (code, (side, name)) in (0..).zip(sides.iter().zip(["entry", "slot"])) {
+        let fired = [
+            (EngineEvent::Request, side.goes),
+            (EngineEvent::Blocked, side.there & !side.goes & !side.full),
+            (EngineEvent::Full, side.there & side.full),
+            (EngineEvent::Answer, side.back),
+        ];
+        for (event, now) in fired {
+            let rows = table.rows.iter().filter(|r| r.when[0] == [code] && r.when[2] == [event.encoding()]);
+            rows.for_each(|row| cover(&row.id, now, &row.text));
+        }
+        let both = side.goes & side.back;
+        cover(&format!("mgcc.race.rdma_{name}_in_and_out"), both, "one is taken while another is freed");
+        let last = side.there & side.full & side.back;
+        cover(&format!("mgcc.race.rdma_{name}_full_and_answer"), last, "a request waits while one is freed");
+    }
+    let [out, into] = sides;
+    count("rdma_requests", out.goes, "requests that left for other GPUs");
+    for (name, op) in [("reads", TsmOp::Rd), ("writes", TsmOp::Wr), ("atomics", TsmOp::Amo)] {
+        count(&format!("rdma_{name}"), out.goes & out.op.is(op), "requests of this kind that left");
+    }
+    count("rdma_served", into.goes, "requests of other GPUs that went to a bank");
+    count("rdma_entry_stalls", out.there & out.full, "cycles in which a request waited for an entry");
+    count("rdma_slot_stalls", into.there & into.full, "cycles in which a request waited for a slot");
+    let open = out.used.popcount();
+    count_amount("rdma_latency", out.used.any(), open, "sum over all requests of the cycles with an entry");
+    let open = into.used.popcount();
+    count_amount("rdma_slot_cycles", into.used.any(), open, "sum over all requests of the cycles with a slot");
+}
+
+/// The engine in the list of blocks.
+pub fn info() -> BlockInfo {
+    BlockInfo {
+        name: "rdma-engine",
+        about: "RDMA engine of a GPU: misses of its L1s to other GPUs' memories, and theirs to its own",
+        params: rdma_params,
+        build: |set| rdma_engine(&rdma_from(set, "rdma-engine")?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_side_and_event_has_exactly_one_row() {
+        let table = table();
+        assert_eq!(table.overlaps(), []);
+        for (side, event) in (0..2).flat_map(|s| (0..4).map(move |e| (s, e))) {
+            assert_eq!(table.rows.iter().filter(|r| r.when[0] == [side] && r.when[2] == [event]).count(), 1);
+        }
+    }
+}
