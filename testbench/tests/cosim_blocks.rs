@@ -152,6 +152,9 @@ cosim_of! {
     cosim_gpu_relay "gpu-relay";
     cosim_tsm_maint "tsm-maint";
     cosim_tsm_switch "tsm-switch";
+    cosim_rdma_engine "rdma-engine";
+    cosim_pcie_switch "pcie-switch";
+    cosim_dram_port "dram-port";
 }
 
 #[test]

@@ -8,6 +8,7 @@ use weft_mgcc::msg::{TsmOp, UmcReq, UmcRsp};
 use weft_mgcc::params::Tsm;
 use weft_mgcc::switch::{SwitchParams, table, tsm_switch};
 use weft_mgcc_bench::bench::{Bench, Msg, random_bits};
+use weft_mgcc_bench::golden::link::Link;
 use weft_rtl::prelude::*;
 
 fn tsm(gpus: u32) -> Tsm {
@@ -51,40 +52,6 @@ fn bytes(m: &Msg, response: bool, coherent: bool) -> u64 {
         _ => 12,
     };
     own + 2 * stamp
-}
-
-/// A link in bytes: what it still owes, and who has a message on it.
-struct Link {
-    per_cycle: u64,
-    owed: u64,
-    flying: Option<usize>,
-    next: usize,
-}
-
-impl Link {
-    fn new(per_cycle: u64) -> Link {
-        Link { per_cycle, owed: 0, flying: None, next: 0 }
-    }
-
-    /// A cycle: messages of `sizes` want to begin. Who has passed at its end.
-    fn cycle(&mut self, sizes: &[Option<u64>]) -> Vec<usize> {
-        let mut passed = Vec::new();
-        let before = self.flying;
-        if self.owed <= self.per_cycle {
-            passed.extend(self.flying.take());
-        }
-        let first = self.next;
-        for i in (0..sizes.len()).map(|k| (first + k) % sizes.len()) {
-            let Some(size) = sizes[i].filter(|_| before != Some(i) && self.owed < self.per_cycle) else {
-                continue;
-            };
-            self.owed += size;
-            self.next = (i + 1) % sizes.len();
-            if self.owed <= self.per_cycle { passed.push(i) } else { self.flying = Some(i) }
-        }
-        self.owed = self.owed.saturating_sub(self.per_cycle);
-        passed
-    }
 }
 
 /// A GPU's messages of one network.

@@ -11,7 +11,7 @@ const LIST: &str = include_str!("mgcc.txt");
 fn section(block: &str) -> &'static str {
     match block {
         "mgcc-l1" => "4",
-        "gtsc-l1" | "gtsc-l2" => "14",
+        "gtsc-l1" | "gtsc-l2" | "rdma-engine" | "pcie-switch" | "dram-port" => "14",
         "mgcc-l2" | "l2-wb" | "tsm-maint" => "5",
         "tsu" => "6",
         "reqtracker" | "umc-lane" | "umc" => "7",

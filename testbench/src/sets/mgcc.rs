@@ -22,7 +22,7 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         "l2-wb",
         [
             "size=256 ways=2 pool=2 gpus=2 cus=2 banks=2 l1_mshrs=2 l2_mshrs=2 addr_bits=32",
-            "size=1K ways=4 pool=3 wrsp_data=always gpus=1 cus=3 banks=1 l1_mshrs=5 l2_mshrs=3 addr_bits=33",
+            "size=1K ways=4 pool=3 wrsp_data=always home=1 gpus=1 cus=3 banks=1 l1_mshrs=5 l2_mshrs=3 addr_bits=33",
             "size=128 ways=2 pool=1 cus=1 banks=4 lanes=1 l1_mshrs=1 l2_mshrs=1 il=6 addr_bits=40",
         ],
     ),
@@ -83,6 +83,30 @@ pub const SETS: &[(&str, [&str; 3])] = &[
             "gpus=1 link_bpc=4 latency=1 credits_req=1 credits_rsp=2 addr_bits=32 l2_mshrs=2",
             "gpus=4 link_bpc=16 latency=3 credits_req=3 credits_rsp=2 ts=7 eb=3 cts=10 addr_bits=33 l2_mshrs=5",
             "gpus=2 link_bpc=512 latency=5 credits_req=17 credits_rsp=4 coherence=none addr_bits=40",
+        ],
+    ),
+    (
+        "rdma-engine",
+        [
+            "gpus=2 cus=2 entries=2 slots=2 banks=2 l1_mshrs=2 addr_bits=32 home_bits=20",
+            "gpus=4 cus=3 entries=5 slots=7 banks=1 l1_mshrs=4 addr_bits=33 home_bits=16",
+            "gpus=16 cus=1 entries=1 slots=1 banks=4 l1_mshrs=1 il=6 addr_bits=40 home_bits=36",
+        ],
+    ),
+    (
+        "pcie-switch",
+        [
+            "gpus=2 link_bpc=4 latency=2 credits_req=1 credits_rsp=2 entries=3 addr_bits=32 home_bits=20",
+            "gpus=4 link_bpc=32 latency=3 credits_req=3 credits_rsp=2 entries=8 addr_bits=33 home_bits=16",
+            "gpus=8 link_bpc=512 latency=5 credits_req=17 credits_rsp=4 entries=1 addr_bits=40",
+        ],
+    ),
+    (
+        "dram-port",
+        [
+            "gpus=2 l2_mshrs=1 addr_bits=32",
+            "gpus=4 l2_mshrs=5 addr_bits=33 ts=7 eb=3 cts=10",
+            "gpus=16 l2_mshrs=256 addr_bits=40",
         ],
     ),
 ];

@@ -253,6 +253,7 @@ impl TsmFabricParams {
             repl_ts: self.repl_ts,
             evict_notes: self.evict_notes,
             wrsp_data: self.wrsp_data,
+            home: false,
             inject: self.inject,
         }
     }

@@ -43,7 +43,7 @@ pub use crate::l1::gtsc_l1;
 pub use crate::l2::gtsc_l2;
 pub use msg::GtscReq;
 
-use crate::l2::back_table;
+use crate::l2::back_table::{self, BackKind};
 use weft_blocks::registry::BlockInfo;
 use weft_rtl::table::Table;
 
@@ -72,5 +72,5 @@ pub fn l2_info() -> BlockInfo {
 
 /// The tables of the bank: requests and replays, answers of memory. Those of the L1 are [`crate::l1::operations`] and [`crate::l1::answers`].
 pub fn l2_tables() -> [Table; 2] {
-    [back_table::requests(true), back_table::fills(true)]
+    [back_table::requests(BackKind::Gtsc), back_table::fills(BackKind::Gtsc)]
 }

@@ -108,12 +108,12 @@ fn decide(parts: &Parts, flush: &Flush, sweep: &Sweep) -> BackDecision {
     let flag = |flags: &Option<super::mshr::Flags>| flags.as_ref().map_or(bool_lit(false), |f| f.at(op.mshr));
     let (written, quiet) = (flag(&m.writes), flag(&m.quiet));
     let state = request_state(&look, &found, op.class);
-    let requests = back_table::requests(p.gtsc()).decode(asked, &[state, super::decide::request_event(&op)]);
+    let requests = back_table::requests(p.kind()).decode(asked, &[state, super::decide::request_event(&op)]);
     let place = mux(look.is(LineState::P), lit(0, 1), lit(1, 1)).named("s1_place");
     let done = mux(written, lit(0, 1), lit(1, 1)).named("s1_answer");
-    let fills = back_table::fills(p.gtsc()).decode(fill, &[place, done]);
+    let fills = back_table::fills(p.kind()).decode(fill, &[place, done]);
     let r = |name: &str| asked & requests.action(name);
-    let writes = if p.gtsc() { r("evict") } else { r("evict") | r("flush") };
+    let writes = if p.orders() { r("evict") } else { r("evict") | r("flush") };
     let waits = writes | r("fetch_first");
     let opens = (waits | r("fetch") | r("past")).named("s1_opens");
     let way = mux(look.hit, look.way, look.victim);
@@ -146,7 +146,7 @@ fn change_line(parts: &Parts, d: &BackDecision, flush: &Flush) {
     let state = |s: LineState| enum_lit(s);
     when(d.r("keep"), || tags.write(set, d.way, tag, state(LineState::P)));
     when(d.r("write"), || tags.write(set, d.way, tag, state(LineState::K)));
-    if !p.gtsc() {
+    if !p.orders() {
         when(d.r("drop"), || tags.write(set, d.way, tag, state(LineState::I)));
     }
     when(d.installs(), || tags.write(set, d.way, tag, state(LineState::V)));

@@ -82,7 +82,7 @@ const FILLS: [Cell; 4] = [
     ("none", "done", &[], "a request that went past the bank is answered"),
 ];
 
-/// What is different in the ordering point of G-TSC: atomics are carried out here, and nothing is forced to memory.
+/// What is different where all operations of a line meet, in the ordering point of G-TSC and in a home bank: atomics are carried out here, and nothing is forced to memory.
 const ATOMICS: [Cell; 7] = [
     (
         "I",
@@ -103,20 +103,41 @@ const ATOMICS: [Cell; 7] = [
     ("M", "AmoReq", &["append"], "waits in the line's list"),
 ];
 
-fn prefix(gtsc: bool) -> &'static str {
-    if gtsc { "gtsc.l2" } else { "mgcc.wb" }
+/// Kinds of write-back banks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BackKind {
+    /// `l2-wb`: other GPUs' banks have copies of the same lines.
+    Plain,
+    /// `l2-wb` as its memory's only cache (mgcc.md section 14, MGPU-RDMA).
+    Home,
+    /// `gtsc-l2`.
+    Gtsc,
 }
 
-/// Requests of L1s and replays at `l2-wb` (mgcc.md section 5), or at the ordering point of G-TSC (section 14).
-pub fn requests(gtsc: bool) -> Table {
+impl BackKind {
+    fn prefix(self) -> &'static str {
+        match self {
+            BackKind::Plain => "mgcc.wb",
+            BackKind::Home => "mgcc.home",
+            BackKind::Gtsc => "gtsc.l2",
+        }
+    }
+    /// All operations of a line meet in the bank.
+    pub fn orders(self) -> bool {
+        self != BackKind::Plain
+    }
+}
+
+/// Requests of L1s and replays (mgcc.md sections 5 and 14).
+pub fn requests(kind: BackKind) -> Table {
     let columns: [(&'static str, &[&'static str]); 2] = [("state", &STATES), ("event", &EVENTS)];
-    let common = |c: &Cell| !gtsc || (c.1 != "AmoReq" && c.1 != "RdReq_forced");
-    let own = ATOMICS.iter().filter(|_| gtsc);
-    table("wb_requests", prefix(gtsc), columns, REQUESTS.iter().filter(|c| common(c)).chain(own).copied())
+    let common = |c: &Cell| !kind.orders() || (c.1 != "AmoReq" && c.1 != "RdReq_forced");
+    let own = ATOMICS.iter().filter(|_| kind.orders());
+    table("wb_requests", kind.prefix(), columns, REQUESTS.iter().filter(|c| common(c)).chain(own).copied())
 }
 
 /// Answers of memory.
-pub fn fills(gtsc: bool) -> Table {
+pub fn fills(kind: BackKind) -> Table {
     let columns: [(&'static str, &[&'static str]); 2] = [("place", &PLACES), ("answer", &ANSWERS)];
-    table("wb_fills", prefix(gtsc), columns, FILLS.iter().copied())
+    table("wb_fills", kind.prefix(), columns, FILLS.iter().copied())
 }

@@ -24,6 +24,8 @@
 //! what waits for that stays in the list and is replayed when memory has acknowledged. Requests that keep nothing go past the bank. A command writes all dirty
 //! bytes back, and drops all lines if it is to (`flush.rs`).
 //!
+//! With `home` `l2-wb` is its memory's only cache, as in MGPU-RDMA ([`crate::rdma`]): all operations of a line meet in it, so it carries atomics out, and LD_SYNC is a load.
+//!
 //! `gtsc-l2` is `l2-wb` as the ordering point of G-TSC ([`crate::gtsc`]): it gives stamps (`lease.rs`) and carries atomics out.
 //!
 //! # Pictures

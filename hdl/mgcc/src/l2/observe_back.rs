@@ -1,6 +1,7 @@
 //! Assertions, races and counters of `l2-wb` (mgcc.md section 13).
 
 use super::back::BackDecision;
+use super::back_table::BackKind;
 use super::clock::Sweep;
 use super::decide::Parts;
 use super::flush::{Flush, FlushState};
@@ -37,7 +38,11 @@ pub(super) fn connect(seen: &Seen) {
         opens: d.opens,
         hits: d.r("answer"),
         served: seen.served,
-        prefix: if seen.parts.p.gtsc() { "gtsc_l2" } else { "wb" },
+        prefix: match seen.parts.p.kind() {
+            BackKind::Plain => "wb",
+            BackKind::Home => "home",
+            BackKind::Gtsc => "gtsc_l2",
+        },
     };
     common::connect(&basics);
     lines(seen);
@@ -65,7 +70,7 @@ fn races(seen: &Seen, basics: &Basics) {
     let d = seen.d;
     let race = |name: &str, cond: Bool, text: &str| basics.race(name, cond, text);
     race("evicts", d.r("evict"), "a miss has to wait for its victim's dirty bytes");
-    if !seen.parts.p.gtsc() {
+    if !seen.parts.p.orders() {
         race("own_dirty", d.r("flush"), "an atomic or LD_SYNC finds dirty bytes of its line");
     }
     race("no_way", d.r("past") & !d.look.hit & !d.look.victim_ok, "a miss finds every way kept");

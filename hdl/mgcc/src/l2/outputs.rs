@@ -138,7 +138,7 @@ impl Outputs {
     pub fn connect(&self) {
         let s2 = self.s2.get();
         let line = self.lines.lane(0);
-        let Written { mask, data, old } = match self.p.gtsc() {
+        let Written { mask, data, old } = match self.p.orders() {
             true => execute(&s2, line),
             false => Written { mask: s2.payload.mask, data: s2.payload.data, old: s2.old },
         };

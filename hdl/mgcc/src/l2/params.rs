@@ -1,5 +1,6 @@
 //! Parameters of the banks.
 
+use super::back_table::BackKind;
 use crate::choice::{Choice, Coherence, GtscFault, Inject, ReadTs, WrspData};
 use crate::params::{LINE, Tsm, tsm_from, tsm_params};
 use weft_blocks::common::set_assoc::age_bits;
@@ -38,6 +39,8 @@ pub struct L2Params {
     pub evict_notes: bool,
     /// Of a write-back bank: whether the answer to a full-line write carries the line (a write-through bank passes on what memory sends).
     pub wrsp_data: WrspData,
+    /// Of a write-back bank: it is its memory's only cache (MGPU-RDMA), so that all operations of a line meet in it. Its addresses are those inside this memory.
+    pub home: bool,
     /// A published slip: `LitReadCts`, `LitBrts`, `LitAckNodata` or `PastRts` change the bank; any takes assertions on stamps away, so that a checker
     /// finds it.
     pub inject: Inject,
@@ -57,6 +60,7 @@ impl L2Params {
             repl_ts: true,
             evict_notes: true,
             wrsp_data: WrspData::Partial,
+            home: false,
             inject: Inject::None,
         }
     }
@@ -89,6 +93,18 @@ impl L2Params {
     /// The bank grants them: block `gtsc-l2`.
     pub fn gtsc(&self) -> bool {
         self.coherence == Coherence::Gtsc
+    }
+    /// Which of the write-back banks it is.
+    pub fn kind(&self) -> BackKind {
+        match self.home {
+            _ if self.gtsc() => BackKind::Gtsc,
+            true => BackKind::Home,
+            false => BackKind::Plain,
+        }
+    }
+    /// All operations of a line meet in the bank: it carries atomics out, and no load has to go past it.
+    pub fn orders(&self) -> bool {
+        self.kind().orders()
     }
     /// Name of the block.
     pub fn block(&self) -> &'static str {
@@ -171,7 +187,8 @@ impl L2Params {
             }
             (Policy::Back, _) => {
                 let always = if self.wrsp_data == WrspData::Always { "_always" } else { "" };
-                format!("l2_wb_{own}{always}")
+                let home = if self.home { "_home" } else { "" };
+                format!("l2_wb_{own}{always}{home}")
             }
             (Policy::Through, Coherence::None) => format!("mgcc_l2_{own}_nc"),
             (Policy::Through, Coherence::Mgcc) => {
@@ -207,6 +224,15 @@ impl L2Params {
             };
             if good { Ok(()) } else { Err(error()) }
         };
+        if self.home && (self.gtsc() || !self.back()) {
+            return Err(BlockError::Illegal {
+                block: block.into(),
+                key: "home".into(),
+                value: "1".into(),
+                problem: "the bank is no write-back bank without coherence".into(),
+                legal: "0; 1 with l2-wb".into(),
+            });
+        }
         if self.policy != policy || (self.back() && self.mgcc()) || (!self.back() && self.gtsc()) {
             return Err(BlockError::Illegal {
                 block: block.into(),
@@ -264,6 +290,7 @@ impl L2Params {
     pub fn back_from_set(set: &ParamSet) -> Result<L2Params, BlockError> {
         let base = L2Params {
             wrsp_data: WrspData::from_set(set, "wrsp_data")?,
+            home: set.within("home", 0, 1)? == 1,
             ..L2Params::write_back(tsm_from(set)?)
         };
         L2Params::common(set, base)
@@ -308,6 +335,12 @@ pub fn back_infos() -> Vec<ParamInfo> {
         default: "partial".into(),
         legal: "partial, always",
         about: "writes whose answer carries the line",
+    });
+    all.push(ParamInfo {
+        name: "home",
+        default: "0".into(),
+        legal: "0, 1",
+        about: "1: its memory's only cache, in which all operations of a line meet (MGPU-RDMA)",
     });
     all.extend(tsm_params());
     all

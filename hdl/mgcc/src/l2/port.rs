@@ -29,7 +29,9 @@ impl L1Port {
             return L1Port { valid, msg, wts, ends: Ends::Gtsc(port) };
         }
         let port = in_channel_when::<UpReq>("l1_req", &p.tsm, open);
-        L1Port { valid: port.valid, msg: port.msg, wts: None, ends: Ends::Mgcc(port) }
+        // No load has to go past a home bank.
+        let msg = if p.home { UpReq { force: bool_lit(false), ..port.msg } } else { port.msg };
+        L1Port { valid: port.valid, msg, wts: None, ends: Ends::Mgcc(port) }
     }
 
     /// Takes the request.

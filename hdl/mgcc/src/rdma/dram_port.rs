@@ -53,7 +53,13 @@ pub fn table() -> Table {
         ],
         rows: vec![
             row("FREE.read", 0, 0, "OPEN", "A line is read."),
-            row("FREE.write", 0, 1, "OPEN", "Bytes are written; the answer has the line if there are others in it."),
+            row(
+                "FREE.write",
+                0,
+                1,
+                "OPEN",
+                "Bytes are written; the answer has the line if there are others in it.",
+            ),
             row("FREE.atomic", 0, 2, "OPEN", "A word is changed in DRAM: the bank has no way for the line."),
             row("FREE.busy", 0, 3, "FREE", "The channel has no room: the request waits."),
             row("OPEN.answer", 1, 4, "FREE", "The bank gets what it has asked for."),
@@ -116,11 +122,10 @@ fn describe(t: &Tsm) {
     open.set((open.get() & !left) | taken);
     let fresh = !request.valid | (!open.get().bit_at(m.txn) & !m.op.is(TsmOp::Evict) & m.src.eq(own));
     assert_always("dram_port_free", fresh, "a bank's transaction asks once, and nobody drops leases here");
-    let known = answer.msg.id.lt(u64::from(t.l2_mshrs)) & open.get().bit_at(txn);
+    let known = answer.msg.id.zext(9).lt(u64::from(t.l2_mshrs)) & open.get().bit_at(txn);
     assert_always("dram_port_expected", !answer.valid | known, "DRAM answers what was asked, once");
     let op = |op| goes & m.op.is(op);
-    let fired =
-        [op(TsmOp::Rd), op(TsmOp::Wr), op(TsmOp::Amo), request.valid & !dram.free, comes];
+    let fired = [op(TsmOp::Rd), op(TsmOp::Wr), op(TsmOp::Amo), request.valid & !dram.free, comes];
     table().rows.iter().zip(fired).for_each(|(row, now)| cover(&row.id, now, &row.text));
 }
 

@@ -237,7 +237,12 @@ fn observe(sides: &[Side; 2]) {
     let open = out.used.popcount();
     count_amount("rdma_latency", out.used.any(), open, "sum over all requests of the cycles with an entry");
     let open = into.used.popcount();
-    count_amount("rdma_slot_cycles", into.used.any(), open, "sum over all requests of the cycles with a slot");
+    count_amount(
+        "rdma_slot_cycles",
+        into.used.any(),
+        open,
+        "sum over all requests of the cycles with a slot",
+    );
 }
 
 /// The engine in the list of blocks.

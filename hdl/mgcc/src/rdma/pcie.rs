@@ -138,8 +138,10 @@ impl<T: Data<Shape = Rdma>> Network<T> {
     fn cross(&self, p: &PcieParams, passed: &[Bool]) {
         let n = self.froms.len() as u32;
         let (name, far) = (self.name, p.latency - 1);
-        let arrived: Vec<Bool> =
-            (0..).zip(passed).map(|(g, passed)| delayed(&format!("{name}_flight{g}"), *passed, far)).collect();
+        let arrived: Vec<Bool> = (0..)
+            .zip(passed)
+            .map(|(g, passed)| delayed(&format!("{name}_flight{g}"), *passed, far))
+            .collect();
         let there: Vec<Bool> = self.froms.iter().zip(&arrived).map(|(from, a)| from.there(*a)).collect();
         let to: Vec<Bits> = self.froms.iter().map(|from| (self.dst)(&from.buffer.head)).collect();
         let mut left = vec![bool_lit(false); n as usize];
@@ -205,7 +207,8 @@ fn carry(p: &PcieParams, name: &str, wants: [Vec<Bool>; 2], sizes: [&[Bits]; 2])
 fn describe(p: &PcieParams) {
     let requests =
         Network::<RdmaReq>::new(p, ["req", "req", "far_req"], p.credits[0], RdmaReq::bytes, |m| m.dst);
-    let answers = Network::<RdmaRsp>::new(p, ["rsp", "far_rsp", "rsp"], p.credits[1], RdmaRsp::bytes, |m| m.dst);
+    let answers =
+        Network::<RdmaRsp>::new(p, ["rsp", "far_rsp", "rsp"], p.credits[1], RdmaRsp::bytes, |m| m.dst);
     let gpus = 0..requests.froms.len();
     let up_wants = [
         requests.froms.iter().map(Ingress::wants).collect(),
@@ -251,7 +254,8 @@ fn describe(p: &PcieParams) {
 /// Messages are of the GPU of their link, and to another one.
 fn check(requests: &Network<RdmaReq>, answers: &Network<RdmaRsp>) {
     let n = requests.froms.len() as u64;
-    let exists = |dst: Bits, g: u64| !dst.eq(g) & if n.is_power_of_two() { bool_lit(true) } else { dst.lt(n) };
+    let exists =
+        |dst: Bits, g: u64| !dst.eq(g) & if n.is_power_of_two() { bool_lit(true) } else { dst.lt(n) };
     for (g, (request, answer)) in (0u64..).zip(requests.froms.iter().zip(&answers.froms)) {
         let (request, answer) = (&request.input, &answer.input);
         let right = request.msg.src.eq(g) & exists(request.msg.dst, g);
@@ -270,9 +274,7 @@ fn observe(links: &[Seen; 4], sent: &[Enum<TsmOp>], given: &[Enum<TsmOp>]) {
     by_class("rsp", &links[1], given, classes, "from GPUs");
     for (direction, pair) in [("up", &links[..2]), ("down", &links[2..])] {
         let both = |which: fn(&Seen, usize) -> Bool| {
-            any_of(
-                &(0..sent.len()).map(|g| which(&pair[0], g) & which(&pair[1], g)).collect::<Vec<_>>(),
-            )
+            any_of(&(0..sent.len()).map(|g| which(&pair[0], g) & which(&pair[1], g)).collect::<Vec<_>>())
         };
         cover(
             &format!("mgcc.race.pcie_{direction}_both_begin"),

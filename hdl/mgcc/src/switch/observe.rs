@@ -62,8 +62,7 @@ pub(crate) fn traffic(seen: &Seen) {
     let bytes = seen.sum(|g| seen.carried.begins[g]);
     let any = any_of(&seen.carried.begins);
     count_amount(&format!("{name}_bytes"), any, bytes, "bytes that began on these links");
-    let waiting: Vec<Bool> =
-        (0..seen.wants.len()).map(|g| seen.wants[g] & !seen.carried.begins[g]).collect();
+    let waiting: Vec<Bool> = (0..seen.wants.len()).map(|g| seen.wants[g] & !seen.carried.begins[g]).collect();
     let crowded = pack_bools(&waiting);
     let text = "messages, summed over cycles, that wait while these links carry others";
     count_amount(&format!("{name}_waits"), crowded.any(), crowded.popcount(), text);

@@ -248,7 +248,8 @@ impl WriteBack {
     }
     fn merged_reads(&mut self, slot: usize) -> Vec<WbAction> {
         let mut actions = Vec::new();
-        let plain = |req: &UpReq| req.work == Work::Read && !req.force;
+        let home = self.p.home;
+        let plain = |req: &UpReq| req.work == Work::Read && (home || !req.force);
         while let Some(next) = self.mshrs[slot].as_mut().and_then(|m| m.fifo.pop_front_if(|next| plain(next)))
         {
             actions.extend(self.hit(&next, true));

@@ -1,38 +1,15 @@
 //! Messages of the bench as the golden models have them.
 
-use crate::l2_bench::{Answered, Ask, GPU, MemReq, op};
-use weft_blocks::msg::AmoOp;
+use crate::l2_bench::{Answered, Ask, GPU, MemReq, golden_atomic, op};
 use weft_mgcc::l2::L2Params;
-use weft_mgcc_bench::golden::msg::{Atomic, Data, Op, UmcReq, UpReq, UpRsp, Work};
-
-const AMO: [AmoOp; 11] = [
-    AmoOp::Add,
-    AmoOp::Sub,
-    AmoOp::Inc,
-    AmoOp::Dec,
-    AmoOp::And,
-    AmoOp::Or,
-    AmoOp::Xor,
-    AmoOp::Min,
-    AmoOp::Max,
-    AmoOp::Exch,
-    AmoOp::Cas,
-];
+use weft_mgcc_bench::golden::msg::{Data, Op, UmcReq, UpReq, UpRsp, Work};
 
 /// What an operation asks for.
 fn work(code: u64, mask: u64, data: &[u8; 64], amo: [u64; 4]) -> Work {
-    let data = Data(*data);
     match code {
         op::RD => Work::Read,
-        op::WR => Work::Write { mask, data },
-        _ => Work::Atomic(Atomic {
-            op: AMO[amo[0] as usize],
-            signed: amo[1] == 1,
-            word: amo[2] as u32,
-            wide: amo[3] == 1,
-            operand: data.number(0, 8),
-            compare: data.number(8, 8),
-        }),
+        op::WR => Work::Write { mask, data: Data(*data) },
+        _ => Work::Atomic(golden_atomic(data, amo)),
     }
 }
 

@@ -4,7 +4,9 @@ use super::ports::{Bytes, Mask};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeMap, VecDeque};
+use weft_blocks::msg::AmoOp;
 use weft_mgcc::l2::L2Params;
+use weft_mgcc_bench::golden::msg::{Atomic, Data};
 
 /// {epoch, ts}.
 pub type Time = (u64, u64);
@@ -58,6 +60,8 @@ struct Line {
 /// The memory.
 pub struct Memory {
     coherent: bool,
+    /// Atomics are what they say: the bank carries them out too.
+    real: bool,
     ts_max: u64,
     /// Leases of reads and writes.
     pub leases: [u64; 2],
@@ -80,9 +84,41 @@ pub fn merge(line: &Bytes, mask: Mask, data: &Bytes) -> Bytes {
     std::array::from_fn(|i| if mask >> i & 1 == 1 { data[i] } else { line[i] })
 }
 
-/// The atomic of this memory: the word's 8 bytes take the exclusive or with the operand, whatever the operation is.
-pub fn atomic(line: &Bytes, data: &Bytes, word: u64) -> (Bytes, u64) {
-    let at = (word as usize / 2) * 8;
+const AMO: [AmoOp; 11] = [
+    AmoOp::Add,
+    AmoOp::Sub,
+    AmoOp::Inc,
+    AmoOp::Dec,
+    AmoOp::And,
+    AmoOp::Or,
+    AmoOp::Xor,
+    AmoOp::Min,
+    AmoOp::Max,
+    AmoOp::Exch,
+    AmoOp::Cas,
+];
+
+/// An atomic as the golden models have it; `amo`: operation, signed, word, wide.
+pub fn golden_atomic(data: &Bytes, amo: [u64; 4]) -> Atomic {
+    let data = Data(*data);
+    Atomic {
+        op: AMO[amo[0] as usize],
+        signed: amo[1] == 1,
+        word: amo[2] as u32,
+        wide: amo[3] == 1,
+        operand: data.number(0, 8),
+        compare: data.number(8, 8),
+    }
+}
+
+/// The atomic of this memory: the word's 8 bytes take the exclusive or with the operand, whatever the operation is; `real`: the operation itself.
+pub fn atomic(line: &Bytes, data: &Bytes, amo: [u64; 4], real: bool) -> (Bytes, u64) {
+    if real {
+        let mut after = Data(*line);
+        let old = golden_atomic(data, amo).perform(&mut after);
+        return (after.0, old);
+    }
+    let at = (amo[2] as usize / 2) * 8;
     let old = u64::from_le_bytes(line[at..at + 8].try_into().expect("a word"));
     let operand = u64::from_le_bytes(data[..8].try_into().expect("a word"));
     let mut after = *line;
@@ -99,6 +135,7 @@ impl Memory {
         };
         Memory {
             coherent: p.coherent(),
+            real: p.home,
             ts_max: p.tsm.ts_max(),
             leases: [10, 5],
             epoch: 0,
@@ -190,7 +227,7 @@ impl Memory {
         let last = line.versions.last().expect("a beginning").1;
         let (after, old) = match req.op {
             op::WR => (merge(&last, req.mask, &req.data), 0),
-            op::AMO => atomic(&last, &req.data, req.amo[2]),
+            op::AMO => atomic(&last, &req.data, req.amo, self.real),
             _ => (last, 0),
         };
         let (wts, rts) = if !self.coherent {

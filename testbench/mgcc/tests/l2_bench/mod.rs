@@ -13,7 +13,7 @@ mod ports;
 mod step;
 
 pub use l1s::{Ask, L1};
-pub use memory::{Grant, MemReq, Memory, Time, op};
+pub use memory::{Grant, MemReq, Memory, Time, golden_atomic, op};
 pub use step::Answered;
 
 use ports::{Bytes, Mask, Ports};

@@ -151,10 +151,17 @@ impl Bench {
             op::AMO => [rng.random_range(0..11), rng.random_range(0..2), rng.random_range(0..16), 0],
             _ => [0; 4],
         };
+        // A home bank carries atomics out, those on 8 bytes too.
+        let wide = self.p.home && op == op::AMO && rng.random_bool(0.5);
+        let amo = if wide { [amo[0], amo[1], amo[2] & !1, 1] } else { amo };
         // Words of atomics and masks stay within the bytes of this GPU.
         let amo = if self.own == Mask::MAX { amo } else { [amo[0], amo[1], amo[2] % 8, amo[3]] };
         let mask = if op == op::WR { mask & self.own } else { mask };
-        let data = fresh(rng);
+        let mut data = fresh(rng);
+        if self.p.home && op == op::AMO && !wide {
+            // L1s send operands of 4 bytes with a high half of zeros.
+            data[4..8].fill(0);
+        }
         let l1_state = &mut self.l1s[l1];
         let need = l1_state.clock;
         let ts = if self.p.coherent() { l1_state.attach() } else { None };
@@ -225,7 +232,7 @@ impl Bench {
         let mut old = 0;
         match ask.op {
             op::WR => *line = merge(line, ask.mask, &ask.data),
-            op::AMO => (*line, old) = atomic(line, &ask.data, ask.amo[2]),
+            op::AMO => (*line, old) = atomic(line, &ask.data, ask.amo, self.p.home),
             _ => {}
         }
         ask.want = Some((*line, old));

@@ -4,7 +4,8 @@ use crate::back;
 use crate::l2_bench::{Bench, Mood, op};
 use std::collections::BTreeMap;
 use weft_blocks::registry::ParamSet;
-use weft_mgcc::l2::{L2Params, back_info, back_table, l2_wb, mgcc_l2};
+use weft_mgcc::l2::back_table::{self, BackKind};
+use weft_mgcc::l2::{L2Params, back_info, l2_wb, mgcc_l2};
 use weft_mgcc::params::Tsm;
 
 fn quick(p: &L2Params, seed: u64) -> Bench {
@@ -139,9 +140,32 @@ fn elaborates_with_its_storage() {
     let bits = |name: &str| module.mems.iter().find(|m| m.name == name).map_or(0, |m| m.rows * m.row_width());
     assert_eq!((bits("lines"), bits("tags"), bits("dirty")), (256 * 8192, 4096 * 33, 4096 * 64));
     assert_eq!(bits("stamps") + bits("landing_stamps"), 0, "no timestamps");
-    assert!(
-        back_table::requests(false).overlaps().is_empty() && back_table::fills(false).overlaps().is_empty()
-    );
+    for kind in [BackKind::Plain, BackKind::Home] {
+        assert!(
+            back_table::requests(kind).overlaps().is_empty() && back_table::fills(kind).overlaps().is_empty()
+        );
+    }
     let through = L2Params::published(Tsm::default());
     assert!(l2_wb(&through).is_err() && mgcc_l2(&back()).is_err(), "each block has its policy");
+}
+
+/// In a home bank atomics and LD_SYNC need no memory once the line is here, and dirty bytes stay.
+#[test]
+fn a_home_bank_keeps_its_lines() {
+    let mut b = quick(&L2Params { home: true, ..back() }, 7);
+    let line = b.lines[0];
+    b.complete(0, op::WR, false, 0xff, line);
+    assert_eq!(kinds(&b), vec![(op::RD, line)], "fetched for the store");
+    b.sent.clear();
+    let a = b.complete(1, op::AMO, false, 0, line);
+    assert!(!a.from_memory && b.sent.is_empty(), "carried out here");
+    let a = b.complete(2, op::RD, true, 0, line);
+    assert!(!a.from_memory && b.sent.is_empty(), "this is the one place where the line can be");
+    let a = b.complete(3, op::AMO, false, 0, b.lines[1]);
+    assert!(a.from_memory && kinds(&b) == vec![(op::RD, b.lines[1])], "an atomic fetches its line");
+    let dirty = b.blocks().iter().filter(|x| x.3 == 2).count();
+    assert_eq!((dirty, b.counter("l2_write_backs")), (2, 0));
+    b.drain();
+    let through = L2Params { home: true, ..crate::l2_bench::small(8) };
+    assert!(mgcc_l2(&through).expect_err("it has timestamps").to_string().contains("home"));
 }

@@ -74,3 +74,25 @@ fn event_by_event_as_the_golden_model() {
         Pair::new(&two, seed).run(1_000);
     }
 }
+
+/// The bank as its memory's only cache.
+#[test]
+fn a_home_bank() {
+    let home = |p: L2Params| L2Params { home: true, ..p };
+    let mut seen = Seen::default();
+    for seed in 40..44 {
+        run(&home(back()), seed, 3, false, &mut seen);
+    }
+    let two = L2Params { size: 128, ways: 2, ..back() };
+    for seed in 50..53 {
+        run(&home(two.clone()), seed, 3, false, &mut seen);
+        Pair::new(&home(two.clone()), seed).run(1_000);
+        Pair::new(&home(back()), seed + 10).run(1_000);
+    }
+    let mut one = back();
+    one.tsm.l2_mshrs = 1;
+    run(&home(L2Params { pool: 1, ways: 8, ..one }), 70, 3, false, &mut seen);
+    let names = Bench::new(&home(back()), 0).covers();
+    let missing: Vec<_> = names.iter().filter(|n| !seen.contains_key(*n)).collect();
+    assert_eq!(missing, Vec::<&String>::new());
+}
