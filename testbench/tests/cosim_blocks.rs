@@ -17,8 +17,18 @@ use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
 /// for); `cosim_recorded.rs` and `cosim_program.rs` show that they do not among neighbours that keep it.
-const SHOWS_POWER_UP: [&str; 8] =
-    ["mshr-file", "l1-cache", "l2-bank", "mgcc-l1", "mgcc-l2", "l2-wb", "gtsc-l1", "gtsc-l2"];
+const SHOWS_POWER_UP: [&str; 10] = [
+    "mshr-file",
+    "l1-cache",
+    "l2-bank",
+    "mgcc-l1",
+    "mgcc-l2",
+    "l2-wb",
+    "gtsc-l1",
+    "gtsc-l2",
+    "rdma-engine",
+    "dram-port",
+];
 
 /// Of each block's sets the odd one.
 const ODD: std::ops::Range<usize> = 1..2;

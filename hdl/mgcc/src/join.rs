@@ -17,3 +17,12 @@ pub(crate) fn pass_out<T: Data>(part: &InstanceRef, port: &str, name: &str, shap
     output::<T>(name, shape.clone()).set(part.out::<T>(port, shape));
     part.drive_bits(&format!("{port}_ready"), input::<Bool>(&format!("{name}_ready"), ()).bits());
 }
+
+/// A receiving channel on which nothing ever comes.
+#[track_caller]
+pub(crate) fn silence<T: Data>(part: &InstanceRef, port: &str, shape: &T::Shape) {
+    part.drive_bits(&format!("{port}_valid"), lit(0, 1));
+    for leaf in leaves_of::<T>(shape, port) {
+        part.drive_bits(&leaf.name, lit_bv(Bv::zero(leaf.width)));
+    }
+}

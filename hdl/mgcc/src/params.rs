@@ -163,6 +163,12 @@ impl Tsm {
     }
 }
 
+/// FNV-1a of a text that describes parameters: the same number in every run and build.
+pub(crate) fn fingerprint(text: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
 /// The parameters that fix message widths on the command line, with the published values as defaults.
 pub fn tsm_params() -> Vec<ParamInfo> {
     let t = Tsm::default();

@@ -22,7 +22,7 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         "l2-wb",
         [
             "size=256 ways=2 pool=2 gpus=2 cus=2 banks=2 l1_mshrs=2 l2_mshrs=2 addr_bits=32",
-            "size=1K ways=4 pool=3 wrsp_data=always home=1 gpus=1 cus=3 banks=1 l1_mshrs=5 l2_mshrs=3 addr_bits=33",
+            "size=1K ways=4 pool=3 wrsp_data=always home=36 gpus=1 cus=3 banks=1 l1_mshrs=5 l2_mshrs=3 addr_bits=33",
             "size=128 ways=2 pool=1 cus=1 banks=4 lanes=1 l1_mshrs=1 l2_mshrs=1 il=6 addr_bits=40",
         ],
     ),

@@ -11,7 +11,7 @@ use super::params::{BANK_HIT, TsmFabricParams};
 use super::wait::Wait;
 use crate::epoch_ctl::relay;
 use crate::gtsc::{GtscReq, gtsc_l1, gtsc_l2};
-use crate::join::{pass_in, pass_out};
+use crate::join::{pass_in, pass_out, silence};
 use crate::l1::mgcc_l1;
 use crate::l2::{l2_wb, mgcc_l2};
 use crate::maint::maint;
@@ -188,13 +188,5 @@ impl<'a> Gpu<'a> {
             silence::<Roll>(leaf, "roll", t);
             leaf.drive_bits("roll_ack_ready", lit(1, 1));
         }
-    }
-}
-
-/// A receiving channel on which nothing ever comes.
-fn silence<T: Data>(part: &InstanceRef, port: &str, shape: &T::Shape) {
-    part.drive_bits(&format!("{port}_valid"), lit(0, 1));
-    for leaf in leaves_of::<T>(shape, port) {
-        part.drive_bits(&leaf.name, lit_bv(Bv::zero(leaf.width)));
     }
 }

@@ -24,8 +24,9 @@
 
 mod gpu;
 mod params;
-mod wait;
+pub(crate) mod wait;
 
+pub(crate) use params::BANK_HIT;
 pub use params::{TsmFabricParams, TsmProtocol, TsuScale};
 
 use crate::epoch_ctl::epoch_ctl;

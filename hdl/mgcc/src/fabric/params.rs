@@ -3,7 +3,7 @@
 use crate::choice::{Choice, Coherence, Consistency, Inject, ReadTs, WrspData};
 use crate::l1::L1Params;
 use crate::l2::{L2Params, Policy};
-use crate::params::{LINE, Tsm};
+use crate::params::{LINE, Tsm, fingerprint};
 use crate::reqtracker::TrackerParams;
 use crate::switch::SwitchParams;
 use crate::tsu::{RdExtend, TsuParams, TsuWts};
@@ -147,7 +147,7 @@ pub struct TsmFabricParams {
 }
 
 /// Cycles of a hit in a bank alone.
-pub(super) const BANK_HIT: u32 = 3;
+pub(crate) const BANK_HIT: u32 = 3;
 
 impl TsmFabricParams {
     /// The published system: 4 GPUs of 64 CUs and 8 banks; of G-TSC one of them.
@@ -253,7 +253,7 @@ impl TsmFabricParams {
             repl_ts: self.repl_ts,
             evict_notes: self.evict_notes,
             wrsp_data: self.wrsp_data,
-            home: false,
+            home: None,
             inject: self.inject,
         }
     }
@@ -295,10 +295,7 @@ impl TsmFabricParams {
 
     /// The part of a module's name that tells fabrics apart: equal for equal modules.
     pub fn tag(&self) -> String {
-        // FNV-1a over all parameters: the same name in every run and build.
-        let text = format!("{self:?}");
-        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+        let hash = fingerprint(&format!("{self:?}"));
         format!("{}_{hash:016x}", self.protocol.word().replace('-', "_"))
     }
 

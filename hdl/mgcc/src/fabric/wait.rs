@@ -6,7 +6,7 @@ use weft_blocks::registry::BlockError;
 use weft_rtl::prelude::*;
 
 /// Modules that a message passes one after the other, in so many cycles together; one message can pass in every cycle.
-pub(super) struct Wait {
+pub(crate) struct Wait {
     stages: Vec<Arc<Module>>,
 }
 

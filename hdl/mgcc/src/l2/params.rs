@@ -39,8 +39,9 @@ pub struct L2Params {
     pub evict_notes: bool,
     /// Of a write-back bank: whether the answer to a full-line write carries the line (a write-through bank passes on what memory sends).
     pub wrsp_data: WrspData,
-    /// Of a write-back bank: it is its memory's only cache (MGPU-RDMA), so that all operations of a line meet in it. Its addresses are those inside this memory.
-    pub home: bool,
+    /// Of a write-back bank: it is its memory's only cache (MGPU-RDMA), so that all operations of a line meet in it. Its addresses are those inside this memory; the requests that come have
+    /// addresses of so many bits, of which it looks at the low ones.
+    pub home: Option<u32>,
     /// A published slip: `LitReadCts`, `LitBrts`, `LitAckNodata` or `PastRts` change the bank; any takes assertions on stamps away, so that a checker
     /// finds it.
     pub inject: Inject,
@@ -60,7 +61,7 @@ impl L2Params {
             repl_ts: true,
             evict_notes: true,
             wrsp_data: WrspData::Partial,
-            home: false,
+            home: None,
             inject: Inject::None,
         }
     }
@@ -98,13 +99,17 @@ impl L2Params {
     pub fn kind(&self) -> BackKind {
         match self.home {
             _ if self.gtsc() => BackKind::Gtsc,
-            true => BackKind::Home,
-            false => BackKind::Plain,
+            Some(_) => BackKind::Home,
+            None => BackKind::Plain,
         }
     }
     /// All operations of a line meet in the bank: it carries atomics out, and no load has to go past it.
     pub fn orders(&self) -> bool {
         self.kind().orders()
+    }
+    /// Widths of the requests that come.
+    pub fn at_l1(&self) -> Tsm {
+        Tsm { addr_bits: self.home.unwrap_or(self.tsm.addr_bits), ..self.tsm.clone() }
     }
     /// Name of the block.
     pub fn block(&self) -> &'static str {
@@ -187,7 +192,7 @@ impl L2Params {
             }
             (Policy::Back, _) => {
                 let always = if self.wrsp_data == WrspData::Always { "_always" } else { "" };
-                let home = if self.home { "_home" } else { "" };
+                let home = self.home.map_or(String::new(), |bits| format!("_home{bits}"));
                 format!("l2_wb_{own}{always}{home}")
             }
             (Policy::Through, Coherence::None) => format!("mgcc_l2_{own}_nc"),
@@ -224,14 +229,17 @@ impl L2Params {
             };
             if good { Ok(()) } else { Err(error()) }
         };
-        if self.home && (self.gtsc() || !self.back()) {
-            return Err(BlockError::Illegal {
-                block: block.into(),
-                key: "home".into(),
-                value: "1".into(),
-                problem: "the bank is no write-back bank without coherence".into(),
-                legal: "0; 1 with l2-wb".into(),
-            });
+        if let Some(bits) = self.home {
+            let plain = self.back() && !self.gtsc();
+            check(plain, "home", bits, "the bank is no write-back bank without coherence", "0")?;
+            let wide = (self.tsm.addr_bits..=64).contains(&bits);
+            check(
+                wide,
+                "home",
+                bits,
+                "these are fewer bits than those inside the memory",
+                "0, addr_bits..64",
+            )?;
         }
         if self.policy != policy || (self.back() && self.mgcc()) || (!self.back() && self.gtsc()) {
             return Err(BlockError::Illegal {
@@ -290,7 +298,7 @@ impl L2Params {
     pub fn back_from_set(set: &ParamSet) -> Result<L2Params, BlockError> {
         let base = L2Params {
             wrsp_data: WrspData::from_set(set, "wrsp_data")?,
-            home: set.within("home", 0, 1)? == 1,
+            home: Some(set.within("home", 0, 64)? as u32).filter(|bits| *bits > 0),
             ..L2Params::write_back(tsm_from(set)?)
         };
         L2Params::common(set, base)
@@ -339,8 +347,8 @@ pub fn back_infos() -> Vec<ParamInfo> {
     all.push(ParamInfo {
         name: "home",
         default: "0".into(),
-        legal: "0, 1",
-        about: "1: its memory's only cache, in which all operations of a line meet (MGPU-RDMA)",
+        legal: "0, addr_bits..64",
+        about: "not 0: its memory's only cache, in which all operations of a line meet (MGPU-RDMA); bits of the addresses that come, of which addr_bits are those inside this memory",
     });
     all.extend(tsm_params());
     all

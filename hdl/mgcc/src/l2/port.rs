@@ -28,9 +28,14 @@ impl L1Port {
             let (valid, msg, wts) = (port.valid, port.msg.up(&p.tsm), Some(port.msg.wts));
             return L1Port { valid, msg, wts, ends: Ends::Gtsc(port) };
         }
-        let port = in_channel_when::<UpReq>("l1_req", &p.tsm, open);
-        // No load has to go past a home bank.
-        let msg = if p.home { UpReq { force: bool_lit(false), ..port.msg } } else { port.msg };
+        let port = in_channel_when::<UpReq>("l1_req", &p.at_l1(), open);
+        // A home bank drops the number of its GPU, and no load has to go past it.
+        let msg = match p.home {
+            Some(_) => {
+                UpReq { line: port.msg.line.slice(0, p.tsm.line_bits()), force: bool_lit(false), ..port.msg }
+            }
+            None => port.msg,
+        };
         L1Port { valid: port.valid, msg, wts: None, ends: Ends::Mgcc(port) }
     }
 

@@ -51,7 +51,7 @@ impl Bench {
         let same = |i: usize| self.own >> i & 1 == 0 || a.data[i] == line[i];
         assert!(!a.with_data || (0..64).all(same), "the line after the request {line:?}: {at}");
         assert!(a.ask.op != op::AMO || a.old == old, "the old value {old:x}: {at}");
-        if a.ask.force && !self.p.home {
+        if a.ask.force && self.p.home.is_none() {
             let read = self.reads.get(&a.ask.line).copied().unwrap_or(0);
             assert!(read >= a.ask.cycle && a.from_memory, "a forced read goes to memory: {at}");
         }
@@ -110,7 +110,7 @@ impl Bench {
         let mut asks = self.l1s.iter().flat_map(|l| l.open.values());
         match req.op {
             op::RD => {
-                let wants = |a: &super::Ask| a.line == req.line && (a.op != op::AMO || self.p.home);
+                let wants = |a: &super::Ask| a.line == req.line && (a.op != op::AMO || self.p.home.is_some());
                 assert!(asks.any(wants), "nobody wants it: {at}");
                 self.reads.insert(req.line, self.sim.cycle());
             }

@@ -135,7 +135,7 @@ impl Memory {
         };
         Memory {
             coherent: p.coherent(),
-            real: p.home,
+            real: p.home.is_some(),
             ts_max: p.tsm.ts_max(),
             leases: [10, 5],
             epoch: 0,

@@ -152,13 +152,13 @@ impl Bench {
             _ => [0; 4],
         };
         // A home bank carries atomics out, those on 8 bytes too.
-        let wide = self.p.home && op == op::AMO && rng.random_bool(0.5);
+        let wide = self.p.home.is_some() && op == op::AMO && rng.random_bool(0.5);
         let amo = if wide { [amo[0], amo[1], amo[2] & !1, 1] } else { amo };
         // Words of atomics and masks stay within the bytes of this GPU.
         let amo = if self.own == Mask::MAX { amo } else { [amo[0], amo[1], amo[2] % 8, amo[3]] };
         let mask = if op == op::WR { mask & self.own } else { mask };
         let mut data = fresh(rng);
-        if self.p.home && op == op::AMO && !wide {
+        if self.p.home.is_some() && op == op::AMO && !wide {
             // L1s send operands of 4 bytes with a high half of zeros.
             data[4..8].fill(0);
         }
@@ -232,7 +232,7 @@ impl Bench {
         let mut old = 0;
         match ask.op {
             op::WR => *line = merge(line, ask.mask, &ask.data),
-            op::AMO => (*line, old) = atomic(line, &ask.data, ask.amo, self.p.home),
+            op::AMO => (*line, old) = atomic(line, &ask.data, ask.amo, self.p.home.is_some()),
             _ => {}
         }
         ask.want = Some((*line, old));

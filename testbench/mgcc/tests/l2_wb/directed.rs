@@ -152,7 +152,7 @@ fn elaborates_with_its_storage() {
 /// In a home bank atomics and LD_SYNC need no memory once the line is here, and dirty bytes stay.
 #[test]
 fn a_home_bank_keeps_its_lines() {
-    let mut b = quick(&L2Params { home: true, ..back() }, 7);
+    let mut b = quick(&L2Params { home: Some(32), ..back() }, 7);
     let line = b.lines[0];
     b.complete(0, op::WR, false, 0xff, line);
     assert_eq!(kinds(&b), vec![(op::RD, line)], "fetched for the store");
@@ -166,6 +166,6 @@ fn a_home_bank_keeps_its_lines() {
     let dirty = b.blocks().iter().filter(|x| x.3 == 2).count();
     assert_eq!((dirty, b.counter("l2_write_backs")), (2, 0));
     b.drain();
-    let through = L2Params { home: true, ..crate::l2_bench::small(8) };
+    let through = L2Params { home: Some(32), ..crate::l2_bench::small(8) };
     assert!(mgcc_l2(&through).expect_err("it has timestamps").to_string().contains("home"));
 }

@@ -24,7 +24,7 @@ fn golden(p: &L2Params) -> WriteBack {
         mshrs: t.l2_mshrs as usize,
         pool: p.pool as usize,
         wrsp_always: p.wrsp_data == WrspData::Always,
-        home: p.home,
+        home: p.home.is_some(),
     })
 }
 

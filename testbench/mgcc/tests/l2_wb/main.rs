@@ -78,7 +78,7 @@ fn event_by_event_as_the_golden_model() {
 /// The bank as its memory's only cache.
 #[test]
 fn a_home_bank() {
-    let home = |p: L2Params| L2Params { home: true, ..p };
+    let home = |p: L2Params| L2Params { home: Some(32), ..p };
     let mut seen = Seen::default();
     for seed in 40..44 {
         run(&home(back()), seed, 3, false, &mut seen);

@@ -2,10 +2,18 @@
 //! published size elaborates.
 
 mod coherent;
+#[path = "../fabric_bench/mod.rs"]
+mod fabric_bench;
 mod gtsc;
 mod shape;
 mod software;
-mod world;
+
+/// What the tests need of the bench.
+mod world {
+    pub use super::fabric_bench::{AMOS, Answer, Asked, CuWork, initial};
+
+    pub type World = super::fabric_bench::World<super::TsmFabricParams>;
+}
 
 use weft_mgcc::fabric::{TsmFabricParams, TsmProtocol, TsuScale};
 use weft_mgcc::params::Tsm;

@@ -1,16 +1,119 @@
-//! A tiny fabric with everything around it: compute units with waves, DRAM channels that answer late and in any order, command processors.
+//! A tiny fabric, of MGPU-TSM or MGPU-RDMA, with everything around it: compute units with waves, DRAM channels that answer late and in any order, command processors.
+#![allow(dead_code)] // The bench serves several tests.
+
+mod program;
+
+pub use program::Program;
 
 use rand::Rng;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use weft_blocks::msg::{AmoOp, CuReq, CuRsp, FenceToken};
 use weft_mgcc::fabric::{TsmFabricParams, tsm_fabric};
 use weft_mgcc::msg::{DramReq, DramRsp};
+use weft_mgcc::params::Tsm;
+use weft_mgcc::rdma::{RdmaFabricParams, rdma_fabric};
 use weft_mgcc_bench::bench::{Bench, Msg};
 use weft_mgcc_bench::golden::msg::{Atomic, Data, Work};
 use weft_mgcc_bench::golden::time::Time;
 use weft_mgcc_bench::golden::umc::Dram;
 use weft_rtl::bv::Bv;
-use weft_rtl::prelude::HwEnum;
+use weft_rtl::prelude::{HwEnum, Module};
+
+/// What the bench needs to know of a fabric.
+pub trait Fabric: Clone {
+    fn module(&self) -> Arc<Module>;
+    /// Counts and widths of the whole system.
+    fn tsm(&self) -> &Tsm;
+    /// Widths at the DRAM channels.
+    fn at_dram(&self) -> Tsm;
+    /// There are lease registers; fence units; ports that tell times.
+    fn leases(&self) -> bool;
+    fn fences(&self) -> bool;
+    fn times(&self) -> bool;
+    /// Beginnings of the names of the DRAM channels' ports.
+    fn channels(&self) -> Vec<String>;
+    /// Number of the channel of a line.
+    fn channel_of(&self, line: u64) -> usize;
+    /// The line that a channel means by a number.
+    fn line_at(&self, channel: usize, line: u64) -> u64;
+    /// All dirty bytes are in memory after a kernel.
+    fn writes_back(&self) -> bool;
+}
+
+impl Fabric for TsmFabricParams {
+    fn module(&self) -> Arc<Module> {
+        tsm_fabric(self).expect("legal parameters")
+    }
+    fn tsm(&self) -> &Tsm {
+        &self.tsm
+    }
+    fn at_dram(&self) -> Tsm {
+        self.tsm.clone()
+    }
+    fn leases(&self) -> bool {
+        self.coherent()
+    }
+    fn fences(&self) -> bool {
+        !self.coherent()
+    }
+    fn times(&self) -> bool {
+        self.observe
+    }
+    fn channels(&self) -> Vec<String> {
+        let lanes = |u| (0..self.tsm.lanes).map(move |l| format!("u{u}_l{l}"));
+        (0..self.tsm.banks).flat_map(lanes).collect()
+    }
+    fn channel_of(&self, line: u64) -> usize {
+        let t = &self.tsm;
+        let (low, bits) = (t.il - 6, t.banks.trailing_zeros());
+        let inside = line >> (low + bits) << low | line & ((1 << low) - 1);
+        let (umc, lane) = (line >> low & u64::from(t.banks - 1), inside & u64::from(t.lanes - 1));
+        (umc * u64::from(t.lanes) + lane) as usize
+    }
+    fn line_at(&self, _: usize, line: u64) -> u64 {
+        line
+    }
+    fn writes_back(&self) -> bool {
+        true
+    }
+}
+
+impl Fabric for RdmaFabricParams {
+    fn module(&self) -> Arc<Module> {
+        rdma_fabric(self).expect("legal parameters")
+    }
+    fn tsm(&self) -> &Tsm {
+        &self.rdma.tsm
+    }
+    fn at_dram(&self) -> Tsm {
+        self.rdma.bank()
+    }
+    fn leases(&self) -> bool {
+        false
+    }
+    fn fences(&self) -> bool {
+        false
+    }
+    fn times(&self) -> bool {
+        false
+    }
+    fn channels(&self) -> Vec<String> {
+        let banks = |g| (0..self.rdma.tsm.banks).map(move |b| format!("g{g}_b{b}"));
+        (0..self.rdma.tsm.gpus).flat_map(banks).collect()
+    }
+    fn channel_of(&self, line: u64) -> usize {
+        let t = &self.rdma.tsm;
+        let (home, bank) = (line >> (self.rdma.home_bits - 6), line >> (t.il - 6) & u64::from(t.banks - 1));
+        (home * u64::from(t.banks) + bank) as usize
+    }
+    fn line_at(&self, channel: usize, line: u64) -> u64 {
+        (channel as u64 / u64::from(self.rdma.tsm.banks)) << (self.rdma.home_bits - 6) | line
+    }
+    fn writes_back(&self) -> bool {
+        false
+    }
+}
 
 /// Operations of a CU.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -77,8 +180,8 @@ fn work(m: &Msg) -> Work {
 /// Cycles after which something that was asked must have been answered.
 const PATIENCE: u64 = 30_000;
 
-pub struct World {
-    pub p: TsmFabricParams,
+pub struct World<P> {
+    pub p: P,
     pub b: Bench,
     /// Open accesses of each CU by transaction number.
     pub open: Vec<BTreeMap<u64, Asked>>,
@@ -92,26 +195,25 @@ pub struct World {
     pub answers: VecDeque<Answer>,
 }
 
-impl World {
-    pub fn new(p: &TsmFabricParams, seed: u64) -> World {
-        let mut b = Bench::new(&tsm_fabric(p).expect("legal parameters"), seed);
-        let t = &p.tsm;
-        for (g, c) in units(p) {
+impl<P: Fabric> World<P> {
+    pub fn new(p: &P, seed: u64) -> World<P> {
+        let mut b = Bench::new(&p.module(), seed);
+        let (t, dram) = (p.tsm(), p.at_dram());
+        for (g, c) in units(t) {
             b.source::<CuReq>(&format!("g{g}_cu{c}_req"), &t.cu());
             b.sink::<CuRsp>(&format!("g{g}_cu{c}_rsp"), &t.cu());
         }
-        for (u, l) in (0..t.banks).flat_map(|u| (0..t.lanes).map(move |l| (u, l))) {
-            b.sink::<DramReq>(&format!("u{u}_l{l}_dram_req"), t);
-            b.source::<DramRsp>(&format!("u{u}_l{l}_dram_rsp"), t);
+        for channel in p.channels() {
+            b.sink::<DramReq>(&format!("{channel}_dram_req"), &dram);
+            b.source::<DramRsp>(&format!("{channel}_dram_rsp"), &dram);
         }
-        if p.coherent() {
+        if p.leases() {
             b.set("rd_lease", 10);
             b.set("wr_lease", 5);
-        } else {
-            for g in 0..t.gpus {
-                b.source::<FenceToken>(&format!("g{g}_fence_start"), &());
-                b.sink::<FenceToken>(&format!("g{g}_fence_done"), &());
-            }
+        }
+        for g in (0..t.gpus).filter(|_| p.fences()) {
+            b.source::<FenceToken>(&format!("g{g}_fence_start"), &());
+            b.sink::<FenceToken>(&format!("g{g}_fence_done"), &());
         }
         let cus = (t.gpus * t.cus) as usize;
         World {
@@ -132,7 +234,7 @@ impl World {
     }
     /// Name of a CU's ports.
     pub fn unit(&self, cu: usize) -> String {
-        let own = self.p.tsm.cus as usize;
+        let own = self.p.tsm().cus as usize;
         format!("g{}_cu{}", cu / own, cu % own)
     }
 
@@ -181,13 +283,13 @@ impl World {
             }
             CuWork::Fence { acquire } => 3 + u64::from(acquire),
             CuWork::Kbegin(time) => {
-                wide = Some(Data::from_words([time.pack(self.p.tsm.ts), 0, 0, 0, 0, 0, 0, 0]));
+                wide = Some(Data::from_words([time.pack(self.p.tsm().ts), 0, 0, 0, 0, 0, 0, 0]));
                 5
             }
             CuWork::Kend => 6,
         };
         fields.push(("op", op));
-        let m = Msg::of::<CuReq>(&self.p.tsm.cu(), &fields);
+        let m = Msg::of::<CuReq>(&self.p.tsm().cu(), &fields);
         match wide {
             Some(data) => m.with("data", Bv::from_limbs(&data.words(), 512)),
             None => m,
@@ -209,7 +311,7 @@ impl World {
             let (_, port, m) = self.back.swap_remove(i);
             self.b.send(&port, m);
         }
-        let times: Vec<u64> = match self.p.observe {
+        let times: Vec<u64> = match self.p.times() {
             true => (0..self.cus()).map(|cu| self.b.get(&format!("{}_time", self.unit(cu)))).collect(),
             false => vec![0; self.cus()],
         };
@@ -221,7 +323,7 @@ impl World {
                 let asked = self.open[cu].remove(&m.get("id")).expect("an answer to what was asked, once");
                 let kind = u64::from(!matches!(asked.work, CuWork::Load { .. } | CuWork::Atomic(_)));
                 assert_eq!(m.get("kind"), kind, "{asked:?}");
-                let time = Time::unpack(time, self.p.tsm.ts);
+                let time = Time::unpack(time, self.p.tsm().ts);
                 let (data, src) = (line_data(m.wide("data")), m.get("src"));
                 self.answers.push_back(Answer { cu, asked, data, time, src });
             }
@@ -231,26 +333,23 @@ impl World {
     }
 
     fn memory(&mut self, now: u64) {
-        let t = self.p.tsm.clone();
-        for (u, l) in (0..t.banks).flat_map(|u| (0..t.lanes).map(move |l| (u, l))) {
-            while let Some((_, m)) = self.b.received(&format!("u{u}_l{l}_dram_req")) {
-                let line = m.get("line");
-                let (low, bits) = (t.il - 6, t.banks.trailing_zeros());
-                let inside = line >> (low + bits) << low | line & ((1 << low) - 1);
-                let place = (line >> low & u64::from(t.banks - 1), inside & u64::from(t.lanes - 1));
-                assert_eq!(place, (u64::from(u), u64::from(l)), "line {line:#x} at another channel");
+        let t = self.p.at_dram();
+        for (number, channel) in self.p.channels().into_iter().enumerate() {
+            while let Some((_, m)) = self.b.received(&format!("{channel}_dram_req")) {
+                let line = self.p.line_at(number, m.get("line"));
+                assert_eq!(self.p.channel_of(line), number, "line {line:#x} at another channel");
                 let (data, old) = self.dram.perform(line, &work(&m));
                 let rsp = Msg::of::<DramRsp>(&t, &[("id", m.get("id")), ("old", old)]);
                 let rsp = rsp.with("data", Bv::from_limbs(&data.words(), 512));
                 let at = now + self.b.rng.random_range(0..=self.delay);
-                self.back.push((at, format!("u{u}_l{l}_dram_rsp"), rsp));
+                self.back.push((at, format!("{channel}_dram_rsp"), rsp));
             }
         }
     }
 
     /// A fence of every GPU's command processor, where there is no coherence.
     pub fn fence(&mut self, acquire: bool) {
-        let gpus = self.p.tsm.gpus;
+        let gpus = self.p.tsm().gpus;
         for g in 0..gpus {
             let fields = [("seq", 7 + u64::from(g)), ("scope", 2), ("acquire", u64::from(acquire))];
             self.b.send(&format!("g{g}_fence_start"), Msg::of::<FenceToken>(&(), &fields));
@@ -285,7 +384,7 @@ impl World {
 }
 
 /// GPU and number of every CU.
-pub fn units(p: &TsmFabricParams) -> impl Iterator<Item = (u32, u32)> {
-    let cus = p.tsm.cus;
-    (0..p.tsm.gpus).flat_map(move |g| (0..cus).map(move |c| (g, c)))
+pub fn units(t: &Tsm) -> impl Iterator<Item = (u32, u32)> {
+    let cus = t.cus;
+    (0..t.gpus).flat_map(move |g| (0..cus).map(move |c| (g, c)))
 }
