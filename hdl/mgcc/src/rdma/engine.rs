@@ -169,7 +169,7 @@ fn asks(p: &Rdma, own: Bits) -> Side {
     let open = lines.valid().bit_at(entry);
     let known = !answer.valid | (open & answer.msg.dst.eq(own));
     assert_always("rdma_answer_expected", known, "an answer is of a request of this GPU, once");
-    let same = lines.matches(m.line).any().named("same_line");
+    let same = wire_or::<Bool>("same_line", (), lines.matches(m.line).any()).get();
     cover("mgcc.race.rdma_same_line", goes & same, "a second L1 asks for a line that is under way");
     count("rdma_same_line", goes & same, "requests of lines that were under way for another L1");
     Side { there: request.valid, goes, full, back, used: lines.valid(), op: m.op }
