@@ -115,7 +115,7 @@ struct Side {
 }
 
 /// Builds the engine. Channels in: `l1_req` ([`UpReq`] of [`Rdma::gpu`]), `net_rsp` ([`RdmaRsp`]), `far_req` ([`RdmaReq`]), `bank_rsp` ([`UpRsp`]); out: `net_req`,
-/// `l1_rsp`, `bank_req`, `far_rsp`; input `own_gpu`.
+/// `l1_rsp`, `bank_req`, `far_rsp`; input `own_gpu`; output `same_line`, for a performance counter: the request that left in the cycle before is of a line that was under way.
 ///
 /// # Errors
 /// A parameter outside its range.
@@ -169,9 +169,10 @@ fn asks(p: &Rdma, own: Bits) -> Side {
     let open = lines.valid().bit_at(entry);
     let known = !answer.valid | (open & answer.msg.dst.eq(own));
     assert_always("rdma_answer_expected", known, "an answer is of a request of this GPU, once");
-    let same = wire_or::<Bool>("same_line", (), lines.matches(m.line).any()).get();
-    cover("mgcc.race.rdma_same_line", goes & same, "a second L1 asks for a line that is under way");
-    count("rdma_same_line", goes & same, "requests of lines that were under way for another L1");
+    let same = goes & lines.matches(m.line).any();
+    output_reg::<Bool>("same_line", ()).set(same);
+    cover("mgcc.race.rdma_same_line", same, "a second L1 asks for a line that is under way");
+    count("rdma_same_line", same, "requests of lines that were under way for another L1");
     Side { there: request.valid, goes, full, back, used: lines.valid(), op: m.op }
 }
 

@@ -41,6 +41,8 @@ struct World {
     open: Vec<(u64, u64)>,
     far: Vec<(u64, u64)>,
     done: [usize; 2],
+    /// Pulses of the output of that name.
+    same_line: u64,
 }
 
 impl World {
@@ -75,6 +77,7 @@ impl World {
             open,
             far,
             done: [0; 2],
+            same_line: 0,
         }
     }
 
@@ -160,6 +163,7 @@ impl World {
 
     /// A cycle, and what it shows. An entry or slot is free for the next one once the engine has its answer.
     fn step(&mut self) {
+        self.same_line += self.b.get("same_line");
         self.b.step();
         for (port, queue) in [("l1_req", &mut self.asked), ("far_req", &mut self.served)] {
             queue.extend(self.b.taken(port));
@@ -253,6 +257,7 @@ impl World {
             self.step();
         }
         assert_eq!((self.golden.open(), self.golden.guests()), (0, 0), "everybody has an answer");
+        assert_eq!(self.same_line, self.b.counted("rdma_same_line"), "each is told outside");
         assert!(
             self.open.is_empty() && self.far.is_empty() && self.asked.is_empty() && self.served.is_empty()
         );
