@@ -68,6 +68,17 @@ fn hosted(array: &Array, config: &FabricConfig) -> Result<(), PlacementError> {
     host.map(|_| ()).ok_or_else(|| PlacementError::NoHost { array: array.name.clone() })
 }
 
+/// The exclusive or of a page number's groups of log2(nodes) bits, modulo a number of nodes that is no power of two (mgcc.md section 14).
+fn folded(page: u64, nodes: u64) -> u64 {
+    let bits = u64::BITS - (nodes - 1).leading_zeros();
+    let (mut rest, mut fold) = (page, 0);
+    while bits > 0 && rest > 0 {
+        fold ^= rest & ((1 << bits) - 1);
+        rest >>= bits;
+    }
+    fold % nodes
+}
+
 /// A page that no array has, or that nothing has touched.
 const NOWHERE: u64 = u64::MAX;
 
@@ -114,6 +125,7 @@ impl PageTable {
                     (_, Placement::FirstTouch) => continue,
                     (_, Placement::Interleave) => (first + k) % gpus,
                     (_, Placement::Static) => ((first + k + 1) * gpus - 1) / all,
+                    (_, Placement::PageHash) => folded(first + k, gpus),
                 };
                 table.place(first + k, gpu);
             }
@@ -311,6 +323,13 @@ mod tests {
         assert_eq!(homes(&sizes, &["placement=single"]), [0; 9]);
         assert_eq!(homes(&sizes, &["placement=interleave"]), [0, 1, 2, 3, 0, 1, 2, 3, 0]);
         assert_eq!(homes(&sizes, &["placement=static"]), [0, 0, 1, 1, 2, 2, 3, 3, 3]);
+        assert_eq!(
+            homes(&sizes, &["placement=page-hash"]),
+            [0, 1, 2, 3, 1, 0, 3, 2, 2],
+            "page 8 = 20 in base 4"
+        );
+        assert_eq!(homes(&[17 * 4096], &["placement=page-hash", "gpus=2"])[13..], [1, 1, 0, 1]);
+        assert_eq!(homes(&[4 * 4096], &["placement=page-hash", "gpus=3"]), [0, 1, 2, 0], "3 of 3 nodes is 0");
         assert_eq!(homes(&sizes, &["page=8K"]), [0, 1, 2, 0, 1], "a shared page is the first array's");
     }
 
@@ -374,7 +393,7 @@ mod tests {
         #[test]
         fn pages_are_distinct_inside_their_gpu_and_invertible(
             sizes in prop::collection::vec(4u64..60_000, 1..6),
-            placement in 0usize..6,
+            placement in (0usize..8).prop_filter("placed before it is touched", |p| *p != 6),
             page in 9u32..15,
             gpus in 2u32..9,
         ) {

@@ -32,7 +32,7 @@ pub struct Rdma {
 impl Default for Rdma {
     /// The published system: 4 GPUs of 64 CUs, 8 banks and 4 GB, engines of 64 entries.
     fn default() -> Rdma {
-        Rdma { tsm: Tsm::default(), home_bits: 32, entries: 64, slots: 64 }
+        Rdma { tsm: Tsm { lanes: 1, ..Tsm::default() }, home_bits: 32, entries: 64, slots: 64 }
     }
 }
 

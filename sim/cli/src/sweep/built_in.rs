@@ -1,4 +1,4 @@
-//! Sweeps that come with the program: those of rec.md sections 12 and 13 and hmg.md sections 13 and 14 on the small fabrics, minutes to hours each, and one of seconds.
+//! Sweeps that come with the program: those of rec.md sections 12 and 13, hmg.md sections 13 and 14 and mgcc.md section 16 on the small fabrics, minutes to hours each, and one of seconds.
 
 /// Name and text of each.
 pub const SWEEPS: &[(&str, &str)] = &[
@@ -29,6 +29,7 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("tsm-leases", include_str!("../../../fabrics/sweeps/tsm-leases.toml")),
     ("tsm-options", include_str!("../../../fabrics/sweeps/tsm-options.toml")),
     ("tsm-gtsc", include_str!("../../../fabrics/sweeps/tsm-gtsc.toml")),
+    ("tsm-protocols", include_str!("../../../fabrics/sweeps/tsm-protocols.toml")),
 ];
 
 #[cfg(test)]

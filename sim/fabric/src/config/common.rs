@@ -20,6 +20,10 @@ keys! {
         Units {
             cus: u32 = 64, "CUs", Within(1, 256), "compute units per GPU, each with an L1";
         }
+        Links {
+            host_link_bytes: u32 = 0, "bytes/cycle", Within(0, K), "bandwidth of the host's link to each GPU and direction: before the first kernel input arrays are copied over it, after the last one all that kernels may write; 0: no copies";
+            host_link_latency: u32 = 140, "cycles", Within(1, 64 * K), "time through the switch of such a copy; recorded with host_link_bytes";
+        }
         Memory {
             dram_bytes: u64 = 4 * G, "bytes", Power(64 * K, 1 << 60), "DRAM per GPU; home GPU of an address = address / dram_bytes";
             dram_banks: u32 = 16, "banks", Within(1, 4096), "DRAM banks per GPU, divided evenly among its channels (one per L2 bank)";
@@ -112,6 +116,13 @@ impl FabricConfig {
             "page",
             "it is larger than the memory of a GPU",
             format!("at most {}", size(common.dram_bytes)),
+        )?;
+        let nowhere = common.placement == Placement::FirstTouch && common.host_link_bytes > 0;
+        self.ensure(
+            !nowhere,
+            "host_link_bytes",
+            "with placement = first-touch pages lie nowhere when the host copies them",
+            "0 with placement = first-touch",
         )
     }
 }

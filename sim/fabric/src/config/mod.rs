@@ -43,6 +43,10 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("hmg-4gpu-small", include_str!("../../../fabrics/hmg-4gpu-small.toml")),
     ("tsm-4gpu", include_str!("../../../fabrics/tsm-4gpu.toml")),
     ("tsm-4gpu-small", include_str!("../../../fabrics/tsm-4gpu-small.toml")),
+    ("rdma-4gpu", include_str!("../../../fabrics/rdma-4gpu.toml")),
+    ("rdma-4gpu-small", include_str!("../../../fabrics/rdma-4gpu-small.toml")),
+    ("hmg-tsm-4gpu", include_str!("../../../fabrics/hmg-tsm-4gpu.toml")),
+    ("hmg-tsm-4gpu-small", include_str!("../../../fabrics/hmg-tsm-4gpu-small.toml")),
 ];
 
 /// Configuration of a fabric: one field per key; the default is the published REC system.

@@ -1,4 +1,4 @@
-//! A configuration in a run's record: a JSON object with all keys, and with the family if it is not the default one.
+//! A configuration in a run's record: a JSON object with all keys (those of the host's copies only if there are any), and with the family if it is not the default one.
 
 use super::{FabricConfig, FamilyKeys, Place};
 use serde::de::{Deserialize, Deserializer, Error};
@@ -14,7 +14,9 @@ impl FabricConfig {
         if family != FamilyKeys::default().family().name() {
             object.insert("family".into(), family.into());
         }
-        for key in self.keys() {
+        // A record without copies of the host has no keys of theirs.
+        let copies = self.common.host_link_bytes > 0;
+        for key in self.keys().into_iter().filter(|key| copies || !key.name.starts_with("host_link_")) {
             object.insert(key.name.into(), self.get(key.name).unwrap_or_default());
         }
         Value::Object(object)

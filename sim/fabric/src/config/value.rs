@@ -190,6 +190,8 @@ named! {
         Static = "static",
         /// A page at the node of the first compute unit that accesses it.
         FirstTouch = "first-touch",
+        /// A page at the node that the exclusive or of its number's groups of bits gives.
+        PageHash = "page-hash",
     }
 }
 

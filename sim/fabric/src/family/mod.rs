@@ -15,6 +15,7 @@ pub mod directory;
 mod figures;
 mod hardware;
 mod links;
+pub mod rdma;
 mod surroundings;
 #[cfg(test)]
 mod toy;
@@ -28,6 +29,7 @@ pub use surroundings::{Channels, MemOp, Newer, Surroundings, Transfer, Unit};
 
 use crate::config::{Common, ConfigError, FabricConfig, Group, KeyInfo};
 use directory::DirectoryKeys;
+use rdma::RdmaKeys;
 use std::sync::Arc;
 use tsm::TsmKeys;
 
@@ -38,6 +40,8 @@ pub enum FamilyKeys {
     Directory(DirectoryKeys),
     /// GPUs that share one physical memory, kept coherent by timestamps, or by software between kernels (mgcc.md).
     Tsm(TsmKeys),
+    /// GPUs with memories of their own that reach one another's through RDMA engines and a switch (mgcc.md section 14).
+    Rdma(RdmaKeys),
     /// For tests.
     #[cfg(test)]
     Toy(toy::ToyKeys),
@@ -55,6 +59,7 @@ impl FamilyKeys {
         vec![
             FamilyKeys::default(),
             FamilyKeys::Tsm(TsmKeys::default()),
+            FamilyKeys::Rdma(RdmaKeys::default()),
             #[cfg(test)]
             FamilyKeys::Toy(toy::ToyKeys::default()),
         ]
@@ -70,6 +75,7 @@ impl FamilyKeys {
         match self {
             FamilyKeys::Directory(keys) => keys,
             FamilyKeys::Tsm(keys) => keys,
+            FamilyKeys::Rdma(keys) => keys,
             #[cfg(test)]
             FamilyKeys::Toy(keys) => keys,
         }
@@ -80,6 +86,7 @@ impl FamilyKeys {
         match self {
             FamilyKeys::Directory(keys) => keys,
             FamilyKeys::Tsm(keys) => keys,
+            FamilyKeys::Rdma(keys) => keys,
             #[cfg(test)]
             FamilyKeys::Toy(keys) => keys,
         }
@@ -90,6 +97,7 @@ impl FamilyKeys {
         match self {
             FamilyKeys::Directory(_) => FamilyKeys::Directory(DirectoryKeys::default()),
             FamilyKeys::Tsm(_) => FamilyKeys::Tsm(TsmKeys::default()),
+            FamilyKeys::Rdma(_) => FamilyKeys::Rdma(RdmaKeys::default()),
             #[cfg(test)]
             FamilyKeys::Toy(_) => FamilyKeys::Toy(toy::ToyKeys::default()),
         }

@@ -1,5 +1,6 @@
 //! A fabric that runs a program: RTL between behavioural compute units and DRAM, clocked until the program has ended.
 
+mod copies;
 mod fences;
 mod memory;
 mod model;
@@ -28,6 +29,7 @@ use crate::family::{Hardware, Surroundings};
 use crate::memory::Memory;
 use crate::placement::{PageTable, PlacementError};
 use crate::port::PortError;
+use copies::HostCopies;
 use fences::NodeFences;
 use model::FabricModel;
 use observe::Observer;
@@ -348,7 +350,8 @@ fn model(
         seats,
         fences: fences.collect::<Result<_, _>>()?,
         around,
-        processor: Processor::new(&shape, schedule, hardware.kernel_acquires(), hardware.fold()),
+        processor: Processor::new(&shape, schedule, hardware.kernel_acquires(), hardware.fold())
+            .with_copies(HostCopies::new(common, &table, program.arrays())),
         table,
         host,
         program: program.clone(),

@@ -195,7 +195,7 @@ impl Model for FabricModel {
         if again {
             due = due.min(now + 1);
         }
-        due = due.min(self.memories(sim)?);
+        due = due.min(self.memories(sim)?).min(self.processor.wakes().unwrap_or(u64::MAX));
         self.observer.failure(sim)?;
         if due == u64::MAX && sim.asleep() && !self.finished() {
             self.observer.stuck(sim)?;

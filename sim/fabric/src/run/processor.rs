@@ -1,6 +1,7 @@
 //! The command processor: host steps in order, kernels cut over the GPUs, and the fences that end them (rec.md section 7,
 //! cu-and-consistency.md section 1.2).
 
+use super::copies::HostCopies;
 use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
 use super::seat::Seat;
@@ -32,6 +33,10 @@ enum Phase {
     Fence,
     /// The program has ended.
     Done,
+    /// The host copies input arrays to the GPUs, before everything else.
+    CopyIn,
+    /// It copies output arrays back.
+    CopyOut,
 }
 
 /// Name of a copy from memory to memory in the record.
@@ -86,6 +91,7 @@ pub(super) struct ProcessorState {
     token: u64,
     stream: Stream,
     copied: Copied,
+    until: u64,
 }
 
 /// The host and the command processors of all GPUs.
@@ -116,6 +122,10 @@ pub(super) struct Processor {
     /// What is to be stored and has not arrived.
     stream: Stream,
     pub copied: Copied,
+    /// Copies of the host, if they take time.
+    pub copies: Option<HostCopies>,
+    /// End of the copy under way.
+    until: u64,
 }
 
 impl Processor {
@@ -140,7 +150,21 @@ impl Processor {
             token: 0,
             stream: Stream::default(),
             copied: Copied::default(),
+            copies: None,
+            until: 0,
         }
+    }
+
+    /// The same with copies of the host.
+    pub fn with_copies(self, copies: Option<HostCopies>) -> Processor {
+        let until = copies.map_or(0, |copies| copies.cycles[0]);
+        let phase = if until > 0 { Phase::CopyIn } else { self.phase };
+        Processor { phase, until, copies, ..self }
+    }
+
+    /// The cycle in which the copy under way ends.
+    pub fn wakes(&self) -> Option<u64> {
+        matches!(self.phase, Phase::CopyIn | Phase::CopyOut).then_some(self.until)
     }
 
     /// What has to be saved.
@@ -158,6 +182,7 @@ impl Processor {
             token: self.token,
             stream: self.stream.clone(),
             copied: self.copied,
+            until: self.until,
         }
     }
 
@@ -171,7 +196,7 @@ impl Processor {
         (self.launched, self.blocks, self.ended) = (state.launched, state.blocks, state.ended);
         (self.fences, self.records) = (state.fences, state.records);
         (self.boundary, self.token) = (state.boundary, state.token);
-        (self.stream, self.copied) = (state.stream, state.copied);
+        (self.stream, self.copied, self.until) = (state.stream, state.copied, state.until);
         true
     }
 
@@ -197,6 +222,9 @@ impl Processor {
     ) -> Result<bool, String> {
         let now = sim.cycle();
         self.boundary = false;
+        if self.phase == Phase::CopyIn && now >= self.until {
+            self.phase = Phase::Next;
+        }
         match self.phase {
             Phase::Next => {
                 self.next_step(sim, seats, fences, ask, place, observer)?;
@@ -236,7 +264,12 @@ impl Processor {
                 }
                 return Ok(true);
             }
+            Phase::CopyOut if now >= self.until => {
+                self.phase = Phase::Done;
+                return Ok(true);
+            }
             Phase::Acquire | Phase::Fence | Phase::Begin | Phase::End | Phase::Copy | Phase::Done => {}
+            Phase::CopyIn | Phase::CopyOut => {}
         }
         Ok(false)
     }
@@ -254,7 +287,11 @@ impl Processor {
         let step = ask(sim, self.step);
         self.step += 1;
         match step {
-            None => self.phase = Phase::Done,
+            None => {
+                let copy = self.copies.map_or(0, |copies| copies.cycles[1]);
+                (self.phase, self.until) =
+                    if copy > 0 { (Phase::CopyOut, now + copy) } else { (Phase::Done, 0) };
+            }
             Some(Order::Launch(kernel)) => {
                 self.cut(&kernel, seats)?;
                 self.records.push(KernelRecord { name: kernel.name.clone(), start: now, end: now });

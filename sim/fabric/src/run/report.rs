@@ -1,5 +1,6 @@
 //! What a run has measured.
 
+use super::copies::HostCopies;
 use super::model::FabricModel;
 use super::processor::KernelRecord;
 use crate::config::FabricConfig;
@@ -33,7 +34,7 @@ pub struct RunReport {
     pub workload: String,
     /// All keys of the configuration.
     pub config: serde_json::Value,
-    /// Cycles from the first host step to the last fence.
+    /// Cycles from the first host step to the last fence; with copies of the host from the begin of the first to the end of the last.
     pub cycles: u64,
     /// Every element of the result equals the host's own computation.
     pub verified: bool,
@@ -88,6 +89,7 @@ pub(super) fn collect(
     counters.extend(model.around.counters());
     counters.extend(model.processor.copied.counters());
     counters.extend(model.outside.iter().flat_map(|outside| outside.counters()));
+    counters.extend(model.processor.copies.into_iter().flat_map(of_host));
     let checked = model.observer.checks.as_ref().map(|checks| checks.counts().family).unwrap_or_default();
     let by = |src: usize| model.seats.iter().map(|seat| seat.cu.counters().served[src]).sum();
     let seen = Seen { cycles, counters: &counters, served: std::array::from_fn(by), checked: &checked };
@@ -109,6 +111,25 @@ pub(super) fn collect(
         counters,
         covers,
     }
+}
+
+/// What the host has copied.
+fn of_host(copies: HostCopies) -> [(String, Counter); 2] {
+    let counter = |name: &str, about: &str, [input, output]: [u64; 2]| {
+        (format!("host.{name}"), Counter { value: input + output, about: about.into() })
+    };
+    [
+        counter(
+            "copy_bytes",
+            "bytes of input arrays copied in and of output arrays copied out",
+            copies.bytes,
+        ),
+        counter(
+            "copy_cycles",
+            "cycles of these copies, before the first kernel and after the last",
+            copies.cycles,
+        ),
+    ]
 }
 
 /// Kind of a block from its instance's path: `gpu0.bank3` is a `bank`.

@@ -1,65 +1,63 @@
-//! What stands around a TSM fabric: the DRAM channels of all lanes, before the one memory, and the lease registers.
+//! What stands around a fabric whose memory answers with lines: DRAM channels before the one memory of TSM's lanes, or before each GPU's own.
 
 use super::banks::Banks;
 use super::lane::{Lane, Ports};
 use crate::dram::{DramCounters, DramTiming};
 use crate::family::{Channels, Newer, Surroundings, Transfer};
 use crate::memory::Memory;
-use crate::port::input;
-use crate::run::{Counter, FabricError};
+use crate::port::PortError;
+use crate::run::Counter;
 use std::collections::BTreeMap;
 use weft_engine::Sim;
 use weft_engine::runner::Problem;
-use weft_mgcc::fabric::TsmFabricParams;
-use weft_mgcc::params::Tsm;
 
-/// DRAM channels; a channel is numbered by UMC, then lane.
+/// A DRAM channel.
+#[derive(Clone, Debug)]
+pub(in crate::family) struct Place {
+    /// Beginning of its ports' names.
+    pub ports: String,
+    /// What is behind it in sentences.
+    pub name: String,
+    /// Line of memory that it calls 0.
+    pub first: u64,
+}
+
+/// DRAM channels and what else holds memory.
 #[derive(Clone)]
-pub(super) struct Around {
+pub(in crate::family) struct Around {
     ports: Vec<Ports>,
     lanes: Vec<Lane>,
-    tsm: Tsm,
+    places: Vec<Place>,
     timing: DramTiming,
-    trk: u32,
+    /// Transaction numbers of a channel.
+    ids: u32,
     memory: Memory,
     transfers: Vec<Transfer>,
     /// Those of write-back banks.
     banks: Option<Banks>,
+    channel_of: ChannelOf,
 }
 
+/// Number of the channel of a line.
+pub(in crate::family) type ChannelOf = std::sync::Arc<dyn Fn(u64) -> usize + Send + Sync>;
+
 impl Around {
-    /// The models around a fabric; `leases` are those of reads and writes, if it has any.
+    /// The models at these channels; `ids`: transaction numbers of each.
     ///
     /// # Errors
-    /// A design without the ports or names that they need.
+    /// A design without the ports that they need.
     pub fn new(
-        sim: &mut Sim,
-        p: &TsmFabricParams,
+        sim: &Sim,
+        (places, ids): (Vec<Place>, u32),
+        channel_of: ChannelOf,
         timing: DramTiming,
-        leases: Option<[u64; 2]>,
+        banks: Option<Banks>,
         memory: Memory,
-    ) -> Result<Around, FabricError> {
-        let names = (0..p.tsm.banks).flat_map(|u| (0..p.tsm.lanes).map(move |l| format!("u{u}_l{l}")));
-        let ports = names.map(|name| Ports::find(sim, &name)).collect::<Result<Vec<_>, _>>()?;
-        for (name, lease) in ["rd_lease", "wr_lease"].into_iter().zip(leases.into_iter().flatten()) {
-            let port = input(sim, name)?;
-            sim.set(port, lease);
-        }
-        let units = "units gpuG.bankB with memories tags, dirty and lines";
-        let banks = match p.write_back() {
-            true => Some(Banks::find(sim, p).ok_or(FabricError::Names { units })?),
-            false => None,
-        };
-        Ok(Around {
-            lanes: vec![Lane::new(timing); ports.len()],
-            ports,
-            tsm: p.tsm.clone(),
-            timing,
-            trk: p.trk,
-            memory,
-            transfers: Vec::new(),
-            banks,
-        })
+    ) -> Result<Around, PortError> {
+        let ports =
+            places.iter().map(|place| Ports::find(sim, &place.ports)).collect::<Result<Vec<_>, _>>()?;
+        let (lanes, transfers) = (vec![Lane::new(timing); ports.len()], Vec::new());
+        Ok(Around { ports, lanes, places, timing, ids, memory, transfers, banks, channel_of })
     }
 }
 
@@ -71,7 +69,8 @@ impl Surroundings for Around {
         for (number, (lane, ports)) in self.lanes.iter_mut().zip(&self.ports).enumerate() {
             // A rested unit's outputs are what they were when the lane acted last.
             if lane.due.is_some_and(|cycle| cycle <= now) || sim.may_change(ports.req_valid) {
-                let request = lane.tick(sim, ports, number, &mut self.memory);
+                let place = (number, self.places[number].first);
+                let request = lane.tick(sim, ports, place, &mut self.memory);
                 self.transfers.extend(request);
                 self.transfers.extend(lane.answer.map(|id| Transfer::Answer { channel: number, id }));
             }
@@ -85,16 +84,11 @@ impl Surroundings for Around {
     }
 
     fn channels(&self) -> Channels {
-        let lanes = |umc| (0..self.tsm.lanes).map(move |lane| format!("umc {umc} lane {lane}"));
-        Channels { names: (0..self.tsm.banks).flat_map(lanes).collect(), ids: self.trk }
+        Channels { names: self.places.iter().map(|place| place.name.clone()).collect(), ids: self.ids }
     }
 
     fn channel_of(&self, line: u64) -> usize {
-        let (low, select) = (self.tsm.il - 6, self.tsm.bank_select());
-        let umc = line >> low & ((1 << select) - 1);
-        let inside = line >> (low + select) << low | line & ((1 << low) - 1);
-        let lanes = u64::from(self.tsm.lanes);
-        (umc * lanes + inside % lanes) as usize
+        (self.channel_of)(line)
     }
 
     fn transfers(&self) -> &[Transfer] {

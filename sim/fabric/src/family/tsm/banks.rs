@@ -2,15 +2,14 @@
 
 use crate::family::Newer;
 use weft_engine::{MemPort, Sim};
-use weft_mgcc::fabric::TsmFabricParams;
-use weft_mgcc::params::Tsm;
+use weft_mgcc::params::{LINE, Tsm};
 
 /// State of a line with dirty bytes, of the two bits above its tag (`K` of the block).
 const DIRTY: u64 = 2;
 
 /// Where the banks keep tags, dirty masks and data.
 #[derive(Clone)]
-pub(super) struct Banks {
+pub(in crate::family) struct Banks {
     tsm: Tsm,
     sets: u32,
     ways: u32,
@@ -20,22 +19,23 @@ pub(super) struct Banks {
 #[derive(Clone)]
 struct Bank {
     number: u64,
+    /// Line 0 of its memory.
+    first: u64,
     tags: MemPort,
     masks: MemPort,
     lines: MemPort,
 }
 
 impl Banks {
-    /// The banks of a write-back fabric; `None` when its instances have other names.
-    pub fn find(sim: &Sim, p: &TsmFabricParams) -> Option<Banks> {
+    /// The banks of a fabric, write-back ones of `size` bytes and `ways` ways, with the widths at a bank; the lines of GPU g are those from g * `apart` on. `None` when its instances have other names.
+    pub fn find(sim: &Sim, tsm: &Tsm, [size, ways]: [u32; 2], apart: u64) -> Option<Banks> {
         let mut banks = Vec::new();
-        for (gpu, bank) in (0..p.tsm.gpus).flat_map(|g| (0..p.tsm.banks).map(move |b| (g, b))) {
+        for (gpu, bank) in (0..tsm.gpus).flat_map(|g| (0..tsm.banks).map(move |b| (g, b))) {
             let memory = |name: &str| sim.memory(&format!("gpu{gpu}.bank{bank}.{name}"));
             let (tags, masks, lines) = (memory("tags")?, memory("dirty")?, memory("lines")?);
-            banks.push(Bank { number: u64::from(bank), tags, masks, lines });
+            banks.push(Bank { number: u64::from(bank), first: u64::from(gpu) * apart, tags, masks, lines });
         }
-        let sets = p.l2_size / (weft_mgcc::params::LINE * p.l2_ways);
-        Some(Banks { tsm: p.tsm.clone(), sets, ways: p.l2_ways, banks })
+        Some(Banks { tsm: tsm.clone(), sets: size / (LINE * ways), ways, banks })
     }
 
     /// All lines with dirty bytes.
@@ -51,7 +51,7 @@ impl Banks {
                 if state == DIRTY {
                     let mask = sim.lane(bank.masks, row / lanes[0], row % lanes[0])[0];
                     let data = sim.lane(bank.lines, row / lanes[1], row % lanes[1]);
-                    let line = self.line(bank.number, tag, set);
+                    let line = bank.first + self.line(bank.number, tag, set);
                     out.push(Newer { line, mask: u128::from(mask), data });
                 }
             }

@@ -1,7 +1,8 @@
 //! A TSM fabric as the run loop sees it.
 
 use super::TsmKeys;
-use super::around::Around;
+use super::around::{Around, Place};
+use super::banks::Banks;
 use super::metrics::TsmMeter;
 use super::times::Times;
 use crate::check::CheckError;
@@ -12,6 +13,7 @@ use crate::family::{
     FamilyCheck, Fold, Hardware, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule,
 };
 use crate::memory::Memory;
+use crate::port::input;
 use crate::run::FabricError;
 use std::sync::Arc;
 use weft_blocks::registry::BlockError;
@@ -20,7 +22,7 @@ use weft_mgcc::fabric::{TsmFabricParams, tsm_fabric};
 use weft_rtl::ir::Module;
 
 /// Cycles of a hit in a bank alone.
-const BANK_HIT: u32 = 3;
+pub(in crate::family) const BANK_HIT: u32 = 3;
 
 /// Hardware of the family and what is around it.
 pub(super) struct TsmHardware {
@@ -113,8 +115,34 @@ impl Hardware for TsmHardware {
     }
 
     fn surroundings(&self, sim: &mut Sim, memory: Memory) -> Result<Box<dyn Surroundings>, FabricError> {
-        let leases = self.params.coherent().then_some(self.leases);
-        Ok(Box::new(Around::new(sim, &self.params, self.dram, leases, memory)?))
+        let (p, t) = (&self.params, self.params.tsm.clone());
+        for (name, lease) in ["rd_lease", "wr_lease"].into_iter().zip(self.leases).filter(|_| p.coherent()) {
+            let port = input(sim, name)?;
+            sim.set(port, lease);
+        }
+        let units = "units gpuG.bankB with memories tags, dirty and lines";
+        let banks = match p.write_back() {
+            true => {
+                let found = Banks::find(sim, &t, [p.l2_size, p.l2_ways], 0);
+                Some(found.ok_or(FabricError::Names { units })?)
+            }
+            false => None,
+        };
+        let place = |(u, l): (u32, u32)| Place {
+            ports: format!("u{u}_l{l}"),
+            name: format!("umc {u} lane {l}"),
+            first: 0,
+        };
+        let lanes = (0..t.banks).flat_map(|u| (0..t.lanes).map(move |l| (u, l)));
+        let places = (lanes.map(place).collect(), p.trk);
+        let channel_of = move |line: u64| {
+            let (low, select) = (t.il - 6, t.bank_select());
+            let umc = line >> low & ((1 << select) - 1);
+            let inside = line >> (low + select) << low | line & ((1 << low) - 1);
+            let lanes = u64::from(t.lanes);
+            (umc * lanes + inside % lanes) as usize
+        };
+        Ok(Box::new(Around::new(sim, places, Arc::new(channel_of), self.dram, banks, memory)?))
     }
 
     fn checks(&self, design: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {

@@ -17,7 +17,7 @@ const LIMBS: usize = 8;
 
 /// Handles of a channel's ports.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ports {
+pub(in crate::family) struct Ports {
     pub req_valid: OutPort,
     req_ready: InPort,
     op: OutPort,
@@ -62,7 +62,7 @@ impl Ports {
 
 /// A channel and what stands on its port.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Lane {
+pub(in crate::family) struct Lane {
     pub channel: Channel,
     /// `req_ready` as driven.
     ready: bool,
@@ -85,17 +85,17 @@ impl Lane {
         self.channel.is_idle() && self.answer.is_none()
     }
 
-    /// Acts in cycle `now` as channel `number` and says when it must act next. Returns the request taken.
+    /// Acts in cycle `now` as channel `number`, whose line 0 is line `first` of memory, and says when it must act next. Returns the request taken.
     pub fn tick(
         &mut self,
         sim: &mut Sim,
         ports: &Ports,
-        number: usize,
+        (number, first): (usize, u64),
         memory: &mut Memory,
     ) -> Option<Transfer> {
         let now = sim.cycle();
         self.channel.advance(now);
-        let request = self.take_request(now, sim, ports, number, memory);
+        let request = self.take_request(now, sim, ports, (number, first), memory);
         self.offer(now, sim, ports);
         self.due =
             if self.answer.is_some() || self.refused { Some(now + 1) } else { self.channel.next_event() };
@@ -107,7 +107,7 @@ impl Lane {
         now: u64,
         sim: &mut Sim,
         ports: &Ports,
-        channel: usize,
+        (channel, first): (usize, u64),
         memory: &mut Memory,
     ) -> Option<Transfer> {
         let room = self.channel.has_room();
@@ -125,7 +125,7 @@ impl Lane {
             op if op == TsmOp::Amo.encoding() => MemOp::Atomic,
             _ => MemOp::Read,
         };
-        let (line, id) = (sim.get(ports.line), sim.get(ports.req_id));
+        let (line, id) = (first + sim.get(ports.line), sim.get(ports.req_id));
         let addr = line * u64::from(self.channel.timing().line);
         let mut data = vec![0; LIMBS];
         memory.read_limbs(addr, &mut data);
@@ -189,6 +189,6 @@ fn amo_of(code: u64) -> AmoOp {
 }
 
 /// The bits of some bytes of a limb.
-pub(super) fn bits_of(bytes: u8) -> u64 {
+pub(in crate::family) fn bits_of(bytes: u8) -> u64 {
     (0..8).filter(|byte| bytes >> byte & 1 == 1).fold(0, |bits, byte| bits | 0xff << (8 * byte))
 }

@@ -5,7 +5,7 @@ use crate::family::FigureValue::{Count, Parts as Values};
 use crate::family::{Figure, FigureInfo, FigureValue, Figures, Meter, Parts, Seen};
 
 /// Servers by the `src` of a [`weft_blocks::msg::CuRsp`]: place and name.
-const SERVERS: [(usize, &str); 3] = [(0, "l1"), (1, "l2"), (3, "memory")];
+pub(in crate::family) const SERVERS: [(usize, &str); 3] = [(0, "l1"), (1, "l2"), (3, "memory")];
 
 /// Hops and directions by which bytes are told apart, with the counters of each class.
 const BYTES: [(&str, &str, &[(&str, &str)]); 4] = [
@@ -51,9 +51,9 @@ const BYTES: [(&str, &str, &[(&str, &str)]); 4] = [
 ];
 
 /// A figure that is one counter, or the sum of several.
-type Sum = (&'static str, &'static str, &'static str, &'static [&'static str]);
+pub(in crate::family) type Sum = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
-const SUMS: &[Sum] = &[
+pub(in crate::family) const SUMS: &[Sum] = &[
     ("l1_reads", "loads", "loads that L1s have taken, line by line", &["l1.mgcc_l1_reads"]),
     ("l1_writes", "stores", "stores that L1s have taken, line by line", &["l1.mgcc_l1_writes"]),
     ("l1_atomics", "atomics", "atomics that L1s have taken", &["l1.mgcc_l1_atomics"]),
@@ -181,9 +181,9 @@ const SUMS: &[Sum] = &[
 ];
 
 /// A mean latency: name, meaning, sum of cycles, number of accesses.
-type Latency = (&'static str, &'static str, &'static str, &'static [&'static str]);
+pub(in crate::family) type Latency = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
-const LATENCIES: [Latency; 2] = [
+pub(in crate::family) const LATENCIES: [Latency; 2] = [
     (
         "l1_acal",
         "mean time from an L1's taking an access to its answer (of a store: to its completion)",

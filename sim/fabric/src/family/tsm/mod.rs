@@ -3,21 +3,22 @@
 //! | part | what |
 //! | --- | --- |
 //! | [`TsmKeys`] | the keys of mgcc.md section 2, and which combinations cannot be built |
-//! | `around` | DRAM channels behind the lanes of the UMCs: masked writes and atomics that answer with the line; the lease registers |
+//! | `around` | DRAM channels behind the lanes of the UMCs: masked writes and atomics that answer with the line (family [`rdma`](super::rdma) has the same) |
+//! | `hardware` | ports and promises of the fabric; the lease registers |
 //! | [`times`] | the check of logical time (section 3): every byte read is of the write with the greatest time up to the reader's |
 //! | `metrics` | the figures of section 13 |
 //!
 //! There is one memory for all GPUs, so placement does not matter. Kernels hand the clocks' maximum on (section 9); without coherence each GPU's banks are invalidated when a
 //! kernel begins and written back when it ends, by their fence unit.
 
-mod around;
-mod banks;
+pub(super) mod around;
+pub(super) mod banks;
 mod build;
 mod check;
-mod hardware;
+pub(super) mod hardware;
 mod keys;
-mod lane;
-mod metrics;
+pub(super) mod lane;
+pub(super) mod metrics;
 pub mod times;
 mod values;
 

@@ -1,0 +1,227 @@
+//! Figures of mgcc.md section 13 that MGPU-RDMA has, under the names that they have in family `tsm`, and its own.
+
+use crate::cu::CuObserver;
+use crate::family::FigureValue::{Count, Parts as Values};
+use crate::family::tsm::metrics::{LATENCIES, SERVERS, SUMS, Sum};
+use crate::family::{Figure, FigureInfo, FigureValue, Figures, Meter, Parts, Seen};
+
+/// Figures that mean the same as in family `tsm`.
+const SHARED: [&str; 25] = [
+    "l1_reads",
+    "l1_writes",
+    "l1_atomics",
+    "l1_hits",
+    "l1_misses",
+    "l1_sync_loads",
+    "l1_write_hits",
+    "l1_merged",
+    "l1_lock_waits",
+    "l1_stall_cycles",
+    "l1_replays",
+    "l1_bypassed",
+    "l2_reads",
+    "l2_writes",
+    "l2_atomics",
+    "l2_hits",
+    "l2_misses",
+    "l2_write_hits",
+    "l2_merged",
+    "l2_lock_waits",
+    "l2_stall_cycles",
+    "l2_replays",
+    "l2_write_backs",
+    "dram_reads",
+    "dram_writes",
+];
+
+/// Figures of this family alone, each the sum of some counters.
+const OWN: [Sum; 8] = [
+    ("rdma_transactions", "requests", "requests of L1s to memories of other GPUs", &["engine.rdma_requests"]),
+    ("rdma_reads", "reads", "reads of them", &["engine.rdma_reads"]),
+    ("rdma_writes", "writes", "writes of them", &["engine.rdma_writes"]),
+    ("rdma_atomics", "atomics", "atomics of them", &["engine.rdma_atomics"]),
+    (
+        "rdma_same_line",
+        "requests",
+        "requests of them for a line that was under way for another L1 of the GPU",
+        &["engine.rdma_same_line"],
+    ),
+    (
+        "rdma_stall_cycles",
+        "cycles",
+        "cycles in which a request waits for an entry of its engine, or at its owner's for a slot",
+        &["engine.rdma_entry_stalls", "engine.rdma_slot_stalls"],
+    ),
+    ("host_copy_bytes", "bytes", "bytes that the host has copied in and out", &["host.copy_bytes"]),
+    ("host_copy_cycles", "cycles", "cycles of these copies", &["host.copy_cycles"]),
+];
+
+/// Hops and directions by which bytes are told apart, with the counters of each class.
+const BYTES: [(&str, &str, &[(&str, &str)]); 4] = [
+    (
+        "bytes_l1_l2",
+        "bytes of {} from the L1s to L2 banks of whatever GPU",
+        &[
+            ("reads", "l1.mgcc_l1_up_bytes_read"),
+            ("writes", "l1.mgcc_l1_up_bytes_write"),
+            ("atomics", "l1.mgcc_l1_up_bytes_atomic"),
+        ],
+    ),
+    (
+        "bytes_l2_l1",
+        "bytes of answers to {} from L2 banks of whatever GPU to the L1s",
+        &[
+            ("reads", "l1.mgcc_l1_dn_bytes_read"),
+            ("writes", "l1.mgcc_l1_dn_bytes_write"),
+            ("atomics", "l1.mgcc_l1_dn_bytes_atomic"),
+        ],
+    ),
+    (
+        "bytes_rdma",
+        "bytes of {} through the switch between GPUs",
+        &[
+            ("reads", "switch.req_bytes_read"),
+            ("writes", "switch.req_bytes_write"),
+            ("atomics", "switch.req_bytes_atomic"),
+        ],
+    ),
+    (
+        "bytes_rdma_back",
+        "bytes of answers to {} through the switch between GPUs",
+        &[
+            ("reads", "switch.rsp_bytes_read"),
+            ("writes", "switch.rsp_bytes_write"),
+            ("atomics", "switch.rsp_bytes_atomic"),
+        ],
+    ),
+];
+
+/// Mean time of a request to another GPU: name, meaning, sum of cycles, number.
+const RDMA_LATENCY: (&str, &str, &str, &str) = (
+    "rdma_latency",
+    "mean time from an engine's taking a request to the answer",
+    "engine.rdma_latency",
+    "engine.rdma_requests",
+);
+
+const STALE: (&str, &str, &str) = (
+    "stale",
+    "words",
+    "words read that others had overwritten and made visible before, on a fabric that nothing keeps coherent; only with checks",
+);
+
+fn sums() -> impl Iterator<Item = &'static Sum> {
+    SUMS.iter().filter(|sum| SHARED.contains(&sum.0)).chain(&OWN)
+}
+
+/// What every run has.
+pub(super) fn infos() -> Vec<FigureInfo> {
+    let plain = |name, unit, about| FigureInfo { name, unit, about, parts: None, list: false };
+    let mut all: Vec<FigureInfo> = sums().map(|(name, unit, about, _)| plain(name, unit, about)).collect();
+    all.extend(LATENCIES.iter().map(|(name, about, ..)| plain(name, "cycles", about)));
+    all.push(plain(RDMA_LATENCY.0, "cycles", RDMA_LATENCY.1));
+    for (name, each, classes) in BYTES {
+        let names = classes.iter().map(|(class, _)| *class).collect();
+        let parts = Some(Parts { column: name, names, each });
+        all.push(FigureInfo { parts, ..plain(name, "bytes", "bytes by class of message") });
+    }
+    let names = SERVERS.iter().map(|(_, name)| *name).collect();
+    let parts = Parts { column: "served", names, each: "loads and atomics, line by line, answered by {}" };
+    let about = "loads and atomics by who answered them, line by line";
+    all.push(FigureInfo { parts: Some(parts), ..plain("served", "accesses", about) });
+    all.push(plain(STALE.0, STALE.1, STALE.2));
+    all
+}
+
+/// What a run has measured.
+fn figures(meter: &RdmaMeter, seen: &Seen) -> Figures {
+    let sum = |counters: &[&str]| counters.iter().map(|name| seen.get(name)).sum::<u64>();
+    let mut values: Vec<FigureValue> = sums().map(|(.., counters)| Count(sum(counters))).collect();
+    for ((_, _, cycles, over), beside) in LATENCIES.into_iter().zip([0, meter.before_bank]) {
+        let over = sum(over);
+        values.push(FigureValue::mean(seen.get(cycles) + over * beside, over));
+    }
+    values.push(FigureValue::mean(seen.get(RDMA_LATENCY.2), seen.get(RDMA_LATENCY.3)));
+    for (_, _, classes) in BYTES {
+        values.push(Values(classes.iter().map(|(class, counter)| (*class, seen.get(counter))).collect()));
+    }
+    values.push(Values(SERVERS.iter().map(|(src, name)| (*name, seen.served[*src])).collect()));
+    values.push(Count(seen.checked(STALE.0).unwrap_or(0)));
+    Figures(infos().into_iter().zip(values).map(|(info, value)| Figure { info, value }).collect())
+}
+
+/// What a person wants to know first.
+pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
+    let bytes = |name: &str| match m.get(name) {
+        Some(Values(parts)) => parts.iter().map(|(_, bytes)| bytes).sum::<u64>(),
+        _ => 0,
+    };
+    let level = |of: &str| {
+        let count = |what: &str| m.count(&format!("{of}_{what}"));
+        format!(
+            "{} reads, {} hits, {} misses; {} writes",
+            count("reads"),
+            count("hits"),
+            count("misses"),
+            count("writes")
+        )
+    };
+    let mut rows = vec![
+        ("L1", level("l1")),
+        ("L2", level("l2")),
+        (
+            "mean latency",
+            format!(
+                "L1 {:.1}, L2 {:.1}, other GPU {:.1} cycles",
+                m.real("l1_acal"),
+                m.real("l2_acal"),
+                m.real("rdma_latency")
+            ),
+        ),
+        ("DRAM", format!("{} reads, {} writes", m.count("dram_reads"), m.count("dram_writes"))),
+        (
+            "RDMA",
+            format!(
+                "{} transactions; {} bytes through the switch, {} back",
+                m.count("rdma_transactions"),
+                bytes("bytes_rdma"),
+                bytes("bytes_rdma_back")
+            ),
+        ),
+        (
+            "host copies",
+            format!("{} bytes in {} cycles", m.count("host_copy_bytes"), m.count("host_copy_cycles")),
+        ),
+    ];
+    if m.count("stale") > 0 {
+        rows.push(("stale", format!("{} words", m.count("stale"))));
+    }
+    rows
+}
+
+/// Watches nothing: all figures are counters of blocks and models.
+#[derive(Clone)]
+pub(super) struct RdmaMeter {
+    /// Cycles for which a request waits before an L2 bank, so that a hit there takes its time.
+    pub before_bank: u64,
+}
+
+impl CuObserver for RdmaMeter {}
+
+impl Meter for RdmaMeter {
+    fn figures(&self, seen: &Seen) -> Figures {
+        figures(self, seen)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn resume(&mut self, bytes: &[u8]) -> bool {
+        bytes.is_empty()
+    }
+
+    fn boxed(&self) -> Box<dyn Meter> {
+        Box::new(self.clone())
+    }
+}
