@@ -59,3 +59,23 @@ fn cosim_units_of_gpu_vi() {
         agrees("hmg-4gpu-small", &[HMG, &["protocol=gpu-vi"]], "hpgmg", unit, 20_000, 5);
     }
 }
+
+/// Each unit that MGPU-RDMA has of its own, and its home bank, among neighbours that keep the protocol.
+#[test]
+fn cosim_units_of_rdma() {
+    const RDMA: &[&str] = &[
+        "gpus=2",
+        "cus=2",
+        "banks=2",
+        "l1_size=1K",
+        "l2_size=8K",
+        "il=256",
+        "rdma_entries=8",
+        "placement=page_rr",
+        "page=512",
+        "host_link_bytes=0",
+    ];
+    for unit in ["gpu0.engine", "gpu0.bank0", "gpu0.dram_port0", "switch"] {
+        agrees("rdma-4gpu-small", &[RDMA], "pagerank", unit, 8_000, 100);
+    }
+}

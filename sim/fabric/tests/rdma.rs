@@ -10,8 +10,14 @@ use weft_fabric::family::FigureValue;
 use weft_fabric::run::{FabricError, FabricRun, Identity, RunOptions, RunReport, design};
 use weft_workload::Program;
 
+/// A program whose waves add with atomics and hand the sum on inside a kernel. An old L1 line may hold a sum between two of them: it is one that the word has had among
+/// additions without order, so that the check of values cannot call it stale.
+const SUMS: &str = "namd";
+
 /// Hardware with its configuration.
 struct Fabric {
+    /// Its caches are coherent, or each GPU has one L1: what the waves of a GPU hand to one another is never stale.
+    alone: bool,
     config: FabricConfig,
     design: Arc<Design>,
 }
@@ -56,7 +62,8 @@ impl Fabric {
             config.set(change).unwrap_or_else(|e| panic!("{e}"));
         }
         let design = design(&config, &RunOptions::default()).unwrap_or_else(|e| panic!("{changes:?}: {e}"));
-        Fabric { config, design }
+        let alone = config.directory().is_some() || config.common.cus == 1;
+        Fabric { alone, config, design }
     }
 
     fn start(&self, workload: &str, given: &[(&str, &str)]) -> FabricRun {
@@ -78,7 +85,8 @@ impl Fabric {
     fn run(&self, workload: &str, given: &[(&str, &str)]) -> RunReport {
         let report = self.try_run(workload, given).unwrap_or_else(|e| panic!("{workload}: {e}"));
         // Without coherence what a kernel's waves hand to one another may be stale.
-        assert!(report.verified || report.stale, "{workload}: {:?}", report.difference);
+        let excused = report.stale || workload == SUMS && !self.alone;
+        assert!(report.verified || excused, "{workload}: {:?}", report.difference);
         report
     }
 }
@@ -230,7 +238,10 @@ fn what_cannot_be_built_is_refused() {
 
 #[test]
 fn long_every_program() {
-    for changes in [&["placement=page_rr"][..], &["placement=page-hash", "rdma_entries=1", "page=512"]] {
+    let alone = ["placement=page-hash", "page=512", "cus=1", "blocks=32"];
+    for changes in
+        [&["placement=page_rr"][..], &["placement=page-hash", "rdma_entries=1", "page=512"], &alone]
+    {
         let fabric = Fabric::new(changes);
         for (workload, given) in small::SMALL {
             fabric.run(workload, given);
