@@ -56,8 +56,12 @@ pub struct PageTable {
 }
 
 /// Memories among which the pages of an array go in turn, if the program says which.
-fn part_of(array: &Array, homes: u64) -> Option<Range<u64>> {
-    let Place::Part { part, of } = array.place else { return None };
+fn part_of(array: &Array, homes: u64, policy: Placement) -> Option<Range<u64>> {
+    let (part, of) = match array.place {
+        Place::Part { part, of } => (part, of),
+        Place::Near { part, of } if policy == Placement::Program => (part, of),
+        _ => return None,
+    };
     let first = |part: u32| u64::from(part) * homes / u64::from(of);
     Some(first(part)..first(part + 1).max(first(part) + 1))
 }
@@ -113,11 +117,16 @@ impl PageTable {
                 hosted(array, config)?;
                 continue;
             }
-            let part = part_of(array, gpus);
+            let policy = match (config.common.placement, array.place) {
+                (Placement::Program, Place::Split) => Placement::Block,
+                (Placement::Program, _) => Placement::PageRr,
+                (other, _) => other,
+            };
+            let part = part_of(array, gpus, config.common.placement);
             for k in (0..count).filter(|k| table.is_free(first + k)).collect::<Vec<_>>() {
-                let gpu = match (&part, config.common.placement) {
+                let gpu = match (&part, policy) {
                     (Some(part), _) => part.start + k % (part.end - part.start),
-                    (_, Placement::PageRr) => k % gpus,
+                    (_, Placement::PageRr | Placement::Program) => k % gpus,
                     // Part g begins at floor(g * count / gpus), as the work-groups' parts do.
                     (_, Placement::Block) => ((k + 1) * gpus - 1) / count,
                     (_, Placement::ArrayRr) => number as u64 % gpus,
@@ -351,6 +360,9 @@ mod tests {
         assert_eq!(placed(&parts, &[]), Ok(some(&[3, 3, 3, 0, 1, 2, 2, 3, 2, 1, 1, 1])));
         let touched = placed(&[part(3, 4), Place::Policy], &["placement=first-touch"]);
         assert_eq!(touched, Ok(vec![Some(3), Some(3), Some(3), None, None, None]));
+        let asked = [Place::Split, Place::Near { part: 2, of: 4 }, Place::Policy];
+        assert_eq!(placed(&asked, &["placement=program"]), Ok(some(&[1, 2, 3, 2, 2, 2, 0, 1, 2])));
+        assert_eq!(placed(&asked, &["placement=page_rr"]), Ok(some(&[0, 1, 2, 0, 1, 2, 0, 1, 2])));
         let error = placed(&[Place::Policy, Place::Host], &[]).expect_err("no host");
         assert_eq!(
             error.to_string(),

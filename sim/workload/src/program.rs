@@ -16,6 +16,15 @@ pub enum Place {
     /// The placement policy of the fabric says it, page by page.
     #[default]
     Policy,
+    /// The same; with placement `program` it lies in contiguous equal parts, one for each GPU, as the work-groups do.
+    Split,
+    /// The same; with placement `program` it is in the memory of the GPUs that are part `part` of `of` equal parts.
+    Near {
+        /// Part, below `of`.
+        part: u32,
+        /// Parts.
+        of: u32,
+    },
     /// The memory of the GPUs that are part `part` of `of` equal parts; with one memory for all GPUs, that one.
     Part {
         /// Part, below `of`.

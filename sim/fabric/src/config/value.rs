@@ -192,6 +192,8 @@ named! {
         FirstTouch = "first-touch",
         /// A page at the node that the exclusive or of its number's groups of bits gives.
         PageHash = "page-hash",
+        /// As the program says: arrays that it splits in N contiguous parts, arrays of one GPU there, the others page by page in turn.
+        Program = "program",
     }
 }
 

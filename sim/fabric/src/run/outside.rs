@@ -40,7 +40,7 @@ impl Areas {
             let mark = match array.place {
                 Place::Host => HOST,
                 Place::Managed => PAGED,
-                Place::Policy | Place::Part { .. } => return None,
+                Place::Policy | Place::Split | Place::Near { .. } | Place::Part { .. } => return None,
             };
             Some((array.addr..array.addr + array.bytes(), mark))
         };

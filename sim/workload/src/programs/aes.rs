@@ -128,9 +128,10 @@ impl Aes {
         let mut base = Base::new(INFO.name, params);
         base.add("message", KEY_WORDS * blocks, false, message);
         for gpu in 0..machine.gpus {
-            base.input(&format!("keys{gpu}"), keys.concat());
-            base.input(&format!("sbox{gpu}"), S_BOX.to_vec());
+            base.own("keys", gpu, machine.gpus, keys.concat());
+            base.own("sbox", gpu, machine.gpus, S_BOX.to_vec());
         }
+        base.split();
         Ok(Self { base, machine, blocks, keys })
     }
 

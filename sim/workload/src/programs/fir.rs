@@ -8,7 +8,9 @@ use super::params::{Legal, ParamSpec, Params};
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
 use crate::op::{Access, Op, Token, Values};
-use crate::program::{Array, Frame, HostStep, Kernel, Layout, LoadedValues, Program, VerifyError, full_mask};
+use crate::program::{
+    Array, Frame, HostStep, Kernel, Layout, LoadedValues, Place, Program, VerifyError, full_mask,
+};
 
 /// Registry entry.
 pub const INFO: WorkloadInfo = WorkloadInfo {
@@ -82,8 +84,9 @@ impl Fir {
         let chunk = total.div_ceil(blocks);
         let stream = data::units(seed, 0, total as usize);
         let mut layout = Layout::new();
-        layout.add("in", 4, chunk, false, data::f32_bytes(&stream[..chunk as usize]));
-        layout.add("out", 4, total, false, vec![]);
+        let input = layout.add("in", 4, chunk, false, data::f32_bytes(&stream[..chunk as usize]));
+        let output = layout.add("out", 4, total, false, vec![]);
+        [input, output].into_iter().for_each(|array| layout.put(array, Place::Split));
         layout.add("coeff", 4, TAPS, true, data::f32_bytes(&data::units(seed, 1, TAPS as usize)));
         layout.add("history", 4, 2 * HISTORY_PITCH, false, vec![]);
         let threads =

@@ -43,6 +43,7 @@ impl MatrixTranspose {
         let mut base = Base::new(INFO.name, params);
         base.input("in", data::f32_bytes(&data::units(seed, 0, (n * n) as usize)));
         base.zeros("out", n * n);
+        base.split();
         Ok(Self { base, n })
     }
 }

@@ -36,6 +36,7 @@ impl Relu {
         let mut base = Base::new(INFO.name, params);
         base.input("x", data::f32_bytes(&x));
         base.zeros("y", length);
+        base.split();
         Ok(Self { base, length })
     }
 }

@@ -92,12 +92,14 @@ impl Convolution {
         base.input("in", data::u32_bytes(&numbers(0, pitch * pitch, 256)));
         base.zeros("out", n * n);
         let taps = data::u32_bytes(&numbers(1, mask * mask, 16));
-        let names = match owners {
-            None => vec!["mask".to_owned()],
-            Some(machine) => (0..machine.gpus).map(|gpu| format!("mask{gpu}")).collect(),
-        };
-        for name in names {
-            base.input(&name, taps.clone());
+        match owners {
+            None => {
+                base.input("mask", taps);
+            }
+            Some(machine) => {
+                (0..machine.gpus).for_each(|gpu| base.own("mask", gpu, machine.gpus, taps.clone()));
+                base.split();
+            }
         }
         Self { base, n, mask, owners }
     }

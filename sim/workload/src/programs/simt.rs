@@ -157,6 +157,21 @@ impl Base {
         self.layout.put(array, place);
     }
 
+    /// Adds an array of 4-byte elements that nothing writes, for one of some GPUs.
+    pub fn own(&mut self, name: &str, gpu: u64, gpus: u64, init: Vec<u8>) {
+        let array = self.input(&format!("{name}{gpu}"), init);
+        self.put(array, Place::Near { part: gpu as u32, of: gpus as u32 });
+    }
+
+    /// Says that all arrays whose place the fabric's policy decides are split over the GPUs, as the work-groups are.
+    pub fn split(&mut self) {
+        for array in 0..self.count() {
+            if self.layout.arrays()[array].place == Place::Policy {
+                self.layout.put(array, Place::Split);
+            }
+        }
+    }
+
     /// Number of arrays.
     pub fn count(&self) -> usize {
         self.layout.arrays().len()

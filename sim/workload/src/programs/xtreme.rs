@@ -129,6 +129,7 @@ impl Xtreme {
         base.input("B", small(1, 1));
         // C begins with other numbers than A + B, so that stale slices show.
         base.add("C", count, false, small(2, 100));
+        base.split();
         let add = |target, from, slice, times| Step::Add { target, from, slice, times };
         let mut steps = vec![Step::Prologue, add(C, A, Slice::Own, 1)];
         if slice == Slice::Own {
