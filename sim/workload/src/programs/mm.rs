@@ -1,11 +1,13 @@
-//! Matrix multiplication (AMD APP SDK): work-groups of 8 x 8 threads, 4 x 4 results each, the left operand through the scratchpad.
+//! Matrix multiplication (AMD APP SDK): work-groups of 8 x 8 threads, 4 x 4 results each, the left operand through the scratchpad. Also on one GPU
+//! alone, with matrices in memory of another (dnn-step.md).
 
 use super::common::{LANES, SEED};
-use super::params::{Params, size};
+use super::machine::{GPUS, Machine};
+use super::params::{Legal, ParamSpec, Params, size};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
-use crate::program::VerifyError;
+use crate::program::{Place, VerifyError};
 
 /// Registry entry.
 pub const INFO: WorkloadInfo = WorkloadInfo {
@@ -15,6 +17,28 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
     published: &[("n", "4096")],
     takes_graph: false,
     make: |params, _| Simt::from_params(MatrixMultiplication::new, params),
+};
+
+/// Registry entry.
+pub const REMOTE: WorkloadInfo = WorkloadInfo {
+    name: "mm-remote",
+    about: "C = A B as mm, by the first GPU alone, with none, one, two or all of the matrices in memory of another GPU.",
+    params: &[
+        size("n", "128", 8192, "rows", "Rows and columns of each matrix."),
+        ParamSpec {
+            name: "remote",
+            default: "3",
+            legal: Legal::Integer { min: 0, max: 3 },
+            unit: "matrices",
+            about: "Matrices in memory of the second GPU, of A, B, C the first.",
+        },
+        GPUS,
+        LANES,
+        SEED,
+    ],
+    published: &[("n", "4096"), ("gpus", "2")],
+    takes_graph: false,
+    make: |params, _| Simt::from_params(MatrixMultiplication::remote, params),
 };
 
 /// Threads along a side of a work-group, results along a side of a thread, results along a side of a work-group.
@@ -34,18 +58,43 @@ const S_B: u64 = EACH * EACH;
 pub struct MatrixMultiplication {
     base: Base,
     n: u64,
+    /// Parts of a launch, of which the first computes.
+    parts: u64,
 }
 
 impl MatrixMultiplication {
     /// Builds the program; `params` as in its registry entry.
     pub fn new(params: &Params) -> Result<Self, WorkloadError> {
+        Ok(Self::named(INFO.name, params))
+    }
+
+    /// The same on one GPU; `params` as in the other registry entry.
+    fn remote(params: &Params) -> Result<Self, WorkloadError> {
+        let (parts, remote) = (Machine::new(params).gpus, params.integer("remote") as usize);
+        if parts < 2 {
+            return Err(params.illegal("gpus", "a whole number 2..64".into()));
+        }
+        let mut product = Self { parts, ..Self::named(REMOTE.name, params) };
+        for array in [A, B, C] {
+            let part = u32::from(array < remote);
+            product.base.put(array, Place::Part { part, of: parts as u32 });
+        }
+        Ok(product)
+    }
+
+    fn named(name: &'static str, params: &Params) -> Self {
         let (n, seed) = (params.integer("n"), params.integer("seed"));
-        let mut base = Base::new(INFO.name, params);
+        let mut base = Base::new(name, params);
         for (stream, name) in [(0, "A"), (1, "B")] {
             base.input(name, data::f32_bytes(&data::units(seed, stream, (n * n) as usize)));
         }
         base.zeros("C", n * n);
-        Ok(Self { base, n })
+        Self { base, n, parts: 1 }
+    }
+
+    /// Work-groups that compute.
+    fn blocks(&self) -> u64 {
+        self.n.div_ceil(TILE).pow(2)
     }
 
     /// Address of an element that exists.
@@ -75,12 +124,15 @@ impl Kernels for MatrixMultiplication {
     }
 
     fn launch(&self, index: usize, _: &Memory) -> Option<Launch> {
-        let threads = self.n.div_ceil(TILE).pow(2) * SIDE * SIDE;
+        let threads = self.parts * self.blocks() * SIDE * SIDE;
         let launch = || Launch::new("mm", 0, threads, (SIDE * SIDE) as u32);
         (index == 0).then(|| launch().lds(4 * TILE * TILE).registers(EACH * EACH))
     }
 
     fn round(&self, t: &Thread, sums: &mut [u64], io: &mut Round) -> Flow {
+        if t.block >= self.blocks() {
+            return Flow::End;
+        }
         let across = self.n.div_ceil(TILE);
         let (x, y) = (t.local % SIDE, t.local / SIDE);
         let (row, column) = (t.block / across * TILE + y * EACH, t.block % across * TILE + x * EACH);

@@ -110,6 +110,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         miniamr::INFO,
         minicontact::INFO,
         mm::INFO,
+        mm::REMOTE,
         mm2::INFO,
         mm3::INFO,
         mst::INFO,

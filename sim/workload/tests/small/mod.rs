@@ -23,6 +23,7 @@ pub const SMALL: &[(&str, &[(&str, &str)])] = &[
     ("miniamr", &[("roots", "3"), ("refinements", "2"), ("steps", "1"), ("group", "10")]),
     ("minicontact", &[("elements", "5"), ("steps", "2"), ("group", "10")]),
     ("mm", &[("n", "45")]),
+    ("mm-remote", &[("n", "45"), ("gpus", "2"), ("remote", "2")]),
     ("mm2", &[("n", "21")]),
     ("mm3", &[("n", "21")]),
     ("mst", &[("source", "karate"), ("group", "10"), ("gpus", "3")]),
