@@ -4,7 +4,7 @@
 use crate::config::Common;
 use crate::family::Link;
 use crate::placement::PageTable;
-use weft_workload::Array;
+use weft_workload::{Array, Place};
 
 /// Bytes and cycles of the copies of a run: in, out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,8 +21,11 @@ impl HostCopies {
             return None;
         }
         let mut of = HostCopies::default();
-        let inputs = arrays.iter().map(|array| (array.addr, array.init.len()));
-        let outputs = arrays.iter().filter(|a| !a.read_only).map(|a| (a.addr, a.bytes() as usize));
+        // A program that says where an array is moves it by its own steps.
+        let own = |place| matches!(place, Place::Part { .. } | Place::Host | Place::Managed);
+        let arrays = || arrays.iter().filter(|array| !own(array.place));
+        let inputs = arrays().map(|array| (array.addr, array.init.len()));
+        let outputs = arrays().filter(|a| !a.read_only).map(|a| (a.addr, a.bytes() as usize));
         for (way, pieces) in [inputs.collect::<Vec<_>>(), outputs.collect()].into_iter().enumerate() {
             let mut homes = vec![0; table.pages_per_gpu().len()];
             for (addr, len) in pieces {

@@ -179,7 +179,9 @@ impl Model for FabricModel {
                 }
                 HostStep::Copy { from, to, bytes } => {
                     let crossed = crossing(table, &shape, from, to, bytes);
-                    let over = (crossed > 0).then_some((links.gpus, crossed));
+                    let hosted = |addr| table.find(addr).is_none();
+                    let host = links.host.filter(|_| hosted(from) || hosted(to));
+                    let over = (crossed > 0).then_some((host.map_or(links.gpus, |h| h.link), crossed));
                     Order::Store { name: COPY, addr: to, bytes: held.read(sim, from, bytes as usize), over }
                 }
             })

@@ -186,10 +186,18 @@ impl Outside {
         same
     }
 
-    /// What was counted, as `block.counter`.
+    /// What was counted, as `block.counter`; of what the program has not, nothing.
     pub fn counters(&self) -> BTreeMap<String, Counter> {
-        self.s.remote.counters().into_iter().chain(self.s.paged.counters()).collect()
+        let State { remote, paged } = &self.s;
+        let remote = remote.is_used().then(|| remote.counters());
+        let paged = paged.is_used().then(|| paged.counters());
+        remote.into_iter().chain(paged).flatten().collect()
     }
+}
+
+/// All counters that a run may have.
+pub(super) fn all_counters() -> BTreeMap<String, Counter> {
+    Remote::new(0).counters().into_iter().chain(Paged::new(0).counters()).collect()
 }
 
 /// A counter with its name.

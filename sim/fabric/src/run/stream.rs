@@ -40,14 +40,18 @@ pub(super) struct Copied {
 impl Copied {
     /// As counters; none of a program without copies.
     pub fn counters(&self) -> BTreeMap<String, Counter> {
+        if *self == Copied::default() { BTreeMap::new() } else { self.all_counters() }
+    }
+
+    /// All of them.
+    pub fn all_counters(&self) -> BTreeMap<String, Counter> {
         let counter =
             |name: &str, value, about: &str| (format!("copy.{name}"), Counter { value, about: about.into() });
-        let all = [
+        BTreeMap::from([
             counter("copies", self.copies, "copies that the host has ordered from memory to memory"),
             counter("bytes", self.bytes, "bytes copied from the memory of one GPU to that of another"),
             counter("host_bytes", self.host_bytes, "bytes that the host has sent over its links"),
-        ];
-        if self.copies + self.host_bytes > 0 { all.into() } else { BTreeMap::new() }
+        ])
     }
 }
 

@@ -1,7 +1,9 @@
 //! What can be known of a run before it: whether the program fits, and what the hardware counts.
 
 use super::FabricError;
+use super::outside::all_counters;
 use super::report::block_of;
+use super::stream::Copied;
 use crate::config::FabricConfig;
 use crate::cu::Cu;
 use crate::memory::Memory;
@@ -31,12 +33,17 @@ impl Survey {
         let module = super::module(config)?;
         let design = Design::new(&module, Options { backend: BackendKind::Interp, ..Options::default() })?;
         let mut sim = Sim::new(&design);
-        let around = config.hardware().surroundings(&mut sim, Memory::new())?;
+        let hardware = config.hardware();
+        let around = hardware.surroundings(&mut sim, Memory::new())?;
         let counted = sim.probes().filter(|probe| probe.kind == ProbeKind::Count);
         let mut counters: BTreeMap<String, String> = counted
             .map(|probe| (format!("{}.{}", block_of(probe.unit), probe.name), probe.text.to_string()))
             .collect();
         counters.extend(around.counters().into_iter().map(|(name, counter)| (name, counter.about)));
+        if hardware.links().host.is_some() {
+            let moved = Copied::default().all_counters().into_iter().chain(all_counters());
+            counters.extend(moved.map(|(name, counter)| (name, counter.about)));
+        }
         Ok(Survey { fingerprint: design.fingerprint(), counters })
     }
 }

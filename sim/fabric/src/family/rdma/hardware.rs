@@ -9,7 +9,9 @@ use crate::dram::DramTiming;
 use crate::family::tsm::around::{Around, Place};
 use crate::family::tsm::banks::Banks;
 use crate::family::tsm::hardware::BANK_HIT;
-use crate::family::{FamilyCheck, Hardware, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule};
+use crate::family::{
+    FamilyCheck, Hardware, HostSide, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule,
+};
 use crate::memory::Memory;
 use crate::run::FabricError;
 use std::sync::Arc;
@@ -23,13 +25,18 @@ pub(super) struct RdmaHardware {
     params: RdmaFabricParams,
     dram: DramTiming,
     mode: CuMode,
+    host: Option<HostSide>,
 }
 
 impl RdmaHardware {
     /// What a configuration stands for.
     pub fn new(keys: &RdmaKeys, common: &Common) -> RdmaHardware {
         let mode = CuMode { acks: true, ..common.mode(false) };
-        RdmaHardware { params: keys.params(common), dram: keys.dram(common), mode }
+        let link = Link { bytes: common.host_link_bytes, latency: common.host_link_latency };
+        let page = u64::from(keys.fault_page.max(common.page));
+        let host = HostSide { link, fault_cycles: u64::from(keys.fault_cycles), page };
+        let host = (link.bytes > 0).then_some(host);
+        RdmaHardware { params: keys.params(common), dram: keys.dram(common), mode, host }
     }
 }
 
@@ -56,7 +63,7 @@ impl Hardware for RdmaHardware {
 
     fn links(&self) -> Links {
         let gpus = Link { bytes: self.params.link_bpc, latency: self.params.switch_latency };
-        Links { gpus, host: None }
+        Links { gpus, host: self.host }
     }
 
     fn mode(&self) -> CuMode {

@@ -42,6 +42,8 @@ keys! {
             link_bytes: u32 = 32, "bytes/cycle", Within(1, 512), "bandwidth of a GPU's link to the switch and direction";
             link_latency: u32 = 140, "cycles", Within(2, 4096), "time through the switch, one way";
             link_credits: u32 = 64, "messages", Within(1, K), "places per GPU in the switch's buffers for requests and for responses";
+            fault_cycles: u32 = 20_000, "cycles", Within(1, G), "time in which the host handles an access to a page that is elsewhere, for programs whose pages move (dnn-step.md)";
+            fault_page: u32 = 4096, "bytes", Power(4 * K, 2 * M), "page that moves then, at least a page of placement";
         }
     }
 }

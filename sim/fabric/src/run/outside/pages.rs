@@ -161,11 +161,12 @@ impl Paged {
         Ok((woken, (next < u64::MAX).then_some(next)))
     }
 
-    /// None of a run without pages that move.
+    /// Something was accessed.
+    pub fn is_used(&self) -> bool {
+        self.faults > 0
+    }
+
     pub fn counters(&self) -> Vec<(String, Counter)> {
-        if self.faults == 0 {
-            return Vec::new();
-        }
         vec![
             counter("paging.faults", self.faults, "faults: accesses of a GPU to a page that is elsewhere"),
             counter("paging.from_host", self.moved[0], "pages that moved from the host to a GPU"),

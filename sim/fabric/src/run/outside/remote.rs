@@ -109,11 +109,12 @@ impl Remote {
         (own.count() + usize::from(first < u64::MAX), first)
     }
 
-    /// None of a run without accesses to the host.
+    /// Something was accessed.
+    pub fn is_used(&self) -> bool {
+        self.accesses > 0
+    }
+
     pub fn counters(&self) -> Vec<(String, Counter)> {
-        if self.accesses == 0 {
-            return Vec::new();
-        }
         vec![
             counter("host.accesses", self.accesses, "accesses of compute units to memory of the host"),
             counter("host.bytes_up", self.bytes[0], "bytes of these accesses from GPUs to the host"),
