@@ -30,6 +30,9 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("tsm-options", include_str!("../../../fabrics/sweeps/tsm-options.toml")),
     ("tsm-gtsc", include_str!("../../../fabrics/sweeps/tsm-gtsc.toml")),
     ("tsm-protocols", include_str!("../../../fabrics/sweeps/tsm-protocols.toml")),
+    ("dnn-step", include_str!("../../../fabrics/sweeps/dnn-step.toml")),
+    ("dnn-links", include_str!("../../../fabrics/sweeps/dnn-links.toml")),
+    ("dnn-remote", include_str!("../../../fabrics/sweeps/dnn-remote.toml")),
 ];
 
 #[cfg(test)]
