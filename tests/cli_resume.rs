@@ -190,9 +190,10 @@ fn a_file_that_is_no_whole_snapshot_is_refused() {
         refused(folder, &RUN, &["--resume", "changed.snap"], &["changed.snap is truncated or damaged"]);
     }
     let mut newer = whole.clone();
-    newer[8] = 9;
+    newer[8] += 1;
     put("newer.snap", &newer);
-    refused(folder, &RUN, &["--resume", "newer.snap"], &["format version 9", "reads version 5"]);
+    let versions = [format!("format version {}", newer[8]), format!("reads version {}", whole[8])];
+    refused(folder, &RUN, &["--resume", "newer.snap"], &versions.each_ref().map(String::as_str));
     put("text.snap", b"5 6\n2 3 5\n");
     refused(
         folder,

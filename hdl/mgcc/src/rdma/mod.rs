@@ -19,7 +19,7 @@
 //!
 //! Instances: `gpuG.l1_C`, `gpuG.bankB`, `gpuG.dram_portB`, `gpuG.engine`, `gpuG.requests`, `gpuG.answers` (crossbars), `switch`.
 //!
-//! [`engine`]: misses to other GPUs, and theirs to this one. [`pcie`]: the switch. [`dram_port`]: between a bank and its DRAM channel. [`fabric`]: all of it.
+//! [`engine`]: misses to other GPUs, and theirs to this one. [`pcie`]: the switch. [`mod@dram_port`]: between a bank and its DRAM channel. [`fabric`]: all of it.
 
 pub mod dram_port;
 pub mod engine;

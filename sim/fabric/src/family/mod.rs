@@ -11,6 +11,7 @@
 //! | [`Meter`] | figures of a run |
 
 mod check;
+mod counted;
 pub mod directory;
 mod figures;
 mod hardware;

@@ -1,6 +1,6 @@
 //! An RDMA fabric as the run loop sees it.
 
-use super::metrics::RdmaMeter;
+use super::metrics::counted;
 use super::{RdmaFabricParams, RdmaKeys};
 use crate::check::CheckError;
 use crate::config::Common;
@@ -112,6 +112,6 @@ impl Hardware for RdmaHardware {
     }
 
     fn meter(&self) -> Box<dyn Meter> {
-        Box::new(RdmaMeter { before_bank: u64::from(self.params.l2_latency.saturating_sub(BANK_HIT)) })
+        Box::new(counted(u64::from(self.params.l2_latency.saturating_sub(BANK_HIT))))
     }
 }

@@ -1,9 +1,8 @@
 //! Figures of mgcc.md section 13 that MGPU-RDMA has, under the names that they have in family `tsm`, and its own.
 
-use crate::cu::CuObserver;
-use crate::family::FigureValue::{Count, Parts as Values};
-use crate::family::tsm::metrics::{LATENCIES, SERVERS, SUMS, Sum};
-use crate::family::{Figure, FigureInfo, FigureValue, Figures, Meter, Parts, Seen};
+use crate::family::Figures;
+use crate::family::counted::{Bytes, Counted, Latency, STALE, Sum, total};
+use crate::family::tsm::metrics::{LATENCIES, SUMS};
 
 /// Figures that mean the same as in family `tsm`.
 const SHARED: [&str; 25] = [
@@ -57,7 +56,7 @@ const OWN: [Sum; 8] = [
 ];
 
 /// Hops and directions by which bytes are told apart, with the counters of each class.
-const BYTES: [(&str, &str, &[(&str, &str)]); 4] = [
+const BYTES: [Bytes; 4] = [
     (
         "bytes_l1_l2",
         "bytes of {} from the L1s to L2 banks of whatever GPU",
@@ -96,66 +95,27 @@ const BYTES: [(&str, &str, &[(&str, &str)]); 4] = [
     ),
 ];
 
-/// Mean time of a request to another GPU: name, meaning, sum of cycles, number.
-const RDMA_LATENCY: (&str, &str, &str, &str) = (
+const RDMA_LATENCY: Latency = (
     "rdma_latency",
     "mean time from an engine's taking a request to the answer",
     "engine.rdma_latency",
-    "engine.rdma_requests",
+    &["engine.rdma_requests"],
 );
 
-const STALE: (&str, &str, &str) = (
-    "stale",
-    "words",
-    "words read that others had overwritten and made visible before, on a fabric that nothing keeps coherent; only with checks",
-);
-
-fn sums() -> impl Iterator<Item = &'static Sum> {
-    SUMS.iter().filter(|sum| SHARED.contains(&sum.0)).chain(&OWN)
-}
-
-/// What every run has.
-pub(super) fn infos() -> Vec<FigureInfo> {
-    let plain = |name, unit, about| FigureInfo { name, unit, about, parts: None, list: false };
-    let mut all: Vec<FigureInfo> = sums().map(|(name, unit, about, _)| plain(name, unit, about)).collect();
-    all.extend(LATENCIES.iter().map(|(name, about, ..)| plain(name, "cycles", about)));
-    all.push(plain(RDMA_LATENCY.0, "cycles", RDMA_LATENCY.1));
-    for (name, each, classes) in BYTES {
-        let names = classes.iter().map(|(class, _)| *class).collect();
-        let parts = Some(Parts { column: name, names, each });
-        all.push(FigureInfo { parts, ..plain(name, "bytes", "bytes by class of message") });
+/// The figures of a fabric in which a request waits for so many cycles before an L2 bank, so that a hit there takes its time.
+pub(super) fn counted(before_bank: u64) -> Counted {
+    let shared = SUMS.iter().filter(|sum| SHARED.contains(&sum.0)).chain(&OWN);
+    let latencies = LATENCIES.into_iter().zip([0, before_bank]).chain([(RDMA_LATENCY, 0)]);
+    Counted {
+        sums: shared.copied().collect(),
+        latencies: latencies.collect(),
+        bytes: &BYTES,
+        checked: &[STALE],
     }
-    let names = SERVERS.iter().map(|(_, name)| *name).collect();
-    let parts = Parts { column: "served", names, each: "loads and atomics, line by line, answered by {}" };
-    let about = "loads and atomics by who answered them, line by line";
-    all.push(FigureInfo { parts: Some(parts), ..plain("served", "accesses", about) });
-    all.push(plain(STALE.0, STALE.1, STALE.2));
-    all
-}
-
-/// What a run has measured.
-fn figures(meter: &RdmaMeter, seen: &Seen) -> Figures {
-    let sum = |counters: &[&str]| counters.iter().map(|name| seen.get(name)).sum::<u64>();
-    let mut values: Vec<FigureValue> = sums().map(|(.., counters)| Count(sum(counters))).collect();
-    for ((_, _, cycles, over), beside) in LATENCIES.into_iter().zip([0, meter.before_bank]) {
-        let over = sum(over);
-        values.push(FigureValue::mean(seen.get(cycles) + over * beside, over));
-    }
-    values.push(FigureValue::mean(seen.get(RDMA_LATENCY.2), seen.get(RDMA_LATENCY.3)));
-    for (_, _, classes) in BYTES {
-        values.push(Values(classes.iter().map(|(class, counter)| (*class, seen.get(counter))).collect()));
-    }
-    values.push(Values(SERVERS.iter().map(|(src, name)| (*name, seen.served[*src])).collect()));
-    values.push(Count(seen.checked(STALE.0).unwrap_or(0)));
-    Figures(infos().into_iter().zip(values).map(|(info, value)| Figure { info, value }).collect())
 }
 
 /// What a person wants to know first.
 pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
-    let bytes = |name: &str| match m.get(name) {
-        Some(Values(parts)) => parts.iter().map(|(_, bytes)| bytes).sum::<u64>(),
-        _ => 0,
-    };
     let level = |of: &str| {
         let count = |what: &str| m.count(&format!("{of}_{what}"));
         format!(
@@ -184,8 +144,8 @@ pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
             format!(
                 "{} transactions; {} bytes through the switch, {} back",
                 m.count("rdma_transactions"),
-                bytes("bytes_rdma"),
-                bytes("bytes_rdma_back")
+                total(m, "bytes_rdma"),
+                total(m, "bytes_rdma_back")
             ),
         ),
         (
@@ -197,31 +157,4 @@ pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
         rows.push(("stale", format!("{} words", m.count("stale"))));
     }
     rows
-}
-
-/// Watches nothing: all figures are counters of blocks and models.
-#[derive(Clone)]
-pub(super) struct RdmaMeter {
-    /// Cycles for which a request waits before an L2 bank, so that a hit there takes its time.
-    pub before_bank: u64,
-}
-
-impl CuObserver for RdmaMeter {}
-
-impl Meter for RdmaMeter {
-    fn figures(&self, seen: &Seen) -> Figures {
-        figures(self, seen)
-    }
-
-    fn save(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn resume(&mut self, bytes: &[u8]) -> bool {
-        bytes.is_empty()
-    }
-
-    fn boxed(&self) -> Box<dyn Meter> {
-        Box::new(self.clone())
-    }
 }

@@ -3,7 +3,7 @@
 use super::TsmKeys;
 use super::around::{Around, Place};
 use super::banks::Banks;
-use super::metrics::TsmMeter;
+use super::metrics::counted;
 use super::times::Times;
 use crate::check::CheckError;
 use crate::config::Common;
@@ -153,6 +153,6 @@ impl Hardware for TsmHardware {
     }
 
     fn meter(&self) -> Box<dyn Meter> {
-        Box::new(TsmMeter { before_bank: u64::from(self.params.l2_latency.saturating_sub(BANK_HIT)) })
+        Box::new(counted(u64::from(self.params.l2_latency.saturating_sub(BANK_HIT))))
     }
 }

@@ -1,14 +1,10 @@
 //! Figures of mgcc.md section 13, each over the whole run and fabric.
 
-use crate::cu::CuObserver;
-use crate::family::FigureValue::{Count, Parts as Values};
-use crate::family::{Figure, FigureInfo, FigureValue, Figures, Meter, Parts, Seen};
-
-/// Servers by the `src` of a [`weft_blocks::msg::CuRsp`]: place and name.
-pub(in crate::family) const SERVERS: [(usize, &str); 3] = [(0, "l1"), (1, "l2"), (3, "memory")];
+use crate::family::Figures;
+use crate::family::counted::{Bytes, Checked, Counted, Latency, STALE, Sum, total};
 
 /// Hops and directions by which bytes are told apart, with the counters of each class.
-const BYTES: [(&str, &str, &[(&str, &str)]); 4] = [
+const BYTES: [Bytes; 4] = [
     (
         "bytes_l1_l2",
         "bytes of {} from the L1s to the L2 banks",
@@ -49,9 +45,6 @@ const BYTES: [(&str, &str, &[(&str, &str)]); 4] = [
         ],
     ),
 ];
-
-/// A figure that is one counter, or the sum of several.
-pub(in crate::family) type Sum = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 pub(in crate::family) const SUMS: &[Sum] = &[
     ("l1_reads", "loads", "loads that L1s have taken, line by line", &["l1.mgcc_l1_reads"]),
@@ -180,9 +173,6 @@ pub(in crate::family) const SUMS: &[Sum] = &[
     ),
 ];
 
-/// A mean latency: name, meaning, sum of cycles, number of accesses.
-pub(in crate::family) type Latency = (&'static str, &'static str, &'static str, &'static [&'static str]);
-
 pub(in crate::family) const LATENCIES: [Latency; 2] = [
     (
         "l1_acal",
@@ -199,62 +189,23 @@ pub(in crate::family) const LATENCIES: [Latency; 2] = [
 ];
 
 /// What the check of logical time, or without coherence that of values, has seen.
-const CHECKED: [(&str, &str, &str, &str); 2] = [
-    (
-        "stale",
-        "words",
-        "words read that others had overwritten and made visible before, on a fabric that nothing keeps coherent; only with checks",
-        "stale",
-    ),
+const CHECKED: [Checked; 2] = [
+    STALE,
     (
         "largest_stamp",
         "",
         "greatest timestamp at which an access has bound, without its epoch; only with checks",
-        "largest_stamp",
     ),
 ];
 
-/// What every run has.
-pub(super) fn infos() -> Vec<FigureInfo> {
-    let plain = |name, unit, about| FigureInfo { name, unit, about, parts: None, list: false };
-    let mut all: Vec<FigureInfo> =
-        SUMS.iter().map(|(name, unit, about, _)| plain(name, unit, about)).collect();
-    all.extend(LATENCIES.iter().map(|(name, about, ..)| plain(name, "cycles", about)));
-    for (name, each, classes) in BYTES {
-        let names = classes.iter().map(|(class, _)| *class).collect();
-        let parts = Some(Parts { column: name, names, each });
-        all.push(FigureInfo { parts, ..plain(name, "bytes", "bytes by class of message") });
-    }
-    let names = SERVERS.iter().map(|(_, name)| *name).collect();
-    let parts = Parts { column: "served", names, each: "loads and atomics, line by line, answered by {}" };
-    let about = "loads and atomics by who answered them, line by line";
-    all.push(FigureInfo { parts: Some(parts), ..plain("served", "accesses", about) });
-    all.extend(CHECKED.iter().map(|(name, unit, about, _)| plain(name, unit, about)));
-    all
-}
-
-/// What a run has measured.
-fn figures(meter: &TsmMeter, seen: &Seen) -> Figures {
-    let sum = |counters: &[&str]| counters.iter().map(|name| seen.get(name)).sum::<u64>();
-    let mut values: Vec<FigureValue> = SUMS.iter().map(|(.., counters)| Count(sum(counters))).collect();
-    for ((_, _, cycles, over), beside) in LATENCIES.into_iter().zip([0, meter.before_bank]) {
-        let over = sum(over);
-        values.push(FigureValue::mean(seen.get(cycles) + over * beside, over));
-    }
-    for (_, _, classes) in BYTES {
-        values.push(Values(classes.iter().map(|(class, counter)| (*class, seen.get(counter))).collect()));
-    }
-    values.push(Values(SERVERS.iter().map(|(src, name)| (*name, seen.served[*src])).collect()));
-    values.extend(CHECKED.iter().map(|(.., count)| Count(seen.checked(count).unwrap_or(0))));
-    Figures(infos().into_iter().zip(values).map(|(info, value)| Figure { info, value }).collect())
+/// The figures of a fabric in which a request waits for so many cycles before an L2 bank, so that a hit there takes its time.
+pub(super) fn counted(before_bank: u64) -> Counted {
+    let latencies = LATENCIES.into_iter().zip([0, before_bank]).collect();
+    Counted { sums: SUMS.to_vec(), latencies, bytes: &BYTES, checked: &CHECKED }
 }
 
 /// What a person wants to know first.
 pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
-    let bytes = |name: &str| match m.get(name) {
-        Some(Values(parts)) => parts.iter().map(|(_, bytes)| bytes).sum::<u64>(),
-        _ => 0,
-    };
     let level = |of: &str| {
         let count = |what: &str| m.count(&format!("{of}_{what}"));
         format!(
@@ -279,38 +230,11 @@ pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
                 m.count("merged_reads")
             ),
         ),
-        ("bytes L2 to UMC, back", format!("{}, {}", bytes("bytes_l2_umc"), bytes("bytes_umc_l2"))),
+        ("bytes L2 to UMC, back", format!("{}, {}", total(m, "bytes_l2_umc"), total(m, "bytes_umc_l2"))),
         ("epochs rolled", format!("{}; TSU entries replaced {}", m.count("rolls"), m.count("tsu_evictions"))),
     ];
     if m.count("stale") > 0 {
         rows.push(("stale", format!("{} words", m.count("stale"))));
     }
     rows
-}
-
-/// Watches nothing: all figures are counters of blocks and models.
-#[derive(Clone)]
-pub(super) struct TsmMeter {
-    /// Cycles for which a request waits before an L2 bank, so that a hit there takes its time.
-    pub before_bank: u64,
-}
-
-impl CuObserver for TsmMeter {}
-
-impl Meter for TsmMeter {
-    fn figures(&self, seen: &Seen) -> Figures {
-        figures(self, seen)
-    }
-
-    fn save(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn resume(&mut self, bytes: &[u8]) -> bool {
-        bytes.is_empty()
-    }
-
-    fn boxed(&self) -> Box<dyn Meter> {
-        Box::new(self.clone())
-    }
 }
