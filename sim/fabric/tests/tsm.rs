@@ -118,6 +118,19 @@ fn one_gpu_under_gtsc_and_mgcc() {
     assert!(error.contains("gpus"), "{error}");
 }
 
+/// A difference is excused by stale words that were counted, and by nothing else.
+#[test]
+fn what_is_not_counted_is_not_stale() {
+    for checks in ["checks=true", "checks=false"] {
+        let fabric = Fabric::new("wt-nc-rc", &[checks]);
+        let report =
+            fabric.try_run("namd", &[("atoms", "8"), ("gpus", "2")]).expect("no failure of the hardware");
+        assert!(!report.verified, "{checks}: caches without coherence hand on stale sums here");
+        assert_eq!(report.stale, report.metrics.count("stale") > 0, "{checks}");
+        assert_eq!(report.stale, checks == "checks=true", "{checks}");
+    }
+}
+
 #[test]
 fn waves_that_synchronise_inside_a_kernel() {
     for protocol in ["wt-c-rc", "wt-c-sc"] {
