@@ -1,0 +1,21 @@
+//! sRSP, bRSP and hLRC: L1s of one GPU that are not coherent, made visible to one another by scoped synchronisation (srsp.md).
+//!
+//! ```text
+//!  CU --- L1 ---+-- req, wb --> crossbar --> L2 bank 0 --- DRAM
+//!  CU --- L1 ---+               <-- rsp --   L2 bank 1 --- DRAM
+//!  ...          |                ...
+//!               +-- probe_out --> sel-hub --> probe of the other L1s; their pack --> sel-hub --> the requester
+//! ```
+//! A crate of its own, beside the other families, from which it takes the CU port and the common blocks.
+//!
+//! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths.
+
+pub mod msg;
+pub mod params;
+
+use weft_blocks::registry::BlockInfo;
+
+/// The blocks of this crate, in the order in which they are listed.
+pub fn blocks() -> Vec<BlockInfo> {
+    vec![]
+}

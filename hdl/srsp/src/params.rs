@@ -1,0 +1,161 @@
+//! What fixes the widths of all messages of a GPU with scoped synchronisation (srsp.md section 2), and which system it is.
+
+use weft_blocks::msg::Sys;
+use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_rtl::prelude::*;
+
+/// The system that an L1 or an L2 bank belongs to: srsp.md's `IMPL`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Impl {
+    /// Scopes without remote operations: a remote one is an assertion.
+    Base,
+    /// Remote operations broadcast flush, lock and invalidation to every L1.
+    Brsp,
+    /// Remote operations act where LR-TBL and PA-TBL say.
+    Srsp,
+    /// sRSP with the local check, PACKs that say hit or miss, and the predictor of the local modifier (section 5.3).
+    SrspOpt,
+}
+
+impl Impl {
+    /// Every value with its word on the command line.
+    pub const WORDS: &'static [(Impl, &'static str)] =
+        &[(Impl::Base, "base"), (Impl::Brsp, "brsp"), (Impl::Srsp, "srsp"), (Impl::SrspOpt, "srsp-opt")];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        Impl::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
+    }
+
+    /// LR-TBL and PA-TBL are there.
+    pub fn selective(self) -> bool {
+        matches!(self, Impl::Srsp | Impl::SrspOpt)
+    }
+
+    /// The value of parameter `impl`.
+    ///
+    /// # Errors
+    /// A word that is not known.
+    pub fn from_set(set: &ParamSet) -> Result<Impl, BlockError> {
+        let text = set.text("impl");
+        let found = Impl::WORDS.iter().find(|w| w.1 == text);
+        found.map(|w| w.0).ok_or_else(|| set.illegal("impl", "it is not known"))
+    }
+}
+
+/// What fixes the widths of all messages of a GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Srsp {
+    /// CUs, and so L1s, 1..128.
+    pub cus: u32,
+    /// Bits of a byte address, 32..64.
+    pub addr_bits: u32,
+    /// Bytes of a line: 64 or 128.
+    pub line: u32,
+    /// L2 banks, line interleaved: 1, 2, 4 or 8.
+    pub banks: u32,
+    /// MSHRs of an L1, 1..64.
+    pub mshrs: u32,
+    /// Write-backs of an L1 that wait for their WB_ACK, 2..64.
+    pub wbt: u32,
+}
+
+impl Default for Srsp {
+    /// The published GPU: 64 CUs.
+    fn default() -> Srsp {
+        Srsp { cus: 64, addr_bits: 48, line: 64, banks: 4, mshrs: 16, wbt: 16 }
+    }
+}
+
+impl Srsp {
+    /// Width of a line number LA: 42 by default.
+    pub fn line_bits(&self) -> u32 {
+        self.addr_bits - self.line.trailing_zeros()
+    }
+    /// Width of a line's data in bits: 512.
+    pub fn data_bits(&self) -> u32 {
+        8 * self.line
+    }
+    /// Width of the address of a word of 4 bytes, which the tables hold: 46.
+    pub fn word_bits(&self) -> u32 {
+        self.addr_bits - 2
+    }
+    /// Width of a CU's number `c`; 1 also for a single CU.
+    pub fn cu_bits(&self) -> u32 {
+        bits_for(u64::from(self.cus))
+    }
+    /// Width of a bank's number as a field; 1 also for a single bank.
+    pub fn bank_bits(&self) -> u32 {
+        bits_for(u64::from(self.banks))
+    }
+    /// Width of an MSHR's number `m`.
+    pub fn mshr_bits(&self) -> u32 {
+        bits_for(u64::from(self.mshrs))
+    }
+    /// Width of a WBT entry's number `w`.
+    pub fn wbt_bits(&self) -> u32 {
+        bits_for(u64::from(self.wbt))
+    }
+    /// Bank of a line number: its lowest bits.
+    pub fn bank_of(&self, line: Bits) -> Bits {
+        if self.banks == 1 { lit(0, 1) } else { line.slice(0, self.banks.trailing_zeros()) }
+    }
+    /// Line number of a byte address.
+    pub fn line_of(&self, addr: Bits) -> Bits {
+        addr.slice(self.line.trailing_zeros(), self.line_bits())
+    }
+    /// The widths of the CU port: the same messages as in every other family.
+    pub fn cu(&self) -> Sys {
+        Sys {
+            gpus: 2,
+            gpms: 1,
+            addr_bits: self.addr_bits,
+            line: self.line,
+            banks: self.banks,
+            l1s: self.cus,
+            l2_mshrs: 2,
+            l1_mshrs: self.mshrs,
+            il: self.line,
+            home_shift: self.addr_bits - 5,
+        }
+    }
+    /// Part of a module's name that these parameters determine.
+    pub fn tag(&self) -> String {
+        format!("c{}_a{}_l{}_b{}_m{}_w{}", self.cus, self.addr_bits, self.line, self.banks, self.mshrs, self.wbt)
+    }
+}
+
+/// The parameters that fix message widths on the command line, with the published values as defaults.
+pub fn srsp_params() -> Vec<ParamInfo> {
+    let s = Srsp::default();
+    let info =
+        |name, default: u32, legal, about| ParamInfo { name, default: default.to_string(), legal, about };
+    vec![
+        info("cus", s.cus, "1..128", "compute units, and so L1s"),
+        info("addr_bits", s.addr_bits, "32..64", "bits of a byte address"),
+        info("line", s.line, "64 or 128", "bytes of a line"),
+        info("banks", s.banks, "1, 2, 4 or 8", "L2 banks, line interleaved"),
+        info("mshrs", s.mshrs, "1..64", "misses of an L1 under way"),
+        info("wbt", s.wbt, "2..64", "write-backs of an L1 that wait for their acknowledgement"),
+    ]
+}
+
+/// Reads the parameters of [`srsp_params`].
+///
+/// # Errors
+/// A value outside its range.
+pub fn srsp_from(p: &ParamSet) -> Result<Srsp, BlockError> {
+    let number = |key, lo, hi| p.within(key, lo, hi).map(|v| v as u32);
+    let power = |key, lo, hi| {
+        let value = number(key, lo, hi)?;
+        if value.is_power_of_two() { Ok(value) } else { Err(p.illegal(key, "it is no power of two")) }
+    };
+    Ok(Srsp {
+        cus: number("cus", 1, 128)?,
+        addr_bits: number("addr_bits", 32, 64)?,
+        line: power("line", 64, 128)?,
+        banks: power("banks", 1, 8)?,
+        mshrs: number("mshrs", 1, 64)?,
+        wbt: number("wbt", 2, 64)?,
+    })
+}

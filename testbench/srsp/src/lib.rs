@@ -1,0 +1,1 @@
+//! Golden models, checkers and benches of sRSP, bRSP and hLRC (srsp.md).
