@@ -7,7 +7,8 @@ use weft_blocks::registry::{BlockError, BlockInfo, ParamSet};
 use weft_rtl::ir::Module;
 
 /// The families' lists, in the order in which they are shown.
-const FAMILIES: &[fn() -> Vec<BlockInfo>] = &[weft_blocks::registry::blocks, weft_mgcc::blocks, weft_srsp::blocks];
+const FAMILIES: &[fn() -> Vec<BlockInfo>] =
+    &[weft_blocks::registry::blocks, weft_mgcc::blocks, weft_srsp::blocks];
 
 /// All blocks, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {

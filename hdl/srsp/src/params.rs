@@ -121,7 +121,10 @@ impl Srsp {
     }
     /// Part of a module's name that these parameters determine.
     pub fn tag(&self) -> String {
-        format!("c{}_a{}_l{}_b{}_m{}_w{}", self.cus, self.addr_bits, self.line, self.banks, self.mshrs, self.wbt)
+        format!(
+            "c{}_a{}_l{}_b{}_m{}_w{}",
+            self.cus, self.addr_bits, self.line, self.banks, self.mshrs, self.wbt
+        )
     }
 }
 
