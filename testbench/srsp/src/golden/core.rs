@@ -1,0 +1,620 @@
+//! What the L1s of all systems share (srsp.md section 5): lines, MSHRs, sFIFO, WBT, drain with its fence.
+//!
+//! A function that a slot may call answers [`Took`]: whether the slot has done the request, something that makes room for it, or, leaving all as it was, nothing.
+
+use super::lines::{Frame, Lines, State};
+use super::msg::{CuRsp, Out, Req, ReqKind, Sync, Wb, WbKind};
+use super::slip::Slip;
+use super::tables::{LrTbl, Pending, Releases, SFifo, Wbt};
+use super::word::Data;
+use std::collections::VecDeque;
+use weft_srsp::params::Impl;
+
+/// Parameters of an L1.
+#[derive(Clone, Copy, Debug)]
+pub struct L1Params {
+    /// Its CU's number.
+    pub own: u8,
+    /// CUs.
+    pub cus: u8,
+    /// L2 banks.
+    pub banks: u8,
+    /// System.
+    pub imp: Impl,
+    /// {sets, ways}.
+    pub shape: (usize, usize),
+    /// Lines are replaced, so their order of use counts.
+    pub replaces: bool,
+    /// sFIFO entries.
+    pub sfifo: usize,
+    /// PA-TBL entries.
+    pub pa: usize,
+    /// aff_cache entries.
+    pub aff: usize,
+    /// {MSHRs, targets of each}.
+    pub mshrs: (usize, usize),
+    /// WBT entries.
+    pub wbt: usize,
+    /// Operations that wait for the sync unit.
+    pub sq: usize,
+    /// One thing done wrong.
+    pub slip: Option<Slip>,
+}
+
+/// Whether a slot has done what was asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Took {
+    /// It is done or accepted.
+    Done,
+    /// Not done, but something that makes room for it: it is tried again.
+    NotYet,
+    /// Nothing.
+    Wait,
+}
+
+/// What waits in an MSHR.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Work {
+    /// Plain load of these bytes.
+    Load(u64),
+    /// Atomic done in this L1.
+    Atomic(Sync),
+}
+
+/// A request that waits in an MSHR.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Target {
+    /// Request of the CU.
+    pub id: u32,
+    /// What.
+    pub work: Work,
+    /// An atomic that is not served with the fill: it looks everything up again.
+    pub again: bool,
+}
+
+/// A miss.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Mshr {
+    /// Line number.
+    pub line: u64,
+    /// A flash-inv has passed: nothing is installed.
+    pub noinst: bool,
+    /// A line-inv has passed: nothing is installed.
+    pub replay: bool,
+    /// The fill has come; only atomics that replay are left.
+    pub filled: bool,
+    /// hLRC: the line is being registered.
+    pub reg: bool,
+    /// hLRC: the answer is not installed (RDU).
+    pub uncached: bool,
+    /// In order.
+    pub targets: Vec<Target>,
+}
+
+/// Who waits for the drain.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Who {
+    Probe,
+    Sync,
+    Capture,
+}
+
+/// A client of the drain.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Client {
+    /// Who.
+    pub who: Who,
+    /// Pops until its marker has been popped, whoever pops.
+    pub left: usize,
+    /// Its fence waits for the write-backs of this epoch.
+    pub fence: Option<bool>,
+}
+
+/// Lines, misses, write-backs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Core {
+    /// The lines.
+    pub lines: Lines,
+    /// The misses.
+    pub mshrs: Vec<Option<Mshr>>,
+    /// sFIFO and LR-TBL.
+    pub rel: Releases,
+    /// Write-backs under way.
+    pub wbt: Wbt,
+    /// Epoch of write-backs sent now.
+    pub epoch: bool,
+    /// Write-backs under way per epoch.
+    pub unacked: [u32; 2],
+    /// Clients of the drain; the first is served.
+    pub drain: VecDeque<Client>,
+    /// Broken rules.
+    pub faults: Vec<String>,
+    out: Vec<Out>,
+    own: u8,
+    banks: u8,
+    targets: usize,
+    selective: bool,
+    slip: Option<Slip>,
+}
+
+impl std::hash::Hash for Core {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (&self.lines, &self.mshrs, &self.rel, &self.wbt).hash(state);
+        (self.epoch, self.unacked, &self.drain, &self.faults).hash(state);
+    }
+}
+
+impl Core {
+    /// After reset.
+    pub fn new(p: &L1Params) -> Core {
+        Core {
+            lines: Lines::new(p.shape.0, p.shape.1, 0, p.replaces),
+            mshrs: vec![None; p.mshrs.0],
+            rel: Releases { sfifo: SFifo::new(p.sfifo), lr: LrTbl::default() },
+            wbt: Wbt::new(p.wbt),
+            epoch: false,
+            unacked: [0; 2],
+            drain: VecDeque::new(),
+            faults: Vec::new(),
+            out: Vec::new(),
+            own: p.own,
+            banks: p.banks,
+            targets: p.mshrs.1,
+            selective: p.imp.selective(),
+            slip: p.slip,
+        }
+    }
+    /// This thing is done wrong.
+    pub fn slips(&self, slip: Slip) -> bool {
+        self.slip == Some(slip)
+    }
+    /// Notes a broken rule.
+    pub fn fault(&mut self, text: impl Into<String>) {
+        self.faults.push(format!("L1 {}: {}", self.own, text.into()));
+    }
+    /// What was sent since the last call.
+    pub fn take_out(&mut self) -> Vec<Out> {
+        std::mem::take(&mut self.out)
+    }
+    /// Sends.
+    pub fn send(&mut self, out: Out) {
+        self.out.push(out);
+    }
+    /// Bank of a line.
+    pub fn bank(&self, line: u64) -> u8 {
+        (line % u64::from(self.banks)) as u8
+    }
+    /// Sends on VN0 to the line's bank.
+    pub fn send_req(&mut self, line: u64, kind: ReqKind) {
+        let req = Req { src: self.own, kind };
+        self.out.push(Out::Req(self.bank(line), req));
+    }
+    /// Sends on VN1 to the line's bank.
+    pub fn send_late(&mut self, line: u64, kind: WbKind) {
+        let wb = Wb { src: self.own, kind };
+        self.out.push(Out::Wb(self.bank(line), wb));
+    }
+    /// Answers a request of the CU.
+    pub fn reply(&mut self, id: u32, data: Data) {
+        self.out.push(Out::Cu(CuRsp { id, data }));
+    }
+    /// The old value of an atomic as the CU gets it.
+    pub fn reply_old(&mut self, id: u32, sync: &Sync, old: u64) {
+        let mut data = Data::default();
+        data.set_word(sync.atomic.addr % 64, sync.atomic.wide, old);
+        self.reply(id, data);
+    }
+
+    /// Sends a write-back; the caller has seen that the WBT has a free entry.
+    pub fn write_back(&mut self, line: u64, mask: u64, data: Data) {
+        let epoch = self.epoch;
+        let wbt = self.wbt.take(Pending { line, epoch, unreg: false });
+        self.unacked[usize::from(epoch)] += 1;
+        self.send_late(line, WbKind::Wb { line, mask, data: data.masked(mask), wbt, epoch });
+    }
+    /// WB_ACK.
+    pub fn wb_ack(&mut self, wbt: u8, epoch: bool) {
+        match self.wbt.release(wbt) {
+            Some(pending) if !pending.unreg && pending.epoch == epoch => {
+                self.unacked[usize::from(epoch)] -= 1;
+            }
+            _ => self.fault("a WB_ACK that was not expected"),
+        }
+    }
+    /// The write-back of a dirty line would find no WBT entry.
+    pub fn stuck(&self, line: u64) -> bool {
+        self.lines.get(line).is_some_and(Frame::dirty) && !self.wbt.free()
+    }
+    /// Writes a dirty line back and drops it.
+    fn expel(&mut self, line: u64) {
+        if let Some(frame) = self.lines.get(line).copied() {
+            if frame.dirty() {
+                self.write_back(line, frame.mask, frame.data);
+            }
+            self.lines.drop(line);
+        }
+    }
+
+    /// Pops the oldest sFIFO entry, if the write-back that this means finds a WBT entry.
+    pub fn pop(&mut self) -> bool {
+        let Some(line) = self.rel.sfifo.head().filter(|line| !self.stuck(*line)) else { return false };
+        if let Some((index, _)) = self.rel.sfifo.pop() {
+            self.rel.lr.popped(index);
+        }
+        self.drain.iter_mut().for_each(|client| client.left = client.left.saturating_sub(1));
+        if let Some(frame) = self.lines.get(line).copied().filter(Frame::dirty) {
+            self.write_back(line, frame.mask, frame.data);
+            if frame.state == State::W {
+                self.lines.drop(line);
+            } else if let Some(frame) = self.lines.get_mut(line) {
+                (frame.state, frame.mask) = (State::V, 0);
+            }
+        }
+        true
+    }
+    /// Makes room in a full sFIFO.
+    fn overflow(&mut self) -> Took {
+        if self.pop() { Took::NotYet } else { Took::Wait }
+    }
+    /// A client joins the drain's queue: so many entries, then the fence.
+    fn join_drain(&mut self, who: Who, left: usize) {
+        let short = usize::from(self.slips(Slip::FlushShort));
+        self.drain.push_back(Client { who, left: left.saturating_sub(short), fence: None });
+    }
+    /// F: flush all and fence.
+    pub fn flush_all(&mut self, who: Who) {
+        self.join_drain(who, self.rel.sfifo.len());
+    }
+    /// Flush up to an sFIFO entry and fence.
+    pub fn flush_to(&mut self, who: Who, ptr: usize) {
+        self.join_drain(who, self.rel.sfifo.distance(ptr));
+    }
+    /// Fence alone.
+    pub fn fence(&mut self, who: Who) {
+        self.join_drain(who, 0);
+    }
+    /// The drain has a pop to do.
+    pub fn drains(&self) -> bool {
+        self.drain.front().is_some_and(|client| client.left > 0)
+    }
+    /// Starts and ends fences: the client that is done.
+    pub fn advance(&mut self) -> Option<Who> {
+        let client = self.drain.front_mut().filter(|client| client.left == 0)?;
+        let waits = match client.fence {
+            Some(epoch) => epoch,
+            None => {
+                client.fence = Some(self.epoch);
+                self.epoch = !self.epoch;
+                !self.epoch
+            }
+        };
+        let who = client.who;
+        if self.unacked[usize::from(waits)] > 0 {
+            return None;
+        }
+        self.drain.pop_front();
+        Some(who)
+    }
+
+    /// line-inv of a line that is not [`Core::stuck`].
+    pub fn line_inv(&mut self, line: u64) {
+        match self.lines.state(line) {
+            State::P if !self.slips(Slip::NoReplay) => {
+                let mshrs = self.mshrs.iter_mut().flatten();
+                mshrs.filter(|mshr| mshr.line == line && !mshr.filled).for_each(|mshr| mshr.replay = true);
+            }
+            State::V | State::D | State::W => self.expel(line),
+            _ => {}
+        }
+    }
+    /// flash-inv: all lines but those that are owned or being registered.
+    pub fn flash_inv(&mut self) {
+        if self.lines.iter().any(Frame::dirty) {
+            self.fault("flash-inv meets a dirty line");
+        }
+        let gone = |frame: &&mut Frame| matches!(frame.state, State::V | State::D | State::W);
+        self.lines.iter_mut().filter(gone).for_each(|frame| frame.state = State::I);
+        self.lines.tidy();
+        self.rel.lr.clear();
+        if !self.slips(Slip::NoNoinst) {
+            let mshrs = self.mshrs.iter_mut().flatten();
+            mshrs.filter(|mshr| !mshr.filled && !mshr.reg).for_each(|mshr| mshr.noinst = true);
+        }
+    }
+
+    /// The frame for a new line, if there is one now.
+    fn room(&self, line: u64) -> Option<usize> {
+        let free = self.wbt.free();
+        let plain = |frame: &Frame| {
+            !matches!(frame.state, State::P | State::PR | State::O) && (free || !frame.dirty())
+        };
+        self.lines.victim(line, plain)
+    }
+    /// Puts a line into a frame that [`Core::room`] found.
+    fn settle_in(&mut self, at: usize, frame: Frame) {
+        let old = *self.lines.frame(at);
+        if old.state != State::I {
+            self.expel(old.line);
+        }
+        self.lines.put(at, frame);
+    }
+    /// Some MSHR is busy with the line.
+    pub fn missing(&self, line: u64) -> bool {
+        self.mshrs.iter().flatten().any(|mshr| mshr.line == line)
+    }
+    /// A miss on a line that is absent: an MSHR, a frame in this state, a request.
+    pub fn miss(&mut self, line: u64, target: Target, state: State) -> Took {
+        let mshr = self.mshrs.iter().position(Option::is_none);
+        let (Some(mshr), false, false) = (mshr, self.wbt.has(line), self.missing(line)) else {
+            return Took::Wait;
+        };
+        let Some(at) = self.room(line) else { return Took::Wait };
+        self.settle_in(at, Frame { state, line, mask: 0, data: Data::default() });
+        let reg = state == State::PR;
+        let targets = vec![target];
+        let (noinst, replay, filled, uncached) = (false, false, false, false);
+        self.mshrs[mshr] = Some(Mshr { line, noinst, replay, filled, reg, uncached, targets });
+        let number = mshr as u8;
+        self.send_req(
+            line,
+            if reg { ReqKind::Reg { line, mshr: number } } else { ReqKind::Rd { line, mshr: number } },
+        );
+        Took::Done
+    }
+    /// Joins the miss that is pending on a line.
+    pub fn join(&mut self, line: u64, target: Target) -> Took {
+        let most = self.targets;
+        let pending = |mshr: &&mut Mshr| {
+            mshr.line == line && !mshr.noinst && !mshr.replay && !mshr.filled && mshr.targets.len() < most
+        };
+        match self.mshrs.iter_mut().flatten().find(pending) {
+            Some(mshr) => {
+                mshr.targets.push(target);
+                Took::Done
+            }
+            None => Took::Wait,
+        }
+    }
+    /// A line of state W is in the way.
+    pub fn write_out(&mut self, line: u64) -> Took {
+        if self.stuck(line) {
+            return Took::Wait;
+        }
+        self.expel(line);
+        Took::NotYet
+    }
+
+    /// Plain load of a line that is not owned.
+    pub fn load(&mut self, id: u32, line: u64, mask: u64) -> Took {
+        let target = Target { id, work: Work::Load(mask), again: false };
+        let frame = self.lines.get(line).copied();
+        match frame.map_or(State::I, |frame| frame.state) {
+            State::I => self.miss(line, target, State::P),
+            State::P => self.join(line, target),
+            State::W if frame.is_some_and(|frame| mask & !frame.mask != 0) => self.write_out(line),
+            State::PR => Took::Wait,
+            _ => {
+                let data = frame.map_or(Data::default(), |frame| frame.data.masked(mask));
+                self.lines.touch(line);
+                self.reply(id, data);
+                Took::Done
+            }
+        }
+    }
+    /// Plain store to a line that is not owned.
+    pub fn store(&mut self, id: u32, line: u64, mask: u64, data: Data) -> Took {
+        let took = self.merge(line, mask, data);
+        if took == Took::Done {
+            self.reply(id, Data::default());
+        }
+        took
+    }
+    /// Merges bytes into a line.
+    fn merge(&mut self, line: u64, mask: u64, data: Data) -> Took {
+        let state = self.lines.state(line);
+        if matches!(state, State::P | State::PR) {
+            return Took::Wait;
+        }
+        let clean = matches!(state, State::I | State::V);
+        if clean && self.rel.sfifo.full() {
+            return self.overflow();
+        }
+        if state == State::I {
+            let Some(at) = self.room(line) else { return Took::Wait };
+            self.settle_in(at, Frame { state: State::W, line, mask: 0, data: Data::default() });
+        }
+        if let Some(frame) = self.lines.get_mut(line) {
+            frame.data.merge(mask, &data);
+            frame.mask |= mask;
+            frame.state = if frame.state == State::W { State::W } else { State::D };
+        }
+        if clean {
+            self.rel.sfifo.push(line);
+        }
+        self.lines.touch(line);
+        Took::Done
+    }
+
+    /// A1: an atomic in this L1, at first or again from its MSHR.
+    pub fn atomic(&mut self, id: u32, sync: &Sync, from: Option<usize>) -> Took {
+        let line = sync.atomic.line();
+        let state = self.lines.state(line);
+        if self.slips(Slip::BlindStore)
+            && sync.atomic.op == weft_srsp::msg::SyncOp::St
+            && matches!(state, State::I | State::W)
+        {
+            return self.blind_store(id, sync);
+        }
+        match state {
+            State::V | State::D => {
+                if self.must_push(sync) && self.rel.sfifo.full() {
+                    return self.overflow();
+                }
+                self.perform(id, sync);
+                Took::Done
+            }
+            State::W => self.write_out(line),
+            State::P | State::PR | State::O => {
+                let target = Target { id, work: Work::Atomic(*sync), again: false };
+                if from.is_some() { Took::Wait } else { self.join(line, target) }
+            }
+            State::I => match from {
+                None => {
+                    let target = Target { id, work: Work::Atomic(*sync), again: false };
+                    self.miss(line, target, State::P)
+                }
+                Some(mshr) => self.miss_again(mshr),
+            },
+        }
+    }
+    /// The first target of an MSHR misses again; the others still look everything up again.
+    fn miss_again(&mut self, number: usize) -> Took {
+        let Some(line) = self.mshrs[number].as_ref().map(|mshr| mshr.line) else { return Took::Wait };
+        let Some(at) = self.room(line).filter(|_| !self.wbt.has(line)) else { return Took::Wait };
+        self.settle_in(at, Frame { state: State::P, line, mask: 0, data: Data::default() });
+        if let Some(mshr) = &mut self.mshrs[number] {
+            (mshr.filled, mshr.noinst, mshr.replay) = (false, false, false);
+            mshr.targets[0].again = false;
+        }
+        self.send_req(line, ReqKind::Rd { line, mshr: number as u8 });
+        Took::NotYet
+    }
+    /// A release of this L1 is recorded.
+    fn records(&self, sync: &Sync) -> bool {
+        self.selective && sync.sem.releases()
+    }
+    /// An atomic on a line in V or D may need an sFIFO entry.
+    pub fn must_push(&self, sync: &Sync) -> bool {
+        let clean = self.lines.state(sync.atomic.line()) == State::V;
+        !sync.atomic.reads_only() && (clean || self.records(sync))
+    }
+    /// Performs an atomic on a line in V or D; the sFIFO has room if [`Core::must_push`].
+    pub fn perform(&mut self, id: u32, sync: &Sync) {
+        let (line, records) = (sync.atomic.line(), self.records(sync));
+        let Some(frame) = self.lines.get_mut(line) else { return };
+        let clean = frame.state == State::V;
+        let (old, wrote) = sync.atomic.perform(&mut frame.data);
+        if wrote {
+            frame.state = State::D;
+            frame.mask |= sync.atomic.mask();
+            if records || clean {
+                let index = self.rel.sfifo.push(line);
+                if records {
+                    self.rel.lr.set(sync.atomic.tag(), index);
+                }
+            }
+        }
+        self.lines.touch(line);
+        self.done(id, sync, old, wrote);
+    }
+    /// Answers an atomic and tells the checker.
+    pub fn done(&mut self, id: u32, sync: &Sync, old: u64, wrote: bool) {
+        self.send(Out::Performed { cu: self.own, id: Some(id), atomic: sync.atomic, old, wrote });
+        self.reply_old(id, sync, old);
+    }
+    /// The slip: a store that synchronises goes into a masked frame.
+    fn blind_store(&mut self, id: u32, sync: &Sync) -> Took {
+        let mut data = Data::default();
+        data.set_word(sync.atomic.addr % 64, sync.atomic.wide, sync.atomic.opnd);
+        let releases = self.records(sync);
+        if releases && self.rel.sfifo.full() {
+            return self.overflow();
+        }
+        let had = self.rel.sfifo.len();
+        let took = self.merge(sync.atomic.line(), sync.atomic.mask(), data);
+        if took == Took::Done {
+            if releases {
+                let pushed = self.rel.sfifo.len() > had;
+                let last = self.rel.sfifo.entries().last().map(|entry| entry.0);
+                let index = last.filter(|_| pushed);
+                let index = index.unwrap_or_else(|| self.rel.sfifo.push(sync.atomic.line()));
+                self.rel.lr.set(sync.atomic.tag(), index);
+            }
+            self.done(id, sync, 0, true);
+        }
+        took
+    }
+
+    /// FILL: installs the line unless it is marked, then serves the targets in order; an atomic is served `now` or replays.
+    pub fn fill(&mut self, number: u8, data: Data, now: bool) {
+        let Some(mut mshr) = self.mshrs.get_mut(usize::from(number)).and_then(Option::take) else {
+            return self.fault("a FILL that was not expected");
+        };
+        let line = mshr.line;
+        let install = !mshr.noinst && !mshr.replay && !mshr.uncached;
+        match self.lines.get_mut(line) {
+            _ if mshr.uncached => {}
+            Some(frame) if frame.state == State::P && install => {
+                (frame.state, frame.data) = (State::V, data);
+            }
+            Some(frame) if frame.state == State::P => self.lines.drop(line),
+            _ => self.fault("a FILL finds no frame"),
+        }
+        let mut left = Vec::new();
+        for target in mshr.targets {
+            match target.work {
+                Work::Load(mask) => {
+                    let frame = self.lines.get(line).filter(|_| install);
+                    let data = frame.map_or(data, |frame| frame.data);
+                    self.reply(target.id, data.masked(mask));
+                }
+                Work::Atomic(sync) => {
+                    let room = !self.must_push(&sync) || !self.rel.sfifo.full();
+                    if install && now && !target.again && room {
+                        self.perform(target.id, &sync);
+                    } else {
+                        left.push(Target { again: true, ..target });
+                    }
+                }
+            }
+        }
+        if !left.is_empty() {
+            (mshr.noinst, mshr.replay, mshr.filled) = (false, false, true);
+            mshr.targets = left;
+            self.mshrs[usize::from(number)] = Some(mshr);
+        }
+    }
+    /// The atomic at the head of an MSHR that replays.
+    pub fn replaying(&self, number: usize) -> Option<(u32, Sync)> {
+        let mshr = self.mshrs[number].as_ref().filter(|mshr| mshr.filled)?;
+        mshr.targets.first().and_then(|target| match target.work {
+            Work::Atomic(sync) => Some((target.id, sync)),
+            Work::Load(_) => None,
+        })
+    }
+    /// The head of an MSHR that replays has been taken.
+    pub fn replayed(&mut self, number: usize) {
+        if let Some(mshr) = &mut self.mshrs[number] {
+            mshr.targets.remove(0);
+            if mshr.targets.is_empty() {
+                self.mshrs[number] = None;
+            }
+        }
+    }
+
+    /// Rules of section 7 that the state of one L1 shows.
+    pub fn check(&self) -> Option<&'static str> {
+        let queued = |line: u64| self.rel.sfifo.entries().any(|entry| entry.1 == line);
+        if self.lines.iter().any(|frame| frame.dirty() && !queued(frame.line)) {
+            return Some("a dirty line has no sFIFO entry");
+        }
+        let lr = self.rel.lr.entries();
+        let live = |(addr, ptr): &(u64, usize)| {
+            self.rel.sfifo.entries().any(|entry| entry == (*ptr, super::word::line_of(addr << 2)))
+        };
+        if !lr.iter().all(live) {
+            return Some("an LR entry has no sFIFO entry of its line");
+        }
+        if lr.iter().enumerate().any(|(i, a)| lr[..i].iter().any(|b| a.0 == b.0 || a.1 == b.1)) {
+            return Some("two LR entries have an address or a pointer in common");
+        }
+        let counted = |epoch| self.wbt.iter().filter(|p| !p.unreg && p.epoch == epoch).count() as u32;
+        if counted(false) > self.unacked[0] || counted(true) > self.unacked[1] {
+            return Some("an epoch counter is below its write-backs under way");
+        }
+        let masked =
+            self.lines.iter().all(|frame| frame.dirty() || frame.mask == 0 || frame.state == State::O);
+        (!masked).then_some("a clean line has dirty bytes")
+    }
+}

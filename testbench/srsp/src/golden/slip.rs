@@ -1,0 +1,51 @@
+//! Decisions of srsp.md undone one at a time, and faults put in: exploration or random runs must find every one.
+
+/// One thing done wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Slip {
+    /// Section 3: probes and PACKs come before REM_LOCK and its grant.
+    ProbeBeforeLock,
+    /// Section 5: a wg store that synchronises is done as a plain masked store, without a fill.
+    BlindStore,
+    /// Section 5: flash-inv does not mark pending fills.
+    NoNoinst,
+    /// Section 5: line-inv does not mark a pending fill.
+    NoReplay,
+    /// Section 5: SEL_INV goes out before the remote modifier's own F.
+    InvBeforeFlush,
+    /// Section 5.1: rem_rel stores at the L2 without a lock, then sends SEL_INV.
+    StoreUnlocked,
+    /// Section 5.1: rem_rel stores at the L2 under the lock, then sends SEL_INV, then unlocks.
+    StoreFirst,
+    /// Section 5.2: SEL_FLUSH drops the line after the flush, not in the slot of the lookup.
+    LateLineInv,
+    /// Section 5.2: a SEL_FLUSH that misses is acknowledged without a fence.
+    MissNoFence,
+    /// Fault: PA-TBL insertions are lost.
+    PaDropped,
+    /// Fault: a flush stops one entry early.
+    FlushShort,
+    /// Fault: SEL_FLUSH is acknowledged before its flush has completed.
+    EarlyPack,
+    /// Fault, hLRC: the L2 grants a registered line without waiting for its owner's flush (section 9).
+    EarlyGrant,
+}
+
+impl Slip {
+    /// All of them.
+    pub const ALL: [Slip; 13] = [
+        Slip::ProbeBeforeLock,
+        Slip::BlindStore,
+        Slip::NoNoinst,
+        Slip::NoReplay,
+        Slip::InvBeforeFlush,
+        Slip::StoreUnlocked,
+        Slip::StoreFirst,
+        Slip::LateLineInv,
+        Slip::MissNoFence,
+        Slip::PaDropped,
+        Slip::FlushShort,
+        Slip::EarlyPack,
+        Slip::EarlyGrant,
+    ];
+}

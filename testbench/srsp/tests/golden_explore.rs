@@ -1,0 +1,221 @@
+//! All interleavings of tiny systems on the golden models: the lock-protected counter, every pair of synchronising operations, and every decision undone.
+
+use weft_srsp::msg::SyncOp;
+use weft_srsp::params::Impl;
+use weft_srsp_bench::golden::msg::{Sem, Sync};
+use weft_srsp_bench::golden::slip::Slip;
+use weft_srsp_bench::golden::system::explore::{Explored, explore};
+use weft_srsp_bench::golden::system::program::{atomic, cas, cmp, get, put, remote, wg};
+use weft_srsp_bench::golden::system::{Instr, Protocol, System, SystemParams, Wave};
+
+/// Locks and flags: bank 0 of two.
+const X: u64 = 0;
+/// Data, bank 1, and the word beside it.
+const Y: u64 = 64;
+const BESIDE: u64 = 68;
+/// Another flag, bank 0.
+const Z: u64 = 128;
+/// More data, bank 1.
+const W: u64 = 192;
+
+const LIMIT: usize = 2_000_000;
+const SRSP: Protocol = Protocol::Scoped(Impl::Srsp);
+const OPT: Protocol = Protocol::Scoped(Impl::SrspOpt);
+const BRSP: Protocol = Protocol::Scoped(Impl::Brsp);
+const BASE: Protocol = Protocol::Scoped(Impl::Base);
+const HLRC: Protocol = Protocol::Hlrc(false);
+const HLRC_THROUGH: Protocol = Protocol::Hlrc(true);
+
+fn tiny(protocol: Protocol) -> SystemParams {
+    SystemParams { banks: 2, ..SystemParams::tiny(protocol, 2) }
+}
+
+/// Takes the lock, increments Y, frees the lock; so often.
+fn counter(take: Sync, free: Sync, rounds: usize) -> Vec<Instr> {
+    let round = [Instr::Spin(take, 0), Instr::Ld(Y), Instr::StReg(Y, 1), Instr::Sync(free)];
+    round.into_iter().cycle().take(4 * rounds).collect()
+}
+
+/// The counter, with a local modifier that does it `rounds` times and a remote one.
+fn counters(p: SystemParams, exch: bool, rounds: usize) -> Explored {
+    let take = || if exch { atomic(SyncOp::Exch, X, 1, 0) } else { cas(X, 0, 1) };
+    let local = counter(wg(take(), Sem::Acq), wg(put(X, 0), Sem::Rel), rounds);
+    let other = counter(remote(take(), Sem::Acq), remote(put(X, 0), Sem::Rel), 1);
+    let mut system = System::new(p, vec![Wave::new(0, local), Wave::new(1, other)]);
+    system.declare_lock(X);
+    explore(&system, LIMIT, &|end| {
+        let mut seen: Vec<u64> =
+            end.waves().iter().flat_map(|wave| wave.results.chunks(3).map(|got| got[1])).collect();
+        seen.sort_unstable();
+        let wanted: Vec<u64> = (0..=rounds as u64).collect();
+        (seen != wanted).then(|| format!("the counter was {seen:?}"))
+    })
+}
+
+/// All interleavings of these programs.
+fn all(p: SystemParams, programs: &[(u8, Vec<Instr>)]) -> Explored {
+    let waves = programs.iter().map(|(cu, program)| Wave::new(*cu, program.clone())).collect();
+    explore(&System::new(p, waves), LIMIT, &|_| None)
+}
+
+#[track_caller]
+fn holds(found: &Explored, what: &str) {
+    println!("{what}: {} states, {} steps, {} ends", found.states, found.steps, found.ends);
+    if let Some(violation) = &found.violation {
+        panic!("{what}: {violation}");
+    }
+    assert!(!found.incomplete, "{what}: more than {LIMIT} states");
+}
+
+#[test]
+fn the_lock_protected_counter() {
+    for protocol in [SRSP, OPT, BRSP, HLRC, HLRC_THROUGH] {
+        for exch in [false, true] {
+            let rounds = if exch { 1 } else { 2 };
+            holds(&counters(tiny(protocol), exch, rounds), &format!("{protocol:?}, exch {exch}"));
+        }
+    }
+}
+
+/// Every order of an operation of the local modifier and one of a remote modifier, with data before and after each, in one line.
+fn pairs(protocol: Protocol, warm: bool) {
+    let local = |new: u64| {
+        [
+            wg(get(X), Sem::Acq),
+            wg(cas(X, 0, new), Sem::Acq),
+            wg(put(X, new), Sem::Rel),
+            wg(atomic(SyncOp::Add, X, new, 0), Sem::AcqRel),
+            wg(cas(X, 0, new), Sem::AcqRel),
+            wg(atomic(SyncOp::Or, X, new, 0), Sem::Rlx),
+        ]
+    };
+    let other = |new: u64| {
+        [
+            remote(get(X), Sem::Acq),
+            remote(cas(X, 0, new), Sem::Acq),
+            remote(put(X, new), Sem::Rel),
+            remote(atomic(SyncOp::Add, X, new, 0), Sem::AcqRel),
+            remote(cas(X, 0, new), Sem::AcqRel),
+        ]
+    };
+    let mut states = 0;
+    for mine in local(1) {
+        for theirs in other(2) {
+            let mut first = vec![Instr::St(Y, 7), Instr::Sync(mine), Instr::Ld(BESIDE)];
+            if warm {
+                first.insert(0, Instr::Sync(wg(get(X), Sem::Acq)));
+                first.push(Instr::Sync(wg(get(X), Sem::Acq)));
+            }
+            let second = vec![Instr::St(BESIDE, 9), Instr::Sync(theirs), Instr::Ld(Y)];
+            let found = all(tiny(protocol), &[(0, first), (1, second)]);
+            states += found.states;
+            holds(&found, &format!("{protocol:?} {mine:?} {theirs:?}"));
+        }
+    }
+    println!("{protocol:?}: {states} states");
+}
+
+#[test]
+fn every_pair_of_operations_srsp() {
+    pairs(SRSP, true);
+}
+
+#[test]
+fn every_pair_of_operations_srsp_opt() {
+    pairs(OPT, true);
+}
+
+#[test]
+fn every_pair_of_operations_brsp() {
+    pairs(BRSP, false);
+}
+
+#[test]
+fn every_pair_of_operations_hlrc() {
+    pairs(HLRC, true);
+    pairs(HLRC_THROUGH, false);
+}
+
+/// Data then flag: by a local release to a remote acquire, with `more` after the release; the flag is cached at first.
+fn to_the_thief(more: &[Instr]) -> Vec<(u8, Vec<Instr>)> {
+    let mut owner =
+        vec![Instr::Sync(wg(get(X), Sem::Acq)), Instr::St(Y, 7), Instr::Sync(wg(put(X, 1), Sem::Rel))];
+    owner.extend_from_slice(more);
+    let thief = vec![Instr::Sync(remote(get(X), Sem::Acq)), Instr::Unless(1, 1), Instr::Ld(Y)];
+    vec![(0, owner), (1, thief)]
+}
+
+/// Data then flag: by a remote release to a local acquire, with `before` in the owner's program.
+fn to_the_owner(before: &[Instr]) -> Vec<(u8, Vec<Instr>)> {
+    let mut owner = before.to_vec();
+    owner.extend([Instr::Sync(wg(get(X), Sem::Acq)), Instr::Unless(1, 1), Instr::Ld(Y)]);
+    let thief = vec![Instr::St(Y, 7), Instr::Sync(remote(put(X, 1), Sem::Rel))];
+    vec![(0, owner), (1, thief)]
+}
+
+/// What finds a slip.
+enum Finder {
+    Counter { exch: bool, rounds: usize },
+    Programs(Vec<(u8, Vec<Instr>)>),
+}
+
+fn finder(slip: Slip) -> Finder {
+    let overflow = [Instr::St(Z, 1), Instr::St(W, 1)];
+    let again = [Instr::Sync(wg(get(X), Sem::Acq))];
+    match slip {
+        Slip::ProbeBeforeLock | Slip::NoReplay => Finder::Counter { exch: false, rounds: 1 },
+        Slip::StoreFirst => Finder::Counter { exch: true, rounds: 1 },
+        Slip::BlindStore => Finder::Programs(to_the_thief(&again)),
+        Slip::NoNoinst => {
+            let mut programs = to_the_owner(&[]);
+            programs.push((0, vec![Instr::Ld(BESIDE)]));
+            Finder::Programs(programs)
+        }
+        Slip::InvBeforeFlush => {
+            let before = [Instr::Sync(cmp(get(Z), Sem::Acq)), Instr::Ld(BESIDE)];
+            Finder::Programs(to_the_owner(&before))
+        }
+        Slip::StoreUnlocked | Slip::PaDropped | Slip::FlushShort => {
+            Finder::Programs(to_the_owner(&[Instr::Ld(BESIDE)]))
+        }
+        Slip::MissNoFence => Finder::Programs(to_the_thief(&overflow)),
+        Slip::LateLineInv | Slip::EarlyPack | Slip::EarlyGrant => Finder::Programs(to_the_thief(&[])),
+    }
+}
+
+fn find(slip: Slip, undone: bool) -> Explored {
+    let protocol = if slip == Slip::EarlyGrant { HLRC } else { SRSP };
+    let p = SystemParams { slip: undone.then_some(slip), ..tiny(protocol) };
+    match finder(slip) {
+        Finder::Counter { exch, rounds } => counters(p, exch, rounds),
+        Finder::Programs(programs) => all(p, &programs),
+    }
+}
+
+#[test]
+fn every_decision_is_needed() {
+    let mut blind = Vec::new();
+    for slip in Slip::ALL {
+        holds(&find(slip, false), &format!("without {slip:?}"));
+        let found = find(slip, true);
+        match found.violation {
+            Some(violation) => println!("{slip:?}, {} states: {violation}", found.states),
+            None => blind.push(slip),
+        }
+    }
+    assert_eq!(blind, [], "no violation is found");
+}
+
+/// Scopes without remote operations: a flag between two CUs at cmp scope.
+#[test]
+fn base_at_cmp_and_sys_scope() {
+    for to in [cmp as fn(_, _) -> Sync, |atomic, sem| Sync {
+        scope: weft_srsp_bench::golden::msg::Scope::Sys,
+        ..cmp(atomic, sem)
+    }] {
+        let writer = vec![Instr::St(Y, 7), Instr::Sync(to(put(X, 1), Sem::Rel))];
+        let reader =
+            vec![Instr::Ld(BESIDE), Instr::Sync(to(get(X), Sem::Acq)), Instr::Unless(1, 1), Instr::Ld(Y)];
+        holds(&all(tiny(BASE), &[(0, writer), (1, reader)]), "base");
+    }
+}
