@@ -185,3 +185,57 @@ fn a_program_is_offered_the_machine() {
     offer("bfs", &mut given, 2, 8);
     assert_eq!(given.len(), 2);
 }
+
+/// Neighbours of each vertex, as the program has them.
+fn neighbours(done: &Done) -> Vec<Vec<usize>> {
+    let (row, col) = (done.words(&done.first, "row"), done.words(&done.first, "col"));
+    row.windows(2).map(|w| col[w[0] as usize..w[1] as usize].iter().map(|u| *u as usize).collect()).collect()
+}
+
+#[test]
+fn a_colouring_is_proper_and_a_set_independent_and_maximal() {
+    let list = [("queues", "7"), ("rounds", "64")];
+    let done = Done::new("clr", &list);
+    let colours = done.words(&done.last, "colour");
+    let rows = neighbours(&done);
+    assert!(colours.iter().all(|c| *c < 64), "everything is coloured");
+    assert!((0..rows.len()).all(|v| rows[v].iter().all(|u| colours[*u] != colours[v])));
+
+    let done = Done::new("mis", &list);
+    let states = done.words(&done.last, "state");
+    let rows = neighbours(&done);
+    for v in 0..rows.len() {
+        let inside = rows[v].iter().filter(|u| states[**u] == 1).count();
+        assert!(if states[v] == 1 { inside == 0 } else { states[v] == 2 && inside > 0 }, "vertex {v}");
+    }
+}
+
+#[test]
+fn paths_are_as_short_as_every_arc_allows() {
+    let done = Done::new("sssp", &[("queues", "7"), ("rounds", "999")]);
+    let distance = done.words(&done.last, "distance");
+    let weight = done.words(&done.first, "weight");
+    let mut arcs = weight.iter();
+    for (v, row) in neighbours(&done).iter().enumerate() {
+        let best = row.iter().zip(&mut arcs).map(|(u, w)| distance[*u] + w).min();
+        let expected = if v == 0 { Some(0) } else { best };
+        assert_eq!(Some(distance[v]), expected, "vertex {v}: the graph is connected");
+    }
+}
+
+#[test]
+fn tasks_are_stolen_where_stealing_is_on_and_only_there() {
+    for (sync, steals) in
+        [("baseline", false), ("scope", false), ("steal", true), ("remote", true), ("atomic", true)]
+    {
+        for hint in ["on", "off"] {
+            let list = [("queues", "7"), ("sync", sync), ("hint", hint), ("rounds", "2"), ("waves", "1")];
+            let done = Done::new("prk", &list);
+            let tally = done.words(&done.last, "queue_tally");
+            let of = |which| tally.iter().skip(which).step_by(4).sum::<u32>();
+            let tasks = done.array("queue_done").length as u32;
+            assert_eq!(of(0) + of(1), 2 * tasks, "{sync}: each kernel executes each task");
+            assert_eq!(of(1) > 0, steals, "{sync}: {} tasks stolen", of(1));
+        }
+    }
+}

@@ -32,6 +32,20 @@ const OPTIONS: &[(&str, &[(&str, &str)])] = &[
     ("mm3", &[("n", "13"), ("accum", "memory")]),
 ];
 
+/// Programs with work queues in each of their ways to synchronise, and without what makes them fast.
+const QUEUES: &[(&str, &[(&str, &str)])] = &[
+    ("clr", &[("source", "karate"), ("queues", "5"), ("waves", "2"), ("sync", "baseline")]),
+    ("mis", &[("source", "karate"), ("queues", "5"), ("waves", "2"), ("sync", "scope"), ("pad", "off")]),
+    ("prk", &[("source", "karate"), ("queues", "5"), ("waves", "1"), ("sync", "remote"), ("rounds", "2")]),
+    ("sssp", &[("source", "karate"), ("queues", "2"), ("waves", "1"), ("sync", "atomic")]),
+    ("sssp", &[("source", "karate"), ("queues", "1"), ("waves", "1"), ("hint", "off")]),
+    ("sssp", &[("source", "karate"), ("queues", "7"), ("waves", "1"), ("hint", "off")]),
+    ("lock", &[("owner", "5"), ("remote", "2"), ("spin", "exch"), ("sync", "remote")]),
+];
+
+/// Arrays that say which work-group did what.
+const WHO: &[&str] = &["queue_head", "queue_tail", "queue_tally"];
+
 /// Programs whose arrays and host steps differ.
 const WAYS: &[(&str, &[(&str, &str)])] = &[
     ("dnn-step", &[("scale", "16"), ("batch", "2"), ("gpus", "2"), ("steps", "2"), ("way", "direct")]),
@@ -52,7 +66,7 @@ fn every_program_of_the_registry_is_tested() {
 
 #[test]
 fn small_programs_verify_for_every_width_and_order() {
-    for &(name, list) in SMALL.iter().chain(OPTIONS).chain(WAYS) {
+    for &(name, list) in SMALL.iter().chain(OPTIONS).chain(WAYS).chain(QUEUES) {
         for lanes in ["1", "7", "16", "32", "64"] {
             let mut list = list.to_vec();
             list.push(("lanes", lanes));
@@ -61,11 +75,10 @@ fn small_programs_verify_for_every_width_and_order() {
             for order in [Order::Forward, Order::Reverse, Order::Mixed(3)] {
                 let done = run(&*program, order).unwrap_or_else(|e| panic!("{name}: {e}"));
                 verify(&*program, &done.memory).unwrap_or_else(|e| panic!("{lanes} lanes {order:?}: {e}"));
-                let memory = first.get_or_insert(done.memory.clone());
-                assert!(
-                    *memory == done.memory,
-                    "{name}: the order of waves changes the memory, so they race"
-                );
+                let results = program.arrays().iter().filter(|a| !WHO.contains(&a.name.as_str()));
+                let results: Vec<_> = results.map(|a| done.memory.read(a.addr, a.bytes() as usize)).collect();
+                let memory = first.get_or_insert(results.clone());
+                assert!(*memory == results, "{name}: the order of waves changes the memory, so they race");
             }
         }
     }
@@ -92,7 +105,8 @@ fn default_sizes_verify_and_stay_small() {
         verify(&*program, &done.memory).unwrap_or_else(|e| panic!("{e}"));
         let lines = done.stats.load_lines + done.stats.store_lines + done.stats.amo_lines;
         println!("{:10} {lines:7} line accesses, {:8} bytes, {:?}", info.name, done.memory.len(), done.stats);
-        assert!((10_000..500_000).contains(&lines), "{}: {lines} line accesses", info.name);
+        let least = if info.name == "lock" { 500 } else { 10_000 };
+        assert!((least..500_000).contains(&lines), "{}: {lines} line accesses", info.name);
     }
 }
 

@@ -49,6 +49,7 @@ mod round;
 mod sc;
 mod simt;
 mod snap;
+mod steal;
 mod stencil;
 mod tape;
 mod training;
@@ -95,6 +96,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         bfs::INFO,
         bicg::INFO,
         c2d::INFO,
+        steal::clr::INFO,
         comd::INFO,
         sc::CONV,
         cusolver::INFO,
@@ -105,10 +107,12 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         conv::GOOGLENET,
         hpgmg::INFO,
         j2d::INFO,
+        steal::lock::INFO,
         lstm::INFO,
         lu::INFO,
         miniamr::INFO,
         minicontact::INFO,
+        steal::mis::INFO,
         mm::INFO,
         mm::REMOTE,
         mm2::INFO,
@@ -121,6 +125,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         conv::OVERFEAT,
         pagerank::INFO,
         pathfinder::INFO,
+        steal::prk::INFO,
         relu::INFO,
         resnet::INFO,
         training::RESNET18,
@@ -129,6 +134,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         rnn::WGRAD,
         sc::INFO,
         snap::INFO,
+        steal::sssp::INFO,
         stencil::INFO,
         transpose::INFO,
         training::VGG16,
@@ -165,6 +171,7 @@ pub fn offer(name: &str, params: &mut BTreeMap<String, String>, gpus: u32, cus: 
         let size = match spec.name {
             "gpus" => gpus,
             "cus" => cus,
+            "queues" => gpus * cus,
             _ => continue,
         };
         params.entry(spec.name.to_owned()).or_insert(size.to_string());

@@ -98,7 +98,9 @@ pub enum WorkloadError {
         legal: String,
     },
     /// A graph for a program that has no use for one.
-    #[error("workload {workload} takes no graph; leave the graph out or choose bfs, mst or pagerank")]
+    #[error(
+        "workload {workload} takes no graph; leave the graph out or choose bfs, clr, mis, mst, pagerank, prk or sssp"
+    )]
     GraphUnused {
         /// Program.
         workload: &'static str,

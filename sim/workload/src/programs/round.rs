@@ -1,11 +1,36 @@
 //! One round of a wave whose threads run in lockstep: equal slots of different lanes become one operation.
 
 use super::common::{ALU_LATENCY, active, arithmetic, lane_value};
-use crate::op::{Access, Addrs, AmoKind, Class, LaneMask, LdsAccess, Op, Scope, Token, Unit, Values};
+use crate::op::{Access, Addrs, AmoKind, Class, LaneMask, LdsAccess, Op, Scope, Sem, Token, Unit, Values};
+
+/// How an atomic access is ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Paired, or unpaired.
+    pub class: Class,
+    /// What it orders if it is paired.
+    pub sem: Sem,
+    /// How far.
+    pub scope: Scope,
+    /// Remote scope promotion.
+    pub remote: bool,
+}
+
+/// What an atomic access does to its word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomic {
+    /// Loads it.
+    Load,
+    /// Stores the operand.
+    Store,
+    /// Read-modify-write; a compare-and-swap's expected old value.
+    Amo(AmoKind, u64),
+}
 
 /// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
+    Ordered { size: u8, what: Atomic, order: Order },
     Load { size: u8, read_only: bool },
     Store { size: u8 },
     Amo { size: u8, kind: AmoKind, class: Class, scope: Scope, ret: bool },
@@ -133,6 +158,11 @@ impl Round {
         self.add(slot, What::FlagStore { scope }, addr, value);
     }
 
+    /// Atomic access to a word of `size` bytes with an order of its own; what it loads is there in the next round.
+    pub fn atomic(&mut self, slot: u64, what: Atomic, size: u8, order: Order, addr: u64, value: u64) {
+        self.add(slot, What::Ordered { size, what, order }, addr, value);
+    }
+
     /// Loads a 4-byte word of the scratchpad.
     pub fn lds_load(&mut self, slot: u64, addr: u64) {
         self.add(slot, What::LdsLoad, addr, 0);
@@ -173,12 +203,19 @@ impl Round {
         }
         arithmetic(&mut ops, self.alu);
         for l in self.list {
-            if !matches!(l.what, What::Store { .. } | What::FlagStore { .. } | What::LdsStore) {
+            if l.what.has_result() {
                 tokens.push(l.slot);
             }
             ops.push(l.op());
         }
         (ops, tokens)
+    }
+}
+
+impl What {
+    fn has_result(self) -> bool {
+        let store = matches!(self, What::Ordered { what: Atomic::Store, .. });
+        !store && !matches!(self, What::Store { .. } | What::FlagStore { .. } | What::LdsStore)
     }
 }
 
@@ -199,6 +236,17 @@ impl Lanes {
             }
             What::FlagLoad { scope } => Op::Load { token, access: paired(scope, addrs) },
             What::FlagStore { scope } => Op::Store { access: paired(scope, addrs), values },
+            What::Ordered { size, what, order } => {
+                let Order { class, sem, scope, remote } = order;
+                let access = Access { class, sem, scope, remote, ..Access::data(size, addrs, mask) };
+                match what {
+                    Atomic::Load => Op::Load { token, access },
+                    Atomic::Store => Op::Store { access, values },
+                    Atomic::Amo(kind, compare) => {
+                        Op::Amo { token, access, kind, signed: false, values, compare, ret: true }
+                    }
+                }
+            }
             What::LdsLoad => Op::LdsLoad { token, access: LdsAccess { size: 4, addrs, mask } },
             What::LdsStore => Op::LdsStore { access: LdsAccess { size: 4, addrs, mask }, values },
         }

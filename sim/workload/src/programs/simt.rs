@@ -67,7 +67,7 @@ impl Launch {
 pub enum Flow {
     /// Goes on when its loads are answered.
     Next,
-    /// Goes on when all threads of the work-group are here.
+    /// Goes on when all threads of the work-group are here; those of its wave may take more rounds until they are.
     Barrier,
     /// Has finished.
     End,
@@ -97,6 +97,12 @@ impl Thread<'_> {
     #[inline]
     pub fn bits(&self, slot: u64) -> u64 {
         self.values.lane(slot as Token, self.lane)
+    }
+
+    /// The same of the first lane of the wave, as all its lanes see it.
+    #[inline]
+    pub fn first(&self, slot: u64) -> u64 {
+        self.values.lane(slot as Token, 0)
     }
 
     /// The same as a single-precision number.
@@ -130,6 +136,16 @@ impl Base {
     /// Name and lanes of a program, no arrays yet.
     pub fn new(name: &'static str, params: &Params) -> Self {
         Self { name, lanes: params.integer("lanes") as u32, layout: Layout::new() }
+    }
+
+    /// Name of the program.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Lanes of a wave.
+    pub fn lanes(&self) -> u32 {
+        self.lanes
     }
 
     /// Adds an array of 4-byte elements that begins with `init`; returns its number.
@@ -247,14 +263,15 @@ impl<K: Kernels + 'static> Simt<K> {
     }
 }
 
-/// Variables of a frame before the arguments: lanes that have ended, threads of the launch, threads of a work-group,
-/// registers of a thread, number of arguments.
+/// Variables of a frame before the arguments: lanes that have ended, lanes at the barrier, threads of the launch, threads of a
+/// work-group, registers of a thread, number of arguments.
 const ENDED: usize = 0;
-const THREADS: usize = 1;
-const GROUP: usize = 2;
-const REGISTERS: usize = 3;
-const ARGS: usize = 4;
-const HEAD: usize = 5;
+const ARRIVED: usize = 1;
+const THREADS: usize = 2;
+const GROUP: usize = 3;
+const REGISTERS: usize = 4;
+const ARGS: usize = 5;
+const HEAD: usize = 6;
 
 impl<K: Kernels> Program for Simt<K> {
     fn name(&self) -> &str {
@@ -293,7 +310,7 @@ impl<K: Kernels> Program for Simt<K> {
         let first = u64::from(wave) * lanes;
         let in_block = args[1].min(args[0] - u64::from(block) * args[1]);
         let here = full_mask(in_block.saturating_sub(first).min(lanes) as u32);
-        let mut vars = vec![!here];
+        let mut vars = vec![!here, 0];
         vars.extend(args);
         vars.resize(vars.len() + (lanes * args[2]) as usize, 0);
         Frame { kernel: kernel.id, block, wave, pc: 0, vars }
@@ -305,8 +322,7 @@ impl<K: Kernels> Program for Simt<K> {
         let (head, registers) = frame.vars.split_at_mut(split);
         let (own, group) = (head[REGISTERS] as usize, head[GROUP]);
         let mut io = Round::new(lanes);
-        let mut barrier = false;
-        for lane in active(!head[ENDED]) {
+        for lane in active(!(head[ENDED] | head[ARRIVED])) {
             let local = u64::from(frame.wave * lanes) + lane as u64;
             let thread = Thread {
                 phase: frame.kernel,
@@ -322,15 +338,18 @@ impl<K: Kernels> Program for Simt<K> {
             io.begin(lane);
             match self.0.round(&thread, &mut registers[lane * own..(lane + 1) * own], &mut io) {
                 Flow::Next => {}
-                Flow::Barrier => barrier = true,
+                Flow::Barrier => head[ARRIVED] |= 1 << lane,
                 Flow::End => head[ENDED] |= 1 << lane,
             }
         }
         frame.pc += 1;
         let (mut ops, tokens) = io.finish();
-        ops.push(match (head[ENDED], barrier) {
-            (u64::MAX, _) => Op::End,
-            (_, true) => Op::Barrier,
+        ops.push(match head[ENDED] {
+            u64::MAX => Op::End,
+            ended if ended | head[ARRIVED] == u64::MAX => {
+                head[ARRIVED] = 0;
+                Op::Barrier
+            }
             _ => Op::Await { tokens },
         });
         ops
