@@ -231,7 +231,8 @@ impl Cu {
                 _ => Sem::AcquireRelease,
             };
             let sem = super::wave::paired_sem(access, own);
-            let acquires = matches!(sem, Sem::Acquire | Sem::AcquireRelease) && scope != Scope::Cu;
+            let acquires =
+                matches!(sem, Sem::Acquire | Sem::AcquireRelease) && scope != Scope::Cu && !self.mode.fused;
             wave.closing = true;
             wave.then_acquire = acquires.then_some(scope);
         }

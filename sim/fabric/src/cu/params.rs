@@ -153,6 +153,8 @@ pub struct CuMode {
     pub wide_amo: bool,
     /// Every store asks for an acknowledgement, so that it is complete for its wave when it is performed; otherwise only paired ones and those of model `sc`.
     pub acks: bool,
+    /// The L1 releases and acquires as part of a paired access (`sem`, `scope`); otherwise the compute unit sends a release before it and an acquire after it.
+    pub fused: bool,
 }
 
 impl CuMode {

@@ -219,7 +219,7 @@ impl Wave {
         if class == Class::U && self.unpaired > 0 {
             return Head::Waiting(Wait::Order);
         }
-        if class == Class::P && !self.released && access.mask != 0 {
+        if class == Class::P && !mode.fused && !self.released && access.mask != 0 {
             let (sem, scope) = (paired_sem(access, own), sent_scope(mode, access.scope));
             if matches!(sem, Sem::Release | Sem::AcquireRelease) && scope != Scope::Cu {
                 return Head::Ready(Need::Lsu, Next::Release(scope));

@@ -239,6 +239,11 @@ fn paired_accesses_and_fences_make_their_sequences() {
     assert_eq!(sequence(fence(Sem::Release), drf0), [rel]);
     assert_eq!(sequence(add(0, p(Scope::Cu), true), scoped), [(CuOp::Amo, true, 1)]);
     assert_eq!(sequence(add(0, p(Scope::Cu), true), drf0).len(), 3, "without scopes all are of system scope");
+    let fused = CuMode { fused: true, ..scoped };
+    assert_eq!(sequence(add(0, p(Scope::Gpu), true), fused), [(CuOp::Amo, true, 1)], "the L1 does the rest");
+    assert_eq!(sequence(store(p(Scope::Sys)), fused), [(CuOp::St, true, 1)]);
+    assert_eq!(sequence(load(p(Scope::Sys)), fused), [(CuOp::Ld, true, 1)]);
+    assert_eq!(sequence(fence(Sem::AcquireRelease), fused), [rel, acq]);
     let n = Access { class: Class::N, ..one(0) };
     assert_eq!(sequence(load(n.clone()), drf0), [(CuOp::Ld, true, 1), acq], "drf0 makes every atomic paired");
     let relaxed = CuMode { model: Model::Drfrlx, ..drf0 };
