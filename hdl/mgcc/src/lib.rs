@@ -19,7 +19,6 @@ pub mod choice;
 pub mod epoch_ctl;
 pub mod fabric;
 pub mod gtsc;
-mod join;
 pub mod l1;
 pub mod l2;
 pub mod maint;
@@ -32,6 +31,7 @@ pub mod time;
 pub mod tsu;
 pub mod umc;
 
+pub(crate) use weft_blocks::common::join;
 use weft_blocks::registry::BlockInfo;
 
 /// The blocks of this crate, in the order in which they are listed.

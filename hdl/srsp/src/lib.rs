@@ -8,8 +8,9 @@
 //! ```
 //! A crate of its own, beside the other families, from which it takes the CU port and the common blocks.
 //!
-//! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths.
+//! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] what atomics compute.
 
+pub mod amo;
 pub mod msg;
 pub mod params;
 

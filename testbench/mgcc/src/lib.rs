@@ -1,6 +1,7 @@
 //! Golden models, checkers and benches of the MGPU-TSM family (mgcc.md).
 
-pub mod bench;
 pub mod checker;
 pub mod explore;
 pub mod golden;
+
+pub use weft_bench as bench;

@@ -1,4 +1,7 @@
 //! Golden models, checkers and benches of sRSP, bRSP and hLRC (srsp.md).
 
+pub mod arith;
 pub mod checker;
 pub mod golden;
+
+pub use weft_bench as bench;

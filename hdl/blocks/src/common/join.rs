@@ -4,7 +4,7 @@ use weft_rtl::prelude::*;
 
 /// The part's receiving channel `port` becomes the block's receiving channel `name`.
 #[track_caller]
-pub(crate) fn pass_in<T: Data>(part: &InstanceRef, port: &str, name: &str, shape: &T::Shape) {
+pub fn pass_in<T: Data>(part: &InstanceRef, port: &str, name: &str, shape: &T::Shape) {
     part.drive_bits(&format!("{port}_valid"), input::<Bool>(&format!("{name}_valid"), ()).bits());
     part.drive::<T>(port, shape, input::<T>(name, shape.clone()));
     output::<Bool>(&format!("{name}_ready"), ()).set(part.out::<Bool>(&format!("{port}_ready"), &()));
@@ -12,7 +12,7 @@ pub(crate) fn pass_in<T: Data>(part: &InstanceRef, port: &str, name: &str, shape
 
 /// The part's sending channel `port` becomes the block's sending channel `name`.
 #[track_caller]
-pub(crate) fn pass_out<T: Data>(part: &InstanceRef, port: &str, name: &str, shape: &T::Shape) {
+pub fn pass_out<T: Data>(part: &InstanceRef, port: &str, name: &str, shape: &T::Shape) {
     output::<Bool>(&format!("{name}_valid"), ()).set(part.out::<Bool>(&format!("{port}_valid"), &()));
     output::<T>(name, shape.clone()).set(part.out::<T>(port, shape));
     part.drive_bits(&format!("{port}_ready"), input::<Bool>(&format!("{name}_ready"), ()).bits());
@@ -20,7 +20,7 @@ pub(crate) fn pass_out<T: Data>(part: &InstanceRef, port: &str, name: &str, shap
 
 /// A receiving channel on which nothing ever comes.
 #[track_caller]
-pub(crate) fn silence<T: Data>(part: &InstanceRef, port: &str, shape: &T::Shape) {
+pub fn silence<T: Data>(part: &InstanceRef, port: &str, shape: &T::Shape) {
     part.drive_bits(&format!("{port}_valid"), lit(0, 1));
     for leaf in leaves_of::<T>(shape, port) {
         part.drive_bits(&leaf.name, lit_bv(Bv::zero(leaf.width)));

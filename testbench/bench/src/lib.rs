@@ -1,4 +1,6 @@
 //! A block in simulation with random senders and receivers on its channels.
+//!
+//! A crate of its own, which the benches of every family share.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -186,6 +188,17 @@ impl Bench {
     /// # Panics
     /// When an assertion of the hardware fails, or an offered message changes.
     pub fn step(&mut self) {
+        self.advance();
+        if let Some(failure) = self.sim.failures().first() {
+            panic!("{failure:?}");
+        }
+    }
+
+    /// One cycle, for a bench that looks at failed assertions itself.
+    ///
+    /// # Panics
+    /// When an offered message changes.
+    pub fn advance(&mut self) {
         let Bench { sim, rng, sources, sinks, .. } = self;
         for source in sources.values_mut() {
             source.offering |= !source.queue.is_empty() && rng.random_bool(source.chance);
@@ -219,9 +232,6 @@ impl Bench {
             }
         }
         sim.step();
-        if let Some(failure) = sim.failures().first() {
-            panic!("{failure:?}");
-        }
     }
 
     /// Whole cycles.
