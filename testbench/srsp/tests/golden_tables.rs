@@ -129,7 +129,7 @@ fn pa_tbl_fills_without_duplicates() {
     pa.insert(1);
     assert!(pa.full() && pa.has(3) && !pa.has(2));
     pa.clear();
-    assert_eq!(pa.entries(), []);
+    assert!(pa.entries().is_empty());
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn locks_have_owners() {
     assert!(locks.full());
     assert_eq!((locks.owner(7), locks.owner(8)), (Some(3), None));
     locks.unlock(7);
-    assert_eq!(locks.entries(), []);
+    assert!(locks.entries().is_empty());
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn the_hub_keeps_a_multicast_until_every_target_has_it() {
     hub.cast(0, probe(0), 0b1110);
     hub.cast(3, probe(3), 0b0110);
     assert_eq!(hub.cycle(), [1, 2, 3]);
-    assert_eq!(hub.cycle(), [], "both queues are full");
+    assert!(hub.cycle().is_empty(), "both queues are full");
     assert_eq!(hub.take(2).map(|probe| probe.req), Some(0));
     assert_eq!(hub.cycle(), [2]);
     assert_eq!(hub.take(1).map(|probe| probe.req), Some(0));
