@@ -165,6 +165,9 @@ cosim_of! {
     cosim_rdma_engine "rdma-engine";
     cosim_pcie_switch "pcie-switch";
     cosim_dram_port "dram-port";
+    cosim_sfifo "sfifo";
+    cosim_lr_tbl "lr-tbl";
+    cosim_pa_tbl "pa-tbl";
 }
 
 #[test]

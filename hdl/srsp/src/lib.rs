@@ -11,12 +11,16 @@
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] what atomics compute.
 
 pub mod amo;
+mod entries;
+pub mod lr_tbl;
 pub mod msg;
+pub mod pa_tbl;
 pub mod params;
+pub mod sfifo;
 
 use weft_blocks::registry::BlockInfo;
 
 /// The blocks of this crate, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
-    vec![]
+    vec![sfifo::info(), lr_tbl::info(), pa_tbl::info()]
 }

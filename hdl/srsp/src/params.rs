@@ -143,6 +143,21 @@ pub fn srsp_params() -> Vec<ParamInfo> {
     ]
 }
 
+/// Reads `addr_bits` and `line` alone, for blocks that have no other parameter of [`srsp_params`].
+///
+/// # Errors
+/// A value outside its range.
+pub fn widths_from(p: &ParamSet) -> Result<Srsp, BlockError> {
+    let addr_bits = p.within("addr_bits", 32, 64)? as u32;
+    let line = p.within("line", 64, 128)? as u32;
+    let legal = line.is_power_of_two();
+    if legal {
+        Ok(Srsp { addr_bits, line, ..Srsp::default() })
+    } else {
+        Err(p.illegal("line", "it is no power of two"))
+    }
+}
+
 /// Reads the parameters of [`srsp_params`].
 ///
 /// # Errors

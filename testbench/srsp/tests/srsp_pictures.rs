@@ -1,0 +1,31 @@
+//! The pictures in `hdl/srsp/pictures`, which the documentation shows, are those of today's hardware.
+//!
+//! `WEFT_PICTURES=write cargo nextest run --workspace --test srsp_pictures` writes them again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use weft_blocks::registry::ParamSet;
+use weft_rtl::picture::Picture;
+use weft_srsp::blocks;
+
+/// Compares, or writes, a file of `hdl/srsp`; its name when it is old.
+fn same(file: &str, text: &str) -> Option<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hdl/srsp").join(file);
+    if std::env::var_os("WEFT_PICTURES").is_some_and(|value| value == "write") {
+        std::fs::write(&path, text).expect("the folder can be written");
+    }
+    (std::fs::read_to_string(&path).ok().as_deref() != Some(text)).then(|| file.to_string())
+}
+
+#[test]
+fn pictures_show_the_hardware() {
+    let mut old = Vec::new();
+    for info in blocks() {
+        let params = ParamSet::new(&info, &BTreeMap::new()).expect("defaults");
+        let module = (info.build)(&params).expect("defaults are legal");
+        let svg = Picture::of(&module).svg();
+        assert!(!svg.contains("\n\n"), "an empty line would end the picture in a page of documentation");
+        old.extend(same(&format!("pictures/{}.svg", info.name), &svg));
+    }
+    assert_eq!(old, Vec::<String>::new(), "old pictures: write them again with WEFT_PICTURES=write");
+}
