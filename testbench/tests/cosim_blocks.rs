@@ -17,7 +17,7 @@ use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
 /// for); `cosim_recorded.rs` and `cosim_program.rs` show that they do not among neighbours that keep it.
-const SHOWS_POWER_UP: [&str; 10] = [
+const SHOWS_POWER_UP: [&str; 11] = [
     "mshr-file",
     "l1-cache",
     "l2-bank",
@@ -28,6 +28,7 @@ const SHOWS_POWER_UP: [&str; 10] = [
     "gtsc-l2",
     "rdma-engine",
     "dram-port",
+    "srsp-l1",
 ];
 
 /// Of each block's sets the odd one.
@@ -165,6 +166,7 @@ cosim_of! {
     cosim_rdma_engine "rdma-engine";
     cosim_pcie_switch "pcie-switch";
     cosim_dram_port "dram-port";
+    cosim_srsp_l1 "srsp-l1";
     cosim_sfifo "sfifo";
     cosim_lr_tbl "lr-tbl";
     cosim_pa_tbl "pa-tbl";

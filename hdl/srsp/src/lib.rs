@@ -12,6 +12,7 @@
 
 pub mod amo;
 mod entries;
+pub mod l1;
 pub mod lr_tbl;
 pub mod msg;
 pub mod pa_tbl;
@@ -22,5 +23,5 @@ use weft_blocks::registry::BlockInfo;
 
 /// The blocks of this crate, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
-    vec![sfifo::info(), lr_tbl::info(), pa_tbl::info()]
+    vec![l1::info(), sfifo::info(), lr_tbl::info(), pa_tbl::info()]
 }

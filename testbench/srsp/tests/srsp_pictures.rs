@@ -1,4 +1,4 @@
-//! The pictures in `hdl/srsp/pictures`, which the documentation shows, are those of today's hardware.
+//! The pictures in `hdl/srsp/pictures` and the tables in `hdl/srsp/docs`, which the documentation shows, are those of today's hardware.
 //!
 //! `WEFT_PICTURES=write cargo nextest run --workspace --test srsp_pictures` writes them again.
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use weft_blocks::registry::ParamSet;
 use weft_rtl::picture::Picture;
-use weft_srsp::blocks;
+use weft_srsp::{blocks, l1};
 
 /// Compares, or writes, a file of `hdl/srsp`; its name when it is old.
 fn same(file: &str, text: &str) -> Option<String> {
@@ -28,4 +28,16 @@ fn pictures_show_the_hardware() {
         old.extend(same(&format!("pictures/{}.svg", info.name), &svg));
     }
     assert_eq!(old, Vec::<String>::new(), "old pictures: write them again with WEFT_PICTURES=write");
+}
+
+#[test]
+fn tables_are_those_of_the_hardware() {
+    let text = format!(
+        "Operations on a line:\n\n{}\nLines that leave:\n\n{}\nProbes:\n\n{}\nOperations of several steps:\n\n{}",
+        l1::operations().to_markdown(),
+        l1::leaving().to_markdown(),
+        l1::probes().to_markdown(),
+        l1::micro::to_markdown(),
+    );
+    assert_eq!(same("docs/srsp-l1.md", &text), None, "old: write it again with WEFT_PICTURES=write");
 }

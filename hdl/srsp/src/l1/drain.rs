@@ -1,0 +1,164 @@
+//! Drain: pops the sFIFO up to a marker, then fences (srsp.md section 5). Two clients, one served at a time, in order of asking: the sync unit and the probe unit.
+//!
+//! | state | values |
+//! | --- | --- |
+//! | `drain_turn` | NONE; SYNC, PROBE: the client served |
+//! | `drain_fencing` | its entries are popped, the epoch has been flipped: old write-backs are waited for |
+//! | `drain_NAME_busy`, `_need`, `_marker` | the client waits for its flush; its marker is still in the sFIFO; which entry it is |
+//! | `drain_asked` | a slot found the sFIFO full: one pop |
+
+use super::wbt::Wbt;
+use crate::sfifo::Sfifo;
+use weft_rtl::prelude::*;
+
+/// Who is served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub enum DrainTurn {
+    /// Nobody.
+    None,
+    /// The sync unit.
+    Sync,
+    /// The probe unit.
+    Probe,
+}
+
+/// A client of the drain.
+pub(super) struct Client {
+    turn: DrainTurn,
+    busy: Reg<Bool>,
+    need: Reg<Bool>,
+    marker: Reg<Bits>,
+    starts: Wire<Bool>,
+    /// Its flush completes in this cycle.
+    pub done: Wire<Bool>,
+}
+
+impl Client {
+    fn new(name: &str, turn: DrainTurn, ptr_bits: u32) -> Client {
+        Client {
+            turn,
+            busy: reg::<Bool>(&format!("drain_{name}_busy"), ()),
+            need: reg::<Bool>(&format!("drain_{name}_need"), ()),
+            marker: reg::<Bits>(&format!("drain_{name}_marker"), ptr_bits),
+            starts: wire_or::<Bool>(&format!("drain_{name}_starts"), (), false),
+            done: wire_or::<Bool>(&format!("drain_{name}_done"), (), false),
+        }
+    }
+
+    /// Takes what was asked in this cycle back (a fault).
+    pub fn cancel(&self) {
+        self.busy.set(false);
+        self.need.set(false);
+    }
+
+    /// Asks for a flush up to an entry, inclusive; with `need` false for the fence alone.
+    fn start(&self, need: Bool, marker: Bits) {
+        self.starts.set(true);
+        self.busy.set(true);
+        self.need.set(need);
+        self.marker.set(marker);
+    }
+}
+
+/// The unit.
+pub(super) struct Drain {
+    turn: Reg<Enum<DrainTurn>>,
+    fencing: Reg<Bool>,
+    asked: Reg<Bool>,
+    pub sync: Client,
+    pub probe: Client,
+}
+
+impl Drain {
+    pub fn new(ptr_bits: u32) -> Drain {
+        Drain {
+            turn: reg::<Enum<DrainTurn>>("drain_turn", ()),
+            fencing: reg::<Bool>("drain_fencing", ()),
+            asked: reg::<Bool>("drain_asked", ()),
+            sync: Client::new("sync", DrainTurn::Sync, ptr_bits),
+            probe: Client::new("probe", DrainTurn::Probe, ptr_bits),
+        }
+    }
+
+    /// A client flushes everything that is in the sFIFO now.
+    pub fn flush_all(&self, client: &Client, sfifo: &Sfifo) {
+        let last = sfifo.last();
+        let leaves = sfifo.pops() & sfifo.head().eq(last);
+        client.start(sfifo.some() & !leaves, last);
+    }
+
+    /// The probe unit flushes up to an entry that is there (`need`), then fences.
+    pub fn flush_to(&self, need: Bool, marker: Bits) {
+        self.probe.start(need, marker);
+    }
+
+    /// A slot waits for a free entry: one pop.
+    pub fn ask_pop(&self) {
+        self.asked.set(true);
+    }
+
+    fn needs(&self) -> Bool {
+        let of = |c: &Client| self.turn.get().is(c.turn) & c.need.get();
+        of(&self.sync) | of(&self.probe)
+    }
+
+    /// A pop in this cycle is for want of a free entry alone.
+    pub fn for_room(&self) -> Bool {
+        self.asked.get() & !self.needs()
+    }
+
+    /// A slot is wanted in the next cycle, given what this one pops.
+    pub fn wants(&self, sfifo: &Sfifo) -> Bool {
+        let pops = sfifo.pops();
+        let of = |c: &Client| {
+            let last = pops & sfifo.head().eq(c.marker.get());
+            self.turn.get().is(c.turn) & c.need.get() & !last
+        };
+        let left = sfifo.some() & !(pops & sfifo.count().eq(1));
+        left & (of(&self.sync) | of(&self.probe) | (self.asked.get() & !pops))
+    }
+
+    /// Declares the unit's steps, after everything that starts or pops.
+    pub fn finish(&self, sfifo: &Sfifo, wbt: &Wbt) {
+        when(sfifo.pops(), || self.asked.set(false));
+        let free = self.turn.get().is(DrainTurn::None);
+        for client in [&self.sync, &self.probe] {
+            // A marker that anybody pops is reached.
+            let passed = sfifo.pops() & sfifo.head().eq(client.marker.get());
+            when(passed & client.need.get() & !client.starts.get(), || client.need.set(false));
+            when(free & client.busy.get(), || self.turn.set(client.turn));
+            let mine = self.turn.get().is(client.turn) & !client.need.get();
+            when(mine & !self.fencing.get(), || {
+                wbt.flip();
+                self.fencing.set(true);
+            });
+            when(mine & self.fencing.get() & wbt.fenced(), || {
+                self.fencing.set(false);
+                self.turn.set(DrainTurn::None);
+                client.busy.set(false);
+                client.done.set(true);
+            });
+        }
+    }
+
+    /// Races and counters; `probed`: the system has probes.
+    pub fn observe(&self, sfifo: &Sfifo, probed: bool) {
+        let race = |name: &str, cond: Bool, text: &str| cover(&format!("srsp.race.drain_{name}"), cond, text);
+        let both = self.sync.busy.get() & self.probe.busy.get();
+        if probed {
+            race("two_clients", both, "own flush and a probe's flush at the same time");
+        }
+        let other = |c: &Client, turn: DrainTurn| {
+            let passed = sfifo.pops() & sfifo.head().eq(c.marker.get()) & c.need.get();
+            passed & self.turn.get().is(turn)
+        };
+        let passed = other(&self.sync, DrainTurn::Probe) | other(&self.probe, DrainTurn::Sync);
+        if probed {
+            race("marker_passed", passed, "a waiting client's marker is popped for the other client");
+        }
+        let pushed = self.fencing.get() & sfifo.pushes();
+        race("push_in_fence", pushed, "a line becomes dirty during a fence, which does not wait for it");
+        count("srsp_l1_fence_cycles", self.fencing.get(), "cycles in which a flush waits for write-backs");
+    }
+}

@@ -1,0 +1,130 @@
+//! Counters (srsp.md section 12) and races that several parts together show (section 7). Observers only: no hardware.
+
+use super::Core;
+use super::op::Kind;
+use super::stage::{Plan, Slot};
+use super::turn::{Turn, Turns};
+use crate::params::Impl;
+use weft_rtl::prelude::*;
+
+/// Declares all observers.
+pub(super) fn observe(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
+    core.sync.observe(core, turns.is(Turn::Sync));
+    core.drain.observe(&core.sfifo, core.p.system != Impl::Base);
+    requests(turns, slot, plan);
+    lines(core, turns, slot, plan);
+    gate(core, turns);
+    races(core, turns, slot, plan);
+}
+
+fn requests(turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
+    let left = plan.leaves & turns.is(Turn::Cu);
+    let is = |kind: Kind| left & slot.op.kind.is(kind);
+    count("srsp_l1_loads", is(Kind::Load), "plain loads carried out or put into an MSHR");
+    count("srsp_l1_stores", is(Kind::Store), "plain stores");
+    count("srsp_l1_syncs", is(Kind::Sync), "accesses with synchronisation");
+    let does = |action: &str| plan.goes & plan.row.action(action);
+    count("srsp_l1_hits", does("hit") & turns.is(Turn::Cu), "loads answered without a fill");
+    count("srsp_l1_misses", does("reserve") | does("join"), "loads and atomics that wait for a fill");
+    count("srsp_l1_fetches", does("reserve"), "lines asked of the L2");
+    count("srsp_l1_a1", does("perform"), "atomics performed here");
+    count("srsp_l1_replays", plan.leaves & turns.is(Turn::Replay), "atomics looked up again");
+    count("srsp_l1_pa_hit", plan.queues & plan.route.promoted, "acquires promoted");
+    let looked = plan.leaves & plan.route.wg & slot.op.acquires() & !plan.route.promoted;
+    count("srsp_l1_pa_miss", looked, "acquires at work-group scope that are done here");
+    count("srsp_l1_converted", plan.leaves & plan.route.converted, "remote operations done here");
+    count("srsp_l1_lr_insert", plan.registers, "releases registered");
+    let waits = turns.s1_valid.get();
+    count("srsp_l1_wait_cycles", waits & !left, "cycles in which the request at the head waits");
+}
+
+fn lines(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
+    let sent = |name: &str, cond: Bool, text: &str| count(name, plan.wb_goes & cond, text);
+    let drains = turns.is(Turn::Drain);
+    sent("srsp_l1_wb_flush", drains & !core.drain.for_room(), "write-backs of flushes");
+    sent("srsp_l1_wb_pop", drains & core.drain.for_room(), "write-backs for room in the sFIFO");
+    sent("srsp_l1_wb_evict", plan.goes & slot.request, "write-backs of victims and of lines that miss");
+    sent(
+        "srsp_l1_wb_inv",
+        turns.is(Turn::Probe) | turns.is(Turn::Sync),
+        "write-backs of lines that are dropped",
+    );
+    let drops = core.sync.drops(turns.is(Turn::Sync));
+    count("srsp_l1_flash_own", drops, "invalidations for the own operation");
+    let probe = core.arrays.flashes() & turns.is(Turn::Probe);
+    count("srsp_l1_flash_probe", probe, "invalidations for a probe");
+    if let Some(found) = slot.lr {
+        let died = plan.pops & core.lr.as_ref().map_or(bool_lit(false), |t| t.at(core.sfifo.head()).any());
+        count("srsp_l1_lr_popped", died, "releases whose place was popped");
+        count("srsp_l1_lr_update", plan.registers & found.hit, "of the releases registered: again");
+        cover(
+            "srsp.race.lr_overflow",
+            died & core.drain.for_room(),
+            "a release leaves the sFIFO for want of room",
+        );
+    }
+}
+
+fn gate(core: &Core, turns: &Turns) {
+    let gate = &core.gate;
+    let waits = turns.s1_valid.get() | turns.req.valid;
+    count("srsp_l1_gate_own", gate.own.get(), "cycles in which the gate is closed for an own operation");
+    count("srsp_l1_gate_pa", gate.pa.get(), "cycles in which it is closed for want of a PA entry");
+    let others = gate.lock.get() | gate.all.get();
+    count("srsp_l1_gate_others", others, "cycles in which it is closed for another CU's remote operation");
+    count("srsp_l1_gate_waits", waits & !gate.open(), "cycles in which a request waits for the gate");
+}
+
+fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
+    let race = |name: &str, cond: Bool, text: &str| cover(&format!("srsp.race.{name}"), cond, text);
+    let performs = plan.goes & plan.row.action("perform");
+    race(
+        "cas_fails_here",
+        performs & !plan.wrote & slot.op.op.is(crate::msg::SyncOp::Cas),
+        "a compare-and-swap fails here: nothing is dirty, nothing registered",
+    );
+    race("held_line", plan.waits.held, "a request finds its line held by the own operation at the L2");
+    race("miss_behind_wb", plan.waits.acked, "a miss waits for the write-back of its line");
+    race(
+        "store_in_wb",
+        plan.pushes & core.wbt.has(slot.op.line),
+        "a line becomes dirty again while its write-back is under way",
+    );
+    race(
+        "gate_in_slot",
+        turns.is(Turn::Cu) & turns.s1_valid.get() & !core.gate.open(),
+        "the gate closes between the choice of a slot and the slot",
+    );
+    race(
+        "flash_open_miss",
+        core.arrays.flashes() & core.arrays.some_pending(),
+        "lines are dropped while fills are open",
+    );
+    race(
+        "replay_again",
+        plan.goes & turns.is(Turn::Replay) & plan.row.action("reserve"),
+        "a replayed atomic opens its MSHR again",
+    );
+    race("no_frame", plan.waits.room, "every way of a set is under way");
+    race("replay_waits", turns.is(Turn::Replay) & !plan.leaves, "a replay must wait: others go first");
+    if core.p.system.selective() {
+        race(
+            "replay_promoted",
+            plan.queues & turns.is(Turn::Replay) & plan.route.promoted,
+            "an acquire that waited for a fill finds its address in the PA-TBL afterwards",
+        );
+        let busy = core.sync.runs.get() & core.gate.own.get();
+        race(
+            "owner_stores",
+            plan.pushes & !busy & core.probe.step.get().is(super::ProbeStep::Flush),
+            "the owner stores while its release is being flushed for another CU",
+        );
+    }
+    if core.p.system == Impl::SrspOpt {
+        race(
+            "converted",
+            plan.leaves & plan.route.converted,
+            "a remote operation finds its address in the own LR-TBL",
+        );
+    }
+}

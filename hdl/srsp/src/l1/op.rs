@@ -1,0 +1,173 @@
+//! What the CU asks, decoded.
+
+use super::params::L1Params;
+use crate::msg::{Atomic, SyncOp};
+use weft_blocks::msg::{AmoOp, CuOp, CuReq};
+use weft_rtl::prelude::*;
+
+/// Kinds of requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 3)]
+pub enum Kind {
+    /// Plain load.
+    Load,
+    /// Plain store.
+    Store,
+    /// Access with synchronisation.
+    Sync,
+    /// Fence that acquires, without an access.
+    Acq,
+    /// Fence that releases.
+    Rel,
+    /// A kernel begins.
+    Begin,
+    /// A kernel ends.
+    End,
+}
+
+/// Scopes.
+pub(super) const WG: u64 = 0;
+pub(super) const CMP: u64 = 1;
+pub(super) const SYS: u64 = 2;
+
+/// A request, as it waits in S1 or as a target gives it back.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L1Params)]
+pub(super) struct Op {
+    pub kind: Enum<Kind>,
+    pub op: Enum<SyncOp>,
+    #[width(2)]
+    pub sem: Bits,
+    #[width(2)]
+    pub scope: Bits,
+    pub remote: Bool,
+    pub want_ack: Bool,
+    #[width(p.srsp.line_bits())]
+    pub line: Bits,
+    #[width(p.srsp.line)]
+    pub mask: Bits,
+    #[width(p.srsp.data_bits())]
+    pub data: Bits,
+    #[width(64)]
+    pub cmp: Bits,
+    #[width(12)]
+    pub id: Bits,
+}
+
+impl Op {
+    /// Decodes a message of the CU.
+    pub fn of(m: &CuReq) -> Op {
+        let kind = |k: Kind| enum_lit(k);
+        let synced = m.sync | m.op.is(CuOp::Amo);
+        let access = mux(m.op.is(CuOp::St), kind(Kind::Store), kind(Kind::Load));
+        let access = mux(synced, kind(Kind::Sync), access);
+        let other = mux(m.op.is(CuOp::Kend), kind(Kind::End), kind(Kind::Begin));
+        let other = mux(m.op.is(CuOp::Acq), kind(Kind::Acq), other);
+        let other = mux(m.op.is(CuOp::Rel), kind(Kind::Rel), other);
+        let memory = m.op.is_any(&[CuOp::Ld, CuOp::St, CuOp::Amo]);
+        Op {
+            kind: mux(memory, access, other),
+            op: sync_op(m),
+            sem: m.sem,
+            scope: m.scope,
+            remote: m.remote,
+            want_ack: m.want_ack,
+            line: m.line,
+            mask: m.mask,
+            data: m.data,
+            cmp: m.cmp,
+            id: m.id,
+        }
+    }
+
+    fn first(&self) -> Bits {
+        self.mask.lowest_set()
+    }
+
+    /// The word has 8 bytes.
+    pub fn wide(&self) -> Bool {
+        let first = self.first();
+        self.mask.bit_at(first.zext(first.width() + 1) + 4)
+    }
+
+    /// The access for the L2, operands in the low half.
+    pub fn atomic(&self) -> Atomic {
+        let wide = self.wide();
+        Atomic {
+            op: self.op,
+            wide,
+            addr: cat(&[self.line, self.first()]),
+            opnd: word_of(self.data, self.first(), wide),
+            cmp: self.cmp,
+        }
+    }
+
+    /// The operation acquires.
+    pub fn acquires(&self) -> Bool {
+        self.sem.bit(0)
+    }
+
+    /// The operation releases.
+    pub fn releases(&self) -> Bool {
+        self.sem.bit(1)
+    }
+
+    /// It is one that the L1 knows (srsp.md section 3).
+    pub fn legal(&self, remotes: bool) -> Bool {
+        let bytes = self.mask.popcount().zext(8);
+        let first = self.first();
+        let mask = self.mask;
+        let shifted = mask.shr_by(first);
+        let width = mask.width();
+        let whole = |n: u64| shifted.eq(lit_bv(Bv::from_u64((1 << n) - 1, width))) & bytes.eq(n);
+        let four = whole(4) & first.slice(0, 2).none();
+        let eight = whole(8) & first.slice(0, 3).none();
+        let load = !self.op.is(SyncOp::Ld) | !self.releases();
+        let store = !self.op.is(SyncOp::St) | !self.acquires();
+        let promoted = self.scope.eq(CMP) & self.sem.any() & bool_lit(remotes);
+        let sync = (four | eight) & load & store & (!self.remote | promoted);
+        !self.kind.is(Kind::Sync) | sync
+    }
+}
+
+fn sync_op(m: &CuReq) -> Enum<SyncOp> {
+    let code = |op: SyncOp| enum_lit(op);
+    let pairs = [
+        (AmoOp::Add, SyncOp::Add),
+        (AmoOp::Sub, SyncOp::Sub),
+        (AmoOp::Inc, SyncOp::Inc),
+        (AmoOp::Dec, SyncOp::Dec),
+        (AmoOp::And, SyncOp::And),
+        (AmoOp::Or, SyncOp::Or),
+        (AmoOp::Xor, SyncOp::Xor),
+        (AmoOp::Exch, SyncOp::Exch),
+        (AmoOp::Cas, SyncOp::Cas),
+        (AmoOp::Fadd32, SyncOp::Fadd32),
+    ];
+    let least = mux(m.sgn, code(SyncOp::SMin), code(SyncOp::Min));
+    let greatest = mux(m.sgn, code(SyncOp::SMax), code(SyncOp::Max));
+    let amo = mux(m.amo.is(AmoOp::Min), least, greatest);
+    let amo = pairs.iter().fold(amo, |rest, (from, to)| mux(m.amo.is(*from), code(*to), rest));
+    let plain = mux(m.op.is(CuOp::St), code(SyncOp::St), code(SyncOp::Ld));
+    mux(m.op.is(CuOp::Amo), amo, plain)
+}
+
+/// The word of 4 or 8 bytes at a byte offset of a line; of 4 bytes in the low half.
+pub(super) fn word_of(line: Bits, first: Bits, wide: Bool) -> Bits {
+    let eight = line.element(first.slice(3, first.width() - 3), 64);
+    let four = mux(first.bit(2), eight.slice(32, 32), eight.slice(0, 32));
+    mux(wide, eight, four.zext(64))
+}
+
+/// A word in every place of a line where one of its size may stand.
+pub(super) fn place(word: Bits, wide: Bool, bits: u32) -> Bits {
+    let low = word.slice(0, 32);
+    let eight = mux(wide, word, cat(&[low, low]));
+    pack(&vec![eight; (bits / 64) as usize])
+}
+
+/// Bit i of a mask repeated over byte i.
+pub(super) fn spread(mask: Bits) -> Bits {
+    let bytes: Vec<Bits> = (0..mask.width()).map(|i| mask.bit(i).repeat(8)).collect();
+    pack(&bytes)
+}

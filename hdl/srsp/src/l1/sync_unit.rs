@@ -1,0 +1,412 @@
+//! Sync unit: carries one operation of several steps out at a time, step by step from the ROM of [`micro`](super::micro) (srsp.md section 5.1).
+//!
+//! | state | values |
+//! | --- | --- |
+//! | `sync_runs` | the head of the queue is at work |
+//! | `sync_pc` | its step's place in the ROM |
+//! | `sync_issued` | the step has been begun: an answer is waited for |
+//! | `sync_got` | the answer is in |
+//! | `sync_holds` | from OwnLine to the answer: nobody here touches the line (the paper's `su_line` is the head's address) |
+//! | `packs_due` | PACKs still to come |
+//!
+//! What changes lines, sends to the L2 or answers the CU is done in a slot; the rest beside slots.
+
+use super::Core;
+use super::micro::{Micro, Program, Rom};
+use super::op::{Op, place};
+use super::params::{Inject, L1Params};
+use crate::msg::{Atomic, Cast, Pack, Probe, ProbeOp, Req, ReqOp, Rsp, RspOp, SyncOp, Wb, WbOp};
+use weft_blocks::common::fifo::Fifo;
+use weft_blocks::msg::CuRsp;
+use weft_rtl::prelude::*;
+
+/// An operation in the queue.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L1Params)]
+pub(super) struct Job {
+    pub program: Enum<Program>,
+    /// It has an access; `mask` says where.
+    #[shape(p.srsp)]
+    pub atomic: Atomic,
+    #[width(p.srsp.line)]
+    pub mask: Bits,
+    /// It is answered without data.
+    pub ack: Bool,
+    #[width(12)]
+    pub id: Bits,
+}
+
+/// The unit.
+pub(super) struct SyncUnit {
+    rom: Rom,
+    pub queue: Fifo<Job>,
+    pub runs: Reg<Bool>,
+    pc: Reg<Bits>,
+    issued: Reg<Bool>,
+    got: Reg<Bool>,
+    holds: Reg<Bool>,
+    wrote: Reg<Bool>,
+    old: Reg<Bits>,
+    from_l2: Reg<Bool>,
+    told: Reg<Bits>,
+    acks: Reg<Bits>,
+    due: Reg<Bits>,
+    any_hit: Reg<Bool>,
+    predicted: Option<(Reg<Bool>, Reg<Bits>)>,
+    cast: OutChannel<Cast>,
+    pub step: Enum<Micro>,
+    advance: Wire<Bool>,
+}
+
+impl SyncUnit {
+    pub fn new(p: &L1Params) -> SyncUnit {
+        let rom = Rom::new(p.system);
+        let pc = reg::<Bits>("sync_pc", rom.bits());
+        let runs = reg::<Bool>("sync_runs", ());
+        let step = rom.step(pc.get()).named("sync_step");
+        let banks = bits_for(u64::from(p.srsp.banks) + 1);
+        SyncUnit {
+            rom,
+            queue: Fifo::new("sq", p.sq + 1, p),
+            runs,
+            pc,
+            issued: reg::<Bool>("sync_issued", ()),
+            got: reg::<Bool>("sync_got", ()),
+            holds: reg::<Bool>("sync_holds", ()),
+            wrote: reg::<Bool>("sync_wrote", ()),
+            old: reg::<Bits>("sync_old", 64).field("pipeline"),
+            from_l2: reg::<Bool>("sync_from_l2", ()),
+            told: reg::<Bits>("sync_told", banks),
+            acks: reg::<Bits>("sync_acks", banks),
+            due: reg::<Bits>("packs_due", bits_for(u64::from(p.srsp.cus) + 1)),
+            any_hit: reg::<Bool>("packs_hit", ()),
+            predicted: p
+                .predicts()
+                .then(|| (reg::<Bool>("sf_predicted", ()), reg::<Bits>("sf_to", p.srsp.cu_bits()))),
+            cast: out_channel::<Cast>("probe_out", &p.srsp),
+            step,
+            advance: wire_or::<Bool>("sync_advances", (), false),
+        }
+    }
+
+    fn is(&self, steps: &[Micro]) -> Bool {
+        self.runs.get() & self.step.is_any(steps)
+    }
+
+    /// Line of the operation at work.
+    pub fn line(&self, p: &L1Params) -> Bits {
+        p.srsp.line_of(self.queue.head.atomic.addr)
+    }
+
+    /// Nobody may touch a line now.
+    pub fn holds_line(&self, p: &L1Params, line: Bits) -> Bool {
+        self.holds.get() & self.line(p).eq(line)
+    }
+
+    /// Puts an operation into the queue.
+    pub fn push(&self, program: Enum<Program>, op: &Op) {
+        let ack = op.op.is(SyncOp::St) | !op.kind.is(super::op::Kind::Sync);
+        let mask = mux(op.kind.is(super::op::Kind::Sync), op.mask, lit_bv(Bv::zero(op.mask.width())));
+        self.queue.push(&Job { program, atomic: op.atomic(), mask, ack, id: op.id });
+    }
+
+    /// The step changes the own line.
+    pub fn needs_inv(&self) -> Bool {
+        self.is(&[Micro::OwnLine]) & !self.issued.get()
+    }
+
+    fn needs_req(&self, p: &L1Params) -> Bool {
+        let one = self.is(&[Micro::Atm, Micro::AtmSys, Micro::Lock, Micro::Token]) & !self.issued.get();
+        let all = self.is(&[Micro::SysFlush, Micro::SysInv]) & self.told.get().ne(u64::from(p.srsp.banks));
+        one | all
+    }
+
+    fn needs_wb(&self) -> Bool {
+        let op = self.is(&[Micro::RemOp, Micro::RemKeep]) & !self.issued.get();
+        op | (self.is(&[Micro::Unlock]) & self.wrote.get()) | self.is(&[Micro::TokenRel])
+    }
+
+    fn needs_drop(&self) -> Bool {
+        self.is(&[Micro::Drop, Micro::Forget])
+    }
+
+    /// The next slot is wanted; `here` is true while this one is the unit's.
+    pub fn wants(&self, core: &Core, here: Bool) -> Bool {
+        let sends = (self.needs_req(&core.p) & core.req.free) | (self.needs_wb() & core.wb.free);
+        let reply = self.is(&[Micro::Reply]);
+        (self.needs_inv() | sends | self.needs_drop() | reply) & !here
+    }
+
+    /// A slot of the unit; `inv_goes` says that the own line can leave. True when lines are dropped.
+    pub fn slot(&self, core: &Core, here: Bool, inv_goes: Bool) {
+        when(here & self.needs_inv() & inv_goes, || {
+            self.issued.set(true);
+            self.holds.set(true);
+        });
+        when(here & self.needs_req(&core.p) & core.req.free, || {
+            core.req.send(&self.request(core));
+            self.issued.set(true);
+            when(self.is(&[Micro::SysFlush, Micro::SysInv]), || self.told.set(self.told.get() + 1));
+        });
+        when(here & self.needs_wb() & core.wb.free, || {
+            core.wb.send(&self.message(core));
+            self.issued.set(true);
+            when(self.is(&[Micro::Unlock, Micro::TokenRel]), || self.advance.set(true));
+        });
+        when(here & self.needs_drop(), || {
+            core.drop_all();
+            self.advance.set(true);
+            if let Some(aff) = &core.aff {
+                when(self.is(&[Micro::Forget]), || aff.clear());
+            }
+        });
+        when(here & self.is(&[Micro::Reply]) & core.replies.room(), || {
+            core.replies.send(&self.answer(&core.p));
+            self.queue.pop();
+            self.runs.set(false);
+            self.holds.set(false);
+        });
+    }
+
+    /// An own flash-inv happens in a slot of the unit.
+    pub fn drops(&self, here: Bool) -> Bool {
+        here & self.needs_drop()
+    }
+
+    fn request(&self, core: &Core) -> Req {
+        let p = &core.p.srsp;
+        let kind = |op: ReqOp| enum_lit(op);
+        let op = mux(self.step.is(Micro::Lock), kind(ReqOp::RemLock), kind(ReqOp::Atm));
+        let op = mux(self.step.is(Micro::Token), kind(ReqOp::Token), op);
+        let op = mux(self.step.is(Micro::SysFlush), kind(ReqOp::SysFlush), op);
+        let op = mux(self.step.is(Micro::SysInv), kind(ReqOp::SysInv), op);
+        // What is for a bank and not for an address has an address of that bank.
+        let bank = cat(&[self.told.get(), lit(0, p.line.trailing_zeros())]).zext(p.addr_bits);
+        let to_bank = self.step.is_any(&[Micro::SysFlush, Micro::SysInv, Micro::Token]);
+        let mut atomic = self.queue.head.atomic;
+        atomic.addr = mux(to_bank, bank, atomic.addr);
+        let sys = self.step.is(Micro::AtmSys);
+        Req { op, src: core.own, mshr: lit(0, p.mshr_bits()), sys, atomic }
+    }
+
+    fn message(&self, core: &Core) -> Wb {
+        let p = &core.p.srsp;
+        let kind = |op: WbOp| enum_lit(op);
+        let op = mux(self.step.is(Micro::Unlock), kind(WbOp::RemUnlock), kind(WbOp::RemOp));
+        let token = self.step.is(Micro::TokenRel);
+        let mut atomic = self.queue.head.atomic;
+        atomic.addr = mux(token, lit(0, p.addr_bits), atomic.addr);
+        Wb {
+            op: mux(token, kind(WbOp::TokenRel), op),
+            src: core.own,
+            atomic,
+            keep: self.step.is(Micro::RemKeep),
+            has: bool_lit(false),
+            wbt: lit(0, p.wbt_bits()),
+            epoch: lit(0, 1),
+            mask: lit_bv(Bv::zero(p.line)),
+            data: lit_bv(Bv::zero(p.data_bits())),
+        }
+    }
+
+    fn answer(&self, p: &L1Params) -> CuRsp {
+        let job = &self.queue.head;
+        CuRsp {
+            id: job.id,
+            kind: mux(job.ack, lit(1, 2), lit(0, 2)),
+            mask: job.mask,
+            data: place(self.old.get(), job.atomic.wide, p.srsp.data_bits()),
+            src: mux(self.from_l2.get(), lit(1, 3), lit(3, 3)),
+            merged: bool_lit(false),
+        }
+    }
+
+    /// A response that is no FILL and no WB_ACK.
+    pub fn take(&self, p: &L1Params, here: Bool, m: &Rsp) {
+        let value = m.op.is_any(&[RspOp::AtmRsp, RspOp::RemRsp]);
+        let grant = m.op.is_any(&[RspOp::RemGrant, RspOp::TokenGrant]);
+        when(here & (value | grant), || self.got.set(true));
+        when(here & value, || {
+            self.old.set(m.data.slice(0, 64));
+            self.wrote.set(m.wrote);
+            self.from_l2.set(m.hit);
+        });
+        when(here & m.op.is(RspOp::SysAck), || self.acks.set(self.acks.get() + 1));
+        let pairs: [(RspOp, &[Micro]); 5] = [
+            (RspOp::AtmRsp, &[Micro::Atm, Micro::AtmSys]),
+            (RspOp::RemRsp, &[Micro::RemOp, Micro::RemKeep]),
+            (RspOp::RemGrant, &[Micro::Lock]),
+            (RspOp::TokenGrant, &[Micro::Token]),
+            (RspOp::SysAck, &[Micro::SysFlush, Micro::SysInv]),
+        ];
+        let expected: Vec<Bool> = pairs.iter().map(|(op, steps)| m.op.is(*op) & self.is(steps)).collect();
+        let text = "a response of the L2 is one that the step at work waits for";
+        let once = !self.got.get() | m.op.is(RspOp::SysAck);
+        let fine = any_of(&expected) & self.issued.get() & once;
+        assert_always("srsp_l1_answer_expected", !here | fine, text);
+        let over = here & m.op.is(RspOp::SysAck) & self.acks.get().eq(u64::from(p.srsp.banks));
+        assert_always("srsp_l1_sys_acks", !over, "a bank answers a command of system scope once");
+    }
+
+    /// A PACK comes.
+    pub fn pack(&self, core: &Core, here: Bool, m: &Pack) {
+        when(here, || {
+            self.due.set(self.due.get() - 1);
+            when(m.hit, || self.any_hit.set(true));
+        });
+        if let Some(aff) = &core.aff {
+            when(here & m.hit, || aff.learn(self.queue.head.atomic.addr, m.src));
+        }
+        let text = "no more PACKs come than L1s were asked";
+        assert_always("srsp_l1_pack_due", !here | self.due.get().any(), text);
+        assert_always("srsp_l1_pack_dst", !here | m.dst.eq(core.own), "a PACK comes to the L1 that asked");
+    }
+
+    /// Declares the steps beside slots.
+    pub fn run(&self, core: &Core) {
+        let idle = !self.runs.get() & self.queue.valid;
+        when(idle, || {
+            self.runs.set(true);
+            self.pc.set(self.rom.start(self.queue.head.program));
+            self.wrote.set(true);
+            self.from_l2.set(true);
+            self.begin();
+        });
+        self.local_steps(core);
+        self.casts(core);
+        when(self.advance.get(), || {
+            self.pc.set(self.pc.get() + 1);
+            self.begin();
+        });
+        let gate = self.is(&[Micro::Drop, Micro::Forget]) & !core.gate.own.get();
+        let faulty = bool_lit(core.p.inject == Inject::OpenGate);
+        assert_always("srsp_l1_drop_closed", !gate | faulty, "lines are dropped while the gate is closed");
+    }
+
+    fn begin(&self) {
+        self.issued.set(false);
+        self.got.set(false);
+        self.told.set(lit(0, self.told.width()));
+        self.acks.set(lit(0, self.acks.width()));
+    }
+
+    fn local_steps(&self, core: &Core) {
+        let goes = |steps: &[Micro], cond: Bool| when(self.is(steps) & cond, || self.advance.set(true));
+        let remote = self.queue.head.program.is_any(&Program::REMOTE);
+        let stays = if core.p.inject == Inject::OpenGate { remote } else { bool_lit(false) };
+        when(self.is(&[Micro::Close]), || core.gate.own.set(!stays));
+        when(self.is(&[Micro::Open]), || core.gate.own.set(false));
+        goes(&[Micro::Close, Micro::Open], bool_lit(true));
+        when(self.is(&[Micro::Flush]) & !self.issued.get(), || {
+            core.drain.flush_all(&core.drain.sync, &core.sfifo);
+            self.issued.set(true);
+        });
+        goes(&[Micro::Flush], self.issued.get() & core.drain.sync.done.get());
+        goes(&[Micro::OwnLine], self.issued.get() & !core.wbt.has(self.line(&core.p)));
+        let answered = [Micro::Atm, Micro::AtmSys, Micro::Lock, Micro::Token, Micro::RemOp, Micro::RemKeep];
+        goes(&answered, self.got.get());
+        goes(&[Micro::Unlock], !self.wrote.get());
+        goes(&[Micro::SysFlush, Micro::SysInv], self.acks.get().eq(u64::from(core.p.srsp.banks)));
+    }
+
+    fn casts(&self, core: &Core) {
+        let p = &core.p.srsp;
+        let all = [
+            (Micro::CastFlush, ProbeOp::SelFlush),
+            (Micro::CastInv, ProbeOp::SelInv),
+            (Micro::CastLock, ProbeOp::LockFlush),
+            (Micro::CastUnlock, ProbeOp::InvUnlock),
+            (Micro::CastAll, ProbeOp::InvAll),
+        ];
+        let first = enum_lit(ProbeOp::SelFlush);
+        let kind = all.iter().fold(first, |rest, (step, op)| mux(self.step.is(*step), enum_lit(*op), rest));
+        let skips = (self.is(&[Micro::CastInv]) & !self.wrote.get()) | bool_lit(p.cus == 1);
+        let casting = self.is(&all.map(|pair| pair.0));
+        let (to_one, one) = self.predict(core);
+        let width = self.due.width();
+        when(casting & (skips | self.cast.free), || {
+            self.advance.set(true);
+            self.any_hit.set(false);
+            when(!skips, || {
+                let dst = mux(to_one, one.one_hot(p.cus), !core.own.one_hot(p.cus));
+                self.cast.send(&self.cast_of(core, kind, dst));
+                self.due.set(mux(to_one, lit(1, width), lit(u64::from(p.cus.max(2) - 1), width)));
+                if let Some((predicted, to)) = &self.predicted {
+                    predicted.set(to_one);
+                    to.set(one);
+                }
+            });
+        });
+        let done = self.is(&[Micro::Collect]) & self.due.get().none();
+        let again = self.ask_others(core, done);
+        when(done & !again, || self.advance.set(true));
+        if let Some((predicted, _)) = &self.predicted {
+            let right = done & predicted.get() & self.any_hit.get();
+            count("srsp_l1_aff_correct", right, "predictions that were right");
+            let absent = self.is(&[Micro::CastFlush]) & !to_one & self.cast.free;
+            count("srsp_l1_aff_absent", absent, "SEL_FLUSHes without a prediction");
+            cover("srsp.race.aff_right", right, "only the predicted L1 is asked");
+        }
+    }
+
+    fn cast_of(&self, core: &Core, op: Enum<ProbeOp>, dst: Bits) -> Cast {
+        Cast { probe: Probe { op, addr: self.queue.head.atomic.addr, req: core.own }, dst }
+    }
+
+    /// Whether a SEL_FLUSH goes to one L1 only, and to which.
+    fn predict(&self, core: &Core) -> (Bool, Bits) {
+        let Some(aff) = &core.aff else { return (bool_lit(false), lit(0, core.p.srsp.cu_bits())) };
+        let (hit, cu) = aff.look(self.queue.head.atomic.addr);
+        (self.step.is(Micro::CastFlush) & hit & cu.ne(core.own), cu)
+    }
+
+    /// A predicted L1 had no release of the address: the others are asked. True while that is to be done.
+    fn ask_others(&self, core: &Core, done: Bool) -> Bool {
+        let p = &core.p.srsp;
+        let Some((predicted, to)) = self.predicted.as_ref().filter(|_| p.cus > 2) else {
+            return bool_lit(false);
+        };
+        let again = done & predicted.get() & !self.any_hit.get();
+        when(again & self.cast.free, || {
+            let rest = !(core.own.one_hot(p.cus) | to.get().one_hot(p.cus));
+            self.cast.send(&self.cast_of(core, enum_lit(ProbeOp::SelFlush), rest));
+            self.due.set(lit(u64::from(p.cus - 2), self.due.width()));
+            predicted.set(false);
+        });
+        let text = "the predicted L1 has no release of the address: the others are asked";
+        cover("srsp.race.aff_wrong", again, text);
+        count("srsp_l1_aff_negative", again & self.cast.free, "predictions that were wrong");
+        again
+    }
+
+    /// Counters of the unit.
+    pub fn observe(&self, core: &Core, here: Bool) {
+        let begins = !self.runs.get() & self.queue.valid;
+        let ends = here & self.is(&[Micro::Reply]) & core.replies.room();
+        for program in Program::ALL.into_iter().filter(|q| self.rom.has(core.p.system, *q)) {
+            let name = program.name().to_lowercase();
+            let mine = self.queue.head.program.is(program);
+            let text = format!("{} is carried out to its end", program.name());
+            cover(&format!("srsp.op.{}", program.name()), ends & mine, &text);
+            count(&format!("srsp_l1_op_{name}"), begins & mine, "operations begun");
+            count(
+                &format!("srsp_l1_op_{name}_cycles"),
+                self.runs.get() & mine,
+                "cycles from begin to answer",
+            );
+        }
+        count("srsp_l1_a2", here & self.is(&[Micro::Atm]) & core.req.free, "atomics sent to the L2");
+        let waits = self.runs.get() & self.queue.count.zext(16).gt(1);
+        count("srsp_l1_sq_waits", waits, "cycles in which an operation waits for another one");
+        if core.p.system != crate::params::Impl::Base {
+            let failed = self.is(&[Micro::Unlock]) & !self.wrote.get();
+            if core.p.system.selective() {
+                cover(
+                    "srsp.race.rem_ar_failed",
+                    failed,
+                    "a remote compare-and-swap fails: the L2 has unlocked already",
+                );
+            }
+        }
+    }
+}

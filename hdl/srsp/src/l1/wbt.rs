@@ -1,0 +1,96 @@
+//! WBT: write-backs under way, each given back by its WB_ACK, and the two counters of the fence (srsp.md sections 4 and 5).
+
+use super::params::L1Params;
+use crate::entries::Entries;
+use weft_rtl::prelude::*;
+
+/// A write-back under way.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = L1Params)]
+struct WbtEntry {
+    #[width(p.srsp.line_bits())]
+    line: Bits,
+    #[width(1)]
+    epoch: Bits,
+}
+
+/// The table with the fence's epoch and, per epoch, the number of write-backs sent in it and not acknowledged.
+pub(super) struct Wbt {
+    rows: Entries<WbtEntry>,
+    epoch: Reg<Bits>,
+    counts: [Reg<Bits>; 2],
+    sends: Wire<Bool>,
+    acks: Wire<Bool>,
+    acked_epoch: Wire<Bits>,
+}
+
+impl Wbt {
+    pub fn new(p: &L1Params) -> Wbt {
+        let bits = bits_for(u64::from(p.srsp.wbt) + 1);
+        let count = |name| reg::<Bits>(name, bits).field("fence");
+        Wbt {
+            rows: Entries::new("wbt", p.srsp.wbt, p),
+            epoch: reg::<Bits>("fence_epoch", 1).field("fence"),
+            counts: [count("fence_open0"), count("fence_open1")],
+            sends: wire_or::<Bool>("wbt_sends", (), false),
+            acks: wire_or::<Bool>("wbt_acks", (), false),
+            acked_epoch: wire_zero::<Bits>("wbt_acked_epoch", 1),
+        }
+    }
+
+    /// An entry is free.
+    pub fn room(&self) -> Bool {
+        !self.rows.full()
+    }
+
+    /// No write-back is under way.
+    pub fn empty(&self) -> Bool {
+        self.rows.valid().none()
+    }
+
+    /// The line has a write-back under way.
+    pub fn has(&self, line: Bits) -> Bool {
+        self.rows.which(|row| row.line.eq(line)).any()
+    }
+
+    /// Enters a write-back; its number and epoch.
+    pub fn send(&self, line: Bits) -> (Bits, Bits) {
+        let (index, epoch) = (self.rows.free_index(), self.epoch.get());
+        self.rows.write(index, &WbtEntry { line, epoch });
+        self.sends.set(true);
+        (index, epoch)
+    }
+
+    /// A WB_ACK is taken in this cycle.
+    pub fn acknowledge(&self, index: Bits, epoch: Bits) {
+        self.rows.remove(index.one_hot(self.rows.valid().width()));
+        self.acks.set(true);
+        self.acked_epoch.set(epoch);
+    }
+
+    /// Begins a fence: later write-backs belong to the other epoch.
+    pub fn flip(&self) {
+        self.epoch.set(!self.epoch.get());
+    }
+
+    /// All write-backs sent before the last flip are acknowledged.
+    pub fn fenced(&self) -> Bool {
+        mux(self.epoch.get().bit(0), self.counts[0].get(), self.counts[1].get()).none()
+    }
+
+    /// Declares how the counters change; `ack` is the WB_ACK's number, of meaning while one is taken.
+    pub fn finish(&self, ack: Bits) {
+        for (e, count) in self.counts.iter().enumerate() {
+            let mine = |epoch: Bits| epoch.eq(e as u64);
+            let up = self.sends.get() & mine(self.epoch.get());
+            let down = self.acks.get() & mine(self.acked_epoch.get());
+            when(up & !down, || count.set(count.get() + 1));
+            when(down & !up, || count.set(count.get() - 1));
+            let text = "no more write-backs are acknowledged than were sent";
+            assert_always(&format!("srsp_l1_fence{e}_underflow"), !down | count.get().any(), text);
+        }
+        let known = self.rows.valid().bit_at(ack) & self.rows.read(ack).epoch.eq(self.acked_epoch.get());
+        let text = "a WB_ACK names a write-back under way, and its epoch";
+        assert_always("srsp_l1_ack_known", !self.acks.get() | known, text);
+    }
+}

@@ -1,0 +1,7 @@
+//! `srsp-l1` between a CU, L2 banks, a hub and other L1s.
+
+mod directed;
+mod memory;
+mod random;
+mod shape;
+mod world;
