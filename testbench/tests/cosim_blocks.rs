@@ -17,7 +17,7 @@ use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
 /// for); `cosim_recorded.rs` and `cosim_program.rs` show that they do not among neighbours that keep it.
-const SHOWS_POWER_UP: [&str; 11] = [
+const SHOWS_POWER_UP: [&str; 12] = [
     "mshr-file",
     "l1-cache",
     "l2-bank",
@@ -29,6 +29,7 @@ const SHOWS_POWER_UP: [&str; 11] = [
     "rdma-engine",
     "dram-port",
     "srsp-l1",
+    "srsp-l2",
 ];
 
 /// Of each block's sets the odd one.
@@ -170,6 +171,9 @@ cosim_of! {
     cosim_sfifo "sfifo";
     cosim_lr_tbl "lr-tbl";
     cosim_pa_tbl "pa-tbl";
+    cosim_sel_hub "sel-hub";
+    cosim_lock_tbl "lock-tbl";
+    cosim_srsp_l2 "srsp-l2";
 }
 
 #[test]

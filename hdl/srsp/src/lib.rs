@@ -9,19 +9,31 @@
 //! A crate of its own, beside the other families, from which it takes the CU port and the common blocks.
 //!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] what atomics compute.
+//! [`l1`]: the L1 of a CU, with [`sfifo`], [`lr_tbl`] and [`pa_tbl`]; [`l2`]: a bank of the L2, with [`lock_tbl`]; [`sel_hub`]: the multicast of probes.
 
 pub mod amo;
 mod entries;
 pub mod l1;
+pub mod l2;
+pub mod lock_tbl;
 pub mod lr_tbl;
 pub mod msg;
 pub mod pa_tbl;
 pub mod params;
+pub mod sel_hub;
 pub mod sfifo;
 
 use weft_blocks::registry::BlockInfo;
 
 /// The blocks of this crate, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
-    vec![l1::info(), sfifo::info(), lr_tbl::info(), pa_tbl::info()]
+    vec![
+        l1::info(),
+        sfifo::info(),
+        lr_tbl::info(),
+        pa_tbl::info(),
+        sel_hub::info(),
+        lock_tbl::info(),
+        l2::info(),
+    ]
 }

@@ -13,4 +13,14 @@ pub const SETS: &[(&str, [&str; 3])] = &[
     ("sfifo", ["entries=2 addr_bits=32 line=128", "entries=6", "entries=24 addr_bits=64"]),
     ("lr-tbl", ["entries=2 addr_bits=32", "entries=5", "entries=16 addr_bits=64"]),
     ("pa-tbl", ["entries=1 addr_bits=32", "entries=5", "entries=16 addr_bits=64"]),
+    ("sel-hub", ["cus=2 queue=1 addr_bits=32", "cus=5 queue=3 addr_bits=33", "cus=1 queue=4"]),
+    ("lock-tbl", ["locks=1 cus=2 addr_bits=32", "locks=5 cus=3 line=128 addr_bits=33", "locks=8 cus=1"]),
+    (
+        "srsp-l2",
+        [
+            "size=512 ways=2 sfifo=4 locks=1 latency=5 l2_mshrs=2 targets=1 writes=1 cus=2 banks=2 mshrs=2 wbt=2 addr_bits=32",
+            "impl=brsp size=1K ways=4 sfifo=3 locks=3 latency=9 l2_mshrs=3 targets=3 writes=3 cus=3 banks=1 mshrs=3 wbt=3 addr_bits=33",
+            "impl=base size=4K line=128 ways=8 sfifo=8 locks=2 latency=7 l2_mshrs=5 targets=2 writes=5 cus=1 banks=4 mshrs=1 wbt=4 addr_bits=40",
+        ],
+    ),
 ];

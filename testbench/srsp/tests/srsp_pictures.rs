@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use weft_blocks::registry::ParamSet;
 use weft_rtl::picture::Picture;
-use weft_srsp::{blocks, l1};
+use weft_srsp::params::Impl;
+use weft_srsp::{blocks, l1, l2};
 
 /// Compares, or writes, a file of `hdl/srsp`; its name when it is old.
 fn same(file: &str, text: &str) -> Option<String> {
@@ -40,4 +41,17 @@ fn tables_are_those_of_the_hardware() {
         l1::micro::to_markdown(),
     );
     assert_eq!(same("docs/srsp-l1.md", &text), None, "old: write it again with WEFT_PICTURES=write");
+}
+
+#[test]
+fn tables_of_the_l2_are_those_of_the_hardware() {
+    use l2::table::{frames, lines, locks, token};
+    let text = format!(
+        "Lines:\n\n{}\nFrames:\n\n{}\nLocks:\n\n{}\nThe token:\n\n{}",
+        lines().to_markdown(),
+        frames().to_markdown(),
+        locks(Impl::Brsp).to_markdown(),
+        token().to_markdown(),
+    );
+    assert_eq!(same("docs/srsp-l2.md", &text), None, "old: write it again with WEFT_PICTURES=write");
 }

@@ -1,0 +1,461 @@
+//! Stage 1: compares tags and locks, decides by the tables, and passes what is to be done to stage 2.
+
+use super::arrays::Lookup;
+use super::data::word_bytes;
+use super::ingress::Waits;
+use super::memory::Writer;
+use super::params::{L2Fault, L2Params};
+use super::select::Parts;
+use super::table;
+use super::types::*;
+use crate::lock_tbl::Lock;
+use crate::msg::{RspOp, SyncOp};
+use weft_blocks::common::mshr::MshrMatch;
+use weft_rtl::prelude::*;
+
+/// The decision of stage 1, for observers.
+pub(super) struct Decision {
+    pub op: Op,
+    pub line: Bits,
+    pub look: Lookup,
+    pub found: MshrMatch,
+    pub lock: Lock,
+    /// The lock is the sender's; another's; it was handed to the sender, who waited.
+    pub own: Bool,
+    pub other: Bool,
+    pub handed: Bool,
+    lines: Decoded,
+    frames: Decoded,
+    locks: Decoded,
+    token: Decoded,
+    /// A row of that table is in force.
+    pub at_line: Bool,
+    pub at_frame: Bool,
+    pub at_lock: Bool,
+    pub at_token: Bool,
+    pub waits: Waits,
+    pub takes: Bool,
+    /// Its action at the line is carried out, not put off.
+    pub acts: Bool,
+    /// The sFIFO gets a line.
+    pub pushes: Bool,
+}
+
+/// An action of a table, low where no row of it takes that action.
+fn action(rows: &Table, decoded: &Decoded, name: &'static str) -> Bool {
+    if rows.rows.iter().any(|r| r.actions.contains(&name)) { decoded.action(name) } else { bool_lit(false) }
+}
+
+/// The decoded tables.
+struct Rows<'a> {
+    with: &'a Parts<'a>,
+    d: &'a Decision,
+}
+
+impl Decision {
+    /// The line's row takes an action, and it is carried out or put off.
+    pub fn l(&self, name: &'static str) -> Bool {
+        self.at_line & self.lines.action(name)
+    }
+    /// The frame's row takes an action.
+    pub fn f(&self, name: &'static str) -> Bool {
+        self.at_frame & self.frames.action(name)
+    }
+    /// The lock's row takes an action.
+    pub fn k(&self, p: &L2Params, name: &'static str) -> Bool {
+        self.at_lock & action(&table::locks(p.system), &self.locks, name)
+    }
+    /// The token's row takes an action.
+    pub fn t(&self, name: &'static str) -> Bool {
+        self.at_token & self.token.action(name)
+    }
+    /// The operation is of one of these kinds.
+    pub fn is(&self, kinds: &[Kind]) -> Bool {
+        self.op.kind.is_any(kinds)
+    }
+}
+
+fn code(names: &[&'static str], wanted: &str) -> u64 {
+    names.iter().position(|n| *n == wanted).map_or(0, |i| i as u64)
+}
+
+/// The first of the pairs that holds, as a number of a column.
+fn coded(names: &[&'static str], width: u32, pairs: &[(Bool, &str)], rest: &str) -> Bits {
+    let value = |name: &str| lit(code(names, name), width);
+    pairs.iter().rev().fold(value(rest), |so_far, (now, name)| mux(*now, value(name), so_far))
+}
+
+/// What a message's line is to its lock, and the decoded row.
+struct Locking {
+    lock: Lock,
+    own: Bool,
+    other: Bool,
+    handed: Bool,
+    at: Bool,
+    rows: Decoded,
+}
+
+fn locking(with: &Parts, op: &Op, valid: Bool, line: Bits) -> Locking {
+    let Parts { p, ingress, locks, .. } = with;
+    let is = |kinds: &[Kind]| op.kind.is_any(kinds);
+    let lock = locks.find(line);
+    let mine = lock.owner.eq(op.src);
+    let senior = &ingress.senior;
+    // A lock that was handed to a waiter is free for it, and for what no lock holds up.
+    let reserved = lock.locked & senior.holds.get() & senior.entry.get().eq(lock.index);
+    let handed = (reserved & mine & !op.wb).named("s1_handed");
+    let counts = (lock.locked & !handed & !(reserved & op.wb)).named("s1_locked");
+    let (own, other) = (counts & mine, counts & !mine);
+    let claimed = ingress.claims(op.src).0;
+    let no_entry = !counts & !handed & (locks.full() | claimed);
+    let at = valid
+        & is(&[Kind::Rd, Kind::Atm, Kind::AtmSys, Kind::RemLock, Kind::Wb, Kind::RemOp, Kind::RemUnlock])
+        & (op.from_head | !is(&[Kind::Rd]));
+    let message = [
+        (is(&[Kind::RemLock]), "REM_LOCK"),
+        (is(&[Kind::Wb]), "WB"),
+        (is(&[Kind::RemOp]), "REM_OP"),
+        (is(&[Kind::RemUnlock]), "REM_UNLOCK"),
+    ];
+    let full = is(&[Kind::RemLock]) & no_entry;
+    let state = coded(&table::LOCKS, 2, &[(own, "own"), (other, "other"), (full, "full")], "free");
+    let message = coded(&table::MESSAGES, 3, &message, "RD_ATM");
+    let at = at.named("s1_at_lock");
+    let rows = table::locks(p.system).decode(at, &[state.named("s1_lock"), message.named("s1_message")]);
+    Locking { lock, own, other, handed, at, rows }
+}
+
+/// Decodes the line's and the frame's rows.
+fn lining(with: &Parts, op: &Op, look: &Lookup, at: Bool) -> (Decoded, Decoded, Bool) {
+    let p = with.p;
+    let is = |kinds: &[Kind]| op.kind.is_any(kinds);
+    let bytes = word_bytes(p, op.atomic.addr, op.atomic.wide);
+    let whole = look.mask.all();
+    let inside = (look.mask & bytes).eq(bytes);
+    let in_w = look.state.is(LineState::W);
+    let atomic = is(&[Kind::Atm, Kind::RemOp]);
+    let events = [
+        (is(&[Kind::Rd]) & in_w & whole, "RD_in"),
+        (is(&[Kind::Rd]), "RD"),
+        (atomic & in_w & inside, "AMO_in"),
+        (atomic, "AMO"),
+        (is(&[Kind::AtmSys]), "ATM_SYS"),
+        (is(&[Kind::Wb]), "WB"),
+        (is(&[Kind::Pop]), "POP"),
+    ];
+    let event = coded(&table::EVENTS, 3, &events, "FILL").named("s1_event");
+    let lines = table::lines().decode(at, &[look.state.bits(), event]);
+    let fetch = lines.action("fetch");
+    let at_frame = (at & (fetch | lines.action("take"))).named("s1_at_frame");
+    let there = look.there.state;
+    let places = [
+        (look.hit, "own"),
+        (there.is(LineState::I), "I"),
+        (!look.room, "none"),
+        (there.is(LineState::V), "V"),
+        (there.is(LineState::D), "D"),
+    ];
+    let place = coded(&table::PLACES, 3, &places, "W").named("s1_frame");
+    let usage = mux(fetch, lit(code(&table::USES, "fetch"), 1), lit(code(&table::USES, "take"), 1));
+    let frames = table::frames().decode(at_frame, &[place, usage.named("s1_use")]);
+    (lines, frames, at_frame)
+}
+
+fn tokens(with: &Parts, op: &Op, valid: Bool) -> (Decoded, Bool) {
+    let is = |kind: Kind| op.kind.is(kind);
+    let at = (valid & (is(Kind::Token) | is(Kind::TokenRel))).named("s1_at_token");
+    let taken = with.token.held.get() | (with.ingress.claims(op.src).1 & is(Kind::Token));
+    let rows = table::token().decode(at, &[taken.bits().named("s1_token"), is(Kind::TokenRel).bits()]);
+    (rows, at)
+}
+
+/// Builds stage 1.
+pub(super) fn connect(with: &Parts) -> Decision {
+    let Parts { p, arrays, memory, select, .. } = with;
+    let (op, valid) = (select.s1.get(), select.s1_valid.get());
+    let line = p.srsp.line_of(op.atomic.addr).named("s1_line");
+    let look = arrays.look(p.tag_of(line));
+    let found = memory.find(line);
+    let k = locking(with, &op, valid, line);
+    let of_line = [Kind::Rd, Kind::Atm, Kind::AtmSys, Kind::Wb, Kind::RemOp, Kind::Pop, Kind::Fill];
+    let serves = !k.at | action(&table::locks(p.system), &k.rows, "serve");
+    let at_line = (valid & op.kind.is_any(&of_line) & serves).named("s1_at_line");
+    let (lines, frames, at_frame) = lining(with, &op, &look, at_line);
+    let (token, at_token) = tokens(with, &op, valid);
+    let low = bool_lit(false);
+    let none =
+        Waits { lock: low, full: low, token: low, sys: low, supply: low, room: low, line: low, target: low };
+    let mut d = Decision {
+        op,
+        line,
+        look,
+        found,
+        lock: k.lock,
+        own: k.own,
+        other: k.other,
+        handed: k.handed,
+        lines,
+        frames,
+        locks: k.rows,
+        token,
+        at_line,
+        at_frame,
+        at_lock: k.at,
+        at_token,
+        waits: none,
+        takes: low,
+        acts: low,
+        pushes: low,
+    };
+    outcome(with, &mut d, valid);
+    Rows { with, d: &d }.act();
+    d
+}
+
+/// Whether the operation is carried out, or what it waits for.
+fn outcome(with: &Parts, d: &mut Decision, valid: Bool) {
+    let Parts { p, memory, sfifo, sys, .. } = with;
+    let op = &d.op;
+    let writes = !op.kind.is_any(&[Kind::Atm, Kind::RemOp]) | !op.atomic.op.is(SyncOp::Ld);
+    // A frame that is taken gets bytes at once; a fetched one is dirty already or not at all.
+    let pushes = (d.l("push") & writes) | d.f("occupy");
+    let sends = d.f("evict") | d.f("around") | d.l("clean");
+    let no_write = sends & !memory.write_free().0;
+    let no_mshr = d.f("reserve") & memory.lines.full();
+    let no_amo = d.l("to_memory") & !memory.amo_free().0;
+    let line = d.l("wait") | (d.l("join") & !d.found.room) | d.f("stay");
+    let supply = !line & (no_write | no_mshr | no_amo);
+    let room = !line & !supply & pushes & sfifo.full();
+    let off = line | supply | room;
+    let acts = (d.at_line & !off).named("s1_acts");
+    let begins = op.kind.is_any(&[Kind::SysFlush, Kind::SysInv]);
+    let locked = d.k(p, "queue");
+    let full = d.k(p, "room");
+    let token = d.t("queue");
+    let sys_busy = begins & !sys.idle();
+    let atomic = op.kind.is_any(&[Kind::Atm, Kind::RemOp]);
+    let head = valid & op.from_head;
+    let target = head & acts & atomic & (d.l("fetch") | d.l("join"));
+    d.waits = Waits {
+        lock: head & locked,
+        full: head & full,
+        token: head & token,
+        sys: head & sys_busy,
+        supply: head & supply,
+        room: head & room,
+        line: head & line,
+        target: target.named("s1_becomes_target"),
+    };
+    let stays = locked | full | token | sys_busy | off | target;
+    d.takes = (head & !stays).named("s1_takes");
+    d.acts = acts;
+    d.pushes = acts & pushes & !atomic;
+}
+
+impl Rows<'_> {
+    fn act(&self) {
+        let (with, d) = (self.with, self.d);
+        let Parts { ingress, select, .. } = with;
+        let valid = select.s1_valid.get();
+        let head = ingress.bit(d.op.wb, d.op.src);
+        when(valid & d.op.from_head, || ingress.leave(head, d.takes, &d.waits, d.lock.index, d.op.src));
+        self.locks();
+        self.tokens();
+        self.array();
+        self.memory();
+        let step = self.step();
+        let answers = step.answer | step.orders | step.put.is_any(&[Put::Merge, Put::Fill, Put::Amo]);
+        with.outs.accept(valid & answers, &step);
+        when(valid & d.is(&[Kind::SysFlush, Kind::SysInv]) & d.takes, || {
+            with.sys.begin(d.op.src, d.is(&[Kind::SysInv]), with.sfifo.count());
+        });
+        let hold = valid & d.l("hold");
+        when(hold, || select.held.set(true));
+        when(valid & d.is(&[Kind::Fill]), || {
+            select.held.set(false);
+            ingress.line_came();
+        });
+    }
+
+    /// Locks are taken, given up, handed on.
+    fn locks(&self) {
+        let (with, d) = (self.with, self.d);
+        let Parts { p, ingress, locks, .. } = with;
+        let takes = d.k(p, "lock") & d.takes & !d.handed;
+        if p.fault != L2Fault::LockNotTaken {
+            when(takes, || locks.lock(d.line, d.op.src));
+        }
+        when(d.k(p, "unlock") & d.takes, || ingress.unlock(locks, d.lock.index));
+        let senior = &ingress.senior;
+        let served = d.takes | d.waits.target;
+        let retires = served & d.op.from_head & !d.op.wb & senior.there.get() & senior.who.get().eq(d.op.src);
+        when(retires, || {
+            ingress.retire();
+            // The lock was handed to it for this message; only a REM_LOCK keeps it.
+            when(d.handed & !d.is(&[Kind::RemLock]), || ingress.give_up(locks, d.lock.index));
+        });
+    }
+
+    fn tokens(&self) {
+        let (token, d) = (self.with.token, self.d);
+        when(d.t("token"), || {
+            token.held.set(true);
+            token.owner.set(d.op.src);
+        });
+        when(d.t("release"), || token.held.set(false));
+    }
+
+    /// State, dirty bytes, age and sFIFO.
+    fn array(&self) {
+        let (with, d) = (self.with, self.d);
+        let Parts { p, arrays, sfifo, .. } = with;
+        let (look, acts) = (&d.look, d.acts);
+        let set = p.set_of(d.line);
+        let state = wire_or::<Enum<LineState>>("s1_next", (), look.state);
+        let mask = wire_or::<Bits>("s1_next_dirty", p.srsp.line, look.mask);
+        let now = |s: LineState| look.state.is(s);
+        let none = lit_bv(Bv::zero(p.srsp.line));
+        let filled = d.l("fill");
+        let merges = d.l("merge");
+        let occupies = d.f("occupy");
+        let reserves = d.f("reserve");
+        when(merges, || {
+            mask.set(look.mask | d.op.mask);
+            when(now(LineState::P), || state.set(LineState::Pd));
+            when(now(LineState::V), || state.set(LineState::D));
+        });
+        when(occupies, || {
+            mask.set(d.op.mask);
+            state.set(LineState::W);
+        });
+        when(reserves, || {
+            mask.set(mux(look.hit, look.mask, none));
+            state.set(mux(look.hit, enum_lit(LineState::Pd), enum_lit(LineState::P)));
+        });
+        when(filled, || state.set(mux(now(LineState::Pd), enum_lit(LineState::D), enum_lit(LineState::V))));
+        when(d.l("clean"), || {
+            mask.set(none);
+            state.set(LineState::V);
+        });
+        when(d.l("drop"), || state.set(LineState::I));
+        let changes = merges | occupies | reserves | filled | d.l("clean") | d.l("drop");
+        when(acts & changes, || {
+            let tag = Tag { tag: p.tag_of(d.line), state: state.get() };
+            arrays.put(set, look.way, tag, mask.get());
+        });
+        let uses = merges | occupies | reserves | d.l("read") | d.l("modify");
+        when(acts & uses, || arrays.touch(set, look, look.way));
+        when(d.pushes, || sfifo.push(d.line));
+        when(acts & d.l("pop"), || sfifo.pop());
+    }
+
+    /// MSHRs, writes and atomics at memory.
+    fn memory(&self) {
+        let (with, d) = (self.with, self.d);
+        let (memory, op) = (with.memory, &d.op);
+        let target = Target { read: op.kind.is(Kind::Rd), wb: op.wb, src: op.src, mshr: op.mshr };
+        when(d.acts & d.f("reserve"), || memory.lines.allocate(d.line, &target));
+        when(d.acts & d.l("join"), || memory.lines.merge(d.found.index, &target));
+        when(d.acts & self.writes(), || {
+            let writer = Writer { src: op.src, wbt: op.wbt, epoch: op.epoch };
+            memory.open_write(d.f("around"), &writer);
+        });
+        when(d.acts & d.l("to_memory"), || memory.open_amo(op.src));
+        let valid = with.select.s1_valid.get();
+        when(valid & d.is(&[Kind::Ack, Kind::AmoAck]), || memory.close(op.own, d.is(&[Kind::AmoAck])));
+        memory.present(op.own.resize(with.p.mshr_bits()));
+    }
+
+    /// Bytes go to memory.
+    fn writes(&self) -> Bool {
+        let (with, d) = (self.with, self.d);
+        let writes = d.f("evict") | d.f("around") | d.l("clean");
+        if with.p.fault != L2Fault::OverflowLosesHead {
+            return writes;
+        }
+        // Only pops on overflow, not those of a SYS operation.
+        writes & !(d.is(&[Kind::Pop]) & with.sys.idle())
+    }
+
+    /// What stage 2 does.
+    fn step(&self) -> Step {
+        let (with, d) = (self.with, self.d);
+        let Parts { p, own, .. } = with;
+        let (op, look) = (&d.op, &d.look);
+        let set = p.set_of(d.line);
+        let (reads, modifies, merges) = (d.l("read"), d.l("modify"), d.l("merge") | d.f("occupy"));
+        let puts =
+            [(merges & d.acts, Put::Merge), (d.l("fill") & d.acts, Put::Fill), (modifies & d.acts, Put::Amo)];
+        let put =
+            puts.iter().fold(enum_lit(Put::Nothing), |rest, (now, put)| mux(*now, enum_lit(*put), rest));
+        let around = d.acts & d.f("around");
+        let leaver = p.line_from(look.there.tag, set, *own);
+        let thens = [(d.acts & d.f("reserve"), Then::Read), (d.acts & d.l("to_memory"), Then::Amo)];
+        let then = thens.iter().fold(enum_lit(Then::Nothing), |rest, (now, t)| mux(*now, enum_lit(*t), rest));
+        let write = d.acts & self.writes();
+        let wide = p.mshr_bits().max(p.write_bits());
+        let free = mux(d.l("to_memory"), with.memory.amo_free().1.resize(wide), self.free_mshr(wide));
+        let order = Order {
+            write,
+            write_line: mux(d.f("evict"), leaver, d.line),
+            write_id: with.memory.write_free().1,
+            then,
+            then_id: free,
+            atomic: op.atomic,
+        };
+        let answers = self.answers(reads, modifies, merges);
+        let rsp =
+            answers.iter().fold(enum_lit(RspOp::Fill), |rest, (now, op)| mux(*now, enum_lit(*op), rest));
+        let answer = any_of(&answers.iter().map(|a| a.0).collect::<Vec<_>>());
+        let memory = d.is(&[Kind::AmoAck]);
+        let shows = mux(
+            modifies,
+            enum_lit(Shows::Old),
+            mux(memory, enum_lit(Shows::Memory), enum_lit(Shows::Nothing)),
+        );
+        Step {
+            set,
+            way: look.way,
+            tag: p.tag_of(d.line),
+            state: look.state,
+            dirty: look.mask,
+            put,
+            mask: op.mask,
+            data: op.data,
+            answer: answer.named("s1_answers"),
+            rsp,
+            shows: mux(reads, enum_lit(Shows::Line), shows),
+            dst: op.src,
+            mshr: op.mshr,
+            wbt: op.wbt,
+            epoch: op.epoch,
+            hit: op.from_head & reads,
+            orders: write | !then.is(Then::Nothing),
+            order,
+            around,
+            unlocks: op.kind.is(Kind::RemOp) & d.own,
+            keep: op.keep,
+            lock: d.lock.index,
+        }
+    }
+
+    fn free_mshr(&self, width: u32) -> Bits {
+        self.with.memory.lines.free_index().resize(width)
+    }
+
+    /// Answers and when they are sent.
+    fn answers(&self, reads: Bool, modifies: Bool, merges: Bool) -> [(Bool, RspOp); 7] {
+        let (with, d) = (self.with, self.d);
+        let valid = with.select.s1_valid.get();
+        let is = |kind| valid & d.op.kind.is(kind);
+        [
+            (d.acts & reads, RspOp::Fill),
+            (d.acts & modifies & is(Kind::Atm) | is(Kind::AmoAck), RspOp::AtmRsp),
+            (d.acts & modifies & is(Kind::RemOp), RspOp::RemRsp),
+            ((d.acts & merges) | is(Kind::Ack), RspOp::WbAck),
+            (d.k(with.p, "lock") & d.takes, RspOp::RemGrant),
+            (d.t("token"), RspOp::TokenGrant),
+            (is(Kind::SysAck), RspOp::SysAck),
+        ]
+    }
+}

@@ -1,0 +1,195 @@
+//! Assertions, races and counters of a bank (srsp.md sections 7 and 12).
+
+use super::arrays::Arrays;
+use super::data::Effects;
+use super::decide::Decision;
+use super::select::{Choice, Parts};
+use super::types::{Kind, LineState};
+use crate::msg::RspOp;
+use weft_rtl::prelude::*;
+
+/// What observers look at.
+pub(super) struct Seen<'a> {
+    pub parts: &'a Parts<'a>,
+    pub choice: &'a Choice,
+    pub d: &'a Decision,
+    pub effects: &'a Effects,
+}
+
+/// Declares all observers.
+pub(super) fn connect(seen: &Seen) {
+    seen.parts.ingress.observe();
+    lines(seen);
+    locks(seen);
+    races(seen);
+    lock_races(seen);
+    accesses(seen);
+    events(seen);
+}
+
+impl Seen<'_> {
+    fn valid(&self) -> Bool {
+        self.parts.select.s1_valid.get()
+    }
+    /// A message that is served, for the first time.
+    fn served(&self, kind: Kind) -> Bool {
+        let d = self.d;
+        self.valid() & d.op.kind.is(kind) & d.op.from_head & !d.op.target & (d.takes | d.waits.target)
+    }
+}
+
+fn lines(seen: &Seen) {
+    let (Parts { p, own, memory, outs, .. }, d) = (seen.parts, seen.d);
+    let valid = seen.valid();
+    let looks = d.at_line;
+    let one = d.look.matches.popcount().le(1);
+    assert_always("l2_one_way_per_line", !looks | one, "a line is in one way at most");
+    let sound = !d.look.hit | Arrays::is_sound(&d.look);
+    assert_always(
+        "l2_dirty_bytes",
+        !looks | sound,
+        "dirty bytes are there exactly in the states that say so",
+    );
+    let coming = d.look.state.is_any(&[LineState::P, LineState::Pd]);
+    let arrived = d.op.kind.is(Kind::Fill) | d.op.target;
+    let same = coming.eq(d.found.hit) | (arrived & d.found.hit);
+    assert_always("l2_coming_has_mshr", !looks | same, "a line is on its way exactly while it has an MSHR");
+    let alone = !(outs.executing() & valid);
+    assert_always("l2_atomic_alone", alone, "nothing is in stage 1 while stage 2 has an atomic");
+    let bank = if p.srsp.banks == 1 { own.none() } else { p.srsp.bank_of(d.line).eq(*own) };
+    assert_always("l2_own_bank", !d.at_lock | bank, "a message comes to the bank of its line");
+    let bytes = d.op.mask.any() | !d.op.kind.is(Kind::Wb);
+    assert_always("l2_wb_has_bytes", !d.at_line | bytes, "a write-back has bytes");
+    let served = memory.reserves() | !(valid & d.op.target);
+    assert_always(
+        "l2_targets_with_line",
+        served,
+        "who waited for a line is served while it is certainly here",
+    );
+    let leaves = d.f("occupy") | d.f("reserve");
+    let stays = !leaves | !d.look.there.state.is_any(&[LineState::P, LineState::Pd]);
+    assert_always("l2_coming_stays", stays | d.look.hit, "a line on its way is no victim");
+}
+
+fn locks(seen: &Seen) {
+    let (Parts { p, own, token, ingress, .. }, d) = (seen.parts, seen.d);
+    let one = d.lock.entries.popcount().le(1);
+    assert_always("l2_one_lock_per_line", !d.at_lock | one, "a line has one lock at most");
+    let home = own.none();
+    assert_always("l2_token_in_bank_0", !d.at_token | home, "the token is bank 0's");
+    let mine = token.owner.get().eq(d.op.src);
+    assert_always("l2_token_of_holder", !d.t("release") | mine, "the token is given back by its holder");
+    let taken = !d.t("token") | !token.held.get();
+    assert_always("l2_one_token", taken, "the token has one holder at most");
+    let senior = &ingress.senior;
+    let held = !senior.holds.get() | senior.there.get();
+    assert_always("l2_handed_to_senior", held, "a lock is handed to a waiter that is there");
+    let unlocks = d.k(p, "unlock") | seen.effects.unlocks;
+    count("l2_unlocks", unlocks, "locks given up");
+}
+
+fn races(seen: &Seen) {
+    let (Parts { sys, sfifo, .. }, d) = (seen.parts, seen.d);
+    let race = |name: &str, cond: Bool, text: &str| cover(&format!("srsp.race.l2_{name}"), cond, text);
+    let coming = d.look.state.is_any(&[LineState::P, LineState::Pd]);
+    race(
+        "wb_while_coming",
+        d.acts & d.l("merge") & coming,
+        "a write-back of a line that is on its way from memory",
+    );
+    let keeps = d.acts & d.l("fill") & d.look.state.is(LineState::Pd);
+    race("fill_keeps_dirty", keeps, "a line comes from memory around bytes that are dirty by now");
+    race("write_around", d.acts & d.f("around"), "a write-back finds every way on its way from memory");
+    race(
+        "head_coming",
+        seen.valid() & d.l("hold"),
+        "the head of the sFIFO is on its way from memory: it waits",
+    );
+    let replays = seen.valid() & d.op.target & d.op.from_head & !d.takes;
+    race("atomic_replays", replays, "an atomic whose line has come has to wait again");
+    race("dead_entry", d.acts & d.l("pop") & !d.l("clean"), "an entry of the sFIFO is dead");
+    race("evicts_own_kind", d.acts & d.f("occupy") & d.f("evict"), "a write-back replaces a dirty line");
+    let flushing = sys.wants_pop() & d.acts & (d.l("merge") | d.f("occupy"));
+    race("wb_in_flush", flushing, "write-backs go on while SYS FLUSH empties the sFIFO");
+    race("sys_waits", d.waits.sys, "a SYS operation waits for another one");
+    race("full_pops", seen.choice.overflow & sfifo.full(), "a full sFIFO makes room");
+    let again = d.acts & d.l("join") & d.op.kind.is_any(&[Kind::Atm, Kind::RemOp]);
+    race("atomic_joins", again, "an atomic waits for a line that somebody else has asked for");
+}
+
+fn lock_races(seen: &Seen) {
+    let (Parts { p, .. }, d) = (seen.parts, seen.d);
+    let race = |name: &str, cond: Bool, text: &str| cover(&format!("srsp.race.l2_{name}"), cond, text);
+    if p.system == crate::params::Impl::Base {
+        return;
+    }
+    let queue = d.k(p, "queue");
+    race(
+        "second_lock_waits",
+        queue & d.op.kind.is(Kind::RemLock),
+        "a second remote operation waits for the lock",
+    );
+    race(
+        "fill_at_own_lock",
+        queue & d.own & d.op.kind.is(Kind::Rd),
+        "an L1's fill waits for its own remote operation",
+    );
+    race(
+        "fill_at_lock",
+        queue & d.other & d.op.kind.is(Kind::Rd),
+        "a fill waits for another L1's remote operation",
+    );
+    let atomic = d.op.kind.is_any(&[Kind::Atm, Kind::AtmSys]);
+    race("atomic_at_lock", queue & atomic, "an atomic waits for a remote operation");
+    race(
+        "wb_at_lock",
+        d.acts & (d.own | d.other) & d.op.kind.is(Kind::Wb),
+        "a write-back of a locked line is served",
+    );
+    race("no_entry", d.k(p, "room"), "a lock waits for an entry of the table");
+    race("handed", d.takes & d.handed, "a lock goes to the waiter whose turn it is");
+    race(
+        "failed_unlocks",
+        seen.effects.failed,
+        "a compare-and-swap that was to keep the lock fails: unlocked at once",
+    );
+    let kept = seen.effects.atomic & !seen.effects.unlocks & seen.parts.outs.s2.get().unlocks;
+    race("kept", kept, "a remote operation keeps its lock");
+    let late = d.op.target & (d.own | d.other) & d.op.kind.is(Kind::Atm);
+    race("locked_meanwhile", seen.valid() & late, "the line of a waiting atomic was locked while it came");
+    if p.system == crate::params::Impl::Brsp {
+        race("token_waits", d.t("queue"), "the token is held by another L1");
+    }
+    count("l2_grants", d.k(p, "lock") & d.takes, "locks granted");
+    count("l2_token_grants", d.t("token"), "tokens granted");
+}
+
+/// Accesses by kind: what the comparison of systems counts as L2 accesses.
+fn accesses(seen: &Seen) {
+    let (d, outs) = (seen.d, seen.parts.outs);
+    count("l2_rd", seen.served(Kind::Rd), "reads of lines");
+    count("l2_wb", seen.served(Kind::Wb), "write-backs");
+    count("l2_atm", seen.served(Kind::Atm) | seen.served(Kind::AtmSys), "atomics of cmp and sys scope");
+    count("l2_rem_op", seen.served(Kind::RemOp), "atomics of remote operations");
+    let hits = d.op.from_head & !d.op.target & d.acts & (d.l("read") | d.l("modify"));
+    count("l2_hits", hits, "reads and atomics that found their bytes");
+    count("l2_write_hits", d.acts & d.l("merge"), "write-backs that found their line");
+    count("l2_fills", seen.valid() & d.op.kind.is(Kind::Fill), "lines that came from memory");
+    count("l2_answers", outs.answers(RspOp::Fill), "lines sent to L1s");
+    let off = seen.valid() & d.op.from_head & !d.takes;
+    count("l2_put_off", off, "messages that were looked at and wait");
+}
+
+fn events(seen: &Seen) {
+    let (Parts { ingress, sys, .. }, d) = (seen.parts, seen.d);
+    let waiting = ingress.locked_out();
+    let text = "cycles of L1s whose request waits for a lock or the token, summed";
+    count_amount("l2_lock_wait", waiting.any(), waiting.popcount(), text);
+    count("l2_evictions", d.acts & d.f("evict"), "dirty lines replaced");
+    count("l2_around", d.acts & d.f("around"), "write-backs that went around");
+    let pop = d.acts & d.l("pop");
+    count("l2_pops_overflow", pop & !sys.wants_pop(), "sFIFO entries popped for room");
+    count("l2_pops_sys", pop & sys.wants_pop(), "sFIFO entries popped for SYS operations");
+    count("l2_sys_cycles", !sys.idle(), "cycles of SYS operations");
+    count("l2_entered", seen.choice.message, "messages that entered the pipeline");
+}

@@ -1,0 +1,719 @@
+//! A bank among L1s and a memory channel. L1s send what L1s may send, at random; every answer is compared with one plain memory that is changed in the order in which the bank's last stage
+//! works (seen in its registers), and locks and tokens are followed.
+
+use crate::memory::{Access, Line, Memory, bytes, initial, mask, merge};
+use rand::Rng;
+use std::collections::{BTreeMap, VecDeque};
+use weft_rtl::bv::Bv;
+use weft_srsp::l2::{L2Params, srsp_l2};
+use weft_srsp::msg::{MemReq, MemRsp, Req, ReqOp, Rsp, RspOp, SyncOp, Wb, WbOp};
+use weft_srsp::params::Impl;
+use weft_srsp_bench::arith::OPS;
+use weft_srsp_bench::bench::{Bench, Msg, random_bits};
+
+/// How often an L1 begins what, per cycle.
+#[derive(Clone, Copy, Debug)]
+pub struct Mix {
+    pub rd: f64,
+    pub wb: f64,
+    pub atm: f64,
+    pub sys_atm: f64,
+    pub remote: f64,
+    pub sys: f64,
+}
+
+impl Mix {
+    /// Something of everything.
+    pub const ALL: Mix = Mix { rd: 0.05, wb: 0.05, atm: 0.03, sys_atm: 0.02, remote: 0.02, sys: 0.0005 };
+}
+
+/// A remote operation: how far it is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Remote {
+    None,
+    /// Waits for the token, then goes on with or without a lock.
+    Token {
+        locks: bool,
+    },
+    /// Waits for the lock.
+    Lock,
+    /// Works between lock and operation, until a cycle.
+    Works(u64),
+    /// Waits for the operation's answer.
+    Op,
+    /// Works between operation and unlock.
+    Kept(u64),
+}
+
+/// A write-back under way.
+#[derive(Clone, Debug)]
+pub struct Write {
+    pub line: u64,
+    pub mask: Vec<bool>,
+    pub data: Line,
+    pub epoch: u64,
+    pub around: bool,
+}
+
+/// What an L1 waits for.
+pub struct L1 {
+    /// Reads by MSHR: the line, and the cycle in which it was taken.
+    pub rds: BTreeMap<u64, (u64, Option<u64>)>,
+    pub wbs: BTreeMap<u64, Write>,
+    /// The atomic under way, at memory or not; the word that memory will send.
+    pub atm: Option<(Access, bool, Option<u64>)>,
+    pub remote: Remote,
+    /// The remote operation's access, whether it keeps its lock, whether it has one, whether it has the token.
+    pub op: Option<(Access, bool)>,
+    pub locked: bool,
+    pub token: bool,
+    /// SYS operation: begun in, taken in.
+    pub sys: Option<u64>,
+    /// Grants of its line to others since its REM_LOCK was taken.
+    pub overtaken: Option<(u64, u64)>,
+}
+
+/// What the last stage did, in order.
+enum Event {
+    /// An answer: what memory has durably, if it is a SYS_ACK.
+    Answer {
+        cycle: u64,
+        durable: Option<BTreeMap<u64, (Line, Vec<u64>)>>,
+    },
+    Around {
+        src: u64,
+        wbt: u64,
+        cycle: u64,
+    },
+    Amo {
+        src: u64,
+        cycle: u64,
+    },
+}
+
+/// Everything.
+pub struct World {
+    pub p: L2Params,
+    pub b: Bench,
+    pub mix: Mix,
+    pub lines: Vec<u64>,
+    pub l1s: Vec<L1>,
+    pub memory: Memory,
+    /// The plain memory, with the cycle of the last write of each byte.
+    pub model: BTreeMap<u64, (Line, Vec<u64>)>,
+    events: VecDeque<Event>,
+    answers: VecDeque<(u64, Msg)>,
+    /// Locked lines: owner, cycle of the grant, and whether the unlock is on its way.
+    pub holders: BTreeMap<u64, (u64, u64, bool)>,
+    pub holder: Option<u64>,
+    /// Longest row of grants that went to others while somebody waited.
+    pub overtaken: u64,
+    pub done: BTreeMap<&'static str, u64>,
+    pub complaint: Option<String>,
+}
+
+impl World {
+    /// A bank with idle L1s; `count` lines of it are used.
+    pub fn new(p: &L2Params, mix: Mix, count: usize, seed: u64) -> World {
+        let s = &p.srsp;
+        let mut b = Bench::new(&srsp_l2(p).expect("legal"), seed);
+        for c in 0..s.cus {
+            b.source::<Req>(&format!("req{c}"), s);
+            b.source::<Wb>(&format!("wb{c}"), s);
+        }
+        b.source::<MemRsp>("mem_rsp", s);
+        b.sink::<Rsp>("rsp", s);
+        b.sink::<MemReq>("mem_req", s);
+        let own = u64::from(s.banks) - 1;
+        let own = if p.system == Impl::Brsp { 0 } else { own };
+        b.set("own", own);
+        let mut lines = Vec::new();
+        while lines.len() < count {
+            // Some lines share their set, some their tag.
+            let high = b.rng.random_range(0..4u64) << (s.line_bits() - 3);
+            let line = (high | b.rng.random_range(0..64u64)) * u64::from(s.banks) + own;
+            let line = line & ((1 << s.line_bits()) - 1);
+            if !lines.contains(&line) && line % u64::from(s.banks) == own {
+                lines.push(line);
+            }
+        }
+        let l1 = |_| L1 {
+            rds: BTreeMap::new(),
+            wbs: BTreeMap::new(),
+            atm: None,
+            remote: Remote::None,
+            op: None,
+            locked: false,
+            token: false,
+            sys: None,
+            overtaken: None,
+        };
+        World {
+            p: p.clone(),
+            mix,
+            lines,
+            l1s: (0..s.cus).map(l1).collect(),
+            memory: Memory::new(s),
+            model: BTreeMap::new(),
+            events: VecDeque::new(),
+            answers: VecDeque::new(),
+            holders: BTreeMap::new(),
+            holder: None,
+            overtaken: 0,
+            done: BTreeMap::new(),
+            complaint: None,
+            b,
+        }
+    }
+
+    /// Present content of a line in the plain memory.
+    pub fn model(&mut self, line: u64) -> &mut (Line, Vec<u64>) {
+        let size = self.p.srsp.line;
+        self.model.entry(line).or_insert_with(|| (initial(line, size), vec![0; size as usize]))
+    }
+
+    fn complain(&mut self, text: String) {
+        let cycle = self.b.sim.cycle();
+        self.complaint.get_or_insert(format!("cycle {cycle}: {text}"));
+    }
+
+    fn line_of(&self, addr: u64) -> u64 {
+        addr / u64::from(self.p.srsp.line)
+    }
+
+    /// A random access to a line.
+    pub fn access(&mut self, line: u64) -> Access {
+        let rng = &mut self.b.rng;
+        let op = OPS[rng.random_range(0..16)];
+        let wide = op != SyncOp::Fadd32 && rng.random_bool(0.4);
+        // Few words, so that they meet.
+        let word = [0, 8, 12, 56][rng.random_range(0..4)];
+        let at = if wide { word & !7 } else { word };
+        let small = |n: u64| if n.is_multiple_of(3) { n } else { n % 8 };
+        let (opnd, cmp) = (small(rng.random()), small(rng.random()));
+        Access { op, wide, addr: line * u64::from(self.p.srsp.line) + at, opnd, cmp }
+    }
+
+    /// A compare operand that fits as often as not.
+    fn aimed(&mut self, access: Access) -> Access {
+        let line = self.line_of(access.addr);
+        let hit = self.b.rng.random_bool(0.6);
+        let mut bytes = self.model(line).0.clone();
+        let (old, _) = Access { op: SyncOp::Ld, ..access }.perform(&mut bytes);
+        if hit { Access { cmp: old, ..access } } else { access }
+    }
+
+    fn pick_line(&mut self) -> u64 {
+        let at = self.b.rng.random_range(0..self.lines.len());
+        self.lines[at]
+    }
+
+    fn count(&mut self, what: &'static str) {
+        *self.done.entry(what).or_default() += 1;
+    }
+
+    /// Sends a request of an L1.
+    pub fn request(&mut self, c: usize, op: ReqOp, fields: &[(&str, u64)]) {
+        let head = [("op", op as u64), ("src", c as u64)];
+        let all: Vec<(&str, u64)> = head.into_iter().chain(fields.iter().copied()).collect();
+        self.b.send(&format!("req{c}"), Msg::of::<Req>(&self.p.srsp, &all));
+    }
+
+    /// Sends a message of an L1 on network 1.
+    pub fn post(&mut self, c: usize, op: WbOp, fields: &[(&str, u64)]) -> Msg {
+        let head = [("op", op as u64), ("src", c as u64)];
+        let all: Vec<(&str, u64)> = head.into_iter().chain(fields.iter().copied()).collect();
+        Msg::of::<Wb>(&self.p.srsp, &all)
+    }
+
+    fn address(&self, line: u64) -> u64 {
+        line * u64::from(self.p.srsp.line)
+    }
+
+    /// An L1 reads a line.
+    pub fn read(&mut self, c: usize, line: u64) -> bool {
+        let free = (0..u64::from(self.p.srsp.mshrs)).find(|m| !self.l1s[c].rds.contains_key(m));
+        let Some(mshr) = free else { return false };
+        self.l1s[c].rds.insert(mshr, (line, None));
+        let addr = self.address(line);
+        self.request(c, ReqOp::Rd, &[("mshr", mshr), ("atomic_addr", addr)]);
+        true
+    }
+
+    /// An L1 writes bytes back.
+    pub fn write(&mut self, c: usize, line: u64, mask: Bv, data: Bv) -> bool {
+        let free = (0..u64::from(self.p.srsp.wbt)).find(|w| !self.l1s[c].wbs.contains_key(w));
+        let Some(wbt) = free else { return false };
+        let epoch = self.b.rng.random_range(0..2);
+        let write = Write { line, mask: self::mask(&mask), data: bytes(&data), epoch, around: false };
+        self.l1s[c].wbs.insert(wbt, write);
+        let fields = [("wbt", wbt), ("epoch", epoch), ("atomic_addr", self.address(line))];
+        let msg = self.post(c, WbOp::Wb, &fields).with("mask", mask).with("data", data);
+        self.b.send(&format!("wb{c}"), msg);
+        true
+    }
+
+    /// An L1 sends an atomic.
+    pub fn atomic(&mut self, c: usize, access: Access, sys: bool) {
+        self.l1s[c].atm = Some((access, sys, None));
+        let mut fields = vec![("sys", u64::from(sys))];
+        fields.extend(access.fields());
+        self.request(c, ReqOp::Atm, &fields);
+    }
+
+    /// An L1 asks for the lock of its remote operation's line.
+    pub fn lock(&mut self, c: usize) {
+        let (access, _) = self.l1s[c].op.expect("an operation");
+        self.l1s[c].remote = Remote::Lock;
+        self.request(c, ReqOp::RemLock, &[("atomic_addr", access.addr)]);
+    }
+
+    /// An L1 sends its remote operation.
+    pub fn operate(&mut self, c: usize) {
+        let (access, keep) = self.l1s[c].op.expect("an operation");
+        self.l1s[c].remote = Remote::Op;
+        let mut fields = vec![("keep", u64::from(keep))];
+        fields.extend(access.fields());
+        let msg = self.post(c, WbOp::RemOp, &fields);
+        self.b.send(&format!("wb{c}"), msg);
+    }
+
+    /// An L1 gives its kept lock back.
+    pub fn unlock(&mut self, c: usize) {
+        let (access, _) = self.l1s[c].op.expect("an operation");
+        let line = self.line_of(access.addr);
+        if let Some(holder) = self.holders.get_mut(&line) {
+            holder.2 = true;
+        }
+        let msg = self.post(c, WbOp::RemUnlock, &[("atomic_addr", access.addr)]);
+        self.b.send(&format!("wb{c}"), msg);
+        self.finish(c);
+    }
+
+    /// The remote operation is over.
+    fn finish(&mut self, c: usize) {
+        self.l1s[c].locked = false;
+        self.l1s[c].op = None;
+        self.l1s[c].remote = Remote::None;
+        if std::mem::take(&mut self.l1s[c].token) {
+            let msg = self.post(c, WbOp::TokenRel, &[]);
+            self.b.send(&format!("wb{c}"), msg);
+            self.holder = None;
+        }
+        self.count("remote");
+    }
+
+    /// An L1 begins a SYS operation.
+    pub fn system(&mut self, c: usize, op: ReqOp) {
+        self.l1s[c].sys = Some(self.b.sim.cycle());
+        self.request(c, op, &[]);
+    }
+
+    /// L1s begin what the mix says.
+    fn begin(&mut self, c: usize) {
+        let mix = self.mix;
+        let chance = |w: &mut World, p: f64| w.b.rng.random_bool(p);
+        let free = |w: &mut World, net: &str| w.b.source_mut(&format!("{net}{c}")).queue.len() < 2;
+        if chance(self, mix.rd) && free(self, "req") {
+            let line = self.pick_line();
+            self.read(c, line);
+        }
+        if chance(self, mix.wb) && free(self, "wb") {
+            let line = self.pick_line();
+            let size = self.p.srsp.line;
+            let mask = match self.b.rng.random_range(0..4) {
+                0 => Bv::ones(size),
+                1 => Bv::concat(&[Bv::from_u64(0xf0, 8), Bv::zero(size - 8)]),
+                _ => random_bits(&mut self.b.rng, size),
+            };
+            let data = random_bits(&mut self.b.rng, 8 * size);
+            if !mask.is_zero() {
+                self.write(c, line, mask, data);
+            }
+        }
+        if self.l1s[c].atm.is_none() && free(self, "req") {
+            let (atm, sys) = (chance(self, mix.atm), chance(self, mix.sys_atm));
+            if atm || sys {
+                let line = self.pick_line();
+                let access = self.access(line);
+                let access = self.aimed(access);
+                self.atomic(c, access, sys);
+            }
+        }
+        if self.l1s[c].sys.is_none() && chance(self, mix.sys) {
+            let op = if chance(self, 0.4) { ReqOp::SysInv } else { ReqOp::SysFlush };
+            self.system(c, op);
+        }
+        self.remote(c);
+    }
+
+    /// Remote operations begin and go on.
+    fn remote(&mut self, c: usize) {
+        let now = self.b.sim.cycle();
+        match self.l1s[c].remote.clone() {
+            Remote::None if self.p.system != Impl::Base && self.b.rng.random_bool(self.mix.remote) => {
+                // Two lines are locked more often than others.
+                let line = if self.b.rng.random_bool(0.5) { self.lines[c % 2] } else { self.pick_line() };
+                let access = self.access(line);
+                let keep = self.p.system != Impl::Brsp && self.b.rng.random_bool(0.4);
+                self.l1s[c].op = Some((access, keep));
+                if self.p.system == Impl::Brsp {
+                    let locks = self.b.rng.random_bool(0.5);
+                    self.l1s[c].remote = Remote::Token { locks };
+                    self.request(c, ReqOp::Token, &[]);
+                } else {
+                    self.lock(c);
+                }
+            }
+            Remote::Works(until) if until <= now => {
+                let (access, keep) = self.l1s[c].op.expect("an operation");
+                let access = self.aimed(access);
+                self.l1s[c].op = Some((access, keep));
+                self.operate(c);
+            }
+            Remote::Kept(until) if until <= now => self.unlock(c),
+            _ => {}
+        }
+    }
+
+    /// One cycle; `more`: L1s begin new things.
+    pub fn step(&mut self, more: bool) {
+        for c in 0..self.l1s.len() {
+            if more {
+                self.begin(c);
+            } else {
+                self.go_on(c);
+            }
+        }
+        let now = self.b.sim.cycle();
+        while let Some(m) = self.memory.answer(now) {
+            self.b.send("mem_rsp", m);
+        }
+        self.watch(now);
+        self.b.advance();
+        if let Some(failure) = self.b.sim.failures().first() {
+            let text = format!("{failure:?}");
+            self.complain(text);
+        }
+        for c in 0..self.l1s.len() {
+            self.taken(c, now);
+        }
+        while let Some((_, m)) = self.b.received("mem_req") {
+            self.memory.request(&m, now, &mut self.b.rng);
+        }
+        while let Some(answer) = self.b.received("rsp") {
+            self.answers.push_back(answer);
+        }
+        self.settle();
+    }
+
+    /// Remote operations that have begun come to their end.
+    fn go_on(&mut self, c: usize) {
+        if self.l1s[c].remote != Remote::None {
+            self.remote(c);
+        }
+    }
+
+    /// Notes what was taken in the cycle before.
+    fn taken(&mut self, c: usize, now: u64) {
+        if let Some(m) = self.b.taken(&format!("req{c}")) {
+            let op = m.get("op");
+            if op == ReqOp::Rd as u64
+                && let Some(rd) = self.l1s[c].rds.get_mut(&m.get("mshr"))
+            {
+                rd.1 = Some(now);
+            }
+            if op == ReqOp::RemLock as u64 {
+                self.l1s[c].overtaken = Some((self.line_of(m.get("atomic_addr")), 0));
+            }
+        }
+        self.b.taken(&format!("wb{c}"));
+    }
+
+    /// What the last stage does in this cycle.
+    fn watch(&mut self, cycle: u64) {
+        let get = |w: &World, name: &str| w.b.sim.peek(name).expect("a register").low_u64();
+        if get(self, "s2_valid") == 0 {
+            return;
+        }
+        if get(self, "s2_answer") == 1 {
+            let sys = get(self, "s2_rsp") == RspOp::SysAck as u64;
+            self.events.push_back(Event::Answer { cycle, durable: sys.then(|| self.memory.durable.clone()) });
+        } else if get(self, "s2_around") == 1 {
+            let (src, wbt) = (get(self, "s2_dst"), get(self, "s2_wbt"));
+            self.events.push_back(Event::Around { src, wbt, cycle });
+        } else if get(self, "s2_order_then") == 2 {
+            self.events.push_back(Event::Amo { src: get(self, "s2_dst"), cycle });
+        }
+    }
+
+    /// Compares answers with the plain memory, in the order of the last stage.
+    fn settle(&mut self) {
+        while let Some(event) = self.events.front() {
+            if matches!(event, Event::Answer { .. }) && self.answers.is_empty() {
+                return;
+            }
+            match self.events.pop_front().expect("there") {
+                Event::Around { src, wbt, cycle } => {
+                    let Some(write) = self.l1s[src as usize].wbs.get_mut(&wbt) else {
+                        self.complain(format!("{src} wrote nothing around"));
+                        continue;
+                    };
+                    write.around = true;
+                    let write = write.clone();
+                    self.apply(&write, cycle);
+                    self.count("around");
+                }
+                Event::Amo { src, cycle } => {
+                    let Some((access, true, None)) = self.l1s[src as usize].atm else {
+                        self.complain(format!("{src} has no atomic for memory"));
+                        continue;
+                    };
+                    let old = self.perform(&access, cycle).0;
+                    self.l1s[src as usize].atm = Some((access, true, Some(old)));
+                }
+                Event::Answer { cycle, durable } => {
+                    let (_, m) = self.answers.pop_front().expect("there");
+                    self.answer(&m, cycle, durable);
+                }
+            }
+        }
+        if let Some((_, m)) = self.answers.front() {
+            let text = format!("an answer that the last stage has not given: {m:?}");
+            self.complain(text);
+        }
+    }
+
+    fn apply(&mut self, write: &Write, cycle: u64) {
+        let (line, times) = self.model(write.line);
+        merge(line, &write.mask, &write.data);
+        times.iter_mut().zip(&write.mask).filter(|(_, m)| **m).for_each(|(t, _)| *t = cycle);
+    }
+
+    fn perform(&mut self, access: &Access, cycle: u64) -> (u64, bool) {
+        let line = self.line_of(access.addr);
+        let (bytes, times) = self.model(line);
+        let before = bytes.clone();
+        let result = access.perform(bytes);
+        for i in 0..before.len() {
+            if before[i] != bytes[i] {
+                times[i] = cycle;
+            }
+        }
+        result
+    }
+
+    fn answer(&mut self, m: &Msg, cycle: u64, durable: Option<BTreeMap<u64, (Line, Vec<u64>)>>) {
+        let c = m.get("dst") as usize;
+        let op = m.get("op");
+        let is = |kind: RspOp| op == kind as u64;
+        if is(RspOp::Fill) {
+            self.filled(c, m);
+        } else if is(RspOp::WbAck) {
+            let Some(write) = self.l1s[c].wbs.remove(&m.get("wbt")) else {
+                return self.complain(format!("{c} gets an acknowledgement of nothing"));
+            };
+            if write.epoch != m.get("epoch") {
+                self.complain("the epoch changed".into());
+            }
+            if !write.around {
+                self.apply(&write, cycle);
+            }
+            self.count("wb");
+        } else if is(RspOp::AtmRsp) {
+            self.atomic_answer(c, m, cycle);
+        } else if is(RspOp::RemRsp) {
+            self.remote_answer(c, m, cycle);
+        } else if is(RspOp::RemGrant) {
+            self.granted(c, cycle);
+        } else if is(RspOp::TokenGrant) {
+            self.token(c);
+        } else if is(RspOp::SysAck) {
+            self.system_answer(c, &durable.unwrap_or_default());
+        } else {
+            self.complain(format!("an answer that nobody knows: {m:?}"));
+        }
+    }
+
+    fn filled(&mut self, c: usize, m: &Msg) {
+        let Some((line, taken)) = self.l1s[c].rds.remove(&m.get("mshr")) else {
+            return self.complain(format!("{c} gets a line that it has not asked for"));
+        };
+        let expected = self.model(line).0.clone();
+        let found = bytes(m.wide("data"));
+        if found != expected {
+            self.complain(format!("line {line:#x} for {c}: {found:x?} instead of {expected:x?}"));
+        }
+        if let Some((owner, since, false)) = self.holders.get(&line)
+            && taken.is_none_or(|at| at > *since)
+        {
+            let text = format!("{c} reads line {line:#x} under the lock of {owner}");
+            self.complain(text);
+        }
+        self.count("rd");
+    }
+
+    fn atomic_answer(&mut self, c: usize, m: &Msg, cycle: u64) {
+        let Some((access, sys, old)) = self.l1s[c].atm.take() else {
+            return self.complain(format!("{c} gets an atomic's answer"));
+        };
+        let (old, wrote) = match (sys, old) {
+            (true, Some(old)) => (old, false),
+            (true, None) => return self.complain("an atomic was not sent to memory".into()),
+            _ => self.perform(&access, cycle),
+        };
+        if let (false, Some((owner, ..))) =
+            (sys, self.holders.get(&self.line_of(access.addr)).filter(|h| !h.2))
+        {
+            let text = format!("{c} performs {access:x?} under the lock of {owner}");
+            self.complain(text);
+        }
+        self.check_word("atomic", c, m, (old, wrote));
+        self.count(if sys { "sys_atm" } else { "atm" });
+    }
+
+    fn check_word(&mut self, what: &str, c: usize, m: &Msg, (old, wrote): (u64, bool)) {
+        let found = (m.wide("data").low_u64(), m.get("wrote") == 1);
+        if found != (old, wrote) {
+            self.complain(format!("{what} of {c}: {found:x?} instead of {:x?}", (old, wrote)));
+        }
+    }
+
+    fn remote_answer(&mut self, c: usize, m: &Msg, cycle: u64) {
+        let Some((access, keep)) = self.l1s[c].op else {
+            return self.complain(format!("{c} gets a remote operation's answer"));
+        };
+        let (old, wrote) = self.perform(&access, cycle);
+        self.check_word("remote operation", c, m, (old, wrote));
+        let line = self.line_of(access.addr);
+        if keep && wrote {
+            self.l1s[c].remote = Remote::Kept(self.b.sim.cycle() + self.b.rng.random_range(0..60));
+        } else {
+            if self.l1s[c].locked {
+                self.holders.remove(&line);
+            }
+            self.finish(c);
+        }
+    }
+
+    fn granted(&mut self, c: usize, cycle: u64) {
+        let Some((access, _)) = self.l1s[c].op.filter(|_| self.l1s[c].remote == Remote::Lock) else {
+            return self.complain(format!("{c} gets a lock that it has not asked for"));
+        };
+        let line = self.line_of(access.addr);
+        if let Some((owner, _, false)) = self.holders.insert(line, (c as u64, cycle, false)) {
+            self.complain(format!("line {line:#x} is locked for {c} and for {owner}"));
+        }
+        self.l1s[c].overtaken = None;
+        for l1 in &mut self.l1s {
+            if let Some((_, count)) = l1.overtaken.as_mut().filter(|(of, _)| *of == line) {
+                *count += 1;
+                self.overtaken = self.overtaken.max(*count);
+            }
+        }
+        self.l1s[c].locked = true;
+        self.l1s[c].remote = Remote::Works(self.b.sim.cycle() + self.b.rng.random_range(0..60));
+        self.count("grants");
+    }
+
+    fn token(&mut self, c: usize) {
+        let Remote::Token { locks } = self.l1s[c].remote else {
+            return self.complain(format!("{c} gets a token that it has not asked for"));
+        };
+        if let Some(other) = self.holder.replace(c as u64) {
+            self.complain(format!("{c} and {other} have the token"));
+        }
+        self.l1s[c].token = true;
+        self.count("tokens");
+        if locks {
+            self.lock(c);
+        } else {
+            self.l1s[c].remote = Remote::Works(self.b.sim.cycle() + self.b.rng.random_range(0..60));
+        }
+    }
+
+    fn system_answer(&mut self, c: usize, durable: &BTreeMap<u64, (Line, Vec<u64>)>) {
+        let Some(begun) = self.l1s[c].sys.take() else {
+            return self.complain(format!("{c} gets the answer to no SYS operation"));
+        };
+        let size = self.p.srsp.line;
+        let lost = self.model.iter().find_map(|(line, (bytes, times))| {
+            let kept = durable.get(line).map_or_else(|| initial(*line, size), |d| d.0.clone());
+            let wrong = (0..bytes.len()).find(|i| times[*i] < begun && bytes[*i] != kept[*i]);
+            wrong.map(|i| format!("byte {i} of line {line:#x} is not in memory after a SYS operation"))
+        });
+        if let Some(text) = lost {
+            self.complain(text);
+        }
+        self.count("sys");
+    }
+
+    /// Random back-pressure and chances, changed from time to time.
+    pub fn shuffle(&mut self) {
+        let rng = &mut self.b.rng;
+        let chance = |rng: &mut rand::rngs::SmallRng| [0.1, 0.5, 1.0][rng.random_range(0..3)];
+        for sink in self.b.sinks.values_mut() {
+            sink.chance = chance(rng);
+        }
+        for source in self.b.sources.values_mut() {
+            source.chance = chance(rng);
+        }
+        self.memory.delay = [0, 20, 150][rng.random_range(0..3)];
+    }
+
+    /// Runs, with everything changing every 200 cycles; stops at the first complaint.
+    pub fn run(&mut self, cycles: u64) {
+        for cycle in 0..cycles {
+            if cycle % 200 == 0 {
+                self.shuffle();
+            }
+            self.step(true);
+            if self.complaint.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// Nobody waits for anything.
+    pub fn quiet(&self) -> bool {
+        let idle = |l1: &L1| {
+            let remote = l1.remote == Remote::None && l1.sys.is_none() && l1.atm.is_none();
+            remote && l1.rds.is_empty() && l1.wbs.is_empty()
+        };
+        self.l1s.iter().all(idle) && self.b.sources.values().all(|s| s.queue.is_empty()) && self.memory.idle()
+    }
+
+    /// Lets everything come to its end.
+    pub fn drain(&mut self) {
+        self.b.sinks.values_mut().for_each(|sink| sink.chance = 1.0);
+        self.b.sources.values_mut().for_each(|source| source.chance = 1.0);
+        for _ in 0..30_000 {
+            if self.quiet() || self.complaint.is_some() {
+                return;
+            }
+            self.step(false);
+        }
+        let waits: Vec<usize> = (0..self.l1s.len()).filter(|c| self.l1s[*c].remote != Remote::None).collect();
+        self.complain(format!("something waits for ever; remote operations of {waits:?}"));
+    }
+
+    /// At the end: a SYS operation brings everything to memory.
+    pub fn finish_all(&mut self, op: ReqOp) {
+        self.drain();
+        self.system(0, op);
+        self.drain();
+        let model: Vec<(u64, Line)> = self.model.iter().map(|(l, (bytes, _))| (*l, bytes.clone())).collect();
+        for (line, bytes) in model {
+            if *self.memory.line(line) != bytes {
+                self.complain(format!("line {line:#x} is not in memory at the end"));
+            }
+        }
+    }
+
+    /// Nothing was wrong.
+    pub fn check(&self) {
+        if let Some(complaint) = &self.complaint {
+            panic!("{complaint}");
+        }
+    }
+}
