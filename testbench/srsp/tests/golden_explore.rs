@@ -219,3 +219,111 @@ fn base_at_cmp_and_sys_scope() {
         holds(&all(tiny(BASE), &[(0, writer), (1, reader)]), "base");
     }
 }
+
+fn take(addr: u64) -> [Instr; 2] {
+    [Instr::Spin(wg(cas(addr, 0, 1), Sem::Acq), 0), Instr::Sync(wg(put(addr, 0), Sem::Rel))]
+}
+fn steal(addr: u64) -> [Instr; 2] {
+    [Instr::Spin(remote(cas(addr, 0, 1), Sem::Acq), 0), Instr::Sync(remote(put(addr, 0), Sem::Rel))]
+}
+/// Between taking and freeing a lock: increments a word.
+fn inside(lock: [Instr; 2], data: u64) -> Vec<Instr> {
+    let [take, free] = lock;
+    vec![take, Instr::Ld(data), Instr::StReg(data, 1), free]
+}
+
+fn locked(p: SystemParams, programs: &[(u8, Vec<Instr>)]) -> Explored {
+    let waves = programs.iter().map(|(cu, program)| Wave::new(*cu, program.clone())).collect();
+    let mut system = System::new(p, waves);
+    system.declare_lock(X);
+    system.declare_lock(Z);
+    explore(&system, LIMIT, &|_| None)
+}
+
+#[test]
+fn two_local_waves_and_a_thief() {
+    let programs = [(0, inside(take(X), Y)), (0, inside(take(X), Y)), (1, inside(steal(X), Y))];
+    for protocol in [SRSP, BRSP, HLRC] {
+        holds(&locked(tiny(protocol), &programs), &format!("two local waves, {protocol:?}"));
+    }
+}
+
+#[test]
+fn two_thieves() {
+    let programs = [(0, inside(take(X), Y)), (1, inside(steal(X), Y)), (2, inside(steal(X), Y))];
+    for protocol in [SRSP, BRSP, HLRC] {
+        let p = SystemParams { cus: 3, ..tiny(protocol) };
+        holds(&locked(p, &programs), &format!("two thieves, {protocol:?}"));
+    }
+}
+
+#[test]
+fn long_each_steals_from_the_other() {
+    let both = |own: u64, other: u64| [inside(take(own), Y + own), inside(steal(other), Y + other)].concat();
+    for protocol in [SRSP, OPT, BRSP, HLRC] {
+        let programs = [(0, both(X, Z)), (1, both(Z, X))];
+        holds(&locked(tiny(protocol), &programs), &format!("each steals, {protocol:?}"));
+    }
+}
+
+/// A PA-TBL of one entry, two variables released by the thief.
+#[test]
+fn the_pa_tbl_overflows() {
+    let put_far = |addr| Instr::Sync(remote(put(addr, 1), Sem::Rel));
+    let thief = vec![Instr::St(Y, 7), put_far(X), Instr::St(W, 8), put_far(Z)];
+    let look = |addr, data| [Instr::Sync(wg(get(addr), Sem::Acq)), Instr::Unless(1, 1), Instr::Ld(data)];
+    let owner = [vec![Instr::Ld(BESIDE)], look(Z, W).to_vec(), look(X, Y).to_vec()].concat();
+    for protocol in [SRSP, OPT] {
+        let programs =
+            [(0, owner.clone()), (1, thief.clone()), (0, vec![Instr::Ld(W + 4), Instr::St(Y + 8, 3)])];
+        holds(&all(tiny(protocol), &programs), &format!("PA-TBL overflows, {protocol:?}"));
+    }
+}
+
+/// Two released variables in one line, a thief for each.
+#[test]
+fn two_variables_in_a_line() {
+    let release = |addr| Instr::Sync(wg(put(addr, 1), Sem::Rel));
+    let owner = vec![Instr::St(Y, 7), release(X), Instr::St(W, 8), release(X + 8)];
+    let thief =
+        |addr, data| vec![Instr::Sync(remote(get(addr), Sem::Acq)), Instr::Unless(1, 1), Instr::Ld(data)];
+    for protocol in [SRSP, OPT, BRSP] {
+        let p = SystemParams { cus: 3, ..tiny(protocol) };
+        let programs = [(0, owner.clone()), (1, thief(X, Y)), (2, thief(X + 8, W))];
+        holds(&all(p, &programs), &format!("two variables in a line, {protocol:?}"));
+    }
+}
+
+/// L1s of two lines: everything is evicted all the time.
+#[test]
+fn long_two_lines_of_cache() {
+    for protocol in [SRSP, OPT, BRSP, HLRC, HLRC_THROUGH] {
+        let p = SystemParams { l1: (1, 2), replaces: (true, false), ..tiny(protocol) };
+        let local = [inside(take(X), Y), vec![Instr::St(W, 1)]].concat();
+        let programs = [(0, local), (1, inside(steal(X), Y)), (0, vec![Instr::St(BESIDE, 1), Instr::Ld(W)])];
+        holds(&locked(p, &programs), &format!("two lines of cache, {protocol:?}"));
+    }
+}
+
+/// The pairs again, beside a wave of the owner that keeps its sFIFO full.
+fn busy_pairs(protocol: Protocol) {
+    let busy = vec![Instr::St(W, 1), Instr::Ld(BESIDE), Instr::St(Z, 1), Instr::Ld(Y + 8)];
+    let mine = [wg(cas(X, 0, 1), Sem::Acq), wg(put(X, 1), Sem::Rel), wg(cas(X, 0, 1), Sem::AcqRel)];
+    let theirs = [remote(get(X), Sem::Acq), remote(put(X, 2), Sem::Rel), remote(cas(X, 0, 2), Sem::AcqRel)];
+    for mine in mine {
+        for theirs in theirs {
+            let look = Instr::Sync(wg(get(X), Sem::Acq));
+            let first = vec![look.clone(), Instr::St(Y, 7), Instr::Sync(mine), Instr::Ld(BESIDE), look];
+            let second = vec![Instr::St(BESIDE, 9), Instr::Sync(theirs), Instr::Ld(Y)];
+            let found = all(tiny(protocol), &[(0, first), (1, second), (0, busy.clone())]);
+            holds(&found, &format!("busy {protocol:?} {mine:?} {theirs:?}"));
+        }
+    }
+}
+
+#[test]
+fn long_busy_pairs() {
+    for protocol in [SRSP, OPT, BRSP, HLRC] {
+        busy_pairs(protocol);
+    }
+}

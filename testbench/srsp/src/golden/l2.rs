@@ -2,8 +2,14 @@
 //!
 //! A line that is being fetched is in state P, its mask the bytes that write-backs have brought meanwhile. Where the specification is silent: when every entry of the
 //! sFIFO is of a line that is being fetched, so that none can be popped, bytes that would turn another line dirty are written through to memory; an sFIFO entry of a
-//! dirty line that is being fetched moves to the tail; an uncached answer for an RD without a frame is given in hLRC only, else the RD waits; nothing joins a fetch that
-//! a SYS INV has overtaken, since its data may be older than the invalidation (a REM_OP may, it does not promise system scope).
+//! dirty line that is being fetched moves to the tail; an uncached answer for an RD without a frame is given in hLRC only, else the RD waits.
+//!
+//! Where it is wrong: REM_LOCK of the L1 that has locked the line is no "assert never". The REM_UNLOCK of a rem_ar travels on VN1 and is not answered, so the REM_LOCK of
+//! the next remote operation of that L1 on the line, on VN0, may overtake it. It waits, as anybody's would. (A TOKEN that overtakes TOKEN_REL waits likewise.)
+//!
+//! "SYS INV: inputs closed, flush, flash-inv (open fetches answer but do not install)". An ATM or REM_OP that waits for an open fetch writes when the line
+//! comes, and that must not be dropped; and nothing may join such a fetch afterwards, its data may be older than the invalidation. So SYS INV closes the inputs, waits until
+//! no fetch is open (memory alone is waited for, as before), then flushes and drops all.
 
 use super::core::Took;
 use super::lines::{Frame, Lines, State};
@@ -51,8 +57,6 @@ pub enum Waiter {
 pub struct Fetch {
     /// Line number.
     pub line: u64,
-    /// It stays in the bank.
-    pub install: bool,
     /// A write has gone to memory behind it: it is fetched again.
     pub again: bool,
     /// {L1, what}, in order.
@@ -185,20 +189,15 @@ impl L2 {
         granted
     }
     fn lock(&mut self, src: u8, line: u64) -> bool {
-        match self.locks.owner(line) {
-            Some(owner) if owner == src => {
-                self.fault(format!("L1 {src} locks line {line:#x} twice"));
-                true
-            }
-            None if !self.locks.full() => {
-                self.locks.lock(line, src);
-                self.send(src, RspKind::RemGrant);
-                true
-            }
-            _ => false,
+        let free = self.locks.owner(line).is_none() && !self.locks.full();
+        if free {
+            self.locks.lock(line, src);
+            self.send(src, RspKind::RemGrant);
         }
+        free
     }
-    /// A message of VN1; false only while a SYS INV keeps the inputs closed.
+    /// A message of VN1; false, and nothing has changed, while a SYS INV keeps the inputs closed, or for a REM_OP all of whose frames are being fetched. Both wait for
+    /// memory alone.
     pub fn wb(&mut self, wb: &Wb) -> bool {
         if self.closed() {
             return false;
@@ -207,7 +206,11 @@ impl L2 {
             WbKind::Wb { line, mask, data, wbt, epoch } => {
                 self.write(line, mask, data, (wb.src, wbt, epoch));
             }
-            WbKind::RemOp { atomic, keep } => self.rem_op(wb.src, atomic, keep),
+            WbKind::RemOp { atomic, keep } => {
+                if !self.rem_op(wb.src, atomic, keep) {
+                    return false;
+                }
+            }
             WbKind::RemUnlock { line } => {
                 if self.locks.owner(line) != Some(wb.src) {
                     self.fault(format!("L1 {} unlocks line {line:#x}, which it has not locked", wb.src));
@@ -227,25 +230,20 @@ impl L2 {
         self.settle();
         true
     }
-    fn rem_op(&mut self, src: u8, atomic: Atomic, keep: bool) {
+    fn rem_op(&mut self, src: u8, atomic: Atomic, keep: bool) -> bool {
         let owner = self.locks.owner(atomic.line());
         let legal = owner == Some(src) || owner.is_none() && !self.p.selective;
         if !legal {
             self.fault(format!("REM_OP of L1 {src} on a line that it has not locked"));
         }
-        if !self.read(src, atomic.line(), Waiter::Op(atomic, keep)) {
-            self.fault("REM_OP finds no frame");
-        }
+        self.read(src, atomic.line(), Waiter::Op(atomic, keep))
     }
 
     /// An RD, ATM, REM_OP or REG: done at once, or it waits for a fetch; false if there is no frame.
     pub(super) fn read(&mut self, src: u8, line: u64, waiter: Waiter) -> bool {
         if let Some(fetch) = self.fetches.iter_mut().find(|fetch| fetch.line == line) {
-            let joins = fetch.install || matches!(waiter, Waiter::Op(..));
-            if joins {
-                fetch.waiting.push((src, waiter));
-            }
-            return joins;
+            fetch.waiting.push((src, waiter));
+            return true;
         }
         let needs = match waiter {
             Waiter::Read(_) | Waiter::Reg(_) => ALL,
@@ -264,7 +262,7 @@ impl L2 {
         } else if let Some(frame) = self.lines.get_mut(line) {
             frame.state = State::P;
         }
-        self.fetches.push(Fetch { line, install: true, again: false, waiting: vec![(src, waiter)] });
+        self.fetches.push(Fetch { line, again: false, waiting: vec![(src, waiter)] });
         self.fetches.sort_by_key(|fetch| fetch.line);
         self.memory(MemKind::Rd { line }, Pend::Fetch(line));
         true
@@ -451,7 +449,9 @@ impl L2 {
     /// What follows at once.
     pub(super) fn settle(&mut self) {
         let Some(mut sys) = self.sys.take() else { return };
-        if sys.waits.is_none() {
+        let waits = sys.inv && !self.fetches.is_empty();
+        if sys.waits.is_none() && !waits {
+            sys.left = if sys.inv { self.sfifo.len() } else { sys.left };
             let mut tries = self.sfifo.len();
             while sys.left > 0 && tries > 0 {
                 tries -= 1;
@@ -482,7 +482,6 @@ impl L2 {
             .filter(|frame| frame.state != State::P)
             .for_each(|frame| frame.state = State::I);
         self.lines.tidy();
-        self.fetches.iter_mut().for_each(|fetch| fetch.install = false);
     }
 
     /// A request to memory.
@@ -534,9 +533,6 @@ impl L2 {
         }
         for (src, waiter) in fetch.waiting {
             self.serve(src, line, waiter);
-        }
-        if !fetch.install && self.lines.state(line) == State::V && !self.owners.contains_key(&line) {
-            self.lines.drop(line);
         }
     }
 

@@ -129,10 +129,10 @@ impl L2 {
             None => self.give_back(line),
         }
     }
-    /// THROUGH_INV: a WB to a line that is not registered goes to memory, and the bank's copy is dropped.
+    /// THROUGH_INV: a WB to a line that is not registered goes to memory, and the bank's copy is dropped; one that is on its way is fetched again.
     pub(in super::super) fn write_through_inv(&mut self, line: u64, write: MemKind, ack: (u8, u8, bool)) {
         match self.fetches.iter_mut().find(|fetch| fetch.line == line) {
-            Some(fetch) => fetch.install = false,
+            Some(fetch) => fetch.again = true,
             None => self.drop_clean(line),
         }
         self.memory(write, Pend::Write(Some(ack)));

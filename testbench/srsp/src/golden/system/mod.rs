@@ -69,6 +69,8 @@ pub struct SystemParams {
     pub locks: usize,
     /// Memory answers at once.
     pub instant_memory: bool,
+    /// A request that must wait holds its CU's port, as in hardware; else another wave's may pass it, which takes fewer states.
+    pub hold_port: bool,
     /// What memory holds at first.
     pub initial: fn(u64) -> Data,
     /// One thing done wrong.
@@ -94,6 +96,7 @@ impl SystemParams {
             sq: 2,
             locks: 2,
             instant_memory: true,
+            hold_port: false,
             initial: |_| Data::default(),
             slip: None,
         }
@@ -153,6 +156,8 @@ pub struct System {
     memory: Rc<BTreeMap<u64, Data>>,
     net: Net,
     waves: Vec<Wave>,
+    /// Per CU the wave whose request is at the L1's port.
+    port: Vec<Option<u8>>,
     checker: Option<Rc<Scoreboard>>,
     /// Per locked line the L1s that have acknowledged its owner's probe.
     acked: BTreeMap<u64, BTreeSet<u8>>,
@@ -184,7 +189,7 @@ impl std::hash::Hash for System {
     /// All that tells two states of one run apart.
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         (&self.l1, &self.l2, &self.memory, &self.net).hash(state);
-        (&self.waves, &self.checker, &self.acked, &self.faults).hash(state);
+        (&self.waves, &self.port, &self.checker, &self.acked, &self.faults).hash(state);
     }
 }
 
@@ -217,6 +222,7 @@ impl System {
             net,
             checker: Some(Rc::new(Scoreboard::new(model, places, p.initial))),
             waves,
+            port: vec![None; cus],
             acked: BTreeMap::new(),
             faults: Vec::new(),
             answers: Vec::new(),

@@ -10,8 +10,10 @@ use std::rc::Rc;
 /// One slot or message. Blocks by their numbers, messages by their places in their bags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Step {
-    /// A wave's next operation is offered to its L1.
+    /// A wave's next operation is offered to its L1, or comes to the port and stays there.
     Issue(u8),
+    /// An L1 takes what is at its port.
+    Port(u8),
     /// An L1 gives itself a slot.
     Own(u8, L1Step),
     /// An answer arrives at an L1.
@@ -32,7 +34,7 @@ pub enum Step {
 
 impl Step {
     /// Kinds of steps, for schedulers that favour some.
-    pub const KINDS: usize = 9;
+    pub const KINDS: usize = 10;
     /// Kind of the step, below [`Step::KINDS`].
     pub fn kind(&self) -> usize {
         match self {
@@ -45,6 +47,7 @@ impl Step {
             Step::Wb(..) => 6,
             Step::Serve(..) => 7,
             Step::Back(..) => 8,
+            Step::Port(_) => 9,
         }
     }
 }
@@ -78,9 +81,13 @@ impl System {
             out.extend((0..mem.len()).filter(first).map(|which| Step::Serve(bank, which as u8)));
             out.extend(different(&self.net.back[i]).map(|which| Step::Back(bank, which)));
         }
+        let ports = (0..self.port.len()).filter(|i| self.port[*i].is_some());
+        out.extend(ports.map(|i| Step::Port(i as u8)));
         let issues = |i: &usize| {
             let wave = &self.waves[*i];
-            wave.next().is_some() && self.l1[usize::from(wave.cu)].open()
+            let cu = usize::from(wave.cu);
+            let free = if self.p.hold_port { self.port[cu].is_none() } else { self.l1[cu].open() };
+            wave.next().is_some() && free
         };
         out.extend((0..self.waves.len()).filter(issues).map(|i| Step::Issue(i as u8)));
         out
@@ -89,7 +96,14 @@ impl System {
     /// Makes a step; false, and nothing has changed, if it must wait.
     pub fn step(&mut self, step: Step) -> bool {
         match step {
+            Step::Issue(wave) if self.p.hold_port => {
+                self.port[usize::from(self.waves[usize::from(wave)].cu)] = Some(wave);
+            }
             Step::Issue(wave) => return self.issue(usize::from(wave)),
+            Step::Port(cu) => {
+                let Some(wave) = self.port[usize::from(cu)] else { return false };
+                return self.issue(usize::from(wave));
+            }
             Step::Own(l1, own) => {
                 let i = usize::from(l1);
                 if !Rc::make_mut(&mut self.l1[i]).step(own) {
@@ -145,6 +159,7 @@ impl System {
         self.l1[cu] = cache;
         if took == Took::Done {
             self.waves[number].waits = true;
+            self.port[cu] = None;
             if let Some(checker) = &mut self.checker {
                 Rc::make_mut(checker).issue(number, id, &op);
             }
@@ -298,8 +313,12 @@ impl System {
     /// Adds an operation to the program of a CU's first wave.
     pub fn append(&mut self, cu: u8, instr: Instr) -> usize {
         let at = self.waves.iter().position(|wave| wave.cu == cu).unwrap_or(0);
-        Rc::make_mut(&mut self.waves[at].program).push(instr);
+        self.append_to(at, instr);
         at
+    }
+    /// Adds an operation to the program of a wave.
+    pub fn append_to(&mut self, wave: usize, instr: Instr) {
+        Rc::make_mut(&mut self.waves[wave].program).push(instr);
     }
     /// Makes steps as long as there are any that `allowed` passes; the steps made.
     pub fn advance(&mut self, allowed: impl Fn(&System, &Step) -> bool) -> Vec<Step> {
@@ -318,6 +337,21 @@ impl System {
         self.advance(|_, _| true);
         self.waves[wave].results.last().copied().unwrap_or_default()
     }
+    /// What is under way, in words: for those who ask why a run stops.
+    pub fn summary(&self) -> String {
+        let mut text = format!("{:#?}\n", self.net);
+        for wave in &self.waves {
+            let Wave { cu, pc, waits, .. } = wave;
+            text += &format!("CU {cu}: {pc} of {}, waits {waits}, {:?}\n", wave.program.len(), wave.next());
+        }
+        for (i, cache) in self.l1.iter().enumerate() {
+            if let super::Cache::Scoped(l1) = &**cache {
+                text += &format!("L1 {i}: {:?} {:?} {:?} {:?}\n", l1.run, l1.sq, l1.active, l1.gate);
+                text += &format!("  {:?} {:?} {:?}\n", l1.core.mshrs, l1.core.wbt, l1.core.drain);
+            }
+        }
+        text
+    }
     /// What a step would do, in words.
     pub fn describe(&self, step: Step) -> String {
         let at = |which: u8| usize::from(which);
@@ -326,6 +360,7 @@ impl System {
                 let wave: &Wave = &self.waves[at(wave)];
                 format!("CU {}: {:?}", wave.cu, wave.next())
             }
+            Step::Port(cu) => format!("CU {cu}: the port of its L1"),
             Step::Own(l1, own) => format!("L1 {l1}: {own:?}"),
             Step::Rsp(l1, which) => format!("L1 {l1} gets {:?}", self.net.rsp[at(l1)][at(which)].kind),
             Step::Probe(l1, which) => format!("L1 {l1} gets {:?}", self.net.probe[at(l1)][at(which)]),
