@@ -5,7 +5,8 @@ use weft_srsp::params::Impl;
 use weft_srsp_bench::golden::lines::State;
 use weft_srsp_bench::golden::msg::{Scope, Sem, Sync};
 use weft_srsp_bench::golden::system::program::{atomic, cas, cmp, get, put, remote, wg};
-use weft_srsp_bench::golden::system::{Instr, Protocol, System, SystemParams, Wave};
+use weft_srsp_bench::golden::system::schedule::Schedule;
+use weft_srsp_bench::golden::system::{Instr, Protocol, SystemParams};
 
 const X: u64 = 0;
 /// Another variable of the line of X.
@@ -13,64 +14,18 @@ const M: u64 = 8;
 const Y: u64 = 64;
 const Z: u64 = 128;
 
-/// A system with two waves on CU 0 (waves 0 and 3) and one on each other CU, and messages held back by words of what they would do.
-struct Schedule {
-    system: System,
-    held: Vec<&'static str>,
+/// Waves 0 and 3 on CU 0, 1 and 2 on CU 1 and 2.
+fn schedule(imp: Impl) -> Schedule {
+    let p = SystemParams { l1_sfifo: 4, wbt: 4, pa: 4, ..SystemParams::tiny(Protocol::Scoped(imp), 3) };
+    Schedule::new(p, &[0, 1, 2, 0])
 }
-
-impl Schedule {
-    fn new(imp: Impl) -> Schedule {
-        let p = SystemParams { l1_sfifo: 4, wbt: 4, pa: 4, ..SystemParams::tiny(Protocol::Scoped(imp), 3) };
-        let waves = [0, 1, 2, 0].into_iter().map(|cu| Wave::new(cu, Vec::new())).collect();
-        Schedule { system: System::new(p, waves), held: Vec::new() }
-    }
-    /// Gives an operation to a wave.
-    fn give(&mut self, wave: usize, instr: Instr) -> &mut Schedule {
-        self.system.append_to(wave, instr);
-        self
-    }
-    /// Everything happens that is not held back.
-    fn go(&mut self) -> &mut Schedule {
-        let held = self.held.clone();
-        self.system.advance(|system, step| {
-            let text = system.describe(*step);
-            !held.iter().any(|words| text.contains(words))
-        });
-        assert_eq!(self.system.wrong(), None);
-        self
-    }
-    /// What has these words is held back from now on.
-    fn hold(&mut self, words: &'static str) -> &mut Schedule {
-        self.held.push(words);
-        self
-    }
-    /// It is held back no longer.
-    fn release(&mut self, words: &'static str) -> &mut Schedule {
-        assert!(self.held.contains(&words));
-        self.held.retain(|held| *held != words);
-        self.go()
-    }
-    /// Something with these words could happen now.
-    fn waits(&self, words: &str) -> bool {
-        self.system.steps().into_iter().any(|step| self.system.describe(step).contains(words))
-    }
-    fn got(&self, wave: usize) -> &[u64] {
-        &self.system.waves()[wave].results
-    }
-    fn locked(&self) -> Option<u8> {
-        self.system.l2(0).locks.owner(0)
-    }
-    fn x(&self, cu: usize) -> State {
-        self.system.l1(cu).core.lines.state(0)
-    }
-    /// To the end.
-    #[track_caller]
-    fn end(&mut self) {
-        self.held.clear();
-        self.go();
-        assert!(self.system.done(), "the run does not end");
-    }
+/// Who has locked the line of X.
+fn locked(s: &Schedule) -> Option<u8> {
+    s.system.l2(0).locks.owner(0)
+}
+/// State of the line of X.
+fn x(s: &Schedule, cu: usize) -> State {
+    s.system.l1(cu).core.lines.state(0)
 }
 
 fn take_wg() -> Instr {
@@ -94,9 +49,9 @@ fn set_remote(value: u64) -> Instr {
 
 #[test]
 fn two_remote_operations_on_one_variable() {
-    let mut s = Schedule::new(Impl::Srsp);
+    let mut s = schedule(Impl::Srsp);
     s.hold("L1 2 gets Probe").give(1, take_remote()).go();
-    assert_eq!(s.locked(), Some(1));
+    assert_eq!(locked(&s), Some(1));
     s.give(2, take_remote()).go();
     assert!(s.system.l1(2).gate.open(), "the second waits for its GRANT with its gate open");
     s.release("L1 2 gets Probe");
@@ -106,7 +61,7 @@ fn two_remote_operations_on_one_variable() {
 
 #[test]
 fn each_acquires_what_the_other_owns() {
-    let mut s = Schedule::new(Impl::Srsp);
+    let mut s = schedule(Impl::Srsp);
     let theirs = |value| Instr::Sync(wg(put(Z, value), Sem::Rel));
     s.give(0, set_wg(1)).give(1, theirs(1)).go();
     s.hold("Probe {");
@@ -119,10 +74,10 @@ fn each_acquires_what_the_other_owns() {
 
 #[test]
 fn the_owner_after_its_pack_waits_for_the_unlock() {
-    let mut s = Schedule::new(Impl::Srsp);
+    let mut s = schedule(Impl::Srsp);
     s.give(0, set_wg(0)).go();
     s.hold("RemOp").give(1, take_remote()).go();
-    assert_eq!(s.x(0), State::I);
+    assert_eq!(x(&s, 0), State::I);
     s.give(0, take_wg()).give(3, set_wg(5)).go();
     assert!(s.waits("Rd { line: 0"), "the fill waits at the L2");
     assert_eq!(s.got(0), [0], "nothing but the first store has been answered");
@@ -134,7 +89,7 @@ fn the_owner_after_its_pack_waits_for_the_unlock() {
 
 #[test]
 fn plain_stores_of_the_owner_after_its_pack_stay() {
-    let mut s = Schedule::new(Impl::Srsp);
+    let mut s = schedule(Impl::Srsp);
     s.give(0, Instr::St(Y, 3)).give(0, set_wg(1)).go();
     s.hold("RemOp").give(1, look_remote()).go();
     s.give(0, Instr::St(Y, 4)).go();
@@ -147,7 +102,7 @@ fn plain_stores_of_the_owner_after_its_pack_stay() {
 
 #[test]
 fn a_release_that_was_drained_is_fenced() {
-    let mut s = Schedule::new(Impl::Srsp);
+    let mut s = schedule(Impl::Srsp);
     s.give(0, Instr::St(Y, 3)).give(0, set_wg(1)).go();
     s.hold("takes Some(Wb { src: 0");
     for i in 0..4 {
@@ -155,7 +110,7 @@ fn a_release_that_was_drained_is_fenced() {
     }
     assert!(s.system.l1(0).core.rel.lr.entries().is_empty());
     s.give(1, look_remote()).go();
-    assert_eq!(s.got(1), [], "the PACK of a miss waits for write-backs under way");
+    assert!(s.got(1).is_empty(), "the PACK of a miss waits for write-backs under way");
     s.release("takes Some(Wb { src: 0").give(1, Instr::Ld(Y));
     s.end();
     assert_eq!(s.got(1), [1, 3]);
@@ -163,7 +118,7 @@ fn a_release_that_was_drained_is_fenced() {
 
 #[test]
 fn an_acquire_that_waits_for_its_fill_looks_up_again() {
-    let mut s = Schedule::new(Impl::Srsp);
+    let mut s = schedule(Impl::Srsp);
     s.give(3, Instr::Ld(Y)).go();
     s.hold("L1 0 gets Fill").give(0, look_wg()).go();
     s.give(1, Instr::St(Y, 3)).give(1, set_remote(1)).go();
@@ -176,7 +131,7 @@ fn an_acquire_that_waits_for_its_fill_looks_up_again() {
 
 #[test]
 fn a_later_release_during_a_promoted_acquire() {
-    let mut s = Schedule::new(Impl::Srsp);
+    let mut s = schedule(Impl::Srsp);
     s.give(1, Instr::St(Y, 3)).give(1, set_remote(1)).go();
     s.hold("L1 0 gets AtmRsp").give(0, look_wg()).go();
     s.hold("L1 0: Sync").release("L1 0 gets AtmRsp");
@@ -191,7 +146,7 @@ fn a_later_release_during_a_promoted_acquire() {
 
 #[test]
 fn the_owner_invalidates_between_sel_inv_and_the_store() {
-    let mut s = Schedule::new(Impl::Srsp);
+    let mut s = schedule(Impl::Srsp);
     s.hold("RemOp").give(1, Instr::St(Y, 3)).give(1, set_remote(1)).go();
     assert_eq!(s.system.l1(0).pa.entries(), [0]);
     s.give(0, Instr::Sync(cmp(get(Z), Sem::Acq))).give(0, Instr::Ld(Y)).go();
@@ -205,11 +160,11 @@ fn the_owner_invalidates_between_sel_inv_and_the_store() {
 
 #[test]
 fn a_remote_release_over_a_dirty_copy_of_the_owner() {
-    let mut s = Schedule::new(Impl::Srsp);
+    let mut s = schedule(Impl::Srsp);
     s.give(0, Instr::Sync(wg(atomic(SyncOp::Exch, X, 5, 0), Sem::Acq))).go();
-    assert_eq!(s.x(0), State::D);
+    assert_eq!(x(&s, 0), State::D);
     s.hold("takes Some(Wb { src: 0").give(1, set_remote(6)).go();
-    assert_eq!(s.got(1), [], "the PACK waits until the owner's write-back is there");
+    assert!(s.got(1).is_empty(), "the PACK waits until the owner's write-back is there");
     s.release("takes Some(Wb { src: 0");
     assert_eq!(s.system.word(X), 6);
     s.end();
@@ -218,7 +173,7 @@ fn a_remote_release_over_a_dirty_copy_of_the_owner() {
 
 #[test]
 fn another_released_variable_in_the_line() {
-    let mut s = Schedule::new(Impl::Srsp);
+    let mut s = schedule(Impl::Srsp);
     let m = |sync: fn(_, _) -> _, atomic, sem| Instr::Sync(sync(atomic, sem));
     s.give(0, Instr::St(Y, 3)).give(0, m(wg, put(M, 1), Sem::Rel)).go();
     s.give(1, look_remote()).go();
@@ -232,7 +187,7 @@ fn another_released_variable_in_the_line() {
 
 #[test]
 fn a_local_conversion_that_becomes_global() {
-    let mut s = Schedule::new(Impl::SrspOpt);
+    let mut s = schedule(Impl::SrspOpt);
     s.give(0, set_wg(0)).give(0, take_remote()).go();
     assert_eq!((s.got(0), s.system.word(X)), (&[0, 0][..], 0), "done locally");
     s.give(0, Instr::St(Y, 3)).go();
@@ -249,7 +204,7 @@ fn a_local_conversion_that_becomes_global() {
 
 #[test]
 fn an_own_fill_behind_the_own_lock() {
-    let mut s = Schedule::new(Impl::Srsp);
+    let mut s = schedule(Impl::Srsp);
     s.hold("takes Req { src: 0, kind: Rd").give(3, Instr::Ld(X)).go();
     s.give(0, take_remote()).go();
     assert_eq!(s.got(0), [0], "the remote operation does not wait for the MSHR");
@@ -260,9 +215,9 @@ fn an_own_fill_behind_the_own_lock() {
 /// REM_UNLOCK is on VN1 and not answered: the next REM_LOCK of the same L1 may overtake it, and waits.
 #[test]
 fn the_next_remote_operation_overtakes_the_unlock() {
-    let mut s = Schedule::new(Impl::Srsp);
+    let mut s = schedule(Impl::Srsp);
     s.hold("RemUnlock").give(1, Instr::Sync(remote(cas(X, 0, 1), Sem::AcqRel))).go();
-    assert_eq!((s.got(1), s.locked()), (&[0][..], Some(1)));
+    assert_eq!((s.got(1), locked(&s)), (&[0][..], Some(1)));
     s.give(1, look_remote()).go();
     assert_eq!(s.got(1), [0]);
     assert!(s.waits("RemUnlock"));
@@ -274,8 +229,7 @@ fn the_next_remote_operation_overtakes_the_unlock() {
 #[test]
 fn an_open_fetch_with_an_atomic_when_sys_inv_comes() {
     let p = SystemParams { instant_memory: false, ..SystemParams::tiny(Protocol::Scoped(Impl::Srsp), 2) };
-    let waves = (0..2).map(|cu| Wave::new(cu, Vec::new())).collect();
-    let mut s = Schedule { system: System::new(p, waves), held: Vec::new() };
+    let mut s = Schedule::new(p, &[0, 1]);
     let sys = Sync { scope: Scope::Sys, ..cmp(get(Z), Sem::Acq) };
     s.hold("memory: MemReq { id: 0, kind: Rd { line: 0").give(0, Instr::Sync(cmp(put(X, 5), Sem::Rel))).go();
     s.give(1, Instr::Sync(sys)).go();

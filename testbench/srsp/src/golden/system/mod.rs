@@ -22,6 +22,7 @@ pub mod explore;
 mod invariants;
 pub mod program;
 pub mod run;
+pub mod schedule;
 mod step;
 
 pub use program::{Instr, Wave};
