@@ -9,10 +9,11 @@
 //! A crate of its own, beside the other families, from which it takes the CU port and the common blocks.
 //!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] what atomics compute.
-//! [`l1`]: the L1 of a CU, with [`sfifo`], [`lr_tbl`] and [`pa_tbl`]; [`l2`]: a bank of the L2, with [`lock_tbl`]; [`sel_hub`]: the multicast of probes.
+//! [`l1`]: the L1 of a CU, with [`sfifo`], [`lr_tbl`] and [`pa_tbl`]; [`l2`]: a bank of the L2, with [`lock_tbl`]; [`sel_hub`]: the multicast of probes; [`fabric`]: all of it.
 
 pub mod amo;
 mod entries;
+pub mod fabric;
 pub mod l1;
 pub mod l2;
 pub mod lock_tbl;

@@ -3,5 +3,6 @@
 pub mod arith;
 pub mod checker;
 pub mod golden;
+pub mod memory;
 
 pub use weft_bench as bench;

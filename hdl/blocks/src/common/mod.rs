@@ -17,3 +17,4 @@ pub mod set_assoc;
 pub mod switch;
 pub mod sys;
 pub mod traffic_gen;
+pub mod wait;

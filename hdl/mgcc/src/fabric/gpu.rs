@@ -8,7 +8,6 @@
 //! ```
 
 use super::params::{BANK_HIT, TsmFabricParams};
-use super::wait::Wait;
 use crate::epoch_ctl::relay;
 use crate::gtsc::{GtscReq, gtsc_l1, gtsc_l2};
 use crate::join::{pass_in, pass_out, silence};
@@ -17,6 +16,7 @@ use crate::l2::{l2_wb, mgcc_l2};
 use crate::maint::maint;
 use crate::msg::*;
 use weft_blocks::common::crossbar::crossbar;
+use weft_blocks::common::wait::Wait;
 use weft_blocks::msg::{CuReq, CuRsp, FenceToken};
 use weft_blocks::registry::BlockError;
 use weft_rtl::prelude::*;
@@ -58,10 +58,10 @@ impl Parts {
             })?,
             bank_to_l1: part(crossbar::<UpRsp>(&name("rsp_xbar"), t.banks, t.cus, t, |m| m.dst))?,
             request_wait: match p.gtsc() {
-                true => Wait::new::<GtscReq>(&name("gtsc_wait"), request_wait, t)?,
-                false => Wait::new::<UpReq>(&name("req_wait"), request_wait, t)?,
+                true => Wait::new::<GtscReq>("tsm-gpu", &name("gtsc_wait"), request_wait, t)?,
+                false => Wait::new::<UpReq>("tsm-gpu", &name("req_wait"), request_wait, t)?,
             },
-            answer_wait: Wait::new::<UpRsp>(&name("rsp_wait"), further, t)?,
+            answer_wait: Wait::new::<UpRsp>("tsm-gpu", &name("rsp_wait"), further, t)?,
             control: if p.coherent() { relay(t, t.cus + t.banks)? } else { maint(t.banks)? },
         })
     }

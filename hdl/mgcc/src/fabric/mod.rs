@@ -24,7 +24,6 @@
 
 mod gpu;
 mod params;
-pub(crate) mod wait;
 
 pub(crate) use params::BANK_HIT;
 pub use params::{TsmFabricParams, TsmProtocol, TsuScale};

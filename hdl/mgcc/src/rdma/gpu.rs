@@ -12,7 +12,6 @@ use super::engine::rdma_engine;
 use super::fabric::RdmaFabricParams;
 use super::msg::{RdmaReq, RdmaRsp};
 use crate::fabric::BANK_HIT;
-use crate::fabric::wait::Wait;
 use crate::join::{pass_in, pass_out, silence};
 use crate::l1::mgcc_l1;
 use crate::l2::l2_wb;
@@ -20,6 +19,7 @@ use crate::msg::*;
 use crate::params::Tsm;
 use std::cell::OnceCell;
 use weft_blocks::common::crossbar::crossbar;
+use weft_blocks::common::wait::Wait;
 use weft_blocks::msg::{CuReq, CuRsp};
 use weft_blocks::registry::BlockError;
 use weft_rtl::prelude::*;
@@ -64,9 +64,9 @@ impl Parts {
             engine: rdma_engine(r)?,
             requests: part(crossbar::<UpReq>(&name("req_xbar"), cus + 1, banks + 1, &t, to))?,
             answers: part(crossbar::<UpRsp>(&name("rsp_xbar"), banks + 1, cus + 1, &t, back))?,
-            request_wait: Wait::new::<UpReq>(&name("req_wait"), before, &t)?,
-            engine_wait: Wait::new::<UpReq>(&name("engine_wait"), further, &t)?,
-            answer_wait: Wait::new::<UpRsp>(&name("rsp_wait"), further, &t)?,
+            request_wait: Wait::new::<UpReq>("tsm-gpu", &name("req_wait"), before, &t)?,
+            engine_wait: Wait::new::<UpReq>("tsm-gpu", &name("engine_wait"), further, &t)?,
+            answer_wait: Wait::new::<UpRsp>("tsm-gpu", &name("rsp_wait"), further, &t)?,
         })
     }
 }

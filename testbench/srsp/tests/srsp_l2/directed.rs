@@ -1,11 +1,11 @@
 //! Each rule of srsp.md section 6 by itself.
 
 use super::small;
-use crate::memory::{Access, initial};
 use crate::world::{Mix, Remote, World};
 use weft_rtl::bv::Bv;
 use weft_srsp::msg::{ReqOp, SyncOp};
 use weft_srsp::params::Impl;
+use weft_srsp_bench::memory::{Access, initial};
 
 const NOTHING: Mix = Mix { rd: 0.0, wb: 0.0, atm: 0.0, sys_atm: 0.0, remote: 0.0, sys: 0.0 };
 

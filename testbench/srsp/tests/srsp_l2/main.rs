@@ -1,7 +1,6 @@
 //! `srsp_l2`: a bank of the L2 among random L1s and a slow memory, checked against one plain memory; each rule of srsp.md section 6 directed; faults put in are noticed.
 
 mod directed;
-mod memory;
 mod shape;
 mod slips;
 mod world;

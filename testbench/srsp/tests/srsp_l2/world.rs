@@ -1,7 +1,6 @@
 //! A bank among L1s and a memory channel. L1s send what L1s may send, at random; every answer is compared with one plain memory that is changed in the order in which the bank's last stage
 //! works (seen in its registers), and locks and tokens are followed.
 
-use crate::memory::{Access, Line, Memory, bytes, initial, mask, merge};
 use rand::Rng;
 use std::collections::{BTreeMap, VecDeque};
 use weft_rtl::bv::Bv;
@@ -10,6 +9,7 @@ use weft_srsp::msg::{MemReq, MemRsp, Req, ReqOp, Rsp, RspOp, SyncOp, Wb, WbOp};
 use weft_srsp::params::Impl;
 use weft_srsp_bench::arith::OPS;
 use weft_srsp_bench::bench::{Bench, Msg, random_bits};
+use weft_srsp_bench::memory::{Access, Line, Memory, bytes, initial, mask, merge};
 
 /// How often an L1 begins what, per cycle.
 #[derive(Clone, Copy, Debug)]
@@ -386,7 +386,7 @@ impl World {
             }
         }
         let now = self.b.sim.cycle();
-        while let Some(m) = self.memory.answer(now) {
+        while let Some((_, m)) = self.memory.answer(now) {
             self.b.send("mem_rsp", m);
         }
         self.watch(now);
@@ -399,7 +399,7 @@ impl World {
             self.taken(c, now);
         }
         while let Some((_, m)) = self.b.received("mem_req") {
-            self.memory.request(&m, now, &mut self.b.rng);
+            self.memory.request(0, &m, now, &mut self.b.rng);
         }
         while let Some(answer) = self.b.received("rsp") {
             self.answers.push_back(answer);

@@ -1,13 +1,13 @@
 //! Lines of bytes, and a memory channel that performs requests as they come and answers them in any order.
 
+use crate::arith::{OPS, apply};
+use crate::bench::Msg;
 use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::BTreeMap;
 use weft_rtl::bv::Bv;
 use weft_srsp::msg::{MemOp, MemRsp, SyncOp};
 use weft_srsp::params::Srsp;
-use weft_srsp_bench::arith::{OPS, apply};
-use weft_srsp_bench::bench::Msg;
 
 /// A line's bytes.
 pub type Line = Vec<u8>;
@@ -42,15 +42,23 @@ pub fn merge(line: &mut [u8], mask: &[bool], data: &[u8]) {
 /// One atomic access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
+    /// What it does.
     pub op: SyncOp,
+    /// The word has 8 bytes, else 4.
     pub wide: bool,
+    /// Byte address.
     pub addr: u64,
+    /// Operand.
     pub opnd: u64,
+    /// Compare operand.
     pub cmp: u64,
 }
 
 impl Access {
     /// The access of a message, whose leaves stand under `atomic`.
+    ///
+    /// # Panics
+    /// When the message has none.
     pub fn of(m: &Msg) -> Access {
         let get = |name: &str| m.get(&format!("atomic_{name}"));
         Access {
@@ -89,6 +97,7 @@ impl Access {
 /// What memory will send, when, and what that makes durable.
 struct Answer {
     due: u64,
+    channel: usize,
     msg: Msg,
     written: Option<(u64, Vec<bool>, Line, u64)>,
 }
@@ -104,8 +113,9 @@ pub struct Memory {
     writes: u64,
     /// Longest time to an answer.
     pub delay: u64,
-    /// Reads and writes so far.
+    /// Reads so far.
     pub reads: u64,
+    /// Writes so far.
     pub written: u64,
 }
 
@@ -130,8 +140,11 @@ impl Memory {
         self.now.entry(line).or_insert_with(|| initial(line, size))
     }
 
-    /// Takes a request.
-    pub fn request(&mut self, m: &Msg, now: u64, rng: &mut SmallRng) {
+    /// Takes a request of a channel.
+    ///
+    /// # Panics
+    /// When a write has no bytes.
+    pub fn request(&mut self, channel: usize, m: &Msg, now: u64, rng: &mut SmallRng) {
         let line = m.get("atomic_addr") / u64::from(self.s.line);
         let mut data = Bv::zero(self.s.data_bits());
         let mut written = None;
@@ -163,13 +176,13 @@ impl Memory {
             }
         }
         let msg = Msg::of::<MemRsp>(&self.s, &[("id", m.get("id"))]).with("data", data);
-        self.answers.push(Answer { due: now + rng.random_range(0..=self.delay), msg, written });
+        self.answers.push(Answer { due: now + rng.random_range(0..=self.delay), channel, msg, written });
     }
 
-    /// An answer that is due.
-    pub fn answer(&mut self, now: u64) -> Option<Msg> {
+    /// An answer that is due, and the channel that it goes to.
+    pub fn answer(&mut self, now: u64) -> Option<(usize, Msg)> {
         let at = self.answers.iter().position(|a| a.due <= now)?;
-        let Answer { msg, written, .. } = self.answers.swap_remove(at);
+        let Answer { channel, msg, written, .. } = self.answers.swap_remove(at);
         if let Some((line, mask, data, number)) = written {
             let size = self.s.line;
             let fresh = || (initial(line, size), vec![0; size as usize]);
@@ -180,7 +193,7 @@ impl Memory {
                 }
             }
         }
-        Some(msg)
+        Some((channel, msg))
     }
 
     /// Nothing is under way.

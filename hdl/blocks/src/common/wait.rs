@@ -1,25 +1,28 @@
 //! Channels that take a number of cycles.
 
-use weft_blocks::common::delay_queue::delay_queue;
-use weft_blocks::common::fifo::fifo;
-use weft_blocks::registry::BlockError;
+use super::delay_queue::delay_queue;
+use super::fifo::fifo;
+use crate::registry::BlockError;
 use weft_rtl::prelude::*;
 
 /// Modules that a message passes one after the other, in so many cycles together; one message can pass in every cycle.
-pub(crate) struct Wait {
+pub struct Wait {
     stages: Vec<Arc<Module>>,
 }
 
 impl Wait {
-    /// `cycles` 0..1021; `name` tells message type and parameters apart.
-    pub fn new<T: Data>(name: &str, cycles: u32, shape: &T::Shape) -> Result<Wait, BlockError> {
+    /// `cycles` 0..1021; `name` tells message type and parameters apart; `block`: where the modules are placed.
+    ///
+    /// # Errors
+    /// More cycles.
+    pub fn new<T: Data>(block: &str, name: &str, cycles: u32, shape: &T::Shape) -> Result<Wait, BlockError> {
         let made = match cycles {
             0 => Ok(Vec::new()),
             // A queue of two rows and its output register are one cycle.
             1 | 2 => fifo::<T>(&format!("{name}_stage"), 2, shape).map(|stage| vec![stage; cycles as usize]),
             _ => delay_queue::<T>(&format!("{name}_d{cycles}"), cycles, shape).map(|queue| vec![queue]),
         };
-        let stages = made.map_err(|errors| BlockError::Elab { block: "tsm-gpu".into(), errors })?;
+        let stages = made.map_err(|errors| BlockError::Elab { block: block.into(), errors })?;
         Ok(Wait { stages })
     }
 
