@@ -2,7 +2,7 @@
 
 use weft_srsp::msg::SyncOp;
 use weft_srsp::params::Impl;
-use weft_srsp_bench::golden::msg::{Sem, Sync};
+use weft_srsp_bench::golden::msg::{Scope, Sem, Sync};
 use weft_srsp_bench::golden::slip::Slip;
 use weft_srsp_bench::golden::system::explore::{Explored, explore};
 use weft_srsp_bench::golden::system::program::{atomic, cas, cmp, get, put, remote, wg};
@@ -206,18 +206,53 @@ fn every_decision_is_needed() {
     assert_eq!(blind, [], "no violation is found");
 }
 
-/// Scopes without remote operations: a flag between two CUs at cmp scope.
+/// What bRSP and hLRC share with sRSP they need as well.
 #[test]
-fn base_at_cmp_and_sys_scope() {
-    for to in [cmp as fn(_, _) -> Sync, |atomic, sem| Sync {
-        scope: weft_srsp_bench::golden::msg::Scope::Sys,
-        ..cmp(atomic, sem)
-    }] {
-        let writer = vec![Instr::St(Y, 7), Instr::Sync(to(put(X, 1), Sem::Rel))];
-        let reader =
-            vec![Instr::Ld(BESIDE), Instr::Sync(to(get(X), Sem::Acq)), Instr::Unless(1, 1), Instr::Ld(Y)];
-        holds(&all(tiny(BASE), &[(0, writer), (1, reader)]), "base");
+fn flushes_and_marks_are_needed_everywhere() {
+    for (protocol, slip) in [
+        (BRSP, Slip::FlushShort),
+        (BRSP, Slip::NoNoinst),
+        (HLRC, Slip::FlushShort),
+        (HLRC, Slip::NoNoinst),
+        (HLRC_THROUGH, Slip::EarlyGrant),
+    ] {
+        let Finder::Programs(programs) = finder(slip) else { panic!("{slip:?} is found by the counter") };
+        holds(&all(tiny(protocol), &programs), &format!("{protocol:?} without {slip:?}"));
+        let found = all(SystemParams { slip: Some(slip), ..tiny(protocol) }, &programs);
+        assert!(found.violation.is_some(), "{protocol:?}: {slip:?} is not found");
     }
+}
+
+/// Operations of two CUs on one variable at cmp scope, or of one at sys scope: every pair of them, data in one line.
+fn wide_pairs(protocol: Protocol, scope: Scope) {
+    let to = |atomic, sem| Sync { scope, ..cmp(atomic, sem) };
+    let ops = |new: u64| {
+        [
+            to(get(X), Sem::Acq),
+            to(put(X, new), Sem::Rel),
+            to(cas(X, 0, new), Sem::Acq),
+            to(atomic(SyncOp::Add, X, new, 0), Sem::AcqRel),
+            to(atomic(SyncOp::Or, X, new, 0), Sem::Rlx),
+        ]
+    };
+    for mine in ops(1) {
+        for theirs in ops(2) {
+            let first = vec![Instr::St(Y, 7), Instr::Sync(mine), Instr::Ld(BESIDE)];
+            let second = vec![Instr::St(BESIDE, 9), Instr::Sync(theirs), Instr::Ld(Y)];
+            let found = all(tiny(protocol), &[(0, first), (1, second)]);
+            holds(&found, &format!("{protocol:?} {mine:?} {theirs:?}"));
+        }
+    }
+}
+
+#[test]
+fn every_pair_at_cmp_scope() {
+    wide_pairs(BASE, Scope::Cmp);
+}
+
+#[test]
+fn every_pair_at_sys_scope() {
+    wide_pairs(BASE, Scope::Sys);
 }
 
 fn take(addr: u64) -> [Instr; 2] {
@@ -254,6 +289,25 @@ fn two_thieves() {
     for protocol in [SRSP, BRSP, HLRC] {
         let p = SystemParams { cus: 3, ..tiny(protocol) };
         holds(&locked(p, &programs), &format!("two thieves, {protocol:?}"));
+    }
+}
+
+/// The same with aff_cache, where the prediction may be right, wrong or absent.
+#[test]
+fn long_two_thieves_with_a_predictor() {
+    let programs = [(0, inside(take(X), Y)), (1, inside(steal(X), Y)), (2, inside(steal(X), Y))];
+    let p = SystemParams { cus: 3, ..tiny(OPT) };
+    holds(&locked(p, &programs), "two thieves with a predictor");
+}
+
+/// A bank of two lines, three variables: registered lines are recalled, plain data goes around.
+#[test]
+fn a_bank_of_hlrc_that_is_too_small() {
+    let add = |addr| Instr::Sync(wg(atomic(SyncOp::Add, addr, 1, 0), Sem::AcqRel));
+    for protocol in [HLRC, HLRC_THROUGH] {
+        let p = SystemParams { banks: 1, l2: (1, 2), replaces: (false, true), ..tiny(protocol) };
+        let programs = [(0, vec![add(X), Instr::St(Y, 7), add(Z)]), (1, vec![add(Z), Instr::Ld(Y), add(X)])];
+        holds(&all(p, &programs), &format!("recalls, {protocol:?}"));
     }
 }
 
