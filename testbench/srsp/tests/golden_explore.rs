@@ -171,6 +171,16 @@ fn finder(slip: Slip) -> Finder {
             programs.push((0, vec![Instr::Ld(BESIDE)]));
             Finder::Programs(programs)
         }
+        Slip::ReplayTogether => {
+            let mut programs = to_the_owner(&[Instr::Ld(BESIDE)]);
+            programs.push((0, vec![Instr::Sync(wg(atomic(SyncOp::Add, X, 0, 0), Sem::Rlx))]));
+            Finder::Programs(programs)
+        }
+        Slip::ReplayPastSync => {
+            let add =
+                |scope: fn(_, _) -> Sync| vec![Instr::Sync(scope(atomic(SyncOp::Add, X, 1, 0), Sem::Acq))];
+            Finder::Programs(vec![(0, add(wg)), (0, add(cmp)), (1, add(remote))])
+        }
         Slip::InvBeforeFlush => {
             let before = [Instr::Sync(cmp(get(Z), Sem::Acq)), Instr::Ld(BESIDE)];
             Finder::Programs(to_the_owner(&before))

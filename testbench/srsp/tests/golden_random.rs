@@ -128,7 +128,14 @@ fn long_random_programs_keep_every_promise() {
 #[test]
 fn random_programs_find_slips() {
     let mut blind = Vec::new();
-    let narrow = [Slip::InvBeforeFlush, Slip::LateLineInv, Slip::NoNoinst, Slip::MissNoFence];
+    let narrow = [
+        Slip::InvBeforeFlush,
+        Slip::LateLineInv,
+        Slip::NoNoinst,
+        Slip::MissNoFence,
+        Slip::ReplayTogether,
+        Slip::ReplayPastSync,
+    ];
     for slip in Slip::ALL.into_iter().filter(|slip| !narrow.contains(slip)) {
         let protocol =
             if slip == Slip::EarlyGrant { Protocol::Hlrc(false) } else { Protocol::Scoped(Impl::Srsp) };

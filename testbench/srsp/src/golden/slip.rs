@@ -21,6 +21,11 @@ pub enum Slip {
     LateLineInv,
     /// Section 5.2: a SEL_FLUSH that misses is acknowledged without a fence.
     MissNoFence,
+    /// Section 5, "waiting atomics replay (PA lookup again)": the first atomic that replays and misses again takes the others of its MSHR with it, and the new fill serves
+    /// them without another lookup.
+    ReplayTogether,
+    /// Section 5.1: replays do not wait for `su_line`.
+    ReplayPastSync,
     /// Fault: PA-TBL insertions are lost.
     PaDropped,
     /// Fault: a flush stops one entry early.
@@ -33,7 +38,7 @@ pub enum Slip {
 
 impl Slip {
     /// All of them.
-    pub const ALL: [Slip; 13] = [
+    pub const ALL: [Slip; 15] = [
         Slip::ProbeBeforeLock,
         Slip::BlindStore,
         Slip::NoNoinst,
@@ -43,6 +48,8 @@ impl Slip {
         Slip::StoreFirst,
         Slip::LateLineInv,
         Slip::MissNoFence,
+        Slip::ReplayTogether,
+        Slip::ReplayPastSync,
         Slip::PaDropped,
         Slip::FlushShort,
         Slip::EarlyPack,

@@ -157,9 +157,11 @@ impl Core {
         let Some(line) = self.mshrs[number].as_ref().map(|mshr| mshr.line) else { return Took::Wait };
         let Some(at) = self.room(line).filter(|_| !self.wbt.has(line)) else { return Took::Wait };
         self.settle_in(at, Frame { state: State::P, line, mask: 0, data: Data::default() });
+        let together = self.slips(Slip::ReplayTogether);
         if let Some(mshr) = &mut self.mshrs[number] {
             (mshr.filled, mshr.noinst, mshr.replay) = (false, false, false);
-            mshr.targets[0].again = false;
+            let together = if together { mshr.targets.len() } else { 1 };
+            mshr.targets[..together].iter_mut().for_each(|target| target.again = false);
         }
         self.send_req(line, ReqKind::Rd { line, mshr: number as u8 });
         Took::NotYet

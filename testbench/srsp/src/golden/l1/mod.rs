@@ -6,6 +6,7 @@
 
 use super::core::{Core, L1Params, Took};
 use super::msg::{CuOp, CuReq, Out, Pack, Rsp, RspKind, Scope, Sync};
+use super::slip::Slip;
 use super::tables::{Aff, PaTbl};
 use std::collections::VecDeque;
 use weft_srsp::params::Impl;
@@ -139,7 +140,8 @@ impl L1 {
     }
     /// A synchronising access in its slot, from the CU or from an MSHR.
     fn dispatch(&mut self, id: u32, sync: &Sync, from: Option<usize>) -> Took {
-        if self.su_line == Some(sync.atomic.line()) {
+        let past = from.is_some() && self.core.slips(Slip::ReplayPastSync);
+        if self.su_line == Some(sync.atomic.line()) && !past {
             return Took::Wait;
         }
         let imp = self.params().imp;
