@@ -17,4 +17,6 @@ pub use op::{Access, Addrs, AmoKind, Class, LaneMask, LdsAccess, Op, Scope, Sem,
 pub use program::{
     Array, Frame, HostStep, Kernel, Layout, LoadedValues, PAGE_BYTES, Place, Program, VerifyError, full_mask,
 };
-pub use programs::{Legal, ParamSpec, WorkloadError, WorkloadInfo, build, offer, parameters, workloads};
+pub use programs::{
+    Legal, ParamSpec, WorkloadError, WorkloadInfo, build, offer, parameters, supply, workloads,
+};

@@ -11,9 +11,9 @@
 //!
 //! | port | dir | message |
 //! | --- | --- | --- |
-//! | `cuC_req`, `cuC_rsp` | in, out | [`CuReq`], [`CuRsp`] of [`Srsp::cu`](crate::params::Srsp::cu), as in every family |
-//! | `cuC_stall` | out | why the L1 does not take a request |
-//! | `cuC_busy_release` | out | an operation of several steps is at work in the L1 |
+//! | `g0_cuC_req`, `g0_cuC_rsp` | in, out | [`CuReq`], [`CuRsp`] of [`Srsp::cu`](crate::params::Srsp::cu), as in every family |
+//! | `g0_cuC_stall` | out | why the L1 does not take a request |
+//! | `g0_cuC_busy_release` | out | an operation of several steps is at work in the L1 |
 //! | `memB_req`, `memB_rsp` | out, in | [`MemReq`], [`MemRsp`] of a bank; kept in order per line, answers are always taken |
 //!
 //! Instances: `l1_C`, `bankB`, `hub`, `req_routerC`, `wb_routerC`, `rsp_xbar`, and on each link `..._link`.
@@ -147,11 +147,11 @@ impl<'a> Placed<'a> {
         let cu = self.s.cu();
         for (c, l1) in self.l1s.iter().enumerate() {
             l1.drive_bits("own", lit(c as u64, self.s.cu_bits()));
-            pass_in::<CuReq>(l1, "cu_req", &format!("cu{c}_req"), &cu);
-            pass_out::<CuRsp>(l1, "cu_rsp", &format!("cu{c}_rsp"), &cu);
+            pass_in::<CuReq>(l1, "cu_req", &format!("g0_cu{c}_req"), &cu);
+            pass_out::<CuRsp>(l1, "cu_rsp", &format!("g0_cu{c}_rsp"), &cu);
             for state in ["stall", "busy_release"] {
                 let value = l1.out_bits(state);
-                output::<Bits>(&format!("cu{c}_{state}"), value.width()).set(value);
+                output::<Bits>(&format!("g0_cu{c}_{state}"), value.width()).set(value);
             }
         }
     }

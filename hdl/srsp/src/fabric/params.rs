@@ -43,7 +43,7 @@ impl SrspFabricParams {
     }
 
     /// Module name, unique per parameters.
-    pub(super) fn module_name(&self) -> String {
+    pub fn module_name(&self) -> String {
         let (l1, l2) = (self.l1.module_name(), self.l2.module_name());
         let cut = |name: String, head: &str| name.strip_prefix(head).map_or(name.clone(), str::to_string);
         format!(

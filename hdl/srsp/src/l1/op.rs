@@ -58,7 +58,8 @@ impl Op {
     /// Decodes a message of the CU.
     pub fn of(m: &CuReq) -> Op {
         let kind = |k: Kind| enum_lit(k);
-        let synced = m.sync | m.op.is(CuOp::Amo);
+        // A relaxed atomic load or store bears a class, but orders nothing.
+        let synced = m.sync | m.op.is(CuOp::Amo) | m.class.any();
         let access = mux(m.op.is(CuOp::St), kind(Kind::Store), kind(Kind::Load));
         let access = mux(synced, kind(Kind::Sync), access);
         let other = mux(m.op.is(CuOp::Kend), kind(Kind::End), kind(Kind::Begin));

@@ -63,7 +63,6 @@ impl Turns {
     /// Takes a request into S1; true while one waits there after this cycle, and its line.
     fn accept(&self, leaves: Bool) -> (Bool, Bits) {
         let m = &self.req.msg;
-        unused_input(&m.class);
         unused_input(&m.region);
         unused_input(&m.hint);
         let accept = (self.req.valid & self.ready & (!self.s1_valid.get() | leaves)).named("s0_accept");

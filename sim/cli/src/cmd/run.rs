@@ -218,8 +218,7 @@ fn program(
             params.entry("seed".into()).or_insert(seed.to_string());
         }
     }
-    let common = &config.common;
-    weft_workload::offer(&args.workload, &mut params, common.gpus, common.gpms * common.cus);
+    config.offer(&args.workload, &mut params);
     let graph = args.graph.as_deref().map(weft_workload::graph::read).transpose().map_err(Failure::input)?;
     let program = weft_workload::build(&args.workload, &params, graph.as_ref()).map_err(Failure::input)?;
     let params = weft_workload::parameters(&args.workload, &params).map_err(Failure::input)?;

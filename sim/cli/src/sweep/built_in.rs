@@ -1,4 +1,4 @@
-//! Sweeps that come with the program: those of rec.md sections 12 and 13, hmg.md sections 13 and 14 and mgcc.md section 16 on the small fabrics, minutes to hours each, and one of seconds.
+//! Sweeps that come with the program: those of rec.md sections 12 and 13, hmg.md sections 13 and 14, mgcc.md section 16 and srsp.md section 12 on the small fabrics, minutes to hours each, and one of seconds.
 
 /// Name and text of each.
 pub const SWEEPS: &[(&str, &str)] = &[
@@ -30,6 +30,8 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("tsm-options", include_str!("../../../fabrics/sweeps/tsm-options.toml")),
     ("tsm-gtsc", include_str!("../../../fabrics/sweeps/tsm-gtsc.toml")),
     ("tsm-protocols", include_str!("../../../fabrics/sweeps/tsm-protocols.toml")),
+    ("srsp-protocols", include_str!("../../../fabrics/sweeps/srsp-protocols.toml")),
+    ("srsp-cus", include_str!("../../../fabrics/sweeps/srsp-cus.toml")),
     ("dnn-step", include_str!("../../../fabrics/sweeps/dnn-step.toml")),
     ("dnn-links", include_str!("../../../fabrics/sweeps/dnn-links.toml")),
     ("dnn-remote", include_str!("../../../fabrics/sweeps/dnn-remote.toml")),

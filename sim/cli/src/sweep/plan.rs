@@ -200,8 +200,7 @@ impl Builder {
         {
             params.entry("seed".into()).or_insert(seed.to_string());
         }
-        let common = &config.common;
-        weft_workload::offer(name, &mut params, common.gpus, common.gpms * common.cus);
+        config.offer(name, &mut params);
         let resolved = weft_workload::parameters(name, &params).map_err(|e| match &e {
             weft_workload::WorkloadError::Unknown { .. } => settings.workload.error(&e),
             _ => place.error(&e),

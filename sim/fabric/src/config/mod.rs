@@ -47,6 +47,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("rdma-4gpu-small", include_str!("../../../fabrics/rdma-4gpu-small.toml")),
     ("hmg-tsm-4gpu", include_str!("../../../fabrics/hmg-tsm-4gpu.toml")),
     ("hmg-tsm-4gpu-small", include_str!("../../../fabrics/hmg-tsm-4gpu-small.toml")),
+    ("srsp-64cu", include_str!("../../../fabrics/srsp-64cu.toml")),
+    ("srsp-64cu-small", include_str!("../../../fabrics/srsp-64cu-small.toml")),
 ];
 
 /// Configuration of a fabric: one field per key; the default is the published REC system.

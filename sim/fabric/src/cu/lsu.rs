@@ -275,7 +275,9 @@ impl MemOp {
         if out.sync {
             out.sem = paired_sem(access, own) as u8;
         }
-        let performed = out.sync || mode.model == super::Model::Sc;
+        // An L1 that synchronises by itself answers every atomic access.
+        let atomic = mode.fused && self.class != Class::D;
+        let performed = out.sync || atomic || mode.model == super::Model::Sc;
         out.want_ack = self.kind == MemKind::Store && (performed || mode.acks);
         if let Op::Amo { kind, signed, compare, .. } = &self.op {
             (out.amo, out.sgn, out.cmp) = (amo_op(*kind), *signed, *compare & size_mask(access.size));

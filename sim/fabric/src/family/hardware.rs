@@ -89,6 +89,11 @@ pub trait Hardware: Send + Sync {
     /// What the compute units keep to.
     fn mode(&self) -> CuMode;
 
+    /// Value of the parameter `sync` of programs that can synchronise in several ways.
+    fn sync(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What the common checks may expect.
     fn promises(&self) -> Promises;
 

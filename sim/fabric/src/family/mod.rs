@@ -17,6 +17,7 @@ mod figures;
 mod hardware;
 mod links;
 pub mod rdma;
+pub mod srsp;
 mod surroundings;
 #[cfg(test)]
 mod toy;
@@ -31,6 +32,8 @@ pub use surroundings::{Channels, MemOp, Newer, Surroundings, Transfer, Unit};
 use crate::config::{Common, ConfigError, FabricConfig, Group, KeyInfo};
 use directory::DirectoryKeys;
 use rdma::RdmaKeys;
+use srsp::SrspKeys;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tsm::TsmKeys;
 
@@ -43,6 +46,8 @@ pub enum FamilyKeys {
     Tsm(TsmKeys),
     /// GPUs with memories of their own that reach one another's through RDMA engines and a switch (mgcc.md section 14).
     Rdma(RdmaKeys),
+    /// One GPU with scoped synchronisation and remote scope promotion (srsp.md).
+    Srsp(SrspKeys),
     /// For tests.
     #[cfg(test)]
     Toy(toy::ToyKeys),
@@ -61,6 +66,7 @@ impl FamilyKeys {
             FamilyKeys::default(),
             FamilyKeys::Tsm(TsmKeys::default()),
             FamilyKeys::Rdma(RdmaKeys::default()),
+            FamilyKeys::Srsp(SrspKeys::default()),
             #[cfg(test)]
             FamilyKeys::Toy(toy::ToyKeys::default()),
         ]
@@ -77,6 +83,7 @@ impl FamilyKeys {
             FamilyKeys::Directory(keys) => keys,
             FamilyKeys::Tsm(keys) => keys,
             FamilyKeys::Rdma(keys) => keys,
+            FamilyKeys::Srsp(keys) => keys,
             #[cfg(test)]
             FamilyKeys::Toy(keys) => keys,
         }
@@ -88,6 +95,7 @@ impl FamilyKeys {
             FamilyKeys::Directory(keys) => keys,
             FamilyKeys::Tsm(keys) => keys,
             FamilyKeys::Rdma(keys) => keys,
+            FamilyKeys::Srsp(keys) => keys,
             #[cfg(test)]
             FamilyKeys::Toy(keys) => keys,
         }
@@ -99,6 +107,7 @@ impl FamilyKeys {
             FamilyKeys::Directory(_) => FamilyKeys::Directory(DirectoryKeys::default()),
             FamilyKeys::Tsm(_) => FamilyKeys::Tsm(TsmKeys::default()),
             FamilyKeys::Rdma(_) => FamilyKeys::Rdma(RdmaKeys::default()),
+            FamilyKeys::Srsp(_) => FamilyKeys::Srsp(SrspKeys::default()),
             #[cfg(test)]
             FamilyKeys::Toy(_) => FamilyKeys::Toy(toy::ToyKeys::default()),
         }
@@ -137,6 +146,15 @@ pub trait Family: Group {
 }
 
 impl FabricConfig {
+    /// Fills in what a program wants to know of the fabric, unless it is given.
+    pub fn offer(&self, workload: &str, params: &mut BTreeMap<String, String>) {
+        let common = &self.common;
+        weft_workload::offer(workload, params, common.gpus, common.gpms * common.cus);
+        if let Some(sync) = self.hardware().sync() {
+            weft_workload::supply(workload, params, "sync", sync);
+        }
+    }
+
     /// The hardware that it stands for.
     pub fn hardware(&self) -> Arc<dyn Hardware> {
         self.of.family().hardware(self)

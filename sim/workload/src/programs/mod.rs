@@ -164,17 +164,18 @@ pub fn parameters(
     Ok(Params::resolve(info.name, info.params, given)?.texts())
 }
 
-/// Fills in what a program wants to know of the machine, unless it is given: the GPUs, and the CUs of each.
+/// Fills in what a program wants to know of the machine, unless it is given: the GPUs, the CUs of each, and how many work queues keep all of them busy.
 pub fn offer(name: &str, params: &mut BTreeMap<String, String>, gpus: u32, cus: u32) {
-    let wanted = workloads().iter().filter(|info| info.name == name).flat_map(|info| info.params);
-    for spec in wanted {
-        let size = match spec.name {
-            "gpus" => gpus,
-            "cus" => cus,
-            "queues" => gpus * cus,
-            _ => continue,
-        };
-        params.entry(spec.name.to_owned()).or_insert(size.to_string());
+    for (key, value) in [("gpus", gpus), ("cus", cus), ("queues", gpus * cus)] {
+        supply(name, params, key, &value.to_string());
+    }
+}
+
+/// Fills in one parameter, if the program has it and it is not given.
+pub fn supply(name: &str, params: &mut BTreeMap<String, String>, key: &str, value: &str) {
+    let mut specs = workloads().iter().filter(|info| info.name == name).flat_map(|info| info.params);
+    if specs.any(|spec| spec.name == key) {
+        params.entry(key.to_owned()).or_insert_with(|| value.to_owned());
     }
 }
 

@@ -66,8 +66,8 @@ impl World {
         let s = p.srsp();
         let mut b = Bench::new(&srsp_fabric(p).expect("legal"), seed);
         for c in 0..s.cus {
-            b.source::<CuReq>(&format!("cu{c}_req"), &s.cu());
-            b.sink::<CuRsp>(&format!("cu{c}_rsp"), &s.cu());
+            b.source::<CuReq>(&format!("g0_cu{c}_req"), &s.cu());
+            b.sink::<CuRsp>(&format!("g0_cu{c}_rsp"), &s.cu());
         }
         for bank in 0..s.banks {
             b.sink::<MemReq>(&format!("mem{bank}_req"), s);
@@ -149,7 +149,7 @@ impl World {
             (0..line).map(|i| Bv::from_u64(u64::from((at..at + 4).contains(&i)), 1)).collect();
         let msg =
             Msg::of::<CuReq>(&cu, &fields).with("data", Bv::concat(&data)).with("mask", Bv::concat(&mask));
-        self.b.send(&format!("cu{c}_req"), msg);
+        self.b.send(&format!("g0_cu{c}_req"), msg);
         if !matches!(ask, Ask::Store(..)) {
             self.open[c] = Some((id, ask));
         }
@@ -258,7 +258,7 @@ impl World {
             }
         }
         for c in 0..self.cus.len() {
-            while let Some((_, m)) = self.b.received(&format!("cu{c}_rsp")) {
+            while let Some((_, m)) = self.b.received(&format!("g0_cu{c}_rsp")) {
                 self.answer(c, &m);
             }
         }

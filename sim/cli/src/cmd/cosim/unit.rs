@@ -15,8 +15,7 @@ pub(super) fn record(args: &Args, path: &str, cycles: u64) -> Result<(Arc<Module
         config.set(&format!("{key}={value}")).map_err(Failure::input)?;
     }
     let mut params = BTreeMap::new();
-    let common = &config.common;
-    weft_workload::offer(&args.workload, &mut params, common.gpus, common.gpms * common.cus);
+    config.offer(&args.workload, &mut params);
     let program = weft_workload::build(&args.workload, &params, None).map_err(Failure::input)?;
     record_program(&config, Arc::from(program), path, cycles).map_err(|error| match error {
         RecordError::Fabric(cause) if !cause.is_input() => Failure::check(cause),

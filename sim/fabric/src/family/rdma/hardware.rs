@@ -9,6 +9,7 @@ use crate::dram::DramTiming;
 use crate::family::tsm::around::{Around, Place};
 use crate::family::tsm::banks::Banks;
 use crate::family::tsm::hardware::BANK_HIT;
+use crate::family::tsm::lane::Ports;
 use crate::family::{
     FamilyCheck, Hardware, HostSide, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule,
 };
@@ -104,7 +105,14 @@ impl Hardware for RdmaHardware {
         let (banks_per_gpu, low) = (u64::from(r.tsm.banks), r.tsm.il - 6);
         let channel_of =
             move |line: u64| (line / apart * banks_per_gpu + (line >> low) % banks_per_gpu) as usize;
-        Ok(Box::new(Around::new(sim, places, Arc::new(channel_of), self.dram, Some(banks), memory)?))
+        Ok(Box::new(Around::<Ports>::new(
+            sim,
+            places,
+            Arc::new(channel_of),
+            self.dram,
+            Some(banks.newer()),
+            memory,
+        )?))
     }
 
     fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {

@@ -1,7 +1,6 @@
 //! What stands around a fabric whose memory answers with lines: DRAM channels before the one memory of TSM's lanes, or before each GPU's own.
 
-use super::banks::Banks;
-use super::lane::{Lane, Ports};
+use super::lane::{Lane, LanePorts};
 use crate::dram::{DramCounters, DramTiming};
 use crate::family::{Channels, Newer, Surroundings, Transfer};
 use crate::memory::Memory;
@@ -24,8 +23,8 @@ pub(in crate::family) struct Place {
 
 /// DRAM channels and what else holds memory.
 #[derive(Clone)]
-pub(in crate::family) struct Around {
-    ports: Vec<Ports>,
+pub(in crate::family) struct Around<P> {
+    ports: Vec<P>,
     lanes: Vec<Lane>,
     places: Vec<Place>,
     timing: DramTiming,
@@ -33,15 +32,25 @@ pub(in crate::family) struct Around {
     ids: u32,
     memory: Memory,
     transfers: Vec<Transfer>,
-    /// Those of write-back banks.
-    banks: Option<Banks>,
+    /// What write-back banks hold newer.
+    newer: Option<NewerIn>,
     channel_of: ChannelOf,
 }
 
 /// Number of the channel of a line.
 pub(in crate::family) type ChannelOf = std::sync::Arc<dyn Fn(u64) -> usize + Send + Sync>;
 
-impl Around {
+/// What caches of a fabric hold newer than memory.
+pub(in crate::family) type NewerIn = std::sync::Arc<dyn for<'a> Fn(&'a Sim) -> Vec<Newer<'a>> + Send + Sync>;
+
+/// A function as [`NewerIn`].
+pub(in crate::family) fn newer_in(
+    newer: impl for<'a> Fn(&'a Sim) -> Vec<Newer<'a>> + Send + Sync + 'static,
+) -> NewerIn {
+    std::sync::Arc::new(newer)
+}
+
+impl<P: LanePorts> Around<P> {
     /// The models at these channels; `ids`: transaction numbers of each.
     ///
     /// # Errors
@@ -51,24 +60,23 @@ impl Around {
         (places, ids): (Vec<Place>, u32),
         channel_of: ChannelOf,
         timing: DramTiming,
-        banks: Option<Banks>,
+        newer: Option<NewerIn>,
         memory: Memory,
-    ) -> Result<Around, PortError> {
-        let ports =
-            places.iter().map(|place| Ports::find(sim, &place.ports)).collect::<Result<Vec<_>, _>>()?;
+    ) -> Result<Around<P>, PortError> {
+        let ports = places.iter().map(|place| P::find(sim, &place.ports)).collect::<Result<Vec<_>, _>>()?;
         let (lanes, transfers) = (vec![Lane::new(timing); ports.len()], Vec::new());
-        Ok(Around { ports, lanes, places, timing, ids, memory, transfers, banks, channel_of })
+        Ok(Around { ports, lanes, places, timing, ids, memory, transfers, newer, channel_of })
     }
 }
 
-impl Surroundings for Around {
+impl<P: LanePorts> Surroundings for Around<P> {
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
         let now = sim.cycle();
         let mut due: Option<u64> = None;
         self.transfers.clear();
         for (number, (lane, ports)) in self.lanes.iter_mut().zip(&self.ports).enumerate() {
             // A rested unit's outputs are what they were when the lane acted last.
-            if lane.due.is_some_and(|cycle| cycle <= now) || sim.may_change(ports.req_valid) {
+            if lane.due.is_some_and(|cycle| cycle <= now) || sim.may_change(ports.request().0) {
                 let place = (number, self.places[number].first);
                 let request = lane.tick(sim, ports, place, &mut self.memory);
                 self.transfers.extend(request);
@@ -104,7 +112,7 @@ impl Surroundings for Around {
     }
 
     fn newer<'a>(&self, sim: &'a Sim) -> Vec<Newer<'a>> {
-        self.banks.as_ref().map_or(Vec::new(), |banks| banks.dirty(sim))
+        self.newer.as_ref().map_or(Vec::new(), |newer| newer(sim))
     }
 
     fn counters(&self) -> BTreeMap<String, Counter> {

@@ -1,5 +1,6 @@
 //! What write-back banks hold newer than memory: the dirty bytes of their lines.
 
+use super::around::{NewerIn, newer_in};
 use crate::family::Newer;
 use weft_engine::{MemPort, Sim};
 use weft_mgcc::params::{LINE, Tsm};
@@ -38,8 +39,13 @@ impl Banks {
         Some(Banks { tsm: tsm.clone(), sets: size / (LINE * ways), ways, banks })
     }
 
+    /// What they hold newer than memory.
+    pub fn newer(self) -> NewerIn {
+        newer_in(move |sim| self.dirty(sim))
+    }
+
     /// All lines with dirty bytes.
-    pub fn dirty<'a>(&self, sim: &'a Sim) -> Vec<Newer<'a>> {
+    fn dirty<'a>(&self, sim: &'a Sim) -> Vec<Newer<'a>> {
         let mut out = Vec::new();
         for bank in &self.banks {
             // A row of the tags may hold several sets.

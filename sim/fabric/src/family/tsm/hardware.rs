@@ -3,6 +3,7 @@
 use super::TsmKeys;
 use super::around::{Around, Place};
 use super::banks::Banks;
+use super::lane::Ports;
 use super::metrics::counted;
 use super::times::Times;
 use crate::check::CheckError;
@@ -124,7 +125,7 @@ impl Hardware for TsmHardware {
         let banks = match p.write_back() {
             true => {
                 let found = Banks::find(sim, &t, [p.l2_size, p.l2_ways], 0);
-                Some(found.ok_or(FabricError::Names { units })?)
+                Some(found.ok_or(FabricError::Names { units })?.newer())
             }
             false => None,
         };
@@ -142,7 +143,7 @@ impl Hardware for TsmHardware {
             let lanes = u64::from(t.lanes);
             (umc * lanes + inside % lanes) as usize
         };
-        Ok(Box::new(Around::new(sim, places, Arc::new(channel_of), self.dram, banks, memory)?))
+        Ok(Box::new(Around::<Ports>::new(sim, places, Arc::new(channel_of), self.dram, banks, memory)?))
     }
 
     fn checks(&self, design: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {

@@ -13,12 +13,39 @@ use weft_mgcc::msg::TsmOp;
 use weft_rtl::prelude::HwEnum;
 
 /// Limbs of a line.
-const LIMBS: usize = 8;
+pub(in crate::family) const LIMBS: usize = 8;
+
+/// The ports of a memory channel whose requests are all answered, with the line and, of an atomic, the old value.
+pub(in crate::family) trait LanePorts: Copy + Send + 'static {
+    /// Those that begin with `prefix`.
+    ///
+    /// # Errors
+    /// A design without one of them.
+    fn find(sim: &Sim, prefix: &str) -> Result<Self, PortError>;
+
+    /// `valid` of requests and what makes the channel ready.
+    fn request(&self) -> (OutPort, InPort);
+
+    /// What is asked, of which line, under which number.
+    fn asked(&self, sim: &mut Sim) -> (MemOp, u64, u64);
+
+    /// Replaces the bytes of a write in the line.
+    fn write(&self, sim: &mut Sim, line: &mut [u64]);
+
+    /// Performs an atomic in the line; the old value, of 4 bytes in the low half.
+    fn perform(&self, sim: &mut Sim, line: &mut [u64]) -> u64;
+
+    /// `valid` of answers.
+    fn answer(&self) -> InPort;
+
+    /// Shows an answer: the line and the old value.
+    fn show(&self, sim: &mut Sim, op: MemOp, id: u64, line: &[u64], old: u64);
+}
 
 /// Handles of a channel's ports.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::family) struct Ports {
-    pub req_valid: OutPort,
+    req_valid: OutPort,
     req_ready: InPort,
     op: OutPort,
     line: OutPort,
@@ -35,9 +62,8 @@ pub(in crate::family) struct Ports {
     rsp_old: InPort,
 }
 
-impl Ports {
-    /// Those that begin with `prefix`.
-    pub fn find(sim: &Sim, prefix: &str) -> Result<Ports, PortError> {
+impl LanePorts for Ports {
+    fn find(sim: &Sim, prefix: &str) -> Result<Ports, PortError> {
         let o = |name: &str| output(sim, &format!("{prefix}_dram_{name}"));
         let i = |name: &str| input(sim, &format!("{prefix}_dram_{name}"));
         Ok(Ports {
@@ -57,6 +83,40 @@ impl Ports {
             rsp_data: i("rsp_data")?,
             rsp_old: i("rsp_old")?,
         })
+    }
+
+    fn request(&self) -> (OutPort, InPort) {
+        (self.req_valid, self.req_ready)
+    }
+
+    fn asked(&self, sim: &mut Sim) -> (MemOp, u64, u64) {
+        let op = match sim.get(self.op) {
+            op if op == TsmOp::Wr.encoding() => MemOp::Write,
+            op if op == TsmOp::Amo.encoding() => MemOp::Atomic,
+            _ => MemOp::Read,
+        };
+        (op, sim.get(self.line), sim.get(self.req_id))
+    }
+
+    fn write(&self, sim: &mut Sim, line: &mut [u64]) {
+        merge(line, sim.get(self.mask), sim.limbs(self.data));
+    }
+
+    fn perform(&self, sim: &mut Sim, line: &mut [u64]) -> u64 {
+        let (amo, signed) = (amo_of(sim.get(self.amo)), sim.get(self.sgn) == 1);
+        let (word, wide) = (sim.get(self.word) as usize, sim.get(self.wide) == 1);
+        let operands = [sim.limbs(self.data)[0], sim.limbs(self.data)[1]];
+        update(line, word, wide, |old, size| amo_result(amo, signed, old, operands[0], operands[1], size))
+    }
+
+    fn answer(&self) -> InPort {
+        self.rsp_valid
+    }
+
+    fn show(&self, sim: &mut Sim, _: MemOp, id: u64, line: &[u64], old: u64) {
+        sim.set(self.rsp_id, id);
+        sim.set_limbs(self.rsp_data, line);
+        sim.set(self.rsp_old, old);
     }
 }
 
@@ -86,10 +146,10 @@ impl Lane {
     }
 
     /// Acts in cycle `now` as channel `number`, whose line 0 is line `first` of memory, and says when it must act next. Returns the request taken.
-    pub fn tick(
+    pub fn tick<P: LanePorts>(
         &mut self,
         sim: &mut Sim,
-        ports: &Ports,
+        ports: &P,
         (number, first): (usize, u64),
         memory: &mut Memory,
     ) -> Option<Transfer> {
@@ -102,82 +162,79 @@ impl Lane {
         request
     }
 
-    fn take_request(
+    fn take_request<P: LanePorts>(
         &mut self,
         now: u64,
         sim: &mut Sim,
-        ports: &Ports,
+        ports: &P,
         (channel, first): (usize, u64),
         memory: &mut Memory,
     ) -> Option<Transfer> {
         let room = self.channel.has_room();
+        let (valid, ready) = ports.request();
         if room != self.ready {
             self.ready = room;
-            sim.set(ports.req_ready, u64::from(room));
+            sim.set(ready, u64::from(room));
         }
-        let offered = sim.get(ports.req_valid) == 1;
+        let offered = sim.get(valid) == 1;
         self.refused = offered && !room;
         if !(offered && room) {
             return None;
         }
-        let op = match sim.get(ports.op) {
-            op if op == TsmOp::Wr.encoding() => MemOp::Write,
-            op if op == TsmOp::Amo.encoding() => MemOp::Atomic,
-            _ => MemOp::Read,
-        };
-        let (line, id) = (first + sim.get(ports.line), sim.get(ports.req_id));
+        let (op, line, id) = ports.asked(sim);
+        let line = first + line;
         let addr = line * u64::from(self.channel.timing().line);
         let mut data = vec![0; LIMBS];
         memory.read_limbs(addr, &mut data);
         let old = match op {
             MemOp::Read => 0,
-            MemOp::Write => write(sim, ports, &mut data),
-            MemOp::Atomic => perform(sim, ports, &mut data),
+            MemOp::Write => {
+                ports.write(sim, &mut data);
+                0
+            }
+            MemOp::Atomic => ports.perform(sim, &mut data),
         };
         if op != MemOp::Read {
             memory.write_limbs(addr, &data);
         }
-        data.push(old);
+        data.extend([old, op as u64]);
         self.channel.admit(now, addr, op != MemOp::Read, Some(Reply { id, data }));
         Some(Transfer::Request { channel, op, answered: true, line, id })
     }
 
     /// Takes the answer of the cycle before off the port and puts the next one there.
-    fn offer(&mut self, now: u64, sim: &mut Sim, ports: &Ports) {
+    fn offer<P: LanePorts>(&mut self, now: u64, sim: &mut Sim, ports: &P) {
         let stood = self.answer.take().is_some();
         if let Some(reply) = self.channel.take_reply(now) {
-            sim.set(ports.rsp_id, reply.id);
-            sim.set_limbs(ports.rsp_data, &reply.data[..LIMBS]);
-            sim.set(ports.rsp_old, reply.data[LIMBS]);
+            let op = if reply.data[LIMBS + 1] == MemOp::Atomic as u64 { MemOp::Atomic } else { MemOp::Read };
+            ports.show(sim, op, reply.id, &reply.data[..LIMBS], reply.data[LIMBS]);
             self.answer = Some(reply.id);
         }
         if stood != self.answer.is_some() {
-            sim.set(ports.rsp_valid, u64::from(self.answer.is_some()));
+            sim.set(ports.answer(), u64::from(self.answer.is_some()));
         }
     }
 }
 
-/// Replaces the bytes of the mask; there is no old value.
-fn write(sim: &mut Sim, ports: &Ports, data: &mut [u64]) -> u64 {
-    let mask = sim.get(ports.mask);
-    let new = sim.limbs(ports.data);
-    for (limb, (to, from)) in data.iter_mut().zip(new).enumerate() {
+/// Replaces the bytes of a mask in a line.
+pub(in crate::family) fn merge(line: &mut [u64], mask: u64, new: &[u64]) {
+    for (limb, (to, from)) in line.iter_mut().zip(new).enumerate() {
         let bits = bits_of((mask >> (8 * limb)) as u8);
         *to = *to & !bits | from & bits;
     }
-    0
 }
 
-/// Performs the atomic; the old value, of 4 bytes in the low half.
-fn perform(sim: &mut Sim, ports: &Ports, data: &mut [u64]) -> u64 {
-    let (amo, signed) = (amo_of(sim.get(ports.amo)), sim.get(ports.sgn) == 1);
-    let (word, wide) = (sim.get(ports.word) as usize, sim.get(ports.wide) == 1);
-    let operands = [sim.limbs(ports.data)[0], sim.limbs(ports.data)[1]];
+/// Updates a word of a line, `word` its first 4 bytes, by its old value and size in bytes; the old value, of 4 bytes in the low half.
+pub(in crate::family) fn update(
+    line: &mut [u64],
+    word: usize,
+    wide: bool,
+    new: impl Fn(u64, u32) -> u64,
+) -> u64 {
     let (size, shift, keep) = if wide { (8, 0, u64::MAX) } else { (4, 32 * (word % 2), 0xffff_ffff) };
-    let limb = &mut data[word / 2];
+    let limb = &mut line[word / 2];
     let old = *limb >> shift & keep;
-    let new = amo_result(amo, signed, old, operands[0], operands[1], size);
-    *limb = *limb & !(keep << shift) | new << shift;
+    *limb = *limb & !(keep << shift) | (new(old, size) & keep) << shift;
     old
 }
 

@@ -1,0 +1,62 @@
+//! What several keys of the family must be together. The rules of the blocks are their own, told with the configuration's keys.
+
+use super::SrspKeys;
+use crate::config::{Common, ConfigError, FabricConfig, size};
+use crate::cu::Model;
+use weft_blocks::registry::BlockError;
+
+/// The keys of a configuration of this family.
+pub(super) struct Checked<'a> {
+    pub config: &'a FabricConfig,
+    pub common: &'a Common,
+    pub keys: &'a SrspKeys,
+}
+
+impl Checked<'_> {
+    /// Refuses every combination that cannot be built.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.ensure(self.common.scopes, "scopes", "the L1s go by scopes", "true")?;
+        self.ensure(
+            self.common.model != Model::Sc,
+            "model",
+            "the L1s synchronise by the order of an access, which CUs that keep sc do not send",
+            "drf0, drf1, drfrlx",
+        )?;
+        let most = 1u128 << self.common.addr_bits;
+        self.ensure(
+            self.common.memory_bytes() <= most,
+            "dram_bytes",
+            "the memory is larger than the address space",
+            format!("a power of two of at most {}", size(most.min(1 << 60) as u64)),
+        )?;
+        self.check_hardware()
+    }
+
+    fn ensure(
+        &self,
+        good: bool,
+        key: &str,
+        problem: &str,
+        legal: impl Into<String>,
+    ) -> Result<(), ConfigError> {
+        self.config.ensure(good, key, problem, legal)
+    }
+
+    /// What the hardware refuses, told with the configuration's keys.
+    fn check_hardware(&self) -> Result<(), ConfigError> {
+        let params = self.keys.params(self.common);
+        let l1 = [("size", "l1_size"), ("ways", "l1_ways"), ("latency", "l1_latency"), ("sfifo", "l1_sfifo")];
+        let l1 = l1.into_iter().chain([("pa", "pa_entries"), ("aff", "aff_entries")]);
+        let l1 = l1.chain([("targets", "l1_targets"), ("sq", "sync_queue")]);
+        self.told(params.l1.validate(), &l1.collect::<Vec<_>>())?;
+        let l2 = [("size", "l2_size"), ("ways", "l2_ways"), ("latency", "l2_latency"), ("sfifo", "l2_sfifo")];
+        let l2 = l2.into_iter().chain([("mshrs", "l2_mshrs"), ("targets", "l2_targets")]);
+        self.told(params.l2.validate(), &l2.chain([("writes", "l2_writes")]).collect::<Vec<_>>())
+    }
+
+    fn told(&self, found: Result<(), BlockError>, names: &[(&str, &str)]) -> Result<(), ConfigError> {
+        let Err(BlockError::Illegal { key, problem, legal, .. }) = found else { return Ok(()) };
+        let name = names.iter().find(|(block, _)| *block == key).map_or(key.as_str(), |(_, own)| own);
+        self.ensure(false, name, &problem, legal)
+    }
+}

@@ -1,0 +1,80 @@
+//! Keys of the family, each declared once: field, default, unit, legal values, sentence.
+
+use crate::config::Legal::{OneOf, Power, Within};
+use crate::config::{M, Named, keys, named};
+use weft_srsp::params::Impl;
+
+named! {
+    /// How work-groups synchronise.
+    SrspProtocol {
+        /// At GPU scope, without stealing: srsp.md's Baseline.
+        Global = "global",
+        /// At work-group scope, without stealing: Scope-only.
+        Scope = "scope",
+        /// At GPU scope, with stealing: Steal-only.
+        Steal = "steal",
+        /// Thieves by broadcast remote operations.
+        Brsp = "brsp",
+        /// Thieves by selective remote operations.
+        Srsp = "srsp",
+        /// The same with the local check and the predictor.
+        SrspOpt = "srsp-opt",
+    }
+}
+
+impl SrspProtocol {
+    /// The hardware.
+    pub(super) fn system(self) -> Impl {
+        match self {
+            SrspProtocol::Global | SrspProtocol::Scope | SrspProtocol::Steal => Impl::Base,
+            SrspProtocol::Brsp => Impl::Brsp,
+            SrspProtocol::Srsp => Impl::Srsp,
+            SrspProtocol::SrspOpt => Impl::SrspOpt,
+        }
+    }
+
+    /// The value of parameter `sync` of a program with work queues.
+    pub(super) fn sync(self) -> &'static str {
+        match self {
+            SrspProtocol::Global => "baseline",
+            SrspProtocol::Scope => "scope",
+            SrspProtocol::Steal => "steal",
+            SrspProtocol::Brsp | SrspProtocol::Srsp | SrspProtocol::SrspOpt => "remote",
+        }
+    }
+}
+
+keys! {
+    /// Keys of the family beside the common ones (srsp.md section 2); the default is the published system.
+    SrspKeys {
+        System {
+            protocol: SrspProtocol = SrspProtocol::Srsp, "", OneOf(SrspProtocol::NAMES), "how work-groups synchronise, which a program with work queues follows, and the L1s that can do it";
+        }
+        Coherence {
+            l1_sfifo: u32 = 16, "entries", Within(2, 256), "sFIFO of an L1, and so its LR-TBL";
+            l2_sfifo: u32 = 24, "entries", Within(2, 256), "sFIFOs of all L2 banks together";
+            pa_entries: u32 = 16, "entries", Within(1, 256), "PA-TBL of an L1";
+            aff_entries: u32 = 64, "entries", Within(0, 1024), "predictor of an L1, with protocol srsp-opt: a power of two from 8; 0: off";
+            sync_queue: u32 = 8, "operations", Within(1, 64), "synchronising operations that wait in an L1 behind the one at work";
+            locks: u32 = 8, "lines", Within(1, 64), "lines that are locked at once in an L2 bank";
+        }
+        Caches {
+            banks: u32 = 4, "banks", Power(1, 8), "L2 banks, line interleaved, each with a DRAM channel";
+            l1_size: u32 = 16384, "bytes", Within(256, M), "data of an L1";
+            l1_ways: u32 = 16, "ways", Power(2, 32), "ways of an L1";
+            l1_latency: u32 = 4, "cycles", Within(2, 64), "hit time of an L1";
+            l1_mshrs: u32 = 16, "MSHRs", Within(1, 64), "misses of an L1 under way";
+            l1_targets: u32 = 8, "accesses", Within(1, 64), "accesses of an L1 that wait for one line";
+            l1_wbt: u32 = 16, "entries", Within(2, 64), "write-backs of an L1 that wait for their acknowledgement";
+            l2_size: u32 = 524288, "bytes", Within(1024, 256 * M), "data of all L2 banks";
+            l2_ways: u32 = 16, "ways", Power(2, 16), "ways of an L2 bank";
+            l2_latency: u32 = 24, "cycles", Within(5, 1000), "hit time of an L2 bank";
+            l2_mshrs: u32 = 32, "MSHRs", Within(1, 128), "lines of an L2 bank under way from memory";
+            l2_targets: u32 = 8, "messages", Within(1, 64), "messages of an L2 bank that wait for such a line";
+            l2_writes: u32 = 16, "writes", Within(1, 64), "writes of an L2 bank under way to memory";
+        }
+        Links {
+            crossbar_latency: u32 = 4, "cycles", Within(1, 64), "time between L1s and L2 banks, and between L1s and the hub, one way (LINK_LAT)";
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Figures of srsp.md section 12, each over the whole run and fabric.
+
+use crate::family::Figures;
+use crate::family::counted::{Counted, Sum};
+
+const SUMS: &[Sum] = &[
+    ("l1_loads", "loads", "plain loads that L1s have taken, line by line", &["l1.srsp_l1_loads"]),
+    ("l1_stores", "stores", "plain stores that L1s have taken, line by line", &["l1.srsp_l1_stores"]),
+    ("l1_syncs", "accesses", "accesses with synchronisation that L1s have taken", &["l1.srsp_l1_syncs"]),
+    ("l1_hits", "loads", "plain loads answered without a fill", &["l1.srsp_l1_hits"]),
+    ("l1_misses", "accesses", "loads and atomics that wait for a fill", &["l1.srsp_l1_misses"]),
+    ("l1_fetches", "lines", "lines that L1s ask of the L2", &["l1.srsp_l1_fetches"]),
+    ("a1", "atomics", "atomics performed in an L1", &["l1.srsp_l1_a1"]),
+    ("a2", "atomics", "atomics that an L1 sends to the L2", &["l1.srsp_l1_a2"]),
+    ("wb_flush", "write-backs", "write-backs of flushes", &["l1.srsp_l1_wb_flush"]),
+    ("wb_pop", "write-backs", "write-backs for room in an sFIFO", &["l1.srsp_l1_wb_pop"]),
+    ("wb_evict", "write-backs", "write-backs of victims", &["l1.srsp_l1_wb_evict"]),
+    ("wb_inv", "write-backs", "write-backs of lines that are dropped", &["l1.srsp_l1_wb_inv"]),
+    ("flash_own", "invalidations", "invalidations of an L1 for its own operation", &["l1.srsp_l1_flash_own"]),
+    ("flash_probe", "invalidations", "invalidations of an L1 for a probe", &["l1.srsp_l1_flash_probe"]),
+    ("lr_insert", "releases", "releases registered in an LR-TBL", &["l1.srsp_l1_lr_insert"]),
+    ("lr_hit", "probes", "SEL_FLUSH that finds its address in the LR-TBL", &["l1.srsp_l1_lr_hit"]),
+    ("lr_miss", "probes", "SEL_FLUSH that does not", &["l1.srsp_l1_lr_miss"]),
+    ("pa_insert", "addresses", "addresses put into a PA-TBL", &["l1.srsp_l1_pa_insert"]),
+    (
+        "pa_full",
+        "addresses",
+        "addresses for which it had no room: everything is dropped",
+        &["l1.srsp_l1_pa_full"],
+    ),
+    ("pa_hit", "acquires", "acquires that are promoted", &["l1.srsp_l1_pa_hit"]),
+    ("probes", "probes", "probes that L1s have served", &["l1.srsp_l1_probes"]),
+    (
+        "gate_own_cycles",
+        "cycles",
+        "cycles in which an L1 is closed for its own operation",
+        &["l1.srsp_l1_gate_own"],
+    ),
+    (
+        "gate_other_cycles",
+        "cycles",
+        "cycles in which an L1 is closed for another CU's remote operation",
+        &["l1.srsp_l1_gate_others", "l1.srsp_l1_gate_pa"],
+    ),
+    (
+        "l2_accesses",
+        "accesses",
+        "lookups in the L2: reads, write-backs, atomics, remote operations",
+        &["bank.l2_rd", "bank.l2_wb", "bank.l2_atm", "bank.l2_rem_op"],
+    ),
+    ("l2_hits", "reads", "reads and atomics answered without memory", &["bank.l2_hits"]),
+    ("l2_grants", "locks", "lines locked for remote operations", &["bank.l2_grants"]),
+    ("tokens", "tokens", "rights to a remote operation granted (bRSP)", &["bank.l2_token_grants"]),
+    ("multicasts", "messages", "multicasts of the hub", &["hub.hub_multicasts"]),
+    ("dram_reads", "lines", "lines read from DRAM", &["dram.reads"]),
+    ("dram_writes", "lines", "writes and atomics in DRAM", &["dram.writes"]),
+];
+
+/// The figures.
+pub(super) fn counted() -> Counted {
+    Counted { sums: SUMS.to_vec(), latencies: vec![], bytes: &[], checked: &[] }
+}
+
+/// What a person wants to know first.
+pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
+    let n = |name: &str| m.count(name);
+    vec![
+        (
+            "L1",
+            format!(
+                "{} loads, {} hits; {} stores; {} synchronising, {} of them done there",
+                n("l1_loads"),
+                n("l1_hits"),
+                n("l1_stores"),
+                n("l1_syncs"),
+                n("a1")
+            ),
+        ),
+        ("L2 accesses", n("l2_accesses").to_string()),
+        ("invalidations", format!("{} for own operations, {} for probes", n("flash_own"), n("flash_probe"))),
+        (
+            "write-backs",
+            format!(
+                "{} of flushes, {} for room, {} of victims, {} of dropped lines",
+                n("wb_flush"),
+                n("wb_pop"),
+                n("wb_evict"),
+                n("wb_inv")
+            ),
+        ),
+        (
+            "remote operations",
+            format!(
+                "{} locks, {} multicasts, {} probes; LR-TBL hit by {}, PA-TBL by {}",
+                n("l2_grants"),
+                n("multicasts"),
+                n("probes"),
+                n("lr_hit"),
+                n("pa_hit")
+            ),
+        ),
+        ("DRAM", format!("{} reads, {} writes", n("dram_reads"), n("dram_writes"))),
+    ]
+}

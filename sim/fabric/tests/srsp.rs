@@ -1,0 +1,143 @@
+//! Programs on small sRSP fabrics: work queues in every way to synchronise, and what the rest of the programs need of an L1.
+
+#[path = "../../workload/tests/small/mod.rs"]
+mod small;
+
+use std::sync::Arc;
+use weft_engine::Design;
+use weft_fabric::config::FabricConfig;
+use weft_fabric::run::{FabricRun, RunOptions, RunReport, design};
+use weft_srsp::fabric::SrspFabricParams;
+use weft_srsp::params::Impl;
+use weft_workload::Program;
+
+/// Hardware with its configuration.
+struct Fabric {
+    config: FabricConfig,
+    design: Arc<Design>,
+}
+
+/// Four CUs with caches and tables of a few lines.
+const TINY: [&str; 9] = [
+    "cus=4",
+    "banks=2",
+    "l1_size=2K",
+    "l1_ways=4",
+    "l1_sfifo=4",
+    "pa_entries=2",
+    "l2_size=8K",
+    "l2_ways=4",
+    "dram_latency=20",
+];
+
+/// Every protocol.
+const PROTOCOLS: [&str; 6] = ["global", "scope", "steal", "brsp", "srsp", "srsp-opt"];
+
+impl Fabric {
+    fn new(changes: &[&str]) -> Fabric {
+        let mut config = FabricConfig::load("srsp-64cu-small").expect("built in");
+        for change in TINY.iter().chain(changes) {
+            config.set(change).unwrap_or_else(|e| panic!("{e}"));
+        }
+        let design = design(&config, &RunOptions::default()).unwrap_or_else(|e| panic!("{changes:?}: {e}"));
+        Fabric { config, design }
+    }
+
+    fn run(&self, workload: &str, given: &[(&str, &str)]) -> RunReport {
+        let mut params = given.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        self.config.offer(workload, &mut params);
+        let program = weft_workload::build(workload, &params, None).unwrap_or_else(|e| panic!("{e}"));
+        let program: Arc<dyn Program> = Arc::from(program);
+        let mut run = FabricRun::on(&self.config, &self.design, program, &RunOptions::default())
+            .unwrap_or_else(|e| panic!("{workload}: {e}"));
+        let ended = run.run_to(3_000_000).unwrap_or_else(|e| panic!("{workload}: {e}"));
+        assert!(ended, "{workload}: no end");
+        let report = run.finish().unwrap_or_else(|e| panic!("{workload}: {e}"));
+        assert!(report.verified, "{workload}: {:?}", report.difference);
+        report
+    }
+}
+
+/// Programs with work queues on a small graph, tasks of one wave.
+const QUEUES: [&str; 4] = ["clr", "mis", "prk", "sssp"];
+
+/// A karate club, few lanes, so that there are more tasks than queues.
+const CLUB: [(&str, &str); 4] = [("source", "karate"), ("lanes", "4"), ("waves", "1"), ("rounds", "6")];
+
+#[test]
+fn work_queues_under_every_protocol() {
+    for protocol in PROTOCOLS {
+        let fabric = Fabric::new(&[&format!("protocol={protocol}")]);
+        for workload in QUEUES {
+            let report = fabric.run(workload, &CLUB);
+            let m = &report.metrics;
+            let remote = m.count("l2_grants") + m.count("tokens");
+            let promotes = ["brsp", "srsp", "srsp-opt"].contains(&protocol);
+            assert_eq!(remote > 0, promotes, "{protocol}, {workload}: {remote} remote operations");
+            assert!(m.count("a1") > 0 || matches!(protocol, "global" | "steal"), "{protocol}, {workload}");
+        }
+    }
+}
+
+#[test]
+fn a_lock_with_an_owner_and_rare_others() {
+    for protocol in PROTOCOLS {
+        for spin in ["cas", "exch"] {
+            let fabric = Fabric::new(&[&format!("protocol={protocol}")]);
+            // Without remote operations only GPU scope keeps others out.
+            let sync = if protocol == "scope" { "steal" } else { "" };
+            let mut given = vec![("spin", spin), ("owner", "12"), ("remote", "3"), ("others", "3")];
+            given.extend((!sync.is_empty()).then_some(("sync", sync)));
+            fabric.run("lock", &given);
+        }
+    }
+}
+
+#[test]
+fn programs_without_queues() {
+    let fabric = Fabric::new(&[]);
+    for (workload, given) in small::SMALL {
+        if ["stencil", "bfs", "pagerank", "mt", "nw"].contains(workload) {
+            fabric.run(workload, given);
+        }
+    }
+}
+
+#[test]
+fn the_published_fabric_is_that_of_its_file() {
+    let published = FabricConfig::load("srsp-64cu").expect("built in");
+    published.validate().expect("can be built");
+    assert_eq!(published.srsp(), Some(SrspFabricParams::published(Impl::Srsp)));
+    let record = published.to_json();
+    let back: FabricConfig = serde_json::from_value(record.clone()).expect("all keys are known");
+    assert_eq!(back.to_json(), record);
+}
+
+#[test]
+fn what_cannot_be_built_is_refused() {
+    let cases: [(&[&str], &str); 5] = [
+        (&["gpus=2"], "--set: gpus = 2: it is too large; legal: 1..1"),
+        (&["protocol=hlrc"], "--set: protocol = hlrc: there is no such choice; legal: global"),
+        (&["scopes=false"], "--set: scopes = false: the L1s go by scopes"),
+        (&["aff_entries=24"], "--set: aff_entries = 24: it is no supported size"),
+        (&["l1_size=3K"], "--set: l1_size = 3072: size / (ways * line) is no power of two"),
+    ];
+    for (changes, sentence) in cases {
+        let mut config = FabricConfig::load("srsp-64cu-small").expect("built in");
+        let set = changes.iter().try_for_each(|change| config.set(change));
+        let error = set.and_then(|()| config.validate()).expect_err(sentence).to_string();
+        let said = error.split_once(": ").map_or("", |(_, said)| said);
+        let want = sentence.split_once(": ").map_or("", |(_, said)| said);
+        assert!(said.starts_with(want), "\n said: {error}\n want: {sentence}");
+    }
+}
+
+#[test]
+fn long_every_program() {
+    for protocol in ["srsp", "brsp"] {
+        let fabric = Fabric::new(&[&format!("protocol={protocol}")]);
+        for (workload, given) in small::SMALL {
+            fabric.run(workload, given);
+        }
+    }
+}
