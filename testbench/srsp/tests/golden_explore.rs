@@ -302,12 +302,13 @@ fn two_thieves() {
     }
 }
 
-/// The same with aff_cache, where the prediction may be right, wrong or absent.
+/// Three L1s with aff_cache, where the prediction is absent at first, then right or wrong; one L1 only answers probes.
 #[test]
-fn long_two_thieves_with_a_predictor() {
-    let programs = [(0, inside(take(X), Y)), (1, inside(steal(X), Y)), (2, inside(steal(X), Y))];
+fn a_thief_with_a_predictor() {
+    let twice = |lock: [Instr; 2]| [inside(lock.clone(), Y), inside(lock, Y)].concat();
     let p = SystemParams { cus: 3, ..tiny(OPT) };
-    holds(&locked(p, &programs), "two thieves with a predictor");
+    let found = locked(p, &[(0, twice(take(X))), (1, twice(steal(X)))]);
+    holds(&found, "a thief with a predictor");
 }
 
 /// A bank of two lines, three variables: registered lines are recalled, plain data goes around.
@@ -386,8 +387,21 @@ fn busy_pairs(protocol: Protocol) {
 }
 
 #[test]
-fn long_busy_pairs() {
-    for protocol in [SRSP, OPT, BRSP, HLRC] {
-        busy_pairs(protocol);
-    }
+fn long_busy_pairs_srsp() {
+    busy_pairs(SRSP);
+}
+
+#[test]
+fn long_busy_pairs_srsp_opt() {
+    busy_pairs(OPT);
+}
+
+#[test]
+fn long_busy_pairs_brsp() {
+    busy_pairs(BRSP);
+}
+
+#[test]
+fn long_busy_pairs_hlrc() {
+    busy_pairs(HLRC);
 }
