@@ -5,10 +5,11 @@
 //!  cast1 --+--> round robin --> pending ----+--> queue --> probe1
 //!  ...     +                  (probe, mask) +--> ...
 //!
-//!  pack_in0, pack_in1, ... --> crossbar --> pack0, pack1, ...
+//!  pack_in0, 1, .. --> lane0 --+--> crossbar --> pack0, pack1, ...
+//!  ...             --> lane1 --+
 //! ```
 //! One multicast is taken per cycle. Its mask of pending destinations is kept until every target's queue has its copy; when all queues have room that is one cycle. A target whose
-//! queue is full holds up later multicasts, but always gets on: an L1 serves its probes whatever else waits. PACKs are unicast, one per cycle and L1.
+//! queue is full holds up later multicasts, but always gets on: an L1 serves its probes whatever else waits. PACKs are unicast: an L1 gets one per cycle, from one of up to eight lanes that the senders share.
 //! Acknowledgements are collected at the L1 that asked, which counts one per cycle.
 //!
 //! Probes of one L1 to one other keep their order, and so do PACKs.
@@ -21,8 +22,8 @@ use crate::msg::{Cast, Pack, Probe};
 use crate::params::{Srsp, srsp_from, srsp_params};
 use weft_blocks::common::arbiter::RoundRobin;
 use weft_blocks::common::crossbar::crossbar;
-use weft_blocks::common::fifo::Fifo;
-use weft_blocks::common::join::pass_out;
+use weft_blocks::common::fifo::fifo;
+use weft_blocks::common::join::{pass_in, pass_out};
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo};
 use weft_rtl::prelude::*;
 
@@ -42,87 +43,158 @@ impl HubParams {
     }
 }
 
+/// Lanes at most, which senders of PACKs share: a crossbar of all L1s with all L1s would be by far the largest part of the hub.
+const LANES: u32 = 8;
+
+/// Senders of a lane, but perhaps of the last one.
+fn senders(s: &Srsp) -> u32 {
+    s.cus.div_ceil(LANES)
+}
+
+/// Modules of a hub; equal parts are one module.
+struct Parts {
+    cast: Arc<Module>,
+    queue: Arc<Module>,
+    /// A lane, and the last one, which may have fewer senders.
+    lane: Arc<Module>,
+    last: Arc<Module>,
+    xbar: Arc<Module>,
+}
+
+impl Parts {
+    fn new(p: &HubParams) -> Result<Parts, ElabErrors> {
+        let s = &p.srsp;
+        let tag = format!("c{}_a{}", s.cus, s.addr_bits);
+        let each = senders(s);
+        let lanes = s.cus.div_ceil(each);
+        Ok(Parts {
+            cast: cast(&format!("hub_cast_{tag}"), s)?,
+            queue: fifo::<Probe>(&format!("probe_queue_{tag}_q{}", p.queue), p.queue, s)?,
+            lane: lane(&tag, s, each)?,
+            last: lane(&tag, s, s.cus - (lanes - 1) * each)?,
+            xbar: crossbar::<Pack>(&format!("pack_xbar_{tag}"), lanes, s.cus, s, |m| m.dst)?,
+        })
+    }
+}
+
 /// The hub: channels `cast{c}` ([`Cast`]) and `pack_in{c}` ([`Pack`]) in from L1 c, `probe{c}` ([`Probe`]) and `pack{c}` out to it.
 ///
 /// # Errors
 /// A queue outside 1..64.
 pub fn sel_hub(p: &HubParams) -> Result<Arc<Module>, BlockError> {
-    let error = |errors| BlockError::Elab { block: "sel-hub".into(), errors };
     let s = &p.srsp;
-    let tag = format!("c{}_a{}", s.cus, s.addr_bits);
-    let packs = crossbar::<Pack>(&format!("pack_xbar_{tag}"), s.cus, s.cus, s, |m| m.dst).map_err(error)?;
-    let built = Module::build(&format!("sel_hub_{tag}_q{}", p.queue), ModuleKind::Block, || {
+    if !(1..=64).contains(&p.queue) {
+        return Err(BlockError::Illegal {
+            block: "sel-hub".into(),
+            key: "queue".into(),
+            value: p.queue.to_string(),
+            problem: "it lies outside".into(),
+            legal: "1..64".into(),
+        });
+    }
+    let error = |errors| BlockError::Elab { block: "sel-hub".into(), errors };
+    let parts = Parts::new(p).map_err(error)?;
+    let name = format!("sel_hub_c{}_a{}_q{}", s.cus, s.addr_bits, p.queue);
+    let built = Module::build(&name, ModuleKind::Fabric, || {
         doc("Multicast of probes between the L1s of a GPU, and the way back of their answers.");
         param("cus", s.cus);
         param("queue", p.queue);
-        if !(1..=64).contains(&p.queue) {
-            elab_error(format!("queue = {}; legal: 1..64", p.queue));
-            return;
-        }
-        describe(p);
-        place_packs(&instance("packs", &packs), s);
+        place_probes(s, &parts);
+        place_packs(s, &parts);
     });
     built.map_err(error)
 }
 
-/// The crossbar of PACKs behind the hub's own ports.
-fn place_packs(packs: &InstanceRef, s: &Srsp) {
-    let taken: Vec<Bool> = (0..s.cus)
-        .map(|c| {
-            let (port, name) = (format!("in{c}"), format!("pack_in{c}"));
-            let valid = input::<Bool>(&format!("{name}_valid"), ());
-            let ready = packs.out::<Bool>(&format!("{port}_ready"), &());
-            packs.drive_bits(&format!("{port}_valid"), valid.bits());
-            packs.drive::<Pack>(&port, s, input::<Pack>(&name, s.clone()));
-            output::<Bool>(&format!("{name}_ready"), ()).set(ready);
-            pass_out::<Pack>(packs, &format!("out{c}"), &format!("pack{c}"), s);
-            valid & ready
-        })
-        .collect();
-    let taken = pack_bools(&taken);
-    count_amount("hub_packs", taken.any(), taken.popcount(), "PACKs taken");
+fn place_probes(s: &Srsp, parts: &Parts) {
+    let cast = instance("cast", &parts.cast);
+    for c in 0..s.cus {
+        let queue = instance(&format!("queue{c}"), &parts.queue);
+        pass_in::<Cast>(&cast, &format!("in{c}"), &format!("cast{c}"), s);
+        connect::<Probe>(&cast, &format!("out{c}"), &queue, "in", s);
+        pass_out::<Probe>(&queue, "out", &format!("probe{c}"), s);
+    }
 }
 
-fn describe(p: &HubParams) {
-    let s = &p.srsp;
-    let casts: Vec<InChannel<Cast>> =
-        (0..s.cus).map(|c| in_channel::<Cast>(&format!("cast{c}"), s)).collect();
-    let pending = reg::<Bits>("pending", s.cus).field("queue").doc("Destinations that have no copy yet.");
-    let probe = reg::<Probe>("probe", s.clone()).field("queue").doc("The probe that they get.");
-    let requests = pack_bools(&casts.iter().map(|c| c.valid).collect::<Vec<_>>()).named("requests");
-    let turn = RoundRobin::new("turn", s.cus);
-    let pick = turn.pick(requests);
-    let copies: Vec<Bool> = (0..s.cus).map(|c| target(p, c, pending.get(), &probe.get())).collect();
-    let left = (pending.get() & !pack_bools(&copies)).named("left");
-    pending.set(left);
-    let takes = (left.none() & requests.any()).named("takes");
-    when(takes, || {
-        turn.granted(pick.index);
-        switch_bits(pick.index, |arms| {
-            for (c, cast) in casts.iter().enumerate() {
-                arms.case(c as u64, || {
-                    cast.take();
-                    probe.set(cast.msg.probe);
-                    pending.set(cast.msg.dst);
-                });
-            }
+fn place_packs(s: &Srsp, parts: &Parts) {
+    let xbar = instance("pack_xbar", &parts.xbar);
+    let each = senders(s);
+    let lanes = s.cus.div_ceil(each);
+    for l in 0..lanes {
+        let last = l == lanes - 1;
+        let lane = instance(&format!("lane{l}"), if last { &parts.last } else { &parts.lane });
+        for c in l * each..((l + 1) * each).min(s.cus) {
+            pass_in::<Pack>(&lane, &format!("in{}", c - l * each), &format!("pack_in{c}"), s);
+        }
+        connect::<Pack>(&lane, "out", &xbar, &format!("in{l}"), s);
+    }
+    for c in 0..s.cus {
+        pass_out::<Pack>(&xbar, &format!("out{c}"), &format!("pack{c}"), s);
+    }
+}
+
+/// A lane: channels `in0`... of so many senders, channel `out`; one PACK per cycle, from the senders in turn.
+fn lane(tag: &str, s: &Srsp, senders: u32) -> Result<Arc<Module>, ElabErrors> {
+    Module::build(&format!("pack_lane_{tag}_n{senders}"), ModuleKind::Block, || {
+        doc("Merges the PACKs of some L1s.");
+        param("senders", senders);
+        let ins: Vec<InChannel<Pack>> =
+            (0..senders).map(|i| in_channel::<Pack>(&format!("in{i}"), s)).collect();
+        let out = out_channel::<Pack>("out", s);
+        let turn = RoundRobin::new("turn", senders);
+        let pick = turn.pick(pack_bools(&ins.iter().map(|pack| pack.valid).collect::<Vec<_>>()));
+        let goes = (pick.any & out.free).named("goes");
+        when(goes, || {
+            turn.granted(pick.index);
+            switch_bits(pick.index, |arms| {
+                for (i, pack) in ins.iter().enumerate() {
+                    arms.case(i as u64, || {
+                        pack.take();
+                        out.send(&pack.msg);
+                    });
+                }
+            });
         });
-    });
-    observe(&casts, pending.get(), left, takes, &copies);
+        count("hub_packs", goes, "PACKs taken");
+    })
 }
 
-/// The queue of an L1; whether it takes its copy in this cycle.
-fn target(p: &HubParams, c: u32, pending: Bits, probe: &Probe) -> Bool {
-    let out = out_channel::<Probe>(&format!("probe{c}"), &p.srsp);
-    let queue = Fifo::<Probe>::new(&format!("queue{c}"), p.queue, &p.srsp);
-    let leaves = (queue.valid & out.free).named(&format!("leaves{c}"));
-    when(leaves, || {
-        out.send(&queue.head);
-        queue.pop();
-    });
-    let copies = (pending.bit(c) & (!queue.full | leaves)).named(&format!("copies{c}"));
-    when(copies, || queue.push(probe));
-    copies
+/// The multicast itself: channels `in0`... of casts, `out0`... of probes.
+fn cast(name: &str, s: &Srsp) -> Result<Arc<Module>, ElabErrors> {
+    Module::build(name, ModuleKind::Block, || {
+        doc("Takes one multicast per cycle and hands its copies out.");
+        param("cus", s.cus);
+        let casts: Vec<InChannel<Cast>> =
+            (0..s.cus).map(|c| in_channel::<Cast>(&format!("in{c}"), s)).collect();
+        let pending = reg::<Bits>("pending", s.cus).field("queue").doc("Destinations that have no copy yet.");
+        let probe = reg::<Probe>("probe", s.clone()).field("queue").doc("The probe that they get.");
+        let requests = pack_bools(&casts.iter().map(|c| c.valid).collect::<Vec<_>>()).named("requests");
+        let turn = RoundRobin::new("turn", s.cus);
+        let pick = turn.pick(requests);
+        let copies: Vec<Bool> = (0..s.cus)
+            .map(|c| {
+                let out = out_channel::<Probe>(&format!("out{c}"), s);
+                let copies = (pending.get().bit(c) & out.free).named(&format!("copies{c}"));
+                when(copies, || out.send(&probe.get()));
+                copies
+            })
+            .collect();
+        let left = (pending.get() & !pack_bools(&copies)).named("left");
+        pending.set(left);
+        let takes = (left.none() & requests.any()).named("takes");
+        when(takes, || {
+            turn.granted(pick.index);
+            switch_bits(pick.index, |arms| {
+                for (c, cast) in casts.iter().enumerate() {
+                    arms.case(c as u64, || {
+                        cast.take();
+                        probe.set(cast.msg.probe);
+                        pending.set(cast.msg.dst);
+                    });
+                }
+            });
+        });
+        observe(&casts, pending.get(), left, takes, &copies);
+    })
 }
 
 fn observe(casts: &[InChannel<Cast>], pending: Bits, left: Bits, takes: Bool, copies: &[Bool]) {
