@@ -115,10 +115,11 @@ impl LrTbl {
         self.rows.valid().any()
     }
 
-    /// Every valid entry passes a test of (word, ptr).
+    /// Another word of the line of `word` has an entry; a line has `1 << words` words.
     #[track_caller]
-    pub fn all_pass(&self, test: impl Fn(Bits, Bits) -> Bool) -> Bool {
-        self.rows.which(|row| !test(row.word, row.ptr)).none()
+    pub fn neighbour(&self, word: Bits, words: u32) -> Bool {
+        let line = |w: Bits| w.slice(words, w.width() - words);
+        self.rows.which(|row| line(row.word).eq(line(word)) & row.word.ne(word)).any()
     }
 
     /// The invariants, seen at the address looked up and at a place.

@@ -1,9 +1,12 @@
 //! Counters (srsp.md section 12) and races that several parts together show (section 7). Observers only: no hardware.
 
 use super::Core;
+use super::ProbeStep;
 use super::op::Kind;
 use super::stage::{Plan, Slot};
+use super::table::LineState;
 use super::turn::{Turn, Turns};
+use crate::msg::ProbeOp;
 use crate::params::Impl;
 use weft_rtl::prelude::*;
 
@@ -116,15 +119,60 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
         let busy = core.sync.runs.get() & core.gate.own.get();
         race(
             "owner_stores",
-            plan.pushes & !busy & core.probe.step.get().is(super::ProbeStep::Flush),
+            plan.pushes & !busy & core.probe.step.get().is(ProbeStep::Flush),
             "the owner stores while its release is being flushed for another CU",
         );
+    }
+    if core.p.system.selective() {
+        promotions(core, turns, slot);
     }
     if core.p.system == Impl::SrspOpt {
         race(
             "converted",
             plan.leaves & plan.route.converted,
             "a remote operation finds its address in the own LR-TBL",
+        );
+    }
+}
+
+/// Races of probes with what is under way here.
+fn promotions(core: &Core, turns: &Turns, slot: &Slot<'_>) {
+    let race = |name: &str, cond: Bool, text: &str| cover(&format!("srsp.race.{name}"), cond, text);
+    let m = &core.probe.probe.msg;
+    let looks = turns.is(Turn::Probe) & core.probe.step.get().is(ProbeStep::Look);
+    let (inv, flush) = (looks & m.op.is(ProbeOp::SelInv), looks & m.op.is(ProbeOp::SelFlush));
+    let text = "SEL_INV comes between a promoted acquire's atomic at the L2 and its invalidation";
+    race("inv_before_drop", inv & core.sync.between_atomic_and_drop(), text);
+    let dirty = slot.found.state.is_any(&[LineState::D, LineState::W]);
+    race(
+        "inv_of_dirty",
+        inv & dirty,
+        "SEL_INV finds the line dirty: it is written back before the release is stored",
+    );
+    let remote = core.sync.remote();
+    race(
+        "two_remotes",
+        (inv | flush) & remote & core.sync.same_word(m.addr),
+        "two remote operations on one address",
+    );
+    let entries = core.misses.of_line(core.sync.line(&core.p)) & core.misses.open.get();
+    race(
+        "own_fill_behind_lock",
+        remote & entries.any(),
+        "an own fill of the line waits while the own remote operation is at work",
+    );
+    if let (Some(lr), Some(pa)) = (&core.lr, &core.pa) {
+        let words = core.p.offset_bits() - 2;
+        let word = m.addr.slice(2, core.p.srsp.word_bits());
+        race(
+            "shared_line",
+            (inv | flush) & dirty & lr.neighbour(word, words),
+            "a probed line holds another released variable, which its write-back makes visible early",
+        );
+        race(
+            "pa_emptied",
+            core.arrays.flashes() & pa.some(),
+            "promotions are owed when lines are dropped: they are honoured",
         );
     }
 }

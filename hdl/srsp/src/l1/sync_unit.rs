@@ -103,6 +103,22 @@ impl SyncUnit {
         self.holds.get() & self.line(p).eq(line)
     }
 
+    /// A remote operation is at work.
+    pub fn remote(&self) -> Bool {
+        self.runs.get() & self.queue.head.program.is_any(&Program::REMOTE)
+    }
+
+    /// The operation at work is on this address.
+    pub fn same_word(&self, addr: Bits) -> Bool {
+        self.runs.get() & self.queue.head.atomic.addr.eq(addr)
+    }
+
+    /// A promoted acquire has done its atomic at the L2 and not yet dropped the lines here.
+    pub fn between_atomic_and_drop(&self) -> Bool {
+        let promoted = self.queue.head.program.is_any(&[Program::PromotedAcq, Program::PromotedAr]);
+        self.is(&[Micro::Close, Micro::Flush, Micro::Drop]) & promoted & self.holds.get()
+    }
+
     /// Puts an operation into the queue.
     pub fn push(&self, program: Enum<Program>, op: &Op) {
         let ack = op.op.is(SyncOp::St) | !op.kind.is(super::op::Kind::Sync);

@@ -261,7 +261,7 @@ impl World {
             }
             Bv::from_limbs(&limbs, 512)
         };
-        let plain = [("id", id), ("sync", 0), ("want_ack", 0)];
+        let plain = [("id", id), ("sync", 0), ("class", 0), ("want_ack", 0)];
         match ask {
             Ask::Load(addr) => {
                 let fields = [&plain[..], &at(addr, 4), &[("op", code(CuOp::Ld))]].concat();
@@ -269,7 +269,13 @@ impl World {
             }
             Ask::Store(addr, value, ack) => {
                 let fields = [
-                    &[("id", id), ("sync", 0), ("want_ack", u64::from(ack)), ("op", code(CuOp::St))][..],
+                    &[
+                        ("id", id),
+                        ("sync", 0),
+                        ("class", 0),
+                        ("want_ack", u64::from(ack)),
+                        ("op", code(CuOp::St)),
+                    ][..],
                     &at(addr, 4),
                 ]
                 .concat();
@@ -290,7 +296,9 @@ impl World {
                     &[
                         ("id", id),
                         ("op", code(op)),
-                        ("sync", 1),
+                        // Of what orders nothing the class alone tells that it is an atomic.
+                        ("sync", u64::from(sem != RLX || id.is_multiple_of(2))),
+                        ("class", 1),
                         ("sem", sem),
                         ("scope", scope),
                         ("remote", u64::from(remote)),
