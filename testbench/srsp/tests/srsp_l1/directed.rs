@@ -299,3 +299,16 @@ fn an_idle_l1_sleeps() {
     (0..60).for_each(|_| w.b.sim.step());
     assert!(w.b.sim.asleep());
 }
+
+/// Nor while everything waits: a fill and a lock that do not come, a store behind the fill, an acquire behind the remote operation.
+#[test]
+fn a_waiting_l1_sleeps() {
+    let mut w = quiet(Impl::Srsp);
+    w.memory.slow = 1_000_000;
+    for ask in [acquire(1, true), acquire(1, false), Ask::Load(Y), Ask::Store(Y, 3, false)] {
+        w.ask(ask);
+    }
+    w.rest(60);
+    (0..60).for_each(|_| w.b.sim.step());
+    assert!(w.b.sim.asleep());
+}
