@@ -289,10 +289,20 @@ impl Rows<'_> {
         let senior = &ingress.senior;
         let served = d.takes | d.waits.target;
         let retires = served & d.op.from_head & !d.op.wb & senior.there.get() & senior.who.get().eq(d.op.src);
-        when(retires, || {
+        let grace = senior.grace.get().any();
+        // While a line stays free for a reader, other messages of it are no concern of this.
+        let retires = retires & (d.handed | !grace);
+        let first = d.handed & d.is(&[Kind::Rd]) & !grace;
+        when(retires & first, || ingress.linger());
+        when(retires & !first, || {
             ingress.retire();
             // The lock was handed to it for this message; only a REM_LOCK keeps it.
             when(d.handed & !d.is(&[Kind::RemLock]), || ingress.give_up(locks, d.lock.index));
+        });
+        let idle = !with.select.s1_valid.get() & !with.outs.executing();
+        when(ingress.expired() & idle, || {
+            ingress.retire();
+            ingress.give_up(locks, senior.entry.get());
         });
     }
 

@@ -17,6 +17,10 @@
 //! Round robin alone starves: between two tries of a waiter others may lock its line again and again. So one waiter at a time is the *senior*, chosen in turn among those who wait
 //! for a lock, an entry or the token. What it waits for goes to it next: the lock is handed to it when it is given up, a free entry or token is left to it. A waiter is
 //! thus served after at most one tenure for each other L1.
+//!
+//! The probe of a lock's owner marks a fill that waits here for that lock, so that the L1 asks again when it comes. Were the next waiter granted at once, its probe would mark the
+//! second fill too, and so on: an owner that wants to give its own lock back would never get the line while others spin on it. Therefore a line stays free for a
+//! reader that had waited, until it has come back or a time has passed in which it could.
 
 use super::params::L2Params;
 use super::types::{Kind, Op, Target};
@@ -94,6 +98,8 @@ pub(super) struct Senior {
     /// A lock was handed to it that it has not used yet, and which.
     pub holds: Reg<Bool>,
     pub entry: Reg<Bits>,
+    /// Cycles for which the line of a read that had waited for a lock stays free for the reader.
+    pub grace: Reg<Bits>,
     order: RoundRobin,
 }
 
@@ -165,6 +171,7 @@ impl Ingress {
                 who: reg::<Bits>("senior", s.cu_bits()),
                 holds: reg::<Bool>("senior_holds", ()),
                 entry: reg::<Bits>("senior_entry", p.lock_bits()),
+                grace: reg::<Bits>("senior_grace", bits_for(u64::from(p.grace()) + 1)),
                 order: RoundRobin::new("senior_order", cus),
             },
             order: RoundRobin::new("head_order", heads),
@@ -330,7 +337,10 @@ impl Ingress {
     pub fn unlock(&self, locks: &LockTbl, entry: Bits) {
         let senior = &self.senior;
         let who = senior.who.get();
-        let wanted = senior.there.get() & self.lock.get().bit_at(who) & self.met.read(who).eq(entry);
+        let wanted = senior.there.get()
+            & !senior.holds.get()
+            & self.lock.get().bit_at(who)
+            & self.met.read(who).eq(entry);
         when(wanted, || {
             locks.pass(entry, who);
             senior.holds.set(true);
@@ -351,11 +361,24 @@ impl Ingress {
     pub fn retire(&self) {
         self.senior.there.set(false);
         self.senior.holds.set(false);
+        self.senior.grace.set(0);
+    }
+
+    /// A read that had waited for a lock was served: its line stays free for the reader for a while.
+    pub fn linger(&self) {
+        self.senior.grace.set(u64::from(self.p.grace()));
+    }
+
+    /// The reader has not come back in time.
+    pub fn expired(&self) -> Bool {
+        self.senior.grace.get().eq(1)
     }
 
     /// Chooses a senior if there is none, and changes the flags; called once, before [`Ingress::retire`] and [`Ingress::unlock`] can be.
     pub fn choose(&self) {
         let senior = &self.senior;
+        let grace = senior.grace.get();
+        when(grace.gt(1), || senior.grace.set(grace - 1));
         let waiting = self.lock.get() | self.full.get() | self.token.get();
         let pick = senior.order.pick(waiting);
         when(!senior.there.get() & pick.any, || {

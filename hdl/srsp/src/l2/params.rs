@@ -136,6 +136,10 @@ impl L2Params {
     pub fn target_bits(&self) -> u32 {
         bits_for(u64::from(self.targets))
     }
+    /// Cycles for which a line stays free for a read that had waited for a lock: an answer's way and back, on links of up to 16 cycles.
+    pub fn grace(&self) -> u32 {
+        self.latency + 48
+    }
     /// Set of a line.
     pub fn set_of(&self, line: Bits) -> Bits {
         match self.set_select() {

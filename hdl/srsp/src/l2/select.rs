@@ -88,7 +88,8 @@ impl Select {
     pub fn connect(&self, with: &Parts) -> Choice {
         let Parts { p, arrays, ingress, memory, outs, sfifo, locks, sys, token, .. } = with;
         let alone = self.s1_is(&[Kind::Atm, Kind::RemOp]);
-        let enter = (self.open & !alone & outs.room() & !sys.dropping()).named("s0_enter");
+        let enter =
+            (self.open & !alone & outs.room() & !sys.dropping() & !ingress.expired()).named("s0_enter");
         let blank = ingress.blank();
         let op = wire_or::<Op>("s0_op", (*p).clone(), blank);
         let (first, target) = memory.offer(ingress, &op, enter);

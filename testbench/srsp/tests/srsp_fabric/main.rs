@@ -73,6 +73,19 @@ fn one_cu_alone() {
     }
 }
 
+/// Seven CUs spin on the lock of an eighth, which must get its own line back to give the lock away.
+#[test]
+fn an_owner_gets_its_line_among_spinners() {
+    let p = small(Impl::Srsp, 8);
+    let p = SrspFabricParams { link: 1, l2: L2Params { latency: 5, locks: 1, ..p.l2.clone() }, ..p };
+    for seed in [1020, 1021] {
+        let mut w = World::new(&p, 1, 6, seed);
+        w.own = 0.3;
+        w.run(400_000);
+        w.check();
+    }
+}
+
 /// Links take their time: a load that misses everywhere pays for both directions.
 #[test]
 fn a_longer_link_takes_longer() {

@@ -72,7 +72,7 @@ fn srsp_bank_at_random() {
 fn write_backs_around_a_set_that_is_on_its_way() {
     let p = L2Params { size: 2 * 2 * 64, mshrs: 8, ..small(Impl::Srsp, 4) };
     let mix = Mix { rd: 0.3, wb: 0.2, atm: 0.05, sys_atm: 0.05, remote: 0.05, sys: 0.001 };
-    let worlds: Vec<World> = (10..13)
+    let worlds: Vec<World> = (10..14)
         .map(|seed| {
             let mut w = World::new(&p, mix, 10, seed);
             for _ in 0..40 {
