@@ -111,6 +111,11 @@ pub trait Hardware: Send + Sync {
         self.acquire_fence(2).is_some()
     }
 
+    /// Caches may still write back when everything that a kernel's end waits for is complete; the kernel then ends, and the host looks at memory, when the fabric is at rest.
+    fn rests(&self) -> bool {
+        false
+    }
+
     /// Kernels hand something on from KEND to KBEGIN. Stores of the host are then followed by a KEND too.
     fn fold(&self) -> Option<Fold> {
         None

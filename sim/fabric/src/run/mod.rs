@@ -351,7 +351,8 @@ fn model(
         fences: fences.collect::<Result<_, _>>()?,
         around,
         processor: Processor::new(&shape, schedule, hardware.kernel_acquires(), hardware.fold())
-            .with_copies(HostCopies::new(common, &table, program.arrays())),
+            .with_copies(HostCopies::new(common, &table, program.arrays()))
+            .resting(hardware.rests()),
         table,
         host,
         program: program.clone(),

@@ -164,6 +164,7 @@ impl Model for FabricModel {
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
         let now = sim.cycle();
         let mut again = self.fences(sim);
+        let quiet = self.processor.rests && sim.asleep() && self.around.is_idle();
         let (program, around, table) = (&self.program, &*self.around, &*self.table);
         let keep = self.outside.is_some();
         let (host, shape, links) = (RefCell::new(&mut self.host), self.shape, self.links);
@@ -188,8 +189,14 @@ impl Model for FabricModel {
         };
         let place =
             |addr: u64, bytes: &[u8]| copy_accesses(table, &mut host.borrow_mut(), &shape, addr, bytes, keep);
-        again |=
-            self.processor.tick(sim, &mut self.seats, &mut self.fences, &ask, &place, &mut self.observer)?;
+        again |= self.processor.tick(
+            (sim, quiet),
+            &mut self.seats,
+            &mut self.fences,
+            &ask,
+            &place,
+            &mut self.observer,
+        )?;
         if self.processor.boundary {
             self.observer.boundary(sim, &*self.around)?;
         }

@@ -124,6 +124,8 @@ pub(super) struct Processor {
     pub copied: Copied,
     /// Copies of the host, if they take time.
     pub copies: Option<HostCopies>,
+    /// A kernel has ended only when the fabric is at rest.
+    pub rests: bool,
     /// End of the copy under way.
     until: u64,
 }
@@ -151,8 +153,14 @@ impl Processor {
             stream: Stream::default(),
             copied: Copied::default(),
             copies: None,
+            rests: false,
             until: 0,
         }
+    }
+
+    /// The same where caches may still write back when the last fence is complete: a kernel ends when they have.
+    pub fn resting(self, rests: bool) -> Processor {
+        Processor { rests, ..self }
     }
 
     /// The same with copies of the host.
@@ -209,11 +217,11 @@ impl Processor {
         self.blocks[gpu].full = false;
     }
 
-    /// Acts in this cycle; `ask` gives the host's order of a number, `place` turns an access of the host into nodes that store it and physical lines. Returns
+    /// Acts in this cycle, in which the fabric is at rest or not; `ask` gives the host's order of a number, `place` turns an access of the host into nodes that store it and physical lines. Returns
     /// whether the next cycle matters even if nothing else happens.
     pub fn tick(
         &mut self,
-        sim: &Sim,
+        (sim, quiet): (&Sim, bool),
         seats: &mut [Seat],
         fences: &mut [NodeFences],
         ask: &dyn Fn(&Sim, usize) -> Option<Order>,
@@ -256,6 +264,7 @@ impl Processor {
                 self.copied(now, seats, fences);
                 return Ok(true);
             }
+            Phase::Fence if self.fences == 0 && self.rests && !quiet => return Ok(true),
             Phase::Fence if self.fences == 0 => {
                 self.phase = Phase::Next;
                 self.boundary = true;

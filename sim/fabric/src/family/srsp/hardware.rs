@@ -71,6 +71,11 @@ impl Hardware for SrspHardware {
         false
     }
 
+    /// The L2 writes back what overflows its sFIFOs whenever that happens.
+    fn rests(&self) -> bool {
+        true
+    }
+
     /// An L1 flushes and drops its lines alone.
     fn release_fence(&self, _: u8) -> Option<u8> {
         None
