@@ -51,7 +51,7 @@ const SUMS: &[Sum] = &[
     ("l2_hits", "reads", "reads and atomics answered without memory", &["bank.l2_hits"]),
     ("l2_grants", "locks", "lines locked for remote operations", &["bank.l2_grants"]),
     ("tokens", "tokens", "rights to a remote operation granted (bRSP)", &["bank.l2_token_grants"]),
-    ("multicasts", "messages", "multicasts of the hub", &["hub.hub_multicasts"]),
+    ("multicasts", "messages", "multicasts of the hub", &["cast.hub_multicasts"]),
     ("dram_reads", "lines", "lines read from DRAM", &["dram.reads"]),
     ("dram_writes", "lines", "writes and atomics in DRAM", &["dram.writes"]),
 ];
