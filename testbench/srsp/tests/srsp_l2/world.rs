@@ -87,7 +87,6 @@ enum Event {
     },
     Amo {
         src: u64,
-        cycle: u64,
     },
 }
 
@@ -443,7 +442,7 @@ impl World {
             let (src, wbt) = (get(self, "s2_dst"), get(self, "s2_wbt"));
             self.events.push_back(Event::Around { src, wbt, cycle });
         } else if get(self, "s2_order_then") == 2 {
-            self.events.push_back(Event::Amo { src: get(self, "s2_dst"), cycle });
+            self.events.push_back(Event::Amo { src: get(self, "s2_dst") });
         }
     }
 
@@ -464,12 +463,13 @@ impl World {
                     self.apply(&write, cycle);
                     self.count("around");
                 }
-                Event::Amo { src, cycle } => {
+                Event::Amo { src } => {
                     let Some((access, true, None)) = self.l1s[src as usize].atm else {
                         self.complain(format!("{src} has no atomic for memory"));
                         continue;
                     };
-                    let old = self.perform(&access, cycle).0;
+                    // A SYS operation owes nothing to an atomic that memory has not answered.
+                    let old = self.perform(&access, u64::MAX).0;
                     self.l1s[src as usize].atm = Some((access, true, Some(old)));
                 }
                 Event::Answer { cycle, durable } => {
