@@ -14,6 +14,7 @@ use crate::golden::l2_table::{HOME, Legality, REQUESTER};
 use crate::golden::mgcc;
 use crate::golden::params::DirKind;
 use crate::golden::races::all_races;
+use crate::golden::srsp;
 use crate::golden::vi_table::{ACKS, VI};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -182,6 +183,7 @@ pub fn all_entries() -> Vec<Entry> {
         out.push(entry(row.id, "hier-fence-unit", EntryKind::Row, text, "hmg.md 6"));
     }
     out.extend(mgcc::entries());
+    out.extend(srsp::entries());
     for race in all_races() {
         let source = format!("{} {}", race.page(), race.section);
         out.push(entry(race.id, race.block, EntryKind::Race, race.text.into(), &source));

@@ -268,7 +268,7 @@ impl Bench {
 }
 
 /// Beginnings of the names of cover points that are entries of the race ledger.
-const LEDGER: [&str; 2] = ["mgcc.", "gtsc."];
+const LEDGER: [&str; 3] = ["mgcc.", "gtsc.", "srsp."];
 
 /// Notes for the race ledger what a simulation has covered, under the name of the running test. A test that fails notes nothing: it proves nothing.
 ///

@@ -1,6 +1,6 @@
 //! Ledger entries of the blocks of MGPU-TSM (mgcc.md): rows of their transition tables, and races.
 //!
-//! The tables' own independent counterparts are the golden models of `testbench/mgcc`; this is the list of what must be seen. `mgcc_ledger.rs` compares it with the cover points of the hardware.
+//! The tables' own independent counterparts are the golden models of `testbench/mgcc`; this is the list of what must be seen. `ledger_lists.rs` compares it with the cover points of the hardware.
 
 use crate::ledger::{Entry, EntryKind};
 
@@ -25,12 +25,17 @@ fn section(block: &str) -> &'static str {
 /// # Panics
 /// When a line of the list is not `block | id | text`.
 pub fn entries() -> Vec<Entry> {
+    listed(LIST, |block| format!("mgcc.md {}", section(block)))
+}
+
+/// The entries of a list: a line each, `block | id | text`; `source` of a block.
+pub(super) fn listed(list: &str, source: impl Fn(&str) -> String) -> Vec<Entry> {
     let entry = |line: &str| {
         let mut parts = line.splitn(3, " | ");
         let [block, id, text] = [(); 3].map(|()| parts.next().expect("block | id | text").to_string());
         let kind = if id.split('.').nth(1) == Some("race") { EntryKind::Race } else { EntryKind::Row };
-        let source = format!("mgcc.md {}", section(&block));
+        let source = source(&block);
         Entry { id, block, kind, text, source }
     };
-    LIST.lines().map(entry).collect()
+    list.lines().map(entry).collect()
 }

@@ -19,6 +19,7 @@
 //! | [`hier_fence_table`], [`hier_fence`], [`hier_fence_marks`] | the fence unit of hierarchical systems | hmg.md 6, 8 |
 //! | [`vi_table`], [`vi`] | the directory of GPU-VI | hmg.md 8 |
 //! | [`mgcc`] | names of rows and races of MGPU-TSM, whose golden models are in `testbench/mgcc` | mgcc.md |
+//! | [`srsp`] | those of sRSP, whose golden models are in `testbench/srsp` | srsp.md |
 //! | [`races`] | the races that the specification names | all |
 //!
 //! Each table row has an identifier; `IDS.md` in this folder lists all of them. A block's cover points carry exactly
@@ -46,6 +47,7 @@ pub mod params;
 pub mod planes;
 pub mod races;
 pub mod slice;
+pub mod srsp;
 pub mod vi;
 pub mod vi_table;
 

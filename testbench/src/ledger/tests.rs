@@ -46,14 +46,23 @@ fn identifiers_are_unique_and_sources_are_sections() {
     for e in &entries {
         assert!(e.text.ends_with('.') && !e.text.contains('\n'), "{}", e.id);
         assert!(e.id.chars().all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '_'), "{}", e.id);
-        let races = ["rec.race.", "hmg.race.", "hmg_rec.race.", "gpu_vi.race.", "mgcc.race.", "gtsc.race."];
+        let races = [
+            "rec.race.",
+            "hmg.race.",
+            "hmg_rec.race.",
+            "gpu_vi.race.",
+            "mgcc.race.",
+            "gtsc.race.",
+            "srsp.race.",
+        ];
         let race = races.iter().any(|prefix| e.id.starts_with(prefix));
         assert_eq!(e.kind == EntryKind::Race, race, "{}", e.id);
         let rec = ["2", "3", "4", "4.1", "5", "6", "6.1", "6.2", "7", "8", "8.1", "9"];
         let rec = rec.map(|s| format!("rec.md {s}"));
         let hmg = ["4", "5", "5.1", "5.2", "5.3", "5.4", "6", "8"].map(|s| format!("hmg.md {s}"));
         let mgcc = ["4", "5", "6", "7", "8", "10", "14"].map(|s| format!("mgcc.md {s}"));
-        assert!(rec.iter().chain(&hmg).chain(&mgcc).any(|s| *s == e.source), "{}", e.id);
+        let srsp = ["3", "5", "6"].map(|s| format!("srsp.md {s}"));
+        assert!(rec.iter().chain(&hmg).chain(&mgcc).chain(&srsp).any(|s| *s == e.source), "{}", e.id);
     }
     let errors = error_rows();
     assert!(errors.iter().all(|(id, _)| !entries.iter().any(|e| e.id == *id)));

@@ -1,0 +1,26 @@
+//! Ledger entries of the blocks of sRSP (srsp.md): rows of their transition tables, and races.
+//!
+//! The tables' own independent counterparts are the golden models of `testbench/srsp`; this is the list of what must be seen. `ledger_lists.rs` compares it with the cover points of the hardware.
+
+use super::mgcc::listed;
+use crate::ledger::Entry;
+
+/// A line per entry: block, identifier, text.
+const LIST: &str = include_str!("srsp.txt");
+
+/// Section of srsp.md in which a block is specified.
+fn section(block: &str) -> &'static str {
+    match block {
+        "srsp-l2" | "lock-tbl" => "6",
+        "sel-hub" => "3",
+        _ => "5",
+    }
+}
+
+/// The entries.
+///
+/// # Panics
+/// When a line of the list is not `block | id | text`.
+pub fn entries() -> Vec<Entry> {
+    listed(LIST, |block| format!("srsp.md {}", section(block)))
+}
