@@ -114,7 +114,7 @@ fn the_family_is_that_of_the_file() {
     assert_eq!(record.to_json().get("gpus"), named.to_json().get("gpus"));
     assert_eq!(
         refused("gpus = 2\nfamily = \"torus\"\n"),
-        "x.toml line 2: family = torus: there is no such family of fabrics; legal: directory, tsm, rdma, toy"
+        "x.toml line 2: family = torus: there is no such family of fabrics; legal: directory, tsm, rdma, srsp, toy"
     );
     let mut config = published();
     assert_eq!(
