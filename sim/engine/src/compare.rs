@@ -1,6 +1,6 @@
 //! Native code against the interpreter, on any module under random inputs.
 
-use crate::design::{BackendKind, Design, EngineError, Options};
+use crate::design::{BackendKind, Design, EngineError, Options, Probes};
 use crate::sim::Sim;
 use std::sync::Arc;
 use thiserror::Error;
@@ -61,14 +61,18 @@ impl Xorshift {
     }
 }
 
-/// Drives both backends with the same random inputs for `cycles` cycles and compares every register, memory and counter. No unit sleeps.
+/// Drives both backends with the same random inputs for `cycles` cycles and compares every register, memory and counter. No unit sleeps. Done with all
+/// observers and with none: what they need is computed for them alone, so native code is another program without them.
 ///
 /// # Errors
 /// The first difference, or a module that cannot be simulated.
 pub fn compare(module: &Arc<Module>, cycles: u64, seed: u64) -> Result<(), CompareError> {
-    let make = |backend| {
-        Design::new(module, Options { backend, sleep: false, ..Options::default() }).map(|d| Sim::new(&d))
-    };
+    compare_with(module, cycles, seed, Probes::All)?;
+    compare_with(module, cycles, seed, Probes::None)
+}
+
+fn compare_with(module: &Arc<Module>, cycles: u64, seed: u64, probes: Probes) -> Result<(), CompareError> {
+    let make = |backend| Design::new(module, Options { backend, probes, sleep: false }).map(|d| Sim::new(&d));
     let (mut native, mut interp) = (make(BackendKind::Native)?, make(BackendKind::Interp)?);
     let design = native.design().clone();
     let ports: Vec<_> = design.inputs.iter().map(|p| native.input(&p.name).expect("listed")).collect();

@@ -3,6 +3,7 @@
 use weft_engine::compare::{Xorshift, compare};
 use weft_engine::random::random_module;
 use weft_engine::{BackendKind, Design, Options, Sim};
+use weft_rtl::prelude::*;
 
 #[test]
 fn random_circuits_agree() {
@@ -13,6 +14,26 @@ fn random_circuits_agree() {
         })
         .collect();
     assert!(failures.is_empty(), "{} circuits differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Two shared expressions that can each switch the other off: neither may be left out on the other's word when both are.
+#[test]
+fn of_two_that_switch_each_other_off_one_is_right() {
+    let module = Module::build("either", ModuleKind::Block, || {
+        let bits: Vec<_> = ["p", "q"].iter().map(|n| input::<Bool>(n, ())).collect();
+        let words: Vec<_> = ["a", "b", "c"].iter().map(|n| input::<Bits>(n, 4)).collect();
+        let gated = bits[0].clone() & (words[0].clone() + words[1].clone()).eq(words[2].clone());
+        let open = bits[1].clone() | (words[0].clone() - words[1].clone()).eq(words[2].clone());
+        for k in 0..8 {
+            let own = input::<Bool>(&format!("own{k}"), ());
+            let either = output_reg::<Bool>(&format!("either{k}"), ());
+            either.set(open.clone() | (!gated.clone() | own.clone()));
+            let both = output_reg::<Bool>(&format!("both{k}"), ());
+            both.set(gated.clone() & (!open.clone() & own));
+        }
+    })
+    .expect("elaborates");
+    compare(&module, 2_000, 7).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]

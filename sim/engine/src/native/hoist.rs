@@ -57,12 +57,12 @@ type Demand = Option<BTreeSet<Conjunction>>;
 /// Chooses what to hoist, and when it is needed.
 pub fn hoist(netlist: &Netlist) -> Hoisted {
     let (work, chosen) = choose(netlist);
-    let view = View { netlist, exact: exact(netlist, &chosen), work };
+    let view = View { netlist, exact: exact(netlist, &chosen), chosen, work };
     let demands = view.demands();
     let mut slots = HashMap::new();
     let mut limbs = 0;
     let mut open = Vec::new();
-    for (n, demand) in demands.into_iter().enumerate().filter(|(n, _)| chosen[*n]) {
+    for (n, demand) in demands.into_iter().enumerate().filter(|(n, _)| view.chosen[*n]) {
         let when: Vec<Conjunction> = match demand {
             Some(sum) if sum.is_empty() => continue,
             Some(sum) => sum.into_iter().collect(),
@@ -128,9 +128,23 @@ fn roots(netlist: &Netlist) -> Vec<(NetId, Option<NetId>)> {
     out
 }
 
+/// How far the tests of an expression are looked for.
+///
+/// Of two operands that can each switch the other off, at least one must be right when both are left out. What is computed in place holds its tests
+/// itself, and is switched off by them whatever the rest of it says; a hoisted value that was left out says nothing. So only one of the two may rely
+/// on tests behind the other's hoisted parts.
+#[derive(Clone, Copy, PartialEq)]
+enum Depth {
+    /// Behind hoisted expressions too: they are computed whenever this is needed.
+    Through,
+    /// Only in what is computed where it is used.
+    InPlace,
+}
+
 struct View<'n> {
     netlist: &'n Netlist,
     exact: Vec<bool>,
+    chosen: Vec<bool>,
     work: Vec<u32>,
 }
 
@@ -140,7 +154,7 @@ impl View<'_> {
         let nodes = &self.netlist.nodes;
         let mut demands: Vec<Demand> = vec![Some(BTreeSet::new()); nodes.len()];
         for (node, bit) in roots(self.netlist) {
-            let tests = bit.map_or(Conjunction::new(), |b| self.implied(b, true));
+            let tests = bit.map_or(Conjunction::new(), |b| self.implied(b, true, Depth::Through));
             join(&mut demands[node.index()], narrowed(&None, tests));
         }
         for number in (0..nodes.len()).rev() {
@@ -154,13 +168,15 @@ impl View<'_> {
             match &nodes[number].op {
                 NetOp::And(a, b) | NetOp::Or(a, b) if nodes[number].width == 1 => {
                     let open = matches!(nodes[number].op, NetOp::And(..));
-                    pass(*a, self.implied(*b, open));
-                    pass(*b, self.implied(*a, open));
+                    let (dear, other) =
+                        if self.work[a.index()] > self.work[b.index()] { (*a, *b) } else { (*b, *a) };
+                    pass(dear, self.implied(other, open, Depth::Through));
+                    pass(other, self.implied(dear, open, Depth::InPlace));
                 }
                 NetOp::Mux(c, a, b) => {
                     pass(*c, Conjunction::new());
-                    pass(*a, self.implied(*c, true));
-                    pass(*b, self.implied(*c, false));
+                    pass(*a, self.implied(*c, true, Depth::Through));
+                    pass(*b, self.implied(*c, false, Depth::Through));
                 }
                 NetOp::Case { sel, arms, default } => {
                     pass(*sel, Conjunction::new());
@@ -184,25 +200,25 @@ impl View<'_> {
     }
 
     /// Cheap tests that hold whenever a one-bit expression has a value.
-    fn implied(&self, node: NetId, value: bool) -> Conjunction {
+    fn implied(&self, node: NetId, value: bool, depth: Depth) -> Conjunction {
         let mut out = Conjunction::new();
-        self.collect(node, value, &mut out);
+        self.collect(node, value, depth, &mut out);
         out
     }
 
-    fn collect(&self, node: NetId, value: bool, out: &mut Conjunction) {
-        if out.len() >= TESTS {
+    fn collect(&self, node: NetId, value: bool, depth: Depth, out: &mut Conjunction) {
+        if out.len() >= TESTS || (depth == Depth::InPlace && self.chosen[node.index()]) {
             return;
         }
         match &self.netlist.node(node).op {
-            NetOp::Not(a) => self.collect(*a, !value, out),
+            NetOp::Not(a) => self.collect(*a, !value, depth, out),
             NetOp::And(a, b) if value => {
-                self.collect(*a, value, out);
-                self.collect(*b, value, out);
+                self.collect(*a, value, depth, out);
+                self.collect(*b, value, depth, out);
             }
             NetOp::Or(a, b) if !value => {
-                self.collect(*a, value, out);
-                self.collect(*b, value, out);
+                self.collect(*a, value, depth, out);
+                self.collect(*b, value, depth, out);
             }
             _ if self.testable(node) => drop(out.insert(Test::Bit(node, value))),
             _ => {}
