@@ -178,7 +178,7 @@ pub struct Probe {
     /// Byte address.
     #[width(p.addr_bits)]
     pub addr: Bits,
-    /// The L1 that asks, and gets the PACK.
+    /// The L1 that asks, and gets the PACK; of a Revoke the L1 that gets the probe.
     #[width(p.cu_bits())]
     pub req: Bits,
 }

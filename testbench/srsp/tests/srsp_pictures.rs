@@ -55,3 +55,16 @@ fn tables_of_the_l2_are_those_of_the_hardware() {
     );
     assert_eq!(same("docs/srsp-l2.md", &text), None, "old: write it again with WEFT_PICTURES=write");
 }
+
+#[test]
+fn tables_of_the_l2_of_hlrc_are_those_of_the_hardware() {
+    use weft_srsp::hlrc_l2::L2Write;
+    use weft_srsp::hlrc_l2::table::{frames, lines, revokes};
+    let [combine, through] = [L2Write::Combine, L2Write::ThroughInv].map(|write| lines(write).to_markdown());
+    let text = format!(
+        "Lines, where written data is combined:\n\n{combine}\nLines, where it goes to memory:\n\n{through}\nFrames:\n\n{}\nAnswers to a REVOKE:\n\n{}",
+        frames(L2Write::Combine, false).to_markdown(),
+        revokes().to_markdown(),
+    );
+    assert_eq!(same("docs/hlrc-l2.md", &text), None, "old: write it again with WEFT_PICTURES=write");
+}

@@ -8,9 +8,10 @@
 //! ```
 //! Nothing else enters the pipeline until the last target has, so that the line is still there.
 
-use super::ingress::{Flags, Ingress};
+use super::ingress::Ingress;
 use super::params::L2Params;
 use super::types::{Kind, Op, Target};
+use crate::heads::Flags;
 use crate::msg::MemRsp;
 use weft_blocks::common::arbiter::RoundRobin;
 use weft_blocks::common::mshr::{MshrFile, MshrMatch};

@@ -1,0 +1,200 @@
+//! Assertions, races and counters of a bank (srsp.md sections 9 and 12).
+
+use super::arrays::Arrays;
+use super::decide::Decision;
+use super::select::{Choice, Parts};
+use super::types::{Kind, LineState};
+use crate::msg::RspOp;
+use weft_rtl::prelude::*;
+
+/// What observers look at.
+pub(super) struct Seen<'a> {
+    pub parts: &'a Parts<'a>,
+    pub choice: &'a Choice,
+    pub d: &'a Decision,
+}
+
+/// Declares all observers.
+pub(super) fn connect(seen: &Seen) {
+    seen.parts.ingress.observe();
+    lines(seen);
+    owners(seen);
+    line_races(seen);
+    registration_races(seen);
+    frame_races(seen);
+    accesses(seen);
+    events(seen);
+}
+
+const COMING: [LineState; 2] = [LineState::P, LineState::Pd];
+const OWNED: [LineState; 2] = [LineState::R, LineState::RV];
+
+impl Seen<'_> {
+    fn valid(&self) -> Bool {
+        self.parts.select.s1_valid.get()
+    }
+    fn is(&self, kind: Kind) -> Bool {
+        self.d.op.kind.is(kind)
+    }
+    /// A message that is served.
+    fn served(&self, kind: Kind) -> Bool {
+        self.valid() & self.is(kind) & self.d.takes
+    }
+    fn in_state(&self, state: LineState) -> Bool {
+        self.d.look.state.is(state)
+    }
+}
+
+fn lines(seen: &Seen) {
+    let (Parts { p, own, memory, .. }, d) = (seen.parts, seen.d);
+    let looks = d.at_line;
+    let one = d.look.matches.popcount().le(1);
+    assert_always("l2_one_way_per_line", !looks | one, "a line is in one way at most");
+    let sound = !d.look.hit | Arrays::is_sound(&d.look);
+    let text = "dirty bytes are there where the state says so";
+    assert_always("l2_dirty_bytes", !looks | sound, text);
+    let coming = d.look.state.is_any(&COMING);
+    let arrived = seen.is(Kind::Fill) | d.op.target;
+    let same = coming.eq(d.found.hit) | (arrived & d.found.hit);
+    assert_always("l2_coming_has_mshr", !looks | same, "a line is on its way exactly while it has an MSHR");
+    let bank = if p.srsp.banks == 1 { own.none() } else { p.srsp.bank_of(d.op.line).eq(*own) };
+    let home = !(seen.valid() & d.op.from_head) | bank;
+    assert_always("l2_own_bank", home, "a message comes to the bank of its line");
+    let bytes = d.op.mask.any() | !seen.is(Kind::Wb);
+    assert_always("l2_wb_has_bytes", !looks | bytes, "a write-back has bytes");
+    let served = memory.reserves() | !(seen.valid() & d.op.target);
+    let text = "who waited for a line is served while it is certainly here";
+    assert_always("l2_targets_with_line", served, text);
+    let done = d.acts | !(seen.valid() & (d.op.target | seen.is(Kind::Fill)));
+    assert_always("l2_fill_never_waits", done, "a line from memory and who waited for it are served at once");
+}
+
+fn owners(seen: &Seen) {
+    let d = seen.d;
+    let looks = d.at_line;
+    let one = d.asked.entries.popcount().le(1);
+    assert_always("l2_one_revocation", !looks | one, "a line is revoked once at a time");
+    let revoked = seen.in_state(LineState::RV).eq(d.asked.hit);
+    assert_always("l2_revoked_has_entry", !looks | revoked, "a line is in RV exactly while it is revoked");
+    let mine = d.look.owner.eq(d.op.src);
+    let text = "an L1 does not register a line that it has";
+    assert_always("l2_owner_has_it", !(d.at_line & d.lines.does("revoke") & mine), text);
+    let backs = d.at_line & (seen.is(Kind::Unreg) | seen.is(Kind::RevokeAck));
+    assert_always("l2_owner_gives_back", !backs | mine, "a line is given back by its owner");
+    let again = d.lines.does("note") & (d.asked.row.owes | d.asked.row.acked);
+    assert_always("l2_one_unreg", !again, "an owner gives a line back once");
+    let leaves = d.f("occupy") | d.f("reserve");
+    let bound = d.look.there.state.is_any(&COMING) | d.look.there.state.is_any(&OWNED);
+    let text = "a line on its way, or registered, is no victim";
+    assert_always("l2_bound_stays", !leaves | d.look.hit | !bound, text);
+    let waits = d.waits.entry | d.waits.turn;
+    let text = "what comes on network 1 waits for no L1";
+    assert_always("l2_wb_waits_for_memory", !(seen.valid() & d.op.wb & waits), text);
+}
+
+fn race(name: &str, cond: Bool, text: &str) {
+    cover(&format!("srsp.race.hlrc_l2_{name}"), cond, text);
+}
+
+fn line_races(seen: &Seen) {
+    let (Parts { p, .. }, d) = (seen.parts, seen.d);
+    let wb = seen.is(Kind::Wb);
+    race("dead_entry", d.l("pop") & !d.l("clean"), "an entry of the sFIFO is dead");
+    let registered = d.l("pop") & d.look.state.is_any(&OWNED);
+    race("pops_registered", registered, "the line of an entry of the sFIFO is registered by now");
+    race("full_pops", seen.choice.pops, "a full sFIFO makes room");
+    race("unreg_waits_for_room", d.waits.room & seen.is(Kind::Unreg), "an UNREG waits for room in the sFIFO");
+    race("replaces_dirty", d.f("evict"), "a dirty line is replaced");
+    if p.combines() {
+        let coming = d.look.state.is_any(&COMING);
+        race(
+            "wb_while_coming",
+            d.l("merge") & coming,
+            "a write-back of a line that is on its way from memory",
+        );
+        let keeps = d.l("fill") & seen.in_state(LineState::Pd);
+        race("fill_keeps_dirty", keeps, "a line comes from memory around bytes that are dirty by now");
+        let holds = d.at_line & d.lines.does("hold");
+        race("head_coming", holds, "the head of the sFIFO is on its way from memory: it waits");
+        race("write_around", d.f("around"), "a write-back finds no frame");
+    } else {
+        let text = "a write waits for a line on its way from memory, to drop it";
+        race("wb_waits_for_line", d.waits.line & wb, text);
+        let joins = d.l("through") & seen.in_state(LineState::D);
+        race("through_with_dirty", joins, "a write goes out together with bytes that an owner has left");
+    }
+}
+
+fn registration_races(seen: &Seen) {
+    let d = seen.d;
+    let (reg, wb) = (seen.is(Kind::Reg), seen.is(Kind::Wb));
+    let queue = d.at_line & d.lines.does("queue");
+    let mine = d.look.owner.eq(d.op.src);
+    race("third_reg_waits", queue & !mine, "a registration waits while the line is revoked for another");
+    race("reg_overtakes_ack", queue & mine, "an L1 registers a line again whose REVOKE_ACK is on its way");
+    let second = d.waits.turn & d.lines.does("join");
+    race("second_reg_waits", second, "a second registration of a line that is on its way from memory");
+    race("reg_joins", d.l("join") & reg, "a registration of a line that a read has asked for");
+    race("unreg_crosses_revoke", d.l("note"), "the owner has given the line back when the REVOKE comes");
+    race("unreg_then_asked", d.r("answer") & !d.r("expel"), "it answers so, and the requester is next");
+    race("unreg_then_recall", d.r("answer") & d.r("expel"), "it answers a recall so");
+    race("wb_in_revoke", d.l("merge") & wb & seen.in_state(LineState::RV), "a write-back of a revoked line");
+    race("read_in_revoke", d.l("read") & seen.in_state(LineState::RV), "a read of a revoked line");
+    let dirty = d.l("grant") & seen.in_state(LineState::D);
+    race("grants_dirty", dirty, "a line with dirty bytes is registered");
+    race("yields", d.yields, "a registration waits for one that has waited longer");
+    race("no_entry", d.waits.entry, "a registration waits for an entry of a revocation");
+}
+
+fn frame_races(seen: &Seen) {
+    let (Parts { p, .. }, d) = (seen.parts, seen.d);
+    race("recall", d.recalls & seen.is(Kind::Reg), "a registration finds all ways registered");
+    let waits = d.frames.does("stay") & d.recalling;
+    race("recall_waits", waits, "a registration waits for a recall in its set");
+    race("recall_clean", d.r("expel") & !d.writes(p), "a recalled line has no dirty bytes");
+    race("recall_dirty", d.r("expel") & d.writes(p), "a recalled line goes to memory");
+    race("read_around", d.f("direct"), "a read finds no frame");
+    let claimed = d.frames.at() & d.claims.frame & !d.look.hit;
+    race("frame_claimed", claimed, "a frame is left to a registration that waits for one");
+    if !p.owned_aware {
+        let recalls = d.recalls & !seen.is(Kind::Reg);
+        race("access_recalls", recalls, "a read or write-back replaces a registered line");
+    }
+}
+
+/// Accesses by kind: what the comparison of systems counts as L2 accesses.
+fn accesses(seen: &Seen) {
+    let (d, outs) = (seen.d, seen.parts.outs);
+    count("l2_rd", seen.served(Kind::Rd), "reads of lines");
+    count("l2_rdu", seen.served(Kind::Rdu), "reads of bytes beside atomics");
+    count("l2_wb", seen.served(Kind::Wb), "write-backs");
+    count("l2_reg", seen.served(Kind::Reg), "registrations");
+    count("l2_unreg", seen.served(Kind::Unreg), "lines given back by their owners");
+    let acks = seen.served(Kind::RevokeAck);
+    count("l2_revoke_acks", acks & d.op.has, "lines given back on demand");
+    count("l2_empty_revoke_acks", acks & !d.op.has, "answers to REVOKEs that an UNREG has crossed");
+    let hits = d.op.from_head & (d.l("read") | d.l("grant"));
+    count("l2_hits", hits, "reads and registrations that found their line");
+    count("l2_write_hits", d.l("merge") & seen.is(Kind::Wb), "write-backs that found their line");
+    count("l2_fills", seen.valid() & seen.is(Kind::Fill), "lines that came from memory");
+    count("l2_answers", outs.answers(RspOp::Fill), "lines sent to L1s");
+    count("l2_reg_data", outs.answers(RspOp::RegData), "lines sent to their new owners");
+    let off = seen.valid() & d.op.from_head & !d.takes;
+    count("l2_put_off", off, "messages that were looked at and wait");
+}
+
+fn events(seen: &Seen) {
+    let (Parts { ingress, .. }, d) = (seen.parts, seen.d);
+    count("l2_revokes", d.l("revoke"), "REVOKEs for a registration");
+    count("l2_recalls", d.recalls, "REVOKEs for a frame");
+    let waiting = ingress.waiting();
+    let text = "cycles of L1s whose registration waits for another L1 or a frame, summed";
+    count_amount("l2_reg_wait", waiting.any(), waiting.popcount(), text);
+    count("l2_evictions", d.f("evict"), "dirty lines replaced");
+    count("l2_around", d.f("around"), "write-backs that went around for want of a frame");
+    count("l2_through", d.l("through"), "write-backs that went to memory");
+    count("l2_drops", d.l("through") & d.l("drop"), "copies dropped by them");
+    count("l2_read_around", d.f("direct"), "reads that went around for want of a frame");
+    count("l2_pops_overflow", d.l("pop"), "sFIFO entries popped for room");
+    count("l2_entered", seen.choice.message, "messages that entered the pipeline");
+}

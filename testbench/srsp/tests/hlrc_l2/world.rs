@@ -1,0 +1,643 @@
+//! A bank among L1s and a memory channel. L1s register lines, change them, give them back on demand or by themselves, read and write back, at random; every line that the bank sends is
+//! compared with one plain memory that is changed in the order in which the bank's last stage works (seen in its registers), and owners are followed.
+
+use rand::Rng;
+use std::collections::{BTreeMap, VecDeque};
+use weft_rtl::bv::Bv;
+use weft_srsp::hlrc_l2::{HlrcL2Params, hlrc_l2};
+use weft_srsp::msg::{MemReq, MemRsp, Probe, ProbeOp, Req, ReqOp, Rsp, RspOp, Wb, WbOp};
+use weft_srsp_bench::bench::{Bench, Msg, random_bits};
+use weft_srsp_bench::memory::{Line, Memory, bytes, initial, mask, merge, wide};
+
+/// How often an L1 begins what, per cycle.
+#[derive(Clone, Copy, Debug)]
+pub struct Mix {
+    pub rd: f64,
+    pub wb: f64,
+    pub reg: f64,
+    /// Per owned line.
+    pub atomic: f64,
+    pub evict: f64,
+}
+
+impl Mix {
+    /// Something of everything.
+    pub const ALL: Mix = Mix { rd: 0.04, wb: 0.04, reg: 0.04, atomic: 0.05, evict: 0.01 };
+    /// Nothing by itself.
+    pub const NOTHING: Mix = Mix { rd: 0.0, wb: 0.0, reg: 0.0, atomic: 0.0, evict: 0.0 };
+}
+
+/// Bytes on their way to the bank.
+#[derive(Clone, Debug)]
+pub struct Write {
+    pub line: u64,
+    pub mask: Vec<bool>,
+    pub data: Line,
+    pub epoch: u64,
+    /// It has gone to memory, and memory has acknowledged it.
+    pub around: bool,
+    pub durable: bool,
+}
+
+/// An owned line.
+#[derive(Clone, Debug)]
+pub struct Owned {
+    pub mask: Vec<bool>,
+    pub data: Line,
+}
+
+/// A line that leaves its owner when the flush is done.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    pub line: u64,
+    pub copy: Owned,
+    pub revoked: bool,
+    pub until: u64,
+}
+
+/// An L1.
+#[derive(Default)]
+pub struct L1 {
+    /// Reads by MSHR: the line, and what memory will send of one that goes around.
+    pub rds: BTreeMap<u64, (u64, Option<Line>)>,
+    /// Registrations by MSHR: the line, and grants of it to others since the bank has taken it.
+    pub regs: BTreeMap<u64, (u64, Option<u64>)>,
+    pub owned: BTreeMap<u64, Owned>,
+    pub capture: Option<Capture>,
+    pub wbs: BTreeMap<u64, Write>,
+    pub unregs: BTreeMap<u64, Write>,
+    /// REVOKE_ACKs with the line on their way.
+    pub acks: BTreeMap<u64, Owned>,
+    pub probes: VecDeque<u64>,
+    /// It serves no probes and finishes no flush.
+    pub frozen: bool,
+}
+
+impl L1 {
+    /// It may ask for a line, or write to it.
+    fn pending(&self, line: u64) -> bool {
+        self.regs.values().any(|reg| reg.0 == line)
+    }
+    fn reading(&self, line: u64) -> bool {
+        self.rds.values().any(|rd| rd.0 == line)
+    }
+    fn in_wbt(&self, line: u64) -> bool {
+        self.wbs.values().chain(self.unregs.values()).any(|write| write.line == line)
+    }
+    fn captured(&self, line: u64) -> bool {
+        self.capture.as_ref().is_some_and(|capture| capture.line == line)
+    }
+}
+
+/// Operations of the pipeline, by encoding.
+const WB: u64 = 3;
+const UNREG: u64 = 4;
+const REVOKE_ACK: u64 = 5;
+
+/// The operation that was in stage 1 a cycle ago.
+#[derive(Clone, Copy)]
+struct Op {
+    kind: u64,
+    src: u64,
+    line: u64,
+    wbt: u64,
+    mshr: u64,
+    has: bool,
+}
+
+/// Everything.
+pub struct World {
+    pub p: HlrcL2Params,
+    pub b: Bench,
+    pub mix: Mix,
+    pub lines: Vec<u64>,
+    pub l1s: Vec<L1>,
+    pub memory: Memory,
+    /// What bank and memory hold together.
+    pub model: BTreeMap<u64, Line>,
+    /// Owners as the bank's answers say.
+    pub owners: BTreeMap<u64, u64>,
+    before: Option<Op>,
+    /// What answers must show, in the order of the last stage.
+    expected: VecDeque<Option<Line>>,
+    answers: VecDeque<(u64, Msg)>,
+    /// Writes of L1s at memory by number: L1, WBT entry.
+    at_memory: BTreeMap<u64, (usize, u64)>,
+    /// Longest time of a flush.
+    pub flush: u64,
+    /// Most grants of a line that passed over one registration.
+    pub overtaken: u64,
+    pub done: BTreeMap<&'static str, u64>,
+    pub complaint: Option<String>,
+}
+
+impl World {
+    /// A bank with idle L1s; `count` lines of it are used.
+    pub fn new(p: &HlrcL2Params, mix: Mix, count: usize, seed: u64) -> World {
+        let s = &p.srsp;
+        let mut b = Bench::new(&hlrc_l2(p).expect("legal"), seed);
+        for c in 0..s.cus {
+            b.source::<Req>(&format!("req{c}"), s);
+            b.source::<Wb>(&format!("wb{c}"), s);
+        }
+        b.source::<MemRsp>("mem_rsp", s);
+        b.sink::<Rsp>("rsp", s);
+        b.sink::<Probe>("probe", s);
+        b.sink::<MemReq>("mem_req", s);
+        let own = u64::from(s.banks) - 1;
+        b.set("own", own);
+        let mut lines = Vec::new();
+        while lines.len() < count {
+            // Some lines share their set, some their tag.
+            let high = b.rng.random_range(0..4u64) << (s.line_bits() - 3);
+            let line = (high | b.rng.random_range(0..64u64)) * u64::from(s.banks) + own;
+            let line = line & ((1 << s.line_bits()) - 1);
+            if !lines.contains(&line) && line % u64::from(s.banks) == own {
+                lines.push(line);
+            }
+        }
+        World {
+            p: p.clone(),
+            mix,
+            lines,
+            l1s: (0..s.cus).map(|_| L1::default()).collect(),
+            memory: Memory::new(s),
+            model: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            before: None,
+            expected: VecDeque::new(),
+            answers: VecDeque::new(),
+            at_memory: BTreeMap::new(),
+            flush: 60,
+            overtaken: 0,
+            done: BTreeMap::new(),
+            complaint: None,
+            b,
+        }
+    }
+
+    /// What bank and memory hold of a line.
+    pub fn model(&mut self, line: u64) -> &mut Line {
+        let size = self.p.srsp.line;
+        self.model.entry(line).or_insert_with(|| initial(line, size))
+    }
+
+    fn complain(&mut self, text: String) {
+        let cycle = self.b.sim.cycle();
+        self.complaint.get_or_insert(format!("cycle {cycle}: {text}"));
+    }
+
+    fn count(&mut self, what: &'static str) {
+        *self.done.entry(what).or_default() += 1;
+    }
+
+    fn address(&self, line: u64) -> u64 {
+        line * u64::from(self.p.srsp.line)
+    }
+
+    /// The lines that lie in a set.
+    pub fn of_set(&self, set: u64) -> Vec<u64> {
+        let (banks, sets) = (u64::from(self.p.srsp.banks), u64::from(self.p.sets()));
+        self.lines.iter().copied().filter(|line| line / banks % sets == set).collect()
+    }
+
+    fn free_mshr(&self, c: usize) -> Option<u64> {
+        let l1 = &self.l1s[c];
+        (0..u64::from(self.p.srsp.mshrs)).find(|m| !l1.rds.contains_key(m) && !l1.regs.contains_key(m))
+    }
+
+    fn free_wbt(&self, c: usize) -> Option<u64> {
+        let l1 = &self.l1s[c];
+        (0..u64::from(self.p.srsp.wbt)).find(|w| !l1.wbs.contains_key(w) && !l1.unregs.contains_key(w))
+    }
+
+    fn request(&mut self, c: usize, op: ReqOp, line: u64, mshr: u64) {
+        let addr = self.address(line);
+        let fields = [("op", op as u64), ("src", c as u64), ("mshr", mshr), ("atomic_addr", addr)];
+        let msg = Msg::of::<Req>(&self.p.srsp, &fields);
+        self.b.send(&format!("req{c}"), msg);
+    }
+
+    fn post(&mut self, c: usize, op: WbOp, line: u64, fields: &[(&str, u64)]) -> Msg {
+        let addr = self.address(line);
+        let head = [("op", op as u64), ("src", c as u64), ("atomic_addr", addr)];
+        let all: Vec<(&str, u64)> = head.into_iter().chain(fields.iter().copied()).collect();
+        Msg::of::<Wb>(&self.p.srsp, &all)
+    }
+
+    /// An L1 reads a line, if it may; of one that it owns the bytes beside the atomics.
+    pub fn read(&mut self, c: usize, line: u64) -> bool {
+        let l1 = &self.l1s[c];
+        let may = !l1.in_wbt(line) && !l1.pending(line) && !l1.captured(line);
+        let Some(mshr) = self.free_mshr(c).filter(|_| may) else { return false };
+        let op = if l1.owned.contains_key(&line) { ReqOp::Rdu } else { ReqOp::Rd };
+        self.l1s[c].rds.insert(mshr, (line, None));
+        self.request(c, op, line, mshr);
+        true
+    }
+
+    /// An L1 registers a line, if it may.
+    pub fn register(&mut self, c: usize, line: u64) -> bool {
+        let l1 = &self.l1s[c];
+        let busy = l1.in_wbt(line) || l1.pending(line) || l1.captured(line) || l1.reading(line);
+        let may = !busy && !l1.owned.contains_key(&line);
+        let Some(mshr) = self.free_mshr(c).filter(|_| may) else { return false };
+        self.l1s[c].regs.insert(mshr, (line, None));
+        self.request(c, ReqOp::Reg, line, mshr);
+        true
+    }
+
+    /// An L1 writes bytes back, if it may.
+    pub fn write(&mut self, c: usize, line: u64, mask: Bv, data: Bv) -> bool {
+        let may = !self.l1s[c].pending(line);
+        let Some(wbt) = self.free_wbt(c).filter(|_| may) else { return false };
+        let epoch = self.b.rng.random_range(0..2);
+        let (bits, bytes) = (self::mask(&mask), bytes(&data));
+        let write = Write { line, mask: bits, data: bytes, epoch, around: false, durable: false };
+        self.l1s[c].wbs.insert(wbt, write);
+        let msg = self.post(c, WbOp::Wb, line, &[("wbt", wbt), ("epoch", epoch)]);
+        self.b.send(&format!("wb{c}"), msg.with("mask", mask).with("data", data));
+        true
+    }
+
+    /// An atomic changes eight bytes of an owned line.
+    pub fn atomic(&mut self, c: usize, line: u64, word: usize, value: u64) {
+        let owned = self.l1s[c].owned.get_mut(&line).expect("owned");
+        for (i, byte) in value.to_le_bytes().into_iter().enumerate() {
+            owned.data[8 * word + i] = byte;
+            owned.mask[8 * word + i] = true;
+        }
+    }
+
+    /// An owned line leaves: copied at once, sent when the flush is done.
+    pub fn give_up(&mut self, c: usize, line: u64, revoked: bool) -> bool {
+        if self.l1s[c].capture.is_some() {
+            return false;
+        }
+        let Some(copy) = self.l1s[c].owned.remove(&line) else { return false };
+        let until = self.b.sim.cycle() + self.b.rng.random_range(0..=self.flush);
+        self.l1s[c].capture = Some(Capture { line, copy, revoked, until });
+        true
+    }
+
+    /// A flush is done: the captured line goes to the bank.
+    fn hand_over(&mut self, c: usize) {
+        let now = self.b.sim.cycle();
+        let Some(capture) = self.l1s[c].capture.clone().filter(|capture| capture.until <= now) else {
+            return;
+        };
+        let (line, copy) = (capture.line, capture.copy);
+        let bits: Vec<Bv> = copy.mask.iter().map(|b| Bv::from_u64(u64::from(*b), 1)).collect();
+        let (mask, data) = (Bv::concat(&bits), wide(&copy.data));
+        let msg = if capture.revoked {
+            self.l1s[c].acks.insert(line, copy);
+            self.post(c, WbOp::RevokeAck, line, &[("has", 1)])
+        } else {
+            let Some(wbt) = self.free_wbt(c) else { return };
+            let Owned { mask, data } = copy;
+            let write = Write { line, mask, data, epoch: 0, around: false, durable: false };
+            self.l1s[c].unregs.insert(wbt, write);
+            self.post(c, WbOp::Unreg, line, &[("wbt", wbt)])
+        };
+        self.b.send(&format!("wb{c}"), msg.with("mask", mask).with("data", data));
+        self.l1s[c].capture = None;
+    }
+
+    /// An L1 serves the oldest REVOKE, unless it must wait.
+    fn serve_probe(&mut self, c: usize) {
+        let Some(line) = self.l1s[c].probes.front().copied() else { return };
+        let l1 = &mut self.l1s[c];
+        if let Some(capture) = l1.capture.as_mut().filter(|capture| capture.line == line) {
+            if std::mem::replace(&mut capture.revoked, true) {
+                self.complain(format!("{c} is asked twice for line {line:#x}"));
+            }
+        } else if l1.owned.contains_key(&line) {
+            if !self.give_up(c, line, true) {
+                return;
+            }
+        } else if l1.pending(line) && !l1.unregs.values().any(|unreg| unreg.line == line) {
+            return;
+        } else if l1.unregs.values().any(|unreg| unreg.line == line) {
+            let msg = self.post(c, WbOp::RevokeAck, line, &[("has", 0)]);
+            self.b.send(&format!("wb{c}"), msg);
+            self.count("crossed");
+        } else {
+            self.complain(format!("{c} is asked for line {line:#x}, which it has not"));
+        }
+        self.l1s[c].probes.pop_front();
+    }
+
+    fn pick_line(&mut self) -> u64 {
+        // Two lines are used more often than others.
+        let n = self.lines.len();
+        let at = if self.b.rng.random_bool(0.3) { 0..2 } else { 0..n };
+        let at = self.b.rng.random_range(at);
+        self.lines[at]
+    }
+
+    /// L1s begin what the mix says.
+    fn begin(&mut self, c: usize) {
+        let mix = self.mix;
+        let chance = |w: &mut World, p: f64| w.b.rng.random_bool(p);
+        let free = |w: &mut World, net: &str| w.b.source_mut(&format!("{net}{c}")).queue.len() < 2;
+        if chance(self, mix.rd) && free(self, "req") {
+            let line = self.pick_line();
+            self.read(c, line);
+        }
+        if chance(self, mix.reg) && free(self, "req") {
+            let line = self.pick_line();
+            self.register(c, line);
+        }
+        if chance(self, mix.wb) && free(self, "wb") {
+            let line = self.pick_line();
+            let size = self.p.srsp.line;
+            let mask = match self.b.rng.random_range(0..4) {
+                0 => Bv::ones(size),
+                1 => Bv::concat(&[Bv::from_u64(0xf0, 8), Bv::zero(size - 8)]),
+                _ => random_bits(&mut self.b.rng, size),
+            };
+            let data = random_bits(&mut self.b.rng, 8 * size);
+            if !mask.is_zero() {
+                self.write(c, line, mask, data);
+            }
+        }
+        let owned: Vec<u64> = self.l1s[c].owned.keys().copied().collect();
+        for line in owned {
+            if chance(self, mix.atomic) {
+                let (word, value) = (self.b.rng.random_range(0..8), self.b.rng.random());
+                self.atomic(c, line, word, value);
+            }
+            if chance(self, mix.evict) && free(self, "wb") {
+                self.give_up(c, line, false);
+            }
+        }
+    }
+
+    /// One cycle; `more`: L1s begin new things.
+    pub fn step(&mut self, more: bool) {
+        for c in 0..self.l1s.len() {
+            if more {
+                self.begin(c);
+            }
+            if !self.l1s[c].frozen {
+                self.serve_probe(c);
+                self.hand_over(c);
+            }
+        }
+        let now = self.b.sim.cycle();
+        while let Some((_, m)) = self.memory.answer(now) {
+            if let Some((c, wbt)) = self.at_memory.remove(&m.get("id"))
+                && let Some(write) = self.l1s[c].wbs.get_mut(&wbt)
+            {
+                write.durable = true;
+            }
+            self.b.send("mem_rsp", m);
+        }
+        self.watch();
+        self.b.advance();
+        if let Some(failure) = self.b.sim.failures().first() {
+            let text = format!("{failure:?}");
+            self.complain(text);
+        }
+        for c in 0..self.l1s.len() {
+            if let Some(m) = self.b.taken(&format!("req{c}"))
+                && let Some(reg) = self.l1s[c].regs.get_mut(&m.get("mshr"))
+            {
+                reg.1 = Some(0);
+            }
+            self.b.taken(&format!("wb{c}"));
+        }
+        while let Some((_, m)) = self.b.received("mem_req") {
+            self.memory.request(0, &m, now, &mut self.b.rng);
+        }
+        while let Some((_, m)) = self.b.received("probe") {
+            self.asked(&m);
+        }
+        while let Some(answer) = self.b.received("rsp") {
+            self.answers.push_back(answer);
+        }
+        while let Some((_, m)) = self.answers.pop_front() {
+            match self.expected.pop_front() {
+                Some(line) => self.answer(&m, line),
+                None => self.complain(format!("an answer from nowhere: {m:?}")),
+            }
+        }
+    }
+
+    /// A REVOKE comes to an L1.
+    fn asked(&mut self, m: &Msg) {
+        let (c, addr) = (m.get("req") as usize, m.get("addr"));
+        if m.get("op") != ProbeOp::Revoke as u64 || c >= self.l1s.len() {
+            return self.complain(format!("a strange probe: {m:?}"));
+        }
+        self.l1s[c].probes.push_back(addr / u64::from(self.p.srsp.line));
+        self.count("revokes");
+    }
+
+    /// What the last stage does in this cycle with the operation that was in stage 1 before.
+    fn watch(&mut self) {
+        let get = |w: &World, name: &str| w.b.sim.peek(name).expect("a register").low_u64();
+        let s1 = |w: &World| Op {
+            kind: get(w, "s1_kind"),
+            src: get(w, "s1_src"),
+            line: get(w, "s1_line"),
+            wbt: get(w, "s1_wbt"),
+            mshr: get(w, "s1_mshr"),
+            has: get(w, "s1_has") == 1,
+        };
+        let next = (get(self, "s1_valid") == 1).then(|| s1(self));
+        let Some(op) = std::mem::replace(&mut self.before, next) else { return };
+        if get(self, "s2_valid") == 0 {
+            return;
+        }
+        // Bytes that leave with a message are its own, or those of its line after it.
+        let passes = get(self, "s2_order_write") == 1 && get(self, "s2_sends") != 0;
+        let to_memory = (op.kind == WB && passes).then(|| 0x80 | get(self, "s2_order_write_id"));
+        self.change(op, to_memory);
+        if get(self, "s2_order_read") == 1 && get(self, "s2_order_direct") == 1 {
+            let line = self.model(op.line).clone();
+            if let Some(rd) = self.l1s[op.src as usize].rds.get_mut(&op.mshr) {
+                rd.1 = Some(line);
+            }
+            self.count("read_around");
+        }
+        if get(self, "s2_answer") == 1 {
+            let rsp = get(self, "s2_rsp");
+            let grants = rsp == RspOp::RegData as u64;
+            let shows = get(self, "s2_shows") == 1;
+            let line = shows.then(|| self.model(op.line).clone());
+            self.expected.push_back(line);
+            if grants {
+                let dst = get(self, "s2_dst");
+                self.granted(op.line, dst);
+            }
+        }
+    }
+
+    /// Bytes come to the bank or go to memory, or an owner gives a line back.
+    fn change(&mut self, op: Op, to_memory: Option<u64>) {
+        let l1 = &mut self.l1s[op.src as usize];
+        let bytes = |write: &Write| (write.mask.clone(), write.data.clone());
+        let write = match op.kind {
+            WB => l1.wbs.get_mut(&op.wbt).map(|write| {
+                write.around = to_memory.is_some();
+                bytes(write)
+            }),
+            UNREG => l1.unregs.get(&op.wbt).map(bytes),
+            REVOKE_ACK if op.has => l1.acks.remove(&op.line).map(|copy| (copy.mask, copy.data)),
+            _ => return,
+        };
+        let Some((mask, data)) = write else {
+            return self.complain(format!("{} has sent nothing of line {:#x}", op.src, op.line));
+        };
+        if let Some(id) = to_memory {
+            self.at_memory.insert(id, (op.src as usize, op.wbt));
+        }
+        merge(self.model(op.line), &mask, &data);
+        if op.kind != WB && self.owners.remove(&op.line) != Some(op.src) {
+            self.complain(format!("{} gives line {:#x} back, which it has not", op.src, op.line));
+        }
+    }
+
+    /// The bank gives a line to an L1.
+    fn granted(&mut self, line: u64, dst: u64) {
+        if let Some(other) = self.owners.insert(line, dst) {
+            self.complain(format!("line {line:#x} is given to {dst} although {other} has it"));
+        }
+        for l1 in self.l1s.iter_mut().enumerate().filter(|(c, _)| *c as u64 != dst).map(|(_, l1)| l1) {
+            let waiting = l1.regs.values_mut().filter(|reg| reg.0 == line);
+            for passed in waiting.filter_map(|reg| reg.1.as_mut()) {
+                *passed += 1;
+                self.overtaken = self.overtaken.max(*passed);
+            }
+        }
+    }
+
+    /// An answer comes to an L1.
+    fn answer(&mut self, m: &Msg, expected: Option<Line>) {
+        let c = m.get("dst") as usize;
+        let op = m.get("op");
+        if op == RspOp::Fill as u64 {
+            let Some((line, around)) = self.l1s[c].rds.remove(&m.get("mshr")) else {
+                return self.complain(format!("{c} gets a line that it has not asked for"));
+            };
+            self.compare(c, line, m, expected.or(around));
+            self.count("rd");
+        } else if op == RspOp::RegData as u64 {
+            let Some((line, _)) = self.l1s[c].regs.remove(&m.get("mshr")) else {
+                return self.complain(format!("{c} gets a line that it has not registered"));
+            };
+            self.compare(c, line, m, expected);
+            let data = bytes(m.wide("data"));
+            let mask = vec![false; data.len()];
+            self.l1s[c].owned.insert(line, Owned { mask, data });
+            let (word, value) = (self.b.rng.random_range(0..8), self.b.rng.random());
+            if self.mix.atomic > 0.0 && self.b.rng.random_bool(0.8) {
+                self.atomic(c, line, word, value);
+            }
+            self.count("reg");
+        } else if op == RspOp::WbAck as u64 {
+            let write = self.l1s[c].wbs.remove(&m.get("wbt"));
+            let Some(write) = write.filter(|write| write.epoch == m.get("epoch")) else {
+                return self.complain(format!("{c} has not sent the write-back acknowledged"));
+            };
+            if write.around && !write.durable {
+                self.complain(format!("line {:#x} of {c} is acknowledged before memory has it", write.line));
+            }
+            self.count(if write.around { "around" } else { "wb" });
+        } else if op == RspOp::UnregAck as u64 {
+            if self.l1s[c].unregs.remove(&m.get("wbt")).is_none() {
+                self.complain(format!("{c} has not given the line back that is acknowledged"));
+            }
+            self.count("unreg");
+        } else {
+            self.complain(format!("an answer that nobody knows: {m:?}"));
+        }
+    }
+
+    fn compare(&mut self, c: usize, line: u64, m: &Msg, expected: Option<Line>) {
+        let found = bytes(m.wide("data"));
+        if expected.as_ref() != Some(&found) {
+            self.complain(format!("line {line:#x} for {c}: {found:x?} instead of {expected:x?}"));
+        }
+    }
+
+    /// Random back-pressure and chances, changed from time to time.
+    pub fn shuffle(&mut self) {
+        let rng = &mut self.b.rng;
+        let chance = |rng: &mut rand::rngs::SmallRng| [0.1, 0.5, 1.0][rng.random_range(0..3)];
+        for sink in self.b.sinks.values_mut() {
+            sink.chance = chance(rng);
+        }
+        for source in self.b.sources.values_mut() {
+            source.chance = chance(rng);
+        }
+        self.memory.delay = [0, 20, 150][rng.random_range(0..3)];
+        self.flush = [0, 30, 120][rng.random_range(0..3)];
+    }
+
+    /// Runs, with everything changing every 200 cycles; stops at the first complaint.
+    pub fn run(&mut self, cycles: u64) {
+        for cycle in 0..cycles {
+            if cycle % 200 == 0 {
+                self.shuffle();
+            }
+            self.step(true);
+            if self.complaint.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// Nobody waits for anything.
+    pub fn quiet(&self) -> bool {
+        let idle = |l1: &L1| {
+            let lines = l1.capture.is_none() && l1.probes.is_empty() && l1.acks.is_empty();
+            lines && l1.rds.is_empty() && l1.regs.is_empty() && l1.wbs.is_empty() && l1.unregs.is_empty()
+        };
+        self.l1s.iter().all(idle) && self.b.sources.values().all(|s| s.queue.is_empty()) && self.memory.idle()
+    }
+
+    /// Lets everything come to its end.
+    pub fn drain(&mut self) {
+        self.b.sinks.values_mut().for_each(|sink| sink.chance = 1.0);
+        self.b.sources.values_mut().for_each(|source| source.chance = 1.0);
+        self.l1s.iter_mut().for_each(|l1| l1.frozen = false);
+        for _ in 0..30_000 {
+            if self.quiet() || self.complaint.is_some() {
+                return;
+            }
+            self.step(false);
+        }
+        self.complain("something waits for ever".into());
+    }
+
+    /// At the end all L1s give their lines back, and every line is read twice: what the bank has, and after others have taken its place.
+    pub fn finish_all(&mut self) {
+        self.drain();
+        for c in 0..self.l1s.len() {
+            while let Some(line) = self.l1s[c].owned.keys().next().copied() {
+                self.give_up(c, line, false);
+                self.drain();
+                if self.complaint.is_some() {
+                    return;
+                }
+            }
+        }
+        let lines: Vec<u64> = self.lines.iter().chain(&self.lines).copied().collect();
+        for line in lines {
+            self.read(0, line);
+            self.drain();
+        }
+        if !self.owners.is_empty() {
+            self.complain("lines are owned at the end".into());
+        }
+    }
+
+    /// Nothing was wrong.
+    pub fn check(&self) {
+        if let Some(complaint) = &self.complaint {
+            panic!("{complaint}");
+        }
+    }
+}
