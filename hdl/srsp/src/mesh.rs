@@ -1,0 +1,162 @@
+//! A mesh of routers with XY routing, for any message (srsp.md section 10: the 128-CU study's network).
+//!
+//! ```text
+//!  in0, out0      in1, out1      in2, out2
+//!     |              |              |
+//!  router0 -link- router1 -link- router2      a row: columns 0, 1, ...
+//!     |              |              |
+//!    link           link           link
+//!     |              |              |
+//!  router3 -link- router4 -link- router5
+//! ```
+//! A router is a crossbar of five ports (the node's own, east, west, north, south) and takes one cycle, a link takes another: two cycles per hop, and one to leave the router at the
+//! end. Each port takes and gives one message per cycle. A message goes along its row first, then along its column; no cycle of waiting routers is possible, and messages from one node to
+//! another keep their order.
+//!
+//! Networks that must not wait for one another are meshes of their own.
+
+use std::cell::OnceCell;
+use weft_blocks::common::crossbar::crossbar;
+use weft_blocks::common::join::{pass_in, pass_out, silence};
+use weft_blocks::common::wait::Wait;
+use weft_blocks::registry::BlockError;
+use weft_rtl::prelude::*;
+
+/// Size of a mesh. Node `n` stands in column `n % columns` of row `n / columns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Grid {
+    /// Columns, 1..16.
+    pub columns: u32,
+    /// Rows, 1..16.
+    pub rows: u32,
+}
+
+impl Grid {
+    /// Nodes.
+    pub fn nodes(self) -> u32 {
+        self.columns * self.rows
+    }
+    /// Width of a column's number.
+    pub fn x_bits(self) -> u32 {
+        bits_for(u64::from(self.columns))
+    }
+    /// Width of a row's number.
+    pub fn y_bits(self) -> u32 {
+        bits_for(u64::from(self.rows))
+    }
+    /// Column and row of the node `nodes[index]`.
+    #[track_caller]
+    pub fn place(self, nodes: &[u32], index: Bits) -> Place {
+        let of = |part: &dyn Fn(u32) -> u32, bits: u32| {
+            let all: Vec<Bits> = nodes.iter().map(|n| lit(u64::from(part(*n)), bits)).collect();
+            select(&all, index)
+        };
+        let Grid { columns, .. } = self;
+        Place { x: of(&|n| n % columns, self.x_bits()), y: of(&|n| n / columns, self.y_bits()) }
+    }
+    /// Hops between two nodes.
+    pub fn hops(self, from: u32, to: u32) -> u32 {
+        let Grid { columns, .. } = self;
+        (from % columns).abs_diff(to % columns) + (from / columns).abs_diff(to / columns)
+    }
+}
+
+/// Where a message goes.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Column.
+    pub x: Bits,
+    /// Row.
+    pub y: Bits,
+}
+
+/// Ports of a router: the node's own, then the neighbours'.
+const OWN: u64 = 0;
+const EAST: u64 = 1;
+const WEST: u64 = 2;
+const NORTH: u64 = 3;
+const SOUTH: u64 = 4;
+const PORTS: u32 = 5;
+
+/// A router; its place is an input, so that all are one module.
+fn router<T: Data>(
+    name: &str,
+    grid: Grid,
+    shape: &T::Shape,
+    dest: &impl Fn(&T) -> Place,
+) -> Result<Arc<Module>, ElabErrors> {
+    let here = OnceCell::new();
+    crossbar::<T>(name, PORTS, PORTS, shape, |m| {
+        let (x, y) =
+            *here.get_or_init(|| (input::<Bits>("x", grid.x_bits()), input::<Bits>("y", grid.y_bits())));
+        let to = dest(m);
+        let port = |number: u64| lit(number, 3);
+        let column = mux(to.y.gt(y), port(SOUTH), mux(to.y.lt(y), port(NORTH), port(OWN)));
+        mux(to.x.gt(x), port(EAST), mux(to.x.lt(x), port(WEST), column))
+    })
+}
+
+/// Builds a mesh: channels `in{n}`, `out{n}` for each node. `dest` gives a message's destination. `name` tells message type, parameters and rule apart.
+///
+/// # Errors
+/// A size outside 1..16.
+pub fn mesh<T: Data>(
+    name: &str,
+    grid: Grid,
+    shape: &T::Shape,
+    dest: impl Fn(&T) -> Place,
+) -> Result<Arc<Module>, BlockError> {
+    for (key, value) in [("columns", grid.columns), ("rows", grid.rows)] {
+        if !(1..=16).contains(&value) {
+            return Err(BlockError::Illegal {
+                block: "mesh".into(),
+                key: key.into(),
+                value: value.to_string(),
+                problem: "it lies outside".into(),
+                legal: "1..16".into(),
+            });
+        }
+    }
+    let error = |errors| BlockError::Elab { block: "mesh".into(), errors };
+    let router = router(&format!("{name}_router"), grid, shape, &dest).map_err(error)?;
+    let link = Wait::new::<T>("mesh", &format!("{name}_link"), 1, shape)?;
+    let built = Module::build(name, ModuleKind::Fabric, || {
+        doc("Mesh of routers with XY routing: two cycles per hop.");
+        param("columns", grid.columns);
+        param("rows", grid.rows);
+        let routers: Vec<InstanceRef> =
+            (0..grid.nodes()).map(|n| instance(&format!("router{n}"), &router)).collect();
+        for (n, here) in routers.iter().enumerate() {
+            place::<T>(grid, n as u32, here, shape);
+            let n = n as u32;
+            let (x, y) = (n % grid.columns, n / grid.columns);
+            let (east, south) = ((x + 1 < grid.columns).then_some(n + 1), n + grid.columns);
+            let south = (y + 1 < grid.rows).then_some(south);
+            for (to, away, back) in [(east, EAST, WEST), (south, SOUTH, NORTH)] {
+                if let Some(to) = to {
+                    let there = &routers[to as usize];
+                    let (out, into) = (|port: u64| format!("out{port}"), |port: u64| format!("in{port}"));
+                    let forth = format!("link{n}_to{to}");
+                    link.join::<T>(&forth, (here, &out(away)), (there, &into(back)), shape);
+                    let home = format!("link{to}_to{n}");
+                    link.join::<T>(&home, (there, &out(back)), (here, &into(away)), shape);
+                }
+            }
+        }
+    });
+    built.map_err(error)
+}
+
+/// Tells a router where it stands, and closes ports without a neighbour.
+fn place<T: Data>(grid: Grid, n: u32, router: &InstanceRef, shape: &T::Shape) {
+    let (x, y) = (n % grid.columns, n / grid.columns);
+    router.drive_bits("x", lit(u64::from(x), grid.x_bits()));
+    router.drive_bits("y", lit(u64::from(y), grid.y_bits()));
+    pass_in::<T>(router, &format!("in{OWN}"), &format!("in{n}"), shape);
+    pass_out::<T>(router, &format!("out{OWN}"), &format!("out{n}"), shape);
+    let edges = [(EAST, x + 1 == grid.columns), (WEST, x == 0), (NORTH, y == 0), (SOUTH, y + 1 == grid.rows)];
+    for (port, _) in edges.into_iter().filter(|edge| edge.1) {
+        silence::<T>(router, &format!("in{port}"), shape);
+        router.drive_bits(&format!("out{port}_ready"), lit(1, 1));
+    }
+}
