@@ -22,14 +22,14 @@ fn of_two_that_switch_each_other_off_one_is_right() {
     let module = Module::build("either", ModuleKind::Block, || {
         let bits: Vec<_> = ["p", "q"].iter().map(|n| input::<Bool>(n, ())).collect();
         let words: Vec<_> = ["a", "b", "c"].iter().map(|n| input::<Bits>(n, 4)).collect();
-        let gated = bits[0].clone() & (words[0].clone() + words[1].clone()).eq(words[2].clone());
-        let open = bits[1].clone() | (words[0].clone() - words[1].clone()).eq(words[2].clone());
+        let gated = bits[0] & (words[0] + words[1]).eq(words[2]);
+        let open = bits[1] | (words[0] - words[1]).eq(words[2]);
         for k in 0..8 {
             let own = input::<Bool>(&format!("own{k}"), ());
             let either = output_reg::<Bool>(&format!("either{k}"), ());
-            either.set(open.clone() | (!gated.clone() | own.clone()));
+            either.set(open | (!gated | own));
             let both = output_reg::<Bool>(&format!("both{k}"), ());
-            both.set(gated.clone() & (!open.clone() & own));
+            both.set(gated & (!open & own));
         }
     })
     .expect("elaborates");
