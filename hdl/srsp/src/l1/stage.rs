@@ -190,7 +190,9 @@ impl<'a> Slot<'a> {
         let (core, op, turns) = (self.core, &self.op, self.turns);
         let route = self.route();
         let held = self.is_memory() & core.sync.holds_line(&core.p, op.line);
-        let served = self.target & !core.filler.marked.get() & (self.is(Kind::Load) | core.gate.open());
+        // Targets of an MSHR that a replay has opened again may be owed a promotion: their own look-up decides.
+        let now = core.gate.open() & !route.promoted;
+        let served = self.target & !core.filler.marked.get() & (self.is(Kind::Load) | now);
         let here = self.is(Kind::Load) | self.is(Kind::Store) | route.local;
         let looks = (served | (self.request & here & !held)).named("slot_looks");
         let row = self.decode(looks);
@@ -336,7 +338,8 @@ impl<'a> Slot<'a> {
         let marked = filler.marked.get();
         let load = self.is(Kind::Load);
         // What cannot be done in this slot stays; a FILL waits for nothing but the CU.
-        let stays = !load & (marked | !core.gate.open() | plan.waits.push);
+        let promoted = plan.route.promoted;
+        let stays = !load & (marked | !core.gate.open() | promoted | plan.waits.push);
         let goes = self.target & core.replies.room();
         when(goes, || filler.served(&core.misses, stays));
         when(goes & marked & load, || core.replies.send(&self.reply(filler.data.get())));
@@ -348,6 +351,11 @@ impl<'a> Slot<'a> {
         cover("srsp.l1.fill.stays_marked", goes & marked & stays, "An atomic of a marked MSHR is replayed.");
         let closed = goes & !marked & !load & !core.gate.open();
         cover("srsp.l1.fill.stays_gate", closed, "An atomic is replayed because the gate is closed.");
+        if core.pa.is_some() {
+            let owed = goes & !marked & !load & core.gate.open() & promoted;
+            let text = "An acquire is replayed because it is owed a promotion.";
+            cover("srsp.l1.fill.stays_promoted", owed, text);
+        }
         cover(
             "srsp.l1.fill.stays_full",
             goes & plan.waits.push,

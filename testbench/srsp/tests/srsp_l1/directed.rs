@@ -244,6 +244,26 @@ fn an_acquire_that_waits_for_its_fill_is_promoted() {
     assert_eq!(w.b.counted("srsp.race.replay_promoted"), 1);
 }
 
+/// As before, behind an atomic on the same line that is not promoted: its replay fetches the line again, and the acquire looks up once more at that fill.
+#[test]
+fn an_acquire_behind_a_replay_that_misses_is_promoted() {
+    for first in [RLX, REL] {
+        let mut w = quiet(Impl::Srsp);
+        w.memory.slow = 200;
+        w.ask(sync(SyncOp::Add, L + 8, 1, 0, first, 0, false));
+        w.ask(acquire(0, false));
+        w.rest(8);
+        w.probe(ProbeOp::SelInv, L);
+        w.rest(4_000);
+        w.acknowledged();
+        let line = L / LINE;
+        let expected = [("RD", line), ("RD", line), ("WB", line), ("ATM", line)];
+        assert_eq!(w.memory.seen, expected.map(|(what, line)| format!("{what} {line}")));
+        assert_eq!(w.b.counted("srsp.l1.fill.stays_promoted"), 1);
+        assert_eq!((w.memory.word(L, 4), w.memory.word(L + 8, 4)), (1, 1));
+    }
+}
+
 #[test]
 fn scopes_reach_as_far_as_they_say() {
     let mut w = quiet(Impl::Base);
