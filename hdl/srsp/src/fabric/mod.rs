@@ -16,7 +16,7 @@
 //! | `g0_cuC_busy_release` | out | an operation of several steps is at work in the L1 |
 //! | `memB_req`, `memB_rsp` | out, in | [`MemReq`], [`MemRsp`] of a bank; kept in order per line, answers are always taken |
 //!
-//! Instances: `l1_C`, `bankB`, `hub`, `req_routerC`, `wb_routerC`, `rsp_xbar`, and on each link `..._link`.
+//! Instances: `l1_C`, `bankB`, `hub`, `req_routerC`, `wb_routerC`, `rsp_xbar`, and on each link `..._linkC`.
 //!
 //! A message takes `link` cycles from the L1's output to the bank's input, and as many back: one per cycle and port. REQ and WB have links and routers of their own, so that
 //! neither waits for the other; behind one link messages keep their order, also those of different banks: a request that waits for a lock holds up its L1's later requests, never what the
@@ -160,8 +160,8 @@ impl<'a> Placed<'a> {
         let (s, parts) = (self.s, self.parts);
         for (c, l1) in self.l1s.iter().enumerate() {
             let (req, wb) = (&self.req_routers[c], &self.wb_routers[c]);
-            parts.req_link.join::<Req>(&format!("req{c}_link"), (l1, "req"), (req, "in0"), s);
-            parts.wb_link.join::<Wb>(&format!("wb{c}_link"), (l1, "wb"), (wb, "in0"), s);
+            parts.req_link.join::<Req>(&format!("req_link{c}"), (l1, "req"), (req, "in0"), s);
+            parts.wb_link.join::<Wb>(&format!("wb_link{c}"), (l1, "wb"), (wb, "in0"), s);
             for (b, bank) in self.banks.iter().enumerate() {
                 connect::<Req>(req, &format!("out{b}"), bank, &format!("req{c}"), s);
                 connect::<Wb>(wb, &format!("out{b}"), bank, &format!("wb{c}"), s);
@@ -175,7 +175,7 @@ impl<'a> Placed<'a> {
         for (b, bank) in self.banks.iter().enumerate() {
             bank.drive_bits("own", lit(b as u64, s.bank_bits()));
             let (from, input) = ((bank, "rsp"), format!("in{b}"));
-            self.parts.rsp_link.join::<Rsp>(&format!("rsp{b}_link"), from, (&self.rsp_xbar, &input), s);
+            self.parts.rsp_link.join::<Rsp>(&format!("rsp_link{b}"), from, (&self.rsp_xbar, &input), s);
             pass_out::<MemReq>(bank, "mem_req", &format!("mem{b}_req"), s);
             pass_in::<MemRsp>(bank, "mem_rsp", &format!("mem{b}_rsp"), s);
         }
@@ -185,7 +185,7 @@ impl<'a> Placed<'a> {
         let (s, parts) = (self.s, self.parts);
         for (c, l1) in self.l1s.iter().enumerate() {
             let port = |name: &str| format!("{name}{c}");
-            let link = |name: &str| format!("{name}{c}_link");
+            let link = |name: &str| format!("{name}_link{c}");
             parts.cast_link.join::<Cast>(&link("cast"), (l1, "probe_out"), (hub, &port("cast")), s);
             parts.probe_link.join::<Probe>(&link("probe"), (hub, &port("probe")), (l1, "probe"), s);
             parts.pack_link.join::<Pack>(&link("pack_in"), (l1, "pack_out"), (hub, &port("pack_in")), s);
