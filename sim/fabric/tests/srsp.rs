@@ -44,17 +44,23 @@ impl Fabric {
     }
 
     fn run(&self, workload: &str, given: &[(&str, &str)]) -> RunReport {
+        let report = self.try_run(workload, given).unwrap_or_else(|e| panic!("{workload}: {e}"));
+        assert!(report.verified, "{workload}: {:?}", report.difference);
+        report
+    }
+
+    fn try_run(&self, workload: &str, given: &[(&str, &str)]) -> Result<RunReport, String> {
         let mut params = given.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
         self.config.offer(workload, &mut params);
         let program = weft_workload::build(workload, &params, None).unwrap_or_else(|e| panic!("{e}"));
         let program: Arc<dyn Program> = Arc::from(program);
         let mut run = FabricRun::on(&self.config, &self.design, program, &RunOptions::default())
             .unwrap_or_else(|e| panic!("{workload}: {e}"));
-        let ended = run.run_to(3_000_000).unwrap_or_else(|e| panic!("{workload}: {e}"));
-        assert!(ended, "{workload}: no end");
-        let report = run.finish().unwrap_or_else(|e| panic!("{workload}: {e}"));
-        assert!(report.verified, "{workload}: {:?}", report.difference);
-        report
+        let ended = run.run_to(3_000_000).map_err(|e| e.to_string())?;
+        if !ended {
+            return Err("no end".into());
+        }
+        run.finish().map_err(|e| e.to_string())
     }
 }
 
@@ -90,6 +96,27 @@ fn a_lock_with_an_owner_and_rare_others() {
             given.extend((!sync.is_empty()).then_some(("sync", sync)));
             fabric.run("lock", &given);
         }
+    }
+}
+
+/// Slips of the L1 that a small program shows: what of the fabric and of the program differs, and a part of what is said.
+const SLIPS: [(&str, &[&str], &[(&str, &str)], &str); 4] = [
+    ("pa-dropped", &["crossbar_latency=1"], &[("others", "2"), ("lines", "3")], "happens-before: cu 0 reads"),
+    ("no-replay", &[], &[], "happens-before: cu 1 finds 0x0 in the variable"),
+    ("early-pack", &[], &[], "srsp_l1_flushed_gone"),
+    ("flush-short", &["l1_sfifo=16"], &[], "srsp_l1_flushed_gone"),
+];
+
+#[test]
+fn slips_of_the_l1_are_noticed() {
+    for (slip, changes, given, words) in SLIPS {
+        let inject = format!("inject={slip}");
+        let changes: Vec<&str> = changes.iter().copied().chain([inject.as_str()]).collect();
+        let fabric = Fabric::new(&changes);
+        let given: Vec<_> =
+            [("owner", "300"), ("remote", "30")].into_iter().chain(given.iter().copied()).collect();
+        let said = fabric.try_run("lock", &given).err().unwrap_or_else(|| "nothing is noticed".into());
+        assert!(said.contains(words), "{slip}: {said}");
     }
 }
 

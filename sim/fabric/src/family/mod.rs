@@ -15,6 +15,7 @@ mod counted;
 pub mod directory;
 mod figures;
 mod hardware;
+mod held;
 mod links;
 pub mod rdma;
 pub mod srsp;

@@ -30,6 +30,7 @@ impl SrspKeys {
                 aff: self.aff_entries,
                 targets: self.l1_targets,
                 sq: self.sync_queue,
+                inject: self.inject.inject(),
                 ..published.l1
             },
             l2: L2Params {

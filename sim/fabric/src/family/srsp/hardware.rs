@@ -2,6 +2,7 @@
 
 use super::banks::Banks;
 use super::metrics::counted;
+use super::order::Order;
 use super::port::BankPorts;
 use super::{SrspFabricParams, SrspKeys};
 use crate::check::CheckError;
@@ -58,7 +59,7 @@ impl Hardware for SrspHardware {
         self.mode
     }
 
-    /// An L1 may show an old value until its CU synchronises, and what a store puts there is not yet everybody's: the order of events in cycles explains neither.
+    /// An L1 may show an old value until its CU synchronises, and what a store puts there is not yet everybody's: the order of events in cycles explains neither; [`Order`] does.
     fn promises(&self) -> Promises {
         Promises { values: ValueRule::Elsewhere, memory: false }
     }
@@ -97,7 +98,7 @@ impl Hardware for SrspHardware {
     }
 
     fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {
-        Ok(Vec::new())
+        Ok(vec![Box::new(Order::new(self.params.srsp().cus, true))])
     }
 
     fn meter(&self) -> Box<dyn Meter> {

@@ -2,6 +2,7 @@
 
 use crate::config::Legal::{OneOf, Power, Within};
 use crate::config::{M, Named, keys, named};
+use weft_srsp::l1::Inject;
 use weft_srsp::params::Impl;
 
 named! {
@@ -19,6 +20,44 @@ named! {
         Srsp = "srsp",
         /// The same with the local check and the predictor.
         SrspOpt = "srsp-opt",
+    }
+}
+
+named! {
+    /// Slips of an L1, to try the checks.
+    SrspSlip {
+        /// None.
+        None = "none",
+        /// SEL_INV does not insert into the PA-TBL.
+        PaDropped = "pa-dropped",
+        /// SEL_FLUSH stops one entry early.
+        FlushShort = "flush-short",
+        /// A SEL_FLUSH is acknowledged before its flush has completed.
+        EarlyPack = "early-pack",
+        /// A SEL_FLUSH that misses is acknowledged without a fence.
+        NoMissFence = "no-miss-fence",
+        /// A probe of a line under way leaves no mark.
+        NoReplay = "no-replay",
+        /// An invalidation leaves no mark on lines under way.
+        NoNoinst = "no-noinst",
+        /// The own remote operation leaves the CU gate open.
+        OpenGate = "open-gate",
+    }
+}
+
+impl SrspSlip {
+    /// The hardware's word for it.
+    pub(super) fn inject(self) -> Inject {
+        match self {
+            SrspSlip::None => Inject::None,
+            SrspSlip::PaDropped => Inject::PaDropped,
+            SrspSlip::FlushShort => Inject::FlushShort,
+            SrspSlip::EarlyPack => Inject::EarlyPack,
+            SrspSlip::NoMissFence => Inject::NoMissFence,
+            SrspSlip::NoReplay => Inject::NoReplay,
+            SrspSlip::NoNoinst => Inject::NoNoinst,
+            SrspSlip::OpenGate => Inject::OpenGate,
+        }
     }
 }
 
@@ -57,6 +96,7 @@ keys! {
             aff_entries: u32 = 64, "entries", Within(0, 1024), "predictor of an L1, with protocol srsp-opt: a power of two from 8; 0: off";
             sync_queue: u32 = 8, "operations", Within(1, 64), "synchronising operations that wait in an L1 behind the one at work";
             locks: u32 = 8, "lines", Within(1, 64), "lines that are locked at once in an L2 bank";
+            inject: SrspSlip = SrspSlip::None, "", OneOf(SrspSlip::NAMES), "a slip of the L1s, to try the checks; simulation only";
         }
         Caches {
             banks: u32 = 4, "banks", Power(1, 8), "L2 banks, line interleaved, each with a DRAM channel";

@@ -6,6 +6,7 @@
 //! | `hardware` | ports and promises of the fabric |
 //! | `port` | the memory channels behind the L2 banks |
 //! | `banks` | what the L2 holds newer than memory |
+//! | [`order`] | the check of what loads and synchronising accesses find |
 //! | `metrics` | the figures of srsp.md section 12 |
 //!
 //! An L1 performs the acquire and release of an access as part of it. A kernel begins with an invalidation of every L1 and ends with a flush of it to the L2, which stays as it is.
@@ -16,6 +17,7 @@ mod check;
 mod hardware;
 mod keys;
 mod metrics;
+pub mod order;
 mod port;
 
 pub use keys::{SrspKeys, SrspProtocol};

@@ -28,7 +28,8 @@ pub use history::{By, Bytes, LineFault, Read};
 use crate::check::CheckError;
 use crate::check::values::amo_result;
 use crate::cu::{CuObserver, Issuer, LineAccess, LineReply};
-use crate::family::{FamilyCheck, Newer, Surroundings};
+use crate::family::held::Held;
+use crate::family::{FamilyCheck, Surroundings};
 use history::{Data, Judged, Log};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -313,29 +314,6 @@ impl Times {
             Some(text) => Err(CheckError::Family { check: NAME, text: text.clone(), late: false }),
             None => Ok(()),
         }
-    }
-}
-
-/// What memory holds, with the dirty bytes of write-back banks (G-TSC).
-struct Held<'a> {
-    around: &'a dyn Surroundings,
-    newer: BTreeMap<u64, Newer<'a>>,
-}
-
-impl<'a> Held<'a> {
-    fn new(sim: &'a Sim, around: &'a dyn Surroundings) -> Held<'a> {
-        let newer = around.newer(sim).into_iter().map(|newer| (newer.line, newer)).collect();
-        Held { around, newer }
-    }
-
-    fn line(&self, line: u64) -> [u8; 64] {
-        let mut bytes = [0; 64];
-        self.around.read(line * 64, &mut bytes);
-        if let Some(newer) = self.newer.get(&line) {
-            let dirty = bytes.iter_mut().enumerate().filter(|(at, _)| newer.mask >> at & 1 == 1);
-            dirty.for_each(|(at, byte)| *byte = newer.data[at / 8].to_le_bytes()[at % 8]);
-        }
-        bytes
     }
 }
 

@@ -1,0 +1,263 @@
+//! The check told by hand: four L1s.
+
+use super::*;
+use crate::cu::{KIND_ACK, KIND_DATA};
+
+/// Semantics.
+const ACQ: u8 = 1;
+const REL: u8 = 2;
+/// Scopes.
+const WG: u8 = 0;
+const CMP: u8 = 1;
+/// A flag, and data of another line.
+const FLAG: u64 = 0x1000;
+const DATA: u64 = 0x2004;
+
+/// Events in order, each in a cycle of its own.
+struct Bench {
+    order: Order,
+    now: u64,
+}
+
+/// L1 and transaction number.
+type Under = (u32, LineAccess);
+
+fn access(op: CuOp, addr: u64, value: u64) -> LineAccess {
+    let at = addr % LINE;
+    let mut access = LineAccess { line: addr / LINE, mask: 0xf << at, ..LineAccess::bare(op) };
+    access.data[(at / 8) as usize] = value << (8 * (at % 8));
+    access
+}
+
+fn sync(op: CuOp, value: u64, sem: u8, scope: u8, remote: bool) -> LineAccess {
+    LineAccess { sync: true, class: 1, sem, scope, remote, want_ack: true, ..access(op, FLAG, value) }
+}
+
+fn release(scope: u8, remote: bool, value: u64) -> LineAccess {
+    sync(CuOp::St, value, REL, scope, remote)
+}
+
+fn acquire(scope: u8, remote: bool) -> LineAccess {
+    sync(CuOp::Ld, 0, ACQ, scope, remote)
+}
+
+impl Bench {
+    fn new() -> Bench {
+        Bench { order: Order::new(4, true), now: 0 }
+    }
+
+    fn take(&mut self, cu: u32, access: LineAccess) -> Under {
+        self.now += 1;
+        let access = LineAccess { id: self.now as u16, ..access };
+        self.order.request(self.now, 0, cu, &access, None);
+        (cu, access)
+    }
+
+    fn answer(&mut self, (cu, access): Under, value: u64) {
+        self.now += 1;
+        let at = u64::from(access.mask.trailing_zeros());
+        let mut data = [0; 16];
+        data[(at / 8) as usize] = value << (8 * (at % 8));
+        let kind = if access.op == CuOp::St { KIND_ACK } else { KIND_DATA };
+        let reply = LineReply { id: access.id, kind, mask: access.mask, data, src: 0, merged: false };
+        self.order.answer(self.now, 0, cu, &reply, None);
+    }
+
+    fn does(&mut self, cu: u32, access: LineAccess, found: u64) {
+        let under = self.take(cu, access);
+        self.answer(under, found);
+    }
+
+    fn store(&mut self, cu: u32, addr: u64, value: u64) {
+        self.take(cu, access(CuOp::St, addr, value));
+    }
+
+    fn load(&mut self, cu: u32, addr: u64, found: u64) {
+        self.does(cu, access(CuOp::Ld, addr, 0), found);
+    }
+
+    /// Nothing is wrong, or a sentence with these words.
+    fn expect(&self, words: &[&str]) {
+        let text = self.order.wrong();
+        assert_eq!(text.is_some(), !words.is_empty(), "{text:?}");
+        assert!(words.iter().all(|word| text.unwrap_or_default().contains(word)), "{text:?}");
+    }
+
+    /// L1 0 writes and releases, another acquires and reads.
+    fn message(from: (u8, bool), to: (u32, u8, bool), found: u64) -> Bench {
+        let mut b = Bench::new();
+        b.store(0, DATA, 7);
+        b.does(0, release(from.0, from.1, 1), 0);
+        b.does(to.0, acquire(to.1, to.2), 1);
+        b.load(to.0, DATA, found);
+        b
+    }
+}
+
+#[test]
+fn a_release_reaches_as_far_as_the_scopes_say() {
+    // Whoever is reached must not read the old value.
+    for (from, to) in [
+        ((CMP, false), (1, CMP, false)),
+        ((WG, false), (1, CMP, true)),
+        ((CMP, true), (1, WG, false)),
+        ((WG, false), (0, WG, false)),
+    ] {
+        Bench::message(from, to, 7).expect(&[]);
+        Bench::message(from, to, 0).expect(&["reads 0x00 in byte 0x2004", "0x07 was written by cu 0"]);
+    }
+    // Others may.
+    for (from, to) in [((WG, false), (1, WG, false)), ((WG, false), (1, CMP, false))] {
+        Bench::message(from, to, 0).expect(&[]);
+        Bench::message(from, to, 7).expect(&[]);
+    }
+}
+
+#[test]
+fn nobody_reads_what_nobody_has_written() {
+    Bench::message((WG, false), (1, WG, false), 3).expect(&["0x03"]);
+}
+
+#[test]
+fn without_scopes_every_atomic_orders() {
+    let mut b = Bench { order: Order::new(4, false), now: 0 };
+    b.store(0, DATA, 7);
+    b.does(0, sync(CuOp::St, 1, 0, WG, false), 0);
+    b.does(1, sync(CuOp::Ld, 0, 0, WG, false), 1);
+    b.load(1, DATA, 0);
+    b.expect(&["overwritten"]);
+}
+
+#[test]
+fn a_load_before_the_acquire_may_be_old() {
+    let mut b = Bench::new();
+    let early = b.take(1, access(CuOp::Ld, DATA, 0));
+    b.store(0, DATA, 7);
+    b.does(0, release(CMP, false, 1), 0);
+    b.does(1, acquire(CMP, false), 1);
+    b.answer(early, 0);
+    b.expect(&[]);
+    b.load(1, DATA, 0);
+    b.expect(&["overwritten"]);
+}
+
+#[test]
+fn a_chain_of_swaps_carries_the_first_release() {
+    let swap = |value| LineAccess { amo: AmoOp::Exch, ..sync(CuOp::Amo, value, ACQ, CMP, false) };
+    let mut b = Bench::new();
+    b.store(0, DATA, 7);
+    b.does(0, release(CMP, false, 1), 0);
+    b.does(1, swap(2), 1);
+    b.does(2, acquire(CMP, false), 2);
+    b.load(2, DATA, 0);
+    b.expect(&["overwritten"]);
+}
+
+#[test]
+fn of_two_possible_sources_only_what_both_tell_is_learned() {
+    let mut b = Bench::new();
+    b.store(0, DATA, 7);
+    let one = b.take(0, release(CMP, false, 1));
+    let other = b.take(1, release(CMP, false, 1));
+    b.answer(one, 0);
+    b.answer(other, 0);
+    b.does(2, acquire(CMP, false), 1);
+    b.load(2, DATA, 0);
+    b.expect(&[]);
+}
+
+#[test]
+fn a_value_that_was_overwritten_is_not_found_again() {
+    let mut b = Bench::new();
+    b.does(0, release(CMP, false, 1), 0);
+    b.does(1, release(CMP, false, 2), 0);
+    b.does(2, acquire(CMP, false), 2);
+    b.expect(&[]);
+    b.does(2, acquire(CMP, false), 1);
+    b.expect(&["cu 2 finds 0x1 in the variable at 0x1000"]);
+}
+
+#[test]
+fn a_swap_that_fails_leaves_nothing() {
+    let swap =
+        |value, cmp| LineAccess { amo: AmoOp::Cas, cmp, ..sync(CuOp::Amo, value, ACQ | REL, CMP, false) };
+    let mut b = Bench::new();
+    b.does(0, swap(5, 9), 0);
+    b.does(1, swap(6, 0), 0);
+    b.does(2, acquire(CMP, false), 6);
+    b.expect(&[]);
+    b.does(2, acquire(CMP, false), 5);
+    b.expect(&["finds 0x5"]);
+}
+
+/// The owner of a lock, whose copy must go after another has had it.
+#[test]
+fn an_owner_learns_what_a_remote_holder_has_written() {
+    let swap =
+        |scope, remote| LineAccess { amo: AmoOp::Cas, cmp: 0, ..sync(CuOp::Amo, 1, ACQ, scope, remote) };
+    for spins in [0, 3] {
+        let mut b = Bench::new();
+        b.does(0, swap(WG, false), 0);
+        b.load(0, DATA, 0);
+        b.store(0, DATA, 1);
+        b.does(0, release(WG, false, 0), 0);
+        let waits = b.take(2, swap(CMP, true));
+        b.does(1, swap(CMP, true), 0);
+        b.load(1, DATA, 1);
+        (0..spins).for_each(|_| b.does(0, swap(WG, false), 1));
+        b.store(1, DATA, 2);
+        b.does(1, release(CMP, true, 0), 0);
+        b.does(0, swap(WG, false), 0);
+        b.answer(waits, 1);
+        b.expect(&[]);
+        b.load(0, DATA, 1);
+        b.expect(&["0x02 was written by cu 1"]);
+    }
+}
+
+#[test]
+fn one_value_is_replaced_once() {
+    let swap = LineAccess { amo: AmoOp::Cas, cmp: 0, ..sync(CuOp::Amo, 1, ACQ | REL, CMP, false) };
+    let mut b = Bench::new();
+    let (one, other) = (b.take(0, swap.clone()), b.take(1, swap));
+    b.answer(one, 0);
+    b.expect(&[]);
+    b.answer(other, 0);
+    b.expect(&["cu 1 finds 0x0"]);
+}
+
+#[test]
+fn a_variable_that_is_raced_for_at_work_group_scope_promises_nothing() {
+    let mut b = Bench::new();
+    b.does(0, release(WG, false, 1), 0);
+    b.does(1, release(WG, false, 2), 0);
+    b.does(2, acquire(CMP, false), 0);
+    b.expect(&[]);
+}
+
+#[test]
+fn bytes_of_a_word_are_apart() {
+    let byte = |op, at: u64, value: u64| LineAccess {
+        mask: 1 << (at % LINE),
+        ..access(op, at & !3, value << (8 * (at % 4)))
+    };
+    let mut b = Bench::new();
+    b.take(0, byte(CuOp::St, DATA, 5));
+    b.take(1, byte(CuOp::St, DATA + 1, 6));
+    b.load(0, DATA, 0x605);
+    b.load(0, DATA, 0x005);
+    b.load(1, DATA, 0x600);
+    b.expect(&[]);
+    b.load(1, DATA, 0x005);
+    b.expect(&["byte 0x2005"]);
+}
+
+#[test]
+fn a_copy_is_saved_and_resumed() {
+    let b = Bench::message((CMP, false), (1, CMP, false), 7);
+    let mut other = Order::new(4, true);
+    assert!(other.resume(&b.order.save()));
+    assert_eq!(other.save(), b.order.save());
+    assert!(!Order::new(3, true).resume(&b.order.save()));
+    assert!(!other.resume(&[1, 2]));
+}
