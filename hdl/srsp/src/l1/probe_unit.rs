@@ -240,7 +240,7 @@ impl ProbeUnit {
             });
         });
         when(plan.here & goes, || self.hit.set(lr.map_or(bool_lit(false), |found| found.hit)));
-        self.observe(core, &does, pa);
+        self.observe(core, &does, lr, pa);
     }
 
     fn flush_to(&self, core: &Core, goes: Bool, lr: &LrFound) {
@@ -262,9 +262,11 @@ impl ProbeUnit {
         count("srsp_l1_lr_miss", goes & !lr.hit, "SEL_FLUSHes that found none");
     }
 
-    fn observe(&self, core: &Core, does: &dyn Fn(&str) -> Bool, pa: Option<&PaFound>) {
+    fn observe(&self, core: &Core, does: &dyn Fn(&str) -> Bool, lr: Option<&LrFound>, pa: Option<&PaFound>) {
         let m = &self.probe.msg;
         count("srsp_l1_probes", does("pack"), "probes served");
+        let found = lr.map_or(bool_lit(false), |lr| does("flush_to") & lr.hit);
+        count("srsp_l1_flush_probe", found | does("flush_all"), "flushes for a probe");
         if let Some(found) = pa {
             count("srsp_l1_pa_insert", does("insert") & !found.hit, "addresses inserted into the PA-TBL");
             count("srsp_l1_pa_duplicate", does("insert") & found.hit, "addresses that were there");

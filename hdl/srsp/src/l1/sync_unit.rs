@@ -395,6 +395,39 @@ impl SyncUnit {
         again
     }
 
+    /// Flushes and invalidations by what they are for.
+    fn causes(&self, core: &Core, here: Bool) {
+        use Program::*;
+        let flushes = self.is(&[Micro::Flush]) & !self.issued.get();
+        let drops = self.drops(here);
+        let releases = [RelCmp, ArCmp, RelSys, ArSys, PromotedAr, FenceRelCmp, FenceRelSys];
+        let acquires = [AcqCmp, AcqSys, FenceAcqCmp, FenceAcqSys];
+        let ordered = [AcqCmp, AcqSys, ArCmp, ArSys, FenceAcqCmp, FenceAcqSys];
+        let promoted = [PromotedAcq, PromotedAr];
+        let listed: [(&str, Bool, &[Program], &str); 8] = [
+            ("flush_release", flushes, &releases, "flushes of operations that release"),
+            (
+                "flush_acquire",
+                flushes,
+                &[acquires.as_slice(), &[PromotedAcq]].concat(),
+                "flushes of acquires",
+            ),
+            ("flush_remote", flushes, &Program::REMOTE, "flushes of own remote operations"),
+            ("flush_kernel", flushes, &[Kbegin, Kend], "flushes of kernels' ends and beginnings"),
+            ("flash_acquire", drops, &ordered, "invalidations of operations that acquire"),
+            ("flash_promoted", drops, &promoted, "invalidations of promoted acquires"),
+            ("flash_remote", drops, &Program::REMOTE, "invalidations of own remote operations"),
+            ("flash_kernel", drops, &[Kbegin], "invalidations of kernels' beginnings"),
+        ];
+        for (name, cond, programs, text) in listed {
+            let known: Vec<Program> =
+                programs.iter().copied().filter(|q| self.rom.has(core.p.system, *q)).collect();
+            if !known.is_empty() {
+                count(&format!("srsp_l1_{name}"), cond & self.queue.head.program.is_any(&known), text);
+            }
+        }
+    }
+
     /// Counters of the unit.
     pub fn observe(&self, core: &Core, here: Bool) {
         let begins = !self.runs.get() & self.queue.valid;
@@ -411,6 +444,7 @@ impl SyncUnit {
                 "cycles from begin to answer",
             );
         }
+        self.causes(core, here);
         count("srsp_l1_a2", here & self.is(&[Micro::Atm]) & core.req.free, "atomics sent to the L2");
         let waits = self.runs.get() & self.queue.count.zext(16).gt(1);
         count("srsp_l1_sq_waits", waits, "cycles in which an operation waits for another one");
