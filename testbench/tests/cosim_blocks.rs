@@ -17,7 +17,7 @@ use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
 /// for); `cosim_recorded.rs` and `cosim_program.rs` show that they do not among neighbours that keep it.
-const SHOWS_POWER_UP: [&str; 13] = [
+const SHOWS_POWER_UP: [&str; 14] = [
     "mshr-file",
     "l1-cache",
     "l2-bank",
@@ -30,6 +30,7 @@ const SHOWS_POWER_UP: [&str; 13] = [
     "dram-port",
     "srsp-l1",
     "srsp-l2",
+    "hlrc-l1",
     "hlrc-l2",
 ];
 
@@ -175,6 +176,7 @@ cosim_of! {
     cosim_sel_hub "sel-hub";
     cosim_lock_tbl "lock-tbl";
     cosim_srsp_l2 "srsp-l2";
+    cosim_hlrc_l1 "hlrc-l1";
     cosim_hlrc_l2 "hlrc-l2";
 }
 

@@ -10,12 +10,14 @@
 //!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] what atomics compute.
 //! [`l1`]: the L1 of a CU, with [`sfifo`], [`lr_tbl`] and [`pa_tbl`]; [`l2`]: a bank of the L2, with [`lock_tbl`]; [`sel_hub`]: the multicast of probes; [`fabric`]: all of it.
+//! [`hlrc_l1`]: the L1 of hLRC, in which atomics register their lines instead.
 //! [`hlrc_l2`]: a bank of the L2 for hLRC, which keeps the owner of each atomic line; [`mesh`]: a network of routers.
 
 pub mod amo;
 mod entries;
 pub mod fabric;
 mod heads;
+pub mod hlrc_l1;
 pub mod hlrc_l2;
 pub mod l1;
 pub mod l2;
@@ -40,6 +42,7 @@ pub fn blocks() -> Vec<BlockInfo> {
         sel_hub::info(),
         lock_tbl::info(),
         l2::info(),
+        hlrc_l1::info(),
         hlrc_l2::info(),
     ]
 }

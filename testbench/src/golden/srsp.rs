@@ -13,7 +13,7 @@ fn section(block: &str) -> &'static str {
     match block {
         "srsp-l2" | "lock-tbl" => "6",
         "sel-hub" => "3",
-        "hlrc-l2" => "9",
+        "hlrc-l1" | "hlrc-l2" => "9",
         _ => "5",
     }
 }

@@ -24,6 +24,14 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         ],
     ),
     (
+        "hlrc-l1",
+        [
+            "size=256 ways=2 latency=2 sfifo=2 targets=1 sq=1 cus=2 banks=2 mshrs=2 wbt=2 addr_bits=32",
+            "size=1K ways=4 latency=5 sfifo=5 targets=3 sq=2 owned_aware=0 cus=5 banks=1 mshrs=3 wbt=3 addr_bits=33",
+            "size=512 line=128 ways=2 sfifo=4 targets=2 sq=3 cus=1 banks=4 mshrs=1 wbt=4 addr_bits=40",
+        ],
+    ),
+    (
         "hlrc-l2",
         [
             "size=512 ways=2 sfifo=4 revokes=1 latency=5 l2_mshrs=2 targets=1 writes=1 cus=2 banks=2 mshrs=2 wbt=2 addr_bits=32",

@@ -7,7 +7,7 @@ use std::path::Path;
 use weft_blocks::registry::ParamSet;
 use weft_rtl::picture::Picture;
 use weft_srsp::params::Impl;
-use weft_srsp::{blocks, l1, l2};
+use weft_srsp::{blocks, hlrc_l1, l1, l2};
 
 /// Compares, or writes, a file of `hdl/srsp`; its name when it is old.
 fn same(file: &str, text: &str) -> Option<String> {
@@ -54,6 +54,20 @@ fn tables_of_the_l2_are_those_of_the_hardware() {
         token().to_markdown(),
     );
     assert_eq!(same("docs/srsp-l2.md", &text), None, "old: write it again with WEFT_PICTURES=write");
+}
+
+#[test]
+fn tables_of_the_l1_of_hlrc_are_those_of_the_hardware() {
+    use hlrc_l1::table::{answers, leaving, operations, programs, revokes};
+    let text = format!(
+        "Operations on a line:\n\n{}\nLines that leave:\n\n{}\nREVOKEs:\n\n{}\nAnswers:\n\n{}\nOperations of several steps:\n\n{}",
+        operations().to_markdown(),
+        leaving().to_markdown(),
+        revokes().to_markdown(),
+        answers().to_markdown(),
+        programs(),
+    );
+    assert_eq!(same("docs/hlrc-l1.md", &text), None, "old: write it again with WEFT_PICTURES=write");
 }
 
 #[test]

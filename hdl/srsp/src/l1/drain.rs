@@ -1,4 +1,5 @@
-//! Drain: pops the sFIFO up to a marker, then fences (srsp.md section 5). Two clients, one served at a time, in order of asking: the sync unit and the probe unit.
+//! Drain: pops the sFIFO up to a marker, then fences (srsp.md section 5). Two clients, one served at a time, in order of asking: the sync unit and the probe unit; in
+//! hLRC the sync unit and the capture buffer.
 //!
 //! | state | values |
 //! | --- | --- |
@@ -7,7 +8,7 @@
 //! | `drain_NAME_busy`, `_need`, `_marker` | the client waits for its flush; its marker is still in the sFIFO; which entry it is |
 //! | `drain_asked` | a slot found the sFIFO full: one pop |
 
-use super::wbt::Wbt;
+use super::wbt::Fence;
 use crate::sfifo::Sfifo;
 use weft_rtl::prelude::*;
 
@@ -19,12 +20,12 @@ pub enum DrainTurn {
     None,
     /// The sync unit.
     Sync,
-    /// The probe unit.
+    /// The probe unit; in hLRC the capture buffer.
     Probe,
 }
 
 /// A client of the drain.
-pub(super) struct Client {
+pub(crate) struct Client {
     turn: DrainTurn,
     busy: Reg<Bool>,
     need: Reg<Bool>,
@@ -62,7 +63,7 @@ impl Client {
 }
 
 /// The unit.
-pub(super) struct Drain {
+pub(crate) struct Drain {
     turn: Reg<Enum<DrainTurn>>,
     fencing: Reg<Bool>,
     asked: Reg<Bool>,
@@ -71,13 +72,14 @@ pub(super) struct Drain {
 }
 
 impl Drain {
-    pub fn new(ptr_bits: u32) -> Drain {
+    /// Declares the unit with the names of its two clients.
+    pub fn new(ptr_bits: u32, [sync, probe]: [&str; 2]) -> Drain {
         Drain {
             turn: reg::<Enum<DrainTurn>>("drain_turn", ()),
             fencing: reg::<Bool>("drain_fencing", ()),
             asked: reg::<Bool>("drain_asked", ()),
-            sync: Client::new("sync", DrainTurn::Sync, ptr_bits),
-            probe: Client::new("probe", DrainTurn::Probe, ptr_bits),
+            sync: Client::new(sync, DrainTurn::Sync, ptr_bits),
+            probe: Client::new(probe, DrainTurn::Probe, ptr_bits),
         }
     }
 
@@ -120,7 +122,7 @@ impl Drain {
     }
 
     /// Declares the unit's steps, after everything that starts or pops.
-    pub fn finish(&self, sfifo: &Sfifo, wbt: &Wbt) {
+    pub fn finish(&self, sfifo: &Sfifo, fence: &Fence) {
         when(sfifo.pops(), || self.asked.set(false));
         let free = self.turn.get().is(DrainTurn::None);
         for client in [&self.sync, &self.probe] {
@@ -130,10 +132,10 @@ impl Drain {
             when(free & client.busy.get(), || self.turn.set(client.turn));
             let mine = self.turn.get().is(client.turn) & !client.need.get();
             when(mine & !self.fencing.get(), || {
-                wbt.flip();
+                fence.flip();
                 self.fencing.set(true);
             });
-            when(mine & self.fencing.get() & wbt.fenced(), || {
+            when(mine & self.fencing.get() & fence.fenced(), || {
                 self.fencing.set(false);
                 self.turn.set(DrainTurn::None);
                 client.busy.set(false);
@@ -142,9 +144,9 @@ impl Drain {
         }
     }
 
-    /// Races and counters; `probed`: the system has probes.
-    pub fn observe(&self, sfifo: &Sfifo, probed: bool) {
-        let race = |name: &str, cond: Bool, text: &str| cover(&format!("srsp.race.drain_{name}"), cond, text);
+    /// Races, whose names begin with `races`, and the counter of `block`; `probed`: the system has probes.
+    pub fn observe(&self, sfifo: &Sfifo, (races, block): (&str, &str), probed: bool) {
+        let race = |name: &str, cond: Bool, text: &str| cover(&format!("{races}drain_{name}"), cond, text);
         let both = self.sync.busy.get() & self.probe.busy.get();
         if probed {
             race("two_clients", both, "own flush and a probe's flush at the same time");
@@ -159,6 +161,10 @@ impl Drain {
         }
         let pushed = self.fencing.get() & sfifo.pushes();
         race("push_in_fence", pushed, "a line becomes dirty during a fence, which does not wait for it");
-        count("srsp_l1_fence_cycles", self.fencing.get(), "cycles in which a flush waits for write-backs");
+        count(
+            &format!("{block}_fence_cycles"),
+            self.fencing.get(),
+            "cycles in which a flush waits for write-backs",
+        );
     }
 }

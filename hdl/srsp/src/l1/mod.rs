@@ -36,20 +36,20 @@
 
 mod aff_cache;
 mod arrays;
-mod drain;
+pub(crate) mod drain;
 mod fill;
 pub mod micro;
 mod misses;
 mod observe;
-mod op;
+pub(crate) mod op;
 mod params;
 mod probe_unit;
-mod reply;
+pub(crate) mod reply;
 mod stage;
 mod sync_unit;
-mod table;
+pub(crate) mod table;
 mod turn;
-mod wbt;
+pub(crate) mod wbt;
 
 use crate::lr_tbl::{LrParams, LrTbl};
 use crate::msg::{Req, Rsp, RspOp, Wb};
@@ -125,7 +125,7 @@ impl Core {
             lr: selective.then(|| LrTbl::new(LrParams { entries: p.sfifo, word_bits: words })),
             pa: selective.then(|| PaTbl::new(p.pa, words)),
             aff: p.predicts().then(|| AffCache::new(p)),
-            drain: Drain::new(p.ptr_bits()),
+            drain: Drain::new(p.ptr_bits(), ["sync", "probe"]),
             filler: Filler::new(p),
             replies: Replies::new(p),
             gate: Gate { own: gate("own"), pa: gate("pa"), lock: gate("lock"), all: gate("all") },
@@ -193,7 +193,7 @@ fn describe(p: &L1Params) {
     let plan = slot.carry_out();
     turns.choose(&core, &plan);
     core.sync.run(&core);
-    core.drain.finish(&core.sfifo, &core.wbt);
+    core.drain.finish(&core.sfifo, &core.wbt.fence);
     core.filler.finish();
     core.misses.finish();
     core.wbt.finish(rsp.msg.wbt);

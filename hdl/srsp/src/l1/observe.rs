@@ -13,7 +13,7 @@ use weft_rtl::prelude::*;
 /// Declares all observers.
 pub(super) fn observe(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     core.sync.observe(core, turns.is(Turn::Sync));
-    core.drain.observe(&core.sfifo, core.p.system != Impl::Base);
+    core.drain.observe(&core.sfifo, ("srsp.race.", "srsp_l1"), core.p.system != Impl::Base);
     requests(turns, slot, plan);
     lines(core, turns, slot, plan);
     gate(core, turns);

@@ -26,14 +26,14 @@ pub enum Kind {
 }
 
 /// Scopes.
-pub(super) const WG: u64 = 0;
-pub(super) const CMP: u64 = 1;
-pub(super) const SYS: u64 = 2;
+pub(crate) const WG: u64 = 0;
+pub(crate) const CMP: u64 = 1;
+pub(crate) const SYS: u64 = 2;
 
 /// A request, as it waits in S1 or as a target gives it back.
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = L1Params)]
-pub(super) struct Op {
+pub(crate) struct Op {
     pub kind: Enum<Kind>,
     pub op: Enum<SyncOp>,
     #[width(2)]
@@ -154,21 +154,21 @@ fn sync_op(m: &CuReq) -> Enum<SyncOp> {
 }
 
 /// The word of 4 or 8 bytes at a byte offset of a line; of 4 bytes in the low half.
-pub(super) fn word_of(line: Bits, first: Bits, wide: Bool) -> Bits {
+pub(crate) fn word_of(line: Bits, first: Bits, wide: Bool) -> Bits {
     let eight = line.element(first.slice(3, first.width() - 3), 64);
     let four = mux(first.bit(2), eight.slice(32, 32), eight.slice(0, 32));
     mux(wide, eight, four.zext(64))
 }
 
 /// A word in every place of a line where one of its size may stand.
-pub(super) fn place(word: Bits, wide: Bool, bits: u32) -> Bits {
+pub(crate) fn place(word: Bits, wide: Bool, bits: u32) -> Bits {
     let low = word.slice(0, 32);
     let eight = mux(wide, word, cat(&[low, low]));
     pack(&vec![eight; (bits / 64) as usize])
 }
 
 /// Bit i of a mask repeated over byte i.
-pub(super) fn spread(mask: Bits) -> Bits {
+pub(crate) fn spread(mask: Bits) -> Bits {
     let bytes: Vec<Bits> = (0..mask.width()).map(|i| mask.bit(i).repeat(8)).collect();
     pack(&bytes)
 }

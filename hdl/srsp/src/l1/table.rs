@@ -69,7 +69,8 @@ fn codes<E: HwEnum>(values: &[E]) -> Vec<u64> {
     values.iter().map(|v| v.encoding()).collect()
 }
 
-pub(super) fn column<E: HwEnum>(name: &'static str, words: &[&'static str]) -> Column {
+/// A column whose words stand for the variants of an enumeration, in their order.
+pub(crate) fn column<E: HwEnum>(name: &'static str, words: &[&'static str]) -> Column {
     let variants = E::enum_type().variants.clone();
     Column { name, values: words.iter().zip(variants).map(|(word, (_, code))| (*word, code)).collect() }
 }

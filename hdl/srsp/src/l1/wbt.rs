@@ -14,9 +14,9 @@ struct WbtEntry {
     epoch: Bits,
 }
 
-/// The table with the fence's epoch and, per epoch, the number of write-backs sent in it and not acknowledged.
-pub(super) struct Wbt {
-    rows: Entries<WbtEntry>,
+/// The fence: its epoch and, per epoch, the number of write-backs sent in it and not acknowledged.
+pub(crate) struct Fence {
+    block: &'static str,
     epoch: Reg<Bits>,
     counts: [Reg<Bits>; 2],
     sends: Wire<Bool>,
@@ -24,18 +24,73 @@ pub(super) struct Wbt {
     acked_epoch: Wire<Bits>,
 }
 
-impl Wbt {
-    pub fn new(p: &L1Params) -> Wbt {
-        let bits = bits_for(u64::from(p.srsp.wbt) + 1);
+impl Fence {
+    /// Declares the fence over up to `wbt` write-backs; `block` begins the names of its assertions.
+    pub fn new(block: &'static str, wbt: u32) -> Fence {
+        let bits = bits_for(u64::from(wbt) + 1);
         let count = |name| reg::<Bits>(name, bits).field("fence");
-        Wbt {
-            rows: Entries::new("wbt", p.srsp.wbt, p),
+        Fence {
+            block,
             epoch: reg::<Bits>("fence_epoch", 1).field("fence"),
             counts: [count("fence_open0"), count("fence_open1")],
             sends: wire_or::<Bool>("wbt_sends", (), false),
             acks: wire_or::<Bool>("wbt_acks", (), false),
             acked_epoch: wire_zero::<Bits>("wbt_acked_epoch", 1),
         }
+    }
+
+    /// A write-back is sent in this cycle; its epoch.
+    pub fn sent(&self) -> Bits {
+        self.sends.set(true);
+        self.epoch.get()
+    }
+
+    /// A write-back of an epoch is acknowledged in this cycle.
+    pub fn acked(&self, epoch: Bits) {
+        self.acks.set(true);
+        self.acked_epoch.set(epoch);
+    }
+
+    /// A write-back is acknowledged in this cycle, and its epoch.
+    pub fn acknowledged(&self) -> (Bool, Bits) {
+        (self.acks.get(), self.acked_epoch.get())
+    }
+
+    /// Begins a fence: later write-backs belong to the other epoch.
+    pub fn flip(&self) {
+        self.epoch.set(!self.epoch.get());
+    }
+
+    /// All write-backs sent before the last flip are acknowledged.
+    pub fn fenced(&self) -> Bool {
+        mux(self.epoch.get().bit(0), self.counts[0].get(), self.counts[1].get()).none()
+    }
+
+    /// Declares how the counters change.
+    pub fn finish(&self) {
+        for (e, count) in self.counts.iter().enumerate() {
+            let mine = |epoch: Bits| epoch.eq(e as u64);
+            let up = self.sends.get() & mine(self.epoch.get());
+            let down = self.acks.get() & mine(self.acked_epoch.get());
+            when(up & !down, || count.set(count.get() + 1));
+            when(down & !up, || count.set(count.get() - 1));
+            let text = "no more write-backs are acknowledged than were sent";
+            let name = format!("{}_fence{e}_underflow", self.block);
+            assert_always(&name, !down | count.get().any(), text);
+        }
+    }
+}
+
+/// The table with its fence.
+pub(crate) struct Wbt {
+    rows: Entries<WbtEntry>,
+    /// What flushes wait for.
+    pub fence: Fence,
+}
+
+impl Wbt {
+    pub fn new(p: &L1Params) -> Wbt {
+        Wbt { rows: Entries::new("wbt", p.srsp.wbt, p), fence: Fence::new("srsp_l1", p.srsp.wbt) }
     }
 
     /// An entry is free.
@@ -55,42 +110,23 @@ impl Wbt {
 
     /// Enters a write-back; its number and epoch.
     pub fn send(&self, line: Bits) -> (Bits, Bits) {
-        let (index, epoch) = (self.rows.free_index(), self.epoch.get());
+        let (index, epoch) = (self.rows.free_index(), self.fence.sent());
         self.rows.write(index, &WbtEntry { line, epoch });
-        self.sends.set(true);
         (index, epoch)
     }
 
     /// A WB_ACK is taken in this cycle.
     pub fn acknowledge(&self, index: Bits, epoch: Bits) {
         self.rows.remove(index.one_hot(self.rows.valid().width()));
-        self.acks.set(true);
-        self.acked_epoch.set(epoch);
-    }
-
-    /// Begins a fence: later write-backs belong to the other epoch.
-    pub fn flip(&self) {
-        self.epoch.set(!self.epoch.get());
-    }
-
-    /// All write-backs sent before the last flip are acknowledged.
-    pub fn fenced(&self) -> Bool {
-        mux(self.epoch.get().bit(0), self.counts[0].get(), self.counts[1].get()).none()
+        self.fence.acked(epoch);
     }
 
     /// Declares how the counters change; `ack` is the WB_ACK's number, of meaning while one is taken.
     pub fn finish(&self, ack: Bits) {
-        for (e, count) in self.counts.iter().enumerate() {
-            let mine = |epoch: Bits| epoch.eq(e as u64);
-            let up = self.sends.get() & mine(self.epoch.get());
-            let down = self.acks.get() & mine(self.acked_epoch.get());
-            when(up & !down, || count.set(count.get() + 1));
-            when(down & !up, || count.set(count.get() - 1));
-            let text = "no more write-backs are acknowledged than were sent";
-            assert_always(&format!("srsp_l1_fence{e}_underflow"), !down | count.get().any(), text);
-        }
-        let known = self.rows.valid().bit_at(ack) & self.rows.read(ack).epoch.eq(self.acked_epoch.get());
+        self.fence.finish();
+        let (acks, epoch) = self.fence.acknowledged();
+        let known = self.rows.valid().bit_at(ack) & self.rows.read(ack).epoch.eq(epoch);
         let text = "a WB_ACK names a write-back under way, and its epoch";
-        assert_always("srsp_l1_ack_known", !self.acks.get() | known, text);
+        assert_always("srsp_l1_ack_known", !acks | known, text);
     }
 }
