@@ -1,4 +1,5 @@
-//! A whole GPU with scoped synchronisation (srsp.md sections 1 and 10): L1s, the hub of their probes, L2 banks, links between them; CUs and memory channels are outside.
+//! A whole GPU with scoped synchronisation (srsp.md sections 1 and 10): L1s, the hub of their probes, L2 banks, links between them; CUs and memory channels are outside. [`hlrc`]: the
+//! same with hLRC.
 //!
 //! ```text
 //!  cu0 -- l1_0 -- req, wb: link -- router -+-- bank0 -- mem0
@@ -22,8 +23,10 @@
 //! neither waits for the other; behind one link messages keep their order, also those of different banks: a request that waits for a lock holds up its L1's later requests, never what the
 //! lock's owner needs (PROBE, WB and RSP always drain). To and from the hub a link takes as long, beside the hub's own stages.
 
+pub mod hlrc;
 mod params;
 
+pub use hlrc::{HlrcFabricParams, Network, hlrc_fabric};
 pub use params::SrspFabricParams;
 
 use crate::l1::srsp_l1;
@@ -40,6 +43,7 @@ use weft_rtl::prelude::*;
 
 /// Where the parts are placed, for errors.
 const BLOCK: &str = "srsp-fabric";
+const BLOCK_HLRC: &str = "hlrc-fabric";
 
 /// Modules of a GPU; equal parts are one module.
 struct Parts {

@@ -1,0 +1,291 @@
+//! CUs of a whole GPU that pass locks round, and its memory.
+//!
+//! Each lock has a CU that uses it most. Behind each lock are words that all hold the number of critical sections so far; who has the lock reads them all, compares, and writes the next
+//! number. Scope and remote bit are random: they must not matter.
+
+use rand::Rng;
+use weft_blocks::msg::{AmoOp, CuOp, CuReq, CuRsp};
+use weft_rtl::bv::Bv;
+use weft_srsp::fabric::{HlrcFabricParams, hlrc_fabric};
+use weft_srsp::msg::{MemReq, MemRsp};
+use weft_srsp_bench::bench::{Bench, Msg};
+use weft_srsp_bench::memory::Memory;
+
+/// What a CU asks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ask {
+    Load(u64),
+    Store(u64, u64),
+    /// Compare-and-swap 0 to 1.
+    Take(u64),
+    /// Store of 0.
+    Give(u64),
+    /// Exchange with 0.
+    Swap(u64),
+}
+
+/// Where a CU stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum At {
+    Thinks(u64),
+    Takes(usize),
+    Reads(usize, usize),
+    Gives(usize),
+    Done,
+}
+
+/// A lock and the words behind it.
+pub struct Lock {
+    pub addr: u64,
+    pub words: Vec<u64>,
+    pub truth: u64,
+    pub holder: Option<usize>,
+    pub owner: usize,
+    /// Critical sections of the owner, and of others.
+    pub sections: [u64; 2],
+}
+
+/// A GPU.
+pub struct World {
+    pub b: Bench,
+    pub p: HlrcFabricParams,
+    pub memory: Memory,
+    pub locks: Vec<Lock>,
+    cus: Vec<(At, u64)>,
+    next_id: u64,
+    open: Vec<Option<(u64, Ask)>>,
+    /// Part of the critical sections that are on one's own lock.
+    pub own: f64,
+    pub complaint: Option<String>,
+}
+
+impl World {
+    /// A GPU whose CUs have `sections` critical sections each before them.
+    pub fn new(p: &HlrcFabricParams, locks: usize, sections: u64, seed: u64) -> World {
+        let s = p.srsp();
+        let mut b = Bench::new(&hlrc_fabric(p).expect("legal"), seed);
+        for c in 0..s.cus {
+            b.source::<CuReq>(&format!("g0_cu{c}_req"), &s.cu());
+            b.sink::<CuRsp>(&format!("g0_cu{c}_rsp"), &s.cu());
+        }
+        for bank in 0..s.banks {
+            b.sink::<MemReq>(&format!("mem{bank}_req"), s);
+            b.source::<MemRsp>(&format!("mem{bank}_rsp"), s);
+        }
+        let line = u64::from(s.line);
+        let lock = |l: usize| {
+            let base = 0x1_0000 + l as u64 * 8 * line;
+            // The last word of every other lock lies in the lock's own line.
+            let near = if l.is_multiple_of(2) { 0 } else { 4 };
+            let words = vec![base + line, base + 2 * line + 4, base + 3 * line + 8, base + near * line + 12];
+            let owner = l % s.cus as usize;
+            Lock { addr: base, words, truth: 0, holder: None, owner, sections: [0; 2] }
+        };
+        let mut memory = Memory::new(s);
+        let locks: Vec<Lock> = (0..locks).map(lock).collect();
+        for lock in &locks {
+            for k in 0..8 {
+                memory.now.insert(lock.addr / line + k, vec![0; line as usize]);
+            }
+        }
+        let cus = s.cus as usize;
+        World {
+            p: p.clone(),
+            b,
+            memory,
+            locks,
+            cus: vec![(At::Thinks(0), sections); cus],
+            next_id: 0,
+            open: vec![None; cus],
+            own: 0.6,
+            complaint: None,
+        }
+    }
+
+    fn complain(&mut self, text: String) {
+        let cycle = self.b.sim.cycle();
+        self.complaint.get_or_insert(format!("cycle {cycle}: {text}"));
+    }
+
+    /// Scope and remote bit of an operation.
+    fn manner(&mut self) -> (u64, u64) {
+        [(0, 0), (1, 0), (1, 1)][self.b.rng.random_range(0..3)]
+    }
+
+    fn send(&mut self, c: usize, ask: Ask) {
+        let (line, cu) = (u64::from(self.p.srsp().line), self.p.srsp().cu());
+        let id = self.next_id;
+        self.next_id = (id + 1) % 4096;
+        let (scope, remote) = self.manner();
+        let (addr, value, op, sync, sem, amo) = match ask {
+            Ask::Load(a) => (a, 0, CuOp::Ld, 0, 0, AmoOp::Add),
+            Ask::Store(a, v) => (a, v, CuOp::St, 0, 0, AmoOp::Add),
+            Ask::Take(a) => (a, 1, CuOp::Amo, 1, 1, AmoOp::Cas),
+            Ask::Give(a) => (a, 0, CuOp::St, 1, 2, AmoOp::Add),
+            Ask::Swap(a) => (a, 0, CuOp::Amo, 1, 3, AmoOp::Exch),
+        };
+        let at = addr % line;
+        let fields = [
+            ("id", id),
+            ("op", op as u64),
+            ("sync", sync),
+            ("sem", sem),
+            ("scope", if sync == 1 { scope } else { 0 }),
+            ("remote", if sync == 1 { remote } else { 0 }),
+            ("class", 0),
+            ("want_ack", sync),
+            ("amo", amo as u64),
+            ("line", addr / line),
+            ("cmp", 0),
+        ];
+        let data: Vec<Bv> =
+            (0..line / 4).map(|i| Bv::from_u64(if 4 * i == at { value } else { 0x55aa }, 32)).collect();
+        let mask: Vec<Bv> =
+            (0..line).map(|i| Bv::from_u64(u64::from((at..at + 4).contains(&i)), 1)).collect();
+        let msg =
+            Msg::of::<CuReq>(&cu, &fields).with("data", Bv::concat(&data)).with("mask", Bv::concat(&mask));
+        self.b.send(&format!("g0_cu{c}_req"), msg);
+        if !matches!(ask, Ask::Store(..)) {
+            self.open[c] = Some((id, ask));
+        }
+    }
+
+    /// A CU that waits for nothing goes on.
+    fn go_on(&mut self, c: usize) {
+        let now = self.b.sim.cycle();
+        let (At::Thinks(until), left) = self.cus[c] else { return };
+        if left == 0 {
+            self.cus[c].0 = At::Done;
+        } else if until <= now {
+            let any = self.b.rng.random_range(0..self.locks.len());
+            let mine =
+                self.locks.iter().position(|l| l.owner == c).filter(|_| self.b.rng.random_bool(self.own));
+            let lock = mine.unwrap_or(any);
+            self.cus[c].0 = At::Takes(lock);
+            let addr = self.locks[lock].addr;
+            self.send(c, Ask::Take(addr));
+        }
+    }
+
+    fn pause(&mut self, longest: u64) -> At {
+        At::Thinks(self.b.sim.cycle() + self.b.rng.random_range(0..longest))
+    }
+
+    /// The answer to what a CU waits for.
+    fn answer(&mut self, c: usize, m: &Msg) {
+        let Some((id, ask)) = self.open[c].take() else {
+            return self.complain(format!("CU {c} gets an answer to nothing: {m:?}"));
+        };
+        if id != m.get("id") {
+            return self.complain(format!("CU {c}: {ask:?} is answered under another number"));
+        }
+        let at = |addr: u64| (addr % u64::from(self.p.srsp().line)) as u32 * 8;
+        let word = |addr: u64| m.wide("data").slice(at(addr), 32).low_u64();
+        match (self.cus[c].0, ask) {
+            (At::Takes(lock), Ask::Take(addr)) => {
+                let old = word(addr);
+                self.taken(c, lock, old);
+            }
+            (At::Reads(lock, k), Ask::Load(addr)) => {
+                let (found, truth) = (word(addr), self.locks[lock].truth);
+                if found != truth {
+                    self.complain(format!(
+                        "CU {c} reads {found} at {addr:#x} behind lock {lock} instead of {truth}"
+                    ));
+                }
+                self.read(c, lock, k + 1);
+            }
+            (At::Gives(_), _) => {
+                self.cus[c].1 -= 1;
+                let at = self.pause(100);
+                self.cus[c].0 = at;
+            }
+            state => self.complain(format!("CU {c} at {state:?}")),
+        }
+    }
+
+    fn taken(&mut self, c: usize, lock: usize, old: u64) {
+        if old != 0 {
+            let at = self.pause(60);
+            self.cus[c].0 = at;
+            return;
+        }
+        if let Some(other) = self.locks[lock].holder.replace(c) {
+            self.complain(format!("lock {lock} is held by CU {other} and by CU {c}"));
+        }
+        let foreign = usize::from(self.locks[lock].owner != c);
+        self.locks[lock].sections[foreign] += 1;
+        self.read(c, lock, 0);
+    }
+
+    /// Reads the next word, or writes them all and gives the lock back.
+    fn read(&mut self, c: usize, lock: usize, k: usize) {
+        let words = self.locks[lock].words.clone();
+        if let Some(addr) = words.get(k) {
+            self.cus[c].0 = At::Reads(lock, k);
+            return self.send(c, Ask::Load(*addr));
+        }
+        let next = self.locks[lock].truth + 1;
+        words.iter().for_each(|addr| self.send(c, Ask::Store(*addr, next)));
+        self.locks[lock].truth = next;
+        self.locks[lock].holder = None;
+        let addr = self.locks[lock].addr;
+        self.cus[c].0 = At::Gives(lock);
+        let give = if self.b.rng.random_bool(0.7) { Ask::Give(addr) } else { Ask::Swap(addr) };
+        self.send(c, give);
+    }
+
+    /// One cycle.
+    pub fn step(&mut self) {
+        let now = self.b.sim.cycle();
+        (0..self.cus.len()).for_each(|c| self.go_on(c));
+        while let Some((bank, m)) = self.memory.answer(now) {
+            self.b.send(&format!("mem{bank}_rsp"), m);
+        }
+        self.b.advance();
+        if let Some(failure) = self.b.sim.failures().first() {
+            let text = format!("{failure:?}");
+            self.complain(text);
+        }
+        for bank in 0..self.p.srsp().banks as usize {
+            while let Some((_, m)) = self.b.received(&format!("mem{bank}_req")) {
+                self.memory.request(bank, &m, now, &mut self.b.rng);
+            }
+        }
+        for c in 0..self.cus.len() {
+            while let Some((_, m)) = self.b.received(&format!("g0_cu{c}_rsp")) {
+                self.answer(c, &m);
+            }
+        }
+    }
+
+    /// Runs until all critical sections are over.
+    pub fn run(&mut self, longest: u64) {
+        for cycle in 0..longest {
+            if cycle % 500 == 0 {
+                let rng = &mut self.b.rng;
+                self.memory.delay = [0, 30, 200][rng.random_range(0..3)];
+                for (name, sink) in &mut self.b.sinks {
+                    let chance = [0.2, 1.0][rng.random_range(0..2)];
+                    sink.chance = if name.starts_with("mem") { chance } else { 1.0 };
+                }
+            }
+            if self.complaint.is_some() || self.cus.iter().all(|cu| cu.0 == At::Done) {
+                return;
+            }
+            self.step();
+        }
+        let cus = format!("{:?}", self.cus);
+        self.complain(format!("not done: {cus}"));
+    }
+
+    /// Nothing was wrong, and no critical section was lost.
+    pub fn check(&self) {
+        if let Some(complaint) = &self.complaint {
+            panic!("{complaint}");
+        }
+        for (l, lock) in self.locks.iter().enumerate() {
+            assert_eq!(lock.sections.iter().sum::<u64>(), lock.truth, "lock {l}");
+        }
+    }
+}
