@@ -13,7 +13,7 @@
 //! end. Each port takes and gives one message per cycle. A message goes along its row first, then along its column; no cycle of waiting routers is possible, and messages from one node to
 //! another keep their order.
 //!
-//! Networks that must not wait for one another are meshes of their own.
+//! Networks that must not wait for one another are meshes of their own. Instances: `routerN`, and the links that leave a node, `eastN`, `westN`, `northN`, `southN`.
 
 use std::cell::OnceCell;
 use weft_blocks::common::crossbar::crossbar;
@@ -129,18 +129,20 @@ pub fn mesh<T: Data>(
         for (n, here) in routers.iter().enumerate() {
             place::<T>(grid, n as u32, here, shape);
             let n = n as u32;
-            let (x, y) = (n % grid.columns, n / grid.columns);
-            let (east, south) = ((x + 1 < grid.columns).then_some(n + 1), n + grid.columns);
-            let south = (y + 1 < grid.rows).then_some(south);
-            for (to, away, back) in [(east, EAST, WEST), (south, SOUTH, NORTH)] {
-                if let Some(to) = to {
-                    let there = &routers[to as usize];
-                    let (out, into) = (|port: u64| format!("out{port}"), |port: u64| format!("in{port}"));
-                    let forth = format!("link{n}_to{to}");
-                    link.join::<T>(&forth, (here, &out(away)), (there, &into(back)), shape);
-                    let home = format!("link{to}_to{n}");
-                    link.join::<T>(&home, (there, &out(back)), (here, &into(away)), shape);
-                }
+            let east = (n % grid.columns + 1 < grid.columns).then_some(n + 1);
+            let south = (n / grid.columns + 1 < grid.rows).then_some(n + grid.columns);
+            let join = |name: &str, from: u32, away: u64, to: u32, back: u64| {
+                let [from_node, to_node] = [from, to].map(|node| &routers[node as usize]);
+                let (out, into) = (format!("out{away}"), format!("in{back}"));
+                link.join::<T>(&format!("{name}{from}"), (from_node, &out), (to_node, &into), shape);
+            };
+            if let Some(to) = east {
+                join("east", n, EAST, to, WEST);
+                join("west", to, WEST, n, EAST);
+            }
+            if let Some(to) = south {
+                join("south", n, SOUTH, to, NORTH);
+                join("north", to, NORTH, n, SOUTH);
             }
         }
     });
