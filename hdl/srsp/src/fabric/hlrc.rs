@@ -76,11 +76,13 @@ impl HlrcFabricParams {
     pub fn module_name(&self) -> String {
         let (l1, l2) = (self.l1.module_name(), self.l2.module_name());
         let cut = |name: String, head: &str| name.strip_prefix(head).map_or(name.clone(), str::to_string);
+        // Said once: some tools cut names at 127 characters.
+        let l2 = cut(l2, "hlrc_l2_").replace(&format!("_{}", self.srsp().tag()), "");
         let network = match self.network {
             Network::Flat { link } => format!("k{link}"),
             Network::Mesh { columns } => format!("mesh{columns}"),
         };
-        format!("hlrc_gpu_{}__{}_{network}", cut(l1, "hlrc_l1_"), cut(l2, "hlrc_l2_"))
+        format!("hlrc_gpu_{}__{l2}_{network}", cut(l1, "hlrc_l1_"))
     }
 
     /// The mesh, and the nodes of the banks: as many columns as rows of banks, or twice as many, each in the middle of its part.

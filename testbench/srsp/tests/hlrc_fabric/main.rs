@@ -135,6 +135,16 @@ fn a_bank_that_grants_before_the_flush_is_noticed() {
     assert!(w.complaint.is_some());
 }
 
+#[test]
+fn names_are_short_enough_for_verilator() {
+    let published = HlrcFabricParams::published();
+    let flat = HlrcFabricParams { network: FLAT, ..published.clone() };
+    for p in [&published, &flat] {
+        assert!(p.module_name().len() < 128, "{}", p.module_name());
+    }
+    assert_ne!(published.module_name(), flat.module_name());
+}
+
 /// The banks of the published mesh stand in the middle of its quarters.
 #[test]
 fn banks_are_spread_evenly() {
