@@ -6,8 +6,9 @@ mod small;
 use std::sync::Arc;
 use weft_engine::Design;
 use weft_fabric::config::FabricConfig;
+use weft_fabric::family::srsp::Gpu;
 use weft_fabric::run::{FabricRun, RunOptions, RunReport, design};
-use weft_srsp::fabric::SrspFabricParams;
+use weft_srsp::fabric::{HlrcFabricParams, SrspFabricParams};
 use weft_srsp::params::Impl;
 use weft_workload::Program;
 
@@ -31,7 +32,7 @@ const TINY: [&str; 9] = [
 ];
 
 /// Every protocol.
-const PROTOCOLS: [&str; 6] = ["global", "scope", "steal", "brsp", "srsp", "srsp-opt"];
+const PROTOCOLS: [&str; 7] = ["global", "scope", "steal", "brsp", "srsp", "srsp-opt", "hlrc"];
 
 impl Fabric {
     fn new(changes: &[&str]) -> Fabric {
@@ -134,17 +135,39 @@ fn programs_without_queues() {
 fn the_published_fabric_is_that_of_its_file() {
     let published = FabricConfig::load("srsp-64cu").expect("built in");
     published.validate().expect("can be built");
-    assert_eq!(published.srsp(), Some(SrspFabricParams::published(Impl::Srsp)));
+    assert_eq!(published.srsp(), Some(Gpu::Scoped(SrspFabricParams::published(Impl::Srsp))));
     let record = published.to_json();
     let back: FabricConfig = serde_json::from_value(record.clone()).expect("all keys are known");
     assert_eq!(back.to_json(), record);
 }
 
 #[test]
+fn the_fabric_of_the_hlrc_study_is_that_of_its_file() {
+    let published = FabricConfig::load("hlrc-128cu").expect("built in");
+    published.validate().expect("can be built");
+    assert_eq!(published.srsp(), Some(Gpu::Registering(HlrcFabricParams::published())));
+}
+
+/// Atomics register their lines, on a mesh and with both ways to write.
+#[test]
+fn registered_lines_on_a_mesh() {
+    for write in ["combine", "through-inv"] {
+        let write = format!("l2_write={write}");
+        let fabric = Fabric::new(&["protocol=hlrc", "mesh=2", &write]);
+        for (workload, given) in [("sssp", &CLUB[..]), ("lock", &[("owner", "40"), ("remote", "10")])] {
+            let m = fabric.run(workload, given).metrics;
+            assert!(m.count("registrations") > 0 && m.count("revokes") > 0, "{write}, {workload}");
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_built_is_refused() {
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 7] = [
+        (&["mesh=4"], "--set: mesh = 4: L1s with scopes have no mesh; legal: 0 (the crossbars)"),
+        (&["protocol=hlrc", "mesh=3"], "--set: mesh = 3: the CUs do not fill a mesh of that width"),
         (&["gpus=2"], "--set: gpus = 2: it is too large; legal: 1..1"),
-        (&["protocol=hlrc"], "--set: protocol = hlrc: there is no such choice; legal: global"),
+        (&["protocol=denovo"], "--set: protocol = denovo: there is no such choice; legal: global"),
         (&["scopes=false"], "--set: scopes = false: the L1s go by scopes"),
         (&["aff_entries=24"], "--set: aff_entries = 24: it is no supported size"),
         (&["l1_size=3K"], "--set: l1_size = 3072: size / (ways * line) is no power of two"),

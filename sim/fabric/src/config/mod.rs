@@ -49,6 +49,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("hmg-tsm-4gpu-small", include_str!("../../../fabrics/hmg-tsm-4gpu-small.toml")),
     ("srsp-64cu", include_str!("../../../fabrics/srsp-64cu.toml")),
     ("srsp-64cu-small", include_str!("../../../fabrics/srsp-64cu-small.toml")),
+    ("hlrc-128cu", include_str!("../../../fabrics/hlrc-128cu.toml")),
+    ("hlrc-128cu-small", include_str!("../../../fabrics/hlrc-128cu-small.toml")),
 ];
 
 /// Configuration of a fabric: one field per key; the default is the published REC system.

@@ -1,9 +1,9 @@
 //! What the L2 holds newer than memory: the dirty bytes of its lines.
 
+use super::Gpu;
 use crate::family::Newer;
 use crate::family::tsm::around::{NewerIn, newer_in};
 use weft_engine::{MemPort, Sim};
-use weft_srsp::fabric::SrspFabricParams;
 
 /// Where a bank keeps tags, dirty masks and data.
 struct Bank {
@@ -22,13 +22,14 @@ pub(super) struct Banks {
 
 impl Banks {
     /// Those of a fabric; `None` when its instances have other names.
-    pub fn find(sim: &Sim, p: &SrspFabricParams) -> Option<Banks> {
+    pub fn find(sim: &Sim, p: &Gpu) -> Option<Banks> {
         let bank = |b: u32| {
             let memory = |name: &str| sim.memory(&format!("bank{b}.{name}"));
             Some(Bank { tags: memory("tags")?, masks: memory("masks")?, lines: memory("lines")? })
         };
         let banks = (0..p.srsp().banks).map(bank).collect::<Option<Vec<_>>>()?;
-        Some(Banks { banks, sets: p.l2.sets(), ways: p.l2.ways, tag_bits: p.l2.tag_bits() })
+        let shape = p.bank();
+        Some(Banks { banks, sets: shape.sets, ways: shape.ways, tag_bits: shape.tag_bits })
     }
 
     /// What they hold newer than memory.

@@ -1,16 +1,18 @@
 //! Parameters of the models that a configuration stands for.
 
-use super::{SrspFabricParams, SrspKeys};
+use super::{Gpu, SrspFabricParams, SrspKeys};
 use crate::config::Common;
 use crate::dram::DramTiming;
+use weft_srsp::fabric::{HlrcFabricParams, Network};
+use weft_srsp::hlrc_l1::HlrcL1Params;
+use weft_srsp::hlrc_l2::HlrcL2Params;
 use weft_srsp::l1::L1Params;
 use weft_srsp::l2::L2Params;
-use weft_srsp::params::Srsp;
+use weft_srsp::params::{Impl, Srsp};
 
 impl SrspKeys {
     /// The hardware: everything between compute units and DRAM.
-    pub(super) fn params(&self, common: &Common) -> SrspFabricParams {
-        let system = self.protocol.system();
+    pub(super) fn gpu(&self, common: &Common) -> Gpu {
         let srsp = Srsp {
             cus: common.cus,
             addr_bits: common.addr_bits,
@@ -19,6 +21,47 @@ impl SrspKeys {
             mshrs: self.l1_mshrs,
             wbt: self.l1_wbt,
         };
+        match self.protocol.system() {
+            Some(system) => Gpu::Scoped(self.scoped(srsp, system)),
+            None => Gpu::Registering(self.registering(srsp)),
+        }
+    }
+
+    fn registering(&self, srsp: Srsp) -> HlrcFabricParams {
+        let network = match self.mesh {
+            0 => Network::Flat { link: self.crossbar_latency },
+            columns => Network::Mesh { columns },
+        };
+        let published = HlrcFabricParams::of(srsp, network);
+        HlrcFabricParams {
+            l1: HlrcL1Params {
+                size: self.l1_size,
+                ways: self.l1_ways,
+                latency: self.l1_latency,
+                sfifo: self.l1_sfifo,
+                targets: self.l1_targets,
+                sq: self.sync_queue,
+                owned_aware: self.owned_aware,
+                ..published.l1
+            },
+            l2: HlrcL2Params {
+                size: self.l2_size,
+                ways: self.l2_ways,
+                latency: self.l2_latency,
+                sfifo: self.l2_sfifo,
+                revokes: self.revokes,
+                mshrs: self.l2_mshrs,
+                targets: self.l2_targets,
+                writes: self.l2_writes,
+                write: self.l2_write.write(),
+                owned_aware: self.owned_aware,
+                ..published.l2
+            },
+            network,
+        }
+    }
+
+    fn scoped(&self, srsp: Srsp, system: Impl) -> SrspFabricParams {
         let published = SrspFabricParams::of(srsp, system);
         SrspFabricParams {
             l1: L1Params {

@@ -1,9 +1,10 @@
 //! What several keys of the family must be together. The rules of the blocks are their own, told with the configuration's keys.
 
-use super::SrspKeys;
+use super::{Gpu, SrspKeys};
 use crate::config::{Common, ConfigError, FabricConfig, size};
 use crate::cu::Model;
 use weft_blocks::registry::BlockError;
+use weft_srsp::fabric::HlrcFabricParams;
 
 /// The keys of a configuration of this family.
 pub(super) struct Checked<'a> {
@@ -44,14 +45,35 @@ impl Checked<'_> {
 
     /// What the hardware refuses, told with the configuration's keys.
     fn check_hardware(&self) -> Result<(), ConfigError> {
-        let params = self.keys.params(self.common);
+        let scoped = match self.keys.gpu(self.common) {
+            Gpu::Scoped(params) => params,
+            Gpu::Registering(params) => return self.check_registering(&params),
+        };
+        let legal = "0 (the crossbars)";
+        self.ensure(self.keys.mesh == 0, "mesh", "L1s with scopes have no mesh", legal)?;
         let l1 = [("size", "l1_size"), ("ways", "l1_ways"), ("latency", "l1_latency"), ("sfifo", "l1_sfifo")];
         let l1 = l1.into_iter().chain([("pa", "pa_entries"), ("aff", "aff_entries")]);
         let l1 = l1.chain([("targets", "l1_targets"), ("sq", "sync_queue")]);
-        self.told(params.l1.validate(), &l1.collect::<Vec<_>>())?;
+        self.told(scoped.l1.validate(), &l1.collect::<Vec<_>>())?;
         let l2 = [("size", "l2_size"), ("ways", "l2_ways"), ("latency", "l2_latency"), ("sfifo", "l2_sfifo")];
         let l2 = l2.into_iter().chain([("mshrs", "l2_mshrs"), ("targets", "l2_targets")]);
-        self.told(params.l2.validate(), &l2.chain([("writes", "l2_writes")]).collect::<Vec<_>>())
+        self.told(scoped.l2.validate(), &l2.chain([("writes", "l2_writes")]).collect::<Vec<_>>())
+    }
+
+    fn check_registering(&self, params: &HlrcFabricParams) -> Result<(), ConfigError> {
+        let of_l1 = ["size", "ways", "latency", "sfifo", "targets"];
+        let of_l2 = ["size", "ways", "latency", "sfifo", "mshrs", "targets", "writes"];
+        let name = |level: &str, key: &str| format!("{level}_{key}");
+        let names = |level: &str, keys: &[&'static str]| -> Vec<(&'static str, String)> {
+            keys.iter().map(|key| (*key, name(level, key))).collect()
+        };
+        let refer = |list: &[(&'static str, String)], found| {
+            let pairs: Vec<(&str, &str)> = list.iter().map(|(key, own)| (*key, own.as_str())).collect();
+            self.told(found, &pairs)
+        };
+        refer(&names("l1", &of_l1), params.l1.validate())?;
+        refer(&names("l2", &of_l2), params.l2.validate())?;
+        self.told(params.validate(), &[("columns", "mesh"), ("link", "crossbar_latency")])
     }
 
     fn told(&self, found: Result<(), BlockError>, names: &[(&str, &str)]) -> Result<(), ConfigError> {

@@ -4,7 +4,7 @@ use super::banks::Banks;
 use super::metrics::counted;
 use super::order::Order;
 use super::port::BankPorts;
-use super::{SrspFabricParams, SrspKeys};
+use super::{Gpu, SrspKeys};
 use crate::check::CheckError;
 use crate::config::Common;
 use crate::cu::CuMode;
@@ -17,11 +17,10 @@ use std::sync::Arc;
 use weft_blocks::registry::BlockError;
 use weft_engine::{Design, Sim};
 use weft_rtl::ir::Module;
-use weft_srsp::fabric::srsp_fabric;
 
 /// Hardware of the family and what is around it.
 pub(super) struct SrspHardware {
-    params: SrspFabricParams,
+    params: Gpu,
     sync: &'static str,
     dram: DramTiming,
     mode: CuMode,
@@ -32,7 +31,7 @@ impl SrspHardware {
     /// What a configuration stands for.
     pub fn new(keys: &SrspKeys, common: &Common) -> SrspHardware {
         SrspHardware {
-            params: keys.params(common),
+            params: keys.gpu(common),
             sync: keys.protocol.sync(),
             dram: keys.dram(common),
             mode: CuMode { fused: true, ..common.mode(false) },
@@ -43,7 +42,7 @@ impl SrspHardware {
 
 impl Hardware for SrspHardware {
     fn module(&self) -> Result<Arc<Module>, BlockError> {
-        srsp_fabric(&self.params)
+        self.params.module()
     }
 
     fn tag(&self) -> String {
@@ -98,7 +97,7 @@ impl Hardware for SrspHardware {
     }
 
     fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {
-        Ok(vec![Box::new(Order::new(self.params.srsp().cus, true))])
+        Ok(vec![Box::new(Order::new(self.params.srsp().cus, self.params.scoped()))])
     }
 
     fn meter(&self) -> Box<dyn Meter> {

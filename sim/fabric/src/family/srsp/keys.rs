@@ -1,7 +1,8 @@
 //! Keys of the family, each declared once: field, default, unit, legal values, sentence.
 
-use crate::config::Legal::{OneOf, Power, Within};
+use crate::config::Legal::{OneOf, Power, Switch, Within};
 use crate::config::{M, Named, keys, named};
+use weft_srsp::hlrc_l2::L2Write;
 use weft_srsp::l1::Inject;
 use weft_srsp::params::Impl;
 
@@ -20,6 +21,8 @@ named! {
         Srsp = "srsp",
         /// The same with the local check and the predictor.
         SrspOpt = "srsp-opt",
+        /// Unscoped atomics on lines that their L1 registers.
+        Hlrc = "hlrc",
     }
 }
 
@@ -45,6 +48,26 @@ named! {
     }
 }
 
+named! {
+    /// What becomes of data written to an L2 bank of protocol hlrc.
+    DataWrite {
+        /// It is combined in the bank.
+        Combine = "combine",
+        /// It goes to memory, and the bank's copy is dropped.
+        ThroughInv = "through-inv",
+    }
+}
+
+impl DataWrite {
+    /// The hardware's word for it.
+    pub(super) fn write(self) -> L2Write {
+        match self {
+            DataWrite::Combine => L2Write::Combine,
+            DataWrite::ThroughInv => L2Write::ThroughInv,
+        }
+    }
+}
+
 impl SrspSlip {
     /// The hardware's word for it.
     pub(super) fn inject(self) -> Inject {
@@ -62,13 +85,14 @@ impl SrspSlip {
 }
 
 impl SrspProtocol {
-    /// The hardware.
-    pub(super) fn system(self) -> Impl {
+    /// The L1s, if they have scopes.
+    pub(super) fn system(self) -> Option<Impl> {
         match self {
-            SrspProtocol::Global | SrspProtocol::Scope | SrspProtocol::Steal => Impl::Base,
-            SrspProtocol::Brsp => Impl::Brsp,
-            SrspProtocol::Srsp => Impl::Srsp,
-            SrspProtocol::SrspOpt => Impl::SrspOpt,
+            SrspProtocol::Global | SrspProtocol::Scope | SrspProtocol::Steal => Some(Impl::Base),
+            SrspProtocol::Brsp => Some(Impl::Brsp),
+            SrspProtocol::Srsp => Some(Impl::Srsp),
+            SrspProtocol::SrspOpt => Some(Impl::SrspOpt),
+            SrspProtocol::Hlrc => None,
         }
     }
 
@@ -79,6 +103,7 @@ impl SrspProtocol {
             SrspProtocol::Scope => "scope",
             SrspProtocol::Steal => "steal",
             SrspProtocol::Brsp | SrspProtocol::Srsp | SrspProtocol::SrspOpt => "remote",
+            SrspProtocol::Hlrc => "atomic",
         }
     }
 }
@@ -96,7 +121,10 @@ keys! {
             aff_entries: u32 = 64, "entries", Within(0, 1024), "predictor of an L1, with protocol srsp-opt: a power of two from 8; 0: off";
             sync_queue: u32 = 8, "operations", Within(1, 64), "synchronising operations that wait in an L1 behind the one at work";
             locks: u32 = 8, "lines", Within(1, 64), "lines that are locked at once in an L2 bank";
-            inject: SrspSlip = SrspSlip::None, "", OneOf(SrspSlip::NAMES), "a slip of the L1s, to try the checks; simulation only";
+            revokes: u32 = 8, "lines", Within(1, 64), "protocol hlrc: lines that are revoked at once in an L2 bank";
+            owned_aware: bool = true, "", Switch, "protocol hlrc: registered lines are replaced last, in L1s and L2 banks";
+            l2_write: DataWrite = DataWrite::Combine, "", OneOf(DataWrite::NAMES), "protocol hlrc: written data is combined in the L2, or goes through it to memory and drops the copy there";
+            inject: SrspSlip = SrspSlip::None, "", OneOf(SrspSlip::NAMES), "a slip of the L1s of the other protocols, to try the checks; simulation only";
         }
         Caches {
             banks: u32 = 4, "banks", Power(1, 8), "L2 banks, line interleaved, each with a DRAM channel";
@@ -115,6 +143,7 @@ keys! {
         }
         Links {
             crossbar_latency: u32 = 4, "cycles", Within(1, 64), "time between L1s and L2 banks, and between L1s and the hub, one way (LINK_LAT)";
+            mesh: u32 = 0, "columns", Within(0, 16), "protocol hlrc: columns of a mesh of CUs, 2 cycles per hop, in place of the crossbars; 0: none";
         }
     }
 }

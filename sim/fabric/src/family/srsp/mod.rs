@@ -3,6 +3,7 @@
 //! | part | what |
 //! | --- | --- |
 //! | [`SrspKeys`] | the keys of srsp.md section 2, and which combinations cannot be built |
+//! | [`Gpu`] | parameters of its hardware: with scopes, or hLRC |
 //! | `hardware` | ports and promises of the fabric |
 //! | `port` | the memory channels behind the L2 banks |
 //! | `banks` | what the L2 holds newer than memory |
@@ -14,12 +15,14 @@
 mod banks;
 mod build;
 mod check;
+mod gpu;
 mod hardware;
 mod keys;
 mod metrics;
 pub mod order;
 mod port;
 
+pub use gpu::Gpu;
 pub use keys::{SrspKeys, SrspProtocol};
 pub use weft_srsp::fabric::SrspFabricParams;
 
@@ -70,10 +73,10 @@ impl Family for SrspKeys {
 }
 
 impl FabricConfig {
-    /// Parameters of the hardware of a fabric of the sRSP family; `None` of another one.
-    pub fn srsp(&self) -> Option<SrspFabricParams> {
+    /// The hardware of a fabric of the sRSP family; `None` of another one.
+    pub fn srsp(&self) -> Option<Gpu> {
         match &self.of {
-            FamilyKeys::Srsp(keys) => Some(keys.params(&self.common)),
+            FamilyKeys::Srsp(keys) => Some(keys.gpu(&self.common)),
             _ => None,
         }
     }
