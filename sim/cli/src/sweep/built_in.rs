@@ -33,6 +33,7 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("srsp-protocols", include_str!("../../../fabrics/sweeps/srsp-protocols.toml")),
     ("srsp-graphs", include_str!("../../../fabrics/sweeps/srsp-graphs.toml")),
     ("srsp-cus", include_str!("../../../fabrics/sweeps/srsp-cus.toml")),
+    ("hlrc-protocols", include_str!("../../../fabrics/sweeps/hlrc-protocols.toml")),
     ("dnn-step", include_str!("../../../fabrics/sweeps/dnn-step.toml")),
     ("dnn-links", include_str!("../../../fabrics/sweeps/dnn-links.toml")),
     ("dnn-remote", include_str!("../../../fabrics/sweeps/dnn-remote.toml")),
