@@ -125,17 +125,14 @@ pub fn sort(list: &mut [Region], reads: &Reads) {
             list[region].steps.iter().map(|s| step_sets(list, s, reads)).collect();
         let mut open: Vec<usize> = (0..sets.len()).collect();
         let mut order = Vec::with_capacity(open.len());
-        while !open.is_empty() {
-            let cost = |i: usize| -> u32 {
-                open.iter().filter(|j| **j != i).map(|j| sets[i].1.meets(&sets[*j].0)).sum()
-            };
-            let best = open
-                .iter()
-                .enumerate()
-                .min_by_key(|(at, i)| (cost(**i), *at))
-                .map(|(at, _)| at)
-                .expect("open steps");
-            order.push(open.remove(best));
+        // Registers that open steps would read after this one has stored them.
+        let spoils = |i: usize, j: usize| if i == j { 0 } else { sets[i].1.meets(&sets[j].0) };
+        let mut cost: Vec<u32> =
+            (0..sets.len()).map(|i| (0..sets.len()).map(|j| spoils(i, j)).sum()).collect();
+        while let Some(at) = (0..open.len()).min_by_key(|at| (cost[open[*at]], *at)) {
+            let best = open.remove(at);
+            open.iter().for_each(|i| cost[*i] -= spoils(*i, best));
+            order.push(best);
         }
         let mut steps: Vec<Option<Step>> =
             std::mem::take(&mut list[region].steps).into_iter().map(Some).collect();
