@@ -276,51 +276,11 @@ impl Order {
         let units = self.s.clocks.len();
         let mut all = Clock::new(units);
         self.s.clocks.iter().for_each(|clock| all.join(clock));
-        let variables = std::mem::take(&mut self.s.variables);
-        let shared: BTreeSet<u64> = variables
-            .iter()
-            .flat_map(|(addr, v)| (0..u64::from(v.bytes) / 4).map(move |i| addr + 4 * i))
-            .collect();
-        let lines: BTreeSet<u64> = shared.iter().map(|addr| addr / LINE).collect();
-        for (addr, variable) in &variables {
-            let bytes = held.line(addr / LINE);
-            let value = word_in(&bytes, addr % LINE, variable.bytes);
-            if !variable.may_hold(value) {
-                self.fail(|| format!("memory holds {value:#x} in the variable at {addr:#x} at a kernel's end, which no last access has left"));
-            }
-        }
+        let shared = self.rest_variables(held);
         for number in std::mem::take(&mut self.s.written) {
-            let page = self.page(number);
-            let words = std::mem::take(&mut page.words);
-            let mut wrong = None;
-            let mut line = (u64::MAX, [0; 64]);
-            let mut compared = 0;
-            for (word, log) in words {
-                let at = u64::from(word) * 4;
-                let addr = number * PAGE * LINE + at;
-                if line.0 != addr / LINE {
-                    line = (addr / LINE, held.line(addr / LINE));
-                    compared += 1;
-                }
-                for byte in 0..4u64 {
-                    let found = line.1[((addr + byte) % LINE) as usize];
-                    let base = page.byte(at + byte);
-                    let bad = log.read(byte as u32, &all, base, found) == Seen::Wrong;
-                    if bad && !shared.contains(&addr) {
-                        let (value, _) = log.expected(byte as u32, &all, base);
-                        wrong.get_or_insert((addr + byte, found, value));
-                    }
-                }
-                let limb = &mut page.base[(at / 8) as usize];
-                let value = u64::from(word_in(&line.1, addr % LINE, 4) as u32);
-                *limb = *limb & !(0xffff_ffff << (8 * (at % 8))) | value << (8 * (at % 8));
-            }
-            self.s.counts.lines += compared;
-            if let Some((addr, found, value)) = wrong {
-                self.fail(|| format!("memory holds {found:#04x} in byte {addr:#x} at a kernel's end, where the last write has left {value:#04x}"));
-            }
+            self.rest_page(number, &all, &shared, held);
         }
-        for line in lines {
+        for line in shared.iter().map(|addr| addr / LINE).collect::<BTreeSet<u64>>() {
             let bytes = held.line(line);
             let page = self.page(line / PAGE);
             let first = (line % PAGE * LINE / 8) as usize;
@@ -330,6 +290,56 @@ impl Order {
         }
         self.s.clocks = vec![Clock::new(units); units];
         self.s.counts.kernels += 1;
+    }
+
+    /// Compares the variables with memory and forgets them; addresses of their words of 4 bytes.
+    fn rest_variables(&mut self, held: &Held) -> BTreeSet<u64> {
+        let mut shared = BTreeSet::new();
+        for (addr, variable) in std::mem::take(&mut self.s.variables) {
+            shared.extend((0..u64::from(variable.bytes) / 4).map(|i| addr + 4 * i));
+            let value = word_in(&held.line(addr / LINE), addr % LINE, variable.bytes);
+            if !variable.may_hold(value) {
+                self.fail(|| {
+                    format!("memory holds {value:#x} in the variable at {addr:#x} at a kernel's end, which no last access has left")
+                });
+            }
+        }
+        shared
+    }
+
+    /// Compares the words of a page that were written with memory, and takes them over.
+    fn rest_page(&mut self, number: u64, all: &Clock, shared: &BTreeSet<u64>, held: &Held) {
+        let page = self.page(number);
+        let words = std::mem::take(&mut page.words);
+        let mut wrong = None;
+        let mut line = (u64::MAX, [0; 64]);
+        let mut compared = 0;
+        for (word, log) in words {
+            let at = u64::from(word) * 4;
+            let addr = number * PAGE * LINE + at;
+            if line.0 != addr / LINE {
+                line = (addr / LINE, held.line(addr / LINE));
+                compared += 1;
+            }
+            for byte in 0..4u64 {
+                let found = line.1[((addr + byte) % LINE) as usize];
+                let base = page.byte(at + byte);
+                let bad = log.read(byte as u32, all, base, found) == Seen::Wrong;
+                if bad && !shared.contains(&addr) {
+                    let (value, _) = log.expected(byte as u32, all, base);
+                    wrong.get_or_insert((addr + byte, found, value));
+                }
+            }
+            let limb = &mut page.base[(at / 8) as usize];
+            let shift = 8 * (at % 8);
+            *limb = *limb & !(0xffff_ffff << shift) | word_in(&line.1, addr % LINE, 4) << shift;
+        }
+        self.s.counts.lines += compared;
+        if let Some((addr, found, value)) = wrong {
+            self.fail(|| {
+                format!("memory holds {found:#04x} in byte {addr:#x} at a kernel's end, where the last write has left {value:#04x}")
+            });
+        }
     }
 
     fn result(&self) -> Result<(), CheckError> {
