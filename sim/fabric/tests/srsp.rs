@@ -86,6 +86,16 @@ fn work_queues_under_every_protocol() {
     }
 }
 
+/// Relaxed additions of floating-point numbers to what others add to.
+#[test]
+fn ranks_are_pushed_by_relaxed_atomics() {
+    for protocol in ["global", "brsp", "srsp", "hlrc"] {
+        let fabric = Fabric::new(&[&format!("protocol={protocol}")]);
+        let given: Vec<_> = CLUB.into_iter().chain([("way", "push")]).collect();
+        fabric.run("prk", &given);
+    }
+}
+
 #[test]
 fn a_lock_with_an_owner_and_rare_others() {
     for protocol in PROTOCOLS {

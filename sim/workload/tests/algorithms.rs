@@ -239,3 +239,18 @@ fn tasks_are_stolen_where_stealing_is_on_and_only_there() {
         }
     }
 }
+
+#[test]
+fn pushed_ranks_are_those_that_are_pulled() {
+    let ranks = |way| {
+        let list = [("source", "karate"), ("queues", "3"), ("waves", "1"), ("rounds", "4"), ("way", way)];
+        let done = Done::new("prk", &list);
+        let ranks: Vec<f32> = done.words(&done.last, "rank").into_iter().map(f32::from_bits).collect();
+        ranks
+    };
+    let (pulled, pushed) = (ranks("pull"), ranks("push"));
+    assert_eq!(pulled.len(), 34);
+    for (a, b) in pulled.iter().zip(&pushed) {
+        assert!((a - b).abs() < 1e-5 * a, "{a} pulled, {b} pushed");
+    }
+}

@@ -31,7 +31,6 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("tsm-gtsc", include_str!("../../../fabrics/sweeps/tsm-gtsc.toml")),
     ("tsm-protocols", include_str!("../../../fabrics/sweeps/tsm-protocols.toml")),
     ("srsp-protocols", include_str!("../../../fabrics/sweeps/srsp-protocols.toml")),
-    ("srsp-graphs", include_str!("../../../fabrics/sweeps/srsp-graphs.toml")),
     ("srsp-cus", include_str!("../../../fabrics/sweeps/srsp-cus.toml")),
     ("hlrc-protocols", include_str!("../../../fabrics/sweeps/hlrc-protocols.toml")),
     ("dnn-step", include_str!("../../../fabrics/sweeps/dnn-step.toml")),

@@ -217,6 +217,23 @@ impl Base {
         compare(self.name, &self.layout.arrays()[array], expected, memory)
     }
 
+    /// Compares an array of single-precision numbers with expected ones by a rule of the program's.
+    pub fn check_near(
+        &self,
+        array: usize,
+        expected: &[f32],
+        near: impl Fn(f32, f32) -> bool,
+        memory: &Memory,
+    ) -> Result<(), VerifyError> {
+        let array = &self.layout.arrays()[array];
+        let bytes = memory(array.addr, array.bytes() as usize);
+        let found: Vec<f32> = bytes.chunks_exact(4).map(f32::of).collect();
+        let same = |(found, want): (f32, f32)| if near(found, want) { want } else { found };
+        let taken: Vec<f32> = found.into_iter().zip(expected.iter().copied()).map(same).collect();
+        let taken: Vec<u8> = taken.into_iter().flat_map(f32::to_le_bytes).collect();
+        compare(self.name, array, expected, &|_, _| taken.clone())
+    }
+
     /// A 4-byte word of the memory as it now is.
     pub fn word(&self, array: usize, index: u64, memory: &Memory) -> u32 {
         u32::of(&memory(self.at(array, index), 4))

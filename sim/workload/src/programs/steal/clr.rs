@@ -74,7 +74,7 @@ impl Visit for Clr {
         again.then_some(0)
     }
 
-    fn near(&self, i: u64, u: u64, io: &mut Round) {
+    fn near(&self, i: u64, u: u64, _: u64, io: &mut Round) {
         io.load(S_NEAR + 2 * i, self.work.base.at(self.colour, u));
         io.read(S_NEAR + 2 * i + 1, self.work.base.at(self.value, u));
     }

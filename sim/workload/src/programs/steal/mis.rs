@@ -93,7 +93,7 @@ impl Visit for Least<'_> {
         again.then_some(u64::from(u32::MAX))
     }
 
-    fn near(&self, i: u64, u: u64, io: &mut Round) {
+    fn near(&self, i: u64, u: u64, _: u64, io: &mut Round) {
         io.load(S_NEAR + 2 * i, self.0.work.base.at(self.0.state, u));
         io.read(S_NEAR + 2 * i + 1, self.0.work.base.at(self.0.value, u));
     }
@@ -120,7 +120,7 @@ impl Visit for Mark<'_> {
         joins.then_some(0)
     }
 
-    fn near(&self, i: u64, u: u64, io: &mut Round) {
+    fn near(&self, i: u64, u: u64, _: u64, io: &mut Round) {
         io.store(S_NEAR + 2 * i, self.0.work.base.at(self.0.update, u), u64::from(OUT));
     }
 

@@ -77,7 +77,7 @@ impl Visit for Sssp {
         Some(t.bits(S_OWN))
     }
 
-    fn near(&self, i: u64, u: u64, io: &mut Round) {
+    fn near(&self, i: u64, u: u64, _: u64, io: &mut Round) {
         io.load(S_NEAR + 2 * i, self.work.base.at(self.old, u));
     }
 

@@ -10,6 +10,7 @@ use super::queue::{Got, HINT, PAD, QUEUES, Queues, REGISTERS, WAVES};
 use super::sync::{SYNC, Sync};
 use crate::data;
 use crate::graph::Graph;
+use crate::op::Scope;
 use crate::program::VerifyError;
 
 /// Parameter `rounds`.
@@ -64,8 +65,8 @@ pub trait Visit {
     /// Whether the vertex has work; `None`, or the accumulator before the first neighbour. `again` asks for another round of the program.
     fn begin(&self, t: &Thread, again: &mut bool) -> Option<u64>;
 
-    /// Accesses neighbour `u`, the `i`-th of this round, in slots `S_NEAR + 2 * i` and the next.
-    fn near(&self, i: u64, u: u64, io: &mut Round);
+    /// Accesses neighbour `u`, the `i`-th of this round, in slots `S_NEAR + 2 * i` and the next; `acc` is the accumulator before this round.
+    fn near(&self, i: u64, u: u64, acc: u64, io: &mut Round);
 
     /// The accumulator with what [`Visit::near`] has loaded; `weight` of the arc, if the graph has weights.
     fn add(&self, t: &Thread, i: u64, weight: u64, acc: u64) -> u64;
@@ -142,6 +143,11 @@ impl Work {
     /// Address of the flag that asks for the round after `round`.
     fn more_at(&self, round: u64) -> u64 {
         self.base.at(self.more, round)
+    }
+
+    /// Scope of accesses that every CU sees.
+    pub fn all(&self) -> Scope {
+        self.sync.relaxed().scope
     }
 
     /// One round of a thread of [`Work::queued`].
@@ -233,7 +239,7 @@ impl Work {
                 (r[R_NEXT], r[R_LAST], r[R_ACC]) = (t.index(S_ROW), t.index(S_ROW + 1), acc);
             }
             2 => {
-                (0..r[R_COUNT]).for_each(|i| visit.near(i, t.index(S_COL + i), io));
+                (0..r[R_COUNT]).for_each(|i| visit.near(i, t.index(S_COL + i), r[R_ACC], io));
                 r[R_STEP] = 3;
                 return false;
             }
@@ -333,6 +339,12 @@ impl Rows {
     /// The vertices from which an arc leads to each vertex, without weights.
     pub fn incoming(graph: &Graph) -> Rows {
         let rows = graph.incoming();
+        Rows { offsets: rows.offsets().to_vec(), targets: rows.targets().to_vec(), weights: None }
+    }
+
+    /// The vertices to which an arc leads from each vertex, without weights.
+    pub fn outgoing(graph: &Graph) -> Rows {
+        let rows = graph.out();
         Rows { offsets: rows.offsets().to_vec(), targets: rows.targets().to_vec(), weights: None }
     }
 
