@@ -62,3 +62,28 @@ fn synth_for_another_family_maps_to_its_block_ram() {
     let made = cells(&module, SynthTarget::Ecp5);
     assert!(count(&made, &["DP16KD"]) > 0 && count(&made, &["LUT4"]) > 100, "{made:?}");
 }
+
+/// Caches, whose lines are the bulk of their bits.
+#[test]
+fn synth_keeps_lines_and_tables_of_scoped_caches_in_memories() {
+    let small = [("cus", "4"), ("banks", "1"), ("addr_bits", "32"), ("size", "1K"), ("ways", "2")];
+    for block in ["srsp-l1", "hlrc-l1"] {
+        let given =
+            small.iter().copied().chain([("mshrs", "2"), ("wbt", "2"), ("targets", "2"), ("sq", "1")]);
+        let module = module(block, &given.collect::<Vec<_>>());
+        let declared = area(&module);
+        let made = cells(&module, SynthTarget::Generic);
+        // Bits that nobody reads are left out.
+        assert!(
+            made.memory_bits <= declared.memory_bits && made.memory_bits * 100 >= declared.memory_bits * 95,
+            "{block}: {} of {} bits",
+            made.memory_bits,
+            declared.memory_bits
+        );
+        let flops = count(&made, &["$_DFF", "$_SDFF"]);
+        assert!(
+            flops <= declared.register_bits && flops * 10 >= declared.register_bits * 8,
+            "{block}: {flops}"
+        );
+    }
+}

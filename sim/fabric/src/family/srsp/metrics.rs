@@ -175,19 +175,40 @@ pub(super) fn counted() -> Counted {
 /// What a person wants to know first.
 pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
     let n = |name: &str| m.count(name);
-    vec![
-        (
-            "L1",
-            format!(
-                "{} loads, {} hits; {} stores; {} synchronising, {} of them done there",
-                n("l1_loads"),
-                n("l1_hits"),
-                n("l1_stores"),
-                n("l1_syncs"),
-                n("a1")
-            ),
-        ),
-        ("L2 accesses", n("l2_accesses").to_string()),
+    let l1 = format!(
+        "{} loads, {} hits; {} stores; {} synchronising, {} of them done there",
+        n("l1_loads"),
+        n("l1_hits"),
+        n("l1_stores"),
+        n("l1_syncs"),
+        n("a1")
+    );
+    let dram = format!("{} reads, {} writes", n("dram_reads"), n("dram_writes"));
+    let mut lines = vec![("L1", l1), ("L2 accesses", n("l2_accesses").to_string())];
+    if n("registrations") > 0 {
+        lines.push(("registered lines", registered(m)));
+    } else {
+        lines.extend(scoped(m));
+    }
+    lines.push(("DRAM", dram));
+    lines
+}
+
+fn registered(m: &Figures) -> String {
+    let n = |name: &str| m.count(name);
+    format!(
+        "{} gained, with {} invalidations; {} asked back, {} of them for room, with {} flushes",
+        n("registrations"),
+        n("flash_gain"),
+        n("revokes"),
+        n("recalls"),
+        n("flush_loss")
+    )
+}
+
+fn scoped(m: &Figures) -> [(&'static str, String); 3] {
+    let n = |name: &str| m.count(name);
+    [
         ("invalidations", format!("{} for own operations, {} for probes", n("flash_own"), n("flash_probe"))),
         (
             "write-backs",
@@ -202,14 +223,14 @@ pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
         (
             "remote operations",
             format!(
-                "{} locks, {} multicasts, {} probes; LR-TBL hit by {}, PA-TBL by {}",
-                n("l2_grants"),
-                n("multicasts"),
+                "{} in {} cycles; {} probes, {} flushes and invalidations of other L1s; LR-TBL hit by {}, PA-TBL by {}",
+                n("remote_ops"),
+                n("remote_cycles"),
                 n("probes"),
+                n("others_touched"),
                 n("lr_hit"),
                 n("pa_hit")
             ),
         ),
-        ("DRAM", format!("{} reads, {} writes", n("dram_reads"), n("dram_writes"))),
     ]
 }
