@@ -131,6 +131,13 @@ fn slips_of_the_l1_are_noticed() {
     }
 }
 
+/// An owner that fetches its lock again and again gets it, however far the L2 is from the L1s.
+#[test]
+fn a_distant_l2_starves_nobody() {
+    let fabric = Fabric::new(&["cus=8", "crossbar_latency=64"]);
+    fabric.run("lock", &[("owner", "60"), ("remote", "8"), ("others", "3"), ("spin", "exch")]);
+}
+
 #[test]
 fn programs_without_queues() {
     let fabric = Fabric::new(&[]);

@@ -123,6 +123,7 @@ impl HlrcL2Params {
             mshrs: self.mshrs,
             targets: self.targets,
             writes: self.writes,
+            link: 4,
             fault: L2Fault::None,
         }
     }

@@ -62,6 +62,8 @@ pub struct L2Params {
     pub targets: u32,
     /// Writes to memory that are not acknowledged, 1..64; also the number of atomics under way there.
     pub writes: u32,
+    /// Cycles of a link to an L1, 1..64: for how long a line stays free for a read that has waited.
+    pub link: u32,
     /// A fault put in on purpose.
     pub fault: L2Fault,
 }
@@ -80,6 +82,7 @@ impl L2Params {
             mshrs: 32,
             targets: 8,
             writes: 16,
+            link: 4,
             fault: L2Fault::None,
         }
     }
@@ -136,9 +139,9 @@ impl L2Params {
     pub fn target_bits(&self) -> u32 {
         bits_for(u64::from(self.targets))
     }
-    /// Cycles for which a line stays free for a read that had waited for a lock: an answer's way and back, on links of up to 16 cycles.
+    /// Cycles for which a line stays free for a read that had waited for a lock: an answer's way and back.
     pub fn grace(&self) -> u32 {
-        self.latency + 48
+        self.latency + 16 + 2 * self.link.max(16)
     }
     /// Set of a line.
     pub fn set_of(&self, line: Bits) -> Bits {
@@ -172,9 +175,10 @@ impl L2Params {
             L2Fault::None => String::new(),
             fault => format!("_{}", fault.word()),
         };
+        let link = if self.link == 4 { String::new() } else { format!("_j{}", self.link) };
         let own = format!("s{size}_w{ways}_f{sfifo}_k{locks}_d{latency}_m{mshrs}_t{targets}_o{writes}");
         let system = self.system.word().replace('-', "_");
-        format!("srsp_l2_{system}_{}_{own}{fault}", self.srsp.tag())
+        format!("srsp_l2_{system}_{}_{own}{link}{fault}", self.srsp.tag())
     }
 
     /// Checks the bank's own values.
@@ -214,7 +218,8 @@ impl L2Params {
         range("latency", self.latency, 5, 1000)?;
         range("l2_mshrs", self.mshrs, 1, 128)?;
         range("targets", self.targets, 1, 64)?;
-        range("writes", self.writes, 1, 64)
+        range("writes", self.writes, 1, 64)?;
+        range("link", self.link, 1, 64)
     }
 
     /// Reads the parameters of the block.
@@ -236,6 +241,7 @@ impl L2Params {
             mshrs: number("l2_mshrs", 1 << 16)?,
             targets: number("targets", 1 << 16)?,
             writes: number("writes", 1 << 16)?,
+            link: number("link", 1 << 16)?,
             fault: fault.ok_or_else(|| set.illegal("inject", "it is not known"))?.0,
         };
         p.validate()?;
@@ -261,6 +267,12 @@ pub(super) fn infos() -> Vec<ParamInfo> {
         info("l2_mshrs", "32", "1..128", "lines under way from memory, per bank"),
         info("targets", "8", "1..64", "messages that wait for such a line"),
         info("writes", "16", "1..64", "writes under way to memory, and as many atomics"),
+        info(
+            "link",
+            "4",
+            "1..64",
+            "cycles of a link to an L1: how long a line stays free for a read that has waited",
+        ),
         info(
             "inject",
             "none",

@@ -85,6 +85,7 @@ impl SrspKeys {
                 mshrs: self.l2_mshrs,
                 targets: self.l2_targets,
                 writes: self.l2_writes,
+                link: self.crossbar_latency,
                 ..published.l2
             },
             link: self.crossbar_latency,
