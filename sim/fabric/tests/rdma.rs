@@ -235,6 +235,7 @@ fn what_cannot_be_built_is_refused() {
     }
 }
 
+/// But for `lock`, whose work-groups hand plain data on inside a kernel, which nothing keeps coherent here.
 #[test]
 fn long_every_program() {
     let alone = ["placement=page-hash", "page=512", "cus=1", "blocks=32"];
@@ -242,7 +243,7 @@ fn long_every_program() {
         [&["placement=page_rr"][..], &["placement=page-hash", "rdma_entries=1", "page=512"], &alone]
     {
         let fabric = Fabric::new(changes);
-        for (workload, given) in small::SMALL {
+        for (workload, given) in small::SMALL.iter().filter(|(name, _)| *name != "lock") {
             fabric.run(workload, given);
         }
     }

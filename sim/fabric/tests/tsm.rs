@@ -208,11 +208,13 @@ fn long_every_program_under_gtsc() {
     }
 }
 
+/// But for `lock`, whose work-groups hand plain data on inside a kernel: nothing keeps it coherent in the other protocols.
 #[test]
 fn long_every_program_with_every_protocol() {
     for protocol in PROTOCOLS {
         let fabric = Fabric::new(protocol, &[]);
-        for (workload, given) in small::SMALL {
+        let coherent = protocol.starts_with("wt-c");
+        for (workload, given) in small::SMALL.iter().filter(|(name, _)| coherent || *name != "lock") {
             fabric.run(workload, given);
         }
     }
