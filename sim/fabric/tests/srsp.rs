@@ -142,7 +142,7 @@ fn a_distant_l2_starves_nobody() {
 fn programs_without_queues() {
     let fabric = Fabric::new(&[]);
     for (workload, given) in small::SMALL {
-        if ["stencil", "bfs", "pagerank", "mt", "nw"].contains(workload) {
+        if ["stencil", "bfs", "dnn-step", "pagerank", "mt", "nw"].contains(workload) {
             fabric.run(workload, given);
         }
     }

@@ -10,7 +10,7 @@ use crate::config::Common;
 use crate::cu::CuMode;
 use crate::dram::DramTiming;
 use crate::family::tsm::around::{Around, Place};
-use crate::family::{FamilyCheck, Hardware, Meter, Promises, Shape, Surroundings, ValueRule};
+use crate::family::{FamilyCheck, Fold, Hardware, Meter, Promises, Shape, Surroundings, ValueRule};
 use crate::memory::Memory;
 use crate::run::FabricError;
 use std::sync::Arc;
@@ -74,6 +74,11 @@ impl Hardware for SrspHardware {
     /// The L2 writes back what overflows its sFIFOs whenever that happens.
     fn rests(&self) -> bool {
         true
+    }
+
+    /// Kernels hand nothing on, but stores of the host stay in the L1 that carries them until a KEND.
+    fn fold(&self) -> Option<Fold> {
+        Some(|_| 0)
     }
 
     /// An L1 flushes and drops its lines alone.
