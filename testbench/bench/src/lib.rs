@@ -234,6 +234,21 @@ impl Bench {
         sim.step();
     }
 
+    /// Resets the block for four cycles, whatever it was doing: all channels are idle and forget what was under way. Cycles and counters go on.
+    pub fn reset(&mut self) {
+        for source in self.sources.values_mut() {
+            source.queue.clear();
+            (source.offering, source.taken) = (false, None);
+            self.sim.set(source.valid, 0);
+        }
+        for sink in self.sinks.values_mut() {
+            sink.got.clear();
+            sink.held = None;
+            self.sim.set(sink.ready, 0);
+        }
+        (0..4).for_each(|_| self.sim.step_in_reset());
+    }
+
     /// Whole cycles.
     pub fn run(&mut self, cycles: u64) {
         (0..cycles).for_each(|_| self.step());

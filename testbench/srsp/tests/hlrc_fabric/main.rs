@@ -1,12 +1,10 @@
 //! Whole GPUs with hLRC: locks passed round between CUs, with every word behind them checked, on both networks and with both ways of writing.
 
-mod world;
-
 use weft_srsp::fabric::{HlrcFabricParams, Network, hlrc_fabric};
 use weft_srsp::hlrc_l1::HlrcL1Params;
 use weft_srsp::hlrc_l2::{HlrcL2Fault, HlrcL2Params, L2Write};
 use weft_srsp::params::Srsp;
-use world::World;
+use weft_srsp_bench::locks::{Manner, World};
 
 /// A small GPU: L1s of 8 lines, banks of 8 lines.
 fn small(write: L2Write, cus: u32, network: Network) -> HlrcFabricParams {
@@ -32,8 +30,12 @@ fn small(write: L2Write, cus: u32, network: Network) -> HlrcFabricParams {
 
 const FLAT: Network = Network::Flat { link: 2 };
 
+fn world(p: &HlrcFabricParams, locks: usize, sections: u64, seed: u64) -> World {
+    World::new(&hlrc_fabric(p).expect("legal"), p.srsp(), Manner::Any, locks, sections, seed)
+}
+
 fn passes(p: &HlrcFabricParams, locks: usize, sections: u64, seed: u64) -> World {
-    let mut w = World::new(p, locks, sections, seed);
+    let mut w = world(p, locks, sections, seed);
     w.run(400_000);
     w.check();
     w
@@ -104,7 +106,7 @@ fn one_cu_alone() {
 #[test]
 fn an_owner_gives_its_line_away_among_spinners() {
     for (seed, network) in [FLAT, Network::Mesh { columns: 4 }].into_iter().enumerate() {
-        let mut w = World::new(&small(L2Write::ThroughInv, 8, network), 1, 6, 40 + seed as u64);
+        let mut w = world(&small(L2Write::ThroughInv, 8, network), 1, 6, 40 + seed as u64);
         w.own = 0.3;
         w.run(400_000);
         w.check();
@@ -115,7 +117,7 @@ fn an_owner_gives_its_line_away_among_spinners() {
 #[test]
 fn a_longer_link_takes_longer() {
     let cycles = |link: u32| {
-        let mut w = World::new(&small(L2Write::Combine, 1, Network::Flat { link }), 1, 1, 50);
+        let mut w = world(&small(L2Write::Combine, 1, Network::Flat { link }), 1, 1, 50);
         w.b.run(100);
         let begun = w.b.sim.cycle();
         w.run(10_000);
@@ -130,7 +132,7 @@ fn a_longer_link_takes_longer() {
 fn a_bank_that_grants_before_the_flush_is_noticed() {
     let p = small(L2Write::ThroughInv, 4, FLAT);
     let l2 = HlrcL2Params { fault: HlrcL2Fault::GrantBeforeFlush, ..p.l2.clone() };
-    let mut w = World::new(&HlrcFabricParams { l2, ..p }, 4, 15, 3);
+    let mut w = world(&HlrcFabricParams { l2, ..p }, 4, 15, 3);
     w.run(100_000);
     assert!(w.complaint.is_some());
 }

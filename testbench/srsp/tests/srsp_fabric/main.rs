@@ -1,12 +1,12 @@
 //! Whole GPUs: locks passed round between owners at work-group scope and remote CUs, with every word behind them checked, in all four systems.
 
-mod world;
+mod races;
 
 use weft_srsp::fabric::{SrspFabricParams, srsp_fabric};
 use weft_srsp::l1::L1Params;
 use weft_srsp::l2::{L2Fault, L2Params};
 use weft_srsp::params::{Impl, Srsp};
-use world::World;
+use weft_srsp_bench::locks::{Manner, World};
 
 /// A small GPU: L1s of 8 lines, banks of 8 lines.
 fn small(system: Impl, cus: u32) -> SrspFabricParams {
@@ -30,8 +30,13 @@ fn small(system: Impl, cus: u32) -> SrspFabricParams {
     }
 }
 
+fn world(p: &SrspFabricParams, locks: usize, sections: u64, seed: u64) -> World {
+    let module = srsp_fabric(p).expect("legal");
+    World::new(&module, p.srsp(), Manner::of(p.l1.system), locks, sections, seed)
+}
+
 fn passes(p: &SrspFabricParams, locks: usize, sections: u64, seed: u64) -> World {
-    let mut w = World::new(p, locks, sections, seed);
+    let mut w = world(p, locks, sections, seed);
     w.run(400_000);
     w.check();
     w
@@ -79,7 +84,7 @@ fn an_owner_gets_its_line_among_spinners() {
     let p = small(Impl::Srsp, 8);
     let p = SrspFabricParams { link: 1, l2: L2Params { latency: 5, locks: 1, ..p.l2.clone() }, ..p };
     for seed in [1020, 1021] {
-        let mut w = World::new(&p, 1, 6, seed);
+        let mut w = world(&p, 1, 6, seed);
         w.own = 0.3;
         w.run(400_000);
         w.check();
@@ -91,7 +96,7 @@ fn an_owner_gets_its_line_among_spinners() {
 fn a_longer_link_takes_longer() {
     let cycles = |link: u32| {
         let p = SrspFabricParams { link, ..small(Impl::Base, 1) };
-        let mut w = World::new(&p, 1, 1, 9);
+        let mut w = world(&p, 1, 1, 9);
         w.b.run(100);
         let begun = w.b.sim.cycle();
         w.run(10_000);
@@ -107,7 +112,7 @@ fn a_longer_link_takes_longer() {
 fn a_bank_that_takes_no_locks_is_noticed() {
     let p = small(Impl::Srsp, 4);
     let p = SrspFabricParams { l2: L2Params { fault: L2Fault::LockNotTaken, ..p.l2.clone() }, ..p };
-    let mut w = World::new(&p, 4, 15, 3);
+    let mut w = world(&p, 4, 15, 3);
     w.run(100_000);
     assert!(w.complaint.is_some());
 }

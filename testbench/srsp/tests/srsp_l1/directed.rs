@@ -6,10 +6,10 @@ use weft_srsp::l1::L1Params;
 use weft_srsp::msg::{ProbeOp, SyncOp};
 use weft_srsp::params::Impl;
 
-const L: u64 = 0x4000;
-const Y: u64 = 0x5048;
+pub const L: u64 = 0x4000;
+pub const Y: u64 = 0x5048;
 
-fn quiet(system: Impl) -> World {
+pub fn quiet(system: Impl) -> World {
     let p = L1Params { size: 2048, ways: 4, sfifo: 4, ..small(system) };
     let mut w = World::new(&p, 1);
     w.memory.slow = 3;
@@ -17,20 +17,20 @@ fn quiet(system: Impl) -> World {
     w
 }
 
-fn acquire(scope: u64, remote: bool) -> Ask {
+pub fn acquire(scope: u64, remote: bool) -> Ask {
     sync(SyncOp::Cas, L, 1, 0, ACQ, scope, remote)
 }
 
-fn release(scope: u64, remote: bool) -> Ask {
+pub fn release(scope: u64, remote: bool) -> Ask {
     sync(SyncOp::St, L, 0, 0, REL, scope, remote)
 }
 
-fn mask(addr: u64) -> u64 {
+pub fn mask(addr: u64) -> u64 {
     0xf << (addr % LINE)
 }
 
 /// Steps 1 to 3: the owner takes the lock, writes Y, releases.
-fn owner_releases(w: &mut World) {
+pub fn owner_releases(w: &mut World) {
     assert_eq!(w.alone(acquire(0, false)).0, 0);
     w.ask(Ask::Store(Y, 3, false));
     w.alone(release(0, false));
@@ -39,20 +39,20 @@ fn owner_releases(w: &mut World) {
 }
 
 /// Step 4 up to the PACK: CU 3 locks the line and flushes the owner selectively.
-fn flushed(w: &mut World) -> bool {
+pub fn flushed(w: &mut World) -> bool {
     w.memory.locks.insert(L / LINE, OTHER);
     w.probe(ProbeOp::SelFlush, L);
     w.acknowledged()
 }
 
 /// Step 6 up to the PACK.
-fn promotes(w: &mut World) {
+pub fn promotes(w: &mut World) {
     w.memory.locks.insert(L / LINE, OTHER);
     w.probe(ProbeOp::SelInv, L);
     w.acknowledged();
 }
 
-fn at_l2(w: &mut World, value: u64) {
+pub fn at_l2(w: &mut World, value: u64) {
     w.memory.put(L, 4, value);
     w.memory.locks.remove(&(L / LINE));
 }
@@ -107,19 +107,6 @@ fn without_a_release_the_flush_misses_and_the_line_is_written_back() {
     assert!(!flushed(&mut w));
     assert_eq!(w.memory.log, [(L / LINE, mask(L))]);
     assert_eq!(w.memory.word(L, 4), 1, "the remote compare-and-swap fails");
-}
-
-#[test]
-fn a_release_that_left_the_sfifo_is_flushed_all_the_same() {
-    let mut w = quiet(Impl::Srsp);
-    owner_releases(&mut w);
-    (0..4).for_each(|i| {
-        w.alone(Ask::Store(0x6000 + LINE * i, 7, true));
-    });
-    assert_eq!(w.b.counted("srsp_l1_lr_popped"), 1);
-    assert!(!flushed(&mut w), "the LR entry has gone with its place");
-    assert_eq!((w.memory.word(L, 4), w.memory.word(Y, 4)), (0, 3));
-    assert_eq!(w.b.counted("srsp.race.lr_overflow"), 1);
 }
 
 #[test]
@@ -207,61 +194,6 @@ fn a_remote_operation_of_the_owner_is_a_local_one() {
     w.alone(release(1, true));
     assert_eq!(w.memory.seen, [] as [&str; 0]);
     assert_eq!((w.casts.len(), w.b.counted("srsp_l1_converted")), (0, 2));
-}
-
-/// Two L1s whose remote operations need each other: probes are served while the own gate is closed.
-#[test]
-fn a_probe_is_served_while_the_own_remote_operation_waits() {
-    for system in [Impl::Srsp, Impl::Brsp] {
-        let mut w = quiet(system);
-        w.alone(Ask::Store(Y, 3, true));
-        w.alone(sync(SyncOp::St, 0x7000, 1, 0, REL, 0, false));
-        w.holds_packs = true;
-        let id = w.ask(acquire(1, true));
-        w.rest(60);
-        assert!(w.b.received("cu_rsp").is_none());
-        // In bRSP the token orders remote operations; the probe stands for one that is ending.
-        w.probe(if system == Impl::Srsp { ProbeOp::SelFlush } else { ProbeOp::InvUnlock }, 0x7000);
-        w.acknowledged();
-        assert_eq!(w.memory.word(Y, 4), 3);
-        w.holds_packs = false;
-        w.rest(100);
-        assert_eq!(w.b.received("cu_rsp").map(|(_, m)| m.get("id")), Some(id));
-    }
-}
-
-/// An acquire misses, its line is probed by SEL_INV before the fill comes: it looks the PA-TBL up again and goes to the L2.
-#[test]
-fn an_acquire_that_waits_for_its_fill_is_promoted() {
-    let mut w = quiet(Impl::Srsp);
-    w.memory.slow = 200;
-    w.ask(acquire(0, false));
-    w.rest(4);
-    w.probe(ProbeOp::SelInv, L);
-    w.rest(2_000);
-    w.acknowledged();
-    assert_eq!(w.memory.seen, ["RD", "ATM"].map(|what| format!("{what} {}", L / LINE)));
-    assert_eq!(w.b.counted("srsp.race.replay_promoted"), 1);
-}
-
-/// As before, behind an atomic on the same line that is not promoted: its replay fetches the line again, and the acquire looks up once more at that fill.
-#[test]
-fn an_acquire_behind_a_replay_that_misses_is_promoted() {
-    for first in [RLX, REL] {
-        let mut w = quiet(Impl::Srsp);
-        w.memory.slow = 200;
-        w.ask(sync(SyncOp::Add, L + 8, 1, 0, first, 0, false));
-        w.ask(acquire(0, false));
-        w.rest(8);
-        w.probe(ProbeOp::SelInv, L);
-        w.rest(4_000);
-        w.acknowledged();
-        let line = L / LINE;
-        let expected = [("RD", line), ("RD", line), ("WB", line), ("ATM", line)];
-        assert_eq!(w.memory.seen, expected.map(|(what, line)| format!("{what} {line}")));
-        assert_eq!(w.b.counted("srsp.l1.fill.stays_promoted"), 1);
-        assert_eq!((w.memory.word(L, 4), w.memory.word(L + 8, 4)), (1, 1));
-    }
 }
 
 #[test]

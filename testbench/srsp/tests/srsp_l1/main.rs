@@ -2,6 +2,7 @@
 
 mod directed;
 mod memory;
+mod races;
 mod random;
 mod shape;
 mod world;

@@ -120,6 +120,11 @@ impl Memory {
         self.waiting.push((now + rng.random_range(1..=self.slow), m));
     }
 
+    /// Requests that wait are looked at in the other order from now on.
+    pub fn turn_round(&mut self) {
+        self.waiting.reverse();
+    }
+
     /// A message of network 1 arrives.
     pub fn write(&mut self, m: Msg, now: u64, rng: &mut SmallRng) {
         assert_eq!(m.get("src"), self.own);

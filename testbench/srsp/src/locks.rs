@@ -1,20 +1,44 @@
 //! CUs of a whole GPU that pass locks round, and its memory.
 //!
-//! Each lock has a CU that uses it most. Behind each lock are words that all hold the number of critical sections so far; who has the lock reads them all, compares, and writes the next
-//! number. Scope and remote bit are random: they must not matter.
+//! Each lock has an owner, which uses it more than the others. Behind each lock are words that all hold the number of critical sections so far; who has the lock reads them all, compares,
+//! and writes the next number. [`Manner`] says by which operations a lock is taken and given.
 
+use crate::bench::{Bench, Msg};
+use crate::memory::Memory;
 use rand::Rng;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use std::sync::Arc;
 use weft_blocks::msg::{AmoOp, CuOp, CuReq, CuRsp};
 use weft_rtl::bv::Bv;
-use weft_srsp::fabric::{HlrcFabricParams, hlrc_fabric};
+use weft_rtl::ir::Module;
 use weft_srsp::msg::{MemReq, MemRsp};
-use weft_srsp_bench::bench::{Bench, Msg};
-use weft_srsp_bench::memory::Memory;
+use weft_srsp::params::{Impl, Srsp};
 
-/// What a CU asks.
+/// By which operations locks are used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Manner {
+    /// At cmp scope by everybody.
+    Cmp,
+    /// At work-group scope by the owner, by remote operations of the others.
+    Scoped,
+    /// Scope and remote bit are random: they must not matter.
+    Any,
+}
+
+impl Manner {
+    /// What a system needs.
+    pub fn of(system: Impl) -> Manner {
+        if system == Impl::Base { Manner::Cmp } else { Manner::Scoped }
+    }
+}
+
+/// What a CU asks of a word of 4 bytes; all but plain stores are answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ask {
+    /// Plain load.
     Load(u64),
+    /// Plain store.
     Store(u64, u64),
     /// Compare-and-swap 0 to 1.
     Take(u64),
@@ -24,100 +48,11 @@ pub enum Ask {
     Swap(u64),
 }
 
-/// Where a CU stands.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum At {
-    Thinks(u64),
-    Takes(usize),
-    Reads(usize, usize),
-    Gives(usize),
-    Done,
-}
-
-/// A lock and the words behind it.
-pub struct Lock {
-    pub addr: u64,
-    pub words: Vec<u64>,
-    pub truth: u64,
-    pub holder: Option<usize>,
-    pub owner: usize,
-    /// Critical sections of the owner, and of others.
-    pub sections: [u64; 2],
-}
-
-/// A GPU.
-pub struct World {
-    pub b: Bench,
-    pub p: HlrcFabricParams,
-    pub memory: Memory,
-    pub locks: Vec<Lock>,
-    cus: Vec<(At, u64)>,
-    next_id: u64,
-    open: Vec<Option<(u64, Ask)>>,
-    /// Part of the critical sections that are on one's own lock.
-    pub own: f64,
-    pub complaint: Option<String>,
-}
-
-impl World {
-    /// A GPU whose CUs have `sections` critical sections each before them.
-    pub fn new(p: &HlrcFabricParams, locks: usize, sections: u64, seed: u64) -> World {
-        let s = p.srsp();
-        let mut b = Bench::new(&hlrc_fabric(p).expect("legal"), seed);
-        for c in 0..s.cus {
-            b.source::<CuReq>(&format!("g0_cu{c}_req"), &s.cu());
-            b.sink::<CuRsp>(&format!("g0_cu{c}_rsp"), &s.cu());
-        }
-        for bank in 0..s.banks {
-            b.sink::<MemReq>(&format!("mem{bank}_req"), s);
-            b.source::<MemRsp>(&format!("mem{bank}_rsp"), s);
-        }
+impl Ask {
+    /// The request; scope and remote bit are those of the synchronising ones.
+    pub fn message(self, s: &Srsp, id: u64, scope: u64, remote: u64) -> Msg {
         let line = u64::from(s.line);
-        let lock = |l: usize| {
-            let base = 0x1_0000 + l as u64 * 8 * line;
-            // The last word of every other lock lies in the lock's own line.
-            let near = if l.is_multiple_of(2) { 0 } else { 4 };
-            let words = vec![base + line, base + 2 * line + 4, base + 3 * line + 8, base + near * line + 12];
-            let owner = l % s.cus as usize;
-            Lock { addr: base, words, truth: 0, holder: None, owner, sections: [0; 2] }
-        };
-        let mut memory = Memory::new(s);
-        let locks: Vec<Lock> = (0..locks).map(lock).collect();
-        for lock in &locks {
-            for k in 0..8 {
-                memory.now.insert(lock.addr / line + k, vec![0; line as usize]);
-            }
-        }
-        let cus = s.cus as usize;
-        World {
-            p: p.clone(),
-            b,
-            memory,
-            locks,
-            cus: vec![(At::Thinks(0), sections); cus],
-            next_id: 0,
-            open: vec![None; cus],
-            own: 0.6,
-            complaint: None,
-        }
-    }
-
-    fn complain(&mut self, text: String) {
-        let cycle = self.b.sim.cycle();
-        self.complaint.get_or_insert(format!("cycle {cycle}: {text}"));
-    }
-
-    /// Scope and remote bit of an operation.
-    fn manner(&mut self) -> (u64, u64) {
-        [(0, 0), (1, 0), (1, 1)][self.b.rng.random_range(0..3)]
-    }
-
-    fn send(&mut self, c: usize, ask: Ask) {
-        let (line, cu) = (u64::from(self.p.srsp().line), self.p.srsp().cu());
-        let id = self.next_id;
-        self.next_id = (id + 1) % 4096;
-        let (scope, remote) = self.manner();
-        let (addr, value, op, sync, sem, amo) = match ask {
+        let (addr, value, op, sync, sem, amo) = match self {
             Ask::Load(a) => (a, 0, CuOp::Ld, 0, 0, AmoOp::Add),
             Ask::Store(a, v) => (a, v, CuOp::St, 0, 0, AmoOp::Add),
             Ask::Take(a) => (a, 1, CuOp::Amo, 1, 1, AmoOp::Cas),
@@ -142,8 +77,139 @@ impl World {
             (0..line / 4).map(|i| Bv::from_u64(if 4 * i == at { value } else { 0x55aa }, 32)).collect();
         let mask: Vec<Bv> =
             (0..line).map(|i| Bv::from_u64(u64::from((at..at + 4).contains(&i)), 1)).collect();
-        let msg =
-            Msg::of::<CuReq>(&cu, &fields).with("data", Bv::concat(&data)).with("mask", Bv::concat(&mask));
+        Msg::of::<CuReq>(&s.cu(), &fields).with("data", Bv::concat(&data)).with("mask", Bv::concat(&mask))
+    }
+}
+
+/// Where a CU stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum At {
+    Thinks(u64),
+    Takes(usize),
+    Reads(usize, usize),
+    Gives(usize),
+    Done,
+}
+
+/// A lock and the words behind it.
+pub struct Lock {
+    addr: u64,
+    words: Vec<u64>,
+    /// Critical sections so far.
+    pub truth: u64,
+    holder: Option<usize>,
+    owner: usize,
+    /// Critical sections of the owner, and of others.
+    pub sections: [u64; 2],
+}
+
+/// A GPU.
+pub struct World {
+    /// The GPU's hardware.
+    pub b: Bench,
+    s: Srsp,
+    manner: Manner,
+    /// Its memory.
+    pub memory: Memory,
+    /// The locks.
+    pub locks: Vec<Lock>,
+    cus: Vec<(At, u64)>,
+    next_id: u64,
+    open: Vec<Option<(u64, Ask)>>,
+    /// Part of the critical sections that are on one's own lock.
+    pub own: f64,
+    /// The first thing that was wrong.
+    pub complaint: Option<String>,
+}
+
+/// Senders and receivers for all CUs and memory channels of a GPU.
+pub fn connect(b: &mut Bench, s: &Srsp) {
+    for c in 0..s.cus {
+        b.source::<CuReq>(&format!("g0_cu{c}_req"), &s.cu());
+        b.sink::<CuRsp>(&format!("g0_cu{c}_rsp"), &s.cu());
+    }
+    for bank in 0..s.banks {
+        b.sink::<MemReq>(&format!("mem{bank}_req"), s);
+        b.source::<MemRsp>(&format!("mem{bank}_rsp"), s);
+    }
+}
+
+impl World {
+    /// A GPU whose CUs have `sections` critical sections each before them.
+    ///
+    /// # Panics
+    /// When the module does not compile.
+    pub fn new(
+        module: &Arc<Module>,
+        s: &Srsp,
+        manner: Manner,
+        locks: usize,
+        sections: u64,
+        seed: u64,
+    ) -> World {
+        World::begin(Bench::new(module, seed), s, manner, locks, sections)
+    }
+
+    /// The GPU is reset in the middle of whatever it does, and another program begins, as in [`World::new`].
+    pub fn again(mut self, locks: usize, sections: u64, seed: u64) -> World {
+        self.b.reset();
+        self.b.rng = SmallRng::seed_from_u64(seed);
+        World::begin(self.b, &self.s, self.manner, locks, sections)
+    }
+
+    fn begin(mut b: Bench, s: &Srsp, manner: Manner, locks: usize, sections: u64) -> World {
+        connect(&mut b, s);
+        let line = u64::from(s.line);
+        let lock = |l: usize| {
+            let base = 0x1_0000 + l as u64 * 8 * line;
+            // The last word of every other lock lies in the lock's own line.
+            let near = if l.is_multiple_of(2) { 0 } else { 4 };
+            let words = vec![base + line, base + 2 * line + 4, base + 3 * line + 8, base + near * line + 12];
+            let owner = l % s.cus as usize;
+            Lock { addr: base, words, truth: 0, holder: None, owner, sections: [0; 2] }
+        };
+        let mut memory = Memory::new(s);
+        let locks: Vec<Lock> = (0..locks).map(lock).collect();
+        for lock in &locks {
+            for k in 0..8 {
+                memory.now.insert(lock.addr / line + k, vec![0; line as usize]);
+            }
+        }
+        let cus = s.cus as usize;
+        World {
+            s: s.clone(),
+            manner,
+            b,
+            memory,
+            locks,
+            cus: vec![(At::Thinks(0), sections); cus],
+            next_id: 0,
+            open: vec![None; cus],
+            own: 0.6,
+            complaint: None,
+        }
+    }
+
+    fn complain(&mut self, text: String) {
+        let cycle = self.b.sim.cycle();
+        self.complaint.get_or_insert(format!("cycle {cycle}: {text}"));
+    }
+
+    /// Scope and remote bit of a CU's operations on a lock.
+    fn manner(&mut self, c: usize, lock: usize) -> (u64, u64) {
+        match (self.manner, self.locks[lock].owner == c) {
+            (Manner::Cmp, _) => (1, 0),
+            (Manner::Scoped, true) => (0, 0),
+            (Manner::Scoped, false) => (1, 1),
+            (Manner::Any, _) => [(0, 0), (1, 0), (1, 1)][self.b.rng.random_range(0..3)],
+        }
+    }
+
+    fn send(&mut self, c: usize, lock: usize, ask: Ask) {
+        let id = self.next_id;
+        self.next_id = (id + 1) % 4096;
+        let (scope, remote) = self.manner(c, lock);
+        let msg = ask.message(&self.s, id, scope, remote);
         self.b.send(&format!("g0_cu{c}_req"), msg);
         if !matches!(ask, Ask::Store(..)) {
             self.open[c] = Some((id, ask));
@@ -163,7 +229,7 @@ impl World {
             let lock = mine.unwrap_or(any);
             self.cus[c].0 = At::Takes(lock);
             let addr = self.locks[lock].addr;
-            self.send(c, Ask::Take(addr));
+            self.send(c, lock, Ask::Take(addr));
         }
     }
 
@@ -179,7 +245,7 @@ impl World {
         if id != m.get("id") {
             return self.complain(format!("CU {c}: {ask:?} is answered under another number"));
         }
-        let at = |addr: u64| (addr % u64::from(self.p.srsp().line)) as u32 * 8;
+        let at = |addr: u64| (addr % u64::from(self.s.line)) as u32 * 8;
         let word = |addr: u64| m.wide("data").slice(at(addr), 32).low_u64();
         match (self.cus[c].0, ask) {
             (At::Takes(lock), Ask::Take(addr)) => {
@@ -223,16 +289,16 @@ impl World {
         let words = self.locks[lock].words.clone();
         if let Some(addr) = words.get(k) {
             self.cus[c].0 = At::Reads(lock, k);
-            return self.send(c, Ask::Load(*addr));
+            return self.send(c, lock, Ask::Load(*addr));
         }
         let next = self.locks[lock].truth + 1;
-        words.iter().for_each(|addr| self.send(c, Ask::Store(*addr, next)));
+        words.iter().for_each(|addr| self.send(c, lock, Ask::Store(*addr, next)));
         self.locks[lock].truth = next;
         self.locks[lock].holder = None;
         let addr = self.locks[lock].addr;
         self.cus[c].0 = At::Gives(lock);
         let give = if self.b.rng.random_bool(0.7) { Ask::Give(addr) } else { Ask::Swap(addr) };
-        self.send(c, give);
+        self.send(c, lock, give);
     }
 
     /// One cycle.
@@ -247,7 +313,7 @@ impl World {
             let text = format!("{failure:?}");
             self.complain(text);
         }
-        for bank in 0..self.p.srsp().banks as usize {
+        for bank in 0..self.s.banks as usize {
             while let Some((_, m)) = self.b.received(&format!("mem{bank}_req")) {
                 self.memory.request(bank, &m, now, &mut self.b.rng);
             }
@@ -280,6 +346,9 @@ impl World {
     }
 
     /// Nothing was wrong, and no critical section was lost.
+    ///
+    /// # Panics
+    /// Otherwise.
     pub fn check(&self) {
         if let Some(complaint) = &self.complaint {
             panic!("{complaint}");
