@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use weft_rtl::area::area;
 use weft_rtl::ir::Module;
+use weft_rtl::prelude::Bits;
+use weft_srsp::mesh::{Grid, mesh};
 use weft_testbench::synth::{CellCount, SynthTarget, synthesise};
+
+/// Parameters of every small scoped cache.
+const SMALL: [(&str, &str); 4] = [("cus", "4"), ("banks", "1"), ("addr_bits", "32"), ("ways", "2")];
 
 fn module(block: &str, params: &[(&str, &str)]) -> Arc<Module> {
     let given: BTreeMap<String, String> =
@@ -63,27 +68,47 @@ fn synth_for_another_family_maps_to_its_block_ram() {
     assert!(count(&made, &["DP16KD"]) > 0 && count(&made, &["LUT4"]) > 100, "{made:?}");
 }
 
+/// Memory bits and flip-flops are what was declared, less what nobody reads.
+fn is_as_declared(block: &str, module: &Arc<Module>) {
+    let declared = area(module);
+    let made = cells(module, SynthTarget::Generic);
+    assert!(
+        made.memory_bits <= declared.memory_bits && made.memory_bits * 100 >= declared.memory_bits * 95,
+        "{block}: {} of {} bits",
+        made.memory_bits,
+        declared.memory_bits
+    );
+    let flops = count(&made, &["$_DFF", "$_SDFF"]);
+    assert!(
+        flops <= declared.register_bits && flops * 10 >= declared.register_bits * 8,
+        "{block}: {flops} of {} flip-flops",
+        declared.register_bits
+    );
+}
+
 /// Caches, whose lines are the bulk of their bits.
 #[test]
 fn synth_keeps_lines_and_tables_of_scoped_caches_in_memories() {
-    let small = [("cus", "4"), ("banks", "1"), ("addr_bits", "32"), ("size", "1K"), ("ways", "2")];
+    let l1 = [("size", "1K"), ("mshrs", "2"), ("wbt", "2"), ("targets", "2"), ("sq", "1")];
     for block in ["srsp-l1", "hlrc-l1"] {
-        let given =
-            small.iter().copied().chain([("mshrs", "2"), ("wbt", "2"), ("targets", "2"), ("sq", "1")]);
-        let module = module(block, &given.collect::<Vec<_>>());
-        let declared = area(&module);
-        let made = cells(&module, SynthTarget::Generic);
-        // Bits that nobody reads are left out.
-        assert!(
-            made.memory_bits <= declared.memory_bits && made.memory_bits * 100 >= declared.memory_bits * 95,
-            "{block}: {} of {} bits",
-            made.memory_bits,
-            declared.memory_bits
-        );
-        let flops = count(&made, &["$_DFF", "$_SDFF"]);
-        assert!(
-            flops <= declared.register_bits && flops * 10 >= declared.register_bits * 8,
-            "{block}: {flops}"
-        );
+        is_as_declared(block, &module(block, &[&SMALL[..], &l1].concat()));
     }
+}
+
+#[test]
+fn synth_keeps_lines_of_scoped_banks_in_memories() {
+    let l2 =
+        [("size", "1K"), ("l2_mshrs", "2"), ("targets", "2"), ("writes", "2"), ("mshrs", "2"), ("wbt", "2")];
+    for (block, tables) in [("srsp-l2", ("locks", "2")), ("hlrc-l2", ("revokes", "2"))] {
+        is_as_declared(block, &module(block, &[&SMALL[..], &l2, &[tables]].concat()));
+    }
+}
+
+/// What lies between the caches holds messages in registers or queues, and nothing else.
+#[test]
+fn synth_keeps_the_networks_of_scoped_caches() {
+    is_as_declared("sel-hub", &module("sel-hub", &[("cus", "4"), ("queue", "2"), ("addr_bits", "32")]));
+    let grid = Grid { columns: 2, rows: 2 };
+    let way = |m: &Bits| grid.place(&[0, 1, 2, 3], m.slice(0, 2));
+    is_as_declared("mesh", &mesh::<Bits>("mesh_2x2", grid, &24, way).expect("legal"));
 }

@@ -1,0 +1,1 @@
+//! Spandex: devices with GPU coherence, DeNovo or MESI around one last-level cache (spandex.md).

@@ -1,0 +1,3 @@
+//! Golden models, checkers and benches of the Spandex blocks (spandex.md).
+
+pub use weft_bench as bench;

@@ -1,0 +1,1 @@
+//! Counts of the states that an abstract coherence protocol can reach (spandex.md section 11).
