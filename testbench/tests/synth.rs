@@ -68,8 +68,8 @@ fn synth_for_another_family_maps_to_its_block_ram() {
     assert!(count(&made, &["DP16KD"]) > 0 && count(&made, &["LUT4"]) > 100, "{made:?}");
 }
 
-/// Memory bits and flip-flops are what was declared, less what nobody reads.
-fn is_as_declared(block: &str, module: &Arc<Module>) {
+/// Memory bits are those declared, and of the flip-flops at least this part, less what nobody reads.
+fn is_as_declared(block: &str, module: &Arc<Module>, percent: u64) {
     let declared = area(module);
     let made = cells(module, SynthTarget::Generic);
     assert!(
@@ -80,7 +80,7 @@ fn is_as_declared(block: &str, module: &Arc<Module>) {
     );
     let flops = count(&made, &["$_DFF", "$_SDFF"]);
     assert!(
-        flops <= declared.register_bits && flops * 10 >= declared.register_bits * 8,
+        flops <= declared.register_bits && flops * 100 >= declared.register_bits * percent,
         "{block}: {flops} of {} flip-flops",
         declared.register_bits
     );
@@ -91,7 +91,7 @@ fn is_as_declared(block: &str, module: &Arc<Module>) {
 fn synth_keeps_lines_and_tables_of_scoped_caches_in_memories() {
     let l1 = [("size", "1K"), ("mshrs", "2"), ("wbt", "2"), ("targets", "2"), ("sq", "1")];
     for block in ["srsp-l1", "hlrc-l1"] {
-        is_as_declared(block, &module(block, &[&SMALL[..], &l1].concat()));
+        is_as_declared(block, &module(block, &[&SMALL[..], &l1].concat()), 80);
     }
 }
 
@@ -100,15 +100,16 @@ fn synth_keeps_lines_of_scoped_banks_in_memories() {
     let l2 =
         [("size", "1K"), ("l2_mshrs", "2"), ("targets", "2"), ("writes", "2"), ("mshrs", "2"), ("wbt", "2")];
     for (block, tables) in [("srsp-l2", ("locks", "2")), ("hlrc-l2", ("revokes", "2"))] {
-        is_as_declared(block, &module(block, &[&SMALL[..], &l2, &[tables]].concat()));
+        is_as_declared(block, &module(block, &[&SMALL[..], &l2, &[tables]].concat()), 80);
     }
 }
 
 /// What lies between the caches holds messages in registers or queues, and nothing else.
 #[test]
 fn synth_keeps_the_networks_of_scoped_caches() {
-    is_as_declared("sel-hub", &module("sel-hub", &[("cus", "4"), ("queue", "2"), ("addr_bits", "32")]));
+    is_as_declared("sel-hub", &module("sel-hub", &[("cus", "4"), ("queue", "2"), ("addr_bits", "32")]), 80);
+    // All four routers stand at corners: what would come from outside, and turns that XY routing does not take, hold nothing.
     let grid = Grid { columns: 2, rows: 2 };
     let way = |m: &Bits| grid.place(&[0, 1, 2, 3], m.slice(0, 2));
-    is_as_declared("mesh", &mesh::<Bits>("mesh_2x2", grid, &24, way).expect("legal"));
+    is_as_declared("mesh", &mesh::<Bits>("mesh_2x2", grid, &24, way).expect("legal"), 60);
 }
