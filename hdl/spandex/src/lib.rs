@@ -1,1 +1,21 @@
 //! Spandex: devices with GPU coherence, DeNovo or MESI around one last-level cache (spandex.md).
+//!
+//! ```text
+//!  CU or core --- L1 --- TU ---+-- req, wb, rsp_out, fwd_out --> network --> LLC bank 0 --- memory
+//!  CU or core --- L1 --- TU ---+<-- fwd, rsp ------------------- network <-- LLC bank 1 --- memory
+//!  ...
+//! ```
+//! Towards the network every device has the same six channels: `req` and `wb` out to banks, `rsp_out` to banks and devices, `fwd_out` to devices (direct requests), `fwd` and `rsp` in. A device of another
+//! protocol is an L1 and a translation unit (TU) with these channels; the LLC does not know which it talks to.
+//!
+//! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths.
+
+pub mod msg;
+pub mod params;
+
+use weft_blocks::registry::BlockInfo;
+
+/// The blocks of this crate, in the order in which they are listed.
+pub fn blocks() -> Vec<BlockInfo> {
+    vec![]
+}
