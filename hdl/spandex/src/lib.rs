@@ -8,8 +8,9 @@
 //! Towards the network every device has the same six channels: `req` and `wb` out to banks, `rsp_out` to banks and devices, `fwd_out` to devices (direct requests), `fwd` and `rsp` in. A device of another
 //! protocol is an L1 and a translation unit (TU) with these channels; the LLC does not know which it talks to.
 //!
-//! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths.
+//! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] the arithmetic on words.
 
+pub mod amo;
 pub mod msg;
 pub mod params;
 
