@@ -12,6 +12,7 @@
 
 pub mod amo;
 pub mod msg;
+pub mod net;
 pub mod params;
 
 use weft_blocks::registry::BlockInfo;

@@ -11,7 +11,7 @@
 //!
 //! Of a message with data only the words of its mask (for [`RspOp::RspV`] of mask and `xmask`) mean something, and only they count as flits.
 
-use crate::params::Spandex;
+use crate::params::{Spandex, WORD};
 use weft_rtl::prelude::*;
 
 /// What a request with data does to each of its words; the old value goes back.
@@ -341,4 +341,62 @@ pub struct GpuRsp {
     /// Rd: the line; At: the old words.
     #[width(p.data_bits())]
     pub data: Bits,
+}
+
+/// Bytes of a flit (spandex.md section 1).
+const FLIT: u32 = 16;
+
+/// Flits of a message: the header, and the words of `mask` if it has data.
+fn flits(p: &Spandex, data: Bool, mask: Bits) -> Bits {
+    let words = mask.popcount().zext(p.flit_bits() + 2);
+    let body = (words + lit(u64::from(FLIT * 8 / WORD - 1), p.flit_bits() + 2)).slice(2, p.flit_bits());
+    lit(1, p.flit_bits()) + (body & data.repeat(p.flit_bits()))
+}
+
+/// What the network must know of a message.
+pub trait Routed: Data<Shape = Spandex> {
+    /// Flits, [`Spandex::flit_bits`] wide.
+    fn flits(&self, p: &Spandex) -> Bits;
+    /// Receiving node.
+    fn to(&self, p: &Spandex) -> Bits;
+}
+
+impl Routed for Req {
+    fn flits(&self, p: &Spandex) -> Bits {
+        let data = self.op.is(ReqOp::ReqWt) | (self.op.is(ReqOp::ReqWtData) & !self.amo.is(WordOp::Read));
+        flits(p, data, self.mask)
+    }
+    fn to(&self, _: &Spandex) -> Bits {
+        self.dst
+    }
+}
+
+impl Routed for Fwd {
+    fn flits(&self, p: &Spandex) -> Bits {
+        flits(p, self.op.is(FwdOp::ReqWt), self.mask)
+    }
+    fn to(&self, p: &Spandex) -> Bits {
+        self.dst.zext(p.node_bits())
+    }
+}
+
+impl Routed for Wb {
+    fn flits(&self, p: &Spandex) -> Bits {
+        flits(p, bool_lit(true), self.mask)
+    }
+    fn to(&self, _: &Spandex) -> Bits {
+        self.dst
+    }
+}
+
+impl Routed for Rsp {
+    fn flits(&self, p: &Spandex) -> Bits {
+        let data = self.op.is_any(&[RspOp::RspV, RspOp::RspS, RspOp::RspOData, RspOp::RspWtData])
+            | (self.op.is(RspOp::RspRvkO) & !self.nodata);
+        let extra = self.extra & self.op.is(RspOp::RspV).repeat(p.words());
+        flits(p, data, self.mask | extra)
+    }
+    fn to(&self, _: &Spandex) -> Bits {
+        self.dst
+    }
 }

@@ -95,6 +95,10 @@ impl Spandex {
     pub fn tbe_bits(&self) -> u32 {
         bits_for(u64::from(self.tbes))
     }
+    /// Width of a message's length in flits of 16 bytes: at most a header and all words.
+    pub fn flit_bits(&self) -> u32 {
+        bits_for(u64::from(2 + self.words().div_ceil(4)))
+    }
     /// Line bits that choose the bank.
     pub fn bank_select(&self) -> u32 {
         self.banks.trailing_zeros()

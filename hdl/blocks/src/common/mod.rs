@@ -8,6 +8,7 @@ pub mod delay;
 pub mod delay_queue;
 pub mod dram_stub;
 pub mod fifo;
+pub mod grid;
 pub mod join;
 pub mod link;
 pub mod mshr;

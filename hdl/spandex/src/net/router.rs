@@ -1,0 +1,158 @@
+//! `spandex-router`: a router of the mesh, for all four virtual networks.
+//!
+//! ```text
+//!  REQ  in0..in4 --> [ by destination ] --+
+//!  FWD  in0..in4 --> [ by destination ] --+--> link 0 .. link 4: one flit per cycle, whichever network
+//!  WB   ...                               |
+//!  RSP  ...                             --+
+//! ```
+//! Ports: `NET_inP`, `NET_outP` with NET one of `req`, `fwd`, `wb`, `rsp`, and P 0 for the node's own side, then east, west, north, south. Inputs `x`, `y` say where the router stands.
+//!
+//! A message goes along its row first, then along its column, so that no cycle of waiting routers is possible within a network. The networks share the wires of a link and nothing else: one
+//! whose next place is taken does not ask for the link, so none ever waits for another. A message goes on in the cycle after it has come and occupies its link for as many cycles as
+//! it has flits (cut-through).
+
+use crate::msg::{Fwd, Req, Routed, Rsp, Wb};
+use crate::params::Spandex;
+use std::sync::Arc;
+use weft_blocks::common::arbiter::{Pick, RoundRobin};
+use weft_blocks::common::grid::Grid;
+use weft_blocks::registry::BlockError;
+use weft_rtl::prelude::*;
+
+/// Name of the block.
+pub const BLOCK: &str = "spandex-router";
+
+/// Ports of a router: the node's own, then the neighbours'.
+pub const OWN: u64 = 0;
+/// See [`OWN`].
+pub const EAST: u64 = 1;
+/// See [`OWN`].
+pub const WEST: u64 = 2;
+/// See [`OWN`].
+pub const NORTH: u64 = 3;
+/// See [`OWN`].
+pub const SOUTH: u64 = 4;
+/// See [`OWN`].
+pub const PORTS: u32 = 5;
+/// Names of the virtual networks, as they stand in port names.
+pub const NETS: [&str; 4] = ["req", "fwd", "wb", "rsp"];
+
+/// One virtual network in a router.
+struct Lane<T: Routed> {
+    ins: Vec<InChannel<T>>,
+    outs: Vec<OutChannel<T>>,
+    /// By input: the output that its message wants, one-hot; zero without one.
+    wants: Vec<Bits>,
+    flits: Vec<Bits>,
+}
+
+/// A lane, whatever its messages are.
+trait AnyLane {
+    /// Inputs that could send on this output now.
+    fn requests(&self, output: u32) -> Bits;
+    /// Sends the message of an input; its length.
+    fn send(&self, output: u32, input: Bits) -> Bits;
+    /// Takes the messages of these inputs.
+    fn take(&self, inputs: Bits);
+}
+
+impl<T: Routed> Lane<T> {
+    fn new(name: &str, s: &Spandex, way: &impl Fn(Bits) -> Bits) -> Lane<T> {
+        let port = |p: u32| in_channel::<T>(&format!("{name}_in{p}"), s);
+        let ins: Vec<InChannel<T>> = (0..PORTS).map(port).collect();
+        let wants = ins
+            .iter()
+            .enumerate()
+            .map(|(i, c)| {
+                let to = way(c.msg.to(s)).one_hot(PORTS) & c.valid.repeat(PORTS);
+                to.named(&format!("{name}_wants{i}"))
+            })
+            .collect();
+        let flits = ins.iter().map(|c| c.msg.flits(s)).collect();
+        let outs = (0..PORTS).map(|p| out_channel::<T>(&format!("{name}_out{p}"), s)).collect();
+        Lane { ins, outs, wants, flits }
+    }
+}
+
+impl<T: Routed> AnyLane for Lane<T> {
+    fn requests(&self, output: u32) -> Bits {
+        let asked: Vec<Bool> = self.wants.iter().map(|w| w.bit(output)).collect();
+        pack_bools(&asked) & self.outs[output as usize].free.repeat(PORTS)
+    }
+    fn send(&self, output: u32, input: Bits) -> Bits {
+        switch_bits(input, |arms| {
+            for (i, channel) in self.ins.iter().enumerate() {
+                arms.case(i as u64, || self.outs[output as usize].send(&channel.msg));
+            }
+        });
+        select(&self.flits, input)
+    }
+    fn take(&self, inputs: Bits) {
+        for (i, channel) in self.ins.iter().enumerate() {
+            when(inputs.bit(i as u32), || channel.take());
+        }
+    }
+}
+
+/// Which output a message takes to a node; `nodes` says where in the mesh each node of the system stands.
+fn way(grid: Grid, nodes: &[u32], x: Bits, y: Bits, node: Bits) -> Bits {
+    let to = grid.place(nodes, node);
+    let port = |number: u64| lit(number, 3);
+    let column = mux(to.y.gt(y), port(SOUTH), mux(to.y.lt(y), port(NORTH), port(OWN)));
+    mux(to.x.gt(x), port(EAST), mux(to.x.lt(x), port(WEST), column))
+}
+
+/// One output: a network in turn, and of it an input in turn, when the link is idle. By network: the inputs granted.
+fn output_link(j: u32, s: &Spandex, lanes: &[Box<dyn AnyLane>]) -> Vec<Bits> {
+    let left = reg::<Bits>(&format!("left{j}"), s.flit_bits()).doc("flits that the link has still to carry");
+    let turns: Vec<RoundRobin> =
+        NETS.iter().map(|net| RoundRobin::new(&format!("{net}_turn{j}"), PORTS)).collect();
+    let picks: Vec<Pick> = lanes.iter().zip(&turns).map(|(lane, turn)| turn.pick(lane.requests(j))).collect();
+    let nets = RoundRobin::new(&format!("net_turn{j}"), NETS.len() as u32);
+    let asked: Vec<Bool> = picks.iter().map(|p| p.any).collect();
+    let asked = pack_bools(&asked).named(&format!("asked{j}"));
+    let idle = left.get().none();
+    let net = nets.pick(asked & idle.repeat(NETS.len() as u32));
+    when(!idle, || left.set(left.get() - 1));
+    let granted = |v: usize| {
+        let mine = (net.any & net.index.eq(v as u64)).named(&format!("{}_goes{j}", NETS[v]));
+        when(mine, || {
+            let flits = lanes[v].send(j, picks[v].index);
+            left.set(flits - 1);
+            turns[v].granted(picks[v].index);
+            nets.granted(net.index);
+        });
+        picks[v].index.one_hot(PORTS) & mine.repeat(PORTS)
+    };
+    let grants = (0..NETS.len()).map(granted).collect();
+    count(&format!("link{j}_busy"), net.any | !idle, "cycles in which the link carried a flit");
+    count(&format!("link{j}_waits"), asked.any() & !idle, "cycles in which a message waited for the link");
+    grants
+}
+
+/// Builds a router of a mesh in which node `n` of the system stands at place `nodes[n]`.
+///
+/// # Errors
+/// What the language refuses.
+pub fn router(name: &str, s: &Spandex, grid: Grid, nodes: &[u32]) -> Result<Arc<Module>, BlockError> {
+    let built = Module::build(name, ModuleKind::Block, || {
+        doc("Router of a mesh: four virtual networks share the links, a flit per cycle.");
+        param("columns", grid.columns);
+        param("rows", grid.rows);
+        let (x, y) = (input::<Bits>("x", grid.x_bits()), input::<Bits>("y", grid.y_bits()));
+        let way = |node: Bits| way(grid, nodes, x, y, node);
+        let lanes: [Box<dyn AnyLane>; 4] = [
+            Box::new(Lane::<Req>::new(NETS[0], s, &way)),
+            Box::new(Lane::<Fwd>::new(NETS[1], s, &way)),
+            Box::new(Lane::<Wb>::new(NETS[2], s, &way)),
+            Box::new(Lane::<Rsp>::new(NETS[3], s, &way)),
+        ];
+        let grants: Vec<Vec<Bits>> = (0..PORTS).map(|j| output_link(j, s, &lanes)).collect();
+        for (v, lane) in lanes.iter().enumerate() {
+            let all = grants[1..].iter().fold(grants[0][v], |all, output| all | output[v]);
+            lane.take(all.named(&format!("{}_granted", NETS[v])));
+        }
+    });
+    built.map_err(|errors| BlockError::Elab { block: BLOCK.into(), errors })
+}
