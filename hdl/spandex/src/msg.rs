@@ -251,7 +251,7 @@ pub struct Rsp {
     pub nodata: Bool,
     /// RspRvkO: the device keeps the words as a sharer.
     pub kept_s: Bool,
-    /// RspRvkO: the words differ from memory.
+    /// RspRvkO, and RspOData from a former owner: the words differ from memory. (The page gives only RspRvkO the bit; without it a clean write-back of the new owner would lose them.)
     pub dirty: Bool,
     /// NackV, NackWt: answers a direct request.
     pub direct: Bool,
