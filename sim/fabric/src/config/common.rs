@@ -4,7 +4,7 @@ use super::group::keys;
 use super::value::Legal::{OneOf, Power, Real, Switch, Within, WithinOrOff};
 use super::value::{CtaSchedule, G, K, M, Named, Placement, size};
 use super::{ConfigError, FabricConfig};
-use crate::cu::{CuMode, CuParams, CuPolicy, Model};
+use crate::cu::{CuMode, CuParams, CuPolicy, Model, Pace};
 
 keys! {
     /// Keys of every family (rec.md sections 9 and 10, cu-and-consistency.md section 1): topology, DRAM, placement, compute units, checks. The default is that of
@@ -92,6 +92,7 @@ impl Common {
             launch: self.launch,
             line: self.line,
             gpms: self.gpms,
+            pace: Pace::default(),
         }
     }
 

@@ -33,7 +33,7 @@ impl Cu {
     }
 
     /// Makes work-group `block` resident. `number` is its launch number, which gives its age; its waves may issue from
-    /// tick `now + launch` on.
+    /// `launch` ticks after cycle `now` on.
     ///
     /// # Errors
     /// It does not fit ([`Cu::has_room`]).
@@ -48,6 +48,7 @@ impl Cu {
                 max_lds: self.s.lds_free,
             });
         };
+        let now = self.params.pace.tick(now);
         if self.s.free_waves as usize == self.s.waves.len() {
             self.s.active_since = now;
         }
@@ -112,7 +113,7 @@ impl Cu {
         let short = block.live < block.waves.len() as u32;
         self.s.counters.barriers_short += u64::from(short);
         let waves = std::mem::take(&mut block.waves);
-        obs.barrier(&who, now);
+        obs.barrier(&who, self.params.pace.cycle(now));
         for &w in &waves {
             let wave = &self.s.waves[usize::from(w)];
             if wave.status == Status::Barrier && usize::from(wave.block) == slot {

@@ -23,10 +23,11 @@ pub enum Cause {
 }
 
 impl Cu {
-    /// Class of the wave in slot `slot` as tick `now` begins, after that tick's acceptance and answers; `None` for a
+    /// Class of the wave in slot `slot` as the tick of cycle `now` begins, after that cycle's acceptance and answers; `None` for a
     /// free or unknown slot.
     pub fn cause(&self, slot: u32, now: u64) -> Option<Cause> {
         let wave = self.s.waves.get(slot as usize)?;
+        let now = self.params.pace.tick(now);
         Some(match wave.status {
             Status::Free => return None,
             Status::Timed(_) if wave.queue.is_empty() => Cause::Control,
@@ -51,7 +52,7 @@ impl Cu {
     }
 
     /// Accesses offered to the L1 or taken by it and not answered, by transaction number: the access, its wave (none for
-    /// kernel begin and end) and the tick in which the L1 took it.
+    /// kernel begin and end) and the cycle in which the L1 took it.
     pub fn open_accesses(&self) -> impl Iterator<Item = (&LineAccess, Option<Who>, Option<u64>)> {
         let flights = &self.s.lsu.flights;
         let open = flights

@@ -9,9 +9,10 @@
 //!                        +-----------------+---------------- reply --------------------+
 //! ```
 //!
-//! **Ticks.** In each tick the run loop asks [`Cu::offer`], tells [`Cu::accepted`] when the L1 takes the access, hands
-//! over answers by [`Cu::reply`], then calls [`Cu::tick`]. What a tick sends is offered from the next tick on. A tick
-//! before [`Cu::next_event`] may be left out: it would change nothing.
+//! **Ticks.** In each cycle the run loop asks [`Cu::offer`], tells [`Cu::accepted`] when the L1 takes the access, hands
+//! over answers by [`Cu::reply`], then calls [`Cu::tick`]. What a tick sends is offered from the next cycle on. A cycle
+//! before [`Cu::next_event`] may be left out: it would change nothing. A unit slower than the fabric's clock has a tick in
+//! some cycles only ([`Pace`]): all its own times are ticks, what it is told and tells in cycles.
 //!
 //! **Decisions** where the specification is silent: an operation issued in tick t lets the next one of its wave issue
 //! in t + 1; an answer counts in the tick of its arrival; AWAIT, BARRIER and END take an issue; only AWAIT is a branch,
@@ -26,6 +27,7 @@ mod error;
 mod issue;
 mod lds;
 mod lsu;
+mod pace;
 mod params;
 mod port;
 mod reply;
@@ -45,6 +47,7 @@ pub use counters::CuCounters;
 pub use error::CuError;
 use issue::Slot;
 use lsu::{Lsu, MemKind};
+pub use pace::Pace;
 pub use params::{CuMode, CuParams, CuPolicy, Model};
 pub use port::{CuObserver, IDS, Issuer, KIND_ACK, KIND_DATA, LineAccess, LineReply, NoObserver, Who};
 use wave::{Need, Status, Wave};
@@ -219,14 +222,14 @@ impl Cu {
         (access.want_ack, access.sem, access.data[0]) = (true, sem, token);
     }
 
-    /// The access presented to the L1 in tick `now`; unchanged until [`Cu::accepted`]. With `lsu_rate` above 1 the next
+    /// The access presented to the L1 in cycle `now`; unchanged until [`Cu::accepted`]. With `lsu_rate` above 1 the next
     /// one may be taken in the same tick.
     #[inline]
     pub fn offer(&self, _now: u64) -> Option<&LineAccess> {
         self.s.lsu.flights.out.front().map(|&id| &self.s.lsu.flights.pending[usize::from(id)].access)
     }
 
-    /// One tick, after this tick's [`Cu::accepted`] and [`Cu::reply`]. `translate` gives the physical byte address of a
+    /// Cycle `now`, after its [`Cu::accepted`] and [`Cu::reply`]; of a slower unit it need not have a tick. `translate` gives the physical byte address of a
     /// line-aligned byte address of the program.
     ///
     /// # Errors
@@ -240,6 +243,10 @@ impl Cu {
         if let Some(fault) = self.fault.take() {
             return Err(fault);
         }
+        if !self.params.pace.is_tick(now) {
+            return Ok(());
+        }
+        let now = self.params.pace.tick(now);
         while let Some(&Reverse((tick, w))) = self.s.timers.peek() {
             if tick > now {
                 break;
@@ -251,9 +258,15 @@ impl Cu {
         self.lsu_tick(now, translate)
     }
 
-    /// Earliest tick from `now` on in which [`Cu::tick`] does something without an acceptance or an answer before;
+    /// Earliest cycle from `now` on in which [`Cu::tick`] does something without an acceptance or an answer before;
     /// `None` = never.
     pub fn next_event(&self, now: u64) -> Option<u64> {
+        let pace = self.params.pace;
+        self.next_tick(pace.tick(pace.from(now))).map(|tick| pace.cycle(tick))
+    }
+
+    /// The same in ticks.
+    fn next_tick(&self, now: u64) -> Option<u64> {
         let mut next = self.s.timers.peek().map_or(u64::MAX, |&Reverse((tick, _))| tick);
         if self.fault.is_some() || next <= now {
             return Some(now);

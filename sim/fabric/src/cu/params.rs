@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use weft_workload::{Class, Kernel};
 
 use super::error::CuError;
+use super::pace::Pace;
 
 /// Which ready wave of an issue slot goes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -52,6 +53,8 @@ pub struct CuParams {
     pub line: u32,
     /// GPMs of a GPU: how the unit's node is called in sentences.
     pub gpms: u32,
+    /// Its ticks in the fabric's cycles.
+    pub pace: Pace,
 }
 
 impl Default for CuParams {
@@ -73,6 +76,7 @@ impl Default for CuParams {
             launch: 10,
             line: 64,
             gpms: 1,
+            pace: Pace::default(),
         }
     }
 }
@@ -106,6 +110,10 @@ impl CuParams {
         }
         if !matches!(self.line, 64 | 128) {
             return Err(CuError::param("line", self.line, "64 or 128".to_owned()));
+        }
+        let Pace { ticks, cycles } = self.pace;
+        if !(1..=1000).contains(&cycles) || !(1..=cycles).contains(&ticks) {
+            return Err(CuError::param("pace", ticks, format!("1..{cycles} ticks in 1..1000 cycles")));
         }
         match self.starve {
             Some(ticks) if ticks < 16 => {

@@ -131,7 +131,7 @@ pub trait CuObserver {
         let _ = (who, access, src, merged);
     }
 
-    /// The L1 has accepted a store of the bytes of `mask` in tick `now`.
+    /// The L1 has accepted a store of the bytes of `mask` in cycle `now`.
     fn store(&mut self, who: &Who, line: u64, mask: u128, data: &[u64; 16], now: u64) {
         let _ = (who, line, mask, data, now);
     }

@@ -10,7 +10,7 @@ use super::wave::{Status, Wait};
 use super::{Boundary, Cu, CuError, CuObserver, LineReply};
 
 impl Cu {
-    /// The L1 takes the offered access in tick `now`. A store without `want_ack` is complete by this.
+    /// The L1 takes the offered access in cycle `now`. A store without `want_ack` is complete by this.
     pub fn accepted(&mut self, now: u64, obs: &mut dyn CuObserver) {
         let Some(id) = self.s.lsu.flights.out.pop_front() else { return };
         let entry = &mut self.s.lsu.flights.pending[usize::from(id)];
@@ -25,11 +25,11 @@ impl Cu {
             obs.store(&who, access.line, access.mask, &access.data, now);
         }
         if !access.want_ack {
-            self.answered(id, now);
+            self.answered(id, self.params.pace.tick(now));
         }
     }
 
-    /// An answer, or a part of one, arrives in tick `now`. What is wrong with it, [`Cu::tick`] reports.
+    /// An answer, or a part of one, arrives in cycle `now`. What is wrong with it, [`Cu::tick`] reports.
     pub fn reply(&mut self, reply: &LineReply, now: u64, obs: &mut dyn CuObserver) {
         let wrong = |expected| CuError::Reply {
             at: node_text(self.gpu, self.params.gpms),
@@ -80,7 +80,7 @@ impl Cu {
                 obs.served(&who, &entry.access, reply.src, reply.merged);
             }
         }
-        self.answered(reply.id, now);
+        self.answered(reply.id, self.params.pace.tick(now));
     }
 
     /// Gives the lanes of a load or atomic their values.

@@ -82,13 +82,33 @@ fn wide_and_fast_units_verify() {
 fn skipped_ticks_change_nothing() {
     for (at, (name, list)) in SMALL.into_iter().enumerate() {
         let program = make(name, list, 64);
-        let every = check(&CuParams::default(), &program, Port::wild(at as u64), false);
-        let skip = check(&CuParams::default(), &program, Port::wild(at as u64), true);
+        let pace = [Pace::default(), Pace { ticks: 7, cycles: 20 }][at % 2];
+        let params = CuParams { pace, ..CuParams::default() };
+        let every = check(&params, &program, Port::wild(at as u64), false);
+        let skip = check(&params, &program, Port::wild(at as u64), true);
         assert_eq!(every.now, skip.now, "{name}");
         assert!(every.events == skip.events, "{name}");
         assert_eq!((every.cu.counters(), &every.watch), (skip.cu.counters(), &skip.watch));
         assert!(skip.ticks < every.ticks, "{name}: {} of {}", skip.ticks, every.ticks);
         assert_eq!(every.cu.save(), skip.cu.save());
+    }
+}
+
+/// A unit with a tick in 7 of 20 cycles does the same, later: at a memory that answers in no time, by that ratio.
+#[test]
+fn a_slower_unit_does_the_same() {
+    for (name, list) in SMALL {
+        let program = make(name, list, 32);
+        let slow = CuParams { pace: Pace { ticks: 7, cycles: 20 }, ..CuParams::default() };
+        let [fast, slow] =
+            [CuParams::default(), slow].map(|params| check(&params, &program, Port::FAST, true));
+        let counts = |bench: &Bench| {
+            let c = bench.cu.counters();
+            (c.instructions, c.load_lines, c.store_lines, c.lds_ops)
+        };
+        assert_eq!(counts(&fast), counts(&slow), "{name}");
+        let ratio = slow.now as f64 / fast.now as f64;
+        assert!((2.3..=20.0 / 7.0 + 0.1).contains(&ratio), "{name}: {ratio}");
     }
 }
 
