@@ -11,6 +11,7 @@
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] the arithmetic on words.
 
 pub mod amo;
+pub mod fabric;
 pub mod msg;
 pub mod net;
 pub mod params;

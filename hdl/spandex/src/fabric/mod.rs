@@ -1,0 +1,138 @@
+//! A whole Spandex system (spandex.md section 1): devices, LLC banks, the mesh between them; CPU cores, CUs and memory controllers are outside.
+//!
+//! ```text
+//!  core 0 -- device0 ---+                  +--- bank0 -- mem0
+//!  core 1 -- device1 ---+-- mesh of        +--- bank1 -- mem1
+//!  CU 0   -- device2 ---+    routers    ---+--- ...
+//!  ...                                     |
+//! ```
+//! Ports of [`spandex_fabric`], with D the device (CPU cores first) and B the bank:
+//!
+//! | port | dir | message |
+//! | --- | --- | --- |
+//! | `g0_cuD_req`, `g0_cuD_rsp` | in, out | [`CuReq`], [`CuRsp`] of [`Spandex::cu`], as in every family |
+//! | `g0_cuD_stall` | out | why the L1 does not take a request |
+//! | `g0_cuD_busy_release` | out | a release is under way in the L1 |
+//! | `memB_req`, `memB_rsp` | out, in | [`MemReq`], [`MemRsp`] of a bank |
+//!
+//! Instances: `deviceD`, in it `l1` and `tu`; `bankB`; `routerN` and what lies between.
+//!
+//! # A device of another protocol
+//!
+//! 1. Write its L1, with channels `cu_req` and `cu_rsp`, and outputs `stall` and `busy_release`.
+//! 2. Write its translation unit, with the six channels of a device (`req`, `wb`, `rsp_out`, `fwd_out`, `fwd`, `rsp`) and input `own`, and channels of your own to the L1.
+//! 3. Join them in one module with [`device`].
+//! 4. Give [`spandex_fabric`] this module in the place of its number.
+//!
+//! Of the LLC nothing changes: a device that never sends ReqO, ReqO+data or ReqS gets neither forwards nor Inv, one that sends ReqS must be among the first
+//! [`sharers`](Spandex::sharers).
+
+use crate::msg::*;
+use crate::net::{Net, NetParams, Stations};
+use crate::params::Spandex;
+use std::sync::Arc;
+use weft_blocks::common::join::{pass_in, pass_out};
+use weft_blocks::msg::{CuReq, CuRsp};
+use weft_blocks::registry::BlockError;
+use weft_rtl::prelude::*;
+
+/// Where the parts are placed, for errors.
+const BLOCK: &str = "spandex-fabric";
+
+fn built(made: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
+    made.map_err(|errors| BlockError::Elab { block: BLOCK.into(), errors })
+}
+
+/// Joins an L1 and its translation unit into a device; `join` connects the channels between them (L1, then unit). Both may have an input `own`.
+///
+/// # Errors
+/// Ports that are missing or do not fit.
+pub fn device(
+    name: &str,
+    s: &Spandex,
+    l1: &Arc<Module>,
+    tu: &Arc<Module>,
+    join: impl Fn(&InstanceRef, &InstanceRef),
+) -> Result<Arc<Module>, BlockError> {
+    built(Module::build(name, ModuleKind::Fabric, || {
+        doc("A device of a Spandex system: an L1 and its translation unit.");
+        let own = input::<Bits>("own", s.dev_bits());
+        let (cache, unit) = (instance("l1", l1), instance("tu", tu));
+        for (part, module) in [(&cache, l1), (&unit, tu)] {
+            if module.inputs().any(|(_, port)| port.name == "own") {
+                part.drive_bits("own", own);
+            }
+        }
+        let cu = s.cu();
+        pass_in::<CuReq>(&cache, "cu_req", "cu_req", &cu);
+        pass_out::<CuRsp>(&cache, "cu_rsp", "cu_rsp", &cu);
+        for state in ["stall", "busy_release"] {
+            let value = cache.out_bits(state);
+            output::<Bits>(state, value.width()).set(value);
+        }
+        join(&cache, &unit);
+        pass_out::<Req>(&unit, "req", "req", s);
+        pass_out::<Wb>(&unit, "wb", "wb", s);
+        pass_out::<Rsp>(&unit, "rsp_out", "rsp_out", s);
+        pass_out::<Fwd>(&unit, "fwd_out", "fwd_out", s);
+        pass_in::<Fwd>(&unit, "fwd", "fwd", s);
+        pass_in::<Rsp>(&unit, "rsp", "rsp", s);
+    }))
+}
+
+/// Builds a system of these devices, CPU cores first, and banks.
+///
+/// # Errors
+/// Another number of devices than [`Spandex::devs`], a network that cannot be built, or ports that do not fit.
+pub fn spandex_fabric(
+    name: &str,
+    s: &Spandex,
+    devices: &[Arc<Module>],
+    bank: &Arc<Module>,
+    net: &NetParams,
+) -> Result<Arc<Module>, BlockError> {
+    if devices.len() != s.devs() as usize {
+        return Err(BlockError::Illegal {
+            block: BLOCK.into(),
+            key: "devices".into(),
+            value: devices.len().to_string(),
+            problem: "cpus and cus say another number".into(),
+            legal: s.devs().to_string(),
+        });
+    }
+    let net = Net::new(s, net)?;
+    built(Module::build(name, ModuleKind::Fabric, || {
+        doc(
+            "A whole Spandex system: devices, LLC banks, the mesh; CPU cores, CUs and memory controllers are outside.",
+        );
+        param("cpus", s.cpus);
+        param("cus", s.cus);
+        param("banks", s.banks);
+        let place = |(d, module): (usize, &Arc<Module>)| instance(&format!("device{d}"), module);
+        let stations = Stations {
+            devices: devices.iter().enumerate().map(place).collect(),
+            banks: (0..s.banks).map(|b| instance(&format!("bank{b}"), bank)).collect(),
+        };
+        export(s, &stations);
+        net.wire(s, &stations);
+    }))
+}
+
+/// Ports of CPU cores, CUs and memory.
+fn export(s: &Spandex, stations: &Stations) {
+    let cu = s.cu();
+    for (d, device) in stations.devices.iter().enumerate() {
+        device.drive_bits("own", lit(d as u64, s.dev_bits()));
+        pass_in::<CuReq>(device, "cu_req", &format!("g0_cu{d}_req"), &cu);
+        pass_out::<CuRsp>(device, "cu_rsp", &format!("g0_cu{d}_rsp"), &cu);
+        for state in ["stall", "busy_release"] {
+            let value = device.out_bits(state);
+            output::<Bits>(&format!("g0_cu{d}_{state}"), value.width()).set(value);
+        }
+    }
+    for (b, bank) in stations.banks.iter().enumerate() {
+        bank.drive_bits("own", lit(u64::from(s.devs()) + b as u64, s.node_bits()));
+        pass_out::<MemReq>(bank, "mem_req", &format!("mem{b}_req"), s);
+        pass_in::<MemRsp>(bank, "mem_rsp", &format!("mem{b}_rsp"), s);
+    }
+}
