@@ -95,7 +95,7 @@ pub struct Cu {
     program: Arc<dyn Program>,
     gpu: u32,
     cu: u32,
-    /// Lanes of the program's waves.
+    /// Lanes of its waves.
     lanes: u32,
     occupancy: u32,
     s: State,
@@ -109,12 +109,30 @@ impl Cu {
     /// # Errors
     /// Illegal parameters; a program with wider waves.
     pub fn new(params: CuParams, program: Arc<dyn Program>, gpu: u32, cu: u32) -> Result<Self, CuError> {
-        params.validate()?;
         let lanes = program.lanes();
         if lanes > params.lanes {
             let name = program.name().to_owned();
             return Err(CuError::ProgramLanes { program: name, lanes, legal: params.lanes });
         }
+        Self::of_lanes(lanes, params, program, gpu, cu)
+    }
+
+    /// A CPU core (section 1.4): the same unit, on which the program's threads for cores run, a wave of one lane each.
+    ///
+    /// # Errors
+    /// Illegal parameters.
+    pub fn core(params: CuParams, program: Arc<dyn Program>, gpu: u32, cu: u32) -> Result<Self, CuError> {
+        Self::of_lanes(1, params, program, gpu, cu)
+    }
+
+    fn of_lanes(
+        lanes: u32,
+        params: CuParams,
+        program: Arc<dyn Program>,
+        gpu: u32,
+        cu: u32,
+    ) -> Result<Self, CuError> {
+        params.validate()?;
         let s = State {
             waves: (0..params.waves).map(|_| Wave::free()).collect(),
             slots: (0..params.issue_slots).map(|_| Slot::default()).collect(),

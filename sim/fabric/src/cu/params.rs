@@ -82,6 +82,24 @@ impl Default for CuParams {
 }
 
 impl CuParams {
+    /// A CPU core (section 1.4) at lines of these bytes: one thread of one lane, in order, an operation per tick, at most `mlp` (1..=8) accesses under way.
+    pub fn core(line: u32, mlp: u32) -> CuParams {
+        CuParams {
+            lanes: 1,
+            alu_width: 1,
+            waves: 1,
+            blocks: 1,
+            issue_slots: 1,
+            lds_bytes: 0,
+            lsu_depth: 1,
+            refill: 0,
+            wave_mem: mlp,
+            launch: 0,
+            line,
+            ..CuParams::default()
+        }
+    }
+
     /// Checks every value against its legal range.
     ///
     /// # Errors

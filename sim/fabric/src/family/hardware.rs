@@ -2,7 +2,7 @@
 
 use super::{FamilyCheck, Links, Meter, Surroundings};
 use crate::check::CheckError;
-use crate::cu::CuMode;
+use crate::cu::{CuMode, CuParams};
 use crate::memory::Memory;
 use crate::run::FabricError;
 use std::sync::Arc;
@@ -17,8 +17,10 @@ pub struct Shape {
     pub nodes: u32,
     /// Nodes of a GPU, for sentences.
     pub gpms: u32,
-    /// Compute units of a node.
+    /// Compute units of a node, CPU cores among them.
     pub cus: u32,
+    /// CPU cores: the first compute units of node 0.
+    pub cores: u32,
     /// Bytes of a line, 64 or 128.
     pub line: u32,
     /// Memories among which pages are placed: one per node, or one for all.
@@ -88,6 +90,12 @@ pub trait Hardware: Send + Sync {
 
     /// What the compute units keep to.
     fn mode(&self) -> CuMode;
+
+    /// Parameters of compute unit `number` of a node, from those that the common keys say.
+    fn compute_unit(&self, number: u32, common: CuParams) -> CuParams {
+        let _ = number;
+        common
+    }
 
     /// Value of the parameter `sync` of programs that can synchronise in several ways.
     fn sync(&self) -> Option<&'static str> {

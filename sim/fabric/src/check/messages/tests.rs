@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 /// Four GPUs of two compute units and four memory channels each.
 fn messages() -> Messages {
-    let shape = Shape { nodes: 4, gpms: 1, cus: 2, line: 64, homes: 4, home_bytes: 1 << 32 };
+    let shape = Shape { nodes: 4, gpms: 1, cus: 2, cores: 0, line: 64, homes: 4, home_bytes: 1 << 32 };
     let name = |n: u32| format!("gpu {} bank {}", n / 4, n % 4);
     Messages::new(&shape, Channels { names: (0..16).map(name).collect(), ids: 8 })
 }

@@ -41,6 +41,7 @@ impl Hardware for DirectoryHardware {
             nodes: sys.nodes(),
             gpms: sys.gpms,
             cus: sys.l1s,
+            cores: 0,
             line: sys.line,
             homes: sys.nodes(),
             home_bytes: 1 << sys.home_shift,

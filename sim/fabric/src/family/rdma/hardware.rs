@@ -56,6 +56,7 @@ impl Hardware for RdmaHardware {
             nodes: r.tsm.gpus,
             gpms: 1,
             cus: r.tsm.cus,
+            cores: 0,
             line: self.dram.line,
             homes: r.tsm.gpus,
             home_bytes: 1 << r.home_bits,

@@ -51,7 +51,15 @@ impl Hardware for SrspHardware {
 
     fn shape(&self) -> Shape {
         let cus = self.params.srsp().cus;
-        Shape { nodes: 1, gpms: 1, cus, line: self.dram.line, homes: 1, home_bytes: self.home_bytes }
+        Shape {
+            nodes: 1,
+            gpms: 1,
+            cus,
+            cores: 0,
+            line: self.dram.line,
+            homes: 1,
+            home_bytes: self.home_bytes,
+        }
     }
 
     fn mode(&self) -> CuMode {

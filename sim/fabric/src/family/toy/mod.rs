@@ -123,7 +123,15 @@ impl Hardware for Toy {
 
     fn shape(&self) -> Shape {
         let Common { gpus, cus, line, dram_bytes, .. } = self.common;
-        Shape { nodes: gpus, gpms: 1, cus, line, homes: 1, home_bytes: u64::from(gpus) * dram_bytes }
+        Shape {
+            nodes: gpus,
+            gpms: 1,
+            cus,
+            cores: 0,
+            line,
+            homes: 1,
+            home_bytes: u64::from(gpus) * dram_bytes,
+        }
     }
 
     fn links(&self) -> Links {

@@ -65,6 +65,7 @@ impl Hardware for TsmHardware {
             nodes: tsm.gpus,
             gpms: 1,
             cus: tsm.cus,
+            cores: 0,
             line: self.dram.line,
             homes: 1,
             home_bytes: self.home_bytes,
