@@ -1,3 +1,5 @@
 //! Golden models, checkers and benches of the Spandex blocks (spandex.md).
 
+pub mod golden;
+
 pub use weft_bench as bench;
