@@ -338,6 +338,8 @@ pub struct GpuRsp {
     /// Its transaction.
     #[width(p.tag_bits())]
     pub tag: Bits,
+    /// Rd: some words came from another device, not from the LLC.
+    pub peer: Bool,
     /// Rd: the line; At: the old words.
     #[width(p.data_bits())]
     pub data: Bits,
