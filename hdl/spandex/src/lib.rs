@@ -9,16 +9,19 @@
 //! protocol is an L1 and a translation unit (TU) with these channels; the LLC does not know which it talks to.
 //!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] the arithmetic on words.
+//! [`tu_gpu`]: the translation unit of an L1 with GPU coherence.
 
 pub mod amo;
 pub mod fabric;
+mod flags;
 pub mod msg;
 pub mod net;
 pub mod params;
+pub mod tu_gpu;
 
 use weft_blocks::registry::BlockInfo;
 
 /// The blocks of this crate, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
-    vec![]
+    vec![tu_gpu::info()]
 }
