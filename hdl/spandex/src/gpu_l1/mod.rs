@@ -1,0 +1,165 @@
+//! `gpu-l1`: the L1 of one CU with GPU coherence (spandex.md section 7).
+//!
+//! ```text
+//!              +-------------------------------------------------------+
+//!  cu_req ---->| S1 ---------+                                         |
+//!              |             v                                         |
+//!              | releases -> slot: lines, MSHRs, store buffer --+------+--> l1_req
+//!              |             ^                                  |      |
+//!  cu_rsp <----| delay <-----+            write-throughs -------+      |
+//!              |             +--------- answer at work <---------------+<-- l1_rsp
+//!              +-------------------------------------------------------+
+//! ```
+//! Lines are I or V. A load that finds no valid copy reads the line (Rd: ReqV); stores go into the store buffer, update a valid copy, and leave as write-throughs (Wt: ReqWT), by
+//! `sb_drain`; atomics and accesses that synchronise are done at the LLC (At: ReqWT+data), and the own copy goes. An acquire makes every line I in one cycle; a release waits for everything that
+//! is buffered or at the LLC when it comes to its turn. The translation unit splits, gathers and repeats.
+//!
+//! One slot per cycle, chosen one cycle ahead, when its row of the arrays is presented: the answer at work, then an operation whose release is complete, then the CU. A slot
+//! does everything at once, or nothing when something it needs is not free; then it is chosen again. A write-through leaves beside it, and has `l1_req` first. Each answer is
+//! shown `latency` cycles after its slot; a request is taken into S1, and has its slot in the next cycle at the earliest.
+//!
+//! Decisions:
+//! - The victim is chosen when a line comes in, not when it is asked for: replacing a V line needs no message, and the state stays one bit per line.
+//! - A line under way whose read is stale may be read again at once (R1 allows it for ReqV). A read that is opened while an atomic of its line is at the LLC is born stale.
+//! - Stores of some bytes of a word are At with Merge, one for all words with the same bytes; they are kept in order with other accesses to their words, since the CU takes them for complete.
+//! - Atomics to one word may overtake one another: the CU waits where order matters (its same-word rule).
+//! - `want_ack` is answered when everything that was buffered by then is performed.
+//! - Scopes are not looked at: each access orders as at system scope.
+//! - `src`: 0 from here, 1 from the LLC, 2 when words came from another device's L1.
+//!
+//! # Transition tables
+//!
+#![doc = include_str!("../../docs/gpu-l1.md")]
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/gpu-l1.svg")]
+
+mod arrays;
+mod fill;
+mod misses;
+mod observe;
+mod op;
+mod params;
+mod releases;
+mod reply;
+mod slot;
+mod store_buffer;
+pub mod table;
+mod turn;
+
+use crate::msg::{GpuOp, GpuReq, GpuRsp};
+use arrays::Arrays;
+use fill::Filler;
+use misses::Misses;
+pub use op::Kind;
+pub use params::{GpuL1Params, Inject, SbDrain};
+use releases::Releases;
+use reply::Replies;
+use store_buffer::StoreBuffer;
+use weft_blocks::registry::{BlockError, BlockInfo};
+use weft_rtl::prelude::*;
+
+/// State that all parts share.
+struct Core {
+    p: GpuL1Params,
+    arrays: Arrays,
+    misses: Misses,
+    buffer: StoreBuffer,
+    releases: Releases,
+    filler: Filler,
+    replies: Replies,
+    req: OutChannel<GpuReq>,
+}
+
+impl Core {
+    fn new(p: &GpuL1Params) -> Core {
+        Core {
+            p: p.clone(),
+            arrays: Arrays::new(p),
+            misses: Misses::new(p),
+            buffer: StoreBuffer::new(p),
+            releases: Releases::new(p),
+            filler: Filler::new(p),
+            replies: Replies::new(p),
+            req: out_channel::<GpuReq>("l1_req", &p.spandex),
+        }
+    }
+}
+
+/// Builds the L1.
+///
+/// # Errors
+/// Illegal parameters.
+pub fn gpu_l1(params: &GpuL1Params) -> Result<Arc<Module>, BlockError> {
+    params.validate()?;
+    Module::build(&params.module_name(), ModuleKind::Block, || describe(params))
+        .map_err(|errors| BlockError::Elab { block: "gpu-l1".into(), errors })
+}
+
+/// The block as listed on the command line.
+pub fn info() -> BlockInfo {
+    BlockInfo {
+        name: "gpu-l1",
+        about: "L1 of one CU with GPU coherence: write-through, self-invalidation, atomics at the LLC",
+        params: params::infos,
+        build: |set| gpu_l1(&GpuL1Params::from_set(set)?),
+    }
+}
+
+fn describe(p: &GpuL1Params) {
+    doc("L1 of one CU with GPU coherence: write-through, self-invalidation, atomics at the LLC.");
+    for (key, value) in p.described() {
+        param(key, value);
+    }
+    let core = Core::new(p);
+    let rsp = in_channel::<GpuRsp>("l1_rsp", &p.spandex);
+    let (written, entry) = take_answers(&core, &rsp);
+    let ready = initialise(&core);
+    let turns = turn::Turns::new(&core, ready);
+    let slot = slot::Slot::new(&core, &turns);
+    let plan = slot.carry_out();
+    turns.choose(&core, plan.leaves & turns.is(turn::Turn::Cu), entry);
+    observe::observe(&core, &turns, &slot, &plan);
+    let atomics = core.misses.busy.get() & core.misses.atomic.get();
+    let answer = written | core.filler.ends();
+    core.releases.finish(core.buffer.valid.get(), atomics, answer);
+    core.filler.finish();
+    core.misses.finish();
+    core.buffer.finish();
+    core.arrays.finish();
+    core.replies.finish();
+}
+
+/// Answers to write-throughs need no slot; of the others one is at work. True for the former, and the MSHR of the latter.
+fn take_answers(core: &Core, rsp: &InChannel<GpuRsp>) -> (Bool, Bits) {
+    let (s, m) = (&core.p.spandex, &rsp.msg);
+    let written = (rsp.valid & m.op.is(GpuOp::Wt)).named("written");
+    let other = rsp.valid & !m.op.is(GpuOp::Wt);
+    let takes = other & core.filler.open();
+    let entry = m.tag.slice(0, s.mshr_bits());
+    let at = (m.tag - u64::from(s.mshrs)).slice(0, core.p.sb_bits());
+    when(written | takes, || rsp.take());
+    when(written, || core.buffer.answered(at));
+    when(takes, || core.filler.take(entry, m));
+    let (id, text) = table::WRITTEN;
+    cover(id, written, text);
+    let text = "an answer to a write-through names an entry that is out";
+    assert_always("gpu_l1_written_out", !written | core.buffer.is_out(at), text);
+    let atomic = core.misses.is_atomic(entry).eq(m.op.is(GpuOp::At));
+    let asked = core.misses.busy.get().bit_at(m.tag) & atomic;
+    assert_always("gpu_l1_answer_asked", !takes | asked, "an answer names an MSHR that has asked so");
+    (written, entry)
+}
+
+/// After reset writes the ages, one set per cycle; true when done.
+fn initialise(core: &Core) -> Bool {
+    let done = reg::<Bool>("init_done", ());
+    let row = reg::<Bits>("init_row", core.p.set_bits());
+    when(!done.get(), || {
+        core.arrays.clear_ages(row.get());
+        row.set(row.get() + 1);
+        when(row.get().all(), || done.set(true));
+    });
+    done.get()
+}

@@ -1,0 +1,77 @@
+//! Operations that wait for a release: everything buffered or at the LLC when the first of them comes to the head must be answered.
+//!
+//! | state | values |
+//! | --- | --- |
+//! | `release_active` | the first operation waits; what for stands in `release_sb`, `release_at`, one bit per entry |
+//! | `release_hold` | it had to wait for something else: it is not tried again before an answer has come |
+
+use super::op::Op;
+use super::params::{GpuL1Params, Inject};
+use weft_blocks::common::fifo::Fifo;
+use weft_rtl::prelude::*;
+
+/// The queue.
+pub(super) struct Releases {
+    p: GpuL1Params,
+    pub queue: Fifo<Op>,
+    pub active: Reg<Bool>,
+    writes: Reg<Bits>,
+    atomics: Reg<Bits>,
+    hold: Reg<Bool>,
+    pops: Wire<Bool>,
+}
+
+impl Releases {
+    pub fn new(p: &GpuL1Params) -> Releases {
+        Releases {
+            queue: Fifo::new("releases", p.releases, p),
+            active: reg::<Bool>("release_active", ()),
+            writes: reg::<Bits>("release_sb", p.spandex.sb),
+            atomics: reg::<Bits>("release_at", p.spandex.mshrs),
+            hold: reg::<Bool>("release_hold", ()),
+            pops: wire_or::<Bool>("release_pops", (), false),
+            p: p.clone(),
+        }
+    }
+
+    /// Entries of the store buffer that are waited for.
+    pub fn writes(&self) -> Bits {
+        self.writes.get()
+    }
+
+    /// The first operation leaves.
+    pub fn pop(&self) {
+        self.queue.pop();
+        self.pops.set(true);
+    }
+
+    /// The first operation must wait for something that an answer brings.
+    pub fn wait(&self) {
+        self.hold.set(true);
+    }
+
+    /// Nothing is left to wait for, and the operation is still there after this cycle.
+    pub fn ready(&self) -> Bool {
+        let done = self.writes.get().none() & self.atomics.get().none();
+        let done = done | bool_lit(self.p.inject == Inject::EarlyRelease);
+        self.active.get() & done & !self.hold.get() & !self.pops.get()
+    }
+
+    /// Declares the steps, given what is under way in this cycle; called last.
+    pub fn finish(&self, writes: Bits, atomics: Bits, answer: Bool) {
+        let begins = self.queue.valid & !self.active.get();
+        when(begins, || {
+            self.active.set(true);
+            self.writes.set(writes);
+            self.atomics.set(atomics);
+        })
+        .otherwise(|| {
+            self.writes.set(self.writes.get() & writes);
+            self.atomics.set(self.atomics.get() & atomics);
+        });
+        when(self.pops.get(), || self.active.set(false));
+        when(answer | self.pops.get(), || self.hold.set(false));
+        let waits = self.active.get() & (self.writes.get().any() | self.atomics.get().any());
+        count("gpu_l1_release_cycles", waits, "cycles in which a release waits for answers");
+    }
+}

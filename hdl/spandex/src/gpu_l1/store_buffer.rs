@@ -1,0 +1,202 @@
+//! The store buffer: words on their way to the LLC, by line (spandex.md section 7).
+//!
+//! ```text
+//!  ring of entries {line, mask, data}: valid | issued
+//!      issue --> oldest that has not left       tail --> next to be taken
+//! ```
+//! Stores merge into the entry of their line that has not left; there is at most one. It leaves when the one before it, if that is out, is answered: at most one
+//! write-through per line is under way, so that they cannot change places. Entries leave in order of their age and are freed in any.
+
+use super::params::{GpuL1Params, Inject, SbDrain};
+use crate::flags::Flags;
+use crate::params::WORD;
+use weft_rtl::prelude::*;
+
+/// The buffer.
+pub(super) struct StoreBuffer {
+    p: GpuL1Params,
+    pub valid: Flags,
+    issued: Flags,
+    issue: Reg<Bits>,
+    tail: Reg<Bits>,
+    lines: Memory<Bits>,
+    lines_new: LaneWriter<Bits>,
+    masks: Memory<Bits>,
+    masks_slot: LaneWriter<Bits>,
+    data: Memory<Bits>,
+    data_slot: RowWriter<Bits>,
+    /// An operation waits until this entry has left.
+    wanted: Reg<Bool>,
+    wanted_at: Reg<Bits>,
+}
+
+/// What is buffered of a line.
+#[derive(Clone, Copy)]
+pub(super) struct Buffered {
+    /// The entry that stores merge into.
+    pub open: Bool,
+    pub at: Bits,
+    /// Words, and the youngest value of each.
+    pub words: Bits,
+    pub data: Bits,
+    /// Words that have not left.
+    pub unissued: Bits,
+    /// A write-through of the line is under way.
+    pub out: Bool,
+}
+
+/// The entry that may leave next.
+#[derive(Clone, Copy)]
+pub(super) struct Oldest {
+    pub there: Bool,
+    pub at: Bits,
+    pub line: Bits,
+    pub mask: Bits,
+    pub data: Bits,
+    /// The write-through of its line before it is out.
+    pub behind: Bool,
+}
+
+impl StoreBuffer {
+    pub fn new(p: &GpuL1Params) -> StoreBuffer {
+        let (s, n) = (&p.spandex, p.spandex.sb);
+        let flags = |name: &str| Flags::new(&format!("sb_{name}"), n, "store_buffer");
+        let file = |name: &str, w: u32| {
+            let mem = regfile::<Bits>(&format!("sb_{name}"), n, w).fields(&[("store_buffer", w)]);
+            let writer = mem.lane_writer("in");
+            (mem, writer)
+        };
+        let (lines, lines_new) = file("line", s.line_bits());
+        let (masks, masks_slot) = file("mask", s.words());
+        let data = regfile_lanes::<Bits>("sb_data", n, s.words(), WORD).fields(&[("store_buffer", WORD)]);
+        let index = |name: &str| reg::<Bits>(&format!("sb_{name}"), p.sb_bits()).field("store_buffer");
+        StoreBuffer {
+            valid: flags("valid"),
+            issued: flags("issued"),
+            issue: index("issue"),
+            tail: index("tail"),
+            lines,
+            lines_new,
+            masks,
+            masks_slot,
+            data_slot: data.row_writer("in"),
+            data,
+            wanted: reg::<Bool>("sb_wanted", ()),
+            wanted_at: index("wanted_at"),
+            p: p.clone(),
+        }
+    }
+
+    fn n(&self) -> u32 {
+        self.p.spandex.sb
+    }
+
+    fn next(&self, index: Bits) -> Bits {
+        let last = index.eq(u64::from(self.n() - 1));
+        mux(last, lit(0, self.p.sb_bits()), index + 1)
+    }
+
+    fn of_line(&self, line: Bits) -> Bits {
+        let same: Vec<Bool> = (0..self.n()).map(|i| self.lines.entry(i).eq(line)).collect();
+        pack_bools(&same) & self.valid.get()
+    }
+
+    /// No entry is free.
+    pub fn full(&self) -> Bool {
+        self.valid.get().bit_at(self.tail.get())
+    }
+
+    /// Looks a line up.
+    pub fn look(&self, line: Bits) -> Buffered {
+        let all = self.of_line(line);
+        let (open, out) = (all & !self.issued.get(), all & self.issued.get());
+        let text = "a line has at most one entry that is out and one that is not";
+        let once = open.popcount().zext(16).le(1) & out.popcount().zext(16).le(1);
+        assert_always("gpu_l1_sb_once", once | bool_lit(self.p.inject == Inject::WtOvertakes), text);
+        let none = lit_bv(Bv::zero(self.p.spandex.words()));
+        let mask = |some: Bits| mux(some.any(), self.masks.read(some.lowest_set()), none);
+        let data = |some: Bits| pack(&self.data.read_row(some.lowest_set()));
+        let (young, old) = (mask(open), mask(out));
+        Buffered {
+            open: open.any(),
+            at: open.lowest_set(),
+            words: young | old,
+            data: super::op::merge(young, data(open), data(out)),
+            unissued: young,
+            out: out.any(),
+        }
+    }
+
+    /// The oldest entry that has not left.
+    pub fn oldest(&self) -> Oldest {
+        let at = self.issue.get();
+        let line = self.lines.read(at);
+        let out = self.of_line(line) & self.issued.get();
+        let behind = out.any() & bool_lit(self.p.inject != Inject::WtOvertakes);
+        Oldest {
+            there: self.valid.get().bit_at(at) & !self.issued.get().bit_at(at),
+            at,
+            line,
+            mask: self.masks.read(at),
+            data: pack(&self.data.read_row(at)),
+            behind,
+        }
+    }
+
+    /// The oldest entry should leave; `released`: entries that a release waits for.
+    pub fn drains(&self, released: Bits) -> Bool {
+        let waits = (released & self.valid.get() & !self.issued.get()).any();
+        let needed = waits | self.wanted.get();
+        let buffered = (self.valid.get() & !self.issued.get()).popcount().zext(16).mul(4);
+        match self.p.sb_drain {
+            SbDrain::Full => needed | self.full(),
+            SbDrain::Highwater => needed | buffered.ge(u64::from(3 * self.n())),
+            SbDrain::Eager => bool_lit(true),
+        }
+    }
+
+    /// The oldest entry leaves.
+    pub fn leave(&self, oldest: &Oldest) {
+        self.issued.raise(oldest.at.one_hot(self.n()));
+        self.issue.set(self.next(oldest.at));
+        when(self.wanted_at.get().eq(oldest.at), || self.wanted.set(false));
+    }
+
+    /// An operation waits for an entry of its line that has not left.
+    pub fn want(&self, at: Bits) {
+        self.wanted.set(true);
+        self.wanted_at.set(at);
+    }
+
+    /// A store is buffered.
+    pub fn store(&self, found: &Buffered, line: Bits, words: Bits, data: Bits) {
+        let at = mux(found.open, found.at, self.tail.get());
+        let none = lit_bv(Bv::zero(words.width()));
+        self.masks_slot.write(at, &(mux(found.open, found.unissued, none) | words));
+        self.data_slot.write_packed(at, words, data);
+        when(!found.open, || {
+            self.lines_new.write(at, &line);
+            self.valid.raise(at.one_hot(self.n()));
+            self.tail.set(self.next(at));
+        });
+    }
+
+    /// A write-through is answered.
+    pub fn answered(&self, at: Bits) {
+        let one = at.one_hot(self.n());
+        self.valid.lower(one);
+        self.issued.lower(one);
+    }
+
+    /// The entry is out.
+    #[track_caller]
+    pub fn is_out(&self, at: Bits) -> Bool {
+        (self.valid.get() & self.issued.get()).bit_at(at)
+    }
+
+    /// Declares how the flags change; called last.
+    pub fn finish(&self) {
+        [&self.valid, &self.issued].into_iter().for_each(Flags::finish);
+        count("gpu_l1_sb_full", self.full(), "cycles in which no entry of the store buffer is free");
+    }
+}
