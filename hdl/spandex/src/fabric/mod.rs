@@ -27,9 +27,11 @@
 //! Of the LLC nothing changes: a device that never sends ReqO, ReqO+data or ReqS gets neither forwards nor Inv, one that sends ReqS must be among the first
 //! [`sharers`](Spandex::sharers).
 
+use crate::gpu_l1::{GpuL1Params, gpu_l1};
 use crate::msg::*;
 use crate::net::{Net, NetParams, Stations};
 use crate::params::Spandex;
+use crate::tu_gpu::{TuGpuParams, tu_gpu};
 use std::sync::Arc;
 use weft_blocks::common::join::{pass_in, pass_out};
 use weft_blocks::msg::{CuReq, CuRsp};
@@ -78,6 +80,19 @@ pub fn device(
         pass_in::<Fwd>(&unit, "fwd", "fwd", s);
         pass_in::<Rsp>(&unit, "rsp", "rsp", s);
     }))
+}
+
+/// A device with GPU coherence.
+///
+/// # Errors
+/// What its parts refuse; widths that differ.
+pub fn gpu_device(l1: &GpuL1Params, tu: &TuGpuParams) -> Result<Arc<Module>, BlockError> {
+    let s = &l1.spandex;
+    let name = format!("gpu_device_{}__{}", l1.module_name(), tu.n_fail);
+    device(&name, s, &gpu_l1(l1)?, &tu_gpu(tu)?, |cache, unit| {
+        connect::<GpuReq>(cache, "l1_req", unit, "l1_req", s);
+        connect::<GpuRsp>(unit, "l1_rsp", cache, "l1_rsp", s);
+    })
 }
 
 /// Builds a system of these devices, CPU cores first, and banks.
