@@ -2,6 +2,8 @@
 //!
 //! A crate of its own, which the benches of every family share.
 
+pub mod locks;
+
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};

@@ -3,7 +3,6 @@
 pub mod arith;
 pub mod checker;
 pub mod golden;
-pub mod locks;
 pub mod memory;
 
 pub use weft_bench as bench;

@@ -1,12 +1,13 @@
 //! Lines of bytes, and a memory channel that performs requests as they come and answers them in any order.
 
 use crate::arith::{OPS, apply};
-use crate::bench::Msg;
+use crate::bench::locks::Below;
+use crate::bench::{Bench, Msg};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::BTreeMap;
 use weft_rtl::bv::Bv;
-use weft_srsp::msg::{MemOp, MemRsp, SyncOp};
+use weft_srsp::msg::{MemOp, MemReq, MemRsp, SyncOp};
 use weft_srsp::params::Srsp;
 
 /// A line's bytes.
@@ -199,5 +200,40 @@ impl Memory {
     /// Nothing is under way.
     pub fn idle(&self) -> bool {
         self.answers.is_empty()
+    }
+}
+
+impl Below for Memory {
+    fn connect(&self, b: &mut Bench) {
+        for bank in 0..self.s.banks {
+            b.sink::<MemReq>(&format!("mem{bank}_req"), &self.s);
+            b.source::<MemRsp>(&format!("mem{bank}_rsp"), &self.s);
+        }
+    }
+
+    fn send(&mut self, b: &mut Bench) {
+        while let Some((bank, m)) = self.answer(b.sim.cycle()) {
+            b.send(&format!("mem{bank}_rsp"), m);
+        }
+    }
+
+    fn take(&mut self, b: &mut Bench, now: u64) {
+        for bank in 0..self.s.banks as usize {
+            while let Some((_, m)) = b.received(&format!("mem{bank}_req")) {
+                self.request(bank, &m, now, &mut b.rng);
+            }
+        }
+    }
+
+    fn clear(&mut self, line: u64) {
+        self.now.insert(line, vec![0; self.s.line as usize]);
+    }
+
+    fn change(&mut self, b: &mut Bench) {
+        self.delay = [0, 30, 200][b.rng.random_range(0..3)];
+        for (name, sink) in &mut b.sinks {
+            let chance = [0.2, 1.0][b.rng.random_range(0..2)];
+            sink.chance = if name.starts_with("mem") { chance } else { 1.0 };
+        }
     }
 }

@@ -4,7 +4,10 @@ use weft_srsp::fabric::{HlrcFabricParams, Network, hlrc_fabric};
 use weft_srsp::hlrc_l1::HlrcL1Params;
 use weft_srsp::hlrc_l2::{HlrcL2Fault, HlrcL2Params, L2Write};
 use weft_srsp::params::Srsp;
-use weft_srsp_bench::locks::{Manner, World};
+use weft_srsp_bench::bench::locks::{self, Manner};
+use weft_srsp_bench::memory::Memory;
+
+type World = locks::World<Memory>;
 
 /// A small GPU: L1s of 8 lines, banks of 8 lines.
 fn small(write: L2Write, cus: u32, network: Network) -> HlrcFabricParams {
@@ -31,7 +34,8 @@ fn small(write: L2Write, cus: u32, network: Network) -> HlrcFabricParams {
 const FLAT: Network = Network::Flat { link: 2 };
 
 fn world(p: &HlrcFabricParams, locks: usize, sections: u64, seed: u64) -> World {
-    World::new(&hlrc_fabric(p).expect("legal"), p.srsp(), Manner::Any, locks, sections, seed)
+    let (module, s) = (hlrc_fabric(p).expect("legal"), p.srsp());
+    World::new(&module, (s.cu(), s.cus), Manner::Any, (locks, sections), Memory::new(s), seed)
 }
 
 fn passes(p: &HlrcFabricParams, locks: usize, sections: u64, seed: u64) -> World {

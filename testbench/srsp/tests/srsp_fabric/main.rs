@@ -6,7 +6,10 @@ use weft_srsp::fabric::{SrspFabricParams, srsp_fabric};
 use weft_srsp::l1::L1Params;
 use weft_srsp::l2::{L2Fault, L2Params};
 use weft_srsp::params::{Impl, Srsp};
-use weft_srsp_bench::locks::{Manner, World};
+use weft_srsp_bench::bench::locks::{self, Manner};
+use weft_srsp_bench::memory::Memory;
+
+type World = locks::World<Memory>;
 
 /// A small GPU: L1s of 8 lines, banks of 8 lines.
 fn small(system: Impl, cus: u32) -> SrspFabricParams {
@@ -31,8 +34,9 @@ fn small(system: Impl, cus: u32) -> SrspFabricParams {
 }
 
 fn world(p: &SrspFabricParams, locks: usize, sections: u64, seed: u64) -> World {
-    let module = srsp_fabric(p).expect("legal");
-    World::new(&module, p.srsp(), Manner::of(p.l1.system), locks, sections, seed)
+    let (module, s) = (srsp_fabric(p).expect("legal"), p.srsp());
+    let manner = if p.l1.system == Impl::Base { Manner::Cmp } else { Manner::Scoped };
+    World::new(&module, (s.cu(), s.cus), manner, (locks, sections), Memory::new(s), seed)
 }
 
 fn passes(p: &SrspFabricParams, locks: usize, sections: u64, seed: u64) -> World {

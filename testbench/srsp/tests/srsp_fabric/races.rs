@@ -1,11 +1,11 @@
 //! Races of srsp.md section 7 in whole GPUs, at every distance in time: the same few operations again and again, each time a cycle further apart and on other lines. And a reset in the
 //! middle of everything.
 
-use crate::{small, world};
+use crate::{World, small, world};
 use weft_srsp::fabric::{SrspFabricParams, srsp_fabric};
 use weft_srsp::params::{Impl, Srsp};
 use weft_srsp_bench::bench::Bench;
-use weft_srsp_bench::locks::{Ask, connect};
+use weft_srsp_bench::bench::locks::{Ask, Below, connect};
 use weft_srsp_bench::memory::Memory;
 
 /// A GPU whose CUs do what a test says.
@@ -23,8 +23,9 @@ impl Script {
     fn new(p: &SrspFabricParams, seed: u64) -> Script {
         let s = p.srsp().clone();
         let mut b = Bench::new(&srsp_fabric(p).expect("legal"), seed);
-        connect(&mut b, &s);
         let mut memory = Memory::new(&s);
+        connect(&mut b, &s.cu(), s.cus);
+        memory.connect(&mut b);
         memory.delay = 5;
         let mut script = Script { b, memory, s, next: 0, answers: Vec::new(), open: Vec::new() };
         script.run(100);
@@ -42,7 +43,7 @@ impl Script {
     fn ask(&mut self, cu: usize, remote: bool, ask: Ask) -> u64 {
         let id = self.next;
         self.next = (id + 1) % 4096;
-        let msg = ask.message(&self.s, id, u64::from(remote), u64::from(remote));
+        let msg = ask.message(&self.s.cu(), id, u64::from(remote), u64::from(remote));
         self.b.send(&format!("g0_cu{cu}_req"), msg);
         if !matches!(ask, Ask::Store(..)) {
             self.open.push((id, ask));
@@ -53,15 +54,9 @@ impl Script {
     fn run(&mut self, cycles: u64) {
         for _ in 0..cycles {
             let now = self.b.sim.cycle();
-            while let Some((bank, m)) = self.memory.answer(now) {
-                self.b.send(&format!("mem{bank}_rsp"), m);
-            }
+            self.memory.send(&mut self.b);
             self.b.step();
-            for bank in 0..self.s.banks as usize {
-                while let Some((_, m)) = self.b.received(&format!("mem{bank}_req")) {
-                    self.memory.request(bank, &m, now, &mut self.b.rng);
-                }
-            }
+            self.memory.take(&mut self.b, now);
             for c in 0..self.s.cus {
                 while let Some((cycle, m)) = self.b.received(&format!("g0_cu{c}_rsp")) {
                     let id = m.get("id");
@@ -228,18 +223,22 @@ fn two_remote_operations_on_one_variable() {
 fn a_reset_in_flight_leaves_nothing() {
     for system in [Impl::Base, Impl::Brsp, Impl::Srsp, Impl::SrspOpt] {
         let p = small(system, 3);
-        let play = |mut w: weft_srsp_bench::locks::World| {
+        let play = |mut w: World| {
             let begun = w.b.sim.cycle();
             w.run(400_000);
             w.check();
-            (w.b.sim.cycle() - begun, w.memory.reads, w.memory.written)
+            (w.b.sim.cycle() - begun, w.below.reads, w.below.written)
         };
         let fresh = play(world(&p, 3, 6, 9));
         for cycles in [1, 130, 777, 2_000] {
             let mut w = world(&p, 3, 100, 8);
             w.run(cycles);
             assert!(w.complaint.is_some(), "in the middle of it");
-            assert_eq!(play(w.again(3, 6, 9)), fresh, "{system:?} reset after {cycles} cycles");
+            assert_eq!(
+                play(w.again((3, 6), Memory::new(p.srsp()), 9)),
+                fresh,
+                "{system:?} reset after {cycles} cycles"
+            );
         }
     }
 }

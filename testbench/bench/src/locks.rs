@@ -1,19 +1,16 @@
-//! CUs of a whole GPU that pass locks round, and its memory.
+//! CUs of a whole fabric that pass locks round, whatever is below them.
 //!
 //! Each lock has an owner, which uses it more than the others. Behind each lock are words that all hold the number of critical sections so far; who has the lock reads them all, compares,
 //! and writes the next number. [`Manner`] says by which operations a lock is taken and given.
 
-use crate::bench::{Bench, Msg};
-use crate::memory::Memory;
+use crate::{Bench, Msg};
 use rand::Rng;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use std::sync::Arc;
-use weft_blocks::msg::{AmoOp, CuOp, CuReq, CuRsp};
+use weft_blocks::msg::{AmoOp, CuOp, CuReq, CuRsp, Sys};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::Module;
-use weft_srsp::msg::{MemReq, MemRsp};
-use weft_srsp::params::{Impl, Srsp};
 
 /// By which operations locks are used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,11 +23,18 @@ pub enum Manner {
     Any,
 }
 
-impl Manner {
-    /// What a system needs.
-    pub fn of(system: Impl) -> Manner {
-        if system == Impl::Base { Manner::Cmp } else { Manner::Scoped }
-    }
+/// Memory below a fabric, behind its ports.
+pub trait Below {
+    /// Takes its place at the fabric's ports.
+    fn connect(&self, b: &mut Bench);
+    /// Sends what is due, before a cycle.
+    fn send(&mut self, b: &mut Bench);
+    /// Takes what has come, after cycle `now`.
+    fn take(&mut self, b: &mut Bench, now: u64);
+    /// A line is zero.
+    fn clear(&mut self, line: u64);
+    /// Other delays and back-pressure from now on.
+    fn change(&mut self, b: &mut Bench);
 }
 
 /// What a CU asks of a word of 4 bytes; all but plain stores are answered.
@@ -50,8 +54,8 @@ pub enum Ask {
 
 impl Ask {
     /// The request; scope and remote bit are those of the synchronising ones.
-    pub fn message(self, s: &Srsp, id: u64, scope: u64, remote: u64) -> Msg {
-        let line = u64::from(s.line);
+    pub fn message(self, sys: &Sys, id: u64, scope: u64, remote: u64) -> Msg {
+        let line = u64::from(sys.line);
         let (addr, value, op, sync, sem, amo) = match self {
             Ask::Load(a) => (a, 0, CuOp::Ld, 0, 0, AmoOp::Add),
             Ask::Store(a, v) => (a, v, CuOp::St, 0, 0, AmoOp::Add),
@@ -77,7 +81,7 @@ impl Ask {
             (0..line / 4).map(|i| Bv::from_u64(if 4 * i == at { value } else { 0x55aa }, 32)).collect();
         let mask: Vec<Bv> =
             (0..line).map(|i| Bv::from_u64(u64::from((at..at + 4).contains(&i)), 1)).collect();
-        Msg::of::<CuReq>(&s.cu(), &fields).with("data", Bv::concat(&data)).with("mask", Bv::concat(&mask))
+        Msg::of::<CuReq>(sys, &fields).with("data", Bv::concat(&data)).with("mask", Bv::concat(&mask))
     }
 }
 
@@ -103,14 +107,14 @@ pub struct Lock {
     pub sections: [u64; 2],
 }
 
-/// A GPU.
-pub struct World {
-    /// The GPU's hardware.
+/// A fabric at work.
+pub struct World<B> {
+    /// The hardware.
     pub b: Bench,
-    s: Srsp,
+    sys: Sys,
     manner: Manner,
-    /// Its memory.
-    pub memory: Memory,
+    /// What is below it.
+    pub below: B,
     /// The locks.
     pub locks: Vec<Lock>,
     cus: Vec<(At, u64)>,
@@ -122,65 +126,68 @@ pub struct World {
     pub complaint: Option<String>,
 }
 
-/// Senders and receivers for all CUs and memory channels of a GPU.
-pub fn connect(b: &mut Bench, s: &Srsp) {
-    for c in 0..s.cus {
-        b.source::<CuReq>(&format!("g0_cu{c}_req"), &s.cu());
-        b.sink::<CuRsp>(&format!("g0_cu{c}_rsp"), &s.cu());
-    }
-    for bank in 0..s.banks {
-        b.sink::<MemReq>(&format!("mem{bank}_req"), s);
-        b.source::<MemRsp>(&format!("mem{bank}_rsp"), s);
+/// Senders and receivers for the CUs of a fabric of one node.
+pub fn connect(b: &mut Bench, sys: &Sys, cus: u32) {
+    for c in 0..cus {
+        b.source::<CuReq>(&format!("g0_cu{c}_req"), sys);
+        b.sink::<CuRsp>(&format!("g0_cu{c}_rsp"), sys);
     }
 }
 
-impl World {
-    /// A GPU whose CUs have `sections` critical sections each before them.
+impl<B: Below> World<B> {
+    /// A fabric of so many CUs, which have `sections` critical sections each before them.
     ///
     /// # Panics
     /// When the module does not compile.
     pub fn new(
         module: &Arc<Module>,
-        s: &Srsp,
+        (sys, cus): (Sys, u32),
         manner: Manner,
-        locks: usize,
-        sections: u64,
+        (locks, sections): (usize, u64),
+        below: B,
         seed: u64,
-    ) -> World {
-        World::begin(Bench::new(module, seed), s, manner, locks, sections)
+    ) -> World<B> {
+        World::begin(Bench::new(module, seed), (sys, cus), manner, (locks, sections), below)
     }
 
-    /// The GPU is reset in the middle of whatever it does, and another program begins, as in [`World::new`].
-    pub fn again(mut self, locks: usize, sections: u64, seed: u64) -> World {
+    /// The fabric is reset in the middle of whatever it does, and another program begins on this memory, as in [`World::new`].
+    pub fn again(mut self, work: (usize, u64), below: B, seed: u64) -> World<B> {
         self.b.reset();
         self.b.rng = SmallRng::seed_from_u64(seed);
-        World::begin(self.b, &self.s, self.manner, locks, sections)
+        let cus = self.cus.len() as u32;
+        World::begin(self.b, (self.sys, cus), self.manner, work, below)
     }
 
-    fn begin(mut b: Bench, s: &Srsp, manner: Manner, locks: usize, sections: u64) -> World {
-        connect(&mut b, s);
-        let line = u64::from(s.line);
+    fn begin(
+        mut b: Bench,
+        (sys, cus): (Sys, u32),
+        manner: Manner,
+        (locks, sections): (usize, u64),
+        mut below: B,
+    ) -> World<B> {
+        connect(&mut b, &sys, cus);
+        below.connect(&mut b);
+        let line = u64::from(sys.line);
         let lock = |l: usize| {
             let base = 0x1_0000 + l as u64 * 8 * line;
             // The last word of every other lock lies in the lock's own line.
             let near = if l.is_multiple_of(2) { 0 } else { 4 };
             let words = vec![base + line, base + 2 * line + 4, base + 3 * line + 8, base + near * line + 12];
-            let owner = l % s.cus as usize;
+            let owner = l % cus as usize;
             Lock { addr: base, words, truth: 0, holder: None, owner, sections: [0; 2] }
         };
-        let mut memory = Memory::new(s);
         let locks: Vec<Lock> = (0..locks).map(lock).collect();
         for lock in &locks {
             for k in 0..8 {
-                memory.now.insert(lock.addr / line + k, vec![0; line as usize]);
+                below.clear(lock.addr / line + k);
             }
         }
-        let cus = s.cus as usize;
+        let cus = cus as usize;
         World {
-            s: s.clone(),
+            sys,
             manner,
             b,
-            memory,
+            below,
             locks,
             cus: vec![(At::Thinks(0), sections); cus],
             next_id: 0,
@@ -209,7 +216,7 @@ impl World {
         let id = self.next_id;
         self.next_id = (id + 1) % 4096;
         let (scope, remote) = self.manner(c, lock);
-        let msg = ask.message(&self.s, id, scope, remote);
+        let msg = ask.message(&self.sys, id, scope, remote);
         self.b.send(&format!("g0_cu{c}_req"), msg);
         if !matches!(ask, Ask::Store(..)) {
             self.open[c] = Some((id, ask));
@@ -245,7 +252,7 @@ impl World {
         if id != m.get("id") {
             return self.complain(format!("CU {c}: {ask:?} is answered under another number"));
         }
-        let at = |addr: u64| (addr % u64::from(self.s.line)) as u32 * 8;
+        let at = |addr: u64| (addr % u64::from(self.sys.line)) as u32 * 8;
         let word = |addr: u64| m.wide("data").slice(at(addr), 32).low_u64();
         match (self.cus[c].0, ask) {
             (At::Takes(lock), Ask::Take(addr)) => {
@@ -305,19 +312,13 @@ impl World {
     pub fn step(&mut self) {
         let now = self.b.sim.cycle();
         (0..self.cus.len()).for_each(|c| self.go_on(c));
-        while let Some((bank, m)) = self.memory.answer(now) {
-            self.b.send(&format!("mem{bank}_rsp"), m);
-        }
+        self.below.send(&mut self.b);
         self.b.advance();
         if let Some(failure) = self.b.sim.failures().first() {
             let text = format!("{failure:?}");
             self.complain(text);
         }
-        for bank in 0..self.s.banks as usize {
-            while let Some((_, m)) = self.b.received(&format!("mem{bank}_req")) {
-                self.memory.request(bank, &m, now, &mut self.b.rng);
-            }
-        }
+        self.below.take(&mut self.b, now);
         for c in 0..self.cus.len() {
             while let Some((_, m)) = self.b.received(&format!("g0_cu{c}_rsp")) {
                 self.answer(c, &m);
@@ -329,12 +330,7 @@ impl World {
     pub fn run(&mut self, longest: u64) {
         for cycle in 0..longest {
             if cycle % 500 == 0 {
-                let rng = &mut self.b.rng;
-                self.memory.delay = [0, 30, 200][rng.random_range(0..3)];
-                for (name, sink) in &mut self.b.sinks {
-                    let chance = [0.2, 1.0][rng.random_range(0..2)];
-                    sink.chance = if name.starts_with("mem") { chance } else { 1.0 };
-                }
+                self.below.change(&mut self.b);
             }
             if self.complaint.is_some() || self.cus.iter().all(|cu| cu.0 == At::Done) {
                 return;
