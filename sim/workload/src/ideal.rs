@@ -3,65 +3,16 @@
 //! It gives the values that a program computes when every access is performed at once, in one order of its waves; a
 //! program without data races gives the same final memory in every order. Scoreboards and tests compare with it.
 
-use thiserror::Error;
+mod error;
+mod race;
 
-use crate::op::{Access, Addrs, AmoKind, LaneMask, LdsAccess, Op, Token, Values};
+pub use error::IdealError;
+pub use race::{Race, RaceKind, Races, Side, Touch};
+
+use error::Fault;
+
+use crate::op::{Access, Addrs, AmoKind, Class, Hint, Hinted, LaneMask, LdsAccess, Op, Token, Values};
 use crate::program::{Frame, HostStep, Kernel, LoadedValues, PAGE_BYTES, Program, full_mask};
-
-/// What a program did that no machine can run.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum IdealError {
-    /// An address outside all memory.
-    #[error("{who} accesses {size} bytes at {addr:#x}, expected an address below {end:#x}")]
-    OutOfRange {
-        /// Kernel, work-group and wave.
-        who: String,
-        /// Byte address.
-        addr: u64,
-        /// Bytes.
-        size: u64,
-        /// First address beyond the memory.
-        end: u64,
-    },
-    /// An address that is no multiple of the size, or a size that does not exist.
-    #[error("{who} accesses {size} bytes at {addr:#x}, expected a size of 1, 2, 4 or 8 and a multiple of it")]
-    Unaligned {
-        /// Kernel, work-group and wave.
-        who: String,
-        /// Byte address.
-        addr: u64,
-        /// Bytes.
-        size: u64,
-    },
-    /// A lane beyond the wave.
-    #[error("{who} activates lanes {mask:#x}, expected at most {lanes} lanes")]
-    Lanes {
-        /// Kernel, work-group and wave.
-        who: String,
-        /// Mask found.
-        mask: LaneMask,
-        /// Lanes of a wave.
-        lanes: u32,
-    },
-    /// A step without operations, one that does not end in Await, Barrier or End, or one that goes on after these.
-    #[error("{who} made a step with {found} at a wrong place, expected Await, Barrier or End to close it")]
-    OpenStep {
-        /// Kernel, work-group and wave.
-        who: String,
-        /// Operation at the wrong place.
-        found: String,
-    },
-    /// Waves that wait for one another for ever.
-    #[error(
-        "{who} made {steps} steps without ending, expected fewer; its work-groups may wait for one another"
-    )]
-    Endless {
-        /// Kernel, work-group and wave.
-        who: String,
-        /// Steps made.
-        steps: u64,
-    },
-}
 
 /// Flat byte memory that holds a program's arrays.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,23 +122,17 @@ const MAX_STEPS: u64 = 100_000_000;
 /// Runs `program` to its end.
 pub fn run(program: &dyn Program, order: Order) -> Result<IdealRun, IdealError> {
     let mut machine = IdealMachine::new(program);
-    for index in 0.. {
-        let step = program.host_step(index, &|addr, count| machine.memory.read(addr, count));
-        match step {
-            None => break,
-            Some(HostStep::Write { addr, bytes }) => {
-                machine.memory.write(addr, &bytes);
-                machine.stats.host_bytes += bytes.len() as u64;
-            }
-            Some(HostStep::Copy { from, to, bytes }) => {
-                let copied = machine.memory.read(from, bytes as usize);
-                machine.memory.write(to, &copied);
-                machine.stats.copied_bytes += bytes;
-            }
-            Some(HostStep::Launch(kernel)) => machine.launch(&kernel, order)?,
-        }
-    }
+    machine.run(order)?;
     Ok(IdealRun { memory: machine.memory, stats: machine.stats })
+}
+
+/// Runs `program` to its end, and says which of its accesses race in this order.
+pub fn run_checked(program: &dyn Program, order: Order) -> Result<(IdealRun, Races), IdealError> {
+    let mut machine = IdealMachine::new(program);
+    machine.check = Some(race::RaceCheck::new(program));
+    machine.run(order)?;
+    let races = machine.check.map(|check| check.races).unwrap_or_default();
+    Ok((IdealRun { memory: machine.memory, stats: machine.stats }, races))
 }
 
 struct Wave {
@@ -199,6 +144,9 @@ struct Wave {
 }
 
 struct Block {
+    number: u32,
+    /// Lanes of its waves.
+    lanes: u32,
     waves: Vec<Wave>,
     lds: Vec<u8>,
 }
@@ -210,17 +158,41 @@ pub struct IdealMachine<'p> {
     pub memory: FlatMemory,
     /// What has been done so far.
     pub stats: IdealStats,
+    check: Option<race::RaceCheck>,
 }
 
 impl<'p> IdealMachine<'p> {
     /// A machine with the first contents of the program's arrays.
     pub fn new(program: &'p dyn Program) -> Self {
-        Self { program, memory: FlatMemory::load(program), stats: IdealStats::default() }
+        Self { program, memory: FlatMemory::load(program), stats: IdealStats::default(), check: None }
+    }
+
+    /// All host steps.
+    fn run(&mut self, order: Order) -> Result<(), IdealError> {
+        for index in 0.. {
+            match self.program.host_step(index, &|addr, count| self.memory.read(addr, count)) {
+                None => break,
+                Some(HostStep::Write { addr, bytes }) => {
+                    self.memory.write(addr, &bytes);
+                    self.stats.host_bytes += bytes.len() as u64;
+                }
+                Some(HostStep::Copy { from, to, bytes }) => {
+                    let copied = self.memory.read(from, bytes as usize);
+                    self.memory.write(to, &copied);
+                    self.stats.copied_bytes += bytes;
+                }
+                Some(HostStep::Launch(kernel)) => self.launch(&kernel, order)?,
+            }
+        }
+        Ok(())
     }
 
     /// Runs one launch to its end.
     pub fn launch(&mut self, kernel: &Kernel, order: Order) -> Result<(), IdealError> {
         self.stats.kernels += 1;
+        if let Some(check) = &mut self.check {
+            check.launch(kernel);
+        }
         let mut blocks: Vec<u32> = (0..kernel.blocks).collect();
         arrange(&mut blocks, order, 0);
         let group = if kernel.co_resident { blocks.len().max(1) } else { 1 };
@@ -245,9 +217,12 @@ impl<'p> IdealMachine<'p> {
             ended: false,
             steps: 0,
         };
+        let cpu = kernel.on_cpu(block);
         Block {
-            waves: (0..kernel.waves_per_block).map(wave).collect(),
-            lds: vec![0; kernel.lds_bytes as usize],
+            number: block,
+            lanes: if cpu { 1 } else { self.program.lanes() },
+            waves: (0..kernel.waves(block)).map(wave).collect(),
+            lds: vec![0; if cpu { 0 } else { kernel.lds_bytes as usize }],
         }
     }
 
@@ -267,7 +242,7 @@ impl<'p> IdealMachine<'p> {
                 continue;
             }
             wave.steps += 1;
-            let number = wave.frame.block;
+            let number = block.number;
             let who = || format!("kernel {} work-group {number} wave {w}", kernel.name);
             if wave.steps > MAX_STEPS {
                 return Err(IdealError::Endless { who: who(), steps: wave.steps });
@@ -275,17 +250,24 @@ impl<'p> IdealMachine<'p> {
             let ops = self.program.step(&mut wave.frame, &wave.values);
             check_shape(&ops, who)?;
             for op in &ops {
-                self.execute(op, wave, &mut block.lds).map_err(|fault| fault.at(who()))?;
+                self.execute(op, wave, block.lanes, &mut block.lds).map_err(|fault| fault.at(who()))?;
+                if let Some(check) = &mut self.check {
+                    check.observe(number, w, op);
+                }
             }
         }
-        if block.waves.iter().all(|w| w.ended || w.at_barrier) {
+        let any = block.waves.iter().any(|w| w.at_barrier);
+        if any && block.waves.iter().all(|w| w.ended || w.at_barrier) {
             block.waves.iter_mut().for_each(|w| w.at_barrier = false);
+            if let Some(check) = &mut self.check {
+                check.barrier(block.number);
+            }
         }
         Ok(())
     }
 
-    fn execute(&mut self, op: &Op, wave: &mut Wave, lds: &mut [u8]) -> Result<(), Fault> {
-        let lanes = self.program.lanes();
+    fn execute(&mut self, op: &Op, wave: &mut Wave, lanes: u32, lds: &mut [u8]) -> Result<(), Fault> {
+        check_hint(op)?;
         self.stats.operations += 1;
         match op {
             Op::Compute { .. } | Op::Fence { .. } | Op::Await { .. } => {}
@@ -340,20 +322,19 @@ fn check_shape(ops: &[Op], who: impl Fn() -> String) -> Result<(), IdealError> {
     }
 }
 
-/// An error of a memory operation, before the wave's name is known.
-enum Fault {
-    OutOfRange { addr: u64, size: u64, end: u64 },
-    Unaligned { addr: u64, size: u64 },
-    Lanes { mask: LaneMask, lanes: u32 },
-}
-
-impl Fault {
-    fn at(self, who: String) -> IdealError {
-        match self {
-            Self::OutOfRange { addr, size, end } => IdealError::OutOfRange { who, addr, size, end },
-            Self::Unaligned { addr, size } => IdealError::Unaligned { who, addr, size },
-            Self::Lanes { mask, lanes } => IdealError::Lanes { who, mask, lanes },
+/// A hint names a request that can serve the access.
+fn check_hint(op: &Op) -> Result<(), Fault> {
+    let (access, on, op) = match op {
+        Op::Load { access, .. } if access.class == Class::D => (access, Hinted::Load, "a load"),
+        Op::Store { access, .. } if access.class == Class::D => (access, Hinted::Store, "a store"),
+        Op::Load { access, .. } | Op::Store { access, .. } | Op::Amo { access, .. } => {
+            (access, Hinted::Atomic, "an atomic access")
         }
+        _ => return Ok(()),
+    };
+    match Hint::of(access.hint) {
+        Some(hint) if hint.fits(on) => Ok(()),
+        _ => Err(Fault::Hint { hint: access.hint, op }),
     }
 }
 
@@ -451,6 +432,12 @@ impl Amo<'_> {
 
 fn active(mask: LaneMask) -> impl Iterator<Item = u32> {
     (0..64).filter(move |lane| mask >> lane & 1 == 1)
+}
+
+/// Numbers of the 4-byte words that `size` bytes at `addr` lie in, each with its bytes among them.
+fn word_addresses(addr: u64, size: u8) -> impl Iterator<Item = (u64, u8)> {
+    let bytes = if size >= 4 { 15 } else { ((1 << size) - 1) << (addr % 4) };
+    (0..u64::from(size).div_ceil(4)).map(move |i| (addr / 4 + i, bytes))
 }
 
 /// Distinct 64-byte lines that the active lanes touch.

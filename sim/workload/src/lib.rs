@@ -13,7 +13,9 @@ pub mod program;
 pub mod programs;
 
 pub use graph::{Graph, GraphError};
-pub use op::{Access, Addrs, AmoKind, Class, LaneMask, LdsAccess, Op, Scope, Sem, Token, Unit, Values};
+pub use op::{
+    Access, Addrs, AmoKind, Class, Hint, LaneMask, LdsAccess, Op, Request, Scope, Sem, Token, Unit, Values,
+};
 pub use program::{
     Array, Frame, HostStep, Kernel, Layout, LoadedValues, PAGE_BYTES, Place, Program, VerifyError, full_mask,
 };

@@ -163,6 +163,86 @@ fn sign_extend(v: u64, size: u8) -> i64 {
     ((v << shift) as i64) >> shift
 }
 
+/// Which request an L1 that follows hints sends for an access (`spandex.md` section 8).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Request {
+    /// The L1's own choice.
+    #[default]
+    Own,
+    /// Self-invalidated read.
+    ReqV,
+    /// Writer-invalidated read.
+    ReqS,
+    /// Ownership without data.
+    ReqO,
+    /// Ownership and data.
+    ReqOData,
+    /// Write through; of an atomic, the update at the LLC (ReqWT+data).
+    ReqWt,
+    /// Write through to the owner.
+    ReqWtFwd,
+}
+
+impl Request {
+    const ALL: [Self; 7] =
+        [Self::Own, Self::ReqV, Self::ReqS, Self::ReqO, Self::ReqOData, Self::ReqWt, Self::ReqWtFwd];
+}
+
+/// What [`Access::hint`] says: a request in bits 2..0, and in bit 3 whether it is for the whole line or for the words accessed.
+///
+/// A hint never changes a result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Hint {
+    /// Request.
+    pub request: Request,
+    /// For the whole line.
+    pub line: bool,
+}
+
+/// What a hint is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hinted {
+    /// Load of class D.
+    Load,
+    /// Store of class D.
+    Store,
+    /// Everything else: read-modify-writes, and loads and stores of the other classes.
+    Atomic,
+}
+
+impl Hint {
+    /// A request for the words accessed.
+    pub const fn word(request: Request) -> Self {
+        Self { request, line: false }
+    }
+
+    /// A request for the line.
+    pub const fn line(request: Request) -> Self {
+        Self { request, line: true }
+    }
+
+    /// As [`Access::hint`] holds it.
+    pub const fn bits(self) -> u8 {
+        self.request as u8 | (self.line as u8) << 3
+    }
+
+    /// From [`Access::hint`]; `None` if the bits name no request.
+    pub fn of(bits: u8) -> Option<Self> {
+        let request = *Request::ALL.get(usize::from(bits & 7))?;
+        (bits < 16).then_some(Self { request, line: bits & 8 != 0 })
+    }
+
+    /// Whether the request can serve such an access.
+    pub fn fits(self, on: Hinted) -> bool {
+        use Request::{Own, ReqO, ReqOData, ReqS, ReqV, ReqWt, ReqWtFwd};
+        match on {
+            Hinted::Load => matches!(self.request, Own | ReqV | ReqS | ReqOData),
+            Hinted::Store => matches!(self.request, Own | ReqWt | ReqWtFwd | ReqO | ReqOData),
+            Hinted::Atomic => matches!(self.request, Own | ReqWt | ReqOData),
+        }
+    }
+}
+
 /// Byte address of each lane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Addrs {
@@ -220,7 +300,7 @@ pub struct Access {
     pub remote: bool,
     /// The program declares the accessed array read-only for the kernel.
     pub read_only: bool,
-    /// 4-bit hint for the L1's placement choice; 0 = none.
+    /// [`Hint::bits`]: the request that suits the access best; 0 = the L1's own choice.
     pub hint: u8,
 }
 
@@ -373,6 +453,25 @@ mod tests {
         let sum =
             AmoKind::Fadd32.apply(4, false, u64::from(1.5f32.to_bits()), u64::from(2.25f32.to_bits()), 0);
         assert_eq!(f32::from_bits(sum as u32), 3.75);
+    }
+
+    #[test]
+    fn hints_fill_four_bits() {
+        assert_eq!(Hint::default().bits(), 0);
+        assert_eq!((Hint::line(Request::ReqV).bits(), Hint::word(Request::ReqWtFwd).bits()), (9, 6));
+        for bits in 0..=u8::MAX {
+            let legal = bits < 16 && bits & 7 != 7;
+            assert_eq!(Hint::of(bits).map(Hint::bits), legal.then_some(bits));
+        }
+    }
+
+    #[test]
+    fn requests_serve_the_accesses_of_section_8() {
+        let fitting = |on| Request::ALL.into_iter().filter(|r| Hint::word(*r).fits(on)).collect::<Vec<_>>();
+        use Request::{Own, ReqO, ReqOData, ReqS, ReqV, ReqWt, ReqWtFwd};
+        assert_eq!(fitting(Hinted::Load), [Own, ReqV, ReqS, ReqOData]);
+        assert_eq!(fitting(Hinted::Store), [Own, ReqO, ReqOData, ReqWt, ReqWtFwd]);
+        assert_eq!(fitting(Hinted::Atomic), [Own, ReqOData, ReqWt]);
     }
 
     #[test]

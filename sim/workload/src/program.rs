@@ -117,14 +117,28 @@ pub struct Kernel {
     pub name: String,
     /// Work-groups, in flattened order, x fastest.
     pub blocks: u32,
-    /// Waves of a work-group.
+    /// How many of them, the first ones, run on CPU cores: work-group `b` is one wave of one lane on core `b`.
+    pub cpus: u32,
+    /// Waves of a work-group that runs on a CU.
     pub waves_per_block: u32,
-    /// Scratchpad bytes of a work-group.
+    /// Scratchpad bytes of a work-group that runs on a CU; a CPU core has no scratchpad.
     pub lds_bytes: u32,
     /// Arguments, copied into no memory: the program reads them in [`Program::start`].
     pub args: Vec<u64>,
     /// Whether work-groups wait for one another, so that all must be resident at once.
     pub co_resident: bool,
+}
+
+impl Kernel {
+    /// Whether a work-group runs on a CPU core.
+    pub fn on_cpu(&self, block: u32) -> bool {
+        block < self.cpus
+    }
+
+    /// Waves of a work-group.
+    pub fn waves(&self, block: u32) -> u32 {
+        if self.on_cpu(block) { 1 } else { self.waves_per_block }
+    }
 }
 
 /// What the host does next in stream order; each step is complete before the next begins.

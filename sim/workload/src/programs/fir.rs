@@ -169,6 +169,7 @@ impl Program for Fir {
             id: launch as u32,
             name: "fir".to_owned(),
             blocks: self.threads.blocks(self.count(launch)),
+            cpus: 0,
             waves_per_block: self.threads.waves(),
             lds_bytes: 0,
             args: vec![launch],

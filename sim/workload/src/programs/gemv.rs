@@ -205,6 +205,7 @@ impl Program for Gemv {
             id: index as u32,
             name: name.to_owned(),
             blocks: if index == 0 { tiles as u32 } else { self.line.blocks(self.n) },
+            cpus: 0,
             waves_per_block: threads.waves(),
             lds_bytes: 0,
             args: vec![],

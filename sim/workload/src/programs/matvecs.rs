@@ -121,6 +121,7 @@ impl Program for MatVecs {
             id: index as u32,
             name: step.name.to_owned(),
             blocks: self.threads.blocks(step.results),
+            cpus: 0,
             waves_per_block: self.threads.waves(),
             lds_bytes: 0,
             args: vec![],

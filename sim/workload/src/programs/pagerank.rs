@@ -181,6 +181,7 @@ impl Program for PageRank {
                 id: index as u32,
                 name: "pagerank_pull".to_owned(),
                 blocks: self.rows.div_ceil(u64::from(self.waves)) as u32,
+                cpus: 0,
                 waves_per_block: self.waves,
                 lds_bytes: 0,
                 args: vec![index as u64],

@@ -1,7 +1,9 @@
 //! One round of a wave whose threads run in lockstep: equal slots of different lanes become one operation.
 
 use super::common::{ALU_LATENCY, active, arithmetic, lane_value};
-use crate::op::{Access, Addrs, AmoKind, Class, LaneMask, LdsAccess, Op, Scope, Sem, Token, Unit, Values};
+use crate::op::{
+    Access, Addrs, AmoKind, Class, Hint, LaneMask, LdsAccess, Op, Scope, Sem, Token, Unit, Values,
+};
 
 /// How an atomic access is ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,11 +40,13 @@ enum What {
     FlagStore { scope: Scope },
     LdsLoad,
     LdsStore,
+    LdsAmo { kind: AmoKind },
 }
 
 struct Lanes {
     slot: Token,
     what: What,
+    hint: Hint,
     mask: LaneMask,
     addrs: Vec<u64>,
     values: Vec<u64>,
@@ -58,6 +62,7 @@ pub struct Round {
     /// Where the next operation of this lane probably is.
     cursor: usize,
     list: Vec<Lanes>,
+    hint: Hint,
     alu: u64,
     sfu: u64,
     pause: u32,
@@ -66,23 +71,32 @@ pub struct Round {
 impl Round {
     /// What follows is of this lane.
     pub(super) fn begin(&mut self, lane: usize) {
-        (self.lane, self.cursor) = (lane, 0);
+        (self.lane, self.cursor, self.hint) = (lane, 0, Hint::default());
     }
 
     pub(super) fn new(lanes: u32) -> Self {
-        Self { lanes: lanes as usize, lane: 0, cursor: 0, list: vec![], alu: 0, sfu: 0, pause: 0 }
+        Self {
+            lanes: lanes as usize,
+            lane: 0,
+            cursor: 0,
+            list: vec![],
+            hint: Hint::default(),
+            alu: 0,
+            sfu: 0,
+            pause: 0,
+        }
     }
 
     fn add(&mut self, slot: u64, what: What, addr: u64, value: u64) {
-        let slot = slot as Token;
-        let is = |l: &Lanes| l.slot == slot && l.what == what;
+        let (slot, hint) = (slot as Token, self.hint);
+        let is = |l: &Lanes| l.slot == slot && l.what == what && l.hint == hint;
         let at = match self.list.get(self.cursor) {
             Some(l) if is(l) => Some(self.cursor),
             _ => self.list.iter().position(is),
         };
         let at = at.unwrap_or_else(|| {
             let none = vec![0; self.lanes];
-            self.list.push(Lanes { slot, what, mask: 0, addrs: none.clone(), values: none });
+            self.list.push(Lanes { slot, what, hint, mask: 0, addrs: none.clone(), values: none });
             self.list.len() - 1
         });
         let lanes = &mut self.list[at];
@@ -91,6 +105,11 @@ impl Round {
         lanes.addrs[self.lane] = addr;
         lanes.values[self.lane] = value;
         self.cursor = at + 1;
+    }
+
+    /// Gives the lane's memory accesses that follow in this round a hint.
+    pub fn hint(&mut self, hint: Hint) {
+        self.hint = hint;
     }
 
     /// Loads a 4-byte word that no thread writes during the kernel.
@@ -116,6 +135,11 @@ impl Round {
     /// Stores a byte.
     pub fn store_byte(&mut self, slot: u64, addr: u64, value: u64) {
         self.add(slot, What::Store { size: 1 }, addr, value);
+    }
+
+    /// Loads an 8-byte word that no thread writes during the kernel.
+    pub fn read_wide(&mut self, slot: u64, addr: u64) {
+        self.add(slot, What::Load { size: 8, read_only: true }, addr, 0);
     }
 
     /// Loads an 8-byte word.
@@ -173,6 +197,11 @@ impl Round {
         self.add(slot, What::LdsStore, addr, value);
     }
 
+    /// Read-modify-write of a 4-byte word of the scratchpad; the old value is there in the next round.
+    pub fn lds_amo(&mut self, slot: u64, kind: AmoKind, addr: u64, value: u64) {
+        self.add(slot, What::LdsAmo { kind }, addr, value);
+    }
+
     /// Takes the time of `count` dependent arithmetic instructions before this round's memory operations.
     pub fn alu(&mut self, count: u64) {
         self.alu = self.alu.max(count);
@@ -221,6 +250,15 @@ impl What {
 
 impl Lanes {
     fn op(self) -> Op {
+        let hint = self.hint.bits();
+        let mut op = self.unhinted();
+        if let Op::Load { access, .. } | Op::Store { access, .. } | Op::Amo { access, .. } = &mut op {
+            access.hint = hint;
+        }
+        op
+    }
+
+    fn unhinted(self) -> Op {
         let (token, mask) = (self.slot, self.mask);
         let addrs = strided(&self.addrs, mask).unwrap_or(Addrs::Lanes(self.addrs));
         let values = Values::Lanes(self.values);
@@ -249,6 +287,10 @@ impl Lanes {
             }
             What::LdsLoad => Op::LdsLoad { token, access: LdsAccess { size: 4, addrs, mask } },
             What::LdsStore => Op::LdsStore { access: LdsAccess { size: 4, addrs, mask }, values },
+            What::LdsAmo { kind } => {
+                let access = LdsAccess { size: 4, addrs, mask };
+                Op::LdsAmo { token, access, kind, signed: false, values, compare: 0 }
+            }
         }
     }
 }

@@ -21,7 +21,9 @@ pub struct Launch {
     pub name: &'static str,
     /// Which code the threads run.
     pub phase: u32,
-    /// Threads of the whole launch; the last work-group may have fewer.
+    /// Threads on CPU cores, each a work-group before the others.
+    pub cpus: u32,
+    /// Threads on CUs; the last work-group may have fewer.
     pub threads: u64,
     /// Threads of a work-group.
     pub group: u32,
@@ -38,7 +40,7 @@ pub struct Launch {
 impl Launch {
     /// A launch without scratchpad, registers and arguments.
     pub fn new(name: &'static str, phase: u32, threads: u64, group: u32) -> Self {
-        Self { name, phase, threads, group, lds: 0, registers: 0, args: vec![], co_resident: false }
+        Self { name, phase, cpus: 0, threads, group, lds: 0, registers: 0, args: vec![], co_resident: false }
     }
 
     /// With arguments.
@@ -54,6 +56,11 @@ impl Launch {
     /// With a scratchpad.
     pub fn lds(self, bytes: u64) -> Self {
         Self { lds: bytes as u32, ..self }
+    }
+
+    /// With threads on CPU cores.
+    pub fn cpus(self, cpus: u64) -> Self {
+        Self { cpus: cpus as u32, ..self }
     }
 
     /// With work-groups that wait for one another.
@@ -80,11 +87,13 @@ pub struct Thread<'a> {
     pub phase: u32,
     /// [`Launch::args`].
     pub args: &'a [u64],
-    /// Work-group.
+    /// Whether it is on a CPU core.
+    pub cpu: bool,
+    /// Work-group among those on CUs, or CPU core.
     pub block: u64,
     /// Thread of the work-group.
     pub local: u64,
-    /// Thread of the launch.
+    /// Thread among those on CUs, or CPU core.
     pub id: u64,
     /// Rounds before this one.
     pub round: u64,
@@ -281,14 +290,15 @@ impl<K: Kernels + 'static> Simt<K> {
 }
 
 /// Variables of a frame before the arguments: lanes that have ended, lanes at the barrier, threads of the launch, threads of a
-/// work-group, registers of a thread, number of arguments.
+/// work-group, registers of a thread, CPU cores, number of arguments.
 const ENDED: usize = 0;
 const ARRIVED: usize = 1;
 const THREADS: usize = 2;
 const GROUP: usize = 3;
 const REGISTERS: usize = 4;
-const ARGS: usize = 5;
-const HEAD: usize = 6;
+const CPUS: usize = 5;
+const ARGS: usize = 6;
+const HEAD: usize = 7;
 
 impl<K: Kernels> Program for Simt<K> {
     fn name(&self) -> &str {
@@ -309,12 +319,14 @@ impl<K: Kernels> Program for Simt<K> {
         }
         let launch = self.0.launch(index, memory)?;
         let group = u64::from(launch.group);
-        let mut args = vec![launch.threads, group, u64::from(launch.registers), launch.args.len() as u64];
+        let (registers, cpus) = (u64::from(launch.registers), u64::from(launch.cpus));
+        let mut args = vec![launch.threads, group, registers, cpus, launch.args.len() as u64];
         args.extend(launch.args);
         Some(HostStep::Launch(Kernel {
             id: launch.phase,
             name: launch.name.to_owned(),
-            blocks: launch.threads.div_ceil(group) as u32,
+            blocks: launch.cpus + launch.threads.div_ceil(group) as u32,
+            cpus: launch.cpus,
             waves_per_block: launch.group.div_ceil(self.0.base().lanes),
             lds_bytes: launch.lds,
             args,
@@ -325,7 +337,10 @@ impl<K: Kernels> Program for Simt<K> {
     fn start(&self, kernel: &Kernel, block: u32, wave: u32) -> Frame {
         let (lanes, args) = (u64::from(self.0.base().lanes), &kernel.args);
         let first = u64::from(wave) * lanes;
-        let in_block = args[1].min(args[0] - u64::from(block) * args[1]);
+        let in_block = match block.checked_sub(kernel.cpus) {
+            None => 1,
+            Some(block) => args[1].min(args[0] - u64::from(block) * args[1]),
+        };
         let here = full_mask(in_block.saturating_sub(first).min(lanes) as u32);
         let mut vars = vec![!here, 0];
         vars.extend(args);
@@ -338,20 +353,23 @@ impl<K: Kernels> Program for Simt<K> {
         let split = HEAD + frame.vars[ARGS] as usize;
         let (head, registers) = frame.vars.split_at_mut(split);
         let (own, group) = (head[REGISTERS] as usize, head[GROUP]);
+        let all = u64::from(frame.block);
+        let (cpu, block) = (all < head[CPUS], all.checked_sub(head[CPUS]).unwrap_or(all));
         let mut io = Round::new(lanes);
         for lane in active(!(head[ENDED] | head[ARRIVED])) {
             let local = u64::from(frame.wave * lanes) + lane as u64;
             let thread = Thread {
                 phase: frame.kernel,
                 args: &head[HEAD..],
-                block: u64::from(frame.block),
+                cpu,
+                block,
                 local,
-                id: u64::from(frame.block) * group + local,
+                id: if cpu { block } else { block * group + local },
                 round: u64::from(frame.pc),
                 lane: lane as u32,
                 values,
             };
-            debug_assert!(thread.id < head[THREADS]);
+            debug_assert!(cpu || thread.id < head[THREADS]);
             io.begin(lane);
             match self.0.round(&thread, &mut registers[lane * own..(lane + 1) * own], &mut io) {
                 Flow::Next => {}

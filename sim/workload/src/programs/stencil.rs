@@ -197,6 +197,7 @@ impl Program for Stencil {
                 id: index as u32,
                 name: "stencil2d".to_owned(),
                 blocks: (self.n.div_ceil(TILE_ROWS) * self.n.div_ceil(TILE_COLUMNS)) as u32,
+                cpus: 0,
                 waves_per_block: self.threads.waves(),
                 lds_bytes: (4 * LDS_ROWS * LDS_PITCH) as u32,
                 args: vec![index as u64],

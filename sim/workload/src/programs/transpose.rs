@@ -87,6 +87,7 @@ impl Program for Transpose {
                 id: 0,
                 name: "transpose".to_owned(),
                 blocks: (self.rows.div_ceil(TILE) * self.columns.div_ceil(TILE)) as u32,
+                cpus: 0,
                 waves_per_block: self.threads.waves(),
                 lds_bytes: (4 * TILE * PITCH) as u32,
                 args: vec![],

@@ -358,6 +358,7 @@ impl Program for Script {
                 id: 0,
                 name: "k".to_owned(),
                 blocks: self.blocks,
+                cpus: 0,
                 waves_per_block: self.waves,
                 lds_bytes: self.lds,
                 args: vec![],
