@@ -1,10 +1,13 @@
 //! Every program on the ideal machine: it computes what the host computes, in every order of its waves and for every
 //! number of lanes; and a wrong result is seen.
 
+#[path = "small/cpu_gpu.rs"]
+mod cpu_gpu;
 mod small;
 
 use std::collections::BTreeMap;
 
+use cpu_gpu::CPU_GPU;
 use proptest::prelude::*;
 use small::SMALL;
 use weft_workload::graph::{self, Graph};
@@ -43,8 +46,19 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
     ("lock", &[("owner", "5"), ("remote", "2"), ("spin", "exch"), ("sync", "remote")]),
 ];
 
-/// Arrays that say which work-group did what.
-const WHO: &[&str] = &["queue_head", "queue_tail", "queue_tally"];
+/// Arrays that say which work-group did what, or in which order.
+const WHO: &[&str] = &[
+    "queue_head",
+    "queue_tail",
+    "queue_tally",
+    "candidate",
+    "outliers",
+    "saved",
+    "tasks",
+    "in_queue",
+    "written",
+    "consumed",
+];
 
 /// Programs whose arrays and host steps differ.
 const WAYS: &[(&str, &[(&str, &str)])] = &[
@@ -61,12 +75,14 @@ fn verify(program: &dyn Program, memory: &FlatMemory) -> Result<(), VerifyError>
 #[test]
 fn every_program_of_the_registry_is_tested() {
     let listed: Vec<_> = workloads().iter().map(|w| w.name).collect();
-    assert_eq!(listed, SMALL.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    let mut tested: Vec<_> = SMALL.iter().chain(CPU_GPU).map(|(name, _)| *name).collect();
+    tested.sort_unstable();
+    assert_eq!(listed, tested);
 }
 
 #[test]
 fn small_programs_verify_for_every_width_and_order() {
-    for &(name, list) in SMALL.iter().chain(OPTIONS).chain(WAYS).chain(QUEUES) {
+    for &(name, list) in SMALL.iter().chain(CPU_GPU).chain(OPTIONS).chain(WAYS).chain(QUEUES) {
         for lanes in ["1", "7", "16", "32", "64"] {
             let mut list = list.to_vec();
             list.push(("lanes", lanes));
@@ -112,7 +128,7 @@ fn default_sizes_verify_and_stay_small() {
 
 #[test]
 fn a_corrupted_result_is_seen() {
-    for &(name, list) in SMALL {
+    for &(name, list) in SMALL.iter().chain(CPU_GPU) {
         let program = make(name, list);
         let mut done = run(&*program, Order::Forward).unwrap_or_else(|e| panic!("{e}"));
         let results: Vec<Array> = program.arrays().iter().filter(|a| !a.read_only).cloned().collect();
@@ -197,7 +213,7 @@ fn illegal_settings_are_one_sentence() {
         message("gem", &[], None),
         format!(
             "unknown workload \"gem\", expected one of {}",
-            SMALL.iter().map(|s| s.0).collect::<Vec<_>>().join(", ")
+            workloads().iter().map(|w| w.name).collect::<Vec<_>>().join(", ")
         )
     );
     assert_eq!(

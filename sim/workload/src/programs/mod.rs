@@ -1,4 +1,4 @@
-//! The built-in programs (`rec.md` section 10, `hmg.md` section 11, `mgcc.md` section 15) and their registry.
+//! The built-in programs (`rec.md` section 10, `hmg.md` section 11, `mgcc.md` section 15, `spandex.md` section 10) and their registry.
 //!
 //! Default sizes are scaled so that the small fabric (`rec.md` section 9, 1/32 of the published one) finishes in
 //! seconds; [`WorkloadInfo::published`] holds the settings that meet the published footprints.
@@ -11,6 +11,7 @@ mod c2d;
 mod comd;
 mod common;
 mod conv;
+mod cpu_gpu;
 mod cusolver;
 mod dnn_step;
 mod fir;
@@ -93,6 +94,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         aes::INFO,
         conv::ALEXNET,
         atax::INFO,
+        cpu_gpu::bc::INFO,
         bfs::INFO,
         bicg::INFO,
         c2d::INFO,
@@ -102,10 +104,15 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         cusolver::INFO,
         dnn_step::INFO,
         fir::INFO,
+        cpu_gpu::reuse::FLEX_ODWTD,
+        cpu_gpu::reuse::FLEX_OWT,
+        cpu_gpu::flex_vs::INFO,
         gemm::INFO,
         gemv::INFO,
         conv::GOOGLENET,
         hpgmg::INFO,
+        cpu_gpu::hsti::INFO,
+        cpu_gpu::indirection::INFO,
         j2d::INFO,
         steal::lock::INFO,
         lstm::INFO,
@@ -125,18 +132,24 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         conv::OVERFEAT,
         pagerank::INFO,
         pathfinder::INFO,
+        cpu_gpu::pr::INFO,
         steal::prk::INFO,
         relu::INFO,
         resnet::INFO,
         training::RESNET18,
+        cpu_gpu::reuse::REUSE_O,
+        cpu_gpu::reuse_s::INFO,
         rnn::DGRAD,
         rnn::FW,
         rnn::WGRAD,
+        cpu_gpu::rsct::INFO,
         sc::INFO,
         snap::INFO,
         steal::sssp::INFO,
         stencil::INFO,
+        cpu_gpu::tqh::INFO,
         transpose::INFO,
+        cpu_gpu::trns::INFO,
         training::VGG16,
         xtreme::XTREME1,
         xtreme::XTREME2,

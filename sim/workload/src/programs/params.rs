@@ -99,7 +99,7 @@ pub enum WorkloadError {
     },
     /// A graph for a program that has no use for one.
     #[error(
-        "workload {workload} takes no graph; leave the graph out or choose bfs, clr, mis, mst, pagerank, prk or sssp"
+        "workload {workload} takes no graph; leave the graph out or choose bc, bfs, clr, mis, mst, pagerank, pr, prk or sssp"
     )]
     GraphUnused {
         /// Program.
@@ -159,6 +159,11 @@ impl Params {
     /// Name of the program.
     pub fn workload(&self) -> &'static str {
         self.workload
+    }
+
+    /// Whether the program's list declares such a parameter.
+    pub fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name)
     }
 
     /// All parameters as text, each in one spelling.

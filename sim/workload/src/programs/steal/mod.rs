@@ -7,4 +7,4 @@ pub mod prk;
 mod queue;
 pub mod sssp;
 mod sync;
-mod work;
+pub mod work;
