@@ -9,12 +9,13 @@
 //! protocol is an L1 and a translation unit (TU) with these channels; the LLC does not know which it talks to.
 //!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] the arithmetic on words.
-//! [`gpu_l1`]: the L1 of a CU with GPU coherence; [`tu_gpu`]: its translation unit.
+//! [`llc`]: a bank of the LLC; [`gpu_l1`]: the L1 of a CU with GPU coherence; [`tu_gpu`]: its translation unit.
 
 pub mod amo;
 pub mod fabric;
 mod flags;
 pub mod gpu_l1;
+pub mod llc;
 pub mod msg;
 pub mod net;
 pub mod params;
@@ -24,5 +25,5 @@ use weft_blocks::registry::BlockInfo;
 
 /// The blocks of this crate, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
-    vec![gpu_l1::info(), tu_gpu::info()]
+    vec![llc::info(), gpu_l1::info(), tu_gpu::info()]
 }

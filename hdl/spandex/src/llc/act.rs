@@ -1,0 +1,321 @@
+//! Stage 3, carrying the decision out: all words of a request change in this one step.
+
+use super::arrays::Place;
+use super::decide::{Decision, Now, evicted};
+use super::params::{LlcFault, LlcParams, word_bits};
+use super::stages::Parts;
+use super::tbes::{Begin, Changes};
+use super::types::*;
+use crate::amo::WordAlu;
+use crate::msg::{FwdOp, Rsp, RspOp};
+use weft_rtl::prelude::*;
+
+/// What was done, for observers.
+pub(super) struct Done {
+    /// An answer to a request leaves.
+    pub answers: Bool,
+    /// Words that RspWB says are crossed.
+    pub crossed: Bits,
+    /// A TBE has all it waited for.
+    pub complete: Bool,
+    /// A write-back was the last thing it waited for.
+    pub by_write_back: Bool,
+    /// The way after the step.
+    pub place: Place,
+}
+
+/// The operation with its decision.
+pub(super) struct Act<'a> {
+    pub with: &'a Parts<'a>,
+    pub n: &'a Now,
+    pub d: &'a Decision,
+}
+
+/// Words of a mask where something holds.
+fn some(mask: Bits, holds: Bool) -> Bits {
+    mask & holds.repeat(mask.width())
+}
+
+impl Act<'_> {
+    fn p(&self) -> &LlcParams {
+        self.with.p
+    }
+    fn is(&self, kind: Kind) -> Bool {
+        self.n.valid & self.n.op.kind.is(kind)
+    }
+    fn stores(&self) -> Bool {
+        self.d.blocked.does("store")
+    }
+    fn installs(&self) -> Bool {
+        self.d.blocked.does("install")
+    }
+    fn set(&self) -> Bits {
+        self.p().set_of(self.n.op.req.line)
+    }
+
+    /// Does everything.
+    pub fn act(&self) -> Done {
+        let (n, d, arrays) = (self.n, self.d, self.with.arrays);
+        let place = self.place();
+        let takes = d.write_backs[0].does("take");
+        when(d.commits | takes | self.stores() | self.installs() | d.fetches, || {
+            arrays.put(self.set(), n.look.way, &place);
+        });
+        when(d.commits, || arrays.touch(self.set(), n.look.tree, n.look.way));
+        self.words();
+        let (answers, crossed) = self.answers();
+        self.forwards();
+        self.orders();
+        self.begins();
+        let (complete, by_write_back) = self.progress(place.owned);
+        self.lists(complete);
+        Done { answers, crossed, complete, by_write_back, place }
+    }
+
+    /// The way after the step, but for the words.
+    fn place(&self) -> Place {
+        let (p, n, d) = (self.p(), self.n, self.d);
+        let there = n.look.there;
+        let empty = d.fresh | d.fetches | self.installs();
+        let before = |value: Bits| some(value, !empty);
+        let granted = some(n.free, d.commits_v.does("grant") | d.commits_s.does("grant"))
+            | some(n.taken, d.commits_o.does("grant"));
+        let released = match p.fault {
+            LlcFault::StaleOwner => lit_bv(Bv::zero(p.s.words())),
+            _ => some(n.taken, d.commits_o.does("release")),
+        };
+        let back = d.mine_taken() | some(n.op.req.mask, self.stores());
+        let owned = ((before(n.look.owned) | granted) & !released & !back).named("s3_owned_next");
+        // A revocation of words that other devices have in a shared line leaves its sharers alone: they have not got these words.
+        let spared = n.op.kind.is(Kind::Commit) & n.tbe.kind.is(TbeKind::Phase1) & !n.progress.inv;
+        let unshares = d.commits_s.does("unshare") & !spared;
+        let shares = d.commits_v.does("share") | d.commits_s.does("share");
+        let latched = n.op.kind.is(Kind::Commit) & n.tbe.kind.is(TbeKind::Phase1);
+        let mut more = some(n.progress.kept, latched);
+        if p.fault != LlcFault::ForgottenSharer {
+            more = more | n.op.req.src.one_hot(p.sharing());
+        }
+        let kept = some(before(n.look.sharers), !unshares);
+        let sharers = match p.sharer_bits() {
+            0 => lit_bv(Bv::zero(p.sharing())),
+            _ => kept | some(more, shares),
+        };
+        let here = mux(d.fetches, enum_lit(LineState::I), enum_lit(LineState::V));
+        let state = mux(empty | unshares, here, mux(shares, enum_lit(LineState::S), there.state));
+        let tag = mux(d.fresh | self.installs(), p.tag_of(n.op.req.line), there.tag);
+        let dirty = (there.dirty & !empty) | self.dirties();
+        Place { there: Tag { tag, state, dirty }, owned, sharers }
+    }
+
+    /// Words may differ from memory from now on. A new owner by ReqO+data does not learn whether the old one had changed its words, and may give them back clean: they count as
+    /// changed when they go from owner to owner.
+    fn dirties(&self) -> Bool {
+        let (n, d) = (self.n, self.d);
+        let back = (d.mine_taken().any() | self.stores()) & n.op.dirty;
+        let back = if self.p().fault == LlcFault::LostDirty { bool_lit(false) } else { back };
+        let writes = d.does("write") | (self.performs() & self.performed().1.any());
+        writes | d.commits_o.does("fwd_od") | back
+    }
+
+    fn performs(&self) -> Bool {
+        self.d.commits_v.does("perform") | self.d.commits_s.does("perform")
+    }
+
+    /// The line after the operation of a ReqWT+data, and the words that it wrote.
+    fn performed(&self) -> (Bits, Bits) {
+        let Held { amo, cmp, bmask, mask, data, .. } = self.n.op.req;
+        WordAlu { op: amo, cmp, bmask }.line(mask, self.n.line, data)
+    }
+
+    /// Writes words of the line.
+    fn words(&self) {
+        let (p, n, d) = (self.p(), self.n, self.d);
+        let (after, wrote) = self.performed();
+        let writes = some(n.free, d.commits_v.does("write") | d.commits_s.does("write"))
+            | some(n.taken, d.commits_o.does("write"));
+        let brings = d.mine_taken() | some(n.op.req.mask, self.stores() | self.installs());
+        let grants = d.does("grant");
+        let owner = n.op.req.src.zext(word_bits());
+        let owners = pack(&vec![owner; p.s.words() as usize]);
+        let mask = writes | brings | some(n.op.req.mask, grants) | some(wrote, self.performs());
+        let data = mux(grants, owners, mux(self.performs(), after, n.op.req.data));
+        let row = p.row_of(self.set(), n.look.way);
+        when(mask.any(), || self.with.arrays.put_words(row, mask, data));
+    }
+
+    /// Answers of a commit and of a write-back. Returns whether a request is answered, and the crossed words.
+    fn answers(&self) -> (Bool, Bits) {
+        let (p, n, d) = (self.p(), self.n, self.d);
+        let kinds = [
+            ("RspS", RspOp::RspS),
+            ("RspO", RspOp::RspO),
+            ("RspOdata", RspOp::RspOData),
+            ("RspWT", RspOp::RspWt),
+            ("RspWTdata", RspOp::RspWtData),
+        ];
+        let first = enum_lit(RspOp::RspV);
+        let op = kinds.iter().fold(first, |rest, (name, op)| mux(d.does(name), enum_lit(*op), rest));
+        let answered = n.op.kind.is(Kind::Commit) & n.tbe.kind.is(TbeKind::Phase1);
+        let words = n.free & !some(n.progress.ans, answered);
+        let says = kinds.iter().fold(d.does("RspV"), |any, (name, _)| any | d.does(name));
+        let answers = (says & words.any()).named("s3_answers");
+        let extras = n.op.req.flex & n.ask.is(Ask::ReqV) & bool_lit(p.flex);
+        let kept = if p.fault == LlcFault::OwnedExtras { lit_bv(Bv::zero(p.s.words())) } else { n.owned };
+        let back = self.is(Kind::Wb);
+        let crossed = self.crossed();
+        when(answers | back, || {
+            self.with.outs.answer(&Rsp {
+                op: mux(back, enum_lit(RspOp::RspWb), op),
+                line: n.op.req.line,
+                mask: mux(back, n.op.req.mask, words),
+                extra: mux(back, crossed, some(!kept & !n.op.req.mask, extras)),
+                src: self.with.own,
+                dst: n.op.req.src.resize(p.s.node_bits()),
+                tag: n.op.req.tag,
+                data: n.line,
+                ..blank::<Rsp>(&p.s)
+            });
+        });
+        (answers, some(crossed, back))
+    }
+
+    /// Words of a write-back for which a removal is on its way to the sender: those that it does not own any more, and those that the line's TBE revokes.
+    fn crossed(&self) -> Bits {
+        let (n, d) = (self.n, self.d);
+        let revoked = match self.p().fault {
+            LlcFault::NoCross => lit_bv(Bv::zero(self.p().s.words())),
+            _ => some(n.progress.rvm, n.look.blocked),
+        };
+        (d.mine & revoked) | (n.op.req.mask & !d.mine)
+    }
+
+    fn forwards(&self) {
+        let (p, n, d) = (self.p(), self.n, self.d);
+        let kinds = [("fwd_o", FwdOp::ReqO), ("fwd_od", FwdOp::ReqOData), ("fwd_wt", FwdOp::ReqWt)];
+        let first = enum_lit(FwdOp::ReqV);
+        let op =
+            kinds.iter().fold(first, |rest, (name, op)| mux(d.commits_o.does(name), enum_lit(*op), rest));
+        when(d.commits & n.taken.any(), || {
+            self.with.outs.forward(&Job {
+                op,
+                line: n.op.req.line,
+                mask: n.taken,
+                owners: n.owners,
+                req: n.op.req.src,
+                tag: n.op.req.tag,
+                flex: n.op.req.flex & n.ask.is(Ask::ReqV) & bool_lit(p.flex),
+                for_wt: n.ask.is(Ask::ReqWt),
+                data: n.op.req.data,
+            });
+        });
+    }
+
+    /// The line in the way chosen.
+    fn leaver(&self) -> Bits {
+        self.p().line_from(self.n.look.there.tag, self.set(), self.with.own)
+    }
+
+    fn orders(&self) {
+        let (n, d) = (self.n, self.d);
+        let write = d.frames.does("write");
+        when(write | d.fetches, || {
+            self.with.outs.order(&Order {
+                write,
+                write_line: self.leaver(),
+                read: d.fetches,
+                tbe: self.entry().resize(self.p().s.tbe_bits()),
+                read_line: n.op.req.line,
+                data: n.line,
+            });
+        });
+    }
+
+    /// TBE of a transaction that begins: a free one, or the one that the request has.
+    fn entry(&self) -> Bits {
+        let free = self.with.tbes.free_index();
+        mux(self.n.op.kind.is(Kind::Req), free, self.n.index.resize(free.width()))
+    }
+
+    fn waits(&self) -> Bool {
+        self.d.phase1 | self.d.evicts | self.d.fetches
+    }
+
+    fn begins(&self) {
+        let (p, n, d) = (self.p(), self.n, self.d);
+        let (sharers, words) = evicted(p, &n.look);
+        let sharers = if p.s.sharers == 0 { lit_bv(Bv::zero(1)) } else { sharers };
+        let none = |width: u32| lit_bv(Bv::zero(width));
+        let kind = mux(d.evicts, enum_lit(TbeKind::Evict), enum_lit(TbeKind::Fill));
+        let rv = mux(d.evicts, words, d.rv);
+        let progress = Progress {
+            ack: mux(d.evicts, sharers, d.inv),
+            rv,
+            rvm: rv,
+            ans: some(n.taken, n.ask.is(Ask::ReqS1) & d.phase1),
+            kept: none(p.sharing()),
+            ask: n.ask,
+            inv: d.inv.any(),
+        };
+        when(self.waits(), || {
+            self.with.tbes.begin(
+                self.entry(),
+                &n.op.req,
+                &Begin {
+                    kind: mux(d.phase1, enum_lit(TbeKind::Phase1), kind),
+                    line: mux(d.evicts, self.leaver(), n.op.req.line),
+                    way: n.look.way,
+                    progress,
+                    acked: p.fault == LlcFault::EarlyAck,
+                    owners: n.owners,
+                },
+            );
+        });
+    }
+
+    /// An answer or a write-back comes to a TBE. Returns whether it has all now, and whether a write-back was the last thing.
+    fn progress(&self, owned: Bits) -> (Bool, Bool) {
+        let (p, n, d) = (self.p(), self.n, self.d);
+        let before = n.progress;
+        let src = n.op.req.src.one_hot(p.sharing());
+        let after = Progress {
+            ack: before.ack & !some(src, d.blocked.does("ack")),
+            rv: before.rv & !some(n.op.req.mask, d.blocked.does("back")),
+            kept: before.kept | some(src, d.blocked.does("keep")),
+            ..before
+        };
+        let collects = d.blocked.does("collect");
+        let comes = d.blocked.does("ack") | d.blocked.does("back") | collects;
+        when(comes, || self.with.tbes.set_progress(n.index, &after));
+        let still = match p.fault {
+            LlcFault::NoWait => bool_lit(false),
+            _ => (before.rvm & owned).any(),
+        };
+        let all = comes & after.ack.none() & after.rv.none() & !still;
+        ((all | self.installs()).named("s3_complete"), all & collects)
+    }
+
+    /// TBEs and stall lists.
+    fn lists(&self, complete: Bool) {
+        let (p, n, d, tbes) = (self.p(), self.n, self.d, self.with.tbes);
+        let (fresh, replay, commit) = (self.is(Kind::Req), self.is(Kind::Replay), self.is(Kind::Commit));
+        let by = n.look.by;
+        let place = mux(fresh, tbes.free_place().resize(p.stall_bits()), n.tbe.head);
+        when(d.joins & fresh, || tbes.stall(&n.op.req));
+        when(d.joins, || tbes.append(by, &tbes.at(by), place));
+        let last = mux(replay, n.tbe.head.eq(n.tbe.tail), !n.tbe.listed);
+        when(replay & !last, || tbes.set_head(n.index, tbes.following(n.tbe.head)));
+        let ends = (replay | commit) & (d.commits | d.joins);
+        when(commit & d.commits & !last, || tbes.to_list(n.index));
+        let bit = |index: Bits, now: Bool| some(index.one_hot(p.s.tbes), now);
+        let of_place = |now: Bool| some(place.one_hot(p.stalls), now);
+        let (entry, waits, frees) = (self.entry(), self.waits(), ends & last);
+        let none = (p.fault == LlcFault::EarlyAck).then(|| d.rv.none() & d.phase1);
+        let at_once = bit(entry, none.unwrap_or_else(|| bool_lit(false)));
+        tbes.update(&Changes {
+            valid: (bit(entry, waits), bit(n.index, frees)),
+            ready: (bit(n.index, complete) | at_once, bit(entry, waits) | bit(n.index, frees)),
+            listed: (bit(by, d.joins), bit(n.index, replay & last)),
+            stalled: (of_place(d.joins & fresh), of_place(replay & !d.joins)),
+        });
+    }
+}
