@@ -107,14 +107,12 @@ impl Act<'_> {
         Place { there: Tag { tag, state, dirty }, owned, sharers }
     }
 
-    /// Words may differ from memory from now on. A new owner by ReqO+data does not learn whether the old one had changed its words, and may give them back clean: they count as
-    /// changed when they go from owner to owner.
+    /// Words may differ from memory from now on. Of words that go from owner to owner the new one knows (RspO+data says it).
     fn dirties(&self) -> Bool {
         let (n, d) = (self.n, self.d);
         let back = (d.mine_taken().any() | self.stores()) & n.op.dirty;
         let back = if self.p().fault == LlcFault::LostDirty { bool_lit(false) } else { back };
-        let writes = d.does("write") | (self.performs() & self.performed().1.any());
-        writes | d.commits_o.does("fwd_od") | back
+        d.does("write") | (self.performs() & self.performed().1.any()) | back
     }
 
     fn performs(&self) -> Bool {

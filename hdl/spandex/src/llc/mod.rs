@@ -23,8 +23,8 @@
 //! | TBE | Fill, Phase1, Evict, List |
 //!
 //! Decisions where the specification is silent, or differs:
-//! - **Dirty.** A line counts as dirty once a word of it went from owner to owner with data: RspO+data does not say whether the old owner has changed it, and a MESI device that gets it for a
-//!   load gives it back clean. Memory would keep the old word.
+//! - Words that go from owner to owner leave the line's dirty bit alone: RspO+data of the old owner carries its own, which the new one gives back. RspO+data of the bank has it clear, for what
+//!   was dirty before stays so in the line.
 //! - One operation of a *set* is in the pipeline, not only of a line.
 //! - A miss that finds every way blocked does not wait at the channel but in the stall list of a TBE of its set.
 //! - A miss that replaces a line with owners or sharers is that TBE's request: when all has come back, the TBE goes on with it. It blocks both lines. While a list replays, its line's way
