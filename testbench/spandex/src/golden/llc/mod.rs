@@ -180,7 +180,6 @@ impl Bank {
     /// A message of REQ; false if it must wait, and nothing has changed.
     pub fn req(&mut self, msg: &Msg) -> bool {
         if !self.replay.is_empty() {
-            self.cover.mark(Mark::ReplayWaits);
             return false;
         }
         let took = self.take(*msg, true);
@@ -207,6 +206,7 @@ impl Bank {
         while let Some(msg) = self.replay.pop_front() {
             if !self.take(msg, false) {
                 self.replay.push_front(msg);
+                self.cover.mark(Mark::ReplayWaits);
                 return;
             }
         }
@@ -401,8 +401,10 @@ impl Bank {
         if let Some(frame) = self.lines.frame_mut(at) {
             frame.data = *data;
         }
+        let request = self.tbes[tbe].as_ref().and_then(|tbe| tbe.request);
+        let choice = request.map_or(Choice::Three, |msg| self.choose(at, &msg));
         if let Some(tbe) = &mut self.tbes[tbe] {
-            tbe.kind = Kind::Phase1;
+            (tbe.kind, tbe.choice) = (Kind::Phase1, choice);
         }
         self.finish(tbe);
         self.replay_all();

@@ -90,6 +90,8 @@ pub struct Shape {
     pub threads: usize,
     /// Lines.
     pub lines: u32,
+    /// Loads and stores of several words, of 8.
+    pub multi: u32,
 }
 
 /// A program by seed; not always free of races.
@@ -116,7 +118,7 @@ fn any(random: &mut SmallRng, program: &mut Vec<Instr>, number: u32, kinds: &[Ki
     let line = random.random_range(0..shape.lines);
     let value = 200 + number + program.len() as u32;
     let wide = (random.random_range(1..1u32 << shape.words)) as Mask;
-    let many = random.random_range(0..4) == 0;
+    let many = random.random_range(0..8) < shape.multi;
     let hint = hint(random, kinds.len() as u8);
     let semantics = *[Sem::Unpaired, Sem::Both, Sem::Acq, Sem::Rel].choose(random).unwrap_or(&Sem::Both);
     let instr = match random.random_range(0..16) {
