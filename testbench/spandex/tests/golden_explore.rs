@@ -6,7 +6,7 @@ use weft_spandex_bench::golden::llc::Choice;
 use weft_spandex_bench::golden::msg::AmoOp;
 use weft_spandex_bench::golden::system::SystemParams;
 use weft_spandex_bench::golden::system::families::{self, KINDS, Programs, Shape, by_seed, check};
-use weft_spandex_bench::golden::system::program::{Instr, Sem, add, amo, get, ld, put, st};
+use weft_spandex_bench::golden::system::program::{Instr, Sem, add, amo, get, ld, put, st, update};
 
 const POLICIES: [Option<Choice>; 4] = [None, Some(Choice::One), Some(Choice::Two), Some(Choice::Three)];
 
@@ -77,7 +77,11 @@ fn messages_through_another_line() {
         let p = SystemParams { policy, ..evicting(0, 0) };
         litmus("beside a load", &vec![(0, vec![ld(2)]), (0, reader.clone()), (1, writer.clone())], &p);
     }
-    litmus("beside an update", &vec![(0, vec![add(1, 1)]), (0, reader), (1, writer)], &evicting(0, 0));
+    litmus(
+        "beside an update",
+        &vec![(0, vec![update(1, 1), st(1, 300)]), (0, reader), (1, writer)],
+        &evicting(0, 0),
+    );
 }
 
 #[test]
@@ -191,7 +195,7 @@ fn seeds(range: std::ops::Range<u64>, limit: usize) {
 
 #[test]
 fn programs_by_seed() {
-    seeds(0..300, 8_000);
+    seeds(0..500, 10_000);
 }
 #[test]
 fn long_programs_by_seed_1() {

@@ -6,7 +6,7 @@ use weft_spandex_bench::golden::llc::Choice;
 use weft_spandex_bench::golden::slip::Slip;
 use weft_spandex_bench::golden::system::SystemParams;
 use weft_spandex_bench::golden::system::families::{Programs, check};
-use weft_spandex_bench::golden::system::program::{Instr, add, get, ld, put, st};
+use weft_spandex_bench::golden::system::program::{Instr, add, get, ld, put, st, update};
 use weft_spandex_bench::golden::system::schedule::Schedule;
 
 use Kind::{DeNovo, Flex, Gpu, Mesi};
@@ -197,6 +197,14 @@ fn an_access_joins_a_downgraded_word() {
 fn reads_during_an_update() {
     let programs = vec![(0, vec![add(0, 1), ld(0)]), (0, vec![ld(1)])];
     shows(Slip::StaleAtIssueOnly, &params(&[Gpu, Gpu]), &programs, NOT_SC);
+}
+
+/// A thread posts an update, then loads the word: the load is the first at the LLC.
+#[test]
+fn a_load_overtakes_an_update() {
+    for p in [params(&[Gpu]), SystemParams { atomics_through: true, ..params(&[DeNovo]) }] {
+        shows(Slip::LoadPastUpdate, &p, &vec![(0, vec![update(0, 1), ld(0)])], NOT_SC);
+    }
 }
 
 /// Ownership comes while a second store waits; the third must not overtake it.

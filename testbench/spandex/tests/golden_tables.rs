@@ -20,7 +20,7 @@ fn system(seed: u64) -> System {
             >> 33)
             % n
     };
-    let half = seed % 2 == 0;
+    let half = seed.is_multiple_of(2);
     let from = if half { [Kind::Flex, Kind::Flex, Kind::DeNovo, Kind::Flex] } else { KINDS };
     let kinds: Vec<Kind> = (0..2 + any(1, 3) as u32).map(|i| from[any(2 + i, 4) as usize]).collect();
     let multi = if half { 6 } else { 2 };
@@ -75,18 +75,18 @@ fn external_can(row: usize, a: usize, b: usize) -> bool {
 
 fn missing(cover: &Cover) -> Vec<String> {
     let mut out = Vec::new();
-    for row in 0..COMMIT.len() {
+    for (row, (request, ..)) in COMMIT.iter().enumerate() {
         for (a, b) in [(0, 0), (0, 1), (1, 1)].into_iter().filter(|(a, b)| commit_can(row, *a, *b)) {
             if cover.commit[row] >> (2 * a + b) & 1 == 0 {
-                out.push(format!("{:?}: columns {a} and {b}", COMMIT[row].0));
+                out.push(format!("{request:?}: columns {a} and {b}"));
             }
         }
     }
-    for row in 0..EXTERNAL.len() {
+    for (row, (message, _)) in EXTERNAL.iter().enumerate() {
         let pairs = (0..COLUMNS).flat_map(|a| (a..COLUMNS).map(move |b| (a, b)));
         for (a, b) in pairs.filter(|(a, b)| external_can(row, *a, *b)) {
             if cover.external[row] >> (COLUMNS * a + b) & 1 == 0 {
-                out.push(format!("{:?}: columns {a} and {b}", EXTERNAL[row].0));
+                out.push(format!("{message:?}: columns {a} and {b}"));
             }
         }
     }
@@ -188,10 +188,9 @@ fn long_random_walks() {
     let mut cover = walks(100_000..400_000);
     cover.add(&pairs());
     assert_eq!(missing(&cover), Vec::<String>::new());
-    for row in 0..COMMIT.len() {
-        let wrong = [(0, 1), (1, 1)]
-            .into_iter()
-            .any(|(a, b)| !commit_can(row, a, b) && cover.commit[row] >> (2 * a + b) & 1 == 1);
-        assert!(!wrong, "{:?}", COMMIT[row].0);
+    for (row, (request, ..)) in COMMIT.iter().enumerate() {
+        let met = |(a, b): (usize, usize)| cover.commit[row] >> (2 * a + b) & 1 == 1;
+        let wrong = [(0, 1), (1, 1)].into_iter().any(|at| !commit_can(row, at.0, at.1) && met(at));
+        assert!(!wrong, "{request:?}");
     }
 }

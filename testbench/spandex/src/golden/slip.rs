@@ -39,6 +39,8 @@ pub enum Slip {
     JoinDowngraded,
     /// Decision of this model: ReqWT+data marks the read entries of its line at issue only.
     StaleAtIssueOnly,
+    /// Decision of this model: a load of a word does not wait for a ReqWT+data of the word.
+    LoadPastUpdate,
     /// Decision of this model: a store to an owned word overtakes an older one in the store buffer.
     StoreInPlace,
     /// Decision of this model: after an acquire loads join an open ReqS that is answered by RspV.

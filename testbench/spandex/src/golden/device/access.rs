@@ -52,6 +52,11 @@ impl Device {
             |txn: &Txn| matches!(txn.ask, Ask::O | Ask::Wt) || txn.ops.iter().any(|op| op.ticket.is_none());
         self.bufs.is_empty() && !self.txns.iter().flatten().any(posted)
     }
+    /// An atomic whose result is not wanted is under way: the next atomic waits for it.
+    pub fn updating(&self) -> bool {
+        let posted = |op: &Pend| op.ticket.is_none() && op.work != Work::Store;
+        self.txns.iter().flatten().any(|txn| txn.ops.iter().any(posted))
+    }
     /// Flash self-invalidation.
     pub fn acquire(&mut self) {
         if self.p.kind != Kind::Mesi {
@@ -73,6 +78,10 @@ impl Device {
         let missing = mask & !have;
         if missing == 0 {
             return Took::Done(data.only(mask));
+        }
+        let updated = self.asked(line, |ask| matches!(ask, Ask::Amo(_)));
+        if meets(missing, updated) && !self.slips(Slip::LoadPastUpdate) {
+            return Took::Wait;
         }
         let op = Pend { ticket: Some(ticket), work: Work::Load, left: missing, data: data.only(mask & have) };
         let how = self.p.load(hint.load);
@@ -277,8 +286,16 @@ impl Device {
         true
     }
 
-    /// An atomic; the reply is the old value of its words.
-    pub fn atomic(&mut self, ticket: u8, line: u32, mask: Mask, amo: &Amo, data: &Data, hint: &Hint) -> Took {
+    /// An atomic; the reply is the old value of its words. Without a ticket it is posted: there is none.
+    pub fn atomic(
+        &mut self,
+        ticket: Option<u8>,
+        line: u32,
+        mask: Mask,
+        amo: &Amo,
+        data: &Data,
+        hint: &Hint,
+    ) -> Took {
         let wbp = self.in_place(line) && !self.slips(Slip::RequestDuringWriteBack);
         if wbp || meets(mask, self.buffered(line)) {
             return Took::Wait;
@@ -288,7 +305,7 @@ impl Device {
         let old = self.frame(line).map_or_else(Data::default, |frame| frame.data.only(here));
         let mut operands = data.only(rest);
         operands.merge(here, &old);
-        let op = Pend { ticket: Some(ticket), work: Work::Amo(*amo), left: rest, data: operands };
+        let op = Pend { ticket, work: Work::Amo(*amo), left: rest, data: operands };
         let took = match self.p.atomic(hint.atomic) {
             _ if rest == 0 => Took::Done(old),
             AtomicHow::OData => self.attach(line, rest, op, Ask::OData, |ask| *ask == Ask::OData, hint),
@@ -298,7 +315,7 @@ impl Device {
             AtomicHow::WtData => {
                 self.forget(line, rest);
                 self.ask(line, rest, Ask::Amo(*amo), op, None);
-                Took::Pending
+                if ticket.is_some() { Took::Pending } else { Took::Done(Data::default()) }
             }
         };
         if took != Took::Wait && here != 0 {

@@ -8,6 +8,7 @@
 //! - A PD word that has answered a fwd ReqO takes no further accesses: the writer behind that forward may be complete, so an access after an acquire would read the old value.
 //!   The forward drops an S copy below an upgrade too: after the upgrade's commit no Inv protects it.
 //! - ReqWT+data drops the copy and marks the read entries of its line when it is issued and when it is answered: a read sent in between may be older than the update.
+//! - A load waits for a ReqWT+data of its word: a thread that posted the update must see it.
 //! - A store to an owned word follows older stores to it that are still in the store buffer.
 //! - An acquire bars later loads from an open ReqS (option 2 answers it by RspV, which no Inv protects). A MESI ReqS is asked again, as ReqO+data, once all its words are
 //!   answered.

@@ -4,7 +4,7 @@ use super::super::device::access::Hint;
 use super::super::device::{AtomicHow, Kind, LoadHow, StoreHow};
 use super::super::msg::{AmoOp, Mask};
 use super::explore::{Explored, explore};
-use super::program::{Instr, Sem, Thread, add, amo, get, ld, put, st};
+use super::program::{Instr, Sem, Thread, add, amo, get, ld, put, st, update};
 use super::{System, SystemParams, sc};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -136,7 +136,8 @@ fn any(random: &mut SmallRng, program: &mut Vec<Instr>, number: u32, kinds: &[Ki
                 st(word, value)
             }
         }
-        8..11 => amo(AmoOp::Add, word, 1, semantics),
+        8..10 => amo(AmoOp::Add, word, 1, semantics),
+        10 => update(word, 1),
         11..13 => put(word, value),
         13 => Instr::Acquire,
         14 => amo(AmoOp::Read, word, 0, Sem::Unpaired),

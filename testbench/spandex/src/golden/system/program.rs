@@ -32,8 +32,8 @@ pub enum Instr {
     Ld { line: u32, mask: Mask, hint: Hint },
     /// Stores `value` + word number.
     St { line: u32, mask: Mask, value: u32, hint: Hint },
-    /// Atomic; the old word is a result.
-    Amo { line: u32, word: u8, amo: Amo, value: u32, sem: Sem, hint: Hint },
+    /// Atomic; the old word is a result. `posted`: it is not wanted, the thread goes on at once.
+    Amo { line: u32, word: u8, amo: Amo, value: u32, sem: Sem, posted: bool, hint: Hint },
     /// Acquire alone, as a kernel's start.
     Acquire,
     /// Release alone, as a kernel's end.
@@ -69,11 +69,16 @@ pub fn st(word: u8, value: u32) -> Instr {
 }
 /// Atomic on one word of line 0.
 pub fn amo(op: AmoOp, word: u8, value: u32, sem: Sem) -> Instr {
-    Instr::Amo { line: 0, word, amo: Amo::new(op), value, sem, hint: Hint::default() }
+    Instr::Amo { line: 0, word, amo: Amo::new(op), value, sem, posted: false, hint: Hint::default() }
 }
 /// Unpaired addition.
 pub fn add(word: u8, value: u32) -> Instr {
     amo(AmoOp::Add, word, value, Sem::Unpaired)
+}
+/// Unpaired addition whose result is not wanted.
+pub fn update(word: u8, value: u32) -> Instr {
+    let (line, amo, sem, hint) = (0, Amo::new(AmoOp::Add), Sem::Unpaired, Hint::default());
+    Instr::Amo { line, word, amo, value, sem, posted: true, hint }
 }
 /// Paired atomic load.
 pub fn get(word: u8) -> Instr {
@@ -146,7 +151,9 @@ impl Thread {
     pub fn complete(&mut self, data: &Data) {
         match self.next() {
             Some(Instr::Ld { mask, .. }) => self.results.extend(words(mask).map(|word| data.0[word])),
-            Some(Instr::Amo { word, .. }) => self.results.push(data.0[usize::from(word) % MAX_WORDS]),
+            Some(Instr::Amo { word, posted: false, .. }) => {
+                self.results.push(data.0[usize::from(word) % MAX_WORDS])
+            }
             _ => {}
         }
         self.waits = false;

@@ -140,10 +140,12 @@ impl System {
             Instr::Ld { line, mask, hint } => device.load(ticket, line, mask, &hint),
             Instr::St { line, mask, value, hint } => device.store(line, mask, &stored(mask, value), &hint),
             Instr::Amo { sem, .. } if (sem.releases() || weak) && !device.drained() => Took::Wait,
+            Instr::Amo { .. } if device.updating() => Took::Wait,
             Instr::Amo { line, word, amo, value, .. } if weak && amo.op == AmoOp::Write => {
                 device.store(line, 1 << word, &Data::fill(1 << word, value), &Hint::default())
             }
-            Instr::Amo { line, word, amo, value, hint, .. } => {
+            Instr::Amo { line, word, amo, value, posted, hint, .. } => {
+                let ticket = (!posted).then_some(ticket);
                 device.atomic(ticket, line, 1 << word, &amo, &Data::fill(1 << word, value), &hint)
             }
             Instr::Release if !device.drained() => Took::Wait,
