@@ -10,6 +10,7 @@
 //!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] the arithmetic on words.
 //! [`llc`]: a bank of the LLC; [`gpu_l1`]: the L1 of a CU with GPU coherence; [`tu_gpu`]: its translation unit.
+//! [`tu_denovo`]: the translation unit of an L1 that speaks Spandex itself.
 
 pub mod amo;
 pub mod fabric;
@@ -19,11 +20,13 @@ pub mod llc;
 pub mod msg;
 pub mod net;
 pub mod params;
+mod retries;
+pub mod tu_denovo;
 pub mod tu_gpu;
 
 use weft_blocks::registry::BlockInfo;
 
 /// The blocks of this crate, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
-    vec![llc::info(), gpu_l1::info(), tu_gpu::info()]
+    vec![llc::info(), gpu_l1::info(), tu_gpu::info(), tu_denovo::info()]
 }

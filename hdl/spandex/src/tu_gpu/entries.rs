@@ -8,6 +8,7 @@ use super::params::TuGpuParams;
 use super::table::Entry;
 use crate::flags::Flags;
 use crate::params::WORD;
+use crate::retries::Retries;
 use weft_rtl::prelude::*;
 
 /// The entries. Transactions `0..mshrs` are reads and atomics, the others write-throughs.
@@ -20,18 +21,10 @@ pub(super) struct Entries {
     pub atomic: Flags,
     /// Some word came from another device.
     pub peer: Flags,
-    /// Words of a NackV wait to be asked for again.
-    pub again: Flags,
     left: Memory<Bits>,
     left_new: LaneWriter<Bits>,
     left_rsp: LaneWriter<Bits>,
-    lines: Memory<Bits>,
-    lines_new: LaneWriter<Bits>,
-    retry: Memory<Bits>,
-    retry_rsp: LaneWriter<Bits>,
-    fails: Memory<Bits>,
-    fails_new: LaneWriter<Bits>,
-    fails_rsp: LaneWriter<Bits>,
+    pub retries: Retries,
     port: SramPort<Bits>,
     words: RowWriter<Bits>,
 }
@@ -42,26 +35,16 @@ impl Entries {
         let flags = |name: &str, n: u32| Flags::new(name, n, "state");
         let file = |name: &str, n: u32, w: u32| regfile::<Bits>(name, n, w).fields(&[("tu", w)]);
         let left = file("left", p.entries(), s.words());
-        let lines = file("line", s.mshrs, s.line_bits());
-        let retry = file("retry", s.mshrs, s.words());
-        let fails = file("fails", s.mshrs, bits_for(u64::from(p.n_fail) + 1));
         let buffer = sram::<Bits>("buffer", s.mshrs, s.words(), WORD).fields(&[("line_buffer", WORD)]);
         Entries {
             busy: flags("busy", p.entries()),
             done: flags("done", p.entries()),
             atomic: flags("atomic", s.mshrs),
             peer: flags("peer", s.mshrs),
-            again: flags("again", s.mshrs),
             left_new: left.lane_writer("new"),
             left_rsp: left.lane_writer("rsp"),
             left,
-            lines_new: lines.lane_writer("new"),
-            lines,
-            retry_rsp: retry.lane_writer("rsp"),
-            retry,
-            fails_new: fails.lane_writer("new"),
-            fails_rsp: fails.lane_writer("rsp"),
-            fails,
+            retries: Retries::new(s, p.n_fail),
             port: buffer.read_port("out"),
             words: buffer.row_writer("rsp"),
             p: p.clone(),
@@ -105,29 +88,13 @@ impl Entries {
         self.left.read(self.at(tag))
     }
 
-    /// Line of a read or atomic.
-    pub fn line(&self, mshr: Bits) -> Bits {
-        self.lines.read(mshr)
-    }
-
-    /// Failed words of a read.
-    pub fn retry(&self, mshr: Bits) -> Bits {
-        self.retry.read(mshr)
-    }
-
-    /// Nacks of a read so far, up to N_FAIL.
-    pub fn fails(&self, mshr: Bits) -> Bits {
-        self.fails.read(mshr)
-    }
-
     /// A request leaves: its words are outstanding.
     pub fn open(&self, tag: Bits, line: Bits, words: Bits, atomic: Bool) {
         self.busy.raise(self.one(tag));
         self.left_new.write(self.at(tag), &words);
         when(self.is_mshr(tag), || {
             let (mshr, one) = (self.mshr(tag), self.one_mshr(tag));
-            self.lines_new.write(mshr, &line);
-            self.fails_new.write(mshr, &lit(0, bits_for(u64::from(self.p.n_fail) + 1)));
+            self.retries.open(mshr, line);
             self.peer.lower(one);
             when(atomic, || self.atomic.raise(one)).otherwise(|| self.atomic.lower(one));
         });
@@ -143,15 +110,6 @@ impl Entries {
         self.words.write_packed(self.mshr(tag), mask, data);
     }
 
-    /// Words have failed; `fails` Nacks by now.
-    pub fn failed(&self, tag: Bits, words: Bits, fails: Bits) {
-        let mshr = self.mshr(tag);
-        let before = self.again.get().bit_at(mshr).repeat(words.width()) & self.retry(mshr);
-        self.retry_rsp.write(mshr, &(before | words));
-        self.fails_rsp.write(mshr, &fails);
-        self.again.raise(self.one_mshr(tag));
-    }
-
     /// Chooses the line buffer that is read in the next cycle.
     pub fn present(&self, tag: Bits) {
         self.port.present(self.mshr(tag));
@@ -164,6 +122,8 @@ impl Entries {
 
     /// Declares how the flags change; called last.
     pub fn finish(&self) {
-        [&self.busy, &self.done, &self.atomic, &self.peer, &self.again].into_iter().for_each(Flags::finish);
+        [&self.busy, &self.done, &self.atomic, &self.peer, &self.retries.again]
+            .into_iter()
+            .for_each(Flags::finish);
     }
 }

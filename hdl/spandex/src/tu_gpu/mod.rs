@@ -34,7 +34,8 @@ mod entries;
 mod params;
 pub(crate) mod table;
 
-use crate::msg::{Fwd, GpuOp, GpuReq, GpuRsp, Req, ReqOp, Rsp, RspOp, Wb, WordOp};
+use crate::msg::{Fwd, GpuOp, GpuReq, GpuRsp, Req, ReqOp, Rsp, RspOp, Wb};
+use crate::retries::Retry;
 use entries::Entries;
 pub use params::{Inject, TuGpuParams};
 pub use table::{Entry, forwards, requests, responses};
@@ -102,9 +103,9 @@ impl Core {
         let (s, entries) = (&self.p.spandex, &self.entries);
         let l1 = in_channel::<GpuReq>("l1_req", s);
         let req = out_channel::<Req>("req", s);
-        let turn = RoundRobin::new("retry_turn", s.mshrs);
-        // An entry whose words fail in this cycle waits for the next one, so that it asks once.
-        let retry = turn.pick(entries.again.get() & !answered.nacked);
+        let retry = entries.retries.choose(answered.nacked);
+        let never = bool_lit(self.p.inject == Inject::NoEscalation);
+        let retry = Retry { escalates: retry.escalates & !never, ..retry };
         let retries = (retry.any & req.free).named("retries");
         let m = &l1.msg;
         let takes = (l1.valid & req.free & !retry.any).named("takes_request");
@@ -115,18 +116,12 @@ impl Core {
             entries.open(m.tag, m.line, words, m.op.is(GpuOp::At));
             req.send(&self.new_request(m, words));
         });
-        let escalates = entries.fails(retry.index).eq(u64::from(self.p.n_fail));
-        let escalates = escalates & bool_lit(self.p.inject != Inject::NoEscalation);
         when(retries, || {
-            turn.granted(retry.index);
-            entries.again.lower(retry.index.one_hot(s.mshrs));
-            req.send(&self.repeated(retry.index, escalates));
+            entries.retries.asked(&retry);
+            req.send(&entries.retries.request(&retry, self.own));
         });
+        entries.retries.observe("tu_gpu", &retry, retries);
         self.check_request(m, takes);
-        cover("spandex.tu_gpu.retry.ReqV", retries & !escalates, "Failed words are asked for again.");
-        cover("spandex.tu_gpu.retry.READ", retries & escalates, "Failed words are read at the LLC.");
-        count("spandex_tu_retries", retries & !escalates, "reads of failed words by ReqV");
-        count("spandex_tu_escalations", retries & escalates, "reads of failed words by ReqWT+data READ");
         let waits = l1.valid & !takes;
         count("spandex_tu_request_waits", waits, "cycles in which a request of the L1 waits");
     }
@@ -148,25 +143,6 @@ impl Core {
             cmp: m.cmp,
             bmask: m.bmask,
             data: m.data,
-        }
-    }
-
-    fn repeated(&self, mshr: Bits, escalates: Bool) -> Req {
-        let s = &self.p.spandex;
-        let line = self.entries.line(mshr);
-        Req {
-            op: mux(escalates, enum_lit(ReqOp::ReqWtData), enum_lit(ReqOp::ReqV)),
-            line,
-            mask: self.entries.retry(mshr),
-            src: self.own,
-            dst: s.home(line),
-            tag: mshr.resize(s.tag_bits()),
-            flex: bool_lit(false),
-            fwd: bool_lit(false),
-            amo: enum_lit(WordOp::Read),
-            cmp: lit(0, 32),
-            bmask: lit(0, 4),
-            data: lit_bv(Bv::zero(s.data_bits())),
         }
     }
 
@@ -193,11 +169,7 @@ impl Core {
         let words = if self.p.inject == Inject::Extras { m.mask | m.extra } else { m.mask };
         let left = entries.left(tag);
         let after = (left & !words).named("left_after");
-        let fails = mux(
-            entries.fails(mshr).eq(u64::from(self.p.n_fail)),
-            entries.fails(mshr),
-            entries.fails(mshr) + 1,
-        );
+        let fails = entries.retries.with_one_more(mshr);
         let whole = if self.p.inject == Inject::EarlyWt {
             let from_bank = m.src.zext(16).ge(u64::from(s.devs()));
             after.none() | (m.op.is(RspOp::RspWt) & from_bank)
@@ -213,7 +185,7 @@ impl Core {
         let peer = does("store") & m.src.zext(16).lt(u64::from(s.devs()));
         when(peer, || entries.peer.raise(entries.one_mshr(tag)));
         let retry = does("retry") & bool_lit(self.p.inject != Inject::NackLost);
-        when(retry, || entries.failed(tag, m.mask, fails));
+        when(retry, || entries.retries.failed(mshr, m.mask, fails));
         self.check_response(&rsp, left);
         self.observe_response(&rsp, left, after, &row);
         let nacked = entries.one_mshr(tag) & retry.repeat(s.mshrs);
@@ -225,7 +197,8 @@ impl Core {
         let wanted = m.mask.any() & (m.mask & !left).none();
         let text = "a response answers outstanding words only";
         assert_always("tu_gpu_outstanding", !rsp.valid | wanted, text);
-        let known = !self.entries.is_mshr(m.tag) | self.entries.line(self.entries.mshr(m.tag)).eq(m.line);
+        let known =
+            !self.entries.is_mshr(m.tag) | self.entries.retries.line(self.entries.mshr(m.tag)).eq(m.line);
         assert_always("tu_gpu_line", !rsp.valid | known, "a response names the line of its entry");
         let nack = rsp.valid & m.op.is(RspOp::NackV);
         assert_always("tu_gpu_direct", !(nack & m.direct), "no direct request is out");
@@ -237,7 +210,7 @@ impl Core {
         let race = |name: &str, cond: Bool, text: &str| cover(&format!("spandex.race.{name}"), cond, text);
         let extras = stores & (m.extra & after).any();
         race("gpu_extra_outstanding", extras, "extras name words that another responder will answer");
-        let again = self.entries.again.get().bit_at(m.tag) & rsp.valid & self.entries.is_mshr(m.tag);
+        let again = self.entries.retries.again.get().bit_at(m.tag) & rsp.valid & self.entries.is_mshr(m.tag);
         race("gpu_answer_before_retry", again & stores, "words come while others wait to be asked for again");
         let nack = rsp.valid & row.action("retry");
         race(
