@@ -336,7 +336,7 @@ impl World {
         }
         for at in 0..self.waves.len() {
             if let Some((_, ask, since)) = &self.waves[at].open {
-                assert!(now - since < 30_000, "{ask:?} of wavefront {at} is not answered");
+                assert!(now - since < 8_000, "{ask:?} of wavefront {at} is not answered");
             }
             let ready = !self.stopped && self.waves[at].open.is_none() && self.waves[at].pause <= now;
             if !ready || !self.b.rng.random_bool(0.3) {
