@@ -1,5 +1,6 @@
 //! Golden models, checkers and benches of the Spandex blocks (spandex.md).
 
 pub mod golden;
+pub mod memory;
 
 pub use weft_bench as bench;

@@ -1,0 +1,85 @@
+//! Whole systems: locks passed round between devices of all kinds on a mesh, with every word behind them checked.
+
+mod uncached;
+
+use std::sync::Arc;
+use weft_blocks::common::grid::Grid;
+use weft_rtl::prelude::*;
+use weft_spandex::fabric::{gpu_device, spandex_fabric};
+use weft_spandex::gpu_l1::GpuL1Params;
+use weft_spandex::llc::{LlcParams, spandex_llc};
+use weft_spandex::net::NetParams;
+use weft_spandex::params::Spandex;
+use weft_spandex::tu_gpu::TuGpuParams;
+use weft_spandex_bench::bench::locks::{self, Manner};
+use weft_spandex_bench::memory::Memory;
+
+type World = locks::World<Memory>;
+
+/// Two banks of eight lines, short queues.
+fn small(cpus: u32, cus: u32) -> Spandex {
+    Spandex { cpus, cus, sharers: cpus, addr_bits: 32, line: 64, banks: 2, mshrs: 4, sb: 4, wbb: 2, tbes: 4 }
+}
+
+fn bank(s: &Spandex) -> Arc<Module> {
+    let p = LlcParams { size: 1024, ways: 4, stalls: 8, ..LlcParams::published(s.clone()) };
+    spandex_llc(&p).expect("legal")
+}
+
+fn gpu(s: &Spandex) -> Arc<Module> {
+    let l1 = GpuL1Params { size: 512, ways: 2, targets: 4, releases: 4, ..GpuL1Params::published(s.clone()) };
+    gpu_device(&l1, &TuGpuParams::published(s.clone())).expect("legal")
+}
+
+/// A system of these devices on a mesh of so many columns.
+fn world(s: &Spandex, devices: &[Arc<Module>], columns: u32, work: (usize, u64), seed: u64) -> World {
+    let rows = s.devs().div_ceil(columns);
+    let net = NetParams::spread(s, Grid { columns, rows });
+    let name = format!("system_{}_{}", s.name_part(), net.name_part());
+    let module = spandex_fabric(&name, s, devices, &bank(s), &net).expect("legal");
+    World::new(&module, (s.cu(), s.devs()), Manner::Cmp, work, Memory::new(s), seed)
+}
+
+fn passes(mut w: World) -> World {
+    w.run(400_000);
+    w.check();
+    w
+}
+
+#[test]
+fn locks_go_round_between_devices_with_gpu_coherence() {
+    let s = small(1, 3);
+    for seed in 0..3 {
+        let w = passes(world(&s, &vec![gpu(&s); 4], 2, (4, 20), seed));
+        assert!(w.locks.iter().all(|l| l.sections.iter().all(|n| *n > 0)), "owners and others");
+        assert!(w.below.written > 0, "lines leave the LLC");
+    }
+}
+
+/// All state is cleared, no message survives: what comes after a reset takes place exactly as in a new system.
+#[test]
+fn a_reset_in_flight_leaves_nothing() {
+    let s = small(1, 2);
+    let play = |mut w: World| {
+        let begun = w.b.sim.cycle();
+        w.run(400_000);
+        w.check();
+        (w.b.sim.cycle() - begun, w.below.reads, w.below.written)
+    };
+    let devices = vec![gpu(&s); 3];
+    let fresh = play(world(&s, &devices, 2, (3, 6), 9));
+    for cycles in [1, 130, 777, 2_000] {
+        let mut w = world(&s, &devices, 2, (3, 100), 8);
+        w.run(cycles);
+        assert!(w.complaint.is_some(), "in the middle of it");
+        assert_eq!(play(w.again((3, 6), Memory::new(&s), 9)), fresh, "reset after {cycles} cycles");
+    }
+}
+
+#[test]
+fn devices_of_another_number_are_refused() {
+    let s = small(1, 2);
+    let net = NetParams::spread(&s, Grid { columns: 2, rows: 2 });
+    let error = spandex_fabric("few", &s, &[gpu(&s)], &bank(&s), &net).map(|_| ()).expect_err("illegal");
+    assert!(error.to_string().contains("legal:"), "{error}");
+}
