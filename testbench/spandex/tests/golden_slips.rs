@@ -116,6 +116,34 @@ fn extras_after_a_change() {
     }
 }
 
+/// Section 2, rule 3: the only entry of the write-back buffer waits for a forward that is behind one that waits for the entry.
+#[test]
+fn a_forward_waits_for_a_write_back_entry() {
+    let p = SystemParams {
+        words: 2,
+        l1_evictions: 1,
+        entries: (8, 8, 1),
+        ordered_forwards: true,
+        ..params(&[Mesi, DeNovo])
+    };
+    let programs =
+        vec![(0, vec![add(0, 1), add(0, 1).at(1)]), (1, vec![add(1, 1).at(1)]), (1, vec![add(1, 1)])];
+    shows(Slip::ForwardAllocates, &p, &programs, "nothing can happen any more");
+}
+
+/// Extras of a V copy are as old as the copy.
+#[test]
+fn extras_from_a_valid_copy() {
+    let own = Hint { load: Some(LoadHow::OData), ..Hint::default() };
+    let line = Hint { load: Some(LoadHow::V), wide: true, ..Hint::default() };
+    let programs = vec![
+        (0, vec![ld(0).how(own), ld(2).how(line)]),
+        (1, vec![get(2).at(1), Instr::If(201), ld(0), ld(1)]),
+        (2, vec![st(1, 200), put(2, 201).at(1)]),
+    ];
+    shows(Slip::ExtrasFromCopies, &params(&[Flex, DeNovo, Gpu]), &programs, NOT_SC);
+}
+
 /// Section 3: the data field of the LLC holds the owner's number.
 #[test]
 fn a_clean_line_without_data() {

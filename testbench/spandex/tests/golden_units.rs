@@ -4,12 +4,12 @@ use weft_spandex_bench::golden::device::Kind;
 use weft_spandex_bench::golden::device::table::{Act, COLUMNS, EXTERNAL};
 use weft_spandex_bench::golden::llc::lines::{Frame, Lines};
 use weft_spandex_bench::golden::llc::table::{COMMIT, Next};
-use weft_spandex_bench::golden::msg::{Amo, AmoOp};
-use weft_spandex_bench::golden::system::SystemParams;
-use weft_spandex_bench::golden::system::families::threads;
+use weft_spandex_bench::golden::msg::{Amo, AmoOp, Msg, Node, Op};
+use weft_spandex_bench::golden::system::families::{KINDS, threads};
 use weft_spandex_bench::golden::system::program::{Instr, add, get, ld, put, st};
 use weft_spandex_bench::golden::system::sc::outcomes;
 use weft_spandex_bench::golden::system::schedule::Schedule;
+use weft_spandex_bench::golden::system::{System, SystemParams};
 
 #[test]
 fn every_operation() {
@@ -90,6 +90,34 @@ fn a_bank_of_one_line() {
         s.run(0, st(0, 200)).run(0, st(1, 201).at(1)).run(1, ld(0)).run(1, add(1, 1).at(1)).run(0, add(0, 1));
         s.end();
         assert_eq!((s.got(0), s.got(1)), (&[200][..], &[200, 201][..]), "{kind:?}");
+    }
+}
+
+/// What nobody has asked for is a fault, and a removal of a word that is not owned.
+#[test]
+fn unexpected_messages() {
+    let message = |op| Msg::new(Node::Bank(0), Node::Dev(0), op, 0, 0b01, 0);
+    let answers =
+        [Op::RspV { xmask: 0 }, Op::RspS, Op::RspO, Op::RspOData { dirty: false }, Op::RspWt, Op::RspWtData];
+    let others = [Op::NackV { direct: false }, Op::NackWt { direct: false }, Op::RspWb { cross: 0 }];
+    let system = || System::new(SystemParams::tiny(&KINDS), Vec::new());
+    for (dev, op) in (0..4).flat_map(|dev| answers.iter().chain(&others).map(move |op| (dev, *op))) {
+        let mut device = (*system().devices[dev]).clone();
+        device.rsp(&message(op));
+        assert_eq!(device.take_faults().len(), 1, "{op:?} at device {dev}");
+    }
+    let removals =
+        [Op::FwdReqO { for_wt: false }, Op::FwdReqO { for_wt: true }, Op::FwdReqOData, Op::RvkO, Op::FwdReqS];
+    for (dev, op) in (0..4).flat_map(|dev| removals.map(move |op| (dev, op))) {
+        let mut device = (*system().devices[dev]).clone();
+        device.fwd(&message(op));
+        assert_eq!(device.take_faults().len(), 1, "{op:?} at device {dev}");
+    }
+    let revoked = Op::RspRvkO { nodata: false, kept_s: false, dirty: false };
+    for op in [Op::Ack, revoked] {
+        let mut bank = (*system().banks[0]).clone();
+        bank.rsp(&Msg::new(Node::Dev(0), Node::Bank(0), op, 0, 0b01, 0));
+        assert_eq!(bank.take_faults().len(), 1, "{op:?}");
     }
 }
 

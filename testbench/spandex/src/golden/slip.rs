@@ -19,6 +19,8 @@ pub enum Slip {
     FillOverwrites,
     /// Section 7, [L*] own stores: extras are installed whatever happened to the line.
     ExtrasAlways,
+    /// Section 2, rule 3 [L]: a triggered write-back takes an entry of the write-back buffer, and its forward waits for one.
+    ForwardAllocates,
     /// Section 3, [L]: a clean E line is written back without data, the LLC keeps what it has.
     CleanWithoutData,
     /// Section 4.3, [L]: words of one request are granted one by one.
@@ -33,6 +35,8 @@ pub enum Slip {
     NoEscalation,
     /// Section 7, [L]: plain atomic stores use ReqO or ReqWT, as data does.
     WeakAtomicStore,
+    /// Decision of this model: extras may come from V copies.
+    ExtrasFromCopies,
     /// Decision of this model: RspO+data does not say that its data is dirty.
     CleanTransfer,
     /// Decision of this model: later accesses join a PD word that has answered fwd ReqO already.

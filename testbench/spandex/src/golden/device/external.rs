@@ -34,8 +34,23 @@ impl Device {
         if owned { Status::O } else { Status::Else }
     }
 
-    /// A message of FWD.
-    pub fn fwd(&mut self, msg: &Msg) {
+    /// A message of FWD. It never waits (section 2, rule 3), unless that rule is left out.
+    pub fn fwd(&mut self, msg: &Msg) -> bool {
+        if self.slips(Slip::ForwardAllocates)
+            && self.triggers(msg)
+            && self.wbs.iter().flatten().count() >= self.p.wbs
+        {
+            return false;
+        }
+        self.external(msg);
+        true
+    }
+    /// It takes some words of a MESI line.
+    fn triggers(&self, msg: &Msg) -> bool {
+        let owned = self.copy(msg.line).1;
+        self.p.kind == Kind::Mesi && removes(&msg.op) && owned & msg.own != 0 && owned & !msg.own != 0
+    }
+    fn external(&mut self, msg: &Msg) {
         let Some(row) = row(&msg.op) else { return self.fault(format!("unexpected {msg:?}")) };
         let mut columns = [0 as Mask; COLUMNS];
         words(msg.own).for_each(|word| columns[self.status(msg.line, word) as usize] |= 1 << word);
@@ -180,7 +195,8 @@ impl Device {
         self.changed(msg.line);
         self.respond(msg, own, &data, dirty, sharer, false);
         if mesi && !late && rest != 0 {
-            self.write_back(&frame, rest, true);
+            let in_place = !self.slips(Slip::ForwardAllocates);
+            self.write_back(&frame, rest, in_place);
         }
     }
     /// Answers a removal.
@@ -212,7 +228,9 @@ impl Device {
         let mut out = Vec::new();
         if answers.v != 0 {
             let (_, owned, copy) = self.copy(msg.line);
-            let xmask = if flex && self.p.flex_rsp { owned & !msg.mask } else { 0 };
+            let valid = self.frames.iter().find(|frame| frame.line == msg.line).map_or(0, |frame| frame.v);
+            let offered = owned | if self.slips(Slip::ExtrasFromCopies) { valid } else { 0 };
+            let xmask = if flex && self.p.flex_rsp { offered & !msg.mask } else { 0 };
             let mut rsp = part(Op::RspV { xmask }, answers.v);
             rsp.data = answers.data;
             rsp.data.merge(xmask, &copy);

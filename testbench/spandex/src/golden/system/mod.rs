@@ -15,7 +15,7 @@ use super::msg::{Data, Msg, words};
 use super::slip::Slip;
 use program::{Thread, initial_line};
 use sc::Outcome;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 pub use step::Step;
 
@@ -52,6 +52,8 @@ pub struct SystemParams {
     pub tbes: (usize, usize),
     /// {open requests, store buffer entries, write-backs} of a device.
     pub entries: (usize, usize, usize),
+    /// Forwards arrive at a device in the order in which they were sent, one behind the other.
+    pub ordered_forwards: bool,
     /// A rule left out.
     pub slip: Option<Slip>,
 }
@@ -75,6 +77,7 @@ impl SystemParams {
             size: (1, 4),
             tbes: (4, 8),
             entries: (8, 8, 4),
+            ordered_forwards: false,
             slip: None,
         }
     }
@@ -126,6 +129,8 @@ pub struct System {
     pub banks: Vec<Rc<Bank>>,
     /// Messages under way, sorted.
     pub net: Vec<Msg>,
+    /// Forwards under way to each device, if they are kept in order.
+    queues: Vec<VecDeque<Msg>>,
     /// Lines that memory will return: {bank, line}.
     reads: Vec<(u8, u32)>,
     memory: Rc<BTreeMap<u32, Data>>,
@@ -139,7 +144,7 @@ pub struct System {
 
 impl std::hash::Hash for System {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (&self.devices, &self.banks, &self.net, &self.reads, &self.memory).hash(state);
+        (&self.devices, &self.banks, &self.net, &self.queues, &self.reads, &self.memory).hash(state);
         for thread in &self.threads {
             (thread.pc, thread.waits, &thread.results).hash(state);
         }
@@ -156,11 +161,13 @@ impl System {
         let banks = (0..p.banks).map(|id| Rc::new(Bank::new(id, bank.clone()))).collect();
         let memory = Rc::new(BTreeMap::new());
         let evictions = (p.l1_evictions, p.llc_evictions);
+        let queues = vec![VecDeque::new(); p.kinds.len()];
         let mut system = System {
             p: Rc::new(p),
             devices,
             banks,
             net: Vec::new(),
+            queues,
             reads: Vec::new(),
             memory,
             threads,
@@ -207,6 +214,7 @@ impl System {
     pub fn done(&self) -> bool {
         self.threads.iter().all(|thread| thread.done() && !thread.waits)
             && self.net.is_empty()
+            && self.queues.iter().all(VecDeque::is_empty)
             && self.reads.is_empty()
             && self.devices.iter().all(|device| device.idle())
             && self.banks.iter().all(|bank| bank.idle())

@@ -60,6 +60,7 @@ impl System {
                 let from = usize::from(msg.device() % 2);
                 1 + 2 * msg.op.vn() as usize + from
             }
+            Step::Forward(_) => 3,
             Step::Memory(_) => 9,
             Step::Drain(..) => 10,
             Step::EvictL1(..) => 11,

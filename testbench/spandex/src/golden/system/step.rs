@@ -16,6 +16,8 @@ pub enum Step {
     Issue(u8),
     /// A message arrives, by its place in the network.
     Deliver(u16),
+    /// The oldest forward arrives at a device, where they are kept in order.
+    Forward(u8),
     /// Memory returns a line.
     Memory(u8),
     /// {device, store buffer entry} is sent.
@@ -26,11 +28,6 @@ pub enum Step {
     EvictLlc(u8, u32),
 }
 
-impl Step {
-    /// Kinds of steps, for random choice.
-    pub const KINDS: usize = 8;
-}
-
 impl System {
     /// All steps that may be possible now, in a fixed order.
     pub fn steps(&self) -> Vec<Step> {
@@ -39,6 +36,8 @@ impl System {
         out.extend((0..self.threads.len()).filter(runs).map(|i| Step::Issue(i as u8)));
         let differs = |i: &usize| *i == 0 || self.net[*i] != self.net[*i - 1];
         out.extend((0..self.net.len()).filter(differs).map(|i| Step::Deliver(i as u16)));
+        let queued = (0..self.queues.len()).filter(|dev| !self.queues[*dev].is_empty());
+        out.extend(queued.map(|dev| Step::Forward(dev as u8)));
         out.extend((0..self.reads.len()).map(|i| Step::Memory(i as u8)));
         for (dev, device) in self.devices.iter().enumerate() {
             out.extend((0..device.bufs.len()).map(|at| Step::Drain(dev as u8, at as u8)));
@@ -61,6 +60,15 @@ impl System {
         match step {
             Step::Issue(thread) => self.issue(usize::from(thread)),
             Step::Deliver(at) => self.deliver(usize::from(at)),
+            Step::Forward(dev) => {
+                let dev = usize::from(dev);
+                let Some(msg) = self.queues[dev].front().copied() else { return false };
+                let took = self.at_device(dev, |device| device.fwd(&msg));
+                if took {
+                    self.queues[dev].pop_front();
+                }
+                took
+            }
             Step::Memory(at) => {
                 let (bank, line) = self.reads.remove(usize::from(at));
                 let data = self.in_memory(line);
@@ -102,10 +110,7 @@ impl System {
     fn deliver(&mut self, at: usize) -> bool {
         let msg = self.net[at];
         let took = match (msg.dst, msg.op.vn()) {
-            (Node::Dev(dev), Vn::Fwd) => self.at_device(usize::from(dev), |device| {
-                device.fwd(&msg);
-                true
-            }),
+            (Node::Dev(dev), Vn::Fwd) => self.at_device(usize::from(dev), |device| device.fwd(&msg)),
             (Node::Dev(dev), Vn::Rsp) => self.at_device(usize::from(dev), |device| {
                 device.rsp(&msg);
                 true
@@ -204,6 +209,9 @@ impl System {
         self.reads.sort_unstable();
     }
     fn send(&mut self, msg: Msg) {
+        if let (Node::Dev(dev), Vn::Fwd, true) = (msg.dst, msg.op.vn(), self.p.ordered_forwards) {
+            return self.queues[usize::from(dev)].push_back(msg);
+        }
         let at = self.net.partition_point(|other| *other <= msg);
         self.net.insert(at, msg);
     }
@@ -216,6 +224,7 @@ impl System {
                 format!("device {}: {:?}", thread.device, thread.next())
             }
             Step::Deliver(at) => describe(&self.net[usize::from(at)]),
+            Step::Forward(dev) => self.queues[usize::from(dev)].front().map_or_else(String::new, describe),
             Step::Memory(at) => format!("memory: line {}", self.reads[usize::from(at)].1),
             Step::Drain(dev, at) => {
                 format!("device {dev}: drain {:?}", self.devices[usize::from(dev)].bufs[usize::from(at)])
