@@ -7,6 +7,7 @@ mod small;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
+use proptest::prelude::*;
 use small::CPU_GPU;
 use weft_workload::graph::{self, Graph};
 use weft_workload::ideal::{IdealRun, Order, Races, run_checked};
@@ -407,4 +408,32 @@ fn most_of_the_vectors_support_the_good_models() {
     let count = program.arrays().iter().find(|a| a.name == "count").expect("is there");
     let found = memory.word(count.addr, 4);
     assert!((16..112).contains(&found), "{found} of 128 models are candidates");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_team_verifies_without_races(which in 0..CPU_GPU.len(), cpus in 1..6u64, blocks in 1..6u64, lanes in 1..=64u64,
+                                       group in 1..80u64, nodes in 1..60u64, seed: u64, order: u64) {
+        let name = CPU_GPU[which].0;
+        let nodes = nodes.to_string();
+        let numbers = [("blocks", blocks), ("lanes", lanes), ("group", group), ("seed", seed)];
+        let mut own: Vec<(&str, String)> = numbers.map(|(key, value)| (key, value.to_string())).to_vec();
+        // The one that fills the queues of tqh stays alone.
+        own.push(("cpu_threads", if name == "tqh" { 1 } else { cpus }.to_string()));
+        own.extend([("source", "uniform".to_owned()), ("nodes", nodes.clone()), ("edges", nodes)]);
+        own.retain(|(key, _)| has(name, key));
+        let rest = CPU_GPU[which].1.iter().filter(|(key, _)| own.iter().all(|(k, _)| k != key));
+        let all = rest.map(|(k, v)| (k.to_string(), v.to_string()));
+        let all: BTreeMap<_, _> = all.chain(own.iter().map(|(k, v)| (k.to_string(), v.clone()))).collect();
+        let program = match build(name, &all, None) {
+            Ok(program) => program,
+            // One core's tile may be too small for the words that another accesses in it.
+            Err(WorkloadError::Illegal { name: key, .. }) if key == "sparse" || key == "written" => return Ok(()),
+            Err(error) => panic!("{error}"),
+        };
+        let races = verified(&*program, Order::Mixed(order)).1;
+        prop_assert!(races.list.is_empty(), "{name} {all:?}: {}", races.list[0]);
+    }
 }
