@@ -161,6 +161,8 @@ impl Act<'_> {
         let kept = if p.fault == LlcFault::OwnedExtras { lit_bv(Bv::zero(p.s.words())) } else { n.owned };
         let back = self.is(Kind::Wb);
         let crossed = self.crossed();
+        // A way into which a whole line is written or owned has never been read: its row shows nothing.
+        let shows = d.does("RspV") | d.does("RspS") | d.does("RspOdata") | d.does("RspWTdata");
         when(answers | back, || {
             self.with.outs.answer(&Rsp {
                 op: mux(back, enum_lit(RspOp::RspWb), op),
@@ -170,7 +172,7 @@ impl Act<'_> {
                 src: self.with.own,
                 dst: n.op.req.src.resize(p.s.node_bits()),
                 tag: n.op.req.tag,
-                data: n.line,
+                data: some(n.line, shows),
                 ..blank::<Rsp>(&p.s)
             });
         });

@@ -34,6 +34,14 @@
 //! - Extras go only with a RspV that answers something.
 //! - ReqS option 3 treats its words as ReqO+data, option 2 as ReqV without extras.
 //! - Requests enter only while a TBE and a place in the stall memory are free, also those that will need neither: so none has to leave the pipeline backwards.
+//!
+//! # Transition tables
+//!
+#![doc = include_str!("../../docs/spandex-llc.md")]
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/spandex-llc.svg")]
 
 mod act;
 mod arrays;

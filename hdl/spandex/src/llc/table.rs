@@ -204,6 +204,26 @@ pub fn write_backs() -> [Table; 2] {
     [part("llc_words_back", true), part("llc_words_crossed", false)]
 }
 
+/// All tables, whatever the parameters, for the documentation.
+pub fn page() -> String {
+    let requests = [("request", &REQUESTS[..]), ("word", &WORDS[..])];
+    let parts = [
+        ("Words of a request that commits", build("", "", requests, COMMITS.iter().copied())),
+        ("What comes before", build("", "phase1.", requests, PHASES.iter().copied())),
+        ("A line that is not here", frames()),
+        (
+            "A blocked line",
+            build("", "blocked.", [("tbe", &KINDS), ("event", &EVENTS)], BLOCKED.iter().copied()),
+        ),
+        (
+            "Words that come back",
+            build("", "", [("message", &["ReqWB"]), ("word", &BACKS)], WRITE_BACKS.iter().copied()),
+        ),
+    ];
+    let parts = parts.map(|(head, table)| format!("{head}:\n\n{}", table.to_markdown()));
+    parts.join("\n")
+}
+
 /// A table in force: its rows' cover marks, and its actions; those that no row takes are low.
 pub(super) struct Rows {
     at: Bool,

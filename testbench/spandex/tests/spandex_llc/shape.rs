@@ -3,8 +3,11 @@
 use super::{WORDS, small};
 use crate::device::Kind;
 use crate::world::World;
+use std::path::Path;
 use weft_blocks::registry::ParamSet;
 use weft_rtl::area::area;
+use weft_rtl::picture::Picture;
+use weft_spandex::llc::table::page;
 use weft_spandex::llc::{LlcParams, SharerMode, spandex_llc};
 use weft_spandex::msg::ReqOp;
 use weft_spandex::params::Spandex;
@@ -128,6 +131,76 @@ fn a_bank_in_which_nothing_can_happen_sleeps() {
     w.check();
 }
 
+/// Compares, or with WEFT_PICTURES=write writes, a file of `hdl/spandex`.
+fn same(file: &str, text: &str) -> bool {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hdl/spandex").join(file);
+    if std::env::var_os("WEFT_PICTURES").is_some_and(|value| value == "write") {
+        std::fs::write(&path, text).expect("the folder can be written");
+    }
+    std::fs::read_to_string(&path).ok().as_deref() == Some(text)
+}
+
+#[test]
+fn picture_and_tables_are_those_of_the_hardware() {
+    let module = spandex_llc(&LlcParams::published(Spandex::default())).expect("legal");
+    let svg = Picture::of(&module).svg();
+    assert!(same("pictures/spandex-llc.svg", &svg), "old: write it again with WEFT_PICTURES=write");
+    assert!(same("docs/spandex-llc.md", &page()), "old: write it again with WEFT_PICTURES=write");
+}
+
+/// Parameter sets that co-simulation uses too: small, odd, another.
+const SETS: [&[(&str, &str)]; 3] = [
+    &[
+        ("cpus", "2"),
+        ("cus", "2"),
+        ("sharers", "2"),
+        ("addr_bits", "32"),
+        ("line", "16"),
+        ("banks", "1"),
+        ("mshrs", "4"),
+        ("sb", "4"),
+        ("wbb", "2"),
+        ("tbes", "2"),
+        ("size", "256"),
+        ("ways", "2"),
+        ("n_stall", "2"),
+    ],
+    &[
+        ("cpus", "1"),
+        ("cus", "5"),
+        ("sharers", "3"),
+        ("addr_bits", "37"),
+        ("line", "32"),
+        ("banks", "4"),
+        ("mshrs", "5"),
+        ("sb", "3"),
+        ("wbb", "2"),
+        ("tbes", "3"),
+        ("size", "1K"),
+        ("ways", "4"),
+        ("n_stall", "5"),
+        ("reqs_policy", "opt1"),
+        ("rvko_gran", "word"),
+        ("flex_rsp", "0"),
+        ("sharer_mode", "broadcast"),
+    ],
+    &[
+        ("cpus", "0"),
+        ("cus", "7"),
+        ("sharers", "0"),
+        ("addr_bits", "40"),
+        ("line", "8"),
+        ("banks", "2"),
+        ("mshrs", "8"),
+        ("sb", "2"),
+        ("wbb", "3"),
+        ("tbes", "5"),
+        ("size", "512"),
+        ("ways", "8"),
+        ("n_stall", "17"),
+    ],
+];
+
 /// By name, with values as text.
 #[test]
 fn the_block_is_listed() {
@@ -137,9 +210,9 @@ fn the_block_is_listed() {
         (info.build)(&ParamSet::new(&info, &given)?)
     };
     assert!(build(&[]).is_ok(), "the published bank");
-    let small =
-        [("size", "2K"), ("ways", "4"), ("reqs_policy", "opt1"), ("rvko_gran", "word"), ("banks", "1")];
-    assert!(build(&small).expect("legal").name.contains("opt1_word_flex"));
+    for set in SETS {
+        build(set).unwrap_or_else(|error| panic!("{error}"));
+    }
     let bad = [
         ("reqs_policy", "opt4"),
         ("rvko_gran", "page"),
