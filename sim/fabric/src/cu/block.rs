@@ -27,9 +27,11 @@ pub(super) struct Block {
 impl Cu {
     /// Whether a work-group of `kernel` fits now: a block slot, its waves and its scratchpad.
     pub fn has_room(&self, kernel: &Kernel) -> bool {
-        self.s.free_blocks > 0
-            && self.s.free_waves >= kernel.waves_per_block
-            && self.s.lds_free >= kernel.lds_bytes
+        self.fits(kernel.waves_per_block, kernel.lds_bytes)
+    }
+
+    fn fits(&self, waves: u32, lds_bytes: u32) -> bool {
+        self.s.free_blocks > 0 && self.s.free_waves >= waves && self.s.lds_free >= lds_bytes
     }
 
     /// Makes work-group `block` resident. `number` is its launch number, which gives its age; its waves may issue from
@@ -39,11 +41,12 @@ impl Cu {
     /// It does not fit ([`Cu::has_room`]).
     pub fn launch(&mut self, kernel: &Arc<Kernel>, block: u32, number: u64, now: u64) -> Result<(), CuError> {
         let slot = self.s.blocks.iter().position(Option::is_none);
-        let (Some(slot), true) = (slot, self.has_room(kernel)) else {
+        let (waves, lds) = (kernel.waves(block), if kernel.on_cpu(block) { 0 } else { kernel.lds_bytes });
+        let (Some(slot), true) = (slot, self.fits(waves, lds)) else {
             return Err(CuError::NoRoom {
                 kernel: kernel.name.clone(),
-                waves: kernel.waves_per_block,
-                lds: kernel.lds_bytes,
+                waves,
+                lds,
                 max_waves: self.s.free_waves,
                 max_lds: self.s.lds_free,
             });
@@ -52,10 +55,10 @@ impl Cu {
         if self.s.free_waves as usize == self.s.waves.len() {
             self.s.active_since = now;
         }
-        let mut slots = Vec::with_capacity(kernel.waves_per_block as usize);
+        let mut slots = Vec::with_capacity(waves as usize);
         let mut index = 0;
         for w in 0..self.s.waves.len() {
-            if index == kernel.waves_per_block {
+            if index == waves {
                 break;
             }
             let wave = &mut self.s.waves[w];
@@ -74,16 +77,16 @@ impl Cu {
             slots.push(w as u16);
             index += 1;
         }
-        self.s.free_waves -= kernel.waves_per_block;
+        self.s.free_waves -= waves;
         self.s.free_blocks -= 1;
-        self.s.lds_free -= kernel.lds_bytes;
+        self.s.lds_free -= lds;
         self.s.blocks[slot] = Some(Block {
             kernel: Arc::clone(kernel),
             block,
             waves: slots,
-            live: kernel.waves_per_block,
+            live: waves,
             arrived: 0,
-            lds: vec![0; kernel.lds_bytes as usize],
+            lds: vec![0; lds as usize],
         });
         Ok(())
     }
@@ -145,7 +148,7 @@ impl Cu {
         if block.live > 0 {
             return self.open_barrier(group, who, now, obs);
         }
-        self.s.lds_free += block.kernel.lds_bytes;
+        self.s.lds_free += block.lds.len() as u32;
         self.s.blocks[group] = None;
         self.s.free_blocks += 1;
         self.s.counters.blocks += 1;

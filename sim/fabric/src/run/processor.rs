@@ -84,6 +84,7 @@ pub(super) struct ProcessorState {
     kernel: Option<Arc<Kernel>>,
     launched: u64,
     blocks: Vec<Blocks>,
+    threads: u32,
     ended: Vec<bool>,
     fences: usize,
     records: Vec<KernelRecord>,
@@ -110,6 +111,10 @@ pub(super) struct Processor {
     /// Kernels begin with an acquire in the L2s too.
     acquires: bool,
     pub cus: usize,
+    /// CPU cores: the first of node 0's compute units.
+    cores: usize,
+    /// CPU threads of the kernel not yet launched.
+    threads: u32,
     /// Bytes of a line.
     line: u64,
     pub records: Vec<KernelRecord>,
@@ -145,6 +150,8 @@ impl Processor {
             schedule,
             acquires,
             cus: cus as usize,
+            cores: shape.cores as usize,
+            threads: 0,
             line: u64::from(shape.line),
             records: Vec::new(),
             boundary: false,
@@ -183,6 +190,7 @@ impl Processor {
             kernel: self.kernel.clone(),
             launched: self.launched,
             blocks: self.blocks.clone(),
+            threads: self.threads,
             ended: self.ended.clone(),
             fences: self.fences,
             records: self.records.clone(),
@@ -202,6 +210,7 @@ impl Processor {
         }
         (self.phase, self.step, self.kernel) = (state.phase, state.step, state.kernel);
         (self.launched, self.blocks, self.ended) = (state.launched, state.blocks, state.ended);
+        self.threads = state.threads;
         (self.fences, self.records) = (state.fences, state.records);
         (self.boundary, self.token) = (state.boundary, state.token);
         (self.stream, self.copied, self.until) = (state.stream, state.copied, state.until);
@@ -355,26 +364,49 @@ impl Processor {
         self.phase = Phase::Begin;
     }
 
-    /// Gives each GPU its part of the kernel's work-groups.
+    /// CPU cores of a node.
+    fn cores_of(&self, node: usize) -> usize {
+        if node == 0 { self.cores } else { 0 }
+    }
+
+    /// Gives each GPU its part of the kernel's work-groups, and CPU cores their threads.
     fn cut(&mut self, kernel: &Kernel, seats: &[Seat]) -> Result<(), String> {
         let gpus = self.blocks.len() as u32;
-        let part = |g: u32| (u64::from(g) * u64::from(kernel.blocks) / u64::from(gpus)) as u32;
+        if kernel.cpus as usize > self.cores {
+            return Err(format!(
+                "kernel {} has {} threads for CPU cores, and the fabric has {} of them: give the program fewer (its parameter cpu_threads), or take a fabric with more (key cpus)",
+                kernel.name, kernel.cpus, self.cores
+            ));
+        }
+        self.threads = kernel.cpus;
+        let groups = u64::from(kernel.blocks - kernel.cpus);
+        let part = |g: u32| kernel.cpus + (u64::from(g) * groups / u64::from(gpus)) as u32;
         for (g, blocks) in (0..gpus).zip(&mut self.blocks) {
             let (next, end, step) = match self.schedule {
                 Schedule::Contiguous => (part(g), part(g + 1), 1),
-                Schedule::RoundRobin => (g, kernel.blocks, gpus),
+                Schedule::RoundRobin => (kernel.cpus + g, kernel.blocks, gpus),
             };
             *blocks = Blocks { next, end, step, ..Blocks::default() };
         }
         self.ended.fill(false);
-        if !seats[0].cu.has_room(kernel) {
+        if groups == 0 {
+            return Ok(());
+        }
+        let Some(cu) = seats.get(self.cores).filter(|_| self.cores < self.cus) else {
+            return Err(format!(
+                "kernel {} has work-groups for CUs, and the fabric has none (key cus)",
+                kernel.name
+            ));
+        };
+        if !cu.cu.has_room(kernel) {
             return Err(format!(
                 "a work-group of kernel {} needs {} waves and {} bytes of scratchpad, more than an empty compute unit has (keys waves, blocks, lds_bytes)",
                 kernel.name, kernel.waves_per_block, kernel.lds_bytes
             ));
         }
-        let room = seats[0].cu.params().capacity(kernel) * self.cus as u32;
-        let most = self.blocks.iter().map(|b| (b.end - b.next).div_ceil(b.step)).max().unwrap_or(0);
+        let room = cu.cu.params().capacity(kernel) * (self.cus - self.cores) as u32;
+        let most =
+            self.blocks.iter().map(|b| (b.end.max(b.next) - b.next).div_ceil(b.step)).max().unwrap_or(0);
         if kernel.co_resident && most > room {
             return Err(format!(
                 "the work-groups of kernel {} wait for one another, and {most} of them share a GPU that holds {room}: give the program fewer (its parameter cus), or the GPUs more room (keys cus, waves, blocks, lds_bytes)",
@@ -389,13 +421,24 @@ impl Processor {
         let kernel = self.kernel.clone().ok_or("work-groups run without a kernel")?;
         let cus = self.cus;
         let mut again = false;
+        while self.threads > 0 {
+            self.threads -= 1;
+            let seat = &mut seats[self.threads as usize];
+            seat.cu.launch(&kernel, self.threads, self.launched, now).map_err(|e| e.to_string())?;
+            seat.next = now;
+            self.launched += 1;
+            again = true;
+        }
+        let cores: Vec<usize> = (0..self.blocks.len()).map(|node| self.cores_of(node)).collect();
         for (gpu, blocks) in self.blocks.iter_mut().enumerate() {
             let own = &mut seats[gpu * cus..(gpu + 1) * cus];
             if blocks.next < blocks.end {
                 if blocks.full {
                     continue;
                 }
-                let room = (0..cus).map(|i| (blocks.turn + i) % cus).find(|c| own[*c].cu.has_room(&kernel));
+                let (first, count) = (cores[gpu], cus - cores[gpu]);
+                let turn = |i: usize| first + (blocks.turn + i) % count;
+                let room = (0..count).map(turn).find(|c| own[*c].cu.has_room(&kernel));
                 let Some(c) = room else {
                     blocks.full = true;
                     continue;
@@ -403,7 +446,7 @@ impl Processor {
                 own[c].cu.launch(&kernel, blocks.next, self.launched, now).map_err(|e| e.to_string())?;
                 own[c].next = now;
                 self.launched += 1;
-                blocks.turn = (c + 1) % cus;
+                blocks.turn = (c + 1 - first) % count;
                 blocks.next += blocks.step;
                 again = true;
             } else if blocks.ended < cus {
