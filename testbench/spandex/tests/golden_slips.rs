@@ -131,6 +131,21 @@ fn a_forward_waits_for_a_write_back_entry() {
     shows(Slip::ForwardAllocates, &p, &programs, "nothing can happen any more");
 }
 
+/// The target of an update was owned, so nobody was invalidated, and S copies of other words stay.
+#[test]
+fn a_revoked_word_of_a_shared_line() {
+    let how = |load| Hint { load: Some(load), ..Hint::default() };
+    let programs = vec![
+        (0, vec![add(1, 1), ld(0).how(how(LoadHow::S))]),
+        (1, vec![ld(0).how(how(LoadHow::OData))]),
+        (2, vec![add(1, 1)]),
+    ];
+    for policy in [None, Some(Choice::One)] {
+        let p = SystemParams { policy, ..params(&[Flex, Flex, Gpu]) };
+        shows(Slip::UnshareByTargets, &p, &programs, "in S and is no sharer");
+    }
+}
+
 /// Extras of a V copy are as old as the copy.
 #[test]
 fn extras_from_a_valid_copy() {

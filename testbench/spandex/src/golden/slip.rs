@@ -35,6 +35,8 @@ pub enum Slip {
     NoEscalation,
     /// Section 7, [L]: plain atomic stores use ReqO or ReqWT, as data does.
     WeakAtomicStore,
+    /// Decision of this model: at the end of phase 1 a line is taken for V because the targets of a write are not owned, though no Inv was sent.
+    UnshareByTargets,
     /// Decision of this model: extras may come from V copies.
     ExtrasFromCopies,
     /// Decision of this model: RspO+data does not say that its data is dirty.

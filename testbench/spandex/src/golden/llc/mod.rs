@@ -2,7 +2,8 @@
 //!
 //! Decisions where the page is silent:
 //! - RspRvkO and Ack find their TBE by the line.
-//! - A write on an S line whose targets are all owned invalidates nobody, and its words end in the state of the line, S.
+//! - A write on an S line whose targets are all owned invalidates nobody. The next state V of its row is that of the word, and the line stays S with its sharers, also when
+//!   the words were revoked first: they are not owned any more when the request commits, but nobody has lost an S copy.
 //! - Requests that replay go one after the other; one that finds no TBE or way free stays at the head, and REQ waits. WB, RSP and memory are taken all the same.
 //! - RspRvkO does not say which request it answers: a word is counted once (`rv`), whoever sends it is checked against the owner.
 
@@ -85,6 +86,8 @@ pub struct Tbe {
     pub request: Option<Msg>,
     /// Ack expected from these devices.
     pub ack: u64,
+    /// Sharers lose their copies: the line is S no longer in the end.
+    pub unshares: bool,
     /// RspRvkO expected for these words.
     pub rv: Mask,
     /// Words revoked or forwarded by it.
@@ -375,7 +378,9 @@ impl Bank {
                 if self.p.slip == Some(Slip::OptionAgain) {
                     choice = self.choose(at, &msg);
                 }
-                if writes(&msg.op) && msg.mask & !owned != 0 {
+                let late =
+                    self.p.slip == Some(Slip::UnshareByTargets) && writes(&msg.op) && msg.mask & !owned != 0;
+                if tbe.unshares || late {
                     self.lines.frame_mut(at).into_iter().for_each(Frame::unshare);
                 }
                 self.commit(at, msg, choice, tbe.ans, tbe.kept);
@@ -413,7 +418,7 @@ impl Bank {
         }
         let Some(tbe) = self.free_tbe() else { return false };
         self.lines.touch(at);
-        self.tbes[tbe] = Some(Tbe { choice, ..Tbe::new(msg.line, Kind::Phase1, Some(msg)) });
+        self.tbes[tbe] = Some(Tbe { choice, unshares: inv, ..Tbe::new(msg.line, Kind::Phase1, Some(msg)) });
         if inv {
             self.invalidate(tbe, at, except);
         }
@@ -442,7 +447,19 @@ impl Bank {
 impl Tbe {
     fn new(line: u32, kind: Kind, request: Option<Msg>) -> Tbe {
         let list = VecDeque::new();
-        Tbe { line, kind, request, ack: 0, rv: 0, rvm: 0, ans: 0, kept: 0, choice: Choice::Three, list }
+        Tbe {
+            line,
+            kind,
+            request,
+            ack: 0,
+            unshares: false,
+            rv: 0,
+            rvm: 0,
+            ans: 0,
+            kept: 0,
+            choice: Choice::Three,
+            list,
+        }
     }
 }
 
