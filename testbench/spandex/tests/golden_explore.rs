@@ -183,10 +183,14 @@ fn setup(seed: u64) -> (SystemParams, Shape) {
     };
     (p, shape)
 }
-fn seeds(range: std::ops::Range<u64>, limit: usize) {
+/// By seed; `flex`: all devices but perhaps one are Flex.
+fn seeds(range: std::ops::Range<u64>, limit: usize, flex: bool) {
     let mut tally = Tally::default();
     for seed in range {
-        let (p, shape) = setup(seed);
+        let (mut p, shape) = setup(seed);
+        if flex {
+            p.kinds[1..].fill(Kind::Flex);
+        }
         tally.add(&p, &by_seed(seed, &p.kinds, shape), limit);
     }
     tally.tell("by seed");
@@ -195,19 +199,27 @@ fn seeds(range: std::ops::Range<u64>, limit: usize) {
 
 #[test]
 fn programs_by_seed() {
-    seeds(0..500, 10_000);
+    seeds(0..400, 10_000, false);
+}
+#[test]
+fn flex_programs_by_seed() {
+    seeds(20_000..20_300, 6_000, true);
+}
+#[test]
+fn long_flex_programs_by_seed() {
+    seeds(20_000..24_000, 60_000, true);
 }
 #[test]
 fn long_programs_by_seed_1() {
-    seeds(1_000..4_000, 150_000);
+    seeds(1_000..4_000, 150_000, false);
 }
 #[test]
 fn long_programs_by_seed_2() {
-    seeds(4_000..7_000, 150_000);
+    seeds(4_000..7_000, 150_000, false);
 }
 #[test]
 fn long_programs_by_seed_3() {
-    seeds(7_000..10_000, 150_000);
+    seeds(7_000..10_000, 150_000, false);
 }
 
 /// Longer litmus tests with more evictions.
