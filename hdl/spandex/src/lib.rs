@@ -11,22 +11,29 @@
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] the arithmetic on words.
 //! [`llc`]: a bank of the LLC; [`gpu_l1`]: the L1 of a CU with GPU coherence; [`tu_gpu`]: its translation unit.
 //! [`tu_denovo`]: the translation unit of an L1 that speaks Spandex itself.
+//! [`mesi_l1`]: the L1 of a core with MESI coherence; [`tu_mesi`]: its translation unit; [`mesi_port`]: what they say to each other.
 
 pub mod amo;
 pub mod fabric;
 mod flags;
 pub mod gpu_l1;
 pub mod llc;
+pub mod mesi_l1;
+pub mod mesi_port;
 pub mod msg;
 pub mod net;
 pub mod params;
 mod retries;
 pub mod tu_denovo;
 pub mod tu_gpu;
+pub mod tu_mesi;
 
 use weft_blocks::registry::BlockInfo;
 
 /// The blocks of this crate, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
     vec![llc::info(), gpu_l1::info(), tu_gpu::info(), tu_denovo::info()]
+        .into_iter()
+        .chain([mesi_l1::info(), tu_mesi::info()])
+        .collect()
 }

@@ -28,10 +28,13 @@
 //! [`sharers`](Spandex::sharers).
 
 use crate::gpu_l1::{GpuL1Params, gpu_l1};
+use crate::mesi_l1::{MesiL1Params, mesi_l1};
+use crate::mesi_port::{MesiDown, MesiExt, MesiReq, MesiUp};
 use crate::msg::*;
 use crate::net::{Net, NetParams, Stations};
 use crate::params::Spandex;
 use crate::tu_gpu::{TuGpuParams, tu_gpu};
+use crate::tu_mesi::{TuMesiParams, tu_mesi};
 use std::sync::Arc;
 use weft_blocks::common::join::{pass_in, pass_out};
 use weft_blocks::msg::{CuReq, CuRsp};
@@ -92,6 +95,30 @@ pub fn gpu_device(l1: &GpuL1Params, tu: &TuGpuParams) -> Result<Arc<Module>, Blo
     device(&name, s, &gpu_l1(l1)?, &tu_gpu(tu)?, |cache, unit| {
         connect::<GpuReq>(cache, "l1_req", unit, "l1_req", s);
         connect::<GpuRsp>(unit, "l1_rsp", cache, "l1_rsp", s);
+    })
+}
+
+/// A device with MESI coherence.
+///
+/// # Errors
+/// What its parts refuse; a unit for an L1 of another shape.
+pub fn mesi_device(l1: &MesiL1Params, tu: &TuMesiParams) -> Result<Arc<Module>, BlockError> {
+    let (port, s) = (&l1.port, &l1.port.spandex);
+    if tu.port != *port {
+        return Err(BlockError::Illegal {
+            block: BLOCK.into(),
+            key: "size".into(),
+            value: tu.port.size.to_string(),
+            problem: "the unit is one for an L1 of another shape".into(),
+            legal: port.size.to_string(),
+        });
+    }
+    let name = format!("mesi_device_{}__{}", l1.module_name(), tu.module_name());
+    device(&name, s, &mesi_l1(l1)?, &tu_mesi(tu)?, |cache, unit| {
+        connect::<MesiReq>(cache, "l1_req", unit, "l1_req", port);
+        connect::<MesiUp>(cache, "l1_up", unit, "l1_up", port);
+        connect::<MesiDown>(unit, "l1_down", cache, "l1_down", port);
+        connect::<MesiExt>(unit, "ext", cache, "ext", port);
     })
 }
 

@@ -1,0 +1,382 @@
+//! The slot: a cycle's one access to lines and lists, done as a whole or not at all.
+
+use super::Core;
+use super::arrays::Found;
+use super::misses::Miss;
+use super::op::{Kind, Work, spread};
+use super::params::MesiL1Inject;
+use super::table::{Access, JOINS, NONE, SHUT, lookups, operations, targets, victims};
+use super::turn::{Turn, Turns};
+use crate::amo::WordAlu;
+use crate::mesi_port::{DownOp, LineState, MesiUp, UpOp};
+use weft_blocks::cache::l1::StallCause;
+use weft_blocks::msg::CuRsp;
+use weft_rtl::prelude::*;
+
+/// What a slot sees.
+pub(super) struct Slot<'a> {
+    pub core: &'a Core,
+    pub turns: &'a Turns,
+    pub found: Found,
+    pub kind: Enum<Kind>,
+    /// Line of the request in S1.
+    line: Bits,
+    /// What the request in S1 does, or the operation that an answer serves.
+    pub op: Work,
+    /// The slot is that of a request in S1.
+    pub request: Bool,
+    /// The slot is that of an operation which an answer serves.
+    pub serves: Bool,
+}
+
+/// What a slot does.
+pub(super) struct Plan {
+    pub row: Decoded,
+    pub target: Decoded,
+    pub victim: Decoded,
+    /// The request of S1 looks its line up.
+    pub looks: Bool,
+    /// Its row is carried out.
+    pub goes: Bool,
+    /// The request leaves S1.
+    pub leaves: Bool,
+    /// An operation of an answer is done.
+    pub served: Bool,
+    /// A lookup from below is carried out.
+    pub looked: Bool,
+    pub release_waits: Bool,
+    pub waits: Waits,
+}
+
+/// Why a request waits.
+#[derive(Clone, Copy)]
+pub(super) struct Waits {
+    pub mshr: Bool,
+    pub entry: Bool,
+    /// Every way is pending or written back in place.
+    pub room: Bool,
+    /// The victim is owned and the write-back buffer full.
+    pub credit: Bool,
+}
+
+impl<'a> Slot<'a> {
+    pub fn new(core: &'a Core, turns: &'a Turns) -> Slot<'a> {
+        let filler = &core.filler;
+        let fills = turns.is(Turn::Fill);
+        let served = core.misses.op();
+        let s1 = turns.s1.get();
+        let op = mux(fills, served, s1.work);
+        let filled = core.misses.miss(mux(filler.waits(), filler.down.msg.tag, filler.mshr.get())).line;
+        let line = mux(turns.is(Turn::Ext), turns.ext.msg.line, s1.line);
+        let line = mux(fills, filled, line).named("slot_line");
+        let found = core.arrays.look_up(line, !turns.is(Turn::None));
+        let request = (turns.is(Turn::Cu) & turns.s1_valid.get()).named("slot_request");
+        let serves = fills & filler.serves.get();
+        Slot { core, turns, found, kind: s1.kind, line: s1.line, op, request, serves }
+    }
+
+    /// Decides what the slot does and does it.
+    pub fn carry_out(&self) -> Plan {
+        let plan = self.plan();
+        self.install();
+        self.serve(&plan);
+        self.end_answer();
+        self.access(&plan);
+        self.look_up(&plan);
+        self.answer(&plan);
+        self.tell_stall(&plan);
+        let text = "an atomic is of whole words, a compare-and-swap of one";
+        assert_always("mesi_l1_legal", !self.request | self.op.legal(), text);
+        plan
+    }
+
+    fn is(&self, access: Access) -> Bool {
+        self.op.access.is(access)
+    }
+
+    fn plan(&self) -> Plan {
+        let (core, op) = (self.core, &self.op);
+        let looks = (self.request & self.kind.is(Kind::Access)).named("slot_looks");
+        let row = self.decode(looks);
+        let opens = looks & row.action("miss");
+        let victim = victims().decode(opens & self.found.room, &[self.found.victim_state.bits()]);
+        let asks = looks & (row.action("miss") | row.action("upgrade"));
+        let pends = looks & self.found.state.is(LineState::P);
+        let puts = opens & victim.action("put");
+        let waits = Waits {
+            mshr: asks & core.misses.mshrs_full(),
+            entry: (asks | pends) & core.misses.entries_full(),
+            room: opens & !self.found.room,
+            credit: puts & self.found.room & core.credits.get().none(),
+        };
+        let able = !(waits.mshr | waits.entry | waits.room | waits.credit);
+        let free = (!asks | core.misses.can_ask()) & (!puts | core.up.free);
+        let now = looks & (row.action("hit") | row.action("write") | row.action("perform"));
+        let reply = !(now & op.answered) | core.cu_rsp.free;
+        let goes = (looks & !row.action("wait") & able & free & reply).named("slot_goes");
+        let early = bool_lit(core.p.inject == MesiL1Inject::EarlyRelease);
+        let written = core.misses.written() | early;
+        let fence = self.request & !self.kind.is(Kind::Access);
+        let release_waits = fence & self.kind.is(Kind::Release) & !written;
+        let fenced = fence & !release_waits & core.cu_rsp.free;
+        let state = self.served_state();
+        let target = targets().decode(self.serves, &[op.access.bits(), state.bits(), lit(NONE, 2)]);
+        let does = !target.action("again");
+        let served = (self.serves & does & (!op.answered | core.cu_rsp.free)).named("slot_served");
+        Plan {
+            row,
+            target,
+            victim,
+            looks,
+            goes,
+            leaves: (goes | fenced).named("slot_leaves"),
+            served,
+            looked: (self.turns.is(Turn::Ext) & self.turns.ext.valid & core.up.free).named("slot_looked"),
+            release_waits,
+            waits,
+        }
+    }
+
+    /// State of the line that an answer has installed.
+    fn served_state(&self) -> Enum<LineState> {
+        self.core.arrays.state(self.core.misses.miss(self.core.filler.mshr.get()).way)
+    }
+
+    fn decode(&self, looks: Bool) -> Decoded {
+        let core = self.core;
+        let mshr = core.misses.of_line(self.line);
+        let shut = core.misses.is_shut(mshr.lowest_set());
+        let fault = bool_lit(core.p.inject == MesiL1Inject::JoinShut);
+        let shut = (shut & !fault) | core.misses.entries_full();
+        let pending = self.found.state.is(LineState::P);
+        let case = mux(shut, lit(SHUT, 2), lit(JOINS, 2));
+        let case = mux(pending, case, lit(NONE, 2));
+        let text = "a pending line has one MSHR, any other none";
+        let one = mshr.popcount().zext(16).eq(mux(pending, lit(1, 16), lit(0, 16)));
+        assert_always("mesi_l1_one_mshr", !looks | one, text);
+        let state = if core.p.inject == MesiL1Inject::ReadWbp {
+            let open = self.found.state.is_any(&LineState::WBP) & self.is(Access::Ld);
+            mux(open, enum_lit(LineState::M), self.found.state)
+        } else {
+            self.found.state
+        };
+        operations().decode(looks, &[self.op.access.bits(), state.bits(), case])
+    }
+
+    /// Way that the slot reads: that of the line, or the one reserved for the answer.
+    fn way(&self) -> Bits {
+        let fills = self.turns.is(Turn::Fill);
+        mux(fills, self.core.misses.miss(self.core.filler.mshr.get()).way, self.found.way)
+    }
+
+    /// The line after the operation, and whether it was written.
+    fn after(&self) -> (Bits, Bool) {
+        let op = &self.op;
+        let old = self.core.arrays.data(self.way());
+        let alu = WordAlu { op: op.amo, cmp: op.cmp, bmask: lit(0xf, 4) };
+        let (done, wrote) = alu.line(op.words(), old, op.data);
+        let here = spread(op.mask);
+        let stored = (old & !here) | (op.data & here);
+        let store = self.is(Access::St);
+        (mux(store, stored, done), store | wrote.any())
+    }
+
+    /// A line in E or WBP that is written.
+    fn dirty(&self, state: Enum<LineState>) -> Enum<LineState> {
+        mux(state.is_any(&LineState::WBP), enum_lit(LineState::WM), enum_lit(LineState::M))
+    }
+
+    /// First slot of an answer.
+    fn install(&self) {
+        let (core, found) = (self.core, &self.found);
+        let filler = &core.filler;
+        let m = &filler.down.msg;
+        let here = (self.turns.is(Turn::Fill) & filler.waits()).named("slot_installs");
+        let way = core.misses.miss(m.tag).way;
+        when(here, || {
+            core.arrays.put_data(found, way, m.data);
+            core.arrays.touch(found, way);
+            filler.install(&core.misses);
+            when(!m.state.is(LineState::I), || core.arrays.set_state(found, way, m.state));
+        });
+        let kept = found.state.is(LineState::P) & found.way.eq(way);
+        let text = "the way of a line that is waited for stays reserved";
+        assert_always("mesi_l1_answer_way", !here | kept, text);
+        let known = !m.state.is(LineState::P);
+        assert_always("mesi_l1_answer_state", !here | known, "an answer says in which state its line comes");
+        let comes = |state: LineState| here & m.state.is(state);
+        let row = |id: &str, state: LineState, text: &str| {
+            cover(&format!("spandex.mesi_l1.Data.{id}"), comes(state), text);
+        };
+        row("once", LineState::I, "A line that serves the loads that wait, and goes.");
+        row("S", LineState::S, "A shared line.");
+        row("E", LineState::E, "An exclusive line.");
+        row("M", LineState::M, "An exclusive line that others have written.");
+        row("WE", LineState::WE, "A line of which words are wanted back already, clean.");
+        row("WM", LineState::WM, "The same, dirty.");
+    }
+
+    /// An operation that has waited.
+    fn serve(&self, plan: &Plan) {
+        let (core, target) = (self.core, &plan.target);
+        let filler = &core.filler;
+        let writes = target.action("write") | target.action("perform");
+        let (after, wrote) = self.after();
+        when(plan.served, || filler.served(&core.misses, !self.is(Access::Ld)));
+        when(plan.served & writes & wrote, || {
+            core.arrays.put_data(&self.found, self.way(), after);
+            core.arrays.set_state(&self.found, self.way(), self.dirty(self.served_state()));
+        });
+        when(self.serves & target.action("again"), || filler.stops());
+    }
+
+    /// Last slot of an answer: Done.
+    fn end_answer(&self) {
+        let (core, found, up) = (self.core, &self.found, &self.core.up);
+        let filler = &core.filler;
+        let mshr = filler.mshr.get();
+        let ends = self.turns.is(Turn::Fill) & filler.ends.get();
+        let way = self.way();
+        let goes = (ends & up.free).named("slot_ends");
+        when(goes, || {
+            filler.end();
+            let (op, line) = (enum_lit(UpOp::Done), core.misses.miss(mshr).line);
+            let (state, data) = (self.served_state(), core.arrays.data(way));
+            up.send(&MesiUp { op, line, tag: mshr, state, way, data });
+            when(filler.rest.get(), || {
+                core.misses.repeat(mshr, filler.entry());
+                core.arrays.set_state(found, way, enum_lit(LineState::P));
+            })
+            .otherwise(|| {
+                core.misses.free(mshr);
+                when(filler.once.get(), || core.arrays.set_state(found, way, enum_lit(LineState::I)));
+            });
+        });
+        let kept = filler.rest.get() & self.served_state().is_any(&LineState::WBP);
+        assert_always("mesi_l1_rest", !(ends & kept), "an owned line serves every operation");
+    }
+
+    /// An operation of the core on its line.
+    fn access(&self, plan: &Plan) {
+        let (core, op, found) = (self.core, &self.op, &self.found);
+        let does = |action: &str| plan.goes & plan.row.action(action);
+        let arrays = &core.arrays;
+        let opens = does("miss");
+        let way = mux(opens, found.victim, found.way);
+        let (after, wrote) = self.after();
+        let writes = (does("write") | does("perform")) & wrote;
+        when(does("hit") | does("write") | does("perform") | opens, || arrays.touch(found, way));
+        when(writes, || {
+            arrays.put_data(found, found.way, after);
+            arrays.set_state(found, found.way, enum_lit(LineState::M));
+        });
+        let asks = opens | does("upgrade");
+        when(asks, || {
+            let miss = Miss { line: self.line, way };
+            core.misses.take(&miss, does("own"), op, !self.is(Access::Ld));
+            arrays.put_tag(found, way, self.line);
+            arrays.set_state(found, way, enum_lit(LineState::P));
+        });
+        let mshr = core.misses.of_line(self.line).lowest_set();
+        when(does("join"), || core.misses.join(mshr, op, !self.is(Access::Ld)));
+        when(opens & plan.victim.action("put"), || {
+            let (state, data) = (found.victim_state, arrays.data(found.victim));
+            let line = arrays.line_in(found, found.victim);
+            let zero = lit(0, core.p.port.spandex.mshr_bits());
+            let op = enum_lit(UpOp::Put);
+            core.up.send(&MesiUp { op, line, tag: zero, state, way: found.victim, data });
+            core.put.set(true);
+        });
+    }
+
+    /// A lookup from below.
+    fn look_up(&self, plan: &Plan) {
+        let (core, found, arrays) = (self.core, &self.found, &self.core.arrays);
+        let m = &self.turns.ext.msg;
+        let row = lookups().decode(plan.looked, &[m.op.bits(), found.state.bits(), lit(NONE, 2)]);
+        let does = |action: &str| plan.looked & row.action(action);
+        let old = arrays.data(found.way);
+        when(plan.looked, || {
+            self.turns.ext.take();
+            let zero = lit(0, core.p.port.spandex.mshr_bits());
+            let (op, state, way) = (enum_lit(UpOp::Found), found.state, found.way);
+            core.up.send(&MesiUp { op, line: m.line, tag: zero, state, way, data: old });
+        });
+        let to = |state: LineState| arrays.set_state(found, found.way, enum_lit(state));
+        when(does("gone"), || to(LineState::I));
+        when(does("share"), || to(LineState::S));
+        when(does("hold"), || {
+            let clean = found.state.is(LineState::E);
+            let state = mux(clean, enum_lit(LineState::WE), enum_lit(LineState::WM));
+            arrays.set_state(found, found.way, state);
+        });
+        when(does("words"), || {
+            let here = spread(spread_words(m.mask));
+            arrays.put_data(found, found.way, (old & !here) | (m.data & here));
+            to(LineState::M);
+        });
+        when(does("shut"), || core.misses.shut(core.misses.of_line(m.line).lowest_set()));
+    }
+
+    /// Answers the core, and what an acquire does.
+    fn answer(&self, plan: &Plan) {
+        let (core, op) = (self.core, &self.op);
+        let now = plan.row.action("hit") | plan.row.action("write") | plan.row.action("perform");
+        let fenced = plan.leaves & !self.kind.is(Kind::Access);
+        let done = (plan.goes & now) | plan.served | fenced;
+        when(done & (op.answered | fenced), || {
+            let none = lit_bv(Bv::zero(op.mask.width()));
+            let plain = self.is(Access::St) | fenced;
+            let from = mux(core.filler.peer.get(), lit(2, 3), lit(1, 3));
+            core.cu_rsp.send(&CuRsp {
+                id: op.id,
+                kind: mux(plain, lit(1, 2), lit(0, 2)),
+                mask: mux(fenced, none, op.mask),
+                data: core.arrays.data(self.way()),
+                src: mux(self.serves, from, lit(0, 3)),
+                merged: self.serves & core.filler.merged.get(),
+            });
+        });
+        if core.p.weak_reads {
+            let acquired = (done & op.acquires).named("acquired");
+            when(acquired, || core.misses.shut_reads());
+            let text = "no operation joins a read that is older than an acquire";
+            cover("spandex.race.mesi_l1_acquire_closes", acquired & core.misses.some_read(), text);
+        }
+    }
+
+    /// Why requests are not taken, for the CU.
+    fn tell_stall(&self, plan: &Plan) {
+        let stall = output_reg::<Enum<StallCause>>("stall", ()).doc("Why requests are not taken.");
+        let busy = output_reg::<Bool>("busy_release", ()).doc("A release waits for stores.");
+        let cause = |c: StallCause| enum_lit(c);
+        let w = &plan.waits;
+        let why = mux(w.room | w.credit, cause(StallCause::Other), cause(StallCause::None));
+        let why = mux(w.mshr | (plan.looks & plan.row.action("wait")), cause(StallCause::MshrFull), why);
+        let why = mux(w.entry, cause(StallCause::SbFull), why);
+        let why = mux(plan.release_waits, cause(StallCause::Release), why);
+        let why = mux(self.turns.is(Turn::Cu), why, cause(StallCause::Bank));
+        let blocked = self.turns.s1_valid.get() & !plan.leaves;
+        stall.set(mux(blocked, why, cause(StallCause::None)));
+        busy.set(plan.release_waits);
+    }
+}
+
+/// Bit i of a mask of words over its four bytes.
+fn spread_words(mask: Bits) -> Bits {
+    let bytes: Vec<Bits> = (0..mask.width()).map(|i| mask.bit(i).repeat(4)).collect();
+    pack(&bytes)
+}
+
+/// A free entry of the write-back buffer comes back, one goes with each Put.
+pub(super) fn count_credits(core: &Core) {
+    let down = &core.filler.down;
+    let back = (down.valid & down.msg.op.is(DownOp::Free)).named("credit_back");
+    when(back, || down.take());
+    let put = core.put.get();
+    when(back & !put, || core.credits.set(core.credits.get() + 1));
+    when(put & !back, || core.credits.set(core.credits.get() - 1));
+    let full = core.credits.get().eq(u64::from(core.p.port.spandex.wbb));
+    let text = "no more entries of the write-back buffer come free than there are";
+    assert_always("mesi_l1_credits", !(back & full & !put), text);
+}
