@@ -12,6 +12,9 @@
 //!
 //! The two tables of the page are [`llc::table::COMMIT`] and [`device::table::EXTERNAL`]. [`system::sc`] tells which outcomes of a program are sequentially consistent and
 //! whether it has a data race; [`system::explore`] visits all interleavings.
+//!
+//! Not in the models: finite outputs and so rules 1, 2 and 4 of section 2 (rule 3 is, where forwards come in order), read-only regions, whole-line hints of buffered stores,
+//! the prediction table (a hint names the device), section 9. A store buffer may drain whenever it can, which covers every `sb_drain`.
 
 pub mod cover;
 pub mod device;
