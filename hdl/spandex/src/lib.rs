@@ -32,8 +32,5 @@ use weft_blocks::registry::BlockInfo;
 
 /// The blocks of this crate, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
-    vec![llc::info(), gpu_l1::info(), tu_gpu::info(), tu_denovo::info()]
-        .into_iter()
-        .chain([mesi_l1::info(), tu_mesi::info()])
-        .collect()
+    vec![llc::info(), gpu_l1::info(), tu_gpu::info(), tu_denovo::info(), mesi_l1::info(), tu_mesi::info()]
 }

@@ -22,7 +22,8 @@
 //!
 //! Decisions where the specification is silent:
 //! - **The store buffer is the lists of the MSHRs.** Any operation on a pending line joins its list, in order; so a load sees older stores, and a store of the same core is never
-//!   overtaken. A store without `want_ack` is complete for the core when listed; Rel and Kend wait at the head until no store or atomic is listed.
+//!   overtaken. A store without `want_ack` is complete for the core when listed; Rel, Kend and accesses that release (`sem`) wait
+//!   at the head until no store or atomic is listed.
 //! - **A shared line that is upgraded is not read any more**: loads join the list. So a removal or invalidation that meets the upgrade has no copy to drop.
 //! - **A list is closed** by anything from below that takes the pending line or copy away: what comes later waits outside and asks again. That is needed for Inv (use once) and for
 //!   ownership given up without data, whose new owner may already have written; for other removals it only bounds the list.

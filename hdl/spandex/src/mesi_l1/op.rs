@@ -8,14 +8,12 @@ use weft_rtl::prelude::*;
 
 /// Kinds of requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 2)]
+#[hw(width = 1)]
 pub(super) enum Kind {
     /// Load, store, atomic.
     Access,
-    /// Release, or end of a kernel.
-    Release,
-    /// Acquire, or begin of a kernel.
-    Acquire,
+    /// Release, acquire, begin or end of a kernel.
+    Fence,
 }
 
 /// A request, as it waits in S1.
@@ -23,6 +21,8 @@ pub(super) enum Kind {
 #[bundle(params = MesiL1Params)]
 pub(super) struct Op {
     pub kind: Enum<Kind>,
+    /// It releases: every store and atomic before it is done first.
+    pub releases: Bool,
     #[width(p.port.spandex.line_bits())]
     pub line: Bits,
     #[shape(p.clone())]
@@ -64,15 +64,15 @@ impl Op {
         let owns = m.op.is(CuOp::Amo) | (m.op.is(CuOp::Ld) & synced & bool_lit(sync_own));
         let access = mux(m.op.is(CuOp::St), enum_lit(Access::St), enum_lit(Access::Ld));
         let release = m.op.is_any(&[CuOp::Rel, CuOp::Kend]);
-        let fence = mux(release, enum_lit(Kind::Release), enum_lit(Kind::Acquire));
         let memory = m.op.is_any(&[CuOp::Ld, CuOp::St, CuOp::Amo]);
         Op {
-            kind: mux(memory, enum_lit(Kind::Access), fence),
+            kind: mux(memory, enum_lit(Kind::Access), enum_lit(Kind::Fence)),
+            releases: mux(memory, m.sem.bit(1), release),
             line: m.line,
             work: Work {
                 access: mux(owns, enum_lit(Access::At), access),
                 amo: word_op(m),
-                acquires: synced | m.op.is_any(&[CuOp::Amo, CuOp::Acq, CuOp::Kbegin]),
+                acquires: m.sem.bit(0) | m.op.is_any(&[CuOp::Acq, CuOp::Kbegin]),
                 answered: !m.op.is(CuOp::St) | m.want_ack,
                 mask: m.mask,
                 data: m.data,

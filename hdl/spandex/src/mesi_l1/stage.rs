@@ -18,7 +18,8 @@ pub(super) struct Slot<'a> {
     pub core: &'a Core,
     pub turns: &'a Turns,
     pub found: Found,
-    pub kind: Enum<Kind>,
+    kind: Enum<Kind>,
+    releases: Bool,
     /// Line of the request in S1.
     line: Bits,
     /// What the request in S1 does, or the operation that an answer serves.
@@ -72,7 +73,8 @@ impl<'a> Slot<'a> {
         let found = core.arrays.look_up(line, !turns.is(Turn::None));
         let request = (turns.is(Turn::Cu) & turns.s1_valid.get()).named("slot_request");
         let serves = fills & filler.serves.get();
-        Slot { core, turns, found, kind: s1.kind, line: s1.line, op, request, serves }
+        let (kind, releases, line) = (s1.kind, s1.releases, s1.line);
+        Slot { core, turns, found, kind, releases, line, op, request, serves }
     }
 
     /// Decides what the slot does and does it.
@@ -96,7 +98,11 @@ impl<'a> Slot<'a> {
 
     fn plan(&self) -> Plan {
         let (core, op) = (self.core, &self.op);
-        let looks = (self.request & self.kind.is(Kind::Access)).named("slot_looks");
+        let early = bool_lit(core.p.inject == MesiL1Inject::EarlyRelease);
+        let written = core.misses.written() | early;
+        let release_waits = self.request & self.releases & !written;
+        let looks = self.request & self.kind.is(Kind::Access) & !release_waits;
+        let looks = looks.named("slot_looks");
         let row = self.decode(looks);
         let opens = looks & row.action("miss");
         let victim = victims().decode(opens & self.found.room, &[self.found.victim_state.bits()]);
@@ -114,10 +120,7 @@ impl<'a> Slot<'a> {
         let now = looks & (row.action("hit") | row.action("write") | row.action("perform"));
         let reply = !(now & op.answered) | core.cu_rsp.free;
         let goes = (looks & !row.action("wait") & able & free & reply).named("slot_goes");
-        let early = bool_lit(core.p.inject == MesiL1Inject::EarlyRelease);
-        let written = core.misses.written() | early;
         let fence = self.request & !self.kind.is(Kind::Access);
-        let release_waits = fence & self.kind.is(Kind::Release) & !written;
         let fenced = fence & !release_waits & core.cu_rsp.free;
         let state = self.served_state();
         let target = targets().decode(self.serves, &[op.access.bits(), state.bits(), lit(NONE, 2)]);
@@ -296,11 +299,14 @@ impl<'a> Slot<'a> {
         let row = lookups().decode(plan.looked, &[m.op.bits(), found.state.bits(), lit(NONE, 2)]);
         let does = |action: &str| plan.looked & row.action(action);
         let old = arrays.data(found.way);
+        let none = lit_bv(Bv::zero(core.p.port.spandex.data_bits()));
+        let empty = found.state.is_any(&[LineState::I, LineState::P]);
         when(plan.looked, || {
             self.turns.ext.take();
             let zero = lit(0, core.p.port.spandex.mshr_bits());
             let (op, state, way) = (enum_lit(UpOp::Found), found.state, found.way);
-            core.up.send(&MesiUp { op, line: m.line, tag: zero, state, way, data: old });
+            let data = mux(empty, none, old);
+            core.up.send(&MesiUp { op, line: m.line, tag: zero, state, way, data });
         });
         let to = |state: LineState| arrays.set_state(found, found.way, enum_lit(state));
         when(does("gone"), || to(LineState::I));
@@ -332,7 +338,7 @@ impl<'a> Slot<'a> {
                 id: op.id,
                 kind: mux(plain, lit(1, 2), lit(0, 2)),
                 mask: mux(fenced, none, op.mask),
-                data: core.arrays.data(self.way()),
+                data: mux(plain, lit_bv(Bv::zero(op.data.width())), core.arrays.data(self.way())),
                 src: mux(self.serves, from, lit(0, 3)),
                 merged: self.serves & core.filler.merged.get(),
             });

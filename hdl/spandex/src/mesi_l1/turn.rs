@@ -51,7 +51,7 @@ impl Turns {
     /// Takes a request into S1; true while one waits there after this cycle, and its line.
     fn accept(&self, core: &Core, leaves: Bool) -> (Bool, Bits) {
         let m = &self.req.msg;
-        for unused in [m.sem, m.scope, m.hint] {
+        for unused in [m.scope, m.hint] {
             unused_input(&unused);
         }
         unused_input(&m.remote);

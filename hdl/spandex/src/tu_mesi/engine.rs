@@ -266,7 +266,7 @@ impl Engine {
                 tag: entry,
                 state: enum_lit(LineState::I),
                 peer: bool_lit(false),
-                data: entries.row(),
+                data: lit_bv(Bv::zero(core.p.port.spandex.data_bits())),
             });
         });
         count("tu_mesi_stale_fills", goes & row.action("once"), "lines used once");

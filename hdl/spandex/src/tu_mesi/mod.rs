@@ -146,9 +146,14 @@ impl Core {
 
     fn send_answers(&self) {
         let out = out_channel::<Rsp>("rsp_out", &self.p.port.spandex);
+        let head = self.answers.head;
+        let bears = head.op.is_any(&[RspOp::RspV, RspOp::RspS, RspOp::RspOData]);
+        let bears = bears | (head.op.is(RspOp::RspRvkO) & !head.nodata);
+        let none = lit_bv(Bv::zero(self.p.port.spandex.data_bits()));
         when(self.answers.valid & out.free, || {
             self.answers.pop();
-            out.send(&self.answers.head);
+            // What bears no data shows none.
+            out.send(&Rsp { data: mux(bears, head.data, none), ..head });
         });
     }
 

@@ -287,6 +287,24 @@ fn a_release_waits_for_stores() {
     }
 }
 
+/// So does an access that releases, though its own line is owned; one that acquires does not.
+#[test]
+fn an_access_that_releases_waits_for_stores() {
+    for (sem, waits) in [(0, false), (1, false), (2, true), (3, true)] {
+        let mut h = Hand::new();
+        h.fill(A + 1, M, &WORDS);
+        h.store(A, 0xf, &[1], false);
+        let fields = [("line", A + 1), ("mask", 0xf), ("sync", 1), ("sem", sem)];
+        let store = h.cu(CuOp::St, &fields, &[2]);
+        let tag = h.asked(Get::GetM, A);
+        if waits {
+            h.rest();
+            h.give(tag, E, &WORDS);
+        }
+        assert_eq!(h.answered(store).0, 1);
+    }
+}
+
 /// MSHRs and store buffer fill up; the head waits and nothing is lost.
 #[test]
 fn a_full_store_buffer_and_full_mshrs_wait() {

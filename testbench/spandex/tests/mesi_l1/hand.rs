@@ -63,7 +63,15 @@ impl Hand {
     pub fn cu(&mut self, op: CuOp, fields: &[(&str, u64)], words: &[u32]) -> u64 {
         let id = self.next;
         self.next += 1;
-        let base = [("op", op as u64), ("id", id), ("sync", 0), ("class", 0), ("want_ack", 1), ("sgn", 0)];
+        let base = [
+            ("op", op as u64),
+            ("id", id),
+            ("sync", 0),
+            ("sem", 0),
+            ("class", 0),
+            ("want_ack", 1),
+            ("sgn", 0),
+        ];
         let given = fields.iter().map(|f| f.0).collect::<Vec<_>>();
         let base: Vec<(&str, u64)> = base.into_iter().filter(|f| !given.contains(&f.0)).collect();
         let m = Msg::of::<CuReq>(&self.p.port.spandex.cu(), &[&base[..], fields].concat());

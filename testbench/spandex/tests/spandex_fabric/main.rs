@@ -5,12 +5,15 @@ mod uncached;
 use std::sync::Arc;
 use weft_blocks::common::grid::Grid;
 use weft_rtl::prelude::*;
-use weft_spandex::fabric::{gpu_device, spandex_fabric};
+use weft_spandex::fabric::{gpu_device, mesi_device, spandex_fabric};
 use weft_spandex::gpu_l1::GpuL1Params;
 use weft_spandex::llc::{LlcParams, spandex_llc};
+use weft_spandex::mesi_l1::MesiL1Params;
+use weft_spandex::mesi_port::MesiPort;
 use weft_spandex::net::NetParams;
 use weft_spandex::params::Spandex;
 use weft_spandex::tu_gpu::TuGpuParams;
+use weft_spandex::tu_mesi::TuMesiParams;
 use weft_spandex_bench::bench::locks::{self, Manner};
 use weft_spandex_bench::memory::Memory;
 
@@ -29,6 +32,11 @@ fn bank(s: &Spandex) -> Arc<Module> {
 fn gpu(s: &Spandex) -> Arc<Module> {
     let l1 = GpuL1Params { size: 512, ways: 2, targets: 4, releases: 4, ..GpuL1Params::published(s.clone()) };
     gpu_device(&l1, &TuGpuParams::published(s.clone())).expect("legal")
+}
+
+fn core(s: &Spandex) -> Arc<Module> {
+    let port = MesiPort { spandex: s.clone(), size: 512, ways: 2 };
+    mesi_device(&MesiL1Params::new(port.clone()), &TuMesiParams::new(port)).expect("legal")
 }
 
 /// A system of these devices on a mesh of so many columns.
@@ -53,6 +61,16 @@ fn locks_go_round_between_devices_with_gpu_coherence() {
         let w = passes(world(&s, &vec![gpu(&s); 4], 2, (4, 20), seed));
         assert!(w.locks.iter().all(|l| l.sections.iter().all(|n| *n > 0)), "owners and others");
         assert!(w.below.written > 0, "lines leave the LLC");
+    }
+}
+
+#[test]
+fn locks_go_round_between_cores_with_mesi_and_devices_with_gpu_coherence() {
+    for (cpus, cus, seed) in [(3, 1, 0), (2, 2, 1), (1, 3, 2), (2, 2, 3)] {
+        let s = small(cpus, cus);
+        let devices: Vec<_> = (0..4).map(|d| if d < cpus { core(&s) } else { gpu(&s) }).collect();
+        let w = passes(world(&s, &devices, 2, (4, 20), seed));
+        assert!(w.locks.iter().all(|l| l.sections.iter().all(|n| *n > 0)), "every device");
     }
 }
 

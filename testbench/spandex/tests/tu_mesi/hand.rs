@@ -54,7 +54,15 @@ impl Hand {
     fn cu(&mut self, op: CuOp, fields: &[(&str, u64)], words: &[u32]) -> u64 {
         let id = self.next;
         self.next += 1;
-        let base = [("op", op as u64), ("id", id), ("sync", 0), ("class", 0), ("want_ack", 1), ("sgn", 0)];
+        let base = [
+            ("op", op as u64),
+            ("id", id),
+            ("sync", 0),
+            ("sem", 0),
+            ("class", 0),
+            ("want_ack", 1),
+            ("sgn", 0),
+        ];
         let m = Msg::of::<CuReq>(&self.p.spandex().cu(), &[&base[..], fields].concat());
         let m = m.with("data", self.data(words));
         self.b.send("cu_req", m);
@@ -136,6 +144,9 @@ impl Hand {
         let (_, m) = self.b.wait("rsp_out");
         let found = ["op", "line", "mask", "src"].map(|f| m.get(f));
         assert_eq!(found, [op as u64, line, mask, OWN], "{m:?}");
+        let bears = matches!(op, RspOp::RspV | RspOp::RspS | RspOp::RspOData);
+        let bears = bears || (op == RspOp::RspRvkO && m.get("nodata") == 0);
+        assert!(bears || m.wide("data").is_zero(), "what bears no data shows none: {m:?}");
         let bank = matches!(op, RspOp::Ack | RspOp::RspRvkO);
         let to = if bank { [self.bank(line), 2] } else { [OTHER, 9] };
         assert_eq!(["dst", "tag"].map(|f| m.get(f)), to, "{m:?}");

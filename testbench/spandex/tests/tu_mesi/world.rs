@@ -45,6 +45,8 @@ pub struct World {
     p: DeviceParams,
     pub llc: Llc,
     open: BTreeMap<u64, (usize, Ask)>,
+    /// What had been issued before an access that releases.
+    released: BTreeMap<u64, Snapshot>,
     /// Operations of a thread that are not answered.
     waits: [bool; THREADS],
     next_id: u64,
@@ -78,6 +80,7 @@ impl World {
             p: p.clone(),
             b,
             open: BTreeMap::new(),
+            released: BTreeMap::new(),
             waits: [false; THREADS],
             next_id: 0,
             last: 0,
@@ -104,12 +107,20 @@ impl World {
         self.next_id = (self.next_id + 1) % 4096;
         let cu = self.p.spandex().cu();
         let bytes = |mask: u64| (0..64).filter(|b| mask >> (b / 4) & 1 == 1).map(|b| 1u64 << b).sum::<u64>();
-        let sync = u64::from(self.b.rng.random_bool(0.1));
+        let sync = self.b.rng.random_bool(0.1);
+        let sem = if sync { self.b.rng.random_range(0..4) } else { 0 };
+        let sync = u64::from(sync);
+        let access = !matches!(ask, Ask::Release(_) | Ask::Acquire(_));
+        if access && answered && sem & 2 != 0 {
+            let issued = self.issued();
+            self.released.insert(id, issued);
+        }
         let base = |op: CuOp| {
             vec![
                 ("op", op as u64),
                 ("id", id),
                 ("sync", sync),
+                ("sem", sem),
                 ("class", 0),
                 ("want_ack", u64::from(answered)),
             ]
@@ -150,6 +161,21 @@ impl World {
         lines.flat_map(|(n, l)| l.words.iter().enumerate().map(|(w, x)| ((*n, w), of(x)))).collect()
     }
 
+    /// What has been issued of every private word, this operation included.
+    fn issued(&self) -> Snapshot {
+        self.snapshot(|word| match word.kind {
+            Kind::Private(_) => word.max,
+            _ => 0,
+        })
+    }
+
+    fn complete(&mut self, words: Snapshot) {
+        for ((line, w), value) in words {
+            let word = self.llc.word_mut(line, w);
+            word.done = word.done.max(value);
+        }
+    }
+
     /// A thread that waits for nothing does something.
     fn issue(&mut self) {
         let thread = self.b.rng.random_range(0..THREADS);
@@ -167,10 +193,7 @@ impl World {
         let kind = self.llc.word(line, w).kind;
         match self.b.rng.random_range(0..20) {
             0 => {
-                let issued = self.snapshot(|word| match word.kind {
-                    Kind::Private(_) => word.max,
-                    _ => 0,
-                });
+                let issued = self.issued();
                 self.ask(thread, Ask::Release(issued), true);
             }
             1 => {
@@ -202,6 +225,9 @@ impl World {
         let id = m.get("id");
         let (thread, ask) = self.open.remove(&id).unwrap_or_else(|| panic!("nobody waits for {m:?}"));
         self.waits[thread] = false;
+        if let Some(issued) = self.released.remove(&id) {
+            self.complete(issued);
+        }
         let value = |w: usize| m.wide("data").slice(32 * w as u32, 32).low_u64() as u32;
         match ask {
             Ask::Load { line, mask, low, exact } => {
@@ -228,12 +254,7 @@ impl World {
                 assert_eq!(m.get("kind"), 0);
                 self.llc.note_old(line, w, value(w));
             }
-            Ask::Release(issued) => {
-                for ((line, w), value) in issued {
-                    let word = self.llc.word_mut(line, w);
-                    word.done = word.done.max(value);
-                }
-            }
+            Ask::Release(issued) => self.complete(issued),
             Ask::Acquire(done) => self.acquired[thread] = done,
         }
     }
