@@ -10,10 +10,11 @@
 //!
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] the arithmetic on words.
 //! [`llc`]: a bank of the LLC; [`gpu_l1`]: the L1 of a CU with GPU coherence; [`tu_gpu`]: its translation unit.
-//! [`tu_denovo`]: the translation unit of an L1 that speaks Spandex itself.
+//! [`denovo_l1`]: an L1 with DeNovo coherence, which speaks Spandex itself; [`tu_denovo`]: its translation unit.
 //! [`mesi_l1`]: the L1 of a core with MESI coherence; [`tu_mesi`]: its translation unit; [`mesi_port`]: what they say to each other.
 
 pub mod amo;
+pub mod denovo_l1;
 pub mod fabric;
 mod flags;
 pub mod gpu_l1;
@@ -32,5 +33,13 @@ use weft_blocks::registry::BlockInfo;
 
 /// The blocks of this crate, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
-    vec![llc::info(), gpu_l1::info(), tu_gpu::info(), tu_denovo::info(), mesi_l1::info(), tu_mesi::info()]
+    vec![
+        llc::info(),
+        gpu_l1::info(),
+        tu_gpu::info(),
+        denovo_l1::info(),
+        tu_denovo::info(),
+        mesi_l1::info(),
+        tu_mesi::info(),
+    ]
 }

@@ -26,7 +26,7 @@ pub enum Kind {
 /// A request, as it waits in S1 or for a release.
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = GpuL1Params)]
-pub(super) struct Op {
+pub(crate) struct Op {
     pub kind: Enum<Kind>,
     /// Sync: what is done to each word.
     pub amo: Enum<WordOp>,
@@ -103,7 +103,7 @@ impl Op {
 
 /// Part of an operation.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(crate) struct Part {
     /// Words concerned.
     pub words: Bits,
     /// Some bytes of each word are stored.
@@ -141,23 +141,23 @@ fn by_word(bytes: Bits, test: impl Fn(Bits) -> Bool) -> Bits {
 }
 
 /// Words of which some byte is in a mask.
-pub(super) fn any_byte(bytes: Bits) -> Bits {
+pub(crate) fn any_byte(bytes: Bits) -> Bits {
     by_word(bytes, Bits::any)
 }
 
 /// Words of which every byte is.
-pub(super) fn every_byte(bytes: Bits) -> Bits {
+pub(crate) fn every_byte(bytes: Bits) -> Bits {
     by_word(bytes, Bits::all)
 }
 
 /// Each bit of a mask so many times.
-pub(super) fn spread(mask: Bits, times: u32) -> Bits {
+pub(crate) fn spread(mask: Bits, times: u32) -> Bits {
     let parts: Vec<Bits> = (0..mask.width()).map(|i| mask.bit(i).repeat(times)).collect();
     pack(&parts)
 }
 
 /// Words of a mask from `a`, the others from `b`.
-pub(super) fn merge(mask: Bits, a: Bits, b: Bits) -> Bits {
+pub(crate) fn merge(mask: Bits, a: Bits, b: Bits) -> Bits {
     let here = spread(mask, 32);
     (a & here) | (b & !here)
 }

@@ -178,6 +178,15 @@ impl GpuL1Params {
     /// # Errors
     /// A value that is no number, not known or illegal.
     pub fn from_set(set: &ParamSet) -> Result<GpuL1Params, BlockError> {
+        let params = GpuL1Params::faultless(set)?;
+        Ok(GpuL1Params { inject: value_of(Inject::WORDS, set, "inject")?, ..params })
+    }
+
+    /// The same without the key `inject`.
+    ///
+    /// # Errors
+    /// A value that is no number, not known or illegal.
+    pub(crate) fn faultless(set: &ParamSet) -> Result<GpuL1Params, BlockError> {
         let number = |key, lo, hi| set.within(key, lo, hi).map(|v| v as u32);
         let params = GpuL1Params {
             spandex: spandex_from(set)?,
@@ -187,7 +196,7 @@ impl GpuL1Params {
             targets: number("targets", 1, 64)?,
             releases: number("releases", 1, 64)?,
             sb_drain: value_of(SbDrain::WORDS, set, "sb_drain")?,
-            inject: value_of(Inject::WORDS, set, "inject")?,
+            inject: Inject::None,
         };
         params.validate()?;
         Ok(params)

@@ -11,7 +11,7 @@ use weft_blocks::common::fifo::Fifo;
 use weft_rtl::prelude::*;
 
 /// The queue.
-pub(super) struct Releases {
+pub(crate) struct Releases {
     p: GpuL1Params,
     pub queue: Fifo<Op>,
     pub active: Reg<Bool>,

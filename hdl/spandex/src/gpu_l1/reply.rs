@@ -7,7 +7,7 @@ use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
 
 /// The port to the CU. Its output register is the first cycle of the latency.
-pub(super) struct Replies {
+pub(crate) struct Replies {
     latency: u32,
     out: OutChannel<CuRsp>,
     queue: Option<Fifo<CuRsp>>,

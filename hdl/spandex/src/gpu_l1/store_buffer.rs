@@ -13,7 +13,7 @@ use crate::params::WORD;
 use weft_rtl::prelude::*;
 
 /// The buffer.
-pub(super) struct StoreBuffer {
+pub(crate) struct StoreBuffer {
     p: GpuL1Params,
     pub valid: Flags,
     issued: Flags,
@@ -32,7 +32,7 @@ pub(super) struct StoreBuffer {
 
 /// What is buffered of a line.
 #[derive(Clone, Copy)]
-pub(super) struct Buffered {
+pub(crate) struct Buffered {
     /// The entry that stores merge into.
     pub open: Bool,
     pub at: Bits,
@@ -41,13 +41,16 @@ pub(super) struct Buffered {
     pub data: Bits,
     /// Words that have not left.
     pub unissued: Bits,
-    /// A write-through of the line is under way.
+    /// An entry of the line is under way: which, its words, its line.
     pub out: Bool,
+    pub out_at: Bits,
+    pub out_words: Bits,
+    pub out_data: Bits,
 }
 
 /// The entry that may leave next.
 #[derive(Clone, Copy)]
-pub(super) struct Oldest {
+pub(crate) struct Oldest {
     pub there: Bool,
     pub at: Bits,
     pub line: Bits,
@@ -124,6 +127,9 @@ impl StoreBuffer {
             data: super::op::merge(young, data(open), data(out)),
             unissued: young,
             out: out.any(),
+            out_at: out.lowest_set(),
+            out_words: old,
+            out_data: data(out),
         }
     }
 
@@ -160,6 +166,23 @@ impl StoreBuffer {
         self.issued.raise(oldest.at.one_hot(self.n()));
         self.issue.set(self.next(oldest.at));
         when(self.wanted_at.get().eq(oldest.at), || self.wanted.set(false));
+    }
+
+    /// Line of an entry.
+    pub fn line(&self, at: Bits) -> Bits {
+        self.lines.read(at)
+    }
+
+    /// The oldest entry has nothing to ask for: it is free.
+    pub fn leave_done(&self, oldest: &Oldest) {
+        self.valid.lower(oldest.at.one_hot(self.n()));
+        self.issue.set(self.next(oldest.at));
+        when(self.wanted_at.get().eq(oldest.at), || self.wanted.set(false));
+    }
+
+    /// The entry that leaves asks for some of its words only.
+    pub fn shrink(&self, at: Bits, words: Bits) {
+        self.masks_slot.write(at, &words);
     }
 
     /// An operation waits for an entry of its line that has not left.

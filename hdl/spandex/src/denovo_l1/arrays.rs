@@ -1,0 +1,176 @@
+//! Word states, tags, data and ages of the lines: one row is read per cycle, one way of it changed.
+
+use super::params::DenovoL1Params;
+use crate::flags::Flags;
+use weft_blocks::common::plru::{plru_bits, plru_touch, plru_victim};
+use weft_rtl::prelude::*;
+
+/// The arrays.
+pub(super) struct Arrays {
+    p: DenovoL1Params,
+    /// Two bits per word, in flip-flops, sets of ways: valid; owned.
+    valid: Flags,
+    owned: Flags,
+    /// One bit per line: requests of it are under way, so it keeps its way.
+    pinned: Flags,
+    tags: (SramPort<Bits>, LaneWriter<Bits>),
+    data: (SramPort<Bits>, LaneWriter<Bits>),
+    ages: (SramPort<Bits>, LaneWriter<Bits>),
+    flash: Wire<Bool>,
+}
+
+/// What the row read holds of a line, or the way that it may take.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    pub set: Bits,
+    pub present: Bool,
+    /// The matching way, or the victim.
+    pub way: Bits,
+    /// Words of the line, none while it is not there.
+    pub valid: Bits,
+    pub owned: Bits,
+    /// Some way may be taken.
+    pub room: Bool,
+    /// The victim's line and its owned words.
+    pub victim_line: Bits,
+    pub victim_owned: Bits,
+}
+
+impl Arrays {
+    pub fn new(p: &DenovoL1Params) -> Arrays {
+        let l1 = &p.l1;
+        let (lines, words) = (l1.sets() * l1.ways, l1.spandex.words());
+        let array = |name: &str, field: &str, lanes: u32, bits: u32| {
+            let mem = sram::<Bits>(name, l1.sets(), lanes, bits).fields(&[(field, bits)]);
+            (mem.read_port("look"), mem.lane_writer("put"))
+        };
+        Arrays {
+            valid: Flags::new("word_valid", lines * words, "state"),
+            owned: Flags::new("word_owned", lines * words, "state"),
+            pinned: Flags::new("line_pinned", lines, "pin"),
+            tags: array("tags", "tag", l1.ways, l1.tag_bits()),
+            data: array("lines", "data", l1.ways, l1.spandex.data_bits()),
+            ages: array("ages", "replacement", 1, plru_bits(l1.ways)),
+            flash: wire_or::<Bool>("line_flash", (), false),
+            p: p.clone(),
+        }
+    }
+
+    fn set_of(&self, line: Bits) -> Bits {
+        line.slice(0, self.p.l1.set_bits())
+    }
+
+    fn tag_of(&self, line: Bits) -> Bits {
+        line.slice(self.p.l1.set_bits(), self.p.l1.tag_bits())
+    }
+
+    /// Chooses the row that is read in the next cycle.
+    pub fn present(&self, line: Bits) {
+        let set = self.set_of(line).named("row_next");
+        self.tags.0.present(set);
+        self.data.0.present(set);
+        self.ages.0.present(set);
+    }
+
+    /// Looks a line up in its row, which was presented in the cycle before; `active`: it was.
+    pub fn look_up(&self, line: Bits, active: Bool) -> Found {
+        let (set, tag, ways) = (self.set_of(line), self.tag_of(line), self.p.l1.ways);
+        let words = self.p.l1.spandex.words();
+        let row = |plane: &Flags, bits: u32| plane.get().element(set, ways * bits);
+        let (valid, owned, pinned) = (row(&self.valid, words), row(&self.owned, words), row(&self.pinned, 1));
+        let some: Vec<Bool> = (0..ways)
+            .map(|w| {
+                let here = |plane: Bits| plane.slice(w * words, words).any();
+                here(valid) | here(owned) | pinned.bit(w)
+            })
+            .collect();
+        let used = pack_bools(&some).named("ways_used");
+        let same: Vec<Bool> = (0..ways).map(|w| self.tags.0.lane(w).eq(tag)).collect();
+        let hit = (pack_bools(&same) & used).named("ways_hit");
+        let once = hit.popcount().zext(8).le(1);
+        assert_always("denovo_l1_line_once", !active | once, "a line is in one way at most");
+        let oldest = plru_victim(self.ages.0.lane(0), !pinned, ways);
+        let victim = mux(used.all(), oldest, (!used).lowest_set()).named("victim");
+        let present = hit.any().named("found_present");
+        let of_line = |plane: Bits| plane.element(hit.lowest_set(), words) & present.repeat(words);
+        Found {
+            set,
+            present,
+            way: mux(present, hit.lowest_set(), victim).named("found_way"),
+            valid: of_line(valid).named("found_valid"),
+            owned: of_line(owned).named("found_owned"),
+            room: (!pinned).any(),
+            victim_line: cat(&[self.tags.0.lane_at(victim), set]),
+            victim_owned: owned.element(victim, words),
+        }
+    }
+
+    /// Data of the way.
+    pub fn data(&self, found: &Found) -> Bits {
+        self.data.0.lane_at(found.way)
+    }
+
+    /// Makes the way the most recently used.
+    pub fn touch(&self, found: &Found) {
+        self.ages.1.write(found.set, &plru_touch(self.ages.0.lane(0), found.way, self.p.l1.ways));
+    }
+
+    /// Writes a set's ages as after reset.
+    pub fn clear_ages(&self, set: Bits) {
+        self.ages.1.write(set, &lit(0, self.p.l1.ways - 1));
+    }
+
+    /// Gives the words of the way other states; at most once per cycle.
+    pub fn set_words(&self, found: &Found, valid: Bits, owned: Bits) {
+        let words = self.p.l1.spandex.words();
+        let lines = self.p.l1.sets() * self.p.l1.ways;
+        let place = cat(&[found.set, found.way, lit(0, words.trailing_zeros())]);
+        for (plane, now) in [(&self.valid, valid), (&self.owned, owned)] {
+            plane.raise(now.zext(lines * words).shl_by(place));
+            plane.lower((!now).zext(lines * words).shl_by(place));
+        }
+    }
+
+    /// Writes the line of the way.
+    pub fn put_data(&self, found: &Found, data: Bits) {
+        self.data.1.write_lane(found.set, found.way, &data);
+    }
+
+    /// The line takes the way, in which it stays for now.
+    pub fn take(&self, found: &Found, line: Bits) {
+        self.tags.1.write_lane(found.set, found.way, &self.tag_of(line));
+        self.pinned.raise(self.place(found));
+        self.touch(found);
+    }
+
+    /// No request of the line is under way any more.
+    pub fn unpin(&self, found: &Found) {
+        self.pinned.lower(self.place(found));
+    }
+
+    fn place(&self, found: &Found) -> Bits {
+        cat(&[found.set, found.way]).one_hot(self.p.l1.sets() * self.p.l1.ways)
+    }
+
+    /// Every valid word becomes I in this cycle; owned ones stay.
+    pub fn flash(&self) {
+        self.flash.set(true);
+        self.valid.lower(lit_bv(Bv::ones(self.valid.get().width())));
+    }
+
+    /// Declares how states change; call it last.
+    pub fn finish(&self) {
+        [&self.valid, &self.owned, &self.pinned].into_iter().for_each(Flags::finish);
+        let (flash, valid) = (self.flash.get(), self.valid.get());
+        cover("spandex.denovo_l1.flash.V", flash & valid.any(), "Every valid word becomes I.");
+        cover("spandex.denovo_l1.flash.O", flash & self.owned.get().any(), "Owned words stay.");
+        count_amount(
+            "denovo_l1_self_invalidated",
+            flash,
+            valid.popcount().zext(32),
+            "words that acquires drop",
+        );
+        let both = (valid & self.owned.get()).any();
+        assert_always("denovo_l1_one_state", !both, "a word is valid or owned");
+    }
+}

@@ -1,0 +1,289 @@
+//! The slot of a forward: words of one status per cycle, each kind with its own answer (spandex.md section 5).
+
+use super::misses::{Delayed, DelayedRead, Then};
+use super::params::Inject;
+use super::slot::Slot;
+use super::table::{Status, forwards};
+use super::turn::Turn;
+use crate::gpu_l1::op::merge;
+use crate::msg::{FwdOp, Rsp, RspOp};
+use weft_rtl::prelude::*;
+
+/// Where the unit is with the forward at the head.
+pub(super) struct FwdUnit {
+    /// Some of its words are done; which are left.
+    begun: Reg<Bool>,
+    rest: Reg<Bits>,
+    /// ReqS: the requestor has its answer, the bank has not.
+    second: Reg<Bool>,
+}
+
+/// The forward at work.
+struct Now {
+    op: Enum<FwdOp>,
+    /// Words not yet done, and those that the requestor wants.
+    rest: Bits,
+    wanted: Bits,
+    src: Bits,
+    req: Bits,
+    tag: Bits,
+    tbe: Bits,
+    for_wt: Bool,
+    direct: Bool,
+    flex: Bool,
+    /// A delayed removal that has been answered.
+    drop: Bool,
+}
+
+/// Words of one status.
+struct Group {
+    status: Enum<Status>,
+    words: Bits,
+    data: Bits,
+    /// The MSHR, or the entry of the write-back buffer, that they belong to.
+    mshr: Bits,
+    back: Bits,
+}
+
+impl FwdUnit {
+    pub fn new(words: u32) -> FwdUnit {
+        FwdUnit {
+            begun: reg::<Bool>("fwd_begun", ()),
+            rest: reg::<Bits>("fwd_rest", words),
+            second: reg::<Bool>("fwd_second", ()),
+        }
+    }
+}
+
+impl Slot<'_> {
+    fn network_forward(&self) -> Now {
+        let (unit, m) = (&self.core.fwd, &self.turns.fwd.msg);
+        let all = mux(m.op.is_any(&[FwdOp::RvkO, FwdOp::ReqS]), m.own, m.mask);
+        Now {
+            op: m.op,
+            rest: mux(unit.begun.get(), unit.rest.get(), all),
+            wanted: m.mask,
+            src: m.src,
+            req: m.req,
+            tag: m.tag,
+            tbe: m.tbe,
+            for_wt: m.for_wt,
+            direct: m.direct,
+            flex: m.flex,
+            drop: bool_lit(false),
+        }
+    }
+
+    /// A delayed forward, after the operation that it had to wait for.
+    fn delayed(&self) -> Now {
+        let (s, misses, entry) = (&self.core.p.l1.spandex, &self.core.misses, self.turns.replay_at.get());
+        let reads = misses.has_read(entry);
+        let read = misses.read_delayed(entry);
+        let (word, removal) = misses.removal(entry);
+        let one = word.one_hot(s.words());
+        let kinds = [(Then::Revoke, FwdOp::RvkO), (Then::Share, FwdOp::ReqS), (Then::Give, FwdOp::ReqOData)];
+        let op = kinds
+            .iter()
+            .fold(enum_lit(FwdOp::ReqO), |rest, (then, op)| mux(removal.then.is(*then), enum_lit(*op), rest));
+        Now {
+            op: mux(reads, enum_lit(FwdOp::ReqV), op),
+            rest: mux(reads, read.mask, one),
+            wanted: mux(reads, read.mask, one & removal.wanted.repeat(s.words())),
+            src: removal.src,
+            req: mux(reads, read.req, removal.req),
+            tag: mux(reads, read.tag, removal.tag),
+            tbe: removal.tbe,
+            for_wt: bool_lit(false),
+            direct: bool_lit(false),
+            flex: bool_lit(false),
+            drop: !reads & removal.then.is(Then::Drop),
+        }
+    }
+
+    fn group(&self, now: &Now) -> Group {
+        let core = self.core;
+        let out = self.buffered.out_words & !core.pending.gone(self.buffered.out_at);
+        let out = out & self.buffered.out.repeat(out.width());
+        let rest = now.rest;
+        let line = core.arrays.data(&self.found);
+        let (mshr, pending) = core.misses.first_pending(&self.of_line, rest);
+        let (back, live, back_data) = core.wbb.first_live(self.line, rest);
+        let mut group = Group { status: enum_lit(Status::Other), words: rest, data: line, mshr, back };
+        // An entry of the write-back buffer, an MSHR at a time.
+        let parts = [
+            (Status::Pd, pending, line),
+            (Status::Wb, live, back_data),
+            (Status::Po, out, self.buffered.out_data),
+            (Status::O, self.found.owned, line),
+        ];
+        let claimed = self.found.owned | out | self.back.live | self.of_line.pending;
+        group.words = rest & !claimed;
+        for (status, words, data) in parts {
+            let some = (rest & words).any();
+            group = Group {
+                status: mux(some, enum_lit(status), group.status),
+                words: mux(some, rest & words, group.words),
+                data: mux(some, data, group.data),
+                ..group
+            };
+        }
+        group
+    }
+
+    /// Carries one step of a forward out.
+    pub fn forward(&self) {
+        let (core, unit) = (self.core, &self.core.fwd);
+        let replay = self.turns.replay.get();
+        let (fresh, old) = (self.network_forward(), self.delayed());
+        let pick = |a: Bits, b: Bits| mux(replay, a, b);
+        let now = Now {
+            op: mux(replay, old.op, fresh.op),
+            rest: pick(old.rest, fresh.rest),
+            wanted: pick(old.wanted, fresh.wanted),
+            src: pick(old.src, fresh.src),
+            req: pick(old.req, fresh.req),
+            tag: pick(old.tag, fresh.tag),
+            tbe: pick(old.tbe, fresh.tbe),
+            for_wt: fresh.for_wt & !replay,
+            direct: fresh.direct & !replay,
+            flex: fresh.flex & !replay,
+            drop: old.drop & replay,
+        };
+        let active = self.turns.is(Turn::Fwd) & (replay | self.turns.fwd.valid);
+        let group = self.group(&now);
+        let inv = now.op.is(FwdOp::Inv);
+        // What RspWB changes in this cycle is not changed by a slot too.
+        let rsp = &self.rsp.msg;
+        let clash = self.rsp.valid & rsp.op.is(RspOp::RspWb) & group.status.is(Status::Wb);
+        let decoded = active & !now.drop & !clash & core.rsp_out.free;
+        let row = forwards().decode(decoded, &[now.op.bits(), group.status.bits(), now.direct.bits()]);
+        let first_of_two = row.action("both") & !unit.second.get() & (group.words & now.wanted).any();
+        let has_room = !core.misses.has_read(group.mshr);
+        let nacks = row.action("nack") | (row.action("delay_read") & !has_room);
+        let silent =
+            now.drop | (row.action("delay") & !row.action("req")) | (row.action("delay_read") & has_room);
+        let goes = (active & !clash & (core.rsp_out.free | now.drop)).named("fwd_goes");
+        let done = goes & !first_of_two;
+        when(goes & !silent, || self.respond(&now, &group, &row, nacks, first_of_two));
+        when(done & !now.drop & !inv, || self.change(&now, &group, &row, has_room));
+        when(goes & now.drop, || {
+            core.arrays.set_words(&self.found, self.found.valid, self.found.owned & !now.rest);
+            core.misses.spoil(self.of_line.all);
+        });
+        self.advance(&now, &group, goes, first_of_two, replay);
+        self.observe_forward(goes & !replay, &row, nacks);
+    }
+
+    fn respond(&self, now: &Now, group: &Group, row: &Decoded, nacks: Bool, first_of_two: Bool) {
+        let (core, s) = (self.core, &self.core.p.l1.spandex);
+        let code = |op: RspOp| enum_lit(op);
+        let is = |op: FwdOp| now.op.is(op);
+        let ack = row.action("ack");
+        let op =
+            mux(is(FwdOp::ReqO), mux(now.for_wt, code(RspOp::RspWt), code(RspOp::RspO)), code(RspOp::RspV));
+        let op = mux(is(FwdOp::ReqOData), code(RspOp::RspOData), op);
+        let op = mux(is(FwdOp::ReqWt), code(RspOp::RspWt), op);
+        let nack = mux(is(FwdOp::ReqWt), code(RspOp::NackWt), code(RspOp::NackV));
+        let bank = (row.action("bank") | row.action("both")) & !first_of_two;
+        let op = mux(nacks, nack, op);
+        let op = mux(first_of_two, code(RspOp::RspS), mux(bank, code(RspOp::RspRvkO), op));
+        let others = self.found.owned & !now.wanted & (now.flex & is(FwdOp::ReqV)).repeat(s.words());
+        let extra = others & (group.status.is(Status::O) & !nacks).repeat(s.words());
+        let to_bank = bank | ack;
+        core.rsp_out.send(&Rsp {
+            op: mux(ack, code(RspOp::Ack), op),
+            line: self.line,
+            mask: mux(first_of_two, group.words & now.wanted, group.words),
+            extra,
+            src: core.own.resize(s.node_bits()),
+            dst: mux(to_bank, now.src, now.req.resize(s.node_bits())),
+            tag: mux(to_bank, now.tbe.resize(s.tag_bits()), now.tag),
+            nodata: bank & row.action("nodata"),
+            kept_s: bool_lit(false),
+            dirty: bool_lit(true),
+            direct: now.direct & !to_bank,
+            data: group.data,
+        });
+    }
+
+    /// What a forward does to its words.
+    fn change(&self, now: &Now, group: &Group, row: &Decoded, has_room: Bool) {
+        let core = self.core;
+        let (found, words) = (&self.found, group.words);
+        when(row.action("lose"), || {
+            let kept = words & row.action("keep").repeat(words.width());
+            core.arrays.set_words(found, found.valid | kept, found.owned & !words);
+            core.misses.spoil(self.of_line.all);
+        });
+        when(row.action("write"), || {
+            let data = merge(words, self.turns.fwd.msg.data, core.arrays.data(found));
+            core.arrays.put_data(found, data);
+            core.misses.spoil(self.of_line.all);
+        });
+        let note = row.action("note");
+        when(note & group.status.is(Status::Po), || core.pending.removed(self.buffered.out_at, words));
+        when(note & group.status.is(Status::Wb), || core.wbb.removed(group.back, words));
+        let delay = if core.p.inject == Inject::NoDelay { bool_lit(false) } else { row.action("delay") };
+        when(delay, || {
+            let kinds =
+                [(FwdOp::RvkO, Then::Revoke), (FwdOp::ReqS, Then::Share), (FwdOp::ReqOData, Then::Give)];
+            let then = kinds
+                .iter()
+                .fold(enum_lit(Then::Drop), |rest, (op, then)| mux(now.op.is(*op), enum_lit(*then), rest));
+            let lanes: Vec<Delayed> = (0..words.width())
+                .map(|w| Delayed {
+                    then,
+                    wanted: now.wanted.bit(w),
+                    src: now.src,
+                    req: now.req,
+                    tag: now.tag,
+                    tbe: now.tbe,
+                })
+                .collect();
+            core.misses.delay(group.mshr, words, &lanes);
+        });
+        when(row.action("delay_read") & has_room, || {
+            let read = DelayedRead { mask: words, req: now.req, tag: now.tag };
+            core.misses.delay_read(group.mshr, &read);
+        });
+    }
+
+    /// What is left of the forward.
+    fn advance(&self, now: &Now, group: &Group, goes: Bool, first_of_two: Bool, replay: Bool) {
+        let (core, unit) = (self.core, &self.core.fwd);
+        let rest = now.rest & !group.words;
+        let last = rest.none() & !first_of_two;
+        when(goes, || unit.second.set(first_of_two));
+        when(goes & !replay, || {
+            unit.rest.set(mux(first_of_two, now.rest, rest));
+            unit.begun.set(!last);
+            when(last, || self.turns.end_fwd());
+        });
+        when(goes & replay & !first_of_two, || {
+            let entry = self.turns.replay_at.get();
+            let done = core.misses.replayed(entry);
+            when(done, || self.free_miss(entry));
+        });
+        let text = "what follows an operation finds its words owned";
+        let owned = (now.rest & !self.found.owned).none();
+        assert_always("denovo_l1_replay_owned", !(goes & replay) | owned, text);
+    }
+
+    /// An MSHR is free; its line may leave if nothing else of it is under way.
+    pub fn free_miss(&self, entry: Bits) {
+        let core = self.core;
+        core.misses.free(entry);
+        let others = self.of_line.all & !entry.one_hot(core.p.l1.spandex.mshrs);
+        when(others.none() & !self.buffered.out, || core.arrays.unpin(&self.found));
+    }
+
+    fn observe_forward(&self, goes: Bool, row: &Decoded, nacks: Bool) {
+        count("spandex_tu_refused", goes & nacks, "forwards answered by a Nack");
+        let delays = row.action("delay") | row.action("delay_read");
+        count("spandex_tu_delayed", goes & delays & !nacks, "forwards delayed");
+        let race = |name: &str, cond: Bool, text: &str| cover(&format!("spandex.race.{name}"), cond, text);
+        let split = goes & self.core.fwd.begun.get();
+        race("denovo_split", split, "a forward meets words of several states, or of several entries");
+        race("denovo_no_slot", goes & row.action("delay_read") & nacks, "a second read cannot be delayed");
+    }
+}

@@ -1,0 +1,468 @@
+//! The MSHRs: reads of words with the loads that wait for them, and ownership with data for one atomic or byte store (spandex.md sections 5 and 6).
+//!
+//! ```text
+//!  busy | own | stale | extras | ready | post | line | left | words | count --> targets (SRAM)
+//!    read: words asked for (asked), words that were here (words, own data), extras
+//!    own:  words (of the operation), operand; removals recorded (gone), one delayed read, a delayed removal per word
+//! ```
+//! *ready*: every word has come. *post*: the own operation is done, what was delayed follows.
+
+use super::params::{DenovoL1Params, Inject};
+use crate::flags::Flags;
+use crate::msg::{Rsp, WordOp};
+use crate::params::WORD;
+use weft_rtl::prelude::*;
+
+/// A waiting operation.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = DenovoL1Params)]
+pub(super) struct Target {
+    /// It is answered without data, or (a byte store) not at all.
+    #[field("mshr")]
+    pub ack: Bool,
+    #[field("mshr")]
+    pub silent: Bool,
+    /// An acquire follows.
+    #[field("mshr")]
+    pub acquires: Bool,
+    #[width(p.l1.spandex.line)]
+    #[field("mshr")]
+    pub mask: Bits,
+    #[width(12)]
+    #[field("mshr")]
+    pub id: Bits,
+}
+
+/// What is done to the words of an own entry.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = DenovoL1Params)]
+pub(super) struct Operand {
+    #[field("mshr")]
+    pub amo: Enum<WordOp>,
+    #[width(32)]
+    #[field("mshr")]
+    pub cmp: Bits,
+    #[width(4)]
+    #[field("mshr")]
+    pub bmask: Bits,
+    #[width(p.l1.spandex.data_bits())]
+    #[field("mshr")]
+    pub data: Bits,
+}
+
+/// What a delayed removal becomes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub enum Then {
+    /// Answered already: the word goes.
+    Drop,
+    /// RspO+data.
+    Give,
+    /// RspRvkO.
+    Revoke,
+    /// RspS and RspRvkO.
+    Share,
+}
+
+/// Who gets the answer of a delayed forward.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = DenovoL1Params)]
+pub(super) struct Delayed {
+    #[field("delayed")]
+    pub then: Enum<Then>,
+    /// Share: the requestor wants the word.
+    #[field("delayed")]
+    pub wanted: Bool,
+    #[width(p.l1.spandex.node_bits())]
+    #[field("delayed")]
+    pub src: Bits,
+    #[width(p.l1.spandex.dev_bits())]
+    #[field("delayed")]
+    pub req: Bits,
+    #[width(p.l1.spandex.tag_bits())]
+    #[field("delayed")]
+    pub tag: Bits,
+    #[width(p.l1.spandex.tbe_bits())]
+    #[field("delayed")]
+    pub tbe: Bits,
+}
+
+/// A delayed read.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = DenovoL1Params)]
+pub(super) struct DelayedRead {
+    #[width(p.l1.spandex.words())]
+    #[field("delayed")]
+    pub mask: Bits,
+    #[width(p.l1.spandex.dev_bits())]
+    #[field("delayed")]
+    pub req: Bits,
+    #[width(p.l1.spandex.tag_bits())]
+    #[field("delayed")]
+    pub tag: Bits,
+}
+
+/// The MSHRs.
+pub(super) struct Misses {
+    p: DenovoL1Params,
+    pub busy: Flags,
+    own: Flags,
+    stale: Flags,
+    extras: Flags,
+    pub ready: Flags,
+    pub post: Flags,
+    reads: Flags,
+    lines: Memory<Bits>,
+    lines_new: LaneWriter<Bits>,
+    left: Memory<Bits>,
+    left_slot: LaneWriter<Bits>,
+    left_rsp: LaneWriter<Bits>,
+    asked: Memory<Bits>,
+    asked_slot: LaneWriter<Bits>,
+    words: Memory<Bits>,
+    words_slot: LaneWriter<Bits>,
+    extra: Memory<Bits>,
+    extra_new: LaneWriter<Bits>,
+    extra_rsp: LaneWriter<Bits>,
+    gone: Memory<Bits>,
+    gone_new: LaneWriter<Bits>,
+    gone_fwd: LaneWriter<Bits>,
+    counts: Memory<Bits>,
+    counts_slot: LaneWriter<Bits>,
+    buffer: Memory<Bits>,
+    buffer_rsp: RowWriter<Bits>,
+    kept: Memory<Bits>,
+    kept_slot: RowWriter<Bits>,
+    operands: Memory<Operand>,
+    operands_new: LaneWriter<Operand>,
+    delayed: Memory<Delayed>,
+    delayed_fwd: RowWriter<Delayed>,
+    delayed_read: Memory<DelayedRead>,
+    delayed_read_fwd: LaneWriter<DelayedRead>,
+    port: SramPort<Target>,
+    targets_slot: LaneWriter<Target>,
+}
+
+/// The MSHRs of one line.
+#[derive(Clone, Copy)]
+pub(super) struct OfLine {
+    /// One bit per entry.
+    pub all: Bits,
+    /// The fresh read, one bit, and whether another load may use it now.
+    pub fresh: Bits,
+    /// Words of reads that are outstanding.
+    pub reading: Bits,
+    /// Words of own entries whose operation is not done.
+    pub owning: Bits,
+    /// Those without a recorded removal.
+    pub pending: Bits,
+}
+
+impl Misses {
+    pub fn new(p: &DenovoL1Params) -> Misses {
+        let (s, n) = (&p.l1.spandex, p.l1.spandex.mshrs);
+        let flags = |name: &str| Flags::new(&format!("mshr_{name}"), n, "mshr");
+        let file = |name: &str, w: u32| regfile::<Bits>(&format!("mshr_{name}"), n, w).fields(&[("mshr", w)]);
+        let lines = file("line", s.line_bits());
+        let [left, asked, words, extra, gone] =
+            ["left", "asked", "words", "extra", "gone"].map(|name| file(name, s.words()));
+        let counts = file("count", bits_for(u64::from(p.l1.targets) + 1));
+        let row = |name: &str, field: &str| {
+            regfile_lanes::<Bits>(&format!("mshr_{name}"), n, s.words(), WORD).fields(&[(field, WORD)])
+        };
+        let (buffer, kept) = (row("buffer", "line_buffer"), row("kept", "own_stores"));
+        let operands = regfile::<Operand>("mshr_operand", n, p.clone());
+        let delayed = regfile_lanes::<Delayed>("mshr_delayed", n, s.words(), p.clone());
+        let delayed_read = regfile::<DelayedRead>("mshr_delayed_read", n, p.clone());
+        let targets = sram::<Target>("mshr_targets", n << p.l1.target_bits(), 1, p.clone());
+        Misses {
+            busy: flags("busy"),
+            own: flags("own"),
+            stale: flags("stale"),
+            extras: flags("extras"),
+            ready: flags("ready"),
+            post: flags("post"),
+            reads: flags("reads"),
+            lines_new: lines.lane_writer("new"),
+            lines,
+            left_slot: left.lane_writer("slot"),
+            left_rsp: left.lane_writer("rsp"),
+            left,
+            asked_slot: asked.lane_writer("slot"),
+            asked,
+            words_slot: words.lane_writer("slot"),
+            words,
+            extra_new: extra.lane_writer("new"),
+            extra_rsp: extra.lane_writer("rsp"),
+            extra,
+            gone_new: gone.lane_writer("new"),
+            gone_fwd: gone.lane_writer("fwd"),
+            gone,
+            counts_slot: counts.lane_writer("slot"),
+            counts,
+            buffer_rsp: buffer.row_writer("rsp"),
+            buffer,
+            kept_slot: kept.row_writer("slot"),
+            kept,
+            operands_new: operands.lane_writer("new"),
+            operands,
+            delayed_fwd: delayed.row_writer("fwd"),
+            delayed,
+            delayed_read_fwd: delayed_read.lane_writer("fwd"),
+            delayed_read,
+            port: targets.read_port("look"),
+            targets_slot: targets.lane_writer("slot"),
+            p: p.clone(),
+        }
+    }
+
+    fn n(&self) -> u32 {
+        self.p.l1.spandex.mshrs
+    }
+
+    fn one(&self, entry: Bits) -> Bits {
+        entry.one_hot(self.n())
+    }
+
+    fn none(&self) -> Bits {
+        lit_bv(Bv::zero(self.p.l1.spandex.words()))
+    }
+
+    fn place(&self, entry: Bits, target: Bits) -> Bits {
+        // One MSHR has a number of one bit, which is 0.
+        let entry = if self.n() == 1 { lit(0, 1) } else { entry };
+        cat(&[entry, target]).resize(bits_for(u64::from(self.n() << self.p.l1.target_bits())))
+    }
+
+    /// The entries of a line. `answered`: the entry that gets a response in this cycle, one bit.
+    pub fn of_line(&self, line: Bits) -> OfLine {
+        let same: Vec<Bool> = (0..self.n()).map(|i| self.lines.entry(i).eq(line)).collect();
+        let all = pack_bools(&same) & self.busy.get();
+        let (own, post) = (self.own.get(), self.post.get());
+        let (reads, owns) = (all & !own, all & own & !post);
+        let none = self.none();
+        let sum = |of: Bits, file: &dyn Fn(u32) -> Bits| {
+            (0..self.n()).fold(none, |words, i| words | mux(of.bit(i), file(i), none))
+        };
+        let live = |i: u32| self.words.entry(i) & !self.gone.entry(i);
+        OfLine {
+            all,
+            fresh: reads & !self.stale.get(),
+            reading: sum(reads, &|i| self.left.entry(i)),
+            owning: sum(owns, &|i| self.words.entry(i)),
+            pending: sum(owns, &live),
+        }
+    }
+
+    /// Of the entries of a line the first with pending words among some, and these.
+    pub fn first_pending(&self, of_line: &OfLine, among: Bits) -> (Bits, Bits) {
+        let owns = of_line.all & self.own.get() & !self.post.get();
+        let live = |words: Bits, gone: Bits| words & !gone & among;
+        let some: Vec<Bool> = (0..self.n())
+            .map(|i| owns.bit(i) & live(self.words.entry(i), self.gone.entry(i)).any())
+            .collect();
+        let some = pack_bools(&some);
+        let at = some.lowest_set();
+        let words = live(self.words.read(at), self.gone.read(at));
+        (at, words & some.any().repeat(words.width()))
+    }
+
+    pub fn line(&self, entry: Bits) -> Bits {
+        self.lines.read(entry)
+    }
+    pub fn is_own(&self, entry: Bits) -> Bool {
+        self.own.get().bit_at(entry)
+    }
+    pub fn is_stale(&self, entry: Bits) -> Bool {
+        self.stale.get().bit_at(entry)
+    }
+    pub fn is_ready(&self, entry: Bits) -> Bool {
+        self.ready.get().bit_at(entry)
+    }
+    pub fn takes_more(&self, entry: Bits) -> Bool {
+        self.counts.read(entry).ne(u64::from(self.p.l1.targets))
+    }
+    pub fn count(&self, entry: Bits) -> Bits {
+        self.counts.read(entry)
+    }
+    /// Words of a read that it brings or keeps.
+    pub fn coming(&self, entry: Bits) -> Bits {
+        self.asked.read(entry) | self.words.read(entry)
+    }
+    pub fn full(&self) -> Bool {
+        self.busy.get().all()
+    }
+    pub fn free_entry(&self) -> Bits {
+        (!self.busy.get()).lowest_set()
+    }
+
+    /// Chooses the target that is read in the next cycle.
+    pub fn present(&self, entry: Bits, target: Bits) {
+        self.port.present(self.place(entry, target));
+    }
+
+    /// The target presented in the cycle before.
+    pub fn target(&self) -> Target {
+        self.port.lane(0)
+    }
+
+    fn take(&self, line: Bits, left: Bits, words: Bits, first: &Target) -> Bits {
+        let entry = self.free_entry();
+        let one = self.one(entry);
+        self.busy.raise(one);
+        self.stale.lower(one);
+        self.extras.raise(one);
+        self.lines_new.write(entry, &line);
+        self.left_slot.write(entry, &left);
+        self.asked_slot.write(entry, &left);
+        self.words_slot.write(entry, &words);
+        self.extra_new.write(entry, &self.none());
+        self.gone_new.write(entry, &self.none());
+        self.counts_slot.write(entry, &lit(1, bits_for(u64::from(self.p.l1.targets) + 1)));
+        self.targets_slot.write(self.place(entry, lit(0, self.p.l1.target_bits())), first);
+        entry
+    }
+
+    /// Opens a read of words; `kept`: words of the load that are here, and the line.
+    pub fn open(&self, line: Bits, missing: Bits, kept: (Bits, Bits), first: &Target) {
+        let entry = self.take(line, missing, kept.0, first);
+        self.kept_slot.write_packed(entry, kept.0, kept.1);
+        self.own.lower(self.one(entry));
+    }
+
+    /// A load joins a read, which asks for `missing` words more.
+    pub fn join(&self, entry: Bits, missing: Bits, kept: (Bits, Bits), target: &Target) {
+        let count = self.counts.read(entry);
+        self.targets_slot.write(self.place(entry, count.resize(self.p.l1.target_bits())), target);
+        self.counts_slot.write(entry, &(count + 1));
+        self.left_slot.write(entry, &(self.left.read(entry) | missing));
+        self.asked_slot.write(entry, &(self.asked.read(entry) | missing));
+        self.keep(entry, kept);
+    }
+
+    /// Words that a read must not overwrite.
+    pub fn keep(&self, entry: Bits, (words, data): (Bits, Bits)) {
+        self.words_slot.write(entry, &(self.words.read(entry) | words));
+        self.kept_slot.write_packed(entry, words, data);
+    }
+
+    /// Ownership with data is asked for; reads of the line become stale.
+    pub fn own(&self, line: Bits, words: Bits, of_line: &OfLine, operand: &Operand, target: &Target) {
+        let entry = self.take(line, words, words, target);
+        self.own.raise(self.one(entry));
+        self.operands_new.write(entry, operand);
+        self.stale.raise(of_line.all);
+    }
+
+    /// Extras of reads of a line are not to be trusted.
+    pub fn spoil(&self, entries: Bits) {
+        if self.p.inject != Inject::StaleExtras {
+            self.extras.lower(entries);
+        }
+    }
+
+    /// An acquire.
+    pub fn flash(&self) {
+        if self.p.inject != Inject::NoStale {
+            self.stale.raise(self.busy.get());
+        }
+    }
+
+    /// Words come in.
+    pub fn answer(&self, m: &Rsp) {
+        let entry = m.tag.slice(0, self.p.l1.spandex.mshr_bits());
+        let left = self.left.read(entry) & !m.mask;
+        self.left_rsp.write(entry, &left);
+        let known = self.asked.read(entry) | self.words.read(entry) | self.extra.read(entry);
+        let extra = m.extra & !known & (!self.is_own(entry)).repeat(known.width());
+        self.extra_rsp.write(entry, &(self.extra.read(entry) | extra));
+        self.buffer_rsp.write_packed(entry, m.mask | extra, m.data);
+        when(left.none(), || self.ready.raise(self.one(entry)));
+    }
+
+    /// Words outstanding.
+    pub fn left(&self, entry: Bits) -> Bits {
+        self.left.read(entry)
+    }
+
+    /// Words of a read that may be installed, and its line.
+    pub fn arrived(&self, entry: Bits) -> (Bits, Bits) {
+        let kept = self.words.read(entry);
+        let extras = self.extra.read(entry) & self.extras.get().bit_at(entry).repeat(kept.width());
+        let words = (self.asked.read(entry) | extras) & !kept;
+        let line = pack(&self.buffer.read_row(entry));
+        let own = pack(&self.kept.read_row(entry));
+        (words, crate::gpu_l1::op::merge(kept, own, line))
+    }
+
+    /// Words of an own entry, what they were, and what is done to them.
+    pub fn operation(&self, entry: Bits) -> (Bits, Bits, Operand) {
+        (self.words.read(entry), pack(&self.buffer.read_row(entry)), self.operands.read(entry))
+    }
+
+    /// A forward of words of an own entry is delayed, or answered while the words are pending.
+    pub fn delay(&self, entry: Bits, words: Bits, lanes: &[Delayed]) {
+        self.gone_fwd.write(entry, &(self.gone.read(entry) | words));
+        self.delayed_fwd.write_masked(entry, words, lanes);
+    }
+
+    /// A read is already delayed.
+    pub fn has_read(&self, entry: Bits) -> Bool {
+        self.reads.get().bit_at(entry)
+    }
+
+    /// A read of words of an own entry is delayed.
+    pub fn delay_read(&self, entry: Bits, read: &DelayedRead) {
+        self.reads.raise(self.one(entry));
+        self.delayed_read_fwd.write(entry, read);
+    }
+
+    /// Something is delayed.
+    pub fn has_delayed(&self, entry: Bits) -> Bool {
+        self.has_read(entry) | self.gone.read(entry).any()
+    }
+
+    pub fn read_delayed(&self, entry: Bits) -> DelayedRead {
+        self.delayed_read.read(entry)
+    }
+
+    /// The first word with a delayed removal.
+    pub fn removal(&self, entry: Bits) -> (Bits, Delayed) {
+        let word = self.gone.read(entry).lowest_set();
+        (word, self.delayed.read_lane(entry, word))
+    }
+
+    /// The delayed read, or the first removal, is done; whether nothing is left.
+    pub fn replayed(&self, entry: Bits) -> Bool {
+        let (gone, read) = (self.gone.read(entry), self.has_read(entry));
+        let rest = mux(read, gone, gone & (gone - 1));
+        self.reads.lower(self.one(entry));
+        self.gone_fwd.write(entry, &rest);
+        rest.none()
+    }
+
+    /// Atomics and byte stores that are not done.
+    pub fn owns(&self) -> Bits {
+        self.busy.get() & self.own.get() & !self.post.get()
+    }
+
+    /// The own operation is done; what is delayed follows.
+    pub fn follow(&self, entry: Bits) {
+        self.post.raise(self.one(entry));
+        self.ready.lower(self.one(entry));
+    }
+
+    /// The entry has nothing left to do.
+    pub fn free(&self, entry: Bits) {
+        let one = self.one(entry);
+        self.busy.lower(one);
+        self.ready.lower(one);
+        self.post.lower(one);
+    }
+
+    /// Declares how the flags change; called last.
+    pub fn finish(&self) {
+        let flags = [&self.busy, &self.own, &self.stale, &self.extras, &self.ready, &self.post, &self.reads];
+        flags.into_iter().for_each(Flags::finish);
+    }
+}

@@ -1,0 +1,191 @@
+//! Whose slot the next cycle is.
+
+use super::Core;
+use crate::gpu_l1::op::Op;
+use crate::msg::Fwd;
+use weft_blocks::msg::CuReq;
+use weft_rtl::prelude::*;
+
+/// Whose slot a cycle is, in order of precedence (section 7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 3)]
+pub enum Turn {
+    /// Nobody's.
+    None,
+    /// That of an entry whose words have all come.
+    Done,
+    /// A forward's: delayed, or from the network.
+    Fwd,
+    /// That of the oldest entry of the store buffer.
+    Drain,
+    /// That of the operation whose release is complete.
+    Release,
+    /// That of the request in S1.
+    Cu,
+}
+
+/// The turn, with what it needs.
+pub(super) struct Turns {
+    turn: Reg<Enum<Turn>>,
+    /// Done: it is an entry of the store buffer; which; which of its loads.
+    pub done_sb: Reg<Bool>,
+    pub done_at: Reg<Bits>,
+    pub done_next: Reg<Bits>,
+    done_valid: Reg<Bool>,
+    done_ends: Wire<Bool>,
+    done_steps: Wire<Bool>,
+    /// Fwd: it is a delayed one, of this MSHR.
+    pub replay: Reg<Bool>,
+    pub replay_at: Reg<Bits>,
+    pub fwd: InChannel<Fwd>,
+    fwd_leaves: Wire<Bool>,
+    /// Drain: it had to wait for an answer.
+    hold: Reg<Bool>,
+    pub req: InChannel<CuReq>,
+    pub s1_valid: Reg<Bool>,
+    pub s1: Reg<Op>,
+    ready: Bool,
+}
+
+impl Turns {
+    pub fn new(core: &Core, ready: Bool) -> Turns {
+        let (p, s) = (&core.p.l1, &core.p.l1.spandex);
+        Turns {
+            turn: reg::<Enum<Turn>>("turn", ()),
+            done_sb: reg::<Bool>("done_sb", ()),
+            done_at: reg::<Bits>("done_at", bits_for(u64::from(s.mshrs.max(s.sb)))),
+            done_next: reg::<Bits>("done_next", p.target_bits()),
+            done_valid: reg::<Bool>("done_valid", ()),
+            done_ends: wire_or::<Bool>("done_ends", (), false),
+            done_steps: wire_or::<Bool>("done_steps", (), false),
+            replay: reg::<Bool>("replay", ()),
+            replay_at: reg::<Bits>("replay_at", s.mshr_bits()),
+            fwd: in_channel::<Fwd>("l1_fwd", s),
+            fwd_leaves: wire_or::<Bool>("fwd_leaves", (), false),
+            hold: reg::<Bool>("drain_hold", ()),
+            req: in_channel::<CuReq>("cu_req", &s.cu()),
+            s1_valid: reg::<Bool>("s1_valid", ()),
+            s1: reg::<Op>("s1", p.clone()).field("pipeline"),
+            ready,
+        }
+    }
+
+    /// This cycle is the slot of one of these.
+    pub fn is(&self, turn: Turn) -> Bool {
+        self.turn.get().is(turn)
+    }
+
+    /// MSHR, and store buffer entry, of the Done slot.
+    pub fn done_mshr(&self, core: &Core) -> Bits {
+        self.done_at.get().slice(0, core.p.l1.spandex.mshr_bits())
+    }
+    pub fn done_entry(&self, core: &Core) -> Bits {
+        self.done_at.get().slice(0, core.p.l1.sb_bits())
+    }
+
+    /// The Done slot is the last of its entry, or another load follows.
+    pub fn end_done(&self, last: Bool) {
+        when(last, || self.done_ends.set(true)).otherwise(|| self.done_steps.set(true));
+    }
+
+    /// The forward from the network is done with.
+    pub fn end_fwd(&self) {
+        self.fwd.take();
+        self.fwd_leaves.set(true);
+    }
+
+    /// The oldest entry must wait for an answer.
+    pub fn hold_drain(&self) {
+        self.hold.set(true);
+    }
+
+    fn accept(&self, leaves: Bool) -> (Bool, Bits) {
+        let m = &self.req.msg;
+        unused_input(&m.region);
+        unused_input(&m.hint);
+        unused_input(&m.remote);
+        unused_input(&m.scope);
+        unused_input(&m.cmp);
+        let accept = (self.req.valid & self.ready & (!self.s1_valid.get() | leaves)).named("s0_accept");
+        when(accept, || {
+            self.req.take();
+            self.s1.set(Op::of(m));
+        });
+        let op = Op::of(m);
+        let one = !op.releases | !op.kind.is(crate::gpu_l1::Kind::Sync) | op.part().words.popcount().eq(1);
+        let text = "an operation is one that the L1 can carry out: one word if it releases";
+        assert_always("denovo_l1_legal", !accept | (Op::legal(m) & one), text);
+        let waits = accept | (self.s1_valid.get() & !leaves);
+        self.s1_valid.set(waits);
+        (waits, mux(accept, m.line, self.s1.get().line))
+    }
+
+    /// The next entry that is done, or the next load of the present one; true if there is one, and its line.
+    fn choose_done(&self, core: &Core) -> (Bool, Bits) {
+        let s = &core.p.l1.spandex;
+        let stays = self.done_valid.get() & !self.done_ends.get();
+        let width = self.done_at.get().width();
+        let here = |n: u32, sb: bool| {
+            let mine = if sb { self.done_sb.get() } else { !self.done_sb.get() };
+            self.done_at.get().one_hot(n) & (self.done_valid.get() & mine).repeat(n)
+        };
+        let misses = core.misses.ready.get() & !here(s.mshrs, false);
+        let stores = core.pending.ready.get() & !here(s.sb, true);
+        let sb = mux(stays, self.done_sb.get(), misses.none());
+        let picked = mux(misses.any(), misses.lowest_set().resize(width), stores.lowest_set().resize(width));
+        let at = mux(stays, self.done_at.get(), picked);
+        let any = (stays | misses.any() | stores.any()) & self.ready;
+        let next = mux(self.done_steps.get(), self.done_next.get() + 1, self.done_next.get());
+        let next = mux(stays, next, lit(0, core.p.l1.target_bits()));
+        self.done_valid.set(any);
+        when(any, || {
+            self.done_sb.set(sb);
+            self.done_at.set(at);
+            self.done_next.set(next);
+        });
+        let mshr = at.slice(0, s.mshr_bits());
+        core.misses.present(mshr, next);
+        let line = core.misses.line(mshr);
+        (any, mux(sb, core.buffer.line(at.slice(0, core.p.l1.sb_bits())), line))
+    }
+
+    /// Chooses the next slot and presents its row. `leaves`: the request leaves S1; `event`: an answer has come or an entry is done.
+    pub fn choose(&self, core: &Core, leaves: Bool, event: Bool) {
+        let (requests, request_line) = self.accept(leaves);
+        let turn = |t: Turn| enum_lit(t);
+        let next = mux(requests, turn(Turn::Cu), turn(Turn::None));
+        let releases = core.releases.ready() & !self.is(Turn::Release);
+        let next = mux(releases, turn(Turn::Release), next);
+        let oldest = core.buffer.oldest();
+        // Never twice in a row: what it waits for may need another turn.
+        let wants = oldest.there & !oldest.behind & core.buffer.drains(core.releases.writes());
+        let drains = wants & !self.hold.get() & !self.is(Turn::Drain);
+        let next = mux(drains, turn(Turn::Drain), next);
+        let post = core.misses.post.get();
+        // What an operation has delayed comes before what the network brings.
+        let network = self.fwd.valid & !self.fwd_leaves.get() & !self.is(Turn::Done);
+        let fwd = post.any() | network;
+        // The slot that ends a replay sees its entry as it was.
+        let fwd = fwd & !(self.is(Turn::Fwd) & self.replay.get());
+        let next = mux(fwd & self.ready, turn(Turn::Fwd), next);
+        let (done, done_line) = self.choose_done(core);
+        let next = mux(done, turn(Turn::Done), next);
+        let next = mux(self.ready, next, turn(Turn::None)).named("turn_next");
+        self.turn.set(next);
+        when(event, || self.hold.set(false));
+        let at = post.lowest_set();
+        when(next.is(Turn::Fwd), || {
+            self.replay.set(post.any());
+            self.replay_at.set(at);
+        });
+        let fwd_line = mux(post.any(), core.misses.line(at), self.fwd.msg.line);
+        let lines = [
+            (Turn::Done, done_line),
+            (Turn::Fwd, fwd_line),
+            (Turn::Drain, oldest.line),
+            (Turn::Release, core.releases.queue.head.line),
+        ];
+        let line = lines.iter().fold(request_line, |rest, (t, line)| mux(next.is(*t), *line, rest));
+        core.arrays.present(line);
+    }
+}
