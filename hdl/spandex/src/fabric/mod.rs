@@ -15,7 +15,7 @@
 //! | `g0_cuD_busy_release` | out | a release is under way in the L1 |
 //! | `memB_req`, `memB_rsp` | out, in | [`MemReq`], [`MemRsp`] of a bank |
 //!
-//! Instances: `deviceD`, in it `l1` and `tu`; `bankB`; `routerN` and what lies between.
+//! Instances: `deviceD`, in it `cache` (the L1) and `tu`; `bankB`; `routerN` and what lies between.
 //!
 //! # A device of another protocol
 //!
@@ -62,7 +62,7 @@ pub fn device(
     built(Module::build(name, ModuleKind::Fabric, || {
         doc("A device of a Spandex system: an L1 and its translation unit.");
         let own = input::<Bits>("own", s.dev_bits());
-        let (cache, unit) = (instance("l1", l1), instance("tu", tu));
+        let (cache, unit) = (instance("cache", l1), instance("tu", tu));
         for (part, module) in [(&cache, l1), (&unit, tu)] {
             if module.inputs().any(|(_, port)| port.name == "own") {
                 part.drive_bits("own", own);

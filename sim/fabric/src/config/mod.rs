@@ -51,6 +51,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("srsp-64cu-small", include_str!("../../../fabrics/srsp-64cu-small.toml")),
     ("hlrc-128cu", include_str!("../../../fabrics/hlrc-128cu.toml")),
     ("hlrc-128cu-small", include_str!("../../../fabrics/hlrc-128cu-small.toml")),
+    ("spandex-soc", include_str!("../../../fabrics/spandex-soc.toml")),
+    ("spandex-soc-small", include_str!("../../../fabrics/spandex-soc-small.toml")),
 ];
 
 /// Configuration of a fabric: one field per key; the default is the published REC system.

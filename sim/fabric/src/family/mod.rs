@@ -18,6 +18,7 @@ mod hardware;
 mod held;
 mod links;
 pub mod rdma;
+pub mod spandex;
 pub mod srsp;
 mod surroundings;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use surroundings::{Channels, MemOp, Newer, Surroundings, Transfer, Unit};
 use crate::config::{Common, ConfigError, FabricConfig, Group, KeyInfo};
 use directory::DirectoryKeys;
 use rdma::RdmaKeys;
+use spandex::SpandexKeys;
 use srsp::SrspKeys;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,6 +51,8 @@ pub enum FamilyKeys {
     Rdma(RdmaKeys),
     /// One GPU with scoped synchronisation and remote scope promotion (srsp.md).
     Srsp(SrspKeys),
+    /// CPU cores and CUs around one last-level cache (spandex.md).
+    Spandex(Box<SpandexKeys>),
     /// For tests.
     #[cfg(test)]
     Toy(toy::ToyKeys),
@@ -68,6 +72,7 @@ impl FamilyKeys {
             FamilyKeys::Tsm(TsmKeys::default()),
             FamilyKeys::Rdma(RdmaKeys::default()),
             FamilyKeys::Srsp(SrspKeys::default()),
+            FamilyKeys::Spandex(Box::default()),
             #[cfg(test)]
             FamilyKeys::Toy(toy::ToyKeys::default()),
         ]
@@ -85,6 +90,7 @@ impl FamilyKeys {
             FamilyKeys::Tsm(keys) => keys,
             FamilyKeys::Rdma(keys) => keys,
             FamilyKeys::Srsp(keys) => keys,
+            FamilyKeys::Spandex(keys) => &**keys,
             #[cfg(test)]
             FamilyKeys::Toy(keys) => keys,
         }
@@ -97,6 +103,7 @@ impl FamilyKeys {
             FamilyKeys::Tsm(keys) => keys,
             FamilyKeys::Rdma(keys) => keys,
             FamilyKeys::Srsp(keys) => keys,
+            FamilyKeys::Spandex(keys) => &mut **keys,
             #[cfg(test)]
             FamilyKeys::Toy(keys) => keys,
         }
@@ -109,6 +116,7 @@ impl FamilyKeys {
             FamilyKeys::Tsm(_) => FamilyKeys::Tsm(TsmKeys::default()),
             FamilyKeys::Rdma(_) => FamilyKeys::Rdma(RdmaKeys::default()),
             FamilyKeys::Srsp(_) => FamilyKeys::Srsp(SrspKeys::default()),
+            FamilyKeys::Spandex(_) => FamilyKeys::Spandex(Box::default()),
             #[cfg(test)]
             FamilyKeys::Toy(_) => FamilyKeys::Toy(toy::ToyKeys::default()),
         }

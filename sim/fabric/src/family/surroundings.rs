@@ -4,6 +4,7 @@ use crate::cu::LineAccess;
 use crate::run::Counter;
 use serde::{Deserialize, Serialize};
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use weft_engine::Sim;
 use weft_engine::runner::Problem;
@@ -77,14 +78,14 @@ pub struct Channels {
 }
 
 /// Bytes of a line that a cache holds and memory does not.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Newer<'a> {
     /// Line number.
     pub line: u64,
     /// The bytes, one bit each.
     pub mask: u128,
     /// The line in limbs.
-    pub data: &'a [u64],
+    pub data: Cow<'a, [u64]>,
 }
 
 /// Behavioural models around a fabric. They are cloned and saved with the run.

@@ -53,7 +53,11 @@ impl Banks {
                     let line = bank.params.line_number(tag, u64::from(set), bank.number);
                     // Dirty bytes of other homes' lines are written on by the release that makes them visible.
                     if line >> home_bits(&bank.params) == u64::from(bank.params.home) {
-                        out.push(Newer { line, mask: whole, data: sim.lane(bank.data, set * ways + way, 0) });
+                        out.push(Newer {
+                            line,
+                            mask: whole,
+                            data: sim.lane(bank.data, set * ways + way, 0).into(),
+                        });
                     }
                 }
             }

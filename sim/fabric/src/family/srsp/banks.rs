@@ -49,7 +49,7 @@ impl Banks {
                 let tag = entry & ((1 << self.tag_bits) - 1);
                 let line = (tag * u64::from(self.sets) + u64::from(set)) * self.banks.len() as u64;
                 let data = lane(sim, bank.lines, set * self.ways + way);
-                out.push(Newer { line: line + number as u64, mask: u128::from(mask), data });
+                out.push(Newer { line: line + number as u64, mask: u128::from(mask), data: data.into() });
             }
         }
         out

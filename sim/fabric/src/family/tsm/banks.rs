@@ -58,7 +58,7 @@ impl Banks {
                     let mask = sim.lane(bank.masks, row / lanes[0], row % lanes[0])[0];
                     let data = sim.lane(bank.lines, row / lanes[1], row % lanes[1]);
                     let line = bank.first + self.line(bank.number, tag, set);
-                    out.push(Newer { line, mask: u128::from(mask), data });
+                    out.push(Newer { line, mask: u128::from(mask), data: data.into() });
                 }
             }
         }

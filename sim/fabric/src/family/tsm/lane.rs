@@ -15,7 +15,7 @@ use weft_rtl::prelude::HwEnum;
 /// Limbs of a line.
 pub(in crate::family) const LIMBS: usize = 8;
 
-/// The ports of a memory channel whose requests are all answered, with the line and, of an atomic, the old value.
+/// The ports of a memory channel whose requests are answered with the line and, of an atomic, the old value.
 pub(in crate::family) trait LanePorts: Copy + Send + 'static {
     /// Those that begin with `prefix`.
     ///
@@ -34,6 +34,12 @@ pub(in crate::family) trait LanePorts: Copy + Send + 'static {
 
     /// Performs an atomic in the line; the old value, of 4 bytes in the low half.
     fn perform(&self, sim: &mut Sim, line: &mut [u64]) -> u64;
+
+    /// A request of this kind is answered.
+    fn answers(&self, op: MemOp) -> bool {
+        let _ = op;
+        true
+    }
 
     /// `valid` of answers.
     fn answer(&self) -> InPort;
@@ -198,8 +204,9 @@ impl Lane {
             memory.write_limbs(addr, &data);
         }
         data.extend([old, op as u64]);
-        self.channel.admit(now, addr, op != MemOp::Read, Some(Reply { id, data }));
-        Some(Transfer::Request { channel, op, answered: true, line, id })
+        let answered = ports.answers(op);
+        self.channel.admit(now, addr, op != MemOp::Read, answered.then_some(Reply { id, data }));
+        Some(Transfer::Request { channel, op, answered, line, id })
     }
 
     /// Takes the answer of the cycle before off the port and puts the next one there.

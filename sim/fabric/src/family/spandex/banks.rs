@@ -1,0 +1,110 @@
+//! What caches hold newer than memory: the LLC the words of dirty lines that nobody owns, MESI L1s the lines that they own.
+
+use super::SpandexSystem;
+use crate::family::Newer;
+use crate::family::tsm::around::{NewerIn, newer_in};
+use weft_engine::{MemPort, Sim};
+use weft_rtl::prelude::HwEnum;
+use weft_spandex::mesi_port::LineState;
+
+/// Where a bank keeps tags, owned words and data.
+struct Bank {
+    tags: MemPort,
+    owned: MemPort,
+    lines: MemPort,
+}
+
+/// Where a MESI L1 keeps tags, states and data.
+struct Owner {
+    tags: MemPort,
+    states: MemPort,
+    lines: MemPort,
+}
+
+/// The banks of a system, and its L1s that own lines.
+pub(super) struct Banks {
+    banks: Vec<Bank>,
+    owners: Vec<Owner>,
+    /// Sets and ways of such an L1.
+    l1: (u32, u32),
+    sets: u32,
+    ways: u32,
+    words: u32,
+    tag_bits: u32,
+}
+
+impl Banks {
+    /// Those of a system; `None` when its instances have other names.
+    pub fn find(sim: &Sim, p: &SpandexSystem) -> Option<Banks> {
+        let bank = |b: u32| {
+            let memory = |name: &str| sim.memory(&format!("bank{b}.{name}"));
+            Some(Bank { tags: memory("tags")?, owned: memory("owned")?, lines: memory("lines")? })
+        };
+        let banks = (0..p.s.banks).map(bank).collect::<Option<Vec<_>>>()?;
+        let owner = |d: u32| {
+            let memory = |name: &str| sim.memory(&format!("device{d}.cache.{name}"));
+            Some(Owner { tags: memory("tags")?, states: memory("states")?, lines: memory("lines")? })
+        };
+        let mesi = p.mesi.as_ref().map(|(l1, _)| &l1.port);
+        let owners = (0..mesi.map_or(0, |_| p.s.cpus)).map(owner).collect::<Option<Vec<_>>>()?;
+        let l1 = mesi.map_or((0, 0), |port| (port.sets(), port.ways));
+        let (sets, ways, words, tag_bits) = (p.llc.sets(), p.llc.ways, p.s.words(), p.llc.tag_bits());
+        Some(Banks { banks, owners, l1, sets, ways, words, tag_bits })
+    }
+
+    /// What they hold newer than memory.
+    pub fn newer(self) -> NewerIn {
+        newer_in(move |sim| {
+            let mut all = self.dirty(sim);
+            all.extend(self.owned(sim));
+            all
+        })
+    }
+
+    /// All words of lines that a MESI L1 has in E or M: the LLC holds its number in their place.
+    fn owned<'a>(&self, sim: &'a Sim) -> Vec<Newer<'a>> {
+        let open = LineState::OWNED.map(|state| state.encoding());
+        let (sets, ways) = self.l1;
+        let mut out = Vec::new();
+        for owner in &self.owners {
+            for (set, way) in (0..sets).flat_map(|s| (0..ways).map(move |w| (s, w))) {
+                let row = set * ways + way;
+                if open.contains(&lane(sim, owner.states, row)[0]) {
+                    let line = lane(sim, owner.tags, row)[0] * u64::from(sets) + u64::from(set);
+                    let mask = (1 << (4 * self.words)) - 1;
+                    out.push(Newer { line, mask, data: lane(sim, owner.lines, row).into() });
+                }
+            }
+        }
+        out
+    }
+
+    fn dirty<'a>(&self, sim: &'a Sim) -> Vec<Newer<'a>> {
+        let mut out = Vec::new();
+        for (number, bank) in self.banks.iter().enumerate() {
+            for (set, way) in (0..self.sets).flat_map(|s| (0..self.ways).map(move |w| (s, w))) {
+                let row = set * self.ways + way;
+                // {dirty, state, tag}; state I is 0.
+                let entry = lane(sim, bank.tags, row)[0];
+                let (state, dirty) = (entry >> self.tag_bits & 3, entry >> (self.tag_bits + 2) & 1);
+                let owned = lane(sim, bank.owned, row)[0];
+                let here = !owned & (u64::MAX >> (64 - self.words));
+                if state == 0 || dirty == 0 || here == 0 {
+                    continue;
+                }
+                let tag = entry & ((1 << self.tag_bits) - 1);
+                let line = (tag * u64::from(self.sets) + u64::from(set)) * self.banks.len() as u64;
+                let bytes = (0..self.words).filter(|w| here >> w & 1 == 1).map(|w| 0xf_u128 << (4 * w)).sum();
+                let word = |w: u32| if w < self.words { sim.lane(bank.lines, row, w)[0] } else { 0 };
+                let data = (0..self.words.div_ceil(2)).map(|i| word(2 * i) | word(2 * i + 1) << 32);
+                out.push(Newer { line: line + number as u64, mask: bytes, data: data.collect() });
+            }
+        }
+        out
+    }
+}
+
+/// Entry `at` of a memory whose rows hold several.
+fn lane(sim: &Sim, memory: MemPort, at: u32) -> &[u64] {
+    sim.lane(memory, at / memory.lanes, at % memory.lanes)
+}

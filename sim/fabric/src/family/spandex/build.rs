@@ -1,0 +1,130 @@
+//! Parameters of the models that a configuration stands for.
+
+use super::{SpandexKeys, SpandexProtocol};
+use crate::config::Common;
+use crate::dram::DramTiming;
+use std::sync::Arc;
+use weft_blocks::common::grid::Grid;
+use weft_blocks::registry::BlockError;
+use weft_rtl::ir::Module;
+use weft_spandex::fabric::{gpu_device, mesi_device, spandex_fabric};
+use weft_spandex::gpu_l1::GpuL1Params;
+use weft_spandex::llc::ReqsPolicy;
+use weft_spandex::llc::{LlcParams, spandex_llc};
+use weft_spandex::mesi_l1::MesiL1Params;
+use weft_spandex::mesi_port::MesiPort;
+use weft_spandex::net::NetParams;
+use weft_spandex::params::Spandex;
+use weft_spandex::tu_gpu::TuGpuParams;
+use weft_spandex::tu_mesi::TuMesiParams;
+
+/// The hardware of a configuration: everything between CPU cores, CUs and memory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SpandexSystem {
+    /// Message widths, numbers of devices and banks.
+    pub s: Spandex,
+    /// The banks.
+    pub llc: LlcParams,
+    /// The L1s with GPU coherence.
+    pub gpu_l1: GpuL1Params,
+    /// Their translation units.
+    pub tu_gpu: TuGpuParams,
+    /// The L1s of MESI cores and their translation units, if there are any.
+    pub mesi: Option<(MesiL1Params, TuMesiParams)>,
+    /// The network.
+    pub net: NetParams,
+}
+
+impl SpandexSystem {
+    /// Elaborates it.
+    ///
+    /// # Errors
+    /// A parameter that it or one of its blocks refuses.
+    pub fn module(&self) -> Result<Arc<Module>, BlockError> {
+        let gpu = gpu_device(&self.gpu_l1, &self.tu_gpu)?;
+        let core = match &self.mesi {
+            Some((l1, tu)) => mesi_device(l1, tu)?,
+            None => gpu.clone(),
+        };
+        let mut devices = vec![core; self.s.cpus as usize];
+        devices.resize(self.s.devs() as usize, gpu);
+        spandex_fabric(&self.module_name(), &self.s, &devices, &spandex_llc(&self.llc)?, &self.net)
+    }
+
+    /// Module name, unique per parameters.
+    pub fn module_name(&self) -> String {
+        let mut sum = 0xcbf2_9ce4_8422_2325_u64;
+        for byte in format!("{self:?}").bytes() {
+            sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        format!("spandex_{}_{}_{sum:016x}", self.s.cpus, self.s.cus)
+    }
+}
+
+impl SpandexKeys {
+    /// The hardware that they stand for.
+    pub(super) fn system(&self, common: &Common) -> SpandexSystem {
+        let sharers = match self.protocol {
+            SpandexProtocol::SMesiGpu => self.cpus,
+            SpandexProtocol::SGpuGpu => 0,
+        };
+        let s = Spandex {
+            cpus: self.cpus,
+            cus: common.cus,
+            sharers,
+            addr_bits: common.addr_bits,
+            line: common.line,
+            banks: self.banks,
+            mshrs: self.l1_mshrs,
+            sb: self.l1_sb,
+            wbb: self.l1_wbb,
+            tbes: self.llc_tbes,
+        };
+        let port = MesiPort { spandex: s.clone(), size: self.l1_size, ways: self.l1_ways };
+        let weak_reads = self.reqs_policy.policy() == ReqsPolicy::Opt2;
+        let mesi = (
+            MesiL1Params { weak_reads, ..MesiL1Params::new(port.clone()) },
+            TuMesiParams { flex_rsp: self.flex_rsp, ..TuMesiParams::new(port) },
+        );
+        let grid = Grid { columns: self.mesh, rows: self.mesh_rows };
+        SpandexSystem {
+            llc: LlcParams {
+                size: self.llc_size as u32,
+                ways: self.llc_ways,
+                stalls: self.llc_stalls,
+                reqs: self.reqs_policy.policy(),
+                rvko: self.rvko_gran.gran(),
+                flex: self.flex_rsp,
+                sharers: self.sharer_mode.mode(),
+                ..LlcParams::published(s.clone())
+            },
+            gpu_l1: GpuL1Params {
+                size: self.l1_size,
+                ways: self.l1_ways,
+                latency: self.l1_latency,
+                targets: self.l1_targets,
+                releases: self.l1_releases,
+                sb_drain: self.sb_drain.drain(),
+                ..GpuL1Params::published(s.clone())
+            },
+            tu_gpu: TuGpuParams { n_fail: self.n_fail, ..TuGpuParams::published(s.clone()) },
+            mesi: (self.protocol == SpandexProtocol::SMesiGpu).then_some(mesi),
+            net: NetParams { hop: self.hop, ni: self.ni, ..NetParams::spread(&s, grid) },
+            s,
+        }
+    }
+
+    /// The memory channel of a bank.
+    pub(super) fn dram(&self, common: &Common) -> DramTiming {
+        DramTiming {
+            line: common.line,
+            bandwidth: common.dram_bandwidth,
+            latency: common.dram_latency,
+            banks: common.dram_banks,
+            bank_busy: common.dram_bank_busy,
+            queue: common.dram_queue,
+            interleave: u64::from(common.line),
+            channels: self.banks,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What several keys of the family must be together. The rules of the blocks are their own, told with the configuration's keys.
+
+use super::SpandexKeys;
+use crate::config::{Common, ConfigError, FabricConfig, size};
+use crate::cu::Model;
+use weft_blocks::registry::BlockError;
+
+/// The keys of a configuration of this family.
+pub(super) struct Checked<'a> {
+    pub config: &'a FabricConfig,
+    pub common: &'a Common,
+    pub keys: &'a SpandexKeys,
+}
+
+impl Checked<'_> {
+    /// Refuses every combination that cannot be built.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.ensure(
+            self.common.model != Model::Sc,
+            "model",
+            "the L1s synchronise by the order of an access, which CUs that keep sc do not send",
+            "drf0, drf1, drfrlx",
+        )?;
+        let most = 1u128 << self.common.addr_bits;
+        self.ensure(
+            self.common.memory_bytes() <= most,
+            "dram_bytes",
+            "the memory is larger than the address space",
+            format!("a power of two of at most {}", size(most.min(1 << 60) as u64)),
+        )?;
+        let system = self.keys.system(self.common);
+        let l1 =
+            [("size", "l1_size"), ("ways", "l1_ways"), ("latency", "l1_latency"), ("targets", "l1_targets")];
+        self.told(system.gpu_l1.validate(), &[&l1[..], &[("releases", "l1_releases")]].concat())?;
+        if let Some((cache, unit)) = &system.mesi {
+            self.told(cache.validate(), &l1)?;
+            self.told(unit.validate(), &l1)?;
+        }
+        self.told(
+            system.llc.validate(),
+            &[("size", "llc_size"), ("ways", "llc_ways"), ("n_stall", "llc_stalls")],
+        )?;
+        self.told(system.net.validate(&system.s), &[])
+    }
+
+    fn ensure(
+        &self,
+        good: bool,
+        key: &str,
+        problem: &str,
+        legal: impl Into<String>,
+    ) -> Result<(), ConfigError> {
+        self.config.ensure(good, key, problem, legal)
+    }
+
+    fn told(&self, found: Result<(), BlockError>, names: &[(&str, &str)]) -> Result<(), ConfigError> {
+        let Err(BlockError::Illegal { key, problem, legal, .. }) = found else { return Ok(()) };
+        let name = names.iter().find(|(block, _)| *block == key).map_or(key.as_str(), |(_, own)| own);
+        self.ensure(false, name, &problem, legal)
+    }
+}

@@ -1,0 +1,123 @@
+//! A Spandex fabric as the run loop sees it.
+
+use super::banks::Banks;
+use super::metrics::counted;
+use super::port::BankPorts;
+use super::{SpandexKeys, SpandexSystem};
+use crate::check::CheckError;
+use crate::config::Common;
+use crate::cu::{CuMode, CuParams, Pace};
+use crate::dram::DramTiming;
+use crate::family::srsp::order::Order;
+use crate::family::tsm::around::{Around, Place};
+use crate::family::{FamilyCheck, Fold, Hardware, Meter, Promises, Shape, Surroundings, ValueRule};
+use crate::memory::Memory;
+use crate::run::FabricError;
+use std::sync::Arc;
+use weft_blocks::registry::BlockError;
+use weft_engine::{Design, Sim};
+use weft_rtl::ir::Module;
+
+/// Cycles in which [`SpandexKeys::cu_ticks`] are counted.
+const CYCLES: u32 = 20;
+
+/// Hardware of the family and what is around it.
+pub(super) struct SpandexHardware {
+    system: SpandexSystem,
+    core: CuParams,
+    pace: Pace,
+    dram: DramTiming,
+    mode: CuMode,
+    home_bytes: u64,
+}
+
+impl SpandexHardware {
+    /// What a configuration stands for.
+    pub fn new(keys: &SpandexKeys, common: &Common) -> SpandexHardware {
+        SpandexHardware {
+            system: keys.system(common),
+            core: CuParams::core(common.line, keys.cpu_mlp),
+            pace: Pace { ticks: keys.cu_ticks, cycles: CYCLES },
+            dram: keys.dram(common),
+            mode: CuMode { fused: true, ..common.mode(false) },
+            home_bytes: common.dram_bytes,
+        }
+    }
+}
+
+impl Hardware for SpandexHardware {
+    fn module(&self) -> Result<Arc<Module>, BlockError> {
+        self.system.module()
+    }
+
+    fn tag(&self) -> String {
+        self.system.module_name()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape {
+            nodes: 1,
+            gpms: 1,
+            cus: self.system.s.devs(),
+            cores: self.system.s.cpus,
+            line: self.dram.line,
+            homes: 1,
+            home_bytes: self.home_bytes,
+        }
+    }
+
+    fn mode(&self) -> CuMode {
+        self.mode
+    }
+
+    fn compute_unit(&self, number: u32, common: CuParams) -> CuParams {
+        if number < self.system.s.cpus { self.core.clone() } else { CuParams { pace: self.pace, ..common } }
+    }
+
+    /// An L1 may show an old value until its device synchronises, and a store is nobody else's until it is drained: the order of events in cycles explains neither; [`Order`] does.
+    fn promises(&self) -> Promises {
+        Promises { values: ValueRule::Elsewhere, memory: false }
+    }
+
+    fn has_fences(&self) -> bool {
+        false
+    }
+
+    /// Lines leave the LLC whenever there is no room.
+    fn rests(&self) -> bool {
+        true
+    }
+
+    /// Kernels hand nothing on, but stores of the host stay in the L1 that carries them until a KEND.
+    fn fold(&self) -> Option<Fold> {
+        Some(|_| 0)
+    }
+
+    /// An L1 drains and drops its lines alone.
+    fn release_fence(&self, _: u8) -> Option<u8> {
+        None
+    }
+
+    fn acquire_fence(&self, _: u8) -> Option<u8> {
+        None
+    }
+
+    fn surroundings(&self, sim: &mut Sim, memory: Memory) -> Result<Box<dyn Surroundings>, FabricError> {
+        let units = "units bankB with memories tags, owned and lines";
+        let banks = Banks::find(sim, &self.system).ok_or(FabricError::Names { units })?;
+        let place = |b: u32| Place { ports: format!("mem{b}"), name: format!("bank {b}"), first: 0 };
+        let count = self.system.s.banks;
+        let channel_of = move |line: u64| (line % u64::from(count)) as usize;
+        let places = ((0..count).map(place).collect(), self.system.s.tbes);
+        let newer = Some(banks.newer());
+        Ok(Box::new(Around::<BankPorts>::new(sim, places, Arc::new(channel_of), self.dram, newer, memory)?))
+    }
+
+    fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {
+        Ok(vec![Box::new(Order::new(self.system.s.devs(), true))])
+    }
+
+    fn meter(&self) -> Box<dyn Meter> {
+        Box::new(counted())
+    }
+}

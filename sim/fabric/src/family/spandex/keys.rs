@@ -1,0 +1,146 @@
+//! Keys of the family, each declared once: field, default, unit, legal values, sentence.
+
+use crate::config::Legal::{OneOf, Power, Switch, Within};
+use crate::config::{G, M, Named, keys, named};
+use weft_spandex::gpu_l1::SbDrain;
+use weft_spandex::llc::{ReqsPolicy, RvkoGran, SharerMode};
+
+named! {
+    /// The L1s of CPU cores and CUs (spandex.md section 1, where a letter stands for each).
+    SpandexProtocol {
+        /// MESI CPU cores, CUs with GPU coherence: SMG.
+        SMesiGpu = "s-mesi-gpu",
+        /// GPU coherence everywhere: no configuration of the study, the plainest use of the LLC.
+        SGpuGpu = "s-gpu-gpu",
+    }
+}
+
+named! {
+    /// How a bank answers ReqS: `REQS_POLICY`.
+    Reqs {
+        /// The requestor becomes a sharer.
+        Opt1 = "opt1",
+        /// It gets the words to use once.
+        Opt2 = "opt2",
+        /// It gets ownership.
+        Opt3 = "opt3",
+        /// By the line's state and owners.
+        Eval = "eval",
+    }
+}
+
+named! {
+    /// What is revoked for an update at the LLC: `RVKO_GRAN`.
+    Rvko {
+        /// All words of the line that the owner has.
+        Line = "line",
+        /// The words updated.
+        Word = "word",
+    }
+}
+
+named! {
+    /// What a bank keeps of sharers: `SHARER_MODE`.
+    Sharers {
+        /// A bit for each.
+        Exact = "exact",
+        /// Nothing.
+        Broadcast = "broadcast",
+    }
+}
+
+named! {
+    /// When buffered stores leave an L1: `sb_drain`.
+    Drain {
+        /// At a release, and the oldest while the buffer is full.
+        Full = "full",
+        /// The oldest while it is three quarters full, too.
+        Highwater = "highwater",
+        /// As soon as they can.
+        Eager = "eager",
+    }
+}
+
+impl Reqs {
+    /// The hardware's word for it.
+    pub(super) fn policy(self) -> ReqsPolicy {
+        match self {
+            Reqs::Opt1 => ReqsPolicy::Opt1,
+            Reqs::Opt2 => ReqsPolicy::Opt2,
+            Reqs::Opt3 => ReqsPolicy::Opt3,
+            Reqs::Eval => ReqsPolicy::Eval,
+        }
+    }
+}
+
+impl Rvko {
+    /// The hardware's word for it.
+    pub(super) fn gran(self) -> RvkoGran {
+        match self {
+            Rvko::Line => RvkoGran::Line,
+            Rvko::Word => RvkoGran::Word,
+        }
+    }
+}
+
+impl Sharers {
+    /// The hardware's word for it.
+    pub(super) fn mode(self) -> SharerMode {
+        match self {
+            Sharers::Exact => SharerMode::Exact,
+            Sharers::Broadcast => SharerMode::Broadcast,
+        }
+    }
+}
+
+impl Drain {
+    /// The hardware's word for it.
+    pub(super) fn drain(self) -> SbDrain {
+        match self {
+            Drain::Full => SbDrain::Full,
+            Drain::Highwater => SbDrain::Highwater,
+            Drain::Eager => SbDrain::Eager,
+        }
+    }
+}
+
+keys! {
+    /// Keys of the family beside the common ones (spandex.md section 1); the default is the published system.
+    SpandexKeys {
+        System {
+            protocol: SpandexProtocol = SpandexProtocol::SMesiGpu, "", OneOf(SpandexProtocol::NAMES), "the L1s of CPU cores and CUs";
+            cpus: u32 = 8, "cores", Within(0, 64), "CPU cores, beside the CUs";
+            cpu_mlp: u32 = 1, "accesses", Within(1, 8), "accesses of a CPU core under way";
+            cu_ticks: u32 = 7, "ticks", Within(1, 20), "ticks of a CU in 20 cycles of the CPU cores' clock, which is the fabric's";
+        }
+        Coherence {
+            n_fail: u32 = 1, "Nacks", Within(1, 7), "Nacks of a read before its words are asked for by an update at the LLC (N_FAIL)";
+            reqs_policy: Reqs = Reqs::Eval, "", OneOf(Reqs::NAMES), "how the LLC answers ReqS (REQS_POLICY)";
+            rvko_gran: Rvko = Rvko::Line, "", OneOf(Rvko::NAMES), "what is revoked for an update at the LLC (RVKO_GRAN)";
+            flex_rsp: bool = true, "", Switch, "who answers a read adds what else it has of the line (FLEX_RSP)";
+            sharer_mode: Sharers = Sharers::Exact, "", OneOf(Sharers::NAMES), "what the LLC keeps of sharers (SHARER_MODE)";
+            sb_drain: Drain = Drain::Full, "", OneOf(Drain::NAMES), "when buffered stores leave an L1";
+        }
+        Caches {
+            l1_size: u32 = 32768, "bytes", Within(256, M), "data of an L1";
+            l1_ways: u32 = 8, "ways", Power(2, 32), "ways of an L1";
+            l1_latency: u32 = 1, "cycles", Within(1, 64), "hit time of an L1";
+            l1_mshrs: u32 = 128, "MSHRs", Within(1, 256), "misses of an L1 under way (N_MSHR)";
+            l1_targets: u32 = 8, "loads", Within(1, 64), "loads of an L1 that wait for one line";
+            l1_sb: u32 = 128, "lines", Within(1, 256), "store buffer of an L1 (SB)";
+            l1_wbb: u32 = 16, "lines", Within(1, 64), "write-back buffer of an L1 (N_WBB)";
+            l1_releases: u32 = 8, "operations", Within(1, 64), "operations of an L1 that wait for a release";
+            banks: u32 = 16, "banks", Power(1, 64), "LLC banks, line interleaved (N_BANK)";
+            llc_size: u64 = 8 * M, "bytes", Within(1024, G), "data of all LLC banks";
+            llc_ways: u32 = 16, "ways", Power(2, 16), "ways of an LLC bank";
+            llc_tbes: u32 = 16, "entries", Within(1, 64), "transactions of an LLC bank under way (N_TBE)";
+            llc_stalls: u32 = 32, "requests", Within(1, 256), "requests of an LLC bank that wait for blocked lines (N_STALL)";
+        }
+        Links {
+            mesh: u32 = 4, "columns", Within(1, 16), "columns of the mesh";
+            mesh_rows: u32 = 4, "rows", Within(1, 16), "rows of the mesh";
+            hop: u32 = 3, "cycles", Within(1, 8), "time of a hop; 16 bytes per cycle and link";
+            ni: u32 = 7, "cycles", Within(0, 64), "time of a message at the interface of its sender";
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Figures of spandex.md section 13, each over the whole run and fabric.
+
+use crate::family::Figures;
+use crate::family::counted::{Counted, Sum};
+
+const SUMS: &[Sum] = &[
+    (
+        "l1_loads",
+        "loads",
+        "plain loads that L1s have taken, line by line",
+        &["cache.gpu_l1_loads", "cache.mesi_l1_loads"],
+    ),
+    (
+        "l1_stores",
+        "stores",
+        "plain stores that L1s have taken, line by line",
+        &["cache.gpu_l1_stores", "cache.mesi_l1_stores"],
+    ),
+    (
+        "l1_atomics",
+        "atomics",
+        "atomics and other synchronising accesses that L1s have taken",
+        &["cache.gpu_l1_atomics", "cache.mesi_l1_atomics"],
+    ),
+    (
+        "l1_hits",
+        "accesses",
+        "loads answered without a fill, and all accesses that find their line in a MESI L1",
+        &[
+            "cache.gpu_l1_hit_v",
+            "cache.gpu_l1_hit_buffer",
+            "cache.mesi_l1_hits_s",
+            "cache.mesi_l1_hits_e",
+            "cache.mesi_l1_hits_m",
+        ],
+    ),
+    (
+        "l1_misses",
+        "accesses",
+        "loads that wait for a fill, and all accesses that open a miss of a MESI L1",
+        &["cache.gpu_l1_misses", "cache.mesi_l1_misses"],
+    ),
+    ("write_throughs", "lines", "write-throughs of L1s", &["cache.gpu_l1_write_throughs"]),
+    ("write_backs", "lines", "owned lines that L1s write back for room", &["cache.mesi_l1_puts"]),
+    ("flashes", "invalidations", "self-invalidations of an L1", &["cache.gpu_l1_flashes"]),
+    ("self_invalidated", "lines", "lines that these have dropped", &["cache.gpu_l1_self_invalidated"]),
+    ("releases", "releases", "releases of L1s", &["cache.gpu_l1_releases"]),
+    (
+        "release_cycles",
+        "cycles",
+        "cycles for which a release was under way in an L1",
+        &["cache.gpu_l1_release_cycles"],
+    ),
+    (
+        "sb_full",
+        "cycles",
+        "cycles in which a store waited for room in a store buffer",
+        &["cache.gpu_l1_sb_full"],
+    ),
+    ("nacks", "messages", "reads that found an owner without their words", &["tu.spandex_tu_nacks"]),
+    ("retries", "requests", "reads asked again", &["tu.spandex_tu_retries"]),
+    ("escalations", "requests", "reads asked as updates at the LLC", &["tu.spandex_tu_escalations"]),
+    ("llc_answers", "answers", "answers of LLC banks", &["bank.llc_answers"]),
+    ("llc_forwards", "messages", "requests forwarded to owners", &["bank.llc_forwards"]),
+    ("llc_fills", "lines", "lines that LLC banks read from memory", &["bank.llc_fills"]),
+    ("llc_writes", "lines", "lines that they write there", &["bank.llc_writes"]),
+    ("llc_inv", "messages", "sharers invalidated", &["bank.llc_inv"]),
+    ("llc_rvko", "messages", "owners revoked", &["bank.llc_rvko"]),
+    ("llc_joined", "requests", "requests that waited for a blocked line", &["bank.llc_joined"]),
+    (
+        "llc_req_stall",
+        "cycles",
+        "cycles in which the head of a bank's requests waited for room",
+        &["bank.llc_req_stall"],
+    ),
+    (
+        "flit_hops",
+        "flits",
+        "flits of 16 bytes over links between nodes",
+        &["router.link1_busy", "router.link2_busy", "router.link3_busy", "router.link4_busy"],
+    ),
+    ("dram_reads", "lines", "lines read from DRAM", &["dram.reads"]),
+    ("dram_writes", "lines", "lines written to DRAM", &["dram.writes"]),
+];
+
+/// The figures.
+pub(super) fn counted() -> Counted {
+    Counted { sums: SUMS.to_vec(), latencies: vec![], bytes: &[], checked: &[] }
+}
+
+/// What a person wants to know first.
+pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
+    let n = |name: &str| m.count(name);
+    let l1 = format!(
+        "{} loads, {} hits; {} stores, {} write-throughs; {} atomics",
+        n("l1_loads"),
+        n("l1_hits"),
+        n("l1_stores"),
+        n("write_throughs"),
+        n("l1_atomics")
+    );
+    let synchronisation = format!(
+        "{} self-invalidations of {} lines; {} releases, {} cycles of them",
+        n("flashes"),
+        n("self_invalidated"),
+        n("releases"),
+        n("release_cycles")
+    );
+    let llc = format!(
+        "{} answers, {} forwards, {} invalidations, {} revocations; {} requests waited for a blocked line",
+        n("llc_answers"),
+        n("llc_forwards"),
+        n("llc_inv"),
+        n("llc_rvko"),
+        n("llc_joined")
+    );
+    let network = format!("{} flit-hops", n("flit_hops"));
+    let dram = format!("{} reads, {} writes", n("dram_reads"), n("dram_writes"));
+    vec![("L1", l1), ("synchronisation", synchronisation), ("LLC", llc), ("network", network), ("DRAM", dram)]
+}

@@ -1,0 +1,85 @@
+//! The Spandex family: CPU cores and CUs, each with an L1 and a translation unit of some protocol, around one last-level cache (spandex.md).
+//!
+//! | part | what |
+//! | --- | --- |
+//! | [`SpandexKeys`] | the keys of spandex.md section 1, and which combinations cannot be built |
+//! | [`SpandexSystem`] | parameters of its hardware |
+//! | `hardware` | ports and promises of the fabric |
+//! | `port` | the memory channels behind the LLC banks |
+//! | `banks` | what the LLC holds newer than memory |
+//! | `metrics` | the figures of spandex.md section 13 |
+//!
+//! The fabric's clock is that of the CPU cores; a CU has a tick in some of its cycles. Device numbers are those of the compute units of node 0: cores first.
+//!
+//! Decision: each bank has a memory channel of its own, in place of four controllers at the corners of the mesh; with lines interleaved over both, a bank's lines have one controller anyway.
+
+mod banks;
+mod build;
+mod check;
+mod hardware;
+mod keys;
+mod metrics;
+mod port;
+
+pub use build::SpandexSystem;
+pub use keys::{SpandexKeys, SpandexProtocol};
+
+use super::{Family, FigureInfo, Figures, Hardware};
+use crate::config::{Common, ConfigError, FabricConfig, KeyInfo, Legal};
+use crate::cu::{CuPolicy, Model};
+use check::Checked;
+use hardware::SpandexHardware;
+use std::sync::Arc;
+
+impl Family for SpandexKeys {
+    fn name(&self) -> &'static str {
+        "spandex"
+    }
+
+    /// 16 CUs like those of the flat GPU of cu-and-consistency.md section 1.
+    fn common(&self) -> Common {
+        Common {
+            gpus: 1,
+            cus: 16,
+            model: Model::Drf1,
+            scopes: false,
+            lanes: 32,
+            alu_width: 32,
+            waves: 48,
+            blocks: 8,
+            issue_slots: 2,
+            cu_policy: CuPolicy::Gto,
+            lds_bytes: 16384,
+            lsu_depth: 1,
+            ..Common::default()
+        }
+    }
+
+    fn adapt(&self, key: &mut KeyInfo) {
+        let (legal, about) = match key.name {
+            "gpus" => (Legal::Within(1, 1), "GPUs: one in this family"),
+            "gpms" => (Legal::Within(1, 1), "modules of a GPU: there are none in this family"),
+            "line" => (Legal::Power(64, 64), key.about),
+            "cus" => (Legal::Within(1, 64), key.about),
+            "placement" => (key.legal, "where a program's pages lie; of no effect: there is one memory"),
+            _ => return,
+        };
+        (key.legal, key.about) = (legal, about);
+    }
+
+    fn check(&self, config: &FabricConfig) -> Result<(), ConfigError> {
+        Checked { config, common: &config.common, keys: self }.check()
+    }
+
+    fn hardware(&self, config: &FabricConfig) -> Arc<dyn Hardware> {
+        Arc::new(SpandexHardware::new(self, &config.common))
+    }
+
+    fn figures(&self) -> Vec<FigureInfo> {
+        metrics::counted().infos()
+    }
+
+    fn summary(&self, figures: &Figures) -> Vec<(&'static str, String)> {
+        metrics::summary(figures)
+    }
+}
