@@ -1,0 +1,155 @@
+//! Programs on small Spandex fabrics: CPU threads beside work-groups under every protocol, and what the rest of the programs need of an L1.
+
+#[path = "../../workload/tests/small/cpu_gpu.rs"]
+mod cpu_gpu;
+#[path = "../../workload/tests/small/mod.rs"]
+mod small;
+
+use std::sync::Arc;
+use weft_engine::Design;
+use weft_fabric::config::FabricConfig;
+use weft_fabric::run::{FabricRun, RunOptions, RunReport, design};
+use weft_workload::Program;
+
+/// Hardware with its configuration.
+struct Fabric {
+    config: FabricConfig,
+    design: Arc<Design>,
+}
+
+/// Two cores and three CUs with caches, buffers and tables of a few lines.
+const TINY: [&str; 12] = [
+    "cus=3",
+    "banks=2",
+    "l1_size=1K",
+    "l1_ways=2",
+    "l1_mshrs=4",
+    "l1_sb=4",
+    "l1_wbb=2",
+    "llc_size=8K",
+    "llc_ways=4",
+    "llc_tbes=4",
+    "llc_stalls=6",
+    "dram_latency=20",
+];
+
+/// Every protocol.
+const PROTOCOLS: [&str; 2] = ["s-mesi-gpu", "s-gpu-gpu"];
+
+impl Fabric {
+    fn new(changes: &[&str]) -> Fabric {
+        let mut config = FabricConfig::load("spandex-soc-small").expect("built in");
+        for change in TINY.iter().chain(changes) {
+            config.set(change).unwrap_or_else(|e| panic!("{e}"));
+        }
+        let design = design(&config, &RunOptions::default()).unwrap_or_else(|e| panic!("{changes:?}: {e}"));
+        Fabric { config, design }
+    }
+
+    fn run(&self, workload: &str, given: &[(&str, &str)]) -> RunReport {
+        let report = self.try_run(workload, given).unwrap_or_else(|e| panic!("{workload}: {e}"));
+        assert!(report.verified, "{workload}: {:?}", report.difference);
+        report
+    }
+
+    fn try_run(&self, workload: &str, given: &[(&str, &str)]) -> Result<RunReport, String> {
+        let mut params = given.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        self.config.offer(workload, &mut params);
+        let program = weft_workload::build(workload, &params, None).unwrap_or_else(|e| panic!("{e}"));
+        let program: Arc<dyn Program> = Arc::from(program);
+        let mut run = FabricRun::on(&self.config, &self.design, program, &RunOptions::default())
+            .map_err(|e| e.to_string())?;
+        let ended = run.run_to(5_000_000).map_err(|e| e.to_string())?;
+        if !ended {
+            return Err("no end".into());
+        }
+        run.finish().map_err(|e| e.to_string())
+    }
+}
+
+#[test]
+fn programs_with_cpu_threads_under_every_protocol() {
+    for protocol in PROTOCOLS {
+        let fabric = Fabric::new(&[&format!("protocol={protocol}")]);
+        for (workload, given) in cpu_gpu::CPU_GPU {
+            let m = fabric.run(workload, given).metrics;
+            assert!(m.count("l1_atomics") > 0 && m.count("flit_hops") > 0, "{workload}");
+            if protocol == "s-mesi-gpu" {
+                assert!(m.count("llc_inv") + m.count("llc_rvko") + m.count("llc_forwards") > 0, "{workload}");
+            }
+        }
+    }
+}
+
+/// Every key of the LLC and the L1s that changes what they do.
+#[test]
+fn keys_of_coherence() {
+    let changes: [&[&str]; 6] = [
+        &["reqs_policy=opt1", "sharer_mode=broadcast"],
+        &["reqs_policy=opt2", "flex_rsp=false"],
+        &["reqs_policy=opt3", "rvko_gran=word"],
+        &["sb_drain=highwater", "n_fail=3", "cpu_mlp=4"],
+        &["sb_drain=eager", "hop=1", "ni=0", "cu_ticks=20"],
+        &["mesh=3", "mesh_rows=1", "hop=8", "ni=20", "cu_ticks=1"],
+    ];
+    for changes in changes {
+        let fabric = Fabric::new(changes);
+        for (workload, given) in cpu_gpu::CPU_GPU {
+            if ["pr", "hsti", "flex-odwtd"].contains(workload) {
+                fabric.run(workload, given);
+            }
+        }
+    }
+}
+
+#[test]
+fn programs_without_cpu_threads() {
+    let fabric = Fabric::new(&[]);
+    for (workload, given) in small::SMALL {
+        if ["bfs", "transpose", "pagerank", "fir"].contains(workload) {
+            fabric.run(workload, &[given, &[("lanes", "16")][..]].concat());
+        }
+    }
+}
+
+#[test]
+fn more_threads_than_cores_are_refused() {
+    let fabric = Fabric::new(&[]);
+    let threads = [("values", "500"), ("cpu_threads", "3"), ("blocks", "2")];
+    let error = fabric.try_run("hsti", &threads).map(|r| r.cycles).expect_err("two cores");
+    assert!(error.contains("3 threads for CPU cores") && error.contains("cpu_threads"), "{error}");
+    let mut config = FabricConfig::load("srsp-64cu-small").expect("built in");
+    config.set("cus=4").expect("legal");
+    let design = design(&config, &RunOptions::default()).expect("can be built");
+    let error = Fabric { config, design }.try_run("hsti", &threads).map(|r| r.cycles).expect_err("no cores");
+    assert!(error.contains("the fabric has 0 of them"), "{error}");
+}
+
+#[test]
+fn the_published_fabric_is_that_of_its_file() {
+    let published = FabricConfig::load("spandex-soc").expect("built in");
+    published.validate().expect("can be built");
+    assert_eq!(published.of, published.of.published(), "the keys' defaults are the published system");
+    let record = published.to_json();
+    let back: FabricConfig = serde_json::from_value(record.clone()).expect("all keys are known");
+    assert_eq!(back.to_json(), record);
+}
+
+#[test]
+fn what_cannot_be_built_is_refused() {
+    let cases: [(&[&str], &str); 5] = [
+        (&["gpus=2"], "--set: gpus = 2: it is too large; legal: 1..1"),
+        (&["protocol=hmg"], "--set: protocol = hmg: there is no such choice; legal: s-mesi-gpu"),
+        (&["model=sc"], "--set: model = sc: the L1s synchronise by the order of an access"),
+        (&["l1_size=3K"], "--set: l1_size = 3072: "),
+        (&["mesh=17"], "--set: mesh = 17: it is too large"),
+    ];
+    for (changes, sentence) in cases {
+        let mut config = FabricConfig::load("spandex-soc-small").expect("built in");
+        let set = changes.iter().try_for_each(|change| config.set(change));
+        let error = set.and_then(|()| config.validate()).expect_err(sentence).to_string();
+        let said = error.split_once(": ").map_or("", |(_, said)| said);
+        let want = sentence.split_once(": ").map_or("", |(_, said)| said);
+        assert!(said.starts_with(want), "\n said: {error}\n want: {sentence}");
+    }
+}
