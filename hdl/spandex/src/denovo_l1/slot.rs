@@ -221,6 +221,26 @@ impl<'a> Slot<'a> {
         self.order(plan);
         self.answer(plan);
         self.tell_stall(plan);
+        self.observe(plan);
+    }
+
+    /// Counters (section 13).
+    fn observe(&self, plan: &Plan) {
+        let does = |action: &str| plan.goes & plan.row.action(action);
+        let drain = self.turns.is(Turn::Drain);
+        let owned = (self.part.words & self.found.owned).any();
+        count("denovo_l1_hit_owned", does("hit") & owned, "loads answered here, some words owned");
+        count("denovo_l1_hit", does("hit") & !owned, "loads answered here from valid or buffered words");
+        count("denovo_l1_misses", does("read"), "reads of words");
+        count("denovo_l1_merged", does("join"), "loads that join a read");
+        count("denovo_l1_stores_owned", does("store") & !drain, "stores done in place");
+        count("denovo_l1_stores_buffered", does("buffer"), "stores buffered");
+        count("denovo_l1_ownership", does("ask"), "requests for ownership");
+        count("denovo_l1_atomics_owned", does("perform"), "atomics and byte stores done in place");
+        count("denovo_l1_atomics", does("own"), "requests for ownership and data");
+        count("denovo_l1_write_backs", plan.goes & plan.evicts, "lines with owned words replaced");
+        let waits = self.turns.s1_valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));
+        count("denovo_l1_wait_cycles", waits, "cycles in which the request at the head waits");
     }
 
     /// Word states and data of the way.
