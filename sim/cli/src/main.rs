@@ -21,7 +21,7 @@
 //! | add a family of fabrics: other keys, memories, checks, figures | [`weft_fabric::family`](../weft_fabric/family/index.html): its traits; [directories](../weft_fabric/family/directory/index.html) and [timestamps](../weft_fabric/family/tsm/index.html) are two |
 //! | see what a compute unit or a DRAM channel does | [`weft_fabric::cu`](../weft_fabric/cu/index.html), [`weft_fabric::dram`](../weft_fabric/dram/index.html) |
 //! | add a program or a graph format | [`weft_workload`](../weft_workload/index.html) |
-//! | know what is tested, and how | [`weft_testbench`](../weft_testbench/index.html): [golden models](../weft_testbench/golden/index.html), [the race ledger](../weft_testbench/ledger/index.html), [co-simulation](../weft_testbench/cosim/index.html); [`weft_explore`](../weft_explore/index.html): every state of a small net of blocks |
+//! | know what is tested, and how | [`weft_testbench`](../weft_testbench/index.html): [golden models](../weft_testbench/golden/index.html), [the race ledger](../weft_testbench/ledger/index.html), [co-simulation](../weft_testbench/cosim/index.html); [`weft_explore`](../weft_explore/index.html): every state of a small net of blocks; [`weft_states`](../weft_states/index.html): every state of an abstract protocol |
 //! | use a block in a rust-hdl design | [weft-rust-hdl](../weft_rust_hdl/index.html) |
 //!
 //! # What happens in a run
@@ -78,6 +78,8 @@ enum Command {
     Cosim(cmd::cosim::Args),
     /// Every interleaving of a tiny system, on the hardware itself; prints the shortest way to what must not happen.
     Explore(cmd::explore::Args),
+    /// Every state that two abstract coherence protocols can reach: how many, which errors, in what ratio.
+    States(cmd::states::Args),
     /// Speed of the engine beside its peers, on the same design and stimulus, in one run.
     Bench(cmd::bench::Args),
     /// Every table row and every named race with hit count, smallest seed and test.
@@ -104,6 +106,7 @@ fn main() -> ExitCode {
         Command::Area(args) => cmd::area::run(&args),
         Command::Cosim(args) => cmd::cosim::run(&args),
         Command::Explore(args) => cmd::explore::run(&args),
+        Command::States(args) => cmd::states::run(&args),
         Command::Bench(args) => cmd::bench::run(&args),
         Command::Ledger(args) => cmd::ledger::run(&args),
     };

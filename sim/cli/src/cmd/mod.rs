@@ -9,4 +9,5 @@ pub mod ledger;
 pub mod list;
 pub mod run;
 pub mod sim;
+pub mod states;
 pub mod sweep;

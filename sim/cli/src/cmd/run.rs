@@ -177,7 +177,7 @@ fn waves(args: &Args) -> Result<Option<WaveRequest>, Failure> {
 }
 
 /// A file beside the final one, so that nothing half written stays there.
-fn writable(option: &str, path: &Path) -> Result<tempfile::NamedTempFile, Failure> {
+pub fn writable(option: &str, path: &Path) -> Result<tempfile::NamedTempFile, Failure> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = match path.is_dir() {
         true => Err("it is a folder".to_string()),
