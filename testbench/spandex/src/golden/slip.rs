@@ -3,29 +3,29 @@
 /// A rule left out.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Slip {
-    /// Section 2, [L*]: extras answer outstanding words.
+    /// Section 2, `[L*]`: extras answer outstanding words.
     ExtrasAnswer,
-    /// Section 2, R1 [L*]: a request that can give ownership does not wait for others of the word.
+    /// Section 2, R1 `[L*]`: a request that can give ownership does not wait for others of the word.
     TwoRequests,
-    /// Section 2, R2 [L*]: a word of an open write-back may be requested.
+    /// Section 2, R2 `[L*]`: a word of an open write-back may be requested.
     RequestDuringWriteBack,
-    /// Section 2, R2 [L*]: a write-back closes with RspWB, its forward may come later.
+    /// Section 2, R2 `[L*]`: a write-back closes with RspWB, its forward may come later.
     IgnoreCross,
-    /// Section 5, [L*]: direct requests are served from a write-back buffer.
+    /// Section 5, `[L*]`: direct requests are served from a write-back buffer.
     DirectFromBuffer,
-    /// Section 7, [L*] stale reads: an acquire does not mark read entries.
+    /// Section 7, `[L*]` stale reads: an acquire does not mark read entries.
     NoStale,
-    /// Section 7, [L*] own stores: a fill overwrites words stored meanwhile.
+    /// Section 7, `[L*]` own stores: a fill overwrites words stored meanwhile.
     FillOverwrites,
-    /// Section 7, [L*] own stores: extras are installed whatever happened to the line.
+    /// Section 7, `[L*]` own stores: extras are installed whatever happened to the line.
     ExtrasAlways,
-    /// Section 2, rule 3 [L]: a triggered write-back takes an entry of the write-back buffer, and its forward waits for one.
+    /// Section 2, rule 3 `[L]`: a triggered write-back takes an entry of the write-back buffer, and its forward waits for one.
     ForwardAllocates,
-    /// Section 3, [L]: a clean E line is written back without data, the LLC keeps what it has.
+    /// Section 3, `[L]`: a clean E line is written back without data, the LLC keeps what it has.
     CleanWithoutData,
-    /// Section 4.3, [L]: words of one request are granted one by one.
+    /// Section 4.3, `[L]`: words of one request are granted one by one.
     SplitCommit,
-    /// Section 4.3, [L]: the option of ReqS is chosen again after phase 1.
+    /// Section 4.3, `[L]`: the option of ReqS is chosen again after phase 1.
     OptionAgain,
     /// Section 5: a PD word answers its removal before the core operation (no deadlock, but no progress either; the operation asks again).
     RemovalFirst,
@@ -33,7 +33,7 @@ pub enum Slip {
     KeepUseOnce,
     /// Section 5: a ReqV is retried for ever.
     NoEscalation,
-    /// Section 7, [L]: plain atomic stores use ReqO or ReqWT, as data does.
+    /// Section 7, `[L]`: plain atomic stores use ReqO or ReqWT, as data does.
     WeakAtomicStore,
     /// Decision of this model: at the end of phase 1 a line is taken for V because the targets of a write are not owned, though no Inv was sent.
     UnshareByTargets,
