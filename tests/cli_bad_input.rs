@@ -171,3 +171,21 @@ fn the_other_verbs_refuse_what_cannot_be_written() {
     }
     refused(folder.path(), &["export", "fifo", "--out", "fine.graph"], &["fine.graph", "--out"]);
 }
+
+#[test]
+fn cpu_threads_need_cpu_cores() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |fabric, workload, threads| ["run", fabric, "--workload", workload, "--param", threads];
+    refused(
+        folder.path(),
+        &run("rec-4gpu-small", "hsti", "cpu_threads=2"),
+        &["2 threads for CPU cores", "the fabric has 0", "cpu_threads"],
+    );
+    refused(
+        folder.path(),
+        &run("spandex-soc-small", "pr", "cpu_threads=3"),
+        &["3 threads for CPU cores", "the fabric has 2"],
+    );
+    // Without cores a program that needs one says so itself.
+    refused(folder.path(), &["run", "rec-4gpu-small", "--workload", "reuse-o"], &["cpu_threads"]);
+}

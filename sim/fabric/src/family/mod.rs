@@ -39,6 +39,7 @@ use srsp::SrspKeys;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tsm::TsmKeys;
+use weft_workload::ParamSpec;
 
 /// The keys of a fabric's family.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,11 +155,22 @@ pub trait Family: Group {
     fn summary(&self, figures: &Figures) -> Vec<(&'static str, String)>;
 }
 
+/// A program's CPU threads, unless it is told otherwise, are more than the fabric has cores.
+fn asks_for_more(spec: &ParamSpec, cores: u32) -> bool {
+    spec.name == "cpu_threads" && spec.default.parse().is_ok_and(|threads: u32| threads > cores)
+}
+
 impl FabricConfig {
     /// Fills in what a program wants to know of the fabric, unless it is given.
     pub fn offer(&self, workload: &str, params: &mut BTreeMap<String, String>) {
         let common = &self.common;
         weft_workload::offer(workload, params, common.gpus, common.gpms * common.cus);
+        let cores = self.hardware().shape().cores;
+        let all = weft_workload::workloads();
+        if all.iter().any(|info| info.name == workload && info.params.iter().any(|p| asks_for_more(p, cores)))
+        {
+            weft_workload::supply(workload, params, "cpu_threads", &cores.to_string());
+        }
         if let Some(sync) = self.hardware().sync() {
             weft_workload::supply(workload, params, "sync", sync);
         }

@@ -75,6 +75,10 @@ pub enum FabricError {
     Unsettled(String),
     #[error("the design has no {units}, which the models around it read; give it the names of its family")]
     Names { units: &'static str },
+    #[error(
+        "kernel {kernel} has {threads} threads for CPU cores, and the fabric has {cores} of them: give the program fewer (its parameter cpu_threads), or take a fabric with more (key cpus)"
+    )]
+    Threads { kernel: String, threads: u32, cores: u32 },
     #[error("the run has not ended after {cycles} cycles; --max-cycles sets the limit")]
     Limit { cycles: u64 },
 }
@@ -201,7 +205,7 @@ impl FabricRun {
     ) -> Result<FabricRun, FabricError> {
         config.validate()?;
         // What does not fit is told before the hardware is compiled.
-        PageTable::new(program.arrays(), config)?;
+        check_program(config, &program)?;
         let begun = Instant::now();
         let design = Design::new(module, options.engine())?;
         let build_seconds = begun.elapsed().as_secs_f64();

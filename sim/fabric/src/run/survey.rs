@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use weft_engine::{BackendKind, Design, Options, Sim};
 use weft_rtl::ir::ProbeKind;
-use weft_workload::Program;
+use weft_workload::ideal::FlatMemory;
+use weft_workload::{HostStep, Program};
 
 /// The hardware of a configuration, elaborated but not compiled.
 #[derive(Clone, Debug)]
@@ -55,5 +56,12 @@ impl Survey {
 pub fn check_program(config: &FabricConfig, program: &Arc<dyn Program>) -> Result<(), FabricError> {
     PageTable::new(program.arrays(), config)?;
     Cu::new(config.common.cu(), program.clone(), 0, 0)?;
-    Ok(())
+    let cores = config.hardware().shape().cores;
+    let memory = FlatMemory::load(&**program);
+    match program.host_step(0, &|addr, count| memory.read(addr, count)) {
+        Some(HostStep::Launch(kernel)) if kernel.cpus > cores => {
+            Err(FabricError::Threads { kernel: kernel.name, threads: kernel.cpus, cores })
+        }
+        _ => Ok(()),
+    }
 }
