@@ -12,12 +12,14 @@
 //! [`llc`]: a bank of the LLC; [`gpu_l1`]: the L1 of a CU with GPU coherence; [`tu_gpu`]: its translation unit.
 //! [`denovo_l1`]: an L1 with DeNovo coherence, which speaks Spandex itself; [`tu_denovo`]: its translation unit.
 //! [`mesi_l1`]: the L1 of a core with MESI coherence; [`tu_mesi`]: its translation unit; [`mesi_port`]: what they say to each other.
+//! [`hmesi`]: the hierarchical baseline, a MESI directory above CPU L1s and a GPU L2.
 
 pub mod amo;
 pub mod denovo_l1;
 pub mod fabric;
 mod flags;
 pub mod gpu_l1;
+pub mod hmesi;
 pub mod llc;
 pub mod mesi_l1;
 pub mod mesi_port;
