@@ -33,6 +33,18 @@ const TINY: [&str; 12] = [
     "dram_latency=20",
 ];
 
+/// Figures of the traffic's classes.
+const CLASSES: [&str; 8] = [
+    "flits_reqv",
+    "flits_reqs",
+    "flits_reqwt",
+    "flits_reqo",
+    "flits_reqwt_data",
+    "flits_reqo_data",
+    "flits_reqwb",
+    "flits_probe",
+];
+
 /// Every protocol.
 const PROTOCOLS: [&str; 2] = ["s-mesi-gpu", "s-gpu-gpu"];
 
@@ -46,9 +58,16 @@ impl Fabric {
         Fabric { config, design }
     }
 
+    /// Every run: its result is right, and what enters the mesh, by class and counted from outside, is what the links carry.
     fn run(&self, workload: &str, given: &[(&str, &str)]) -> RunReport {
         let report = self.try_run(workload, given).unwrap_or_else(|e| panic!("{workload}: {e}"));
         assert!(report.verified, "{workload}: {:?}", report.difference);
+        let of_class = |name: &&str| report.metrics.count(name);
+        assert_eq!(
+            CLASSES.iter().map(of_class).sum::<u64>(),
+            report.metrics.count("flit_hops"),
+            "{workload}"
+        );
         report
     }
 
@@ -79,6 +98,30 @@ fn programs_with_cpu_threads_under_every_protocol() {
             }
         }
     }
+}
+
+/// Classes that a protocol does not use have no flits, and those that it does have some.
+#[test]
+fn traffic_is_that_of_the_protocol() {
+    let classes = |changes: &[&str], workload: &str| {
+        let m = Fabric::new(changes).run(workload, of(workload)).metrics;
+        CLASSES
+            .iter()
+            .filter(|name| m.count(name) > 0)
+            .map(|name| &name["flits_".len()..])
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(classes(&["protocol=s-gpu-gpu"], "reuse-o"), ["reqv", "reqwt", "reqwt_data"]);
+    let all = ["reqv", "reqs", "reqwt", "reqwt_data", "reqo_data", "reqwb", "probe"];
+    assert_eq!(classes(&[], "reuse-o"), all);
+    for option in ["opt1", "opt2", "opt3"] {
+        assert!(classes(&[&format!("reqs_policy={option}")], "reuse-s").contains(&"reqs"), "{option}");
+    }
+}
+
+/// The small input of a program with CPU threads.
+fn of(workload: &str) -> &'static [(&'static str, &'static str)] {
+    cpu_gpu::CPU_GPU.iter().find(|(name, _)| *name == workload).map(|(_, given)| *given).expect("it is there")
 }
 
 /// Every key of the LLC and the L1s that changes what they do.

@@ -3,6 +3,8 @@
 use super::banks::Banks;
 use super::metrics::counted;
 use super::port::BankPorts;
+use super::soc::Soc;
+use super::traffic::Traffic;
 use super::{SpandexKeys, SpandexSystem};
 use crate::check::CheckError;
 use crate::config::Common;
@@ -110,7 +112,10 @@ impl Hardware for SpandexHardware {
         let channel_of = move |line: u64| (line % u64::from(count)) as usize;
         let places = ((0..count).map(place).collect(), self.system.s.tbes);
         let newer = Some(banks.newer());
-        Ok(Box::new(Around::<BankPorts>::new(sim, places, Arc::new(channel_of), self.dram, newer, memory)?))
+        let memory = Around::<BankPorts>::new(sim, places, Arc::new(channel_of), self.dram, newer, memory)?;
+        let routers = "units routerN with the own inputs of all virtual networks";
+        let traffic = Traffic::find(sim, &self.system.net).ok_or(FabricError::Names { units: routers })?;
+        Ok(Box::new(Soc { memory, traffic }))
     }
 
     fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {

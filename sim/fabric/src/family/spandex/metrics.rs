@@ -79,8 +79,38 @@ const SUMS: &[Sum] = &[
         "flits of 16 bytes over links between nodes",
         &["router.link1_busy", "router.link2_busy", "router.link3_busy", "router.link4_busy"],
     ),
+    (
+        "flits_reqv",
+        "flits",
+        "of these, of self-invalidated reads: requests, forwards, answers",
+        &["network.flits_reqv"],
+    ),
+    (
+        "flits_reqs",
+        "flits",
+        "of writer-invalidated reads, however they are answered",
+        &["network.flits_reqs"],
+    ),
+    ("flits_reqwt", "flits", "of write-throughs", &["network.flits_reqwt"]),
+    ("flits_reqo", "flits", "of requests for ownership without data", &["network.flits_reqo"]),
+    ("flits_reqwt_data", "flits", "of updates at the LLC", &["network.flits_reqwt_data"]),
+    ("flits_reqo_data", "flits", "of requests for ownership with data", &["network.flits_reqo_data"]),
+    ("flits_reqwb", "flits", "of write-backs", &["network.flits_reqwb"]),
+    ("flits_probe", "flits", "of invalidations, revocations and their answers", &["network.flits_probe"]),
     ("dram_reads", "lines", "lines read from DRAM", &["dram.reads"]),
     ("dram_writes", "lines", "lines written to DRAM", &["dram.writes"]),
+];
+
+/// Figures of the classes of traffic, with the names of section 10.
+pub(super) const CLASSES: [(&str, &str); 8] = [
+    ("flits_reqv", "ReqV"),
+    ("flits_reqs", "ReqS"),
+    ("flits_reqwt", "ReqWT"),
+    ("flits_reqo", "ReqO"),
+    ("flits_reqwt_data", "ReqWT+data"),
+    ("flits_reqo_data", "ReqO+data"),
+    ("flits_reqwb", "ReqWB"),
+    ("flits_probe", "Probe"),
 ];
 
 /// The figures.
@@ -114,7 +144,13 @@ pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
         n("llc_rvko"),
         n("llc_joined")
     );
-    let network = format!("{} flit-hops", n("flit_hops"));
+    let share = |(name, class): &(&str, &str)| {
+        let flits = m.count(name);
+        (flits > 0)
+            .then(|| format!("{} % {class}", (100 * flits + n("flit_hops") / 2) / n("flit_hops").max(1)))
+    };
+    let shares: Vec<String> = CLASSES.iter().filter_map(share).collect();
+    let network = format!("{} flit-hops: {}", n("flit_hops"), shares.join(", "));
     let dram = format!("{} reads, {} writes", n("dram_reads"), n("dram_writes"));
     vec![("L1", l1), ("synchronisation", synchronisation), ("LLC", llc), ("network", network), ("DRAM", dram)]
 }

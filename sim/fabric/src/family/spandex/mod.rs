@@ -7,6 +7,8 @@
 //! | `hardware` | ports and promises of the fabric |
 //! | `port` | the memory channels behind the LLC banks |
 //! | `banks` | what the LLC holds newer than memory |
+//! | `soc` | what stands around the hardware |
+//! | `traffic` | flit-hops by class of request |
 //! | `metrics` | the figures of spandex.md section 13 |
 //!
 //! The fabric's clock is that of the CPU cores; a CU has a tick in some of its cycles. Device numbers are those of the compute units of node 0: cores first.
@@ -20,6 +22,8 @@ mod hardware;
 mod keys;
 mod metrics;
 mod port;
+mod soc;
+mod traffic;
 
 pub use build::SpandexSystem;
 pub use keys::{SpandexKeys, SpandexProtocol};
