@@ -1,0 +1,18 @@
+//! Litmus tests (cu-and-consistency.md sections 5 and 6): what a program of few instructions may do under a memory model, by enumeration.
+//!
+//! ```text
+//! file --[read]--> Test --[paths]--> paths of each thread --[execution]--> candidate executions --[model]--> ends that are possible
+//!                                                                                              --[race]---> races, by kind
+//! ```
+//! - [`mod@test`]: a test, whatever it was written in. [`read`]: readers of the formats.
+//! - [`paths`] and [`execution`]: enumeration. [`relation`]: relations over events.
+//! - [`model`]: models as predicates on executions: those that the formats come from, and Weft's own.
+
+pub mod execution;
+pub mod library;
+pub mod model;
+pub mod paths;
+pub mod race;
+pub mod read;
+pub mod relation;
+pub mod test;

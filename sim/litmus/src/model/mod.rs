@@ -1,0 +1,86 @@
+//! Memory models: which candidate executions are possible.
+//!
+//! | model | of | source |
+//! | --- | --- | --- |
+//! | [`ptx`] | PTX with scopes | PTX ISA, memory consistency model (one proxy, whole words) |
+//! | [`armv8`] | AArch64 | Arm ARM, external visibility requirement |
+//! | [`c11`] | C11 (RC11), OpenCL 2.0 | Lahav et al., PLDI 2017; Batty, Donaldson, Wickerson, POPL 2016 |
+//! | [`rmo`] | LISA with a scope tree | RMO of each scope, Alglave et al., ASPLOS 2015 |
+//! | [`drf`] | Weft's fabrics: sc, drf0, drf1, drfrlx, with scopes or without | cu-and-consistency.md section 5.2 |
+
+pub mod armv8;
+pub mod c11;
+pub mod drf;
+pub mod ptx;
+pub mod rmo;
+
+use crate::execution::{Execution, for_each};
+use crate::paths::{Bounds, EnumError};
+use crate::test::{Dialect, Outcome, Test, Verdict};
+use drf::Drf;
+use std::collections::BTreeSet;
+
+/// A memory model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// PTX.
+    Ptx,
+    /// AArch64.
+    Armv8,
+    /// RC11.
+    C11,
+    /// OpenCL 2.0.
+    OpenCl,
+    /// RMO of each scope.
+    ScopedRmo,
+    /// A model of Weft's own.
+    Drf(Drf),
+}
+
+impl Model {
+    /// The model that a format's own verdicts are of; `None` for Weft's, whose files name their models.
+    pub fn of(dialect: Dialect) -> Option<Model> {
+        Some(match dialect {
+            Dialect::Ptx => Model::Ptx,
+            Dialect::Aarch64 => Model::Armv8,
+            Dialect::C11 => Model::C11,
+            Dialect::OpenCl => Model::OpenCl,
+            Dialect::Lisa => Model::ScopedRmo,
+            Dialect::Weft => return None,
+        })
+    }
+
+    /// Whether the execution is possible.
+    pub fn allows(self, x: &Execution) -> bool {
+        match self {
+            Model::Ptx => ptx::allows(x),
+            Model::Armv8 => armv8::allows(x),
+            Model::C11 => c11::allows(x, false),
+            Model::OpenCl => c11::allows(x, true),
+            Model::ScopedRmo => rmo::allows(x),
+            Model::Drf(drf) => drf.allows(x),
+        }
+    }
+
+    /// Ends of all possible executions of a test.
+    ///
+    /// # Errors
+    /// A test that is too large to be enumerated.
+    pub fn ends(self, test: &Test, bounds: Bounds) -> Result<BTreeSet<Outcome>, EnumError> {
+        let mut ends = BTreeSet::new();
+        for_each(test, bounds, &mut |x| {
+            if !ends.contains(&x.end) && self.allows(x) {
+                ends.insert(x.end.clone());
+            }
+        })?;
+        Ok(ends)
+    }
+
+    /// Verdict on a test's condition.
+    ///
+    /// # Errors
+    /// As [`Model::ends`].
+    pub fn verdict(self, test: &Test, bounds: Bounds) -> Result<Verdict, EnumError> {
+        Ok(test.judge(&self.ends(test, bounds)?))
+    }
+}
