@@ -7,9 +7,10 @@ use weft_spandex_bench::golden::device::{Kind, LoadHow, StoreHow};
 use weft_spandex_bench::golden::llc::Choice;
 use weft_spandex_bench::golden::llc::table::{COMMIT, Request};
 use weft_spandex_bench::golden::msg::{Mask, words};
+use weft_spandex_bench::golden::system::explore::Reached;
 use weft_spandex_bench::golden::system::families::{KINDS, Shape, by_seed, threads};
 use weft_spandex_bench::golden::system::program::{Instr, add, ld, st};
-use weft_spandex_bench::golden::system::random::End;
+use weft_spandex_bench::golden::system::random::{End, run};
 use weft_spandex_bench::golden::system::schedule::Schedule;
 use weft_spandex_bench::golden::system::{System, SystemParams};
 
@@ -54,7 +55,7 @@ fn walks(seeds: std::ops::Range<u64>) -> Cover {
     let mut cover = Cover::default();
     for seed in seeds {
         let mut system = system(seed);
-        let end = system.run(seed, 20_000);
+        let end = run(&mut system, seed, 20_000);
         assert!(matches!(end, End::Done(_)), "seed {seed}: {end:?} {:?}", system.params());
         cover.add(&system.cover);
     }

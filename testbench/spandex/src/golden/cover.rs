@@ -2,6 +2,7 @@
 
 use super::device::table::{COLUMNS, EXTERNAL};
 use super::llc::table::COMMIT;
+use super::system::explore::Reached;
 
 /// Something rare.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -61,13 +62,15 @@ pub struct Cover {
     pub marks: u64,
 }
 
-impl Cover {
-    /// Adds everything of another set.
-    pub fn add(&mut self, other: &Cover) {
+impl Reached for Cover {
+    fn add(&mut self, other: &Cover) {
         self.commit.iter_mut().zip(other.commit).for_each(|(mine, theirs)| *mine |= theirs);
         self.external.iter_mut().zip(other.external).for_each(|(mine, theirs)| *mine |= theirs);
         self.marks |= other.marks;
     }
+}
+
+impl Cover {
     /// Adds a mark.
     pub fn mark(&mut self, mark: Mark) {
         self.marks |= 1 << mark as u32;

@@ -106,25 +106,7 @@ impl Device {
     }
     /// Core operations on words that are there; replies to those that are complete.
     fn perform(&mut self, ops: &mut Vec<Pend>, mask: Mask, data: &mut Data) -> bool {
-        let mut wrote = false;
-        for op in ops.iter_mut() {
-            for i in words(op.left & mask) {
-                let old = data.0[i];
-                match op.work {
-                    Work::Load => {}
-                    Work::Store => data.0[i] = op.data.0[i],
-                    Work::Amo(amo) => data.0[i] = amo.result(old, op.data.0[i]),
-                }
-                wrote |= op.work != Work::Load;
-                op.data.0[i] = old;
-            }
-            op.left &= !mask;
-            if let (0, Some(ticket)) = (op.left, op.ticket) {
-                self.replies.push((ticket, op.data));
-            }
-        }
-        ops.retain(|op| op.left != 0);
-        wrote
+        perform(ops, mask, data, &mut self.replies)
     }
 
     /// ReqS and ReqO+data, word by word.
@@ -335,6 +317,29 @@ impl Device {
         }
         self.tidy();
     }
+}
+
+/// Core operations on words that are there, in order; replies to those that are complete; whether any writes.
+pub fn perform(ops: &mut Vec<Pend>, mask: Mask, data: &mut Data, replies: &mut Vec<(u8, Data)>) -> bool {
+    let mut wrote = false;
+    for op in ops.iter_mut() {
+        for i in words(op.left & mask) {
+            let old = data.0[i];
+            match op.work {
+                Work::Load => {}
+                Work::Store => data.0[i] = op.data.0[i],
+                Work::Amo(amo) => data.0[i] = amo.result(old, op.data.0[i]),
+            }
+            wrote |= op.work != Work::Load;
+            op.data.0[i] = old;
+        }
+        op.left &= !mask;
+        if let (0, Some(ticket)) = (op.left, op.ticket) {
+            replies.push((ticket, op.data));
+        }
+    }
+    ops.retain(|op| op.left != 0);
+    wrote
 }
 
 /// Answers that a request may get.

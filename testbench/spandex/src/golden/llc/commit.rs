@@ -1,9 +1,39 @@
 //! The commit of a request: all its words in one step, by the table.
 
-use super::super::msg::{Data, Mask, Msg, Op, words};
+use super::super::msg::{Data, Mask, Msg, Node, Op, words};
 use super::super::slip::Slip;
+use super::lines::Frame;
 use super::table::{Act, COMMIT, Next, row};
-use super::{Bank, Choice, Out};
+use super::{Bank, BankParams, Choice, Out};
+
+/// What a commit has done beside the change of the line.
+#[derive(Default)]
+pub struct Made {
+    /// Forwards and answers.
+    pub out: Vec<Msg>,
+    /// Broken rules.
+    pub faults: Vec<String>,
+    /// Row and columns of the table (bit 0: words not owned, bit 1: owned).
+    pub met: (usize, u8),
+}
+
+/// A request, and a line that it can commit on.
+pub struct Commit<'a> {
+    /// Parameters of the bank.
+    pub p: &'a BankParams,
+    /// Number of the bank.
+    pub id: u8,
+    /// The line.
+    pub frame: &'a mut Frame,
+    /// The request.
+    pub msg: &'a Msg,
+    /// Option of ReqS.
+    pub choice: Choice,
+    /// Words that owners have answered.
+    pub ans: Mask,
+    /// Owners that stay sharers.
+    pub kept: u64,
+}
 
 impl Bank {
     /// `ans`: words that owners have answered; `kept`: owners that stay sharers.
@@ -13,29 +43,46 @@ impl Bank {
             self.out.push(Out::Msg(Msg { mask: msg.mask & !first, own: msg.mask & !first, ..msg }));
             msg.mask = first;
         }
-        let Some(frame) = self.lines.frame(at).copied() else { return };
-        let row = row(&msg.op, choice);
-        let (free, held) = (msg.mask & !frame.owned, msg.mask & frame.owned);
-        self.cover.commit(row, u8::from(free != 0) | u8::from(held != 0) << 1);
-        if frame.owned_by(msg.device()) & msg.mask != 0 && !self.p.slips_r1() {
-            self.fault(format!("{msg:?} from the owner of its word"));
+        let Some(frame) = self.lines.frame_mut(at) else { return };
+        let made = Commit { p: &self.p, id: self.id, frame, msg: &msg, choice, ans, kept }.run();
+        self.cover.commit(made.met.0, made.met.1);
+        self.out.extend(made.out.into_iter().map(Out::Msg));
+        made.faults.into_iter().for_each(|text| self.fault(text));
+    }
+}
+
+impl Commit<'_> {
+    /// All words in one step.
+    pub fn run(mut self) -> Made {
+        let mut made = Made::default();
+        let msg = self.msg;
+        let row = row(&msg.op, self.choice);
+        let (free, held) = (msg.mask & !self.frame.owned, msg.mask & self.frame.owned);
+        made.met = (row, u8::from(free != 0) | u8::from(held != 0) << 1);
+        if self.frame.owned_by(msg.device()) & msg.mask != 0 && !self.p.slips_r1() {
+            made.faults.push(format!("{msg:?} from the owner of its word"));
         }
         let (_, on_free, on_held) = COMMIT[row];
         if held != 0 {
-            self.forward(&frame.owners(held), &msg, on_held.0);
-            self.change(at, &msg, held, on_held);
+            self.forward(&self.frame.owners(held), on_held.0, &mut made);
+            self.change(held, on_held);
         }
         if free != 0 {
-            self.answer(at, &msg, free, free & !ans, on_free.0);
-            self.change(at, &msg, free, on_free);
+            self.answer(free, on_free.0, &mut made);
+            self.change(free, on_free);
         }
-        if let (Next::Shared, Some(frame)) = (on_free.1, self.lines.frame_mut(at)) {
-            frame.shared = true;
-            frame.sharers |= if self.p.broadcast { 0 } else { 1 << msg.device() | kept };
+        if on_free.1 == Next::Shared {
+            self.frame.shared = true;
+            self.frame.sharers |= if self.p.broadcast { 0 } else { 1 << msg.device() | self.kept };
         }
+        made
+    }
+    fn send(&self, dev: u8, op: Op, mask: Mask) -> Msg {
+        Msg::new(Node::Bank(self.id), Node::Dev(dev), op, self.msg.line, mask, self.msg.tag)
     }
     /// One forward per owner.
-    fn forward(&mut self, owners: &[(u8, Mask)], msg: &Msg, act: Act) {
+    fn forward(&self, owners: &[(u8, Mask)], act: Act, made: &mut Made) {
+        let msg = self.msg;
         let flex = matches!(msg.op, Op::ReqV { flex: true });
         let op = match act {
             Act::FwdReqV => Op::FwdReqV { flex, direct: false },
@@ -43,51 +90,51 @@ impl Bank {
             Act::WriteFwdReqO => Op::FwdReqO { for_wt: true },
             Act::FwdReqOData => Op::FwdReqOData,
             Act::FwdReqWt => Op::FwdReqWt { direct: false },
-            _ => return self.fault(format!("{msg:?} commits with owned words")),
+            _ => return made.faults.push(format!("{msg:?} commits with owned words")),
         };
         for (dev, mine) in owners {
-            let mut fwd = self.send(*dev, op, msg.line, *mine, msg.tag);
+            let mut fwd = self.send(*dev, op, *mine);
             fwd.req = msg.device();
             if act == Act::FwdReqWt {
                 fwd = fwd.with(&msg.data);
             }
-            self.out.push(Out::Msg(fwd));
+            made.out.push(fwd);
         }
     }
-    /// The answer for words that nobody owns; `due` are those that no owner has answered.
-    fn answer(&mut self, at: usize, msg: &Msg, free: Mask, due: Mask, act: Act) {
-        let Some(frame) = self.lines.frame(at).copied() else { return };
-        let (to, full) = (msg.device(), self.p.full());
+    /// The answer for words that nobody owns, as far as owners have not answered.
+    fn answer(&mut self, free: Mask, act: Act, made: &mut Made) {
+        let (msg, full, due) = (self.msg, self.p.full(), free & !self.ans);
         if due == 0 {
             return;
         }
         let op = match act {
             Act::RspV => {
                 let flex = matches!(msg.op, Op::ReqV { flex: true }) && self.p.flex_rsp;
-                Op::RspV { xmask: if flex { full & !frame.owned & !msg.mask } else { 0 } }
+                Op::RspV { xmask: if flex { full & !self.frame.owned & !msg.mask } else { 0 } }
             }
             Act::RspS => Op::RspS,
             Act::RspO => Op::RspO,
             Act::RspOData => Op::RspOData { dirty: false },
             Act::Write => Op::RspWt,
             Act::Perform => Op::RspWtData,
-            _ => return self.fault(format!("{msg:?} commits without owned words")),
+            _ => return made.faults.push(format!("{msg:?} commits without owned words")),
         };
-        let mut rsp = self.send(to, op, msg.line, due, msg.tag);
+        let mut rsp = self.send(msg.device(), op, due);
+        let frame = &mut self.frame;
         rsp.data = match op {
             Op::RspV { xmask } => frame.data.only(due | xmask),
             Op::RspO | Op::RspWt => Data::default(),
             _ => frame.data.only(due),
         };
-        self.out.push(Out::Msg(rsp));
-        if let (Op::ReqWtData(amo), Some(frame)) = (msg.op, self.lines.frame_mut(at)) {
+        made.out.push(rsp);
+        if let Op::ReqWtData(amo) = msg.op {
             words(free).for_each(|i| frame.data.0[i] = amo.result(frame.data.0[i], msg.data.0[i]));
             frame.dirty |= amo.modifies();
         }
     }
     /// What the words are afterwards.
-    fn change(&mut self, at: usize, msg: &Msg, mask: Mask, (act, next): (Act, Next)) {
-        let Some(frame) = self.lines.frame_mut(at) else { return };
+    fn change(&mut self, mask: Mask, (act, next): (Act, Next)) {
+        let (frame, msg) = (&mut self.frame, self.msg);
         if matches!(act, Act::Write | Act::WriteFwdReqO) {
             frame.data.merge(mask, &msg.data);
             frame.dirty = true;

@@ -1,14 +1,45 @@
 //! All interleavings of a small system, the shortest first.
 
-use super::super::cover::Cover;
 use super::sc::Outcome;
-use super::{Step, System};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
+/// A system of models that makes one step after the other. Its hash is all of its state.
+pub trait World: Clone + Hash {
+    /// One step.
+    type Step: Copy;
+    /// What a run has reached.
+    type Cover: Reached;
+    /// All steps that may be possible now, in a fixed order.
+    fn steps(&self) -> Vec<Self::Step>;
+    /// Makes a step; false, and nothing has changed, if it must wait.
+    fn step(&mut self, step: Self::Step) -> bool;
+    /// What was reached since it was last taken.
+    fn take_cover(&mut self) -> Self::Cover;
+    /// A broken rule.
+    fn wrong(&self) -> Option<String>;
+    /// All is done and at rest.
+    fn done(&self) -> bool;
+    /// What the programs ended with.
+    fn outcome(&self) -> Outcome;
+    /// What a step would do, in words.
+    fn describe(&self, step: Self::Step) -> String;
+    /// Steps of a class, below [`CLASSES`], have one weight in a random run.
+    fn class(&self, step: Self::Step) -> usize;
+}
+
+/// Classes of steps.
+pub const CLASSES: usize = 16;
+
+/// A set that grows.
+pub trait Reached: Default {
+    /// Adds everything of another set.
+    fn add(&mut self, other: &Self);
+}
+
 /// All that can happen.
 #[derive(Clone, Debug, Default)]
-pub struct Explored {
+pub struct Explored<C> {
     /// States.
     pub states: usize,
     /// Steps between them.
@@ -22,22 +53,22 @@ pub struct Explored {
     /// Not all states were visited.
     pub incomplete: bool,
     /// What was reached.
-    pub cover: Cover,
+    pub cover: C,
 }
 
 /// Predecessor of every state and the step from it, and all edges.
-struct Visited {
-    from: Vec<(u32, Step)>,
+struct Visited<S> {
+    from: Vec<(u32, Option<S>)>,
     edges: Vec<(u32, u32)>,
     ends: Vec<u32>,
 }
 
-/// Visits every state that can be reached from `start`, at most `limit` of them, and ends at the first violation: a rule of [`System::wrong`], an outcome that is not
+/// Visits every state that can be reached from `start`, at most `limit` of them, and ends at the first violation: a rule of [`World::wrong`], an outcome that is not
 /// `allowed`, a state without a next step that is no end, a state from which no end can be reached.
-pub fn explore(start: &System, limit: usize, allowed: Option<&BTreeSet<Outcome>>) -> Explored {
+pub fn explore<W: World>(start: &W, limit: usize, allowed: Option<&BTreeSet<Outcome>>) -> Explored<W::Cover> {
     let mut seen: HashMap<u128, u32, BuildHasherDefault<Low>> = HashMap::default();
-    let mut found = Explored::default();
-    let mut visited = Visited { from: vec![(0, Step::Issue(0))], edges: Vec::new(), ends: Vec::new() };
+    let mut found = Explored::<W::Cover>::default();
+    let mut visited = Visited { from: vec![(0, None)], edges: Vec::new(), ends: Vec::new() };
     let mut queue = VecDeque::from([(0, start.clone())]);
     seen.insert(key(start), 0);
     while let Some((number, state)) = queue.pop_front() {
@@ -48,12 +79,12 @@ pub fn explore(start: &System, limit: usize, allowed: Option<&BTreeSet<Outcome>>
                 continue;
             }
             stuck = false;
-            found.cover.add(&std::mem::take(&mut next.cover));
+            found.cover.add(&next.take_cover());
             let new = visited.from.len() as u32;
             let known = *seen.entry(key(&next)).or_insert(new);
             visited.edges.push((number, known));
             if known == new {
-                visited.from.push((number, step));
+                visited.from.push((number, Some(step)));
                 if let Some(wrong) = next.wrong() {
                     found.violation = Some(story(start, &visited, new, &wrong));
                     break;
@@ -87,7 +118,7 @@ pub fn explore(start: &System, limit: usize, allowed: Option<&BTreeSet<Outcome>>
     found
 }
 
-impl Visited {
+impl<S> Visited<S> {
     /// The first state from which no end can be reached.
     fn hopeless(&self) -> Option<u32> {
         let states = self.from.len();
@@ -115,11 +146,11 @@ impl Visited {
 }
 
 /// How a state is reached.
-fn story(start: &System, visited: &Visited, mut number: u32, wrong: &str) -> String {
+fn story<W: World>(start: &W, visited: &Visited<W::Step>, mut number: u32, wrong: &str) -> String {
     let mut path = Vec::new();
     while number != 0 {
         let (from, step) = visited.from[number as usize];
-        path.push(step);
+        path.extend(step);
         number = from;
     }
     path.reverse();
@@ -133,7 +164,7 @@ fn story(start: &System, visited: &Visited, mut number: u32, wrong: &str) -> Str
 }
 
 /// 128 bits of a state: two states with the same are taken for one.
-fn key(state: &System) -> u128 {
+fn key(state: &impl Hash) -> u128 {
     let mut hasher = Wide { low: 0x243f_6a88_85a3_08d3, high: 0x1319_8a2e_0370_7344 };
     state.hash(&mut hasher);
     u128::from(hasher.low) | u128::from(hasher.high) << 64

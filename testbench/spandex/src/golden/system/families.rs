@@ -1,5 +1,6 @@
 //! Families of small programs: litmus tests over kinds of devices, and programs by seed.
 
+use super::super::cover::Cover;
 use super::super::device::access::Hint;
 use super::super::device::{AtomicHow, Kind, LoadHow, StoreHow};
 use super::super::msg::{AmoOp, Mask};
@@ -22,7 +23,7 @@ pub fn threads(programs: &Programs) -> Vec<Thread> {
 }
 
 /// Every interleaving of a program, each end compared with the SC outcomes; nothing for a program with a data race.
-pub fn check(p: SystemParams, programs: &Programs, limit: usize) -> Option<Explored> {
+pub fn check(p: SystemParams, programs: &Programs, limit: usize) -> Option<Explored<Cover>> {
     let threads = threads(programs);
     let allowed = sc::outcomes(&threads, p.words)?;
     Some(explore(&System::new(p, threads), limit, Some(&allowed)))

@@ -1,5 +1,6 @@
 //! Schedules by hand: everything runs on but what is held back.
 
+use super::explore::World;
 use super::program::{Instr, Thread};
 use super::{Step, System, SystemParams};
 use std::rc::Rc;

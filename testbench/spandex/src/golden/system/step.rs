@@ -1,12 +1,15 @@
 //! What can happen next, and its effect.
 
+use super::super::cover::Cover;
 use super::super::device::Took;
 use super::super::device::access::Hint;
 use super::super::llc::Out;
 use super::super::msg::{AmoOp, Data, Msg, Node, Op, Vn};
 use super::super::slip::Slip;
 use super::System;
+use super::explore::{Reached, World};
 use super::program::{Instr, stored};
+use super::sc::Outcome;
 use std::rc::Rc;
 
 /// One step.
@@ -28,9 +31,10 @@ pub enum Step {
     EvictLlc(u8, u32),
 }
 
-impl System {
-    /// All steps that may be possible now, in a fixed order.
-    pub fn steps(&self) -> Vec<Step> {
+impl World for System {
+    type Step = Step;
+    type Cover = Cover;
+    fn steps(&self) -> Vec<Step> {
         let mut out = Vec::new();
         let runs = |i: &usize| !self.threads[*i].done() && !self.threads[*i].waits;
         out.extend((0..self.threads.len()).filter(runs).map(|i| Step::Issue(i as u8)));
@@ -55,8 +59,7 @@ impl System {
         out
     }
 
-    /// Makes a step; false, and nothing has changed, if it must wait.
-    pub fn step(&mut self, step: Step) -> bool {
+    fn step(&mut self, step: Step) -> bool {
         match step {
             Step::Issue(thread) => self.issue(usize::from(thread)),
             Step::Deliver(at) => self.deliver(usize::from(at)),
@@ -89,6 +92,52 @@ impl System {
             }
         }
     }
+    fn take_cover(&mut self) -> Cover {
+        std::mem::take(&mut self.cover)
+    }
+    fn wrong(&self) -> Option<String> {
+        System::wrong(self)
+    }
+    fn done(&self) -> bool {
+        System::done(self)
+    }
+    fn outcome(&self) -> Outcome {
+        System::outcome(self)
+    }
+    fn describe(&self, step: Step) -> String {
+        match step {
+            Step::Issue(thread) => {
+                let thread = &self.threads[usize::from(thread)];
+                format!("device {}: {:?}", thread.device, thread.next())
+            }
+            Step::Deliver(at) => describe(&self.net[usize::from(at)]),
+            Step::Forward(dev) => self.queues[usize::from(dev)].front().map_or_else(String::new, describe),
+            Step::Memory(at) => format!("memory: line {}", self.reads[usize::from(at)].1),
+            Step::Drain(dev, at) => {
+                format!("device {dev}: drain {:?}", self.devices[usize::from(dev)].bufs[usize::from(at)])
+            }
+            Step::EvictL1(dev, line) => format!("device {dev}: evict line {line}"),
+            Step::EvictLlc(bank, line) => format!("bank {bank}: evict line {line}"),
+        }
+    }
+    fn class(&self, step: Step) -> usize {
+        match step {
+            Step::Issue(_) => 0,
+            Step::Deliver(at) => {
+                let msg = &self.net[usize::from(at)];
+                let from = usize::from(msg.device() % 2);
+                1 + 2 * msg.op.vn() as usize + from
+            }
+            Step::Forward(_) => 3,
+            Step::Memory(_) => 9,
+            Step::Drain(..) => 10,
+            Step::EvictL1(..) => 11,
+            Step::EvictLlc(..) => 12,
+        }
+    }
+}
+
+impl System {
     fn at_device(&mut self, dev: usize, call: impl FnOnce(&mut super::Device) -> bool) -> bool {
         let mut device = self.devices[dev].clone();
         if !call(Rc::make_mut(&mut device)) {
@@ -214,24 +263,6 @@ impl System {
         }
         let at = self.net.partition_point(|other| *other <= msg);
         self.net.insert(at, msg);
-    }
-
-    /// What a step would do, in words.
-    pub fn describe(&self, step: Step) -> String {
-        match step {
-            Step::Issue(thread) => {
-                let thread = &self.threads[usize::from(thread)];
-                format!("device {}: {:?}", thread.device, thread.next())
-            }
-            Step::Deliver(at) => describe(&self.net[usize::from(at)]),
-            Step::Forward(dev) => self.queues[usize::from(dev)].front().map_or_else(String::new, describe),
-            Step::Memory(at) => format!("memory: line {}", self.reads[usize::from(at)].1),
-            Step::Drain(dev, at) => {
-                format!("device {dev}: drain {:?}", self.devices[usize::from(dev)].bufs[usize::from(at)])
-            }
-            Step::EvictL1(dev, line) => format!("device {dev}: evict line {line}"),
-            Step::EvictLlc(bank, line) => format!("bank {bank}: evict line {line}"),
-        }
     }
 }
 
