@@ -1,5 +1,6 @@
 //! All interleavings of a small system, the shortest first.
 
+use super::program::Instr;
 use super::sc::Outcome;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -24,6 +25,10 @@ pub trait World: Clone + Hash {
     fn outcome(&self) -> Outcome;
     /// What a step would do, in words.
     fn describe(&self, step: Self::Step) -> String;
+    /// A spontaneous eviction.
+    fn evicts(&self, step: Self::Step) -> bool;
+    /// One more instruction for a thread.
+    fn program(&mut self, thread: usize, instr: Instr);
     /// Steps of a class, below [`CLASSES`], have one weight in a random run.
     fn class(&self, step: Self::Step) -> usize;
 }

@@ -3,12 +3,11 @@
 use super::explore::World;
 use super::program::{Instr, Thread};
 use super::{Step, System, SystemParams};
-use std::rc::Rc;
 
-/// A system, and steps held back by words of what they would do ([`System::describe`]).
-pub struct Schedule {
+/// A system, and steps held back by words of what they would do ([`World::describe`]).
+pub struct Schedule<W = System> {
     /// The system.
-    pub system: System,
+    pub system: W,
     held: Vec<String>,
 }
 
@@ -17,34 +16,7 @@ impl Schedule {
     pub fn new(p: SystemParams, devices: &[u8]) -> Schedule {
         let threads = devices.iter().map(|dev| Thread::new(*dev, Vec::new())).collect();
         let p = SystemParams { l1_evictions: u8::MAX, llc_evictions: u8::MAX, ..p };
-        Schedule { system: System::new(p, threads), held: Vec::new() }
-    }
-    /// Gives an instruction to a thread, and lets everything run.
-    #[track_caller]
-    pub fn run(&mut self, thread: usize, instr: Instr) -> &mut Schedule {
-        let thread = &mut self.system.threads[thread];
-        Rc::make_mut(&mut thread.program).push(instr);
-        self.go()
-    }
-    /// Everything happens that is not held back, but no evictions.
-    ///
-    /// # Panics
-    /// Something is wrong.
-    #[track_caller]
-    pub fn go(&mut self) -> &mut Schedule {
-        loop {
-            let steps = self.system.steps();
-            let free = |step: &Step| {
-                let text = self.system.describe(*step);
-                let evicts = matches!(step, Step::EvictL1(..) | Step::EvictLlc(..));
-                !evicts
-                    && !self.held.iter().any(|words| words.split('&').all(|word| text.contains(word.trim())))
-            };
-            let next = steps.into_iter().find(|step| free(step) && self.system.clone().step(*step));
-            let Some(step) = next else { return self };
-            self.system.step(step);
-            assert_eq!(self.system.wrong(), None);
-        }
+        Schedule::of(System::new(p, threads))
     }
     /// Replaces a line in an L1, and lets everything run.
     ///
@@ -64,8 +36,44 @@ impl Schedule {
         assert!(self.system.step(Step::EvictLlc(bank, line)), "bank {bank} cannot evict line {line}");
         self.go()
     }
+    /// What a thread has got so far.
+    pub fn got(&self, thread: usize) -> &[u32] {
+        &self.system.threads[thread].results
+    }
+}
+
+impl<W: World> Schedule<W> {
+    /// Of a system whose threads have nothing to do yet.
+    pub fn of(system: W) -> Schedule<W> {
+        Schedule { system, held: Vec::new() }
+    }
+    /// Gives an instruction to a thread, and lets everything run.
+    #[track_caller]
+    pub fn run(&mut self, thread: usize, instr: Instr) -> &mut Self {
+        self.system.program(thread, instr);
+        self.go()
+    }
+    /// Everything happens that is not held back, but no evictions.
+    ///
+    /// # Panics
+    /// Something is wrong.
+    #[track_caller]
+    pub fn go(&mut self) -> &mut Self {
+        loop {
+            let steps = self.system.steps();
+            let free = |step: &W::Step| {
+                let text = self.system.describe(*step);
+                !self.system.evicts(*step)
+                    && !self.held.iter().any(|words| words.split('&').all(|word| text.contains(word.trim())))
+            };
+            let next = steps.into_iter().find(|step| free(step) && self.system.clone().step(*step));
+            let Some(step) = next else { return self };
+            self.system.step(step);
+            assert_eq!(self.system.wrong(), None);
+        }
+    }
     /// Steps whose words contain all of these, separated by `&`, are held back from now on.
-    pub fn hold(&mut self, words: &str) -> &mut Schedule {
+    pub fn hold(&mut self, words: &str) -> &mut Self {
         self.held.push(words.into());
         self
     }
@@ -74,7 +82,7 @@ impl Schedule {
     /// # Panics
     /// They were not.
     #[track_caller]
-    pub fn release(&mut self, words: &str) -> &mut Schedule {
+    pub fn release(&mut self, words: &str) -> &mut Self {
         assert!(self.held.iter().any(|held| held == words), "{words} is not held back");
         self.held.retain(|held| held != words);
         self.go()
@@ -84,7 +92,7 @@ impl Schedule {
     /// # Panics
     /// There is none.
     #[track_caller]
-    pub fn pass(&mut self, words: &str) -> &mut Schedule {
+    pub fn pass(&mut self, words: &str) -> &mut Self {
         let has = |text: String| words.split('&').all(|word| text.contains(word.trim()));
         let step = self.system.steps().into_iter().find(|step| has(self.system.describe(*step)));
         assert!(step.is_some_and(|step| self.system.step(step)), "nothing like {words}");
@@ -95,10 +103,6 @@ impl Schedule {
         let has = |text: String| words.split('&').all(|word| text.contains(word.trim()));
         self.system.steps().into_iter().any(|step| has(self.system.describe(step)))
     }
-    /// What a thread has got so far.
-    pub fn got(&self, thread: usize) -> &[u32] {
-        &self.system.threads[thread].results
-    }
     /// To the end.
     ///
     /// # Panics
@@ -107,6 +111,6 @@ impl Schedule {
     pub fn end(&mut self) {
         self.held.clear();
         self.go();
-        assert!(self.system.done(), "the run does not end: {:#?}", self.system);
+        assert!(self.system.done(), "the run does not end");
     }
 }

@@ -120,6 +120,12 @@ impl World for System {
             Step::EvictLlc(bank, line) => format!("bank {bank}: evict line {line}"),
         }
     }
+    fn evicts(&self, step: Step) -> bool {
+        matches!(step, Step::EvictL1(..) | Step::EvictLlc(..))
+    }
+    fn program(&mut self, thread: usize, instr: Instr) {
+        Rc::make_mut(&mut self.threads[thread].program).push(instr);
+    }
     fn class(&self, step: Step) -> usize {
         match step {
             Step::Issue(_) => 0,
