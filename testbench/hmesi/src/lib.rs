@@ -1,5 +1,6 @@
 //! Golden model, checkers and benches of the H-MESI baseline (spandex.md, section 9): a MESI directory, its clients, and a GPU L2 between GPU L1s and the directory.
 
+pub mod client;
 pub mod golden;
 
 pub use weft_bench as bench;

@@ -54,6 +54,8 @@ pub mod table;
 mod tbes;
 mod types;
 
+pub(crate) use types::blank;
+
 pub use params::{LlcFault, LlcParams, ReqsPolicy, RvkoGran, SharerMode};
 
 use weft_blocks::registry::{BlockError, BlockInfo};

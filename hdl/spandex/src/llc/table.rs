@@ -225,7 +225,7 @@ pub fn page() -> String {
 }
 
 /// A table in force: its rows' cover marks, and its actions; those that no row takes are low.
-pub(super) struct Rows {
+pub(crate) struct Rows {
     at: Bool,
     actions: Vec<&'static str>,
     decoded: Decoded,

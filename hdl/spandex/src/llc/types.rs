@@ -221,7 +221,7 @@ pub(super) struct Order {
 }
 
 /// Zeros in every leaf of a record.
-pub(super) fn blank<T: Data>(shape: &T::Shape) -> T {
+pub(crate) fn blank<T: Data>(shape: &T::Shape) -> T {
     let leaves: Vec<Bits> = leaves_of::<T>(shape, "zero").iter().map(|l| lit_bv(Bv::zero(l.width))).collect();
     T::from_leaves(shape, &mut leaves.into_iter())
 }

@@ -1,0 +1,197 @@
+//! Assertions, races and counters of a bank (spandex.md sections 9 and 13).
+
+use super::act::{Done, Now};
+use super::outputs::Sending;
+use super::params::MesiLlcParams;
+use super::stages::{Entered, Parts, Stages};
+use super::table;
+use super::types::*;
+use crate::hmesi::msg::{HFwdOp, HRspOp};
+use crate::mesi_port::Get;
+use weft_rtl::prelude::*;
+
+/// What observers look at.
+pub(super) struct Seen<'a> {
+    pub parts: &'a Parts<'a>,
+    pub stages: &'a Stages,
+    pub entered: &'a Entered,
+    pub n: &'a Now,
+    pub done: &'a Done,
+    pub sending: &'a Sending,
+}
+
+/// Declares all observers.
+pub(super) fn connect(seen: &Seen) {
+    messages(seen);
+    lines(seen);
+    answers(seen);
+    races(seen);
+    list_races(seen);
+    requests(seen);
+    waits(seen);
+}
+
+impl Seen<'_> {
+    fn p(&self) -> &MesiLlcParams {
+        self.parts.p
+    }
+    fn is(&self, kind: Kind) -> Bool {
+        self.n.valid & self.n.op.kind.is(kind)
+    }
+}
+
+fn messages(seen: &Seen) {
+    let (p, st, own) = (seen.p(), seen.stages, seen.parts.own);
+    let home = |line: Bits| match p.s.bank_select() {
+        0 => bool_lit(true),
+        bits => line.slice(0, bits).eq(p.bank_of(own)),
+    };
+    let client = |src: Bits, line: Bits| {
+        src.lt(u64::from(p.s.cpus))
+            | src.eq(p.s.client_node(lit(u64::from(p.s.cpus), p.s.client_bits()), line))
+    };
+    let good = |line: Bits, src: Bits, dst: Bits| home(line) & client(src, line) & dst.eq(own);
+    let (req, wb, rsp) = (&st.req.msg, &st.wb.msg, &st.rsp.msg);
+    let text = "a request is for a line of this bank, from a client";
+    assert_always("mesi_llc_req_sound", !st.req.valid | good(req.line, req.src, req.dst), text);
+    let text = "a Put is for a line of this bank, from a client";
+    assert_always("mesi_llc_wb_sound", !st.wb.valid | good(wb.line, wb.src, wb.dst), text);
+    let ops = [HRspOp::InvAck, HRspOp::WbData, HRspOp::Unblock, HRspOp::UnblockX];
+    let sound = good(rsp.line, rsp.src, rsp.dst) & rsp.op.is_any(&ops);
+    let text = "an answer is one to an L3, for a line of this bank, from a client";
+    assert_always("mesi_llc_rsp_sound", !st.rsp.valid | sound, text);
+    unused_input(&rsp.tag);
+    unused_input(&rsp.acks);
+    unused_input(&rsp.peer);
+}
+
+fn lines(seen: &Seen) {
+    let (p, n, done) = (seen.p(), seen.n, seen.done);
+    let one = seen.entered.matches.popcount().le(1) | !seen.stages.s1_valid.get();
+    assert_always("mesi_llc_one_way_per_line", one, "a line is in one way at most");
+    let sound = |tag: Tag, sharers: Bits| {
+        let owner = tag.owner.zext(8).lt(u64::from(p.s.clients()));
+        let shared = tag.state.is(LineState::SS).bits().eq(sharers.any().bits());
+        shared & (owner | !tag.state.is(LineState::MT))
+    };
+    let text = "sharers in SS only, and there always; the owner is a client";
+    assert_always("mesi_llc_state_found", !n.valid | sound(n.look.there, n.look.sharers), text);
+    assert_always("mesi_llc_state_left", !n.valid | sound(done.tag, done.sharers), text);
+    let owner = n.look.there.state.is(LineState::MT) & n.look.there.owner.eq(n.op.req.src);
+    let text = "no request comes from a line's owner";
+    assert_always("mesi_llc_not_from_owner", !(n.here & owner), text);
+}
+
+fn answers(seen: &Seen) {
+    let (n, done, tbes) = (seen.n, seen.done, seen.parts.tbes);
+    let known = seen.entered.rsp_known | !seen.entered.rsp;
+    assert_always("mesi_llc_rsp_has_tbe", known, "an answer finds a transaction of its line");
+    let src = n.op.req.src;
+    let acked = n.progress.acks.bit_at(src) | !seen.is(Kind::InvAck);
+    assert_always("mesi_llc_ack_expected", acked, "InvAck is expected of its sender");
+    let wb = (n.progress.wb & src.eq(n.look.there.owner)) | !seen.is(Kind::WbData);
+    assert_always("mesi_llc_wb_data_expected", wb, "WbData comes once, of the owner");
+    let unblocks = seen.is(Kind::Unblock) | seen.is(Kind::UnblockX);
+    let unblock = (n.progress.unblock & src.eq(n.asked.src)) | !unblocks;
+    assert_always("mesi_llc_unblock_expected", unblock, "Unblock comes once, of the requestor");
+    let fetch = tbes.valid().bit_at(n.index) & !tbes.ready().bit_at(n.index) & n.tbe.kind.is(TbeKind::Fetch);
+    let text = "memory answers once, and only what it was asked";
+    assert_always("mesi_llc_memory_expected", !seen.is(Kind::Mem) | fetch, text);
+    let text = "what is answered has been sent";
+    assert_always("mesi_llc_all_sent", !(done.complete & n.tbe.todo.any()), text);
+    let keeps = seen.is(Kind::WbData) & n.op.kept & n.tbe.kind.is(TbeKind::Evict);
+    assert_always("mesi_llc_recalled", !keeps, "a line that is recalled is not kept");
+}
+
+fn race(name: &str, cond: Bool, text: &str) {
+    cover(&format!("spandex.race.hmesi_llc_{name}"), cond, text);
+}
+
+fn races(seen: &Seen) {
+    let (n, done, e) = (seen.n, seen.done, seen.entered);
+    let upgrade = done.directory.does("inv") & n.look.sharers.bit_at(n.op.req.src);
+    race("upgrade", upgrade & done.inv.any(), "a sharer asks to write, others are invalidated");
+    race("upgrade_alone", upgrade & done.inv.none(), "the only sharer asks to write");
+    let again = done.directory.does("share") & n.look.sharers.bit_at(n.op.req.src);
+    race("share_again", again, "a sharer that has dropped its copy asks again");
+    race("put_waits", e.wb_busy, "a Put waits at the head, for its line is busy");
+    let iib = n.tbe.kind.is(TbeKind::BusyIib);
+    let first = seen.is(Kind::WbData) & iib;
+    race("wb_data_first", first & !done.complete, "WbData comes before Unblock");
+    race("unblock_first", first & done.complete, "Unblock comes before WbData");
+    let gone = done.complete & iib & !(n.progress.kept | (seen.is(Kind::WbData) & n.op.kept));
+    race("owner_gone", gone, "the owner of a line that becomes shared has put it before");
+    let from = seen.parts.tbes.request(n.look.by).src;
+    let mine = done.joins & n.look.blocked & from.ne(n.op.req.src);
+    race("conflict", mine, "a client asks for a line that another has asked for");
+}
+
+fn list_races(seen: &Seen) {
+    let (n, d) = (seen.n, seen.done);
+    let replay = seen.is(Kind::Replay);
+    race("replay", replay & d.directory.does("DataS"), "a stalled request is answered at once");
+    race("replay_blocks", replay & d.begins, "a stalled request makes its line busy again");
+    let rest = replay & d.begins & n.tbe.head.ne(n.tbe.tail);
+    race("replay_takes_rest", rest, "it takes the rest of its list along");
+    race("replay_moves", replay & d.joins, "a stalled request joins the list of another TBE");
+    race("set_full", d.frames.does("join"), "a request finds every way of its set blocked");
+    let put = n.put & n.look.blocked;
+    race("put_in_list", put, "a Put comes between the stalled requests of its line");
+    let coming = seen.parts.tbes.at(n.look.by).line.ne(n.op.req.line);
+    race("joins_coming", d.busy.does("join") & coming, "the line is to come when another has been replaced");
+}
+
+/// Requests by kind and state, and what is sent.
+fn requests(seen: &Seen) {
+    let (d, sending) = (seen.done, seen.sending);
+    for (rows, table) in [(&d.directory, table::directory()), (&d.frames, table::frames())] {
+        for row in table.rows {
+            let name = row.id.trim_start_matches("spandex.hmesi_llc.").replace('.', "_");
+            count(&format!("mesi_llc_{name}"), rows.row(&row.id), &row.text);
+        }
+    }
+    let sends = |op: HFwdOp| sending.any & sending.msg.op.is(op);
+    count("mesi_llc_inv", sends(HFwdOp::Inv), "Inv sent");
+    count("mesi_llc_recall", sends(HFwdOp::Recall), "Recall sent");
+    count("mesi_llc_fwd_gets", sends(HFwdOp::FwdGetS), "FwdGetS sent");
+    count("mesi_llc_fwd_getm", sends(HFwdOp::FwdGetM), "FwdGetM sent");
+    count("mesi_llc_entered", seen.entered.req, "requests that entered the pipeline");
+    let own = seen.is(Kind::Req) & seen.n.op.req.op.is(Get::GetM);
+    count("mesi_llc_entered_getm", own, "of these, GetM");
+    count("mesi_llc_fills", seen.is(Kind::Mem), "lines that came from memory");
+    count("mesi_llc_writes", d.frames.does("write"), "lines written to memory");
+    count("mesi_llc_joined", d.joins, "requests that joined a stall list");
+    count("mesi_llc_replayed", seen.is(Kind::Replay), "requests of a stall list that were tried again");
+}
+
+fn waits(seen: &Seen) {
+    let (tbes, e) = (seen.parts.tbes, seen.entered);
+    let kinds = [
+        ("fetch", TbeKind::Fetch, "cycles of lines blocked for memory, summed"),
+        ("evict", TbeKind::Evict, "cycles of lines blocked to be replaced, summed"),
+        ("busy_x", TbeKind::BusyX, "cycles of lines in busy-X, summed"),
+        ("busy_iib", TbeKind::BusyIib, "cycles of lines in busy-IIB, summed"),
+        ("list", TbeKind::List, "cycles of lines blocked while their lists replay, summed"),
+    ];
+    for (name, kind, text) in kinds {
+        let lines = tbes.of_kind(kind);
+        count_amount(&format!("mesi_llc_blocked_{name}"), lines.any(), lines.popcount(), text);
+    }
+    let stalled = tbes.stalled();
+    count_amount(
+        "mesi_llc_stalled",
+        stalled.any(),
+        stalled.popcount(),
+        "stalled requests, summed over cycles",
+    );
+    count("mesi_llc_req_stall", e.req_waits, "cycles in which a request waits at the channel");
+    count("mesi_llc_req_no_tbe", e.no_tbe, "of these, those without a free TBE");
+    count("mesi_llc_req_no_place", e.no_place, "those without a free place in the stall memory");
+    count("mesi_llc_req_no_room", e.no_room, "those without room at the outputs");
+    count("mesi_llc_wb_stall", e.wb_waits, "cycles in which a Put waits at the channel");
+    count("mesi_llc_wb_busy", e.wb_busy, "of these, those in which its line is busy");
+    let [rsp, mem] = seen.parts.outs.waits();
+    count("mesi_llc_rsp_waits", rsp, "cycles in which an answer waits for its channel");
+    count("mesi_llc_fwd_waits", seen.sending.waits, "cycles in which a forward waits for its channel");
+    count("mesi_llc_mem_waits", mem, "cycles in which an order waits for memory");
+}
