@@ -43,5 +43,7 @@ pub fn blocks() -> Vec<BlockInfo> {
         tu_denovo::info(),
         mesi_l1::info(),
         tu_mesi::info(),
+        hmesi::client::info(),
+        hmesi::mesi_llc::info(),
     ]
 }

@@ -361,6 +361,10 @@ pub trait Routed: Data<Shape = Spandex> {
     fn flits(&self, p: &Spandex) -> Bits;
     /// Receiving node.
     fn to(&self, p: &Spandex) -> Bits;
+    /// Width of a node's number in this message.
+    fn node_bits(p: &Spandex) -> u32 {
+        p.node_bits()
+    }
 }
 
 impl Routed for Req {

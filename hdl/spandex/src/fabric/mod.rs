@@ -44,7 +44,7 @@ use weft_rtl::prelude::*;
 /// Where the parts are placed, for errors.
 const BLOCK: &str = "spandex-fabric";
 
-fn built(made: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
+pub(crate) fn built(made: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
     made.map_err(|errors| BlockError::Elab { block: BLOCK.into(), errors })
 }
 
@@ -162,8 +162,18 @@ pub fn spandex_fabric(
 
 /// Ports of CPU cores, CUs and memory.
 fn export(s: &Spandex, stations: &Stations) {
+    export_cu(s, &stations.devices);
+    for (b, bank) in stations.banks.iter().enumerate() {
+        bank.drive_bits("own", lit(u64::from(s.devs()) + b as u64, s.node_bits()));
+        pass_out::<MemReq>(bank, "mem_req", &format!("mem{b}_req"), s);
+        pass_in::<MemRsp>(bank, "mem_rsp", &format!("mem{b}_rsp"), s);
+    }
+}
+
+/// Ports of CPU cores and CUs.
+pub(crate) fn export_cu(s: &Spandex, devices: &[InstanceRef]) {
     let cu = s.cu();
-    for (d, device) in stations.devices.iter().enumerate() {
+    for (d, device) in devices.iter().enumerate() {
         device.drive_bits("own", lit(d as u64, s.dev_bits()));
         pass_in::<CuReq>(device, "cu_req", &format!("g0_cu{d}_req"), &cu);
         pass_out::<CuRsp>(device, "cu_rsp", &format!("g0_cu{d}_rsp"), &cu);
@@ -171,10 +181,5 @@ fn export(s: &Spandex, stations: &Stations) {
             let value = device.out_bits(state);
             output::<Bits>(&format!("g0_cu{d}_{state}"), value.width()).set(value);
         }
-    }
-    for (b, bank) in stations.banks.iter().enumerate() {
-        bank.drive_bits("own", lit(u64::from(s.devs()) + b as u64, s.node_bits()));
-        pass_out::<MemReq>(bank, "mem_req", &format!("mem{b}_req"), s);
-        pass_in::<MemRsp>(bank, "mem_rsp", &format!("mem{b}_rsp"), s);
     }
 }

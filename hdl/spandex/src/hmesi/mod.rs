@@ -9,4 +9,8 @@
 //! ```
 //! The L1s, translation units and banks of Spandex itself are used below the GPU L2, with Spandex's messages; above it everything speaks [`msg`].
 
+pub mod client;
+pub mod fabric;
+pub mod mesi_llc;
 pub mod msg;
+pub mod net;

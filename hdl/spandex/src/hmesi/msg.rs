@@ -261,6 +261,9 @@ impl Routed for HReq {
     fn to(&self, _: &Spandex) -> Bits {
         self.dst
     }
+    fn node_bits(p: &Spandex) -> u32 {
+        p.h_node_bits()
+    }
 }
 
 impl Routed for HFwd {
@@ -269,6 +272,9 @@ impl Routed for HFwd {
     }
     fn to(&self, _: &Spandex) -> Bits {
         self.dst
+    }
+    fn node_bits(p: &Spandex) -> u32 {
+        p.h_node_bits()
     }
 }
 
@@ -279,6 +285,9 @@ impl Routed for HWb {
     fn to(&self, _: &Spandex) -> Bits {
         self.dst
     }
+    fn node_bits(p: &Spandex) -> u32 {
+        p.h_node_bits()
+    }
 }
 
 impl Routed for HRsp {
@@ -288,5 +297,8 @@ impl Routed for HRsp {
     }
     fn to(&self, _: &Spandex) -> Bits {
         self.dst
+    }
+    fn node_bits(p: &Spandex) -> u32 {
+        p.h_node_bits()
     }
 }

@@ -58,6 +58,11 @@ impl NetParams {
     /// # Errors
     /// A mesh outside 1..16 in either direction, another number of places than nodes, a place outside the mesh, or cycles outside their range.
     pub fn validate(&self, s: &Spandex) -> Result<(), BlockError> {
+        self.validate_nodes(s.nodes())
+    }
+
+    /// The same for a system of so many nodes.
+    pub(crate) fn validate_nodes(&self, nodes: u32) -> Result<(), BlockError> {
         let illegal = |key: &str, value: String, problem: &str, legal: &str| {
             let text = |t: &str| t.to_string();
             Err(BlockError::Illegal {
@@ -72,7 +77,7 @@ impl NetParams {
         if !(1..=16).contains(&columns) || !(1..=16).contains(&rows) {
             return illegal("mesh", format!("{columns}x{rows}"), "it lies outside", "1..16 columns and rows");
         }
-        if self.places.len() != s.nodes() as usize || self.places.iter().any(|p| *p >= self.grid.nodes()) {
+        if self.places.len() != nodes as usize || self.places.iter().any(|p| *p >= self.grid.nodes()) {
             return illegal(
                 "places",
                 format!("{:?}", self.places),
@@ -109,7 +114,7 @@ pub struct Stations {
 }
 
 /// Modules of one virtual network.
-struct Lane {
+pub(crate) struct Lane {
     /// Merges 2, 3, ... senders.
     merges: BTreeMap<usize, Arc<Module>>,
     /// Splits among 2, 3, ... receivers.
@@ -119,10 +124,10 @@ struct Lane {
 }
 
 /// A sender or receiver at a node: instance, port, node of the system.
-type End<'a> = (&'a InstanceRef, &'static str, u32);
+pub(crate) type End<'a> = (&'a InstanceRef, &'static str, u32);
 
 impl Lane {
-    fn new<T: Routed>(net: &str, s: &Spandex, p: &NetParams) -> Result<Lane, BlockError> {
+    pub fn new<T: Routed>(net: &str, s: &Spandex, p: &NetParams) -> Result<Lane, BlockError> {
         let fits = |made: Result<Arc<Module>, ElabErrors>| {
             made.map_err(|errors| BlockError::Elab { block: "spandex-net".into(), errors })
         };
@@ -142,7 +147,7 @@ impl Lane {
     }
 
     /// Joins the senders at a router, under the name of the router's number.
-    fn senders<T: Routed>(&self, net: &str, n: u32, router: &InstanceRef, from: &[End], s: &Spandex) {
+    pub fn senders<T: Routed>(&self, net: &str, n: u32, router: &InstanceRef, from: &[End], s: &Spandex) {
         let into = format!("{net}_in{OWN}");
         match from {
             [] => silence::<T>(router, &into, s),
@@ -160,7 +165,7 @@ impl Lane {
     }
 
     /// Joins the receivers at a router.
-    fn receivers<T: Routed>(&self, net: &str, n: u32, router: &InstanceRef, to: &[End], s: &Spandex) {
+    pub fn receivers<T: Routed>(&self, net: &str, n: u32, router: &InstanceRef, to: &[End], s: &Spandex) {
         let out = format!("{net}_out{OWN}");
         match to {
             [] => router.drive_bits(&format!("{out}_ready"), lit(1, 1)),
@@ -169,7 +174,7 @@ impl Lane {
                 let split = instance(&format!("{net}_split{n}"), &self.splits[&to.len()]);
                 connect::<T>(router, &out, &split, "in0", s);
                 for (i, (part, port, node)) in to.iter().enumerate() {
-                    split.drive_bits(&format!("node{i}"), lit(u64::from(*node), s.node_bits()));
+                    split.drive_bits(&format!("node{i}"), lit(u64::from(*node), T::node_bits(s)));
                     connect::<T>(&split, &format!("out{i}"), part, port, s);
                 }
             }
@@ -177,7 +182,7 @@ impl Lane {
     }
 
     /// Links between neighbours, and nothing beyond the edges.
-    fn links<T: Routed>(&self, net: &str, grid: Grid, routers: &[InstanceRef], s: &Spandex) {
+    pub fn links<T: Routed>(&self, net: &str, grid: Grid, routers: &[InstanceRef], s: &Spandex) {
         for (n, here) in routers.iter().enumerate() {
             let n = n as u32;
             let (x, y) = (n % grid.columns, n / grid.columns);
@@ -205,9 +210,9 @@ impl Lane {
 fn split<T: Routed>(name: &str, n: usize, s: &Spandex) -> Result<Arc<Module>, ElabErrors> {
     let nodes = OnceCell::new();
     crossbar::<T>(name, 1, n as u32, s, |m| {
-        let node = |i: usize| input::<Bits>(&format!("node{i}"), s.node_bits());
+        let node = |i: usize| input::<Bits>(&format!("node{i}"), T::node_bits(s));
         let nodes: &Vec<Bits> = nodes.get_or_init(|| (0..n).map(node).collect());
-        let to = m.to(s);
+        let to = m.to(s).zext(T::node_bits(s));
         let found: Vec<Bool> = nodes.iter().map(|node| to.eq(*node)).collect();
         pack_bools(&found).lowest_set()
     })

@@ -48,7 +48,7 @@ struct Lane<T: Routed> {
 }
 
 /// A lane, whatever its messages are.
-trait AnyLane {
+pub(crate) trait AnyLane {
     /// Inputs that could send on this output now.
     fn requests(&self, output: u32) -> Bits;
     /// Sends the message of an input; its length.
@@ -104,19 +104,19 @@ fn way(grid: Grid, nodes: &[u32], x: Bits, y: Bits, node: Bits) -> Bits {
 }
 
 /// One output: a network in turn, and of it an input in turn, when the link is idle. By network: the inputs granted.
-fn output_link(j: u32, s: &Spandex, lanes: &[Box<dyn AnyLane>]) -> Vec<Bits> {
+fn output_link(j: u32, s: &Spandex, names: &[&str], lanes: &[Box<dyn AnyLane>]) -> Vec<Bits> {
     let left = reg::<Bits>(&format!("left{j}"), s.flit_bits()).doc("flits that the link has still to carry");
     let turns: Vec<RoundRobin> =
-        NETS.iter().map(|net| RoundRobin::new(&format!("{net}_turn{j}"), PORTS)).collect();
+        names.iter().map(|net| RoundRobin::new(&format!("{net}_turn{j}"), PORTS)).collect();
     let picks: Vec<Pick> = lanes.iter().zip(&turns).map(|(lane, turn)| turn.pick(lane.requests(j))).collect();
-    let nets = RoundRobin::new(&format!("net_turn{j}"), NETS.len() as u32);
+    let nets = RoundRobin::new(&format!("net_turn{j}"), names.len() as u32);
     let asked: Vec<Bool> = picks.iter().map(|p| p.any).collect();
     let asked = pack_bools(&asked).named(&format!("asked{j}"));
     let idle = left.get().none();
-    let net = nets.pick(asked & idle.repeat(NETS.len() as u32));
+    let net = nets.pick(asked & idle.repeat(names.len() as u32));
     when(!idle, || left.set(left.get() - 1));
     let granted = |v: usize| {
-        let mine = (net.any & net.index.eq(v as u64)).named(&format!("{}_goes{j}", NETS[v]));
+        let mine = (net.any & net.index.eq(v as u64)).named(&format!("{}_goes{j}", names[v]));
         when(mine, || {
             let flits = lanes[v].send(j, picks[v].index);
             left.set(flits - 1);
@@ -125,10 +125,23 @@ fn output_link(j: u32, s: &Spandex, lanes: &[Box<dyn AnyLane>]) -> Vec<Bits> {
         });
         picks[v].index.one_hot(PORTS) & mine.repeat(PORTS)
     };
-    let grants = (0..NETS.len()).map(granted).collect();
+    let grants = (0..names.len()).map(granted).collect();
     count(&format!("link{j}_busy"), net.any | !idle, "cycles in which the link carried a flit");
     count(&format!("link{j}_waits"), asked.any() & !idle, "cycles in which a message waited for the link");
     grants
+}
+
+/// A virtual network of a router: its name in port names, and how its lane is declared.
+pub(crate) struct Vn {
+    pub name: &'static str,
+    pub lane: fn(&str, &Spandex, &dyn Fn(Bits) -> Bits) -> Box<dyn AnyLane>,
+}
+
+impl Vn {
+    /// One of these messages.
+    pub fn of<T: Routed + 'static>(name: &'static str) -> Vn {
+        Vn { name, lane: |name, s, way| Box::new(Lane::<T>::new(name, s, &way)) }
+    }
 }
 
 /// Builds a router of a mesh in which node `n` of the system stands at place `nodes[n]`.
@@ -136,22 +149,32 @@ fn output_link(j: u32, s: &Spandex, lanes: &[Box<dyn AnyLane>]) -> Vec<Bits> {
 /// # Errors
 /// What the language refuses.
 pub fn router(name: &str, s: &Spandex, grid: Grid, nodes: &[u32]) -> Result<Arc<Module>, BlockError> {
+    let nets =
+        [Vn::of::<Req>(NETS[0]), Vn::of::<Fwd>(NETS[1]), Vn::of::<Wb>(NETS[2]), Vn::of::<Rsp>(NETS[3])];
+    router_of(name, s, grid, nodes, &nets)
+}
+
+/// Builds a router whose links these virtual networks share.
+pub(crate) fn router_of(
+    name: &str,
+    s: &Spandex,
+    grid: Grid,
+    nodes: &[u32],
+    nets: &[Vn],
+) -> Result<Arc<Module>, BlockError> {
     let built = Module::build(name, ModuleKind::Block, || {
-        doc("Router of a mesh: four virtual networks share the links, a flit per cycle.");
+        doc("Router of a mesh: its virtual networks share the links, a flit per cycle.");
         param("columns", grid.columns);
         param("rows", grid.rows);
         let (x, y) = (input::<Bits>("x", grid.x_bits()), input::<Bits>("y", grid.y_bits()));
-        let way = |node: Bits| way(grid, nodes, x, y, node);
-        let lanes: [Box<dyn AnyLane>; 4] = [
-            Box::new(Lane::<Req>::new(NETS[0], s, &way)),
-            Box::new(Lane::<Fwd>::new(NETS[1], s, &way)),
-            Box::new(Lane::<Wb>::new(NETS[2], s, &way)),
-            Box::new(Lane::<Rsp>::new(NETS[3], s, &way)),
-        ];
-        let grants: Vec<Vec<Bits>> = (0..PORTS).map(|j| output_link(j, s, &lanes)).collect();
+        let width = bits_for(nodes.len() as u64);
+        let way = |node: Bits| way(grid, nodes, x, y, node.zext(width));
+        let lanes: Vec<Box<dyn AnyLane>> = nets.iter().map(|vn| (vn.lane)(vn.name, s, &way)).collect();
+        let names: Vec<&str> = nets.iter().map(|vn| vn.name).collect();
+        let grants: Vec<Vec<Bits>> = (0..PORTS).map(|j| output_link(j, s, &names, &lanes)).collect();
         for (v, lane) in lanes.iter().enumerate() {
             let all = grants[1..].iter().fold(grants[0][v], |all, output| all | output[v]);
-            lane.take(all.named(&format!("{}_granted", NETS[v])));
+            lane.take(all.named(&format!("{}_granted", names[v])));
         }
     });
     built.map_err(|errors| BlockError::Elab { block: BLOCK.into(), errors })

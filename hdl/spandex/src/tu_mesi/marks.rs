@@ -3,13 +3,13 @@
 use weft_rtl::prelude::*;
 
 /// A register file with its write port.
-pub(super) fn written<T: Data>(file: Memory<T>) -> (Memory<T>, LaneWriter<T>) {
+pub(crate) fn written<T: Data>(file: Memory<T>) -> (Memory<T>, LaneWriter<T>) {
     let writer = file.lane_writer("in");
     (file, writer)
 }
 
 /// One bit per entry of a table; after reset all are low. Each of two parts raises one mask and lowers one per cycle; raising wins.
-pub(super) struct Marks {
+pub(crate) struct Marks {
     now: Reg<Bits>,
     up: [Wire<Bits>; 2],
     down: [Wire<Bits>; 2],

@@ -47,7 +47,7 @@ mod buffer;
 mod engine;
 mod entries;
 mod forward;
-mod marks;
+pub(crate) mod marks;
 mod params;
 mod requests;
 mod sink;
