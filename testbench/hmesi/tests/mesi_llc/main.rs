@@ -30,7 +30,7 @@ fn sound(p: &MesiLlcParams, lines: usize, seed: u64, cycles: u64) -> World {
     w.run(cycles);
     w.finish();
     w.check();
-    assert!(w.reads > cycles / 200 && w.writes > cycles / 200, "{} reads, {} writes", w.reads, w.writes);
+    assert!(w.reads > cycles / 400 && w.writes > cycles / 400, "{} reads, {} writes", w.reads, w.writes);
     w
 }
 
