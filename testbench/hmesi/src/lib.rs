@@ -2,5 +2,6 @@
 
 pub mod client;
 pub mod golden;
+pub mod watch;
 
 pub use weft_bench as bench;

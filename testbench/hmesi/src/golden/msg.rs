@@ -64,8 +64,8 @@ impl Op {
     /// Whether it carries the line.
     pub fn has_data(&self) -> bool {
         match self {
-            Op::Put { dirty } => *dirty,
-            Op::DataE | Op::DataS { .. } | Op::DataM { .. } | Op::WbData { .. } => true,
+            Op::Put { dirty } | Op::WbData { dirty, .. } => *dirty,
+            Op::DataE | Op::DataS { .. } | Op::DataM { .. } => true,
             _ => false,
         }
     }
@@ -84,6 +84,8 @@ pub struct Msg {
     pub src: Node,
     /// FwdGetS, FwdGetM: the client that is to be answered.
     pub req: u8,
+    /// Transaction of the client that sent a request or Put, in all that it causes to clients; else zero.
+    pub tag: u16,
     /// The line, where it is carried.
     pub data: Data,
 }
@@ -92,7 +94,7 @@ impl Msg {
     /// Without data.
     pub fn new(src: Node, dst: Node, op: Op, line: u32) -> Msg {
         let req = if let Node::Client(client) = src { client } else { 0 };
-        Msg { dst, op, line, src, req, data: Data::default() }
+        Msg { dst, op, line, src, req, tag: 0, data: Data::default() }
     }
     /// With the line.
     pub fn with(mut self, data: &Data) -> Msg {

@@ -105,7 +105,9 @@ impl Place {
             _ => return None,
         };
         let msg = Msg::new(Node::Client(self.client), dst, op, line);
-        let msg = Msg { req: 0, ..msg };
+        let answers = matches!((dst, op), (Node::Client(_), _));
+        let tag = cause.filter(|_| answers).map_or(0, |cause| cause.tag);
+        let msg = Msg { req: 0, tag, ..msg };
         Some(if op.has_data() { msg.with(data) } else { msg })
     }
 }

@@ -204,7 +204,7 @@ impl L3 {
     pub fn wb(&mut self, msg: &Msg) -> bool {
         let Some(at) = self.find(msg.line) else {
             self.reach(Event::PutOther, State::I);
-            self.answer(msg.client(), Op::WbAck, msg.line);
+            self.acknowledge(msg);
             return true;
         };
         let line = &self.lines[at];
@@ -217,7 +217,7 @@ impl L3 {
                 self.cover.mark(Mark::PutWaits);
                 return false;
             }
-            self.answer(msg.client(), Op::WbAck, msg.line);
+            self.acknowledge(msg);
             return true;
         }
         self.event(at, event, Some(msg));
@@ -298,8 +298,9 @@ impl L3 {
     fn reach(&mut self, event: Event, state: State) {
         self.cover.l3[event as usize] |= 1 << state as u32;
     }
-    fn answer(&mut self, client: u8, op: Op, line: u32) {
-        self.out.push(Out::Msg(Msg::new(Node::L3(self.id), Node::Client(client), op, line)));
+    fn acknowledge(&mut self, put: &Msg) {
+        let ack = Msg::new(Node::L3(self.id), Node::Client(put.client()), Op::WbAck, put.line);
+        self.out.push(Out::Msg(Msg { tag: put.tag, ..ack }));
     }
     /// The cell of the table, as far as no rule is left out.
     fn cell(&self, event: Event, state: State) -> (Vec<Act>, State) {
@@ -346,10 +347,13 @@ impl L3 {
         let line = self.lines[at].clone();
         let request = line.request.or(msg.copied());
         let req = request.map_or(0, |request| request.client());
+        let evicts = matches!(act, Act::Inv | Act::Recall);
+        let tag = request.filter(|_| !evicts).map_or(0, |request| request.tag);
         let data = line.data;
         let mut send = |client: u8, op: Op| {
             let mut out = Msg::new(Node::L3(self.id), Node::Client(client), op, line.line);
             out.req = if op.vn() == Vn::Fwd { req } else { 0 };
+            out.tag = tag;
             self.out.push(Out::Msg(if op.has_data() { out.with(&data) } else { out }));
         };
         let own = &mut self.lines[at];

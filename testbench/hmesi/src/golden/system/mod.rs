@@ -11,7 +11,7 @@ use super::msg::Packet;
 use super::slip::Slip;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-pub use step::Step;
+pub use step::{Event, Step};
 use weft_spandex_bench::golden::device::{Device, DeviceParams, Kind};
 use weft_spandex_bench::golden::llc::BankParams;
 use weft_spandex_bench::golden::msg::{Data, Mask, words};
@@ -96,7 +96,8 @@ impl SystemParams {
             slip: None,
         }
     }
-    fn l2(&self) -> L2Params {
+    /// Of the L2.
+    pub fn l2(&self) -> L2Params {
         let owners = self.kinds.iter().enumerate().filter(|(_, kind)| **kind == Kind::DeNovo);
         let bank = BankParams {
             words: self.words,
@@ -150,6 +151,8 @@ pub struct System {
     pub threads: Vec<Thread>,
     evictions: [u8; 3],
     faults: Vec<String>,
+    /// What models have taken and sent, if it is recorded.
+    pub events: Option<Vec<Event>>,
     /// Reached since it was last taken.
     pub cover: Cover,
 }
@@ -188,6 +191,7 @@ impl System {
             memory: Rc::new(BTreeMap::new()),
             threads,
             faults: Vec::new(),
+            events: None,
             cover: Cover::default(),
         };
         system.threads.iter_mut().for_each(Thread::start);

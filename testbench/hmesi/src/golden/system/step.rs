@@ -37,6 +37,21 @@ pub enum Step {
     EvictL3(u8, u32),
 }
 
+/// What a model takes or sends, as a bench sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Event {
+    /// A message is taken.
+    Taken(Packet),
+    /// A message is sent.
+    Sent(Packet),
+    /// The L3 reads memory.
+    Read(u32),
+    /// The L3 writes memory.
+    Write(u32, Data),
+    /// Memory returns a line.
+    Memory(u32, Data),
+}
+
 /// Where messages wait one behind the other.
 type Port = (u8, u8, u8, Vn);
 
@@ -90,6 +105,7 @@ impl World for System {
             Step::Memory(at) => {
                 let (bank, line) = self.reads.remove(usize::from(at));
                 let data = self.in_memory(line);
+                self.record(Event::Memory(line, data));
                 self.at_l3(usize::from(bank), |bank| {
                     bank.memory(line, &data);
                     true
@@ -204,7 +220,18 @@ impl System {
         }
         true
     }
+    fn record(&mut self, event: Event) {
+        self.events.iter_mut().for_each(|events| events.push(event));
+    }
     fn deliver(&mut self, packet: &Packet) -> bool {
+        let at = self.events.as_ref().map_or(0, Vec::len);
+        let took = self.offer(packet);
+        if let Some(events) = self.events.as_mut().filter(|_| took) {
+            events.insert(at, Event::Taken(*packet));
+        }
+        took
+    }
+    fn offer(&mut self, packet: &Packet) -> bool {
         let bank = match packet {
             Packet::Mesi(msg) => self.bank_of(msg.line),
             Packet::Gpu(msg) => self.bank_of(msg.line),
@@ -299,8 +326,12 @@ impl System {
         for out in l3.take_out() {
             match out {
                 Out::Msg(msg) => self.send(Packet::Mesi(msg)),
-                Out::Read(line) => self.reads.push((bank as u8, line)),
+                Out::Read(line) => {
+                    self.record(Event::Read(line));
+                    self.reads.push((bank as u8, line));
+                }
                 Out::Write(line, data) => {
+                    self.record(Event::Write(line, data));
                     Rc::make_mut(&mut self.memory).insert(line, data);
                 }
             }
@@ -311,6 +342,7 @@ impl System {
         true
     }
     fn send(&mut self, packet: Packet) {
+        self.record(Event::Sent(packet));
         let at = self.net.partition_point(|other| *other <= packet);
         self.net.insert(at, packet);
     }

@@ -169,7 +169,7 @@ fn story<W: World>(start: &W, visited: &Visited<W::Step>, mut number: u32, wrong
 }
 
 /// 128 bits of a state: two states with the same are taken for one.
-fn key(state: &impl Hash) -> u128 {
+pub fn key(state: &impl Hash) -> u128 {
     let mut hasher = Wide { low: 0x243f_6a88_85a3_08d3, high: 0x1319_8a2e_0370_7344 };
     state.hash(&mut hasher);
     u128::from(hasher.low) | u128::from(hasher.high) << 64
