@@ -21,7 +21,7 @@ pub(super) struct Done {
     /// A write-back was the last thing it waited for.
     pub by_write_back: Bool,
     /// The way after the step.
-    pub place: Place,
+    pub place: Place<Tag>,
 }
 
 /// The operation with its decision.
@@ -73,7 +73,7 @@ impl Act<'_> {
     }
 
     /// The way after the step, but for the words.
-    fn place(&self) -> Place {
+    fn place(&self) -> Place<Tag> {
         let (p, n, d) = (self.p(), self.n, self.d);
         let there = n.look.there;
         let empty = d.fresh | d.fetches | self.installs();
@@ -164,7 +164,7 @@ impl Act<'_> {
         // A way into which a whole line is written or owned has never been read: its row shows nothing.
         let shows = d.does("RspV") | d.does("RspS") | d.does("RspOdata") | d.does("RspWTdata");
         when(answers | back, || {
-            self.with.outs.answer(&Rsp {
+            self.with.outs.up.answer(&Rsp {
                 op: mux(back, enum_lit(RspOp::RspWb), op),
                 line: n.op.req.line,
                 mask: mux(back, n.op.req.mask, words),
@@ -196,7 +196,7 @@ impl Act<'_> {
         let op =
             kinds.iter().fold(first, |rest, (name, op)| mux(d.commits_o.does(name), enum_lit(*op), rest));
         when(d.commits & n.taken.any(), || {
-            self.with.outs.forward(&Job {
+            self.with.outs.up.forward(&Job {
                 op,
                 line: n.op.req.line,
                 mask: n.taken,

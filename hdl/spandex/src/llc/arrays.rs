@@ -1,7 +1,7 @@
 //! Tags with states, owned words, sharers and pseudo-LRU trees, read in stage 1; the words, read in stage 2. Everything is written in stage 3.
 
 use super::params::{LlcParams, SharerMode, word_bits};
-use super::types::{LineState, Tag};
+use super::types::LineTag;
 use weft_blocks::common::plru::{plru_bits, plru_touch, plru_victim};
 use weft_rtl::prelude::*;
 
@@ -18,9 +18,9 @@ impl<T: Data> Both<T> {
 }
 
 /// The arrays.
-pub(super) struct Arrays {
+pub(crate) struct Arrays<T: LineTag> {
     p: LlcParams,
-    tags: Both<Tag>,
+    tags: Both<T>,
     owned: Both<Bits>,
     /// There is none without sharers to keep.
     sharers: Option<Both<Bits>>,
@@ -29,7 +29,7 @@ pub(super) struct Arrays {
 }
 
 /// What a set says about a line, in the cycle after its presentation.
-pub(super) struct Found {
+pub(crate) struct Found {
     /// Ways that hold the line; at most one.
     pub matches: Bits,
     /// The way to replace, meaningful unless `full`.
@@ -41,17 +41,17 @@ pub(super) struct Found {
 
 /// What a line's place holds, but for the words.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub there: Tag,
+pub(crate) struct Place<T> {
+    pub there: T,
     pub owned: Bits,
     pub sharers: Bits,
 }
 
-impl Arrays {
+impl<T: LineTag> Arrays<T> {
     /// Declares the arrays.
-    pub fn new(p: &LlcParams) -> Arrays {
+    pub fn new(p: &LlcParams) -> Arrays<T> {
         let (sets, ways, words, bits) = (p.sets(), p.ways, p.s.words(), plru_bits(p.ways));
-        let tags = sram::<Tag>("tags", sets, ways, p.clone());
+        let tags = sram::<T>("tags", sets, ways, p.clone());
         let owned = sram::<Bits>("owned", sets, ways, words).fields(&[("owned", words)]);
         let kept = p.sharer_bits();
         let sharers = (kept > 0).then(|| {
@@ -94,8 +94,8 @@ impl Arrays {
     pub fn look(&self, tag: Bits, blocked: Bits) -> Found {
         let p = &self.p;
         let row = self.tags.look.row();
-        let empty = pack_bools(&row.iter().map(|t: &Tag| t.state.is(LineState::I)).collect::<Vec<_>>());
-        let equal: Vec<Bool> = row.iter().map(|t| t.tag.eq(tag)).collect();
+        let empty = pack_bools(&row.iter().map(LineTag::absent).collect::<Vec<_>>());
+        let equal: Vec<Bool> = row.iter().map(|t| t.tag().eq(tag)).collect();
         let held: Vec<Bool> = (0..p.ways)
             .map(|w| {
                 let place = self.place(lit(u64::from(w), p.way_bits()));
@@ -115,7 +115,7 @@ impl Arrays {
     }
 
     /// A way of the set presented.
-    pub fn place(&self, way: Bits) -> Place {
+    pub fn place(&self, way: Bits) -> Place<T> {
         let sharing = self.p.sharing();
         let sharers = match &self.sharers {
             Some(sharers) => sharers.look.lane_at(way),
@@ -125,7 +125,7 @@ impl Arrays {
     }
 
     /// Writes a way, but for the words.
-    pub fn put(&self, set: Bits, way: Bits, place: &Place) {
+    pub fn put(&self, set: Bits, way: Bits, place: &Place<T>) {
         let (ways, lane) = (self.p.ways as usize, way.one_hot(self.p.ways));
         self.tags.put.write_masked(set, lane, &vec![place.there; ways]);
         self.owned.put.write_masked(set, lane, &vec![place.owned; ways]);
@@ -149,7 +149,7 @@ impl Arrays {
         let p = &self.p;
         let zero = |width: u32| lit_bv(Bv::zero(width));
         let all = lit_bv(Bv::ones(p.ways));
-        self.tags.put.write_packed(set, all, zero(p.ways * (p.tag_bits() + 3)));
+        self.tags.put.write_packed(set, all, zero(p.ways * width_of::<T>(p)));
         self.owned.put.write_packed(set, all, zero(p.ways * p.s.words()));
         if let Some(sharers) = &self.sharers {
             sharers.put.write_packed(set, all, zero(p.ways * p.sharer_bits()));
@@ -158,12 +158,12 @@ impl Arrays {
     }
 }
 
-impl Place {
+impl<T: LineTag> Place<T> {
     /// Somebody may have to be invalidated before the line goes.
     pub fn is_shared(&self, p: &LlcParams) -> Bool {
         match p.sharers {
-            SharerMode::Exact => self.sharers.any() & !self.there.state.is(LineState::I),
-            SharerMode::Broadcast => self.there.state.is(LineState::S),
+            SharerMode::Exact => self.sharers.any() & !self.there.absent(),
+            SharerMode::Broadcast => self.there.shared(),
         }
     }
 }

@@ -75,18 +75,19 @@ impl Decision {
 }
 
 /// Owner of each word.
-fn owners_of(p: &LlcParams, line: Bits) -> Bits {
+pub(crate) fn owners_of(p: &LlcParams, line: Bits) -> Bits {
     let (words, width) = (p.s.words(), p.s.data_bits() / p.s.words());
     let ids: Vec<Bits> = (0..words).map(|w| line.slice(width * w, p.s.dev_bits())).collect();
     pack(&ids)
 }
 
-fn owner(p: &LlcParams, owners: Bits, word: u32) -> Bits {
+/// Owner of a word.
+pub(crate) fn owner(p: &LlcParams, owners: Bits, word: u32) -> Bits {
     owners.slice(word * p.s.dev_bits(), p.s.dev_bits())
 }
 
 /// Words of `owned` whose owner owns a word of `some`.
-fn whole_owners(p: &LlcParams, owners: Bits, owned: Bits, some: Bits) -> Bits {
+pub(crate) fn whole_owners(p: &LlcParams, owners: Bits, owned: Bits, some: Bits) -> Bits {
     let devs = p.s.devs();
     let none = lit_bv(Bv::zero(devs));
     let who = (0..p.s.words())
@@ -96,7 +97,7 @@ fn whole_owners(p: &LlcParams, owners: Bits, owned: Bits, some: Bits) -> Bits {
 }
 
 /// Words whose owner is a device.
-pub(super) fn words_of(p: &LlcParams, owners: Bits, dev: Bits) -> Bits {
+pub(crate) fn words_of(p: &LlcParams, owners: Bits, dev: Bits) -> Bits {
     let its: Vec<Bool> = (0..p.s.words()).map(|w| owner(p, owners, w).eq(dev)).collect();
     pack_bools(&its)
 }
@@ -166,7 +167,8 @@ pub(super) fn now(with: &Parts, stages: &Stages) -> Now {
     }
 }
 
-fn coded(names: &[&'static str], pairs: &[(Bool, &str)], rest: &str) -> Bits {
+/// Position of the first name whose condition holds, else of `rest`.
+pub(crate) fn coded(names: &[&'static str], pairs: &[(Bool, &str)], rest: &str) -> Bits {
     let width = bits_for(names.len() as u64);
     let value = |name: &str| lit(names.iter().position(|n| *n == name).map_or(0, |i| i as u64), width);
     pairs.iter().rev().fold(value(rest), |so_far, (now, name)| mux(*now, value(name), so_far))

@@ -44,15 +44,16 @@
 #![doc = include_str!("../../pictures/spandex-llc.svg")]
 
 mod act;
-mod arrays;
-mod decide;
+pub(crate) mod arrays;
+pub(crate) mod decide;
 mod observe;
 mod outputs;
 mod params;
 mod stages;
 pub mod table;
 mod tbes;
-mod types;
+pub(crate) mod types;
+pub(crate) mod upward;
 
 pub(crate) use types::blank;
 

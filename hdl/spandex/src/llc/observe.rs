@@ -2,11 +2,11 @@
 
 use super::act::Done;
 use super::decide::{Decision, Now, words_of};
-use super::outputs::Sending;
 use super::params::{LlcParams, ReqsPolicy};
 use super::stages::{Entered, Parts, Stages};
 use super::table;
 use super::types::*;
+use super::upward::Sending;
 use crate::msg::{FwdOp, ReqOp, RspOp, WordOp};
 use weft_rtl::prelude::*;
 
@@ -255,7 +255,8 @@ fn waits(seen: &Seen) {
     count("llc_req_no_place", e.no_place, "those without a free place in the stall memory");
     count("llc_req_no_room", e.no_room, "those without room at the outputs");
     count("llc_wb_stall", e.wb_waits, "cycles in which a write-back waits at the channel");
-    let [rsp, fwd, mem] = seen.parts.outs.waits();
+    let [rsp, fwd] = seen.parts.outs.up.waits();
+    let mem = seen.parts.outs.mem_waits();
     count("llc_rsp_waits", rsp, "cycles in which an answer waits for its channel");
     count("llc_fwd_waits", fwd, "cycles in which a forward waits for its channel");
     count("llc_mem_waits", mem, "cycles in which an order waits for memory");

@@ -1,24 +1,13 @@
-//! The outputs: answers, forwards, orders to memory.
-//!
-//! Answers wait in a queue that keeps a slot for write-backs. A commit leaves its forwards as one job, which is sent owner by owner, one message per cycle; so do the messages of phases 1
-//! and evictions, from what their TBE has still to send. Jobs and TBEs take turns. Orders go out as a write of the line replaced, then the read of the next.
+//! The outputs: what goes to devices, and orders to memory, which go out as a write of the line replaced, then the read of the next.
 
 use super::params::LlcParams;
 use super::tbes::Tbes;
 use super::types::*;
-use crate::msg::{Fwd, FwdOp, MemReq, ReqOp, Rsp};
-use weft_blocks::common::arbiter::{Pick, RoundRobin};
+use super::upward::{STAGES, Sending, Upward};
+use crate::msg::{Fwd, FwdOp, MemReq, ReqOp};
+use weft_blocks::common::arbiter::Pick;
 use weft_blocks::common::fifo::Fifo;
 use weft_rtl::prelude::*;
-
-/// Operations that may be in the pipeline: room is left for what they may send.
-const STAGES: u64 = 3;
-
-/// Answers that wait for the output: one of each stage and of the one that enters, one slot that requests leave free, some to smooth.
-const ANSWERS: u32 = 8;
-
-/// Forwards of commits.
-const JOBS: u32 = 5;
 
 /// Orders to memory.
 const ORDERS: u32 = 5;
@@ -27,39 +16,18 @@ const ORDERS: u32 = 5;
 pub(super) struct Outputs {
     p: LlcParams,
     own: Bits,
-    answers: Fifo<Rsp>,
-    rsp: OutChannel<Rsp>,
-    jobs: Fifo<Job>,
-    /// Words of the first job that have been sent.
-    sent: Reg<Bits>,
-    fwd: OutChannel<Fwd>,
-    turn: RoundRobin,
-    order: RoundRobin,
+    /// Answers and forwards.
+    pub up: Upward,
     orders: Fifo<Order>,
     written: Reg<Bool>,
     mem: OutChannel<MemReq>,
-}
-
-/// What the unit for forwards does in this cycle.
-pub(super) struct Sending {
-    /// A message is sent.
-    pub any: Bool,
-    pub msg: Fwd,
-    /// It is of a TBE.
-    pub of_tbe: Bool,
 }
 
 impl Outputs {
     /// Declares channels and queues; `own`: the bank's node.
     pub fn new(p: &LlcParams, own: Bits) -> Outputs {
         Outputs {
-            answers: Fifo::new("answers", ANSWERS, &p.s),
-            rsp: out_channel::<Rsp>("rsp", &p.s),
-            jobs: Fifo::new("jobs", JOBS, p),
-            sent: reg::<Bits>("jobs_sent", p.s.words()).field("queue"),
-            fwd: out_channel::<Fwd>("fwd", &p.s),
-            turn: RoundRobin::new("fwd_turn", 2),
-            order: RoundRobin::new("fwd_tbe", p.s.tbes),
+            up: Upward::new(p, own),
             orders: Fifo::new("orders", ORDERS, p),
             written: reg::<Bool>("orders_written", ()),
             mem: out_channel::<MemReq>("mem_req", &p.s),
@@ -68,79 +36,24 @@ impl Outputs {
         }
     }
 
-    /// A write-back may enter the pipeline: a slot for its answer is left.
-    pub fn room_for_wb(&self) -> Bool {
-        self.answers.count.le(u64::from(ANSWERS) - STAGES - 1)
-    }
-
-    /// A request may commit: slots for its answer and that of a write-back are left, and for its forwards and orders.
+    /// A request may commit: there is room for its answer, its forwards and its orders.
     pub fn room_for_commit(&self) -> Bool {
-        let answers = self.answers.count.le(u64::from(ANSWERS) - STAGES - 2);
-        let jobs = self.jobs.count.le(u64::from(JOBS) - STAGES - 1);
-        answers & jobs & self.orders.count.le(u64::from(ORDERS) - STAGES - 1)
+        self.up.room_for_commit() & self.orders.count.le(u64::from(ORDERS) - STAGES - 1)
     }
 
-    /// Stage 3 answers.
-    pub fn answer(&self, rsp: &Rsp) {
-        self.answers.push(rsp);
-    }
-    /// Stage 3 forwards.
-    pub fn forward(&self, job: &Job) {
-        self.jobs.push(job);
-    }
     /// Stage 3 reads or writes memory.
     pub fn order(&self, order: &Order) {
         self.orders.push(order);
     }
-    /// Nothing waits to be sent but what phases 1 have to.
-    pub fn waits(&self) -> [Bool; 3] {
-        [
-            self.answers.valid & !self.rsp.free,
-            self.jobs.valid & !self.fwd.free,
-            self.orders.valid & !self.mem.free,
-        ]
+    /// An order waits for memory.
+    pub fn mem_waits(&self) -> Bool {
+        self.orders.valid & !self.mem.free
     }
 
     /// Sends what waits.
     pub fn connect(&self, tbes: &Tbes) -> Sending {
-        when(self.answers.valid & self.rsp.free, || {
-            self.rsp.send(&self.answers.head);
-            self.answers.pop();
-        });
         self.send_orders();
-        let entry = self.order.pick(tbes.sending());
-        let turn = self.turn.pick(pack_bools(&[self.jobs.valid, entry.any]));
-        let (any, of_tbe) = ((turn.any & self.fwd.free).named("fwd_sends"), turn.index.eq(1));
-        let (job, rest) = self.of_job();
-        let (message, left) = self.of_tbe(tbes, entry);
-        let msg = mux(of_tbe, message, job);
-        when(any, || {
-            self.fwd.send(&msg);
-            self.turn.granted(turn.index);
-            when(of_tbe, || {
-                self.order.granted(entry.index);
-                left(entry.index);
-            })
-            .otherwise(|| {
-                self.sent.set(mux(
-                    rest.any(),
-                    self.sent.get() | msg.mask,
-                    lit_bv(Bv::zero(self.p.s.words())),
-                ));
-                when(rest.none(), || self.jobs.pop());
-            });
-        });
-        Sending { any, msg, of_tbe }
-    }
-
-    /// The next message of the first job, and the words left after it.
-    fn of_job(&self) -> (Fwd, Bits) {
-        let job = self.jobs.head;
-        let todo = job.mask & !self.sent.get();
-        let (owner, mask) = group(todo, job.owners, todo, self.p.s.dev_bits());
-        let Job { op, line, req, tag, flex, for_wt, data, .. } = job;
-        let low = fwd_to(&self.p, self.own, owner);
-        (Fwd { op, line, mask, req, tag, flex, for_wt, data, ..low }, todo & !mask)
+        self.up.connect(tbes.sending(), |entry| self.of_tbe(tbes, entry))
     }
 
     /// The next message of a TBE, and how it is ticked off.

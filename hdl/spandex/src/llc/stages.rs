@@ -20,7 +20,7 @@ pub(super) struct Parts<'a> {
     pub p: &'a LlcParams,
     /// The bank's node.
     pub own: Bits,
-    pub arrays: &'a Arrays,
+    pub arrays: &'a Arrays<Tag>,
     pub tbes: &'a Tbes,
     pub outs: &'a Outputs,
 }
@@ -90,7 +90,7 @@ impl Stages {
     }
 
     /// Empties the arrays, a set per cycle.
-    fn clear(&self, p: &LlcParams, arrays: &Arrays) {
+    fn clear(&self, p: &LlcParams, arrays: &Arrays<Tag>) {
         when(!self.open, || {
             self.cleared.set(self.cleared.get() + 1);
             arrays.empty(self.cleared.get().resize(p.set_bits()));
@@ -151,7 +151,7 @@ impl Stages {
         let calm: Vec<Bool> = tbes.sets().iter().map(|set| !self.busy(p, *set, 3)).collect();
         let entry = self.order.pick(tbes.ready() & pack_bools(&calm));
         let (tbe_free, place_free) = (self.more(tbes.valid()), self.more(tbes.stalled()));
-        let (wb_room, room) = (outs.room_for_wb(), outs.room_for_commit());
+        let (wb_room, room) = (outs.up.room_for_wb(), outs.room_for_commit());
         let rsp = (self.rsp.valid & quiet(self.rsp.msg.line)).named("s0_rsp");
         let mem = (self.mem.valid & quiet(mem_line) & !rsp).named("s0_mem");
         let first = rsp | mem;

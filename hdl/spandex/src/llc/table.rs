@@ -8,7 +8,7 @@ use super::params::{LlcParams, ReqsPolicy};
 use weft_rtl::prelude::*;
 
 /// Two columns, actions, text.
-type Cell = (&'static str, &'static str, &'static [&'static str], &'static str);
+pub(crate) type Cell = (&'static str, &'static str, &'static [&'static str], &'static str);
 
 /// Requests, by encoding of the bank's own `Ask`: a ReqS by its option, a ReqWT by where it is written.
 pub const REQUESTS: [&str; 9] =
@@ -16,7 +16,7 @@ pub const REQUESTS: [&str; 9] =
 /// States of a word.
 pub const WORDS: [&str; 3] = ["V", "S", "O"];
 
-const COMMITS: [Cell; 23] = [
+pub(crate) const COMMITS: [Cell; 23] = [
     ("ReqV", "V", &["RspV"], "RspV, with extras if flexible"),
     ("ReqV", "S", &["RspV"], "RspV, with extras if flexible"),
     ("ReqV", "O", &["fwd_v"], "fwd ReqV to the owner; unchanged"),
@@ -62,7 +62,7 @@ const COMMITS: [Cell; 23] = [
     ("ReqOdata", "O", &["fwd_od", "grant"], "fwd ReqO+data to the owner; requestor owns"),
 ];
 
-const PHASES: [Cell; 7] = [
+pub(crate) const PHASES: [Cell; 7] = [
     ("ReqWT", "S", &["inv"], "Inv to every sharer"),
     ("ReqWTfwd", "S", &["inv"], "Inv to every sharer"),
     ("ReqO", "S", &["inv"], "Inv to every sharer, but not to the requestor of the whole line"),
@@ -122,7 +122,7 @@ const BLOCKED: [Cell; 17] = [
 /// Whose the words of a write-back are.
 pub const BACKS: [&str; 3] = ["mine", "other", "absent"];
 
-const WRITE_BACKS: [Cell; 3] = [
+pub(crate) const WRITE_BACKS: [Cell; 3] = [
     ("ReqWB", "mine", &["take"], "owned by the sender: data taken, no longer owned; crossed if revoked"),
     ("ReqWB", "other", &["cross"], "not owned by the sender: dropped, crossed"),
     ("ReqWB", "absent", &["cross"], "the line is not here: dropped, crossed"),
@@ -132,7 +132,8 @@ fn column(name: &'static str, values: &[&'static str]) -> Column {
     Column { name, values: values.iter().enumerate().map(|(i, v)| (*v, i as u64)).collect() }
 }
 
-fn build(
+/// A table of cells; `part` begins the names of its rows.
+pub(crate) fn build(
     name: &'static str,
     part: &str,
     columns: [(&'static str, &[&'static str]); 2],
@@ -144,7 +145,7 @@ fn build(
     };
     let rows = cells
         .map(|(first, second, actions, text)| Row {
-            id: format!("spandex.llc.{part}{first}.{second}"),
+            id: format!("spandex.{part}{first}.{second}"),
             when: vec![code(&columns[0], first), code(&columns[1], second)],
             actions: actions.to_vec(),
             text: text.to_string(),
@@ -173,33 +174,33 @@ pub fn commits(p: &LlcParams, word: &'static str) -> Table {
         _ => "llc_words_o",
     };
     let cells = COMMITS.iter().copied().filter(|c| c.1 == word && occurs(p, c.0, c.1));
-    build(name, "", [("request", &REQUESTS), ("word", &WORDS)], cells)
+    build(name, "llc.", [("request", &REQUESTS), ("word", &WORDS)], cells)
 }
 
 /// What has to come before, because of words of one state; requests not listed need nothing.
 pub fn phases(p: &LlcParams, word: &'static str) -> Table {
     let name = if word == "S" { "llc_phases_s" } else { "llc_phases_o" };
     let cells = PHASES.iter().copied().filter(|c| c.1 == word && occurs(p, c.0, c.1));
-    build(name, "phase1.", [("request", &REQUESTS), ("word", &WORDS)], cells)
+    build(name, "llc.phase1.", [("request", &REQUESTS), ("word", &WORDS)], cells)
 }
 
 /// Where a line that is not here goes.
 pub fn frames() -> Table {
-    build("llc_frames", "miss.", [("use", &USES), ("frame", &FRAMES)], FRAME_ROWS.iter().copied())
+    build("llc_frames", "llc.miss.", [("use", &USES), ("frame", &FRAMES)], FRAME_ROWS.iter().copied())
 }
 
 /// What happens at a blocked line.
 pub fn blocked(p: &LlcParams) -> Table {
     let shares = occurs(p, "ReqS1", "S");
     let cells = BLOCKED.iter().copied().filter(|c| shares || !matches!(c.1, "Ack" | "Kept"));
-    build("llc_blocked", "blocked.", [("tbe", &KINDS), ("event", &EVENTS)], cells)
+    build("llc_blocked", "llc.blocked.", [("tbe", &KINDS), ("event", &EVENTS)], cells)
 }
 
 /// What becomes of words that come back: of those that their sender owns, and of others.
 pub fn write_backs() -> [Table; 2] {
     let part = |name, mine: bool| {
         let cells = WRITE_BACKS.iter().copied().filter(move |c| (c.1 == "mine") == mine);
-        build(name, "", [("message", &["ReqWB"]), ("word", &BACKS)], cells)
+        build(name, "llc.", [("message", &["ReqWB"]), ("word", &BACKS)], cells)
     };
     [part("llc_words_back", true), part("llc_words_crossed", false)]
 }
@@ -208,16 +209,16 @@ pub fn write_backs() -> [Table; 2] {
 pub fn page() -> String {
     let requests = [("request", &REQUESTS[..]), ("word", &WORDS[..])];
     let parts = [
-        ("Words of a request that commits", build("", "", requests, COMMITS.iter().copied())),
-        ("What comes before", build("", "phase1.", requests, PHASES.iter().copied())),
+        ("Words of a request that commits", build("", "llc.", requests, COMMITS.iter().copied())),
+        ("What comes before", build("", "llc.phase1.", requests, PHASES.iter().copied())),
         ("A line that is not here", frames()),
         (
             "A blocked line",
-            build("", "blocked.", [("tbe", &KINDS), ("event", &EVENTS)], BLOCKED.iter().copied()),
+            build("", "llc.blocked.", [("tbe", &KINDS), ("event", &EVENTS)], BLOCKED.iter().copied()),
         ),
         (
             "Words that come back",
-            build("", "", [("message", &["ReqWB"]), ("word", &BACKS)], WRITE_BACKS.iter().copied()),
+            build("", "llc.", [("message", &["ReqWB"]), ("word", &BACKS)], WRITE_BACKS.iter().copied()),
         ),
     ];
     let parts = parts.map(|(head, table)| format!("{head}:\n\n{}", table.to_markdown()));

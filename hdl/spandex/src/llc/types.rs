@@ -4,6 +4,16 @@ use super::params::LlcParams;
 use crate::msg::{Fwd, FwdOp, Req, ReqOp, WordOp};
 use weft_rtl::prelude::*;
 
+/// What the arrays know of a line but for its words: a tag, and a state of which only absence and sharers matter to them.
+pub(crate) trait LineTag: Data<Shape = LlcParams> + Copy {
+    /// Tag of the line.
+    fn tag(&self) -> Bits;
+    /// The way is empty.
+    fn absent(&self) -> Bool;
+    /// Sharers are invalidated before the line changes.
+    fn shared(&self) -> Bool;
+}
+
 /// State of a line; a word that is owned is O whatever its line is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 2)]
@@ -30,10 +40,22 @@ pub(super) struct Tag {
     pub dirty: Bool,
 }
 
+impl LineTag for Tag {
+    fn tag(&self) -> Bits {
+        self.tag
+    }
+    fn absent(&self) -> Bool {
+        self.state.is(LineState::I)
+    }
+    fn shared(&self) -> Bool {
+        self.state.is(LineState::S)
+    }
+}
+
 /// What is kept of a [`Req`]: in the pipeline, in a TBE, in the stall memory.
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = LlcParams)]
-pub(super) struct Held {
+pub(crate) struct Held {
     pub op: Enum<ReqOp>,
     #[width(p.s.line_bits())]
     pub line: Bits,
@@ -65,7 +87,7 @@ impl Held {
 /// A request as the bank treats it: of a ReqS its option counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 4)]
-pub(super) enum Ask {
+pub(crate) enum Ask {
     ReqV,
     ReqS1,
     ReqS2,
@@ -184,7 +206,7 @@ pub(super) struct Progress {
 /// The forwards of a commit.
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = LlcParams)]
-pub(super) struct Job {
+pub(crate) struct Job {
     pub op: Enum<FwdOp>,
     #[width(p.s.line_bits())]
     pub line: Bits,
@@ -227,13 +249,13 @@ pub(crate) fn blank<T: Data>(shape: &T::Shape) -> T {
 }
 
 /// Owner of the lowest word of a mask, and the words of `among` that it owns.
-pub(super) fn group(mask: Bits, owners: Bits, among: Bits, dev_bits: u32) -> (Bits, Bits) {
+pub(crate) fn group(mask: Bits, owners: Bits, among: Bits, dev_bits: u32) -> (Bits, Bits) {
     let who = owners.element(mask.lowest_set(), dev_bits);
     let its: Vec<Bool> = (0..mask.width()).map(|w| owners.slice(w * dev_bits, dev_bits).eq(who)).collect();
     (who, pack_bools(&its) & among)
 }
 
 /// A forward with nothing in it but what all have.
-pub(super) fn fwd_to(p: &LlcParams, own: Bits, dst: Bits) -> Fwd {
+pub(crate) fn fwd_to(p: &LlcParams, own: Bits, dst: Bits) -> Fwd {
     Fwd { src: own, dst, ..blank::<Fwd>(&p.s) }
 }
