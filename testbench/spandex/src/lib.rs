@@ -1,5 +1,6 @@
 //! Golden models, checkers and benches of the Spandex blocks (spandex.md).
 
+pub mod devices;
 pub mod golden;
 pub mod memory;
 

@@ -1,10 +1,10 @@
 //! Each row of the tables and each race by itself.
 
 use super::{WORDS, small};
-use crate::device::Kind;
-use crate::world::{To, World, base};
+use crate::world::{To, World, base, release, world_of};
 use weft_spandex::llc::{LlcParams, ReqsPolicy, RvkoGran, SharerMode};
 use weft_spandex::msg::{FwdOp, ReqOp, RspOp, WordOp};
+use weft_spandex_bench::devices::Kind;
 
 /// Lines of set 0, by number; `DATA` has no counters.
 const A: u64 = 2 * 14 + 1;
@@ -15,9 +15,9 @@ const ALL: u64 = 0xf;
 
 /// A bank whose networks and memory are fast, and which is clear by now.
 fn with(p: &LlcParams, kinds: &[Kind]) -> World {
-    let mut w = World::new(p, kinds, 1, 1);
+    let mut w = world_of(p, kinds, 1, 1);
     w.lines = vec![A, B, C, DATA];
-    (w.delay, w.memory_delay) = (0, 0);
+    (w.delay, w.below.delay) = (0, 0);
     w.b.run(20);
     w
 }
@@ -709,7 +709,7 @@ fn whole_lines_are_not_fetched() {
 #[test]
 fn stall_lists() {
     let mut w = world();
-    w.held_lines.insert(DATA);
+    w.below.held_lines.insert(DATA);
     ask(&mut w, 5, ReqOp::ReqV, DATA, 0b1000);
     w.rest(20);
     ask(&mut w, 3, ReqOp::ReqO, DATA, 0b0001);
@@ -720,7 +720,7 @@ fn stall_lists() {
     w.rest(20);
     assert_eq!(w.b.sim.peek("stalled").map(|s| s.low_u64()), Some(0b111));
     w.devs[3].hold_fwd = true;
-    w.release(DATA);
+    release(&mut w, DATA);
     w.rest(60);
     for name in
         ["llc.blocked.FILL.Req", "race.llc_replay", "race.llc_replay_blocks", "race.llc_replay_takes_rest"]
@@ -742,7 +742,7 @@ fn a_miss_finds_all_ways_blocked() {
         let mut w = world();
         let wanted = if whole { DATA } else { C };
         for line in [A, B, wanted] {
-            w.held_lines.insert(line);
+            w.below.held_lines.insert(line);
         }
         ask(&mut w, 3, ReqOp::ReqV, A, ALL);
         w.rest(20);
@@ -756,14 +756,14 @@ fn a_miss_finds_all_ways_blocked() {
         w.rest(20);
         saw(&w, if whole { "llc.miss.whole.full" } else { "llc.miss.fetch.full" });
         saw(&w, "race.llc_set_full");
-        w.release(B);
+        release(&mut w, B);
         w.rest(20);
         ask(&mut w, 5, ReqOp::ReqV, wanted, 0b0001);
         w.rest(20);
-        w.release(A);
+        release(&mut w, A);
         w.rest(20);
         saw(&w, "race.llc_replay_moves");
-        w.release(wanted);
+        release(&mut w, wanted);
         end(&mut w);
     }
 }
@@ -774,7 +774,7 @@ fn only_requests_wait_for_tbes() {
     let mut w = with(&LlcParams { ways: 4, size: 2 * small().size, ..small() }, &WORDS);
     own(&mut w, 3, DATA, 0b0001);
     for line in [A, B, C] {
-        w.held_lines.insert(line);
+        w.below.held_lines.insert(line);
         ask(&mut w, 5, ReqOp::ReqV, line, ALL);
     }
     w.rest(60);
@@ -786,7 +786,7 @@ fn only_requests_wait_for_tbes() {
     w.rest(40);
     assert_eq!(answers(&w, RspOp::RspWb), [(3, 1, 0)], "write-backs pass");
     for line in [A, B, C] {
-        w.release(line);
+        release(&mut w, line);
     }
     end(&mut w);
 }

@@ -1,15 +1,14 @@
 //! `spandex-llc`: a bank among random devices and a slow memory, every value checked; each row of the tables and each race of spandex.md section 4 directed; faults put in are noticed.
 
-mod device;
 mod directed;
 mod shape;
 mod slips;
 mod world;
 
-use device::Kind;
 use weft_spandex::llc::{LlcParams, ReqsPolicy, RvkoGran, SharerMode};
 use weft_spandex::params::Spandex;
-use world::World;
+use weft_spandex_bench::devices::Kind;
+use world::{World, world_of};
 
 /// A small bank: 2 sets of 2 ways, lines of 4 words, 3 TBEs, 4 stalled requests; 2 MESI devices, 1 Flex, 2 DeNovo, 1 GPU.
 fn small() -> LlcParams {
@@ -33,7 +32,7 @@ const MIXED: [Kind; 6] = [Kind::Mesi, Kind::Mesi, Kind::Flex, Kind::DeNovo, Kind
 const WORDS: [Kind; 6] = [Kind::Flex, Kind::Flex, Kind::Flex, Kind::DeNovo, Kind::DeNovo, Kind::Gpu];
 
 fn sound(p: &LlcParams, kinds: &[Kind], lines: usize, seed: u64, cycles: u64) -> World {
-    let mut w = World::new(p, kinds, lines, seed);
+    let mut w = world_of(p, kinds, lines, seed);
     w.run(cycles);
     w.finish();
     w.check();
@@ -113,7 +112,7 @@ fn odd_banks() {
 /// A reset in the middle of everything leaves an empty bank.
 #[test]
 fn reset_in_flight() {
-    let mut w = World::new(&small(), &MIXED, 4, 90);
+    let mut w = world_of(&small(), &MIXED, 4, 90);
     w.run(3_000);
     w.check();
     w.reset();

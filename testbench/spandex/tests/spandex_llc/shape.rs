@@ -1,8 +1,7 @@
 //! Storage, latency, throughput, limits and sleep of a bank.
 
 use super::{WORDS, small};
-use crate::device::Kind;
-use crate::world::World;
+use crate::world::{World, release, world_of};
 use std::path::Path;
 use weft_blocks::registry::ParamSet;
 use weft_rtl::area::area;
@@ -11,6 +10,7 @@ use weft_spandex::llc::table::page;
 use weft_spandex::llc::{LlcParams, SharerMode, spandex_llc};
 use weft_spandex::msg::ReqOp;
 use weft_spandex::params::Spandex;
+use weft_spandex_bench::devices::Kind;
 
 /// spandex.md section 4.1: sets x (ways x (tag + 3 + W + N_S + 32 W) + ways - 1), 512 sets of 16 ways with a tag of 29.
 #[test]
@@ -39,8 +39,8 @@ fn lines_have_the_published_bits() {
 }
 
 fn idle(p: &LlcParams, kinds: &[Kind]) -> World {
-    let mut w = World::new(p, kinds, 4, 1);
-    (w.delay, w.memory_delay) = (0, 0);
+    let mut w = world_of(p, kinds, 4, 1);
+    (w.delay, w.below.delay) = (0, 0);
     w.b.run(100);
     w
 }
@@ -116,7 +116,7 @@ fn a_bank_in_which_nothing_can_happen_sleeps() {
     (0..60).for_each(|_| w.b.sim.step());
     assert!(w.b.sim.asleep(), "idle");
     // A line on its way from memory, a revocation that is not answered, requests that wait for both.
-    w.held_lines.insert(33);
+    w.below.held_lines.insert(33);
     w.devs[3].hold_fwd = true;
     w.ask(5, ReqOp::ReqV, 33, 1);
     w.ask(5, ReqOp::ReqWtData, 29, 1);
@@ -126,7 +126,7 @@ fn a_bank_in_which_nothing_can_happen_sleeps() {
     w.rest(60);
     (0..60).for_each(|_| w.b.sim.step());
     assert!(w.b.sim.asleep(), "waiting");
-    w.release(33);
+    release(&mut w, 33);
     w.finish();
     w.check();
 }

@@ -1,12 +1,12 @@
 //! Faults put into a bank are noticed.
 
 use super::{MIXED, small};
-use crate::world::World;
+use crate::world::world_of;
 use weft_spandex::llc::{LlcFault, LlcParams, RvkoGran};
 
 fn complaint(fault: LlcFault, seed: u64) -> Option<String> {
     let rvko = if seed.is_multiple_of(2) { RvkoGran::Line } else { RvkoGran::Word };
-    let mut w = World::new(&LlcParams { fault, rvko, ..small() }, &MIXED, 6, seed);
+    let mut w = world_of(&LlcParams { fault, rvko, ..small() }, &MIXED, 6, seed);
     w.run(12_000);
     if w.complaint.is_none() {
         w.finish();

@@ -1,10 +1,10 @@
 //! The devices: what they ask for, and how they answer forwards (spandex.md section 5).
 
-use crate::world::{To, World, base, each, is_data, name_of, wide, words_of};
+use super::{Below, To, World, base, each, is_data, name_of, wide, words_of};
+use crate::bench::Msg;
 use rand::Rng;
 use std::collections::BTreeMap;
 use weft_spandex::msg::{FwdOp, Req, ReqOp, Rsp, RspOp, Wb, WordOp};
-use weft_spandex_bench::bench::Msg;
 
 /// How a device behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,56 +22,65 @@ pub enum Kind {
 /// A word in S or O.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Held {
+    /// O, else S.
     pub owned: bool,
+    /// What it holds.
     pub value: u32,
+    /// It may differ from what the bank had.
     pub dirty: bool,
 }
 
 /// A request under way.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    pub op: ReqOp,
-    pub amo: WordOp,
-    pub line: u64,
+    pub(super) op: ReqOp,
+    pub(super) amo: WordOp,
+    pub(super) line: u64,
     /// Words without an answer; words not taken over.
-    pub left: u64,
-    pub open: u64,
-    pub since: u64,
+    pub(super) left: u64,
+    pub(super) open: u64,
+    pub(super) since: u64,
     /// Words for which a removal has come, and the removals that wait for them.
-    pub dg: u64,
-    pub removals: Vec<(u64, Msg)>,
-    pub reader: Option<(u64, Msg)>,
-    pub values: BTreeMap<u32, u32>,
-    pub got: BTreeMap<u32, (u64, u32, bool)>,
-    pub floor: Vec<u32>,
+    pub(super) dg: u64,
+    pub(super) removals: Vec<(u64, Msg)>,
+    pub(super) reader: Option<(u64, Msg)>,
+    pub(super) values: BTreeMap<u32, u32>,
+    pub(super) got: BTreeMap<u32, (u64, u32, bool)>,
+    pub(super) floor: Vec<u32>,
     /// An Inv has come: words in S serve once.
-    pub once: bool,
-    pub nacked: u32,
+    pub(super) once: bool,
+    pub(super) nacked: u32,
 }
 
 /// A write-back under way.
 #[derive(Clone, Debug)]
 pub struct Back {
-    pub line: u64,
-    pub open: u64,
-    pub values: BTreeMap<u32, (u32, bool)>,
-    pub dg: u64,
-    pub cross: Option<u64>,
-    pub since: u64,
+    pub(super) line: u64,
+    pub(super) open: u64,
+    pub(super) values: BTreeMap<u32, (u32, bool)>,
+    pub(super) dg: u64,
+    pub(super) cross: Option<u64>,
+    pub(super) since: u64,
 }
 
 /// A device.
 pub struct Dev {
+    /// How it behaves.
     pub kind: Kind,
+    /// Words in S and O.
     pub copies: BTreeMap<(u64, u32), Held>,
+    /// Its requests under way, by tag.
     pub entries: BTreeMap<u64, Entry>,
+    /// Its write-backs under way, by tag.
     pub wbs: BTreeMap<u64, Back>,
-    /// Forwards, answers to it wait on their way.
+    /// Forwards to it wait on their way.
     pub hold_fwd: bool,
+    /// Answers to it do.
     pub hold_rsp: bool,
 }
 
 impl Dev {
+    /// One that holds nothing.
     pub fn new(kind: Kind) -> Dev {
         Dev {
             kind,
@@ -109,7 +118,7 @@ enum Status {
     Other,
 }
 
-impl World {
+impl<B: Below> World<B> {
     fn status(&self, d: usize, line: u64, w: u32) -> Status {
         let dev = &self.devs[d];
         let bit = 1 << w;
@@ -598,10 +607,14 @@ impl World {
             1 => 1 << self.b.rng.random_range(0..self.p.s.words()),
             _ => self.b.rng.random::<u64>() & all,
         };
-        let (flex, fwd) = (self.b.rng.random_bool(0.5), self.b.rng.random_bool(0.5));
+        let (flex, fwd) = (self.b.rng.random_bool(0.5), B::FORWARDS && self.b.rng.random_bool(0.5));
         let kind = self.devs[d].kind;
         if kind == Kind::Mesi {
             return self.begin_line(d, line);
+        }
+        if self.reads > 0.0 && self.b.rng.random_bool(self.reads) {
+            self.ask_for(d, (ReqOp::ReqV, WordOp::Read), line, some, (flex, false));
+            return;
         }
         let choice = self.b.rng.random_range(0..if kind == Kind::Gpu { 4 } else { 12 });
         match choice {
