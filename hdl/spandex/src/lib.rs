@@ -45,5 +45,6 @@ pub fn blocks() -> Vec<BlockInfo> {
         tu_mesi::info(),
         hmesi::client::info(),
         hmesi::mesi_llc::info(),
+        hmesi::gpu_l2::info(),
     ]
 }

@@ -11,6 +11,7 @@
 
 pub mod client;
 pub mod fabric;
+pub mod gpu_l2;
 pub mod mesi_llc;
 pub mod msg;
 pub mod net;

@@ -1,0 +1,346 @@
+//! Stage 3, carrying the decision out: all words of a request change in this one step.
+
+use super::decide::{Decision, Now};
+use super::params::{GpuL2Fault, GpuL2Params};
+use super::stages::Parts;
+use super::stalls::Stall;
+use super::tbes::Begin;
+use super::types::*;
+use crate::amo::WordAlu;
+use crate::hmesi::msg::HRspOp;
+use crate::llc::LlcParams;
+use crate::llc::arrays::Place;
+use crate::llc::types::{Ask, Held, Job, blank};
+use crate::msg::{FwdOp, Rsp, RspOp};
+use weft_rtl::prelude::*;
+
+/// What was done, for observers.
+pub(super) struct Done {
+    /// An answer to a request leaves.
+    pub answers: Bool,
+    /// Words that RspWB says are crossed.
+    pub crossed: Bits,
+    /// A TBE has all it waited for.
+    pub complete: Bool,
+    /// A write-back was the last thing it waited for.
+    pub by_write_back: Bool,
+    /// The way after the step.
+    pub place: Place<L2Tag>,
+}
+
+/// The operation with its decision.
+pub(super) struct Act<'a> {
+    pub with: &'a Parts<'a>,
+    pub n: &'a Now,
+    pub d: &'a Decision,
+    pub bank: LlcParams,
+}
+
+/// Words of a mask where something holds.
+fn some(mask: Bits, holds: Bool) -> Bits {
+    mask & holds.repeat(mask.width())
+}
+
+impl Act<'_> {
+    fn p(&self) -> &GpuL2Params {
+        self.with.p
+    }
+    fn is(&self, kind: Kind) -> Bool {
+        self.n.valid & self.n.op.kind.is(kind)
+    }
+    /// The request of a TBE of a kind commits.
+    fn of(&self, kind: TbeKind) -> Bool {
+        self.is(Kind::Commit) & self.n.tbe.kind.is(kind)
+    }
+    fn client(&self, action: &'static str) -> Bool {
+        self.d.client.does(action)
+    }
+    fn installs(&self) -> Bool {
+        self.client("install_s") | self.client("install_e") | self.client("install_m")
+    }
+    fn stores(&self) -> Bool {
+        self.d.blocked.does("store")
+    }
+    /// The line of a forward goes from its way.
+    fn drops(&self) -> Bool {
+        let drops = self.client("drop");
+        match self.p().fault {
+            GpuL2Fault::KeepInvalid => drops & !self.client("ack"),
+            _ => drops,
+        }
+    }
+    fn set(&self) -> Bits {
+        self.bank.set_of(self.n.op.req.line)
+    }
+
+    /// Does everything.
+    pub fn act(&self) -> Done {
+        let (n, d, arrays) = (self.n, self.d, self.with.arrays);
+        let place = self.place();
+        let moves = self.drops() | self.client("share") | self.installs() | d.fetches;
+        when(d.commits | d.write_backs[0].does("take") | self.stores() | moves, || {
+            arrays.put(self.set(), n.look.way, &place);
+        });
+        when(d.commits, || arrays.touch(self.set(), n.look.tree, n.look.way));
+        self.words();
+        let (answers, crossed) = self.answers();
+        self.forwards();
+        self.replies();
+        self.begins();
+        let (complete, by_write_back) = self.progress(place.owned);
+        self.lists(complete);
+        Done { answers, crossed, complete, by_write_back, place }
+    }
+
+    /// The way after the step, but for the words.
+    fn place(&self) -> Place<L2Tag> {
+        let (p, n, d) = (self.p(), self.n, self.d);
+        let granted = some(n.free, d.commits_v.does("grant")) | some(n.taken, d.commits_o.does("grant"));
+        let released = some(n.taken, d.commits_o.does("release"));
+        let back = d.mine_taken() | some(n.op.req.mask, self.stores());
+        let empty = d.fetches | self.installs() | self.drops();
+        let owned = (some(n.look.owned, !empty) | granted) & !released & !back;
+        let tag = mux(self.installs(), self.bank.tag_of(n.op.req.line), n.look.there.tag);
+        let once = self.of(TbeKind::Fill) & n.tbe.getting.is(Getting::Isi);
+        let once = if p.fault == GpuL2Fault::KeepOnce { bool_lit(false) } else { once };
+        let choices = [
+            (d.fetches | self.drops() | (d.commits & once), Perm::I),
+            (self.client("install_s") | self.client("share"), Perm::S),
+            (self.client("install_e"), Perm::E),
+            (self.client("install_m") | (d.commits & n.writes), Perm::M),
+        ];
+        let perm =
+            choices.into_iter().fold(n.look.there.perm, |rest, (now, perm)| mux(now, enum_lit(perm), rest));
+        let sharers = lit_bv(Bv::zero(p.s.sharers.max(1)));
+        Place { there: L2Tag { tag, perm }, owned: owned.named("s3_owned_next"), sharers }
+    }
+
+    fn performs(&self) -> Bool {
+        self.d.commits_v.does("perform")
+    }
+
+    /// The line after the operation of a ReqWT+data, and the words that it wrote.
+    fn performed(&self) -> (Bits, Bits) {
+        let Held { amo, cmp, bmask, mask, data, .. } = self.n.op.req;
+        WordAlu { op: amo, cmp, bmask }.line(mask, self.n.line, data)
+    }
+
+    /// Writes words of the line.
+    fn words(&self) {
+        let (n, d) = (self.n, self.d);
+        let (after, wrote) = self.performed();
+        let writes = some(n.free, d.commits_v.does("write")) | some(n.taken, d.commits_o.does("write"));
+        let brings = d.mine_taken() | some(n.op.req.mask, self.stores() | self.installs());
+        let grants = d.does("grant");
+        let owner = n.op.req.src.zext(crate::params::WORD);
+        let owners = pack(&vec![owner; self.p().s.words() as usize]);
+        let mask = writes | brings | some(n.op.req.mask, grants) | some(wrote, self.performs());
+        let data = mux(grants, owners, mux(self.performs(), after, n.op.req.data));
+        let row = self.bank.row_of(self.set(), n.look.way);
+        when(mask.any(), || self.with.arrays.put_words(row, mask, data));
+    }
+
+    /// Answers of a commit and of a write-back. Returns whether a request is answered, and the crossed words.
+    fn answers(&self) -> (Bool, Bits) {
+        let (p, n, d) = (self.p(), self.n, self.d);
+        let kinds = [
+            ("RspO", RspOp::RspO),
+            ("RspOdata", RspOp::RspOData),
+            ("RspWT", RspOp::RspWt),
+            ("RspWTdata", RspOp::RspWtData),
+        ];
+        let first = enum_lit(RspOp::RspV);
+        let op = kinds.iter().fold(first, |rest, (name, op)| mux(d.does(name), enum_lit(*op), rest));
+        let says = kinds.iter().fold(d.does("RspV"), |any, (name, _)| any | d.does(name));
+        let answers = (says & n.free.any()).named("s3_answers");
+        let extras = n.op.req.flex & n.ask.is(Ask::ReqV) & bool_lit(p.flex);
+        let back = self.is(Kind::Wb);
+        let crossed = self.crossed();
+        let shows = d.does("RspV") | d.does("RspOdata") | d.does("RspWTdata");
+        when(answers | back, || {
+            self.with.outs.up.answer(&Rsp {
+                op: mux(back, enum_lit(RspOp::RspWb), op),
+                line: n.op.req.line,
+                mask: mux(back, n.op.req.mask, n.free),
+                extra: mux(back, crossed, some(!n.owned & !n.op.req.mask, extras)),
+                src: self.with.own.resize(p.s.node_bits()),
+                dst: n.op.req.src.resize(p.s.node_bits()),
+                tag: n.op.req.tag,
+                data: some(n.line, shows),
+                ..blank::<Rsp>(&p.s)
+            });
+        });
+        (answers, some(crossed, back))
+    }
+
+    /// Words of a write-back for which a removal is on its way to the sender: those that it does not own any more, and those that the line's TBE revokes.
+    fn crossed(&self) -> Bits {
+        let (n, d) = (self.n, self.d);
+        let revoked = match self.p().fault {
+            GpuL2Fault::NoCross => lit_bv(Bv::zero(self.p().s.words())),
+            _ => some(n.progress.rvm, n.look.blocked),
+        };
+        (d.mine & revoked) | (n.op.req.mask & !d.mine)
+    }
+
+    fn forwards(&self) {
+        let (p, n, d) = (self.p(), self.n, self.d);
+        let kinds = [("fwd_o", FwdOp::ReqO), ("fwd_od", FwdOp::ReqOData)];
+        let first = enum_lit(FwdOp::ReqV);
+        let op =
+            kinds.iter().fold(first, |rest, (name, op)| mux(d.commits_o.does(name), enum_lit(*op), rest));
+        when(d.commits & n.taken.any(), || {
+            self.with.outs.up.forward(&Job {
+                op,
+                line: n.op.req.line,
+                mask: n.taken,
+                owners: n.owners,
+                req: n.op.req.src,
+                tag: n.op.req.tag,
+                flex: n.op.req.flex & n.ask.is(Ask::ReqV) & bool_lit(p.flex),
+                for_wt: n.ask.is(Ask::ReqWt),
+                data: n.op.req.data,
+            });
+        });
+    }
+
+    /// What clients and the L3 hear: answers to forwards, and the end of a fill.
+    fn replies(&self) {
+        let (p, n) = (self.p(), self.n);
+        let (data_s, data_m, wb) = (self.client("data_s"), self.client("data_m"), self.client("wb"));
+        let fills = self.of(TbeKind::Fill) & self.d.commits;
+        let unblocks = fills & (n.progress.unblock | n.progress.unblock_x);
+        let first = data_s | data_m | self.client("ack") | unblocks;
+        let ends = mux(n.progress.unblock_x, enum_lit(HRspOp::UnblockX), enum_lit(HRspOp::Unblock));
+        let op = mux(data_s, enum_lit(HRspOp::DataS), enum_lit(HRspOp::InvAck));
+        let op = mux(data_m, enum_lit(HRspOp::DataM), op);
+        let written = mux(n.leaves, n.tbe.leaver_dirty, n.look.there.perm.is(Perm::M));
+        when(first | wb, || {
+            self.with.outs.reply(&Reply {
+                line: n.op.req.line,
+                first,
+                op: mux(unblocks, ends, op),
+                dst: mux(unblocks, p.s.l3_home(n.op.req.line), n.op.node),
+                tag: n.op.req.tag,
+                wb,
+                dirty: wb & written,
+                kept: wb & self.client("share"),
+                data: n.line,
+            });
+        });
+    }
+
+    /// TBE of a transaction that begins: a free one, or the one that the request has.
+    fn entry(&self) -> Bits {
+        let free = self.with.tbes.free_index();
+        mux(self.is(Kind::Commit), self.n.index.resize(free.width()), free)
+    }
+
+    fn revokes(&self) -> Bool {
+        self.client("revoke")
+    }
+
+    fn waits(&self) -> Bool {
+        let d = self.d;
+        d.phase1 | d.evicts | d.fetches | d.upgrades | self.revokes()
+    }
+
+    fn begins(&self) {
+        let (p, n, d) = (self.p(), self.n, self.d);
+        let all = d.evicts | self.revokes();
+        let rv = mux(all, n.look.owned, d.rv);
+        let leaver = self.bank.line_from(n.look.there.tag, self.set(), self.with.own.resize(p.s.node_bits()));
+        let kinds =
+            [(d.phase1, TbeKind::Phase1), (d.evicts, TbeKind::Evict), (self.revokes(), TbeKind::Revoke)];
+        let kind = kinds
+            .into_iter()
+            .fold(enum_lit(TbeKind::Fill), |rest, (now, kind)| mux(now, enum_lit(kind), rest));
+        let misses = mux(n.writes, enum_lit(Getting::Im), enum_lit(Getting::Is));
+        let written = n.look.there.perm.is(Perm::M);
+        let puts = d.frames.does("put");
+        let progress = Progress { rv, rvm: rv, fwd: n.op.fwd, node: n.op.node, ..blank::<Progress>(p) };
+        when(self.waits(), || {
+            self.with.tbes.begin(
+                self.entry(),
+                &n.op.req,
+                &Begin {
+                    kind,
+                    line: mux(d.evicts, leaver, n.op.req.line),
+                    way: n.look.way,
+                    getting: mux(d.upgrades, enum_lit(Getting::Sm), misses),
+                    progress,
+                    owners: n.owners,
+                    puts: if p.fault == GpuL2Fault::DropClean { puts & written } else { puts },
+                    leaver,
+                    leaver_dirty: if p.fault == GpuL2Fault::LostDirty { bool_lit(false) } else { written },
+                    data: n.line,
+                },
+            );
+        });
+    }
+
+    /// Something comes to a TBE. Returns whether it has all now, and whether a write-back was the last thing.
+    fn progress(&self, owned: Bits) -> (Bool, Bool) {
+        let (p, n, d) = (self.p(), self.n, self.d);
+        let (before, rsp) = (n.progress, n.op.rsp);
+        let (counts, comes) = (self.client("count"), self.installs());
+        let width = p.s.client_bits();
+        let owner = self.client("install_e") | self.client("install_m");
+        let after = Progress {
+            rv: before.rv & !some(n.op.req.mask, d.blocked.does("back")),
+            come: before.come | comes,
+            need: mux(comes, some(n.op.acks, rsp.is(HRspOp::DataM)), before.need),
+            acks: before.acks + counts.bits().zext(width),
+            unblock: before.unblock | (self.client("install_s") & n.op.peer),
+            unblock_x: before.unblock_x | owner,
+            ..before
+        };
+        let collects = d.blocked.does("collect");
+        let below = d.blocked.does("back") | collects;
+        let filled = comes | counts;
+        when(below | filled, || self.with.tbes.set_progress(n.index, &after));
+        let still = match p.fault {
+            GpuL2Fault::NoWait => bool_lit(false),
+            _ => (before.rvm & owned).any(),
+        };
+        let all = below & after.rv.none() & !still;
+        let all_acks = after.acks.eq(after.need);
+        let all_acks = if p.fault == GpuL2Fault::EarlyData { comes } else { all_acks };
+        let has = filled & after.come & all_acks;
+        ((all | has).named("s3_complete"), all & collects)
+    }
+
+    /// TBEs and stall lists.
+    fn lists(&self, complete: Bool) {
+        let (p, n, d, tbes) = (self.p(), self.n, self.d, self.with.tbes);
+        let (fresh, replay) = (self.is(Kind::Req), self.is(Kind::Replay));
+        let index = n.index;
+        when(self.client("once"), || tbes.set_getting(index, Getting::Isi));
+        when(self.client("keep"), || tbes.set_getting(index, Getting::Is));
+        when(self.client("lose"), || tbes.set_getting(index, Getting::Im));
+        when(self.client("leave"), || tbes.set_leaving(index, Leaving::Ii));
+        when(self.client("gone"), || tbes.set_leaving(index, Leaving::No));
+        let still = !n.tbe.leaving.is(Leaving::No) & n.tbe.kind.is(TbeKind::Fill);
+        let commits = self.is(Kind::Commit) & d.commits;
+        when(commits & still, || tbes.to_put(index));
+        let put_ends = self.client("gone") & n.tbe.kind.is(TbeKind::Put);
+        let frees = ((commits & !still) | n.revoked | put_ends).named("s3_frees");
+        self.with.stalls.update(
+            &Stall {
+                joins: d.joins,
+                fresh,
+                place: n.op.place,
+                by: n.look.by,
+                leaves: replay & !d.joins,
+                ends: commits | n.revoked | put_ends,
+                index,
+            },
+            &n.op.req,
+        );
+        let bit = |index: Bits, now: Bool| some(index.one_hot(p.s.tbes), now);
+        tbes.update(
+            (bit(self.entry(), self.waits()), bit(index, frees)),
+            (bit(index, complete), bit(index, self.is(Kind::Commit))),
+        );
+    }
+}

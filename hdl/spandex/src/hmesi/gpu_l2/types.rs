@@ -1,0 +1,204 @@
+//! Records that travel and rest inside a bank.
+
+use super::params::GpuL2Params;
+use crate::hmesi::msg::{HFwdOp, HRspOp};
+use crate::llc::LlcParams;
+use crate::llc::types::{Held, LineTag};
+use weft_rtl::prelude::*;
+
+/// What the L3 has granted of a line; words of it that GPU L1s own are only in M.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub(super) enum Perm {
+    /// Not here.
+    I,
+    /// To be read.
+    S,
+    /// The only copy, clean.
+    E,
+    /// The only copy, to be given back with its data.
+    M,
+}
+
+/// One way of a set, but for what the arrays of words hold.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = LlcParams)]
+pub(super) struct L2Tag {
+    #[width(p.tag_bits())]
+    #[field("tag")]
+    pub tag: Bits,
+    #[field("state")]
+    pub perm: Enum<Perm>,
+}
+
+impl LineTag for L2Tag {
+    fn tag(&self) -> Bits {
+        self.tag
+    }
+    fn absent(&self) -> Bool {
+        self.perm.is(Perm::I)
+    }
+    fn shared(&self) -> Bool {
+        bool_lit(false)
+    }
+}
+
+/// What passes through the pipeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 3)]
+pub(super) enum Kind {
+    /// A request from the channel.
+    Req,
+    /// The first request that is to be tried again.
+    Replay,
+    /// The request of a TBE that has all it waited for, or the forward for which it revoked words.
+    Commit,
+    /// A write-back of a GPU L1.
+    Wb,
+    /// RspRvkO.
+    Rvk,
+    /// An answer of the L3 or of a client.
+    Answer,
+    /// A forward of the L3.
+    Fwd,
+}
+
+/// An operation in the pipeline; messages other than requests use of `req` what they have.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = GpuL2Params)]
+pub(super) struct Op {
+    pub kind: Enum<Kind>,
+    /// TBE of all but requests from the channel, write-backs and forwards.
+    #[width(p.s.tbe_bits())]
+    pub tbe: Bits,
+    /// Replay: place in the stall memory.
+    #[width(p.bank().stall_bits())]
+    pub place: Bits,
+    #[shape(p.bank())]
+    pub req: Held,
+    /// RspRvkO: a write-back brings the data.
+    pub nodata: Bool,
+    /// Answer: its kind, InvAcks to come, from a former owner.
+    pub rsp: Enum<HRspOp>,
+    #[width(p.s.client_bits())]
+    pub acks: Bits,
+    pub peer: Bool,
+    /// Forward: its kind, and the node that gets the answer.
+    pub fwd: Enum<HFwdOp>,
+    #[width(p.s.h_node_bits())]
+    pub node: Bits,
+}
+
+/// What stage 1 has found.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = GpuL2Params)]
+pub(super) struct Look {
+    /// The line is in the way.
+    pub hit: Bool,
+    /// The line's way, or the TBE's, or the one to replace.
+    #[width(p.bank().way_bits())]
+    pub way: Bits,
+    #[shape(p.bank())]
+    pub there: L2Tag,
+    #[width(p.s.words())]
+    pub owned: Bits,
+    /// The set's pseudo-LRU tree.
+    #[width(p.ways - 1)]
+    pub tree: Bits,
+    /// A TBE blocks the line; of a write-back: revokes words of it.
+    pub blocked: Bool,
+    /// No way of the set may be replaced.
+    pub full: Bool,
+    /// TBE that blocks the line, else one that blocks a way of its set.
+    #[width(p.s.tbe_bits())]
+    pub by: Bits,
+}
+
+/// What a TBE is there for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 3)]
+pub(super) enum TbeKind {
+    /// Its line comes from the L3, or the right to write it.
+    Fill,
+    /// Owners of its line are asked before its request commits.
+    Phase1,
+    /// Owners of its line are asked before another takes its place.
+    Evict,
+    /// Owners of its line are asked before a forward of the L3 is answered.
+    Revoke,
+    /// Its own request is done; the line replaced is still on its way to the L3.
+    Put,
+}
+
+/// State of a line that comes from the L3.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub(super) enum Getting {
+    /// To be read.
+    Is,
+    /// To be read once: an Inv has come.
+    Isi,
+    /// To be written.
+    Im,
+    /// The same of a line that is here in S.
+    Sm,
+}
+
+/// State of a line that leaves for the L3.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub(super) enum Leaving {
+    /// There is none.
+    No,
+    /// Its WBAck is to come.
+    Mi,
+    /// The same, and a forward has taken it.
+    Ii,
+}
+
+/// What a TBE waits for, and what it remembers.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = GpuL2Params)]
+pub(super) struct Progress {
+    /// Words whose RspRvkO is to come.
+    #[width(p.s.words())]
+    pub rv: Bits,
+    /// Words that it has revoked.
+    #[width(p.s.words())]
+    pub rvm: Bits,
+    /// Fill: the line has come.
+    pub come: Bool,
+    /// InvAcks that its line said are to come, and those that have.
+    #[width(p.s.client_bits())]
+    pub need: Bits,
+    #[width(p.s.client_bits())]
+    pub acks: Bits,
+    /// Unblock is due, UnblockX is.
+    pub unblock: Bool,
+    pub unblock_x: Bool,
+    /// Revoke: the forward, and who gets the answer; its transaction is that of the request.
+    pub fwd: Enum<HFwdOp>,
+    #[width(p.s.h_node_bits())]
+    pub node: Bits,
+}
+
+/// Answers to clients and the L3: one to whoever is named, WbData, or both.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = GpuL2Params)]
+pub(super) struct Reply {
+    #[width(p.s.line_bits())]
+    pub line: Bits,
+    pub first: Bool,
+    pub op: Enum<HRspOp>,
+    #[width(p.s.h_node_bits())]
+    pub dst: Bits,
+    #[width(p.s.tag_bits())]
+    pub tag: Bits,
+    pub wb: Bool,
+    /// The line was written.
+    pub dirty: Bool,
+    /// A shared copy stays.
+    pub kept: Bool,
+    #[width(p.s.data_bits())]
+    pub data: Bits,
+}

@@ -1,0 +1,159 @@
+//! Storage, latency, throughput, limits, exported Verilog and sleep of a bank.
+
+use super::{MIXED, small};
+use crate::l3::{World, cpu_writes, world_of};
+use std::path::Path;
+use weft_blocks::registry::ParamSet;
+use weft_rtl::area::area;
+use weft_rtl::picture::Picture;
+use weft_spandex::hmesi::gpu_l2::table::page;
+use weft_spandex::hmesi::gpu_l2::{GpuL2Params, gpu_l2};
+use weft_spandex::hmesi::msg::HRspOp;
+use weft_spandex::msg::ReqOp;
+use weft_spandex::params::Spandex;
+
+/// spandex.md section 9: section 4's bank without sharers and state S, with two bits of permission: sets x (ways x (tag + 2 + W + 32 W) + ways - 1), 256 sets of 16 ways with a tag of 30.
+#[test]
+fn lines_have_the_published_bits() {
+    let p = GpuL2Params::published(Spandex::default());
+    let found = area(&gpu_l2(&p).expect("legal"));
+    let of = |name: &str| -> u64 { found.memories.iter().filter(|m| m.name == name).map(|m| m.bits).sum() };
+    assert_eq!((p.bank().sets(), p.bank().tag_bits()), (256, 30));
+    let lines = 256 * 16;
+    assert_eq!(["tags", "owned", "lines", "trees"].map(of), [lines * 32, lines * 16, lines * 512, 256 * 15]);
+    let arrays = ["tags", "owned", "sharers", "lines", "trees"].map(of).iter().sum::<u64>();
+    assert_eq!(arrays, 256 * (16 * (30 + 2 + 16 + 32 * 16) + 15));
+    let fields =
+        |name: &str| -> u64 { found.fields.iter().filter(|f| f.field == name).map(|f| f.bits).sum() };
+    assert_eq!((fields("owned"), fields("state")), (lines * 16, lines * 2));
+}
+
+fn idle(p: &GpuL2Params) -> World {
+    let mut w = world_of(p, &MIXED, 4, 1);
+    (w.delay, w.below.pester) = (0, 0.0);
+    w.b.run(100);
+    w
+}
+
+/// As a bank of the LLC: a message is answered five cycles after it was taken.
+#[test]
+fn a_hit_takes_five_cycles() {
+    let mut w = idle(&small());
+    let line = w.lines[0];
+    w.ask(5, ReqOp::ReqV, line, 1);
+    w.drain();
+    w.log.clear();
+    w.ask(5, ReqOp::ReqV, line, 1);
+    let begun = w.b.sim.cycle();
+    while w.log.is_empty() {
+        w.step(false);
+    }
+    assert_eq!(w.log[0].0 - 1 - begun, 5);
+    w.finish();
+    w.check();
+}
+
+/// So is a forward of the L3 whose line nobody below owns.
+#[test]
+fn a_forward_takes_five_cycles() {
+    let mut w = idle(&small());
+    let line = w.lines[0];
+    w.ask(5, ReqOp::ReqV, line, 1);
+    w.drain();
+    w.below.log.clear();
+    cpu_writes(&mut w, line, 0);
+    let begun = w.b.sim.cycle();
+    while w.below.sent(HRspOp::DataM).is_empty() {
+        w.step(false);
+    }
+    assert_eq!(w.b.sim.cycle() - 1 - begun, 5);
+    w.finish();
+    w.check();
+}
+
+/// One message per cycle, if they are of different sets.
+#[test]
+fn hits_follow_each_other_without_a_gap() {
+    let base = small();
+    let s = Spandex { mshrs: 64, tbes: 9, ..base.s.clone() };
+    let mut w = idle(&GpuL2Params { s, size: 4 * base.size, ..base });
+    w.lines = (0..8).map(|set| 2 * (8 * 5 + set) + 1).collect();
+    for line in w.lines.clone() {
+        w.ask(5, ReqOp::ReqV, line, 0xf);
+    }
+    w.drain();
+    w.log.clear();
+    for line in w.lines.clone() {
+        assert!(w.ask(4, ReqOp::ReqV, line, 1));
+    }
+    w.drain();
+    let times: Vec<u64> = w.log.iter().map(|l| l.0).collect();
+    assert_eq!((times.len(), times[7] - times[0]), (8, 7), "{times:?}");
+    w.check();
+}
+
+/// Without work nothing changes, nor while everything waits: the engine skips the block.
+#[test]
+fn a_bank_in_which_nothing_can_happen_sleeps() {
+    let mut w = idle(&small());
+    w.lines = vec![29, 33, 41];
+    w.ask(3, ReqOp::ReqOData, 29, 3);
+    w.finish();
+    w.check();
+    (0..60).for_each(|_| w.b.sim.step());
+    assert!(w.b.sim.asleep(), "idle");
+    // A line on its way from the L3, a revocation that is not answered, requests that wait for both.
+    w.below.deaf = true;
+    w.devs[3].hold_fwd = true;
+    w.ask(5, ReqOp::ReqV, 33, 1);
+    w.ask(5, ReqOp::ReqWtData, 29, 1);
+    w.rest(30);
+    w.ask(4, ReqOp::ReqV, 33, 1);
+    w.ask(4, ReqOp::ReqV, 29, 1);
+    w.rest(60);
+    (0..60).for_each(|_| w.b.sim.step());
+    assert!(w.b.sim.asleep(), "waiting");
+    w.finish();
+    w.check();
+}
+
+/// Compares, or with WEFT_PICTURES=write writes, a file of `hdl/spandex`.
+fn same(file: &str, text: &str) -> bool {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hdl/spandex").join(file);
+    if std::env::var_os("WEFT_PICTURES").is_some_and(|value| value == "write") {
+        std::fs::write(&path, text).expect("the folder can be written");
+    }
+    std::fs::read_to_string(&path).ok().as_deref() == Some(text)
+}
+
+#[test]
+fn picture_and_tables_are_those_of_the_hardware() {
+    let module = gpu_l2(&GpuL2Params::published(Spandex::default())).expect("legal");
+    let svg = Picture::of(&module).svg();
+    assert!(same("pictures/gpu-l2.svg", &svg), "old: write it again with WEFT_PICTURES=write");
+    assert!(same("docs/gpu-l2.md", &page()), "old: write it again with WEFT_PICTURES=write");
+}
+
+/// By name, with values as text.
+#[test]
+fn the_block_is_listed() {
+    let info = weft_spandex::blocks().into_iter().find(|b| b.name == "gpu-l2").expect("listed");
+    let build = |keys: &[(&str, &str)]| {
+        let given = keys.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        (info.build)(&ParamSet::new(&info, &given)?)
+    };
+    assert!(build(&[]).is_ok(), "the published bank");
+    let bad = [
+        ("rvko_gran", "page"),
+        ("flex_rsp", "2"),
+        ("n_stall", "0"),
+        ("inject", "x"),
+        ("tbes", "1"),
+        ("ways", "3"),
+        ("size", "1000"),
+    ];
+    for (key, value) in bad {
+        let error = build(&[(key, value)]).map(|_| ()).expect_err("illegal").to_string();
+        assert!(error.contains(key) && error.contains("legal:") && error.contains("gpu-l2"), "{error}");
+    }
+}
