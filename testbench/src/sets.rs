@@ -1,6 +1,7 @@
 //! Parameter sets of the blocks that everything is compared at: small ones and odd ones, where widths and indices do not fit by chance.
 
 mod mgcc;
+mod spandex;
 mod srsp;
 
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 pub type Sets = (&'static str, [&'static str; 3]);
 
 /// The families' lists, in the order of the catalog.
-const FAMILIES: &[&[Sets]] = &[SETS, mgcc::SETS, srsp::SETS];
+const FAMILIES: &[&[Sets]] = &[SETS, mgcc::SETS, srsp::SETS, spandex::SETS];
 
 /// Each block of the catalog, in its order, with three parameter sets. The defaults are no set of it.
 pub fn all() -> impl DoubleEndedIterator<Item = &'static Sets> {

@@ -144,6 +144,35 @@ fn entries_of_ranges_in_two_levels_have_the_published_bits() {
     assert_eq!(directory(&minimal).lane_bits, 151 - 10);
 }
 
+/// What a line of the Spandex LLC takes beside its data, by spandex.md section 4.1.
+#[test]
+fn lines_of_a_spandex_bank_have_the_published_bits() {
+    let sram = |params: &[(&str, &str)], field: &str| -> u64 {
+        let found = counted("spandex-llc", params);
+        let rows = found.fields.iter().filter(|f| f.field == field && f.storage == Storage::Sram);
+        rows.map(|f| f.bits).sum()
+    };
+    let (sets, ways, words) = (512, 16, 16);
+    let lines = sets * ways;
+    let whole =
+        [("tag", 29), ("state", 2), ("owned", words), ("sharers", 8), ("dirty", 1), ("data", 32 * words)];
+    for (field, bits) in whole {
+        assert_eq!(sram(&[], field), lines * bits, "{field}");
+    }
+    assert_eq!(sram(&[], "replacement"), sets * (ways - 1));
+    // "1 bit per 32-bit word, about 3 %" (section 12), sharers 1.6 % of a line (section 4.1).
+    let percent =
+        |params: &[(&str, &str)], field| 100.0 * sram(params, field) as f64 / sram(params, "data") as f64;
+    assert_eq!(
+        (percent(&[], "owned"), percent(&[], "sharers"), percent(&[], "state")),
+        (3.125, 1.5625, 0.390_625)
+    );
+    assert_eq!(percent(&[("line", "128")], "owned"), 3.125);
+    assert_eq!(sram(&[("sharers", "24")], "sharers"), lines * 24, "all devices with Flex L1s");
+    assert_eq!(sram(&[("sharer_mode", "broadcast")], "sharers"), 0);
+    assert_eq!(sram(&[("sharers", "0")], "sharers"), 0);
+}
+
 #[test]
 fn a_minimal_hierarchical_tag_drops_line_group_and_index_bits() {
     for (group, bits) in [("1", 0), ("2", 1), ("4", 2), ("8", 3)] {

@@ -17,7 +17,7 @@ use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
 /// for); `cosim_recorded.rs` and `cosim_program.rs` show that they do not among neighbours that keep it.
-const SHOWS_POWER_UP: [&str; 14] = [
+const SHOWS_POWER_UP: [&str; 19] = [
     "mshr-file",
     "l1-cache",
     "l2-bank",
@@ -32,6 +32,11 @@ const SHOWS_POWER_UP: [&str; 14] = [
     "srsp-l2",
     "hlrc-l1",
     "hlrc-l2",
+    "spandex-llc",
+    "gpu-l1",
+    "denovo-l1",
+    "mesi-l1",
+    "tu-mesi",
 ];
 
 /// Of each block's sets the odd one.
@@ -178,6 +183,13 @@ cosim_of! {
     cosim_srsp_l2 "srsp-l2";
     cosim_hlrc_l1 "hlrc-l1";
     cosim_hlrc_l2 "hlrc-l2";
+    cosim_spandex_llc "spandex-llc";
+    cosim_gpu_l1 "gpu-l1";
+    cosim_tu_gpu "tu-gpu";
+    cosim_denovo_l1 "denovo-l1";
+    cosim_tu_denovo "tu-denovo";
+    cosim_mesi_l1 "mesi-l1";
+    cosim_tu_mesi "tu-mesi";
 }
 
 #[test]

@@ -21,15 +21,24 @@ fn program(config: &FabricConfig, name: &str) -> Arc<dyn Program> {
 
 /// The first cycles of a program, in which more than `transfers` messages pass the unit's channels.
 fn agrees(fabric: &str, changes: &[&[&str]], workload: &str, unit: &str, cycles: u64, transfers: u64) {
+    let config = config(fabric, changes);
+    let program = program(&config, workload);
+    agrees_at(&config, program, unit, cycles, transfers);
+}
+
+fn config(fabric: &str, changes: &[&[&str]]) -> FabricConfig {
     let mut config = FabricConfig::load(fabric).expect("built in");
     changes.iter().copied().flatten().for_each(|change| config.set(change).expect("a key"));
-    let (module, run) =
-        record_program(&config, program(&config, workload), unit, cycles).unwrap_or_else(|e| panic!("{e}"));
+    config
+}
+
+fn agrees_at(config: &FabricConfig, program: Arc<dyn Program>, unit: &str, cycles: u64, transfers: u64) {
+    let (module, run) = record_program(config, program, unit, cycles).unwrap_or_else(|e| panic!("{e}"));
     assert!(run.transfers > transfers, "{unit}: only {} transfers", run.transfers);
     let folder = tempfile::tempdir().expect("a folder");
     let options = CosimOptions { strict: true, ..CosimOptions::new(&module, With::Icarus, folder.path()) };
     let report = cosim_recorded(&module, &run, Duration::ZERO, &options).unwrap_or_else(|e| panic!("{e}"));
-    println!("{fabric} {changes:?} {workload} {unit}: {report}");
+    println!("{unit}: {report}");
     assert_eq!((report.cycles, report.unknown), (run.cycles(), None));
 }
 
@@ -77,5 +86,38 @@ fn cosim_units_of_rdma() {
     ];
     for unit in ["gpu0.engine", "gpu0.bank0", "gpu0.dram_port0", "switch"] {
         agrees("rdma-4gpu-small", &[RDMA], "pagerank", unit, 8_000, 100);
+    }
+}
+
+/// L1s and translation units of two cores and three CUs, and a bank, in a program in which all of them write to the same lines.
+#[test]
+fn cosim_units_of_spandex() {
+    const SPANDEX: &[&str] = &[
+        "cus=3",
+        "banks=2",
+        "l1_size=1K",
+        "l1_ways=2",
+        "l1_mshrs=4",
+        "l1_sb=4",
+        "l1_wbb=2",
+        "llc_size=8K",
+        "llc_ways=4",
+        "llc_tbes=4",
+        "llc_stalls=6",
+        "dram_latency=20",
+    ];
+    let units: &[(&str, &[&str])] = &[
+        ("protocol=s-mesi-gpu", &["bank0", "device0.cache", "device0.tu", "device2.cache", "device2.tu"]),
+        ("protocol=s-gpu-gpu", &["bank0", "device0.cache"]),
+    ];
+    for (protocol, units) in units {
+        let config = config("spandex-soc-small", &[SPANDEX, &[protocol]]);
+        for unit in *units {
+            let given = [("cpu_threads", "2"), ("blocks", "3"), ("values", "3001"), ("chunk", "100")];
+            let mut params = given.map(|(k, v)| (k.to_string(), v.to_string())).into();
+            config.offer("hsti", &mut params);
+            let program = Arc::from(weft_workload::build("hsti", &params, None).expect("legal"));
+            agrees_at(&config, program, unit, 8_000, 100);
+        }
     }
 }

@@ -113,3 +113,43 @@ fn synth_keeps_the_networks_of_scoped_caches() {
     let way = |m: &Bits| grid.place(&[0, 1, 2, 3], m.slice(0, 2));
     is_as_declared("mesh", &mesh::<Bits>("mesh_2x2", grid, &24, way).expect("legal"), 60);
 }
+
+/// Parameters of a small Spandex system.
+const SPANDEX: [(&str, &str); 9] = [
+    ("cpus", "2"),
+    ("cus", "2"),
+    ("sharers", "2"),
+    ("addr_bits", "32"),
+    ("banks", "1"),
+    ("mshrs", "2"),
+    ("sb", "2"),
+    ("wbb", "2"),
+    ("tbes", "2"),
+];
+
+#[test]
+fn synth_keeps_lines_and_lists_of_a_spandex_bank_in_memories() {
+    let bank = [("size", "1K"), ("ways", "2"), ("line", "16"), ("n_stall", "4")];
+    is_as_declared("spandex-llc", &module("spandex-llc", &[&SPANDEX[..], &bank].concat()), 80);
+}
+
+#[test]
+fn synth_keeps_lines_and_tables_of_spandex_caches_in_memories() {
+    let l1 = [("size", "512"), ("ways", "2"), ("line", "16")];
+    let waits = [("targets", "2"), ("releases", "2")];
+    for block in ["gpu-l1", "denovo-l1"] {
+        is_as_declared(block, &module(block, &[&SPANDEX[..], &l1, &waits].concat()), 80);
+    }
+    is_as_declared("mesi-l1", &module("mesi-l1", &[&SPANDEX[..], &l1].concat()), 80);
+}
+
+#[test]
+fn synth_keeps_the_tables_of_spandex_translation_units() {
+    // Channels that are idle, and words of messages that a unit does not look at, hold nothing.
+    let line = [("line", "16")];
+    for (block, percent) in [("tu-gpu", 50), ("tu-denovo", 60)] {
+        is_as_declared(block, &module(block, &[&SPANDEX[..], &line].concat()), percent);
+    }
+    let l1 = [("size", "512"), ("ways", "2"), ("line", "16")];
+    is_as_declared("tu-mesi", &module("tu-mesi", &[&SPANDEX[..], &l1].concat()), 80);
+}

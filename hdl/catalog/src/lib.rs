@@ -8,7 +8,7 @@ use weft_rtl::ir::Module;
 
 /// The families' lists, in the order in which they are shown.
 const FAMILIES: &[fn() -> Vec<BlockInfo>] =
-    &[weft_blocks::registry::blocks, weft_mgcc::blocks, weft_srsp::blocks];
+    &[weft_blocks::registry::blocks, weft_mgcc::blocks, weft_srsp::blocks, weft_spandex::blocks];
 
 /// All blocks, in the order in which they are listed.
 pub fn blocks() -> Vec<BlockInfo> {
@@ -60,7 +60,7 @@ mod tests {
         let all = blocks();
         let names: BTreeSet<&str> = all.iter().map(|b| b.name).collect();
         assert_eq!(names.len(), all.len());
-        for name in ["rec-directory", "mgcc-l1"] {
+        for name in ["rec-directory", "mgcc-l1", "srsp-l1", "spandex-llc"] {
             assert_eq!(block(name).map(|b| b.name), Ok(name));
         }
         let error = block("tsu2").map(|b| b.name).expect_err("unknown").to_string();

@@ -150,7 +150,7 @@ fn describe(p: &DenovoL1Params) {
     core.replies.finish();
 }
 
-/// Responses: each is taken when it comes.
+/// Responses: each is taken when it comes. What nobody has asked for changes nothing.
 fn take_responses(core: &Core, rsp: &InChannel<Rsp>) {
     let (s, m) = (&core.p.l1.spandex, &rsp.msg);
     unused_input(&m.dst);
@@ -166,14 +166,15 @@ fn take_responses(core: &Core, rsp: &InChannel<Rsp>) {
     let at = (m.tag - u64::from(s.mshrs)).slice(0, core.p.l1.sb_bits());
     let back = (m.tag - u64::from(s.mshrs + s.sb)).slice(0, core.p.wbb_bits());
     let entry = m.tag.slice(0, s.mshr_bits());
-    when(rsp.valid & mshr, || core.misses.answer(m));
-    when(rsp.valid & store, || core.pending.answer(at, m.mask));
-    when(rsp.valid & !mshr & !store, || core.wbb.answer(back, m.extra));
+    let (busy, out) = (core.misses.busy.get().bit_at(m.tag), core.buffer.is_out(at));
+    let open = core.wbb.is_open(back);
+    when(rsp.valid & mshr & busy, || core.misses.answer(m));
+    when(rsp.valid & store & out, || core.pending.answer(at, m.mask));
+    when(rsp.valid & !mshr & !store & open, || core.wbb.answer(back, m.extra));
     let wants = mux(core.misses.is_own(entry), m.op.is(RspOp::RspOData), m.op.is(RspOp::RspV));
-    let busy = core.misses.busy.get().bit_at(m.tag);
     let read = busy & wants & (m.mask & !core.misses.left(entry)).none();
-    let asked = core.buffer.is_out(at) & m.op.is(RspOp::RspO) & (m.mask & !core.pending.left(at)).none();
-    let open = core.wbb.is_open(back) & m.op.is(RspOp::RspWb);
+    let asked = out & m.op.is(RspOp::RspO) & (m.mask & !core.pending.left(at)).none();
+    let open = open & m.op.is(RspOp::RspWb);
     let expected = mux(mshr, read, mux(store, asked, open));
     let text = "a response answers outstanding words of an entry that has asked so";
     assert_always("denovo_l1_response", !rsp.valid | expected, text);

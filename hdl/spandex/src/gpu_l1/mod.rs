@@ -132,23 +132,23 @@ fn describe(p: &GpuL1Params) {
     core.replies.finish();
 }
 
-/// Answers to write-throughs need no slot; of the others one is at work. True for the former, and the MSHR of the latter.
+/// Answers to write-throughs need no slot; of the others one is at work. True for the former, and the MSHR of the latter. What nobody has asked for changes nothing.
 fn take_answers(core: &Core, rsp: &InChannel<GpuRsp>) -> (Bool, Bits) {
     let (s, m) = (&core.p.spandex, &rsp.msg);
-    let written = (rsp.valid & m.op.is(GpuOp::Wt)).named("written");
-    let other = rsp.valid & !m.op.is(GpuOp::Wt);
-    let takes = other & core.filler.open();
+    let writes = (rsp.valid & m.op.is(GpuOp::Wt)).named("writes");
+    let takes = rsp.valid & !m.op.is(GpuOp::Wt) & core.filler.open();
     let entry = m.tag.slice(0, s.mshr_bits());
     let at = (m.tag - u64::from(s.mshrs)).slice(0, core.p.sb_bits());
-    when(written | takes, || rsp.take());
+    when(writes | takes, || rsp.take());
+    let written = (writes & core.buffer.is_out(at)).named("written");
     when(written, || core.buffer.answered(at));
-    when(takes, || core.filler.take(entry, m));
+    let busy = core.misses.busy.get().bit_at(m.tag);
+    when(takes & busy, || core.filler.take(entry, m));
     let (id, text) = table::WRITTEN;
     cover(id, written, text);
     let text = "an answer to a write-through names an entry that is out";
-    assert_always("gpu_l1_written_out", !written | core.buffer.is_out(at), text);
-    let atomic = core.misses.is_atomic(entry).eq(m.op.is(GpuOp::At));
-    let asked = core.misses.busy.get().bit_at(m.tag) & atomic;
+    assert_always("gpu_l1_written_out", !writes | written, text);
+    let asked = busy & core.misses.is_atomic(entry).eq(m.op.is(GpuOp::At));
     assert_always("gpu_l1_answer_asked", !takes | asked, "an answer names an MSHR that has asked so");
     (written, entry)
 }

@@ -1,0 +1,61 @@
+//! Parameter sets of the blocks of Spandex (spandex.md).
+
+/// Each block of `weft_spandex::blocks`, in its order, with three parameter sets.
+pub const SETS: &[(&str, [&str; 3])] = &[
+    (
+        "spandex-llc",
+        [
+            "cpus=2 cus=2 sharers=2 addr_bits=32 line=16 banks=1 mshrs=4 sb=4 wbb=2 tbes=2 size=256 ways=2 n_stall=2",
+            "cpus=1 cus=5 sharers=3 addr_bits=37 line=32 banks=4 mshrs=5 sb=3 wbb=2 tbes=3 size=1K ways=4 n_stall=5 reqs_policy=opt1 rvko_gran=word flex_rsp=0 sharer_mode=broadcast",
+            "cpus=0 cus=7 sharers=0 addr_bits=40 line=8 banks=2 mshrs=8 sb=2 wbb=3 tbes=5 size=512 ways=8 n_stall=17",
+        ],
+    ),
+    (
+        "gpu-l1",
+        [
+            "size=64 ways=2 line=8 targets=1 releases=1 mshrs=1 sb=1 wbb=1 tbes=1 banks=1 cpus=0 cus=1 sharers=0 addr_bits=32 sb_drain=eager",
+            "size=2K ways=4 line=32 latency=3 targets=3 releases=3 mshrs=5 sb=7 cpus=3 cus=2 sharers=3 sb_drain=highwater",
+            "size=8K mshrs=16 sb=16 latency=2 addr_bits=40",
+        ],
+    ),
+    (
+        "tu-gpu",
+        [
+            "line=8 mshrs=1 sb=1 wbb=1 tbes=1 banks=1 cpus=0 cus=1 sharers=0 addr_bits=32 n_fail=7",
+            "line=32 mshrs=5 sb=7 cpus=3 cus=2 sharers=3 n_fail=2",
+            "mshrs=16 sb=16 addr_bits=40 n_fail=3",
+        ],
+    ),
+    (
+        "denovo-l1",
+        [
+            "size=64 ways=2 line=8 targets=1 releases=1 mshrs=1 sb=1 wbb=1 tbes=1 banks=1 cpus=0 cus=1 sharers=0 addr_bits=32 sb_drain=eager",
+            "size=2K ways=4 line=32 latency=3 targets=3 releases=3 mshrs=5 sb=7 wbb=3 cpus=3 cus=2 sharers=3 sb_drain=highwater",
+            "size=8K mshrs=16 sb=16 wbb=4 latency=2 addr_bits=40",
+        ],
+    ),
+    (
+        "tu-denovo",
+        [
+            "line=8 mshrs=1 sb=1 banks=1 cpus=0 cus=1 sharers=0 n_fail=7",
+            "line=32 mshrs=5 sb=7 cpus=3 cus=2 sharers=3 n_fail=2",
+            "mshrs=16 addr_bits=40 n_fail=3",
+        ],
+    ),
+    (
+        "mesi-l1",
+        [
+            "size=128 ways=2 line=32 cpus=2 cus=2 sharers=2 addr_bits=32 banks=2 mshrs=3 sb=6 wbb=2 tbes=4",
+            "size=2K ways=8 line=64 cpus=3 cus=2 sharers=3 addr_bits=40 banks=1 mshrs=5 sb=11 wbb=3 tbes=5 sync_own=0 weak_reads=1",
+            "size=1K ways=4 line=16 cpus=1 cus=1 sharers=1 addr_bits=48 banks=4 mshrs=1 sb=2 wbb=1 tbes=1",
+        ],
+    ),
+    (
+        "tu-mesi",
+        [
+            "size=128 ways=2 line=32 cpus=2 cus=2 sharers=2 addr_bits=32 banks=2 mshrs=3 sb=6 wbb=2 tbes=4",
+            "size=2K ways=8 line=64 cpus=3 cus=2 sharers=3 addr_bits=40 banks=1 mshrs=5 sb=11 wbb=3 tbes=5 flex_rsp=0",
+            "size=1K ways=4 line=16 cpus=1 cus=1 sharers=1 addr_bits=48 banks=4 mshrs=1 sb=2 wbb=1 tbes=1",
+        ],
+    ),
+];
