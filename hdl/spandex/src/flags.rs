@@ -33,6 +33,10 @@ impl Flags {
     pub fn lower(&self, mask: Bits) {
         self.down.set(mask);
     }
+    /// The bits that are cleared in this cycle.
+    pub fn lowered(&self) -> Bits {
+        self.down.get()
+    }
     /// Declares how the bits change; called once, after everything else.
     #[track_caller]
     pub fn finish(&self) {

@@ -1,6 +1,6 @@
 //! Word states, tags, data and ages of the lines: one row is read per cycle, one way of it changed.
 
-use super::params::DenovoL1Params;
+use super::params::{DenovoL1Params, Inject};
 use crate::flags::Flags;
 use weft_blocks::common::plru::{plru_bits, plru_touch, plru_victim};
 use weft_rtl::prelude::*;
@@ -13,6 +13,8 @@ pub(super) struct Arrays {
     owned: Flags,
     /// One bit per line: requests of it are under way, so it keeps its way.
     pinned: Flags,
+    /// One bit per line, with `regions`: its valid words outlive acquires.
+    fixed: Option<Flags>,
     tags: (SramPort<Bits>, LaneWriter<Bits>),
     data: (SramPort<Bits>, LaneWriter<Bits>),
     ages: (SramPort<Bits>, LaneWriter<Bits>),
@@ -29,6 +31,8 @@ pub(super) struct Found {
     /// Words of the line, none while it is not there.
     pub valid: Bits,
     pub owned: Bits,
+    /// It was filled from a read-only region.
+    pub fixed: Bool,
     /// Some way may be taken.
     pub room: Bool,
     /// The victim's line and its owned words.
@@ -48,6 +52,7 @@ impl Arrays {
             valid: Flags::new("word_valid", lines * words, "state"),
             owned: Flags::new("word_owned", lines * words, "state"),
             pinned: Flags::new("line_pinned", lines, "pin"),
+            fixed: p.regions.then(|| Flags::new("line_ro", lines, "region")),
             tags: array("tags", "tag", l1.ways, l1.tag_bits()),
             data: array("lines", "data", l1.ways, l1.spandex.data_bits()),
             ages: array("ages", "replacement", 1, plru_bits(l1.ways)),
@@ -99,6 +104,7 @@ impl Arrays {
             way: mux(present, hit.lowest_set(), victim).named("found_way"),
             valid: of_line(valid).named("found_valid"),
             owned: of_line(owned).named("found_owned"),
+            fixed: self.fixed.as_ref().map_or(bool_lit(false), |fixed| (row(fixed, 1) & hit).any()),
             room: (!pinned).any(),
             victim_line: cat(&[self.tags.0.lane_at(victim), set]),
             victim_owned: owned.element(victim, words),
@@ -143,6 +149,14 @@ impl Arrays {
         self.touch(found);
     }
 
+    /// From now on the valid words of the way are those of a read-only region, or not.
+    pub fn fix(&self, found: &Found, fixed: Bool) {
+        if let Some(flags) = &self.fixed {
+            let place = self.place(found);
+            when(fixed, || flags.raise(place)).otherwise(|| flags.lower(place));
+        }
+    }
+
     /// No request of the line is under way any more.
     pub fn unpin(&self, found: &Found) {
         self.pinned.lower(self.place(found));
@@ -152,24 +166,44 @@ impl Arrays {
         cat(&[found.set, found.way]).one_hot(self.p.l1.sets() * self.p.l1.ways)
     }
 
-    /// Every valid word becomes I in this cycle; owned ones stay.
-    pub fn flash(&self) {
+    /// Every valid word becomes I in this cycle, those of read-only regions when a kernel begins only; owned ones stay.
+    pub fn flash(&self, kernel: Bool) {
         self.flash.set(true);
-        self.valid.lower(lit_bv(Bv::ones(self.valid.get().width())));
+        let all = lit_bv(Bv::ones(self.valid.get().width()));
+        let drops = match &self.fixed {
+            Some(_) if self.p.inject == Inject::KeepsRegion => !self.fixed_words(),
+            Some(_) => !self.fixed_words() | kernel.repeat(all.width()),
+            None => all,
+        };
+        self.valid.lower(drops);
+        if let Some(fixed) = &self.fixed {
+            when(kernel, || fixed.lower(lit_bv(Bv::ones(fixed.get().width()))));
+        }
+    }
+
+    /// Words of lines that come from read-only regions.
+    fn fixed_words(&self) -> Bits {
+        let words = self.p.l1.spandex.words();
+        let none = lit_bv(Bv::zero(self.valid.get().width()));
+        self.fixed.as_ref().map_or(none, |fixed| crate::gpu_l1::op::spread(fixed.get(), words))
     }
 
     /// Declares how states change; call it last.
     pub fn finish(&self) {
-        [&self.valid, &self.owned, &self.pinned].into_iter().for_each(Flags::finish);
+        [&self.valid, &self.owned, &self.pinned].into_iter().chain(&self.fixed).for_each(Flags::finish);
         let (flash, valid) = (self.flash.get(), self.valid.get());
         cover("spandex.denovo_l1.flash.V", flash & valid.any(), "Every valid word becomes I.");
         cover("spandex.denovo_l1.flash.O", flash & self.owned.get().any(), "Owned words stay.");
-        count_amount(
-            "denovo_l1_self_invalidated",
-            flash,
-            valid.popcount().zext(32),
-            "words that acquires drop",
-        );
+        if self.fixed.is_some() {
+            let stays = flash & (valid & self.fixed_words() & !self.valid.lowered()).any();
+            cover(
+                "spandex.denovo_l1.flash.RO",
+                stays,
+                "Valid words of read-only regions stay, but for a kernel's beginning.",
+            );
+        }
+        let drops = (valid & self.valid.lowered()).popcount().zext(32);
+        count_amount("denovo_l1_self_invalidated", flash, drops, "words that acquires drop");
         let both = (valid & self.owned.get()).any();
         assert_always("denovo_l1_one_state", !both, "a word is valid or owned");
     }

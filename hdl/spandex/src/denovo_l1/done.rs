@@ -33,7 +33,8 @@ impl Slot<'_> {
             });
         });
         let text = "the way of a line under way is kept";
-        assert_always("denovo_l1_pinned", !active | self.found.present, text);
+        let needs = !(own & core.misses.is_through(entry)) | turns.done_sb.get();
+        assert_always("denovo_l1_pinned", !active | !needs | self.found.present, text);
         let row =
             |name: &str, cond: Bool, text: &str| cover(&format!("spandex.denovo_l1.{name}"), cond, text);
         let stale = core.misses.is_stale(entry);
@@ -44,7 +45,16 @@ impl Slot<'_> {
             goes & turns.done_sb.get(),
             "Words are O with what was buffered, or I if their removal has come.",
         );
-        row("done.PD", goes & mine & own, "The operation is done on owned words; what was delayed follows.");
+        let through = core.misses.is_through(entry);
+        let text = "The operation is done on owned words; what was delayed follows.";
+        row("done.PD", goes & mine & own & !through, text);
+        if core.p.through() {
+            row(
+                "done.through",
+                goes & mine & own & through,
+                "The LLC has done the operation; the word is I.",
+            );
+        }
         let race = |name: &str, cond: Bool, text: &str| cover(&format!("spandex.race.{name}"), cond, text);
         let gone = core.pending.gone(turns.done_entry(core)).any();
         race(
@@ -86,6 +96,9 @@ impl Slot<'_> {
         let found = &self.found;
         when(words.any() & self.turns.done_next.get().none(), || {
             core.arrays.set_words(found, found.valid | words, found.owned);
+            // A line with other valid words may hold some that an acquire must drop.
+            let fixed = core.misses.is_region(entry) & (found.fixed | found.valid.none());
+            core.arrays.fix(found, fixed);
             core.arrays.put_data(found, merge(words, line, core.arrays.data(found)));
             core.arrays.touch(found);
         });
@@ -102,10 +115,12 @@ impl Slot<'_> {
         let alu = WordAlu { op: operand.amo, cmp: operand.cmp, bmask: operand.bmask };
         let new = alu.line(words, old, operand.data).0;
         let found = &self.found;
-        core.arrays.set_words(found, found.valid & !words, found.owned | words);
-        core.arrays.put_data(found, merge(words, new, core.arrays.data(found)));
+        when(!core.misses.is_through(entry), || {
+            core.arrays.set_words(found, found.valid & !words, found.owned | words);
+            core.arrays.put_data(found, merge(words, new, core.arrays.data(found)));
+        });
         core.misses.spoil(self.of_line.all);
-        when(core.misses.target().acquires, || core.flash());
+        when(core.misses.target().acquires, || core.flash(bool_lit(false)));
         self.turns.end_done(bool_lit(true));
         when(core.misses.has_delayed(entry), || core.misses.follow(entry))
             .otherwise(|| self.free_miss(entry));

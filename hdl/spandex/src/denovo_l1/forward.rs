@@ -166,6 +166,8 @@ impl Slot<'_> {
         let done = goes & !first_of_two;
         when(goes & !silent, || self.respond(&now, &group, &row, nacks, first_of_two));
         when(done & !now.drop & !inv, || self.change(&now, &group, &row, has_room));
+        let between = (goes & first_of_two) | (unit.second.get() & !goes);
+        when(active & between, || self.turns.repeat_fwd());
         when(goes & now.drop, || {
             core.arrays.set_words(&self.found, self.found.valid, self.found.owned & !now.rest);
             core.misses.spoil(self.of_line.all);
@@ -274,7 +276,7 @@ impl Slot<'_> {
         let core = self.core;
         core.misses.free(entry);
         let others = self.of_line.all & !entry.one_hot(core.p.l1.spandex.mshrs);
-        when(others.none() & !self.buffered.out, || core.arrays.unpin(&self.found));
+        when(others.none() & !self.buffered.out & self.found.present, || core.arrays.unpin(&self.found));
     }
 
     fn observe_forward(&self, goes: Bool, row: &Decoded, nacks: Bool) {

@@ -107,6 +107,10 @@ pub(super) struct Misses {
     p: DenovoL1Params,
     pub busy: Flags,
     own: Flags,
+    /// With `atomics=through`: own entries whose operation the LLC does.
+    through: Option<Flags>,
+    /// With `regions`: reads of read-only regions.
+    region: Option<Flags>,
     stale: Flags,
     extras: Flags,
     pub ready: Flags,
@@ -152,9 +156,9 @@ pub(super) struct OfLine {
     pub fresh: Bits,
     /// Words of reads that are outstanding.
     pub reading: Bits,
-    /// Words of own entries whose operation is not done.
+    /// Words of own entries whose operation is not done, or whose recorded removal is not.
     pub owning: Bits,
-    /// Those without a recorded removal.
+    /// Those of which ownership is outstanding, without a recorded removal.
     pub pending: Bits,
 }
 
@@ -178,6 +182,8 @@ impl Misses {
         Misses {
             busy: flags("busy"),
             own: flags("own"),
+            through: p.through().then(|| flags("through")),
+            region: p.regions.then(|| flags("region")),
             stale: flags("stale"),
             extras: flags("extras"),
             ready: flags("ready"),
@@ -240,6 +246,7 @@ impl Misses {
         let all = pack_bools(&same) & self.busy.get();
         let (own, post) = (self.own.get(), self.post.get());
         let (reads, owns) = (all & !own, all & own & !post);
+        let asks = owns & !self.throughs();
         let none = self.none();
         let sum = |of: Bits, file: &dyn Fn(u32) -> Bits| {
             (0..self.n()).fold(none, |words, i| words | mux(of.bit(i), file(i), none))
@@ -249,14 +256,14 @@ impl Misses {
             all,
             fresh: reads & !self.stale.get(),
             reading: sum(reads, &|i| self.left.entry(i)),
-            owning: sum(owns, &|i| self.words.entry(i)),
-            pending: sum(owns, &live),
+            owning: sum(owns, &|i| self.words.entry(i)) | sum(all & post, &|i| self.gone.entry(i)),
+            pending: sum(asks, &live),
         }
     }
 
     /// Of the entries of a line the first with pending words among some, and these.
     pub fn first_pending(&self, of_line: &OfLine, among: Bits) -> (Bits, Bits) {
-        let owns = of_line.all & self.own.get() & !self.post.get();
+        let owns = of_line.all & self.own.get() & !self.post.get() & !self.throughs();
         let live = |words: Bits, gone: Bits| words & !gone & among;
         let some: Vec<Bool> = (0..self.n())
             .map(|i| owns.bit(i) & live(self.words.entry(i), self.gone.entry(i)).any())
@@ -272,6 +279,17 @@ impl Misses {
     }
     pub fn is_own(&self, entry: Bits) -> Bool {
         self.own.get().bit_at(entry)
+    }
+    /// Own entries whose operation the LLC does.
+    fn throughs(&self) -> Bits {
+        self.through.as_ref().map_or_else(|| lit_bv(Bv::zero(self.n())), Flags::get)
+    }
+    pub fn is_through(&self, entry: Bits) -> Bool {
+        self.throughs().bit_at(entry)
+    }
+    /// Every load that waits for the entry is of a read-only region.
+    pub fn is_region(&self, entry: Bits) -> Bool {
+        self.region.as_ref().map_or_else(|| bool_lit(false), |region| region.get().bit_at(entry))
     }
     pub fn is_stale(&self, entry: Bits) -> Bool {
         self.stale.get().bit_at(entry)
@@ -323,15 +341,22 @@ impl Misses {
         entry
     }
 
-    /// Opens a read of words; `kept`: words of the load that are here, and the line.
-    pub fn open(&self, line: Bits, missing: Bits, kept: (Bits, Bits), first: &Target) {
+    /// Opens a read of words; `kept`: words of the load that are here, and the line; `region`: of a read-only region.
+    pub fn open(&self, line: Bits, missing: Bits, kept: (Bits, Bits), region: Bool, first: &Target) {
         let entry = self.take(line, missing, kept.0, first);
         self.kept_slot.write_packed(entry, kept.0, kept.1);
-        self.own.lower(self.one(entry));
+        let one = self.one(entry);
+        self.own.lower(one);
+        if let Some(flags) = &self.region {
+            when(region, || flags.raise(one)).otherwise(|| flags.lower(one));
+        }
     }
 
     /// A load joins a read, which asks for `missing` words more.
-    pub fn join(&self, entry: Bits, missing: Bits, kept: (Bits, Bits), target: &Target) {
+    pub fn join(&self, entry: Bits, missing: Bits, kept: (Bits, Bits), region: Bool, target: &Target) {
+        if let Some(flags) = &self.region {
+            when(!region, || flags.lower(self.one(entry)));
+        }
         let count = self.counts.read(entry);
         self.targets_slot.write(self.place(entry, count.resize(self.p.l1.target_bits())), target);
         self.counts_slot.write(entry, &(count + 1));
@@ -346,9 +371,20 @@ impl Misses {
         self.kept_slot.write_packed(entry, words, data);
     }
 
-    /// Ownership with data is asked for; reads of the line become stale.
-    pub fn own(&self, line: Bits, words: Bits, of_line: &OfLine, operand: &Operand, target: &Target) {
+    /// Ownership with data is asked for, or (`through`) an update at the LLC; reads of the line become stale.
+    pub fn own(
+        &self,
+        (line, words): (Bits, Bits),
+        through: Bool,
+        of_line: &OfLine,
+        operand: &Operand,
+        target: &Target,
+    ) {
         let entry = self.take(line, words, words, target);
+        if let Some(flags) = &self.through {
+            let one = self.one(entry);
+            when(through, || flags.raise(one)).otherwise(|| flags.lower(one));
+        }
         self.own.raise(self.one(entry));
         self.operands_new.write(entry, operand);
         self.stale.raise(of_line.all);
@@ -389,10 +425,13 @@ impl Misses {
     pub fn arrived(&self, entry: Bits) -> (Bits, Bits) {
         let kept = self.words.read(entry);
         let extras = self.extra.read(entry) & self.extras.get().bit_at(entry).repeat(kept.width());
-        let words = (self.asked.read(entry) | extras) & !kept;
+        let came = self.asked.read(entry) | extras;
         let line = pack(&self.buffer.read_row(entry));
         let own = pack(&self.kept.read_row(entry));
-        (words, crate::gpu_l1::op::merge(kept, own, line))
+        if self.p.inject == Inject::FillOverStore {
+            return (came, crate::gpu_l1::op::merge(kept & !came, own, line));
+        }
+        (came & !kept, crate::gpu_l1::op::merge(kept, own, line))
     }
 
     /// Words of an own entry, what they were, and what is done to them.
@@ -463,6 +502,6 @@ impl Misses {
     /// Declares how the flags change; called last.
     pub fn finish(&self) {
         let flags = [&self.busy, &self.own, &self.stale, &self.extras, &self.ready, &self.post, &self.reads];
-        flags.into_iter().for_each(Flags::finish);
+        flags.into_iter().chain(&self.through).chain(&self.region).for_each(Flags::finish);
     }
 }

@@ -23,7 +23,11 @@
 //! - There is one fresh read entry per line: further loads join it, and ask for what else they miss with its transaction.
 //! - What was delayed behind an operation follows it as if it came then, before any other forward.
 //! - An operation with a release concerns one word. Other atomics on several words do those that are owned first, and are answered in parts.
-//! - Option `RO` (read-only regions) is not there.
+//! - `atomics=through`: the LLC carries atomics on words that are not owned out (ReqWT+data). The own copy goes when the request leaves and is not installed again before the answer; the answer, READ too,
+//!   leaves I. The line needs no way meanwhile. Byte stores ask for ownership and data in any case.
+//! - `regions`: a load with `region` fills its line with RO. Other loads do not see V words of such a line: they read again, the other V words go and the line is RO no more. A region consists of whole
+//!   lines and is not written while it is read-only (assertion). A kernel's beginning drops its lines too.
+//! - A word whose removal is recorded is not read or written by the CU between the operation that it waits for and the removal: the remover may have done its store already.
 //!
 //! # Transition tables
 //!
@@ -51,7 +55,7 @@ use crate::msg::{Req, Rsp, RspOp, Wb};
 use arrays::Arrays;
 use forward::FwdUnit;
 use misses::Misses;
-pub use params::{DenovoL1Params, Inject};
+pub use params::{Atomics, DenovoL1Params, Inject};
 use pending::Pending;
 use wbb::Wbb;
 use weft_blocks::registry::{BlockError, BlockInfo};
@@ -81,10 +85,10 @@ impl Core {
             own: input::<Bits>("own", s.dev_bits()),
             arrays: Arrays::new(p),
             misses: Misses::new(p),
-            buffer: StoreBuffer::new(&p.l1),
+            buffer: StoreBuffer::new("denovo_l1", &p.l1),
             pending: Pending::new(p),
             wbb: Wbb::new(p),
-            releases: Releases::new(&p.l1),
+            releases: Releases::new("denovo_l1", &p.l1),
             replies: Replies::new(&p.l1),
             fwd: FwdUnit::new(s.words()),
             req: out_channel::<Req>("l1_req", s),
@@ -94,9 +98,9 @@ impl Core {
         }
     }
 
-    /// An acquire.
-    fn flash(&self) {
-        self.arrays.flash();
+    /// An acquire; `kernel`: a kernel begins.
+    fn flash(&self, kernel: Bool) {
+        self.arrays.flash(kernel);
         self.misses.flash();
     }
 }
@@ -106,7 +110,7 @@ impl Core {
 /// # Errors
 /// Illegal parameters.
 pub fn denovo_l1(params: &DenovoL1Params) -> Result<Arc<Module>, BlockError> {
-    params.l1.validate()?;
+    params.validate()?;
     Module::build(&params.module_name(), ModuleKind::Block, || describe(params))
         .map_err(|errors| BlockError::Elab { block: "denovo-l1".into(), errors })
 }
@@ -123,10 +127,9 @@ pub fn info() -> BlockInfo {
 
 fn describe(p: &DenovoL1Params) {
     doc("L1 with DeNovo coherence: ownership of words, self-invalidation.");
-    for (key, value) in p.l1.described().into_iter().filter(|d| d.0 != "inject") {
+    for (key, value) in p.described() {
         param(key, value);
     }
-    param("inject", p.inject.word());
     let core = Core::new(p);
     let rsp = in_channel::<Rsp>("l1_rsp", &p.l1.spandex);
     take_responses(&core, &rsp);
@@ -171,7 +174,8 @@ fn take_responses(core: &Core, rsp: &InChannel<Rsp>) {
     when(rsp.valid & mshr & busy, || core.misses.answer(m));
     when(rsp.valid & store & out, || core.pending.answer(at, m.mask));
     when(rsp.valid & !mshr & !store & open, || core.wbb.answer(back, m.extra));
-    let wants = mux(core.misses.is_own(entry), m.op.is(RspOp::RspOData), m.op.is(RspOp::RspV));
+    let owns = mux(core.misses.is_through(entry), m.op.is(RspOp::RspWtData), m.op.is(RspOp::RspOData));
+    let wants = mux(core.misses.is_own(entry), owns, m.op.is(RspOp::RspV));
     let read = busy & wants & (m.mask & !core.misses.left(entry)).none();
     let asked = out & m.op.is(RspOp::RspO) & (m.mask & !core.pending.left(at)).none();
     let open = open & m.op.is(RspOp::RspWb);

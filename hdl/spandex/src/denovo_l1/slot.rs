@@ -3,6 +3,7 @@
 use super::Core;
 use super::arrays::Found;
 use super::misses::{OfLine, Operand, Target};
+use super::params::Inject;
 use super::table::{Access, Words, operations};
 use super::turn::{Turn, Turns};
 use super::wbb::WrittenBack;
@@ -96,11 +97,22 @@ impl<'a> Slot<'a> {
         (fresh.any(), entry, mux(fresh.any(), misses.coming(entry), self.none()))
     }
 
+    /// Owned words that the CU and the store buffer may use.
+    fn usable(&self) -> Bits {
+        self.found.owned & !self.of_line.owning
+    }
+
+    /// Valid words hidden from the load: an acquire left them because of their region, and the load is not of one.
+    fn hides(&self) -> Bool {
+        self.found.fixed & !self.turns.region()
+    }
+
     /// A load's words: what is missing, what comes already; whether it must wait.
     fn load(&self) -> (Bits, Bool, Bool) {
-        let here = self.found.valid | self.found.owned | self.buffered.words;
+        let valid = self.found.valid & !self.hides().repeat(self.found.valid.width());
+        let here = valid | self.usable() | self.buffered.words;
         let missing = self.part.words & !here;
-        let no_wait = self.core.p.inject == super::params::Inject::NoWait;
+        let no_wait = self.core.p.inject == Inject::NoWait;
         let open = if no_wait { self.none() } else { self.back.open };
         let blocked = (missing & (self.of_line.owning | open)).any();
         let (some, entry, coming) = self.read();
@@ -123,14 +135,15 @@ impl<'a> Slot<'a> {
         let looks = looks.named("slot_looks");
         let (row, words, missing) = self.decode(looks);
         let rmw = self.is(Kind::Sync) | (self.is(Kind::Store) & self.part.bytes);
-        let some_owned = (self.part.words & self.found.owned).any() & rmw & !drain;
-        let last = self.part.last & !(some_owned & (self.part.words & !self.found.owned).any());
+        let owned = self.usable();
+        let some_owned = (self.part.words & owned).any() & rmw & !drain;
+        let last = self.part.last & !(some_owned & (self.part.words & !owned).any());
         let acks = self.is(Kind::Store) & op.want_ack & last & !drain;
         let may_queue = !core.releases.queue.full;
         let sends = looks & (row.action("read") | row.action("own") | row.action("ask"));
         let enters = looks & (row.action("own") | (row.action("read") & !self.read().0));
         let no_entry = enters & core.misses.full();
-        let takes = sends & !self.found.present;
+        let takes = sends & !self.found.present & !self.at_llc(&row);
         let evicts = takes & self.found.victim_owned.any();
         let can_send = !sends | core.req.free;
         let can_take = !takes | (self.found.room & (!evicts | (!core.wbb.full() & core.wb.free)));
@@ -161,12 +174,13 @@ impl<'a> Slot<'a> {
 
     /// The row, the words it is done to, and those that it asks for.
     fn decode(&self, looks: Bool) -> (Decoded, Bits, Bits) {
-        let (owned, of_line, buffered) = (self.found.owned, &self.of_line, &self.buffered);
+        let (owned, of_line, buffered) = (self.usable(), &self.of_line, &self.buffered);
         let drain = self.turns.is(Turn::Drain);
         let access = |a: Access| enum_lit(a);
         let state = |w: Words| enum_lit(w);
         let store = mux(self.part.bytes, access(Access::Rmw), access(Access::St));
-        let kind = mux(self.is(Kind::Load), access(Access::Ld), access(Access::Rmw));
+        let atomic = if self.core.p.through() { Access::Through } else { Access::Rmw };
+        let kind = mux(self.is(Kind::Load), access(Access::Ld), access(atomic));
         let kind = mux(self.is(Kind::Store), store, kind);
         let kind = mux(drain, access(Access::Drain), kind);
         let words = mux(drain, self.oldest.mask, self.part.words);
@@ -189,7 +203,7 @@ impl<'a> Slot<'a> {
         let dr = mux((absent & asked).any(), state(Words::Busy), dr);
         let found = mux(kind.is(Access::Ld), ld, mux(kind.is(Access::St), st, rmw));
         let found = mux(drain, dr, found);
-        let row = operations().decode(looks, &[kind.bits(), found.bits()]);
+        let row = operations(self.core.p.through()).decode(looks, &[kind.bits(), found.bits()]);
         let here = mux(row.action("perform") | drain, words & owned, words);
         (row, here, mux(kind.is(Access::Ld), missing & !self.read().2, absent))
     }
@@ -209,7 +223,7 @@ impl<'a> Slot<'a> {
             let kept = (self.part.words, self.op.data);
             when(fresh.any(), || core.misses.keep(fresh.lowest_set(), kept));
         });
-        when(does("own"), || self.own());
+        when(does("own"), || self.own(self.at_llc(&plan.row)));
         when(self.turns.is(Turn::Drain) & plan.goes, || self.drain(plan));
         let changes = does("store") | does("buffer") | does("perform") | does("own") | does("ask");
         when(changes, || core.misses.spoil(self.of_line.all));
@@ -262,9 +276,18 @@ impl<'a> Slot<'a> {
         when(writes & found.present, || core.arrays.put_data(found, data));
         // Words for which ownership is asked, or that wait in the buffer, are not valid any more.
         let gone = mux(does("own") | does("ask") | does("buffer"), plan.missing, self.none());
+        let copy = self.at_llc(&plan.row) & bool_lit(core.p.inject == Inject::KeepsCopy);
+        let gone = gone & !copy.repeat(gone.width());
+        // What a region kept is not mixed with what others read.
+        let rereads = (does("read") | does("join")) & self.hides();
+        let gone = mux(rereads, found.valid, gone);
         let valid = found.valid & !gone;
         let changes = (plan.goes & plan.takes) | ((gone & found.valid).any() & found.present);
         when(changes, || core.arrays.set_words(found, valid, found.owned));
+        when(rereads | (plan.goes & plan.takes), || core.arrays.fix(found, bool_lit(false)));
+        let writes = does("store") | does("buffer") | does("perform") | does("own");
+        let text = "a read-only region is not written: the program is wrong";
+        assert_always("denovo_l1_region", !(writes & found.fixed), text);
     }
 
     fn alu(&self) -> WordAlu {
@@ -294,8 +317,12 @@ impl<'a> Slot<'a> {
     }
 
     fn send(&self, op: ReqOp, tag: Bits, mask: Bits) {
+        self.core.req.send(&self.request_of(op, tag, mask));
+    }
+
+    fn request_of(&self, op: ReqOp, tag: Bits, mask: Bits) -> Req {
         let s = &self.core.p.l1.spandex;
-        self.core.req.send(&Req {
+        Req {
             op: enum_lit(op),
             line: self.line,
             mask,
@@ -308,7 +335,7 @@ impl<'a> Slot<'a> {
             cmp: lit(0, 32),
             bmask: lit(0, 4),
             data: lit_bv(Bv::zero(s.data_bits())),
-        });
+        }
     }
 
     fn read_or_join(&self, plan: &Plan) {
@@ -319,8 +346,9 @@ impl<'a> Slot<'a> {
         let here = merge(self.buffered.words, self.buffered.data, old);
         let kept = (self.part.words & !missing, here);
         let more = missing & !coming;
-        when(some, || core.misses.join(entry, more, kept, &self.as_target()))
-            .otherwise(|| core.misses.open(self.line, missing, kept, &self.as_target()));
+        let region = self.turns.region();
+        when(some, || core.misses.join(entry, more, kept, region, &self.as_target()))
+            .otherwise(|| core.misses.open(self.line, missing, kept, region, &self.as_target()));
         let tag = mux(some, entry, core.misses.free_entry()).resize(core.p.l1.spandex.tag_bits());
         when(plan.row.action("read"), || {
             self.send(ReqOp::ReqV, tag, more);
@@ -328,7 +356,12 @@ impl<'a> Slot<'a> {
         });
     }
 
-    fn own(&self) {
+    /// The operation of a row is done at the LLC.
+    fn at_llc(&self, row: &Decoded) -> Bool {
+        if self.core.p.through() { row.action("through") } else { bool_lit(false) }
+    }
+
+    fn own(&self, at_llc: Bool) {
         let (core, op) = (self.core, &self.op);
         let operand = Operand {
             amo: mux(self.part.bytes, enum_lit(WordOp::Merge), op.amo),
@@ -336,10 +369,17 @@ impl<'a> Slot<'a> {
             bmask: self.part.bmask,
             data: op.data,
         };
-        core.misses.own(self.line, self.part.words, &self.of_line, &operand, &self.as_target());
+        core.misses.own((self.line, self.part.words), at_llc, &self.of_line, &operand, &self.as_target());
         let tag = core.misses.free_entry().resize(core.p.l1.spandex.tag_bits());
-        self.send(ReqOp::ReqOData, tag, self.part.words);
-        core.arrays.take(&self.found, self.line);
+        let asks = self.request_of(ReqOp::ReqOData, tag, self.part.words);
+        if core.p.through() {
+            let Operand { amo, cmp, bmask, data } = operand;
+            let op = mux(at_llc, enum_lit(ReqOp::ReqWtData), asks.op);
+            core.req.send(&Req { op, amo, cmp, bmask, data, ..asks });
+        } else {
+            core.req.send(&asks);
+        }
+        when(!at_llc, || core.arrays.take(&self.found, self.line));
     }
 
     /// The oldest entry of the store buffer leaves: in place, or asking for what is missing.
@@ -383,7 +423,8 @@ impl<'a> Slot<'a> {
             self.turns.s1.set(Op { mask: op.mask & !bytes, ..*op });
         });
         let performed = plan.goes & plan.row.action("perform") & self.is(Kind::Sync) & plan.last;
-        when(plan.acquires | (performed & op.acquires), || core.flash());
+        let kernel = plan.acquires & self.turns.region();
+        when(plan.acquires | (performed & op.acquires), || core.flash(kernel));
         let released = self.turns.is(Turn::Release);
         when(released & plan.leaves, || core.releases.pop());
         when(released & plan.waits, || core.releases.wait());

@@ -113,7 +113,7 @@ pub fn forwards() -> Table {
 
 /// What an operation of the CU asks of its words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 2)]
+#[hw(width = 3)]
 pub enum Access {
     /// Load.
     Ld,
@@ -121,6 +121,8 @@ pub enum Access {
     St,
     /// Atomic, or store of some bytes.
     Rmw,
+    /// With `atomics=through`: atomic.
+    Through,
     /// The oldest entry of the store buffer asks for ownership.
     Drain,
 }
@@ -139,8 +141,8 @@ pub enum Words {
     Busy,
 }
 
-/// What an operation does.
-pub fn operations() -> Table {
+/// What an operation does; `through`: the LLC does atomics on words that are not owned.
+pub fn operations(through: bool) -> Table {
     use Access::*;
     use Words::*;
     let row = |id: &str, access: Access, words: Words, actions: &[&'static str], text: &str| Row {
@@ -149,10 +151,27 @@ pub fn operations() -> Table {
         actions: actions.to_vec(),
         text: text.into(),
     };
-    Table {
+    let at_llc = [
+        row("Through.here", Through, Here, &["perform"], "The words that are O: done in place."),
+        row(
+            "Through.missing",
+            Through,
+            Missing,
+            &["own", "through"],
+            "The copy becomes I; ReqWT+data; reads of the line become stale.",
+        ),
+        row(
+            "Through.busy",
+            Through,
+            Busy,
+            &["wait"],
+            "Wait: words are buffered, asked for, or written back.",
+        ),
+    ];
+    let mut table = Table {
         name: "denovo_l1_operations",
         columns: vec![
-            column::<Access>("access", &["Ld", "St", "Rmw", "drain"]),
+            column::<Access>("access", &["Ld", "St", "Rmw", "through", "drain"]),
             column::<Words>("words", &["here", "missing", "coming", "busy"]),
         ],
         rows: vec![
@@ -188,5 +207,7 @@ pub fn operations() -> Table {
                 "Wait: words are read, asked for with data, or written back.",
             ),
         ],
-    }
+    };
+    table.rows.extend(at_llc.into_iter().filter(|_| through));
+    table
 }

@@ -3,7 +3,7 @@
 use super::Core;
 use crate::gpu_l1::op::Op;
 use crate::msg::Fwd;
-use weft_blocks::msg::CuReq;
+use weft_blocks::msg::{CuOp, CuReq};
 use weft_rtl::prelude::*;
 
 /// Whose slot a cycle is, in order of precedence (section 7).
@@ -39,11 +39,14 @@ pub(super) struct Turns {
     pub replay_at: Reg<Bits>,
     pub fwd: InChannel<Fwd>,
     fwd_leaves: Wire<Bool>,
+    fwd_again: Wire<Bool>,
     /// Drain: it had to wait for an answer.
     hold: Reg<Bool>,
     pub req: InChannel<CuReq>,
     pub s1_valid: Reg<Bool>,
     pub s1: Reg<Op>,
+    /// With `regions`: the load in S1 is of a read-only region, the acquire in S1 begins a kernel.
+    s1_region: Option<Reg<Bool>>,
     ready: Bool,
 }
 
@@ -62,12 +65,19 @@ impl Turns {
             replay_at: reg::<Bits>("replay_at", s.mshr_bits()),
             fwd: in_channel::<Fwd>("l1_fwd", s),
             fwd_leaves: wire_or::<Bool>("fwd_leaves", (), false),
+            fwd_again: wire_or::<Bool>("fwd_again", (), false),
             hold: reg::<Bool>("drain_hold", ()),
             req: in_channel::<CuReq>("cu_req", &s.cu()),
             s1_valid: reg::<Bool>("s1_valid", ()),
             s1: reg::<Op>("s1", p.clone()).field("pipeline"),
+            s1_region: core.p.regions.then(|| reg::<Bool>("s1_region", ()).field("pipeline")),
             ready,
         }
+    }
+
+    /// The load in S1 is of a read-only region; the acquire in S1 begins a kernel.
+    pub fn region(&self) -> Bool {
+        self.s1_region.as_ref().map_or(bool_lit(false), |region| region.get() & self.is(Turn::Cu))
     }
 
     /// This cycle is the slot of one of these.
@@ -94,6 +104,11 @@ impl Turns {
         self.fwd_leaves.set(true);
     }
 
+    /// The next slot is that of the same forward, whose words must not change between its two answers.
+    pub fn repeat_fwd(&self) {
+        self.fwd_again.set(true);
+    }
+
     /// The oldest entry must wait for an answer.
     pub fn hold_drain(&self) {
         self.hold.set(true);
@@ -101,7 +116,6 @@ impl Turns {
 
     fn accept(&self, leaves: Bool) -> (Bool, Bits) {
         let m = &self.req.msg;
-        unused_input(&m.region);
         unused_input(&m.hint);
         unused_input(&m.remote);
         unused_input(&m.scope);
@@ -110,6 +124,10 @@ impl Turns {
         when(accept, || {
             self.req.take();
             self.s1.set(Op::of(m));
+            match &self.s1_region {
+                Some(region) => region.set((m.region & m.op.is(CuOp::Ld)) | m.op.is(CuOp::Kbegin)),
+                None => unused_input(&m.region),
+            }
         });
         let op = Op::of(m);
         let one = !op.releases | !op.kind.is(crate::gpu_l1::Kind::Sync) | op.part().words.popcount().eq(1);
@@ -170,15 +188,18 @@ impl Turns {
         let next = mux(fwd & self.ready, turn(Turn::Fwd), next);
         let (done, done_line) = self.choose_done(core);
         let next = mux(done, turn(Turn::Done), next);
+        let again = self.fwd_again.get();
+        let next = mux(again, turn(Turn::Fwd), next);
         let next = mux(self.ready, next, turn(Turn::None)).named("turn_next");
         self.turn.set(next);
         when(event, || self.hold.set(false));
-        let at = post.lowest_set();
+        let replay = mux(again, self.replay.get(), post.any());
+        let at = mux(again, self.replay_at.get(), post.lowest_set());
         when(next.is(Turn::Fwd), || {
-            self.replay.set(post.any());
+            self.replay.set(replay);
             self.replay_at.set(at);
         });
-        let fwd_line = mux(post.any(), core.misses.line(at), self.fwd.msg.line);
+        let fwd_line = mux(replay, core.misses.line(at), self.fwd.msg.line);
         let lines = [
             (Turn::Done, done_line),
             (Turn::Fwd, fwd_line),

@@ -53,8 +53,8 @@ use arrays::Arrays;
 use fill::Filler;
 use misses::Misses;
 pub use op::Kind;
-pub(crate) use params::infos;
 pub use params::{GpuL1Params, Inject, SbDrain};
+pub(crate) use params::{infos, value_of, word_of};
 use releases::Releases;
 use reply::Replies;
 use store_buffer::StoreBuffer;
@@ -79,8 +79,8 @@ impl Core {
             p: p.clone(),
             arrays: Arrays::new(p),
             misses: Misses::new(p),
-            buffer: StoreBuffer::new(p),
-            releases: Releases::new(p),
+            buffer: StoreBuffer::new("gpu_l1", p),
+            releases: Releases::new("gpu_l1", p),
             filler: Filler::new(p),
             replies: Replies::new(p),
             req: out_channel::<GpuReq>("l1_req", &p.spandex),

@@ -56,11 +56,15 @@ impl Inject {
     ];
 }
 
-fn word_of<T: Copy + PartialEq>(words: &[(T, &'static str)], value: T) -> &'static str {
+pub(crate) fn word_of<T: Copy + PartialEq>(words: &[(T, &'static str)], value: T) -> &'static str {
     words.iter().find(|w| w.0 == value).map_or("", |w| w.1)
 }
 
-fn value_of<T: Copy>(words: &[(T, &'static str)], set: &ParamSet, key: &str) -> Result<T, BlockError> {
+pub(crate) fn value_of<T: Copy>(
+    words: &[(T, &'static str)],
+    set: &ParamSet,
+    key: &str,
+) -> Result<T, BlockError> {
     let text = set.text(key);
     let found = words.iter().find(|w| w.1 == text);
     found.map(|w| w.0).ok_or_else(|| set.illegal(key, "it is not known"))
@@ -150,12 +154,17 @@ impl GpuL1Params {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
+        self.validate_for("gpu-l1")
+    }
+
+    /// The same for another block with these parameters.
+    pub(crate) fn validate_for(&self, block: &str) -> Result<(), BlockError> {
         let check = |good: bool, key: &str, value: u32, problem: &str, legal: &str| {
             if good {
                 return Ok(());
             }
             let (key, value, problem, legal) = (key.into(), value.to_string(), problem.into(), legal.into());
-            Err(BlockError::Illegal { block: "gpu-l1".into(), key, value, problem, legal })
+            Err(BlockError::Illegal { block: block.into(), key, value, problem, legal })
         };
         let outside = "it lies outside";
         let ways = self.ways.is_power_of_two() && (2..=32).contains(&self.ways);
@@ -178,15 +187,15 @@ impl GpuL1Params {
     /// # Errors
     /// A value that is no number, not known or illegal.
     pub fn from_set(set: &ParamSet) -> Result<GpuL1Params, BlockError> {
-        let params = GpuL1Params::faultless(set)?;
+        let params = GpuL1Params::faultless("gpu-l1", set)?;
         Ok(GpuL1Params { inject: value_of(Inject::WORDS, set, "inject")?, ..params })
     }
 
-    /// The same without the key `inject`.
+    /// The same without the key `inject`, for the block `block`.
     ///
     /// # Errors
     /// A value that is no number, not known or illegal.
-    pub(crate) fn faultless(set: &ParamSet) -> Result<GpuL1Params, BlockError> {
+    pub(crate) fn faultless(block: &str, set: &ParamSet) -> Result<GpuL1Params, BlockError> {
         let number = |key, lo, hi| set.within(key, lo, hi).map(|v| v as u32);
         let params = GpuL1Params {
             spandex: spandex_from(set)?,
@@ -198,7 +207,7 @@ impl GpuL1Params {
             sb_drain: value_of(SbDrain::WORDS, set, "sb_drain")?,
             inject: Inject::None,
         };
-        params.validate()?;
+        params.validate_for(block)?;
         Ok(params)
     }
 }

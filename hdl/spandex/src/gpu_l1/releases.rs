@@ -13,6 +13,8 @@ use weft_rtl::prelude::*;
 /// The queue.
 pub(crate) struct Releases {
     p: GpuL1Params,
+    /// The L1 that it is part of, for names of counters.
+    of: &'static str,
     pub queue: Fifo<Op>,
     pub active: Reg<Bool>,
     writes: Reg<Bits>,
@@ -22,7 +24,7 @@ pub(crate) struct Releases {
 }
 
 impl Releases {
-    pub fn new(p: &GpuL1Params) -> Releases {
+    pub fn new(of: &'static str, p: &GpuL1Params) -> Releases {
         Releases {
             queue: Fifo::new("releases", p.releases, p),
             active: reg::<Bool>("release_active", ()),
@@ -31,6 +33,7 @@ impl Releases {
             hold: reg::<Bool>("release_hold", ()),
             pops: wire_or::<Bool>("release_pops", (), false),
             p: p.clone(),
+            of,
         }
     }
 
@@ -72,6 +75,6 @@ impl Releases {
         when(self.pops.get(), || self.active.set(false));
         when(answer | self.pops.get(), || self.hold.set(false));
         let waits = self.active.get() & (self.writes.get().any() | self.atomics.get().any());
-        count("gpu_l1_release_cycles", waits, "cycles in which a release waits for answers");
+        count(&format!("{}_release_cycles", self.of), waits, "cycles in which a release waits for answers");
     }
 }

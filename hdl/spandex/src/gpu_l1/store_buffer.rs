@@ -15,6 +15,8 @@ use weft_rtl::prelude::*;
 /// The buffer.
 pub(crate) struct StoreBuffer {
     p: GpuL1Params,
+    /// The L1 that it is part of, for names of checks and counters.
+    of: &'static str,
     pub valid: Flags,
     issued: Flags,
     issue: Reg<Bits>,
@@ -61,7 +63,7 @@ pub(crate) struct Oldest {
 }
 
 impl StoreBuffer {
-    pub fn new(p: &GpuL1Params) -> StoreBuffer {
+    pub fn new(of: &'static str, p: &GpuL1Params) -> StoreBuffer {
         let (s, n) = (&p.spandex, p.spandex.sb);
         let flags = |name: &str| Flags::new(&format!("sb_{name}"), n, "store_buffer");
         let file = |name: &str, w: u32| {
@@ -87,6 +89,7 @@ impl StoreBuffer {
             wanted: reg::<Bool>("sb_wanted", ()),
             wanted_at: index("wanted_at"),
             p: p.clone(),
+            of,
         }
     }
 
@@ -115,7 +118,11 @@ impl StoreBuffer {
         let (open, out) = (all & !self.issued.get(), all & self.issued.get());
         let text = "a line has at most one entry that is out and one that is not";
         let once = open.popcount().zext(16).le(1) & out.popcount().zext(16).le(1);
-        assert_always("gpu_l1_sb_once", once | bool_lit(self.p.inject == Inject::WtOvertakes), text);
+        assert_always(
+            &format!("{}_sb_once", self.of),
+            once | bool_lit(self.p.inject == Inject::WtOvertakes),
+            text,
+        );
         let none = lit_bv(Bv::zero(self.p.spandex.words()));
         let mask = |some: Bits| mux(some.any(), self.masks.read(some.lowest_set()), none);
         let data = |some: Bits| pack(&self.data.read_row(some.lowest_set()));
@@ -220,6 +227,7 @@ impl StoreBuffer {
     /// Declares how the flags change; called last.
     pub fn finish(&self) {
         [&self.valid, &self.issued].into_iter().for_each(Flags::finish);
-        count("gpu_l1_sb_full", self.full(), "cycles in which no entry of the store buffer is free");
+        let text = "cycles in which no entry of the store buffer is free";
+        count(&format!("{}_sb_full", self.of), self.full(), text);
     }
 }

@@ -1,12 +1,16 @@
 //! What random work hardly meets.
 
 use crate::world::{Ask, DATA, LINE, Shape, World, small};
-use weft_spandex::denovo_l1::Inject;
+use weft_spandex::denovo_l1::{Atomics, Inject};
 use weft_spandex::gpu_l1::SbDrain;
-use weft_spandex::msg::RspOp;
+use weft_spandex::msg::{FwdOp, RspOp, WordOp};
 
 fn quiet(inject: Inject) -> World {
-    let mut w = World::new(&Shape { inject, ..small(SbDrain::Eager) }, 1);
+    quiet_of(Shape { inject, ..small(SbDrain::Eager) })
+}
+
+fn quiet_of(p: Shape) -> World {
+    let mut w = World::new(&p, 1);
     w.slow = 2;
     w.stop();
     w.run(60);
@@ -35,6 +39,102 @@ fn a_stale_read_installs_nothing() {
         w.does(0, LOAD);
         assert_eq!(w.last[&(DATA.start * LINE)], seen, "{inject:?}");
     }
+}
+
+/// Adds to word 6 of the first line.
+fn add(n: u32) -> Ask {
+    Ask::Sync(WordOp::Add, DATA.start, 0xf << 24, n, 0, 0)
+}
+
+/// A word stored here leaves, while its line is read, with others that the LLC takes back for an atomic of another device: what the read brings is older, be it a word asked for that is stored meanwhile,
+/// or an extra that was buffered before.
+#[test]
+fn a_read_brings_nothing_older_than_what_was_stored_here() {
+    let quick = (Inject::FillOverStore, SbDrain::Eager, 0xf000_000f, ("d1_fwd", FwdOp::ReqV as u64));
+    let late = (Inject::StaleExtras, SbDrain::Full, 0xf0, ("d0_rsp", RspOp::RspV as u64));
+    for (fault, drain, asked, hold) in [quick, late] {
+        for (inject, seen) in [(Inject::None, 5), (fault, 0)] {
+            let mut w = quiet_of(Shape { inject, ..small(drain) });
+            w.does(0, add(1));
+            w.does(1, Ask::Store(DATA.start, 0xf << 28, vec![1; LINE as usize], true));
+            let buffered = Ask::Store(DATA.start, 0xf, vec![5; LINE as usize], false);
+            if drain == SbDrain::Full {
+                w.asks(0, buffered.clone());
+                w.run(100);
+            }
+            w.hold = vec![hold];
+            w.asks(0, Ask::Load(DATA.start, asked));
+            w.run(100);
+            if drain == SbDrain::Eager {
+                w.asks(0, buffered);
+            }
+            w.does(0, Ask::Release);
+            w.does(3, add(1));
+            w.hold.clear();
+            w.run(100);
+            w.does(0, LOAD);
+            assert_eq!(w.last[&(DATA.start * LINE)], seen, "{inject:?}");
+        }
+    }
+}
+
+/// `atomics=through`: an atomic on a word that is not owned is done at the LLC, whatever copy is here; on an owned word it is done here.
+#[test]
+fn atomics_go_to_the_llc_unless_the_word_is_owned() {
+    for (inject, seen) in [(Inject::None, 4), (Inject::KeepsCopy, 0)] {
+        let mut w = quiet_of(Shape { inject, atomics: Atomics::Through, ..small(SbDrain::Eager) });
+        let sixth = Ask::Load(DATA.start, 0xf << 24);
+        w.does(0, sixth.clone());
+        w.does(0, add(4));
+        w.does(0, sixth.clone());
+        assert_eq!(w.last[&(DATA.start * LINE + 24)], seen, "{inject:?}");
+        let count = |w: &World| ["atomics", "atomics_owned"].map(|n| w.b.counted(&format!("denovo_l1_{n}")));
+        assert_eq!(count(&w), [1, 0]);
+        w.does(0, Ask::Store(DATA.start, 0xf << 24, vec![1; LINE as usize], true));
+        w.does(0, add(4));
+        w.does(0, sixth);
+        assert_eq!(w.last[&(DATA.start * LINE + 24)], 5);
+        assert_eq!(count(&w), [1, 1]);
+    }
+}
+
+/// Copies of a read-only region outlive acquires, but not the beginning of a kernel, and other loads do not see them.
+#[test]
+fn copies_of_read_only_regions_last_for_a_kernel() {
+    for (inject, seen) in [(Inject::None, 7), (Inject::KeepsRegion, 0)] {
+        let mut w = quiet_of(Shape { inject, regions: true, ..small(SbDrain::Eager) });
+        let (first, second) = (DATA.start * LINE, (DATA.start + 1) * LINE);
+        let region = |line: u64| Ask::Region(line, 0xf);
+        w.does(0, region(DATA.start));
+        w.does(0, region(DATA.start + 1));
+        // The region is written, as a program must not do: so the copies show.
+        w.does(1, store(7));
+        w.does(1, Ask::Store(DATA.start + 1, 0xf, vec![7; LINE as usize], true));
+        w.does(0, Ask::Acquire);
+        w.does(0, region(DATA.start));
+        assert_eq!(w.last[&first], 0, "the copy stays");
+        w.does(0, LOAD);
+        assert_eq!(w.last[&first], 7, "a load without region reads again");
+        w.does(0, Ask::Kernel);
+        w.does(0, region(DATA.start + 1));
+        assert_eq!(w.last[&second], seen, "{inject:?}");
+    }
+}
+
+/// Another device's store takes a word away before its ownership has come: the word is not owned afterwards. (In a program without data races the other store waits for this one.)
+#[test]
+fn a_removal_overtakes_ownership() {
+    let mut w = quiet(Inject::None);
+    w.hold = vec![("d0_rsp", RspOp::RspO as u64)];
+    w.asks(0, store(3));
+    w.run(100);
+    w.does(1, store(4));
+    w.hold.clear();
+    w.run(100);
+    assert_eq!(w.b.counted("spandex.denovo_l1.ReqO.pending"), 1);
+    w.does(0, Ask::Acquire);
+    w.does(0, LOAD);
+    assert_eq!(w.last[&(DATA.start * LINE)], 4);
 }
 
 /// Without work nothing changes, nor while everything waits: the engine skips the blocks.

@@ -73,10 +73,10 @@ fn the_published_l1_stores_what_the_specification_says() {
 
 #[test]
 fn pictures_and_tables_are_those_of_the_hardware() {
-    assert_eq!((table::operations().overlaps(), table::forwards().overlaps()), (vec![], vec![]));
+    assert_eq!((table::operations(true).overlaps(), table::forwards().overlaps()), (vec![], vec![]));
     let text = format!(
         "Operations of the CU and of the store buffer:\n\n{}\nForwards, by the state of their words:\n\n{}",
-        table::operations().to_markdown(),
+        table::operations(true).to_markdown(),
         table::forwards().to_markdown(),
     );
     let svg = Picture::of(&build(&[]).unwrap()).svg();

@@ -18,7 +18,7 @@ use weft_blocks::common::join::{pass_in, pass_out};
 use weft_blocks::msg::{AmoOp, CuOp, CuReq, CuRsp};
 use weft_rtl::bv::Bv;
 use weft_rtl::prelude::*;
-use weft_spandex::denovo_l1::{DenovoL1Params, Inject, denovo_l1};
+use weft_spandex::denovo_l1::{Atomics, DenovoL1Params, Inject, denovo_l1};
 use weft_spandex::gpu_l1::{GpuL1Params, SbDrain, gpu_l1};
 use weft_spandex::llc::{LlcParams, spandex_llc};
 use weft_spandex::msg::{Fwd, GpuReq, GpuRsp, MemReq, MemRsp, Req, Rsp, Wb, WordOp};
@@ -45,6 +45,10 @@ pub enum Ask {
     Sync(WordOp, u64, u64, u32, u32, u64),
     Acquire,
     Release,
+    /// Bytes of a line of a read-only region.
+    Region(u64, u64),
+    /// A kernel begins.
+    Kernel,
 }
 
 /// A system.
@@ -52,6 +56,8 @@ pub enum Ask {
 pub struct Shape {
     pub l1: GpuL1Params,
     pub inject: Inject,
+    pub atomics: Atomics,
+    pub regions: bool,
     /// Devices, the first ones DeNovo.
     pub denovo: u32,
     pub n_fail: u32,
@@ -81,12 +87,18 @@ pub fn small(sb_drain: SbDrain) -> Shape {
         ..GpuL1Params::published(s.clone())
     };
     let llc = LlcParams { size: 4 * 2 * 32, ways: 2, stalls: 8, ..LlcParams::published(s) };
-    Shape { l1, inject: Inject::None, denovo: 3, n_fail: 2, llc }
+    Shape { l1, inject: Inject::None, atomics: Atomics::Own, regions: false, denovo: 3, n_fail: 2, llc }
 }
 
 fn system(p: &Shape) -> Arc<Module> {
     let s = &p.l1.spandex;
-    let denovo = denovo_l1(&DenovoL1Params { l1: p.l1.clone(), inject: p.inject }).expect("legal");
+    let denovo = denovo_l1(&DenovoL1Params {
+        l1: p.l1.clone(),
+        atomics: p.atomics,
+        regions: p.regions,
+        inject: p.inject,
+    })
+    .expect("legal");
     let unit = tu_denovo(&TuDenovoParams { spandex: s.clone(), n_fail: p.n_fail }).expect("legal");
     let gpu = gpu_l1(&p.l1).expect("legal");
     let gpu_unit =
@@ -386,7 +398,7 @@ impl World {
         self.b.send(&format!("d{}_cu_req", self.waves[at].dev), m);
         let mask = match &ask {
             Ask::Store(_, _, _, false) => return,
-            Ask::Load(_, mask) | Ask::Sync(_, _, mask, ..) => *mask,
+            Ask::Load(_, mask) | Ask::Region(_, mask) | Ask::Sync(_, _, mask, ..) => *mask,
             _ => 0,
         };
         self.waves[at].open = Some((id, ask, now, mask, BTreeMap::new()));
@@ -395,7 +407,8 @@ impl World {
     fn message(&mut self, id: u64, ask: &Ask) -> Msg {
         let cu = self.s.cu();
         let msg = |op: CuOp, fields: &[(&str, u64)]| {
-            let plain = [("id", id), ("op", op as u64), ("sync", 0), ("class", 0), ("want_ack", 0)];
+            let plain =
+                [("id", id), ("op", op as u64), ("sync", 0), ("class", 0), ("want_ack", 0), ("region", 0)];
             let mut m = Msg::of::<CuReq>(&cu, &plain);
             m.0.extend(Msg::of::<CuReq>(&cu, fields).0);
             m
@@ -406,6 +419,8 @@ impl World {
         };
         match ask {
             Ask::Load(line, mask) => msg(CuOp::Ld, &[("line", *line), ("mask", *mask)]),
+            Ask::Region(line, mask) => msg(CuOp::Ld, &[("line", *line), ("mask", *mask), ("region", 1)]),
+            Ask::Kernel => msg(CuOp::Kbegin, &[]),
             Ask::Store(line, mask, bytes, ack) => {
                 let fields = [("line", *line), ("mask", *mask), ("want_ack", u64::from(*ack))];
                 msg(CuOp::St, &fields).with("data", line_data(bytes))
@@ -522,7 +537,11 @@ impl World {
         let mask = m.get("mask");
         assert_eq!(mask & !*left, 0, "bytes that were not asked for");
         *left &= !mask;
-        let base = if let Ask::Load(line, _) | Ask::Sync(_, line, ..) = ask { *line * LINE } else { 0 };
+        let base = if let Ask::Load(line, _) | Ask::Region(line, _) | Ask::Sync(_, line, ..) = ask {
+            *line * LINE
+        } else {
+            0
+        };
         for i in (0..LINE).filter(|i| mask >> i & 1 == 1) {
             came.insert(base + i, m.wide("data").slice(8 * i as u32, 8).low_u64() as u8);
         }
@@ -533,7 +552,7 @@ impl World {
         let (_, ask, _, _, came) = self.waves[at].open.take().expect("found");
         self.replies += 1;
         match ask {
-            Ask::Load(..) => {
+            Ask::Load(..) | Ask::Region(..) => {
                 self.loaded(at, &came);
                 self.last = came;
             }
@@ -603,7 +622,7 @@ impl World {
                 );
                 *self.added.entry(addr).or_default() += 1;
             }
-            Kind::Reader => panic!("a reader does not synchronise"),
+            Kind::Reader => assert!(self.stopped, "a reader does not synchronise"),
         }
     }
 
