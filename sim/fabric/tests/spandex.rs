@@ -18,7 +18,7 @@ struct Fabric {
 }
 
 /// Two cores and three CUs with caches, buffers and tables of a few lines.
-const TINY: [&str; 12] = [
+const TINY: [&str; 14] = [
     "cus=3",
     "banks=2",
     "l1_size=1K",
@@ -30,6 +30,8 @@ const TINY: [&str; 12] = [
     "llc_ways=4",
     "llc_tbes=4",
     "llc_stalls=6",
+    "gpu_l2_size=4K",
+    "gpu_l2_ways=4",
     "dram_latency=20",
 ];
 
@@ -46,7 +48,7 @@ const CLASSES: [&str; 8] = [
 ];
 
 /// Every protocol.
-const PROTOCOLS: [&str; 2] = ["s-mesi-gpu", "s-gpu-gpu"];
+const PROTOCOLS: [&str; 3] = ["s-mesi-gpu", "s-gpu-gpu", "h-mesi-gpu"];
 
 impl Fabric {
     fn new(changes: &[&str]) -> Fabric {
@@ -93,7 +95,7 @@ fn programs_with_cpu_threads_under_every_protocol() {
         for (workload, given) in cpu_gpu::CPU_GPU {
             let m = fabric.run(workload, given).metrics;
             assert!(m.count("l1_atomics") > 0 && m.count("flit_hops") > 0, "{workload}");
-            if protocol == "s-mesi-gpu" {
+            if protocol != "s-gpu-gpu" {
                 assert!(m.count("llc_inv") + m.count("llc_rvko") + m.count("llc_forwards") > 0, "{workload}");
             }
         }

@@ -5,7 +5,7 @@ use crate::family::Newer;
 use crate::family::tsm::around::{NewerIn, newer_in};
 use weft_engine::{MemPort, Sim};
 use weft_rtl::prelude::HwEnum;
-use weft_spandex::mesi_port::LineState;
+use weft_spandex::mesi_port::{LineState, MesiPort};
 
 /// Where a bank keeps tags, owned words and data.
 struct Bank {
@@ -15,18 +15,40 @@ struct Bank {
 }
 
 /// Where a MESI L1 keeps tags, states and data.
-struct Owner {
+pub(super) struct Owner {
     tags: MemPort,
     states: MemPort,
     lines: MemPort,
+    sets: u32,
+    ways: u32,
+}
+
+impl Owner {
+    /// The L1 of a device; `None` when its memories have other names.
+    pub fn find(sim: &Sim, device: u32, port: &MesiPort) -> Option<Owner> {
+        let memory = |name: &str| sim.memory(&format!("device{device}.cache.{name}"));
+        let (tags, states, lines) = (memory("tags")?, memory("states")?, memory("lines")?);
+        Some(Owner { tags, states, lines, sets: port.sets(), ways: port.ways })
+    }
+
+    /// All words of lines that it has in E or M: what is below holds older ones, or its number in their place.
+    pub fn owned<'a>(&self, sim: &'a Sim, words: u32, out: &mut Vec<Newer<'a>>) {
+        let open = LineState::OWNED.map(|state| state.encoding());
+        for (set, way) in (0..self.sets).flat_map(|s| (0..self.ways).map(move |w| (s, w))) {
+            let row = set * self.ways + way;
+            if open.contains(&lane(sim, self.states, row)[0]) {
+                let line = lane(sim, self.tags, row)[0] * u64::from(self.sets) + u64::from(set);
+                let mask = (1 << (4 * words)) - 1;
+                out.push(Newer { line, mask, data: lane(sim, self.lines, row).into() });
+            }
+        }
+    }
 }
 
 /// The banks of a system, and its L1s that own lines.
 pub(super) struct Banks {
     banks: Vec<Bank>,
     owners: Vec<Owner>,
-    /// Sets and ways of such an L1.
-    l1: (u32, u32),
     sets: u32,
     ways: u32,
     words: u32,
@@ -41,42 +63,20 @@ impl Banks {
             Some(Bank { tags: memory("tags")?, owned: memory("owned")?, lines: memory("lines")? })
         };
         let banks = (0..p.s.banks).map(bank).collect::<Option<Vec<_>>>()?;
-        let owner = |d: u32| {
-            let memory = |name: &str| sim.memory(&format!("device{d}.cache.{name}"));
-            Some(Owner { tags: memory("tags")?, states: memory("states")?, lines: memory("lines")? })
-        };
         let mesi = p.mesi.as_ref().map(|(l1, _)| &l1.port);
-        let owners = (0..mesi.map_or(0, |_| p.s.cpus)).map(owner).collect::<Option<Vec<_>>>()?;
-        let l1 = mesi.map_or((0, 0), |port| (port.sets(), port.ways));
+        let owners = (0..mesi.map_or(0, |_| p.s.cpus)).map(|d| Owner::find(sim, d, mesi?));
+        let owners = owners.collect::<Option<Vec<_>>>()?;
         let (sets, ways, words, tag_bits) = (p.llc.sets(), p.llc.ways, p.s.words(), p.llc.tag_bits());
-        Some(Banks { banks, owners, l1, sets, ways, words, tag_bits })
+        Some(Banks { banks, owners, sets, ways, words, tag_bits })
     }
 
     /// What they hold newer than memory.
     pub fn newer(self) -> NewerIn {
         newer_in(move |sim| {
             let mut all = self.dirty(sim);
-            all.extend(self.owned(sim));
+            self.owners.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
             all
         })
-    }
-
-    /// All words of lines that a MESI L1 has in E or M: the LLC holds its number in their place.
-    fn owned<'a>(&self, sim: &'a Sim) -> Vec<Newer<'a>> {
-        let open = LineState::OWNED.map(|state| state.encoding());
-        let (sets, ways) = self.l1;
-        let mut out = Vec::new();
-        for owner in &self.owners {
-            for (set, way) in (0..sets).flat_map(|s| (0..ways).map(move |w| (s, w))) {
-                let row = set * ways + way;
-                if open.contains(&lane(sim, owner.states, row)[0]) {
-                    let line = lane(sim, owner.tags, row)[0] * u64::from(sets) + u64::from(set);
-                    let mask = (1 << (4 * self.words)) - 1;
-                    out.push(Newer { line, mask, data: lane(sim, owner.lines, row).into() });
-                }
-            }
-        }
-        out
     }
 
     fn dirty<'a>(&self, sim: &'a Sim) -> Vec<Newer<'a>> {
@@ -105,6 +105,6 @@ impl Banks {
 }
 
 /// Entry `at` of a memory whose rows hold several.
-fn lane(sim: &Sim, memory: MemPort, at: u32) -> &[u64] {
+pub(super) fn lane(sim: &Sim, memory: MemPort, at: u32) -> &[u64] {
     sim.lane(memory, at / memory.lanes, at % memory.lanes)
 }

@@ -9,6 +9,11 @@ use weft_blocks::registry::BlockError;
 use weft_rtl::ir::Module;
 use weft_spandex::fabric::{gpu_device, mesi_device, spandex_fabric};
 use weft_spandex::gpu_l1::GpuL1Params;
+use weft_spandex::hmesi;
+use weft_spandex::hmesi::client::ClientParams;
+use weft_spandex::hmesi::fabric::{hmesi_device, hmesi_fabric};
+use weft_spandex::hmesi::gpu_l2::{GpuL2Params, gpu_l2};
+use weft_spandex::hmesi::mesi_llc::{MesiLlcParams, mesi_llc};
 use weft_spandex::llc::ReqsPolicy;
 use weft_spandex::llc::{LlcParams, spandex_llc};
 use weft_spandex::mesi_l1::MesiL1Params;
@@ -31,8 +36,21 @@ pub struct SpandexSystem {
     pub tu_gpu: TuGpuParams,
     /// The L1s of MESI cores and their translation units, if there are any.
     pub mesi: Option<(MesiL1Params, TuMesiParams)>,
+    /// What a hierarchical system has in place of the LLC.
+    pub hierarchy: Option<Hierarchy>,
     /// The network.
     pub net: NetParams,
+}
+
+/// The hierarchical baseline's own parts (spandex.md section 9).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Hierarchy {
+    /// What is below the L1 of a CPU core.
+    pub client: ClientParams,
+    /// The banks of the GPU L2.
+    pub l2: GpuL2Params,
+    /// The banks of the L3.
+    pub l3: MesiLlcParams,
 }
 
 impl SpandexSystem {
@@ -42,12 +60,17 @@ impl SpandexSystem {
     /// A parameter that it or one of its blocks refuses.
     pub fn module(&self) -> Result<Arc<Module>, BlockError> {
         let gpu = gpu_device(&self.gpu_l1, &self.tu_gpu)?;
-        let core = match &self.mesi {
-            Some((l1, tu)) => mesi_device(l1, tu)?,
-            None => gpu.clone(),
+        let core = match (&self.mesi, &self.hierarchy) {
+            (Some((l1, _)), Some(hierarchy)) => hmesi_device(l1, &hierarchy.client)?,
+            (Some((l1, tu)), None) => mesi_device(l1, tu)?,
+            (None, _) => gpu.clone(),
         };
         let mut devices = vec![core; self.s.cpus as usize];
         devices.resize(self.s.devs() as usize, gpu);
+        if let Some(Hierarchy { l2, l3, .. }) = &self.hierarchy {
+            let banks = (&gpu_l2(l2)?, &mesi_llc(l3)?);
+            return hmesi_fabric(&self.module_name(), &self.s, &devices, banks, &self.net);
+        }
         spandex_fabric(&self.module_name(), &self.s, &devices, &spandex_llc(&self.llc)?, &self.net)
     }
 
@@ -65,7 +88,7 @@ impl SpandexKeys {
     /// The hardware that they stand for.
     pub(super) fn system(&self, common: &Common) -> SpandexSystem {
         let sharers = match self.protocol {
-            SpandexProtocol::SMesiGpu => self.cpus,
+            SpandexProtocol::SMesiGpu | SpandexProtocol::HMesiGpu => self.cpus,
             SpandexProtocol::SGpuGpu => 0,
         };
         let s = Spandex {
@@ -86,7 +109,10 @@ impl SpandexKeys {
             MesiL1Params { weak_reads, ..MesiL1Params::new(port.clone()) },
             TuMesiParams { flex_rsp: self.flex_rsp, ..TuMesiParams::new(port) },
         );
+        let hierarchy = self.hierarchy(&s, &mesi.0.port);
         let grid = Grid { columns: self.mesh, rows: self.mesh_rows };
+        let places =
+            if hierarchy.is_some() { hmesi::net::spread(&s, grid) } else { NetParams::spread(&s, grid) };
         SpandexSystem {
             llc: LlcParams {
                 size: self.llc_size as u32,
@@ -108,10 +134,32 @@ impl SpandexKeys {
                 ..GpuL1Params::published(s.clone())
             },
             tu_gpu: TuGpuParams { n_fail: self.n_fail, ..TuGpuParams::published(s.clone()) },
-            mesi: (self.protocol == SpandexProtocol::SMesiGpu).then_some(mesi),
-            net: NetParams { hop: self.hop, ni: self.ni, ..NetParams::spread(&s, grid) },
+            mesi: (self.protocol != SpandexProtocol::SGpuGpu).then_some(mesi),
+            hierarchy,
+            net: NetParams { hop: self.hop, ni: self.ni, ..places },
             s,
         }
+    }
+
+    /// The parts of a hierarchical system.
+    fn hierarchy(&self, s: &Spandex, port: &MesiPort) -> Option<Hierarchy> {
+        (self.protocol == SpandexProtocol::HMesiGpu).then(|| Hierarchy {
+            client: ClientParams::new(port.clone()),
+            l2: GpuL2Params {
+                size: self.gpu_l2_size as u32,
+                ways: self.gpu_l2_ways,
+                stalls: self.llc_stalls,
+                rvko: self.rvko_gran.gran(),
+                flex: self.flex_rsp,
+                ..GpuL2Params::published(s.clone())
+            },
+            l3: MesiLlcParams {
+                size: self.llc_size as u32,
+                ways: self.llc_ways,
+                stalls: self.llc_stalls,
+                ..MesiLlcParams::published(s.clone())
+            },
+        })
     }
 
     /// The memory channel of a bank.

@@ -1,6 +1,7 @@
 //! What several keys of the family must be together. The rules of the blocks are their own, told with the configuration's keys.
 
 use super::SpandexKeys;
+use super::build::Hierarchy;
 use crate::config::{Common, ConfigError, FabricConfig, size};
 use crate::cu::Model;
 use weft_blocks::registry::BlockError;
@@ -36,11 +37,21 @@ impl Checked<'_> {
             self.told(cache.validate(), &l1)?;
             self.told(unit.validate(), &l1)?;
         }
-        self.told(
-            system.llc.validate(),
-            &[("size", "llc_size"), ("ways", "llc_ways"), ("n_stall", "llc_stalls")],
-        )?;
-        self.told(system.net.validate(&system.s), &[])
+        let llc = [("size", "llc_size"), ("ways", "llc_ways"), ("n_stall", "llc_stalls")];
+        let Some(Hierarchy { client, l2, l3 }) = &system.hierarchy else {
+            self.told(system.llc.validate(), &llc)?;
+            return self.told(system.net.validate(&system.s), &[]);
+        };
+        self.told(client.validate(), &l1)?;
+        self.told(l3.validate(), &llc)?;
+        let names = [
+            ("size", "gpu_l2_size"),
+            ("ways", "gpu_l2_ways"),
+            ("n_stall", "llc_stalls"),
+            ("tbes", "llc_tbes"),
+        ];
+        self.told(l2.validate(), &names)?;
+        self.told(weft_spandex::hmesi::net::validate(&system.s, &system.net), &[])
     }
 
     fn ensure(

@@ -1,6 +1,7 @@
 //! A Spandex fabric as the run loop sees it.
 
 use super::banks::Banks;
+use super::hier::HierBanks;
 use super::metrics::counted;
 use super::port::BankPorts;
 use super::soc::Soc;
@@ -105,16 +106,21 @@ impl Hardware for SpandexHardware {
     }
 
     fn surroundings(&self, sim: &mut Sim, memory: Memory) -> Result<Box<dyn Surroundings>, FabricError> {
-        let units = "units bankB with memories tags, owned and lines";
-        let banks = Banks::find(sim, &self.system).ok_or(FabricError::Names { units })?;
+        let newer = match &self.system.hierarchy {
+            None => Banks::find(sim, &self.system).map(Banks::newer),
+            Some(h) => HierBanks::find(sim, &self.system, h).map(HierBanks::newer),
+        };
+        let units = "units bankB, or l2_bankB and l3_bankB, with memories tags, owned and lines";
+        let newer = Some(newer.ok_or(FabricError::Names { units })?);
         let place = |b: u32| Place { ports: format!("mem{b}"), name: format!("bank {b}"), first: 0 };
         let count = self.system.s.banks;
         let channel_of = move |line: u64| (line % u64::from(count)) as usize;
         let places = ((0..count).map(place).collect(), self.system.s.tbes);
-        let newer = Some(banks.newer());
         let memory = Around::<BankPorts>::new(sim, places, Arc::new(channel_of), self.dram, newer, memory)?;
         let routers = "units routerN with the own inputs of all virtual networks";
-        let traffic = Traffic::find(sim, &self.system.net).ok_or(FabricError::Names { units: routers })?;
+        let hierarchical = self.system.hierarchy.is_some();
+        let traffic = Traffic::find(sim, &self.system.net, hierarchical)
+            .ok_or(FabricError::Names { units: routers })?;
         Ok(Box::new(Soc { memory, traffic }))
     }
 

@@ -12,6 +12,8 @@ named! {
         SMesiGpu = "s-mesi-gpu",
         /// GPU coherence everywhere: no configuration of the study, the plainest use of the LLC.
         SGpuGpu = "s-gpu-gpu",
+        /// MESI CPU cores, CUs with GPU coherence below a GPU L2, a MESI directory above both: HMG, the hierarchical baseline.
+        HMesiGpu = "h-mesi-gpu",
     }
 }
 
@@ -135,6 +137,8 @@ keys! {
             llc_ways: u32 = 16, "ways", Power(2, 16), "ways of an LLC bank";
             llc_tbes: u32 = 16, "entries", Within(1, 64), "transactions of an LLC bank under way (N_TBE)";
             llc_stalls: u32 = 32, "requests", Within(1, 256), "requests of an LLC bank that wait for blocked lines (N_STALL)";
+            gpu_l2_size: u64 = 4 * M, "bytes", Within(1024, G), "h-...: data of all GPU L2 banks; the LLC is the L3, a GPU L2 bank stands by each of its banks";
+            gpu_l2_ways: u32 = 16, "ways", Power(2, 16), "h-...: ways of a GPU L2 bank";
         }
         Links {
             mesh: u32 = 4, "columns", Within(1, 16), "columns of the mesh";

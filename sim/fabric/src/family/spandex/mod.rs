@@ -1,4 +1,5 @@
-//! The Spandex family: CPU cores and CUs, each with an L1 and a translation unit of some protocol, around one last-level cache (spandex.md).
+//! The Spandex family: CPU cores and CUs, each with an L1 and a translation unit of some protocol, around one last-level cache, or, as
+//! the baseline, CPU cores and a GPU L2 around a MESI directory (spandex.md section 9).
 //!
 //! | part | what |
 //! | --- | --- |
@@ -6,7 +7,7 @@
 //! | [`SpandexSystem`] | parameters of its hardware |
 //! | `hardware` | ports and promises of the fabric |
 //! | `port` | the memory channels behind the LLC banks |
-//! | `banks` | what the LLC holds newer than memory |
+//! | `banks`, `hier` | what the LLC, or the caches of a hierarchical system, hold newer than memory |
 //! | `soc` | what stands around the hardware |
 //! | `traffic` | flit-hops by class of request |
 //! | `metrics` | the figures of spandex.md section 13 |
@@ -19,13 +20,14 @@ mod banks;
 mod build;
 mod check;
 mod hardware;
+mod hier;
 mod keys;
 mod metrics;
 mod port;
 mod soc;
 mod traffic;
 
-pub use build::SpandexSystem;
+pub use build::{Hierarchy, SpandexSystem};
 pub use keys::{SpandexKeys, SpandexProtocol};
 
 use super::{Family, FigureInfo, Figures, Hardware};

@@ -16,7 +16,12 @@
 //! | RvkO, Inv, Ack; RspRvkO to RvkO | Probe |
 //! | RspRvkO to fwd ReqS | ReqS |
 //!
-//! A network of other messages joins by a [`Lane`]: H-MESI's GetS is ReqS, GetM ReqO+data, Put ReqWB, Inv and Recall Probe.
+//! | GetS, FwdGetS, DataS, DataE, Unblock; UnblockX after DataE; WbData to FwdGetS | ReqS |
+//! | GetM, FwdGetM, DataM; UnblockX after DataM | ReqO+data |
+//! | Put, WBAck | ReqWB |
+//! | Inv, Recall, InvAck; WbData to Recall | Probe |
+//!
+//! The last four rows are of the L3's networks in a hierarchical system, which run beside the others.
 
 use crate::run::Counter;
 use serde::{Deserialize, Serialize};
@@ -24,6 +29,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use weft_engine::Sim;
 use weft_rtl::prelude::HwEnum;
+use weft_spandex::hmesi::msg::{HFwdOp, HRspOp};
+use weft_spandex::hmesi::net::H_NETS;
+use weft_spandex::mesi_port::Get;
 use weft_spandex::msg::{FwdOp, ReqOp, RspOp, WordOp};
 use weft_spandex::net::NetParams;
 use weft_spandex::net::router::{NETS, OWN};
@@ -73,8 +81,8 @@ pub(super) struct Lane {
     read: fn(&mut Books, &Fields) -> Flight,
 }
 
-/// The networks that are looked at.
-const LANES: [Lane; 4] = [
+/// The networks that are looked at; the last four are of hierarchical systems.
+const LANES: [Lane; 8] = [
     Lane { net: NETS[0], fields: &["op", "mask", "src", "dst", "tag", "amo"], read: request },
     Lane {
         net: NETS[1],
@@ -83,7 +91,14 @@ const LANES: [Lane; 4] = [
     },
     Lane { net: NETS[2], fields: &["mask", "dst"], read: write_back },
     Lane { net: NETS[3], fields: &["op", "mask", "extra", "dst", "tag", "nodata"], read: response },
+    Lane { net: H_NETS[0], fields: &["op", "dst"], read: h_request },
+    Lane { net: H_NETS[1], fields: &["op", "line", "dst"], read: h_forward },
+    Lane { net: H_NETS[2], fields: &["dst", "dirty"], read: h_put },
+    Lane { net: H_NETS[3], fields: &["op", "line", "src", "dst", "dirty"], read: h_response },
 ];
+
+/// Words of a line (the family has lines of 64 bytes only).
+const LINE: u32 = 16;
 
 /// What is remembered of transactions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -92,6 +107,10 @@ pub(super) struct Books {
     shares: BTreeSet<(u64, u64)>,
     /// Bank's node and TBE that have revoked last, not downgraded.
     revokes: BTreeSet<(u64, u64)>,
+    /// Client's node and line that it has been given to read alone (DataE).
+    reads: BTreeSet<(u64, u64)>,
+    /// Client's node and line that was recalled last, not shared.
+    recalls: BTreeSet<(u64, u64)>,
 }
 
 fn note(set: &mut BTreeSet<(u64, u64)>, key: (u64, u64), holds: bool) {
@@ -167,6 +186,50 @@ fn response(books: &mut Books, m: &Fields) -> Flight {
     Flight { class, words: if data { (mask | extra).count_ones() } else { 0 }, to }
 }
 
+fn h_request(_: &mut Books, m: &Fields) -> Flight {
+    let [op, to, ..] = *m;
+    let class = if is(op, Get::GetS) { Class::ReqS } else { Class::ReqOData };
+    Flight { class, words: 0, to }
+}
+
+fn h_forward(books: &mut Books, m: &Fields) -> Flight {
+    let [op, line, to, ..] = *m;
+    if among(op, [HFwdOp::FwdGetS, HFwdOp::Recall]) {
+        note(&mut books.recalls, (to, line), is(op, HFwdOp::Recall));
+    }
+    let class = match () {
+        _ if is(op, HFwdOp::FwdGetS) => Class::ReqS,
+        _ if is(op, HFwdOp::FwdGetM) => Class::ReqOData,
+        _ => Class::Probe,
+    };
+    Flight { class, words: 0, to }
+}
+
+fn h_put(_: &mut Books, m: &Fields) -> Flight {
+    let [to, dirty, ..] = *m;
+    Flight { class: Class::ReqWb, words: if dirty == 1 { LINE } else { 0 }, to }
+}
+
+fn h_response(books: &mut Books, m: &Fields) -> Flight {
+    let [op, line, src, to, dirty, ..] = *m;
+    if among(op, [HRspOp::DataE, HRspOp::DataM]) {
+        note(&mut books.reads, (to, line), is(op, HRspOp::DataE));
+    }
+    let recalled = is(op, HRspOp::WbData) && books.recalls.contains(&(src, line));
+    let read = is(op, HRspOp::UnblockX) && books.reads.contains(&(src, line));
+    let class = match () {
+        _ if is(op, HRspOp::InvAck) || recalled => Class::Probe,
+        _ if is(op, HRspOp::WbAck) => Class::ReqWb,
+        _ if among(op, [HRspOp::DataS, HRspOp::DataE, HRspOp::Unblock, HRspOp::WbData]) || read => {
+            Class::ReqS
+        }
+        _ => Class::ReqOData,
+    };
+    let data =
+        among(op, [HRspOp::DataS, HRspOp::DataE, HRspOp::DataM]) || is(op, HRspOp::WbData) && dirty == 1;
+    Flight { class, words: if data { LINE } else { 0 }, to }
+}
+
 /// Where a router's own input of a network lies in its state.
 #[derive(Clone, Debug)]
 struct Tap {
@@ -196,8 +259,9 @@ pub(super) struct Traffic {
 
 impl Traffic {
     /// Looks at the routers of a system; `None` when its instances have other names.
-    pub fn find(sim: &Sim, net: &NetParams) -> Option<Traffic> {
-        let routers: Option<Vec<Router>> = (0..net.grid.nodes()).map(|at| router(sim, at)).collect();
+    pub fn find(sim: &Sim, net: &NetParams, hierarchical: bool) -> Option<Traffic> {
+        let lanes = if hierarchical { &LANES[..] } else { &LANES[..NETS.len()] };
+        let routers: Option<Vec<Router>> = (0..net.grid.nodes()).map(|at| router(sim, at, lanes)).collect();
         Some(Traffic {
             routers: routers?.into(),
             net: Arc::new(net.clone()),
@@ -246,7 +310,7 @@ impl Traffic {
     }
 }
 
-fn router(sim: &Sim, at: u32) -> Option<Router> {
+fn router(sim: &Sim, at: u32, lanes: &[Lane]) -> Option<Router> {
     let design = sim.design();
     let path = format!("router{at}");
     let unit = design.units.iter().position(|unit| unit.path == path)?;
@@ -269,7 +333,7 @@ fn router(sim: &Sim, at: u32) -> Option<Router> {
             fields,
         })
     };
-    Some(Router { unit, at, taps: LANES.iter().enumerate().map(tap).collect::<Option<_>>()? })
+    Some(Router { unit, at, taps: lanes.iter().enumerate().map(tap).collect::<Option<_>>()? })
 }
 
 #[cfg(test)]
@@ -319,5 +383,26 @@ mod tests {
         assert_eq!(forward(&mut books, &taken(0)).class, Class::ReqO);
         let read = fields([ReqOp::ReqWtData.encoding(), 1, 3, 30, 7, WordOp::Read.encoding()]);
         assert_eq!(request(&mut books, &read), Flight { class: Class::ReqWtData, words: 0, to: 30 });
+    }
+
+    /// What a client is given alone, and what the owner gives back, belong to what was asked for.
+    #[test]
+    fn messages_of_the_l3_belong_to_what_was_asked() {
+        let mut books = Books::default();
+        let data = |op: HRspOp| fields([op.encoding(), 77, 50, 3, 0]);
+        let back = |op: HRspOp, dirty: u64| fields([op.encoding(), 77, 3, 50, dirty]);
+        let read = Flight { class: Class::ReqS, words: 16, to: 3 };
+        assert_eq!(h_response(&mut books, &data(HRspOp::DataE)), read);
+        assert_eq!(h_response(&mut books, &back(HRspOp::UnblockX, 0)).class, Class::ReqS);
+        assert_eq!(h_response(&mut books, &data(HRspOp::DataM)).class, Class::ReqOData);
+        assert_eq!(h_response(&mut books, &back(HRspOp::UnblockX, 0)).class, Class::ReqOData);
+        let take = |op: HFwdOp| fields([op.encoding(), 77, 3]);
+        assert_eq!(h_forward(&mut books, &take(HFwdOp::Recall)).class, Class::Probe);
+        let probe = Flight { class: Class::Probe, words: 16, to: 50 };
+        assert_eq!(h_response(&mut books, &back(HRspOp::WbData, 1)), probe);
+        assert_eq!(h_forward(&mut books, &take(HFwdOp::FwdGetS)).class, Class::ReqS);
+        let shared = Flight { class: Class::ReqS, words: 0, to: 50 };
+        assert_eq!(h_response(&mut books, &back(HRspOp::WbData, 0)), shared);
+        assert_eq!(h_put(&mut books, &fields([50, 0])), Flight { class: Class::ReqWb, words: 0, to: 50 });
     }
 }
