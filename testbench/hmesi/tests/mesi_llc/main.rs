@@ -1,6 +1,7 @@
 //! `mesi-llc`: a bank among random clients and a slow memory, every value checked; each row of the tables and each race directed; faults put in are noticed.
 
 mod directed;
+mod golden;
 mod shape;
 mod world;
 
@@ -45,6 +46,28 @@ fn random_clients() {
         .filter(|name| worlds.iter().all(|w| missed(w).contains(name)))
         .collect();
     assert_eq!(never, [""; 0]);
+}
+
+/// The golden model could have sent every message that the bank sends, with no other way out.
+#[test]
+fn the_golden_model_agrees() {
+    for seed in 0..4 {
+        let mut w = World::new(&small(), [2, 5, 9][seed as usize % 3], 100 + seed);
+        w.watch();
+        w.run(6_000);
+        w.finish();
+        w.check();
+    }
+}
+
+/// It is the one that notices a wrong number of InvAcks, before a client counts them.
+#[test]
+fn the_golden_model_disagrees_with_a_fault() {
+    let mut w = World::new(&MesiLlcParams { fault: MesiLlcFault::ShortAcks, ..small() }, 2, 100);
+    w.watch();
+    w.run(6_000);
+    let complaint = w.complaint.expect("noticed");
+    assert!(complaint.contains("golden model") && complaint.contains("DataM"), "{complaint}");
 }
 
 /// One TBE, one stalled request; short lines and long; one set of many ways; one CPU; many.

@@ -2,6 +2,7 @@
 //!
 //! A line's data is its version. Only a client in M writes, the next version over the last one: so whatever is read outside ISI is the last version, for a writer has all InvAcks.
 
+use crate::golden::Golden;
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +58,8 @@ pub struct World {
     /// What the bank has sent, and what has reached clients from others: client, name, message.
     pub log: Vec<(usize, &'static str, Msg)>,
     pub times: Vec<u64>,
+    /// The golden model's opinion, if it is asked.
+    pub golden: Option<Golden>,
     bank: u64,
 }
 
@@ -100,6 +103,7 @@ impl World {
             complaint: None,
             log: Vec::new(),
             times: Vec::new(),
+            golden: None,
             bank,
         }
     }
@@ -320,7 +324,13 @@ impl World {
             }
             let (_, to, msg) = self.post.swap_remove(i);
             match to {
-                To::Bank(channel) => self.b.send(channel, msg),
+                To::Bank(channel) => {
+                    let value = msg.0.get("data").map_or(0, |data| data.slice(0, 64).low_u64());
+                    if let Some(golden) = self.golden.as_mut().filter(|_| channel != "mem_rsp") {
+                        golden.took(channel, &msg, value);
+                    }
+                    self.b.send(channel, msg);
+                }
                 To::Fwd(c) => self.forwarded(c, &msg),
                 To::Rsp(c) => self.answered(c, &msg),
             }
@@ -336,6 +346,8 @@ impl World {
                 };
                 let fwd = channel == "fwd";
                 let op = m.get("op") as usize;
+                let value = m.0.get("data").map_or(0, |data| data.slice(0, 64).low_u64());
+                self.judge(|golden| if fwd { golden.forwards(&m) } else { golden.answers(&m, value) });
                 self.log.push((c, if fwd { FORWARDS[op] } else { RESPONSES[op] }, m.clone()));
                 self.times.push(now);
                 self.send(if fwd { To::Fwd(c) } else { To::Rsp(c) }, m);
@@ -346,9 +358,14 @@ impl World {
             if m.get("write") == 1 {
                 let value = self.version(&m);
                 self.memory.insert(line, value);
+                self.judge(|golden| golden.ordered(line, Some(value)));
                 continue;
             }
             let value = self.memory.get(&line).copied().unwrap_or(0);
+            self.judge(|golden| golden.ordered(line, None));
+            if let Some(golden) = &mut self.golden {
+                golden.memory(line, value);
+            }
             let answer =
                 Msg::of::<MemRsp>(&self.p.s, &[("tbe", m.get("tbe"))]).with("data", self.data(value));
             if self.held_lines.contains(&line) {
@@ -358,6 +375,18 @@ impl World {
             let due = now + self.b.rng.random_range(0..=self.memory_delay);
             self.post.push((due, To::Bank("mem_rsp"), answer));
         }
+    }
+
+    /// What the golden model says, if it is asked.
+    fn judge(&mut self, what: impl FnOnce(&mut Golden) -> Result<(), String>) {
+        if let Some(Err(text)) = self.golden.as_mut().map(what) {
+            self.complain(format!("golden model: {text}"));
+        }
+    }
+
+    /// The golden model judges everything from now on: an empty bank.
+    pub fn watch(&mut self) {
+        self.golden = Some(Golden::new(&self.p.s, self.bank));
     }
 
     /// Memory answers for a line again.
@@ -544,6 +573,7 @@ impl World {
     pub fn finish(&mut self) {
         self.drain();
         if self.complaint.is_none() {
+            self.judge(Golden::rest);
             self.check_rest();
         }
     }
