@@ -17,7 +17,7 @@ use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
 /// for); `cosim_recorded.rs` and `cosim_program.rs` show that they do not among neighbours that keep it.
-const SHOWS_POWER_UP: [&str; 19] = [
+const SHOWS_POWER_UP: [&str; 22] = [
     "mshr-file",
     "l1-cache",
     "l2-bank",
@@ -37,6 +37,9 @@ const SHOWS_POWER_UP: [&str; 19] = [
     "denovo-l1",
     "mesi-l1",
     "tu-mesi",
+    "hmesi-client",
+    "mesi-llc",
+    "gpu-l2",
 ];
 
 /// Of each block's sets the odd one.
@@ -190,6 +193,9 @@ cosim_of! {
     cosim_tu_denovo "tu-denovo";
     cosim_mesi_l1 "mesi-l1";
     cosim_tu_mesi "tu-mesi";
+    cosim_hmesi_client "hmesi-client";
+    cosim_mesi_llc "mesi-llc";
+    cosim_gpu_l2 "gpu-l2";
 }
 
 #[test]

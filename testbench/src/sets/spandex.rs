@@ -58,4 +58,28 @@ pub const SETS: &[(&str, [&str; 3])] = &[
             "size=1K ways=4 line=16 cpus=1 cus=1 sharers=1 addr_bits=48 banks=4 mshrs=1 sb=2 wbb=1 tbes=1",
         ],
     ),
+    (
+        "hmesi-client",
+        [
+            "size=128 ways=2 line=32 cpus=2 cus=2 sharers=2 addr_bits=32 banks=2 mshrs=3 sb=6 wbb=2 tbes=4",
+            "size=2K ways=8 line=64 cpus=3 cus=2 sharers=3 addr_bits=40 banks=1 mshrs=5 sb=11 wbb=3 tbes=5",
+            "size=1K ways=4 line=16 cpus=1 cus=1 sharers=1 addr_bits=48 banks=4 mshrs=1 sb=2 wbb=1 tbes=1",
+        ],
+    ),
+    (
+        "mesi-llc",
+        [
+            "cpus=2 cus=2 sharers=2 addr_bits=32 line=16 banks=1 mshrs=4 sb=4 wbb=2 tbes=2 size=256 ways=2 n_stall=2",
+            "cpus=5 cus=1 sharers=5 addr_bits=37 line=32 banks=4 mshrs=5 sb=3 wbb=2 tbes=3 size=1K ways=4 n_stall=5",
+            "cpus=0 cus=7 sharers=0 addr_bits=40 line=8 banks=2 mshrs=8 sb=2 wbb=3 tbes=5 size=512 ways=8 n_stall=17",
+        ],
+    ),
+    (
+        "gpu-l2",
+        [
+            "cpus=2 cus=2 sharers=2 addr_bits=32 line=16 banks=1 mshrs=4 sb=4 wbb=2 tbes=2 size=256 ways=2 n_stall=2",
+            "cpus=1 cus=5 sharers=1 addr_bits=37 line=32 banks=4 mshrs=5 sb=3 wbb=2 tbes=3 size=1K ways=4 n_stall=5 rvko_gran=word flex_rsp=0",
+            "cpus=0 cus=7 sharers=0 addr_bits=40 line=8 banks=2 mshrs=8 sb=2 wbb=3 tbes=5 size=512 ways=8 n_stall=17",
+        ],
+    ),
 ];
