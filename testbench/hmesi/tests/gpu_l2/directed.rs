@@ -1,7 +1,8 @@
 //! Each row of the tables and each race by itself.
 
 use super::{MIXED, small};
-use crate::l3::{From, PERM_E, PERM_M, PERM_S, State, World, cpu_reads, cpu_writes, replaced, world_of};
+use crate::l3::{From, State, cpu_reads, cpu_writes, replaced};
+use crate::world::{PERM_E, PERM_M, PERM_S, World, world_of};
 use weft_spandex::hmesi::gpu_l2::{GpuL2Fault, GpuL2Params};
 use weft_spandex::hmesi::msg::HRspOp;
 use weft_spandex::llc::RvkoGran;
@@ -656,5 +657,31 @@ fn a_stuck_req_and_wb_do_not_stop_forwards() {
     assert!(cpu_writes(&mut w, A, 0) && cpu_reads(&mut w, OTHER, 1));
     w.rest(60);
     assert!(!w.below.is_busy(A) && !w.below.is_busy(OTHER));
+    end(&mut w);
+}
+
+/// A stream of hits in a set keeps neither a fill of the set out nor a forward.
+#[test]
+fn a_stream_of_hits_lets_others_pass() {
+    let mut w = world();
+    make(&mut w, A, "E");
+    make(&mut w, B, "M");
+    let stream = |w: &mut World, cycles: u64, until: &dyn Fn(&World) -> bool| {
+        let end = w.b.sim.cycle() + cycles;
+        while !until(w) && w.b.sim.cycle() < end {
+            for (d, word) in (0..5).flat_map(|d| (0..4).map(move |word| (d, word))) {
+                w.ask(d, ReqOp::ReqV, A, 1 << word);
+            }
+            w.step(false);
+        }
+        w.below.log.clear();
+        w.log.clear();
+        w.b.sim.cycle() < end
+    };
+    assert!(!stream(&mut w, 200, &|_| false), "it flows");
+    assert!(cpu_writes(&mut w, B, 0));
+    assert!(stream(&mut w, 200, &|w| !w.below.is_busy(B)), "the forward");
+    through(&mut w, GPU, C, 1);
+    assert!(stream(&mut w, 200, &|w| !w.answers(RspOp::RspWt).is_empty()), "the fill");
     end(&mut w);
 }

@@ -1,16 +1,20 @@
 //! `gpu-l2`: a bank among random devices and an L3 whose CPUs read and write, every value checked; each row of the tables and each race of spandex.md section 9 directed; real GPU L1s; faults put
 //! in are noticed.
 
+mod devices;
 mod directed;
+mod l1s;
 mod l3;
+mod post;
 mod shape;
 mod slips;
+mod world;
 
-use l3::{World, world_of};
 use weft_spandex::hmesi::gpu_l2::GpuL2Params;
 use weft_spandex::llc::RvkoGran;
 use weft_spandex::params::Spandex;
 use weft_spandex_bench::devices::Kind;
+use world::{World, world_of};
 
 /// A small bank: 2 sets of 2 ways, lines of 4 words, 2 + 1 TBEs, 4 stalled requests; 2 CPUs, 4 CUs.
 fn small() -> GpuL2Params {

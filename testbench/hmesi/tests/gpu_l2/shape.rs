@@ -1,7 +1,8 @@
 //! Storage, latency, throughput, limits, exported Verilog and sleep of a bank.
 
 use super::{MIXED, small};
-use crate::l3::{World, cpu_writes, world_of};
+use crate::l3::cpu_writes;
+use crate::world::{World, world_of};
 use std::path::Path;
 use weft_blocks::registry::ParamSet;
 use weft_rtl::area::area;

@@ -2,7 +2,7 @@
 
 use super::{MIXED, small};
 use crate::directed::read_once;
-use crate::l3::world_of;
+use crate::world::world_of;
 use weft_spandex::hmesi::gpu_l2::{GpuL2Fault, GpuL2Params};
 use weft_spandex::llc::RvkoGran;
 use weft_spandex::params::Spandex;

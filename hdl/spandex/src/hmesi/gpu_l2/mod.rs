@@ -37,6 +37,7 @@
 //! - Any number of forwards may revoke at a time; requests leave one TBE free unless one is at work for a forward.
 //! - A stall list whose TBE is done is tried again before REQ, without a TBE (a list that keeps its TBE could hold the reserved one while it waits for the L3).
 //! - ReqWT+data READ needs M as every ReqWT+data.
+//! - Requests of a set wait for a TBE of it that has something to commit, and for a forward: a stream of hits would keep them out for ever.
 //!
 //! # Transition tables
 //!

@@ -165,23 +165,26 @@ impl Stages {
             .order
             .pick(tbes.ready() & pack_bools(&tbes.sets().into_iter().map(calm).collect::<Vec<_>>()));
         let room = outs.room_for_commit();
+        let forward = self.forward(with);
+        let due = |line: Bits| self.due(with, forward.wants, bank.set_of(line));
         let rsp = (self.rsp.valid & quiet(self.rsp.msg.line)).named("s0_rsp");
         let answer = (self.l3_rsp.valid & quiet(self.l3_rsp.msg.line) & !rsp).named("s0_answer");
         let answers = rsp | answer;
         let wb = self.wb.valid & quiet(self.wb.msg.line) & outs.up.room_for_wb() & !answers;
         let wb = wb.named("s0_wb");
-        let (may_forward, fwd_held, fwd_no_tbe) = self.forward(with, &calm);
-        let fwd = (may_forward & !answers & !wb).named("s0_fwd");
+        let fwd = forward.wants & calm(bank.set_of(self.l3_fwd.msg.line)) & !answers & !wb;
+        let fwd = fwd.named("s0_fwd");
         let first = answers | wb | fwd;
         let commit = (entry.any & room & !first).named("s0_tbe");
         let tbe_free = self.more(tbes.valid(), &TAKERS, self.reserves(with));
         let (tried, _) = stalls.again();
-        let idle = quiet(tried.line);
+        let idle = quiet(tried.line) & !due(tried.line);
         let replay = stalls.some.get() & room & tbe_free & idle & !first & !commit;
         let replay = replay.named("s0_replay");
         let place_free = self.more(stalls.used(), &[Kind::Req], bool_lit(false));
         let again = stalls.some.get();
-        let may = room & tbe_free & place_free & quiet(self.req.msg.line) & !again;
+        let idle = quiet(self.req.msg.line) & !due(self.req.msg.line);
+        let may = room & tbe_free & place_free & idle & !again;
         let req = (self.req.valid & may & !first & !commit).named("s0_req");
         when(rsp, || self.rsp.take());
         when(answer, || self.l3_rsp.take());
@@ -207,8 +210,8 @@ impl Stages {
             again: waits & again,
             wb_waits: self.wb.valid & !wb,
             fwd_waits: self.l3_fwd.valid & !fwd,
-            fwd_held,
-            fwd_no_tbe,
+            fwd_held: forward.held,
+            fwd_no_tbe: forward.no_tbe,
             matches: lit_bv(Bv::zero(p.ways)),
         };
         (op.get(), first | commit | replay | req, entered)
@@ -222,14 +225,27 @@ impl Stages {
         }
     }
 
-    /// A forward of the L3 may enter; it waits for a TBE that revokes words of its line, or for a free one.
-    fn forward(&self, with: &Parts, calm: &impl Fn(Bits) -> Bool) -> (Bool, Bool, Bool) {
-        let Parts { p, tbes, outs, .. } = with;
+    /// A TBE or a forward waits only until a set is calm: requests of the set wait for it. (They enter behind the operation in stage 3, so a stream of them would leave no gap.)
+    fn due(&self, with: &Parts, forward: Bool, set: Bits) -> Bool {
+        let Parts { p, tbes, .. } = with;
+        let ready = tbes.ready();
+        let mut due: Vec<Bool> =
+            tbes.sets().iter().enumerate().map(|(i, s)| ready.bit(i as u32) & s.eq(set)).collect();
+        due.push(forward & p.bank().set_of(self.l3_fwd.msg.line).eq(set));
+        any_of(&due)
+    }
+
+    /// A forward of the L3.
+    fn forward(&self, with: &Parts) -> Forward {
+        let Parts { tbes, outs, .. } = with;
         let (valid, m) = (self.l3_fwd.valid, self.l3_fwd.msg);
         let held = tbes.revoking(m.line).any();
         let free = m.op.is(HFwdOp::Inv) | self.more(tbes.valid(), &TAKERS, bool_lit(false));
-        let may = valid & calm(p.bank().set_of(m.line)) & !held & free & outs.room_for_reply();
-        (may, valid & held, valid & !free)
+        Forward {
+            wants: valid & !held & free & outs.room_for_reply(),
+            held: valid & held,
+            no_tbe: valid & !free,
+        }
     }
 
     fn of_req(&self, p: &GpuL2Params) -> Op {
@@ -316,6 +332,15 @@ impl Stages {
         });
         found.matches
     }
+}
+
+/// A forward at the channel.
+struct Forward {
+    /// It may enter when its set is calm.
+    wants: Bool,
+    /// It waits for a TBE that revokes words of its line, for a free one.
+    held: Bool,
+    no_tbe: Bool,
 }
 
 /// Operations that may take a TBE.
