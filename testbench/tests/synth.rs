@@ -137,7 +137,7 @@ fn synth_keeps_lines_and_lists_of_a_spandex_bank_in_memories() {
 fn synth_keeps_lines_and_tables_of_spandex_caches_in_memories() {
     let l1 = [("size", "512"), ("ways", "2"), ("line", "16")];
     let waits = [("targets", "2"), ("releases", "2")];
-    for block in ["gpu-l1", "denovo-l1"] {
+    for block in ["gpu-l1", "denovo-l1", "flex-l1"] {
         is_as_declared(block, &module(block, &[&SPANDEX[..], &l1, &waits].concat()), 80);
     }
     is_as_declared("mesi-l1", &module("mesi-l1", &[&SPANDEX[..], &l1].concat()), 80);
@@ -147,7 +147,7 @@ fn synth_keeps_lines_and_tables_of_spandex_caches_in_memories() {
 fn synth_keeps_the_tables_of_spandex_translation_units() {
     // Channels that are idle, and words of messages that a unit does not look at, hold nothing.
     let line = [("line", "16")];
-    for (block, percent) in [("tu-gpu", 50), ("tu-denovo", 60)] {
+    for (block, percent) in [("tu-gpu", 50), ("tu-denovo", 60), ("tu-flex", 60)] {
         is_as_declared(block, &module(block, &[&SPANDEX[..], &line].concat()), percent);
     }
     let l1 = [("size", "512"), ("ways", "2"), ("line", "16")];

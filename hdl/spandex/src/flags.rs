@@ -33,9 +33,12 @@ impl Flags {
     pub fn lower(&self, mask: Bits) {
         self.down.set(mask);
     }
-    /// The bits that are cleared in this cycle.
-    pub fn lowered(&self) -> Bits {
-        self.down.get()
+    /// As [`Flags::finish`], but the bits of `drops` are low afterwards, whoever sets them.
+    #[track_caller]
+    pub fn finish_without(&self, drops: Bits) {
+        let (up, down) = (self.up.get(), self.down.get());
+        let changes = up.any() | down.any() | drops.any();
+        when(changes, || self.now.set(((self.now.get() & !down) | up) & !drops));
     }
     /// Declares how the bits change; called once, after everything else.
     #[track_caller]

@@ -11,6 +11,7 @@
 //! [`msg`] holds every message, once for both ends; [`params`] what fixes their widths; [`amo`] the arithmetic on words.
 //! [`llc`]: a bank of the LLC; [`gpu_l1`]: the L1 of a CU with GPU coherence; [`tu_gpu`]: its translation unit.
 //! [`denovo_l1`]: an L1 with DeNovo coherence, which speaks Spandex itself; [`tu_denovo`]: its translation unit.
+//! [`flex_l1`]: an L1 whose requests are chosen by hints; [`tu_flex`]: its translation unit; [`owner_predictor`]: a table of likely owners in it.
 //! [`mesi_l1`]: the L1 of a core with MESI coherence; [`tu_mesi`]: its translation unit; [`mesi_port`]: what they say to each other.
 //! [`hmesi`]: the hierarchical baseline, a MESI directory above CPU L1s and a GPU L2.
 
@@ -18,6 +19,7 @@ pub mod amo;
 pub mod denovo_l1;
 pub mod fabric;
 mod flags;
+pub mod flex_l1;
 pub mod gpu_l1;
 pub mod hmesi;
 pub mod llc;
@@ -25,11 +27,14 @@ pub mod mesi_l1;
 pub mod mesi_port;
 pub mod msg;
 pub mod net;
+pub mod owner_predictor;
 pub mod params;
 mod retries;
 pub mod tu_denovo;
+pub mod tu_flex;
 pub mod tu_gpu;
 pub mod tu_mesi;
+mod word_l1;
 
 use weft_blocks::registry::BlockInfo;
 
@@ -41,6 +46,9 @@ pub fn blocks() -> Vec<BlockInfo> {
         tu_gpu::info(),
         denovo_l1::info(),
         tu_denovo::info(),
+        flex_l1::info(),
+        tu_flex::info(),
+        owner_predictor::info(),
         mesi_l1::info(),
         tu_mesi::info(),
         hmesi::client::info(),

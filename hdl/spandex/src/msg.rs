@@ -108,6 +108,31 @@ pub struct Req {
     pub data: Bits,
 }
 
+/// Flex L1 to its translation unit (channel `l1_req`).
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Spandex)]
+pub struct FlexReq {
+    /// The request, as the LLC would get it.
+    #[shape(p.clone())]
+    pub req: Req,
+    /// Words that were refused are asked for again: at the LLC, whoever may own them.
+    pub again: Bool,
+}
+
+/// The same where somebody outside names the owner of the first word.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Spandex)]
+pub struct GuessedReq {
+    /// What the L1 asks.
+    #[shape(p.clone())]
+    pub flex: FlexReq,
+    /// The word has an owner.
+    pub known: Bool,
+    /// Who it is.
+    #[width(p.dev_bits())]
+    pub owner: Bits,
+}
+
 /// Kinds of [`Fwd`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 3)]

@@ -68,6 +68,11 @@ impl Retries {
         mux(now.eq(u64::from(self.n_fail)), now, now + 1)
     }
 
+    /// Nacks of an MSHR's read.
+    pub fn fails(&self, mshr: Bits) -> Bits {
+        self.fails.read(mshr)
+    }
+
     /// Words fail, for the `fails`-th time.
     pub fn failed(&self, mshr: Bits, words: Bits, fails: Bits) {
         let before = self.again.get().bit_at(mshr).repeat(words.width()) & self.words.read(mshr);

@@ -184,7 +184,7 @@ fn describe(p: &TuDenovoParams) {
 }
 
 /// A channel that passes as it is.
-fn pass<T: Data<Shape = Spandex>>(from: &str, to: &str, s: &Spandex) {
+pub(crate) fn pass<T: Data<Shape = Spandex>>(from: &str, to: &str, s: &Spandex) {
     let (source, sink) = (in_channel::<T>(from, s), out_channel::<T>(to, s));
     when(source.valid & sink.free, || {
         source.take();

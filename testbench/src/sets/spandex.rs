@@ -43,6 +43,30 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         ],
     ),
     (
+        "flex-l1",
+        [
+            "size=64 ways=2 line=8 targets=1 releases=1 mshrs=1 sb=1 wbb=1 tbes=1 banks=1 cpus=0 cus=1 sharers=1 addr_bits=32 sb_drain=eager",
+            "size=2K ways=4 line=32 latency=3 targets=3 releases=3 mshrs=5 sb=7 wbb=3 cpus=3 cus=2 sharers=5 sb_drain=highwater",
+            "size=8K mshrs=16 sb=16 wbb=4 latency=2 sharers=24 addr_bits=40",
+        ],
+    ),
+    (
+        "tu-flex",
+        [
+            "line=8 mshrs=1 sb=1 banks=1 cpus=0 cus=1 sharers=1 n_fail=7",
+            "line=32 mshrs=5 sb=7 cpus=3 cus=2 sharers=5 n_fail=2 opred=table entries=4",
+            "mshrs=16 sharers=24 addr_bits=40 n_fail=3",
+        ],
+    ),
+    (
+        "owner-predictor",
+        [
+            "entries=2 cpus=0 cus=1 sharers=0 addr_bits=32",
+            "entries=16 cpus=3 cus=2 sharers=3 line=32",
+            "sharers=24 addr_bits=40",
+        ],
+    ),
+    (
         "mesi-l1",
         [
             "size=128 ways=2 line=32 cpus=2 cus=2 sharers=2 addr_bits=32 banks=2 mshrs=3 sb=6 wbb=2 tbes=4",

@@ -13,6 +13,7 @@
 //! | `g0_cuD_req`, `g0_cuD_rsp` | in, out | [`CuReq`], [`CuRsp`] of [`Spandex::cu`], as in every family |
 //! | `g0_cuD_stall` | out | why the L1 does not take a request |
 //! | `g0_cuD_busy_release` | out | a release is under way in the L1 |
+//! | `g0_cuD_oracle_ask`, `_line`, `_mask`, `_known`, `_owner` | out, in | of a Flex device with an oracle: see [`flex_device`] |
 //! | `memB_req`, `memB_rsp` | out, in | [`MemReq`], [`MemRsp`] of a bank |
 //!
 //! Instances: `deviceD`, in it `cache` (the L1) and `tu`; `bankB`; `routerN` and what lies between.
@@ -27,12 +28,14 @@
 //! Of the LLC nothing changes: a device that never sends ReqO, ReqO+data or ReqS gets neither forwards nor Inv, one that sends ReqS must be among the first
 //! [`sharers`](Spandex::sharers).
 
+use crate::flex_l1::{FlexL1Params, flex_l1};
 use crate::gpu_l1::{GpuL1Params, gpu_l1};
 use crate::mesi_l1::{MesiL1Params, mesi_l1};
 use crate::mesi_port::{MesiDown, MesiExt, MesiReq, MesiUp};
 use crate::msg::*;
 use crate::net::{Net, NetParams, Stations};
 use crate::params::Spandex;
+use crate::tu_flex::{Opred, TuFlexParams, tu_flex};
 use crate::tu_gpu::{TuGpuParams, tu_gpu};
 use crate::tu_mesi::{TuMesiParams, tu_mesi};
 use std::sync::Arc;
@@ -122,6 +125,47 @@ pub fn mesi_device(l1: &MesiL1Params, tu: &TuMesiParams) -> Result<Arc<Module>, 
     })
 }
 
+/// A Flex device. With an oracle it has outputs `oracle_ask` (the L1 asks for something), `oracle_line` and `oracle_mask`, and inputs `oracle_known` and `oracle_owner`, which say in the same cycle who
+/// owns the first word (simulation only).
+///
+/// # Errors
+/// What its parts refuse.
+pub fn flex_device(l1: &FlexL1Params, tu: &TuFlexParams) -> Result<Arc<Module>, BlockError> {
+    let s = &l1.l1.spandex;
+    let name = format!("flex_device_{}__{}", l1.module_name(), tu.module_name());
+    device(&name, s, &flex_l1(l1)?, &tu_flex(tu)?, |cache, unit| {
+        match tu.opred {
+            Opred::Oracle => with_oracle(s, cache, unit),
+            Opred::Off | Opred::Table => connect::<FlexReq>(cache, "l1_req", unit, "l1_req", s),
+        }
+        connect::<Wb>(cache, "l1_wb", unit, "l1_wb", s);
+        connect::<Rsp>(cache, "l1_rsp_out", unit, "l1_rsp_out", s);
+        connect::<Fwd>(unit, "l1_fwd", cache, "l1_fwd", s);
+        connect::<Rsp>(unit, "l1_rsp", cache, "l1_rsp", s);
+    })
+}
+
+/// Connects the requests of an L1 to a unit that an oracle helps.
+fn with_oracle(s: &Spandex, cache: &InstanceRef, unit: &InstanceRef) {
+    let valid = cache.out_bits("l1_req_valid");
+    unit.drive_bits("l1_req_valid", valid);
+    for leaf in leaves_of::<FlexReq>(s, "") {
+        let value = cache.out_bits(&join_name("l1_req", &leaf.name));
+        unit.drive_bits(&join_name("l1_req_flex", &leaf.name), value);
+    }
+    unit.drive_bits("l1_req_known", input::<Bits>("oracle_known", 1));
+    unit.drive_bits("l1_req_owner", input::<Bits>("oracle_owner", s.dev_bits()));
+    cache.drive_bits("l1_req_ready", unit.out_bits("l1_req_ready"));
+    let told = [
+        ("ask", valid),
+        ("line", cache.out_bits("l1_req_req_line")),
+        ("mask", cache.out_bits("l1_req_req_mask")),
+    ];
+    for (name, value) in told {
+        output::<Bits>(&join_name("oracle", name), value.width()).set(value);
+    }
+}
+
 /// Builds a system of these devices, CPU cores first, and banks.
 ///
 /// # Errors
@@ -180,6 +224,15 @@ pub(crate) fn export_cu(s: &Spandex, devices: &[InstanceRef]) {
         for state in ["stall", "busy_release"] {
             let value = device.out_bits(state);
             output::<Bits>(&format!("g0_cu{d}_{state}"), value.width()).set(value);
+        }
+        if device.module().port("oracle_ask").is_some() {
+            let name = |port: &str| format!("g0_cu{d}_oracle_{port}");
+            for port in ["ask", "line", "mask"] {
+                let value = device.out_bits(&join_name("oracle", port));
+                output::<Bits>(&name(port), value.width()).set(value);
+            }
+            device.drive_bits("oracle_known", input::<Bits>(&name("known"), 1));
+            device.drive_bits("oracle_owner", input::<Bits>(&name("owner"), s.dev_bits()));
         }
     }
 }

@@ -229,7 +229,9 @@ impl<'a> Slot<'a> {
             self.send(enum_lit(GpuOp::Rd));
         });
         when(does("join"), || misses.join(self.of_line.fresh.lowest_set(), &self.as_target()));
-        when(does("buffer"), || core.buffer.store(&self.buffered, op.line, words, op.data));
+        when(does("buffer"), || {
+            core.buffer.store(&self.buffered, op.line, words, op.data);
+        });
         when(does("update"), || {
             let old = arrays.data(found.way);
             arrays.put_data(found, found.way, merge(words, op.data, old));

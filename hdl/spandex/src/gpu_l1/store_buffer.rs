@@ -198,8 +198,13 @@ impl StoreBuffer {
         self.wanted_at.set(at);
     }
 
-    /// A store is buffered.
-    pub fn store(&self, found: &Buffered, line: Bits, words: Bits, data: Bits) {
+    /// Data of an entry.
+    pub fn data(&self, at: Bits) -> Bits {
+        pack(&self.data.read_row(at))
+    }
+
+    /// A store is buffered; the entry's number.
+    pub fn store(&self, found: &Buffered, line: Bits, words: Bits, data: Bits) -> Bits {
         let at = mux(found.open, found.at, self.tail.get());
         let none = lit_bv(Bv::zero(words.width()));
         self.masks_slot.write(at, &(mux(found.open, found.unissued, none) | words));
@@ -209,6 +214,7 @@ impl StoreBuffer {
             self.valid.raise(at.one_hot(self.n()));
             self.tail.set(self.next(at));
         });
+        at
     }
 
     /// A write-through is answered.

@@ -3,4 +3,5 @@
 mod directed;
 mod random;
 mod shape;
+#[allow(dead_code, reason = "the bench of flex-l1 uses the rest")]
 mod world;

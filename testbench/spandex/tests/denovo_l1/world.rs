@@ -19,12 +19,15 @@ use weft_blocks::msg::{AmoOp, CuOp, CuReq, CuRsp};
 use weft_rtl::bv::Bv;
 use weft_rtl::prelude::*;
 use weft_spandex::denovo_l1::{Atomics, DenovoL1Params, Inject, denovo_l1};
-use weft_spandex::gpu_l1::{GpuL1Params, SbDrain, gpu_l1};
+use weft_spandex::fabric::{device, flex_device, gpu_device};
+use weft_spandex::flex_l1::FlexL1Params;
+use weft_spandex::gpu_l1::{GpuL1Params, SbDrain};
 use weft_spandex::llc::{LlcParams, spandex_llc};
-use weft_spandex::msg::{Fwd, GpuReq, GpuRsp, MemReq, MemRsp, Req, Rsp, Wb, WordOp};
+use weft_spandex::msg::{Fwd, MemReq, MemRsp, Req, Rsp, Wb, WordOp};
 use weft_spandex::params::Spandex;
 use weft_spandex::tu_denovo::{TuDenovoParams, tu_denovo};
-use weft_spandex::tu_gpu::{TuGpuParams, tu_gpu};
+use weft_spandex::tu_flex::{Opred, TuFlexParams};
+use weft_spandex::tu_gpu::TuGpuParams;
 
 pub const LINE: u64 = 32;
 pub const RLX: u64 = 0;
@@ -58,7 +61,10 @@ pub struct Shape {
     pub inject: Inject,
     pub atomics: Atomics,
     pub regions: bool,
-    /// Devices, the first ones DeNovo.
+    /// Devices with hints, the first ones, and how they guess owners.
+    pub flex: u32,
+    pub opred: Opred,
+    /// DeNovo devices, the next ones; the others have GPU coherence.
     pub denovo: u32,
     pub n_fail: u32,
     pub llc: LlcParams,
@@ -87,48 +93,82 @@ pub fn small(sb_drain: SbDrain) -> Shape {
         ..GpuL1Params::published(s.clone())
     };
     let llc = LlcParams { size: 4 * 2 * 32, ways: 2, stalls: 8, ..LlcParams::published(s) };
-    Shape { l1, inject: Inject::None, atomics: Atomics::Own, regions: false, denovo: 3, n_fail: 2, llc }
+    Shape {
+        l1,
+        inject: Inject::None,
+        atomics: Atomics::Own,
+        regions: false,
+        flex: 0,
+        opred: Opred::Off,
+        denovo: 3,
+        n_fail: 2,
+        llc,
+    }
+}
+
+/// A DeNovo device.
+fn denovo_device(p: &Shape) -> Arc<Module> {
+    let s = &p.l1.spandex;
+    let (atomics, regions, inject) = (p.atomics, p.regions, p.inject);
+    let inject = if p.flex > 0 { Inject::None } else { inject };
+    let l1 = DenovoL1Params { l1: p.l1.clone(), atomics, regions, inject };
+    let unit = tu_denovo(&TuDenovoParams { spandex: s.clone(), n_fail: p.n_fail }).expect("legal");
+    device("denovo_device", s, &denovo_l1(&l1).expect("legal"), &unit, |cache, unit| {
+        connect::<Req>(cache, "l1_req", unit, "l1_req", s);
+        connect::<Wb>(cache, "l1_wb", unit, "l1_wb", s);
+        connect::<Rsp>(cache, "l1_rsp_out", unit, "l1_rsp_out", s);
+        connect::<Fwd>(unit, "l1_fwd", cache, "l1_fwd", s);
+        connect::<Rsp>(unit, "l1_rsp", cache, "l1_rsp", s);
+    })
+    .expect("legal")
+}
+
+fn devices(p: &Shape) -> Vec<Arc<Module>> {
+    let s = &p.l1.spandex;
+    let of = |d: u32| {
+        if d < p.flex {
+            let unit = TuFlexParams {
+                n_fail: p.n_fail,
+                opred: p.opred,
+                entries: 4,
+                ..TuFlexParams::published(s.clone())
+            };
+            return flex_device(&FlexL1Params { l1: p.l1.clone(), inject: p.inject }, &unit).expect("legal");
+        }
+        if d < p.flex + p.denovo {
+            return denovo_device(p);
+        }
+        let unit = TuGpuParams { n_fail: p.n_fail, ..TuGpuParams::published(s.clone()) };
+        gpu_device(&p.l1, &unit).expect("legal")
+    };
+    (0..s.devs()).map(of).collect()
 }
 
 fn system(p: &Shape) -> Arc<Module> {
     let s = &p.l1.spandex;
-    let denovo = denovo_l1(&DenovoL1Params {
-        l1: p.l1.clone(),
-        atomics: p.atomics,
-        regions: p.regions,
-        inject: p.inject,
-    })
-    .expect("legal");
-    let unit = tu_denovo(&TuDenovoParams { spandex: s.clone(), n_fail: p.n_fail }).expect("legal");
-    let gpu = gpu_l1(&p.l1).expect("legal");
-    let gpu_unit =
-        tu_gpu(&TuGpuParams { n_fail: p.n_fail, ..TuGpuParams::published(s.clone()) }).expect("legal");
     let bank = spandex_llc(&p.llc).expect("legal");
+    let devices = devices(p);
     Module::build("spandex_under_test", ModuleKind::Fabric, || {
-        for d in 0..s.devs() {
-            let own = d < p.denovo;
-            let l1 = instance(&format!("l1_{d}"), if own { &denovo } else { &gpu });
-            let tu = instance(&format!("tu_{d}"), if own { &unit } else { &gpu_unit });
-            tu.drive_bits("own", lit(u64::from(d), s.dev_bits()));
-            pass_in::<CuReq>(&l1, "cu_req", &format!("d{d}_cu_req"), &s.cu());
-            pass_out::<CuRsp>(&l1, "cu_rsp", &format!("d{d}_cu_rsp"), &s.cu());
-            if own {
-                l1.drive_bits("own", lit(u64::from(d), s.dev_bits()));
-                connect::<Req>(&l1, "l1_req", &tu, "l1_req", s);
-                connect::<Wb>(&l1, "l1_wb", &tu, "l1_wb", s);
-                connect::<Rsp>(&l1, "l1_rsp_out", &tu, "l1_rsp_out", s);
-                connect::<Fwd>(&tu, "l1_fwd", &l1, "l1_fwd", s);
-                connect::<Rsp>(&tu, "l1_rsp", &l1, "l1_rsp", s);
-            } else {
-                connect::<GpuReq>(&l1, "l1_req", &tu, "l1_req", s);
-                connect::<GpuRsp>(&tu, "l1_rsp", &l1, "l1_rsp", s);
+        for (d, module) in devices.iter().enumerate() {
+            let dev = instance(&format!("dev_{d}"), module);
+            dev.drive_bits("own", lit(d as u64, s.dev_bits()));
+            let name = |what: &str| format!("d{d}_{what}");
+            pass_in::<CuReq>(&dev, "cu_req", &name("cu_req"), &s.cu());
+            pass_out::<CuRsp>(&dev, "cu_rsp", &name("cu_rsp"), &s.cu());
+            pass_out::<Req>(&dev, "req", &name("req"), s);
+            pass_out::<Wb>(&dev, "wb", &name("wb"), s);
+            pass_out::<Rsp>(&dev, "rsp_out", &name("rsp_out"), s);
+            pass_out::<Fwd>(&dev, "fwd_out", &name("fwd_out"), s);
+            pass_in::<Fwd>(&dev, "fwd", &name("fwd"), s);
+            pass_in::<Rsp>(&dev, "rsp", &name("rsp"), s);
+            if d < p.flex as usize && p.opred == Opred::Oracle {
+                for port in ["oracle_ask", "oracle_line", "oracle_mask"] {
+                    let value = dev.out_bits(port);
+                    output::<Bits>(&name(port), value.width()).set(value);
+                }
+                dev.drive_bits("oracle_known", input::<Bits>(&name("oracle_known"), 1));
+                dev.drive_bits("oracle_owner", input::<Bits>(&name("oracle_owner"), s.dev_bits()));
             }
-            pass_out::<Req>(&tu, "req", &format!("d{d}_req"), s);
-            pass_out::<Wb>(&tu, "wb", &format!("d{d}_wb"), s);
-            pass_out::<Rsp>(&tu, "rsp_out", &format!("d{d}_rsp_out"), s);
-            pass_out::<Fwd>(&tu, "fwd_out", &format!("d{d}_fwd_out"), s);
-            pass_in::<Fwd>(&tu, "fwd", &format!("d{d}_fwd"), s);
-            pass_in::<Rsp>(&tu, "rsp", &format!("d{d}_rsp"), s);
         }
         let bank = instance("home", &bank);
         bank.drive_bits("own", lit(u64::from(s.devs()), s.node_bits()));
@@ -169,10 +209,39 @@ struct Wave {
     bytes: BTreeMap<u64, u8>,
 }
 
+/// Whom the oracle names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Oracle {
+    /// Nobody, whatever is asked.
+    Nobody,
+    /// This device.
+    Device(u64),
+    /// Mostly the owner that the LLC knows, now and then any device.
+    Llc,
+}
+
+/// A request of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sent {
+    /// To the LLC: device, operation, words, `fwd`.
+    Req(u64, u64, u64, bool),
+    /// To another device: device, operation, words, to whom.
+    Direct(u64, u64, u64, u64),
+}
+
 /// A run.
 pub struct World {
     pub b: Bench,
     s: Spandex,
+    flex: u64,
+    opred: Opred,
+    pub oracle: Oracle,
+    /// Hint of what a directed test asks.
+    pub hint: u64,
+    /// Direct requests that were sent.
+    pub direct: u64,
+    /// What devices have asked: device, operation, words, `fwd` or (direct, to whom).
+    pub sent: Vec<Sent>,
     post: Vec<(u64, String, Msg)>,
     memory: BTreeMap<u64, Bv>,
     pub slow: u64,
@@ -261,7 +330,7 @@ impl World {
             b.sink::<Fwd>(&name("fwd_out"), &s);
             b.source::<Fwd>(&name("fwd"), &s);
             b.source::<Rsp>(&name("rsp"), &s);
-            for out in ["req", "wb", "rsp_out"] {
+            for out in ["req", "wb", "rsp_out", "fwd_out"] {
                 b.sink_mut(&name(out)).chance = 0.7;
             }
         }
@@ -272,6 +341,17 @@ impl World {
         b.sink::<Rsp>("bank_rsp", &s);
         b.sink::<Fwd>("bank_fwd", &s);
         b.sink::<MemReq>("bank_mem_req", &s);
+        World::on(b, p)
+    }
+
+    /// The same system after a reset, with memory and everybody as in the beginning.
+    pub fn again(mut self, p: &Shape) -> World {
+        self.b.reset();
+        World::on(self.b, p)
+    }
+
+    fn on(b: Bench, p: &Shape) -> World {
+        let s = p.l1.spandex.clone();
         let lock = |addr: u64, word: u64| {
             let data = DATA.map(|line| line * LINE + 4 * word).filter(|a| *a != addr).collect();
             Lock { addr, data, truth: 0 }
@@ -292,6 +372,12 @@ impl World {
         }
         World {
             b,
+            flex: u64::from(p.flex),
+            opred: p.opred,
+            oracle: Oracle::Llc,
+            hint: 0,
+            direct: 0,
+            sent: Vec::new(),
             post: Vec::new(),
             memory: BTreeMap::new(),
             slow: 20,
@@ -321,11 +407,15 @@ impl World {
     pub fn cycle(&mut self) {
         let now = self.b.sim.cycle();
         self.wavefronts(now);
+        self.guess();
         self.b.step();
         let devs = u64::from(self.s.devs());
         for d in 0..devs {
             for (out, to) in [("req", "bank_req"), ("wb", "bank_wb")] {
                 while let Some((_, m)) = self.b.received(&format!("d{d}_{out}")) {
+                    if out == "req" {
+                        self.sent.push(Sent::Req(d, m.get("op"), m.get("mask"), m.get("fwd") == 1));
+                    }
                     self.later(to.into(), m);
                 }
             }
@@ -336,7 +426,12 @@ impl World {
             while let Some((_, m)) = self.b.received(&format!("d{d}_cu_rsp")) {
                 self.reply(&m);
             }
-            assert!(self.b.received(&format!("d{d}_fwd_out")).is_none());
+            while let Some((_, m)) = self.b.received(&format!("d{d}_fwd_out")) {
+                assert!(d < self.flex && m.get("direct") == 1 && m.get("dst") != d);
+                self.direct += 1;
+                self.sent.push(Sent::Direct(d, m.get("op"), m.get("mask"), m.get("dst")));
+                self.later(format!("d{}_fwd", m.get("dst")), m);
+            }
         }
         for (out, to) in [("bank_rsp", "rsp"), ("bank_fwd", "fwd")] {
             while let Some((_, m)) = self.b.received(out) {
@@ -367,6 +462,46 @@ impl World {
         }
     }
 
+    /// Names the owner of what Flex devices ask.
+    fn guess(&mut self) {
+        if self.opred != Opred::Oracle {
+            return;
+        }
+        for d in 0..self.flex {
+            if self.b.get(&format!("d{d}_oracle_ask")) == 0 {
+                continue;
+            }
+            let line = self.b.get(&format!("d{d}_oracle_line"));
+            let word = self.b.get(&format!("d{d}_oracle_mask")).trailing_zeros();
+            let wild = self.b.rng.random_bool(0.3);
+            let owner = match self.oracle {
+                Oracle::Nobody => None,
+                Oracle::Device(device) => Some(device),
+                Oracle::Llc if wild => Some(self.b.rng.random_range(0..u64::from(self.s.devs()))),
+                Oracle::Llc => self.owner(line, word),
+            };
+            self.b.set(&format!("d{d}_oracle_known"), u64::from(owner.is_some()));
+            self.b.set(&format!("d{d}_oracle_owner"), owner.unwrap_or(0));
+        }
+    }
+
+    /// Owner of a word as the LLC has it.
+    pub fn owner(&self, line: u64, word: u32) -> Option<u64> {
+        let sim = &self.b.sim;
+        let memory = |name: &str| sim.memory(&format!("home.{name}")).expect("a bank's memory");
+        let (tags, owned, lines) = (memory("tags"), memory("owned"), memory("lines"));
+        let sets = u64::from(tags.rows);
+        let (set, tag) = ((line % sets) as u32, line / sets);
+        let tag_bits = self.s.line_bits() - tags.rows.trailing_zeros();
+        let here = |way: &u32| {
+            let entry = sim.lane(tags, set, *way)[0];
+            entry & ((1 << tag_bits) - 1) == tag && entry >> tag_bits & 3 != 0
+        };
+        let way = (0..tags.lanes).find(here)?;
+        let is_owned = sim.lane(owned, set, way)[0] >> word & 1 == 1;
+        is_owned.then(|| sim.lane(lines, set * tags.lanes + way, word)[0])
+    }
+
     pub fn run(&mut self, cycles: u64) {
         (0..cycles).for_each(|_| self.cycle());
     }
@@ -394,7 +529,9 @@ impl World {
         self.begin(at, &ask);
         let id = self.next_id;
         self.next_id = (id + 1) % 4096;
-        let m = self.message(id, &ask);
+        let hint = if self.stopped { self.hint } else { self.any_hint(&ask) };
+        let hint = Bv::from_u64(if (self.waves[at].dev as u64) < self.flex { hint } else { 0 }, 4);
+        let m = self.message(id, &ask).with("hint", hint);
         self.b.send(&format!("d{}_cu_req", self.waves[at].dev), m);
         let mask = match &ask {
             Ask::Store(_, _, _, false) => return,
@@ -402,6 +539,20 @@ impl World {
             _ => 0,
         };
         self.waves[at].open = Some((id, ask, now, mask, BTreeMap::new()));
+    }
+
+    /// A hint that fits an access, mostly.
+    fn any_hint(&mut self, ask: &Ask) -> u64 {
+        let requests: &[u64] = match ask {
+            Ask::Load(..) => &[0, 1, 2, 2, 4],
+            Ask::Store(..) => &[0, 3, 4, 5, 6],
+            _ => &[0, 4, 5],
+        };
+        let rng = &mut self.b.rng;
+        if rng.random_bool(0.02) {
+            return rng.random_range(0..16);
+        }
+        requests[rng.random_range(0..requests.len())] | u64::from(rng.random_bool(0.4)) << 3
     }
 
     fn message(&mut self, id: u64, ask: &Ask) -> Msg {
@@ -639,6 +790,16 @@ impl World {
         let now = self.b.sim.cycle();
         self.ask(at, ask, now);
         at
+    }
+
+    /// Words of all lines of a device's L1 that are V, S and O.
+    pub fn states(&self, dev: usize) -> [u32; 3] {
+        let plane = |name: &str| self.b.sim.peek(&format!("dev_{dev}.cache.{name}")).expect("word states");
+        let (low, high) = (plane("word_valid"), plane("word_owned"));
+        let words = |test: &dyn Fn(u64, u64) -> u64| -> u32 {
+            low.limbs().iter().zip(high.limbs()).map(|(l, h)| test(*l, *h).count_ones()).sum()
+        };
+        [words(&|l, h| l & !h), words(&|l, h| l & h), words(&|l, h| !l & h)]
     }
 
     /// The same, until it is answered.

@@ -5,13 +5,15 @@ mod uncached;
 use std::sync::Arc;
 use weft_blocks::common::grid::Grid;
 use weft_rtl::prelude::*;
-use weft_spandex::fabric::{gpu_device, mesi_device, spandex_fabric};
+use weft_spandex::fabric::{flex_device, gpu_device, mesi_device, spandex_fabric};
+use weft_spandex::flex_l1::FlexL1Params;
 use weft_spandex::gpu_l1::GpuL1Params;
 use weft_spandex::llc::{LlcParams, spandex_llc};
 use weft_spandex::mesi_l1::MesiL1Params;
 use weft_spandex::mesi_port::MesiPort;
 use weft_spandex::net::NetParams;
 use weft_spandex::params::Spandex;
+use weft_spandex::tu_flex::{Opred, TuFlexParams};
 use weft_spandex::tu_gpu::TuGpuParams;
 use weft_spandex::tu_mesi::TuMesiParams;
 use weft_spandex_bench::bench::locks::{self, Manner};
@@ -37,6 +39,13 @@ fn gpu(s: &Spandex) -> Arc<Module> {
 fn core(s: &Spandex) -> Arc<Module> {
     let port = MesiPort { spandex: s.clone(), size: 512, ways: 2 };
     mesi_device(&MesiL1Params::new(port.clone()), &TuMesiParams::new(port)).expect("legal")
+}
+
+/// A Flex device; what the cores ask bears any hint.
+fn flex(s: &Spandex, opred: Opred) -> Arc<Module> {
+    let l1 = GpuL1Params { size: 512, ways: 2, targets: 4, releases: 4, ..GpuL1Params::published(s.clone()) };
+    let unit = TuFlexParams { opred, entries: 4, ..TuFlexParams::published(s.clone()) };
+    flex_device(&FlexL1Params { l1, ..FlexL1Params::published(s.clone()) }, &unit).expect("legal")
 }
 
 /// A system of these devices on a mesh of so many columns.
@@ -69,6 +78,16 @@ fn locks_go_round_between_cores_with_mesi_and_devices_with_gpu_coherence() {
     for (cpus, cus, seed) in [(3, 1, 0), (2, 2, 1), (1, 3, 2), (2, 2, 3)] {
         let s = small(cpus, cus);
         let devices: Vec<_> = (0..4).map(|d| if d < cpus { core(&s) } else { gpu(&s) }).collect();
+        let w = passes(world(&s, &devices, 2, (4, 20), seed));
+        assert!(w.locks.iter().all(|l| l.sections.iter().all(|n| *n > 0)), "every device");
+    }
+}
+
+#[test]
+fn locks_go_round_between_flex_devices_and_others() {
+    for (opred, seed) in [(Opred::Off, 0), (Opred::Table, 1), (Opred::Table, 2)] {
+        let s = Spandex { sharers: 3, ..small(2, 2) };
+        let devices = [flex(&s, opred), core(&s), flex(&s, opred), gpu(&s)];
         let w = passes(world(&s, &devices, 2, (4, 20), seed));
         assert!(w.locks.iter().all(|l| l.sections.iter().all(|n| *n > 0)), "every device");
     }

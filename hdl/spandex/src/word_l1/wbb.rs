@@ -8,14 +8,14 @@
 //!
 //! A word is open until RspWB has come and, if it crosses, its forward too, in any order.
 
-use super::params::{DenovoL1Params, Inject};
+use super::params::{Inject, WordL1Params};
 use crate::flags::Flags;
 use crate::params::WORD;
 use weft_rtl::prelude::*;
 
 /// The buffer.
 pub(super) struct Wbb {
-    p: DenovoL1Params,
+    p: WordL1Params,
     pub valid: Flags,
     answered: Flags,
     lines: Memory<Bits>,
@@ -43,7 +43,7 @@ pub(super) struct WrittenBack {
 }
 
 impl Wbb {
-    pub fn new(p: &DenovoL1Params) -> Wbb {
+    pub fn new(p: &WordL1Params) -> Wbb {
         let (s, n) = (&p.l1.spandex, p.l1.spandex.wbb);
         let flags = |name: &str| Flags::new(&format!("wbb_{name}"), n, "write_back_buffer");
         let file = |name: &str, w: u32| {

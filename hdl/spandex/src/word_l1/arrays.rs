@@ -1,16 +1,16 @@
 //! Word states, tags, data and ages of the lines: one row is read per cycle, one way of it changed.
 
-use super::params::{DenovoL1Params, Inject};
+use super::params::{Inject, WordL1Params};
 use crate::flags::Flags;
 use weft_blocks::common::plru::{plru_bits, plru_touch, plru_victim};
 use weft_rtl::prelude::*;
 
 /// The arrays.
 pub(super) struct Arrays {
-    p: DenovoL1Params,
-    /// Two bits per word, in flip-flops, sets of ways: valid; owned.
-    valid: Flags,
-    owned: Flags,
+    p: WordL1Params,
+    /// Two bits per word, in flip-flops, sets of ways: I 00, V 01, O 10, S 11 (`word_owned`, `word_valid`).
+    low: Flags,
+    high: Flags,
     /// One bit per line: requests of it are under way, so it keeps its way.
     pinned: Flags,
     /// One bit per line, with `regions`: its valid words outlive acquires.
@@ -19,6 +19,7 @@ pub(super) struct Arrays {
     data: (SramPort<Bits>, LaneWriter<Bits>),
     ages: (SramPort<Bits>, LaneWriter<Bits>),
     flash: Wire<Bool>,
+    drops: Wire<Bits>,
 }
 
 /// What the row read holds of a line, or the way that it may take.
@@ -30,6 +31,7 @@ pub(super) struct Found {
     pub way: Bits,
     /// Words of the line, none while it is not there.
     pub valid: Bits,
+    pub shared: Bits,
     pub owned: Bits,
     /// It was filled from a read-only region.
     pub fixed: Bool,
@@ -40,8 +42,45 @@ pub(super) struct Found {
     pub victim_owned: Bits,
 }
 
+/// Words of a line by their state; the others are I.
+#[derive(Clone, Copy)]
+pub(super) struct States {
+    pub valid: Bits,
+    pub shared: Bits,
+    pub owned: Bits,
+}
+
+impl Found {
+    /// The states of its words.
+    pub fn states(&self) -> States {
+        States { valid: self.valid, shared: self.shared, owned: self.owned }
+    }
+}
+
+impl States {
+    /// The same without these words, which become I.
+    pub fn without(self, words: Bits) -> States {
+        States { valid: self.valid & !words, shared: self.shared & !words, owned: self.owned & !words }
+    }
+    /// These words become V.
+    pub fn to_valid(self, words: Bits) -> States {
+        let rest = self.without(words);
+        States { valid: rest.valid | words, ..rest }
+    }
+    /// These words become S.
+    pub fn to_shared(self, words: Bits) -> States {
+        let rest = self.without(words);
+        States { shared: rest.shared | words, ..rest }
+    }
+    /// These words become O.
+    pub fn to_owned(self, words: Bits) -> States {
+        let rest = self.without(words);
+        States { owned: rest.owned | words, ..rest }
+    }
+}
+
 impl Arrays {
-    pub fn new(p: &DenovoL1Params) -> Arrays {
+    pub fn new(p: &WordL1Params) -> Arrays {
         let l1 = &p.l1;
         let (lines, words) = (l1.sets() * l1.ways, l1.spandex.words());
         let array = |name: &str, field: &str, lanes: u32, bits: u32| {
@@ -49,14 +88,15 @@ impl Arrays {
             (mem.read_port("look"), mem.lane_writer("put"))
         };
         Arrays {
-            valid: Flags::new("word_valid", lines * words, "state"),
-            owned: Flags::new("word_owned", lines * words, "state"),
+            low: Flags::new("word_valid", lines * words, "state"),
+            high: Flags::new("word_owned", lines * words, "state"),
             pinned: Flags::new("line_pinned", lines, "pin"),
             fixed: p.regions.then(|| Flags::new("line_ro", lines, "region")),
             tags: array("tags", "tag", l1.ways, l1.tag_bits()),
             data: array("lines", "data", l1.ways, l1.spandex.data_bits()),
             ages: array("ages", "replacement", 1, plru_bits(l1.ways)),
             flash: wire_or::<Bool>("line_flash", (), false),
+            drops: wire_zero::<Bits>("flash_drops", lines * words),
             p: p.clone(),
         }
     }
@@ -82,18 +122,14 @@ impl Arrays {
         let (set, tag, ways) = (self.set_of(line), self.tag_of(line), self.p.l1.ways);
         let words = self.p.l1.spandex.words();
         let row = |plane: &Flags, bits: u32| plane.get().element(set, ways * bits);
-        let (valid, owned, pinned) = (row(&self.valid, words), row(&self.owned, words), row(&self.pinned, 1));
-        let some: Vec<Bool> = (0..ways)
-            .map(|w| {
-                let here = |plane: Bits| plane.slice(w * words, words).any();
-                here(valid) | here(owned) | pinned.bit(w)
-            })
-            .collect();
+        let (low, high, pinned) = (row(&self.low, words), row(&self.high, words), row(&self.pinned, 1));
+        let some: Vec<Bool> =
+            (0..ways).map(|w| (low | high).slice(w * words, words).any() | pinned.bit(w)).collect();
         let used = pack_bools(&some).named("ways_used");
         let same: Vec<Bool> = (0..ways).map(|w| self.tags.0.lane(w).eq(tag)).collect();
         let hit = (pack_bools(&same) & used).named("ways_hit");
         let once = hit.popcount().zext(8).le(1);
-        assert_always("denovo_l1_line_once", !active | once, "a line is in one way at most");
+        assert_always(&self.p.named("line_once"), !active | once, "a line is in one way at most");
         let oldest = plru_victim(self.ages.0.lane(0), !pinned, ways);
         let victim = mux(used.all(), oldest, (!used).lowest_set()).named("victim");
         let present = hit.any().named("found_present");
@@ -102,12 +138,13 @@ impl Arrays {
             set,
             present,
             way: mux(present, hit.lowest_set(), victim).named("found_way"),
-            valid: of_line(valid).named("found_valid"),
-            owned: of_line(owned).named("found_owned"),
+            valid: of_line(low & !high).named("found_valid"),
+            shared: of_line(low & high).named("found_shared"),
+            owned: of_line(high & !low).named("found_owned"),
             fixed: self.fixed.as_ref().map_or(bool_lit(false), |fixed| (row(fixed, 1) & hit).any()),
             room: (!pinned).any(),
             victim_line: cat(&[self.tags.0.lane_at(victim), set]),
-            victim_owned: owned.element(victim, words),
+            victim_owned: (high & !low).element(victim, words),
         }
     }
 
@@ -127,11 +164,11 @@ impl Arrays {
     }
 
     /// Gives the words of the way other states; at most once per cycle.
-    pub fn set_words(&self, found: &Found, valid: Bits, owned: Bits) {
+    pub fn set_words(&self, found: &Found, now: &States) {
         let words = self.p.l1.spandex.words();
         let lines = self.p.l1.sets() * self.p.l1.ways;
         let place = cat(&[found.set, found.way, lit(0, words.trailing_zeros())]);
-        for (plane, now) in [(&self.valid, valid), (&self.owned, owned)] {
+        for (plane, now) in [(&self.low, now.valid | now.shared), (&self.high, now.owned | now.shared)] {
             plane.raise(now.zext(lines * words).shl_by(place));
             plane.lower((!now).zext(lines * words).shl_by(place));
         }
@@ -166,45 +203,54 @@ impl Arrays {
         cat(&[found.set, found.way]).one_hot(self.p.l1.sets() * self.p.l1.ways)
     }
 
-    /// Every valid word becomes I in this cycle, those of read-only regions when a kernel begins only; owned ones stay.
+    /// Every valid word becomes I in this cycle, also one that a slot would leave valid; those of read-only regions when a kernel begins only. Owned and shared ones stay.
     pub fn flash(&self, kernel: Bool) {
         self.flash.set(true);
-        let all = lit_bv(Bv::ones(self.valid.get().width()));
+        let valid = self.valid();
+        let all = lit_bv(Bv::ones(valid.width()));
         let drops = match &self.fixed {
             Some(_) if self.p.inject == Inject::KeepsRegion => !self.fixed_words(),
             Some(_) => !self.fixed_words() | kernel.repeat(all.width()),
             None => all,
         };
-        self.valid.lower(drops);
+        self.drops.set(valid & drops);
         if let Some(fixed) = &self.fixed {
             when(kernel, || fixed.lower(lit_bv(Bv::ones(fixed.get().width()))));
         }
     }
 
+    /// The valid words of all lines.
+    fn valid(&self) -> Bits {
+        self.low.get() & !self.high.get()
+    }
+
     /// Words of lines that come from read-only regions.
     fn fixed_words(&self) -> Bits {
         let words = self.p.l1.spandex.words();
-        let none = lit_bv(Bv::zero(self.valid.get().width()));
+        let none = lit_bv(Bv::zero(self.low.get().width()));
         self.fixed.as_ref().map_or(none, |fixed| crate::gpu_l1::op::spread(fixed.get(), words))
     }
 
     /// Declares how states change; call it last.
     pub fn finish(&self) {
-        [&self.valid, &self.owned, &self.pinned].into_iter().chain(&self.fixed).for_each(Flags::finish);
-        let (flash, valid) = (self.flash.get(), self.valid.get());
-        cover("spandex.denovo_l1.flash.V", flash & valid.any(), "Every valid word becomes I.");
-        cover("spandex.denovo_l1.flash.O", flash & self.owned.get().any(), "Owned words stay.");
-        if self.fixed.is_some() {
-            let stays = flash & (valid & self.fixed_words() & !self.valid.lowered()).any();
-            cover(
-                "spandex.denovo_l1.flash.RO",
-                stays,
-                "Valid words of read-only regions stay, but for a kernel's beginning.",
-            );
+        let (flash, valid, drops) = (self.flash.get(), self.valid(), self.drops.get());
+        self.low.finish_without(drops);
+        [&self.high, &self.pinned].into_iter().chain(&self.fixed).for_each(Flags::finish);
+        let row = |name: &str, cond: Bool, text: &str| cover(&self.p.row(name), cond, text);
+        let (low, high) = (self.low.get(), self.high.get());
+        row("flash.V", flash & valid.any(), "Every valid word becomes I.");
+        row("flash.O", flash & (high & !low).any(), "Owned words stay.");
+        if self.p.flex() {
+            row("flash.S", flash & (high & low).any(), "Shared words stay.");
+        } else {
+            let text = "a word is valid or owned";
+            assert_always(&self.p.named("one_state"), (high & low).none(), text);
         }
-        let drops = (valid & self.valid.lowered()).popcount().zext(32);
-        count_amount("denovo_l1_self_invalidated", flash, drops, "words that acquires drop");
-        let both = (valid & self.owned.get()).any();
-        assert_always("denovo_l1_one_state", !both, "a word is valid or owned");
+        if self.fixed.is_some() {
+            let stays = flash & (valid & self.fixed_words() & !drops).any();
+            row("flash.RO", stays, "Valid words of read-only regions stay, but for a kernel's beginning.");
+        }
+        let drops = drops.popcount().zext(32);
+        count_amount(&self.p.named("self_invalidated"), flash, drops, "words that acquires drop");
     }
 }

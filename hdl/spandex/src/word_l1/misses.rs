@@ -1,21 +1,23 @@
 //! The MSHRs: reads of words with the loads that wait for them, and ownership with data for one atomic or byte store (spandex.md sections 5 and 6).
 //!
 //! ```text
-//!  busy | own | stale | extras | ready | post | line | left | words | count --> targets (SRAM)
+//!  busy | own | stale | extras | ready | post | over | line | left | asked | words | served | count --> targets (SRAM)
 //!    read: words asked for (asked), words that were here (words, own data), extras
-//!    own:  words (of the operation), operand; removals recorded (gone), one delayed read, a delayed removal per word
+//!    own:  words asked for, words of the operation (words), operand; removals recorded (gone), one delayed read, a delayed removal per word
+//!    own entries of Flex that loads wait for: words that were here (words, own data); words that came as O and as S
 //! ```
-//! *ready*: every word has come. *post*: the own operation is done, what was delayed follows.
+//! *ready*: of a read every word has come, of an own entry some have. They are *served* word by word: the operation is done on them, and then (*post*) what was delayed follows. *over*: nothing of the
+//! entry is left but what was delayed.
 
-use super::params::{DenovoL1Params, Inject};
+use super::params::{Inject, WordL1Params};
 use crate::flags::Flags;
-use crate::msg::{Rsp, WordOp};
+use crate::msg::{Rsp, RspOp, WordOp};
 use crate::params::WORD;
 use weft_rtl::prelude::*;
 
 /// A waiting operation.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = DenovoL1Params)]
+#[bundle(params = WordL1Params)]
 pub(super) struct Target {
     /// It is answered without data, or (a byte store) not at all.
     #[field("mshr")]
@@ -35,7 +37,7 @@ pub(super) struct Target {
 
 /// What is done to the words of an own entry.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = DenovoL1Params)]
+#[bundle(params = WordL1Params)]
 pub(super) struct Operand {
     #[field("mshr")]
     pub amo: Enum<WordOp>,
@@ -66,7 +68,7 @@ pub enum Then {
 
 /// Who gets the answer of a delayed forward.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = DenovoL1Params)]
+#[bundle(params = WordL1Params)]
 pub(super) struct Delayed {
     #[field("delayed")]
     pub then: Enum<Then>,
@@ -89,7 +91,7 @@ pub(super) struct Delayed {
 
 /// A delayed read.
 #[derive(Clone, Copy, Bundle)]
-#[bundle(params = DenovoL1Params)]
+#[bundle(params = WordL1Params)]
 pub(super) struct DelayedRead {
     #[width(p.l1.spandex.words())]
     #[field("delayed")]
@@ -104,17 +106,20 @@ pub(super) struct DelayedRead {
 
 /// The MSHRs.
 pub(super) struct Misses {
-    p: DenovoL1Params,
+    p: WordL1Params,
     pub busy: Flags,
     own: Flags,
     /// With `atomics=through`: own entries whose operation the LLC does.
     through: Option<Flags>,
     /// With `regions`: reads of read-only regions.
     region: Option<Flags>,
+    /// Flex: what own entries are that loads wait for.
+    loads: Option<Loads>,
     stale: Flags,
     extras: Flags,
     pub ready: Flags,
     pub post: Flags,
+    over: Flags,
     reads: Flags,
     lines: Memory<Bits>,
     lines_new: LaneWriter<Bits>,
@@ -125,6 +130,8 @@ pub(super) struct Misses {
     asked_slot: LaneWriter<Bits>,
     words: Memory<Bits>,
     words_slot: LaneWriter<Bits>,
+    served: Memory<Bits>,
+    served_slot: LaneWriter<Bits>,
     extra: Memory<Bits>,
     extra_new: LaneWriter<Bits>,
     extra_rsp: LaneWriter<Bits>,
@@ -147,6 +154,42 @@ pub(super) struct Misses {
     targets_slot: LaneWriter<Target>,
 }
 
+/// Own entries of Flex that loads wait for.
+struct Loads {
+    /// An entry is one.
+    flags: Flags,
+    /// ReqS, not ReqO+data.
+    shares: Flags,
+    /// Inv has come: words are used once.
+    once: Flags,
+    /// Words that came as S and as O.
+    as_s: Memory<Bits>,
+    as_s_new: LaneWriter<Bits>,
+    as_s_rsp: LaneWriter<Bits>,
+    as_o: Memory<Bits>,
+    as_o_new: LaneWriter<Bits>,
+    as_o_rsp: LaneWriter<Bits>,
+}
+
+impl Loads {
+    fn new(n: u32, words: u32) -> Loads {
+        let flags = |name: &str| Flags::new(&format!("mshr_{name}"), n, "mshr");
+        let file = |name: &str| regfile::<Bits>(&format!("mshr_{name}"), n, words).fields(&[("mshr", words)]);
+        let [as_s, as_o] = ["as_s", "as_o"].map(file);
+        Loads {
+            flags: flags("loads"),
+            shares: flags("shares"),
+            once: flags("once"),
+            as_s_new: as_s.lane_writer("new"),
+            as_s_rsp: as_s.lane_writer("rsp"),
+            as_s,
+            as_o_new: as_o.lane_writer("new"),
+            as_o_rsp: as_o.lane_writer("rsp"),
+            as_o,
+        }
+    }
+}
+
 /// The MSHRs of one line.
 #[derive(Clone, Copy)]
 pub(super) struct OfLine {
@@ -156,20 +199,22 @@ pub(super) struct OfLine {
     pub fresh: Bits,
     /// Words of reads that are outstanding.
     pub reading: Bits,
-    /// Words of own entries whose operation is not done, or whose recorded removal is not.
+    /// Words of own entries that are not served, or whose recorded removal has not followed.
     pub owning: Bits,
-    /// Those of which ownership is outstanding, without a recorded removal.
+    /// Of them those of operations, and those whose removal is recorded.
+    pub operating: Bits,
+    /// Of the first those of which ownership is outstanding, without a recorded removal.
     pub pending: Bits,
 }
 
 impl Misses {
-    pub fn new(p: &DenovoL1Params) -> Misses {
+    pub fn new(p: &WordL1Params) -> Misses {
         let (s, n) = (&p.l1.spandex, p.l1.spandex.mshrs);
         let flags = |name: &str| Flags::new(&format!("mshr_{name}"), n, "mshr");
         let file = |name: &str, w: u32| regfile::<Bits>(&format!("mshr_{name}"), n, w).fields(&[("mshr", w)]);
         let lines = file("line", s.line_bits());
-        let [left, asked, words, extra, gone] =
-            ["left", "asked", "words", "extra", "gone"].map(|name| file(name, s.words()));
+        let [left, asked, words, served, extra, gone] =
+            ["left", "asked", "words", "served", "extra", "gone"].map(|name| file(name, s.words()));
         let counts = file("count", bits_for(u64::from(p.l1.targets) + 1));
         let row = |name: &str, field: &str| {
             regfile_lanes::<Bits>(&format!("mshr_{name}"), n, s.words(), WORD).fields(&[(field, WORD)])
@@ -188,6 +233,8 @@ impl Misses {
             extras: flags("extras"),
             ready: flags("ready"),
             post: flags("post"),
+            over: flags("over"),
+            loads: p.flex().then(|| Loads::new(n, s.words())),
             reads: flags("reads"),
             lines_new: lines.lane_writer("new"),
             lines,
@@ -198,6 +245,8 @@ impl Misses {
             asked,
             words_slot: words.lane_writer("slot"),
             words,
+            served_slot: served.lane_writer("slot"),
+            served,
             extra_new: extra.lane_writer("new"),
             extra_rsp: extra.lane_writer("rsp"),
             extra,
@@ -244,34 +293,72 @@ impl Misses {
     pub fn of_line(&self, line: Bits) -> OfLine {
         let same: Vec<Bool> = (0..self.n()).map(|i| self.lines.entry(i).eq(line)).collect();
         let all = pack_bools(&same) & self.busy.get();
-        let (own, post) = (self.own.get(), self.post.get());
-        let (reads, owns) = (all & !own, all & own & !post);
-        let asks = owns & !self.throughs();
+        let (reads, owns) = (all & !self.own.get(), all & self.own.get());
+        let operations = owns & !self.loading();
         let none = self.none();
         let sum = |of: Bits, file: &dyn Fn(u32) -> Bits| {
             (0..self.n()).fold(none, |words, i| words | mux(of.bit(i), file(i), none))
         };
-        let live = |i: u32| self.words.entry(i) & !self.gone.entry(i);
+        let gone = sum(owns, &|i| self.gone.entry(i));
         OfLine {
             all,
             fresh: reads & !self.stale.get(),
             reading: sum(reads, &|i| self.left.entry(i)),
-            owning: sum(owns, &|i| self.words.entry(i)) | sum(all & post, &|i| self.gone.entry(i)),
-            pending: sum(asks, &live),
+            owning: gone | sum(owns, &|i| self.unserved(i)),
+            operating: gone | sum(operations, &|i| self.words.entry(i) & !self.served.entry(i)),
+            pending: sum(owns & !self.throughs(), &|i| self.unserved(i) & !self.gone.entry(i)),
         }
+    }
+
+    fn unserved(&self, entry: u32) -> Bits {
+        self.asked.entry(entry) & !self.served.entry(entry)
     }
 
     /// Of the entries of a line the first with pending words among some, and these.
     pub fn first_pending(&self, of_line: &OfLine, among: Bits) -> (Bits, Bits) {
-        let owns = of_line.all & self.own.get() & !self.post.get() & !self.throughs();
-        let live = |words: Bits, gone: Bits| words & !gone & among;
-        let some: Vec<Bool> = (0..self.n())
-            .map(|i| owns.bit(i) & live(self.words.entry(i), self.gone.entry(i)).any())
-            .collect();
-        let some = pack_bools(&some);
+        let owns = of_line.all & self.own.get() & !self.throughs();
+        let live = |i: u32| self.unserved(i) & !self.gone.entry(i) & among;
+        let some = pack_bools(&(0..self.n()).map(|i| owns.bit(i) & live(i).any()).collect::<Vec<Bool>>());
         let at = some.lowest_set();
-        let words = live(self.words.read(at), self.gone.read(at));
+        let words = self.asked.read(at) & !self.served.read(at) & !self.gone.read(at) & among;
         (at, words & some.any().repeat(words.width()))
+    }
+
+    /// Of the entries of a line the first own one in which a load of these words may wait; whether there is one.
+    pub fn joinable(&self, of_line: &OfLine, words: Bits) -> (Bool, Bits) {
+        let Some(loads) = &self.loads else {
+            return (bool_lit(false), lit(0, self.p.l1.spandex.mshr_bits()));
+        };
+        let barred = loads.shares.get() & (self.stale.get() | loads.once.get());
+        let open = of_line.all & self.own.get() & loads.flags.get() & !barred;
+        let brings = |i: u32| (words & !(self.unserved(i) & !self.gone.entry(i))).none();
+        let some = pack_bools(&(0..self.n()).map(|i| open.bit(i) & brings(i)).collect::<Vec<Bool>>());
+        (some.any(), some.lowest_set())
+    }
+
+    /// One bit per own entry that loads wait for.
+    fn loading(&self) -> Bits {
+        self.loads.as_ref().map_or_else(|| lit_bv(Bv::zero(self.n())), |loads| loads.flags.get())
+    }
+    /// Loads wait for an own entry.
+    pub fn is_loading(&self, entry: Bits) -> Bool {
+        self.loading().bit_at(entry) & self.is_own(entry)
+    }
+    /// It asks for shared words.
+    pub fn is_sharing(&self, entry: Bits) -> Bool {
+        let Some(loads) = &self.loads else { return bool_lit(false) };
+        self.is_loading(entry) & loads.shares.get().bit_at(entry)
+    }
+    /// Inv comes for a line: what is being shared is used once.
+    pub fn invalidated(&self, of_line: &OfLine) {
+        let kept = self.p.inject == Inject::KeepsOnce;
+        if let Some(loads) = self.loads.as_ref().filter(|_| !kept) {
+            loads.once.raise(of_line.all);
+        }
+    }
+    /// Words asked for.
+    pub fn asked(&self, entry: Bits) -> Bits {
+        self.asked.read(entry)
     }
 
     pub fn line(&self, entry: Bits) -> Bits {
@@ -334,6 +421,8 @@ impl Misses {
         self.left_slot.write(entry, &left);
         self.asked_slot.write(entry, &left);
         self.words_slot.write(entry, &words);
+        self.served_slot.write(entry, &self.none());
+        self.over.lower(one);
         self.extra_new.write(entry, &self.none());
         self.gone_new.write(entry, &self.none());
         self.counts_slot.write(entry, &lit(1, bits_for(u64::from(self.p.l1.targets) + 1)));
@@ -357,9 +446,7 @@ impl Misses {
         if let Some(flags) = &self.region {
             when(!region, || flags.lower(self.one(entry)));
         }
-        let count = self.counts.read(entry);
-        self.targets_slot.write(self.place(entry, count.resize(self.p.l1.target_bits())), target);
-        self.counts_slot.write(entry, &(count + 1));
+        self.wait_in(entry, target);
         self.left_slot.write(entry, &(self.left.read(entry) | missing));
         self.asked_slot.write(entry, &(self.asked.read(entry) | missing));
         self.keep(entry, kept);
@@ -371,16 +458,52 @@ impl Misses {
         self.kept_slot.write_packed(entry, words, data);
     }
 
-    /// Ownership with data is asked for, or (`through`) an update at the LLC; reads of the line become stale.
+    /// A load asks for ownership and data, or for shared words (`shares`).
+    pub fn open_own(&self, line: Bits, asked: Bits, shares: Bool, kept: (Bits, Bits), first: &Target) {
+        let entry = self.take(line, asked, kept.0, first);
+        self.kept_slot.write_packed(entry, kept.0, kept.1);
+        let one = self.one(entry);
+        self.own.raise(one);
+        self.is_no_update(one);
+        let Some(loads) = &self.loads else { return };
+        loads.flags.raise(one);
+        loads.once.lower(one);
+        loads.as_s_new.write(entry, &self.none());
+        loads.as_o_new.write(entry, &self.none());
+        when(shares, || loads.shares.raise(one)).otherwise(|| loads.shares.lower(one));
+    }
+
+    fn is_no_update(&self, one: Bits) {
+        if let Some(flags) = &self.through {
+            flags.lower(one);
+        }
+    }
+
+    /// A load joins an own entry.
+    pub fn join_own(&self, entry: Bits, kept: (Bits, Bits), target: &Target) {
+        self.wait_in(entry, target);
+        self.keep(entry, kept);
+    }
+
+    fn wait_in(&self, entry: Bits, target: &Target) {
+        let count = self.counts.read(entry);
+        self.targets_slot.write(self.place(entry, count.resize(self.p.l1.target_bits())), target);
+        self.counts_slot.write(entry, &(count + 1));
+    }
+
+    /// Ownership with data is asked for (`asked`: words of the operation and others), or (`through`) an update at the LLC; reads of the line become stale.
     pub fn own(
         &self,
-        (line, words): (Bits, Bits),
+        (line, asked, words): (Bits, Bits, Bits),
         through: Bool,
         of_line: &OfLine,
         operand: &Operand,
         target: &Target,
     ) {
-        let entry = self.take(line, words, words, target);
+        let entry = self.take(line, asked, words, target);
+        if let Some(loads) = &self.loads {
+            loads.flags.lower(self.one(entry));
+        }
         if let Some(flags) = &self.through {
             let one = self.one(entry);
             when(through, || flags.raise(one)).otherwise(|| flags.lower(one));
@@ -413,7 +536,39 @@ impl Misses {
         let extra = m.extra & !known & (!self.is_own(entry)).repeat(known.width());
         self.extra_rsp.write(entry, &(self.extra.read(entry) | extra));
         self.buffer_rsp.write_packed(entry, m.mask | extra, m.data);
-        when(left.none(), || self.ready.raise(self.one(entry)));
+        let parts = self.is_own(entry) & !self.is_through(entry);
+        when(left.none() | parts, || self.ready.raise(self.one(entry)));
+        let Some(loads) = &self.loads else { return };
+        let more = |words: Bits, op: RspOp| words | (m.mask & m.op.is(op).repeat(words.width()));
+        loads.as_s_rsp.write(entry, &more(loads.as_s.read(entry), RspOp::RspS));
+        loads.as_o_rsp.write(entry, &more(loads.as_o.read(entry), RspOp::RspOData));
+    }
+
+    /// Words of an own entry that have come and are not served.
+    pub fn came(&self, entry: Bits) -> Bits {
+        self.asked.read(entry) & !self.left.read(entry) & !self.served.read(entry)
+    }
+
+    /// Of them those that are owned, and those that are shared; the others are used once.
+    pub fn came_as(&self, entry: Bits) -> (Bits, Bits) {
+        let came = self.came(entry);
+        let Some(loads) = &self.loads else { return (came, self.none()) };
+        let sharing = self.is_sharing(entry).repeat(came.width());
+        let once = loads.once.get().bit_at(entry).repeat(came.width());
+        let owned = came & (!sharing | loads.as_o.read(entry));
+        (owned, came & !owned & loads.as_s.read(entry) & !once)
+    }
+
+    /// Words are served.
+    pub fn serve(&self, entry: Bits, words: Bits) {
+        self.served_slot.write(entry, &(self.served.read(entry) | words));
+    }
+
+    /// Something delayed may follow, given words that are served in this cycle.
+    pub fn is_due(&self, entry: Bits, words: Bits) -> Bool {
+        let served = self.served.read(entry) | words;
+        let read = self.delayed_read.read(entry).mask & self.has_read(entry).repeat(served.width());
+        ((self.gone.read(entry) | read) & served).any()
     }
 
     /// Words outstanding.
@@ -461,34 +616,52 @@ impl Misses {
         self.has_read(entry) | self.gone.read(entry).any()
     }
 
-    pub fn read_delayed(&self, entry: Bits) -> DelayedRead {
-        self.delayed_read.read(entry)
+    /// A read is delayed, of which words are served; these.
+    pub fn read_delayed(&self, entry: Bits) -> (Bool, DelayedRead) {
+        let read = self.delayed_read.read(entry);
+        let mask = read.mask & self.served.read(entry);
+        (self.has_read(entry) & mask.any(), DelayedRead { mask, ..read })
     }
 
-    /// The first word with a delayed removal.
+    /// The first served word with a delayed removal.
     pub fn removal(&self, entry: Bits) -> (Bits, Delayed) {
-        let word = self.gone.read(entry).lowest_set();
+        let word = (self.gone.read(entry) & self.served.read(entry)).lowest_set();
         (word, self.delayed.read_lane(entry, word))
     }
 
-    /// The delayed read, or the first removal, is done; whether nothing is left.
-    pub fn replayed(&self, entry: Bits) -> Bool {
-        let (gone, read) = (self.gone.read(entry), self.has_read(entry));
-        let rest = mux(read, gone, gone & (gone - 1));
-        self.reads.lower(self.one(entry));
-        self.gone_fwd.write(entry, &rest);
-        rest.none()
+    /// Words of the delayed read, or the first removal, are done; whether nothing is due any more.
+    pub fn replayed(&self, entry: Bits, words: Bits) -> Bool {
+        let (gone, served) = (self.gone.read(entry), self.served.read(entry));
+        let (due, _) = self.read_delayed(entry);
+        let read = self.delayed_read.read(entry);
+        let rest = read.mask & !words;
+        let left = mux(due, gone, gone & !words);
+        when(due, || {
+            self.delayed_read_fwd.write(entry, &DelayedRead { mask: rest, ..read });
+            when(rest.none(), || self.reads.lower(self.one(entry)));
+        });
+        self.gone_fwd.write(entry, &left);
+        let reads = self.has_read(entry).repeat(rest.width()) & mux(due, rest, read.mask);
+        ((left | reads) & served).none()
     }
 
-    /// Atomics and byte stores that are not done.
+    /// Atomics and stores that are not done.
     pub fn owns(&self) -> Bits {
-        self.busy.get() & self.own.get() & !self.post.get()
+        self.busy.get() & self.own.get() & !self.loading() & !self.over.get()
     }
 
-    /// The own operation is done; what is delayed follows.
-    pub fn follow(&self, entry: Bits) {
-        self.post.raise(self.one(entry));
-        self.ready.lower(self.one(entry));
+    /// Words of an own entry are served; what was delayed for them follows, if it is due. `ends`: nothing but that is left.
+    pub fn follow(&self, entry: Bits, due: Bool, ends: Bool) {
+        let one = self.one(entry);
+        when(due, || self.post.raise(one));
+        when(ends, || self.over.raise(one));
+        self.ready.lower(one);
+    }
+
+    /// What was due has followed; the entry is free afterwards if nothing else is left of it.
+    pub fn followed(&self, entry: Bits) -> Bool {
+        self.post.lower(self.one(entry));
+        self.over.get().bit_at(entry)
     }
 
     /// The entry has nothing left to do.
@@ -501,7 +674,13 @@ impl Misses {
 
     /// Declares how the flags change; called last.
     pub fn finish(&self) {
-        let flags = [&self.busy, &self.own, &self.stale, &self.extras, &self.ready, &self.post, &self.reads];
-        flags.into_iter().chain(&self.through).chain(&self.region).for_each(Flags::finish);
+        let flags = [&self.busy, &self.own, &self.stale, &self.extras, &self.ready, &self.post, &self.over];
+        let loads = self.loads.iter().flat_map(|loads| [&loads.flags, &loads.shares, &loads.once]);
+        flags.into_iter().for_each(Flags::finish);
+        [Some(&self.reads), self.through.as_ref(), self.region.as_ref()]
+            .into_iter()
+            .flatten()
+            .for_each(Flags::finish);
+        loads.for_each(Flags::finish);
     }
 }

@@ -3,8 +3,12 @@
 use super::Core;
 use crate::gpu_l1::op::Op;
 use crate::msg::Fwd;
+use weft_blocks::common::fifo::Fifo;
 use weft_blocks::msg::{CuOp, CuReq};
 use weft_rtl::prelude::*;
+
+/// Bits of a hint.
+const HINT: u32 = 4;
 
 /// Whose slot a cycle is, in order of precedence (section 7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
@@ -22,6 +26,8 @@ pub enum Turn {
     Release,
     /// That of the request in S1.
     Cu,
+    /// That of an entry of the store buffer whose words were refused.
+    Again,
 }
 
 /// The turn, with what it needs.
@@ -47,7 +53,14 @@ pub(super) struct Turns {
     pub s1: Reg<Op>,
     /// With `regions`: the load in S1 is of a read-only region, the acquire in S1 begins a kernel.
     s1_region: Option<Reg<Bool>>,
+    hints: Option<Hints>,
     ready: Bool,
+}
+
+/// Flex: hints of the request in S1 and of those that wait for a release.
+struct Hints {
+    s1: Reg<Bits>,
+    queue: Fifo<Bits>,
 }
 
 impl Turns {
@@ -71,7 +84,31 @@ impl Turns {
             s1_valid: reg::<Bool>("s1_valid", ()),
             s1: reg::<Op>("s1", p.clone()).field("pipeline"),
             s1_region: core.p.regions.then(|| reg::<Bool>("s1_region", ()).field("pipeline")),
+            hints: core.p.flex().then(|| Hints {
+                s1: reg::<Bits>("s1_hint", HINT).field("pipeline"),
+                queue: Fifo::new("release_hints", p.releases, &HINT),
+            }),
             ready,
+        }
+    }
+
+    /// The hint of the request whose slot it is: 0 says nothing.
+    pub fn hint(&self) -> Bits {
+        let Some(hints) = &self.hints else { return lit(0, HINT) };
+        mux(self.is(Turn::Release), hints.queue.head, hints.s1.get())
+    }
+
+    /// The request in S1 goes to wait for a release.
+    pub fn queue_hint(&self) {
+        if let Some(hints) = &self.hints {
+            hints.queue.push(&hints.s1.get());
+        }
+    }
+
+    /// The first that waits for a release leaves.
+    pub fn pop_hint(&self) {
+        if let Some(hints) = &self.hints {
+            hints.queue.pop();
         }
     }
 
@@ -114,9 +151,8 @@ impl Turns {
         self.hold.set(true);
     }
 
-    fn accept(&self, leaves: Bool) -> (Bool, Bits) {
+    fn accept(&self, core: &Core, leaves: Bool) -> (Bool, Bits) {
         let m = &self.req.msg;
-        unused_input(&m.hint);
         unused_input(&m.remote);
         unused_input(&m.scope);
         unused_input(&m.cmp);
@@ -128,11 +164,15 @@ impl Turns {
                 Some(region) => region.set((m.region & m.op.is(CuOp::Ld)) | m.op.is(CuOp::Kbegin)),
                 None => unused_input(&m.region),
             }
+            match &self.hints {
+                Some(hints) => hints.s1.set(m.hint),
+                None => unused_input(&m.hint),
+            }
         });
         let op = Op::of(m);
         let one = !op.releases | !op.kind.is(crate::gpu_l1::Kind::Sync) | op.part().words.popcount().eq(1);
         let text = "an operation is one that the L1 can carry out: one word if it releases";
-        assert_always("denovo_l1_legal", !accept | (Op::legal(m) & one), text);
+        assert_always(&core.p.named("legal"), !accept | (Op::legal(m) & one), text);
         let waits = accept | (self.s1_valid.get() & !leaves);
         self.s1_valid.set(waits);
         (waits, mux(accept, m.line, self.s1.get().line))
@@ -169,7 +209,7 @@ impl Turns {
 
     /// Chooses the next slot and presents its row. `leaves`: the request leaves S1; `event`: an answer has come or an entry is done.
     pub fn choose(&self, core: &Core, leaves: Bool, event: Bool) {
-        let (requests, request_line) = self.accept(leaves);
+        let (requests, request_line) = self.accept(core, leaves);
         let turn = |t: Turn| enum_lit(t);
         let next = mux(requests, turn(Turn::Cu), turn(Turn::None));
         let releases = core.releases.ready() & !self.is(Turn::Release);
@@ -179,6 +219,9 @@ impl Turns {
         let wants = oldest.there & !oldest.behind & core.buffer.drains(core.releases.writes());
         let drains = wants & !self.hold.get() & !self.is(Turn::Drain);
         let next = mux(drains, turn(Turn::Drain), next);
+        let again = core.pending.again();
+        let asks = again.any & core.req.free() & !self.is(Turn::Again);
+        let next = mux(asks, turn(Turn::Again), next);
         let post = core.misses.post.get();
         // What an operation has delayed comes before what the network brings.
         let network = self.fwd.valid & !self.fwd_leaves.get() & !self.is(Turn::Done);
@@ -188,13 +231,13 @@ impl Turns {
         let next = mux(fwd & self.ready, turn(Turn::Fwd), next);
         let (done, done_line) = self.choose_done(core);
         let next = mux(done, turn(Turn::Done), next);
-        let again = self.fwd_again.get();
-        let next = mux(again, turn(Turn::Fwd), next);
+        let repeats = self.fwd_again.get();
+        let next = mux(repeats, turn(Turn::Fwd), next);
         let next = mux(self.ready, next, turn(Turn::None)).named("turn_next");
         self.turn.set(next);
         when(event, || self.hold.set(false));
-        let replay = mux(again, self.replay.get(), post.any());
-        let at = mux(again, self.replay_at.get(), post.lowest_set());
+        let replay = mux(repeats, self.replay.get(), post.any());
+        let at = mux(repeats, self.replay_at.get(), post.lowest_set());
         when(next.is(Turn::Fwd), || {
             self.replay.set(replay);
             self.replay_at.set(at);
@@ -204,6 +247,7 @@ impl Turns {
             (Turn::Done, done_line),
             (Turn::Fwd, fwd_line),
             (Turn::Drain, oldest.line),
+            (Turn::Again, core.buffer.line(again.at)),
             (Turn::Release, core.releases.queue.head.line),
         ];
         let line = lines.iter().fold(request_line, |rest, (t, line)| mux(next.is(*t), *line, rest));

@@ -77,8 +77,7 @@ impl Slot<'_> {
     /// A delayed forward, after the operation that it had to wait for.
     fn delayed(&self) -> Now {
         let (s, misses, entry) = (&self.core.p.l1.spandex, &self.core.misses, self.turns.replay_at.get());
-        let reads = misses.has_read(entry);
-        let read = misses.read_delayed(entry);
+        let (reads, read) = misses.read_delayed(entry);
         let (word, removal) = misses.removal(entry);
         let one = word.one_hot(s.words());
         let kinds = [(Then::Revoke, FwdOp::RvkO), (Then::Share, FwdOp::ReqS), (Then::Give, FwdOp::ReqOData)];
@@ -102,8 +101,9 @@ impl Slot<'_> {
 
     fn group(&self, now: &Now) -> Group {
         let core = self.core;
-        let out = self.buffered.out_words & !core.pending.gone(self.buffered.out_at);
-        let out = out & self.buffered.out.repeat(out.width());
+        let at = self.buffered.out_at;
+        let out = self.buffered.out_words & !core.pending.gone(at);
+        let out = out & (self.buffered.out & !core.pending.how(at).through).repeat(out.width());
         let rest = now.rest;
         let line = core.arrays.data(&self.found);
         let (mshr, pending) = core.misses.first_pending(&self.of_line, rest);
@@ -156,7 +156,10 @@ impl Slot<'_> {
         let rsp = &self.rsp.msg;
         let clash = self.rsp.valid & rsp.op.is(RspOp::RspWb) & group.status.is(Status::Wb);
         let decoded = active & !now.drop & !clash & core.rsp_out.free;
-        let row = forwards().decode(decoded, &[now.op.bits(), group.status.bits(), now.direct.bits()]);
+        let served = core.p.inject == Inject::ServesBuffer;
+        let direct = now.direct & !(group.status.is(Status::Wb) & bool_lit(served));
+        let table = forwards(core.p.kind);
+        let row = table.decode(decoded, &[now.op.bits(), group.status.bits(), direct.bits()]);
         let first_of_two = row.action("both") & !unit.second.get() & (group.words & now.wanted).any();
         let has_room = !core.misses.has_read(group.mshr);
         let nacks = row.action("nack") | (row.action("delay_read") & !has_room);
@@ -166,10 +169,11 @@ impl Slot<'_> {
         let done = goes & !first_of_two;
         when(goes & !silent, || self.respond(&now, &group, &row, nacks, first_of_two));
         when(done & !now.drop & !inv, || self.change(&now, &group, &row, has_room));
+        when(done & !now.drop & inv, || self.invalidate());
         let between = (goes & first_of_two) | (unit.second.get() & !goes);
         when(active & between, || self.turns.repeat_fwd());
         when(goes & now.drop, || {
-            core.arrays.set_words(&self.found, self.found.valid, self.found.owned & !now.rest);
+            core.arrays.set_words(&self.found, &self.found.states().without(now.rest));
             core.misses.spoil(self.of_line.all);
         });
         self.advance(&now, &group, goes, first_of_two, replay);
@@ -201,7 +205,7 @@ impl Slot<'_> {
             dst: mux(to_bank, now.src, now.req.resize(s.node_bits())),
             tag: mux(to_bank, now.tbe.resize(s.tag_bits()), now.tag),
             nodata: bank & row.action("nodata"),
-            kept_s: bool_lit(false),
+            kept_s: bank & self.keeps(row) & bool_lit(core.p.flex()),
             dirty: bool_lit(true),
             direct: now.direct & !to_bank,
             data: group.data,
@@ -213,8 +217,10 @@ impl Slot<'_> {
         let core = self.core;
         let (found, words) = (&self.found, group.words);
         when(row.action("lose"), || {
-            let kept = words & row.action("keep").repeat(words.width());
-            core.arrays.set_words(found, found.valid | kept, found.owned & !words);
+            let kept = words & self.keeps(row).repeat(words.width());
+            let (none, lost) = (self.none(), found.states().without(words));
+            let (shared, valid) = if core.p.flex() { (kept, none) } else { (none, kept) };
+            core.arrays.set_words(found, &lost.to_valid(valid).to_shared(shared));
             core.misses.spoil(self.of_line.all);
         });
         when(row.action("write"), || {
@@ -250,6 +256,19 @@ impl Slot<'_> {
         });
     }
 
+    fn keeps(&self, row: &Decoded) -> Bool {
+        row.action("keep")
+    }
+
+    /// Inv: shared words go.
+    fn invalidate(&self) {
+        let (core, found) = (self.core, &self.found);
+        if core.p.flex() && core.p.inject != Inject::KeepsShared {
+            when(found.present, || core.arrays.set_words(found, &found.states().without(found.shared)));
+        }
+        core.misses.invalidated(&self.of_line);
+    }
+
     /// What is left of the forward.
     fn advance(&self, now: &Now, group: &Group, goes: Bool, first_of_two: Bool, replay: Bool) {
         let (core, unit) = (self.core, &self.core.fwd);
@@ -263,12 +282,16 @@ impl Slot<'_> {
         });
         when(goes & replay & !first_of_two, || {
             let entry = self.turns.replay_at.get();
-            let done = core.misses.replayed(entry);
-            when(done, || self.free_miss(entry));
+            let done = core.misses.replayed(entry, group.words);
+            when(done, || {
+                let over = core.misses.followed(entry);
+                when(over, || self.free_miss(entry));
+            });
         });
+        // A read may find that its words came as shared ones: it is refused.
         let text = "what follows an operation finds its words owned";
-        let owned = (now.rest & !self.found.owned).none();
-        assert_always("denovo_l1_replay_owned", !(goes & replay) | owned, text);
+        let owned = (now.rest & !self.found.owned).none() | now.op.is(FwdOp::ReqV);
+        assert_always(&core.p.named("replay_owned"), !(goes & replay) | owned, text);
     }
 
     /// An MSHR is free; its line may leave if nothing else of it is under way.
@@ -283,9 +306,9 @@ impl Slot<'_> {
         count("spandex_tu_refused", goes & nacks, "forwards answered by a Nack");
         let delays = row.action("delay") | row.action("delay_read");
         count("spandex_tu_delayed", goes & delays & !nacks, "forwards delayed");
-        let race = |name: &str, cond: Bool, text: &str| cover(&format!("spandex.race.{name}"), cond, text);
+        let race = |name: &str, cond: Bool, text: &str| cover(&self.core.p.race(name), cond, text);
         let split = goes & self.core.fwd.begun.get();
-        race("denovo_split", split, "a forward meets words of several states, or of several entries");
-        race("denovo_no_slot", goes & row.action("delay_read") & nacks, "a second read cannot be delayed");
+        race("split", split, "a forward meets words of several states, or of several entries");
+        race("no_slot", goes & row.action("delay_read") & nacks, "a second read cannot be delayed");
     }
 }

@@ -1,0 +1,250 @@
+//! `owner-predictor`: which device owns the words of a line, guessed from who answered for it (spandex.md section 8, `opred = table`).
+//!
+//! ```text
+//!  line --> [valid | tag | owner | confidence] x entries, direct-mapped by the line's low bits --> likely, owner
+//!                 ^
+//!  answers and refusals of devices: {line, device, refused}
+//! ```
+//! A guess is used at confidence 2 or more. An answer (RspV or RspWT) of the device that the entry names raises it, up to 3; a refusal (NackV or NackWT) of that device lowers it.
+//!
+//! Decisions: an answer of another device, or for another line, takes the entry with confidence 1: the newest owner is the best guess, and a line must answer twice before a request goes astray for it.
+//! A refusal of another device than the one named says nothing. RspWT of an old owner that has just lost its words counts as an answer too, for it cannot be told from that of an owner that keeps them.
+//!
+//! # Transition table
+//!
+#![doc = include_str!("../docs/owner-predictor.md")]
+//!
+//! # Picture
+//!
+#![doc = include_str!("../pictures/owner-predictor.svg")]
+
+use crate::params::{Spandex, spandex_from, spandex_params};
+use crate::tu_gpu::table::column;
+use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo};
+use weft_rtl::prelude::*;
+
+/// Confidence from which on a guess is used, and the highest one: two bits.
+const USED: u64 = 2;
+const MOST: u64 = 3;
+
+/// What fixes a predictor.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PredictorParams {
+    /// Widths of line and device numbers.
+    pub spandex: Spandex,
+    /// Entries, a power of two, 2..1024.
+    pub entries: u32,
+}
+
+impl PredictorParams {
+    /// 64 entries.
+    pub fn published(spandex: Spandex) -> PredictorParams {
+        PredictorParams { spandex, entries: 64 }
+    }
+
+    fn index_bits(&self) -> u32 {
+        self.entries.trailing_zeros()
+    }
+
+    /// Width of a tag: line number without the bits of the index.
+    pub fn tag_bits(&self) -> u32 {
+        self.spandex.line_bits() - self.index_bits()
+    }
+
+    /// Checks the number of entries.
+    ///
+    /// # Errors
+    /// It is illegal.
+    pub fn validate(&self) -> Result<(), BlockError> {
+        if self.entries.is_power_of_two() && (2..=1024).contains(&self.entries) {
+            return Ok(());
+        }
+        Err(BlockError::Illegal {
+            block: "owner-predictor".into(),
+            key: "entries".into(),
+            value: self.entries.to_string(),
+            problem: "it is no power of two in the range".into(),
+            legal: "2, 4, .. 1024".into(),
+        })
+    }
+}
+
+/// Whom the entry of a line speaks of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub enum Entry {
+    /// Another line, or nothing.
+    Other,
+    /// This line, and the device that answers.
+    Same,
+    /// This line, and another device.
+    Moved,
+}
+
+/// What a device says of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 1)]
+pub enum Said {
+    /// It had the words.
+    Answered,
+    /// It had not.
+    Refused,
+}
+
+/// What the entry of a line learns.
+pub fn lessons() -> Table {
+    let row = |id: &str, said: Said, entry: &[Entry], actions: &[&'static str], text: &str| Row {
+        id: format!("spandex.owner_predictor.{id}"),
+        when: vec![vec![said.encoding()], entry.iter().map(|e| e.encoding()).collect()],
+        actions: actions.to_vec(),
+        text: text.into(),
+    };
+    use Entry::*;
+    Table {
+        name: "owner_predictor_lessons",
+        columns: vec![
+            column::<Said>("device", &["answered", "refused"]),
+            column::<Entry>("entry", &["other line", "this device", "another device"]),
+        ],
+        rows: vec![
+            row("answer.new", Said::Answered, &[Other], &["take"], "The line takes the entry, confidence 1."),
+            row("answer.same", Said::Answered, &[Same], &["up"], "Confidence rises, up to 3."),
+            row(
+                "answer.moved",
+                Said::Answered,
+                &[Moved],
+                &["take"],
+                "The device takes the entry, confidence 1.",
+            ),
+            row("refusal.same", Said::Refused, &[Same], &["down"], "Confidence falls, down to 0."),
+            row("refusal.other", Said::Refused, &[Other, Moved], &[], "Nothing."),
+        ],
+    }
+}
+
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = PredictorParams)]
+struct Known {
+    #[width(p.tag_bits())]
+    #[field("predictor")]
+    tag: Bits,
+    #[width(p.spandex.dev_bits())]
+    #[field("predictor")]
+    owner: Bits,
+    #[width(2)]
+    #[field("predictor")]
+    confidence: Bits,
+}
+
+/// A guess.
+#[derive(Clone, Copy)]
+pub(crate) struct Guess {
+    /// It is to be used.
+    pub likely: Bool,
+    pub owner: Bits,
+}
+
+/// The table inside a block.
+pub(crate) struct Predictor {
+    p: PredictorParams,
+    valid: Reg<Bits>,
+    rows: Memory<Known>,
+    learn: LaneWriter<Known>,
+}
+
+impl Predictor {
+    /// Declares it.
+    pub fn new(p: &PredictorParams) -> Predictor {
+        let rows = regfile::<Known>("predicted", p.entries, p.clone());
+        Predictor {
+            valid: reg::<Bits>("predicted_valid", p.entries).field("predictor"),
+            learn: rows.lane_writer("learn"),
+            rows,
+            p: p.clone(),
+        }
+    }
+
+    fn index(&self, line: Bits) -> Bits {
+        line.slice(0, self.p.index_bits())
+    }
+
+    fn tag(&self, line: Bits) -> Bits {
+        line.slice(self.p.index_bits(), self.p.tag_bits())
+    }
+
+    fn find(&self, line: Bits) -> (Known, Bool) {
+        let at = self.index(line);
+        let row = self.rows.read(at);
+        (row, self.valid.get().bit_at(at) & row.tag.eq(self.tag(line)))
+    }
+
+    /// Looks a line up.
+    pub fn look(&self, line: Bits) -> Guess {
+        let (row, here) = self.find(line);
+        Guess { likely: here & row.confidence.ge(USED), owner: row.owner }
+    }
+
+    /// A device has answered for words of a line, or refused them; once per cycle, when `valid`.
+    pub fn hear(&self, valid: Bool, line: Bits, device: Bits, refused: Bool) {
+        let (row, here) = self.find(line);
+        let entry = mux(row.owner.eq(device), enum_lit(Entry::Same), enum_lit(Entry::Moved));
+        let entry = mux(here, entry, enum_lit(Entry::Other));
+        let said = mux(refused, enum_lit(Said::Refused), enum_lit(Said::Answered));
+        let lesson = lessons().decode(valid, &[said.bits(), entry.bits()]);
+        let up = mux(row.confidence.eq(MOST), row.confidence, row.confidence + 1);
+        let down = mux(row.confidence.none(), row.confidence, row.confidence - 1);
+        let confidence = mux(lesson.action("up"), up, mux(lesson.action("down"), down, lit(1, 2)));
+        let changes = lesson.action("take") | lesson.action("up") | lesson.action("down");
+        when(valid & changes, || {
+            let at = self.index(line);
+            self.learn.write(at, &Known { tag: self.tag(line), owner: device, confidence });
+            self.valid.set(self.valid.get() | at.one_hot(self.p.entries));
+        });
+    }
+}
+
+/// Builds the predictor as a block of its own: `look_line` in, one cycle later `likely` and `owner` out; `heard` with `heard_line`, `heard_device`, `heard_refused` in.
+///
+/// # Errors
+/// Illegal parameters.
+pub fn owner_predictor(p: &PredictorParams) -> Result<Arc<Module>, BlockError> {
+    p.validate()?;
+    let name = format!("owner_predictor_{}_e{}", p.spandex.name_part(), p.entries);
+    Module::build(&name, ModuleKind::Block, || describe(p))
+        .map_err(|errors| BlockError::Elab { block: "owner-predictor".into(), errors })
+}
+
+fn describe(p: &PredictorParams) {
+    doc("Guesses the owner of a line's words from the devices that answered for it.");
+    param("entries", p.entries);
+    let s = &p.spandex;
+    let table = Predictor::new(p);
+    let guess = table.look(input::<Bits>("look_line", s.line_bits()));
+    output_reg::<Bool>("likely", ()).set(guess.likely);
+    // What nobody has been told is not shown.
+    let shown = guess.owner & guess.likely.repeat(s.dev_bits());
+    output_reg::<Bits>("owner", s.dev_bits()).set(shown);
+    let valid = input::<Bool>("heard", ());
+    let line = input::<Bits>("heard_line", s.line_bits());
+    let device = input::<Bits>("heard_device", s.dev_bits());
+    table.hear(valid, line, device, input::<Bool>("heard_refused", ()));
+}
+
+/// The block as listed on the command line.
+pub fn info() -> BlockInfo {
+    BlockInfo {
+        name: "owner-predictor",
+        about: "Guesses the owner of a line's words from the devices that answered for it",
+        params: || {
+            let about = "entries, direct-mapped by line";
+            let mut list =
+                vec![ParamInfo { name: "entries", default: "64".into(), legal: "2, 4, .. 1024", about }];
+            list.extend(spandex_params());
+            list
+        },
+        build: |set| {
+            let entries = set.within("entries", 2, 1024)? as u32;
+            owner_predictor(&PredictorParams { spandex: spandex_from(set)?, entries })
+        },
+    }
+}

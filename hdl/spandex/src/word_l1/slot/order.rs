@@ -1,0 +1,100 @@
+//! What follows an operation of the CU: what waits, what is left, what the CU is told.
+
+use super::{Plan, Slot};
+use crate::gpu_l1::op::{Kind, Op, merge, spread};
+use crate::word_l1::turn::Turn;
+use weft_blocks::cache::l1::StallCause;
+use weft_blocks::msg::CuRsp;
+use weft_rtl::prelude::*;
+
+impl Slot<'_> {
+    /// Counters (section 13).
+    pub(super) fn observe(&self, plan: &Plan) {
+        let does = |action: &str| plan.goes & plan.row.action(action);
+        let count = |name: &str, cond: Bool, text: &str| count(&self.core.p.named(name), cond, text);
+        let drain = self.turns.is(Turn::Drain);
+        let owned = (self.part.words & self.found.owned).any();
+        count("hit_owned", does("hit") & owned, "loads answered here, some words owned");
+        count("hit", does("hit") & !owned, "loads answered here from valid or buffered words");
+        count("misses", does("read"), "reads of words");
+        count("merged", does("join"), "loads that join a read");
+        count("stores_owned", does("store") & !drain, "stores done in place");
+        count("stores_buffered", does("buffer"), "stores buffered");
+        count("ownership", does("ask"), "requests for ownership");
+        count("atomics_owned", does("perform"), "atomics and byte stores done in place");
+        count("atomics", does("own"), "requests for ownership and data");
+        count("write_backs", plan.goes & plan.evicts, "lines with owned words replaced");
+        if self.core.p.flex() {
+            let takes = plan.goes & self.hinted(&plan.row, "take");
+            let shares = self.hinted(&plan.row, "share");
+            count("shares", takes & shares, "requests for shared words");
+            count("takes", takes & !shares, "loads that ask for ownership and data");
+            let through = plan.goes & self.hinted(&plan.row, "write");
+            count("write_throughs", through, "entries of the store buffer written through");
+            let shared = (self.part.words & self.found.shared).any();
+            count("hit_shared", does("hit") & shared, "loads answered here, some words shared");
+        }
+        let waits = self.turns.s1_valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));
+        count("wait_cycles", waits, "cycles in which the request at the head waits");
+    }
+
+    /// What is queued, what is left of an operation, acquires.
+    pub(super) fn order(&self, plan: &Plan) {
+        let (core, op) = (self.core, &self.op);
+        when(plan.queues, || {
+            let kind = mux(self.is(Kind::Store), enum_lit(Kind::Ack), op.kind);
+            core.releases.queue.push(&Op { kind, ..*op });
+            self.turns.queue_hint();
+        });
+        when(plan.goes & self.turns.is(Turn::Cu) & !plan.last, || {
+            let words = mux(plan.row.action("perform"), plan.words, self.part.words);
+            let bytes = spread(words, 4) & op.mask;
+            self.turns.s1.set(Op { mask: op.mask & !bytes, ..*op });
+        });
+        let performed = plan.goes & plan.row.action("perform") & self.is(Kind::Sync) & plan.last;
+        let kernel = plan.acquires & self.turns.region();
+        when(plan.acquires | (performed & op.acquires), || core.flash(kernel));
+        let released = self.turns.is(Turn::Release);
+        when(released & plan.leaves, || {
+            core.releases.pop();
+            self.turns.pop_hint();
+        });
+        when(released & plan.waits, || core.releases.wait());
+        when(self.turns.is(Turn::Drain) & plan.waits, || self.turns.hold_drain());
+    }
+
+    /// What the CU gets.
+    pub(super) fn answer(&self, plan: &Plan) {
+        let (core, op) = (self.core, &self.op);
+        let hit = plan.goes & plan.row.action("hit");
+        let performed = plan.goes & plan.row.action("perform") & self.is(Kind::Sync);
+        let acked = plan.leaves & !plan.looks & !plan.queues;
+        let old = core.arrays.data(&self.found);
+        let bytes = spread(plan.words, 4) & op.mask;
+        let none = lit_bv(Bv::zero(op.mask.width()));
+        when(hit | performed | acked, || {
+            core.replies.send(&CuRsp {
+                id: op.id,
+                kind: mux(hit, lit(0, 2), (acked | op.store).bits().zext(2)),
+                mask: mux(acked, none, mux(hit, op.mask, bytes)),
+                data: mux(hit, merge(self.buffered.words, self.buffered.data, old), old),
+                src: lit(0, 3),
+                merged: bool_lit(false),
+            });
+        });
+    }
+
+    /// Why requests are not taken, for the CU.
+    pub(super) fn tell_stall(&self, plan: &Plan) {
+        let stall = output_reg::<Enum<StallCause>>("stall", ()).doc("Why requests are not taken.");
+        let busy = output_reg::<Bool>("busy_release", ()).doc("A release is not complete.");
+        let cause = |c: StallCause| enum_lit(c);
+        let load = mux(self.is(Kind::Load), cause(StallCause::MshrFull), cause(StallCause::SbFull));
+        let why = mux(plan.waits, load, cause(StallCause::Other));
+        let why = mux(plan.looks, why, cause(StallCause::Release));
+        let why = mux(self.turns.is(Turn::Cu), why, cause(StallCause::Bank));
+        let blocked = self.turns.s1_valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));
+        stall.set(mux(blocked, why, cause(StallCause::None)));
+        busy.set(self.core.releases.queue.valid);
+    }
+}
