@@ -201,9 +201,9 @@ fn programs_by_seed() {
 }
 #[test]
 fn long_programs_by_seed_1() {
-    seeds(1_000..4_000, 150_000);
+    seeds(1_000..1_800, 60_000);
 }
 #[test]
 fn long_programs_by_seed_2() {
-    seeds(4_000..7_000, 150_000);
+    seeds(4_000..4_800, 60_000);
 }

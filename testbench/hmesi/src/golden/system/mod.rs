@@ -7,14 +7,14 @@ use super::client::table::State;
 use super::cover::Cover;
 use super::l2::{L2, L2Params};
 use super::l3::{self, L3, L3Params};
-use super::msg::Packet;
+use super::msg::{Node, Packet};
 use super::slip::Slip;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 pub use step::{Event, Step};
 use weft_spandex_bench::golden::device::{Device, DeviceParams, Kind};
 use weft_spandex_bench::golden::llc::BankParams;
-use weft_spandex_bench::golden::msg::{Data, Mask, words};
+use weft_spandex_bench::golden::msg::{Data, Mask, Node as GpuNode, words};
 use weft_spandex_bench::golden::system::explore::{Explored, explore};
 use weft_spandex_bench::golden::system::families::{Programs, threads};
 use weft_spandex_bench::golden::system::program::{Thread, initial_line};
@@ -130,6 +130,17 @@ pub enum Core {
     Gpu(Device),
 }
 
+/// A block that is not modelled: a bench puts another in its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Block {
+    /// L1 of a CPU.
+    Cpu(u8),
+    /// Bank of the GPU L2.
+    L2(u8),
+    /// Bank of the L3.
+    L3(u8),
+}
+
 /// A system.
 #[derive(Clone, Debug)]
 pub struct System {
@@ -151,6 +162,10 @@ pub struct System {
     pub threads: Vec<Thread>,
     evictions: [u8; 3],
     faults: Vec<String>,
+    /// The block that is not modelled.
+    pub absent: Option<Block>,
+    /// Messages to it.
+    pub outbox: Vec<Packet>,
     /// What models have taken and sent, if it is recorded.
     pub events: Option<Vec<Event>>,
     /// Reached since it was last taken.
@@ -191,6 +206,8 @@ impl System {
             memory: Rc::new(BTreeMap::new()),
             threads,
             faults: Vec::new(),
+            absent: None,
+            outbox: Vec::new(),
             events: None,
             cover: Cover::default(),
         };
@@ -222,6 +239,34 @@ impl System {
     }
     fn in_memory(&self, line: u32) -> Data {
         self.memory.get(&line).copied().unwrap_or_else(|| initial_line(self.p.words))
+    }
+    /// A line of memory.
+    pub fn memory(&self, line: u32) -> Data {
+        self.in_memory(line)
+    }
+    /// Writes a line of memory.
+    pub fn write_memory(&mut self, line: u32, data: Data) {
+        Rc::make_mut(&mut self.memory).insert(line, data);
+    }
+    /// A message of the absent block.
+    pub fn inject(&mut self, packet: Packet) {
+        let at = self.net.partition_point(|other| *other <= packet);
+        self.net.insert(at, packet);
+    }
+    /// Broken rules so far.
+    pub fn faults(&self) -> &[String] {
+        &self.faults
+    }
+    fn is_absent(&self, packet: &Packet) -> bool {
+        match (self.absent, packet) {
+            (Some(Block::Cpu(cpu)), Packet::Mesi(msg)) => msg.dst == Node::Client(cpu),
+            (Some(Block::L3(bank)), Packet::Mesi(msg)) => msg.dst == Node::L3(bank),
+            (Some(Block::L2(bank)), Packet::Mesi(msg)) => {
+                msg.dst == Node::Client(self.p.cpus()) && self.bank_of(msg.line) == usize::from(bank)
+            }
+            (Some(Block::L2(bank)), Packet::Gpu(msg)) => msg.dst == GpuNode::Bank(bank),
+            _ => false,
+        }
     }
     fn cpus(&self) -> impl Iterator<Item = (usize, &Cpu)> {
         self.cores.iter().enumerate().filter_map(|(id, core)| match &**core {

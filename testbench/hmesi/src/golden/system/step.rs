@@ -343,6 +343,9 @@ impl System {
     }
     fn send(&mut self, packet: Packet) {
         self.record(Event::Sent(packet));
+        if self.is_absent(&packet) {
+            return self.outbox.push(packet);
+        }
         let at = self.net.partition_point(|other| *other <= packet);
         self.net.insert(at, packet);
     }

@@ -1,0 +1,6 @@
+//! The blocks of the hierarchical baseline against the golden model: one block in hardware, everything around it is the model, and every message that the block sends is judged by a watch
+//! ([`weft_hmesi_bench::watch`]), data included.
+
+mod around;
+mod convert;
+mod l3;
