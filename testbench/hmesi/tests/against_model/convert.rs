@@ -110,12 +110,11 @@ pub fn decode(s: &Spandex, network: &str, m: &bench::Msg) -> Msg {
         _ => Op::UnblockX,
     };
     let mut msg = Msg::new(src, dst, op, line);
-    msg.req = match (op, network) {
-        (Op::FwdGetS | Op::FwdGetM | Op::Inv { to: Node::Client(_) }, _) => match who(s, m.get("req")) {
+    msg.req = match op {
+        Op::FwdGetS | Op::FwdGetM | Op::Inv { to: Node::Client(_) } => match who(s, m.get("req")) {
             Node::Client(client) => client,
             Node::L3(_) => u8::MAX,
         },
-        (_, "req" | "wb") => msg.req,
         _ => 0,
     };
     let eviction = matches!(op, Op::Recall | Op::Inv { to: Node::L3(_) });

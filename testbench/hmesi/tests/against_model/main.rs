@@ -2,5 +2,8 @@
 //! ([`weft_hmesi_bench::watch`]), data included.
 
 mod around;
+mod client;
 mod convert;
+mod gpu;
+mod l2;
 mod l3;

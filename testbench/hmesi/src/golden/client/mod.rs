@@ -105,8 +105,11 @@ impl Place {
             _ => return None,
         };
         let msg = Msg::new(Node::Client(self.client), dst, op, line);
-        let answers = matches!((dst, op), (Node::Client(_), _));
-        let tag = cause.filter(|_| answers).map_or(0, |cause| cause.tag);
+        let tag = match (op, dst) {
+            (Op::GetS | Op::GetM | Op::Put { .. }, _) => u16::from(self.client) + 1,
+            (_, Node::Client(_)) => cause.map_or(0, |cause| cause.tag),
+            (_, Node::L3(_)) => 0,
+        };
         let msg = Msg { req: 0, tag, ..msg };
         Some(if op.has_data() { msg.with(data) } else { msg })
     }
