@@ -314,6 +314,21 @@ pub struct MemRsp {
     pub data: Bits,
 }
 
+/// Memory controller to one of its banks, as it comes from memory: a [`MemRsp`] and whose it is.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Spandex)]
+pub struct ControllerRsp {
+    /// Bank that has read.
+    #[width(p.bank_bits())]
+    pub bank: Bits,
+    /// TBE of the read.
+    #[width(p.tbe_bits())]
+    pub tbe: Bits,
+    /// The line.
+    #[width(p.data_bits())]
+    pub data: Bits,
+}
+
 /// Kinds of [`GpuReq`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 2)]

@@ -99,6 +99,10 @@ impl Spandex {
     pub fn flit_bits(&self) -> u32 {
         bits_for(u64::from(2 + self.words().div_ceil(4)))
     }
+    /// Width of a bank's number; 1 also for a single bank.
+    pub fn bank_bits(&self) -> u32 {
+        bits_for(u64::from(self.banks))
+    }
     /// Line bits that choose the bank.
     pub fn bank_select(&self) -> u32 {
         self.banks.trailing_zeros()

@@ -133,7 +133,14 @@ fn keys_of_coherence() {
         &["reqs_policy=opt1", "sharer_mode=broadcast"],
         &["reqs_policy=opt2", "flex_rsp=false"],
         &["reqs_policy=opt3", "rvko_gran=word"],
-        &["sb_drain=highwater", "n_fail=3", "cpu_mlp=4"],
+        &[
+            "sb_drain=highwater",
+            "n_fail=3",
+            "cpu_mlp=4",
+            "controllers=1",
+            "llc_latency=0",
+            "llc_data_latency=9",
+        ],
         &["sb_drain=eager", "hop=1", "ni=0", "cu_ticks=20"],
         &["mesh=3", "mesh_rows=1", "hop=8", "ni=20", "cu_ticks=1"],
     ];

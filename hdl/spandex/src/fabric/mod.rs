@@ -14,7 +14,7 @@
 //! | `g0_cuD_stall` | out | why the L1 does not take a request |
 //! | `g0_cuD_busy_release` | out | a release is under way in the L1 |
 //! | `g0_cuD_oracle_ask`, `_line`, `_mask`, `_known`, `_owner` | out, in | of a Flex device with an oracle: see [`flex_device`] |
-//! | `memB_req`, `memB_rsp` | out, in | [`MemReq`], [`MemRsp`] of a bank |
+//! | `memB_req`, `memB_rsp` | out, in | [`MemReq`], [`MemRsp`] of a bank; with memory controllers of one of them, and then [`ControllerRsp`] |
 //!
 //! Instances: `deviceD`, in it `cache` (the L1) and `tu`; `bankB`; `routerN` and what lies between.
 //!
@@ -33,6 +33,7 @@ use crate::gpu_l1::{GpuL1Params, gpu_l1};
 use crate::mesi_l1::{MesiL1Params, mesi_l1};
 use crate::mesi_port::{MesiDown, MesiExt, MesiReq, MesiUp};
 use crate::msg::*;
+use crate::net::memory::{Memory, memories};
 use crate::net::{Net, NetParams, Stations};
 use crate::params::Spandex;
 use crate::tu_flex::{Opred, TuFlexParams, tu_flex};
@@ -186,6 +187,7 @@ pub fn spandex_fabric(
             legal: s.devs().to_string(),
         });
     }
+    let memory = Memory::of(s, net)?;
     let net = Net::new(s, net)?;
     built(Module::build(name, ModuleKind::Fabric, || {
         doc(
@@ -200,17 +202,16 @@ pub fn spandex_fabric(
             banks: (0..s.banks).map(|b| instance(&format!("bank{b}"), bank)).collect(),
         };
         export(s, &stations);
+        memories(s, memory.as_ref(), &stations.banks);
         net.wire(s, &stations);
     }))
 }
 
-/// Ports of CPU cores, CUs and memory.
+/// Ports of CPU cores and CUs, and numbers of the nodes.
 fn export(s: &Spandex, stations: &Stations) {
     export_cu(s, &stations.devices);
     for (b, bank) in stations.banks.iter().enumerate() {
         bank.drive_bits("own", lit(u64::from(s.devs()) + b as u64, s.node_bits()));
-        pass_out::<MemReq>(bank, "mem_req", &format!("mem{b}_req"), s);
-        pass_in::<MemRsp>(bank, "mem_rsp", &format!("mem{b}_rsp"), s);
     }
 }
 

@@ -15,8 +15,8 @@ use super::net::{HNet, HStations};
 use crate::fabric::{built, export_cu};
 use crate::mesi_l1::{MesiL1Params, mesi_l1};
 use crate::mesi_port::{MesiDown, MesiExt, MesiReq, MesiUp};
-use crate::msg::{MemReq, MemRsp};
 use crate::net::NetParams;
+use crate::net::memory::{Memory, memories};
 use crate::params::Spandex;
 use std::sync::Arc;
 use weft_blocks::common::join::{pass_in, pass_out};
@@ -85,6 +85,8 @@ pub fn hmesi_fabric(
             legal: s.devs().to_string(),
         });
     }
+    // A bank of the L3 stands where the bank of the GPU L2 with its number does.
+    let memory = Memory::of(s, net)?;
     let net = HNet::new(s, net)?;
     built(Module::build(name, ModuleKind::Fabric, || {
         doc(
@@ -108,9 +110,8 @@ pub fn hmesi_fabric(
             // The width is that of the bank's own number space: Spandex's below, the whole system's above.
             l2.drive_bits("own", lit(u64::from(s.l2_node(b)), s.h_node_bits()));
             l3.drive_bits("own", lit(u64::from(s.l3_node(b)), s.h_node_bits()));
-            pass_out::<MemReq>(l3, "mem_req", &format!("mem{b}_req"), s);
-            pass_in::<MemRsp>(l3, "mem_rsp", &format!("mem{b}_rsp"), s);
         }
+        memories(s, memory.as_ref(), &stations.l3s);
         net.wire(s, &stations);
     }))
 }

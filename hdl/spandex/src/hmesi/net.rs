@@ -105,16 +105,16 @@ impl HNet {
             p: p.clone(),
             router: router_of(&name, s, p.grid, &p.places, &nets)?,
             gpu: [
-                Lane::new::<Req>(NETS[0], s, p)?,
-                Lane::new::<Fwd>(NETS[1], s, p)?,
-                Lane::new::<Wb>(NETS[2], s, p)?,
-                Lane::new::<Rsp>(NETS[3], s, p)?,
+                Lane::new::<Req>(NETS[0], s, p, (p.bank, 0))?,
+                Lane::new::<Fwd>(NETS[1], s, p, (0, 0))?,
+                Lane::new::<Wb>(NETS[2], s, p, (0, 0))?,
+                Lane::new::<Rsp>(NETS[3], s, p, (0, p.data))?,
             ],
             l3: [
-                Lane::new::<HReq>(H_NETS[0], s, p)?,
-                Lane::new::<HFwd>(H_NETS[1], s, p)?,
-                Lane::new::<HWb>(H_NETS[2], s, p)?,
-                Lane::new::<HRsp>(H_NETS[3], s, p)?,
+                Lane::new::<HReq>(H_NETS[0], s, p, (p.bank, 0))?,
+                Lane::new::<HFwd>(H_NETS[1], s, p, (0, 0))?,
+                Lane::new::<HWb>(H_NETS[2], s, p, (0, 0))?,
+                Lane::new::<HRsp>(H_NETS[3], s, p, (0, p.data))?,
             ],
         })
     }

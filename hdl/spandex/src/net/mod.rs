@@ -7,8 +7,10 @@
 //!                                 link
 //! ```
 //! At a node all senders of a virtual network are merged and its receivers split, a cycle each where there are several. A hop takes `hop` cycles, of which the router is one; towards the network
-//! every message waits `ni` cycles.
+//! every message waits `ni` cycles. A request waits `bank` cycles before its bank, an answer of a bank `data` cycles behind it: times of the bank's arrays beyond that of its pipeline, of which a forward
+//! needs the first only.
 
+pub(crate) mod memory;
 pub mod router;
 
 use crate::msg::{Fwd, Req, Routed, Rsp, Wb};
@@ -33,8 +35,14 @@ pub struct NetParams {
     pub hop: u32,
     /// Cycles from a sender to its router, beside those of merging, 0..64.
     pub ni: u32,
+    /// Cycles of a request before its bank, 0..64.
+    pub bank: u32,
+    /// Cycles of an answer behind its bank, 0..64.
+    pub data: u32,
     /// Place in the mesh of each node of the system: the devices, then the banks.
     pub places: Vec<u32>,
+    /// Places in the mesh of memory controllers: none (a port of memory at each bank), or a power of two of them, at most as many as banks.
+    pub controllers: Vec<u32>,
 }
 
 impl NetParams {
@@ -45,7 +53,14 @@ impl NetParams {
         let cpus = (0..s.cpus).map(|c| 2 * (c % even));
         let cus = (0..s.cus).map(|c| c % nodes);
         let banks = (0..s.banks).map(|b| b % nodes);
-        NetParams { grid, hop: 3, ni: 0, places: cpus.chain(cus).chain(banks).collect() }
+        let places = cpus.chain(cus).chain(banks).collect();
+        NetParams { grid, hop: 3, ni: 0, bank: 0, data: 0, places, controllers: Vec::new() }
+    }
+
+    /// The places of so many memory controllers, at most 4, at corners of a mesh: two are opposite.
+    pub fn corners(grid: Grid, count: u32) -> Vec<u32> {
+        let (east, last) = (grid.columns - 1, grid.nodes() - 1);
+        [0, last, east, last - east].into_iter().take(count as usize).collect()
     }
 
     /// Hops between two nodes of the system.
@@ -58,10 +73,11 @@ impl NetParams {
     /// # Errors
     /// A mesh outside 1..16 in either direction, another number of places than nodes, a place outside the mesh, or cycles outside their range.
     pub fn validate(&self, s: &Spandex) -> Result<(), BlockError> {
-        self.validate_nodes(s.nodes())
+        self.validate_nodes(s.nodes())?;
+        self.validate_controllers(s.banks)
     }
 
-    /// The same for a system of so many nodes.
+    /// Checks all but the controllers, for so many nodes.
     pub(crate) fn validate_nodes(&self, nodes: u32) -> Result<(), BlockError> {
         let illegal = |key: &str, value: String, problem: &str, legal: &str| {
             let text = |t: &str| t.to_string();
@@ -88,20 +104,39 @@ impl NetParams {
         if !(1..=8).contains(&self.hop) {
             return illegal("hop", self.hop.to_string(), "it lies outside", "1..8");
         }
-        if self.ni > 64 {
-            return illegal("ni", self.ni.to_string(), "it lies outside", "0..64");
+        for (key, cycles) in [("ni", self.ni), ("bank", self.bank), ("data", self.data)] {
+            if cycles > 64 {
+                return illegal(key, cycles.to_string(), "it lies outside", "0..64");
+            }
         }
         Ok(())
     }
 
+    /// Checks the controllers of so many banks.
+    fn validate_controllers(&self, banks: u32) -> Result<(), BlockError> {
+        let few = self.controllers.len() as u32;
+        let fit = few == 0 || few.is_power_of_two() && few <= banks;
+        if fit && self.controllers.iter().all(|p| *p < self.grid.nodes()) {
+            return Ok(());
+        }
+        Err(BlockError::Illegal {
+            block: "spandex-net".into(),
+            key: "controllers".into(),
+            value: format!("{:?}", self.controllers),
+            problem: "they do not fit the banks and the mesh".into(),
+            legal: "a power of two of them, at most one per bank, each with a place in the mesh".into(),
+        })
+    }
+
     /// Part of a module's name that these parameters determine.
     pub fn name_part(&self) -> String {
-        let places: Vec<String> = self.places.iter().map(u32::to_string).collect();
+        let places: Vec<String> = self.places.iter().chain(&self.controllers).map(u32::to_string).collect();
         let digest = places.join("_");
         let sum = digest
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-        format!("{}x{}_h{}_n{}_p{sum:016x}", self.grid.columns, self.grid.rows, self.hop, self.ni)
+        let Grid { columns, rows } = self.grid;
+        format!("{columns}x{rows}_h{}_n{}_b{}_{}_p{sum:016x}", self.hop, self.ni, self.bank, self.data)
     }
 }
 
@@ -121,13 +156,22 @@ pub(crate) struct Lane {
     splits: BTreeMap<usize, Arc<Module>>,
     inject: Wait,
     link: Wait,
+    /// Before its receivers.
+    arrive: Wait,
+    /// Behind banks.
+    leave: Wait,
 }
 
 /// A sender or receiver at a node: instance, port, node of the system.
 pub(crate) type End<'a> = (&'a InstanceRef, &'static str, u32);
 
 impl Lane {
-    pub fn new<T: Routed>(net: &str, s: &Spandex, p: &NetParams) -> Result<Lane, BlockError> {
+    pub fn new<T: Routed>(
+        net: &str,
+        s: &Spandex,
+        p: &NetParams,
+        (arrive, leave): (u32, u32),
+    ) -> Result<Lane, BlockError> {
         let fits = |made: Result<Arc<Module>, ElabErrors>| {
             made.map_err(|errors| BlockError::Elab { block: "spandex-net".into(), errors })
         };
@@ -143,6 +187,8 @@ impl Lane {
             splits: splits.collect::<Result<_, BlockError>>()?,
             inject: Wait::new::<T>("spandex-net", &name("inject", p.ni as usize), p.ni, s)?,
             link: Wait::new::<T>("spandex-net", &name("link", p.hop as usize), p.hop - 1, s)?,
+            arrive: Wait::new::<T>("spandex-net", &name("arrive", arrive as usize), arrive, s)?,
+            leave: Wait::new::<T>("spandex-net", &name("leave", leave as usize), leave, s)?,
         })
     }
 
@@ -156,8 +202,13 @@ impl Lane {
             }
             _ => {
                 let merge = instance(&format!("{net}_merge{n}"), &self.merges[&from.len()]);
-                for (i, (part, port, _)) in from.iter().enumerate() {
-                    connect::<T>(part, port, &merge, &format!("in{i}"), s);
+                for (i, (part, port, node)) in from.iter().enumerate() {
+                    let into = format!("in{i}");
+                    if *node < s.devs() {
+                        connect::<T>(part, port, &merge, &into, s);
+                    } else {
+                        self.leave.join::<T>(&format!("{net}_leave{node}"), (part, port), (&merge, &into), s);
+                    }
                 }
                 self.inject.join::<T>(&format!("{net}_inject{n}"), (&merge, "out0"), (router, &into), s);
             }
@@ -169,13 +220,16 @@ impl Lane {
         let out = format!("{net}_out{OWN}");
         match to {
             [] => router.drive_bits(&format!("{out}_ready"), lit(1, 1)),
-            [(part, port, _)] => connect::<T>(router, &out, part, port, s),
+            [(part, port, node)] => {
+                self.arrive.join::<T>(&format!("{net}_arrive{node}"), (router, &out), (part, port), s);
+            }
             _ => {
                 let split = instance(&format!("{net}_split{n}"), &self.splits[&to.len()]);
                 connect::<T>(router, &out, &split, "in0", s);
                 for (i, (part, port, node)) in to.iter().enumerate() {
                     split.drive_bits(&format!("node{i}"), lit(u64::from(*node), T::node_bits(s)));
-                    connect::<T>(&split, &format!("out{i}"), part, port, s);
+                    let from = (&split, &*format!("out{i}"));
+                    self.arrive.join::<T>(&format!("{net}_arrive{node}"), from, (part, port), s);
                 }
             }
         }
@@ -237,10 +291,10 @@ impl Net {
             p: p.clone(),
             router: router(&name, s, p.grid, &p.places)?,
             lanes: [
-                Lane::new::<Req>(NETS[0], s, p)?,
-                Lane::new::<Fwd>(NETS[1], s, p)?,
-                Lane::new::<Wb>(NETS[2], s, p)?,
-                Lane::new::<Rsp>(NETS[3], s, p)?,
+                Lane::new::<Req>(NETS[0], s, p, (p.bank, 0))?,
+                Lane::new::<Fwd>(NETS[1], s, p, (0, 0))?,
+                Lane::new::<Wb>(NETS[2], s, p, (0, 0))?,
+                Lane::new::<Rsp>(NETS[3], s, p, (0, p.data))?,
             ],
         })
     }

@@ -136,7 +136,14 @@ impl SpandexKeys {
             tu_gpu: TuGpuParams { n_fail: self.n_fail, ..TuGpuParams::published(s.clone()) },
             mesi: (self.protocol != SpandexProtocol::SGpuGpu).then_some(mesi),
             hierarchy,
-            net: NetParams { hop: self.hop, ni: self.ni, ..places },
+            net: NetParams {
+                hop: self.hop,
+                ni: self.ni,
+                bank: self.llc_latency,
+                data: self.llc_data_latency,
+                controllers: NetParams::corners(grid, self.channels()),
+                ..places
+            },
             s,
         }
     }
@@ -162,7 +169,12 @@ impl SpandexKeys {
         })
     }
 
-    /// The memory channel of a bank.
+    /// Memory controllers: a bank has one.
+    fn channels(&self) -> u32 {
+        self.controllers.min(self.banks)
+    }
+
+    /// The memory channel behind a controller.
     pub(super) fn dram(&self, common: &Common) -> DramTiming {
         DramTiming {
             line: common.line,
@@ -172,7 +184,7 @@ impl SpandexKeys {
             bank_busy: common.dram_bank_busy,
             queue: common.dram_queue,
             interleave: u64::from(common.line),
-            channels: self.banks,
+            channels: self.channels(),
         }
     }
 }

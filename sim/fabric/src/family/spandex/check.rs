@@ -38,9 +38,10 @@ impl Checked<'_> {
             self.told(unit.validate(), &l1)?;
         }
         let llc = [("size", "llc_size"), ("ways", "llc_ways"), ("n_stall", "llc_stalls")];
+        let net = [("bank", "llc_latency"), ("data", "llc_data_latency")];
         let Some(Hierarchy { client, l2, l3 }) = &system.hierarchy else {
             self.told(system.llc.validate(), &llc)?;
-            return self.told(system.net.validate(&system.s), &[]);
+            return self.told(system.net.validate(&system.s), &net);
         };
         self.told(client.validate(), &l1)?;
         self.told(l3.validate(), &llc)?;
@@ -51,7 +52,7 @@ impl Checked<'_> {
             ("tbes", "llc_tbes"),
         ];
         self.told(l2.validate(), &names)?;
-        self.told(weft_spandex::hmesi::net::validate(&system.s, &system.net), &[])
+        self.told(weft_spandex::hmesi::net::validate(&system.s, &system.net), &net)
     }
 
     fn ensure(

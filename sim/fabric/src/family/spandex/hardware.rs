@@ -3,7 +3,7 @@
 use super::banks::Banks;
 use super::hier::HierBanks;
 use super::metrics::counted;
-use super::port::BankPorts;
+use super::port::{ControllerPorts, TBE_BITS};
 use super::soc::Soc;
 use super::traffic::Traffic;
 use super::{SpandexKeys, SpandexSystem};
@@ -112,11 +112,12 @@ impl Hardware for SpandexHardware {
         };
         let units = "units bankB, or l2_bankB and l3_bankB, with memories tags, owned and lines";
         let newer = Some(newer.ok_or(FabricError::Names { units })?);
-        let place = |b: u32| Place { ports: format!("mem{b}"), name: format!("bank {b}"), first: 0 };
-        let count = self.system.s.banks;
+        let place = |c: u32| Place { ports: format!("mem{c}"), name: format!("controller {c}"), first: 0 };
+        let count = self.dram.channels;
         let channel_of = move |line: u64| (line % u64::from(count)) as usize;
-        let places = ((0..count).map(place).collect(), self.system.s.tbes);
-        let memory = Around::<BankPorts>::new(sim, places, Arc::new(channel_of), self.dram, newer, memory)?;
+        let places = ((0..count).map(place).collect(), 1 << (6 + TBE_BITS));
+        let memory =
+            Around::<ControllerPorts>::new(sim, places, Arc::new(channel_of), self.dram, newer, memory)?;
         let routers = "units routerN with the own inputs of all virtual networks";
         let hierarchical = self.system.hierarchy.is_some();
         let traffic = Traffic::find(sim, &self.system.net, hierarchical)

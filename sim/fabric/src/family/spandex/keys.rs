@@ -135,6 +135,8 @@ keys! {
             banks: u32 = 16, "banks", Power(1, 64), "LLC banks, line interleaved (N_BANK)";
             llc_size: u64 = 8 * M, "bytes", Within(1024, G), "data of all LLC banks";
             llc_ways: u32 = 16, "ways", Power(2, 16), "ways of an LLC bank";
+            llc_latency: u32 = 6, "cycles", Within(0, 64), "time of a request before an LLC bank's pipeline";
+            llc_data_latency: u32 = 3, "cycles", Within(0, 64), "time of an answer behind it; forwards to owners have none";
             llc_tbes: u32 = 16, "entries", Within(1, 64), "transactions of an LLC bank under way (N_TBE)";
             llc_stalls: u32 = 32, "requests", Within(1, 256), "requests of an LLC bank that wait for blocked lines (N_STALL)";
             gpu_l2_size: u64 = 4 * M, "bytes", Within(1024, G), "h-...: data of all GPU L2 banks; the LLC is the L3, a GPU L2 bank stands by each of its banks";
@@ -144,7 +146,8 @@ keys! {
             mesh: u32 = 4, "columns", Within(1, 16), "columns of the mesh";
             mesh_rows: u32 = 4, "rows", Within(1, 16), "rows of the mesh";
             hop: u32 = 3, "cycles", Within(1, 8), "time of a hop; 16 bytes per cycle and link";
-            ni: u32 = 7, "cycles", Within(0, 64), "time of a message at the interface of its sender";
+            ni: u32 = 0, "cycles", Within(0, 64), "time of a message at the interface of its sender";
+            controllers: u32 = 4, "controllers", Power(1, 4), "memory controllers at corners of the mesh, line interleaved; at most one per bank";
         }
     }
 }

@@ -6,7 +6,7 @@
 //! | [`SpandexKeys`] | the keys of spandex.md section 1, and which combinations cannot be built |
 //! | [`SpandexSystem`] | parameters of its hardware |
 //! | `hardware` | ports and promises of the fabric |
-//! | `port` | the memory channels behind the LLC banks |
+//! | `port` | the memory channels behind the controllers |
 //! | `banks`, `hier` | what the LLC, or the caches of a hierarchical system, hold newer than memory |
 //! | `soc` | what stands around the hardware |
 //! | `traffic` | flit-hops by class of request |
@@ -14,7 +14,7 @@
 //!
 //! The fabric's clock is that of the CPU cores; a CU has a tick in some of its cycles. Device numbers are those of the compute units of node 0: cores first.
 //!
-//! Decision: each bank has a memory channel of its own, in place of four controllers at the corners of the mesh; with lines interleaved over both, a bank's lines have one controller anyway.
+//! Memory controllers stand at the corners of the mesh (see [`weft_spandex::net`]); the channels behind them are behavioural.
 
 mod banks;
 mod build;

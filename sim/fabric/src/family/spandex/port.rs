@@ -1,13 +1,18 @@
-//! The ports of a memory channel behind an LLC bank: channels of [`weft_spandex::msg::MemReq`] and [`weft_spandex::msg::MemRsp`].
+//! The ports of a memory controller: channels of [`weft_spandex::msg::MemReq`] and [`weft_spandex::msg::ControllerRsp`].
+//!
+//! A transaction's number is that of the TBE, above it that of the bank, which is the line's lowest bits.
 
 use crate::family::MemOp;
 use crate::family::tsm::lane::LanePorts;
 use crate::port::{PortError, input, output};
 use weft_engine::{InPort, OutPort, Sim};
 
+/// Bits of a transaction's number that are the TBE's.
+pub(super) const TBE_BITS: u32 = 6;
+
 /// Handles of a channel's ports.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BankPorts {
+pub(super) struct ControllerPorts {
     req_valid: OutPort,
     req_ready: InPort,
     write: OutPort,
@@ -15,15 +20,17 @@ pub(super) struct BankPorts {
     line: OutPort,
     data: OutPort,
     rsp_valid: InPort,
+    rsp_ready: OutPort,
+    rsp_bank: InPort,
     rsp_tbe: InPort,
     rsp_data: InPort,
 }
 
-impl LanePorts for BankPorts {
-    fn find(sim: &Sim, prefix: &str) -> Result<BankPorts, PortError> {
+impl LanePorts for ControllerPorts {
+    fn find(sim: &Sim, prefix: &str) -> Result<ControllerPorts, PortError> {
         let o = |name: &str| output(sim, &format!("{prefix}_req_{name}"));
         let i = |name: &str| input(sim, &format!("{prefix}_rsp_{name}"));
-        Ok(BankPorts {
+        Ok(ControllerPorts {
             req_valid: o("valid")?,
             req_ready: input(sim, &format!("{prefix}_req_ready"))?,
             write: o("write")?,
@@ -31,6 +38,8 @@ impl LanePorts for BankPorts {
             line: o("line")?,
             data: o("data")?,
             rsp_valid: i("valid")?,
+            rsp_ready: output(sim, &format!("{prefix}_rsp_ready"))?,
+            rsp_bank: i("bank")?,
             rsp_tbe: i("tbe")?,
             rsp_data: i("data")?,
         })
@@ -42,10 +51,13 @@ impl LanePorts for BankPorts {
 
     fn asked(&self, sim: &mut Sim) -> (MemOp, u64, u64) {
         let op = if sim.get(self.write) == 1 { MemOp::Write } else { MemOp::Read };
-        (op, sim.get(self.line), sim.get(self.tbe))
+        let line = sim.get(self.line);
+        // The port of the bank's number cuts off what is not of the bank.
+        let bank = line & 0x3f;
+        (op, line, bank << TBE_BITS | sim.get(self.tbe))
     }
 
-    /// A bank writes whole lines.
+    /// Banks write whole lines.
     fn write(&self, sim: &mut Sim, line: &mut [u64]) {
         line.copy_from_slice(sim.limbs(self.data));
     }
@@ -62,8 +74,14 @@ impl LanePorts for BankPorts {
         self.rsp_valid
     }
 
+    /// A bank takes what is more urgent first.
+    fn taken(&self, sim: &mut Sim) -> bool {
+        sim.get(self.rsp_ready) == 1
+    }
+
     fn show(&self, sim: &mut Sim, _: MemOp, id: u64, line: &[u64], _: u64) {
-        sim.set(self.rsp_tbe, id);
+        sim.set(self.rsp_bank, id >> TBE_BITS);
+        sim.set(self.rsp_tbe, id & ((1 << TBE_BITS) - 1));
         sim.set_limbs(self.rsp_data, line);
     }
 }

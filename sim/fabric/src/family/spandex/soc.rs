@@ -1,6 +1,6 @@
 //! What stands around a Spandex fabric: its memory channels, and the observer of the mesh.
 
-use super::port::BankPorts;
+use super::port::ControllerPorts;
 use super::traffic::{Books, Traffic};
 use crate::family::tsm::around::Around;
 use crate::family::{Channels, Newer, Surroundings, Transfer};
@@ -12,7 +12,7 @@ use weft_engine::runner::Problem;
 /// Memory and observer.
 #[derive(Clone)]
 pub(super) struct Soc {
-    pub memory: Around<BankPorts>,
+    pub memory: Around<ControllerPorts>,
     pub traffic: Traffic,
 }
 

@@ -80,7 +80,7 @@ impl<P: LanePorts> Surroundings for Around<P> {
                 let place = (number, self.places[number].first);
                 let request = lane.tick(sim, ports, place, &mut self.memory);
                 self.transfers.extend(request);
-                self.transfers.extend(lane.answer.map(|id| Transfer::Answer { channel: number, id }));
+                self.transfers.extend(lane.answered().map(|id| Transfer::Answer { channel: number, id }));
             }
             due = due.into_iter().chain(lane.due).min();
         }

@@ -44,6 +44,12 @@ pub(in crate::family) trait LanePorts: Copy + Send + 'static {
     /// `valid` of answers.
     fn answer(&self) -> InPort;
 
+    /// The answer on the port is taken in this cycle.
+    fn taken(&self, sim: &mut Sim) -> bool {
+        let _ = sim;
+        true
+    }
+
     /// Shows an answer: the line and the old value.
     fn show(&self, sim: &mut Sim, op: MemOp, id: u64, line: &[u64], old: u64);
 }
@@ -134,8 +140,10 @@ pub(in crate::family) struct Lane {
     ready: bool,
     /// A request was offered and not taken.
     refused: bool,
-    /// Number of the answer on the port, which is taken at once.
+    /// Number of the answer on the port.
     pub answer: Option<u64>,
+    /// It is not taken in the cycle in which the lane acted last.
+    held: bool,
     /// First cycle in which the lane must act even if its unit rests.
     pub due: Option<u64>,
 }
@@ -143,7 +151,19 @@ pub(in crate::family) struct Lane {
 impl Lane {
     /// An idle lane.
     pub fn new(timing: DramTiming) -> Lane {
-        Lane { channel: Channel::new(timing), ready: false, refused: false, answer: None, due: Some(0) }
+        Lane {
+            channel: Channel::new(timing),
+            ready: false,
+            refused: false,
+            answer: None,
+            held: false,
+            due: Some(0),
+        }
+    }
+
+    /// Number of the answer that is taken in this cycle.
+    pub fn answered(&self) -> Option<u64> {
+        self.answer.filter(|_| !self.held)
     }
 
     /// Nothing waits and no answer is on its way.
@@ -209,13 +229,18 @@ impl Lane {
         Some(Transfer::Request { channel, op, answered, line, id })
     }
 
-    /// Takes the answer of the cycle before off the port and puts the next one there.
+    /// Takes the answer of the cycle before off the port, once it is taken, and puts the next one there.
     fn offer<P: LanePorts>(&mut self, now: u64, sim: &mut Sim, ports: &P) {
+        if self.held {
+            self.held = !ports.taken(sim);
+            return;
+        }
         let stood = self.answer.take().is_some();
         if let Some(reply) = self.channel.take_reply(now) {
             let op = if reply.data[LIMBS + 1] == MemOp::Atomic as u64 { MemOp::Atomic } else { MemOp::Read };
             ports.show(sim, op, reply.id, &reply.data[..LIMBS], reply.data[LIMBS]);
             self.answer = Some(reply.id);
+            self.held = !ports.taken(sim);
         }
         if stood != self.answer.is_some() {
             sim.set(ports.answer(), u64::from(self.answer.is_some()));
