@@ -205,3 +205,38 @@ fn what_cannot_be_built_is_refused() {
         assert!(said.starts_with(want), "\n said: {error}\n want: {sentence}");
     }
 }
+
+/// Whether a run is judged wrong, and how: it ends with an error, or its result differs.
+fn judged(fabric: &Fabric, workload: &str, given: &[(&str, &str)]) -> Option<String> {
+    match fabric.try_run(workload, given) {
+        Ok(report) if report.verified => None,
+        Ok(report) => Some(format!("result: {}", report.difference.unwrap_or_default())),
+        Err(said) => Some(said),
+    }
+}
+
+/// Faults of blocks that a small program shows: fault, program, a part of what is said.
+const SLIPS: [(&str, &str, &str); 3] = [
+    ("llc-early-ack", "pr", "llc_ack_expected"),
+    ("llc-forgotten-sharer", "bc", "happens-before: cu 0 reads"),
+    ("llc-forgotten-sharer", "pr", "owners and sharers at rest: device 0 has line"),
+];
+
+#[test]
+fn faults_of_blocks_are_noticed() {
+    for (slip, workload, words) in SLIPS {
+        let fabric = Fabric::new(&[&format!("inject={slip}"), "watchdog=20000"]);
+        let said = judged(&fabric, workload, of(workload)).unwrap_or_else(|| "nothing is noticed".into());
+        assert!(said.contains(words), "{slip}: {said}");
+    }
+}
+
+#[test]
+fn a_fault_of_a_block_that_is_not_there_is_refused() {
+    let mut config = FabricConfig::load("spandex-soc-small").expect("built in");
+    for change in ["protocol=s-gpu-gpu", "inject=tu-mesi-no-r2"] {
+        config.set(change).expect("legal by itself");
+    }
+    let error = config.validate().expect_err("no such block").to_string();
+    assert!(error.contains("inject") && error.contains("no block of this kind"), "{error}");
+}

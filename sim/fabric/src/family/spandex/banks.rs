@@ -3,18 +3,44 @@
 use super::SpandexSystem;
 use crate::family::Newer;
 use crate::family::tsm::around::{NewerIn, newer_in};
+use std::collections::BTreeMap;
 use weft_engine::{MemPort, Sim};
 use weft_rtl::prelude::HwEnum;
 use weft_spandex::mesi_port::{LineState, MesiPort};
 
-/// Where a bank keeps tags, owned words and data.
+/// A line of the LLC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Devices that own words of it, each with these words.
+    pub owners: BTreeMap<u32, u64>,
+    /// Devices that may have it in S; `None` where nothing is kept of them.
+    pub sharers: Option<u128>,
+    /// It is in state S.
+    pub shared: bool,
+    /// Its words in limbs; of owned ones meaningless.
+    pub data: Vec<u64>,
+}
+
+/// What a device has of a line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Holding {
+    /// Words in O.
+    pub owned: u64,
+    /// The line's limbs if it has it in S.
+    pub shared: Option<Vec<u64>>,
+}
+
+/// Where a bank keeps tags, owned words, sharers if it does, and data.
+#[derive(Clone)]
 struct Bank {
     tags: MemPort,
     owned: MemPort,
+    sharers: Option<MemPort>,
     lines: MemPort,
 }
 
 /// Where a MESI L1 keeps tags, states and data.
+#[derive(Clone)]
 pub(super) struct Owner {
     tags: MemPort,
     states: MemPort,
@@ -46,6 +72,7 @@ impl Owner {
 }
 
 /// The banks of a system, and its L1s that own lines.
+#[derive(Clone)]
 pub(super) struct Banks {
     banks: Vec<Bank>,
     owners: Vec<Owner>,
@@ -53,6 +80,7 @@ pub(super) struct Banks {
     ways: u32,
     words: u32,
     tag_bits: u32,
+    dev_bits: u32,
 }
 
 impl Banks {
@@ -60,14 +88,65 @@ impl Banks {
     pub fn find(sim: &Sim, p: &SpandexSystem) -> Option<Banks> {
         let bank = |b: u32| {
             let memory = |name: &str| sim.memory(&format!("bank{b}.{name}"));
-            Some(Bank { tags: memory("tags")?, owned: memory("owned")?, lines: memory("lines")? })
+            let (tags, owned, lines) = (memory("tags")?, memory("owned")?, memory("lines")?);
+            Some(Bank { tags, owned, sharers: memory("sharers"), lines })
         };
         let banks = (0..p.s.banks).map(bank).collect::<Option<Vec<_>>>()?;
         let mesi = p.mesi.as_ref().map(|(l1, _)| &l1.port);
         let owners = (0..mesi.map_or(0, |_| p.s.cpus)).map(|d| Owner::find(sim, d, mesi?));
         let owners = owners.collect::<Option<Vec<_>>>()?;
         let (sets, ways, words, tag_bits) = (p.llc.sets(), p.llc.ways, p.s.words(), p.llc.tag_bits());
-        Some(Banks { banks, owners, sets, ways, words, tag_bits })
+        Some(Banks { banks, owners, sets, ways, words, tag_bits, dev_bits: p.s.dev_bits() })
+    }
+
+    /// All lines of the LLC that somebody owns words of or may share, by number.
+    pub fn lines(&self, sim: &Sim) -> BTreeMap<u64, Line> {
+        let mut all = BTreeMap::new();
+        for (number, bank) in self.banks.iter().enumerate() {
+            for (set, way) in (0..self.sets).flat_map(|s| (0..self.ways).map(move |w| (s, w))) {
+                let row = set * self.ways + way;
+                // {dirty, state, tag}; state I is 0, S is 2.
+                let entry = lane(sim, bank.tags, row)[0];
+                let (state, owned) = (entry >> self.tag_bits & 3, lane(sim, bank.owned, row)[0]);
+                if state == 0 || state != 2 && owned == 0 {
+                    continue;
+                }
+                let tag = entry & ((1 << self.tag_bits) - 1);
+                let line =
+                    (tag * u64::from(self.sets) + u64::from(set)) * self.banks.len() as u64 + number as u64;
+                let word = |w: u32| if w < self.words { sim.lane(bank.lines, row, w)[0] } else { 0 };
+                let mut owners = BTreeMap::new();
+                for w in (0..self.words).filter(|w| owned >> w & 1 == 1) {
+                    *owners.entry((word(w) & ((1 << self.dev_bits) - 1)) as u32).or_insert(0) |= 1 << w;
+                }
+                let data = (0..self.words.div_ceil(2)).map(|i| word(2 * i) | word(2 * i + 1) << 32).collect();
+                let bits =
+                    |limbs: &[u64]| limbs.iter().rev().fold(0, |all, limb| all << 64 | u128::from(*limb));
+                let sharers = bank.sharers.map(|kept| bits(lane(sim, kept, row)));
+                all.insert(line, Line { owners, sharers, shared: state == 2, data });
+            }
+        }
+        all
+    }
+
+    /// What devices have, by device and line; an L1 with GPU coherence has nothing that the LLC must know of.
+    pub fn held(&self, sim: &Sim) -> BTreeMap<(u32, u64), Holding> {
+        let mut all = BTreeMap::new();
+        for (device, owner) in self.owners.iter().enumerate() {
+            for row in 0..owner.sets * owner.ways {
+                let state = lane(sim, owner.states, row)[0];
+                let open = LineState::OWNED.iter().any(|owned| owned.encoding() == state);
+                let shared = state == LineState::S.encoding();
+                if open || shared {
+                    let line =
+                        lane(sim, owner.tags, row)[0] * u64::from(owner.sets) + u64::from(row / owner.ways);
+                    let owned = if open { u64::MAX >> (64 - self.words) } else { 0 };
+                    let shared = shared.then(|| lane(sim, owner.lines, row).to_vec());
+                    all.insert((device as u32, line), Holding { owned, shared });
+                }
+            }
+        }
+        all
     }
 
     /// What they hold newer than memory.

@@ -30,6 +30,12 @@ impl Checked<'_> {
             format!("a power of two of at most {}", size(most.min(1 << 60) as u64)),
         )?;
         let system = self.keys.system(self.common);
+        self.ensure(
+            self.keys.inject.put(&mut self.keys.sound(self.common)),
+            "inject",
+            "the protocol has no block of this kind",
+            "none, faults of the LLC and of L1s and units of the protocol",
+        )?;
         let l1 =
             [("size", "l1_size"), ("ways", "l1_ways"), ("latency", "l1_latency"), ("targets", "l1_targets")];
         self.told(system.gpu_l1.validate(), &[&l1[..], &[("releases", "l1_releases")]].concat())?;

@@ -4,6 +4,7 @@ use super::banks::Banks;
 use super::hier::HierBanks;
 use super::metrics::counted;
 use super::port::{ControllerPorts, TBE_BITS};
+use super::rest::AtRest;
 use super::soc::Soc;
 use super::traffic::Traffic;
 use super::{SpandexKeys, SpandexSystem};
@@ -126,7 +127,11 @@ impl Hardware for SpandexHardware {
     }
 
     fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {
-        Ok(vec![Box::new(Order::new(self.system.s.devs(), true))])
+        let mut checks: Vec<Box<dyn FamilyCheck>> = vec![Box::new(Order::new(self.system.s.devs(), true))];
+        if self.system.hierarchy.is_none() {
+            checks.push(Box::new(AtRest::new(&self.system)));
+        }
+        Ok(checks)
     }
 
     fn meter(&self) -> Box<dyn Meter> {

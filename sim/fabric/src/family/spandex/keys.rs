@@ -1,5 +1,6 @@
 //! Keys of the family, each declared once: field, default, unit, legal values, sentence.
 
+use super::SpandexSlip;
 use crate::config::Legal::{OneOf, Power, Switch, Within};
 use crate::config::{G, M, Named, keys, named};
 use weft_spandex::gpu_l1::SbDrain;
@@ -122,6 +123,7 @@ keys! {
             flex_rsp: bool = true, "", Switch, "who answers a read adds what else it has of the line (FLEX_RSP)";
             sharer_mode: Sharers = Sharers::Exact, "", OneOf(Sharers::NAMES), "what the LLC keeps of sharers (SHARER_MODE)";
             sb_drain: Drain = Drain::Full, "", OneOf(Drain::NAMES), "when buffered stores leave an L1";
+            inject: SpandexSlip = SpandexSlip::None, "", OneOf(SpandexSlip::NAMES), "a fault of a block, to try the checks; simulation only";
         }
         Caches {
             l1_size: u32 = 32768, "bytes", Within(256, M), "data of an L1";

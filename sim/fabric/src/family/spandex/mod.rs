@@ -9,6 +9,8 @@
 //! | `port` | the memory channels behind the controllers |
 //! | `banks`, `hier` | what the LLC, or the caches of a hierarchical system, hold newer than memory |
 //! | `soc` | what stands around the hardware |
+//! | `rest` | the check of owners and sharers at rest |
+//! | `slips` | faults put in to try the checks |
 //! | `traffic` | flit-hops by class of request |
 //! | `metrics` | the figures of spandex.md section 13 |
 //!
@@ -24,11 +26,14 @@ mod hier;
 mod keys;
 mod metrics;
 mod port;
+mod rest;
+mod slips;
 mod soc;
 mod traffic;
 
 pub use build::{Hierarchy, SpandexSystem};
 pub use keys::{SpandexKeys, SpandexProtocol};
+pub use slips::SpandexSlip;
 
 use super::{Family, FigureInfo, Figures, Hardware};
 use crate::config::{Common, ConfigError, FabricConfig, KeyInfo, Legal};
