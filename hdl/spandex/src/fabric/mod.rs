@@ -28,6 +28,7 @@
 //! Of the LLC nothing changes: a device that never sends ReqO, ReqO+data or ReqS gets neither forwards nor Inv, one that sends ReqS must be among the first
 //! [`sharers`](Spandex::sharers).
 
+use crate::denovo_l1::{DenovoL1Params, denovo_l1};
 use crate::flex_l1::{FlexL1Params, flex_l1};
 use crate::gpu_l1::{GpuL1Params, gpu_l1};
 use crate::mesi_l1::{MesiL1Params, mesi_l1};
@@ -36,6 +37,7 @@ use crate::msg::*;
 use crate::net::memory::{Memory, memories};
 use crate::net::{Net, NetParams, Stations};
 use crate::params::Spandex;
+use crate::tu_denovo::{TuDenovoParams, tu_denovo};
 use crate::tu_flex::{Opred, TuFlexParams, tu_flex};
 use crate::tu_gpu::{TuGpuParams, tu_gpu};
 use crate::tu_mesi::{TuMesiParams, tu_mesi};
@@ -99,6 +101,22 @@ pub fn gpu_device(l1: &GpuL1Params, tu: &TuGpuParams) -> Result<Arc<Module>, Blo
     device(&name, s, &gpu_l1(l1)?, &tu_gpu(tu)?, |cache, unit| {
         connect::<GpuReq>(cache, "l1_req", unit, "l1_req", s);
         connect::<GpuRsp>(unit, "l1_rsp", cache, "l1_rsp", s);
+    })
+}
+
+/// A device with DeNovo coherence.
+///
+/// # Errors
+/// What its parts refuse; widths that differ.
+pub fn denovo_device(l1: &DenovoL1Params, tu: &TuDenovoParams) -> Result<Arc<Module>, BlockError> {
+    let s = &l1.l1.spandex;
+    let name = format!("denovo_device_{}__{}", l1.module_name(), tu.n_fail);
+    device(&name, s, &denovo_l1(l1)?, &tu_denovo(tu)?, |cache, unit| {
+        connect::<Req>(cache, "l1_req", unit, "l1_req", s);
+        connect::<Wb>(cache, "l1_wb", unit, "l1_wb", s);
+        connect::<Rsp>(cache, "l1_rsp_out", unit, "l1_rsp_out", s);
+        connect::<Fwd>(unit, "l1_fwd", cache, "l1_fwd", s);
+        connect::<Rsp>(unit, "l1_rsp", cache, "l1_rsp", s);
     })
 }
 

@@ -252,5 +252,6 @@ impl Arrays {
         }
         let drops = drops.popcount().zext(32);
         count_amount(&self.p.named("self_invalidated"), flash, drops, "words that acquires drop");
+        count(&self.p.named("flashes"), flash, "acquires");
     }
 }

@@ -33,6 +33,8 @@ struct Core {
     pending: Pending,
     wbb: Wbb,
     releases: Releases,
+    /// Words of the operation at the head of `releases` that are done.
+    release_done: Reg<Bits>,
     replies: Replies,
     fwd: FwdUnit,
     req: Requests,
@@ -51,6 +53,7 @@ impl Core {
             pending: Pending::new(p),
             wbb: Wbb::new(p),
             releases: Releases::new(p.block(), &p.l1),
+            release_done: reg::<Bits>("release_done", s.words()),
             replies: Replies::new(&p.l1),
             fwd: FwdUnit::new(s.words()),
             req: Requests::new(p),

@@ -169,10 +169,8 @@ impl Turns {
                 None => unused_input(&m.hint),
             }
         });
-        let op = Op::of(m);
-        let one = !op.releases | !op.kind.is(crate::gpu_l1::Kind::Sync) | op.part().words.popcount().eq(1);
-        let text = "an operation is one that the L1 can carry out: one word if it releases";
-        assert_always(&core.p.named("legal"), !accept | (Op::legal(m) & one), text);
+        let text = "an operation is one that the L1 can carry out";
+        assert_always(&core.p.named("legal"), !accept | Op::legal(m), text);
         let waits = accept | (self.s1_valid.get() & !leaves);
         self.s1_valid.set(waits);
         (waits, mux(accept, m.line, self.s1.get().line))

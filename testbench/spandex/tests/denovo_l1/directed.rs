@@ -137,6 +137,28 @@ fn a_removal_overtakes_ownership() {
     assert_eq!(w.last[&(DATA.start * LINE)], 4);
 }
 
+/// A read whose word always goes to another owner before it comes by: after `n_fail` Nacks the LLC serialises it, which cannot fail.
+#[test]
+fn a_read_is_not_starved() {
+    for n_fail in [1, 2, 3, 7] {
+        let mut w = quiet_of(Shape { n_fail, ..small(SbDrain::Eager) });
+        let read = FwdOp::ReqV as u64;
+        w.does(1, store(1));
+        w.hold = vec![("d1_fwd", read)];
+        w.asks(0, LOAD);
+        w.run(100);
+        for round in 0..n_fail {
+            let (taker, held) = [(2, "d2_fwd"), (1, "d1_fwd")][round as usize % 2];
+            w.does(taker, store(2 + round as u8));
+            w.hold = if round + 1 < n_fail { vec![(held, read)] } else { vec![] };
+            w.run(150);
+        }
+        assert_eq!(u32::from(w.last[&(DATA.start * LINE)]), 1 + n_fail);
+        let counts = ["nacks", "retries", "escalations"].map(|n| w.b.counted(&format!("spandex_tu_{n}")));
+        assert_eq!(counts, [u64::from(n_fail), u64::from(n_fail) - 1, 1]);
+    }
+}
+
 /// Without work nothing changes, nor while everything waits: the engine skips the blocks.
 #[test]
 fn devices_in_which_nothing_can_happen_sleep() {

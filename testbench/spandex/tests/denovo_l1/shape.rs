@@ -49,14 +49,27 @@ fn parameter_sets_elaborate_and_flatten() {
             ("sharers", "3"),
             ("sb_drain", "highwater"),
         ],
-        &[("size", "8K"), ("mshrs", "16"), ("sb", "16"), ("wbb", "4"), ("latency", "2"), ("addr_bits", "40")],
+        &[
+            ("atomics", "through"),
+            ("regions", "1"),
+            ("size", "8K"),
+            ("mshrs", "16"),
+            ("sb", "16"),
+            ("wbb", "4"),
+            ("latency", "2"),
+            ("addr_bits", "40"),
+        ],
     ];
     for set in sets {
         let module = build(set).unwrap_or_else(|e| panic!("{set:?}: {e}"));
         weft_rtl::lower::flatten(&module).unwrap();
     }
     for (_, word) in Inject::WORDS {
-        build(&[("inject", word), ("mshrs", "2"), ("sb", "2")]).unwrap();
+        build(&[("inject", word), ("mshrs", "2"), ("sb", "2"), ("regions", "1")]).unwrap();
+    }
+    for (key, value) in [("atomics", "here"), ("regions", "2"), ("latency", "0")] {
+        let text = build(&[(key, value)]).unwrap_err().to_string();
+        assert!(text.contains(&format!("{key} = {value}")) && text.contains("denovo-l1"), "{text}");
     }
     let text = build(&[("inject", "x")]).unwrap_err().to_string();
     assert!(text.contains("inject = x") && text.contains("no-cross"), "{text}");
@@ -65,10 +78,19 @@ fn parameter_sets_elaborate_and_flatten() {
 /// spandex.md section 7: bits of the lines, from the hardware's own declarations.
 #[test]
 fn the_published_l1_stores_what_the_specification_says() {
-    let found = area(&build(&[]).unwrap());
+    // Each line has 2W bits of word states; RO is an option.
+    for (regions, ro) in [("0", 0), ("1", 1)] {
+        let found = area(&build(&[("regions", regions)]).unwrap());
+        let bits =
+            |name: &str| -> u64 { found.fields.iter().filter(|f| f.field == name).map(|f| f.bits).sum() };
+        let lines: u64 = ["state", "tag", "data", "replacement", "region"].map(bits).iter().sum();
+        assert_eq!(lines, 512 * (36 + 2 * 16 + 512 + ro) + 448);
+    }
+    let small = [("size", "2K"), ("ways", "4"), ("line", "32"), ("addr_bits", "40")];
+    let found = area(&build(&small).unwrap());
     let bits = |name: &str| -> u64 { found.fields.iter().filter(|f| f.field == name).map(|f| f.bits).sum() };
     let lines: u64 = ["state", "tag", "data", "replacement"].map(bits).iter().sum();
-    assert_eq!(lines, 512 * (36 + 2 * 16 + 512) + 448);
+    assert_eq!(lines, 64 * ((40 - 5 - 4) + 2 * 8 + 256) + 16 * 3);
 }
 
 #[test]

@@ -5,7 +5,8 @@ mod uncached;
 use std::sync::Arc;
 use weft_blocks::common::grid::Grid;
 use weft_rtl::prelude::*;
-use weft_spandex::fabric::{flex_device, gpu_device, mesi_device, spandex_fabric};
+use weft_spandex::denovo_l1::{Atomics, DenovoL1Params};
+use weft_spandex::fabric::{denovo_device, flex_device, gpu_device, mesi_device, spandex_fabric};
 use weft_spandex::flex_l1::FlexL1Params;
 use weft_spandex::gpu_l1::GpuL1Params;
 use weft_spandex::llc::{LlcParams, spandex_llc};
@@ -13,6 +14,7 @@ use weft_spandex::mesi_l1::MesiL1Params;
 use weft_spandex::mesi_port::MesiPort;
 use weft_spandex::net::NetParams;
 use weft_spandex::params::Spandex;
+use weft_spandex::tu_denovo::TuDenovoParams;
 use weft_spandex::tu_flex::{Opred, TuFlexParams};
 use weft_spandex::tu_gpu::TuGpuParams;
 use weft_spandex::tu_mesi::TuMesiParams;
@@ -31,9 +33,18 @@ fn bank(s: &Spandex) -> Arc<Module> {
     spandex_llc(&p).expect("legal")
 }
 
+fn small_l1(s: &Spandex) -> GpuL1Params {
+    GpuL1Params { size: 512, ways: 2, targets: 4, releases: 4, ..GpuL1Params::published(s.clone()) }
+}
+
 fn gpu(s: &Spandex) -> Arc<Module> {
-    let l1 = GpuL1Params { size: 512, ways: 2, targets: 4, releases: 4, ..GpuL1Params::published(s.clone()) };
+    let l1 = small_l1(s);
     gpu_device(&l1, &TuGpuParams::published(s.clone())).expect("legal")
+}
+
+fn denovo(s: &Spandex, atomics: Atomics) -> Arc<Module> {
+    let l1 = DenovoL1Params { l1: small_l1(s), atomics, ..DenovoL1Params::published(s.clone()) };
+    denovo_device(&l1, &TuDenovoParams { spandex: s.clone(), n_fail: 1 }).expect("legal")
 }
 
 fn core(s: &Spandex) -> Arc<Module> {
@@ -93,6 +104,25 @@ fn locks_go_round_between_flex_devices_and_others() {
     }
 }
 
+/// SMD, SDG, SDD and all three kinds in one system.
+#[test]
+fn locks_go_round_between_devices_with_denovo_and_others() {
+    let mixes = ["mmdd", "mddd", "tggd", "tttg", "dddd", "tdtd", "mdgt", "mmdg"];
+    for (seed, mix) in mixes.into_iter().enumerate() {
+        let cpus = mix.chars().filter(|kind| *kind == 'm').count() as u32;
+        let s = small(cpus, 4 - cpus);
+        let device = |kind: char| match kind {
+            'm' => core(&s),
+            'd' => denovo(&s, Atomics::Own),
+            't' => denovo(&s, Atomics::Through),
+            _ => gpu(&s),
+        };
+        let devices: Vec<_> = mix.chars().map(device).collect();
+        let w = passes(world(&s, &devices, 2, (4, 20), seed as u64));
+        assert!(w.locks.iter().all(|l| l.sections.iter().all(|n| *n > 0)), "{mix}: every device");
+    }
+}
+
 /// All state is cleared, no message survives: what comes after a reset takes place exactly as in a new system.
 #[test]
 fn a_reset_in_flight_leaves_nothing() {
@@ -103,13 +133,15 @@ fn a_reset_in_flight_leaves_nothing() {
         w.check();
         (w.b.sim.cycle() - begun, w.below.reads, w.below.written)
     };
-    let devices = vec![gpu(&s); 3];
-    let fresh = play(world(&s, &devices, 2, (3, 6), 9));
-    for cycles in [1, 130, 777, 2_000] {
-        let mut w = world(&s, &devices, 2, (3, 100), 8);
-        w.run(cycles);
-        assert!(w.complaint.is_some(), "in the middle of it");
-        assert_eq!(play(w.again((3, 6), Memory::new(&s), 9)), fresh, "reset after {cycles} cycles");
+    let mixes = [vec![gpu(&s); 3], vec![core(&s), denovo(&s, Atomics::Own), denovo(&s, Atomics::Through)]];
+    for devices in mixes {
+        let fresh = play(world(&s, &devices, 2, (3, 6), 9));
+        for cycles in [1, 130, 777, 2_000] {
+            let mut w = world(&s, &devices, 2, (3, 100), 8);
+            w.run(cycles);
+            assert!(w.complaint.is_some(), "in the middle of it");
+            assert_eq!(play(w.again((3, 6), Memory::new(&s), 9)), fresh, "reset after {cycles} cycles");
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::misses::OfLine;
 use super::pending::How;
 use super::turn::{Turn, Turns};
 use super::wbb::WrittenBack;
-use crate::gpu_l1::op::{Kind, Op, Part};
+use crate::gpu_l1::op::{Kind, Op, Part, spread};
 use crate::gpu_l1::store_buffer::{Buffered, Oldest};
 use crate::msg::Rsp;
 use decode::{Asks, Load};
@@ -58,7 +58,9 @@ pub(super) struct Plan {
 
 impl<'a> Slot<'a> {
     pub fn new(core: &'a Core, turns: &'a Turns, rsp: &'a InChannel<Rsp>) -> Slot<'a> {
-        let op = mux(turns.is(Turn::Release), core.releases.queue.head, turns.s1.get());
+        let head = core.releases.queue.head;
+        let rest = Op { mask: head.mask & !spread(core.release_done.get(), 4), ..head };
+        let op = mux(turns.is(Turn::Release), rest, turns.s1.get());
         let oldest = core.buffer.oldest();
         let done = core.misses.line(turns.done_mshr(core));
         let done = mux(turns.done_sb.get(), core.buffer.line(turns.done_entry(core)), done);

@@ -13,6 +13,11 @@ impl Slot<'_> {
         let does = |action: &str| plan.goes & plan.row.action(action);
         let count = |name: &str, cond: Bool, text: &str| count(&self.core.p.named(name), cond, text);
         let drain = self.turns.is(Turn::Drain);
+        let takes = |kind: Kind| plan.goes & plan.last & !drain & self.is(kind);
+        count("loads", takes(Kind::Load), "loads carried out or put into an MSHR");
+        count("stores", takes(Kind::Store), "stores done or buffered");
+        count("syncs", takes(Kind::Sync), "atomics and other synchronising accesses");
+        count("releases", plan.queues & !self.is(Kind::Store), "releases");
         let owned = (self.part.words & self.found.owned).any();
         count("hit_owned", does("hit") & owned, "loads answered here, some words owned");
         count("hit", does("hit") & !owned, "loads answered here from valid or buffered words");
@@ -57,7 +62,11 @@ impl Slot<'_> {
         let released = self.turns.is(Turn::Release);
         when(released & plan.leaves, || {
             core.releases.pop();
+            core.release_done.set(self.none());
             self.turns.pop_hint();
+        });
+        when(released & plan.goes & !plan.last, || {
+            core.release_done.set(core.release_done.get() | plan.words);
         });
         when(released & plan.waits, || core.releases.wait());
         when(self.turns.is(Turn::Drain) & plan.waits, || self.turns.hold_drain());
@@ -68,6 +77,7 @@ impl Slot<'_> {
         let (core, op) = (self.core, &self.op);
         let hit = plan.goes & plan.row.action("hit");
         let performed = plan.goes & plan.row.action("perform") & self.is(Kind::Sync);
+        let performed = performed & (!op.store | plan.last);
         let acked = plan.leaves & !plan.looks & !plan.queues;
         let old = core.arrays.data(&self.found);
         let bytes = spread(plan.words, 4) & op.mask;
