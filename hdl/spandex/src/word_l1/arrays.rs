@@ -163,12 +163,14 @@ impl Arrays {
         self.ages.1.write(set, &lit(0, self.p.l1.ways - 1));
     }
 
-    /// Gives the words of the way other states; at most once per cycle.
+    /// Gives the words of the way other states; at most once per cycle. In the cycle of a flash none is valid afterwards: an atomic that acquires does not keep the other words of
+    /// its own line.
     pub fn set_words(&self, found: &Found, now: &States) {
         let words = self.p.l1.spandex.words();
+        let valid = now.valid & !self.flash.get().repeat(words);
         let lines = self.p.l1.sets() * self.p.l1.ways;
         let place = cat(&[found.set, found.way, lit(0, words.trailing_zeros())]);
-        for (plane, now) in [(&self.low, now.valid | now.shared), (&self.high, now.owned | now.shared)] {
+        for (plane, now) in [(&self.low, valid | now.shared), (&self.high, now.owned | now.shared)] {
             plane.raise(now.zext(lines * words).shl_by(place));
             plane.lower((!now).zext(lines * words).shl_by(place));
         }

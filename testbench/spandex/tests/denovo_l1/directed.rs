@@ -1,6 +1,6 @@
 //! What random work hardly meets.
 
-use crate::world::{Ask, DATA, LINE, Shape, World, small};
+use crate::world::{ACQ, Ask, DATA, LINE, RLX, Shape, World, small};
 use weft_spandex::denovo_l1::{Atomics, Inject};
 use weft_spandex::gpu_l1::SbDrain;
 use weft_spandex::msg::{FwdOp, RspOp, WordOp};
@@ -156,6 +156,23 @@ fn a_read_is_not_starved() {
         assert_eq!(u32::from(w.last[&(DATA.start * LINE)]), 1 + n_fail);
         let counts = ["nacks", "retries", "escalations"].map(|n| w.b.counted(&format!("spandex_tu_{n}")));
         assert_eq!(counts, [u64::from(n_fail), u64::from(n_fail) - 1, 1]);
+    }
+}
+
+/// Word 0 is here and valid when another device writes it; an atomic of word 1 of the same line acquires, where it is done in place and where the word has to be asked for.
+#[test]
+fn an_atomic_that_acquires_drops_the_other_words_of_its_line() {
+    for in_place in [false, true] {
+        let mut w = quiet(Inject::None);
+        let atomic = |order| Ask::Sync(WordOp::Add, DATA.start, 0xf0, 1, 0, order);
+        if in_place {
+            w.does(0, atomic(RLX));
+        }
+        w.does(0, LOAD);
+        w.does(1, store(7));
+        w.does(0, atomic(ACQ));
+        w.does(0, LOAD);
+        assert_eq!(w.last[&(DATA.start * LINE)], 7, "in place: {in_place}");
     }
 }
 
