@@ -361,6 +361,8 @@ impl Engine {
             let mut back = core.rsp(RspOp::RspRvkO, line, group, bank, data);
             back.dirty = after.dirty;
             when(is(RemovalOp::Return), || core.push(&back));
+            when(is(RemovalOp::Grant), || core.push(&core.rsp(RspOp::RspO, line, group, to, data)));
+            when(is(RemovalOp::GrantWt), || core.push(&core.rsp(RspOp::RspWt, line, group, to, data)));
             when(shares & wanted.any(), || core.push(&core.rsp(RspOp::RspS, line, wanted, to, data)));
             when(shares, || {
                 self.second.set(SecondRsp {
@@ -387,6 +389,8 @@ impl Engine {
         };
         row("ReqOdata", is(RemovalOp::Give), "A delayed fwd ReqO+data is answered.");
         row("RvkO", is(RemovalOp::Return), "A delayed RvkO is answered.");
+        let grants = is(RemovalOp::Grant) | is(RemovalOp::GrantWt);
+        row("ReqO", grants, "A delayed fwd ReqO is answered: no older copy is left.");
         row("ReqS", shares & !keeps, "A delayed fwd ReqS of some words is answered.");
         row("ReqS.all", keeps, "A delayed fwd ReqS of the whole line is answered: S.");
         let others = (delayed & !group).any();

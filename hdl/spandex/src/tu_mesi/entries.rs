@@ -13,7 +13,7 @@ use weft_rtl::prelude::*;
 
 /// Kinds of delayed removals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
-#[hw(width = 2)]
+#[hw(width = 3)]
 pub(super) enum RemovalOp {
     /// fwd ReqO+data.
     Give,
@@ -23,6 +23,10 @@ pub(super) enum RemovalOp {
     Share,
     /// fwd ReqS of a word that it does not want.
     Leave,
+    /// fwd ReqO.
+    Grant,
+    /// fwd ReqO for a write-through.
+    GrantWt,
 }
 
 /// A delayed removal of a word.

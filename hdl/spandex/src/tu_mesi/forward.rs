@@ -197,13 +197,14 @@ fn respond(core: &Core, engine: &Engine, met: &Met, row: &Decoded, goes: Bool) {
 /// What is noted at an entry whose request is out.
 fn remember(core: &Core, met: &Met, m: &Fwd, does: &dyn Fn(&str) -> Bool) {
     let (entries, entry) = (&core.entries, met.entry);
-    when(does("note"), || entries.give_up(entry, m.mask));
     when(does("once"), || entries.once.raise(ENGINE, entries.one(entry)));
     when(does("delay") & (m.mask & met.here).any(), || {
         entries.delay(entry, &Reader { mask: m.mask & met.here, dev: m.req, tag: m.tag });
     });
     let code = |op: RemovalOp| enum_lit(op);
     let kind = mux(m.op.is(FwdOp::RvkO), code(RemovalOp::Return), code(RemovalOp::Give));
+    let grant = mux(m.for_wt, code(RemovalOp::GrantWt), code(RemovalOp::Grant));
+    let kind = mux(m.op.is(FwdOp::ReqO), grant, kind);
     let rows: Vec<Removal> = (0..m.mask.width())
         .map(|w| {
             let share = mux(m.mask.bit(w), code(RemovalOp::Share), code(RemovalOp::Leave));

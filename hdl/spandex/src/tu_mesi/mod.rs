@@ -23,7 +23,10 @@
 //! Decisions where the specification is silent or wrong:
 //! - Of the delayed removals each keeps the bank's TBE number too: fwd ReqS is answered to two transactions. It also keeps which words the requestor wants.
 //! - RspO+data carries `dirty`; a clean line that gets a dirty word is M. Without that an eviction would call the line clean and the word would be lost.
-//! - ReqO for an outstanding request is answered at once and closes the L1's list: later operations do not join.
+//! - **fwd ReqO for an outstanding request is delayed like the other removals**, where the specification answers at once. The answer tells a writer that its words are to be read
+//!   nowhere else any more; but the line that is still to come may still be read at its former owner, which the writer does not wait for. With words that is a race of two writers; with
+//!   lines the own request may want another word: then the writer would release, and the former owner, having acquired, read the old word.
+//!   Whatever takes words of an outstanding request also closes the L1's list: later operations do not join.
 //! - A NackV makes the unit ask for the **whole line** again by ReqO+data, when all other answers are in. Of V and O words no line can be made that the L1 may keep, and V words are
 //!   served best by being asked for again.
 //! - A delayed ReqV is answered whatever the request brings: it may have been forwarded to an earlier ownership, whose write-back is closed, and meet a request that is answered

@@ -84,7 +84,7 @@ pub fn forwards() -> Table {
         ("ReqV.direct", FwdOp::ReqV, yes, &[None, S, Pd, Wb, Wbp], any, &["refuse"], "Nack: not in O."),
         ("ReqO.O", FwdOp::ReqO, any, &[O], all, &["grant"], "I; RspO or RspWT."),
         ("ReqO.O.part", FwdOp::ReqO, any, &[O], part, &["grant", "trigger"], "The same; others to WBP."),
-        ("ReqO.PD", FwdOp::ReqO, any, &[Pd], any, &["grant", "note"], "RspO or RspWT at once."),
+        ("ReqO.PD", FwdOp::ReqO, any, &[Pd], any, &["record"], "Delayed."),
         ("ReqO.WB", FwdOp::ReqO, any, &[Wb], any, &["grant", "leave"], "RspO or RspWT."),
         ("ReqO.WBP", FwdOp::ReqO, any, &[Wbp], any, &["grant", "leave"], "RspO or RspWT."),
         ("ReqOdata.O", FwdOp::ReqOData, any, &[O], all, &["give"], "I; RspO+data."),

@@ -21,9 +21,7 @@ fn race_1_removals_wait_for_the_whole_line_and_the_core() {
     let tag = h.requested(ReqOp::ReqOData, A);
     h.respond(RspOp::RspOData, A, 0x0f, &[("tag", tag)], &WORDS);
     h.forward(FwdOp::ReqO, A, &[("mask", 0b1)], &[]);
-    h.says(RspOp::RspO, A, 0b1);
     h.forward(FwdOp::ReqO, A, &[("mask", 0b100), ("for_wt", 1)], &[]);
-    h.says(RspOp::RspWt, A, 0b100);
     h.forward(FwdOp::ReqOData, A, &[("mask", 0b10)], &[]);
     h.forward(FwdOp::RvkO, A, &[("own", 0b1000)], &[]);
     h.forward(FwdOp::ReqS, A, &[("own", 0b11_0000), ("mask", 0b1_0000)], &[]);
@@ -40,8 +38,10 @@ fn race_1_removals_wait_for_the_whole_line_and_the_core() {
     h.answered(store);
     assert_eq!(h.answered(add)[1], 11);
     assert_eq!(words(&h.says(RspOp::RspV, A, 0b1100_0000))[7], 99);
+    h.says(RspOp::RspO, A, 0b1);
     let given = h.says(RspOp::RspOData, A, 0b10);
     assert_eq!((words(&given)[1], given.get("dirty")), (16, 1));
+    h.says(RspOp::RspWt, A, 0b100);
     let back = h.says(RspOp::RspRvkO, A, 0b1000);
     assert_eq!((words(&back)[3], back.get("nodata"), back.get("kept_s")), (13, 0, 0));
     assert_eq!(words(&h.says(RspOp::RspS, A, 0b1_0000))[4], 14);
@@ -53,6 +53,24 @@ fn race_1_removals_wait_for_the_whole_line_and_the_core() {
     h.rest();
     h.respond(RspOp::RspWb, A, 0b1100_0000, &[("tag", wb)], &[]);
     h.requested(ReqOp::ReqS, A);
+}
+
+/// A word is written by another device while its line is asked for, for another word. The former owner may still be read: the writer is answered only when the line has come, which says
+/// that it has gone there.
+#[test]
+fn race_1_a_writer_waits_until_the_line_has_left_its_former_owner() {
+    for (for_wt, says) in [(0, RspOp::RspO), (1, RspOp::RspWt)] {
+        let mut h = Hand::new();
+        let store = h.store(A, 1, 99);
+        let tag = h.requested(ReqOp::ReqOData, A);
+        h.forward(FwdOp::ReqO, A, &[("mask", 0b1), ("for_wt", for_wt)], &[]);
+        h.rest();
+        h.respond(RspOp::RspOData, A, ALL, &[("tag", tag), ("src", OTHER)], &WORDS);
+        h.answered(store);
+        h.says(says, A, 0b1);
+        let (_, rest) = h.written_back(A, 0xfe, true);
+        assert_eq!(rest[1..3], [99, 12]);
+    }
 }
 
 /// All of a line is taken while it is asked for: by one read for sharers it stays shared, by two others it goes.
@@ -85,17 +103,18 @@ fn race_1_a_whole_line_is_shared_or_gone_after_the_cores_operation() {
     h.requested(ReqOp::ReqS, B);
 }
 
-/// What loads after a removal that was answered at once must not join: the new owner may have written already.
+/// What loads after a removal must not join: the list of a line that goes on is closed.
 #[test]
 fn nobody_joins_a_request_whose_words_are_gone() {
     let mut h = Hand::new();
     let first = h.add(A, 0, 1);
     let tag = h.requested(ReqOp::ReqOData, A);
     h.forward(FwdOp::ReqO, A, &[("mask", 0b10)], &[]);
-    h.says(RspOp::RspO, A, 0b10);
+    h.rest();
     let second = h.load(A);
     h.respond(RspOp::RspOData, A, ALL, &[("tag", tag)], &WORDS);
     h.answered(first);
+    h.says(RspOp::RspO, A, 0b10);
     let (wb, _) = h.written_back(A, 0xfd, true);
     h.respond(RspOp::RspWb, A, 0xfd, &[("tag", wb)], &[]);
     let tag = h.requested(ReqOp::ReqS, A);

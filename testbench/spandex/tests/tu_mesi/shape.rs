@@ -88,7 +88,8 @@ fn the_published_unit_stores_what_the_specification_says() {
     assert_eq!(bits("wbp"), 16_384);
     assert_eq!(bits("line_buffer"), 128 * 512);
     assert_eq!(bits("wbb_data"), 16 * 512);
-    assert_eq!(bits("removal"), 128 * 16 * (2 + 5 + 9 + 4));
+    // Six kinds: fwd ReqO is delayed too.
+    assert_eq!(bits("removal"), 128 * 16 * (3 + 5 + 9 + 4));
 }
 
 #[test]
