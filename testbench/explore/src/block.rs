@@ -351,6 +351,7 @@ impl Block {
             noise = (noise ^ 0x2545_f491_4f6c_dd1d).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
             *limb |= noise & dead;
         }
+        self.rules.turn(&mut self.buffer, noise >> 7 & 0xff_ffff);
         self.present(given, ready, messages);
         let failure = self.run();
         let text = match failure {
@@ -455,6 +456,7 @@ impl Block {
 
     /// Packs the buffer's registers and memories, without what is dead: per 64 limbs a word that says which are not zero, then those.
     fn pack(&mut self) {
+        self.rules.straighten(&mut self.buffer);
         self.rules.mark(&self.buffer, &mut self.dead);
         self.packed.clear();
         for range in &self.kept {
@@ -519,6 +521,31 @@ impl Block {
             self.shown.push(Shown { ready, offers: offers.collect() });
         }
         number
+    }
+
+    /// The low 64 bits of a register in a state.
+    ///
+    /// # Panics
+    /// When there is no such register.
+    pub fn register(&mut self, state: u32, path: &str) -> u64 {
+        let ty = &self.design.types[0];
+        let number = ty.netlist.regs.iter().position(|reg| reg.path == path);
+        let at = ty.layout.regs[number.unwrap_or_else(|| panic!("{} has no register {path}", self.name))];
+        self.unpack(state);
+        self.buffer[at]
+    }
+
+    /// The low 64 bits of a cell of a memory in a state.
+    ///
+    /// # Panics
+    /// When there is no such memory.
+    pub fn cell(&mut self, state: u32, path: &str, cell: u32) -> u64 {
+        let ty = &self.design.types[0];
+        let number = ty.netlist.mems.iter().position(|mem| mem.path == path);
+        let number = number.unwrap_or_else(|| panic!("{} has no memory {path}", self.name));
+        let at = ty.layout.mems[number] + cell as usize * ty.layout.lane_limbs[number];
+        self.unpack(state);
+        self.buffer[at]
     }
 
     /// Values of all registers in a state: path and limbs.

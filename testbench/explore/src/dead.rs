@@ -16,12 +16,18 @@ pub enum What {
     Flags(String),
     /// One bit of a register.
     Flag(String, u32),
+    /// Some bits of a register: lowest, number.
+    Span(String, u32, u32),
     /// Cells of a memory: cell `row * lanes + lane`. Conditions of a rule speak of the same cell.
     Cells(String),
     /// One cell of a memory.
     Cell(String, u32),
     /// Some bits of the cells of a memory: lowest, number.
     Bits(String, u32, u32),
+    /// Some bits of one cell of a memory: cell, lowest, number.
+    Part(String, u32, u32, u32),
+    /// Where in its memory a queue begins: registers `NAME_head` and `NAME_tail` and the rows of memory `NAME_rows`. Takes no conditions.
+    Ring(String),
 }
 
 /// When it is not.
@@ -47,6 +53,8 @@ pub enum When {
     Way(String),
     /// In the same cell of a memory these bits (lowest, number) have one of these values; no values: they are not zero.
     Cell(String, u32, u32, Vec<u64>),
+    /// The same of this cell of a memory.
+    Of(String, u32, u32, u32, Vec<u64>),
     /// All of these hold.
     All(Vec<When>),
 }
@@ -92,9 +100,40 @@ struct Compiled {
     unless: Vec<Vec<Test>>,
 }
 
+/// A queue whose beginning means nothing.
+#[derive(Clone, Debug)]
+struct Ring {
+    head: usize,
+    tail: usize,
+    /// First limb of its memory, rows, limbs of a row.
+    first: usize,
+    rows: usize,
+    limbs: usize,
+}
+
+impl Ring {
+    /// Moves everything so that the queue begins so many rows later.
+    fn turn(&self, limbs: &mut [u64], by: usize) {
+        let rows = &mut limbs[self.first..self.first + self.rows * self.limbs];
+        rows.rotate_right(by % self.rows * self.limbs);
+        for end in [self.head, self.tail] {
+            limbs[end] = (limbs[end] + by as u64) % self.rows as u64;
+        }
+    }
+}
+
+impl Compiled {
+    fn lives(&self, limbs: &[u64]) -> bool {
+        self.unless.iter().any(|all| all.iter().all(|test| test.holds(limbs)))
+    }
+}
+
 /// The rules of a design.
 #[derive(Clone, Debug, Default)]
-pub struct Rules(Vec<Compiled>);
+pub struct Rules {
+    dead: Vec<Compiled>,
+    rings: Vec<Ring>,
+}
 
 /// Where things lie.
 struct Place<'a> {
@@ -154,22 +193,36 @@ impl Place<'_> {
             }
             What::Flags(name) => span(self.reg(name).0, cell, 1),
             What::Flag(name, bit) => span(self.reg(name).0, *bit, 1),
+            What::Span(name, lo, bits) => span(self.reg(name).0, *lo, *bits),
             What::Cells(name) => in_cell(name, cell, None),
             What::Cell(name, only) => in_cell(name, *only, None),
             What::Bits(name, lo, bits) => in_cell(name, cell, Some((*lo, *bits))),
+            What::Part(name, only, lo, bits) => in_cell(name, *only, Some((*lo, *bits))),
+            What::Ring(_) => Vec::new(),
         }
     }
     /// Cells that a rule speaks of, and lanes of a row.
     fn cells(&self, what: &What) -> (std::ops::Range<u32>, u32) {
         match what {
-            What::Regs(_) | What::Flag(..) => (0..1, 1),
+            What::Regs(_) | What::Flag(..) | What::Span(..) | What::Ring(_) => (0..1, 1),
             What::Flags(name) => (0..self.reg(name).1, 1),
-            What::Cell(name, only) => (*only..only + 1, self.memory(name).2),
+            What::Cell(name, only) | What::Part(name, only, ..) => (*only..only + 1, self.memory(name).2),
             What::Cells(name) | What::Bits(name, ..) => {
                 let (_, cells, lanes, _) = self.memory(name);
                 (0..cells, lanes)
             }
         }
+    }
+    fn ring(&self, name: &str) -> Ring {
+        let end = |what: &str| self.reg(&format!("{name}_{what}")).0;
+        let (first, rows, _, width) = self.memory(&format!("{name}_rows"));
+        Ring { head: end("head"), tail: end("tail"), first, rows: rows as usize, limbs: limbs_for(width) }
+    }
+    fn in_cell(&self, name: &str, cell: u32, lo: u32, bits: u32, values: &[u64]) -> Test {
+        let (at, _, _, width) = self.memory(name);
+        let at = at + cell as usize * limbs_for(width) + lo as usize / 64;
+        assert!(lo % 64 + bits <= 64, "a condition on {name} crosses a word");
+        Test { at, shift: lo % 64, mask: ones(bits), values: values.to_vec(), not: false }
     }
     fn tests(&self, when: &When, cell: u32, lanes: u32) -> Vec<Test> {
         let reg = |name: &str, values: Vec<u64>| {
@@ -191,12 +244,8 @@ impl Place<'_> {
             When::At(name, number) => vec![bit(name, *number)],
             When::Clear(name, number) => vec![Test { not: true, ..bit(name, *number) }],
             When::Way(name) => vec![bit(&format!("{name}{}", cell % lanes), cell / lanes)],
-            When::Cell(name, lo, bits, values) => {
-                let (at, _, _, width) = self.memory(name);
-                let at = at + cell as usize * limbs_for(width) + *lo as usize / 64;
-                assert!(lo % 64 + bits <= 64, "a condition on {name} crosses a word");
-                vec![Test { at, shift: lo % 64, mask: ones(*bits), values: values.clone(), not: false }]
-            }
+            When::Cell(name, lo, bits, values) => vec![self.in_cell(name, cell, *lo, *bits, values)],
+            When::Of(name, only, lo, bits, values) => vec![self.in_cell(name, *only, *lo, *bits, values)],
             When::All(all) => all.iter().flat_map(|when| self.tests(when, cell, lanes)).collect(),
         }
     }
@@ -209,27 +258,45 @@ impl Rules {
     /// When a rule names something that is not there.
     pub fn new(rules: &[Dead], netlist: &Netlist, layout: &Layout) -> Rules {
         let place = Place { netlist, layout };
-        let mut out = Vec::new();
+        let mut out = Rules::default();
         for rule in rules {
             for what in &rule.what {
+                if let What::Ring(name) = what {
+                    out.rings.push(place.ring(name));
+                    continue;
+                }
                 let (cells, lanes) = place.cells(what);
                 for cell in cells {
                     let unless = rule.unless.iter().map(|when| place.tests(when, cell, lanes)).collect();
-                    out.push(Compiled { bits: place.bits(what, cell), unless });
+                    out.dead.push(Compiled { bits: place.bits(what, cell), unless });
                 }
             }
         }
-        Rules(out)
+        out
     }
 
     /// Marks the dead bits of a state.
     pub fn mark(&self, limbs: &[u64], dead: &mut [u64]) {
         dead.fill(0);
-        for rule in &self.0 {
-            let lives = rule.unless.iter().any(|all| all.iter().all(|test| test.holds(limbs)));
-            if !lives {
+        for rule in &self.dead {
+            if !rule.lives(limbs) {
                 rule.bits.iter().for_each(|(at, mask)| dead[*at] |= mask);
             }
         }
+    }
+
+    /// Lets every queue begin at row 0.
+    pub fn straighten(&self, limbs: &mut [u64]) {
+        for ring in &self.rings {
+            let head = limbs[ring.head] as usize;
+            if head != 0 {
+                ring.turn(limbs, ring.rows - head);
+            }
+        }
+    }
+
+    /// Lets every queue that begins at row 0 begin anywhere.
+    pub fn turn(&self, limbs: &mut [u64], noise: u64) {
+        self.rings.iter().for_each(|ring| ring.turn(limbs, noise as usize % ring.rows));
     }
 }

@@ -40,6 +40,18 @@ pub struct Form {
     /// Words in all.
     pub words: usize,
     rules: Vec<Ignore>,
+    masks: Option<Masked>,
+}
+
+/// A leaf of which only those parts mean something that the bits of some masks name.
+#[derive(Clone, Copy, Debug)]
+pub struct Masked {
+    /// The leaf.
+    pub leaf: &'static str,
+    /// Bits of a part.
+    pub bits: u32,
+    /// Leaves with a bit per part: one of them names it.
+    pub masks: &'static [&'static str],
 }
 
 impl Form {
@@ -47,12 +59,17 @@ impl Form {
     pub fn new<T: Data>(shape: &T::Shape, extra: &[(&str, u32)], rules: &[Ignore]) -> Form {
         let own = leaves_of::<T>(shape, "").into_iter().map(|leaf| (leaf.name, leaf.width));
         let extra = extra.iter().map(|(name, width)| (name.to_string(), *width));
-        let mut form = Form { leaves: Vec::new(), words: 0, rules: rules.to_vec() };
+        let mut form = Form { leaves: Vec::new(), words: 0, rules: rules.to_vec(), masks: None };
         for (name, width) in own.chain(extra) {
             form.leaves.push(FormLeaf { name, width, at: form.words });
             form.words += limbs_for(width);
         }
         form
+    }
+
+    /// The form with masks.
+    pub fn masked(self, masks: Masked) -> Form {
+        Form { masks: Some(masks), ..self }
     }
 
     /// A leaf by name.
@@ -99,6 +116,14 @@ impl Form {
         let ignored: Vec<(usize, usize)> =
             self.ignored(message).iter().map(|leaf| (leaf.at, leaf.words())).collect();
         ignored.into_iter().for_each(|(at, words)| message[at..at + words].fill(0));
+        let Some(masked) = self.masks else { return };
+        let named = masked.masks.iter().fold(0, |sum, mask| sum | self.get(message, mask));
+        let (leaf, bits) = (self.leaf(masked.leaf), masked.bits);
+        for part in (0..leaf.width / bits).filter(|part| named >> part & 1 == 0) {
+            for bit in part * bits..(part + 1) * bits {
+                message[leaf.at + bit as usize / 64] &= !(1 << (bit % 64));
+            }
+        }
     }
 
     /// The leaves that are not zero, as text.

@@ -284,6 +284,13 @@ impl<W: World> Net<W> {
         ready
     }
 
+    /// No message is on a link, and no block moves by itself.
+    pub fn rests(&mut self, state: &[u32]) -> bool {
+        let links = self.blocks.len()..state.len() - 1;
+        state[links].iter().all(|held| *held == 0)
+            && (0..self.blocks.len()).all(|block| !self.moves(state, block))
+    }
+
     /// A block moves though nothing comes.
     fn moves(&mut self, state: &[u32], block: usize) -> bool {
         let ready = self.ready(state, block);
