@@ -1,6 +1,7 @@
 //! Golden models, checkers and benches of the Spandex blocks (spandex.md).
 
 pub mod devices;
+pub mod explore;
 pub mod golden;
 pub mod memory;
 

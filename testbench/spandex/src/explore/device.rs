@@ -1,0 +1,117 @@
+//! A device as one block: an L1 and its translation unit with the channels between them as they are in the hardware.
+
+use super::Config;
+use std::sync::Arc;
+use weft_blocks::common::join::{pass_in, pass_out};
+use weft_blocks::msg::{CuReq, CuRsp};
+use weft_blocks::registry::BlockError;
+use weft_rtl::prelude::*;
+use weft_spandex::denovo_l1::{DenovoL1Params, denovo_l1};
+use weft_spandex::gpu_l1::{GpuL1Params, SbDrain, gpu_l1};
+use weft_spandex::mesi_l1::{MesiL1Params, mesi_l1};
+use weft_spandex::mesi_port::{MesiDown, MesiExt, MesiPort, MesiReq, MesiUp};
+use weft_spandex::msg::{Fwd, GpuReq, GpuRsp, Req, Rsp, Wb};
+use weft_spandex::params::Spandex;
+use weft_spandex::tu_denovo::{TuDenovoParams, tu_denovo};
+use weft_spandex::tu_gpu::{TuGpuParams, tu_gpu};
+use weft_spandex::tu_mesi::{TuMesiParams, tu_mesi};
+
+/// The L1 with GPU coherence of a configuration: 2 sets of 2 ways.
+pub(super) fn gpu_params(c: &Config) -> GpuL1Params {
+    let spandex = c.spandex();
+    GpuL1Params {
+        size: 4 * spandex.line,
+        ways: 2,
+        targets: c.targets,
+        releases: c.releases,
+        sb_drain: SbDrain::Full,
+        inject: c.faults.gpu_l1,
+        ..GpuL1Params::published(spandex)
+    }
+}
+
+/// Shape of the MESI L1: 2 sets of 2 ways.
+pub(super) fn mesi_port(c: &Config) -> MesiPort {
+    let spandex = c.spandex();
+    MesiPort { size: 4 * spandex.line, ways: 2, spandex }
+}
+
+fn whole(
+    name: &str,
+    s: &Spandex,
+    l1: &Arc<Module>,
+    tu: &Arc<Module>,
+    writes_back: bool,
+    join: impl Fn(&InstanceRef, &InstanceRef),
+) -> Result<Arc<Module>, BlockError> {
+    Module::build(name, ModuleKind::Block, || {
+        doc("A device to be explored: an L1 and its translation unit.");
+        let own = input::<Bits>("own", s.dev_bits());
+        let (cache, unit) = (instance("cache", l1), instance("tu", tu));
+        for (part, module) in [(&cache, l1), (&unit, tu)] {
+            if module.inputs().any(|(_, port)| port.name == "own") {
+                part.drive_bits("own", own);
+            }
+        }
+        let cu = s.cu();
+        pass_in::<CuReq>(&cache, "cu_req", "cu_req", &cu);
+        pass_out::<CuRsp>(&cache, "cu_rsp", "cu_rsp", &cu);
+        join(&cache, &unit);
+        pass_out::<Req>(&unit, "req", "req", s);
+        pass_out::<Rsp>(&unit, "rsp_out", "rsp_out", s);
+        pass_in::<Fwd>(&unit, "fwd", "fwd", s);
+        pass_in::<Rsp>(&unit, "rsp", "rsp", s);
+        // Nothing is ever sent there by what has no words to write back, or no prediction.
+        unit.drive_bits("fwd_out_ready", lit(1, 1));
+        if writes_back {
+            pass_out::<Wb>(&unit, "wb", "wb", s);
+        } else {
+            unit.drive_bits("wb_ready", lit(1, 1));
+        }
+    })
+    .map_err(|errors| BlockError::Elab { block: "device".into(), errors })
+}
+
+/// A device with GPU coherence.
+pub(super) fn gpu(c: &Config) -> Result<Arc<Module>, BlockError> {
+    let l1 = gpu_params(c);
+    let s = l1.spandex.clone();
+    let tu = TuGpuParams { spandex: s.clone(), n_fail: c.n_fail, inject: c.faults.tu_gpu };
+    whole("gpu_device", &s, &gpu_l1(&l1)?, &tu_gpu(&tu)?, false, |cache, unit| {
+        connect::<GpuReq>(cache, "l1_req", unit, "l1_req", &s);
+        connect::<GpuRsp>(unit, "l1_rsp", cache, "l1_rsp", &s);
+    })
+}
+
+/// A device with DeNovo coherence.
+pub(super) fn denovo(c: &Config) -> Result<Arc<Module>, BlockError> {
+    let l1 = GpuL1Params { inject: weft_spandex::gpu_l1::Inject::None, ..gpu_params(c) };
+    let s = l1.spandex.clone();
+    let l1 = DenovoL1Params { l1, inject: c.faults.denovo_l1, ..DenovoL1Params::published(s.clone()) };
+    let tu = TuDenovoParams { spandex: s.clone(), n_fail: c.n_fail };
+    whole("denovo_device", &s, &denovo_l1(&l1)?, &tu_denovo(&tu)?, true, |cache, unit| {
+        connect::<Req>(cache, "l1_req", unit, "l1_req", &s);
+        connect::<Wb>(cache, "l1_wb", unit, "l1_wb", &s);
+        connect::<Rsp>(cache, "l1_rsp_out", unit, "l1_rsp_out", &s);
+        connect::<Rsp>(unit, "l1_rsp", cache, "l1_rsp", &s);
+        connect::<Fwd>(unit, "l1_fwd", cache, "l1_fwd", &s);
+    })
+}
+
+/// A device with MESI coherence.
+pub(super) fn mesi(c: &Config) -> Result<Arc<Module>, BlockError> {
+    let port = mesi_port(c);
+    let s = port.spandex.clone();
+    let l1 = MesiL1Params {
+        inject: c.faults.mesi_l1,
+        weak_reads: c.weak_reads(),
+        ..MesiL1Params::new(port.clone())
+    };
+    let tu = TuMesiParams { inject: c.faults.tu_mesi, ..TuMesiParams::new(port.clone()) };
+    whole("mesi_device", &s, &mesi_l1(&l1)?, &tu_mesi(&tu)?, true, |cache, unit| {
+        connect::<MesiReq>(cache, "l1_req", unit, "l1_req", &port);
+        connect::<MesiUp>(cache, "l1_up", unit, "l1_up", &port);
+        connect::<MesiDown>(unit, "l1_down", cache, "l1_down", &port);
+        connect::<MesiExt>(unit, "ext", cache, "ext", &port);
+    })
+}

@@ -1,0 +1,218 @@
+//! Every interleaving of a tiny Spandex system, on its RTL (spandex.md): a bank of the LLC and two or three devices of any mix of kinds, joined by networks that take any time and
+//! keep no order, in front of a memory that answers when it likes.
+//!
+//! ```text
+//!  World: core 0          World: core 1                      (a log of what was asked and answered)
+//!     |                      |
+//!  L1 + unit              L1 + unit            ...           one block each, as in the hardware
+//!     |  REQ, WB, RSP, FWD   |                               links: any delay, any order
+//!  +--+----------------------+--+
+//!  |     bank of the LLC        | ---- World: memory
+//!  +----------------------------+
+//! ```
+//! - [`build`] makes the net of a [`Config`]. **All of it is hardware** but cores and memory: `spandex-llc` in its smallest size (1 set of 2 ways, 1 TBE, 1 place in the stall memory),
+//!   `gpu-l1` with `tu-gpu`, `denovo-l1` with `tu-denovo`, `mesi-l1` with `tu-mesi` (2 sets of 2 ways, one entry of everything); lines of two words. REQ and WB hold two messages of each
+//!   device, FWD two for each, and hold their senders back; an answer always has a place.
+//! - [`world`] is the cores: each issues anything of a small alphabet, as often as its budget says; and memory. `judge` looks at the log whenever everything is answered.
+//! - At every step the assertions of the RTL are watched (the invariants of section 4.1, R1, R2, one removal per word and epoch, no answer without its entry, among others). Whenever nothing
+//!   moves and everything is answered, the arrays are read: a word is owned by the device that the bank says, and by no other; every shared copy is known to the bank, and is what
+//!   everybody would read; nothing is left in an entry or queue; the last writes are there. A state in which nothing can happen, or from which not everything can be
+//!   answered any more, must be a finished one: so no message waits for ever, and after every Nack there is a way on.
+//! - `rules` says which bits mean nothing. Each step of a block is also made with noise in them.
+//! - [`mixes`]: the systems explored. [`report`]: numbers, and the shortest way to a violation.
+//!
+//! | system, operations per core | states | transitions |
+//! | --- | --- | --- |
+//! | pairs of kinds, 2 + 2 | 0.6 to 1.5 million | 0.7 to 1.8 million |
+//! | threes of kinds, 1 + 1 + 1 | 0.3 to 2.2 million | 0.4 to 2.9 million |
+//! | flag and data in one line, 3 + 3 | 6 to 21 million | 7 to 26 million |
+//! | the L1 of one device evicts, 2 + 2 | 0.5 to 4.8 million | 0.6 to 7.2 million |
+//! | the bank replaces lines with owned words, 2 + 1 | 0.1 to 0.3 million | 0.2 to 0.4 million |
+//!
+//! The single counts stand in RESULTS.md.
+//!
+//! # What it does not show
+//!
+//! - Budgets are finite: what takes more operations is not seen. Other lines than that of two words are there only to evict it.
+//! - Blocks are clocked until they rest before anything else happens ([`Timing::Bursts`]), except in one test.
+//! - A path on which something is tried for ever is no violation as long as there is a way on; fairness is not judged. So `no-escalation` of `tu-gpu` is not found.
+//! - Posted stores (`want_ack` = 0), byte stores and kernel boundaries are left to the benches of the blocks, as is what one wavefront may see of its own open operations: operations
+//!   that are open together are those of different wavefronts.
+//! - Leaves of a message that its kind does not use, and words that its mask does not name, are zero on a link (the blocks' own benches send noise there).
+
+mod build;
+mod device;
+mod judge;
+pub mod mixes;
+pub mod report;
+mod rules;
+mod system;
+pub mod world;
+
+pub use build::{BuildError, build};
+pub use system::System;
+pub use world::{Cores, Memory, Op};
+
+use weft_explore::net::Timing;
+use weft_spandex::llc::{LlcFault, ReqsPolicy, RvkoGran};
+use weft_spandex::mesi_l1::MesiL1Inject;
+use weft_spandex::params::Spandex;
+use weft_spandex::tu_mesi::TuMesiInject;
+use weft_spandex::{denovo_l1, gpu_l1, tu_gpu};
+
+/// Kinds of devices.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// `mesi-l1` and `tu-mesi`.
+    Mesi,
+    /// `denovo-l1` and `tu-denovo`.
+    Denovo,
+    /// `gpu-l1` and `tu-gpu`.
+    Gpu,
+}
+
+impl Kind {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Mesi => "mesi",
+            Kind::Denovo => "denovo",
+            Kind::Gpu => "gpu",
+        }
+    }
+}
+
+/// Faults put into the blocks on purpose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Faults {
+    /// Of the bank.
+    pub llc: LlcFault,
+    /// Of `gpu-l1`.
+    pub gpu_l1: gpu_l1::Inject,
+    /// Of `tu-gpu`.
+    pub tu_gpu: tu_gpu::Inject,
+    /// Of `denovo-l1`.
+    pub denovo_l1: denovo_l1::Inject,
+    /// Of `mesi-l1`.
+    pub mesi_l1: MesiL1Inject,
+    /// Of `tu-mesi`.
+    pub tu_mesi: TuMesiInject,
+}
+
+impl Default for Faults {
+    fn default() -> Faults {
+        Faults {
+            llc: LlcFault::None,
+            gpu_l1: gpu_l1::Inject::None,
+            tu_gpu: tu_gpu::Inject::None,
+            denovo_l1: denovo_l1::Inject::None,
+            mesi_l1: MesiL1Inject::None,
+            tu_mesi: TuMesiInject::None,
+        }
+    }
+}
+
+/// A tiny system and what its cores and CUs may do.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Devices; those with MESI first.
+    pub devices: Vec<Kind>,
+    /// What a core may issue, per device; the last list stands for all further ones.
+    pub alphabets: Vec<Vec<Op>>,
+    /// Operations of each core; the last number stands for all further ones.
+    pub budgets: Vec<usize>,
+    /// Operations that are done, one after the other, before the exploration begins: device and operation.
+    pub prelude: Vec<(usize, Op)>,
+    /// Operations of a core that may be open together.
+    pub open: usize,
+    /// Line numbers used.
+    pub lines: Vec<u64>,
+    /// MSHRs, store buffer entries, write-back buffer entries of an L1.
+    pub l1: (u32, u32, u32),
+    /// Loads that wait for one line.
+    pub targets: u32,
+    /// Operations that wait for a release.
+    pub releases: u32,
+    /// Sets and ways of the bank.
+    pub bank: (u32, u32),
+    /// TBEs and stalled requests of the bank.
+    pub tbes: (u32, u32),
+    /// How the bank answers ReqS.
+    pub reqs: ReqsPolicy,
+    /// What it revokes for a ReqWT+data.
+    pub rvko: RvkoGran,
+    /// Extras in RspV.
+    pub flex: bool,
+    /// N_FAIL.
+    pub n_fail: u32,
+    /// Reads that race with writes are in one order with them, too: what a device has read it never sees older.
+    pub races: bool,
+    /// Messages of a device that REQ and WB hold each, and messages for a device that FWD holds.
+    pub link: usize,
+    /// When a block may be clocked.
+    pub timing: Timing,
+    /// Faults.
+    pub faults: Faults,
+}
+
+impl Config {
+    /// What fixes the widths.
+    pub fn spandex(&self) -> Spandex {
+        let devices = self.devices.len() as u32;
+        Spandex {
+            cpus: 0,
+            cus: devices,
+            sharers: self.devices.iter().filter(|kind| **kind == Kind::Mesi).count() as u32,
+            addr_bits: 32,
+            line: 8,
+            banks: 1,
+            mshrs: self.l1.0,
+            sb: self.l1.1,
+            wbb: self.l1.2,
+            tbes: self.tbes.0,
+        }
+    }
+    /// Shared reads may bring words that nobody invalidates.
+    pub fn weak_reads(&self) -> bool {
+        self.reqs == ReqsPolicy::Opt2
+    }
+    /// What a core may issue.
+    pub fn alphabet(&self, device: usize) -> &[Op] {
+        self.alphabets.get(device).or(self.alphabets.last()).map_or(&[], |ops| &ops[..])
+    }
+    /// Operations of a core.
+    pub fn budget(&self, device: usize) -> usize {
+        self.budgets.get(device).or(self.budgets.last()).copied().unwrap_or(0)
+    }
+    /// A system of these devices: loads, stores and atomics of one line, two operations of each core, one at a time.
+    pub fn of(devices: &[Kind]) -> Config {
+        let own = |kind: &Kind| {
+            let mut ops = vec![Op::Load(0, 3), Op::Store(0, 1), Op::Store(0, 2), Op::Swap(0, 1)];
+            if *kind != Kind::Mesi {
+                ops.push(Op::Sync(0, 1));
+            }
+            ops
+        };
+        Config {
+            devices: devices.to_vec(),
+            alphabets: devices.iter().map(own).collect(),
+            budgets: vec![2],
+            prelude: Vec::new(),
+            open: 1,
+            lines: vec![0],
+            l1: (1, 1, 1),
+            targets: 1,
+            releases: 1,
+            bank: (1, 2),
+            tbes: (1, 1),
+            reqs: ReqsPolicy::Eval,
+            rvko: RvkoGran::Line,
+            flex: true,
+            n_fail: 1,
+            races: true,
+            link: 2,
+            timing: Timing::Bursts,
+            faults: Faults::default(),
+        }
+    }
+}
