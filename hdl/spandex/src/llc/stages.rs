@@ -157,7 +157,11 @@ impl Stages {
         let first = rsp | mem;
         let wb = (self.wb.valid & quiet(self.wb.msg.line) & wb_room & !first).named("s0_wb");
         let again = (entry.any & room & !first & !wb).named("s0_tbe");
-        let may = room & tbe_free & place_free & quiet(self.req.msg.line);
+        // Requests enter behind the operation in stage 3: a stream of them would leave a TBE of their set no gap.
+        let req_set = p.set_of(self.req.msg.line);
+        let of_set: Vec<Bool> = tbes.sets().iter().map(|set| set.eq(req_set)).collect();
+        let due = (tbes.ready() & pack_bools(&of_set)).any();
+        let may = room & tbe_free & place_free & quiet(self.req.msg.line) & !due;
         let req = (self.req.valid & may & !first & !wb & !again).named("s0_req");
         when(rsp, || self.rsp.take());
         when(mem, || self.mem.take());

@@ -807,3 +807,21 @@ fn a_stuck_fwd_stops_requests_only() {
     assert_eq!(answers(&w, RspOp::RspWb), [(3, 0b0010, 0)]);
     end(&mut w);
 }
+
+/// A stream of hits in a set lets a fill of the set commit.
+#[test]
+fn a_stream_of_hits_lets_a_fill_pass() {
+    let mut w = world();
+    ask(&mut w, 5, ReqOp::ReqV, A, ALL);
+    settle(&mut w);
+    let _ = through(&mut w, 5, B, 1, false);
+    let end = w.b.sim.cycle() + 400;
+    let mut flows = 0;
+    while w.answers(RspOp::RspWt).is_empty() && w.b.sim.cycle() < end {
+        for (d, word) in (0..5).flat_map(|d| (0..4).map(move |word| (d, word))) {
+            flows += usize::from(w.ask(d, ReqOp::ReqV, A, 1 << word));
+        }
+        w.step(false);
+    }
+    assert!(w.b.sim.cycle() < end, "starved by {flows} hits");
+}
