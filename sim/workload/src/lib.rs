@@ -11,6 +11,7 @@ pub mod ideal;
 pub mod op;
 pub mod program;
 pub mod programs;
+pub mod trace;
 
 pub use graph::{Graph, GraphError};
 pub use op::{

@@ -1,0 +1,524 @@
+//! `.wtrace`: a trace as text, a line per operation.
+//!
+//! ```text
+//! weft-trace 1
+//! lanes 32
+//! copy 0x1000000 4096                            ; host-to-device copy
+//! kernel K grid 8,1,1 block 512,1,1 lds 0
+//! block 0,0,0
+//! wave 0
+//! C 12 alu                                       ; compute; also C %5 12 sfu %1,%2: result and what it needs
+//! L %1 4 0x1000+4 m=ffffffff k=D                 ; base+stride over active lanes, or [a0,a1,...] for each of them
+//! S 4 0x2000+4 =%1                               ; =7 constant, =%1 lane values of a token, =# unique value
+//! A %2 add 4 [0x3000] =1 m=1 k=C s=gpu           ; also a=acq|rel|ar, r=1 for remote, c=VALUE for cas
+//! X %3 4 0x40+4                                  ; scratchpad load;  Y 4 0x40+4 =#  store
+//! F ar sys
+//! B
+//! W %1,%2                                        ; await
+//! E
+//! ```
+
+use super::op::{TraceAccess, TraceOp, TraceValue};
+use super::{Trace, TraceError, TraceKernel, TraceStep};
+use crate::op::{Addrs, AmoKind, Class, LaneMask, Scope, Sem, Token, Unit};
+use crate::program::full_mask;
+use std::fmt::Write;
+use std::io::BufRead;
+
+const AMOS: [(&str, AmoKind); 12] = [
+    ("add", AmoKind::Add),
+    ("sub", AmoKind::Sub),
+    ("inc", AmoKind::Inc),
+    ("dec", AmoKind::Dec),
+    ("and", AmoKind::And),
+    ("or", AmoKind::Or),
+    ("xor", AmoKind::Xor),
+    ("min", AmoKind::Min),
+    ("max", AmoKind::Max),
+    ("exch", AmoKind::Exch),
+    ("cas", AmoKind::Cas),
+    ("fadd32", AmoKind::Fadd32),
+];
+const UNITS: [(&str, Unit); 3] = [("alu", Unit::Alu), ("sfu", Unit::Sfu), ("mem", Unit::Mem)];
+const CLASSES: [(&str, Class); 7] = [
+    ("D", Class::D),
+    ("P", Class::P),
+    ("U", Class::U),
+    ("C", Class::C),
+    ("N", Class::N),
+    ("S", Class::S),
+    ("Q", Class::Q),
+];
+const SEMS: [(&str, Sem); 3] = [("acq", Sem::Acquire), ("rel", Sem::Release), ("ar", Sem::AcquireRelease)];
+const SCOPES: [(&str, Scope); 3] = [("cu", Scope::Cu), ("gpu", Scope::Gpu), ("sys", Scope::Sys)];
+
+/// What cannot be read in a line.
+type Problem = String;
+
+fn named<T: Copy>(of: &[(&str, T)], word: &str) -> Result<T, Problem> {
+    let found = of.iter().find(|(name, _)| *name == word);
+    let known = || of.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    found.map(|(_, what)| *what).ok_or_else(|| format!("{word:?} where one of {} is expected", known()))
+}
+
+fn name_of<T: PartialEq>(of: &[(&'static str, T)], what: &T) -> &'static str {
+    of.iter().find(|(_, x)| x == what).map_or("", |(name, _)| name)
+}
+
+/// A number, decimal or `0x`.
+pub(super) fn number(word: &str) -> Result<u64, Problem> {
+    let parsed = match word.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => word.parse(),
+    };
+    parsed.map_err(|_| format!("{word:?} where a number is expected"))
+}
+
+fn small(word: &str) -> Result<u32, Problem> {
+    u32::try_from(number(word)?).map_err(|_| format!("{word} is too large"))
+}
+
+fn token(word: &str) -> Result<Token, Problem> {
+    word.strip_prefix('%').ok_or_else(|| format!("{word:?} where a token (%1) is expected")).and_then(small)
+}
+
+fn triple(word: &str) -> Result<[u32; 3], Problem> {
+    let parts = word.split(',').map(small).collect::<Result<Vec<_>, _>>()?;
+    parts.try_into().map_err(|_| format!("{word:?} where x,y,z is expected"))
+}
+
+/// Words of a line, with the ones that have not been read.
+struct Words<'a> {
+    words: Vec<&'a str>,
+    at: usize,
+    lanes: u32,
+}
+
+impl<'a> Words<'a> {
+    fn next(&mut self, what: &str) -> Result<&'a str, Problem> {
+        let word = self.words.get(self.at).copied();
+        self.at += 1;
+        word.ok_or_else(|| format!("the line ends where {what} is expected"))
+    }
+
+    fn expect(&mut self, word: &str) -> Result<(), Problem> {
+        let found = self.next(&format!("{word:?}"))?;
+        if found == word { Ok(()) } else { Err(format!("{found:?} where {word:?} is expected")) }
+    }
+
+    fn end(&self) -> Result<(), Problem> {
+        match self.words.get(self.at) {
+            Some(word) => Err(format!("{word:?} is left over")),
+            None => Ok(()),
+        }
+    }
+
+    /// `SIZE ADDRESSES`, then behind a value the attributes.
+    fn access(&mut self) -> Result<(u8, &'a str), Problem> {
+        let size = self.next("a size")?;
+        let known = [("1", 1), ("2", 2), ("4", 4), ("8", 8)];
+        Ok((named(&known, size)?, self.next("addresses")?))
+    }
+
+    fn value(&mut self) -> Result<TraceValue, Problem> {
+        let word = self.next("a value (=7, =%1 or =#)")?;
+        match word.strip_prefix('=') {
+            Some("#") => Ok(TraceValue::Unique),
+            Some(value) if value.starts_with('%') => Ok(TraceValue::Token(token(value)?)),
+            Some(value) => Ok(TraceValue::Const(number(value)?)),
+            None => Err(format!("{word:?} where a value (=7, =%1 or =#) is expected")),
+        }
+    }
+
+    /// Attributes, and the expected value of a CAS.
+    fn attributes(&mut self, (size, addrs): (u8, &str)) -> Result<(TraceAccess, u64), Problem> {
+        let plain = Addrs::Strided { base: 0, stride: 0 };
+        let mut access = TraceAccess::data(size, plain, full_mask(self.lanes));
+        let mut compare = 0;
+        while let Some(word) = self.words.get(self.at) {
+            let (key, value) =
+                word.split_once('=').ok_or_else(|| format!("{word:?} where KEY=VALUE is expected"))?;
+            match key {
+                "m" => {
+                    let mask = u64::from_str_radix(value, 16)
+                        .map_err(|_| format!("{value:?} is no hexadecimal mask"))?;
+                    if mask == 0 || mask & !full_mask(self.lanes) != 0 {
+                        return Err(format!(
+                            "mask {value} has no lane, or one beyond the {} of a wave",
+                            self.lanes
+                        ));
+                    }
+                    access.mask = mask;
+                }
+                "k" => access.class = named(&CLASSES, value)?,
+                "s" => access.scope = named(&SCOPES, value)?,
+                "a" => access.sem = named(&SEMS, value)?,
+                "r" => access.remote = named(&[("0", false), ("1", true)], value)?,
+                "c" => compare = number(value)?,
+                _ => return Err(format!("{key:?} where one of m, k, s, a, r, c is expected")),
+            }
+            self.at += 1;
+        }
+        access.addrs = addresses(addrs, access.mask, size)?;
+        Ok((access, compare))
+    }
+}
+
+/// `BASE+STRIDE` over the active lanes, or `[A,B,...]` for each of them.
+fn addresses(word: &str, mask: LaneMask, size: u8) -> Result<Addrs, Problem> {
+    let active = mask.count_ones() as usize;
+    let list: Vec<u64> = if let Some(inside) = word.strip_prefix('[').and_then(|w| w.strip_suffix(']')) {
+        let list = inside.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
+        if list.len() != active {
+            return Err(format!("{} addresses for {active} active lanes", list.len()));
+        }
+        list
+    } else {
+        let (base, stride) = match word.rsplit_once(['+', '-']) {
+            Some((base, stride)) => (base, number(stride)? as i64),
+            None => (word, 0),
+        };
+        let stride = if word.contains('-') { -stride } else { stride };
+        let base = number(base)?;
+        (0..active as i64).map(|n| base.wrapping_add_signed(stride.wrapping_mul(n))).collect()
+    };
+    if let Some(stray) = list.iter().find(|a| **a % u64::from(size) != 0) {
+        return Err(format!("address {stray:#x} is no multiple of {size} bytes"));
+    }
+    Ok(of_active(&list, mask))
+}
+
+/// Addresses by lane from those of the active lanes, as base and stride if they are so.
+pub(super) fn of_active(list: &[u64], mask: LaneMask) -> Addrs {
+    let lanes: Vec<u32> = (0..64).filter(|lane| mask >> lane & 1 == 1).collect();
+    let (Some(first), Some(base)) = (lanes.first(), list.first()) else {
+        return Addrs::Strided { base: 0, stride: 0 };
+    };
+    let stride = match (lanes.get(1), list.get(1)) {
+        (Some(lane), Some(next)) => {
+            let (step, count) = (next.wrapping_sub(*base) as i64, i64::from(lane - first));
+            (step % count == 0).then_some(step / count)
+        }
+        _ => Some(0),
+    };
+    if let Some(stride) = stride {
+        let all = Addrs::Strided {
+            base: base.wrapping_add_signed(stride.wrapping_mul(-i64::from(*first))),
+            stride,
+        };
+        if lanes.iter().zip(list).all(|(lane, at)| all.at(*lane) == *at) {
+            return all;
+        }
+    }
+    let mut by_lane = vec![0; lanes.last().map_or(0, |lane| *lane as usize + 1)];
+    lanes.iter().zip(list).for_each(|(lane, at)| by_lane[*lane as usize] = *at);
+    Addrs::Lanes(by_lane)
+}
+
+fn tokens(word: &str) -> Result<Vec<Token>, Problem> {
+    word.split(',').map(token).collect()
+}
+
+fn operation(words: &mut Words) -> Result<TraceOp, Problem> {
+    let op = match words.next("an operation")? {
+        "C" => {
+            let first = words.next("a latency")?;
+            let (token, latency) = match token(first) {
+                Ok(token) => (Some(token), words.next("a latency")?),
+                Err(_) => (None, first),
+            };
+            let (latency, unit) = (small(latency)?, named(&UNITS, words.next("a unit")?)?);
+            let needs = match words.words.get(words.at) {
+                Some(list) => tokens(list)?,
+                None => Vec::new(),
+            };
+            words.at = words.words.len();
+            TraceOp::Compute { unit, latency, token, needs }
+        }
+        kind @ ("L" | "X") => {
+            let token = token(words.next("a token")?)?;
+            let at = words.access()?;
+            let access = words.attributes(at)?.0;
+            if kind == "L" { TraceOp::Load { token, access } } else { TraceOp::LdsLoad { token, access } }
+        }
+        kind @ ("S" | "Y") => {
+            let at = words.access()?;
+            let value = words.value()?;
+            let access = words.attributes(at)?.0;
+            if kind == "S" { TraceOp::Store { access, value } } else { TraceOp::LdsStore { access, value } }
+        }
+        "A" => {
+            let token = token(words.next("a token")?)?;
+            let kind = named(&AMOS, words.next("a kind")?)?;
+            let at = words.access()?;
+            let value = words.value()?;
+            let (access, compare) = words.attributes(at)?;
+            TraceOp::Amo { token, access, kind, value, compare }
+        }
+        "F" => {
+            let sem = named(&SEMS, words.next("acq, rel or ar")?)?;
+            TraceOp::Fence { sem, scope: named(&SCOPES, words.next("a scope")?)? }
+        }
+        "B" => TraceOp::Barrier,
+        "W" => TraceOp::Await { tokens: tokens(words.next("tokens")?)? },
+        "E" => TraceOp::End,
+        other => {
+            return Err(format!("{other:?} where an operation (C, L, S, A, X, Y, F, B, W, E) is expected"));
+        }
+    };
+    words.end()?;
+    Ok(op)
+}
+
+/// A reader's state between lines.
+struct Text {
+    trace: Trace,
+    headed: bool,
+    block: Option<u32>,
+    wave: Option<u32>,
+    ops: Vec<TraceOp>,
+}
+
+impl Text {
+    fn kernel(&mut self) -> Result<&mut TraceKernel, Problem> {
+        match self.trace.steps.last_mut() {
+            Some(TraceStep::Kernel(kernel)) => Ok(kernel),
+            _ => Err("a block or wave without a kernel; write kernel NAME grid x,y,z block x,y,z lds BYTES above it".into()),
+        }
+    }
+
+    fn open_wave(&self) -> Result<(), Problem> {
+        match self.wave {
+            Some(wave) => Err(format!("wave {wave} has not ended; E is expected before this")),
+            None => Ok(()),
+        }
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), Problem> {
+        let mut words = Words { words: line.split_whitespace().collect(), at: 0, lanes: self.trace.lanes };
+        let Some(first) = words.words.first().copied() else { return Ok(()) };
+        if !self.headed {
+            words.expect("weft-trace")?;
+            words.expect("1")?;
+            self.headed = true;
+            return words.end();
+        }
+        match first {
+            "lanes" | "copy" | "kernel" | "block" | "wave" => {
+                self.open_wave()?;
+                words.at = 1;
+                self.structure(first, &mut words)?;
+                words.end()
+            }
+            _ => {
+                let Some(wave) = self.wave else {
+                    return Err(format!("{first:?} outside a wave; wave N is expected above it"));
+                };
+                let op = operation(&mut words)?;
+                let end = op == TraceOp::End;
+                self.ops.push(op);
+                if end {
+                    let (block, ops) = (self.block.unwrap_or(0), std::mem::take(&mut self.ops));
+                    self.wave = None;
+                    let added = self.kernel()?.add_wave(block, wave, &ops);
+                    added.ok_or_else(|| format!("wave {wave} of this block is there already"))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn structure(&mut self, what: &str, words: &mut Words) -> Result<(), Problem> {
+        match what {
+            "lanes" => {
+                let lanes = small(words.next("a number of lanes")?)?;
+                if !(1..=64).contains(&lanes) || !self.trace.steps.is_empty() {
+                    return Err(format!("{lanes} lanes; 1 to 64 are legal, above the first copy or kernel"));
+                }
+                self.trace.lanes = lanes;
+            }
+            "copy" => {
+                let (addr, bytes) = (number(words.next("an address")?)?, number(words.next("bytes")?)?);
+                self.trace.steps.push(TraceStep::Copy { addr, bytes });
+            }
+            "kernel" => {
+                let name = words.next("a name")?;
+                words.expect("grid")?;
+                let grid = triple(words.next("x,y,z")?)?;
+                words.expect("block")?;
+                let block = triple(words.next("x,y,z")?)?;
+                words.expect("lds")?;
+                let lds = small(words.next("bytes")?)?;
+                sizes(grid, block)?;
+                self.block = None;
+                let kernel = TraceKernel::new(name, grid, block, lds, self.trace.lanes);
+                self.trace.steps.push(TraceStep::Kernel(kernel));
+            }
+            "block" => {
+                let at = triple(words.next("x,y,z")?)?;
+                let kernel = self.kernel()?;
+                let (number, [x, y, z]) = (kernel.block_number(at), kernel.grid);
+                self.block =
+                    Some(number.ok_or_else(|| format!("the block is outside the grid {x},{y},{z}"))?);
+            }
+            _ => {
+                let wave = small(words.next("a wave")?)?;
+                let waves = self.kernel()?.waves_per_block;
+                if self.block.is_none() {
+                    return Err("a wave without a block; block x,y,z is expected above it".into());
+                }
+                if wave >= waves {
+                    return Err(format!("wave {wave} of a block of {waves}"));
+                }
+                self.wave = Some(wave);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a grid and its blocks can be held.
+pub(super) fn sizes(grid: [u32; 3], block: [u32; 3]) -> Result<(), Problem> {
+    let count = |sizes: [u32; 3]| sizes.iter().map(|n| u64::from(*n)).try_fold(1_u64, u64::checked_mul);
+    match (count(grid), count(block)) {
+        (Some(1..=0x1000_0000), Some(1..=0x1_0000)) => Ok(()),
+        _ => Err("the grid or its blocks are empty or too large".into()),
+    }
+}
+
+/// Reads a trace; only one line is held at a time.
+///
+/// # Errors
+/// A line that is none, with what was expected; a text that ends inside a wave.
+pub fn read(mut from: impl BufRead, file: &str) -> Result<Trace, TraceError> {
+    let trace = Trace { lanes: 32, steps: Vec::new() };
+    let mut text = Text { trace, headed: false, block: None, wave: None, ops: Vec::new() };
+    let mut line = 0;
+    let mut raw = Vec::new();
+    let wrong = |line, problem| TraceError::Line { file: file.into(), line, problem };
+    loop {
+        raw.clear();
+        let count = from.read_until(b'\n', &mut raw).map_err(|e| super::unpacked(file, &e))?;
+        line += 1;
+        if count == 0 {
+            break;
+        }
+        let words = std::str::from_utf8(&raw).map_err(|_| wrong(line, "the line is no UTF-8 text".into()))?;
+        text.line(words.split(';').next().unwrap_or("")).map_err(|problem| wrong(line, problem))?;
+    }
+    if !text.headed {
+        return Err(wrong(line, "the text ends where \"weft-trace 1\" is expected".into()));
+    }
+    text.open_wave().map_err(|_| wrong(line, "the text ends inside a wave, where E is expected".into()))?;
+    Ok(text.trace)
+}
+
+fn write_access(out: &mut String, access: &TraceAccess, value: Option<TraceValue>, lanes: u32, compare: u64) {
+    let active: Vec<u64> =
+        (0..64).filter(|lane| access.mask >> lane & 1 == 1).map(|lane| access.addrs.at(lane)).collect();
+    let stride = match active.as_slice() {
+        [first, second, ..] => second.wrapping_sub(*first) as i64,
+        _ => 0,
+    };
+    let even = active.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) as i64 == stride);
+    let _ = write!(out, " {} ", access.size);
+    let _ = match active.as_slice() {
+        [base, ..] if even && stride >= 0 => write!(out, "{base:#x}+{stride}"),
+        [base, ..] if even => write!(out, "{base:#x}-{}", stride.unsigned_abs()),
+        list => write!(out, "[{}]", list.iter().map(|a| format!("{a:#x}")).collect::<Vec<_>>().join(",")),
+    };
+    let _ = match value {
+        Some(TraceValue::Const(value)) => write!(out, " ={value}"),
+        Some(TraceValue::Token(token)) => write!(out, " =%{token}"),
+        Some(TraceValue::Unique) => write!(out, " =#"),
+        None => Ok(()),
+    };
+    if access.mask != full_mask(lanes) {
+        let _ = write!(out, " m={:x}", access.mask);
+    }
+    if access.class != Class::D {
+        let _ = write!(out, " k={}", name_of(&CLASSES, &access.class));
+    }
+    if access.scope != Scope::Sys {
+        let _ = write!(out, " s={}", name_of(&SCOPES, &access.scope));
+    }
+    if access.sem != Sem::Relaxed {
+        let _ = write!(out, " a={}", name_of(&SEMS, &access.sem));
+    }
+    if access.remote {
+        out.push_str(" r=1");
+    }
+    if compare != 0 {
+        let _ = write!(out, " c={compare}");
+    }
+}
+
+fn write_tokens(tokens: &[Token]) -> String {
+    tokens.iter().map(|token| format!("%{token}")).collect::<Vec<_>>().join(",")
+}
+
+/// An operation as a line.
+fn write_op(out: &mut String, op: &TraceOp, lanes: u32) {
+    match op {
+        TraceOp::Compute { unit, latency, token, needs } => {
+            let token = token.map_or(String::new(), |token| format!("%{token} "));
+            let _ = write!(out, "C {token}{latency} {}", name_of(&UNITS, unit));
+            if !needs.is_empty() {
+                let _ = write!(out, " {}", write_tokens(needs));
+            }
+        }
+        TraceOp::Load { token, access } | TraceOp::LdsLoad { token, access } => {
+            let letter = if matches!(op, TraceOp::Load { .. }) { 'L' } else { 'X' };
+            let _ = write!(out, "{letter} %{token}");
+            write_access(out, access, None, lanes, 0);
+        }
+        TraceOp::Store { access, value } | TraceOp::LdsStore { access, value } => {
+            out.push(if matches!(op, TraceOp::Store { .. }) { 'S' } else { 'Y' });
+            write_access(out, access, Some(*value), lanes, 0);
+        }
+        TraceOp::Amo { token, access, kind, value, compare } => {
+            let _ = write!(out, "A %{token} {}", name_of(&AMOS, kind));
+            write_access(out, access, Some(*value), lanes, *compare);
+        }
+        TraceOp::Fence { sem, scope } => {
+            let _ = write!(out, "F {} {}", name_of(&SEMS, sem), name_of(&SCOPES, scope));
+        }
+        TraceOp::Barrier => out.push('B'),
+        TraceOp::Await { tokens } => {
+            let _ = write!(out, "W {}", write_tokens(tokens));
+        }
+        TraceOp::End => out.push('E'),
+    }
+    out.push('\n');
+}
+
+/// A trace as text.
+pub fn write(trace: &Trace) -> String {
+    let mut out = format!("weft-trace 1\nlanes {}\n", trace.lanes);
+    for step in &trace.steps {
+        match step {
+            TraceStep::Copy { addr, bytes } => {
+                let _ = writeln!(out, "copy {addr:#x} {bytes}");
+            }
+            TraceStep::Kernel(kernel) => {
+                let ([gx, gy, gz], [bx, by, bz]) = (kernel.grid, kernel.block);
+                let _ = writeln!(
+                    out,
+                    "kernel {} grid {gx},{gy},{gz} block {bx},{by},{bz} lds {}",
+                    kernel.name, kernel.lds
+                );
+                for wave in 0..kernel.waves.len() {
+                    if kernel.waves[wave].0 == kernel.waves[wave].1 {
+                        continue;
+                    }
+                    let (block, number) =
+                        (wave as u32 / kernel.waves_per_block, wave as u32 % kernel.waves_per_block);
+                    let (x, rest) = (block % gx, block / gx);
+                    let _ = writeln!(out, "block {x},{},{}\nwave {number}", rest % gy, rest / gy);
+                    kernel.ops(wave).flatten().for_each(|op| write_op(&mut out, &op, trace.lanes));
+                }
+            }
+        }
+    }
+    out
+}
