@@ -159,7 +159,7 @@ fn a_device_without_a_cache_takes_part() {
     for at in 0..4 {
         let mut devices = vec![gpu(&s); 4];
         devices[at] = uncached(&s);
-        let w = passes(world(&s, &devices, 2, (4, 15), at as u64));
+        let w = passes(world(&s, &devices, 2, (4, 40), at as u64));
         assert!(w.locks.iter().all(|l| l.sections.iter().all(|n| *n > 0)), "owners and others");
     }
 }
