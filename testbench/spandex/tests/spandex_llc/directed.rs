@@ -814,7 +814,7 @@ fn a_stream_of_hits_lets_a_fill_pass() {
     let mut w = world();
     ask(&mut w, 5, ReqOp::ReqV, A, ALL);
     settle(&mut w);
-    let _ = through(&mut w, 5, B, 1, false);
+    through(&mut w, 5, B, 1, false);
     let end = w.b.sim.cycle() + 400;
     let mut flows = 0;
     while w.answers(RspOp::RspWt).is_empty() && w.b.sim.cycle() < end {
