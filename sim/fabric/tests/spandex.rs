@@ -48,7 +48,8 @@ const CLASSES: [&str; 8] = [
 ];
 
 /// Every protocol.
-const PROTOCOLS: [&str; 3] = ["s-mesi-gpu", "s-gpu-gpu", "h-mesi-gpu"];
+const PROTOCOLS: [&str; 6] =
+    ["s-mesi-gpu", "s-mesi-denovo", "s-denovo-gpu", "s-denovo-denovo", "s-gpu-gpu", "h-mesi-gpu"];
 
 impl Fabric {
     fn new(changes: &[&str]) -> Fabric {
@@ -95,7 +96,8 @@ fn programs_with_cpu_threads_under_every_protocol() {
         for (workload, given) in cpu_gpu::CPU_GPU {
             let m = fabric.run(workload, given).metrics;
             assert!(m.count("l1_atomics") > 0 && m.count("flit_hops") > 0, "{workload}");
-            if protocol != "s-gpu-gpu" {
+            // With atomics at the LLC and GPU coherence in the CUs, nothing need be owned twice.
+            if !["s-gpu-gpu", "s-denovo-gpu"].contains(&protocol) {
                 assert!(m.count("llc_inv") + m.count("llc_rvko") + m.count("llc_forwards") > 0, "{workload}");
             }
         }
@@ -116,6 +118,13 @@ fn traffic_is_that_of_the_protocol() {
     assert_eq!(classes(&["protocol=s-gpu-gpu"], "reuse-o"), ["reqv", "reqwt", "reqwt_data"]);
     let all = ["reqv", "reqs", "reqwt", "reqwt_data", "reqo_data", "reqwb", "probe"];
     assert_eq!(classes(&[], "reuse-o"), all);
+    // Of DeNovo nothing is written through; under SDG the CUs do that, and cores' atomics go the same way.
+    let sdd = classes(&["protocol=s-denovo-denovo"], "reuse-o");
+    assert!(sdd.contains(&"reqo") && sdd.contains(&"reqo_data") && !sdd.contains(&"reqwt"), "{sdd:?}");
+    let sdg = classes(&["protocol=s-denovo-gpu"], "reuse-o");
+    assert!(sdg.contains(&"reqo") && sdg.contains(&"reqwt") && !sdg.contains(&"reqs"), "{sdg:?}");
+    let smd = classes(&["protocol=s-mesi-denovo"], "reuse-o");
+    assert!(smd.contains(&"reqs") && smd.contains(&"reqo") && !smd.contains(&"reqwt"), "{smd:?}");
     for option in ["opt1", "opt2", "opt3"] {
         assert!(classes(&[&format!("reqs_policy={option}")], "reuse-s").contains(&"reqs"), "{option}");
     }
@@ -154,12 +163,38 @@ fn keys_of_coherence() {
     }
 }
 
+/// The same of DeNovo L1s.
+#[test]
+fn keys_of_coherence_of_denovo() {
+    let (smd, sdg, sdd) = ("protocol=s-mesi-denovo", "protocol=s-denovo-gpu", "protocol=s-denovo-denovo");
+    let changes: [&[&str]; 8] = [
+        &[smd, "reqs_policy=opt1", "sharer_mode=broadcast", "ro_regions=true"],
+        &[smd, "reqs_policy=opt2", "flex_rsp=false", "sb_drain=eager"],
+        &[smd, "reqs_policy=opt3", "rvko_gran=word", "denovo_atomics=through"],
+        &[sdg, "denovo_atomics=own", "sb_drain=highwater", "n_fail=3", "cpu_mlp=4"],
+        &[sdg, "rvko_gran=word", "flex_rsp=false", "l1_latency=3"],
+        &[sdd, "sb_drain=eager", "hop=1", "ni=0", "cu_ticks=20", "ro_regions=true"],
+        &[sdd, "denovo_atomics=through", "sb_drain=highwater", "n_fail=7", "cpu_mlp=4"],
+        &[sdd, "l1_size=256", "l1_mshrs=1", "l1_sb=1", "l1_wbb=1", "l1_targets=1", "l1_releases=1"],
+    ];
+    for changes in changes {
+        let fabric = Fabric::new(changes);
+        for (workload, given) in cpu_gpu::CPU_GPU {
+            if ["pr", "hsti", "flex-odwtd", "reuse-o", "tqh", "rsct"].contains(workload) {
+                fabric.run(workload, given);
+            }
+        }
+    }
+}
+
 #[test]
 fn programs_without_cpu_threads() {
-    let fabric = Fabric::new(&[]);
-    for (workload, given) in small::SMALL {
-        if ["bfs", "transpose", "pagerank", "fir"].contains(workload) {
-            fabric.run(workload, &[given, &[("lanes", "16")][..]].concat());
+    for protocol in ["s-mesi-gpu", "s-denovo-denovo"] {
+        let fabric = Fabric::new(&[&format!("protocol={protocol}")]);
+        for (workload, given) in small::SMALL {
+            if ["bfs", "transpose", "pagerank", "fir"].contains(workload) {
+                fabric.run(workload, &[given, &[("lanes", "16")][..]].concat());
+            }
         }
     }
 }

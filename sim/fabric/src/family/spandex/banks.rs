@@ -1,11 +1,14 @@
-//! What caches hold newer than memory: the LLC the words of dirty lines that nobody owns, MESI L1s the lines that they own.
+//! What caches hold newer than memory: the LLC the words of dirty lines that nobody owns, MESI L1s the lines that they own, DeNovo L1s their owned words. Write-back buffers are empty: the
+//! host looks at memory when the fabric is at rest.
 
 use super::SpandexSystem;
 use crate::family::Newer;
 use crate::family::tsm::around::{NewerIn, newer_in};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use weft_engine::{MemPort, Sim};
 use weft_rtl::prelude::HwEnum;
+use weft_spandex::denovo_l1::DenovoL1Params;
 use weft_spandex::mesi_port::{LineState, MesiPort};
 
 /// A line of the LLC.
@@ -71,11 +74,57 @@ impl Owner {
     }
 }
 
-/// The banks of a system, and its L1s that own lines.
+/// Where an L1 whose words are owned one by one keeps tags, states of words and data.
+#[derive(Clone)]
+struct WordOwner {
+    device: u32,
+    tags: MemPort,
+    lines: MemPort,
+    /// Two registers with a bit per word, each its unit and its first limb there: a word is in O if the first has it and the second has not.
+    high: (usize, usize),
+    low: (usize, usize),
+    sets: u32,
+    ways: u32,
+}
+
+impl WordOwner {
+    /// The L1 of a device; `None` when its state has other names.
+    fn find(sim: &Sim, device: u32, p: &DenovoL1Params) -> Option<WordOwner> {
+        let cache = format!("device{device}.cache");
+        let memory = |name: &str| sim.memory(&format!("{cache}.{name}"));
+        let (tags, lines) = (memory("tags")?, memory("lines")?);
+        let (high, low) = (register(sim, &cache, "word_owned")?, register(sim, &cache, "word_valid")?);
+        Some(WordOwner { device, tags, lines, high, low, sets: p.l1.sets(), ways: p.l1.ways })
+    }
+
+    /// Rows with words in O: row, number of the line, these words.
+    fn rows<'a>(&'a self, sim: &'a Sim, words: u32) -> impl Iterator<Item = (u32, u64, u64)> + 'a {
+        let bit = move |(unit, limb): (usize, usize), at: u32| {
+            sim.state(unit)[limb + at as usize / 64] >> (at % 64) & 1 == 1
+        };
+        let owned = move |at: u32| bit(self.high, at) && !bit(self.low, at);
+        (0..self.sets * self.ways).filter_map(move |row| {
+            let mask = (0..words).filter(|w| owned(row * words + w)).map(|w| 1 << w).sum();
+            let tag = || lane(sim, self.tags, row)[0];
+            (mask != 0).then(|| (row, tag() * u64::from(self.sets) + u64::from(row / self.ways), mask))
+        })
+    }
+
+    /// The words that it owns: the LLC has its number in their place.
+    fn owned<'a>(&self, sim: &'a Sim, words: u32, out: &mut Vec<Newer<'a>>) {
+        for (row, line, owned) in self.rows(sim, words) {
+            let mask = (0..words).filter(|w| owned >> w & 1 == 1).map(|w| 0xf << (4 * w)).sum();
+            out.push(Newer { line, mask, data: lane(sim, self.lines, row).into() });
+        }
+    }
+}
+
+/// The banks of a system, and its L1s that own lines or words.
 #[derive(Clone)]
 pub(super) struct Banks {
     banks: Vec<Bank>,
     owners: Vec<Owner>,
+    word_owners: Vec<WordOwner>,
     sets: u32,
     ways: u32,
     words: u32,
@@ -95,8 +144,12 @@ impl Banks {
         let mesi = p.mesi.as_ref().map(|(l1, _)| &l1.port);
         let owners = (0..mesi.map_or(0, |_| p.s.cpus)).map(|d| Owner::find(sim, d, mesi?));
         let owners = owners.collect::<Option<Vec<_>>>()?;
+        let denovo = |d: u32| if d < p.s.cpus { &p.denovo_cores } else { &p.denovo_cus };
+        let word_owners =
+            (0..p.s.devs()).filter_map(|d| Some(WordOwner::find(sim, d, &denovo(d).as_ref()?.0)));
+        let word_owners = word_owners.collect::<Option<Vec<_>>>()?;
         let (sets, ways, words, tag_bits) = (p.llc.sets(), p.llc.ways, p.s.words(), p.llc.tag_bits());
-        Some(Banks { banks, owners, sets, ways, words, tag_bits, dev_bits: p.s.dev_bits() })
+        Some(Banks { banks, owners, word_owners, sets, ways, words, tag_bits, dev_bits: p.s.dev_bits() })
     }
 
     /// All lines of the LLC that somebody owns words of or may share, by number.
@@ -146,6 +199,11 @@ impl Banks {
                 }
             }
         }
+        for owner in &self.word_owners {
+            for (_, line, owned) in owner.rows(sim, self.words) {
+                all.insert((owner.device, line), Holding { owned, shared: None });
+            }
+        }
         all
     }
 
@@ -154,7 +212,8 @@ impl Banks {
         newer_in(move |sim| {
             let mut all = self.dirty(sim);
             self.owners.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
-            all
+            self.word_owners.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
+            merged(all)
         })
     }
 
@@ -181,6 +240,37 @@ impl Banks {
         }
         out
     }
+}
+
+/// Words of one line that several caches hold, together.
+fn merged(parts: Vec<Newer<'_>>) -> Vec<Newer<'_>> {
+    let mut lines: BTreeMap<u64, Newer<'_>> = BTreeMap::new();
+    for part in parts {
+        let mut place = match lines.entry(part.line) {
+            Entry::Vacant(free) => {
+                free.insert(part);
+                continue;
+            }
+            Entry::Occupied(taken) => taken,
+        };
+        let whole = place.get_mut();
+        whole.mask |= part.mask;
+        let data = whole.data.to_mut();
+        for at in (0..8 * data.len()).filter(|at| part.mask >> at & 1 == 1) {
+            let byte = 0xff << (8 * (at % 8));
+            data[at / 8] = data[at / 8] & !byte | part.data[at / 8] & byte;
+        }
+    }
+    lines.into_values().collect()
+}
+
+/// A register of a unit: the unit's number, its first limb there.
+fn register(sim: &Sim, path: &str, name: &str) -> Option<(usize, usize)> {
+    let design = sim.design();
+    let unit = design.units.iter().position(|unit| unit.path == path)?;
+    let ty = &design.types[design.units[unit].ty];
+    let number = ty.netlist.regs.iter().position(|reg| reg.path == name)?;
+    Some((unit, ty.layout.regs[number]))
 }
 
 /// Entry `at` of a memory whose rows hold several.

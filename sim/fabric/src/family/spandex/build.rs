@@ -1,5 +1,6 @@
 //! Parameters of the models that a configuration stands for.
 
+use super::keys::Coherence;
 use super::{SpandexKeys, SpandexProtocol};
 use crate::config::Common;
 use crate::dram::DramTiming;
@@ -7,7 +8,8 @@ use std::sync::Arc;
 use weft_blocks::common::grid::Grid;
 use weft_blocks::registry::BlockError;
 use weft_rtl::ir::Module;
-use weft_spandex::fabric::{gpu_device, mesi_device, spandex_fabric};
+use weft_spandex::denovo_l1::DenovoL1Params;
+use weft_spandex::fabric::{denovo_device, gpu_device, mesi_device, spandex_fabric};
 use weft_spandex::gpu_l1::GpuL1Params;
 use weft_spandex::hmesi;
 use weft_spandex::hmesi::client::ClientParams;
@@ -20,6 +22,7 @@ use weft_spandex::mesi_l1::MesiL1Params;
 use weft_spandex::mesi_port::MesiPort;
 use weft_spandex::net::NetParams;
 use weft_spandex::params::Spandex;
+use weft_spandex::tu_denovo::TuDenovoParams;
 use weft_spandex::tu_gpu::TuGpuParams;
 use weft_spandex::tu_mesi::TuMesiParams;
 
@@ -36,6 +39,10 @@ pub struct SpandexSystem {
     pub tu_gpu: TuGpuParams,
     /// The L1s of MESI cores and their translation units, if there are any.
     pub mesi: Option<(MesiL1Params, TuMesiParams)>,
+    /// The DeNovo L1s of CPU cores and their translation units, if there are any.
+    pub denovo_cores: Option<(DenovoL1Params, TuDenovoParams)>,
+    /// Those of CUs.
+    pub denovo_cus: Option<(DenovoL1Params, TuDenovoParams)>,
     /// What a hierarchical system has in place of the LLC.
     pub hierarchy: Option<Hierarchy>,
     /// The network.
@@ -60,18 +67,31 @@ impl SpandexSystem {
     /// A parameter that it or one of its blocks refuses.
     pub fn module(&self) -> Result<Arc<Module>, BlockError> {
         let gpu = gpu_device(&self.gpu_l1, &self.tu_gpu)?;
-        let core = match (&self.mesi, &self.hierarchy) {
-            (Some((l1, _)), Some(hierarchy)) => hmesi_device(l1, &hierarchy.client)?,
-            (Some((l1, tu)), None) => mesi_device(l1, tu)?,
-            (None, _) => gpu.clone(),
+        let cu = match &self.denovo_cus {
+            Some((l1, tu)) => denovo_device(l1, tu)?,
+            None => gpu.clone(),
+        };
+        let core = match (&self.mesi, &self.denovo_cores) {
+            (Some((l1, tu)), _) => match &self.hierarchy {
+                Some(hierarchy) => hmesi_device(l1, &hierarchy.client)?,
+                None => mesi_device(l1, tu)?,
+            },
+            (None, Some(_)) if self.denovo_cores == self.denovo_cus => cu.clone(),
+            (None, Some((l1, tu))) => denovo_device(l1, tu)?,
+            (None, None) => gpu,
         };
         let mut devices = vec![core; self.s.cpus as usize];
-        devices.resize(self.s.devs() as usize, gpu);
+        devices.resize(self.s.devs() as usize, cu);
         if let Some(Hierarchy { l2, l3, .. }) = &self.hierarchy {
             let banks = (&gpu_l2(l2)?, &mesi_llc(l3)?);
             return hmesi_fabric(&self.module_name(), &self.s, &devices, banks, &self.net);
         }
         spandex_fabric(&self.module_name(), &self.s, &devices, &spandex_llc(&self.llc)?, &self.net)
+    }
+
+    /// Some device has an L1 with GPU coherence.
+    pub(super) fn has_gpu_l1s(&self) -> bool {
+        self.denovo_cus.is_none() || self.mesi.is_none() && self.denovo_cores.is_none()
     }
 
     /// Module name, unique per parameters.
@@ -95,10 +115,8 @@ impl SpandexKeys {
 
     /// The same without a fault.
     pub(super) fn sound(&self, common: &Common) -> SpandexSystem {
-        let sharers = match self.protocol {
-            SpandexProtocol::SMesiGpu | SpandexProtocol::HMesiGpu => self.cpus,
-            SpandexProtocol::SGpuGpu => 0,
-        };
+        let (core, cu) = self.protocol.l1s();
+        let sharers = if core == Coherence::Mesi { self.cpus } else { 0 };
         let s = Spandex {
             cpus: self.cpus,
             cus: common.cus,
@@ -117,6 +135,24 @@ impl SpandexKeys {
             MesiL1Params { weak_reads, ..MesiL1Params::new(port.clone()) },
             TuMesiParams { flex_rsp: self.flex_rsp, ..TuMesiParams::new(port) },
         );
+        let gpu_l1 = GpuL1Params {
+            size: self.l1_size,
+            ways: self.l1_ways,
+            latency: self.l1_latency,
+            targets: self.l1_targets,
+            releases: self.l1_releases,
+            sb_drain: self.sb_drain.drain(),
+            ..GpuL1Params::published(s.clone())
+        };
+        let denovo = (
+            DenovoL1Params {
+                l1: gpu_l1.clone(),
+                atomics: self.denovo_atomics.atomics(self.protocol),
+                regions: self.ro_regions,
+                ..DenovoL1Params::published(s.clone())
+            },
+            TuDenovoParams { spandex: s.clone(), n_fail: self.n_fail },
+        );
         let hierarchy = self.hierarchy(&s, &mesi.0.port);
         let grid = Grid { columns: self.mesh, rows: self.mesh_rows };
         let places =
@@ -132,17 +168,11 @@ impl SpandexKeys {
                 sharers: self.sharer_mode.mode(),
                 ..LlcParams::published(s.clone())
             },
-            gpu_l1: GpuL1Params {
-                size: self.l1_size,
-                ways: self.l1_ways,
-                latency: self.l1_latency,
-                targets: self.l1_targets,
-                releases: self.l1_releases,
-                sb_drain: self.sb_drain.drain(),
-                ..GpuL1Params::published(s.clone())
-            },
+            gpu_l1,
             tu_gpu: TuGpuParams { n_fail: self.n_fail, ..TuGpuParams::published(s.clone()) },
-            mesi: (self.protocol != SpandexProtocol::SGpuGpu).then_some(mesi),
+            mesi: (core == Coherence::Mesi).then_some(mesi),
+            denovo_cores: (core == Coherence::Denovo).then(|| denovo.clone()),
+            denovo_cus: (cu == Coherence::Denovo).then_some(denovo),
             hierarchy,
             net: NetParams {
                 hop: self.hop,

@@ -39,6 +39,9 @@ impl Checked<'_> {
         let l1 =
             [("size", "l1_size"), ("ways", "l1_ways"), ("latency", "l1_latency"), ("targets", "l1_targets")];
         self.told(system.gpu_l1.validate(), &[&l1[..], &[("releases", "l1_releases")]].concat())?;
+        for (cache, _) in system.denovo_cores.iter().chain(&system.denovo_cus) {
+            self.told(cache.validate(), &l1)?;
+        }
         if let Some((cache, unit)) = &system.mesi {
             self.told(cache.validate(), &l1)?;
             self.told(unit.validate(), &l1)?;

@@ -3,6 +3,7 @@
 use super::SpandexSlip;
 use crate::config::Legal::{OneOf, Power, Switch, Within};
 use crate::config::{G, M, Named, keys, named};
+use weft_spandex::denovo_l1::Atomics;
 use weft_spandex::gpu_l1::SbDrain;
 use weft_spandex::llc::{ReqsPolicy, RvkoGran, SharerMode};
 
@@ -11,10 +12,64 @@ named! {
     SpandexProtocol {
         /// MESI CPU cores, CUs with GPU coherence: SMG.
         SMesiGpu = "s-mesi-gpu",
+        /// MESI CPU cores, CUs with DeNovo: SMD.
+        SMesiDenovo = "s-mesi-denovo",
+        /// CPU cores with DeNovo whose atomics go to the LLC, CUs with GPU coherence: SDG.
+        SDenovoGpu = "s-denovo-gpu",
+        /// DeNovo everywhere: SDD.
+        SDenovoDenovo = "s-denovo-denovo",
         /// GPU coherence everywhere: no configuration of the study, the plainest use of the LLC.
         SGpuGpu = "s-gpu-gpu",
         /// MESI CPU cores, CUs with GPU coherence below a GPU L2, a MESI directory above both: HMG, the hierarchical baseline.
         HMesiGpu = "h-mesi-gpu",
+    }
+}
+
+named! {
+    /// Where DeNovo L1s do atomics on words that they do not own.
+    DenovoAtomics {
+        /// At the LLC under `s-denovo-gpu`, else in the L1.
+        Protocol = "protocol",
+        /// In the L1, which asks for ownership and data.
+        Own = "own",
+        /// At the LLC.
+        Through = "through",
+    }
+}
+
+/// The coherence of an L1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Coherence {
+    /// GPU coherence.
+    Gpu,
+    /// DeNovo.
+    Denovo,
+    /// MESI.
+    Mesi,
+}
+
+impl SpandexProtocol {
+    /// The L1s of CPU cores, and of CUs.
+    pub(super) fn l1s(self) -> (Coherence, Coherence) {
+        use Coherence::*;
+        match self {
+            SpandexProtocol::SMesiGpu | SpandexProtocol::HMesiGpu => (Mesi, Gpu),
+            SpandexProtocol::SMesiDenovo => (Mesi, Denovo),
+            SpandexProtocol::SDenovoGpu => (Denovo, Gpu),
+            SpandexProtocol::SDenovoDenovo => (Denovo, Denovo),
+            SpandexProtocol::SGpuGpu => (Gpu, Gpu),
+        }
+    }
+}
+
+impl DenovoAtomics {
+    /// The hardware's word for it.
+    pub(super) fn atomics(self, protocol: SpandexProtocol) -> Atomics {
+        match self {
+            DenovoAtomics::Protocol if protocol == SpandexProtocol::SDenovoGpu => Atomics::Through,
+            DenovoAtomics::Through => Atomics::Through,
+            DenovoAtomics::Protocol | DenovoAtomics::Own => Atomics::Own,
+        }
     }
 }
 
@@ -123,6 +178,8 @@ keys! {
             flex_rsp: bool = true, "", Switch, "who answers a read adds what else it has of the line (FLEX_RSP)";
             sharer_mode: Sharers = Sharers::Exact, "", OneOf(Sharers::NAMES), "what the LLC keeps of sharers (SHARER_MODE)";
             sb_drain: Drain = Drain::Full, "", OneOf(Drain::NAMES), "when buffered stores leave an L1";
+            denovo_atomics: DenovoAtomics = DenovoAtomics::Protocol, "", OneOf(DenovoAtomics::NAMES), "where a DeNovo L1 does atomics on words that it does not own";
+            ro_regions: bool = false, "", Switch, "lines of read-only arrays outlive acquires in DeNovo L1s";
             inject: SpandexSlip = SpandexSlip::None, "", OneOf(SpandexSlip::NAMES), "a fault of a block, to try the checks; simulation only";
         }
         Caches {

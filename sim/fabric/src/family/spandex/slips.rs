@@ -114,14 +114,15 @@ impl SpandexSlip {
     /// Puts it into the block; false when the system has none of this kind.
     #[must_use]
     pub(super) fn put(self, system: &mut SpandexSystem) -> bool {
+        let gpu = system.has_gpu_l1s();
         match (self.at(), &mut system.mesi) {
             (None, _) => {}
             (Some(At::Llc(fault)), _) => system.llc.fault = fault,
-            (Some(At::TuGpu(fault)), _) => system.tu_gpu.inject = fault,
-            (Some(At::GpuL1(fault)), _) => system.gpu_l1.inject = fault,
+            (Some(At::TuGpu(fault)), _) if gpu => system.tu_gpu.inject = fault,
+            (Some(At::GpuL1(fault)), _) if gpu => system.gpu_l1.inject = fault,
             (Some(At::TuMesi(fault)), Some((_, unit))) => unit.inject = fault,
             (Some(At::MesiL1(fault)), Some((l1, _))) => l1.inject = fault,
-            (Some(At::TuMesi(_) | At::MesiL1(_)), None) => return false,
+            (Some(_), _) => return false,
         }
         true
     }
