@@ -48,8 +48,15 @@ const CLASSES: [&str; 8] = [
 ];
 
 /// Every protocol.
-const PROTOCOLS: [&str; 6] =
-    ["s-mesi-gpu", "s-mesi-denovo", "s-denovo-gpu", "s-denovo-denovo", "s-gpu-gpu", "h-mesi-gpu"];
+const PROTOCOLS: [&str; 7] = [
+    "s-mesi-gpu",
+    "s-mesi-denovo",
+    "s-denovo-gpu",
+    "s-denovo-denovo",
+    "s-gpu-gpu",
+    "h-mesi-gpu",
+    "h-mesi-denovo",
+];
 
 impl Fabric {
     fn new(changes: &[&str]) -> Fabric {
@@ -167,7 +174,8 @@ fn keys_of_coherence() {
 #[test]
 fn keys_of_coherence_of_denovo() {
     let (smd, sdg, sdd) = ("protocol=s-mesi-denovo", "protocol=s-denovo-gpu", "protocol=s-denovo-denovo");
-    let changes: [&[&str]; 8] = [
+    let hmd = "protocol=h-mesi-denovo";
+    let changes: [&[&str]; 10] = [
         &[smd, "reqs_policy=opt1", "sharer_mode=broadcast", "ro_regions=true"],
         &[smd, "reqs_policy=opt2", "flex_rsp=false", "sb_drain=eager"],
         &[smd, "reqs_policy=opt3", "rvko_gran=word", "denovo_atomics=through"],
@@ -175,6 +183,8 @@ fn keys_of_coherence_of_denovo() {
         &[sdg, "rvko_gran=word", "flex_rsp=false", "l1_latency=3"],
         &[sdd, "sb_drain=eager", "hop=1", "ni=0", "cu_ticks=20", "ro_regions=true"],
         &[sdd, "denovo_atomics=through", "sb_drain=highwater", "n_fail=7", "cpu_mlp=4"],
+        &[hmd, "denovo_atomics=through", "rvko_gran=word", "flex_rsp=false", "gpu_l2_size=1K", "n_fail=3"],
+        &[hmd, "sb_drain=eager", "ro_regions=true", "l1_size=256", "l1_mshrs=1", "l1_sb=1", "l1_wbb=1"],
         &[sdd, "l1_size=256", "l1_mshrs=1", "l1_sb=1", "l1_wbb=1", "l1_targets=1", "l1_releases=1"],
     ];
     for changes in changes {

@@ -76,7 +76,7 @@ impl Owner {
 
 /// Where an L1 whose words are owned one by one keeps tags, states of words and data.
 #[derive(Clone)]
-struct WordOwner {
+pub(super) struct WordOwner {
     device: u32,
     tags: MemPort,
     lines: MemPort,
@@ -89,7 +89,7 @@ struct WordOwner {
 
 impl WordOwner {
     /// The L1 of a device; `None` when its state has other names.
-    fn find(sim: &Sim, device: u32, p: &DenovoL1Params) -> Option<WordOwner> {
+    pub fn find(sim: &Sim, device: u32, p: &DenovoL1Params) -> Option<WordOwner> {
         let cache = format!("device{device}.cache");
         let memory = |name: &str| sim.memory(&format!("{cache}.{name}"));
         let (tags, lines) = (memory("tags")?, memory("lines")?);
@@ -111,7 +111,7 @@ impl WordOwner {
     }
 
     /// The words that it owns: the LLC has its number in their place.
-    fn owned<'a>(&self, sim: &'a Sim, words: u32, out: &mut Vec<Newer<'a>>) {
+    pub fn owned<'a>(&self, sim: &'a Sim, words: u32, out: &mut Vec<Newer<'a>>) {
         for (row, line, owned) in self.rows(sim, words) {
             let mask = (0..words).filter(|w| owned >> w & 1 == 1).map(|w| 0xf << (4 * w)).sum();
             out.push(Newer { line, mask, data: lane(sim, self.lines, row).into() });
@@ -243,7 +243,7 @@ impl Banks {
 }
 
 /// Words of one line that several caches hold, together.
-fn merged(parts: Vec<Newer<'_>>) -> Vec<Newer<'_>> {
+pub(super) fn merged(parts: Vec<Newer<'_>>) -> Vec<Newer<'_>> {
     let mut lines: BTreeMap<u64, Newer<'_>> = BTreeMap::new();
     for part in parts {
         let mut place = match lines.entry(part.line) {

@@ -1,7 +1,7 @@
 //! Parameters of the models that a configuration stands for.
 
+use super::SpandexKeys;
 use super::keys::Coherence;
-use super::{SpandexKeys, SpandexProtocol};
 use crate::config::Common;
 use crate::dram::DramTiming;
 use std::sync::Arc;
@@ -188,7 +188,7 @@ impl SpandexKeys {
 
     /// The parts of a hierarchical system.
     fn hierarchy(&self, s: &Spandex, port: &MesiPort) -> Option<Hierarchy> {
-        (self.protocol == SpandexProtocol::HMesiGpu).then(|| Hierarchy {
+        self.protocol.is_hierarchical().then(|| Hierarchy {
             client: ClientParams::new(port.clone()),
             l2: GpuL2Params {
                 size: self.gpu_l2_size as u32,

@@ -1,7 +1,7 @@
 //! What the caches of a hierarchical system hold newer than memory. Lists go upwards, from the L3 to L1s: of a word that several have, the last counts.
 
 use super::SpandexSystem;
-use super::banks::{Owner, lane};
+use super::banks::{Owner, WordOwner, lane, merged};
 use super::build::Hierarchy;
 use crate::family::Newer;
 use crate::family::tsm::around::{NewerIn, newer_in};
@@ -33,6 +33,7 @@ pub(super) struct HierBanks {
     l3: Level,
     l2: Level,
     owners: Vec<Owner>,
+    word_owners: Vec<WordOwner>,
     words: u32,
 }
 
@@ -47,6 +48,8 @@ impl HierBanks {
         let banks = |name, owned| (0..p.s.banks).map(|b| bank(name, b, owned)).collect::<Option<Vec<_>>>();
         let mesi = p.mesi.as_ref().map(|(l1, _)| &l1.port);
         let owners = (0..mesi.map_or(0, |_| p.s.cpus)).map(|d| Owner::find(sim, d, mesi?));
+        let denovo = p.denovo_cus.as_ref().map(|(l1, _)| l1);
+        let word_owners = (p.s.cpus..p.s.devs()).filter_map(|d| Some(WordOwner::find(sim, d, denovo?)));
         let l2 = h.l2.bank();
         Some(HierBanks {
             l3s: banks("l3_bank", false)?,
@@ -54,6 +57,7 @@ impl HierBanks {
             l3: Level { sets: h.l3.sets(), ways: h.l3.ways, tag_bits: h.l3.tag_bits() },
             l2: Level { sets: l2.sets(), ways: l2.ways, tag_bits: l2.tag_bits() },
             owners: owners.collect::<Option<Vec<_>>>()?,
+            word_owners: word_owners.collect::<Option<Vec<_>>>()?,
             words: p.s.words(),
         })
     }
@@ -69,7 +73,8 @@ impl HierBanks {
                 self.level(sim, (number, bank), self.l2, &mut all);
             }
             self.owners.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
-            all
+            self.word_owners.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
+            merged(all)
         })
     }
 

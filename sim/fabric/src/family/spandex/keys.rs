@@ -22,6 +22,8 @@ named! {
         SGpuGpu = "s-gpu-gpu",
         /// MESI CPU cores, CUs with GPU coherence below a GPU L2, a MESI directory above both: HMG, the hierarchical baseline.
         HMesiGpu = "h-mesi-gpu",
+        /// The same with DeNovo at the CUs: HMD.
+        HMesiDenovo = "h-mesi-denovo",
     }
 }
 
@@ -49,12 +51,17 @@ pub(super) enum Coherence {
 }
 
 impl SpandexProtocol {
+    /// CUs are below a GPU L2, and a MESI directory is above all.
+    pub(super) fn is_hierarchical(self) -> bool {
+        matches!(self, SpandexProtocol::HMesiGpu | SpandexProtocol::HMesiDenovo)
+    }
+
     /// The L1s of CPU cores, and of CUs.
     pub(super) fn l1s(self) -> (Coherence, Coherence) {
         use Coherence::*;
         match self {
             SpandexProtocol::SMesiGpu | SpandexProtocol::HMesiGpu => (Mesi, Gpu),
-            SpandexProtocol::SMesiDenovo => (Mesi, Denovo),
+            SpandexProtocol::SMesiDenovo | SpandexProtocol::HMesiDenovo => (Mesi, Denovo),
             SpandexProtocol::SDenovoGpu => (Denovo, Gpu),
             SpandexProtocol::SDenovoDenovo => (Denovo, Denovo),
             SpandexProtocol::SGpuGpu => (Gpu, Gpu),
