@@ -6,12 +6,14 @@
 //! ```
 //! - [`mod@test`]: a test, whatever it was written in. [`read`]: readers of the formats.
 //! - [`paths`] and [`execution`]: enumeration. [`relation`]: relations over events.
+//! - [`program`]: many runs of a test as a program for the fabrics.
 //! - [`model`]: models as predicates on executions: those that the formats come from, and Weft's own.
 
 pub mod execution;
 pub mod library;
 pub mod model;
 pub mod paths;
+pub mod program;
 pub mod race;
 pub mod read;
 pub mod relation;

@@ -10,7 +10,7 @@ use thiserror::Error;
 use weft_workload::op::Class;
 
 /// Addresses are numbers from here, so that registers may hold them.
-const ADDRESSES: i64 = 1 << 40;
+pub(crate) const ADDRESSES: i64 = 1 << 40;
 
 /// What no program writes.
 const FRESH: i64 = 0x5eed;
@@ -121,7 +121,7 @@ struct State {
     path: Path,
 }
 
-fn compute(op: Op, a: i64, b: i64) -> i64 {
+pub(crate) fn compute(op: Op, a: i64, b: i64) -> i64 {
     match op {
         Op::Add => a.wrapping_add(b),
         Op::Sub => a.wrapping_sub(b),
