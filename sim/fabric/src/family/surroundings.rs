@@ -114,7 +114,7 @@ pub trait Surroundings: Any + Send {
     /// Replaces bytes of memory at once: pages that get their first contents late.
     fn write(&mut self, addr: u64, bytes: &[u8]);
 
-    /// What caches hold newer than [`Surroundings::read`] gives, while no compute unit has anything under way.
+    /// What caches hold newer than [`Surroundings::read`] gives, while no compute unit has anything under way. Of one line several may hold some; of a byte that several hold the last counts.
     fn newer<'a>(&self, sim: &'a Sim) -> Vec<Newer<'a>>;
 
     /// An L1 has taken an access.
