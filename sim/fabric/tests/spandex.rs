@@ -48,11 +48,13 @@ const CLASSES: [&str; 8] = [
 ];
 
 /// Every protocol.
-const PROTOCOLS: [&str; 7] = [
+const PROTOCOLS: [&str; 9] = [
     "s-mesi-gpu",
     "s-mesi-denovo",
     "s-denovo-gpu",
     "s-denovo-denovo",
+    "s-flex",
+    "s-flex-pred",
     "s-gpu-gpu",
     "h-mesi-gpu",
     "h-mesi-denovo",
@@ -197,6 +199,42 @@ fn keys_of_coherence_of_denovo() {
     }
 }
 
+/// The same of Flex L1s and their units.
+#[test]
+fn keys_of_coherence_of_flex() {
+    let (so, pred) = ("protocol=s-flex", "protocol=s-flex-pred");
+    let changes: [&[&str]; 7] = [
+        &[so, "reqs_policy=opt1", "sharer_mode=broadcast", "sb_drain=highwater", "n_fail=3", "cpu_mlp=4"],
+        &[so, "reqs_policy=opt2", "flex_rsp=false", "sb_drain=eager"],
+        &[so, "reqs_policy=opt3", "rvko_gran=word", "l1_latency=3"],
+        &[so, "l1_size=256", "l1_mshrs=1", "l1_sb=1", "l1_wbb=1", "l1_targets=1", "l1_releases=1"],
+        &[pred, "opred=table", "hop=1", "ni=0", "cu_ticks=20"],
+        &[pred, "opred=table", "reqs_policy=opt1", "flex_rsp=false", "sb_drain=eager"],
+        &[pred, "opred=off", "rvko_gran=word", "n_fail=2", "mesh=3", "mesh_rows=1"],
+    ];
+    for changes in changes {
+        let fabric = Fabric::new(changes);
+        for (workload, given) in cpu_gpu::CPU_GPU {
+            fabric.run(workload, given);
+        }
+    }
+}
+
+/// The oracle names owners, a table guesses them: some requests go to them directly, and of those that an oracle names few are refused.
+#[test]
+fn likely_owners_are_asked_directly() {
+    let named = |p: &&(&str, &[(&str, &str)])| ["flex-owt", "indirection"].contains(&p.0);
+    for (opred, direct) in [("oracle", true), ("table", true), ("off", false)] {
+        let fabric = Fabric::new(&["protocol=s-flex-pred", &format!("opred={opred}")]);
+        let given = cpu_gpu::CPU_GPU.iter().filter(named);
+        let runs: Vec<_> = given.map(|(workload, given)| fabric.run(workload, given).metrics).collect();
+        let sum = |name: &str| runs.iter().map(|m| m.count(name)).sum::<u64>();
+        assert_eq!(sum("direct") > 0, direct, "{opred}");
+        let few = opred != "oracle" || 2 * sum("direct_refused") <= sum("direct");
+        assert!(few, "{} of {} refused", sum("direct_refused"), sum("direct"));
+    }
+}
+
 #[test]
 fn programs_without_cpu_threads() {
     for protocol in ["s-mesi-gpu", "s-denovo-denovo"] {
@@ -234,7 +272,11 @@ fn the_published_fabric_is_that_of_its_file() {
 
 #[test]
 fn what_cannot_be_built_is_refused() {
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 6] = [
+        (
+            &["protocol=s-flex", "opred=table"],
+            "--set: opred = table: owners are guessed with protocol s-flex-pred only",
+        ),
         (&["gpus=2"], "--set: gpus = 2: it is too large; legal: 1..1"),
         (&["protocol=hmg"], "--set: protocol = hmg: there is no such choice; legal: s-mesi-gpu"),
         (&["model=sc"], "--set: model = sc: the L1s synchronise by the order of an access"),

@@ -1,14 +1,13 @@
-//! What caches hold newer than memory: the LLC the words of dirty lines that nobody owns, MESI L1s the lines that they own, DeNovo L1s their owned words. Write-back buffers are empty: the
+//! What caches hold newer than memory: the LLC the words of dirty lines that nobody owns, MESI L1s the lines that they own, DeNovo and Flex L1s their owned words. Write-back buffers are empty: the
 //! host looks at memory when the fabric is at rest.
 
 use super::SpandexSystem;
 use crate::family::Newer;
 use crate::family::tsm::around::{NewerIn, newer_in};
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use weft_engine::{MemPort, Sim};
 use weft_rtl::prelude::HwEnum;
-use weft_spandex::denovo_l1::DenovoL1Params;
+use weft_spandex::gpu_l1::GpuL1Params;
 use weft_spandex::mesi_port::{LineState, MesiPort};
 
 /// A line of the LLC.
@@ -29,8 +28,10 @@ pub(super) struct Line {
 pub(super) struct Holding {
     /// Words in O.
     pub owned: u64,
-    /// The line's limbs if it has it in S.
-    pub shared: Option<Vec<u64>>,
+    /// Words in S.
+    pub shared: u64,
+    /// The line's limbs; of words in neither meaningless.
+    pub data: Vec<u64>,
 }
 
 /// Where a bank keeps tags, owned words, sharers if it does, and data.
@@ -80,7 +81,7 @@ pub(super) struct WordOwner {
     device: u32,
     tags: MemPort,
     lines: MemPort,
-    /// Two registers with a bit per word, each its unit and its first limb there: a word is in O if the first has it and the second has not.
+    /// Two registers with a bit per word, each its unit and its first limb there: a word is in S if both have it, in O if the first has it only.
     high: (usize, usize),
     low: (usize, usize),
     sets: u32,
@@ -89,30 +90,34 @@ pub(super) struct WordOwner {
 
 impl WordOwner {
     /// The L1 of a device; `None` when its state has other names.
-    pub fn find(sim: &Sim, device: u32, p: &DenovoL1Params) -> Option<WordOwner> {
+    pub fn find(sim: &Sim, device: u32, l1: &GpuL1Params) -> Option<WordOwner> {
         let cache = format!("device{device}.cache");
         let memory = |name: &str| sim.memory(&format!("{cache}.{name}"));
         let (tags, lines) = (memory("tags")?, memory("lines")?);
         let (high, low) = (register(sim, &cache, "word_owned")?, register(sim, &cache, "word_valid")?);
-        Some(WordOwner { device, tags, lines, high, low, sets: p.l1.sets(), ways: p.l1.ways })
+        Some(WordOwner { device, tags, lines, high, low, sets: l1.sets(), ways: l1.ways })
     }
 
-    /// Rows with words in O: row, number of the line, these words.
-    fn rows<'a>(&'a self, sim: &'a Sim, words: u32) -> impl Iterator<Item = (u32, u64, u64)> + 'a {
+    /// Rows with words in O or S: row, number of the line, these words.
+    fn rows<'a>(&'a self, sim: &'a Sim, words: u32) -> impl Iterator<Item = (u32, u64, [u64; 2])> + 'a {
         let bit = move |(unit, limb): (usize, usize), at: u32| {
             sim.state(unit)[limb + at as usize / 64] >> (at % 64) & 1 == 1
         };
-        let owned = move |at: u32| bit(self.high, at) && !bit(self.low, at);
+        let of_row = move |plane, row: u32| {
+            (0..words).filter(|w| bit(plane, row * words + w)).map(|w| 1 << w).sum::<u64>()
+        };
         (0..self.sets * self.ways).filter_map(move |row| {
-            let mask = (0..words).filter(|w| owned(row * words + w)).map(|w| 1 << w).sum();
+            let high = of_row(self.high, row);
+            let shared = if high == 0 { 0 } else { high & of_row(self.low, row) };
             let tag = || lane(sim, self.tags, row)[0];
-            (mask != 0).then(|| (row, tag() * u64::from(self.sets) + u64::from(row / self.ways), mask))
+            let line = || tag() * u64::from(self.sets) + u64::from(row / self.ways);
+            (high != 0).then(|| (row, line(), [high & !shared, shared]))
         })
     }
 
     /// The words that it owns: the LLC has its number in their place.
     pub fn owned<'a>(&self, sim: &'a Sim, words: u32, out: &mut Vec<Newer<'a>>) {
-        for (row, line, owned) in self.rows(sim, words) {
+        for (row, line, [owned, _]) in self.rows(sim, words).filter(|(_, _, [owned, _])| *owned != 0) {
             let mask = (0..words).filter(|w| owned >> w & 1 == 1).map(|w| 0xf << (4 * w)).sum();
             out.push(Newer { line, mask, data: lane(sim, self.lines, row).into() });
         }
@@ -145,11 +150,29 @@ impl Banks {
         let owners = (0..mesi.map_or(0, |_| p.s.cpus)).map(|d| Owner::find(sim, d, mesi?));
         let owners = owners.collect::<Option<Vec<_>>>()?;
         let denovo = |d: u32| if d < p.s.cpus { &p.denovo_cores } else { &p.denovo_cus };
-        let word_owners =
-            (0..p.s.devs()).filter_map(|d| Some(WordOwner::find(sim, d, &denovo(d).as_ref()?.0)));
+        let l1 = |d: u32| {
+            let flex = p.flex.as_ref().map(|(l1, _)| &l1.l1);
+            flex.or_else(|| denovo(d).as_ref().map(|(l1, _)| &l1.l1))
+        };
+        let word_owners = (0..p.s.devs()).filter_map(|d| Some(WordOwner::find(sim, d, l1(d)?)));
         let word_owners = word_owners.collect::<Option<Vec<_>>>()?;
         let (sets, ways, words, tag_bits) = (p.llc.sets(), p.llc.ways, p.s.words(), p.llc.tag_bits());
         Some(Banks { banks, owners, word_owners, sets, ways, words, tag_bits, dev_bits: p.s.dev_bits() })
+    }
+
+    /// The owner of a word, if it has one.
+    pub fn owner(&self, sim: &Sim, line: u64, word: u32) -> Option<u64> {
+        let banks = self.banks.len() as u64;
+        let (bank, line) = (&self.banks[(line % banks) as usize], line / banks);
+        let (set, tag) = ((line % u64::from(self.sets)) as u32, line / u64::from(self.sets));
+        let here = |row: &u32| {
+            // {dirty, state, tag}; state I is 0.
+            let entry = lane(sim, bank.tags, *row)[0];
+            entry & ((1 << self.tag_bits) - 1) == tag && entry >> self.tag_bits & 3 != 0
+        };
+        let row = (set * self.ways..(set + 1) * self.ways).find(here)?;
+        let owned = lane(sim, bank.owned, row)[0] >> word & 1 == 1;
+        owned.then(|| sim.lane(bank.lines, row, word)[0] & ((1 << self.dev_bits) - 1))
     }
 
     /// All lines of the LLC that somebody owns words of or may share, by number.
@@ -193,15 +216,17 @@ impl Banks {
                 if open || shared {
                     let line =
                         lane(sim, owner.tags, row)[0] * u64::from(owner.sets) + u64::from(row / owner.ways);
-                    let owned = if open { u64::MAX >> (64 - self.words) } else { 0 };
-                    let shared = shared.then(|| lane(sim, owner.lines, row).to_vec());
-                    all.insert((device as u32, line), Holding { owned, shared });
+                    let whole = u64::MAX >> (64 - self.words);
+                    let (owned, shared) = if open { (whole, 0) } else { (0, whole) };
+                    let data = lane(sim, owner.lines, row).to_vec();
+                    all.insert((device as u32, line), Holding { owned, shared, data });
                 }
             }
         }
         for owner in &self.word_owners {
-            for (_, line, owned) in owner.rows(sim, self.words) {
-                all.insert((owner.device, line), Holding { owned, shared: None });
+            for (row, line, [owned, shared]) in owner.rows(sim, self.words) {
+                let data = lane(sim, owner.lines, row).to_vec();
+                all.insert((owner.device, line), Holding { owned, shared, data });
             }
         }
         all
@@ -213,7 +238,7 @@ impl Banks {
             let mut all = self.dirty(sim);
             self.owners.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
             self.word_owners.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
-            merged(all)
+            all
         })
     }
 
@@ -240,28 +265,6 @@ impl Banks {
         }
         out
     }
-}
-
-/// Words of one line that several caches hold, together.
-pub(super) fn merged(parts: Vec<Newer<'_>>) -> Vec<Newer<'_>> {
-    let mut lines: BTreeMap<u64, Newer<'_>> = BTreeMap::new();
-    for part in parts {
-        let mut place = match lines.entry(part.line) {
-            Entry::Vacant(free) => {
-                free.insert(part);
-                continue;
-            }
-            Entry::Occupied(taken) => taken,
-        };
-        let whole = place.get_mut();
-        whole.mask |= part.mask;
-        let data = whole.data.to_mut();
-        for at in (0..8 * data.len()).filter(|at| part.mask >> at & 1 == 1) {
-            let byte = 0xff << (8 * (at % 8));
-            data[at / 8] = data[at / 8] & !byte | part.data[at / 8] & byte;
-        }
-    }
-    lines.into_values().collect()
 }
 
 /// A register of a unit: the unit's number, its first limb there.

@@ -1,7 +1,7 @@
 //! Parameters of the models that a configuration stands for.
 
-use super::SpandexKeys;
 use super::keys::Coherence;
+use super::{SpandexKeys, SpandexProtocol};
 use crate::config::Common;
 use crate::dram::DramTiming;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use weft_blocks::common::grid::Grid;
 use weft_blocks::registry::BlockError;
 use weft_rtl::ir::Module;
 use weft_spandex::denovo_l1::DenovoL1Params;
-use weft_spandex::fabric::{denovo_device, gpu_device, mesi_device, spandex_fabric};
+use weft_spandex::fabric::{denovo_device, flex_device, gpu_device, mesi_device, spandex_fabric};
+use weft_spandex::flex_l1::FlexL1Params;
 use weft_spandex::gpu_l1::GpuL1Params;
 use weft_spandex::hmesi;
 use weft_spandex::hmesi::client::ClientParams;
@@ -23,6 +24,7 @@ use weft_spandex::mesi_port::MesiPort;
 use weft_spandex::net::NetParams;
 use weft_spandex::params::Spandex;
 use weft_spandex::tu_denovo::TuDenovoParams;
+use weft_spandex::tu_flex::{Opred, TuFlexParams};
 use weft_spandex::tu_gpu::TuGpuParams;
 use weft_spandex::tu_mesi::TuMesiParams;
 
@@ -43,6 +45,8 @@ pub struct SpandexSystem {
     pub denovo_cores: Option<(DenovoL1Params, TuDenovoParams)>,
     /// Those of CUs.
     pub denovo_cus: Option<(DenovoL1Params, TuDenovoParams)>,
+    /// The Flex L1s and their translation units, if all devices have them.
+    pub flex: Option<(FlexL1Params, TuFlexParams)>,
     /// What a hierarchical system has in place of the LLC.
     pub hierarchy: Option<Hierarchy>,
     /// The network.
@@ -66,10 +70,13 @@ impl SpandexSystem {
     /// # Errors
     /// A parameter that it or one of its blocks refuses.
     pub fn module(&self) -> Result<Arc<Module>, BlockError> {
-        let gpu = gpu_device(&self.gpu_l1, &self.tu_gpu)?;
+        let plain = match &self.flex {
+            Some((l1, tu)) => flex_device(l1, tu)?,
+            None => gpu_device(&self.gpu_l1, &self.tu_gpu)?,
+        };
         let cu = match &self.denovo_cus {
             Some((l1, tu)) => denovo_device(l1, tu)?,
-            None => gpu.clone(),
+            None => plain.clone(),
         };
         let core = match (&self.mesi, &self.denovo_cores) {
             (Some((l1, tu)), _) => match &self.hierarchy {
@@ -78,7 +85,7 @@ impl SpandexSystem {
             },
             (None, Some(_)) if self.denovo_cores == self.denovo_cus => cu.clone(),
             (None, Some((l1, tu))) => denovo_device(l1, tu)?,
-            (None, None) => gpu,
+            (None, None) => plain,
         };
         let mut devices = vec![core; self.s.cpus as usize];
         devices.resize(self.s.devs() as usize, cu);
@@ -91,7 +98,8 @@ impl SpandexSystem {
 
     /// Some device has an L1 with GPU coherence.
     pub(super) fn has_gpu_l1s(&self) -> bool {
-        self.denovo_cus.is_none() || self.mesi.is_none() && self.denovo_cores.is_none()
+        let cores = self.mesi.is_none() && self.denovo_cores.is_none();
+        self.flex.is_none() && (cores || self.denovo_cus.is_none())
     }
 
     /// Module name, unique per parameters.
@@ -116,7 +124,11 @@ impl SpandexKeys {
     /// The same without a fault.
     pub(super) fn sound(&self, common: &Common) -> SpandexSystem {
         let (core, cu) = self.protocol.l1s();
-        let sharers = if core == Coherence::Mesi { self.cpus } else { 0 };
+        let sharers = match core {
+            Coherence::Mesi => self.cpus,
+            Coherence::Flex => self.cpus + common.cus,
+            Coherence::Gpu | Coherence::Denovo => 0,
+        };
         let s = Spandex {
             cpus: self.cpus,
             cus: common.cus,
@@ -153,6 +165,14 @@ impl SpandexKeys {
             },
             TuDenovoParams { spandex: s.clone(), n_fail: self.n_fail },
         );
+        let flex = (
+            FlexL1Params { l1: gpu_l1.clone(), ..FlexL1Params::published(s.clone()) },
+            TuFlexParams {
+                n_fail: self.n_fail,
+                opred: self.prediction(),
+                ..TuFlexParams::published(s.clone())
+            },
+        );
         let hierarchy = self.hierarchy(&s, &mesi.0.port);
         let grid = Grid { columns: self.mesh, rows: self.mesh_rows };
         let places =
@@ -173,6 +193,7 @@ impl SpandexKeys {
             mesi: (core == Coherence::Mesi).then_some(mesi),
             denovo_cores: (core == Coherence::Denovo).then(|| denovo.clone()),
             denovo_cus: (cu == Coherence::Denovo).then_some(denovo),
+            flex: (core == Coherence::Flex).then_some(flex),
             hierarchy,
             net: NetParams {
                 hop: self.hop,
@@ -205,6 +226,11 @@ impl SpandexKeys {
                 ..MesiLlcParams::published(s.clone())
             },
         })
+    }
+
+    /// Who guesses owners.
+    fn prediction(&self) -> Opred {
+        if self.protocol == SpandexProtocol::SFlexPred { self.opred.prediction() } else { Opred::Off }
     }
 
     /// Memory controllers: a bank has one.

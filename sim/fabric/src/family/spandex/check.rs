@@ -1,7 +1,8 @@
 //! What several keys of the family must be together. The rules of the blocks are their own, told with the configuration's keys.
 
-use super::SpandexKeys;
 use super::build::Hierarchy;
+use super::keys::Opred;
+use super::{SpandexKeys, SpandexProtocol};
 use crate::config::{Common, ConfigError, FabricConfig, size};
 use crate::cu::Model;
 use weft_blocks::registry::BlockError;
@@ -29,6 +30,12 @@ impl Checked<'_> {
             "the memory is larger than the address space",
             format!("a power of two of at most {}", size(most.min(1 << 60) as u64)),
         )?;
+        self.ensure(
+            self.keys.opred == Opred::Oracle || self.keys.protocol == SpandexProtocol::SFlexPred,
+            "opred",
+            "owners are guessed with protocol s-flex-pred only",
+            "oracle, which means nothing here, or protocol = s-flex-pred",
+        )?;
         let system = self.keys.system(self.common);
         self.ensure(
             self.keys.inject.put(&mut self.keys.sound(self.common)),
@@ -45,6 +52,10 @@ impl Checked<'_> {
         if let Some((cache, unit)) = &system.mesi {
             self.told(cache.validate(), &l1)?;
             self.told(unit.validate(), &l1)?;
+        }
+        if let Some((cache, unit)) = &system.flex {
+            self.told(cache.validate(), &[&l1[..], &[("releases", "l1_releases")]].concat())?;
+            self.told(unit.validate(), &[])?;
         }
         let llc = [("size", "llc_size"), ("ways", "llc_ways"), ("n_stall", "llc_stalls")];
         let net = [("bank", "llc_latency"), ("data", "llc_data_latency")];

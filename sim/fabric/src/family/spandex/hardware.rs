@@ -3,6 +3,7 @@
 use super::banks::Banks;
 use super::hier::HierBanks;
 use super::metrics::counted;
+use super::oracle::Oracle;
 use super::port::{ControllerPorts, TBE_BITS};
 use super::rest::AtRest;
 use super::soc::Soc;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use weft_blocks::registry::BlockError;
 use weft_engine::{Design, Sim};
 use weft_rtl::ir::Module;
+use weft_spandex::tu_flex::Opred;
 
 /// Cycles in which [`SpandexKeys::cu_ticks`] are counted.
 const CYCLES: u32 = 20;
@@ -46,6 +48,14 @@ impl SpandexHardware {
             mode: CuMode { fused: true, ..common.mode(false) },
             home_bytes: common.dram_bytes,
         }
+    }
+}
+
+impl SpandexHardware {
+    fn oracle(&self, sim: &Sim) -> Result<Oracle, FabricError> {
+        let units = "units bankB with memories tags, owned and lines";
+        let banks = Banks::find(sim, &self.system).ok_or(FabricError::Names { units })?;
+        Ok(Oracle::find(sim, &self.system, banks)?)
     }
 }
 
@@ -123,7 +133,9 @@ impl Hardware for SpandexHardware {
         let hierarchical = self.system.hierarchy.is_some();
         let traffic = Traffic::find(sim, &self.system.net, hierarchical)
             .ok_or(FabricError::Names { units: routers })?;
-        Ok(Box::new(Soc { memory, traffic }))
+        let asks = self.system.flex.as_ref().is_some_and(|(_, unit)| unit.opred == Opred::Oracle);
+        let oracle = asks.then(|| self.oracle(sim)).transpose()?;
+        Ok(Box::new(Soc { memory, traffic, oracle }))
     }
 
     fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {

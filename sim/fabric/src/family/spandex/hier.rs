@@ -1,7 +1,7 @@
 //! What the caches of a hierarchical system hold newer than memory. Lists go upwards, from the L3 to L1s: of a word that several have, the last counts.
 
 use super::SpandexSystem;
-use super::banks::{Owner, WordOwner, lane, merged};
+use super::banks::{Owner, WordOwner, lane};
 use super::build::Hierarchy;
 use crate::family::Newer;
 use crate::family::tsm::around::{NewerIn, newer_in};
@@ -48,7 +48,7 @@ impl HierBanks {
         let banks = |name, owned| (0..p.s.banks).map(|b| bank(name, b, owned)).collect::<Option<Vec<_>>>();
         let mesi = p.mesi.as_ref().map(|(l1, _)| &l1.port);
         let owners = (0..mesi.map_or(0, |_| p.s.cpus)).map(|d| Owner::find(sim, d, mesi?));
-        let denovo = p.denovo_cus.as_ref().map(|(l1, _)| l1);
+        let denovo = p.denovo_cus.as_ref().map(|(l1, _)| &l1.l1);
         let word_owners = (p.s.cpus..p.s.devs()).filter_map(|d| Some(WordOwner::find(sim, d, denovo?)));
         let l2 = h.l2.bank();
         Some(HierBanks {
@@ -74,7 +74,7 @@ impl HierBanks {
             }
             self.owners.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
             self.word_owners.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
-            merged(all)
+            all
         })
     }
 

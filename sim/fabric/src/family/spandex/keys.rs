@@ -18,6 +18,10 @@ named! {
         SDenovoGpu = "s-denovo-gpu",
         /// DeNovo everywhere: SDD.
         SDenovoDenovo = "s-denovo-denovo",
+        /// Flex everywhere: SO.
+        SFlex = "s-flex",
+        /// Flex everywhere, with owner prediction: SO+pred.
+        SFlexPred = "s-flex-pred",
         /// GPU coherence everywhere: no configuration of the study, the plainest use of the LLC.
         SGpuGpu = "s-gpu-gpu",
         /// MESI CPU cores, CUs with GPU coherence below a GPU L2, a MESI directory above both: HMG, the hierarchical baseline.
@@ -39,6 +43,18 @@ named! {
     }
 }
 
+named! {
+    /// Who guesses the owner of what a Flex L1 reads or writes through: `opred`.
+    Opred {
+        /// Nobody.
+        Off = "off",
+        /// The LLC, at once.
+        Oracle = "oracle",
+        /// A table in each translation unit.
+        Table = "table",
+    }
+}
+
 /// The coherence of an L1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Coherence {
@@ -48,6 +64,8 @@ pub(super) enum Coherence {
     Denovo,
     /// MESI.
     Mesi,
+    /// Dynamic coherence specialization.
+    Flex,
 }
 
 impl SpandexProtocol {
@@ -64,6 +82,7 @@ impl SpandexProtocol {
             SpandexProtocol::SMesiDenovo | SpandexProtocol::HMesiDenovo => (Mesi, Denovo),
             SpandexProtocol::SDenovoGpu => (Denovo, Gpu),
             SpandexProtocol::SDenovoDenovo => (Denovo, Denovo),
+            SpandexProtocol::SFlex | SpandexProtocol::SFlexPred => (Flex, Flex),
             SpandexProtocol::SGpuGpu => (Gpu, Gpu),
         }
     }
@@ -123,6 +142,17 @@ named! {
         Highwater = "highwater",
         /// As soon as they can.
         Eager = "eager",
+    }
+}
+
+impl Opred {
+    /// The hardware's word for it.
+    pub(super) fn prediction(self) -> weft_spandex::tu_flex::Opred {
+        match self {
+            Opred::Off => weft_spandex::tu_flex::Opred::Off,
+            Opred::Oracle => weft_spandex::tu_flex::Opred::Oracle,
+            Opred::Table => weft_spandex::tu_flex::Opred::Table,
+        }
     }
 }
 
@@ -187,6 +217,7 @@ keys! {
             sb_drain: Drain = Drain::Full, "", OneOf(Drain::NAMES), "when buffered stores leave an L1";
             denovo_atomics: DenovoAtomics = DenovoAtomics::Protocol, "", OneOf(DenovoAtomics::NAMES), "where a DeNovo L1 does atomics on words that it does not own";
             ro_regions: bool = false, "", Switch, "lines of read-only arrays outlive acquires in DeNovo L1s";
+            opred: Opred = Opred::Oracle, "", OneOf(Opred::NAMES), "who guesses owners under s-flex-pred: the LLC itself (oracle, simulation only), a table in each translation unit, nobody";
             inject: SpandexSlip = SpandexSlip::None, "", OneOf(SpandexSlip::NAMES), "a fault of a block, to try the checks; simulation only";
         }
         Caches {

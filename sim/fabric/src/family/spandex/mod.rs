@@ -8,6 +8,7 @@
 //! | `hardware` | ports and promises of the fabric |
 //! | `port` | the memory channels behind the controllers |
 //! | `banks`, `hier` | what the LLC, or the caches of a hierarchical system, hold newer than memory |
+//! | `oracle` | who owns what a Flex L1 asks for, told by the LLC |
 //! | `soc` | what stands around the hardware |
 //! | `rest` | the check of owners and sharers at rest |
 //! | `slips` | faults put in to try the checks |
@@ -25,6 +26,7 @@ mod hardware;
 mod hier;
 mod keys;
 mod metrics;
+mod oracle;
 mod port;
 mod rest;
 mod slips;

@@ -1,5 +1,5 @@
-//! What LLC and L1s say of each other while the fabric rests (spandex.md section 13): a word is owned in the LLC exactly if the device named there, and no other, has it in O; whoever has a line in S is a
-//! sharer of it, with the data of the LLC.
+//! What LLC and L1s say of each other while the fabric rests (spandex.md section 13): a word is owned in the LLC exactly if the device named there, and no other, has it in O; whoever has words in S is a
+//! sharer of their line, and they are owned by nobody and are those of the LLC.
 
 use super::SpandexSystem;
 use super::banks::{Banks, Holding, Line};
@@ -44,7 +44,7 @@ fn violation(text: String) -> CheckError {
     CheckError::Family { check: "owners and sharers at rest", text, late: false }
 }
 
-/// Compares what the LLC says, by line, with what devices have, by device and line. Words owned and lines shared, or what does not agree.
+/// Compares what the LLC says, by line, with what devices have, by device and line. Words owned and lines shared by devices, or what does not agree.
 fn agree(lines: &BTreeMap<u64, Line>, held: &BTreeMap<(u32, u64), Holding>) -> Result<(u64, u64), String> {
     let (mut owned, mut shared) = (0, 0);
     for (number, line) in lines {
@@ -68,13 +68,20 @@ fn agree(lines: &BTreeMap<u64, Line>, held: &BTreeMap<(u32, u64), Holding>) -> R
                 "device {device} owns words {wrong:#x} of line {number:#x}, of which the LLC does not know it"
             ));
         }
-        let Some(copy) = &holding.shared else { continue };
+        if holding.shared == 0 {
+            continue;
+        }
         let listed = |line: &&Line| line.shared && line.sharers.is_none_or(|all| all >> device & 1 == 1);
         let Some(line) = line.filter(listed) else {
             return Err(format!("device {device} has line {number:#x} in S and is no sharer of it"));
         };
-        if !line.owners.is_empty() || line.data != *copy {
-            return Err(format!("device {device} has an old copy of line {number:#x} in S"));
+        let owned = line.owners.values().fold(0, |all, words| all | words);
+        let word = |data: &[u64], w: u32| data.get(w as usize / 2).map(|limb| (limb >> (w % 2 * 32)) as u32);
+        let differs = |w: &u32| word(&line.data, *w) != word(&holding.data, *w);
+        let words = (0..u64::BITS).filter(|w| holding.shared >> w & 1 == 1);
+        let old: u64 = words.filter(|w| owned >> w & 1 == 1 || differs(w)).map(|w| 1 << w).sum();
+        if old != 0 {
+            return Err(format!("device {device} has old copies of words {old:#x} of line {number:#x} in S"));
         }
         shared += 1;
     }
@@ -119,6 +126,9 @@ impl FamilyCheck for AtRest {
 mod tests {
     use super::*;
 
+    /// Every word of a line.
+    const ALL: u64 = 0xffff;
+
     fn line(owners: &[(u32, u64)], sharers: Option<u128>) -> Line {
         Line {
             owners: owners.iter().copied().collect(),
@@ -128,8 +138,9 @@ mod tests {
         }
     }
 
-    fn holds(owned: u64, shared: Option<u64>) -> Holding {
-        Holding { owned, shared: shared.map(|data| vec![data; 8]) }
+    /// Words in O, words in S, and each limb.
+    fn holds(owned: u64, shared: u64, limb: u64) -> Holding {
+        Holding { owned, shared, data: vec![limb; 8] }
     }
 
     fn said(lines: &[(u64, Line)], held: &[((u32, u64), Holding)]) -> Result<(u64, u64), String> {
@@ -138,26 +149,46 @@ mod tests {
 
     #[test]
     fn what_agrees_is_counted() {
-        let lines = [(4, line(&[(1, 0xff)], Some(0))), (5, line(&[], Some(0b101)))];
-        let held = [((1, 4), holds(0xff, None)), ((0, 5), holds(0, Some(7)))];
-        assert_eq!(said(&lines, &held), Ok((8, 1)), "a sharer may have dropped its copy");
+        let lines = [
+            (4, line(&[(1, 0xff)], Some(0))),
+            (5, line(&[], Some(0b101))),
+            (6, line(&[(1, 0xf)], Some(0b11))),
+        ];
+        let held = [
+            ((1, 4), holds(0xff, 0, 0)),
+            ((0, 5), holds(0, ALL, 7)),
+            ((0, 6), holds(0, 0xf0, 7)),
+            // The second word of each pair, which is not shared, differs.
+            ((1, 6), holds(0xf, 0x50, 7 | 1 << 32)),
+        ];
+        assert_eq!(said(&lines, &held), Ok((12, 3)), "a sharer may have dropped its copy, or words of it");
     }
 
     #[test]
     fn each_rule_is_kept() {
         let owned = line(&[(1, 0xff)], Some(0));
-        let cases: [(Line, Vec<((u32, u64), Holding)>, &str); 7] = [
+        let cases: [(Line, Vec<((u32, u64), Holding)>, &str); 9] = [
             (owned.clone(), vec![], "owner of words 0xff"),
-            (owned.clone(), vec![((1, 4), holds(0xf, None))], "owner of words 0xf0"),
+            (owned.clone(), vec![((1, 4), holds(0xf, 0, 0))], "owner of words 0xf0"),
             (
                 owned.clone(),
-                vec![((1, 4), holds(0xff, None)), ((2, 4), holds(1, None))],
+                vec![((1, 4), holds(0xff, 0, 0)), ((2, 4), holds(1, 0, 0))],
                 "device 2 owns words 0x1",
             ),
-            (line(&[], Some(0b10)), vec![((0, 4), holds(0, Some(7)))], "no sharer"),
-            (line(&[], Some(0)), vec![((1, 4), holds(0, Some(7)))], "no sharer"),
-            (line(&[], Some(0b10)), vec![((1, 4), holds(0, Some(8)))], "old copy"),
-            (line(&[(2, 1)], None), vec![((1, 4), holds(0, Some(7))), ((2, 4), holds(1, None))], "old copy"),
+            (line(&[], Some(0b10)), vec![((0, 4), holds(0, ALL, 7))], "no sharer"),
+            (line(&[], Some(0)), vec![((1, 4), holds(0, 0x10, 7))], "no sharer"),
+            (line(&[], Some(0b10)), vec![((1, 4), holds(0, ALL, 8))], "old copies of words 0x5555 "),
+            (line(&[], Some(0b10)), vec![((1, 4), holds(0, 0x30, 7 | 1 << 32))], "old copies of words 0x20 "),
+            (
+                line(&[(2, 1)], None),
+                vec![((1, 4), holds(0, ALL, 7)), ((2, 4), holds(1, 0, 0))],
+                "old copies of words 0x1 ",
+            ),
+            (
+                line(&[(2, 2)], Some(2)),
+                vec![((1, 4), holds(0, 3, 7)), ((2, 4), holds(2, 0, 0))],
+                "words 0x2 ",
+            ),
         ];
         for (line, held, words) in cases {
             let error = said(&[(4, line)], &held).expect_err(words);

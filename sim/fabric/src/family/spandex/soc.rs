@@ -1,5 +1,6 @@
-//! What stands around a Spandex fabric: its memory channels, and the observer of the mesh.
+//! What stands around a Spandex fabric: its memory channels, the observer of the mesh, and the oracle that names owners.
 
+use super::oracle::Oracle;
 use super::port::ControllerPorts;
 use super::traffic::{Books, Traffic};
 use crate::family::tsm::around::Around;
@@ -9,15 +10,19 @@ use std::collections::BTreeMap;
 use weft_engine::Sim;
 use weft_engine::runner::Problem;
 
-/// Memory and observer.
+/// Memory, observer and, where owners are told, the oracle.
 #[derive(Clone)]
 pub(super) struct Soc {
     pub memory: Around<ControllerPorts>,
     pub traffic: Traffic,
+    pub oracle: Option<Oracle>,
 }
 
 impl Surroundings for Soc {
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
+        if let Some(oracle) = &self.oracle {
+            oracle.tell(sim);
+        }
         self.traffic.tick(sim);
         self.memory.tick(sim)
     }

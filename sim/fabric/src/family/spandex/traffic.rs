@@ -146,6 +146,10 @@ fn request(books: &mut Books, m: &Fields) -> Flight {
 
 fn forward(books: &mut Books, m: &Fields) -> Flight {
     let [op, mask, src, to, req, tag, tbe, for_wt] = *m;
+    // A direct request is the first message of its transaction.
+    if src == req {
+        note(&mut books.shares, (req, tag), false);
+    }
     let shares = books.shares.contains(&(req, tag));
     if among(op, [FwdOp::ReqS, FwdOp::RvkO]) {
         note(&mut books.revokes, (src, tbe), is(op, FwdOp::RvkO));
