@@ -23,6 +23,8 @@
 //! - There is one fresh read entry per line: further loads join it, and ask for what else they miss with its transaction.
 //! - Words of an own entry are served as they come; what was delayed behind an operation on a word follows it as if it came then, before any other forward.
 //! - Atomics on several words do those that are owned first, and are answered in parts; synchronising stores, which are answered without data, once.
+//! - fwd ReqO for a word asked for with its data is answered at once (Table 5.4), although its former owner may still read it: whoever asks uses the word, so its writer is in a race
+//!   with that use. Devices that ask for lines delay the answer ([`flex-l1`](crate::flex_l1), [`tu-mesi`](crate::tu_mesi)).
 //! - `atomics=through`: the LLC carries atomics on words that are not owned out (ReqWT+data). The own copy goes when the request leaves and is not installed again before the answer; the answer, READ too,
 //!   leaves I. The line needs no way meanwhile. Byte stores ask for ownership and data in any case.
 //! - `regions`: a load with `region` fills its line with RO. Other loads do not see V words of such a line: they read again, the other V words go and the line is RO no more. A region consists of whole

@@ -34,6 +34,9 @@
 //! - A load joins an entry for ownership or shared words if that brings all it misses; not words of which a removal is recorded (their remover may have done its store already), nor those that
 //!   it finds newer here. After an acquire no load joins an entry for shared words: option 2 of the LLC brings words that nothing invalidates.
 //! - Copies of words that are asked for by ReqS or ReqO+data are dropped when the request leaves: no upgrade is left for fwd ReqO to spoil.
+//! - **fwd ReqO for words asked for by ReqS or ReqO+data is delayed like the other removals**, where the specification answers at once. The answer tells a writer that its word is to be
+//!   read nowhere else any more; but the word that is still to come may still be read at its former owner, which the writer does not wait for. Where words are asked for because they
+//!   are used, as by DeNovo, that is a race of the program; a request for a line may want another word of it.
 //! - A store whose line is buffered with another hint waits until that has left.
 //! - A line that the LLC shares is told by words: a delayed read that finds its words came as shared is refused.
 //! - Words of a write-through that are refused (NackWT) are kept in the store buffer and sent again: those that a likely owner refused with `fwd`, those that the owner refused without.

@@ -85,7 +85,9 @@ fn enter(s: &mut Schedule, at: At, message: &str, cause: Instr, direct: bool) {
 
 fn case(kind: Kind, at: At, row: &Row) {
     let (message, other, cause, answers) = row;
-    let answer = answers[at as usize];
+    // A device that asks for lines waits for the data, so that its former owner has lost the word.
+    let waits = *message == "FwdReqO" && at == At::Pd && kind != Kind::DeNovo;
+    let answer = if waits { "-" } else { answers[at as usize] };
     let what = format!("{kind:?} in {at:?}: {message} from {other:?}");
     let direct = matches!(cause(), Instr::Ld { hint, .. } | Instr::St { hint, .. } if hint.direct.is_some());
     let policy = (*message == "FwdReqS").then_some(Choice::One);

@@ -87,15 +87,15 @@ impl Slot<'_> {
         Now {
             op: mux(reads, enum_lit(FwdOp::ReqV), op),
             rest: mux(reads, read.mask, one),
-            wanted: mux(reads, read.mask, one & removal.wanted.repeat(s.words())),
+            wanted: mux(reads, read.mask, one & removal.flag.repeat(s.words())),
             src: removal.src,
             req: mux(reads, read.req, removal.req),
             tag: mux(reads, read.tag, removal.tag),
             tbe: removal.tbe,
-            for_wt: bool_lit(false),
+            for_wt: removal.flag,
             direct: bool_lit(false),
             flex: bool_lit(false),
-            drop: !reads & removal.then.is(Then::Drop),
+            drop: !reads & removal.then.is(Then::Grant) & bool_lit(!self.core.p.flex()),
         }
     }
 
@@ -144,7 +144,7 @@ impl Slot<'_> {
             req: pick(old.req, fresh.req),
             tag: pick(old.tag, fresh.tag),
             tbe: pick(old.tbe, fresh.tbe),
-            for_wt: fresh.for_wt & !replay,
+            for_wt: mux(replay, old.for_wt, fresh.for_wt),
             direct: fresh.direct & !replay,
             flex: fresh.flex & !replay,
             drop: old.drop & replay,
@@ -237,11 +237,11 @@ impl Slot<'_> {
                 [(FwdOp::RvkO, Then::Revoke), (FwdOp::ReqS, Then::Share), (FwdOp::ReqOData, Then::Give)];
             let then = kinds
                 .iter()
-                .fold(enum_lit(Then::Drop), |rest, (op, then)| mux(now.op.is(*op), enum_lit(*then), rest));
+                .fold(enum_lit(Then::Grant), |rest, (op, then)| mux(now.op.is(*op), enum_lit(*then), rest));
             let lanes: Vec<Delayed> = (0..words.width())
                 .map(|w| Delayed {
                     then,
-                    wanted: now.wanted.bit(w),
+                    flag: mux(now.op.is(FwdOp::ReqO), now.for_wt, now.wanted.bit(w)),
                     src: now.src,
                     req: now.req,
                     tag: now.tag,

@@ -56,8 +56,8 @@ pub(super) struct Operand {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 2)]
 pub enum Then {
-    /// Answered already: the word goes.
-    Drop,
+    /// DeNovo: answered already, the word goes. Flex: RspO or RspWT.
+    Grant,
     /// RspO+data.
     Give,
     /// RspRvkO.
@@ -72,9 +72,9 @@ pub enum Then {
 pub(super) struct Delayed {
     #[field("delayed")]
     pub then: Enum<Then>,
-    /// Share: the requestor wants the word.
+    /// Share: the requestor wants the word. Grant: it writes it through.
     #[field("delayed")]
-    pub wanted: Bool,
+    pub flag: Bool,
     #[width(p.l1.spandex.node_bits())]
     #[field("delayed")]
     pub src: Bits,

@@ -46,6 +46,12 @@ pub fn forwards(kind: L1Kind) -> Table {
     let drops: &[&'static str] = if flex { &["ack", "drop"] } else { &["ack"] };
     let dropped =
         if flex { "S words become I, those of an outstanding ReqS are used once; Ack." } else { "Ack." };
+    // Whoever asks for a line may be asked for words that another still reads.
+    let granted: (&[&'static str], &str) = if flex {
+        (&["delay"], "Delayed behind the own operation.")
+    } else {
+        (&["req", "delay"], "Answered now; the word goes after the own operation.")
+    };
     type Line<'a> = (&'a str, FwdOp, &'a [Status], &'a [u64], &'a [&'static str], &'a str);
     let lines: &[Line<'_>] = &[
         (
@@ -70,14 +76,7 @@ pub fn forwards(kind: L1Kind) -> Table {
         ),
         ("ReqO.O", ReqO, &[O], &[], &["req", "lose"], "I; RspO or RspWT."),
         ("ReqO.pending", ReqO, &[Po, Wb], &[], &["req", "note"], "The removal is recorded; answered now."),
-        (
-            "ReqO.PD",
-            ReqO,
-            &[Pd],
-            &[],
-            &["req", "delay"],
-            "Answered now; the word goes after the own operation.",
-        ),
+        ("ReqO.PD", ReqO, &[Pd], &[], granted.0, granted.1),
         ("ReqOdata.O", ReqOData, &[O], &[], &["req", "lose"], "I; RspO+data."),
         ("ReqOdata.pending", ReqOData, &[Po, Wb], &[], &["req", "note"], "RspO+data from the buffer."),
         ("ReqOdata.PD", ReqOData, &[Pd], &[], &["delay"], "Delayed behind the own operation."),

@@ -41,8 +41,8 @@ pub enum Slip {
     ExtrasFromCopies,
     /// Decision of this model: RspO+data does not say that its data is dirty.
     CleanTransfer,
-    /// Decision of this model: later accesses join a PD word that has answered fwd ReqO already.
-    JoinDowngraded,
+    /// Decision of this model: fwd ReqO for a PD word is answered at once (Table 5.4), where a line may have been asked for.
+    GrantAtOnce,
     /// Decision of this model: ReqWT+data marks the read entries of its line at issue only.
     StaleAtIssueOnly,
     /// Decision of this model: a load of a word does not wait for a ReqWT+data of the word.

@@ -386,6 +386,33 @@ fn a_removal_waits_for_the_own_operation_word_by_word() {
     assert!(w.b.counted("spandex.flex_l1.ReqOdata.PD") >= 1);
 }
 
+/// A line is asked for because of its word 2; its owner has not heard of that when another device writes word 0. The writer is answered only when the line has come, which says that it
+/// has left that owner: until then the old word is read there.
+#[test]
+fn a_writer_waits_until_the_line_has_left_its_former_owner() {
+    for hint in [REQ_O, REQ_WT] {
+        let mut w = quiet(Inject::None);
+        does(&mut w, 1, REQ_O_DATA | WHOLE, load(1));
+        assert_eq!(w.states(1)[2], 8);
+        w.hold = vec![("d1_fwd", FwdOp::ReqOData as u64)];
+        asks(&mut w, 0, REQ_O_DATA | WHOLE, add(2, 1));
+        let before = w.replies;
+        asks(&mut w, 2, hint, store(1, 7));
+        w.run(300);
+        does(&mut w, 1, 0, load(1));
+        assert_eq!((seen(&w, 0), w.replies), (0, before + 1), "the writer has no answer");
+        assert_eq!(w.b.counted("spandex.flex_l1.ReqO.PD"), 1);
+        w.hold.clear();
+        w.run(300);
+        assert_eq!(w.replies, before + 3, "the atomic and the store are done");
+        does(&mut w, 1, 0, Ask::Acquire);
+        does(&mut w, 1, 0, load(1));
+        assert_eq!(seen(&w, 0), 7);
+        does(&mut w, 1, 0, load(4));
+        assert_eq!(seen(&w, 2), 1);
+    }
+}
+
 /// One forward meets words that are owned, asked for without and with data, written back, and absent: each kind has its answer.
 #[test]
 fn a_forward_meets_words_of_every_state() {

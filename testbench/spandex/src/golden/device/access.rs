@@ -103,11 +103,8 @@ impl Device {
         joins: impl Fn(&Ask) -> bool,
         hint: &Hint,
     ) -> Took {
-        let downgraded = self.slips(Slip::JoinDowngraded);
-        let fits = |txn: &&mut Txn| {
-            let lost = if downgraded { 0 } else { txn.gone };
-            joins(&txn.ask) && missing & !txn.held == 0 && !txn.stale && !txn.use_once && missing & lost == 0
-        };
+        let fits =
+            |txn: &&mut Txn| joins(&txn.ask) && missing & !txn.held == 0 && !txn.stale && !txn.use_once;
         let posted = op.ticket.is_none();
         let took = if posted { Took::Done(Data::default()) } else { Took::Pending };
         if let Some(txn) = self.open_mut(line).find(fits) {

@@ -69,6 +69,10 @@ impl Device {
             {
                 act = Act::RspV;
             }
+            if act == Act::DelayO {
+                let at_once = self.p.kind == Kind::DeNovo || self.slips(Slip::GrantAtOnce);
+                act = if at_once { Act::RspO } else { Act::Delay };
+            }
             self.act(msg, status, act, mask, &mut answers);
         }
         self.answer(msg, &answers);
@@ -104,7 +108,7 @@ impl Device {
                 self.respond(msg, mask, &data, dirty, false, status == Status::Wb);
                 self.downgrade(msg.line, status, mask);
             }
-            Act::Ack | Act::AckUseOnce | Act::Assert => {
+            Act::DelayO | Act::Ack | Act::AckUseOnce | Act::Assert => {
                 self.fault(format!("{msg:?} for words {mask:b} that cannot be meant"));
             }
         }

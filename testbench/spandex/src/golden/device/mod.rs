@@ -5,8 +5,9 @@
 //!
 //! Decisions where the page is silent or wrong:
 //! - RspO+data says whether its data is dirty. Without it a MESI reader of a DeNovo owner's word evicts it as clean, and the LLC drops what memory never got.
-//! - A PD word that has answered a fwd ReqO takes no further accesses: the writer behind that forward may be complete, so an access after an acquire would read the old value.
-//!   The forward drops an S copy below an upgrade too: after the upgrade's commit no Inv protects it.
+//! - fwd ReqO for a PD word is delayed like the other removals by devices that ask for lines. Answered at once, it tells a writer that its word is read nowhere else any more, while the
+//!   former owner, from whom the line is still to come, has it in O: the writer publishes, and the former owner acquires and reads the old word. DeNovo asks for words because it uses
+//!   them: their writer is in a race with that use.
 //! - ReqWT+data drops the copy and marks the read entries of its line when it is issued and when it is answered: a read sent in between may be older than the update.
 //! - A load waits for a ReqWT+data of its word: a thread that posted the update must see it.
 //! - A store to an owned word follows older stores to it that are still in the store buffer.

@@ -52,6 +52,8 @@ pub enum Act {
     ShareNoData,
     /// Recorded until the data is there.
     Delay,
+    /// The same at a device that asks for lines; DeNovo, which asks for words because it uses them, answers RspO at once.
+    DelayO,
     Write,
     NackWt,
     /// Ack, S words to I.
@@ -66,7 +68,7 @@ pub const EXTERNAL: [(External, [Act; COLUMNS]); 9] = {
     use Act::*;
     [
         (External::ReqV, [RspV, RspV, DelayV, RspV, NackV]),
-        (External::ReqO, [RspO, RspO, RspO, RspO, Assert]),
+        (External::ReqO, [RspO, RspO, DelayO, RspO, Assert]),
         (External::ReqOData, [RspOData, RspOData, Delay, RspOData, Assert]),
         (External::RvkO, [Revoked, Revoked, Delay, NoData, Assert]),
         (External::ReqS, [Share, Share, Delay, ShareNoData, Assert]),
