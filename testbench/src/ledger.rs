@@ -14,6 +14,7 @@ use crate::golden::l2_table::{HOME, Legality, REQUESTER};
 use crate::golden::mgcc;
 use crate::golden::params::DirKind;
 use crate::golden::races::all_races;
+use crate::golden::spandex;
 use crate::golden::srsp;
 use crate::golden::vi_table::{ACKS, VI};
 use serde::{Deserialize, Serialize};
@@ -184,6 +185,7 @@ pub fn all_entries() -> Vec<Entry> {
     }
     out.extend(mgcc::entries());
     out.extend(srsp::entries());
+    out.extend(spandex::entries());
     for race in all_races() {
         let source = format!("{} {}", race.page(), race.section);
         out.push(entry(race.id, race.block, EntryKind::Race, race.text.into(), &source));

@@ -173,7 +173,12 @@ const SETS: &[Sets] = &[
 ];
 
 /// Further sets of blocks that have more sorts than three sets show.
-pub const MORE: &[Sets] = &[
+pub fn more() -> impl DoubleEndedIterator<Item = &'static Sets> {
+    [MORE, spandex::MORE].into_iter().flatten()
+}
+
+/// Those of the blocks of `weft_blocks`.
+const MORE: &[Sets] = &[
     (
         "l2-bank",
         [

@@ -12,7 +12,7 @@ use weft_rtl::ir::Module;
 use weft_rtl::prelude::*;
 use weft_rtl::verilog::emit;
 use weft_testbench::cosim::{CosimOptions, With, cosim};
-use weft_testbench::sets::{MORE, all, given};
+use weft_testbench::sets::{all, given, more};
 use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
@@ -121,14 +121,14 @@ fn is_clean(module: &Arc<Module>) {
 
 #[test]
 fn every_linter_is_silent() {
-    for (block, sets) in all().chain(MORE) {
+    for (block, sets) in all().chain(more()) {
         is_clean(&side_by_side(block, &sets[ODD]));
     }
 }
 
 #[test]
 fn long_every_linter_is_silent_at_all_sets() {
-    for (block, sets) in all().chain(MORE) {
+    for (block, sets) in all().chain(more()) {
         is_clean(&side_by_side(block, sets));
     }
 }
@@ -205,8 +205,8 @@ cosim_of! {
     cosim_denovo_l1 "denovo-l1";
     cosim_tu_denovo "tu-denovo";
     cosim_flex_l1 "flex-l1";
-    cosim_tu_flex "tu-flex";
     cosim_owner_predictor "owner-predictor";
+    cosim_tu_flex "tu-flex";
     cosim_mesi_l1 "mesi-l1";
     cosim_tu_mesi "tu-mesi";
     cosim_hmesi_client "hmesi-client";
@@ -216,7 +216,7 @@ cosim_of! {
 
 #[test]
 fn long_cosim_of_all_sets() {
-    for (block, sets) in all().chain(MORE) {
+    for (block, sets) in all().chain(more()) {
         agree_at(block, sets);
     }
 }

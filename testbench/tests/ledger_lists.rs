@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use weft_blocks::registry::BlockInfo;
 use weft_rtl::ir::ProbeKind;
-use weft_testbench::sets::{all, given};
+use weft_testbench::sets::{all, given, more};
 
 /// A sentence: a capital at its begin, a full stop at its end.
 fn sentence(text: &str) -> String {
@@ -18,8 +18,8 @@ fn compare(list: &str, blocks: Vec<BlockInfo>, families: &[&str]) {
     let mut text = String::new();
     let mut seen = BTreeSet::new();
     for info in blocks {
-        let sets = all().find(|(name, _)| *name == info.name).expect("listed").1;
-        for words in std::iter::once("").chain(sets) {
+        let sets = all().chain(more()).filter(|(name, _)| *name == info.name).flat_map(|(_, sets)| sets);
+        for words in std::iter::once(&"").chain(sets) {
             let module = weft_catalog::build(info.name, &given(words)).expect("legal");
             let mut modules = vec![&module];
             while let Some(module) = modules.pop() {
@@ -48,6 +48,11 @@ fn compare(list: &str, blocks: Vec<BlockInfo>, families: &[&str]) {
 #[test]
 fn entries_of_mgpu_tsm_are_the_cover_points_of_its_hardware() {
     compare("mgcc.txt", weft_mgcc::blocks(), &["mgcc.", "gtsc."]);
+}
+
+#[test]
+fn entries_of_spandex_are_the_cover_points_of_its_hardware() {
+    compare("spandex.txt", weft_spandex::blocks(), &["spandex."]);
 }
 
 #[test]

@@ -285,7 +285,7 @@ impl Bench {
 }
 
 /// Beginnings of the names of cover points that are entries of the race ledger.
-const LEDGER: [&str; 3] = ["mgcc.", "gtsc.", "srsp."];
+const LEDGER: [&str; 4] = ["mgcc.", "gtsc.", "srsp.", "spandex."];
 
 /// Notes for the race ledger what a simulation has covered, under the name of the running test. A test that fails notes nothing: it proves nothing.
 ///

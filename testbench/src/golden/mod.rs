@@ -20,6 +20,7 @@
 //! | [`vi_table`], [`vi`] | the directory of GPU-VI | hmg.md 8 |
 //! | [`mgcc`] | names of rows and races of MGPU-TSM, whose golden models are in `testbench/mgcc` | mgcc.md |
 //! | [`srsp`] | those of sRSP, whose golden models are in `testbench/srsp` | srsp.md |
+//! | [`spandex`] | those of Spandex, whose golden models are in `testbench/spandex` | spandex.md |
 //! | [`races`] | the races that the specification names | all |
 //!
 //! Each table row has an identifier; `IDS.md` in this folder lists all of them. A block's cover points carry exactly
@@ -47,6 +48,7 @@ pub mod params;
 pub mod planes;
 pub mod races;
 pub mod slice;
+pub mod spandex;
 pub mod srsp;
 pub mod vi;
 pub mod vi_table;

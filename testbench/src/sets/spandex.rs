@@ -51,19 +51,19 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         ],
     ),
     (
-        "tu-flex",
-        [
-            "line=8 mshrs=1 sb=1 banks=1 cpus=0 cus=1 sharers=1 n_fail=7",
-            "line=32 mshrs=5 sb=7 cpus=3 cus=2 sharers=5 n_fail=2 opred=table entries=4",
-            "mshrs=16 sharers=24 addr_bits=40 n_fail=3",
-        ],
-    ),
-    (
         "owner-predictor",
         [
             "entries=2 cpus=0 cus=1 sharers=0 addr_bits=32",
             "entries=16 cpus=3 cus=2 sharers=3 line=32",
             "sharers=24 addr_bits=40",
+        ],
+    ),
+    (
+        "tu-flex",
+        [
+            "line=8 mshrs=1 sb=1 banks=1 cpus=0 cus=1 sharers=1 n_fail=7",
+            "line=32 mshrs=5 sb=7 cpus=3 cus=2 sharers=5 n_fail=2 opred=table entries=4",
+            "mshrs=16 sharers=24 addr_bits=40 n_fail=3",
         ],
     ),
     (
@@ -104,6 +104,26 @@ pub const SETS: &[(&str, [&str; 3])] = &[
             "cpus=2 cus=2 sharers=2 addr_bits=32 line=16 banks=1 mshrs=4 sb=4 wbb=2 tbes=2 size=256 ways=2 n_stall=2",
             "cpus=1 cus=5 sharers=1 addr_bits=37 line=32 banks=4 mshrs=5 sb=3 wbb=2 tbes=3 size=1K ways=4 n_stall=5 rvko_gran=word flex_rsp=0",
             "cpus=0 cus=7 sharers=0 addr_bits=40 line=8 banks=2 mshrs=8 sb=2 wbb=3 tbes=5 size=512 ways=8 n_stall=17",
+        ],
+    ),
+];
+
+/// Sets whose transition tables have rows that those of [`SETS`] lack.
+pub const MORE: &[(&str, [&str; 3])] = &[
+    (
+        "spandex-llc",
+        [
+            "cpus=2 cus=2 sharers=2 addr_bits=32 line=16 banks=1 mshrs=4 sb=4 wbb=2 tbes=2 size=256 ways=2 n_stall=2 reqs_policy=opt2",
+            "cpus=1 cus=5 sharers=3 addr_bits=37 line=32 banks=4 mshrs=5 sb=3 wbb=2 tbes=3 size=1K ways=4 n_stall=5 reqs_policy=opt2 rvko_gran=word flex_rsp=0",
+            "cpus=3 cus=4 sharers=7 addr_bits=40 line=8 banks=2 mshrs=8 sb=2 wbb=3 tbes=5 size=512 ways=8 n_stall=17 reqs_policy=opt3 sharer_mode=broadcast",
+        ],
+    ),
+    (
+        "denovo-l1",
+        [
+            "atomics=through size=64 ways=2 line=8 targets=1 releases=1 mshrs=1 sb=1 wbb=1 tbes=1 banks=1 cpus=1 cus=1 sharers=0 addr_bits=32",
+            "atomics=through regions=1 size=2K ways=4 line=32 latency=3 targets=3 releases=3 mshrs=5 sb=7 wbb=3 cpus=3 cus=2 sharers=3 sb_drain=highwater",
+            "regions=1 size=1K mshrs=16 sb=16 wbb=4 latency=2 addr_bits=40",
         ],
     ),
 ];

@@ -28,6 +28,7 @@ pub(super) fn connect(seen: &Seen) {
     answers(seen);
     write_back_races(seen);
     request_races(seen);
+    mixtures(seen);
     list_races(seen);
     requests(seen);
     traffic(seen);
@@ -184,6 +185,19 @@ fn request_races(seen: &Seen) {
     race("evict_owned", d.evicts & n.look.owned.any(), "a line with owned words is replaced");
     let more = d.fetches & n.op.kind.is(Kind::Commit);
     race("evict_then_fill", more, "the request for which a line was replaced reads its own");
+}
+
+/// Requests of several words in different states, by kind and states: each word goes by a row of its own, in one step.
+fn mixtures(seen: &Seen) {
+    let (n, d) = (seen.n, seen.d);
+    let both = n.here & (d.commits | d.phase1) & n.taken.any() & n.free.any();
+    let both = both.named("s3_mixed");
+    for (request, word) in table::mixtures(seen.p()) {
+        let asked = n.ask.bits().eq(table::REQUESTS.iter().position(|r| *r == request).unwrap_or(0) as u64);
+        let there = n.state.is(LineState::S).eq(bool_lit(word == "S"));
+        let text = format!("of the words of a {request} some are owned, the others {word}");
+        race(&format!("mixed_{request}_{word}"), both & asked & there, &text);
+    }
 }
 
 fn list_races(seen: &Seen) {

@@ -166,6 +166,12 @@ fn occurs(p: &LlcParams, request: &str, word: &str) -> bool {
     option && (word != "S" || shares)
 }
 
+/// Mixtures that a bank of these parameters meets: requests of which some words are owned and the others in a state.
+pub(super) fn mixtures(p: &LlcParams) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let others = COMMITS.iter().filter(|c| c.1 != "O" && occurs(p, c.0, c.1));
+    others.map(|c| (c.0, c.1))
+}
+
 /// What becomes of a request's words of one state.
 pub fn commits(p: &LlcParams, word: &'static str) -> Table {
     let name = match word {

@@ -177,7 +177,7 @@ impl Slot<'_> {
             core.misses.spoil(self.of_line.all);
         });
         self.advance(&now, &group, goes, first_of_two, replay);
-        self.observe_forward(goes & !replay, &row, nacks);
+        self.observe_forward(&now, goes & !replay, &row, nacks);
     }
 
     fn respond(&self, now: &Now, group: &Group, row: &Decoded, nacks: Bool, first_of_two: Bool) {
@@ -302,13 +302,25 @@ impl Slot<'_> {
         when(others.none() & !self.buffered.out & self.found.present, || core.arrays.unpin(&self.found));
     }
 
-    fn observe_forward(&self, goes: Bool, row: &Decoded, nacks: Bool) {
+    fn observe_forward(&self, now: &Now, goes: Bool, row: &Decoded, nacks: Bool) {
         count("spandex_tu_refused", goes & nacks, "forwards answered by a Nack");
         let delays = row.action("delay") | row.action("delay_read");
         count("spandex_tu_delayed", goes & delays & !nacks, "forwards delayed");
         let race = |name: &str, cond: Bool, text: &str| cover(&self.core.p.race(name), cond, text);
-        let split = goes & self.core.fwd.begun.get();
-        race("split", split, "a forward meets words of several states, or of several entries");
+        let split = (goes & self.core.fwd.begun.get() & !self.core.fwd.second.get()).named("fwd_split");
+        let kinds = [
+            ("ReqV", FwdOp::ReqV),
+            ("ReqS", FwdOp::ReqS),
+            ("ReqO", FwdOp::ReqO),
+            ("ReqOdata", FwdOp::ReqOData),
+            ("ReqWT", FwdOp::ReqWt),
+            ("RvkO", FwdOp::RvkO),
+        ];
+        for (name, op) in kinds {
+            let text =
+                format!("the words of a forwarded {name} are in several states, or of several entries");
+            race(&format!("split_{name}"), split & now.op.is(op), &text);
+        }
         race("no_slot", goes & row.action("delay_read") & nacks, "a second read cannot be delayed");
     }
 }

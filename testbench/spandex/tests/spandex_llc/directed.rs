@@ -292,6 +292,68 @@ fn writes_to_a_shared_line() {
     }
 }
 
+/// Some words of a request are owned, the others V or S: each goes by its own row, in one message to the bank.
+#[test]
+fn words_of_one_request_in_different_states() {
+    // Who asks, what the owner of word 1 gets, what the bank answers itself and for which words, who owns words afterwards.
+    let requests = [
+        ("ReqV", 5, ReqOp::ReqV, FwdOp::ReqV, (RspOp::RspV, 0b01), 0b10),
+        ("ReqWT", 5, ReqOp::ReqWt, FwdOp::ReqO, (RspOp::RspWt, 0b01), 0),
+        ("ReqWTfwd", 5, ReqOp::ReqWt, FwdOp::ReqWt, (RspOp::RspWt, 0b01), 0b10),
+        ("ReqO", 4, ReqOp::ReqO, FwdOp::ReqO, (RspOp::RspO, 0b01), 0b11),
+        ("ReqWTdata", 5, ReqOp::ReqWtData, FwdOp::RvkO, (RspOp::RspWtData, 0b11), 0),
+        ("ReqOdata", 4, ReqOp::ReqOData, FwdOp::ReqOData, (RspOp::RspOData, 0b01), 0b11),
+    ];
+    for (name, asker, op, to_owner, (answer, words), owned) in requests {
+        for shared in [false, true] {
+            let mut w = policy(ReqsPolicy::Opt1);
+            own(&mut w, 3, DATA, 0b10);
+            if shared {
+                ask(&mut w, 1, ReqOp::ReqS, DATA, 0b100);
+                settle(&mut w);
+                assert_eq!(line(&w, DATA), (2, 0b10, 0b10));
+            }
+            assert!(w.ask_for(asker, (op, WordOp::Read), DATA, 0b11, (false, name == "ReqWTfwd")));
+            end(&mut w);
+            let asked: Vec<_> = forwards(&w, to_owner).iter().map(|f| (f.0, f.1 | f.2)).collect();
+            assert_eq!(asked, [(3, 0b10)], "{name}");
+            let got: Vec<_> = answers(&w, answer).iter().map(|a| (a.0, a.1)).collect();
+            assert_eq!(got, [(asker as u64, words)], "{name}");
+            let stays = shared && op == ReqOp::ReqV;
+            let invalidated = forwards(&w, FwdOp::Inv).iter().map(|f| f.0).collect::<Vec<_>>();
+            assert_eq!(invalidated, if shared && !stays { vec![1] } else { vec![] }, "{name}");
+            assert_eq!(line(&w, DATA), if stays { (2, owned, 0b10) } else { (1, owned, 0) }, "{name}");
+            saw(&w, &format!("race.llc_mixed_{name}_{}", if shared { "S" } else { "V" }));
+        }
+    }
+}
+
+/// The same of a ReqS under each policy.
+#[test]
+fn words_of_one_shared_read_in_different_states() {
+    let policies = [
+        (ReqsPolicy::Opt1, false, "ReqS1_V", FwdOp::ReqS, RspOp::RspS, (2, 0, 0b100)),
+        (ReqsPolicy::Opt1, true, "ReqS1_S", FwdOp::ReqS, RspOp::RspS, (2, 0, 0b110)),
+        (ReqsPolicy::Opt2, false, "ReqS2_V", FwdOp::ReqV, RspOp::RspV, (1, 0b10, 0)),
+        (ReqsPolicy::Opt3, false, "ReqS3_V", FwdOp::ReqOData, RspOp::RspOData, (1, 0b11, 0)),
+    ];
+    for (reqs, shared, name, to_owner, answer, after) in policies {
+        let mut w = policy(reqs);
+        own(&mut w, 3, DATA, 0b10);
+        if shared {
+            ask(&mut w, 1, ReqOp::ReqS, DATA, 0b100);
+            settle(&mut w);
+        }
+        ask(&mut w, 2, ReqOp::ReqS, DATA, 0b11);
+        end(&mut w);
+        let asked: Vec<_> = forwards(&w, to_owner).iter().map(|f| (f.0, f.1)).collect();
+        assert_eq!(asked, [(3, 0b10)], "{name}");
+        let got: Vec<_> = answers(&w, answer).iter().map(|a| (a.0, a.1)).collect();
+        assert_eq!((got, line(&w, DATA)), (vec![(2, 0b01)], after), "{name}");
+        saw(&w, &format!("race.llc_mixed_{name}"));
+    }
+}
+
 /// A requestor of the whole line gets no Inv; the others do. Alone it does not wait at all.
 #[test]
 fn an_upgrade() {

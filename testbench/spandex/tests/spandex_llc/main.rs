@@ -68,8 +68,14 @@ fn random_devices() {
             w
         })
         .collect();
-    // A bank just cleared that first gets a request of a whole line, and a write-back that comes after its line has left, are rare.
-    all_seen(&worlds, &["spandex.llc.miss.whole.empty", "spandex.llc.ReqWB.absent"]);
+    // A bank just cleared that first gets a request of a whole line, a write-back that comes after its line has left, and writes of words of both kinds in a shared line are rare.
+    let rare = [
+        "spandex.llc.miss.whole.empty",
+        "spandex.llc.ReqWB.absent",
+        "spandex.race.llc_mixed_ReqWT_S",
+        "spandex.race.llc_mixed_ReqO_S",
+    ];
+    all_seen(&worlds, &rare);
 }
 
 /// The same for every fixed policy, and for sharers that are not kept.
