@@ -207,6 +207,7 @@ cosim_of! {
     cosim_flex_l1 "flex-l1";
     cosim_owner_predictor "owner-predictor";
     cosim_tu_flex "tu-flex";
+    cosim_spandex_router "spandex-router";
     cosim_mesi_l1 "mesi-l1";
     cosim_tu_mesi "tu-mesi";
     cosim_hmesi_client "hmesi-client";

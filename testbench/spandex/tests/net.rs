@@ -1,11 +1,16 @@
 //! The mesh of Spandex: every message arrives once, where it should, whatever the back-pressure; hops take their time and messages their flits; no virtual network waits for another.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use weft_blocks::common::grid::Grid;
 use weft_blocks::common::join::{pass_in, pass_out};
+use weft_blocks::registry::ParamSet;
+use weft_rtl::area::area;
+use weft_rtl::picture::Picture;
 use weft_rtl::prelude::*;
 use weft_spandex::msg::{Fwd, FwdOp, Req, ReqOp, Rsp, RspOp, Wb};
+use weft_spandex::net::router::BLOCK;
 use weft_spandex::net::{Net, NetParams, Stations};
 use weft_spandex::params::Spandex;
 use weft_spandex_bench::bench::{Bench, Msg};
@@ -329,4 +334,34 @@ fn networks_that_cannot_be_built_are_refused() {
         let error = Net::new(&s, &bad).map(|_| ()).expect_err("illegal").to_string();
         assert!(error.contains("legal:"), "{error}");
     }
+}
+
+/// The router by name is that of the published places; its picture is that of today's hardware.
+#[test]
+fn the_router_is_a_block() {
+    let info = weft_spandex::blocks().into_iter().find(|b| b.name == BLOCK).expect("listed");
+    let build = |given: &[(&str, &str)]| {
+        let given = given.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        (info.build)(&ParamSet::new(&info, &given)?)
+    };
+    let (s, grid) = (Spandex::default(), Grid { columns: 4, rows: 4 });
+    let published = build(&[]).expect("legal");
+    assert_eq!(published.name, NetParams::spread(&s, grid).router(&s).expect("legal").name);
+    // Of each port which input of each network and which network is served next, the flits that are left, and of each network two messages that came and one on its way out.
+    let messages = width_of::<Req>(&s) + width_of::<Fwd>(&s) + width_of::<Wb>(&s) + width_of::<Rsp>(&s);
+    let handshakes = 4 * 4;
+    let bits = 5 * u64::from(4 * 3 + 2 + s.flit_bits() + handshakes + 3 * messages);
+    assert_eq!((area(&published).total_bits, area(&published).memory_bits), (bits, 0));
+    for set in [&[("columns", "1"), ("rows", "16"), ("cus", "64")][..], &[("columns", "16"), ("rows", "1")]] {
+        weft_rtl::lower::flatten(&build(set).expect("legal")).expect("flattens");
+    }
+    let text = build(&[("rows", "17")]).expect_err("illegal").to_string();
+    assert!(text.contains("rows = 17") && text.contains("1..16"), "{text}");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hdl/spandex/pictures/spandex-router.svg");
+    let svg = Picture::of(&published).svg();
+    if std::env::var_os("WEFT_PICTURES").is_some_and(|value| value == "write") {
+        std::fs::write(&path, &svg).expect("the folder can be written");
+    }
+    let now = std::fs::read_to_string(&path).ok();
+    assert_eq!(now.as_deref(), Some(&*svg), "the picture is old: write it again with WEFT_PICTURES=write");
 }

@@ -128,6 +128,16 @@ impl NetParams {
         })
     }
 
+    /// The router of this network, whose name tells it from those of others.
+    ///
+    /// # Errors
+    /// What [`NetParams::validate`] refuses.
+    pub fn router(&self, s: &Spandex) -> Result<Arc<Module>, BlockError> {
+        self.validate(s)?;
+        let name = format!("spandex_router_{}_{}", self.name_part(), s.name_part());
+        router(&name, s, self.grid, &self.places)
+    }
+
     /// Part of a module's name that these parameters determine.
     pub fn name_part(&self) -> String {
         let places: Vec<String> = self.places.iter().chain(&self.controllers).map(u32::to_string).collect();
@@ -285,11 +295,9 @@ impl Net {
     /// # Errors
     /// What [`NetParams::validate`] refuses.
     pub fn new(s: &Spandex, p: &NetParams) -> Result<Net, BlockError> {
-        p.validate(s)?;
-        let name = format!("spandex_router_{}_{}", p.name_part(), s.name_part());
         Ok(Net {
+            router: p.router(s)?,
             p: p.clone(),
-            router: router(&name, s, p.grid, &p.places)?,
             lanes: [
                 Lane::new::<Req>(NETS[0], s, p, (p.bank, 0))?,
                 Lane::new::<Fwd>(NETS[1], s, p, (0, 0))?,

@@ -11,13 +11,18 @@
 //! A message goes along its row first, then along its column, so that no cycle of waiting routers is possible within a network. The networks share the wires of a link and nothing else: one
 //! whose next place is taken does not ask for the link, so none ever waits for another. A message goes on in the cycle after it has come and occupies its link for as many cycles as
 //! it has flits (cut-through).
+//!
+//! # Picture
+//!
+#![doc = include_str!("../../pictures/spandex-router.svg")]
 
+use super::NetParams;
 use crate::msg::{Fwd, Req, Routed, Rsp, Wb};
-use crate::params::Spandex;
+use crate::params::{Spandex, spandex_from, spandex_params};
 use std::sync::Arc;
 use weft_blocks::common::arbiter::{Pick, RoundRobin};
 use weft_blocks::common::grid::Grid;
-use weft_blocks::registry::BlockError;
+use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo};
 use weft_rtl::prelude::*;
 
 /// Name of the block.
@@ -178,4 +183,24 @@ pub(crate) fn router_of(
         }
     });
     built.map_err(|errors| BlockError::Elab { block: BLOCK.into(), errors })
+}
+
+/// The block by name: a router of the mesh in which devices and banks stand at the published places.
+pub fn info() -> BlockInfo {
+    BlockInfo {
+        name: BLOCK,
+        about: "Router of a mesh: its virtual networks share the links, a flit per cycle",
+        params: || {
+            let size = |name, about| ParamInfo { name, default: "4".into(), legal: "1..16", about };
+            let mut list = vec![size("columns", "columns of the mesh"), size("rows", "rows of the mesh")];
+            list.extend(spandex_params());
+            list
+        },
+        build: |set| {
+            let size = |key| set.within(key, 1, 16).map(|v| v as u32);
+            let grid = Grid { columns: size("columns")?, rows: size("rows")? };
+            let s = spandex_from(set)?;
+            NetParams::spread(&s, grid).router(&s)
+        },
+    }
 }
