@@ -498,6 +498,24 @@ fn a_downgrade_is_answered_twice_whatever_comes_between() {
     }
 }
 
+/// Words of one operation come apart: what is delayed for those that are here follows before the others have come.
+#[test]
+fn words_of_an_operation_follow_one_by_one() {
+    let mut h = Hand::new(&small(Atomics::Own));
+    let t = mixed(&mut h);
+    let pd = words_of(Status::Pd);
+    h.fwd(FwdOp::ReqOData, pd, 0, (false, false));
+    assert_eq!(h.answers(), []);
+    let give = Forward { op: FwdOp::ReqOData, for_wt: false, direct: false, late: false };
+    for (w, expected) in bits(pd).zip(give.expected(Status::Pd, pd).1) {
+        assert!(h.b.received("cu_rsp").is_none(), "the CU is answered once");
+        h.give(RspOp::RspOData, A, (1 << w, 0), t.pd, |w| value(w) - 1);
+        assert_eq!(h.answers(), [expected]);
+    }
+    h.answered(t.atomic);
+    assert_eq!(h.b.counted("spandex.race.denovo_word_by_word"), 1);
+}
+
 /// The CU does not see a word between the operation that asked for it and its removal, which somebody has been answered before.
 #[test]
 fn a_word_that_is_gone_already_is_not_read() {
@@ -656,6 +674,23 @@ fn an_atomic_at_the_llc_owns_nothing() {
     let tag = h.asked(ReqOp::ReqV, A + 8, 1);
     h.give(RspOp::RspV, A + 8, (1, 0), tag, value);
     h.answered(id);
+}
+
+/// `atomics=through` on a word that is being asked for: it waits, and is then done here, on the owned word.
+#[test]
+fn an_atomic_waits_for_the_words_own_request() {
+    let mut h = Hand::new(&small(Atomics::Through));
+    h.store(A, 1, value);
+    let tag = h.asked(ReqOp::ReqO, A, 1);
+    let id = h.add(A, 1, 1, 0);
+    h.b.run(40);
+    assert!(h.b.received("l1_req").is_none() && h.b.received("cu_rsp").is_none());
+    assert!(h.b.counted("spandex.denovo_l1.Through.busy") > 0);
+    h.give(RspOp::RspO, A, (1, 0), tag, |_| 0);
+    assert_eq!(word(&h.answered(id), 0), value(0));
+    assert!(h.b.received("l1_req").is_none(), "the LLC has nothing to do");
+    h.fwd(FwdOp::ReqV, 1, 0, (false, false));
+    assert_eq!(h.answers()[0].data, [value(0) + 1]);
 }
 
 /// From the cycle in which an operation is taken to its answer: one cycle in S1, and the latency.
