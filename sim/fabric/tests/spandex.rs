@@ -2,9 +2,15 @@
 
 #[path = "../../workload/tests/small/cpu_gpu.rs"]
 mod cpu_gpu;
+#[path = "spandex/locks.rs"]
+mod locks;
+#[path = "spandex/messages.rs"]
+mod messages;
 #[path = "../../workload/tests/small/mod.rs"]
 mod small;
 
+use locks::Locks;
+use messages::{Message, Writer};
 use std::sync::Arc;
 use weft_engine::Design;
 use weft_fabric::config::FabricConfig;
@@ -87,10 +93,14 @@ impl Fabric {
         let mut params = given.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
         self.config.offer(workload, &mut params);
         let program = weft_workload::build(workload, &params, None).unwrap_or_else(|e| panic!("{e}"));
-        let program: Arc<dyn Program> = Arc::from(program);
+        self.try_program(Arc::from(program), 5_000_000)
+    }
+
+    /// Runs a program for so many cycles at most.
+    fn try_program(&self, program: Arc<dyn Program>, cycles: u64) -> Result<RunReport, String> {
         let mut run = FabricRun::on(&self.config, &self.design, program, &RunOptions::default())
             .map_err(|e| e.to_string())?;
-        let ended = run.run_to(5_000_000).map_err(|e| e.to_string())?;
+        let ended = run.run_to(cycles).map_err(|e| e.to_string())?;
         if !ended {
             return Err("no end".into());
         }
@@ -295,35 +305,214 @@ fn what_cannot_be_built_is_refused() {
 
 /// Whether a run is judged wrong, and how: it ends with an error, or its result differs.
 fn judged(fabric: &Fabric, workload: &str, given: &[(&str, &str)]) -> Option<String> {
-    match fabric.try_run(workload, given) {
+    wrong(fabric.try_run(workload, given))
+}
+
+fn wrong(run: Result<RunReport, String>) -> Option<String> {
+    match run {
         Ok(report) if report.verified => None,
         Ok(report) => Some(format!("result: {}", report.difference.unwrap_or_default())),
         Err(said) => Some(said),
     }
 }
 
-/// Faults of blocks that a small program shows: fault, program, a part of what is said.
-const SLIPS: [(&str, &str, &str); 3] = [
-    ("llc-early-ack", "pr", "llc_ack_expected"),
-    ("llc-forgotten-sharer", "bc", "happens-before: cu "),
-    ("llc-forgotten-sharer", "rsct", "owners and sharers at rest: device 0 has line"),
+/// Faults of blocks that a small program shows: protocol, fault, program, a part of what is said.
+const SLIPS: [(&str, &str, &str, &str); 4] = [
+    ("s-mesi-gpu", "llc-early-ack", "pr", "llc_ack_expected"),
+    ("s-mesi-gpu", "llc-forgotten-sharer", "bc", "happens-before: cu "),
+    ("s-mesi-gpu", "llc-forgotten-sharer", "rsct", "owners and sharers at rest: device 0 has line"),
+    ("h-mesi-denovo", "l3-forgotten-sharer", "pr", "owners and sharers at rest: client 0 has line"),
 ];
 
 #[test]
 fn faults_of_blocks_are_noticed() {
-    for (slip, workload, words) in SLIPS {
-        let fabric = Fabric::new(&[&format!("inject={slip}"), "watchdog=20000"]);
+    for (protocol, slip, workload, words) in SLIPS {
+        let changes = [format!("protocol={protocol}"), format!("inject={slip}")];
+        let fabric = Fabric::new(&[&changes[0], &changes[1], "watchdog=20000"]);
         let said = judged(&fabric, workload, of(workload)).unwrap_or_else(|| "nothing is noticed".into());
         assert!(said.contains(words), "{slip}: {said}");
     }
 }
 
+/// A line of four nodes with a bank each that serves one miss at a time, slowly.
+const LINE_OF_BANKS: [&str; 13] = [
+    "cus=4",
+    "banks=4",
+    "mesh=4",
+    "mesh_rows=1",
+    "hop=1",
+    "llc_tbes=2",
+    "llc_latency=0",
+    "dram_latency=400",
+    "l1_mshrs=16",
+    "l1_sb=16",
+    "l1_size=8K",
+    "l1_ways=8",
+    "watchdog=20000",
+];
+
+/// Ten words in lines of the farthest bank, a flag beside the writer; the receiver looks after 200 ticks for the first time.
+fn message(writer: Writer) -> Arc<dyn Program> {
+    Arc::new(Message::new(writer, 10, (2, 4, 4), 200))
+}
+
+#[test]
+fn a_message_arrives_whole_under_every_protocol() {
+    for protocol in PROTOCOLS {
+        let fabric = Fabric::new(&[&LINE_OF_BANKS[..], &[&format!("protocol={protocol}")]].concat());
+        for writer in [Writer::Core, Writer::Cu] {
+            assert_eq!(wrong(fabric.try_program(message(writer), 50_000)), None, "{protocol}, {writer:?}");
+        }
+    }
+}
+
+/// No other program has a flag that comes so much earlier than its data.
+#[test]
+fn a_release_that_does_not_wait_is_noticed() {
+    let slips = [
+        ("s-mesi-gpu", "gpu-l1-early-release", Writer::Cu),
+        ("s-mesi-gpu", "mesi-l1-early-release", Writer::Core),
+        ("h-mesi-gpu", "mesi-l1-early-release", Writer::Core),
+    ];
+    for (protocol, slip, writer) in slips {
+        let changes = [format!("protocol={protocol}"), format!("inject={slip}")];
+        let fabric = Fabric::new(&[&LINE_OF_BANKS[..], &[&changes[0], &changes[1]]].concat());
+        let said =
+            wrong(fabric.try_program(message(writer), 50_000)).unwrap_or_else(|| "nothing is noticed".into());
+        assert!(said.contains("happens-before: cu 5 reads"), "{protocol}, {slip}: {said}");
+    }
+}
+
+/// Caches of a few lines.
+const CROWDED: [&str; 9] = [
+    "hop=8",
+    "l1_size=256",
+    "l1_ways=2",
+    "llc_size=1K",
+    "llc_ways=2",
+    "gpu_l2_size=1K",
+    "gpu_l2_ways=2",
+    "banks=2",
+    "watchdog=20000",
+];
+
+/// Lines of the program of locks, and seeds that are tried.
+const LINES: u64 = 24;
+const SEEDS: u64 = 8;
+
+impl Fabric {
+    fn crowded(protocol: &str, slip: &str) -> Fabric {
+        let changes = [format!("protocol={protocol}"), format!("inject={slip}")];
+        Fabric::new(&[&CROWDED[..], &[&changes[0], &changes[1]]].concat())
+    }
+
+    fn under_locks(&self, seed: u64) -> Result<RunReport, String> {
+        self.try_program(Arc::new(Locks::new(seed, LINES, (2, 3))), 200_000)
+    }
+}
+
+#[test]
+fn words_under_locks_under_every_protocol() {
+    for protocol in PROTOCOLS {
+        let fabric = Fabric::crowded(protocol, "none");
+        for seed in 0..2 {
+            let report = fabric.under_locks(seed);
+            let compared = report.as_ref().map_or(0, |r| r.metrics.count("owned_at_rest"));
+            assert_eq!(wrong(report), None, "{protocol}, seed {seed}");
+            // What CUs own stays theirs to the end.
+            let owns = protocol.ends_with("denovo");
+            assert!(compared > 0 || !owns, "{protocol}: the check at rest has words to compare");
+        }
+    }
+}
+
+/// Each of these faults is noticed with some seed.
+fn noticed_under_locks(protocol: &str, slips: &[&str]) {
+    for slip in slips {
+        let fabric = Fabric::crowded(protocol, slip);
+        let noticed = (0..SEEDS).any(|seed| wrong(fabric.under_locks(seed)).is_some());
+        assert!(noticed, "{protocol}, {slip}: nothing is noticed");
+    }
+}
+
+#[test]
+fn faults_of_the_llc_and_of_units_are_noticed() {
+    let slips = [
+        "llc-early-ack",
+        "llc-no-cross",
+        "llc-unlatched-policy",
+        "llc-drop-owned",
+        "llc-forgotten-sharer",
+        "llc-lost-dirty",
+        "llc-stale-owner",
+        "tu-mesi-removal-first",
+        "tu-mesi-lost-word",
+        "tu-mesi-no-r2",
+        "tu-mesi-no-cross",
+        "tu-gpu-nack-lost",
+        "gpu-l1-buffer-unseen",
+    ];
+    noticed_under_locks("s-mesi-gpu", &slips);
+}
+
+#[test]
+fn faults_of_denovo_are_noticed() {
+    let slips = ["denovo-l1-no-cross", "denovo-l1-keeps-ownership", "denovo-l1-no-delay"];
+    noticed_under_locks("s-denovo-denovo", &slips);
+}
+
+#[test]
+fn faults_of_the_l3_and_its_clients_are_noticed() {
+    let slips = [
+        "l3-drop-shared",
+        "l3-stale-put",
+        "l3-lost-dirty",
+        "l3-short-acks",
+        "l3-early-put",
+        "l3-forgotten-owner",
+        "l3-no-wb-data",
+        "client-no-r2",
+        "client-early-m",
+        "client-lost-dirty",
+        "client-keep-copy",
+        "client-no-inv",
+        "client-no-unblock",
+    ];
+    noticed_under_locks("h-mesi-denovo", &slips);
+}
+
+#[test]
+fn faults_of_the_gpu_l2_are_noticed() {
+    let slips = [
+        "gpu-l2-keep-invalid",
+        "gpu-l2-no-revoke",
+        "gpu-l2-silent-upgrade",
+        "gpu-l2-early-data",
+        "gpu-l2-lost-dirty",
+        "gpu-l2-drop-owned",
+        "gpu-l2-drop-clean",
+        "gpu-l2-no-cross",
+    ];
+    noticed_under_locks("h-mesi-denovo", &slips);
+}
+
 #[test]
 fn a_fault_of_a_block_that_is_not_there_is_refused() {
-    let mut config = FabricConfig::load("spandex-soc-small").expect("built in");
-    for change in ["protocol=s-gpu-gpu", "inject=tu-mesi-no-r2"] {
-        config.set(change).expect("legal by itself");
+    let cases = [
+        ("s-gpu-gpu", "tu-mesi-no-r2"),
+        ("s-mesi-gpu", "denovo-l1-no-delay"),
+        ("s-mesi-gpu", "gpu-l2-no-revoke"),
+        ("s-denovo-denovo", "gpu-l1-no-stale"),
+        ("h-mesi-denovo", "tu-gpu-extras"),
+        ("h-mesi-gpu", "tu-mesi-no-r2"),
+        ("h-mesi-gpu", "llc-early-ack"),
+    ];
+    for (protocol, slip) in cases {
+        let mut config = FabricConfig::load("spandex-soc-small").expect("built in");
+        for change in [format!("protocol={protocol}"), format!("inject={slip}")] {
+            config.set(&change).expect("legal by itself");
+        }
+        let error = config.validate().expect_err(slip).to_string();
+        assert!(error.contains("inject") && error.contains("no block of this kind"), "{slip}: {error}");
     }
-    let error = config.validate().expect_err("no such block").to_string();
-    assert!(error.contains("inject") && error.contains("no block of this kind"), "{error}");
 }

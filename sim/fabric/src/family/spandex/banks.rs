@@ -34,6 +34,9 @@ pub(super) struct Holding {
     pub data: Vec<u64>,
 }
 
+/// What devices have, by device and line.
+pub(super) type Holdings = BTreeMap<(u32, u64), Holding>;
+
 /// Where a bank keeps tags, owned words, sharers if it does, and data.
 #[derive(Clone)]
 struct Bank {
@@ -70,6 +73,21 @@ impl Owner {
                 let line = lane(sim, self.tags, row)[0] * u64::from(self.sets) + u64::from(set);
                 let mask = (1 << (4 * words)) - 1;
                 out.push(Newer { line, mask, data: lane(sim, self.lines, row).into() });
+            }
+        }
+    }
+
+    /// What it has, as device `device`: lines in E or M as owned in all their words, lines in S.
+    pub fn held(&self, sim: &Sim, words: u32, device: u32, out: &mut Holdings) {
+        let whole = u64::MAX >> (64 - words);
+        for row in 0..self.sets * self.ways {
+            let state = lane(sim, self.states, row)[0];
+            let open = LineState::OWNED.iter().any(|owned| owned.encoding() == state);
+            if open || state == LineState::S.encoding() {
+                let line = lane(sim, self.tags, row)[0] * u64::from(self.sets) + u64::from(row / self.ways);
+                let (owned, shared) = if open { (whole, 0) } else { (0, whole) };
+                let data = lane(sim, self.lines, row).to_vec();
+                out.insert((device, line), Holding { owned, shared, data });
             }
         }
     }
@@ -120,6 +138,14 @@ impl WordOwner {
         for (row, line, [owned, _]) in self.rows(sim, words).filter(|(_, _, [owned, _])| *owned != 0) {
             let mask = (0..words).filter(|w| owned >> w & 1 == 1).map(|w| 0xf << (4 * w)).sum();
             out.push(Newer { line, mask, data: lane(sim, self.lines, row).into() });
+        }
+    }
+
+    /// What it has, by its device and line.
+    pub fn held(&self, sim: &Sim, words: u32, out: &mut Holdings) {
+        for (row, line, [owned, shared]) in self.rows(sim, words) {
+            let data = lane(sim, self.lines, row).to_vec();
+            out.insert((self.device, line), Holding { owned, shared, data });
         }
     }
 }
@@ -190,14 +216,8 @@ impl Banks {
                 let tag = entry & ((1 << self.tag_bits) - 1);
                 let line =
                     (tag * u64::from(self.sets) + u64::from(set)) * self.banks.len() as u64 + number as u64;
-                let word = |w: u32| if w < self.words { sim.lane(bank.lines, row, w)[0] } else { 0 };
-                let mut owners = BTreeMap::new();
-                for w in (0..self.words).filter(|w| owned >> w & 1 == 1) {
-                    *owners.entry((word(w) & ((1 << self.dev_bits) - 1)) as u32).or_insert(0) |= 1 << w;
-                }
-                let data = (0..self.words.div_ceil(2)).map(|i| word(2 * i) | word(2 * i + 1) << 32).collect();
-                let bits =
-                    |limbs: &[u64]| limbs.iter().rev().fold(0, |all, limb| all << 64 | u128::from(*limb));
+                let data = limbs(sim, bank.lines, row, self.words);
+                let owners = owners_of(owned, &data, self.dev_bits);
                 let sharers = bank.sharers.map(|kept| bits(lane(sim, kept, row)));
                 all.insert(line, Line { owners, sharers, shared: state == 2, data });
             }
@@ -206,29 +226,12 @@ impl Banks {
     }
 
     /// What devices have, by device and line; an L1 with GPU coherence has nothing that the LLC must know of.
-    pub fn held(&self, sim: &Sim) -> BTreeMap<(u32, u64), Holding> {
-        let mut all = BTreeMap::new();
-        for (device, owner) in self.owners.iter().enumerate() {
-            for row in 0..owner.sets * owner.ways {
-                let state = lane(sim, owner.states, row)[0];
-                let open = LineState::OWNED.iter().any(|owned| owned.encoding() == state);
-                let shared = state == LineState::S.encoding();
-                if open || shared {
-                    let line =
-                        lane(sim, owner.tags, row)[0] * u64::from(owner.sets) + u64::from(row / owner.ways);
-                    let whole = u64::MAX >> (64 - self.words);
-                    let (owned, shared) = if open { (whole, 0) } else { (0, whole) };
-                    let data = lane(sim, owner.lines, row).to_vec();
-                    all.insert((device as u32, line), Holding { owned, shared, data });
-                }
-            }
+    pub fn held(&self, sim: &Sim) -> Holdings {
+        let mut all = Holdings::new();
+        for (device, owner) in (0..).zip(&self.owners) {
+            owner.held(sim, self.words, device, &mut all);
         }
-        for owner in &self.word_owners {
-            for (row, line, [owned, shared]) in owner.rows(sim, self.words) {
-                let data = lane(sim, owner.lines, row).to_vec();
-                all.insert((owner.device, line), Holding { owned, shared, data });
-            }
-        }
+        self.word_owners.iter().for_each(|owner| owner.held(sim, self.words, &mut all));
         all
     }
 
@@ -258,13 +261,33 @@ impl Banks {
                 let tag = entry & ((1 << self.tag_bits) - 1);
                 let line = (tag * u64::from(self.sets) + u64::from(set)) * self.banks.len() as u64;
                 let bytes = (0..self.words).filter(|w| here >> w & 1 == 1).map(|w| 0xf_u128 << (4 * w)).sum();
-                let word = |w: u32| if w < self.words { sim.lane(bank.lines, row, w)[0] } else { 0 };
-                let data = (0..self.words.div_ceil(2)).map(|i| word(2 * i) | word(2 * i + 1) << 32);
-                out.push(Newer { line: line + number as u64, mask: bytes, data: data.collect() });
+                let data = limbs(sim, bank.lines, row, self.words);
+                out.push(Newer { line: line + number as u64, mask: bytes, data: data.into() });
             }
         }
         out
     }
+}
+
+/// A line that is kept word by word, in limbs.
+pub(super) fn limbs(sim: &Sim, memory: MemPort, row: u32, words: u32) -> Vec<u64> {
+    let word = |w: u32| if w < words { sim.lane(memory, row, w)[0] } else { 0 };
+    (0..words.div_ceil(2)).map(|i| word(2 * i) | word(2 * i + 1) << 32).collect()
+}
+
+/// Owners of words of a line, each with these words: their numbers stand in place of the words.
+pub(super) fn owners_of(owned: u64, data: &[u64], dev_bits: u32) -> BTreeMap<u32, u64> {
+    let mut owners = BTreeMap::new();
+    for w in (0..2 * data.len()).filter(|w| owned >> w & 1 == 1) {
+        let owner = data[w / 2] >> (32 * (w % 2)) & ((1 << dev_bits) - 1);
+        *owners.entry(owner as u32).or_insert(0) |= 1 << w;
+    }
+    owners
+}
+
+/// Limbs as one number.
+pub(super) fn bits(limbs: &[u64]) -> u128 {
+    limbs.iter().rev().fold(0, |all, limb| all << 64 | u128::from(*limb))
 }
 
 /// A register of a unit: the unit's number, its first limb there.

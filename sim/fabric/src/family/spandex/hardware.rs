@@ -139,11 +139,7 @@ impl Hardware for SpandexHardware {
     }
 
     fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {
-        let mut checks: Vec<Box<dyn FamilyCheck>> = vec![Box::new(Order::new(self.system.s.devs(), true))];
-        if self.system.hierarchy.is_none() {
-            checks.push(Box::new(AtRest::new(&self.system)));
-        }
-        Ok(checks)
+        Ok(vec![Box::new(Order::new(self.system.s.devs(), true)), Box::new(AtRest::new(&self.system))])
     }
 
     fn meter(&self) -> Box<dyn Meter> {

@@ -1,7 +1,7 @@
 //! Figures of spandex.md section 13, each over the whole run and fabric.
 
 use crate::family::Figures;
-use crate::family::counted::{Counted, Sum};
+use crate::family::counted::{Checked, Counted, Sum};
 
 const SUMS: &[Sum] = &[
     (
@@ -205,6 +205,16 @@ const SUMS: &[Sum] = &[
     ("dram_writes", "lines", "lines written to DRAM", &["dram.writes"]),
 ];
 
+/// What the check of owners and sharers has compared.
+const CHECKED: [Checked; 2] = [
+    (
+        "owned_at_rest",
+        "words",
+        "owned words found alike in their owner and the level below while the fabric rested; only with checks",
+    ),
+    ("shared_at_rest", "lines", "lines in S of which the same holds; only with checks"),
+];
+
 /// Figures of the classes of traffic, with the names of section 10.
 pub(super) const CLASSES: [(&str, &str); 8] = [
     ("flits_reqv", "ReqV"),
@@ -219,7 +229,7 @@ pub(super) const CLASSES: [(&str, &str); 8] = [
 
 /// The figures.
 pub(super) fn counted() -> Counted {
-    Counted { sums: SUMS.to_vec(), latencies: vec![], bytes: &[], checked: &[] }
+    Counted { sums: SUMS.to_vec(), latencies: vec![], bytes: &[], checked: &CHECKED }
 }
 
 /// What a person wants to know first.

@@ -1,8 +1,10 @@
 //! What LLC and L1s say of each other while the fabric rests (spandex.md section 13): a word is owned in the LLC exactly if the device named there, and no other, has it in O; whoever has words in S is a
-//! sharer of their line, and they are owned by nobody and are those of the LLC.
+//! sharer of their line, and they are owned by nobody and are those of the LLC. In a hierarchical system the same of the L3 and its clients, lines in E or M being owned in all their words, and of the GPU L2 and the
+//! L1s of CUs.
 
 use super::SpandexSystem;
-use super::banks::{Banks, Holding, Line};
+use super::banks::{Banks, Holdings, Line};
+use super::hier::HierBanks;
 use crate::check::CheckError;
 use crate::cu::CuObserver;
 use crate::family::{FamilyCheck, Surroundings};
@@ -13,29 +15,60 @@ use weft_engine::Sim;
 #[derive(Clone)]
 pub(super) struct AtRest {
     /// Once they are found.
-    banks: Option<Banks>,
+    caches: Option<Caches>,
     system: SpandexSystem,
     looks: u64,
     owned: u64,
     shared: u64,
 }
 
+/// Where the caches of a system keep what they say.
+#[derive(Clone)]
+enum Caches {
+    Flat(Banks),
+    Hierarchy(HierBanks),
+}
+
+/// Who says and who has, in sentences.
+type Names = (&'static str, &'static str);
+
+impl Caches {
+    fn find(sim: &Sim, system: &SpandexSystem) -> Option<Caches> {
+        match &system.hierarchy {
+            None => Banks::find(sim, system).map(Caches::Flat),
+            Some(h) => HierBanks::find(sim, system, h).map(Caches::Hierarchy),
+        }
+    }
+
+    /// What is said, and what is so.
+    fn pairs(&self, sim: &Sim) -> Vec<(Names, (BTreeMap<u64, Line>, Holdings))> {
+        match self {
+            Caches::Flat(banks) => vec![(("the LLC", "device"), (banks.lines(sim), banks.held(sim)))],
+            Caches::Hierarchy(banks) => {
+                vec![(("the L3", "client"), banks.of_l3(sim)), (("the GPU L2", "device"), banks.of_l2(sim))]
+            }
+        }
+    }
+}
+
 impl AtRest {
     /// Of a system.
     pub fn new(system: &SpandexSystem) -> AtRest {
-        AtRest { banks: None, system: system.clone(), looks: 0, owned: 0, shared: 0 }
+        AtRest { caches: None, system: system.clone(), looks: 0, owned: 0, shared: 0 }
     }
 
     fn look(&mut self, sim: &Sim) -> Result<(), CheckError> {
-        if self.banks.is_none() {
-            self.banks = Banks::find(sim, &self.system);
+        if self.caches.is_none() {
+            self.caches = Caches::find(sim, &self.system);
         }
-        let Some(banks) = &self.banks else {
+        let Some(caches) = &self.caches else {
             return Err(violation("the L1s and banks are not found".into()));
         };
         self.looks += 1;
-        let (owned, shared) = agree(&banks.lines(sim), &banks.held(sim)).map_err(violation)?;
-        (self.owned, self.shared) = (self.owned + owned, self.shared + shared);
+        for (names, (lines, held)) in caches.pairs(sim) {
+            let (owned, shared) = agree(names, &lines, &held).map_err(violation)?;
+            (self.owned, self.shared) = (self.owned + owned, self.shared + shared);
+        }
         Ok(())
     }
 }
@@ -44,8 +77,12 @@ fn violation(text: String) -> CheckError {
     CheckError::Family { check: "owners and sharers at rest", text, late: false }
 }
 
-/// Compares what the LLC says, by line, with what devices have, by device and line. Words owned and lines shared by devices, or what does not agree.
-fn agree(lines: &BTreeMap<u64, Line>, held: &BTreeMap<(u32, u64), Holding>) -> Result<(u64, u64), String> {
+/// Compares what a directory says, by line, with what devices have, by device and line. Words owned and lines shared by devices, or what does not agree.
+fn agree(
+    (directory, who): Names,
+    lines: &BTreeMap<u64, Line>,
+    held: &Holdings,
+) -> Result<(u64, u64), String> {
     let (mut owned, mut shared) = (0, 0);
     for (number, line) in lines {
         for (device, words) in &line.owners {
@@ -53,7 +90,7 @@ fn agree(lines: &BTreeMap<u64, Line>, held: &BTreeMap<(u32, u64), Holding>) -> R
             if has & words != *words {
                 let wrong = words & !has;
                 return Err(format!(
-                    "the LLC calls device {device} owner of words {wrong:#x} of line {number:#x}, which it does not own"
+                    "{directory} calls {who} {device} owner of words {wrong:#x} of line {number:#x}, which it does not own"
                 ));
             }
             owned += u64::from(words.count_ones());
@@ -65,7 +102,7 @@ fn agree(lines: &BTreeMap<u64, Line>, held: &BTreeMap<(u32, u64), Holding>) -> R
         if holding.owned & !known != 0 {
             let wrong = holding.owned & !known;
             return Err(format!(
-                "device {device} owns words {wrong:#x} of line {number:#x}, of which the LLC does not know it"
+                "{who} {device} owns words {wrong:#x} of line {number:#x}, of which {directory} does not know it"
             ));
         }
         if holding.shared == 0 {
@@ -73,7 +110,7 @@ fn agree(lines: &BTreeMap<u64, Line>, held: &BTreeMap<(u32, u64), Holding>) -> R
         }
         let listed = |line: &&Line| line.shared && line.sharers.is_none_or(|all| all >> device & 1 == 1);
         let Some(line) = line.filter(listed) else {
-            return Err(format!("device {device} has line {number:#x} in S and is no sharer of it"));
+            return Err(format!("{who} {device} has line {number:#x} in S and is no sharer of it"));
         };
         let owned = line.owners.values().fold(0, |all, words| all | words);
         let word = |data: &[u64], w: u32| data.get(w as usize / 2).map(|limb| (limb >> (w % 2 * 32)) as u32);
@@ -81,7 +118,7 @@ fn agree(lines: &BTreeMap<u64, Line>, held: &BTreeMap<(u32, u64), Holding>) -> R
         let words = (0..u64::BITS).filter(|w| holding.shared >> w & 1 == 1);
         let old: u64 = words.filter(|w| owned >> w & 1 == 1 || differs(w)).map(|w| 1 << w).sum();
         if old != 0 {
-            return Err(format!("device {device} has old copies of words {old:#x} of line {number:#x} in S"));
+            return Err(format!("{who} {device} has old copies of words {old:#x} of line {number:#x} in S"));
         }
         shared += 1;
     }
@@ -124,6 +161,7 @@ impl FamilyCheck for AtRest {
 
 #[cfg(test)]
 mod tests {
+    use super::super::banks::Holding;
     use super::*;
 
     /// Every word of a line.
@@ -144,7 +182,7 @@ mod tests {
     }
 
     fn said(lines: &[(u64, Line)], held: &[((u32, u64), Holding)]) -> Result<(u64, u64), String> {
-        agree(&lines.iter().cloned().collect(), &held.iter().cloned().collect())
+        agree(("the LLC", "device"), &lines.iter().cloned().collect(), &held.iter().cloned().collect())
     }
 
     #[test]

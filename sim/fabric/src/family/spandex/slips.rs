@@ -2,7 +2,11 @@
 
 use super::SpandexSystem;
 use crate::config::named;
+use weft_spandex::denovo_l1::Inject as DenovoL1;
 use weft_spandex::gpu_l1::Inject as GpuL1;
+use weft_spandex::hmesi::client::ClientInject;
+use weft_spandex::hmesi::gpu_l2::GpuL2Fault;
+use weft_spandex::hmesi::mesi_llc::MesiLlcFault;
 use weft_spandex::llc::LlcFault;
 use weft_spandex::mesi_l1::MesiL1Inject;
 use weft_spandex::tu_gpu::Inject as TuGpu;
@@ -65,6 +69,56 @@ named! {
         GpuL1AtomicOvertakes = "gpu-l1-atomic-overtakes",
         /// GPU L1: a load does not see buffered stores.
         GpuL1BufferUnseen = "gpu-l1-buffer-unseen",
+        /// DeNovo L1: a write-back closes when it is answered, whatever forward crosses it.
+        DenovoL1NoCross = "denovo-l1-no-cross",
+        /// DeNovo L1: a removal that comes while ownership is asked for leaves the word owned.
+        DenovoL1KeepsOwnership = "denovo-l1-keeps-ownership",
+        /// DeNovo L1: a removal that comes while data is asked for is answered before the own atomic.
+        DenovoL1NoDelay = "denovo-l1-no-delay",
+        /// L3: a GetS of a shared line does not make its requestor a sharer.
+        L3ForgottenSharer = "l3-forgotten-sharer",
+        /// L3: a shared line is replaced without Inv.
+        L3DropShared = "l3-drop-shared",
+        /// L3: a Put of a client that is not the owner counts.
+        L3StalePut = "l3-stale-put",
+        /// L3: dirty data that comes back does not make the line dirty.
+        L3LostDirty = "l3-lost-dirty",
+        /// L3: DataM says one InvAck less than Invs are sent.
+        L3ShortAcks = "l3-short-acks",
+        /// L3: a busy line takes a Put.
+        L3EarlyPut = "l3-early-put",
+        /// L3: the old owner of a line that becomes shared is forgotten.
+        L3ForgottenOwner = "l3-forgotten-owner",
+        /// L3: Unblock ends a transaction although WbData is still to come.
+        L3NoWbData = "l3-no-wb-data",
+        /// GPU L2: an Inv is answered, but the line stays.
+        GpuL2KeepInvalid = "gpu-l2-keep-invalid",
+        /// GPU L2: a forward is answered without the words that L1s own.
+        GpuL2NoRevoke = "gpu-l2-no-revoke",
+        /// GPU L2: a shared line is written without GetM.
+        GpuL2SilentUpgrade = "gpu-l2-silent-upgrade",
+        /// GPU L2: a GetM counts as answered before its InvAcks have come.
+        GpuL2EarlyData = "gpu-l2-early-data",
+        /// GPU L2: a line that was written leaves as a clean one.
+        GpuL2LostDirty = "gpu-l2-lost-dirty",
+        /// GPU L2: a line is replaced without taking its owned words back.
+        GpuL2DropOwned = "gpu-l2-drop-owned",
+        /// GPU L2: a clean line is replaced without Put.
+        GpuL2DropClean = "gpu-l2-drop-clean",
+        /// GPU L2: RspWB does not say that a revocation crosses the write-back.
+        GpuL2NoCross = "gpu-l2-no-cross",
+        /// L3's client of a core: a line is asked for while its Put is open.
+        ClientNoR2 = "client-no-r2",
+        /// L3's client of a core: a writer does not wait for InvAcks.
+        ClientEarlyM = "client-early-m",
+        /// L3's client of a core: WbData calls a line that was written clean.
+        ClientLostDirty = "client-lost-dirty",
+        /// L3's client of a core: FwdGetM leaves a shared copy behind.
+        ClientKeepCopy = "client-keep-copy",
+        /// L3's client of a core: Inv is answered, the copy stays.
+        ClientNoInv = "client-no-inv",
+        /// L3's client of a core: a line used once is not unblocked.
+        ClientNoUnblock = "client-no-unblock",
     }
 }
 
@@ -75,6 +129,10 @@ enum At {
     MesiL1(MesiL1Inject),
     TuGpu(TuGpu),
     GpuL1(GpuL1),
+    DenovoL1(DenovoL1),
+    MesiLlc(MesiLlcFault),
+    GpuL2(GpuL2Fault),
+    Client(ClientInject),
 }
 
 impl SpandexSlip {
@@ -108,21 +166,54 @@ impl SpandexSlip {
             GpuL1WtOvertakes => At::GpuL1(GpuL1::WtOvertakes),
             GpuL1AtomicOvertakes => At::GpuL1(GpuL1::AtomicOvertakes),
             GpuL1BufferUnseen => At::GpuL1(GpuL1::BufferUnseen),
+            DenovoL1NoCross => At::DenovoL1(DenovoL1::NoCross),
+            DenovoL1KeepsOwnership => At::DenovoL1(DenovoL1::KeepsOwnership),
+            DenovoL1NoDelay => At::DenovoL1(DenovoL1::NoDelay),
+            L3ForgottenSharer => At::MesiLlc(MesiLlcFault::ForgottenSharer),
+            L3DropShared => At::MesiLlc(MesiLlcFault::DropShared),
+            L3StalePut => At::MesiLlc(MesiLlcFault::StalePut),
+            L3LostDirty => At::MesiLlc(MesiLlcFault::LostDirty),
+            L3ShortAcks => At::MesiLlc(MesiLlcFault::ShortAcks),
+            L3EarlyPut => At::MesiLlc(MesiLlcFault::EarlyPut),
+            L3ForgottenOwner => At::MesiLlc(MesiLlcFault::ForgottenOwner),
+            L3NoWbData => At::MesiLlc(MesiLlcFault::NoWbData),
+            GpuL2KeepInvalid => At::GpuL2(GpuL2Fault::KeepInvalid),
+            GpuL2NoRevoke => At::GpuL2(GpuL2Fault::NoRevoke),
+            GpuL2SilentUpgrade => At::GpuL2(GpuL2Fault::SilentUpgrade),
+            GpuL2EarlyData => At::GpuL2(GpuL2Fault::EarlyData),
+            GpuL2LostDirty => At::GpuL2(GpuL2Fault::LostDirty),
+            GpuL2DropOwned => At::GpuL2(GpuL2Fault::DropOwned),
+            GpuL2DropClean => At::GpuL2(GpuL2Fault::DropClean),
+            GpuL2NoCross => At::GpuL2(GpuL2Fault::NoCross),
+            ClientNoR2 => At::Client(ClientInject::NoR2),
+            ClientEarlyM => At::Client(ClientInject::EarlyM),
+            ClientLostDirty => At::Client(ClientInject::LostDirty),
+            ClientKeepCopy => At::Client(ClientInject::KeepCopy),
+            ClientNoInv => At::Client(ClientInject::NoInv),
+            ClientNoUnblock => At::Client(ClientInject::NoUnblock),
         })
     }
 
     /// Puts it into the block; false when the system has none of this kind.
     #[must_use]
     pub(super) fn put(self, system: &mut SpandexSystem) -> bool {
+        let Some(at) = self.at() else { return true };
         let gpu = system.has_gpu_l1s();
-        match (self.at(), &mut system.mesi) {
-            (None, _) => {}
-            (Some(At::Llc(fault)), _) => system.llc.fault = fault,
-            (Some(At::TuGpu(fault)), _) if gpu => system.tu_gpu.inject = fault,
-            (Some(At::GpuL1(fault)), _) if gpu => system.gpu_l1.inject = fault,
-            (Some(At::TuMesi(fault)), Some((_, unit))) => unit.inject = fault,
-            (Some(At::MesiL1(fault)), Some((l1, _))) => l1.inject = fault,
-            (Some(_), _) => return false,
+        match (at, &mut system.mesi, &mut system.hierarchy) {
+            (At::Llc(fault), _, None) => system.llc.fault = fault,
+            (At::TuGpu(fault), ..) if gpu => system.tu_gpu.inject = fault,
+            (At::GpuL1(fault), ..) if gpu => system.gpu_l1.inject = fault,
+            (At::TuMesi(fault), Some((_, unit)), None) => unit.inject = fault,
+            (At::MesiL1(fault), Some((l1, _)), _) => l1.inject = fault,
+            (At::MesiLlc(fault), _, Some(hierarchy)) => hierarchy.l3.fault = fault,
+            (At::GpuL2(fault), _, Some(hierarchy)) => hierarchy.l2.fault = fault,
+            (At::Client(fault), _, Some(hierarchy)) => hierarchy.client.inject = fault,
+            (At::DenovoL1(fault), ..) => {
+                let l1s = system.denovo_cores.iter_mut().chain(&mut system.denovo_cus);
+                l1s.for_each(|(l1, _)| l1.inject = fault);
+                return system.denovo_cores.is_some() || system.denovo_cus.is_some();
+            }
+            _ => return false,
         }
         true
     }
