@@ -77,6 +77,18 @@ fn lines_leave_the_bank() {
     all(true, |mix| special(mix, "replacing"));
 }
 
+/// A Flex device may ask for words or the line, by every request.
+#[test]
+fn every_request_by_hint() {
+    all(true, |mix| special(mix, "hints"));
+}
+
+/// Requests go to a device that owns the words, that owned them, or that never did.
+#[test]
+fn owners_are_guessed() {
+    all(true, |mix| special(mix, "guessing") && !special(mix, "evicting"));
+}
+
 /// Blocks may also stop in the middle of their work.
 #[test]
 fn blocks_clocked_at_any_moment() {
@@ -92,6 +104,16 @@ fn long_all_pairs_of_kinds() {
 #[test]
 fn long_all_threes_of_kinds() {
     all(false, |mix| plain(mix, 3));
+}
+
+#[test]
+fn long_every_request_by_hint() {
+    all(false, |mix| special(mix, "hints"));
+}
+
+#[test]
+fn long_owners_are_guessed() {
+    all(false, |mix| special(mix, "guessing") && !special(mix, "evicting"));
 }
 
 #[test]

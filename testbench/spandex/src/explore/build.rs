@@ -97,6 +97,7 @@ impl Parts<'_> {
             Kind::Gpu => (device::gpu(c)?, "gpu", rules::gpu(c)),
             Kind::Denovo => (device::denovo(c)?, "denovo", rules::denovo(c)),
             Kind::Mesi => (device::mesi(c)?, "mesi", rules::mesi(c)),
+            Kind::Flex => (device::flex(c)?, "flex", rules::flex(c)),
         };
         let design = self.design(&module)?;
         let mut block = Block::new(&format!("{name}{number}"), &design, &rules);
@@ -107,8 +108,12 @@ impl Parts<'_> {
         block.output("cu_rsp", &self.f.cu_rsp);
         block.output("req", &self.f.req);
         block.output("rsp_out", &self.f.rsp);
-        if kind != Kind::Gpu {
+        let sends = device::sends(c, kind);
+        if sends.back {
             block.output("wb", &self.f.wb);
+        }
+        if sends.direct {
+            block.output("fwd_out", &self.f.fwd);
         }
         self.add(block);
         Ok(())
@@ -184,9 +189,13 @@ fn connect(c: &Config, net: &mut Net<Cores>) {
         net.drain(d, Drain::World(n + d));
         net.drain(d, Drain::Links(vec![req], first));
         net.drain(d, Drain::Links(answers.clone(), by_dst));
-        if *kind != Kind::Gpu {
+        let sends = device::sends(c, *kind);
+        if sends.back {
             let wb = joined(net, format!("wb{d}"), c.link, (bank, 1));
             net.drain(d, Drain::Links(vec![wb], first));
+        }
+        if sends.direct {
+            net.drain(d, Drain::Links(forwards.clone(), by_dst));
         }
     }
     net.drain(bank, Drain::Links(forwards, by_dst));

@@ -1,18 +1,20 @@
 //! A device as one block: an L1 and its translation unit with the channels between them as they are in the hardware.
 
-use super::Config;
+use super::{Config, Kind};
 use std::sync::Arc;
 use weft_blocks::common::join::{pass_in, pass_out};
 use weft_blocks::msg::{CuReq, CuRsp};
 use weft_blocks::registry::BlockError;
 use weft_rtl::prelude::*;
 use weft_spandex::denovo_l1::{DenovoL1Params, denovo_l1};
+use weft_spandex::flex_l1::{FlexL1Params, flex_l1};
 use weft_spandex::gpu_l1::{GpuL1Params, SbDrain, gpu_l1};
 use weft_spandex::mesi_l1::{MesiL1Params, mesi_l1};
 use weft_spandex::mesi_port::{MesiDown, MesiExt, MesiPort, MesiReq, MesiUp};
-use weft_spandex::msg::{Fwd, GpuReq, GpuRsp, Req, Rsp, Wb};
+use weft_spandex::msg::{FlexReq, Fwd, GpuReq, GpuRsp, Req, Rsp, Wb};
 use weft_spandex::params::Spandex;
 use weft_spandex::tu_denovo::{TuDenovoParams, tu_denovo};
+use weft_spandex::tu_flex::{Opred, TuFlexParams, tu_flex};
 use weft_spandex::tu_gpu::{TuGpuParams, tu_gpu};
 use weft_spandex::tu_mesi::{TuMesiParams, tu_mesi};
 
@@ -36,12 +38,25 @@ pub(super) fn mesi_port(c: &Config) -> MesiPort {
     MesiPort { size: 4 * spandex.line, ways: 2, spandex }
 }
 
+/// What a device sends beside requests and answers.
+#[derive(Clone, Copy)]
+pub(super) struct Sends {
+    /// Words that it owned.
+    pub back: bool,
+    /// Requests to other devices.
+    pub direct: bool,
+}
+
+/// What a device of a kind sends.
+pub(super) fn sends(c: &Config, kind: Kind) -> Sends {
+    Sends { back: kind != Kind::Gpu, direct: kind == Kind::Flex && c.guess.is_some() }
+}
+
 fn whole(
-    name: &str,
+    (name, sends): (&str, Sends),
     s: &Spandex,
     l1: &Arc<Module>,
     tu: &Arc<Module>,
-    writes_back: bool,
     join: impl Fn(&InstanceRef, &InstanceRef),
 ) -> Result<Arc<Module>, BlockError> {
     Module::build(name, ModuleKind::Block, || {
@@ -61,9 +76,13 @@ fn whole(
         pass_out::<Rsp>(&unit, "rsp_out", "rsp_out", s);
         pass_in::<Fwd>(&unit, "fwd", "fwd", s);
         pass_in::<Rsp>(&unit, "rsp", "rsp", s);
-        // Nothing is ever sent there by what has no words to write back, or no prediction.
-        unit.drive_bits("fwd_out_ready", lit(1, 1));
-        if writes_back {
+        // Nothing is ever sent there by what has no prediction, or no words to write back.
+        if sends.direct {
+            pass_out::<Fwd>(&unit, "fwd_out", "fwd_out", s);
+        } else {
+            unit.drive_bits("fwd_out_ready", lit(1, 1));
+        }
+        if sends.back {
             pass_out::<Wb>(&unit, "wb", "wb", s);
         } else {
             unit.drive_bits("wb_ready", lit(1, 1));
@@ -77,7 +96,8 @@ pub(super) fn gpu(c: &Config) -> Result<Arc<Module>, BlockError> {
     let l1 = gpu_params(c);
     let s = l1.spandex.clone();
     let tu = TuGpuParams { spandex: s.clone(), n_fail: c.n_fail, inject: c.faults.tu_gpu };
-    whole("gpu_device", &s, &gpu_l1(&l1)?, &tu_gpu(&tu)?, false, |cache, unit| {
+    let name = ("gpu_device", sends(c, Kind::Gpu));
+    whole(name, &s, &gpu_l1(&l1)?, &tu_gpu(&tu)?, |cache, unit| {
         connect::<GpuReq>(cache, "l1_req", unit, "l1_req", &s);
         connect::<GpuRsp>(unit, "l1_rsp", cache, "l1_rsp", &s);
     })
@@ -89,7 +109,8 @@ pub(super) fn denovo(c: &Config) -> Result<Arc<Module>, BlockError> {
     let s = l1.spandex.clone();
     let l1 = DenovoL1Params { l1, inject: c.faults.denovo_l1, ..DenovoL1Params::published(s.clone()) };
     let tu = TuDenovoParams { spandex: s.clone(), n_fail: c.n_fail };
-    whole("denovo_device", &s, &denovo_l1(&l1)?, &tu_denovo(&tu)?, true, |cache, unit| {
+    let name = ("denovo_device", sends(c, Kind::Denovo));
+    whole(name, &s, &denovo_l1(&l1)?, &tu_denovo(&tu)?, |cache, unit| {
         connect::<Req>(cache, "l1_req", unit, "l1_req", &s);
         connect::<Wb>(cache, "l1_wb", unit, "l1_wb", &s);
         connect::<Rsp>(cache, "l1_rsp_out", unit, "l1_rsp_out", &s);
@@ -108,10 +129,45 @@ pub(super) fn mesi(c: &Config) -> Result<Arc<Module>, BlockError> {
         ..MesiL1Params::new(port.clone())
     };
     let tu = TuMesiParams { inject: c.faults.tu_mesi, ..TuMesiParams::new(port.clone()) };
-    whole("mesi_device", &s, &mesi_l1(&l1)?, &tu_mesi(&tu)?, true, |cache, unit| {
+    let name = ("mesi_device", sends(c, Kind::Mesi));
+    whole(name, &s, &mesi_l1(&l1)?, &tu_mesi(&tu)?, |cache, unit| {
         connect::<MesiReq>(cache, "l1_req", unit, "l1_req", &port);
         connect::<MesiUp>(cache, "l1_up", unit, "l1_up", &port);
         connect::<MesiDown>(unit, "l1_down", cache, "l1_down", &port);
         connect::<MesiExt>(unit, "ext", cache, "ext", &port);
     })
+}
+
+/// A Flex device. [`Config::guess`] is the owner that its unit takes for likely, of every word.
+pub(super) fn flex(c: &Config) -> Result<Arc<Module>, BlockError> {
+    let l1 = GpuL1Params { inject: weft_spandex::gpu_l1::Inject::None, ..gpu_params(c) };
+    let s = l1.spandex.clone();
+    let l1 = FlexL1Params { l1, inject: c.faults.flex_l1 };
+    let opred = if c.guess.is_some() { Opred::Oracle } else { Opred::Off };
+    let tu = TuFlexParams { n_fail: c.n_fail, opred, ..TuFlexParams::published(s.clone()) };
+    let name = ("flex_device", sends(c, Kind::Flex));
+    whole(name, &s, &flex_l1(&l1)?, &tu_flex(&tu)?, |cache, unit| {
+        match c.guess {
+            None => connect::<FlexReq>(cache, "l1_req", unit, "l1_req", &s),
+            Some(device) => guessing(&s, cache, unit, device),
+        }
+        connect::<Wb>(cache, "l1_wb", unit, "l1_wb", &s);
+        connect::<Rsp>(cache, "l1_rsp_out", unit, "l1_rsp_out", &s);
+        connect::<Rsp>(unit, "l1_rsp", cache, "l1_rsp", &s);
+        connect::<Fwd>(unit, "l1_fwd", cache, "l1_fwd", &s);
+    })
+}
+
+/// Requests of an L1 to a unit that always hears of the same owner.
+fn guessing(s: &Spandex, cache: &InstanceRef, unit: &InstanceRef, owner: usize) {
+    unit.drive_bits("l1_req_valid", cache.out_bits("l1_req_valid"));
+    for leaf in leaves_of::<FlexReq>(s, "") {
+        unit.drive_bits(
+            &format!("l1_req_flex_{}", leaf.name),
+            cache.out_bits(&format!("l1_req_{}", leaf.name)),
+        );
+    }
+    unit.drive_bits("l1_req_known", lit(1, 1));
+    unit.drive_bits("l1_req_owner", lit(owner as u64, s.dev_bits()));
+    cache.drive_bits("l1_req_ready", unit.out_bits("l1_req_ready"));
 }

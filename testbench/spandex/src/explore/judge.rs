@@ -39,7 +39,7 @@ fn seen(cores: &Cores, state: &Memory, device: usize, seq: usize, depth: usize) 
             continue;
         }
         all |= earlier.before | seen(cores, state, device, at, depth);
-        if let (Op::Sync(_, words), Some(got)) = (earlier.op, earlier.got) {
+        if let (Op::Sync(_, words, _), Some(got)) = (earlier.op, earlier.got) {
             let from = got[if words == 1 { 0 } else { 1 }];
             if from != INITIAL && depth > 0 {
                 all |= released(cores, state, from, depth - 1);

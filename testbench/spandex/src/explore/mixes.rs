@@ -1,7 +1,7 @@
 //! The systems that are explored.
 
 use super::{Config, Kind, Op};
-use Kind::{Denovo, Gpu, Mesi};
+use Kind::{Denovo, Flex, Gpu, Mesi};
 use weft_spandex::llc::{ReqsPolicy, RvkoGran};
 
 /// A system with a name.
@@ -15,7 +15,8 @@ pub struct Mix {
     pub config: Config,
 }
 
-fn mix(name: &str, short: bool, config: Config) -> Mix {
+/// A system whose name begins with the kinds of its devices.
+pub fn named(name: &str, short: bool, config: Config) -> Mix {
     let kinds: Vec<&str> = config.devices.iter().map(|kind| kind.word()).collect();
     let name = if name.is_empty() { kinds.join("+") } else { format!("{} {name}", kinds.join("+")) };
     Mix { name, short, config }
@@ -33,12 +34,30 @@ fn does(device: usize, op: &str) -> (usize, Op) {
     (device, op.parse().expect("an operation"))
 }
 
+/// What a Flex device may do where nothing else is said: each request once.
+pub const HINTED: &str =
+    "LD X,LD X.0 ReqS line,LD X.1 ReqO+data,ST X.0,ST X.1 ReqWT,ST X.0 ReqWT+fwd,AT X.0,SYNC X.0 ReqWT";
+
+/// All loads, stores and atomics of a Flex device that differ in what they ask for.
+const HINTS: &str = "LD X.0,LD X.0 ReqV line,LD X.0 ReqS,LD X.0 ReqS line,LD X.0 ReqO+data,LD X.0 ReqO+data line,ST X.0,ST X.0 ReqO line,ST X ReqO line,\
+     ST X.0 ReqWT,ST X.0 ReqWT+fwd,ST X.0 ReqO+data,ST X.0 ReqO+data line,AT X.0,AT X.0 ReqO+data line,AT X.0 ReqWT";
+
 /// All pairs of kinds.
-pub const PAIRS: [[Kind; 2]; 6] =
-    [[Gpu, Gpu], [Denovo, Gpu], [Mesi, Gpu], [Denovo, Denovo], [Mesi, Denovo], [Mesi, Mesi]];
+pub const PAIRS: [[Kind; 2]; 10] = [
+    [Gpu, Gpu],
+    [Denovo, Gpu],
+    [Mesi, Gpu],
+    [Denovo, Denovo],
+    [Mesi, Denovo],
+    [Mesi, Mesi],
+    [Flex, Gpu],
+    [Flex, Denovo],
+    [Mesi, Flex],
+    [Flex, Flex],
+];
 
 /// All threes of kinds.
-pub const THREES: [[Kind; 3]; 10] = [
+pub const THREES: [[Kind; 3]; 20] = [
     [Mesi, Denovo, Gpu],
     [Gpu, Gpu, Gpu],
     [Denovo, Gpu, Gpu],
@@ -49,6 +68,16 @@ pub const THREES: [[Kind; 3]; 10] = [
     [Mesi, Mesi, Gpu],
     [Mesi, Mesi, Denovo],
     [Mesi, Mesi, Mesi],
+    [Flex, Gpu, Gpu],
+    [Flex, Denovo, Gpu],
+    [Flex, Denovo, Denovo],
+    [Mesi, Flex, Gpu],
+    [Mesi, Flex, Denovo],
+    [Mesi, Mesi, Flex],
+    [Flex, Flex, Gpu],
+    [Flex, Flex, Denovo],
+    [Mesi, Flex, Flex],
+    [Flex, Flex, Flex],
 ];
 
 /// Two devices, one line, one operation of each at a time: loads of the line, stores and exchanges of its words.
@@ -63,13 +92,21 @@ pub fn three(kinds: [Kind; 3], budgets: [usize; 3]) -> Config {
 
 /// Flag and data in one line: exchanges that release and acquire.
 pub fn synchronised(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
-    let alphabets = vec![ops("SYNC X.1,LD X.0,ST X.0")];
+    let own =
+        |kind| ops(if kind == Flex { "SYNC X.1 ReqWT,LD X.0 ReqS,ST X.0" } else { "SYNC X.1,LD X.0,ST X.0" });
+    let alphabets = kinds.map(own).to_vec();
     Config { alphabets, ..pair(kinds, budgets) }
 }
 
 /// Two operations of a core are open together, L1 and bank have two entries of everything.
 pub fn overlapping(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
-    let alphabets = vec![ops("LD X,ST X.0,ST X.1,AT X.0")];
+    let own = |kind| {
+        ops(match kind {
+            Flex => "LD X.0 ReqS line,LD X.1,ST X.0,ST X.1 ReqWT+fwd,AT X.0",
+            _ => "LD X,ST X.0,ST X.1,AT X.0",
+        })
+    };
+    let alphabets = kinds.map(own).to_vec();
     Config {
         alphabets,
         open: 2,
@@ -83,7 +120,12 @@ pub fn overlapping(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
 
 /// Device 0 owns words of X, and its set is full: a third line evicts X.
 pub fn evicting(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
-    let alphabets = vec![ops("LD Z,LD X,ST X.0,AT X.0"), ops("LD X,ST X.0,ST X.1,AT X.0")];
+    let other = if kinds[1] == Flex {
+        "LD X.0 ReqS,ST X.0,ST X.1 ReqWT+fwd,AT X.0"
+    } else {
+        "LD X,ST X.0,ST X.1,AT X.0"
+    };
+    let alphabets = vec![ops("LD Z,LD X,ST X.0,AT X.0"), ops(other)];
     let prelude = vec![does(0, "ST X.0"), does(0, "LD Y")];
     Config { alphabets, prelude, lines: vec![0, 2, 4], bank: (1, 4), races: false, ..pair(kinds, budgets) }
 }
@@ -100,40 +142,114 @@ pub fn chain() -> Config {
     Config { alphabets, ..three([Mesi, Mesi, Gpu], [2, 1, 1]) }
 }
 
+/// The same, and the device that asks for the line is a Flex one, by a load or by a store of the other word.
+pub fn flex_chain(first: Kind) -> Config {
+    let alphabets =
+        vec![ops("LD X"), ops("LD X.1 ReqO+data line,LD X.1 ReqS line,ST X.1 ReqO+data line"), ops("ST X.0")];
+    let (prelude, third) = (vec![does(0, "ST X.0")], three([first, Flex, Gpu], [1, 1, 1]));
+    Config { alphabets, prelude, ..third }
+}
+
+/// Every request that a hint can name, for words or the line.
+pub fn hinted(other: Kind, budgets: [usize; 2]) -> Config {
+    let order = if other == Mesi { [other, Flex] } else { [Flex, other] };
+    let short = ops("LD X,ST X.0,AT X.0");
+    let alphabets = order.map(|kind| if kind == Flex { ops(HINTS) } else { short.clone() });
+    Config { alphabets: alphabets.to_vec(), races: false, ..pair(order, budgets) }
+}
+
+/// Flex units send what may have an owner to one device.
+pub fn guessing(guess: usize, config: Config) -> Config {
+    Config { guess: Some(guess), races: false, ..config }
+}
+
+/// The first device owns words and its set is full, so that a third line evicts them; the other asks it, and the bank, for them.
+pub fn guessed_eviction(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
+    let asks = "LD X.0 ReqV,LD X.0 ReqS,ST X.0 ReqWT,ST X.0 ReqWT+fwd,AT X.0";
+    let alphabets = vec![ops("LD Z,LD X,ST X.0"), ops(asks)];
+    Config { alphabets, ..guessing(0, evicting(kinds, budgets)) }
+}
+
 /// A word is read for a sharer while its owner asks for it, and changes it again as soon as it has it.
 pub fn shared_late() -> Config {
     let alphabets = vec![ops("LD X"), ops("AT X.0")];
     Config { alphabets, reqs: ReqsPolicy::Opt1, ..pair([Mesi, Denovo], [1, 2]) }
 }
 
+const SYNCHRONISED: [[Kind; 2]; 8] = [
+    [Denovo, Gpu],
+    [Denovo, Denovo],
+    [Gpu, Gpu],
+    [Mesi, Gpu],
+    [Mesi, Denovo],
+    [Flex, Gpu],
+    [Flex, Denovo],
+    [Flex, Flex],
+];
+
+const EVICTING: [[Kind; 2]; 8] = [
+    [Denovo, Denovo],
+    [Denovo, Gpu],
+    [Mesi, Mesi],
+    [Mesi, Denovo],
+    [Mesi, Gpu],
+    [Flex, Gpu],
+    [Flex, Denovo],
+    [Flex, Flex],
+];
+
+/// Systems with direct requests: right ones, and those that miss.
+fn guesses() -> Vec<Mix> {
+    let mut all = Vec::new();
+    for (kinds, guess) in [([Flex, Flex], 0), ([Flex, Denovo], 1), ([Mesi, Flex], 0), ([Flex, Gpu], 1)] {
+        all.push(named("guessing", true, guessing(guess, pair(kinds, [1, 1]))));
+        all.push(named("guessing", false, guessing(guess, pair(kinds, [2, 2]))));
+    }
+    for (kinds, guess) in [([Flex, Flex, Gpu], 0), ([Flex, Denovo, Gpu], 1)] {
+        all.push(named("guessing", false, guessing(guess, three(kinds, [1, 1, 1]))));
+    }
+    for kinds in [[Flex, Flex], [Mesi, Flex]] {
+        all.push(named("guessing evicting", true, guessed_eviction(kinds, [1, 1])));
+        all.push(named("guessing evicting", false, guessed_eviction(kinds, [2, 2])));
+    }
+    all
+}
+
 /// All systems that are explored.
 pub fn mixes() -> Vec<Mix> {
     let mut all = Vec::new();
     for kinds in PAIRS {
-        all.push(mix("", true, pair(kinds, [2, 1])));
-        all.push(mix("", false, pair(kinds, [2, 2])));
-        all.push(mix("overlapping", false, overlapping(kinds, [2, 1])));
+        all.push(named("", true, pair(kinds, [2, 1])));
+        all.push(named("", false, pair(kinds, [2, 2])));
+        all.push(named("overlapping", false, overlapping(kinds, [2, 1])));
     }
     for kinds in THREES {
-        all.push(mix("", kinds == [Mesi, Denovo, Gpu], three(kinds, [1, 1, 1])));
+        let short = [[Mesi, Denovo, Gpu], [Flex, Denovo, Gpu]].contains(&kinds);
+        all.push(named("", short, three(kinds, [1, 1, 1])));
     }
-    all.push(mix("chain", true, chain()));
-    all.push(mix("shared late", true, shared_late()));
-    for kinds in [[Denovo, Gpu], [Denovo, Denovo], [Gpu, Gpu], [Mesi, Gpu], [Mesi, Denovo]] {
-        all.push(mix("synchronised", true, synchronised(kinds, [2, 2])));
-        all.push(mix("synchronised", false, synchronised(kinds, [3, 3])));
+    all.push(named("chain", true, chain()));
+    all.push(named("chain", true, flex_chain(Flex)));
+    for other in [Gpu, Denovo, Mesi, Flex] {
+        all.push(named("hints", true, hinted(other, [1, 1])));
+        all.push(named("hints", false, hinted(other, [2, 1])));
     }
-    for kinds in [[Denovo, Denovo], [Denovo, Gpu], [Mesi, Mesi], [Mesi, Denovo], [Mesi, Gpu]] {
-        all.push(mix("evicting", true, evicting(kinds, [1, 1])));
-        all.push(mix("evicting", false, evicting(kinds, [2, 2])));
-        all.push(mix("replacing", true, replacing(kinds, [1, 1])));
-        all.push(mix("replacing", false, replacing(kinds, [2, 1])));
+    all.extend(guesses());
+    all.push(named("shared late", true, shared_late()));
+    for kinds in SYNCHRONISED {
+        all.push(named("synchronised", true, synchronised(kinds, [2, 2])));
+        all.push(named("synchronised", false, synchronised(kinds, [3, 3])));
+    }
+    for kinds in EVICTING {
+        all.push(named("evicting", true, evicting(kinds, [1, 1])));
+        all.push(named("evicting", false, evicting(kinds, [2, 2])));
+        all.push(named("replacing", true, replacing(kinds, [1, 1])));
+        all.push(named("replacing", false, replacing(kinds, [2, 1])));
     }
     for (word, reqs) in [("opt1", ReqsPolicy::Opt1), ("opt2", ReqsPolicy::Opt2), ("opt3", ReqsPolicy::Opt3)] {
-        all.push(mix(word, false, Config { reqs, ..pair([Mesi, Mesi], [2, 2]) }));
-        all.push(mix(word, false, Config { reqs, ..pair([Mesi, Denovo], [2, 2]) }));
+        all.push(named(word, false, Config { reqs, ..pair([Mesi, Mesi], [2, 2]) }));
+        all.push(named(word, false, Config { reqs, ..pair([Mesi, Denovo], [2, 2]) }));
     }
     let words = Config { rvko: RvkoGran::Word, flex: false, ..pair([Denovo, Gpu], [2, 2]) };
-    all.push(mix("rvko=word flex=0", false, words));
+    all.push(named("rvko=word flex=0", false, words));
     all
 }

@@ -11,37 +11,41 @@
 //!  +----------------------------+
 //! ```
 //! - [`build`] makes the net of a [`Config`]. **All of it is hardware** but cores and memory: `spandex-llc` in its smallest size (1 set of 2 ways, 1 TBE, 1 place in the stall memory),
-//!   `gpu-l1` with `tu-gpu`, `denovo-l1` with `tu-denovo`, `mesi-l1` with `tu-mesi` (2 sets of 2 ways, one entry of everything); lines of two words. REQ and WB hold two messages of each
-//!   device, FWD two for each, and hold their senders back; an answer always has a place.
+//!   `gpu-l1` with `tu-gpu`, `denovo-l1` with `tu-denovo`, `mesi-l1` with `tu-mesi`, `flex-l1` with `tu-flex` (2 sets of 2 ways, one entry of everything); lines of two
+//!   words. REQ and WB hold two messages of each device, FWD two for each, and hold their senders back; an answer always has a place.
 //! - [`world`] is the cores: each issues anything of a small alphabet, as often as its budget says; and memory. `judge` looks at the log whenever everything is answered.
 //! - At every step the assertions of the RTL are watched (the invariants of section 4.1, R1, R2, one removal per word and epoch, no answer without its entry, among others). Whenever nothing
 //!   moves and everything is answered, the arrays are read: a word is owned by the device that the bank says, and by no other; every shared copy is known to the bank, and is what
 //!   everybody would read; nothing is left in an entry or queue; the last writes are there. A state in which nothing can happen, or from which not everything can be
 //!   answered any more, must be a finished one: so no message waits for ever, and after every Nack there is a way on.
+//! - A Flex device is told with each operation what to ask for ([`Hint`]). Owner prediction is an oracle that always names the same device ([`Config::guess`]): right, late and wrong guesses are all among
+//!   what follows.
 //! - `rules` says which bits mean nothing. Each step of a block is also made with noise in them.
-//! - [`mixes`]: the systems explored. [`report`]: numbers, and the shortest way to a violation.
+//! - [`mixes`]: the systems explored. [`faults`]: faults of the blocks, and a system that shows each. [`report`]: numbers, and the shortest way to a violation.
 //!
 //! | system, operations per core | states | transitions |
 //! | --- | --- | --- |
-//! | pairs of kinds, 2 + 2 | 0.6 to 1.5 million | 0.7 to 1.8 million |
-//! | threes of kinds, 1 + 1 + 1 | 0.3 to 2.2 million | 0.4 to 2.9 million |
+//! | pairs of kinds, 2 + 2 | 0.6 to 8.6 million | 0.7 to 10.7 million |
+//! | threes of kinds, 1 + 1 + 1 | 0.3 to 3.3 million | 0.4 to 4.4 million |
 //! | flag and data in one line, 3 + 3 | 6 to 21 million | 7 to 26 million |
 //! | the L1 of one device evicts, 2 + 2 | 0.5 to 4.8 million | 0.6 to 7.2 million |
 //! | the bank replaces lines with owned words, 2 + 1 | 0.1 to 0.3 million | 0.2 to 0.4 million |
 //!
-//! The single counts stand in RESULTS.md.
+//! `weft explore spandex` explores them; the single counts stand in RESULTS.md.
 //!
 //! # What it does not show
 //!
 //! - Budgets are finite: what takes more operations is not seen. Other lines than that of two words are there only to evict it.
 //! - Blocks are clocked until they rest before anything else happens ([`Timing::Bursts`]), except in one test.
 //! - A path on which something is tried for ever is no violation as long as there is a way on; fairness is not judged. So `no-escalation` of `tu-gpu` is not found.
+//! - The table of an owner predictor has no entries here.
 //! - Posted stores (`want_ack` = 0), byte stores and kernel boundaries are left to the benches of the blocks, as is what one wavefront may see of its own open operations: operations
 //!   that are open together are those of different wavefronts.
 //! - Leaves of a message that its kind does not use, and words that its mask does not name, are zero on a link (the blocks' own benches send noise there).
 
 mod build;
 mod device;
+pub mod faults;
 mod judge;
 pub mod mixes;
 pub mod report;
@@ -50,15 +54,13 @@ mod system;
 pub mod world;
 
 pub use build::{BuildError, build};
+pub use faults::Faults;
 pub use system::System;
-pub use world::{Cores, Memory, Op};
+pub use world::{Cores, Hint, Memory, Op};
 
 use weft_explore::net::Timing;
-use weft_spandex::llc::{LlcFault, ReqsPolicy, RvkoGran};
-use weft_spandex::mesi_l1::MesiL1Inject;
+use weft_spandex::llc::{ReqsPolicy, RvkoGran};
 use weft_spandex::params::Spandex;
-use weft_spandex::tu_mesi::TuMesiInject;
-use weft_spandex::{denovo_l1, gpu_l1, tu_gpu};
 
 /// Kinds of devices.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -69,45 +71,25 @@ pub enum Kind {
     Denovo,
     /// `gpu-l1` and `tu-gpu`.
     Gpu,
+    /// `flex-l1` and `tu-flex`.
+    Flex,
 }
 
 impl Kind {
+    /// Every kind.
+    pub const ALL: &'static [Kind] = &[Kind::Mesi, Kind::Flex, Kind::Denovo, Kind::Gpu];
+
+    /// Its L1 may hold words in state S.
+    pub fn shares(self) -> bool {
+        matches!(self, Kind::Mesi | Kind::Flex)
+    }
     /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Mesi => "mesi",
             Kind::Denovo => "denovo",
             Kind::Gpu => "gpu",
-        }
-    }
-}
-
-/// Faults put into the blocks on purpose.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Faults {
-    /// Of the bank.
-    pub llc: LlcFault,
-    /// Of `gpu-l1`.
-    pub gpu_l1: gpu_l1::Inject,
-    /// Of `tu-gpu`.
-    pub tu_gpu: tu_gpu::Inject,
-    /// Of `denovo-l1`.
-    pub denovo_l1: denovo_l1::Inject,
-    /// Of `mesi-l1`.
-    pub mesi_l1: MesiL1Inject,
-    /// Of `tu-mesi`.
-    pub tu_mesi: TuMesiInject,
-}
-
-impl Default for Faults {
-    fn default() -> Faults {
-        Faults {
-            llc: LlcFault::None,
-            gpu_l1: gpu_l1::Inject::None,
-            tu_gpu: tu_gpu::Inject::None,
-            denovo_l1: denovo_l1::Inject::None,
-            mesi_l1: MesiL1Inject::None,
-            tu_mesi: TuMesiInject::None,
+            Kind::Flex => "flex",
         }
     }
 }
@@ -115,7 +97,7 @@ impl Default for Faults {
 /// A tiny system and what its cores and CUs may do.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Devices; those with MESI first.
+    /// Devices; those that share words ([`Kind::shares`]) first.
     pub devices: Vec<Kind>,
     /// What a core may issue, per device; the last list stands for all further ones.
     pub alphabets: Vec<Vec<Op>>,
@@ -145,6 +127,8 @@ pub struct Config {
     pub flex: bool,
     /// N_FAIL.
     pub n_fail: u32,
+    /// The device that Flex units take for the owner of every word; none: they ask the bank.
+    pub guess: Option<usize>,
     /// Reads that race with writes are in one order with them, too: what a device has read it never sees older.
     pub races: bool,
     /// Messages of a device that REQ and WB hold each, and messages for a device that FWD holds.
@@ -162,7 +146,7 @@ impl Config {
         Spandex {
             cpus: 0,
             cus: devices,
-            sharers: self.devices.iter().filter(|kind| **kind == Kind::Mesi).count() as u32,
+            sharers: self.devices.iter().filter(|kind| kind.shares()).count() as u32,
             addr_bits: 32,
             line: 8,
             banks: 1,
@@ -187,11 +171,11 @@ impl Config {
     /// A system of these devices: loads, stores and atomics of one line, two operations of each core, one at a time.
     pub fn of(devices: &[Kind]) -> Config {
         let own = |kind: &Kind| {
-            let mut ops = vec![Op::Load(0, 3), Op::Store(0, 1), Op::Store(0, 2), Op::Swap(0, 1)];
-            if *kind != Kind::Mesi {
-                ops.push(Op::Sync(0, 1));
-            }
-            ops
+            mixes::ops(match kind {
+                Kind::Mesi => "LD X,ST X.0,ST X.1,AT X.0",
+                Kind::Denovo | Kind::Gpu => "LD X,ST X.0,ST X.1,AT X.0,SYNC X.0",
+                Kind::Flex => mixes::HINTED,
+            })
         };
         Config {
             devices: devices.to_vec(),
@@ -209,10 +193,11 @@ impl Config {
             rvko: RvkoGran::Line,
             flex: true,
             n_fail: 1,
+            guess: None,
             races: true,
             link: 2,
             timing: Timing::Bursts,
-            faults: Faults::default(),
+            faults: faults::NONE,
         }
     }
 }

@@ -7,9 +7,39 @@ use weft_explore::net::Event;
 use weft_explore::search::{Explored, Space, Violation};
 use weft_rtl::ir::ProbeKind;
 
-/// A message in words.
-pub(super) fn message(form: &Form, message: &[u64]) -> String {
-    form.text(message)
+/// Operations by their numbers, of the channels whose names begin so.
+const OPS: &[(&str, &[&str])] = &[
+    ("cu_req", &["load", "store", "atomic", "release", "acquire", "kernel begins", "kernel ends"]),
+    ("req", &["ReqV", "ReqS", "ReqWT", "ReqO", "ReqWT+data", "ReqO+data"]),
+    ("fwd", &["fwd ReqV", "fwd ReqS", "fwd ReqO", "fwd ReqO+data", "fwd ReqWT", "RvkO", "Inv"]),
+    (
+        "rsp",
+        &[
+            "RspV",
+            "RspS",
+            "RspO",
+            "RspO+data",
+            "RspWT",
+            "RspWT+data",
+            "RspWB",
+            "RspRvkO",
+            "Ack",
+            "NackV",
+            "NackWT",
+        ],
+    ),
+];
+
+/// A message in words; the place is a channel `BLOCK.CHANNEL`.
+pub(super) fn message(place: &str, form: &Form, message: &[u64]) -> String {
+    let channel = place.rsplit('.').next().unwrap_or(place);
+    let names = OPS.iter().find(|(name, _)| channel.starts_with(name)).map(|(_, ops)| *ops);
+    let Some(name) = names.and_then(|names| names.get(form.get(message, "op") as usize)) else {
+        return form.text(message);
+    };
+    let mut rest = message.to_vec();
+    form.set(&mut rest, "op", &[0]);
+    format!("{name} {}", form.text(&rest)).trim_end().to_string()
 }
 
 /// Observers of all blocks: kind and sum.
@@ -24,7 +54,27 @@ pub fn seen(system: &System) -> BTreeMap<String, (ProbeKind, u64)> {
 }
 
 /// The head of a table of explorations.
-pub const HEAD: &str = "| system | operations | states | transitions | depth | logs | rows and races |\n| --- | --- | --- | --- | --- | --- | --- |";
+pub const HEAD: &str = "| system | operations | states | transitions | depth | rows and races reached | verdict |\n| --- | --- | ---: | ---: | ---: | --- | --- |";
+
+/// A number with its digits in groups of three.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let places = digits.len();
+    let spaced = digits.chars().enumerate().flat_map(|(at, digit)| {
+        let gap = (at > 0 && (places - at).is_multiple_of(3)).then_some(' ');
+        gap.into_iter().chain(Some(digit))
+    });
+    spaced.collect()
+}
+
+/// How an exploration has ended.
+fn verdict(found: &Explored) -> &'static str {
+    match (&found.violation, found.complete) {
+        (Some(_), _) => "violation",
+        (None, true) => "all states visited, no violation",
+        (None, false) => "limit reached, no violation so far",
+    }
+}
 
 /// A line of that table.
 pub fn row(name: &str, system: &System, found: &Explored) -> String {
@@ -34,27 +84,19 @@ pub fn row(name: &str, system: &System, found: &Explored) -> String {
     let c = system.config();
     let budgets: Vec<String> = (0..c.devices.len()).map(|d| c.budget(d).to_string()).collect();
     format!(
-        "| {name} | {} | {} | {} | {} | {} | {hit} of {all} |",
+        "| {name} | {} | {} | {} | {} | {hit} of {all} | {} |",
         budgets.join(" + "),
-        found.states,
-        found.transitions,
+        grouped(found.states),
+        grouped(found.transitions),
         found.depth,
-        system.net.worlds()
+        verdict(found)
     )
 }
 
-/// The result as a table.
-pub fn table(system: &System, found: &Explored) -> String {
-    let end = match (&found.violation, found.complete) {
-        (Some(_), _) => "violation",
-        (None, true) => "all states visited, no violation",
-        (None, false) => "limit reached, no violation so far",
-    };
+/// More of one exploration: ends, and the states of each block.
+pub fn blocks(system: &System, found: &Explored) -> String {
     let mut out = format!(
-        "{end}\nstates {}, transitions {}, depth {}, finished {}, logs {}\n\n{:<14} {:>9} {:>9}\n",
-        found.states,
-        found.transitions,
-        found.depth,
+        "finished {}, logs {}\n\n{:<14} {:>9} {:>9}\n",
         found.finished,
         system.net.worlds(),
         "block",
@@ -64,10 +106,6 @@ pub fn table(system: &System, found: &Explored) -> String {
     for block in &system.net.blocks {
         out += &format!("{:<14} {:>9} {:>9}\n", block.name, block.states(), block.steps());
     }
-    let seen = seen(system);
-    let covers = || seen.iter().filter(|(_, (kind, _))| *kind == ProbeKind::Cover);
-    let hit = covers().filter(|(_, (_, count))| *count > 0).count();
-    out += &format!("\n{:<42} {hit:>9} of {}\n", "rows of the tables and named races", covers().count());
     out
 }
 

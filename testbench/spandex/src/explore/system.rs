@@ -29,8 +29,8 @@ struct Held {
     here: bool,
     /// Words that a device owns, or, by the bank, that somebody does.
     owned: u8,
-    /// A device has a shared copy; the bank: the line is shared.
-    shared: bool,
+    /// Words of which a device has a shared copy; the bank: all, if the line is shared.
+    shared: u8,
     /// The bank: devices that may have a shared copy.
     sharers: u64,
     /// Words; of those owned by the bank the owner.
@@ -48,6 +48,15 @@ fn entries(kind: Option<Kind>) -> &'static [&'static str] {
             "cache.wbb_valid",
             "cache.s1_valid",
             "cache.line_pinned",
+            "tu.again",
+        ],
+        Some(Kind::Flex) => &[
+            "cache.mshr_busy",
+            "cache.sb_valid",
+            "cache.wbb_valid",
+            "cache.s1_valid",
+            "cache.line_pinned",
+            "cache.wt_again",
             "tu.again",
         ],
         Some(Kind::Mesi) => &["cache.mshr_busy", "cache.s1_valid", "tu.busy", "tu.wbb_busy", "tu.in_place"],
@@ -129,7 +138,7 @@ impl System {
             *held = match kind {
                 None => bank(own, at, &c, *line),
                 Some(Kind::Gpu) => Held::default(),
-                Some(Kind::Denovo) => denovo(own, at, *line),
+                Some(Kind::Denovo | Kind::Flex) => by_words(own, at, *line),
                 Some(Kind::Mesi) => mesi(own, at, *line),
             };
         }
@@ -176,11 +185,13 @@ fn settled(bank: &Held, devices: &[Held], memory: [u8; 2]) -> Result<[u8; 2], St
         };
         *value = u8::try_from(from).map_err(|_| format!("word {word} holds {from:#x}"))?;
     }
-    for (device, held) in devices.iter().enumerate().filter(|(_, held)| held.shared) {
-        if !bank.here || !bank.shared || bank.sharers >> device & 1 == 0 {
+    for (device, held) in devices.iter().enumerate().filter(|(_, held)| held.shared != 0) {
+        if !bank.here || bank.shared == 0 || bank.sharers >> device & 1 == 0 {
             return Err(format!("device {device} has a shared copy that the bank does not know"));
         }
-        if held.words != words.map(u64::from) {
+        let differs =
+            |word: usize| held.shared >> word & 1 == 1 && held.words[word] != u64::from(words[word]);
+        if (0..words.len()).any(differs) {
             return Err(format!("device {device} has a shared copy {:x?} of {words:x?}", held.words));
         }
     }
@@ -208,7 +219,7 @@ fn bank(own: &mut Block, at: u32, c: &Config, line: u64) -> Held {
         return Held {
             here: true,
             owned: own.cell(at, "owned", cell) as u8,
-            shared: state == 2,
+            shared: if state == 2 { 3 } else { 0 },
             sharers,
             words: [word(own, 0), word(own, 1)],
         };
@@ -216,14 +227,15 @@ fn bank(own: &mut Block, at: u32, c: &Config, line: u64) -> Held {
     Held::default()
 }
 
-/// Both kinds of L1 have 2 sets of 2 ways.
-fn denovo(own: &mut Block, at: u32, line: u64) -> Held {
+/// All kinds of L1 have 2 sets of 2 ways. The two bits of a word: I 00, V 01, O 10, S 11.
+fn by_words(own: &mut Block, at: u32, line: u64) -> Held {
     let set = line as u32 & 1;
     for cell in [2 * set, 2 * set + 1] {
-        let owned = own.register(at, "cache.word_owned") >> (2 * cell) & 3;
-        if owned != 0 && own.cell(at, "cache.tags", cell) == line >> 1 {
+        let mut plane = |name: &str| (own.register(at, name) >> (2 * cell) & 3) as u8;
+        let (low, high) = (plane("cache.word_valid"), plane("cache.word_owned"));
+        if high != 0 && own.cell(at, "cache.tags", cell) == line >> 1 {
             let words = halves(own.cell(at, "cache.lines", cell));
-            return Held { owned: owned as u8, words, ..Held::default() };
+            return Held { owned: high & !low, shared: high & low, words, ..Held::default() };
         }
     }
     Held::default()
@@ -237,7 +249,7 @@ fn mesi(own: &mut Block, at: u32, line: u64) -> Held {
             let words = halves(own.cell(at, "cache.lines", cell));
             return Held {
                 owned: if state > 1 { 3 } else { 0 },
-                shared: state == 1,
+                shared: if state == 1 { 3 } else { 0 },
                 words,
                 ..Held::default()
             };

@@ -9,17 +9,47 @@ use weft_explore::form::Form;
 use weft_explore::net::World;
 use weft_rtl::value::HwEnum;
 
+/// What a Flex L1 is told to ask for (spandex.md section 8): 0 is its own choice, else a request in bits 2..0, for the whole line in bit 3.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Hint(pub u8);
+
+impl Hint {
+    /// Requests by their words.
+    pub const WORDS: &'static [(u8, &'static str)] =
+        &[(1, "ReqV"), (2, "ReqS"), (3, "ReqO"), (4, "ReqO+data"), (5, "ReqWT"), (6, "ReqWT+fwd")];
+
+    /// Reads a request, for the whole line if `line` stands behind it.
+    fn of(words: &[&str]) -> Option<Hint> {
+        let code = |word: &str| Hint::WORDS.iter().find(|known| known.1 == word).map(|known| known.0);
+        match words {
+            [] => Some(Hint(0)),
+            [request] => code(request).map(Hint),
+            [request, "line"] => code(request).map(|code| Hint(code | 8)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((_, word)) = Hint::WORDS.iter().find(|known| known.0 == self.0 & 7) {
+            write!(f, " {word}")?;
+        }
+        if self.0 & 8 != 0 { write!(f, " line") } else { Ok(()) }
+    }
+}
+
 /// An operation of a core: the line by its place in [`Config::lines`], its words by a mask.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// Plain load.
-    Load(u8, u8),
+    Load(u8, u8, Hint),
     /// Plain store, acknowledged when it is performed.
-    Store(u8, u8),
+    Store(u8, u8, Hint),
     /// Exchange of one word that orders nothing.
-    Swap(u8, u8),
+    Swap(u8, u8, Hint),
     /// Exchange of one word, release before and acquire after.
-    Sync(u8, u8),
+    Sync(u8, u8, Hint),
     /// Acquire without an access.
     Acquire,
 }
@@ -28,15 +58,25 @@ impl Op {
     /// The line, by its place.
     pub fn line(self) -> usize {
         match self {
-            Op::Load(line, _) | Op::Store(line, _) | Op::Swap(line, _) | Op::Sync(line, _) => line.into(),
+            Op::Load(line, ..) | Op::Store(line, ..) | Op::Swap(line, ..) | Op::Sync(line, ..) => line.into(),
             Op::Acquire => 0,
         }
     }
     /// Words that it reads or writes.
     pub fn words(self) -> u8 {
         match self {
-            Op::Load(_, words) | Op::Store(_, words) | Op::Swap(_, words) | Op::Sync(_, words) => words,
+            Op::Load(_, words, _)
+            | Op::Store(_, words, _)
+            | Op::Swap(_, words, _)
+            | Op::Sync(_, words, _) => words,
             Op::Acquire => 0,
+        }
+    }
+    /// What a Flex L1 is told.
+    pub fn hint(self) -> Hint {
+        match self {
+            Op::Load(.., hint) | Op::Store(.., hint) | Op::Swap(.., hint) | Op::Sync(.., hint) => hint,
+            Op::Acquire => Hint::default(),
         }
     }
     /// It reads a word and writes it.
@@ -56,18 +96,20 @@ impl Op {
 impl std::str::FromStr for Op {
     type Err = String;
 
-    /// `LD X`, `ST X` (both words), `LD X.0`, `ST X.1`, `AT X.0`, `SYNC X.1`, `ACQ`; X, Y, Z are the lines.
+    /// `LD X`, `ST X` (both words), `LD X.0`, `ST X.1`, `AT X.0`, `SYNC X.1`, `ACQ`; X, Y, Z are the lines. A request of [`Hint::WORDS`] may follow, and then `line`: `LD X.0 ReqS line`.
     fn from_str(text: &str) -> Result<Op, String> {
         let wrong = || {
             format!(
-                "'{text}' is no operation; legal: LD X, ST X (both words), LD X.0, ST X.0, AT X.0, SYNC X.0, ACQ, with X, Y, Z for the lines and 0, 1 for the words"
+                "'{text}' is no operation; legal: LD X, ST X (both words), LD X.0, ST X.0, AT X.0, SYNC X.0, ACQ, with X, Y, Z for the lines and 0, 1 for the words; behind it, for a Flex device, ReqV, ReqS, ReqO, ReqO+data, ReqWT or ReqWT+fwd, and then line"
             )
         };
-        let (name, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
-        if name == "ACQ" && rest.is_empty() {
+        let parts: Vec<&str> = text.split_whitespace().collect();
+        if parts == ["ACQ"] {
             return Ok(Op::Acquire);
         }
-        let (line, word) = rest.split_once('.').map_or((rest, None), |(line, word)| (line, Some(word)));
+        let [name, rest, hint @ ..] = &parts[..] else { return Err(wrong()) };
+        let hint = Hint::of(hint).ok_or_else(wrong)?;
+        let (line, word) = rest.split_once('.').map_or((*rest, None), |(line, word)| (line, Some(word)));
         let line = ["X", "Y", "Z"].iter().position(|known| *known == line).ok_or_else(wrong)? as u8;
         let words = match word {
             None => 3,
@@ -75,11 +117,11 @@ impl std::str::FromStr for Op {
             Some("1") => 2,
             Some(_) => return Err(wrong()),
         };
-        match name {
-            "LD" => Ok(Op::Load(line, words)),
-            "ST" => Ok(Op::Store(line, words)),
-            "AT" if words != 3 => Ok(Op::Swap(line, words)),
-            "SYNC" if words != 3 => Ok(Op::Sync(line, words)),
+        match *name {
+            "LD" => Ok(Op::Load(line, words, hint)),
+            "ST" => Ok(Op::Store(line, words, hint)),
+            "AT" if words != 3 => Ok(Op::Swap(line, words, hint)),
+            "SYNC" if words != 3 => Ok(Op::Sync(line, words, hint)),
             _ => Err(wrong()),
         }
     }
@@ -95,7 +137,7 @@ impl fmt::Display for Op {
             Op::Acquire => return write!(f, "ACQ"),
         };
         let word = ["", ".0", ".1", ""][usize::from(self.words() & 3)];
-        write!(f, "{name} {}{word}", char::from(b'X' + self.line() as u8))
+        write!(f, "{name} {}{word}{}", char::from(b'X' + self.line() as u8), self.hint())
     }
 }
 
@@ -190,6 +232,7 @@ impl Cores {
             ("mask", each(0xf)),
             ("data", if op.writes() { data } else { 0 }),
             ("id", slot.into()),
+            ("hint", op.hint().0.into()),
         ];
         self.request.message(&fields)
     }
@@ -353,7 +396,7 @@ impl World for Cores {
         if state.quiet() { judge::check(self, state, None) } else { Ok(()) }
     }
 
-    fn text(&self, _: &str, form: &Form, message: &[u64]) -> String {
-        super::report::message(form, message)
+    fn text(&self, place: &str, form: &Form, message: &[u64]) -> String {
+        super::report::message(place, form, message)
     }
 }

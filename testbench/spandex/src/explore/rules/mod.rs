@@ -1,5 +1,9 @@
 //! What is dead in the states of the blocks, as data; every rule is tried at every step of an exploration ([`weft_explore::dead`]).
 
+mod words;
+
+pub(super) use words::{denovo, flex};
+
 use super::{Config, device};
 use weft_blocks::msg::CuRsp;
 use weft_explore::dead::{Dead, What, When, dead};
@@ -118,9 +122,7 @@ fn self_invalidating(c: &Config) -> Vec<Dead> {
     let s = c.spandex();
     let mut list = receivers(&["cache.cu_req", "cache.l1_rsp"]);
     list.extend(unnamed("cache.cu_rsp", &["mask"], 4));
-    list.extend(unnamed("cache.l1_req", &["mask"], 1));
     list.extend(unnamed("tu.req", &["mask"], 1));
-    list.extend(unnamed_in("tu.l1_req", &["mask"]));
     list.extend(queue("cache.releases", c.releases));
     list.extend(lanes("cache.sb_data", c.l1.1, |row, word| {
         vec![both(at("cache.sb_valid", row), lane("cache.sb_mask", row, word, 1))]
@@ -137,9 +139,17 @@ fn self_invalidating(c: &Config) -> Vec<Dead> {
         dead(&all(&["cache.stall", "cache.busy_release"]), &[]),
         dead(&cells(&["cache.sb_line", "cache.sb_mask"]), &[bit("cache.sb_valid")]),
         dead(&[regs("cache.sb_wanted_at")], &[some("cache.sb_wanted")]),
-        // Nobody has come yet to whom it is shown.
-        dead(&all(&["tu.fwd_out_line", "tu.fwd_out_mask", "tu.fwd_out_data"]), &[some("tu.fwd_out_valid")]),
     ]);
+    list
+}
+
+/// Of requests as `gpu-l1` and `denovo-l1` send them, to units that send none to other devices.
+fn plain_requests() -> Vec<Dead> {
+    let mut list = unnamed("cache.l1_req", &["mask"], 1);
+    list.extend(unnamed_in("tu.l1_req", &["mask"]));
+    // Nobody has come yet to whom it is shown.
+    let shown = all(&["tu.fwd_out_line", "tu.fwd_out_mask", "tu.fwd_out_data"]);
+    list.push(dead(&shown, &[some("tu.fwd_out_valid")]));
     list
 }
 
@@ -154,6 +164,7 @@ pub(super) fn gpu(c: &Config) -> Vec<Dead> {
     let s = &l1.spandex;
     let (mshrs, busy) = (c.l1.0, "cache.mshr_busy");
     let mut list = self_invalidating(c);
+    list.extend(plain_requests());
     list.extend(receivers(&["tu.rsp", "tu.l1_req", "tu.fwd"]));
     list.extend(retries());
     list.extend(lanes("cache.mshr_own", mshrs, |row, word| {
@@ -189,87 +200,6 @@ pub(super) fn gpu(c: &Config) -> Vec<Dead> {
         dead(&flags(&["tu.atomic", "tu.peer"]), &[bit("tu.busy")]),
         dead(&cells(&["tu.left", "tu.line", "tu.fails"]), &[bit("tu.busy")]),
         dead(&all(&["tu.answer_tag", "tu.buffer_out_addr_q"]), &[some("tu.answer_valid")]),
-    ]);
-    list
-}
-
-/// Of a device with DeNovo coherence.
-pub(super) fn denovo(c: &Config) -> Vec<Dead> {
-    let s = &c.spandex();
-    let (mshrs, busy) = (c.l1.0, "cache.mshr_busy");
-    let mut list = self_invalidating(c);
-    list.extend(receivers(&["cache.l1_fwd", "tu.l1_wb", "tu.l1_rsp_out", "tu.fwd", "tu.rsp", "tu.l1_req"]));
-    list.extend(retries());
-    list.extend(lanes("cache.mshr_buffer", mshrs, |row, word| {
-        let asked = both(lane("cache.mshr_asked", row, word, 1), lane("cache.mshr_left", row, word, 0));
-        let extra = lane("cache.mshr_extra", row, word, 1);
-        [asked, extra].map(|came| both(at(busy, row), came)).to_vec()
-    }));
-    list.extend(lanes("cache.mshr_kept", mshrs, |row, word| {
-        let read = both(at(busy, row), When::Clear("cache.mshr_own".into(), row));
-        vec![both(read, lane("cache.mshr_words", row, word, 1))]
-    }));
-    list.extend(lanes("cache.mshr_delayed", mshrs, |row, word| {
-        vec![both(at(busy, row), lane("cache.mshr_gone", row, word, 1))]
-    }));
-    list.extend(lanes("cache.wbb_data", c.l1.2, |row, word| {
-        vec![both(at("cache.wbb_valid", row), lane("cache.wbb_mask", row, word, 1))]
-    }));
-    for name in ["cache.l1_rsp_out", "tu.rsp_out", "tu.l1_rsp"] {
-        list.extend(unnamed(name, &["mask", "extra"], 1));
-    }
-    list.extend(
-        ["cache.l1_rsp", "tu.l1_rsp_out"].iter().flat_map(|name| unnamed_in(name, &["mask", "extra"])),
-    );
-    // Ownership and Nacks bring no data.
-    let names = ["cache.l1_rsp_out", "tu.rsp_out", "tu.l1_rsp_out_skid0", "tu.l1_rsp_out_skid1"];
-    list.extend(names.map(|name| {
-        let bears = is(&format!("{name}_op"), &[0, 1, 3, 5]);
-        let back = both(is(&format!("{name}_op"), &[7]), is(&format!("{name}_nodata"), &[0]));
-        dead(&[regs(&format!("{name}_data"))], &[bears, back])
-    }));
-    list.extend(["cache.l1_wb", "tu.wb"].iter().flat_map(|name| unnamed(name, &["mask"], 1)));
-    list.extend(unnamed_in("tu.l1_wb", &["mask"]));
-    for word in 0..LINES * W {
-        let (line, lo) = (word / W, 32 * (word % W));
-        let states = [at("cache.word_valid", word), at("cache.word_owned", word)];
-        list.push(dead(&[What::Part("cache.lines".into(), line, lo, 32)], &states));
-    }
-    for line in 0..LINES {
-        let words = (line * W..(line + 1) * W)
-            .flat_map(|w| ["cache.word_valid", "cache.word_owned"].map(|r| at(r, w)));
-        let here: Vec<When> = words.chain([at("cache.line_pinned", line)]).collect();
-        list.push(dead(&[What::Cell("cache.tags".into(), line)], &here));
-    }
-    let mshr = ["line", "left", "asked", "words", "extra", "gone", "count"];
-    let mshr = mshr.map(|name| What::Cells(format!("cache.mshr_{name}")));
-    let marks = ["own", "stale", "extras"];
-    let marks = marks.map(|name| What::Flags(format!("cache.mshr_{name}")));
-    list.extend([
-        sender::<Req>("cache.l1_req", s),
-        sender::<Wb>("cache.l1_wb", s),
-        sender::<Rsp>("cache.l1_rsp_out", s),
-        sender::<Wb>("tu.wb", s),
-        sender::<Rsp>("tu.rsp_out", s),
-        sender::<Fwd>("tu.l1_fwd", s),
-        sender::<Req>("tu.req", s),
-        sender::<Rsp>("tu.l1_rsp", s),
-        dead(&mshr, &[bit(busy)]),
-        dead(&marks, &[bit(busy)]),
-        dead(&cells(&["cache.mshr_operand"]), &[both(bit(busy), bit("cache.mshr_own"))]),
-        dead(&cells(&["cache.mshr_delayed_read"]), &[both(bit("cache.mshr_reads"), bit(busy))]),
-        dead(&[regs("cache.mshr_targets_look_addr_q")], &[is("cache.turn", &[1])]),
-        held("cache.fwd_rest", "cache.fwd_begun"),
-        dead(&all(&["cache.done_sb", "cache.done_at", "cache.done_next"]), &[some("cache.done_valid")]),
-        dead(&all(&["cache.replay", "cache.replay_at"]), &[is("cache.turn", &[2])]),
-        dead(
-            &cells(&["cache.po_left", "cache.po_gone"]),
-            &[both(bit("cache.sb_issued"), bit("cache.sb_valid"))],
-        ),
-        dead(&flags(&["cache.wbb_answered"]), &[bit("cache.wbb_valid")]),
-        dead(&cells(&["cache.wbb_line", "cache.wbb_mask", "cache.wbb_gone"]), &[bit("cache.wbb_valid")]),
-        dead(&cells(&["cache.wbb_cross"]), &[both(bit("cache.wbb_valid"), bit("cache.wbb_answered"))]),
-        dead(&cells(&["tu.line", "tu.fails"]), &[bit("tu.reads"), bit("tu.again")]),
     ]);
     list
 }
