@@ -78,6 +78,8 @@ enum Command {
     Cosim(cmd::cosim::Args),
     /// Every interleaving of a tiny system, on the hardware itself; prints the shortest way to what must not happen.
     Explore(cmd::explore::Args),
+    /// Small tests of memory models: what a model allows, by enumeration, and what a fabric shows in many places, layouts and timings.
+    Litmus(cmd::litmus::Args),
     /// Every state that two abstract coherence protocols can reach: how many, which errors, in what ratio.
     States(cmd::states::Args),
     /// Speed of the engine beside its peers, on the same design and stimulus, in one run.
@@ -106,6 +108,7 @@ fn main() -> ExitCode {
         Command::Area(args) => cmd::area::run(&args),
         Command::Cosim(args) => cmd::cosim::run(&args),
         Command::Explore(args) => cmd::explore::run(&args),
+        Command::Litmus(args) => cmd::litmus::run(&args),
         Command::States(args) => cmd::states::run(&args),
         Command::Bench(args) => cmd::bench::run(&args),
         Command::Ledger(args) => cmd::ledger::run(&args),

@@ -7,6 +7,7 @@ pub mod explore;
 pub mod export;
 pub mod ledger;
 pub mod list;
+pub mod litmus;
 pub mod run;
 pub mod sim;
 pub mod states;

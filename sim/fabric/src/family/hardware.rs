@@ -105,6 +105,11 @@ pub trait Hardware: Send + Sync {
     /// What the common checks may expect.
     fn promises(&self) -> Promises;
 
+    /// Data too, not only atomics, is coherent within a location: nobody sees a write and then an older one (cu-and-consistency.md section 5.2).
+    fn data_coherent(&self) -> bool {
+        false
+    }
+
     /// Nodes have fence units; without them every fence is complete at once.
     fn has_fences(&self) -> bool;
 

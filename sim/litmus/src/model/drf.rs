@@ -12,6 +12,7 @@
 use crate::execution::Execution;
 use crate::paths::{Event, Kind};
 use crate::relation::{Rel, union};
+use std::fmt;
 use weft_workload::op::Class;
 
 /// Which classes are told apart (section 1.3).
@@ -75,6 +76,19 @@ pub enum Effective {
 }
 
 impl Level {
+    /// All, the strongest first.
+    pub const ALL: [Level; 4] = [Level::Sc, Level::Drf0, Level::Drf1, Level::DrfRlx];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Sc => "sc",
+            Level::Drf0 => "drf0",
+            Level::Drf1 => "drf1",
+            Level::DrfRlx => "drfrlx",
+        }
+    }
+
     /// The effective class.
     pub fn effective(self, class: Class) -> Effective {
         match (class, self) {
@@ -88,6 +102,12 @@ impl Level {
     /// Whether an access is promoted to paired, and so takes its kind's default order.
     fn promoted(self, class: Class) -> bool {
         class != Class::P && self.effective(class) == Effective::P
+    }
+}
+
+impl fmt::Display for Drf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.level.name(), if self.scopes { "+scopes" } else { "" })
     }
 }
 

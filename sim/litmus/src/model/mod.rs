@@ -17,8 +17,10 @@ pub mod rmo;
 use crate::execution::{Execution, for_each};
 use crate::paths::{Bounds, EnumError};
 use crate::test::{Dialect, Outcome, Test, Verdict};
-use drf::Drf;
+use drf::{Drf, Level};
 use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
 
 /// A memory model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,5 +84,40 @@ impl Model {
     /// As [`Model::ends`].
     pub fn verdict(self, test: &Test, bounds: Bounds) -> Result<Verdict, EnumError> {
         Ok(test.judge(&self.ends(test, bounds)?))
+    }
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Model::Ptx => f.write_str("ptx"),
+            Model::Armv8 => f.write_str("armv8"),
+            Model::C11 => f.write_str("c11"),
+            Model::OpenCl => f.write_str("opencl"),
+            Model::ScopedRmo => f.write_str("scoped-rmo"),
+            Model::Drf(drf) => drf.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Model {
+    type Err = String;
+
+    /// A model by its name; those of Weft's own may end in `+scopes`. Data counts as coherent within a location.
+    fn from_str(name: &str) -> Result<Model, String> {
+        Ok(match name {
+            "ptx" => Model::Ptx,
+            "armv8" => Model::Armv8,
+            "c11" => Model::C11,
+            "opencl" => Model::OpenCl,
+            "scoped-rmo" => Model::ScopedRmo,
+            own => {
+                let (level, scopes) = own.strip_suffix("+scopes").map_or((own, false), |level| (level, true));
+                let level = Level::ALL.into_iter().find(|l| l.name() == level).ok_or_else(|| {
+                    format!("{name:?} is no model; there are ptx, armv8, c11, opencl, scoped-rmo, sc, drf0, drf1 and drfrlx, the last three also with +scopes")
+                })?;
+                Model::Drf(Drf { level, scopes, data_coherent: true })
+            }
+        })
     }
 }

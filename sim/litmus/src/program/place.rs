@@ -158,20 +158,26 @@ impl Groups {
         let block = |gpu: u32, gpm: u32, cu: u32| {
             m.cores + ((gpu % m.gpus()) * m.gpms + gpm % m.gpms) * m.cus + cu % m.cus
         };
+        // A group on a CPU core is alone there; every second group has one, if it can.
+        let alone = |g: usize| self.cu.iter().filter(|c| **c == g).count() == 1;
+        let on_core = |g: usize, turn: u32| {
+            how == Placement::Cpu && g as u32 % 2 == turn && g as u32 / 2 < m.cores && alone(g)
+        };
+        let first = draw(2, 4);
+        let turn = [first, 1 - first].into_iter().find(|turn| (0..self.gpu.len()).any(|g| on_core(g, *turn)));
+        if how == Placement::Cpu && turn.is_none() {
+            return None;
+        }
         let of_group = |g: usize| {
             let n = g as u32;
-            Some(match how {
+            match how {
+                Placement::Cpu if turn.is_some_and(|turn| on_core(g, turn)) => n / 2,
                 Placement::Cu => block(gpu, gpm, cu),
-                Placement::Cus => block(gpu, gpm, cu + n),
+                Placement::Cus | Placement::Cpu => block(gpu, gpm, cu + n),
                 Placement::Gpms => block(gpu, gpm + n, cu + n / m.gpms),
                 Placement::Gpus => block(gpu + self.gpu[g] as u32, gpm + n, cu + n),
-                Placement::Cpu if n % 2 == draw(2, 4) => {
-                    let alone = self.cu.iter().filter(|c| **c == g).count() == 1;
-                    (alone && n / 2 < m.cores).then_some(n / 2)?
-                }
-                Placement::Cpu => block(gpu, gpm, cu + n),
-            })
+            }
         };
-        self.cu.iter().map(|g| of_group(*g)).collect()
+        Some(self.cu.iter().map(|g| of_group(*g)).collect())
     }
 }

@@ -93,6 +93,10 @@ impl Hardware for SpandexHardware {
         Promises { values: ValueRule::Elsewhere, memory: false }
     }
 
+    fn data_coherent(&self) -> bool {
+        true
+    }
+
     fn has_fences(&self) -> bool {
         false
     }
