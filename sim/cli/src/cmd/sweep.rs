@@ -82,6 +82,9 @@ fn report(plan: &Plan, results: &Results, out: &Path) -> Outcome {
         }
         pictures.extend(plot::draw(&plan.sweep, summary, &panels, out).map_err(Failure::Check)?);
     }
+    for contest in &plan.contests {
+        contest.texts(&plan.sweep, results.rows(), status).into_iter().try_for_each(say)?;
+    }
     pictures.iter().try_for_each(|path| say(format!("picture: {}", path.display())))
 }
 

@@ -34,6 +34,8 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("srsp-cus", include_str!("../../../fabrics/sweeps/srsp-cus.toml")),
     ("hlrc-protocols", include_str!("../../../fabrics/sweeps/hlrc-protocols.toml")),
     ("spandex-protocols", include_str!("../../../fabrics/sweeps/spandex-protocols.toml")),
+    ("spandex-hierarchy", include_str!("../../../fabrics/sweeps/spandex-hierarchy.toml")),
+    ("spandex-flex", include_str!("../../../fabrics/sweeps/spandex-flex.toml")),
     ("spandex-sizes", include_str!("../../../fabrics/sweeps/spandex-sizes.toml")),
     ("spandex-choices", include_str!("../../../fabrics/sweeps/spandex-choices.toml")),
     ("spandex-buffers", include_str!("../../../fabrics/sweeps/spandex-buffers.toml")),

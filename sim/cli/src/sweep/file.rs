@@ -1,6 +1,7 @@
 //! The sweep file: what is run, along which axes, and what is shown of it.
 
 use super::built_in;
+use super::contest::no_classes;
 use super::source::{At, Section, Source};
 use anyhow::{Error, anyhow};
 use std::collections::BTreeMap;
@@ -56,6 +57,25 @@ pub struct SummaryText {
     pub relative_to: Vec<(Option<String>, At<String>)>,
 }
 
+/// A table of classes against each other wanted, as written.
+#[derive(Clone, Debug)]
+pub struct ContestText {
+    /// Where it begins.
+    pub place: Place,
+    /// Axis of the classes' values.
+    pub columns: Option<At<String>>,
+    /// The metric that decides.
+    pub by: Option<At<String>>,
+    /// Metrics that are shown.
+    pub metrics: Vec<At<String>>,
+    /// Each class with its values.
+    pub classes: Vec<(String, Vec<At<String>>)>,
+    /// The class that the others are set against.
+    pub relative_to: At<String>,
+    /// Headline.
+    pub title: Option<String>,
+}
+
 /// A sweep as its file describes it; values are not yet checked against the fabric and the programs.
 #[derive(Clone, Debug)]
 pub struct SweepFile {
@@ -73,6 +93,8 @@ pub struct SweepFile {
     pub axes: Vec<Axis>,
     /// What is shown.
     pub summaries: Vec<SummaryText>,
+    /// Which classes are set against each other.
+    pub contests: Vec<ContestText>,
     /// Folder that paths are relative to.
     pub folder: PathBuf,
 }
@@ -109,7 +131,7 @@ impl SweepFile {
             let place = source.place(e.span().map_or(0, |s| s.start));
             anyhow!("{place}: {}", e.message().split_whitespace().collect::<Vec<_>>().join(" "))
         })?;
-        let known = ["name", "about", "fabric", "seed", "max_cycles", "workloads", "set", "axis", "summary"];
+        let known = ["name", "about", "fabric", "seed", "max_cycles", "workloads", "set", "axis", "summary", "contest"];
         let top = Section::new(source, source.place(0), table.get_ref(), &known)?;
         let name = top.need("name", "give the results a name, as in name = \"entries\"")?;
         if !name.value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
@@ -128,6 +150,7 @@ impl SweepFile {
             max_cycles: MAX_CYCLES,
             axes: Vec::new(),
             summaries: Vec::new(),
+            contests: Vec::new(),
             folder: folder.to_path_buf(),
         };
         if let Some(limit) = top.text("max_cycles")? {
@@ -140,6 +163,9 @@ impl SweepFile {
         }
         for summary in top.tables("summary")? {
             sweep.summaries.push(read_summary(source, summary)?);
+        }
+        for contest in top.tables("contest")? {
+            sweep.contests.push(read_contest(source, contest)?);
         }
         sweep.check()?;
         Ok(sweep)
@@ -366,4 +392,29 @@ fn read_summary<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> Result<Su
         Some(_) => section.text("relative_to")?.map(|value| (None, value)).into_iter().collect(),
     };
     Ok(SummaryText { place: table.place, keys, relative_to })
+}
+
+fn read_contest<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> Result<ContestText, Error> {
+    let known = ["columns", "by", "metrics", "classes", "relative_to", "title"];
+    let section = Section::new(source, table.place.clone(), table.value, &known)?;
+    let mut classes = Vec::new();
+    for inner in section.tables("classes")? {
+        let names: Vec<&str> = inner.value.keys().map(|key| key.get_ref().as_ref()).collect();
+        let class = Section::new(source, inner.place, inner.value, &names)?;
+        for name in names {
+            classes.extend(class.texts(name)?.map(|values| (name.to_string(), values)));
+        }
+    }
+    if classes.is_empty() {
+        return Err(no_classes(&table.place));
+    }
+    Ok(ContestText {
+        columns: section.text("columns")?,
+        by: section.text("by")?,
+        metrics: section.texts("metrics")?.unwrap_or_default(),
+        classes,
+        relative_to: section.need("relative_to", "name the class that the others are set against")?,
+        title: section.text("title")?.map(|title| title.value),
+        place: table.place,
+    })
 }

@@ -35,6 +35,17 @@
 //! Further keys of a summary: `show` (`value`; `ratio` = value / reference; `speedup` = reference / value), `plot` (`bars`, `lines`, `none`), `mean` (`geometric`,
 //! `arithmetic`: in the picture; tables have both), `name` (of its picture), `title`, `x_label`, `y_label`.
 //!
+//! Classes of values, each standing with its best one in each row, are set against each other by a contest:
+//!
+//! ```toml
+//! [[contest]]
+//! columns = "protocol"
+//! by = "cycles"                         # the lowest wins
+//! metrics = ["cycles", "flit_hops"]     # of the winners, relative to the winner of relative_to; then mean and lowest of these ratios
+//! classes = { best = ["hmg", "nhcc"], other = ["rec"] }
+//! relative_to = "best"
+//! ```
+//!
 //! # Results
 //!
 //! `NAME.csv` has a line per run in the order of the product. Its columns ([`columns`]) depend on the sweep file alone: what the run was, what it
@@ -43,6 +54,7 @@
 
 pub mod built_in;
 pub mod columns;
+pub mod contest;
 pub mod execute;
 pub mod file;
 mod only;

@@ -1,6 +1,6 @@
 //! A part of a sweep: `--only AXIS=VALUE,VALUE...` keeps these values of an axis.
 
-use super::file::{Point, SummaryText, SweepFile};
+use super::file::{ContestText, Point, SummaryText, SweepFile};
 use anyhow::{Error, anyhow};
 
 impl SweepFile {
@@ -41,7 +41,7 @@ impl SweepFile {
         Ok(self.leave_out(place, gone))
     }
 
-    /// Takes out the summaries whose reference is one of the points that an axis has lost.
+    /// Takes out the summaries whose reference, and the contests of which a value, is one of the points that an axis has lost.
     fn leave_out(&mut self, axis: usize, gone: Vec<Point>) -> Vec<String> {
         let rows = self.rows();
         let default = (0..self.axes.len()).find(|other| *other != rows);
@@ -60,8 +60,13 @@ impl SweepFile {
                     )
                 })
         };
-        let notes: Vec<String> = self.summaries.iter().filter_map(lost).collect();
+        let mut notes: Vec<String> = self.summaries.iter().filter_map(lost).collect();
         self.summaries.retain(|text| lost(text).is_none());
+        let gone: Vec<&str> = gone.iter().map(|point| point.label.as_str()).collect();
+        let default = default.map(|axis| names[axis].as_str());
+        let lost = |text: &ContestText| text.lost(&names[axis], default, &gone);
+        notes.extend(self.contests.iter().filter_map(lost));
+        self.contests.retain(|text| lost(text).is_none());
         notes
     }
 }

@@ -1,6 +1,7 @@
 //! From a sweep file to its runs: every setting is checked, every program built and every hardware elaborated before the first run begins.
 
 use super::columns::{Column, columns, text};
+use super::contest::Contest;
 use super::file::{Point, Setting, SweepFile};
 use super::source::At;
 use super::summary::Summary;
@@ -58,6 +59,8 @@ pub struct Plan {
     pub columns: Vec<Column>,
     /// Tables and pictures.
     pub summaries: Vec<Summary>,
+    /// Classes against each other.
+    pub contests: Vec<Contest>,
 }
 
 impl Plan {
@@ -76,7 +79,8 @@ impl Plan {
         let fabrics: Vec<&FabricConfig> = runs.iter().map(|run| &run.config).collect();
         let columns = columns(&sweep, &fabrics, &counters);
         let summaries = Summary::all(&sweep, &columns)?;
-        Ok(Plan { sweep, runs, columns, summaries })
+        let contests = Contest::all(&sweep, &columns)?;
+        Ok(Plan { sweep, runs, columns, summaries, contests })
     }
 
     /// Place of a column that all results have.

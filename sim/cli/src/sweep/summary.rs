@@ -5,7 +5,7 @@ use super::file::{SummaryText, SweepFile};
 use super::source::At;
 use anyhow::{Error, anyhow};
 use std::collections::BTreeMap;
-use weft_fabric::config::closest;
+use weft_fabric::config::{Place, closest};
 
 /// How a value stands to the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,8 +137,8 @@ impl Summary {
 
     fn new(text: &SummaryText, sweep: &SweepFile, columns: &[Column]) -> Result<Summary, Error> {
         let rows = sweep.rows();
-        let axis = columns_axis(text, sweep, rows)?;
-        let at = metric(text, columns)?;
+        let axis = axis_of_columns(text.keys.get("columns"), &text.place, sweep)?;
+        let at = column_of(text.keys.get("metric"), &text.place, columns)?;
         let metric = &columns[at];
         let reference = reference(text, sweep, axis)?;
         let default = match (reference.is_empty(), metric.name == "cycles") {
@@ -321,7 +321,7 @@ fn with_unit(name: &str, unit: &str) -> String {
 }
 
 /// A table that is aligned and also Markdown.
-fn aligned(title: &str, lines: &[Vec<String>]) -> String {
+pub(super) fn aligned(title: &str, lines: &[Vec<String>]) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
     let mut text = format!("{title}\n\n");
@@ -370,15 +370,22 @@ fn choice<T: Copy>(text: &SummaryText, key: &str, words: &[(&str, T)]) -> Result
     }
 }
 
-fn list<'a>(words: impl Iterator<Item = &'a str>) -> String {
+/// Words with commas between them.
+pub(super) fn list<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-fn columns_axis(text: &SummaryText, sweep: &SweepFile, rows: usize) -> Result<usize, Error> {
+/// The axis of the columns: the one named, or the first that is not the rows'.
+pub(super) fn axis_of_columns(
+    given: Option<&At<String>>,
+    place: &Place,
+    sweep: &SweepFile,
+) -> Result<usize, Error> {
+    let rows = sweep.rows();
     let others = || (0..sweep.axes.len()).filter(|axis| *axis != rows);
-    let Some(given) = text.keys.get("columns") else {
+    let Some(given) = given else {
         return others().next().ok_or_else(|| {
-            anyhow!("{}: there is no axis beside the workloads; add [[axis]] with key and values", text.place)
+            anyhow!("{place}: there is no axis beside the workloads; add [[axis]] with key and values")
         });
     };
     let found = others().find(|axis| sweep.axes[*axis].name == given.value);
@@ -388,9 +395,14 @@ fn columns_axis(text: &SummaryText, sweep: &SweepFile, rows: usize) -> Result<us
     })
 }
 
-fn metric(text: &SummaryText, columns: &[Column]) -> Result<usize, Error> {
-    let cycles = At { value: "cycles".to_string(), place: text.place.clone() };
-    let given = text.keys.get("metric").unwrap_or(&cycles);
+/// The place of a metric among the columns of the results: of the one named, or of the cycles.
+pub(super) fn column_of(
+    given: Option<&At<String>>,
+    place: &Place,
+    columns: &[Column],
+) -> Result<usize, Error> {
+    let cycles = At { value: "cycles".to_string(), place: place.clone() };
+    let given = given.unwrap_or(&cycles);
     let numeric = || columns.iter().filter(|column| column.numeric);
     if !numeric().any(|column| column.name == given.value) {
         let remedy = match closest(&given.value, numeric().map(|column| column.name.as_str())) {
