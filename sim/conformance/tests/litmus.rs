@@ -8,7 +8,7 @@ use weft_litmus::read::read;
 use weft_litmus::test::Test;
 
 /// Runs of a test in the default suite: an end seldom seen is for `weft litmus`, with more of them.
-const RUNS: u32 = 15;
+const RUNS: u32 = 6;
 
 fn campaign(fabric: &str, keys: &[&str]) -> Campaign {
     let mut config = FabricConfig::load(fabric).expect("a built-in fabric");
@@ -60,25 +60,28 @@ fn public() -> Vec<Test> {
     files.map(|file| read(&text(file)).expect(file)).collect()
 }
 
-#[test]
-fn spandex_with_gpu_coherence_keeps_its_models() {
-    for model in ["model=drf0", "model=drf1", "model=drfrlx"] {
-        weak(&campaign("spandex-soc-small", &["protocol=s-gpu-gpu", model]), &all(), RUNS);
-    }
+/// A test per fabric, protocol and model: nothing that the model forbids is seen in any test of the library.
+macro_rules! keeps_its_model {
+    ($($name:ident: $fabric:literal, $keys:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            weak(&campaign($fabric, &$keys), &all(), RUNS);
+        }
+    )*};
 }
 
-#[test]
-fn spandex_with_mesi_and_denovo_keeps_its_models() {
-    for protocol in ["protocol=s-mesi-gpu", "protocol=s-mesi-denovo", "protocol=s-denovo-denovo"] {
-        weak(&campaign("spandex-soc-small", &[protocol, "model=drfrlx"]), &all(), RUNS);
-    }
-}
-
-#[test]
-fn srsp_keeps_scoped_models() {
-    for model in ["model=drf0", "model=drfrlx"] {
-        weak(&campaign("srsp-64cu-small", &[model]), &all(), RUNS);
-    }
+keeps_its_model! {
+    spandex_gpu_drf0: "spandex-soc-small", ["protocol=s-gpu-gpu", "model=drf0"];
+    spandex_gpu_drf1: "spandex-soc-small", ["protocol=s-gpu-gpu", "model=drf1"];
+    spandex_gpu_drfrlx: "spandex-soc-small", ["protocol=s-gpu-gpu", "model=drfrlx"];
+    spandex_mesi_gpu_drfrlx: "spandex-soc-small", ["protocol=s-mesi-gpu", "model=drfrlx"];
+    spandex_mesi_denovo_drfrlx: "spandex-soc-small", ["protocol=s-mesi-denovo", "model=drfrlx"];
+    spandex_denovo_drfrlx: "spandex-soc-small", ["protocol=s-denovo-denovo", "model=drfrlx"];
+    spandex_flex_drfrlx: "spandex-soc-small", ["protocol=s-flex", "model=drfrlx"];
+    hierarchy_gpu_drf0: "spandex-soc-small", ["protocol=h-mesi-gpu", "model=drf0"];
+    hierarchy_denovo_drfrlx: "spandex-soc-small", ["protocol=h-mesi-denovo", "model=drfrlx"];
+    srsp_drf0: "srsp-64cu-small", ["model=drf0"];
+    srsp_drfrlx: "srsp-64cu-small", ["model=drfrlx"];
 }
 
 #[test]

@@ -77,9 +77,10 @@ impl Contest {
             metrics,
             classes,
             reference,
-            title: text.title.clone().unwrap_or_else(|| {
-                format!("lowest {} of each class", columns[by].name.replace('_', " "))
-            }),
+            title: text
+                .title
+                .clone()
+                .unwrap_or_else(|| format!("lowest {} of each class", columns[by].name.replace('_', " "))),
         })
     }
 
@@ -105,7 +106,10 @@ impl Contest {
                 let mut title = self.title.clone();
                 for axis in &others {
                     let axis_name = &sweep.axes[*axis].name;
-                    title.push_str(&format!(", {axis_name} = {}", sweep.axes[*axis].points[points[*axis]].label));
+                    title.push_str(&format!(
+                        ", {axis_name} = {}",
+                        sweep.axes[*axis].points[points[*axis]].label
+                    ));
                 }
                 let at = |row: usize, column: usize, metric: usize| {
                     let mut points = points.clone();
@@ -150,7 +154,8 @@ impl Contest {
             let winners: Vec<Winner> = self.classes.iter().map(|class| self.winner(class, &of)).collect();
             let mut line = vec![point.label.clone()];
             line.extend(winners.iter().map(|w| w.map_or("failed".into(), |p| points[p].label.clone())));
-            let pairs = others.iter().flat_map(|class| self.metrics.iter().map(move |metric| (*class, *metric)));
+            let pairs =
+                others.iter().flat_map(|class| self.metrics.iter().map(move |metric| (*class, *metric)));
             for ((class, metric), column) in pairs.zip(&mut columns) {
                 let value = |class: usize| winners[class].and_then(|point| of(point, metric));
                 let ratio = value(class).zip(value(self.reference)).filter(|(_, base)| *base != 0.0);
@@ -189,7 +194,9 @@ impl ContestText {
 
 /// The error of a contest without classes.
 pub(super) fn no_classes(place: &weft_fabric::config::Place) -> Error {
-    anyhow!("{place}: a contest has no classes; write classes = {{ first = [\"a\", \"b\"], second = [\"c\"] }}")
+    anyhow!(
+        "{place}: a contest has no classes; write classes = {{ first = [\"a\", \"b\"], second = [\"c\"] }}"
+    )
 }
 
 #[cfg(test)]

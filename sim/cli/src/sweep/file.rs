@@ -131,7 +131,18 @@ impl SweepFile {
             let place = source.place(e.span().map_or(0, |s| s.start));
             anyhow!("{place}: {}", e.message().split_whitespace().collect::<Vec<_>>().join(" "))
         })?;
-        let known = ["name", "about", "fabric", "seed", "max_cycles", "workloads", "set", "axis", "summary", "contest"];
+        let known = [
+            "name",
+            "about",
+            "fabric",
+            "seed",
+            "max_cycles",
+            "workloads",
+            "set",
+            "axis",
+            "summary",
+            "contest",
+        ];
         let top = Section::new(source, source.place(0), table.get_ref(), &known)?;
         let name = top.need("name", "give the results a name, as in name = \"entries\"")?;
         if !name.value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
@@ -399,7 +410,9 @@ fn read_contest<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> Result<Co
     let section = Section::new(source, table.place.clone(), table.value, &known)?;
     let mut classes = Vec::new();
     for inner in section.tables("classes")? {
-        let names: Vec<&str> = inner.value.keys().map(|key| key.get_ref().as_ref()).collect();
+        let mut keys: Vec<_> = inner.value.keys().collect();
+        keys.sort_by_key(|key| key.span().start);
+        let names: Vec<&str> = keys.iter().map(|key| key.get_ref().as_ref()).collect();
         let class = Section::new(source, inner.place, inner.value, &names)?;
         for name in names {
             classes.extend(class.texts(name)?.map(|values| (name.to_string(), values)));

@@ -71,7 +71,7 @@ fn mistakes_are_told_with_their_line() {
         ("[[contest]]", "[[contest]]\ncolumns = \"size\"", "is no axis beside the workloads"),
     ] {
         let error = shown(&TEXT.replace(from, to), &[]).expect_err("refused").to_string();
-        assert!(error.starts_with("t.toml:") && error.contains(said), "{error}");
+        assert!(error.starts_with("t.toml line ") && error.contains(said), "{error}");
     }
 }
 
