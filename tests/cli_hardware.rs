@@ -71,13 +71,53 @@ fn blocks_of_every_family_have_their_storage_told() {
     assert!(stdout(&["list", "blocks"]).lines().any(|line| line == "tsm-switch"));
 }
 
+/// The published overheads of the Spandex LLC (spandex.md sections 4.1 and 12): a bit per word for ownership is 3 % of a line, eight sharers are 1.6 %.
+#[test]
+fn area_sets_what_a_line_keeps_beside_its_data() {
+    let text = stdout(&["area", "spandex-llc"]);
+    let line = text.lines().find(|l| l.starts_with("of the bits of data: ")).expect("a line on overheads");
+    for part in ["tag 5.66 %", "state 0.39 %", "dirty 0.20 %", "owned 3.12 %", "sharers 1.56 %"] {
+        assert!(line.contains(part), "{line}");
+    }
+    assert!(!text.contains("published total"), "sharers of a cache are no directory: {text}");
+    let args = ["area", "spandex-llc", "--param", "sharer_mode=broadcast", "--json"];
+    let json: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
+    assert_eq!((&json["of_data"]["owned"], &json["of_data"]["state"]), (&0.03125.into(), &0.00390625.into()));
+    assert!(json["of_data"].get("sharers").is_none());
+}
+
+/// Of the L1s and of the baseline's caches the same: V and O of each word, a bit per line of which more must not be replaced.
+#[test]
+fn area_sets_so_of_every_cache() {
+    let known: [(&str, &[&str]); 5] = [
+        ("gpu-l1", &["tag 7.03 %", "state 0.20 %"]),
+        ("denovo-l1", &["tag 7.03 %", "state 6.25 %", "pin 0.20 %"]),
+        ("mesi-l1", &["state 0.59 %", "tag 7.03 %"]),
+        ("mesi-llc", &["state 0.39 %", "owner 0.78 %", "sharers 1.76 %"]),
+        ("gpu-l2", &["owned 3.12 %"]),
+    ];
+    for (block, parts) in known {
+        let text = stdout(&["area", block]);
+        let line = text.lines().find(|l| l.starts_with("of the bits of data: "));
+        let line = line.unwrap_or_else(|| panic!("{block}: {text}"));
+        parts.iter().for_each(|part| assert!(line.contains(part), "{block}: {line}"));
+        assert!(!line.contains("mshr") && !line.contains("buffer"), "buffers hold no lines: {line}");
+    }
+    let text = stdout(&["area", "denovo-l1", "--param", "regions=1"]);
+    assert!(text.contains("region 0.20 %"), "{text}");
+    assert!(!stdout(&["area", "fifo"]).contains("of the bits of data"));
+}
+
 #[test]
 fn what_is_for_simulation_only_is_not_exported() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("made").display().to_string();
-    for (block, param) in
-        [("tsu", "inject=lit_no_floor"), ("mgcc-l1", "inject=lit_brts"), ("umc", "inject=lit_mwts")]
-    {
+    for (block, param) in [
+        ("tsu", "inject=lit_no_floor"),
+        ("mgcc-l1", "inject=lit_brts"),
+        ("umc", "inject=lit_mwts"),
+        ("spandex-llc", "inject=no-cross"),
+    ] {
         let (key, value) = param.split_once('=').expect("key=value");
         refused(
             &["export", block, "--param", param, "--out", &out],

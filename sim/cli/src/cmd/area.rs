@@ -1,4 +1,4 @@
-//! `weft area`: storage bits by field, the published total of a directory, cell counts after synthesis.
+//! `weft area`: storage bits by field, the published total of a directory, what a cache keeps of its lines beside their data, cell counts after synthesis.
 
 use crate::failure::{Failure, Outcome, say};
 use crate::params::BlockArgs;
@@ -76,6 +76,47 @@ fn published(directory: &MemoryArea, slices: u64) -> Value {
     })
 }
 
+/// The directories: memories whose entries have a tag, or base, and track sharers.
+fn directories(found: &Area) -> impl Iterator<Item = &MemoryArea> {
+    found.directories().filter(|d| d.fields.len() > 1)
+}
+
+/// Fields of a cache's lines beside their data.
+const OF_LINES: [&str; 13] = [
+    "tag",
+    "state",
+    "dirty",
+    "dirty_mask",
+    "owned",
+    "owner",
+    "sharers",
+    "pin",
+    "region",
+    "wts",
+    "rts",
+    "timestamp",
+    "replacement",
+];
+
+/// Bits of the fields of lines as parts of those of their data; nothing of a block without tags and data in SRAMs. A field that an acquire changes in all lines at once lies in registers:
+/// there it counts if it has equally many bits for each line, for registers of other things, too, have states.
+fn beside_data(found: &Area) -> Vec<(&'static str, f64)> {
+    let sum = |name: &str, storage: Storage| {
+        let of = found.fields.iter().filter(|f| f.field == name && f.storage == storage);
+        of.fold((0, 0), |(bits, entries), f| (bits + f.bits, entries + f.entries))
+    };
+    let (data, lines) = (sum("data", Storage::Sram).0, sum("tag", Storage::Sram).1);
+    if data == 0 || lines == 0 {
+        return Vec::new();
+    }
+    let bits = |name| match sum(name, Storage::Sram).0 {
+        0 => Some(sum(name, Storage::Registers).0).filter(|bits| bits.is_multiple_of(lines)).unwrap_or(0),
+        bits => bits,
+    };
+    let told = OF_LINES.into_iter().filter(|name| bits(name) > 0);
+    told.map(|name| (name, bits(name) as f64 / data as f64)).collect()
+}
+
 fn as_json(
     block: &str,
     params: &BTreeMap<String, String>,
@@ -93,9 +134,13 @@ fn as_json(
         "register_bits": found.register_bits,
         "memories": found.memories,
     });
-    let directories: Vec<Value> = found.directories().map(|d| published(d, slices)).collect();
+    let directories: Vec<Value> = directories(found).map(|d| published(d, slices)).collect();
     if !directories.is_empty() {
         value["published"] = directories.into();
+    }
+    let beside = beside_data(found);
+    if !beside.is_empty() {
+        value["of_data"] = beside.into_iter().collect();
     }
     if let Some(cells) = cells {
         value["synthesis"] = json!(cells);
@@ -132,7 +177,12 @@ fn print(args: &Args, params: &BTreeMap<String, String>, found: &Area, slices: u
         found.memory_bits,
         found.register_bits
     ))?;
-    found.directories().try_for_each(|d| print_published(d, slices))
+    let beside: Vec<String> =
+        beside_data(found).iter().map(|(name, part)| format!("{name} {:.2} %", 100.0 * part)).collect();
+    if !beside.is_empty() {
+        say(format!("of the bits of data: {}", beside.join(", ")))?;
+    }
+    directories(found).try_for_each(|d| print_published(d, slices))
 }
 
 fn print_published(d: &MemoryArea, slices: u64) -> Outcome {
