@@ -8,9 +8,12 @@ use std::process::{Command, Output};
 const RUN: [&str; 6] = ["run", "rec-4gpu-small", "--param", "source=karate", "--param", "iterations=1"];
 
 fn weft(folder: &Path, more: &[&str]) -> Output {
+    started(folder, &[&RUN[..], more].concat())
+}
+
+fn started(folder: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_weft"))
-        .args(RUN)
-        .args(more)
+        .args(args)
         .current_dir(folder)
         .output()
         .expect("the program starts")
@@ -133,6 +136,42 @@ fn states_have_names_in_the_save_file() {
     );
     assert!(read("pr.vcd.DirState.txt").contains("1 RUN"), "{}", read("pr.vcd.DirState.txt"));
     assert!(lines.contains(&"-gpu0.dir0"), "a group for the scope");
+}
+
+/// Caches of one system have states of their own; those of cores with MESI and of CUs with GPU coherence have one name.
+#[test]
+fn states_of_a_spandex_system_have_names_in_the_save_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scope = ["--scope", "bank0", "--scope", "device0", "--scope", "device2.cache", "--to", "1500"];
+    let run =
+        ["run", "spandex-soc-small", "--workload", "hsti", "--param", "values=1024", "--waves", "s.vcd"];
+    let out = started(folder.path(), &[&run[..], &scope].concat());
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("written");
+    let save = text("s.vcd.gtkw");
+    let lines: Vec<&str> = save.lines().collect();
+    let shown = read(&folder.path().join("s.vcd"));
+    let rows = [
+        ("bank0.tbe0_kind", &["PHASE1", "EVICT"][..]),
+        ("device0.tu.step", &[]),
+        ("device0.cache.found_state", &["S", "E", "M"]),
+        ("device2.cache.found_state", &["I", "V"]),
+    ];
+    for (signal, states) in rows {
+        let row = lines.iter().rposition(|l| l.split('[').next().is_some_and(|l| l.ends_with(signal)));
+        let row = row.unwrap_or_else(|| panic!("no row for {signal}"));
+        let table = lines[row - 1].strip_prefix("^1 ").unwrap_or_else(|| panic!("{signal} without names"));
+        let table = text(table.rsplit('/').next().expect("a name"));
+        for state in states {
+            assert!(table.lines().any(|l| l.ends_with(&format!(" {state}"))), "{signal}: {table}");
+        }
+        assert!(shown.keys().any(|name| name.ends_with(signal)), "{signal} is not in the waveform");
+    }
+    let moved = shown.values().filter(|changes| changes.len() > 2).count();
+    assert!(moved > 50, "{moved} signals change");
+    for group in ["-bank0", "-device0.cache", "-device0.tu", "-device2.cache"] {
+        assert!(lines.contains(&group), "no group {group}");
+    }
 }
 
 #[test]

@@ -110,3 +110,29 @@ fn the_save_file_names_states_and_groups() {
     let table = std::fs::read_to_string(&saved.filters[0]).unwrap();
     assert_eq!(table, "0 IDLE\n1 DRAIN\n4 WAIT\n");
 }
+
+/// Blocks of one design may call different enumerations alike, such as the states of a line.
+#[test]
+fn enumerations_of_one_name_have_a_table_each() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = |names: &[&str]| {
+        let variants = names.iter().zip(0..).map(|(name, code)| (name.to_string(), code)).collect();
+        LeafType::Enum(Arc::new(EnumType { name: "LineState".into(), width: 2, variants }))
+    };
+    let var = |path: &str, ty: LeafType| WaveVar::new("top", path, 2, ty, true);
+    let vars = [
+        var("a.state", state(&["I", "V"])),
+        var("b.state", state(&["I", "S", "M"])),
+        var("c.state", state(&["I", "V"])),
+    ];
+    let view = View { from: 0, to: 10, marker: None };
+    let saved = save_file(&dir.path().join("x.vcd"), &vars, &|_| true, view).unwrap();
+    let tables = saved.filters.iter().map(|path| std::fs::read_to_string(path).unwrap());
+    assert_eq!(tables.collect::<Vec<_>>(), ["0 I\n1 V\n", "0 I\n1 S\n2 M\n"]);
+    let text = std::fs::read_to_string(&saved.path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    for (scope, table) in [("a", 0), ("b", 1), ("c", 0)] {
+        let row = lines.iter().position(|l| *l == format!("top.{scope}.state[1:0]")).expect("a row");
+        assert_eq!(lines[row - 1], format!("^1 {}", saved.filters[table].display()));
+    }
+}

@@ -6,7 +6,8 @@ use super::{WaveError, WaveVar, save_path};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use weft_rtl::ir::LeafType;
+use std::sync::Arc;
+use weft_rtl::ir::{EnumType, LeafType};
 
 /// Where the pieces of a save file were written.
 #[derive(Debug, Clone)]
@@ -58,7 +59,14 @@ const WAVES: f64 = 940.0;
 /// Cycles shown around a marker, and how many of them come before it.
 const AROUND: (u64, u64) = (64, 48);
 
-/// Writes the save file of `wave` and its enumeration tables (`NAME.TYPE.txt` beside it). `moved` tells, by number of the variable, whether its value
+/// A translation file, with the enumeration whose names it holds. Blocks may have different enumerations of one name.
+type Filter = (Arc<EnumType>, PathBuf);
+
+fn filter<'a>(filters: &'a [Filter], ty: &EnumType) -> Option<&'a PathBuf> {
+    filters.iter().find(|(known, _)| **known == *ty).map(|(_, path)| path)
+}
+
+/// Writes the save file of `wave` and its enumeration tables (`NAME.TYPE.txt` beside it, `NAME.TYPE-2.txt` of another type of that name). `moved` tells, by number of the variable, whether its value
 /// changed: the overview of a large file prefers these.
 ///
 /// # Errors
@@ -74,19 +82,21 @@ pub fn save_file(
         .canonicalize()
         .map_err(|e| WaveError::Io { path: wave.to_path_buf(), cause: e.to_string() })?;
     let file = wave.file_name().and_then(|s| s.to_str()).unwrap_or("wave");
-    let mut filters: BTreeMap<String, PathBuf> = BTreeMap::new();
+    let mut filters: Vec<Filter> = Vec::new();
     for var in vars {
         if let LeafType::Enum(ty) = &var.ty
-            && !filters.contains_key(&ty.name)
+            && filter(&filters, ty).is_none()
         {
-            let path = folder.join(format!("{file}.{}.txt", ty.name));
+            let before = filters.iter().filter(|(known, _)| known.name == ty.name).count();
+            let number = if before == 0 { String::new() } else { format!("-{}", before + 1) };
+            let path = folder.join(format!("{file}.{}{number}.txt", ty.name));
             let mut text = String::new();
             for (name, code) in &ty.variants {
                 let digits = ty.width.div_ceil(4) as usize;
                 let _ = writeln!(text, "{code:0digits$x} {name}");
             }
             write(&path, &text)?;
-            filters.insert(ty.name.clone(), path);
+            filters.push((ty.clone(), path));
         }
     }
     let path = save_path(wave);
@@ -94,7 +104,7 @@ pub fn save_file(
     let mut out = head(&folder.join(file), view);
     body(&mut out, vars, &filters, moved);
     write(&path, &out)?;
-    Ok(SaveFile { path, filters: filters.into_values().collect() })
+    Ok(SaveFile { path, filters: filters.into_iter().map(|(_, path)| path).collect() })
 }
 
 fn write(path: &Path, text: &str) -> Result<(), WaveError> {
@@ -117,12 +127,7 @@ fn head(wave: &Path, view: View) -> String {
     out
 }
 
-fn body(
-    out: &mut String,
-    vars: &[WaveVar],
-    filters: &BTreeMap<String, PathBuf>,
-    moved: &dyn Fn(usize) -> bool,
-) {
+fn body(out: &mut String, vars: &[WaveVar], filters: &[Filter], moved: &dyn Fn(usize) -> bool) {
     let mut groups: BTreeMap<&[String], Vec<usize>> = BTreeMap::new();
     for (i, var) in vars.iter().enumerate() {
         groups.entry(&var.scopes).or_default().push(i);
@@ -230,7 +235,7 @@ fn ordered(vars: &[WaveVar], members: Vec<usize>) -> Vec<usize> {
 
 struct Rows<'a> {
     vars: &'a [WaveVar],
-    filters: &'a BTreeMap<String, PathBuf>,
+    filters: &'a [Filter],
 }
 
 impl Rows<'_> {
@@ -258,18 +263,18 @@ impl Rows<'_> {
 
     fn row(&self, out: &mut String, var: &WaveVar, label: Option<String>) {
         let mut flags = flag::RIGHT | if var.width == 1 { flag::BINARY } else { flag::HEX };
-        let mut filter = None;
+        let mut names = None;
         if let LeafType::Enum(ty) = &var.ty {
             flags = flag::RIGHT | flag::HEX | flag::FILE_TRANSLATED;
-            filter = self.filters.get(&ty.name);
+            names = filter(self.filters, ty);
         }
         let _ = writeln!(out, "@{flags:x}");
-        if let Some(path) = filter {
+        if let Some(path) = names {
             let _ = writeln!(out, "^1 {}", path.display());
         }
         let range = if var.width > 1 { format!("[{}:0]", var.width - 1) } else { String::new() };
         let path = format!("{}{range}", var.path());
-        let _ = match (label, filter) {
+        let _ = match (label, names) {
             // A single bit is drawn as a level, without its name, unless it is made a vector.
             (label, Some(_)) if var.width == 1 => {
                 writeln!(out, "#{{{}}} {path}", label.unwrap_or(var.name.clone()))
