@@ -17,7 +17,7 @@ use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
 /// for); `cosim_recorded.rs` and `cosim_program.rs` show that they do not among neighbours that keep it.
-const SHOWS_POWER_UP: [&str; 23] = [
+const SHOWS_POWER_UP: [&str; 20] = [
     "mshr-file",
     "l1-cache",
     "l2-bank",
@@ -35,11 +35,8 @@ const SHOWS_POWER_UP: [&str; 23] = [
     "spandex-llc",
     "gpu-l1",
     "denovo-l1",
-    "flex-l1",
     "mesi-l1",
     "tu-mesi",
-    "hmesi-client",
-    "mesi-llc",
     "gpu-l2",
 ];
 

@@ -89,10 +89,39 @@ fn cosim_units_of_rdma() {
     }
 }
 
-/// L1s and translation units of two cores and three CUs, and a bank, in a program in which all of them write to the same lines.
+/// L1s, translation units and banks of two cores and three CUs, in a program in which all of them write to the same lines.
 #[test]
 fn cosim_units_of_spandex() {
-    const SPANDEX: &[&str] = &[
+    spandex("s-mesi-gpu", &[], &["bank0", "device0.cache", "device0.tu", "device2.cache", "device2.tu"]);
+    spandex("s-gpu-gpu", &[], &["bank0", "device0.cache"]);
+}
+
+#[test]
+fn cosim_units_of_spandex_with_denovo() {
+    spandex("s-denovo-denovo", &[], &["bank0", "device0.cache", "device0.tu", "device2.cache"]);
+    spandex("s-denovo-gpu", &[], &["device0.cache"]);
+}
+
+#[test]
+fn cosim_units_of_spandex_with_flex() {
+    spandex("s-flex", &[], &["bank0", "device0.cache", "device2.tu"]);
+    spandex("s-flex-pred", &["opred=table"], &["device0.tu", "device2.cache"]);
+}
+
+/// The hierarchical baseline: the L3, the CPU cores' clients, the GPU L2.
+#[test]
+fn cosim_units_of_h_mesi() {
+    spandex("h-mesi-gpu", &[], &["l3_bank0", "l2_bank0", "device0.cache", "device0.client"]);
+    spandex("h-mesi-denovo", &[], &["l2_bank0", "device2.cache"]);
+}
+
+#[test]
+fn cosim_a_router_of_spandex() {
+    spandex("s-mesi-gpu", &[], &["router0"]);
+}
+
+fn spandex(protocol: &str, changes: &[&str], units: &[&str]) {
+    const SMALL: &[&str] = &[
         "cus=3",
         "banks=2",
         "l1_size=1K",
@@ -104,20 +133,16 @@ fn cosim_units_of_spandex() {
         "llc_ways=4",
         "llc_tbes=4",
         "llc_stalls=6",
+        "gpu_l2_size=4K",
+        "gpu_l2_ways=4",
         "dram_latency=20",
     ];
-    let units: &[(&str, &[&str])] = &[
-        ("protocol=s-mesi-gpu", &["bank0", "device0.cache", "device0.tu", "device2.cache", "device2.tu"]),
-        ("protocol=s-gpu-gpu", &["bank0", "device0.cache"]),
-    ];
-    for (protocol, units) in units {
-        let config = config("spandex-soc-small", &[SPANDEX, &[protocol]]);
-        for unit in *units {
-            let given = [("cpu_threads", "2"), ("blocks", "3"), ("values", "3001"), ("chunk", "100")];
-            let mut params = given.map(|(k, v)| (k.to_string(), v.to_string())).into();
-            config.offer("hsti", &mut params);
-            let program = Arc::from(weft_workload::build("hsti", &params, None).expect("legal"));
-            agrees_at(&config, program, unit, 8_000, 100);
-        }
+    let config = config("spandex-soc-small", &[SMALL, &[&format!("protocol={protocol}")], changes]);
+    for unit in units {
+        let given = [("cpu_threads", "2"), ("blocks", "3"), ("values", "3001"), ("chunk", "100")];
+        let mut params = given.map(|(k, v)| (k.to_string(), v.to_string())).into();
+        config.offer("hsti", &mut params);
+        let program = Arc::from(weft_workload::build("hsti", &params, None).expect("legal"));
+        agrees_at(&config, program, unit, 8_000, 100);
     }
 }

@@ -128,9 +128,11 @@ const SPANDEX: [(&str, &str); 9] = [
 ];
 
 #[test]
-fn synth_keeps_lines_and_lists_of_a_spandex_bank_in_memories() {
+fn synth_keeps_lines_and_lists_of_spandex_banks_in_memories() {
     let bank = [("size", "1K"), ("ways", "2"), ("line", "16"), ("n_stall", "4")];
-    is_as_declared("spandex-llc", &module("spandex-llc", &[&SPANDEX[..], &bank].concat()), 80);
+    for block in ["spandex-llc", "mesi-llc", "gpu-l2"] {
+        is_as_declared(block, &module(block, &[&SPANDEX[..], &bank].concat()), 80);
+    }
 }
 
 #[test]
@@ -151,5 +153,19 @@ fn synth_keeps_the_tables_of_spandex_translation_units() {
         is_as_declared(block, &module(block, &[&SPANDEX[..], &line].concat()), percent);
     }
     let l1 = [("size", "512"), ("ways", "2"), ("line", "16")];
-    is_as_declared("tu-mesi", &module("tu-mesi", &[&SPANDEX[..], &l1].concat()), 80);
+    for (block, percent) in [("tu-mesi", 80), ("hmesi-client", 65)] {
+        is_as_declared(block, &module(block, &[&SPANDEX[..], &l1].concat()), percent);
+    }
+}
+
+#[test]
+fn synth_keeps_the_network_and_the_predictor_of_spandex() {
+    // Of the words of a message that no line of this size has, and of turns that XY routing does not take, nothing is left.
+    let mesh = [("columns", "2"), ("rows", "2"), ("line", "16")];
+    is_as_declared("spandex-router", &module("spandex-router", &[&SPANDEX[..], &mesh].concat()), 80);
+    is_as_declared(
+        "owner-predictor",
+        &module("owner-predictor", &[&SPANDEX[..], &[("entries", "8")]].concat()),
+        95,
+    );
 }
