@@ -278,6 +278,9 @@ fn networks_share_a_link() {
     w.drain();
     let cycles = w.b.sim.cycle() - begun;
     assert!((400..460).contains(&cycles), "{cycles} cycles for 80 messages of 5 flits");
+    for race in ["nets_meet", "link_is_busy"] {
+        assert!(w.b.counted(&format!("spandex.race.router_{race}")) > 0, "{race}");
+    }
 }
 
 /// One network that nobody takes from is full from end to end; the three others run through the same links.
@@ -304,8 +307,11 @@ fn no_network_waits_for_another() {
                 w.send(other, from, to(other), 16);
             });
         }
+        let passed = |w: &World| w.b.counted("spandex.race.router_blocked_is_passed");
+        let before = passed(&w);
         (0..2_000).for_each(|_| w.step());
         assert_eq!(w.sent.len(), 60, "the others arrive while {blocked} is blocked");
+        assert!(passed(&w) > before, "on the links where it waits");
         w.drain();
     }
 }

@@ -11,6 +11,7 @@ const LIST: &str = include_str!("spandex.txt");
 /// Section of spandex.md in which a block is specified.
 fn section(block: &str) -> &'static str {
     match block {
+        "spandex-router" => "2",
         "spandex-llc" => "4",
         "tu-gpu" | "tu-denovo" | "tu-mesi" => "6",
         "flex-l1" | "tu-flex" | "owner-predictor" => "8",

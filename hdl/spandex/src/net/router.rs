@@ -43,6 +43,17 @@ pub const PORTS: u32 = 5;
 /// Names of the virtual networks, as they stand in port names.
 pub const NETS: [&str; 4] = ["req", "fwd", "wb", "rsp"];
 
+/// Races at a link, for the ledger.
+const RACES: [(&str, &str); 4] = [
+    ("nets_meet", "two virtual networks ask for one link"),
+    ("inputs_meet", "messages of one network from two sides ask for one link"),
+    (
+        "blocked_is_passed",
+        "a network takes a link that a message of another cannot, for its next place is taken",
+    ),
+    ("link_is_busy", "a message waits while flits of another are on its link"),
+];
+
 /// One virtual network in a router.
 struct Lane<T: Routed> {
     ins: Vec<InChannel<T>>,
@@ -54,6 +65,8 @@ struct Lane<T: Routed> {
 
 /// A lane, whatever its messages are.
 pub(crate) trait AnyLane {
+    /// Inputs whose messages go to this output.
+    fn wants(&self, output: u32) -> Bits;
     /// Inputs that could send on this output now.
     fn requests(&self, output: u32) -> Bits;
     /// Sends the message of an input; its length.
@@ -81,9 +94,12 @@ impl<T: Routed> Lane<T> {
 }
 
 impl<T: Routed> AnyLane for Lane<T> {
+    fn wants(&self, output: u32) -> Bits {
+        let wants: Vec<Bool> = self.wants.iter().map(|w| w.bit(output)).collect();
+        pack_bools(&wants)
+    }
     fn requests(&self, output: u32) -> Bits {
-        let asked: Vec<Bool> = self.wants.iter().map(|w| w.bit(output)).collect();
-        pack_bools(&asked) & self.outs[output as usize].free.repeat(PORTS)
+        self.wants(output) & self.outs[output as usize].free.repeat(PORTS)
     }
     fn send(&self, output: u32, input: Bits) -> Bits {
         switch_bits(input, |arms| {
@@ -108,8 +124,13 @@ fn way(grid: Grid, nodes: &[u32], x: Bits, y: Bits, node: Bits) -> Bits {
     mux(to.x.gt(x), port(EAST), mux(to.x.lt(x), port(WEST), column))
 }
 
-/// One output: a network in turn, and of it an input in turn, when the link is idle. By network: the inputs granted.
-fn output_link(j: u32, s: &Spandex, names: &[&str], lanes: &[Box<dyn AnyLane>]) -> Vec<Bits> {
+/// One output: a network in turn, and of it an input in turn, when the link is idle. By network: the inputs granted; and which of the races there are.
+fn output_link(
+    j: u32,
+    s: &Spandex,
+    names: &[&str],
+    lanes: &[Box<dyn AnyLane>],
+) -> (Vec<Bits>, [Bool; RACES.len()]) {
     let left = reg::<Bits>(&format!("left{j}"), s.flit_bits()).doc("flits that the link has still to carry");
     let turns: Vec<RoundRobin> =
         names.iter().map(|net| RoundRobin::new(&format!("{net}_turn{j}"), PORTS)).collect();
@@ -132,8 +153,13 @@ fn output_link(j: u32, s: &Spandex, names: &[&str], lanes: &[Box<dyn AnyLane>]) 
     };
     let grants = (0..names.len()).map(granted).collect();
     count(&format!("link{j}_busy"), net.any | !idle, "cycles in which the link carried a flit");
-    count(&format!("link{j}_waits"), asked.any() & !idle, "cycles in which a message waited for the link");
-    grants
+    let waits = asked.any() & !idle;
+    count(&format!("link{j}_waits"), waits, "cycles in which a message waited for the link");
+    let several = |of: Bits| of.popcount().zext(8).ge(2);
+    let inputs: Vec<Bool> = lanes.iter().map(|lane| several(lane.requests(j))).collect();
+    let blocked: Vec<Bool> = lanes.iter().zip(&picks).map(|(lane, p)| lane.wants(j).any() & !p.any).collect();
+    let passes = net.any & pack_bools(&blocked).any();
+    (grants, [several(asked), pack_bools(&inputs).any(), passes, waits])
 }
 
 /// A virtual network of a router: its name in port names, and how its lane is declared.
@@ -176,7 +202,11 @@ pub(crate) fn router_of(
         let way = |node: Bits| way(grid, nodes, x, y, node.zext(width));
         let lanes: Vec<Box<dyn AnyLane>> = nets.iter().map(|vn| (vn.lane)(vn.name, s, &way)).collect();
         let names: Vec<&str> = nets.iter().map(|vn| vn.name).collect();
-        let grants: Vec<Vec<Bits>> = (0..PORTS).map(|j| output_link(j, s, &names, &lanes)).collect();
+        let (grants, races): (Vec<_>, Vec<_>) = (0..PORTS).map(|j| output_link(j, s, &names, &lanes)).unzip();
+        for (r, (id, text)) in RACES.into_iter().enumerate() {
+            let at: Vec<Bool> = races.iter().map(|races| races[r]).collect();
+            cover(&format!("spandex.race.router_{id}"), pack_bools(&at).any(), text);
+        }
         for (v, lane) in lanes.iter().enumerate() {
             let all = grants[1..].iter().fold(grants[0][v], |all, output| all | output[v]);
             lane.take(all.named(&format!("{}_granted", names[v])));
