@@ -14,7 +14,7 @@
 //! | --- | --- |
 //! | see something run | `cargo run --release -- run rec-4gpu-small --workload pagerank`, then the README's list of commands |
 //! | write a block of your own | [`weft_rtl`](../weft_rtl/index.html): ten minutes from nothing to simulation, bits and Verilog |
-//! | understand a block | [`weft_blocks`](../weft_blocks/index.html): each block's page has its ports, state machines and entry layout; begin with [the directories](../weft_blocks/directory/slice/index.html) |
+//! | understand a block | [`weft_blocks`](../weft_blocks/index.html): each block's page has its ports, state machines and entry layout; begin with [the directories](../weft_blocks/directory/slice/index.html); those of other families are in [`weft_mgcc`](../weft_mgcc/index.html), [`weft_srsp`](../weft_srsp/index.html) and [`weft_spandex`](../weft_spandex/index.html) |
 //! | clock a block, record waves, save and resume | [`weft_engine`](../weft_engine/index.html) |
 //! | change a system: topology, sizes, protocol | the files in `sim/fabrics/`, and [`weft_fabric::config`](../weft_fabric/config/index.html) for every key |
 //! | compare many runs in one table and picture | `weft sweep rec-protocols`; the files in `sim/fabrics/sweeps/`, and [`sweep`] for every key and column |
