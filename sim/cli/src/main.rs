@@ -21,7 +21,7 @@
 //! | add a family of fabrics: other keys, memories, checks, figures | [`weft_fabric::family`](../weft_fabric/family/index.html): its traits; [directories](../weft_fabric/family/directory/index.html) and [timestamps](../weft_fabric/family/tsm/index.html) are two |
 //! | see what a compute unit or a DRAM channel does | [`weft_fabric::cu`](../weft_fabric/cu/index.html), [`weft_fabric::dram`](../weft_fabric/dram/index.html) |
 //! | add a program or a graph format | [`weft_workload`](../weft_workload/index.html) |
-//! | know what is tested, and how | [`weft_testbench`](../weft_testbench/index.html): [golden models](../weft_testbench/golden/index.html), [the race ledger](../weft_testbench/ledger/index.html), [co-simulation](../weft_testbench/cosim/index.html); [`weft_explore`](../weft_explore/index.html): every state of a small net of blocks; [`weft_states`](../weft_states/index.html): every state of an abstract protocol |
+//! | know what is tested, and how | [`weft_testbench`](../weft_testbench/index.html): [golden models](../weft_testbench/golden/index.html), [the race ledger](../weft_testbench/ledger/index.html), [co-simulation](../weft_testbench/cosim/index.html); [`weft_explore`](../weft_explore/index.html): every state of a small net of blocks; [`weft_states`](../weft_states/index.html): every state of an abstract protocol; [`weft_litmus`](../weft_litmus/index.html) and [`weft_conformance`](../weft_conformance/index.html): memory models, and whether fabrics keep them |
 //! | use a block in a rust-hdl design | [weft-rust-hdl](../weft_rust_hdl/index.html) |
 //!
 //! # What happens in a run
