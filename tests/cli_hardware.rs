@@ -89,12 +89,14 @@ fn area_sets_what_a_line_keeps_beside_its_data() {
 /// Of the L1s and of the baseline's caches the same: V and O of each word, a bit per line of which more must not be replaced.
 #[test]
 fn area_sets_so_of_every_cache() {
-    let known: [(&str, &[&str]); 5] = [
+    let known: [(&str, &[&str]); 7] = [
         ("gpu-l1", &["tag 7.03 %", "state 0.20 %"]),
         ("denovo-l1", &["tag 7.03 %", "state 6.25 %", "pin 0.20 %"]),
         ("mesi-l1", &["state 0.59 %", "tag 7.03 %"]),
         ("mesi-llc", &["state 0.39 %", "owner 0.78 %", "sharers 1.76 %"]),
         ("gpu-l2", &["owned 3.12 %"]),
+        ("l2-bank", &["state 0.39 %"]),
+        ("mgcc-l1", &["wts 3.12 %", "rts 3.12 %"]),
     ];
     for (block, parts) in known {
         let text = stdout(&["area", block]);
@@ -105,7 +107,10 @@ fn area_sets_so_of_every_cache() {
     }
     let text = stdout(&["area", "denovo-l1", "--param", "regions=1"]);
     assert!(text.contains("region 0.20 %"), "{text}");
-    assert!(!stdout(&["area", "fifo"]).contains("of the bits of data"));
+    // Tags of a UMC are of lines whose data lie in DRAM.
+    for block in ["fifo", "umc"] {
+        assert!(!stdout(&["area", block]).contains("of the bits of data"), "{block}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome, say};
 use crate::params::BlockArgs;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use weft_rtl::area::{Area, MemoryArea, Storage, area};
+use weft_rtl::area::{Area, FieldArea, MemoryArea, Storage, area};
 use weft_testbench::synth::{CellCount, SynthTarget, synthesise};
 
 /// Arguments of `weft area`.
@@ -82,7 +82,7 @@ fn directories(found: &Area) -> impl Iterator<Item = &MemoryArea> {
 }
 
 /// Fields of a cache's lines beside their data.
-const OF_LINES: [&str; 13] = [
+const OF_LINES: [&str; 12] = [
     "tag",
     "state",
     "dirty",
@@ -94,26 +94,31 @@ const OF_LINES: [&str; 13] = [
     "region",
     "wts",
     "rts",
-    "timestamp",
     "replacement",
 ];
 
-/// Bits of the fields of lines as parts of those of their data; nothing of a block without tags and data in SRAMs. A field that an acquire changes in all lines at once lies in registers:
-/// there it counts if it has equally many bits for each line, for registers of other things, too, have states.
+/// Bits of the fields of lines as parts of those of their data; nothing of a block without tags and data of the same lines in SRAMs. Of lines is what has equally many entries, or bits, for each line:
+/// buffers have data and states, too. A field that an acquire changes in all lines at once lies in registers.
 fn beside_data(found: &Area) -> Vec<(&'static str, f64)> {
-    let sum = |name: &str, storage: Storage| {
-        let of = found.fields.iter().filter(|f| f.field == name && f.storage == storage);
-        of.fold((0, 0), |(bits, entries), f| (bits + f.bits, entries + f.entries))
-    };
-    let (data, lines) = (sum("data", Storage::Sram).0, sum("tag", Storage::Sram).1);
-    if data == 0 || lines == 0 {
+    let srams = || found.memories.iter().filter(|m| m.storage == Storage::Sram);
+    let tagged = |m: &&MemoryArea| m.fields.iter().any(|(name, _)| name == "tag");
+    let lines: u64 = srams().filter(tagged).map(MemoryArea::entries).sum();
+    if lines == 0 {
         return Vec::new();
     }
-    let bits = |name| match sum(name, Storage::Sram).0 {
-        0 => Some(sum(name, Storage::Registers).0).filter(|bits| bits.is_multiple_of(lines)).unwrap_or(0),
-        bits => bits,
+    let in_srams = |name: &str| -> u64 {
+        // A set has one entry of ages.
+        let memories = srams().filter(|m| name == "replacement" || m.entries().is_multiple_of(lines));
+        let fields = memories.flat_map(|m| m.fields.iter().map(|(field, bits)| (field, bits * m.entries())));
+        fields.filter(|(field, _)| *field == name).map(|(_, bits)| bits).sum()
     };
-    let told = OF_LINES.into_iter().filter(|name| bits(name) > 0);
+    let in_registers = |name: &str| -> u64 {
+        let of = |f: &&FieldArea| f.field == name && f.storage == Storage::Registers;
+        found.fields.iter().filter(of).map(|f| f.bits).filter(|bits| bits.is_multiple_of(lines)).sum()
+    };
+    let bits = |name| Some(in_srams(name)).filter(|bits| *bits > 0).unwrap_or_else(|| in_registers(name));
+    let data = in_srams("data");
+    let told = OF_LINES.into_iter().filter(|name| data > 0 && bits(name) > 0);
     told.map(|name| (name, bits(name) as f64 / data as f64)).collect()
 }
 
