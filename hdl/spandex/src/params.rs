@@ -30,6 +30,10 @@ pub struct Spandex {
     pub wbb: u32,
     /// Transactions of a bank under way, 1..64.
     pub tbes: u32,
+    /// GPUs, a power of two, 1..8. CPU cores, CUs and banks are numbered through, the first GPU's first, each with an equal share of them.
+    pub gpus: u32,
+    /// With several GPUs: byte address `a` lies in the memory, and in a bank, of GPU `a >> home_shift`; lines are interleaved over its banks.
+    pub home_shift: u32,
 }
 
 impl Default for Spandex {
@@ -46,6 +50,8 @@ impl Default for Spandex {
             sb: 128,
             wbb: 16,
             tbes: 16,
+            gpus: 1,
+            home_shift: 30,
         }
     }
 }
@@ -103,17 +109,61 @@ impl Spandex {
     pub fn bank_bits(&self) -> u32 {
         bits_for(u64::from(self.banks))
     }
-    /// Line bits that choose the bank.
+    /// Banks of a GPU.
+    pub fn banks_each(&self) -> u32 {
+        self.banks / self.gpus
+    }
+    /// Lowest line bits, which choose the bank of a GPU.
     pub fn bank_select(&self) -> u32 {
-        self.banks.trailing_zeros()
+        self.banks_each().trailing_zeros()
     }
     /// Node of the bank of a line: banks follow the devices.
     pub fn home(&self, line: Bits) -> Bits {
-        let first = lit(u64::from(self.devs()), self.node_bits());
-        match self.bank_select() {
-            0 => first,
-            bits => first + line.slice(0, bits).resize(self.node_bits()),
+        let (gpu, bank) = (self.gpus.trailing_zeros(), self.bank_select());
+        let mut number = Vec::new();
+        if gpu > 0 {
+            number.push(line.slice(self.home_shift - self.line.trailing_zeros(), gpu));
         }
+        if bank > 0 {
+            number.push(line.slice(0, bank));
+        }
+        let first = lit(u64::from(self.devs()), self.node_bits());
+        if number.is_empty() { first } else { first + cat(&number).resize(self.node_bits()) }
+    }
+    /// GPU of a device, and its number there: CPU cores come first.
+    pub fn unit(&self, device: u32) -> (u32, u32) {
+        let (cpus, cus) = ((self.cpus / self.gpus).max(1), (self.cus / self.gpus).max(1));
+        match device.checked_sub(self.cpus) {
+            None => (device / cpus, device % cpus),
+            Some(cu) => (cu / cus, self.cpus / self.gpus + cu % cus),
+        }
+    }
+    /// Checks what several GPUs share.
+    ///
+    /// # Errors
+    /// A number of GPUs outside its range, or of cores, CUs or banks that cannot be shared evenly; memories that the address does not reach.
+    pub fn validate_gpus(&self) -> Result<(), BlockError> {
+        let illegal = |key: &str, value: u32, problem: &str, legal: String| {
+            let (block, key, value, problem) =
+                ("spandex-net".into(), key.into(), value.to_string(), problem.into());
+            Err(BlockError::Illegal { block, key, value, problem, legal })
+        };
+        if !self.gpus.is_power_of_two() || self.gpus > 8 {
+            return illegal("gpus", self.gpus, "it is no power of two of at most 8", "1, 2, 4 or 8".into());
+        }
+        for (key, value) in [("cpus", self.cpus), ("cus", self.cus), ("banks", self.banks)] {
+            if value % self.gpus > 0 {
+                let legal = format!("a multiple of gpus = {}", self.gpus);
+                return illegal(key, value, "every GPU has as many", legal);
+            }
+        }
+        let (least, most) =
+            (self.line.trailing_zeros() + self.bank_select(), self.addr_bits - self.gpus.trailing_zeros());
+        if self.gpus > 1 && !(least..=most).contains(&self.home_shift) {
+            let problem = "an address does not reach the memories of all GPUs";
+            return illegal("home_shift", self.home_shift, problem, format!("{least}..{most}"));
+        }
+        Ok(())
     }
     /// The widths of the CU port: the same messages as in every other family.
     pub fn cu(&self) -> Sys {
@@ -132,8 +182,10 @@ impl Spandex {
     }
     /// Part of a module's name that these parameters determine.
     pub fn name_part(&self) -> String {
+        let gpus =
+            if self.gpus == 1 { String::new() } else { format!("_g{}_{}", self.gpus, self.home_shift) };
         format!(
-            "d{}_{}_{}_a{}_l{}_b{}_m{}_{}_{}_t{}",
+            "d{}_{}_{}_a{}_l{}_b{}_m{}_{}_{}_t{}{gpus}",
             self.cpus,
             self.cus,
             self.sharers,
@@ -188,6 +240,7 @@ pub fn spandex_from(p: &ParamSet) -> Result<Spandex, BlockError> {
         sb: number("sb", 1, 256)?,
         wbb: number("wbb", 1, 64)?,
         tbes: number("tbes", 1, 64)?,
+        ..Spandex::default()
     };
     if s.sharers > s.devs() {
         return Err(p.illegal("sharers", "there are not so many devices"));

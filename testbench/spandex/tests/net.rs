@@ -1,6 +1,6 @@
-//! The mesh of Spandex: every message arrives once, where it should, whatever the back-pressure; hops take their time and messages their flits; no virtual network waits for another.
+//! The mesh of Spandex, and the rails between meshes: every message arrives once, where it should, whatever the back-pressure; hops take their time and messages their flits; no virtual network waits for another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use weft_blocks::common::grid::Grid;
@@ -10,6 +10,7 @@ use weft_rtl::area::area;
 use weft_rtl::picture::Picture;
 use weft_rtl::prelude::*;
 use weft_spandex::msg::{Fwd, FwdOp, Req, ReqOp, Rsp, RspOp, Wb};
+use weft_spandex::net::link::LinkParams;
 use weft_spandex::net::router::BLOCK;
 use weft_spandex::net::{Net, NetParams, Stations};
 use weft_spandex::params::Spandex;
@@ -56,7 +57,20 @@ struct World {
 
 /// Four CPU cores, six CUs and four banks on a mesh.
 fn world(columns: u32, rows: u32, hop: u32, ni: u32, seed: u64) -> World {
-    let s = Spandex {
+    let s = small();
+    let p = NetParams { hop, ni, ..NetParams::spread(&s, Grid { columns, rows }) };
+    world_of(s, p, seed)
+}
+
+/// Four GPUs, each with a core, two CUs and two banks on a mesh of these columns and two rows.
+fn four_gpus(columns: u32, link: LinkParams, seed: u64) -> World {
+    let s = Spandex { cus: 8, banks: 8, gpus: 4, home_shift: 20, ..small() };
+    let spread = NetParams::spread(&s, Grid { columns, rows: 2 });
+    world_of(s, NetParams { link: Some(link), ..spread }, seed)
+}
+
+fn small() -> Spandex {
+    Spandex {
         cpus: 4,
         cus: 6,
         sharers: 4,
@@ -67,8 +81,10 @@ fn world(columns: u32, rows: u32, hop: u32, ni: u32, seed: u64) -> World {
         wbb: 4,
         tbes: 4,
         ..Spandex::default()
-    };
-    let p = NetParams { hop, ni, ..NetParams::spread(&s, Grid { columns, rows }) };
+    }
+}
+
+fn world_of(s: Spandex, p: NetParams, seed: u64) -> World {
     let net = Net::new(&s, &p).expect("legal");
     let (device, bank) = (post("device_post", &s, false), post("bank_post", &s, true));
     let module = Module::build(&format!("mail_{}", p.name_part()), ModuleKind::Fabric, || {
@@ -193,32 +209,43 @@ fn every_message_arrives_once_where_it_should() {
     for (seed, (columns, rows, hop, ni)) in
         [(3, 2, 3, 0), (2, 2, 1, 2), (1, 1, 3, 0), (5, 1, 8, 3)].into_iter().enumerate()
     {
-        let mut w = world(columns, rows, hop, ni, seed as u64);
-        let (devs, nodes) = (w.s.devs(), w.s.nodes());
-        for round in 0..1_500u64 {
-            if round % 100 == 0 {
-                let chance = [0.1, 0.5, 1.0][(round / 100 % 3) as usize];
-                w.b.sinks.values_mut().for_each(|sink| sink.chance = chance);
-            }
-            // A mixture that needs no random numbers of its own: every pair of nodes, every length.
-            let pick = |n: u64| {
-                (round
-                    .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                    .wrapping_add(n.wrapping_mul(0xbf58_476d_1ce4_e5b9))
-                    >> 33) as u32
-            };
-            let words = pick(1) % 17;
-            match round % 4 {
-                0 => w.send("req", pick(2) % devs, devs + pick(3) % w.s.banks, words),
-                1 => w.send("wb", pick(2) % devs, devs + pick(3) % w.s.banks, words.max(1)),
-                2 => w.send("fwd", pick(2) % nodes, pick(3) % devs, words),
-                _ => w.send("rsp", pick(2) % nodes, pick(3) % nodes, words),
-            };
-            w.step();
-        }
-        w.drain();
-        assert_eq!(w.took.len(), 1_500);
+        everywhere(world(columns, rows, hop, ni, seed as u64));
     }
+}
+
+/// Links of few bytes, and of few places, are full all the time.
+#[test]
+fn every_message_arrives_across_gpus() {
+    let links = [(3, 5, 20, 16), (1, 16, 2, 1), (2, 1, 7, 2)];
+    for (seed, (columns, bytes, latency, credits)) in links.into_iter().enumerate() {
+        everywhere(four_gpus(columns, LinkParams { bytes, latency, credits }, seed as u64));
+    }
+}
+
+/// Messages of all lengths between all nodes.
+fn everywhere(mut w: World) {
+    let (devs, nodes) = (w.s.devs(), w.s.nodes());
+    for round in 0..1_500u64 {
+        if round % 100 == 0 {
+            let chance = [0.1, 0.5, 1.0][(round / 100 % 3) as usize];
+            w.b.sinks.values_mut().for_each(|sink| sink.chance = chance);
+        }
+        // A mixture that needs no random numbers of its own: every pair of nodes, every length.
+        let pick = |n: u64| {
+            (round.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(n.wrapping_mul(0xbf58_476d_1ce4_e5b9))
+                >> 33) as u32
+        };
+        let words = pick(1) % 17;
+        match round % 4 {
+            0 => w.send("req", pick(2) % devs, devs + pick(3) % w.s.banks, words),
+            1 => w.send("wb", pick(2) % devs, devs + pick(3) % w.s.banks, words.max(1)),
+            2 => w.send("fwd", pick(2) % nodes, pick(3) % devs, words),
+            _ => w.send("rsp", pick(2) % nodes, pick(3) % nodes, words),
+        };
+        w.step();
+    }
+    w.drain();
+    assert_eq!(w.took.len(), 1_500);
 }
 
 /// A message takes a router's cycle and `hop` for each hop, whatever its length, beside what is fixed.
@@ -316,6 +343,59 @@ fn no_network_waits_for_another() {
     }
 }
 
+/// To another GPU a message takes its hops, one of which is the crossing, and both links their latency and the time of its bytes.
+#[test]
+fn links_between_gpus_take_their_time() {
+    for (bytes, latency, columns) in [(5, 20, 2), (16, 70, 2), (10, 140, 3)] {
+        let mut w = four_gpus(columns, LinkParams { bytes, latency, credits: 16 }, 13);
+        let (devs, banks) = (w.s.devs(), w.s.banks);
+        w.alone("wb", 0, devs, 1);
+        let mut seen = BTreeSet::new();
+        for (device, bank) in (w.s.cpus..devs).flat_map(|d| (0..banks).map(move |b| (d, b))) {
+            let (from, to) = (w.p.places[device as usize], w.p.places[(devs + bank) as usize]);
+            let (hops, crosses) = (w.p.distance(from, to), w.p.crosses(from, to));
+            for (words, length) in [(4, 32), (16, 80)] {
+                let link = 2 * (latency + (length / bytes).max(1)) + CROSSING;
+                let way = if crosses { link + 3 * (hops - 1) } else { 3 * hops };
+                seen.insert(w.alone("wb", device, devs + bank, words) - u64::from(way));
+            }
+        }
+        // Router, split and port; where a core stands too, requests are merged, which takes a cycle.
+        assert_eq!(Vec::from_iter(seen), [3, 4], "{bytes} {latency}");
+    }
+}
+
+/// Of the crossing itself: the router at the row's end, and the switch.
+const CROSSING: u32 = 2;
+
+/// The rails carry a network while another, which nobody takes from in one GPU, is full from end to end.
+#[test]
+fn no_network_waits_for_another_across_gpus() {
+    let mut w = four_gpus(2, LinkParams { bytes: 8, latency: 10, credits: 4 }, 14);
+    let devs = w.s.devs();
+    // A CU of GPU 0; a bank and a CU of GPU 3, which stand at one router.
+    let (from, bank, device) = (4, devs + 6, 10);
+    assert!(w.p.crosses(w.p.places[from as usize], w.p.places[bank as usize]));
+    for blocked in ["req", "fwd", "wb", "rsp"] {
+        let to = |net: &str| if matches!(net, "req" | "wb") { bank } else { device };
+        let sink = if to(blocked) == bank { format!("b6_{blocked}") } else { format!("d10_{blocked}") };
+        w.b.sink_mut(&sink).chance = 0.0;
+        (0..100).for_each(|_| {
+            w.send(blocked, from, to(blocked), 1);
+        });
+        (0..2_000).for_each(|_| w.step());
+        assert_eq!(w.sent.len(), 100, "{blocked} is blocked");
+        for other in ["req", "fwd", "wb", "rsp"].into_iter().filter(|net| *net != blocked) {
+            (0..20).for_each(|_| {
+                w.send(other, from, to(other), 16);
+            });
+        }
+        (0..4_000).for_each(|_| w.step());
+        assert_eq!(w.sent.len(), 100, "the others arrive while {blocked} is blocked");
+        w.drain();
+    }
+}
+
 #[test]
 fn a_network_without_traffic_sleeps() {
     let mut w = world(3, 2, 3, 1, 12);
@@ -335,7 +415,9 @@ fn networks_that_cannot_be_built_are_refused() {
         NetParams { ni: 65, ..p.clone() },
         NetParams { grid: Grid { columns: 17, rows: 1 }, ..p.clone() },
         NetParams { grid: Grid { columns: 2, rows: 2 }, ..p.clone() },
-        NetParams { places: p.places[1..].to_vec(), ..p },
+        NetParams { places: p.places[1..].to_vec(), ..p.clone() },
+        NetParams { link: Some(LinkParams { bytes: 16, latency: 70, credits: 8 }), ..p.clone() },
+        NetParams { controllers: vec![0, 3, 12], ..p },
     ] {
         let error = Net::new(&s, &bad).map(|_| ()).expect_err("illegal").to_string();
         assert!(error.contains("legal:"), "{error}");
@@ -370,4 +452,27 @@ fn the_router_is_a_block() {
     }
     let now = std::fs::read_to_string(&path).ok();
     assert_eq!(now.as_deref(), Some(&*svg), "the picture is old: write it again with WEFT_PICTURES=write");
+}
+
+#[test]
+fn gpus_that_cannot_be_built_are_refused() {
+    let s = Spandex { cus: 8, banks: 8, gpus: 4, home_shift: 20, ..small() };
+    let link = Some(LinkParams { bytes: 16, latency: 70, credits: 8 });
+    let p = NetParams { link, ..NetParams::spread(&s, Grid { columns: 2, rows: 2 }) };
+    assert!(Net::new(&s, &p).is_ok());
+    assert_eq!((s.unit(1), s.unit(4), s.unit(11)), ((1, 0), (0, 1), (3, 2)), "the first GPU's first");
+    assert_eq!(NetParams::corners(p.grid, 4, 2), [0, 3, 4, 7, 8, 11, 12, 15]);
+    for (s, p, words) in [
+        (Spandex { gpus: 3, ..s.clone() }, p.clone(), "gpus = 3"),
+        (Spandex { cpus: 6, ..s.clone() }, p.clone(), "cpus = 6"),
+        (Spandex { cus: 6, ..s.clone() }, p.clone(), "cus = 6"),
+        (Spandex { banks: 2, ..s.clone() }, p.clone(), "banks = 2"),
+        (Spandex { home_shift: 31, ..s.clone() }, p.clone(), "home_shift = 31"),
+        (s.clone(), NetParams { link: None, ..p.clone() }, "link = None"),
+        (s.clone(), NetParams { controllers: vec![0, 1, 2, 3], ..p.clone() }, "controllers = [0, 1, 2, 3]"),
+        (s, NetParams { places: p.places.iter().map(|place| place + 3).collect(), ..p }, "places = "),
+    ] {
+        let error = Net::new(&s, &p).map(|_| ()).expect_err(words).to_string();
+        assert!(error.contains(words) && error.contains("legal:"), "{error}");
+    }
 }

@@ -28,6 +28,7 @@ fn params(n_fail: u32, opred: Opred) -> TuFlexParams {
         sb: 2,
         wbb: 2,
         tbes: 4,
+        ..Spandex::default()
     };
     TuFlexParams { n_fail, opred, entries: 4, ..TuFlexParams::published(spandex) }
 }

@@ -6,7 +6,9 @@
 //!  CU 0   -- device2 ---+    routers    ---+--- ...
 //!  ...                                     |
 //! ```
-//! Ports of [`spandex_fabric`], with D the device (CPU cores first) and B the bank:
+//! With several GPUs each has a mesh, and its share of everything else; [`crate::net::rails`] join the meshes.
+//!
+//! Ports of [`spandex_fabric`], with D the device (CPU cores first) and B the bank; of GPU G of several, `gG_cuN` with N the device's number there ([`Spandex::unit`]):
 //!
 //! | port | dir | message |
 //! | --- | --- | --- |
@@ -214,6 +216,9 @@ pub fn spandex_fabric(
         param("cpus", s.cpus);
         param("cus", s.cus);
         param("banks", s.banks);
+        if s.gpus > 1 {
+            param("gpus", s.gpus);
+        }
         let place = |(d, module): (usize, &Arc<Module>)| instance(&format!("device{d}"), module);
         let stations = Stations {
             devices: devices.iter().enumerate().map(place).collect(),
@@ -236,16 +241,18 @@ fn export(s: &Spandex, stations: &Stations) {
 /// Ports of CPU cores and CUs.
 pub(crate) fn export_cu(s: &Spandex, devices: &[InstanceRef]) {
     let cu = s.cu();
-    for (d, device) in devices.iter().enumerate() {
-        device.drive_bits("own", lit(d as u64, s.dev_bits()));
-        pass_in::<CuReq>(device, "cu_req", &format!("g0_cu{d}_req"), &cu);
-        pass_out::<CuRsp>(device, "cu_rsp", &format!("g0_cu{d}_rsp"), &cu);
+    for (d, device) in (0..).zip(devices) {
+        device.drive_bits("own", lit(u64::from(d), s.dev_bits()));
+        let (gpu, number) = s.unit(d);
+        let unit = format!("g{gpu}_cu{number}");
+        pass_in::<CuReq>(device, "cu_req", &format!("{unit}_req"), &cu);
+        pass_out::<CuRsp>(device, "cu_rsp", &format!("{unit}_rsp"), &cu);
         for state in ["stall", "busy_release"] {
             let value = device.out_bits(state);
-            output::<Bits>(&format!("g0_cu{d}_{state}"), value.width()).set(value);
+            output::<Bits>(&format!("{unit}_{state}"), value.width()).set(value);
         }
         if device.module().port("oracle_ask").is_some() {
-            let name = |port: &str| format!("g0_cu{d}_oracle_{port}");
+            let name = |port: &str| format!("{unit}_oracle_{port}");
             for port in ["ask", "line", "mask"] {
                 let value = device.out_bits(&join_name("oracle", port));
                 output::<Bits>(&name(port), value.width()).set(value);

@@ -31,7 +31,7 @@ pub fn spread(s: &Spandex, grid: Grid) -> NetParams {
 /// # Errors
 /// As [`NetParams::validate`], with a place for every device, GPU L2 bank and L3 bank.
 pub fn validate(s: &Spandex, p: &NetParams) -> Result<(), BlockError> {
-    p.validate_nodes(s.h_nodes())
+    p.validate_nodes(s.h_nodes(), 1)
 }
 
 /// What stands at the network.

@@ -5,7 +5,7 @@
 //!  bank 4 -- hops --+-- merge -- memC_req    memC_rsp ---+-- hops -- bank 4
 //!  ...              |                                    |   ...
 //! ```
-//! Lines are interleaved over controllers as over banks, so a bank has one controller: bank `b` of `n` controllers has number `b mod n`. Between a bank and its controller a message takes as many
+//! Lines are interleaved over controllers as over banks, so a bank has one controller: bank `b` has number `b mod n` of `n` controllers. Each GPU has its own. Between a bank and its controller a message takes as many
 //! hops as they are apart.
 //!
 //! Decision: these messages have wires of their own and count as no traffic. Section 2 has four virtual networks and section 10 no class for memory; and the published time of memory is that of
@@ -24,7 +24,8 @@ use weft_rtl::prelude::*;
 
 /// Modules between banks and controllers.
 pub(crate) struct Memory {
-    controllers: u32,
+    /// Of each bank.
+    controllers: Vec<u32>,
     /// Hops from each bank to its controller.
     hops: Vec<u32>,
     /// By hops: to the controller and back.
@@ -39,25 +40,22 @@ impl Memory {
     /// # Errors
     /// What [`NetParams::validate`] refuses of them.
     pub fn of(s: &Spandex, p: &NetParams) -> Result<Option<Memory>, BlockError> {
-        p.validate_controllers(s.banks)?;
+        p.validate_controllers(s)?;
         if p.controllers.is_empty() { Ok(None) } else { Memory::new(s, p).map(Some) }
     }
 
     fn new(s: &Spandex, p: &NetParams) -> Result<Memory, BlockError> {
-        let controllers = p.controllers.len() as u32;
-        let hops: Vec<u32> = (0..s.banks)
-            .map(|b| {
-                let to = p.controllers[(b % controllers) as usize];
-                p.grid.hops(p.places[(s.devs() + b) as usize], to)
-            })
-            .collect();
+        let controllers: Vec<u32> = (0..s.banks).map(|b| p.controller_of(s, b)).collect();
+        let hop =
+            |(b, c): (usize, &u32)| p.distance(p.places[s.devs() as usize + b], p.controllers[*c as usize]);
+        let hops: Vec<u32> = controllers.iter().enumerate().map(hop).collect();
         let name = |what: &str, n: u32| format!("spandex_memory_{what}{n}_{}", s.name_part());
         let way = |h: u32| {
             let req = Wait::new::<MemReq>("spandex-net", &name("req", p.hop * h), p.hop * h, s)?;
             let rsp = Wait::new::<MemRsp>("spandex-net", &name("rsp", p.hop * h), p.hop * h, s)?;
             Ok((h, (req, rsp)))
         };
-        let each = s.banks / controllers;
+        let each = s.banks / p.controllers.len() as u32;
         let fits = |made: Result<Arc<Module>, ElabErrors>| {
             made.map_err(|errors| BlockError::Elab { block: "spandex-net".into(), errors })
         };
@@ -72,10 +70,11 @@ impl Memory {
 
     /// Places them, with ports `memC_req` and `memC_rsp`.
     fn wire(&self, s: &Spandex, banks: &[InstanceRef]) {
-        for c in 0..self.controllers {
+        let last = self.controllers.iter().max().copied().unwrap_or(0);
+        for c in 0..=last {
             let merge = instance(&format!("memory_merge{c}"), &self.merge);
             let split = instance(&format!("memory_split{c}"), &self.split);
-            for (i, b) in (c..s.banks).step_by(self.controllers as usize).enumerate() {
+            for (i, b) in (0..s.banks).filter(|b| self.controllers[*b as usize] == c).enumerate() {
                 let (req, rsp) = &self.ways[&self.hops[b as usize]];
                 let bank = &banks[b as usize];
                 let names = (format!("memory_req{b}"), format!("memory_rsp{b}"));
@@ -106,7 +105,7 @@ fn split(name: &str, s: &Spandex, each: u32) -> Result<Arc<Module>, ElabErrors> 
         param("banks", each);
         let from = in_channel::<ControllerRsp>("in", s);
         // The upper bits of a bank's number tell the banks of a controller apart.
-        let (index, low) = (each.trailing_zeros(), (s.banks / each).trailing_zeros());
+        let (index, low) = (each.trailing_zeros(), (s.banks_each() / each).trailing_zeros());
         let ControllerRsp { bank, tbe, data } = from.msg;
         for i in 0..each {
             let out = out_channel::<MemRsp>(&format!("out{i}"), s);
@@ -116,7 +115,7 @@ fn split(name: &str, s: &Spandex, each: u32) -> Result<Arc<Module>, ElabErrors> 
                 from.take();
             });
         }
-        if index == 0 || low > 0 {
+        if index == 0 || low > 0 || s.gpus > 1 {
             unused_input(&bank);
         }
     })

@@ -9,12 +9,18 @@
 //! At a node all senders of a virtual network are merged and its receivers split, a cycle each where there are several. A hop takes `hop` cycles, of which the router is one; towards the network
 //! every message waits `ni` cycles. A request waits `bank` cycles before its bank, an answer of a bank `data` cycles behind it: times of the bank's arrays beyond that of its pipeline, of which a forward
 //! needs the first only.
+//!
+//! Several GPUs have a mesh each, and [`rails`] between them.
 
+pub mod link;
 pub(crate) mod memory;
+pub mod rails;
 pub mod router;
 
 use crate::msg::{Fwd, Req, Routed, Rsp, Wb};
 use crate::params::Spandex;
+use link::LinkParams;
+use rails::Rails;
 use router::{EAST, NETS, NORTH, OWN, SOUTH, WEST, router};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -29,7 +35,7 @@ use weft_rtl::prelude::*;
 /// What fixes the network.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NetParams {
-    /// The mesh.
+    /// The mesh, of each GPU.
     pub grid: Grid,
     /// Cycles of a hop, 1..8.
     pub hop: u32,
@@ -39,33 +45,66 @@ pub struct NetParams {
     pub bank: u32,
     /// Cycles of an answer behind its bank, 0..64.
     pub data: u32,
-    /// Place in the mesh of each node of the system: the devices, then the banks.
+    /// Place of each node of the system: the devices, then the banks. Place `p` of `n` to a mesh is number `p mod n` in the mesh of GPU `p / n`.
     pub places: Vec<u32>,
-    /// Places in the mesh of memory controllers: none (a port of memory at each bank), or a power of two of them, at most as many as banks.
+    /// Places of memory controllers: none (a port of memory at each bank), or for each GPU a power of two of them, at most as many as its banks, the first GPU's first.
     pub controllers: Vec<u32>,
+    /// Both halves of a link between GPUs, to the switch and from it; with several GPUs.
+    pub link: Option<LinkParams>,
 }
 
 impl NetParams {
-    /// The published places on a mesh of so many columns: CPU cores on even nodes, a CU and a bank on every node, again from the first when there are more of them than nodes.
+    /// The published places on a mesh of so many columns: CPU cores on even nodes, a CU and a bank on every node, again from the first when there are more of them than nodes. Each GPU's likewise on
+    /// its own mesh.
     pub fn spread(s: &Spandex, grid: Grid) -> NetParams {
         let nodes = grid.nodes();
         let even = nodes.div_ceil(2);
-        let cpus = (0..s.cpus).map(|c| 2 * (c % even));
-        let cus = (0..s.cus).map(|c| c % nodes);
-        let banks = (0..s.banks).map(|b| b % nodes);
-        let places = cpus.chain(cus).chain(banks).collect();
-        NetParams { grid, hop: 3, ni: 0, bank: 0, data: 0, places, controllers: Vec::new() }
+        let device = |d: u32| {
+            let (gpu, number) = s.unit(d);
+            let core = |c: u32| 2 * (c % even);
+            gpu * nodes + number.checked_sub(s.cpus / s.gpus).map_or_else(|| core(number), |cu| cu % nodes)
+        };
+        let bank = |b: u32| b / s.banks_each() * nodes + b % s.banks_each() % nodes;
+        let places = (0..s.devs()).map(device).chain((0..s.banks).map(bank)).collect();
+        let link = None;
+        NetParams { grid, hop: 3, ni: 0, bank: 0, data: 0, places, controllers: Vec::new(), link }
     }
 
-    /// The places of so many memory controllers, at most 4, at corners of a mesh: two are opposite.
-    pub fn corners(grid: Grid, count: u32) -> Vec<u32> {
+    /// The places of so many memory controllers of each GPU, at most 4, at corners of its mesh: two are opposite.
+    pub fn corners(grid: Grid, gpus: u32, count: u32) -> Vec<u32> {
         let (east, last) = (grid.columns - 1, grid.nodes() - 1);
-        [0, last, east, last - east].into_iter().take(count as usize).collect()
+        let of_gpu = |gpu: u32| {
+            let corners = [0, last, east, last - east].into_iter().take(count as usize);
+            corners.map(move |corner| gpu * grid.nodes() + corner)
+        };
+        (0..gpus).flat_map(of_gpu).collect()
     }
 
     /// Hops between two nodes of the system.
     pub fn hops(&self, from: u32, to: u32) -> u32 {
-        self.grid.hops(self.places[from as usize], self.places[to as usize])
+        self.distance(self.places[from as usize], self.places[to as usize])
+    }
+
+    /// Hops between two places. The way to another GPU goes along the row to its east end, over a link, which is one hop, and back along the same row there.
+    pub fn distance(&self, from: u32, to: u32) -> u32 {
+        let nodes = self.grid.nodes();
+        if !self.crosses(from, to) {
+            return self.grid.hops(from % nodes, to % nodes);
+        }
+        let east = |place: u32| self.grid.columns - 1 - place % nodes % self.grid.columns;
+        let row = |place: u32| place % nodes / self.grid.columns;
+        east(from) + 1 + east(to) + row(from).abs_diff(row(to))
+    }
+
+    /// Two places are in different GPUs.
+    pub fn crosses(&self, from: u32, to: u32) -> bool {
+        from / self.grid.nodes() != to / self.grid.nodes()
+    }
+
+    /// Controller of each bank: lines are interleaved over those of a GPU as over its banks.
+    pub(crate) fn controller_of(&self, s: &Spandex, bank: u32) -> u32 {
+        let each = self.controllers.len() as u32 / s.gpus;
+        bank / s.banks_each() * each + bank % s.banks_each() % each
     }
 
     /// Checks what joins the parts.
@@ -73,12 +112,26 @@ impl NetParams {
     /// # Errors
     /// A mesh outside 1..16 in either direction, another number of places than nodes, a place outside the mesh, or cycles outside their range.
     pub fn validate(&self, s: &Spandex) -> Result<(), BlockError> {
-        self.validate_nodes(s.nodes())?;
-        self.validate_controllers(s.banks)
+        s.validate_gpus()?;
+        self.validate_nodes(s.nodes(), s.gpus)?;
+        match self.link {
+            Some(link) if s.gpus > 1 => link.validate()?,
+            None if s.gpus == 1 => {}
+            _ => {
+                return Err(BlockError::Illegal {
+                    block: "spandex-net".into(),
+                    key: "link".into(),
+                    value: format!("{:?}", self.link),
+                    problem: "it does not fit the number of GPUs".into(),
+                    legal: "links with several GPUs, and none with one".into(),
+                });
+            }
+        }
+        self.validate_controllers(s)
     }
 
-    /// Checks all but the controllers, for so many nodes.
-    pub(crate) fn validate_nodes(&self, nodes: u32) -> Result<(), BlockError> {
+    /// Checks all but controllers and links, for so many nodes of all GPUs.
+    pub(crate) fn validate_nodes(&self, nodes: u32, gpus: u32) -> Result<(), BlockError> {
         let illegal = |key: &str, value: String, problem: &str, legal: &str| {
             let text = |t: &str| t.to_string();
             Err(BlockError::Illegal {
@@ -93,7 +146,7 @@ impl NetParams {
         if !(1..=16).contains(&columns) || !(1..=16).contains(&rows) {
             return illegal("mesh", format!("{columns}x{rows}"), "it lies outside", "1..16 columns and rows");
         }
-        if self.places.len() != nodes as usize || self.places.iter().any(|p| *p >= self.grid.nodes()) {
+        if self.places.len() != nodes as usize || self.places.iter().any(|p| *p >= gpus * self.grid.nodes()) {
             return illegal(
                 "places",
                 format!("{:?}", self.places),
@@ -112,11 +165,12 @@ impl NetParams {
         Ok(())
     }
 
-    /// Checks the controllers of so many banks.
-    fn validate_controllers(&self, banks: u32) -> Result<(), BlockError> {
-        let few = self.controllers.len() as u32;
-        let fit = few == 0 || few.is_power_of_two() && few <= banks;
-        if fit && self.controllers.iter().all(|p| *p < self.grid.nodes()) {
+    /// Checks the controllers.
+    pub(crate) fn validate_controllers(&self, s: &Spandex) -> Result<(), BlockError> {
+        let (all, nodes) = (self.controllers.len() as u32, self.grid.nodes());
+        let each = all / s.gpus;
+        let fit = all == 0 || each.is_power_of_two() && each * s.gpus == all && each <= s.banks_each();
+        if fit && (0..).zip(&self.controllers).all(|(c, p)| *p / nodes == c / each.max(1)) {
             return Ok(());
         }
         Err(BlockError::Illegal {
@@ -124,7 +178,8 @@ impl NetParams {
             key: "controllers".into(),
             value: format!("{:?}", self.controllers),
             problem: "they do not fit the banks and the mesh".into(),
-            legal: "a power of two of them, at most one per bank, each with a place in the mesh".into(),
+            legal: "a power of two of them for each GPU, at most one per bank, each with a place in its mesh"
+                .into(),
         })
     }
 
@@ -146,7 +201,8 @@ impl NetParams {
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
         let Grid { columns, rows } = self.grid;
-        format!("{columns}x{rows}_h{}_n{}_b{}_{}_p{sum:016x}", self.hop, self.ni, self.bank, self.data)
+        let link = self.link.map_or(String::new(), |link| format!("_{}", link.name_part()));
+        format!("{columns}x{rows}_h{}_n{}_b{}_{}_p{sum:016x}{link}", self.hop, self.ni, self.bank, self.data)
     }
 }
 
@@ -186,7 +242,8 @@ impl Lane {
             made.map_err(|errors| BlockError::Elab { block: "spandex-net".into(), errors })
         };
         let name = |what: &str, n: usize| format!("spandex_{net}_{what}{n}_{}", s.name_part());
-        let most = (0..p.grid.nodes()).map(|at| p.places.iter().filter(|place| **place == at).count()).max();
+        let at = |at: &u32| p.places.iter().filter(|place| *place == at).count();
+        let most = p.places.iter().map(at).max();
         let several = 2..=most.unwrap_or(0);
         let merges = several
             .clone()
@@ -245,11 +302,11 @@ impl Lane {
         }
     }
 
-    /// Links between neighbours, and nothing beyond the edges.
+    /// Links between neighbours of each mesh, and nothing beyond its edges, unless rails begin at the east.
     pub fn links<T: Routed>(&self, net: &str, grid: Grid, routers: &[InstanceRef], s: &Spandex) {
         for (n, here) in routers.iter().enumerate() {
-            let n = n as u32;
-            let (x, y) = (n % grid.columns, n / grid.columns);
+            let (n, at) = (n as u32, n as u32 % grid.nodes());
+            let (x, y) = (at % grid.columns, at / grid.columns);
             let ways = [
                 ("east", EAST, WEST, x + 1 < grid.columns, 1),
                 ("west", WEST, EAST, x > 0, -1),
@@ -261,7 +318,7 @@ impl Lane {
                     let there = &routers[(i64::from(n) + step) as usize];
                     let (out, into) = (format!("{net}_out{away}"), format!("{net}_in{back}"));
                     self.link.join::<T>(&format!("{net}_{name}{n}"), (here, &out), (there, &into), s);
-                } else {
+                } else if s.gpus == 1 || away != EAST {
                     silence::<T>(here, &format!("{net}_in{away}"), s);
                     here.drive_bits(&format!("{net}_out{away}_ready"), lit(1, 1));
                 }
@@ -287,6 +344,7 @@ pub struct Net {
     p: NetParams,
     router: Arc<Module>,
     lanes: [Lane; 4],
+    rails: Option<Rails>,
 }
 
 impl Net {
@@ -298,6 +356,7 @@ impl Net {
         Ok(Net {
             router: p.router(s)?,
             p: p.clone(),
+            rails: p.link.map(|link| Rails::new(s, p, link)).transpose()?,
             lanes: [
                 Lane::new::<Req>(NETS[0], s, p, (p.bank, 0))?,
                 Lane::new::<Fwd>(NETS[1], s, p, (0, 0))?,
@@ -310,12 +369,16 @@ impl Net {
     /// Places routers (`routerN`) and all between them and the stations.
     pub fn wire(&self, s: &Spandex, stations: &Stations) {
         let grid = self.p.grid;
+        let sites = s.gpus * grid.nodes();
         let routers: Vec<InstanceRef> =
-            (0..grid.nodes()).map(|n| instance(&format!("router{n}"), &self.router)).collect();
+            (0..sites).map(|n| instance(&format!("router{n}"), &self.router)).collect();
         for (n, router) in routers.iter().enumerate() {
-            let n = n as u32;
-            router.drive_bits("x", lit(u64::from(n % grid.columns), grid.x_bits()));
-            router.drive_bits("y", lit(u64::from(n / grid.columns), grid.y_bits()));
+            let (n, at) = (n as u32, n as u32 % grid.nodes());
+            router.drive_bits("x", lit(u64::from(at % grid.columns), grid.x_bits()));
+            router.drive_bits("y", lit(u64::from(at / grid.columns), grid.y_bits()));
+            if s.gpus > 1 {
+                router.drive_bits("gpu", lit(u64::from(n / grid.nodes()), bits_for(u64::from(s.gpus))));
+            }
             let here = |node: u32| self.p.places[node as usize] == n;
             let devices: Vec<u32> = (0..s.devs()).filter(|d| here(*d)).collect();
             let banks: Vec<u32> = (0..s.banks).filter(|b| here(s.devs() + b)).collect();
@@ -357,5 +420,8 @@ impl Net {
         fwd.links::<Fwd>(NETS[1], grid, &routers, s);
         wb.links::<Wb>(NETS[2], grid, &routers, s);
         rsp.links::<Rsp>(NETS[3], grid, &routers, s);
+        if let Some(rails) = &self.rails {
+            rails.wire(s, grid, &routers);
+        }
     }
 }

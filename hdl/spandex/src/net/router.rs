@@ -6,9 +6,10 @@
 //!  WB   ...                               |
 //!  RSP  ...                             --+
 //! ```
-//! Ports: `NET_inP`, `NET_outP` with NET one of `req`, `fwd`, `wb`, `rsp`, and P 0 for the node's own side, then east, west, north, south. Inputs `x`, `y` say where the router stands.
+//! Ports: `NET_inP`, `NET_outP` with NET one of `req`, `fwd`, `wb`, `rsp`, and P 0 for the node's own side, then east, west, north, south. Inputs `x`, `y` say where the router stands, and with several GPUs
+//! `gpu` in which.
 //!
-//! A message goes along its row first, then along its column, so that no cycle of waiting routers is possible within a network. The networks share the wires of a link and nothing else: one
+//! A message goes along its row first, then along its column, so that no cycle of waiting routers is possible within a network; one for another GPU goes east, where the [rails](super::rails) begin. The networks share the wires of a link and nothing else: one
 //! whose next place is taken does not ask for the link, so none ever waits for another. A message goes on in the cycle after it has come and occupies its link for as many cycles as
 //! it has flits (cut-through).
 //!
@@ -199,7 +200,15 @@ pub(crate) fn router_of(
         param("rows", grid.rows);
         let (x, y) = (input::<Bits>("x", grid.x_bits()), input::<Bits>("y", grid.y_bits()));
         let width = bits_for(nodes.len() as u64);
-        let way = |node: Bits| way(grid, nodes, x, y, node.zext(width));
+        let local: Vec<u32> = nodes.iter().map(|place| place % grid.nodes()).collect();
+        let gpus = bits_for(u64::from(s.gpus));
+        let own = (s.gpus > 1).then(|| input::<Bits>("gpu", gpus));
+        let gpu: Vec<Bits> = nodes.iter().map(|place| lit(u64::from(place / grid.nodes()), gpus)).collect();
+        let way = |node: Bits| {
+            let node = node.zext(width);
+            let here = way(grid, &local, x, y, node);
+            own.map_or(here, |own| mux(select(&gpu, node).ne(own), lit(EAST, 3), here))
+        };
         let lanes: Vec<Box<dyn AnyLane>> = nets.iter().map(|vn| (vn.lane)(vn.name, s, &way)).collect();
         let names: Vec<&str> = nets.iter().map(|vn| vn.name).collect();
         let (grants, races): (Vec<_>, Vec<_>) = (0..PORTS).map(|j| output_link(j, s, &names, &lanes)).unzip();

@@ -152,6 +152,7 @@ fn run(seed: u64, inject: ClientInject) {
         sb: 6,
         wbb: [2, 1][seed as usize / 2 % 2],
         tbes: 4,
+        ..Spandex::default()
     };
     let port = MesiPort { spandex, size: 4 * line, ways: 2 };
     let client = ClientParams { inject, ..ClientParams::new(port.clone()) };

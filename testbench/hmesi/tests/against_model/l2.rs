@@ -120,6 +120,7 @@ fn run(seed: u64, fault: GpuL2Fault) {
         sb: 4,
         wbb: 3,
         tbes,
+        ..Spandex::default()
     };
     let rvko = if seed % 5 < 2 { RvkoGran::Word } else { RvkoGran::Line };
     let p = GpuL2Params {

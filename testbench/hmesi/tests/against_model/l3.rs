@@ -21,8 +21,19 @@ struct World {
 }
 
 fn params(cpus: u32, cus: u32, line: u32, ways: u32, tbes: u32) -> MesiLlcParams {
-    let s =
-        Spandex { cpus, cus, sharers: cpus, addr_bits: 32, line, banks: 1, mshrs: 64, sb: 2, wbb: 3, tbes };
+    let s = Spandex {
+        cpus,
+        cus,
+        sharers: cpus,
+        addr_bits: 32,
+        line,
+        banks: 1,
+        mshrs: 64,
+        sb: 2,
+        wbb: 3,
+        tbes,
+        ..Spandex::default()
+    };
     MesiLlcParams { size: 2 * ways * line, ways, stalls: 4, ..MesiLlcParams::published(s) }
 }
 

@@ -163,6 +163,7 @@ fn world(denovos: u32, tbes: u32, seed: u64) -> World {
         sb: 4,
         wbb: 2,
         tbes,
+        ..Spandex::default()
     };
     let p = GpuL2Params { size: 4 * 2 * 64, ways: 2, stalls: 4, ..GpuL2Params::published(s.clone()) };
     let outside = Outside {

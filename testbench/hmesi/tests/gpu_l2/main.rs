@@ -29,6 +29,7 @@ fn small() -> GpuL2Params {
         sb: 2,
         wbb: 3,
         tbes: 3,
+        ..Spandex::default()
     };
     GpuL2Params { size: 2 * 2 * 2 * 16, ways: 2, stalls: 4, ..GpuL2Params::published(s) }
 }

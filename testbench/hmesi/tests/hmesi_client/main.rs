@@ -24,6 +24,7 @@ fn small() -> (MesiL1Params, ClientParams) {
         sb: 6,
         wbb: 2,
         tbes: 4,
+        ..Spandex::default()
     };
     let port = MesiPort { spandex, size: 128, ways: 2 };
     (MesiL1Params::new(port.clone()), ClientParams::new(port))

@@ -23,7 +23,19 @@ type World = locks::World<Memory>;
 
 /// Two banks on each level, of four lines in the GPU L2 and of eight in the L3; short queues.
 fn small(cpus: u32, cus: u32) -> Spandex {
-    Spandex { cpus, cus, sharers: cpus, addr_bits: 32, line: 64, banks: 2, mshrs: 4, sb: 4, wbb: 2, tbes: 4 }
+    Spandex {
+        cpus,
+        cus,
+        sharers: cpus,
+        addr_bits: 32,
+        line: 64,
+        banks: 2,
+        mshrs: 4,
+        sb: 4,
+        wbb: 2,
+        tbes: 4,
+        ..Spandex::default()
+    }
 }
 
 fn gpu(s: &Spandex) -> Arc<Module> {

@@ -216,7 +216,19 @@ fn banks(s: &Spandex, k: u32, l2: &Arc<Module>, l3: &Arc<Module>) {
 }
 
 fn small(cpus: u32, cus: u32, tbes: u32) -> Spandex {
-    Spandex { cpus, cus, sharers: cpus, addr_bits: 32, line: 64, banks: 2, mshrs: 4, sb: 4, wbb: 2, tbes }
+    Spandex {
+        cpus,
+        cus,
+        sharers: cpus,
+        addr_bits: 32,
+        line: 64,
+        banks: 2,
+        mshrs: 4,
+        sb: 4,
+        wbb: 2,
+        tbes,
+        ..Spandex::default()
+    }
 }
 
 fn world(s: &Spandex, denovos: u32, fault: GpuL2Fault, seed: u64) -> World {

@@ -22,6 +22,7 @@ fn small() -> MesiLlcParams {
         sb: 2,
         wbb: 3,
         tbes: 3,
+        ..Spandex::default()
     };
     MesiLlcParams { size: 2 * 2 * 2 * 16, ways: 2, stalls: 4, ..MesiLlcParams::published(s) }
 }

@@ -154,6 +154,7 @@ impl Config {
             sb: self.l1.1,
             wbb: self.l1.2,
             tbes: self.tbes.0,
+            ..Spandex::default()
         }
     }
     /// Shared reads may bring words that nobody invalidates.

@@ -36,6 +36,7 @@ fn small(atomics: Atomics) -> DenovoL1Params {
         sb: 4,
         wbb: 2,
         tbes: 4,
+        ..Spandex::default()
     };
     let plain = GpuL1Params::published(spandex.clone());
     let l1 = GpuL1Params { size: 128, ways: 2, targets: 2, releases: 2, sb_drain: SbDrain::Eager, ..plain };

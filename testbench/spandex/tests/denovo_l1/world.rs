@@ -83,6 +83,7 @@ pub fn small(sb_drain: SbDrain) -> Shape {
         sb: 3,
         wbb: 2,
         tbes: 4,
+        ..Spandex::default()
     };
     let l1 = GpuL1Params {
         size: 128,

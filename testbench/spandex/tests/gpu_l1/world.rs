@@ -121,6 +121,7 @@ pub fn small(sb_drain: SbDrain) -> GpuL1Params {
         sb: 3,
         wbb: 2,
         tbes: 4,
+        ..Spandex::default()
     };
     GpuL1Params { size: 128, ways: 2, targets: 2, releases: 2, sb_drain, ..GpuL1Params::published(spandex) }
 }

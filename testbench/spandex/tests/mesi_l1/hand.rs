@@ -29,6 +29,7 @@ pub fn small() -> MesiL1Params {
         sb: 6,
         wbb: 2,
         tbes: 4,
+        ..Spandex::default()
     };
     MesiL1Params::new(MesiPort { spandex, size: 128, ways: 2 })
 }

@@ -25,7 +25,19 @@ type World = locks::World<Memory>;
 
 /// Two banks of eight lines, short queues.
 fn small(cpus: u32, cus: u32) -> Spandex {
-    Spandex { cpus, cus, sharers: cpus, addr_bits: 32, line: 64, banks: 2, mshrs: 4, sb: 4, wbb: 2, tbes: 4 }
+    Spandex {
+        cpus,
+        cus,
+        sharers: cpus,
+        addr_bits: 32,
+        line: 64,
+        banks: 2,
+        mshrs: 4,
+        sb: 4,
+        wbb: 2,
+        tbes: 4,
+        ..Spandex::default()
+    }
 }
 
 fn bank(s: &Spandex) -> Arc<Module> {

@@ -23,6 +23,7 @@ fn small() -> LlcParams {
         sb: 2,
         wbb: 3,
         tbes: 3,
+        ..Spandex::default()
     };
     LlcParams { size: 2 * 2 * 2 * 16, ways: 2, stalls: 4, ..LlcParams::published(s) }
 }

@@ -28,6 +28,7 @@ fn unit(n_fail: u32, seed: u64) -> (Bench, Spandex) {
         sb: 2,
         wbb: 2,
         tbes: 4,
+        ..Spandex::default()
     };
     let mut b = Bench::new(&tu_denovo(&TuDenovoParams { spandex: s.clone(), n_fail }).expect("legal"), seed);
     b.source::<Req>("l1_req", &s);

@@ -30,6 +30,7 @@ impl Unit {
             sb: 2,
             wbb: 2,
             tbes: 4,
+            ..Spandex::default()
         };
         let p = TuGpuParams { n_fail, ..TuGpuParams::published(s.clone()) };
         let mut b = Bench::new(&tu_gpu(&p).expect("legal"), u64::from(n_fail));

@@ -51,6 +51,7 @@ pub fn small() -> DeviceParams {
         sb: 6,
         wbb: 2,
         tbes: 4,
+        ..Spandex::default()
     };
     DeviceParams::new(MesiPort { spandex, size: 128, ways: 2 })
 }
