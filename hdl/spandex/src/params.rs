@@ -152,7 +152,7 @@ impl Spandex {
             return illegal("gpus", self.gpus, "it is no power of two of at most 8", "1, 2, 4 or 8".into());
         }
         for (key, value) in [("cpus", self.cpus), ("cus", self.cus), ("banks", self.banks)] {
-            if value % self.gpus > 0 {
+            if !value.is_multiple_of(self.gpus) {
                 let legal = format!("a multiple of gpus = {}", self.gpus);
                 return illegal(key, value, "every GPU has as many", legal);
             }

@@ -287,7 +287,7 @@ fn what_cannot_be_built_is_refused() {
             &["protocol=s-flex", "opred=table"],
             "--set: opred = table: owners are guessed with protocol s-flex-pred only",
         ),
-        (&["gpus=2"], "--set: gpus = 2: it is too large; legal: 1..1"),
+        (&["gpus=16"], "--set: gpus = 16: "),
         (&["protocol=hmg"], "--set: protocol = hmg: there is no such choice; legal: s-mesi-gpu"),
         (&["model=sc"], "--set: model = sc: the L1s synchronise by the order of an access"),
         (&["l1_size=3K"], "--set: l1_size = 3072: "),

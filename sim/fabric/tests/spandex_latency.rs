@@ -14,6 +14,8 @@ struct Bench {
     banks: u64,
     /// Lines not touched yet: the next one of each bank.
     next: u64,
+    /// Beginning of the ports of each device.
+    ports: Vec<String>,
 }
 
 /// CPU cores of the published system; CUs follow.
@@ -23,18 +25,31 @@ const DEVICES: u64 = 24;
 
 impl Bench {
     fn new(changes: &[&str]) -> Bench {
-        let mut config = FabricConfig::load("spandex-soc").expect("built in");
+        Bench::of("spandex-soc", changes, (0..DEVICES).map(|d| format!("g0_cu{d}_")).collect())
+    }
+
+    /// Four GPUs; CPU cores first, then CUs, those of the first GPU first.
+    fn four_gpus(changes: &[&str]) -> Bench {
+        let port = |d: u64| match d.checked_sub(CORES) {
+            None => format!("g{}_cu{}_", d / 2, d % 2),
+            Some(cu) => format!("g{}_cu{}_", cu / 16, 2 + cu % 16),
+        };
+        Bench::of("spandex-4gpu", changes, (0..CORES + 4 * 16).map(port).collect())
+    }
+
+    fn of(fabric: &str, changes: &[&str], ports: Vec<String>) -> Bench {
+        let mut config = FabricConfig::load(fabric).expect("built in");
         changes.iter().for_each(|change| config.set(change).unwrap_or_else(|e| panic!("{e}")));
         let hardware = config.hardware();
         let module = hardware.module().unwrap_or_else(|e| panic!("{e}"));
         let design = Design::new(&module, Options::default()).unwrap_or_else(|e| panic!("{e}"));
         let mut sim = Sim::new(&design);
         let around = hardware.surroundings(&mut sim, Memory::new()).unwrap_or_else(|e| panic!("{e}"));
-        for d in 0..DEVICES {
-            let ready = sim.input(&format!("g0_cu{d}_rsp_ready")).expect("a port of a device");
+        for port in &ports {
+            let ready = sim.input(&format!("{port}rsp_ready")).expect("a port of a device");
             sim.set(ready, 1);
         }
-        let mut bench = Bench { sim, around, banks: 16, next: 0 };
+        let mut bench = Bench { sim, around, banks: 16, next: 0, ports };
         bench.settle();
         bench
     }
@@ -63,7 +78,7 @@ impl Bench {
 
     /// Cycles from the one in which the L1 of a device takes an access to the first word of a line until that in which it answers; everything rests afterwards.
     fn access(&mut self, device: u64, op: CuOp, line: u64) -> u64 {
-        let port = format!("g0_cu{device}_");
+        let port = self.ports[device as usize].clone();
         for (field, value) in
             [("op", op.encoding()), ("line", line), ("mask", 0xf), ("want_ack", 1), ("valid", 1)]
         {
@@ -215,4 +230,39 @@ fn a_controller_is_shared_by_its_banks() {
     // Banks 1, 5, 9, 13 are one column, at the distances 5, 4, 3, 2 from their corner; 3, 12, 0 and 15 have the four corners.
     let (together, apart) = (waits([1, 5, 9, 13]), waits([3, 2, 0, 1]));
     assert!(together > 0 && apart == 0, "{together} {apart}");
+}
+
+/// Cycles of the crossing to another GPU beside those of hops inside meshes: half of the latency and the bytes' time on either side of the switch, the router at the row's end, and the switch.
+fn crossing(latency: u64, bytes: u64, length: u64) -> u64 {
+    latency + 2 * (length / bytes).max(1) + 2
+}
+
+/// A CU and a bank of other GPUs: the request, a header, and the answer, a header and 16 words, cross links; each has hops to the end of the row and back.
+#[test]
+fn hits_and_misses_of_other_gpus() {
+    for (latency, bytes) in [(280, 10), (60, 16)] {
+        let changes = [format!("link_latency={latency}"), format!("link_bytes={bytes}")];
+        let mut b = Bench::four_gpus(&[&changes[0], &changes[1]]);
+        let (there, back) = (crossing(latency, bytes, 16), crossing(latency, bytes, 80));
+        for (cu, bank) in [(0, 16), (5, 63), (18, 0), (40, 62), (63, 21), (33, 33), (2, 9)] {
+            let ((gpu, place), (home, at)) = ((cu / 16, cu % 16), (bank / 16, bank % 16));
+            // Bytes of a GPU's memory: 1 GB.
+            let line = b.line(at) + (home << 24);
+            let (hops, links) = if gpu == home {
+                (hops(place, at), 0)
+            } else {
+                (3 - place % 4 + 3 - at % 4 + (place / 4).abs_diff(at / 4), there + back)
+            };
+            // As in the SoC, but cores stand at the nodes 0 and 2 of a GPU only.
+            let told = |cycles: u64| cycles - 1 + 2 + u64::from(![0, 2].contains(&place));
+            let cycles = told(b.access(CORES + cu, CuOp::Ld, line));
+            let corner = self::hops(at, corner(at));
+            assert_eq!(cycles, 194 + 6 * (hops + corner) + links, "CU {cu} bank {bank}: from memory");
+            let other = CORES + (cu + 1) % 64;
+            let line = b.line(at) + (home << 24);
+            b.access(other, CuOp::Ld, line);
+            let cycles = told(b.access(CORES + cu, CuOp::Ld, line));
+            assert_eq!(cycles, 27 + 6 * hops + links, "CU {cu} bank {bank}: from the LLC");
+        }
+    }
 }

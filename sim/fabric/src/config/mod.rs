@@ -53,6 +53,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("hlrc-128cu-small", include_str!("../../../fabrics/hlrc-128cu-small.toml")),
     ("spandex-soc", include_str!("../../../fabrics/spandex-soc.toml")),
     ("spandex-soc-small", include_str!("../../../fabrics/spandex-soc-small.toml")),
+    ("spandex-4gpu", include_str!("../../../fabrics/spandex-4gpu.toml")),
+    ("spandex-4gpu-small", include_str!("../../../fabrics/spandex-4gpu-small.toml")),
 ];
 
 /// Configuration of a fabric: one field per key; the default is the published REC system.

@@ -19,7 +19,7 @@ pub struct Shape {
     pub gpms: u32,
     /// Compute units of a node, CPU cores among them.
     pub cus: u32,
-    /// CPU cores: the first compute units of node 0.
+    /// CPU cores, a multiple of the nodes: the first compute units of each node, as many on every one.
     pub cores: u32,
     /// Bytes of a line, 64 or 128.
     pub line: u32,
@@ -30,6 +30,17 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// CPU cores of a node.
+    pub fn cores_each(&self) -> u32 {
+        self.cores / self.nodes
+    }
+
+    /// Node of CPU thread `thread` of `threads`, and its core there: each node has a run of consecutive threads, as it has of work-groups.
+    pub fn core(&self, thread: u32, threads: u32) -> (u32, u32) {
+        let node = thread * self.nodes / threads;
+        (node, thread - (node * threads).div_ceil(self.nodes))
+    }
+
     /// Node whose compute units carry the host's stores to a line of a memory.
     pub fn carrier(&self, home: u32, line: u64) -> u32 {
         if self.homes == self.nodes { home } else { (line % u64::from(self.nodes)) as u32 }

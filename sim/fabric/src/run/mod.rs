@@ -343,7 +343,7 @@ fn model(
     let mut seats = Vec::new();
     for (node, number) in (0..shape.nodes).flat_map(|node| (0..shape.cus).map(move |c| (node, c))) {
         let params = hardware.compute_unit(number, common.cu());
-        let make = if node == 0 && number < shape.cores { Cu::core } else { Cu::new };
+        let make = if number < shape.cores_each() { Cu::core } else { Cu::new };
         let cu = make(params, program.clone(), node, number)?.with_mode(mode);
         seats.push(Seat::new(sim, cu, node, number, &*hardware)?);
     }

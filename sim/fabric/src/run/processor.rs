@@ -111,7 +111,9 @@ pub(super) struct Processor {
     /// Kernels begin with an acquire in the L2s too.
     acquires: bool,
     pub cus: usize,
-    /// CPU cores: the first of node 0's compute units.
+    /// Of the fabric.
+    shape: Shape,
+    /// CPU cores of a node, the first of its compute units.
     cores: usize,
     /// CPU threads of the kernel not yet launched.
     threads: u32,
@@ -150,7 +152,8 @@ impl Processor {
             schedule,
             acquires,
             cus: cus as usize,
-            cores: shape.cores as usize,
+            shape: *shape,
+            cores: shape.cores_each() as usize,
             threads: 0,
             line: u64::from(shape.line),
             records: Vec::new(),
@@ -364,18 +367,13 @@ impl Processor {
         self.phase = Phase::Begin;
     }
 
-    /// CPU cores of a node.
-    fn cores_of(&self, node: usize) -> usize {
-        if node == 0 { self.cores } else { 0 }
-    }
-
     /// Gives each GPU its part of the kernel's work-groups, and CPU cores their threads.
     fn cut(&mut self, kernel: &Kernel, seats: &[Seat]) -> Result<(), String> {
         let gpus = self.blocks.len() as u32;
-        if kernel.cpus as usize > self.cores {
+        if kernel.cpus > self.shape.cores {
             return Err(format!(
                 "kernel {} has {} threads for CPU cores, and the fabric has {} of them: give the program fewer (its parameter cpu_threads), or take a fabric with more (key cpus)",
-                kernel.name, kernel.cpus, self.cores
+                kernel.name, kernel.cpus, self.shape.cores
             ));
         }
         self.threads = kernel.cpus;
@@ -423,20 +421,20 @@ impl Processor {
         let mut again = false;
         while self.threads > 0 {
             self.threads -= 1;
-            let seat = &mut seats[self.threads as usize];
+            let (node, core) = self.shape.core(self.threads, kernel.cpus);
+            let seat = &mut seats[node as usize * cus + core as usize];
             seat.cu.launch(&kernel, self.threads, self.launched, now).map_err(|e| e.to_string())?;
             seat.next = now;
             self.launched += 1;
             again = true;
         }
-        let cores: Vec<usize> = (0..self.blocks.len()).map(|node| self.cores_of(node)).collect();
         for (gpu, blocks) in self.blocks.iter_mut().enumerate() {
             let own = &mut seats[gpu * cus..(gpu + 1) * cus];
             if blocks.next < blocks.end {
                 if blocks.full {
                     continue;
                 }
-                let (first, count) = (cores[gpu], cus - cores[gpu]);
+                let (first, count) = (self.cores, cus - self.cores);
                 let turn = |i: usize| first + (blocks.turn + i) % count;
                 let room = (0..count).map(turn).find(|c| own[*c].cu.has_room(&kernel));
                 let Some(c) = room else {

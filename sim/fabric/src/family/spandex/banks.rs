@@ -154,6 +154,10 @@ impl WordOwner {
 #[derive(Clone)]
 pub(super) struct Banks {
     banks: Vec<Bank>,
+    /// Banks of a GPU.
+    banks_each: u64,
+    /// Lines of a GPU's memory, as a shift.
+    gpu_shift: u32,
     owners: Vec<Owner>,
     word_owners: Vec<WordOwner>,
     sets: u32,
@@ -183,13 +187,34 @@ impl Banks {
         let word_owners = (0..p.s.devs()).filter_map(|d| Some(WordOwner::find(sim, d, l1(d)?)));
         let word_owners = word_owners.collect::<Option<Vec<_>>>()?;
         let (sets, ways, words, tag_bits) = (p.llc.sets(), p.llc.ways, p.s.words(), p.llc.tag_bits());
-        Some(Banks { banks, owners, word_owners, sets, ways, words, tag_bits, dev_bits: p.s.dev_bits() })
+        let banks_each = u64::from(p.s.banks_each());
+        let gpu_shift = p.s.home_shift - p.s.line.trailing_zeros();
+        let dev_bits = p.s.dev_bits();
+        Some(Banks {
+            banks,
+            banks_each,
+            gpu_shift,
+            owners,
+            word_owners,
+            sets,
+            ways,
+            words,
+            tag_bits,
+            dev_bits,
+        })
+    }
+
+    /// The line of a tag and set of a bank.
+    fn line(&self, tag: u64, set: u32, bank: usize) -> u64 {
+        let each = self.banks_each;
+        (tag * u64::from(self.sets) + u64::from(set)) * each + bank as u64 % each
     }
 
     /// The owner of a word, if it has one.
     pub fn owner(&self, sim: &Sim, line: u64, word: u32) -> Option<u64> {
-        let banks = self.banks.len() as u64;
-        let (bank, line) = (&self.banks[(line % banks) as usize], line / banks);
+        let each = self.banks_each;
+        let gpu = (line >> self.gpu_shift) % (self.banks.len() as u64 / each);
+        let (bank, line) = (&self.banks[(gpu * each + line % each) as usize], line / each);
         let (set, tag) = ((line % u64::from(self.sets)) as u32, line / u64::from(self.sets));
         let here = |row: &u32| {
             // {dirty, state, tag}; state I is 0.
@@ -214,8 +239,7 @@ impl Banks {
                     continue;
                 }
                 let tag = entry & ((1 << self.tag_bits) - 1);
-                let line =
-                    (tag * u64::from(self.sets) + u64::from(set)) * self.banks.len() as u64 + number as u64;
+                let line = self.line(tag, set, number);
                 let data = limbs(sim, bank.lines, row, self.words);
                 let owners = owners_of(owned, &data, self.dev_bits);
                 let sharers = bank.sharers.map(|kept| bits(lane(sim, kept, row)));
@@ -259,10 +283,10 @@ impl Banks {
                     continue;
                 }
                 let tag = entry & ((1 << self.tag_bits) - 1);
-                let line = (tag * u64::from(self.sets) + u64::from(set)) * self.banks.len() as u64;
+                let line = self.line(tag, set, number);
                 let bytes = (0..self.words).filter(|w| here >> w & 1 == 1).map(|w| 0xf_u128 << (4 * w)).sum();
                 let data = limbs(sim, bank.lines, row, self.words);
-                out.push(Newer { line: line + number as u64, mask: bytes, data: data.into() });
+                out.push(Newer { line, mask: bytes, data: data.into() });
             }
         }
         out

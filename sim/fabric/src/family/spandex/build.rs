@@ -22,6 +22,7 @@ use weft_spandex::llc::{LlcParams, spandex_llc};
 use weft_spandex::mesi_l1::MesiL1Params;
 use weft_spandex::mesi_port::MesiPort;
 use weft_spandex::net::NetParams;
+use weft_spandex::net::link::LinkParams;
 use weft_spandex::params::Spandex;
 use weft_spandex::tu_denovo::TuDenovoParams;
 use weft_spandex::tu_flex::{Opred, TuFlexParams};
@@ -126,20 +127,22 @@ impl SpandexKeys {
         let (core, cu) = self.protocol.l1s();
         let sharers = match core {
             Coherence::Mesi => self.cpus,
-            Coherence::Flex => self.cpus + common.cus,
+            Coherence::Flex => self.cpus + common.gpus * common.cus,
             Coherence::Gpu | Coherence::Denovo => 0,
         };
         let s = Spandex {
             cpus: self.cpus,
-            cus: common.cus,
+            cus: common.gpus * common.cus,
             sharers,
             addr_bits: common.addr_bits,
             line: common.line,
-            banks: self.banks,
+            banks: common.gpus * self.banks,
             mshrs: self.l1_mshrs,
             sb: self.l1_sb,
             wbb: self.l1_wbb,
             tbes: self.llc_tbes,
+            gpus: common.gpus,
+            home_shift: common.dram_bytes.trailing_zeros(),
         };
         let port = MesiPort { spandex: s.clone(), size: self.l1_size, ways: self.l1_ways };
         let weak_reads = self.reqs_policy.policy() == ReqsPolicy::Opt2;
@@ -179,7 +182,7 @@ impl SpandexKeys {
             if hierarchy.is_some() { hmesi::net::spread(&s, grid) } else { NetParams::spread(&s, grid) };
         SpandexSystem {
             llc: LlcParams {
-                size: self.llc_size as u32,
+                size: self.llc_of_all(common),
                 ways: self.llc_ways,
                 stalls: self.llc_stalls,
                 reqs: self.reqs_policy.policy(),
@@ -200,7 +203,8 @@ impl SpandexKeys {
                 ni: self.ni,
                 bank: self.llc_latency,
                 data: self.llc_data_latency,
-                controllers: NetParams::corners(grid, self.channels()),
+                controllers: NetParams::corners(grid, common.gpus, self.channels()),
+                link: self.link(common),
                 ..places
             },
             s,
@@ -233,8 +237,20 @@ impl SpandexKeys {
         if self.protocol == SpandexProtocol::SFlexPred { self.opred.prediction() } else { Opred::Off }
     }
 
-    /// Memory controllers: a bank has one.
-    fn channels(&self) -> u32 {
+    /// Data of all LLC banks; far above what can be built if it is too much.
+    fn llc_of_all(&self, common: &Common) -> u32 {
+        u32::try_from(self.llc_size * u64::from(common.gpus)).unwrap_or(u32::MAX)
+    }
+
+    /// Links between several GPUs: their halves, to and from a switch.
+    fn link(&self, common: &Common) -> Option<LinkParams> {
+        let link =
+            LinkParams { bytes: self.link_bytes, latency: self.link_latency / 2, credits: self.link_credits };
+        (common.gpus > 1).then_some(link)
+    }
+
+    /// Memory controllers of a GPU: a bank has one.
+    pub(super) fn channels(&self) -> u32 {
         self.controllers.min(self.banks)
     }
 
@@ -248,7 +264,7 @@ impl SpandexKeys {
             bank_busy: common.dram_bank_busy,
             queue: common.dram_queue,
             interleave: u64::from(common.line),
-            channels: self.channels(),
+            channels: common.gpus * self.channels(),
         }
     }
 }

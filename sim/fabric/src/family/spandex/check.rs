@@ -36,7 +36,14 @@ impl Checked<'_> {
             "owners are guessed with protocol s-flex-pred only",
             "oracle, which means nothing here, or protocol = s-flex-pred",
         )?;
+        self.gpus()?;
         let system = self.keys.system(self.common);
+        self.ensure(
+            self.common.gpus == 1 || system.hierarchy.is_none(),
+            "gpus",
+            "the GPU L2 and the directory of a hierarchical system are those of one GPU",
+            "1, or with several a protocol s-...",
+        )?;
         self.ensure(
             self.keys.inject.put(&mut self.keys.sound(self.common)),
             "inject",
@@ -73,6 +80,28 @@ impl Checked<'_> {
         ];
         self.told(l2.validate(), &names)?;
         self.told(weft_spandex::hmesi::net::validate(&system.s, &system.net), &net)
+    }
+
+    /// What several GPUs share, and what they cannot.
+    fn gpus(&self) -> Result<(), ConfigError> {
+        let gpus = self.common.gpus;
+        self.ensure(
+            self.keys.cpus.is_multiple_of(gpus),
+            "cpus",
+            "every GPU has as many cores",
+            format!("a multiple of gpus = {gpus}"),
+        )?;
+        let all = [("cus", "CUs", self.common.cus), ("banks", "banks", self.keys.banks)];
+        for (key, name, each) in all {
+            let problem = format!("{gpus} GPUs have more than 64 {name} then");
+            self.ensure(gpus * each <= 64, key, &problem, format!("1..{}", 64 / gpus))?;
+        }
+        self.ensure(
+            self.keys.link_latency.is_multiple_of(2),
+            "link_latency",
+            "half of it is on either side of the switch",
+            "an even number",
+        )
     }
 
     fn ensure(

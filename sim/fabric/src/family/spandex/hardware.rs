@@ -15,13 +15,16 @@ use crate::cu::{CuMode, CuParams, Pace};
 use crate::dram::DramTiming;
 use crate::family::srsp::order::Order;
 use crate::family::tsm::around::{Around, Place};
-use crate::family::{FamilyCheck, Fold, Hardware, Meter, Promises, Shape, Surroundings, ValueRule};
+use crate::family::{
+    FamilyCheck, Fold, Hardware, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule,
+};
 use crate::memory::Memory;
 use crate::run::FabricError;
 use std::sync::Arc;
 use weft_blocks::registry::BlockError;
 use weft_engine::{Design, Sim};
 use weft_rtl::ir::Module;
+use weft_spandex::net::link::LinkParams;
 use weft_spandex::tu_flex::Opred;
 
 /// Cycles in which [`SpandexKeys::cu_ticks`] are counted.
@@ -70,14 +73,21 @@ impl Hardware for SpandexHardware {
 
     fn shape(&self) -> Shape {
         Shape {
-            nodes: 1,
+            nodes: self.system.s.gpus,
             gpms: 1,
-            cus: self.system.s.devs(),
+            cus: self.system.s.devs() / self.system.s.gpus,
             cores: self.system.s.cpus,
             line: self.dram.line,
-            homes: 1,
+            homes: self.system.s.gpus,
             home_bytes: self.home_bytes,
         }
+    }
+
+    /// All links of a GPU.
+    fn links(&self) -> Links {
+        let (net, links) = (&self.system.net, Links::default());
+        let of = |link: &LinkParams| Link { bytes: link.bytes * net.grid.rows, latency: 2 * link.latency };
+        Links { gpus: net.link.as_ref().map_or(links.gpus, of), ..links }
     }
 
     fn mode(&self) -> CuMode {
@@ -85,7 +95,11 @@ impl Hardware for SpandexHardware {
     }
 
     fn compute_unit(&self, number: u32, common: CuParams) -> CuParams {
-        if number < self.system.s.cpus { self.core.clone() } else { CuParams { pace: self.pace, ..common } }
+        if number < self.system.s.cpus / self.system.s.gpus {
+            self.core.clone()
+        } else {
+            CuParams { pace: self.pace, ..common }
+        }
     }
 
     /// An L1 may show an old value until its device synchronises, and a store is nobody else's until it is drained: the order of events in cycles explains neither; [`Order`] does.
@@ -129,21 +143,25 @@ impl Hardware for SpandexHardware {
         let newer = Some(newer.ok_or(FabricError::Names { units })?);
         let place = |c: u32| Place { ports: format!("mem{c}"), name: format!("controller {c}"), first: 0 };
         let count = self.dram.channels;
-        let channel_of = move |line: u64| (line % u64::from(count)) as usize;
+        let (each, gpus) = (u64::from(count / self.system.s.gpus), u64::from(self.system.s.gpus));
+        let home = self.home_bytes / u64::from(self.dram.line);
+        let channel_of = move |line: u64| (line / home % gpus * each + line % each) as usize;
         let places = ((0..count).map(place).collect(), 1 << (6 + TBE_BITS));
         let memory =
             Around::<ControllerPorts>::new(sim, places, Arc::new(channel_of), self.dram, newer, memory)?;
         let routers = "units routerN with the own inputs of all virtual networks";
         let hierarchical = self.system.hierarchy.is_some();
-        let traffic = Traffic::find(sim, &self.system.net, hierarchical)
-            .ok_or(FabricError::Names { units: routers })?;
+        let traffic =
+            Traffic::find(sim, &self.system, hierarchical).ok_or(FabricError::Names { units: routers })?;
         let asks = self.system.flex.as_ref().is_some_and(|(_, unit)| unit.opred == Opred::Oracle);
         let oracle = asks.then(|| self.oracle(sim)).transpose()?;
         Ok(Box::new(Soc { memory, traffic, oracle }))
     }
 
     fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {
-        Ok(vec![Box::new(Order::new(self.system.s.devs(), true)), Box::new(AtRest::new(&self.system))])
+        let s = &self.system.s;
+        let order = Order::new(s.devs(), true).of_nodes(s.gpus);
+        Ok(vec![Box::new(order), Box::new(AtRest::new(&self.system))])
     }
 
     fn meter(&self) -> Box<dyn Meter> {

@@ -2,7 +2,7 @@
 
 use super::SpandexSlip;
 use crate::config::Legal::{OneOf, Power, Switch, Within};
-use crate::config::{G, M, Named, keys, named};
+use crate::config::{G, K, M, Named, keys, named};
 use weft_spandex::denovo_l1::Atomics;
 use weft_spandex::gpu_l1::SbDrain;
 use weft_spandex::llc::{ReqsPolicy, RvkoGran, SharerMode};
@@ -204,7 +204,7 @@ keys! {
     SpandexKeys {
         System {
             protocol: SpandexProtocol = SpandexProtocol::SMesiGpu, "", OneOf(SpandexProtocol::NAMES), "the L1s of CPU cores and CUs";
-            cpus: u32 = 8, "cores", Within(0, 64), "CPU cores, beside the CUs";
+            cpus: u32 = 8, "cores", Within(0, 64), "CPU cores, beside the CUs; of several GPUs each has as many";
             cpu_mlp: u32 = 1, "accesses", Within(1, 8), "accesses of a CPU core under way";
             cu_ticks: u32 = 7, "ticks", Within(1, 20), "ticks of a CU in 20 cycles of the CPU cores' clock, which is the fabric's";
         }
@@ -229,8 +229,8 @@ keys! {
             l1_sb: u32 = 128, "lines", Within(1, 256), "store buffer of an L1 (SB)";
             l1_wbb: u32 = 16, "lines", Within(1, 64), "write-back buffer of an L1 (N_WBB)";
             l1_releases: u32 = 8, "operations", Within(1, 64), "operations of an L1 that wait for a release";
-            banks: u32 = 16, "banks", Power(1, 64), "LLC banks, line interleaved (N_BANK)";
-            llc_size: u64 = 8 * M, "bytes", Within(1024, G), "data of all LLC banks";
+            banks: u32 = 16, "banks", Power(1, 64), "LLC banks of a GPU, line interleaved (N_BANK)";
+            llc_size: u64 = 8 * M, "bytes", Within(1024, G), "data of all LLC banks of a GPU";
             llc_ways: u32 = 16, "ways", Power(2, 16), "ways of an LLC bank";
             llc_latency: u32 = 6, "cycles", Within(0, 64), "time of a request before an LLC bank's pipeline";
             llc_data_latency: u32 = 3, "cycles", Within(0, 64), "time of an answer behind it; forwards to owners have none";
@@ -240,11 +240,14 @@ keys! {
             gpu_l2_ways: u32 = 16, "ways", Power(2, 16), "h-...: ways of a GPU L2 bank";
         }
         Links {
-            mesh: u32 = 4, "columns", Within(1, 16), "columns of the mesh";
-            mesh_rows: u32 = 4, "rows", Within(1, 16), "rows of the mesh";
+            mesh: u32 = 4, "columns", Within(1, 16), "columns of the mesh of a GPU";
+            mesh_rows: u32 = 4, "rows", Within(1, 16), "rows of the mesh of a GPU";
             hop: u32 = 3, "cycles", Within(1, 8), "time of a hop; 16 bytes per cycle and link";
             ni: u32 = 0, "cycles", Within(0, 64), "time of a message at the interface of its sender";
-            controllers: u32 = 4, "controllers", Power(1, 4), "memory controllers at corners of the mesh, line interleaved; at most one per bank";
+            controllers: u32 = 4, "controllers", Power(1, 4), "memory controllers of a GPU at corners of its mesh, line interleaved; at most one per bank";
+            link_bytes: u32 = 10, "bytes/cycle", Within(1, 512), "bandwidth of each link between GPUs and direction; a GPU has one at each row of its mesh, of which no more than 16 can be used";
+            link_latency: u32 = 280, "cycles", Within(4, 8 * K), "time one way from GPU to GPU, an even number: half to the switch, half from it";
+            link_credits: u32 = 64, "messages", Within(1, K), "places per virtual network in the buffer at the end of each wire between GPUs";
         }
     }
 }

@@ -180,7 +180,7 @@ const SUMS: &[Sum] = &[
     (
         "flit_hops",
         "flits",
-        "flits of 16 bytes over links between nodes",
+        "flits of 16 bytes over links between nodes; the way from GPU to GPU is one",
         &["router.link1_busy", "router.link2_busy", "router.link3_busy", "router.link4_busy"],
     ),
     (
@@ -201,6 +201,20 @@ const SUMS: &[Sum] = &[
     ("flits_reqo_data", "flits", "of requests for ownership with data", &["network.flits_reqo_data"]),
     ("flits_reqwb", "flits", "of write-backs", &["network.flits_reqwb"]),
     ("flits_probe", "flits", "of invalidations, revocations and their answers", &["network.flits_probe"]),
+    (
+        "link_bytes",
+        "bytes",
+        "bytes from GPU to GPU, counted on the way to the switch",
+        &["link_tx.bytes_req", "link_tx.bytes_fwd", "link_tx.bytes_wb", "link_tx.bytes_rsp"],
+    ),
+    ("link_reqv", "bytes", "of these, of self-invalidated reads", &["network.link_reqv"]),
+    ("link_reqs", "bytes", "of writer-invalidated reads", &["network.link_reqs"]),
+    ("link_reqwt", "bytes", "of write-throughs", &["network.link_reqwt"]),
+    ("link_reqo", "bytes", "of requests for ownership without data", &["network.link_reqo"]),
+    ("link_reqwt_data", "bytes", "of updates at the LLC", &["network.link_reqwt_data"]),
+    ("link_reqo_data", "bytes", "of requests for ownership with data", &["network.link_reqo_data"]),
+    ("link_reqwb", "bytes", "of write-backs", &["network.link_reqwb"]),
+    ("link_probe", "bytes", "of invalidations, revocations and their answers", &["network.link_probe"]),
     ("dram_reads", "lines", "lines read from DRAM", &["dram.reads"]),
     ("dram_writes", "lines", "lines written to DRAM", &["dram.writes"]),
 ];
@@ -264,7 +278,12 @@ pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
             .then(|| format!("{} % {class}", (100 * flits + n("flit_hops") / 2) / n("flit_hops").max(1)))
     };
     let shares: Vec<String> = CLASSES.iter().filter_map(share).collect();
-    let network = format!("{} flit-hops: {}", n("flit_hops"), shares.join(", "));
+    let network = format!(
+        "{} flit-hops: {}; {} bytes between GPUs",
+        n("flit_hops"),
+        shares.join(", "),
+        n("link_bytes")
+    );
     let dram = format!("{} reads, {} writes", n("dram_reads"), n("dram_writes"));
     vec![("L1", l1), ("synchronisation", synchronisation), ("LLC", llc), ("network", network), ("DRAM", dram)]
 }

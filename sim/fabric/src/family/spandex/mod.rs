@@ -17,6 +17,10 @@
 //!
 //! The fabric's clock is that of the CPU cores; a CU has a tick in some of its cycles. Device numbers are those of the compute units of node 0: cores first.
 //!
+//! With several GPUs the LLC is that of all of them: a page lies in the memory of one GPU, and its lines in the banks there, wherever they are used. CPU cores are shared out evenly, as on boards
+//! where each GPU has its own. All GPUs together have at most 64 CUs, 64 cores and 64 banks, which is what the numbers in messages reach; any of them fits the 32 bits of a word, so that an owner's
+//! does.
+//!
 //! Memory controllers stand at the corners of the mesh (see [`weft_spandex::net`]); the channels behind them are behavioural.
 
 mod banks;
@@ -70,11 +74,14 @@ impl Family for SpandexKeys {
 
     fn adapt(&self, key: &mut KeyInfo) {
         let (legal, about) = match key.name {
-            "gpus" => (Legal::Within(1, 1), "GPUs: one in this family"),
+            "gpus" => (Legal::Power(1, 8), "GPUs, each with a mesh of its own; links join them"),
             "gpms" => (Legal::Within(1, 1), "modules of a GPU: there are none in this family"),
             "line" => (Legal::Power(64, 64), key.about),
-            "cus" => (Legal::Within(1, 64), key.about),
-            "placement" => (key.legal, "where a program's pages lie; of no effect: there is one memory"),
+            "cus" => (Legal::Within(1, 64), "CUs of a GPU; at most 64 in all"),
+            "placement" => (
+                key.legal,
+                "in whose memory a program's pages lie, and in whose banks; of no effect with one GPU",
+            ),
             _ => return,
         };
         (key.legal, key.about) = (legal, about);

@@ -29,7 +29,8 @@ impl Oracle {
     /// A design without the ports.
     pub fn find(sim: &Sim, p: &SpandexSystem, banks: Banks) -> Result<Oracle, PortError> {
         let of = |d: u32| {
-            let name = |port: &str| format!("g0_cu{d}_oracle_{port}");
+            let (gpu, unit) = p.s.unit(d);
+            let name = |port: &str| format!("g{gpu}_cu{unit}_oracle_{port}");
             Ok(Asks {
                 ask: output(sim, &name("ask"))?,
                 line: output(sim, &name("line"))?,

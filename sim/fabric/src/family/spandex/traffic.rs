@@ -1,4 +1,5 @@
-//! Flit-hops by class of request (spandex.md section 10): what enters the mesh, flits times hops to its destination.
+//! Flit-hops by class of request (spandex.md section 10): what enters a mesh, flits times hops to its destination; and bytes between GPUs, of which each class's are counted once, however many links
+//! they pass.
 //!
 //! ```text
 //!  sender --> [ router's own input ] --> ... --> router --> receiver
@@ -23,6 +24,7 @@
 //!
 //! The last four rows are of the L3's networks in a hierarchical system, which run beside the others.
 
+use super::SpandexSystem;
 use crate::run::Counter;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,8 +51,8 @@ pub(super) enum Class {
     Probe,
 }
 
-/// Counter and meaning of each class, in order.
-pub(super) const COUNTERS: [(&str, &str); 8] = [
+/// Counters and their meaning, of each class in order.
+pub(super) const COUNTERS: [(&str, &str); 16] = [
     ("network.flits_reqv", "flit-hops of self-invalidated reads (ReqV)"),
     ("network.flits_reqs", "flit-hops of writer-invalidated reads (ReqS)"),
     ("network.flits_reqwt", "flit-hops of write-throughs (ReqWT)"),
@@ -59,7 +61,18 @@ pub(super) const COUNTERS: [(&str, &str); 8] = [
     ("network.flits_reqo_data", "flit-hops of requests for ownership with data (ReqO+data)"),
     ("network.flits_reqwb", "flit-hops of write-backs (ReqWB)"),
     ("network.flits_probe", "flit-hops of invalidations and revocations (Inv, RvkO)"),
+    ("network.link_reqv", "bytes between GPUs of self-invalidated reads (ReqV)"),
+    ("network.link_reqs", "bytes between GPUs of writer-invalidated reads (ReqS)"),
+    ("network.link_reqwt", "bytes between GPUs of write-throughs (ReqWT)"),
+    ("network.link_reqo", "bytes between GPUs of requests for ownership without data (ReqO)"),
+    ("network.link_reqwt_data", "bytes between GPUs of updates at the LLC (ReqWT+data)"),
+    ("network.link_reqo_data", "bytes between GPUs of requests for ownership with data (ReqO+data)"),
+    ("network.link_reqwb", "bytes between GPUs of write-backs (ReqWB)"),
+    ("network.link_probe", "bytes between GPUs of invalidations and revocations (Inv, RvkO)"),
 ];
+
+/// Number of the first counter of bytes between GPUs: they are in the order of the classes, as those of flit-hops are.
+const BETWEEN: usize = COUNTERS.len() / 2;
 
 /// A message as a lane's fields show it, in their order.
 type Fields = [u64; 8];
@@ -96,6 +109,9 @@ const LANES: [Lane; 8] = [
     Lane { net: H_NETS[2], fields: &["dst", "dirty"], read: h_put },
     Lane { net: H_NETS[3], fields: &["op", "line", "src", "dst", "dirty"], read: h_response },
 ];
+
+/// Bytes of a flit.
+const FLIT: u32 = 16;
 
 /// Words of a line (the family has lines of 64 bytes only).
 const LINE: u32 = 16;
@@ -247,7 +263,7 @@ struct Tap {
 #[derive(Clone, Debug)]
 struct Router {
     unit: usize,
-    /// Place in the mesh.
+    /// Its place.
     at: u32,
     taps: Vec<Tap>,
 }
@@ -258,19 +274,21 @@ pub(super) struct Traffic {
     routers: Arc<[Router]>,
     net: Arc<NetParams>,
     books: Books,
-    flits: [u64; COUNTERS.len()],
+    counts: [u64; COUNTERS.len()],
 }
 
 impl Traffic {
     /// Looks at the routers of a system; `None` when its instances have other names.
-    pub fn find(sim: &Sim, net: &NetParams, hierarchical: bool) -> Option<Traffic> {
+    pub fn find(sim: &Sim, system: &SpandexSystem, hierarchical: bool) -> Option<Traffic> {
+        let (net, gpus) = (&system.net, system.s.gpus);
         let lanes = if hierarchical { &LANES[..] } else { &LANES[..NETS.len()] };
-        let routers: Option<Vec<Router>> = (0..net.grid.nodes()).map(|at| router(sim, at, lanes)).collect();
+        let routers: Option<Vec<Router>> =
+            (0..gpus * net.grid.nodes()).map(|at| router(sim, at, lanes)).collect();
         Some(Traffic {
             routers: routers?.into(),
             net: Arc::new(net.clone()),
             books: Books::default(),
-            flits: [0; COUNTERS.len()],
+            counts: [0; COUNTERS.len()],
         })
     }
 
@@ -285,16 +303,20 @@ impl Traffic {
                     let mut fields = [0; 8];
                     tap.fields.iter().zip(&mut fields).for_each(|(at, field)| *field = state[*at]);
                     let flight = (lane.read)(&mut self.books, &fields);
-                    let hops = self.net.grid.hops(router.at, self.net.places[flight.to as usize]);
-                    self.flits[flight.class as usize] += u64::from((1 + flight.words.div_ceil(4)) * hops);
+                    let (at, to) = (router.at, self.net.places[flight.to as usize]);
+                    let flits = 1 + flight.words.div_ceil(4);
+                    self.counts[flight.class as usize] += u64::from(flits * self.net.distance(at, to));
+                    if self.net.crosses(at, to) {
+                        self.counts[BETWEEN + flight.class as usize] += u64::from(FLIT * flits);
+                    }
                 }
             }
         }
     }
 
-    /// Flit-hops by class.
+    /// Flit-hops by class, and bytes between GPUs.
     pub fn counters(&self) -> BTreeMap<String, Counter> {
-        let named = COUNTERS.iter().zip(self.flits);
+        let named = COUNTERS.iter().zip(self.counts);
         named
             .map(|((name, about), value)| (name.to_string(), Counter { value, about: about.to_string() }))
             .collect()
@@ -302,14 +324,14 @@ impl Traffic {
 
     /// What changes.
     pub fn state(&self) -> (&Books, &[u64]) {
-        (&self.books, &self.flits)
+        (&self.books, &self.counts)
     }
 
     /// Goes on from there; false if it cannot be.
     #[must_use]
-    pub fn resume(&mut self, (books, flits): (Books, Vec<u64>)) -> bool {
-        let Ok(flits) = flits.try_into() else { return false };
-        (self.books, self.flits) = (books, flits);
+    pub fn resume(&mut self, (books, counts): (Books, Vec<u64>)) -> bool {
+        let Ok(counts) = counts.try_into() else { return false };
+        (self.books, self.counts) = (books, counts);
         true
     }
 }

@@ -101,6 +101,8 @@ struct State {
 pub struct Order {
     /// Scopes and remote operations count; without, every atomic orders everything.
     scoped: bool,
+    /// L1s of a node.
+    each: u32,
     s: State,
 }
 
@@ -108,7 +110,12 @@ impl Order {
     /// The check of a GPU with so many L1s.
     pub fn new(cus: u32, scoped: bool) -> Order {
         let clocks = vec![Clock::new(cus as usize); cus as usize];
-        Order { scoped, s: State { clocks, ..State::default() } }
+        Order { scoped, each: cus, s: State { clocks, ..State::default() } }
+    }
+
+    /// The same of so many nodes, each with an equal share of the L1s.
+    pub fn of_nodes(self, nodes: u32) -> Order {
+        Order { each: self.each / nodes, ..self }
     }
 
     /// The first violation, as a sentence.
@@ -374,7 +381,8 @@ fn word_in(line: &[u8; 64], at: u64, bytes: u8) -> u64 {
 impl CuObserver for Order {}
 
 impl FamilyCheck for Order {
-    fn request(&mut self, now: u64, _: u32, cu: u32, access: &LineAccess, _: Option<&Issuer>) {
+    fn request(&mut self, now: u64, node: u32, cu: u32, access: &LineAccess, _: Option<&Issuer>) {
+        let cu = node * self.each + cu;
         let number = self.synchronises(access).then(|| self.synchronise(now, cu, access));
         if number.is_none() && access.op == CuOp::St {
             self.store(cu, access);
@@ -387,7 +395,8 @@ impl FamilyCheck for Order {
         }
     }
 
-    fn answer(&mut self, now: u64, _: u32, cu: u32, reply: &LineReply, _: Option<u64>) {
+    fn answer(&mut self, now: u64, node: u32, cu: u32, reply: &LineReply, _: Option<u64>) {
+        let cu = node * self.each + cu;
         let Some(mut open) = self.s.open.remove(&(cu, reply.id)) else { return };
         if let Some(number) = open.number {
             return self.synchronised(now, cu, &open, number, reply);
