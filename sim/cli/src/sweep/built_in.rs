@@ -41,6 +41,7 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("spandex-buffers", include_str!("../../../fabrics/sweeps/spandex-buffers.toml")),
     ("spandex-hops", include_str!("../../../fabrics/sweeps/spandex-hops.toml")),
     ("spandex-atomics", include_str!("../../../fabrics/sweeps/spandex-atomics.toml")),
+    ("spandex-gpus", include_str!("../../../fabrics/sweeps/spandex-gpus.toml")),
     ("dnn-step", include_str!("../../../fabrics/sweeps/dnn-step.toml")),
     ("dnn-links", include_str!("../../../fabrics/sweeps/dnn-links.toml")),
     ("dnn-remote", include_str!("../../../fabrics/sweeps/dnn-remote.toml")),
