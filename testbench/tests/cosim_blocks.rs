@@ -205,6 +205,8 @@ cosim_of! {
     cosim_owner_predictor "owner-predictor";
     cosim_tu_flex "tu-flex";
     cosim_spandex_router "spandex-router";
+    cosim_spandex_link_tx "spandex-link-tx";
+    cosim_spandex_link_rx "spandex-link-rx";
     cosim_mesi_l1 "mesi-l1";
     cosim_tu_mesi "tu-mesi";
     cosim_hmesi_client "hmesi-client";

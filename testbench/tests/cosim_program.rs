@@ -146,3 +146,27 @@ fn spandex(protocol: &str, changes: &[&str], units: &[&str]) {
         agrees_at(&config, program, unit, 8_000, 100);
     }
 }
+
+/// What a message between two GPUs passes: the router at the end of a row, both ends of a link, and the switch.
+#[test]
+fn cosim_units_of_spandex_between_gpus() {
+    const GPUS: &[&str] = &[
+        "gpus=2",
+        "cpus=2",
+        "cus=1",
+        "banks=1",
+        "mesh=2",
+        "mesh_rows=1",
+        "llc_size=64K",
+        "link_latency=20",
+        "dram_latency=20",
+    ];
+    let config = config("spandex-4gpu-small", &[GPUS]);
+    for unit in ["router1", "link_tx0", "switch_rx1", "req_switch0", "rsp_switch0"] {
+        let given = [("cpu_threads", "2"), ("blocks", "2"), ("values", "3001"), ("chunk", "100")];
+        let mut params = given.map(|(k, v)| (k.to_string(), v.to_string())).into();
+        config.offer("hsti", &mut params);
+        let program = Arc::from(weft_workload::build("hsti", &params, None).expect("legal"));
+        agrees_at(&config, program, unit, 8_000, 20);
+    }
+}

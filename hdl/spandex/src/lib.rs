@@ -13,7 +13,7 @@
 //! [`denovo_l1`]: an L1 with DeNovo coherence, which speaks Spandex itself; [`tu_denovo`]: its translation unit.
 //! [`flex_l1`]: an L1 whose requests are chosen by hints; [`tu_flex`]: its translation unit; [`owner_predictor`]: a table of likely owners in it.
 //! [`mesi_l1`]: the L1 of a core with MESI coherence; [`tu_mesi`]: its translation unit; [`mesi_port`]: what they say to each other.
-//! [`net`]: a mesh of routers, in which virtual networks share links.
+//! [`net`]: a mesh of routers, in which virtual networks share links; links between the meshes of several GPUs.
 //! [`hmesi`]: the hierarchical baseline, a MESI directory above CPU L1s and a GPU L2.
 
 pub mod amo;
@@ -51,6 +51,8 @@ pub fn blocks() -> Vec<BlockInfo> {
         owner_predictor::info(),
         tu_flex::info(),
         net::router::info(),
+        net::link::tx_info(),
+        net::link::rx_info(),
         mesi_l1::info(),
         tu_mesi::info(),
         hmesi::client::info(),

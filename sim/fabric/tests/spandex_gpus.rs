@@ -51,13 +51,28 @@ fn of(workload: &str) -> &'static [(&'static str, &'static str)] {
     cpu_gpu::CPU_GPU.iter().find(|(name, _)| *name == workload).map(|(_, given)| *given).expect("it is there")
 }
 
-/// All programs with CPU threads.
+/// The same with a CPU thread and more than a work-group on every GPU.
+fn on_all_gpus(given: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static str)> {
+    let wider = |&(key, value): &(&'static str, &'static str)| match key {
+        "cpu_threads" => (key, "4"),
+        "blocks" => (key, "6"),
+        _ => (key, value),
+    };
+    given.iter().map(wider).collect()
+}
+
+/// All programs with CPU threads, with every check on.
 fn programs(protocol: &str) {
     let fabric = Fabric::new(&[&format!("protocol={protocol}")]);
+    assert!(fabric.config.common.checks, "happens-before, and owners and sharers at rest");
+    let mut owned = 0;
     for (workload, given) in cpu_gpu::CPU_GPU {
-        let m = fabric.run(workload, given).metrics;
+        let m = fabric.run(workload, &on_all_gpus(given)).metrics;
         assert!(m.count("link_bytes") > 0 && m.count("l1_atomics") > 0, "{workload}");
+        owned += m.count("owned_at_rest");
     }
+    // With GPU coherence everywhere nobody owns a word.
+    assert_eq!(owned > 0, protocol != "s-gpu-gpu", "{owned}");
 }
 
 #[test]

@@ -266,3 +266,105 @@ fn hits_and_misses_of_other_gpus() {
         }
     }
 }
+
+/// A hierarchical system (HMG): the same places, a GPU L2 bank beside each L3 bank.
+const HIERARCHY: &[&str] = &["protocol=h-mesi-gpu"];
+
+/// As [`told`]: requests of CUs and cores have networks of their own, so that a CU has its answer three cycles earlier at every node.
+fn told_h(cycles: u64, device: u64) -> u64 {
+    if device < CORES { cycles - 1 } else { cycles - 1 + 3 }
+}
+
+/// From a GPU L2 bank to the L3 bank beside it and back, beside a hit in the L2; at even nodes, where a core's client stands too, merging their requests takes a cycle.
+fn beyond(bank: u64) -> u64 {
+    28 - bank % 2
+}
+
+/// Hits in the GPU L2 are as far as those in a flat LLC.
+#[test]
+fn hits_in_the_gpu_l2() {
+    let mut b = Bench::new(HIERARCHY);
+    let mut seen = Seen::default();
+    for (device, bank) in (CORES..DEVICES).flat_map(|d| (0..16).map(move |b| (d, b))) {
+        let line = b.line(bank);
+        b.access(if device == CORES { CORES + 1 } else { CORES }, CuOp::Ld, line);
+        let cycles = told_h(b.access(device, CuOp::Ld, line), device);
+        assert_eq!(cycles, 27 + 6 * hops(place(device), bank), "device {device} bank {bank}");
+        assert_eq!(b.access(device, CuOp::Ld, line) - 1, 1, "device {device}: in its L1");
+        seen.0.push(cycles);
+    }
+    assert_eq!(seen.range(), (27, 63));
+    seen.is_like(29, 61);
+}
+
+/// Two cores share the line. A core has it from the L3 as from a flat LLC; a CU misses the GPU L2 first, and waits longer than it would at a flat LLC.
+#[test]
+fn hits_in_the_l3() {
+    let mut b = Bench::new(HIERARCHY);
+    let (mut cores, mut cus) = (Seen::default(), Seen::default());
+    for (device, bank) in (0..DEVICES).flat_map(|d| (0..16).map(move |b| (d, b))) {
+        let line = b.line(bank);
+        b.access((device + 1) % CORES, CuOp::Ld, line);
+        b.access((device + 2) % CORES, CuOp::Ld, line);
+        let cycles = told_h(b.access(device, CuOp::Ld, line), device);
+        let flat = 27 + 6 * hops(place(device), bank);
+        if device < CORES {
+            assert_eq!(cycles, flat, "core {device} bank {bank}");
+            cores.0.push(cycles);
+        } else {
+            assert_eq!(cycles, flat + beyond(bank), "device {device} bank {bank}");
+            cus.0.push(cycles);
+        }
+    }
+    cores.is_like(29, 61);
+    // The published 52..100 are 18 ways of 2.67 cycles. Bank and L3 bank stand at one node (section 9): so there are 12.
+    assert_eq!((cores.range(), cus.range()), ((27, 63), (54, 91)));
+}
+
+/// The same of memory: a CU's miss goes through both levels.
+#[test]
+fn misses_of_both_levels() {
+    let mut b = Bench::new(HIERARCHY);
+    let (mut cores, mut cus) = (Seen::default(), Seen::default());
+    for (device, bank) in (0..DEVICES).flat_map(|d| (0..16).map(move |b| (d, b))) {
+        let line = b.line(bank);
+        let cycles = told_h(b.access(device, CuOp::Ld, line), device);
+        let flat = 194 + 6 * (hops(place(device), bank) + hops(bank, corner(bank)));
+        if device < CORES {
+            assert_eq!(cycles, flat, "core {device} bank {bank}");
+            cores.0.push(cycles);
+        } else {
+            assert_eq!(cycles, flat + beyond(bank), "device {device} bank {bank}");
+            cus.0.push(cycles);
+        }
+    }
+    cores.is_like(197, 261);
+    // The published 222..306 are 31 ways of 2.67 cycles; here there are 24, as at the cores.
+    assert_eq!((cores.range(), cus.range()), ((194, 266), (222, 293)));
+}
+
+/// A core's dirty line: 32 cycles and 3 per hop to the bank, to the owner and to the reader; a CU has it by way of the GPU L2. Owner, reader and bank are never all at one node.
+#[test]
+fn hits_in_the_l1_of_another_core_of_a_hierarchy() {
+    let mut b = Bench::new(HIERARCHY);
+    let (mut cores, mut cus) = (Seen::default(), Seen::default());
+    let pairs = (0..CORES).flat_map(|owner| (0..DEVICES).map(move |reader| (owner, reader)));
+    for (owner, reader) in pairs.filter(|(owner, reader)| owner != reader) {
+        for bank in [place(reader), 15 - place(reader), (owner + 5 * reader) % 16] {
+            let line = b.line(bank);
+            b.access(owner, CuOp::St, line);
+            let cycles = told_h(b.access(reader, CuOp::Ld, line), reader);
+            let (near, far) = (hops(place(reader), bank), hops(bank, place(owner)));
+            if reader < CORES {
+                let all = near + far + hops(place(owner), place(reader));
+                assert_eq!(cycles, 32 + 3 * all, "owner {owner} reader {reader} bank {bank}");
+                cores.0.push(cycles);
+            } else {
+                let there = 32 + 6 * (near + far);
+                assert_eq!(cycles, there + beyond(bank), "owner {owner} reader {reader} bank {bank}");
+                cus.0.push(cycles);
+            }
+        }
+    }
+    assert_eq!((cores.range(), cus.range().0), ((38, 68), 60));
+}

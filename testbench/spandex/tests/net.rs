@@ -443,8 +443,19 @@ fn the_router_is_a_block() {
     for set in [&[("columns", "1"), ("rows", "16"), ("cus", "64")][..], &[("columns", "16"), ("rows", "1")]] {
         weft_rtl::lower::flatten(&build(set).expect("legal")).expect("flattens");
     }
-    let text = build(&[("rows", "17")]).expect_err("illegal").to_string();
-    assert!(text.contains("rows = 17") && text.contains("1..16"), "{text}");
+    assert!(published.port("gpu").is_none(), "one GPU");
+    let four = build(&[("gpus", "4")]).expect("legal");
+    let gpu = four.ports().find(|(_, port)| port.name == "gpu");
+    assert_eq!(gpu.map(|(_, port)| port.width), Some(2));
+    weft_rtl::lower::flatten(&four).expect("flattens");
+    for (set, words, legal) in [
+        (("rows", "17"), "rows = 17", "1..16"),
+        (("gpus", "3"), "gpus = 3", "1, 2, 4 or 8"),
+        (("cus", "6"), "cus = 6", "a multiple of gpus = 4"),
+    ] {
+        let text = build(&[("gpus", "4"), set]).expect_err("illegal").to_string();
+        assert!(text.contains(words) && text.contains(legal), "{text}");
+    }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hdl/spandex/pictures/spandex-router.svg");
     let svg = Picture::of(&published).svg();
     if std::env::var_os("WEFT_PICTURES").is_some_and(|value| value == "write") {

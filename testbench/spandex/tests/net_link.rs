@@ -3,13 +3,16 @@
 
 use rand::Rng;
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 use std::sync::Arc;
 use weft_blocks::common::join::{pass_in, pass_out};
+use weft_blocks::registry::ParamSet;
 use weft_rtl::area::area;
+use weft_rtl::picture::Picture;
 use weft_rtl::prelude::*;
 use weft_rtl::verilog::emit;
 use weft_spandex::msg::{Fwd, FwdOp, Req, ReqOp, Rsp, RspOp, Wb};
-use weft_spandex::net::link::{LinkParams, connect_wire, link_rx, link_tx};
+use weft_spandex::net::link::{LinkParams, RX, TX, connect_wire, link_rx, link_tx};
 use weft_spandex::net::router::NETS;
 use weft_spandex::params::Spandex;
 use weft_spandex_bench::bench::{Bench, Msg, random_bits};
@@ -284,5 +287,33 @@ fn links_that_cannot_be_built_are_refused() {
     ] {
         let error = link_tx(&system(), bad).expect_err(words).to_string();
         assert!(error.contains(words) && error.contains("legal: "), "{error}");
+    }
+}
+
+/// Both ends by name are those of half a link of the full size; their pictures are those of today's hardware.
+#[test]
+fn both_ends_are_blocks() {
+    let (s, half) = (Spandex::default(), LinkParams { bytes: 10, latency: 140, credits: 64 });
+    let built = [link_tx(&s, half).expect("legal"), link_rx(&s, half).expect("legal")];
+    for (name, module) in [TX, RX].into_iter().zip(built) {
+        let info = weft_spandex::blocks().into_iter().find(|b| b.name == name).expect("listed");
+        let build = |given: &[(&str, &str)]| {
+            let given = given.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+            (info.build)(&ParamSet::new(&info, &given)?)
+        };
+        assert_eq!(build(&[]).expect("legal").name, module.name);
+        let text = build(&[("credits", "0")]).expect_err("illegal").to_string();
+        assert!(text.contains("credits = 0") && text.contains("1..1024"), "{text}");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hdl/spandex/pictures");
+        let (path, svg) = (folder.join(format!("{name}.svg")), Picture::of(&module).svg());
+        if std::env::var_os("WEFT_PICTURES").is_some_and(|value| value == "write") {
+            std::fs::write(&path, &svg).expect("the folder can be written");
+        }
+        let now = std::fs::read_to_string(&path).ok();
+        assert_eq!(
+            now.as_deref(),
+            Some(&*svg),
+            "{name}: the picture is old: write it again with WEFT_PICTURES=write"
+        );
     }
 }

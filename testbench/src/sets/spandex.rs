@@ -70,8 +70,24 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         "spandex-router",
         [
             "columns=1 rows=1 line=8 mshrs=1 sb=1 wbb=1 tbes=1 banks=1 cpus=0 cus=1 sharers=0 addr_bits=32",
-            "columns=3 rows=5 line=32 mshrs=5 sb=7 wbb=3 cpus=3 cus=6 sharers=3 banks=4 addr_bits=37",
+            "columns=3 rows=5 gpus=2 line=32 mshrs=5 sb=7 wbb=3 cpus=4 cus=6 sharers=3 banks=4 addr_bits=37",
             "columns=2 rows=8 line=16 mshrs=16 sb=16 wbb=4 cpus=2 cus=16 sharers=2 banks=8",
+        ],
+    ),
+    (
+        "spandex-link-tx",
+        [
+            "bytes=5 latency=2 credits=1 line=8 mshrs=1 sb=1 wbb=1 tbes=1 banks=1 cpus=0 cus=1 sharers=0 addr_bits=32",
+            "bytes=7 latency=9 credits=5 line=32 mshrs=5 sb=7 wbb=3 cpus=3 cus=6 sharers=3 banks=4 addr_bits=37",
+            "bytes=100 latency=3 credits=16 mshrs=16 sb=16 wbb=4 cpus=2 cus=16 sharers=2 banks=8",
+        ],
+    ),
+    (
+        "spandex-link-rx",
+        [
+            "latency=2 credits=1 line=8 mshrs=1 sb=1 wbb=1 tbes=1 banks=1 cpus=0 cus=1 sharers=0 addr_bits=32",
+            "latency=9 credits=5 line=32 mshrs=5 sb=7 wbb=3 cpus=3 cus=6 sharers=3 banks=4 addr_bits=37",
+            "latency=3 credits=16 mshrs=16 sb=16 wbb=4 cpus=2 cus=16 sharers=2 banks=8",
         ],
     ),
     (

@@ -16,15 +16,25 @@
 //!
 //! As in [`weft_blocks::common::link`], the model carries the fields of a message side by side: they stand on `wire_*` from its first cycle on and `wire_*_valid` is high for one cycle, its last. A message of B bytes
 //! taken in cycle t, when r bytes of that cycle are used already, is offered at the far end in cycle t + max(1, floor((r + B) / `bytes`)) + `latency` when nothing is ahead of it.
+//!
+//! # Pictures
+//!
+//! `spandex-link-tx`:
+//!
+#![doc = include_str!("../../pictures/spandex-link-tx.svg")]
+//!
+//! `spandex-link-rx`:
+//!
+#![doc = include_str!("../../pictures/spandex-link-rx.svg")]
 
 use super::router::NETS;
 use crate::msg::{Fwd, Req, Routed, Rsp, Wb};
-use crate::params::Spandex;
+use crate::params::{Spandex, spandex_from, spandex_params};
 use std::sync::Arc;
 use weft_blocks::common::arbiter::RoundRobin;
 use weft_blocks::common::delay::delayed;
 use weft_blocks::common::fifo::Fifo;
-use weft_blocks::registry::BlockError;
+use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
 
 /// Name of the sending end.
@@ -34,6 +44,13 @@ pub const RX: &str = "spandex-link-rx";
 
 /// Bytes of a flit, as a shift.
 const FLIT: u32 = 4;
+
+/// Legal range of [`LinkParams::bytes`].
+const BYTES: (u32, u32) = (1, 512);
+/// Legal range of [`LinkParams::latency`].
+const LATENCY: (u32, u32) = (2, 4096);
+/// Legal range of [`LinkParams::credits`].
+const CREDITS: (u32, u32) = (1, 1024);
 
 /// Parameters of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,13 +70,13 @@ impl LinkParams {
     /// A value outside its range.
     pub fn validate(&self) -> Result<(), BlockError> {
         let ranges = [
-            ("link_bytes", self.bytes, 1, 512),
-            ("link_latency", self.latency, 2, 4096),
-            ("link_credits", self.credits, 1, 1024),
+            ("link_bytes", self.bytes, BYTES),
+            ("link_latency", self.latency, LATENCY),
+            ("link_credits", self.credits, CREDITS),
         ];
-        match ranges.into_iter().find(|(_, value, least, most)| !(least..=most).contains(&value)) {
+        match ranges.into_iter().find(|(_, value, (least, most))| !(least..=most).contains(&value)) {
             None => Ok(()),
-            Some((key, value, least, most)) => Err(BlockError::Illegal {
+            Some((key, value, (least, most))) => Err(BlockError::Illegal {
                 block: TX.into(),
                 key: key.into(),
                 value: value.to_string(),
@@ -275,4 +292,49 @@ pub fn connect_wire(tx: &InstanceRef, rx: &InstanceRef, s: &Spandex) {
     connect_lane::<Fwd>(NETS[1], tx, rx, s);
     connect_lane::<Wb>(NETS[2], tx, rx, s);
     connect_lane::<Rsp>(NETS[3], tx, rx, s);
+}
+
+/// Parameters of an end on the command line: half a link of `spandex-4gpu`.
+fn end_params() -> Vec<ParamInfo> {
+    let info =
+        |name, default: u32, legal, about| ParamInfo { name, default: default.to_string(), legal, about };
+    let mut list = vec![
+        info("bytes", 10, "1..512", "bytes per cycle"),
+        info("latency", 140, "2..4096", "cycles from a message's last byte until the far end offers it"),
+        info("credits", 64, "1..1024", "places of each virtual network at the far end"),
+    ];
+    list.extend(spandex_params());
+    list
+}
+
+fn end_from(set: &ParamSet) -> Result<(Spandex, LinkParams), BlockError> {
+    let number = |key, (least, most): (u32, u32)| {
+        set.within(key, u64::from(least), u64::from(most)).map(|value| value as u32)
+    };
+    let p = LinkParams {
+        bytes: number("bytes", BYTES)?,
+        latency: number("latency", LATENCY)?,
+        credits: number("credits", CREDITS)?,
+    };
+    Ok((spandex_from(set)?, p))
+}
+
+/// The sending end by name.
+pub fn tx_info() -> BlockInfo {
+    BlockInfo {
+        name: TX,
+        about: "Sending end of a link between chips: four virtual networks with credits on one wire",
+        params: end_params,
+        build: |set| end_from(set).and_then(|(s, p)| link_tx(&s, p)),
+    }
+}
+
+/// The receiving end by name.
+pub fn rx_info() -> BlockInfo {
+    BlockInfo {
+        name: RX,
+        about: "Receiving end of a link between chips: a buffer per virtual network, credits go back",
+        params: end_params,
+        build: |set| end_from(set).and_then(|(s, p)| link_rx(&s, p)),
+    }
 }

@@ -9,15 +9,16 @@
 //! Ports: `NET_inP`, `NET_outP` with NET one of `req`, `fwd`, `wb`, `rsp`, and P 0 for the node's own side, then east, west, north, south. Inputs `x`, `y` say where the router stands, and with several GPUs
 //! `gpu` in which.
 //!
-//! A message goes along its row first, then along its column, so that no cycle of waiting routers is possible within a network; one for another GPU goes east, where the [rails](super::rails) begin. The networks share the wires of a link and nothing else: one
-//! whose next place is taken does not ask for the link, so none ever waits for another. A message goes on in the cycle after it has come and occupies its link for as many cycles as
-//! it has flits (cut-through).
+//! A message goes along its row first, then along its column, so that no cycle of waiting routers is possible within a network; one for another GPU goes east, where the [rails](super::rails) begin. The
+//! networks share the wires of a link and nothing else: one whose next place is taken does not ask for the link, so none ever waits for another. A message goes on in the cycle after it has come and
+//! occupies its link for as many cycles as it has flits (cut-through).
 //!
 //! # Picture
 //!
 #![doc = include_str!("../../pictures/spandex-router.svg")]
 
 use super::NetParams;
+use super::link::LinkParams;
 use crate::msg::{Fwd, Req, Routed, Rsp, Wb};
 use crate::params::{Spandex, spandex_from, spandex_params};
 use std::sync::Arc;
@@ -224,7 +225,7 @@ pub(crate) fn router_of(
     built.map_err(|errors| BlockError::Elab { block: BLOCK.into(), errors })
 }
 
-/// The block by name: a router of the mesh in which devices and banks stand at the published places.
+/// The block by name: a router of the mesh in which devices and banks stand at the published places, of several meshes if there are several GPUs.
 pub fn info() -> BlockInfo {
     BlockInfo {
         name: BLOCK,
@@ -232,14 +233,22 @@ pub fn info() -> BlockInfo {
         params: || {
             let size = |name, about| ParamInfo { name, default: "4".into(), legal: "1..16", about };
             let mut list = vec![size("columns", "columns of the mesh"), size("rows", "rows of the mesh")];
+            let about = "GPUs, each with a mesh and an equal share of all else";
+            list.push(ParamInfo { name: "gpus", default: "1".into(), legal: "1, 2, 4 or 8", about });
             list.extend(spandex_params());
             list
         },
         build: |set| {
             let size = |key| set.within(key, 1, 16).map(|v| v as u32);
             let grid = Grid { columns: size("columns")?, rows: size("rows")? };
-            let s = spandex_from(set)?;
-            NetParams::spread(&s, grid).router(&s)
+            let base = spandex_from(set)?;
+            let gpus = set.within("gpus", 1, 8)? as u32;
+            // The largest memories that there can be: the router does not depend on them.
+            let s = Spandex { gpus, home_shift: base.addr_bits - gpus.ilog2(), ..base };
+            s.validate_gpus()?;
+            // Nor on the links.
+            let link = (gpus > 1).then_some(LinkParams { bytes: 10, latency: 140, credits: 64 });
+            NetParams { link, ..NetParams::spread(&s, grid) }.router(&s)
         },
     }
 }
