@@ -120,10 +120,10 @@ fn describe(p: &GpuL1Params) {
     let turns = turn::Turns::new(&core, ready);
     let slot = slot::Slot::new(&core, &turns);
     let plan = slot.carry_out();
-    turns.choose(&core, plan.leaves & turns.is(turn::Turn::Cu), entry);
+    let answer = written | core.filler.ends();
+    turns.choose(&core, plan.leaves & turns.is(turn::Turn::Cu), entry, answer);
     observe::observe(&core, &turns, &slot, &plan);
     let atomics = core.misses.busy.get() & core.misses.atomic.get();
-    let answer = written | core.filler.ends();
     core.releases.finish(core.buffer.valid.get(), atomics, answer);
     core.filler.finish();
     core.misses.finish();

@@ -53,11 +53,12 @@ impl Releases {
         self.hold.set(true);
     }
 
-    /// Nothing is left to wait for, and the operation is still there after this cycle.
-    pub fn ready(&self) -> Bool {
+    /// Nothing is left to wait for, and the operation is still there after this cycle. `answer`: one comes in this cycle. The operation is tried at once then, before the
+    /// CU's next one: that might be another load of a word that is waited for, and one after the other would keep its entry busy for ever.
+    pub fn ready(&self, answer: Bool) -> Bool {
         let done = self.writes.get().none() & self.atomics.get().none();
         let done = done | bool_lit(self.p.inject == Inject::EarlyRelease);
-        self.active.get() & done & !self.hold.get() & !self.pops.get()
+        self.active.get() & done & (!self.hold.get() | answer) & !self.pops.get()
     }
 
     /// Declares the steps, given what is under way in this cycle; called last.

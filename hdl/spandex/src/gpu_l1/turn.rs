@@ -65,13 +65,13 @@ impl Turns {
         (waits, mux(accept, m.line, self.s1.get().line))
     }
 
-    /// Chooses the next slot and presents its row. `leaves`: the request leaves S1; `filling`: the entry of an answer that comes in.
-    pub fn choose(&self, core: &Core, leaves: Bool, filling: Bits) {
+    /// Chooses the next slot and presents its row. `leaves`: the request leaves S1; `filling`: the entry of an answer that comes in; `answer`: something is answered.
+    pub fn choose(&self, core: &Core, leaves: Bool, filling: Bits, answer: Bool) {
         let (requests, request_line) = self.accept(leaves);
         let turn = |t: Turn| enum_lit(t);
         let next = mux(requests, turn(Turn::Cu), turn(Turn::None));
         // Never twice in a row: what it waits for may need the CU's turn.
-        let releases = core.releases.ready() & !self.is(Turn::Release);
+        let releases = core.releases.ready(answer) & !self.is(Turn::Release);
         let next = mux(releases, turn(Turn::Release), next);
         let fills = core.filler.wants();
         let next = mux(fills, turn(Turn::Fill), next);

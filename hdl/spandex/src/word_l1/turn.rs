@@ -210,12 +210,12 @@ impl Turns {
         let (requests, request_line) = self.accept(core, leaves);
         let turn = |t: Turn| enum_lit(t);
         let next = mux(requests, turn(Turn::Cu), turn(Turn::None));
-        let releases = core.releases.ready() & !self.is(Turn::Release);
+        let releases = core.releases.ready(event) & !self.is(Turn::Release);
         let next = mux(releases, turn(Turn::Release), next);
         let oldest = core.buffer.oldest();
         // Never twice in a row: what it waits for may need another turn.
         let wants = oldest.there & !oldest.behind & core.buffer.drains(core.releases.writes());
-        let drains = wants & !self.hold.get() & !self.is(Turn::Drain);
+        let drains = wants & (!self.hold.get() | event) & !self.is(Turn::Drain);
         let next = mux(drains, turn(Turn::Drain), next);
         let again = core.pending.again();
         let asks = again.any & core.req.free() & !self.is(Turn::Again);

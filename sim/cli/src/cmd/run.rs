@@ -247,6 +247,8 @@ fn simulate(
             break;
         }
         if run.cycle() >= max_cycles {
+            bar.finish_and_clear();
+            run.give_up().map_err(Failure::check)?;
             return Err(Failure::check(FabricError::Limit { cycles: max_cycles }));
         }
     }

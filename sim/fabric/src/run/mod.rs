@@ -292,6 +292,14 @@ impl FabricRun {
         Ok(self.runner.model.processor.finished())
     }
 
+    /// Closes the waveform of a run that is given up.
+    ///
+    /// # Errors
+    /// A waveform that cannot be written.
+    pub fn give_up(mut self) -> Result<(), FabricError> {
+        Ok(self.runner.finish()?)
+    }
+
     /// Closes the waveform, compares the program's result with the host's own, and collects the counters.
     ///
     /// # Errors

@@ -9,22 +9,22 @@ use weft_spandex::gpu_l1::{GpuL1Params, SbDrain};
 use weft_spandex::msg::{Fwd, FwdOp, Req, ReqOp, Rsp, RspOp, Wb, WordOp};
 use weft_spandex::params::Spandex;
 
-const OWN: u64 = 1;
+pub const OWN: u64 = 1;
 const PEER: u64 = 2;
 const BANK: u64 = 4;
 /// The line; all its neighbours by two lie in its set.
-const A: u64 = 0x40;
+pub const A: u64 = 0x40;
 /// Transactions of forwards: of the requestor, of the bank.
 const TAG: u64 = 5;
 const TBE: u64 = 3;
 
-struct Hand {
-    b: Bench,
-    s: Spandex,
+pub struct Hand {
+    pub b: Bench,
+    pub s: Spandex,
     next: u64,
 }
 
-fn small(atomics: Atomics) -> DenovoL1Params {
+pub fn small(atomics: Atomics) -> DenovoL1Params {
     let spandex = Spandex {
         cpus: 0,
         cus: 4,
@@ -43,7 +43,7 @@ fn small(atomics: Atomics) -> DenovoL1Params {
     DenovoL1Params { l1, atomics, ..DenovoL1Params::published(spandex) }
 }
 
-fn line_of(words: &[(u64, u32)]) -> Bv {
+pub fn line_of(words: &[(u64, u32)]) -> Bv {
     let mut all = [0u32; 8];
     words.iter().for_each(|(at, value)| all[*at as usize] = *value);
     let limbs: Vec<u64> = all.chunks(2).map(|c| u64::from(c[0]) | u64::from(c[1]) << 32).collect();
@@ -95,7 +95,7 @@ impl Out {
 }
 
 impl Hand {
-    fn new(p: &DenovoL1Params) -> Hand {
+    pub fn new(p: &DenovoL1Params) -> Hand {
         let s = p.l1.spandex.clone();
         let mut b = Bench::new(&denovo_l1(p).expect("legal"), 1);
         b.source::<CuReq>("cu_req", &s.cu());
@@ -119,7 +119,7 @@ impl Hand {
         }
     }
 
-    fn cu(&mut self, op: CuOp, line: u64, words: u64, fields: &[(&str, u64)], data: &Bv) -> u64 {
+    pub fn cu(&mut self, op: CuOp, line: u64, words: u64, fields: &[(&str, u64)], data: &Bv) -> u64 {
         let id = self.next;
         self.next += 1;
         let base = [
@@ -143,7 +143,7 @@ impl Hand {
         self.cu(CuOp::Ld, line, words, &[], &line_of(&[]))
     }
 
-    fn store(&mut self, line: u64, words: u64, value: impl Fn(u64) -> u32) {
+    pub fn store(&mut self, line: u64, words: u64, value: impl Fn(u64) -> u32) {
         let data: Vec<(u64, u32)> = bits(words).map(|w| (w, value(w))).collect();
         self.cu(CuOp::St, line, words, &[], &line_of(&data));
     }
@@ -161,7 +161,7 @@ impl Hand {
     }
 
     /// The L1 asks for words; its transaction.
-    fn asked(&mut self, op: ReqOp, line: u64, words: u64) -> u64 {
+    pub fn asked(&mut self, op: ReqOp, line: u64, words: u64) -> u64 {
         let (_, m) = self.b.wait("l1_req");
         assert_eq!(
             ["op", "line", "mask", "src", "dst"].map(|f| m.get(f)),
@@ -170,7 +170,7 @@ impl Hand {
         m.get("tag")
     }
 
-    fn give(
+    pub fn give(
         &mut self,
         op: RspOp,
         line: u64,
@@ -191,7 +191,7 @@ impl Hand {
     }
 
     /// A forward; `own` of ReqS and RvkO.
-    fn fwd(&mut self, op: FwdOp, mask: u64, own: u64, (for_wt, direct): (bool, bool)) {
+    pub fn fwd(&mut self, op: FwdOp, mask: u64, own: u64, (for_wt, direct): (bool, bool)) {
         let fields = [
             ("op", op as u64),
             ("line", A),

@@ -2,6 +2,7 @@
 
 mod directed;
 mod hand;
+mod polls;
 mod random;
 mod shape;
 #[allow(dead_code, reason = "the bench of flex-l1 uses the rest")]
