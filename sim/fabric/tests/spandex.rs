@@ -503,7 +503,8 @@ fn a_fault_of_a_block_that_is_not_there_is_refused() {
         ("s-mesi-gpu", "denovo-l1-no-delay"),
         ("s-mesi-gpu", "gpu-l2-no-revoke"),
         ("s-denovo-denovo", "gpu-l1-no-stale"),
-        ("h-mesi-denovo", "tu-gpu-extras"),
+        ("h-mesi-denovo", "tu-gpu-nack-lost"),
+        ("s-denovo-gpu", "flex-l1-no-cross"),
         ("h-mesi-gpu", "tu-mesi-no-r2"),
         ("h-mesi-gpu", "llc-early-ack"),
     ];

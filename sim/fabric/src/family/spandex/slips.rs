@@ -1,8 +1,11 @@
 //! Faults of the family's blocks, put in on purpose to try the checks of a run: simulation only, since a block with one is not exported.
+//!
+//! Each is one that some program of the tests shows. Faults of the blocks that none shows are not among them; the benches of the blocks are for these.
 
 use super::SpandexSystem;
 use crate::config::named;
 use weft_spandex::denovo_l1::Inject as DenovoL1;
+use weft_spandex::flex_l1::Inject as FlexL1;
 use weft_spandex::gpu_l1::Inject as GpuL1;
 use weft_spandex::hmesi::client::ClientInject;
 use weft_spandex::hmesi::gpu_l2::GpuL2Fault;
@@ -29,8 +32,6 @@ named! {
         LlcForgottenSharer = "llc-forgotten-sharer",
         /// LLC: dirty words that come back do not make the line dirty.
         LlcLostDirty = "llc-lost-dirty",
-        /// LLC: a revocation ends when the owner has answered, although its write-back is still to come.
-        LlcNoWait = "llc-no-wait",
         /// LLC: a write-through leaves the old owner in the line.
         LlcStaleOwner = "llc-stale-owner",
         /// MESI unit: a shared line whose invalidation has come already is kept.
@@ -43,18 +44,10 @@ named! {
         TuMesiNoR2 = "tu-mesi-no-r2",
         /// MESI unit: a removal that crosses a write-back is not waited for.
         TuMesiNoCross = "tu-mesi-no-cross",
-        /// MESI L1: operations join an MSHR that was closed by an invalidation or removal.
-        MesiL1JoinShut = "mesi-l1-join-shut",
         /// MESI L1: a release does not wait for stores that wait for their line.
         MesiL1EarlyRelease = "mesi-l1-early-release",
-        /// MESI L1: a line being written back in place is open to loads.
-        MesiL1ReadWbp = "mesi-l1-read-wbp",
         /// GPU unit: the words of a NackV are not asked for again.
         TuGpuNackLost = "tu-gpu-nack-lost",
-        /// GPU unit: a write-through is complete when the LLC has answered, whatever the old owners do.
-        TuGpuEarlyWt = "tu-gpu-early-wt",
-        /// GPU unit: extras answer words that are outstanding.
-        TuGpuExtras = "tu-gpu-extras",
         /// GPU L1: a release does not wait for the answers of write-throughs.
         GpuL1EarlyRelease = "gpu-l1-early-release",
         /// GPU L1: an acquire leaves no mark on reads under way.
@@ -119,6 +112,24 @@ named! {
         ClientNoInv = "client-no-inv",
         /// L3's client of a core: a line used once is not unblocked.
         ClientNoUnblock = "client-no-unblock",
+        /// Flex L1: a write-back closes when it is answered, whatever forward crosses it.
+        FlexL1NoCross = "flex-l1-no-cross",
+        /// Flex L1: a removal that comes while ownership is asked for leaves the word owned.
+        FlexL1KeepsOwnership = "flex-l1-keeps-ownership",
+        /// Flex L1: a removal that comes while data is asked for is forgotten.
+        FlexL1NoDelay = "flex-l1-no-delay",
+        /// Flex L1: extras are installed whatever happened to the line.
+        FlexL1StaleExtras = "flex-l1-stale-extras",
+        /// Flex L1: a line that comes in overwrites what was stored here meanwhile.
+        FlexL1FillOverStore = "flex-l1-fill-over-store",
+        /// Flex L1: the own copy of a word that the LLC updates stays.
+        FlexL1KeepsCopy = "flex-l1-keeps-copy",
+        /// Flex L1: Inv leaves shared words.
+        FlexL1KeepsShared = "flex-l1-keeps-shared",
+        /// Flex L1: words of a ReqS for which Inv has come already stay as shared.
+        FlexL1KeepsOnce = "flex-l1-keeps-once",
+        /// Flex L1: refused words of a write-through count as written.
+        FlexL1DropsRefused = "flex-l1-drops-refused",
     }
 }
 
@@ -133,6 +144,7 @@ enum At {
     MesiLlc(MesiLlcFault),
     GpuL2(GpuL2Fault),
     Client(ClientInject),
+    FlexL1(FlexL1),
 }
 
 impl SpandexSlip {
@@ -146,19 +158,14 @@ impl SpandexSlip {
             LlcDropOwned => At::Llc(LlcFault::DropOwned),
             LlcForgottenSharer => At::Llc(LlcFault::ForgottenSharer),
             LlcLostDirty => At::Llc(LlcFault::LostDirty),
-            LlcNoWait => At::Llc(LlcFault::NoWait),
             LlcStaleOwner => At::Llc(LlcFault::StaleOwner),
             TuMesiKeepOnce => At::TuMesi(TuMesiInject::KeepOnce),
             TuMesiRemovalFirst => At::TuMesi(TuMesiInject::RemovalFirst),
             TuMesiLostWord => At::TuMesi(TuMesiInject::LostWord),
             TuMesiNoR2 => At::TuMesi(TuMesiInject::NoR2),
             TuMesiNoCross => At::TuMesi(TuMesiInject::NoCross),
-            MesiL1JoinShut => At::MesiL1(MesiL1Inject::JoinShut),
             MesiL1EarlyRelease => At::MesiL1(MesiL1Inject::EarlyRelease),
-            MesiL1ReadWbp => At::MesiL1(MesiL1Inject::ReadWbp),
             TuGpuNackLost => At::TuGpu(TuGpu::NackLost),
-            TuGpuEarlyWt => At::TuGpu(TuGpu::EarlyWt),
-            TuGpuExtras => At::TuGpu(TuGpu::Extras),
             GpuL1EarlyRelease => At::GpuL1(GpuL1::EarlyRelease),
             GpuL1NoStale => At::GpuL1(GpuL1::NoStale),
             GpuL1FillOverStore => At::GpuL1(GpuL1::FillOverStore),
@@ -191,6 +198,15 @@ impl SpandexSlip {
             ClientKeepCopy => At::Client(ClientInject::KeepCopy),
             ClientNoInv => At::Client(ClientInject::NoInv),
             ClientNoUnblock => At::Client(ClientInject::NoUnblock),
+            FlexL1NoCross => At::FlexL1(FlexL1::NoCross),
+            FlexL1KeepsOwnership => At::FlexL1(FlexL1::KeepsOwnership),
+            FlexL1NoDelay => At::FlexL1(FlexL1::NoDelay),
+            FlexL1StaleExtras => At::FlexL1(FlexL1::StaleExtras),
+            FlexL1FillOverStore => At::FlexL1(FlexL1::FillOverStore),
+            FlexL1KeepsCopy => At::FlexL1(FlexL1::KeepsCopy),
+            FlexL1KeepsShared => At::FlexL1(FlexL1::KeepsShared),
+            FlexL1KeepsOnce => At::FlexL1(FlexL1::KeepsOnce),
+            FlexL1DropsRefused => At::FlexL1(FlexL1::DropsRefused),
         })
     }
 
@@ -213,6 +229,10 @@ impl SpandexSlip {
                 l1s.for_each(|(l1, _)| l1.inject = fault);
                 return system.denovo_cores.is_some() || system.denovo_cus.is_some();
             }
+            (At::FlexL1(fault), ..) => match &mut system.flex {
+                Some((l1, _)) => l1.inject = fault,
+                None => return false,
+            },
             _ => return false,
         }
         true
