@@ -1,56 +1,14 @@
 //! Litmus tests on small fabrics: nothing that a model forbids, and the weak behaviour that the hardware is meant to have.
 
+mod common;
+
+use common::{all, campaign, named, weak};
 use std::path::Path;
-use weft_conformance::{Campaign, CampaignError, Plan};
-use weft_fabric::config::FabricConfig;
-use weft_litmus::library::library;
 use weft_litmus::read::read;
 use weft_litmus::test::Test;
 
 /// Runs of a test in the default suite: an end seldom seen is for `weft litmus`, with more of them.
 const RUNS: u32 = 6;
-
-fn campaign(fabric: &str, keys: &[&str]) -> Campaign {
-    let mut config = FabricConfig::load(fabric).expect("a built-in fabric");
-    for key in keys {
-        config.set(key).expect("a key of it");
-    }
-    Campaign::new(&config).expect("it builds")
-}
-
-/// Every test `runs` times; names of those whose condition was met although the fabric's model forbids no such end.
-fn weak(campaign: &Campaign, tests: &[Test], runs: u32) -> Vec<String> {
-    let plan = Plan { runs, ..Plan::default() };
-    let (mut shown, mut ran) = (Vec::new(), 0);
-    for test in tests {
-        let report = match campaign.run(test, &plan, &mut || ()) {
-            Err(CampaignError::Nowhere { .. }) => continue,
-            other => other.unwrap_or_else(|e| panic!("{}: {e}", test.name)),
-        };
-        ran += 1;
-        assert_eq!(report.runs(), u64::from(runs), "{}", test.name);
-        if let Some(f) = report.forbidden().into_iter().next() {
-            let (placement, layout, times) = (f.placement, f.layout, f.times);
-            let end = test.describe(&f.end);
-            panic!("{}, {placement}, {layout}: {times} times {end}, against {}", test.name, f.judge.name());
-        }
-        if report.seen(|end| test.condition.holds(end)) > 0 {
-            shown.push(test.name.clone());
-        }
-    }
-    assert!(ran * 10 >= tests.len() * 9, "only {ran} of {} tests have a place", tests.len());
-    shown
-}
-
-fn all() -> Vec<Test> {
-    library().expect("the library")
-}
-
-fn named(names: &[&str]) -> Vec<Test> {
-    let tests: Vec<Test> = all().into_iter().filter(|t| names.contains(&t.name.as_str())).collect();
-    assert_eq!(tests.len(), names.len(), "all of {names:?}");
-    tests
-}
 
 fn public() -> Vec<Test> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../litmus/tests/public");

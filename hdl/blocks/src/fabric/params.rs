@@ -255,11 +255,6 @@ impl FabricParams {
         }
     }
 
-    /// Loads of GPU and system scope pass copies below that scope.
-    pub fn scoped(&self) -> bool {
-        self.sys.gpms > 1 || self.planes()
-    }
-
     /// The banks send directory operations.
     pub fn has_directory(&self) -> bool {
         self.protocol.dir_kind().is_some() || self.outside_directory()
@@ -303,7 +298,8 @@ impl FabricParams {
             stores: self.l1_stores,
             latency: self.l1_latency,
             bypass_remote: self.protocol == Protocol::NoRemoteCaching && self.sys.gpus > 1,
-            scoped: self.scoped(),
+            // An Inv may be on its way to any copy: only what is read at home comes after what was written before it.
+            scoped: true,
             store_scope: self.write_back,
         }
     }
@@ -330,7 +326,7 @@ impl FabricParams {
             dir: self.has_directory(),
             group: self.lines_of_group(),
             hier: self.hier_banks(),
-            scoped: self.scoped(),
+            scoped: true,
             drops: self.software(),
             downgrade: self.downgrade,
             write_back: self.write_back,

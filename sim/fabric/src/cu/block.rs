@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use weft_workload::{Kernel, LoadedValues};
+use weft_workload::{Kernel, LoadedValues, Scope};
 
 use super::wave::{Status, Wave};
 use super::{Cu, CuError, CuObserver, Who};
@@ -20,6 +20,8 @@ pub(super) struct Block {
     pub live: u32,
     /// Waves at the barrier.
     pub arrived: u32,
+    /// Widest scope of a store of the waves at the barrier that no release covers: when it opens, such a store comes before all that its waves do.
+    pub posted: Scope,
     /// Scratchpad contents.
     pub lds: Vec<u8>,
 }
@@ -86,6 +88,7 @@ impl Cu {
             waves: slots,
             live: waves,
             arrived: 0,
+            posted: Scope::Cu,
             lds: vec![0; lds as usize],
         });
         Ok(())
@@ -93,9 +96,11 @@ impl Cu {
 
     /// A wave has arrived at the barrier.
     pub(super) fn arrive(&mut self, w: u16, now: u64, obs: &mut dyn CuObserver) -> Result<(), CuError> {
-        let slot = usize::from(self.s.waves[usize::from(w)].block);
+        let wave = &self.s.waves[usize::from(w)];
+        let slot = usize::from(wave.block);
         if let Some(block) = self.s.blocks[slot].as_mut() {
             block.arrived += 1;
+            block.posted = block.posted.max(wave.posted);
         }
         self.open_barrier(slot, self.who(w), now, obs)
     }
@@ -113,13 +118,15 @@ impl Cu {
             return Ok(());
         }
         block.arrived = 0;
+        let posted = std::mem::replace(&mut block.posted, Scope::Cu);
         let short = block.live < block.waves.len() as u32;
         self.s.counters.barriers_short += u64::from(short);
         let waves = std::mem::take(&mut block.waves);
         obs.barrier(&who, self.params.pace.cycle(now));
         for &w in &waves {
-            let wave = &self.s.waves[usize::from(w)];
+            let wave = &mut self.s.waves[usize::from(w)];
             if wave.status == Status::Barrier && usize::from(wave.block) == slot {
+                wave.posted = posted;
                 self.settle(w, now + 1)?;
             }
         }
@@ -139,12 +146,13 @@ impl Cu {
     ) -> Result<(), CuError> {
         let who = self.who(w);
         let wave = &mut self.s.waves[usize::from(w)];
-        let group = usize::from(wave.block);
+        let (group, posted) = (usize::from(wave.block), wave.posted);
         *wave = Wave::free();
         self.s.slots[slot].last = None;
         self.s.free_waves += 1;
         let Some(block) = self.s.blocks[group].as_mut() else { return Ok(()) };
         block.live -= 1;
+        block.posted = block.posted.max(posted);
         if block.live > 0 {
             return self.open_barrier(group, who, now, obs);
         }

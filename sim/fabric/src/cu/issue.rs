@@ -95,6 +95,7 @@ impl Cu {
                     }
                     _ => wave.released = true,
                 }
+                self.s.waves[usize::from(w)].releases(scope);
                 self.push_sync(w, CuOp::Rel, scope);
             }
             Next::Acquire(scope) => {
@@ -235,6 +236,9 @@ impl Cu {
                 matches!(sem, Sem::Acquire | Sem::AcquireRelease) && scope != Scope::Cu && !self.mode.fused;
             wave.closing = true;
             wave.then_acquire = acquires.then_some(scope);
+        }
+        if self.mode.posted && kind == MemKind::Store && matches!(class, Class::P | Class::U) {
+            wave.posted = wave.posted.max(scope);
         }
         if let Some(token) = token {
             wave.set_due(token, PENDING);

@@ -179,6 +179,10 @@ pub struct CuMode {
     pub wide_amo: bool,
     /// Every store asks for an acknowledgement, so that it is complete for its wave when it is performed; otherwise only paired ones and those of model `sc`.
     pub acks: bool,
+    /// The memory answers a store when it has accepted it, not when it is performed as far as its scope (the L2s of rec.md section 6.1): what section 1.3 says of
+    /// a paired store, *performed; then on*, is then up to a release. It is sent before the wave's next atomic access, the first that can tell: data come
+    /// later than the store only for who has synchronised with this wave since, and that takes a release anyway.
+    pub posted: bool,
     /// The L1 releases and acquires as part of a paired access (`sem`, `scope`); otherwise the compute unit sends a release before it and an acquire after it.
     pub fused: bool,
 }

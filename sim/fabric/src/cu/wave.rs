@@ -102,6 +102,8 @@ pub(super) struct Wave {
     pub then_acquire: Option<Scope>,
     /// The release before the head is done.
     pub released: bool,
+    /// Widest scope of a paired or unpaired store that the memory has accepted and that no release covers; `Cu` if there is none ([`CuMode::posted`]).
+    pub posted: Scope,
 }
 
 impl Wave {
@@ -127,6 +129,7 @@ impl Wave {
             closing: false,
             then_acquire: None,
             released: false,
+            posted: Scope::Cu,
         }
     }
 
@@ -142,6 +145,13 @@ impl Wave {
     /// Completion tick of a token; 0 when nothing produces it.
     pub fn due(&self, token: Token) -> u64 {
         self.due.get(token as usize).copied().unwrap_or(0)
+    }
+
+    /// A release of this scope is sent; nothing follows it before it is acknowledged.
+    pub fn releases(&mut self, scope: Scope) {
+        if self.posted <= scope {
+            self.posted = Scope::Cu;
+        }
     }
 
     /// What the wave waits for at tick `at`. Closes a sequence whose last part is answered.
@@ -219,9 +229,12 @@ impl Wave {
         if class == Class::U && self.unpaired > 0 {
             return Head::Waiting(Wait::Order);
         }
-        if class == Class::P && !mode.fused && !self.released && access.mask != 0 {
-            let (sem, scope) = (paired_sem(access, own), sent_scope(mode, access.scope));
-            if matches!(sem, Sem::Release | Sem::AcquireRelease) && scope != Scope::Cu {
+        if class != Class::D && !mode.fused && !self.released && access.mask != 0 {
+            let releases = matches!(paired_sem(access, own), Sem::Release | Sem::AcquireRelease);
+            let scope =
+                if class == Class::P && releases { sent_scope(mode, access.scope) } else { Scope::Cu };
+            let scope = scope.max(self.posted);
+            if scope != Scope::Cu {
                 return Head::Ready(Need::Lsu, Next::Release(scope));
             }
         }

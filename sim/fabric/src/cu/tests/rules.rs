@@ -252,6 +252,75 @@ fn paired_accesses_and_fences_make_their_sequences() {
     assert_eq!(sequence(load(n), drf1), [(CuOp::Ld, false, 2)]);
 }
 
+/// Operations at the port with their scopes, kernel begin and end left out.
+fn port(ops: Vec<Op>, mode: CuMode) -> Vec<(CuOp, u8)> {
+    let mut bench = Script::once(64, ops).bench(&CuParams::default(), Port::wild(3)).with_mode(mode);
+    bench.run().expect("runs");
+    let inner = |a: &&LineAccess| !matches!(a.op, CuOp::Kbegin | CuOp::Kend);
+    bench.taken().iter().map(|(_, a)| *a).filter(inner).map(|a| (a.op, a.scope)).collect()
+}
+
+#[test]
+fn a_posted_store_is_released_before_the_next_atomic_access() {
+    let posted = CuMode { posted: true, ..CuMode::default() };
+    let scoped = CuMode { scopes: true, ..posted };
+    let relaxed = CuMode { model: Model::Drfrlx, ..posted };
+    let at = |class, scope, addr| Access { class, scope, ..one(addr) };
+    let read = |class, scope| Op::Load { token: 0, access: at(class, scope, 64) };
+    let write = |class, scope| Op::Store { access: at(class, scope, 128), values: Values::Const(1) };
+    let cas = |scope| add(0, Access { sem: Sem::Acquire, ..at(Class::P, scope, 64) }, true);
+    let fence = Op::Fence { sem: Sem::Release, scope: Scope::Gpu };
+    let (rel, acq, st, ld, amo) = (CuOp::Rel, CuOp::Acq, CuOp::St, CuOp::Ld, CuOp::Amo);
+    let (p, u, n, d) = (Class::P, Class::U, Class::N, Class::D);
+    let (cu, gpu, sys) = (Scope::Cu, Scope::Gpu, Scope::Sys);
+    let cases = [
+        (posted, write(p, sys), read(p, sys), vec![(rel, 2), (st, 2), (rel, 2), (ld, 2), (acq, 2)]),
+        (posted, write(p, sys), cas(sys), vec![(rel, 2), (st, 2), (rel, 2), (amo, 2), (acq, 2)]),
+        (posted, write(p, sys), write(p, sys), vec![(rel, 2), (st, 2), (rel, 2), (st, 2)]),
+        (posted, write(p, sys), read(d, sys), vec![(rel, 2), (st, 2), (ld, 0)]),
+        (posted, write(d, sys), read(p, sys), vec![(st, 0), (ld, 2), (acq, 2)]),
+        (scoped, write(p, gpu), read(p, sys), vec![(rel, 1), (st, 1), (rel, 1), (ld, 2), (acq, 2)]),
+        (scoped, write(p, sys), write(p, gpu), vec![(rel, 2), (st, 2), (rel, 2), (st, 1)]),
+        (scoped, write(p, cu), read(p, sys), vec![(st, 0), (ld, 2), (acq, 2)]),
+        (relaxed, write(p, sys), read(n, sys), vec![(rel, 2), (st, 2), (rel, 2), (ld, 2)]),
+        (relaxed, write(u, sys), read(u, sys), vec![(st, 2), (rel, 2), (ld, 2)]),
+        (relaxed, write(n, sys), read(u, sys), vec![(st, 2), (ld, 2)]),
+    ];
+    for (mode, first, second, expected) in cases {
+        let got = port(vec![first.clone(), second.clone(), Op::End], mode);
+        assert_eq!(got, expected, "{first:?}, {second:?}, {mode:?}");
+        let unposted = port(vec![first, second, Op::End], CuMode { posted: false, ..mode });
+        assert!(unposted.len() <= expected.len());
+    }
+    let narrow = port(vec![write(p, sys), fence.clone(), read(p, sys), Op::End], scoped);
+    assert_eq!(narrow[2..], [(rel, 1), (rel, 2), (ld, 2), (acq, 2)], "a fence that does not reach as far");
+    let wide = port(vec![write(p, gpu), fence, read(p, sys), read(p, sys), Op::End], scoped);
+    assert_eq!(wide[2..], [(rel, 1), (ld, 2), (acq, 2), (ld, 2), (acq, 2)], "one release is enough");
+}
+
+/// A barrier orders the waves of a work-group: what one of them has stored before it comes before what the others do.
+#[test]
+fn a_posted_store_is_released_by_the_waves_behind_a_barrier() {
+    let script = || {
+        Script::of(64, 2, |frame, _| {
+            let paired = |addr| Access { class: Class::P, ..one(addr) };
+            match (frame.pc, frame.wave) {
+                (1, 0) => vec![Op::Store { access: paired(0), values: Values::Const(1) }, Op::Barrier],
+                (1, _) => vec![Op::Barrier],
+                (2, 1) => vec![Op::Load { token: 0, access: paired(64) }, Op::Await { tokens: vec![0] }],
+                _ => vec![Op::End],
+            }
+        })
+    };
+    for (posted, releases) in [(false, 1), (true, 2)] {
+        let mode = CuMode { posted, ..CuMode::default() };
+        let mut bench = script().bench(&CuParams::default(), Port::FAST).with_mode(mode);
+        bench.run().expect("runs");
+        let count = bench.taken().iter().filter(|(_, a)| a.op == CuOp::Rel).count();
+        assert_eq!(count, releases);
+    }
+}
+
 #[test]
 fn sequences_carry_scope_ordering_and_acknowledgement() {
     let access = Access { class: Class::P, scope: Scope::Gpu, ..one(0) };

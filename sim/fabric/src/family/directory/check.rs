@@ -2,6 +2,7 @@
 
 use super::{DirectoryKeys, Protocol};
 use crate::config::{Common, ConfigError, FabricConfig, Place, size};
+use crate::cu::Model;
 
 use weft_blocks::directory::params::{DirKind, DirParams};
 use weft_blocks::fabric::FabricParams;
@@ -197,6 +198,9 @@ impl Checked<'_> {
         {
             self.ensure(latency.is_multiple_of(2), key, "it is odd", "an even number in 4..8K")?;
         }
+        let legal = "drf0, drf1, drfrlx";
+        let why = "the caches keep release consistency: copies stay until an acquire";
+        self.ensure(self.common.model != Model::Sc, "model", why, legal)?;
         let shared = self.common.dram_banks.is_multiple_of(self.keys.banks);
         let problem = format!("it does not divide among banks = {} DRAM channels", self.keys.banks);
         self.ensure(shared, "dram_banks", &problem, format!("a multiple of {}", self.keys.banks))

@@ -22,6 +22,7 @@ pub use weft_blocks::fabric::Protocol;
 
 use super::{Family, FamilyKeys, FigureInfo, Figures, Hardware};
 use crate::config::{ConfigError, FabricConfig};
+use crate::cu::CuMode;
 use check::Checked;
 use hardware::DirectoryHardware;
 use std::sync::Arc;
@@ -36,13 +37,13 @@ impl Family for DirectoryKeys {
         Checked { config, common: &config.common, keys: self }.check()
     }
 
-    /// The L1s of these fabrics take atomics on one word at a time.
+    /// The L1s of these fabrics take atomics on one word at a time, and the L2s answer stores that are on their way to their homes (rec.md section 6.1).
     fn hardware(&self, config: &FabricConfig) -> Arc<dyn Hardware> {
         let common = &config.common;
         Arc::new(DirectoryHardware {
             params: self.params(common),
             dram: self.dram(common),
-            mode: common.mode(false),
+            mode: CuMode { posted: true, ..common.mode(false) },
             clock_ghz: common.clock_ghz,
         })
     }

@@ -1,0 +1,55 @@
+//! Campaigns on built-in fabrics.
+
+use weft_conformance::{Campaign, CampaignError, Plan};
+use weft_fabric::config::FabricConfig;
+use weft_litmus::library::library;
+use weft_litmus::test::Test;
+
+/// Tests on a built-in fabric with some of its keys changed.
+pub fn campaign(fabric: &str, keys: &[&str]) -> Campaign {
+    let mut config = FabricConfig::load(fabric).expect("a built-in fabric");
+    for key in keys {
+        config.set(key).expect("a key of it");
+    }
+    Campaign::new(&config).expect("it builds")
+}
+
+/// Every test `runs` times; names of those whose condition was met although the fabric's model forbids no such end.
+pub fn weak(campaign: &Campaign, tests: &[Test], runs: u32) -> Vec<String> {
+    weak_as(campaign, tests, &Plan { runs, ..Plan::default() })
+}
+
+/// The same with other plans.
+pub fn weak_as(campaign: &Campaign, tests: &[Test], plan: &Plan) -> Vec<String> {
+    let (mut shown, mut ran) = (Vec::new(), 0);
+    for test in tests {
+        let report = match campaign.run(test, plan, &mut || ()) {
+            Err(CampaignError::Nowhere { .. }) => continue,
+            other => other.unwrap_or_else(|e| panic!("{}: {e}", test.name)),
+        };
+        ran += 1;
+        assert_eq!(report.runs(), u64::from(plan.runs), "{}", test.name);
+        if let Some(f) = report.forbidden().into_iter().next() {
+            let (placement, layout, times) = (f.placement, f.layout, f.times);
+            let end = test.describe(&f.end);
+            panic!("{}, {placement}, {layout}: {times} times {end}, against {}", test.name, f.judge.name());
+        }
+        if report.seen(|end| test.condition.holds(end)) > 0 {
+            shown.push(test.name.clone());
+        }
+    }
+    assert!(ran * 10 >= tests.len() * 9, "only {ran} of {} tests have a place", tests.len());
+    shown
+}
+
+/// Weft's own tests.
+pub fn all() -> Vec<Test> {
+    library().expect("the library")
+}
+
+/// Those of these names.
+pub fn named(names: &[&str]) -> Vec<Test> {
+    let tests: Vec<Test> = all().into_iter().filter(|t| names.contains(&t.name.as_str())).collect();
+    assert_eq!(tests.len(), names.len(), "all of {names:?}");
+    tests
+}
