@@ -450,6 +450,7 @@ fn faults_of_the_llc_and_of_units_are_noticed() {
         "tu-mesi-no-r2",
         "tu-mesi-no-cross",
         "tu-gpu-nack-lost",
+        "tu-gpu-no-escalation",
         "gpu-l1-buffer-unseen",
     ];
     noticed_under_locks("s-mesi-gpu", &slips);

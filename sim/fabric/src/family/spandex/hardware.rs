@@ -3,6 +3,7 @@
 use super::banks::Banks;
 use super::hier::HierBanks;
 use super::metrics::counted;
+use super::nacks::Progress;
 use super::oracle::Oracle;
 use super::port::{ControllerPorts, TBE_BITS};
 use super::rest::AtRest;
@@ -161,7 +162,8 @@ impl Hardware for SpandexHardware {
     fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {
         let s = &self.system.s;
         let order = Order::new(s.devs(), true).of_nodes(s.gpus);
-        Ok(vec![Box::new(order), Box::new(AtRest::new(&self.system))])
+        let progress = Progress::new(&self.system);
+        Ok(vec![Box::new(order), Box::new(progress), Box::new(AtRest::new(&self.system))])
     }
 
     fn meter(&self) -> Box<dyn Meter> {

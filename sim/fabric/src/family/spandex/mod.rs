@@ -11,8 +11,9 @@
 //! | `oracle` | who owns what a Flex L1 asks for, told by the LLC |
 //! | `soc` | what stands around the hardware |
 //! | `rest` | the check of owners and sharers at rest |
+//! | `nacks` | the check that refused words are asked for again, in the end in a way that cannot be refused |
 //! | `slips` | faults put in to try the checks |
-//! | `traffic` | flit-hops by class of request |
+//! | `taps`, `traffic` | what enters the meshes; flit-hops by class of request |
 //! | `metrics` | the figures of spandex.md section 13 |
 //!
 //! The fabric's clock is that of the CPU cores; a CU has a tick in some of its cycles. Device numbers are those of the compute units of node 0: cores first.
@@ -30,11 +31,13 @@ mod hardware;
 mod hier;
 mod keys;
 mod metrics;
+mod nacks;
 mod oracle;
 mod port;
 mod rest;
 mod slips;
 mod soc;
+mod taps;
 mod traffic;
 
 pub use build::{Hierarchy, SpandexSystem};

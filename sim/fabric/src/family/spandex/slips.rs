@@ -48,6 +48,8 @@ named! {
         MesiL1EarlyRelease = "mesi-l1-early-release",
         /// GPU unit: the words of a NackV are not asked for again.
         TuGpuNackLost = "tu-gpu-nack-lost",
+        /// GPU unit: words of a NackV are asked for by ReqV for ever.
+        TuGpuNoEscalation = "tu-gpu-no-escalation",
         /// GPU L1: a release does not wait for the answers of write-throughs.
         GpuL1EarlyRelease = "gpu-l1-early-release",
         /// GPU L1: an acquire leaves no mark on reads under way.
@@ -166,6 +168,7 @@ impl SpandexSlip {
             TuMesiNoCross => At::TuMesi(TuMesiInject::NoCross),
             MesiL1EarlyRelease => At::MesiL1(MesiL1Inject::EarlyRelease),
             TuGpuNackLost => At::TuGpu(TuGpu::NackLost),
+            TuGpuNoEscalation => At::TuGpu(TuGpu::NoEscalation),
             GpuL1EarlyRelease => At::GpuL1(GpuL1::EarlyRelease),
             GpuL1NoStale => At::GpuL1(GpuL1::NoStale),
             GpuL1FillOverStore => At::GpuL1(GpuL1::FillOverStore),

@@ -25,6 +25,7 @@
 //! The last four rows are of the L3's networks in a hierarchical system, which run beside the others.
 
 use super::SpandexSystem;
+use super::taps::{Fields, Taps};
 use crate::run::Counter;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +37,7 @@ use weft_spandex::hmesi::net::H_NETS;
 use weft_spandex::mesi_port::Get;
 use weft_spandex::msg::{FwdOp, ReqOp, RspOp, WordOp};
 use weft_spandex::net::NetParams;
-use weft_spandex::net::router::{NETS, OWN};
+use weft_spandex::net::router::NETS;
 
 /// What a message is sent for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,9 +74,6 @@ pub(super) const COUNTERS: [(&str, &str); 16] = [
 
 /// Number of the first counter of bytes between GPUs: they are in the order of the classes, as those of flit-hops are.
 const BETWEEN: usize = COUNTERS.len() / 2;
-
-/// A message as a lane's fields show it, in their order.
-type Fields = [u64; 8];
 
 /// What a message is to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,28 +248,10 @@ fn h_response(books: &mut Books, m: &Fields) -> Flight {
     Flight { class, words: if data { LINE } else { 0 }, to }
 }
 
-/// Where a router's own input of a network lies in its state.
-#[derive(Clone, Debug)]
-struct Tap {
-    lane: usize,
-    valid: usize,
-    ready: usize,
-    fields: Vec<usize>,
-}
-
-/// The own inputs of a router.
-#[derive(Clone, Debug)]
-struct Router {
-    unit: usize,
-    /// Its place.
-    at: u32,
-    taps: Vec<Tap>,
-}
-
 /// The observer.
 #[derive(Clone)]
 pub(super) struct Traffic {
-    routers: Arc<[Router]>,
+    taps: Taps,
     net: Arc<NetParams>,
     books: Books,
     counts: [u64; COUNTERS.len()],
@@ -280,13 +260,11 @@ pub(super) struct Traffic {
 impl Traffic {
     /// Looks at the routers of a system; `None` when its instances have other names.
     pub fn find(sim: &Sim, system: &SpandexSystem, hierarchical: bool) -> Option<Traffic> {
-        let (net, gpus) = (&system.net, system.s.gpus);
         let lanes = if hierarchical { &LANES[..] } else { &LANES[..NETS.len()] };
-        let routers: Option<Vec<Router>> =
-            (0..gpus * net.grid.nodes()).map(|at| router(sim, at, lanes)).collect();
+        let named: Vec<_> = lanes.iter().map(|lane| (lane.net, lane.fields)).collect();
         Some(Traffic {
-            routers: routers?.into(),
-            net: Arc::new(net.clone()),
+            taps: Taps::find(sim, system, &named)?,
+            net: Arc::new(system.net.clone()),
             books: Books::default(),
             counts: [0; COUNTERS.len()],
         })
@@ -294,24 +272,16 @@ impl Traffic {
 
     /// Counts what enters the mesh in the present cycle.
     pub fn tick(&mut self, sim: &Sim) {
-        let routers = self.routers.clone();
-        for router in routers.iter().filter(|router| sim.is_awake(router.unit)) {
-            let state = sim.state(router.unit);
-            for tap in &router.taps {
-                if state[tap.valid] & state[tap.ready] & 1 == 1 {
-                    let lane = &LANES[tap.lane];
-                    let mut fields = [0; 8];
-                    tap.fields.iter().zip(&mut fields).for_each(|(at, field)| *field = state[*at]);
-                    let flight = (lane.read)(&mut self.books, &fields);
-                    let (at, to) = (router.at, self.net.places[flight.to as usize]);
-                    let flits = 1 + flight.words.div_ceil(4);
-                    self.counts[flight.class as usize] += u64::from(flits * self.net.distance(at, to));
-                    if self.net.crosses(at, to) {
-                        self.counts[BETWEEN + flight.class as usize] += u64::from(FLIT * flits);
-                    }
-                }
+        let Traffic { taps, net, books, counts } = self;
+        taps.each(sim, |at, lane, fields| {
+            let flight = (LANES[lane].read)(books, fields);
+            let to = net.places[flight.to as usize];
+            let flits = 1 + flight.words.div_ceil(4);
+            counts[flight.class as usize] += u64::from(flits * net.distance(at, to));
+            if net.crosses(at, to) {
+                counts[BETWEEN + flight.class as usize] += u64::from(FLIT * flits);
             }
-        }
+        });
     }
 
     /// Flit-hops by class, and bytes between GPUs.
@@ -334,32 +304,6 @@ impl Traffic {
         (self.books, self.counts) = (books, counts);
         true
     }
-}
-
-fn router(sim: &Sim, at: u32, lanes: &[Lane]) -> Option<Router> {
-    let design = sim.design();
-    let path = format!("router{at}");
-    let unit = design.units.iter().position(|unit| unit.path == path)?;
-    let ty = &design.types[design.units[unit].ty];
-    let input = |name: &str| {
-        let number = ty.netlist.inputs.iter().position(|port| port.name == name)?;
-        Some(ty.layout.inputs[number])
-    };
-    let register = |name: &str| {
-        let number = ty.netlist.regs.iter().position(|reg| reg.path == name)?;
-        Some(ty.layout.regs[number])
-    };
-    let tap = |(lane, Lane { net, fields, .. }): (usize, &Lane)| {
-        let port = format!("{net}_in{OWN}");
-        let fields = fields.iter().map(|field| input(&format!("{port}_{field}"))).collect::<Option<_>>()?;
-        Some(Tap {
-            lane,
-            valid: input(&format!("{port}_valid"))?,
-            ready: register(&format!("{port}_ready"))?,
-            fields,
-        })
-    };
-    Some(Router { unit, at, taps: lanes.iter().enumerate().map(tap).collect::<Option<_>>()? })
 }
 
 #[cfg(test)]
