@@ -435,6 +435,18 @@ fn noticed_under_locks(protocol: &str, slips: &[&str]) {
     }
 }
 
+/// Reads of CUs are refused and asked for again; one that is asked for by ReqV for ever is told as such.
+#[test]
+fn nacks_are_followed_by_progress() {
+    let fabric = Fabric::crowded("s-mesi-gpu", "none");
+    let sound = (0..SEEDS).map(|seed| fabric.under_locks(seed).expect("it ends").metrics);
+    let sums = sound.fold([0; 2], |sum, m| [sum[0] + m.count("nacks_seen"), sum[1] + m.count("asked_again")]);
+    assert!(sums.iter().all(|n| *n > 0), "{sums:?} Nacks and retries");
+    let fabric = Fabric::crowded("s-mesi-gpu", "tu-gpu-no-escalation");
+    let told = (0..SEEDS).filter_map(|seed| wrong(fabric.under_locks(seed))).collect::<Vec<_>>();
+    assert!(told.iter().any(|text| text.contains("by ReqV again")), "{told:?}");
+}
+
 #[test]
 fn faults_of_the_llc_and_of_units_are_noticed() {
     let slips = [
@@ -450,7 +462,6 @@ fn faults_of_the_llc_and_of_units_are_noticed() {
         "tu-mesi-no-r2",
         "tu-mesi-no-cross",
         "tu-gpu-nack-lost",
-        "tu-gpu-no-escalation",
         "gpu-l1-buffer-unseen",
     ];
     noticed_under_locks("s-mesi-gpu", &slips);

@@ -219,14 +219,20 @@ const SUMS: &[Sum] = &[
     ("dram_writes", "lines", "lines written to DRAM", &["dram.writes"]),
 ];
 
-/// What the check of owners and sharers has compared.
-const CHECKED: [Checked; 2] = [
+/// What the checks have compared and followed.
+const CHECKED: [Checked; 4] = [
     (
         "owned_at_rest",
         "words",
         "owned words found alike in their owner and the level below while the fabric rested; only with checks",
     ),
     ("shared_at_rest", "lines", "lines in S of which the same holds; only with checks"),
+    (
+        "nacks_seen",
+        "messages",
+        "Nacks of reads and write-throughs, each of which progress follows; only with checks",
+    ),
+    ("asked_again", "messages", "requests for words that were refused; only with checks"),
 ];
 
 /// Figures of the classes of traffic, with the names of section 10.

@@ -65,7 +65,8 @@ impl Books {
                 ));
             }
         }
-        if !reads && !(op == ReqOp::ReqWt.encoding() && fwd == 1) {
+        let forwarded = op == ReqOp::ReqWt.encoding() && fwd == 1;
+        if !reads && !forwarded {
             known.sure |= asked;
         }
         (known.open, known.counted) = (known.open & !asked, known.counted & !asked);
