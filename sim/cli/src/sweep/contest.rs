@@ -2,7 +2,7 @@
 
 use super::columns::Column;
 use super::file::{ContestText, SweepFile};
-use super::summary::{aligned, axis_of_columns, column_of, list};
+use super::summary::{Runs, aligned, axis_of_columns, column_of, list};
 use anyhow::{Error, anyhow};
 
 /// A table wanted, checked: of each class the value with the lowest deciding metric, and all metrics of these values relative to the reference class.
@@ -86,39 +86,18 @@ impl Contest {
 
     /// The tables as text, one for each combination of the axes that are neither rows nor columns, from the rows of the results in order of the product.
     pub fn texts(&self, sweep: &SweepFile, rows: &[Option<Vec<String>>], status: usize) -> Vec<String> {
-        let sizes: Vec<usize> = sweep.axes.iter().map(|axis| axis.points.len()).collect();
-        let others: Vec<usize> =
-            (0..sizes.len()).filter(|axis| ![sweep.rows(), self.columns].contains(axis)).collect();
-        let count: usize = others.iter().map(|axis| sizes[*axis]).product();
-        let measured = |points: &[usize], metric: usize| -> Option<f64> {
-            let number = points.iter().zip(&sizes).fold(0, |n, (point, size)| n * size + point);
-            let cells = rows[number].as_ref()?;
-            cells[metric].parse().ok().filter(|_| ["ok", "stale"].contains(&cells[status].as_str()))
+        let runs = Runs { sweep, rows, status };
+        let table = |(heading, points): (Vec<(String, String)>, Vec<usize>)| {
+            let others = heading.iter().map(|(name, value)| format!(", {name} = {value}"));
+            let title = [self.title.clone()].into_iter().chain(others).collect::<String>();
+            let at = |row: usize, column: usize, metric: usize| {
+                let mut points = points.clone();
+                (points[sweep.rows()], points[self.columns]) = (row, column);
+                runs.cell(&points, metric).value()
+            };
+            self.text(sweep, &title, &at)
         };
-        (0..count)
-            .map(|number| {
-                let mut points = vec![0; sizes.len()];
-                let mut rest = number;
-                for axis in others.iter().rev() {
-                    points[*axis] = rest % sizes[*axis];
-                    rest /= sizes[*axis];
-                }
-                let mut title = self.title.clone();
-                for axis in &others {
-                    let axis_name = &sweep.axes[*axis].name;
-                    title.push_str(&format!(
-                        ", {axis_name} = {}",
-                        sweep.axes[*axis].points[points[*axis]].label
-                    ));
-                }
-                let at = |row: usize, column: usize, metric: usize| {
-                    let mut points = points.clone();
-                    (points[sweep.rows()], points[self.columns]) = (row, column);
-                    measured(&points, metric)
-                };
-                self.text(sweep, &title, &at)
-            })
-            .collect()
+        runs.corners(sweep.rows(), self.columns).into_iter().map(table).collect()
     }
 
     /// The value of a class with the lowest deciding metric; none if a run of the class has failed.

@@ -108,6 +108,46 @@ impl Panel {
     }
 }
 
+/// Results by place in the product of the axes.
+pub(super) struct Runs<'a> {
+    pub sweep: &'a SweepFile,
+    /// Of the results, in order of the product.
+    pub rows: &'a [Option<Vec<String>>],
+    /// Place of the status among their columns.
+    pub status: usize,
+}
+
+impl Runs<'_> {
+    /// A column of the run whose value on each axis is given.
+    pub fn cell(&self, points: &[usize], column: usize) -> Cell {
+        let axes = points.iter().zip(&self.sweep.axes);
+        let number = axes.fold(0, |n, (point, axis)| n * axis.points.len() + point);
+        let ended = |cells: &&Vec<String>| ["ok", "stale"].contains(&cells[self.status].as_str());
+        match self.rows[number].as_ref().filter(ended) {
+            None => Cell::Failed,
+            Some(cells) => cells[column].parse().map_or(Cell::Undefined, Cell::Value),
+        }
+    }
+
+    /// Each combination of the axes that are neither rows nor columns of a table: its names with values, and its first place.
+    pub fn corners(&self, rows: usize, columns: usize) -> Vec<(Vec<(String, String)>, Vec<usize>)> {
+        let axes = &self.sweep.axes;
+        let others: Vec<usize> = (0..axes.len()).filter(|axis| ![rows, columns].contains(axis)).collect();
+        let count: usize = others.iter().map(|axis| axes[*axis].points.len()).product();
+        let corner = |number: usize| {
+            let (mut points, mut rest) = (vec![0; axes.len()], number);
+            for axis in others.iter().rev() {
+                points[*axis] = rest % axes[*axis].points.len();
+                rest /= axes[*axis].points.len();
+            }
+            let named =
+                |axis: &usize| (axes[*axis].name.clone(), axes[*axis].points[points[*axis]].label.clone());
+            (others.iter().map(named).collect(), points)
+        };
+        (0..count).map(corner).collect()
+    }
+}
+
 impl Summary {
     /// All summaries of a sweep; without any, the cycles over the first axis that is not the rows'.
     ///
@@ -185,35 +225,17 @@ impl Summary {
 
     /// The tables, from the rows of the results in order of the product.
     pub fn panels(&self, sweep: &SweepFile, rows: &[Option<Vec<String>>], status: usize) -> Vec<Panel> {
-        let sizes: Vec<usize> = sweep.axes.iter().map(|axis| axis.points.len()).collect();
-        let others: Vec<usize> =
-            (0..sizes.len()).filter(|axis| ![self.rows, self.columns].contains(axis)).collect();
-        let count: usize = others.iter().map(|axis| sizes[*axis]).product();
-        let measured = |points: &[usize]| -> Cell {
-            let number = points.iter().zip(&sizes).fold(0, |n, (point, size)| n * size + point);
-            match rows[number].as_ref().filter(|cells| ["ok", "stale"].contains(&cells[status].as_str())) {
-                None => Cell::Failed,
-                Some(cells) => cells[self.at].parse().map_or(Cell::Undefined, Cell::Value),
-            }
-        };
-        (0..count)
-            .map(|number| {
-                let mut points = vec![0; sizes.len()];
-                let mut rest = number;
-                for axis in others.iter().rev() {
-                    points[*axis] = rest % sizes[*axis];
-                    rest /= sizes[*axis];
-                }
-                let heading = others.iter().map(|axis| {
-                    (sweep.axes[*axis].name.clone(), sweep.axes[*axis].points[points[*axis]].label.clone())
-                });
-                let heading = heading.collect();
+        let runs = Runs { sweep, rows, status };
+        let size = |axis: usize| sweep.axes[axis].points.len();
+        runs.corners(self.rows, self.columns)
+            .into_iter()
+            .map(|(heading, mut points)| {
                 let mut cell = |row: usize, column: usize| {
                     (points[self.rows], points[self.columns]) = (row, column);
-                    self.cell(&points, &measured)
+                    self.cell(&points, &|points| runs.cell(points, self.at))
                 };
-                let table: Vec<Vec<Cell>> = (0..sizes[self.rows])
-                    .map(|row| (0..sizes[self.columns]).map(|column| cell(row, column)).collect())
+                let table: Vec<Vec<Cell>> = (0..size(self.rows))
+                    .map(|row| (0..size(self.columns)).map(|column| cell(row, column)).collect())
                     .collect();
                 self.panel(sweep, heading, table)
             })
