@@ -320,7 +320,7 @@ impl Kernels for DnnStep {
         &self.base
     }
 
-    fn host(&self, index: usize) -> Option<HostStep> {
+    fn host(&self, index: usize, _: &Memory) -> Option<HostStep> {
         match *self.plan.get(index)? {
             Action::Launch { .. } => None,
             Action::Send { step, piece, labels } => {

@@ -55,7 +55,7 @@ impl Lu {
 }
 
 /// A matrix whose diagonal outweighs its rows, so that no pivots are needed.
-fn dominant(n: u64, seed: u64) -> Vec<f32> {
+pub(super) fn dominant(n: u64, seed: u64) -> Vec<f32> {
     let mut a = data::units(seed, 0, (n * n) as usize);
     (0..n as usize).for_each(|i| a[i * (n as usize + 1)] += 2.0 * n as f32);
     a

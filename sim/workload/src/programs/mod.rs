@@ -1,9 +1,10 @@
-//! The built-in programs (`rec.md` section 10, `hmg.md` section 11, `mgcc.md` section 15, `spandex.md` section 10) and their registry.
+//! The built-in programs (`rec.md` section 10, `hmg.md` section 11, `mgcc.md` section 15, `spandex.md` section 10, `cu-and-consistency.md` section 7) and their registry.
 //!
 //! Default sizes are scaled so that the small fabric (`rec.md` section 9, 1/32 of the published one) finishes in
 //! seconds; [`WorkloadInfo::published`] holds the settings that meet the published footprints.
 
 mod aes;
+mod apps;
 mod atax;
 mod bfs;
 mod bicg;
@@ -94,6 +95,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         aes::INFO,
         conv::ALEXNET,
         atax::INFO,
+        apps::backprop::INFO,
         cpu_gpu::bc::INFO,
         bfs::INFO,
         bicg::INFO,
@@ -110,13 +112,16 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         gemm::INFO,
         gemv::INFO,
         conv::GOOGLENET,
+        apps::hotspot::INFO,
         hpgmg::INFO,
         cpu_gpu::hsti::INFO,
         cpu_gpu::indirection::INFO,
         j2d::INFO,
+        apps::lava::INFO,
         steal::lock::INFO,
         lstm::INFO,
         lu::INFO,
+        apps::lud::INFO,
         miniamr::INFO,
         minicontact::INFO,
         steal::mis::INFO,
@@ -128,6 +133,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         mt::INFO,
         namd::INFO,
         nekbone::INFO,
+        apps::nn::INFO,
         nw::INFO,
         conv::OVERFEAT,
         pagerank::INFO,
@@ -144,9 +150,12 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         rnn::WGRAD,
         cpu_gpu::rsct::INFO,
         sc::INFO,
+        apps::sgemm::INFO,
         snap::INFO,
+        apps::srad::INFO,
         steal::sssp::INFO,
         stencil::INFO,
+        apps::stencil3d::INFO,
         cpu_gpu::tqh::INFO,
         transpose::INFO,
         cpu_gpu::trns::INFO,

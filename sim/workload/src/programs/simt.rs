@@ -258,8 +258,8 @@ pub trait Kernels: Send + Sync {
     fn launch(&self, index: usize, memory: &Memory) -> Option<Launch>;
 
     /// Host step number `index`, if it is no launch; launches have the other numbers.
-    fn host(&self, index: usize) -> Option<HostStep> {
-        let _ = index;
+    fn host(&self, index: usize, memory: &Memory) -> Option<HostStep> {
+        let _ = (index, memory);
         None
     }
 
@@ -314,7 +314,7 @@ impl<K: Kernels> Program for Simt<K> {
     }
 
     fn host_step(&self, index: usize, memory: &Memory) -> Option<HostStep> {
-        if let Some(step) = self.0.host(index) {
+        if let Some(step) = self.0.host(index, memory) {
             return Some(step);
         }
         let launch = self.0.launch(index, memory)?;
