@@ -53,6 +53,7 @@ mod simt;
 mod snap;
 mod steal;
 mod stencil;
+mod sync;
 mod tape;
 mod training;
 mod transpose;
@@ -105,6 +106,8 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         sc::CONV,
         cusolver::INFO,
         dnn_step::INFO,
+        sync::mutex::FAM_G,
+        sync::mutex::FAM_L,
         fir::INFO,
         cpu_gpu::reuse::FLEX_ODWTD,
         cpu_gpu::reuse::FLEX_OWT,
@@ -151,14 +154,25 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         cpu_gpu::rsct::INFO,
         sc::INFO,
         apps::sgemm::INFO,
+        sync::mutex::SLM_G,
+        sync::mutex::SLM_L,
         snap::INFO,
+        sync::mutex::SPM_G,
+        sync::mutex::SPM_L,
+        sync::mutex::SPMBO_G,
+        sync::mutex::SPMBO_L,
         apps::srad::INFO,
+        sync::semaphore::SS_L,
+        sync::semaphore::SSBO_L,
         steal::sssp::INFO,
         stencil::INFO,
         apps::stencil3d::INFO,
+        sync::tree::TB_LG,
+        sync::tree::TBEX_LG,
         cpu_gpu::tqh::INFO,
         transpose::INFO,
         cpu_gpu::trns::INFO,
+        sync::uts::INFO,
         training::VGG16,
         xtreme::XTREME1,
         xtreme::XTREME2,

@@ -18,6 +18,18 @@ pub struct Order {
     pub remote: bool,
 }
 
+impl Order {
+    /// Paired.
+    pub const fn paired(sem: Sem, scope: Scope) -> Self {
+        Self { class: Class::P, sem, scope, remote: false }
+    }
+
+    /// Of a class that orders nothing, or no data.
+    pub const fn relaxed(class: Class, scope: Scope) -> Self {
+        Self { class, sem: Sem::Relaxed, scope, remote: false }
+    }
+}
+
 /// What an atomic access does to its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Atomic {
@@ -33,6 +45,7 @@ pub enum Atomic {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Ordered { size: u8, what: Atomic, order: Order },
+    Posted { kind: AmoKind, order: Order },
     Load { size: u8, read_only: bool },
     Store { size: u8 },
     Amo { size: u8, kind: AmoKind, class: Class, scope: Scope, ret: bool },
@@ -187,6 +200,12 @@ impl Round {
         self.add(slot, What::Ordered { size, what, order }, addr, value);
     }
 
+    /// Read-modify-write of a 4-byte word whose old value nobody wants and whose end the wave does not await: the slot is used again only
+    /// after a barrier.
+    pub fn post(&mut self, slot: u64, kind: AmoKind, order: Order, addr: u64, value: u64) {
+        self.add(slot, What::Posted { kind, order }, addr, value);
+    }
+
     /// Loads a 4-byte word of the scratchpad.
     pub fn lds_load(&mut self, slot: u64, addr: u64) {
         self.add(slot, What::LdsLoad, addr, 0);
@@ -244,7 +263,11 @@ impl Round {
 impl What {
     fn has_result(self) -> bool {
         let store = matches!(self, What::Ordered { what: Atomic::Store, .. });
-        !store && !matches!(self, What::Store { .. } | What::FlagStore { .. } | What::LdsStore)
+        let awaited = !matches!(
+            self,
+            What::Store { .. } | What::FlagStore { .. } | What::LdsStore | What::Posted { .. }
+        );
+        !store && awaited
     }
 }
 
@@ -284,6 +307,11 @@ impl Lanes {
                         Op::Amo { token, access, kind, signed: false, values, compare, ret: true }
                     }
                 }
+            }
+            What::Posted { kind, order } => {
+                let Order { class, sem, scope, remote } = order;
+                let access = Access { class, sem, scope, remote, ..Access::data(4, addrs, mask) };
+                Op::Amo { token, access, kind, signed: false, values, compare: 0, ret: false }
             }
             What::LdsLoad => Op::LdsLoad { token, access: LdsAccess { size: 4, addrs, mask } },
             What::LdsStore => Op::LdsStore { access: LdsAccess { size: 4, addrs, mask }, values },

@@ -18,3 +18,5 @@ mod team;
 pub mod tqh;
 pub mod trns;
 mod walk;
+
+pub use team::LANES;
