@@ -3,6 +3,8 @@
 
 #[path = "small/cpu_gpu.rs"]
 mod cpu_gpu;
+#[path = "small/relaxed.rs"]
+mod relaxed;
 mod small;
 #[path = "small/sync.rs"]
 mod sync;
@@ -11,6 +13,7 @@ use std::collections::BTreeMap;
 
 use cpu_gpu::CPU_GPU;
 use proptest::prelude::*;
+use relaxed::RELAXED;
 use small::SMALL;
 use sync::SYNC;
 use weft_workload::graph::{self, Graph};
@@ -63,6 +66,10 @@ const WHO: &[&str] = &[
     "consumed",
     "stack_items",
     "shared_items",
+    "slots",
+    "taken",
+    "marks",
+    "sums",
 ];
 
 /// Programs whose arrays and host steps differ.
@@ -80,14 +87,17 @@ fn verify(program: &dyn Program, memory: &FlatMemory) -> Result<(), VerifyError>
 #[test]
 fn every_program_of_the_registry_is_tested() {
     let listed: Vec<_> = workloads().iter().map(|w| w.name).collect();
-    let mut tested: Vec<_> = SMALL.iter().chain(CPU_GPU).chain(SYNC).map(|(name, _)| *name).collect();
+    let mut tested: Vec<_> =
+        SMALL.iter().chain(CPU_GPU).chain(SYNC).chain(RELAXED).map(|(name, _)| *name).collect();
     tested.sort_unstable();
     assert_eq!(listed, tested);
 }
 
 #[test]
 fn small_programs_verify_for_every_width_and_order() {
-    for &(name, list) in SMALL.iter().chain(CPU_GPU).chain(SYNC).chain(OPTIONS).chain(WAYS).chain(QUEUES) {
+    for &(name, list) in
+        SMALL.iter().chain(CPU_GPU).chain(SYNC).chain(RELAXED).chain(OPTIONS).chain(WAYS).chain(QUEUES)
+    {
         for lanes in ["1", "7", "16", "32", "64"] {
             let mut list = list.to_vec();
             list.push(("lanes", lanes));
@@ -126,7 +136,7 @@ fn default_sizes_verify_and_stay_small() {
         verify(&*program, &done.memory).unwrap_or_else(|e| panic!("{e}"));
         let lines = done.stats.load_lines + done.stats.store_lines + done.stats.amo_lines;
         println!("{:10} {lines:7} line accesses, {:8} bytes, {:?}", info.name, done.memory.len(), done.stats);
-        let waits = info.name == "lock" || SYNC.iter().any(|(name, _)| *name == info.name);
+        let waits = info.name == "lock" || SYNC.iter().chain(RELAXED).any(|(name, _)| *name == info.name);
         let least = if waits { 500 } else { 10_000 };
         assert!((least..500_000).contains(&lines), "{}: {lines} line accesses", info.name);
     }
@@ -134,7 +144,7 @@ fn default_sizes_verify_and_stay_small() {
 
 #[test]
 fn a_corrupted_result_is_seen() {
-    for &(name, list) in SMALL.iter().chain(CPU_GPU).chain(SYNC) {
+    for &(name, list) in SMALL.iter().chain(CPU_GPU).chain(SYNC).chain(RELAXED) {
         let program = make(name, list);
         let mut done = run(&*program, Order::Forward).unwrap_or_else(|e| panic!("{e}"));
         let results: Vec<Array> = program.arrays().iter().filter(|a| !a.read_only).cloned().collect();

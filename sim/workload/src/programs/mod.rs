@@ -44,6 +44,7 @@ mod particles;
 mod pathfinder;
 mod product;
 mod recurrent;
+mod relaxed;
 mod relu;
 mod resnet;
 mod rnn;
@@ -98,6 +99,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         atax::INFO,
         apps::backprop::INFO,
         cpu_gpu::bc::INFO,
+        cpu_gpu::bc::RELAXED,
         bfs::INFO,
         bicg::INFO,
         c2d::INFO,
@@ -109,12 +111,16 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         sync::mutex::FAM_G,
         sync::mutex::FAM_L,
         fir::INFO,
+        relaxed::flags::INFO,
         cpu_gpu::reuse::FLEX_ODWTD,
         cpu_gpu::reuse::FLEX_OWT,
         cpu_gpu::flex_vs::INFO,
         gemm::INFO,
         gemv::INFO,
         conv::GOOGLENET,
+        relaxed::hist::HIST,
+        relaxed::hist::HISTG,
+        relaxed::hist::HISTG_NO,
         apps::hotspot::INFO,
         hpgmg::INFO,
         cpu_gpu::hsti::INFO,
@@ -142,7 +148,9 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         pagerank::INFO,
         pathfinder::INFO,
         cpu_gpu::pr::INFO,
+        relaxed::pr_push::INFO,
         steal::prk::INFO,
+        relaxed::reference::INFO,
         relu::INFO,
         resnet::INFO,
         training::RESNET18,
@@ -153,10 +161,12 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         rnn::WGRAD,
         cpu_gpu::rsct::INFO,
         sc::INFO,
+        relaxed::seqlock::INFO,
         apps::sgemm::INFO,
         sync::mutex::SLM_G,
         sync::mutex::SLM_L,
         snap::INFO,
+        relaxed::split::INFO,
         sync::mutex::SPM_G,
         sync::mutex::SPM_L,
         sync::mutex::SPMBO_G,
@@ -174,6 +184,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         cpu_gpu::trns::INFO,
         sync::uts::INFO,
         training::VGG16,
+        relaxed::queue::INFO,
         xtreme::XTREME1,
         xtreme::XTREME2,
         xtreme::XTREME3,

@@ -99,7 +99,7 @@ pub enum WorkloadError {
     },
     /// A graph for a program that has no use for one.
     #[error(
-        "workload {workload} takes no graph; leave the graph out or choose bc, bfs, clr, mis, mst, pagerank, pr, prk or sssp"
+        "workload {workload} takes no graph; leave the graph out or choose bc, bc-gpu, bfs, clr, mis, mst, pagerank, pr, pr-push, prk or sssp"
     )]
     GraphUnused {
         /// Program.

@@ -79,6 +79,8 @@ pub struct Round {
     alu: u64,
     sfu: u64,
     pause: u32,
+    /// Posted atomics of earlier rounds that the wave awaits.
+    settled: Vec<Token>,
 }
 
 impl Round {
@@ -97,6 +99,7 @@ impl Round {
             alu: 0,
             sfu: 0,
             pause: 0,
+            settled: vec![],
         }
     }
 
@@ -201,9 +204,17 @@ impl Round {
     }
 
     /// Read-modify-write of a 4-byte word whose old value nobody wants and whose end the wave does not await: the slot is used again only
-    /// after a barrier.
+    /// after a barrier or after [`Round::settle`].
     pub fn post(&mut self, slot: u64, kind: AmoKind, order: Order, addr: u64, value: u64) {
         self.add(slot, What::Posted { kind, order }, addr, value);
+    }
+
+    /// Awaits in this round what earlier rounds have posted in the slot.
+    pub fn settle(&mut self, slot: u64) {
+        let slot = slot as Token;
+        if !self.settled.contains(&slot) {
+            self.settled.push(slot);
+        }
     }
 
     /// Loads a 4-byte word of the scratchpad.
@@ -239,7 +250,7 @@ impl Round {
     /// The operations, and the tokens that the wave awaits.
     pub(super) fn finish(self) -> (Vec<Op>, Vec<Token>) {
         let mut ops = Vec::with_capacity(self.list.len() + 4);
-        let mut tokens = Vec::new();
+        let mut tokens = self.settled;
         if self.pause > 0 {
             let (unit, latency, token) = (Unit::Mem, self.pause, Some(PAUSE));
             ops.push(Op::Compute { unit, latency, occupancy: 1, needs: vec![], token });

@@ -243,6 +243,37 @@ impl Base {
         compare(self.name, array, expected, &|_, _| taken.clone())
     }
 
+    /// Compares an array of 4-byte numbers with expected ones by a rule of the program's.
+    pub fn check_by(
+        &self,
+        array: usize,
+        expected: &[u32],
+        fits: impl Fn(u32, u32) -> bool,
+        memory: &Memory,
+    ) -> Result<(), VerifyError> {
+        let array = &self.layout.arrays()[array];
+        let bytes = memory(array.addr, array.bytes() as usize);
+        let found = bytes.chunks_exact(4).map(u32::of);
+        let same = |(found, want)| if fits(found, want) { want } else { found };
+        let taken = found.zip(expected.iter().copied()).map(same);
+        let taken: Vec<u8> = taken.flat_map(u32::to_le_bytes).collect();
+        compare(self.name, array, expected, &|_, _| taken.clone())
+    }
+
+    /// That an element is not what it must be, with how many others.
+    pub fn wrong(&self, array: usize, index: u64, found: &str, expected: &str, wrong: u64) -> VerifyError {
+        let array = &self.layout.arrays()[array];
+        VerifyError {
+            program: self.name.to_owned(),
+            array: array.name.clone(),
+            index,
+            found: found.to_owned(),
+            expected: expected.to_owned(),
+            wrong,
+            total: array.length,
+        }
+    }
+
     /// A 4-byte word of the memory as it now is.
     pub fn word(&self, array: usize, index: u64, memory: &Memory) -> u32 {
         u32::of(&memory(self.at(array, index), 4))

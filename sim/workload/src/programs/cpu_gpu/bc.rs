@@ -15,12 +15,15 @@
 //! Sums are whole numbers, so that their order does not matter. Path counts grow exponentially: `share(v)` is `rho[v]`
 //! divided by a power of two, rounded up, that keeps the next level's counts below 2^32; it follows from the level's
 //! greatest count `top[d]` and the graph's greatest degree. Only ratios of neighbouring levels enter the result.
+//! `bc-gpu` is the same without CPU threads, as part of the study of relaxed atomics (`cu-and-consistency.md` section 7):
+//! whether there is a next level is said by a flag of its own, `changed[d + 1]`, which orders nothing; the barrier does.
+//!
 //! `sigma` and `bc` have a fixed point that keeps them below 2^31.
 
 use super::super::common::SEED;
 use super::super::graphs::{self, EDGES, NODES, NONE, SOURCE};
 use super::super::params::{Params, size};
-use super::super::round::Round;
+use super::super::round::{Atomic, Order, Round};
 use super::super::simt::{Memory, Thread};
 use super::super::steal::work::Rows;
 use super::super::{WorkloadError, WorkloadInfo};
@@ -29,7 +32,7 @@ use super::team::{ATOMICS, GROUP, LANES, Team, blocks, cpu_threads};
 use super::walk::{REGISTERS as WALK, S_NEAR, S_OWN, Walk, own};
 use crate::data;
 use crate::graph::Graph;
-use crate::op::AmoKind;
+use crate::op::{AmoKind, Class, Scope};
 use crate::program::VerifyError;
 
 /// Registry entry.
@@ -51,6 +54,25 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
     published: &[],
     takes_graph: true,
     make: |params, graph| Ok(InPhases::boxed(Bc::new(params, graph)?)),
+};
+
+/// Without CPU threads, in the study of relaxed atomics.
+pub const RELAXED: WorkloadInfo = WorkloadInfo {
+    name: "bc-gpu",
+    about: "Betweenness centrality on CUs with commutative additions in fixed point and a non-ordering flag for each level (relaxed-atomics study, BC; after Pannotia).",
+    params: &[
+        blocks("12", 1, "Work-groups; vertices are split evenly over them."),
+        SOURCE,
+        NODES,
+        EDGES,
+        size("sources", "1", 1 << 20, "vertices", "Vertices from which a search starts, drawn by the seed."),
+        ATOMICS,
+        GROUP,
+        LANES,
+        SEED,
+    ],
+    published: &[("blocks", "45")],
+    ..INFO
 };
 
 /// Registers: what a phase does, its level, the number of the source, the vertex, its share or what its dependency is multiplied with, and its path count.
@@ -87,6 +109,9 @@ const S_BC: u64 = S_OWN + 4;
 const S_PUT: u64 = S_OWN + 5;
 const S_PUT2: u64 = S_OWN + 6;
 const S_PUT3: u64 = S_OWN + 7;
+/// Whether the level has vertices.
+const S_CHANGED: u64 = S_OWN + 9;
+const S_PUT5: u64 = S_OWN + 10;
 const S_PUT4: u64 = S_OWN + 8;
 
 /// Betweenness of one graph.
@@ -106,6 +131,8 @@ pub struct Bc {
     sigma: usize,
     bc: usize,
     top: usize,
+    /// By level, in the study of relaxed atomics.
+    changed: Option<usize>,
 }
 
 /// Bits of a whole number.
@@ -116,7 +143,7 @@ fn bits(n: u64) -> u32 {
 impl Bc {
     /// Builds the program on `graph`, or on the graph that the parameters name.
     pub fn new(params: &Params, graph: Option<&Graph>) -> Result<Self, WorkloadError> {
-        let mut team = Team::new(INFO.name, params, params.integer("group"))?;
+        let mut team = Team::new(params.workload(), params, params.integer("group"))?;
         let graph = graphs::chosen(params, graph);
         let rows = Rows::undirected(&graph);
         let n = u64::from(graph.vertices());
@@ -130,6 +157,8 @@ impl Bc {
         let walk = Walk::new(&mut team.base, &rows);
         let [dist, rho, sigma, bc] = ["dist", "rho", "sigma", "bc"].map(|name| team.base.zeros(name, n));
         let top = team.base.zeros("top", n + 1);
+        let relaxed = params.workload() == RELAXED.name;
+        let changed = relaxed.then(|| team.base.zeros("changed", n));
         let barrier = barrier(&mut team);
         Ok(Self {
             team,
@@ -144,6 +173,7 @@ impl Bc {
             sigma,
             bc,
             top,
+            changed,
         })
     }
 
@@ -162,6 +192,14 @@ impl Bc {
         (1 << self.fraction) + sigma
     }
 
+    /// Accesses the flag of a level, if there are such.
+    fn flag(&self, io: &mut Round, slot: u64, what: Atomic, level: u64, value: u64) {
+        if let Some(changed) = self.changed.filter(|_| level < self.vertices()) {
+            let order = Order::relaxed(Class::N, Scope::Sys);
+            io.atomic(slot, what, 4, order, self.team.base.at(changed, level), value);
+        }
+    }
+
     fn init(&self, t: &Thread, r: &mut [u64], io: &mut Round) -> Step {
         let Some(v) = own(&self.team, t, self.vertices(), r[R_VERTEX]) else { return Step::Phase };
         let base = &self.team.base;
@@ -170,6 +208,7 @@ impl Bc {
         io.store(S_PUT2, base.at(self.rho, v), u64::from(source));
         io.store(S_PUT3, base.at(self.sigma, v), 0);
         io.store(S_PUT4, base.at(self.top, v), u64::from(v == 0));
+        self.flag(io, S_PUT5, Atomic::Store, v, 0);
         r[R_VERTEX] += 1;
         Step::Next
     }
@@ -184,6 +223,7 @@ impl Bc {
                     io.store(S_PUT, base.at(self.dist, v), r[R_LEVEL] + 1);
                     let top = base.at(self.top, r[R_LEVEL] + 1);
                     self.team.update(io, S_PUT2, AmoKind::Max, top, rho);
+                    self.flag(io, S_PUT3, Atomic::Store, r[R_LEVEL] + 1, 1);
                 }
             }
             r[R_VERTEX] += 1;
@@ -291,7 +331,11 @@ impl Bc {
 
     /// Which phase follows `ADVANCE`, when the count of the level after it is there; a step if none does with this source.
     fn choose(&self, t: &Thread, r: &mut [u64]) -> Option<Step> {
-        match (t.bits(S_TOP), r[R_LEVEL]) {
+        let there = match self.changed {
+            Some(_) if r[R_LEVEL] < self.vertices() => t.bits(S_CHANGED),
+            _ => t.bits(S_TOP),
+        };
+        match (there, r[R_LEVEL]) {
             (0, 1) => return Some(self.next_source(r)),
             (0, level) => (r[R_KIND], r[R_LEVEL], r[R_STATE]) = (BACK, level - 1, BEGIN),
             _ => r[R_KIND] = EXPAND,
@@ -364,6 +408,9 @@ impl Phases for Bc {
             ADVANCE => self.advance(t, r, io),
             _ if r[R_STATE] == BEGIN => {
                 io.load(S_TOP, self.top_at(r));
+                if r[R_KIND] == CHOOSE {
+                    self.flag(io, S_CHANGED, Atomic::Load, r[R_LEVEL], 0);
+                }
                 r[R_STATE] = TOP;
                 Step::Next
             }
@@ -384,6 +431,11 @@ impl Phases for Bc {
         base.check(self.rho, rho, memory)?;
         base.check(self.sigma, sigma, memory)?;
         base.check(self.top, top, memory)?;
+        if let Some(changed) = self.changed {
+            let flag = |level: usize| u32::from(level > 0 && top[level] != 0);
+            let flags: Vec<u32> = (0..self.vertices() as usize).map(flag).collect();
+            base.check(changed, &flags, memory)?;
+        }
         base.check(self.bc, &sums, memory)
     }
 }

@@ -8,15 +8,15 @@ pub mod bc;
 pub mod flex_vs;
 pub mod hsti;
 pub mod indirection;
-mod phases;
+pub mod phases;
 pub mod pr;
 pub mod reuse;
 pub mod reuse_s;
 pub mod rsct;
 mod shared;
-mod team;
+pub mod team;
 pub mod tqh;
 pub mod trns;
-mod walk;
+pub mod walk;
 
 pub use team::LANES;

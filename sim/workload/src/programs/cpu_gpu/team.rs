@@ -89,12 +89,13 @@ pub struct Team {
 }
 
 impl Team {
-    /// As the parameters say; work-groups of `group` threads.
+    /// As the parameters say, without CPU threads where there is no parameter for them; work-groups of `group` threads.
     ///
     /// # Errors
     /// There is no core at all.
     pub fn new(name: &'static str, params: &Params, group: u64) -> Result<Self, WorkloadError> {
-        let (cpus, blocks) = (params.integer("cpu_threads"), params.integer("blocks"));
+        let cpus = if params.has("cpu_threads") { params.integer("cpu_threads") } else { 0 };
+        let blocks = params.integer("blocks");
         if cpus + blocks == 0 {
             return Err(params.illegal("blocks", "at least 1 where cpu_threads is 0".to_owned()));
         }

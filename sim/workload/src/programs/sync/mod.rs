@@ -8,10 +8,13 @@
 //! Shapes are those of the public programs: work-groups of 32 threads, 3 on a CU, 100 iterations, 10 loads and stores of
 //! each thread in an iteration.
 
-mod backoff;
+pub mod backoff;
 pub mod mutex;
 mod region;
 pub mod semaphore;
 mod setting;
 pub mod tree;
 pub mod uts;
+
+pub use setting::{Setting, with_common};
+pub use tree::{Height, TREE_REGISTERS, Tree};
