@@ -143,11 +143,19 @@ pub const MORE: &[(&str, [&str; 3])] = &[
         ],
     ),
     (
+        "gpu-l1",
+        [
+            "scopes=1 size=64 ways=2 line=8 targets=1 releases=1 mshrs=1 sb=1 wbb=1 tbes=1 banks=1 cpus=0 cus=1 sharers=0 addr_bits=32 sb_drain=eager",
+            "scopes=1 hold=1 size=2K ways=4 line=32 latency=3 targets=3 releases=3 mshrs=5 sb=7 cpus=3 cus=2 sharers=3 sb_drain=highwater",
+            "hold=1 size=8K mshrs=16 sb=16 latency=2 addr_bits=40",
+        ],
+    ),
+    (
         "denovo-l1",
         [
             "atomics=through size=64 ways=2 line=8 targets=1 releases=1 mshrs=1 sb=1 wbb=1 tbes=1 banks=1 cpus=1 cus=1 sharers=0 addr_bits=32",
             "atomics=through regions=1 size=2K ways=4 line=32 latency=3 targets=3 releases=3 mshrs=5 sb=7 wbb=3 cpus=3 cus=2 sharers=3 sb_drain=highwater",
-            "regions=1 size=1K mshrs=16 sb=16 wbb=4 latency=2 addr_bits=40",
+            "regions=1 scopes=1 hold=1 size=1K mshrs=16 sb=16 wbb=4 latency=2 addr_bits=40",
         ],
     ),
 ];

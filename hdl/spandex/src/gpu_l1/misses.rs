@@ -200,6 +200,13 @@ impl Misses {
         }
     }
 
+    /// Opens a read of a line for an operation that waits for it outside: nobody is answered.
+    pub fn fetch(&self, line: Bits, captured: (Bits, Bits)) {
+        let none = lit_bv(Bv::zero(self.p.spandex.line));
+        let nobody = Target { ack: bool_lit(false), acquires: bool_lit(false), mask: none, id: lit(0, 12) };
+        self.open(line, &nobody, captured, bool_lit(false));
+    }
+
     /// A load joins a read.
     pub fn join(&self, entry: Bits, target: &Target) {
         let count = self.counts.read(entry);

@@ -24,7 +24,10 @@
 //! - Stores of some bytes of a word are At with Merge, one for all words with the same bytes; they are kept in order with other accesses to their words, since the CU takes them for complete.
 //! - Atomics to one word may overtake one another: the CU waits where order matters (its same-word rule).
 //! - `want_ack` is answered when everything that was buffered by then is performed.
-//! - Scopes are not looked at: each access orders as at system scope.
+//! - Without `scopes` each access orders as at system scope. With it (cu-and-consistency.md section 4, GH) atomics and synchronising stores of CU scope are done here, in one slot, on the youngest
+//!   words: those of a valid copy, which shows what is buffered, or of the buffer; a synchronising load of CU scope is a plain one. Where words are missing the line is read, and the operation waits at the head
+//!   for it; what it brings may be gone again when its slot comes, then it is read again: what can take it away is under way already. An atomic of wider scope waits until nothing of its line is buffered.
+//! - `hold`: while an operation waits for a release no store and nothing of CU scope is taken, so that those that come meanwhile find nothing left to drain. Else they pass.
 //! - `src`: 0 from here, 1 from the LLC, 2 when words came from another device's L1.
 //!
 //! # Transition tables

@@ -12,6 +12,29 @@ pub(super) fn observe(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) 
     requests(turns, slot, plan);
     answers(core, slot, plan);
     races(core, turns, slot, plan);
+    if core.p.scopes {
+        scopes(slot, plan);
+    }
+}
+
+fn scopes(slot: &Slot<'_>, plan: &Plan) {
+    let race = |name: &str, cond: Bool, text: &str| cover(&format!("spandex.race.{name}"), cond, text);
+    let (applies, buffered) = (plan.goes & plan.row.here("apply"), &slot.buffered);
+    let second = applies & buffered.out & !buffered.open;
+    race("gpu_local_second_entry", second, "an operation of CU scope finds the entry of its line out");
+    let behind = slot.of_line.atomic & plan.looks & plan.row.here("wait");
+    race(
+        "gpu_local_behind_atomic",
+        behind,
+        "an operation of CU scope waits for an atomic of its line at the LLC",
+    );
+    let (words, others) = (slot.part.words & buffered.words, buffered.words & !slot.part.words);
+    let waits = plan.looks & slot.op.kind.is(Kind::Sync) & words.none() & others.any();
+    race(
+        "gpu_atomic_behind_line",
+        waits,
+        "an atomic waits for buffered words of its line that are not its own",
+    );
 }
 
 fn requests(turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
@@ -23,7 +46,7 @@ fn requests(turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     count("gpu_l1_atomics", plan.goes & is(Kind::Sync), "atomics sent to the LLC");
     count("gpu_l1_hit_v", does("hit") & valid, "loads answered from a valid line");
     count("gpu_l1_hit_buffer", does("hit") & !valid, "loads answered from the store buffer");
-    count("gpu_l1_misses", does("open"), "reads of lines");
+    count("gpu_l1_misses", does("open") | (plan.goes & plan.row.here("fetch")), "reads of lines");
     count("gpu_l1_merged", does("join"), "loads that join a read");
     count("gpu_l1_byte_stores", does("send") & is(Kind::Store), "byte stores sent to the LLC");
     count("gpu_l1_write_throughs", plan.drains, "entries of the store buffer sent to the LLC");

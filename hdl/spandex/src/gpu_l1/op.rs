@@ -21,6 +21,8 @@ pub enum Kind {
     Release,
     /// A store that is to be acknowledged when it is performed: what is left of it once it is buffered.
     Ack,
+    /// Atomic or synchronising store of CU scope, with GPU coherence: done in the L1.
+    Local,
 }
 
 /// A request, as it waits in S1 or for a release.
@@ -51,8 +53,8 @@ pub(crate) struct Op {
 }
 
 impl Op {
-    /// Decodes a message of the CU.
-    pub fn of(m: &CuReq) -> Op {
+    /// Decodes a message of the CU; with `scopes` what is of CU scope orders nothing beyond the L1.
+    pub fn of(m: &CuReq, scopes: bool) -> Op {
         let kind = |k: Kind| enum_lit(k);
         // A relaxed atomic load or store bears a class, but orders nothing.
         let synced = m.sync | m.op.is(CuOp::Amo) | m.class.any();
@@ -61,12 +63,13 @@ impl Op {
         let releases = m.op.is_any(&[CuOp::Rel, CuOp::Kend]);
         let other = mux(releases, kind(Kind::Release), kind(Kind::Acquire));
         let memory = m.op.is_any(&[CuOp::Ld, CuOp::St, CuOp::Amo]);
+        let wide = if scopes { !of_cu(m) } else { bool_lit(true) };
         Op {
             kind: mux(memory, access, other),
             amo: word_op(m),
             store: m.op.is(CuOp::St),
-            acquires: m.sem.bit(0),
-            releases: m.sem.bit(1),
+            acquires: m.sem.bit(0) & wide,
+            releases: m.sem.bit(1) & wide,
             want_ack: m.want_ack,
             line: m.line,
             mask: m.mask,
@@ -76,9 +79,16 @@ impl Op {
         }
     }
 
+    /// The same where what is of CU scope is done in the L1: a synchronising load is a plain one then.
+    pub fn scoped(m: &CuReq) -> Op {
+        let op = Op::of(m, true);
+        let local = mux(m.op.is(CuOp::Ld), enum_lit(Kind::Load), enum_lit(Kind::Local));
+        Op { kind: mux(op.kind.is(Kind::Sync) & of_cu(m), local, op.kind), ..op }
+    }
+
     /// The message is one that the L1 can carry out: whole words for what is done at the LLC, one word for a compare-and-swap.
     pub fn legal(m: &CuReq) -> Bool {
-        let op = Op::of(m);
+        let op = Op::of(m, false);
         let words = any_byte(op.mask);
         let whole = (words & !every_byte(op.mask)).none();
         let known = !(m.op.is(CuOp::Amo) & m.amo.is(AmoOp::Fadd32));
@@ -112,6 +122,11 @@ pub(crate) struct Part {
     pub bmask: Bits,
     /// Nothing else is left.
     pub last: Bool,
+}
+
+/// The message is of CU scope.
+fn of_cu(m: &CuReq) -> Bool {
+    m.scope.none()
 }
 
 fn word_op(m: &CuReq) -> Enum<WordOp> {

@@ -40,6 +40,10 @@ pub enum Inject {
     AtomicOvertakes,
     /// A load does not see buffered stores.
     BufferUnseen,
+    /// `scopes=1`: an atomic of CU scope changes the copy only, and no word is buffered.
+    LocalUnbuffered,
+    /// `scopes=1`: a line that comes in overwrites what an atomic of CU scope has left meanwhile.
+    LocalUncaptured,
 }
 
 impl Inject {
@@ -53,6 +57,8 @@ impl Inject {
         (Inject::WtOvertakes, "wt-overtakes"),
         (Inject::AtomicOvertakes, "atomic-overtakes"),
         (Inject::BufferUnseen, "buffer-unseen"),
+        (Inject::LocalUnbuffered, "local-unbuffered"),
+        (Inject::LocalUncaptured, "local-uncaptured"),
     ];
 }
 
@@ -87,6 +93,10 @@ pub struct GpuL1Params {
     pub releases: u32,
     /// When buffered stores leave.
     pub sb_drain: SbDrain,
+    /// Scopes are honoured (cu-and-consistency.md section 4): what is of CU scope orders nothing beyond this L1, and with GPU coherence is done in it.
+    pub scopes: bool,
+    /// No store, and nothing of CU scope that is done here, is taken while an operation waits for a release (cu-and-consistency.md section 4).
+    pub hold: bool,
     /// Fault (simulation only).
     pub inject: Inject,
 }
@@ -102,6 +112,8 @@ impl GpuL1Params {
             targets: 8,
             releases: 8,
             sb_drain: SbDrain::Full,
+            scopes: false,
+            hold: false,
             inject: Inject::None,
         }
     }
@@ -133,7 +145,11 @@ impl GpuL1Params {
         let inject = word_of(Inject::WORDS, self.inject).replace('-', "_");
         let (name, size, ways, latency) = (self.spandex.name_part(), self.size, self.ways, self.latency);
         let (targets, releases) = (self.targets, self.releases);
-        format!("gpu_l1_{name}_s{size}_w{ways}_d{latency}_t{targets}_r{releases}_{drain}_{inject}")
+        let option = |on: bool, name: &'static str| if on { name } else { "" };
+        let (scopes, hold) = (option(self.scopes, "_scopes"), option(self.hold, "_hold"));
+        format!(
+            "gpu_l1_{name}_s{size}_w{ways}_d{latency}_t{targets}_r{releases}_{drain}{scopes}{hold}_{inject}"
+        )
     }
 
     /// The parameters beside [`Spandex`], for reports.
@@ -145,6 +161,8 @@ impl GpuL1Params {
             ("targets", self.targets.to_string()),
             ("releases", self.releases.to_string()),
             ("sb_drain", word_of(SbDrain::WORDS, self.sb_drain).into()),
+            ("scopes", u32::from(self.scopes).to_string()),
+            ("hold", u32::from(self.hold).to_string()),
             ("inject", word_of(Inject::WORDS, self.inject).into()),
         ]
     }
@@ -205,6 +223,8 @@ impl GpuL1Params {
             targets: number("targets", 1, 64)?,
             releases: number("releases", 1, 64)?,
             sb_drain: value_of(SbDrain::WORDS, set, "sb_drain")?,
+            scopes: set.within("scopes", 0, 1)? == 1,
+            hold: set.within("hold", 0, 1)? == 1,
             inject: Inject::None,
         };
         params.validate_for(block)?;
@@ -222,10 +242,12 @@ pub fn infos() -> Vec<ParamInfo> {
         info("targets", "8", "1..64", "loads that wait for one line"),
         info("releases", "8", "1..64", "operations that wait for a release"),
         info("sb_drain", "full", "full, highwater, eager", "when buffered stores are written through"),
+        info("scopes", "0", "0, 1", "1: what is of CU scope orders nothing beyond this L1"),
+        info("hold", "0", "0, 1", "1: stores wait while an operation waits for a release"),
         info(
             "inject",
             "none",
-            "none, early-release, no-stale, fill-over-store, atomic-no-mark, wt-overtakes, atomic-overtakes, buffer-unseen",
+            "none, early-release, no-stale, fill-over-store, atomic-no-mark, wt-overtakes, atomic-overtakes, buffer-unseen, local-unbuffered, local-uncaptured",
             "fault put in on purpose, for simulation",
         ),
     ];

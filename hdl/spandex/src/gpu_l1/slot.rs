@@ -6,8 +6,9 @@ use super::misses::{OfLine, Target};
 use super::op::{Kind, Op, Part, merge};
 use super::params::Inject;
 use super::store_buffer::{Buffered, Oldest};
-use super::table::{Access, Buffer, Read, answers, operations};
+use super::table::{Access, Buffer, Read, Words, answers, locals, operations};
 use super::turn::{Turn, Turns};
+use crate::amo::WordAlu;
 use crate::msg::{GpuOp, GpuReq, WordOp};
 use weft_blocks::cache::l1::StallCause;
 use weft_blocks::msg::CuRsp;
@@ -30,7 +31,7 @@ pub(super) struct Slot<'a> {
 
 /// What a slot does.
 pub(super) struct Plan {
-    pub row: Decoded,
+    pub row: Choice,
     /// The operation looks its line up.
     pub looks: Bool,
     /// The row is carried out.
@@ -48,6 +49,31 @@ pub(super) struct Plan {
     pub fill: Decoded,
     /// The MSHRs are full.
     no_entry: Bool,
+}
+
+/// The row of an operation: of the LLC and the buffer, or of what is done here.
+pub(super) struct Choice {
+    row: Decoded,
+    /// `scopes=1`: the operation is of CU scope, and its row.
+    local: Option<(Bool, Decoded)>,
+}
+
+impl Choice {
+    /// The operation's row takes an action of [`operations`].
+    pub fn action(&self, name: &str) -> Bool {
+        let taken = self.row.action(name);
+        self.local.as_ref().map_or(taken, |(here, _)| taken & !*here)
+    }
+
+    /// It takes an action of [`locals`].
+    pub fn here(&self, name: &str) -> Bool {
+        self.local.as_ref().map_or(bool_lit(false), |(here, row)| *here & row.action(name))
+    }
+
+    /// It waits.
+    fn waits(&self) -> Bool {
+        self.action("wait") | self.here("wait")
+    }
 }
 
 impl<'a> Slot<'a> {
@@ -99,24 +125,27 @@ impl<'a> Slot<'a> {
     fn plan(&self) -> Plan {
         let (core, op) = (self.core, &self.op);
         let from_cu = self.request & self.turns.is(Turn::Cu);
-        let memory = op.kind.is_any(&[Kind::Load, Kind::Store, Kind::Sync]);
+        let memory = op.kind.is_any(&[Kind::Load, Kind::Store, Kind::Sync, Kind::Local]);
         let looks = self.request & memory & !(self.turns.is(Turn::Cu) & self.released_first());
         let looks = looks.named("slot_looks");
-        let row = self.decode(looks);
+        let row = self.choose(looks);
         let acks = self.is(Kind::Store) & op.want_ack & self.part.last;
         let may_queue = !core.releases.queue.full;
-        let stores = looks & row.action("buffer") & (!acks | may_queue);
+        let stores = looks & (row.action("buffer") | row.here("apply")) & (!acks | may_queue);
         let drains = self.drain(stores);
-        let opens = row.action("open") | row.action("send");
+        let opens = row.action("open") | row.action("send") | row.here("fetch");
         let no_entry = opens & core.misses.full();
         let can_open = !opens | (core.req.free & !drains & !no_entry);
-        let can_answer = !row.action("hit") | core.replies.room();
-        let goes = looks & !row.action("wait") & can_open & can_answer & (!acks | may_queue);
+        let can_answer = !(row.action("hit") | row.here("apply")) | core.replies.room();
+        let goes = looks & !row.waits() & can_open & can_answer & (!acks | may_queue);
         let goes = goes.named("slot_goes");
         let queues = (goes & acks) | (from_cu & self.released_first() & may_queue);
         let acquires = self.request & self.is(Kind::Acquire) & core.replies.room();
         let done = self.turns.is(Turn::Release) & op.kind.is_any(&[Kind::Release, Kind::Ack]);
-        let leaves = (goes & self.part.last) | (queues & !looks) | acquires | (done & core.replies.room());
+        let leaves = (goes & !row.here("stay") & self.part.last)
+            | (queues & !looks)
+            | acquires
+            | (done & core.replies.room());
         let fill = self.decode_fill();
         let waits_for_cu = fill.action("answer") & !core.replies.room();
         Plan {
@@ -135,6 +164,15 @@ impl<'a> Slot<'a> {
 
     fn filling(&self) -> Bool {
         self.turns.is(Turn::Fill) & self.core.filler.valid.get()
+    }
+
+    fn choose(&self, looks: Bool) -> Choice {
+        if !self.core.p.scopes {
+            return Choice { row: self.decode(looks), local: None };
+        }
+        let here = self.is(Kind::Local);
+        let local = Some((here, self.decode_local(looks & here)));
+        Choice { row: self.decode(looks & !here), local }
     }
 
     fn decode(&self, looks: Bool) -> Decoded {
@@ -163,13 +201,50 @@ impl<'a> Slot<'a> {
         let behind_bytes = (missing & self.of_line.storing).any();
         let load = mux(missing.none(), case(Buffer::Covers), case(Buffer::Free));
         let load = mux(behind_bytes, case(Buffer::Waits), load);
-        let full = !self.buffered.open & self.core.buffer.full();
-        let store = mux(full, case(Buffer::Waits), case(Buffer::Free));
+        let store = mux(self.no_room(), case(Buffer::Waits), case(Buffer::Free));
         let none = lit_bv(Bv::zero(words.width()));
         let overtakes = self.core.p.inject == Inject::AtomicOvertakes;
         let earlier = if overtakes { none } else { self.buffered.words | self.of_line.storing };
-        let atomic = mux((words & earlier).any(), case(Buffer::Waits), case(Buffer::Free));
+        let atomic = (words & earlier).any();
+        // With scopes the whole line: other words of it may be those of atomics done here.
+        let behind =
+            if self.core.p.scopes && !overtakes { self.buffered.words.any() } else { bool_lit(false) };
+        let held = kind.is(Access::Bytes) & self.held();
+        let atomic =
+            mux(atomic | (behind & kind.is(Access::Amo)) | held, case(Buffer::Waits), case(Buffer::Free));
         mux(kind.is(Access::Ld), load, mux(kind.is(Access::St), store, atomic))
+    }
+
+    /// A release drains the store buffer: nothing may come in.
+    fn held(&self) -> Bool {
+        if self.core.p.hold { self.core.releases.queue.valid } else { bool_lit(false) }
+    }
+
+    /// A store finds no entry, or may not take one.
+    fn no_room(&self) -> Bool {
+        (!self.buffered.open & self.core.buffer.full()) | self.held()
+    }
+
+    /// The row of an operation of CU scope.
+    fn decode_local(&self, valid: Bool) -> Decoded {
+        let state = |w: Words| enum_lit(w);
+        let words = self.part.words;
+        let line = self.found.state.is(super::table::LineState::V);
+        let here = line | (words & !self.seen()).none();
+        let behind = (words & self.of_line.storing).any() | (!here & self.of_line.atomic);
+        let case = mux(here, state(Words::Here), state(Words::Missing));
+        let case = mux(self.no_room() | behind, state(Words::Waits), case);
+        let fresh = self.of_line.fresh;
+        let some =
+            mux(self.core.misses.takes_more(fresh.lowest_set()), enum_lit(Read::Open), enum_lit(Read::Full));
+        let read = mux(fresh.any(), some, enum_lit(Read::None));
+        locals().decode(valid, &[self.found.state.bits(), read.bits(), case.bits()])
+    }
+
+    /// Youngest words of the line, as far as they are here.
+    fn youngest(&self) -> Bits {
+        let valid = self.found.state.is(super::table::LineState::V);
+        mux(valid, self.core.arrays.data(self.found.way), self.buffered.data)
     }
 
     fn decode_fill(&self) -> Decoded {
@@ -204,6 +279,8 @@ impl<'a> Slot<'a> {
                 data: oldest.data,
             });
         });
+        let words = oldest.mask.popcount().zext(32);
+        count_amount("gpu_l1_flushed_words", goes, words, "words written through");
         let race = |name: &str, cond: Bool, text: &str| cover(&format!("spandex.race.{name}"), cond, text);
         let wants = oldest.there & core.buffer.drains(core.releases.writes());
         race(
@@ -242,11 +319,49 @@ impl<'a> Slot<'a> {
             self.send(enum_lit(GpuOp::At));
         });
         when(does("drop"), || arrays.drop(found));
+        if core.p.scopes {
+            self.access_here(plan);
+        }
+        let overtakes = core.p.inject == Inject::AtomicOvertakes;
+        let early = does("send") & self.is(Kind::Sync) & (words & self.buffered.words).any();
+        let text = "no atomic is sent to the LLC while its words are buffered here";
+        assert_always("gpu_l1_atomic_buffered", !early | bool_lit(overtakes), text);
         // What has not left is waited for only once it is asked to leave.
         let early = plan.looks & plan.row.action("wait") & !self.is(Kind::Load) & self.buffered.open;
         let leaves = plan.drains & self.oldest.at.eq(self.buffered.at);
+        let words = if core.p.scopes {
+            mux(self.is(Kind::Sync), lit_bv(Bv::ones(words.width())), words)
+        } else {
+            words
+        };
         let wants = early & (self.buffered.unissued & words).any() & !leaves;
         when(wants, || core.buffer.want(self.buffered.at));
+    }
+
+    /// An operation of CU scope: on the youngest words, which are those of the copy or of the buffer.
+    fn access_here(&self, plan: &Plan) {
+        let (core, op, found) = (self.core, &self.op, &self.found);
+        let does = |action: &str| plan.goes & plan.row.here(action);
+        let alu = WordAlu { op: op.amo, cmp: op.cmp, bmask: lit(0xf, 4) };
+        let (after, wrote) = alu.line(self.part.words, self.youngest(), op.data);
+        let inject = core.p.inject;
+        let buffers = does("apply") & wrote.any() & bool_lit(inject != Inject::LocalUnbuffered);
+        when(buffers, || {
+            core.buffer.store(&self.buffered, op.line, wrote, after);
+        });
+        when(does("renew"), || {
+            core.arrays.touch(found, found.way);
+            core.arrays.put_data(found, found.way, after);
+        });
+        let captures = does("keep") & wrote.any() & bool_lit(inject != Inject::LocalUncaptured);
+        when(captures, || core.misses.capture(self.of_line.fresh.lowest_set(), wrote, after));
+        when(does("fetch"), || {
+            core.misses.fetch(op.line, (self.seen(), self.buffered.data));
+            self.send(enum_lit(GpuOp::Rd));
+        });
+        count("gpu_l1_atomics_here", does("apply"), "atomics and stores of CU scope done here");
+        let fails = does("apply") & wrote.none();
+        count("gpu_l1_swaps_failed_here", fails, "compare-and-swaps among these that found another value");
     }
 
     fn send(&self, kind: Enum<GpuOp>) {
@@ -287,7 +402,7 @@ impl<'a> Slot<'a> {
         });
         let released = self.turns.is(Turn::Release);
         when(released & plan.leaves, || core.releases.pop());
-        let waits = plan.looks & (plan.row.action("wait") | plan.no_entry);
+        let waits = plan.looks & (plan.row.waits() | plan.no_entry);
         when(released & waits, || core.releases.wait());
     }
 
@@ -317,6 +432,8 @@ impl<'a> Slot<'a> {
         let filler = &core.filler;
         let target = core.misses.target();
         let fills = plan.fills & plan.fill.action("answer");
+        // What waits for its line outside has left a place that nobody is answered for.
+        let fills = if core.p.scopes { fills & target.mask.any() } else { fills };
         let from = mux(filler.peer.get(), lit(2, 3), lit(1, 3));
         when(fills, || {
             core.replies.send(&CuRsp {
@@ -328,16 +445,16 @@ impl<'a> Slot<'a> {
                 merged: !filler.first(),
             });
         });
-        let hit = plan.goes & plan.row.action("hit");
+        let here = plan.goes & plan.row.here("apply");
+        let hit = (plan.goes & plan.row.action("hit")) | here;
         let acked = plan.leaves & !plan.looks & !plan.queues;
-        let valid = self.found.state.is(super::table::LineState::V);
         let none = lit_bv(Bv::zero(op.mask.width()));
         when(hit | acked, || {
             core.replies.send(&CuRsp {
                 id: op.id,
-                kind: (!hit).bits().zext(2),
+                kind: (!hit | (here & op.store)).bits().zext(2),
                 mask: mux(hit, op.mask, none),
-                data: mux(valid, core.arrays.data(self.found.way), self.buffered.data),
+                data: self.youngest(),
                 src: lit(0, 3),
                 merged: bool_lit(false),
             });
@@ -349,9 +466,11 @@ impl<'a> Slot<'a> {
         let stall = output_reg::<Enum<StallCause>>("stall", ()).doc("Why requests are not taken.");
         let busy = output_reg::<Bool>("busy_release", ()).doc("A release is not complete.");
         let cause = |c: StallCause| enum_lit(c);
-        let waits = plan.row.action("wait");
+        let waits = plan.row.waits();
         let load = mux(self.is(Kind::Load), cause(StallCause::MshrFull), cause(StallCause::SbFull));
         let why = mux(waits, load, cause(StallCause::Other));
+        let stores = self.is(Kind::Store) | self.is(Kind::Local);
+        let why = mux(waits & stores & self.held(), cause(StallCause::Release), why);
         let why = mux(plan.no_entry, cause(StallCause::MshrFull), why);
         let why = mux(plan.looks, why, cause(StallCause::Release));
         let why = mux(self.turns.is(Turn::Cu), why, cause(StallCause::Bank));

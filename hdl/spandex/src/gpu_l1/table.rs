@@ -137,6 +137,63 @@ pub fn operations() -> Table {
     }
 }
 
+/// What the words of an operation that is done in the L1 are to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub enum Words {
+    /// All are here: in the line, or buffered.
+    Here,
+    /// Some are not.
+    Missing,
+    /// No entry of the store buffer is free, a release drains it, or stores and atomics at the LLC come first.
+    Waits,
+}
+
+/// What an atomic or synchronising store of CU scope does, with `scopes=1` (cu-and-consistency.md section 4).
+pub fn locals() -> Table {
+    use LineState::*;
+    use Words::*;
+    type Line<'a> = (&'a str, &'a [LineState], &'a [Read], Words, &'a [&'static str], &'a str);
+    let (none, some): (&[Read], &[Read]) = (&[Read::None], &[Read::Open, Read::Full]);
+    let lines: &[Line<'_>] = &[
+        ("Local.V", &[V], none, Here, &["apply", "renew"], "Done on the copy; the new words are buffered."),
+        ("Local.I.covered", &[I], none, Here, &["apply"], "Done on the youngest buffered words."),
+        (
+            "Local.I.read",
+            &[I],
+            some,
+            Here,
+            &["apply", "keep"],
+            "The same; the new words are kept in the read entry, whose line must not overwrite them.",
+        ),
+        ("Local.I.miss", &[I], none, Missing, &["fetch", "stay"], "Read of the line; wait for it."),
+        ("Local.I.comes", &[I], some, Missing, &["stay"], "Wait for the line."),
+        (
+            "Local.wait",
+            &[],
+            &[],
+            Waits,
+            &["stay", "wait"],
+            "Wait: no entry of the store buffer is free, a release drains it, or bytes of its words or an atomic of its line are at the LLC.",
+        ),
+    ];
+    let row = |(id, line, read, words, actions, text): &Line<'_>| Row {
+        id: format!("spandex.gpu_l1.{id}"),
+        when: vec![codes(line), codes(read), vec![words.encoding()]],
+        actions: actions.to_vec(),
+        text: (*text).into(),
+    };
+    Table {
+        name: "gpu_l1_locals",
+        columns: vec![
+            column::<LineState>("line", &["I", "V"]),
+            column::<Read>("read", &["none", "open", "full"]),
+            column::<Words>("words", &["here", "missing", "waits"]),
+        ],
+        rows: lines.iter().map(row).collect(),
+    }
+}
+
 /// What the answer to a read or atomic does; that to a write-through is [`WRITTEN`], which needs no slot. `mark`: of a read, stale; of an atomic, 1 with acquire, 2 a byte store.
 pub fn answers() -> Table {
     type Line<'a> = (&'a str, GpuOp, &'a [u64], &'a [&'static str], &'a str);
@@ -181,6 +238,18 @@ pub const FLASH: [(&str, &str); 2] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_case_of_an_operation_of_cu_scope_has_exactly_one_row() {
+        let table = locals();
+        assert_eq!(table.overlaps(), vec![]);
+        for case in 0..2 * 3 * 3 {
+            let (line, read, words) = (case % 2, case / 2 % 3, case / 6);
+            // A valid line has all words and no fresh read entry.
+            let never = line == 1 && words != Words::Waits.encoding() && (read != 0 || words != 0);
+            assert_eq!(fitting(&table, &[line, read, words]), usize::from(!never), "{case}");
+        }
+    }
 
     fn fitting(table: &Table, case: &[u64]) -> usize {
         let fits = |row: &&Row| row.when.iter().zip(case).all(|(p, v)| p.is_empty() || p.contains(v));

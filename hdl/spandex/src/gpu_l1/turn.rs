@@ -46,17 +46,19 @@ impl Turns {
     }
 
     /// Takes a request into S1; true while one waits there after this cycle, and its line.
-    fn accept(&self, leaves: Bool) -> (Bool, Bits) {
+    fn accept(&self, core: &Core, leaves: Bool) -> (Bool, Bits) {
         let m = &self.req.msg;
         unused_input(&m.region);
         unused_input(&m.hint);
         unused_input(&m.remote);
-        unused_input(&m.scope);
+        if !core.p.scopes {
+            unused_input(&m.scope);
+        }
         unused_input(&m.cmp);
         let accept = (self.req.valid & self.ready & (!self.s1_valid.get() | leaves)).named("s0_accept");
         when(accept, || {
             self.req.take();
-            self.s1.set(Op::of(m));
+            self.s1.set(if core.p.scopes { Op::scoped(m) } else { Op::of(m, false) });
         });
         let text = "an operation is one that the L1 can carry out";
         assert_always("gpu_l1_legal", !accept | Op::legal(m), text);
@@ -67,7 +69,7 @@ impl Turns {
 
     /// Chooses the next slot and presents its row. `leaves`: the request leaves S1; `filling`: the entry of an answer that comes in; `answer`: something is answered.
     pub fn choose(&self, core: &Core, leaves: Bool, filling: Bits, answer: Bool) {
-        let (requests, request_line) = self.accept(leaves);
+        let (requests, request_line) = self.accept(core, leaves);
         let turn = |t: Turn| enum_lit(t);
         let next = mux(requests, turn(Turn::Cu), turn(Turn::None));
         // Never twice in a row: what it waits for may need the CU's turn.

@@ -54,14 +54,17 @@ pub struct NetParams {
 }
 
 impl NetParams {
-    /// The published places on a mesh of so many columns: CPU cores on even nodes, a CU and a bank on every node, again from the first when there are more of them than nodes. Each GPU's likewise on
-    /// its own mesh.
+    /// The published places on a mesh of so many columns: CPU cores on even nodes, a CU and a bank on every node, again from the first when there are more of them than nodes. Where all devices have a node
+    /// to themselves (the flat GPU of cu-and-consistency.md section 4) they stand in their order. Each GPU's likewise on its own mesh.
     pub fn spread(s: &Spandex, grid: Grid) -> NetParams {
         let nodes = grid.nodes();
         let even = nodes.div_ceil(2);
         let device = |d: u32| {
             let (gpu, number) = s.unit(d);
             let core = |c: u32| 2 * (c % even);
+            if s.devs() / s.gpus == nodes {
+                return gpu * nodes + number;
+            }
             gpu * nodes + number.checked_sub(s.cpus / s.gpus).map_or_else(|| core(number), |cu| cu % nodes)
         };
         let bank = |b: u32| b / s.banks_each() * nodes + b % s.banks_each() % nodes;

@@ -154,12 +154,14 @@ impl Turns {
     fn accept(&self, core: &Core, leaves: Bool) -> (Bool, Bits) {
         let m = &self.req.msg;
         unused_input(&m.remote);
-        unused_input(&m.scope);
+        if !core.p.l1.scopes {
+            unused_input(&m.scope);
+        }
         unused_input(&m.cmp);
         let accept = (self.req.valid & self.ready & (!self.s1_valid.get() | leaves)).named("s0_accept");
         when(accept, || {
             self.req.take();
-            self.s1.set(Op::of(m));
+            self.s1.set(Op::of(m, core.p.l1.scopes));
             match &self.s1_region {
                 Some(region) => region.set((m.region & m.op.is(CuOp::Ld)) | m.op.is(CuOp::Kbegin)),
                 None => unused_input(&m.region),

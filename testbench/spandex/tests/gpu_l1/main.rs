@@ -3,5 +3,6 @@
 mod directed;
 mod llc;
 mod random;
+mod scopes;
 mod shape;
 mod world;

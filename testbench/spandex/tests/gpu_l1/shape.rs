@@ -45,6 +45,8 @@ const L1_SETS: [&[(&str, &str)]; 3] = [
         ("cus", "2"),
         ("sharers", "3"),
         ("sb_drain", "highwater"),
+        ("scopes", "1"),
+        ("hold", "1"),
     ],
     &[("size", "8K"), ("mshrs", "16"), ("sb", "16"), ("latency", "2"), ("addr_bits", "40")],
 ];
@@ -100,6 +102,8 @@ fn every_parameter_is_in_the_name() {
         ("targets", "4"),
         ("releases", "4"),
         ("sb_drain", "eager"),
+        ("scopes", "1"),
+        ("hold", "1"),
         ("inject", "no-stale"),
         ("mshrs", "8"),
         ("sb", "8"),
@@ -119,6 +123,8 @@ fn the_published_l1_stores_what_the_specification_says() {
     let bits = |name: &str| -> u64 { found.fields.iter().filter(|f| f.field == name).map(|f| f.bits).sum() };
     let lines: u64 = ["state", "tag", "data", "replacement"].map(bits).iter().sum();
     assert_eq!(lines, 512 * (36 + 1 + 512) + 448);
+    let scoped = area(&build(&gpu_l1::info(), &[("scopes", "1"), ("hold", "1")]).unwrap());
+    assert_eq!(scoped.total_bits, found.total_bits, "scopes need no storage");
     let unit = area(&build(&tu_gpu::info(), &[]).unwrap());
     let buffer: u64 = unit.fields.iter().filter(|f| f.field == "line_buffer").map(|f| f.bits).sum();
     assert_eq!(buffer, 128 * 512, "a line buffer per MSHR");
@@ -162,8 +168,9 @@ fn pictures_and_tables_are_those_of_the_hardware() {
         );
     }
     let text = format!(
-        "Operations of the CU:\n\n{}\nAnswers of the translation unit:\n\n{}",
+        "Operations of the CU:\n\n{}\nAtomics and synchronising stores of CU scope, with `scopes=1`:\n\n{}\nAnswers of the translation unit:\n\n{}",
         gpu_l1::table::operations().to_markdown(),
+        gpu_l1::table::locals().to_markdown(),
         gpu_l1::table::answers().to_markdown(),
     );
     assert!(same("docs/gpu-l1.md", &text), "old: write it again with WEFT_PICTURES=write");

@@ -11,6 +11,13 @@
 //! | 7 | other devices write what they like; wavefronts load it |
 //!
 //! Locks stand in lines of their own (0) and in a line of data (1).
+//!
+//! An L1 with scopes has wavefronts of another kind too, and the words 2 and 3 are theirs:
+//!
+//! | words | whose |
+//! | --- | --- |
+//! | 2 | of all wavefronts of this CU: atomics of every operation and scope, which find what the last one left, in the order of their answers |
+//! | 3 | of lock 2, which only wavefronts of this CU take, with CU scope |
 
 use crate::llc::{LINE, Llc, OPS, OTHERS, OWN, result};
 use rand::Rng;
@@ -31,6 +38,9 @@ pub const ACQ: u64 = 1;
 pub const REL: u64 = 2;
 pub const AR: u64 = 3;
 
+/// The lock of CU scope.
+const HERE: usize = 2;
+
 /// Lines of data.
 pub const DATA: std::ops::Range<u64> = 0x40..0x46;
 
@@ -43,6 +53,8 @@ pub enum Ask {
     Store(u64, u64, Vec<u8>, bool),
     /// One word: operation, address, operand, comparand, order.
     Sync(WordOp, u64, u32, u32, u64),
+    /// The same, of CU scope, which orders nothing beyond the L1.
+    Here(WordOp, u64, u32, u32),
     Acquire,
     Release,
     Begin,
@@ -77,6 +89,8 @@ enum Kind {
     Locker(usize),
     Reader,
     Counter,
+    /// `scopes=1`: atomics on word 2.
+    Shared,
 }
 
 struct Wave {
@@ -97,7 +111,9 @@ pub struct World {
     waves: Vec<Wave>,
     next_id: u64,
     /// Times each lock was taken by this CU, by others.
-    pub taken: [[u64; 2]; 2],
+    pub taken: [[u64; 2]; 3],
+    /// What atomics of this CU have left in word 2 of each line.
+    shared: BTreeMap<u64, u32>,
     pub replies: u64,
     counted: BTreeSet<(u64, u32)>,
     added: BTreeMap<u64, u32>,
@@ -172,10 +188,15 @@ impl World {
             llc: Llc::new(s),
             p: p.clone(),
             b,
-            locks: vec![lock(0x80 * LINE, 4), lock(DATA.start * LINE + 20, 5)],
+            locks: vec![
+                lock(0x80 * LINE, 4),
+                lock(DATA.start * LINE + 20, 5),
+                lock(DATA.start * LINE + 12, 3),
+            ],
+            shared: BTreeMap::new(),
             waves: Vec::new(),
             next_id: 0,
-            taken: [[0; 2]; 2],
+            taken: [[0; 2]; 3],
             replies: 0,
             counted: BTreeSet::new(),
             added: BTreeMap::new(),
@@ -189,7 +210,17 @@ impl World {
     pub fn mixed(p: &GpuL1Params, tu: &TuGpuParams, seed: u64) -> World {
         let mut w = World::with(p, tu, seed);
         let mut kinds = vec![Kind::Locker(0), Kind::Locker(0), Kind::Locker(1), Kind::Reader, Kind::Counter];
-        kinds.extend([0xff, 0xf00, 0xf000].map(Kind::Private));
+        if p.scopes {
+            kinds.extend([
+                Kind::Private(0xff),
+                Kind::Shared,
+                Kind::Shared,
+                Kind::Locker(HERE),
+                Kind::Locker(HERE),
+            ]);
+        } else {
+            kinds.extend([0xff, 0xf00, 0xf000].map(Kind::Private));
+        }
         w.start(&kinds);
         let chances = [("req", 0.7), ("rsp_out", 0.5), ("cu_rsp", 1.0), ("wb", 0.5), ("fwd_out", 0.5)];
         for (sink, chance) in chances {
@@ -201,7 +232,12 @@ impl World {
     /// Wavefronts that use the locks, or only read their data, so that old copies stay for long.
     pub fn focused(p: &GpuL1Params, tu: &TuGpuParams, seed: u64) -> World {
         let mut w = World::with(p, tu, seed);
-        w.start(&[Kind::Locker(0), Kind::Locker(1), Kind::Reader, Kind::Reader, Kind::Private(0xff)]);
+        let mut kinds =
+            vec![Kind::Locker(0), Kind::Locker(1), Kind::Reader, Kind::Reader, Kind::Private(0xff)];
+        if p.scopes {
+            kinds.extend([Kind::Locker(HERE), Kind::Locker(HERE), Kind::Shared]);
+        }
+        w.start(&kinds);
         w
     }
 
@@ -248,14 +284,21 @@ impl World {
                 let fields = [("line", *line), ("mask", *mask), ("want_ack", u64::from(*ack))];
                 msg(CuOp::St, &fields).with("data", line_data(bytes))
             }
-            Ask::Sync(op, addr, opnd, cmp, sem) => {
+            Ask::Sync(..) | Ask::Here(..) => {
+                // CU scope, GPU or system.
+                let (op, addr, opnd, cmp, sem, scope) = match ask {
+                    Ask::Sync(op, addr, opnd, cmp, sem) => (op, addr, opnd, cmp, *sem, 1 + id % 2),
+                    Ask::Here(op, addr, opnd, cmp) => (op, addr, opnd, cmp, id / 2 % 4, 0),
+                    _ => unreachable!(),
+                };
                 let Ask::Store(line, mask, bytes, _) = store(*addr, *opnd, false) else { unreachable!() };
                 let (kind, amo, sgn) = cu_op(*op);
                 let fields = [
                     // Of what orders nothing the class alone tells that it is an atomic.
-                    ("sync", u64::from(*sem != RLX || id.is_multiple_of(2))),
+                    ("sync", u64::from(sem != RLX || id.is_multiple_of(2))),
                     ("class", 1),
-                    ("sem", *sem),
+                    ("sem", sem),
+                    ("scope", scope),
                     ("want_ack", 1),
                     ("amo", amo as u64),
                     ("sgn", u64::from(sgn)),
@@ -369,7 +412,9 @@ impl World {
                 let sem = [RLX, RLX, RLX, ACQ, REL][self.b.rng.random_range(0..5)];
                 vec![Ask::Sync(WordOp::Add, line * LINE + 24, 1, 0, sem)]
             }
+            Kind::Shared => return self.share(at, line * LINE + 8),
             Kind::Locker(lock) if self.waves[at].holds => self.critical(lock),
+            Kind::Locker(HERE) => vec![Ask::Here(WordOp::Cas, self.locks[HERE].addr, 1, 0)],
             Kind::Locker(lock) => {
                 let addr = self.locks[lock].addr;
                 let paired = self.b.rng.random_bool(0.7);
@@ -379,6 +424,22 @@ impl World {
             }
         };
         self.waves[at].plan = plan.into();
+    }
+
+    /// An atomic on a word that the wavefronts of this CU share. Those of wider scope may overtake one another: one at a time.
+    fn share(&mut self, at: usize, addr: u64) {
+        let wide = |w: &Wave| matches!(&w.open, Some((_, Ask::Sync(_, a, ..), _)) if *a == addr);
+        let alone = !self.waves.iter().any(wide);
+        let rng = &mut self.b.rng;
+        let amo = OPS[rng.random_range(0..OPS.len())];
+        let amo = if matches!(amo, WordOp::Merge | WordOp::Read) { WordOp::Cas } else { amo };
+        let (opnd, cmp) = (rng.random_range(0..4), rng.random_range(0..4));
+        let sem = [RLX, ACQ, REL, AR][rng.random_range(0..4)];
+        let ask = match rng.random_range(0..10) {
+            0 if alone => Ask::Sync(amo, addr, opnd, cmp, sem),
+            _ => Ask::Here(amo, addr, opnd, cmp),
+        };
+        self.waves[at].plan = [ask].into();
     }
 
     /// Something with the bytes that are a wavefront's alone.
@@ -424,6 +485,10 @@ impl World {
                 plan.push(load(*a));
             }
         }
+        if lock == HERE {
+            plan.push(Ask::Here([WordOp::Write, WordOp::Exch][rng.random_range(0..2)], addr, 0, 0));
+            return plan;
+        }
         match rng.random_range(0..3) {
             0 => plan.push(Ask::Sync(WordOp::Write, addr, 0, 0, REL)),
             1 => plan.push(Ask::Sync(WordOp::Exch, addr, 0, 0, AR)),
@@ -434,7 +499,9 @@ impl World {
 
     /// A wavefront's request changes what it knows.
     fn begin(&mut self, at: usize, ask: &Ask) {
-        if let (Ask::Sync(..), Kind::Locker(lock), true) = (ask, self.waves[at].kind, self.waves[at].holds) {
+        if let (Ask::Sync(..) | Ask::Here(..), Kind::Locker(lock), true) =
+            (ask, self.waves[at].kind, self.waves[at].holds)
+        {
             // It gives the lock away: whoever takes it next finds what it has written.
             self.locks[lock].truth += 1;
         }
@@ -455,7 +522,7 @@ impl World {
                 assert_eq!((m.get("kind"), m.get("mask")), (0, *mask));
                 self.loaded(at, *line, *mask, m);
             }
-            Ask::Sync(op, addr, opnd, cmp, _) => {
+            Ask::Sync(op, addr, opnd, cmp, _) | Ask::Here(op, addr, opnd, cmp) => {
                 assert_eq!(m.get("kind"), u64::from(*op == WordOp::Write));
                 let old = (*op != WordOp::Write).then(|| word_in(m, *addr));
                 self.synced(at, (*op, *addr, *opnd, *cmp), old);
@@ -511,6 +578,11 @@ impl World {
                 assert!(self.counted.insert((addr, old.expect("a sum"))), "two additions saw the same sum");
                 *self.added.entry(addr).or_default() += 1;
             }
+            Kind::Shared => {
+                let before = self.shared.get(&addr).copied().unwrap_or(0);
+                old.iter().for_each(|old| assert_eq!(*old, before, "{op:?} of {addr:#x} in this CU"));
+                self.shared.insert(addr, result(op, before, opnd, cmp, 0));
+            }
             Kind::Reader => panic!("a reader does not synchronise"),
         }
     }
@@ -530,7 +602,7 @@ impl World {
             let value = rng.random();
             llc.write(dev, addr / LINE * LINE + 28, value, now, rng);
         }
-        for (at, lock) in self.locks.iter_mut().enumerate() {
+        for (at, lock) in self.locks[..HERE].iter_mut().enumerate() {
             match lock.held {
                 None if llc.word(lock.addr) == 0 && rng.random_bool(0.01) => {
                     // An atomic at the LLC.
@@ -593,12 +665,26 @@ impl World {
         }
     }
 
+    /// What atomics of CU scope have left has reached the LLC: called after the end of a kernel.
+    fn check_shared(&mut self) {
+        for (addr, value) in &self.shared {
+            assert_eq!(self.llc.word(*addr), *value, "shared word {addr:#x}");
+        }
+        for addr in self.locks[HERE].data.iter().filter(|_| self.p.scopes) {
+            let truth = self.locks[HERE].truth;
+            let held = self.waves.iter().any(|w| w.holds && w.kind == Kind::Locker(HERE));
+            assert!(held || self.llc.word(*addr) == truth, "word {addr:#x} of the lock of this CU");
+        }
+    }
+
     /// Stops asking and waits until nothing is under way.
     pub fn finish(&mut self) {
         self.stopped = true;
         (0..4_000).for_each(|_| self.cycle());
         assert!(self.waves.iter().all(|w| w.open.is_none()), "something is not answered");
         self.check_sums();
+        self.alone(&Ask::End);
+        self.check_shared();
     }
 }
 

@@ -150,6 +150,12 @@ impl Slot<'_> {
         mux(self.turns.is(Turn::Drain), drain, kind)
     }
 
+    /// A release drains the store buffer: no store may come in.
+    pub(super) fn held(&self) -> Bool {
+        let hold = self.core.p.l1.hold;
+        if hold { self.core.releases.queue.valid & self.turns.is(Turn::Cu) } else { bool_lit(false) }
+    }
+
     /// The oldest entry of the line leaves otherwise than the store would.
     pub(super) fn differs(&self) -> Bool {
         let how = self.core.pending.how(self.buffered.at);
@@ -173,10 +179,10 @@ impl Slot<'_> {
         // A store: in place only where nothing older of it is buffered.
         let in_place = absent.none() & (words & buffered.words).none();
         let full = (!buffered.open & self.core.buffer.full()) | self.differs();
-        let blocked = (words & of_line.operating).any() | (!in_place & full);
+        let blocked = (words & of_line.operating).any() | (!in_place & full) | self.held();
         let st = mux(in_place, state(Words::Here), state(Words::Missing));
         let st = mux(blocked, state(Words::Busy), st);
-        let behind = (words & (buffered.words | asked)).any();
+        let behind = (words & (buffered.words | asked)).any() | (self.held() & self.is(Kind::Store));
         let rmw = mux((words & owned).any(), state(Words::Here), state(Words::Missing));
         let rmw = mux(behind, state(Words::Busy), rmw);
         // A write-through does not give ownership: reads of its words may be under way.

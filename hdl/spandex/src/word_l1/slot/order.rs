@@ -28,6 +28,26 @@ impl Slot<'_> {
         count("ownership", does("ask"), "requests for ownership");
         count("atomics_owned", does("perform"), "atomics and byte stores done in place");
         count("atomics", does("own"), "requests for ownership and data");
+        count(
+            "fetched",
+            does("own") & !self.at_llc(&plan.row),
+            "of these, those that bring words to this L1",
+        );
+        count("at_llc", does("own") & self.at_llc(&plan.row), "of these, those done at the LLC");
+        let buffered = (self.part.words & self.buffered.words).any();
+        count("hit_buffered", does("hit") & buffered, "loads answered here, some words buffered");
+        if self.core.p.regions {
+            let kept = self.found.fixed & self.turns.region();
+            count("hit_region", does("hit") & kept, "loads answered here from lines of read-only regions");
+        }
+        let words = plan.asked.popcount().zext(32);
+        let flushed = plan.goes & drain & (plan.row.action("ask") | self.hinted(&plan.row, "write"));
+        count_amount(
+            &self.core.p.named("flushed_words"),
+            flushed,
+            words,
+            "words that leave the store buffer for ownership or the LLC",
+        );
         count("write_backs", plan.goes & plan.evicts, "lines with owned words replaced");
         if self.core.p.flex() {
             let takes = plan.goes & self.hinted(&plan.row, "take");
@@ -101,6 +121,8 @@ impl Slot<'_> {
         let cause = |c: StallCause| enum_lit(c);
         let load = mux(self.is(Kind::Load), cause(StallCause::MshrFull), cause(StallCause::SbFull));
         let why = mux(plan.waits, load, cause(StallCause::Other));
+        let held = plan.waits & self.is(Kind::Store) & self.held();
+        let why = mux(held, cause(StallCause::Release), why);
         let why = mux(plan.looks, why, cause(StallCause::Release));
         let why = mux(self.turns.is(Turn::Cu), why, cause(StallCause::Bank));
         let blocked = self.turns.s1_valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));
