@@ -38,6 +38,8 @@ keeps_its_model! {
     spandex_flex_drfrlx: "spandex-soc-small", ["protocol=s-flex", "model=drfrlx"];
     hierarchy_gpu_drf0: "spandex-soc-small", ["protocol=h-mesi-gpu", "model=drf0"];
     hierarchy_denovo_drfrlx: "spandex-soc-small", ["protocol=h-mesi-denovo", "model=drfrlx"];
+    flat_dd_ro: "flat-gpu-small", ["protocol=s-denovo-denovo", "ro_regions=true"];
+    flat_gpu_drfrlx_scopes: "flat-gpu-small", ["model=drfrlx", "scopes=true"];
     srsp_drf0: "srsp-64cu-small", ["model=drf0"];
     srsp_drfrlx: "srsp-64cu-small", ["model=drfrlx"];
 }
@@ -60,5 +62,21 @@ fn weak_behaviour_is_seen() {
     for protocol in ["protocol=s-gpu-gpu", "protocol=s-denovo-denovo"] {
         let shown = weak(&campaign("spandex-soc-small", &[protocol, "model=drfrlx"]), &named(&names), 900);
         assert_eq!(shown.len(), names.len(), "{protocol}: only {shown:?} of {names:?}");
+    }
+}
+
+/// GH and DH: the tests of scopes, on as many CUs as they ask for. What one scope does not order is seen out of order: on GH a store of CU scope stays in its L1, on DH an acquire of CU scope leaves old
+/// copies.
+#[test]
+fn scopes_order_what_they_include_and_no_more() {
+    let scoped: Vec<Test> =
+        all().into_iter().filter(|t| t.name.split('.').next().is_some_and(|n| n.ends_with('s'))).collect();
+    assert!(scoped.len() > 8, "{} tests of scopes", scoped.len());
+    let on = |keys: &[&str]| campaign("flat-gpu-small", &[&["cus=4", "scopes=true"], keys].concat());
+    let (gh, dh) = (on(&[]), on(&["protocol=s-denovo-denovo"]));
+    for (fabric, names) in [(&gh, ["MPs.sys-cu", "SBs.cu-other"]), (&dh, ["MPs.cu-other", "MPs.sys-cu"])] {
+        weak(fabric, &scoped, 60);
+        let shown = weak(fabric, &named(&names), 400);
+        assert_eq!(shown, names, "not seen");
     }
 }

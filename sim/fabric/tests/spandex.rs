@@ -282,7 +282,7 @@ fn the_published_fabric_is_that_of_its_file() {
 
 #[test]
 fn what_cannot_be_built_is_refused() {
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
         (
             &["protocol=s-flex", "opred=table"],
             "--set: opred = table: owners are guessed with protocol s-flex-pred only",
@@ -291,6 +291,7 @@ fn what_cannot_be_built_is_refused() {
         (&["protocol=hmg"], "--set: protocol = hmg: there is no such choice; legal: s-mesi-gpu"),
         (&["model=sc"], "--set: model = sc: the L1s synchronise by the order of an access"),
         (&["l1_size=3K"], "--set: l1_size = 3072: "),
+        (&["ro_regions=true"], "--set: ro_regions = true: only DeNovo L1s keep lines of read-only arrays"),
         (&["mesh=17"], "--set: mesh = 17: it is too large"),
     ];
     for (changes, sentence) in cases {
@@ -407,7 +408,7 @@ impl Fabric {
     }
 
     fn under_locks(&self, seed: u64) -> Result<RunReport, String> {
-        self.try_program(Arc::new(Locks::new(seed, LINES, (2, 3))), 200_000)
+        self.try_program(Arc::new(Locks::new(seed, LINES, (2, 3), false)), 200_000)
     }
 }
 

@@ -255,7 +255,7 @@ fn faults_of_flex_are_noticed_under_locks() {
     let crowded = ["cpus=2", "cus=3", "mesh=4", "mesh_rows=4", "banks=2", "l1_size=256", "l1_ways=2"];
     let crowded =
         [&crowded[..], &["l1_mshrs=4", "l1_sb=4", "l1_wbb=2", "llc_size=1K", "llc_ways=2"]].concat();
-    let locks = |seed| Arc::new(Locks::new(seed, 24, (2, 3)));
+    let locks = |seed| Arc::new(Locks::new(seed, 24, (2, 3), false));
     let sound = Fabric::new("s-flex", "none", &crowded);
     assert_eq!(sound.wrong(locks(0)), None);
     for slip in ["flex-l1-no-cross", "flex-l1-keeps-ownership", "flex-l1-no-delay"] {

@@ -368,3 +368,28 @@ fn hits_in_the_l1_of_another_core_of_a_hierarchy() {
     }
     assert_eq!((cores.range(), cus.range().0), ((38, 68), 60));
 }
+
+/// The flat GPU of cu-and-consistency.md section 4: a core and 15 CUs, each at a node of its own. Of the L2 and of memory the middles of the ranges are those of the published ones, to the two or three cycles
+/// by which L1s differ.
+#[test]
+fn hits_and_misses_of_the_flat_gpu() {
+    let mut b = Bench::of("flat-gpu", &[], (0..16).map(|d| format!("g0_cu{d}_")).collect());
+    let (mut hits, mut misses) = (Seen::default(), Seen::default());
+    // From nowhere to the opposite corner.
+    for (device, bank) in (0..16).flat_map(|d| [d, 15 - d, (5 * d + 3) % 16].map(|b| (d, b))) {
+        let line = b.line(bank);
+        let missed = b.access(device, CuOp::Ld, line) - 1;
+        let all = 6 * (hops(device, bank) + hops(bank, corner(bank)));
+        assert!((189..=194).contains(&(missed - all)), "device {device} bank {bank}: {missed}");
+        misses.0.push(missed);
+        let line = b.line(bank);
+        b.access((device + 1) % 15 + 1, CuOp::Ld, line);
+        let hit = b.access(device, CuOp::Ld, line) - 1;
+        assert!((22..=27).contains(&(hit - 6 * hops(device, bank))), "device {device} bank {bank}: {hit}");
+        hits.0.push(hit);
+    }
+    println!("L2 {:?}, memory {:?}", hits.range(), misses.range());
+    let near = |(low, high): (u64, u64), sum: u64| assert!((low + high).abs_diff(sum) <= 6, "{low}..{high}");
+    near(hits.range(), 29 + 61);
+    near(misses.range(), 197 + 261);
+}

@@ -50,7 +50,7 @@ keys! {
             wave_mem: u32 = 64, "accesses", Within(1, 256), "line accesses in flight per wave";
             starve: Option<u32> = Some(1024), "cycles", WithinOrOff(16, G), "a wave ready for so long goes first once";
             launch: u32 = 10, "cycles", Within(0, 65_535), "cycles from the dispatch of a work-group until its waves may issue";
-            cta_schedule: CtaSchedule = CtaSchedule::Contiguous, "", OneOf(CtaSchedule::NAMES), "which GPU runs a work-group";
+            cta_schedule: CtaSchedule = CtaSchedule::Contiguous, "", OneOf(CtaSchedule::NAMES), "which GPU, and with rr-cu which CU, runs a work-group";
 
             model: Model = Model::Drf0, "", OneOf(Model::NAMES), "consistency model that the CUs keep";
             scopes: bool = false, "", Switch, "scopes of synchronisation are honoured; else all are of system scope";

@@ -55,6 +55,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("spandex-soc-small", include_str!("../../../fabrics/spandex-soc-small.toml")),
     ("spandex-4gpu", include_str!("../../../fabrics/spandex-4gpu.toml")),
     ("spandex-4gpu-small", include_str!("../../../fabrics/spandex-4gpu-small.toml")),
+    ("flat-gpu", include_str!("../../../fabrics/flat-gpu.toml")),
+    ("flat-gpu-small", include_str!("../../../fabrics/flat-gpu-small.toml")),
 ];
 
 /// Configuration of a fabric: one field per key; the default is the published REC system.

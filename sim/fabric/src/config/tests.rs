@@ -255,7 +255,7 @@ fn mistakes_elsewhere() {
     let said = |r: Result<FabricConfig, ConfigError>| r.expect_err("wrong").to_string();
     assert_eq!(
         said(FabricConfig::load("rec-5gpu")),
-        "there is no fabric rec-5gpu: give the path of a TOML file or one of rec-4gpu, rec-4gpu-small, hmg-4gpu, hmg-4gpu-small, tsm-4gpu, tsm-4gpu-small, rdma-4gpu, rdma-4gpu-small, hmg-tsm-4gpu, hmg-tsm-4gpu-small, srsp-64cu, srsp-64cu-small, hlrc-128cu, hlrc-128cu-small, spandex-soc, spandex-soc-small, spandex-4gpu, spandex-4gpu-small"
+        "there is no fabric rec-5gpu: give the path of a TOML file or one of rec-4gpu, rec-4gpu-small, hmg-4gpu, hmg-4gpu-small, tsm-4gpu, tsm-4gpu-small, rdma-4gpu, rdma-4gpu-small, hmg-tsm-4gpu, hmg-tsm-4gpu-small, srsp-64cu, srsp-64cu-small, hlrc-128cu, hlrc-128cu-small, spandex-soc, spandex-soc-small, spandex-4gpu, spandex-4gpu-small, flat-gpu, flat-gpu-small"
     );
     let missing = said(FabricConfig::load("no/such.toml"));
     assert!(missing.starts_with("cannot read the fabric file no/such.toml: "), "{missing}");

@@ -198,12 +198,14 @@ named! {
 }
 
 named! {
-    /// Which GPU runs a work-group (cu-and-consistency.md section 1.2).
+    /// Which GPU, and which of its CUs, runs a work-group (cu-and-consistency.md section 1.2).
     CtaSchedule {
         /// Work-groups in flattened order, cut into N contiguous parts.
         Contiguous = "contiguous",
         /// Work-group b at GPU b mod N.
         Rr = "rr",
+        /// The parts of `contiguous`, and in each work-group b at CU b mod M of its GPU, even if another one has room.
+        RrCu = "rr-cu",
     }
 }
 

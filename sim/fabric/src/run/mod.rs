@@ -358,6 +358,7 @@ fn model(
     let schedule = match common.cta_schedule {
         CtaSchedule::Contiguous => Schedule::Contiguous,
         CtaSchedule::Rr => Schedule::RoundRobin,
+        CtaSchedule::RrCu => Schedule::Fixed,
     };
     let fences = (0..shape.nodes).map(|node| NodeFences::new(sim, node, hardware.has_fences()));
     Ok(FabricModel {

@@ -49,6 +49,8 @@ pub(super) enum Schedule {
     Contiguous,
     /// Block b to GPU b mod N.
     RoundRobin,
+    /// Equal contiguous parts, and in each block b to CU b mod M of the GPU.
+    Fixed,
 }
 
 /// A kernel that has run.
@@ -381,7 +383,7 @@ impl Processor {
         let part = |g: u32| kernel.cpus + (u64::from(g) * groups / u64::from(gpus)) as u32;
         for (g, blocks) in (0..gpus).zip(&mut self.blocks) {
             let (next, end, step) = match self.schedule {
-                Schedule::Contiguous => (part(g), part(g + 1), 1),
+                Schedule::Contiguous | Schedule::Fixed => (part(g), part(g + 1), 1),
                 Schedule::RoundRobin => (kernel.cpus + g, kernel.blocks, gpus),
             };
             *blocks = Blocks { next, end, step, ..Blocks::default() };
@@ -435,8 +437,12 @@ impl Processor {
                     continue;
                 }
                 let (first, count) = (self.cores, cus - self.cores);
-                let turn = |i: usize| first + (blocks.turn + i) % count;
-                let room = (0..count).map(turn).find(|c| own[*c].cu.has_room(&kernel));
+                // Blocks of a kernel are numbered behind its threads on CPU cores.
+                let group = (blocks.next - kernel.cpus) as usize;
+                let (begin, among) =
+                    if self.schedule == Schedule::Fixed { (group, 1) } else { (blocks.turn, count) };
+                let turn = |i: usize| first + (begin + i) % count;
+                let room = (0..among).map(turn).find(|c| own[*c].cu.has_room(&kernel));
                 let Some(c) = room else {
                     blocks.full = true;
                     continue;

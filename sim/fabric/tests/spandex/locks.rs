@@ -1,8 +1,8 @@
 //! Words under locks: every line has words of several locks, counters that everybody adds to, and some lines have the locks themselves, so that lines are torn between devices all the time. Seeded.
 
 use weft_workload::{
-    Access, Addrs, AmoKind, Array, Class, Frame, HostStep, Kernel, Layout, LoadedValues, Op, Program, Unit,
-    Values, VerifyError,
+    Access, Addrs, AmoKind, Array, Class, Frame, HostStep, Kernel, Layout, LoadedValues, Op, Program, Scope,
+    Unit, Values, VerifyError,
 };
 
 /// Words of a line: the first is a lock in the first lines, then words under locks, of which the last one is a stamp, then counters.
@@ -29,6 +29,8 @@ pub struct Locks {
     lines: u64,
     rounds: u64,
     seed: u64,
+    /// CUs with locks and words of their own, interleaved word by word, and scopes as wide as a CU; else all devices share everything.
+    apart: Option<u64>,
 }
 
 /// What a thread does in one round.
@@ -46,13 +48,26 @@ struct Round {
 }
 
 impl Locks {
-    /// In so many lines, for a fabric with so many cores and CUs.
-    pub fn new(seed: u64, lines: u64, (cores, cus): (u32, u32)) -> Locks {
+    /// In so many lines, for a fabric with so many cores and CUs. `apart`: each CU has locks and words of its own, interleaved so that every line has words of every CU, and all that synchronises is of CU
+    /// scope; cores have no part.
+    pub fn new(seed: u64, lines: u64, (cores, cus): (u32, u32), apart: bool) -> Locks {
         let (locks, rounds) = (4, 16);
+        let areas = if apart { u64::from(cus) } else { 1 };
         let mut layout = Layout::new();
-        layout.add("words", u64::from(WORD), lines * LINE, false, vec![]);
+        layout.add("words", u64::from(WORD), lines * LINE * areas, false, vec![]);
         let arrays = layout.arrays().to_vec();
-        Locks { arrays, cores, groups: 2 * cus, waves: 2, locks, lines, rounds, seed }
+        let cores = if apart { 0 } else { cores };
+        let apart = apart.then_some(areas);
+        Locks { arrays, cores, groups: 2 * cus, waves: 2, locks, lines, rounds, seed, apart }
+    }
+
+    fn areas(&self) -> u64 {
+        self.apart.unwrap_or(1)
+    }
+
+    /// Where a word of a thread's area is: work-group b runs on CU b mod their number.
+    fn place(&self, thread: u64, word: u64) -> u64 {
+        word * self.areas() + thread / u64::from(self.waves) % self.areas()
     }
 
     fn mix(&self, thread: u64, round: u64, what: u64) -> u64 {
@@ -75,6 +90,15 @@ impl Locks {
     }
 
     fn round(&self, thread: u64, round: u64) -> Round {
+        let mut r = self.round_of_one(thread, round);
+        let one = |word: &mut u64| *word = self.place(thread, *word);
+        r.words.iter_mut().for_each(|(word, _)| one(word));
+        r.counters.iter_mut().chain(&mut r.early).chain([&mut r.lock, &mut r.stamp]).for_each(one);
+        r
+    }
+
+    /// As if there were no other area.
+    fn round_of_one(&self, thread: u64, round: u64) -> Round {
         let z = |what| self.mix(thread, round, what);
         let lock = z(0) % self.locks;
         let mut all = self.under(lock);
@@ -98,18 +122,19 @@ impl Locks {
         }
     }
 
-    fn access(word: u64, class: Class) -> Access {
+    fn access(&self, word: u64, class: Class) -> Access {
         let base = word * u64::from(WORD);
-        Access { class, ..Access::data(WORD, Addrs::Strided { base, stride: 0 }, 1) }
+        let scope = if self.apart.is_some() { Scope::Cu } else { Scope::Sys };
+        Access { class, scope, ..Access::data(WORD, Addrs::Strided { base, stride: 0 }, 1) }
     }
 
-    fn amo(token: u32, word: u64, class: Class, kind: AmoKind, ret: bool) -> Op {
-        let access = Locks::access(word, class);
+    fn amo(&self, token: u32, word: u64, class: Class, kind: AmoKind, ret: bool) -> Op {
+        let access = self.access(word, class);
         Op::Amo { token, access, kind, signed: false, values: Values::Const(1), compare: 0, ret }
     }
 
-    fn load(token: u32, word: u64) -> Op {
-        Op::Load { token, access: Locks::access(word, Class::D) }
+    fn load(&self, token: u32, word: u64) -> Op {
+        Op::Load { token, access: self.access(word, Class::D) }
     }
 
     fn pause(ticks: u32) -> Op {
@@ -118,10 +143,10 @@ impl Locks {
 
     /// Takes the lock, once the words read before, the counter and the pause are through.
     fn attempt(&self, round: &Round, ticks: u32) -> Vec<Op> {
-        let early = (25..).zip(round.early).map(|(token, word)| Locks::load(token, word));
+        let early = (25..).zip(round.early).map(|(token, word)| self.load(token, word));
         let rest = [
             Locks::pause(ticks),
-            Locks::amo(0, round.lock, Class::P, AmoKind::Cas, true),
+            self.amo(0, round.lock, Class::P, AmoKind::Cas, true),
             Op::Await { tokens: vec![0, 20, 25, 26, 27] },
         ];
         early.chain(rest).collect()
@@ -130,16 +155,16 @@ impl Locks {
     fn change(&self, round: &Round, values: &LoadedValues) -> Vec<Op> {
         let changed = (1..).zip(&round.words).filter(|(_, (_, changes))| *changes);
         let store = |(token, (word, _)): (u32, &(u64, bool))| Op::Store {
-            access: Locks::access(*word, Class::D),
+            access: self.access(*word, Class::D),
             values: Values::Const(values.lane(token, 0) + 1),
         };
-        let add = |i: usize| Locks::amo(23 + i as u32, round.counters[i], Class::C, AmoKind::Add, false);
-        let free = Op::Store { access: Locks::access(round.lock, Class::P), values: Values::Const(0) };
+        let add = |i: usize| self.amo(23 + i as u32, round.counters[i], Class::C, AmoKind::Add, false);
+        let free = Op::Store { access: self.access(round.lock, Class::P), values: Values::Const(0) };
         let stamp = Op::Store {
-            access: Locks::access(round.stamp, Class::D),
+            access: self.access(round.stamp, Class::D),
             values: Values::Const(values.lane(1, 0) ^ 0xa5a5_0000),
         };
-        let ops = [Locks::load(28, round.stamp), stamp].into_iter().chain(changed.map(store));
+        let ops = [self.load(28, round.stamp), stamp].into_iter().chain(changed.map(store));
         let ops = ops.chain([add(0), free, add(1)]);
         ops.chain([Op::Await { tokens: vec![23, 24, 28] }]).collect()
     }
@@ -149,7 +174,7 @@ impl Locks {
     }
 
     fn expected(&self) -> Vec<u64> {
-        let mut all = vec![0; (self.lines * LINE) as usize];
+        let mut all = vec![0; (self.lines * LINE * self.areas()) as usize];
         for (thread, number) in (0..self.threads()).flat_map(|t| (0..self.rounds).map(move |r| (t, r))) {
             let round = self.round(thread, number);
             let changed = round.words.iter().filter(|(_, changes)| *changes).map(|(word, _)| *word);
@@ -199,7 +224,7 @@ impl Program for Locks {
             TRIED if values.lane(0, 0) != 0 => self.attempt(&round, 30 + round.pause),
             TRIED => {
                 frame.pc = READ;
-                let loads = (1..).zip(&round.words).map(|(token, (word, _))| Locks::load(token, *word));
+                let loads = (1..).zip(&round.words).map(|(token, (word, _))| self.load(token, *word));
                 loads.chain([Op::Await { tokens: (1..=TAKEN as u32).collect() }]).collect()
             }
             _ => {
@@ -214,7 +239,7 @@ impl Program for Locks {
             bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
         };
         let all = self.expected();
-        let known = (0..all.len() as u64).filter(|i| i % LINE != STAMP);
+        let known = (0..all.len() as u64).filter(|i| i / self.areas() % LINE != STAMP);
         let wrong: Vec<u64> = known.filter(|i| found(*i) != all[*i as usize]).collect();
         let Some(first) = wrong.first() else { return Ok(()) };
         Err(VerifyError {

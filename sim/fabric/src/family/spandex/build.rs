@@ -157,6 +157,8 @@ impl SpandexKeys {
             targets: self.l1_targets,
             releases: self.l1_releases,
             sb_drain: self.sb_drain.drain(),
+            scopes: common.scopes,
+            hold: self.release_holds,
             ..GpuL1Params::published(s.clone())
         };
         let denovo = (

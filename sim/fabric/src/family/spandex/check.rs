@@ -1,7 +1,7 @@
 //! What several keys of the family must be together. The rules of the blocks are their own, told with the configuration's keys.
 
 use super::build::Hierarchy;
-use super::keys::Opred;
+use super::keys::{Coherence, Opred};
 use super::{SpandexKeys, SpandexProtocol};
 use crate::config::{Common, ConfigError, FabricConfig, size};
 use crate::cu::Model;
@@ -35,6 +35,13 @@ impl Checked<'_> {
             "opred",
             "owners are guessed with protocol s-flex-pred only",
             "oracle, which means nothing here, or protocol = s-flex-pred",
+        )?;
+        let (core, cu) = self.keys.protocol.l1s();
+        self.ensure(
+            !self.keys.ro_regions || core == Coherence::Denovo || cu == Coherence::Denovo,
+            "ro_regions",
+            "only DeNovo L1s keep lines of read-only arrays over acquires, and the protocol has none",
+            "false, or a protocol with denovo in its name",
         )?;
         self.gpus()?;
         let system = self.keys.system(self.common);

@@ -215,6 +215,7 @@ keys! {
             flex_rsp: bool = true, "", Switch, "who answers a read adds what else it has of the line (FLEX_RSP)";
             sharer_mode: Sharers = Sharers::Exact, "", OneOf(Sharers::NAMES), "what the LLC keeps of sharers (SHARER_MODE)";
             sb_drain: Drain = Drain::Full, "", OneOf(Drain::NAMES), "when buffered stores leave an L1";
+            release_holds: bool = false, "", Switch, "while an operation of an L1 with GPU coherence, DeNovo or Flex waits for a release, the L1 takes no stores (pending release), nor atomics of CU scope that it does itself";
             denovo_atomics: DenovoAtomics = DenovoAtomics::Protocol, "", OneOf(DenovoAtomics::NAMES), "where a DeNovo L1 does atomics on words that it does not own";
             ro_regions: bool = false, "", Switch, "lines of read-only arrays outlive acquires in DeNovo L1s";
             opred: Opred = Opred::Oracle, "", OneOf(Opred::NAMES), "who guesses owners under s-flex-pred: the LLC itself (oracle, simulation only), a table in each translation unit, nobody";

@@ -51,6 +51,49 @@ const SUMS: &[Sum] = &[
             "cache.flex_l1_takes",
         ],
     ),
+    ("hits_valid", "loads", "of the hits of GPU coherence, those of a valid line", &["cache.gpu_l1_hit_v"]),
+    (
+        "hits_buffered",
+        "loads",
+        "loads answered from a store buffer, in DeNovo and Flex L1s as far as some word",
+        &["cache.gpu_l1_hit_buffer", "cache.denovo_l1_hit_buffered", "cache.flex_l1_hit_buffered"],
+    ),
+    (
+        "hits_owned",
+        "loads",
+        "of the hits of DeNovo and Flex L1s, those with owned words",
+        &["cache.denovo_l1_hit_owned", "cache.flex_l1_hit_owned"],
+    ),
+    (
+        "hits_region",
+        "loads",
+        "of the hits of DeNovo L1s, those of lines of read-only regions",
+        &["cache.denovo_l1_hit_region"],
+    ),
+    (
+        "atomics_here",
+        "atomics",
+        "atomics done at once in an L1: on owned words, byte stores to them too, and, with GPU coherence, those of CU scope",
+        &["cache.gpu_l1_atomics_here", "cache.denovo_l1_atomics_owned", "cache.flex_l1_atomics_owned"],
+    ),
+    (
+        "atomics_fetched",
+        "atomics",
+        "atomics, and byte stores, done in an L1 after it has got ownership and data",
+        &["cache.denovo_l1_fetched", "cache.flex_l1_fetched"],
+    ),
+    (
+        "atomics_at_llc",
+        "atomics",
+        "atomics that L1s have had done at the LLC",
+        &["cache.gpu_l1_atomics", "cache.denovo_l1_at_llc", "cache.flex_l1_at_llc"],
+    ),
+    (
+        "flushed_words",
+        "words",
+        "words that have left store buffers, written through or for ownership",
+        &["cache.gpu_l1_flushed_words", "cache.denovo_l1_flushed_words", "cache.flex_l1_flushed_words"],
+    ),
     (
         "write_throughs",
         "lines",
@@ -91,7 +134,12 @@ const SUMS: &[Sum] = &[
         "self-invalidations of an L1",
         &["cache.gpu_l1_flashes", "cache.denovo_l1_flashes", "cache.flex_l1_flashes"],
     ),
-    ("self_invalidated", "lines", "lines that these have dropped", &["cache.gpu_l1_self_invalidated"]),
+    (
+        "self_invalidated",
+        "words",
+        "words of valid lines that L1s with GPU coherence have dropped",
+        &["cache.gpu_l1_self_invalidated"],
+    ),
     (
         "self_invalidated_words",
         "words",
@@ -264,9 +312,9 @@ pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
         n("l1_atomics")
     );
     let synchronisation = format!(
-        "{} self-invalidations of {} lines; {} releases, {} cycles of them",
+        "{} self-invalidations of {} words; {} releases, {} cycles of them",
         n("flashes"),
-        n("self_invalidated"),
+        n("self_invalidated") + n("self_invalidated_words"),
         n("releases"),
         n("release_cycles")
     );
