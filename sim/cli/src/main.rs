@@ -48,6 +48,7 @@ mod cmd;
 mod failure;
 mod params;
 mod sweep;
+mod trace;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -80,6 +81,8 @@ enum Command {
     Explore(cmd::explore::Args),
     /// Small tests of memory models: what a model allows, by enumeration, and what a fabric shows in many places, layouts and timings.
     Litmus(cmd::litmus::Args),
+    /// What a trace holds, and the same trace in another format.
+    Trace(cmd::trace::Args),
     /// Every state that two abstract coherence protocols can reach: how many, which errors, in what ratio.
     States(cmd::states::Args),
     /// Speed of the engine beside its peers, on the same design and stimulus, in one run.
@@ -109,6 +112,7 @@ fn main() -> ExitCode {
         Command::Cosim(args) => cmd::cosim::run(&args),
         Command::Explore(args) => cmd::explore::run(&args),
         Command::Litmus(args) => cmd::litmus::run(&args),
+        Command::Trace(args) => cmd::trace::run(&args),
         Command::States(args) => cmd::states::run(&args),
         Command::Bench(args) => cmd::bench::run(&args),
         Command::Ledger(args) => cmd::ledger::run(&args),

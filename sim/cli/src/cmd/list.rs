@@ -6,6 +6,7 @@ use crate::sweep::file::SweepFile;
 use serde_json::{Value, json};
 use weft_fabric::config::FabricConfig;
 use weft_workload::programs;
+use weft_workload::trace::BUNDLED;
 
 /// What to list.
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -139,5 +140,8 @@ fn workloads() -> Vec<Value> {
                 .collect();
             json!({"name": w.name, "about": w.about, "takes_graph": w.takes_graph, "params": params})
         })
+        .chain(BUNDLED.iter().map(
+            |t| json!({"name": t.name, "about": t.about, "takes_graph": false, "params": []}),
+        ))
         .collect()
 }

@@ -12,3 +12,4 @@ pub mod run;
 pub mod sim;
 pub mod states;
 pub mod sweep;
+pub mod trace;

@@ -4,6 +4,7 @@ mod snapshot;
 
 use crate::failure::{Failure, Outcome, say};
 use crate::params::pairs;
+use crate::trace;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ use weft_engine::runner::Rewind;
 use weft_engine::wave::Format;
 use weft_engine::{BackendKind, Probes};
 use weft_fabric::config::FabricConfig;
-use weft_fabric::run::{FabricError, FabricRun, Identity, RunOptions, RunReport, WaveRequest};
+use weft_fabric::run::{FabricError, FabricRun, Identity, RunOptions, RunReport, WaveRequest, temporary};
 use weft_workload::Program;
 
 /// Arguments of `weft run`.
@@ -22,8 +23,8 @@ use weft_workload::Program;
 pub struct Args {
     /// A built-in fabric (see `weft list fabrics`) or a TOML file.
     fabric: String,
-    /// Program (see `weft list workloads`).
-    #[arg(long, value_name = "NAME", default_value = "pagerank")]
+    /// Program (see `weft list workloads`), or a trace: a folder of Accel-Sim traces, a .wtrace or .wtrb, also .gz, .xz or .zst.
+    #[arg(long, value_name = "NAME|TRACE", default_value = "pagerank")]
     workload: String,
     /// Graph for programs that work on one: METIS, edge list, Matrix Market, DIMACS .gr or PACE, also .gz or .xz.
     #[arg(long, value_name = "FILE")]
@@ -182,7 +183,7 @@ pub fn writable(option: &str, path: &Path) -> Result<tempfile::NamedTempFile, Fa
     let file = match path.is_dir() {
         true => Err("it is a folder".to_string()),
         // Only the kind: the full text names the temporary file.
-        false => tempfile::NamedTempFile::new_in(folder).map_err(|e| e.kind().to_string()),
+        false => temporary(folder).map_err(|e| e.kind().to_string()),
     };
     file.map_err(|cause| {
         Failure::input(anyhow!(
@@ -212,6 +213,11 @@ fn program(
     config: &FabricConfig,
 ) -> Result<(Arc<dyn Program>, BTreeMap<String, String>), Failure> {
     let mut params = pairs("--param", &args.params)?;
+    if weft_workload::trace::is_trace(&args.workload) {
+        let given = [("--param", !params.is_empty()), ("--graph", args.graph.is_some())];
+        trace::takes_nothing(&args.workload, &given).map_err(Failure::input)?;
+        return trace::program(Path::new(&args.workload)).map_err(Failure::input);
+    }
     if let Some(seed) = args.seed {
         let known = weft_workload::workloads().iter().find(|w| w.name == args.workload);
         if known.is_some_and(|w| w.params.iter().any(|p| p.name == "seed")) {

@@ -23,6 +23,7 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("hmg-gpms", include_str!("../../../fabrics/sweeps/hmg-gpms.toml")),
     ("hmg-stores", include_str!("../../../fabrics/sweeps/hmg-stores.toml")),
     ("hmg-downgrade", include_str!("../../../fabrics/sweeps/hmg-downgrade.toml")),
+    ("traces", include_str!("../../../fabrics/sweeps/traces.toml")),
     ("tsm-bandwidth", include_str!("../../../fabrics/sweeps/tsm-bandwidth.toml")),
     ("tsm-gpus", include_str!("../../../fabrics/sweeps/tsm-gpus.toml")),
     ("tsm-xtreme", include_str!("../../../fabrics/sweeps/tsm-xtreme.toml")),

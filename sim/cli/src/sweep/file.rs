@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 use weft_fabric::config::{Place, all_keys, nearest, text_of};
+use weft_workload::trace::{is_trace, short_name};
 
 /// Cycles after which a run fails when the file does not say.
 const MAX_CYCLES: u64 = 10_000_000_000;
@@ -264,7 +265,7 @@ fn workloads(source: Source, top: &Section) -> Result<Option<Axis>, Error> {
         let point = match (text_of(item.value), item.value) {
             (Some(name), _) => {
                 let value = At { value: name.clone(), place: item.place };
-                Point { label: name, settings: vec![Setting { key: "workload".into(), value }] }
+                Point { label: label_of(&name), settings: vec![Setting { key: "workload".into(), value }] }
             }
             (None, DeValue::Table(table)) => {
                 let mut label = None;
@@ -280,7 +281,7 @@ fn workloads(source: Source, top: &Section) -> Result<Option<Axis>, Error> {
                 let name = name.ok_or_else(|| {
                     item.error("a workload's table has no name; write { workload = \"stencil\", ... }")
                 })?;
-                Point { label: label.unwrap_or(name), settings }
+                Point { label: label.unwrap_or_else(|| label_of(&name)), settings }
             }
             _ => {
                 return Err(item.error(
@@ -293,6 +294,11 @@ fn workloads(source: Source, top: &Section) -> Result<Option<Axis>, Error> {
     let keys = axis.points.iter().flat_map(|p| &p.settings).map(|s| s.key.clone());
     axis.keys = keys.collect::<std::collections::BTreeSet<_>>().into_iter().collect();
     Ok(Some(axis))
+}
+
+/// What a workload is called where it has no label.
+fn label_of(name: &str) -> String {
+    if is_trace(name) { short_name(Path::new(name)) } else { name.to_string() }
 }
 
 fn read_axis<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> Result<Axis, Error> {

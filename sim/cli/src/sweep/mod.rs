@@ -30,7 +30,7 @@
 //! ```
 //!
 //! An axis moves keys of the fabric, or `workload`, `fabric`, `graph`, `seed`, or a program's parameter as `param.NAME`. The runs are the product of the
-//! workloads and all axes, the last one fastest. Paths of fabrics and graphs are relative to the sweep file.
+//! workloads and all axes, the last one fastest. A workload may be a trace, named by its folder or file. Paths of fabrics, graphs and traces are relative to the sweep file.
 //!
 //! Further keys of a summary: `show` (`value`; `ratio` = value / reference; `speedup` = reference / value), `plot` (`bars`, `lines`, `none`), `mean` (`geometric`,
 //! `arithmetic`: in the picture; tables have both), `name` (of its picture), `title`, `x_label`, `y_label`.

@@ -5,6 +5,7 @@ use super::contest::Contest;
 use super::file::{Point, Setting, SweepFile};
 use super::source::At;
 use super::summary::Summary;
+use crate::trace;
 use anyhow::{Context, Error, anyhow};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use weft_fabric::config::FabricConfig;
 use weft_fabric::run::{Identity, Survey, check_program};
 use weft_workload::Program;
 use weft_workload::graph::Graph;
+use weft_workload::trace::{BUNDLED, is_trace};
 
 /// A run to be made.
 #[derive(Clone)]
@@ -129,7 +131,11 @@ pub fn points(sweep: &SweepFile, number: usize) -> Vec<&Point> {
 struct Builder {
     graphs: BTreeMap<PathBuf, Graph>,
     programs: BTreeMap<String, Arc<dyn Program>>,
+    traces: BTreeMap<PathBuf, Built>,
 }
+
+/// A program and all its parameters.
+type Built = (Arc<dyn Program>, BTreeMap<String, String>);
 
 /// Settings of a run by kind.
 struct Settings<'a> {
@@ -176,7 +182,10 @@ impl Builder {
             number,
             labels: points.iter().map(|point| point.label.clone()).collect(),
             config,
-            workload: settings.workload.value.clone(),
+            workload: match is_trace(&settings.workload.value) {
+                true => program.name().to_string(),
+                false => settings.workload.value.clone(),
+            },
             program,
             params,
             graph: settings.graph.map(|graph| PathBuf::from(&graph.value)),
@@ -193,8 +202,11 @@ impl Builder {
         settings: &Settings,
         config: &FabricConfig,
         seed: Option<u64>,
-    ) -> Result<(Arc<dyn Program>, BTreeMap<String, String>), Error> {
+    ) -> Result<Built, Error> {
         let name = &settings.workload.value;
+        if is_trace(name) {
+            return self.trace(sweep, settings).map_err(|e| settings.workload.error(format!("{e:#}")));
+        }
         // The place of what was written for this program: its parameter if it has one, else its name.
         let place = settings.params.values().next().copied().unwrap_or(settings.workload);
         let mut params: BTreeMap<String, String> =
@@ -222,6 +234,21 @@ impl Builder {
             weft_workload::build(name, &params, graph).map_err(|e| place.error(e))?.into();
         self.programs.insert(key, program.clone());
         Ok((program, resolved))
+    }
+
+    /// A trace in the place of a program.
+    fn trace(&mut self, sweep: &SweepFile, settings: &Settings) -> Result<Built, Error> {
+        let name = &settings.workload.value;
+        let given = [("parameter", !settings.params.is_empty()), ("graph", settings.graph.is_some())];
+        trace::takes_nothing(name, &given)?;
+        let path = match BUNDLED.iter().any(|trace| trace.name == name) {
+            true => PathBuf::from(name),
+            false => sweep.folder.join(name),
+        };
+        if !self.traces.contains_key(&path) {
+            self.traces.insert(path.clone(), trace::program(&path)?);
+        }
+        self.traces.get(&path).cloned().context("no trace")
     }
 
     fn graph(&mut self, path: &Path) -> Result<&Graph, Error> {

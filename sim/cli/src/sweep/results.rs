@@ -9,6 +9,7 @@ use anyhow::{Context, Error, anyhow};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use weft_fabric::run::temporary;
 
 /// The file while a sweep works on it.
 pub struct Results {
@@ -136,11 +137,7 @@ impl Results {
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<File, Error> {
     let wrong = |e: std::io::Error| anyhow!("cannot write {}: {e}", path.display());
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // Temporary files are private; this one is to become as open as any other file of the user's.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder).map_err(wrong)?;
+    let mut file = temporary(folder).map_err(wrong)?;
     file.write_all(bytes).and_then(|()| file.as_file().sync_data()).map_err(wrong)?;
     file.as_file().lock().map_err(wrong)?;
     file.persist(path).map_err(|e| wrong(e.error))

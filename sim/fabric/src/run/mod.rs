@@ -19,7 +19,7 @@ pub(crate) use outside::HOST;
 pub use processor::KernelRecord;
 pub(crate) use report::block_of;
 pub use report::{Counter, RunReport};
-pub use snapshot::{Identity, Snapshot, SnapshotError};
+pub use snapshot::{Identity, Snapshot, SnapshotError, temporary};
 pub use survey::{Survey, check_program};
 
 use crate::check::{CheckError, CheckOptions, Checks};

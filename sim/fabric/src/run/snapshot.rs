@@ -94,6 +94,17 @@ pub enum SnapshotError {
     State,
 }
 
+/// A new file in a folder, to be put in the place of another one when it is complete. Temporary files are private; this one is as open as any other file of the user's.
+///
+/// # Errors
+/// No such folder, no permission, no room.
+pub fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
 /// What a run is a run of: two runs of one identity are the same in every cycle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
@@ -274,7 +285,7 @@ impl Snapshot {
         let sum = Digest::of(&bytes);
         bytes.extend_from_slice(&sum.to_le_bytes());
         let folder = self.path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
+        let written = temporary(folder).and_then(|mut file| {
             file.write_all(&bytes)?;
             file.persist(&self.path).map_err(|e| e.error)
         });

@@ -9,6 +9,7 @@
 pub mod accel_sim;
 pub mod binary;
 pub mod op;
+mod packed;
 pub mod program;
 pub mod text;
 
@@ -155,40 +156,75 @@ impl Trace {
     }
 }
 
-/// Reads a trace by its name: a folder with a `kernelslist.g`, or a file `.wtrace` or `.wtrb`, each of these packed by gzip (`.gz`) or xz (`.xz`) or not.
+/// A trace that comes with this crate; see `data/PROVENANCE.md`.
+pub struct Bundled {
+    /// Name.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub about: &'static str,
+    /// A `.wtrb`, packed by xz.
+    bytes: &'static [u8],
+}
+
+/// The traces that come with this crate.
+pub const BUNDLED: [Bundled; 3] = [
+    Bundled {
+        name: "trace-backprop",
+        about: "trace of back-propagation of 128 inputs (Rodinia): 33 kernels that read what earlier ones wrote",
+        bytes: include_bytes!("../../data/traces/backprop.wtrb.xz"),
+    },
+    Bundled {
+        name: "trace-bfs",
+        about: "trace of breadth-first search on a graph of 4096 nodes (Rodinia): 8 rounds of 2 kernels",
+        bytes: include_bytes!("../../data/traces/bfs.wtrb.xz"),
+    },
+    Bundled {
+        name: "trace-vectoradd",
+        about: "trace of an addition of 50 000 floats",
+        bytes: include_bytes!("../../data/traces/vectoradd.wtrb.xz"),
+    },
+];
+
+/// A name that is that of a trace, not of a program: it comes with this crate, has a separator of folders, or ends as a trace does.
+pub fn is_trace(name: &str) -> bool {
+    let ends = [".wtrace", ".wtrb"].iter().any(|ending| packed::plain(name).ends_with(ending));
+    name.contains('/') || ends || BUNDLED.iter().any(|trace| trace.name == name)
+}
+
+/// What people call a trace: its folder or file without what stands before and behind.
+pub fn short_name(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = packed::plain(&name);
+    name.strip_suffix(".wtrace").or(name.strip_suffix(".wtrb")).unwrap_or(name).to_string()
+}
+
+/// Reads a trace by its name: one of [`BUNDLED`], a folder with a `kernelslist.g`, or a file `.wtrace` or `.wtrb`, each of these packed by gzip (`.gz`), xz (`.xz`) or Zstandard (`.zst`) or not.
 ///
 /// # Errors
 /// What cannot be read, with its place.
 pub fn read(path: &Path) -> Result<Trace, TraceError> {
     let file = path.display().to_string();
+    if let Some(trace) = BUNDLED.iter().find(|trace| trace.name == file) {
+        let mut bytes = Vec::new();
+        xz2::read::XzDecoder::new(trace.bytes).read_to_end(&mut bytes).map_err(|e| unpacked(&file, &e))?;
+        return binary::read(&bytes, &file);
+    }
     if path.is_dir() {
         return accel_sim::read(path).map(|import| import.trace);
     }
-    let name = file.trim_end_matches(".gz").trim_end_matches(".xz");
+    let name = packed::plain(&file);
     if name.ends_with(".wtrb") {
         let mut bytes = Vec::new();
-        open(path)?.read_to_end(&mut bytes).map_err(|e| unpacked(&file, &e))?;
+        packed::open(path)?.read_to_end(&mut bytes).map_err(|e| unpacked(&file, &e))?;
         return binary::read(&bytes, &file);
     }
     if name.ends_with(".wtrace") {
-        return text::read(std::io::BufReader::new(open(path)?), &file);
+        return text::read(std::io::BufReader::new(packed::open(path)?), &file);
     }
     let problem =
-        "is no trace; give a folder with kernelslist.g, or a file .wtrace or .wtrb (.gz or .xz behind it)"
+        "is no trace; give a folder with kernelslist.g, or a file .wtrace or .wtrb (.gz, .xz or .zst behind it)"
             .into();
     Err(TraceError::File { file, problem })
-}
-
-/// A file, unpacked if its name says so.
-fn open(path: &Path) -> Result<Box<dyn Read>, TraceError> {
-    let name = path.display().to_string();
-    let file = std::fs::File::open(path)
-        .map_err(|e| TraceError::File { file: name.clone(), problem: e.to_string() })?;
-    Ok(match path.extension().and_then(|e| e.to_str()) {
-        Some("gz") => Box::new(flate2::read::MultiGzDecoder::new(file)),
-        Some("xz") => Box::new(xz2::read::XzDecoder::new_multi_decoder(file)),
-        _ => Box::new(file),
-    })
 }
 
 fn unpacked(file: &str, error: &std::io::Error) -> TraceError {

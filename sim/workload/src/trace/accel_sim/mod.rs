@@ -22,6 +22,7 @@ mod wave;
 pub use wave::LATENCIES;
 
 use super::op::TraceOp;
+use super::packed;
 use super::text::{number, sizes};
 use super::{Trace, TraceError, TraceKernel, TraceStep};
 use std::collections::BTreeMap;
@@ -62,9 +63,12 @@ pub fn read(folder: &Path) -> Result<Import, TraceError> {
             }
             [name] if name.contains(".traceg") => {
                 let plain = folder.join(name);
-                let packed = ["", ".gz", ".xz"].map(|more| folder.join(format!("{name}{more}")));
-                let path = packed.into_iter().find(|path| path.is_file()).unwrap_or(plain);
-                let from = BufReader::new(super::open(&path)?);
+                let mut packed = packed::ENDINGS.iter().map(|more| folder.join(format!("{name}{more}")));
+                let path = match plain.is_file() {
+                    true => plain,
+                    false => packed.find(|path| path.is_file()).unwrap_or(plain),
+                };
+                let from = BufReader::new(packed::open(&path)?);
                 let kernel = kernel(from, &path.display().to_string(), &mut import.unknown)?;
                 import.trace.steps.push(TraceStep::Kernel(kernel));
             }
