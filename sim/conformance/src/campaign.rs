@@ -56,6 +56,8 @@ pub struct Plan {
     pub runs: u32,
     /// Most ticks before an operation.
     pub delay: u32,
+    /// Most operations of a wave that only makes traffic; 0: there are none.
+    pub traffic: u32,
     /// Of everything drawn.
     pub seed: u64,
     /// Cycles after which a run has failed.
@@ -69,6 +71,7 @@ impl Default for Plan {
             layouts: Layout::ALL.to_vec(),
             runs: 1000,
             delay: 64,
+            traffic: 48,
             seed: 1,
             max_cycles: 100_000_000,
         }
@@ -261,7 +264,8 @@ impl Campaign {
 
     fn how(&self, plan: &Plan, (placement, layout): (Placement, Layout), runs: u32) -> How {
         let seed = mix(plan.seed, placement as u64, layout as u64);
-        How { runs, placement, layout, delay: plan.delay, scopes: self.promise.scopes, seed }
+        let traffic = if self.config.common.waves > 1 { plan.traffic } else { 0 };
+        How { runs, placement, layout, delay: plan.delay, traffic, scopes: self.promise.scopes, seed }
     }
 
     fn cell(&self, test: &Test, plan: &Plan, how: How) -> Result<Cell, CampaignError> {

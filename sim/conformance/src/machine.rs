@@ -5,7 +5,7 @@ use weft_fabric::cu::Model;
 use weft_litmus::model::drf::{Drf, Level};
 use weft_litmus::program::Machine;
 
-/// Waves of a CU that tests use at once, at most: enough to disturb each other, few enough to overlap in time.
+/// Waves of a CU that tests use at once, at most: enough to disturb each other, few enough to overlap in time. One more makes traffic.
 const WAVES: u32 = 8;
 
 /// Where threads can be on a fabric.
@@ -16,7 +16,7 @@ pub fn machine(config: &FabricConfig) -> Machine {
         nodes: shape.nodes,
         gpms: shape.gpms,
         cus: shape.cus - shape.cores,
-        waves: config.common.waves.min(WAVES),
+        waves: config.common.waves.saturating_sub(1).clamp(1, WAVES),
         line: shape.line,
     }
 }

@@ -2,8 +2,10 @@
 
 mod common;
 
-use common::{all, campaign, named, weak};
+use common::{all, campaign, named, weak, weak_as};
 use std::path::Path;
+use weft_conformance::Plan;
+use weft_litmus::program::{Layout, Placement};
 use weft_litmus::read::read;
 use weft_litmus::test::Test;
 
@@ -78,5 +80,18 @@ fn scopes_order_what_they_include_and_no_more() {
         weak(fabric, &scoped, 60);
         let shown = weak(fabric, &named(&names), 400);
         assert_eq!(shown, names, "not seen");
+    }
+}
+
+/// So do relaxed atomics, though a single LLC performs them all: where one has a longer way than the next.
+#[test]
+fn relaxed_atomics_overtake_each_other() {
+    let names = ["SB.N", "LB.N", "2+2W.N"];
+    for (protocol, runs) in [("protocol=s-gpu-gpu", 4000), ("protocol=s-denovo-denovo", 600)] {
+        let plan =
+            Plan { runs, placements: vec![Placement::Cus], layouts: vec![Layout::Lines], ..Plan::default() };
+        let fabric = campaign("spandex-soc-small", &[protocol, "model=drfrlx"]);
+        let shown = weak_as(&fabric, &named(&names), &plan);
+        assert_eq!(shown.len(), names.len(), "{protocol}: only {shown:?} of {names:?}");
     }
 }

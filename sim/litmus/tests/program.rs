@@ -38,7 +38,8 @@ fn is_sequential(test: &Test, bounds: Bounds) -> (usize, BTreeSet<Outcome>, usiz
     let (mut ways, mut seen) = (0, BTreeSet::new());
     for (n, placement) in Placement::ALL.into_iter().enumerate() {
         for layout in Layout::ALL {
-            let how = How { runs: 12, placement, layout, delay: 64, scopes: true, seed: 3 + n as u64 };
+            let how =
+                How { runs: 12, placement, layout, delay: 64, traffic: 20, scopes: true, seed: 3 + n as u64 };
             for order in [Order::Forward, Order::Reverse, Order::Mixed(1), Order::Mixed(2)] {
                 let Ok(ends) = ends(test, how, order) else { continue };
                 ways += 1;
@@ -71,7 +72,15 @@ fn the_ideal_machine_shows_sequential_ends() {
 fn every_word_and_wave_is_used_once() {
     let test = &library().expect("the library")[0];
     for layout in Layout::ALL {
-        let how = How { runs: 200, placement: Placement::Cus, layout, delay: 0, scopes: false, seed: 1 };
+        let how = How {
+            runs: 200,
+            placement: Placement::Cus,
+            layout,
+            delay: 0,
+            traffic: 0,
+            scopes: false,
+            seed: 1,
+        };
         let ends = ends(test, how, Order::Mixed(4)).expect("it fits");
         // A word shared by two runs, or a thread left out, would show as an end that is not the test's.
         let allowed = SC.ends(test, Bounds::default()).expect("enumerated");
@@ -107,8 +116,15 @@ fn what_does_not_fit_is_said() {
     let locs: Vec<String> = (0..17).map(|n| format!("x{n}")).collect();
     let text = format!("weft-litmus 1\nlocs {}\nT0 : W.D x0 1\nexists (x0=1)\n", locs.join(" "));
     let test = read(&text).expect("a test");
-    let how =
-        How { runs: 1, placement: Placement::Cu, layout: Layout::Line, delay: 0, scopes: false, seed: 1 };
+    let how = How {
+        runs: 1,
+        placement: Placement::Cu,
+        layout: Layout::Line,
+        delay: 0,
+        traffic: 0,
+        scopes: false,
+        seed: 1,
+    };
     let error = LitmusProgram::new(&test, &MACHINE, how).err().expect("refused");
     assert!(error.to_string().contains("17 locations, and a line holds 16"), "{error}");
     let how = How { placement: Placement::Gpus, layout: Layout::Lines, ..how };

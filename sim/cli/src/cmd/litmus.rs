@@ -41,6 +41,9 @@ pub struct Args {
     /// Most ticks before an operation.
     #[arg(long, default_value_t = 64, requires = "fabric", value_name = "TICKS")]
     delay: u32,
+    /// Most operations of waves beside the test that keep caches and network busy; 0: there are none.
+    #[arg(long, default_value_t = 48, requires = "fabric", value_name = "OPERATIONS")]
+    traffic: u32,
     /// Seed of places, delays and stale copies.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -97,7 +100,13 @@ pub fn run(args: &Args) -> Outcome {
         None => None,
     };
     let campaign = campaign(args)?;
-    let plan = Plan { runs: args.runs, delay: args.delay, seed: args.seed, ..Plan::default() };
+    let plan = Plan {
+        runs: args.runs,
+        delay: args.delay,
+        traffic: args.traffic,
+        seed: args.seed,
+        ..Plan::default()
+    };
     let plan = match &args.placement[..] {
         [] => plan,
         some => Plan { placements: some.to_vec(), ..plan },

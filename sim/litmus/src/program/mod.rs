@@ -1,14 +1,15 @@
 //! A litmus test as a program: many runs of it at once, each with words of its own, random delays and stale copies
 //! (cu-and-consistency.md section 6, harness).
 //!
-//! A kernel has one work-group on every CPU core and CU, and a wave (of one lane) for each thread of a run. A thread first loads
-//! some of its run's words for nothing, so that copies of them lie in caches; then come its instructions, each after a
-//! random delay. A value is waited for where something computed needs it; what only passes it on (a store of a register)
+//! A kernel has one work-group on every CPU core and CU, and a wave (of one lane) for each thread of a run. In every second run a thread first loads
+//! some of its run's words for nothing, or takes them by an atomic that changes nothing, so that copies of them lie in caches and some have owners; then come its
+//! instructions, each after a random delay. In three kernels of four a further wave of each work-group makes traffic. A value is waited for where something computed needs it; what only passes it on (a store of a register)
 //! is left to the CU. At the end the registers go to memory.
 
 mod layout;
 mod place;
 mod thread;
+mod traffic;
 
 pub use layout::Layout;
 pub use place::{Groups, Machine, Placement};
@@ -48,6 +49,8 @@ pub struct How {
     pub layout: Layout,
     /// Most ticks before an operation.
     pub delay: u32,
+    /// Most operations of a wave that only makes traffic, one per work-group; 0: there are none.
+    pub traffic: u32,
     /// Whether the machine honours scopes.
     pub scopes: bool,
     /// Of everything that is drawn.
@@ -73,6 +76,10 @@ pub struct LitmusProgram {
     results: (u64, u64),
     /// Of each kernel, of each work-group, what its waves do.
     kernels: Vec<Vec<Vec<Task>>>,
+    /// First byte of the words of the waves that make traffic.
+    traffic: u64,
+    /// Words may be taken by an atomic of system scope before the test begins.
+    taken: bool,
     /// Whether words may hold addresses.
     pointers: bool,
     ends: Mutex<Vec<Outcome>>,
@@ -108,6 +115,10 @@ impl LitmusProgram {
             }
         }
         arrays.add("locations", WORD, bytes / WORD, false, init);
+        let waves = u64::from(machine.blocks()) * u64::from(machine.waves + 1);
+        let line = u64::from(machine.line);
+        let traffic = arrays.add("traffic", WORD, traffic::bytes(waves, line) / WORD, false, vec![]);
+        let traffic = arrays.arrays()[traffic].addr;
         let kernels = kernels(test, machine, how)?;
         Ok(LitmusProgram {
             test: test.clone(),
@@ -117,6 +128,8 @@ impl LitmusProgram {
             words,
             results: (results, stride),
             kernels,
+            traffic,
+            taken: !how.scopes || !place::scoped(test),
             pointers: has_pointers(test),
             ends: Mutex::new(Vec::new()),
         })
@@ -139,6 +152,23 @@ impl LitmusProgram {
 
     fn draw(&self, task: Task, count: u64) -> u64 {
         mix(self.how.seed ^ 0x5eed, u64::from(task.run) << 8 | u64::from(task.thread), count)
+    }
+
+    /// Longest delay in a run, in ticks: all that is asked for, or a quarter, a sixteenth, none. Accesses that must cross each other in a network of few hops meet
+    /// only if they start within a few ticks of each other.
+    fn longest(&self, run: u32) -> u64 {
+        let most = u64::from(self.how.delay);
+        [most, most / 4, most / 16, 0][mix(self.how.seed, 22, u64::from(run)) as usize % 4]
+    }
+
+    /// Whether the threads of a run begin with copies. In half of the runs none does, so that all begin at the same time.
+    fn copies(&self, run: u32) -> bool {
+        mix(self.how.seed, 23, u64::from(run)) & 1 == 0
+    }
+
+    /// Operations of a wave that makes traffic.
+    fn length(&self, kernel: u32) -> u64 {
+        traffic::length(self.how.traffic, self.how.seed ^ u64::from(kernel))
     }
 
     fn registers(&self, task: Task) -> u64 {
@@ -225,7 +255,7 @@ impl Program for LitmusProgram {
             name: self.test.name.clone(),
             blocks: self.machine.blocks(),
             cpus: self.machine.cores,
-            waves_per_block: most.max(1) as u32,
+            waves_per_block: (most as u32 + u32::from(self.length(index as u32) > 0)).max(1),
             lds_bytes: 0,
             args: vec![],
             co_resident: true,
@@ -235,7 +265,7 @@ impl Program for LitmusProgram {
     fn start(&self, kernel: &Kernel, block: u32, wave: u32) -> Frame {
         let vars = match self.task(kernel.id, block, wave) {
             Some(task) => thread::start(&self.test.threads[task.thread as usize]),
-            None => vec![],
+            None => vec![0],
         };
         Frame { kernel: kernel.id, block, wave, pc: 0, vars }
     }
@@ -243,7 +273,12 @@ impl Program for LitmusProgram {
     fn step(&self, frame: &mut Frame, values: &LoadedValues) -> Vec<Op> {
         match self.task(frame.kernel, frame.block, frame.wave) {
             Some(task) => thread::step(self, task, frame, values),
-            None => vec![Op::End],
+            None => {
+                let wave = u64::from(frame.block) * u64::from(self.machine.waves + 1) + u64::from(frame.wave);
+                let words = traffic::Words { base: self.traffic, line: u64::from(self.machine.line), wave };
+                let seed = self.how.seed ^ u64::from(frame.kernel);
+                traffic::step(frame, words, self.length(frame.kernel), seed)
+            }
         }
     }
 

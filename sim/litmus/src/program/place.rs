@@ -115,10 +115,15 @@ fn attrs(test: &Test) -> impl Iterator<Item = &crate::test::Attr> {
     })
 }
 
+/// Some access of the test has a scope narrower than the system.
+pub(super) fn scoped(test: &Test) -> bool {
+    attrs(test).any(|attr| attr.scope != Scope::Sys)
+}
+
 impl Groups {
     /// Groups of a test. Where no scope is narrower than the system, or where scopes are not honoured, each thread is free.
     pub fn new(test: &Test, scopes: bool) -> Groups {
-        let bound = scopes && attrs(test).any(|attr| attr.scope != Scope::Sys);
+        let bound = scopes && scoped(test);
         let bound = bound || test.locs.iter().any(|loc| loc.local);
         if !bound {
             let all: Vec<usize> = (0..test.threads.len()).collect();

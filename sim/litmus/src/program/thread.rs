@@ -4,7 +4,7 @@ use super::layout::WORD;
 use super::{LitmusProgram, Task, encode};
 use crate::paths::{ADDRESSES, compute};
 use crate::test::{Attr, Expr, Instr, Reg, Thread};
-use weft_workload::op::{Access, Addrs, AmoKind, Op, Token, Unit, Values};
+use weft_workload::op::{Access, Addrs, AmoKind, Class, Op, Token, Unit, Values};
 use weft_workload::{Frame, LoadedValues};
 
 /// Instructions begun.
@@ -91,17 +91,30 @@ impl Walk<'_> {
         self.frame.vars[AWAITED] = 0;
     }
 
-    /// Copies of some of the words.
+    /// Copies of some of the words; some are taken by an atomic that changes nothing, which leaves them owned here where a protocol has owners.
     fn copies(&mut self) {
+        if !self.p.copies(self.task.run) {
+            return;
+        }
         let drawn = self.p.draw(self.task, u64::MAX);
-        let tokens: Vec<Token> = (0..self.words().len())
-            .filter(|loc| drawn >> (2 * loc) & 3 == 0 && *loc < 32)
-            .map(|loc| {
-                let (token, at) = (self.token(1 + loc), self.words()[loc]);
-                self.ops.push(Op::Load { token, access: access(at, Attr::default()) });
-                token
-            })
-            .collect();
+        let mut tokens = Vec::new();
+        for loc in 0..self.words().len().min(20) {
+            let (token, at) = (self.token(1 + loc), self.words()[loc]);
+            match drawn >> (3 * loc) & 7 {
+                0 | 1 => self.ops.push(Op::Load { token, access: access(at, Attr::default()) }),
+                2 if self.p.taken => self.ops.push(Op::Amo {
+                    token,
+                    access: Access { class: Class::N, ..access(at, Attr::default()) },
+                    kind: AmoKind::Add,
+                    signed: false,
+                    values: Values::Const(0),
+                    compare: 0,
+                    ret: true,
+                }),
+                _ => continue,
+            }
+            tokens.push(token);
+        }
         if !tokens.is_empty() {
             self.ops.push(Op::Await { tokens });
         }
@@ -125,7 +138,7 @@ impl Walk<'_> {
         }
         self.frame.vars[DELAYED] = 1;
         let drawn = self.p.draw(self.task, self.frame.vars[COUNT]);
-        let latency = (drawn % (u64::from(self.p.how.delay) + 1)) as u32;
+        let latency = (drawn % (self.p.longest(self.task.run) + 1)) as u32;
         // Half of the instructions follow at once.
         if latency == 0 || drawn >> 63 == 1 {
             return false;
@@ -245,7 +258,7 @@ fn needs(instr: &Instr, pending: u64) -> u64 {
     }
 }
 
-fn access(at: u64, attr: Attr) -> Access {
+pub(super) fn access(at: u64, attr: Attr) -> Access {
     Access {
         class: attr.class,
         sem: attr.sem,
