@@ -14,13 +14,13 @@ use weft_conformance::{Campaign, CampaignError, Plan, TestReport};
 use weft_fabric::config::FabricConfig;
 use weft_litmus::model::Model;
 use weft_litmus::paths::Bounds;
-use weft_litmus::program::Placement;
+use weft_litmus::program::{Layout, Placement};
 use weft_litmus::test::{Test, Verdict};
 
 /// Arguments of `weft litmus`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A test of Weft's library by name, `all` of them, a file or a folder of files (PTX, OpenCL, C11, AArch64, LISA, Weft's own format).
+    /// A test of Weft's library by name, `*.P` all whose names end so, `all` of them, a file or a folder of files (PTX, OpenCL, C11, AArch64, LISA, Weft's own format).
     #[arg(default_value = "all")]
     tests: String,
     /// Runs the tests on a built-in fabric or a TOML file, too.
@@ -35,6 +35,9 @@ pub struct Args {
     /// Where threads are: cu (all on one), cus (of one GPM), gpms (of one GPU), gpus, cpu (cores and CUs in turns); may be given several times. All, by default.
     #[arg(long, value_name = "PLACEMENT", requires = "fabric")]
     placement: Vec<Placement>,
+    /// Where locations are: lines (each in one of its own), line (all in one), set (in lines of one set); may be given several times. All, by default.
+    #[arg(long, value_name = "LAYOUT", requires = "fabric")]
+    layout: Vec<Layout>,
     /// Runs of each test, over all placements and layouts.
     #[arg(long, default_value_t = 1000, requires = "fabric", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     runs: u32,
@@ -110,6 +113,10 @@ pub fn run(args: &Args) -> Outcome {
     let plan = match &args.placement[..] {
         [] => plan,
         some => Plan { placements: some.to_vec(), ..plan },
+    };
+    let plan = match &args.layout[..] {
+        [] => plan,
+        some => Plan { layouts: some.to_vec(), ..plan },
     };
     let bar = ProgressBar::new(items.len() as u64);
     if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {pos} of {len} tests, {msg}") {
@@ -232,7 +239,7 @@ fn complaints(row: &Row) -> Option<String> {
     }
     let bad = row.fabric.as_ref()?.forbidden.first()?;
     Some(format!(
-        "{} ended {} times in a forbidden way, --placement {}, {}: {}",
+        "{} ended {} times in a forbidden way, --placement {} --layout {}: {}",
         row.test, bad.times, bad.placement, bad.layout, bad.end
     ))
 }

@@ -3,6 +3,7 @@
 use super::FitError;
 use crate::test::Test;
 use std::fmt;
+use std::str::FromStr;
 use weft_workload::PAGE_BYTES;
 use weft_workload::data::mix;
 
@@ -24,12 +25,12 @@ impl Layout {
     /// All.
     pub const ALL: [Layout; 3] = [Layout::Lines, Layout::Line, Layout::Set];
 
-    /// The words for it.
+    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
-            Layout::Lines => "own lines",
-            Layout::Line => "one line",
-            Layout::Set => "one set",
+            Layout::Lines => "lines",
+            Layout::Line => "line",
+            Layout::Set => "set",
         }
     }
 
@@ -76,6 +77,16 @@ impl Layout {
                 (words(&at), runs.div_ceil(per_page) * locs * PAGE_BYTES)
             }
         })
+    }
+}
+
+impl FromStr for Layout {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Layout, String> {
+        let names = || Layout::ALL.map(Layout::name).join(", ");
+        let found = Layout::ALL.into_iter().find(|layout| layout.name() == word);
+        found.ok_or_else(|| format!("{word:?} is no layout; there are {}", names()))
     }
 }
 

@@ -33,7 +33,13 @@ pub fn items(word: &str) -> Result<Vec<Item>, Failure> {
     let all = library().map_err(|e| Failure::check(anyhow!("the library of tests: {e}")))?;
     let source = || "library".to_string();
     let items = all.into_iter().map(|test| Item { source: source(), test, stated: None });
-    let some: Vec<Item> = items.filter(|item| word == "all" || item.test.name == word).collect();
+    let named = |name: &str| match word.split_once('*') {
+        Some((first, last)) => {
+            name.len() >= first.len() + last.len() && name.starts_with(first) && name.ends_with(last)
+        }
+        None => word == "all" || name == word,
+    };
+    let some: Vec<Item> = items.filter(|item| named(&item.test.name)).collect();
     if some.is_empty() {
         return Err(Failure::input(anyhow!(
             "{word:?} is no test of the library and no file or folder; `weft litmus` alone lists the library's names"
