@@ -1,6 +1,7 @@
 //! `weft run`: a program on a fabric, clocked until it has ended and its result is checked.
 
 mod snapshot;
+mod stalls;
 
 use crate::failure::{Failure, Outcome, say};
 use crate::params::pairs;
@@ -299,5 +300,5 @@ fn summary(r: &RunReport) -> Outcome {
     for (name, value) in first.iter().chain(&r.summary).chain(&[("simulated in", speed)]) {
         say(format!("  {name:<34} {value}"))?;
     }
-    Ok(())
+    r.stalls.as_ref().map_or(Ok(()), stalls::show)
 }

@@ -15,8 +15,9 @@ use super::plan::Run;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use weft_fabric::config::{FabricConfig, all_keys};
+use weft_fabric::cu::GSI_COLUMNS;
 use weft_fabric::family::FigureColumn;
-use weft_fabric::run::RunReport;
+use weft_fabric::run::{RunReport, StallReport};
 
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +75,11 @@ pub fn columns(
     all.push(column("cycles", "cycles", "time from the first host step to the last fence", true));
     all.push(column("kernels", "", "kernel launches and host copies", true));
     all.extend(figures(fabrics));
+    if fabrics.iter().any(|fabric| fabric.common.gsi) {
+        all.extend(
+            GSI_COLUMNS.iter().map(|(name, about)| column(&StallReport::metric(name), "ticks", about, true)),
+        );
+    }
     all.extend(counters.iter().map(|(name, about)| column(name, "", about, true)));
     all.push(column("error", "", "why the run failed", false));
     all.push(column("identity", "", "fingerprint of settings, data, hardware and program version", false));
@@ -127,6 +133,7 @@ pub fn text(value: &Value) -> String {
 /// What a run has measured.
 pub fn measured(report: &RunReport) -> Cells {
     let mut cells: Cells = report.metrics.cells();
+    cells.extend(report.stalls.iter().flat_map(StallReport::cells));
     cells.extend(report.counters.iter().map(|(name, counter)| (name.clone(), counter.value.to_string())));
     let status = match (report.verified, report.stale) {
         (true, _) => "ok",

@@ -57,6 +57,7 @@ keys! {
         }
         Checks {
             checks: bool = true, "", Switch, "scoreboards watch the run";
+            gsi: bool = true, "", Switch, "every tick of a CU is told by what keeps it from issuing";
             watchdog: Option<u32> = Some(100_000), "cycles", WithinOrOff(K, G), "cycles without progress after which the run is called stuck";
         }
     }

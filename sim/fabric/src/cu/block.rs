@@ -53,6 +53,7 @@ impl Cu {
                 max_lds: self.s.lds_free,
             });
         };
+        self.inspect_change(now);
         let now = self.params.pace.tick(now);
         if self.s.free_waves as usize == self.s.waves.len() {
             self.s.active_since = now;

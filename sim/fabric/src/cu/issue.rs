@@ -22,8 +22,8 @@ pub(super) struct Slot {
 
 impl Cu {
     /// Issues in every slot that can. The slot after the one that filled the load-store unit last comes first, so that
-    /// no slot is kept out of a full unit for ever.
-    pub(super) fn issue(&mut self, now: u64, obs: &mut dyn CuObserver) -> Result<(), CuError> {
+    /// no slot is kept out of a full unit for ever. Returns whether anything issued.
+    pub(super) fn issue(&mut self, now: u64, obs: &mut dyn CuObserver) -> Result<bool, CuError> {
         let count = self.s.slots.len();
         let first = self.s.lsu.first_slot;
         let mut issued = false;
@@ -36,7 +36,7 @@ impl Cu {
             }
         }
         self.s.counters.issue_ticks += u64::from(issued);
-        Ok(())
+        Ok(issued)
     }
 
     /// Position in the ready list of the wave that issues.
@@ -257,6 +257,9 @@ impl Cu {
             values,
             scope,
             number: 0,
+            src: 0,
+            merged: false,
+            blame: 0,
         };
         self.s.lsu.push(entry, wave);
         Ok(())
@@ -303,6 +306,9 @@ impl Cu {
             values,
             scope: Scope::Cu,
             number: 0,
+            src: 0,
+            merged: false,
+            blame: 0,
         };
         self.s.lsu.push(entry, wave);
         Ok(())
@@ -324,6 +330,9 @@ impl Cu {
             values: Vec::new(),
             scope,
             number: 0,
+            src: 0,
+            merged: false,
+            blame: 0,
         };
         let wave = &mut self.s.waves[usize::from(w)];
         wave.closing = true;

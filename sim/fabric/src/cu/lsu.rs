@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use weft_blocks::msg::CuOp;
 use weft_workload::op::size_mask;
-use weft_workload::{Access, AmoKind, Class, Op, Scope, Sem, Values};
+use weft_workload::{Access, AmoKind, Class, Op, Scope, Sem, Token, Values};
 
 use super::port::{IDS, LineAccess, amo_op};
 use super::wave::{Wave, operand, paired_sem, sent_scope};
@@ -45,6 +45,11 @@ pub(super) struct MemOp {
     pub scope: Scope,
     /// Number along the wave, given by [`Lsu::push`].
     pub number: u32,
+    /// Who answered last, `src` and `merged` of section 1.1.
+    pub src: u8,
+    pub merged: bool,
+    /// Ticks of memory data stalls to be paid when it completes (section 3).
+    pub blame: u64,
 }
 
 /// An access between the load-store unit and its answer; index = transaction number.
@@ -126,6 +131,17 @@ impl MemOp {
         let words = &mut words[..count];
         words.sort_unstable();
         lanes_of(self.open).flat_map(|lane| words_of(own, lane)).any(|w| words.binary_search(&w).is_ok())
+    }
+
+    /// The token that it produces.
+    pub fn token(&self) -> Option<Token> {
+        match &self.op {
+            Op::Load { token, .. }
+            | Op::Amo { token, .. }
+            | Op::LdsLoad { token, .. }
+            | Op::LdsAmo { token, .. } => Some(*token),
+            _ => None,
+        }
     }
 
     /// A commutative atomic without result.

@@ -18,15 +18,16 @@
 //! in t + 1; an answer counts in the tick of its arrival; AWAIT, BARRIER and END take an issue; only AWAIT is a branch,
 //! so `refill` follows it alone; END waits until everything of the wave is answered; an operation without active lanes
 //! is complete at once; readiness for `starve` is that of the data, not of the unit; lanes of a scratchpad atomic take
-//! one pass each per bank, equal words included. The observer of stalls (section 3) reads [`Cu::cause`] in any tick.
+//! one pass each per bank, equal words included. Stall inspection (section 3) watches from within: [`Cu::inspecting`].
 
 mod block;
-mod cause;
 mod counters;
 mod error;
+mod gsi;
 mod issue;
 mod lds;
 mod lsu;
+mod open;
 mod pace;
 mod params;
 mod port;
@@ -42,9 +43,10 @@ use weft_blocks::msg::{CuOp, node_text};
 use weft_workload::Program;
 
 use block::Block;
-pub use cause::Cause;
 pub use counters::CuCounters;
 pub use error::CuError;
+use gsi::Gsi;
+pub use gsi::{GSI_COLUMNS, GsiCounts, StallClass, Structural};
 use issue::Slot;
 use lsu::{Lsu, MemKind};
 pub use pace::Pace;
@@ -85,6 +87,8 @@ struct State {
     counters: CuCounters,
     /// What the L1 answered to the last KEND.
     told: u64,
+    /// Stall inspection of the present kernel, if it is on.
+    gsi: Option<Gsi>,
 }
 
 /// One compute unit. A clone is an independent copy of its whole state.
@@ -98,6 +102,8 @@ pub struct Cu {
     /// Lanes of its waves.
     lanes: u32,
     occupancy: u32,
+    /// Kernels are inspected.
+    inspect: bool,
     s: State,
     /// An error met outside of [`Cu::tick`], which reports it.
     fault: Option<CuError>,
@@ -146,9 +152,21 @@ impl Cu {
             active_since: 0,
             counters: CuCounters::default(),
             told: 0,
+            gsi: None,
         };
         let occupancy = params.default_occupancy();
-        Ok(Self { params, mode: CuMode::default(), program, gpu, cu, lanes, occupancy, s, fault: None })
+        Ok(Self {
+            params,
+            mode: CuMode::default(),
+            program,
+            gpu,
+            cu,
+            lanes,
+            occupancy,
+            inspect: false,
+            s,
+            fault: None,
+        })
     }
 
     /// The same compute unit under another consistency model or beside another L1.
@@ -209,7 +227,9 @@ impl Cu {
     }
 
     /// Sends KBEGIN, an acquire of system scope, with `token` in bits 63..0 of its data. To be called while the compute unit is idle.
-    pub fn begin_kernel(&mut self, _now: u64, token: u64) {
+    pub fn begin_kernel(&mut self, now: u64, token: u64) {
+        let pace = self.params.pace;
+        self.s.gsi = self.inspect.then(|| Gsi::new(pace.tick(pace.from(now))));
         self.s.boundary = Boundary::Beginning;
         self.send_boundary(CuOp::Kbegin, 1, token);
     }
@@ -225,7 +245,8 @@ impl Cu {
     }
 
     /// Sends KEND, a release of system scope. To be called when the last work-group has ended.
-    pub fn end_kernel(&mut self, _now: u64) {
+    pub fn end_kernel(&mut self, now: u64) {
+        self.inspect_change(now);
         self.s.boundary = Boundary::Ending;
         self.send_boundary(CuOp::Kend, 2, 0);
     }
@@ -265,15 +286,24 @@ impl Cu {
             return Ok(());
         }
         let now = self.params.pace.tick(now);
+        self.inspect_until(now);
         while let Some(&Reverse((tick, w))) = self.s.timers.peek() {
             if tick > now {
                 break;
             }
             self.s.timers.pop();
+            self.s.gsi.iter_mut().for_each(Gsi::changed);
             self.settle(w, now)?;
         }
-        self.issue(now, obs)?;
-        self.lsu_tick(now, translate)
+        let issued = self.issue(now, obs)?;
+        self.inspect_tick(issued);
+        let shape = |lsu: &Lsu| (lsu.queue.len(), lsu.flights.out.len(), lsu.lds_end);
+        let before = shape(&self.s.lsu);
+        self.lsu_tick(now, translate)?;
+        if shape(&self.s.lsu) != before {
+            self.s.gsi.iter_mut().for_each(Gsi::changed);
+        }
+        Ok(())
     }
 
     /// Earliest cycle from `now` on in which [`Cu::tick`] does something without an acceptance or an answer before;
@@ -389,15 +419,12 @@ impl Cu {
         wave.unpaired -= u32::from(op.class == weft_workload::Class::U);
         op.open = 0;
         let values = std::mem::take(&mut op.values);
-        use weft_workload::Op;
-        if let Op::Load { token, .. }
-        | Op::Amo { token, .. }
-        | Op::LdsLoad { token, .. }
-        | Op::LdsAmo { token, .. } = &op.op
-        {
-            wave.set_due(*token, at);
-            wave.values.set(*token, values);
+        if let Some(token) = op.token() {
+            wave.set_due(token, at);
+            wave.values.set(token, values);
         }
+        self.pay(index);
+        let wave = &mut self.s.waves[usize::from(w)];
         self.s.lsu.free_ops.push(index);
         if matches!(wave.status, Status::Waiting(_)) {
             return self.settle(w, at);

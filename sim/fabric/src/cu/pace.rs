@@ -47,6 +47,11 @@ impl Pace {
         if self.ticks == self.cycles { now + ticks } else { self.cycle(self.tick(now) + ticks) }
     }
 
+    /// Ticks in cycles from `begin` on and before `end`.
+    pub fn ticks(self, begin: u64, end: u64) -> u64 {
+        self.tick(self.from(end)) - self.tick(self.from(begin))
+    }
+
     /// The first cycle from `now` on that has a tick.
     #[inline]
     pub fn from(self, now: u64) -> u64 {
@@ -69,6 +74,10 @@ mod tests {
         assert_eq!([0, 1, 2, 3, 18, 19].map(|now| pace.after(now, 1)), [3, 3, 3, 6, 20, 20]);
         assert_eq!([0, 1, 3, 19].map(|now| pace.from(now)), [0, 3, 3, 20]);
         assert_eq!(pace.after(5, 0), 3);
+        assert_eq!(
+            [(0, 0), (0, 1), (0, 3), (1, 4), (0, 20), (7, 47)].map(|(a, b)| pace.ticks(a, b)),
+            [0, 1, 1, 1, 7, 14]
+        );
     }
 
     #[test]

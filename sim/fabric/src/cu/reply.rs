@@ -12,6 +12,7 @@ use super::{Boundary, Cu, CuError, CuObserver, LineReply};
 impl Cu {
     /// The L1 takes the offered access in cycle `now`. A store without `want_ack` is complete by this.
     pub fn accepted(&mut self, now: u64, obs: &mut dyn CuObserver) {
+        self.inspect_change(now);
         let Some(id) = self.s.lsu.flights.out.pop_front() else { return };
         let entry = &mut self.s.lsu.flights.pending[usize::from(id)];
         entry.taken = Some(now);
@@ -31,6 +32,7 @@ impl Cu {
 
     /// An answer, or a part of one, arrives in cycle `now`. What is wrong with it, [`Cu::tick`] reports.
     pub fn reply(&mut self, reply: &LineReply, now: u64, obs: &mut dyn CuObserver) {
+        self.inspect_change(now);
         let wrong = |expected| CuError::Reply {
             at: node_text(self.gpu, self.params.gpms),
             cu: self.cu,
@@ -76,6 +78,8 @@ impl Cu {
             self.s.counters.merged += u64::from(reply.merged);
             let entry = &self.s.lsu.flights.pending[usize::from(reply.id)];
             if let Some(index) = entry.op {
+                let op = &mut self.s.lsu.ops[index as usize];
+                (op.src, op.merged) = (reply.src, reply.merged);
                 let who = self.who(self.s.lsu.ops[index as usize].wave);
                 obs.served(&who, &entry.access, reply.src, reply.merged);
             }
@@ -128,7 +132,7 @@ impl Cu {
         wave.in_flight -= 1;
         let result = if done {
             self.complete(index, now)
-        } else if wave.status == Status::Waiting(Wait::Word) {
+        } else if matches!(wave.status, Status::Waiting(Wait::Word(_))) {
             self.settle(w, now)
         } else {
             Ok(())

@@ -17,8 +17,10 @@ pub(super) enum Wait {
     Data,
     /// The order of section 1.3: a fence, barrier, paired or unpaired access.
     Order,
-    /// An unanswered access to the same word.
-    Word,
+    /// An unanswered access to the same word: the oldest.
+    Word(u32),
+    /// END: the answers of everything that the wave has sent.
+    End,
 }
 
 /// Where a wave is.
@@ -170,7 +172,8 @@ impl Wave {
         match op {
             Op::Compute { unit, needs, .. } => self.after(needs, at, ready(Need::Unit(*unit as u8))),
             Op::Await { tokens } => self.after(tokens, at, ready(Need::None)),
-            Op::Barrier | Op::End if !self.ops.is_empty() => Head::Waiting(Wait::Order),
+            Op::Barrier if !self.ops.is_empty() => Head::Waiting(Wait::Order),
+            Op::End if !self.ops.is_empty() => Head::Waiting(Wait::End),
             Op::Barrier | Op::End => ready(Need::None),
             Op::LdsLoad { .. } => ready(Need::Lsu),
             Op::LdsStore { values, .. } | Op::LdsAmo { values, .. } => {
@@ -242,8 +245,8 @@ impl Wave {
         if !self.ops.is_empty() && (self.writes > 0 || kind != MemKind::Load) {
             let (low, high) = byte_range(access);
             let clash = |&i: &u32| ops[i as usize].clashes(access, kind, commutes, low, high);
-            if self.ops.iter().any(clash) {
-                return Head::Waiting(Wait::Word);
+            if let Some(&op) = self.ops.iter().find(|op| clash(op)) {
+                return Head::Waiting(Wait::Word(op));
             }
         }
         Head::Ready(Need::Lsu, Next::Head)
@@ -261,7 +264,7 @@ pub(super) fn sent_scope(mode: &CuMode, scope: Scope) -> Scope {
 }
 
 /// Tokens whose values an operation stores.
-fn source(values: &Values) -> &[Token] {
+pub(super) fn source(values: &Values) -> &[Token] {
     match values {
         Values::Token(token) => std::slice::from_ref(token),
         _ => &[],

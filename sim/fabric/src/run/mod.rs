@@ -10,6 +10,7 @@ mod processor;
 mod report;
 mod seat;
 mod snapshot;
+mod stalls;
 mod state;
 mod stream;
 mod survey;
@@ -20,6 +21,7 @@ pub use processor::KernelRecord;
 pub(crate) use report::block_of;
 pub use report::{Counter, RunReport};
 pub use snapshot::{Identity, Snapshot, SnapshotError, temporary};
+pub use stalls::{StallReport, StallRow};
 pub use survey::{Survey, check_program};
 
 use crate::check::{CheckError, CheckOptions, Checks};
@@ -352,7 +354,7 @@ fn model(
     for (node, number) in (0..shape.nodes).flat_map(|node| (0..shape.cus).map(move |c| (node, c))) {
         let params = hardware.compute_unit(number, common.cu());
         let make = if number < shape.cores_each() { Cu::core } else { Cu::new };
-        let cu = make(params, program.clone(), node, number)?.with_mode(mode);
+        let cu = make(params, program.clone(), node, number)?.with_mode(mode).inspecting(common.gsi);
         seats.push(Seat::new(sim, cu, node, number, &*hardware)?);
     }
     let schedule = match common.cta_schedule {
@@ -367,7 +369,8 @@ fn model(
         around,
         processor: Processor::new(&shape, schedule, hardware.kernel_acquires(), hardware.fold())
             .with_copies(HostCopies::new(common, &table, program.arrays()))
-            .resting(hardware.rests()),
+            .resting(hardware.rests())
+            .inspecting(common.gsi),
         table,
         host,
         program: program.clone(),

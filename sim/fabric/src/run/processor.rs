@@ -5,6 +5,7 @@ use super::copies::HostCopies;
 use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
 use super::seat::Seat;
+use super::stalls::Stalls;
 use super::stream::{Copied, Order, Stream};
 use crate::check::Checks;
 use crate::cu::LineAccess;
@@ -95,6 +96,7 @@ pub(super) struct ProcessorState {
     stream: Stream,
     copied: Copied,
     until: u64,
+    stalls: Option<Stalls>,
 }
 
 /// The host and the command processors of all GPUs.
@@ -137,6 +139,8 @@ pub(super) struct Processor {
     pub rests: bool,
     /// End of the copy under way.
     until: u64,
+    /// What compute units counted, if they are inspected.
+    pub stalls: Option<Stalls>,
 }
 
 impl Processor {
@@ -167,12 +171,23 @@ impl Processor {
             copies: None,
             rests: false,
             until: 0,
+            stalls: None,
         }
     }
 
     /// The same where caches may still write back when the last fence is complete: a kernel ends when they have.
     pub fn resting(self, rests: bool) -> Processor {
         Processor { rests, ..self }
+    }
+
+    /// The same with stall inspection on or off.
+    pub fn inspecting(self, on: bool) -> Processor {
+        Processor { stalls: on.then(Stalls::default), ..self }
+    }
+
+    /// CPU cores and all compute units of a node.
+    pub fn units(&self) -> (usize, usize) {
+        (self.cores, self.cus)
     }
 
     /// The same with copies of the host.
@@ -204,6 +219,7 @@ impl Processor {
             stream: self.stream.clone(),
             copied: self.copied,
             until: self.until,
+            stalls: self.stalls.clone(),
         }
     }
 
@@ -219,6 +235,7 @@ impl Processor {
         (self.fences, self.records) = (state.fences, state.records);
         (self.boundary, self.token) = (state.boundary, state.token);
         (self.stream, self.copied, self.until) = (state.stream, state.copied, state.until);
+        self.stalls = state.stalls;
         true
     }
 
@@ -262,6 +279,9 @@ impl Processor {
             }
             Phase::Run => return self.dispatch(now, seats),
             Phase::End if seats.iter().all(|s| s.cu.kend_done()) => {
+                if let (Some(stalls), Some(record)) = (&mut self.stalls, self.records.last()) {
+                    stalls.end(now, &record.name, seats, (self.cores, self.cus))?;
+                }
                 if let Some(fold) = self.fold {
                     let told: Vec<u64> = seats.iter().map(|s| s.cu.told()).collect();
                     self.token = fold(&told);
@@ -362,6 +382,9 @@ impl Processor {
     }
 
     fn begin(&mut self, now: u64, seats: &mut [Seat]) {
+        if let Some(stalls) = &mut self.stalls {
+            stalls.begin(now, seats);
+        }
         for seat in seats {
             seat.cu.begin_kernel(now, self.token);
             seat.next = now;

@@ -3,6 +3,7 @@
 use super::copies::HostCopies;
 use super::model::FabricModel;
 use super::processor::KernelRecord;
+use super::stalls::StallReport;
 use crate::config::FabricConfig;
 use crate::family::{Figures, Seen};
 use serde::Serialize;
@@ -52,6 +53,9 @@ pub struct RunReport {
     pub kernels: Vec<KernelRecord>,
     /// Derived figures, which the fabric's family declares.
     pub metrics: Figures,
+    /// Why compute units did not issue, unless the key `gsi` is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<StallReport>,
     /// What a person wants to know first: title and text of each row.
     #[serde(skip)]
     pub summary: Vec<(&'static str, String)>,
@@ -106,6 +110,7 @@ pub(super) fn collect(
         wall_seconds: seconds,
         cycles_per_second: cycles as f64 / seconds.max(1e-9),
         kernels: model.processor.records.clone(),
+        stalls: model.processor.stalls.as_ref().map(|stalls| stalls.report(model.processor.units())),
         summary: config.of.family().summary(&metrics),
         metrics,
         counters,

@@ -4,7 +4,7 @@ use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
 use super::outside::{Claim, Outside};
 use crate::channel::{Receiver, Sender, SenderState};
-use crate::cu::{Cu, CuError, Issuer, KIND_ACK, LineAccess, LineReply};
+use crate::cu::{Cu, CuError, Issuer, KIND_ACK, LineAccess, LineReply, Structural};
 use crate::family::{Hardware, Surroundings, Unit};
 use crate::memory::Memory;
 use crate::port::PortError;
@@ -83,6 +83,8 @@ pub(super) struct Seat {
     rsp: Receiver<6>,
     /// A time that goes with the answer.
     time: Option<OutPort>,
+    /// Why the L1 takes nothing, where it tells.
+    stall: Option<OutPort>,
     /// Limbs of a line.
     limbs: usize,
     /// Stores of the host waiting for the port, and those sent and not acknowledged.
@@ -145,6 +147,7 @@ impl Seat {
             req,
             rsp,
             time: sim.output(&format!("{name}_time")),
+            stall: sim.output(&format!("{name}_stall")),
             limbs: hardware.shape().line as usize / 8,
             host: VecDeque::new(),
             host_open: 0,
@@ -229,12 +232,13 @@ impl Seat {
                 self.cu.readdress(line);
                 return false;
             }
-            Claim::Wait => {}
+            Claim::Wait => self.cu.refused(now, Structural::Other),
             Claim::Taken => {
                 if let Some(checks) = &mut observer.checks {
                     checks.host_req(now, self.gpu, self.number, access);
                 }
                 self.cu.accepted(now, observer);
+                self.cu.refused(now, Structural::Bank);
             }
         }
         self.req.rest(sim);
@@ -254,7 +258,9 @@ impl Seat {
         if self.waits.own || (!self.req.offering() && !self.waits.ready.is_empty()) {
             let access = &self.waits.ready[0];
             self.waits.own = !offer(&mut self.req, sim, access, self.limbs);
+            self.cu.refused(now, self.blocks(sim, !self.waits.own));
             if !self.waits.own {
+                let access = &self.waits.ready[0];
                 let issuer = self.cu.issuer(access.id);
                 tell(observer, now, (self.gpu, self.number), access, issuer.as_ref());
                 self.waits.ready.pop_front();
@@ -274,6 +280,7 @@ impl Seat {
                 self.waits.spans.push((access.id, now));
                 self.waits.acquires.push(access);
                 self.cu.accepted(now, observer);
+                self.cu.refused(now, Structural::Bank);
             }
             _ if offer(&mut self.req, sim, access, self.limbs) => {
                 let issuer = self.cu.issuer(access.id);
@@ -284,8 +291,18 @@ impl Seat {
                 }
                 around.taken((self.gpu, self.number), access);
                 self.cu.accepted(now, observer);
+                self.cu.refused(now, Structural::Bank);
             }
-            _ => {}
+            _ => self.cu.refused(now, self.blocks(sim, false)),
+        }
+    }
+
+    /// What keeps another access from the L1 in this cycle, in which it has `taken` one or not.
+    fn blocks(&self, sim: &mut Sim, taken: bool) -> Structural {
+        match self.stall {
+            _ if taken => Structural::Bank,
+            Some(port) => Structural::of_status(sim.get(port)),
+            None => Structural::Other,
         }
     }
 

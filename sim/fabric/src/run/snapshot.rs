@@ -16,7 +16,7 @@ use weft_engine::digest::Digest;
 use weft_workload::Program;
 
 /// Version of the files that this program writes and reads.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 const MAGIC: &[u8; 8] = b"WEFTSNAP";
 

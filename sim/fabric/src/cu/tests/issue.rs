@@ -183,35 +183,3 @@ fn waves_and_blocks_bound_what_is_resident() {
         assert!(matches!(cu.launch(&kernel, 9, 9, 0), Err(CuError::NoRoom { .. })));
     }
 }
-
-#[test]
-fn causes_of_a_wave() {
-    let ops =
-        [compute(20, 1, vec![], Some(0)), compute(1, 9, vec![0], None), compute(1, 1, vec![], None), Op::End];
-    let program: Arc<dyn Program> = Arc::new(Script::of(64, 1, move |frame, _| match frame.pc {
-        1 => ops[..3].iter().cloned().chain([load(1, 0), Op::Await { tokens: vec![1] }]).collect(),
-        _ => vec![Op::End],
-    }));
-    let mut bench = Bench::new(&CuParams::default(), program, Port { latency: 1, ..Port::FAST }, false);
-    let Some(HostStep::Launch(kernel)) = bench.program.host_step(0, &|_, n| vec![0; n]) else {
-        panic!("launch")
-    };
-    bench.cu.launch(&Arc::new(kernel), 0, 0, 0).expect("fits");
-    assert_eq!(bench.cu.cause(1, 0), None);
-    let mut causes = vec![];
-    while !bench.cu.idle() {
-        causes.extend(bench.cu.cause(0, bench.now));
-        bench.tick().expect("runs");
-        bench.now += 1;
-    }
-    causes.dedup();
-    let expected = [
-        Cause::Control,
-        Cause::ComputeData,
-        Cause::ComputeStructural,
-        Cause::NoStall,
-        Cause::MemoryData,
-        Cause::Control,
-    ];
-    assert_eq!(causes, expected);
-}

@@ -1,6 +1,7 @@
 //! A compute unit before a perfect memory: every access is right, its time is not.
 
 mod errors;
+mod gsi;
 mod issue;
 mod programs;
 mod rules;
@@ -96,11 +97,20 @@ struct Bench {
     watch: Watch,
     /// Swaps the compute unit for a restored copy at this tick.
     restore_at: Option<u64>,
+    /// Of all kernels.
+    stalls: GsiCounts,
+    /// Who serves an access, and whether as part of an earlier miss.
+    served: fn(&LineAccess) -> (u8, bool),
+    /// Why the port takes nothing, and ticks in which it surely does not.
+    refusal: Structural,
+    shut: std::ops::Range<u64>,
+    /// Further ticks until an answer.
+    delay: fn(&LineAccess) -> u64,
 }
 
 impl Bench {
     fn new(params: &CuParams, program: Arc<dyn Program>, port: Port, skip: bool) -> Self {
-        let cu = Cu::new(params.clone(), Arc::clone(&program), 0, 0).expect("legal");
+        let cu = Cu::new(params.clone(), Arc::clone(&program), 0, 0).expect("legal").inspecting(true);
         let memory = FlatMemory::load(&*program);
         Self {
             cu,
@@ -117,6 +127,11 @@ impl Bench {
             issuers: vec![],
             watch: Watch::default(),
             restore_at: None,
+            stalls: GsiCounts::default(),
+            served: |_| (3, false),
+            refusal: Structural::Other,
+            shut: 0..0,
+            delay: |_| 0,
         }
     }
 
@@ -159,6 +174,8 @@ impl Bench {
             }
             if self.cu.kend_done() {
                 assert!(self.cu.idle());
+                let counts = self.cu.inspected(self.now).expect("sums hold");
+                self.stalls.add(&counts.unwrap_or_default());
                 return Ok(());
             }
             self.tick()?;
@@ -187,7 +204,9 @@ impl Bench {
         if self.restore_at == Some(now) {
             let bytes = self.cu.save().expect("saved");
             let mode = self.cu.mode;
-            self.cu = Cu::new(self.cu.params().clone(), Arc::clone(&self.program), 0, 0)?.with_mode(mode);
+            self.cu = Cu::new(self.cu.params().clone(), Arc::clone(&self.program), 0, 0)?
+                .with_mode(mode)
+                .inspecting(self.cu.inspect);
             self.cu.load(&bytes).expect("loaded");
             assert_eq!(self.cu.save().expect("saved"), bytes);
         }
@@ -205,13 +224,15 @@ impl Bench {
             if let Some(held) = &self.held {
                 assert_eq!(held, &access, "an offered access is held");
             }
-            if self.port.draw(now, 1) % 100 < self.port.stall {
+            if self.shut.contains(&now) || self.port.draw(now, 1) % 100 < self.port.stall {
                 self.held = Some(access);
+                self.cu.refused(now, self.refusal);
                 return;
             }
             self.held = None;
             self.issuers.push(self.cu.issuer(access.id));
             self.cu.accepted(now, &mut self.watch);
+            self.cu.refused(now, Structural::Bank);
             self.events.push((now, Event::Taken(access.clone())));
             if access.op == CuOp::St {
                 let base = access.line * u64::from(self.cu.params().line) - OFFSET;
@@ -229,7 +250,8 @@ impl Bench {
 
     fn schedule(&mut self, access: LineAccess) {
         self.taken += 1;
-        let at = self.now + 1 + self.port.draw(self.now, self.taken) % self.port.latency;
+        let at =
+            self.now + 1 + (self.delay)(&access) + self.port.draw(self.now, self.taken) % self.port.latency;
         let half = access.mask & 0xffff_0000_ff00_ff00_ffff_0000_ff00_ff00;
         let split = self.port.parts && access.op == CuOp::Ld && half != 0 && half != access.mask;
         if split {
@@ -260,7 +282,8 @@ impl Bench {
         if last {
             self.events.push((self.now, Event::Answered(access.clone())));
         }
-        let reply = LineReply { id: access.id, kind, mask, data, src: 3, merged: false };
+        let (src, merged) = (self.served)(&access);
+        let reply = LineReply { id: access.id, kind, mask, data, src, merged };
         self.cu.reply(&reply, self.now, &mut self.watch);
     }
 

@@ -91,6 +91,7 @@ fn skipped_ticks_change_nothing() {
         assert_eq!((every.cu.counters(), &every.watch), (skip.cu.counters(), &skip.watch));
         assert!(skip.ticks < every.ticks, "{name}: {} of {}", skip.ticks, every.ticks);
         assert_eq!(every.cu.save(), skip.cu.save());
+        assert_eq!(every.stalls, skip.stalls, "{name}");
     }
 }
 
@@ -117,6 +118,7 @@ fn a_tick_before_the_next_event_changes_no_bit() {
     let program = make("stencil", &[("n", "20"), ("iterations", "2")], 16);
     let params = CuParams { waves: 20, ..CuParams::default() };
     let mut bench = Bench::new(&params, Arc::clone(&program), Port::wild(2), false);
+    bench.cu = bench.cu.inspecting(false);
     let Some(HostStep::Launch(kernel)) = program.host_step(0, &|_, n| vec![0; n]) else { panic!("a launch") };
     bench.cu.begin_kernel(0, 0);
     let (mut next, mut quiet) = (0, 0);
@@ -153,6 +155,7 @@ fn a_restored_compute_unit_goes_on_as_if_nothing_had_happened() {
             again.run().expect("runs");
             assert!(straight.events == again.events, "{name}");
             assert_eq!(straight.cu.save(), again.cu.save());
+            assert_eq!(straight.stalls, again.stalls, "{name}");
         }
     }
 }
@@ -192,5 +195,10 @@ proptest! {
         let every = check(&params, &program, Port::wild(seed), false);
         let skip = check(&params, &program, Port::wild(seed), true);
         prop_assert!(every.events == skip.events && every.cu.save() == skip.cu.save());
+        prop_assert_eq!(every.stalls, skip.stalls);
+        let mut off = Bench::new(&params, program, Port::wild(seed), true);
+        off.cu = off.cu.inspecting(false);
+        off.run().expect("runs");
+        prop_assert!(off.events == skip.events && off.now == skip.now && off.stalls == GsiCounts::default());
     }
 }
