@@ -179,7 +179,8 @@ impl GsiCounts {
             0 => 0,
             1 | 4 | 6 => 2,
             2 => 3,
-            3 | 5 => 4,
+            // 7: the host's memory, or another GPU's over RDMA.
+            3 | 5 | 7 => 4,
             _ => return,
         };
         self.data[place] += ticks;
