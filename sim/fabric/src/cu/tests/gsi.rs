@@ -358,7 +358,7 @@ proptest! {
             let port = Port { stall: 20 * rest.0, ..Port::wild(seed) };
             let mut bench = Bench::new(&params, Arc::new(random_script(seed, waves)), port, skip).with_mode(mode);
             bench.cu = bench.cu.inspecting(inspect);
-            (bench.served, bench.refusal) = (|a: &LineAccess| ((a.line % 7) as u8, a.id % 5 == 0), Structural::Mshr);
+            (bench.served, bench.refusal) = (|a: &LineAccess| ((a.line % 7) as u8, a.id.is_multiple_of(5)), Structural::Mshr);
             bench.run().expect("runs");
             bench
         };
