@@ -4,13 +4,16 @@
 //! program without data races gives the same final memory in every order. Scoreboards and tests compare with it.
 
 mod error;
+mod local;
 mod race;
 
 pub use error::IdealError;
 pub use race::{Race, RaceKind, Races, Side, Touch};
 
 use error::Fault;
+use local::Mapped;
 
+use crate::mapping::Mapping;
 use crate::op::{Access, Addrs, AmoKind, Class, Hint, Hinted, LaneMask, LdsAccess, Op, Token, Values};
 use crate::program::{Frame, HostStep, Kernel, LoadedValues, PAGE_BYTES, Program, full_mask};
 
@@ -149,6 +152,8 @@ struct Block {
     lanes: u32,
     waves: Vec<Wave>,
     lds: Vec<u8>,
+    /// Its mappings.
+    mapped: Vec<Mapped>,
 }
 
 /// The ideal machine between two host steps.
@@ -223,6 +228,7 @@ impl<'p> IdealMachine<'p> {
             lanes: if cpu { 1 } else { self.program.lanes() },
             waves: (0..kernel.waves(block)).map(wave).collect(),
             lds: vec![0; if cpu { 0 } else { kernel.lds_bytes as usize }],
+            mapped: vec![],
         }
     }
 
@@ -250,9 +256,19 @@ impl<'p> IdealMachine<'p> {
             let ops = self.program.step(&mut wave.frame, &wave.values);
             check_shape(&ops, who)?;
             for op in &ops {
-                self.execute(op, wave, block.lanes, &mut block.lds).map_err(|fault| fault.at(who()))?;
+                let op = local::global(op, &block.mapped, block.lanes).map_err(|fault| fault.at(who()))?;
+                if let Op::Map { kind, map } = &*op {
+                    let waves = kernel.waves(number);
+                    let moved = local::map(&mut block.mapped, *kind, map, waves, block.lds.len())
+                        .map_err(|fault| fault.at(who()))?;
+                    self.transfer(moved, map, &mut block.lds).map_err(|fault| fault.at(who()))?;
+                    if let Some(check) = &mut self.check {
+                        check.mapped(number, w, moved, *kind, map);
+                    }
+                }
+                self.execute(&op, wave, block.lanes, &mut block.lds).map_err(|fault| fault.at(who()))?;
                 if let Some(check) = &mut self.check {
-                    check.observe(number, w, op);
+                    check.observe(number, w, &op);
                 }
             }
         }
@@ -266,11 +282,31 @@ impl<'p> IdealMachine<'p> {
         Ok(())
     }
 
+    /// Copies the elements of a mapping, if they are to be copied.
+    fn transfer(&mut self, moved: Option<local::Moved>, map: &Mapping, lds: &mut [u8]) -> Result<(), Fault> {
+        let (Some(moved), end) = (moved, self.memory.len()) else { return Ok(()) };
+        for index in 0..map.count {
+            let (local, global) = (map.local_of(index) as usize, map.global_of(index));
+            let size = u64::from(map.element);
+            if global.saturating_add(size) > end {
+                return Err(Fault::OutOfRange { addr: global, size, end });
+            }
+            let (local, global) = (local..local + size as usize, global as usize..(global + size) as usize);
+            match moved {
+                local::Moved::In => lds[local].copy_from_slice(&self.memory.bytes[global]),
+                local::Moved::Out => self.memory.bytes[global].copy_from_slice(&lds[local]),
+            }
+        }
+        Ok(())
+    }
+
     fn execute(&mut self, op: &Op, wave: &mut Wave, lanes: u32, lds: &mut [u8]) -> Result<(), Fault> {
         check_hint(op)?;
         self.stats.operations += 1;
         match op {
             Op::Compute { .. } | Op::Fence { .. } | Op::Await { .. } => {}
+            // Made into accesses of the global memory before.
+            Op::Map { .. } | Op::StashLoad { .. } | Op::StashStore { .. } => {}
             Op::Barrier => wave.at_barrier = true,
             Op::End => wave.ended = true,
             Op::Load { token, access } => {

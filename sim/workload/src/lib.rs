@@ -8,12 +8,14 @@
 pub mod data;
 pub mod graph;
 pub mod ideal;
+pub mod mapping;
 pub mod op;
 pub mod program;
 pub mod programs;
 pub mod trace;
 
 pub use graph::{Graph, GraphError};
+pub use mapping::{LocalMemory, MapKind, Mapping};
 pub use op::{
     Access, Addrs, AmoKind, Class, Hint, LaneMask, LdsAccess, Op, Request, Scope, Sem, Token, Unit, Values,
 };

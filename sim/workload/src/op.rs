@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::mapping::{MapKind, Mapping};
+
 /// Name of a result inside one wave. Small and dense: an executor keeps a table indexed by it.
 ///
 /// A token keeps its value until an operation produces it again; a program produces a token again only after it has
@@ -419,6 +421,27 @@ pub enum Op {
         values: Values,
         /// Expected old value of a compare-and-swap.
         compare: u64,
+    },
+    /// A mapping between the local and the global memory begins or ends (section 8).
+    Map {
+        /// What happens.
+        kind: MapKind,
+        /// Which elements.
+        map: Mapping,
+    },
+    /// Load from a stash, at local addresses of a mapping of the work-group; zero-extended lane values.
+    StashLoad {
+        /// Result.
+        token: Token,
+        /// What it accesses.
+        access: LdsAccess,
+    },
+    /// Store to a stash, at local addresses of a mapping of the work-group.
+    StashStore {
+        /// What it accesses.
+        access: LdsAccess,
+        /// Value of each lane.
+        values: Values,
     },
     /// Wait until every live wave of the work-group is here (section 1.2).
     Barrier,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::mapping::LocalMemory;
 use crate::op::{LaneMask, Op, Token};
 
 /// Bytes of a page (`rec.md` section 9): every array begins on a page, so that pages can be placed by array.
@@ -248,6 +249,11 @@ pub trait Program: Send + Sync {
 
     /// Lanes of a wave, 1..=64.
     fn lanes(&self) -> u32;
+
+    /// What its work-groups need beside a scratchpad.
+    fn local_memory(&self) -> LocalMemory {
+        LocalMemory::Scratchpad
+    }
 
     /// The arrays with their addresses and first contents, in address order.
     fn arrays(&self) -> &[Array];

@@ -1,4 +1,4 @@
-//! Sweeps that come with the program: those of rec.md sections 12 and 13, hmg.md sections 13 and 14, mgcc.md section 16 and srsp.md section 12 on the small fabrics, minutes to hours each, and one of seconds.
+//! Sweeps that come with the program: those of rec.md sections 12 and 13, hmg.md sections 13 and 14, mgcc.md section 16, srsp.md section 12 and cu-and-consistency.md section 11 on the small fabrics, minutes to hours each, and one of seconds.
 
 /// Name and text of each.
 pub const SWEEPS: &[(&str, &str)] = &[
@@ -40,6 +40,7 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("spandex-sizes", include_str!("../../../fabrics/sweeps/spandex-sizes.toml")),
     ("spandex-choices", include_str!("../../../fabrics/sweeps/spandex-choices.toml")),
     ("spandex-buffers", include_str!("../../../fabrics/sweeps/spandex-buffers.toml")),
+    ("implicit", include_str!("../../../fabrics/sweeps/implicit.toml")),
     ("spandex-hops", include_str!("../../../fabrics/sweeps/spandex-hops.toml")),
     ("spandex-atomics", include_str!("../../../fabrics/sweeps/spandex-atomics.toml")),
     ("spandex-gpus", include_str!("../../../fabrics/sweeps/spandex-gpus.toml")),

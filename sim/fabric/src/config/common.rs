@@ -94,6 +94,7 @@ impl Common {
             line: self.line,
             gpms: self.gpms,
             pace: Pace::default(),
+            local: weft_workload::LocalMemory::Scratchpad,
         }
     }
 

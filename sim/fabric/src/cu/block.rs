@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use weft_workload::{Kernel, LoadedValues, Scope};
 
+use super::dma::Mapped;
 use super::wave::{Status, Wave};
 use super::{Cu, CuError, CuObserver, Who};
 
@@ -24,6 +25,8 @@ pub(super) struct Block {
     pub posted: Scope,
     /// Scratchpad contents.
     pub lds: Vec<u8>,
+    /// Its mappings, in order of their first execution.
+    pub maps: Vec<Mapped>,
 }
 
 impl Cu {
@@ -91,6 +94,7 @@ impl Cu {
             arrived: 0,
             posted: Scope::Cu,
             lds: vec![0; lds as usize],
+            maps: Vec::new(),
         });
         Ok(())
     }
@@ -156,6 +160,10 @@ impl Cu {
         block.posted = block.posted.max(posted);
         if block.live > 0 {
             return self.open_barrier(group, who, now, obs);
+        }
+        if let Some(cause) = Cu::unmapped(&block.maps, block.waves.len()) {
+            let (kernel, block) = (block.kernel.name.clone(), block.block);
+            return Err(CuError::Mapping { who: format!("kernel {kernel} work-group {block}"), cause });
         }
         self.s.lds_free += block.lds.len() as u32;
         self.s.blocks[group] = None;

@@ -21,6 +21,10 @@ pub struct CuCounters {
     pub lds_ops: u64,
     /// Ticks for which scratchpad operations held the load-store unit.
     pub lds_passes: u64,
+    /// Mappings executed by waves.
+    pub maps: u64,
+    /// Line accesses of the DMA engine.
+    pub dma_lines: u64,
     /// Waves that arrived at a barrier.
     pub barriers: u64,
     /// Barriers that opened although a wave of the work-group had ended (a warning, section 1.2).

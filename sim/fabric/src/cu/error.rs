@@ -26,6 +26,38 @@ pub enum CuError {
         /// Lanes of the compute unit.
         legal: u32,
     },
+    /// A program for another local memory.
+    #[error(
+        "program {program} needs compute units with local memory {needs}, and these have {has}: set local_memory = \"{needs}\" on a fabric of family spandex, or give the program another memory (its parameter memory)"
+    )]
+    LocalMemory {
+        /// Program.
+        program: String,
+        /// What it needs.
+        needs: &'static str,
+        /// What the compute unit has.
+        has: &'static str,
+    },
+    /// The same of a single operation.
+    #[error(
+        "{who} maps its local memory for {needs}, and the compute unit has {has}; set local_memory = \"{needs}\""
+    )]
+    NoLocal {
+        /// Kernel, work-group and wave.
+        who: String,
+        /// What the operation needs.
+        needs: &'static str,
+        /// What the compute unit has.
+        has: &'static str,
+    },
+    /// A mapping that cannot be, or that not all waves have executed.
+    #[error("{who} maps {cause}")]
+    Mapping {
+        /// Kernel, work-group and wave.
+        who: String,
+        /// What is wrong, and what was expected.
+        cause: String,
+    },
     /// A work-group that the compute unit cannot hold.
     #[error(
         "kernel {kernel} needs {waves} waves and {lds} scratchpad bytes per work-group, expected at most {max_waves} waves and {max_lds} bytes"

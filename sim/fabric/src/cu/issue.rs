@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weft_blocks::msg::CuOp;
 use weft_workload::op::size_mask;
-use weft_workload::{Class, Op, Scope, Sem, full_mask};
+use weft_workload::{Class, LocalMemory, Op, Scope, Sem, full_mask};
 
 use super::lsu::{MemKind, MemOp, global};
 use super::wave::{Head, Need, Next, PENDING, Status, byte_range, sent_scope, unaligned};
@@ -141,6 +141,11 @@ impl Cu {
             }
             Op::Load { .. } | Op::Store { .. } | Op::Amo { .. } => self.issue_global(w, op, now)?,
             Op::LdsLoad { .. } | Op::LdsStore { .. } | Op::LdsAmo { .. } => self.issue_lds(w, op, now)?,
+            Op::StashLoad { .. } | Op::StashStore { .. } => return Err(self.no_local(w, LocalMemory::Stash)),
+            Op::Map { kind, map } => {
+                self.count(&CounterOf::Map);
+                self.issue_map(w, kind, map)?;
+            }
         }
         self.settle(w, now + 1)
     }
@@ -350,6 +355,7 @@ impl Cu {
             CounterOf::Fence => c.fences += 1,
             CounterOf::Lds => c.lds_ops += 1,
             CounterOf::Barrier => c.barriers += 1,
+            CounterOf::Map => c.maps += 1,
             CounterOf::Other => {}
         }
     }
@@ -364,6 +370,7 @@ enum CounterOf {
     Fence,
     Lds,
     Barrier,
+    Map,
     Other,
 }
 

@@ -90,6 +90,20 @@ fn set_word(bytes: &mut [u8], addr: u64, size: u8, value: u64) {
     bytes[from..from + count].copy_from_slice(&(value & size_mask(size)).to_le_bytes()[..count]);
 }
 
+/// Copies `count` bytes of the scratchpad from `local` on to a line, from `offset` on.
+pub(super) fn copy_out(bytes: &[u8], local: u64, line: &mut [u64; 16], offset: u64, count: u32) {
+    for (at, byte) in (offset..).zip(&bytes[local as usize..][..count as usize]) {
+        line[(at / 8) as usize] |= u64::from(*byte) << (8 * (at % 8));
+    }
+}
+
+/// Copies `count` bytes of a line from `offset` on to the scratchpad, from `local` on.
+pub(super) fn copy_in(bytes: &mut [u8], local: u64, line: &[u64; 16], offset: u64, count: u32) {
+    for (at, byte) in (offset..).zip(&mut bytes[local as usize..][..count as usize]) {
+        *byte = (line[(at / 8) as usize] >> (8 * (at % 8))) as u8;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

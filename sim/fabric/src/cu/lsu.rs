@@ -18,6 +18,8 @@ pub(super) enum MemKind {
     Store,
     Amo,
     Lds,
+    /// A transfer of the DMA engine.
+    Dma,
     Release,
     Acquire,
 }
@@ -73,8 +75,10 @@ pub(super) struct Pending {
 pub(super) struct Flights {
     pub pending: Vec<Pending>,
     pub free_ids: Vec<u16>,
-    /// Accesses presented to the L1, oldest first; at most `lsu_rate`.
+    /// Accesses presented to the L1, oldest first; at most `lsu_rate` of the load-store unit, and one of the DMA engine.
     pub out: VecDeque<u16>,
+    /// The DMA engine's is among them.
+    pub engine: bool,
 }
 
 /// State of the load-store unit.
@@ -178,6 +182,11 @@ impl Flights {
         !self.free_ids.is_empty() || self.pending.len() < IDS
     }
 
+    /// Accesses of the load-store unit presented to the L1.
+    pub fn untaken(&self) -> usize {
+        self.out.len() - usize::from(self.engine)
+    }
+
     /// Transaction numbers in use.
     pub fn in_use(&self) -> usize {
         self.pending.len() - self.free_ids.len()
@@ -186,7 +195,13 @@ impl Flights {
 
 impl Lsu {
     /// Adds an operation to the queue and to its wave.
-    pub fn push(&mut self, mut op: MemOp, wave: &mut Wave) {
+    pub fn push(&mut self, op: MemOp, wave: &mut Wave) {
+        let index = self.enter(op, wave);
+        self.queue.push_back(index);
+    }
+
+    /// Adds an operation to its wave; its index.
+    pub fn enter(&mut self, mut op: MemOp, wave: &mut Wave) -> u32 {
         op.number = wave.pushed;
         wave.pushed = wave.pushed.wrapping_add(1);
         let index = match self.free_ops.pop() {
@@ -203,13 +218,13 @@ impl Lsu {
         wave.writes += u32::from(matches!(op.kind, MemKind::Store | MemKind::Amo));
         wave.unpaired += u32::from(op.class == Class::U);
         wave.ops.push(index);
-        self.queue.push_back(index);
+        index
     }
 
     /// Whether the operation at the head can make a line access.
     pub fn can_send(&self, index: u32, wave: &Wave, rate: u32, wave_mem: u32) -> bool {
         let op = &self.ops[index as usize];
-        self.flights.out.len() < rate as usize
+        self.flights.untaken() < rate as usize
             && wave.in_flight < wave_mem
             && self.flights.id_free()
             && !op.waits_for_own_lane()
@@ -235,7 +250,7 @@ impl MemOp {
             MemKind::Acquire => CuOp::Acq,
             MemKind::Load => CuOp::Ld,
             MemKind::Store => CuOp::St,
-            MemKind::Amo | MemKind::Lds => CuOp::Amo,
+            MemKind::Amo | MemKind::Lds | MemKind::Dma => CuOp::Amo,
         }
     }
 
@@ -349,12 +364,15 @@ impl Cu {
             MemKind::Amo => counters.amo_lines += 1,
             MemKind::Release => counters.releases += 1,
             MemKind::Acquire => counters.acquires += 1,
-            MemKind::Lds => {}
+            MemKind::Lds | MemKind::Dma => {}
         }
     }
 
     /// One tick of the scratchpad operation at the head: contents change in its first, its place is free after its last.
     fn lds_tick(&mut self, index: u32, now: u64) -> Result<(), super::CuError> {
+        if self.pending_dma(index) {
+            return Ok(());
+        }
         let lsu = &mut self.s.lsu;
         let end = match lsu.lds_end {
             Some(end) => end,

@@ -22,6 +22,7 @@
 
 mod block;
 mod counters;
+mod dma;
 mod error;
 mod gsi;
 mod issue;
@@ -44,6 +45,7 @@ use weft_workload::Program;
 
 use block::Block;
 pub use counters::CuCounters;
+use dma::Dma;
 pub use error::CuError;
 use gsi::Gsi;
 pub use gsi::{GSI_COLUMNS, GsiCounts, StallClass, Structural};
@@ -82,6 +84,7 @@ struct State {
     /// Waves that ask again at a tick.
     timers: BinaryHeap<Reverse<(u64, u16)>>,
     lsu: Lsu,
+    dma: Dma,
     boundary: Boundary,
     active_since: u64,
     counters: CuCounters,
@@ -113,12 +116,17 @@ impl Cu {
     /// Compute unit `cu` of GPU `gpu`, empty.
     ///
     /// # Errors
-    /// Illegal parameters; a program with wider waves.
+    /// Illegal parameters; a program with wider waves, or for another local memory.
     pub fn new(params: CuParams, program: Arc<dyn Program>, gpu: u32, cu: u32) -> Result<Self, CuError> {
         let lanes = program.lanes();
         if lanes > params.lanes {
             let name = program.name().to_owned();
             return Err(CuError::ProgramLanes { program: name, lanes, legal: params.lanes });
+        }
+        let (needs, has) = (program.local_memory(), params.local);
+        if !has.serves(needs) {
+            let (program, needs, has) = (program.name().to_owned(), needs.word(), has.word());
+            return Err(CuError::LocalMemory { program, needs, has });
         }
         Self::of_lanes(lanes, params, program, gpu, cu)
     }
@@ -148,6 +156,7 @@ impl Cu {
             lds_free: params.lds_bytes,
             timers: BinaryHeap::new(),
             lsu: Lsu::default(),
+            dma: Dma::default(),
             boundary: Boundary::None,
             active_since: 0,
             counters: CuCounters::default(),
@@ -300,6 +309,7 @@ impl Cu {
         let shape = |lsu: &Lsu| (lsu.queue.len(), lsu.flights.out.len(), lsu.lds_end);
         let before = shape(&self.s.lsu);
         self.lsu_tick(now, translate)?;
+        self.dma_tick(translate);
         if shape(&self.s.lsu) != before {
             self.s.gsi.iter_mut().for_each(Gsi::changed);
         }
@@ -322,11 +332,16 @@ impl Cu {
         if let Some(&index) = self.s.lsu.queue.front() {
             let op = &self.s.lsu.ops[index as usize];
             let wave = &self.s.waves[usize::from(op.wave)];
-            if op.kind == MemKind::Lds {
+            if op.kind == MemKind::Lds && self.pending_dma(index) {
+                // It waits for answers of the engine's requests.
+            } else if op.kind == MemKind::Lds {
                 next = next.min(self.s.lsu.lds_end.unwrap_or(now));
             } else if self.s.lsu.can_send(index, wave, self.params.lsu_rate, self.params.wave_mem) {
                 return Some(now);
             }
+        }
+        if self.dma_acts() {
+            return Some(now);
         }
         let room = self.lsu_room();
         for slot in &self.s.slots {
@@ -422,6 +437,9 @@ impl Cu {
         if let Some(token) = op.token() {
             wave.set_due(token, at);
             wave.values.set(token, values);
+        }
+        if op.kind == MemKind::Dma {
+            self.transferred(index, w);
         }
         self.pay(index);
         let wave = &mut self.s.waves[usize::from(w)];

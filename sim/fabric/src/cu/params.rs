@@ -1,7 +1,7 @@
 //! Parameters of a compute unit (`cu-and-consistency.md` section 1).
 
 use serde::{Deserialize, Serialize};
-use weft_workload::{Class, Kernel};
+use weft_workload::{Class, Kernel, LocalMemory};
 
 use super::error::CuError;
 use super::pace::Pace;
@@ -35,6 +35,8 @@ pub struct CuParams {
     pub policy: CuPolicy,
     /// Scratchpad bytes, 0..=262144.
     pub lds_bytes: u32,
+    /// What the local memory is.
+    pub local: LocalMemory,
     /// Scratchpad banks of 4-byte words, a power of two, 1..=128.
     pub lds_banks: u32,
     /// Line accesses that the load-store unit makes per tick, 1..=4.
@@ -67,6 +69,7 @@ impl Default for CuParams {
             issue_slots: 4,
             policy: CuPolicy::Oldest,
             lds_bytes: 64 << 10,
+            local: LocalMemory::Scratchpad,
             lds_banks: 32,
             lsu_rate: 1,
             lsu_depth: 4,

@@ -49,6 +49,8 @@ pub struct LineAccess {
     pub region: bool,
     /// 4-bit placement hint.
     pub hint: u8,
+    /// A request of the DMA engine: an access of class D that is not to leave a copy in the L1.
+    pub dma: bool,
 }
 
 impl LineAccess {
@@ -71,6 +73,7 @@ impl LineAccess {
             class: 0,
             region: false,
             hint: 0,
+            dma: false,
         }
     }
 }

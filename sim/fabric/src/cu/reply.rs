@@ -16,6 +16,9 @@ impl Cu {
         let Some(id) = self.s.lsu.flights.out.pop_front() else { return };
         let entry = &mut self.s.lsu.flights.pending[usize::from(id)];
         entry.taken = Some(now);
+        if entry.access.dma {
+            self.s.lsu.flights.engine = false;
+        }
         if entry.access.op != CuOp::St {
             return;
         }
@@ -99,6 +102,9 @@ impl Cu {
         }
         let (lanes, line) = (entry.lanes, u64::from(self.params.line));
         let op = &mut self.s.lsu.ops[index as usize];
+        if op.kind == MemKind::Dma {
+            return self.dma_deliver(index, lanes as u32, data);
+        }
         let Some((access, _)) = global(&op.op) else { return };
         let keep = size_mask(access.size);
         if op.values.is_empty() {
@@ -124,12 +130,13 @@ impl Cu {
             return;
         };
         let op = &mut self.s.lsu.ops[index as usize];
-        op.open &= !lanes;
+        let engine = op.kind == MemKind::Dma;
+        op.open &= if engine { op.open } else { !lanes };
         op.unanswered -= 1;
         let (w, done) = (op.wave, op.todo == 0 && op.unanswered == 0);
         debug_assert!(op.kind != MemKind::Lds, "a scratchpad operation never reaches the L1");
         let wave = &mut self.s.waves[usize::from(w)];
-        wave.in_flight -= 1;
+        wave.in_flight -= u32::from(!engine);
         let result = if done {
             self.complete(index, now)
         } else if matches!(wave.status, Status::Waiting(Wait::Word(_))) {

@@ -172,11 +172,17 @@ impl Wave {
         match op {
             Op::Compute { unit, needs, .. } => self.after(needs, at, ready(Need::Unit(*unit as u8))),
             Op::Await { tokens } => self.after(tokens, at, ready(Need::None)),
-            Op::Barrier if !self.ops.is_empty() => Head::Waiting(Wait::Order),
+            Op::Barrier if self.ops.iter().any(|&i| ops[i as usize].kind != MemKind::Dma) => {
+                Head::Waiting(Wait::Order)
+            }
             Op::End if !self.ops.is_empty() => Head::Waiting(Wait::End),
             Op::Barrier | Op::End => ready(Need::None),
-            Op::LdsLoad { .. } => ready(Need::Lsu),
-            Op::LdsStore { values, .. } | Op::LdsAmo { values, .. } => {
+            Op::Map { .. } => match self.ops.iter().find(|&&i| ops[i as usize].kind == MemKind::Lds) {
+                Some(&op) => Head::Waiting(Wait::Word(op)),
+                None => ready(Need::None),
+            },
+            Op::LdsLoad { .. } | Op::StashLoad { .. } => ready(Need::Lsu),
+            Op::LdsStore { values, .. } | Op::LdsAmo { values, .. } | Op::StashStore { values, .. } => {
                 self.after(source(values), at, ready(Need::Lsu))
             }
             Op::Load { access, .. } => self.access(ops, mode, access, Sem::Acquire, MemKind::Load, false),

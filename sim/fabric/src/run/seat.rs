@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use weft_blocks::msg::CuOp;
 use weft_engine::{OutPort, Sim};
 use weft_rtl::prelude::HwEnum;
+use weft_workload::{Class, Hint, Request};
 
 const REQ: [&str; 16] = [
     "op", "sync", "sem", "scope", "remote", "class", "region", "hint", "want_ack", "amo", "sgn", "line",
@@ -398,6 +399,9 @@ fn offer(req: &mut Sender<16>, sim: &mut Sim, a: &LineAccess, limbs: usize) -> b
     let one = |v: bool| [u64::from(v)];
     let byte = |v: u8| [u64::from(v)];
     let mask = [a.mask as u64, (a.mask >> 64) as u64];
+    // A relaxed atomic access, done at the LLC: the L1 gives it an MSHR and keeps no copy.
+    let (class, hint) =
+        if a.dma { (Class::N as u8, Hint::word(Request::ReqWt).bits()) } else { (a.class, a.hint) };
     req.offer(
         sim,
         [
@@ -406,9 +410,9 @@ fn offer(req: &mut Sender<16>, sim: &mut Sim, a: &LineAccess, limbs: usize) -> b
             &byte(a.sem),
             &byte(a.scope),
             &one(a.remote),
-            &byte(a.class),
+            &byte(class),
             &one(a.region),
-            &byte(a.hint),
+            &byte(hint),
             &one(a.want_ack),
             &[a.amo.encoding()],
             &one(a.sgn),

@@ -55,8 +55,9 @@ impl Survey {
 /// What does not fit, with a remedy.
 pub fn check_program(config: &FabricConfig, program: &Arc<dyn Program>) -> Result<(), FabricError> {
     PageTable::new(program.arrays(), config)?;
-    Cu::new(config.common.cu(), program.clone(), 0, 0)?;
-    let cores = config.hardware().shape().cores;
+    let hardware = config.hardware();
+    let (cores, first) = (hardware.shape().cores, hardware.shape().cores_each());
+    Cu::new(hardware.compute_unit(first, config.common.cu()), program.clone(), 0, 0)?;
     let memory = FlatMemory::load(&**program);
     match program.host_step(0, &|addr, count| memory.read(addr, count)) {
         Some(HostStep::Launch(kernel)) if kernel.cpus > cores => {

@@ -49,6 +49,14 @@ pub enum IdealError {
         /// Load, store or atomic.
         op: &'static str,
     },
+    /// A mapping that cannot be, or an access of a stash outside of every mapping.
+    #[error("{who} maps {cause}")]
+    Mapping {
+        /// Kernel, work-group and wave.
+        who: String,
+        /// What is wrong, and what was expected.
+        cause: String,
+    },
     /// A step without operations, one that does not end in Await, Barrier or End, or one that goes on after these.
     #[error("{who} made a step with {found} at a wrong place, expected Await, Barrier or End to close it")]
     OpenStep {
@@ -75,6 +83,7 @@ pub(super) enum Fault {
     Unaligned { addr: u64, size: u64 },
     Lanes { mask: LaneMask, lanes: u32 },
     Hint { hint: u8, op: &'static str },
+    Mapping { cause: String },
 }
 
 impl Fault {
@@ -85,6 +94,7 @@ impl Fault {
             Self::Unaligned { addr, size } => IdealError::Unaligned { who, addr, size },
             Self::Lanes { mask, lanes } => IdealError::Lanes { who, mask, lanes },
             Self::Hint { hint, op } => IdealError::Hint { who, hint, op },
+            Self::Mapping { cause } => IdealError::Mapping { who, cause },
         }
     }
 }

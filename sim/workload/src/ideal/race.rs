@@ -12,7 +12,9 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use super::local::Moved;
 use super::{active, word_addresses};
+use crate::mapping::{MapKind, Mapping};
 use crate::op::{Access, AmoKind, Class, LaneMask, LdsAccess, Op, Sem};
 use crate::program::{Array, Kernel, Program};
 
@@ -193,6 +195,8 @@ pub(super) struct RaceCheck {
     marks: HashMap<Place, Vec<Mark>>,
     /// What a paired read of a word acquires.
     sync: HashMap<Place, Clock>,
+    /// What is before a mapping's copy to the local memory is over, or before its copy back begins, by work-group.
+    maps: HashMap<(u32, MapKind, Mapping), Clock>,
     pub(super) races: Races,
 }
 
@@ -205,6 +209,7 @@ impl RaceCheck {
             threads: vec![],
             marks: HashMap::new(),
             sync: HashMap::new(),
+            maps: HashMap::new(),
             races: Races::default(),
         }
     }
@@ -217,6 +222,7 @@ impl RaceCheck {
         (0..).zip(&mut self.threads).for_each(|(id, thread)| thread.clock.set(id, 1));
         self.marks.clear();
         self.sync.clear();
+        self.maps.clear();
     }
 
     /// A barrier opens: what its work-group has done is before what it does from now on.
@@ -244,7 +250,50 @@ impl RaceCheck {
                 self.local(thread, access, Class::N, Touch::Amo(*kind, false));
             }
             Op::Fence { sem, .. } => self.fence(thread, *sem),
+            Op::Map { .. } | Op::StashLoad { .. } | Op::StashStore { .. } => {}
             Op::Compute { .. } | Op::Barrier | Op::Await { .. } | Op::End => {}
+        }
+    }
+
+    /// A wave executes a mapping, upon which elements are copied or not. Copying to the local memory is before what any wave does behind its
+    /// operation; copying back is behind what all have done before theirs.
+    pub(super) fn mapped(
+        &mut self,
+        block: u32,
+        wave: u32,
+        moved: Option<Moved>,
+        kind: MapKind,
+        map: &Mapping,
+    ) {
+        let thread = block * self.waves + wave;
+        let key = (block, kind, *map);
+        if kind == MapKind::DmaOut {
+            let own = &mut self.threads[thread as usize].clock;
+            self.maps.entry(key).or_default().join(own);
+            own.set(thread, own.of(thread) + 1);
+        }
+        if let Some(moved) = moved {
+            if let (Moved::Out, Some(before)) = (moved, self.maps.get(&key)) {
+                self.threads[thread as usize].clock.join(before);
+            }
+            let (reads, writes) = (Touch::Load, Touch::Store);
+            let (global, local) = if moved == Moved::In { (reads, writes) } else { (writes, reads) };
+            let words = |from: &dyn Fn(u32) -> u64| -> Vec<(u64, u8)> {
+                (0..map.count)
+                    .flat_map(|i| (0..u64::from(map.element / 4)).map(move |w| (from(i) / 4 + w, 15)))
+                    .collect()
+            };
+            self.mark(thread, 0, &words(&|i| map.global_of(i)), Class::D, global);
+            self.mark(thread, 1 + block, &words(&|i| map.local_of(i)), Class::D, local);
+        }
+        if kind == MapKind::DmaIn {
+            let own = &mut self.threads[thread as usize].clock;
+            if moved.is_some() {
+                self.maps.insert(key, own.clone());
+                own.set(thread, own.of(thread) + 1);
+            } else if let Some(before) = self.maps.get(&key) {
+                own.join(before);
+            }
         }
     }
 

@@ -20,6 +20,7 @@ mod gemm;
 mod gemv;
 mod graphs;
 mod hpgmg;
+mod implicit;
 mod j2d;
 mod layers;
 mod lstm;
@@ -124,6 +125,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         apps::hotspot::INFO,
         hpgmg::INFO,
         cpu_gpu::hsti::INFO,
+        implicit::INFO,
         cpu_gpu::indirection::INFO,
         j2d::INFO,
         apps::lava::INFO,

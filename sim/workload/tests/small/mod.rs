@@ -20,6 +20,7 @@ pub const SMALL: &[(&str, &[(&str, &str)])] = &[
     ("googlenet", &[("channels", "3"), ("filters", "4"), ("image", "6")]),
     ("hotspot", &[("n", "37"), ("iterations", "5"), ("height", "3")]),
     ("hpgmg", &[("levels", "3"), ("cycles", "1"), ("group", "10")]),
+    ("implicit", &[("blocks", "3"), ("group", "75"), ("object_bytes", "12"), ("kernels", "2")]),
     ("j2d", &[("n", "37"), ("steps", "2")]),
     ("lava", &[("boxes", "2"), ("particles", "3")]),
     ("lock", &[("owner", "9"), ("remote", "3"), ("others", "2"), ("lines", "2")]),

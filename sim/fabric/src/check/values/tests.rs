@@ -68,6 +68,7 @@ fn access(op: AmoOp, line: u64, mask: u128, data: [u64; 16]) -> LineAccess {
         class: 0,
         region: false,
         hint: 0,
+        dma: false,
     }
 }
 

@@ -232,6 +232,7 @@ impl Cu {
     fn store_block(&self, wave: &Wave) -> Verdict {
         let lsu = &self.s.lsu;
         match awaited(wave) {
+            Some(op) if lsu.ops[op as usize].kind == MemKind::Dma => Verdict::Structural(Structural::Dma),
             Some(op) if lsu.queue.contains(&op) => self.lsu_block(),
             Some(op)
                 if lsu.flights.out.iter().any(|id| lsu.flights.pending[usize::from(*id)].op == Some(op)) =>
@@ -248,9 +249,10 @@ impl Cu {
         let Some(&index) = lsu.queue.front() else { return Verdict::Structural(Structural::Other) };
         let op = &lsu.ops[index as usize];
         if op.kind == MemKind::Lds {
-            return Verdict::Structural(Structural::Bank);
+            let dma = self.pending_dma(index);
+            return Verdict::Structural(if dma { Structural::Dma } else { Structural::Bank });
         }
-        if lsu.flights.out.len() >= self.params.lsu_rate as usize {
+        if lsu.flights.untaken() >= self.params.lsu_rate as usize {
             return Verdict::Port;
         }
         let in_flight = self.s.waves[usize::from(op.wave)].in_flight;
@@ -275,7 +277,8 @@ fn needed(op: &Op) -> &[Token] {
         Op::Store { values, .. }
         | Op::Amo { values, .. }
         | Op::LdsStore { values, .. }
-        | Op::LdsAmo { values, .. } => source(values),
+        | Op::LdsAmo { values, .. }
+        | Op::StashStore { values, .. } => source(values),
         _ => &[],
     }
 }

@@ -1,5 +1,6 @@
 //! A compute unit before a perfect memory: every access is right, its time is not.
 
+mod dma;
 mod errors;
 mod gsi;
 mod issue;

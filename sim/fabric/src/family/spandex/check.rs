@@ -1,11 +1,12 @@
 //! What several keys of the family must be together. The rules of the blocks are their own, told with the configuration's keys.
 
 use super::build::Hierarchy;
-use super::keys::{Coherence, Opred};
+use super::keys::{Coherence, Local, Opred};
 use super::{SpandexKeys, SpandexProtocol};
 use crate::config::{Common, ConfigError, FabricConfig, size};
 use crate::cu::Model;
 use weft_blocks::registry::BlockError;
+use weft_spandex::denovo_l1::Atomics;
 
 /// The keys of a configuration of this family.
 pub(super) struct Checked<'a> {
@@ -42,6 +43,14 @@ impl Checked<'_> {
             "ro_regions",
             "only DeNovo L1s keep lines of read-only arrays over acquires, and the protocol has none",
             "false, or a protocol with denovo in its name",
+        )?;
+        let installs =
+            cu == Coherence::Denovo && self.keys.denovo_atomics.atomics(self.keys.protocol) == Atomics::Own;
+        self.ensure(
+            self.keys.local_memory != Local::Dma || !installs,
+            "local_memory",
+            "a DeNovo L1 asks for ownership of what the DMA engine transfers, and keeps it",
+            "scratchpad, or dma with denovo_atomics = through",
         )?;
         self.gpus()?;
         let system = self.keys.system(self.common);

@@ -27,6 +27,7 @@ use weft_engine::{Design, Sim};
 use weft_rtl::ir::Module;
 use weft_spandex::net::link::LinkParams;
 use weft_spandex::tu_flex::Opred;
+use weft_workload::LocalMemory;
 
 /// Cycles in which [`SpandexKeys::cu_ticks`] are counted.
 const CYCLES: u32 = 20;
@@ -36,6 +37,7 @@ pub(super) struct SpandexHardware {
     system: SpandexSystem,
     core: CuParams,
     pace: Pace,
+    local: LocalMemory,
     dram: DramTiming,
     mode: CuMode,
     home_bytes: u64,
@@ -48,6 +50,7 @@ impl SpandexHardware {
             system: keys.system(common),
             core: CuParams::core(common.line, keys.cpu_mlp),
             pace: Pace { ticks: keys.cu_ticks, cycles: CYCLES },
+            local: keys.local_memory.memory(),
             dram: keys.dram(common),
             mode: CuMode { fused: true, ..common.mode(false) },
             home_bytes: common.dram_bytes,
@@ -99,7 +102,7 @@ impl Hardware for SpandexHardware {
         if number < self.system.s.cpus / self.system.s.gpus {
             self.core.clone()
         } else {
-            CuParams { pace: self.pace, ..common }
+            CuParams { pace: self.pace, local: self.local, ..common }
         }
     }
 

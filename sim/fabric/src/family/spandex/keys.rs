@@ -6,6 +6,7 @@ use crate::config::{G, K, M, Named, keys, named};
 use weft_spandex::denovo_l1::Atomics;
 use weft_spandex::gpu_l1::SbDrain;
 use weft_spandex::llc::{ReqsPolicy, RvkoGran, SharerMode};
+use weft_workload::LocalMemory;
 
 named! {
     /// The L1s of CPU cores and CUs (spandex.md section 1, where a letter stands for each).
@@ -100,6 +101,16 @@ impl DenovoAtomics {
 }
 
 named! {
+    /// What local memory CUs have (cu-and-consistency.md section 8).
+    Local {
+        /// A scratchpad.
+        Scratchpad = "scratchpad",
+        /// The same, with a DMA engine.
+        Dma = "dma",
+    }
+}
+
+named! {
     /// How a bank answers ReqS: `REQS_POLICY`.
     Reqs {
         /// The requestor becomes a sharer.
@@ -156,6 +167,16 @@ impl Opred {
     }
 }
 
+impl Local {
+    /// The compute units' word for it.
+    pub(super) fn memory(self) -> LocalMemory {
+        match self {
+            Local::Scratchpad => LocalMemory::Scratchpad,
+            Local::Dma => LocalMemory::Dma,
+        }
+    }
+}
+
 impl Reqs {
     /// The hardware's word for it.
     pub(super) fn policy(self) -> ReqsPolicy {
@@ -206,6 +227,7 @@ keys! {
             protocol: SpandexProtocol = SpandexProtocol::SMesiGpu, "", OneOf(SpandexProtocol::NAMES), "the L1s of CPU cores and CUs";
             cpus: u32 = 8, "cores", Within(0, 64), "CPU cores, beside the CUs; of several GPUs each has as many";
             cpu_mlp: u32 = 1, "accesses", Within(1, 8), "accesses of a CPU core under way";
+            local_memory: Local = Local::Scratchpad, "", OneOf(Local::NAMES), "what local memory a CU has, of lds_bytes in lds_banks: a scratchpad, or one with a DMA engine, whose requests the LLC serves (READ and WRITE of ReqWT+data) and the L1 keeps no copy of";
             cu_ticks: u32 = 7, "ticks", Within(1, 20), "ticks of a CU in 20 cycles of the CPU cores' clock, which is the fabric's";
         }
         Coherence {
