@@ -85,10 +85,17 @@ pub fn races(test: &Test, model: Drf, hrf: Hrf, bounds: Bounds) -> Result<BTreeS
     let bounds = Bounds { quantum: model.level == Level::DrfRlx, ..bounds };
     for_each(test, bounds, &mut |x| {
         if x.po.or(&x.com()).acyclic() && x.atomic() {
-            Whole::new(x, model, hrf).judge(&mut found);
+            found.extend(races_in(x, model, hrf));
         }
     })?;
     Ok(found)
+}
+
+/// The races of one sequentially consistent execution.
+pub fn races_in(x: &Execution, model: Drf, hrf: Hrf) -> BTreeSet<Found> {
+    let mut found = BTreeSet::new();
+    Whole::new(x, model, hrf).judge(&mut found);
+    found
 }
 
 /// An operation: an access, or both halves of a read-modify-write.

@@ -89,9 +89,9 @@ impl Cu {
             Next::Release(scope) => {
                 match wave.queue.last() {
                     Some(Op::Fence { sem, .. }) => {
-                        wave.then_acquire = (*sem == Sem::AcquireRelease).then_some(scope);
-                        wave.queue.pop();
-                        self.count(&CounterOf::Fence);
+                        let both = *sem == Sem::AcquireRelease;
+                        wave.then_acquire = both.then_some(scope);
+                        self.issue_fence(w, 1 + u32::from(both), now, obs);
                     }
                     _ => wave.released = true,
                 }
@@ -100,8 +100,7 @@ impl Cu {
             }
             Next::Acquire(scope) => {
                 if !wave.closing {
-                    wave.queue.pop();
-                    self.count(&CounterOf::Fence);
+                    self.issue_fence(w, 1, now, obs);
                 }
                 self.s.waves[usize::from(w)].then_acquire = None;
                 self.push_sync(w, CuOp::Acq, scope);
@@ -111,8 +110,15 @@ impl Cu {
     }
 
     fn issue_head(&mut self, w: u16, slot: usize, now: u64, obs: &mut dyn CuObserver) -> Result<(), CuError> {
+        if let Some(Op::Fence { .. }) = self.s.waves[usize::from(w)].queue.last() {
+            self.issue_fence(w, 0, now, obs);
+            return self.settle(w, now + 1);
+        }
         let wave = &mut self.s.waves[usize::from(w)];
         let Some(op) = wave.queue.pop() else { return Ok(()) };
+        let number = wave.pushed;
+        obs.operation(&self.who(w), number, &op);
+        let wave = &mut self.s.waves[usize::from(w)];
         match op {
             Op::Compute { unit, latency, occupancy, token, .. } => {
                 let hold = if occupancy == 0 { self.occupancy } else { occupancy };
@@ -122,7 +128,6 @@ impl Cu {
                 }
                 self.count(&CounterOf::Compute);
             }
-            Op::Fence { .. } => self.count(&CounterOf::Fence),
             Op::Await { .. } => {
                 self.count(&CounterOf::Other);
                 if self.params.refill > 0 {
@@ -146,8 +151,18 @@ impl Cu {
                 self.count(&CounterOf::Map);
                 self.issue_map(w, kind, map)?;
             }
+            // Issued above.
+            Op::Fence { .. } => {}
         }
         self.settle(w, now + 1)
+    }
+
+    /// The fence at the head leaves the queue; the L1 answers so many `parts` of it.
+    fn issue_fence(&mut self, w: u16, parts: u32, now: u64, obs: &mut dyn CuObserver) {
+        if let Some(Op::Fence { sem, scope }) = self.s.waves[usize::from(w)].queue.pop() {
+            obs.fence(&self.who(w), (sem, scope), parts, self.params.pace.cycle(now));
+        }
+        self.count(&CounterOf::Fence);
     }
 
     /// Steps the program if the queue is empty, then asks what the wave waits for at tick `at`.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use weft_blocks::msg::{AmoOp, CuOp};
-use weft_workload::AmoKind;
+use weft_workload::{AmoKind, Op, Scope, Sem};
 
 /// Transaction numbers of a compute unit: 12 bits.
 pub const IDS: usize = 4096;
@@ -142,6 +142,26 @@ pub trait CuObserver {
     /// An atomic is answered: `old` holds the old values at the bytes of `access.mask`, `access.data` the operands.
     fn amo(&mut self, who: &Who, access: &LineAccess, old: &[u64; 16], issued: u64, done: u64) {
         let _ = (who, access, old, issued, done);
+    }
+
+    /// A wave issues an operation other than a fence, a barrier or its end; `number` is that of [`Issuer`] if it is one of memory with active lanes.
+    fn operation(&mut self, who: &Who, number: u32, op: &Op) {
+        let _ = (who, number, op);
+    }
+
+    /// A wave issues a fence, of which the L1 answers so many `parts`.
+    fn fence(&mut self, who: &Who, fence: (Sem, Scope), parts: u32, now: u64) {
+        let _ = (who, fence, parts, now);
+    }
+
+    /// The L1 has taken an access, a release or an acquire of a wave's operation in cycle `now`. `addr` is the line's byte address in the program.
+    fn taken(&mut self, from: &Issuer, access: &LineAccess, addr: u64, now: u64) {
+        let _ = (from, access, addr, now);
+    }
+
+    /// An access that was taken is complete, with the old values of a load or atomic.
+    fn complete(&mut self, who: &Who, access: &LineAccess, old: Option<&[u64; 16]>, now: u64) {
+        let _ = (who, access, old, now);
     }
 
     /// The barrier of the work-group of `who`, its last wave to arrive, opens.

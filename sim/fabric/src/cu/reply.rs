@@ -2,6 +2,7 @@
 
 use weft_blocks::msg::CuOp;
 use weft_blocks::msg::node_text;
+use weft_workload::Op;
 use weft_workload::op::size_mask;
 
 use super::lsu::{MemKind, global, lanes_of};
@@ -19,14 +20,18 @@ impl Cu {
         if entry.access.dma {
             self.s.lsu.flights.engine = false;
         }
+        self.tell_taken(id, now, obs);
+        let entry = &self.s.lsu.flights.pending[usize::from(id)];
         if entry.access.op != CuOp::St {
             return;
         }
-        let entry = &self.s.lsu.flights.pending[usize::from(id)];
         let access = &entry.access;
         if let Some(index) = entry.op {
             let who = self.who(self.s.lsu.ops[index as usize].wave);
             obs.store(&who, access.line, access.mask, &access.data, now);
+            if !access.want_ack {
+                obs.complete(&who, access, None, now);
+            }
         }
         if !access.want_ack {
             self.answered(id, self.params.pace.tick(now));
@@ -86,8 +91,27 @@ impl Cu {
                 let who = self.who(self.s.lsu.ops[index as usize].wave);
                 obs.served(&who, &entry.access, reply.src, reply.merged);
             }
+        } else if let Some(index) = self.s.lsu.flights.pending[usize::from(reply.id)].op {
+            let who = self.who(self.s.lsu.ops[index as usize].wave);
+            obs.complete(&who, &self.s.lsu.flights.pending[usize::from(reply.id)].access, None, now);
         }
         self.answered(reply.id, self.params.pace.tick(now));
+    }
+
+    /// Tells an observer of an access that the L1 has taken.
+    fn tell_taken(&self, id: u16, now: u64, obs: &mut dyn CuObserver) {
+        let entry = &self.s.lsu.flights.pending[usize::from(id)];
+        let Some(from) = self.issuer(id) else { return };
+        let op = entry.op.map(|index| &self.s.lsu.ops[index as usize].op);
+        let line = u64::from(self.params.line);
+        let first = match op {
+            // Of the engine, the number of an element.
+            Some(Op::Map { map, .. }) => map.global_of(entry.lanes as u32),
+            Some(op) => global(op).map_or(0, |(access, _)| access.addrs.at(entry.lanes.trailing_zeros())),
+            None => 0,
+        };
+        let addr = first & !(line - 1);
+        obs.taken(&from, &entry.access, addr, now);
     }
 
     /// Gives the lanes of a load or atomic their values.
@@ -100,6 +124,7 @@ impl Cu {
         } else {
             obs.load(&who, access.line, access.mask, data, taken, now);
         }
+        obs.complete(&who, access, Some(data), now);
         let (lanes, line) = (entry.lanes, u64::from(self.params.line));
         let op = &mut self.s.lsu.ops[index as usize];
         if op.kind == MemKind::Dma {

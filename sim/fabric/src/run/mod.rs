@@ -7,6 +7,7 @@ mod model;
 mod observe;
 mod outside;
 mod processor;
+mod record;
 mod report;
 mod seat;
 mod snapshot;
@@ -18,6 +19,7 @@ mod survey;
 pub(crate) use memory::read as read_newer;
 pub(crate) use outside::HOST;
 pub use processor::KernelRecord;
+pub use record::Recording;
 pub(crate) use report::block_of;
 pub use report::{Counter, RunReport};
 pub use snapshot::{Identity, Snapshot, SnapshotError, temporary};
@@ -275,6 +277,12 @@ impl FabricRun {
         self.runner.watch(watch);
     }
 
+    /// Records all that waves and the host do to memory. To be called before the first cycle.
+    pub fn record(&mut self, recording: &Recording) {
+        let model = &mut self.runner.model;
+        model.observer.recorder = Some(recording.recorder(model.program.arrays()));
+    }
+
     /// Cycles run so far.
     pub fn cycle(&self) -> u64 {
         self.runner.sim.cycle()
@@ -374,7 +382,7 @@ fn model(
         table,
         host,
         program: program.clone(),
-        observer: Observer { meter: hardware.meter(), checks },
+        observer: Observer { meter: hardware.meter(), checks, recorder: None },
         outside: Outside::new(program.arrays(), links, shape),
         shape,
         links,

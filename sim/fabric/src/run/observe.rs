@@ -1,12 +1,14 @@
 //! What is seen of the run besides the hardware's own counters.
 
+use super::record::Recorder;
 use crate::check::{CheckError, Checks};
-use crate::cu::{CuObserver, LineAccess, Who};
+use crate::cu::{CuObserver, Issuer, LineAccess, Who};
 use crate::family::{Meter, Surroundings, Transfer};
 use crate::memory::Memory;
 use serde::{Deserialize, Serialize};
 use weft_engine::Sim;
 use weft_engine::runner::Problem;
+use weft_workload::{Op, Scope, Sem};
 
 /// Watches all compute units.
 #[derive(Clone)]
@@ -15,6 +17,8 @@ pub(super) struct Observer {
     pub meter: Box<dyn Meter>,
     /// Checks, if they are on.
     pub checks: Option<Checks>,
+    /// What is recorded, if anything is.
+    pub recorder: Option<Recorder>,
 }
 
 /// What changes in an [`Observer`], as it is saved.
@@ -43,6 +47,9 @@ impl Observer {
 
     /// All writes so far are visible everywhere.
     pub fn boundary(&mut self, sim: &Sim, around: &dyn Surroundings) -> Result<(), Problem> {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.boundary(sim.cycle());
+        }
         self.checks.as_mut().map_or(Ok(()), |c| c.kernel_boundary(sim, around)).map_err(problem)
     }
 
@@ -118,6 +125,33 @@ impl CuObserver for Observer {
         self.meter.barrier(who, now);
         if let Some(checks) = &mut self.checks {
             checks.barrier(who, now);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.barrier(who, now);
+        }
+    }
+
+    fn operation(&mut self, who: &Who, number: u32, op: &Op) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.operation(who, number, op);
+        }
+    }
+
+    fn fence(&mut self, who: &Who, fence: (Sem, Scope), parts: u32, now: u64) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.fence(who, fence, parts, now);
+        }
+    }
+
+    fn taken(&mut self, from: &Issuer, access: &LineAccess, addr: u64, now: u64) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.taken(from, access, addr, now);
+        }
+    }
+
+    fn complete(&mut self, who: &Who, access: &LineAccess, old: Option<&[u64; 16]>, now: u64) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.complete(who, access, old, now);
         }
     }
 }

@@ -337,6 +337,9 @@ impl Processor {
             }
             Some(Order::Launch(kernel)) => {
                 self.cut(&kernel, seats)?;
+                if let Some(recorder) = &mut observer.recorder {
+                    recorder.kernel(&kernel.name, now);
+                }
                 self.records.push(KernelRecord { name: kernel.name.clone(), start: now, end: now });
                 self.kernel = Some(Arc::new(kernel));
                 if self.acquires {
@@ -348,6 +351,9 @@ impl Processor {
             }
             Some(Order::Store { name, addr, bytes, over }) => {
                 self.records.push(KernelRecord { name: name.into(), start: now, end: now });
+                if let Some(recorder) = &mut observer.recorder {
+                    recorder.memory(addr, &bytes);
+                }
                 let stores = place(addr, &bytes);
                 if let Some(checks) = &mut observer.checks {
                     stores.iter().for_each(|(_, access)| host_write(checks, access, self.line));

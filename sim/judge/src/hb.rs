@@ -1,0 +1,424 @@
+//! Happens-before: program order, barriers of work-groups, and synchronisation, as vector clocks at paired accesses, fences and barriers.
+//!
+//! `so` goes from a paired write that releases to every paired read of the location, later in coherence order, that acquires; and from a release fence, by an atomic write behind
+//! it, through read-modify-writes, to an atomic read and the acquire fence behind that; each where the scopes include each other's thread. Where the order of a location is not known,
+//! only what is known makes order, so that no obligation is made up.
+
+use crate::clock::{Clock, join};
+use crate::kernel::{Cut, INIT, Id, Kernel, Op, What};
+use crate::order::Order;
+use crate::report::{Axiom, Step, Violation};
+use crate::source::Sources;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use weft_litmus::test::Place;
+use weft_workload::op::Scope;
+
+/// Who releases, as far as scopes tell it: scope, remote promotion and place; the same for all without scopes.
+type Key = (Scope, bool, Place);
+
+/// Clocks of releases, by who releases.
+#[derive(Clone, Debug, Default)]
+struct Released(Vec<(Key, Arc<Clock>)>);
+
+impl Released {
+    fn add(&mut self, key: Key, clock: &Arc<Clock>) {
+        match self.0.iter_mut().find(|(of, _)| *of == key) {
+            Some((_, own)) => {
+                join(own, clock);
+            }
+            None => self.0.push((key, clock.clone())),
+        }
+    }
+
+    fn all(&mut self, other: &Released) {
+        other.0.iter().for_each(|(key, clock)| self.add(*key, clock));
+    }
+}
+
+/// Something at which a thread's knowledge may change.
+#[derive(Clone, Copy, Debug)]
+enum At {
+    Op(u32),
+    Barrier(Cut),
+}
+
+/// Happens-before of a kernel.
+pub struct HappensBefore {
+    /// Of each thread: from this place in program order on, it knows this; and the rank of that moment.
+    epochs: Vec<Vec<(u32, Arc<Clock>, u32)>>,
+}
+
+struct Thread {
+    steps: VecDeque<At>,
+    clock: Arc<Clock>,
+    /// What its last release fence publishes.
+    fenced: Option<(Key, Arc<Clock>)>,
+    /// What its next acquire fence learns.
+    pending: Released,
+    /// Operations passed.
+    passed: u32,
+    /// It waits for this operation.
+    blocked: Option<u32>,
+}
+
+/// A barrier under way.
+#[derive(Default)]
+struct Meeting {
+    members: u32,
+    arrived: Vec<u32>,
+    clock: Option<Arc<Clock>>,
+}
+
+struct Walk<'a> {
+    k: &'a Kernel,
+    sources: &'a Sources,
+    orders: &'a HashMap<u32, Order>,
+    scopes: bool,
+    /// The kernel has fences, so that every atomic access may carry what they publish.
+    fences: bool,
+    threads: Vec<Thread>,
+    meetings: Vec<Meeting>,
+    /// What a write's releases before it in coherence order publish, itself included.
+    published: HashMap<(u32, Id), Released>,
+    /// Its own part.
+    own: HashMap<Id, Released>,
+    /// What is published through chains of read-modify-writes, to fences.
+    carried: HashMap<Id, Released>,
+    positions: HashMap<u32, HashMap<Id, usize>>,
+    waiting: HashMap<u32, Vec<u32>>,
+    epochs: Vec<Vec<(u32, Arc<Clock>, u32)>>,
+    rank: u32,
+}
+
+impl HappensBefore {
+    /// Of a kernel, with scopes or as if all reached everything; and a violation if it is cyclic.
+    pub fn new(
+        k: &Kernel,
+        sources: &Sources,
+        orders: &HashMap<u32, Order>,
+        scopes: bool,
+    ) -> (HappensBefore, Option<Violation>) {
+        let mut walk = Walk::new(k, sources, orders, scopes);
+        let violation = walk.run();
+        (HappensBefore { epochs: walk.epochs }, violation)
+    }
+
+    /// Whether an operation happens before another one.
+    pub fn before(&self, k: &Kernel, a: u32, b: u32) -> bool {
+        let (a, b) = (&k.ops[a as usize], &k.ops[b as usize]);
+        if a.thread == b.thread {
+            return a.index < b.index;
+        }
+        self.epoch(b).is_some_and(|(_, clock, _)| clock.of(a.thread) > a.index)
+    }
+
+    /// A number that is no smaller than that of anything that happens before.
+    pub fn rank(&self, op: &Op) -> u32 {
+        self.epoch(op).map_or(0, |(_, _, rank)| *rank)
+    }
+
+    fn epoch(&self, op: &Op) -> Option<&(u32, Arc<Clock>, u32)> {
+        let epochs = &self.epochs[op.thread as usize];
+        epochs.partition_point(|(index, ..)| *index <= op.index).checked_sub(1).map(|at| &epochs[at])
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn new(k: &'a Kernel, sources: &'a Sources, orders: &'a HashMap<u32, Order>, scopes: bool) -> Walk<'a> {
+        let fences = k.ops.iter().any(|op| op.what == What::Fence);
+        let mut meetings: Vec<Meeting> = (0..k.barriers).map(|_| Meeting::default()).collect();
+        let mut threads = Vec::new();
+        for of in &k.threads {
+            let (mut steps, mut cuts) = (VecDeque::new(), of.cuts.iter().copied().peekable());
+            for number in of.ops.clone() {
+                let op = &k.ops[number as usize];
+                while let Some(cut) = cuts.next_if(|cut| cut.index <= op.index) {
+                    steps.push_back(At::Barrier(cut));
+                }
+                if op.acquires || op.releases || (fences && op.atomic()) {
+                    steps.push_back(At::Op(number));
+                }
+            }
+            steps.extend(cuts.map(At::Barrier));
+            for cut in &of.cuts {
+                meetings[cut.barrier as usize].members += 1;
+            }
+            threads.push(Thread {
+                steps,
+                clock: Arc::default(),
+                fenced: None,
+                pending: Released::default(),
+                passed: 0,
+                blocked: None,
+            });
+        }
+        let mut positions = HashMap::new();
+        for (loc, order) in orders.iter().filter(|(_, order)| order.total) {
+            positions.insert(*loc, order.writes.iter().copied().zip(0..).collect());
+        }
+        let epochs = vec![vec![(0, Arc::default(), 0)]; threads.len()];
+        Walk {
+            k,
+            sources,
+            orders,
+            scopes,
+            fences,
+            threads,
+            meetings,
+            published: HashMap::new(),
+            own: HashMap::new(),
+            carried: HashMap::new(),
+            positions,
+            waiting: HashMap::new(),
+            epochs,
+            rank: 0,
+        }
+    }
+
+    fn key(&self, op: &Op) -> Key {
+        if self.scopes {
+            (op.scope, op.remote, self.k.threads[op.thread as usize].place)
+        } else {
+            (Scope::Sys, false, Place::default())
+        }
+    }
+
+    fn reaches(&self, (scope, remote, place): Key, op: &Op) -> bool {
+        let (own, promoted, here) = self.key(op);
+        remote || promoted || (place.reaches(scope, here) && here.reaches(own, place))
+    }
+
+    fn run(&mut self) -> Option<Violation> {
+        let mut queue: VecDeque<u32> = (0..self.threads.len() as u32).collect();
+        let mut violation = None;
+        loop {
+            while let Some(thread) = queue.pop_front() {
+                while self.step(thread, &mut queue) {}
+            }
+            let stuck = self.threads.iter().position(|thread| thread.blocked.is_some());
+            let Some(stuck) = stuck else { return violation };
+            violation.get_or_insert_with(|| self.cyclic(stuck as u32));
+            // What it waits for is left out, so that the rest is judged.
+            let Some(At::Op(number)) = self.threads[stuck].steps.pop_front() else { return violation };
+            self.threads[stuck].blocked = None;
+            self.pass(number, &mut queue);
+            queue.push_back(stuck as u32);
+        }
+    }
+
+    /// Does a thread's next step, if it can be done.
+    fn step(&mut self, thread: u32, queue: &mut VecDeque<u32>) -> bool {
+        let Some(at) = self.threads[thread as usize].steps.front().copied() else {
+            self.reach(thread, u32::MAX, queue);
+            return false;
+        };
+        self.threads[thread as usize].blocked = None;
+        match at {
+            At::Barrier(cut) => {
+                self.reach(thread, cut.index, queue);
+                if !self.meet(thread, cut, queue) {
+                    return false;
+                }
+            }
+            At::Op(number) => {
+                let op = &self.k.ops[number as usize];
+                self.reach(thread, op.index, queue);
+                if let Err(write) = self.operation(number) {
+                    self.threads[thread as usize].blocked = Some(write);
+                    self.waiting.entry(self.k.ops[write as usize].thread).or_default().push(thread);
+                    return false;
+                }
+                self.pass(number, queue);
+            }
+        }
+        self.threads[thread as usize].steps.pop_front();
+        true
+    }
+
+    fn pass(&mut self, number: u32, queue: &mut VecDeque<u32>) {
+        let op = &self.k.ops[number as usize];
+        self.reach(op.thread, op.index + 1, queue);
+    }
+
+    /// A thread has passed so many operations; those that wait for it look again.
+    fn reach(&mut self, thread: u32, passed: u32, queue: &mut VecDeque<u32>) {
+        let of = &mut self.threads[thread as usize];
+        if of.passed < passed {
+            of.passed = passed;
+            self.wake(thread, queue);
+        }
+    }
+
+    fn wake(&mut self, thread: u32, queue: &mut VecDeque<u32>) {
+        queue.extend(self.waiting.remove(&thread).unwrap_or_default());
+    }
+
+    /// Arrives at a barrier; true when it is open.
+    fn meet(&mut self, thread: u32, cut: Cut, queue: &mut VecDeque<u32>) -> bool {
+        let meeting = &mut self.meetings[cut.barrier as usize];
+        if meeting.clock.is_none() {
+            if !meeting.arrived.contains(&thread) {
+                meeting.arrived.push(thread);
+            }
+            if (meeting.arrived.len() as u32) < meeting.members {
+                return false;
+            }
+            let mut all = Clock::default();
+            for member in &meeting.arrived {
+                let of = &self.threads[*member as usize];
+                all.join(&of.clock);
+                all.learn(*member, of.passed);
+            }
+            meeting.clock = Some(Arc::new(all));
+            queue.extend(meeting.arrived.iter().filter(|member| **member != thread));
+            self.rank += 1;
+        }
+        let clock = self.meetings[cut.barrier as usize].clock.clone().unwrap_or_default();
+        let of = &mut self.threads[thread as usize];
+        join(&mut of.clock, &clock);
+        let (clock, rank) = (of.clock.clone(), self.rank);
+        self.epochs[thread as usize].push((cut.index, clock, rank));
+        true
+    }
+
+    /// What a thread publishes now, an operation of it included.
+    fn snapshot(&self, op: &Op) -> Arc<Clock> {
+        let mut clock = (*self.threads[op.thread as usize].clock).clone();
+        clock.learn(op.thread, op.index + 1);
+        Arc::new(clock)
+    }
+
+    /// A step of an operation, or the operation that it waits for.
+    fn operation(&mut self, number: u32) -> Result<(), u32> {
+        let op = &self.k.ops[number as usize];
+        let thread = op.thread as usize;
+        let mut learned = Released::default();
+        let mut carried = Released::default();
+        for id in op.events.clone().filter(|id| self.k.event(*id).read.is_some()) {
+            let Some(source) = self.sources.known(id).filter(|source| *source != INIT) else { continue };
+            let loc = self.k.event(id).loc;
+            if op.acquires {
+                self.publish(loc, source)?;
+                learned.all(&self.published[&(loc, source)]);
+            }
+            self.passed(source)?;
+            if let Some(chain) = self.carried.get(&source) {
+                carried.all(chain);
+            }
+        }
+        if op.acquires && op.what != What::Fence {
+            learned.all(&carried);
+        }
+        if op.acquires && op.what == What::Fence {
+            learned = std::mem::take(&mut self.threads[thread].pending);
+        }
+        self.threads[thread].pending.all(&carried);
+        let mut clock = self.threads[thread].clock.clone();
+        for (_, other) in learned.0.iter().filter(|(key, _)| self.reaches(*key, op)) {
+            join(&mut clock, other);
+        }
+        self.threads[thread].clock = clock.clone();
+        self.rank += 1;
+        self.epochs[thread].push((op.index, clock, self.rank));
+        self.release(op, &carried);
+        Ok(())
+    }
+
+    /// An operation publishes what its thread knows.
+    fn release(&mut self, op: &Op, carried: &Released) {
+        let key = self.key(op);
+        let clock = op.releases.then(|| self.snapshot(op));
+        if let (What::Fence, Some(clock)) = (op.what, &clock) {
+            self.threads[op.thread as usize].fenced = Some((key, clock.clone()));
+        }
+        for id in op.events.clone().filter(|id| self.k.event(*id).wrote.is_some()) {
+            let mut chain =
+                if self.k.event(id).read.is_some() { carried.clone() } else { Released::default() };
+            if let Some((key, clock)) = &self.threads[op.thread as usize].fenced {
+                chain.add(*key, clock);
+            }
+            if let Some(clock) = &clock {
+                self.own.entry(id).or_default().add(key, clock);
+                chain.add(key, clock);
+            }
+            if !chain.0.is_empty() {
+                self.carried.insert(id, chain);
+            }
+        }
+    }
+
+    /// That an event's thread has passed it, or the operation to wait for.
+    fn passed(&self, id: Id) -> Result<(), u32> {
+        let op = self.k.op(id);
+        let step = op.acquires || op.releases || (self.fences && op.atomic());
+        let passed = !step || self.threads[op.thread as usize].passed > op.index;
+        if passed { Ok(()) } else { Err(self.k.event(id).op) }
+    }
+
+    /// Makes what is published at a location up to a write.
+    fn publish(&mut self, loc: u32, write: Id) -> Result<(), u32> {
+        if self.published.contains_key(&(loc, write)) {
+            return Ok(());
+        }
+        let Some(order) = self.orders.get(&loc) else {
+            self.passed(write)?;
+            let own = self.own.get(&write).cloned().unwrap_or_default();
+            self.published.insert((loc, write), own);
+            return Ok(());
+        };
+        if let Some(at) = self.positions.get(&loc).and_then(|places| places.get(&write)) {
+            let made = (0..=*at).rev().find(|n| self.published.contains_key(&(loc, order.writes[*n])));
+            let mut all = made.map_or(Released::default(), |n| self.published[&(loc, order.writes[n])].clone());
+            for write in &order.writes[made.map_or(0, |n| n + 1)..=*at] {
+                self.passed(*write)?;
+                if let Some(own) = self.own.get(write) {
+                    all.all(own);
+                }
+                self.published.insert((loc, *write), all.clone());
+            }
+            return Ok(());
+        }
+        let mut before: HashMap<Id, Vec<Id>> = HashMap::new();
+        order.known.iter().for_each(|(a, b)| before.entry(*b).or_default().push(*a));
+        let (mut seen, mut stack) = (HashSet::from([write]), vec![write]);
+        let mut all = Released::default();
+        while let Some(at) = stack.pop() {
+            self.passed(at)?;
+            if let Some(own) = self.own.get(&at) {
+                all.all(own);
+            }
+            let more = before.get(&at).into_iter().flatten().filter(|w| **w != INIT);
+            stack.extend(more.copied().filter(|w| seen.insert(*w)));
+        }
+        self.published.insert((loc, write), all);
+        Ok(())
+    }
+
+    /// The threads that wait for each other.
+    fn cyclic(&self, start: u32) -> Violation {
+        let (mut seen, mut at) = (Vec::new(), start);
+        while !seen.contains(&at) {
+            seen.push(at);
+            let of = &self.threads[at as usize];
+            let Some(write) = of.blocked else { break };
+            at = self.k.ops[write as usize].thread;
+        }
+        let begin = seen.iter().position(|thread| *thread == at).unwrap_or(0);
+        let front = |thread: u32| match self.threads[thread as usize].steps.front() {
+            Some(At::Op(number)) => self.k.ops[*number as usize].events.start,
+            _ => self.k.ops[self.k.threads[thread as usize].ops.start as usize].events.start,
+        };
+        let name = |id: Id| (id, &self.k.locs[self.k.event(id).loc as usize]);
+        let (id, loc) = name(front(at));
+        let mut steps = vec![Step::start(self.k, loc, id)];
+        for thread in seen[begin..].iter() {
+            let Some(write) = self.threads[*thread as usize].blocked else { continue };
+            let (id, loc) = name(self.k.ops[write as usize].events.start);
+            steps.push(Step::to(self.k, loc, "so^-1", id));
+            let (id, loc) = name(front(self.k.ops[write as usize].thread));
+            steps.push(Step::to(self.k, loc, "po^-1", id));
+        }
+        Violation::new(self.k, Axiom::HappensBefore, "happens-before has a cycle", steps)
+    }
+}
