@@ -21,7 +21,7 @@
 //! | add a family of fabrics: other keys, memories, checks, figures | [`weft_fabric::family`](../weft_fabric/family/index.html): its traits; [directories](../weft_fabric/family/directory/index.html) and [timestamps](../weft_fabric/family/tsm/index.html) are two |
 //! | see what a compute unit or a DRAM channel does | [`weft_fabric::cu`](../weft_fabric/cu/index.html), [`weft_fabric::dram`](../weft_fabric/dram/index.html) |
 //! | add a program or a graph format | [`weft_workload`](../weft_workload/index.html) |
-//! | know what is tested, and how | [`weft_testbench`](../weft_testbench/index.html): [golden models](../weft_testbench/golden/index.html), [the race ledger](../weft_testbench/ledger/index.html), [co-simulation](../weft_testbench/cosim/index.html); [`weft_explore`](../weft_explore/index.html): every state of a small net of blocks; [`weft_states`](../weft_states/index.html): every state of an abstract protocol; [`weft_litmus`](../weft_litmus/index.html) and [`weft_conformance`](../weft_conformance/index.html): memory models, and whether fabrics keep them |
+//! | know what is tested, and how | [`weft_testbench`](../weft_testbench/index.html): [golden models](../weft_testbench/golden/index.html), [the race ledger](../weft_testbench/ledger/index.html), [co-simulation](../weft_testbench/cosim/index.html); [`weft_explore`](../weft_explore/index.html): every state of a small net of blocks; [`weft_states`](../weft_states/index.html): every state of an abstract protocol; [`weft_judge`](../weft_judge/index.html): recorded executions ([`weft_recording`](../weft_recording/index.html)) judged by axioms; [`weft_litmus`](../weft_litmus/index.html) and [`weft_conformance`](../weft_conformance/index.html): memory models, and whether fabrics keep them |
 //! | use a block in a rust-hdl design | [weft-rust-hdl](../weft_rust_hdl/index.html) |
 //!
 //! # What happens in a run
@@ -81,6 +81,10 @@ enum Command {
     Explore(cmd::explore::Args),
     /// Small tests of memory models: what a model allows, by enumeration, and what a fabric shows in many places, layouts and timings.
     Litmus(cmd::litmus::Args),
+    /// Judges an execution that `weft run --record` has recorded by the axioms of its memory model, and tells the races of its program.
+    Check(cmd::check::Args),
+    /// Whether small programs are legal under a memory model, by enumeration: every race with its two accesses.
+    Races(cmd::races::Args),
     /// What a trace holds, and the same trace in another format.
     Trace(cmd::trace::Args),
     /// Every state that two abstract coherence protocols can reach: how many, which errors, in what ratio.
@@ -112,6 +116,8 @@ fn main() -> ExitCode {
         Command::Cosim(args) => cmd::cosim::run(&args),
         Command::Explore(args) => cmd::explore::run(&args),
         Command::Litmus(args) => cmd::litmus::run(&args),
+        Command::Check(args) => cmd::check::run(&args),
+        Command::Races(args) => cmd::races::run(&args),
         Command::Trace(args) => cmd::trace::run(&args),
         Command::States(args) => cmd::states::run(&args),
         Command::Bench(args) => cmd::bench::run(&args),

@@ -50,7 +50,8 @@ pub fn judge(k: &Kernel, sources: &Sources, orders: &HashMap<u32, Order>) -> Fou
         graph.cycle()
     };
     let axiom = if sc { Axiom::Sc } else { Axiom::Causality };
-    let what = if sc { "the execution is not sequentially consistent" } else { "an effect precedes its cause" };
+    let what =
+        if sc { "the execution is not sequentially consistent" } else { "an effect precedes its cause" };
     if let Some(cycle) = all(&HashMap::new()) {
         found.violation = Some(Violation::new(k, axiom, what, steps(k, &cycle)));
         return found;
@@ -58,10 +59,15 @@ pub fn judge(k: &Kernel, sources: &Sources, orders: &HashMap<u32, Order>) -> Fou
     if !open.is_empty() {
         match choices(k, orders, &open) {
             None => found.undecided = open.len() as u64,
-            Some(choices) => found.violation = try_all(&choices, &|chosen| all(chosen)).map(|cycle| {
-                let what = format!("{what}, in whatever order {} were written; in one of them", places(k, &open));
-                Violation::new(k, axiom, &what, steps(k, &cycle))
-            }),
+            Some(choices) => {
+                found.violation = try_all(&choices, &|chosen| all(chosen)).map(|cycle| {
+                    let what = format!(
+                        "{what}, in whatever order {} were written; in one of them",
+                        places(k, &open)
+                    );
+                    Violation::new(k, axiom, &what, steps(k, &cycle))
+                })
+            }
         }
     }
     if found.violation.is_none() && !sc {
@@ -212,7 +218,8 @@ fn communicate(k: &Kernel, sources: &Sources, loc: u32, order: &Order, sc: bool,
 /// A cycle of the graph, its events only.
 fn steps(k: &Kernel, cycle: &[(u32, &'static str)]) -> Vec<Step> {
     let event = |node: u32| (node as usize) < k.events.len();
-    let begin = cycle.iter().position(|(node, _)| event(*node)).unwrap_or(0);
+    // The first event of the first thread begins.
+    let begin = (0..cycle.len()).min_by_key(|n| cycle[*n].0).filter(|n| event(cycle[*n].0)).unwrap_or(0);
     let turned: Vec<(u32, &'static str)> =
         (0..cycle.len()).map(|n| cycle[(begin + n) % cycle.len()]).collect();
     let name = |id: Id| &k.locs[k.event(id).loc as usize];
@@ -358,13 +365,7 @@ fn fences(k: &Kernel, sources: &Sources, orders: &HashMap<u32, Order>) -> Result
 }
 
 /// rf, co and fr of a location, of all accesses.
-fn communicate_all(
-    k: &Kernel,
-    sources: &Sources,
-    loc: u32,
-    order: &Order,
-    next: &mut HashMap<Id, Vec<Id>>,
-) {
+fn communicate_all(k: &Kernel, sources: &Sources, loc: u32, order: &Order, next: &mut HashMap<Id, Vec<Id>>) {
     let mut later: HashMap<Id, Vec<Id>> = HashMap::new();
     for (from, to) in order.next(|_| true) {
         later.entry(from).or_default().push(to);

@@ -299,10 +299,9 @@ impl<'a> Walk<'a> {
             let Some(source) = self.sources.known(id).filter(|source| *source != INIT) else { continue };
             let loc = self.k.event(id).loc;
             if op.acquires {
-                self.publish(loc, source)?;
-                learned.all(&self.published[&(loc, source)]);
+                learned.all(&self.publish(loc, source, number)?);
             }
-            self.passed(source)?;
+            self.passed(source, number)?;
             if let Some(chain) = self.carried.get(&source) {
                 carried.all(chain);
             }
@@ -348,51 +347,63 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// That an event's thread has passed it, or the operation to wait for.
-    fn passed(&self, id: Id) -> Result<(), u32> {
+    /// That an event's thread has passed it, or the operation to wait for; `by` does not wait for itself, though its lanes may find what others of them left.
+    fn passed(&self, id: Id, by: u32) -> Result<(), u32> {
         let op = self.k.op(id);
         let step = op.acquires || op.releases || (self.fences && op.atomic());
-        let passed = !step || self.threads[op.thread as usize].passed > op.index;
+        let own = self.k.event(id).op == by;
+        let passed = !step || own || self.threads[op.thread as usize].passed > op.index;
         if passed { Ok(()) } else { Err(self.k.event(id).op) }
     }
 
-    /// Makes what is published at a location up to a write.
-    fn publish(&mut self, loc: u32, write: Id) -> Result<(), u32> {
-        if self.published.contains_key(&(loc, write)) {
-            return Ok(());
+    /// What is published at a location up to a write, for operation `by`.
+    fn publish(&mut self, loc: u32, write: Id, by: u32) -> Result<Released, u32> {
+        if let Some(made) = self.published.get(&(loc, write)) {
+            return Ok(made.clone());
         }
         let Some(order) = self.orders.get(&loc) else {
-            self.passed(write)?;
-            let own = self.own.get(&write).cloned().unwrap_or_default();
-            self.published.insert((loc, write), own);
-            return Ok(());
+            self.passed(write, by)?;
+            return Ok(self.own.get(&write).cloned().unwrap_or_default());
         };
-        if let Some(at) = self.positions.get(&loc).and_then(|places| places.get(&write)) {
-            let made = (0..=*at).rev().find(|n| self.published.contains_key(&(loc, order.writes[*n])));
-            let mut all = made.map_or(Released::default(), |n| self.published[&(loc, order.writes[n])].clone());
-            for write in &order.writes[made.map_or(0, |n| n + 1)..=*at] {
-                self.passed(*write)?;
-                if let Some(own) = self.own.get(write) {
-                    all.all(own);
-                }
+        match self.positions.get(&loc).and_then(|places| places.get(&write)) {
+            Some(at) => self.publish_in_order(loc, &order.writes[..=*at], by),
+            None => self.publish_known(order, write, by),
+        }
+    }
+
+    /// The same of writes whose order is known; what others need too is kept.
+    fn publish_in_order(&mut self, loc: u32, writes: &[Id], by: u32) -> Result<Released, u32> {
+        let made = writes.iter().rposition(|w| self.published.contains_key(&(loc, *w)));
+        let mut all = made.map_or(Released::default(), |at| self.published[&(loc, writes[at])].clone());
+        let mut keep = true;
+        for write in &writes[made.map_or(0, |at| at + 1)..] {
+            self.passed(*write, by)?;
+            if let Some(own) = self.own.get(write) {
+                all.all(own);
+            }
+            keep &= self.k.event(*write).op != by;
+            if keep {
                 self.published.insert((loc, *write), all.clone());
             }
-            return Ok(());
         }
+        Ok(all)
+    }
+
+    /// The same where only some pairs are known.
+    fn publish_known(&self, order: &Order, write: Id, by: u32) -> Result<Released, u32> {
         let mut before: HashMap<Id, Vec<Id>> = HashMap::new();
         order.known.iter().for_each(|(a, b)| before.entry(*b).or_default().push(*a));
         let (mut seen, mut stack) = (HashSet::from([write]), vec![write]);
         let mut all = Released::default();
         while let Some(at) = stack.pop() {
-            self.passed(at)?;
+            self.passed(at, by)?;
             if let Some(own) = self.own.get(&at) {
                 all.all(own);
             }
             let more = before.get(&at).into_iter().flatten().filter(|w| **w != INIT);
             stack.extend(more.copied().filter(|w| seen.insert(*w)));
         }
-        self.published.insert((loc, write), all);
-        Ok(())
+        Ok(all)
     }
 
     /// The threads that wait for each other.

@@ -33,8 +33,10 @@ pub enum What {
 pub struct Op {
     /// Thread.
     pub thread: u32,
-    /// Place in program order.
+    /// Place in program order. Lanes of a paired read-modify-write on one word go one after the other: each counts by itself.
     pub index: u32,
+    /// Place in program order as recorded.
+    pub place: u32,
     /// What it does.
     pub what: What,
     /// Class as the program says; of a fence D.
@@ -157,6 +159,8 @@ pub struct Kernel {
     pub model: Model,
     /// Nodes of a GPU, for names.
     pub gpms: u32,
+    /// First operation of the thread that is being read.
+    first: u32,
 }
 
 /// A kernel while it is read.
@@ -247,13 +251,16 @@ impl Gathered {
             constant: 0,
             model,
             gpms: head.gpms.max(1),
+            first: 0,
         };
         self.accesses.sort_by_key(|a| (a.thread, a.index, a.taken));
         self.fences.sort_by_key(|f| (f.thread, f.index));
-        let (mut accesses, mut fences) = (self.accesses.into_iter().peekable(), self.fences.into_iter().peekable());
+        let (mut accesses, mut fences) =
+            (self.accesses.into_iter().peekable(), self.fences.into_iter().peekable());
         let mut locs = HashMap::new();
         for (number, (thread, cuts)) in (0..).zip(self.threads) {
             let first = k.ops.len() as u32;
+            k.first = first;
             loop {
                 let next = accesses.peek().filter(|a| a.thread == number).map(|a| a.index);
                 let fence = fences.peek().filter(|f| f.thread == number).map(|f| f.index);
@@ -267,13 +274,18 @@ impl Gathered {
             }
             let (cpu, gpu) = (thread.cu < head.cores, thread.node / k.gpms);
             let place = Place { cpu, gpu, cu: thread.node % k.gpms * 4096 + thread.cu };
+            let ops = &k.ops[first as usize..];
+            let index = |place: u32| ops.partition_point(|op| op.place < place) as u32;
+            let cuts = cuts.iter().map(|cut| Cut { index: index(cut.index), ..*cut }).collect();
             k.threads.push(ThreadOf { thread, place, ops: first..k.ops.len() as u32, cuts });
         }
         k.mark_used();
         k.mark_mixed();
         for access in &self.open {
             for (word, _) in words_of(access) {
-                (0..4).for_each(|byte| locs.get(&(word * 4 + byte)).iter().for_each(|loc| k.locs[**loc as usize].open = true));
+                (0..4).for_each(|byte| {
+                    locs.get(&(word * 4 + byte)).iter().for_each(|loc| k.locs[**loc as usize].open = true)
+                });
             }
         }
         k
@@ -335,7 +347,8 @@ impl Kernel {
         let at = self.events.len() as Id;
         self.ops.push(Op {
             thread: fence.thread,
-            index: fence.index,
+            index: self.ops.len() as u32 - self.first,
+            place: fence.index,
             what: What::Fence,
             class: Class::D,
             effective: Effective::D,
@@ -359,8 +372,14 @@ impl Kernel {
         memory: &Memory,
         locs: &mut HashMap<u64, u32>,
     ) {
-        let same = self.ops.last().is_some_and(|op| (op.thread, op.index) == (access.thread, access.index));
-        if !same {
+        let pieces = pieces(&access, words);
+        let same = |op: &Op| (op.thread, op.place) == (access.thread, access.index);
+        let again = |op: &Op| {
+            let at = |id: Id| self.locs[self.event(id).loc as usize].addr;
+            op.effective == Effective::P
+                && op.events.clone().any(|id| pieces.iter().any(|piece| piece.0 == at(id)))
+        };
+        if !self.ops.last().is_some_and(|op| same(op) && !again(op)) {
             self.ops.push(self.operation(&access));
         }
         let op = self.ops.len() as u32 - 1;
@@ -369,7 +388,7 @@ impl Kernel {
             Kind::Store => access.acked && !head.posted,
             Kind::Amo(_) => true,
         };
-        for (addr, size, at) in pieces(&access, words) {
+        for (addr, size, at) in pieces {
             let (read, wrote) = (value(&access.read, at, size), value(&access.written, at, size));
             if !words.0.contains_key(&(addr / 4)) {
                 self.constant += 1;
@@ -381,7 +400,15 @@ impl Kernel {
             }
             let loc = *locs.entry(addr).or_insert_with(|| {
                 let init = memory.read(addr, size);
-                self.locs.push(Loc { addr, size, init, events: Vec::new(), atomic: false, open: false, mixed: false });
+                self.locs.push(Loc {
+                    addr,
+                    size,
+                    init,
+                    events: Vec::new(),
+                    atomic: false,
+                    open: false,
+                    mixed: false,
+                });
                 self.locs.len() as u32 - 1
             });
             let of = &mut self.locs[loc as usize];
@@ -408,7 +435,8 @@ impl Kernel {
         let sem = |one: Sem| promoted || access.sem == one || access.sem == Sem::AcquireRelease;
         Op {
             thread: access.thread,
-            index: access.index,
+            index: self.ops.len() as u32 - self.first,
+            place: access.index,
             what,
             class: access.class,
             effective,
@@ -453,10 +481,11 @@ impl Kernel {
         }
     }
 
-    /// The operation at a place of a thread.
-    pub fn find(&self, of: &ThreadOf, index: u32) -> Option<u32> {
+    /// The operation at a place of a thread, as recorded; the last of its parts.
+    pub fn find(&self, of: &ThreadOf, place: u32) -> Option<u32> {
         let ops = &self.ops[of.ops.start as usize..of.ops.end as usize];
-        ops.binary_search_by_key(&index, |op| op.index).ok().map(|at| of.ops.start + at as u32)
+        let at = ops.partition_point(|op| op.place <= place).checked_sub(1)?;
+        (ops[at].place == place).then_some(of.ops.start + at as u32)
     }
 
     /// Operation of an event.

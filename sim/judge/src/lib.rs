@@ -152,7 +152,8 @@ pub fn judge_records(
 ) -> Result<Report, JudgeError> {
     let mut judge = Judge { head, model, memory: Memory::default(), report: Report::default() };
     let mut kernel: Option<Gathered> = None;
-    let thread = |known: bool| if known { Ok(()) } else { Err(JudgeError::Order("a thread acts before it begins")) };
+    let thread =
+        |known: bool| if known { Ok(()) } else { Err(JudgeError::Order("a thread acts before it begins")) };
     while let Some(record) = next()? {
         let inside = JudgeError::Order("an access lies outside of any kernel");
         match record {
@@ -199,7 +200,9 @@ impl Judge<'_> {
         self.report.counts.ambiguous += sources.ambiguous();
         let rules = Rules { hb: (!sc).then_some(&hb), data: self.model.data_coherent };
         let mut all = HashMap::new();
-        for (number, loc) in judged(&k).filter(|(number, loc)| !loc.atomic || loc.mixed || orders.contains_key(number)) {
+        for (number, loc) in
+            judged(&k).filter(|(number, loc)| !loc.atomic || loc.mixed || orders.contains_key(number))
+        {
             match order(&k, loc, &sources, rules) {
                 Ok(order) => {
                     all.insert(number, order);
@@ -246,7 +249,9 @@ impl Judge<'_> {
     /// Reads of locations that nothing writes.
     fn constants(&mut self, k: &Kernel) {
         for (op, addr, found, holds) in &k.wrong {
-            let text = format!("{addr:#x} holds {holds}, which nothing changes in this kernel, and a read finds {found}");
+            let text = format!(
+                "{addr:#x} holds {holds}, which nothing changes in this kernel, and a read finds {found}"
+            );
             let step = Step::fence(k, "", *op);
             self.report.violation(Violation::new(k, Axiom::ReadsFrom, &text, vec![step]));
         }
@@ -279,7 +284,8 @@ impl Judge<'_> {
                 let left: Vec<Id> = found.iter().filter(possible).copied().collect();
                 if left.is_empty() {
                     let steps = forbidden(k, hb, &last, *read, found[0]).expect("none is possible");
-                    let steps = steps.into_iter().map(|(relation, id)| Step::to(k, loc, relation, id)).collect();
+                    let steps =
+                        steps.into_iter().map(|(relation, id)| Step::to(k, loc, relation, id)).collect();
                     let text = format!(
                         "{}; nor may it find any of {} other writes of that value",
                         text(Axiom::HappensBefore),

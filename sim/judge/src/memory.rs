@@ -52,7 +52,8 @@ impl Memory {
                 all.iter().flat_map(|high| next.iter().map(move |low| high << 8 | low)).collect()
             });
         }
-        let value = (0..u64::from(size)).rev().fold(0, |value, n| value << 8 | u32::from(self.byte(addr + n)));
+        let value =
+            (0..u64::from(size)).rev().fold(0, |value, n| value << 8 | u32::from(self.byte(addr + n)));
         vec![value]
     }
 }

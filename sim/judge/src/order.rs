@@ -119,7 +119,13 @@ fn after(k: &Kernel, id: Id, last: Last, sources: &Sources, all: &mut Vec<Constr
     }
 }
 
-fn by_happens_before(k: &Kernel, loc: &Loc, sources: &Sources, hb: &HappensBefore, all: &mut Vec<Constraint>) {
+fn by_happens_before(
+    k: &Kernel,
+    loc: &Loc,
+    sources: &Sources,
+    hb: &HappensBefore,
+    all: &mut Vec<Constraint>,
+) {
     let threads = by_thread(k, loc);
     let is_write = |id: &&Id| k.event(**id).wrote.is_some();
     let writes: Vec<Vec<Id>> =
@@ -129,7 +135,9 @@ fn by_happens_before(k: &Kernel, loc: &Loc, sources: &Sources, hb: &HappensBefor
         for own in &writes {
             // The latest of this thread that happens before; earlier ones follow by its own constraint.
             let before = own.partition_point(|w| hb.before(k, k.event(*w).op, e.op));
-            let Some(from) = before.checked_sub(1).map(|at| own[at]).filter(|from| from != id) else { continue };
+            let Some(from) = before.checked_sub(1).map(|at| own[at]).filter(|from| from != id) else {
+                continue;
+            };
             let axiom = Axiom::HappensBefore;
             if let Some(to) = source.filter(|to| *to != from) {
                 all.push(Constraint { from, to, axiom, path: vec![("hb", *id)], reads: true });
@@ -238,7 +246,11 @@ impl Chains {
             }
             // The one that was performed before the others were taken, if there is one.
             let key = |c: &usize| head(c).map_or((0, 0), |e| (e.done, e.taken));
-            let Some(at) = (0..ready.len()).min_by_key(|n| (tail(&ready[*n]).map_or(0, |e| e.done), key(&ready[*n]))) else { break };
+            let Some(at) =
+                (0..ready.len()).min_by_key(|n| (tail(&ready[*n]).map_or(0, |e| e.done), key(&ready[*n])))
+            else {
+                break;
+            };
             let next = ready.swap_remove(at);
             let sure = |e: &crate::kernel::Event| e.performed;
             let first = |other: &usize| {

@@ -160,7 +160,10 @@ impl Search<'_> {
                 let conflict = x.loc == y.loc
                     && k.op(*a).thread != k.op(*b).thread
                     && (x.wrote.is_some() || y.wrote.is_some());
-                if conflict && !self.ordered(self.hb, *a, *b) && !commute(k, *a, *b) && !self.commutative(*a, *b)
+                if conflict
+                    && !self.ordered(self.hb, *a, *b)
+                    && !commute(k, *a, *b)
+                    && !self.commutative(*a, *b)
                 {
                     let (a, b) = if paths.communicates(*a, *b) { (*a, *b) } else { (*b, *a) };
                     if paths.lean(k, a, b) {
@@ -264,11 +267,20 @@ impl Paths {
     }
 
     /// Events reached by paths of these steps, each with what the path has: a step of program order, an event that is `marked`.
-    fn reach(&self, a: Id, po: &[Vec<Id>], com: &[Vec<Id>], marked: &dyn Fn(Id) -> bool) -> HashSet<(Id, bool, bool)> {
+    fn reach(
+        &self,
+        a: Id,
+        po: &[Vec<Id>],
+        com: &[Vec<Id>],
+        marked: &dyn Fn(Id) -> bool,
+    ) -> HashSet<(Id, bool, bool)> {
         let start = (a, false, marked(a));
         let (mut seen, mut stack) = (HashSet::from([start]), vec![start]);
         while let Some((at, ordered, mark)) = stack.pop() {
-            let steps = po[at as usize].iter().map(|to| (to, true)).chain(com[at as usize].iter().map(|to| (to, ordered)));
+            let steps = po[at as usize]
+                .iter()
+                .map(|to| (to, true))
+                .chain(com[at as usize].iter().map(|to| (to, ordered)));
             for (to, ordered) in steps {
                 let next = (*to, ordered, mark || marked(*to));
                 if seen.insert(next) {
@@ -289,9 +301,8 @@ impl Paths {
         let quiet = |id: Id| k.op(id).class == Class::N;
         let all = self.reach(a, &self.next, &self.com, &quiet);
         let ordered = all.contains(&(b, true, true)) || all.contains(&(b, true, false));
-        let unmarked = |po: &[Vec<Id>], com: &[Vec<Id>]| {
-            self.reach(a, po, com, &|_| false).contains(&(b, true, false))
-        };
+        let unmarked =
+            |po: &[Vec<Id>], com: &[Vec<Id>]| self.reach(a, po, com, &|_| false).contains(&(b, true, false));
         let passes = all.contains(&(b, true, true));
         let within = unmarked(&self.here, &self.com);
         let firm = k.op(a).strong() && k.op(b).strong() && unmarked(&self.firm, &self.firm_com);

@@ -101,7 +101,10 @@ impl Violation {
 
 /// Value of a location in words.
 fn shown(value: Option<u32>) -> String {
-    value.map_or_else(String::new, |value| if value < 1 << 16 { value.to_string() } else { format!("{value:#x}") })
+    value.map_or_else(
+        String::new,
+        |value| if value < 1 << 16 { value.to_string() } else { format!("{value:#x}") },
+    )
 }
 
 fn class(op: &Op) -> String {
@@ -155,7 +158,7 @@ pub fn short(k: &Kernel, loc: &Loc, id: Id) -> String {
         return format!("[{:#x}] at the beginning", loc.addr);
     }
     let of = &k.threads[k.op(id).thread as usize].thread;
-    format!("{} (work-group {} wave {}, operation {})", what(k, loc, id), of.block, of.wave, k.op(id).index)
+    format!("{} (work-group {} wave {}, operation {})", what(k, loc, id), of.block, of.wave, k.op(id).place)
 }
 
 /// An event in full.
@@ -166,7 +169,7 @@ pub fn named(k: &Kernel, loc: &Loc, id: Id) -> Named {
         return Named { what, who: "memory".into(), index: 0, cycles: (k.cycle, k.cycle) };
     }
     let (op, e) = (k.op(id), k.event(id));
-    Named { what: what(k, loc, id), who: who(k, op), index: op.index, cycles: (e.taken, e.done) }
+    Named { what: what(k, loc, id), who: who(k, op), index: op.place, cycles: (e.taken, e.done) }
 }
 
 impl Step {
@@ -183,7 +186,7 @@ impl Step {
     /// A step to an operation without events.
     pub fn fence(k: &Kernel, relation: &str, number: u32) -> Step {
         let op = &k.ops[number as usize];
-        let to = Named { what: class(op), who: who(k, op), index: op.index, cycles: op.span };
+        let to = Named { what: class(op), who: who(k, op), index: op.place, cycles: op.span };
         Step { relation: relation.into(), to, why: String::new() }
     }
 
@@ -195,7 +198,11 @@ impl Step {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} (kernel {}, which begins in cycle {})", self.axiom, self.text, self.kernel, self.begin)?;
+        write!(
+            f,
+            "{}: {} (kernel {}, which begins in cycle {})",
+            self.axiom, self.text, self.kernel, self.begin
+        )?;
         for step in &self.steps {
             match step.relation.as_str() {
                 "" => write!(f, "\n          {}", step.to)?,
@@ -224,6 +231,10 @@ pub struct Race {
 
 impl fmt::Display for Race {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} race in kernel {}:\n          {}\n          {}", self.kind, self.kernel, self.first, self.second)
+        write!(
+            f,
+            "{} race in kernel {}:\n          {}\n          {}",
+            self.kind, self.kernel, self.first, self.second
+        )
     }
 }

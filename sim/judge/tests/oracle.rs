@@ -175,7 +175,9 @@ fn compare(test: &Test, drf: Drf, tally: &mut Tally) {
                     "T{} {} {:?}.{:?}.{:?} {:#x} {:?} -> {:?} after {:?}",
                     a.thread, a.index, a.kind, a.class, a.scope, a.addr, a.read, a.written, a.data
                 )),
-                Record::Fence(f) => Some(format!("T{} {} fence {:?} {:?}", f.thread, f.index, f.sem, f.scope)),
+                Record::Fence(f) => {
+                    Some(format!("T{} {} fence {:?} {:?}", f.thread, f.index, f.sem, f.scope))
+                }
                 _ => None,
             };
             let lines: Vec<String> = group.records.iter().filter_map(name).collect();
@@ -185,7 +187,10 @@ fn compare(test: &Test, drf: Drf, tally: &mut Tally) {
         };
         if group.allowed {
             assert!(report.violations.is_empty(), "allowed and judged wrong: {}", text());
-        } else if report.counts.ambiguous == 0 && report.counts.undecided == 0 && report.counts.mixed_scopes == 0 {
+        } else if report.counts.ambiguous == 0
+            && report.counts.undecided == 0
+            && report.counts.mixed_scopes == 0
+        {
             assert!(!report.violations.is_empty(), "forbidden and not judged wrong: {}", text());
             tally.violations += 1;
         } else {
@@ -235,7 +240,8 @@ fn program(rng: &mut SmallRng) -> String {
         let mut code = Vec::new();
         for n in 0..rng.random_range(1..=most) {
             let class = ["D", "P", "U", "C", "N", "S", "Q"][rng.random_range(0..7)];
-            let (loc, scope) = (["x", "y"][rng.random_range(0..2)], ["", ".gpu", ".cu"][rng.random_range(0..3)]);
+            let (loc, scope) =
+                (["x", "y"][rng.random_range(0..2)], ["", ".gpu", ".cu"][rng.random_range(0..3)]);
             let scope = if class == "D" { "" } else { scope };
             value += 1;
             code.push(match rng.random_range(0..6) {

@@ -321,6 +321,59 @@ impl Test {
         }
     }
 
+    /// An instruction in words, as in Weft's own format: `r1 = R.P.gpu y`.
+    ///
+    /// # Panics
+    /// No such instruction.
+    pub fn instruction(&self, thread: usize, instr: usize) -> String {
+        let regs = &self.threads[thread].regs;
+        let text = |e: &Expr| self.expression(e, regs);
+        let access = |kind: &str, attr: &Attr| {
+            let scope = match attr.scope {
+                Scope::Cu => ".cu",
+                Scope::Gpu => ".gpu",
+                Scope::Sys => "",
+            };
+            format!("{kind}.{:?}{scope}{}", attr.class, if attr.remote { ".rem" } else { "" })
+        };
+        match &self.threads[thread].code[instr] {
+            Instr::Load { dst, at, attr } => format!("{} = {} {}", regs[*dst], access("R", attr), text(at)),
+            Instr::Store { at, value, attr } => format!("{} {} {}", access("W", attr), text(at), text(value)),
+            Instr::Rmw { dst, at, kind, value, compare, attr } => {
+                let name = format!("{kind:?}").to_uppercase();
+                let into = dst.map_or(String::new(), |dst| format!("{} = ", regs[dst]));
+                let compare =
+                    if *kind == AmoKind::Cas { format!("{} ", text(compare)) } else { String::new() };
+                format!("{into}{} {} {compare}{}", access(&name, attr), text(at), text(value))
+            }
+            Instr::Fence { attr } => format!("F {:?} {:?}", attr.sem, attr.scope),
+            Instr::Set { dst, value } => format!("{} = {}", regs[*dst], text(value)),
+            Instr::Branch { if_, to } => format!("if {} to {to}", text(if_)),
+        }
+    }
+
+    fn expression(&self, e: &Expr, regs: &[String]) -> String {
+        match e {
+            Expr::Const(value) => value.to_string(),
+            Expr::Addr(loc) => self.locs[*loc].name.clone(),
+            Expr::Reg(reg) => regs[*reg].clone(),
+            Expr::Bin(op, a, b) => {
+                let sign = match op {
+                    Op::Add => "+",
+                    Op::Sub => "-",
+                    Op::And => "&",
+                    Op::Or => "|",
+                    Op::Xor => "^",
+                    Op::Eq => "==",
+                    Op::Ne => "!=",
+                    Op::Lt => "<",
+                    Op::Gt => ">",
+                };
+                format!("{} {sign} {}", self.expression(a, regs), self.expression(b, regs))
+            }
+        }
+    }
+
     /// The location of this name.
     pub fn loc(&self, name: &str) -> Option<usize> {
         self.locs.iter().position(|loc| loc.name == name)

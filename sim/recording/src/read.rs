@@ -49,7 +49,8 @@ impl Reader {
         if !fixed.starts_with(MAGIC) {
             return Err(RecordingError::Kind { path });
         }
-        let damaged = |cause: &str| RecordingError::Damaged { path: path.clone(), at: 0, cause: cause.into() };
+        let damaged =
+            |cause: &str| RecordingError::Damaged { path: path.clone(), at: 0, cause: cause.into() };
         if fixed.len() < FIXED {
             return Err(damaged("it ends in its first bytes"));
         }
@@ -115,10 +116,10 @@ impl Reader {
         let sizes = self.bytes(8)?;
         let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("4 bytes"));
         let (length, packed) = (number(&sizes[..4]), number(&sizes[4..]));
-        if length == 0 {
+        if (length, packed) == (0, 0) {
             return self.end();
         }
-        if length > MOST || packed > MOST {
+        if length == 0 || length > MOST || packed > MOST {
             return Err(self.damaged("a section tells a size that no section has"));
         }
         let sum = number(&self.bytes(4)?);

@@ -1,6 +1,6 @@
 //! `weft litmus`: small tests of memory models, by enumeration and on fabrics.
 
-mod source;
+pub mod source;
 
 use crate::cmd::run::writable;
 use crate::failure::{Failure, Outcome, say};

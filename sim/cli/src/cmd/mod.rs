@@ -2,12 +2,14 @@
 
 pub mod area;
 pub mod bench;
+pub mod check;
 pub mod cosim;
 pub mod explore;
 pub mod export;
 pub mod ledger;
 pub mod list;
 pub mod litmus;
+pub mod races;
 pub mod run;
 pub mod sim;
 pub mod states;

@@ -1,5 +1,6 @@
 //! `weft run`: a program on a fabric, clocked until it has ended and its result is checked.
 
+mod record;
 mod snapshot;
 mod stalls;
 
@@ -54,6 +55,9 @@ pub struct Args {
     /// With --waves: first cycle no longer recorded.
     #[arg(long, value_name = "CYCLE")]
     to: Option<u64>,
+    /// Records every access of every wave to this file, for `weft check`; a run that fails leaves what was recorded until then.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     keep: snapshot::SnapshotArgs,
     /// Adds what the run hits of the race ledger to a folder, for `weft ledger --dir`.
@@ -108,11 +112,19 @@ fn carry_out(args: &Args) -> Outcome {
         waves,
         threads: args.threads.into(),
     };
+    let record = record::Record::begin(args, &config)?;
     let mut run = FabricRun::new(&config, program, &options).map_err(sort)?;
+    if let Some(record) = &record {
+        record.attach(&mut run);
+    }
     if let Some(snapshot) = &resume {
         run.resume(snapshot).map_err(sort)?;
     }
-    let report = simulate(run, args.max_cycles, args.keep.plan(identity))?;
+    let report = simulate(run, args.max_cycles, args.keep.plan(identity));
+    if let Some(record) = record {
+        record.end(report.as_ref().err().map(ToString::to_string))?;
+    }
+    let report = report?;
     if let Some((path, file)) = json {
         write_json(&report, args, path, file)?;
     }
@@ -196,7 +208,12 @@ pub fn writable(option: &str, path: &Path) -> Result<tempfile::NamedTempFile, Fa
 
 /// Refuses two outputs in one file.
 fn apart(args: &Args) -> Outcome {
-    let outputs = [("--json", &args.json), ("--waves", &args.waves), ("--snapshot", &args.keep.snapshot)];
+    let outputs = [
+        ("--json", &args.json),
+        ("--waves", &args.waves),
+        ("--record", &args.record),
+        ("--snapshot", &args.keep.snapshot),
+    ];
     for (i, (first, path)) in outputs.iter().enumerate().filter(|(_, (_, path))| path.is_some()) {
         if let Some((second, _)) = outputs[..i].iter().find(|(_, other)| other == path) {
             let path = path.as_deref().unwrap_or(Path::new("")).display();

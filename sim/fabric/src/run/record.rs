@@ -32,6 +32,7 @@ impl Recording {
             told: 0,
             kernel: HashMap::new(),
             open: HashMap::new(),
+            cycle: 0,
             error: None,
         };
         Ok(Recording { sink: Arc::new(Mutex::new(sink)) })
@@ -70,12 +71,13 @@ impl Recording {
         recorder
     }
 
-    /// Closes the recording of a run that has ended in this cycle, or has failed. What is under way is recorded as open.
+    /// Closes the recording of a run that has ended, or has failed. What is under way is recorded as open.
     ///
     /// # Errors
     /// When it, or something before, could not be written.
-    pub fn finish(self, cycle: u64, failure: Option<String>) -> io::Result<()> {
+    pub fn finish(self, failure: Option<String>) -> io::Result<()> {
         let mut sink = lock(&self.sink);
+        let cycle = sink.cycle;
         let mut open: Vec<Open> = sink.open.drain().map(|(_, open)| open).collect();
         open.sort_by_key(|open| (open.taken, open.thread, open.op.as_ref().map_or(0, |op| op.index)));
         for open in open {
@@ -316,12 +318,19 @@ struct Sink {
     kernel: HashMap<(u32, u32), Wave>,
     /// By node, compute unit and transaction number.
     open: HashMap<(u32, u32, u16), Open>,
+    /// Last cycle in which something was complete.
+    cycle: u64,
     /// The first error of the file.
     error: Option<io::Error>,
 }
 
 impl Sink {
     fn write(&mut self, record: Record) {
+        match &record {
+            Record::Access(access) => self.cycle = access.done,
+            Record::Boundary { cycle } => self.cycle = *cycle,
+            _ => {}
+        }
         if let (Some(writer), None) = (&mut self.writer, &self.error) {
             self.error = writer.write(record).err();
         }

@@ -26,6 +26,11 @@ pub struct SnapshotArgs {
 const EVERY: u64 = 1_000_000;
 
 impl SnapshotArgs {
+    /// Whether the run goes on from a snapshot.
+    pub fn resumes(&self) -> bool {
+        self.resume.is_some()
+    }
+
     /// Checks the options beside each other, and that the file can be written.
     pub fn validate(&self) -> Outcome {
         let when = [
