@@ -113,3 +113,107 @@ fn a_recording_changes_no_cycle() {
     cycles(&["--record", "r.weftrec"]);
     assert_eq!(first, read(), "the same bytes each time");
 }
+
+/// A program whose threads find old copies when the LLC forgets who shares a line; it never ends then.
+const FORGETFUL: [&str; 14] = [
+    "run",
+    "spandex-soc-small",
+    "--workload",
+    "bc",
+    "--param",
+    "source=karate",
+    "--param",
+    "blocks=4",
+    "--param",
+    "cpu_threads=2",
+    "--set",
+    "protocol=s-mesi-gpu",
+    "--max-cycles",
+    "60000",
+];
+
+#[test]
+fn a_fault_in_the_hardware_is_a_violation() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    said(folder, &[&FORGETFUL[..], &["--record", "sound.weftrec"]].concat());
+    assert!(said(folder, &["check", "sound.weftrec"]).ends_with("violations: none\n"));
+    let fault = ["--set", "inject=llc-forgotten-sharer", "--set", "checks=false", "--record", "bad.weftrec"];
+    let run = weft(folder, &[&FORGETFUL[..], &fault].concat());
+    assert_eq!(run.status.code(), Some(1), "{}", text(&run.stderr));
+    assert!(text(&run.stdout).contains("recording up to the failure: bad.weftrec"), "{}", text(&run.stdout));
+    let check = weft(folder, &["check", "bad.weftrec", "--json", "check.json"]);
+    let (out, error) = (text(&check.stdout), text(&check.stderr));
+    assert_eq!(check.status.code(), Some(1), "{out}{error}");
+    assert!(error.contains("the hardware has violated its memory model"), "{error}");
+    assert!(
+        out.contains("the run failed, and is judged up to there: the run has not ended after 60000 cycles"),
+        "{out}"
+    );
+    let lines: Vec<&str> = out.lines().collect();
+    let begin = lines.iter().position(|line| line.starts_with("violation of A2")).expect("a violation");
+    let relation = |n: usize| lines[begin + n].split_whitespace().next();
+    assert_eq!((relation(2), relation(3)), (Some("hb"), Some("fr")), "{out}");
+    assert!(lines[begin + 2].contains("core"), "a core finds an old copy: {out}");
+    // The command that is printed makes the same run, of which it shows those cycles.
+    let replay = out.lines().find_map(|line| line.trim().strip_prefix("shown by weft ")).expect("a command");
+    assert!(replay.contains("inject=llc-forgotten-sharer") && replay.contains("--from"), "{replay}");
+    let words: Vec<&str> = replay.split(' ').collect();
+    std::fs::create_dir_all(folder.join("vcd_out")).expect("made");
+    assert_eq!(weft(folder, &words).status.code(), Some(1));
+    assert!(folder.join("vcd_out/check.fst").is_file(), "{replay}");
+    let json = std::fs::read_to_string(folder.join("check.json")).expect("written");
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["schema"], "weft-check 1");
+    assert!(json["report"]["violations"].as_array().is_some_and(|all| !all.is_empty()), "{json}");
+}
+
+#[test]
+fn races_of_small_programs_are_told_with_both_accesses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = said(folder.path(), &["races", "MPg.DU", "--model", "drf1"]);
+    assert!(told.starts_with("MPg.DU"), "{told}");
+    assert!(told.contains("drf1         illegal"), "{told}");
+    assert!(told.contains("data           T0 W.D x 1  |  T1 r2 = R.D x"), "{told}");
+    let legal = said(folder.path(), &["races", "MPg.DU", "--model", "drf0"]);
+    assert!(legal.contains("drf0         legal"), "{legal}");
+    let all = said(folder.path(), &["races", "all"]);
+    assert!(all.ends_with("every race stated is found, and no other\n"), "{all}");
+    for kind in ["commutative", "non-ordering", "speculative", "quantum", "heterogeneous"] {
+        assert!(all.contains(&format!("    {kind} ")), "no {kind} race in all of the library");
+    }
+    let test = "weft-litmus 1\nname MP\nlocs x y\nT0: W.D x 1 ; W.P y 1\nT1: r1 = R.P y ; r2 = R.D x\nexists (1:r1=1 /\\ 1:r2=0)\nrace drf0 none\n";
+    std::fs::write(folder.path().join("mp.litmus"), test).expect("written");
+    let out = weft(folder.path(), &["races", "mp.litmus"]);
+    let error = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{error}");
+    assert!(error.contains("MP under drf0: data, and none is stated"), "{error}");
+}
+
+#[test]
+fn mistakes_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    refused(folder, &["check", "nothing.weftrec"], "cannot read the recording nothing.weftrec");
+    std::fs::write(folder.join("text.weftrec"), "hello").expect("written");
+    refused(folder, &["check", "text.weftrec"], "text.weftrec is no recording");
+    let run = ["run", "flat-gpu-small", "--workload", "spm-l", "--param", "iterations=1"];
+    said(folder, &[&run[..], &["--record", "r.weftrec"]].concat());
+    let bytes = std::fs::read(folder.join("r.weftrec")).expect("written");
+    std::fs::write(folder.join("half.weftrec"), &bytes[..bytes.len() / 2]).expect("written");
+    refused(
+        folder,
+        &["check", "half.weftrec"],
+        "the recording half.weftrec is truncated or damaged at byte ",
+    );
+    refused(folder, &["check", "r.weftrec", "--model", "ptx"], "the model of a language");
+    refused(folder, &["check", "r.weftrec", "--json", "no/x.json"], "--json no/x.json: cannot write it");
+    refused(
+        folder,
+        &[&run[..], &["--record", "no/r.weftrec"]].concat(),
+        "--record no/r.weftrec: cannot write it",
+    );
+    refused(folder, &[&run[..], &["--record", "x", "--json", "x"]].concat(), "both name x");
+    refused(folder, &["races", "nothing"], "no test of the library");
+    refused(folder, &["races", "MP.D", "--model", "sc"], "races are those of drf0, drf1 and drfrlx");
+}

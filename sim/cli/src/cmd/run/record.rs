@@ -65,5 +65,8 @@ fn words(args: &Args) -> Vec<String> {
     args.params.iter().for_each(|param| add("--param", param.clone()));
     args.set.iter().for_each(|set| add("--set", set.clone()));
     args.seed.iter().for_each(|seed| add("--seed", seed.to_string()));
+    if args.max_cycles != super::MAX_CYCLES {
+        add("--max-cycles", args.max_cycles.to_string());
+    }
     words
 }
