@@ -33,7 +33,8 @@ impl Clock {
             match (a.peek(), b.peek()) {
                 (Some(x), Some(y)) if x.0 == y.0 => {
                     out.push((x.0, x.1.max(y.1)));
-                    (a.next(), b.next());
+                    a.next();
+                    b.next();
                 }
                 (Some(x), y) if y.is_none_or(|y| x.0 < y.0) => {
                     out.push(**x);
@@ -66,9 +67,10 @@ mod tests {
     #[test]
     fn a_join_knows_what_either_knows() {
         let mut a = Clock::default();
-        (a.learn(3, 5), a.learn(1, 2));
+        a.learn(3, 5);
+        a.learn(1, 2);
         let mut b = Clock::default();
-        (b.learn(3, 4), b.learn(2, 9), b.learn(7, 1));
+        [(3, 4), (2, 9), (7, 1)].into_iter().for_each(|(thread, count)| b.learn(thread, count));
         assert!(!a.covers(&b) && !b.covers(&a));
         let mut both = a.clone();
         both.join(&b);

@@ -87,6 +87,10 @@ struct Walk<'a> {
     carried: HashMap<Id, Released>,
     positions: HashMap<u32, HashMap<Id, usize>>,
     waiting: HashMap<u32, Vec<u32>>,
+    /// Lanes that are done.
+    done: HashSet<Id>,
+    /// What lanes of an operation under way have learned.
+    learned: HashMap<u32, Arc<Clock>>,
     epochs: Vec<Vec<(u32, Arc<Clock>, u32)>>,
     rank: u32,
 }
@@ -171,6 +175,8 @@ impl<'a> Walk<'a> {
             carried: HashMap::new(),
             positions,
             waiting: HashMap::new(),
+            done: HashSet::new(),
+            learned: HashMap::new(),
             epochs,
             rank: 0,
         }
@@ -224,7 +230,7 @@ impl<'a> Walk<'a> {
             At::Op(number) => {
                 let op = &self.k.ops[number as usize];
                 self.reach(thread, op.index, queue);
-                if let Err(write) = self.operation(number) {
+                if let Err(write) = self.operation(number, queue) {
                     self.threads[thread as usize].blocked = Some(write);
                     self.waiting.entry(self.k.ops[write as usize].thread).or_default().push(thread);
                     return false;
@@ -282,82 +288,130 @@ impl<'a> Walk<'a> {
         true
     }
 
-    /// What a thread publishes now, an operation of it included.
-    fn snapshot(&self, op: &Op) -> Arc<Clock> {
-        let mut clock = (*self.threads[op.thread as usize].clock).clone();
-        clock.learn(op.thread, op.index + 1);
+    /// What a thread publishes that knows this, so many operations of its own included.
+    fn snapshot(clock: &Clock, thread: u32, count: u32) -> Arc<Clock> {
+        let mut clock = clock.clone();
+        clock.learn(thread, count);
         Arc::new(clock)
     }
 
-    /// A step of an operation, or the operation that it waits for.
-    fn operation(&mut self, number: u32) -> Result<(), u32> {
+    /// A step of an operation, or the operation that it waits for. Lanes go each by itself: what one has learned, it publishes, and all that follows the operation knows.
+    fn operation(&mut self, number: u32, queue: &mut VecDeque<u32>) -> Result<(), u32> {
         let op = &self.k.ops[number as usize];
         let thread = op.thread as usize;
-        let mut learned = Released::default();
-        let mut carried = Released::default();
-        for id in op.events.clone().filter(|id| self.k.event(*id).read.is_some()) {
-            let Some(source) = self.sources.known(id).filter(|source| *source != INIT) else { continue };
-            let loc = self.k.event(id).loc;
-            if op.acquires {
-                learned.all(&self.publish(loc, source, number)?);
+        if op.what == What::Fence {
+            self.fence(op);
+            return Ok(());
+        }
+        let mut all = self.learned.remove(&number).unwrap_or_else(|| self.threads[thread].clock.clone());
+        let (mut wait, mut more) = (None, true);
+        while std::mem::take(&mut more) {
+            wait = None;
+            for id in op.events.clone() {
+                if self.done.contains(&id) {
+                    continue;
+                }
+                match self.lane(id, number) {
+                    Ok(clock) => {
+                        join(&mut all, &clock);
+                        self.done.insert(id);
+                        more = true;
+                    }
+                    Err(write) => wait = Some(write),
+                }
             }
-            self.passed(source, number)?;
+            if more {
+                self.wake(op.thread, queue);
+            }
+        }
+        if let Some(write) = wait {
+            self.learned.insert(number, all);
+            return Err(write);
+        }
+        self.threads[thread].clock = all.clone();
+        self.rank += 1;
+        let from = op.index + u32::from(op.events.len() > 1);
+        self.epochs[thread].push((from, all, self.rank));
+        Ok(())
+    }
+
+    /// One lane learns and publishes; gives what it knows.
+    fn lane(&mut self, id: Id, number: u32) -> Result<Arc<Clock>, u32> {
+        let op = &self.k.ops[number as usize];
+        let (thread, e) = (op.thread as usize, self.k.event(id));
+        let (mut learned, mut carried) = (Released::default(), Released::default());
+        if let Some(source) = self.sources.known(id).filter(|source| *source != INIT) {
+            if op.acquires {
+                learned.all(&self.publish(e.loc, source, id)?);
+            }
+            self.passed(source, id)?;
             if let Some(chain) = self.carried.get(&source) {
                 carried.all(chain);
             }
         }
-        if op.acquires && op.what != What::Fence {
+        if op.acquires {
             learned.all(&carried);
         }
-        if op.acquires && op.what == What::Fence {
-            learned = std::mem::take(&mut self.threads[thread].pending);
-        }
-        self.threads[thread].pending.all(&carried);
         let mut clock = self.threads[thread].clock.clone();
         for (_, other) in learned.0.iter().filter(|(key, _)| self.reaches(*key, op)) {
             join(&mut clock, other);
         }
+        self.threads[thread].pending.all(&carried);
+        if e.wrote.is_some() {
+            self.release(id, op, &clock, carried);
+        }
+        Ok(clock)
+    }
+
+    /// A lane publishes what it knows. Of an operation of several lanes the others are not before it.
+    fn release(&mut self, id: Id, op: &Op, clock: &Clock, carried: Released) {
+        let key = self.key(op);
+        let mut chain = if self.k.event(id).read.is_some() { carried } else { Released::default() };
+        if let Some((key, clock)) = &self.threads[op.thread as usize].fenced {
+            chain.add(*key, clock);
+        }
+        if op.releases {
+            let clock = Self::snapshot(clock, op.thread, op.index + u32::from(op.events.len() == 1));
+            self.own.entry(id).or_default().add(key, &clock);
+            chain.add(key, &clock);
+        }
+        if !chain.0.is_empty() {
+            self.carried.insert(id, chain);
+        }
+    }
+
+    /// A fence learns what atomics before it have found published, and publishes for atomics behind it.
+    fn fence(&mut self, op: &Op) {
+        let thread = op.thread as usize;
+        let mut clock = self.threads[thread].clock.clone();
+        if op.acquires {
+            let pending = std::mem::take(&mut self.threads[thread].pending);
+            for (_, other) in pending.0.iter().filter(|(key, _)| self.reaches(*key, op)) {
+                join(&mut clock, other);
+            }
+        }
+        if op.releases {
+            let published = Self::snapshot(&clock, op.thread, op.index + 1);
+            self.threads[thread].fenced = Some((self.key(op), published));
+        }
         self.threads[thread].clock = clock.clone();
         self.rank += 1;
         self.epochs[thread].push((op.index, clock, self.rank));
-        self.release(op, &carried);
-        Ok(())
     }
 
-    /// An operation publishes what its thread knows.
-    fn release(&mut self, op: &Op, carried: &Released) {
-        let key = self.key(op);
-        let clock = op.releases.then(|| self.snapshot(op));
-        if let (What::Fence, Some(clock)) = (op.what, &clock) {
-            self.threads[op.thread as usize].fenced = Some((key, clock.clone()));
-        }
-        for id in op.events.clone().filter(|id| self.k.event(*id).wrote.is_some()) {
-            let mut chain =
-                if self.k.event(id).read.is_some() { carried.clone() } else { Released::default() };
-            if let Some((key, clock)) = &self.threads[op.thread as usize].fenced {
-                chain.add(*key, clock);
-            }
-            if let Some(clock) = &clock {
-                self.own.entry(id).or_default().add(key, clock);
-                chain.add(key, clock);
-            }
-            if !chain.0.is_empty() {
-                self.carried.insert(id, chain);
-            }
-        }
-    }
-
-    /// That an event's thread has passed it, or the operation to wait for; `by` does not wait for itself, though its lanes may find what others of them left.
-    fn passed(&self, id: Id, by: u32) -> Result<(), u32> {
+    /// That an event is done, or the operation to wait for; `by` does not wait for itself.
+    fn passed(&self, id: Id, by: Id) -> Result<(), u32> {
         let op = self.k.op(id);
         let step = op.acquires || op.releases || (self.fences && op.atomic());
-        let own = self.k.event(id).op == by;
-        let passed = !step || own || self.threads[op.thread as usize].passed > op.index;
-        if passed { Ok(()) } else { Err(self.k.event(id).op) }
+        let done = !step
+            || id == by
+            || self.done.contains(&id)
+            || self.threads[op.thread as usize].passed > op.index;
+        if done { Ok(()) } else { Err(self.k.event(id).op) }
     }
 
-    /// What is published at a location up to a write, for operation `by`.
-    fn publish(&mut self, loc: u32, write: Id, by: u32) -> Result<Released, u32> {
+    /// What is published at a location up to a write, for event `by`.
+    fn publish(&mut self, loc: u32, write: Id, by: Id) -> Result<Released, u32> {
         if let Some(made) = self.published.get(&(loc, write)) {
             return Ok(made.clone());
         }
@@ -372,7 +426,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The same of writes whose order is known; what others need too is kept.
-    fn publish_in_order(&mut self, loc: u32, writes: &[Id], by: u32) -> Result<Released, u32> {
+    fn publish_in_order(&mut self, loc: u32, writes: &[Id], by: Id) -> Result<Released, u32> {
         let made = writes.iter().rposition(|w| self.published.contains_key(&(loc, *w)));
         let mut all = made.map_or(Released::default(), |at| self.published[&(loc, writes[at])].clone());
         let mut keep = true;
@@ -381,7 +435,7 @@ impl<'a> Walk<'a> {
             if let Some(own) = self.own.get(write) {
                 all.all(own);
             }
-            keep &= self.k.event(*write).op != by;
+            keep &= *write != by;
             if keep {
                 self.published.insert((loc, *write), all.clone());
             }
@@ -390,7 +444,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The same where only some pairs are known.
-    fn publish_known(&self, order: &Order, write: Id, by: u32) -> Result<Released, u32> {
+    fn publish_known(&self, order: &Order, write: Id, by: Id) -> Result<Released, u32> {
         let mut before: HashMap<Id, Vec<Id>> = HashMap::new();
         order.known.iter().for_each(|(a, b)| before.entry(*b).or_default().push(*a));
         let (mut seen, mut stack) = (HashSet::from([write]), vec![write]);

@@ -33,7 +33,7 @@ pub enum What {
 pub struct Op {
     /// Thread.
     pub thread: u32,
-    /// Place in program order. Lanes of a paired read-modify-write on one word go one after the other: each counts by itself.
+    /// Place in program order, without gaps.
     pub index: u32,
     /// Place in program order as recorded.
     pub place: u32,
@@ -374,12 +374,7 @@ impl Kernel {
     ) {
         let pieces = pieces(&access, words);
         let same = |op: &Op| (op.thread, op.place) == (access.thread, access.index);
-        let again = |op: &Op| {
-            let at = |id: Id| self.locs[self.event(id).loc as usize].addr;
-            op.effective == Effective::P
-                && op.events.clone().any(|id| pieces.iter().any(|piece| piece.0 == at(id)))
-        };
-        if !self.ops.last().is_some_and(|op| same(op) && !again(op)) {
+        if !self.ops.last().is_some_and(same) {
             self.ops.push(self.operation(&access));
         }
         let op = self.ops.len() as u32 - 1;
@@ -481,7 +476,7 @@ impl Kernel {
         }
     }
 
-    /// The operation at a place of a thread, as recorded; the last of its parts.
+    /// The operation at a place of a thread, as recorded.
     pub fn find(&self, of: &ThreadOf, place: u32) -> Option<u32> {
         let ops = &self.ops[of.ops.start as usize..of.ops.end as usize];
         let at = ops.partition_point(|op| op.place <= place).checked_sub(1)?;

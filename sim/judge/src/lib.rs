@@ -323,7 +323,7 @@ impl Judge<'_> {
     /// Memory at the kernel's end.
     fn leave(&mut self, k: &Kernel, orders: &HashMap<u32, Order>) {
         for (number, loc) in (0..).zip(&k.locs) {
-            let any = || loc.events.iter().copied().collect::<Vec<Id>>();
+            let any = || loc.events.clone();
             let last = orders.get(&number).map_or_else(any, Order::last);
             let mut values: Vec<u32> = last.iter().filter_map(|id| k.event(*id).wrote).collect();
             values.sort_unstable();

@@ -74,7 +74,7 @@ pub struct Access {
     pub wanted: bool,
     /// The L1 tells when a store is performed, and `done` is that cycle.
     pub acked: bool,
-    /// Bytes of each of its elements: 1, 2, 4 or 8.
+    /// Bytes of each of its elements.
     pub size: u8,
     /// Byte address of the line.
     pub addr: u64,
