@@ -84,7 +84,7 @@ impl Program for Uneven {
     }
     fn step(&self, frame: &mut Frame, _: &LoadedValues) -> Vec<Op> {
         frame.pc += 1;
-        let latency = if frame.block % 3 == 0 { 200 } else { 20 };
+        let latency = if frame.block.is_multiple_of(3) { 200 } else { 20 };
         match frame.pc {
             1 => vec![
                 Op::Compute { unit: Unit::Alu, latency, occupancy: 1, needs: vec![], token: Some(0) },
