@@ -1,11 +1,11 @@
 //! Acceptance and answers of the L1.
 
-use weft_blocks::msg::CuOp;
-use weft_blocks::msg::node_text;
+use weft_blocks::msg::{AmoOp, CuOp, node_text};
 use weft_workload::Op;
 use weft_workload::op::size_mask;
 
-use super::lsu::{MemKind, global, lanes_of};
+use super::counters::Cause;
+use super::lsu::{MemKind, Pending, global, lanes_of};
 use super::port::{KIND_ACK, KIND_DATA};
 use super::wave::{Status, Wait};
 use super::{Boundary, Cu, CuError, CuObserver, LineReply};
@@ -95,7 +95,22 @@ impl Cu {
             let who = self.who(self.s.lsu.ops[index as usize].wave);
             obs.complete(&who, &self.s.lsu.flights.pending[usize::from(reply.id)].access, None, now);
         }
+        self.count_sync(reply.id, now - taken);
         self.answered(reply.id, self.params.pace.tick(now));
+    }
+
+    /// Counts a release or acquire, or an access with which the L1 makes them.
+    fn count_sync(&mut self, id: u16, cycles: u64) {
+        let Pending { access, op, .. } = &self.s.lsu.flights.pending[usize::from(id)];
+        let fence = op.is_some_and(|index| matches!(self.s.lsu.ops[index as usize].op, Op::Fence { .. }));
+        let cause = match access.op {
+            CuOp::Kbegin | CuOp::Kend => Cause::Kernel,
+            CuOp::Rel | CuOp::Acq if fence => Cause::Fence,
+            CuOp::Rel | CuOp::Acq => Cause::Access,
+            _ if access.sync && self.mode.fused => Cause::Access,
+            _ => return,
+        };
+        self.s.counters.synchronised(cause, access, cycles);
     }
 
     /// Tells an observer of an access that the L1 has taken.
@@ -104,13 +119,8 @@ impl Cu {
         let Some(from) = self.issuer(id) else { return };
         let op = entry.op.map(|index| &self.s.lsu.ops[index as usize].op);
         let line = u64::from(self.params.line);
-        let first = match op {
-            // Of the engine, the number of an element.
-            Some(Op::Map { map, .. }) => map.global_of(entry.lanes as u32),
-            Some(op) => global(op).map_or(0, |(access, _)| access.addrs.at(entry.lanes.trailing_zeros())),
-            None => 0,
-        };
-        let addr = first & !(line - 1);
+        let lane = entry.lanes.trailing_zeros();
+        let addr = op.and_then(global).map_or(0, |(access, _)| access.addrs.at(lane) & !(line - 1));
         obs.taken(&from, &entry.access, addr, now);
     }
 
@@ -119,6 +129,12 @@ impl Cu {
         let entry = &self.s.lsu.flights.pending[usize::from(id)];
         let Some(index) = entry.op else { return };
         let (access, who) = (&entry.access, self.who(self.s.lsu.ops[index as usize].wave));
+        if access.op == CuOp::Amo && access.amo == AmoOp::Cas {
+            let (first, wide) = (access.mask.trailing_zeros(), access.mask.count_ones() == 8);
+            let found = data[first as usize / 8] >> (8 * (first % 8));
+            let differs = (found ^ access.cmp) & size_mask(if wide { 8 } else { 4 });
+            self.s.counters.failed_swaps += u64::from(differs != 0);
+        }
         if access.op == CuOp::Amo {
             obs.amo(&who, access, data, taken, now);
         } else {
