@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{campaign, named, weak_as};
+use common::{campaign, named, weak, weak_as};
 use weft_conformance::Plan;
 use weft_litmus::program::Placement;
 
@@ -105,7 +105,7 @@ fn directories() {
 #[test]
 fn timestamps() {
     let (tests, plan) = (named(&["MPg.DP"]), Plan { runs: 60, ..Plan::default() });
-    weak_as(&campaign("tsm-4gpu-small", &[]), &tests, &plan);
+    weak(&campaign("tsm-4gpu-small", &[]), &tests, plan.runs);
     let error =
         campaign("tsm-4gpu-small", &["inject=keep_clock"]).run(&tests[0], &plan).expect_err("noticed");
     assert!(error.to_string().contains("logical time: a fence"), "{error}");
