@@ -10,7 +10,7 @@ mod l2_bench;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use weft_blocks::cache::l1::{L1Params, l1_cache};
+use weft_blocks::cache::l1::{L1Inject, L1Params, l1_cache};
 use weft_blocks::cache::l2::{Caching, L2Params, l2_bank};
 use weft_blocks::common::mshr::{MshrParams, mshr_file};
 use weft_blocks::msg::Sys;
@@ -60,6 +60,7 @@ fn cosim_l1_cache_between_a_cu_and_an_l2() {
         bypass_remote: false,
         scoped: true,
         store_scope: false,
+        inject: L1Inject::None,
     };
     let module = l1_cache(&params).expect("legal parameters");
     let setup = l1_bench::Setup { seed: 5, others: true, ..l1_bench::Setup::default() };

@@ -13,8 +13,11 @@ use weft_testbench::golden::fence::{ack_counter_bits, acks_per_fence, traffic};
 use weft_testbench::golden::fence_table::FenceState;
 
 fn random_run(gpus: u32, home: u32, banks: u32, flush: bool, seed: u64) -> BTreeMap<String, u64> {
+    run_of(Bench::new(gpus, home, banks, flush), seed)
+}
+
+fn run_of(mut bench: Bench, seed: u64) -> BTreeMap<String, u64> {
     let mut rng = SmallRng::seed_from_u64(seed);
-    let mut bench = Bench::new(gpus, home, banks, flush);
     let mut mood = Mood::draw(&mut rng);
     for cycle in 0..9000u32 {
         if cycle % 150 == 0 {
@@ -132,10 +135,16 @@ fn releases_during_a_fence_share_the_next_one() {
 #[test]
 fn the_counter_has_the_bits_of_section_7() {
     for gpus in 2..=16 {
-        let p = FenceParams { sys: small_sys(gpus, 1), home: 0, flush: true };
+        let p = FenceParams { sys: small_sys(gpus, 1), home: 0, flush: true, early: false };
         assert_eq!((p.acks(), p.ack_bits()), (acks_per_fence(gpus), ack_counter_bits(gpus)));
         let module = fence_unit(&p).unwrap();
         let acks = module.signals.iter().find(|s| s.name == "acks").unwrap();
         assert_eq!(acks.width, p.ack_bits());
     }
+}
+
+#[test]
+fn a_fence_that_is_told_complete_when_it_begins_is_seen() {
+    let p = FenceParams { sys: small_sys(2, 1), home: 0, flush: true, early: true };
+    assert!(std::panic::catch_unwind(|| run_of(Bench::of(p), 1)).is_err(), "nothing is noticed");
 }

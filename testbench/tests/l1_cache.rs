@@ -7,7 +7,7 @@
 mod l1_bench;
 
 use l1_bench::{Bench, Setup};
-use weft_blocks::cache::l1::{L1Params, l1_cache, requests};
+use weft_blocks::cache::l1::{L1Inject, L1Params, l1_cache, requests};
 use weft_blocks::msg::Sys;
 use weft_testbench::golden::l1_table::{Answer, Copies, L1, L1Event, L1Row};
 
@@ -37,6 +37,7 @@ fn small(line: u32) -> L1Params {
         bypass_remote: false,
         scoped: false,
         store_scope: false,
+        inject: L1Inject::None,
     }
 }
 
@@ -218,5 +219,22 @@ fn without_back_pressure_a_hit_takes_the_stated_latency_and_hits_stream() {
         }
         assert!(times.windows(2).all(|w| w[1].0 == w[0].0 + 1), "one hit per cycle");
         bench.sleeps_when_idle();
+    }
+}
+
+/// Faults put in on purpose, and what the bench says of them.
+#[test]
+fn faults_are_seen() {
+    let faults = [
+        (L1Inject::EarlyRelease, "a release was answered before an older store"),
+        (L1Inject::KeepsCopies, "is older than the last acquire"),
+    ];
+    for (inject, words) in faults {
+        let params = L1Params { inject, ..small(64) };
+        let run = || run(&params, Setup { seed: 1, others: true, ..Setup::default() });
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).err().expect("noticed");
+        let said = panic.downcast_ref::<String>().cloned();
+        let said = said.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default();
+        assert!(said.contains(words), "{inject:?}: {said}");
     }
 }

@@ -73,6 +73,10 @@ pub enum Inject {
     LitReinit,
     /// A block is read although the clock is past its lease (not a published slip: what leases are for).
     PastRts,
+    /// A fence of an L1 is answered at once, whatever stores are under way (not a published slip: a release that does not wait).
+    EarlyFence,
+    /// A fence leaves the clock as it was, and so copies from before what has been read since (not a published slip: an acquire that drops nothing).
+    KeepClock,
     /// A fault of a G-TSC block.
     Gtsc(GtscFault),
 }
@@ -120,6 +124,8 @@ impl Choice for Inject {
         (Inject::LitNoFloor, "lit_no_floor"),
         (Inject::LitReinit, "lit_reinit"),
         (Inject::PastRts, "past_rts"),
+        (Inject::EarlyFence, "early_fence"),
+        (Inject::KeepClock, "keep_clock"),
     ];
 }
 

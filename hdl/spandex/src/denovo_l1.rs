@@ -132,7 +132,7 @@ impl DenovoL1Params {
 pub fn infos() -> Vec<ParamInfo> {
     let mut list = gpu_l1::infos();
     for info in list.iter_mut().filter(|info| info.name == "inject") {
-        info.legal = "none, no-stale, no-cross, keeps-ownership, no-delay, stale-extras, no-wait, fill-over-store, keeps-copy, keeps-region";
+        info.legal = "none, early-release, keeps-valid, no-stale, no-cross, keeps-ownership, no-delay, stale-extras, no-wait, fill-over-store, keeps-copy, keeps-region";
     }
     let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let at = list.iter().position(|info| info.name == "inject").unwrap_or(0);

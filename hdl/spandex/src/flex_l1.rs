@@ -128,7 +128,7 @@ impl FlexL1Params {
 pub fn infos() -> Vec<ParamInfo> {
     let mut list = gpu_l1::infos();
     for info in list.iter_mut().filter(|info| info.name == "inject") {
-        info.legal = "none, no-stale, no-cross, keeps-ownership, no-delay, stale-extras, no-wait, fill-over-store, keeps-copy, keeps-shared, keeps-once, drops-refused, serves-buffer";
+        info.legal = "none, early-release, keeps-valid, no-stale, no-cross, keeps-ownership, no-delay, stale-extras, no-wait, fill-over-store, keeps-copy, keeps-shared, keeps-once, drops-refused, serves-buffer";
     }
     list
 }

@@ -8,11 +8,10 @@ use weft_engine::Design;
 use weft_fabric::config::{ConfigError, FabricConfig};
 use weft_fabric::run::{FabricError, FabricRun, RunOptions, design};
 use weft_litmus::model::Model;
-use weft_litmus::model::drf::Drf;
+use weft_litmus::model::drf::{Drf, Level};
 use weft_litmus::paths::{Bounds, EnumError};
 use weft_litmus::program::{FitError, How, Layout, LitmusProgram, Machine, Placement};
 use weft_litmus::test::{Outcome, Test, Verdict};
-use weft_workload::data::mix;
 
 /// Why a test could not be judged on a fabric.
 #[derive(Debug, Error)]
@@ -54,6 +53,8 @@ pub struct Plan {
     pub layouts: Vec<Layout>,
     /// Runs of each test, over all placements and layouts.
     pub runs: u32,
+    /// Runs that are lanes of one wave, at most (of what the fabric's waves have): 1 is a run for each wave.
+    pub lanes: u32,
     /// Most ticks before an operation.
     pub delay: u32,
     /// Most operations of a wave that only makes traffic; 0: there are none.
@@ -70,6 +71,7 @@ impl Default for Plan {
             placements: Placement::ALL.to_vec(),
             layouts: Layout::ALL.to_vec(),
             runs: 1000,
+            lanes: 1,
             delay: 64,
             traffic: 48,
             seed: 1,
@@ -104,6 +106,8 @@ pub struct Allowed {
     pub fabric: BTreeSet<Outcome>,
     /// By the model of the test's language, if it has one.
     pub language: Option<BTreeSet<Outcome>>,
+    /// On a sequentially consistent machine.
+    pub sequential: BTreeSet<Outcome>,
 }
 
 impl Allowed {
@@ -113,7 +117,9 @@ impl Allowed {
     /// A test that is too large.
     pub fn of(test: &Test, promise: Drf, bounds: Bounds) -> Result<Allowed, EnumError> {
         let language = Model::of(test.dialect).map(|model| model.ends(test, bounds)).transpose()?;
-        Ok(Allowed { fabric: Model::Drf(promise).ends(test, bounds)?, language })
+        let ends = |drf| Model::Drf(drf).ends(test, bounds);
+        let sequential = ends(Drf { level: Level::Sc, scopes: false, data_coherent: true })?;
+        Ok(Allowed { fabric: ends(promise)?, language, sequential })
     }
 
     /// Who forbids an end.
@@ -134,8 +140,6 @@ pub struct Cell {
     pub layout: Layout,
     /// How often it ended how.
     pub ends: BTreeMap<Outcome, u32>,
-    /// Cycles simulated.
-    pub cycles: u64,
 }
 
 /// An end that should not have been seen.
@@ -164,6 +168,8 @@ pub struct TestReport {
     pub allowed: Allowed,
     /// Runs.
     pub cells: Vec<Cell>,
+    /// Cycles simulated.
+    pub cycles: u64,
 }
 
 impl TestReport {
@@ -186,6 +192,11 @@ impl TestReport {
     pub fn seen(&self, holds: impl Fn(&Outcome) -> bool) -> u64 {
         let ends = self.cells.iter().flat_map(|cell| &cell.ends);
         ends.filter(|(end, _)| holds(end)).map(|(_, n)| u64::from(*n)).sum()
+    }
+
+    /// How often an end was seen that no sequentially consistent machine shows.
+    pub fn weak(&self) -> u64 {
+        self.seen(|end| !self.allowed.sequential.contains(end))
     }
 
     /// Allowed ends that no run has shown.
@@ -233,56 +244,47 @@ impl Campaign {
         &self.machine
     }
 
-    /// Runs a test as planned; `step` is told of every placement and layout done.
+    /// Runs a test as planned: all placements and layouts side by side.
     ///
     /// # Errors
     /// A test that does not fit, or a run that fails a check of the fabric.
-    pub fn run(&self, test: &Test, plan: &Plan, step: &mut dyn FnMut()) -> Result<TestReport, CampaignError> {
+    pub fn run(&self, test: &Test, plan: &Plan) -> Result<TestReport, CampaignError> {
         let allowed = Allowed::of(test, self.promise, self.bounds)?;
-        let ways: Vec<(Placement, Layout)> = plan
-            .placements
-            .iter()
-            .flat_map(|placement| plan.layouts.iter().map(|layout| (*placement, *layout)))
-            .filter(|way| LitmusProgram::new(test, &self.machine, self.how(plan, *way, 1)).is_ok())
-            .collect();
+        let how = |runs, ways: &[(Placement, Layout)]| How {
+            runs,
+            ways: ways.to_vec(),
+            lanes: plan.lanes.min(self.config.common.lanes),
+            delay: plan.delay,
+            traffic: if self.config.common.waves > 1 { plan.traffic } else { 0 },
+            scopes: self.promise.scopes,
+            seed: plan.seed,
+        };
+        let all = plan.placements.iter().flat_map(|p| plan.layouts.iter().map(|l| (*p, *l)));
+        let fits =
+            |way: &(Placement, Layout)| LitmusProgram::new(test, &self.machine, how(1, &[*way])).is_ok();
+        let ways: Vec<(Placement, Layout)> = all.filter(fits).collect();
         if ways.is_empty() {
             let (test, fabric) = (test.name.clone(), self.config.name.clone());
             return Err(CampaignError::Nowhere { test, fabric });
         }
-        let mut cells = Vec::new();
-        for (n, way) in (0..).zip(&ways) {
-            let share = |n: u32| (u64::from(plan.runs) * u64::from(n) / ways.len() as u64) as u32;
-            let runs = share(n + 1) - share(n);
-            if runs > 0 {
-                cells.push(self.cell(test, plan, self.how(plan, *way, runs))?);
-            }
-            step();
-        }
-        let promised = test.judge(&allowed.fabric);
-        Ok(TestReport { test: test.name.clone(), promised, allowed, cells })
-    }
-
-    fn how(&self, plan: &Plan, (placement, layout): (Placement, Layout), runs: u32) -> How {
-        let seed = mix(plan.seed, placement as u64, layout as u64);
-        let traffic = if self.config.common.waves > 1 { plan.traffic } else { 0 };
-        How { runs, placement, layout, delay: plan.delay, traffic, scopes: self.promise.scopes, seed }
-    }
-
-    fn cell(&self, test: &Test, plan: &Plan, how: How) -> Result<Cell, CampaignError> {
-        let program = Arc::new(LitmusProgram::new(test, &self.machine, how)?);
+        let program = Arc::new(LitmusProgram::new(test, &self.machine, how(plan.runs, &ways))?);
         let mut run = FabricRun::on(&self.config, &self.design, program.clone(), &self.options)?;
         if !run.run_to(plan.max_cycles)? {
             return Err(FabricError::Limit { cycles: plan.max_cycles }.into());
         }
         let cycles = run.cycle();
         run.finish()?;
-        let mut ends = BTreeMap::new();
-        for end in program.ends() {
-            *ends.entry(end).or_insert(0) += 1;
-        }
+        let cell = |(placement, layout)| Cell { placement, layout, ends: BTreeMap::new() };
+        let mut cells: Vec<Cell> = ways.into_iter().map(cell).collect();
+        let ends = program.ends();
         if ends.is_empty() {
             return Err(CampaignError::NoEnds { test: test.name.clone() });
         }
-        Ok(Cell { placement: how.placement, layout: how.layout, ends, cycles })
+        for (way, end) in ends {
+            *cells[way].ends.entry(end).or_insert(0) += 1;
+        }
+        cells.retain(|cell| !cell.ends.is_empty());
+        let promised = test.judge(&allowed.fabric);
+        Ok(TestReport { test: test.name.clone(), promised, allowed, cells, cycles })
     }
 }

@@ -18,6 +18,7 @@ pub fn machine(config: &FabricConfig) -> Machine {
         cus: shape.cus - shape.cores,
         waves: config.common.waves.saturating_sub(1).clamp(1, WAVES),
         line: shape.line,
+        mixed: config.hardware().data_coherent(),
     }
 }
 

@@ -256,8 +256,8 @@ const CASES: &[(&str, &str, &[&str], &str)] = &[
         "references",
         "c m n",
         &[
-            "INC.* c 10 ; r0 = DEC.* c 10 ; if r0 == 1 W.D m 1",
-            "INC.* c 10 ; r0 = DEC.* c 10 ; if r0 == 1 W.D n 1",
+            "INC.* c 10 ; r0 = DEC.+ c 10 ; if r0 == 1 W.D m 1",
+            "INC.* c 10 ; r0 = DEC.+ c 10 ; if r0 == 1 W.D n 1",
         ],
         "c != 0",
     ),
@@ -314,6 +314,7 @@ const LABELS: &[(&str, &str, &str, &str)] = &[
     ("split-counter", "U", "FFF", "none"),
     ("references", "Q", "FFF", "none"),
     ("references", "C", "FFF", "commutative none"),
+    ("references", "CP", "FFF", "commutative none"),
     ("references", "P", "FFF", "none"),
     ("references-shared", "Q", "FFF", "data"),
     ("seqlock", "SP", "FFF", "none"),
@@ -439,6 +440,22 @@ const SCOPED: &[(&str, &[(&str, &str)], &str, bool, &str)] = &[
         true,
         "none",
     ),
+    (
+        "pops.cu-gpu",
+        &[
+            (
+                "@cu0 gpu0",
+                "r0 = CAS.P.cu l 0 1 ; if r0 == 0 { r1 = R.D d ; r2 = r1 + 1 ; W.D d r2 ; W.P.cu l 0 }",
+            ),
+            (
+                "@cu1 gpu0",
+                "r0 = CAS.P.gpu l 0 1 ; if r0 == 0 { r1 = R.D d ; r2 = r1 + 1 ; W.D d r2 ; W.P.gpu l 0 }",
+            ),
+        ],
+        MUTEX,
+        true,
+        "heterogeneous",
+    ),
 ];
 
 /// Models that the unscoped tests state verdicts of.
@@ -513,7 +530,8 @@ pub fn texts() -> Vec<(String, String)> {
         let threads: Vec<String> = threads.iter().map(|(place, code)| format!("{place}: {code}")).collect();
         let word = if *allowed { "allowed" } else { "forbidden" };
         let rest = format!("expect drf0+scopes {word}\nrace drf0+scopes {race}\n");
-        all.push((name.to_string(), text(name, "x y z", &threads, condition, &rest)));
+        let locs = if name.starts_with("pops") { "l d" } else { "x y z" };
+        all.push((name.to_string(), text(name, locs, &threads, condition, &rest)));
     }
     all
 }

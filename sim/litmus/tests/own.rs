@@ -75,3 +75,75 @@ fn every_axiom_forbids_something_that_the_others_do_not() {
         println!("{axiom:?}: {} under {name}", test.name);
     }
 }
+
+/// The tables of section 6, row by row: a name each, with the classes that it is there in.
+const ROWS: &[(&str, &str)] = &[
+    ("MP SB LB 2+2W R S WRC ISA2 IRIW LB+data LB+ctrl CoRR CoWW CoWR CoRW", "D P U C N S Q"),
+    ("lost", "P U C N S Q"),
+    ("MPg", "DP PP UP CP NP SP QP UU DU DN NU NN CU SU QU PN"),
+    ("SB", "UP D+rmw"),
+    ("ISA2g", "P U"),
+    ("IRIW", "PU PN"),
+    ("mutex", "PP UP PU"),
+    ("queue", "U N D"),
+    ("queue-unchecked", "U P"),
+    ("events", "CC CD"),
+    ("events-plain events-old.C events-early.C events-exch.C", ""),
+    ("flags", "N U"),
+    ("flags-unjoined", "N"),
+    ("split-counter", "Q N U"),
+    ("references", "Q C CP P"),
+    ("references-shared", "Q"),
+    ("seqlock", "SP NP DP SU"),
+    ("seqlock-first", "SU"),
+    ("MPs", "cu-same cu-other gpu-same gpu-other sys sys-cu"),
+    ("ISA2s", "cu-gpu gpu-cu"),
+    ("IRIWs", "gpu-same sys gpu-other"),
+    ("SBs", "cu-same cu-other"),
+    ("pops", "cu-gpu"),
+];
+
+#[test]
+fn every_row_of_the_tables_is_a_test() {
+    let tests = library().expect("the library reads");
+    let named = |name: &str| tests.iter().find(|test| test.name == name);
+    for (names, classes) in ROWS {
+        for name in names.split(' ') {
+            let all = classes.split(' ').map(|class| match class {
+                "" => name.to_string(),
+                class => format!("{name}.{class}"),
+            });
+            for name in all {
+                let test = named(&name).unwrap_or_else(|| panic!("{name} is missing"));
+                assert!(
+                    test.expect.len() == 3 || test.expect[0].0 == "drf0+scopes",
+                    "{name} states too little"
+                );
+            }
+        }
+    }
+}
+
+/// Where data is not coherent, and nowhere else, a CU may read a location's older value after a newer one.
+#[test]
+fn only_reads_of_data_go_back_and_only_without_coherence() {
+    let mut allowed = Vec::new();
+    for test in library().expect("the library reads").iter().filter(|test| test.name.starts_with("Co")) {
+        let drf = Drf { data_coherent: false, ..model("drf0") };
+        let verdict = Model::Drf(drf).verdict(test, Bounds::default()).expect("small");
+        if verdict.name() == "allowed" {
+            allowed.push(test.name.clone());
+        }
+    }
+    assert_eq!(allowed, ["CoRR.D", "CoWR.D"]);
+}
+
+/// Scopes that differ along a chain order it only if happens-before goes on from one to the next.
+#[test]
+fn chains_of_scopes_race_where_only_one_scope_counts() {
+    for test in library().expect("the library reads").iter().filter(|test| test.name.starts_with("ISA2s")) {
+        let found = |hrf| races(test, model("drf0+scopes"), hrf, Bounds::default()).expect("small");
+        assert!(!found(Hrf::Indirect).iter().any(|f| f.race.illegal()), "{}", test.name);
+        assert!(found(Hrf::Direct).iter().any(|f| f.race.illegal()), "{}", test.name);
+    }
+}

@@ -14,7 +14,7 @@ use weft_workload::ideal::{Order, run};
 
 const SC: Model = Model::Drf(Drf { level: Level::Sc, scopes: false, data_coherent: true });
 
-const MACHINE: Machine = Machine { cores: 2, nodes: 4, gpms: 2, cus: 2, waves: 4, line: 64 };
+const MACHINE: Machine = Machine { cores: 2, nodes: 4, gpms: 2, cus: 2, waves: 4, line: 64, mixed: true };
 
 fn public() -> Vec<Test> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/public");
@@ -29,7 +29,7 @@ fn ends(test: &Test, how: How, order: Order) -> Result<Vec<Outcome>, FitError> {
     let program = LitmusProgram::new(test, &MACHINE, how)?;
     let done = run(&program, order).expect("it ends");
     program.verify(&|at, count| done.memory.read(at, count)).expect("its ends are taken");
-    Ok(program.ends())
+    Ok(program.ends().into_iter().map(|(_, end)| end).collect())
 }
 
 /// Runs of a test in every placement and layout that it has: how many of these there were, ends seen, number of possible ends.
@@ -38,10 +38,20 @@ fn is_sequential(test: &Test, bounds: Bounds) -> (usize, BTreeSet<Outcome>, usiz
     let (mut ways, mut seen) = (0, BTreeSet::new());
     for (n, placement) in Placement::ALL.into_iter().enumerate() {
         for layout in Layout::ALL {
-            let how =
-                How { runs: 12, placement, layout, delay: 64, traffic: 20, scopes: true, seed: 3 + n as u64 };
-            for order in [Order::Forward, Order::Reverse, Order::Mixed(1), Order::Mixed(2)] {
-                let Ok(ends) = ends(test, how, order) else { continue };
+            // As waves of a run each, and as lanes of the runs together, which branch apart.
+            let how = |lanes| How {
+                runs: 12,
+                ways: vec![(placement, layout)],
+                lanes,
+                delay: 64,
+                traffic: 20,
+                scopes: true,
+                seed: 3 + n as u64,
+            };
+            let orders =
+                [(1, Order::Forward), (5, Order::Reverse), (1, Order::Mixed(1)), (5, Order::Mixed(2))];
+            for (lanes, order) in orders {
+                let Ok(ends) = ends(test, how(lanes), order) else { continue };
                 ways += 1;
                 assert_eq!(ends.len(), 12);
                 for end in &ends {
@@ -74,8 +84,8 @@ fn every_word_and_wave_is_used_once() {
     for layout in Layout::ALL {
         let how = How {
             runs: 200,
-            placement: Placement::Cus,
-            layout,
+            ways: vec![(Placement::Cus, layout), (Placement::Cpu, layout)],
+            lanes: 7,
             delay: 0,
             traffic: 0,
             scopes: false,
@@ -118,16 +128,16 @@ fn what_does_not_fit_is_said() {
     let test = read(&text).expect("a test");
     let how = How {
         runs: 1,
-        placement: Placement::Cu,
-        layout: Layout::Line,
+        ways: vec![(Placement::Cu, Layout::Line)],
+        lanes: 1,
         delay: 0,
         traffic: 0,
         scopes: false,
         seed: 1,
     };
-    let error = LitmusProgram::new(&test, &MACHINE, how).err().expect("refused");
+    let error = LitmusProgram::new(&test, &MACHINE, how.clone()).err().expect("refused");
     assert!(error.to_string().contains("17 locations, and a line holds 16"), "{error}");
-    let how = How { placement: Placement::Gpus, layout: Layout::Lines, ..how };
+    let how = How { ways: vec![(Placement::Gpus, Layout::Lines)], ..how };
     let error = LitmusProgram::new(&test, &MACHINE, how).err().expect("refused");
     assert!(error.to_string().contains("no placement gpus"), "{error}");
     assert!("here".parse::<Placement>().is_err_and(|e| e.contains("cu, cus, gpms, gpus, cpu")));

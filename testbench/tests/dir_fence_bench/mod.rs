@@ -87,7 +87,11 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(gpus: u32, home: u32, banks: u32, flush: bool) -> Bench {
-        let p = FenceParams { sys: small_sys(gpus, banks), home, flush };
+        Bench::of(FenceParams { sys: small_sys(gpus, banks), home, flush, early: false })
+    }
+
+    pub fn of(p: FenceParams) -> Bench {
+        let (gpus, home, banks, flush) = (p.sys.gpus, p.home, p.sys.banks, p.flush);
         let sim = sim(&fence_unit(&p).unwrap());
         let ends = ["src", "dst", "kind"];
         let bank = |b| Bank {

@@ -99,6 +99,8 @@ pub struct Unit {
     pub scheme: Scheme,
     /// Serials of each scope.
     pub marks: u32,
+    /// The fault of its fence units.
+    pub early: bool,
 }
 
 impl Unit {
@@ -110,7 +112,8 @@ impl Unit {
             Scheme::Drain { flush } => FenceScheme::Drain { flush },
             Scheme::SwFlat => FenceScheme::SwFlat,
         };
-        hier_fence_unit(&HierFenceParams { sys: self.sys(), home, scheme, marks: self.marks }).unwrap()
+        let (marks, early) = (self.marks, self.early);
+        hier_fence_unit(&HierFenceParams { sys: self.sys(), home, scheme, marks, early }).unwrap()
     }
 
     fn sys(&self) -> Sys {

@@ -33,7 +33,7 @@ mod table;
 
 use crate::msg::*;
 use crate::registry::{BlockError, BlockInfo};
-pub use params::L1Params;
+pub use params::{L1Inject, L1Params};
 use reply::{Filler, Replies};
 use stage::Stage;
 pub use table::{L1Event, L1State, requests};
@@ -184,6 +184,10 @@ fn describe(p: &L1Params) {
     param("latency", p.latency);
     param("bypass_remote", p.bypass_remote);
     param("scoped", p.scoped);
+    // Verilog without a fault says nothing of faults.
+    if p.inject != L1Inject::None {
+        param("inject", p.inject.word());
+    }
     let own_l1 = input::<Bits>("own_l1", p.sys.l1_bits());
     let event = entry_decoder(p);
     let req = in_channel::<CuReq>("cu_req", &p.sys);
@@ -234,7 +238,7 @@ fn describe(p: &L1Params) {
 
 /// Decoder of the request's event; declares the port `own_gpu`, the number of the own node, where homes matter.
 fn entry_decoder(p: &L1Params) -> impl Fn(&CuReq) -> Enum<L1Event> {
-    let (sys, scoped) = (p.sys.clone(), p.scoped);
+    let (sys, scoped, keeps) = (p.sys.clone(), p.scoped, p.inject == L1Inject::KeepsCopies);
     let own_gpu = p.bypass_remote.then(|| input::<Bits>("own_gpu", sys.node_bits()));
     move |m| {
         let event = |e: L1Event| enum_lit(e);
@@ -248,7 +252,8 @@ fn entry_decoder(p: &L1Params) -> impl Fn(&CuReq) -> Enum<L1Event> {
             }
             None => load,
         };
-        let acquire = m.op.is(CuOp::Kbegin) | (m.op.is(CuOp::Acq) & beyond);
+        let begin = m.op.is(CuOp::Kbegin);
+        let acquire = if keeps { begin } else { begin | (m.op.is(CuOp::Acq) & beyond) };
         let release = m.op.is(CuOp::Kend) | (m.op.is(CuOp::Rel) & beyond);
         let fence = mux(release, event(L1Event::Release), event(L1Event::Local));
         let fence = mux(acquire, event(L1Event::Acquire), fence);

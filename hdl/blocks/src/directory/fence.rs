@@ -62,6 +62,8 @@ pub struct FenceParams {
     pub home: u32,
     /// A release writes back dirty L2 lines (the specification's `release_l2_flush`).
     pub flush: bool,
+    /// Fault (simulation only): a fence is told complete when it begins.
+    pub early: bool,
 }
 
 impl FenceParams {
@@ -93,11 +95,15 @@ struct Ends {
 /// A home that is no GPU.
 pub fn fence_unit(p: &FenceParams) -> Result<Arc<Module>, ElabErrors> {
     let flush = if p.flush { "flush" } else { "noflush" };
-    let name = format!("fence_unit_{}_{flush}_h{}", sys_tag(&p.sys), p.home);
+    let early = if p.early { "_early" } else { "" };
+    let name = format!("fence_unit_{}_{flush}_h{}{early}", sys_tag(&p.sys), p.home);
     Module::build(&name, ModuleKind::Block, || {
         doc("Fence unit: completes a release when every earlier invalidation has been applied in every GPU.");
         param("home", p.home);
         param("flush", p.flush);
+        if p.early {
+            param("inject", EARLY);
+        }
         if p.home >= p.sys.nodes() {
             elab_error(format!("home = {}; legal: 0..{}", p.home, p.sys.nodes() - 1));
             return;
@@ -163,7 +169,9 @@ fn describe(p: &FenceParams) {
     let sent = (here(FenceState::Send) & asked & !u.own_mark.get()).named("sent");
     let ack = acknowledgements(p, &u, &rsp_in, &mark_in, &rsp_out, done.free);
     let last = (ack.any & u.acks.get().eq(u64::from(p.acks() - 1))).named("last_ack");
-    let begin = (here(FenceState::Idle) & u.batched.get()).named("fence_begins");
+    let begin = here(FenceState::Idle) & u.batched.get();
+    let begin = if p.early { begin & done.free } else { begin };
+    let begin = begin.named("fence_begins");
     let all_banks = lit_bv(Bv::ones(sys.banks));
     when(begin, || {
         u.state.set(FenceState::Drain);
@@ -195,8 +203,13 @@ fn describe(p: &FenceParams) {
     when(last, || {
         u.state.set(FenceState::Idle);
         u.acks.set(0);
-        done.send(&FenceToken { seq: u.serving_seq.get(), scope: lit(2, 2), acquire: bool_lit(false) });
+        if !p.early {
+            tell(&done, u.serving_seq.get());
+        }
     });
+    if p.early {
+        when(begin, || tell(&done, u.batched_seq.get()));
+    }
     let fired = [
         (FenceEvent::Release, start.valid),
         (FenceEvent::Drained, drained),
@@ -209,6 +222,11 @@ fn describe(p: &FenceParams) {
     observe_rows(&u, &fired);
     count("fences", begin, "fences begun");
     observe_races(p, &u, &start, marked, flushed, ack.own);
+}
+
+/// Everything up to this release is complete.
+fn tell(done: &OutChannel<FenceToken>, seq: Bits) {
+    done.send(&FenceToken { seq, scope: lit(2, 2), acquire: bool_lit(false) });
 }
 
 /// Takes every release at once: it is batched, and begins as soon as the unit is idle.
@@ -389,12 +407,34 @@ fn observe_races(
     }
 }
 
+/// Word of the fault on the command line.
+pub(super) const EARLY: &str = "early-done";
+
+/// The fault as a key on the command line.
+pub(super) fn fault_info() -> ParamInfo {
+    let about = "fault put in on purpose, for simulation: a fence is told complete when it begins";
+    ParamInfo { name: "inject", default: "none".into(), legal: "none, early-done", about }
+}
+
+/// Whether the fault is put in.
+///
+/// # Errors
+/// A word that is not known.
+pub(super) fn fault(p: &ParamSet) -> Result<bool, BlockError> {
+    match p.text("inject").as_str() {
+        "none" => Ok(false),
+        EARLY => Ok(true),
+        _ => Err(p.illegal("inject", "it is not known")),
+    }
+}
+
 /// Keys on the command line.
 pub fn fence_params() -> Vec<ParamInfo> {
     let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let mut list = sys_params();
     list.push(info("home", "0", "0..gpus-1", "this GPU"));
     list.push(info("flush", "on", "on, off", "a release writes back dirty L2 lines"));
+    list.push(fault_info());
     list
 }
 
@@ -410,5 +450,5 @@ pub fn build_fence(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
         "off" => false,
         _ => return Err(p.illegal("flush", "it is not known")),
     };
-    super::elaborated("fence-unit", fence_unit(&FenceParams { sys, home, flush }))
+    super::elaborated("fence-unit", fence_unit(&FenceParams { sys, home, flush, early: fault(p)? }))
 }

@@ -63,6 +63,7 @@
 //!
 #![doc = include_str!("../../pictures/hier-fence-unit.svg")]
 
+use super::fence::{EARLY, fault, fault_info};
 use super::fence_ports::{part_out, silent_out};
 use super::hier_fence_acks::Acks;
 use super::hier_fence_incoming::{Incoming, incoming};
@@ -123,12 +124,16 @@ impl Answer {
 /// A parameter outside its range.
 pub fn hier_fence_unit(p: &HierFenceParams) -> Result<Arc<Module>, ElabErrors> {
     let tag = format!("{}_g{}_{}_m{}", sys_tag(&p.sys), p.sys.gpms, p.scheme.tag(), p.marks);
-    Module::build(&format!("hier_fence_unit_{tag}_h{}", p.home), ModuleKind::Block, || {
+    let early = if p.early { "_early" } else { "" };
+    Module::build(&format!("hier_fence_unit_{tag}_h{}{early}", p.home), ModuleKind::Block, || {
         doc("Fence unit of a hierarchical fabric: releases and acquires of GPU and system scope.");
         param("gpms", p.sys.gpms);
         param("home", p.home);
         param("scheme", p.scheme.tag());
         param("marks", p.marks);
+        if p.early {
+            param("inject", EARLY);
+        }
         if p.check() {
             describe(p);
         }
@@ -195,11 +200,13 @@ impl Scopes {
             "a fence is of system scope, or of GPU scope if that is told apart",
         );
         // The engine of GPU scope reports first; it cannot be there again in the next cycle.
-        let first = self.gpu.as_ref().map_or(bool_lit(false), |gpu| gpu.is(ScopeState::Done) & done.free);
-        let second = self.sys.is(ScopeState::Done) & done.free & !first;
-        when(second, || done.send(&self.sys.token()));
+        let tells = |scope: &Scope| if p.early { scope.begins() } else { scope.is(ScopeState::Done) };
+        let token = |scope: &Scope| if p.early { scope.next_token() } else { scope.token() };
+        let first = self.gpu.as_ref().map_or(bool_lit(false), |gpu| tells(gpu) & done.free);
+        let second = tells(&self.sys) & done.free & !first;
+        when(second, || done.send(&token(&self.sys)));
         if let Some(gpu) = &self.gpu {
-            when(first, || done.send(&gpu.token()));
+            when(first, || done.send(&token(gpu)));
         }
         let step = |scope: &Scope, i: Inputs| -> Outputs {
             let table = if scope.which == Which::Gpu { gpu_table(p.scheme) } else { sys_table(p.scheme) };
@@ -300,6 +307,7 @@ pub fn hier_fence_params() -> Vec<ParamInfo> {
             "hmg, flat, drain: a release of system scope writes back dirty L2 lines",
         ),
         info("marks", &marks, "1, 2, 4", "hmg, flat: most markers of a scope that this home has in flight"),
+        fault_info(),
     ]);
     list
 }
@@ -332,5 +340,6 @@ pub fn build_hier_fence(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
     if marks == 3 {
         return Err(p.illegal("marks", "serials are numbered in bits"));
     }
-    super::elaborated("hier-fence-unit", hier_fence_unit(&HierFenceParams { sys, home, scheme, marks }))
+    let params = HierFenceParams { sys, home, scheme, marks, early: fault(p)? };
+    super::elaborated("hier-fence-unit", hier_fence_unit(&params))
 }

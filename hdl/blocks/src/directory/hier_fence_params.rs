@@ -93,6 +93,8 @@ pub struct HierFenceParams {
     pub scheme: FenceScheme,
     /// Most markers of a scope that this home has in flight, 1, 2 or 4; of two nodes it never needs more than 2.
     pub marks: u32,
+    /// Fault (simulation only): a fence is told complete when it begins.
+    pub early: bool,
 }
 
 impl HierFenceParams {

@@ -65,7 +65,7 @@ pub(super) struct Inputs {
     pub finished: Bool,
     /// Acknowledgements of other nodes and of this one.
     pub acks: Vec<Bool>,
-    /// `done` is free for it.
+    /// `done` is free for it: at its end, under the fault when it begins.
     pub done: Bool,
 }
 
@@ -105,6 +105,23 @@ impl Scope {
 
     pub fn is(&self, state: ScopeState) -> Bool {
         self.state.get().is(state)
+    }
+
+    /// A batch begins as soon as it may.
+    pub fn begins(&self) -> Bool {
+        self.is(ScopeState::Idle) & (self.releases.waits.get() | self.acquires.waits.get())
+    }
+
+    /// The next batch is one of acquires: after a batch of acquires releases go first, and the other way round.
+    fn turn(&self) -> Bool {
+        mux(self.after_acquire.get(), !self.releases.waits.get(), self.acquires.waits.get())
+    }
+
+    /// What `done` says of the batch that begins, under the fault.
+    pub fn next_token(&self) -> FenceToken {
+        let acquire = self.turn();
+        let seq = mux(acquire, self.acquires.seq.get(), self.releases.seq.get());
+        FenceToken { seq, acquire, ..self.token() }
     }
 
     /// Its command waits for the banks, and which one it is.
@@ -162,9 +179,9 @@ impl Scope {
     ) -> Outputs {
         let name = self.which.name();
         let (releases, acquires) = (self.releases.waits.get(), self.acquires.waits.get());
-        // After a batch of acquires releases go first, and the other way round.
-        let turn = mux(self.after_acquire.get(), !releases, acquires);
+        let turn = self.turn();
         let idle = self.is(ScopeState::Idle);
+        let idle = if p.early { idle & i.done } else { idle };
         let release = (idle & releases & !turn).named(&format!("{name}_release_begins"));
         let acquires_begin = (idle & acquires & turn).named(&format!("{name}_acquire_begins"));
         self.releases.follow(i.token & !acquire, seq, release);
@@ -181,7 +198,8 @@ impl Scope {
         let dropped = event(ScopeState::Drop, i.finished, "dropped");
         let sent = event(ScopeState::Send, self.to_ask.get().none(), "sent");
         let all = self.all_acks(p).named(&format!("{name}_all_acks"));
-        let reported = event(ScopeState::Done, i.done, "reported");
+        let told = if p.early { bool_lit(true) } else { i.done };
+        let reported = event(ScopeState::Done, told, "reported");
         let ack = any_of(&i.acks).named(&format!("{name}_ack"));
         self.count(i, all);
         follow(

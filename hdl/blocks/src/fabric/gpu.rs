@@ -25,7 +25,7 @@
 //! bank and directory, whatever they wait for. So with REQ -> {INV, RSP} and INV -> RSP the networks wait for each other in one direction only.
 
 use super::merge::{Merges, Shared};
-use super::params::FabricParams;
+use super::params::{FabricInject, FabricParams};
 use super::ports::*;
 use crate::cache::l2::l2_bank;
 use crate::common::link::*;
@@ -60,14 +60,15 @@ impl Homed {
         let far = if direct { FarReach::All } else { FarReach::SameGpm };
         let egress = EgressParams { sys: sys(), home, links, slices, planes, far };
         let ingress = IngressParams { sys: sys(), home, links, planes, far, acks: p.acked() };
+        let early = p.inject == FabricInject::FenceEarlyDone;
         let fence = match p.fence_scheme() {
             Some(scheme) => {
                 // A marker to every node is dear: bfs on hmg-4gpu-small takes 294 011 cycles with one in flight and 322 064 with four, with protocol hmg
                 // 269 365 and 262 752.
                 let marks = if direct { 1 } else { HierFenceParams::MARKS };
-                hier_fence_unit(&HierFenceParams { sys: sys(), home, scheme, marks })
+                hier_fence_unit(&HierFenceParams { sys: sys(), home, scheme, marks, early })
             }
-            None => fence_unit(&FenceParams { sys: sys(), home, flush: p.release_l2_flush }),
+            None => fence_unit(&FenceParams { sys: sys(), home, flush: p.release_l2_flush, early }),
         };
         Ok(Homed {
             bank: part("l2-bank", l2_bank(&p.l2(home)))?,

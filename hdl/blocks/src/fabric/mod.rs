@@ -20,7 +20,7 @@ mod params;
 mod ports;
 
 pub use closed::{ClosedParams, closed_fabric};
-pub use params::{FabricParams, Protocol};
+pub use params::{FabricInject, FabricParams, Protocol};
 
 use crate::common::link::{NETWORKS, connect_wire, wire_leaves};
 use crate::common::switch::{LinkEnds, SwitchModules, add_switch};

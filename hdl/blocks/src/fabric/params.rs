@@ -1,6 +1,6 @@
 //! Parameters of a whole fabric (rec.md sections 2, 8 and 9; hmg.md section 10).
 
-use crate::cache::l1::L1Params;
+use crate::cache::l1::{L1Inject, L1Params};
 use crate::cache::l2::{Caching, L2Params};
 use crate::common::link::LinkParams;
 use crate::directory::hier_fence::FenceScheme;
@@ -139,6 +139,21 @@ pub struct FabricParams {
     pub downgrade: bool,
     /// Stores stay in the first L2 on their way that may hold them (hmg.md section 5.2); protocols `hmg` and `sw-hierarchical` only.
     pub write_back: bool,
+    /// Fault of a block (simulation only).
+    pub inject: FabricInject,
+}
+
+/// A fault of a block of the fabric, put in on purpose: what litmus tests and the checks of a run must find (simulation only).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FabricInject {
+    /// None.
+    None,
+    /// L1: a release is answered at once.
+    L1EarlyRelease,
+    /// L1: an acquire drops no copy.
+    L1KeepsCopies,
+    /// Fence unit: a fence is told complete when it begins.
+    FenceEarlyDone,
 }
 
 /// Cycles of a hit in a bank: taken, looked up, answered.
@@ -185,6 +200,7 @@ impl FabricParams {
             release_l2_flush: true,
             downgrade: false,
             write_back: false,
+            inject: FabricInject::None,
         }
     }
 
@@ -301,6 +317,11 @@ impl FabricParams {
             // An Inv may be on its way to any copy: only what is read at home comes after what was written before it.
             scoped: true,
             store_scope: self.write_back,
+            inject: match self.inject {
+                FabricInject::L1EarlyRelease => L1Inject::EarlyRelease,
+                FabricInject::L1KeepsCopies => L1Inject::KeepsCopies,
+                FabricInject::None | FabricInject::FenceEarlyDone => L1Inject::None,
+            },
         }
     }
 
@@ -374,8 +395,8 @@ impl FabricParams {
 
     /// The part of a module's name that tells fabrics apart.
     pub fn tag(&self) -> String {
-        // FNV-1a over all parameters: the same name in every run and build.
-        let text = format!("{self:?}");
+        // FNV-1a over all parameters: the same name in every run and build. No fault leaves no trace in it.
+        let text = format!("{self:?}").replace(", inject: None", "");
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
         format!("{}_{hash:016x}", self.protocol.name().replace('-', "_"))

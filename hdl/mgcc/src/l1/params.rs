@@ -254,8 +254,8 @@ pub fn infos() -> Vec<ParamInfo> {
         info(
             "inject",
             "none",
-            "none, lit_mwts, lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata, lit_no_floor, lit_reinit, past_rts",
-            "fault of the published listings; an L1 knows lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata and past_rts",
+            "none, lit_mwts, lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata, lit_no_floor, lit_reinit, past_rts, early_fence, keep_clock",
+            "fault of the published listings, or of fences; an L1 knows lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata and those from past_rts on",
         ),
     ];
     list.extend(tsm_params());

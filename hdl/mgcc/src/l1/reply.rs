@@ -3,6 +3,7 @@
 use super::fill::Filler;
 use super::{Core, L1Params};
 use crate::bytes;
+use crate::choice::Inject;
 use crate::params::LINE;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
@@ -135,7 +136,10 @@ impl Replies {
     /// Whether the fence is carried out in this cycle. Fences come first, then the response and the ring take turns.
     pub fn decide_fold(&self, sweeping: Bool) {
         let open = mux(self.fence_epoch.get().as_bool(), self.unsettled[1].get(), self.unsettled[0].get());
-        let done = open.none() | self.fence_kind.get().is(FenceKind::Kbegin);
+        let done = match self.p.inject {
+            Inject::EarlyFence => open.none() | !self.fence_kind.get().is(FenceKind::Kend),
+            _ => open.none() | self.fence_kind.get().is(FenceKind::Kbegin),
+        };
         self.fold.set(self.fencing.get() & done & !sweeping & self.others_turn());
     }
 
@@ -182,6 +186,9 @@ impl Replies {
         let kind = self.fence_kind.get();
         let now = core.clock.as_ref().map(|clock| {
             let folded = mux(kind.is(FenceKind::Kbegin), clock.cts.get(), clock.folded());
+            if self.p.inject == Inject::KeepClock {
+                return clock.cts.get().zext(64);
+            }
             when(!kind.is(FenceKind::Kbegin), || clock.fold());
             folded.zext(64)
         });

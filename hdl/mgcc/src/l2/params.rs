@@ -327,7 +327,7 @@ pub fn through_infos() -> Vec<ParamInfo> {
         info(
             "inject",
             "none",
-            "none, lit_mwts, lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata, lit_no_floor, lit_reinit, past_rts",
+            "none, lit_mwts, lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata, lit_no_floor, lit_reinit, past_rts, early_fence, keep_clock",
             "a slip of the published listings (simulation only); here lit_read_cts, lit_brts, lit_ack_nodata and past_rts matter",
         ),
     ]);

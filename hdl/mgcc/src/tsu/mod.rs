@@ -509,7 +509,8 @@ pub(crate) fn from_set(set: &ParamSet) -> Result<TsuParams, BlockError> {
         wts: Choice::from_set(set, "wts")?,
         inject: Choice::from_set(set, "inject")?,
     };
-    if matches!(p.inject, Inject::LitReadCts | Inject::LitBrts | Inject::LitAckNodata | Inject::PastRts) {
+    let of_caches = [Inject::LitReadCts, Inject::LitBrts, Inject::LitAckNodata, Inject::PastRts];
+    if of_caches.contains(&p.inject) || matches!(p.inject, Inject::EarlyFence | Inject::KeepClock) {
         return Err(set.illegal("inject", "it is a slip of the caches"));
     }
     p.validate()?;

@@ -83,7 +83,7 @@ impl Core {
             arrays: Arrays::new(p),
             misses: Misses::new(p),
             buffer: StoreBuffer::new("gpu_l1", p),
-            releases: Releases::new("gpu_l1", p),
+            releases: Releases::new("gpu_l1", p, p.inject == Inject::EarlyRelease),
             filler: Filler::new(p),
             replies: Replies::new(p),
             req: out_channel::<GpuReq>("l1_req", &p.spandex),

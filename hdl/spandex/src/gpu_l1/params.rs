@@ -28,6 +28,8 @@ pub enum Inject {
     None,
     /// A release does not wait for the answers of write-throughs.
     EarlyRelease,
+    /// An acquire leaves all lines, also that of a kernel's beginning.
+    KeepsCopies,
     /// An acquire leaves no mark on reads under way.
     NoStale,
     /// A line that comes in overwrites what was stored here meanwhile.
@@ -51,6 +53,7 @@ impl Inject {
     pub const WORDS: &'static [(Inject, &'static str)] = &[
         (Inject::None, "none"),
         (Inject::EarlyRelease, "early-release"),
+        (Inject::KeepsCopies, "keeps-copies"),
         (Inject::NoStale, "no-stale"),
         (Inject::FillOverStore, "fill-over-store"),
         (Inject::AtomicNoMark, "atomic-no-mark"),
@@ -247,7 +250,7 @@ pub fn infos() -> Vec<ParamInfo> {
         info(
             "inject",
             "none",
-            "none, early-release, no-stale, fill-over-store, atomic-no-mark, wt-overtakes, atomic-overtakes, buffer-unseen, local-unbuffered, local-uncaptured",
+            "none, early-release, keeps-copies, no-stale, fill-over-store, atomic-no-mark, wt-overtakes, atomic-overtakes, buffer-unseen, local-unbuffered, local-uncaptured",
             "fault put in on purpose, for simulation",
         ),
     ];

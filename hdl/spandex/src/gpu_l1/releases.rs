@@ -6,13 +6,12 @@
 //! | `release_hold` | it had to wait for something else: it is not tried again before an answer has come |
 
 use super::op::Op;
-use super::params::{GpuL1Params, Inject};
+use super::params::GpuL1Params;
 use weft_blocks::common::fifo::Fifo;
 use weft_rtl::prelude::*;
 
 /// The queue.
 pub(crate) struct Releases {
-    p: GpuL1Params,
     /// The L1 that it is part of, for names of counters.
     of: &'static str,
     pub queue: Fifo<Op>,
@@ -21,10 +20,12 @@ pub(crate) struct Releases {
     atomics: Reg<Bits>,
     hold: Reg<Bool>,
     pops: Wire<Bool>,
+    /// Fault: an operation waits for nothing.
+    early: bool,
 }
 
 impl Releases {
-    pub fn new(of: &'static str, p: &GpuL1Params) -> Releases {
+    pub fn new(of: &'static str, p: &GpuL1Params, early: bool) -> Releases {
         Releases {
             queue: Fifo::new("releases", p.releases, p),
             active: reg::<Bool>("release_active", ()),
@@ -32,7 +33,7 @@ impl Releases {
             atomics: reg::<Bits>("release_at", p.spandex.mshrs),
             hold: reg::<Bool>("release_hold", ()),
             pops: wire_or::<Bool>("release_pops", (), false),
-            p: p.clone(),
+            early,
             of,
         }
     }
@@ -57,7 +58,7 @@ impl Releases {
     /// CU's next one: that might be another load of a word that is waited for, and one after the other would keep its entry busy for ever.
     pub fn ready(&self, answer: Bool) -> Bool {
         let done = self.writes.get().none() & self.atomics.get().none();
-        let done = done | bool_lit(self.p.inject == Inject::EarlyRelease);
+        let done = done | bool_lit(self.early);
         self.active.get() & done & (!self.hold.get() | answer) & !self.pops.get()
     }
 

@@ -397,7 +397,9 @@ impl<'a> Slot<'a> {
         });
         let flash = plan.acquires | (plan.fills & plan.fill.action("flash"));
         when(flash, || {
-            core.arrays.flash();
+            if core.p.inject != Inject::KeepsCopies {
+                core.arrays.flash();
+            }
             core.misses.flash();
         });
         let released = self.turns.is(Turn::Release);

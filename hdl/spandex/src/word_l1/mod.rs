@@ -52,7 +52,7 @@ impl Core {
             buffer: StoreBuffer::new(p.block(), &p.l1),
             pending: Pending::new(p),
             wbb: Wbb::new(p),
-            releases: Releases::new(p.block(), &p.l1),
+            releases: Releases::new(p.block(), &p.l1, p.inject == Inject::EarlyRelease),
             release_done: reg::<Bits>("release_done", s.words()),
             replies: Replies::new(&p.l1),
             fwd: FwdUnit::new(s.words()),
@@ -65,7 +65,9 @@ impl Core {
 
     /// An acquire; `kernel`: a kernel begins.
     fn flash(&self, kernel: Bool) {
-        self.arrays.flash(kernel);
+        if self.p.inject != Inject::KeepsValid {
+            self.arrays.flash(kernel);
+        }
         self.misses.flash();
     }
 }

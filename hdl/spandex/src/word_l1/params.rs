@@ -23,6 +23,10 @@ impl Atomics {
 pub enum Inject {
     /// None.
     None,
+    /// A release waits for no answer.
+    EarlyRelease,
+    /// An acquire leaves valid words, also that of a kernel's beginning.
+    KeepsValid,
     /// An acquire leaves no mark on reads under way.
     NoStale,
     /// A write-back closes when it is answered, whatever forward crosses it.
@@ -55,6 +59,8 @@ impl Inject {
     /// Those of DeNovo with their words on the command line.
     pub const WORDS: &'static [(Inject, &'static str)] = &[
         (Inject::None, "none"),
+        (Inject::EarlyRelease, "early-release"),
+        (Inject::KeepsValid, "keeps-valid"),
         (Inject::NoStale, "no-stale"),
         (Inject::NoCross, "no-cross"),
         (Inject::KeepsOwnership, "keeps-ownership"),
@@ -69,6 +75,8 @@ impl Inject {
     /// Those of Flex.
     pub const FLEX: &'static [(Inject, &'static str)] = &[
         (Inject::None, "none"),
+        (Inject::EarlyRelease, "early-release"),
+        (Inject::KeepsValid, "keeps-valid"),
         (Inject::NoStale, "no-stale"),
         (Inject::NoCross, "no-cross"),
         (Inject::KeepsOwnership, "keeps-ownership"),

@@ -111,6 +111,10 @@ impl Program {
     /// Remote operations.
     pub const REMOTE: [Program; 3] = [Program::RemAcq, Program::RemRel, Program::RemAr];
 
+    /// Releases beyond the CU that acquire nothing, and are not remote.
+    pub const RELEASES: [Program; 4] =
+        [Program::RelCmp, Program::RelSys, Program::FenceRelCmp, Program::FenceRelSys];
+
     /// Name in tables and covers.
     pub fn name(self) -> String {
         let (variants, code) = (Program::enum_type().variants.clone(), self.encoding());

@@ -23,6 +23,10 @@ pub enum Inject {
     NoNoinst,
     /// The own remote operation leaves the CU gate open.
     OpenGate,
+    /// A release of a scope beyond the CU ends at once: what is dirty here leaves later.
+    EarlyRelease,
+    /// An acquire of a scope beyond the CU leaves all lines. A kernel's beginning drops them.
+    KeepsCopies,
 }
 
 impl Inject {
@@ -36,6 +40,8 @@ impl Inject {
         (Inject::NoReplay, "no-replay"),
         (Inject::NoNoinst, "no-noinst"),
         (Inject::OpenGate, "open-gate"),
+        (Inject::EarlyRelease, "early-release"),
+        (Inject::KeepsCopies, "keeps-copies"),
     ];
 
     /// Its word.
@@ -218,7 +224,7 @@ pub fn infos() -> Vec<ParamInfo> {
         info(
             "inject",
             "none",
-            "none, pa-dropped, flush-short, early-pack, no-miss-fence, no-replay, no-noinst, open-gate",
+            "none, pa-dropped, flush-short, early-pack, no-miss-fence, no-replay, no-noinst, open-gate, early-release, keeps-copies",
             "fault put in on purpose, for simulation",
         ),
     ];

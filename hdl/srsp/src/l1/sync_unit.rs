@@ -170,7 +170,12 @@ impl SyncUnit {
             when(self.is(&[Micro::Unlock, Micro::TokenRel]), || self.advance.set(true));
         });
         when(here & self.needs_drop(), || {
-            core.drop_all();
+            match core.p.inject {
+                Inject::KeepsCopies => {
+                    when(self.step.is(Micro::Forget), || core.drop_all());
+                }
+                _ => core.drop_all(),
+            }
             self.advance.set(true);
             if let Some(aff) = &core.aff {
                 when(self.is(&[Micro::Forget]), || aff.clear());
@@ -313,11 +318,19 @@ impl SyncUnit {
         when(self.is(&[Micro::Close]), || core.gate.own.set(!stays));
         when(self.is(&[Micro::Open]), || core.gate.own.set(false));
         goes(&[Micro::Close, Micro::Open], bool_lit(true));
-        when(self.is(&[Micro::Flush]) & !self.issued.get(), || {
+        let flushed = self.issued.get() & core.drain.sync.done.get();
+        let (flushes, flushed) = match core.p.inject {
+            Inject::EarlyRelease => {
+                let early = self.queue.head.program.is_any(&Program::RELEASES);
+                (self.is(&[Micro::Flush]) & !early, flushed | early)
+            }
+            _ => (self.is(&[Micro::Flush]), flushed),
+        };
+        when(flushes & !self.issued.get(), || {
             core.drain.flush_all(&core.drain.sync, &core.sfifo);
             self.issued.set(true);
         });
-        goes(&[Micro::Flush], self.issued.get() & core.drain.sync.done.get());
+        goes(&[Micro::Flush], flushed);
         goes(&[Micro::OwnLine], self.issued.get() & !core.wbt.has(self.line(&core.p)));
         let answered = [Micro::Atm, Micro::AtmSys, Micro::Lock, Micro::Token, Micro::RemOp, Micro::RemKeep];
         goes(&answered, self.got.get());

@@ -62,7 +62,7 @@ pub struct Args {
     /// Messages that a request link holds before it holds its sender back.
     #[arg(long, default_value_t = 1, value_name = "N")]
     link: usize,
-    /// A fault: lit_mwts, lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata, lit_no_floor, lit_reinit, past_rts.
+    /// A fault: lit_mwts, lit_no_ts, lit_read_cts, lit_brts, lit_ack_nodata, lit_no_floor, lit_reinit, past_rts, early_fence, keep_clock.
     #[arg(long, default_value = "none", value_name = "FAULT")]
     inject: String,
     /// Blocks may also stop in the middle of their work: many more states.

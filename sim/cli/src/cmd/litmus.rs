@@ -41,6 +41,9 @@ pub struct Args {
     /// Runs of each test, over all placements and layouts.
     #[arg(long, default_value_t = 1000, requires = "fabric", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     runs: u32,
+    /// Runs of a test that are lanes of one wave, each with locations of its own, at most; 1: every run has waves of its own.
+    #[arg(long, default_value_t = 1, requires = "fabric", value_parser = clap::value_parser!(u32).range(1..=64))]
+    lanes: u32,
     /// Most ticks before an operation.
     #[arg(long, default_value_t = 64, requires = "fabric", value_name = "TICKS")]
     delay: u32,
@@ -79,6 +82,8 @@ struct OnFabric {
     runs: u64,
     /// Runs whose end met the condition.
     met: u64,
+    /// Runs that ended as no sequentially consistent machine does.
+    weak: u64,
     ends: Vec<End>,
     forbidden: Vec<End>,
     never_seen: Vec<String>,
@@ -105,6 +110,7 @@ pub fn run(args: &Args) -> Outcome {
     let campaign = campaign(args)?;
     let plan = Plan {
         runs: args.runs,
+        lanes: args.lanes,
         delay: args.delay,
         traffic: args.traffic,
         seed: args.seed,
@@ -201,7 +207,8 @@ fn verdicts(args: &Args, item: &Item) -> Result<Vec<Judged>, Failure> {
 /// A test on the fabric; nothing where it has no place for it.
 fn on_fabric(c: &Campaign, item: &Item, plan: &Plan, bar: &ProgressBar) -> Result<Option<OnFabric>, Failure> {
     let test = &item.test;
-    let report = match c.run(test, plan, &mut || bar.tick()) {
+    bar.tick();
+    let report = match c.run(test, plan) {
         Err(CampaignError::Nowhere { .. }) => return Ok(None),
         other => other.map_err(sort)?,
     };
@@ -215,6 +222,7 @@ fn on_fabric(c: &Campaign, item: &Item, plan: &Plan, bar: &ProgressBar) -> Resul
         promised: report.promised.name(),
         runs: report.runs(),
         met: report.seen(|end| test.condition.holds(end)),
+        weak: report.weak(),
         ends: ends(test, &report),
         forbidden: forbidden.collect(),
         never_seen: report.never_seen().into_iter().map(|end| test.describe(end)).collect(),
@@ -256,8 +264,8 @@ fn print(row: &Row) -> Outcome {
         n => format!(", {n} allowed ends never seen"),
     };
     say(format!(
-        "{:<28} {verdicts}; here {}, met by {} of {} runs{never}",
-        row.test, f.promised, f.met, f.runs
+        "{:<28} {verdicts}; here {}, met by {} of {} runs, {} ends weak{never}",
+        row.test, f.promised, f.met, f.runs, f.weak
     ))?;
     for end in &f.forbidden {
         let (placement, layout, times) = (end.placement, end.layout, end.times);

@@ -4,7 +4,7 @@ use super::group::keys;
 use super::value::Legal::{OneOf, Power, Real, Switch, Within, WithinOrOff};
 use super::value::{CtaSchedule, G, K, M, Named, Placement, size};
 use super::{ConfigError, FabricConfig};
-use crate::cu::{CuMode, CuParams, CuPolicy, Model, Pace};
+use crate::cu::{CuFault, CuMode, CuParams, CuPolicy, Model, Pace};
 
 keys! {
     /// Keys of every family (rec.md sections 9 and 10, cu-and-consistency.md section 1): topology, DRAM, placement, compute units, checks. The default is that of
@@ -58,6 +58,7 @@ keys! {
         Checks {
             checks: bool = true, "", Switch, "scoreboards watch the run";
             gsi: bool = true, "", Switch, "every tick of a CU is told by what keeps it from issuing";
+            inject_cu: CuFault = CuFault::None, "", OneOf(CuFault::NAMES), "a fault of the CUs' waiting rules, to try the checks; recorded if there is one";
             watchdog: Option<u32> = Some(100_000), "cycles", WithinOrOff(K, G), "cycles without progress after which the run is called stuck";
         }
     }
@@ -100,7 +101,13 @@ impl Common {
 
     /// What the compute units keep to, with stores that nobody waits for unacknowledged; `wide_amo`: their L1s take atomics on several words of a line at a time.
     pub fn mode(&self, wide_amo: bool) -> CuMode {
-        CuMode { model: self.model, scopes: self.scopes, wide_amo, ..CuMode::default() }
+        CuMode {
+            model: self.model,
+            scopes: self.scopes,
+            wide_amo,
+            fault: self.inject_cu,
+            ..CuMode::default()
+        }
     }
 }
 

@@ -1,6 +1,7 @@
-//! A configuration in a run's record: a JSON object with all keys (those of the host's copies only if there are any), and with the family if it is not the default one.
+//! A configuration in a run's record: a JSON object with all keys (those of the host's copies and of a fault of the CUs only if there are any), and with the family if it is not the default one.
 
 use super::{FabricConfig, FamilyKeys, Place};
+use crate::cu::CuFault;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
@@ -16,7 +17,12 @@ impl FabricConfig {
         }
         // A record without copies of the host has no keys of theirs.
         let copies = self.common.host_link_bytes > 0;
-        for key in self.keys().into_iter().filter(|key| copies || !key.name.starts_with("host_link_")) {
+        let faulty = self.common.inject_cu != CuFault::None;
+        let recorded = |name: &str| match name {
+            "inject_cu" => faulty,
+            name => copies || !name.starts_with("host_link_"),
+        };
+        for key in self.keys().into_iter().filter(|key| recorded(key.name)) {
             object.insert(key.name.into(), self.get(key.name).unwrap_or_default());
         }
         Value::Object(object)

@@ -1,6 +1,6 @@
 //! What a key's value may be: numbers, sizes, names, switches, and how they are read and written.
 
-use crate::cu::{CuPolicy, Model};
+use crate::cu::{CuFault, CuPolicy, Model};
 use serde_json::{Value, json};
 use std::fmt;
 
@@ -207,6 +207,11 @@ named! {
         /// The parts of `contiguous`, and in each work-group b at CU b mod M of its GPU, even if another one has room.
         RrCu = "rr-cu",
     }
+}
+
+impl Named for CuFault {
+    const VALUES: &'static [CuFault] = &[CuFault::None, CuFault::RelaxedOvertakes];
+    const NAMES: &'static [&'static str] = &["none", "relaxed-overtakes"];
 }
 
 impl Named for CuPolicy {

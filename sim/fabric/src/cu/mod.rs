@@ -52,7 +52,7 @@ pub use gsi::{GSI_COLUMNS, GsiCounts, StallClass, Structural};
 use issue::Slot;
 use lsu::{Lsu, MemKind};
 pub use pace::Pace;
-pub use params::{Atomics, CuMode, CuParams, CuPolicy, Model};
+pub use params::{Atomics, CuFault, CuMode, CuParams, CuPolicy, Model};
 pub use port::{CuObserver, IDS, Issuer, KIND_ACK, KIND_DATA, LineAccess, LineReply, NoObserver, Who};
 use wave::{Need, Status, Wave};
 

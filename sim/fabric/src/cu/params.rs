@@ -195,6 +195,16 @@ impl Atomics {
     }
 }
 
+/// A fault of the waiting rules, put in on purpose: what litmus tests and the checks of a run must find.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CuFault {
+    /// None.
+    #[default]
+    None,
+    /// An unpaired or relaxed atomic access does not wait for the end of the paired access or fence before it.
+    RelaxedOvertakes,
+}
+
 /// What the fabric around a compute unit promises and understands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CuMode {
@@ -214,6 +224,8 @@ pub struct CuMode {
     pub posted: bool,
     /// The L1 releases and acquires as part of a paired access (`sem`, `scope`); otherwise the compute unit sends a release before it and an acquire after it.
     pub fused: bool,
+    /// Fault.
+    pub fault: CuFault,
 }
 
 impl CuMode {

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use weft_workload::op::size_mask;
 use weft_workload::{Access, Class, Frame, LoadedValues, Op, Scope, Sem, Token, Values};
 
-use super::lsu::{MemKind, MemOp, lanes_of};
-use super::params::{CuMode, Model};
+use super::lsu::{MemKind, MemOp, global, lanes_of};
+use super::params::{CuFault, CuMode, Model};
 
 /// Completion tick of a token whose operation is not answered.
 pub(super) const PENDING: u64 = u64::MAX;
@@ -163,13 +163,28 @@ impl Wave {
     pub fn head(&mut self, ops: &[MemOp], mode: &CuMode, at: u64) -> Head {
         if self.closing {
             if !self.ops.is_empty() {
-                return Head::Waiting(Wait::Order);
+                return match self.overtakes(mode) {
+                    true => self.next_in_order(ops, mode, at),
+                    false => Head::Waiting(Wait::Order),
+                };
             }
             if let Some(scope) = self.then_acquire {
                 return Head::Ready(Need::Lsu, Next::Acquire(scope));
             }
             self.closing = false;
         }
+        self.next_in_order(ops, mode, at)
+    }
+
+    /// The head of the queue may go before the open sequence has ended: a fault.
+    fn overtakes(&self, mode: &CuMode) -> bool {
+        let relaxed = |class| !matches!(mode.effective(class), Class::D | Class::P);
+        let head = self.queue.last().and_then(global);
+        mode.fault == CuFault::RelaxedOvertakes && head.is_some_and(|(access, _)| relaxed(access.class))
+    }
+
+    /// What the head of the queue waits for at tick `at`, whatever sequence is open.
+    fn next_in_order(&self, ops: &[MemOp], mode: &CuMode, at: u64) -> Head {
         let Some(op) = self.queue.last() else { return Head::Waiting(Wait::Order) };
         let ready = |need| Head::Ready(need, Next::Head);
         match op {

@@ -21,6 +21,8 @@ pub struct Machine {
     pub waves: u32,
     /// Bytes of a line.
     pub line: u32,
+    /// A word may be accessed plainly and by atomics of different CUs in one kernel, in any order.
+    pub mixed: bool,
 }
 
 impl Machine {

@@ -1,10 +1,12 @@
-//! One thread of a run, an instruction after the other.
+//! One thread of the runs of a bundle, a lane each, an instruction after the other.
+//!
+//! Lanes that have branched differently go on apart: the instruction that comes first in the code is carried out next, by the lanes that are there.
 
 use super::layout::WORD;
-use super::{LitmusProgram, Task, encode};
+use super::{Bundle, LitmusProgram, Task, encode};
 use crate::paths::{ADDRESSES, compute};
 use crate::test::{Attr, Expr, Instr, Reg, Thread};
-use weft_workload::op::{Access, Addrs, AmoKind, Class, Op, Token, Unit, Values};
+use weft_workload::op::{Access, Addrs, AmoKind, Class, LaneMask, Op, Token, Unit, Values};
 use weft_workload::{Frame, LoadedValues};
 
 /// Instructions begun.
@@ -13,15 +15,23 @@ const COUNT: usize = 0;
 const DELAYED: usize = 1;
 /// Registers that are being waited for, a bit each.
 const AWAITED: usize = 2;
-/// Registers whose values are not known yet, a bit each.
-const PENDING: usize = 3;
-/// The first register.
-const REGS: usize = 4;
+/// The first variable of lane 0.
+const LANES: usize = 3;
 
-/// Variables of a wave before its first step.
-pub(super) fn start(thread: &Thread) -> Vec<u64> {
-    let mut vars = vec![0; REGS];
-    vars.extend(thread.start.iter().map(|e| value(e, &[]) as u64));
+/// Of a lane: its next instruction.
+const PC: usize = 0;
+/// Registers whose values are not known yet, a bit each.
+const PENDING: usize = 1;
+/// The first register.
+const REGS: usize = 2;
+
+/// Variables of a wave of so many lanes before its first step.
+pub(super) fn start(thread: &Thread, lanes: u32) -> Vec<u64> {
+    let mut vars = vec![0; LANES];
+    for _ in 0..lanes {
+        vars.extend([0; REGS]);
+        vars.extend(thread.start.iter().map(|e| value(e, &[]) as u64));
+    }
     vars
 }
 
@@ -45,7 +55,8 @@ fn named(expr: &Expr) -> u64 {
 
 /// A wave that has run dry: what it does up to the next value that it has to wait for.
 pub(super) fn step(p: &LitmusProgram, task: Task, frame: &mut Frame, values: &LoadedValues) -> Vec<Op> {
-    let mut walk = Walk { p, task, thread: &p.test.threads[task.thread as usize], frame, ops: Vec::new() };
+    let thread = &p.test.threads[task.thread as usize];
+    let mut walk = Walk { p, task, bundle: p.bundles[task.bundle as usize], thread, frame, ops: Vec::new() };
     walk.arrived(values);
     if walk.frame.pc == 0 {
         walk.frame.pc = 1;
@@ -61,18 +72,52 @@ pub(super) fn step(p: &LitmusProgram, task: Task, frame: &mut Frame, values: &Lo
 struct Walk<'a> {
     p: &'a LitmusProgram,
     task: Task,
+    bundle: Bundle,
     thread: &'a Thread,
     frame: &'a mut Frame,
     ops: Vec<Op>,
 }
 
+fn lanes_of(mask: LaneMask) -> impl Iterator<Item = usize> {
+    (0..64).filter(move |lane| mask >> lane & 1 == 1)
+}
+
 impl Walk<'_> {
-    fn words(&self) -> &[u64] {
-        &self.p.words[self.task.run as usize]
+    /// All lanes.
+    fn all(&self) -> LaneMask {
+        u64::MAX >> (64 - self.bundle.count)
     }
 
-    fn regs(&self) -> &[u64] {
-        &self.frame.vars[REGS..]
+    fn run(&self, lane: usize) -> usize {
+        self.bundle.first as usize + lane
+    }
+
+    fn words(&self, lane: usize) -> &[u64] {
+        &self.p.words[self.run(lane)]
+    }
+
+    /// Place of a variable of a lane.
+    fn place(&self, lane: usize, what: usize) -> usize {
+        LANES + lane * (REGS + self.thread.regs.len()) + what
+    }
+
+    fn get(&self, lane: usize, what: usize) -> u64 {
+        self.frame.vars[self.place(lane, what)]
+    }
+
+    fn set(&mut self, lane: usize, what: usize, value: u64) {
+        let place = self.place(lane, what);
+        self.frame.vars[place] = value;
+    }
+
+    fn regs(&self, lane: usize) -> &[u64] {
+        &self.frame.vars[self.place(lane, REGS)..][..self.thread.regs.len()]
+    }
+
+    /// Registers of these lanes that are not known: of some of them, and of all of them.
+    fn pending(&self, lanes: LaneMask) -> (u64, u64) {
+        let each = lanes_of(lanes).map(|lane| self.get(lane, PENDING));
+        each.fold((0, u64::MAX), |(some, all), one| (some | one, all & one))
     }
 
     /// Token that nothing else of the wave uses, `n` from 0.
@@ -83,46 +128,56 @@ impl Walk<'_> {
     /// Takes the values that have been waited for.
     fn arrived(&mut self, values: &LoadedValues) {
         let awaited = self.frame.vars[AWAITED];
-        for reg in (0..self.thread.regs.len()).filter(|reg| awaited >> reg & 1 == 1) {
-            let word = values.lane(reg as Token, 0) as u32;
-            self.frame.vars[REGS + reg] = self.p.decode(&word.to_le_bytes(), self.task.run as usize) as u64;
+        for lane in lanes_of(self.all()) {
+            let pending = self.get(lane, PENDING);
+            for reg in (0..self.thread.regs.len()).filter(|reg| (awaited & pending) >> reg & 1 == 1) {
+                let word = values.lane(reg as Token, lane as u32) as u32;
+                let value = self.p.decode(&word.to_le_bytes(), self.run(lane));
+                self.set(lane, REGS + reg, value as u64);
+            }
+            self.set(lane, PENDING, pending & !awaited);
         }
-        self.frame.vars[PENDING] &= !awaited;
         self.frame.vars[AWAITED] = 0;
     }
 
     /// Copies of some of the words; some are taken by an atomic that changes nothing, which leaves them owned here where a protocol has owners.
     fn copies(&mut self) {
-        if !self.p.copies(self.task.run) {
+        if !self.p.copies(self.bundle) {
             return;
         }
-        let drawn = self.p.draw(self.task, u64::MAX);
+        let locs = self.words(0).len().min(20);
         let mut tokens = Vec::new();
-        for loc in 0..self.words().len().min(20) {
-            let (token, at) = (self.token(1 + loc), self.words()[loc]);
-            match drawn >> (3 * loc) & 7 {
-                0 | 1 => self.ops.push(Op::Load { token, access: access(at, Attr::default()) }),
-                2 if self.p.taken => self.ops.push(Op::Amo {
-                    token,
-                    access: Access { class: Class::N, ..access(at, Attr::default()) },
-                    kind: AmoKind::Add,
-                    signed: false,
-                    values: Values::Const(0),
-                    compare: 0,
-                    ret: true,
-                }),
-                _ => continue,
+        for loc in 0..locs {
+            let drawn = |lane: &usize| self.p.draw(self.task, u64::MAX - *lane as u64) >> (3 * loc) & 7;
+            let mask = |few: u64, to: u64| {
+                let lanes = (0..self.bundle.count as usize).filter(|lane| (few..=to).contains(&drawn(lane)));
+                lanes.fold(0, |mask, lane| mask | 1 << lane)
+            };
+            let (read, taken) = (mask(0, 1), if self.p.taken[loc] { mask(2, 2) } else { 0 });
+            let at = |lane: usize| self.words(lane)[loc];
+            let mut ops = Vec::new();
+            if read != 0 {
+                let token = self.token(1 + loc);
+                ops.push((token, Op::Load { token, access: self.access(read, &at, Attr::default()) }));
             }
-            tokens.push(token);
+            if taken != 0 {
+                let token = self.token(1 + locs + loc);
+                let access = Access { class: Class::N, ..self.access(taken, &at, Attr::default()) };
+                ops.push((token, nothing_added(token, access)));
+            }
+            for (token, op) in ops {
+                tokens.push(token);
+                self.ops.push(op);
+            }
         }
         if !tokens.is_empty() {
             self.ops.push(Op::Await { tokens });
         }
     }
 
-    /// Waits for registers, if some of them are not there yet.
+    /// Waits for registers of any lane, if some of them are not there yet.
     fn wait(&mut self, regs: u64) -> bool {
-        let missing = regs & self.frame.vars[PENDING];
+        let missing = regs & self.pending(self.all()).0;
         if missing != 0 {
             let tokens = (0..64).filter(|reg| missing >> reg & 1 == 1).collect();
             self.ops.push(Op::Await { tokens });
@@ -138,7 +193,7 @@ impl Walk<'_> {
         }
         self.frame.vars[DELAYED] = 1;
         let drawn = self.p.draw(self.task, self.frame.vars[COUNT]);
-        let latency = (drawn % (self.p.longest(self.task.run) + 1)) as u32;
+        let latency = (drawn % (self.p.longest(self.bundle) + 1)) as u32;
         // Half of the instructions follow at once.
         if latency == 0 || drawn >> 63 == 1 {
             return false;
@@ -155,72 +210,138 @@ impl Walk<'_> {
         true
     }
 
+    /// The first instruction of the code at which a lane is, and the lanes there.
+    fn next(&self) -> (usize, LaneMask) {
+        let pcs = || lanes_of(self.all()).map(|lane| self.get(lane, PC));
+        let at = pcs().min().unwrap_or(0);
+        (
+            at as usize,
+            (0..).zip(pcs()).filter(|(_, pc)| *pc == at).fold(0, |mask, (lane, _)| mask | 1 << lane),
+        )
+    }
+
     /// The next instruction; false if the wave has to wait, or has ended.
     fn instruction(&mut self) -> bool {
-        let at = self.frame.pc as usize - 1;
+        let (at, mut lanes) = self.next();
         let Some(instr) = self.thread.code.get(at) else {
             self.end();
             return false;
         };
         let local = matches!(instr, Instr::Set { .. } | Instr::Branch { .. });
-        if !local && self.delay() || self.wait(needs(instr, self.frame.vars[PENDING])) {
+        if !local && self.delay() || self.wait(self.needs(instr, lanes)) {
             return false;
         }
-        self.frame.pc += 1;
+        if let Instr::Rmw { compare, .. } = instr {
+            // A read-modify-write has one expected value: lanes with another one follow.
+            let expected = |lane| self.expected(compare, lane);
+            let first = expected(lanes.trailing_zeros() as usize);
+            lanes = lanes_of(lanes).filter(|lane| expected(*lane) == first).fold(0, |m, lane| m | 1 << lane);
+        }
+        lanes_of(lanes).for_each(|lane| self.set(lane, PC, at as u64 + 1));
         self.frame.vars[DELAYED] = 0;
         self.frame.vars[COUNT] += 1;
+        self.carry_out(instr, lanes);
+        true
+    }
+
+    fn carry_out(&mut self, instr: &Instr, lanes: LaneMask) {
         match instr {
-            Instr::Set { dst, value: v } => self.frame.vars[REGS + dst] = value(v, self.regs()) as u64,
+            Instr::Set { dst, value: v } => {
+                for lane in lanes_of(lanes) {
+                    let new = value(v, self.regs(lane)) as u64;
+                    self.set(lane, REGS + dst, new);
+                }
+            }
             Instr::Branch { if_, to } => {
-                if value(if_, self.regs()) != 0 {
-                    self.frame.pc = *to as u32 + 1;
+                for lane in lanes_of(lanes) {
+                    if value(if_, self.regs(lane)) != 0 {
+                        self.set(lane, PC, *to as u64);
+                    }
                 }
             }
             Instr::Fence { attr } => self.ops.push(Op::Fence { sem: attr.sem, scope: attr.scope }),
             Instr::Load { dst, at, attr } => {
-                let access = access(self.address(at), *attr);
+                let access = self.access(lanes, &|lane| self.address(at, lane), *attr);
                 self.ops.push(Op::Load { token: *dst as Token, access });
-                self.frame.vars[PENDING] |= 1 << dst;
+                self.await_later(*dst, lanes);
             }
             Instr::Store { at, value, attr } => {
-                let (access, values) = (access(self.address(at), *attr), self.operand(value));
+                let access = self.access(lanes, &|lane| self.address(at, lane), *attr);
+                let values = self.operand(value, lanes);
                 self.ops.push(Op::Store { access, values });
             }
             Instr::Rmw { dst, at, kind, value, compare, attr } => {
-                self.rmw(*dst, self.address(at), *kind, (value, compare), *attr);
+                let access = self.access(lanes, &|lane| self.address(at, lane), *attr);
+                self.rmw(*dst, access, *kind, (value, compare), lanes);
             }
         }
-        true
     }
 
-    fn rmw(&mut self, dst: Option<Reg>, at: u64, kind: AmoKind, (v, compare): (&Expr, &Expr), attr: Attr) {
-        let other = self.token(1 + self.words().len() + self.frame.vars[COUNT] as usize);
+    fn rmw(
+        &mut self,
+        dst: Option<Reg>,
+        access: Access,
+        kind: AmoKind,
+        (v, compare): (&Expr, &Expr),
+        lanes: LaneMask,
+    ) {
+        let other = self.token(1 + 2 * self.words(0).len() + self.frame.vars[COUNT] as usize);
         self.ops.push(Op::Amo {
             token: dst.map_or(other, |dst| dst as Token),
-            access: access(at, attr),
+            access,
             kind,
             signed: true,
-            values: self.operand(v),
-            compare: u64::from(encode(value(compare, self.regs()), self.words())),
+            values: self.operand(v, lanes),
+            compare: self.expected(compare, lanes.trailing_zeros() as usize),
             ret: dst.is_some(),
         });
         if let Some(dst) = dst {
-            self.frame.vars[PENDING] |= 1 << dst;
+            self.await_later(dst, lanes);
         }
     }
 
-    fn address(&self, at: &Expr) -> u64 {
-        let loc = value(at, self.regs()) - ADDRESSES;
-        let loc = usize::try_from(loc).ok().filter(|loc| *loc < self.words().len());
+    /// A register of these lanes is on its way.
+    fn await_later(&mut self, reg: Reg, lanes: LaneMask) {
+        for lane in lanes_of(lanes) {
+            self.set(lane, PENDING, self.get(lane, PENDING) | 1 << reg);
+        }
+    }
+
+    fn expected(&self, compare: &Expr, lane: usize) -> u64 {
+        u64::from(encode(value(compare, self.regs(lane)), self.words(lane)))
+    }
+
+    /// An access of these lanes.
+    fn access(&self, lanes: LaneMask, at: &dyn Fn(usize) -> u64, attr: Attr) -> Access {
+        if self.bundle.count == 1 {
+            return access(at(0), attr);
+        }
+        let address = |lane| if lanes >> lane & 1 == 1 { at(lane) } else { 0 };
+        let addrs = Addrs::Lanes((0..self.bundle.count as usize).map(address).collect());
+        Access { addrs, mask: lanes, ..access(0, attr) }
+    }
+
+    fn address(&self, at: &Expr, lane: usize) -> u64 {
+        let loc = value(at, self.regs(lane)) - ADDRESSES;
+        let loc = usize::try_from(loc).ok().filter(|loc| *loc < self.words(lane).len());
         // Enumeration has refused code that computes anything else.
-        self.words()[loc.expect("the address of a location")]
+        self.words(lane)[loc.expect("the address of a location")]
     }
 
     /// What is stored: a value, or what a load will bring.
-    fn operand(&self, v: &Expr) -> Values {
-        match v {
-            Expr::Reg(reg) if self.frame.vars[PENDING] >> reg & 1 == 1 => Values::Token(*reg as Token),
-            _ => Values::Const(u64::from(encode(value(v, self.regs()), self.words()))),
+    fn operand(&self, v: &Expr, lanes: LaneMask) -> Values {
+        if let Expr::Reg(reg) = v
+            && self.pending(lanes).1 >> reg & 1 == 1
+        {
+            return Values::Token(*reg as Token);
+        }
+        let word = |lane| u64::from(encode(value(v, self.regs(lane)), self.words(lane)));
+        match self.bundle.count {
+            1 => Values::Const(word(0)),
+            count => {
+                let known = |lane: usize| if lanes >> lane & 1 == 1 { word(lane) } else { 0 };
+                Values::Lanes((0..count as usize).map(known).collect())
+            }
         }
     }
 
@@ -229,35 +350,38 @@ impl Walk<'_> {
         if self.wait(u64::MAX) {
             return;
         }
-        let base = self.p.registers(self.task);
         for reg in 0..self.thread.regs.len() {
-            let word = encode(self.regs()[reg] as i64, self.words());
-            let access = access(base + reg as u64 * WORD, Attr::default());
-            self.ops.push(Op::Store { access, values: Values::Const(u64::from(word)) });
+            let at = |lane| self.p.registers(self.run(lane) as u32, self.task.thread) + reg as u64 * WORD;
+            let access = self.access(self.all(), &at, Attr::default());
+            let values = self.operand(&Expr::Reg(reg), self.all());
+            self.ops.push(Op::Store { access, values });
         }
         self.ops.push(Op::End);
     }
-}
 
-/// Registers, a bit each, whose values must be there before an instruction is begun.
-fn needs(instr: &Instr, pending: u64) -> u64 {
-    let passed = |v: &Expr| match v {
-        Expr::Reg(_) => 0,
-        v => named(v),
-    };
-    let again = |dst: Reg| pending & 1 << dst;
-    match instr {
-        Instr::Load { dst, at, .. } => named(at) | again(*dst),
-        Instr::Store { at, value, .. } => named(at) | passed(value),
-        Instr::Rmw { dst, at, value, compare, .. } => {
-            named(at) | passed(value) | named(compare) | dst.map_or(0, again)
+    /// Registers, a bit each, whose values must be there before an instruction is begun.
+    fn needs(&self, instr: &Instr, lanes: LaneMask) -> u64 {
+        let (some, all) = self.pending(lanes);
+        let passed = |v: &Expr| match v {
+            // One that some lanes have and others have not is passed on by none.
+            Expr::Reg(reg) => 1 << reg & some & !all,
+            v => named(v),
+        };
+        let again = |dst: Reg| 1 << dst;
+        match instr {
+            Instr::Load { dst, at, .. } => named(at) | again(*dst),
+            Instr::Store { at, value, .. } => named(at) | passed(value),
+            Instr::Rmw { dst, at, value, compare, .. } => {
+                named(at) | passed(value) | named(compare) | dst.map_or(0, again)
+            }
+            Instr::Set { dst, value } => named(value) | again(*dst),
+            Instr::Branch { if_, .. } => named(if_),
+            Instr::Fence { .. } => 0,
         }
-        Instr::Set { dst, value } => named(value) | again(*dst),
-        Instr::Branch { if_, .. } => named(if_),
-        Instr::Fence { .. } => 0,
     }
 }
 
+/// An access of lane 0.
 pub(super) fn access(at: u64, attr: Attr) -> Access {
     Access {
         class: attr.class,
@@ -266,4 +390,10 @@ pub(super) fn access(at: u64, attr: Attr) -> Access {
         remote: attr.remote,
         ..Access::data(WORD as u8, Addrs::Strided { base: at, stride: 0 }, 1)
     }
+}
+
+/// An atomic that changes nothing.
+pub(super) fn nothing_added(token: Token, access: Access) -> Op {
+    let (kind, values) = (AmoKind::Add, Values::Const(0));
+    Op::Amo { token, access, kind, signed: false, values, compare: 0, ret: true }
 }

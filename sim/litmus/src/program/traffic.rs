@@ -1,16 +1,20 @@
-//! Waves beside those of the test: they keep caches, buffers and network busy and touch no location of it.
+//! Waves beside those of the test: they keep caches, buffers and network busy. At first they take copies of a few of its locations, whose values they leave as they are; then they touch none
+//! of them.
 //!
 //! Sixteen waves share lines, each with a word of its own in them: lines move and are invalidated, and nothing races.
 
 use super::layout::WORD;
-use super::thread::access;
+use super::thread::{access, nothing_added};
 use crate::test::Attr;
 use weft_workload::Frame;
 use weft_workload::data::mix;
-use weft_workload::op::{Op, Values};
+use weft_workload::op::{Access, Class, Op, Values};
 
 /// Lines that sixteen waves share.
 const LINES: u64 = 16;
+
+/// Locations of the test of which a wave takes copies.
+pub(super) const COPIES: u64 = 4;
 
 /// Operations between two waits, at most.
 const BURST: u64 = 4;
@@ -71,4 +75,19 @@ pub(super) fn step(frame: &mut Frame, words: Words, length: u64, seed: u64) -> V
             ops
         }
     }
+}
+
+/// What a wave does at first: copies of these words, or ownership of them by an atomic that changes nothing.
+pub(super) fn copies(words: &[(u64, bool)]) -> Vec<Op> {
+    let tokens: Vec<u32> = (0..words.len() as u32).collect();
+    let of = |(token, (at, taken)): (&u32, &(u64, bool))| {
+        let access = access(*at, Attr::default());
+        match taken {
+            false => Op::Load { token: *token, access },
+            true => nothing_added(*token, Access { class: Class::N, ..access }),
+        }
+    };
+    let mut ops: Vec<Op> = tokens.iter().zip(words).map(of).collect();
+    ops.push(Op::Await { tokens });
+    ops
 }

@@ -109,6 +109,7 @@ fn of_gpu() -> Vec<Seen> {
     let early = doing(pair([Denovo, Gpu], [2, 1]), &["ST X.0,LD X.0", "ST X"]);
     vec![
         ("gpu-l1:early-release", doing(two([2, 2]), &["ST X.0,SYNC X.1", "SYNC X.1,LD X.0"]), OLD),
+        ("gpu-l1:keeps-copies", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("gpu-l1:no-stale", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("gpu-l1:fill-over-store", doing(two([3, 0]), &["LD X,ST X.0"]), OLD),
         ("gpu-l1:atomic-no-mark", doing(two([3, 0]), &["LD X.1,AT X.0,LD X.0"]), OLD),
@@ -130,6 +131,7 @@ fn of_gpu() -> Vec<Seen> {
 fn of_denovo() -> Vec<Seen> {
     let two = |budgets| overlapping([Denovo, Denovo], budgets);
     vec![
+        ("denovo-l1:keeps-valid", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("denovo-l1:no-stale", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("denovo-l1:no-cross", evicting([Denovo, Gpu], [2, 1]), &["denovo_l1_", "llc_"]),
         ("denovo-l1:keeps-ownership", pair([Denovo, Denovo], [1, 1]), &["is owned by devices", "denovo_l1_"]),
@@ -176,6 +178,7 @@ fn of_flex() -> Vec<Seen> {
     let evicted = Config { prelude, lines: vec![0, 2, 4], bank: (1, 4), ..evicted };
     let evicted = doing(evicted, &["LD Z", "LD X.0 ReqV,ACQ", "ST X.0"]);
     vec![
+        ("flex-l1:keeps-valid", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("flex-l1:no-stale", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("flex-l1:no-cross", evicting([Flex, Gpu], [2, 1]), &["flex_l1_", "llc_"]),
         ("flex-l1:keeps-ownership", pair([Flex, Flex], [1, 1]), &["is owned by devices", "flex_l1_"]),

@@ -41,6 +41,19 @@ fn a_stale_read_installs_nothing() {
     }
 }
 
+/// An acquire drops the words that are valid here, so that what others have written since is seen.
+#[test]
+fn an_acquire_leaves_no_valid_word() {
+    for (inject, seen) in [(Inject::None, 7), (Inject::KeepsValid, 0)] {
+        let mut w = quiet(inject);
+        w.does(0, LOAD);
+        w.does(1, store(7));
+        w.does(0, Ask::Acquire);
+        w.does(0, LOAD);
+        assert_eq!(w.last[&(DATA.start * LINE)], seen, "{inject:?}");
+    }
+}
+
 /// Adds to word 6 of the first line.
 fn add(n: u32) -> Ask {
     Ask::Sync(WordOp::Add, DATA.start, 0xf << 24, n, 0, 0)

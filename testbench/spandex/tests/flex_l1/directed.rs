@@ -277,6 +277,20 @@ fn a_stale_read_installs_nothing() {
     }
 }
 
+/// An acquire drops the words that are valid here, so that what others have written since is seen.
+#[test]
+fn an_acquire_leaves_no_valid_word() {
+    for (inject, value) in [(Inject::None, 7), (Inject::KeepsValid, 0)] {
+        let mut w = quiet(inject);
+        does(&mut w, 0, REQ_V, load(1));
+        does(&mut w, 1, REQ_WT, store(1, 7));
+        does(&mut w, 1, 0, Ask::Sync(WordOp::Exch, DATA.start + 1, 0xf, 1, 0, 0));
+        does(&mut w, 0, REQ_WT, Ask::Sync(WordOp::Exch, DATA.start + 1, 0xf, 2, 0, 1));
+        does(&mut w, 0, REQ_V, load(1));
+        assert_eq!(seen(&w, 0), value, "{inject:?}");
+    }
+}
+
 /// An acquire drops the valid words of its own line too, and keeps shared and owned ones.
 #[test]
 fn an_acquire_drops_the_copies_of_its_own_line() {

@@ -4,6 +4,37 @@ use crate::msg::Sys;
 use crate::registry::{BlockError, ParamInfo, ParamSet};
 use weft_rtl::bv::bits_for;
 
+/// A fault that is put in on purpose: what litmus tests and the checks of a run must find (simulation only).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum L1Inject {
+    /// None.
+    None,
+    /// A release is answered at once, whatever the L2 has still to answer.
+    EarlyRelease,
+    /// An acquire drops no copy, and poisons no miss. A kernel's beginning does.
+    KeepsCopies,
+}
+
+impl L1Inject {
+    /// Every value with its word on the command line.
+    pub const WORDS: &'static [(L1Inject, &'static str)] = &[
+        (L1Inject::None, "none"),
+        (L1Inject::EarlyRelease, "early-release"),
+        (L1Inject::KeepsCopies, "keeps-copies"),
+    ];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        L1Inject::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
+    }
+
+    fn from_set(set: &ParamSet) -> Result<L1Inject, BlockError> {
+        let text = set.text("inject");
+        let found = L1Inject::WORDS.iter().find(|w| w.1 == text);
+        found.map(|w| w.0).ok_or_else(|| set.illegal("inject", "it is not known"))
+    }
+}
+
 /// What fixes an L1 cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct L1Params {
@@ -25,6 +56,8 @@ pub struct L1Params {
     pub scoped: bool,
     /// Stores go to the L2 with their scope, which decides how far they may stay behind (hmg.md section 5.2, write-back).
     pub store_scope: bool,
+    /// Fault (simulation only).
+    pub inject: L1Inject,
 }
 
 impl L1Params {
@@ -40,6 +73,7 @@ impl L1Params {
             bypass_remote: false,
             scoped: false,
             store_scope: false,
+            inject: L1Inject::None,
         }
     }
 
@@ -77,8 +111,12 @@ impl L1Params {
         };
         let scoped = if self.scoped { "_scoped" } else { "" };
         let stores = if self.store_scope { "_stores" } else { "" };
+        let fault = match self.inject {
+            L1Inject::None => String::new(),
+            fault => format!("_{}", fault.word().replace('-', "_")),
+        };
         format!(
-            "l1_cache_s{}_w{}_l{}_m{}_t{}_o{}_d{}_a{}_n{}_c{}{bypass}{scoped}{stores}",
+            "l1_cache_s{}_w{}_l{}_m{}_t{}_o{}_d{}_a{}_n{}_c{}{bypass}{scoped}{stores}{fault}",
             self.size,
             self.ways,
             s.line,
@@ -165,6 +203,7 @@ impl L1Params {
             bypass_remote: set.within("bypass_remote", 0, 1)? == 1,
             scoped: set.within("scoped", 0, 1)? == 1,
             store_scope: set.within("store_scope", 0, 1)? == 1,
+            inject: L1Inject::from_set(set)?,
         };
         let sys = &params.sys;
         if sys.home_shift + sys.node_bits() > sys.addr_bits {
@@ -189,6 +228,12 @@ pub fn infos() -> Vec<ParamInfo> {
         info("bypass_remote", "0", "0, 1", "1: lines homed in another GPU are not kept"),
         info("scoped", "0", "0, 1", "1: loads of a scope beyond the CU are forced misses"),
         info("store_scope", "0", "0, 1", "1: stores go to the L2 with their scope"),
+        info(
+            "inject",
+            "none",
+            "none, early-release, keeps-copies",
+            "fault put in on purpose, for simulation",
+        ),
         info("addr_bits", "48", "32..64", "bits of a byte address"),
         info("gpus", "4", "1..16, 2..64 nodes in all", "GPUs of the system (home number width)"),
         info("gpms", "1", "1..8, 2..64 nodes in all", "GPU modules of a GPU"),

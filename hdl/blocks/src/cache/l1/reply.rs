@@ -192,7 +192,10 @@ impl Replies {
     /// Chooses among the sources: the ring and the others take turns.
     pub fn finish(&self, p: &L1Params, filler: &Filler, misses: &Misses, unanswered: &Unanswered) {
         let ring_here = self.live.get().bit_at(self.head.get()).named("delay_here");
-        let performed = unanswered.of(self.release_epoch.get()).none();
+        let performed = match p.inject {
+            L1Inject::EarlyRelease => bool_lit(true),
+            _ => unanswered.of(self.release_epoch.get()).none(),
+        };
         let released = (self.releasing.get() & performed).named("released");
         let other = released | filler.valid.get();
         let ring_was_last = reg::<Bool>("delay_was_last", ());

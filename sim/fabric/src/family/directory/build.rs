@@ -71,6 +71,7 @@ impl DirectoryKeys {
             release_l2_flush: self.release_l2_flush,
             downgrade: self.downgrade,
             write_back: self.l2_policy == L2Policy::WriteBack,
+            inject: self.inject,
         }
     }
 

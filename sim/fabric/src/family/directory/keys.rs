@@ -4,6 +4,7 @@ use super::{DirPolicy, L2Policy, Protocol};
 use crate::config::Legal::{OneOf, Power, Switch, Within};
 use crate::config::{G, K, M, Named, keys};
 use weft_blocks::directory::params::TagStyle;
+use weft_blocks::fabric::FabricInject;
 
 keys! {
     /// Keys of the directory family beside the common ones (rec.md sections 2 and 9, hmg.md section 9); the default is the published REC system.
@@ -23,6 +24,7 @@ keys! {
             evb_depth: u32 = 4, "entries", Within(1, 8), "eviction buffer of a directory slice";
             inv_rate: u32 = 1, "lines/cycle", Power(1, 4), "lines of an evicted entry expanded per cycle and slice";
             tag_style: TagStyle = TagStyle::Published, "", OneOf(TagStyle::NAMES), "address bits that a directory entry stores";
+            inject: FabricInject = FabricInject::None, "", OneOf(FabricInject::NAMES), "a fault of the L1s or of the fence units, to try the checks; simulation only";
         }
         Caches {
             cus_per_sa: u32 = 4, "CUs", Within(1, 256), "compute units that share the L1I and L1S of a shader array; recorded, see l1i_size";

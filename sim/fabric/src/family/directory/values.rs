@@ -2,6 +2,7 @@
 
 use crate::config::{Named, named};
 use weft_blocks::directory::params::TagStyle;
+use weft_blocks::fabric::FabricInject;
 
 named! {
     /// Replacement policy of the directory.
@@ -28,4 +29,15 @@ named! {
 impl Named for TagStyle {
     const VALUES: &'static [TagStyle] = &[TagStyle::Published, TagStyle::Minimal];
     const NAMES: &'static [&'static str] = &["published", "minimal"];
+}
+
+impl Named for FabricInject {
+    const VALUES: &'static [FabricInject] = &[
+        FabricInject::None,
+        FabricInject::L1EarlyRelease,
+        FabricInject::L1KeepsCopies,
+        FabricInject::FenceEarlyDone,
+    ];
+    const NAMES: &'static [&'static str] =
+        &["none", "l1-early-release", "l1-keeps-copies", "fence-early-done"];
 }

@@ -52,6 +52,8 @@ named! {
         TuGpuNoEscalation = "tu-gpu-no-escalation",
         /// GPU L1: a release does not wait for the answers of write-throughs.
         GpuL1EarlyRelease = "gpu-l1-early-release",
+        /// GPU L1: an acquire leaves all lines.
+        GpuL1KeepsCopies = "gpu-l1-keeps-copies",
         /// GPU L1: an acquire leaves no mark on reads under way.
         GpuL1NoStale = "gpu-l1-no-stale",
         /// GPU L1: a line that comes in overwrites what was stored here meanwhile.
@@ -64,6 +66,10 @@ named! {
         GpuL1AtomicOvertakes = "gpu-l1-atomic-overtakes",
         /// GPU L1: a load does not see buffered stores.
         GpuL1BufferUnseen = "gpu-l1-buffer-unseen",
+        /// DeNovo L1: a release waits for no answer.
+        DenovoL1EarlyRelease = "denovo-l1-early-release",
+        /// DeNovo L1: an acquire leaves valid words.
+        DenovoL1KeepsValid = "denovo-l1-keeps-valid",
         /// DeNovo L1: a write-back closes when it is answered, whatever forward crosses it.
         DenovoL1NoCross = "denovo-l1-no-cross",
         /// DeNovo L1: a removal that comes while ownership is asked for leaves the word owned.
@@ -114,6 +120,10 @@ named! {
         ClientNoInv = "client-no-inv",
         /// L3's client of a core: a line used once is not unblocked.
         ClientNoUnblock = "client-no-unblock",
+        /// Flex L1: a release waits for no answer.
+        FlexL1EarlyRelease = "flex-l1-early-release",
+        /// Flex L1: an acquire leaves valid words.
+        FlexL1KeepsValid = "flex-l1-keeps-valid",
         /// Flex L1: a write-back closes when it is answered, whatever forward crosses it.
         FlexL1NoCross = "flex-l1-no-cross",
         /// Flex L1: a removal that comes while ownership is asked for leaves the word owned.
@@ -170,12 +180,15 @@ impl SpandexSlip {
             TuGpuNackLost => At::TuGpu(TuGpu::NackLost),
             TuGpuNoEscalation => At::TuGpu(TuGpu::NoEscalation),
             GpuL1EarlyRelease => At::GpuL1(GpuL1::EarlyRelease),
+            GpuL1KeepsCopies => At::GpuL1(GpuL1::KeepsCopies),
             GpuL1NoStale => At::GpuL1(GpuL1::NoStale),
             GpuL1FillOverStore => At::GpuL1(GpuL1::FillOverStore),
             GpuL1AtomicNoMark => At::GpuL1(GpuL1::AtomicNoMark),
             GpuL1WtOvertakes => At::GpuL1(GpuL1::WtOvertakes),
             GpuL1AtomicOvertakes => At::GpuL1(GpuL1::AtomicOvertakes),
             GpuL1BufferUnseen => At::GpuL1(GpuL1::BufferUnseen),
+            DenovoL1EarlyRelease => At::DenovoL1(DenovoL1::EarlyRelease),
+            DenovoL1KeepsValid => At::DenovoL1(DenovoL1::KeepsValid),
             DenovoL1NoCross => At::DenovoL1(DenovoL1::NoCross),
             DenovoL1KeepsOwnership => At::DenovoL1(DenovoL1::KeepsOwnership),
             DenovoL1NoDelay => At::DenovoL1(DenovoL1::NoDelay),
@@ -201,6 +214,8 @@ impl SpandexSlip {
             ClientKeepCopy => At::Client(ClientInject::KeepCopy),
             ClientNoInv => At::Client(ClientInject::NoInv),
             ClientNoUnblock => At::Client(ClientInject::NoUnblock),
+            FlexL1EarlyRelease => At::FlexL1(FlexL1::EarlyRelease),
+            FlexL1KeepsValid => At::FlexL1(FlexL1::KeepsValid),
             FlexL1NoCross => At::FlexL1(FlexL1::NoCross),
             FlexL1KeepsOwnership => At::FlexL1(FlexL1::KeepsOwnership),
             FlexL1NoDelay => At::FlexL1(FlexL1::NoDelay),

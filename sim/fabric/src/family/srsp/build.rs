@@ -4,9 +4,9 @@ use super::{Gpu, SrspFabricParams, SrspKeys};
 use crate::config::Common;
 use crate::dram::DramTiming;
 use weft_srsp::fabric::{HlrcFabricParams, Network};
-use weft_srsp::hlrc_l1::HlrcL1Params;
+use weft_srsp::hlrc_l1::{HlrcInject, HlrcL1Params};
 use weft_srsp::hlrc_l2::HlrcL2Params;
-use weft_srsp::l1::L1Params;
+use weft_srsp::l1::{Inject, L1Params};
 use weft_srsp::l2::L2Params;
 use weft_srsp::params::{Impl, Srsp};
 
@@ -42,6 +42,7 @@ impl SrspKeys {
                 targets: self.l1_targets,
                 sq: self.sync_queue,
                 owned_aware: self.owned_aware,
+                inject: self.inject.registering().unwrap_or(HlrcInject::None),
                 ..published.l1
             },
             l2: HlrcL2Params {
@@ -73,7 +74,8 @@ impl SrspKeys {
                 aff: self.aff_entries,
                 targets: self.l1_targets,
                 sq: self.sync_queue,
-                inject: self.inject.inject(),
+                // A slip that they do not know is refused when the keys are checked.
+                inject: self.inject.scoped().unwrap_or(Inject::None),
                 ..published.l1
             },
             l2: L2Params {

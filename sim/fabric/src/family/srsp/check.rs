@@ -30,6 +30,13 @@ impl Checked<'_> {
             "the memory is larger than the address space",
             format!("a power of two of at most {}", size(most.min(1 << 60) as u64)),
         )?;
+        let (slip, scoped) = (self.keys.inject, self.keys.protocol.system().is_some());
+        let known = if scoped { slip.scoped().is_some() } else { slip.registering().is_some() };
+        let legal = match scoped {
+            true => "none, or a slip other than flush-after-ack and no-gain-inv",
+            false => "none, no-noinst, flush-after-ack, no-gain-inv",
+        };
+        self.ensure(known, "inject", "the L1s of this protocol have no such slip", legal)?;
         self.check_hardware()
     }
 

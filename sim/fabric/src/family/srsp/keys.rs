@@ -2,6 +2,7 @@
 
 use crate::config::Legal::{OneOf, Power, Switch, Within};
 use crate::config::{M, Named, keys, named};
+use weft_srsp::hlrc_l1::HlrcInject;
 use weft_srsp::hlrc_l2::L2Write;
 use weft_srsp::l1::Inject;
 use weft_srsp::params::Impl;
@@ -45,6 +46,14 @@ named! {
         NoNoinst = "no-noinst",
         /// The own remote operation leaves the CU gate open.
         OpenGate = "open-gate",
+        /// A release ends at once: what is dirty leaves later.
+        EarlyRelease = "early-release",
+        /// An acquire leaves all lines.
+        KeepsCopies = "keeps-copies",
+        /// With protocol hlrc: a line is handed over before what was written before is flushed.
+        FlushAfterAck = "flush-after-ack",
+        /// With protocol hlrc: gaining a line drops nothing.
+        NoGainInv = "no-gain-inv",
     }
 }
 
@@ -69,9 +78,9 @@ impl DataWrite {
 }
 
 impl SrspSlip {
-    /// The hardware's word for it.
-    pub(super) fn inject(self) -> Inject {
-        match self {
+    /// The hardware's word for it, of L1s with scopes.
+    pub(super) fn scoped(self) -> Option<Inject> {
+        Some(match self {
             SrspSlip::None => Inject::None,
             SrspSlip::PaDropped => Inject::PaDropped,
             SrspSlip::FlushShort => Inject::FlushShort,
@@ -80,6 +89,20 @@ impl SrspSlip {
             SrspSlip::NoReplay => Inject::NoReplay,
             SrspSlip::NoNoinst => Inject::NoNoinst,
             SrspSlip::OpenGate => Inject::OpenGate,
+            SrspSlip::EarlyRelease => Inject::EarlyRelease,
+            SrspSlip::KeepsCopies => Inject::KeepsCopies,
+            SrspSlip::FlushAfterAck | SrspSlip::NoGainInv => return None,
+        })
+    }
+
+    /// The same of L1s that register lines.
+    pub(super) fn registering(self) -> Option<HlrcInject> {
+        match self {
+            SrspSlip::None => Some(HlrcInject::None),
+            SrspSlip::NoNoinst => Some(HlrcInject::NoNoinst),
+            SrspSlip::FlushAfterAck => Some(HlrcInject::FlushAfterAck),
+            SrspSlip::NoGainInv => Some(HlrcInject::NoGainInv),
+            _ => None,
         }
     }
 }
@@ -124,7 +147,7 @@ keys! {
             revokes: u32 = 8, "lines", Within(1, 64), "protocol hlrc: lines that are revoked at once in an L2 bank";
             owned_aware: bool = true, "", Switch, "protocol hlrc: registered lines are replaced last, in L1s and L2 banks";
             l2_write: DataWrite = DataWrite::Combine, "", OneOf(DataWrite::NAMES), "protocol hlrc: written data is combined in the L2, or goes through it to memory and drops the copy there";
-            inject: SrspSlip = SrspSlip::None, "", OneOf(SrspSlip::NAMES), "a slip of the L1s of the other protocols, to try the checks; simulation only";
+            inject: SrspSlip = SrspSlip::None, "", OneOf(SrspSlip::NAMES), "a slip of the L1s, to try the checks; simulation only";
         }
         Caches {
             banks: u32 = 4, "banks", Power(1, 8), "L2 banks, line interleaved, each with a DRAM channel";

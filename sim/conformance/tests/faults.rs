@@ -1,0 +1,122 @@
+//! Faults planted on purpose, and litmus tests that catch them: a release that does not wait, an acquire that leaves copies, a relaxed atomic that goes before the end of a paired access.
+//! Each ends in a way that a model forbids where it can matter, and in none without the fault.
+
+mod common;
+
+use common::{campaign, named, weak, weak_as};
+use weft_conformance::Plan;
+use weft_litmus::program::Placement;
+
+/// A fault, the test that catches it, where its threads are, and runs.
+type Planted = (&'static str, &'static str, Placement, u32);
+
+/// Each fault of the list is caught on the fabric, whose checks are off, so that its models judge; nothing is seen without a fault.
+fn caught(fabric: &str, keys: &[&str], faults: &[Planted]) {
+    let unchecked: Vec<&str> = keys.iter().copied().chain(["checks=false"]).collect();
+    let sound = campaign(fabric, &unchecked);
+    for (fault, test, placement, runs) in faults {
+        let tests = named(&[*test]);
+        let plan = Plan { placements: vec![*placement], runs: *runs, ..Plan::default() };
+        weak_as(&sound, &tests, &plan);
+        let faulty: Vec<&str> = unchecked.iter().copied().chain([*fault]).collect();
+        let report = campaign(fabric, &faulty).run(&tests[0], &plan).expect("it runs");
+        let seen = report.forbidden();
+        let first =
+            seen.first().unwrap_or_else(|| panic!("{fabric}, {fault}: {test} shows nothing forbidden"));
+        println!(
+            "{fabric}, {fault}: {test}, {}, {} times {}",
+            first.placement,
+            first.times,
+            tests[0].describe(&first.end)
+        );
+    }
+}
+
+/// A line of four nodes, whose banks serve two misses at a time, slowly: stores are long on their way.
+const LINE_OF_BANKS: [&str; 10] = [
+    "cus=4",
+    "banks=4",
+    "mesh=4",
+    "mesh_rows=1",
+    "hop=1",
+    "llc_tbes=2",
+    "llc_latency=0",
+    "dram_latency=400",
+    "l1_mshrs=16",
+    "l1_sb=16",
+];
+
+fn spandex(protocol: &str, keys: &[&str], faults: &[Planted]) {
+    caught("spandex-soc-small", &[&[protocol], keys].concat(), faults);
+}
+
+/// A release of these that does not wait is not among them: what is stored leaves in order, and no test of a few accesses has a flag that comes so much earlier than its data. The program
+/// of a message, of ten words, has (`a_release_that_does_not_wait_is_noticed` of the fabric's own tests); so has that of a MESI L1, whose acquires do nothing, since writers invalidate.
+#[test]
+fn gpu_coherence() {
+    spandex("protocol=s-gpu-gpu", &[], &[("inject=gpu-l1-keeps-copies", "MPg.DP", Placement::Cus, 600)]);
+}
+
+#[test]
+fn denovo() {
+    spandex(
+        "protocol=s-denovo-denovo",
+        &[],
+        &[("inject=denovo-l1-keeps-valid", "MPg.DP", Placement::Cus, 600)],
+    );
+    let slow = [("inject=denovo-l1-early-release", "MPg.DP", Placement::Cus, 600)];
+    spandex("protocol=s-denovo-denovo", &LINE_OF_BANKS, &slow);
+}
+
+#[test]
+fn flex() {
+    spandex("protocol=s-flex", &[], &[("inject=flex-l1-keeps-valid", "MPg.DP", Placement::Cus, 600)]);
+    let slow = [("inject=flex-l1-early-release", "MPg.DP", Placement::Cus, 600)];
+    spandex("protocol=s-flex", &LINE_OF_BANKS, &slow);
+}
+
+#[test]
+fn scoped_l1s() {
+    let faults = [
+        ("inject=early-release", "MPg.DP", Placement::Cus, 2000),
+        ("inject=keeps-copies", "MPg.DP", Placement::Cus, 300),
+    ];
+    caught("srsp-64cu-small", &[], &faults);
+}
+
+/// Gaining a line is an acquire there.
+#[test]
+fn registered_lines() {
+    caught("hlrc-128cu-small", &[], &[("inject=no-gain-inv", "MPg.DP", Placement::Cus, 300)]);
+}
+
+/// The L2s of these fabrics are coherent, so that copies left in an L1 show, and nothing else does: a release that is answered at once (`l1-early-release`) is hidden by the drain of
+/// the fence unit behind it, which lasts longer than a store needs to its bank; a fence that is told complete when it begins (`fence-early-done`) by the way of the flag. Both are seen by the
+/// benches of L1 and fence units.
+#[test]
+fn directories() {
+    caught("rec-4gpu-small", &[], &[("inject=l1-keeps-copies", "MPg.DP", Placement::Cus, 1200)]);
+    let hmg = ["gpus=2", "gpms=2", "cus=2"];
+    caught("hmg-4gpu-small", &hmg, &[("inject=l1-keeps-copies", "MPg.DP", Placement::Cus, 600)]);
+}
+
+/// A fence that leaves the clock as it was is told by the check of logical time, before a lease that is too old is ever used; one that does not wait (`early_fence`) is hidden by the CUs, whose
+/// stores are all acknowledged.
+#[test]
+fn timestamps() {
+    let (tests, plan) = (named(&["MPg.DP"]), Plan { runs: 60, ..Plan::default() });
+    weak(&campaign("tsm-4gpu-small", &[]), &tests, plan.runs);
+    let error =
+        campaign("tsm-4gpu-small", &["inject=keep_clock"]).run(&tests[0], &plan).expect_err("noticed");
+    assert!(error.to_string().contains("logical time: a fence"), "{error}");
+}
+
+/// The waiting rules of the CUs themselves. L1s with scopes (srsp, hlrc) hide the fault: they carry out one synchronising operation after the other; the other fabrics have no relaxed atomics.
+#[test]
+fn relaxed_atomics_that_overtake_paired_ones() {
+    for model in ["model=drf1", "model=drfrlx"] {
+        let fault = [("inject_cu=relaxed-overtakes", "MPg.PN", Placement::Cus, 300)];
+        spandex("protocol=s-gpu-gpu", &[model], &fault);
+        spandex("protocol=s-denovo-denovo", &[model], &fault);
+    }
+}
