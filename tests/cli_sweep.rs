@@ -35,6 +35,12 @@ relative_to = "baseline"
 [[summary]]
 columns = "protocol"
 metric = "inter_gpu_bytes"
+
+[[summary]]
+columns = "protocol"
+parts = ["gsi_no_stall", "gsi_memory_structural", "gsi_memory_data", "gsi_synchronization", "gsi_compute_structural", "gsi_compute_data", "gsi_control", "gsi_idle"]
+rows = ["ST", "atax"]
+relative_to = "baseline"
 "#;
 
 fn folder() -> tempfile::TempDir {
@@ -123,7 +129,15 @@ fn rows_tables_and_pictures_say_what_the_runs_measured() {
     assert_eq!(speedup["geometric mean"][1], format!("{:.3}", (ratio(0) * ratio(1)).sqrt()));
     assert_eq!(speedup["arithmetic mean"][1], format!("{:.3}", (ratio(0) + ratio(1)) / 2.0));
     assert_eq!(bytes["ST"], [rows[0]["inter_gpu_bytes"].as_str(), &rows[1]["inter_gpu_bytes"]]);
-    pictures(folder.path(), &said, &["cycles-smallest", "inter_gpu_bytes-smallest"]);
+    pictures(folder.path(), &said, &["cycles-smallest", "inter_gpu_bytes-smallest", "gsi-smallest"]);
+    let (whole, parts) =
+        (table(&said, "gsi relative to baseline, directory = smallest"), table(&said, "of these, by part"));
+    let ticks = |at: usize| number(&rows[at], "gsi_ticks");
+    assert_eq!(whole["ST"][1], format!("{:.3}", ticks(1) / ticks(0)), "the classes are all ticks");
+    assert_eq!(parts.len(), 10, "a heading, a rule and a row for each class");
+    let sum: f64 = parts.values().filter_map(|cells| cells[1].parse::<f64>().ok()).sum();
+    let mean: f64 = whole["arithmetic mean"][1].parse().expect("a number");
+    assert!((sum - mean).abs() < 0.005, "the means of the parts add up: {parts:?} {whole:?}");
 }
 
 /// Each picture is there in both forms, of the same proportions and neither empty nor without words.
@@ -383,6 +397,28 @@ const CASES: &[Case] = &[
         &["line 25", "names ways, which is no axis"],
     ),
     ("relative_to = \"baseline\"", "show = \"ratio\"", &["line 25", "relative_to is not given"]),
+    ("metric = \"cycles\"", "plot = \"stacked\"", &["line 24", "plot = stacked needs parts", "parts = ["]),
+    (
+        "metric = \"cycles\"",
+        "metric = \"cycles\"\nparts = [\"gsi_idle\"]",
+        &["line 24", "of a metric or of parts", "leave one out"],
+    ),
+    (
+        "metric = \"cycles\"",
+        "parts = [\"gsi_idle\", \"inter_gpu_bytes\"]",
+        &["line 24", "part inter_gpu_bytes has the unit \"bytes\"", "gsi_idle has \"ticks\"", "of one unit"],
+    ),
+    (
+        "metric = \"cycles\"",
+        "parts = [\"cycles\", \"cycles\", \"cycles\", \"cycles\", \"cycles\", \"cycles\", \"cycles\", \"cycles\", \"cycles\", \"cycles\"]",
+        &["line 24", "parts has 10 columns", "leave some out"],
+    ),
+    (
+        "metric = \"cycles\"",
+        "parts = [\"gsi_idle\"]\nshow = \"speedup\"",
+        &["line 25", "show = speedup of parts does not add up", "use show = ratio"],
+    ),
+    ("metric = \"cycles\"", "rows = [\"ST\", \"mm\"]", &["line 24", "rows has mm", "legal: ST, atax"]),
     ("relative_to = \"baseline\"", "colums = 3", &["line 25", "no key colums", "the nearest is columns"]),
 ];
 
@@ -407,6 +443,9 @@ fn each_mistake_is_one_sentence_and_nothing_is_written() {
             && said.contains("there is no sweep rec-smok")
             && said.contains("rec-smoke")
     );
+    let out = sweep(folder.path(), TINY, &["--quick"]);
+    let said = String::from_utf8(out.stderr).expect("text");
+    assert!(out.status.code() == Some(2) && said.contains("tiny has no quick variant"), "{said}");
     let seed = TINY.replacen("name = \"tiny\"", "name = \"tiny\"\nseed = 7", 1).replace("atax", "transpose");
     let seed = seed.replace("rows = 64", "rows = 32");
     assert!(sweep(folder.path(), &seed, &["--dry-run"]).status.success(), "both take a seed");
@@ -426,6 +465,18 @@ fn built_in_sweeps_are_listed_and_checked_without_a_run() {
     assert!(columns.lines().count() > 100, "{columns}");
     assert!(columns.lines().all(|line| line.split_whitespace().count() > 1), "a column without meaning");
     assert!(std::fs::read_dir(folder.path()).expect("a folder").next().is_none(), "nothing is written");
+}
+
+#[test]
+fn a_quick_sweep_has_results_of_its_own() {
+    let folder = folder();
+    let quick = format!(
+        "{TINY}\n[quick]\nworkloads = [{{ workload = \"stencil\", label = \"ST\", n = 16 }}, \"atax\"]\n"
+    );
+    let said = stdout(&sweep(folder.path(), &quick, &["--quick", "--only", "workload=ST"]));
+    assert!(said.contains("results: out/tiny-quick.csv"), "{said}");
+    let rows = rows(&folder.path().join("out/tiny-quick.csv"));
+    assert!(rows.len() == 2 && rows[0]["params"].contains("n=16"), "{rows:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod stalls;
 
 use crate::failure::{Failure, Outcome, say};
 use crate::params::pairs;
+use crate::sweep::plot;
 use crate::trace;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -19,9 +20,6 @@ use weft_engine::{BackendKind, Probes};
 use weft_fabric::config::FabricConfig;
 use weft_fabric::run::{FabricError, FabricRun, Identity, RunOptions, RunReport, WaveRequest, temporary};
 use weft_workload::Program;
-
-/// Cycles after which a run is given up unless it is told otherwise.
-const MAX_CYCLES: u64 = 10_000_000_000;
 
 /// Arguments of `weft run`.
 #[derive(clap::Args)]
@@ -46,6 +44,9 @@ pub struct Args {
     /// Writes all results to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Draws why compute units did not issue, a bar for each: .svg or .png.
+    #[arg(long, value_name = "FILE")]
+    stalls: Option<PathBuf>,
     /// Records a waveform, .vcd or .fst, with a GTKWave save file beside it.
     #[arg(long, value_name = "FILE")]
     waves: Option<PathBuf>,
@@ -67,7 +68,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     ledger: Option<PathBuf>,
     /// Ends the run with an error after so many cycles.
-    #[arg(long, value_name = "CYCLES", default_value_t = MAX_CYCLES)]
+    #[arg(long, value_name = "CYCLES", default_value_t = 10_000_000_000)]
     max_cycles: u64,
     /// Threads that clock the hardware; results do not depend on their number.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -100,6 +101,7 @@ fn carry_out(args: &Args) -> Outcome {
         Some(path) => Some((path.as_path(), writable("--json", path)?)),
         None => None,
     };
+    let stalls = picture_file(args, &config)?;
     args.keep.validate()?;
     ledger_folder(args)?;
     apart(args)?;
@@ -130,6 +132,10 @@ fn carry_out(args: &Args) -> Outcome {
     let report = report?;
     if let Some((path, file)) = json {
         write_json(&report, args, path, file)?;
+    }
+    if let (Some((path, file)), Some(counts)) = (stalls, &report.stalls) {
+        let drawn = stalls::picture(&report, counts).picture();
+        drawn.and_then(|svg| plot::save(&svg, path, file)).map_err(Failure::Check)?;
     }
     hit(args, &report)?;
     summary(&report)?;
@@ -209,10 +215,29 @@ pub fn writable(option: &str, path: &Path) -> Result<tempfile::NamedTempFile, Fa
     })
 }
 
+/// The file of `--stalls`.
+fn picture_file<'a>(
+    args: &'a Args,
+    config: &FabricConfig,
+) -> Result<Option<(&'a Path, tempfile::NamedTempFile)>, Failure> {
+    let Some(path) = args.stalls.as_deref() else { return Ok(None) };
+    let refused = |problem: &str| Err(Failure::input(anyhow!("--stalls {}: {problem}", path.display())));
+    if !config.common.gsi {
+        return refused(
+            "the key gsi is off, and nothing is counted; leave --stalls out or add --set gsi=true",
+        );
+    }
+    if !["svg", "png"].iter().any(|form| path.extension().is_some_and(|given| given == *form)) {
+        return refused("a picture is a .svg or .png; give a file that ends so");
+    }
+    Ok(Some((path, writable("--stalls", path)?)))
+}
+
 /// Refuses two outputs in one file.
 fn apart(args: &Args) -> Outcome {
     let outputs = [
         ("--json", &args.json),
+        ("--stalls", &args.stalls),
         ("--waves", &args.waves),
         ("--record", &args.record),
         ("--snapshot", &args.keep.snapshot),

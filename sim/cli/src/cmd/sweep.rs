@@ -23,6 +23,9 @@ pub struct Args {
     /// Keeps results that are there aside under another name and begins anew.
     #[arg(long)]
     restart: bool,
+    /// Makes the quick variant of the sweep, if it has one: the same question at a smaller size.
+    #[arg(long)]
+    quick: bool,
     /// Makes only the runs with these values of an axis; may be given several times. Its results are those of another sweep: give it another --out.
     #[arg(long, value_name = "AXIS=VALUE,...")]
     only: Vec<String>,
@@ -40,6 +43,9 @@ pub struct Args {
 /// A mistake in the sweep file or results of another sweep, before anything is run; at the end, runs that have failed.
 pub fn run(args: &Args) -> Outcome {
     let mut sweep = SweepFile::load(&args.sweep).map_err(Failure::Input)?;
+    if args.quick {
+        sweep = sweep.into_quick().map_err(Failure::Input)?;
+    }
     for words in &args.only {
         sweep.keep_only(words).map_err(Failure::Input)?.iter().for_each(|note| eprintln!("{note}"));
     }

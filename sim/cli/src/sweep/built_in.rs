@@ -1,4 +1,5 @@
-//! Sweeps that come with the program: those of rec.md sections 12 and 13, hmg.md sections 13 and 14, mgcc.md section 16, srsp.md section 12 and cu-and-consistency.md section 11 on the small fabrics, minutes to hours each, and one of seconds.
+//! Sweeps that come with the program: those of rec.md sections 12 and 13, hmg.md sections 13 and 14, mgcc.md section 16 and srsp.md section 12 on the small fabrics, minutes to hours each, those of
+//! cu-and-consistency.md sections 10 and 11 on the published one with quick variants of a minute or so, and one of seconds.
 
 /// Name and text of each.
 pub const SWEEPS: &[(&str, &str)] = &[
@@ -44,6 +45,18 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("spandex-hops", include_str!("../../../fabrics/sweeps/spandex-hops.toml")),
     ("spandex-atomics", include_str!("../../../fabrics/sweeps/spandex-atomics.toml")),
     ("spandex-gpus", include_str!("../../../fabrics/sweeps/spandex-gpus.toml")),
+    ("flat-configs", include_str!("../../../fabrics/sweeps/flat-configs.toml")),
+    ("flat-apps", include_str!("../../../fabrics/sweeps/flat-apps.toml")),
+    ("flat-relaxed", include_str!("../../../fabrics/sweeps/flat-relaxed.toml")),
+    ("flat-blocks", include_str!("../../../fabrics/sweeps/flat-blocks.toml")),
+    ("flat-iterations", include_str!("../../../fabrics/sweeps/flat-iterations.toml")),
+    ("flat-accesses", include_str!("../../../fabrics/sweeps/flat-accesses.toml")),
+    ("flat-backoff", include_str!("../../../fabrics/sweeps/flat-backoff.toml")),
+    ("flat-issue", include_str!("../../../fabrics/sweeps/flat-issue.toml")),
+    ("flat-buffers", include_str!("../../../fabrics/sweeps/flat-buffers.toml")),
+    ("flat-l1", include_str!("../../../fabrics/sweeps/flat-l1.toml")),
+    ("flat-cus", include_str!("../../../fabrics/sweeps/flat-cus.toml")),
+    ("sync-gpus", include_str!("../../../fabrics/sweeps/sync-gpus.toml")),
     ("dnn-step", include_str!("../../../fabrics/sweeps/dnn-step.toml")),
     ("dnn-links", include_str!("../../../fabrics/sweeps/dnn-links.toml")),
     ("dnn-remote", include_str!("../../../fabrics/sweeps/dnn-remote.toml")),
@@ -63,9 +76,18 @@ mod tests {
     #[test]
     fn every_sweep_can_be_run_and_summed_up() {
         let mut counters: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-        for (name, _) in SWEEPS {
+        let whole = SWEEPS.iter().map(|(name, _)| {
             let sweep = SweepFile::load(name).unwrap_or_else(|e| panic!("{e:#}"));
             assert_eq!(&sweep.name, name, "results are named after the sweep");
+            sweep
+        });
+        let whole: Vec<SweepFile> = whole.collect();
+        let quick =
+            whole.iter().filter(|sweep| sweep.quick.is_some()).map(|sweep| sweep.clone().into_quick());
+        let quick: Vec<SweepFile> = quick.map(|sweep| sweep.unwrap_or_else(|e| panic!("{e:#}"))).collect();
+        assert!(quick.len() >= 12, "those of the flat GPU have one");
+        for sweep in whole.into_iter().chain(quick) {
+            let name = &sweep.name;
             let runs = runs(&sweep).unwrap_or_else(|e| panic!("{e:#}"));
             // What the fabric's own protocol counts; elaborating every configuration takes minutes.
             let fabric = &runs[0].config.name;

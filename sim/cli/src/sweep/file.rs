@@ -2,6 +2,7 @@
 
 use super::built_in;
 use super::contest::no_classes;
+use super::quick::Quick;
 use super::source::{At, Section, Source};
 use anyhow::{Error, anyhow};
 use std::collections::BTreeMap;
@@ -54,6 +55,10 @@ pub struct SummaryText {
     pub place: Place,
     /// Its keys but `relative_to`.
     pub keys: BTreeMap<String, At<String>>,
+    /// Workloads that it is about; all, if there are none.
+    pub rows: Vec<At<String>>,
+    /// Columns that are stacked in the place of one metric.
+    pub parts: Vec<At<String>>,
     /// Axis and value; an axis without a name is that of the columns.
     pub relative_to: Vec<(Option<String>, At<String>)>,
 }
@@ -96,6 +101,8 @@ pub struct SweepFile {
     pub summaries: Vec<SummaryText>,
     /// Which classes are set against each other.
     pub contests: Vec<ContestText>,
+    /// What a quick run of it changes.
+    pub quick: Option<Quick>,
     /// Folder that paths are relative to.
     pub folder: PathBuf,
 }
@@ -143,6 +150,7 @@ impl SweepFile {
             "axis",
             "summary",
             "contest",
+            "quick",
         ];
         let top = Section::new(source, source.place(0), table.get_ref(), &known)?;
         let name = top.need("name", "give the results a name, as in name = \"entries\"")?;
@@ -163,10 +171,11 @@ impl SweepFile {
             axes: Vec::new(),
             summaries: Vec::new(),
             contests: Vec::new(),
+            quick: None,
             folder: folder.to_path_buf(),
         };
-        if let Some(limit) = top.text("max_cycles")? {
-            sweep.max_cycles = whole(&limit, "max_cycles", "a number of cycles of at least 1")?;
+        if let Some(limit) = max_cycles(&top)? {
+            sweep.max_cycles = limit;
         }
         sweep.fixed = fixed(source, &top)?;
         sweep.axes.extend(workloads(source, &top)?);
@@ -179,12 +188,16 @@ impl SweepFile {
         for contest in top.tables("contest")? {
             sweep.contests.push(read_contest(source, contest)?);
         }
+        sweep.quick = Quick::read(source, &top)?;
         sweep.check()?;
+        if sweep.quick.is_some() {
+            sweep.clone().into_quick()?;
+        }
         Ok(sweep)
     }
 
     /// Each key is moved in one place, each axis has its own name, and there is a fabric and a workload.
-    fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         let mut seen: BTreeMap<&str, String> = BTreeMap::new();
         for setting in &self.fixed {
             seen.insert(&setting.key, format!("fixed at {}", setting.value.place));
@@ -239,7 +252,14 @@ fn whole(text: &At<String>, key: &str, legal: &str) -> Result<u64, Error> {
     number.ok_or_else(|| text.error(format!("{key} = {} is illegal; legal: {legal}", text.value)))
 }
 
-fn fixed(source: Source, top: &Section) -> Result<Vec<Setting>, Error> {
+/// `max_cycles = ...`, if it is there.
+pub(super) fn max_cycles(top: &Section) -> Result<Option<u64>, Error> {
+    let limit = top.text("max_cycles")?;
+    limit.map(|limit| whole(&limit, "max_cycles", "a number of cycles of at least 1")).transpose()
+}
+
+/// Settings of all runs.
+pub(super) fn fixed(source: Source, top: &Section) -> Result<Vec<Setting>, Error> {
     let mut all = Vec::new();
     for key in ["fabric", "seed"] {
         all.extend(top.text(key)?.map(|value| Setting { key: key.into(), value }));
@@ -258,7 +278,7 @@ fn fixed(source: Source, top: &Section) -> Result<Vec<Setting>, Error> {
 }
 
 /// `workloads = [...]`: names, or tables with arguments.
-fn workloads(source: Source, top: &Section) -> Result<Option<Axis>, Error> {
+pub(super) fn workloads(source: Source, top: &Section) -> Result<Option<Axis>, Error> {
     let Some(list) = top.list("workloads")? else { return Ok(None) };
     let mut axis = Axis { name: "workload".into(), keys: Vec::new(), points: Vec::new(), place: list.place };
     for item in list.value {
@@ -301,7 +321,8 @@ fn label_of(name: &str) -> String {
     if is_trace(name) { short_name(Path::new(name)) } else { name.to_string() }
 }
 
-fn read_axis<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> Result<Axis, Error> {
+/// A table of an axis.
+pub(super) fn read_axis<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> Result<Axis, Error> {
     let known = ["name", "key", "keys", "values", "labels"];
     let section = Section::new(source, table.place.clone(), table.value, &known)?;
     let single = section.text("key")?;
@@ -394,7 +415,7 @@ fn known_key(key: &At<String>) -> Result<(), Error> {
 
 fn read_summary<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> Result<SummaryText, Error> {
     let texts = ["columns", "metric", "show", "mean", "plot", "name", "title", "x_label", "y_label"];
-    let known: Vec<&str> = texts.iter().copied().chain(["relative_to"]).collect();
+    let known: Vec<&str> = texts.iter().copied().chain(["relative_to", "parts", "rows"]).collect();
     let section = Section::new(source, table.place.clone(), table.value, &known)?;
     let mut keys = BTreeMap::new();
     for key in texts {
@@ -408,7 +429,9 @@ fn read_summary<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> Result<Su
         }
         Some(_) => section.text("relative_to")?.map(|value| (None, value)).into_iter().collect(),
     };
-    Ok(SummaryText { place: table.place, keys, relative_to })
+    let parts = section.texts("parts")?.unwrap_or_default();
+    let rows = section.texts("rows")?.unwrap_or_default();
+    Ok(SummaryText { place: table.place, keys, rows, parts, relative_to })
 }
 
 fn read_contest<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> Result<ContestText, Error> {

@@ -27,13 +27,19 @@
 //! columns = "protocol"
 //! metric = "cycles"                     # any numeric column of the results
 //! relative_to = "baseline"              # a value of the columns' axis, or { axis = value, ... }
+//!
+//! [quick]                               # what `--quick` changes: the same question at a smaller size
+//! workloads = [{ workload = "stencil", n = 32 }]
 //! ```
 //!
 //! An axis moves keys of the fabric, or `workload`, `fabric`, `graph`, `seed`, or a program's parameter as `param.NAME`. The runs are the product of the
 //! workloads and all axes, the last one fastest. A workload may be a trace, named by its folder or file. Paths of fabrics, graphs and traces are relative to the sweep file.
 //!
-//! Further keys of a summary: `show` (`value`; `ratio` = value / reference; `speedup` = reference / value), `plot` (`bars`, `lines`, `none`), `mean` (`geometric`,
-//! `arithmetic`: in the picture; tables have both), `name` (of its picture), `title`, `x_label`, `y_label`.
+//! Further keys of a summary: `show` (`value`; `ratio` = value / reference; `speedup` = reference / value), `plot` (`bars`, `stacked`, `lines`, `none`), `mean` (`geometric`,
+//! `arithmetic`: in the picture; tables have both), `name` (of its picture), `title`, `x_label`, `y_label`, `rows` (the workloads that it is about; all unless given). In the place of `metric`, `parts = ["gsi_no_stall", "gsi_idle"]` adds up
+//! several columns, whose shares `plot = "stacked"` shows, one bar of parts for each value of the columns' axis, and a second table, their means over the workloads.
+//!
+//! `[quick]` may have `fabric`, `seed`, `max_cycles`, `workloads`, `[quick.set]` and `[[quick.axis]]`, each in the place of the sweep's own; its results are called `NAME-quick`.
 //!
 //! Classes of values, each standing with its best one in each row, are set against each other by a contest:
 //!
@@ -60,6 +66,7 @@ pub mod file;
 mod only;
 pub mod plan;
 pub mod plot;
+mod quick;
 pub mod results;
 pub mod source;
 pub mod summary;

@@ -63,10 +63,29 @@ impl SweepFile {
         let mut notes: Vec<String> = self.summaries.iter().filter_map(lost).collect();
         self.summaries.retain(|text| lost(text).is_none());
         let gone: Vec<&str> = gone.iter().map(|point| point.label.as_str()).collect();
+        if axis == rows {
+            notes.extend(self.drop_rows(&gone));
+        }
         let default = default.map(|axis| names[axis].as_str());
         let lost = |text: &ContestText| text.lost(&names[axis], default, &gone);
         notes.extend(self.contests.iter().filter_map(lost));
         self.contests.retain(|text| lost(text).is_none());
+        notes
+    }
+}
+
+impl SweepFile {
+    /// Takes workloads that have gone out of the rows of summaries, and the summaries that have lost all of theirs.
+    fn drop_rows(&mut self, gone: &[&str]) -> Vec<String> {
+        let here = |label: &str| !gone.contains(&label);
+        let lost =
+            |text: &SummaryText| !text.rows.is_empty() && !text.rows.iter().any(|row| here(&row.value));
+        let note = |text: &SummaryText| {
+            format!("{}: summary left out, none of its workloads is in this part", text.place)
+        };
+        let notes = self.summaries.iter().filter(|text| lost(text)).map(note).collect();
+        self.summaries.retain(|text| !lost(text));
+        self.summaries.iter_mut().for_each(|text| text.rows.retain(|row| here(&row.value)));
         notes
     }
 }
@@ -102,6 +121,18 @@ mod tests {
         assert_eq!(sweep.summaries.len(), 1, "the one relative to a protocol stays");
         assert_eq!(sweep.keep_only("protocol=hmg,nhcc").expect("both are there").len(), 1);
         assert!(sweep.summaries.is_empty());
+    }
+
+    #[test]
+    fn workloads_that_go_leave_the_rows_of_summaries() {
+        let mut sweep = SweepFile::load("flat-configs").expect("built in");
+        let summaries = sweep.summaries.len();
+        let notes = sweep.keep_only("workload=spm-g,fam-g").expect("both are there");
+        assert!(notes.iter().all(|note| note.contains("none of its workloads")), "{notes:?}");
+        assert!(!notes.is_empty() && sweep.summaries.len() == summaries - notes.len());
+        let rows = sweep.summaries.iter().filter(|text| !text.rows.is_empty());
+        let left: Vec<usize> = rows.map(|text| text.rows.len()).collect();
+        assert!(!left.is_empty() && left.iter().all(|rows| *rows == 2), "{left:?}");
     }
 
     #[test]

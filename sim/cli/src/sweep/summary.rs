@@ -1,9 +1,17 @@
 //! Tables of a metric: a row per workload, a column per value of an axis, means at the bottom.
 
+mod parts;
+mod runs;
+mod text;
+
+pub(super) use runs::Runs;
+pub(super) use text::aligned;
+
 use super::columns::Column;
-use super::file::{SummaryText, SweepFile};
+use super::file::{Axis, SummaryText, SweepFile};
 use super::source::At;
 use anyhow::{Error, anyhow};
+use parts::Measure;
 use std::collections::BTreeMap;
 use weft_fabric::config::{Place, closest};
 
@@ -32,6 +40,8 @@ pub enum Average {
 pub enum PlotKind {
     /// Groups of bars, one per workload and one for the geometric mean.
     Bars,
+    /// The same, each bar made of the parts of a sum, and its label under it.
+    Stacked,
     /// Lines over a numeric axis.
     Lines,
     /// None.
@@ -45,10 +55,14 @@ pub struct Summary {
     pub name: String,
     /// Axis of the rows.
     pub rows: usize,
+    /// Its values that have a row.
+    pub shown: Vec<usize>,
     /// Axis of the columns.
     pub columns: usize,
-    /// Place of the metric among the columns of the results.
-    pub at: usize,
+    /// Places of the metric, or of the parts whose sum it is, among the columns of the results.
+    pub at: Vec<usize>,
+    /// What these parts are called; empty for a metric.
+    pub parts: Vec<String>,
     /// Axes that are fixed in the reference, each with its value; empty without a reference.
     pub reference: Vec<(usize, usize)>,
     /// How.
@@ -96,6 +110,19 @@ pub struct Panel {
     pub geomean: Vec<Cell>,
     /// Arithmetic mean of each column over the cells that have a number.
     pub mean: Vec<Cell>,
+    /// Of a sum, its parts.
+    pub parts: Vec<Part>,
+}
+
+/// A part of the sum that a table shows, relative to what the sum is relative to: parts add up to it.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What it is called.
+    pub label: String,
+    /// Cells of each row.
+    pub rows: Vec<Vec<Cell>>,
+    /// Arithmetic mean of each column over the cells that have a number.
+    pub mean: Vec<Cell>,
 }
 
 impl Panel {
@@ -108,46 +135,6 @@ impl Panel {
     }
 }
 
-/// Results by place in the product of the axes.
-pub(super) struct Runs<'a> {
-    pub sweep: &'a SweepFile,
-    /// Of the results, in order of the product.
-    pub rows: &'a [Option<Vec<String>>],
-    /// Place of the status among their columns.
-    pub status: usize,
-}
-
-impl Runs<'_> {
-    /// A column of the run whose value on each axis is given.
-    pub fn cell(&self, points: &[usize], column: usize) -> Cell {
-        let axes = points.iter().zip(&self.sweep.axes);
-        let number = axes.fold(0, |n, (point, axis)| n * axis.points.len() + point);
-        let ended = |cells: &&Vec<String>| ["ok", "stale"].contains(&cells[self.status].as_str());
-        match self.rows[number].as_ref().filter(ended) {
-            None => Cell::Failed,
-            Some(cells) => cells[column].parse().map_or(Cell::Undefined, Cell::Value),
-        }
-    }
-
-    /// Each combination of the axes that are neither rows nor columns of a table: its names with values, and its first place.
-    pub fn corners(&self, rows: usize, columns: usize) -> Vec<(Vec<(String, String)>, Vec<usize>)> {
-        let axes = &self.sweep.axes;
-        let others: Vec<usize> = (0..axes.len()).filter(|axis| ![rows, columns].contains(axis)).collect();
-        let count: usize = others.iter().map(|axis| axes[*axis].points.len()).product();
-        let corner = |number: usize| {
-            let (mut points, mut rest) = (vec![0; axes.len()], number);
-            for axis in others.iter().rev() {
-                points[*axis] = rest % axes[*axis].points.len();
-                rest /= axes[*axis].points.len();
-            }
-            let named =
-                |axis: &usize| (axes[*axis].name.clone(), axes[*axis].points[points[*axis]].label.clone());
-            (others.iter().map(named).collect(), points)
-        };
-        (0..count).map(corner).collect()
-    }
-}
-
 impl Summary {
     /// All summaries of a sweep; without any, the cycles over the first axis that is not the rows'.
     ///
@@ -157,6 +144,8 @@ impl Summary {
         let cycles = SummaryText {
             place: sweep.axes[sweep.rows()].place.clone(),
             keys: BTreeMap::new(),
+            rows: Vec::new(),
+            parts: Vec::new(),
             relative_to: Vec::new(),
         };
         let wanted = if sweep.summaries.is_empty() { vec![cycles] } else { sweep.summaries.clone() };
@@ -178,10 +167,9 @@ impl Summary {
     fn new(text: &SummaryText, sweep: &SweepFile, columns: &[Column]) -> Result<Summary, Error> {
         let rows = sweep.rows();
         let axis = axis_of_columns(text.keys.get("columns"), &text.place, sweep)?;
-        let at = column_of(text.keys.get("metric"), &text.place, columns)?;
-        let metric = &columns[at];
+        let Measure { at, parts, name, unit } = Measure::of(text, columns)?;
         let reference = reference(text, sweep, axis)?;
-        let default = match (reference.is_empty(), metric.name == "cycles") {
+        let default = match (reference.is_empty(), name == "cycles") {
             (true, _) => Show::Value,
             (false, true) => Show::Speedup,
             (false, false) => Show::Ratio,
@@ -195,29 +183,27 @@ impl Summary {
             }));
         }
         let numeric = numbers(sweep, axis).is_some();
-        let plots = [("bars", PlotKind::Bars), ("lines", PlotKind::Lines), ("none", PlotKind::None)];
-        let plot = choice(text, "plot", &plots)?;
-        if let Some(given) = text.keys.get("plot").filter(|_| plot == Some(PlotKind::Lines) && !numeric) {
-            return Err(given.error(format!(
-                "plot = lines needs numbers, and axis {} has {}; use plot = bars",
-                sweep.axes[axis].name, sweep.axes[axis].points[0].label
-            )));
-        }
+        let plot = plot(text, &sweep.axes[axis], numeric, !parts.is_empty())?;
         let get = |key: &str| text.keys.get(key).map(|at| at.value.clone());
         let averages = [("geometric", Average::Geometric), ("arithmetic", Average::Arithmetic)];
-        let common = if show == Show::Value { Average::Arithmetic } else { Average::Geometric };
-        let y_label = quantity(metric, show, &reference_words(sweep, &reference));
+        let additive = show == Show::Value || !parts.is_empty();
+        let common = if additive { Average::Arithmetic } else { Average::Geometric };
+        let average = choice(text, "mean", &averages)?.unwrap_or(common);
+        parts::additive(text, show, average)?;
+        let y_label = quantity(&name, &unit, show, &reference_words(sweep, &reference));
         let x_label = with_unit(&sweep.axes[axis].name, key_unit(sweep, axis, columns));
         Ok(Summary {
-            name: get("name").unwrap_or_else(|| metric.name.clone()),
+            name: get("name").unwrap_or(name),
             rows,
+            shown: shown(text, &sweep.axes[rows])?,
             columns: axis,
             at,
+            parts,
             reference,
             show,
-            plot: plot.unwrap_or(if numeric { PlotKind::Lines } else { PlotKind::Bars }),
+            plot,
             title: get("title").unwrap_or_else(|| sweep.about.clone()),
-            average: choice(text, "mean", &averages)?.unwrap_or(common),
+            average,
             x_label: get("x_label").unwrap_or(x_label),
             y_label: get("y_label").unwrap_or(y_label),
         })
@@ -230,41 +216,52 @@ impl Summary {
         runs.corners(self.rows, self.columns)
             .into_iter()
             .map(|(heading, mut points)| {
-                let mut cell = |row: usize, column: usize| {
-                    (points[self.rows], points[self.columns]) = (row, column);
-                    self.cell(&points, &|points| runs.cell(points, self.at))
+                let mut table = |columns: &[usize]| -> Vec<Vec<Cell>> {
+                    let mut cell = |row: usize, column: usize| {
+                        (points[self.rows], points[self.columns]) = (row, column);
+                        self.cell(&runs, &points, columns)
+                    };
+                    let mut line =
+                        |row: &usize| (0..size(self.columns)).map(|column| cell(*row, column)).collect();
+                    self.shown.iter().map(&mut line).collect()
                 };
-                let table: Vec<Vec<Cell>> = (0..size(self.rows))
-                    .map(|row| (0..size(self.columns)).map(|column| cell(row, column)).collect())
-                    .collect();
-                self.panel(sweep, heading, table)
+                let whole = table(&self.at);
+                let parts = self.parts.iter().zip(&self.at);
+                let parts = parts.map(|(label, at)| Part::new(label, table(&[*at]))).collect();
+                self.panel(sweep, heading, whole, parts)
             })
             .collect()
     }
 
-    fn panel(&self, sweep: &SweepFile, heading: Vec<(String, String)>, table: Vec<Vec<Cell>>) -> Panel {
-        let labels = |axis: usize| sweep.axes[axis].points.iter().map(|point| point.label.clone());
-        let columns: Vec<String> = labels(self.columns).collect();
-        let of =
-            |column: usize| table.iter().filter_map(move |row| row[column].value()).collect::<Vec<f64>>();
+    fn panel(
+        &self,
+        sweep: &SweepFile,
+        heading: Vec<(String, String)>,
+        table: Vec<Vec<Cell>>,
+        parts: Vec<Part>,
+    ) -> Panel {
+        let label = |axis: usize, point: usize| sweep.axes[axis].points[point].label.clone();
+        let columns: Vec<String> =
+            (0..sweep.axes[self.columns].points.len()).map(|point| label(self.columns, point)).collect();
         Panel {
             heading,
-            geomean: (0..columns.len()).map(|column| geomean(&of(column))).collect(),
-            mean: (0..columns.len()).map(|column| mean(&of(column))).collect(),
+            geomean: over_rows(&table, geomean),
+            mean: over_rows(&table, mean),
             columns,
-            rows: labels(self.rows).zip(table).collect(),
+            rows: self.shown.iter().map(|row| label(self.rows, *row)).zip(table).collect(),
+            parts,
         }
     }
 
-    /// The shown number of a run, whose value on each axis is given.
-    fn cell(&self, points: &[usize], measured: &impl Fn(&[usize]) -> Cell) -> Cell {
-        let own = measured(points);
+    /// The shown number of a run, whose value on each axis is given: of these columns, relative to the whole.
+    fn cell(&self, runs: &Runs, points: &[usize], columns: &[usize]) -> Cell {
+        let own = runs.sum(points, columns);
         if self.show == Show::Value {
             return own;
         }
         let mut base = points.to_vec();
         self.reference.iter().for_each(|(axis, point)| base[*axis] = *point);
-        let (over, under) = match (own, measured(&base)) {
+        let (over, under) = match (own, runs.sum(&base, &self.at)) {
             (Cell::Value(own), Cell::Value(base)) if self.show == Show::Speedup => (base, own),
             (Cell::Value(own), Cell::Value(base)) => (own, base),
             (Cell::Failed, _) | (_, Cell::Failed) => return Cell::Failed,
@@ -272,59 +269,64 @@ impl Summary {
         };
         if under == 0.0 { Cell::Undefined } else { Cell::Value(over / under) }
     }
+}
 
-    /// The table as text: a heading, the rows, the means.
-    pub fn text(&self, sweep: &SweepFile, panel: &Panel) -> String {
-        let mut title = self.y_label.clone();
-        for (name, value) in &panel.heading {
-            title.push_str(&format!(", {name} = {value}"));
-        }
-        let mut lines: Vec<Vec<String>> = Vec::new();
-        let head = format!("{} \\ {}", sweep.axes[self.rows].name, sweep.axes[self.columns].name);
-        lines.push([head].into_iter().chain(panel.columns.iter().cloned()).collect());
-        let means = [("geometric mean", &panel.geomean), ("arithmetic mean", &panel.mean)];
-        let rows = panel.rows.iter().map(|(label, cells)| (label.as_str(), cells));
-        for (label, cells) in rows.chain(means) {
-            lines
-                .push([label.to_string()].into_iter().chain(cells.iter().map(|c| self.number(*c))).collect());
-        }
-        let mut text = aligned(&title, &lines);
-        let zero =
-            panel.geomean.contains(&Cell::Undefined) && panel.mean.iter().any(|cell| cell.value().is_some());
-        if zero {
-            text.push_str("\n- for a geometric mean: a value is 0\n");
-        }
-        let notes = [
-            (Cell::Failed, "failed: the run or its reference did not end"),
-            (Cell::Undefined, "-: a ratio to 0, or nothing to count"),
-        ];
-        for (cell, note) in notes {
-            if panel.rows.iter().any(|(_, cells)| cells.contains(&cell)) {
-                text.push_str(&format!("\n{note}; the means are over the others\n"));
-            }
-        }
-        text
+/// The workloads that a summary is about.
+fn shown(text: &SummaryText, axis: &Axis) -> Result<Vec<usize>, Error> {
+    let place = |label: &At<String>| {
+        axis.points.iter().position(|point| point.label == label.value).ok_or_else(|| {
+            let known = list(axis.points.iter().map(|point| point.label.as_str()));
+            label
+                .error(format!("rows has {}, which is no workload of the sweep; legal: {known}", label.value))
+        })
+    };
+    if text.rows.is_empty() {
+        return Ok((0..axis.points.len()).collect());
     }
+    text.rows.iter().map(place).collect()
+}
 
-    fn number(&self, cell: Cell) -> String {
-        match cell {
-            Cell::Value(value) if self.show != Show::Value => format!("{value:.3}"),
-            Cell::Value(value) if value.fract() == 0.0 => format!("{value:.0}"),
-            Cell::Value(value) if value.abs() >= 1000.0 => format!("{value:.0}"),
-            Cell::Value(value) => format!("{value:.4}"),
-            Cell::Failed => "failed".into(),
-            Cell::Undefined => "-".into(),
-        }
+/// What picture is wanted of an axis, whose values may be numbers, and of a metric, which may have parts.
+fn plot(text: &SummaryText, axis: &Axis, numeric: bool, parts: bool) -> Result<PlotKind, Error> {
+    let plots = [
+        ("bars", PlotKind::Bars),
+        ("stacked", PlotKind::Stacked),
+        ("lines", PlotKind::Lines),
+        ("none", PlotKind::None),
+    ];
+    let plot = choice(text, "plot", &plots)?;
+    let given = |kind: PlotKind| text.keys.get("plot").filter(|_| plot == Some(kind));
+    if let Some(given) = given(PlotKind::Lines).filter(|_| !numeric) {
+        return Err(given.error(format!(
+            "plot = lines needs numbers, and axis {} has {}; use plot = bars",
+            axis.name, axis.points[0].label
+        )));
     }
+    if let Some(given) = given(PlotKind::Stacked).filter(|_| !parts) {
+        return Err(given.error(
+            "plot = stacked needs parts; write parts = [\"gsi_no_stall\", ...] in the place of metric",
+        ));
+    }
+    Ok(plot.unwrap_or(match (parts, numeric) {
+        (true, _) => PlotKind::Stacked,
+        (false, true) => PlotKind::Lines,
+        (false, false) => PlotKind::Bars,
+    }))
+}
+
+/// A mean of each column of a table over the cells that have a number.
+fn over_rows(table: &[Vec<Cell>], mean: fn(&[f64]) -> Cell) -> Vec<Cell> {
+    let of = |column: usize| table.iter().filter_map(|row| row[column].value()).collect::<Vec<f64>>();
+    (0..table.first().map_or(0, Vec::len)).map(|column| mean(&of(column))).collect()
 }
 
 /// What a table shows, with its unit.
-fn quantity(metric: &Column, show: Show, to: &str) -> String {
-    let name = metric.name.replace('_', " ");
+fn quantity(metric: &str, unit: &str, show: Show, to: &str) -> String {
+    let name = metric.replace('_', " ");
     match show {
-        Show::Value => with_unit(&name, &metric.unit),
+        Show::Value => with_unit(&name, unit),
         Show::Ratio => format!("{name} relative to {to}"),
-        Show::Speedup if metric.name == "cycles" => format!("speedup over {to}"),
+        Show::Speedup if metric == "cycles" => format!("speedup over {to}"),
         Show::Speedup => format!("{name} of {to} over own"),
     }
 }
@@ -340,28 +342,6 @@ fn key_unit<'a>(sweep: &SweepFile, axis: usize, columns: &'a [Column]) -> &'a st
 /// A name with its unit, unless it ends with it.
 fn with_unit(name: &str, unit: &str) -> String {
     if unit.is_empty() || name.ends_with(unit) { name.into() } else { format!("{name} ({unit})") }
-}
-
-/// A table that is aligned and also Markdown.
-pub(super) fn aligned(title: &str, lines: &[Vec<String>]) -> String {
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
-    let mut text = format!("{title}\n\n");
-    for (at, line) in lines.iter().enumerate() {
-        let cells = line.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
-            0 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
-        });
-        text.push_str(&format!("| {} |\n", cells.collect::<Vec<_>>().join(" | ")));
-        if at == 0 {
-            let rule = widths.iter().enumerate().map(|(column, width)| match column {
-                0 => "-".repeat(*width),
-                _ => format!("{}:", "-".repeat(width.saturating_sub(1).max(1))),
-            });
-            text.push_str(&format!("| {} |\n", rule.collect::<Vec<_>>().join(" | ")));
-        }
-    }
-    text
 }
 
 fn geomean(values: &[f64]) -> Cell {

@@ -30,6 +30,7 @@ pub enum Section {
     Caches,
     Links,
     Memory,
+    Energy,
     Programs,
     Checks,
 }

@@ -38,9 +38,7 @@ pub fn picture(summary: &Summary, panel: &Panel) -> Result<String, Error> {
 }
 
 fn draw(root: &Area, summary: &Summary, panel: &Panel) -> Result<(), Error> {
-    let named = |(name, value): &(String, String)| format!("{name} = {value}");
-    let parts = [summary.title.clone()].into_iter().chain(panel.heading.iter().map(named));
-    let title = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    let title = titled(&summary.title, &panel.heading);
     let labels = panel.columns.iter().enumerate();
     let entries: Vec<Entry> =
         labels.map(|(series, label)| Entry { label: label.clone(), series, mean: false }).collect();
@@ -93,7 +91,7 @@ fn bars(
 }
 
 /// The largest value that bars show, and whether some are cut there: one or two that tower over all others hide these.
-fn limit(mut values: Vec<f64>) -> (f64, bool) {
+pub(super) fn limit(mut values: Vec<f64>) -> (f64, bool) {
     values.sort_by(f64::total_cmp);
     let Some(largest) = values.last().copied() else { return (1.0, false) };
     let common = values[(values.len() - 1) * 9 / 10];

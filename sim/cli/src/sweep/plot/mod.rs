@@ -3,12 +3,14 @@
 mod bars;
 mod frame;
 mod lines;
+pub mod stacked;
 mod style;
 
 use super::file::SweepFile;
 use super::summary::{Panel, PlotKind, Summary};
 use anyhow::{Context, Error, anyhow};
 use resvg::{tiny_skia, usvg};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,12 +32,16 @@ pub fn draw(
     match summary.plot {
         PlotKind::None => Ok(Vec::new()),
         PlotKind::Lines => write(out, &name, &lines::picture(sweep, summary, panels)?),
-        PlotKind::Bars => {
+        PlotKind::Bars | PlotKind::Stacked => {
             let mut files = Vec::new();
             for panel in panels {
                 let values: String =
                     panel.heading.iter().map(|(_, value)| format!("-{}", slug(value))).collect();
-                files.extend(write(out, &format!("{name}{values}"), &bars::picture(summary, panel)?)?);
+                let svg = match summary.plot {
+                    PlotKind::Stacked => stacked::Stacked::new(summary, panel).picture()?,
+                    _ => bars::picture(summary, panel)?,
+                };
+                files.extend(write(out, &format!("{name}{values}"), &svg)?);
             }
             Ok(files)
         }
@@ -53,6 +59,19 @@ fn write(out: &Path, name: &str, svg: &str) -> Result<Vec<PathBuf>, Error> {
     super::results::replace(&vector, svg.as_bytes())?;
     super::results::replace(&dots, &png(svg)?)?;
     Ok(vec![vector, dots])
+}
+
+/// Puts a picture, as SVG or as the PNG that the path's end asks for, in the place of `path` by way of a file beside it.
+///
+/// # Errors
+/// A picture that cannot be written.
+pub fn save(svg: &str, path: &Path, mut file: tempfile::NamedTempFile) -> Result<(), Error> {
+    let bytes = if path.extension().is_some_and(|e| e == "png") { png(svg)? } else { svg.into() };
+    let written = file.write_all(&bytes).map_err(Error::from);
+    written
+        .and_then(|()| file.persist(path).map_err(Error::from))
+        .map(|_| ())
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The dots of an SVG.

@@ -121,6 +121,39 @@ fn wrapped(title: &str, most: i32) -> Result<Vec<String>, Error> {
     Ok(lines)
 }
 
+/// A headline with the values of the axes that a picture has fixed.
+pub fn titled(title: &str, heading: &[(String, String)]) -> String {
+    let named = heading.iter().map(|(name, value)| format!("{name} = {value}"));
+    let parts = [title.to_string()].into_iter().chain(named);
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// Entries in lines of a picture of this width, each with its place and the width of the line.
+type Rows<'a> = Vec<(i32, Vec<(&'a Entry, i32)>)>;
+
+fn rows(full: i32, entries: &[Entry]) -> Result<Rows<'_>, Error> {
+    let mut rows: Rows = vec![(0, Vec::new())];
+    for entry in entries {
+        let need = 30 + width(&entry.label, TEXT)? + 22;
+        if rows.last().is_some_and(|(used, row)| used + need > full - 40 && !row.is_empty()) {
+            rows.push((0, Vec::new()));
+        }
+        if let Some((used, row)) = rows.last_mut() {
+            row.push((entry, *used));
+            *used += need;
+        }
+    }
+    rows.retain(|(_, row)| !row.is_empty());
+    Ok(rows)
+}
+
+/// The height that [`head`] will use in a picture of this width.
+pub fn used(full: u32, title: &str, entries: &[Entry]) -> Result<i32, Error> {
+    let full = full as i32;
+    let (title, legend) = (wrapped(title, full - 40)?.len() as i32, rows(full, entries)?.len() as i32);
+    Ok(22 + title * (HEADLINE + 5) + legend * (TEXT + 9))
+}
+
 /// Draws title and legend over the picture, the entries in as many centred lines as they need; gives the height used.
 pub fn head(
     area: &Area,
@@ -136,18 +169,7 @@ pub fn head(
         y += HEADLINE + 5;
     }
     y += 8;
-    let mut rows: Vec<(i32, Vec<(&Entry, i32)>)> = vec![(0, Vec::new())];
-    for entry in entries {
-        let need = 30 + width(&entry.label, TEXT)? + 22;
-        if rows.last().is_some_and(|(used, row)| used + need > full - 40 && !row.is_empty()) {
-            rows.push((0, Vec::new()));
-        }
-        if let Some((used, row)) = rows.last_mut() {
-            row.push((entry, *used));
-            *used += need;
-        }
-    }
-    for (used, row) in rows.into_iter().filter(|(_, row)| !row.is_empty()) {
+    for (used, row) in rows(full, entries)? {
         let left = (full - used + 22) / 2;
         for (entry, x) in row {
             mark(area, (left + x, y + TEXT / 2), entry)?;

@@ -84,3 +84,43 @@ fn means_are_those_of_the_textbook() {
     assert_eq!(geomean(&[1.0, 0.0]), Cell::Undefined);
     assert_eq!(mean(&[]), Cell::Undefined);
 }
+
+/// Status and two parts: a 1 and 3, then 2 and 2; b 5 and 0, then failed.
+#[test]
+fn parts_are_relative_to_the_whole_and_add_up() {
+    let text = r#"
+name = "t"
+fabric = "rec-4gpu-small"
+workloads = ["gemm", "fir"]
+[[axis]]
+key = "protocol"
+values = ["baseline", "rec"]
+[[summary]]
+parts = ["e.core", "e.l1"]
+relative_to = "baseline"
+"#;
+    let sweep = SweepFile::parse(text, "t.toml", Path::new("")).expect("sound");
+    let column =
+        |name: &str| Column { name: name.into(), unit: "u".into(), about: String::new(), numeric: true };
+    let all = Summary::all(&sweep, &[column("status"), column("e.core"), column("e.l1")]).expect("sound");
+    assert_eq!(
+        (all[0].name.as_str(), all[0].parts.as_slice()),
+        ("e", &["core".to_string(), "l1".into()][..])
+    );
+    assert_eq!(
+        (all[0].show, all[0].plot, all[0].average),
+        (Show::Ratio, PlotKind::Stacked, Average::Arithmetic)
+    );
+    let cells = |cells: [&str; 3]| Some(cells.map(String::from).to_vec());
+    let rows = [["ok", "1", "3"], ["ok", "2", "2"], ["ok", "5", "0"], ["failed", "", ""]].map(cells);
+    let panel = &all[0].panels(&sweep, &rows, 0)[0];
+    assert_eq!(panel.rows[0].1, [Cell::Value(1.0), Cell::Value(1.0)]);
+    assert_eq!(panel.rows[1].1, [Cell::Value(1.0), Cell::Failed]);
+    assert_eq!(
+        panel.parts[0].rows,
+        [[Cell::Value(0.25), Cell::Value(0.5)], [Cell::Value(1.0), Cell::Failed]]
+    );
+    assert_eq!(panel.parts[1].mean, [Cell::Value(0.375), Cell::Value(0.5)], "of the second over gemm alone");
+    let text = all[0].text(&sweep, panel);
+    assert!(text.contains("of these, by part, arithmetic mean\n\n| part \\ protocol | baseline |"), "{text}");
+}

@@ -1,6 +1,7 @@
 //! A Spandex fabric as the run loop sees it.
 
 use super::banks::Banks;
+use super::energy::{Energy, SpandexMeter};
 use super::hier::HierBanks;
 use super::metrics::counted;
 use super::nacks::Progress;
@@ -41,6 +42,7 @@ pub(super) struct SpandexHardware {
     dram: DramTiming,
     mode: CuMode,
     home_bytes: u64,
+    energy: Energy,
 }
 
 impl SpandexHardware {
@@ -54,6 +56,7 @@ impl SpandexHardware {
             dram: keys.dram(common),
             mode: CuMode { fused: true, atomics: Atomics::Words, ..common.mode(false) },
             home_bytes: common.dram_bytes,
+            energy: Energy::new(keys),
         }
     }
 }
@@ -170,6 +173,6 @@ impl Hardware for SpandexHardware {
     }
 
     fn meter(&self) -> Box<dyn Meter> {
-        Box::new(counted())
+        Box::new(SpandexMeter { counted: counted(), energy: self.energy })
     }
 }

@@ -272,5 +272,12 @@ keys! {
             link_latency: u32 = 280, "cycles", Within(4, 8 * K), "time one way from GPU to GPU, an even number: half to the switch, half from it";
             link_credits: u32 = 64, "messages", Within(1, K), "places per virtual network in the buffer at the end of each wire between GPUs";
         }
+        Energy {
+            energy_instruction: u32 = 20, "units", Within(0, M), "energy proxy: an operation of a wave; only ratios of such numbers mean something";
+            energy_lds: u32 = 6, "units", Within(0, M), "energy proxy: an access of the banks of a scratchpad";
+            energy_l1: u32 = 10, "units", Within(0, M), "energy proxy: an access of an L1";
+            energy_llc: u32 = 40, "units", Within(0, M), "energy proxy: an access of an LLC bank, which is the L2 of the flat GPU";
+            energy_hop: u32 = 5, "units", Within(0, M), "energy proxy: a flit over a link of a mesh";
+        }
     }
 }

@@ -181,6 +181,18 @@ const SUMS: &[Sum] = &[
         &["bank.llc_answers", "l2_bank.gpu_l2_answers"],
     ),
     (
+        "llc_requests",
+        "requests",
+        "requests and write-backs that LLC banks have taken; h-...: those of GPU L2 banks, and requests of the L3",
+        &[
+            "bank.llc_entered",
+            "bank.llc_ReqWB",
+            "l2_bank.gpu_l2_entered",
+            "l2_bank.gpu_l2_ReqWB",
+            "l3_bank.mesi_llc_entered",
+        ],
+    ),
+    (
         "llc_forwards",
         "messages",
         "requests forwarded to owners",
@@ -339,5 +351,13 @@ pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
         n("link_bytes")
     );
     let dram = format!("{} reads, {} writes", n("dram_reads"), n("dram_writes"));
-    vec![("L1", l1), ("synchronisation", synchronisation), ("LLC", llc), ("network", network), ("DRAM", dram)]
+    let energy = format!("{} units, a proxy of which only ratios mean something", n("energy"));
+    vec![
+        ("L1", l1),
+        ("synchronisation", synchronisation),
+        ("LLC", llc),
+        ("network", network),
+        ("DRAM", dram),
+        ("energy", energy),
+    ]
 }

@@ -15,6 +15,7 @@
 //! | `slips` | faults put in to try the checks |
 //! | `taps`, `traffic` | what enters the meshes; flit-hops by class of request |
 //! | `metrics` | the figures of spandex.md section 13 |
+//! | `energy` | energy proxy and traffic by kind of access (cu-and-consistency.md section 9) |
 //!
 //! The fabric's clock is that of the CPU cores; a CU has a tick in some of its cycles. Device numbers are those of the compute units of node 0: cores first.
 //!
@@ -27,6 +28,7 @@
 mod banks;
 mod build;
 mod check;
+mod energy;
 mod hardware;
 mod hier;
 mod keys;
@@ -99,7 +101,7 @@ impl Family for SpandexKeys {
     }
 
     fn figures(&self) -> Vec<FigureInfo> {
-        metrics::counted().infos()
+        metrics::counted().infos().into_iter().chain(energy::infos()).collect()
     }
 
     fn summary(&self, figures: &Figures) -> Vec<(&'static str, String)> {
