@@ -203,6 +203,9 @@ impl Bar {
         };
         let Some(over) = over else { return Ok(()) };
         let (x, y) = frame.at(left + BAR / 2.0, below);
+        // Lines across the plane end beside the number.
+        let behind = [(x - SMALL / 2, y - 5 - width(&over, SMALL)?), (x + SMALL / 2, y - 2)];
+        root.draw(&Rectangle::new(behind, WHITE.filled())).map_err(wrong)?;
         let style = upwards(SMALL, HPos::Left, VPos::Center);
         root.draw(&Text::new(over, (x, y - 3), style)).map_err(wrong)
     }
