@@ -44,23 +44,39 @@ weft_block! {
 /// The directory behind a queue of requests.
 #[derive(LogicBlock)]
 pub struct QueuedDirectory {
+    /// Clock of queue and directory.
     pub clock: Signal<In, Clock>,
+    /// Synchronous reset, active high.
     pub reset: Signal<In, Bit>,
+    /// `request` is put into the queue.
     pub write: Signal<In, Bit>,
     /// From bit 0: op 3, src 2, line 42, id 6.
     pub request: Signal<In, Bits<53>>,
+    /// An answer is taken.
     pub rsp_ready: Signal<In, Bit>,
+    /// An invalidation is taken.
     pub inv_ready: Signal<In, Bit>,
+    /// The queue takes nothing.
     pub full: Signal<Out, Bit>,
+    /// There is an answer.
     pub rsp_valid: Signal<Out, Bit>,
+    /// Number of the request that it answers.
     pub rsp_id: Signal<Out, Bits<6>>,
+    /// The line had an entry.
     pub rsp_hit: Signal<Out, Bit>,
+    /// Another entry was evicted for it.
     pub rsp_evicted: Signal<Out, Bit>,
+    /// The entry is without sharers after it.
     pub rsp_empty: Signal<Out, Bit>,
+    /// There is an invalidation.
     pub inv_valid: Signal<Out, Bit>,
+    /// Line to be dropped.
     pub inv_line: Signal<Out, Bits<42>>,
+    /// Who shall drop it, a bit each.
     pub inv_dest: Signal<Out, Bits<4>>,
+    /// By an eviction rather than by a write.
     pub inv_cause: Signal<Out, Bit>,
+    /// The whole group of lines.
     pub inv_grp: Signal<Out, Bit>,
     queue: SynchronousFIFO<Bits<53>, 3, 4, 1>,
     directory: Directory,

@@ -21,6 +21,9 @@ use weft_fabric::config::FabricConfig;
 use weft_fabric::run::{FabricError, FabricRun, Identity, RunOptions, RunReport, WaveRequest, temporary};
 use weft_workload::Program;
 
+/// Cycles after which a run is given up unless it is told otherwise.
+const MAX_CYCLES: u64 = 10_000_000_000;
+
 /// Arguments of `weft run`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -68,7 +71,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     ledger: Option<PathBuf>,
     /// Ends the run with an error after so many cycles.
-    #[arg(long, value_name = "CYCLES", default_value_t = 10_000_000_000)]
+    #[arg(long, value_name = "CYCLES", default_value_t = MAX_CYCLES)]
     max_cycles: u64,
     /// Threads that clock the hardware; results do not depend on their number.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]

@@ -95,6 +95,8 @@ const PLAIN: &[Plain] = &[
     ("fences", "fences", |c| c.fences),
     ("lds_ops", "scratchpad operations", |c| c.lds_ops),
     ("lds_ticks", "ticks for which scratchpad operations held the load-store unit", |c| c.lds_passes),
+    ("maps", "mappings of local memory that waves have executed", |c| c.maps),
+    ("dma_lines", "line accesses of DMA engines", |c| c.dma_lines),
     ("barriers", "waves that arrived at a barrier", |c| c.barriers),
     ("barriers_short", "barriers that opened although a wave of the work-group had ended", |c| {
         c.barriers_short

@@ -172,7 +172,7 @@ impl FabricConfig {
             weft_workload::supply(workload, params, "cpu_threads", &cores.to_string());
         }
         let hardware = self.hardware();
-        let cu = hardware.compute_unit(hardware.shape().cores_each(), common.cu());
+        let cu = hardware.compute_unit(hardware.shape().cores_each(), self.common.cu());
         weft_workload::supply(workload, params, "memory", cu.local.word());
         if let Some(sync) = self.hardware().sync() {
             weft_workload::supply(workload, params, "sync", sync);
