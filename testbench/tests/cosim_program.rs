@@ -14,8 +14,7 @@ const HMG: &[&str] = &["gpus=2", "gpms=2", "cus=2", "l1_size=2K", "l2_size=16K"]
 
 fn program(config: &FabricConfig, name: &str) -> Arc<dyn Program> {
     let mut params = BTreeMap::new();
-    let common = &config.common;
-    weft_workload::offer(name, &mut params, common.gpus, common.gpms * common.cus);
+    config.offer(name, &mut params);
     Arc::from(weft_workload::build(name, &params, None).expect("legal"))
 }
 

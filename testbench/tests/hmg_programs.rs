@@ -33,8 +33,7 @@ impl Fabric {
     fn run(&self, workload: &str, given: &[(&str, &str)]) -> RunReport {
         let config = &self.config;
         let mut params = given.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-        let common = &config.common;
-        weft_workload::offer(workload, &mut params, common.gpus, common.gpms * common.cus);
+        config.offer(workload, &mut params);
         let program = weft_workload::build(workload, &params, None).unwrap_or_else(|e| panic!("{e}"));
         let at = format!("{}, {workload}", config.get("protocol").expect("a key of this family"));
         let mut run = FabricRun::on(config, &self.design, Arc::from(program), &RunOptions::default())

@@ -68,8 +68,7 @@ impl Fabric {
 
     fn start(&self, workload: &str, given: &[(&str, &str)]) -> FabricRun {
         let mut params = given.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-        let common = &self.config.common;
-        weft_workload::offer(workload, &mut params, common.gpus, common.cus);
+        self.config.offer(workload, &mut params);
         let program = weft_workload::build(workload, &params, None).unwrap_or_else(|e| panic!("{e}"));
         let program: Arc<dyn Program> = Arc::from(program);
         FabricRun::on(&self.config, &self.design, program, &RunOptions::default())

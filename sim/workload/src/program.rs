@@ -269,6 +269,12 @@ pub trait Program: Send + Sync {
     /// latter two stand nowhere else. `values` holds the lane values of all tokens completed so far.
     fn step(&self, frame: &mut Frame, values: &LoadedValues) -> Vec<Op>;
 
+    /// Attempts to take a lock, or to be let in, that failed in the wave with this frame. It is asked for when the wave ends.
+    fn failed_attempts(&self, frame: &Frame) -> u64 {
+        let _ = frame;
+        0
+    }
+
     /// Recomputes the result on the host and compares. `memory` reads bytes (address, count) of the final memory.
     fn verify(&self, memory: &dyn Fn(u64, usize) -> Vec<u8>) -> Result<(), VerifyError>;
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_workload::ideal::{FlatMemory, Order, run};
 use weft_workload::program::{Array, Program};
-use weft_workload::{HostStep, build, offer};
+use weft_workload::{HostStep, Offer, build, offer};
 
 struct Done {
     program: Box<dyn Program>,
@@ -177,13 +177,18 @@ fn layers_keep_their_signals_alive() {
 #[test]
 fn a_program_is_offered_the_machine() {
     let mut given = BTreeMap::from([("cus".to_owned(), "3".to_owned())]);
-    offer("cusolver", &mut given, 2, 8);
+    let machine = Offer { gpus: 2, gpms: 2, cus: 8, line: 128 };
+    offer("cusolver", &mut given, machine);
     assert_eq!((given["gpus"].as_str(), given["cus"].as_str()), ("2", "3"));
     let program = build("cusolver", &given, None).unwrap_or_else(|e| panic!("{e}"));
     let Some(HostStep::Launch(kernel)) = program.host_step(0, &|_, n| vec![0; n]) else { panic!("a launch") };
     assert_eq!((kernel.blocks, kernel.co_resident), (6, true));
-    offer("bfs", &mut given, 2, 8);
+    offer("bfs", &mut given, machine);
     assert_eq!(given.len(), 2);
+    let mut given = BTreeMap::new();
+    offer("spm-l", &mut given, machine);
+    let expected = [("cus", "8"), ("gpms", "2"), ("gpus", "2"), ("line", "128")];
+    assert!(given.iter().map(|(key, value)| (key.as_str(), value.as_str())).eq(expected), "{given:?}");
 }
 
 /// Neighbours of each vertex, as the program has them.

@@ -100,7 +100,7 @@ impl Common {
 
     /// What the compute units keep to, with stores that nobody waits for unacknowledged; `wide_amo`: their L1s take atomics on several words of a line at a time.
     pub fn mode(&self, wide_amo: bool) -> CuMode {
-        CuMode { model: self.model, scopes: self.scopes, wide_amo, acks: false, posted: false, fused: false }
+        CuMode { model: self.model, scopes: self.scopes, wide_amo, ..CuMode::default() }
     }
 }
 

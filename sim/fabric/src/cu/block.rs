@@ -152,6 +152,7 @@ impl Cu {
         let who = self.who(w);
         let wave = &mut self.s.waves[usize::from(w)];
         let (group, posted) = (usize::from(wave.block), wave.posted);
+        self.s.counters.failed_locks += self.program.failed_attempts(&wave.frame);
         *wave = Wave::free();
         self.s.slots[slot].last = None;
         self.s.free_waves += 1;

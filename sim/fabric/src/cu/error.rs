@@ -84,13 +84,21 @@ pub enum CuError {
         /// Bytes.
         size: u8,
     },
-    /// An atomic of a size that no cache performs.
-    #[error("{who} makes an atomic of {size} bytes, expected 4 or 8")]
-    AmoSize {
+    /// An atomic access of a size that the caches do not perform.
+    #[error("{who} makes an atomic access of {size} bytes, expected {legal} on this fabric")]
+    AtomicSize {
         /// Kernel, work-group and wave.
         who: String,
         /// Bytes.
         size: u8,
+        /// Sizes that they do.
+        legal: &'static str,
+    },
+    /// A floating-point addition where caches do none.
+    #[error("{who} adds floating-point numbers atomically, expected whole numbers on this fabric")]
+    NoFloat {
+        /// Kernel, work-group and wave.
+        who: String,
     },
     /// A scratchpad address beyond the work-group's own bytes.
     #[error("{who} accesses {size} scratchpad bytes at {addr:#x}, expected an address below {end:#x}")]

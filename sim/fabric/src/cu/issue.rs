@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use weft_blocks::msg::CuOp;
 use weft_workload::op::size_mask;
-use weft_workload::{Class, LocalMemory, Op, Scope, Sem, full_mask};
+use weft_workload::{AmoKind, Class, LocalMemory, Op, Scope, Sem, full_mask};
 
 use super::lsu::{MemKind, MemOp, global};
 use super::wave::{Head, Need, Next, PENDING, Status, byte_range, sent_scope, unaligned};
-use super::{Cu, CuError, CuObserver, CuPolicy, lds};
+use super::{Atomics, Cu, CuError, CuObserver, CuPolicy, lds};
 
 /// One issue slot.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -90,16 +90,18 @@ impl Cu {
                 match wave.queue.last() {
                     Some(Op::Fence { sem, .. }) => {
                         wave.then_acquire = (*sem == Sem::AcquireRelease).then_some(scope);
+                        wave.fence = true;
                         wave.queue.pop();
                         self.count(&CounterOf::Fence);
                     }
-                    _ => wave.released = true,
+                    _ => (wave.released, wave.fence) = (true, false),
                 }
                 self.s.waves[usize::from(w)].releases(scope);
                 self.push_sync(w, CuOp::Rel, scope);
             }
             Next::Acquire(scope) => {
                 if !wave.closing {
+                    wave.fence = true;
                     wave.queue.pop();
                     self.count(&CounterOf::Fence);
                 }
@@ -205,18 +207,35 @@ impl Cu {
         }
     }
 
-    fn issue_global(&mut self, w: u16, op: Op, now: u64) -> Result<(), CuError> {
-        let (kind, token, wanted, counter) = match &op {
-            Op::Load { token, .. } => (MemKind::Load, Some(*token), true, CounterOf::Load),
-            Op::Amo { token, ret, .. } => (MemKind::Amo, Some(*token), *ret, CounterOf::Amo),
-            _ => (MemKind::Store, None, false, CounterOf::Store),
-        };
-        self.count(&counter);
-        let Some((access, _)) = global(&op) else { return Ok(()) };
-        self.check_lanes(w, access.size, &access.addrs, access.mask)?;
-        if kind == MemKind::Amo && !matches!(access.size, 4 | 8) {
-            return Err(CuError::AmoSize { who: self.name(w), size: access.size });
+    /// Refuses an atomic access that the L1 cannot perform.
+    fn check_atomic(&self, w: u16, kind: MemKind, op: &Op) -> Result<(), CuError> {
+        let Some((access, _)) = global(op) else { return Ok(()) };
+        let (atomics, rmw) = (self.mode.atomics, kind == MemKind::Amo);
+        if !rmw && self.mode.effective(access.class) == Class::D {
+            return Ok(());
         }
+        if let Err(legal) = atomics.takes(rmw, access.size) {
+            return Err(CuError::AtomicSize { who: self.name(w), size: access.size, legal });
+        }
+        match op {
+            Op::Amo { kind: AmoKind::Fadd32, .. } if atomics == Atomics::Words => {
+                Err(CuError::NoFloat { who: self.name(w) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn issue_global(&mut self, w: u16, op: Op, now: u64) -> Result<(), CuError> {
+        let (kind, token, wanted) = match &op {
+            Op::Load { token, .. } => (MemKind::Load, Some(*token), true),
+            Op::Amo { token, ret, .. } => (MemKind::Amo, Some(*token), *ret),
+            _ => (MemKind::Store, None, false),
+        };
+        let Some((access, _)) = global(&op) else { return Ok(()) };
+        let class = self.mode.effective(access.class);
+        self.count(&CounterOf::Global(kind, class));
+        self.check_lanes(w, access.size, &access.addrs, access.mask)?;
+        self.check_atomic(w, kind, &op)?;
         let values = vec![0; if wanted { self.lanes as usize } else { 0 }];
         let wave = &mut self.s.waves[usize::from(w)];
         wave.released = false;
@@ -228,7 +247,6 @@ impl Cu {
             }
             return Ok(());
         }
-        let class = self.mode.effective(access.class);
         let scope = sent_scope(&self.mode, access.scope);
         if class == Class::P {
             let own = match kind {
@@ -240,7 +258,7 @@ impl Cu {
             let acquires =
                 matches!(sem, Sem::Acquire | Sem::AcquireRelease) && scope != Scope::Cu && !self.mode.fused;
             wave.closing = true;
-            wave.then_acquire = acquires.then_some(scope);
+            (wave.then_acquire, wave.fence) = (acquires.then_some(scope), false);
         }
         if self.mode.posted && kind == MemKind::Store && matches!(class, Class::P | Class::U) {
             wave.posted = wave.posted.max(scope);
@@ -322,10 +340,12 @@ impl Cu {
     /// Sends a release or an acquire of a wave; nothing else of it issues before the acknowledgement.
     fn push_sync(&mut self, w: u16, op: CuOp, scope: Scope) {
         let kind = if op == CuOp::Rel { MemKind::Release } else { MemKind::Acquire };
+        let fence = self.s.waves[usize::from(w)].fence;
         let entry = MemOp {
             wave: w,
             kind,
-            op: Op::End,
+            // For counters only: what it belongs to.
+            op: if fence { Op::Fence { sem: Sem::Relaxed, scope } } else { Op::End },
             class: Class::P,
             todo: 1,
             open: 1,
@@ -349,9 +369,14 @@ impl Cu {
         c.instructions += 1;
         match what {
             CounterOf::Compute => c.computes += 1,
-            CounterOf::Load => c.loads += 1,
-            CounterOf::Store => c.stores += 1,
-            CounterOf::Amo => c.amos += 1,
+            CounterOf::Global(kind, class) => {
+                let of = match kind {
+                    MemKind::Load => &mut c.loads,
+                    MemKind::Store => &mut c.stores,
+                    _ => &mut c.amos,
+                };
+                of[*class as usize] += 1;
+            }
             CounterOf::Fence => c.fences += 1,
             CounterOf::Lds => c.lds_ops += 1,
             CounterOf::Barrier => c.barriers += 1,
@@ -364,9 +389,8 @@ impl Cu {
 /// Counter of an issued operation.
 enum CounterOf {
     Compute,
-    Load,
-    Store,
-    Amo,
+    /// A load, store or atomic of an effective class.
+    Global(MemKind, Class),
     Fence,
     Lds,
     Barrier,

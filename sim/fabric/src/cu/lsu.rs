@@ -9,7 +9,7 @@ use weft_workload::{Access, AmoKind, Class, Op, Scope, Sem, Token, Values};
 
 use super::port::{IDS, LineAccess, amo_op};
 use super::wave::{Wave, operand, paired_sem, sent_scope};
-use super::{Cu, CuMode, lds};
+use super::{Atomics, Cu, CuMode, lds};
 
 /// What kind of operation sits in the load-store unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -263,16 +263,19 @@ impl MemOp {
         };
         self.attributes(access, mode, out);
         let base = access.addrs.at(self.todo.trailing_zeros()) & !(line - 1);
-        let single = self.kind == MemKind::Amo && (!mode.wide_amo || out.amo == amo_op(AmoKind::Cas));
+        let single = match self.kind {
+            MemKind::Amo => !mode.wide_amo || out.amo == amo_op(AmoKind::Cas),
+            _ => self.class != Class::D && mode.atomics == Atomics::Word,
+        };
         let (keep, word) = (size_mask(access.size), (1u128 << access.size) - 1);
-        let mut lanes = 0;
+        let (mut lanes, mut legal) = (0, u128::MAX);
         for lane in lanes_of(self.todo) {
             let offset = access.addrs.at(lane).wrapping_sub(base);
             if offset >= line {
                 continue;
             }
             let bytes = word << offset;
-            if self.kind == MemKind::Amo && out.mask & bytes != 0 {
+            if legal & bytes == 0 || (self.kind == MemKind::Amo && out.mask & bytes != 0) {
                 continue;
             }
             out.mask |= bytes;
@@ -283,7 +286,7 @@ impl MemOp {
             }
             lanes |= 1 << lane;
             if single {
-                break;
+                legal = bytes;
             }
         }
         (lanes, base)
@@ -362,9 +365,7 @@ impl Cu {
             MemKind::Load => counters.load_lines += 1,
             MemKind::Store => counters.store_lines += 1,
             MemKind::Amo => counters.amo_lines += 1,
-            MemKind::Release => counters.releases += 1,
-            MemKind::Acquire => counters.acquires += 1,
-            MemKind::Lds | MemKind::Dma => {}
+            MemKind::Release | MemKind::Acquire | MemKind::Lds | MemKind::Dma => {}
         }
     }
 

@@ -44,7 +44,7 @@ use weft_blocks::msg::{CuOp, node_text};
 use weft_workload::Program;
 
 use block::Block;
-pub use counters::CuCounters;
+pub use counters::{Cause, CuCounters, SpanTable, Spans};
 use dma::Dma;
 pub use error::CuError;
 use gsi::Gsi;
@@ -52,7 +52,7 @@ pub use gsi::{GSI_COLUMNS, GsiCounts, StallClass, Structural};
 use issue::Slot;
 use lsu::{Lsu, MemKind};
 pub use pace::Pace;
-pub use params::{CuMode, CuParams, CuPolicy, Model};
+pub use params::{Atomics, CuMode, CuParams, CuPolicy, Model};
 pub use port::{CuObserver, IDS, Issuer, KIND_ACK, KIND_DATA, LineAccess, LineReply, NoObserver, Who};
 use wave::{Need, Status, Wave};
 

@@ -171,6 +171,30 @@ pub enum Model {
     Drfrlx,
 }
 
+/// What an L1 takes of accesses of a class other than D.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Atomics {
+    /// Loads and stores as of data, which the L1 orders by messages beside them; read-modify-writes on 4 or 8 bytes.
+    #[default]
+    Data,
+    /// Words of 4 bytes, of loads and stores several in an access; no floating-point additions.
+    Words,
+    /// One word of 4 or 8 bytes in an access.
+    Word,
+}
+
+impl Atomics {
+    /// Sizes in bytes, for sentences, and whether one is among them, of a read-modify-write or of a load or store.
+    pub(super) fn takes(self, rmw: bool, size: u8) -> Result<(), &'static str> {
+        let (legal, text): (&[u8], _) = match (self, rmw) {
+            (Atomics::Data, false) => (&[1, 2, 4, 8], "1, 2, 4 or 8"),
+            (Atomics::Words, true) => (&[4], "4"),
+            _ => (&[4, 8], "4 or 8"),
+        };
+        if legal.contains(&size) { Ok(()) } else { Err(text) }
+    }
+}
+
 /// What the fabric around a compute unit promises and understands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CuMode {
@@ -180,6 +204,8 @@ pub struct CuMode {
     pub scopes: bool,
     /// The L1 takes atomics on several words of a line in one access; otherwise one word per access.
     pub wide_amo: bool,
+    /// What the L1 takes of accesses of a class other than D.
+    pub atomics: Atomics,
     /// Every store asks for an acknowledgement, so that it is complete for its wave when it is performed; otherwise only paired ones and those of model `sc`.
     pub acks: bool,
     /// The memory answers a store when it has accepted it, not when it is performed as far as its scope (the L2s of rec.md section 6.1): what section 1.3 says of

@@ -1,10 +1,11 @@
 //! Acceptance and answers of the L1.
 
-use weft_blocks::msg::CuOp;
-use weft_blocks::msg::node_text;
+use weft_blocks::msg::{AmoOp, CuOp, node_text};
+use weft_workload::Op;
 use weft_workload::op::size_mask;
 
-use super::lsu::{MemKind, global, lanes_of};
+use super::counters::Cause;
+use super::lsu::{MemKind, Pending, global, lanes_of};
 use super::port::{KIND_ACK, KIND_DATA};
 use super::wave::{Status, Wait};
 use super::{Boundary, Cu, CuError, CuObserver, LineReply};
@@ -87,7 +88,22 @@ impl Cu {
                 obs.served(&who, &entry.access, reply.src, reply.merged);
             }
         }
+        self.count_sync(reply.id, now - taken);
         self.answered(reply.id, self.params.pace.tick(now));
+    }
+
+    /// Counts a release or acquire, or an access with which the L1 makes them.
+    fn count_sync(&mut self, id: u16, cycles: u64) {
+        let Pending { access, op, .. } = &self.s.lsu.flights.pending[usize::from(id)];
+        let fence = op.is_some_and(|index| matches!(self.s.lsu.ops[index as usize].op, Op::Fence { .. }));
+        let cause = match access.op {
+            CuOp::Kbegin | CuOp::Kend => Cause::Kernel,
+            CuOp::Rel | CuOp::Acq if fence => Cause::Fence,
+            CuOp::Rel | CuOp::Acq => Cause::Access,
+            _ if access.sync && self.mode.fused => Cause::Access,
+            _ => return,
+        };
+        self.s.counters.synchronised(cause, access, cycles);
     }
 
     /// Gives the lanes of a load or atomic their values.
@@ -95,6 +111,12 @@ impl Cu {
         let entry = &self.s.lsu.flights.pending[usize::from(id)];
         let Some(index) = entry.op else { return };
         let (access, who) = (&entry.access, self.who(self.s.lsu.ops[index as usize].wave));
+        if access.op == CuOp::Amo && access.amo == AmoOp::Cas {
+            let (first, wide) = (access.mask.trailing_zeros(), access.mask.count_ones() == 8);
+            let found = data[first as usize / 8] >> (8 * (first % 8));
+            let differs = (found ^ access.cmp) & size_mask(if wide { 8 } else { 4 });
+            self.s.counters.failed_swaps += u64::from(differs != 0);
+        }
         if access.op == CuOp::Amo {
             obs.amo(&who, access, data, taken, now);
         } else {

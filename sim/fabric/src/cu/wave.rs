@@ -102,6 +102,8 @@ pub(super) struct Wave {
     pub closing: bool,
     /// Acquire that ends the open sequence.
     pub then_acquire: Option<Scope>,
+    /// The open sequence is that of a fence.
+    pub fence: bool,
     /// The release before the head is done.
     pub released: bool,
     /// Widest scope of a paired or unpaired store that the memory has accepted and that no release covers; `Cu` if there is none ([`CuMode::posted`]).
@@ -130,6 +132,7 @@ impl Wave {
             in_flight: 0,
             closing: false,
             then_acquire: None,
+            fence: false,
             released: false,
             posted: Scope::Cu,
         }

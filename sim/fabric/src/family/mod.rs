@@ -39,7 +39,7 @@ use srsp::SrspKeys;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tsm::TsmKeys;
-use weft_workload::ParamSpec;
+use weft_workload::{Offer, ParamSpec};
 
 /// The keys of a fabric's family.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,8 +163,8 @@ fn asks_for_more(spec: &ParamSpec, cores: u32) -> bool {
 impl FabricConfig {
     /// Fills in what a program wants to know of the fabric, unless it is given.
     pub fn offer(&self, workload: &str, params: &mut BTreeMap<String, String>) {
-        let common = &self.common;
-        weft_workload::offer(workload, params, common.gpus, common.gpms * common.cus);
+        let Common { gpus, gpms, cus, line, .. } = self.common;
+        weft_workload::offer(workload, params, Offer { gpus, gpms, cus: gpms * cus, line });
         let cores = self.hardware().shape().cores;
         let all = weft_workload::workloads();
         if all.iter().any(|info| info.name == workload && info.params.iter().any(|p| asks_for_more(p, cores)))
@@ -172,7 +172,7 @@ impl FabricConfig {
             weft_workload::supply(workload, params, "cpu_threads", &cores.to_string());
         }
         let hardware = self.hardware();
-        let cu = hardware.compute_unit(hardware.shape().cores_each(), common.cu());
+        let cu = hardware.compute_unit(hardware.shape().cores_each(), self.common.cu());
         weft_workload::supply(workload, params, "memory", cu.local.word());
         if let Some(sync) = self.hardware().sync() {
             weft_workload::supply(workload, params, "sync", sync);

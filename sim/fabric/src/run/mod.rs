@@ -8,6 +8,7 @@ mod observe;
 mod outside;
 mod processor;
 mod report;
+mod schedule;
 mod seat;
 mod snapshot;
 mod stalls;
@@ -25,7 +26,7 @@ pub use stalls::{StallReport, StallRow};
 pub use survey::{Survey, check_program};
 
 use crate::check::{CheckError, CheckOptions, Checks};
-use crate::config::{ConfigError, CtaSchedule, FabricConfig};
+use crate::config::{ConfigError, FabricConfig};
 use crate::cu::{Cu, CuError, CuMode};
 use crate::family::{Hardware, Surroundings};
 use crate::memory::Memory;
@@ -36,7 +37,7 @@ use fences::NodeFences;
 use model::FabricModel;
 use observe::Observer;
 use outside::{Areas, Outside};
-use processor::{Processor, Schedule};
+use processor::Processor;
 use seat::Seat;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -357,17 +358,12 @@ fn model(
         let cu = make(params, program.clone(), node, number)?.with_mode(mode).inspecting(common.gsi);
         seats.push(Seat::new(sim, cu, node, number, &*hardware)?);
     }
-    let schedule = match common.cta_schedule {
-        CtaSchedule::Contiguous => Schedule::Contiguous,
-        CtaSchedule::Rr => Schedule::RoundRobin,
-        CtaSchedule::RrCu => Schedule::Fixed,
-    };
     let fences = (0..shape.nodes).map(|node| NodeFences::new(sim, node, hardware.has_fences()));
     Ok(FabricModel {
         seats,
         fences: fences.collect::<Result<_, _>>()?,
         around,
-        processor: Processor::new(&shape, schedule, hardware.kernel_acquires(), hardware.fold())
+        processor: Processor::new(&shape, common.cta_schedule, hardware.kernel_acquires(), hardware.fold())
             .with_copies(HostCopies::new(common, &table, program.arrays()))
             .resting(hardware.rests())
             .inspecting(common.gsi),

@@ -4,10 +4,12 @@
 use super::copies::HostCopies;
 use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
+use super::schedule::{Part, part, units};
 use super::seat::Seat;
 use super::stalls::Stalls;
 use super::stream::{Copied, Order, Stream};
 use crate::check::Checks;
+use crate::config::CtaSchedule;
 use crate::cu::LineAccess;
 use crate::family::{Fold, Shape};
 use serde::{Deserialize, Serialize};
@@ -43,17 +45,6 @@ enum Phase {
 /// Name of a copy from memory to memory in the record.
 pub(super) const COPY: &str = "copy";
 
-/// How blocks are given to GPUs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Schedule {
-    /// Equal contiguous parts.
-    Contiguous,
-    /// Block b to GPU b mod N.
-    RoundRobin,
-    /// Equal contiguous parts, and in each block b to CU b mod M of the GPU.
-    Fixed,
-}
-
 /// A kernel that has run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KernelRecord {
@@ -68,9 +59,7 @@ pub struct KernelRecord {
 /// Blocks of one GPU not yet launched.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Blocks {
-    next: u32,
-    end: u32,
-    step: u32,
+    part: Part,
     /// No compute unit had room when last asked.
     full: bool,
     /// The compute unit asked first for the next block.
@@ -111,7 +100,7 @@ pub(super) struct Processor {
     ended: Vec<bool>,
     /// Fences asked for and not complete.
     fences: usize,
-    schedule: Schedule,
+    schedule: CtaSchedule,
     /// Kernels begin with an acquire in the L2s too.
     acquires: bool,
     pub cus: usize,
@@ -145,7 +134,7 @@ pub(super) struct Processor {
 
 impl Processor {
     /// The processors of all nodes; with `acquires` a kernel begins with a fence in which the L2s drop copies, with a `fold` kernels hand something on.
-    pub fn new(shape: &Shape, schedule: Schedule, acquires: bool, fold: Option<Fold>) -> Processor {
+    pub fn new(shape: &Shape, schedule: CtaSchedule, acquires: bool, fold: Option<Fold>) -> Processor {
         let (nodes, cus) = (shape.nodes, shape.cus);
         Processor {
             phase: Phase::Next,
@@ -394,7 +383,6 @@ impl Processor {
 
     /// Gives each GPU its part of the kernel's work-groups, and CPU cores their threads.
     fn cut(&mut self, kernel: &Kernel, seats: &[Seat]) -> Result<(), String> {
-        let gpus = self.blocks.len() as u32;
         if kernel.cpus > self.shape.cores {
             return Err(format!(
                 "kernel {} has {} threads for CPU cores, and the fabric has {} of them: give the program fewer (its parameter cpu_threads), or take a fabric with more (key cpus)",
@@ -402,17 +390,12 @@ impl Processor {
             ));
         }
         self.threads = kernel.cpus;
-        let groups = u64::from(kernel.blocks - kernel.cpus);
-        let part = |g: u32| kernel.cpus + (u64::from(g) * groups / u64::from(gpus)) as u32;
-        for (g, blocks) in (0..gpus).zip(&mut self.blocks) {
-            let (next, end, step) = match self.schedule {
-                Schedule::Contiguous | Schedule::Fixed => (part(g), part(g + 1), 1),
-                Schedule::RoundRobin => (kernel.cpus + g, kernel.blocks, gpus),
-            };
-            *blocks = Blocks { next, end, step, ..Blocks::default() };
+        for (node, blocks) in (0..).zip(&mut self.blocks) {
+            let part = part(self.schedule, &self.shape, node, kernel.cpus..kernel.blocks);
+            *blocks = Blocks { part, ..Blocks::default() };
         }
         self.ended.fill(false);
-        if groups == 0 {
+        if kernel.blocks == kernel.cpus {
             return Ok(());
         }
         let Some(cu) = seats.get(self.cores).filter(|_| self.cores < self.cus) else {
@@ -428,8 +411,7 @@ impl Processor {
             ));
         }
         let room = cu.cu.params().capacity(kernel) * (self.cus - self.cores) as u32;
-        let most =
-            self.blocks.iter().map(|b| (b.end.max(b.next) - b.next).div_ceil(b.step)).max().unwrap_or(0);
+        let most = self.blocks.iter().map(|b| b.part.left()).max().unwrap_or(0);
         if kernel.co_resident && most > room {
             return Err(format!(
                 "the work-groups of kernel {} wait for one another, and {most} of them share a GPU that holds {room}: give the program fewer (its parameter cus), or the GPUs more room (keys cus, waves, blocks, lds_bytes)",
@@ -455,26 +437,24 @@ impl Processor {
         }
         for (gpu, blocks) in self.blocks.iter_mut().enumerate() {
             let own = &mut seats[gpu * cus..(gpu + 1) * cus];
-            if blocks.next < blocks.end {
+            if blocks.part.left() > 0 {
                 if blocks.full {
                     continue;
                 }
                 let (first, count) = (self.cores, cus - self.cores);
                 // Blocks of a kernel are numbered behind its threads on CPU cores.
-                let group = (blocks.next - kernel.cpus) as usize;
-                let (begin, among) =
-                    if self.schedule == Schedule::Fixed { (group, 1) } else { (blocks.turn, count) };
-                let turn = |i: usize| first + (begin + i) % count;
-                let room = (0..among).map(turn).find(|c| own[*c].cu.has_room(&kernel));
+                let group = blocks.part.next - kernel.cpus;
+                let mut asked = units(self.schedule, group, blocks.turn, count).map(|unit| first + unit);
+                let room = asked.find(|c| own[*c].cu.has_room(&kernel));
                 let Some(c) = room else {
                     blocks.full = true;
                     continue;
                 };
-                own[c].cu.launch(&kernel, blocks.next, self.launched, now).map_err(|e| e.to_string())?;
+                own[c].cu.launch(&kernel, blocks.part.next, self.launched, now).map_err(|e| e.to_string())?;
                 own[c].next = now;
                 self.launched += 1;
                 blocks.turn = (c + 1 - first) % count;
-                blocks.next += blocks.step;
+                blocks.part.next += blocks.part.step;
                 again = true;
             } else if blocks.ended < cus {
                 for (c, seat) in own.iter_mut().enumerate() {

@@ -5,7 +5,8 @@ use super::model::FabricModel;
 use super::processor::KernelRecord;
 use super::stalls::StallReport;
 use crate::config::FabricConfig;
-use crate::family::{Figures, Seen};
+use crate::cu::CuCounters;
+use crate::family::{Figures, Seen, Shape};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use weft_engine::Sim;
@@ -90,6 +91,13 @@ pub(super) fn collect(
             ProbeKind::Cover | ProbeKind::Assert => {}
         }
     }
+    for seat in &model.seats {
+        let kind = if seat.number() < model.shape.cores_each() { CORE } else { CU };
+        for (name, about, value) in seat.cu.counters().list() {
+            let entry = counters.entry(format!("{kind}.{name}")).or_insert(Counter { value: 0, about });
+            entry.value += value;
+        }
+    }
     counters.extend(model.around.counters());
     counters.extend(model.processor.copied.counters());
     counters.extend(model.outside.iter().flat_map(|outside| outside.counters()));
@@ -111,11 +119,66 @@ pub(super) fn collect(
         cycles_per_second: cycles as f64 / seconds.max(1e-9),
         kernels: model.processor.records.clone(),
         stalls: model.processor.stalls.as_ref().map(|stalls| stalls.report(model.processor.units())),
-        summary: config.of.family().summary(&metrics),
+        summary: [("CUs", summary_of_units(&counters))]
+            .into_iter()
+            .chain(config.of.family().summary(&metrics))
+            .collect(),
         metrics,
         counters,
         covers,
     }
+}
+
+/// Compute units and CPU cores as kinds of blocks in the names of counters.
+const CU: &str = "cu";
+const CORE: &str = "core";
+
+/// Names and sentences of what compute units count, and CPU cores if there are any.
+pub(super) fn of_units(shape: &Shape) -> impl Iterator<Item = (String, String)> {
+    let kinds: &[&str] = match (shape.cores_each(), shape.cus) {
+        (0, _) => &[CU],
+        (cores, all) if cores == all => &[CORE],
+        _ => &[CU, CORE],
+    };
+    let list = |kind: &&str| {
+        let kind = kind.to_string();
+        CuCounters::default()
+            .list()
+            .into_iter()
+            .map(move |(name, about, _)| (format!("{kind}.{name}"), about))
+    };
+    kinds.iter().flat_map(list)
+}
+
+/// What compute units have done, for a person.
+fn summary_of_units(counters: &BTreeMap<String, Counter>) -> String {
+    let sum = |wanted: &dyn Fn(&str) -> bool| -> u64 {
+        let own = counters.iter().filter_map(|(name, of)| Some((name.strip_prefix("cu.")?, of.value)));
+        own.filter(|(name, _)| wanted(name)).map(|(_, value)| value).sum()
+    };
+    let one = |name: &str| sum(&|known| known == name);
+    // Classes are one letter, so that loads_d counts and load_lines does not.
+    let lines = |name: &str| {
+        let operations = sum(&|known| {
+            known.strip_prefix(name).is_some_and(|rest| rest.len() == 3 && rest.starts_with("s_"))
+        });
+        one(&format!("{name}_lines")) as f64 / operations.max(1) as f64
+    };
+    let spans = |what: &str| {
+        let cycles = sum(&|known| known.starts_with(what) && known.ends_with("_cycles"));
+        let count = sum(&|known| known.starts_with(what) && !known.ends_with("_cycles"));
+        format!("{count} {what} of {:.0} cycles", cycles as f64 / count.max(1) as f64)
+    };
+    format!(
+        "{} operations; {:.2} line accesses per load, {:.2} per store, {:.2} per atomic; {}, {}; {} failed lock attempts",
+        one("instructions"),
+        lines("load"),
+        lines("store"),
+        lines("amo"),
+        spans("releases"),
+        spans("acquires"),
+        one("failed_locks")
+    )
 }
 
 /// What the host has copied.

@@ -158,6 +158,11 @@ impl Seat {
         })
     }
 
+    /// Compute unit of its node.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
     /// One cycle: answers come in, the access offered goes to the L1, the compute unit ticks. Releases and acquires that the L1 alone cannot perform
     /// go to the node's `fences`.
     pub fn tick(

@@ -2,7 +2,7 @@
 
 use super::FabricError;
 use super::outside::all_counters;
-use super::report::block_of;
+use super::report::{block_of, of_units};
 use super::stream::Copied;
 use crate::config::FabricConfig;
 use crate::cu::Cu;
@@ -40,6 +40,7 @@ impl Survey {
         let mut counters: BTreeMap<String, String> = counted
             .map(|probe| (format!("{}.{}", block_of(probe.unit), probe.name), probe.text.to_string()))
             .collect();
+        counters.extend(of_units(&hardware.shape()));
         counters.extend(around.counters().into_iter().map(|(name, counter)| (name, counter.about)));
         if hardware.links().host.is_some() {
             let moved = Copied::default().all_counters().into_iter().chain(all_counters());

@@ -213,9 +213,24 @@ pub fn parameters(
     Ok(Params::resolve(info.name, info.params, given)?.texts())
 }
 
-/// Fills in what a program wants to know of the machine, unless it is given: the GPUs, the CUs of each, and how many work queues keep all of them busy.
-pub fn offer(name: &str, params: &mut BTreeMap<String, String>, gpus: u32, cus: u32) {
-    for (key, value) in [("gpus", gpus), ("cus", cus), ("queues", gpus * cus)] {
+/// What a program may want to know of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// GPUs.
+    pub gpus: u32,
+    /// GPMs of each.
+    pub gpms: u32,
+    /// CUs of each GPU.
+    pub cus: u32,
+    /// Bytes of a cache line.
+    pub line: u32,
+}
+
+/// Fills in what a program wants to know of the machine, unless it is given: its counts, its line, and how many work queues keep all CUs busy.
+pub fn offer(name: &str, params: &mut BTreeMap<String, String>, machine: Offer) {
+    let Offer { gpus, gpms, cus, line } = machine;
+    let all = [("gpus", gpus), ("gpms", gpms), ("cus", cus), ("line", line), ("queues", gpus * cus)];
+    for (key, value) in all {
         supply(name, params, key, &value.to_string());
     }
 }

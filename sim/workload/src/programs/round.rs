@@ -79,6 +79,7 @@ pub struct Round {
     alu: u64,
     sfu: u64,
     pause: u32,
+    failed: u64,
     /// Posted atomics of earlier rounds that the wave awaits.
     settled: Vec<Token>,
 }
@@ -99,6 +100,7 @@ impl Round {
             alu: 0,
             sfu: 0,
             pause: 0,
+            failed: 0,
             settled: vec![],
         }
     }
@@ -245,6 +247,16 @@ impl Round {
     /// Waits so many ticks before this round's memory operations.
     pub fn pause(&mut self, ticks: u64) {
         self.pause = self.pause.max(ticks as u32);
+    }
+
+    /// The lane has found that its last attempt to take a lock, or to be let in, failed.
+    pub fn fail(&mut self) {
+        self.failed += 1;
+    }
+
+    /// How many lanes have.
+    pub(super) fn failed(&self) -> u64 {
+        self.failed
     }
 
     /// The operations, and the tokens that the wave awaits.

@@ -320,16 +320,17 @@ impl<K: Kernels + 'static> Simt<K> {
     }
 }
 
-/// Variables of a frame before the arguments: lanes that have ended, lanes at the barrier, threads of the launch, threads of a
+/// Variables of a frame before the arguments: lanes that have ended, lanes at the barrier, failed attempts, threads of the launch, threads of a
 /// work-group, registers of a thread, CPU cores, number of arguments.
 const ENDED: usize = 0;
 const ARRIVED: usize = 1;
-const THREADS: usize = 2;
-const GROUP: usize = 3;
-const REGISTERS: usize = 4;
-const CPUS: usize = 5;
-const ARGS: usize = 6;
-const HEAD: usize = 7;
+const FAILED: usize = 2;
+const THREADS: usize = 3;
+const GROUP: usize = 4;
+const REGISTERS: usize = 5;
+const CPUS: usize = 6;
+const ARGS: usize = 7;
+const HEAD: usize = 8;
 
 impl<K: Kernels> Program for Simt<K> {
     fn name(&self) -> &str {
@@ -373,7 +374,7 @@ impl<K: Kernels> Program for Simt<K> {
             Some(block) => args[1].min(args[0] - u64::from(block) * args[1]),
         };
         let here = full_mask(in_block.saturating_sub(first).min(lanes) as u32);
-        let mut vars = vec![!here, 0];
+        let mut vars = vec![!here, 0, 0];
         vars.extend(args);
         vars.resize(vars.len() + (lanes * args[2]) as usize, 0);
         Frame { kernel: kernel.id, block, wave, pc: 0, vars }
@@ -409,6 +410,7 @@ impl<K: Kernels> Program for Simt<K> {
             }
         }
         frame.pc += 1;
+        head[FAILED] += io.failed();
         let (mut ops, tokens) = io.finish();
         ops.push(match head[ENDED] {
             u64::MAX => Op::End,
@@ -419,6 +421,10 @@ impl<K: Kernels> Program for Simt<K> {
             _ => Op::Await { tokens },
         });
         ops
+    }
+
+    fn failed_attempts(&self, frame: &Frame) -> u64 {
+        frame.vars[FAILED]
     }
 
     fn verify(&self, memory: &Memory) -> Result<(), VerifyError> {

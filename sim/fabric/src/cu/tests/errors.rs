@@ -31,7 +31,10 @@ fn program_errors_are_one_sentence() {
     );
     assert_eq!(sentence(load(4, 0, 0x100)), format!("{WHO} activates lanes 0x100, expected at most 8 lanes"));
     let amo = add(0, Access::data(2, strided(0), 1), true);
-    assert_eq!(sentence(vec![amo, Op::End]), format!("{WHO} makes an atomic of 2 bytes, expected 4 or 8"));
+    assert_eq!(
+        sentence(vec![amo, Op::End]),
+        format!("{WHO} makes an atomic access of 2 bytes, expected 4 or 8 on this fabric")
+    );
     let lds = LdsAccess { size: 4, addrs: strided(12), mask: 3 };
     assert_eq!(
         sentence(vec![Op::LdsStore { access: lds, values: Values::Const(0) }, Op::End]),
@@ -40,6 +43,41 @@ fn program_errors_are_one_sentence() {
     let shape = "at a wrong place, expected Await, Barrier or End to close it";
     assert_eq!(sentence(vec![]), format!("{WHO} made a step with nothing {shape}"));
     assert_eq!(sentence(vec![Op::End, Op::Barrier]), format!("{WHO} made a step with End {shape}"));
+}
+
+#[test]
+fn atomics_that_the_caches_do_not_perform_are_refused() {
+    let said = |atomics, op: Op| {
+        let mode = CuMode { atomics, ..CuMode::default() };
+        let script = Script::once(8, vec![op, Op::End]);
+        script.bench(&CuParams::default(), Port::FAST).with_mode(mode).run().err().map(|e| e.to_string())
+    };
+    let access =
+        |size, class| Access { class, ..Access::data(size, Addrs::Strided { base: 0, stride: 8 }, 1) };
+    let load = |size, class| Op::Load { token: 0, access: access(size, class) };
+    let refused = |size, legal| {
+        Some(format!("{WHO} makes an atomic access of {size} bytes, expected {legal} on this fabric"))
+    };
+    let (data, paired) = (weft_workload::Class::D, weft_workload::Class::P);
+    assert_eq!(said(Atomics::Words, load(2, paired)), refused(2, "4 or 8"));
+    assert_eq!(said(Atomics::Word, load(1, paired)), refused(1, "4 or 8"));
+    assert_eq!(said(Atomics::Words, add(0, access(8, paired), true)), refused(8, "4"));
+    for legal in [load(2, data), load(8, paired), add(0, access(4, paired), true)] {
+        assert_eq!(said(Atomics::Words, legal.clone()), None, "{legal:?}");
+    }
+    assert_eq!(said(Atomics::Data, load(1, paired)), None);
+    assert_eq!(said(Atomics::Word, add(0, access(8, paired), true)), None);
+    let float = Op::Amo {
+        token: 0,
+        access: access(4, paired),
+        kind: AmoKind::Fadd32,
+        signed: false,
+        values: Values::Const(0),
+        compare: 0,
+        ret: true,
+    };
+    let text = format!("{WHO} adds floating-point numbers atomically, expected whole numbers on this fabric");
+    assert_eq!(said(Atomics::Words, float), Some(text));
 }
 
 #[test]

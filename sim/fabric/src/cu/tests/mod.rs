@@ -4,6 +4,7 @@ mod dma;
 mod errors;
 mod gsi;
 mod issue;
+mod lsu;
 mod programs;
 mod rules;
 
@@ -400,6 +401,10 @@ impl Program for Script {
     fn verify(&self, _: &dyn Fn(u64, usize) -> Vec<u8>) -> Result<(), VerifyError> {
         Ok(())
     }
+}
+
+fn strided(base: u64, stride: i64) -> Addrs {
+    Addrs::Strided { base, stride }
 }
 
 fn one(addr: u64) -> Access {

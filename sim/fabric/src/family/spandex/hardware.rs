@@ -12,7 +12,7 @@ use super::traffic::Traffic;
 use super::{SpandexKeys, SpandexSystem};
 use crate::check::CheckError;
 use crate::config::Common;
-use crate::cu::{CuMode, CuParams, Pace};
+use crate::cu::{Atomics, CuMode, CuParams, Pace};
 use crate::dram::DramTiming;
 use crate::family::srsp::order::Order;
 use crate::family::tsm::around::{Around, Place};
@@ -52,7 +52,7 @@ impl SpandexHardware {
             pace: Pace { ticks: keys.cu_ticks, cycles: CYCLES },
             local: keys.local_memory.memory(),
             dram: keys.dram(common),
-            mode: CuMode { fused: true, ..common.mode(false) },
+            mode: CuMode { fused: true, atomics: Atomics::Words, ..common.mode(false) },
             home_bytes: common.dram_bytes,
         }
     }
@@ -164,7 +164,7 @@ impl Hardware for SpandexHardware {
 
     fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {
         let s = &self.system.s;
-        let order = Order::new(s.devs(), true).of_nodes(s.gpus);
+        let order = Order::new(s.devs(), true).of_nodes(s.gpus).of_words();
         let progress = Progress::new(&self.system);
         Ok(vec![Box::new(order), Box::new(progress), Box::new(AtRest::new(&self.system))])
     }

@@ -7,7 +7,7 @@ use super::port::BankPorts;
 use super::{Gpu, SrspKeys};
 use crate::check::CheckError;
 use crate::config::Common;
-use crate::cu::CuMode;
+use crate::cu::{Atomics, CuMode};
 use crate::dram::DramTiming;
 use crate::family::tsm::around::{Around, Place};
 use crate::family::{FamilyCheck, Fold, Hardware, Meter, Promises, Shape, Surroundings, ValueRule};
@@ -34,7 +34,7 @@ impl SrspHardware {
             params: keys.gpu(common),
             sync: keys.protocol.sync(),
             dram: keys.dram(common),
-            mode: CuMode { fused: true, ..common.mode(false) },
+            mode: CuMode { fused: true, atomics: Atomics::Word, ..common.mode(false) },
             home_bytes: common.dram_bytes,
         }
     }

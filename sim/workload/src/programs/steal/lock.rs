@@ -136,6 +136,7 @@ impl Kernels for Lock {
                 io.pause(if t.block == 0 { 1 } else { 64 });
                 return Flow::Next;
             }
+            TRIED => io.fail(),
             _ => {}
         }
         self.attempt(t, io);

@@ -240,6 +240,7 @@ impl Mutex {
                 self.ask(t, r, io);
             }
             _ => {
+                io.fail();
                 if let Kind::Spin(Some(backoff)) = self.kind {
                     io.pause(backoff.ticks(r[R_FAILED]));
                 }

@@ -8,6 +8,9 @@
 //!        ST.P lock = 0;  who has not entered begins again
 //! post:  lock as above;  count += full (writer) or 1 (reader);  ST.P lock = 0
 //! ```
+//! Who has had the lock and has not entered lets the others at it: it pauses for some ticks, in each work-group and after each failure for others. Retrying at once, waves
+//! fall into step where every access takes the same time: the writer then gets the lock back each time just before the reader for whose post it waits, for ever.
+//!
 //! In an iteration the writer stores the number of the iteration into all words of its CU's readers, and a reader loads
 //! its words: it must find one number in all of them, not below the one that it has found before.
 
@@ -17,6 +20,7 @@ use super::super::simt::{Base, Flow, Kernels, Launch, Memory, Simt, Thread};
 use super::super::{WorkloadError, WorkloadInfo};
 use super::backoff::{self, Backoff};
 use super::setting::{ACCESSES, ITERATIONS, Setting, with_common};
+use crate::data;
 use crate::op::{AmoKind, Scope, Sem};
 use crate::program::VerifyError;
 
@@ -75,7 +79,7 @@ const S_DONE: u64 = 6;
 const S_DONE2: u64 = 7;
 const S_WORD: u64 = 8;
 
-/// Registers of a thread: where it is, iterations done, rounds at work, failures, the number it has found, words that did not agree, words read.
+/// Registers of a thread: where it is, iterations done, rounds at work, failures, the number it has found, words that did not agree, words read, ticks before it tries again.
 const R_STATE: usize = 0;
 const R_DONE: usize = 1;
 const R_STEP: usize = 2;
@@ -83,7 +87,11 @@ const R_FAILED: usize = 3;
 const R_SEEN: usize = 4;
 const R_TORN: usize = 5;
 const R_READ: usize = 6;
-const REGISTERS: usize = 7;
+const R_PAUSE: usize = 7;
+const REGISTERS: usize = 8;
+
+/// Longest pause of who has had the lock and has not entered, in ticks: some issues of the other waves.
+const COURTESY: u64 = 32;
 
 /// States: waiting, at work, posting. To wait and to post are the same three: to try the lock, tried, looked.
 const TRY: u64 = 0;
@@ -98,6 +106,7 @@ const REPORT: u64 = 7;
 pub struct Semaphore {
     setting: Setting,
     backoff: Option<Backoff>,
+    seed: u64,
     iterations: u64,
     accesses: u64,
     full: u64,
@@ -115,7 +124,8 @@ impl Semaphore {
     /// Builds the program.
     pub fn new(params: &Params, backoff: Option<Backoff>) -> Result<Self, WorkloadError> {
         let mut setting = Setting::new(params)?;
-        let [iterations, accesses, max] = ["iterations", "accesses", "max"].map(|key| params.integer(key));
+        let [iterations, accesses, max, seed] =
+            ["iterations", "accesses", "max", "seed"].map(|key| params.integer(key));
         let (readers, halves) = ((setting.grid.per_cu - 1).max(1), setting.group.div_ceil(HALF));
         let (cus, threads) = (setting.grid.cus(), setting.grid.blocks() * setting.group);
         let full = max + 1;
@@ -127,6 +137,7 @@ impl Semaphore {
         Ok(Self {
             setting,
             backoff,
+            seed,
             iterations,
             accesses,
             full,
@@ -170,20 +181,28 @@ impl Semaphore {
         io.atomic(S_UNLOCK, Atomic::Store, 4, release, self.word(t, LOCK), 0);
     }
 
-    /// What follows a failure.
-    fn again(&self, r: &mut [u64], io: &mut Round) {
-        if let Some(backoff) = self.backoff {
-            io.pause(backoff.ticks(r[R_FAILED]));
-        }
+    /// A failure; the pause that follows.
+    fn again(&self, r: &mut [u64], io: &mut Round) -> u64 {
+        io.fail();
         r[R_FAILED] += 1;
+        self.backoff.map_or(0, |backoff| backoff.ticks(r[R_FAILED] - 1))
+    }
+
+    /// Pause before the next attempt of who has not entered, and must not be as fast as the others.
+    fn courtesy(&self, t: &Thread, r: &[u64]) -> u64 {
+        1 + data::mix(self.seed, t.block, r[R_FAILED]) % COURTESY
     }
 
     /// Takes the lock and loads the semaphore, from state `first` on; whether it is there.
     fn open(&self, t: &Thread, r: &mut [u64], first: u64, io: &mut Round) -> bool {
         match r[R_STATE] - first {
-            TRY => self.attempt(t, io),
+            TRY => {
+                io.pause(std::mem::take(&mut r[R_PAUSE]));
+                self.attempt(t, io);
+            }
             TRIED if t.bits(S_LOCK) != 0 => {
-                self.again(r, io);
+                let pause = self.again(r, io);
+                io.pause(pause);
                 self.attempt(t, io);
                 return false;
             }
@@ -218,7 +237,8 @@ impl Semaphore {
         }
         self.unlock(t, io);
         if !entered {
-            self.again(r, io);
+            // After the unlocking, which a pause in this round would delay.
+            r[R_PAUSE] = self.again(r, io) + self.courtesy(t, r);
             r[R_STATE] = TRY;
         }
         entered

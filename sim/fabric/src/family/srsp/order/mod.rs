@@ -62,9 +62,12 @@ struct Open {
     /// Bytes still to come.
     left: u128,
     clock: Clock,
-    /// Number of a synchronising access.
-    number: Option<u64>,
+    /// Variables of a synchronising access, each with the number it has there.
+    numbers: Vec<(Place, u64)>,
 }
+
+/// Byte address and bytes of a variable.
+type Place = (u64, u8);
 
 /// How much was checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,6 +106,8 @@ pub struct Order {
     scoped: bool,
     /// L1s of a node.
     each: u32,
+    /// Each word of 4 bytes of a synchronising access is a variable; otherwise the access has one, of 4 or 8 bytes.
+    words: bool,
     s: State,
 }
 
@@ -110,7 +115,12 @@ impl Order {
     /// The check of a GPU with so many L1s.
     pub fn new(cus: u32, scoped: bool) -> Order {
         let clocks = vec![Clock::new(cus as usize); cus as usize];
-        Order { scoped, each: cus, s: State { clocks, ..State::default() } }
+        Order { scoped, each: cus, words: false, s: State { clocks, ..State::default() } }
+    }
+
+    /// The same where a synchronising access may be of several words of 4 bytes, each by itself.
+    pub fn of_words(self) -> Order {
+        Order { words: true, ..self }
     }
 
     /// The same of so many nodes, each with an equal share of the L1s.
@@ -176,12 +186,20 @@ impl Order {
         }
     }
 
-    /// The L1 takes a synchronising access; its number.
-    fn synchronise(&mut self, now: u64, unit: u32, access: &LineAccess) -> u64 {
+    /// The variables of a synchronising access.
+    fn places(&self, access: &LineAccess) -> Vec<Place> {
+        if !self.words {
+            return vec![place(access)];
+        }
+        let words = (0..LINE / 4).filter(|word| access.mask >> (4 * word) & 0xf != 0);
+        words.map(|word| (access.line * LINE + 4 * word, 4)).collect()
+    }
+
+    /// The L1 takes a synchronising access of a variable; its number.
+    fn synchronise(&mut self, now: u64, unit: u32, access: &LineAccess, (addr, bytes): Place) -> u64 {
         self.s.counts.synchronising += 1;
         self.s.number += 1;
         let number = self.s.number;
-        let (addr, bytes) = place(access);
         let by = self.party(unit, access);
         let publishes = !self.scoped || access.sem & 2 == 2;
         let publishes = (publishes && access.op != CuOp::Ld).then(|| self.s.clocks[unit as usize].clone());
@@ -209,10 +227,15 @@ impl Order {
         number
     }
 
-    /// A synchronising access is answered.
-    fn synchronised(&mut self, now: u64, unit: u32, open: &Open, number: u64, reply: &LineReply) {
-        let access = &open.access;
-        let (addr, bytes) = place(access);
+    /// A synchronising access of a variable is answered.
+    fn synchronised(
+        &mut self,
+        now: u64,
+        unit: u32,
+        access: &LineAccess,
+        ((addr, bytes), number): (Place, u64),
+        reply: &LineReply,
+    ) {
         let limb = (addr % LINE / 8) as usize;
         let found = (access.op != CuOp::St).then(|| word_of(reply.data[limb], addr, bytes));
         let operand = word_of(access.data[limb], addr, bytes);
@@ -383,14 +406,16 @@ impl CuObserver for Order {}
 impl FamilyCheck for Order {
     fn request(&mut self, now: u64, node: u32, cu: u32, access: &LineAccess, _: Option<&Issuer>) {
         let cu = node * self.each + cu;
-        let number = self.synchronises(access).then(|| self.synchronise(now, cu, access));
-        if number.is_none() && access.op == CuOp::St {
+        let places = if self.synchronises(access) { self.places(access) } else { vec![] };
+        let number = |place: Place| (place, self.synchronise(now, cu, access, place));
+        let numbers: Vec<(Place, u64)> = places.into_iter().map(number).collect();
+        if numbers.is_empty() && access.op == CuOp::St {
             self.store(cu, access);
         }
-        let waits = number.is_some() || access.op == CuOp::Ld;
+        let waits = !numbers.is_empty() || access.op == CuOp::Ld;
         if waits && access.mask != 0 {
             let clock = self.s.clocks[cu as usize].clone();
-            let open = Open { access: access.clone(), left: access.mask, clock, number };
+            let open = Open { access: access.clone(), left: access.mask, clock, numbers };
             self.s.open.insert((cu, access.id), open);
         }
     }
@@ -398,8 +423,9 @@ impl FamilyCheck for Order {
     fn answer(&mut self, now: u64, node: u32, cu: u32, reply: &LineReply, _: Option<u64>) {
         let cu = node * self.each + cu;
         let Some(mut open) = self.s.open.remove(&(cu, reply.id)) else { return };
-        if let Some(number) = open.number {
-            return self.synchronised(now, cu, &open, number, reply);
+        if !open.numbers.is_empty() {
+            let Open { access, numbers, .. } = open;
+            return numbers.iter().for_each(|of| self.synchronised(now, cu, &access, *of, reply));
         }
         if open.access.class == 0 {
             self.loaded(now, cu, &open, reply);

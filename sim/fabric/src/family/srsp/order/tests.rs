@@ -128,6 +128,36 @@ fn without_scopes_every_atomic_orders() {
     b.expect(&["overwritten"]);
 }
 
+/// A load of two neighbouring words that have been left by different accesses, as a cache with words of 4 bytes takes it.
+#[test]
+fn words_of_one_access_are_variables_of_their_own() {
+    let both = |op: CuOp, low: u64, high: u64| {
+        let mut access = LineAccess { mask: 0xff, ..sync(op, 0, ACQ, CMP, false) };
+        access.data[0] = low | high << 32;
+        access
+    };
+    let run = |of_words: bool, low: u64, high: u64| {
+        let mut b = Bench::new();
+        b.order.words = of_words;
+        b.does(0, release(CMP, false, 1), 0);
+        let mut second = LineAccess { mask: 0xf0, ..release(CMP, false, 0) };
+        second.data[0] = 2 << 32;
+        let under = b.take(2, second);
+        b.answer(under, 0);
+        b.does(1, both(CuOp::Ld, 0, 0), low | high << 32);
+        b
+    };
+    run(true, 1, 2).expect(&[]);
+    run(true, 1, 0).expect(&["finds 0x0 in the variable at 0x1004"]);
+    run(true, 3, 2).expect(&["finds 0x3 in the variable at 0x1000"]);
+    let mut b = Bench::new();
+    b.order = b.order.of_words();
+    let store = LineAccess { sem: REL, ..both(CuOp::St, 5, 6) };
+    b.does(0, store, 0);
+    b.does(1, acquire(CMP, false), 6);
+    b.expect(&["finds 0x6 in the variable at 0x1000"]);
+}
+
 #[test]
 fn a_load_before_the_acquire_may_be_old() {
     let mut b = Bench::new();

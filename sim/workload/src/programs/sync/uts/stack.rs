@@ -156,7 +156,7 @@ impl Stacks {
         io.atomic(slot, Atomic::Amo(AmoKind::Add, 0), 4, order, setting.word(self.done, 0), 1);
     }
 
-    fn fail(&self, r: &mut [u64], io: &mut Round) {
+    fn wait(&self, r: &mut [u64], io: &mut Round) {
         io.pause(self.backoff.ticks(r[R_FAILED]));
         r[R_FAILED] += 1;
     }
@@ -184,6 +184,7 @@ impl Stacks {
                 r[R_STATE] = SHARED_SIZED;
             }
             SHARED_TRIED => {
+                io.fail();
                 self.free(setting, own, S_UNLOCK, io);
                 r[R_STATE] = LOOK;
             }
@@ -212,8 +213,11 @@ impl Stacks {
                 return self.pop(setting, own, r[R_COUNT], most, io);
             }
             state => {
+                if state == TRIED {
+                    io.fail();
+                }
                 if state != LOOK {
-                    self.fail(r, io);
+                    self.wait(r, io);
                 }
                 self.size(setting, own, S_OWN, io);
                 self.size(setting, self.cus, S_SHARED, io);
@@ -278,7 +282,8 @@ impl Stacks {
                 r[R_STATE] = if r[R_STATE] == LOCKED { OPEN } else { SPILL_SIZED };
             }
             LOCKED | SPILL_LOCKED => {
-                self.fail(r, io);
+                io.fail();
+                self.wait(r, io);
                 self.attempt(setting, if r[R_STATE] == LOCKED { own } else { self.cus }, io);
             }
             OPEN => {
