@@ -130,8 +130,10 @@ fn rows_tables_and_pictures_say_what_the_runs_measured() {
     assert_eq!(speedup["arithmetic mean"][1], format!("{:.3}", (ratio(0) + ratio(1)) / 2.0));
     assert_eq!(bytes["ST"], [rows[0]["inter_gpu_bytes"].as_str(), &rows[1]["inter_gpu_bytes"]]);
     pictures(folder.path(), &said, &["cycles-smallest", "inter_gpu_bytes-smallest", "gsi-smallest"]);
-    let (whole, parts) =
-        (table(&said, "gsi relative to baseline, directory = smallest"), table(&said, "of these, by part"));
+    let (whole, parts) = (
+        table(&said, "gsi relative to baseline, directory = smallest"),
+        table(&said, "of these, by part, arithmetic mean"),
+    );
     let ticks = |at: usize| number(&rows[at], "gsi_ticks");
     assert_eq!(whole["ST"][1], format!("{:.3}", ticks(1) / ticks(0)), "the classes are all ticks");
     assert_eq!(parts.len(), 10, "a heading, a rule and a row for each class");

@@ -123,7 +123,7 @@ values = [4]
     #[test]
     fn mistakes_are_found_without_quick_being_asked_for() {
         for (from, to, said) in [
-            ("max_cycles = 1000", "name = \"u\"", "t.toml line 13: there is no key name"),
+            ("max_cycles = 1000", "name = \"u\"", "t.toml line 16: there is no key name"),
             (
                 "\"entries\"\nvalues = [4]",
                 "\"range\"\nvalues = [4]",
