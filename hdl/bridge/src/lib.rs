@@ -115,6 +115,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # A queue of rust-hdl in front of a directory of Weft
+//!
+//! `hdl/bridge/examples/queued_directory.rs` puts `SynchronousFIFO` of `rust-hdl-widgets` in front of `rec-directory`, compares the design with the engine in every cycle, and writes
+//! its Verilog: `cargo run -p weft-rust-hdl --example queued_directory build/queued`. The crate's tests replay that Verilog under Verilator and Icarus.
+//!
 //! # What to know
 //!
 //! - `clock` and `reset` are fields of every bridged block. Reset is synchronous and active high; a simulation starts as if reset had been held, hardware and

@@ -5,7 +5,7 @@ mod support;
 use std::sync::Arc;
 use support::chain::Chain;
 use support::guard::Guard;
-use support::{Bench, block, icarus, simulate_all};
+use support::{Bench, block, exported, icarus, simulate_all};
 use weft_engine::compare::Xorshift;
 use weft_engine::{Design, InPort, Options, OutPort, Sim};
 use weft_rtl::ir::Module;
@@ -87,7 +87,7 @@ fn queues_and_rust_hdl_logic_equal_plain_simulations() {
 #[test]
 fn the_exported_chain_runs_alike_in_icarus() {
     let (stimulus, expected) = chain_run("4", 3000);
-    icarus::replay(Chain::new("4"), &stimulus, &expected);
+    icarus::replay(&exported(Chain::new("4")), (Chain::INPUTS, Chain::OUTPUTS), &stimulus, &expected);
 }
 
 /// Random requests of the other GPUs and local writes, on few lines so that they meet, with resets between; and what the directory alone makes of
@@ -144,7 +144,7 @@ fn a_directory_equals_the_plain_simulation() {
 fn the_exported_directory_runs_alike_in_icarus() {
     let module = small_directory();
     let (stimulus, expected) = guard_run(&module, 4000);
-    icarus::replay(Guard::new(&module), &stimulus, &expected);
+    icarus::replay(&exported(Guard::new(&module)), (Guard::INPUTS, Guard::OUTPUTS), &stimulus, &expected);
 }
 
 #[test]
@@ -152,5 +152,5 @@ fn the_exported_directory_runs_alike_in_icarus() {
 fn a_wrong_value_is_noticed_in_icarus() {
     let (stimulus, mut expected) = chain_run("4", 300);
     expected[299][3] ^= 1;
-    icarus::replay(Chain::new("4"), &stimulus, &expected);
+    icarus::replay(&exported(Chain::new("4")), (Chain::INPUTS, Chain::OUTPUTS), &stimulus, &expected);
 }

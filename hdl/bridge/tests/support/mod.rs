@@ -30,6 +30,12 @@ pub trait Bench: Block + Send + 'static {
     fn read(&self) -> Vec<u64>;
 }
 
+/// A design's Verilog.
+pub fn exported<T: Bench>(mut design: T) -> String {
+    design.connect_all();
+    generate_verilog(&design)
+}
+
 /// Half a clock cycle in rust-hdl's time.
 const HALF: u64 = 5;
 
