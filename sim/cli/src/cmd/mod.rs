@@ -5,6 +5,7 @@ pub mod bench;
 pub mod cosim;
 pub mod explore;
 pub mod export;
+pub mod host;
 pub mod ledger;
 pub mod list;
 pub mod litmus;
