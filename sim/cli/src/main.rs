@@ -22,6 +22,7 @@
 //! | see what a compute unit or a DRAM channel does | [`weft_fabric::cu`](../weft_fabric/cu/index.html), [`weft_fabric::dram`](../weft_fabric/dram/index.html) |
 //! | add a program or a graph format | [`weft_workload`](../weft_workload/index.html) |
 //! | know what is tested, and how | [`weft_testbench`](../weft_testbench/index.html): [golden models](../weft_testbench/golden/index.html), [the race ledger](../weft_testbench/ledger/index.html), [co-simulation](../weft_testbench/cosim/index.html); [`weft_explore`](../weft_explore/index.html): every state of a small net of blocks; [`weft_states`](../weft_states/index.html): every state of an abstract protocol; [`weft_judge`](../weft_judge/index.html): recorded executions ([`weft_recording`](../weft_recording/index.html)) judged by axioms; [`weft_litmus`](../weft_litmus/index.html) and [`weft_conformance`](../weft_conformance/index.html): memory models, and whether fabrics keep them |
+//! | put a block on an FPGA board and talk to it | [`weft_host`](../weft_host/index.html), `scripts/fpga` |
 //! | use a block in a rust-hdl design | [weft-rust-hdl](../weft_rust_hdl/index.html) |
 //!
 //! # What happens in a run
@@ -71,8 +72,10 @@ enum Command {
     Sweep(cmd::sweep::Args),
     /// Clocks one block cycle by cycle from a stimulus file.
     Sim(cmd::sim::Args),
-    /// Writes a block as Verilog, one file per module, with a file list and on demand a self-checking testbench.
+    /// Writes a block as Verilog, one file per module, with a file list and on demand a self-checking testbench; or a board's top module around it.
     Export(cmd::export::Args),
+    /// Sends requests to a block behind its host port, on a board or on the engine, and prints what comes back.
+    Host(cmd::host::Args),
     /// Storage bits by field and in total, and on demand cell counts after synthesis.
     Area(cmd::area::Args),
     /// Compares the exported Verilog with the engine: same random stimulus, all outputs, every cycle.
@@ -112,6 +115,7 @@ fn main() -> ExitCode {
         Command::Sweep(args) => cmd::sweep::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),
         Command::Export(args) => cmd::export::run(&args),
+        Command::Host(args) => cmd::host::run(&args),
         Command::Area(args) => cmd::area::run(&args),
         Command::Cosim(args) => cmd::cosim::run(&args),
         Command::Explore(args) => cmd::explore::run(&args),

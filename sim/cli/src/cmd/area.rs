@@ -1,11 +1,14 @@
-//! `weft area`: storage bits by field, the published total of a directory, what a cache keeps of its lines beside their data, cell counts after synthesis.
+//! `weft area`: storage bits by field, the published total of a directory, what a cache keeps of its lines beside their data; on demand cell counts after synthesis, frequency after placement
+//! and routing, and an estimate of the SRAMs.
+
+mod physical;
 
 use crate::failure::{Failure, Outcome, say};
 use crate::params::BlockArgs;
+use physical::Physical;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use weft_rtl::area::{Area, FieldArea, MemoryArea, Storage, area};
-use weft_testbench::synth::{CellCount, SynthTarget, synthesise};
 
 /// Arguments of `weft area`.
 #[derive(clap::Args)]
@@ -17,18 +20,19 @@ pub struct Args {
     json: bool,
     /// Adds cell counts of a synthesis with Yosys for this family.
     #[arg(long, value_name = "FAMILY")]
-    synth: Option<Family>,
-}
-
-/// What to synthesise for.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Family {
-    /// Lattice iCE40.
-    Ice40,
-    /// Lattice ECP5.
-    Ecp5,
-    /// Gates of Yosys' internal library; memories are counted in bits.
-    Generic,
+    synth: Option<physical::Family>,
+    /// Adds the highest frequency after placement and routing in an ECP5 LFE5U-85F with nextpnr; takes minutes.
+    #[arg(long)]
+    route: bool,
+    /// Seed of the placement.
+    #[arg(long, default_value_t = 1, requires = "route")]
+    seed: u64,
+    /// Adds an estimate of area, energy and leakage of each SRAM (45 nm; the method is on the page of `weft_rtl::sram`).
+    #[arg(long)]
+    sram: bool,
+    /// Sets the SRAMs of one GPU beside those of another block, at its defaults: `rec-directory --beside l2-bank`.
+    #[arg(long, value_name = "BLOCK")]
+    beside: Option<String>,
 }
 
 /// Runs the verb.
@@ -39,25 +43,15 @@ pub fn run(args: &Args) -> Outcome {
     let module = args.block.build()?;
     let params: BTreeMap<String, String> = args.block.in_force()?.into_iter().collect();
     let found = area(&module);
-    let cells = match args.synth {
-        None => None,
-        Some(family) => {
-            let target = match family {
-                Family::Ice40 => SynthTarget::Ice40,
-                Family::Ecp5 => SynthTarget::Ecp5,
-                Family::Generic => SynthTarget::Generic,
-            };
-            let folder = tempfile::tempdir().map_err(Failure::check)?;
-            Some(synthesise(&module, target, folder.path()).map_err(Failure::check)?)
-        }
-    };
     let slices = params.get("banks").and_then(|b| b.parse().ok()).unwrap_or(1);
+    let physical = Physical::of(args, &module, &found, slices)?;
     if args.json {
-        let value = as_json(&args.block.block, &params, &found, slices, cells.as_ref());
+        let mut value = as_json(&args.block.block, &params, &found, slices);
+        physical.add_to(&mut value);
         return say(serde_json::to_string_pretty(&value).map_err(Failure::check)?);
     }
     print(args, &params, &found, slices)?;
-    cells.as_ref().map_or(Ok(()), print_cells)
+    physical.print()
 }
 
 /// Bits of one directory, of all slices of a GPU together.
@@ -122,13 +116,7 @@ fn beside_data(found: &Area) -> Vec<(&'static str, f64)> {
     told.map(|name| (name, bits(name) as f64 / data as f64)).collect()
 }
 
-fn as_json(
-    block: &str,
-    params: &BTreeMap<String, String>,
-    found: &Area,
-    slices: u64,
-    cells: Option<&CellCount>,
-) -> Value {
+fn as_json(block: &str, params: &BTreeMap<String, String>, found: &Area, slices: u64) -> Value {
     let mut value = json!({
         "block": block,
         "module": found.block,
@@ -146,9 +134,6 @@ fn as_json(
     let beside = beside_data(found);
     if !beside.is_empty() {
         value["of_data"] = beside.into_iter().collect();
-    }
-    if let Some(cells) = cells {
-        value["synthesis"] = json!(cells);
     }
     value
 }
@@ -200,18 +185,4 @@ fn print_published(d: &MemoryArea, slices: u64) -> Outcome {
     let (all, bits) = (entries * slices, bits * slices);
     let plural = if slices == 1 { "" } else { "s" };
     say(format!("    per GPU ({slices} slice{plural}): {all} entries, {bits} bits = {}", kilobytes(bits)))
-}
-
-fn print_cells(cells: &CellCount) -> Outcome {
-    say(format!("synthesis for {} ({})", cells.target.name(), cells.tool))?;
-    for (name, count) in &cells.cells {
-        say(format!("    {name:<24} {count:>10}"))?;
-    }
-    if cells.memory_bits > 0 {
-        say(format!(
-            "    {} memories of together {} bits kept as memories",
-            cells.memories, cells.memory_bits
-        ))?;
-    }
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! `weft export`: Verilog, one file per module, a file list, and a self-checking testbench.
+//! `weft export`: Verilog, one file per module, a file list, and a self-checking testbench; on demand behind a port of bytes, or as the top of a board with its constraints.
 
 use crate::failure::{Failure, Outcome, say};
 use crate::params::BlockArgs;
@@ -6,6 +6,10 @@ use anyhow::anyhow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use weft_host::board::{BOARDS, Board};
+use weft_host::{Interface, hosted, with_uart};
+use weft_rtl::ir::Module;
 use weft_rtl::verilog::{VerilogFile, emit, file_list};
 use weft_testbench::cosim::{Recording, Traffic, export_testbench};
 
@@ -26,24 +30,36 @@ pub struct Args {
     /// Seed of the testbench's run.
     #[arg(long, default_value_t = 1, requires = "testbench")]
     seed: u64,
+    /// Puts the block behind a port of bytes: frames on two byte channels (`weft host` speaks them).
+    #[arg(long, conflicts_with = "board")]
+    host: bool,
+    /// Puts the block behind a UART into the top module of a board (ulx3s-85f), with its constraints.
+    #[arg(long, value_name = "BOARD", conflicts_with = "testbench")]
+    board: Option<String>,
+    /// Baud rate of the board's serial line.
+    #[arg(long, default_value_t = 115_200, requires = "board")]
+    baud: u64,
 }
 
 /// Name of the list of the design's files, for `verilator -f` and `iverilog -c`.
 const LIST: &str = "files.f";
 /// Name of the list of the design's files and the testbench.
 const BENCH_LIST: &str = "testbench.f";
+/// Name of the list of frames that a hosted block understands.
+const INTERFACE: &str = "interface.txt";
 
 /// Runs the verb.
 ///
 /// # Errors
 /// A wrong block or parameter; a folder that cannot be written.
 pub fn run(args: &Args) -> Outcome {
-    let module = args.block.build()?;
-    if let Some((name, key, value)) = weft_catalog::simulation_only(&module) {
+    let block = args.block.build()?;
+    if let Some((name, key, value)) = weft_catalog::simulation_only(&block) {
         return Err(Failure::input(anyhow!(
             "module {name} is for simulation only ({key} = {value}) and is not exported; choose another value"
         )));
     }
+    let Design { module, beside } = design(args, block)?;
     let mut files = emit(&module);
     let list = file_list(&files);
     if args.testbench {
@@ -59,12 +75,15 @@ pub fn run(args: &Args) -> Outcome {
         files.push(VerilogFile { name: BENCH_LIST.into(), text: format!("{list}{}\n", bench[0].name) });
         files.extend(bench);
     }
+    let list = beside.iter().filter(|f| f.name.ends_with(".v")).fold(list, |list, f| list + &f.name + "\n");
     files.push(VerilogFile { name: LIST.into(), text: list });
+    files.extend(beside);
     write_all(&args.out, &files).map_err(|e| {
         let out = args.out.display();
         Failure::input(anyhow!("cannot write to {out}: {e}; name a folder that can be written with --out"))
     })?;
-    say(format!("wrote {} files to {}; top module {}", files.len(), args.out.display(), module.name))?;
+    let top = if args.board.is_some() { "top" } else { module.name.as_str() };
+    say(format!("wrote {} files to {}; top module {top}", files.len(), args.out.display()))?;
     if args.testbench {
         let top = &module.name;
         say(format!(
@@ -72,6 +91,37 @@ pub fn run(args: &Args) -> Outcome {
         ))?;
     }
     Ok(())
+}
+
+/// What is exported: a module, and files beside its own.
+struct Design {
+    module: Arc<Module>,
+    beside: Vec<VerilogFile>,
+}
+
+/// The block as it is, behind a port of bytes, or on a board.
+fn design(args: &Args, block: Arc<Module>) -> Result<Design, Failure> {
+    let frames = |interface: &Interface| VerilogFile { name: INTERFACE.into(), text: interface.listing() };
+    if args.host {
+        let (module, interface) = hosted(&block).map_err(Failure::input)?;
+        return Ok(Design { module, beside: vec![frames(&interface)] });
+    }
+    let Some(name) = &args.board else { return Ok(Design { module: block, beside: Vec::new() }) };
+    let board = Board::named(name).ok_or_else(|| {
+        let known: Vec<String> = BOARDS.iter().map(|b| format!("{} ({})", b.name, b.about)).collect();
+        Failure::input(anyhow!("there is no board {name}; there is {}", known.join(", ")))
+    })?;
+    let clocks = board.clocks_per_bit(args.baud).ok_or_else(|| {
+        let (baud, hertz) = (args.baud, board.hertz);
+        Failure::input(anyhow!(
+            "{baud} baud cannot be made from the {hertz} Hz of {name} within 2 %; choose another, for example 115200 or 1000000"
+        ))
+    })?;
+    let (module, interface) = with_uart(&block, clocks).map_err(Failure::input)?;
+    let file = |name: String, text: &str| VerilogFile { name, text: text.into() };
+    let top = file("top.v".into(), &board.top(&module.name));
+    let pins = file(format!("{name}.lpf"), board.constraints);
+    Ok(Design { module, beside: vec![frames(&interface), top, pins] })
 }
 
 /// Writes the files into a folder beside their places, then moves them there, so that a full disk or a forbidden folder leaves nothing half

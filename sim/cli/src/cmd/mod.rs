@@ -6,6 +6,7 @@ pub mod check;
 pub mod cosim;
 pub mod explore;
 pub mod export;
+pub mod host;
 pub mod ledger;
 pub mod list;
 pub mod litmus;
