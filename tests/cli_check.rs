@@ -179,9 +179,13 @@ fn races_of_small_programs_are_told_with_both_accesses() {
     assert!(legal.contains("drf0         legal"), "{legal}");
     let all = said(folder.path(), &["races", "all"]);
     assert!(all.ends_with("every race stated is found, and no other\n"), "{all}");
-    for kind in ["commutative", "non-ordering", "speculative", "quantum", "heterogeneous"] {
+    for kind in ["data", "commutative", "non-ordering", "speculative", "heterogeneous"] {
         assert!(all.contains(&format!("    {kind} ")), "no {kind} race in all of the library");
     }
+    let quantum = "weft-litmus 1\nname Q\nlocs x\nT0: W.Q x 1\nT1: r1 = R.N x\nexists (1:r1=1)\nrace drfrlx quantum\n";
+    std::fs::write(folder.path().join("q.litmus"), quantum).expect("written");
+    let told = said(folder.path(), &["races", "q.litmus"]);
+    assert!(told.contains("    quantum        T0 W.Q x 1  |  T1 r1 = R.N x"), "{told}");
     let test = "weft-litmus 1\nname MP\nlocs x y\nT0: W.D x 1 ; W.P y 1\nT1: r1 = R.P y ; r2 = R.D x\nexists (1:r1=1 /\\ 1:r2=0)\nrace drf0 none\n";
     std::fs::write(folder.path().join("mp.litmus"), test).expect("written");
     let out = weft(folder.path(), &["races", "mp.litmus"]);
