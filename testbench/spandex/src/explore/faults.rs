@@ -1,10 +1,7 @@
 //! Faults that can be put into the blocks, by name, and a system that shows each.
 
 use super::Kind::{Denovo, Flex, Gpu, Mesi};
-use super::mixes::{
-    chain, evicting, guessed_eviction, guessing, ops, overlapping, pair, replacing, scoped,
-    scoped_overlapping, three,
-};
+use super::mixes::{chain, evicting, guessed_eviction, guessing, ops, overlapping, pair, replacing, three};
 use super::{Config, Hint, Op};
 use weft_spandex::llc::{LlcFault, ReqsPolicy};
 use weft_spandex::mesi_l1::MesiL1Inject;
@@ -113,12 +110,6 @@ fn of_gpu() -> Vec<Seen> {
         ("gpu-l1:no-stale", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("gpu-l1:fill-over-store", doing(two([3, 0]), &["LD X,ST X.0"]), OLD),
         ("gpu-l1:atomic-no-mark", doing(two([3, 0]), &["LD X.1,AT X.0,LD X.0"]), OLD),
-        ("gpu-l1:local-unbuffered", scoped([Gpu, Gpu], [2, 0]), OLD),
-        (
-            "gpu-l1:local-uncaptured",
-            doing(scoped_overlapping([Gpu, Gpu], [3, 0]), &["LD X,ST X.0,HERE X.0"]),
-            OLD,
-        ),
         (
             "tu-gpu:nack-lost",
             evicting([Denovo, Gpu], [1, 1]),
