@@ -182,7 +182,8 @@ fn races_of_small_programs_are_told_with_both_accesses() {
     for kind in ["data", "commutative", "non-ordering", "speculative", "heterogeneous"] {
         assert!(all.contains(&format!("    {kind} ")), "no {kind} race in all of the library");
     }
-    let quantum = "weft-litmus 1\nname Q\nlocs x\nT0: W.Q x 1\nT1: r1 = R.N x\nexists (1:r1=1)\nrace drfrlx quantum\n";
+    let quantum =
+        "weft-litmus 1\nname Q\nlocs x\nT0: W.Q x 1\nT1: r1 = R.N x\nexists (1:r1=1)\nrace drfrlx quantum\n";
     std::fs::write(folder.path().join("q.litmus"), quantum).expect("written");
     let told = said(folder.path(), &["races", "q.litmus"]);
     assert!(told.contains("    quantum        T0 W.Q x 1  |  T1 r1 = R.N x"), "{told}");

@@ -203,7 +203,8 @@ mod tests {
         }
         let mut sorted: Vec<&str> = KINDS.iter().flat_map(|(_, classes)| *classes).copied().collect();
         let mut all = CLASSES.map(|(figure, _)| figure);
-        (sorted.sort_unstable(), all.sort_unstable());
+        sorted.sort_unstable();
+        all.sort_unstable();
         assert_eq!(sorted, all);
     }
 }
