@@ -1,5 +1,6 @@
 //! `weft run`: a program on a fabric, clocked until it has ended and its result is checked.
 
+mod events;
 mod snapshot;
 mod stalls;
 
@@ -48,12 +49,14 @@ pub struct Args {
     /// With --waves: part of the hierarchy to record, such as `gpu0.dir*`; may be given several times.
     #[arg(long, value_name = "GLOB")]
     scope: Vec<String>,
-    /// With --waves: first cycle recorded.
+    /// With --waves, --events or --trace: first cycle recorded.
     #[arg(long, value_name = "CYCLE")]
     from: Option<u64>,
-    /// With --waves: first cycle no longer recorded.
+    /// With --waves, --events or --trace: first cycle no longer recorded.
     #[arg(long, value_name = "CYCLE")]
     to: Option<u64>,
+    #[command(flatten)]
+    events: events::EventArgs,
     #[command(flatten)]
     keep: snapshot::SnapshotArgs,
     /// Adds what the run hits of the race ledger to a folder, for `weft ledger --dir`.
@@ -94,6 +97,7 @@ fn carry_out(args: &Args) -> Outcome {
         None => None,
     };
     args.keep.validate()?;
+    let log = args.events.plan()?;
     ledger_folder(args)?;
     apart(args)?;
     let (program, params) = program(args, &config)?;
@@ -106,19 +110,25 @@ fn carry_out(args: &Args) -> Outcome {
         probes: Probes::All,
         rewind: Some(Rewind { cycles: 1000, wave: PathBuf::from("vcd_out/failure.fst") }),
         waves,
+        events: log.as_ref().map(|log| log.request(args)),
         threads: args.threads.into(),
     };
     let mut run = FabricRun::new(&config, program, &options).map_err(sort)?;
     if let Some(snapshot) = &resume {
         run.resume(snapshot).map_err(sort)?;
     }
-    let report = simulate(run, args.max_cycles, args.keep.plan(identity))?;
+    let report = simulate(run, args.max_cycles, args.keep.plan(identity)).map_err(|failure| match &log {
+        Some(log) => log.after(failure),
+        None => failure,
+    })?;
     if let Some((path, file)) = json {
         write_json(&report, args, path, file)?;
     }
     hit(args, &report)?;
+    let told = log.map_or(Ok(Vec::new()), |log| log.carry_out())?;
     summary(&report)?;
     shown(args, resume.map_or(0, |snapshot| snapshot.cycle()), report.cycles)?;
+    told.iter().try_for_each(say)?;
     say(format!("verified: {}", report.verified))?;
     match &report.difference {
         None => Ok(()),
@@ -161,10 +171,11 @@ fn waves(args: &Args) -> Result<Option<WaveRequest>, Failure> {
         )));
     }
     let Some(path) = &args.waves else {
+        let window = !args.events.any();
         let given = [
             ("--scope", !args.scope.is_empty()),
-            ("--from", args.from.is_some()),
-            ("--to", args.to.is_some()),
+            ("--from", window && args.from.is_some()),
+            ("--to", window && args.to.is_some()),
         ];
         return match given.iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(Failure::input(anyhow!(
@@ -196,7 +207,13 @@ pub fn writable(option: &str, path: &Path) -> Result<tempfile::NamedTempFile, Fa
 
 /// Refuses two outputs in one file.
 fn apart(args: &Args) -> Outcome {
-    let outputs = [("--json", &args.json), ("--waves", &args.waves), ("--snapshot", &args.keep.snapshot)];
+    let outputs = [
+        ("--json", &args.json),
+        ("--waves", &args.waves),
+        ("--snapshot", &args.keep.snapshot),
+        ("--events", &args.events.events),
+        ("--trace", &args.events.trace),
+    ];
     for (i, (first, path)) in outputs.iter().enumerate().filter(|(_, (_, path))| path.is_some()) {
         if let Some((second, _)) = outputs[..i].iter().find(|(_, other)| other == path) {
             let path = path.as_deref().unwrap_or(Path::new("")).display();
