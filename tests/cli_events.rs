@@ -62,7 +62,11 @@ fn agrees(json: &Value, log: &Log) {
     let covers = json["covers"].as_object().expect("an object");
     assert!(rows.len() > 10, "only {rows:?}");
     for (id, count) in &rows {
-        assert!(covers[*id].as_u64() >= Some(*count), "{id}: {count} in the log, {} by its counter", covers[*id]);
+        assert!(
+            covers[*id].as_u64() >= Some(*count),
+            "{id}: {count} in the log, {} by its counter",
+            covers[*id]
+        );
     }
     // What a block goes on showing while it sleeps, and what comes after the program's end, only the counter has.
     let same = rows.iter().filter(|(id, count)| covers[**id].as_u64() == Some(**count)).count();
@@ -74,7 +78,8 @@ fn agrees(json: &Value, log: &Log) {
     let answered = loads.iter().filter(|n| hops.answer[**n].is_some()).count();
     assert_eq!(answered, loads.len(), "every load is answered");
     let all = log.events.iter().filter(|event| matches!(event.what, What::Message { .. })).count();
-    let of_lines = (0..log.events.len()).filter(|n| channel(log, *n as u32).is_some() && hops.line[*n].is_some());
+    let of_lines =
+        (0..log.events.len()).filter(|n| channel(log, *n as u32).is_some() && hops.line[*n].is_some());
     let (of_lines, named) = (of_lines.count(), hops.line.iter().flatten().collect::<BTreeSet<_>>().len());
     assert!(2 * of_lines > all && named > 10, "{of_lines} of {all} messages are of a line, of {named} lines");
     let of_rows = log.events.iter().any(|e| matches!(e.what, What::Row { line: Some(_), .. }));
@@ -92,7 +97,10 @@ fn a_recorded_run_is_the_same_run() {
     let (one, mut json, log) = recorded("rec-4gpu-small", &KARATE);
     let (two, _) = run(&[&["rec-4gpu-small"][..], &KARATE, &["--events", "log", "--threads", "2"]].concat());
     for record in [&mut plain, &mut json] {
-        record.as_object_mut().expect("an object").retain(|key, _| !["wall_seconds", "cycles_per_second"].contains(&key.as_str()));
+        record
+            .as_object_mut()
+            .expect("an object")
+            .retain(|key, _| !["wall_seconds", "cycles_per_second"].contains(&key.as_str()));
     }
     assert_eq!(plain, json, "recording changes nothing");
     let bytes = |folder: &TempDir| std::fs::read(folder.path().join("log")).expect("written");
@@ -154,9 +162,9 @@ fn a_scope_and_a_window_keep_what_they_name() {
     let (_, _, whole) = recorded("rec-4gpu-small", &KARATE);
     let inside = |log: &Log| {
         let rows = log.events.iter().filter_map(|event| match &event.what {
-            What::Row { actor, row, line } if log.name(*actor).starts_with("gpu1.") => {
-                (1000..2000).contains(&event.cycle).then(|| (event.cycle, log.row(*actor, *row).id.clone(), *line))
-            }
+            What::Row { actor, row, line } if log.name(*actor).starts_with("gpu1.") => (1000..2000)
+                .contains(&event.cycle)
+                .then(|| (event.cycle, log.row(*actor, *row).id.clone(), *line)),
             _ => None,
         });
         rows.collect::<Vec<_>>()
@@ -176,7 +184,9 @@ fn why_tells_what_brought_a_line_here() {
     let (text, wrong) = said(&out);
     assert!(out.status.success(), "{wrong}");
     assert!(text.starts_with(&format!("line {address}, ")), "{text}");
-    for wanted in ["-> gpu", ": LD {", ": ST {", ": INV {", "row rec.", "row l2home.", ", answered in ", "at the end:"] {
+    for wanted in
+        ["-> gpu", ": LD {", ": ST {", ": INV {", "row rec.", "row l2home.", ", answered in ", "at the end:"]
+    {
         assert!(text.contains(wanted), "no {wanted:?} in\n{text}");
     }
     let cycles: Vec<u64> = text.lines().filter_map(|l| l.split_whitespace().next()?.parse().ok()).collect();
@@ -184,14 +194,21 @@ fn why_tells_what_brought_a_line_here() {
 
     // An element of the array that lies there is the same line; a cycle cuts what came later.
     let element = log.header.contents(line).expect("of an array");
-    let element = element.replace("..=", "]").split(']').next().map(|first| format!("{first}]")).expect("a name");
+    let element =
+        element.replace("..=", "]").split(']').next().map(|first| format!("{first}]")).expect("a name");
     let middle = cycles[cycles.len() / 2].to_string();
     let out = weft(folder.path(), &["why", "log", "--address", &element, "--at", &middle, "--last", "5"]);
     let (cut, wrong) = said(&out);
     assert!(out.status.success(), "{wrong}");
-    assert!(cut.starts_with(&format!("line {address}, ")) && cut.contains("earlier moments are not shown"), "{cut}");
+    assert!(
+        cut.starts_with(&format!("line {address}, ")) && cut.contains("earlier moments are not shown"),
+        "{cut}"
+    );
     assert!(cut.contains(&format!("in cycle {middle}:")), "{cut}");
-    assert_eq!(cut.lines().filter(|l| l.split_whitespace().next().is_some_and(|w| w.parse::<u64>().is_ok())).count(), 5);
+    assert_eq!(
+        cut.lines().filter(|l| l.split_whitespace().next().is_some_and(|w| w.parse::<u64>().is_ok())).count(),
+        5
+    );
 }
 
 /// What the program says of wrong input, which ends it with status 2.
@@ -208,17 +225,29 @@ fn wrong_input_about_events_is_told_in_one_sentence() {
     let (folder, ..) = recorded("rec-4gpu-small", &KARATE);
     let folder = folder.path();
     let why = |address: &str| refused(folder, &["why", "log", "--address", address]);
-    assert!(why("0x70000000").starts_with("weft: nothing befell line 0x70000000 in log; most befell line 0x"));
-    assert!(why("soon").starts_with("weft: --address soon is neither a number, such as 0x1f40, nor an element of an array, such as "));
-    assert!(why("nope[3]").starts_with("weft: --address nope[3]: the program has no array nope; it has "));
-    assert!(refused(folder, &["why", "run.json", "--address", "0"]).ends_with(
-        "run.json is no event log; give a file that weft run --events has written"
+    assert!(
+        why("0x70000000").starts_with("weft: nothing befell line 0x70000000 in log; most befell line 0x")
+    );
+    assert!(why("soon").starts_with(
+        "weft: --address soon is neither a number, such as 0x1f40, nor an element of an array, such as "
     ));
-    std::fs::write(folder.join("cut"), &std::fs::read(folder.join("log")).expect("there")[..3000]).expect("written");
+    assert!(why("nope[3]").starts_with("weft: --address nope[3]: the program has no array nope; it has "));
+    assert!(
+        refused(folder, &["why", "run.json", "--address", "0"])
+            .ends_with("run.json is no event log; give a file that weft run --events has written")
+    );
+    std::fs::write(folder.join("cut"), &std::fs::read(folder.join("log")).expect("there")[..3000])
+        .expect("written");
     let cut = refused(folder, &["why", "cut", "--address", "0"]);
-    assert!(cut.starts_with("weft: the event log cut is damaged ") && cut.ends_with("; record it anew"), "{cut}");
+    assert!(
+        cut.starts_with("weft: the event log cut is damaged ") && cut.ends_with("; record it anew"),
+        "{cut}"
+    );
     let run = |words: &[&str]| refused(folder, &[&["run", "rec-4gpu-small"], words].concat());
-    assert!(run(&["--events-scope", "gpu0"]).contains("and none is asked for: add --events FILE or --trace FILE.json"));
+    assert!(
+        run(&["--events-scope", "gpu0"])
+            .contains("and none is asked for: add --events FILE or --trace FILE.json")
+    );
     assert!(run(&["--trace", "x.perfetto"]).ends_with("its name must end with .json or .json.gz"));
     assert!(run(&["--events", "no/such/folder"]).contains("give a file in a folder that exists"));
     assert!(run(&["--events", "x", "--json", "x"]).contains("both name x; give each its own file"));
@@ -229,8 +258,12 @@ fn wrong_input_about_events_is_told_in_one_sentence() {
 #[test]
 fn a_run_that_fails_keeps_its_events() {
     let folder = tempfile::tempdir().expect("a folder");
-    let words = ["run", "spandex-soc-small", "--workload", "hsti", "--param", "cpu_threads=2", "--param", "blocks=4"];
-    let out = weft(folder.path(), &[&words[..], &["--set", "inject=llc-forgotten-sharer", "--events", "log"]].concat());
+    let words =
+        ["run", "spandex-soc-small", "--workload", "hsti", "--param", "cpu_threads=2", "--param", "blocks=4"];
+    let out = weft(
+        folder.path(),
+        &[&words[..], &["--set", "inject=llc-forgotten-sharer", "--events", "log"]].concat(),
+    );
     let (_, wrong) = said(&out);
     assert_eq!(out.status.code(), Some(1), "{wrong}");
     assert!(wrong.contains("events: in log, read by weft why log"), "{wrong}");
@@ -251,7 +284,8 @@ fn trace(folder: &Path, name: &str) -> Value {
 fn a_trace_is_what_the_viewers_load() {
     let words = ["--events", "log", "--trace", "run.json.gz", "--to", "6000"];
     let (folder, _) = run(&[&["rec-4gpu-small"][..], &KARATE, &words].concat());
-    let (log, all) = (Log::read(&folder.path().join("log")).expect("sound"), trace(folder.path(), "run.json.gz"));
+    let (log, all) =
+        (Log::read(&folder.path().join("log")).expect("sound"), trace(folder.path(), "run.json.gz"));
     let events = all["traceEvents"].as_array().expect("a list");
     let number = |e: &Value, key: &str| e[key].as_u64().unwrap_or_else(|| panic!("no {key} in {e}"));
     // Tracks bear the names of the design.
@@ -276,7 +310,14 @@ fn a_trace_is_what_the_viewers_load() {
             }
             Some(phase @ ("s" | "t" | "f")) => {
                 let at = (track.0, track.1, time);
-                assert!(slices.contains(&at) || events.iter().any(|s| s["ph"] == "X" && (number(s, "pid"), number(s, "tid"), number(s, "ts")) == at), "a flow beside every slice: {e}");
+                assert!(
+                    slices.contains(&at)
+                        || events
+                            .iter()
+                            .any(|s| s["ph"] == "X"
+                                && (number(s, "pid"), number(s, "tid"), number(s, "ts")) == at),
+                    "a flow beside every slice: {e}"
+                );
                 flows.entry(number(e, "id")).or_default().push((phase, time));
             }
             Some(phase @ ("b" | "e")) => waits.entry(number(e, "id")).or_default().push((phase, time)),
@@ -288,10 +329,17 @@ fn a_trace_is_what_the_viewers_load() {
     for (id, steps) in &flows {
         let (first, end) = (steps[0], steps[steps.len() - 1]);
         assert_eq!((first.0, end.0), ("s", "f"), "flow {id}: {steps:?}");
-        assert!(steps[1..steps.len() - 1].iter().all(|s| s.0 == "t") && first.1 < end.1, "flow {id}: {steps:?}");
+        assert!(
+            steps[1..steps.len() - 1].iter().all(|s| s.0 == "t") && first.1 < end.1,
+            "flow {id}: {steps:?}"
+        );
     }
-    assert!(waits.values().all(|w| matches!(w[..], [("b", from), ("e", to)] if from < to)), "a wait without its end");
+    assert!(
+        waits.values().all(|w| matches!(w[..], [("b", from), ("e", to)] if from < to)),
+        "a wait without its end"
+    );
     // Without a log of its own, plain, it is the same trace.
-    let (plain, _) = run(&[&["rec-4gpu-small"][..], &KARATE, &["--trace", "run.json", "--to", "6000"]].concat());
+    let (plain, _) =
+        run(&[&["rec-4gpu-small"][..], &KARATE, &["--trace", "run.json", "--to", "6000"]].concat());
     assert_eq!(all, trace(plain.path(), "run.json"));
 }

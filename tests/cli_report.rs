@@ -45,7 +45,8 @@ fn refused(folder: &Path, args: &[&str]) -> String {
 /// Two runs, the log of one of them, and the table of a sweep.
 fn results() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    let run = |words: &[&str]| done(folder.path(), &[&["run", "rec-4gpu-small"], &KARATE[..], words].concat());
+    let run =
+        |words: &[&str]| done(folder.path(), &[&["run", "rec-4gpu-small"], &KARATE[..], words].concat());
     run(&["--json", "rec.json", "--events", "rec.wev"]);
     run(&["--set", "protocol=baseline", "--json", "baseline.json"]);
     std::fs::write(folder.path().join("two.toml"), SWEEP).expect("written");
@@ -69,12 +70,17 @@ fn chromium_clicks_through_the_report() {
     let page = std::fs::read_to_string(folder.path().join("page.html")).expect("written");
     assert!(page.len() < 4_000_000, "{} bytes", page.len());
     for outside in ["http://", "https://", "<link", "<img", "@import", "url("] {
-        let found = page.match_indices(outside).find(|(at, _)| !page[*at..].starts_with("http://www.w3.org/2000/svg"));
+        let found = page
+            .match_indices(outside)
+            .find(|(at, _)| !page[*at..].starts_with("http://www.w3.org/2000/svg"));
         assert_eq!(found, None, "the page asks for something outside");
     }
     let again = done(folder.path(), &[&["report"], &INPUTS[..], &["--out", "again.html"]].concat());
     assert_eq!(again.replace("again", "page"), said);
-    assert!(std::fs::read_to_string(folder.path().join("again.html")).expect("written") == page, "the same bytes");
+    assert!(
+        std::fs::read_to_string(folder.path().join("again.html")).expect("written") == page,
+        "the same bytes"
+    );
 
     let seen = clicked(folder.path(), &page);
     assert_eq!(seen["errors"], serde_json::json!([]), "{seen}");
@@ -97,8 +103,15 @@ fn chromium_clicks_through_the_report() {
     assert_eq!(seen["moments"].as_u64(), Some(moments as u64));
     let rows = data["logs"][0]["lines"][0]["moments"].as_array().expect("a list");
     let rows = rows.iter().filter(|m| m["kind"] != "message").count();
-    assert_eq!(seen["messages"].as_u64(), Some((moments - rows) as u64), "rows and races are hidden when asked");
-    assert!(seen["detail"].as_str().is_some_and(|d| d.contains("from") && d.contains("Transfers around it")), "{seen}");
+    assert_eq!(
+        seen["messages"].as_u64(),
+        Some((moments - rows) as u64),
+        "rows and races are hidden when asked"
+    );
+    assert!(
+        seen["detail"].as_str().is_some_and(|d| d.contains("from") && d.contains("Transfers around it")),
+        "{seen}"
+    );
     assert!(seen["boxes"].as_u64() > Some(1), "{seen}");
     assert_eq!(seen["focus"], "tab-comparison", "arrow keys move between views");
     assert_eq!(seen["shown"], 1, "one view at a time");
@@ -154,15 +167,24 @@ fn clicked(folder: &Path, page: &str) -> Value {
         .expect("chromium is installed (scripts/setup)");
     let dom = String::from_utf8_lossy(&out.stdout);
     let seen = dom.split("<pre id=\"seen\">").nth(1).and_then(|rest| rest.split("</pre>").next());
-    let seen = seen.unwrap_or_else(|| panic!("the page did not come to its end: {dom} {}", String::from_utf8_lossy(&out.stderr)));
-    let plain = seen.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", "\u{a0}").replace("&amp;", "&");
+    let seen = seen.unwrap_or_else(|| {
+        panic!("the page did not come to its end: {dom} {}", String::from_utf8_lossy(&out.stderr))
+    });
+    let plain =
+        seen.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", "\u{a0}").replace("&amp;", "&");
     serde_json::from_str(&plain).expect("JSON")
 }
 
 #[test]
 fn a_line_that_is_asked_for_is_on_the_page() {
     let folder = results();
-    done(folder.path(), &["report", "rec.wev", "--out", "p.html", "--line", "0x0", "--most", "2", "--last", "7", "--at", "2500"]);
+    done(
+        folder.path(),
+        &[
+            "report", "rec.wev", "--out", "p.html", "--line", "0x0", "--most", "2", "--last", "7", "--at",
+            "2500",
+        ],
+    );
     let data = data(&std::fs::read_to_string(folder.path().join("p.html")).expect("written"));
     let lines = data["logs"][0]["lines"].as_array().expect("a list");
     assert_eq!((lines.len(), lines[0]["address"].as_str()), (3, Some("0x0")));
@@ -174,7 +196,9 @@ fn a_line_that_is_asked_for_is_on_the_page() {
     assert!(cut.starts_with("The page holds 3 of ") && cut.contains("those asked for"), "{cut}");
 
     let wrong = |words: &[&str]| refused(folder.path(), &[&["report"], words].concat());
-    assert!(wrong(&["rec.json", "--line", "0x0"]).contains("--line 0x0 needs an event log, and none is given"));
+    assert!(
+        wrong(&["rec.json", "--line", "0x0"]).contains("--line 0x0 needs an event log, and none is given")
+    );
     assert!(wrong(&["rec.wev", "--line", "nope[0]"]).contains("the program has no array nope"));
     assert!(wrong(&["rec.json", "--out", "no/page.html"]).contains("give a file in a folder that exists"));
     assert!(wrong(&["rec.json", "--out", "rec.json"]).contains("give the page a file of its own"));
@@ -189,7 +213,9 @@ fn what_is_no_result_is_refused_in_one_sentence() {
         assert!(!folder.path().join("report.html").exists(), "nothing is written");
         text
     };
-    assert!(says("hello\n").starts_with("weft: x is neither results of weft run --json, nor a table of weft sweep, nor a log of"));
+    assert!(says("hello\n").starts_with(
+        "weft: x is neither results of weft run --json, nor a table of weft sweep, nor a log of"
+    ));
     assert!(says("a,b\n1,2\n").starts_with("weft: x is neither results"));
     assert_eq!(
         says(r#"{"schema": "weft-run-7"}"#),
@@ -197,10 +223,16 @@ fn what_is_no_result_is_refused_in_one_sentence() {
     );
     assert!(says(r#"{"a": 1}"#).starts_with("weft: x is JSON without the schema of results"));
     assert!(says(r#"{"schema": "weft-run-1", "fabric": "f""#).starts_with("weft: x is damaged: EOF"));
-    assert!(says(r#"{"schema": "weft-run-1", "fabric": "f"}"#).contains("its workload is missing or of another kind"));
+    assert!(
+        says(r#"{"schema": "weft-run-1", "fabric": "f"}"#)
+            .contains("its workload is missing or of another kind")
+    );
     assert!(says("run,status,workload,cycles\n1,ok\n").starts_with("weft: the table x is damaged: "));
     assert!(says("\u{1f}\u{8b}").starts_with("weft: x is neither results"));
     let gone = refused(folder.path(), &["report", "gone"]);
     assert!(gone.starts_with("weft: cannot read gone: "), "{gone}");
-    assert!(refused(folder.path(), &["report", "."]).starts_with("weft: cannot read .: it is a folder; give results"));
+    assert!(
+        refused(folder.path(), &["report", "."])
+            .starts_with("weft: cannot read .: it is a folder; give results")
+    );
 }

@@ -114,7 +114,8 @@ impl<'a> Export<'a> {
                 let details = self.log.header.details(*channel, self.log.fields(limbs));
                 let slice = |actor: u32, name: String, other: &str| {
                     let (pid, tid) = self.tracks[actor as usize];
-                    let args = json!({"line": line, "fields": details, "channel": c.from_port, "with": other});
+                    let args =
+                        json!({"line": line, "fields": details, "channel": c.from_port, "with": other});
                     json!({"ph": "X", "cat": "message", "name": name, "ts": event.cycle, "dur": 1, "pid": pid, "tid": tid, "args": args})
                 };
                 let (from, to) = (self.log.name(c.from), self.log.name(c.to));
@@ -131,7 +132,8 @@ impl<'a> Export<'a> {
     /// A request that is answered, as a span.
     fn wait(&self, number: u32, actor: u32, name: &str, line: Option<String>, out: &mut Vec<(u64, Value)>) {
         let Some(answer) = self.hops.answer[number as usize] else { return };
-        let ((pid, tid), cycle) = (self.tracks[actor as usize], |event: u32| self.log.events[event as usize].cycle);
+        let ((pid, tid), cycle) =
+            (self.tracks[actor as usize], |event: u32| self.log.events[event as usize].cycle);
         let end = |phase: &str, ts: u64| json!({"ph": phase, "cat": "request", "id": number, "name": name, "ts": ts, "pid": pid, "tid": tid, "args": {"line": line}});
         out.push((cycle(number), end("b", cycle(number))));
         out.push((cycle(answer), end("e", cycle(answer))));
@@ -155,8 +157,7 @@ impl<'a> Export<'a> {
             }
         }
         // An answer that sets out before its request has come is not its.
-        let cycles = way.iter().map(|event| self.log.events[*event as usize].cycle);
-        if !cycles.clone().is_sorted() {
+        if !way.is_sorted_by_key(|event| self.log.events[*event as usize].cycle) {
             return;
         }
         let step = |phase: &str, event: u32, receiver: bool| {
@@ -179,7 +180,10 @@ impl<'a> Export<'a> {
             let meter = &self.log.header.meters[sent.meter as usize];
             let (pid, tid) = self.tracks[meter.actor as usize];
             let name = format!("{} {}", self.log.name(meter.actor), meter.name);
-            (sent.start, json!({"ph": "C", "name": name, "ts": sent.start, "pid": pid, "tid": tid, "args": {"bytes": sent.bytes}}))
+            (
+                sent.start,
+                json!({"ph": "C", "name": name, "ts": sent.start, "pid": pid, "tid": tid, "args": {"bytes": sent.bytes}}),
+            )
         };
         self.log.sent.iter().map(counter).collect()
     }

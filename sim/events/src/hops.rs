@@ -56,7 +56,9 @@ impl Kind {
             at += field.limbs();
         }
         fields.sort_unstable();
-        let names = fields.iter().fold(hash(0, 1), |h, (name, ..)| name.bytes().fold(hash(h, 2), |h, b| hash(h, b.into())));
+        let names = fields
+            .iter()
+            .fold(hash(0, 1), |h, (name, ..)| name.bytes().fold(hash(h, 2), |h, b| hash(h, b.into())));
         let fields = fields.iter().map(|(_, at, limbs)| (*at, *limbs)).collect();
         Kind { fields, names, numbers, asks: stem(&channel.from_port), answers: stem(&channel.to_port) }
     }
@@ -194,7 +196,8 @@ impl Tracer<'_> {
         // An answer to what is unanswered, of the channel that its operation names, else of requests proper.
         let operation = self.log.header.operation(channel, limbs).to_lowercase();
         let rank = |event: &u32| {
-            let port = channel_of(self.log, *event).map(|c| self.log.header.channels[c as usize].from_port.as_str());
+            let port =
+                channel_of(self.log, *event).map(|c| self.log.header.channels[c as usize].from_port.as_str());
             let word = port.unwrap_or_default().rsplit('_').next().unwrap_or_default();
             let named = if operation.contains(word) { 0 } else { u8::from(!word.starts_with("req")) + 1 };
             (self.hops.answer[*event as usize].is_some(), named)

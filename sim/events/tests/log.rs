@@ -26,7 +26,12 @@ fn field(name: &str, width: u32, names: Option<u32>) -> Field {
 /// A model, an L1, a crossbar and a bank.
 fn header() -> Header {
     let actor = |name: &str, block| Actor { name: name.into(), block };
-    let request = vec![field("op", 1, Some(0)), field("line", 40, None), field("id", 4, None), field("mask", 128, None)];
+    let request = vec![
+        field("op", 1, Some(0)),
+        field("line", 40, None),
+        field("id", 4, None),
+        field("mask", 128, None),
+    ];
     let answer = vec![field("op", 1, Some(0)), field("id", 4, None)];
     let channel = |from, from_port: &str, to, to_port: &str, fields: &Vec<Field>| Channel {
         from,
@@ -47,7 +52,12 @@ fn header() -> Header {
         to: u64::MAX,
         scope: Vec::new(),
         interval: 500,
-        actors: vec![actor("l1", Some(0)), actor("xbar", Some(1)), actor("bank", Some(1)), actor("g0_cu0", None)],
+        actors: vec![
+            actor("l1", Some(0)),
+            actor("xbar", Some(1)),
+            actor("bank", Some(1)),
+            actor("g0_cu0", None),
+        ],
         blocks: vec![
             Block { module: "l1".into(), rows: vec![row("l1.I.load"), row("rec.race.twice")] },
             Block { module: "other".into(), rows: Vec::new() },
@@ -137,7 +147,13 @@ fn a_request_is_followed_to_its_answer() {
     let moments = life::of_line(&log, &hops, 0x20);
     let told: Vec<(u64, Kind, &str)> = moments.iter().map(|m| (m.cycle, m.kind, m.what.as_str())).collect();
     use Kind::{Message, Row};
-    let wanted = [(10, Message, "RD"), (12, Row, "l1.I.load"), (12, Message, "RD"), (31, Message, "RD"), (36, Message, "RD")];
+    let wanted = [
+        (10, Message, "RD"),
+        (12, Row, "l1.I.load"),
+        (12, Message, "RD"),
+        (31, Message, "RD"),
+        (36, Message, "RD"),
+    ];
     assert_eq!(told, wanted);
     let asks = &moments[2];
     assert_eq!((asks.from, asks.to, asks.via.as_slice(), asks.arrives), (0, Some(2), &[1][..], 14));
@@ -175,9 +191,15 @@ fn a_damaged_log_says_where_and_how() {
     let head = complaint(|bytes| bytes.truncate(100));
     assert_eq!(head, "the event log FILE is damaged in its head: it ends there; record it anew");
     let more = complaint(|bytes| bytes.extend([1, 2, 3]));
-    assert_eq!(more, "the event log FILE is damaged after record 24 in cycle 40: 3 bytes follow its end; record it anew");
+    assert_eq!(
+        more,
+        "the event log FILE is damaged after record 24 in cycle 40: 3 bytes follow its end; record it anew"
+    );
     let version = complaint(|bytes| bytes[12] = b'9');
-    assert_eq!(version, "the event log FILE has format weft-events-9 and this program reads weft-events-1; record it anew");
+    assert_eq!(
+        version,
+        "the event log FILE has format weft-events-9 and this program reads weft-events-1; record it anew"
+    );
     let other = complaint(|bytes| bytes[0] = b'x');
     assert_eq!(other, "FILE is no event log; give a file that weft run --events has written");
 }
@@ -191,7 +213,12 @@ fn a_file_cut_short_says_how_far_it_is_good() {
     let text = Log::read(&path).expect_err("cut").to_string();
     assert!(text.contains("is damaged") && text.contains("it cannot be unpacked further"), "{text}");
     std::fs::write(&path, b"run,status\n1,ok\n").expect("written");
-    assert!(Log::read(&path).expect_err("a table").to_string().ends_with("is no event log; give a file that weft run --events has written"));
+    assert!(
+        Log::read(&path)
+            .expect_err("a table")
+            .to_string()
+            .ends_with("is no event log; give a file that weft run --events has written")
+    );
 }
 
 proptest! {

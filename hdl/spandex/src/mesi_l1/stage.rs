@@ -124,7 +124,8 @@ impl<'a> Slot<'a> {
         let fence = self.request & !self.kind.is(Kind::Access);
         let fenced = fence & !release_waits & core.cu_rsp.free;
         let state = self.served_state();
-        let target = targets().decode_about(self.line, self.serves, &[op.access.bits(), state.bits(), lit(NONE, 2)]);
+        let target =
+            targets().decode_about(self.line, self.serves, &[op.access.bits(), state.bits(), lit(NONE, 2)]);
         let does = !target.action("again");
         let served = (self.serves & does & (!op.answered | core.cu_rsp.free)).named("slot_served");
         Plan {
@@ -297,7 +298,8 @@ impl<'a> Slot<'a> {
     fn look_up(&self, plan: &Plan) {
         let (core, found, arrays) = (self.core, &self.found, &self.core.arrays);
         let m = &self.turns.ext.msg;
-        let row = lookups().decode_about(m.line, plan.looked, &[m.op.bits(), found.state.bits(), lit(NONE, 2)]);
+        let row =
+            lookups().decode_about(m.line, plan.looked, &[m.op.bits(), found.state.bits(), lit(NONE, 2)]);
         let does = |action: &str| plan.looked & row.action(action);
         let old = arrays.data(found.way);
         let none = lit_bv(Bv::zero(core.p.port.spandex.data_bits()));

@@ -121,7 +121,8 @@ fn locking(with: &Parts, op: &Op, valid: Bool, line: Bits) -> Locking {
     let state = coded(&table::LOCKS, 2, &[(own, "own"), (other, "other"), (full, "full")], "free");
     let message = coded(&table::MESSAGES, 3, &message, "RD_ATM");
     let at = at.named("s1_at_lock");
-    let rows = table::locks(p.system).decode_about(line, at, &[state.named("s1_lock"), message.named("s1_message")]);
+    let rows =
+        table::locks(p.system).decode_about(line, at, &[state.named("s1_lock"), message.named("s1_message")]);
     Locking { lock, own, other, handed, at, rows }
 }
 

@@ -98,13 +98,18 @@ pub fn address(header: &Header, text: &str) -> Result<u64, Error> {
     if pieces.peek().is_none() {
         let mut known = names;
         known.dedup();
-        return Err(anyhow!("--address {text}: the program has no array {name}; it has {}", known.join(", ")));
+        return Err(anyhow!(
+            "--address {text}: the program has no array {name}; it has {}",
+            known.join(", ")
+        ));
     }
     let found = pieces.find_map(|a| {
         let byte = index.checked_mul(a.element)?.checked_sub(a.offset)?;
         (byte < a.bytes).then_some(a.at + byte)
     });
-    found.ok_or_else(|| anyhow!("--address {text}: {name} has no element {index} with a place known from the start"))
+    found.ok_or_else(|| {
+        anyhow!("--address {text}: {name} has no element {index} with a place known from the start")
+    })
 }
 
 /// A line by its address and what lies there.
@@ -142,14 +147,19 @@ fn standing(log: &Log, moments: &[Moment]) -> Vec<String> {
             Kind::Row => {
                 rows.insert(moment.from, moment);
             }
-            Kind::Message if log.header.actors[moment.from as usize].block.is_none() && moment.asked.is_none() => {
+            Kind::Message
+                if log.header.actors[moment.from as usize].block.is_none() && moment.asked.is_none() =>
+            {
                 asked.insert(moment.from, moment);
             }
             Kind::Message | Kind::Race => {}
         }
     }
     let last = |moment: &Moment| format!("{} in cycle {}", moment.what, moment.cycle);
-    let asked = asked.iter().map(|(actor, m)| format!("{} last asked for it by {}", log.name(*actor), last(m)));
-    let rows = rows.iter().map(|(actor, m)| format!("{} last took row {}: {}", log.name(*actor), last(m), m.details));
+    let asked =
+        asked.iter().map(|(actor, m)| format!("{} last asked for it by {}", log.name(*actor), last(m)));
+    let rows = rows
+        .iter()
+        .map(|(actor, m)| format!("{} last took row {}: {}", log.name(*actor), last(m), m.details));
     asked.chain(rows).collect()
 }

@@ -86,7 +86,9 @@ fn escaped(text: &str) -> String {
 }
 
 fn title(runs: &[Value], sweeps: &[Value], logs: &[Value]) -> String {
-    let name = |of: &Value| format!("{} on {}", of["workload"].as_str().unwrap_or("?"), of["fabric"].as_str().unwrap_or("?"));
+    let name = |of: &Value| {
+        format!("{} on {}", of["workload"].as_str().unwrap_or("?"), of["fabric"].as_str().unwrap_or("?"))
+    };
     let mut names: Vec<String> = runs.iter().chain(logs).map(name).collect();
     names.extend(sweeps.iter().map(|sweep| format!("sweep {}", sweep["file"].as_str().unwrap_or("?"))));
     names.sort();

@@ -311,7 +311,8 @@ struct Survey<'a> {
 
 impl Survey<'_> {
     fn new<'a>(design: &'a Arc<Design>, hardware: &'a dyn Hardware) -> Survey<'a> {
-        let actor = |unit: &weft_engine::design::Unit| Actor { name: unit.path.clone(), block: Some(unit.ty as u32) };
+        let actor =
+            |unit: &weft_engine::design::Unit| Actor { name: unit.path.clone(), block: Some(unit.ty as u32) };
         let covers = |ty: &weft_engine::design::UnitType| {
             let covers = ty.netlist.probes.iter().filter(|p| p.kind == ProbeKind::Cover);
             let rows = covers.map(|p| Row { id: p.name.clone(), text: p.text.clone() });
@@ -369,7 +370,14 @@ impl Survey<'_> {
         let ((from, from_port), (to, to_port)) = (at(&channel.from, self), at(&channel.to, self));
         let number = self.header.channels.len() as u32;
         let of_line = line.and_then(|(n, _)| leaves.iter().position(|leaf| *leaf == n)).map(|n| n as u32);
-        self.header.channels.push(weft_events::Channel { from, from_port, to, to_port, fields, line: of_line });
+        self.header.channels.push(weft_events::Channel {
+            from,
+            from_port,
+            to,
+            to_port,
+            fields,
+            line: of_line,
+        });
         Tapped { number, leaves, line, dst: find("dst"), whole, channel }
     }
 

@@ -44,7 +44,12 @@ impl EventArgs {
         }
         if let Some(path) = &self.events {
             super::writable("--events", path)?;
-            return Ok(Some(Plan { log: path.clone(), trace: self.trace.clone(), kept: true, _folder: None }));
+            return Ok(Some(Plan {
+                log: path.clone(),
+                trace: self.trace.clone(),
+                kept: true,
+                _folder: None,
+            }));
         }
         let folder = tempfile::tempdir().context("cannot make a folder for the events of --trace");
         let folder = folder.map_err(Failure::Input)?;

@@ -158,7 +158,7 @@ function lines(series, log, share) {
   const out = svg('svg', {viewBox: `0 0 ${width} ${height}`, class: 'wide', role: 'img', 'aria-label': 'use of links over time'});
   for (let v = 0; v <= high + unit / 2; v += unit) out.append(svg('path', {d: `M${left} ${y(v)}H${width - right}`, class: 'grid'}), svg('text', {x: left - 6, y: y(v) + 4, 'text-anchor': 'end', class: 'soft'}, share ? percent(v) : num(Number(v.toPrecision(6)))));
   const tick = step(span, 8);
-  for (let c = Math.ceil(log.from / tick) * tick; c <= log.end; c += tick) out.append(svg('text', {x: x(c), y: height - 14, 'text-anchor': 'middle', class: 'soft'}, num(c)));
+  for (let c = Math.ceil(log.from / tick) * tick; c <= log.end; c += tick) out.append(svg('text', {x: x(c), y: height - 16, 'text-anchor': x(c) > width - 40 ? 'end' : 'middle', class: 'soft'}, num(c)));
   out.append(svg('text', {x: width - right, y: height - 1, 'text-anchor': 'end', class: 'soft'}, 'cycle'));
   for (const s of series) {
     let d = '', last = null;

@@ -25,7 +25,7 @@ function life(log, line, shown) {
   const actors = [...new Set(line.moments.flatMap(m => m.to === null ? [m.from] : [m.from, m.to]))];
   const used = actors.filter(a => moments.some(m => m.from === a || m.to === a));
   const x = actor => LEFT + COLUMN * (used.indexOf(actor) + .5), width = LEFT + COLUMN * used.length + 130;
-  const detail = el('div', {class: 'detail', 'aria-live': 'polite'}, el('p', {class: 'soft'}, 'Choose a moment to see all of it, and what its blocks did around it.'));
+  const detail = el('div', {class: 'detail empty', 'aria-live': 'polite'}, el('p', {class: 'soft'}, 'Choose a moment to see all of it, and what its blocks did around it.'));
   const names = svg('svg', {width, height: 30, viewBox: `0 0 ${width} 30`}, svg('text', {x: 8, y: 19, class: 'soft'}, 'cycle'),
     used.map(a => svg('text', {x: x(a), y: 19, 'text-anchor': 'middle'}, clip(name(a), 18), svg('title', {}, name(a)))));
   let y = 0, step = null;
@@ -33,7 +33,7 @@ function life(log, line, shown) {
   for (const moment of moments) {
     const now = log.steps.findLast(s => s.start <= moment.cycle);
     if (now && now !== step) {
-      step = now; y += STEP;
+      step = now; y += STEP + 8;
       body.push(svg('path', {d: `M0 ${y - 5}H${width}`, class: 'grid', 'stroke-dasharray': '2 4'}), svg('text', {x: 8, y: y - 9, class: 'soft'}, `${now.name}, from ${num(now.start)}`));
     }
     y += STEP;
@@ -47,6 +47,7 @@ function life(log, line, shown) {
   function draw(moment, at) {
     const pick = () => {
       picks.forEach(other => other.classList.toggle('chosen', other === group));
+      detail.classList.remove('empty');
       detail.replaceChildren(...describe(log, line, moment));
     };
     const keys = event => {

@@ -11,8 +11,7 @@ use crate::family::tsm::banks::Banks;
 use crate::family::tsm::hardware::BANK_HIT;
 use crate::family::tsm::lane::Ports;
 use crate::family::{
-    FamilyCheck, Hardware, HostSide, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule,
-    WholeLine,
+    FamilyCheck, Hardware, HostSide, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule, WholeLine,
 };
 use crate::memory::Memory;
 use crate::run::FabricError;

@@ -11,8 +11,7 @@ use crate::config::Common;
 use crate::cu::{CuMode, Model};
 use crate::dram::DramTiming;
 use crate::family::{
-    FamilyCheck, Fold, Hardware, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule,
-    WholeLine,
+    FamilyCheck, Fold, Hardware, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule, WholeLine,
 };
 use crate::memory::Memory;
 use crate::port::input;
