@@ -110,8 +110,9 @@ fn a_recorded_run_is_the_same_run() {
     // Bytes on links and invalidations against the run's own figures.
     let sent: u64 = log.sent.iter().map(|sent| sent.bytes).sum();
     assert_eq!(Some(sent), json["metrics"]["inter_gpu_bytes"].as_u64());
-    let invalidations = messages(&log, "inv").filter(|(n, what)| {
-        what == "INV" && log.name(channel(&log, *n as u32).expect("a message").to).contains("link_tx")
+    let invalidations = messages(&log, "").filter(|(n, what)| {
+        let c = channel(&log, *n as u32).expect("a message");
+        what == "INV" && c.to_port == "inv" && log.name(c.to).contains("link_tx")
     });
     let counted = json["counters"]["link_tx.msgs_inv"]["value"].as_u64();
     assert_eq!(Some(invalidations.count() as u64), counted.filter(|count| *count > 0));

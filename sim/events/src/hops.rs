@@ -37,17 +37,26 @@ struct Kind {
     names: u64,
     /// Numbers: name and limb.
     numbers: Vec<(&'static str, usize)>,
-    /// What is the same of a request's channel and of its answer's, at who asks.
-    asks: String,
-    answers: String,
+    /// What is the same of a request's channel and of its answer's, at who asks; none where messages ask, or answer, nothing.
+    asks: Option<u32>,
+    answers: Option<u32>,
 }
 
 impl Kind {
     fn all(header: &Header) -> Vec<Kind> {
-        header.channels.iter().map(Kind::new).collect()
+        let mut stems: Vec<String> = Vec::new();
+        let mut number = |port: &str| {
+            let stem = stem(port);
+            let found = stems.iter().position(|known| *known == stem);
+            found.unwrap_or_else(|| {
+                stems.push(stem);
+                stems.len() - 1
+            }) as u32
+        };
+        header.channels.iter().map(|channel| Kind::new(channel, &mut number)).collect()
     }
 
-    fn new(channel: &crate::Channel) -> Kind {
+    fn new(channel: &crate::Channel, stem: &mut impl FnMut(&str) -> u32) -> Kind {
         let (mut fields, mut numbers, mut at) = (Vec::new(), Vec::new(), 0);
         for field in &channel.fields {
             fields.push((field.name.as_str(), at, field.limbs()));
@@ -60,7 +69,9 @@ impl Kind {
             .iter()
             .fold(hash(0, 1), |h, (name, ..)| name.bytes().fold(hash(h, 2), |h, b| hash(h, b.into())));
         let fields = fields.iter().map(|(_, at, limbs)| (*at, *limbs)).collect();
-        Kind { fields, names, numbers, asks: stem(&channel.from_port), answers: stem(&channel.to_port) }
+        let asks = (!is_answer(&channel.from_port)).then(|| stem(&channel.from_port));
+        let answers = (!is_request(&channel.to_port)).then(|| stem(&channel.to_port));
+        Kind { fields, names, numbers, asks, answers }
     }
 
     fn content(&self, limbs: &[u64]) -> u64 {
@@ -74,13 +85,28 @@ fn hash(h: u64, x: u64) -> u64 {
     mixed ^ (mixed >> 29)
 }
 
-/// The name of a port without what says whether it is for requests or for answers.
+/// The words of a port's name, without the numbers of ports.
+fn words(port: &str) -> impl Iterator<Item = &str> {
+    port.split('_').map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()))
+}
+
+/// Words that say which way a message goes, not which exchange it belongs to.
+const DIRECTIONS: [&str; 9] = ["req", "rsp", "wb", "ack", "out", "in", "start", "done", "far"];
+
+/// The name of a port without what says which way its messages go.
 fn stem(port: &str) -> String {
-    let words = port.split('_').filter(|word| {
-        let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
-        !matches!(word, "req" | "rsp" | "wb" | "ack" | "out" | "in" | "start" | "done")
-    });
-    words.collect::<Vec<_>>().join("_")
+    let kept = port.split('_').zip(words(port)).filter(|(_, word)| !DIRECTIONS.contains(word));
+    kept.map(|(whole, _)| whole).collect::<Vec<_>>().join("_")
+}
+
+/// A port's messages are answers by its name.
+fn is_answer(port: &str) -> bool {
+    words(port).any(|word| matches!(word, "rsp" | "ack" | "done"))
+}
+
+/// A port's messages are requests by its name.
+fn is_request(port: &str) -> bool {
+    words(port).any(|word| matches!(word, "req" | "wb" | "start"))
 }
 
 struct Tracer<'a> {
@@ -90,7 +116,7 @@ struct Tracer<'a> {
     /// Messages that an actor has got, by content.
     held: HashMap<(u32, u64), VecDeque<u32>>,
     /// Newest request of an actor on each of its channels, by stem of the channel, name and value of the number.
-    open: HashMap<(u32, String, &'static str, u64), Vec<u32>>,
+    open: HashMap<(u32, u32, &'static str, u64), Vec<u32>>,
 }
 
 impl Hops {
@@ -175,8 +201,8 @@ impl Tracer<'_> {
     fn asked(&mut self, event: u32, channel: u32, limbs: &[u64]) {
         let (kind, from) = (&self.kinds[channel as usize], self.log.header.channels[channel as usize].from);
         for (name, limb) in &kind.numbers {
-            let key = (from, kind.asks.clone(), *name, limbs[*limb]);
-            let open = self.open.entry(key).or_default();
+            let Some(stem) = kind.asks else { return };
+            let open = self.open.entry((from, stem, *name, limbs[*limb])).or_default();
             // A number is used again when its request is over: of each channel only the newest request is open.
             let log = self.log;
             open.retain(|other| channel_of(log, *other) != Some(channel));
@@ -189,17 +215,16 @@ impl Tracer<'_> {
         let (kind, c) = (&self.kinds[channel as usize], &self.log.header.channels[channel as usize]);
         let mut found: Vec<u32> = Vec::new();
         for (name, limb) in &kind.numbers {
-            let open = self.open.get(&(c.to, kind.answers.clone(), *name, limbs[*limb]));
+            let open = self.open.get(&(c.to, kind.answers?, *name, limbs[*limb]));
             let fits = |o: &&u32| line.is_none() || self.hops.line[**o as usize] == line;
             found.extend(open.into_iter().flatten().filter(fits));
         }
         // An answer to what is unanswered, of the channel that its operation names, else of requests proper.
         let operation = self.log.header.operation(channel, limbs).to_lowercase();
         let rank = |event: &u32| {
-            let port =
-                channel_of(self.log, *event).map(|c| self.log.header.channels[c as usize].from_port.as_str());
-            let word = port.unwrap_or_default().rsplit('_').next().unwrap_or_default();
-            let named = if operation.contains(word) { 0 } else { u8::from(!word.starts_with("req")) + 1 };
+            let port = channel(self.log, *event).map_or("", |c| c.from_port.as_str());
+            let said = words(port).any(|word| word == "wb") && operation.contains("wb");
+            let named = if said { 0 } else { u8::from(!words(port).any(|word| word == "req")) + 1 };
             (self.hops.answer[*event as usize].is_some(), named)
         };
         let best = found.iter().map(rank).min()?;
