@@ -222,7 +222,7 @@ impl Tracer<'_> {
         // An answer to what is unanswered, of the channel that its operation names, else of requests proper.
         let operation = self.log.header.operation(channel, limbs).to_lowercase();
         let rank = |event: &u32| {
-            let port = channel(self.log, *event).map_or("", |c| c.from_port.as_str());
+            let port = self::channel(self.log, *event).map_or("", |c| c.from_port.as_str());
             let said = words(port).any(|word| word == "wb") && operation.contains("wb");
             let named = if said { 0 } else { u8::from(!words(port).any(|word| word == "req")) + 1 };
             (self.hops.answer[*event as usize].is_some(), named)
@@ -234,8 +234,8 @@ impl Tracer<'_> {
     }
 }
 
-/// The channel of a message.
-pub(crate) fn channel_of(log: &Log, event: u32) -> Option<u32> {
+/// The number of the channel of a message.
+pub fn channel_of(log: &Log, event: u32) -> Option<u32> {
     match &log.events[event as usize].what {
         What::Message { channel, .. } => Some(*channel),
         What::Row { .. } => None,
