@@ -31,7 +31,7 @@ pub(super) struct Plan {
 
 impl Slot<'_> {
     pub fn active(&self) -> Bool {
-        (self.turns.is(Turn::Cu) & self.turns.s1_valid.get()).named("cu_active")
+        self.turns.is(Turn::Cu) & self.turns.s1_valid.get()
     }
 
     /// Words of the operation in S1 that can be done at once, one bit per bank, and the others.
