@@ -93,6 +93,8 @@ pub(super) struct Search {
     others: Reg<Bits>,
     pub other: Reg<Bits>,
     pub other_run: Reg<Run>,
+    /// Words of the line that other mappings own, or have pending.
+    pub elsewhere: Reg<Bits>,
     pub walk: Seeker,
     pub fwd: Finder,
 }
@@ -104,6 +106,7 @@ impl Search {
             others: reg::<Bits>("seek_others", p.maps).field("pipeline"),
             other: reg::<Bits>("seek_other", p.map_bits()).field("pipeline"),
             other_run: reg::<Run>("seek_other_run", p.clone()).field("pipeline"),
+            elsewhere: reg::<Bits>("seek_elsewhere", p.spandex.words()).field("pipeline"),
             walk: Seeker::new("walk_seek", p),
             fwd: Finder {
                 known: reg::<Bool>("find_known", ()),
@@ -115,8 +118,9 @@ impl Search {
         }
     }
 
-    /// The other mapping's words are out of the way.
-    pub fn pass(&self) {
+    /// Nothing of the other mapping is in the way; these words are its own.
+    pub fn pass(&self, words: Bits) {
+        self.elsewhere.set(self.elsewhere.get() | words);
         self.cu.stage.set(mux(self.others.get().any(), enum_lit(Stage::Other), enum_lit(Stage::Ready)));
     }
 
@@ -159,6 +163,7 @@ impl Search {
             let others = without(all, cu.map.get()) & (!bool_lit(keeps)).repeat(all.width());
             cu.run.set(run);
             self.others.set(others);
+            self.elsewhere.set(lit_bv(Bv::zero(run.mapped.width())));
             cu.stage.set(mux(others.any(), enum_lit(Stage::Other), enum_lit(Stage::Ready)));
         })
         .elsewhen(cu_other, || {

@@ -73,8 +73,9 @@ impl<'a> Slot<'a> {
         let request = core.banks.states_at(s1.row);
         let load = s1.op.is(CuOp::Ld);
         let usable = request.owned | request.pending | (request.valid & load.repeat(s1.mask.width()));
-        let found_banks = Slot::in_run(core, &s1.row, &run) & s1.mask & !usable;
-        let found = run.to_line(core.banks.from_banks(run.first, found_banks));
+        let sought = search.cu.run.get();
+        let found_banks = Slot::in_run(core, &s1.row, &sought) & s1.mask & !usable;
+        let found = sought.to_line(core.banks.from_banks(sought.first, found_banks));
         Slot {
             core,
             turns,

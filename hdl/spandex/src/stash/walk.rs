@@ -70,9 +70,9 @@ impl Slot<'_> {
         let walk = self.walk_looks();
         let by = mux(turns.s1.get().op.is(CuOp::Ld), enum_lit(By::Ld), enum_lit(By::St));
         let by = mux(walk, enum_lit(By::Map), by);
-        let among = mux(walk, self.run.mapped, search.cu.run.get().mapped);
+        let among = mux(walk, self.run.mapped, self.found);
         let (passes, waits) = self.vacate(alias | walk, by, among);
-        when(passes & alias, || search.pass());
+        when(passes & alias, || search.pass(self.states.owned | self.states.pending));
         when(passes & walk, || search.walk.stop());
         when(waits & walk, || turns.hold_walk());
         let text = "the words that an operation asks for are owned by another mapping";
