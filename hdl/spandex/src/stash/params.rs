@@ -150,7 +150,7 @@ impl StashParams {
     pub fn described(&self) -> Vec<(&'static str, String)> {
         vec![
             ("size", self.size.to_string()),
-            ("banks", self.banks.to_string()),
+            ("stash_banks", self.banks.to_string()),
             ("maps", self.maps.to_string()),
             ("targets", self.targets.to_string()),
             ("releases", self.releases.to_string()),
@@ -176,7 +176,7 @@ impl StashParams {
         let words = self.spandex.words();
         let banks = self.banks.is_power_of_two() && (words..=64).contains(&self.banks);
         let legal = format!("a power of two from {words} (words of a line) to 64");
-        check(banks, "banks", self.banks, "it is no supported number of banks", legal)?;
+        check(banks, "stash_banks", self.banks, "it is no supported number of banks", legal)?;
         let whole = self.size.is_multiple_of(4 * self.banks) && self.rows().is_power_of_two();
         check(
             whole && (2..=1024).contains(&self.rows()),
@@ -200,7 +200,7 @@ impl StashParams {
         let params = StashParams {
             spandex: spandex_from(set)?,
             size: number("size", 16, 1 << 18)?,
-            banks: number("banks", 2, 64)?,
+            banks: number("stash_banks", 2, 64)?,
             maps: number("maps", 2, 64)?,
             targets: number("targets", 1, 64)?,
             releases: number("releases", 1, 64)?,
@@ -217,7 +217,7 @@ pub fn infos() -> Vec<ParamInfo> {
     let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let mut list = vec![
         info("size", "16K", "4 * banks * 2^k, k in 1..10", "bytes of data"),
-        info("banks", "32", "2, 4, 8, 16, 32, 64; at least the words of a line", "banks of a word"),
+        info("stash_banks", "32", "2, 4, 8, 16, 32, 64; at least the words of a line", "banks of a word"),
         info("maps", "32", "2, 4, 8, 16, 32, 64", "entries of the stash map"),
         info("targets", "8", "1..64", "loads that wait for one read"),
         info("releases", "8", "1..64", "acknowledgements that wait for ownership"),
