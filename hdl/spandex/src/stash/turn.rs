@@ -27,6 +27,9 @@ pub enum Turn {
     Cu,
 }
 
+/// Requests that a channel and S1 hold.
+const AHEAD: u64 = 3;
+
 /// The turn, with what it needs.
 pub(super) struct Turns {
     turn: Reg<Enum<Turn>>,
@@ -46,6 +49,8 @@ pub(super) struct Turns {
     walk_hold: Reg<Bool>,
     pub map: InChannel<StashMap>,
     map_leaves: Wire<Bool>,
+    /// Requests that were taken before the message, at most: two wait in the channel, one in S1.
+    map_ahead: Reg<Bits>,
     pub req: InChannel<StashReq>,
     pub s1_valid: Reg<Bool>,
     pub s1: Reg<StashReq>,
@@ -73,6 +78,7 @@ impl Turns {
             walk_hold: reg::<Bool>("walk_hold", ()),
             map: in_channel::<StashMap>("map", p),
             map_leaves: wire("map_leaves"),
+            map_ahead: reg::<Bits>("map_ahead", 2).reset(&[AHEAD]),
             req: in_channel::<StashReq>("cu_req", p),
             s1_valid: reg::<Bool>("s1_valid", ()),
             s1: reg::<StashReq>("s1", p.clone()).field("pipeline"),
@@ -126,6 +132,16 @@ impl Turns {
     pub fn end_map(&self) {
         self.map.take();
         self.map_leaves.set(true);
+    }
+
+    /// Requests that the CU sent before the mapping's message come before it: a wave's last store may still be on its way when its space is mapped again.
+    fn follow(&self, leaves: Bool) {
+        let (ahead, idle) = (self.map_ahead.get(), !self.s1_valid.get() & !self.req.valid);
+        let passed = self.s1_valid.get() & leaves & ahead.any();
+        let next = mux(passed, ahead - 1, ahead);
+        let next = mux(idle, lit(0, 2), next);
+        let next = mux(self.map_leaves.get(), lit(AHEAD, 2), next);
+        when(self.map.valid, || self.map_ahead.set(next));
     }
 
     /// Takes a request; whether one waits afterwards, and its rows.
@@ -182,7 +198,8 @@ impl Turns {
         let next = mux(requests, turn(Turn::Cu), turn(Turn::None));
         // Of these three none is chosen twice in a row: what it waits for may need another turn.
         let maps = self.map.valid & !self.map_leaves.get();
-        let walks = maps & (!self.walk_hold.get() | event) & !self.is(Turn::Walk);
+        self.follow(leaves);
+        let walks = maps & self.map_ahead.get().none() & (!self.walk_hold.get() | event) & !self.is(Turn::Walk);
         let next = mux(walks, turn(Turn::Walk), next);
         let releases = core.releases.ready(event) & !self.is(Turn::Release);
         let next = mux(releases, turn(Turn::Release), next);

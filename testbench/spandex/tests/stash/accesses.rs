@@ -54,7 +54,7 @@ fn a_load_is_answered_in_parts() {
     assert_eq!(h.answered(third, &[8]), [value(8)]);
     let fourth = h.load(&[2]);
     h.silent(&["l1_req", "cu_rsp"]);
-    assert_eq!(h.b.get("stall"), 0, "the last load waits in S1, and the next one would");
+    assert_eq!(h.b.get("stall"), StallCause::MshrFull as u64, "the last load waits");
     h.give(RspOp::RspV, A + 4, (1, 0), tags[1], |_| 12);
     assert_eq!(h.part(), (first, 0, vec![(2, 12)], 1, 0));
     assert_eq!(h.part(), (second, 0, vec![(2, 12)], 1, 1));
@@ -294,7 +294,7 @@ fn a_release_waits_for_ownership() {
             }
         };
         h.give(RspOp::RspV, A + 7, (1, 0), m.get("tag"), value);
-        assert_eq!(h.answered(id, &[7]), [value(7)]);
+        assert_eq!(h.answered(id, &[7]), [value(0)]);
         let id = h.order(CuOp::Acq);
         h.acked(id);
         let id = h.load(&[5, 6]);
@@ -342,6 +342,8 @@ fn a_stash_in_which_nothing_can_happen_sleeps() {
     h.load(&[0]);
     h.store(&[8], value);
     h.order(CuOp::Rel);
+    h.b.run(40);
     h.maps(0, Area::dense(0, (A + 9) * W, 8));
     sleeps(&mut h);
+    assert_eq!([h.b.get("busy_map"), h.b.get("busy_release")], [1, 1]);
 }
