@@ -3,7 +3,7 @@
 //! Time is cut into kernels. In each a word belongs to one port, which alone stores it, or to nobody, then it is only read, or to all (a data race, of which only is known that the value is one of those that were stored).
 //! Between kernels every port releases, and then acquires.
 
-use crate::hand::Area;
+use crate::hand::{Area, W};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who may store a word.
@@ -22,6 +22,8 @@ struct Word {
     values: BTreeSet<u32>,
     /// The port that stored it last, if it takes ownership and the word has not left it; None: nobody's. Unknown after a data race.
     owner: Option<usize>,
+    /// Of a stash: the word that was stored.
+    place: Option<u64>,
     unsure: bool,
 }
 
@@ -49,7 +51,7 @@ pub struct Golden {
 
 impl Golden {
     pub fn new(words: impl Iterator<Item = u64>, ports: &[Kind]) -> Golden {
-        let word = || Word { role: Role::Shared, values: BTreeSet::from([0]), owner: None, unsure: false };
+        let word = || Word { role: Role::Shared, values: BTreeSet::from([0]), owner: None, place: None, unsure: false };
         Golden {
             words: words.map(|w| (w, word())).collect(),
             ports: ports.iter().map(|kind| (*kind, Stash::default())).collect(),
@@ -81,12 +83,13 @@ impl Golden {
             let gone = |s: &u64, m: &u64| *m == index || space.contains(s);
             stash.owners.iter().filter(|(s, m)| gone(s, m)).map(|(s, _)| *s).collect()
         };
-        for s in &lost {
-            if let Some(g) = self.global(port, *s) {
-                // Another mapping may hold the owned copy.
-                let word = self.words.get_mut(&g).expect("a word of the test");
-                word.unsure |= word.owner == Some(port);
-            }
+        // What goes back goes line by line of a mapping.
+        let mapped = self.mapped(port);
+        let line = |(_, m, g): &(u64, u64, u64)| (*m, *g / W);
+        let lines: BTreeSet<(u64, u64)> = mapped.iter().filter(|w| lost.contains(&w.0)).map(line).collect();
+        for (_, _, g) in mapped.iter().filter(|w| lines.contains(&line(w))) {
+            let word = self.words.get_mut(g).expect("a word of the test");
+            word.unsure |= word.owner == Some(port);
         }
         let stash = &mut self.ports[port].1;
         stash.owners.retain(|s, _| !lost.contains(s));
@@ -122,8 +125,14 @@ impl Golden {
         self.words[&g].role == Role::Shared || self.may_store(port, g)
     }
 
-    /// A port stores a word.
-    pub fn store(&mut self, port: usize, g: u64, value: u32) {
+    /// A word of a stash is asked for: if another one of it is owned, that one goes back first.
+    pub fn reads(&mut self, port: usize, g: u64, s: u64) {
+        let word = self.words.get_mut(&g).expect("a word of the test");
+        word.unsure |= word.owner == Some(port) && word.place != Some(s);
+    }
+
+    /// A port stores a word; `place`: of a stash which.
+    pub fn store(&mut self, port: usize, g: u64, place: Option<u64>, value: u32) {
         let takes = self.ports[port].0 != Kind::Gpu;
         let word = self.words.get_mut(&g).expect("a word of the test");
         match word.role {
@@ -134,7 +143,7 @@ impl Golden {
             Role::Of(owner) => {
                 assert_eq!(owner, port);
                 word.values = BTreeSet::from([value]);
-                (word.owner, word.unsure) = (takes.then_some(port), false);
+                (word.owner, word.place, word.unsure) = (takes.then_some(port), place, false);
             }
             Role::Shared => panic!("nobody stores word {g:x}"),
         }

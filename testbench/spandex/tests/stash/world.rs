@@ -320,8 +320,10 @@ impl World {
             (0..rows).for_each(|i| row.set_bit(*bank as u32 * rows + i, (s / banks) >> i & 1 == 1));
             if stores {
                 let value = self.value();
-                self.golden.store(port, *g, value);
+                self.golden.store(port, *g, Some(*s), value);
                 (0..32).for_each(|i| data.set_bit(32 * *bank as u32 + i, value >> i & 1 == 1));
+            } else {
+                self.golden.reads(port, *g, *s);
             }
         }
         let mask: u64 = words.keys().map(|b| 1 << b).sum();
@@ -398,7 +400,7 @@ impl World {
         let mut data = Vec::new();
         for (w, g) in words.iter().filter(|_| stores) {
             let value = self.value();
-            self.golden.store(port, *g, value);
+            self.golden.store(port, *g, None, value);
             data.push((*w, value));
         }
         let mask: u64 = words.keys().map(|w| 0xf << (4 * w)).sum();
