@@ -55,7 +55,7 @@ impl Cu {
             self.fault.get_or_insert(wrong(expected));
             return;
         }
-        if entry.access.op == CuOp::Kend {
+        if entry.access.op == CuOp::Kend && !entry.stash {
             self.s.told = reply.data[0];
         }
         if with_data {
@@ -84,7 +84,9 @@ impl Cu {
                 let op = &mut self.s.lsu.ops[index as usize];
                 (op.src, op.merged) = (reply.src, reply.merged);
                 let who = self.who(self.s.lsu.ops[index as usize].wave);
-                obs.served(&who, &entry.access, reply.src, reply.merged);
+                if !entry.stash {
+                    obs.served(&who, &entry.access, reply.src, reply.merged);
+                }
             }
         }
         self.answered(reply.id, self.params.pace.tick(now));
@@ -94,6 +96,10 @@ impl Cu {
     fn deliver(&mut self, id: u16, data: &[u64; 16], taken: u64, now: u64, obs: &mut dyn CuObserver) {
         let entry = &self.s.lsu.flights.pending[usize::from(id)];
         let Some(index) = entry.op else { return };
+        if entry.stash {
+            let lanes = entry.lanes;
+            return self.stash_deliver(index, lanes, data);
+        }
         let (access, who) = (&entry.access, self.who(self.s.lsu.ops[index as usize].wave));
         if access.op == CuOp::Amo {
             obs.amo(&who, access, data, taken, now);
@@ -117,12 +123,16 @@ impl Cu {
     }
 
     /// A line access is complete: its number is free, its operation perhaps complete.
-    fn answered(&mut self, id: u16, now: u64) {
+    pub(super) fn answered(&mut self, id: u16, now: u64) {
         let entry = &mut self.s.lsu.flights.pending[usize::from(id)];
         entry.taken = None;
         let (op, lanes) = (entry.op, entry.lanes);
         self.s.lsu.flights.free_ids.push(id);
         let Some(index) = op else {
+            self.s.boundary_open -= 1;
+            if self.s.boundary_open > 0 {
+                return;
+            }
             self.s.boundary = match self.s.boundary {
                 Boundary::Beginning => Boundary::Begun,
                 _ => Boundary::Ended,
@@ -130,7 +140,7 @@ impl Cu {
             return;
         };
         let op = &mut self.s.lsu.ops[index as usize];
-        let engine = op.kind == MemKind::Dma;
+        let engine = matches!(op.kind, MemKind::Dma | MemKind::Stash);
         op.open &= if engine { op.open } else { !lanes };
         op.unanswered -= 1;
         let (w, done) = (op.wave, op.todo == 0 && op.unanswered == 0);

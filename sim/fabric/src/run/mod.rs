@@ -11,6 +11,7 @@ mod report;
 mod seat;
 mod snapshot;
 mod stalls;
+mod stash;
 mod state;
 mod stream;
 mod survey;
