@@ -83,8 +83,7 @@ impl StoreBuffer {
         let (lines, lines_new) = file("line", s.line_bits());
         let (masks, masks_slot) = file("mask", s.words());
         let data = with_data.then(|| {
-            let data =
-                regfile_lanes::<Bits>("sb_data", n, s.words(), WORD).fields(&[("store_buffer", WORD)]);
+            let data = regfile_lanes::<Bits>("sb_data", n, s.words(), WORD).fields(&[("store_buffer", WORD)]);
             let writer = data.row_writer("in");
             (data, writer)
         });

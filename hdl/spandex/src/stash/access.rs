@@ -45,7 +45,8 @@ impl Slot<'_> {
 
     /// The words of a load that misses may be asked for.
     fn askable(&self) -> Bits {
-        let open = self.back.open & (!bool_lit(self.core.p.inject == Inject::NoWait)).repeat(self.found.width());
+        let open =
+            self.back.open & (!bool_lit(self.core.p.inject == Inject::NoWait)).repeat(self.found.width());
         let elsewhere = self.core.search.elsewhere.get();
         self.mine & !self.states.here() & !elsewhere & !self.buffered.words & !open & !self.coming.coming
     }

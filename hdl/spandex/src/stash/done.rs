@@ -56,6 +56,10 @@ impl Slot<'_> {
         let gone = core.pending.gone(at).any();
         race("removed_early", owns & gone, "the removal of a word comes before its ownership");
         let again = core.pending.gone(at) & core.buffer.mask(at) & self.states.pending;
-        race("stored_again", owns & again.any(), "a word is stored again between its removal and its ownership");
+        race(
+            "stored_again",
+            owns & again.any(),
+            "a word is stored again between its removal and its ownership",
+        );
     }
 }

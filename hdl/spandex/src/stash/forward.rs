@@ -38,11 +38,7 @@ impl Slot<'_> {
             back,
             moves: owned.none() & pending.none() & core.search.fwd.left.get().any(),
         };
-        let parts = [
-            (Status::Wb, live, back_data),
-            (Status::Po, pending, here),
-            (Status::O, owned, here),
-        ];
+        let parts = [(Status::Wb, live, back_data), (Status::Po, pending, here), (Status::O, owned, here)];
         parts.iter().fold(group, |rest, (s, words, data)| Group {
             status: mux(words.any(), status(*s), rest.status),
             words: mux(words.any(), *words, rest.words),

@@ -186,7 +186,13 @@ impl StashParams {
             "4 * banks * 2^k bytes, k in 1..10".into(),
         )?;
         let maps = self.maps.is_power_of_two() && (2..=64).contains(&self.maps);
-        check(maps, "maps", self.maps, "it is no supported number of mappings", "2, 4, 8, 16, 32, 64".into())?;
+        check(
+            maps,
+            "maps",
+            self.maps,
+            "it is no supported number of mappings",
+            "2, 4, 8, 16, 32, 64".into(),
+        )?;
         check((1..=64).contains(&self.targets), "targets", self.targets, outside, "1..64".into())?;
         check((1..=64).contains(&self.releases), "releases", self.releases, outside, "1..64".into())
     }

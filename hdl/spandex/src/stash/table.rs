@@ -53,7 +53,13 @@ pub fn operations() -> Table {
             "Wait: a word is written back, was lost while it was asked for, or is in a read that no load can join.",
         ),
         ("St.here", St, Here, &["store"], "O or P: in place, without translation."),
-        ("St.missing", St, Missing, &["buffer"], "P: the word is written, and in the store buffer until it is owned."),
+        (
+            "St.missing",
+            St,
+            Missing,
+            &["buffer"],
+            "P: the word is written, and in the store buffer until it is owned.",
+        ),
         (
             "St.busy",
             St,
@@ -98,8 +104,20 @@ pub fn vacate() -> Table {
     use WordState::*;
     type Line = (&'static str, &'static [By], &'static [WordState], &'static [&'static str], &'static str);
     let lines: &[Line] = &[
-        ("alias.O", &[Ld, St], &[O], &["flush"], "The owned words of the other mapping are written back first (ReqWB)."),
-        ("alias.P", &[Ld, St], &[P], &["wait"], "Wait until the pending words of the other mapping are owned."),
+        (
+            "alias.O",
+            &[Ld, St],
+            &[O],
+            &["flush"],
+            "The owned words of the other mapping are written back first (ReqWB).",
+        ),
+        (
+            "alias.P",
+            &[Ld, St],
+            &[P],
+            &["wait"],
+            "Wait until the pending words of the other mapping are owned.",
+        ),
         ("alias.V", &[St], &[V], &["drop"], "The copies of the other mapping become I."),
         ("alias.pass", &[Ld], &[V, I], &[], "Nothing is in the way."),
         ("alias.none", &[St], &[I], &[], "Nothing is in the way."),
@@ -109,10 +127,7 @@ pub fn vacate() -> Table {
     ];
     let row = |(id, by, states, actions, text): &Line| Row {
         id: format!("spandex.stash.{id}"),
-        when: vec![
-            by.iter().map(|b| b.encoding()).collect(),
-            states.iter().map(|s| s.encoding()).collect(),
-        ],
+        when: vec![by.iter().map(|b| b.encoding()).collect(), states.iter().map(|s| s.encoding()).collect()],
         actions: actions.to_vec(),
         text: (*text).into(),
     };

@@ -199,7 +199,8 @@ impl Turns {
         // Of these three none is chosen twice in a row: what it waits for may need another turn.
         let maps = self.map.valid & !self.map_leaves.get();
         self.follow(leaves);
-        let walks = maps & self.map_ahead.get().none() & (!self.walk_hold.get() | event) & !self.is(Turn::Walk);
+        let walks =
+            maps & self.map_ahead.get().none() & (!self.walk_hold.get() | event) & !self.is(Turn::Walk);
         let next = mux(walks, turn(Turn::Walk), next);
         let releases = core.releases.ready(event) & !self.is(Turn::Release);
         let next = mux(releases, turn(Turn::Release), next);

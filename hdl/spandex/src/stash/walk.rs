@@ -130,7 +130,11 @@ impl Slot<'_> {
         let text = "a mapping lies in the stash, and its elements do not overlap";
         assert_always("stash_map_legal", !turns.map.valid | core.maps.legal(m), text);
         let row = |name: &str, cond: Bool, text: &str| cover(&format!("spandex.stash.{name}"), cond, text);
-        row("map.same", ends & same & phase(Phase::None), "The entry holds this mapping already: its words stay.");
+        row(
+            "map.same",
+            ends & same & phase(Phase::None),
+            "The entry holds this mapping already: its words stay.",
+        );
         row("map.fresh", begins & !valid, "The entry held no mapping.");
         row("map.again", begins & valid, "The entry held another mapping, whose words go first.");
         count("stash_maps", ends, "mappings");

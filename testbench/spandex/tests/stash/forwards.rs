@@ -179,7 +179,8 @@ fn forwards_meet_words_of_every_mix() {
     h.fwd(FwdOp::Inv, A, (0, 0), (false, false, false));
     let acks = h.answers();
     assert_eq!((acks.len(), acks[0].op, acks[0].dst, acks[0].tag), (1, RspOp::Ack as u64, BANK, TBE));
-    let forwards = ["ReqV.", "ReqO.", "ReqOdata.", "RvkO.", "ReqS.", "ReqWT.", "Inv", "stash_split", "second_map"];
+    let forwards =
+        ["ReqV.", "ReqO.", "ReqOdata.", "RvkO.", "ReqS.", "ReqWT.", "Inv", "stash_split", "second_map"];
     assert_eq!(missed(&h, &forwards), Vec::<String>::new(), "never seen");
 }
 

@@ -51,7 +51,13 @@ pub struct Golden {
 
 impl Golden {
     pub fn new(words: impl Iterator<Item = u64>, ports: &[Kind]) -> Golden {
-        let word = || Word { role: Role::Shared, values: BTreeSet::from([0]), owner: None, place: None, unsure: false };
+        let word = || Word {
+            role: Role::Shared,
+            values: BTreeSet::from([0]),
+            owner: None,
+            place: None,
+            unsure: false,
+        };
         Golden {
             words: words.map(|w| (w, word())).collect(),
             ports: ports.iter().map(|kind| (*kind, Stash::default())).collect(),
@@ -169,7 +175,11 @@ impl Golden {
         assert!(owners.len() <= 1, "word {g:x} is owned twice: {owners:x?}");
         let word = self.words.get_mut(&g).expect("a word of the test");
         if let Some((port, value)) = owners.first() {
-            assert!(word.values.contains(value), "port {port} owns word {g:x} with {value:x}, not {:x?}", word.values);
+            assert!(
+                word.values.contains(value),
+                "port {port} owns word {g:x} with {value:x}, not {:x?}",
+                word.values
+            );
             word.values = BTreeSet::from([*value]);
         }
         let found = owners.first().map(|o| o.0);

@@ -123,18 +123,13 @@ impl Out {
         let mark = if revoked || is(&[RspOp::NackV, RspOp::NackWt]) { m.get(mark) } else { 0 };
         let with_data = is(&[RspOp::RspV, RspOp::RspS, RspOp::RspOData]) || revoked && mark == 0;
         assert!(!revoked || m.get("kept_s") == 0, "a stash does not share");
-        assert!(!(revoked || is(&[RspOp::RspOData])) || m.get("dirty") == 1, "owned words are newer than memory");
+        assert!(
+            !(revoked || is(&[RspOp::RspOData])) || m.get("dirty") == 1,
+            "owned words are newer than memory"
+        );
         assert_eq!(m.get("src"), OWN);
         let data = bits(m.get("mask")).filter(|_| with_data).map(|w| word(m.wide("data"), w)).collect();
-        Out {
-            op,
-            line: m.get("line"),
-            mask: m.get("mask"),
-            dst: m.get("dst"),
-            tag: m.get("tag"),
-            mark,
-            data,
-        }
+        Out { op, line: m.get("line"), mask: m.get("mask"), dst: m.get("dst"), tag: m.get("tag"), mark, data }
     }
 }
 
@@ -274,7 +269,15 @@ impl Hand {
         (m.get("tag"), bits(words).map(|w| word(m.wide("data"), w)).collect())
     }
 
-    pub fn gives(&mut self, src: u64, op: RspOp, line: u64, (words, extra): (u64, u64), tag: u64, value: impl Fn(u64) -> u32) {
+    pub fn gives(
+        &mut self,
+        src: u64,
+        op: RspOp,
+        line: u64,
+        (words, extra): (u64, u64),
+        tag: u64,
+        value: impl Fn(u64) -> u32,
+    ) {
         let fields = [
             ("op", op as u64),
             ("line", line),
@@ -293,7 +296,13 @@ impl Hand {
     }
 
     /// A forward; `own` of ReqS and RvkO.
-    pub fn fwd(&mut self, op: FwdOp, line: u64, (mask, own): (u64, u64), (for_wt, direct, flex): (bool, bool, bool)) {
+    pub fn fwd(
+        &mut self,
+        op: FwdOp,
+        line: u64,
+        (mask, own): (u64, u64),
+        (for_wt, direct, flex): (bool, bool, bool),
+    ) {
         let fields = [
             ("op", op as u64),
             ("line", line),

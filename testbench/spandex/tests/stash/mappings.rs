@@ -128,7 +128,8 @@ fn a_mapping_that_comes_again_keeps_its_words() {
         let id = h.order(CuOp::Kbegin);
         h.acked(id);
     };
-    let back = |from: u64, to: u64| (from..to).map(|s| (A * W + s - 4, value(s))).collect::<BTreeMap<u64, u32>>();
+    let back =
+        |from: u64, to: u64| (from..to).map(|s| (A * W + s - 4, value(s))).collect::<BTreeMap<u64, u32>>();
     let mut h = Hand::new(&small());
     own(&mut h);
     h.map(2, area);
@@ -152,7 +153,10 @@ fn a_mapping_that_comes_again_keeps_its_words() {
         assert!(words.iter().all(|w| found.get(w.0) == Some(w.1)), "{other:?}: {found:?}");
         // Words of a line go together.
         let lines: BTreeSet<u64> = words.keys().map(|g| g / W).collect();
-        assert!(found.iter().all(|(g, v)| lines.contains(&(g / W)) && *v == value(g - A * W + 4)), "{found:?}");
+        assert!(
+            found.iter().all(|(g, v)| lines.contains(&(g / W)) && *v == value(g - A * W + 4)),
+            "{found:?}"
+        );
         h.acked(id);
         h.silent(&["l1_req", "l1_wb", "cu_rsp"]);
     }

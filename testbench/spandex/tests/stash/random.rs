@@ -29,7 +29,8 @@ fn random_work_is_as_the_model_says() {
         missed = Some(missed.map_or(now.clone(), |before| before.intersection(&now).cloned().collect()));
     }
     // Without MESI and Flex devices nobody asks for sharing, nobody writes through to an owner, and nobody invalidates; see the forwards by hand for these and for what is split.
-    let never = ["ReqS.", "ReqWT.", "Inv", "split_ReqS", "split_ReqWT", "split_ReqO", "split_RvkO", "split_ReqV"];
+    let never =
+        ["ReqS.", "ReqWT.", "Inv", "split_ReqS", "split_ReqWT", "split_ReqO", "split_RvkO", "split_ReqV"];
     let seldom = ["map.same", "ReqO.pending", "ReqOdata", "RvkO.WB", "stored_again", "full_write_backs"];
     let rest = missed.unwrap_or_default().into_iter();
     let rest = rest.filter(|name| !never.iter().chain(&seldom).any(|part| name.contains(part)));

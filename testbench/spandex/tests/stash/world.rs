@@ -288,7 +288,11 @@ impl World {
         let stores = self.b.rng.random_bool(0.5);
         let (golden, changing) = (&self.golden, changing.unwrap_or_default());
         let may = |(_, m, g): &(u64, u64, u64)| {
-            let right = if stores { golden.may_store(port, *g) && !reads.contains(g) } else { golden.may_load(port, *g) };
+            let right = if stores {
+                golden.may_store(port, *g) && !reads.contains(g)
+            } else {
+                golden.may_load(port, *g)
+            };
             right && !changing.contains(m)
         };
         let all: Vec<(u64, u64, u64)> = golden.mapped(port).into_iter().filter(may).collect();
@@ -343,7 +347,8 @@ impl World {
     fn remap(&mut self, port: usize) {
         let rng = &mut self.b.rng;
         let words = (LINES.end - LINES.start) * W;
-        let (element, gap) = ([1, 1, 1, 2, 3][rng.random_range(0..5usize)], [0, 0, 0, 1, 3, 8][rng.random_range(0..6usize)]);
+        let (element, gap) =
+            ([1, 1, 1, 2, 3][rng.random_range(0..5usize)], [0, 0, 0, 1, 3, 8][rng.random_range(0..6usize)]);
         let stride = element + gap;
         let count = rng.random_range(1..=24 / element).min(words / stride - 1);
         let base = rng.random_range(0..=u64::from(self.p.words()) - element * count);
@@ -434,7 +439,8 @@ impl World {
             Open::Load(words) => {
                 assert_eq!(m.get("kind"), 0);
                 let stash = KINDS[port] == Kind::Stash;
-                let places: BTreeSet<u64> = bits(m.get("mask")).map(|b| if stash { b } else { b / 4 }).collect();
+                let places: BTreeSet<u64> =
+                    bits(m.get("mask")).map(|b| if stash { b } else { b / 4 }).collect();
                 let mut got = Vec::new();
                 for place in places {
                     let g = words.remove(&place).expect("a word is answered once");
@@ -461,7 +467,10 @@ impl World {
         for (port, kind) in KINDS.iter().enumerate() {
             let id = self.id(port, Open::Ack(None));
             if *kind == Kind::Stash {
-                let m = Msg::of::<StashReq>(&self.p, &[("op", op as u64), ("mask", 0), ("want_ack", 0), ("id", id)]);
+                let m = Msg::of::<StashReq>(
+                    &self.p,
+                    &[("op", op as u64), ("mask", 0), ("want_ack", 0), ("id", id)],
+                );
                 self.b.send(&format!("d{port}_cu_req"), m);
             } else {
                 self.send_l1(port, op, (0, 0), id, Bv::zero(256));
@@ -507,7 +516,8 @@ impl World {
                 }
             }
             if KINDS[d] != Kind::Gpu {
-                let plane = |name: &str| self.b.sim.peek(&format!("dev_{d}.cache.{name}")).expect("word states");
+                let plane =
+                    |name: &str| self.b.sim.peek(&format!("dev_{d}.cache.{name}")).expect("word states");
                 let (low, high) = (plane("word_valid"), plane("word_owned"));
                 let ones = |of: &Bv| -> u32 { of.limbs().iter().map(|l| l.count_ones()).sum() };
                 assert_eq!((ones(&low), ones(&high)), (0, count), "device {d}: words V or P, and O");
