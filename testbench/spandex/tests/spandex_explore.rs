@@ -67,9 +67,15 @@ fn flag_and_data_in_one_line() {
     all(true, |mix| special(mix, "synchronised"));
 }
 
+/// What is of CU scope is done in the L1, beside what is not.
+#[test]
+fn atomics_of_a_cu() {
+    all(true, |mix| special(mix, "scoped"));
+}
+
 #[test]
 fn lines_leave_the_l1() {
-    all(true, |mix| special(mix, "evicting"));
+    all(true, |mix| special(mix, "evicting") && !special(mix, "scoped"));
 }
 
 #[test]
@@ -122,13 +128,18 @@ fn long_flag_and_data_in_one_line() {
 }
 
 #[test]
+fn long_atomics_of_a_cu() {
+    all(false, |mix| special(mix, "scoped"));
+}
+
+#[test]
 fn long_overlapping_operations() {
-    all(false, |mix| special(mix, "overlapping"));
+    all(false, |mix| special(mix, "overlapping") && !special(mix, "scoped"));
 }
 
 #[test]
 fn long_lines_leave_the_l1() {
-    all(false, |mix| special(mix, "evicting"));
+    all(false, |mix| special(mix, "evicting") && !special(mix, "scoped"));
 }
 
 #[test]

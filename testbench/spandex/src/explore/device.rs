@@ -27,6 +27,7 @@ pub(super) fn gpu_params(c: &Config) -> GpuL1Params {
         targets: c.targets,
         releases: c.releases,
         sb_drain: SbDrain::Full,
+        scopes: c.scopes,
         inject: c.faults.gpu_l1,
         ..GpuL1Params::published(spandex)
     }

@@ -1,7 +1,10 @@
 //! Faults that can be put into the blocks, by name, and a system that shows each.
 
 use super::Kind::{Denovo, Flex, Gpu, Mesi};
-use super::mixes::{chain, evicting, guessed_eviction, guessing, ops, overlapping, pair, replacing, three};
+use super::mixes::{
+    chain, evicting, guessed_eviction, guessing, ops, overlapping, pair, replacing, scoped, scoped_evicting,
+    three,
+};
 use super::{Config, Hint, Op};
 use weft_spandex::llc::{LlcFault, ReqsPolicy};
 use weft_spandex::mesi_l1::MesiL1Inject;
@@ -104,12 +107,17 @@ fn of_bank() -> Vec<Seen> {
 fn of_gpu() -> Vec<Seen> {
     let two = |budgets| overlapping([Gpu, Gpu], budgets);
     let early = doing(pair([Denovo, Gpu], [2, 1]), &["ST X.0,LD X.0", "ST X"]);
+    // A word is buffered and its line dropped; the line is asked for again, the word changes here and leaves the only entry of the buffer before it is read.
+    let prelude = ops("HERE X.0,ACQ").into_iter().map(|op| (0, op)).collect();
+    let fill = Config { prelude, open: 2, l1: (2, 2, 1), targets: 2, ..scoped_evicting([Gpu, Gpu], [4, 0]) };
     vec![
         ("gpu-l1:early-release", doing(two([2, 2]), &["ST X.0,SYNC X.1", "SYNC X.1,LD X.0"]), OLD),
         ("gpu-l1:keeps-copies", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("gpu-l1:no-stale", doing(two([3, 1]), &["LD X.0,ACQ", "ST X.0"]), OLD),
         ("gpu-l1:fill-over-store", doing(two([3, 0]), &["LD X,ST X.0"]), OLD),
         ("gpu-l1:atomic-no-mark", doing(two([3, 0]), &["LD X.1,AT X.0,LD X.0"]), OLD),
+        ("gpu-l1:local-unbuffered", scoped([Gpu, Gpu], [2, 0]), OLD),
+        ("gpu-l1:local-uncaptured", doing(fill, &["LD X.1,HERE X.0,HERE Z.0,LD X.0"]), OLD),
         (
             "tu-gpu:nack-lost",
             evicting([Denovo, Gpu], [1, 1]),

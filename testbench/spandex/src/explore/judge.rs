@@ -4,7 +4,7 @@
 //! - a write that was answered before another was issued comes first (a write is answered when all its old owners have),
 //! - an exchange gets the value of the write before it,
 //! - no read gets an older value than its device has written, updated or read before, nor than what its device has acquired: everything that was answered when its last
-//!   acquire was issued, and everything before the exchange whose value an acquiring one got. A device with MESI need not acquire: its reads get nothing older than what was
+//!   acquire was issued (of exchanges of CU scope what their device had released), and everything before the exchange whose value an acquiring one got. A device with MESI need not acquire: its reads get nothing older than what was
 //!   answered when they were issued.
 //!
 //! Only programs without data races are promised that. So ([`Config::races`](super::Config::races) = false) nothing is demanded of a write that was under way together with another
@@ -28,6 +28,20 @@ struct Demands {
     just: Vec<(usize, Option<usize>)>,
 }
 
+/// Of operations that had been answered those that another device can see: an exchange of CU scope is answered by its L1, and reaches the bank at the latest when its device releases.
+fn performed(state: &Memory, device: usize, answered: u32) -> u32 {
+    let mut all = answered;
+    for (other, own) in state.cores.iter().enumerate().filter(|(other, _)| *other != device) {
+        let releases = |at: usize| matches!(own[at].op, Op::Sync(..)) && answered & place(other, at) != 0;
+        for (at, _) in own.iter().enumerate().filter(|(_, o)| matches!(o.op, Op::Here(..))) {
+            if !(at + 1..own.len()).any(releases) {
+                all &= !place(other, at);
+            }
+        }
+    }
+    all
+}
+
 /// The operations whose writes a device must see that has issued one with `before`: its own and what it has acquired.
 fn seen(cores: &Cores, state: &Memory, device: usize, seq: usize, depth: usize) -> u32 {
     let own = &state.cores[device];
@@ -38,7 +52,7 @@ fn seen(cores: &Cores, state: &Memory, device: usize, seq: usize, depth: usize) 
         if !acquires {
             continue;
         }
-        all |= earlier.before | seen(cores, state, device, at, depth);
+        all |= performed(state, device, earlier.before) | seen(cores, state, device, at, depth);
         if let (Op::Sync(_, words, _), Some(got)) = (earlier.op, earlier.got) {
             let from = got[if words == 1 { 0 } else { 1 }];
             if from != INITIAL && depth > 0 {

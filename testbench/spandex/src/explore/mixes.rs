@@ -98,6 +98,24 @@ pub fn synchronised(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
     Config { alphabets, ..pair(kinds, budgets) }
 }
 
+/// Exchanges of CU scope on a word that the other device reads after it has synchronised, beside the flag in the same line.
+pub fn scoped(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
+    let alphabets = vec![ops("HERE X.0,SYNC X.1,LD X"), ops("SYNC X.1,LD X.0,ST X.1")];
+    Config { alphabets, scopes: true, ..pair(kinds, budgets) }
+}
+
+/// The same with two operations of a core open together, and two entries of everything, for lines that come in while they are written, and reads that an acquire makes stale.
+pub fn scoped_overlapping(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
+    let alphabets = vec![ops("HERE X.0,ST X.0,LD X,SYNC X.1,ACQ"), ops("SYNC X.1,LD X.0")];
+    Config { alphabets, scopes: true, ..overlapping(kinds, budgets) }
+}
+
+/// The same, and other lines take the room of the store buffer and of the set.
+pub fn scoped_evicting(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
+    let alphabets = vec![ops("HERE X.0,HERE Z.0,LD X,AT X.0"), ops("SYNC X.1,LD X.0")];
+    Config { alphabets, scopes: true, ..evicting(kinds, budgets) }
+}
+
 /// Two operations of a core are open together, L1 and bank have two entries of everything.
 pub fn overlapping(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
     let own = |kind| {
@@ -248,6 +266,14 @@ pub fn mixes() -> Vec<Mix> {
     for (word, reqs) in [("opt1", ReqsPolicy::Opt1), ("opt2", ReqsPolicy::Opt2), ("opt3", ReqsPolicy::Opt3)] {
         all.push(named(word, false, Config { reqs, ..pair([Mesi, Mesi], [2, 2]) }));
         all.push(named(word, false, Config { reqs, ..pair([Mesi, Denovo], [2, 2]) }));
+    }
+    for kinds in [[Gpu, Gpu], [Gpu, Denovo]] {
+        all.push(named("scoped", true, scoped(kinds, [2, 2])));
+        all.push(named("scoped", false, scoped(kinds, [3, 3])));
+        all.push(named("scoped overlapping", true, scoped_overlapping(kinds, [2, 1])));
+        all.push(named("scoped overlapping", false, scoped_overlapping(kinds, [3, 2])));
+        all.push(named("scoped evicting", true, scoped_evicting(kinds, [2, 1])));
+        all.push(named("scoped evicting", false, scoped_evicting(kinds, [3, 2])));
     }
     let words = Config { rvko: RvkoGran::Word, flex: false, ..pair([Denovo, Gpu], [2, 2]) };
     all.push(named("rvko=word flex=0", false, words));

@@ -31,6 +31,9 @@
 //! | the L1 of one device evicts, 2 + 2 | 0.5 to 4.8 million | 0.6 to 7.2 million |
 //! | the bank replaces lines with owned words, 2 + 1 | 0.1 to 0.3 million | 0.2 to 0.4 million |
 //!
+//! With [`Config::scopes`] a device with GPU coherence does exchanges of CU scope in its L1, on words that nobody else writes; what they leave stays in its store buffer, and is the word's
+//! value at rest, until a release of the device or the want of room brings it to the bank.
+//!
 //! `weft explore spandex` explores them; the single counts stand in RESULTS.md.
 //!
 //! # What it does not show
@@ -129,6 +132,8 @@ pub struct Config {
     pub n_fail: u32,
     /// The device that Flex units take for the owner of every word; none: they ask the bank.
     pub guess: Option<usize>,
+    /// Scopes are honoured: [`Op::Here`] is done in an L1 with GPU coherence, everything else is of system scope.
+    pub scopes: bool,
     /// Reads that race with writes are in one order with them, too: what a device has read it never sees older.
     pub races: bool,
     /// Messages of a device that REQ and WB hold each, and messages for a device that FWD holds.
@@ -195,6 +200,7 @@ impl Config {
             flex: true,
             n_fail: 1,
             guess: None,
+            scopes: false,
             races: true,
             link: 2,
             timing: Timing::Bursts,

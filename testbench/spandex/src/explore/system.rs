@@ -35,6 +35,8 @@ struct Held {
     sharers: u64,
     /// Words; of those owned by the bank the owner.
     words: [u64; 2],
+    /// Words that wait in a store buffer.
+    buffered: u8,
 }
 
 /// Registers that are zero when nothing is under way.
@@ -127,7 +129,9 @@ impl System {
         let at = state[block];
         let own = &mut self.net.blocks[block];
         let mut view = View { lines: vec![Held::default(); c.lines.len()], busy: None };
-        for name in entries(kind) {
+        // What is done in the L1 is left in its store buffer.
+        let stays = |name: &str| c.scopes && name == "cache.sb_valid" && kind == Some(Kind::Gpu);
+        for name in entries(kind).iter().filter(|name| !stays(name)) {
             let rows = if *name == "tu.in_place" { 4 } else { 0 };
             let some = (0..rows).any(|row| own.cell(at, name, row) != 0);
             if some || (rows == 0 && own.register(at, name) != 0) {
@@ -137,6 +141,7 @@ impl System {
         for (held, line) in view.lines.iter_mut().zip(&c.lines) {
             *held = match kind {
                 None => bank(own, at, &c, *line),
+                Some(Kind::Gpu) if c.scopes => buffer(own, at, &c, *line),
                 Some(Kind::Gpu) => Held::default(),
                 Some(Kind::Denovo | Kind::Flex) => by_words(own, at, *line),
                 Some(Kind::Mesi) => mesi(own, at, *line),
@@ -162,7 +167,13 @@ impl System {
             let copies: Vec<Held> = devices.iter().map(|view| view.lines[line]).collect();
             let words = settled(held, &copies, memory.lines[line])
                 .map_err(|text| format!("everything is answered, but of line {line} {text}"))?;
-            last.push(words.map(Some));
+            let mut words = words.map(Some);
+            for (word, value) in words.iter_mut().enumerate() {
+                for copy in copies.iter().filter(|copy| copy.buffered >> word & 1 == 1) {
+                    *value = u8::try_from(copy.words[word]).ok();
+                }
+            }
+            last.push(words);
         }
         judge::check(self.net.world(), &memory, Some(&last))
     }
@@ -202,6 +213,19 @@ fn halves(line: u64) -> [u64; 2] {
     [line & 0xffff_ffff, line >> 32]
 }
 
+/// Words of a line in the store buffer of an L1 with GPU coherence, in which everything that has left is answered.
+fn buffer(own: &mut Block, at: u32, c: &Config, line: u64) -> Held {
+    let (valid, mut held) = (own.register(at, "cache.sb_valid"), Held::default());
+    for entry in (0..c.l1.1).filter(|entry| valid >> entry & 1 == 1) {
+        if own.cell(at, "cache.sb_line", entry) != line {
+            continue;
+        }
+        held.buffered = own.cell(at, "cache.sb_mask", entry) as u8;
+        held.words = [0, 1].map(|word| own.cell(at, "cache.sb_data", 2 * entry + word));
+    }
+    held
+}
+
 fn bank(own: &mut Block, at: u32, c: &Config, line: u64) -> Held {
     let (sets, ways) = c.bank;
     let index = sets.trailing_zeros();
@@ -222,6 +246,7 @@ fn bank(own: &mut Block, at: u32, c: &Config, line: u64) -> Held {
             shared: if state == 2 { 3 } else { 0 },
             sharers,
             words: [word(own, 0), word(own, 1)],
+            buffered: 0,
         };
     }
     Held::default()

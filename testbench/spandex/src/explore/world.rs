@@ -50,6 +50,8 @@ pub enum Op {
     Swap(u8, u8, Hint),
     /// Exchange of one word, release before and acquire after.
     Sync(u8, u8, Hint),
+    /// Exchange of one word, of CU scope: its word is one that no other device writes.
+    Here(u8, u8),
     /// Acquire without an access.
     Acquire,
 }
@@ -58,7 +60,11 @@ impl Op {
     /// The line, by its place.
     pub fn line(self) -> usize {
         match self {
-            Op::Load(line, ..) | Op::Store(line, ..) | Op::Swap(line, ..) | Op::Sync(line, ..) => line.into(),
+            Op::Load(line, ..)
+            | Op::Store(line, ..)
+            | Op::Swap(line, ..)
+            | Op::Sync(line, ..)
+            | Op::Here(line, ..) => line.into(),
             Op::Acquire => 0,
         }
     }
@@ -68,7 +74,8 @@ impl Op {
             Op::Load(_, words, _)
             | Op::Store(_, words, _)
             | Op::Swap(_, words, _)
-            | Op::Sync(_, words, _) => words,
+            | Op::Sync(_, words, _)
+            | Op::Here(_, words) => words,
             Op::Acquire => 0,
         }
     }
@@ -76,12 +83,12 @@ impl Op {
     pub fn hint(self) -> Hint {
         match self {
             Op::Load(.., hint) | Op::Store(.., hint) | Op::Swap(.., hint) | Op::Sync(.., hint) => hint,
-            Op::Acquire => Hint::default(),
+            Op::Here(..) | Op::Acquire => Hint::default(),
         }
     }
     /// It reads a word and writes it.
     pub fn updates(self) -> bool {
-        matches!(self, Op::Swap(..) | Op::Sync(..))
+        matches!(self, Op::Swap(..) | Op::Sync(..) | Op::Here(..))
     }
     /// It writes.
     pub fn writes(self) -> bool {
@@ -96,11 +103,11 @@ impl Op {
 impl std::str::FromStr for Op {
     type Err = String;
 
-    /// `LD X`, `ST X` (both words), `LD X.0`, `ST X.1`, `AT X.0`, `SYNC X.1`, `ACQ`; X, Y, Z are the lines. A request of [`Hint::WORDS`] may follow, and then `line`: `LD X.0 ReqS line`.
+    /// `LD X`, `ST X` (both words), `LD X.0`, `ST X.1`, `AT X.0`, `SYNC X.1`, `HERE X.0`, `ACQ`; X, Y, Z are the lines. A request of [`Hint::WORDS`] may follow, and then `line`: `LD X.0 ReqS line`.
     fn from_str(text: &str) -> Result<Op, String> {
         let wrong = || {
             format!(
-                "'{text}' is no operation; legal: LD X, ST X (both words), LD X.0, ST X.0, AT X.0, SYNC X.0, ACQ, with X, Y, Z for the lines and 0, 1 for the words; behind it, for a Flex device, ReqV, ReqS, ReqO, ReqO+data, ReqWT or ReqWT+fwd, and then line"
+                "'{text}' is no operation; legal: LD X, ST X (both words), LD X.0, ST X.0, AT X.0, SYNC X.0, HERE X.0, ACQ, with X, Y, Z for the lines and 0, 1 for the words; behind it, for a Flex device, ReqV, ReqS, ReqO, ReqO+data, ReqWT or ReqWT+fwd, and then line"
             )
         };
         let parts: Vec<&str> = text.split_whitespace().collect();
@@ -122,6 +129,7 @@ impl std::str::FromStr for Op {
             "ST" => Ok(Op::Store(line, words, hint)),
             "AT" if words != 3 => Ok(Op::Swap(line, words, hint)),
             "SYNC" if words != 3 => Ok(Op::Sync(line, words, hint)),
+            "HERE" if words != 3 && hint == Hint::default() => Ok(Op::Here(line, words)),
             _ => Err(wrong()),
         }
     }
@@ -134,6 +142,7 @@ impl fmt::Display for Op {
             Op::Store(..) => "ST",
             Op::Swap(..) => "AT",
             Op::Sync(..) => "SYNC",
+            Op::Here(..) => "HERE",
             Op::Acquire => return write!(f, "ACQ"),
         };
         let word = ["", ".0", ".1", ""][usize::from(self.words() & 3)];
@@ -179,6 +188,9 @@ impl Memory {
     }
 }
 
+/// System scope.
+const SYSTEM: u64 = 2;
+
 /// What a word holds that nobody has written: no device's number.
 pub const INITIAL: u8 = 0x80;
 
@@ -215,10 +227,11 @@ impl Cores {
         let kind = match op {
             Op::Load(..) => CuOp::Ld,
             Op::Store(..) => CuOp::St,
-            Op::Swap(..) | Op::Sync(..) => CuOp::Amo,
+            Op::Swap(..) | Op::Sync(..) | Op::Here(..) => CuOp::Amo,
             Op::Acquire => CuOp::Acq,
         };
         let sync = matches!(op, Op::Sync(..));
+        let wide = self.config.scopes && !matches!(op, Op::Here(..));
         let each =
             |bits: u64| (0..2).filter(|w| op.words() >> w & 1 == 1).map(|w| bits << (w * 4)).sum::<u64>();
         let data = (0..2).filter(|w| op.words() >> w & 1 == 1).map(|w| u64::from(value) << (w * 32)).sum();
@@ -226,6 +239,7 @@ impl Cores {
             ("op", kind.encoding()),
             ("sync", sync.into()),
             ("sem", if sync { 3 } else { 0 }),
+            ("scope", if wide { SYSTEM } else { 0 }),
             ("want_ack", u64::from(matches!(op, Op::Store(..)))),
             ("amo", if op.updates() { AmoOp::Exch.encoding() } else { 0 }),
             ("line", if op == Op::Acquire { 0 } else { self.config.lines[op.line()] }),
