@@ -80,6 +80,10 @@ impl Books {
         }
         self.nacks += 1;
         let known = self.refused.entry((device, tag)).or_default();
+        if direct == 1 {
+            // Only the first request of a transaction goes to a guessed owner: what is known of these words is of an earlier one of the same number.
+            known.sure &= !mask;
+        }
         if known.sure & mask != 0 {
             return Err(format!(
                 "words {:#x} of transaction {tag} of device {device} are refused although they were asked for at the LLC",
@@ -215,6 +219,11 @@ mod tests {
         ask(&mut books, ReqOp::ReqWtData, 1, 1).expect("escalates");
         ask(&mut books, ReqOp::ReqV, 1, 1).expect("another read");
         nack(&mut books, 1, 0).expect("of the other read");
+        ask(&mut books, ReqOp::ReqWtData, 1, 1).expect("escalates");
+        nack(&mut books, 1, 1).expect("a guess of a third read, which the network of requests does not see");
+        assert!(nack(&mut books.clone(), 1, 0).is_ok(), "nothing sure is asked for");
+        ask(&mut books, ReqOp::ReqWtData, 1, 1).expect("escalates");
+        assert!(nack(&mut books, 1, 0).expect_err("cannot fail").contains("at the LLC"));
     }
 
     #[test]
