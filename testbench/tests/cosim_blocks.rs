@@ -17,7 +17,7 @@ use weft_testbench::tools::{iverilog_lint, verilator_lint, yosys_read};
 
 /// Blocks that show memory content at power-up when random messages break the protocol above the channels (an answer that nobody waits
 /// for); `cosim_recorded.rs` and `cosim_program.rs` show that they do not among neighbours that keep it.
-const SHOWS_POWER_UP: [&str; 20] = [
+const SHOWS_POWER_UP: [&str; 21] = [
     "mshr-file",
     "l1-cache",
     "l2-bank",
@@ -35,6 +35,7 @@ const SHOWS_POWER_UP: [&str; 20] = [
     "spandex-llc",
     "gpu-l1",
     "denovo-l1",
+    "stash",
     "mesi-l1",
     "tu-mesi",
     "gpu-l2",
@@ -201,6 +202,7 @@ cosim_of! {
     cosim_tu_gpu "tu-gpu";
     cosim_denovo_l1 "denovo-l1";
     cosim_tu_denovo "tu-denovo";
+    cosim_stash "stash";
     cosim_flex_l1 "flex-l1";
     cosim_owner_predictor "owner-predictor";
     cosim_tu_flex "tu-flex";

@@ -149,6 +149,8 @@ fn synth_keeps_lines_and_tables_of_spandex_caches_in_memories() {
         is_as_declared(block, &module(block, &[&SPANDEX[..], &l1, &waits].concat()), 80);
     }
     is_as_declared("mesi-l1", &module("mesi-l1", &[&SPANDEX[..], &l1].concat()), 80);
+    let stash = [("size", "512"), ("stash_banks", "4"), ("maps", "2"), ("line", "16")];
+    is_as_declared("stash", &module("stash", &[&SPANDEX[..], &stash, &waits].concat()), 80);
 }
 
 #[test]

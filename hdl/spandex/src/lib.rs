@@ -12,6 +12,7 @@
 //! [`llc`]: a bank of the LLC; [`gpu_l1`]: the L1 of a CU with GPU coherence; [`tu_gpu`]: its translation unit.
 //! [`denovo_l1`]: an L1 with DeNovo coherence, which speaks Spandex itself; [`tu_denovo`]: its translation unit.
 //! [`flex_l1`]: an L1 whose requests are chosen by hints; [`tu_flex`]: its translation unit; [`owner_predictor`]: a table of likely owners in it.
+//! [`stash`]: a scratchpad of a CU whose words are mapped to global memory and owned like those of a DeNovo L1.
 //! [`mesi_l1`]: the L1 of a core with MESI coherence; [`tu_mesi`]: its translation unit; [`mesi_port`]: what they say to each other.
 //! [`net`]: a mesh of routers, in which virtual networks share links; links between the meshes of several GPUs.
 //! [`hmesi`]: the hierarchical baseline, a MESI directory above CPU L1s and a GPU L2.
@@ -31,6 +32,7 @@ pub mod net;
 pub mod owner_predictor;
 pub mod params;
 mod retries;
+pub mod stash;
 pub mod tu_denovo;
 pub mod tu_flex;
 pub mod tu_gpu;
@@ -47,6 +49,7 @@ pub fn blocks() -> Vec<BlockInfo> {
         tu_gpu::info(),
         denovo_l1::info(),
         tu_denovo::info(),
+        stash::info(),
         flex_l1::info(),
         owner_predictor::info(),
         tu_flex::info(),

@@ -8,7 +8,7 @@ use crate::ledger::Entry;
 /// A line per entry: block, identifier, text.
 const LIST: &str = include_str!("spandex.txt");
 
-/// Section of spandex.md in which a block is specified.
+/// Section in which a block is specified.
 fn section(block: &str) -> &'static str {
     match block {
         "spandex-router" => "2",
@@ -16,6 +16,7 @@ fn section(block: &str) -> &'static str {
         "tu-gpu" | "tu-denovo" | "tu-mesi" => "6",
         "flex-l1" | "tu-flex" | "owner-predictor" => "8",
         "mesi-llc" | "gpu-l2" | "hmesi-client" => "9",
+        "stash" => "8",
         _ => "7",
     }
 }
@@ -25,5 +26,6 @@ fn section(block: &str) -> &'static str {
 /// # Panics
 /// When a line of the list is not `block | id | text`.
 pub fn entries() -> Vec<Entry> {
-    listed(LIST, |block| format!("spandex.md {}", section(block)))
+    let page = |block: &str| if block == "stash" { "cu-and-consistency.md" } else { "spandex.md" };
+    listed(LIST, |block| format!("{} {}", page(block), section(block)))
 }

@@ -43,6 +43,14 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         ],
     ),
     (
+        "stash",
+        [
+            "size=16 stash_banks=2 maps=2 line=8 targets=1 releases=1 mshrs=1 sb=1 wbb=1 tbes=1 banks=1 cpus=0 cus=1 sharers=0 addr_bits=32 sb_drain=eager",
+            "size=1K stash_banks=16 maps=8 line=32 targets=3 releases=3 mshrs=5 sb=7 wbb=3 cpus=3 cus=2 sharers=3 sb_drain=highwater",
+            "size=4K stash_banks=64 maps=16 mshrs=16 sb=16 wbb=4 addr_bits=40",
+        ],
+    ),
+    (
         "flex-l1",
         [
             "size=64 ways=2 line=8 targets=1 releases=1 mshrs=1 sb=1 wbb=1 tbes=1 banks=1 cpus=0 cus=1 sharers=1 addr_bits=32 sb_drain=eager",

@@ -16,6 +16,7 @@
 //! | `g0_cuD_stall` | out | why the L1 does not take a request |
 //! | `g0_cuD_busy_release` | out | a release is under way in the L1 |
 //! | `g0_cuD_oracle_ask`, `_line`, `_mask`, `_known`, `_owner` | out, in | of a Flex device with an oracle: see [`flex_device`] |
+//! | `g0_cuD_map`, `_req`, `_rsp`, `_stall`, `_busy_release`, `_busy_map` | in, in, out | of a [stash](stash_device): messages of [`crate::stash`]; stashes are numbered like CUs |
 //! | `memB_req`, `memB_rsp` | out, in | [`MemReq`], [`MemRsp`] of a bank; with memory controllers of one of them, and then [`ControllerRsp`] |
 //!
 //! Instances: `deviceD`, in it `cache` (the L1) and `tu`; `bankB`; `routerN` and what lies between.
@@ -39,6 +40,7 @@ use crate::msg::*;
 use crate::net::memory::{Memory, memories};
 use crate::net::{Net, NetParams, Stations};
 use crate::params::Spandex;
+use crate::stash::{StashMap, StashParams, StashReq, StashRsp, stash};
 use crate::tu_denovo::{TuDenovoParams, tu_denovo};
 use crate::tu_flex::{Opred, TuFlexParams, tu_flex};
 use crate::tu_gpu::{TuGpuParams, tu_gpu};
@@ -67,8 +69,35 @@ pub fn device(
     tu: &Arc<Module>,
     join: impl Fn(&InstanceRef, &InstanceRef),
 ) -> Result<Arc<Module>, BlockError> {
+    let cu = |cache: &InstanceRef| {
+        pass_in::<CuReq>(cache, "cu_req", "cu_req", &s.cu());
+        pass_out::<CuRsp>(cache, "cu_rsp", "cu_rsp", &s.cu());
+        tell(cache, &["stall", "busy_release"]);
+    };
+    let text = "A device of a Spandex system: an L1 and its translation unit.";
+    device_with(name, text, s, l1, tu, cu, join)
+}
+
+/// Hands on what a part tells the CU.
+fn tell(part: &InstanceRef, states: &[&str]) {
+    for state in states {
+        let value = part.out_bits(state);
+        output::<Bits>(state, value.width()).set(value);
+    }
+}
+
+/// The same for a part with other ports to the CU, which `cu` hands on.
+fn device_with(
+    name: &str,
+    text: &str,
+    s: &Spandex,
+    l1: &Arc<Module>,
+    tu: &Arc<Module>,
+    cu: impl Fn(&InstanceRef),
+    join: impl Fn(&InstanceRef, &InstanceRef),
+) -> Result<Arc<Module>, BlockError> {
     built(Module::build(name, ModuleKind::Fabric, || {
-        doc("A device of a Spandex system: an L1 and its translation unit.");
+        doc(text);
         let own = input::<Bits>("own", s.dev_bits());
         let (cache, unit) = (instance("cache", l1), instance("tu", tu));
         for (part, module) in [(&cache, l1), (&unit, tu)] {
@@ -76,13 +105,7 @@ pub fn device(
                 part.drive_bits("own", own);
             }
         }
-        let cu = s.cu();
-        pass_in::<CuReq>(&cache, "cu_req", "cu_req", &cu);
-        pass_out::<CuRsp>(&cache, "cu_rsp", "cu_rsp", &cu);
-        for state in ["stall", "busy_release"] {
-            let value = cache.out_bits(state);
-            output::<Bits>(state, value.width()).set(value);
-        }
+        cu(&cache);
         join(&cache, &unit);
         pass_out::<Req>(&unit, "req", "req", s);
         pass_out::<Wb>(&unit, "wb", "wb", s);
@@ -113,13 +136,33 @@ pub fn gpu_device(l1: &GpuL1Params, tu: &TuGpuParams) -> Result<Arc<Module>, Blo
 pub fn denovo_device(l1: &DenovoL1Params, tu: &TuDenovoParams) -> Result<Arc<Module>, BlockError> {
     let s = &l1.l1.spandex;
     let name = format!("denovo_device_{}__{}", l1.module_name(), tu.n_fail);
-    device(&name, s, &denovo_l1(l1)?, &tu_denovo(tu)?, |cache, unit| {
-        connect::<Req>(cache, "l1_req", unit, "l1_req", s);
-        connect::<Wb>(cache, "l1_wb", unit, "l1_wb", s);
-        connect::<Rsp>(cache, "l1_rsp_out", unit, "l1_rsp_out", s);
-        connect::<Fwd>(unit, "l1_fwd", cache, "l1_fwd", s);
-        connect::<Rsp>(unit, "l1_rsp", cache, "l1_rsp", s);
-    })
+    device(&name, s, &denovo_l1(l1)?, &tu_denovo(tu)?, |cache, unit| join_denovo(s, cache, unit))
+}
+
+/// Connects what speaks Spandex itself to its unit.
+fn join_denovo(s: &Spandex, cache: &InstanceRef, unit: &InstanceRef) {
+    connect::<Req>(cache, "l1_req", unit, "l1_req", s);
+    connect::<Wb>(cache, "l1_wb", unit, "l1_wb", s);
+    connect::<Rsp>(cache, "l1_rsp_out", unit, "l1_rsp_out", s);
+    connect::<Fwd>(unit, "l1_fwd", cache, "l1_fwd", s);
+    connect::<Rsp>(unit, "l1_rsp", cache, "l1_rsp", s);
+}
+
+/// A stash: a device of its own beside the L1 of its CU. Its ports to the CU are those of the [block](crate::stash): channels `map`, `cu_req` and `cu_rsp`, outputs `stall`, `busy_release` and `busy_map`.
+///
+/// # Errors
+/// What its parts refuse; widths that differ.
+pub fn stash_device(p: &StashParams, tu: &TuDenovoParams) -> Result<Arc<Module>, BlockError> {
+    let s = &p.spandex;
+    let name = format!("stash_device_{}__{}", p.module_name(), tu.n_fail);
+    let cu = |cache: &InstanceRef| {
+        pass_in::<StashMap>(cache, "map", "map", p);
+        pass_in::<StashReq>(cache, "cu_req", "cu_req", p);
+        pass_out::<StashRsp>(cache, "cu_rsp", "cu_rsp", p);
+        tell(cache, &["stall", "busy_release", "busy_map"]);
+    };
+    let text = "A device of a Spandex system: the stash of a CU and its translation unit.";
+    device_with(&name, text, s, &stash(p)?, &tu_denovo(tu)?, cu, |cache, unit| join_denovo(s, cache, unit))
 }
 
 /// A device with MESI coherence.
@@ -238,6 +281,19 @@ fn export(s: &Spandex, stations: &Stations) {
     }
 }
 
+/// Ports of a stash to its CU, as they are.
+fn export_stash(device: &InstanceRef, unit: &str) {
+    let to_cu = |port: &str| ["map_", "cu_", "stall", "busy_"].iter().any(|start| port.starts_with(start));
+    let name = |port: &str| format!("{unit}_{}", port.trim_start_matches("cu_"));
+    let module = device.module();
+    for (_, port) in module.inputs().filter(|(_, port)| to_cu(&port.name)) {
+        device.drive_bits(&port.name, input::<Bits>(&name(&port.name), port.width));
+    }
+    for (_, port) in module.outputs().filter(|(_, port)| to_cu(&port.name)) {
+        output::<Bits>(&name(&port.name), port.width).set(device.out_bits(&port.name));
+    }
+}
+
 /// Ports of CPU cores and CUs.
 pub(crate) fn export_cu(s: &Spandex, devices: &[InstanceRef]) {
     let cu = s.cu();
@@ -245,6 +301,10 @@ pub(crate) fn export_cu(s: &Spandex, devices: &[InstanceRef]) {
         device.drive_bits("own", lit(u64::from(d), s.dev_bits()));
         let (gpu, number) = s.unit(d);
         let unit = format!("g{gpu}_cu{number}");
+        if device.module().port("map_valid").is_some() {
+            export_stash(device, &unit);
+            continue;
+        }
         pass_in::<CuReq>(device, "cu_req", &format!("{unit}_req"), &cu);
         pass_out::<CuRsp>(device, "cu_rsp", &format!("{unit}_rsp"), &cu);
         for state in ["stall", "busy_release"] {

@@ -25,8 +25,8 @@ pub(crate) struct StoreBuffer {
     lines_new: LaneWriter<Bits>,
     masks: Memory<Bits>,
     masks_slot: LaneWriter<Bits>,
-    data: Memory<Bits>,
-    data_slot: RowWriter<Bits>,
+    /// None where the words stand elsewhere, and the buffer only says that they are on their way.
+    data: Option<(Memory<Bits>, RowWriter<Bits>)>,
     /// An operation waits until this entry has left.
     wanted: Reg<Bool>,
     wanted_at: Reg<Bits>,
@@ -64,6 +64,15 @@ pub(crate) struct Oldest {
 
 impl StoreBuffer {
     pub fn new(of: &'static str, p: &GpuL1Params) -> StoreBuffer {
+        StoreBuffer::build(of, p, true)
+    }
+
+    /// One that keeps no values.
+    pub fn without_data(of: &'static str, p: &GpuL1Params) -> StoreBuffer {
+        StoreBuffer::build(of, p, false)
+    }
+
+    fn build(of: &'static str, p: &GpuL1Params, with_data: bool) -> StoreBuffer {
         let (s, n) = (&p.spandex, p.spandex.sb);
         let flags = |name: &str| Flags::new(&format!("sb_{name}"), n, "store_buffer");
         let file = |name: &str, w: u32| {
@@ -73,7 +82,11 @@ impl StoreBuffer {
         };
         let (lines, lines_new) = file("line", s.line_bits());
         let (masks, masks_slot) = file("mask", s.words());
-        let data = regfile_lanes::<Bits>("sb_data", n, s.words(), WORD).fields(&[("store_buffer", WORD)]);
+        let data = with_data.then(|| {
+            let data = regfile_lanes::<Bits>("sb_data", n, s.words(), WORD).fields(&[("store_buffer", WORD)]);
+            let writer = data.row_writer("in");
+            (data, writer)
+        });
         let index = |name: &str| reg::<Bits>(&format!("sb_{name}"), p.sb_bits()).field("store_buffer");
         StoreBuffer {
             valid: flags("valid"),
@@ -84,7 +97,6 @@ impl StoreBuffer {
             lines_new,
             masks,
             masks_slot,
-            data_slot: data.row_writer("in"),
             data,
             wanted: reg::<Bool>("sb_wanted", ()),
             wanted_at: index("wanted_at"),
@@ -125,7 +137,7 @@ impl StoreBuffer {
         );
         let none = lit_bv(Bv::zero(self.p.spandex.words()));
         let mask = |some: Bits| mux(some.any(), self.masks.read(some.lowest_set()), none);
-        let data = |some: Bits| pack(&self.data.read_row(some.lowest_set()));
+        let data = |some: Bits| self.data(some.lowest_set());
         let (young, old) = (mask(open), mask(out));
         Buffered {
             open: open.any(),
@@ -151,7 +163,7 @@ impl StoreBuffer {
             at,
             line,
             mask: self.masks.read(at),
-            data: pack(&self.data.read_row(at)),
+            data: self.data(at),
             behind,
         }
     }
@@ -180,6 +192,11 @@ impl StoreBuffer {
         self.lines.read(at)
     }
 
+    /// Words of an entry.
+    pub fn mask(&self, at: Bits) -> Bits {
+        self.masks.read(at)
+    }
+
     /// The oldest entry has nothing to ask for: it is free.
     pub fn leave_done(&self, oldest: &Oldest) {
         self.valid.lower(oldest.at.one_hot(self.n()));
@@ -198,9 +215,10 @@ impl StoreBuffer {
         self.wanted_at.set(at);
     }
 
-    /// Data of an entry.
+    /// Data of an entry; 0 of a buffer that keeps none.
     pub fn data(&self, at: Bits) -> Bits {
-        pack(&self.data.read_row(at))
+        let none = || lit_bv(Bv::zero(self.p.spandex.data_bits()));
+        self.data.as_ref().map_or_else(none, |(data, _)| pack(&data.read_row(at)))
     }
 
     /// A store is buffered; the entry's number.
@@ -208,7 +226,9 @@ impl StoreBuffer {
         let at = mux(found.open, found.at, self.tail.get());
         let none = lit_bv(Bv::zero(words.width()));
         self.masks_slot.write(at, &(mux(found.open, found.unissued, none) | words));
-        self.data_slot.write_packed(at, words, data);
+        if let Some((_, writer)) = &self.data {
+            writer.write_packed(at, words, data);
+        }
         when(!found.open, || {
             self.lines_new.write(at, &line);
             self.valid.raise(at.one_hot(self.n()));

@@ -1,38 +1,22 @@
 //! The slot of a forward: words of one status per cycle, each kind with its own answer (spandex.md section 5).
 
+use super::answer::{Answer, Now};
 use super::misses::{Delayed, DelayedRead, Then};
 use super::params::Inject;
 use super::slot::Slot;
 use super::table::{Status, forwards};
 use super::turn::Turn;
 use crate::gpu_l1::op::merge;
-use crate::msg::{FwdOp, Rsp, RspOp};
+use crate::msg::{FwdOp, RspOp};
 use weft_rtl::prelude::*;
 
 /// Where the unit is with the forward at the head.
-pub(super) struct FwdUnit {
+pub(crate) struct FwdUnit {
     /// Some of its words are done; which are left.
-    begun: Reg<Bool>,
-    rest: Reg<Bits>,
+    pub begun: Reg<Bool>,
+    pub rest: Reg<Bits>,
     /// ReqS: the requestor has its answer, the bank has not.
-    second: Reg<Bool>,
-}
-
-/// The forward at work.
-struct Now {
-    op: Enum<FwdOp>,
-    /// Words not yet done, and those that the requestor wants.
-    rest: Bits,
-    wanted: Bits,
-    src: Bits,
-    req: Bits,
-    tag: Bits,
-    tbe: Bits,
-    for_wt: Bool,
-    direct: Bool,
-    flex: Bool,
-    /// A delayed removal that has been answered.
-    drop: Bool,
+    pub second: Reg<Bool>,
 }
 
 /// Words of one status.
@@ -57,21 +41,7 @@ impl FwdUnit {
 
 impl Slot<'_> {
     fn network_forward(&self) -> Now {
-        let (unit, m) = (&self.core.fwd, &self.turns.fwd.msg);
-        let all = mux(m.op.is_any(&[FwdOp::RvkO, FwdOp::ReqS]), m.own, m.mask);
-        Now {
-            op: m.op,
-            rest: mux(unit.begun.get(), unit.rest.get(), all),
-            wanted: m.mask,
-            src: m.src,
-            req: m.req,
-            tag: m.tag,
-            tbe: m.tbe,
-            for_wt: m.for_wt,
-            direct: m.direct,
-            flex: m.flex,
-            drop: bool_lit(false),
-        }
+        Now::of(&self.turns.fwd.msg, &self.core.fwd)
     }
 
     /// A delayed forward, after the operation that it had to wait for.
@@ -181,35 +151,18 @@ impl Slot<'_> {
     }
 
     fn respond(&self, now: &Now, group: &Group, row: &Decoded, nacks: Bool, first_of_two: Bool) {
-        let (core, s) = (self.core, &self.core.p.l1.spandex);
-        let code = |op: RspOp| enum_lit(op);
-        let is = |op: FwdOp| now.op.is(op);
-        let ack = row.action("ack");
-        let op =
-            mux(is(FwdOp::ReqO), mux(now.for_wt, code(RspOp::RspWt), code(RspOp::RspO)), code(RspOp::RspV));
-        let op = mux(is(FwdOp::ReqOData), code(RspOp::RspOData), op);
-        let op = mux(is(FwdOp::ReqWt), code(RspOp::RspWt), op);
-        let nack = mux(is(FwdOp::ReqWt), code(RspOp::NackWt), code(RspOp::NackV));
-        let bank = (row.action("bank") | row.action("both")) & !first_of_two;
-        let op = mux(nacks, nack, op);
-        let op = mux(first_of_two, code(RspOp::RspS), mux(bank, code(RspOp::RspRvkO), op));
-        let others = self.found.owned & !now.wanted & (now.flex & is(FwdOp::ReqV)).repeat(s.words());
-        let extra = others & (group.status.is(Status::O) & !nacks).repeat(s.words());
-        let to_bank = bank | ack;
-        core.rsp_out.send(&Rsp {
-            op: mux(ack, code(RspOp::Ack), op),
+        let core = self.core;
+        let extra = self.found.owned & (group.status.is(Status::O) & !nacks).repeat(group.words.width());
+        let answer = Answer {
             line: self.line,
-            mask: mux(first_of_two, group.words & now.wanted, group.words),
+            words: group.words,
             extra,
-            src: core.own.resize(s.node_bits()),
-            dst: mux(to_bank, now.src, now.req.resize(s.node_bits())),
-            tag: mux(to_bank, now.tbe.resize(s.tag_bits()), now.tag),
-            nodata: bank & row.action("nodata"),
-            kept_s: bank & self.keeps(row) & bool_lit(core.p.flex()),
-            dirty: bool_lit(true),
-            direct: now.direct & !to_bank,
             data: group.data,
-        });
+            nacks,
+            first_of_two,
+            kept_s: self.keeps(row) & bool_lit(core.p.flex()),
+        };
+        core.rsp_out.send(&answer.message(&core.p.l1.spandex, core.own, now, row));
     }
 
     /// What a forward does to its words.

@@ -1,15 +1,16 @@
 //! L1s whose words are owned one by one and that speak Spandex themselves: the parts that [`denovo-l1`](crate::denovo_l1) and [`flex-l1`](crate::flex_l1) share (spandex.md sections 5, 7 and 8).
 
+pub(crate) mod answer;
 mod arrays;
 mod done;
-mod forward;
+pub(crate) mod forward;
 mod misses;
 pub(crate) mod params;
-mod pending;
+pub(crate) mod pending;
 mod slot;
 pub mod table;
 mod turn;
-mod wbb;
+pub(crate) mod wbb;
 
 use crate::gpu_l1::releases::Releases;
 use crate::gpu_l1::reply::Replies;
@@ -82,7 +83,7 @@ impl Requests {
     fn new(p: &WordL1Params) -> Requests {
         let s = &p.l1.spandex;
         match p.kind {
-            L1Kind::Denovo => Requests::Plain(out_channel::<Req>("l1_req", s)),
+            L1Kind::Denovo | L1Kind::Stash => Requests::Plain(out_channel::<Req>("l1_req", s)),
             L1Kind::Flex => Requests::Flex(out_channel::<FlexReq>("l1_req", s)),
         }
     }

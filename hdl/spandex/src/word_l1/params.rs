@@ -105,6 +105,8 @@ pub enum L1Kind {
     Denovo,
     /// Flex: I, V, S, O; requests by the hint of an access.
     Flex,
+    /// Stash: I, V, O in places that the program maps; no ownership with data.
+    Stash,
 }
 
 /// What fixes an L1 (spandex.md sections 1, 7 and 8).
@@ -138,6 +140,7 @@ impl WordL1Params {
         match self.kind {
             L1Kind::Denovo => "denovo_l1",
             L1Kind::Flex => "flex_l1",
+            L1Kind::Stash => "stash",
         }
     }
 

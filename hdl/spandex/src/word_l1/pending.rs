@@ -6,7 +6,7 @@ use crate::flags::Flags;
 use weft_rtl::prelude::*;
 
 /// Ownership asked for.
-pub(super) struct Pending {
+pub(crate) struct Pending {
     p: WordL1Params,
     /// Every word of the entry is owned.
     pub ready: Flags,
@@ -21,7 +21,7 @@ pub(super) struct Pending {
 
 /// How an entry of the store buffer leaves.
 #[derive(Clone, Copy, Bundle)]
-pub(super) struct How {
+pub(crate) struct How {
     /// Written through, not owned.
     #[field("store_buffer")]
     pub through: Bool,
@@ -41,7 +41,7 @@ struct Through {
 }
 
 /// What an entry asks for again.
-pub(super) struct Again {
+pub(crate) struct Again {
     pub any: Bool,
     pub at: Bits,
     pub words: Bits,

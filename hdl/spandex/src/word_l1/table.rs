@@ -33,6 +33,7 @@ fn names(kind: L1Kind) -> (&'static str, &'static str, &'static str) {
     match kind {
         L1Kind::Denovo => ("denovo_l1", "denovo_l1_forwards", "denovo_l1_operations"),
         L1Kind::Flex => ("flex_l1", "flex_l1_forwards", "flex_l1_operations"),
+        L1Kind::Stash => ("stash", "stash_forwards", "stash_operations"),
     }
 }
 
@@ -99,21 +100,32 @@ pub fn forwards(kind: L1Kind) -> Table {
         ("ReqWT.other", ReqWt, &[Po, Pd, Wb, Other], &[], &["nack"], "NackWT."),
         ("Inv", Inv, &[], &[], drops, dropped),
     ];
+    // A stash does not ask for ownership with data.
+    let meets = |status: &&Status| kind != L1Kind::Stash || **status != Pd;
+    let occurs = |(_, _, status, _, _, _): &&Line<'_>| status.is_empty() || status.iter().any(|s| meets(&s));
     let row = |(id, op, status, direct, actions, text): &Line<'_>| Row {
         id: format!("spandex.{}.{id}", names(kind).0),
-        when: vec![vec![op.encoding()], status.iter().map(|s| s.encoding()).collect(), direct.to_vec()],
+        when: vec![
+            vec![op.encoding()],
+            status.iter().filter(meets).map(|s| s.encoding()).collect(),
+            direct.to_vec(),
+        ],
         actions: actions.to_vec(),
         text: (*text).into(),
     };
+    let mut word = column::<Status>("word", &["O", "PO", "PD", "WB", "other"]);
+    if kind == L1Kind::Stash {
+        word.values.retain(|(name, _)| *name != "PD");
+    }
     let messages = ["ReqV", "ReqS", "ReqO", "ReqO+data", "ReqWT", "RvkO", "Inv"];
     Table {
         name: names(kind).1,
         columns: vec![
             column::<FwdOp>("forward", &messages),
-            column::<Status>("word", &["O", "PO", "PD", "WB", "other"]),
+            word,
             Column { name: "direct", values: vec![("no", 0), ("yes", 1)] },
         ],
-        rows: lines.iter().map(row).collect(),
+        rows: lines.iter().filter(occurs).map(row).collect(),
     }
 }
 

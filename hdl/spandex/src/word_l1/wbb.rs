@@ -14,7 +14,7 @@ use crate::params::WORD;
 use weft_rtl::prelude::*;
 
 /// The buffer.
-pub(super) struct Wbb {
+pub(crate) struct Wbb {
     p: WordL1Params,
     pub valid: Flags,
     answered: Flags,
@@ -35,7 +35,7 @@ pub(super) struct Wbb {
 
 /// What is written back of a line.
 #[derive(Clone, Copy)]
-pub(super) struct WrittenBack {
+pub(crate) struct WrittenBack {
     /// Words for which nothing may be asked.
     pub open: Bits,
     /// Words that a forward may still come for.
