@@ -48,7 +48,7 @@ const ODD: std::ops::Range<usize> = 1..2;
 /// a seed with which it goes on.
 fn seed(block: &str) -> u64 {
     match block {
-        "spandex-llc" => 3,
+        "spandex-llc" | "stash" => 3,
         _ => 2,
     }
 }
