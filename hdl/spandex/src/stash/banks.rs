@@ -186,7 +186,7 @@ impl Banks {
     }
 
     /// Back: of one bit per bank those of the run's words, side by side.
-    pub fn from_banks(&self, first: Bits, bits: Bits) -> Bits {
+    pub fn of_banks(&self, first: Bits, bits: Bits) -> Bits {
         let (bank, _) = self.split(first);
         cat(&[bits, bits]).shr_by(bank).slice(0, self.p.spandex.words())
     }

@@ -78,7 +78,7 @@ impl<'a> Slot<'a> {
         let kept = core.banks.owned_by(sought.first, search.cu.map.get());
         let kept = core.banks.to_banks(sought.first, kept);
         let found_banks = Slot::in_run(core, &s1.row, &sought) & kept & s1.mask & !usable;
-        let found = sought.to_line(core.banks.from_banks(sought.first, found_banks));
+        let found = sought.to_line(core.banks.of_banks(sought.first, found_banks));
         Slot {
             core,
             turns,

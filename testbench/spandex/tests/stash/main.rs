@@ -5,14 +5,17 @@
 //! | `forwards` | every forward at words of every status, and any mix of them |
 //! | `mappings` | STASH_MAP: translation both ways, walks, write-backs, aliases |
 //! | `accesses` | loads, stores, reads, releases, acquires: their rows and races |
-//! | `world`, `random` | random work of several stashes and L1s, judged by `golden` |
+//! | `system`, `world`, `ask`, `look`, `random` | random work of several stashes and L1s, judged by `golden` |
 //! | `shape` | parameters, tables, picture, storage |
 
 mod accesses;
+mod ask;
 mod forwards;
 mod golden;
 mod hand;
+mod look;
 mod mappings;
 mod random;
 mod shape;
+mod system;
 mod world;

@@ -1,6 +1,7 @@
 //! Random work of stashes and L1s, kernel after kernel.
 
-use crate::world::{Shape, World, small};
+use crate::system::{Shape, small};
+use crate::world::World;
 use std::collections::BTreeSet;
 use weft_spandex::gpu_l1::SbDrain;
 use weft_spandex::stash::Inject;
