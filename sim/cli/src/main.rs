@@ -16,6 +16,7 @@
 //! | write a block of your own | [`weft_rtl`](../weft_rtl/index.html): ten minutes from nothing to simulation, bits and Verilog |
 //! | understand a block | [`weft_blocks`](../weft_blocks/index.html): each block's page has its ports, state machines and entry layout; begin with [the directories](../weft_blocks/directory/slice/index.html); those of other families are in [`weft_mgcc`](../weft_mgcc/index.html), [`weft_srsp`](../weft_srsp/index.html) and [`weft_spandex`](../weft_spandex/index.html) |
 //! | clock a block, record waves, save and resume | [`weft_engine`](../weft_engine/index.html) |
+//! | see what was published beside what is measured here | `weft reproduce all --quick`; the files in `sim/fabrics/published/`, and [`reproduce`] for every key |
 //! | change a system: topology, sizes, protocol | the files in `sim/fabrics/`, and [`weft_fabric::config`](../weft_fabric/config/index.html) for every key |
 //! | compare many runs in one table and picture | `weft sweep rec-protocols`; the files in `sim/fabrics/sweeps/`, and [`sweep`] for every key and column |
 //! | add a family of fabrics: other keys, memories, checks, figures | [`weft_fabric::family`](../weft_fabric/family/index.html): its traits; [directories](../weft_fabric/family/directory/index.html) and [timestamps](../weft_fabric/family/tsm/index.html) are two |
@@ -48,6 +49,7 @@
 mod cmd;
 mod failure;
 mod params;
+mod reproduce;
 mod sweep;
 mod trace;
 
@@ -70,6 +72,8 @@ enum Command {
     Run(Box<cmd::run::Args>),
     /// Makes many runs, several at a time, into one results file, with tables and pictures; goes on where it stopped.
     Sweep(cmd::sweep::Args),
+    /// Makes the runs of published figures and sets what was measured beside what was published, in tables, words and pictures; goes on where it stopped.
+    Reproduce(cmd::reproduce::Args),
     /// Clocks one block cycle by cycle from a stimulus file.
     Sim(cmd::sim::Args),
     /// Writes a block as Verilog, one file per module, with a file list and on demand a self-checking testbench; or a board's top module around it.
@@ -113,6 +117,7 @@ fn main() -> ExitCode {
         Command::List(args) => cmd::list::run(&args),
         Command::Run(args) => cmd::run::run(&args),
         Command::Sweep(args) => cmd::sweep::run(&args),
+        Command::Reproduce(args) => cmd::reproduce::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),
         Command::Export(args) => cmd::export::run(&args),
         Command::Host(args) => cmd::host::run(&args),

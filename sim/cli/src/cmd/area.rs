@@ -93,7 +93,7 @@ const OF_LINES: [&str; 12] = [
 
 /// Bits of the fields of lines as parts of those of their data; nothing of a block without tags and data of the same lines in SRAMs. Of lines is what has equally many entries, or bits, for each line:
 /// buffers have data and states, too. A field that an acquire changes in all lines at once lies in registers.
-fn beside_data(found: &Area) -> Vec<(&'static str, f64)> {
+pub fn of_data(found: &Area) -> Vec<(&'static str, f64)> {
     let srams = || found.memories.iter().filter(|m| m.storage == Storage::Sram);
     let tagged = |m: &&MemoryArea| m.fields.iter().any(|(name, _)| name == "tag");
     let lines: u64 = srams().filter(tagged).map(MemoryArea::entries).sum();
@@ -131,7 +131,7 @@ fn as_json(block: &str, params: &BTreeMap<String, String>, found: &Area, slices:
     if !directories.is_empty() {
         value["published"] = directories.into();
     }
-    let beside = beside_data(found);
+    let beside = of_data(found);
     if !beside.is_empty() {
         value["of_data"] = beside.into_iter().collect();
     }
@@ -168,7 +168,7 @@ fn print(args: &Args, params: &BTreeMap<String, String>, found: &Area, slices: u
         found.register_bits
     ))?;
     let beside: Vec<String> =
-        beside_data(found).iter().map(|(name, part)| format!("{name} {:.2} %", 100.0 * part)).collect();
+        of_data(found).iter().map(|(name, part)| format!("{name} {:.2} %", 100.0 * part)).collect();
     if !beside.is_empty() {
         say(format!("of the bits of data: {}", beside.join(", ")))?;
     }

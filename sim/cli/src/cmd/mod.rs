@@ -11,6 +11,7 @@ pub mod ledger;
 pub mod list;
 pub mod litmus;
 pub mod races;
+pub mod reproduce;
 pub mod run;
 pub mod sim;
 pub mod states;

@@ -1,6 +1,7 @@
 //! `weft sweep`: many runs, several at a time, into one results file; then tables and pictures.
 
 use crate::failure::{Failure, Outcome, say};
+use crate::sweep::board::Board;
 use crate::sweep::execute::execute;
 use crate::sweep::file::SweepFile;
 use crate::sweep::plan::Plan;
@@ -66,7 +67,11 @@ pub fn run(args: &Args) -> Outcome {
         say(format!("kept aside: {}", aside.display()))?;
     }
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    execute(&plan, &mut results, args.jobs.map_or(cores, usize::from)).map_err(Failure::Check)?;
+    let jobs = args.jobs.map_or(cores, usize::from);
+    let board = Board::new(plan.sweep.by_workload(), jobs);
+    let made = execute(&plan, &mut results, jobs, &|_| true, &board);
+    board.finish();
+    made.map_err(Failure::Check)?;
     results.sort().map_err(Failure::Check)?;
     report(&plan, &results, &args.out)?;
     say(format!("results: {}", path.display()))?;

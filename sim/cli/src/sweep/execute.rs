@@ -1,16 +1,16 @@
 //! Making the runs of a sweep, several at a time.
 
+use super::board::Board;
 use super::columns::{Cells, failed, measured, planned};
 use super::plan::{Plan, Run, hardware};
 use super::results::Results;
 use anyhow::Error;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak, mpsc};
-use std::time::Duration;
+use std::time::Instant;
 use weft_engine::runner::Rewind;
 use weft_engine::{Design, Probes};
 use weft_fabric::run::{FabricError, FabricRun, RunOptions, RunReport};
@@ -18,29 +18,37 @@ use weft_fabric::run::{FabricError, FabricRun, RunOptions, RunReport};
 /// Cycles between two looks at whether the sweep is to end.
 const SLICE: u64 = 20_000;
 
-/// Makes all runs that have no row yet on `jobs` threads and adds their rows as they end. A failed run is a row that says so.
+/// Makes the wanted runs that have no row yet on `jobs` threads and adds their rows as they end, telling the board. A failed run is a row that says so.
 ///
 /// # Errors
 /// Results that cannot be written; the runs in flight are then given up.
-pub fn execute(plan: &Plan, results: &mut Results, jobs: usize) -> Result<(), Error> {
-    let mut todo: Vec<&Run> = plan.runs.iter().filter(|run| !results.has(run.number)).collect();
+pub fn execute(
+    plan: &Plan,
+    results: &mut Results,
+    jobs: usize,
+    wanted: &dyn Fn(&Run) -> bool,
+    board: &Board,
+) -> Result<(), Error> {
+    let (mut todo, there): (Vec<&Run>, Vec<&Run>) =
+        plan.runs.iter().filter(|run| wanted(run)).partition(|run| !results.has(run.number));
+    there.iter().for_each(|run| board.was_there(&plan.sweep.workload(&run.labels)));
     // Runs on the same hardware follow one another and share it. Rows are put in order when all are there.
     todo.sort_by_cached_key(|run| hardware(&run.config));
     let designs = Designs::default();
     let jobs = jobs.min(todo.len());
-    let board = Board::new(plan.runs.len(), plan.runs.len() - todo.len(), jobs);
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel();
     let outcome = std::thread::scope(|scope| {
         for job in 0..jobs {
             let sender = sender.clone();
-            let (todo, next, stop, sweep, board) = (&todo, &next, &stop, &plan.sweep, &board);
+            let (todo, next, stop, sweep) = (&todo, &next, &stop, &plan.sweep);
             let designs = &designs;
             scope.spawn(move || {
                 // Keeps the hardware for the next run.
                 let mut kept = None;
                 while let Some(run) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let wave = PathBuf::from(format!("vcd_out/{}-{}.fst", sweep.name, run.number + 1));
+                    let begin = Instant::now();
                     board.tell(job, format!("{}: building", run.words()));
                     let told = |cycle: u64| {
                         board.tell(job, format!("{}: cycle {cycle}", run.words()));
@@ -55,51 +63,23 @@ pub fn execute(plan: &Plan, results: &mut Results, jobs: usize) -> Result<(), Er
                     let Some(outcome) = guarded(job) else { return };
                     let mut cells = planned(run, sweep);
                     cells.extend(outcome);
-                    if sender.send((run, cells)).is_err() {
+                    if sender.send((run, cells, begin.elapsed())).is_err() {
                         return;
                     }
                 }
             });
         }
         drop(sender);
-        let written = receiver.iter().try_for_each(|(run, cells)| {
+        let written = receiver.iter().try_for_each(|(run, cells, time)| {
             results.append(run.number, &cells)?;
-            board.bar.inc(1);
+            board.ended(&plan.sweep.workload(&run.labels), time);
             Ok(())
         });
         stop.store(true, Ordering::Relaxed);
         written
     });
-    board.bar.finish_and_clear();
+    board.idle();
     outcome
-}
-
-/// What only a terminal sees: a bar of all runs, and what each job is at.
-struct Board {
-    bar: ProgressBar,
-    jobs: Mutex<Vec<String>>,
-}
-
-impl Board {
-    fn new(all: usize, done: usize, jobs: usize) -> Board {
-        let bar = ProgressBar::new(all as u64).with_position(done as u64);
-        let template = "{spinner} {elapsed} [{bar:30}] {pos} of {len} runs  {wide_msg}";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Board { bar, jobs: Mutex::new(vec![String::new(); jobs]) }
-    }
-
-    fn tell(&self, job: usize, text: String) {
-        if self.bar.is_hidden() {
-            return;
-        }
-        // A job that has panicked leaves whole words behind all the same.
-        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        jobs[job] = text;
-        self.bar.set_message(jobs.join(" | "));
-    }
 }
 
 /// A run whose failure of any kind is its own; `None` when the sweep is given up.

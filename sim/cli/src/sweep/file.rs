@@ -2,7 +2,7 @@
 
 use super::built_in;
 use super::contest::no_classes;
-use super::quick::Quick;
+use super::quick::Variant;
 use super::source::{At, Section, Source};
 use anyhow::{Error, anyhow};
 use std::collections::BTreeMap;
@@ -102,7 +102,9 @@ pub struct SweepFile {
     /// Which classes are set against each other.
     pub contests: Vec<ContestText>,
     /// What a quick run of it changes.
-    pub quick: Option<Quick>,
+    pub quick: Option<Variant>,
+    /// What a run at the published size changes.
+    pub published: Option<Variant>,
     /// Folder that paths are relative to.
     pub folder: PathBuf,
 }
@@ -151,6 +153,7 @@ impl SweepFile {
             "summary",
             "contest",
             "quick",
+            "published",
         ];
         let top = Section::new(source, source.place(0), table.get_ref(), &known)?;
         let name = top.need("name", "give the results a name, as in name = \"entries\"")?;
@@ -172,6 +175,7 @@ impl SweepFile {
             summaries: Vec::new(),
             contests: Vec::new(),
             quick: None,
+            published: None,
             folder: folder.to_path_buf(),
         };
         if let Some(limit) = max_cycles(&top)? {
@@ -188,10 +192,14 @@ impl SweepFile {
         for contest in top.tables("contest")? {
             sweep.contests.push(read_contest(source, contest)?);
         }
-        sweep.quick = Quick::read(source, &top)?;
+        sweep.quick = Variant::read(source, &top, "quick")?;
+        sweep.published = Variant::read(source, &top, "published")?;
         sweep.check()?;
         if sweep.quick.is_some() {
             sweep.clone().into_quick()?;
+        }
+        if sweep.published.is_some() {
+            sweep.clone().into_published()?;
         }
         Ok(sweep)
     }
@@ -413,7 +421,7 @@ fn known_key(key: &At<String>) -> Result<(), Error> {
     )))
 }
 
-fn read_summary<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> Result<SummaryText, Error> {
+pub(super) fn read_summary<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> Result<SummaryText, Error> {
     let texts = ["columns", "metric", "show", "mean", "plot", "name", "title", "x_label", "y_label"];
     let known: Vec<&str> = texts.iter().copied().chain(["relative_to", "parts", "rows"]).collect();
     let section = Section::new(source, table.place.clone(), table.value, &known)?;

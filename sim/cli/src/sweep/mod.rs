@@ -39,7 +39,8 @@
 //! `arithmetic`: in the picture; tables have both), `name` (of its picture), `title`, `x_label`, `y_label`, `rows` (the workloads that it is about; all unless given). In the place of `metric`, `parts = ["gsi_no_stall", "gsi_idle"]` adds up
 //! several columns, whose shares `plot = "stacked"` shows, one bar of parts for each value of the columns' axis, and a second table, their means over the workloads.
 //!
-//! `[quick]` may have `fabric`, `seed`, `max_cycles`, `workloads`, `[quick.set]` and `[[quick.axis]]`, each in the place of the sweep's own; its results are called `NAME-quick`.
+//! `[quick]` may have `fabric`, `seed`, `max_cycles`, `workloads`, `[quick.set]`, `[[quick.axis]]` and `[[quick.summary]]`, each in the place of the sweep's own; its results are called `NAME-quick`.
+//! `[published]` has the same keys: what `weft reproduce --published` changes, for sweeps that are themselves smaller than published.
 //!
 //! Classes of values, each standing with its best one in each row, are set against each other by a contest:
 //!
@@ -58,6 +59,7 @@
 //! measured, why it failed. No column holds a time of the host: the same sweep gives the same bytes, whatever the number of jobs and however often it was
 //! interrupted. `weft sweep NAME --columns` prints each column with unit and meaning.
 
+pub mod board;
 pub mod built_in;
 pub mod columns;
 pub mod contest;

@@ -1,34 +1,48 @@
-//! The quick variant of a sweep: `[quick]` in its file, `--quick` on the command line. The same question at a smaller size.
+//! Variants of a sweep, the same question at another size: `[quick]` in its file, `--quick` on the command line, a smaller one; and `[published]`, which `weft reproduce --published` makes, the published
+//! one where that of the sweep itself is smaller.
 
-use super::file::{Axis, Setting, SweepFile, fixed, max_cycles, read_axis, workloads};
+use super::file::{
+    Axis, Setting, SummaryText, SweepFile, fixed, max_cycles, read_axis, read_summary, workloads,
+};
 use super::source::{Section, Source};
 use anyhow::{Error, anyhow};
 
-/// What a quick run changes.
+/// What a variant changes.
 #[derive(Clone, Debug)]
-pub struct Quick {
+pub struct Variant {
     /// Fabric, seed, keys.
     fixed: Vec<Setting>,
     /// Cycles after which a run fails, if others than usual.
     max_cycles: Option<u64>,
     /// Axes in the place of those of the same name; the workloads are one.
     axes: Vec<Axis>,
+    /// Summaries in the place of all of the sweep's, for references that have other values.
+    summaries: Vec<SummaryText>,
 }
 
-impl Quick {
-    /// Reads `[quick]`, if it is there.
+impl Variant {
+    /// Reads the table of this name, if it is there.
     ///
     /// # Errors
     /// The first mistake with its line.
-    pub(super) fn read(source: Source, top: &Section) -> Result<Option<Quick>, Error> {
-        let Some(table) = top.tables("quick")?.into_iter().next() else { return Ok(None) };
-        let known = ["fabric", "seed", "max_cycles", "workloads", "set", "axis"];
+    pub(super) fn read(source: Source, top: &Section, name: &str) -> Result<Option<Variant>, Error> {
+        let Some(table) = top.tables(name)?.into_iter().next() else { return Ok(None) };
+        let known = ["fabric", "seed", "max_cycles", "workloads", "set", "axis", "summary"];
         let section = Section::new(source, table.place, table.value, &known)?;
         let mut axes: Vec<Axis> = workloads(source, &section)?.into_iter().collect();
         for axis in section.tables("axis")? {
             axes.push(read_axis(source, axis)?);
         }
-        Ok(Some(Quick { fixed: fixed(source, &section)?, max_cycles: max_cycles(&section)?, axes }))
+        let mut summaries = Vec::new();
+        for summary in section.tables("summary")? {
+            summaries.push(read_summary(source, summary)?);
+        }
+        Ok(Some(Variant {
+            fixed: fixed(source, &section)?,
+            max_cycles: max_cycles(&section)?,
+            axes,
+            summaries,
+        }))
     }
 }
 
@@ -44,25 +58,43 @@ impl SweepFile {
                 self.name
             ));
         };
-        self.name.push_str("-quick");
-        self.max_cycles = quick.max_cycles.unwrap_or(self.max_cycles);
-        for setting in quick.fixed {
+        self.changed(quick, "quick")
+    }
+
+    /// The variant of the published size, whose results have a name of their own.
+    ///
+    /// # Errors
+    /// A sweep without one; an axis that the sweep does not have.
+    pub fn into_published(mut self) -> Result<SweepFile, Error> {
+        let Some(published) = self.published.take() else {
+            return Err(anyhow!("{} has no variant of the published size", self.name));
+        };
+        self.changed(published, "published")
+    }
+
+    fn changed(mut self, variant: Variant, name: &str) -> Result<SweepFile, Error> {
+        self.name = format!("{}-{name}", self.name);
+        self.max_cycles = variant.max_cycles.unwrap_or(self.max_cycles);
+        for setting in variant.fixed {
             match self.fixed.iter_mut().find(|known| known.key == setting.key) {
                 Some(known) => *known = setting,
                 None => self.fixed.push(setting),
             }
         }
-        for axis in quick.axes {
+        for axis in variant.axes {
             let names: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
             let Some(place) = names.iter().position(|name| *name == axis.name) else {
                 return Err(anyhow!(
-                    "{}: [quick] has an axis {}, which the sweep does not have; its axes are {}",
+                    "{}: [{name}] has an axis {}, which the sweep does not have; its axes are {}",
                     axis.place,
                     axis.name,
                     names.join(", ")
                 ));
             };
             self.axes[place] = axis;
+        }
+        if !variant.summaries.is_empty() {
+            self.summaries = variant.summaries;
         }
         self.check()?;
         Ok(self)

@@ -4,7 +4,7 @@ mod parts;
 mod runs;
 mod text;
 
-pub(super) use runs::Runs;
+pub(crate) use runs::Runs;
 pub(super) use text::aligned;
 
 use super::columns::Column;

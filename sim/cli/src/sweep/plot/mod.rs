@@ -3,6 +3,7 @@
 mod bars;
 mod frame;
 mod lines;
+pub mod pairs;
 pub mod stacked;
 mod style;
 
@@ -52,6 +53,14 @@ pub fn draw(
 fn slug(value: &str) -> String {
     let letters = value.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' });
     letters.collect()
+}
+
+/// Writes a picture as SVG in the place of `path`.
+///
+/// # Errors
+/// A picture that cannot be written.
+pub fn keep(svg: &str, path: &Path) -> Result<(), Error> {
+    super::results::replace(path, svg.as_bytes()).map(|_| ())
 }
 
 fn write(out: &Path, name: &str, svg: &str) -> Result<Vec<PathBuf>, Error> {

@@ -4,7 +4,7 @@ use super::super::file::SweepFile;
 use super::Cell;
 
 /// Results by place in the product of the axes.
-pub(in super::super) struct Runs<'a> {
+pub(crate) struct Runs<'a> {
     pub sweep: &'a SweepFile,
     /// Of the results, in order of the product.
     pub rows: &'a [Option<Vec<String>>],
@@ -13,10 +13,15 @@ pub(in super::super) struct Runs<'a> {
 }
 
 impl Runs<'_> {
+    /// Place in the product of the run whose value on each axis is given.
+    pub fn number(&self, points: &[usize]) -> usize {
+        let axes = points.iter().zip(&self.sweep.axes);
+        axes.fold(0, |n, (point, axis)| n * axis.points.len() + point)
+    }
+
     /// A column of the run whose value on each axis is given.
     pub fn cell(&self, points: &[usize], column: usize) -> Cell {
-        let axes = points.iter().zip(&self.sweep.axes);
-        let number = axes.fold(0, |n, (point, axis)| n * axis.points.len() + point);
+        let number = self.number(points);
         let ended = |cells: &&Vec<String>| ["ok", "stale"].contains(&cells[self.status].as_str());
         match self.rows[number].as_ref().filter(ended) {
             None => Cell::Failed,

@@ -4,8 +4,8 @@ use super::super::file::SweepFile;
 use super::{Cell, Panel, Show, Summary};
 
 impl Summary {
-    /// The table as text: a heading, the rows, the means.
-    pub fn text(&self, sweep: &SweepFile, panel: &Panel) -> String {
+    /// What a table shows and for which values of the other axes, and its lines: a heading, the rows, the means.
+    pub fn lines(&self, sweep: &SweepFile, panel: &Panel) -> (String, Vec<Vec<String>>) {
         let mut title = self.y_label.clone();
         for (name, value) in &panel.heading {
             title.push_str(&format!(", {name} = {value}"));
@@ -19,6 +19,12 @@ impl Summary {
             lines
                 .push([label.to_string()].into_iter().chain(cells.iter().map(|c| self.number(*c))).collect());
         }
+        (title, lines)
+    }
+
+    /// The table as text.
+    pub fn text(&self, sweep: &SweepFile, panel: &Panel) -> String {
+        let (title, lines) = self.lines(sweep, panel);
         let mut text = aligned(&title, &lines);
         if !panel.parts.is_empty() {
             text.push_str(&format!("\n{}", self.shares(sweep, panel)));

@@ -1,0 +1,232 @@
+//! `weft reproduce`: published results beside measured ones.
+
+use crate::failure::{Failure, Outcome, say};
+use crate::reproduce::built_in::{SYSTEMS, load};
+use crate::reproduce::document::{Block, markdown};
+use crate::reproduce::figure::{FigureDone, wanted};
+use crate::reproduce::published::{Figure, Published};
+use crate::reproduce::report::{SystemDone, write, write_all};
+use crate::sweep::board::{Board, words};
+use crate::sweep::execute::execute;
+use crate::sweep::file::SweepFile;
+use crate::sweep::plan::Plan;
+use crate::sweep::results::Results;
+use anyhow::anyhow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Arguments of `weft reproduce`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// rec, hmg, mgcc, dnn-step, srsp, spandex or flat; all of them; or list, for their figures.
+    system: String,
+    /// One of its figures; all unless given.
+    figure: Option<String>,
+    /// The same questions on small fabrics and inputs: minutes instead of hours.
+    #[arg(long, conflicts_with = "published")]
+    quick: bool,
+    /// Fabrics of the published sizes where the sweeps themselves have smaller ones: days.
+    #[arg(long)]
+    published: bool,
+    /// Folder of the report, its pictures and the results of the runs [default: reproduce_out].
+    #[arg(long, value_name = "DIR", default_value = "reproduce_out", hide_default_value = true)]
+    out: PathBuf,
+    /// Runs at a time [default: the processor's cores]; results do not depend on their number.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
+    /// Keeps results that are there aside under another name and begins anew.
+    #[arg(long)]
+    restart: bool,
+}
+
+impl Args {
+    fn preset(&self) -> &'static str {
+        match (self.quick, self.published) {
+            (true, _) => "quick",
+            (_, true) => "published",
+            _ => "sweeps",
+        }
+    }
+
+    /// A sweep at the size asked for.
+    fn sweep(&self, name: &str) -> Result<SweepFile, Failure> {
+        let sweep = SweepFile::load(name).map_err(Failure::check)?;
+        match self.preset() {
+            "quick" if sweep.quick.is_some() => sweep.into_quick().map_err(Failure::check),
+            "published" if sweep.published.is_some() => sweep.into_published().map_err(Failure::check),
+            _ => Ok(sweep),
+        }
+    }
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// An unknown system or figure; results of other runs in the folder; at the end, runs that have failed or gave a wrong result.
+pub fn run(args: &Args) -> Outcome {
+    if args.system == "list" {
+        return list(args);
+    }
+    let systems = load(&args.system).map_err(Failure::Input)?;
+    let chosen = chosen(&systems, args.figure.as_deref())?;
+    for folder in ["runs", "pictures"] {
+        let dir = args.out.join(folder);
+        std::fs::create_dir_all(&dir).map_err(|e| {
+            Failure::input(anyhow!(
+                "--out {}: cannot make this folder: {e}; give one that can be written",
+                dir.display()
+            ))
+        })?;
+    }
+    let mut maker = Maker::new(args, &chosen)?;
+    let mut all = Vec::new();
+    for (published, figures) in systems.into_iter().zip(chosen) {
+        let done = maker.system(published, figures)?;
+        let name = match &args.figure {
+            Some(figure) => format!("{}-{figure}", args.system),
+            None => done.published.system.clone(),
+        };
+        let files = write(&done, &name, &args.out).map_err(Failure::check)?;
+        all.push((done, files));
+    }
+    let (made, time) = maker.board.finish();
+    let (all, mut files): (Vec<SystemDone>, Vec<Vec<PathBuf>>) = all.into_iter().unzip();
+    if args.system == "all" {
+        files.push(write_all(&all, &args.out).map_err(Failure::check)?);
+    }
+    all.iter().try_for_each(print)?;
+    say(format!("runs made: {made}, which took {} one after the other", words(time)))?;
+    files.concat().iter().try_for_each(|file| say(format!("report: {}", file.display())))?;
+    let failed: usize = all.iter().flat_map(|done| &done.figures).map(|done| done.runs.1).sum();
+    match failed {
+        0 => Ok(()),
+        _ => Err(Failure::check(anyhow!(
+            "{failed} runs of the figures failed or gave a wrong result; see status and error in {}",
+            args.out.join("runs").display()
+        ))),
+    }
+}
+
+/// The figures asked for, of each system.
+fn chosen(systems: &[Published], figure: Option<&str>) -> Result<Vec<Vec<Figure>>, Failure> {
+    let Some(name) = figure else { return Ok(systems.iter().map(|system| system.figures.clone()).collect()) };
+    let [system] = systems else {
+        return Err(Failure::input(anyhow!("figure {name} is of one system; name this in the place of all")));
+    };
+    match system.figures.iter().find(|figure| figure.name == name) {
+        Some(figure) => Ok(vec![vec![figure.clone()]]),
+        None => {
+            let known: Vec<&str> = system.figures.iter().map(|figure| figure.name.as_str()).collect();
+            Err(Failure::input(anyhow!(
+                "{} has no figure {name}; its figures are {}",
+                system.system,
+                known.join(", ")
+            )))
+        }
+    }
+}
+
+/// What makes the runs.
+struct Maker<'a> {
+    args: &'a Args,
+    jobs: usize,
+    board: Board,
+}
+
+impl<'a> Maker<'a> {
+    fn new(args: &'a Args, chosen: &[Vec<Figure>]) -> Result<Maker<'a>, Failure> {
+        let mut sweeps: Vec<&String> =
+            chosen.iter().flatten().filter_map(|figure| figure.sweep.as_ref()).collect();
+        sweeps.sort();
+        sweeps.dedup();
+        let mut left: BTreeMap<String, usize> = BTreeMap::new();
+        for name in sweeps {
+            for (workload, runs) in args.sweep(name)?.by_workload() {
+                *left.entry(workload).or_default() += runs;
+            }
+        }
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let jobs = args.jobs.map_or(cores, usize::from);
+        Ok(Maker { args, jobs, board: Board::new(left, jobs) })
+    }
+
+    /// All runs of a system, sweep by sweep, so that the hardware of one is in memory at a time.
+    fn system(&mut self, published: Published, figures: Vec<Figure>) -> Result<SystemDone, Failure> {
+        let mut done: Vec<Option<FigureDone>> = figures.iter().map(|_| None).collect();
+        let whole = figures.len() == published.figures.len();
+        for at in 0..figures.len() {
+            if done[at].is_some() {
+                continue;
+            }
+            let Some(sweep) = &figures[at].sweep else {
+                done[at] = Some(FigureDone::new(&figures[at], None, &self.args.out).map_err(Failure::check)?);
+                continue;
+            };
+            let same: Vec<usize> =
+                (at..figures.len()).filter(|other| figures[*other].sweep.as_ref() == Some(sweep)).collect();
+            let plan = Plan::new(self.args.sweep(sweep)?).map_err(Failure::check)?;
+            let results = self.runs(&plan, same.iter().map(|at| &figures[*at]))?;
+            for at in same {
+                let figure = FigureDone::new(&figures[at], Some((&plan, results.rows())), &self.args.out);
+                done[at] = Some(figure.map_err(Failure::check)?);
+            }
+        }
+        let figures = done.into_iter().flatten().collect();
+        Ok(SystemDone { published, figures, whole, preset: self.args.preset() })
+    }
+
+    /// The runs of a sweep that these figures need.
+    fn runs<'f>(&self, plan: &Plan, figures: impl Iterator<Item = &'f Figure>) -> Result<Results, Failure> {
+        let mut numbers = std::collections::BTreeSet::new();
+        for figure in figures {
+            numbers.extend(wanted(figure, plan).map_err(Failure::check)?);
+        }
+        let path = self.args.out.join("runs").join(format!("{}.csv", plan.sweep.name));
+        let (mut results, _) = Results::open(&path, plan, self.args.restart).map_err(Failure::Input)?;
+        execute(plan, &mut results, self.jobs, &|run| numbers.contains(&run.number), &self.board)
+            .map_err(Failure::check)?;
+        results.sort().map_err(Failure::check)?;
+        for run in plan.runs.iter().filter(|run| !numbers.contains(&run.number)) {
+            self.board.was_there(&plan.sweep.workload(&run.labels));
+        }
+        Ok(results)
+    }
+}
+
+/// A system's comparisons on standard output.
+fn print(done: &SystemDone) -> Outcome {
+    for figure in &done.figures {
+        let mut blocks = vec![Block::Heading(
+            2,
+            format!("{} {}: {}", done.published.system, figure.figure.name, figure.figure.title),
+        )];
+        blocks.extend(figure.table().map(Block::Table));
+        let words = figure.words();
+        if !words.is_empty() {
+            blocks.push(Block::List(words));
+        }
+        say(markdown(&blocks).trim_end())?;
+        say("")?;
+    }
+    Ok(())
+}
+
+/// Systems with their figures.
+fn list(args: &Args) -> Outcome {
+    for (system, _) in SYSTEMS {
+        for published in load(system).map_err(Failure::check)? {
+            say(format!("{}\n    {}; {}", published.system, published.about, published.source))?;
+            for figure in &published.figures {
+                let runs = match &figure.sweep {
+                    None => "no run".to_string(),
+                    Some(name) => {
+                        let runs: usize = args.sweep(name)?.by_workload().values().sum();
+                        format!("{name}, {runs} runs")
+                    }
+                };
+                say(format!("      {:<20} {} ({runs})", figure.name, figure.title))?;
+            }
+        }
+    }
+    Ok(())
+}

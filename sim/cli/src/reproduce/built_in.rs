@@ -1,0 +1,133 @@
+//! Published results that come with the program.
+
+use super::published::Published;
+use anyhow::{Error, anyhow};
+
+/// Name and text of each system, in the order of the report.
+pub const SYSTEMS: &[(&str, &str)] = &[
+    ("rec", include_str!("../../../fabrics/published/rec.toml")),
+    ("hmg", include_str!("../../../fabrics/published/hmg.toml")),
+    ("mgcc", include_str!("../../../fabrics/published/mgcc.toml")),
+    ("dnn-step", include_str!("../../../fabrics/published/dnn-step.toml")),
+    ("srsp", include_str!("../../../fabrics/published/srsp.toml")),
+    ("spandex", include_str!("../../../fabrics/published/spandex.toml")),
+    ("flat", include_str!("../../../fabrics/published/flat.toml")),
+];
+
+/// Systems by name; `all` of them, or one.
+///
+/// # Errors
+/// A name that none has.
+pub fn load(name: &str) -> Result<Vec<Published>, Error> {
+    let chosen: Vec<_> = SYSTEMS.iter().filter(|(system, _)| name == "all" || *system == name).collect();
+    if chosen.is_empty() {
+        let known: Vec<&str> = SYSTEMS.iter().map(|(system, _)| *system).collect();
+        return Err(anyhow!(
+            "there are no published results of {name}; give all, or one of {}",
+            known.join(", ")
+        ));
+    }
+    chosen.into_iter().map(|(system, text)| Published::parse(text, &format!("{system}.toml"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::fact;
+    use crate::reproduce::measure::Asked;
+    use crate::reproduce::published::Figure;
+    use crate::sweep::columns::{Column, columns};
+    use crate::sweep::contest::Contest;
+    use crate::sweep::file::SweepFile;
+    use crate::sweep::plan::Plan;
+    use crate::sweep::summary::Summary;
+    use std::collections::BTreeMap;
+    use weft_fabric::config::FabricConfig;
+    use weft_fabric::run::Survey;
+
+    /// A plan without its runs: what the fabrics' own protocols count, for elaborating every configuration takes minutes.
+    fn plan(sweep: SweepFile, counted: &mut BTreeMap<String, BTreeMap<String, String>>) -> Plan {
+        let mut configs = Vec::new();
+        let mut counters = BTreeMap::new();
+        let fabrics = sweep.axes.iter().flat_map(|axis| axis.points.iter().flat_map(|point| &point.settings));
+        for setting in sweep.fixed.iter().chain(fabrics).filter(|setting| setting.key == "fabric") {
+            let config = FabricConfig::load(&setting.value.value).unwrap_or_else(|e| panic!("{e}"));
+            let survey = counted
+                .entry(config.name.clone())
+                .or_insert_with(|| Survey::new(&config).unwrap_or_else(|e| panic!("{e}")).counters);
+            counters.extend(survey.clone());
+            configs.push(config);
+        }
+        let fabrics: Vec<&FabricConfig> = configs.iter().collect();
+        let columns: Vec<Column> = columns(&sweep, &fabrics, &counters);
+        let summaries = Summary::all(&sweep, &columns).unwrap_or_else(|e| panic!("{e:#}"));
+        let contests: Vec<Contest> = Vec::new();
+        Plan { sweep, runs: Vec::new(), columns, summaries, contests }
+    }
+
+    fn named(figure: &Figure, plan: &Plan, quick: bool) {
+        for picture in &figure.pictures {
+            let there = plan.summaries.iter().any(|summary| summary.name == *picture);
+            assert!(there, "figure {}: {} has no summary {picture}", figure.name, plan.sweep.name);
+        }
+        for row in figure.rows().iter().filter(|row| row.of_runs()) {
+            let asked = Asked::new(row, plan)
+                .unwrap_or_else(|e| panic!("figure {}, {:?}: {e}", figure.name, row.what));
+            let wanted = row.rows.as_ref().map_or(plan.sweep.axes[plan.sweep.rows()].points.len(), Vec::len);
+            assert!(
+                quick || asked.rows.len() == wanted,
+                "figure {}, {:?}: a workload is not there",
+                figure.name,
+                row.what
+            );
+        }
+    }
+
+    #[test]
+    fn every_published_file_names_what_there_is() {
+        let mut counted = BTreeMap::new();
+        for published in load("all").unwrap_or_else(|e| panic!("{e:#}")) {
+            assert!(!published.figures.is_empty(), "{}", published.system);
+            for figure in &published.figures {
+                let Some(name) = &figure.sweep else {
+                    // Those of states take seconds each; the program's own test of `states` has them.
+                    for row in figure.rows().iter().filter(|row| row.states.is_none()) {
+                        let measured = fact::measure(row).unwrap_or_else(|e| panic!("{:?}: {e:#}", row.what));
+                        assert!(measured > 0.0, "{}, {:?}", figure.name, row.what);
+                    }
+                    continue;
+                };
+                let sweep = SweepFile::load(name).unwrap_or_else(|e| panic!("{e:#}"));
+                let quick = sweep.clone().into_quick().unwrap_or_else(|e| panic!("{e:#}"));
+                named(figure, &plan(sweep, &mut counted), false);
+                named(figure, &plan(quick, &mut counted), true);
+            }
+        }
+    }
+
+    #[test]
+    fn every_published_number_of_storage_is_met() {
+        let systems = load("all").unwrap_or_else(|e| panic!("{e:#}"));
+        let figures =
+            systems.iter().flat_map(|system| &system.figures).filter(|figure| figure.name == "storage");
+        let rows: Vec<_> = figures.flat_map(Figure::rows).collect();
+        assert!(rows.len() > 15, "{}", rows.len());
+        for row in rows {
+            let measured = fact::measure(&row).unwrap_or_else(|e| panic!("{:?}: {e:#}", row.what));
+            let published = row.published.expect("a number").nearest(measured);
+            // Shares are published with two digits, all else exactly.
+            let near = if published < 1.0 { 0.05 * published } else { 0.0 };
+            assert!((measured - published).abs() <= near, "{:?}: {measured} for {published}", row.what);
+        }
+    }
+
+    #[test]
+    fn systems_are_called_as_their_files_and_others_are_refused() {
+        for (name, _) in SYSTEMS {
+            let found = load(name).unwrap_or_else(|e| panic!("{e:#}"));
+            assert_eq!((found.len(), found[0].system.as_str()), (1, *name));
+        }
+        let text = load("hrm").expect_err("refused").to_string();
+        assert!(text.contains("hrm") && text.contains("rec, hmg, mgcc"), "{text}");
+    }
+}

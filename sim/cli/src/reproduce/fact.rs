@@ -1,0 +1,95 @@
+//! Numbers that need no run: storage of a block, and states of abstract protocols.
+//!
+//! | `figure` | number |
+//! | --- | --- |
+//! | `entry_bits` | bits of an entry of the block's directory |
+//! | `directory_bits` | bits of the block's directory |
+//! | `of_data.FIELD` | bits of a field of a cache's lines, as a part of those of their data |
+//! | `memory_bits.FIELD+FIELD` | bits of fields in memories |
+//! | `directory_share` | bits of the block's directory, as a part of the data of `beside` |
+//! | `sram_area` | area of the block's SRAMs, as a part of those of `beside` |
+
+use super::published::Row;
+use crate::cmd::area::of_data;
+use anyhow::{Error, anyhow};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use weft_rtl::area::{Area, Storage, area};
+use weft_states::report::{SETS, explore, protocols};
+use weft_states::space::Config;
+
+/// The number of a row that is of hardware.
+///
+/// # Errors
+/// A block, parameter, figure or set of options that there is not.
+pub fn measure(row: &Row) -> Result<f64, Error> {
+    let found = match (&row.block, &row.figure, &row.states) {
+        (Some(block), Some(figure), _) => storage(row, block, figure)?,
+        (_, _, Some(set)) => states(set)?,
+        _ => return Err(anyhow!("row {:?} is of runs", row.what)),
+    };
+    Ok(found * row.scale.unwrap_or(1.0))
+}
+
+fn of_block(block: &str, params: &BTreeMap<String, String>) -> Result<Area, Error> {
+    Ok(area(&weft_catalog::build(block, params)?))
+}
+
+fn storage(row: &Row, block: &str, figure: &str) -> Result<f64, Error> {
+    let found = of_block(block, row.params.as_ref().unwrap_or(&BTreeMap::new()))?;
+    let lacking = || anyhow!("block {block} has no {figure}");
+    let directory = || found.directories().find(|d| d.fields.len() > 1).ok_or_else(lacking);
+    let bits = |d: &weft_rtl::area::MemoryArea| (d.rows * d.lanes * d.lane_bits) as f64;
+    let other = || -> Result<Area, Error> {
+        let name = row.beside.as_ref().ok_or_else(|| anyhow!("row {:?} has no beside", row.what))?;
+        of_block(name, &BTreeMap::new())
+    };
+    match figure.split_once('.').unwrap_or((figure, "")) {
+        ("entry_bits", "") => Ok(directory()?.lane_bits as f64),
+        ("directory_bits", "") => Ok(bits(directory()?)),
+        ("of_data", field) => of_data(&found)
+            .into_iter()
+            .find(|(name, _)| *name == field)
+            .map(|(_, part)| part)
+            .ok_or_else(lacking),
+        ("memory_bits", fields) => {
+            let wanted: Vec<&str> = fields.split('+').collect();
+            let here = found.fields.iter().filter(|f| f.storage != Storage::Registers);
+            let sum: u64 = here.filter(|f| wanted.contains(&f.field.as_str())).map(|f| f.bits).sum();
+            Some(sum as f64).filter(|sum| *sum > 0.0).ok_or_else(lacking)
+        }
+        ("directory_share", "") => {
+            let cache = other()?;
+            let data: u64 = cache
+                .fields
+                .iter()
+                .filter(|f| f.field == "data" && f.storage == Storage::Sram)
+                .map(|f| f.bits)
+                .sum();
+            Ok(bits(directory()?) / data as f64)
+        }
+        ("sram_area", "") => {
+            Ok(weft_rtl::sram::total(&found).area_mm2 / weft_rtl::sram::total(&other()?).area_mm2)
+        }
+        _ => Err(lacking()),
+    }
+}
+
+/// States of the CHI-like protocol over those of Spandex, with three devices; kept, for each takes a second or more.
+fn states(name: &str) -> Result<f64, Error> {
+    static KEPT: Mutex<BTreeMap<String, f64>> = Mutex::new(BTreeMap::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(ratio) = kept.get(name) {
+        return Ok(*ratio);
+    }
+    let set = SETS
+        .iter()
+        .find(|set| set.name == name)
+        .ok_or_else(|| anyhow!("there is no set of options {name}"))?;
+    let config = Config { devices: 3, symmetry: true, ..Config::default() };
+    let reached = protocols()
+        .map(|protocol| explore(protocol, *set, config, None, 100_000_000, &mut |_| ()).found.states as f64);
+    let ratio = reached[0] / reached[1];
+    kept.insert(name.into(), ratio);
+    Ok(ratio)
+}

@@ -1,0 +1,256 @@
+//! A figure from its file and results: table, words, pictures.
+
+use super::document::Block;
+use super::fact;
+use super::measure::{Asked, Measured};
+use super::published::{Figure, Row, Show};
+use super::words::{self, Ordered, Verdict, number};
+use crate::sweep::plan::Plan;
+use crate::sweep::plot;
+use crate::sweep::summary::Summary;
+use anyhow::{Context, Error};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A row with what was measured.
+pub struct RowDone {
+    /// The row.
+    pub row: Row,
+    /// The number.
+    pub measured: Measured,
+    /// Why there is none, or that it differs.
+    pub words: Option<String>,
+}
+
+/// A figure with what was measured.
+pub struct FigureDone {
+    /// Its file.
+    pub figure: Figure,
+    /// Its rows.
+    pub rows: Vec<RowDone>,
+    /// Its orders, each with its name.
+    pub orders: Vec<(String, Ordered)>,
+    /// Tables and pictures of its sweep.
+    pub shown: Vec<Block>,
+    /// Runs that it has, and how many of them failed.
+    pub runs: (usize, usize),
+}
+
+/// Runs that a figure needs: those of its rows, and those that its pictures show.
+///
+/// # Errors
+/// A picture that its sweep has not.
+pub fn wanted(figure: &Figure, plan: &Plan) -> Result<BTreeSet<usize>, Error> {
+    let mut all = BTreeSet::new();
+    for row in figure.rows().iter().filter(|row| row.of_runs()) {
+        // What a quick variant has not is told in the report.
+        all.extend(Asked::new(row, plan).map(|asked| asked.runs(plan)).unwrap_or_default());
+    }
+    for name in &figure.pictures {
+        let summary = picture(figure, name, plan)?;
+        let shown: BTreeSet<&String> =
+            summary.shown.iter().map(|row| &plan.sweep.axes[summary.rows].points[*row].label).collect();
+        let runs = plan.runs.iter().filter(|run| shown.contains(&plan.sweep.workload(&run.labels)));
+        all.extend(runs.map(|run| run.number));
+    }
+    Ok(all)
+}
+
+fn picture<'a>(figure: &Figure, name: &str, plan: &'a Plan) -> Result<&'a Summary, Error> {
+    let found = plan.summaries.iter().find(|summary| summary.name == name);
+    found.with_context(|| format!("figure {}: {} has no summary {name}", figure.name, plan.sweep.name))
+}
+
+impl FigureDone {
+    /// Measures a figure; of one with a sweep, from these results. Pictures go into folder `pictures` of `out`.
+    ///
+    /// # Errors
+    /// A number of hardware that there is not, a picture that cannot be written.
+    pub fn new(
+        figure: &Figure,
+        results: Option<(&Plan, &[Option<Vec<String>>])>,
+        out: &Path,
+    ) -> Result<FigureDone, Error> {
+        let rows =
+            figure.rows().into_iter().map(|row| done(row, results)).collect::<Result<Vec<_>, Error>>()?;
+        let reference = figure.reference();
+        let value = |name: &str| match rows.iter().find(|done| done.row.what == name) {
+            Some(done) => done.measured.value,
+            None => (reference.as_deref() == Some(name)).then_some(1.0),
+        };
+        let orders =
+            figure.orders.iter().filter_map(|order| Some((order.what.clone(), words::order(order, value)?)));
+        let orders = orders.collect();
+        let mut shown = Vec::new();
+        let mut runs = (0, 0);
+        if let Some((plan, results)) = results {
+            for name in &figure.pictures {
+                shown.extend(summary(picture(figure, name, plan)?, plan, results, out)?);
+            }
+            let status = plan.column("status");
+            let numbers = wanted(figure, plan)?;
+            let fine = |number: &usize| results[*number].as_ref().is_some_and(|cells| cells[status] == "ok");
+            runs = (numbers.len(), numbers.iter().filter(|number| !fine(number)).count());
+        }
+        Ok(FigureDone { figure: figure.clone(), rows, orders, shown, runs })
+    }
+
+    /// Sentences: rows and orders that differ.
+    pub fn words(&self) -> Vec<String> {
+        let rows = self.rows.iter().filter_map(|done| done.words.clone());
+        rows.chain(self.orders.iter().flat_map(|(_, ordered)| ordered.turned.clone())).collect()
+    }
+
+    /// Rows that are measured and published, and how many of them are near.
+    pub fn near(&self) -> (usize, usize) {
+        let judged: Vec<bool> = self.rows.iter().filter_map(RowDone::near).collect();
+        (judged.len(), judged.iter().filter(|near| **near).count())
+    }
+
+    /// The comparison: a line for each row.
+    pub fn table(&self) -> Option<Vec<Vec<String>>> {
+        if self.rows.is_empty() {
+            return None;
+        }
+        let head = ["", "measured", "published", "measured / published", "note"].map(str::to_string).to_vec();
+        let line = |done: &RowDone| {
+            let measured = done.measured.value;
+            let ratio = measured.and_then(|value| words::ratio(&done.row, value));
+            vec![
+                done.row.what.clone(),
+                measured.map_or("-".into(), |value| as_printed(&done.row, value)),
+                done.row.printed(),
+                ratio.map_or("-".into(), |ratio| format!("{ratio:.2}")),
+                done.row.note.clone().unwrap_or_default(),
+            ]
+        };
+        Some([head].into_iter().chain(self.rows.iter().map(line)).collect())
+    }
+
+    /// The record of a figure.
+    pub fn json(&self) -> Json {
+        let row = |done: &RowDone| {
+            let value = done.measured.value;
+            let workloads: serde_json::Map<String, Json> =
+                done.measured.workloads.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+            json!({
+                "what": done.row.what,
+                "measured": value,
+                "published": done.row.printed(),
+                "ratio": value.and_then(|value| words::ratio(&done.row, value)),
+                "near": done.near(),
+                "words": done.words,
+                "workloads": workloads,
+            })
+        };
+        let order = |(what, ordered): &(String, Ordered)| json!({ "what": what, "published": ordered.published, "measured": ordered.measured, "turned": ordered.turned });
+        let files = self.shown.iter().filter_map(|block| match block {
+            Block::Picture { file, .. } => Some(file.clone()),
+            _ => None,
+        });
+        json!({
+            "name": self.figure.name,
+            "title": self.figure.title,
+            "sweep": self.figure.sweep,
+            "runs": self.runs.0,
+            "failed": self.runs.1,
+            "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
+            "orders": self.orders.iter().map(order).collect::<Vec<_>>(),
+            "pictures": files.collect::<Vec<_>>(),
+        })
+    }
+
+    /// The comparison as a picture; none for fewer than two rows with a number.
+    ///
+    /// # Errors
+    /// A drawing that fails.
+    pub fn bars(&self) -> Result<Option<String>, Error> {
+        let bar = |done: &RowDone| {
+            let measured = done.measured.value?;
+            let published = done.row.published.map(|value| value.nearest(measured));
+            Some(plot::pairs::Pair {
+                label: done.row.what.clone(),
+                measured,
+                published,
+                words: [as_printed(&done.row, measured), done.row.printed()],
+            })
+        };
+        let bars: Vec<_> = self.rows.iter().filter_map(bar).collect();
+        if bars.iter().filter(|bar| bar.published.is_some()).count() < 2 {
+            return Ok(None);
+        }
+        let relative = self.rows.iter().all(|done| done.row.of_runs() && done.row.show() != Show::Value);
+        plot::pairs::picture(&self.figure.title, &bars, relative).map(Some)
+    }
+}
+
+impl RowDone {
+    /// Whether measured is near published; none if there is nothing to compare.
+    pub fn near(&self) -> Option<bool> {
+        words::ratio(&self.row, self.measured.value?)?;
+        Some(words::verdict(&self.row, self.measured.value?) == Verdict::Near)
+    }
+}
+
+/// Measures a row.
+fn done(row: Row, results: Option<(&Plan, &[Option<Vec<String>>])>) -> Result<RowDone, Error> {
+    if !row.of_runs() {
+        let value = Some(fact::measure(&row)?);
+        let measured = Measured { value, workloads: Vec::new() };
+        let words = value.and_then(|value| words::sentence(&row, value, &[]));
+        return Ok(RowDone { row, measured, words });
+    }
+    let (plan, rows) =
+        results.with_context(|| format!("row {:?} is of runs and there are none", row.what))?;
+    Ok(match Asked::new(&row, plan) {
+        Err(lacking) => {
+            let words = Some(format!("{}: not measured, {lacking}.", row.what));
+            RowDone { row, measured: Measured::default(), words }
+        }
+        Ok(asked) => {
+            let measured = asked.measure(plan, rows);
+            let words = match measured.value {
+                None => {
+                    Some(format!("{}: no number, for a run failed or there was nothing to count.", row.what))
+                }
+                Some(value) => words::sentence(&row, value, &asked.counters(plan, rows)),
+            };
+            RowDone { row, measured, words }
+        }
+    })
+}
+
+/// A measured number in the form in which the publication prints its own.
+fn as_printed(row: &Row, value: f64) -> String {
+    let printed = row.printed();
+    let signed = printed.trim_start_matches("at most ").starts_with(['+', '-', '\u{2212}']);
+    match printed.contains('%') {
+        true if signed => format!("{} ({:+.1}%)", number(value), (value - 1.0) * 100.0),
+        true => format!("{:.1}%", value * 100.0),
+        false => number(value),
+    }
+}
+
+/// Tables and pictures of a summary.
+fn summary(
+    summary: &Summary,
+    plan: &Plan,
+    rows: &[Option<Vec<String>>],
+    out: &Path,
+) -> Result<Vec<Block>, Error> {
+    let panels = summary.panels(&plan.sweep, rows, plan.column("status"));
+    let files = plot::draw(&plan.sweep, summary, &panels, &out.join("pictures"))?;
+    let mut blocks = Vec::new();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "svg")) {
+        let svg = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let name = file.file_name().map(|name| name.to_string_lossy().to_string()).unwrap_or_default();
+        blocks.push(Block::Picture { file: format!("pictures/{name}"), alt: summary.title.clone(), svg });
+    }
+    for panel in &panels {
+        let (title, lines) = summary.lines(&plan.sweep, panel);
+        blocks.push(Block::Text(format!("{}: {title}", summary.title)));
+        blocks.push(Block::Table(lines));
+    }
+    Ok(blocks)
+}

@@ -1,0 +1,200 @@
+//! The number of a row, from the results of its sweep.
+
+use super::published::{Labels, Mean, Points, Row, Show};
+use crate::sweep::plan::Plan;
+use crate::sweep::summary::Runs;
+use std::collections::BTreeSet;
+
+/// A row by places among axes and columns.
+pub struct Asked {
+    /// Columns whose sum it is.
+    pub at: Vec<usize>,
+    per: Option<usize>,
+    by: usize,
+    /// Candidates, each the value of every axis; that of the workloads is set later.
+    over: Vec<Vec<usize>>,
+    to: Option<Vec<Vec<usize>>>,
+    /// Values of the workloads' axis.
+    pub rows: Vec<usize>,
+    show: Show,
+    mean: Mean,
+    /// Name and place of the counters that explain.
+    pub explain: Vec<(String, usize)>,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// The number; none if a run of it has failed or nothing was to count.
+    pub value: Option<f64>,
+    /// Of each workload.
+    pub workloads: Vec<(String, Option<f64>)>,
+}
+
+impl Asked {
+    /// Finds what a row names.
+    ///
+    /// # Errors
+    /// An axis, value, workload or column that this sweep, or its quick variant, has not.
+    pub fn new(row: &Row, plan: &Plan) -> Result<Asked, String> {
+        let column = |name: &String| {
+            let place = plan.columns.iter().position(|c| c.name == *name && c.numeric);
+            place.ok_or_else(|| format!("{} has no numeric column {name}", plan.sweep.name))
+        };
+        let parts = row.parts.clone().or(row.metric.clone().map(|metric| vec![metric])).unwrap_or_default();
+        let axis = plan.sweep.rows();
+        let labels = &plan.sweep.axes[axis].points;
+        let workload = |label: &String| {
+            let place = labels.iter().position(|point| point.label == *label);
+            place.ok_or_else(|| format!("{label} is not among its workloads"))
+        };
+        let rows = match &row.rows {
+            None => (0..labels.len()).collect(),
+            Some(rows) => {
+                let mut there: Vec<usize> = rows.iter().filter_map(|label| workload(label).ok()).collect();
+                there.dedup();
+                if there.is_empty() {
+                    return Err(format!(
+                        "none of its workloads ({}) is in {}",
+                        rows.join(", "),
+                        plan.sweep.name
+                    ));
+                }
+                there
+            }
+        };
+        let more = row.at.clone().unwrap_or_default();
+        let over = candidates(row.over.as_ref().unwrap_or(&Points::new()), &more, plan)?;
+        let to = row.to.as_ref().map(|to| candidates(to, &more, plan)).transpose()?;
+        let explain = row.explain.clone().unwrap_or_default();
+        Ok(Asked {
+            at: parts.iter().map(column).collect::<Result<_, _>>()?,
+            per: row.per.as_ref().map(column).transpose()?,
+            by: column(&row.by.clone().unwrap_or("cycles".into()))?,
+            over,
+            to,
+            rows,
+            show: row.show(),
+            mean: row.mean.unwrap_or(Mean::Arithmetic),
+            explain: explain
+                .iter()
+                .map(|name| column(name).map(|at| (name.clone(), at)))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Numbers of the runs that it needs.
+    pub fn runs(&self, plan: &Plan) -> BTreeSet<usize> {
+        let sides = self.over.iter().chain(self.to.iter().flatten());
+        let runs = Runs { sweep: &plan.sweep, rows: &[], status: 0 };
+        sides.flat_map(|points| self.rows.iter().map(|row| runs.number(&with(points, plan, *row)))).collect()
+    }
+
+    /// The number.
+    pub fn measure(&self, plan: &Plan, rows: &[Option<Vec<String>>]) -> Measured {
+        let runs = Runs { sweep: &plan.sweep, rows, status: plan.column("status") };
+        let own = |side: &[Vec<usize>], row: usize| {
+            let points = self.best(side, plan, &runs, row)?;
+            let sum = runs.sum(&points, &self.at).value()?;
+            match self.per {
+                None => Some(sum),
+                Some(per) => runs.cell(&points, per).value().filter(|per| *per != 0.0).map(|per| sum / per),
+            }
+        };
+        let of = |row: usize| {
+            let over = own(&self.over, row)?;
+            let Some(to) = &self.to else { return Some(over) };
+            let to = own(to, row)?;
+            let (a, b) = if self.show == Show::Speedup { (to, over) } else { (over, to) };
+            (b != 0.0).then(|| a / b)
+        };
+        let labels = &plan.sweep.axes[plan.sweep.rows()].points;
+        let workloads: Vec<_> = self.rows.iter().map(|row| (labels[*row].label.clone(), of(*row))).collect();
+        let values: Vec<f64> = workloads.iter().filter_map(|(_, value)| *value).collect();
+        Measured { value: mean(self.mean, &values), workloads }
+    }
+
+    /// Each counter that explains, summed over the workloads, of both sides.
+    pub fn counters(&self, plan: &Plan, rows: &[Option<Vec<String>>]) -> Vec<(String, f64, Option<f64>)> {
+        let runs = Runs { sweep: &plan.sweep, rows, status: plan.column("status") };
+        let sum = |side: &[Vec<usize>], column: usize| {
+            let of = |row: &usize| runs.cell(&self.best(side, plan, &runs, *row)?, column).value();
+            self.rows.iter().filter_map(of).sum::<f64>()
+        };
+        let both = |(name, column): &(String, usize)| {
+            let to = self.to.as_ref().map(|to| sum(to, *column));
+            (name.clone(), sum(&self.over, *column), to)
+        };
+        self.explain.iter().map(both).collect()
+    }
+
+    /// The candidate with the lowest deciding column in a workload; none if a run of them has failed.
+    fn best(&self, side: &[Vec<usize>], plan: &Plan, runs: &Runs, row: usize) -> Option<Vec<usize>> {
+        let mut best: Option<(f64, Vec<usize>)> = None;
+        for points in side {
+            let points = with(points, plan, row);
+            let value = if side.len() == 1 { 0.0 } else { runs.cell(&points, self.by).value()? };
+            if best.as_ref().is_none_or(|(lowest, _)| value < *lowest) {
+                best = Some((value, points));
+            }
+        }
+        best.map(|(_, points)| points)
+    }
+}
+
+/// Places with another workload.
+fn with(points: &[usize], plan: &Plan, row: usize) -> Vec<usize> {
+    let mut points = points.to_vec();
+    points[plan.sweep.rows()] = row;
+    points
+}
+
+/// Every combination of the values named, as places on all axes.
+fn candidates(points: &Points, more: &Points, plan: &Plan) -> Result<Vec<Vec<usize>>, String> {
+    let sweep = &plan.sweep;
+    if let Some(unknown) =
+        points.keys().chain(more.keys()).find(|name| !sweep.axes.iter().any(|a| a.name == **name))
+    {
+        return Err(format!("{} has no axis {unknown}", sweep.name));
+    }
+    let mut all = vec![Vec::new()];
+    for (at, axis) in sweep.axes.iter().enumerate() {
+        let named = points.get(&axis.name).or(more.get(&axis.name));
+        let labels: Vec<usize> = match named {
+            _ if at == sweep.rows() => vec![0],
+            None if axis.points.len() == 1 => vec![0],
+            None => return Err(format!("axis {} of {} has several values; name one", axis.name, sweep.name)),
+            Some(labels) => {
+                let labels = match labels {
+                    Labels::One(label) => std::slice::from_ref(label),
+                    Labels::Best(labels) => labels.as_slice(),
+                };
+                let place = |label: &String| {
+                    let place = axis.points.iter().position(|point| point.label == *label);
+                    place.ok_or_else(|| format!("{} = {label} is not in {}", axis.name, sweep.name))
+                };
+                labels.iter().map(place).collect::<Result<_, _>>()?
+            }
+        };
+        let longer = |head: &Vec<usize>| {
+            labels.iter().map(|label| [head.as_slice(), &[*label]].concat()).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(longer).collect();
+    }
+    Ok(all)
+}
+
+/// A mean over what there is.
+fn mean(kind: Mean, values: &[f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    let n = values.len() as f64;
+    match kind {
+        Mean::Arithmetic => Some(values.iter().sum::<f64>() / n),
+        Mean::Geometric if values.iter().any(|value| *value <= 0.0) => None,
+        Mean::Geometric => Some((values.iter().map(|value| value.ln()).sum::<f64>() / n).exp()),
+        Mean::Greatest => values.iter().copied().reduce(f64::max),
+        Mean::Least => values.iter().copied().reduce(f64::min),
+    }
+}

@@ -1,0 +1,208 @@
+//! Measured beside published, in words where they differ.
+
+use super::published::{Order, Row, Show, Value};
+
+/// What of published is not yet far from measured: two thirds to one and a half.
+const NEAR: std::ops::RangeInclusive<f64> = (2.0 / 3.0)..=1.5;
+
+/// Ratios nearer to 1 than this are on neither side of it, and rows nearer to one another in no order.
+const EVEN: f64 = 0.01;
+
+/// Measured as a part of published; none where nothing is published.
+pub fn ratio(row: &Row, measured: f64) -> Option<f64> {
+    let published = row.published?.nearest(measured);
+    Some(if measured == published { 1.0 } else { measured / published }).filter(|ratio| ratio.is_finite())
+}
+
+/// How far measured is from published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Near, or nothing is published.
+    Near,
+    /// Off by more than a third.
+    Far,
+    /// On the other side of 1: faster where slower is published, or the other way round.
+    Other,
+}
+
+/// Judges a row.
+pub fn verdict(row: &Row, measured: f64) -> Verdict {
+    let side = |value: f64| {
+        if (value - 1.0).abs() <= EVEN {
+            0
+        } else if value > 1.0 {
+            1
+        } else {
+            -1
+        }
+    };
+    let sides = |value: Value| match value {
+        Value::Number(number) => Some((side(measured), side(number))),
+        Value::Range(_) => None,
+    };
+    let relative = row.of_runs() && row.show() != Show::Value;
+    let across =
+        row.published.and_then(sides).filter(|_| relative).is_some_and(|(own, other)| own * other < 0);
+    match ratio(row, measured) {
+        _ if across => Verdict::Other,
+        Some(ratio) if !NEAR.contains(&ratio) => Verdict::Far,
+        _ => Verdict::Near,
+    }
+}
+
+/// A number as tables show it.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        size if value.fract() == 0.0 && size < 1e9 => format!("{value:.0}"),
+        size if size >= 1000.0 => format!("{value:.0}"),
+        size if size >= 0.0995 => format!("{value:.3}"),
+        _ => format!("{value:.5}"),
+    }
+}
+
+/// The sentence of a row that differs; none for one that does not.
+pub fn sentence(row: &Row, measured: f64, counters: &[(String, f64, Option<f64>)]) -> Option<String> {
+    let verdict = verdict(row, measured);
+    let (ratio, printed) = (ratio(row, measured)?, row.printed());
+    let (what, value) = (&row.what, number(measured));
+    let how = match verdict {
+        Verdict::Near => return None,
+        Verdict::Far => format!("{what}: measured {value} is {} of the published {printed}", number(ratio)),
+        Verdict::Other => {
+            format!("{what}: measured {value} is on the other side of 1 than the published {printed}")
+        }
+    };
+    let mut told: Vec<&(String, f64, Option<f64>)> = counters.iter().collect();
+    let change = |(_, over, to): &(String, f64, Option<f64>)| match to {
+        Some(to) if *over > 0.0 && *to > 0.0 => (over / to).ln().abs(),
+        Some(to) if *over != *to => f64::INFINITY,
+        _ => 0.0,
+    };
+    told.sort_by(|a, b| change(b).total_cmp(&change(a)));
+    let counter = |(name, over, to): &&(String, f64, Option<f64>)| match to {
+        None => format!("`{name}` {}", number(*over)),
+        Some(to) if *to == 0.0 => format!("`{name}` {} to 0", number(*over)),
+        Some(to) => format!("`{name}` {} to {} ({} times)", number(*over), number(*to), number(over / to)),
+    };
+    let told: Vec<String> = told.iter().map(counter).collect();
+    Some(match told.is_empty() {
+        true => format!("{how}."),
+        false => format!("{how}. Counters: {}.", told.join(", ")),
+    })
+}
+
+/// A published order beside the measured one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ordered {
+    /// As published.
+    pub published: String,
+    /// The same names as measured.
+    pub measured: String,
+    /// Pairs that are the other way round; each as a sentence.
+    pub turned: Vec<String>,
+}
+
+/// Judges an order by each name's number; none if a name has none.
+pub fn order(order: &Order, value: impl Fn(&str) -> Option<f64>) -> Option<Ordered> {
+    let sign = if order.rising { -1.0 } else { 1.0 };
+    let sort = if order.rising { " < " } else { " > " };
+    let ranks: Vec<Vec<(&String, f64)>> = order
+        .ranks
+        .iter()
+        .map(|rank| rank.iter().map(|name| Some((name, value(name)?))).collect::<Option<Vec<_>>>())
+        .collect::<Option<Vec<_>>>()?;
+    let mut turned = Vec::new();
+    for (at, rank) in ranks.iter().enumerate() {
+        for (first, ahead) in rank {
+            for (second, behind) in ranks[at + 1..].iter().flatten() {
+                if sign * (behind - ahead) > EVEN * ahead.abs().max(behind.abs()) {
+                    turned.push(format!(
+                        "{}: {second} ({}) is before {first} ({}), published the other way round",
+                        order.what,
+                        number(*behind),
+                        number(*ahead)
+                    ));
+                }
+            }
+        }
+    }
+    let mut all: Vec<&(&String, f64)> = ranks.iter().flatten().collect();
+    all.sort_by(|a, b| (sign * b.1).total_cmp(&(sign * a.1)));
+    let measured = all.iter().map(|(name, value)| format!("{name} {}", number(*value)));
+    let published = order.ranks.iter().map(|rank| rank.join(", "));
+    Some(Ordered {
+        published: published.collect::<Vec<_>>().join(sort),
+        measured: measured.collect::<Vec<_>>().join(sort),
+        turned,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::published::{Labels, Points};
+    use super::*;
+
+    fn row(published: f64) -> Row {
+        Row {
+            what: "REC".into(),
+            metric: Some("cycles".into()),
+            to: Some(Points::from([("protocol".into(), Labels::One("baseline".into()))])),
+            show: Some(Show::Speedup),
+            published: Some(Value::Number(published)),
+            ..Row::default()
+        }
+    }
+
+    #[test]
+    fn near_has_no_words_and_a_third_or_the_other_side_of_1_has() {
+        assert_eq!(sentence(&row(1.3), 1.2, &[]), None);
+        assert_eq!(verdict(&row(1.3), 0.9), Verdict::Other, "slower where faster is published");
+        assert_eq!(verdict(&row(1.005), 0.9), Verdict::Near, "even is on neither side");
+        assert_eq!(verdict(&row(3.0), 2.01), Verdict::Near);
+        assert_eq!(verdict(&row(3.0), 1.99), Verdict::Far);
+        assert_eq!(verdict(&row(2.0), 3.01), Verdict::Far);
+        let words = sentence(&row(3.0), 1.5, &[]).expect("far");
+        assert_eq!(words, "REC: measured 1.500 is 0.500 of the published 3.");
+    }
+
+    #[test]
+    fn counters_that_changed_most_come_first() {
+        let counters = [
+            ("same".to_string(), 10.0, Some(10.0)),
+            ("halved".to_string(), 5.0, Some(10.0)),
+            ("gone".to_string(), 0.0, Some(7.0)),
+        ];
+        let words = sentence(&row(3.0), 0.9, &counters).expect("the other side");
+        assert!(
+            words.starts_with(
+                "REC: measured 0.900 is on the other side of 1 than the published 3. Counters: "
+            )
+        );
+        let told = "`gone` 0 to 7 (0 times), `halved` 5 to 10 (0.500 times), `same` 10 to 10 (1 times).";
+        assert!(words.ends_with(told), "{words}");
+    }
+
+    #[test]
+    fn an_order_tells_each_pair_that_is_turned() {
+        let wanted = Order {
+            what: "speed".into(),
+            ranks: vec![vec!["ideal".into(), "REC".into()], vec!["2x".into()], vec!["baseline".into()]],
+            rising: false,
+        };
+        let value = |name: &str| match name {
+            "ideal" => Some(1.2),
+            "REC" => Some(1.3),
+            "2x" => Some(0.95),
+            "baseline" => Some(1.0),
+            _ => None,
+        };
+        let found = order(&wanted, value).expect("all are known");
+        assert_eq!(found.published, "ideal, REC > 2x > baseline");
+        assert_eq!(found.measured, "REC 1.300 > ideal 1.200 > baseline 1 > 2x 0.950");
+        assert_eq!(found.turned, ["speed: baseline (1) is before 2x (0.950), published the other way round"]);
+        assert_eq!(order(&wanted, |_| None), None);
+        let rising = Order { rising: true, ..wanted };
+        assert_eq!(order(&rising, value).expect("all are known").turned.len(), 4, "the least is to be first");
+    }
+}
