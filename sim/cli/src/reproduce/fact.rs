@@ -6,7 +6,7 @@
 //! | `directory_bits` | bits of the block's directory |
 //! | `of_data.FIELD` | bits of a field of a cache's lines, as a part of those of their data |
 //! | `memory_bits.FIELD+FIELD` | bits of fields in memories |
-//! | `directory_share` | bits of the block's directory, as a part of the data of `beside` |
+//! | `bits.FIELD+FIELD` | bits of fields, registers included |
 //! | `sram_area` | area of the block's SRAMs, as a part of those of `beside` |
 
 use super::published::Row;
@@ -52,21 +52,11 @@ fn storage(row: &Row, block: &str, figure: &str) -> Result<f64, Error> {
             .find(|(name, _)| *name == field)
             .map(|(_, part)| part)
             .ok_or_else(lacking),
-        ("memory_bits", fields) => {
+        (kind @ ("memory_bits" | "bits"), fields) => {
             let wanted: Vec<&str> = fields.split('+').collect();
-            let here = found.fields.iter().filter(|f| f.storage != Storage::Registers);
+            let here = found.fields.iter().filter(|f| kind == "bits" || f.storage != Storage::Registers);
             let sum: u64 = here.filter(|f| wanted.contains(&f.field.as_str())).map(|f| f.bits).sum();
             Some(sum as f64).filter(|sum| *sum > 0.0).ok_or_else(lacking)
-        }
-        ("directory_share", "") => {
-            let cache = other()?;
-            let data: u64 = cache
-                .fields
-                .iter()
-                .filter(|f| f.field == "data" && f.storage == Storage::Sram)
-                .map(|f| f.bits)
-                .sum();
-            Ok(bits(directory()?) / data as f64)
         }
         ("sram_area", "") => {
             Ok(weft_rtl::sram::total(&found).area_mm2 / weft_rtl::sram::total(&other()?).area_mm2)

@@ -4,7 +4,7 @@ use super::document::Block;
 use super::fact;
 use super::measure::{Asked, Measured};
 use super::published::{Figure, Row, Show};
-use super::words::{self, Ordered, Verdict, number};
+use super::words::{self, Ordered, Verdict, as_printed};
 use crate::sweep::plan::Plan;
 use crate::sweep::plot;
 use crate::sweep::summary::Summary;
@@ -98,7 +98,20 @@ impl FigureDone {
 
     /// Sentences: rows and orders that differ.
     pub fn words(&self) -> Vec<String> {
-        let rows = self.rows.iter().filter_map(|done| done.words.clone());
+        let mut last = String::new();
+        let rows = self.rows.iter().filter_map(|done| done.words.clone()).map(|words| {
+            // Rows of other metrics of the same runs have the same counters.
+            match words.split_once(" Counters: ") {
+                Some((head, counters)) if counters == last => format!("{head} Counters as above."),
+                Some((_, counters)) => {
+                    last = counters.to_string();
+                    words
+                }
+                None => words,
+            }
+        });
+        let rows: Vec<String> = rows.collect();
+        let rows = rows.into_iter();
         rows.chain(self.orders.iter().flat_map(|(_, ordered)| ordered.turned.clone())).collect()
     }
 
@@ -125,7 +138,11 @@ impl FigureDone {
                 done.row.note.clone().unwrap_or_default(),
             ]
         };
-        Some([head].into_iter().chain(self.rows.iter().map(line)).collect())
+        let mut lines: Vec<Vec<String>> = [head].into_iter().chain(self.rows.iter().map(line)).collect();
+        if self.rows.iter().all(|done| done.row.note.is_none()) {
+            lines.iter_mut().for_each(|line| line.truncate(4));
+        }
+        Some(lines)
     }
 
     /// The record of a figure.
@@ -219,17 +236,6 @@ fn done(row: Row, results: Option<(&Plan, &[Option<Vec<String>>])>) -> Result<Ro
             RowDone { row, measured, words }
         }
     })
-}
-
-/// A measured number in the form in which the publication prints its own.
-fn as_printed(row: &Row, value: f64) -> String {
-    let printed = row.printed();
-    let signed = printed.trim_start_matches("at most ").starts_with(['+', '-', '\u{2212}']);
-    match printed.contains('%') {
-        true if signed => format!("{} ({:+.1}%)", number(value), (value - 1.0) * 100.0),
-        true => format!("{:.1}%", value * 100.0),
-        false => number(value),
-    }
 }
 
 /// Tables and pictures of a summary.

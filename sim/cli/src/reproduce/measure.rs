@@ -11,15 +11,22 @@ pub struct Asked {
     pub at: Vec<usize>,
     per: Option<usize>,
     by: usize,
-    /// Candidates, each the value of every axis; that of the workloads is set later.
-    over: Vec<Vec<usize>>,
-    to: Option<Vec<Vec<usize>>>,
+    /// One for each combination of the further axes' values.
+    corners: Vec<Corner>,
     /// Values of the workloads' axis.
     pub rows: Vec<usize>,
     show: Show,
     mean: Mean,
     /// Name and place of the counters that explain.
     pub explain: Vec<(String, usize)>,
+}
+
+/// Candidates of both sides, each the value of every axis; that of the workloads is set later.
+struct Corner {
+    /// Values of the further axes, if they have several.
+    label: String,
+    over: Vec<Vec<usize>>,
+    to: Option<Vec<Vec<usize>>>,
 }
 
 /// What was measured.
@@ -63,16 +70,24 @@ impl Asked {
                 there
             }
         };
-        let more = row.at.clone().unwrap_or_default();
-        let over = candidates(row.over.as_ref().unwrap_or(&Points::new()), &more, plan)?;
-        let to = row.to.as_ref().map(|to| candidates(to, &more, plan)).transpose()?;
+        let corners = row.at.as_ref().map_or(Ok(vec![Points::new()]), |at| combinations(at, plan))?;
+        let several = corners.len() > 1;
+        let corner = |more: Points| {
+            let labels = more.values().filter_map(|labels| match labels {
+                Labels::One(label) => Some(label.as_str()),
+                Labels::Best(_) => None,
+            });
+            let label = if several { labels.collect::<Vec<_>>().join(", ") } else { String::new() };
+            let over = candidates(row.over.as_ref().unwrap_or(&Points::new()), &more, plan)?;
+            let to = row.to.as_ref().map(|to| candidates(to, &more, plan)).transpose()?;
+            Ok::<Corner, String>(Corner { label, over, to })
+        };
         let explain = row.explain.clone().unwrap_or_default();
         Ok(Asked {
             at: parts.iter().map(column).collect::<Result<_, _>>()?,
             per: row.per.as_ref().map(column).transpose()?,
             by: column(&row.by.clone().unwrap_or("cycles".into()))?,
-            over,
-            to,
+            corners: corners.into_iter().map(corner).collect::<Result<_, _>>()?,
             rows,
             show: row.show(),
             mean: row.mean.unwrap_or(Mean::Arithmetic),
@@ -85,9 +100,15 @@ impl Asked {
 
     /// Numbers of the runs that it needs.
     pub fn runs(&self, plan: &Plan) -> BTreeSet<usize> {
-        let sides = self.over.iter().chain(self.to.iter().flatten());
+        let both = |corner: &'_ Corner| {
+            corner.over.iter().chain(corner.to.iter().flatten()).cloned().collect::<Vec<_>>()
+        };
+        let sides: Vec<Vec<usize>> = self.corners.iter().flat_map(both).collect();
         let runs = Runs { sweep: &plan.sweep, rows: &[], status: 0 };
-        sides.flat_map(|points| self.rows.iter().map(|row| runs.number(&with(points, plan, *row)))).collect()
+        sides
+            .iter()
+            .flat_map(|points| self.rows.iter().map(|row| runs.number(&with(points, plan, *row))))
+            .collect()
     }
 
     /// The number.
@@ -101,15 +122,20 @@ impl Asked {
                 Some(per) => runs.cell(&points, per).value().filter(|per| *per != 0.0).map(|per| sum / per),
             }
         };
-        let of = |row: usize| {
-            let over = own(&self.over, row)?;
-            let Some(to) = &self.to else { return Some(over) };
+        let of = |corner: &Corner, row: usize| {
+            let over = own(&corner.over, row)?;
+            let Some(to) = &corner.to else { return Some(over) };
             let to = own(to, row)?;
             let (a, b) = if self.show == Show::Speedup { (to, over) } else { (over, to) };
             (b != 0.0).then(|| a / b)
         };
         let labels = &plan.sweep.axes[plan.sweep.rows()].points;
-        let workloads: Vec<_> = self.rows.iter().map(|row| (labels[*row].label.clone(), of(*row))).collect();
+        let name = |corner: &Corner, row: usize| match corner.label.as_str() {
+            "" => labels[row].label.clone(),
+            more => format!("{}, {more}", labels[row].label),
+        };
+        let places = self.corners.iter().flat_map(|corner| self.rows.iter().map(move |row| (corner, *row)));
+        let workloads: Vec<_> = places.map(|(corner, row)| (name(corner, row), of(corner, row))).collect();
         let values: Vec<f64> = workloads.iter().filter_map(|(_, value)| *value).collect();
         Measured { value: mean(self.mean, &values), workloads }
     }
@@ -117,13 +143,19 @@ impl Asked {
     /// Each counter that explains, summed over the workloads, of both sides.
     pub fn counters(&self, plan: &Plan, rows: &[Option<Vec<String>>]) -> Vec<(String, f64, Option<f64>)> {
         let runs = Runs { sweep: &plan.sweep, rows, status: plan.column("status") };
-        let sum = |side: &[Vec<usize>], column: usize| {
-            let of = |row: &usize| runs.cell(&self.best(side, plan, &runs, *row)?, column).value();
-            self.rows.iter().filter_map(of).sum::<f64>()
+        let value = |side: &[Vec<usize>], row: usize, column: usize| {
+            runs.cell(&self.best(side, plan, &runs, row)?, column).value()
         };
         let both = |(name, column): &(String, usize)| {
-            let to = self.to.as_ref().map(|to| sum(to, *column));
-            (name.clone(), sum(&self.over, *column), to)
+            let (mut over, mut to) = (0.0, None);
+            for (corner, row) in self.corners.iter().flat_map(|c| self.rows.iter().map(move |row| (c, *row)))
+            {
+                over += value(&corner.over, row, *column).unwrap_or(0.0);
+                if let Some(side) = &corner.to {
+                    to = Some(to.unwrap_or(0.0) + value(side, row, *column).unwrap_or(0.0));
+                }
+            }
+            (name.clone(), over, to)
         };
         self.explain.iter().map(both).collect()
     }
@@ -147,6 +179,30 @@ fn with(points: &[usize], plan: &Plan, row: usize) -> Vec<usize> {
     let mut points = points.to_vec();
     points[plan.sweep.rows()] = row;
     points
+}
+
+/// Every combination of values of the further axes; `*` stands for all values of an axis.
+fn combinations(at: &Points, plan: &Plan) -> Result<Vec<Points>, String> {
+    let mut all = vec![Points::new()];
+    for (name, labels) in at {
+        let axis = plan.sweep.axes.iter().find(|axis| axis.name == *name);
+        let axis = axis.ok_or_else(|| format!("{} has no axis {name}", plan.sweep.name))?;
+        let labels: Vec<String> = match labels {
+            Labels::One(label) if label == "*" => axis.points.iter().map(|p| p.label.clone()).collect(),
+            Labels::One(label) => vec![label.clone()],
+            Labels::Best(labels) => labels.clone(),
+        };
+        let with = |points: &Points, label: &String| {
+            let mut points = points.clone();
+            points.insert(name.clone(), Labels::One(label.clone()));
+            points
+        };
+        all = all
+            .iter()
+            .flat_map(|points| labels.iter().map(|label| with(points, label)).collect::<Vec<_>>())
+            .collect();
+    }
+    Ok(all)
 }
 
 /// Every combination of the values named, as places on all axes.

@@ -41,7 +41,7 @@
 //! | `metric`, or `parts = [...]` | a column of the sweep's results, or the sum of several |
 //! | `per` | column by which it is divided within each run |
 //! | `over`, `to` | value of each axis; a list of values stands for the one with the lowest `by` (`cycles`) in each workload; axes with one value need not be named |
-//! | `at` | values of further axes, for both |
+//! | `at` | values of further axes, for both; of a list, or of `*` for all, each counts as a workload does |
 //! | `show` | `ratio` (over / to), `speedup` (to / over), `value` (no `to`) |
 //! | `rows` | workloads; all unless given |
 //! | `mean` | over them: `arithmetic` (as most publications say), `geometric`, `greatest`, `least` |

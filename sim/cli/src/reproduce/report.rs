@@ -49,10 +49,10 @@ impl SystemDone {
                 blocks.push(Block::Text(format!("Published: {says}.")));
             }
             if let Some(svg) = done.bars()? {
-                let name = format!("{system}-{}.svg", figure.name);
-                plot::keep(&svg, &out.join("pictures").join(&name))?;
+                let name = format!("{system}-{}", figure.name);
+                plot::write(&out.join("pictures"), &name, &svg)?;
                 blocks.push(Block::Picture {
-                    file: format!("pictures/{name}"),
+                    file: format!("pictures/{name}.svg"),
                     alt: figure.title.clone(),
                     svg,
                 });

@@ -61,17 +61,28 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A measured number in the form in which the publication prints its own.
+pub fn as_printed(row: &Row, value: f64) -> String {
+    let printed = row.printed();
+    let printed = printed.trim_start_matches("at most ");
+    match printed.contains('%') {
+        true if printed.starts_with(['+', '-']) => {
+            format!("{} ({:+.1}%)", number(value), (value - 1.0) * 100.0)
+        }
+        true if printed.starts_with(|c: char| c.is_ascii_digit()) => format!("{:.1}%", value * 100.0),
+        _ => number(value),
+    }
+}
+
 /// The sentence of a row that differs; none for one that does not.
 pub fn sentence(row: &Row, measured: f64, counters: &[(String, f64, Option<f64>)]) -> Option<String> {
     let verdict = verdict(row, measured);
     let (ratio, printed) = (ratio(row, measured)?, row.printed());
-    let (what, value) = (&row.what, number(measured));
+    let (what, value) = (&row.what, as_printed(row, measured));
     let how = match verdict {
         Verdict::Near => return None,
-        Verdict::Far => format!("{what}: measured {value} is {} of the published {printed}", number(ratio)),
-        Verdict::Other => {
-            format!("{what}: measured {value} is on the other side of 1 than the published {printed}")
-        }
+        Verdict::Far => format!("{what}: measured {value}, published {printed}, {} of it", number(ratio)),
+        Verdict::Other => format!("{what}: measured {value}, published {printed}, the other side of 1"),
     };
     let mut told: Vec<&(String, f64, Option<f64>)> = counters.iter().collect();
     let change = |(_, over, to): &(String, f64, Option<f64>)| match to {
@@ -163,7 +174,10 @@ mod tests {
         assert_eq!(verdict(&row(3.0), 1.99), Verdict::Far);
         assert_eq!(verdict(&row(2.0), 3.01), Verdict::Far);
         let words = sentence(&row(3.0), 1.5, &[]).expect("far");
-        assert_eq!(words, "REC: measured 1.500 is 0.500 of the published 3.");
+        assert_eq!(words, "REC: measured 1.500, published 3, 0.500 of it.");
+        let printed = Row { printed: Some("+200%".into()), ..row(3.0) };
+        let words = sentence(&printed, 1.5, &[]).expect("far");
+        assert_eq!(words, "REC: measured 1.500 (+50.0%), published +200%, 0.500 of it.");
     }
 
     #[test]
@@ -174,11 +188,7 @@ mod tests {
             ("gone".to_string(), 0.0, Some(7.0)),
         ];
         let words = sentence(&row(3.0), 0.9, &counters).expect("the other side");
-        assert!(
-            words.starts_with(
-                "REC: measured 0.900 is on the other side of 1 than the published 3. Counters: "
-            )
-        );
+        assert!(words.starts_with("REC: measured 0.900, published 3, the other side of 1. Counters: "));
         let told = "`gone` 0 to 7 (0 times), `halved` 5 to 10 (0.500 times), `same` 10 to 10 (1 times).";
         assert!(words.ends_with(told), "{words}");
     }

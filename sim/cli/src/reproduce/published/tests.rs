@@ -64,7 +64,12 @@ fn mistakes_are_told_with_their_place() {
     refused("title = \"t\"", "titel = \"t\"", "titel");
     refused("published = 1.25", "published = \"1.25\"", "tiny.toml:14");
     refused("what = \"misses\"", "what = \"REC\"", "is there twice");
-    refused("block = \"rec-directory\"", "", "one of metric, parts, block, states");
+    refused("block = \"rec-directory\"", "", "is of runs: give over");
+    refused(
+        "block = \"rec-directory\"",
+        "block = \"rec-directory\"\nmetric = \"cycles\"",
+        "one of metric, parts, block, states",
+    );
     refused("show = \"value\"", "show = \"ratio\"\nto = { protocol = \"rec\" }\nstates = \"base\"", "one of");
     refused("ranks = [[\"REC\"]", "ranks = [[\"HMG\"]", "HMG, which is no row");
 }

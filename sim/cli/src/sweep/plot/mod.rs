@@ -55,15 +55,11 @@ fn slug(value: &str) -> String {
     letters.collect()
 }
 
-/// Writes a picture as SVG in the place of `path`.
+/// Writes a picture as SVG and as PNG into a folder; gives the files written.
 ///
 /// # Errors
 /// A picture that cannot be written.
-pub fn keep(svg: &str, path: &Path) -> Result<(), Error> {
-    super::results::replace(path, svg.as_bytes()).map(|_| ())
-}
-
-fn write(out: &Path, name: &str, svg: &str) -> Result<Vec<PathBuf>, Error> {
+pub fn write(out: &Path, name: &str, svg: &str) -> Result<Vec<PathBuf>, Error> {
     let (vector, dots) = (out.join(format!("{name}.svg")), out.join(format!("{name}.png")));
     super::results::replace(&vector, svg.as_bytes())?;
     super::results::replace(&dots, &png(svg)?)?;
