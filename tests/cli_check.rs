@@ -81,6 +81,13 @@ fn relaxed_atomics_keep_drf1_and_drfrlx() {
     }
 }
 
+/// Minimum spanning tree: waves whose lanes update many words at once, some of them one word.
+#[test]
+fn updates_of_many_lanes_keep_drf0_with_scopes() {
+    let small = ["source=uniform", "nodes=128", "edges=512"].map(|param| ["--param", param]).concat();
+    kept("hmg-4gpu-small", &[&["--workload", "mst"], &small[..]].concat(), "drf0+scopes");
+}
+
 #[test]
 fn spandex_and_srsp_keep_their_models() {
     kept("spandex-soc-small", &["--workload", "hsti", "--param", "values=512"], "drf1");

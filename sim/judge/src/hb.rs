@@ -230,9 +230,8 @@ impl<'a> Walk<'a> {
             At::Op(number) => {
                 let op = &self.k.ops[number as usize];
                 self.reach(thread, op.index, queue);
-                if let Err(write) = self.operation(number, queue) {
-                    self.threads[thread as usize].blocked = Some(write);
-                    self.waiting.entry(self.k.ops[write as usize].thread).or_default().push(thread);
+                if let Err(writes) = self.operation(number, queue) {
+                    self.wait(thread, number, &writes);
                     return false;
                 }
                 self.pass(number, queue);
@@ -240,6 +239,18 @@ impl<'a> Walk<'a> {
         }
         self.threads[thread as usize].steps.pop_front();
         true
+    }
+
+    /// A thread's operation cannot go on before these, which may be of itself: other lanes. Whichever comes first, it looks again.
+    fn wait(&mut self, thread: u32, number: u32, writes: &[u32]) {
+        let others = || writes.iter().copied().filter(|write| *write != number);
+        self.threads[thread as usize].blocked = Some(others().next().unwrap_or(number));
+        for write in others() {
+            let waiting = self.waiting.entry(self.k.ops[write as usize].thread).or_default();
+            if !waiting.contains(&thread) {
+                waiting.push(thread);
+            }
+        }
     }
 
     fn pass(&mut self, number: u32, queue: &mut VecDeque<u32>) {
@@ -295,8 +306,8 @@ impl<'a> Walk<'a> {
         Arc::new(clock)
     }
 
-    /// A step of an operation, or the operation that it waits for. Lanes go each by itself: what one has learned, it publishes, and all that follows the operation knows.
-    fn operation(&mut self, number: u32, queue: &mut VecDeque<u32>) -> Result<(), u32> {
+    /// A step of an operation, or the operations that its lanes wait for. Lanes go each by itself: what one has learned, it publishes, and all that follows the operation knows.
+    fn operation(&mut self, number: u32, queue: &mut VecDeque<u32>) -> Result<(), Vec<u32>> {
         let op = &self.k.ops[number as usize];
         let thread = op.thread as usize;
         if op.what == What::Fence {
@@ -304,9 +315,9 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let mut all = self.learned.remove(&number).unwrap_or_else(|| self.threads[thread].clock.clone());
-        let (mut wait, mut more) = (None, true);
+        let (mut waits, mut more) = (Vec::new(), true);
         while std::mem::take(&mut more) {
-            wait = None;
+            waits.clear();
             for id in op.events.clone() {
                 if self.done.contains(&id) {
                     continue;
@@ -317,16 +328,16 @@ impl<'a> Walk<'a> {
                         self.done.insert(id);
                         more = true;
                     }
-                    Err(write) => wait = Some(write),
+                    Err(write) => waits.push(write),
                 }
             }
             if more {
                 self.wake(op.thread, queue);
             }
         }
-        if let Some(write) = wait {
+        if !waits.is_empty() {
             self.learned.insert(number, all);
-            return Err(write);
+            return Err(waits);
         }
         self.threads[thread].clock = all.clone();
         self.rank += 1;

@@ -340,6 +340,23 @@ fn lanes_of_one_operation_follow_each_other() {
 }
 
 #[test]
+fn lanes_wait_for_operations_of_several_threads() {
+    // What the second lane waits for comes after what waits for the first lane.
+    let mut made = Made::new(3);
+    made.add_to(0, Class::P, X, 1, 2).add_to(0, Class::P, Y, 1, 2).add_to(1, Class::P, X, 0, 1);
+    made.add_to(2, Class::P, X, 2, 3).add_to(2, Class::P, Y, 0, 1);
+    for record in &mut made.records {
+        if let Record::Access(access) = record
+            && access.thread == 0
+        {
+            access.index = 0;
+        }
+    }
+    let report = made.judge(Level::Drf0);
+    assert_eq!(report.violations, []);
+}
+
+#[test]
 fn lanes_of_two_operations_may_cross() {
     // Each operation has a lane that finds what a lane of the other one has left.
     let mut made = Made::new(2);
