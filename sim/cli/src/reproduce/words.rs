@@ -81,7 +81,7 @@ pub fn sentence(row: &Row, measured: f64, counters: &[(String, f64, Option<f64>)
     let (what, value) = (&row.what, as_printed(row, measured));
     let how = match verdict {
         Verdict::Near => return None,
-        Verdict::Far => format!("{what}: measured {value}, published {printed}, {} of it", number(ratio)),
+        Verdict::Far => format!("{what}: measured {value}, published {printed}, {} times it", number(ratio)),
         Verdict::Other => format!("{what}: measured {value}, published {printed}, the other side of 1"),
     };
     let mut told: Vec<&(String, f64, Option<f64>)> = counters.iter().collect();
@@ -174,10 +174,10 @@ mod tests {
         assert_eq!(verdict(&row(3.0), 1.99), Verdict::Far);
         assert_eq!(verdict(&row(2.0), 3.01), Verdict::Far);
         let words = sentence(&row(3.0), 1.5, &[]).expect("far");
-        assert_eq!(words, "REC: measured 1.500, published 3, 0.500 of it.");
+        assert_eq!(words, "REC: measured 1.500, published 3, 0.500 times it.");
         let printed = Row { printed: Some("+200%".into()), ..row(3.0) };
         let words = sentence(&printed, 1.5, &[]).expect("far");
-        assert_eq!(words, "REC: measured 1.500 (+50.0%), published +200%, 0.500 of it.");
+        assert_eq!(words, "REC: measured 1.500 (+50.0%), published +200%, 0.500 times it.");
     }
 
     #[test]

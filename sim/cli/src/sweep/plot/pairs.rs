@@ -84,6 +84,9 @@ fn draw(root: &Area, pairs: &[Pair], relative: bool, (above, below): (i32, i32))
         root.draw(&Text::new(mark(*value, marks[1] - marks[0]), (at(*value), below + 8), style))
             .map_err(wrong)?;
     }
+    if relative && end > 1.0 {
+        root.draw(&PathElement::new([(at(1.0), above), (at(1.0), below)], INK.mix(0.7))).map_err(wrong)?;
+    }
     for ((number, pair), label) in pairs.iter().enumerate().zip(&labels) {
         let y = above + PAIR * number as i32 + (PAIR - 2 * BAR) / 2;
         let middle = y + BAR - (label.len() as i32 - 1) * (SMALL + 3) / 2;
@@ -99,13 +102,14 @@ fn draw(root: &Area, pairs: &[Pair], relative: bool, (above, below): (i32, i32))
                 root.draw(&Rectangle::new([(left, y + 1), (end, y + BAR - 1)], fill(series)))
                     .map_err(wrong)?;
             }
+            // Lines across the plane end beside the number.
+            let (x, wide) = (end + 4, width(&pair.words[series], SMALL)? + 4);
+            let behind = [(x, y + 1), (x + wide, y + BAR - 1)];
+            root.draw(&Rectangle::new(behind, WHITE.filled())).map_err(wrong)?;
             let style = text_at(SMALL, HPos::Left, VPos::Center);
             root.draw(&Text::new(pair.words[series].clone(), (end + 6, y + BAR / 2), style))
                 .map_err(wrong)?;
         }
-    }
-    if relative && end > 1.0 {
-        root.draw(&PathElement::new([(at(1.0), above), (at(1.0), below)], INK.mix(0.7))).map_err(wrong)?;
     }
     root.draw(&PathElement::new([(left, above), (left, below)], INK)).map_err(wrong)
 }
