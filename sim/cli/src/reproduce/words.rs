@@ -38,6 +38,8 @@ pub fn verdict(row: &Row, measured: f64) -> Verdict {
     };
     let sides = |value: Value| match value {
         Value::Number(number) => Some((side(measured), side(number))),
+        Value::Range([_, most]) if most <= 1.0 => Some((side(measured), -1)),
+        Value::Range([least, _]) if least >= 1.0 => Some((side(measured), 1)),
         Value::Range(_) => None,
     };
     let relative = row.of_runs() && row.show() != Show::Value;
@@ -170,6 +172,10 @@ mod tests {
         assert_eq!(sentence(&row(1.3), 1.2, &[]), None);
         assert_eq!(verdict(&row(1.3), 0.9), Verdict::Other, "slower where faster is published");
         assert_eq!(verdict(&row(1.005), 0.9), Verdict::Near, "even is on neither side");
+        let wins = |range| Row { published: Some(Value::Range(range)), ..row(1.0) };
+        assert_eq!(verdict(&wins([0.3, 0.99]), 1.03), Verdict::Other, "loses where a win is published");
+        assert_eq!(verdict(&wins([1.0, 100.0]), 0.9), Verdict::Other);
+        assert_eq!(verdict(&wins([0.95, 1.05]), 1.1), Verdict::Near, "published on both sides");
         assert_eq!(verdict(&row(3.0), 2.01), Verdict::Near);
         assert_eq!(verdict(&row(3.0), 1.99), Verdict::Far);
         assert_eq!(verdict(&row(2.0), 3.01), Verdict::Far);
