@@ -203,6 +203,16 @@ impl Checks {
         self.family.iter_mut().for_each(|check| check.answer(now, node, cu, reply, time));
     }
 
+    /// A stash takes the words of one line of a pass, as an access by global address.
+    pub fn stash_req(&mut self, now: u64, node: u32, device: u32, a: &LineAccess) {
+        self.family.iter_mut().for_each(|check| check.request(now, node, device, a, None));
+    }
+
+    /// A stash answers words of one line.
+    pub fn stash_rsp(&mut self, now: u64, node: u32, device: u32, reply: &LineReply) {
+        self.family.iter_mut().for_each(|check| check.answer(now, node, device, reply, None));
+    }
+
     /// The host answers a compute unit.
     pub fn host_rsp(&mut self, now: u64, node: u32, cu: u32, reply: &LineReply) {
         if let Some(messages) = self.transfer(now) {

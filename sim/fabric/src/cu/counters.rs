@@ -55,6 +55,8 @@ pub struct CuCounters {
     pub maps: u64,
     /// Line accesses of the DMA engine.
     pub dma_lines: u64,
+    /// Passes of waves through the stash.
+    pub stash_passes: u64,
     /// Waves that arrived at a barrier.
     pub barriers: u64,
     /// Barriers that opened although a wave of the work-group had ended (a warning, section 1.2).

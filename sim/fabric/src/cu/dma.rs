@@ -25,6 +25,8 @@ pub(super) struct Mapped {
     pub waves: u32,
     /// Its transfer, while it is under way: index of the operation that began it.
     pub moving: Option<u32>,
+    /// Of a stash: physical address of element 0.
+    pub physical: u64,
 }
 
 /// A transfer whose lines are not all asked for.
@@ -68,7 +70,7 @@ impl Cu {
         let Some(block) = self.s.blocks[slot].as_mut() else { return Ok(()) };
         let place = block.maps.iter().position(|known| known.kind == kind && known.map == map);
         let place = place.unwrap_or_else(|| {
-            block.maps.push(Mapped { kind, map, waves: 0, moving: None });
+            block.maps.push(Mapped { kind, map, waves: 0, moving: None, physical: 0 });
             block.maps.len() - 1
         });
         let known = &mut block.maps[place];
@@ -76,12 +78,16 @@ impl Cu {
         let begins = match kind {
             MapKind::DmaIn => known.waves == 1,
             MapKind::DmaOut => known.waves as usize == block.waves.len(),
-            MapKind::Stash => false,
+            MapKind::Stash => known.waves == 1,
         };
         if begins {
-            let op = self.s.lsu.enter(transfer(w, kind, map), &mut self.s.waves[usize::from(w)]);
+            let op = self.s.lsu.enter(transfer(w, MemKind::Dma, Op::Map { kind, map }), &mut self.s.waves[usize::from(w)]);
             known.moving = Some(op);
-            self.s.dma.queue.push_back(Transfer { op, next: 0 });
+            if kind == MapKind::Stash {
+                self.map_stash(op);
+            } else {
+                self.s.dma.queue.push_back(Transfer { op, next: 0 });
+            }
         }
         Ok(())
     }
@@ -182,12 +188,12 @@ impl Cu {
     }
 }
 
-/// The operation of a transfer, from its begin to its end.
-fn transfer(wave: u16, kind: MapKind, map: Mapping) -> MemOp {
+/// An operation beside the L1's port, from its begin to its end.
+pub(super) fn transfer(wave: u16, kind: MemKind, op: Op) -> MemOp {
     MemOp {
         wave,
-        kind: MemKind::Dma,
-        op: Op::Map { kind, map },
+        kind,
+        op,
         class: Class::D,
         todo: 1,
         open: 1,

@@ -148,7 +148,7 @@ impl Cu {
             }
             Op::Load { .. } | Op::Store { .. } | Op::Amo { .. } => self.issue_global(w, op, now)?,
             Op::LdsLoad { .. } | Op::LdsStore { .. } | Op::LdsAmo { .. } => self.issue_lds(w, op, now)?,
-            Op::StashLoad { .. } | Op::StashStore { .. } => return Err(self.no_local(w, LocalMemory::Stash)),
+            Op::StashLoad { .. } | Op::StashStore { .. } => self.issue_stash(w, op, now)?,
             Op::Map { kind, map } => {
                 self.count(&CounterOf::Map);
                 self.issue_map(w, kind, map)?;
@@ -211,7 +211,7 @@ impl Cu {
         Ok(())
     }
 
-    fn check_lanes(&self, w: u16, size: u8, addrs: &weft_workload::Addrs, mask: u64) -> Result<(), CuError> {
+    pub(super) fn check_lanes(&self, w: u16, size: u8, addrs: &weft_workload::Addrs, mask: u64) -> Result<(), CuError> {
         let lanes = self.lanes;
         if mask & !full_mask(lanes) != 0 {
             return Err(CuError::Lanes { who: self.name(w), mask, lanes });
@@ -379,7 +379,7 @@ impl Cu {
         self.s.lsu.push(entry, wave);
     }
 
-    fn count(&mut self, what: &CounterOf) {
+    pub(super) fn count(&mut self, what: &CounterOf) {
         let c = &mut self.s.counters;
         c.instructions += 1;
         match what {
@@ -402,7 +402,7 @@ impl Cu {
 }
 
 /// Counter of an issued operation.
-enum CounterOf {
+pub(super) enum CounterOf {
     Compute,
     /// A load, store or atomic of an effective class.
     Global(MemKind, Class),

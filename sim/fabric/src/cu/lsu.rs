@@ -8,6 +8,7 @@ use weft_workload::op::size_mask;
 use weft_workload::{Access, AmoKind, Class, Op, Scope, Sem, Token, Values};
 
 use super::port::{IDS, LineAccess, amo_op};
+use super::stash::BankWord;
 use super::wave::{Wave, operand, paired_sem, sent_scope};
 use super::{Atomics, Cu, CuMode, lds};
 
@@ -18,8 +19,9 @@ pub(super) enum MemKind {
     Store,
     Amo,
     Lds,
-    /// A transfer of the DMA engine.
+    /// A transfer of the DMA engine, a mapping of a stash.
     Dma,
+    Stash,
     Release,
     Acquire,
 }
@@ -62,6 +64,10 @@ pub(super) struct Pending {
     /// Lanes served.
     pub lanes: u64,
     pub access: LineAccess,
+    /// Words of a pass.
+    pub pass: Vec<BankWord>,
+    /// The stash gets it.
+    pub stash: bool,
     /// Bytes not answered.
     pub left: u128,
     /// Bytes of the parts answered so far.
@@ -143,7 +149,8 @@ impl MemOp {
             Op::Load { token, .. }
             | Op::Amo { token, .. }
             | Op::LdsLoad { token, .. }
-            | Op::LdsAmo { token, .. } => Some(*token),
+            | Op::LdsAmo { token, .. }
+            | Op::StashLoad { token, .. } => Some(*token),
             _ => None,
         }
     }
@@ -164,17 +171,31 @@ impl Flights {
     /// Takes a fresh transaction number for an access that is presented to the L1 next. The caller has seen that one is
     /// free, and fills in the rest.
     pub fn present(&mut self, op: CuOp) -> &mut Pending {
+        let at = self.open(op);
+        self.out.push_back(at);
+        &mut self.pending[usize::from(at)]
+    }
+
+    /// The same for an access to the stash.
+    pub fn passing(&mut self, op: CuOp) -> &mut Pending {
+        let at = usize::from(self.open(op));
+        self.pending[at].stash = true;
+        &mut self.pending[at]
+    }
+
+    fn open(&mut self, op: CuOp) -> u16 {
         let id = self.free_ids.pop().unwrap_or(self.pending.len() as u16);
         let at = usize::from(id);
         if at == self.pending.len() {
             let access = LineAccess::bare(op);
-            self.pending.push(Pending { op: None, lanes: 0, access, left: 0, got: [0; 16], taken: None });
+            let (pass, got) = (Vec::new(), [0; 16]);
+            self.pending.push(Pending { op: None, lanes: 0, access, pass, stash: false, left: 0, got, taken: None });
         }
-        self.out.push_back(id);
         let entry = &mut self.pending[at];
         (entry.op, entry.lanes, entry.left, entry.taken) = (None, 0, 0, None);
-        entry.access = LineAccess { id, ..LineAccess::bare(op) };
-        entry
+        (entry.stash, entry.access) = (false, LineAccess { id, ..LineAccess::bare(op) });
+        entry.pass.clear();
+        id
     }
 
     /// Whether a transaction number is free.
@@ -250,7 +271,7 @@ impl MemOp {
             MemKind::Acquire => CuOp::Acq,
             MemKind::Load => CuOp::Ld,
             MemKind::Store => CuOp::St,
-            MemKind::Amo | MemKind::Lds | MemKind::Dma => CuOp::Amo,
+            MemKind::Amo | MemKind::Lds | MemKind::Dma | MemKind::Stash => CuOp::Amo,
         }
     }
 
@@ -334,6 +355,12 @@ impl Cu {
                 }
                 break;
             }
+            if self.s.lsu.ops[index as usize].kind == MemKind::Stash {
+                if sent == 0 {
+                    self.stash_tick(index);
+                }
+                break;
+            }
             let wave = &self.s.waves[usize::from(self.s.lsu.ops[index as usize].wave)];
             if !self.s.lsu.can_send(index, wave, self.params.lsu_rate, self.params.wave_mem) {
                 break;
@@ -345,6 +372,7 @@ impl Cu {
 
     fn send(&mut self, index: u32, translate: &dyn Fn(u64) -> u64) {
         let (line, mode) = (u64::from(self.params.line), self.mode);
+        let stash = self.has_stash();
         let lsu = &mut self.s.lsu;
         let op = &mut lsu.ops[index as usize];
         let wave = &mut self.s.waves[usize::from(op.wave)];
@@ -357,6 +385,16 @@ impl Cu {
         op.todo &= !lanes;
         op.unanswered += 1;
         wave.in_flight += 1;
+        // What orders memory is for the stash, too.
+        if stash && matches!(op.kind, MemKind::Release | MemKind::Acquire) {
+            let (sem, scope, op_at) = (entry.access.sem, entry.access.scope, Some(index));
+            let other = lsu.flights.passing(op.port_op());
+            (other.access.sem, other.access.scope, other.access.want_ack) = (sem, scope, true);
+            other.op = op_at;
+            self.s.stash.out.push_back(other.access.id);
+            op.unanswered += 1;
+            wave.in_flight += 1;
+        }
         if op.todo == 0 {
             lsu.queue.pop_front();
         }
@@ -365,7 +403,7 @@ impl Cu {
             MemKind::Load => counters.load_lines += 1,
             MemKind::Store => counters.store_lines += 1,
             MemKind::Amo => counters.amo_lines += 1,
-            MemKind::Release | MemKind::Acquire | MemKind::Lds | MemKind::Dma => {}
+            MemKind::Release | MemKind::Acquire | MemKind::Lds | MemKind::Dma | MemKind::Stash => {}
         }
     }
 

@@ -33,6 +33,7 @@ mod pace;
 mod params;
 mod port;
 mod reply;
+mod stash;
 mod wave;
 
 use std::cmp::Reverse;
@@ -54,6 +55,8 @@ use lsu::{Lsu, MemKind};
 pub use pace::Pace;
 pub use params::{Atomics, CuFault, CuMode, CuParams, CuPolicy, Model};
 pub use port::{CuObserver, IDS, Issuer, KIND_ACK, KIND_DATA, LineAccess, LineReply, NoObserver, Who};
+pub use stash::{BankWord, StashMapping};
+use stash::StashOut;
 use wave::{Need, Status, Wave};
 
 /// A kernel-boundary message of this compute unit.
@@ -85,7 +88,10 @@ struct State {
     timers: BinaryHeap<Reverse<(u64, u16)>>,
     lsu: Lsu,
     dma: Dma,
+    stash: StashOut,
     boundary: Boundary,
+    /// Its messages not answered: one, and one of the stash.
+    boundary_open: u8,
     active_since: u64,
     counters: CuCounters,
     /// What the L1 answered to the last KEND.
@@ -157,7 +163,9 @@ impl Cu {
             timers: BinaryHeap::new(),
             lsu: Lsu::default(),
             dma: Dma::default(),
+            stash: StashOut::default(),
             boundary: Boundary::None,
+            boundary_open: 0,
             active_since: 0,
             counters: CuCounters::default(),
             told: 0,
@@ -268,6 +276,12 @@ impl Cu {
     fn send_boundary(&mut self, op: CuOp, sem: u8, token: u64) {
         let access = &mut self.s.lsu.flights.present(op).access;
         (access.want_ack, access.sem, access.data[0]) = (true, sem, token);
+        self.s.boundary_open = 1 + u8::from(self.has_stash());
+        if self.has_stash() {
+            let access = &mut self.s.lsu.flights.passing(op).access;
+            (access.want_ack, access.sem) = (true, sem);
+            self.s.stash.out.push_back(access.id);
+        }
     }
 
     /// The access presented to the L1 in cycle `now`; unchanged until [`Cu::accepted`]. With `lsu_rate` above 1 the next
@@ -310,6 +324,7 @@ impl Cu {
         let before = shape(&self.s.lsu);
         self.lsu_tick(now, translate)?;
         self.dma_tick(translate);
+        self.map_tick(translate)?;
         if shape(&self.s.lsu) != before {
             self.s.gsi.iter_mut().for_each(Gsi::changed);
         }
@@ -334,13 +349,17 @@ impl Cu {
             let wave = &self.s.waves[usize::from(op.wave)];
             if op.kind == MemKind::Lds && self.pending_dma(index) {
                 // It waits for answers of the engine's requests.
+            } else if op.kind == MemKind::Stash {
+                if self.stash_acts(index) {
+                    return Some(now);
+                }
             } else if op.kind == MemKind::Lds {
                 next = next.min(self.s.lsu.lds_end.unwrap_or(now));
             } else if self.s.lsu.can_send(index, wave, self.params.lsu_rate, self.params.wave_mem) {
                 return Some(now);
             }
         }
-        if self.dma_acts() {
+        if self.dma_acts() || self.map_acts() {
             return Some(now);
         }
         let room = self.lsu_room();

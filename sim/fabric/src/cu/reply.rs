@@ -60,7 +60,7 @@ impl Cu {
             self.fault.get_or_insert(wrong(expected));
             return;
         }
-        if entry.access.op == CuOp::Kend {
+        if entry.access.op == CuOp::Kend && !entry.stash {
             self.s.told = reply.data[0];
         }
         if with_data {
@@ -89,7 +89,9 @@ impl Cu {
                 let op = &mut self.s.lsu.ops[index as usize];
                 (op.src, op.merged) = (reply.src, reply.merged);
                 let who = self.who(self.s.lsu.ops[index as usize].wave);
-                obs.served(&who, &entry.access, reply.src, reply.merged);
+                if !entry.stash {
+                    obs.served(&who, &entry.access, reply.src, reply.merged);
+                }
             }
         } else if let Some(index) = self.s.lsu.flights.pending[usize::from(reply.id)].op {
             let who = self.who(self.s.lsu.ops[index as usize].wave);
@@ -128,6 +130,10 @@ impl Cu {
     fn deliver(&mut self, id: u16, data: &[u64; 16], taken: u64, now: u64, obs: &mut dyn CuObserver) {
         let entry = &self.s.lsu.flights.pending[usize::from(id)];
         let Some(index) = entry.op else { return };
+        if entry.stash {
+            let lanes = entry.lanes;
+            return self.stash_deliver(index, lanes, data);
+        }
         let (access, who) = (&entry.access, self.who(self.s.lsu.ops[index as usize].wave));
         if access.op == CuOp::Amo && access.amo == AmoOp::Cas {
             let (first, wide) = (access.mask.trailing_zeros(), access.mask.count_ones() == 8);
@@ -158,12 +164,16 @@ impl Cu {
     }
 
     /// A line access is complete: its number is free, its operation perhaps complete.
-    fn answered(&mut self, id: u16, now: u64) {
+    pub(super) fn answered(&mut self, id: u16, now: u64) {
         let entry = &mut self.s.lsu.flights.pending[usize::from(id)];
         entry.taken = None;
         let (op, lanes) = (entry.op, entry.lanes);
         self.s.lsu.flights.free_ids.push(id);
         let Some(index) = op else {
+            self.s.boundary_open -= 1;
+            if self.s.boundary_open > 0 {
+                return;
+            }
             self.s.boundary = match self.s.boundary {
                 Boundary::Beginning => Boundary::Begun,
                 _ => Boundary::Ended,
@@ -171,7 +181,7 @@ impl Cu {
             return;
         };
         let op = &mut self.s.lsu.ops[index as usize];
-        let engine = op.kind == MemKind::Dma;
+        let engine = matches!(op.kind, MemKind::Dma | MemKind::Stash);
         op.open &= if engine { op.open } else { !lanes };
         op.unanswered -= 1;
         let (w, done) = (op.wave, op.todo == 0 && op.unanswered == 0);

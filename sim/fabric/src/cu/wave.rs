@@ -200,7 +200,14 @@ impl Wave {
                 None => ready(Need::None),
             },
             Op::LdsLoad { .. } | Op::StashLoad { .. } => ready(Need::Lsu),
-            Op::LdsStore { values, .. } | Op::LdsAmo { values, .. } | Op::StashStore { values, .. } => {
+            Op::StashStore { values, .. } => {
+                let unread = |i: &&u32| ops[**i as usize].kind == MemKind::Stash && ops[**i as usize].token().is_some();
+                match self.ops.iter().find(unread) {
+                    Some(&op) => Head::Waiting(Wait::Word(op)),
+                    None => self.after(source(values), at, ready(Need::Lsu)),
+                }
+            }
+            Op::LdsStore { values, .. } | Op::LdsAmo { values, .. } => {
                 self.after(source(values), at, ready(Need::Lsu))
             }
             Op::Load { access, .. } => self.access(ops, mode, access, Sem::Acquire, MemKind::Load, false),

@@ -108,6 +108,12 @@ pub trait Hardware: Send + Sync {
         common
     }
 
+    /// Of the stash of compute unit `number` of a node its number among the node's ports, and its rows; `None` where it has none.
+    fn stash(&self, number: u32) -> Option<(u32, u32)> {
+        let _ = number;
+        None
+    }
+
     /// Value of the parameter `sync` of programs that can synchronise in several ways.
     fn sync(&self) -> Option<&'static str> {
         None

@@ -13,6 +13,7 @@ mod schedule;
 mod seat;
 mod snapshot;
 mod stalls;
+mod stash;
 mod state;
 mod stream;
 mod survey;

@@ -3,6 +3,7 @@
 use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
 use super::outside::{Claim, Outside};
+use super::stash::{StashPort, StashState};
 use crate::channel::{Receiver, Sender, SenderState};
 use crate::cu::{Cu, CuError, Issuer, KIND_ACK, LineAccess, LineReply, Structural};
 use crate::family::{Hardware, Surroundings, Unit};
@@ -78,6 +79,7 @@ pub(super) struct Elsewhere<'a> {
 #[derive(Clone)]
 pub(super) struct Seat {
     pub cu: Cu,
+    stash: Option<StashPort>,
     gpu: u32,
     number: u32,
     req: Sender<16>,
@@ -101,6 +103,7 @@ pub(super) struct Seat {
 #[derive(Serialize, Deserialize)]
 pub(super) struct SeatState {
     cu: Vec<u8>,
+    stash: Option<StashState>,
     req: SenderState,
     host: VecDeque<LineAccess>,
     host_open: u32,
@@ -113,6 +116,7 @@ impl Seat {
     pub fn state(&self) -> Result<SeatState, CuError> {
         Ok(SeatState {
             cu: self.cu.save()?,
+            stash: self.stash.as_ref().map(StashPort::state),
             req: self.req.state(),
             host: self.host.clone(),
             host_open: self.host_open,
@@ -124,6 +128,9 @@ impl Seat {
     /// Goes on from what [`Seat::state`] gave.
     pub fn resume(&mut self, state: SeatState) -> Result<(), CuError> {
         self.cu.load(&state.cu)?;
+        if let (Some(port), Some(state)) = (&mut self.stash, state.stash) {
+            port.resume(state);
+        }
         self.req.resume(state.req);
         (self.host, self.host_open, self.next) = (state.host, state.host_open, state.next);
         self.waits = state.waits;
@@ -141,8 +148,11 @@ impl Seat {
         let name = format!("g{gpu}_cu{number}");
         let req = Sender::new(sim, &format!("{name}_req"), REQ)?;
         let rsp = Receiver::new(sim, &format!("{name}_rsp"), RSP)?;
+        let stash = hardware.stash(number);
+        let stash = stash.map(|(device, rows)| StashPort::new(sim, gpu, device, rows)).transpose()?;
         Ok(Seat {
             cu,
+            stash,
             gpu,
             number,
             req,
@@ -184,6 +194,9 @@ impl Seat {
         if host {
             self.host_tick(sim, reply.is_some(), around, observer);
         } else {
+            if let Some(stash) = &mut self.stash {
+                stash.tick(sim, &mut self.cu, observer);
+            }
             self.present(sim, fences, around, elsewhere, observer);
             if let Some(reply) = &mut reply {
                 if let Some(access) = self.cu.taken(reply.id) {
@@ -200,7 +213,7 @@ impl Seat {
             self.cu.tick(now, translate, observer).map_err(|e| e.to_string())?;
         }
         let (held, due) = elsewhere.outside.as_ref().map_or((0, u64::MAX), |outside| self.held(outside));
-        let busy = host || self.req.driving() || self.cu.outstanding() > held;
+        let busy = host || self.req.driving() || self.stash.as_ref().is_some_and(StashPort::driving) || self.cu.outstanding() > held;
         let own = || self.cu.next_event(now + 1).unwrap_or(u64::MAX);
         self.next = if busy { now + 1 } else { own().min(due.max(now + 1)) };
         Ok(())

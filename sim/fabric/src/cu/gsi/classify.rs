@@ -19,6 +19,8 @@ enum Verdict {
     Structural(Structural),
     /// Memory structural at the L1's port, for the reason last seen there.
     Port,
+    /// The same at the stash's port.
+    StashPort,
 }
 
 /// The inspection of a kernel.
@@ -34,6 +36,8 @@ pub(in crate::cu) struct Gsi {
     verdict: Option<Verdict>,
     /// Why the L1's port did not take the access last offered.
     refusal: Structural,
+    /// Why the stash's port did not.
+    stash_refusal: Structural,
     /// Ticks in which nothing issued although a wave could.
     missed: u64,
 }
@@ -42,7 +46,7 @@ impl Gsi {
     /// From tick `from` on.
     pub fn new(from: u64) -> Gsi {
         let counts = GsiCounts::default();
-        Gsi { counts, from, next: from, verdict: None, refusal: Structural::Other, missed: 0 }
+        Gsi { counts, from, next: from, verdict: None, refusal: Structural::Other, stash_refusal: Structural::Other, missed: 0 }
     }
 
     /// The unit's state has changed.
@@ -62,10 +66,16 @@ impl Cu {
 
     /// The L1 does not take the access offered in cycle `now`, or takes no other in it, because of this.
     pub fn refused(&mut self, now: u64, by: Structural) {
-        if self.s.gsi.as_ref().is_some_and(|gsi| gsi.refusal != by) {
+        self.refused_at(now, by, false);
+    }
+
+    /// The same at the port of the L1 or of the stash.
+    pub(in crate::cu) fn refused_at(&mut self, now: u64, by: Structural, stash: bool) {
+        let old = self.s.gsi.as_ref().map(|gsi| if stash { gsi.stash_refusal } else { gsi.refusal });
+        if old.is_some_and(|old| old != by) {
             self.inspect_to(now);
             if let Some(gsi) = &mut self.s.gsi {
-                gsi.refusal = by;
+                *(if stash { &mut gsi.stash_refusal } else { &mut gsi.refusal }) = by;
             }
         }
     }
@@ -152,6 +162,10 @@ impl Cu {
             }
             Verdict::Structural(what) => {
                 counts.structural[what as usize] += ticks;
+                StallClass::MemoryStructural
+            }
+            Verdict::StashPort => {
+                counts.structural[gsi.stash_refusal as usize] += ticks;
                 StallClass::MemoryStructural
             }
             Verdict::Port => {
@@ -251,6 +265,13 @@ impl Cu {
         if op.kind == MemKind::Lds {
             let dma = self.pending_dma(index);
             return Verdict::Structural(if dma { Structural::Dma } else { Structural::Bank });
+        }
+        if op.kind == MemKind::Stash && !self.pending_map(index) && !self.s.stash.out.is_empty() {
+            return Verdict::StashPort;
+        }
+        if op.kind == MemKind::Stash {
+            let map = self.pending_map(index);
+            return Verdict::Structural(if map { Structural::Dma } else { Structural::Bank });
         }
         if lsu.flights.untaken() >= self.params.lsu_rate as usize {
             return Verdict::Port;

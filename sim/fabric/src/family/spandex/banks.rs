@@ -2,6 +2,7 @@
 //! host looks at memory when the fabric is at rest.
 
 use super::SpandexSystem;
+use super::stash::StashOwner;
 use crate::family::Newer;
 use crate::family::tsm::around::{NewerIn, newer_in};
 use std::collections::BTreeMap;
@@ -160,6 +161,7 @@ pub(super) struct Banks {
     gpu_shift: u32,
     owners: Vec<Owner>,
     word_owners: Vec<WordOwner>,
+    stashes: Vec<StashOwner>,
     sets: u32,
     ways: u32,
     words: u32,
@@ -184,8 +186,10 @@ impl Banks {
             let flex = p.flex.as_ref().map(|(l1, _)| &l1.l1);
             flex.or_else(|| denovo(d).as_ref().map(|(l1, _)| &l1.l1))
         };
-        let word_owners = (0..p.s.devs()).filter_map(|d| Some(WordOwner::find(sim, d, l1(d)?)));
+        let word_owners = (0..p.s.devs() - p.stashes()).filter_map(|d| Some(WordOwner::find(sim, d, l1(d)?)));
         let word_owners = word_owners.collect::<Option<Vec<_>>>()?;
+        let stashes = (p.s.devs() - p.stashes()..p.s.devs()).map(|d| StashOwner::find(sim, d, p.stash.as_ref()?));
+        let stashes = stashes.collect::<Option<Vec<_>>>()?;
         let (sets, ways, words, tag_bits) = (p.llc.sets(), p.llc.ways, p.s.words(), p.llc.tag_bits());
         let banks_each = u64::from(p.s.banks_each());
         let gpu_shift = p.s.home_shift - p.s.line.trailing_zeros();
@@ -196,6 +200,7 @@ impl Banks {
             gpu_shift,
             owners,
             word_owners,
+            stashes,
             sets,
             ways,
             words,
@@ -256,6 +261,7 @@ impl Banks {
             owner.held(sim, self.words, device, &mut all);
         }
         self.word_owners.iter().for_each(|owner| owner.held(sim, self.words, &mut all));
+        self.stashes.iter().for_each(|owner| owner.held(sim, self.words, &mut all));
         all
     }
 
@@ -265,6 +271,7 @@ impl Banks {
             let mut all = self.dirty(sim);
             self.owners.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
             self.word_owners.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
+            self.stashes.iter().for_each(|owner| owner.owned(sim, self.words, &mut all));
             all
         })
     }
@@ -315,7 +322,7 @@ pub(super) fn bits(limbs: &[u64]) -> u128 {
 }
 
 /// A register of a unit: the unit's number, its first limb there.
-fn register(sim: &Sim, path: &str, name: &str) -> Option<(usize, usize)> {
+pub(super) fn register(sim: &Sim, path: &str, name: &str) -> Option<(usize, usize)> {
     let design = sim.design();
     let unit = design.units.iter().position(|unit| unit.path == path)?;
     let ty = &design.types[design.units[unit].ty];

@@ -1,6 +1,6 @@
 //! Parameters of the models that a configuration stands for.
 
-use super::keys::Coherence;
+use super::keys::{Coherence, Local};
 use super::{SpandexKeys, SpandexProtocol};
 use crate::config::Common;
 use crate::dram::DramTiming;
@@ -9,7 +9,7 @@ use weft_blocks::common::grid::Grid;
 use weft_blocks::registry::BlockError;
 use weft_rtl::ir::Module;
 use weft_spandex::denovo_l1::DenovoL1Params;
-use weft_spandex::fabric::{denovo_device, flex_device, gpu_device, mesi_device, spandex_fabric};
+use weft_spandex::fabric::{denovo_device, flex_device, gpu_device, mesi_device, spandex_fabric, stash_device};
 use weft_spandex::flex_l1::FlexL1Params;
 use weft_spandex::gpu_l1::GpuL1Params;
 use weft_spandex::hmesi;
@@ -24,6 +24,7 @@ use weft_spandex::mesi_port::MesiPort;
 use weft_spandex::net::NetParams;
 use weft_spandex::net::link::LinkParams;
 use weft_spandex::params::Spandex;
+use weft_spandex::stash::StashParams;
 use weft_spandex::tu_denovo::TuDenovoParams;
 use weft_spandex::tu_flex::{Opred, TuFlexParams};
 use weft_spandex::tu_gpu::TuGpuParams;
@@ -50,6 +51,8 @@ pub struct SpandexSystem {
     pub flex: Option<(FlexL1Params, TuFlexParams)>,
     /// What a hierarchical system has in place of the LLC.
     pub hierarchy: Option<Hierarchy>,
+    /// The stashes of the CUs, if they have any: devices behind the CUs, in their order.
+    pub stash: Option<StashParams>,
     /// The network.
     pub net: NetParams,
 }
@@ -89,12 +92,20 @@ impl SpandexSystem {
             (None, None) => plain,
         };
         let mut devices = vec![core; self.s.cpus as usize];
-        devices.resize(self.s.devs() as usize, cu);
+        devices.resize((self.s.devs() - self.stashes()) as usize, cu);
+        if let (Some(stash), Some((_, tu))) = (&self.stash, &self.denovo_cus) {
+            devices.resize(self.s.devs() as usize, stash_device(stash, tu)?);
+        }
         if let Some(Hierarchy { l2, l3, .. }) = &self.hierarchy {
             let banks = (&gpu_l2(l2)?, &mesi_llc(l3)?);
             return hmesi_fabric(&self.module_name(), &self.s, &devices, banks, &self.net);
         }
         spandex_fabric(&self.module_name(), &self.s, &devices, &spandex_llc(&self.llc)?, &self.net)
+    }
+
+    /// Devices that are stashes, the last ones.
+    pub(super) fn stashes(&self) -> u32 {
+        if self.stash.is_some() { self.s.cus / 2 } else { 0 }
     }
 
     /// Some device has an L1 with GPU coherence.
@@ -130,7 +141,8 @@ impl SpandexKeys {
             Coherence::Flex => self.cpus + common.gpus * common.cus,
             Coherence::Gpu | Coherence::Denovo => 0,
         };
-        let s = Spandex {
+        let stashed = self.local_memory == Local::Stash;
+        let plain = Spandex {
             cpus: self.cpus,
             cus: common.gpus * common.cus,
             sharers,
@@ -144,6 +156,7 @@ impl SpandexKeys {
             gpus: common.gpus,
             home_shift: common.dram_bytes.trailing_zeros(),
         };
+        let s = Spandex { cus: plain.cus * (1 + u32::from(stashed)), ..plain.clone() };
         let port = MesiPort { spandex: s.clone(), size: self.l1_size, ways: self.l1_ways };
         let weak_reads = self.reqs_policy.policy() == ReqsPolicy::Opt2;
         let mesi = (
@@ -181,7 +194,14 @@ impl SpandexKeys {
         let hierarchy = self.hierarchy(&s, &mesi.0.port);
         let grid = Grid { columns: self.mesh, rows: self.mesh_rows };
         let places =
-            if hierarchy.is_some() { hmesi::net::spread(&s, grid) } else { NetParams::spread(&s, grid) };
+            if hierarchy.is_some() { hmesi::net::spread(&s, grid) } else { NetParams::spread(&plain, grid) };
+        let mut places = places;
+        if stashed {
+            // A stash is where its CU is.
+            let (cus, devices) = (plain.cpus as usize, plain.devs() as usize);
+            let of_cus = places.places[cus..devices].to_vec();
+            places.places.splice(devices..devices, of_cus);
+        }
         SpandexSystem {
             llc: LlcParams {
                 size: self.llc_of_all(common),
@@ -200,6 +220,14 @@ impl SpandexKeys {
             denovo_cus: (cu == Coherence::Denovo).then_some(denovo),
             flex: (core == Coherence::Flex).then_some(flex),
             hierarchy,
+            stash: stashed.then(|| StashParams {
+                size: common.lds_bytes,
+                banks: common.lds_banks,
+                targets: self.l1_targets,
+                releases: self.l1_releases,
+                sb_drain: self.sb_drain.drain(),
+                ..StashParams::published(s.clone())
+            }),
             net: NetParams {
                 hop: self.hop,
                 ni: self.ni,

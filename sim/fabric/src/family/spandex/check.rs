@@ -52,6 +52,25 @@ impl Checked<'_> {
             "a DeNovo L1 asks for ownership of what the DMA engine transfers, and keeps it",
             "scratchpad, or dma with denovo_atomics = through",
         )?;
+        self.ensure(
+            self.keys.local_memory != Local::Stash
+                || (cu == Coherence::Denovo && !self.keys.protocol.is_hierarchical() && self.common.gpus == 1),
+            "local_memory",
+            "a stash speaks for a CU with DeNovo, to an LLC of one GPU",
+            "scratchpad, dma, or stash with a protocol s-...-denovo and gpus = 1",
+        )?;
+        self.ensure(
+            self.keys.local_memory != Local::Stash || self.common.blocks <= 8,
+            "blocks",
+            "the stash map has 32 entries, 4 for each work-group of a CU",
+            "1..8",
+        )?;
+        self.ensure(
+            self.keys.local_memory != Local::Stash || matches!(self.common.lds_banks, 16 | 32),
+            "lds_banks",
+            "a stash has as many banks as a line has words, or twice as many",
+            "16, 32",
+        )?;
         self.gpus()?;
         let system = self.keys.system(self.common);
         self.ensure(
@@ -79,6 +98,9 @@ impl Checked<'_> {
         if let Some((cache, unit)) = &system.flex {
             self.told(cache.validate(), &[&l1[..], &[("releases", "l1_releases")]].concat())?;
             self.told(unit.validate(), &[])?;
+        }
+        if let Some(stash) = &system.stash {
+            self.told(stash.validate(), &[("size", "lds_bytes"), ("banks", "lds_banks"), ("targets", "l1_targets")])?;
         }
         let llc = [("size", "llc_size"), ("ways", "llc_ways"), ("n_stall", "llc_stalls")];
         let net = [("bank", "llc_latency"), ("data", "llc_data_latency")];

@@ -54,7 +54,12 @@ impl SpandexHardware {
             pace: Pace { ticks: keys.cu_ticks, cycles: CYCLES },
             local: keys.local_memory.memory(),
             dram: keys.dram(common),
-            mode: CuMode { fused: true, atomics: Atomics::Words, ..common.mode(false) },
+            // A stash must hear of what orders memory, too.
+            mode: CuMode {
+                fused: keys.local_memory.memory() != LocalMemory::Stash,
+                atomics: Atomics::Words,
+                ..common.mode(false)
+            },
             home_bytes: common.dram_bytes,
             energy: Energy::new(keys),
         }
@@ -82,7 +87,7 @@ impl Hardware for SpandexHardware {
         Shape {
             nodes: self.system.s.gpus,
             gpms: 1,
-            cus: self.system.s.devs() / self.system.s.gpus,
+            cus: (self.system.s.devs() - self.system.stashes()) / self.system.s.gpus,
             cores: self.system.s.cpus,
             line: self.dram.line,
             homes: self.system.s.gpus,
@@ -107,6 +112,11 @@ impl Hardware for SpandexHardware {
         } else {
             CuParams { pace: self.pace, local: self.local, ..common }
         }
+    }
+
+    fn stash(&self, number: u32) -> Option<(u32, u32)> {
+        let (stash, cpus) = (self.system.stash.as_ref()?, self.system.s.cpus);
+        (number >= cpus).then(|| (number + self.system.stashes(), stash.rows()))
     }
 
     /// An L1 may show an old value until its device synchronises, and a store is nobody else's until it is drained: the order of events in cycles explains neither; [`Order`] does.

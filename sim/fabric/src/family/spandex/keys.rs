@@ -107,6 +107,8 @@ named! {
         Scratchpad = "scratchpad",
         /// The same, with a DMA engine.
         Dma = "dma",
+        /// A stash, a device of its own beside the L1.
+        Stash = "stash",
     }
 }
 
@@ -173,6 +175,7 @@ impl Local {
         match self {
             Local::Scratchpad => LocalMemory::Scratchpad,
             Local::Dma => LocalMemory::Dma,
+            Local::Stash => LocalMemory::Stash,
         }
     }
 }
@@ -227,7 +230,7 @@ keys! {
             protocol: SpandexProtocol = SpandexProtocol::SMesiGpu, "", OneOf(SpandexProtocol::NAMES), "the L1s of CPU cores and CUs";
             cpus: u32 = 8, "cores", Within(0, 64), "CPU cores, beside the CUs; of several GPUs each has as many";
             cpu_mlp: u32 = 1, "accesses", Within(1, 8), "accesses of a CPU core under way";
-            local_memory: Local = Local::Scratchpad, "", OneOf(Local::NAMES), "what local memory a CU has, of lds_bytes in lds_banks: a scratchpad, or one with a DMA engine, whose requests the LLC serves (READ and WRITE of ReqWT+data) and the L1 keeps no copy of";
+            local_memory: Local = Local::Scratchpad, "", OneOf(Local::NAMES), "what local memory a CU has, of lds_bytes in lds_banks: a scratchpad, or one with a DMA engine, whose requests the LLC serves (READ and WRITE of ReqWT+data) and the L1 keeps no copy of; a stash, whose words are mapped to memory and owned one by one";
             cu_ticks: u32 = 7, "ticks", Within(1, 20), "ticks of a CU in 20 cycles of the CPU cores' clock, which is the fabric's";
         }
         Coherence {

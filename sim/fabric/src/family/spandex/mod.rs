@@ -12,6 +12,7 @@
 //! | `soc` | what stands around the hardware |
 //! | `rest` | the check of owners and sharers at rest |
 //! | `nacks` | the check that refused words are asked for again, in the end in a way that cannot be refused |
+//! | `stash` | what stashes hold newer than memory |
 //! | `slips` | faults put in to try the checks |
 //! | `taps`, `traffic` | what enters the meshes; flit-hops by class of request |
 //! | `metrics` | the figures of spandex.md section 13 |
@@ -39,6 +40,7 @@ mod port;
 mod rest;
 mod slips;
 mod soc;
+mod stash;
 mod taps;
 mod traffic;
 
