@@ -27,6 +27,7 @@ fn run(changes: &[&str], params: &[(&str, &str)]) -> RunReport {
     let program = weft_workload::build("implicit", &params, None).expect("legal");
     let run = FabricRun::new(&config, Arc::from(program), &RunOptions::default());
     let mut run = run.unwrap_or_else(|e| panic!("{changes:?}: {e}"));
+    eprintln!("built in {}", run.build_seconds);
     assert!(run.run_to(5_000_000).unwrap_or_else(|e| panic!("{changes:?}: {e}")), "it ends");
     let report = run.finish().unwrap_or_else(|e| panic!("{changes:?}: {e}"));
     assert!(report.verified, "{changes:?}: {:?}", report.difference);
@@ -50,6 +51,15 @@ fn elements_come_back_from_every_local_memory() {
     for keys in list {
         run(&[keys, &TINY[..]].concat(), &OBJECTS);
     }
+}
+
+/// Three CUs whose chunks share lines, so that stashes take words from one another, over kernels.
+#[test]
+fn elements_are_in_stashes() {
+    let keys = ["protocol=s-denovo-denovo", "local_memory=stash", "lds_bytes=2K"];
+    run(&keys, &[("blocks", "2"), ("group", "32")]);
+    run(&keys, &OBJECTS);
+    run(&[&keys[..], &TINY[..]].concat(), &OBJECTS);
 }
 
 /// Every tick has one class and some are a pending DMA; a copy by DMA needs fewer operations; the same again is the same.

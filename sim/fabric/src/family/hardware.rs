@@ -108,8 +108,8 @@ pub trait Hardware: Send + Sync {
         common
     }
 
-    /// Of the stash of compute unit `number` of a node its number among the node's ports, and its rows; `None` where it has none.
-    fn stash(&self, number: u32) -> Option<(u32, u32)> {
+    /// Of the stash of compute unit `number` of a node its number among the node's ports, and its rows and banks; `None` where it has none.
+    fn stash(&self, number: u32) -> Option<(u32, (u32, u32))> {
         let _ = number;
         None
     }

@@ -149,7 +149,7 @@ impl Seat {
         let req = Sender::new(sim, &format!("{name}_req"), REQ)?;
         let rsp = Receiver::new(sim, &format!("{name}_rsp"), RSP)?;
         let stash = hardware.stash(number);
-        let stash = stash.map(|(device, rows)| StashPort::new(sim, gpu, device, rows)).transpose()?;
+        let stash = stash.map(|(device, size)| StashPort::new(sim, gpu, device, size)).transpose()?;
         Ok(Seat {
             cu,
             stash,

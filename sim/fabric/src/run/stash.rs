@@ -47,12 +47,13 @@ pub(super) struct StashPort {
     number: u32,
     /// Bits of a row's number.
     row_bits: u32,
+    banks: u32,
     s: StashState,
 }
 
 impl StashPort {
-    /// The stash that is device `number` of node `gpu`, of so many rows.
-    pub fn new(sim: &mut Sim, gpu: u32, number: u32, rows: u32) -> Result<StashPort, PortError> {
+    /// The stash that is device `number` of node `gpu`, of so many rows and banks.
+    pub fn new(sim: &mut Sim, gpu: u32, number: u32, (rows, banks): (u32, u32)) -> Result<StashPort, PortError> {
         let name = format!("g{gpu}_cu{number}");
         let stall = format!("{name}_stall");
         Ok(StashPort {
@@ -62,7 +63,8 @@ impl StashPort {
             stall: crate::port::output(sim, &stall)?,
             gpu,
             number,
-            row_bits: rows.trailing_zeros(),
+            row_bits: rows.trailing_zeros().max(1),
+            banks,
             s: StashState::default(),
         })
     }
@@ -129,13 +131,13 @@ impl StashPort {
             rows[(at / 64) as usize] |= row as u64;
             rows[(at / 64) as usize + 1] |= (row >> 64) as u64;
         }
-        let limbs = (32 * self.row_bits).div_ceil(64) as usize;
+        let limbs = (self.banks * self.row_bits).div_ceil(64) as usize;
         let fields = [
             &[access.op.encoding()][..],
             &[u64::from(access.want_ack)],
             &mask,
             &rows[..limbs],
-            &access.data,
+            &access.data[..self.banks as usize / 2],
             &[u64::from(access.id)],
         ];
         self.req.offer(sim, fields)
@@ -144,7 +146,8 @@ impl StashPort {
     fn reply(&self, sim: &Sim) -> LineReply {
         let word = |number| self.rsp.field(sim, number)[0];
         let mut data = [0; 16];
-        data.copy_from_slice(self.rsp.field(sim, 3));
+        let words = self.rsp.field(sim, 3);
+        data[..words.len()].copy_from_slice(words);
         let banks = word(2);
         let mask = (0..32).filter(|b| banks >> b & 1 == 1).map(|b| 0xf_u128 << (4 * b)).sum();
         LineReply { id: word(0) as u16, kind: word(1) as u8, mask, data, src: word(4) as u8, merged: word(5) == 1 }

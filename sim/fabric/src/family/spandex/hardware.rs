@@ -114,9 +114,9 @@ impl Hardware for SpandexHardware {
         }
     }
 
-    fn stash(&self, number: u32) -> Option<(u32, u32)> {
+    fn stash(&self, number: u32) -> Option<(u32, (u32, u32))> {
         let (stash, cpus) = (self.system.stash.as_ref()?, self.system.s.cpus);
-        (number >= cpus).then(|| (number + self.system.stashes(), stash.rows()))
+        (number >= cpus).then(|| (number + self.system.stashes(), (stash.rows(), stash.banks)))
     }
 
     /// An L1 may show an old value until its device synchronises, and a store is nobody else's until it is drained: the order of events in cycles explains neither; [`Order`] does.
