@@ -27,7 +27,6 @@ fn run(changes: &[&str], params: &[(&str, &str)]) -> RunReport {
     let program = weft_workload::build("implicit", &params, None).expect("legal");
     let run = FabricRun::new(&config, Arc::from(program), &RunOptions::default());
     let mut run = run.unwrap_or_else(|e| panic!("{changes:?}: {e}"));
-    eprintln!("built in {}", run.build_seconds);
     assert!(run.run_to(5_000_000).unwrap_or_else(|e| panic!("{changes:?}: {e}")), "it ends");
     let report = run.finish().unwrap_or_else(|e| panic!("{changes:?}: {e}"));
     assert!(report.verified, "{changes:?}: {:?}", report.difference);

@@ -81,7 +81,10 @@ impl Cu {
             MapKind::Stash => known.waves == 1,
         };
         if begins {
-            let op = self.s.lsu.enter(transfer(w, MemKind::Dma, Op::Map { kind, map }), &mut self.s.waves[usize::from(w)]);
+            let op = self
+                .s
+                .lsu
+                .enter(transfer(w, MemKind::Dma, Op::Map { kind, map }), &mut self.s.waves[usize::from(w)]);
             known.moving = Some(op);
             if kind == MapKind::Stash {
                 self.map_stash(op);

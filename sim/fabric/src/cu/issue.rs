@@ -211,7 +211,13 @@ impl Cu {
         Ok(())
     }
 
-    pub(super) fn check_lanes(&self, w: u16, size: u8, addrs: &weft_workload::Addrs, mask: u64) -> Result<(), CuError> {
+    pub(super) fn check_lanes(
+        &self,
+        w: u16,
+        size: u8,
+        addrs: &weft_workload::Addrs,
+        mask: u64,
+    ) -> Result<(), CuError> {
         let lanes = self.lanes;
         if mask & !full_mask(lanes) != 0 {
             return Err(CuError::Lanes { who: self.name(w), mask, lanes });

@@ -189,7 +189,16 @@ impl Flights {
         if at == self.pending.len() {
             let access = LineAccess::bare(op);
             let (pass, got) = (Vec::new(), [0; 16]);
-            self.pending.push(Pending { op: None, lanes: 0, access, pass, stash: false, left: 0, got, taken: None });
+            self.pending.push(Pending {
+                op: None,
+                lanes: 0,
+                access,
+                pass,
+                stash: false,
+                left: 0,
+                got,
+                taken: None,
+            });
         }
         let entry = &mut self.pending[at];
         (entry.op, entry.lanes, entry.left, entry.taken) = (None, 0, 0, None);

@@ -55,8 +55,8 @@ use lsu::{Lsu, MemKind};
 pub use pace::Pace;
 pub use params::{Atomics, CuFault, CuMode, CuParams, CuPolicy, Model};
 pub use port::{CuObserver, IDS, Issuer, KIND_ACK, KIND_DATA, LineAccess, LineReply, NoObserver, Who};
-pub use stash::{BankWord, StashMapping};
 use stash::StashOut;
+pub use stash::{BankWord, StashMapping};
 use wave::{Need, Status, Wave};
 
 /// A kernel-boundary message of this compute unit.

@@ -151,7 +151,10 @@ impl Cu {
         };
         block.maps[place].physical = physical;
         if place >= MAPS {
-            let cause = format!("a stash for the {}th time, expected at most {MAPS} mappings of a work-group", place + 1);
+            let cause = format!(
+                "a stash for the {}th time, expected at most {MAPS} mappings of a work-group",
+                place + 1
+            );
             return Err(CuError::Mapping { who: name, cause });
         }
         let entry = self.s.lsu.flights.passing(CuOp::St);
@@ -250,7 +253,10 @@ impl Cu {
             }
             if rows[bank] == u64::MAX {
                 rows[bank] = row;
-                let mapped = block.maps.iter().filter_map(|m| Some(m.physical + m.map.translate(local)? - m.map.global));
+                let mapped = block
+                    .maps
+                    .iter()
+                    .filter_map(|m| Some(m.physical + m.map.translate(local)? - m.map.global));
                 let global = mapped.last().unwrap_or(0);
                 entry.pass.push(BankWord { bank: bank as u8, row: row as u16, global });
                 entry.access.mask |= 0xf << (4 * bank);
@@ -308,5 +314,8 @@ fn contiguous(map: &Mapping, translate: &dyn Fn(u64) -> u64) -> Option<u64> {
 }
 
 fn apart(map: &Mapping) -> String {
-    format!("a stash to {:#x} and on, whose pages do not follow one another in memory; expected one memory, with one GPU", map.global)
+    format!(
+        "a stash to {:#x} and on, whose pages do not follow one another in memory; expected one memory, with one GPU",
+        map.global
+    )
 }

@@ -201,7 +201,9 @@ impl Wave {
             },
             Op::LdsLoad { .. } | Op::StashLoad { .. } => ready(Need::Lsu),
             Op::StashStore { values, .. } => {
-                let unread = |i: &&u32| ops[**i as usize].kind == MemKind::Stash && ops[**i as usize].token().is_some();
+                let unread = |i: &&u32| {
+                    ops[**i as usize].kind == MemKind::Stash && ops[**i as usize].token().is_some()
+                };
                 match self.ops.iter().find(unread) {
                     Some(&op) => Head::Waiting(Wait::Word(op)),
                     None => self.after(source(values), at, ready(Need::Lsu)),

@@ -213,7 +213,10 @@ impl Seat {
             self.cu.tick(now, translate, observer).map_err(|e| e.to_string())?;
         }
         let (held, due) = elsewhere.outside.as_ref().map_or((0, u64::MAX), |outside| self.held(outside));
-        let busy = host || self.req.driving() || self.stash.as_ref().is_some_and(StashPort::driving) || self.cu.outstanding() > held;
+        let busy = host
+            || self.req.driving()
+            || self.stash.as_ref().is_some_and(StashPort::driving)
+            || self.cu.outstanding() > held;
         let own = || self.cu.next_event(now + 1).unwrap_or(u64::MAX);
         self.next = if busy { now + 1 } else { own().min(due.max(now + 1)) };
         Ok(())

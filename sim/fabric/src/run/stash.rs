@@ -53,7 +53,12 @@ pub(super) struct StashPort {
 
 impl StashPort {
     /// The stash that is device `number` of node `gpu`, of so many rows and banks.
-    pub fn new(sim: &mut Sim, gpu: u32, number: u32, (rows, banks): (u32, u32)) -> Result<StashPort, PortError> {
+    pub fn new(
+        sim: &mut Sim,
+        gpu: u32,
+        number: u32,
+        (rows, banks): (u32, u32),
+    ) -> Result<StashPort, PortError> {
         let name = format!("g{gpu}_cu{number}");
         let stall = format!("{name}_stall");
         Ok(StashPort {
@@ -93,9 +98,17 @@ impl StashPort {
             Some(map) => {
                 let one = |v: u64| [v];
                 let count = u64::from(map.count);
-                let (index, base, element) = (u64::from(map.index), u64::from(map.base), u64::from(map.element));
-                let fields =
-                    [one(index), one(base), one(map.global), one(element), one(map.stride), one(count), one(u64::from(map.id))];
+                let (index, base, element) =
+                    (u64::from(map.index), u64::from(map.base), u64::from(map.element));
+                let fields = [
+                    one(index),
+                    one(base),
+                    one(map.global),
+                    one(element),
+                    one(map.stride),
+                    one(count),
+                    one(u64::from(map.id)),
+                ];
                 if self.map.offer(sim, std::array::from_fn(|i| &fields[i][..])) {
                     cu.map_taken(now);
                 }
@@ -150,7 +163,14 @@ impl StashPort {
         data[..words.len()].copy_from_slice(words);
         let banks = word(2);
         let mask = (0..32).filter(|b| banks >> b & 1 == 1).map(|b| 0xf_u128 << (4 * b)).sum();
-        LineReply { id: word(0) as u16, kind: word(1) as u8, mask, data, src: word(4) as u8, merged: word(5) == 1 }
+        LineReply {
+            id: word(0) as u16,
+            kind: word(1) as u8,
+            mask,
+            data,
+            src: word(4) as u8,
+            merged: word(5) == 1,
+        }
     }
 
     /// A number of a part that is free.
@@ -183,7 +203,8 @@ impl StashPort {
             for (bank, place) in &words {
                 part.mask |= 0xf << (4 * place);
                 part.data[usize::from(place / 2)] |=
-                    (access.data[usize::from(bank / 2)] >> (32 * (bank % 2)) & 0xffff_ffff) << (32 * (place % 2));
+                    (access.data[usize::from(bank / 2)] >> (32 * (bank % 2)) & 0xffff_ffff)
+                        << (32 * (place % 2));
             }
             if let Some(checks) = &mut observer.checks {
                 checks.stash_req(now, self.gpu, self.number, &part);
@@ -213,7 +234,8 @@ impl StashPort {
                 if here {
                     told.mask |= 0xf << (4 * place);
                     told.data[usize::from(place / 2)] |=
-                        (reply.data[usize::from(bank / 2)] >> (32 * (bank % 2)) & 0xffff_ffff) << (32 * (place % 2));
+                        (reply.data[usize::from(bank / 2)] >> (32 * (bank % 2)) & 0xffff_ffff)
+                            << (32 * (place % 2));
                 }
                 !here
             });

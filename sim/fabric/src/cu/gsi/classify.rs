@@ -46,7 +46,15 @@ impl Gsi {
     /// From tick `from` on.
     pub fn new(from: u64) -> Gsi {
         let counts = GsiCounts::default();
-        Gsi { counts, from, next: from, verdict: None, refusal: Structural::Other, stash_refusal: Structural::Other, missed: 0 }
+        Gsi {
+            counts,
+            from,
+            next: from,
+            verdict: None,
+            refusal: Structural::Other,
+            stash_refusal: Structural::Other,
+            missed: 0,
+        }
     }
 
     /// The unit's state has changed.

@@ -188,7 +188,8 @@ impl Banks {
         };
         let word_owners = (0..p.s.devs() - p.stashes()).filter_map(|d| Some(WordOwner::find(sim, d, l1(d)?)));
         let word_owners = word_owners.collect::<Option<Vec<_>>>()?;
-        let stashes = (p.s.devs() - p.stashes()..p.s.devs()).map(|d| StashOwner::find(sim, d, p.stash.as_ref()?));
+        let stashes =
+            (p.s.devs() - p.stashes()..p.s.devs()).map(|d| StashOwner::find(sim, d, p.stash.as_ref()?));
         let stashes = stashes.collect::<Option<Vec<_>>>()?;
         let (sets, ways, words, tag_bits) = (p.llc.sets(), p.llc.ways, p.s.words(), p.llc.tag_bits());
         let banks_each = u64::from(p.s.banks_each());

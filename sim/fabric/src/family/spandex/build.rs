@@ -9,7 +9,9 @@ use weft_blocks::common::grid::Grid;
 use weft_blocks::registry::BlockError;
 use weft_rtl::ir::Module;
 use weft_spandex::denovo_l1::DenovoL1Params;
-use weft_spandex::fabric::{denovo_device, flex_device, gpu_device, mesi_device, spandex_fabric, stash_device};
+use weft_spandex::fabric::{
+    denovo_device, flex_device, gpu_device, mesi_device, spandex_fabric, stash_device,
+};
 use weft_spandex::flex_l1::FlexL1Params;
 use weft_spandex::gpu_l1::GpuL1Params;
 use weft_spandex::hmesi;

@@ -54,7 +54,9 @@ impl Checked<'_> {
         )?;
         self.ensure(
             self.keys.local_memory != Local::Stash
-                || (cu == Coherence::Denovo && !self.keys.protocol.is_hierarchical() && self.common.gpus == 1),
+                || (cu == Coherence::Denovo
+                    && !self.keys.protocol.is_hierarchical()
+                    && self.common.gpus == 1),
             "local_memory",
             "a stash speaks for a CU with DeNovo, to an LLC of one GPU",
             "scratchpad, dma, or stash with a protocol s-...-denovo and gpus = 1",
@@ -100,7 +102,10 @@ impl Checked<'_> {
             self.told(unit.validate(), &[])?;
         }
         if let Some(stash) = &system.stash {
-            self.told(stash.validate(), &[("size", "lds_bytes"), ("banks", "lds_banks"), ("targets", "l1_targets")])?;
+            self.told(
+                stash.validate(),
+                &[("size", "lds_bytes"), ("banks", "lds_banks"), ("targets", "l1_targets")],
+            )?;
         }
         let llc = [("size", "llc_size"), ("ways", "llc_ways"), ("n_stall", "llc_stalls")];
         let net = [("bank", "llc_latency"), ("data", "llc_data_latency")];
