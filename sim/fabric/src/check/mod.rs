@@ -203,12 +203,12 @@ impl Checks {
         self.family.iter_mut().for_each(|check| check.answer(now, node, cu, reply, time));
     }
 
-    /// A stash takes the words of one line of a pass, as an access by global address.
+    /// A stash takes the words of one line of a pass, as an access by global address, or a release or acquire.
     pub fn stash_req(&mut self, now: u64, node: u32, device: u32, a: &LineAccess) {
         self.family.iter_mut().for_each(|check| check.request(now, node, device, a, None));
     }
 
-    /// A stash answers words of one line.
+    /// A stash answers words of one line, or a release or acquire.
     pub fn stash_rsp(&mut self, now: u64, node: u32, device: u32, reply: &LineReply) {
         self.family.iter_mut().for_each(|check| check.answer(now, node, device, reply, None));
     }

@@ -339,8 +339,8 @@ impl MemOp {
         if out.sync {
             out.sem = paired_sem(access, own) as u8;
         }
-        // An L1 that synchronises by itself answers every atomic access.
-        let atomic = mode.fused && self.class != Class::D;
+        // An L1 that knows atomic accesses answers every one.
+        let atomic = mode.atomics != Atomics::Data && self.class != Class::D;
         let performed = out.sync || atomic || mode.model == super::Model::Sc;
         out.want_ack = self.kind == MemKind::Store && (performed || mode.acks);
         if let Op::Amo { kind, signed, compare, .. } = &self.op {

@@ -26,11 +26,10 @@ pub(super) struct StashState {
     parts: Vec<u64>,
 }
 
-/// The words of a pass that lie in one line.
+/// The words of a pass that lie in one line; none of a release or acquire.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Part {
     number: u16,
-    line: u64,
     /// Of each word its bank and its place in the line.
     words: Vec<(u8, u8)>,
 }
@@ -188,6 +187,15 @@ impl StashPort {
     fn tell(&mut self, now: u64, access: &LineAccess, pass: &[BankWord], observer: &mut Observer) {
         let Some(checks) = &mut observer.checks else { return };
         checks.other_transfer(now);
+        if matches!(access.op, CuOp::Rel | CuOp::Acq) {
+            let number = self.number();
+            let told = LineAccess { id: number, ..access.clone() };
+            if let Some(checks) = &mut observer.checks {
+                checks.stash_req(now, self.gpu, self.number, &told);
+            }
+            self.s.open.insert(access.id, vec![Part { number, words: Vec::new() }]);
+            return;
+        }
         if !matches!(access.op, CuOp::Ld | CuOp::St) {
             return;
         }
@@ -209,7 +217,7 @@ impl StashPort {
             if let Some(checks) = &mut observer.checks {
                 checks.stash_req(now, self.gpu, self.number, &part);
             }
-            parts.push(Part { number, line, words });
+            parts.push(Part { number, words });
         }
         if access.op == CuOp::Ld {
             self.s.open.insert(access.id, parts);
@@ -228,6 +236,7 @@ impl StashPort {
         checks.other_transfer(now);
         let Some(mut parts) = self.s.open.remove(&reply.id) else { return };
         for part in &mut parts {
+            let whole = part.words.is_empty();
             let mut told = LineReply { id: part.number, mask: 0, data: [0; 16], ..reply.clone() };
             part.words.retain(|(bank, place)| {
                 let here = reply.mask >> (4 * bank) & 1 == 1;
@@ -239,7 +248,7 @@ impl StashPort {
                 }
                 !here
             });
-            if told.mask != 0 {
+            if whole || told.mask != 0 {
                 checks.stash_rsp(now, self.gpu, self.number, &told);
             }
         }

@@ -178,6 +178,8 @@ impl Hardware for SpandexHardware {
     fn checks(&self, _: &Design) -> Result<Vec<Box<dyn FamilyCheck>>, CheckError> {
         let s = &self.system.s;
         let order = Order::new(s.devs(), true).of_nodes(s.gpus).of_words();
+        let stashes = self.system.stashes();
+        let order = if stashes > 0 { order.of_stashes(stashes) } else { order };
         let progress = Progress::new(&self.system);
         Ok(vec![Box::new(order), Box::new(progress), Box::new(AtRest::new(&self.system))])
     }

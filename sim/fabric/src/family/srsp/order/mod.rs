@@ -11,6 +11,8 @@
 //! Races are not reported: between unordered accesses every order is right. Relaxed loads may be old and are not judged.
 
 mod clock;
+mod page;
+mod staged;
 mod variable;
 mod word;
 
@@ -23,7 +25,9 @@ use crate::cu::{CuObserver, Issuer, LineAccess, LineReply};
 use crate::family::held::Held;
 use crate::family::{FamilyCheck, Surroundings};
 use clock::Clock;
+use page::{PAGE, Page};
 use serde::{Deserialize, Serialize};
+use staged::Staged;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use variable::{Answered, Leaves, Party, Reach, Taken, Variable};
@@ -33,27 +37,8 @@ use word::{Seen, Word};
 
 /// Its name in sentences.
 const NAME: &str = "happens-before";
-/// Lines of a page.
-const PAGE: u64 = 64;
 /// Bytes of a line.
 const LINE: u64 = 64;
-
-/// Neighbouring lines: bytes at the beginning of the kernel, in limbs, and words written since, by their number in the page.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Page {
-    base: Vec<u64>,
-    words: BTreeMap<u16, Word>,
-}
-
-impl Page {
-    fn new() -> Page {
-        Page { base: vec![0; (PAGE * LINE / 8) as usize], words: BTreeMap::new() }
-    }
-
-    fn byte(&self, at: u64) -> u8 {
-        self.base[(at / 8) as usize].to_le_bytes()[(at % 8) as usize]
-    }
-}
 
 /// An access that its L1 has taken and not answered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,6 +74,8 @@ struct State {
     /// Pages with words written in this kernel.
     written: BTreeSet<u64>,
     clocks: Vec<Clock>,
+    /// Where releases and acquires are messages of their own.
+    staged: Option<Staged>,
     /// By L1 and transaction number.
     open: BTreeMap<(u32, u16), Open>,
     /// By byte address.
@@ -123,6 +110,12 @@ impl Order {
         Order { words: true, ..self }
     }
 
+    /// The same where compute units send releases and acquires as messages of their own, to the L1 and to the stash; the last of the L1s, so many, are stashes.
+    pub fn of_stashes(self, stashes: u32) -> Order {
+        let staged = Some(Staged::new(self.s.clocks.len(), stashes));
+        Order { s: State { staged, ..self.s }, ..self }
+    }
+
     /// The same of so many nodes, each with an equal share of the L1s.
     pub fn of_nodes(self, nodes: u32) -> Order {
         Order { each: self.each / nodes, ..self }
@@ -153,7 +146,7 @@ impl Order {
     }
 
     fn acquires(&self, access: &LineAccess) -> bool {
-        !self.scoped || access.sem & 1 == 1
+        !self.scoped || access.sem & 1 == 1 || self.s.staged.is_some()
     }
 
     /// It orders something, or changes its word at once.
@@ -201,8 +194,12 @@ impl Order {
         self.s.number += 1;
         let number = self.s.number;
         let by = self.party(unit, access);
-        let publishes = !self.scoped || access.sem & 2 == 2;
-        let publishes = (publishes && access.op != CuOp::Ld).then(|| self.s.clocks[unit as usize].clone());
+        let publishes = !self.scoped || access.sem & 2 == 2 || self.s.staged.is_some();
+        let knows = || match &self.s.staged {
+            Some(staged) => staged.published(unit),
+            None => self.s.clocks[unit as usize].clone(),
+        };
+        let publishes = (publishes && access.op != CuOp::Ld).then(knows);
         let page = self.page(addr / (PAGE * LINE));
         let limb = page.base[(addr % (PAGE * LINE) / 8) as usize];
         let known = page.words.contains_key(&((addr % (PAGE * LINE) / 4) as u16));
@@ -254,7 +251,10 @@ impl Order {
         match variable.answer(Answered { number, now, found, left }, acquires) {
             Ok(Some(learned)) => {
                 self.s.counts.learned += 1;
-                self.s.clocks[unit as usize].join(&learned);
+                match &mut self.s.staged {
+                    Some(staged) => staged.find(unit, &learned),
+                    None => self.s.clocks[unit as usize].join(&learned),
+                }
             }
             Ok(None) => {}
             Err(_) => self.fail(|| {
@@ -319,6 +319,7 @@ impl Order {
             }
         }
         self.s.clocks = vec![Clock::new(units); units];
+        self.s.staged.iter_mut().for_each(Staged::restart);
         self.s.counts.kernels += 1;
     }
 
@@ -406,6 +407,11 @@ impl CuObserver for Order {}
 impl FamilyCheck for Order {
     fn request(&mut self, now: u64, node: u32, cu: u32, access: &LineAccess, _: Option<&Issuer>) {
         let cu = node * self.each + cu;
+        if let Some(staged) = &mut self.s.staged {
+            let knows = &mut self.s.clocks[cu as usize];
+            let learned = staged.take(cu, access.op, access.id, knows);
+            learned.iter().for_each(|learned| knows.join(learned));
+        }
         let places = if self.synchronises(access) { self.places(access) } else { vec![] };
         let number = |place: Place| (place, self.synchronise(now, cu, access, place));
         let numbers: Vec<(Place, u64)> = places.into_iter().map(number).collect();
@@ -422,6 +428,7 @@ impl FamilyCheck for Order {
 
     fn answer(&mut self, now: u64, node: u32, cu: u32, reply: &LineReply, _: Option<u64>) {
         let cu = node * self.each + cu;
+        self.s.staged.iter_mut().for_each(|staged| staged.answer(cu, reply.id));
         let Some(mut open) = self.s.open.remove(&(cu, reply.id)) else { return };
         if !open.numbers.is_empty() {
             let Open { access, numbers, .. } = open;

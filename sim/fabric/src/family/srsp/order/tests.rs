@@ -291,3 +291,74 @@ fn a_copy_is_saved_and_resumed() {
     assert!(!Order::new(3, true).resume(&b.order.save()));
     assert!(!other.resume(&[1, 2]));
 }
+
+/// Two compute units, L1s 0 and 1, with stashes 2 and 3.
+fn with_stashes() -> Bench {
+    Bench { order: Order::new(4, true).of_stashes(2), now: 0 }
+}
+
+impl Bench {
+    fn acknowledge(&mut self, (unit, access): &Under) {
+        self.now += 1;
+        let reply =
+            LineReply { id: access.id, kind: KIND_ACK, mask: 0, data: [0; 16], src: 0, merged: false };
+        self.order.answer(self.now, 0, *unit, &reply, None);
+    }
+
+    /// A release or acquire of a compute unit, at its L1 and its stash; `at` says which of the two answer.
+    fn message_to(&mut self, cu: u32, op: CuOp, at: &[u32]) {
+        for unit in [cu, cu + 2].iter().filter(|unit| at.contains(unit)) {
+            let under = self.take(*unit, LineAccess { want_ack: true, ..LineAccess::bare(op) });
+            self.acknowledge(&under);
+        }
+    }
+
+    /// `from` writes, its compute unit 0 releases at some units and raises the flag; compute unit 1 finds it, and acquires at some.
+    fn by_stash(from: u32, releases: &[u32], acquires: &[u32]) -> Bench {
+        let mut b = with_stashes();
+        b.store(from, DATA, 7);
+        b.message_to(0, CuOp::Rel, releases);
+        b.does(0, release(CMP, false, 1), 0);
+        b.does(1, acquire(CMP, false), 1);
+        b.message_to(1, CuOp::Acq, acquires);
+        b
+    }
+}
+
+#[test]
+fn what_a_stash_or_its_l1_writes_is_known_after_release_and_acquire_at_both() {
+    let found = |mut b: Bench, to: u32, value: u64| {
+        b.load(to, DATA, value);
+        b
+    };
+    for (from, to) in [(0, 1), (0, 3), (2, 1), (2, 3)] {
+        found(Bench::by_stash(from, &[0, 2], &[1, 3]), to, 7).expect(&[]);
+        let by = format!("0x07 was written by cu {from}");
+        found(Bench::by_stash(from, &[0, 2], &[1, 3]), to, 0).expect(&["reads 0x00 in byte 0x2004", &by]);
+        // Without its part in it, either value is right.
+        found(Bench::by_stash(from, &[2 - from], &[1, 3]), to, 0).expect(&[]);
+        found(Bench::by_stash(from, &[0, 2], &[4 - to]), to, 0).expect(&[]);
+    }
+}
+
+#[test]
+fn an_l1_and_its_stash_are_ordered_as_two_compute_units() {
+    for (from, to) in [(0, 2), (2, 0)] {
+        for (releases, acquires, known) in [(true, true, true), (false, true, false), (true, false, false)] {
+            let mut b = with_stashes();
+            b.store(from, DATA, 7);
+            b.message_to(0, CuOp::Rel, if releases { &[0, 2] } else { &[] });
+            b.message_to(0, CuOp::Acq, if acquires { &[0, 2] } else { &[] });
+            b.load(to, DATA, 0);
+            b.expect(if known { &["is overwritten for it"] } else { &[] });
+        }
+    }
+    // What is stored behind a release, before it is answered, is not released by it.
+    let mut b = with_stashes();
+    let under = b.take(2, LineAccess { want_ack: true, ..LineAccess::bare(CuOp::Rel) });
+    b.store(2, DATA, 7);
+    b.acknowledge(&under);
+    b.message_to(0, CuOp::Acq, &[0, 2]);
+    b.load(0, DATA, 0);
+    b.expect(&[]);
+}
