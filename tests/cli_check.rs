@@ -61,6 +61,24 @@ fn gpu_coherence_and_denovo_keep_drf0() {
     assert!(dd.contains("races: none in this execution"), "{dd}");
 }
 
+/// Lines that a DMA engine transfers are recorded as the accesses of the wave that has begun the transfer; a program that copies by itself does the same.
+#[test]
+fn local_memories_keep_drf0() {
+    let implicit = ["--workload", "implicit", "--param", "blocks=4", "--param", "object_bytes=12"];
+    let words = |memory: &'static str| {
+        [&implicit[..], &DENOVO, &["--set", "denovo_atomics=through", "--set", memory]].concat()
+    };
+    for memory in ["local_memory=scratchpad", "local_memory=dma"] {
+        let check = kept("flat-gpu-small", &words(memory), "drf0");
+        assert!(check.contains("races: none in this execution"), "{memory}: {check}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let stash =
+        [&["run", "flat-gpu-small", "--record", "r.weftrec"], &words("local_memory=stash")[..]].concat();
+    refused(folder.path(), &stash, "--record: accesses to the stashes of flat-gpu-small are not recorded");
+    assert!(!folder.path().join("r.weftrec").exists());
+}
+
 #[test]
 fn with_scopes_they_keep_drf0_with_scopes() {
     for protocol in [&[][..], &DENOVO] {

@@ -58,6 +58,14 @@ pub enum CuError {
         /// What is wrong, and what was expected.
         cause: String,
     },
+    /// An access to a stash that cannot be.
+    #[error("{who} accesses {cause}")]
+    Stash {
+        /// Kernel, work-group and wave.
+        who: String,
+        /// What is wrong, and what was expected.
+        cause: String,
+    },
     /// A work-group that the compute unit cannot hold.
     #[error(
         "kernel {kernel} needs {waves} waves and {lds} scratchpad bytes per work-group, expected at most {max_waves} waves and {max_lds} bytes"

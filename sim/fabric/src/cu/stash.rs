@@ -93,15 +93,15 @@ impl Cu {
         let outside = lanes_of(access.mask).map(|lane| access.addrs.at(lane)).find(|local| !mapped(*local));
         let cause = match outside {
             _ if u64::from(access.size) != WORD => {
-                Some(format!("words of {} bytes in a stash, expected 4", access.size))
+                Some(format!("{} bytes at once in its stash, expected words of 4 bytes", access.size))
             }
             Some(local) => {
-                Some(format!("the local address {local:#x} in no mapping, expected one of STASH_MAP"))
+                Some(format!("its stash at {local:#x}, expected an address that a STASH_MAP has mapped"))
             }
             None => None,
         };
         if let Some(cause) = cause {
-            return Err(CuError::Mapping { who: self.name(w), cause });
+            return Err(CuError::Stash { who: self.name(w), cause });
         }
         let (mask, load) = (access.mask, values.is_none());
         let values = vec![0; if load { self.lanes as usize } else { 0 }];

@@ -38,6 +38,17 @@ impl Recording {
         Ok(Recording { sink: Arc::new(Mutex::new(sink)) })
     }
 
+    /// Why runs on a fabric are not recorded, if so: a sentence.
+    pub fn refuses(config: &FabricConfig) -> Option<String> {
+        let hardware = config.hardware();
+        let shape = hardware.shape();
+        let stashes = (0..shape.cus).any(|unit| hardware.stash(unit).is_some());
+        let name = &config.name;
+        stashes.then(|| {
+            format!("accesses to the stashes of {name} are not recorded, and without them a recording says nothing: set local_memory to scratchpad or dma, or record nothing")
+        })
+    }
+
     /// The head of a recording of a program on a fabric; `command` are the words that make the same run.
     pub fn head(config: &FabricConfig, workload: &str, command: Vec<String>) -> Head {
         let hardware = config.hardware();

@@ -20,13 +20,16 @@ impl Record {
     /// Begins the recording that is asked for, if one is.
     ///
     /// # Errors
-    /// A file that cannot be written; a run that goes on from a snapshot.
+    /// A file that cannot be written; a run that goes on from a snapshot; a fabric whose accesses are not all recorded.
     pub fn begin(args: &Args, config: &FabricConfig) -> Result<Option<Record>, Failure> {
         let Some(path) = &args.record else { return Ok(None) };
         if args.keep.resumes() {
             return Err(Failure::input(anyhow!(
                 "--record needs the run from its beginning, and --resume goes on from a snapshot: leave one of them out"
             )));
+        }
+        if let Some(cause) = Recording::refuses(config) {
+            return Err(Failure::input(anyhow!("--record: {cause}")));
         }
         let failed =
             |e: std::io::Error| Failure::input(anyhow!("--record {}: cannot write it: {e}", path.display()));

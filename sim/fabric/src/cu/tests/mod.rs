@@ -7,6 +7,7 @@ mod issue;
 mod lsu;
 mod programs;
 mod rules;
+mod stash;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -108,6 +109,7 @@ struct Bench {
     shut: std::ops::Range<u64>,
     /// Further ticks until an answer.
     delay: fn(&LineAccess) -> u64,
+    stash: stash::Played,
 }
 
 impl Bench {
@@ -134,6 +136,7 @@ impl Bench {
             refusal: Structural::Other,
             shut: 0..0,
             delay: |_| 0,
+            stash: stash::Played::default(),
         }
     }
 
@@ -183,10 +186,11 @@ impl Bench {
             self.tick()?;
             let waiting = next < kernel.blocks && self.cu.has_room(kernel) && self.cu.kbegin_done();
             let ended = self.cu.idle() && (self.cu.kbegin_done() || self.cu.kend_done());
-            let soon = !self.skip || waiting || ended || self.cu.offer(self.now).is_some();
+            let offered = self.cu.offer(self.now).is_some() || self.stash_is_asked();
+            let soon = !self.skip || waiting || ended || offered;
             let mut then = if soon { self.now + 1 } else { u64::MAX };
             then = then.min(self.cu.next_event(self.now + 1).unwrap_or(u64::MAX));
-            then = then.min(self.answers.keys().next().map_or(u64::MAX, |k| k.0));
+            then = then.min(self.answers.keys().next().map_or(u64::MAX, |k| k.0)).min(self.stash.next());
             assert!(then != u64::MAX, "nothing can happen any more at tick {}", self.now);
             assert!(then > self.now && self.now < 20_000_000);
             self.now = then;
@@ -196,6 +200,7 @@ impl Bench {
     fn tick(&mut self) -> Result<(), CuError> {
         let now = self.now;
         self.accept();
+        self.play_stash();
         while let Some(entry) = self.answers.first_entry() {
             if entry.key().0 > now {
                 break;
