@@ -19,6 +19,10 @@ impl Emit<'_, '_> {
             return self.or_zero(v, inside);
         }
         let number = self.or_zero(number, inside);
+        if 64 % w == 0 {
+            let v = self.small_element(a, number, w);
+            return self.or_zero(v, inside);
+        }
         let per = limbs_for(w);
         let slot = self.slot(per * elements as usize);
         for e in 0..elements as u32 {
@@ -36,6 +40,24 @@ impl Emit<'_, '_> {
             out.push(self.or_zero(v, inside));
         }
         self.keep(id, out, i)
+    }
+
+    /// An element that lies in one limb, of a legal number: the limbs go to memory as they are, one comes back.
+    fn small_element(&mut self, a: NetId, number: Value, w: u32) -> Value {
+        let limbs = self.all(a);
+        let slot = self.slot(limbs.len());
+        for (k, limb) in limbs.into_iter().enumerate() {
+            self.store(limb, slot, k);
+        }
+        let [scale, six, three, low6] = [u64::from(w.trailing_zeros()), 6, 3, 63].map(|n| self.iconst(n));
+        let first = self.b.ins().ishl(number, scale);
+        let whole = self.b.ins().ushr(first, six);
+        let bytes = self.b.ins().ishl(whole, three);
+        let at = self.b.ins().iadd(slot, bytes);
+        let limb = self.load(at, 0);
+        let part = self.b.ins().band(first, low6);
+        let moved = self.b.ins().ushr(limb, part);
+        self.masked(moved, w)
     }
 
     pub(super) fn choose(&mut self, id: NetId, c: NetId, a: NetId, b: NetId, i: u32) -> Value {
