@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weft_blocks::msg::CuOp;
 use weft_workload::op::size_mask;
-use weft_workload::{AmoKind, Class, LocalMemory, Op, Scope, Sem, full_mask};
+use weft_workload::{AmoKind, Class, Op, Scope, Sem, full_mask};
 
 use super::lsu::{MemKind, MemOp, global};
 use super::wave::{Head, Need, Next, PENDING, Status, byte_range, sent_scope, unaligned};

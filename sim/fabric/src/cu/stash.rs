@@ -253,11 +253,11 @@ impl Cu {
             }
             if rows[bank] == u64::MAX {
                 rows[bank] = row;
-                let mapped = block
+                let mut mapped = block
                     .maps
                     .iter()
                     .filter_map(|m| Some(m.physical + m.map.translate(local)? - m.map.global));
-                let global = mapped.last().unwrap_or(0);
+                let global = mapped.next_back().unwrap_or(0);
                 entry.pass.push(BankWord { bank: bank as u8, row: row as u16, global });
                 entry.access.mask |= 0xf << (4 * bank);
             }

@@ -195,14 +195,10 @@ impl SpandexKeys {
         );
         let hierarchy = self.hierarchy(&s, &mesi.0.port);
         let grid = Grid { columns: self.mesh, rows: self.mesh_rows };
-        let places =
+        let mut places =
             if hierarchy.is_some() { hmesi::net::spread(&s, grid) } else { NetParams::spread(&plain, grid) };
-        let mut places = places;
         if stashed {
-            // A stash is where its CU is.
-            let (cus, devices) = (plain.cpus as usize, plain.devs() as usize);
-            let of_cus = places.places[cus..devices].to_vec();
-            places.places.splice(devices..devices, of_cus);
+            beside_their_cus(&mut places, &plain);
         }
         SpandexSystem {
             llc: LlcParams {
@@ -222,14 +218,7 @@ impl SpandexKeys {
             denovo_cus: (cu == Coherence::Denovo).then_some(denovo),
             flex: (core == Coherence::Flex).then_some(flex),
             hierarchy,
-            stash: stashed.then(|| StashParams {
-                size: common.lds_bytes,
-                banks: common.lds_banks,
-                targets: self.l1_targets,
-                releases: self.l1_releases,
-                sb_drain: self.sb_drain.drain(),
-                ..StashParams::published(s.clone())
-            }),
+            stash: stashed.then(|| self.stash(common, &s)),
             net: NetParams {
                 hop: self.hop,
                 ni: self.ni,
@@ -240,6 +229,17 @@ impl SpandexKeys {
                 ..places
             },
             s,
+        }
+    }
+
+    fn stash(&self, common: &Common, s: &Spandex) -> StashParams {
+        StashParams {
+            size: common.lds_bytes,
+            banks: common.lds_banks,
+            targets: self.l1_targets,
+            releases: self.l1_releases,
+            sb_drain: self.sb_drain.drain(),
+            ..StashParams::published(s.clone())
         }
     }
 
@@ -299,4 +299,11 @@ impl SpandexKeys {
             channels: common.gpus * self.channels(),
         }
     }
+}
+
+/// Gives every stash, a device behind those of a system without, the place of its CU.
+fn beside_their_cus(net: &mut NetParams, plain: &Spandex) {
+    let (cus, devices) = (plain.cpus as usize, plain.devs() as usize);
+    let of_cus = net.places[cus..devices].to_vec();
+    net.places.splice(devices..devices, of_cus);
 }

@@ -44,35 +44,7 @@ impl Checked<'_> {
             "only DeNovo L1s keep lines of read-only arrays over acquires, and the protocol has none",
             "false, or a protocol with denovo in its name",
         )?;
-        let installs =
-            cu == Coherence::Denovo && self.keys.denovo_atomics.atomics(self.keys.protocol) == Atomics::Own;
-        self.ensure(
-            self.keys.local_memory != Local::Dma || !installs,
-            "local_memory",
-            "a DeNovo L1 asks for ownership of what the DMA engine transfers, and keeps it",
-            "scratchpad, or dma with denovo_atomics = through",
-        )?;
-        self.ensure(
-            self.keys.local_memory != Local::Stash
-                || (cu == Coherence::Denovo
-                    && !self.keys.protocol.is_hierarchical()
-                    && self.common.gpus == 1),
-            "local_memory",
-            "a stash speaks for a CU with DeNovo, to an LLC of one GPU",
-            "scratchpad, dma, or stash with a protocol s-...-denovo and gpus = 1",
-        )?;
-        self.ensure(
-            self.keys.local_memory != Local::Stash || self.common.blocks <= 8,
-            "blocks",
-            "the stash map has 32 entries, 4 for each work-group of a CU",
-            "1..8",
-        )?;
-        self.ensure(
-            self.keys.local_memory != Local::Stash || matches!(self.common.lds_banks, 16 | 32),
-            "lds_banks",
-            "a stash has as many banks as a line has words, or twice as many",
-            "16, 32",
-        )?;
+        self.local_memory(cu)?;
         self.gpus()?;
         let system = self.keys.system(self.common);
         self.ensure(
@@ -123,6 +95,38 @@ impl Checked<'_> {
         ];
         self.told(l2.validate(), &names)?;
         self.told(weft_spandex::hmesi::net::validate(&system.s, &system.net), &net)
+    }
+
+    fn local_memory(&self, cu: Coherence) -> Result<(), ConfigError> {
+        let installs =
+            cu == Coherence::Denovo && self.keys.denovo_atomics.atomics(self.keys.protocol) == Atomics::Own;
+        self.ensure(
+            self.keys.local_memory != Local::Dma || !installs,
+            "local_memory",
+            "a DeNovo L1 asks for ownership of what the DMA engine transfers, and keeps it",
+            "scratchpad, or dma with denovo_atomics = through",
+        )?;
+        self.ensure(
+            self.keys.local_memory != Local::Stash
+                || (cu == Coherence::Denovo
+                    && !self.keys.protocol.is_hierarchical()
+                    && self.common.gpus == 1),
+            "local_memory",
+            "a stash speaks for a CU with DeNovo, to an LLC of one GPU",
+            "scratchpad, dma, or stash with a protocol s-...-denovo and gpus = 1",
+        )?;
+        self.ensure(
+            self.keys.local_memory != Local::Stash || self.common.blocks <= 8,
+            "blocks",
+            "the stash map has 32 entries, 4 for each work-group of a CU",
+            "1..8",
+        )?;
+        self.ensure(
+            self.keys.local_memory != Local::Stash || matches!(self.common.lds_banks, 16 | 32),
+            "lds_banks",
+            "a stash has as many banks as a line has words, or twice as many",
+            "16, 32",
+        )
     }
 
     /// What several GPUs share, and what they cannot.
