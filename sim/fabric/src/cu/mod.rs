@@ -320,12 +320,13 @@ impl Cu {
         }
         let issued = self.issue(now, obs)?;
         self.inspect_tick(issued);
-        let shape = |lsu: &Lsu| (lsu.queue.len(), lsu.flights.out.len(), lsu.lds_end);
-        let before = shape(&self.s.lsu);
+        let shape =
+            |s: &State| (s.lsu.queue.len(), s.lsu.flights.out.len(), s.lsu.lds_end, s.stash.out.len());
+        let before = shape(&self.s);
         self.lsu_tick(now, translate)?;
         self.dma_tick(translate);
         self.map_tick(translate)?;
-        if shape(&self.s.lsu) != before {
+        if shape(&self.s) != before {
             self.s.gsi.iter_mut().for_each(Gsi::changed);
         }
         Ok(())
