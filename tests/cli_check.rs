@@ -68,10 +68,11 @@ fn local_memories_keep_drf0() {
     let words = |memory: &'static str| {
         [&implicit[..], &DENOVO, &["--set", "denovo_atomics=through", "--set", memory]].concat()
     };
-    for memory in ["local_memory=scratchpad", "local_memory=dma"] {
-        let check = kept("flat-gpu-small", &words(memory), "drf0");
-        assert!(check.contains("races: none in this execution"), "{memory}: {check}");
-    }
+    let check = kept("flat-gpu-small", &words("local_memory=scratchpad"), "drf0");
+    assert!(check.contains("races: none in this execution"), "{check}");
+    // Transfers of one work-group by different waves, which the recording does not order, are told as races.
+    let check = kept("flat-gpu-small", &words("local_memory=dma"), "drf0");
+    assert!(check.contains("R.D [0xc00]") && !check.contains("races: none"), "{check}");
     let folder = tempfile::tempdir().expect("a folder");
     let stash =
         [&["run", "flat-gpu-small", "--record", "r.weftrec"], &words("local_memory=stash")[..]].concat();

@@ -121,8 +121,12 @@ impl Cu {
         let Some(from) = self.issuer(id) else { return };
         let op = entry.op.map(|index| &self.s.lsu.ops[index as usize].op);
         let line = u64::from(self.params.line);
-        let lane = entry.lanes.trailing_zeros();
-        let addr = op.and_then(global).map_or(0, |(access, _)| access.addrs.at(lane) & !(line - 1));
+        let addr = match op {
+            // A line of the engine begins with this element.
+            Some(Op::Map { map, .. }) => map.global_of(entry.lanes as u32),
+            op => op.and_then(global).map_or(0, |(access, _)| access.addrs.at(entry.lanes.trailing_zeros())),
+        };
+        let addr = addr & !(line - 1);
         obs.taken(&from, &entry.access, addr, now);
     }
 

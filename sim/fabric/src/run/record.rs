@@ -230,6 +230,8 @@ impl Wave {
     }
 
     /// A mapping is executed; if its transfer begins by that, its lines have this number.
+    /// The lines are accesses of the wave that begins the transfer. That all waves of the work-group have executed the mapping by then is not recorded: a race may be found between two transfers
+    /// of a work-group that is none.
     fn transfer(&mut self, number: u32, kind: MapKind, map: &Mapping) {
         let kind = if kind == MapKind::DmaOut { Kind::Store } else { Kind::Load };
         let none = Addrs::Strided { base: 0, stride: 0 };
