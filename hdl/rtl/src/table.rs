@@ -1,6 +1,6 @@
 //! Transition tables as data: one table gives the decoder, the documentation, the coverage and the check that no pair is missing.
 
-use crate::signal::{assert_always, cover};
+use crate::signal::{about, assert_always, cover};
 use crate::value::*;
 use std::fmt::Write;
 
@@ -111,6 +111,11 @@ impl Table {
             "every state and event pair that occurs has a row in the transition table",
         );
         Decoded { actions, rows }
+    }
+
+    /// As [`Table::decode`]; the rows tell of the line with number `line` ([`crate::signal::about`]).
+    pub fn decode_about(&self, line: Bits, valid: Bool, inputs: &[Bits]) -> Decoded {
+        about(line, || self.decode(valid, inputs))
     }
 
     /// Pairs of rows that both match some input; empty in a sound table.

@@ -19,9 +19,11 @@ pub(super) fn connect(
 ) {
     heads(parts, choice);
     priorities(parts, choice);
-    victims(parts, d);
-    requester_races(parts, choice, d);
-    home_races(parts, d);
+    about(d.victim_line, || victims(parts, d));
+    about(d.op.req.line, || {
+        requester_races(parts, choice, d);
+        home_races(parts, d);
+    });
     directory_races(parts, d, s2, answer);
     counters(parts, choice, d);
     assertions(parts, d);

@@ -21,7 +21,7 @@ impl Place {
 
 /// One end of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// A unit and the name of its port.
     Unit { unit: usize, path: String, port: String },
     /// A port of the whole design: the models outside.
@@ -44,7 +44,7 @@ impl End {
         }
     }
 
-    fn port(&self) -> &str {
+    pub fn port(&self) -> &str {
         match self {
             End::Unit { port, .. } | End::Port(port) => port,
         }
@@ -53,21 +53,21 @@ impl End {
 
 /// A field of the message.
 #[derive(Clone, Debug)]
-struct Leaf {
-    name: String,
-    ty: LeafType,
-    width: u32,
+pub(crate) struct Leaf {
+    pub name: String,
+    pub ty: LeafType,
+    pub width: u32,
     place: Place,
 }
 
 /// A channel between two units, or between a unit and the outside.
 #[derive(Clone, Debug)]
-pub(super) struct Channel {
+pub(crate) struct Channel {
     pub from: End,
     pub to: End,
     valid: Place,
     ready: Place,
-    leaves: Vec<Leaf>,
+    pub leaves: Vec<Leaf>,
 }
 
 /// Ports of one unit with where their values lie.
@@ -127,7 +127,7 @@ fn leaves<'a>(
 }
 
 /// All channels of a design.
-pub(super) fn find(design: &Design) -> Vec<Channel> {
+pub(crate) fn find(design: &Design) -> Vec<Channel> {
     let mut out = Vec::new();
     for unit in 0..design.units.len() {
         let ports = Ports { design, unit };
@@ -186,6 +186,12 @@ impl Channel {
         self.valid.read(sim)[0] == 1 && self.ready.read(sim)[0] == 0
     }
 
+    /// A message is offered and taken.
+    #[inline]
+    pub fn transfers(&self, sim: &Sim) -> bool {
+        self.valid.read(sim)[0] == 1 && self.ready.read(sim)[0] == 1
+    }
+
     /// A number that tells the message from others.
     pub fn hash(&self, sim: &Sim) -> u64 {
         let limbs = self.leaves.iter().flat_map(|leaf| leaf.place.read(sim));
@@ -212,6 +218,11 @@ impl Channel {
 }
 
 impl Leaf {
+    /// Its value in limbs.
+    pub fn read<'a>(&self, sim: &'a Sim) -> &'a [u64] {
+        self.place.read(sim)
+    }
+
     fn describe(&self, sim: &Sim, line: u64) -> String {
         let value = self.place.read(sim)[0];
         match &self.ty {

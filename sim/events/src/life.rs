@@ -1,0 +1,103 @@
+//! What became of one line: who read and wrote it, what was sent for it, which rows its blocks took, in order.
+
+use crate::hops::{Hops, channel_of};
+use crate::read::{Log, What};
+use serde::Serialize;
+
+/// What a moment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A message from its first sender to its last receiver.
+    Message,
+    /// A row of a transition table.
+    Row,
+    /// A race.
+    Race,
+}
+
+/// A moment in the life of a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Moment {
+    /// When it began.
+    pub cycle: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// Number of the actor that sends, or whose row it is.
+    pub from: u32,
+    /// Number of the actor that receives.
+    pub to: Option<u32>,
+    /// What the message asks or answers, or the identifier of the row.
+    pub what: String,
+    /// The other fields, or what the row means.
+    pub details: String,
+    /// Cycle of arrival, and the actors on the way.
+    pub arrives: u64,
+    /// Actors between sender and receiver.
+    pub via: Vec<u32>,
+    /// For a request the cycle in which its answer came.
+    pub answered: Option<u64>,
+    /// For an answer the cycle in which it was asked for.
+    pub asked: Option<u64>,
+}
+
+/// All moments of a line in order.
+pub fn of_line(log: &Log, hops: &Hops, line: u64) -> Vec<Moment> {
+    let mine = (0..log.events.len() as u32).filter(|event| hops.line[*event as usize] == Some(line));
+    mine.filter_map(|event| moment(log, hops, event)).collect()
+}
+
+/// The moment that an event begins; none for a message that carries another one on.
+pub fn moment(log: &Log, hops: &Hops, event: u32) -> Option<Moment> {
+    let at = event as usize;
+    match &log.events[at].what {
+        What::Row { actor, row, .. } => {
+            let info = log.row(*actor, *row);
+            let kind = if info.id.contains(".race.") { Kind::Race } else { Kind::Row };
+            Some(Moment {
+                cycle: log.events[at].cycle,
+                kind,
+                from: *actor,
+                to: None,
+                what: info.id.clone(),
+                details: info.text.clone(),
+                arrives: log.events[at].cycle,
+                via: Vec::new(),
+                answered: None,
+                asked: None,
+            })
+        }
+        What::Message { .. } if hops.before[at].is_some() => None,
+        What::Message { channel, limbs, .. } => {
+            let (header, last) = (&log.header, hops.last(event));
+            let receiver = |event: u32| channel_of(log, event).map(|c| header.channels[c as usize].to);
+            let (mut via, mut next) = (Vec::new(), event);
+            while let Some(after) = hops.after[next as usize] {
+                via.extend(receiver(next));
+                next = after;
+            }
+            let cycle = |event: u32| log.events[event as usize].cycle;
+            Some(Moment {
+                cycle: cycle(event),
+                kind: Kind::Message,
+                from: header.channels[*channel as usize].from,
+                to: receiver(last),
+                what: header.operation(*channel, log.fields(limbs)),
+                details: header.details(*channel, log.fields(limbs)),
+                arrives: cycle(last),
+                via,
+                answered: hops.answer[at].map(cycle),
+                asked: hops.request[last as usize].map(|request| cycle(request)),
+            })
+        }
+    }
+}
+
+/// Lines by how much befell them: their number, and of how many events.
+pub fn busiest(hops: &Hops) -> Vec<(u64, usize)> {
+    let mut counts = std::collections::BTreeMap::new();
+    hops.line.iter().flatten().for_each(|line| *counts.entry(*line).or_insert(0) += 1);
+    let mut lines: Vec<(u64, usize)> = counts.into_iter().collect();
+    lines.sort_by_key(|(line, events)| (usize::MAX - events, *line));
+    lines
+}
