@@ -101,10 +101,10 @@ impl<'a> Export<'a> {
         let (event, at) = (&self.log.events[number as usize], number as usize);
         let line = self.hops.line[at].map(|line| format!("{:#x}", self.log.header.address(line)));
         match &event.what {
-            What::Row { actor, row, .. } => {
+            What::Row { actor, row, cycles, .. } => {
                 let (pid, tid) = self.tracks[*actor as usize];
                 let info = self.log.row(*actor, *row);
-                let args = json!({"line": line, "meaning": info.text});
+                let args = json!({"line": line, "meaning": info.text, "cycles": cycles});
                 let mark = json!({"ph": "i", "s": "t", "cat": "row", "name": info.id, "ts": event.cycle, "pid": pid, "tid": tid, "args": args});
                 out.push((event.cycle, mark));
             }

@@ -18,6 +18,8 @@ pub struct Header {
     pub config: serde_json::Value,
     /// Bytes of a line.
     pub line: u32,
+    /// Lines of the aligned group that a message with field `grp` is about.
+    pub group: u32,
     /// First cycle recorded.
     pub from: u64,
     /// First cycle no longer recorded.
@@ -128,6 +130,9 @@ pub struct Array {
     pub bytes: u64,
 }
 
+/// Words that say where a port leads, not what is sent there.
+const PLACES: [&str; 8] = ["in", "out", "far", "bank", "link", "slice", "recv", "port"];
+
 impl Header {
     /// Limbs of a message of a channel.
     pub fn limbs(&self, channel: u32) -> usize {
@@ -158,7 +163,8 @@ impl Header {
         found.map_or_else(|| value.to_string(), |(name, _)| name.clone())
     }
 
-    /// What a message wants: its encoded fields called `op` or `kind`, else the name of the channel.
+    /// What a message wants: its encoded fields called `op` or `kind`, else the name of the channel, at who receives it where that at who sends it only says
+    /// where it leads.
     pub fn operation(&self, channel: u32, limbs: &[u64]) -> String {
         let c = &self.channels[channel as usize];
         let mut at = 0;
@@ -169,8 +175,12 @@ impl Header {
             }
             at += field.limbs();
         }
-        let port = c.from_port.rsplit('_').next().unwrap_or(&c.from_port);
-        port.trim_end_matches(|c: char| c.is_ascii_digit()).to_string()
+        let word = |port: &str| {
+            let last = port.rsplit('_').next().unwrap_or(port);
+            last.trim_end_matches(|c: char| c.is_ascii_digit()).to_string()
+        };
+        let sent = word(&c.from_port);
+        if PLACES.contains(&sent.as_str()) { word(&c.to_port) } else { sent }
     }
 
     /// The other fields of a message that say something, as text: not the line, no zeros.
@@ -187,7 +197,9 @@ impl Header {
             let text = self.text(field, value);
             let last = field.name.rsplit('_').next().unwrap_or_default();
             let said = matches!(last, "op" | "kind") && text == operation;
-            let rests = field.names.is_some() && matches!(text.as_str(), "NONE" | "NOP");
+            // The kind of an atomic says something of an atomic only.
+            let idle = last == "amo" && value[0] == 0 && !operation.starts_with('A');
+            let rests = idle || field.names.is_some() && matches!(text.as_str(), "NONE" | "NOP");
             if !said && !rests {
                 out.push(format!("{} {text}", field.name));
             }

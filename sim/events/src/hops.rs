@@ -1,7 +1,13 @@
 //! Messages followed from block to block, and answers found for requests.
 //!
-//! A block that sends a message with all fields of one that has come to it passes that one on: crossbars, links, switches, queues. An answer belongs to the
-//! request that the receiver has sent from the channel beside it (`mem_req` and `mem_rsp`) with the same number in a field `id`, `txn`, `tag`, `mshr`, `tbe` or `wbt`.
+//! A block that sends a message with all fields of one that has come to it passes that one on: crossbars, links, switches, queues.
+//!
+//! An answer belongs to a request that its receiver has sent from the channel beside it (`mem_req` and `mem_rsp`), with the same number in a field `id`, `txn`,
+//! `tag`, `mshr`, `tbe` or `wbt`, of the same line if it names one, with the same operation if both name one of the same kind, and not yet answered. Numbers are
+//! shared (posted stores of an L1), so several requests may fit: those that have come to who sends the answer go before others, and of those from one channel the
+//! oldest is taken. Requests from several channels that fit alike are not told apart, and the answer is then nobody's. A store that wants no acknowledgement
+//! (`want_ack` 0) asks for nothing.
+//!
 //! What names no line has the line of what it passes on or answers.
 
 use crate::header::Header;
@@ -13,6 +19,9 @@ const NUMBERS: [&str; 6] = ["id", "txn", "tag", "mshr", "tbe", "wbt"];
 
 /// Most messages of one content that a block is thought to hold.
 const HELD: usize = 8;
+
+/// Most unanswered requests of one number that are remembered; more than any block has under way.
+const OPEN: usize = 64;
 
 /// How the events of a log hang together; all numbers are those of events.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +36,8 @@ pub struct Hops {
     pub answer: Vec<Option<u32>>,
     /// The line that an event is about.
     pub line: Vec<Option<u64>>,
+    /// Messages about the aligned group of lines around theirs, and lines of a group.
+    groups: HashMap<u32, u64>,
 }
 
 /// What has to be known of a channel.
@@ -40,6 +51,12 @@ struct Kind {
     /// What is the same of a request's channel and of its answer's, at who asks; none where messages ask, or answer, nothing.
     asks: Option<u32>,
     answers: Option<u32>,
+    /// Limb of the operation, and its names.
+    operation: Option<(usize, u32)>,
+    /// Limb that says whether a store is acknowledged.
+    want_ack: Option<usize>,
+    /// Limb that says whether a group of lines is meant.
+    grp: Option<usize>,
 }
 
 impl Kind {
@@ -58,10 +75,20 @@ impl Kind {
 
     fn new(channel: &crate::Channel, stem: &mut impl FnMut(&str) -> u32) -> Kind {
         let (mut fields, mut numbers, mut at) = (Vec::new(), Vec::new(), 0);
+        let (mut operation, mut want_ack, mut grp) = (None, None, None);
         for field in &channel.fields {
             fields.push((field.name.as_str(), at, field.limbs()));
             let last = field.name.rsplit('_').next().unwrap_or_default();
             numbers.extend(NUMBERS.iter().find(|n| **n == last).map(|n| (*n, at)));
+            if matches!(last, "op" | "kind") {
+                operation = operation.or(field.names.map(|names| (at, names)));
+            }
+            if field.name.ends_with("want_ack") {
+                want_ack = Some(at);
+            }
+            if last == "grp" {
+                grp = Some(at);
+            }
             at += field.limbs();
         }
         fields.sort_unstable();
@@ -71,7 +98,7 @@ impl Kind {
         let fields = fields.iter().map(|(_, at, limbs)| (*at, *limbs)).collect();
         let asks = (!is_answer(&channel.from_port)).then(|| stem(&channel.from_port));
         let answers = (!is_request(&channel.to_port)).then(|| stem(&channel.to_port));
-        Kind { fields, names, numbers, asks, answers }
+        Kind { fields, names, numbers, asks, answers, operation, want_ack, grp }
     }
 
     fn content(&self, limbs: &[u64]) -> u64 {
@@ -115,9 +142,14 @@ struct Tracer<'a> {
     hops: Hops,
     /// Messages that an actor has got, by content.
     held: HashMap<(u32, u64), VecDeque<u32>>,
-    /// Newest request of an actor on each of its channels, by stem of the channel, name and value of the number.
-    open: HashMap<(u32, u32, &'static str, u64), Vec<u32>>,
+    /// Unanswered requests of an actor, the oldest first, by stem of the channel, name and value of the number.
+    open: HashMap<Number, VecDeque<u32>>,
+    /// The newest answered one of each.
+    closed: HashMap<Number, u32>,
 }
+
+/// Actor, stem of the channel, name and value of a number.
+type Number = (u32, u32, &'static str, u64);
 
 impl Hops {
     /// Follows all messages of a log.
@@ -129,9 +161,11 @@ impl Hops {
             request: none.clone(),
             answer: none,
             line: vec![None; log.events.len()],
+            groups: HashMap::new(),
         };
         let kinds = Kind::all(&log.header);
-        let mut tracer = Tracer { log, kinds, hops, held: HashMap::new(), open: HashMap::new() };
+        let mut tracer =
+            Tracer { log, kinds, hops, held: HashMap::new(), open: HashMap::new(), closed: HashMap::new() };
         for number in 0..log.events.len() {
             match &log.events[number].what {
                 What::Row { line, .. } => tracer.hops.line[number] = *line,
@@ -141,6 +175,12 @@ impl Hops {
             }
         }
         tracer.hops
+    }
+
+    /// An event is about a line, or about a group of lines that holds it.
+    pub fn is_about(&self, event: u32, line: u64) -> bool {
+        let group = self.groups.get(&event).copied().unwrap_or(1);
+        self.line[event as usize].is_some_and(|of| of / group == line / group)
     }
 
     /// The first message of those of which this one is the last so far.
@@ -169,6 +209,9 @@ impl Tracer<'_> {
         let before = self.held.get_mut(&(c.from, content)).and_then(VecDeque::pop_front);
         let at = event as usize;
         self.hops.line[at] = line;
+        if kind.grp.is_some_and(|limb| limbs[limb] == 1) && line.is_some() {
+            self.hops.groups.insert(event, u64::from(self.log.header.group.max(1)));
+        }
         if let Some(before) = before {
             self.hops.before[at] = Some(before);
             self.hops.after[before as usize] = Some(event);
@@ -179,10 +222,11 @@ impl Tracer<'_> {
         if held.len() > HELD {
             held.pop_front();
         }
-        if let Some(request) = self.answered(channel, limbs, self.hops.line[at]) {
+        if let Some(request) = self.answered(event, channel, limbs) {
             self.hops.request[at] = Some(request);
             self.hops.answer[request as usize].get_or_insert(event);
             self.tell_line(event, self.hops.line[request as usize]);
+            self.close(request);
         }
         if before.is_none() {
             self.asked(event, channel, limbs);
@@ -199,38 +243,116 @@ impl Tracer<'_> {
     }
 
     fn asked(&mut self, event: u32, channel: u32, limbs: &[u64]) {
-        let (kind, from) = (&self.kinds[channel as usize], self.log.header.channels[channel as usize].from);
-        for (name, limb) in &kind.numbers {
-            let Some(stem) = kind.asks else { return };
-            let open = self.open.entry((from, stem, *name, limbs[*limb])).or_default();
-            // A number is used again when its request is over: of each channel only the newest request is open.
-            let log = self.log;
-            open.retain(|other| channel_of(log, *other) != Some(channel));
-            open.push(event);
+        let kind = &self.kinds[channel as usize];
+        let store = || self.log.header.operation(channel, limbs).starts_with("ST");
+        if kind.want_ack.is_some_and(|at| limbs[at] == 0) && store() {
+            return;
+        }
+        for number in self.numbers(event) {
+            let open = self.open.entry(number).or_default();
+            open.push_back(event);
+            if open.len() > OPEN {
+                open.pop_front();
+            }
+        }
+    }
+
+    /// Under what a request is looked for.
+    fn numbers(&self, request: u32) -> Vec<Number> {
+        let What::Message { channel, limbs, .. } = &self.log.events[request as usize].what else {
+            return Vec::new();
+        };
+        let (kind, limbs) = (&self.kinds[*channel as usize], self.log.fields(limbs));
+        let from = self.log.header.channels[*channel as usize].from;
+        let number = |(name, limb): &(&'static str, usize)| Some((from, kind.asks?, *name, limbs[*limb]));
+        kind.numbers.iter().filter_map(number).collect()
+    }
+
+    /// A request is answered.
+    fn close(&mut self, request: u32) {
+        for number in self.numbers(request) {
+            if let Some(open) = self.open.get_mut(&number) {
+                open.retain(|other| *other != request);
+            }
+            self.closed.insert(number, request);
         }
     }
 
     /// The request that a message answers.
-    fn answered(&self, channel: u32, limbs: &[u64], line: Option<u64>) -> Option<u32> {
+    fn answered(&self, event: u32, channel: u32, limbs: &[u64]) -> Option<u32> {
         let (kind, c) = (&self.kinds[channel as usize], &self.log.header.channels[channel as usize]);
-        let mut found: Vec<u32> = Vec::new();
-        for (name, limb) in &kind.numbers {
-            let open = self.open.get(&(c.to, kind.answers?, *name, limbs[*limb]));
-            let fits = |o: &&u32| line.is_none() || self.hops.line[**o as usize] == line;
-            found.extend(open.into_iter().flatten().filter(fits));
+        let stem = kind.answers?;
+        let numbers = || kind.numbers.iter().map(|(name, limb)| (c.to, stem, *name, limbs[*limb]));
+        let mut found: Vec<u32> =
+            numbers().filter_map(|number| self.open.get(&number)).flatten().copied().collect();
+        found.sort_unstable();
+        found.dedup();
+        found.retain(|request| self.fits(event, kind, limbs, *request));
+        let sender =
+            channel_of(self.log, self.hops.origin(event)).map(|c| self.log.header.channels[c as usize].from);
+        let came = |request: &u32| sender.is_some_and(|sender| self.came_to(*request, sender));
+        if found.iter().any(came) {
+            found.retain(came);
         }
-        // An answer to what is unanswered, of the channel that its operation names, else of requests proper.
+        // An answer in several parts.
+        let Some(oldest) = found.first() else { return self.further_part(event, kind, limbs, numbers()) };
+        // Of the channel that its operation names, else of requests proper.
         let operation = self.log.header.operation(channel, limbs).to_lowercase();
-        let rank = |event: &u32| {
-            let port = self::channel(self.log, *event).map_or("", |c| c.from_port.as_str());
+        let rank = |request: u32| {
+            let port = self::channel(self.log, request).map_or("", |c| c.from_port.as_str());
             let said = words(port).any(|word| word == "wb") && operation.contains("wb");
-            let named = if said { 0 } else { u8::from(!words(port).any(|word| word == "req")) + 1 };
-            (self.hops.answer[*event as usize].is_some(), named)
+            if said { 0 } else { u8::from(!words(port).any(|word| word == "req")) + 1 }
         };
-        let best = found.iter().map(rank).min()?;
-        let mut of_best = found.iter().filter(|candidate| rank(candidate) == best);
-        let request = *of_best.next()?;
-        of_best.all(|other| *other == request).then_some(request)
+        let best = found.iter().map(|request| rank(*request)).min()?;
+        let request = *found.iter().find(|request| rank(**request) == best).unwrap_or(oldest);
+        let same = |other: &u32| {
+            rank(*other) > best || channel_of(self.log, *other) == channel_of(self.log, request)
+        };
+        found.iter().all(same).then_some(request)
+    }
+
+    /// The request of which one answer has come already.
+    fn further_part(
+        &self,
+        event: u32,
+        kind: &Kind,
+        limbs: &[u64],
+        numbers: impl Iterator<Item = Number>,
+    ) -> Option<u32> {
+        let of_line = |request: &u32| {
+            let line = self.hops.line[event as usize];
+            line.is_some() && self.hops.line[*request as usize] == line
+        };
+        let mut closed = numbers.filter_map(|number| self.closed.get(&number)).copied();
+        closed.find(|request| of_line(request) && self.fits(event, kind, limbs, *request))
+    }
+
+    /// A message may answer a request by its line and operation.
+    fn fits(&self, event: u32, kind: &Kind, limbs: &[u64], request: u32) -> bool {
+        let line = self.hops.line[event as usize];
+        if line.is_some() && self.hops.line[request as usize] != line {
+            return false;
+        }
+        let What::Message { channel, limbs: asked, .. } = &self.log.events[request as usize].what else {
+            return false;
+        };
+        let (wanted, asked) = (&self.kinds[*channel as usize], self.log.fields(asked));
+        match (kind.operation, wanted.operation) {
+            (Some((at, names)), Some((there, same))) if names == same => limbs[at] == asked[there],
+            _ => true,
+        }
+    }
+
+    /// A request has come to an actor.
+    fn came_to(&self, request: u32, actor: u32) -> bool {
+        let mut at = Some(request);
+        while let Some(event) = at {
+            if self::channel(self.log, event).is_some_and(|c| c.to == actor) {
+                return true;
+            }
+            at = self.hops.after[event as usize];
+        }
+        false
     }
 }
 

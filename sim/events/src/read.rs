@@ -75,6 +75,8 @@ pub enum What {
         row: u32,
         /// Number of the line, if the row says which.
         line: Option<u64>,
+        /// Cycles, 1; more where it held on while its block slept, up to now.
+        cycles: u64,
     },
 }
 
@@ -222,13 +224,15 @@ impl Parser<'_> {
                 let what = What::Message { channel, line, limbs: at..self.log.limbs.len() };
                 self.log.events.push(Event { cycle: self.cycle, what });
             }
-            Record::Row { actor, row, line } => {
+            Record::Row { actor, row, line, cycles } => {
                 let block = header.actors.get(actor as usize).and_then(|a| a.block);
                 let rows = block.map_or(0, |b| header.blocks[b as usize].rows.len());
                 if row as usize >= rows {
                     return Err(format!("row {row} of actor {actor}, which has {rows}"));
                 }
-                self.log.events.push(Event { cycle: self.cycle, what: What::Row { actor, row, line } });
+                self.log
+                    .events
+                    .push(Event { cycle: self.cycle, what: What::Row { actor, row, line, cycles } });
             }
             Record::Bytes { meter, start, bytes } => {
                 if meter as usize >= header.meters.len() {

@@ -30,6 +30,8 @@ pub enum Record {
         row: u32,
         /// Number of the line, if the row says which.
         line: Option<u64>,
+        /// Cycles, 1; more where it held on while its block slept, up to now.
+        cycles: u64,
     },
     /// Bytes counted in an interval.
     Bytes {

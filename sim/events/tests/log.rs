@@ -33,6 +33,7 @@ fn header() -> Header {
         field("mask", 128, None),
     ];
     let answer = vec![field("op", 1, Some(0)), field("id", 4, None)];
+    let group = vec![field("line", 40, None), field("grp", 1, None)];
     let channel = |from, from_port: &str, to, to_port: &str, fields: &Vec<Field>| Channel {
         from,
         from_port: from_port.into(),
@@ -48,6 +49,7 @@ fn header() -> Header {
         seed: None,
         config: serde_json::json!({"protocol": "none"}),
         line: 128,
+        group: 4,
         from: 0,
         to: u64::MAX,
         scope: Vec::new(),
@@ -69,12 +71,16 @@ fn header() -> Header {
             channel(1, "out0", 2, "req", &request),
             channel(2, "rsp", 1, "in1", &answer),
             channel(1, "out1", 0, "rsp", &answer),
+            Channel { line: Some(0), ..channel(2, "probe", 0, "inv", &group) },
         ],
         enums: vec![vec![("RD".into(), 0), ("WR".into(), 1)]],
         meters: vec![Meter { actor: 1, name: "bytes".into(), per_cycle: Some(32) }],
         arrays: vec![Array { name: "rank".into(), element: 4, offset: 0, at: 0x1000, bytes: 0x200 }],
     }
 }
+
+/// Number of the channel of invalidations.
+const INV: u32 = 6;
 
 fn message(channel: u32, line: Option<u64>, limbs: &[u64]) -> Record {
     Record::Message { channel, line, limbs: limbs.to_vec() }
@@ -84,14 +90,14 @@ fn message(channel: u32, line: Option<u64>, limbs: &[u64]) -> Record {
 fn load() -> Vec<(u64, Record)> {
     vec![
         (10, message(CU_REQ, Some(0x20), &[0, 0x20, 5, 1, 0])),
-        (12, Record::Row { actor: 0, row: 0, line: Some(0x20) }),
+        (12, Record::Row { actor: 0, row: 0, line: Some(0x20), cycles: 1 }),
         (12, message(REQ, Some(0x20), &[0, 0x20, 1, 1, 0])),
         (13, message(REQ, Some(0x21), &[0, 0x21, 2, 1, 0])),
         (14, message(PASSED, Some(0x20), &[0, 0x20, 1, 1, 0])),
         (15, message(PASSED, Some(0x21), &[0, 0x21, 2, 1, 0])),
         (30, message(RSP, None, &[0, 2])),
         (31, message(RSP, None, &[0, 1])),
-        (31, Record::Row { actor: 0, row: 1, line: None }),
+        (31, Record::Row { actor: 0, row: 1, line: None, cycles: 7 }),
         (33, message(PASSED_RSP, None, &[0, 2])),
         (34, message(PASSED_RSP, None, &[0, 1])),
         (36, message(CU_RSP, None, &[0, 5])),
@@ -100,9 +106,13 @@ fn load() -> Vec<(u64, Record)> {
 }
 
 fn write(folder: &TempDir, records: &[(u64, Record)]) -> PathBuf {
+    write_with(folder, &header(), records)
+}
+
+fn write_with(folder: &TempDir, header: &Header, records: &[(u64, Record)]) -> PathBuf {
     let path = folder.path().join("log");
     let file = NamedTempFile::new_in(folder).expect("a file");
-    let mut writer = Writer::create(&path, file, &header()).expect("written");
+    let mut writer = Writer::create(&path, file, header).expect("written");
     for (cycle, record) in records {
         writer.advance(*cycle).expect("written");
         writer.add(record).expect("written");
@@ -159,6 +169,75 @@ fn a_request_is_followed_to_its_answer() {
     assert_eq!((asks.from, asks.to, asks.via.as_slice(), asks.arrives), (0, Some(2), &[1][..], 14));
     assert_eq!((asks.answered, asks.asked, moments[3].asked), (Some(34), None, Some(12)));
     assert_eq!(life::busiest(&hops)[0], (0x20, 7));
+}
+
+#[test]
+fn posted_stores_of_one_number_are_answered_in_their_order() {
+    let folder = folder();
+    let store = |cycle, channel, line: u64| (cycle, message(channel, Some(line), &[1, line, 7, 1, 0]));
+    let answer = |cycle, channel, op| (cycle, message(channel, None, &[op, 7]));
+    let log = Log::read(&write(
+        &folder,
+        &[
+            store(10, REQ, 0x30),
+            store(11, REQ, 0x31),
+            store(12, PASSED, 0x30),
+            store(13, PASSED, 0x31),
+            // A load of the same number is no store.
+            (14, message(REQ, Some(0x32), &[0, 0x32, 7, 1, 0])),
+            (15, message(PASSED, Some(0x32), &[0, 0x32, 7, 1, 0])),
+            answer(20, RSP, 1),
+            answer(21, PASSED_RSP, 1),
+            answer(22, RSP, 0),
+            answer(23, PASSED_RSP, 0),
+            answer(24, RSP, 1),
+            answer(25, PASSED_RSP, 1),
+        ],
+    ))
+    .expect("sound");
+    let hops = Hops::new(&log);
+    assert_eq!([7, 9, 11].map(|answer| hops.request[answer]), [Some(0), Some(4), Some(1)]);
+    assert_eq!(hops.line[10], Some(0x31), "an answer without a line has that of its request");
+}
+
+#[test]
+fn answers_that_fit_requests_of_two_channels_are_nobodys() {
+    let folder = folder();
+    let mut header = header();
+    // A second way from the L1 to the crossbar, and both requests under one number.
+    header.channels.push(Channel {
+        from_port: "req_far".into(),
+        to_port: "in5".into(),
+        ..header.channels[REQ as usize].clone()
+    });
+    let records = [
+        (10, message(REQ, Some(0x30), &[0, 0x30, 7, 1, 0])),
+        (11, message(INV + 1, Some(0x31), &[0, 0x31, 7, 1, 0])),
+        (20, message(PASSED_RSP, None, &[0, 7])),
+    ];
+    let log = Log::read(&write_with(&folder, &header, &records)).expect("sound");
+    assert_eq!(Hops::new(&log).request, [None, None, None]);
+}
+
+#[test]
+fn a_message_about_a_group_is_of_all_its_lines() {
+    let folder = folder();
+    let records = [(5, message(INV, Some(0x20), &[0x20, 1])), (6, message(INV, Some(0x22), &[0x22, 0]))];
+    let log = Log::read(&write(&folder, &records)).expect("sound");
+    let hops = Hops::new(&log);
+    let cycles = |line| life::of_line(&log, &hops, line).iter().map(|m| m.cycle).collect::<Vec<_>>();
+    assert_eq!((cycles(0x20), cycles(0x22), cycles(0x24)), (vec![5], vec![5, 6], vec![]));
+    assert!(life::of_line(&log, &hops, 0x20)[0].takes_away());
+}
+
+#[test]
+fn a_moment_is_led_back_to_who_asked() {
+    let folder = folder();
+    let log = Log::read(&write(&folder, &load())).expect("sound");
+    let moments = life::of_line(&log, &Hops::new(&log), 0x20);
+    // The answer to the model, the bank's answer, the L1's request, the model's load: a row of the same cycle came too late to be a reason.
+    assert_eq!(life::chain(&log, &moments, 4), [4, 3, 2, 0]);
+    assert_eq!(life::chain(&log, &moments, 1), [1, 0]);
 }
 
 fn unpacked(path: &Path) -> Vec<u8> {

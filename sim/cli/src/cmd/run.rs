@@ -1,7 +1,7 @@
 //! `weft run`: a program on a fabric, clocked until it has ended and its result is checked.
 
-mod record;
 mod events;
+mod record;
 mod snapshot;
 mod stalls;
 

@@ -71,7 +71,27 @@ pub fn run(args: &Args) -> Outcome {
         say(format!("{:>9}  {}", moment.cycle, sentence(&log, moment)))?;
     }
     say(format!("  {}", if at >= log.end { "at the end:".into() } else { format!("in cycle {at}:") }))?;
-    standing(&log, &moments[..until]).into_iter().try_for_each(|text| say(format!("    {text}")))
+    let moments = &moments[..until];
+    standing(&log, moments).into_iter().try_for_each(|text| say(format!("    {text}")))?;
+    reasons(&log, moments).into_iter().try_for_each(|text| say(format!("  {text}")))
+}
+
+/// How a line last came to one of the models outside, and how a copy was last taken away, each back to who asked.
+fn reasons(log: &Log, moments: &[Moment]) -> Vec<String> {
+    let model = |actor: u32| log.header.actors[actor as usize].block.is_none();
+    let brought = |m: &Moment| m.kind == Kind::Message && m.asked.is_some() && m.to.is_some_and(model);
+    let mut out = Vec::new();
+    let mut tell = |title: &str, wanted: &dyn Fn(&Moment) -> bool| {
+        let Some(last) = moments.iter().rposition(wanted) else { return };
+        out.push(format!("{title}, the newest first:"));
+        let steps = life::chain(log, moments, last);
+        out.extend(
+            steps.iter().map(|n| format!("{:>9}  {}", moments[*n].cycle, sentence(log, &moments[*n]))),
+        );
+    };
+    tell("what brought it last", &brought);
+    tell("what took a copy away last", &Moment::takes_away);
+    out
 }
 
 /// The byte that the user means.

@@ -18,6 +18,9 @@ const AROUND: (u64, u64) = (6, 22);
 /// Transfers kept for one line.
 const TRANSFERS: usize = 12_000;
 
+/// Kinds of messages that take copies away.
+const CAUSES: usize = 24;
+
 /// What is written in front of the page's data of one log.
 pub fn data(file: &str, log: &Log, limits: &Limits) -> Result<Value, Error> {
     let (h, hops) = (&log.header, Hops::new(log));
@@ -26,13 +29,15 @@ pub fn data(file: &str, log: &Log, limits: &Limits) -> Result<Value, Error> {
     let mut words = Words::default();
     let shown: Vec<Value> = lines.iter().map(|line| of_line(log, &hops, *line, limits, &mut words)).collect();
     let actors: Vec<&str> = h.actors.iter().map(|a| a.name.as_str()).collect();
+    let models: Vec<bool> = h.actors.iter().map(|a| a.block.is_none()).collect();
     let channels: Vec<[u32; 2]> = h.channels.iter().map(|c| [c.from, c.to]).collect();
     let (links, interval) = links(log);
+    let (causes, causes_cut) = causes(log, &hops);
     Ok(json!({
         "file": file, "fabric": h.fabric, "workload": h.workload, "protocol": protocol(&h.config), "config": h.config,
         "from": h.from, "end": log.end.min(h.to), "scope": h.scope, "interval": interval, "steps": log.steps,
-        "messages": messages, "rows": log.events.len() - messages, "notes": [], "actors": actors, "channels": channels,
-        "links": links, "causes": causes(log, &hops), "lines": shown, "words": words.list, "cut": cut,
+        "messages": messages, "rows": log.events.len() - messages, "notes": [], "actors": actors, "models": models, "channels": channels,
+        "links": links, "causes": causes, "causes_cut": causes_cut, "lines": shown, "words": words.list, "cut": cut,
     }))
 }
 
@@ -71,42 +76,48 @@ fn links(log: &Log) -> (Vec<Value>, u64) {
     (all.into_iter().map(link).collect(), interval)
 }
 
-/// Whether a message takes copies or ownership away.
-fn takes_away(what: &str) -> bool {
-    let what = what.to_uppercase();
-    ["INV", "RVK", "REVOKE", "RECALL", "SELFLUSH", "LOCKFLUSH"].iter().any(|word| what.contains(word))
-        && !["ACK", "RSP", "DONE"].iter().any(|word| what.contains(word))
-}
-
-/// Messages that take copies or ownership away, by what they are and why.
-fn causes(log: &Log, hops: &Hops) -> Vec<Value> {
+/// Decisions to take copies or ownership away, by message, cause and row, and a sentence if not all of these are shown.
+fn causes(log: &Log, hops: &Hops) -> (Vec<Value>, Option<String>) {
     let mut found: BTreeMap<String, (u64, BTreeSet<u64>)> = BTreeMap::new();
-    for (number, event) in log.events.iter().enumerate().filter(|(n, _)| hops.before[*n].is_none()) {
-        let What::Message { channel, limbs, .. } = &event.what else { continue };
-        let (h, limbs) = (&log.header, log.fields(limbs));
-        let what = h.operation(*channel, limbs);
-        if !takes_away(&what) {
-            continue;
-        }
-        let mut at = 0;
-        let mut cause = None;
-        for field in &h.channels[*channel as usize].fields {
-            if field.name.ends_with("cause") {
-                cause = Some(h.value(field, limbs[at]));
+    let lines: BTreeSet<u64> = taken(log, hops).into_keys().collect();
+    for (line, moments) in life::of_lines(log, hops, &lines) {
+        for (number, moment) in moments.iter().enumerate() {
+            let mut way = life::chain(log, &moments, number).into_iter().skip(1).peekable();
+            // What carries a decision on is not counted again.
+            if !moment.takes_away() || way.peek().is_some_and(|n| moments[*n].takes_away()) {
+                continue;
             }
-            at += field.limbs();
+            let reason = moment.details.split(", ").find_map(|field| field.strip_prefix("cause "));
+            let reason = reason.map_or(String::new(), |reason| format!(" for {reason}"));
+            let row = way.find(|n| moments[*n].kind == Kind::Row);
+            let row = row.map_or(String::new(), |n| format!(", row {}", moments[n].what));
+            let name = format!("{}{reason} from {}{row}", moment.what, kind(log.name(moment.from)));
+            let of = found.entry(name).or_default();
+            of.0 += 1;
+            of.1.insert(line);
         }
-        let from = kind(log.name(h.channels[*channel as usize].from));
-        let name = format!("{what}{} from {from}", cause.map_or(String::new(), |c| format!(" for {c}")));
-        let of = found.entry(name).or_default();
-        of.0 += 1;
-        of.1.extend(hops.line[number]);
     }
     let mut all: Vec<(String, u64, usize)> = found.into_iter().map(|(w, (n, l))| (w, n, l.len())).collect();
     all.sort_by_key(|(what, messages, _)| (u64::MAX - messages, what.clone()));
-    all.truncate(24);
+    let rest: u64 = all.iter().skip(CAUSES).map(|(_, messages, _)| messages).sum();
+    let cut = (all.len() > CAUSES)
+        .then(|| format!("{} kinds more, with {rest} messages together, are not shown.", all.len() - CAUSES));
     let cause = |(what, messages, lines)| json!({"what": what, "messages": messages, "lines": lines});
-    all.into_iter().map(cause).collect()
+    (all.into_iter().take(CAUSES).map(cause).collect(), cut)
+}
+
+/// Lines of which copies were taken away, and how often.
+fn taken(log: &Log, hops: &Hops) -> BTreeMap<u64, u64> {
+    let mut taken: BTreeMap<u64, u64> = BTreeMap::new();
+    for (number, event) in log.events.iter().enumerate() {
+        if let (What::Message { channel, limbs, .. }, Some(line), None) =
+            (&event.what, hops.line[number], hops.before[number])
+            && life::takes_away(&log.header.operation(*channel, log.fields(limbs)))
+        {
+            *taken.entry(line).or_insert(0) += 1;
+        }
+    }
+    taken
 }
 
 /// The kind of a block by its name: `gpu0.dir1` is a `dir`.
@@ -125,15 +136,7 @@ fn lines(log: &Log, hops: &Hops, limits: &Limits) -> Result<(Vec<u64>, String), 
             out.push(line);
         }
     }
-    let mut taken: BTreeMap<u64, u64> = BTreeMap::new();
-    for (number, event) in log.events.iter().enumerate() {
-        if let (What::Message { channel, limbs, .. }, Some(line), None) =
-            (&event.what, hops.line[number], hops.before[number])
-            && takes_away(&log.header.operation(*channel, log.fields(limbs)))
-        {
-            *taken.entry(line).or_insert(0) += 1;
-        }
-    }
+    let taken = taken(log, hops);
     let all = life::busiest(hops);
     let mut ranked: Vec<(u64, u64, usize)> =
         all.iter().map(|(line, events)| (*line, taken.get(line).copied().unwrap_or(0), *events)).collect();
@@ -156,15 +159,50 @@ fn of_line(log: &Log, hops: &Hops, line: u64, limits: &Limits, words: &mut Words
     let until = all.partition_point(|moment| moment.cycle <= limits.at);
     let from = until.saturating_sub(limits.moments);
     let moments = &all[from..until];
+    // Reasons by their place among the moments that are shown.
+    let reasons: Vec<Option<usize>> =
+        (from..until).map(|n| life::because(log, &all[..until], n)?.checked_sub(from)).collect();
+    // Where copies are taken away in the end: no further such message is the consequence.
+    let carried: BTreeSet<usize> =
+        (0..moments.len()).filter(|n| moments[*n].takes_away()).filter_map(|n| reasons[n]).collect();
+    let takes: Vec<usize> =
+        (0..moments.len()).filter(|n| moments[*n].takes_away() && !carried.contains(n)).collect();
+    let (activity, activity_end) = activity(log, hops, line, moments, words);
     json!({
         "address": format!("{:#x}", log.header.address(line)), "contents": log.header.contents(line),
-        "events": hops.line.iter().filter(|of| **of == Some(line)).count(), "left_out": from, "moments": moments,
-        "activity": activity(log, hops, line, moments, words),
+        "events": hops.line.iter().filter(|of| **of == Some(line)).count(), "left_out": from, "moments": moments, "reasons": reasons, "takes": takes, "users": users(log, &all[..until]),
+        "activity": activity, "activity_end": activity_end, "later": all.len() - until,
     })
 }
 
-/// Transfers on the channels of the line's blocks around its moments: cycle, channel, word, whether it is of this line.
-fn activity(log: &Log, hops: &Hops, line: u64, moments: &[Moment], words: &mut Words) -> Vec<Value> {
+/// Who has asked for a line: the models outside, with what they asked, how often, first and last.
+fn users(log: &Log, moments: &[Moment]) -> Vec<Value> {
+    let model = |actor: u32| log.header.actors[actor as usize].block.is_none();
+    let mut asked: BTreeMap<u32, Vec<&Moment>> = BTreeMap::new();
+    for moment in moments {
+        // What a memory outside answers is no access of it, nor is what comes to a model.
+        let own = moment.kind == Kind::Message && model(moment.from) && moment.asked.is_none();
+        if own && log.name(moment.from).rsplit('_').next().is_some_and(|name| !name.starts_with("mem")) {
+            asked.entry(moment.from).or_default().push(moment);
+        }
+    }
+    let user = |(actor, of): (u32, Vec<&Moment>)| {
+        let mut ops: BTreeMap<&str, usize> = BTreeMap::new();
+        of.iter().for_each(|moment| *ops.entry(&moment.what).or_insert(0) += 1);
+        let (first, last) = (of.first()?, of.last()?);
+        Some(json!({"actor": actor, "ops": ops, "first": first.cycle, "last": last.cycle, "by": last.what}))
+    };
+    asked.into_iter().filter_map(user).collect()
+}
+
+/// Transfers on the channels of the line's blocks around its moments: cycle, channel, word, whether it is of this line; and the cycle from which there were too many.
+fn activity(
+    log: &Log,
+    hops: &Hops,
+    line: u64,
+    moments: &[Moment],
+    words: &mut Words,
+) -> (Vec<Value>, Option<u64>) {
     let mut near: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
     for moment in moments.iter().filter(|moment| moment.kind != Kind::Row || moments.len() < 100) {
         for actor in std::iter::once(moment.from).chain(moment.to) {
@@ -178,9 +216,9 @@ fn activity(log: &Log, hops: &Hops, line: u64, moments: &[Moment], words: &mut W
     let mut out = Vec::new();
     for (number, event) in log.events.iter().enumerate() {
         let Some(channel) = channel_of(log, number as u32) else { continue };
-        let (c, mine) = (&log.header.channels[channel as usize], hops.line[number] == Some(line));
+        let (c, mine) = (&log.header.channels[channel as usize], hops.is_about(number as u32, line));
         if out.len() >= TRANSFERS {
-            break;
+            return (out, Some(event.cycle));
         }
         if let What::Message { limbs, .. } = &event.what
             && (is_near(c.from, event.cycle) || is_near(c.to, event.cycle))
@@ -189,5 +227,5 @@ fn activity(log: &Log, hops: &Hops, line: u64, moments: &[Moment], words: &mut W
             out.push(json!([event.cycle, channel, word, u8::from(mine)]));
         }
     }
-    out
+    (out, None)
 }

@@ -39,6 +39,22 @@ const INTERVAL: u64 = 500;
 /// Widest field that is recorded: masks are, data is not.
 const WIDEST: u32 = 128;
 
+/// Operations about no line, whatever stands in their field for one: fences, and what is meant for a whole cache.
+const LINELESS: [&str; 12] = [
+    "REL",
+    "ACQ",
+    "KBEGIN",
+    "KEND",
+    "FENCE",
+    "TOKEN",
+    "TOKENREL",
+    "TOKEN_REL",
+    "SYSFLUSH",
+    "SYS_FLUSH",
+    "SYSINV",
+    "SYS_INV",
+];
+
 /// A channel that is recorded.
 struct Tapped {
     channel: Channel,
@@ -47,6 +63,8 @@ struct Tapped {
     leaves: Vec<usize>,
     /// Number of the leaf that names the line, and bits below the number of the line.
     line: Option<(usize, u32)>,
+    /// Number of the leaf that names the operation, and the codes of those about no line.
+    lineless: Option<(usize, Vec<u64>)>,
     /// Number of the leaf `dst`.
     dst: Option<usize>,
     whole: Option<WholeLine>,
@@ -159,6 +177,7 @@ impl Recorder {
             seed: request.seed,
             config: config.to_json(),
             line,
+            group: config.to_json()["group"].as_u64().map_or(1, |lines| lines as u32),
             from: request.from.max(sim.cycle()),
             to: request.to,
             scope: request.scopes.clone(),
@@ -199,7 +218,7 @@ impl Recorder {
             return self.last_look(sim);
         }
         let mut out = self.measure(sim, now);
-        out.extend(self.hits(sim));
+        out.extend(self.hits(sim, false));
         let messages = self.messages(sim);
         self.write(out, (now, messages));
     }
@@ -223,7 +242,7 @@ impl Recorder {
         let now = sim.cycle();
         self.next = now;
         let mut out = self.measure(sim, now);
-        out.extend(self.hits(sim));
+        out.extend(self.hits(sim, true));
         self.write(out, (now, Vec::new()));
     }
 
@@ -244,15 +263,19 @@ impl Recorder {
     }
 
     /// Rows and races of the cycle before.
-    fn hits(&mut self, sim: &Sim) -> Vec<Record> {
+    fn hits(&mut self, sim: &Sim, last: bool) -> Vec<Record> {
         let (mut out, rows) = (Vec::new(), &self.rows);
-        self.covers.sample(sim, &mut |hit: Hit| {
+        let mut tell = |hit: Hit| {
             let of = &rows[hit.unit];
             let (row, width) = of.of_probe[&hit.probe];
             let whole = |line: u64| of.whole.get(&width).map_or(line, |whole| whole(line, None));
             let actor = hit.unit as u32;
-            out.push(Record::Row { actor, row, line: hit.line.map(whole) });
-        });
+            out.push(Record::Row { actor, row, line: hit.line.map(whole), cycles: hit.cycles });
+        };
+        self.covers.sample(sim, &mut tell);
+        if last {
+            self.covers.finish(sim, &mut tell);
+        }
         out
     }
 
@@ -291,7 +314,8 @@ impl Tapped {
     fn record(&self, sim: &Sim) -> Record {
         let leaf = |number: usize| self.channel.leaves[number].read(sim)[0];
         let limbs = self.leaves.iter().flat_map(|n| self.channel.leaves[*n].read(sim)).copied().collect();
-        let line = self.line.map(|(number, shift)| {
+        let about_line = self.lineless.as_ref().is_none_or(|(number, codes)| !codes.contains(&leaf(*number)));
+        let line = self.line.filter(|_| about_line).map(|(number, shift)| {
             let line = leaf(number) >> shift;
             self.whole.as_ref().map_or(line, |whole| whole(line, self.dst.map(leaf)))
         });
@@ -324,6 +348,7 @@ impl Survey<'_> {
             seed: None,
             config: serde_json::Value::Null,
             line: 0,
+            group: 1,
             from: 0,
             to: 0,
             scope: Vec::new(),
@@ -341,7 +366,7 @@ impl Survey<'_> {
     /// The channels that one of the wanted blocks is at, by the unit that takes part in every transfer.
     fn channels(&mut self, wanted: &dyn Fn(&str) -> bool) -> Vec<(usize, Vec<Tapped>)> {
         let mut out: BTreeMap<usize, Vec<Tapped>> = BTreeMap::new();
-        for channel in channels::find(self.design) {
+        for channel in channels::find(self.design).into_iter().chain(channels::wires(self.design)) {
             let at = |end: &End| end.unit().is_some_and(|unit| wanted(&self.design.units[unit].path));
             if !at(&channel.from) && !at(&channel.to) {
                 continue;
@@ -368,6 +393,15 @@ impl Survey<'_> {
         let fields = leaves.iter().map(|n| self.field(&channel.leaves[*n])).collect();
         let at = |end: &End, survey: &mut Self| (survey.actor(end), end.port().to_string());
         let ((from, from_port), (to, to_port)) = (at(&channel.from, self), at(&channel.to, self));
+        let operation = |leaf: &Leaf| match &leaf.ty {
+            LeafType::Enum(ty) if matches!(last(leaf).as_str(), "op" | "kind") => Some(ty.clone()),
+            _ => None,
+        };
+        let lineless = channel.leaves.iter().enumerate().find_map(|(n, leaf)| Some((n, operation(leaf)?)));
+        let lineless = lineless.map(|(n, ty)| {
+            let codes = ty.variants.iter().filter(|(name, _)| LINELESS.contains(&name.as_str()));
+            (n, codes.map(|(_, code)| *code).collect())
+        });
         let number = self.header.channels.len() as u32;
         let of_line = line.and_then(|(n, _)| leaves.iter().position(|leaf| *leaf == n)).map(|n| n as u32);
         self.header.channels.push(weft_events::Channel {
@@ -378,7 +412,7 @@ impl Survey<'_> {
             fields,
             line: of_line,
         });
-        Tapped { number, leaves, line, dst: find("dst"), whole, channel }
+        Tapped { number, leaves, line, lineless, dst: find("dst"), whole, channel }
     }
 
     fn field(&mut self, leaf: &Leaf) -> Field {

@@ -49,7 +49,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
 use weft_blocks::registry::BlockError;
-use weft_engine::runner::{Rewind, RunError, Runner, Watch};
+use weft_engine::runner::{Listener as _, Rewind, RunError, Runner, Watch};
 use weft_engine::wave::WaveError;
 use weft_engine::{BackendKind, Design, EngineError, Options, Probes, Sim};
 use weft_rtl::ir::Module;
@@ -319,17 +319,17 @@ impl FabricRun {
         let ran = self.runner.run_to(end);
         if ran.is_err() {
             // What led to a failure is worth more than any other log.
-            self.end_events()?;
+            self.end_events(self.cycle())?;
         }
         ran?;
         Ok(self.runner.model.processor.finished())
     }
 
-    /// Closes the event log, if one is written.
-    fn end_events(&mut self) -> Result<(), FabricError> {
+    /// Closes the event log, if one is written; the program has ended, or failed, in cycle `end`.
+    fn end_events(&mut self, end: u64) -> Result<(), FabricError> {
         self.runner.end_listening();
         let Some(events) = self.events.take() else { return Ok(()) };
-        events.finish(self.cycle(), &self.runner.model.processor.records)
+        events.finish(end, &self.runner.model.processor.records)
     }
 
     /// Closes the waveform of a run that is given up.
@@ -337,7 +337,7 @@ impl FabricRun {
     /// # Errors
     /// A waveform that cannot be written.
     pub fn give_up(mut self) -> Result<(), FabricError> {
-        self.end_events()?;
+        self.end_events(self.cycle())?;
         Ok(self.runner.finish()?)
     }
 
@@ -347,11 +347,13 @@ impl FabricRun {
     /// A waveform that cannot be written.
     pub fn finish(mut self) -> Result<RunReport, FabricError> {
         let seconds = self.started.elapsed().as_secs_f64();
-        self.end_events()?;
         self.runner.finish()?;
         let cycles = self.cycle();
+        let (Runner { sim, model, .. }, events) = (&mut self.runner, &mut self.events);
+        let settled = model.settle(sim, &mut |sim| events.iter_mut().for_each(|events| events.cycle(sim)));
+        self.end_events(cycles)?;
+        settled.map_err(FabricError::Unsettled)?;
         let Runner { sim, model, .. } = &mut self.runner;
-        model.settle(sim).map_err(FabricError::Unsettled)?;
         model.check_end(sim)?;
         let verdict = model.program.verify(&|addr, count| model.read(sim, addr, count));
         let mut report = report::collect(&self.config, sim, model, cycles, verdict.err(), seconds);

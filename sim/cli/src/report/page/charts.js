@@ -50,12 +50,12 @@ view('comparison', 'Comparison', () => {
   if (!out.length) out.push(el('p', {}, 'Give results of several runs, or a table of weft sweep, to compare them.'));
   return out;
 });
-function bars(entries) {
-  const max = Math.max(...entries.map(e => e.value), 1e-9), left = 250, width = 1100, height = entries.length * 26 + 6;
+function bars(entries, left = 250) {
+  const max = Math.max(...entries.map(e => e.value), 1e-9), width = 1100, height = entries.length * 26 + 6;
   const out = svg('svg', {viewBox: `0 0 ${width} ${height}`, class: 'wide', role: 'img', 'aria-label': entries.map(e => `${e.name}: ${e.text}`).join('; ')});
   entries.forEach((e, i) => {
     const y = i * 26 + 4, w = Math.max(1, (width - left - 190) * e.value / max);
-    out.append(svg('text', {x: left - 8, y: y + 14, 'text-anchor': 'end'}, clip(e.name, 38), svg('title', {}, e.name)),
+    out.append(svg('text', {x: left - 8, y: y + 14, 'text-anchor': 'end'}, clip(e.name, Math.floor(left / 6.5)), svg('title', {}, e.name)),
       svg('rect', {x: left, y, width: w, height: 19, fill: e.fill, rx: 2}), svg('text', {x: left + w + 6, y: y + 14}, e.text));
   });
   return el('div', {class: 'scroll'}, out);
@@ -175,8 +175,8 @@ function lines(series, log, share) {
 view('invalidations', 'Invalidations', () => {
   const out = [];
   for (const log of logs.filter(l => l.causes.length)) {
-    out.push(el('h3', {}, `${log.workload} on ${log.fabric}: messages that take copies or ownership away`),
-      bars(log.causes.map((c, i) => ({name: c.what, value: c.messages, fill: colour(i), text: `${num(c.messages)}, of ${num(c.lines)} lines`}))));
+    out.push(el('h3', {}, `${log.workload} on ${log.fabric}: what took copies or ownership away`), el('p', {class: 'soft'}, 'Messages where a block decided so, each counted once however far it was carried, by the row of the transition table that decided.'),
+      bars(log.causes.map((c, i) => ({name: c.what, value: c.messages, fill: colour(i), text: `${num(c.messages)}, of ${num(c.lines)} lines`})), 430), log.causes_cut ? note(log.causes_cut) : null);
   }
   for (const run of runs) {
     const wanted = /inv|evict|revoke|probe|recall|downgrade/i, some = figures(run.metrics).filter(([n, v]) => wanted.test(n) && typeof v === 'number');

@@ -66,7 +66,8 @@ pub(crate) struct Channel {
     pub from: End,
     pub to: End,
     valid: Place,
-    ready: Place,
+    /// None of a wire, on which a message goes over whenever it is offered.
+    ready: Option<Place>,
     pub leaves: Vec<Leaf>,
 }
 
@@ -118,7 +119,8 @@ fn leaves<'a>(
 ) -> Vec<Leaf> {
     let field = |(number, port): (usize, &NetPort)| {
         let name = port.name.strip_prefix(channel)?.strip_prefix('_')?;
-        if matches!(name, "valid" | "ready") {
+        // What ends so belongs to another channel, whose name begins with that of this one.
+        if ["valid", "ready"].iter().any(|end| name == *end || name.ends_with(&format!("_{end}"))) {
             return None;
         }
         Some(Leaf { name: name.to_string(), ty: port.ty.clone(), width: port.width, place: place(number)? })
@@ -145,9 +147,31 @@ pub(crate) fn find(design: &Design) -> Vec<Channel> {
     out
 }
 
+/// The wires of a design: ports `P_valid` and fields of a message between two units, without `P_ready`. The ends of chip-to-chip links, which have credits, are joined so.
+pub(crate) fn wires(design: &Design) -> Vec<Channel> {
+    let mut out = Vec::new();
+    for unit in 0..design.units.len() {
+        let ports = Ports { design, unit };
+        for (number, port) in ports.netlist().inputs.iter().enumerate() {
+            let Some(name) = port.name.strip_suffix("_valid") else { continue };
+            if ports.output(&format!("{name}_ready")).is_none()
+                && matches!(design.driver(unit, number), Driver::Unit { .. })
+            {
+                out.extend(joined(&ports, name, number, None).filter(|wire| !wire.leaves.is_empty()));
+            }
+        }
+    }
+    out
+}
+
 /// The channel that a unit receives as `name`.
 fn receiving(ports: &Ports, name: &str, valid: usize) -> Option<Channel> {
-    let ready = ports.output_place(ports.output(&format!("{name}_ready"))?)?;
+    let ready = Some(ports.output_place(ports.output(&format!("{name}_ready"))?)?);
+    joined(ports, name, valid, ready)
+}
+
+/// A channel that a unit receives as `name`, by what drives its `valid`.
+fn joined(ports: &Ports, name: &str, valid: usize, ready: Option<Place>) -> Option<Channel> {
     let strip = |port: &str| port.strip_suffix("_valid").unwrap_or(port).to_string();
     let from = match ports.design.driver(ports.unit, valid) {
         Driver::Const => return None,
@@ -175,7 +199,7 @@ fn leaving(ports: &Ports, name: &str, ready: usize, top: &str) -> Option<Channel
         from: ports.end(name),
         to: End::Port(top.strip_suffix("_ready").unwrap_or(top).to_string()),
         valid,
-        ready: ports.input_place(ready),
+        ready: Some(ports.input_place(ready)),
         leaves: leaves(outputs, name, &|number| ports.output_place(number)),
     })
 }
@@ -183,13 +207,13 @@ fn leaving(ports: &Ports, name: &str, ready: usize, top: &str) -> Option<Channel
 impl Channel {
     /// A message is offered and not taken.
     pub fn blocked(&self, sim: &Sim) -> bool {
-        self.valid.read(sim)[0] == 1 && self.ready.read(sim)[0] == 0
+        self.valid.read(sim)[0] == 1 && self.ready.is_some_and(|ready| ready.read(sim)[0] == 0)
     }
 
     /// A message is offered and taken.
     #[inline]
     pub fn transfers(&self, sim: &Sim) -> bool {
-        self.valid.read(sim)[0] == 1 && self.ready.read(sim)[0] == 1
+        self.valid.read(sim)[0] == 1 && self.ready.is_none_or(|ready| ready.read(sim)[0] == 1)
     }
 
     /// A number that tells the message from others.
