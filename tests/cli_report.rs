@@ -92,7 +92,9 @@ fn chromium_clicks_through_the_report() {
         ("Comparison", "stencil"),
         ("Stalls", "memory data"),
         ("Links", "mean bytes/cycle"),
-        ("Invalidations", "INV for WRITE"),
+        ("Invalidations", "inv for WRITE from dir, row rec.WR_REM.hit_slot_set"),
+        ("Lines", "Read and written by"),
+        ("Lines", "decided by row"),
         ("Lines", "Solid arrows ask"),
         ("Configuration", "protocol"),
     ] {
@@ -109,7 +111,7 @@ fn chromium_clicks_through_the_report() {
         "rows and races are hidden when asked"
     );
     assert!(
-        seen["detail"].as_str().is_some_and(|d| d.contains("from") && d.contains("Transfers around it")),
+        seen["detail"].as_str().is_some_and(|d| d.contains("from") && d.contains("Waveform around it")),
         "{seen}"
     );
     assert!(seen["boxes"].as_u64() > Some(1), "{seen}");

@@ -71,7 +71,7 @@ fn header() -> Header {
             channel(1, "out0", 2, "req", &request),
             channel(2, "rsp", 1, "in1", &answer),
             channel(1, "out1", 0, "rsp", &answer),
-            Channel { line: Some(0), ..channel(2, "probe", 0, "inv", &group) },
+            Channel { line: Some(0), ..channel(2, "inv", 0, "probe", &group) },
         ],
         enums: vec![vec![("RD".into(), 0), ("WR".into(), 1)]],
         meters: vec![Meter { actor: 1, name: "bytes".into(), per_cycle: Some(32) }],
