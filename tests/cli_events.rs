@@ -283,14 +283,11 @@ fn wrong_input_about_events_is_told_in_one_sentence() {
 }
 
 #[test]
-fn a_run_that_fails_keeps_its_events() {
+fn a_run_that_is_given_up_keeps_its_events() {
     let folder = tempfile::tempdir().expect("a folder");
     let words =
-        ["run", "spandex-soc-small", "--workload", "hsti", "--param", "cpu_threads=2", "--param", "blocks=4"];
-    let out = weft(
-        folder.path(),
-        &[&words[..], &["--set", "inject=llc-forgotten-sharer", "--events", "log"]].concat(),
-    );
+        [&["run", "rec-4gpu-small"], &KARATE[..], &["--max-cycles", "2000", "--events", "log"]].concat();
+    let out = weft(folder.path(), &words);
     let (_, wrong) = said(&out);
     assert_eq!(out.status.code(), Some(1), "{wrong}");
     assert!(wrong.contains("events: in log, read by weft why log"), "{wrong}");
