@@ -111,6 +111,9 @@ pub fn moment(log: &Log, hops: &Hops, event: u32) -> Option<Moment> {
 /// Moments before another one among which its reason is looked for.
 const REASONS: usize = 400;
 
+/// Cycles that a message may be in a block before a row looks at it, when another one comes in the row's own cycle.
+const STAGES: u64 = 8;
+
 /// The moment of which another one is the consequence: of a message the last row that its sender has taken, or the last message that has come to it, whichever was
 /// later; of a row the last message that has come to its block. None of what a model outside asks for, and where the log does not show it.
 pub fn because(log: &Log, moments: &[Moment], number: usize) -> Option<usize> {
@@ -118,7 +121,7 @@ pub fn because(log: &Log, moments: &[Moment], number: usize) -> Option<usize> {
     if log.header.actors[of.from as usize].block.is_none() && of.asked.is_none() {
         return None;
     }
-    // What a block sends comes from registers, and so does what its rows look at: a reason is of an earlier cycle.
+    // What a block sends comes from registers: its reason is of an earlier cycle.
     let when = |moment: &Moment| {
         let row = moment.kind == Kind::Row && moment.from == of.from && of.kind == Kind::Message;
         let came = moment.kind == Kind::Message && moment.to == Some(of.from);
@@ -126,7 +129,13 @@ pub fn because(log: &Log, moments: &[Moment], number: usize) -> Option<usize> {
     };
     let first = number.saturating_sub(REASONS);
     let reasons = (first..number).filter_map(|other| Some((when(&moments[other])?, other)));
-    reasons.max().map(|(_, other)| other)
+    let earlier = reasons.max();
+    // A row may look at what comes in its own cycle; a block with a stage in front of its table has had the message shortly before.
+    let recent = earlier.is_some_and(|((arrives, _), _)| arrives + STAGES >= of.cycle);
+    let same = |moment: &Moment| moment.to == Some(of.from) && moment.arrives == of.cycle;
+    let now = moments[first..].iter().take_while(|moment| moment.cycle <= of.cycle);
+    let now = now.enumerate().filter(|(_, moment)| of.kind == Kind::Row && !recent && same(moment)).last();
+    now.map(|(at, _)| first + at).or(earlier.map(|(_, other)| other))
 }
 
 /// A moment and what it is the consequence of, back to who asked, the newest first.
