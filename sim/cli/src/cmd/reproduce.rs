@@ -3,6 +3,7 @@
 use crate::failure::{Failure, Outcome, say};
 use crate::reproduce::built_in::{SYSTEMS, load};
 use crate::reproduce::document::{Block, markdown};
+use crate::reproduce::explored::Explored;
 use crate::reproduce::figure::{FigureDone, wanted};
 use crate::reproduce::published::{Figure, Published};
 use crate::reproduce::report::{SystemDone, write, write_all};
@@ -131,6 +132,7 @@ struct Maker<'a> {
     args: &'a Args,
     jobs: usize,
     board: Board,
+    explored: Explored,
 }
 
 impl<'a> Maker<'a> {
@@ -147,7 +149,10 @@ impl<'a> Maker<'a> {
         }
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let jobs = args.jobs.map_or(cores, usize::from);
-        Ok(Maker { args, jobs, board: Board::new(left, jobs) })
+        let mut rows = chosen.iter().flatten().flat_map(Figure::rows);
+        let anew = args.restart && rows.any(|row| row.states.is_some());
+        let explored = Explored::open(&args.out.join("runs"), anew).map_err(Failure::Input)?;
+        Ok(Maker { args, jobs, board: Board::new(left, jobs), explored })
     }
 
     /// All runs of a system, sweep by sweep, so that the hardware of one is in memory at a time.
@@ -159,7 +164,8 @@ impl<'a> Maker<'a> {
                 continue;
             }
             let Some(sweep) = &figures[at].sweep else {
-                done[at] = Some(FigureDone::new(&figures[at], None, &self.args.out).map_err(Failure::check)?);
+                let figure = FigureDone::new(&figures[at], None, &mut self.explored, &self.args.out);
+                done[at] = Some(figure.map_err(Failure::check)?);
                 continue;
             };
             let same: Vec<usize> =
@@ -167,7 +173,8 @@ impl<'a> Maker<'a> {
             let plan = Plan::new(self.args.sweep(sweep)?).map_err(Failure::check)?;
             let results = self.runs(&plan, same.iter().map(|at| &figures[*at]))?;
             for at in same {
-                let figure = FigureDone::new(&figures[at], Some((&plan, results.rows())), &self.args.out);
+                let results = Some((&plan, results.rows()));
+                let figure = FigureDone::new(&figures[at], results, &mut self.explored, &self.args.out);
                 done[at] = Some(figure.map_err(Failure::check)?);
             }
         }

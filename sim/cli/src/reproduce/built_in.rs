@@ -33,6 +33,7 @@ pub fn load(name: &str) -> Result<Vec<Published>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::explored::Explored;
     use crate::reproduce::fact;
     use crate::reproduce::measure::Asked;
     use crate::reproduce::published::Figure;
@@ -92,7 +93,8 @@ mod tests {
                 let Some(name) = &figure.sweep else {
                     // Those of states take seconds each; the program's own test of `states` has them.
                     for row in figure.rows().iter().filter(|row| row.states.is_none()) {
-                        let measured = fact::measure(row).unwrap_or_else(|e| panic!("{:?}: {e:#}", row.what));
+                        let measured = fact::measure(row, &mut Explored::default())
+                            .unwrap_or_else(|e| panic!("{:?}: {e:#}", row.what));
                         assert!(measured > 0.0, "{}, {:?}", figure.name, row.what);
                     }
                     continue;
@@ -113,7 +115,8 @@ mod tests {
         let rows: Vec<_> = figures.flat_map(Figure::rows).collect();
         assert!(rows.len() > 15, "{}", rows.len());
         for row in rows {
-            let measured = fact::measure(&row).unwrap_or_else(|e| panic!("{:?}: {e:#}", row.what));
+            let measured = fact::measure(&row, &mut Explored::default())
+                .unwrap_or_else(|e| panic!("{:?}: {e:#}", row.what));
             let published = row.published.expect("a number").nearest(measured);
             // Shares are published with two digits, all else exactly.
             let near = if published < 1.0 { 0.05 * published } else { 0.0 };

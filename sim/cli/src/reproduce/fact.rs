@@ -9,23 +9,21 @@
 //! | `bits.FIELD+FIELD` | bits of fields, registers included |
 //! | `sram_area` | area of the block's SRAMs, as a part of those of `beside` |
 
+use super::explored::Explored;
 use super::published::Row;
 use crate::cmd::area::of_data;
 use anyhow::{Error, anyhow};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use weft_rtl::area::{Area, Storage, area};
-use weft_states::report::{SETS, explore, protocols};
-use weft_states::space::Config;
 
-/// The number of a row that is of hardware.
+/// The number of a row that is of hardware, or of states, which are explored unless they were.
 ///
 /// # Errors
 /// A block, parameter, figure or set of options that there is not.
-pub fn measure(row: &Row) -> Result<f64, Error> {
+pub fn measure(row: &Row, explored: &mut Explored) -> Result<f64, Error> {
     let found = match (&row.block, &row.figure, &row.states) {
         (Some(block), Some(figure), _) => storage(row, block, figure)?,
-        (_, _, Some(set)) => states(set)?,
+        (_, _, Some(set)) => explored.ratio(set)?,
         _ => return Err(anyhow!("row {:?} is of runs", row.what)),
     };
     Ok(found * row.scale.unwrap_or(1.0))
@@ -63,23 +61,4 @@ fn storage(row: &Row, block: &str, figure: &str) -> Result<f64, Error> {
         }
         _ => Err(lacking()),
     }
-}
-
-/// States of the CHI-like protocol over those of Spandex, with three devices; kept, for each takes a second or more.
-fn states(name: &str) -> Result<f64, Error> {
-    static KEPT: Mutex<BTreeMap<String, f64>> = Mutex::new(BTreeMap::new());
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(ratio) = kept.get(name) {
-        return Ok(*ratio);
-    }
-    let set = SETS
-        .iter()
-        .find(|set| set.name == name)
-        .ok_or_else(|| anyhow!("there is no set of options {name}"))?;
-    let config = Config { devices: 3, symmetry: true, ..Config::default() };
-    let reached = protocols()
-        .map(|protocol| explore(protocol, *set, config, None, 100_000_000, &mut |_| ()).found.states as f64);
-    let ratio = reached[0] / reached[1];
-    kept.insert(name.into(), ratio);
-    Ok(ratio)
 }

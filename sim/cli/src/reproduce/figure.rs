@@ -1,6 +1,7 @@
 //! A figure from its file and results: table, words, pictures.
 
 use super::document::Block;
+use super::explored::Explored;
 use super::fact;
 use super::measure::{Asked, Measured};
 use super::published::{Figure, Row, Show};
@@ -70,10 +71,11 @@ impl FigureDone {
     pub fn new(
         figure: &Figure,
         results: Option<(&Plan, &[Option<Vec<String>>])>,
+        explored: &mut Explored,
         out: &Path,
     ) -> Result<FigureDone, Error> {
-        let rows =
-            figure.rows().into_iter().map(|row| done(row, results)).collect::<Result<Vec<_>, Error>>()?;
+        let rows = figure.rows().into_iter().map(|row| done(row, results, explored));
+        let rows = rows.collect::<Result<Vec<_>, Error>>()?;
         let reference = figure.reference();
         let value = |name: &str| match rows.iter().find(|done| done.row.what == name) {
             Some(done) => done.measured.value,
@@ -211,9 +213,13 @@ impl RowDone {
 }
 
 /// Measures a row.
-fn done(row: Row, results: Option<(&Plan, &[Option<Vec<String>>])>) -> Result<RowDone, Error> {
+fn done(
+    row: Row,
+    results: Option<(&Plan, &[Option<Vec<String>>])>,
+    explored: &mut Explored,
+) -> Result<RowDone, Error> {
     if !row.of_runs() {
-        let value = Some(fact::measure(&row)?);
+        let value = Some(fact::measure(&row, explored)?);
         let measured = Measured { value, workloads: Vec::new() };
         let words = value.and_then(|value| words::sentence(&row, value, &[]));
         return Ok(RowDone { row, measured, words });

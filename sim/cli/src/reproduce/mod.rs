@@ -55,6 +55,7 @@
 
 pub mod built_in;
 pub mod document;
+pub mod explored;
 pub mod fact;
 pub mod figure;
 pub mod measure;

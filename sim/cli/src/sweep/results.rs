@@ -34,13 +34,7 @@ impl Results {
     /// # Errors
     /// A file of another sweep or of changed settings, one that another sweep writes, or one that cannot be written; it is then left as it was.
     pub fn open(path: &Path, plan: &Plan, restart: bool) -> Result<(Results, Option<PathBuf>), Error> {
-        let mut aside = None;
-        if restart && path.exists() {
-            let free = (1u32..).map(|n| path.with_extension(format!("{n}.csv"))).find(|p| !p.exists());
-            let free = free.context("no free name")?;
-            std::fs::rename(path, &free).with_context(|| format!("cannot rename {}", path.display()))?;
-            aside = Some(free);
-        }
+        let aside = if restart { aside(path)? } else { None };
         let header: Vec<String> = plan.columns.iter().map(|column| column.name.clone()).collect();
         let mut file = OpenOptions::new()
             .read(true)
@@ -128,6 +122,20 @@ impl Results {
         let written = self.file.write_all(line).and_then(|()| self.file.sync_data());
         written.map_err(|e| anyhow!("cannot write {}: {e}", self.path.display()))
     }
+}
+
+/// Renames a CSV file that is there to a free name, and gives that.
+///
+/// # Errors
+/// A file that cannot be renamed.
+pub fn aside(path: &Path) -> Result<Option<PathBuf>, Error> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let free = (1u32..).map(|n| path.with_extension(format!("{n}.csv"))).find(|p| !p.exists());
+    let free = free.context("no free name")?;
+    std::fs::rename(path, &free).with_context(|| format!("cannot rename {}", path.display()))?;
+    Ok(Some(free))
 }
 
 /// Writes a file beside the old one, locks it and puts it in its place, so that nothing half written is ever seen.
