@@ -125,6 +125,36 @@ mod tests {
     }
 
     #[test]
+    fn figures_and_sections_are_named_where_they_can_be_found() {
+        let results = concat!(env!("CARGO_MANIFEST_DIR"), "/../../RESULTS.md");
+        let results = std::fs::read_to_string(results).expect("RESULTS.md");
+        let headings: Vec<&str> = results
+            .lines()
+            .filter(|line| line.starts_with('#'))
+            .map(|line| line.trim_start_matches(['#', ' ']))
+            .collect();
+        let mut named = 0;
+        for published in load("all").unwrap_or_else(|e| panic!("{e:#}")) {
+            for text in published.texts() {
+                named += text.matches("figure `").count();
+                let bare = text.replace("figure `", "");
+                assert!(
+                    !bare.contains("figure "),
+                    "{}: {text}: put the name in backquotes",
+                    published.system
+                );
+            }
+            for see in published.figures.iter().filter_map(|figure| figure.see.as_deref()) {
+                let there = headings
+                    .iter()
+                    .any(|heading| *heading == see || heading.starts_with(&format!("{see} (")));
+                assert!(there, "{}: RESULTS.md has no section {see}", published.system);
+            }
+        }
+        assert!(named >= 3, "{named}");
+    }
+
+    #[test]
     fn systems_are_called_as_their_files_and_others_are_refused() {
         for (name, _) in SYSTEMS {
             let found = load(name).unwrap_or_else(|e| panic!("{e:#}"));

@@ -191,7 +191,24 @@ impl Published {
             }
             figure.check().map_err(|problem| anyhow::anyhow!("{file}: figure {}: {problem}", figure.name))?;
         }
+        for text in published.texts() {
+            let named = text.split("figure `").skip(1).filter_map(|rest| rest.split('`').next());
+            for name in named {
+                if !published.figures.iter().any(|figure| figure.name == name) {
+                    anyhow::bail!("{file}: {text:?} names figure {name}, which is not there");
+                }
+            }
+        }
         Ok(published)
+    }
+
+    /// Sentences of its figures, rows and missing numbers; they name a figure as in "see figure `speedup`".
+    pub fn texts(&self) -> Vec<&str> {
+        let figures = self.figures.iter().flat_map(|figure| {
+            let notes = figure.rows.iter().chain([&figure.all]).map(|row| &row.note);
+            notes.chain([&figure.says]).flatten().map(String::as_str)
+        });
+        figures.chain(self.missing.iter().map(|missing| missing.not_measured.as_str())).collect()
     }
 }
 

@@ -29,6 +29,11 @@ published = 103
 [[figure.order]]
 what = "speed"
 ranks = [["REC"], ["misses", "bits"]]
+
+[[missing]]
+what = "power"
+published = "3%"
+not_measured = "see figure `speedup`"
 "#;
 
 fn parsed() -> Published {
@@ -71,6 +76,8 @@ fn mistakes_are_told_with_their_place() {
         "one of metric, parts, block, states",
     );
     refused("show = \"value\"", "show = \"ratio\"\nto = { protocol = \"rec\" }\nstates = \"base\"", "one of");
+    refused("see figure `speedup`", "see figure `optimised`", "names figure optimised, which is not there");
+    refused("printed = \"+25%\"", "note = \"as figure `speed`\"", "names figure speed,");
     refused("ranks = [[\"REC\"]", "ranks = [[\"HMG\"]", "HMG, which is no row");
 }
 
