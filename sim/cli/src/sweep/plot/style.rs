@@ -52,9 +52,12 @@ pub fn fonts() {
     });
 }
 
-/// The colour of a series.
+/// The colour of a series. Those after the last colour begin anew in lighter shades, so that no two series of up to three times as many look the same.
 pub fn colour(series: usize) -> RGBColor {
-    COLOURS[series % COLOURS.len()]
+    let RGBColor(r, g, b) = COLOURS[series % COLOURS.len()];
+    let white = [0, 50, 75][(series / COLOURS.len()).min(2)];
+    let lighter = |part: u8| (u32::from(part) + (255 - u32::from(part)) * white / 100) as u8;
+    RGBColor(lighter(r), lighter(g), lighter(b))
 }
 
 /// A font of common text.
@@ -225,6 +228,15 @@ mod tests {
         assert_eq!(mark(150_000.0, 50_000.0), "150k");
         assert_eq!(mark(2_500_000.0, 500_000.0), "2.5M");
         assert_eq!(mark(20.0, 20.0), "20");
+    }
+
+    #[test]
+    fn series_beyond_the_colours_have_shades_of_their_own() {
+        let all: Vec<RGBColor> = (0..3 * COLOURS.len()).map(colour).collect();
+        for (at, one) in all.iter().enumerate() {
+            assert!(!all[..at].contains(one), "series {at} looks like one before it");
+        }
+        assert_eq!(all[..COLOURS.len()], COLOURS);
     }
 
     #[test]
