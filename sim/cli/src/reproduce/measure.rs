@@ -140,24 +140,23 @@ impl Asked {
         Measured { value: mean(self.mean, &values), workloads }
     }
 
-    /// Each counter that explains, summed over the workloads, of both sides.
+    /// Each counter that explains, summed over the workloads, of both sides; not those that the fabric of a side does not have.
     pub fn counters(&self, plan: &Plan, rows: &[Option<Vec<String>>]) -> Vec<(String, f64, Option<f64>)> {
         let runs = Runs { sweep: &plan.sweep, rows, status: plan.column("status") };
         let value = |side: &[Vec<usize>], row: usize, column: usize| {
             runs.cell(&self.best(side, plan, &runs, row)?, column).value()
         };
+        let places: Vec<(&Corner, usize)> =
+            self.corners.iter().flat_map(|corner| self.rows.iter().map(move |row| (corner, *row))).collect();
         let both = |(name, column): &(String, usize)| {
-            let (mut over, mut to) = (0.0, None);
-            for (corner, row) in self.corners.iter().flat_map(|c| self.rows.iter().map(move |row| (c, *row)))
-            {
-                over += value(&corner.over, row, *column).unwrap_or(0.0);
-                if let Some(side) = &corner.to {
-                    to = Some(to.unwrap_or(0.0) + value(side, row, *column).unwrap_or(0.0));
-                }
+            let over = sum(places.iter().map(|(corner, row)| value(&corner.over, *row, *column)))?;
+            if places.iter().all(|(corner, _)| corner.to.is_none()) {
+                return Some((name.clone(), over, None));
             }
-            (name.clone(), over, to)
+            let to = |(corner, row): &(&Corner, usize)| value(corner.to.as_ref()?, *row, *column);
+            Some((name.clone(), over, Some(sum(places.iter().map(to))?)))
         };
-        self.explain.iter().map(both).collect()
+        self.explain.iter().filter_map(both).collect()
     }
 
     /// The candidate with the lowest deciding column in a workload; none if a run of them has failed.
@@ -240,6 +239,11 @@ fn candidates(points: &Points, more: &Points, plan: &Plan) -> Result<Vec<Vec<usi
     Ok(all)
 }
 
+/// The sum of what there is; none if there is nothing, which is not 0.
+fn sum(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    values.flatten().reduce(|sum, value| sum + value)
+}
+
 /// A mean over what there is.
 fn mean(kind: Mean, values: &[f64]) -> Option<f64> {
     if values.is_empty() {
@@ -252,5 +256,17 @@ fn mean(kind: Mean, values: &[f64]) -> Option<f64> {
         Mean::Geometric => Some((values.iter().map(|value| value.ln()).sum::<f64>() / n).exp()),
         Mean::Greatest => values.iter().copied().reduce(f64::max),
         Mean::Least => values.iter().copied().reduce(f64::min),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_that_a_fabric_does_not_have_is_not_0() {
+        assert_eq!(sum([None, None].into_iter()), None);
+        assert_eq!(sum([Some(2.0), None, Some(3.0)].into_iter()), Some(5.0));
+        assert_eq!(sum([Some(0.0)].into_iter()), Some(0.0));
     }
 }
