@@ -68,7 +68,7 @@ code { background: var(--soft); padding: 0 .25em; border-radius: 3px; font-size:
 th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--rule); text-align: right; vertical-align: top; font-variant-numeric: tabular-nums; }
 th { background: var(--soft); } .words { text-align: left; }
 figure { margin: 1rem 0; overflow-x: auto; } figure svg { background: #fff; border-radius: 6px; max-width: 100%; height: auto; }
-nav ul { columns: 3 16rem; padding-left: 1.2rem; } nav li { break-inside: avoid; }
+nav ul { columns: 3 16rem; column-gap: 2.5rem; padding-left: 1.2rem; } nav li { break-inside: avoid; }
 ";
 
 /// The report as one page of HTML.

@@ -4,7 +4,7 @@ use super::document::Block;
 use super::explored::Explored;
 use super::fact;
 use super::measure::{Asked, Measured};
-use super::published::{Figure, Row, Show};
+use super::published::{Figure, Row, Show, Value};
 use super::words::{self, Ordered, Verdict, as_printed};
 use crate::sweep::plan::Plan;
 use crate::sweep::plot;
@@ -187,11 +187,10 @@ impl FigureDone {
     pub fn bars(&self) -> Result<Option<String>, Error> {
         let bar = |done: &RowDone| {
             let measured = done.measured.value?;
-            let published = done.row.published.map(|value| value.nearest(measured));
             Some(plot::pairs::Pair {
                 label: done.row.what.clone(),
                 measured,
-                published,
+                published: done.row.published.map(Value::ends),
                 words: [as_printed(&done.row, measured), done.row.printed()],
             })
         };
@@ -199,8 +198,22 @@ impl FigureDone {
         if bars.iter().filter(|bar| bar.published.is_some()).count() < 2 {
             return Ok(None);
         }
-        let relative = self.rows.iter().all(|done| done.row.of_runs() && done.row.show() != Show::Value);
-        plot::pairs::picture(&self.figure.title, &bars, relative).map(Some)
+        plot::pairs::picture(&self.figure.title, &bars, self.axis().as_deref()).map(Some)
+    }
+
+    /// What the numbers of all rows are to, in words; none if some are no ratios.
+    fn axis(&self) -> Option<String> {
+        if !self.rows.iter().all(|done| done.row.of_runs() && done.row.show() != Show::Value) {
+            return None;
+        }
+        let speedup = self.rows.iter().all(|done| done.row.show() == Show::Speedup);
+        let to = self.figure.reference();
+        Some(match (speedup, to) {
+            (true, Some(to)) => format!("speedup over {to}"),
+            (true, None) => "speedup".into(),
+            (false, Some(to)) => format!("ratio to {to}"),
+            (false, None) => "ratio".into(),
+        })
     }
 }
 

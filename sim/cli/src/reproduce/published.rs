@@ -324,6 +324,14 @@ impl Row {
 }
 
 impl Value {
+    /// Least and most.
+    pub fn ends(self) -> [f64; 2] {
+        match self {
+            Value::Number(number) => [number; 2],
+            Value::Range(ends) => ends,
+        }
+    }
+
     /// The number to compare with: itself, or what of the range is nearest.
     pub fn nearest(self, measured: f64) -> f64 {
         match self {

@@ -86,7 +86,8 @@ pub fn sentence(row: &Row, measured: f64, counters: &[(String, f64, Option<f64>)
         Verdict::Far => format!("{what}: measured {value}, published {printed}, {} times it", number(ratio)),
         Verdict::Other => format!("{what}: measured {value}, published {printed}, the other side of 1"),
     };
-    let mut told: Vec<&(String, f64, Option<f64>)> = counters.iter().collect();
+    let counted = counters.iter().filter(|(_, over, to)| *over != 0.0 || to.is_some_and(|to| to != 0.0));
+    let mut told: Vec<&(String, f64, Option<f64>)> = counted.collect();
     let change = |(_, over, to): &(String, f64, Option<f64>)| match to {
         Some(to) if *over > 0.0 && *to > 0.0 => (over / to).ln().abs(),
         Some(to) if *over != *to => f64::INFINITY,
@@ -192,6 +193,7 @@ mod tests {
             ("same".to_string(), 10.0, Some(10.0)),
             ("halved".to_string(), 5.0, Some(10.0)),
             ("gone".to_string(), 0.0, Some(7.0)),
+            ("nowhere".to_string(), 0.0, Some(0.0)),
         ];
         let words = sentence(&row(3.0), 0.9, &counters).expect("the other side");
         assert!(words.starts_with("REC: measured 0.900, published 3, the other side of 1. Counters: "));
