@@ -20,6 +20,8 @@ pub(crate) struct Builder {
     pub scopes: Vec<Vec<Stmt>>,
     pub names: HashMap<String, Loc>,
     pub unused_ok: Vec<SigId>,
+    /// Lines that observers tell of, innermost last.
+    pub about: Vec<NodeId>,
 }
 
 impl Builder {
@@ -128,6 +130,7 @@ impl Module {
             scopes: vec![Vec::new()],
             names: HashMap::new(),
             unused_ok: Vec::new(),
+            about: Vec::new(),
         };
         STACK.with(|s| s.borrow_mut().push(builder));
         let guard = PopOnUnwind;

@@ -403,6 +403,8 @@ pub struct Probe {
     pub cond: NodeId,
     /// What to add while the condition holds (counts only); 1 if absent.
     pub amount: Option<NodeId>,
+    /// Number of the line that it tells of while the condition holds.
+    pub about: Option<NodeId>,
     /// One sentence: what it means.
     pub text: String,
     /// Where.

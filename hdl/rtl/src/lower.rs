@@ -405,12 +405,14 @@ impl Walk {
         for probe in &module.probes {
             let cond = self.node(scope, probe.cond)?;
             let amount = probe.amount.map(|a| self.node(scope, a)).transpose()?;
+            let about = probe.about.map(|a| self.node(scope, a)).transpose()?;
             self.flat.out.probes.push(NetProbe {
                 scope: self.scopes.list[scope].path.clone(),
                 name: probe.name.clone(),
                 kind: probe.kind,
                 cond,
                 amount,
+                about,
                 text: probe.text.clone(),
                 at: probe.loc.to_string(),
             });

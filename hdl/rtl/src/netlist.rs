@@ -247,6 +247,8 @@ pub struct NetProbe {
     pub cond: NetId,
     /// Amount added while the condition holds.
     pub amount: Option<NetId>,
+    /// Number of the line that it tells of while the condition holds.
+    pub about: Option<NetId>,
     /// One sentence.
     pub text: String,
     /// Source line, for messages.

@@ -382,10 +382,20 @@ fn probe(kind: ProbeKind, name: &str, cond: Bool, amount: Option<Bits>, text: &s
             name: name.to_string(),
             cond: cond.0.id,
             amount,
+            about: b.about.last().copied(),
             text: text.to_string(),
             loc,
         });
     });
+}
+
+/// The observers that `declare` declares in this module tell of the line with number `line`: whoever records them learns which line a row of a transition
+/// table or a race was about. No hardware.
+pub fn about<R>(line: Bits, declare: impl FnOnce() -> R) -> R {
+    with(|b| b.about.push(line.id));
+    let out = declare();
+    with(|b| b.about.pop());
+    out
 }
 
 /// `cond` must hold in every cycle outside reset. The condition is taken as written, whatever `when` surrounds it.

@@ -1,6 +1,6 @@
 //! Transition tables as data: one table gives the decoder, the documentation, the coverage and the check that no pair is missing.
 
-use crate::signal::{assert_always, cover};
+use crate::signal::{about, assert_always, cover};
 use crate::value::*;
 use std::fmt::Write;
 
@@ -80,6 +80,11 @@ impl Table {
     /// Builds the decoder. `inputs` are the columns' values; `valid` says when they are meaningful (a row is then counted as hit and
     /// a pair that no row lists fails an assertion).
     pub fn decode(&self, valid: Bool, inputs: &[Bits]) -> Decoded {
+        self.decode_each(valid, inputs, &|_| None)
+    }
+
+    /// `of_line`: the line that a row tells of.
+    fn decode_each(&self, valid: Bool, inputs: &[Bits], of_line: &dyn Fn(&Row) -> Option<Bits>) -> Decoded {
         let rows: Vec<(String, Bool)> =
             self.rows.iter().map(|row| (row.id.clone(), self.matches(row, inputs))).collect();
         let mut names: Vec<&'static str> = Vec::new();
@@ -102,7 +107,11 @@ impl Table {
             })
             .collect();
         for (row, (id, hit)) in self.rows.iter().zip(&rows) {
-            cover(id, valid & *hit, &row.text);
+            let declare = || cover(id, valid & *hit, &row.text);
+            match of_line(row) {
+                Some(line) => about(line, declare),
+                None => declare(),
+            }
         }
         let hits: Vec<Bool> = rows.iter().map(|r| r.1).collect();
         assert_always(
@@ -111,6 +120,24 @@ impl Table {
             "every state and event pair that occurs has a row in the transition table",
         );
         Decoded { actions, rows }
+    }
+
+    /// As [`Table::decode`]; the rows tell of the line with number `line` ([`crate::signal::about`]).
+    pub fn decode_about(&self, line: Bits, valid: Bool, inputs: &[Bits]) -> Decoded {
+        self.decode_about_but(line, &[], valid, inputs)
+    }
+
+    /// As [`Table::decode_about`]; rows whose identifiers end with one of `lineless` tell of no line: fences, empty frames.
+    ///
+    /// # Panics
+    /// When no row ends so: a slip in the block's source.
+    pub fn decode_about_but(&self, line: Bits, lineless: &[&str], valid: Bool, inputs: &[Bits]) -> Decoded {
+        let ends = |row: &Row, end: &&str| row.id.ends_with(*end);
+        for end in lineless {
+            assert!(self.rows.iter().any(|row| ends(row, end)), "table {} has no row {end}", self.name);
+        }
+        let of_line = |row: &Row| (!lineless.iter().any(|end| ends(row, end))).then_some(line);
+        self.decode_each(valid, inputs, &of_line)
     }
 
     /// Pairs of rows that both match some input; empty in a sound table.

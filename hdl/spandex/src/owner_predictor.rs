@@ -190,7 +190,7 @@ impl Predictor {
         let entry = mux(row.owner.eq(device), enum_lit(Entry::Same), enum_lit(Entry::Moved));
         let entry = mux(here, entry, enum_lit(Entry::Other));
         let said = mux(refused, enum_lit(Said::Refused), enum_lit(Said::Answered));
-        let lesson = lessons().decode(valid, &[said.bits(), entry.bits()]);
+        let lesson = lessons().decode_about(line, valid, &[said.bits(), entry.bits()]);
         let up = mux(row.confidence.eq(MOST), row.confidence, row.confidence + 1);
         let down = mux(row.confidence.none(), row.confidence, row.confidence - 1);
         let confidence = mux(lesson.action("up"), up, mux(lesson.action("down"), down, lit(1, 2)));

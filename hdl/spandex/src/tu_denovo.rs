@@ -205,7 +205,7 @@ fn answer(p: &TuDenovoParams, retries: &Retries, reads: &Flags) -> Bits {
     when(takes, || rsp.take());
     let last = nack & fails.eq(u64::from(p.n_fail));
     let asked = reads.get().bit_at(m.tag).bits();
-    let row = responses().decode(takes, &[m.op.bits(), asked, last.bits()]);
+    let row = responses().decode_about(m.line, takes, &[m.op.bits(), asked, last.bits()]);
     when(takes & row.action("pass"), || {
         out.send(&Rsp { op: mux(row.action("read"), enum_lit(RspOp::RspV), m.op), ..*m });
     });

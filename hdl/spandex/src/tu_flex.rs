@@ -392,7 +392,8 @@ fn answer(p: &TuFlexParams, retries: &Retries, kinds: &Kinds, predictor: Option<
     let (read, shared) = (kinds.reads.get().bit_at(m.tag), kinds.shares.get().bit_at(m.tag));
     let asked = mux(shared, enum_lit(Asked::Shared), enum_lit(Asked::Other));
     let asked = mux(read, enum_lit(Asked::Read), asked);
-    let row = responses().decode(takes, &[m.op.bits(), asked.bits(), last.bits(), direct.bits()]);
+    let row =
+        responses().decode_about(m.line, takes, &[m.op.bits(), asked.bits(), last.bits(), direct.bits()]);
     when(takes & row.action("pass"), || {
         out.send(&Rsp { op: mux(row.action("read"), enum_lit(RspOp::RspV), m.op), ..*m });
     });

@@ -55,6 +55,13 @@ impl Sim {
         })
     }
 
+    /// One observer's count up to now, by the number of its unit and its number among the probes of the unit's netlist.
+    pub fn probe_count(&self, unit: usize, probe: usize) -> u64 {
+        let (ty, schedule) = (&self.design.types[self.design.units[unit].ty], &self.core.units[unit]);
+        let slept = schedule.asleep.map_or(0, |since| self.core.cycle - since);
+        self.state(unit)[ty.layout.probes + probe].wrapping_add(schedule.rate[probe].wrapping_mul(slept))
+    }
+
     /// The state's limbs of a unit, laid out by its type's [`crate::layout::Layout`].
     pub fn state(&self, unit: usize) -> &[u64] {
         let base = self.design.bases[unit];

@@ -46,13 +46,26 @@ impl Interp {
 
     /// Computes every expression from the state.
     pub fn evaluate(&self, state: &[u64], scratch: &mut [u64]) {
-        for (i, node) in self.netlist.nodes.iter().enumerate() {
-            let (before, rest) = scratch.split_at_mut(self.offsets[i]);
-            let out = &mut rest[..limbs_for(node.width)];
-            self.operation(&node.op, node.width, state, before, out);
-            if let Some(last) = out.last_mut() {
-                *last &= top_mask(node.width);
-            }
+        for number in 0..self.netlist.nodes.len() {
+            self.compute(number, state, scratch);
+        }
+    }
+
+    /// Computes only these expressions, in ascending order, which must hold all their operands.
+    pub fn evaluate_some(&self, numbers: &[u32], state: &[u64], scratch: &mut [u64]) {
+        for number in numbers {
+            self.compute(*number as usize, state, scratch);
+        }
+    }
+
+    #[inline]
+    fn compute(&self, number: usize, state: &[u64], scratch: &mut [u64]) {
+        let node = &self.netlist.nodes[number];
+        let (before, rest) = scratch.split_at_mut(self.offsets[number]);
+        let out = &mut rest[..limbs_for(node.width)];
+        self.operation(&node.op, node.width, state, before, out);
+        if let Some(last) = out.last_mut() {
+            *last &= top_mask(node.width);
         }
     }
 

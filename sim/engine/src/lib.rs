@@ -31,6 +31,7 @@ pub mod runner;
 mod share;
 pub mod sim;
 mod state;
+pub mod tap;
 mod walk;
 pub mod wave;
 

@@ -121,6 +121,16 @@ struct Snapshot<M> {
 /// Looks at the simulation in a cycle, before its clock edge.
 pub type Watch = Box<dyn FnMut(&Sim) + Send>;
 
+/// Hears a run without changing it: jumps over cycles in which nothing happens are made nevertheless, and what is replayed after a failure is not told
+/// again.
+pub trait Listener: Send {
+    /// A cycle that is clocked next, or jumped from; all inputs are driven.
+    fn cycle(&mut self, sim: &Sim);
+
+    /// The run is over or has failed: a last look, before anything is replayed.
+    fn end(&mut self, sim: &Sim);
+}
+
 /// A simulation with its models.
 pub struct Runner<M: Model> {
     /// The simulation.
@@ -131,6 +141,7 @@ pub struct Runner<M: Model> {
     snapshots: VecDeque<Snapshot<M>>,
     trace: Option<(Trace, u64, u64)>,
     watch: Option<Watch>,
+    listener: Option<Box<dyn Listener>>,
 }
 
 /// Fewest cycles from one snapshot to the next: copying a large state more often would cost more than it saves.
@@ -139,7 +150,7 @@ const SNAPSHOT_CYCLES: u64 = 20_000;
 impl<M: Model> Runner<M> {
     /// A runner without waveform; with `rewind` a failure leaves a waveform of the cycles before it.
     pub fn new(sim: Sim, model: M, rewind: Option<Rewind>) -> Runner<M> {
-        Runner { sim, model, rewind, snapshots: VecDeque::new(), trace: None, watch: None }
+        Runner { sim, model, rewind, snapshots: VecDeque::new(), trace: None, watch: None, listener: None }
     }
 
     /// Records a waveform from cycle `from` to cycle `to`.
@@ -154,6 +165,11 @@ impl<M: Model> Runner<M> {
     /// Calls `watch` in every cycle from now on, with all inputs driven. No cycle is jumped over then.
     pub fn watch(&mut self, watch: Watch) {
         self.watch = Some(watch);
+    }
+
+    /// Tells `listener` of every cycle from now on.
+    pub fn listen(&mut self, listener: Box<dyn Listener>) {
+        self.listener = Some(listener);
     }
 
     /// Runs until cycle `end`, or until the models have finished.
@@ -187,6 +203,13 @@ impl<M: Model> Runner<M> {
         }
     }
 
+    /// A last look for who listens; a second call does nothing.
+    pub fn end_listening(&mut self) {
+        if let Some(mut listener) = self.listener.take() {
+            listener.end(&self.sim);
+        }
+    }
+
     /// One cycle, or a jump over cycles in which nothing happens; gives what a check found wrong.
     fn cycle(&mut self, end: u64) -> Result<Option<Problem>, WaveError> {
         let due = self.model.tick(&mut self.sim);
@@ -195,6 +218,9 @@ impl<M: Model> Runner<M> {
             && (*from..*to).contains(&now)
         {
             trace.sample(&mut self.sim)?;
+        }
+        if let Some(listener) = &mut self.listener {
+            listener.cycle(&self.sim);
         }
         let due = match due {
             Ok(due) => due.unwrap_or(end).min(end),
@@ -229,6 +255,7 @@ impl<M: Model> Runner<M> {
     /// Replays the cycles before a failure with full waves, up to cycle `shown` if given. A failure told `late` is looked for in a first replay. A
     /// waveform that was asked for ends, marked, at the failure.
     fn failed(&mut self, mut failure: Failure, shown: Option<u64>, late: bool) -> RunError {
+        self.end_listening();
         let (asked, trace) = (failure.cycle + 1, self.trace.take());
         if let Some((trace, from, to)) = trace
             && asked > from

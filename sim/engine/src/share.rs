@@ -194,6 +194,7 @@ fn rebuilt(netlist: &Netlist, map: &mut impl FnMut(NetId) -> NetId) -> Netlist {
     for probe in &mut out.probes {
         probe.cond = map(probe.cond);
         probe.amount = probe.amount.map(&mut *map);
+        probe.about = probe.about.map(&mut *map);
     }
     out.names.iter_mut().for_each(|name| name.node = map(name.node));
     out
@@ -209,6 +210,6 @@ fn same_form(a: &Netlist, b: &Netlist) -> bool {
         && equal(&a.mems, &b.mems, |m| (m.rows, m.lanes, m.lane_width, m.writes.clone()))
         && equal(&a.inputs, &b.inputs, port)
         && equal(&a.outputs, &b.outputs, |p| (port(p), p.name.clone()))
-        && equal(&a.probes, &b.probes, |p| (p.kind, p.cond, p.amount))
+        && equal(&a.probes, &b.probes, |p| (p.kind, p.cond, p.amount, p.about))
         && equal(&a.names, &b.names, |n| n.node)
 }

@@ -73,7 +73,7 @@ fn race(name: &str, cond: Bool, text: &str) {
 
 /// Declares all observers.
 pub(super) fn observe(v: &View) {
-    operations(v);
+    about(v.look.req.line, || operations(v));
     if v.p.kind.modules() {
         covers_hier::observe(v);
     } else {

@@ -328,7 +328,7 @@ fn plan(p: &DirParams, look: &Lookup, moves: Bool) -> Plan {
         enum_lit(Found::Miss),
     )
     .named("found");
-    let row = table(p.kind, p.downgrade).decode(moves, &[look.event, found.bits()]);
+    let row = table(p.kind, p.downgrade).decode_about(look.req.line, moves, &[look.event, found.bits()]);
     let requester = sharer_of_node(p, look.req.src).named("requester");
     let none = lit(0, p.sharers());
     let after = mux(row.action("only_requester"), requester, before);

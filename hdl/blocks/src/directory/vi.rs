@@ -329,7 +329,7 @@ fn plan(p: &DirParams, look: &Lookup, group: Enum<ViGroup>, decided: Bool) -> Pl
     let others = before & !requester;
     let hit = mux(others.any(), enum_lit(ViFound::Shared), enum_lit(ViFound::Sole));
     let found = mux(look.hit, hit, enum_lit(ViFound::Miss)).named("found");
-    let row = operations().decode(decided, &[look.event, found.bits(), group.bits()]);
+    let row = operations().decode_about(look.req.line, decided, &[look.event, found.bits(), group.bits()]);
     let none = lit(0, p.sharers());
     let after = mux(row.action("only_requester"), requester, before);
     let after = mux(row.action("add_requester"), before | requester, after);

@@ -126,7 +126,7 @@ impl Pending {
         let row = self.rows.read(index).row;
         // One that nobody awaits, against the protocol, counts for nothing.
         let counts_down = (valid & here.any()).named("ack_counts");
-        let done = acknowledgements().decode(counts_down, &[row.bits(), last.bits()]);
+        let done = acknowledgements().decode_about(line, counts_down, &[row.bits(), last.bits()]);
         when(counts_down, || {
             for (i, count) in self.counts.iter().enumerate() {
                 when(index.eq(i as u64), || count.set(count.get() - 1));

@@ -239,7 +239,11 @@ impl Filler {
         let own = (found.valid | found.locked).any();
         let place = mux(found.room, enum_lit(Place::Victim), enum_lit(Place::Nowhere));
         let place = mux(own, enum_lit(Place::Own), place).named("fill_place");
-        let row = answers(&self.p).decode(self.looks.get(), &[answer.bits(), lease.bits(), place.bits()]);
+        let row = answers(&self.p).decode_about(
+            self.info.line,
+            self.looks.get(),
+            &[answer.bits(), lease.bits(), place.bits()],
+        );
         let way = mux(own, found.way, found.victim).named("fill_way");
         let line = self.info.line;
         let go = |action: &str| self.looks.get() & row.action(action);

@@ -81,7 +81,8 @@ impl Stage<'_> {
         let same = misses.of_line(self.req.line).named("s1_same_line");
         let busy = self.waits_for(same, &found);
         let inputs = [self.req.event.bits(), busy.bits(), found.block.bits()];
-        let row = operations(&self.core.p).decode(self.go.get(), &inputs);
+        let fences = ["fence", "kend", "kbegin"];
+        let row = operations(&self.core.p).decode_about_but(self.req.line, &fences, self.go.get(), &inputs);
         let opens = (row.action("read") | row.action("write") | row.action("atomic")).named("s1_opens");
         let free = !misses.busy.get();
         // A response is one step: what its line still protects is known when its loads are answered.

@@ -108,10 +108,14 @@ fn decide(parts: &Parts, flush: &Flush, sweep: &Sweep) -> BackDecision {
     let flag = |flags: &Option<super::mshr::Flags>| flags.as_ref().map_or(bool_lit(false), |f| f.at(op.mshr));
     let (written, quiet) = (flag(&m.writes), flag(&m.quiet));
     let state = request_state(&look, &found, op.class);
-    let requests = back_table::requests(p.kind()).decode(asked, &[state, super::decide::request_event(&op)]);
+    let requests = back_table::requests(p.kind()).decode_about(
+        op.req.line,
+        asked,
+        &[state, super::decide::request_event(&op)],
+    );
     let place = mux(look.is(LineState::P), lit(0, 1), lit(1, 1)).named("s1_place");
     let done = mux(written, lit(0, 1), lit(1, 1)).named("s1_answer");
-    let fills = back_table::fills(p.kind()).decode(fill, &[place, done]);
+    let fills = back_table::fills(p.kind()).decode_about(op.req.line, fill, &[place, done]);
     let r = |name: &str| asked & requests.action(name);
     let writes = if p.orders() { r("evict") } else { r("evict") | r("flush") };
     let waits = writes | r("fetch_first");

@@ -158,8 +158,10 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     let live = look.is(LineState::V) & look.covered;
     let here = mux(look.hit, mux(live, lit(2, 2), lit(1, 2)), lit(0, 2));
     let state = mux(found.hit & op.class.is(Class::Request), lit(3, 2), here).named("s1_state");
-    let requests = table::requests(p.coherent()).decode(asked, &[state, request_event(&op)]);
-    let fills = table::fills(p.coherent()).decode(fill, &fill_event(parts, &look, &answer, now));
+    let requests =
+        table::requests(p.coherent()).decode_about(op.req.line, asked, &[state, request_event(&op)]);
+    let fills =
+        table::fills(p.coherent()).decode_about(op.req.line, fill, &fill_event(parts, &look, &answer, now));
     let mut d = Decision {
         asked,
         fill,

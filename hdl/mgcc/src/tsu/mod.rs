@@ -324,7 +324,8 @@ fn describe(p: &TsuParams) {
     let last = found.hit & s1_age.current & found.memts.eq(op.ts) & op.op.is(TsmOp::Evict);
     let refuse = if never { bool_lit(false) } else { overflow };
     let special = (refuse | last).named("s1_special");
-    let row = table().decode(s1_valid.get(), &[op.op.bits(), found.hit.bits(), special.bits()]);
+    let row =
+        table().decode_about(op.line, s1_valid.get(), &[op.op.bits(), found.hit.bits(), special.bits()]);
     let grant = Grant::new(p, &row, &found, clock, (rd_lease, wr_lease));
 
     let set = p.set_of(op.line);

@@ -185,7 +185,7 @@ impl<'a> Slot<'a> {
         let some = mux(more, enum_lit(Read::Open), enum_lit(Read::Full));
         let read = mux(fresh.any(), some, enum_lit(Read::None));
         let inputs = [kind.bits(), self.found.state.bits(), read.bits(), self.buffer_case(kind).bits()];
-        operations().decode(looks, &inputs)
+        operations().decode_about(self.line, looks, &inputs)
     }
 
     /// Words of the line whose buffered value a load sees.
@@ -238,7 +238,7 @@ impl<'a> Slot<'a> {
         let some =
             mux(self.core.misses.takes_more(fresh.lowest_set()), enum_lit(Read::Open), enum_lit(Read::Full));
         let read = mux(fresh.any(), some, enum_lit(Read::None));
-        locals().decode(valid, &[self.found.state.bits(), read.bits(), case.bits()])
+        locals().decode_about(self.line, valid, &[self.found.state.bits(), read.bits(), case.bits()])
     }
 
     /// Youngest words of the line, as far as they are here.
@@ -255,7 +255,7 @@ impl<'a> Slot<'a> {
         let at = mux(misses.is_bytes(entry), lit(2, 2), acquires);
         let mark = mux(atomic, at, misses.is_stale(entry).bits().zext(2));
         let op = mux(atomic, enum_lit(GpuOp::At), enum_lit(GpuOp::Rd));
-        answers().decode(self.filling() & filler.first(), &[op.bits(), mark])
+        answers().decode_about(self.line, self.filling() & filler.first(), &[op.bits(), mark])
     }
 
     /// The oldest write-through leaves, if one should and can. `stores`: the slot's store is buffered, which an entry must not leave in the midst of.

@@ -101,7 +101,7 @@ fn describe(p: &LlcParams) {
     let sending = outs.connect(&tbes);
     let entered = stages.connect(&parts);
     let n = decide::now(&parts, &stages);
-    let d = decide::decide(&parts, &n);
+    let d = about(n.op.req.line, || decide::decide(&parts, &n));
     let done = act::Act { with: &parts, n: &n, d: &d }.act();
     observe::connect(&observe::Seen {
         parts: &parts,

@@ -105,7 +105,10 @@ impl<'a> Slot<'a> {
         let looks = looks.named("slot_looks");
         let row = self.decode(looks);
         let opens = looks & row.action("miss");
-        let victim = victims().decode(opens & self.found.room, &[self.found.victim_state.bits()]);
+        let gone = core.arrays.line_in(&self.found, self.found.victim);
+        let evicts = opens & self.found.room;
+        let victim =
+            victims().decode_about_but(gone, &["Evict.I"], evicts, &[self.found.victim_state.bits()]);
         let asks = looks & (row.action("miss") | row.action("upgrade"));
         let pends = looks & self.found.state.is(LineState::P);
         let puts = opens & victim.action("put");
@@ -123,7 +126,8 @@ impl<'a> Slot<'a> {
         let fence = self.request & !self.kind.is(Kind::Access);
         let fenced = fence & !release_waits & core.cu_rsp.free;
         let state = self.served_state();
-        let target = targets().decode(self.serves, &[op.access.bits(), state.bits(), lit(NONE, 2)]);
+        let target =
+            targets().decode_about(self.line, self.serves, &[op.access.bits(), state.bits(), lit(NONE, 2)]);
         let does = !target.action("again");
         let served = (self.serves & does & (!op.answered | core.cu_rsp.free)).named("slot_served");
         Plan {
@@ -163,7 +167,7 @@ impl<'a> Slot<'a> {
         } else {
             self.found.state
         };
-        operations().decode(looks, &[self.op.access.bits(), state.bits(), case])
+        operations().decode_about(self.line, looks, &[self.op.access.bits(), state.bits(), case])
     }
 
     /// Way that the slot reads: that of the line, or the one reserved for the answer.
@@ -296,7 +300,8 @@ impl<'a> Slot<'a> {
     fn look_up(&self, plan: &Plan) {
         let (core, found, arrays) = (self.core, &self.found, &self.core.arrays);
         let m = &self.turns.ext.msg;
-        let row = lookups().decode(plan.looked, &[m.op.bits(), found.state.bits(), lit(NONE, 2)]);
+        let row =
+            lookups().decode_about(m.line, plan.looked, &[m.op.bits(), found.state.bits(), lit(NONE, 2)]);
         let does = |action: &str| plan.looked & row.action(action);
         let old = arrays.data(found.way);
         let none = lit_bv(Bv::zero(core.p.port.spandex.data_bits()));

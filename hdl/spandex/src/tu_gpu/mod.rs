@@ -109,7 +109,7 @@ impl Core {
         let retries = (retry.any & req.free).named("retries");
         let m = &l1.msg;
         let takes = (l1.valid & req.free & !retry.any).named("takes_request");
-        let row = requests().decode(takes, &[m.op.bits(), entries.entry(m.tag).bits()]);
+        let row = requests().decode_about(m.line, takes, &[m.op.bits(), entries.entry(m.tag).bits()]);
         let words = mux(row.action("whole_line"), lit_bv(Bv::ones(s.words())), m.mask);
         when(takes, || {
             l1.take();
@@ -178,7 +178,7 @@ impl Core {
         };
         let last = mux(m.op.is(RspOp::NackV), fails.eq(u64::from(self.p.n_fail)), whole);
         let entry = entries.entry(tag);
-        let row = responses().decode(rsp.valid, &[m.op.bits(), entry.bits(), last.bits()]);
+        let row = responses().decode_about(m.line, rsp.valid, &[m.op.bits(), entry.bits(), last.bits()]);
         let does = |action: &str| rsp.valid & row.action(action);
         when(does("store") | does("note"), || entries.answered(tag, after));
         when(does("store"), || entries.store(tag, words, m.data));
@@ -273,7 +273,7 @@ impl Core {
         unused_input(&m.for_wt);
         unused_input(&m.data);
         let takes = (fwd.valid & out.free).named("takes_forward");
-        let row = forwards().decode(takes, &[m.op.bits()]);
+        let row = forwards().decode_about(m.line, takes, &[m.op.bits()]);
         let ack = row.action("ack");
         let code = |op: RspOp| enum_lit(op);
         let nack = mux(row.action("nack_wt"), code(RspOp::NackWt), code(RspOp::NackV));

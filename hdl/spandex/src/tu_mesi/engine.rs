@@ -235,7 +235,8 @@ impl Engine {
         let once = entries.once.at(entry) & bool_lit(core.p.inject != TuMesiInject::KeepOnce);
         let taken = Engine::taken(core, entry);
         let came = outcome(entries, entry);
-        let row = installs().decode(goes, &[came.bits(), once.bits(), taken.bits()]);
+        let row =
+            installs().decode_about(entries.line(entry), goes, &[came.bits(), once.bits(), taken.bits()]);
         let dirty = entries.dirty.at(entry);
         let state = |clean: LineState, dirty_too: LineState| mux(dirty, enum_lit(dirty_too), enum_lit(clean));
         let owned = state(LineState::E, LineState::M);

@@ -106,7 +106,7 @@ pub(super) fn act(core: &Core, engine: &Engine) {
         m.direct
     };
     let inputs = [m.op.bits(), direct.bits(), met.place.bits(), case];
-    let row = forwards().decode(goes, &inputs);
+    let row = forwards().decode_about(m.line, goes, &inputs);
     when(again, || engine.go(Step::Idle));
     when(goes, || {
         engine.fwd.take();

@@ -38,7 +38,7 @@ impl Sink {
         let got = entries.got(entry) | m.mask;
         let (awaited, last) = (self.awaited(core, entry), got.all());
         let done = takes | closes;
-        let row = responses().decode(done, &[m.op.bits(), awaited.bits(), last.bits()]);
+        let row = responses().decode_about(m.line, done, &[m.op.bits(), awaited.bits(), last.bits()]);
         let does = |action: &str| takes & row.action(action);
         when(does("store") | does("fail"), || entries.answered(entry, got));
         when(does("store"), || entries.store(entry, m.mask, m.data));

@@ -129,7 +129,8 @@ impl Slot<'_> {
         let served = core.p.inject == Inject::ServesBuffer;
         let direct = now.direct & !(group.status.is(Status::Wb) & bool_lit(served));
         let table = forwards(core.p.kind);
-        let row = table.decode(decoded, &[now.op.bits(), group.status.bits(), direct.bits()]);
+        let row =
+            table.decode_about(self.line, decoded, &[now.op.bits(), group.status.bits(), direct.bits()]);
         let first_of_two = row.action("both") & !unit.second.get() & (group.words & now.wanted).any();
         let has_room = !core.misses.has_read(group.mshr);
         let nacks = row.action("nack") | (row.action("delay_read") & !has_room);

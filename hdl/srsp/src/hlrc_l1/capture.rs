@@ -111,7 +111,7 @@ impl Capture {
         let captured = self.holds(line) & !self.revoked.get();
         let place = mux(captured, code(Where::Captured), given);
         let busy = self.busy.get();
-        let row = revokes().decode(here, &[found.state.bits(), place.bits(), busy.bits()]);
+        let row = revokes().decode_about(line, here, &[found.state.bits(), place.bits(), busy.bits()]);
         let text = "the L2 sends REVOKEs alone";
         assert_always("hlrc_l1_revoke", !self.probe.valid | m.op.is(ProbeOp::Revoke), text);
         let text = "a REVOKE comes to the L1 whose line it is about";

@@ -202,14 +202,16 @@ impl<'a> Slot<'a> {
         let covered = (self.op.mask & !self.core.arrays.mask(self.found.way)).none();
         let covered = mux(covered, lit(YES, 2), lit(NO, 2));
         let case = mux(state.is(OwnState::W), covered, joins);
-        operations().decode(looks, &[access.bits(), state.bits(), case])
+        operations().decode_about(self.op.line, looks, &[access.bits(), state.bits(), case])
     }
 
     fn decode_leave(&self, drains: Bool, walks: Bool, opens: Bool) -> Decoded {
         let event = mux(drains, enum_lit(Leaves::Pop), enum_lit(Leaves::Evict));
         let state = mux(opens, self.found.victim_state, self.found.state);
         let state = mux(walks, enum_lit(OwnState::O), state);
-        leaving().decode(opens | drains | walks, &[event.bits(), state.bits(), lit(0, 1)])
+        let line = self.core.arrays.line_in(&self.found, self.way);
+        let inputs = [event.bits(), state.bits(), lit(0, 1)];
+        leaving().decode_about_but(line, &["evict.I"], opens | drains | walks, &inputs)
     }
 
     fn waits(&self, row: &Decoded, looks: Bool, captures: Bool, (captured, push): (Bool, Bool)) -> Waits {
@@ -258,7 +260,7 @@ impl<'a> Slot<'a> {
         let miss = misses.miss(entry);
         let comes = mux(filler.grants.get(), enum_lit(Comes::RegData), enum_lit(Comes::Fill));
         let marked = misses.noinst(entry);
-        let row = answers().decode(here, &[comes.bits(), miss.asked.bits(), marked.bits()]);
+        let row = answers().decode_about(miss.line, here, &[comes.bits(), miss.asked.bits(), marked.bits()]);
         let does = |action: &str| here & row.action(action);
         when(here, || filler.install(misses));
         when(does("install") | does("own"), || {

@@ -178,7 +178,7 @@ pub(super) fn connect(with: &Parts) -> Decision {
     let yields = (valid & registers & op.from_head & claims.line).named("s1_yields");
     let of_line = !op.kind.is_any(&[Kind::Ack, Kind::Direct]);
     let at_line = (valid & of_line & !yields).named("s1_at_line");
-    let (lines, frames, rows) = decode(p, (&op, at_line), &look, &asked, claims);
+    let (lines, frames, rows) = about(op.line, || decode(p, (&op, at_line), &look, &asked, claims));
     let low = bool_lit(false);
     let mut d = Decision {
         dirty: look.mask | op.mask,

@@ -192,7 +192,7 @@ impl ProbeUnit {
         assert_always("srsp_l1_probe_known", !self.probe.valid | of_system, text);
         let table = table_of(known);
         let actions = table.rows.iter().flat_map(|r| r.actions.clone()).collect();
-        let row = table.decode(done & of_system, &inputs);
+        let row = table.decode_about(core.p.srsp.line_of(m.addr), done & of_system, &inputs);
         let mut plan = ProbePlan { row, actions, inv: slot, here: slot, done };
         plan.inv = slot & plan.act("inv");
         plan

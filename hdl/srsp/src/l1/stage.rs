@@ -263,14 +263,15 @@ impl<'a> Slot<'a> {
         let joins = entry.any() & self.core.misses.takes_more(entry.lowest_set());
         let covered = (self.op.mask & !self.core.arrays.mask(self.found.way)).none();
         let case = mux(state.is(LineState::W), covered, joins & state.is(LineState::P));
-        operations().decode(looks, &[access.bits(), state.bits(), case.bits()])
+        operations().decode_about(self.op.line, looks, &[access.bits(), state.bits(), case.bits()])
     }
 
     fn decode_leave(&self, drains: Bool, opens: Bool, valid: Bool) -> Decoded {
         let event = mux(opens, enum_lit(Leave::Evict), enum_lit(Leave::Inv));
         let event = mux(drains, enum_lit(Leave::Pop), event);
         let state = mux(opens, self.found.victim_state.bits(), self.found.state.bits());
-        leaving().decode(valid, &[event.bits(), state, lit(0, 1)])
+        let line = self.core.arrays.line_in(&self.found, self.way);
+        leaving().decode_about_but(line, &["evict.I"], valid, &[event.bits(), state, lit(0, 1)])
     }
 
     fn waits(&self, row: &Decoded, looks: Bool, held: Bool, push: Bool) -> Waits {

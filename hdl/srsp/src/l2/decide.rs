@@ -121,7 +121,8 @@ fn locking(with: &Parts, op: &Op, valid: Bool, line: Bits) -> Locking {
     let state = coded(&table::LOCKS, 2, &[(own, "own"), (other, "other"), (full, "full")], "free");
     let message = coded(&table::MESSAGES, 3, &message, "RD_ATM");
     let at = at.named("s1_at_lock");
-    let rows = table::locks(p.system).decode(at, &[state.named("s1_lock"), message.named("s1_message")]);
+    let rows =
+        table::locks(p.system).decode_about(line, at, &[state.named("s1_lock"), message.named("s1_message")]);
     Locking { lock, own, other, handed, at, rows }
 }
 
@@ -180,7 +181,7 @@ pub(super) fn connect(with: &Parts) -> Decision {
     let of_line = [Kind::Rd, Kind::Atm, Kind::AtmSys, Kind::Wb, Kind::RemOp, Kind::Pop, Kind::Fill];
     let serves = !k.at | action(&table::locks(p.system), &k.rows, "serve");
     let at_line = (valid & op.kind.is_any(&of_line) & serves).named("s1_at_line");
-    let (lines, frames, at_frame) = lining(with, &op, &look, at_line);
+    let (lines, frames, at_frame) = about(line, || lining(with, &op, &look, at_line));
     let (token, at_token) = tokens(with, &op, valid);
     let low = bool_lit(false);
     let none =

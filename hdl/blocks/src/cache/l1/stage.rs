@@ -65,7 +65,12 @@ impl Stage<'_> {
         let join_oh = misses.joinable(self.s1.line).named("s1_join_oh");
         let state = mux(join_oh.any(), enum_lit(L1State::P), enum_lit(L1State::I));
         let state = mux(hit_oh.any(), enum_lit(L1State::V), state).named("s1_line_state");
-        let row = requests(self.p.scoped).decode(self.go.get(), &[self.s1.event.bits(), state.bits()]);
+        let row = requests(self.p.scoped).decode_about_but(
+            self.s1.line,
+            &["acquire", "release", "local"],
+            self.go.get(),
+            &[self.s1.event.bits(), state.bits()],
+        );
         let at_most_one = |v: Bits| v.popcount().le(1);
         let single = at_most_one(hit_oh) & at_most_one(join_oh) & !(hit_oh.any() & join_oh.any());
         let text = "a line has at most one copy or one miss that loads may join, never both";

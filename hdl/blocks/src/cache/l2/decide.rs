@@ -173,11 +173,15 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     let joins = demand & found.hit & (req.homed | (merges & !found.poisoned));
     let list_full = joins & found.list.total.eq(LIST_MAX);
     let list_blocked = (list_full | (joins & fill.closes(&found))).named("s1_list_blocked");
-    let requester = tables::requester(p.forces(), p.write_back)
-        .decode(valid & ev.requester_side & !list_blocked, &ev.requester);
-    let home = tables::home().decode(valid & ev.home_side & !list_blocked, &ev.home);
+    let requester = tables::requester(p.forces(), p.write_back).decode_about(
+        req.line,
+        valid & ev.requester_side & !list_blocked,
+        &ev.requester,
+    );
+    let home = tables::home().decode_about(req.line, valid & ev.home_side & !list_blocked, &ev.home);
     let gpu_valid = valid & ev.gpu_side & !list_blocked;
-    let gpu_home = p.hier.then(|| tables::gpu_home(p.write_back).decode(gpu_valid, &ev.gpu_home));
+    let gpu_home =
+        p.hier.then(|| tables::gpu_home(p.write_back).decode_about(req.line, gpu_valid, &ev.gpu_home));
     let waits = (ev.requester_side & requester.action("wait")) | (ev.gpu_side & acts(&gpu_home, "wait"));
     let poison_blocked = (demand & waits).named("s1_poison_blocked");
     let may = valid & !list_blocked & !poison_blocked;

@@ -19,9 +19,11 @@ pub(super) fn connect(
 ) {
     heads(parts, choice);
     priorities(parts, choice);
-    victims(parts, d);
-    requester_races(parts, choice, d);
-    home_races(parts, d);
+    about(d.victim_line, || victims(parts, d));
+    about(d.op.req.line, || {
+        requester_races(parts, choice, d);
+        home_races(parts, d);
+    });
     directory_races(parts, d, s2, answer);
     counters(parts, choice, d);
     assertions(parts, d);
@@ -120,11 +122,14 @@ fn victims(parts: &Parts, d: &Decision) {
     cover("l2home.V.victim", clean & homed, "A clean home line is dropped.");
     cover("l2home.D.victim", dirty & homed, "A dirty home line is written back.");
     cover("rec.race.victim_dirty_write_back", dirty, "A dirty line is chosen as victim and written back.");
-    cover(
-        "rec.race.l2_victim_invalid_first",
-        d.install & d.look.skips_oldest,
-        "An invalid way is taken although it is not the oldest.",
-    );
+    // What stands in an invalid way is no line that anything happens to.
+    about(d.op.req.line, || {
+        cover(
+            "rec.race.l2_victim_invalid_first",
+            d.install & d.look.skips_oldest,
+            "An invalid way is taken although it is not the oldest.",
+        );
+    });
     cover("rec.race.l2_victim_lru", clean | dirty, "The oldest way is replaced.");
     let flushed = d.go & d.op.class.is(Class::Flush) & d.look.dirty.any();
     cover("rec.race.flush_dirty_lines", flushed, "FLUSH writes back a dirty line, which stays valid.");

@@ -262,7 +262,7 @@ impl Engine {
         let (m, s) = (&self.fwd.msg, &core.p.port.spandex);
         let here = self.is(Step::Act);
         let (place, entry, index) = self.place(core);
-        let row = forwards().decode(here, &[m.op.bits(), place.bits()]);
+        let row = forwards().decode_about(m.line, here, &[m.op.bits(), place.bits()]);
         let does = |action: &str| here & row.action(action);
         let of_buffer = place.is(Place::Mi);
         let data = mux(of_buffer, core.buffer.row(), self.seen.get().data);

@@ -89,7 +89,7 @@ pub(super) fn sink(core: &Core, closed: Bool) {
     let acks = mux(comes, now + m.acks.zext(width), now - 1).named("acks_next");
     let early = bool_lit(core.p.inject == ClientInject::EarlyM);
     let last = (comes | entries.data.at(entry)) & (acks.none() | early);
-    let row = responses().decode(takes, &[m.op.bits(), place.bits(), last.bits()]);
+    let row = responses().decode_about(line, takes, &[m.op.bits(), place.bits(), last.bits()]);
     let does = |action: &str| takes & row.action(action);
     let one = entries.one(entry);
     when(does("store"), || {

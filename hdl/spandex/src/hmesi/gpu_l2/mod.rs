@@ -103,7 +103,7 @@ fn describe(p: &GpuL2Params) {
     let sending = outs.connect(&tbes);
     let entered = stages.connect(&parts);
     let n = decide::now(&parts, &stages);
-    let d = decide::decide(&parts, &n);
+    let d = about(n.op.req.line, || decide::decide(&parts, &n));
     let done = act::Act { with: &parts, n: &n, d: &d, bank: p.bank() }.act();
     stalls.connect();
     observe::connect(&observe::Seen {

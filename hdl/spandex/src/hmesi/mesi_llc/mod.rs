@@ -91,7 +91,7 @@ fn describe(p: &MesiLlcParams) {
     let sending = outs.connect(&tbes);
     let entered = stages.connect(&parts);
     let n = act::now(&parts, &stages);
-    let done = act::Act { with: &parts, n: &n }.act();
+    let done = about(n.op.req.line, || act::Act { with: &parts, n: &n }.act());
     observe::connect(&observe::Seen {
         parts: &parts,
         stages: &stages,

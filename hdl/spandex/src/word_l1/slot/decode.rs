@@ -193,7 +193,7 @@ impl Slot<'_> {
         let found = mux(loads, ld, mux(self.is(Kind::Store) & !self.updates(), st, rmw));
         let found = mux(drain, dr, found);
         let row = operations(self.core.p.kind, self.core.p.through());
-        let row = row.decode(looks, &[access.bits(), found.bits()]);
+        let row = row.decode_about(self.line, looks, &[access.bits(), found.bits()]);
         let here = mux(row.action("perform") | drain, words & owned, words);
         let adds = !self.at_llc(&row) & !row.action("join");
         let others = self.others() & adds.repeat(words.width());
