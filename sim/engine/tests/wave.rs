@@ -79,6 +79,21 @@ fn both_formats_read_back_and_repeat_byte_for_byte() {
 }
 
 #[test]
+fn a_waveform_begins_with_its_first_value() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("late.fst");
+    let mut out = WaveWriter::create(&path, &vars()).unwrap();
+    for (var, info) in vars().iter().enumerate() {
+        out.change(3500, var, &vec![0; info.width.div_ceil(64) as usize]).unwrap();
+    }
+    out.finish(4500).unwrap();
+    // Viewers show what lies between the two times in the header.
+    let bytes = std::fs::read(&path).unwrap();
+    let time = |at: usize| u64::from_be_bytes(bytes[at..at + 8].try_into().unwrap());
+    assert_eq!((time(9), time(17)), (3500, 4500));
+}
+
+#[test]
 fn an_abandoned_waveform_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.vcd");

@@ -6,7 +6,7 @@ use fst_writer::{
     FstVarDirection, FstVarType,
 };
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use vcd::{IdCode, SimulationCommand, TimescaleUnit, Value, VarType};
@@ -222,7 +222,8 @@ impl WaveWriter {
                 }
                 out.finish().map(|_| ())
             })()
-            .map_err(|e| e.to_string()),
+            .map_err(|e| e.to_string())
+            .and_then(|()| fst_start(&self.part, self.first.unwrap_or(0)).map_err(|e| e.to_string())),
         };
         let named = done.and_then(|()| std::fs::rename(&self.part, &self.path).map_err(|e| e.to_string()));
         if named.is_err() {
@@ -259,6 +260,16 @@ fn vcd_header(file: File, vars: &[WaveVar]) -> std::io::Result<Body> {
     })?;
     out.enddefinitions()?;
     Ok(Body::Vcd { out: Box::new(out), ids, started: false })
+}
+
+/// Byte of a FST file at which its header has the time of its beginning, 8 bytes, the highest first: behind the kind of the block and its length.
+const FST_START: u64 = 9;
+
+/// Says when a waveform begins, which is not known before its first value: viewers show it from there.
+fn fst_start(path: &Path, start: u64) -> std::io::Result<()> {
+    let mut file = File::options().write(true).open(path)?;
+    file.seek(SeekFrom::Start(FST_START))?;
+    file.write_all(&start.to_be_bytes())
 }
 
 fn fst_header(file: File, vars: &[WaveVar]) -> Result<Body, fst_writer::FstWriteError> {
