@@ -6,7 +6,7 @@
 use crate::failure::{Failure, Outcome, say};
 use crate::params::BlockArgs;
 use anyhow::{Context, anyhow};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use weft_engine::wave::Trace;
 use weft_engine::{Design, Options, Sim};
@@ -19,13 +19,14 @@ use weft_rtl::netlist::NetPort;
 pub struct Args {
     #[command(flatten)]
     block: BlockArgs,
-    /// Stimulus file.
+    /// Stimulus file: a line for each clock cycle, of words PORT=VALUE that hold from then on (decimal, 0x..., name of a state), or `+N` to let N cycles pass;
+    /// `#` begins a comment.
     #[arg(long)]
     stimulus: PathBuf,
     /// Writes a waveform (.vcd or .fst) and its GTKWave save file.
     #[arg(long)]
     waves: Option<PathBuf>,
-    /// Prints an ASCII waveform instead of one line per cycle.
+    /// Prints an ASCII waveform of the outputs and of the inputs that the file drives, instead of one line per cycle.
     #[arg(long)]
     ascii: bool,
 }
@@ -111,42 +112,11 @@ pub fn run(args: &Args) -> Outcome {
         Some(file) => Some(Trace::create(file, &sim, &[]).map_err(Failure::input)?),
         None => None,
     };
-    let inputs: Vec<_> = design.inputs.iter().map(|p| sim.input(&p.name).expect("listed")).collect();
-    let outputs: Vec<_> = design.outputs.iter().map(|p| sim.output(&p.name).expect("listed")).collect();
-    let mut rows: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for step in &steps {
-        for (port, value) in &step.drive {
-            sim.set_bv(inputs[*port], value);
-        }
-        for _ in 0..step.cycles {
-            if let Some(trace) = &mut trace {
-                trace.sample(&mut sim).map_err(Failure::input)?;
-            }
-            let now: Vec<String> =
-                design.outputs.iter().zip(&outputs).map(|(p, o)| shown(&sim.get_bv(*o), p)).collect();
-            if args.ascii {
-                now.into_iter().enumerate().for_each(|(i, v)| rows.entry(i).or_default().push(v));
-            } else {
-                let words: Vec<String> =
-                    design.outputs.iter().zip(now).map(|(p, v)| format!("{}={v}", p.name)).collect();
-                say(format!("{:>6} {}", sim.cycle(), words.join(" ")))?;
-            }
-            sim.step();
-        }
-    }
+    let picture = clock(&mut sim, &steps, trace.as_mut(), args.ascii)?;
     if let Some(trace) = trace {
         trace.finish(sim.cycle(), sim.failures().first().map(|f| f.cycle)).map_err(Failure::input)?;
     }
-    if args.ascii {
-        let width = design.outputs.iter().map(|p| p.name.len()).max().unwrap_or(0);
-        for (i, port) in design.outputs.iter().enumerate() {
-            say(format!(
-                "{:<width$} {}",
-                port.name,
-                ascii(&rows.remove(&i).unwrap_or_default(), port.width)
-            ))?;
-        }
-    }
+    picture.lines().into_iter().try_for_each(say)?;
     match sim.failures().first() {
         None => Ok(()),
         Some(f) => Err(Failure::check(anyhow!(
@@ -159,20 +129,84 @@ pub fn run(args: &Args) -> Outcome {
     }
 }
 
-/// One row of an ASCII waveform: a bit as a level, a vector as its value where it changes.
-fn ascii(values: &[String], width: u32) -> String {
-    if width == 1 {
-        return values.iter().map(|v| if v == "0" { '_' } else { '#' }).collect();
+/// Carries out the steps: prints the outputs of every cycle, or gives them with the inputs that are driven as a picture.
+fn clock(
+    sim: &mut Sim,
+    steps: &[Step],
+    mut trace: Option<&mut Trace>,
+    ascii: bool,
+) -> Result<Picture, Failure> {
+    let design = sim.design().clone();
+    let inputs: Vec<_> = design.inputs.iter().map(|p| sim.input(&p.name).expect("listed")).collect();
+    let outputs: Vec<_> = design.outputs.iter().map(|p| sim.output(&p.name).expect("listed")).collect();
+    let driven: BTreeSet<usize> =
+        steps.iter().flat_map(|step| &step.drive).map(|(port, _)| *port).filter(|_| ascii).collect();
+    let ports = driven.iter().map(|n| &design.inputs[*n]).chain(&design.outputs);
+    let mut picture = Picture::default();
+    picture.rows.extend(ports.filter(|_| ascii).map(|p| (p.name.clone(), p.width, Vec::new())));
+    let mut held: Vec<Bv> = design.inputs.iter().map(|p| Bv::from_u64(0, p.width)).collect();
+    for step in steps {
+        for (port, value) in &step.drive {
+            sim.set_bv(inputs[*port], value);
+            held[*port] = value.clone();
+        }
+        for _ in 0..step.cycles {
+            if let Some(trace) = &mut trace {
+                trace.sample(sim).map_err(Failure::input)?;
+            }
+            let cycle = sim.cycle();
+            let now = design.outputs.iter().zip(&outputs).map(|(p, o)| shown(&sim.get_bv(*o), p));
+            if ascii {
+                let now = driven.iter().map(|n| shown(&held[*n], &design.inputs[*n])).chain(now);
+                picture.rows.iter_mut().zip(now).for_each(|((.., row), value)| row.push(value));
+            } else {
+                let words = design.outputs.iter().zip(now).map(|(p, v)| format!("{}={v}", p.name));
+                say(format!("{cycle:>6} {}", words.collect::<Vec<_>>().join(" ")))?;
+            }
+            sim.step();
+        }
     }
-    let mut out = String::new();
-    let mut at = 0;
-    while at < values.len() {
-        let run = values[at..].iter().take_while(|v| **v == values[at]).count();
-        let text = format!("|{}", values[at]);
-        out.extend(text.chars().chain(std::iter::repeat('.')).take(run));
-        at += run;
+    Ok(picture)
+}
+
+/// Most characters of a cycle in a picture.
+const MAX_CELL: usize = 20;
+
+/// An ASCII waveform: name, width in bits and value in every cycle of each row.
+#[derive(Default)]
+struct Picture {
+    rows: Vec<(String, u32, Vec<String>)>,
+}
+
+impl Picture {
+    /// One line for each row: a bit as a level, a vector as its value where it changes. A cycle is as wide as the values need.
+    fn lines(&self) -> Vec<String> {
+        let vectors = self.rows.iter().filter(|(_, width, _)| *width > 1);
+        let needed =
+            vectors.flat_map(|(.., values)| runs(values)).map(|(v, run)| (v.len() + 1).div_ceil(run));
+        let cell = needed.max().unwrap_or(1).min(MAX_CELL);
+        let name = self.rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+        let line = |(port, width, values): &(String, u32, Vec<String>)| {
+            format!("{port:<name$} {}", row(values, *width, cell))
+        };
+        self.rows.iter().map(line).collect()
     }
-    out
+}
+
+/// Values with the number of cycles for which each holds.
+fn runs(values: &[String]) -> impl Iterator<Item = (&str, usize)> {
+    values.chunk_by(|a, b| a == b).map(|run| (run[0].as_str(), run.len()))
+}
+
+/// One row, `cell` characters for a cycle.
+fn row(values: &[String], width: u32, cell: usize) -> String {
+    let bit = |value: &str, cycles| if value == "0" { "_" } else { "#" }.repeat(cell * cycles);
+    let vector = |value: &str, cycles| -> String {
+        format!("|{value}").chars().chain(std::iter::repeat('.')).take(cell * cycles).collect()
+    };
+    runs(values)
+        .map(|(value, cycles)| if width == 1 { bit(value, cycles) } else { vector(value, cycles) })
+        .collect()
 }
 
 #[cfg(test)]
@@ -204,8 +238,12 @@ mod tests {
 
     #[test]
     fn vectors_show_their_value_where_they_change() {
-        let values: Vec<String> = ["0", "0", "0", "7", "7"].iter().map(|s| s.to_string()).collect();
-        assert_eq!(ascii(&values, 4), "|0.|7");
-        assert_eq!(ascii(&values, 1), "___##");
+        let values = |texts: &[&str]| texts.iter().map(|s| s.to_string()).collect::<Vec<_>>();
+        let bit = ("bit".to_string(), 1, values(&["0", "0", "0", "1", "1"]));
+        let shown =
+            |texts: &[&str]| Picture { rows: vec![("a".to_string(), 4, values(texts)), bit.clone()] }.lines();
+        assert_eq!(shown(&["0", "0", "0", "7", "7"]), ["a   |0.|7", "bit ___##"]);
+        // As wide as the value that holds for one cycle.
+        assert_eq!(shown(&["0", "0", "0", "7", "0"]), ["a   |0....|7|0", "bit ______####"]);
     }
 }
