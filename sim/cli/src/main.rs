@@ -21,6 +21,7 @@
 //! | compare many runs in one table and picture | `weft sweep rec-protocols`; the files in `sim/fabrics/sweeps/`, and [`sweep`] for every key and column |
 //! | add a family of fabrics: other keys, memories, checks, figures | [`weft_fabric::family`](../weft_fabric/family/index.html): its traits; [directories](../weft_fabric/family/directory/index.html) and [timestamps](../weft_fabric/family/tsm/index.html) are two |
 //! | see what a compute unit or a DRAM channel does | [`weft_fabric::cu`](../weft_fabric/cu/index.html), [`weft_fabric::dram`](../weft_fabric/dram/index.html) |
+//! | read what a run has recorded of its messages, rows and races | [`weft_events`](../weft_events/index.html): the file format, and what a log tells of a line; [`weft_rtl::signal::about`](../weft_rtl/signal/fn.about.html) says which line a row is about |
 //! | add a program or a graph format | [`weft_workload`](../weft_workload/index.html) |
 //! | know what is tested, and how | [`weft_testbench`](../weft_testbench/index.html): [golden models](../weft_testbench/golden/index.html), [the race ledger](../weft_testbench/ledger/index.html), [co-simulation](../weft_testbench/cosim/index.html); [`weft_explore`](../weft_explore/index.html): every state of a small net of blocks; [`weft_states`](../weft_states/index.html): every state of an abstract protocol; [`weft_judge`](../weft_judge/index.html): recorded executions ([`weft_recording`](../weft_recording/index.html)) judged by axioms; [`weft_litmus`](../weft_litmus/index.html) and [`weft_conformance`](../weft_conformance/index.html): memory models, and whether fabrics keep them |
 //! | put a block on an FPGA board and talk to it | [`weft_host`](../weft_host/index.html), `scripts/fpga` |
@@ -49,6 +50,8 @@
 mod cmd;
 mod failure;
 mod params;
+mod perfetto;
+mod report;
 mod reproduce;
 mod sweep;
 mod trace;
@@ -70,6 +73,10 @@ enum Command {
     List(cmd::list::Args),
     /// Runs a program on a fabric; succeeds only if its result is the host's own.
     Run(Box<cmd::run::Args>),
+    /// What brought a line here: its life in a run, from an event log.
+    Why(cmd::why::Args),
+    /// Results of runs and sweeps, and event logs, as one page for a browser.
+    Report(cmd::report::Args),
     /// Makes many runs, several at a time, into one results file, with tables and pictures; goes on where it stopped.
     Sweep(cmd::sweep::Args),
     /// Makes the runs of published figures and sets what was measured beside what was published, in tables, words and pictures; goes on where it stopped.
@@ -116,6 +123,8 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::List(args) => cmd::list::run(&args),
         Command::Run(args) => cmd::run::run(&args),
+        Command::Why(args) => cmd::why::run(&args),
+        Command::Report(args) => cmd::report::run(&args),
         Command::Sweep(args) => cmd::sweep::run(&args),
         Command::Reproduce(args) => cmd::reproduce::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),

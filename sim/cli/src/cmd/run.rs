@@ -1,5 +1,6 @@
 //! `weft run`: a program on a fabric, clocked until it has ended and its result is checked.
 
+mod events;
 mod record;
 mod snapshot;
 mod stalls;
@@ -56,15 +57,17 @@ pub struct Args {
     /// With --waves: part of the hierarchy to record, such as `gpu0.dir*`; may be given several times.
     #[arg(long, value_name = "GLOB")]
     scope: Vec<String>,
-    /// With --waves: first cycle recorded.
+    /// With --waves, --events or --trace: first cycle recorded.
     #[arg(long, value_name = "CYCLE")]
     from: Option<u64>,
-    /// With --waves: first cycle no longer recorded.
+    /// With --waves, --events or --trace: first cycle no longer recorded.
     #[arg(long, value_name = "CYCLE")]
     to: Option<u64>,
     /// Records every access of every wave to this file, for `weft check`; a run that fails leaves what was recorded until then.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    #[command(flatten)]
+    events: events::EventArgs,
     #[command(flatten)]
     keep: snapshot::SnapshotArgs,
     /// Adds what the run hits of the race ledger to a folder, for `weft ledger --dir`.
@@ -106,6 +109,7 @@ fn carry_out(args: &Args) -> Outcome {
     };
     let stalls = picture_file(args, &config)?;
     args.keep.validate()?;
+    let log = args.events.plan()?;
     ledger_folder(args)?;
     apart(args)?;
     let (program, params) = program(args, &config)?;
@@ -118,6 +122,7 @@ fn carry_out(args: &Args) -> Outcome {
         probes: Probes::All,
         rewind: Some(Rewind { cycles: 1000, wave: PathBuf::from("vcd_out/failure.fst") }),
         waves,
+        events: log.as_ref().map(|log| log.request(args)),
         threads: args.threads.into(),
     };
     let record = record::Record::begin(args, &config)?;
@@ -132,7 +137,10 @@ fn carry_out(args: &Args) -> Outcome {
     if let Some(record) = record {
         record.end(report.as_ref().err().map(ToString::to_string))?;
     }
-    let report = report?;
+    let report = report.map_err(|failure| match &log {
+        Some(log) => log.after(failure),
+        None => failure,
+    })?;
     if let Some((path, file)) = json {
         write_json(&report, args, path, file)?;
     }
@@ -141,8 +149,10 @@ fn carry_out(args: &Args) -> Outcome {
         drawn.and_then(|svg| plot::save(&svg, path, file)).map_err(Failure::Check)?;
     }
     hit(args, &report)?;
+    let told = log.map_or(Ok(Vec::new()), |log| log.carry_out())?;
     summary(&report)?;
     shown(args, resume.map_or(0, |snapshot| snapshot.cycle()), report.cycles)?;
+    told.iter().try_for_each(say)?;
     say(format!("verified: {}", report.verified))?;
     match &report.difference {
         None => Ok(()),
@@ -185,10 +195,11 @@ fn waves(args: &Args) -> Result<Option<WaveRequest>, Failure> {
         )));
     }
     let Some(path) = &args.waves else {
+        let window = !args.events.any();
         let given = [
             ("--scope", !args.scope.is_empty()),
-            ("--from", args.from.is_some()),
-            ("--to", args.to.is_some()),
+            ("--from", window && args.from.is_some()),
+            ("--to", window && args.to.is_some()),
         ];
         return match given.iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(Failure::input(anyhow!(
@@ -244,6 +255,8 @@ fn apart(args: &Args) -> Outcome {
         ("--waves", &args.waves),
         ("--record", &args.record),
         ("--snapshot", &args.keep.snapshot),
+        ("--events", &args.events.events),
+        ("--trace", &args.events.trace),
     ];
     for (i, (first, path)) in outputs.iter().enumerate().filter(|(_, (_, path))| path.is_some()) {
         if let Some((second, _)) = outputs[..i].iter().find(|(_, other)| other == path) {

@@ -4,7 +4,7 @@
 //! edges lead to a block that waits inside for something that never comes. Since when a message waits is known from looks at all channels: one every 1024 cycles, and more
 //! when the ports have just fallen silent.
 
-mod channels;
+pub(crate) mod channels;
 mod state;
 
 #[cfg(test)]

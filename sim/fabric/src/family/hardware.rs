@@ -70,6 +70,10 @@ pub struct Promises {
 /// Folds what the L1s answered to KEND (data bits 63..0 of each) into what the next KBEGIN carries there.
 pub type Fold = fn(&[u64]) -> u64;
 
+/// From the number of a line, as a block names it that knows only a part of memory, and the message's field `dst`, if it has one, to the number of the line in
+/// all of memory.
+pub type WholeLine = Box<dyn Fn(u64, Option<u64>) -> u64 + Send>;
+
 /// A fabric of some family, as its configuration describes it.
 ///
 /// Ports of its module that the run loop drives and reads, for node `N` and compute unit `C`:
@@ -93,6 +97,12 @@ pub trait Hardware: Send + Sync {
 
     /// Its counts.
     fn shape(&self) -> Shape;
+
+    /// How a block's numbers of lines become whole ones; none where they are. `block` is its hierarchical name, `width` the bits of the number.
+    fn whole_line(&self, block: &str, width: u32) -> Option<WholeLine> {
+        let _ = (block, width);
+        None
+    }
 
     /// The links over which copy engines move data.
     fn links(&self) -> Links {

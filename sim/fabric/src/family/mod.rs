@@ -27,7 +27,7 @@ pub mod tsm;
 
 pub use check::FamilyCheck;
 pub use figures::{Figure, FigureColumn, FigureInfo, FigureValue, Figures, Meter, Parts, Seen};
-pub use hardware::{Fold, Hardware, Promises, Shape, ValueRule};
+pub use hardware::{Fold, Hardware, Promises, Shape, ValueRule, WholeLine};
 pub use links::{HostSide, Link, Links};
 pub use surroundings::{Channels, MemOp, Newer, Surroundings, Transfer, Unit};
 

@@ -1,6 +1,7 @@
 //! A fabric that runs a program: RTL between behavioural compute units and DRAM, clocked until the program has ended.
 
 mod copies;
+mod events;
 mod fences;
 mod memory;
 mod model;
@@ -18,6 +19,7 @@ mod state;
 mod stream;
 mod survey;
 
+pub use events::EventRequest;
 pub(crate) use memory::read as read_newer;
 pub(crate) use outside::HOST;
 pub use processor::KernelRecord;
@@ -47,7 +49,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
 use weft_blocks::registry::BlockError;
-use weft_engine::runner::{Rewind, RunError, Runner, Watch};
+use weft_engine::runner::{Listener as _, Rewind, RunError, Runner, Watch};
 use weft_engine::wave::WaveError;
 use weft_engine::{BackendKind, Design, EngineError, Options, Probes, Sim};
 use weft_rtl::ir::Module;
@@ -77,6 +79,10 @@ pub enum FabricError {
     Check(#[from] CheckError),
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
+    #[error("cannot write the event log {}: {cause}; give a file in a folder that can be written and has room", path.display())]
+    Events { path: PathBuf, cause: std::io::Error },
+    #[error("no block matches {patterns}; give a pattern for the names of blocks, such as 'gpu0.*'")]
+    Scope { patterns: String },
     #[error("{0}")]
     Unsettled(String),
     #[error("the design has no {units}, which the models around it read; give it the names of its family")]
@@ -128,6 +134,8 @@ pub struct RunOptions {
     pub rewind: Option<Rewind>,
     /// Waveform.
     pub waves: Option<WaveRequest>,
+    /// Event log.
+    pub events: Option<EventRequest>,
     /// Threads that clock the hardware; see [`Sim::set_threads`]. Results do not depend on it.
     pub threads: usize,
 }
@@ -139,6 +147,7 @@ impl Default for RunOptions {
             probes: Probes::All,
             rewind: None,
             waves: None,
+            events: None,
             threads: 1,
         }
     }
@@ -172,6 +181,7 @@ pub fn module(config: &FabricConfig) -> Result<Arc<Module>, FabricError> {
 pub struct FabricRun {
     config: FabricConfig,
     runner: Runner<FabricModel>,
+    events: Option<events::Shared>,
     started: Instant,
     /// Cycle with which this process began.
     began: u64,
@@ -233,14 +243,20 @@ impl FabricRun {
         let table = Arc::new(PageTable::new(program.arrays(), config)?);
         let mut sim = Sim::new(design);
         sim.set_threads(options.threads);
+        let log = |request| events::Shared::new(request, config, &*program, &table, &sim);
+        let events = options.events.as_ref().map(log).transpose()?;
         let model = model(config, &program, table, &mut sim)?;
         let mut runner = Runner::new(sim, model, options.rewind.clone());
+        if let Some(events) = &events {
+            runner.listen(Box::new(events.clone()));
+        }
         if let Some(waves) = &options.waves {
             runner.record(&waves.path, &waves.scopes, waves.from, waves.to)?;
         }
         Ok(FabricRun {
             config: config.clone(),
             runner,
+            events,
             started: Instant::now(),
             began: 0,
             build_seconds: 0.0,
@@ -300,8 +316,20 @@ impl FabricRun {
     /// # Errors
     /// A failed assertion or check, with the waveform that shows it.
     pub fn run_to(&mut self, end: u64) -> Result<bool, FabricError> {
-        self.runner.run_to(end)?;
+        let ran = self.runner.run_to(end);
+        if ran.is_err() {
+            // What led to a failure is worth more than any other log.
+            self.end_events(self.cycle())?;
+        }
+        ran?;
         Ok(self.runner.model.processor.finished())
+    }
+
+    /// Closes the event log, if one is written; the program has ended, or failed, in cycle `end`.
+    fn end_events(&mut self, end: u64) -> Result<(), FabricError> {
+        self.runner.end_listening();
+        let Some(events) = self.events.take() else { return Ok(()) };
+        events.finish(end, &self.runner.model.processor.records)
     }
 
     /// Closes the waveform of a run that is given up.
@@ -309,6 +337,7 @@ impl FabricRun {
     /// # Errors
     /// A waveform that cannot be written.
     pub fn give_up(mut self) -> Result<(), FabricError> {
+        self.end_events(self.cycle())?;
         Ok(self.runner.finish()?)
     }
 
@@ -320,8 +349,11 @@ impl FabricRun {
         let seconds = self.started.elapsed().as_secs_f64();
         self.runner.finish()?;
         let cycles = self.cycle();
+        let (Runner { sim, model, .. }, events) = (&mut self.runner, &mut self.events);
+        let settled = model.settle(sim, &mut |sim| events.iter_mut().for_each(|events| events.cycle(sim)));
+        self.end_events(cycles)?;
+        settled.map_err(FabricError::Unsettled)?;
         let Runner { sim, model, .. } = &mut self.runner;
-        model.settle(sim).map_err(FabricError::Unsettled)?;
         model.check_end(sim)?;
         let verdict = model.program.verify(&|addr, count| model.read(sim, addr, count));
         let mut report = report::collect(&self.config, sim, model, cycles, verdict.err(), seconds);

@@ -48,10 +48,11 @@ impl FabricModel {
         Held { around: &*self.around, table, host: &self.host, line }.read(sim, addr, count)
     }
 
-    /// Lets what the last fence left behind (write-backs, late invalidations) come to rest, so that memory can be read.
-    pub fn settle(&mut self, sim: &mut Sim) -> Result<(), String> {
+    /// Lets what the last fence left behind (write-backs, late invalidations) come to rest, so that memory can be read; `look` sees every cycle of it.
+    pub fn settle(&mut self, sim: &mut Sim, look: &mut dyn FnMut(&Sim)) -> Result<(), String> {
         for _ in 0..SETTLE_CYCLES {
             self.memories(sim).map_err(|problem| problem.text)?;
+            look(sim);
             if sim.asleep() && self.around.is_idle() {
                 return Ok(());
             }

@@ -21,7 +21,7 @@ impl Place {
 
 /// One end of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// A unit and the name of its port.
     Unit { unit: usize, path: String, port: String },
     /// A port of the whole design: the models outside.
@@ -44,7 +44,7 @@ impl End {
         }
     }
 
-    fn port(&self) -> &str {
+    pub fn port(&self) -> &str {
         match self {
             End::Unit { port, .. } | End::Port(port) => port,
         }
@@ -53,21 +53,22 @@ impl End {
 
 /// A field of the message.
 #[derive(Clone, Debug)]
-struct Leaf {
-    name: String,
-    ty: LeafType,
-    width: u32,
+pub(crate) struct Leaf {
+    pub name: String,
+    pub ty: LeafType,
+    pub width: u32,
     place: Place,
 }
 
 /// A channel between two units, or between a unit and the outside.
 #[derive(Clone, Debug)]
-pub(super) struct Channel {
+pub(crate) struct Channel {
     pub from: End,
     pub to: End,
     valid: Place,
-    ready: Place,
-    leaves: Vec<Leaf>,
+    /// None of a wire, on which a message goes over whenever it is offered.
+    ready: Option<Place>,
+    pub leaves: Vec<Leaf>,
 }
 
 /// Ports of one unit with where their values lie.
@@ -118,7 +119,8 @@ fn leaves<'a>(
 ) -> Vec<Leaf> {
     let field = |(number, port): (usize, &NetPort)| {
         let name = port.name.strip_prefix(channel)?.strip_prefix('_')?;
-        if matches!(name, "valid" | "ready") {
+        // What ends so belongs to another channel, whose name begins with that of this one.
+        if ["valid", "ready"].iter().any(|end| name == *end || name.ends_with(&format!("_{end}"))) {
             return None;
         }
         Some(Leaf { name: name.to_string(), ty: port.ty.clone(), width: port.width, place: place(number)? })
@@ -127,7 +129,7 @@ fn leaves<'a>(
 }
 
 /// All channels of a design.
-pub(super) fn find(design: &Design) -> Vec<Channel> {
+pub(crate) fn find(design: &Design) -> Vec<Channel> {
     let mut out = Vec::new();
     for unit in 0..design.units.len() {
         let ports = Ports { design, unit };
@@ -145,9 +147,31 @@ pub(super) fn find(design: &Design) -> Vec<Channel> {
     out
 }
 
+/// The wires of a design: ports `P_valid` and fields of a message between two units, without `P_ready`. The ends of chip-to-chip links, which have credits, are joined so.
+pub(crate) fn wires(design: &Design) -> Vec<Channel> {
+    let mut out = Vec::new();
+    for unit in 0..design.units.len() {
+        let ports = Ports { design, unit };
+        for (number, port) in ports.netlist().inputs.iter().enumerate() {
+            let Some(name) = port.name.strip_suffix("_valid") else { continue };
+            if ports.output(&format!("{name}_ready")).is_none()
+                && matches!(design.driver(unit, number), Driver::Unit { .. })
+            {
+                out.extend(joined(&ports, name, number, None).filter(|wire| !wire.leaves.is_empty()));
+            }
+        }
+    }
+    out
+}
+
 /// The channel that a unit receives as `name`.
 fn receiving(ports: &Ports, name: &str, valid: usize) -> Option<Channel> {
-    let ready = ports.output_place(ports.output(&format!("{name}_ready"))?)?;
+    let ready = Some(ports.output_place(ports.output(&format!("{name}_ready"))?)?);
+    joined(ports, name, valid, ready)
+}
+
+/// A channel that a unit receives as `name`, by what drives its `valid`.
+fn joined(ports: &Ports, name: &str, valid: usize, ready: Option<Place>) -> Option<Channel> {
     let strip = |port: &str| port.strip_suffix("_valid").unwrap_or(port).to_string();
     let from = match ports.design.driver(ports.unit, valid) {
         Driver::Const => return None,
@@ -175,7 +199,7 @@ fn leaving(ports: &Ports, name: &str, ready: usize, top: &str) -> Option<Channel
         from: ports.end(name),
         to: End::Port(top.strip_suffix("_ready").unwrap_or(top).to_string()),
         valid,
-        ready: ports.input_place(ready),
+        ready: Some(ports.input_place(ready)),
         leaves: leaves(outputs, name, &|number| ports.output_place(number)),
     })
 }
@@ -183,7 +207,13 @@ fn leaving(ports: &Ports, name: &str, ready: usize, top: &str) -> Option<Channel
 impl Channel {
     /// A message is offered and not taken.
     pub fn blocked(&self, sim: &Sim) -> bool {
-        self.valid.read(sim)[0] == 1 && self.ready.read(sim)[0] == 0
+        self.valid.read(sim)[0] == 1 && self.ready.is_some_and(|ready| ready.read(sim)[0] == 0)
+    }
+
+    /// A message is offered and taken.
+    #[inline]
+    pub fn transfers(&self, sim: &Sim) -> bool {
+        self.valid.read(sim)[0] == 1 && self.ready.is_none_or(|ready| ready.read(sim)[0] == 1)
     }
 
     /// A number that tells the message from others.
@@ -212,6 +242,11 @@ impl Channel {
 }
 
 impl Leaf {
+    /// Its value in limbs.
+    pub fn read<'a>(&self, sim: &'a Sim) -> &'a [u64] {
+        self.place.read(sim)
+    }
+
     fn describe(&self, sim: &Sim, line: u64) -> String {
         let value = self.place.read(sim)[0];
         match &self.ty {

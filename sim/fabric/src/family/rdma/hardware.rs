@@ -11,7 +11,7 @@ use crate::family::tsm::banks::Banks;
 use crate::family::tsm::hardware::BANK_HIT;
 use crate::family::tsm::lane::Ports;
 use crate::family::{
-    FamilyCheck, Hardware, HostSide, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule,
+    FamilyCheck, Hardware, HostSide, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule, WholeLine,
 };
 use crate::memory::Memory;
 use crate::run::FabricError;
@@ -61,6 +61,14 @@ impl Hardware for RdmaHardware {
             homes: r.tsm.gpus,
             home_bytes: 1 << r.home_bits,
         }
+    }
+
+    /// Behind the engines lines are those of the GPU's own memory; a request to another GPU says whose.
+    fn whole_line(&self, block: &str, width: u32) -> Option<WholeLine> {
+        let bits = self.params.rdma.home_line_bits();
+        let own = block.strip_prefix("gpu").and_then(|rest| rest.split('.').next()?.parse().ok());
+        let whole = move |line: u64, dst: Option<u64>| dst.or(own).unwrap_or(0) << bits | line;
+        (width == bits).then(|| Box::new(whole) as WholeLine)
     }
 
     fn links(&self) -> Links {

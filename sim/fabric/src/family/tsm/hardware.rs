@@ -11,7 +11,7 @@ use crate::config::Common;
 use crate::cu::{CuMode, Model};
 use crate::dram::DramTiming;
 use crate::family::{
-    FamilyCheck, Fold, Hardware, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule,
+    FamilyCheck, Fold, Hardware, Link, Links, Meter, Promises, Shape, Surroundings, ValueRule, WholeLine,
 };
 use crate::memory::Memory;
 use crate::port::input;
@@ -70,6 +70,22 @@ impl Hardware for TsmHardware {
             homes: 1,
             home_bytes: self.home_bytes,
         }
+    }
+
+    /// A TSU knows the lines of its lane.
+    fn whole_line(&self, block: &str, width: u32) -> Option<WholeLine> {
+        let t = &self.params.tsm;
+        let number = |part: &str| {
+            let name = block.split('.').find_map(|name| name.strip_prefix(part))?;
+            name.parse::<u64>().ok()
+        };
+        let (bank, lane) = (number("umc")?, number("lane")?);
+        let (low, banks, lanes) = (t.il - 6, t.bank_select(), t.lane_select());
+        let whole = move |line: u64, _: Option<u64>| {
+            let inside = line << lanes | lane;
+            (inside >> low) << (low + banks) | bank << low | inside & ((1 << low) - 1)
+        };
+        (width == t.lane_line_bits() && width < t.line_bits()).then(|| Box::new(whole) as WholeLine)
     }
 
     /// Those of one GPU to all UMCs.

@@ -1,0 +1,203 @@
+//! Transactions in the JSON format of the Chrome trace viewer, which ui.perfetto.dev opens: a track for each block, a flow from each request to its answer.
+//!
+//! A cycle is a microsecond of the trace. On the track of a block stand the messages that it sends and, where one ends, receives (slices of a cycle), and the rows
+//! and races that it meets (instants); what a block waits for is a span of its own beside the track. Bytes on links are counters.
+
+use anyhow::{Error, anyhow};
+use flate2::{Compression, write::GzEncoder};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use tempfile::NamedTempFile;
+use weft_events::hops::Hops;
+use weft_events::{Log, What};
+
+/// Refuses a name that says no format.
+///
+/// # Errors
+/// Another ending than `.json` or `.json.gz`.
+pub fn check_name(path: &Path) -> Result<(), Error> {
+    let name = path.to_string_lossy();
+    if name.ends_with(".json") || name.ends_with(".json.gz") {
+        return Ok(());
+    }
+    Err(anyhow!("--trace {}: its name must end with .json or .json.gz", path.display()))
+}
+
+/// Writes a log as a trace into a new file, which then takes its place.
+///
+/// # Errors
+/// A disk that is full.
+pub fn write(log: &Log, path: &Path, file: NamedTempFile) -> Result<(), Error> {
+    let mut out = BufWriter::new(file);
+    if path.extension().is_some_and(|e| e == "gz") {
+        let mut packed = GzEncoder::new(out, Compression::fast());
+        Export::new(log).write(&mut packed)?;
+        out = packed.finish()?;
+    } else {
+        Export::new(log).write(&mut out)?;
+    }
+    out.into_inner().map_err(|e| e.into_error())?.persist(path)?;
+    Ok(())
+}
+
+struct Export<'a> {
+    log: &'a Log,
+    hops: Hops,
+    /// By actor: process and thread.
+    tracks: Vec<(u64, u64)>,
+    processes: BTreeMap<String, u64>,
+}
+
+impl<'a> Export<'a> {
+    fn new(log: &'a Log) -> Export<'a> {
+        let mut processes: BTreeMap<String, u64> = BTreeMap::new();
+        let groups: Vec<String> = log.header.actors.iter().map(|a| group(&a.name)).collect();
+        for group in &groups {
+            processes.entry(group.clone()).or_insert(0);
+        }
+        processes.values_mut().zip(1..).for_each(|(number, next)| *number = next);
+        let tracks = groups.iter().zip(1..).map(|(group, thread)| (processes[group], thread)).collect();
+        Export { log, hops: Hops::new(log), tracks, processes }
+    }
+
+    fn write(&self, out: &mut impl Write) -> Result<(), Error> {
+        let h = &self.log.header;
+        let about = json!({"fabric": h.fabric, "workload": h.workload, "time": "1 us = 1 cycle"});
+        write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{about},\"traceEvents\":[")?;
+        let mut first = true;
+        let mut add = |event: Value| -> Result<(), Error> {
+            write!(out, "{}{event}", if std::mem::take(&mut first) { "\n" } else { ",\n" })?;
+            Ok(())
+        };
+        self.names().into_iter().try_for_each(&mut add)?;
+        let steps = self.log.steps.iter();
+        steps.map(|s| span(&s.name, s.start, s.end)).try_for_each(&mut add)?;
+        // Of one track in the order of time, as the format wants it.
+        let mut events: Vec<(u64, Value)> = Vec::new();
+        for number in 0..self.log.events.len() as u32 {
+            self.event(number, &mut events);
+        }
+        events.extend(self.counters());
+        events.sort_by_key(|(cycle, _)| *cycle);
+        events.into_iter().map(|(_, event)| event).try_for_each(&mut add)?;
+        write!(out, "\n]}}\n")?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Names of processes and threads.
+    fn names(&self) -> Vec<Value> {
+        let name = |what: &str, pid: u64, tid: u64, name: &str| json!({"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}});
+        let mut out = vec![name("process_name", 0, 0, "program")];
+        out.extend(self.processes.iter().map(|(group, pid)| name("process_name", *pid, 0, group)));
+        let actors = self.log.header.actors.iter().zip(&self.tracks);
+        out.extend(actors.map(|(actor, (pid, tid))| name("thread_name", *pid, *tid, &actor.name)));
+        out
+    }
+
+    fn event(&self, number: u32, out: &mut Vec<(u64, Value)>) {
+        let (event, at) = (&self.log.events[number as usize], number as usize);
+        let line = self.hops.line[at].map(|line| format!("{:#x}", self.log.header.address(line)));
+        match &event.what {
+            What::Row { actor, row, cycles, .. } => {
+                let (pid, tid) = self.tracks[*actor as usize];
+                let info = self.log.row(*actor, *row);
+                let args = json!({"line": line, "meaning": info.text, "cycles": cycles});
+                let mark = json!({"ph": "i", "s": "t", "cat": "row", "name": info.id, "ts": event.cycle, "pid": pid, "tid": tid, "args": args});
+                out.push((event.cycle, mark));
+            }
+            What::Message { channel, limbs, .. } => {
+                let c = &self.log.header.channels[*channel as usize];
+                let operation = self.log.header.operation(*channel, self.log.fields(limbs));
+                let details = self.log.header.details(*channel, self.log.fields(limbs));
+                let slice = |actor: u32, name: String, other: &str| {
+                    let (pid, tid) = self.tracks[actor as usize];
+                    let args =
+                        json!({"line": line, "fields": details, "channel": c.from_port, "with": other});
+                    json!({"ph": "X", "cat": "message", "name": name, "ts": event.cycle, "dur": 1, "pid": pid, "tid": tid, "args": args})
+                };
+                let (from, to) = (self.log.name(c.from), self.log.name(c.to));
+                out.push((event.cycle, slice(c.from, format!("{operation} to {to}"), to)));
+                if self.hops.after[at].is_none() || self.hops.request[at].is_some() {
+                    out.push((event.cycle, slice(c.to, format!("{operation} from {from}"), from)));
+                }
+                self.wait(number, c.from, &operation, line, out);
+                self.flow(number, out);
+            }
+        }
+    }
+
+    /// A request that is answered, as a span.
+    fn wait(&self, number: u32, actor: u32, name: &str, line: Option<String>, out: &mut Vec<(u64, Value)>) {
+        let Some(answer) = self.hops.answer[number as usize] else { return };
+        let ((pid, tid), cycle) =
+            (self.tracks[actor as usize], |event: u32| self.log.events[event as usize].cycle);
+        let end = |phase: &str, ts: u64| json!({"ph": phase, "cat": "request", "id": number, "name": name, "ts": ts, "pid": pid, "tid": tid, "args": {"line": line}});
+        out.push((cycle(number), end("b", cycle(number))));
+        out.push((cycle(answer), end("e", cycle(answer))));
+    }
+
+    /// The flow from a request to its answer: it begins where the request is sent, goes on where it or its answer are passed on, and ends where the answer arrives.
+    fn flow(&self, number: u32, out: &mut Vec<(u64, Value)>) {
+        let Some(answer) = self.hops.answer[number as usize] else { return };
+        let mut way = vec![];
+        let mut next = Some(number);
+        while let Some(event) = next {
+            way.push(event);
+            next = self.hops.after[event as usize];
+        }
+        let mut back = self.hops.origin(answer);
+        loop {
+            way.push(back);
+            match self.hops.after[back as usize] {
+                Some(after) if back != answer => back = after,
+                _ => break,
+            }
+        }
+        // An answer that sets out before its request has come is not its.
+        if !way.is_sorted_by_key(|event| self.log.events[*event as usize].cycle) {
+            return;
+        }
+        let step = |phase: &str, event: u32, receiver: bool| {
+            let cycle = self.log.events[event as usize].cycle;
+            let c = weft_events::hops::channel(self.log, event).expect("messages only");
+            let (pid, tid) = self.tracks[if receiver { c.to } else { c.from } as usize];
+            let mut value = json!({"ph": phase, "cat": "transaction", "id": number, "name": "transaction", "ts": cycle, "pid": pid, "tid": tid});
+            if phase == "f" {
+                value["bp"] = "e".into();
+            }
+            (cycle, value)
+        };
+        out.push(step("s", number, false));
+        out.extend(way[1..].iter().map(|event| step("t", *event, false)));
+        out.push(step("f", answer, true));
+    }
+
+    fn counters(&self) -> Vec<(u64, Value)> {
+        let counter = |sent: &weft_events::read::Sent| {
+            let meter = &self.log.header.meters[sent.meter as usize];
+            let (pid, tid) = self.tracks[meter.actor as usize];
+            let name = format!("{} {}", self.log.name(meter.actor), meter.name);
+            (
+                sent.start,
+                json!({"ph": "C", "name": name, "ts": sent.start, "pid": pid, "tid": tid, "args": {"bytes": sent.bytes}}),
+            )
+        };
+        self.log.sent.iter().map(counter).collect()
+    }
+}
+
+/// A kernel or a copy.
+fn span(name: &str, start: u64, end: u64) -> Value {
+    json!({"ph": "X", "cat": "step", "name": name, "ts": start, "dur": end.saturating_sub(start), "pid": 0, "tid": 0})
+}
+
+/// What stands together: `gpu0` of `gpu0.bank1`; a model outside stands alone.
+fn group(actor: &str) -> String {
+    if actor.is_empty() {
+        return "design".into();
+    }
+    actor.split('.').next().unwrap_or(actor).to_string()
+}

@@ -1,0 +1,123 @@
+//! A log as it grows.
+
+use crate::header::{Header, SCHEMA};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// A record of a log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Record {
+    /// What follows happened so many cycles later than what was before.
+    Cycle(u64),
+    /// A message went over a channel; its fields in limbs, the lowest first.
+    Message {
+        /// Channel.
+        channel: u32,
+        /// Number of the line, if the message names one.
+        line: Option<u64>,
+        /// Fields.
+        limbs: Vec<u64>,
+    },
+    /// A row was taken, or a race was seen.
+    Row {
+        /// Actor.
+        actor: u32,
+        /// Number among the rows of its block.
+        row: u32,
+        /// Number of the line, if the row says which.
+        line: Option<u64>,
+        /// Cycles, 1; more where it held on while its block slept, up to now.
+        cycles: u64,
+    },
+    /// Bytes counted in an interval.
+    Bytes {
+        /// Meter.
+        meter: u32,
+        /// First cycle of the interval.
+        start: u64,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// The end of the log.
+    End {
+        /// Cycle in which the run ended.
+        cycle: u64,
+        /// Records before this one.
+        records: u64,
+        /// Kernels and host copies in order.
+        steps: Vec<Step>,
+    },
+}
+
+/// A kernel or a copy of the host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Its name.
+    pub name: String,
+    /// First cycle.
+    pub start: u64,
+    /// Last cycle.
+    pub end: u64,
+}
+
+/// Writes a log beside its final place; [`Writer::finish`] puts it there.
+pub struct Writer {
+    path: PathBuf,
+    out: GzEncoder<BufWriter<NamedTempFile>>,
+    /// Cycle of the records that follow.
+    cycle: u64,
+    records: u64,
+    buffer: Vec<u8>,
+}
+
+impl Writer {
+    /// Begins a log in a new file, which will be at `path` in the end.
+    ///
+    /// # Errors
+    /// A disk that is full.
+    pub fn create(path: &Path, file: NamedTempFile, header: &Header) -> io::Result<Writer> {
+        let mut out = GzEncoder::new(BufWriter::new(file), Compression::fast());
+        writeln!(out, "{SCHEMA}")?;
+        serde_json::to_writer(&mut out, header)?;
+        writeln!(out)?;
+        Ok(Writer { path: path.to_path_buf(), out, cycle: 0, records: 0, buffer: Vec::new() })
+    }
+
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// A disk that is full.
+    pub fn add(&mut self, record: &Record) -> io::Result<()> {
+        self.buffer.clear();
+        let buffer = std::mem::take(&mut self.buffer);
+        self.buffer = postcard::to_extend(record, buffer).map_err(io::Error::other)?;
+        self.records += 1;
+        self.out.write_all(&self.buffer)
+    }
+
+    /// What follows happened in `cycle`, which is not before what was added.
+    ///
+    /// # Errors
+    /// A disk that is full.
+    pub fn advance(&mut self, cycle: u64) -> io::Result<()> {
+        match cycle.saturating_sub(std::mem::replace(&mut self.cycle, cycle)) {
+            0 => Ok(()),
+            cycles => self.add(&Record::Cycle(cycles)),
+        }
+    }
+
+    /// Ends the log and puts it in its place.
+    ///
+    /// # Errors
+    /// A disk that is full.
+    pub fn finish(mut self, cycle: u64, steps: Vec<Step>) -> io::Result<()> {
+        let records = self.records;
+        self.add(&Record::End { cycle, records, steps })?;
+        let file = self.out.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.persist(&self.path).map(|_| ()).map_err(|e| e.error)
+    }
+}
