@@ -115,12 +115,36 @@ const REASONS: usize = 400;
 const STAGES: u64 = 8;
 
 /// The moment of which another one is the consequence: of a message the last row that its sender has taken, or the last message that has come to it, whichever was
-/// later; of a row the last message that has come to its block. None of what a model outside asks for, and where the log does not show it.
+/// later; of a row the last message that has come to its block. If a message of the same bytes of the line has come to the sender, then the row that was taken for
+/// that one: others of the line may have come in between. None of what a model outside asks for, and where the log does not show it.
 pub fn because(log: &Log, moments: &[Moment], number: usize) -> Option<usize> {
     let of = &moments[number];
     if log.header.actors[of.from as usize].block.is_none() && of.asked.is_none() {
         return None;
     }
+    same_bytes(moments, number).or_else(|| latest(moments, number))
+}
+
+/// The row that the sender of a message has taken for a message of the same bytes, if that has come to it and such a row is there.
+fn same_bytes(moments: &[Moment], number: usize) -> Option<usize> {
+    let of = &moments[number];
+    // An answer has more reasons than its request.
+    let mask = of.mask().filter(|_| of.kind == Kind::Message && of.asked.is_none())?;
+    let first = number.saturating_sub(REASONS);
+    let source = (first..number).rev().find(|other| {
+        let came = &moments[*other];
+        came.to == Some(of.from) && came.arrives < of.cycle && came.mask() == Some(mask)
+    })?;
+    (source + 1..number).find(|other| {
+        let row = &moments[*other];
+        let earlier = row.kind == Kind::Row && row.from == of.from && row.cycle < of.cycle;
+        earlier && latest(moments, *other) == Some(source)
+    })
+}
+
+/// The last row or message that may be the reason of a moment.
+fn latest(moments: &[Moment], number: usize) -> Option<usize> {
+    let of = &moments[number];
     // What a block sends comes from registers: its reason is of an earlier cycle.
     let when = |moment: &Moment| {
         let row = moment.kind == Kind::Row && moment.from == of.from && of.kind == Kind::Message;
@@ -144,6 +168,11 @@ pub fn chain(log: &Log, moments: &[Moment], number: usize) -> Vec<usize> {
 }
 
 impl Moment {
+    /// Which bytes of the line a message is about, as it says so.
+    fn mask(&self) -> Option<&str> {
+        self.details.split(", ").find_map(|field| field.strip_prefix("mask "))
+    }
+
     /// A message that takes copies or ownership away.
     pub fn takes_away(&self) -> bool {
         self.kind == Kind::Message && takes_away(&self.what)

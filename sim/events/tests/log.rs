@@ -240,6 +240,31 @@ fn a_moment_is_led_back_to_who_asked() {
     assert_eq!(life::chain(&log, &moments, 1), [1, 0]);
 }
 
+#[test]
+fn a_message_is_led_back_to_the_one_of_its_own_bytes() {
+    let folder = folder();
+    let store = |cycle, channel: u32, mask: u64| {
+        (cycle, message(channel, Some(0x20), &[1, 0x20, u64::from(channel), mask, 0]))
+    };
+    let row = |cycle| (cycle, Record::Row { actor: 0, row: 0, line: Some(0x20), cycles: 1 });
+    let records = [
+        store(10, CU_REQ, 1),
+        store(11, CU_REQ, 2),
+        row(11),
+        row(12),
+        // Later than the row of the second store.
+        store(14, REQ, 1),
+        store(15, REQ, 2),
+    ];
+    let log = Log::read(&write(&folder, &records)).expect("sound");
+    let moments = life::of_line(&log, &Hops::new(&log), 0x20);
+    let told: Vec<(u64, Kind)> = moments.iter().map(|m| (m.cycle, m.kind)).collect();
+    use Kind::{Message, Row};
+    assert_eq!(told, [(10, Message), (11, Message), (11, Row), (12, Row), (14, Message), (15, Message)]);
+    assert_eq!(life::chain(&log, &moments, 4), [4, 2, 0]);
+    assert_eq!(life::chain(&log, &moments, 5), [5, 3, 1]);
+}
+
 fn unpacked(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     GzDecoder::new(std::fs::File::open(path).expect("there")).read_to_end(&mut bytes).expect("sound");
