@@ -102,7 +102,7 @@ pub fn moment(log: &Log, hops: &Hops, event: u32) -> Option<Moment> {
                 arrives: cycle(last),
                 via,
                 answered: hops.answer[at].map(cycle),
-                asked: hops.request[last as usize].map(|request| cycle(request)),
+                asked: hops.request[last as usize].map(cycle),
             })
         }
     }

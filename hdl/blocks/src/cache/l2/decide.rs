@@ -159,6 +159,24 @@ fn held_states(parts: &Parts, look: &Lookup, gpu: Bits, requester: Bits) -> (Bit
     (of(6, gpu), of(4, requester.zext(3)))
 }
 
+/// Decodes the rows of a line at the requester, at home and, with two levels, at the home in the GPU; `valid` but not blocked.
+fn rows(
+    p: &L2Params,
+    line: Bits,
+    ev: &Events,
+    (valid, blocked): (Bool, Bool),
+) -> (Decoded, Decoded, Option<Decoded>) {
+    let requester = tables::requester(p.forces(), p.write_back).decode_about(
+        line,
+        valid & ev.requester_side & !blocked,
+        &ev.requester,
+    );
+    let home = tables::home().decode_about(line, valid & ev.home_side & !blocked, &ev.home);
+    let gpu_valid = valid & ev.gpu_side & !blocked;
+    let gpu_home = p.hier.then(|| tables::gpu_home(p.write_back).decode_about(line, gpu_valid, &ev.gpu_home));
+    (requester, home, gpu_home)
+}
+
 /// Carries out stage 1.
 pub(super) fn connect(parts: &Parts) -> Decision {
     let Parts { p, select, tags, m, fill, .. } = parts;
@@ -173,15 +191,7 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     let joins = demand & found.hit & (req.homed | (merges & !found.poisoned));
     let list_full = joins & found.list.total.eq(LIST_MAX);
     let list_blocked = (list_full | (joins & fill.closes(&found))).named("s1_list_blocked");
-    let requester = tables::requester(p.forces(), p.write_back).decode_about(
-        req.line,
-        valid & ev.requester_side & !list_blocked,
-        &ev.requester,
-    );
-    let home = tables::home().decode_about(req.line, valid & ev.home_side & !list_blocked, &ev.home);
-    let gpu_valid = valid & ev.gpu_side & !list_blocked;
-    let gpu_home =
-        p.hier.then(|| tables::gpu_home(p.write_back).decode_about(req.line, gpu_valid, &ev.gpu_home));
+    let (requester, home, gpu_home) = rows(p, req.line, &ev, (valid, list_blocked));
     let waits = (ev.requester_side & requester.action("wait")) | (ev.gpu_side & acts(&gpu_home, "wait"));
     let poison_blocked = (demand & waits).named("s1_poison_blocked");
     let may = valid & !list_blocked & !poison_blocked;
