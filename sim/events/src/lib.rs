@@ -3,7 +3,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`header`] | what a log says of the design: blocks, channels with the fields of their messages, rows |
-//! | [`write`] | a log as it grows |
+//! | [`mod@write`] | a log as it grows |
 //! | [`read`] | a whole log; what is wrong with a damaged one, and where |
 //! | [`hops`] | messages followed from block to block, answers found for requests |
 //! | [`life`] | what became of one line |
