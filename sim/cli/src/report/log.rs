@@ -81,10 +81,12 @@ fn causes(log: &Log, hops: &Hops) -> (Vec<Value>, Option<String>) {
     let mut found: BTreeMap<String, (u64, BTreeSet<u64>)> = BTreeMap::new();
     let lines: BTreeSet<u64> = taken(log, hops).into_keys().collect();
     for (line, moments) in life::of_lines(log, hops, &lines) {
-        for (number, moment) in moments.iter().enumerate() {
-            let mut way = life::chain(log, &moments, number).into_iter().skip(1).peekable();
+        for (number, moment) in moments.iter().enumerate().filter(|(_, moment)| moment.takes_away()) {
+            // No further back than the row: a log has millions of moments.
+            let because = |n: &usize| life::because(log, &moments, *n);
+            let mut way = std::iter::successors(because(&number), because).peekable();
             // What carries a decision on is not counted again.
-            if !moment.takes_away() || way.peek().is_some_and(|n| moments[*n].takes_away()) {
+            if way.peek().is_some_and(|n| moments[*n].takes_away()) {
                 continue;
             }
             let reason = moment.details.split(", ").find_map(|field| field.strip_prefix("cause "));
