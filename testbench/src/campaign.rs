@@ -4,7 +4,6 @@
 //! a program that has changed begins anew.
 
 use crate::cosim::{CosimError, CosimOptions, With, cosim};
-use crate::sets::{all, given};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fs;
@@ -13,6 +12,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use weft_blocks::registry::BlockError;
+use weft_catalog::sets::{all, given};
 use weft_engine::compare::{CompareError, compare};
 
 /// What the engine's native code is compared with.
@@ -73,7 +73,7 @@ impl Job {
     }
 }
 
-/// The comparisons of a campaign: each block, the intricate ones first, at its defaults and at two sets of [`crate::sets`].
+/// The comparisons of a campaign: each block, the intricate ones first, at its defaults and at two sets of [`weft_catalog::sets`].
 ///
 /// `with` and `cycles` restrict or change what [`Other::ALL`] and [`Other::cycles`] say.
 pub fn jobs(with: Option<Other>, cycles: Option<u64>, seed: u64) -> Vec<Job> {

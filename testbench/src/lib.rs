@@ -8,6 +8,5 @@ pub mod host;
 pub mod idle;
 pub mod ledger;
 pub mod route;
-pub mod sets;
 pub mod synth;
 pub mod tools;

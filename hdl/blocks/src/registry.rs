@@ -33,6 +33,19 @@ pub enum BlockError {
     Elab { block: String, errors: ElabErrors },
 }
 
+impl BlockError {
+    /// The same of another block, which has passed its values on.
+    #[must_use]
+    pub fn of(self, block: &str) -> BlockError {
+        match self {
+            BlockError::Illegal { key, value, problem, legal, .. } => {
+                BlockError::Illegal { block: block.into(), key, value, problem, legal }
+            }
+            other => other,
+        }
+    }
+}
+
 /// Parameter values given by the user, checked against a block's list.
 #[derive(Clone, Debug)]
 pub struct ParamSet {
@@ -129,6 +142,17 @@ pub struct BlockInfo {
     pub params: fn() -> Vec<ParamInfo>,
     /// Builds the module.
     pub build: fn(&ParamSet) -> Result<Arc<Module>, BlockError>,
+}
+
+impl BlockInfo {
+    /// Builds the block with these values of parameters; the others have their defaults.
+    ///
+    /// # Errors
+    /// An unknown parameter, an illegal value, or a mistake in the description.
+    pub fn with(&self, values: &[(&str, &str)]) -> Result<Arc<Module>, BlockError> {
+        let given = values.iter().map(|(k, v)| ((*k).to_string(), (*v).to_string())).collect();
+        (self.build)(&ParamSet::new(self, &given)?)
+    }
 }
 
 /// All blocks, in the order in which they are listed.

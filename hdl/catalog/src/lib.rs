@@ -1,6 +1,8 @@
 //! All blocks by name, of whatever family: the one place that joins the lists of the families' crates. A family's crate lists its own blocks; what works on blocks by name
 //! (`weft list`, `export`, `area`, `cosim`, `sim`, the bridge, the tests of all blocks) asks here.
 
+pub mod sets;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use weft_blocks::registry::{BlockError, BlockInfo, ParamSet};

@@ -1,4 +1,4 @@
-//! A first block: written, simulated, exported, counted. `cargo run -p weft-rtl --example peak [FOLDER]`; files go into the folder.
+//! A first block: written, simulated, exported, counted. `cargo run --release --features tutorial --bin peak [FOLDER]`; files go into the folder.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -1,5 +1,8 @@
 //! Names that Verilog and SystemVerilog keep for themselves.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 /// Keywords of Verilog-2005 and SystemVerilog-2017 (tools read `.v` files as either), and the names of clock and reset.
 const KEYWORDS: &str = "
 accept_on alias always and assert assign assume automatic before begin bind bins binsof bit break
@@ -26,5 +29,6 @@ wildcard wire with within wor xnor xor
 
 /// Whether a name cannot be a signal's.
 pub(crate) fn is_keyword(name: &str) -> bool {
-    KEYWORDS.split_ascii_whitespace().any(|k| k == name)
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| KEYWORDS.split_ascii_whitespace().collect());
+    WORDS.contains(name)
 }

@@ -5,7 +5,7 @@
 //!
 //! # Ten minutes: a block from nothing to Verilog
 //!
-//! This whole program is `hdl/rtl/examples/peak.rs`. Run it, then change it: `cargo run -p weft-rtl --example peak vcd_out`.
+//! This whole program is `hdl/rtl/examples/peak.rs`. Run it, then change it: `cargo run --release --features tutorial --bin peak vcd_out`.
 //!
 #![doc = concat!("```standalone_crate\n", include_str!("../examples/peak.rs"), "```")]
 //!

@@ -208,7 +208,7 @@ pub fn spandex_params() -> Vec<ParamInfo> {
     vec![
         info("cpus", s.cpus, "0..64", "CPU cores, the first devices"),
         info("cus", s.cus, "1..64", "GPU CUs, the devices after them"),
-        info("sharers", s.sharers, "0..128", "devices that may hold words in state S, the first ones"),
+        info("sharers", s.sharers, "0..cpus + cus", "devices that may hold words in state S, the first ones"),
         info("addr_bits", s.addr_bits, "32..64", "bits of a byte address"),
         info("line", s.line, "8, 16, 32, 64, 128 or 256", "bytes of a line"),
         info("banks", s.banks, "1, 2, 4, 8, 16, 32 or 64", "LLC banks, line interleaved"),

@@ -122,7 +122,7 @@ impl TuFlexParams {
                 legal: "1..7".into(),
             });
         }
-        self.predictor().validate()
+        self.predictor().validate().map_err(|e| e.of("tu-flex"))
     }
 }
 

@@ -141,7 +141,7 @@ pub struct LockRsp {
 /// # Errors
 /// A number of entries outside 1..64.
 pub fn lock_tbl(p: &Srsp, locks: u32) -> Result<Arc<Module>, BlockError> {
-    let name = format!("lock_tbl_{locks}x{}_c{}", p.line_bits(), p.cu_bits());
+    let name = format!("lock_tbl_{locks}x{}_c{}", p.line_bits(), p.cus);
     let built = Module::build(&name, ModuleKind::Block, || {
         doc("Lines locked by remote operations, with the L1 that owns each lock.");
         param("locks", locks);

@@ -103,6 +103,8 @@ enum Command {
     Trace(cmd::trace::Args),
     /// Every state that two abstract coherence protocols can reach: how many, which errors, in what ratio.
     States(cmd::states::Args),
+    /// Digests of all hardware and of short runs on it, compared with the committed ones: what a change has moved.
+    Digest(cmd::digest::Args),
     /// Speed of the engine beside its peers, on the same design and stimulus, in one run.
     Bench(cmd::bench::Args),
     /// Every table row and every named race with hit count, smallest seed and test.
@@ -138,6 +140,7 @@ fn main() -> ExitCode {
         Command::Races(args) => cmd::races::run(&args),
         Command::Trace(args) => cmd::trace::run(&args),
         Command::States(args) => cmd::states::run(&args),
+        Command::Digest(args) => cmd::digest::run(&args),
         Command::Bench(args) => cmd::bench::run(&args),
         Command::Ledger(args) => cmd::ledger::run(&args),
     };

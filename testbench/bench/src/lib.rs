@@ -3,6 +3,7 @@
 //! A crate of its own, which the benches of every family share.
 
 pub mod locks;
+pub mod pages;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};

@@ -21,7 +21,7 @@ pub fn sys_params() -> Vec<ParamInfo> {
             "power of two, at least a line",
             "bytes of address space per bank before the next bank follows",
         ),
-        info("home_shift", 32, "line and bank bits..60", "log2 of the bytes of DRAM per GPU"),
+        info("home_shift", 32, "12..60, log2(il * banks) and more", "log2 of the bytes of DRAM per GPU"),
     ]
 }
 

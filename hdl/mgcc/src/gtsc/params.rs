@@ -42,7 +42,7 @@ pub(super) fn l1_from(set: &ParamSet) -> Result<L1Params, BlockError> {
     let number = |key, lo, hi| set.within(key, lo, hi).map(|v| v as u32);
     let flag = |key| set.within(key, 0, 1).map(|v| v == 1);
     let params = L1Params {
-        size: number("size", 256, 1 << 20)?,
+        size: number("size", 256, 1 << 22)?,
         ways: number("ways", 2, 16)?,
         latency: number("latency", 3, 256)?,
         pool: number("pool", 1, 64)?,

@@ -176,7 +176,7 @@ impl L1Params {
             "size",
             self.size.to_string(),
             "size / (64 * ways) is not a power of two from 2 to 4096",
-            "64 * ways * 2^k bytes, k in 1..12",
+            "64 * ways * 2^k, k in 1..12",
         )?;
         let outside = "it lies outside";
         check((3..=256).contains(&self.latency), "latency", self.latency.to_string(), outside, "3..256")?;
@@ -195,7 +195,7 @@ impl L1Params {
             "self_inc",
             self.self_inc.to_string(),
             "a spinning load would hit for ever, or every hit would move the clock",
-            "2..65535; with rc also 0 (off)",
+            if self.block() == "gtsc-l1" { "0, 2..65535" } else { "0 (rc), 2..65535" },
         )
     }
 
@@ -215,7 +215,7 @@ impl L1Params {
         };
         let params = L1Params {
             tsm: tsm_from(set)?,
-            size: number("size", 256, 1 << 20)?,
+            size: number("size", 256, 1 << 22)?,
             ways: number("ways", 2, 16)?,
             latency: number("latency", 3, 256)?,
             pool: number("pool", 1, 64)?,

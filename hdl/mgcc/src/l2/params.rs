@@ -259,7 +259,7 @@ impl L2Params {
             "size",
             self.size,
             "size / (64 * ways) is no power of two up to 16384 below the number of lines",
-            "64 * ways * 2^k bytes, k in 0..14",
+            "64 * ways * 2^k, k in 0..14",
         )?;
         check((1..=256).contains(&self.pool), "pool", self.pool, "it lies outside", "1..256")
     }

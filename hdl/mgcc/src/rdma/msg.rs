@@ -36,6 +36,9 @@ impl Default for Rdma {
     }
 }
 
+const GPUS: &str = "2, 4, 8 or 16";
+const HOME_BITS: &str = "il + log2(banks)..addr_bits - log2(gpus), 12 and more";
+
 impl Rdma {
     /// Width of a line number inside the memory of a GPU: 26 by default.
     pub fn home_line_bits(&self) -> u32 {
@@ -83,21 +86,22 @@ impl Rdma {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self, block: &str) -> Result<(), BlockError> {
-        let within = |key: &str, value: u32, lo: u32, hi: u32| {
+        let within = |key: &str, value: u32, lo: u32, hi: u32, legal: &str| {
             let error = || BlockError::Illegal {
                 block: block.into(),
                 key: key.into(),
                 value: value.to_string(),
                 problem: "it lies outside".into(),
-                legal: format!("{lo}..{hi}"),
+                legal: legal.into(),
             };
             if (lo..=hi).contains(&value) { Ok(()) } else { Err(error()) }
         };
-        within("gpus", self.tsm.gpus, 2, 16)?;
-        within("entries", self.entries, 1, 256)?;
-        within("slots", self.slots, 1, 256)?;
+        within("gpus", self.tsm.gpus, 2, 16, GPUS)?;
+        within("entries", self.entries, 1, 256, "1..256")?;
+        within("slots", self.slots, 1, 256, "1..256")?;
         let most = self.tsm.addr_bits.saturating_sub(self.tsm.gpu_bits());
-        within("home_bits", self.home_bits, (self.tsm.il + self.tsm.bank_select()).max(12), most)
+        let least = (self.tsm.il + self.tsm.bank_select()).max(12);
+        within("home_bits", self.home_bits, least, most, HOME_BITS)
     }
 }
 
@@ -107,11 +111,12 @@ pub fn rdma_params() -> Vec<ParamInfo> {
     let info =
         |name, default: u32, legal, about| ParamInfo { name, default: default.to_string(), legal, about };
     let mut list = vec![
-        info("home_bits", r.home_bits, "12..46", "bits of a byte address inside the memory of a GPU"),
+        info("home_bits", r.home_bits, HOME_BITS, "bits of a byte address inside the memory of a GPU"),
         info("entries", r.entries, "1..256", "requests under way to other GPUs, per GPU"),
         info("slots", r.slots, "1..256", "requests of other GPUs under way in the banks of a GPU"),
     ];
-    list.extend(tsm_params());
+    let legal = |p: ParamInfo| if p.name == "gpus" { ParamInfo { legal: GPUS, ..p } } else { p };
+    list.extend(tsm_params().into_iter().map(legal));
     list
 }
 

@@ -162,7 +162,7 @@ pub fn lane_info() -> BlockInfo {
         name: "umc-lane",
         about: "Lane of a UMC: ReqTracker and timestamp unit in front of a DRAM channel",
         params,
-        build: |set| umc_lane(&from_set(set)?),
+        build: |set| umc_lane(&from_set(set).map_err(|e| e.of("umc-lane"))?),
     }
 }
 
@@ -172,6 +172,6 @@ pub fn info() -> BlockInfo {
         name: "umc",
         about: "Unified memory controller: lanes behind one channel per GPU",
         params,
-        build: |set| umc(&from_set(set)?),
+        build: |set| umc(&from_set(set).map_err(|e| e.of("umc"))?),
     }
 }

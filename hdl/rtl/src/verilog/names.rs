@@ -2,11 +2,13 @@
 
 use crate::build::legal_name;
 use crate::ir::Module;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Names taken in one module.
 pub(super) struct Names {
     taken: HashSet<String>,
+    /// For a name that was wanted more than once the first number that may be free behind it: a module has thousands of some.
+    next: HashMap<String, u64>,
 }
 
 impl Names {
@@ -17,7 +19,7 @@ impl Names {
         taken.extend(module.nodes.iter().filter_map(|n| n.name.clone()));
         taken.extend(module.mems.iter().map(|m| m.name.clone()));
         taken.extend(module.instances.iter().map(|i| i.name.clone()));
-        Names { taken }
+        Names { taken, next: HashMap::new() }
     }
 
     /// `wanted`, or `wanted` with a number behind it when that is taken; `v_` goes in front of a digit, with which no name begins.
@@ -26,12 +28,17 @@ impl Names {
             Some(c) if !c.is_ascii_digit() => wanted.to_string(),
             _ => format!("v_{wanted}"),
         };
-        let free = |taken: &HashSet<String>, name: &str| legal_name(name) && !taken.contains(name);
+        let free = |name: &str| !self.taken.contains(name) && legal_name(name);
         let mut name = wanted.clone();
-        let mut number = 2;
-        while !free(&self.taken, &name) {
-            name = format!("{wanted}_{number}");
-            number += 1;
+        if !free(&name) {
+            let number = self.next.entry(wanted.clone()).or_insert(2);
+            loop {
+                name = format!("{wanted}_{number}");
+                *number += 1;
+                if free(&name) {
+                    break;
+                }
+            }
         }
         self.taken.insert(name.clone());
         name

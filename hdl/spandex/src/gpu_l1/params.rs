@@ -196,7 +196,7 @@ impl GpuL1Params {
             "size",
             self.size,
             "size / (ways * line) is no power of two from 2 to 1024",
-            "ways * line * 2^k bytes, k in 1..10",
+            "ways * line * 2^k, k in 1..10",
         )?;
         check((1..=64).contains(&self.latency), "latency", self.latency, outside, "1..64")?;
         check((1..=64).contains(&self.targets), "targets", self.targets, outside, "1..64")?;
@@ -220,7 +220,7 @@ impl GpuL1Params {
         let number = |key, lo, hi| set.within(key, lo, hi).map(|v| v as u32);
         let params = GpuL1Params {
             spandex: spandex_from(set)?,
-            size: number("size", 32, 1 << 22)?,
+            size: number("size", 32, 1 << 23)?,
             ways: number("ways", 2, 32)?,
             latency: number("latency", 1, 64)?,
             targets: number("targets", 1, 64)?,

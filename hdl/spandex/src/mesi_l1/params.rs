@@ -65,7 +65,7 @@ pub(crate) fn check_port(block: &str, port: &MesiPort) -> Result<(), BlockError>
     let even = port.size.is_multiple_of(port.spandex.line * port.ways);
     let sets = even && port.sets().is_power_of_two() && (2..=1024).contains(&port.sets());
     let problem = "size / (ways * line) is no power of two from 2 to 1024";
-    check(sets, "size", port.size, problem, "ways * line * 2^k bytes, k in 1..10")
+    check(sets, "size", port.size, problem, "ways * line * 2^k, k in 1..10")
 }
 
 /// Reads size and ways, and what fixes the widths.

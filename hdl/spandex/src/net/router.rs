@@ -245,7 +245,7 @@ pub fn info() -> BlockInfo {
             let gpus = set.within("gpus", 1, 8)? as u32;
             // The largest memories that there can be: the router does not depend on them.
             let s = Spandex { gpus, home_shift: base.addr_bits - gpus.ilog2(), ..base };
-            s.validate_gpus()?;
+            s.validate_gpus().map_err(|e| e.of(BLOCK))?;
             // Nor on the links.
             let link = (gpus > 1).then_some(LinkParams { bytes: 10, latency: 140, credits: 64 });
             NetParams { link, ..NetParams::spread(&s, grid) }.router(&s)

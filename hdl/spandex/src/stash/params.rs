@@ -68,6 +68,9 @@ pub struct StashParams {
     pub inject: Inject,
 }
 
+const SIZE: &str = "4 * stash_banks * 2^k, k in 1..10";
+const BANKS: &str = "2, 4, 8, 16, 32, 64; at least the words of a line";
+
 impl StashParams {
     /// The published stash: 16 KB in 32 banks; Decision: 32 mappings.
     pub fn published(spandex: Spandex) -> StashParams {
@@ -164,37 +167,30 @@ impl StashParams {
     /// # Errors
     /// The first key whose value is illegal, with its legal range.
     pub fn validate(&self) -> Result<(), BlockError> {
-        let check = |good: bool, key: &str, value: u32, problem: &str, legal: String| {
+        let check = |good: bool, key: &str, value: u32, problem: &str, legal: &str| {
             if good {
                 return Ok(());
             }
-            let (block, key, value, problem) =
-                ("stash".into(), key.into(), value.to_string(), problem.into());
+            let (block, key, value) = ("stash".into(), key.into(), value.to_string());
+            let (problem, legal) = (problem.into(), legal.into());
             Err(BlockError::Illegal { block, key, value, problem, legal })
         };
         let outside = "it lies outside";
         let words = self.spandex.words();
         let banks = self.banks.is_power_of_two() && (words..=64).contains(&self.banks);
-        let legal = format!("a power of two from {words} (words of a line) to 64");
-        check(banks, "stash_banks", self.banks, "it is no supported number of banks", legal)?;
+        check(banks, "stash_banks", self.banks, "it is no supported number of banks", BANKS)?;
         let whole = self.size.is_multiple_of(4 * self.banks) && self.rows().is_power_of_two();
         check(
             whole && (2..=1024).contains(&self.rows()),
             "size",
             self.size,
             "size / (4 * banks) is no power of two from 2 to 1024",
-            "4 * banks * 2^k bytes, k in 1..10".into(),
+            SIZE,
         )?;
         let maps = self.maps.is_power_of_two() && (2..=64).contains(&self.maps);
-        check(
-            maps,
-            "maps",
-            self.maps,
-            "it is no supported number of mappings",
-            "2, 4, 8, 16, 32, 64".into(),
-        )?;
-        check((1..=64).contains(&self.targets), "targets", self.targets, outside, "1..64".into())?;
-        check((1..=64).contains(&self.releases), "releases", self.releases, outside, "1..64".into())
+        check(maps, "maps", self.maps, "it is no supported number of mappings", "2, 4, 8, 16, 32, 64")?;
+        check((1..=64).contains(&self.targets), "targets", self.targets, outside, "1..64")?;
+        check((1..=64).contains(&self.releases), "releases", self.releases, outside, "1..64")
     }
 
     /// Reads the parameters of the command line.
@@ -222,8 +218,8 @@ impl StashParams {
 pub fn infos() -> Vec<ParamInfo> {
     let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let mut list = vec![
-        info("size", "16K", "4 * banks * 2^k, k in 1..10", "bytes of data"),
-        info("stash_banks", "32", "2, 4, 8, 16, 32, 64; at least the words of a line", "banks of a word"),
+        info("size", "16K", SIZE, "bytes of data"),
+        info("stash_banks", "32", BANKS, "banks of a word"),
         info("maps", "32", "2, 4, 8, 16, 32, 64", "entries of the stash map"),
         info("targets", "8", "1..64", "loads that wait for one read"),
         info("releases", "8", "1..64", "acknowledgements that wait for ownership"),

@@ -166,7 +166,7 @@ impl HlrcL1Params {
             "size",
             self.size,
             "size / (ways * line) is no power of two from 2 to 1024",
-            "ways * line * 2^k bytes, k in 1..10",
+            "ways * line * 2^k, k in 1..10",
         )?;
         check((2..=64).contains(&self.latency), "latency", self.latency, outside, "2..64")?;
         check((2..=256).contains(&self.sfifo), "sfifo", self.sfifo, outside, "2..256")?;
@@ -182,7 +182,7 @@ impl HlrcL1Params {
         let number = |key, lo, hi| set.within(key, lo, hi).map(|v| v as u32);
         let params = HlrcL1Params {
             srsp: srsp_from(set)?,
-            size: number("size", 128, 1 << 20)?,
+            size: number("size", 128, 1 << 22)?,
             ways: number("ways", 2, 32)?,
             latency: number("latency", 2, 64)?,
             sfifo: number("sfifo", 2, 256)?,

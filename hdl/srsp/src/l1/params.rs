@@ -173,7 +173,7 @@ impl L1Params {
             "size",
             self.size,
             "size / (ways * line) is no power of two from 2 to 1024",
-            "ways * line * 2^k bytes, k in 1..10",
+            "ways * line * 2^k, k in 1..10",
         )?;
         check((2..=64).contains(&self.latency), "latency", self.latency, outside, "2..64")?;
         check((2..=256).contains(&self.sfifo), "sfifo", self.sfifo, outside, "2..256")?;
@@ -193,7 +193,7 @@ impl L1Params {
         let params = L1Params {
             srsp: srsp_from(set)?,
             system: Impl::from_set(set)?,
-            size: number("size", 128, 1 << 20)?,
+            size: number("size", 128, 1 << 22)?,
             ways: number("ways", 2, 32)?,
             latency: number("latency", 2, 64)?,
             sfifo: number("sfifo", 2, 256)?,

@@ -208,12 +208,12 @@ impl L2Params {
             "size",
             self.size,
             "size / (banks * line * ways) is no power of two up to 65536 below the number of lines",
-            "banks * line * ways * 2^k bytes, k in 0..16",
+            "banks * line * ways * 2^k, k in 0..16",
         )?;
         let entries = (2..=256).contains(&self.sfifo) && self.sfifo.is_multiple_of(self.srsp.banks);
         let problem = "it is not divided into at least 2 entries per bank";
         let good = entries && self.sfifo_entries() >= 2;
-        check(good, "sfifo", self.sfifo, problem, "2..256, banks * 2 and more, a multiple of banks")?;
+        check(good, "sfifo", self.sfifo, problem, "2..256, a multiple of banks, 2 and more each")?;
         range("locks", self.locks, 1, 64)?;
         range("latency", self.latency, 5, 1000)?;
         range("l2_mshrs", self.mshrs, 1, 128)?;

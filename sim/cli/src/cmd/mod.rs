@@ -4,6 +4,7 @@ pub mod area;
 pub mod bench;
 pub mod check;
 pub mod cosim;
+pub mod digest;
 pub mod explore;
 pub mod export;
 pub mod host;

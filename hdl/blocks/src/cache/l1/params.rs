@@ -161,7 +161,7 @@ impl L1Params {
             "size",
             self.size,
             "size / (line * ways) is not a power of two from 2 to 4096",
-            "line * ways * 2^k bytes, k in 1..12",
+            "line * ways * 2^k, k in 1..12",
         )?;
         check((1..=16).contains(&self.targets), "targets", self.targets, "it lies outside", "1..16")?;
         let bypass = u32::from(self.bypass_remote);
@@ -185,7 +185,7 @@ impl L1Params {
             gpus: set.within("gpus", 1, 16)? as u32,
             gpms: set.within("gpms", 1, 8)? as u32,
             addr_bits: set.within("addr_bits", 32, 64)? as u32,
-            line: set.number("line")? as u32,
+            line: set.within("line", 64, 128)? as u32,
             banks: 16,
             l1s: set.within("l1s", 1, 256)? as u32,
             l2_mshrs: 64,
@@ -195,7 +195,7 @@ impl L1Params {
         };
         let params = L1Params {
             sys,
-            size: set.within("size", 256, 1 << 20)? as u32,
+            size: set.within("size", 256, 1 << 23)? as u32,
             ways: set.within("ways", 2, 16)? as u32,
             targets: set.within("targets", 1, 16)? as u32,
             stores: set.within("stores", 1, 255)? as u32,

@@ -5,10 +5,7 @@ use crate::registry::{BlockInfo, ParamSet};
 use std::collections::BTreeMap;
 
 fn build(given: &[(&str, &str)]) -> Result<Arc<Module>, BlockError> {
-    let info: BlockInfo = INFO;
-    let given: BTreeMap<String, String> =
-        given.iter().map(|(k, v)| ((*k).to_string(), (*v).to_string())).collect();
-    (info.build)(&ParamSet::new(&info, &given)?)
+    INFO.with(given)
 }
 
 #[test]

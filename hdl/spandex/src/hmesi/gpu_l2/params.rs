@@ -131,12 +131,7 @@ impl GpuL2Params {
                 legal: TBES.into(),
             });
         }
-        self.bank().validate().map_err(|error| match error {
-            BlockError::Illegal { key, value, problem, legal, .. } => {
-                BlockError::Illegal { block: BLOCK.into(), key, value, problem, legal }
-            }
-            other => other,
-        })
+        self.bank().validate().map_err(|error| error.of(BLOCK))
     }
 
     /// Reads the parameters of the block.

@@ -1,0 +1,6 @@
+//! Blocks inside rust-hdl designs.
+
+mod errors;
+mod queued_directory;
+mod simulate;
+mod support;

@@ -1,0 +1,239 @@
+//! Parameter sets of the blocks that everything is compared at: small ones and odd ones, where widths and indices do not fit by chance.
+
+mod mgcc;
+mod spandex;
+mod srsp;
+
+use std::collections::BTreeMap;
+
+/// A block with three parameter sets as `key=value` words.
+pub type Sets = (&'static str, [&'static str; 3]);
+
+/// The families' lists, in the order of the catalog.
+const FAMILIES: &[&[Sets]] = &[SETS, mgcc::SETS, srsp::SETS, spandex::SETS];
+
+/// Each block of the catalog, in its order, with three parameter sets. The defaults are no set of it.
+pub fn all() -> impl DoubleEndedIterator<Item = &'static Sets> {
+    FAMILIES.iter().copied().flatten()
+}
+
+/// The blocks of `weft_blocks`.
+const SETS: &[Sets] = &[
+    ("fifo", ["depth=1 width=1", "depth=3 width=65", "depth=17"]),
+    ("delay-queue", ["cycles=3 width=1", "cycles=11 width=65", "cycles=40"]),
+    ("round-robin-arbiter", ["inputs=1 width=3", "inputs=3", "inputs=5 width=70"]),
+    ("oldest-first-arbiter", ["inputs=1 width=3", "inputs=3", "inputs=5 width=70"]),
+    ("crossbar", ["inputs=1 outputs=3 width=8", "inputs=3 outputs=1 width=1", "inputs=3 outputs=5 width=33"]),
+    (
+        "set-assoc-array",
+        ["sets=2 ways=1 key_bits=4", "sets=4 ways=3 key_bits=6 policy=fifo", "sets=2 ways=8 key_bits=64"],
+    ),
+    ("cam", ["entries=1 key_bits=1", "entries=7 key_bits=3", "entries=4 key_bits=64"]),
+    (
+        "mshr-file",
+        [
+            "entries=1 targets=1 line_bits=1 target_bits=1",
+            "entries=3 targets=2 line_bits=3 target_bits=9",
+            "entries=4 targets=5 line_bits=42",
+        ],
+    ),
+    (
+        "link-tx",
+        [
+            "bytes_per_cycle=6 latency=2 credits_req=1",
+            "bytes_per_cycle=25 latency=9 gpus=2 credits_req=4 credits_rsp=4 credits_inv=3",
+            "line=128 bytes_per_cycle=200 latency=3 credits_req=2 credits_rsp=2 credits_inv=2",
+        ],
+    ),
+    (
+        "link-rx",
+        [
+            "bytes_per_cycle=6 latency=2 credits_req=1 credits_rsp=2 credits_inv=3",
+            "bytes_per_cycle=25 latency=9 gpus=2 credits_req=4 credits_rsp=4 credits_inv=3",
+            "line=128 bytes_per_cycle=200 latency=3 credits_req=2 credits_rsp=2 credits_inv=2",
+        ],
+    ),
+    (
+        "switch",
+        [
+            "gpus=2 bytes_per_cycle=25 latency=2 credits_req=2 credits_rsp=2 credits_inv=2",
+            "gpus=3 bytes_per_cycle=6 latency=2 credits_req=1 credits_rsp=1 credits_inv=1 addr_bits=32 home_shift=28",
+            "gpus=2 line=128 bytes_per_cycle=64 latency=4 credits_req=3 credits_rsp=2 credits_inv=1",
+        ],
+    ),
+    (
+        "traffic-gen",
+        ["outstanding=1 span=2", "gpus=3 outstanding=4 span=16 interval=3", "stores=256 atomics=0 line=128"],
+    ),
+    (
+        "dram-stub",
+        [
+            "rows=2 latency=1 depth=1",
+            "rows=8 latency=5 depth=3 banks=4 il=256",
+            "line=128 rows=4 latency=2 depth=2",
+        ],
+    ),
+    (
+        "baseline-directory",
+        [
+            "entries=2 ways=1",
+            "entries=8 ways=4 policy=lru evb_depth=1",
+            "gpus=16 entries=12 ways=2 inv_rate=4",
+        ],
+    ),
+    (
+        "group-directory",
+        [
+            "entries=2 ways=1",
+            "entries=8 ways=4 evb_depth=1",
+            "gpus=3 entries=12 ways=2 home=1 tag_style=minimal",
+        ],
+    ),
+    (
+        "rec-directory",
+        [
+            "entries=4 ways=2 range=128 evb_depth=1",
+            "entries=6 ways=2 gpus=3 home=2 policy=fifo inv_rate=2",
+            "entries=8 ways=4 range=512 line=128 tag_style=minimal banks=2",
+        ],
+    ),
+    (
+        "nhcc-directory",
+        [
+            "gpus=2 gpms=1 entries=2 ways=1 group=1",
+            "gpus=2 gpms=3 home=5 entries=8 ways=4 group=8 downgrade=on evb_depth=1",
+            "gpus=3 gpms=2 home=1 entries=12 ways=2 group=2 line=64 tag_style=minimal banks=2 policy=fifo inv_rate=2",
+        ],
+    ),
+    (
+        "hmg-directory",
+        [
+            "gpus=1 gpms=2 entries=2 ways=1 group=1 home=1 downgrade=on",
+            "gpus=3 gpms=3 home=5 entries=8 ways=4 group=8 downgrade=on evb_depth=1 inv_rate=4",
+            "gpus=4 gpms=2 home=1 entries=12 ways=2 group=2 line=64 tag_style=minimal banks=2 policy=fifo",
+        ],
+    ),
+    (
+        "hmg-rec-directory",
+        [
+            "gpus=1 gpms=2 entries=2 ways=1 range=128 home=1 downgrade=on",
+            "gpus=3 gpms=3 home=5 entries=8 ways=4 range=512 line=128 downgrade=on evb_depth=1 inv_rate=2",
+            "gpus=4 gpms=2 home=1 entries=12 ways=2 range=256 tag_style=minimal banks=2 policy=fifo",
+        ],
+    ),
+    (
+        "gpu-vi-directory",
+        [
+            "gpus=2 gpms=1 entries=2 ways=1 group=1 pending=2",
+            "gpus=2 gpms=3 home=5 entries=8 ways=4 group=8 evb_depth=1 pending=3",
+            "gpus=3 gpms=2 home=1 entries=12 ways=2 group=2 line=64 tag_style=minimal banks=2 policy=fifo pending=4",
+        ],
+    ),
+    (
+        "inv-egress",
+        [
+            "gpus=2 links=1 slices=1",
+            "gpus=3 links=2 slices=3 home=1",
+            "gpus=3 gpms=3 home=5 links=2 planes=1 slices=2 banks=2",
+        ],
+    ),
+    (
+        "inv-ingress",
+        [
+            "gpus=2 links=1 banks=1",
+            "gpus=3 links=2 banks=4 home=1",
+            "gpus=3 gpms=3 home=5 links=2 planes=1 banks=2",
+        ],
+    ),
+    ("fence-unit", ["gpus=2 banks=1", "gpus=3 banks=2 home=1 flush=off", "gpus=5 banks=4 home=4"]),
+    (
+        "hier-fence-unit",
+        [
+            "gpus=2 gpms=2 banks=1 flush=on",
+            "gpus=3 gpms=3 banks=2 home=5 line=64",
+            "gpus=2 gpms=4 banks=1 home=6 scheme=sw-hierarchical",
+        ],
+    ),
+    (
+        "l1-cache",
+        [
+            "size=256 ways=2 mshrs=2 targets=1 stores=1 latency=3",
+            "size=1K ways=4 mshrs=4 targets=3 stores=5 latency=7 gpus=2 gpms=3 bypass_remote=1",
+            "size=1K line=128 ways=4 mshrs=3 targets=2 stores=3 latency=4 scoped=1 store_scope=1",
+        ],
+    ),
+    (
+        "l2-bank",
+        [
+            "sets=2 ways=2 mshrs=4 pool=4 banks=1 l1s=1 l1_mshrs=1",
+            "gpus=3 home=1 sets=3 ways=4 mshrs=4 pool=8 banks=2 caching=l1_only group=8",
+            "line=128 sets=2 ways=2 mshrs=5 pool=6 dir=0 group=1",
+        ],
+    ),
+];
+
+/// Further sets of blocks that have more sorts than three sets show.
+pub fn more() -> impl DoubleEndedIterator<Item = &'static Sets> {
+    [MORE, spandex::MORE].into_iter().flatten()
+}
+
+/// Those of the blocks of `weft_blocks`.
+const MORE: &[Sets] = &[
+    (
+        "l2-bank",
+        [
+            "gpus=2 gpms=2 home=2 home_shift=32 hier=1 sets=2 ways=2 mshrs=4 pool=6 banks=1 l1s=2 l1_mshrs=2 group=2",
+            "gpus=4 gpms=2 home=3 hier=1 drops=1 dir=0 sets=24 ways=2 mshrs=5 pool=8 banks=2 group=1",
+            "gpus=2 gpms=4 home=6 scoped=1 drops=1 dir=0 caching=own_gpu sets=4 ways=4 mshrs=4 pool=4 banks=2",
+        ],
+    ),
+    (
+        "inv-egress",
+        [
+            "gpus=2 gpms=2 home=3 links=2 planes=1 far=1 slices=1 banks=1",
+            "gpus=3 gpms=3 home=5 links=2 planes=1 far=1 slices=2 banks=2",
+            "gpus=1 gpms=4 home=2 links=2 planes=1 far=1 slices=2 banks=1",
+        ],
+    ),
+    (
+        "inv-ingress",
+        [
+            "gpus=2 gpms=2 home=3 links=2 planes=1 far=1 banks=1",
+            "gpus=3 gpms=3 home=5 links=2 planes=1 far=1 banks=2 acks=1",
+            "gpus=1 gpms=4 home=2 links=2 planes=1 far=1 banks=1",
+        ],
+    ),
+    (
+        "hier-fence-unit",
+        [
+            "gpus=2 gpms=2 banks=1 scheme=drain flush=on",
+            "gpus=3 gpms=3 home=5 banks=2 scheme=drain line=64",
+            "gpus=1 gpms=4 home=2 banks=1 scheme=drain",
+        ],
+    ),
+    (
+        "l2-bank",
+        [
+            "gpus=2 gpms=2 home=2 scoped=1 acks=1 sets=4 ways=2 mshrs=4 pool=6 banks=2 l1s=2 l1_mshrs=2 group=2",
+            "gpus=3 gpms=1 home=1 acks=1 sets=2 ways=2 mshrs=4 pool=4 banks=1 line=128",
+            "gpus=2 gpms=4 home=6 scoped=1 acks=1 sets=3 ways=2 mshrs=5 pool=8 banks=2 group=1",
+        ],
+    ),
+    (
+        "hier-fence-unit",
+        [
+            "gpus=2 gpms=2 banks=1 scheme=flat flush=on",
+            "gpus=3 gpms=3 home=5 banks=2 scheme=flat line=64",
+            "gpus=4 gpms=1 home=2 banks=1 scheme=hmg",
+        ],
+    ),
+];
+
+/// The parameters that `key=value` words name.
+///
+/// # Panics
+/// When a word has no `=`.
+pub fn given(words: &str) -> BTreeMap<String, String> {
+    let pairs = words.split_whitespace().map(|w| w.split_once('=').expect("key=value"));
+    pairs.map(|(k, v)| (k.to_string(), v.to_string())).collect()
+}

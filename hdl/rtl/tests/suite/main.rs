@@ -1,0 +1,7 @@
+//! The language: errors, pictures, SRAM estimates, the tutorial, Verilog.
+
+mod errors;
+mod picture;
+mod sram;
+mod tutorial;
+mod verilog;

@@ -1,0 +1,6 @@
+//! Litmus tests on fabrics, and the faults that they catch.
+
+mod common;
+mod directory;
+mod faults;
+mod litmus;

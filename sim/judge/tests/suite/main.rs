@@ -1,0 +1,4 @@
+//! Recorded executions judged by axioms, beside golden verdicts.
+
+mod golden;
+mod oracle;

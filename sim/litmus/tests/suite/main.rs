@@ -1,0 +1,7 @@
+//! Litmus tests: readers, enumeration, models, programs.
+
+mod legal;
+mod own;
+mod program;
+mod public;
+mod readers;

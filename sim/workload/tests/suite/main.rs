@@ -1,0 +1,14 @@
+//! Programs, graph readers, traces.
+
+mod algorithms;
+mod apps;
+mod cpu_gpu;
+mod graph_files;
+mod ideal;
+mod implicit;
+mod programs;
+mod relaxed;
+mod small;
+mod sync;
+mod traces;
+mod watch;

@@ -1,0 +1,33 @@
+//! MGPU-TSM with MGCC, G-TSC and MGPU-RDMA against their golden models.
+
+mod epoch_ctl;
+mod explore;
+mod explore_injects;
+mod fabric_bench;
+mod golden_blocks;
+mod golden_checker;
+mod golden_litmus;
+mod golden_nc;
+mod golden_random;
+mod golden_scenario;
+mod gtsc_bench;
+mod gtsc_l1;
+mod gtsc_l2;
+mod gtsc_system;
+mod l2_bench;
+mod l2_wb;
+mod mgcc_l1;
+mod mgcc_l1_bench;
+mod mgcc_l1_static;
+mod mgcc_l2;
+mod pages;
+mod pcie_switch;
+mod rdma;
+mod rdma_fabric;
+mod reqtracker;
+mod tsm_area;
+mod tsm_fabric;
+mod tsm_maint;
+mod tsm_switch;
+mod tsu;
+mod umc;

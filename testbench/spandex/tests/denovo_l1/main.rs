@@ -1,9 +1,0 @@
-//! `denovo-l1` with `tu-denovo`: several devices, some with GPU coherence, around a bank of the LLC, over a network that keeps no order.
-
-mod directed;
-mod hand;
-mod polls;
-mod random;
-mod shape;
-#[allow(dead_code, reason = "the bench of flex-l1 uses the rest")]
-mod world;

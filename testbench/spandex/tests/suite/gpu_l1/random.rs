@@ -1,0 +1,129 @@
+//! Random work of several wavefronts and other devices; every value is checked.
+
+use crate::gpu_l1::world::{World, small};
+use std::collections::BTreeSet;
+use weft_spandex::gpu_l1::{GpuL1Params, Inject, SbDrain};
+use weft_spandex::params::Spandex;
+use weft_spandex::tu_gpu::{self, TuGpuParams};
+
+fn unit(p: &GpuL1Params, n_fail: u32) -> TuGpuParams {
+    TuGpuParams { n_fail, ..TuGpuParams::published(p.spandex.clone()) }
+}
+
+/// Runs some seeds; covers that none of them has hit.
+fn trials(p: &GpuL1Params, n_fail: u32, seeds: std::ops::Range<u64>, cycles: u64) -> BTreeSet<String> {
+    let mut missed: Option<BTreeSet<String>> = None;
+    for seed in seeds {
+        let focus = seed % 3 == 2;
+        let new = if focus { World::focused } else { World::mixed };
+        let mut w = new(p, &unit(p, n_fail), seed);
+        w.llc.slow = [20, 3, 60][seed as usize % 3];
+        w.run(cycles);
+        w.finish();
+        let now: BTreeSet<String> = w.b.uncovered(&[]).into_iter().collect();
+        missed = Some(missed.map_or(now.clone(), |before| before.intersection(&now).cloned().collect()));
+        println!("{:?} seed {seed}: {} answers, locks {:?}", p.sb_drain, w.replies, w.taken);
+        assert!(w.replies > cycles / (20 + 4 * w.llc.slow), "{} answers", w.replies);
+        assert!(w.taken[..2].as_flattened().iter().all(|n| *n > 0), "{:?}", w.taken);
+        assert_eq!(w.taken[2][0] > 0, p.scopes, "{:?}", w.taken);
+    }
+    missed.unwrap_or_default()
+}
+
+/// Every row and race is hit by some seed.
+#[test]
+fn every_value_is_kept_and_everything_happens() {
+    let mut missed: Option<BTreeSet<String>> = None;
+    let sets = [(SbDrain::Full, 2, 0..6), (SbDrain::Highwater, 1, 10..13), (SbDrain::Eager, 1, 20..26)];
+    for (drain, n_fail, seeds) in sets {
+        let now = trials(&small(drain), n_fail, seeds, 20_000);
+        missed = Some(missed.map_or(now.clone(), |before| before.intersection(&now).cloned().collect()));
+    }
+    assert_eq!(missed, Some(BTreeSet::new()), "never seen");
+}
+
+/// The same where atomics of CU scope are done in the L1, and where stores wait for releases.
+#[test]
+fn scopes_keep_every_value_and_everything_happens() {
+    let mut missed: Option<BTreeSet<String>> = None;
+    let sets =
+        [(SbDrain::Full, false, 0..6), (SbDrain::Highwater, true, 10..13), (SbDrain::Eager, false, 20..26)];
+    for (drain, hold, seeds) in sets {
+        let p = GpuL1Params { scopes: true, hold, ..small(drain) };
+        let now = trials(&p, if hold { 1 } else { 2 }, seeds, 20_000);
+        missed = Some(missed.map_or(now.clone(), |before| before.intersection(&now).cloned().collect()));
+    }
+    // That two Nacks meet is the unit's affair, and seen without scopes.
+    let missed =
+        missed.map(|all| all.into_iter().filter(|name| name != "spandex.race.gpu_two_nacks").collect());
+    assert_eq!(missed, Some(BTreeSet::new()), "never seen");
+}
+
+/// Other sizes: the published one, the smallest, odd ones.
+#[test]
+fn other_sizes_keep_every_value() {
+    let p = small(SbDrain::Full);
+    let s = p.spandex.clone();
+    let published = GpuL1Params {
+        spandex: Spandex { mshrs: 128, sb: 128, wbb: 16, ..s.clone() },
+        ..GpuL1Params::published(s.clone())
+    };
+    let smallest = GpuL1Params {
+        spandex: Spandex { mshrs: 1, sb: 1, wbb: 1, banks: 1, ..s.clone() },
+        targets: 1,
+        releases: 1,
+        ..p.clone()
+    };
+    let odd = GpuL1Params {
+        spandex: Spandex { mshrs: 5, sb: 7, banks: 4, ..s },
+        size: 1024,
+        ways: 8,
+        targets: 5,
+        releases: 3,
+        latency: 9,
+        sb_drain: SbDrain::Highwater,
+        ..p.clone()
+    };
+    for (name, p, n_fail) in [("published", published, 1), ("smallest", smallest, 2), ("odd", odd, 7)] {
+        println!("{name}");
+        for sb_drain in [SbDrain::Full, SbDrain::Eager] {
+            trials(&GpuL1Params { sb_drain, ..p.clone() }, n_fail, 40..42, 8_000);
+        }
+    }
+}
+
+/// Whether some run panics: a wrong value, a failed assertion of the hardware, or a CU that is answered no more.
+fn found(p: &GpuL1Params, tu: &TuGpuParams) -> bool {
+    let run = |seed: u64| {
+        let mut w =
+            if seed.is_multiple_of(2) { World::focused(p, tu, seed) } else { World::mixed(p, tu, seed) };
+        w.llc.slow = [20, 3, 60][seed as usize % 3];
+        w.run(20_000);
+    };
+    (50..58).any(|seed| std::panic::catch_unwind(|| run(seed)).is_err())
+}
+
+#[test]
+fn faults_of_the_l1_are_found() {
+    let faults = Inject::WORDS.iter().map(|w| w.0).filter(|inject| *inject != Inject::None);
+    let missed = |inject: &Inject| {
+        let scopes = matches!(inject, Inject::LocalUnbuffered | Inject::LocalUncaptured);
+        // What is done here on buffered words needs some that stay.
+        let drain = if scopes { SbDrain::Full } else { SbDrain::Eager };
+        let p = GpuL1Params { inject: *inject, ..small(drain) };
+        let p = GpuL1Params { size: 512, scopes, spandex: Spandex { mshrs: 6, ..p.spandex.clone() }, ..p };
+        !found(&p, &unit(&p, 2))
+    };
+    assert!(missed(&Inject::None), "what is found is no fault");
+    assert_eq!(faults.filter(missed).collect::<Vec<Inject>>(), []);
+}
+
+/// That a read is never escalated needs an owner who never has its words: see the directed tests.
+#[test]
+fn faults_of_the_unit_are_found() {
+    use tu_gpu::Inject;
+    let p = small(SbDrain::Eager);
+    for inject in [Inject::Extras, Inject::NackLost, Inject::EarlyWt] {
+        assert!(found(&p, &TuGpuParams { inject, ..unit(&p, 2) }), "{inject:?}");
+    }
+}

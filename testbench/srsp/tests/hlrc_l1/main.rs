@@ -1,7 +1,0 @@
-//! `hlrc-l1` between a CU and L2 banks that register lines, with other L1s that want them too.
-
-mod directed;
-mod l2;
-mod random;
-mod shape;
-mod world;

@@ -1,0 +1,124 @@
+//! `hlrc_l2`: a bank of the L2 of hLRC among random L1s and a slow memory, checked against one plain memory and one owner per line; each rule of srsp.md section 9 directed; faults put in
+//! are noticed.
+
+mod directed;
+mod figures;
+mod slips;
+mod world;
+
+use weft_srsp::hlrc_l2::{HlrcL2Params, L2Write};
+use weft_srsp::params::Srsp;
+use world::{Mix, World};
+
+/// A small bank: 2 sets of 2 ways, 3 sFIFO entries, 2 revocations.
+fn small(write: L2Write, cus: u32) -> HlrcL2Params {
+    let srsp = Srsp { cus, addr_bits: 32, banks: 2, mshrs: 4, wbt: 4, ..Srsp::default() };
+    HlrcL2Params {
+        size: 2 * 2 * 2 * 64,
+        ways: 2,
+        sfifo: 6,
+        revokes: 2,
+        latency: 9,
+        mshrs: 3,
+        targets: 2,
+        writes: 3,
+        write,
+        ..HlrcL2Params::published(srsp)
+    }
+}
+
+/// The same with sets of four ways.
+fn wider(write: L2Write, cus: u32) -> HlrcL2Params {
+    let p = small(write, cus);
+    HlrcL2Params { ways: 4, size: 2 * p.size, ..p }
+}
+
+fn sound(p: &HlrcL2Params, mix: Mix, seed: u64, cycles: u64) -> World {
+    let mut w = World::new(p, mix, 10, seed);
+    w.run(cycles);
+    w.finish_all();
+    w.check();
+    w
+}
+
+/// Covers that all worlds together must have seen.
+fn all_seen(worlds: &[World], but: &[&str]) {
+    let missed = |w: &World| w.b.uncovered(but);
+    let never = missed(&worlds[0]).into_iter().filter(|name| worlds.iter().all(|w| missed(w).contains(name)));
+    assert_eq!(never.collect::<Vec<_>>(), [""; 0]);
+}
+
+fn least(w: &World, what: &str, count: u64) {
+    let found = w.done.get(what).copied().unwrap_or(0);
+    assert!(found >= count, "{found} of {what}: {:?}", w.done);
+}
+
+/// A bank that replaces unregistered lines first, and one that does not.
+fn at_random(write: L2Write, but: &[&str]) {
+    for owned_aware in [true, false] {
+        let worlds: Vec<World> = (0..6)
+            .map(|seed| {
+                let cus = [3, 6][seed as usize / 3];
+                let p = if seed % 2 == 0 { small(write, cus) } else { wider(write, cus) };
+                let mix = [Mix::ALL, Mix { reg: 0.01, ..Mix::ALL }][seed as usize % 3 / 2];
+                let w = sound(&HlrcL2Params { owned_aware, ..p }, mix, 10 + seed, 24_000);
+                for (what, count) in [("rd", 200), ("reg", 200), ("revokes", 100), ("unreg", 30)] {
+                    least(&w, what, count);
+                }
+                w
+            })
+            .collect();
+        all_seen(&worlds, but);
+    }
+}
+
+#[test]
+fn a_bank_that_combines() {
+    at_random(L2Write::Combine, &[]);
+}
+
+#[test]
+fn a_bank_that_writes_through() {
+    at_random(L2Write::ThroughInv, &[]);
+}
+
+/// One L1, one set; lines of 128 bytes; a bank of long latency.
+#[test]
+fn odd_banks() {
+    for (i, (write, _)) in L2Write::WORDS.iter().enumerate() {
+        let base = wider(*write, 5);
+        let lines = Srsp { line: 128, banks: 1, cus: 1, ..base.srsp.clone() };
+        let odd = [
+            HlrcL2Params { srsp: lines, size: 1024, sfifo: 2, revokes: 1, ..base.clone() },
+            HlrcL2Params {
+                ways: 16,
+                size: 16 * 64 * 2 * 4,
+                revokes: 16,
+                latency: 31,
+                targets: 8,
+                writes: 16,
+                ..base
+            },
+        ];
+        for (seed, p) in odd.iter().enumerate() {
+            let w = sound(p, Mix::ALL, 40 + 2 * i as u64 + seed as u64, 8_000);
+            least(&w, "reg", 20);
+        }
+    }
+}
+
+/// Everybody wants the same few lines all the time: nobody is passed over for ever.
+#[test]
+fn registrations_go_round() {
+    for seed in 50..56 {
+        let write = L2Write::WORDS[seed as usize % 2].0;
+        let p = HlrcL2Params { revokes: [1, 2, 4][seed as usize % 3], ..small(write, 7) };
+        let mix = Mix { rd: 0.05, wb: 0.02, reg: 1.0, atomic: 0.1, evict: 0.002 };
+        let mut w = World::new(&p, mix, [2, 5][seed as usize % 2], seed);
+        w.run(30_000);
+        w.finish_all();
+        w.check();
+        least(&w, "reg", 200);
+        assert!(w.overtaken <= 8 * 7, "passed over {} times", w.overtaken);
+    }
+}

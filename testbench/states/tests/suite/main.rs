@@ -1,0 +1,4 @@
+//! Reachable states of abstract protocols, and planted faults.
+
+mod faults;
+mod states;

@@ -1,0 +1,137 @@
+//! `l2-bank` against the golden line models with data: random L1s, GPUs, homes, directory, DRAM and fences, random
+//! back-pressure on every channel.
+//!
+//! Together the tests hit every row `l2req.*` and `l2home.*` and every race that the specification names for the bank (the last
+//! test checks the sum and writes the ledger).
+
+#[allow(dead_code)] // The bench serves two tests.
+use crate::l2_bench;
+
+use l2_bench::{Bench, Seen};
+use weft_blocks::cache::l2::{Caching, L2Params};
+use weft_blocks::msg::Sys;
+
+fn small() -> L2Params {
+    let sys = Sys {
+        gpus: 3,
+        gpms: 1,
+        addr_bits: 40,
+        line: 64,
+        banks: 4,
+        l1s: 4,
+        l2_mshrs: 8,
+        l1_mshrs: 8,
+        il: 256,
+        home_shift: 30,
+    };
+    L2Params {
+        sys,
+        home: 1,
+        sets: 2,
+        ways: 4,
+        pool: 24,
+        caching: Caching::L1L2,
+        dir: true,
+        group: 4,
+        hier: false,
+        scoped: false,
+        drops: false,
+        downgrade: false,
+        write_back: false,
+        acks: false,
+    }
+}
+
+/// Rows of hmg.md, which banks of flat fabrics without scopes do not have.
+fn of_scopes(id: &str) -> bool {
+    let held = id.starts_with("l2req.D.") || id.starts_with("l2req.W.") || id.ends_with("_held");
+    held || id.starts_with("l2gpu.") || id.ends_with(".load_forced")
+}
+
+/// Returns the tokens given back, those that waited, and those that were back before a younger write was answered.
+fn run(p: &L2Params, seed: u64, cycles: u64, seen: &mut Seen) -> [u64; 3] {
+    let mut bench = Bench::new(p, seed);
+    bench.run(cycles);
+    bench.drain();
+    bench.collect(seen);
+    assert!(bench.answered > cycles / 20, "only {} answers", bench.answered);
+    bench.tokens
+}
+
+#[test]
+fn every_row_and_race_is_hit() {
+    let mut seen = Seen::default();
+    let mut tokens = [0; 3];
+    for seed in 0..12 {
+        let more = run(&small(), seed, 6_000, &mut seen);
+        tokens = std::array::from_fn(|i| tokens[i] + more[i]);
+    }
+    assert!(tokens[0] > 300 && tokens[1] > 100 && tokens[2] > 30, "tokens of fence markers: {tokens:?}");
+    // Few MSHRs against a long pool, and the other way round: both limits are met.
+    let mut few = small();
+    few.sys.l2_mshrs = 4;
+    let few = L2Params { sets: 3, pool: 32, ..few };
+    for seed in 20..24 {
+        run(&few, seed, 6_000, &mut seen);
+    }
+    let bypass = L2Params { caching: Caching::L1Only, ..small() };
+    for seed in 30..33 {
+        run(&bypass, seed, 6_000, &mut seen);
+    }
+    let flat = |id: &str| id.starts_with("rec.") || (id.starts_with("l2") && !of_scopes(id));
+    seen.assert_all("l2_bank::every_row_and_race_is_hit", flat);
+}
+
+#[test]
+fn long_lines_and_two_ways() {
+    let mut seen = Seen::default();
+    let mut p = small();
+    p.sys.line = 128;
+    p.sys.il = 512;
+    p.sys.l2_mshrs = 16;
+    let p = L2Params { ways: 2, sets: 6, pool: 16, home: 0, ..p };
+    for seed in 40..43 {
+        run(&p, seed, 4_000, &mut seen);
+    }
+}
+
+#[test]
+fn groups_of_one_two_and_eight_lines() {
+    let mut seen = Seen::default();
+    for (seed, group) in [(70, 1), (71, 2), (72, 8)] {
+        let mut p = L2Params { group, ..small() };
+        p.sys.il = p.sys.line * group.max(4);
+        run(&p, seed, 4_000, &mut seen);
+    }
+}
+
+#[test]
+fn without_a_directory_acknowledgements_need_the_data_step_only() {
+    let mut seen = Seen::default();
+    let p = L2Params { caching: Caching::None, dir: false, home: 2, ..small() };
+    for seed in 50..52 {
+        let [given, waited, _] = run(&p, seed, 4_000, &mut seen);
+        assert!(given > 10 && waited == 0, "nobody is invalidated: a token comes back at once");
+    }
+}
+
+#[test]
+fn hits_stream_at_one_per_cycle_and_take_three_cycles() {
+    let mut bench = Bench::new(&small(), 60);
+    let count = 24;
+    assert_eq!(bench.stream_of_hits(count), count + 3);
+}
+
+#[test]
+fn the_tables_have_the_rows_of_the_specification() {
+    use weft_blocks::cache::l2::tables;
+    use weft_testbench::golden::l2_table::{HOME, HomeEvent, Legality, REQUESTER, ReqEvent};
+    let requester = REQUESTER.iter().filter(|r| r.event != ReqEvent::Victim);
+    let home = HOME.iter().filter(|r| r.event != HomeEvent::Victim);
+    let legal = |l: Legality| l == Legality::Legal;
+    let mut wanted: Vec<&str> = requester.filter(|r| legal(r.legality)).map(|r| r.id).collect();
+    wanted.extend(home.filter(|r| legal(r.legality)).map(|r| r.id));
+    let tables = [tables::requester(false, false), tables::home()];
+    let rows: Vec<String> = tables.iter().flat_map(|t| &t.rows).map(|r| r.id.clone()).collect();
+    assert_eq!(rows, wanted, "victims apart, the rows in the order of the specification");
+}

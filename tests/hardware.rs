@@ -1,0 +1,277 @@
+//! The verbs that hand the hardware out: area, export, cosim.
+
+use crate::program::{refused, stdout, weft};
+use serde_json::Value;
+use std::path::Path;
+use weft_testbench::tools::Tool;
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|e| e.expect("listed").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+const SMALL: [&str; 4] = ["--param", "entries=8", "--param", "ways=2"];
+
+#[test]
+fn area_is_a_table_or_json_with_the_published_total() {
+    let text = stdout(&["area", "rec-directory"]);
+    assert!(
+        text.contains("published total: 103 bits per entry (base 38 + position 16 + sharers 48 + valid 1)")
+    );
+    assert!(text.contains("per GPU (1 slice): 8192 entries, 843776 bits = 103 kB"), "{text}");
+    let args = ["area", "baseline-directory", "--param", "banks=16", "--json"];
+    let json: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
+    assert_eq!(json["block"], "baseline-directory");
+    assert_eq!(json["params"]["banks"], "16");
+    let fields = json["fields"].as_array().expect("a list");
+    let tag = fields.iter().find(|f| f["field"] == "tag").expect("a tag");
+    assert_eq!(
+        (&tag["bits_per_entry"], &tag["entries"], &tag["bits"]),
+        (&48.into(), &512.into(), &24576.into())
+    );
+    let sum: u64 = fields.iter().map(|f| f["bits"].as_u64().expect("a number")).sum();
+    assert_eq!(json["total_bits"], sum);
+    let whole = &json["published"][0];
+    assert_eq!((&whole["bits_per_entry"], &whole["bits_per_slice"]), (&52.into(), &26624.into()));
+    assert_eq!((&whole["entries_per_gpu"], &whole["bits_per_gpu"]), (&8192.into(), &425_984.into()));
+    let fifo: Value = serde_json::from_str(&stdout(&["area", "fifo", "--json"])).expect("JSON");
+    assert!(fifo.get("published").is_none());
+}
+
+#[test]
+fn blocks_of_every_family_have_their_storage_told() {
+    let json: Value = serde_json::from_str(&stdout(&["area", "mgcc-l1", "--json"])).expect("JSON");
+    let fields = json["fields"].as_array().expect("a list");
+    for stamp in ["wts", "rts"] {
+        let field = fields.iter().find(|f| f["field"] == stamp && f["storage"] == "sram").expect("a stamp");
+        assert_eq!((&field["bits_per_entry"], &field["entries"]), (&16.into(), &256.into()), "{stamp}");
+    }
+    assert!(stdout(&["list", "blocks"]).lines().any(|line| line == "tsm-switch"));
+}
+
+/// The published overheads of the Spandex LLC (spandex.md sections 4.1 and 12): a bit per word for ownership is 3 % of a line, eight sharers are 1.6 %.
+#[test]
+fn area_sets_what_a_line_keeps_beside_its_data() {
+    let text = stdout(&["area", "spandex-llc"]);
+    let line = text.lines().find(|l| l.starts_with("of the bits of data: ")).expect("a line on overheads");
+    for part in ["tag 5.66 %", "state 0.39 %", "dirty 0.20 %", "owned 3.12 %", "sharers 1.56 %"] {
+        assert!(line.contains(part), "{line}");
+    }
+    assert!(!text.contains("published total"), "sharers of a cache are no directory: {text}");
+    let args = ["area", "spandex-llc", "--param", "sharer_mode=broadcast", "--json"];
+    let json: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
+    assert_eq!((&json["of_data"]["owned"], &json["of_data"]["state"]), (&0.03125.into(), &0.00390625.into()));
+    assert!(json["of_data"].get("sharers").is_none());
+}
+
+/// Of the L1s and of the baseline's caches the same: V and O of each word, a bit per line of which more must not be replaced.
+#[test]
+fn area_sets_so_of_every_cache() {
+    let known: [(&str, &[&str]); 7] = [
+        ("gpu-l1", &["tag 7.03 %", "state 0.20 %"]),
+        ("denovo-l1", &["tag 7.03 %", "state 6.25 %", "pin 0.20 %"]),
+        ("mesi-l1", &["state 0.59 %", "tag 7.03 %"]),
+        ("mesi-llc", &["state 0.39 %", "owner 0.78 %", "sharers 1.76 %"]),
+        ("gpu-l2", &["owned 3.12 %"]),
+        ("l2-bank", &["state 0.39 %"]),
+        ("mgcc-l1", &["wts 3.12 %", "rts 3.12 %"]),
+    ];
+    for (block, parts) in known {
+        let text = stdout(&["area", block]);
+        let line = text.lines().find(|l| l.starts_with("of the bits of data: "));
+        let line = line.unwrap_or_else(|| panic!("{block}: {text}"));
+        parts.iter().for_each(|part| assert!(line.contains(part), "{block}: {line}"));
+        assert!(!line.contains("mshr") && !line.contains("buffer"), "buffers hold no lines: {line}");
+    }
+    let text = stdout(&["area", "denovo-l1", "--param", "regions=1"]);
+    assert!(text.contains("region 0.20 %"), "{text}");
+    // Tags of a UMC are of lines whose data lie in DRAM.
+    for block in ["fifo", "umc"] {
+        assert!(!stdout(&["area", block]).contains("of the bits of data"), "{block}");
+    }
+}
+
+#[test]
+fn what_is_for_simulation_only_is_not_exported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("made").display().to_string();
+    for (block, param) in [
+        ("tsu", "inject=lit_no_floor"),
+        ("mgcc-l1", "inject=lit_brts"),
+        ("umc", "inject=lit_mwts"),
+        ("spandex-llc", "inject=no-cross"),
+    ] {
+        let (key, value) = param.split_once('=').expect("key=value");
+        refused(
+            &["export", block, "--param", param, "--out", &out],
+            &format!("simulation only ({key} = {value})"),
+        );
+    }
+    assert!(!Path::new(&out).exists());
+}
+
+#[test]
+fn export_writes_one_file_per_module_and_a_list() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("made/here");
+    let out_text = out.display().to_string();
+    let mut args = vec!["export", "rec-directory", "--out", &out_text];
+    args.extend(SMALL);
+    stdout(&args);
+    let list = std::fs::read_to_string(out.join("files.f")).expect("a list");
+    let listed: Vec<&str> = list.lines().collect();
+    let mut expected: Vec<String> = listed.iter().map(|n| n.to_string()).collect();
+    expected.push("files.f".into());
+    expected.sort();
+    assert_eq!(names(&out), expected, "nothing beside the files of the list");
+    for name in &listed {
+        let text = std::fs::read_to_string(out.join(name)).expect("a file");
+        let module = name.strip_suffix(".v").expect("Verilog");
+        assert!(text.contains(&format!("module {module}")), "{name}");
+    }
+    let before = std::fs::read(out.join(listed[0])).expect("a file");
+    stdout(&args);
+    assert_eq!(std::fs::read(out.join(listed[0])).expect("a file"), before, "the same bytes again");
+}
+
+#[test]
+fn iverilog_runs_the_exported_testbench() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().display().to_string();
+    let mut args = vec!["export", "rec-directory", "--out", &out, "--testbench", "--cycles", "300"];
+    args.extend(SMALL);
+    let text = stdout(&args);
+    let top = text.split_whitespace().find(|w| w.starts_with("tb_")).expect("the command that runs it");
+    assert!(names(folder.path()).contains(&format!("{top}.v")));
+    let mut compile = Tool::Iverilog.command().expect("installed");
+    let compile = compile.current_dir(folder.path());
+    let compiled = compile.args(["-g2005", "-Wall", "-s", top, "-c", "testbench.f", "-o", "tb.vvp"]);
+    let compiled = compiled.output().expect("it starts");
+    assert!(compiled.status.success() && compiled.stderr.is_empty(), "{compiled:?}");
+    let mut run = Tool::Vvp.command().expect("installed");
+    let said = run.current_dir(folder.path()).args(["-n", "tb.vvp"]).output().expect("it starts");
+    assert_eq!(String::from_utf8_lossy(&said.stdout).trim(), "PASS 300 cycles");
+    let mut lone = vec!["export", "fifo", "--out", &out, "--cycles", "5"];
+    lone.extend(["--param", "depth=2"]);
+    assert_eq!(weft(&lone).status.code(), Some(2), "--cycles without --testbench");
+}
+
+#[test]
+fn cosim_agrees_and_says_what_was_compared() {
+    let mut args = vec!["cosim", "rec-directory", "--cycles", "500", "--seed", "3", "--with"];
+    args.push("iverilog");
+    args.extend(SMALL);
+    let text = stdout(&args);
+    assert!(text.contains("engine and iverilog agree in 500 cycles on 11 outputs"), "{text}");
+    let text = stdout(&["cosim", "fifo", "--cycles", "2000", "--with", "interpreter"]);
+    assert!(text.contains("native code and interpreter agree in 2000 cycles"), "{text}");
+}
+
+#[test]
+fn cosim_replays_a_unit_of_a_fabric_that_runs_a_program() {
+    let args = [
+        "cosim",
+        "rec-4gpu-small",
+        "--workload",
+        "stencil",
+        "--cycles",
+        "3000",
+        "--with",
+        "iverilog",
+        "--strict",
+    ];
+    let text = stdout(&[&args[..], &["--unit", "gpu1.dir0"]].concat());
+    assert!(text.contains("engine and iverilog agree in 3000 cycles"), "{text}");
+    assert!(!text.contains(" 0 transfers"), "{text}");
+    refused(&[&args[..], &["--unit", "gpu1.dir77"]].concat(), "has no unit gpu1.dir77; it has gpu0.l1_0, ");
+    refused(&["cosim", "fifo", "--unit", "x"], "there is no fabric fifo");
+    refused(
+        &["cosim", "rec-4gpu-small", "--unit", "gpu1.dir0", "--with", "interpreter"],
+        "use --with verilator",
+    );
+}
+
+#[test]
+fn mistakes_are_one_sentence_and_status_2() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "kept").expect("written");
+    let below = file.join("folder").display().to_string();
+    refused(&["export", "fifo", "--out", &below], "cannot write to");
+    refused(&["export", "fifo", "--out", &file.display().to_string()], "cannot write to");
+    assert_eq!(std::fs::read_to_string(&file).expect("still there"), "kept");
+    refused(&["export", "fifo", "--out", "/proc/weft"], "cannot write to /proc/weft");
+    let blocked = folder.path().join("blocked");
+    std::fs::create_dir_all(blocked.join("files.f")).expect("made");
+    refused(&["export", "fifo", "--out", &blocked.display().to_string()], "files.f there is a folder");
+    assert_eq!(names(&blocked), ["files.f"], "nothing half written");
+    for verb in ["area", "cosim"] {
+        refused(&[verb, "no-such-block"], "there is no block no-such-block; there are");
+        refused(&[verb, "rec-directory", "--param", "range=1000"], "range = 1000");
+        refused(&[verb, "rec-directory", "--param", "range=64"], "use baseline-directory");
+        refused(&[verb, "rec-directory", "--param", "ways=3"], "banks * ways");
+    }
+}
+
+#[test]
+fn bench_measures_a_block_beside_peers_that_do_the_same_work() {
+    let args =
+        ["bench", "block", "fifo", "--cycles", "20000", "--repeat", "1", "--json", "--peers", "interpreter"];
+    let json: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
+    assert_eq!((&json["design"], &json["engine"]["cycles"]), (&"fifo".into(), &20_000.into()));
+    let speed = |of: &Value| of["cycles_per_second"].as_f64().expect("a speed");
+    assert!(speed(&json["engine"]) > 0.0 && json["engine"]["build_seconds"].as_f64() > Some(0.0));
+    let peers = json["peers"].as_array().expect("a list");
+    assert_eq!((peers.len(), &peers[0]["name"]), (1, &"interpreter".into()));
+    let ratio = speed(&json["engine"]) / speed(&peers[0]);
+    assert!((peers[0]["ratio"].as_f64().expect("a ratio") / ratio - 1.0).abs() < 1e-9);
+    assert_eq!(peers[0]["checksum"], json["engine"]["checksum"], "both ran all cycles");
+    // A message in and out in one of 16 cycles; with more load nearly in each.
+    assert!((2_000..3_000).contains(&json["engine"]["transfers"].as_u64().expect("a number")), "{json}");
+    let busy: Value = serde_json::from_str(&stdout(&[&args[..], &["--load", "12"]].concat())).expect("JSON");
+    assert!(busy["engine"]["transfers"].as_u64() > Some(20_000), "{busy}");
+    let seeded = ["--seed", "2"];
+    let other: Value = serde_json::from_str(&stdout(&[&args[..], &seeded].concat())).expect("JSON");
+    assert_ne!(other["engine"]["checksum"], json["engine"]["checksum"]);
+    let table = stdout(&["bench", "block", "fifo", "--cycles", "1000", "--peers", "interpreter"]);
+    assert!(table.lines().any(|l| l.starts_with("interpreter ") && l.contains('x')), "{table}");
+}
+
+#[test]
+fn bench_refuses_what_it_cannot_measure() {
+    refused(&["bench", "block", "fifo", "--peers", "rust-hdl"], "its design is a directory, not a fifo");
+    refused(&["bench", "block", "fifo", "--param", "depth=0"], "depth");
+    refused(&["bench", "fabric", "no-such-fabric"], "no-such-fabric");
+    refused(&["bench", "fabric", "--set", "gpus=2"], "the fabric `closed` is fixed");
+    refused(&["bench", "fabric", "rec-4gpu-small", "--set", "protocol=ideal"], "its directory is no RTL");
+}
+
+#[test]
+fn explore_visits_all_states_or_shows_the_way_to_a_fault() {
+    let text = stdout(&["explore", "mgcc", "--budget", "1,1", "--live"]);
+    assert!(text.starts_with("all states visited, no violation\nstates "), "{text}");
+    assert_eq!(text, stdout(&["explore", "mgcc", "--budget", "1,1", "--live"]));
+    let folder = tempfile::tempdir().expect("a folder");
+    let wave = folder.path().join("bad.vcd");
+    let file = wave.to_str().expect("text");
+    let fault = ["explore", "mgcc", "--budget", "2,0", "--start", "62", "--inject", "lit_reinit"];
+    let out = weft(&[&fault[..], &["--waves", file]].concat());
+    let (text, error) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert_eq!(out.status.code(), Some(1), "{error}");
+    assert!(text.contains("takes cu_req: operation 1: ST") && text.contains("ST X.0 := 0.1"), "{text}");
+    assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+    let dump = std::fs::read_to_string(wave).expect("a waveform");
+    assert!(dump.contains("$enddefinitions") && dump.contains(" cts "), "registers have their names");
+}
+
+#[test]
+fn explore_refuses_what_it_cannot_do() {
+    refused(&["explore", "mgcc", "--inject", "none_such"], "legal: none, lit_mwts");
+    refused(&["explore", "mgcc", "--ops", "LDX"], "is no operation");
+    refused(&["explore", "mgcc", "--leases", "17,1"], "1..16");
+    refused(&["explore", "mgcc", "--start", "64"], "0..63");
+    refused(&["explore", "srsp"], "possible values: mgcc");
+}

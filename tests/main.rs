@@ -1,0 +1,20 @@
+//! End-to-end tests: the program on the command line, as a user runs it.
+
+mod bad_input;
+mod basics;
+mod check;
+mod digest;
+mod events;
+mod fpga;
+mod hardware;
+mod host;
+mod litmus;
+mod program;
+mod report;
+mod reproduce;
+mod resume;
+mod run;
+mod states;
+mod sweep;
+mod trace;
+mod waves;

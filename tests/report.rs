@@ -1,0 +1,224 @@
+//! `weft report`: one page from results, tables and logs; what it refuses; and a browser that clicks through it.
+
+use crate::program::{refusal_in as refused, stdout_in as done};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+const KARATE: [&str; 6] = ["--workload", "pagerank", "--param", "source=karate", "--param", "iterations=2"];
+
+/// A sweep of four runs.
+const SWEEP: &str = r#"
+name = "two-by-two"
+about = "Two programs under two protocols"
+fabric = "rec-4gpu-small"
+workloads = [{ workload = "stencil", n = 16, iterations = 1 }, { workload = "atax", rows = 32, columns = 32 }]
+
+[[axis]]
+key = "protocol"
+values = ["baseline", "rec"]
+"#;
+
+/// Two runs, the log of one of them, and the table of a sweep.
+fn results() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run =
+        |words: &[&str]| done(folder.path(), &[&["run", "rec-4gpu-small"], &KARATE[..], words].concat());
+    run(&["--json", "rec.json", "--events", "rec.wev"]);
+    run(&["--set", "protocol=baseline", "--json", "baseline.json"]);
+    std::fs::write(folder.path().join("two.toml"), SWEEP).expect("written");
+    done(folder.path(), &["sweep", "two.toml"]);
+    folder
+}
+
+/// The data in a page.
+fn data(page: &str) -> Value {
+    let data = page.split("id=\"data\">").nth(1).and_then(|rest| rest.split("</script>").next());
+    serde_json::from_str(data.expect("an element")).expect("JSON")
+}
+
+const INPUTS: [&str; 4] = ["baseline.json", "rec.json", "rec.wev", "sweep_out/two-by-two.csv"];
+
+#[test]
+fn chromium_clicks_through_the_report() {
+    let folder = results();
+    let said = done(folder.path(), &[&["report"], &INPUTS[..], &["--out", "page.html"]].concat());
+    assert!(said.starts_with("report: page.html, "), "{said}");
+    let page = std::fs::read_to_string(folder.path().join("page.html")).expect("written");
+    assert!(page.len() < 4_000_000, "{} bytes", page.len());
+    for outside in ["http://", "https://", "<link", "<img", "@import", "url("] {
+        let found = page
+            .match_indices(outside)
+            .find(|(at, _)| !page[*at..].starts_with("http://www.w3.org/2000/svg"));
+        assert_eq!(found, None, "the page asks for something outside");
+    }
+    let again = done(folder.path(), &[&["report"], &INPUTS[..], &["--out", "again.html"]].concat());
+    assert_eq!(again.replace("again", "page"), said);
+    assert!(
+        std::fs::read_to_string(folder.path().join("again.html")).expect("written") == page,
+        "the same bytes"
+    );
+
+    let seen = clicked(folder.path(), &page);
+    assert_eq!(seen["errors"], serde_json::json!([]), "{seen}");
+    let text = |view: &str| seen["views"][view].as_str().unwrap_or_default().to_string();
+    let data = data(&page);
+    for (view, wanted) in [
+        ("Summary", "verified"),
+        ("Summary", "bytes of invalidations per second on these links"),
+        ("Comparison", "geometric mean of cycles over that of baseline"),
+        ("Comparison", "stencil"),
+        ("Stalls", "memory data"),
+        ("Links", "mean bytes/cycle"),
+        ("Invalidations", "inv for WRITE from dir, row rec.WR_REM.hit_slot_set"),
+        ("Lines", "Read and written by"),
+        ("Lines", "decided by row"),
+        ("Lines", "Solid arrows ask"),
+        ("Configuration", "protocol"),
+    ] {
+        assert!(text(view).contains(wanted), "{view} lacks {wanted:?}: {}", text(view));
+    }
+    // What the page draws is what it holds.
+    let moments = data["logs"][0]["lines"][0]["moments"].as_array().expect("a list").len();
+    assert_eq!(seen["moments"].as_u64(), Some(moments as u64));
+    let rows = data["logs"][0]["lines"][0]["moments"].as_array().expect("a list");
+    let rows = rows.iter().filter(|m| m["kind"] != "message").count();
+    assert_eq!(
+        seen["messages"].as_u64(),
+        Some((moments - rows) as u64),
+        "rows and races are hidden when asked"
+    );
+    assert!(
+        seen["detail"].as_str().is_some_and(|d| d.contains("from") && d.contains("Waveform around it")),
+        "{seen}"
+    );
+    assert!(seen["boxes"].as_u64() > Some(1), "{seen}");
+    assert_eq!(seen["focus"], "tab-comparison", "arrow keys move between views");
+    assert_eq!(seen["shown"], 1, "one view at a time");
+    let bars = seen["metric"].as_str().unwrap_or_default();
+    assert!(bars.contains("l2 accesses") || bars.contains("l2 misses"), "another figure is chosen: {bars}");
+}
+
+/// Notes every error from the page's first line on.
+const BEFORE: &str = "<script>window.wrong = [];\
+    addEventListener('error', e => wrong.push(String(e.message)));\
+    addEventListener('unhandledrejection', e => wrong.push(String(e.reason)));\
+    addEventListener('securitypolicyviolation', e => wrong.push(e.blockedURI));\
+    for (const kind of ['error', 'warn']) console[kind] = (...all) => wrong.push(all.join(' '));</script>";
+
+/// Goes through all views as a person would, and leaves what it has seen in the page.
+const BEHIND: &str = r##"<script>
+const seen = {views: {}}, tabs = [...document.querySelectorAll('[role=tab]')], one = q => document.querySelector(q), all = q => [...document.querySelectorAll(q)];
+try {
+for (const tab of tabs) { tab.click(); seen.views[tab.textContent] = one('.view.shown').textContent; }
+tabs[0].focus(); tabs[0].click();
+tabs[0].dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));
+seen.focus = document.activeElement.id; seen.shown = all('.view.shown').length;
+const figure = all('#view-comparison select')[0], other = [...figure.options].find(o => /^l2_(accesses|misses)$/.test(o.value));
+figure.value = other.value; figure.dispatchEvent(new Event('change')); seen.metric = one('#view-comparison').textContent;
+tabs.find(t => t.textContent === 'Lines').click();
+seen.moments = all('.moment').length;
+const message = all('.moment').find(m => m.querySelector('.arrow'));
+message.dispatchEvent(new MouseEvent('click', {bubbles: true}));
+seen.detail = one('.detail').textContent; seen.boxes = all('.waves rect').length;
+for (const box of all('#view-lines input[type=checkbox]').slice(1)) box.click();
+seen.messages = all('.moment').length;
+const lines = one('#view-lines select'); lines.value = '1'; lines.dispatchEvent(new Event('change'));
+for (const m of all('.moment').slice(0, 20)) m.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}));
+for (const d of all('details')) d.open = true;
+dispatchEvent(new Event('beforeprint'));
+} catch (e) { wrong.push(e.stack); }
+seen.errors = wrong;
+const out = document.createElement('pre'); out.id = 'seen'; out.textContent = JSON.stringify(seen); document.body.replaceChildren(out);
+</script>"##;
+
+/// What a browser saw that went through the page.
+fn clicked(folder: &Path, page: &str) -> Value {
+    let driven = page.replacen("<head>", &format!("<head>{BEFORE}"), 1);
+    let driven = driven.replacen("</body>", &format!("{BEHIND}</body>"), 1);
+    std::fs::write(folder.join("driven.html"), driven).expect("written");
+    let user = format!("--user-data-dir={}", folder.join("chromium").display());
+    let page = format!("file://{}", folder.join("driven.html").display());
+    let out = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args([&user, "--dump-dom", &page])
+        .output()
+        .expect("chromium is installed (scripts/setup)");
+    let dom = String::from_utf8_lossy(&out.stdout);
+    let seen = dom.split("<pre id=\"seen\">").nth(1).and_then(|rest| rest.split("</pre>").next());
+    let seen = seen.unwrap_or_else(|| {
+        panic!("the page did not come to its end: {dom} {}", String::from_utf8_lossy(&out.stderr))
+    });
+    let plain =
+        seen.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", "\u{a0}").replace("&amp;", "&");
+    serde_json::from_str(&plain).expect("JSON")
+}
+
+#[test]
+fn a_line_that_is_asked_for_is_on_the_page() {
+    let folder = results();
+    done(
+        folder.path(),
+        &[
+            "report", "rec.wev", "--out", "p.html", "--line", "0x0", "--most", "2", "--last", "7", "--at",
+            "2500",
+        ],
+    );
+    let data = data(&std::fs::read_to_string(folder.path().join("p.html")).expect("written"));
+    let lines = data["logs"][0]["lines"].as_array().expect("a list");
+    assert_eq!((lines.len(), lines[0]["address"].as_str()), (3, Some("0x0")));
+    for line in lines {
+        let moments = line["moments"].as_array().expect("a list");
+        assert!(!moments.is_empty() && moments.iter().all(|m| m["cycle"].as_u64() <= Some(2500)), "{line}");
+        // Beside the newest ones there are only those that have led to one of them.
+        let reasons: Vec<Option<u64>> =
+            line["reasons"].as_array().expect("a list").iter().map(Value::as_u64).collect();
+        let older = 0..moments.len().saturating_sub(7) as u64;
+        assert!(older.into_iter().all(|n| reasons.contains(&Some(n))), "{line}");
+    }
+    let cut = data["logs"][0]["cut"].as_str().unwrap_or_default();
+    assert!(cut.starts_with("The page holds 3 of ") && cut.contains("those asked for"), "{cut}");
+
+    let wrong = |words: &[&str]| refused(folder.path(), &[&["report"], words].concat());
+    assert!(
+        wrong(&["rec.json", "--line", "0x0"]).contains("--line 0x0 needs an event log, and none is given")
+    );
+    assert!(wrong(&["rec.wev", "--line", "nope[0]"]).contains("the program has no array nope"));
+    assert!(wrong(&["rec.json", "--out", "no/page.html"]).contains("give a file in a folder that exists"));
+    assert!(wrong(&["rec.json", "--out", "rec.json"]).contains("give the page a file of its own"));
+}
+
+#[test]
+fn what_is_no_result_is_refused_in_one_sentence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let says = |contents: &str| {
+        std::fs::write(folder.path().join("x"), contents).expect("written");
+        let text = refused(folder.path(), &["report", "x"]);
+        assert!(!folder.path().join("report.html").exists(), "nothing is written");
+        text
+    };
+    assert!(says("hello\n").starts_with(
+        "weft: x is neither results of weft run --json, nor a table of weft sweep, nor a log of"
+    ));
+    assert!(says("a,b\n1,2\n").starts_with("weft: x is neither results"));
+    assert_eq!(
+        says(r#"{"schema": "weft-run-7"}"#),
+        "weft: x has schema weft-run-7 and this program reads weft-run-1; make it anew by weft run --json"
+    );
+    assert!(says(r#"{"a": 1}"#).starts_with("weft: x is JSON without the schema of results"));
+    assert!(says(r#"{"schema": "weft-run-1", "fabric": "f""#).starts_with("weft: x is damaged: EOF"));
+    assert!(
+        says(r#"{"schema": "weft-run-1", "fabric": "f"}"#)
+            .contains("its workload is missing or of another kind")
+    );
+    assert!(says("run,status,workload,cycles\n1,ok\n").starts_with("weft: the table x is damaged: "));
+    assert!(says("\u{1f}\u{8b}").starts_with("weft: x is neither results"));
+    let gone = refused(folder.path(), &["report", "gone"]);
+    assert!(gone.starts_with("weft: cannot read gone: "), "{gone}");
+    assert!(
+        refused(folder.path(), &["report", "."])
+            .starts_with("weft: cannot read .: it is a folder; give results")
+    );
+}

@@ -1,0 +1,102 @@
+//! `weft reproduce`: one figure from nothing to its report, again without a run, what differs in words, and one sentence for each mistake.
+
+use crate::program::weft_in as weft;
+use std::path::Path;
+
+fn stdout(folder: &Path, args: &[&str]) -> String {
+    let out = weft(folder, args);
+    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    assert!(out.stderr.is_empty(), "a pipe sees no progress: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).expect("text")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+#[test]
+fn a_figure_is_made_once_and_reported_from_its_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let args = ["reproduce", "dnn-step", "remote", "--quick", "--jobs", "2", "--out", "out"];
+    let first = stdout(folder.path(), &args);
+    assert!(first.contains("runs made: 8, "), "{first}");
+    let out = folder.path().join("out");
+    let record: serde_json::Value =
+        serde_json::from_str(&read(&out.join("dnn-step-remote.json"))).expect("JSON");
+    assert_eq!(
+        (record["schema"].as_str(), record["preset"].as_str()),
+        (Some("weft-reproduce-1"), Some("quick"))
+    );
+    let figure = &record["figures"][0];
+    assert_eq!((figure["runs"].as_u64(), figure["failed"].as_u64()), (Some(8), Some(0)));
+
+    // The numbers are those of the results file.
+    let mut reader = csv::Reader::from_path(out.join("runs/dnn-remote-quick.csv")).expect("results");
+    let rows: Vec<std::collections::BTreeMap<String, String>> =
+        reader.deserialize().map(|row| row.expect("a row")).collect();
+    let cycles = |workload: &str, remote: &str| -> f64 {
+        let row = rows.iter().find(|row| row["axis.workload"] == workload && row["axis.remote"] == remote);
+        row.expect("a run")["cycles"].parse().expect("a number")
+    };
+    let ratios = ["64 x 64", "96 x 96"].map(|workload| cycles(workload, "100%") / cycles(workload, "0%"));
+    let row = |what: &str| {
+        figure["rows"].as_array().expect("rows").iter().find(|row| row["what"] == what).expect("a row")
+    };
+    let greatest = ratios[0].max(ratios[1]);
+    let measured = row("100% remote, greatest")["measured"].as_f64().expect("a number");
+    assert!((measured - greatest).abs() < 1e-9, "{measured} {greatest}");
+    assert!(
+        (row("100% remote")["measured"].as_f64().expect("a number") - (ratios[0] + ratios[1]) / 2.0).abs()
+            < 1e-9
+    );
+    let ratio = row("100% remote, greatest")["ratio"].as_f64().expect("a number");
+    assert!((ratio - greatest / 12.0).abs() < 1e-9, "to the nearer end of 12 to 27: {ratio}");
+    // A small matrix is not 12 times slower: told with counters.
+    assert_eq!(row("100% remote, greatest")["near"].as_bool(), Some(false));
+    let report = read(&out.join("dnn-step-remote.md"));
+    let words = row("100% remote, greatest")["words"].as_str().expect("words").to_string();
+    assert!(words.contains("`rdma_reads`") && report.contains(&words) && first.contains(&words), "{words}");
+    let page = read(&out.join("dnn-step-remote.html"));
+    assert!(
+        page.contains("<svg") && page.contains("prefers-color-scheme") && !page.contains("src="),
+        "one page"
+    );
+    assert!(report.contains("](pictures/dnn-remote-quick-cycles.svg)"), "{report}");
+
+    let again = stdout(folder.path(), &args);
+    assert!(again.contains("runs made: 0, "), "{again}");
+    assert_eq!(read(&out.join("dnn-step-remote.md")), report, "the same bytes");
+}
+
+#[test]
+fn a_figure_of_hardware_needs_no_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = stdout(folder.path(), &["reproduce", "rec", "storage"]);
+    assert!(said.contains("| entry, range of 1 KB (bits) | 103 | 103 | 1.00 |"), "{said}");
+    assert!(said.contains("runs made: 0, "), "{said}");
+    assert!(folder.path().join("reproduce_out/rec-storage.md").exists());
+    assert!(folder.path().join("reproduce_out/pictures/rec-storage.svg").exists());
+}
+
+#[test]
+fn systems_and_figures_are_listed_and_others_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = stdout(folder.path(), &["reproduce", "list"]);
+    for word in ["rec\n", "speedup", "rec-protocols, 84 runs", "spandex\n", "no run"] {
+        assert!(said.contains(word), "{word} is missing: {said}");
+    }
+    let refused = |args: &[&str], part: &str| {
+        let out = weft(folder.path(), args);
+        let text = String::from_utf8(out.stderr).expect("text");
+        assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
+        assert!(text.trim_end().lines().count() == 1 && text.contains(part), "{args:?}: {text}");
+    };
+    refused(&["reproduce", "hrm"], "there are no published results of hrm; give all, or one of rec, hmg");
+    refused(
+        &["reproduce", "rec", "speed"],
+        "rec has no figure speed; its figures are storage, area, speedup",
+    );
+    refused(&["reproduce", "all", "speedup"], "figure speedup is of one system");
+    refused(&["reproduce", "rec", "storage", "--out", "/proc/none"], "cannot make this folder");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is half written");
+}

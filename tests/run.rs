@@ -1,0 +1,430 @@
+//! `weft run`: every program and every protocol computes the host's result, graphs come in every format, and the JSON says what was measured.
+
+use crate::program::weft_in as weft;
+use serde_json::Value;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// A program that ends after a few thousand cycles.
+const KARATE: [&str; 4] = ["--param", "source=karate", "--param", "iterations=2"];
+
+/// The JSON of a run that verified.
+fn run(args: &[&str]) -> Value {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut all = vec!["run", "rec-4gpu-small", "--json", "run.json"];
+    all.extend(args);
+    let out = weft(folder.path(), &all);
+    let (said, wrong) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(out.status.success(), "{all:?}: {wrong}");
+    assert_eq!(said.trim_end().lines().last(), Some("verified: true"), "{all:?}: {said}");
+    let text = std::fs::read_to_string(folder.path().join("run.json")).expect("written");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["verified"], true, "{all:?}");
+    json
+}
+
+fn number(json: &Value, of: &str, name: &str) -> u64 {
+    json[of][name].as_u64().unwrap_or_else(|| panic!("{of}.{name} is no count: {}", json[of]))
+}
+
+/// Runs programs whose data several GPUs share; all of them verify.
+fn verified(programs: &[(&str, &[&str])]) {
+    for (name, params) in programs {
+        let mut args = vec!["--workload", name];
+        args.extend(params.iter().flat_map(|p| ["--param", *p]));
+        let json = run(&args);
+        assert_eq!(json["workload"], *name);
+        let launched = json["kernels"].as_array().expect("a list").len();
+        assert!(launched >= 1, "{name} ran no kernel");
+        let (accesses, requests) =
+            (number(&json, "metrics", "l2_accesses"), number(&json, "metrics", "inter_gpu_requests"));
+        assert!(
+            accesses > 0 && requests > 0,
+            "{name}: {accesses} accesses, {requests} requests: nothing was shared"
+        );
+    }
+}
+
+#[test]
+fn every_dense_program_computes_the_hosts_result() {
+    verified(&[
+        ("pagerank", &["source=uniform", "nodes=64", "edges=256", "iterations=2"]),
+        ("gemv", &["n=32"]),
+        ("atax", &["rows=64", "columns=32"]),
+        ("fir", &["samples=1024", "blocks=2"]),
+        ("transpose", &["rows=64", "columns=32"]),
+        ("stencil", &["n=32", "iterations=2"]),
+        ("c2d", &["n=48"]),
+        ("gemm", &["m=32", "n=32", "k=16"]),
+        ("j2d", &["n=40", "steps=1"]),
+        ("lu", &["n=20"]),
+        ("mm2", &["n=36"]),
+        ("mm3", &["n=36"]),
+        ("sc", &["n=40"]),
+        ("aes", &["blocks=256"]),
+        ("bicg", &["rows=64", "columns=32"]),
+        ("conv", &["n=40"]),
+        ("mm", &["n=48"]),
+        ("mt", &["n=72"]),
+        ("relu", &["length=5000"]),
+        ("xtreme1", &["kilobytes=3", "repeat=1"]),
+        ("xtreme2", &["kilobytes=3", "repeat=1"]),
+        ("xtreme3", &["kilobytes=3", "repeat=1"]),
+    ]);
+}
+
+#[test]
+fn every_layer_computes_the_hosts_result() {
+    verified(&[
+        ("alexnet", &["channels=2", "filters=8", "image=9"]),
+        ("googlenet", &["channels=4", "filters=8", "image=8"]),
+        ("overfeat", &["channels=1", "filters=8", "image=31"]),
+        ("resnet", &["blocks=1", "channels=4", "image=8"]),
+        ("lstm", &["hidden=32", "batch=4", "steps=2"]),
+        ("rnn-fw", &["hidden=32", "batch=8", "steps=2"]),
+        ("rnn-dgrad", &["hidden=32", "batch=8", "steps=2"]),
+        ("rnn-wgrad", &["hidden=32", "batch=4", "steps=2"]),
+        ("vgg16", &["batch=1", "scale=64", "classes=3"]),
+    ]);
+}
+
+#[test]
+fn every_irregular_program_computes_the_hosts_result() {
+    verified(&[
+        ("bfs", &["source=uniform", "nodes=256", "edges=1024"]),
+        ("mst", &["source=uniform", "nodes=256", "edges=1024"]),
+        ("comd", &["cells=4", "steps=1"]),
+        ("cusolver", &["tiles=3"]),
+        ("hpgmg", &["levels=3", "cycles=1"]),
+        ("miniamr", &["roots=2", "refinements=1", "steps=1"]),
+        ("minicontact", &["elements=12", "steps=2"]),
+        ("namd", &["atoms=4", "steps=1"]),
+        ("nekbone", &["elements=2", "iterations=1"]),
+        ("nw", &["tiles=5"]),
+        ("pathfinder", &["columns=2000", "rows=9"]),
+        ("snap", &["cells=4", "octants=1"]),
+    ]);
+}
+
+#[test]
+fn work_groups_that_wait_for_one_another_must_all_fit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let args = ["run", "rec-4gpu-small", "--workload", "cusolver", "--param", "tiles=2", "--param", "cus=65"];
+    let out = weft(folder.path(), &args);
+    assert_eq!(out.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&out.stderr);
+    let expected = "the work-groups of kernel cholesky_step wait for one another, and 65 of them share a GPU that holds 64";
+    assert!(said.contains(expected), "{said}");
+}
+
+#[test]
+fn every_protocol_computes_pagerank() {
+    let mut cycles = Vec::new();
+    for protocol in [
+        "baseline",
+        "baseline-2x",
+        "hmg-entry",
+        "rec",
+        "nhcc",
+        "gpu-vi",
+        "ideal",
+        "l1-only",
+        "no-remote-caching",
+    ] {
+        let set = format!("protocol={protocol}");
+        let mut args = vec!["--set", set.as_str()];
+        args.extend(KARATE);
+        let json = run(&args);
+        assert_eq!(json["config"]["protocol"], protocol);
+        cycles.push((protocol, number(&json, "metrics", "inter_gpu_requests")));
+        // Without a directory there is nothing to evict and nobody to invalidate.
+        if protocol.starts_with("no-") || protocol == "l1-only" {
+            for kind in ["write_invalidations", "evict_invalidations"] {
+                assert_eq!(number(&json, "metrics", kind), 0, "{protocol}: {kind}");
+            }
+        }
+    }
+    let of = |name: &str| cycles.iter().find(|(p, _)| *p == name).map(|(_, n)| *n).expect("ran");
+    assert!(
+        of("no-remote-caching") > of("rec"),
+        "lines of other GPUs that no L2 keeps are fetched again and again: {cycles:?}"
+    );
+}
+
+#[test]
+fn gpus_of_several_gpms_compute_pagerank() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut args = vec!["run", "hmg-4gpu-small", "--json", "run.json", "--workload", "pagerank"];
+    args.extend(KARATE);
+    let out = weft(folder.path(), &args);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = std::fs::read_to_string(folder.path().join("run.json")).expect("written");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((&json["config"]["gpms"], &json["config"]["protocol"]), (&4.into(), &"hmg".into()));
+    let requests = number(&json, "metrics", "inter_gpu_requests");
+    let links: u64 = ["rdreq", "wrreq", "atomreq"]
+        .iter()
+        .filter_map(|kind| json["counters"][format!("link_tx.msgs_{kind}")]["value"].as_u64())
+        .sum();
+    assert!(0 < requests && requests < links, "{requests} of the {links} that leave a GPM leave its GPU");
+    let served = |who: &str| json["metrics"]["served"][who].as_u64().expect("a count");
+    let far = served("far_l2") + served("far_dram");
+    let loads = number(&json, "metrics", "inter_gpu_loads");
+    assert!(
+        0 < loads && loads <= far,
+        "{loads} of {far} accesses that another GPU answers are loads of their own"
+    );
+    let share = |name: &str| json["metrics"][name].as_f64().expect("a number");
+    assert!(share("redundant_inter_gpu_loads") > 0.0, "all GPMs of a GPU gather from the same vector");
+    assert!(share("invalidations_per_store") > 0.0 && share("directory_occupancy") > 0.0);
+    args[3] = "alone.json";
+    args.extend(["--set", "gpus=1"]);
+    let out = weft(folder.path(), &args);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = std::fs::read_to_string(folder.path().join("alone.json")).expect("written");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(number(&json, "metrics", "inter_gpu_messages"), 0, "there is no other GPU");
+    assert!(json["counters"]["link_tx.msgs_rdreq"]["value"].as_u64() > Some(0), "GPMs read each other");
+}
+
+#[test]
+fn a_small_directory_evicts_and_the_result_stays_right() {
+    let json = run(&[
+        "--param",
+        "source=uniform",
+        "--param",
+        "nodes=512",
+        "--param",
+        "edges=4096",
+        "--param",
+        "iterations=2",
+        "--set",
+        "protocol=baseline",
+        "--set",
+        "entries=32",
+    ]);
+    assert_eq!(json["config"]["entries"], 32);
+    assert!(number(&json, "metrics", "evict_invalidations") > 0, "{}", json["metrics"]);
+    assert!(number(&json, "metrics", "write_invalidations") > 0, "{}", json["metrics"]);
+}
+
+#[test]
+fn figures_agree_with_each_other() {
+    let graph = ["source=uniform", "nodes=512", "edges=4096", "iterations=2"];
+    let mut args: Vec<&str> = graph.iter().flat_map(|p| ["--param", *p]).collect();
+    args.extend([
+        "--set",
+        "entries=8",
+        "--set",
+        "ways=2",
+        "--set",
+        "range=256",
+        "--set",
+        "links=6",
+        "--set",
+        "link_bytes=1",
+        "--ledger",
+        "hits",
+    ]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut all = vec!["run", "rec-4gpu-small", "--json", "run.json"];
+    all.extend(&args);
+    let out = weft(folder.path(), &all);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = std::fs::read_to_string(folder.path().join("run.json")).expect("written");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    let metric = |name: &str| number(&json, "metrics", name);
+    let kinds = json["metrics"]["bytes_by_kind"].as_object().expect("a table");
+    let bytes: u64 = kinds.values().map(|b| b.as_u64().expect("a count")).sum();
+    assert_eq!((kinds.len(), bytes), (12, metric("inter_gpu_bytes")));
+    assert!(metric("inter_gpu_messages") > metric("inter_gpu_transactions"));
+    assert!(metric("inter_gpu_transactions") > metric("inter_gpu_requests"));
+    let entries: Vec<u64> = json["metrics"]["coalesced_histogram"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|n| n.as_u64().expect("a count"))
+        .collect();
+    let counter = |name: &str| json["counters"][name]["value"].as_u64().expect("a counter");
+    assert_eq!((entries.len(), entries.iter().sum::<u64>()), (4, counter("dir.evictions")));
+    assert!(counter("dir.evictions") > 0 && counter("fence_unit.fences") > 0);
+    assert_eq!(metric("false_positive_invalidations"), 0);
+    // Each operation of the directory takes one row of its table.
+    let covers = json["covers"].as_object().expect("a table");
+    let rows = ["RD_REM", "WR_REM", "WR_LOC", "ATOM_REM"].map(|op| format!("rec.{op}."));
+    let ops = covers.iter().filter(|(id, _)| rows.iter().any(|row| id.starts_with(row)));
+    assert_eq!(ops.map(|(_, n)| n.as_u64().expect("a count")).sum::<u64>(), counter("dir.ops"));
+    // The run is in the ledger.
+    let out = weft(folder.path(), &["ledger", "rec-directory", "--dir", "hits"]);
+    let table = String::from_utf8_lossy(&out.stdout).into_owned();
+    let row = table.lines().find(|l| l.starts_with("rec.RD_REM.base_miss ")).expect("a row");
+    assert!(row.ends_with("run rec-4gpu-small rec pagerank"), "{row}");
+    let count = covers["rec.RD_REM.base_miss"].to_string();
+    assert_eq!(row.split_whitespace().nth(2), Some(count.as_str()));
+}
+
+/// The same five vertices and six directed pairs of edges in each format: name and text.
+fn formats() -> [(&'static str, String); 7] {
+    let edges = [(1, 2), (1, 3), (2, 3), (3, 4), (4, 5), (1, 5)];
+    let list =
+        |line: &dyn Fn(u32, u32) -> String| edges.iter().map(|(a, b)| line(*a, *b)).collect::<String>();
+    let arcs = list(&|a, b| format!("a {a} {b} 7\na {b} {a} 7\n"));
+    [
+        ("g.graph", "% five vertices\n5 6\n2 3 5\n1 3\n1 2 4\n3 5\n1 4\n".into()),
+        ("g.txt", format!("# from to\n{}", list(&|a, b| format!("{a}\t{b}\n")))),
+        ("arcs.txt", format!("# Directed graph\n{}", list(&|a, b| format!("{a}\t{b}\n{b}\t{a}\n")))),
+        (
+            "g.mtx",
+            format!(
+                "%%MatrixMarket matrix coordinate pattern symmetric\n% c\n5 5 6\n{}",
+                list(&|a, b| format!("{b} {a}\n"))
+            ),
+        ),
+        (
+            "real.mtx",
+            format!(
+                "%%MatrixMarket matrix coordinate real symmetric\n5 5 6\n{}",
+                list(&|a, b| format!("{b} {a} 0.5\n"))
+            ),
+        ),
+        ("g.gr", format!("c roads\np sp 5 12\n{arcs}")),
+        ("topology.gr", format!("p tw 5 6\n{}", list(&|a, b| format!("{a} {b}\n")))),
+    ]
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    out.write_all(text.as_bytes()).expect("packed");
+    out.finish().expect("packed")
+}
+
+fn xz(text: &str) -> Vec<u8> {
+    let mut out = xz2::write::XzEncoder::new(Vec::new(), 6);
+    out.write_all(text.as_bytes()).expect("packed");
+    out.finish().expect("packed")
+}
+
+#[test]
+fn a_graph_gives_the_same_run_in_every_format_and_packed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, bytes: &[u8]| -> PathBuf {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).expect("written");
+        path
+    };
+    let mut files = Vec::new();
+    for (i, (name, text)) in formats().iter().enumerate() {
+        files.push(put(name, text.as_bytes()));
+        match i {
+            0 | 3 => files.push(put(&format!("{name}.gz"), &gzip(text))),
+            1 | 5 => files.push(put(&format!("{name}.xz"), &xz(text))),
+            _ => {}
+        }
+    }
+    let mut first: Option<(Value, Value)> = None;
+    for file in &files {
+        let json = run(&["--graph", &file.display().to_string(), "--param", "iterations=1"]);
+        let seen = (json["cycles"].clone(), json["counters"].clone());
+        match &first {
+            Some(first) => assert!(*first == seen, "{}: the run of {}", file.display(), files[0].display()),
+            None => first = Some(seen),
+        }
+    }
+}
+
+#[test]
+fn the_json_has_its_keys_and_repeats() {
+    let mut args = vec!["--seed", "7", "--set", "range=512"];
+    args.extend([
+        "--param",
+        "source=uniform",
+        "--param",
+        "nodes=64",
+        "--param",
+        "edges=256",
+        "--param",
+        "iterations=1",
+    ]);
+    let mut twice = [run(&args), run(&args)];
+    let one = twice[0].as_object().expect("an object");
+    for key in [
+        "schema",
+        "fabric",
+        "workload",
+        "seed",
+        "config",
+        "cycles",
+        "verified",
+        "wall_seconds",
+        "cycles_per_second",
+        "counters",
+    ] {
+        assert!(one.contains_key(key), "{key} is missing");
+    }
+    assert_eq!((&one["fabric"], &one["seed"]), (&"rec-4gpu-small".into(), &7.into()));
+    assert_eq!(one["config"]["range"], 512, "what was set is in the record");
+    assert!(
+        one["cycles"].as_u64().expect("a count") > 0 && one["wall_seconds"].as_f64().expect("a time") > 0.0
+    );
+    for (name, counter) in one["counters"].as_object().expect("an object") {
+        assert!(
+            counter["value"].is_u64() && counter["about"].as_str().is_some_and(|a| a.len() > 5),
+            "{name}: {counter}"
+        );
+    }
+    for json in &mut twice {
+        let all = json.as_object_mut().expect("an object");
+        all.remove("wall_seconds");
+        all.remove("cycles_per_second");
+    }
+    assert_eq!(twice[0], twice[1], "same seed, same run");
+    args[1] = "8";
+    assert_ne!(run(&args)["counters"], twice[0]["counters"], "another seed is another graph");
+}
+
+#[test]
+fn the_record_of_a_run_is_a_configuration() {
+    let json = run(&["--param", "source=karate", "--param", "iterations=1", "--set", "l2_ways=8"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut text = String::new();
+    for (key, value) in json["config"].as_object().expect("an object") {
+        if key != "name" {
+            text.push_str(&format!("{key} = {value}\n"));
+        }
+    }
+    std::fs::write(folder.path().join("again.toml"), text).expect("written");
+    let mut args = vec!["run", "again.toml", "--json", "again.json"];
+    args.extend(["--param", "source=karate", "--param", "iterations=1"]);
+    let out = weft(folder.path(), &args);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let again = std::fs::read_to_string(folder.path().join("again.json")).expect("written");
+    let again: Value = serde_json::from_str(&again).expect("JSON");
+    assert_eq!((&again["cycles"], &again["counters"]), (&json["cycles"], &json["counters"]));
+}
+
+#[test]
+fn the_interpreter_counts_the_same() {
+    let args = ["--param", "source=karate", "--param", "iterations=1"];
+    let native = run(&args);
+    let reference = run(&["--interpreter", args[0], args[1], args[2], args[3]]);
+    assert_eq!((&native["cycles"], &native["counters"]), (&reference["cycles"], &reference["counters"]));
+}
+
+#[test]
+fn threads_count_the_same() {
+    let runs = ["1", "2"].map(|threads| run(&[&KARATE[..], &["--threads", threads]].concat()));
+    assert_eq!(runs[0]["counters"], runs[1]["counters"]);
+    assert_eq!(runs[0]["cycles"], runs[1]["cycles"]);
+}
+
+#[test]
+fn a_run_that_does_not_end_says_so_and_leaves_no_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut args = vec!["run", "rec-4gpu-small", "--max-cycles", "500", "--json", "run.json"];
+    args.extend(KARATE);
+    let out = weft(folder.path(), &args);
+    assert_eq!(out.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(said.contains("has not ended after 500 cycles; --max-cycles"), "{said}");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+}
