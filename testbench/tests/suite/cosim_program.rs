@@ -1,5 +1,7 @@
 //! Units of fabrics that run programs: what their neighbours sent is replayed on their Verilog.
 //!
+//! By default a third of the cycles that `scripts/test --all` takes.
+//!
 //! Random messages may ask a block for what was never written; its neighbours do not. So an unknown value at an output is a failure here.
 
 use std::collections::BTreeMap;
@@ -18,11 +20,14 @@ fn program(config: &FabricConfig, name: &str) -> Arc<dyn Program> {
     Arc::from(weft_workload::build(name, &params, None).expect("legal"))
 }
 
-/// The first cycles of a program, in which more than `transfers` messages pass the unit's channels.
-fn agrees(fabric: &str, changes: &[&[&str]], workload: &str, unit: &str, cycles: u64, transfers: u64) {
+/// Of how many cycles one is taken by default.
+const SHORT: u64 = 3;
+
+/// The first cycles of a program, in which more than `transfers` messages pass each unit's channels.
+fn agrees(fabric: &str, changes: &[&[&str]], workload: &str, units: &[&str], cycles: u64, transfers: u64) {
     let config = config(fabric, changes);
     let program = program(&config, workload);
-    agrees_at(&config, program, unit, cycles, transfers);
+    agrees_at(&config, program, units, cycles, transfers);
 }
 
 fn config(fabric: &str, changes: &[&[&str]]) -> FabricConfig {
@@ -31,46 +36,76 @@ fn config(fabric: &str, changes: &[&[&str]]) -> FabricConfig {
     config
 }
 
-fn agrees_at(config: &FabricConfig, program: Arc<dyn Program>, unit: &str, cycles: u64, transfers: u64) {
-    let (module, run) = record_program(config, program, unit, cycles).unwrap_or_else(|e| panic!("{e}"));
-    assert!(run.transfers > transfers, "{unit}: only {} transfers", run.transfers);
-    let folder = tempfile::tempdir().expect("a folder");
-    let options = CosimOptions { strict: true, ..CosimOptions::new(&module, With::Icarus, folder.path()) };
-    let report = cosim_recorded(&module, &run, Duration::ZERO, &options).unwrap_or_else(|e| panic!("{e}"));
-    println!("{unit}: {report}");
-    assert_eq!((report.cycles, report.unknown), (run.cycles(), None));
+fn agrees_at(config: &FabricConfig, program: Arc<dyn Program>, units: &[&str], cycles: u64, transfers: u64) {
+    let recorded = record_program(config, program, units, cycles).unwrap_or_else(|e| panic!("{e}"));
+    for (unit, (module, run)) in units.iter().zip(recorded) {
+        assert!(run.transfers > transfers, "{unit}: only {} transfers", run.transfers);
+        let folder = tempfile::tempdir().expect("a folder");
+        let options =
+            CosimOptions { strict: true, ..CosimOptions::new(&module, With::Icarus, folder.path()) };
+        let report =
+            cosim_recorded(&module, &run, Duration::ZERO, &options).unwrap_or_else(|e| panic!("{e}"));
+        println!("{unit}: {report}");
+        assert_eq!((report.cycles, report.unknown), (run.cycles(), None));
+    }
 }
 
-#[test]
-fn cosim_units_of_mgcc() {
+macro_rules! cosim_of {
+    ($($test:ident: $units:ident;)*) => {
+        $(#[test] fn $test() { $units(SHORT); })*
+
+        #[test]
+        fn long_cosim_of_units() {
+            $($units(1);)*
+        }
+    };
+}
+
+cosim_of! {
+    cosim_units_of_mgcc: mgcc;
+    cosim_units_with_write_back: write_back;
+    cosim_units_of_gtsc: gtsc;
+    cosim_units_of_gpu_vi: gpu_vi;
+    cosim_units_of_rdma: rdma;
+    cosim_units_of_spandex: spandex_gpu;
+    cosim_units_of_spandex_with_denovo: spandex_denovo;
+    cosim_units_of_spandex_with_flex: spandex_flex;
+    cosim_units_of_h_mesi: h_mesi;
+    cosim_a_router_of_spandex: spandex_router;
+    cosim_units_of_spandex_between_gpus: spandex_between_gpus;
+}
+
+fn mgcc(share: u64) {
     for protocol in ["protocol=wt-c-rc", "protocol=wt-c-sc", "protocol=wt-nc-rc"] {
-        agrees("tsm-4gpu-small", &[TSM, &[protocol]], "pagerank", "gpu0.l1_0", 10_000, 500);
-        agrees("tsm-4gpu-small", &[TSM, &[protocol]], "pagerank", "gpu0.bank0", 10_000, 500);
+        let units = ["gpu0.l1_0", "gpu0.bank0"];
+        agrees("tsm-4gpu-small", &[TSM, &[protocol]], "pagerank", &units, 10_000 / share, 500 / share);
     }
 }
 
-#[test]
-fn cosim_units_with_write_back() {
-    agrees("tsm-4gpu-small", &[TSM, &["protocol=wb-nc-rc"]], "pagerank", "gpu0.bank0", 10_000, 500);
+fn write_back(share: u64) {
+    agrees(
+        "tsm-4gpu-small",
+        &[TSM, &["protocol=wb-nc-rc"]],
+        "pagerank",
+        &["gpu0.bank0"],
+        10_000 / share,
+        500 / share,
+    );
 }
 
-#[test]
-fn cosim_units_of_gtsc() {
+fn gtsc(share: u64) {
     let one: &[&str] = &["gpus=1", "protocol=gtsc"];
-    agrees("tsm-4gpu-small", &[TSM, one], "pagerank", "gpu0.l1_0", 10_000, 500);
-    agrees("tsm-4gpu-small", &[TSM, one], "pagerank", "gpu0.bank0", 10_000, 500);
+    let units = ["gpu0.l1_0", "gpu0.bank0"];
+    agrees("tsm-4gpu-small", &[TSM, one], "pagerank", &units, 10_000 / share, 500 / share);
 }
 
-#[test]
-fn cosim_units_of_gpu_vi() {
-    for unit in ["gpu0_gpm0.dir0", "gpu0_gpm0.bank0", "gpu0_gpm0.egress", "gpu0_gpm0.ingress"] {
-        agrees("hmg-4gpu-small", &[HMG, &["protocol=gpu-vi"]], "hpgmg", unit, 20_000, 5);
-    }
+fn gpu_vi(share: u64) {
+    let units = ["gpu0_gpm0.dir0", "gpu0_gpm0.bank0", "gpu0_gpm0.egress", "gpu0_gpm0.ingress"];
+    agrees("hmg-4gpu-small", &[HMG, &["protocol=gpu-vi"]], "hpgmg", &units, 20_000 / share, 5 / share);
 }
 
 /// Each unit that MGPU-RDMA has of its own, and its home bank, among neighbours that keep the protocol.
-#[test]
-fn cosim_units_of_rdma() {
+fn rdma(share: u64) {
     const RDMA: &[&str] = &[
         "gpus=2",
         "cus=2",
@@ -83,43 +118,42 @@ fn cosim_units_of_rdma() {
         "page=512",
         "host_link_bytes=0",
     ];
-    for unit in ["gpu0.engine", "gpu0.bank0", "gpu0.dram_port0", "switch"] {
-        agrees("rdma-4gpu-small", &[RDMA], "pagerank", unit, 8_000, 100);
-    }
+    let units = ["gpu0.engine", "gpu0.bank0", "gpu0.dram_port0", "switch"];
+    agrees("rdma-4gpu-small", &[RDMA], "pagerank", &units, 8_000 / share, 100 / share);
 }
 
 /// L1s, translation units and banks of two cores and three CUs, in a program in which all of them write to the same lines.
-#[test]
-fn cosim_units_of_spandex() {
-    spandex("s-mesi-gpu", &[], &["bank0", "device0.cache", "device0.tu", "device2.cache", "device2.tu"]);
-    spandex("s-gpu-gpu", &[], &["bank0", "device0.cache"]);
+fn spandex_gpu(share: u64) {
+    spandex(
+        share,
+        "s-mesi-gpu",
+        &[],
+        &["bank0", "device0.cache", "device0.tu", "device2.cache", "device2.tu"],
+    );
+    spandex(share, "s-gpu-gpu", &[], &["bank0", "device0.cache"]);
 }
 
-#[test]
-fn cosim_units_of_spandex_with_denovo() {
-    spandex("s-denovo-denovo", &[], &["bank0", "device0.cache", "device0.tu", "device2.cache"]);
-    spandex("s-denovo-gpu", &[], &["device0.cache"]);
+fn spandex_denovo(share: u64) {
+    spandex(share, "s-denovo-denovo", &[], &["bank0", "device0.cache", "device0.tu", "device2.cache"]);
+    spandex(share, "s-denovo-gpu", &[], &["device0.cache"]);
 }
 
-#[test]
-fn cosim_units_of_spandex_with_flex() {
-    spandex("s-flex", &[], &["bank0", "device0.cache", "device2.tu"]);
-    spandex("s-flex-pred", &["opred=table"], &["device0.tu", "device2.cache"]);
+fn spandex_flex(share: u64) {
+    spandex(share, "s-flex", &[], &["bank0", "device0.cache", "device2.tu"]);
+    spandex(share, "s-flex-pred", &["opred=table"], &["device0.tu", "device2.cache"]);
 }
 
 /// The hierarchical baseline: the L3, the CPU cores' clients, the GPU L2.
-#[test]
-fn cosim_units_of_h_mesi() {
-    spandex("h-mesi-gpu", &[], &["l3_bank0", "l2_bank0", "device0.cache", "device0.client"]);
-    spandex("h-mesi-denovo", &[], &["l2_bank0", "device2.cache"]);
+fn h_mesi(share: u64) {
+    spandex(share, "h-mesi-gpu", &[], &["l3_bank0", "l2_bank0", "device0.cache", "device0.client"]);
+    spandex(share, "h-mesi-denovo", &[], &["l2_bank0", "device2.cache"]);
 }
 
-#[test]
-fn cosim_a_router_of_spandex() {
-    spandex("s-mesi-gpu", &[], &["router0"]);
+fn spandex_router(share: u64) {
+    spandex(share, "s-mesi-gpu", &[], &["router0"]);
 }
 
-fn spandex(protocol: &str, changes: &[&str], units: &[&str]) {
+fn spandex(share: u64, protocol: &str, changes: &[&str], units: &[&str]) {
     const SMALL: &[&str] = &[
         "cus=3",
         "banks=2",
@@ -137,18 +171,19 @@ fn spandex(protocol: &str, changes: &[&str], units: &[&str]) {
         "dram_latency=20",
     ];
     let config = config("spandex-soc-small", &[SMALL, &[&format!("protocol={protocol}")], changes]);
-    for unit in units {
-        let given = [("cpu_threads", "2"), ("blocks", "3"), ("values", "3001"), ("chunk", "100")];
-        let mut params = given.map(|(k, v)| (k.to_string(), v.to_string())).into();
-        config.offer("hsti", &mut params);
-        let program = Arc::from(weft_workload::build("hsti", &params, None).expect("legal"));
-        agrees_at(&config, program, unit, 8_000, 100);
-    }
+    agrees_at(&config, histogram(&config, "3"), units, 8_000 / share, 100 / share);
+}
+
+/// A program in which cores and CUs write to the same lines.
+fn histogram(config: &FabricConfig, blocks: &str) -> Arc<dyn Program> {
+    let given = [("cpu_threads", "2"), ("blocks", blocks), ("values", "3001"), ("chunk", "100")];
+    let mut params = given.map(|(k, v)| (k.to_string(), v.to_string())).into();
+    config.offer("hsti", &mut params);
+    Arc::from(weft_workload::build("hsti", &params, None).expect("legal"))
 }
 
 /// What a message between two GPUs passes: the router at the end of a row, both ends of a link, and the switch.
-#[test]
-fn cosim_units_of_spandex_between_gpus() {
+fn spandex_between_gpus(share: u64) {
     const GPUS: &[&str] = &[
         "gpus=2",
         "cpus=2",
@@ -161,11 +196,6 @@ fn cosim_units_of_spandex_between_gpus() {
         "dram_latency=20",
     ];
     let config = config("spandex-4gpu-small", &[GPUS]);
-    for unit in ["router1", "link_tx0", "switch_rx1", "req_switch0", "rsp_switch0"] {
-        let given = [("cpu_threads", "2"), ("blocks", "2"), ("values", "3001"), ("chunk", "100")];
-        let mut params = given.map(|(k, v)| (k.to_string(), v.to_string())).into();
-        config.offer("hsti", &mut params);
-        let program = Arc::from(weft_workload::build("hsti", &params, None).expect("legal"));
-        agrees_at(&config, program, unit, 8_000, 20);
-    }
+    let units = ["router1", "link_tx0", "switch_rx1", "req_switch0", "rsp_switch0"];
+    agrees_at(&config, histogram(&config, "2"), &units, 8_000 / share, 20 / share);
 }

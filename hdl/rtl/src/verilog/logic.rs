@@ -5,7 +5,7 @@ use super::plan::{Plan, Sources};
 use super::reduce::Reduced;
 use super::text::push_line;
 use crate::ir::*;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// How wires are driven.
 pub(super) struct Wiring {
@@ -20,6 +20,10 @@ impl Wiring {
     pub fn of(reduced: &Reduced, plan: &Plan, sources: &Sources) -> Wiring {
         let module = reduced.module;
         let touched: Vec<BTreeSet<SigId>> = reduced.body.iter().map(|s| targets(module, plan, s)).collect();
+        let mut last: HashMap<SigId, usize> = HashMap::new();
+        for (at, set) in touched.iter().enumerate() {
+            last.extend(set.iter().map(|s| (*s, at)));
+        }
         let mut plain = BTreeMap::new();
         for (i, signal) in module.signals.iter().enumerate() {
             let id = SigId(i as u32);
@@ -27,8 +31,7 @@ impl Wiring {
             if !plan.signals[i] {
                 continue;
             }
-            let last = touched.iter().rposition(|t| t.contains(&id)).map(|at| &reduced.body[at]);
-            match (last, default) {
+            match (last.get(&id).map(|at| &reduced.body[*at]), default) {
                 (Some(Stmt::Assign { value, .. }), _) | (None, Some(value)) => {
                     plain.insert(id, *value);
                 }

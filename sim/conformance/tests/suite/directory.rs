@@ -13,10 +13,10 @@ fn library(fabric: &str, keys: &[&str], (first, parts): (usize, usize)) {
 }
 
 /// Tests of paired accesses only, where a store or an Inv on its way to another GPU shows.
-fn paired(fabric: &str, keys: &[&str], protocols: &[&str]) {
+fn paired(fabric: &str, keys: &[&str], protocols: &[&str], runs: u32) {
     let tests: Vec<_> = all().into_iter().filter(|t| t.name.ends_with(".P")).collect();
     let placements = vec![Placement::Cus, Placement::Gpus];
-    let plan = Plan { placements, runs: 180, ..Plan::default() };
+    let plan = Plan { placements, runs, ..Plan::default() };
     for protocol in protocols {
         let protocol = format!("protocol={protocol}");
         let keys: Vec<&str> = keys.iter().copied().chain([protocol.as_str()]).collect();
@@ -64,25 +64,45 @@ fn acknowledged_invalidations_keep_drf0_with_scopes() {
     library("hmg-4gpu-small", &["protocol=gpu-vi", "gpus=2", "gpms=2", "cus=2"], (4, 5));
 }
 
+fn with_directories(runs: u32) {
+    paired("rec-4gpu-small", &[], &["baseline", "rec", "hmg-entry", "gpu-vi"], runs);
+}
+
+fn without_directories(runs: u32) {
+    paired("rec-4gpu-small", &[], &["ideal", "l1-only", "no-remote-caching", "sw-flat"], runs);
+}
+
+fn between_gpms(runs: u32) {
+    paired("hmg-4gpu-small", &["gpus=2", "gpms=2", "cus=2"], &["hmg", "nhcc"], runs);
+}
+
+/// Runs of a test of paired accesses in the default suite.
+const RUNS: u32 = 60;
+
 #[test]
 fn paired_accesses_are_in_order_with_directories() {
-    paired("rec-4gpu-small", &[], &["baseline", "rec", "hmg-entry", "gpu-vi"]);
+    with_directories(RUNS);
 }
 
 #[test]
 fn paired_accesses_are_in_order_without_directories() {
-    paired("rec-4gpu-small", &[], &["ideal", "l1-only", "no-remote-caching", "sw-flat"]);
+    without_directories(RUNS);
+}
+
+#[test]
+fn paired_accesses_are_in_order_between_gpms() {
+    between_gpms(RUNS);
+}
+
+#[test]
+fn long_paired_accesses_are_in_order() {
+    [with_directories, without_directories, between_gpms].iter().for_each(|all| all(3 * RUNS));
 }
 
 #[test]
 fn a_paired_load_does_not_overtake_a_store_on_its_way_home() {
     let plan = Plan { placements: vec![Placement::Gpus], runs: 900, ..Plan::default() };
     weak_as(&campaign("rec-4gpu-small", &[]), &named(&["SB.P"]), &plan);
-}
-
-#[test]
-fn paired_accesses_are_in_order_between_gpms() {
-    paired("hmg-4gpu-small", &["gpus=2", "gpms=2", "cus=2"], &["hmg", "nhcc"]);
 }
 
 #[test]

@@ -3,28 +3,31 @@
 
 use crate::common;
 
-use common::{campaign, named, weak, weak_as};
+use common::{campaign, named, steps, weak, weak_as};
 use weft_conformance::Plan;
 use weft_litmus::program::Placement;
 
 /// A fault, the test that catches it, where its threads are, and runs.
 type Planted = (&'static str, &'static str, Placement, u32);
 
-/// Each fault of the list is caught on the fabric, whose checks are off, so that its models judge; nothing is seen without a fault.
+/// Each fault of the list is caught on the fabric, whose checks are off, so that its models judge; nothing is seen in the same runs without the fault.
 fn caught(fabric: &str, keys: &[&str], faults: &[Planted]) {
     let unchecked: Vec<&str> = keys.iter().copied().chain(["checks=false"]).collect();
     let sound = campaign(fabric, &unchecked);
     for (fault, test, placement, runs) in faults {
         let tests = named(&[*test]);
         let plan = Plan { placements: vec![*placement], runs: *runs, ..Plan::default() };
-        weak_as(&sound, &tests, &plan);
         let faulty: Vec<&str> = unchecked.iter().copied().chain([*fault]).collect();
-        let report = campaign(fabric, &faulty).run(&tests[0], &plan).expect("it runs");
-        let seen = report.forbidden();
-        let first =
-            seen.first().unwrap_or_else(|| panic!("{fabric}, {fault}: {test} shows nothing forbidden"));
+        let faulty = campaign(fabric, &faulty);
+        let seen = steps(&plan).find_map(|step| {
+            weak_as(&sound, &tests, &step);
+            let report = faulty.run(&tests[0], &step).expect("it runs");
+            report.forbidden().into_iter().next().map(|first| (step.seed, first))
+        });
+        let (seed, first) =
+            seen.unwrap_or_else(|| panic!("{fabric}, {fault}: {test} shows nothing forbidden"));
         println!(
-            "{fabric}, {fault}: {test}, {}, {} times {}",
+            "{fabric}, {fault}: {test}, {}, seed {seed}, {} times {}",
             first.placement,
             first.times,
             tests[0].describe(&first.end)

@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::{all, campaign, named, weak, weak_as};
+use common::{all, campaign, named, search, weak};
 use std::path::Path;
 use weft_conformance::Plan;
 use weft_litmus::program::{Layout, Placement};
@@ -62,7 +62,9 @@ fn public_tests_end_as_their_languages_say() {
 fn weak_behaviour_is_seen() {
     let names = ["MP.D", "SB.D", "LB.D", "R.D", "S.D", "MPg.DU", "MPg.DN"];
     for protocol in ["protocol=s-gpu-gpu", "protocol=s-denovo-denovo"] {
-        let shown = weak(&campaign("spandex-soc-small", &[protocol, "model=drfrlx"]), &named(&names), 900);
+        let plan = Plan { runs: 900, ..Plan::default() };
+        let shown =
+            search(&campaign("spandex-soc-small", &[protocol, "model=drfrlx"]), &named(&names), &plan);
         assert_eq!(shown.len(), names.len(), "{protocol}: only {shown:?} of {names:?}");
     }
 }
@@ -78,7 +80,7 @@ fn scopes_order_what_they_include_and_no_more() {
     let (gh, dh) = (on(&[]), on(&["protocol=s-denovo-denovo"]));
     for (fabric, names) in [(&gh, ["MPs.sys-cu", "SBs.cu-other"]), (&dh, ["MPs.cu-other", "MPs.sys-cu"])] {
         weak(fabric, &scoped, 60);
-        let shown = weak(fabric, &named(&names), 400);
+        let shown = search(fabric, &named(&names), &Plan { runs: 400, ..Plan::default() });
         assert_eq!(shown, names, "not seen");
     }
 }
@@ -91,7 +93,7 @@ fn relaxed_atomics_overtake_each_other() {
         let plan =
             Plan { runs, placements: vec![Placement::Cus], layouts: vec![Layout::Lines], ..Plan::default() };
         let fabric = campaign("spandex-soc-small", &[protocol, "model=drfrlx"]);
-        let shown = weak_as(&fabric, &named(&names), &plan);
+        let shown = search(&fabric, &named(&names), &plan);
         assert_eq!(shown.len(), names.len(), "{protocol}: only {shown:?} of {names:?}");
     }
 }

@@ -1,8 +1,10 @@
-//! The engine: native code, sharing, threads, rewinding, waveforms.
+//! The engine: native code, fingerprints, taps, sharing, threads, rewinding, waveforms.
 
+mod digest;
 mod native;
 mod reset;
 mod rewind;
 mod share;
+mod tap;
 mod threads;
 mod wave;

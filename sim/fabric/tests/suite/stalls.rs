@@ -42,20 +42,23 @@ fn stalls(report: &RunReport) -> &StallReport {
     stalls
 }
 
+/// A matrix of which every CU has a part.
+const MATRIX: &[(&str, &str)] = &[("rows", "256"), ("columns", "256")];
+
 #[test]
 fn every_family_is_inspected() {
-    let fabrics = [
-        ("rec-4gpu-small", "transpose"),
-        ("hmg-4gpu-small", "transpose"),
-        ("rdma-4gpu-small", "fir"),
-        ("tsm-4gpu-small", "transpose"),
-        ("srsp-64cu-small", "lock"),
-        ("hlrc-128cu-small", "lock"),
-        ("spandex-soc-small", "reuse-s"),
-        ("flat-gpu-small", "reuse-s"),
+    let fabrics: [(&str, &str, &[(&str, &str)]); 8] = [
+        ("rec-4gpu-small", "transpose", MATRIX),
+        ("hmg-4gpu-small", "transpose", MATRIX),
+        ("rdma-4gpu-small", "fir", &[("samples", "16384")]),
+        ("tsm-4gpu-small", "transpose", MATRIX),
+        ("srsp-64cu-small", "lock", &[]),
+        ("hlrc-128cu-small", "lock", &[]),
+        ("spandex-soc-small", "reuse-s", &[]),
+        ("flat-gpu-small", "reuse-s", &[]),
     ];
-    for (fabric, program) in fabrics {
-        let report = run(fabric, &[], program, &[]);
+    for (fabric, program, params) in fabrics {
+        let report = run(fabric, &[], program, params);
         let sum = &stalls(&report).sum;
         assert!(sum.of(StallClass::NoStall) > 0 && sum.ticks > 1000, "{fabric}: {sum:?}");
         let waits = sum.of(StallClass::MemoryData) + sum.of(StallClass::MemoryStructural);

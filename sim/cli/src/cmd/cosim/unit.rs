@@ -17,10 +17,12 @@ pub(super) fn record(args: &Args, path: &str, cycles: u64) -> Result<(Arc<Module
     let mut params = BTreeMap::new();
     config.offer(&args.workload, &mut params);
     let program = weft_workload::build(&args.workload, &params, None).map_err(Failure::input)?;
-    record_program(&config, Arc::from(program), path, cycles).map_err(|error| match error {
-        RecordError::Fabric(cause) if !cause.is_input() => Failure::check(cause),
-        input => Failure::input(input),
-    })
+    let mut units =
+        record_program(&config, Arc::from(program), &[path], cycles).map_err(|error| match error {
+            RecordError::Fabric(cause) if !cause.is_input() => Failure::check(cause),
+            input => Failure::input(input),
+        })?;
+    Ok(units.pop().expect("one unit is asked for, and is recorded"))
 }
 
 /// The words that name the recording in a replay command.

@@ -42,6 +42,25 @@ pub fn weak_as(campaign: &Campaign, tests: &[Test], plan: &Plan) -> Vec<String> 
     shown
 }
 
+/// Runs of a step of a search.
+const STEP: u32 = 100;
+
+/// A plan in steps, each with a seed of its own: what is seen early needs no more of them.
+pub fn steps(plan: &Plan) -> impl Iterator<Item = Plan> + '_ {
+    (0..plan.runs.div_ceil(STEP)).map(|i| Plan {
+        runs: STEP.min(plan.runs - i * STEP),
+        seed: plan.seed + u64::from(i),
+        ..plan.clone()
+    })
+}
+
+/// Runs each test in steps until its condition is met, or the plan is at its end; names of those that showed it, and nothing that is forbidden.
+pub fn search(campaign: &Campaign, tests: &[Test], plan: &Plan) -> Vec<String> {
+    let shows =
+        |test: &&Test| steps(plan).any(|step| !weak_as(campaign, &[(*test).clone()], &step).is_empty());
+    tests.iter().filter(shows).map(|test| test.name.clone()).collect()
+}
+
 /// Weft's own tests.
 pub fn all() -> Vec<Test> {
     library().expect("the library")
