@@ -1,9 +1,10 @@
 //! Every block under random traffic: engine, Verilator and Icarus agree on all outputs in every cycle.
 //!
-//! By default with the odd one of its parameter sets, where widths do not fit by chance, and with linters and Verilator only where hardware, engine or
-//! harness have changed since they were last seen to pass (`testbench/digest/committed/cosim.csv`); `scripts/test --all` takes all sets and both
-//! simulators. The sets stand side by side in one fabric, so that one build of Verilator serves them all and hierarchies are compared too. `weft cosim BLOCK --cycles 100000`
-//! does the same for longer.
+//! By default with the odd one of its parameter sets, where widths do not fit by chance, and with linters and
+//! Verilator only where hardware, engine or harness have changed since they were last seen to pass
+//! (`testbench/digest/committed/cosim.csv`); `scripts/test --all` takes all sets and both simulators. The sets stand
+//! side by side in one fabric, so that one build of Verilator serves them all and hierarchies are compared too.
+//! `weft cosim BLOCK --cycles 100000` does the same for longer.
 
 use std::sync::Arc;
 use weft_blocks::fabric::rec_fabric;
@@ -81,7 +82,8 @@ fn side_by_side(block: &str, sets: &[&str]) -> Arc<Module> {
     .unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// With the odd set: Icarus always; linters and Verilator unless they were seen to pass on just this hardware, with this engine and this harness.
+/// With the odd set: Icarus always; linters and Verilator unless they were seen to pass on just this hardware, with
+/// this engine and this harness.
 fn agrees(block: &str) {
     let sets = all().find(|(name, _)| *name == block).expect("listed").1;
     let (fabric, linted) = (side_by_side(block, &sets[ODD]), linted(block));

@@ -10,7 +10,8 @@ use weft_litmus::program::Placement;
 /// A fault, the test that catches it, where its threads are, and runs.
 type Planted = (&'static str, &'static str, Placement, u32);
 
-/// Each fault of the list is caught on the fabric, whose checks are off, so that its models judge; nothing is seen in the same runs without the fault.
+/// Each fault of the list is caught on the fabric, whose checks are off, so that its models judge; nothing is seen in
+/// the same runs without the fault.
 fn caught(fabric: &str, keys: &[&str], faults: &[Planted]) {
     let unchecked: Vec<&str> = keys.iter().copied().chain(["checks=false"]).collect();
     let sound = campaign(fabric, &unchecked);
