@@ -52,6 +52,14 @@ fn a_row_that_moved_is_named_and_written() {
 }
 
 #[test]
+fn a_new_folder_gets_all_rows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = stdout(&["digest", "--write", "fifo", "--dir", folder.path().to_str().expect("text")]);
+    assert!(said.ends_with("3 rows, 3 moved and are written; review them in the diff\n"), "{said}");
+    assert_eq!(text(folder.path(), "blocks.csv").lines().count(), 4, "three rows below their columns");
+}
+
+#[test]
 fn wrong_input_about_digests_is_one_sentence() {
     refused(&["digest", "fifi"], "nothing in the tables has the name fifi");
     refused(&["digest", "--check", "fifo", "--dir", "/nosuch"], "/nosuch/blocks.csv cannot be read");

@@ -142,7 +142,8 @@ fn a_recorded_run_is_the_same_run() {
 fn logs_of_the_other_kinds_of_fabrics_agree_with_their_runs() {
     let (_, json, log) = recorded("tsm-4gpu-small", &KARATE);
     agrees(&json, &log);
-    let sockets = ["--workload", "hsti", "--param", "cpu_threads=2", "--param", "blocks=4"];
+    let sockets =
+        ["--workload", "bc", "--param", "source=karate", "--param", "cpu_threads=2", "--param", "blocks=4"];
     let (_, json, log) = recorded("spandex-soc-small", &sockets);
     agrees(&json, &log);
 }
@@ -333,7 +334,7 @@ fn trace(folder: &Path, name: &str) -> Value {
 
 #[test]
 fn a_trace_is_what_the_viewers_load() {
-    let words = ["--events", "log", "--trace", "run.json.gz", "--to", "6000"];
+    let words = ["--events", "log", "--trace", "run.json.gz", "--to", "2000"];
     let (folder, _) = run(&[&["rec-4gpu-small"][..], &KARATE, &words].concat());
     let (log, all) =
         (Log::read(&folder.path().join("log")).expect("sound"), trace(folder.path(), "run.json.gz"));
@@ -391,6 +392,6 @@ fn a_trace_is_what_the_viewers_load() {
     );
     // Without a log of its own, plain, it is the same trace.
     let (plain, _) =
-        run(&[&["rec-4gpu-small"][..], &KARATE, &["--trace", "trace.json", "--to", "6000"]].concat());
+        run(&[&["rec-4gpu-small"][..], &KARATE, &["--trace", "trace.json", "--to", "2000"]].concat());
     assert_eq!(all, trace(plain.path(), "trace.json"));
 }

@@ -7,17 +7,17 @@
 //!
 //! This whole program is `hdl/rtl/examples/peak.rs`. Run it, then change it: `cargo run --release --features tutorial --bin peak vcd_out`.
 //!
-#![doc = concat!("```standalone_crate\n", include_str!("../examples/peak.rs"), "```")]
+#![cfg_attr(any(doc, doctest), doc = concat!("```standalone_crate\n", include_str!("../examples/peak.rs"), "```"))]
 //!
 //! It prints
 //!
 //! ```text
-#![doc = include_str!("../examples/peak.txt")]
+#![cfg_attr(any(doc, doctest), doc = include_str!("../examples/peak.txt"))]
 //! ```
 //!
 //! and leaves in `vcd_out/` the waveform with a save file (`gtkwave vcd_out/peak.gtkw`), the Verilog and this picture:
 //!
-#![doc = include_str!("../examples/peak.svg")]
+#![cfg_attr(any(doc, doctest), doc = include_str!("../examples/peak.svg"))]
 //!
 //! | what you saw | where it is explained |
 //! | --- | --- |

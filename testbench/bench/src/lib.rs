@@ -4,6 +4,7 @@
 
 pub mod locks;
 pub mod pages;
+pub mod seeds;
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -85,6 +86,60 @@ pub struct Sink {
     pub got: VecDeque<(u64, Msg)>,
 }
 
+impl Source {
+    /// Drives the channel in this cycle; `limbs` is room to work in.
+    fn advance(&mut self, sim: &mut Sim, rng: &mut SmallRng, limbs: &mut Vec<u64>) {
+        self.offering |= !self.queue.is_empty() && rng.random_bool(self.chance);
+        sim.set(self.valid, u64::from(self.offering));
+        let mut offered = self.queue.front_mut().filter(|_| self.offering);
+        for (name, port, width) in &self.leaves {
+            let Some(msg) = &mut offered else {
+                limbs.clear();
+                limbs.extend((0..width.div_ceil(64)).map(|_| rng.random::<u64>()));
+                limbs
+                    .iter_mut()
+                    .skip(*width as usize / 64)
+                    .for_each(|last| *last &= !(u64::MAX << (width % 64)));
+                sim.set_limbs(*port, limbs);
+                continue;
+            };
+            // An offer stands, noise included.
+            if !msg.0.contains_key(name) {
+                msg.0.insert(name.clone(), random_bits(rng, *width));
+            }
+            sim.set_bv(*port, &msg.0[name]);
+        }
+        let taken = self.offering && sim.get(self.ready) == 1;
+        self.taken = if taken { self.queue.pop_front() } else { None };
+        self.offering &= !taken;
+    }
+}
+
+impl Sink {
+    /// Looks at the channel in this cycle.
+    fn advance(&mut self, name: &str, sim: &mut Sim, rng: &mut SmallRng) {
+        let ready = rng.random_bool(self.chance);
+        self.is_ready = ready;
+        sim.set(self.ready, u64::from(ready));
+        let offered = sim.get(self.valid) == 1;
+        if let Some(held) = &self.held {
+            let stands = offered && self.leaves.iter().all(|(n, port)| is(sim, *port, held.wide(n)));
+            assert!(stands, "cycle {}: {name} withdraws its offer of {held:?}", sim.cycle());
+        } else if offered {
+            let leaves = self.leaves.iter();
+            self.held = Some(Msg(leaves.map(|(n, port)| (n.clone(), sim.get_bv(*port))).collect()));
+        }
+        if ready && let Some(msg) = self.held.take() {
+            self.got.push_back((sim.cycle(), msg));
+        }
+    }
+}
+
+/// An output has this value.
+fn is(sim: &mut Sim, port: OutPort, value: &Bv) -> bool {
+    if port.is_register() { sim.limbs(port) == value.limbs() } else { sim.get_bv(port) == *value }
+}
+
 /// A simulation with its senders and receivers. What it has covered is noted for the race ledger when it ends.
 pub struct Bench {
     seed: u64,
@@ -96,6 +151,7 @@ pub struct Bench {
     pub sources: BTreeMap<String, Source>,
     /// Receivers by channel.
     pub sinks: BTreeMap<String, Sink>,
+    limbs: Vec<u64>,
 }
 
 impl Bench {
@@ -106,7 +162,14 @@ impl Bench {
     pub fn new(module: &Arc<Module>, seed: u64) -> Bench {
         let design = Design::new(module, Options::default()).expect("the block compiles");
         let rng = SmallRng::seed_from_u64(seed);
-        Bench { seed, sim: Sim::new(&design), rng, sources: BTreeMap::new(), sinks: BTreeMap::new() }
+        Bench {
+            seed,
+            sim: Sim::new(&design),
+            rng,
+            sources: BTreeMap::new(),
+            sinks: BTreeMap::new(),
+            limbs: Vec::new(),
+        }
     }
 
     fn input(&self, name: &str) -> InPort {
@@ -202,38 +265,9 @@ impl Bench {
     /// # Panics
     /// When an offered message changes.
     pub fn advance(&mut self) {
-        let Bench { sim, rng, sources, sinks, .. } = self;
-        for source in sources.values_mut() {
-            source.offering |= !source.queue.is_empty() && rng.random_bool(source.chance);
-            sim.set(source.valid, u64::from(source.offering));
-            for (name, port, width) in &source.leaves {
-                let sent = source.queue.front().filter(|_| source.offering).and_then(|m| m.0.get(name));
-                let value = sent.cloned().unwrap_or_else(|| random_bits(rng, *width));
-                sim.set_bv(*port, &value);
-                if let (true, Some(msg)) = (source.offering, source.queue.front_mut()) {
-                    // An offer stands, noise included.
-                    msg.0.entry(name.clone()).or_insert(value);
-                }
-            }
-            let taken = source.offering && sim.get(source.ready) == 1;
-            source.taken = if taken { source.queue.pop_front() } else { None };
-            source.offering &= !taken;
-        }
-        for (name, sink) in sinks {
-            let ready = rng.random_bool(sink.chance);
-            sink.is_ready = ready;
-            sim.set(sink.ready, u64::from(ready));
-            let offered = sim.get(sink.valid) == 1;
-            let leaves = sink.leaves.iter();
-            let msg = offered.then(|| Msg(leaves.map(|(n, port)| (n.clone(), sim.get_bv(*port))).collect()));
-            if let Some(held) = &sink.held {
-                assert_eq!(Some(held), msg.as_ref(), "cycle {}: {name} withdraws an offer", sim.cycle());
-            }
-            sink.held = if ready { None } else { msg.clone() };
-            if let (Some(msg), true) = (msg, ready) {
-                sink.got.push_back((sim.cycle(), msg));
-            }
-        }
+        let Bench { sim, rng, sources, sinks, limbs, .. } = self;
+        sources.values_mut().for_each(|source| source.advance(sim, rng, limbs));
+        sinks.iter_mut().for_each(|(name, sink)| sink.advance(name, sim, rng));
         sim.step();
     }
 

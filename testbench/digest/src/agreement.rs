@@ -1,7 +1,7 @@
-//! Hardware on which Verilator was seen to agree with the engine, by digest: as long as nothing of it has changed, its C++ need not be compiled again.
+//! Hardware on which a slow tool was seen to agree, by digest: as long as nothing of it has changed, the tool need not look again.
 //!
-//! `cosim.csv` has a row for each block. The co-simulation of a block ([`Agreement::of`]) notes in `target/cosim` what it has run; only a comparison that
-//! passed leaves a note, and `weft digest --table cosim --write` takes rows from notes alone.
+//! A test that asks such a tool ([`Agreement`]) notes in `target/cosim` or `target/synth` what it has done; only a check that passed leaves a note, and
+//! `weft digest --table cosim --write` and `--table synth --write` take rows from notes alone.
 
 use super::table::{Table, TableError};
 use super::{hardware, hex};
@@ -13,38 +13,87 @@ use weft_engine::digest::Digest;
 use weft_engine::{BackendKind, Design, EngineError, Options};
 use weft_rtl::ir::Module;
 
-/// Name of the committed table.
-pub const FILE: &str = "cosim.csv";
+/// A tool that takes long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tool {
+    /// Verilator with the linters, beside the engine: a row is a block. Icarus looks every time.
+    Verilator,
+    /// Synthesis by Yosys: a row is a module for a target.
+    Yosys,
+}
 
-const COLUMNS: [&str; 4] = ["block", "verilog", "netlist", "sources"];
+impl Tool {
+    /// Name of the committed table.
+    pub const fn file(self) -> &'static str {
+        match self {
+            Tool::Verilator => "cosim.csv",
+            Tool::Yosys => "synth.csv",
+        }
+    }
 
-/// What a co-simulation depends on besides the block: the engine, the harness, the version of the simulator.
-const SOURCES: [&str; 6] = [
-    "sim/engine/src",
-    "testbench/src/cosim",
-    "testbench/src/tools",
-    "testbench/src/tools.rs",
-    "testbench/tests/suite/cosim_blocks.rs",
-    "scripts/requirements.txt",
-];
+    /// Folder of the notes of the last run of the tests.
+    pub fn notes(self) -> PathBuf {
+        let folder = match self {
+            Tool::Verilator => "cosim",
+            Tool::Yosys => "synth",
+        };
+        checkout().join("target").join(folder)
+    }
 
-/// A block's co-simulation as digests.
+    const fn columns(self) -> [&'static str; 4] {
+        match self {
+            Tool::Verilator => ["block", "verilog", "netlist", "sources"],
+            Tool::Yosys => ["module", "verilog", "storage", "sources"],
+        }
+    }
+
+    /// What an agreement depends on besides the hardware: what runs the tool, its version, for Verilator the engine.
+    const fn sources(self) -> &'static [&'static str] {
+        match self {
+            Tool::Verilator => &[
+                "sim/engine/src",
+                "testbench/src/cosim",
+                "testbench/src/tools",
+                "testbench/src/tools.rs",
+                "testbench/tests/suite/cosim_blocks.rs",
+                "scripts/requirements.txt",
+            ],
+            Tool::Yosys => &[
+                "testbench/src/synth.rs",
+                "testbench/src/tools.rs",
+                "testbench/tests/suite/synth.rs",
+                "scripts/requirements.txt",
+            ],
+        }
+    }
+
+    fn empty(self) -> Table {
+        Table::new(1, &self.columns(), Vec::new())
+    }
+
+    fn noted(self) -> Table {
+        Table::new(1, &[&self.columns()[..], &["looked"]].concat(), Vec::new())
+    }
+
+    /// The committed agreements; none without a table.
+    ///
+    /// # Errors
+    /// A table that cannot be read.
+    pub fn committed(self, folder: &Path) -> Result<Table, TableError> {
+        let path = folder.join(self.file());
+        if path.exists() { self.empty().committed(&path) } else { Ok(self.empty()) }
+    }
+}
+
+/// A check of some hardware by a tool, as digests of all that it depends on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Agreement {
+    tool: Tool,
     row: Vec<String>,
 }
 
 fn checkout() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("this crate is in testbench/digest")
-}
-
-/// Folder of the notes.
-pub fn notes() -> PathBuf {
-    checkout().join("target/cosim")
-}
-
-fn empty() -> Table {
-    Table::new(1, &COLUMNS, Vec::new())
 }
 
 impl Agreement {
@@ -55,88 +104,98 @@ impl Agreement {
     ///
     /// # Panics
     /// When the checkout's sources cannot be read.
-    pub fn of(block: &str, module: &Arc<Module>) -> Result<Agreement, EngineError> {
+    pub fn of_cosim(block: &str, module: &Arc<Module>) -> Result<Agreement, EngineError> {
         // The netlist and where its state lies; native code is made from both.
         let options = Options { backend: BackendKind::Interp, ..Options::default() };
         let netlist = Design::new(module, options)?.fingerprint();
-        let sources = sources(checkout()).unwrap_or_else(|e| panic!("sources of the co-simulation: {e}"));
-        let digests = [hardware::verilog(module), netlist, sources].map(hex);
-        Ok(Agreement { row: std::iter::once(block.to_string()).chain(digests).collect() })
+        Ok(Agreement::new(Tool::Verilator, block, [hardware::verilog(module), netlist]))
     }
 
-    /// Verilator was seen to agree on just this.
+    /// The synthesis of a module for a target.
+    ///
+    /// # Panics
+    /// When the checkout's sources cannot be read.
+    pub fn of_synthesis(module: &Arc<Module>, target: &str) -> Agreement {
+        let digests = [hardware::verilog(module), hardware::storage(module)];
+        Agreement::new(Tool::Yosys, &format!("{} for {target}", module.name), digests)
+    }
+
+    fn new(tool: Tool, name: &str, [first, second]: [u64; 2]) -> Agreement {
+        let sources = sources(checkout(), tool).unwrap_or_else(|e| panic!("sources of {tool:?}: {e}"));
+        let digests = [first, second, sources].map(hex);
+        Agreement { tool, row: std::iter::once(name.to_string()).chain(digests).collect() }
+    }
+
+    /// The tool was seen to agree on just this.
     ///
     /// # Errors
     /// A committed table that cannot be read.
     pub fn is_committed(&self) -> Result<bool, TableError> {
-        let path = checkout().join("testbench/digest/committed").join(FILE);
-        if !path.exists() {
-            return Ok(false);
-        }
-        Ok(empty().committed(&path)?.rows().contains(&self.row))
+        let folder = checkout().join("testbench/digest/committed");
+        Ok(self.tool.committed(&folder)?.rows().contains(&self.row))
     }
 
-    /// Notes that the comparison passed, with Verilator or without.
+    /// Notes that the check passed, and whether the tool has looked.
     ///
     /// # Errors
     /// A note that cannot be written.
-    pub fn note(&self, verilator: bool) -> Result<(), TableError> {
-        let folder = notes();
+    pub fn note(&self, looked: bool) -> Result<(), TableError> {
+        let folder = self.tool.notes();
         std::fs::create_dir_all(&folder)
             .map_err(|cause| TableError::Write { path: folder.clone(), cause })?;
-        Table::new(1, &NOTED, vec![self.noted(verilator)]).write(&folder.join(format!("{}.csv", self.row[0])))
-    }
-
-    fn noted(&self, verilator: bool) -> Vec<String> {
-        let with = if verilator { WITH_VERILATOR } else { "iverilog" };
-        self.row.iter().cloned().chain([with.to_string()]).collect()
+        let row = self.row.iter().cloned().chain([if looked { LOOKED } else { "no" }.to_string()]);
+        self.tool
+            .noted()
+            .with_rows(vec![row.collect()])
+            .write(&folder.join(format!("{}.csv", self.row[0].replace(' ', "_"))))
     }
 }
 
-const NOTED: [&str; 5] = ["block", "verilog", "netlist", "sources", "with"];
+/// The mark of a note whose tool has looked.
+const LOOKED: &str = "yes";
 
-/// The other simulator was Verilator, too.
-const WITH_VERILATOR: &str = "verilator";
-
-/// What the co-simulations of the last run of the tests have done.
+/// What the last run of the tests has asked of a tool.
 #[derive(Clone, Debug)]
 pub struct Noted {
-    /// Blocks compared with Verilator (and with Icarus), as rows of the committed table.
-    pub verilator: Table,
-    /// Blocks compared with Icarus only.
-    pub icarus: Vec<String>,
-    /// Blocks of the catalog without a note.
+    /// What the tool has looked at, as rows of the committed table.
+    pub looked: Table,
+    /// What it has agreed on before.
+    pub before: Vec<String>,
+    /// What the tests should have asked about, and have not.
     pub missing: Vec<String>,
 }
 
 impl Noted {
-    /// Reads the notes.
+    /// Reads a tool's notes; `wanted` are the names of which each should have one.
     ///
     /// # Errors
     /// A note that cannot be read.
-    pub fn read(folder: &Path) -> Result<Noted, TableError> {
-        let (mut rows, mut icarus, mut missing) = (Vec::new(), Vec::new(), Vec::new());
-        for block in weft_catalog::blocks() {
-            let path = folder.join(format!("{}.csv", block.name));
-            if !path.exists() {
-                missing.push(block.name.to_string());
-                continue;
-            }
-            for row in Table::new(1, &NOTED, Vec::new()).committed(&path)?.rows() {
+    pub fn read(tool: Tool, notes: &Path, wanted: &[String]) -> Result<Noted, TableError> {
+        let (mut rows, mut before): (Vec<Vec<String>>, Vec<String>) = Default::default();
+        let mut paths = files(notes).unwrap_or_default();
+        // The order of what is wanted, which is the catalog's.
+        paths.sort_by_cached_key(|path| {
+            let place = |name: &String| path.file_stem().is_some_and(|stem| *stem == *name.replace(' ', "_"));
+            wanted.iter().position(place).unwrap_or(usize::MAX)
+        });
+        for path in paths {
+            for row in tool.noted().committed(&path)?.rows() {
                 match row.split_last() {
-                    Some((with, row)) if with == WITH_VERILATOR => rows.push(row.to_vec()),
-                    _ => icarus.push(block.name.to_string()),
+                    Some((looked, row)) if looked == LOOKED => rows.push(row.to_vec()),
+                    _ => before.push(row[0].clone()),
                 }
             }
         }
-        Ok(Noted { verilator: Table::new(1, &COLUMNS, rows), icarus, missing })
+        let seen = |name: &&String| before.contains(name) || rows.iter().any(|row| row[0] == **name);
+        let missing = wanted.iter().filter(|name| !seen(name)).cloned().collect();
+        Ok(Noted { looked: tool.empty().with_rows(rows), before, missing })
     }
 }
 
-/// Digest of the lines of all sources, without those that are nothing but a comment.
-fn sources(root: &Path) -> io::Result<u64> {
+/// Digest of the lines of all sources, without unit tests and without lines that are nothing but a comment.
+fn sources(root: &Path, tool: Tool) -> io::Result<u64> {
     let mut digest = Digest::default();
-    for place in SOURCES {
+    for place in tool.sources() {
         for path in files(&root.join(place))? {
             let _ = writeln!(digest, "{}", path.strip_prefix(root).unwrap_or(&path).display());
             for line in std::fs::read_to_string(&path)?.lines().map(str::trim) {
@@ -145,6 +204,9 @@ fn sources(root: &Path) -> io::Result<u64> {
                 }
             }
         }
+    }
+    if tool == Tool::Yosys {
+        return Ok(digest.value());
     }
     // The versions of what makes native code.
     let lock = std::fs::read_to_string(root.join("Cargo.lock"))?;
@@ -157,13 +219,14 @@ fn sources(root: &Path) -> io::Result<u64> {
     Ok(digest.value())
 }
 
-/// A file, or all files below a folder, in order.
+/// A file, or all files below a folder but unit tests, in order.
 fn files(place: &Path) -> io::Result<Vec<PathBuf>> {
     if place.is_file() {
         return Ok(vec![place.to_path_buf()]);
     }
     let mut entries: Vec<PathBuf> =
         std::fs::read_dir(place)?.map(|entry| entry.map(|e| e.path())).collect::<io::Result<_>>()?;
+    entries.retain(|path| path.file_stem().is_none_or(|stem| stem != "tests"));
     entries.sort();
     let below: io::Result<Vec<Vec<PathBuf>>> = entries.iter().map(|entry| files(entry)).collect();
     Ok(below?.into_iter().flatten().collect())
@@ -179,7 +242,7 @@ mod tests {
             let count = output_reg::<Bits>("count", 8);
             count.set(count.get() + step);
         });
-        Agreement::of("counter", &module.expect("legal")).expect("compiled")
+        Agreement::of_cosim("counter", &module.expect("legal")).expect("compiled")
     }
 
     #[test]
@@ -194,7 +257,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
         let write = |text: &str| {
-            for place in SOURCES {
+            for place in Tool::Verilator.sources() {
                 let path = root.join(place);
                 let file = if path.extension().is_some() { path } else { path.join("a.rs") };
                 std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
@@ -202,10 +265,32 @@ mod tests {
             }
             std::fs::write(root.join("Cargo.lock"), "name = \"cranelift-jit\"\nversion = \"1\"\n")
                 .expect("written");
-            sources(root).expect("read")
+            sources(root, Tool::Verilator).expect("read")
         };
         let plain = write("let a = 1;\n");
+        std::fs::write(root.join("testbench/src/tools/tests.rs"), "let a = 3;\n").expect("written");
+        assert_eq!(sources(root, Tool::Verilator).expect("read"), plain);
         assert_eq!(write("// Why.\n\nlet a = 1;\n"), plain);
         assert_ne!(write("let a = 2;\n"), plain);
+    }
+
+    #[test]
+    fn what_was_not_asked_is_missing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let note = |name: &str, looked: &str| {
+            let row = [name, "1", "2", "3", looked].map(String::from).to_vec();
+            let path = folder.path().join(format!("{name}.csv"));
+            Tool::Yosys.noted().with_rows(vec![row]).write(&path).expect("written");
+        };
+        note("b", LOOKED);
+        note("a", "no");
+        note("new", LOOKED);
+        let wanted = ["a", "b", "c"].map(String::from);
+        let noted = Noted::read(Tool::Yosys, folder.path(), &wanted).expect("read");
+        let looked: Vec<&str> = noted.looked.rows().iter().map(|row| row[0].as_str()).collect();
+        assert_eq!(looked, ["b", "new"]);
+        assert_eq!((noted.before, noted.missing), (vec!["a".to_string()], vec!["c".to_string()]));
+        let nothing = Noted::read(Tool::Yosys, &folder.path().join("none"), &wanted).expect("read");
+        assert_eq!(nothing.missing, wanted);
     }
 }

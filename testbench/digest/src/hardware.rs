@@ -23,17 +23,22 @@ pub struct Hardware {
 impl Hardware {
     /// The digests of a module.
     pub fn of(module: &Arc<Module>) -> Hardware {
-        let found = area(module);
-        let mut storage = Digest::default();
-        // A digest takes whatever is written to it.
-        let _ = write!(storage, "{:?} {:?}", found.fields, found.memories);
         Hardware {
             verilog: verilog(module),
-            storage: storage.value(),
+            storage: storage(module),
             interface: interface(module),
-            bits: found.total_bits,
+            bits: area(module).total_bits,
         }
     }
+}
+
+/// Digest of a module's storage by field and by memory.
+pub fn storage(module: &Arc<Module>) -> u64 {
+    let found = area(module);
+    let mut digest = Digest::default();
+    // A digest takes whatever is written to it.
+    let _ = write!(digest, "{:?} {:?}", found.fields, found.memories);
+    digest.value()
 }
 
 /// Digest of a module's Verilog, all files with their names.

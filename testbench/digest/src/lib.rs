@@ -7,6 +7,7 @@
 //! | `fabrics.csv` | a built-in fabric under one of its protocols | the same |
 //! | `runs.csv` | two short programs on each small fabric under each protocol | cycles, figures of the family, digests of all counters and of all covers |
 //! | `cosim.csv` | a block that Verilator was seen to agree on with the engine ([`agreement`]) | digests of its Verilog, netlist, and of engine and harness |
+//! | `synth.csv` | a module in which Yosys was seen to find the declared storage ([`agreement`]) | digests of its Verilog, storage table, and of the harness |
 //!
 //! `weft digest --check` compares the first three with today's hardware, `weft digest --write` rewrites them; both print what moved.
 

@@ -34,6 +34,16 @@ impl Table {
         Table { keys, columns: columns.iter().map(ToString::to_string).collect(), rows }
     }
 
+    /// A table of this form without rows.
+    pub fn without_rows(&self) -> Table {
+        Table { rows: Vec::new(), ..self.clone() }
+    }
+
+    /// The same table with other rows.
+    pub(crate) fn with_rows(self, rows: Vec<Vec<String>>) -> Table {
+        Table { rows, ..self }
+    }
+
     /// Rows.
     pub fn rows(&self) -> &[Vec<String>] {
         &self.rows

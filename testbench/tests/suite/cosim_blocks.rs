@@ -87,7 +87,7 @@ fn side_by_side(block: &str, sets: &[&str]) -> Arc<Module> {
 fn agrees(block: &str) {
     let sets = all().find(|(name, _)| *name == block).expect("listed").1;
     let (fabric, linted) = (side_by_side(block, &sets[ODD]), linted(block));
-    let agreement = Agreement::of(block, &linted).unwrap_or_else(|e| panic!("{e}"));
+    let agreement = Agreement::of_cosim(block, &linted).unwrap_or_else(|e| panic!("{e}"));
     let verilator = !agreement.is_committed().unwrap_or_else(|e| panic!("{e}"));
     if verilator {
         is_clean(&linted);

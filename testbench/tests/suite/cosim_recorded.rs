@@ -35,10 +35,22 @@ fn fresh(sim: &Sim) -> Recorder {
     Recorder::new(sim, "").expect("not clocked yet")
 }
 
-/// Replays under both simulators; every output that moved in the run is thereby compared while it moves.
-fn replay(module: &Arc<Module>, run: &Recording, transfers: u64) {
+/// How long traffic is recorded, and who replays it.
+#[derive(Clone, Copy)]
+struct Replay {
+    cycles: u64,
+    with: &'static [With],
+}
+
+/// Icarus; whether Verilator agrees on a block is seen where the block changes (`cosim_blocks`).
+const SHORT: Replay = Replay { cycles: 2_000, with: &[With::Icarus] };
+
+const LONG: Replay = Replay { cycles: 4_000, with: &[With::Verilator, With::Icarus] };
+
+/// Replays what was recorded; every output that moved in the run is thereby compared while it moves.
+fn replay(module: &Arc<Module>, run: &Recording, how: Replay, transfers: u64) {
     assert!(run.transfers > transfers, "only {} transfers", run.transfers);
-    for with in [With::Verilator, With::Icarus] {
+    for with in how.with.iter().copied() {
         let folder = tempfile::tempdir().expect("a folder");
         let options = CosimOptions { strict: true, ..CosimOptions::new(module, with, folder.path()) };
         let report = cosim_recorded(module, run, Duration::ZERO, &options).unwrap_or_else(|e| panic!("{e}"));
@@ -48,6 +60,18 @@ fn replay(module: &Arc<Module>, run: &Recording, transfers: u64) {
 
 #[test]
 fn cosim_l1_cache_between_a_cu_and_an_l2() {
+    l1_agrees(SHORT);
+}
+
+#[test]
+fn long_cosim_in_their_surroundings() {
+    l1_agrees(LONG);
+    bank_agrees(&bank(), 7, LONG);
+    bank_agrees(&L2Params { downgrade: true, ..hierarchy() }, 8, LONG);
+    mshr_file_agrees(LONG);
+}
+
+fn l1_agrees(how: Replay) {
     let params = L1Params {
         sys: sys(4, 16),
         size: 1024,
@@ -64,9 +88,9 @@ fn cosim_l1_cache_between_a_cu_and_an_l2() {
     let setup = l1_bench::Setup { seed: 5, others: true, ..l1_bench::Setup::default() };
     let mut bench = l1_bench::Bench::new(&module, &params, setup);
     bench.recorder = Some(fresh(&bench.sim));
-    bench.run(4_000);
+    bench.run(how.cycles);
     bench.drain();
-    replay(&module, &bench.recorder.take().expect("recorded").finish(), 2_000);
+    replay(&module, &bench.recorder.take().expect("recorded").finish(), how, how.cycles / 2);
 }
 
 fn bank() -> L2Params {
@@ -88,18 +112,18 @@ fn bank() -> L2Params {
     }
 }
 
-fn bank_agrees(p: &L2Params, seed: u64) {
+fn bank_agrees(p: &L2Params, seed: u64, how: Replay) {
     let module = l2_bank(p).expect("legal parameters");
     let mut bench = l2_bench::Bench::new(p, seed);
     bench.recorder = Some(fresh(&bench.sim));
-    bench.run(4_000);
+    bench.run(how.cycles);
     bench.drain();
-    replay(&module, &bench.recorder.take().expect("recorded").finish(), 2_000);
+    replay(&module, &bench.recorder.take().expect("recorded").finish(), how, how.cycles / 2);
 }
 
 #[test]
 fn cosim_l2_bank_in_its_surroundings() {
-    bank_agrees(&bank(), 7);
+    bank_agrees(&bank(), 7, SHORT);
 }
 
 /// A bank of two GPUs of two GPMs.
@@ -109,22 +133,26 @@ fn hierarchy() -> L2Params {
 
 #[test]
 fn cosim_l2_bank_of_a_hierarchy_in_its_surroundings() {
-    bank_agrees(&L2Params { downgrade: true, ..hierarchy() }, 8);
+    bank_agrees(&L2Params { downgrade: true, ..hierarchy() }, 8, SHORT);
 }
 
 #[test]
 fn long_cosim_l2_bank_of_a_hierarchy_with_software_coherence() {
-    bank_agrees(&L2Params { dir: false, drops: true, sets: 8, ..hierarchy() }, 9);
+    bank_agrees(&L2Params { dir: false, drops: true, sets: 8, ..hierarchy() }, 9, LONG);
 }
 
 #[test]
 fn long_cosim_l2_bank_of_a_hierarchy_with_held_stores() {
-    bank_agrees(&L2Params { write_back: true, ..hierarchy() }, 10);
+    bank_agrees(&L2Params { write_back: true, ..hierarchy() }, 10, LONG);
+}
+
+#[test]
+fn cosim_mshr_file_with_answers_to_its_own_fetches() {
+    mshr_file_agrees(SHORT);
 }
 
 /// Misses on few lines; each fetch is answered once, some cycles later, in another order.
-#[test]
-fn cosim_mshr_file_with_answers_to_its_own_fetches() {
+fn mshr_file_agrees(how: Replay) {
     let module =
         mshr_file(MshrParams { entries: 4, targets: 3, line_bits: 8, target_bits: 16 }).expect("legal");
     let mut sim = Sim::new(&Design::new(&module, Options::default()).expect("a block"));
@@ -139,7 +167,7 @@ fn cosim_mshr_file_with_answers_to_its_own_fetches() {
     let mut rng = Xorshift::new(9);
     let mut waiting: VecDeque<u64> = VecDeque::new();
     let (mut offering, mut filling) = (false, None);
-    for _ in 0..4_000 {
+    for _ in 0..how.cycles {
         if !offering {
             offering = rng.chance(200);
             sim.set(miss_line, rng.below(6));
@@ -166,7 +194,7 @@ fn cosim_mshr_file_with_answers_to_its_own_fetches() {
         sim.step();
         assert!(sim.failures().is_empty(), "{:?}", sim.failures());
     }
-    replay(&module, &recorder.finish(), 1_000);
+    replay(&module, &recorder.finish(), how, how.cycles / 4);
 }
 
 #[test]

@@ -45,8 +45,8 @@ impl Fabric {
     }
 }
 
-const RANKS: &[(&str, &str)] = &[("nodes", "512"), ("edges", "4096"), ("iterations", "2")];
-const PATHFINDER: &[(&str, &str)] = &[("columns", "2048"), ("rows", "9")];
+const RANKS: &[(&str, &str)] = &[("nodes", "512"), ("edges", "2048"), ("iterations", "2")];
+const PATHFINDER: &[(&str, &str)] = &[("columns", "1024"), ("rows", "5")];
 
 /// Rows that follow one another, flags of GPU scope that hand panels on, sums combined by atomics of GPU scope.
 fn programs(protocol: &str) -> Fabric {

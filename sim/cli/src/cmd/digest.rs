@@ -4,8 +4,8 @@ use crate::failure::{Failure, Outcome, say};
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
-use weft_digest::agreement::{self, Noted};
-use weft_digest::{Kind, Table, TableError};
+use weft_digest::agreement::{Noted, Tool};
+use weft_digest::{Kind, Table};
 
 /// Arguments of `weft digest`. Without `--check` and `--write` it prints the rows of today's hardware.
 #[derive(clap::Args)]
@@ -37,15 +37,26 @@ enum Which {
     Runs,
     /// Blocks that Verilator was seen to agree on, from what the tests noted in target/cosim: with --check it fails if a block was not co-simulated at all.
     Cosim,
+    /// Modules that Yosys was seen to agree on, from what the tests noted in target/synth: with --check it fails if a module was not asked about.
+    Synth,
+}
+
+/// How a table's rows are made.
+enum Source {
+    /// From today's hardware.
+    Hardware(Kind),
+    /// From what the tests have noted.
+    Notes(Tool),
 }
 
 impl Which {
-    fn kind(self) -> Option<Kind> {
+    fn source(self) -> Source {
         match self {
-            Which::Blocks => Some(Kind::Blocks),
-            Which::Fabrics => Some(Kind::Fabrics),
-            Which::Runs => Some(Kind::Runs),
-            Which::Cosim => None,
+            Which::Blocks => Source::Hardware(Kind::Blocks),
+            Which::Fabrics => Source::Hardware(Kind::Fabrics),
+            Which::Runs => Source::Hardware(Kind::Runs),
+            Which::Cosim => Source::Notes(Tool::Verilator),
+            Which::Synth => Source::Notes(Tool::Yosys),
         }
     }
 }
@@ -56,11 +67,11 @@ impl Which {
 /// Unknown names, a table that cannot be read or written; with `--check` rows that moved.
 pub fn run(args: &Args) -> Outcome {
     weft_digest::known(&args.names).map_err(Failure::input)?;
-    if args.table == Some(Which::Cosim) {
-        return cosim(args);
-    }
-    let asked = |kind: &Kind| args.table.is_none_or(|which| which.kind() == Some(*kind));
-    let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(asked).collect();
+    let kinds = match args.table.map(Which::source) {
+        Some(Source::Notes(tool)) => return asked(args, tool),
+        Some(Source::Hardware(kind)) => vec![kind],
+        None => Kind::ALL.to_vec(),
+    };
     let mut moved = 0;
     let mut rows = 0;
     for kind in kinds {
@@ -105,16 +116,13 @@ fn compared(args: &Args, kind: Kind, today: Table) -> Result<usize, Failure> {
     let path = args.dir.join(kind.file());
     let whole = args.names.is_empty();
     let committed = match args.write && !path.exists() {
-        true => None,
-        false => Some(today.committed(&path).map_err(Failure::input)?),
+        true => today.without_rows(),
+        false => today.committed(&path).map_err(Failure::input)?,
     };
-    let moved = committed.as_ref().map(|committed| today.moved(committed, whole)).unwrap_or_default();
+    let moved = today.moved(&committed, whole);
     moved.iter().try_for_each(|row| say(format!("{}: {row}", kind.file())))?;
     if args.write {
-        let written = match committed {
-            Some(committed) if !whole => today.over(&committed),
-            _ => today,
-        };
+        let written = if whole { today } else { today.over(&committed) };
         written.write(&path).map_err(Failure::input)?;
     }
     Ok(moved.len())
@@ -125,42 +133,50 @@ fn print(table: &Table) -> Outcome {
     table.rows().iter().try_for_each(|row| say(row.join("  ")))
 }
 
-/// What the co-simulations of the last tests have run, and what not.
-fn cosim(args: &Args) -> Outcome {
-    let noted = Noted::read(&agreement::notes()).map_err(Failure::input)?;
-    let compared: Vec<&str> = noted.verilator.rows().iter().map(|row| row[0].as_str()).collect();
-    let all = compared.len() + noted.icarus.len() + noted.missing.len();
-    say(format!("{} of {all} blocks co-simulated with Icarus: {}", all - noted.missing.len(), {
-        let missing = noted.missing.join(", ");
-        if missing.is_empty() { "none is missing".to_string() } else { format!("not {missing}") }
-    }))?;
+/// What the last tests have asked of a slow tool, and what not.
+fn asked(args: &Args, tool: Tool) -> Outcome {
+    let committed = tool.committed(&args.dir).map_err(Failure::input)?;
+    let wanted: Vec<String> = match tool {
+        Tool::Verilator => weft_catalog::blocks().iter().map(|block| block.name.to_string()).collect(),
+        Tool::Yosys => committed.rows().iter().map(|row| row[0].clone()).collect(),
+    };
+    let noted = Noted::read(tool, &tool.notes(), &wanted).map_err(Failure::input)?;
+    let looked: Vec<&str> = noted.looked.rows().iter().map(|row| row[0].as_str()).collect();
+    let (asked, all) =
+        (looked.len() + noted.before.len(), looked.len() + noted.before.len() + noted.missing.len());
+    let (what, tools, tests) = match tool {
+        Tool::Verilator => ("blocks co-simulated with Icarus", "Verilator and the linters", "cosim_blocks::"),
+        Tool::Yosys => ("modules asked about", "Yosys", "synth::"),
+    };
+    let missing = noted.missing.join(", ");
+    let missing = if missing.is_empty() { "none is missing".to_string() } else { format!("not {missing}") };
+    say(format!("{asked} of {all} {what}: {missing}"))?;
+    let list = if looked.is_empty() { String::new() } else { format!(": {}", looked.join(", ")) };
+    say(format!("{} of them looked at by {tools}{list}", looked.len()))?;
     say(format!(
-        "{} of them with Verilator, too{}",
-        compared.len(),
-        if compared.is_empty() { String::new() } else { format!(": {}", compared.join(", ")) }
-    ))?;
-    say(format!(
-        "{} not with Verilator, which has agreed on the same hardware, engine and harness before ({}): {}",
-        noted.icarus.len(),
-        args.dir.join(agreement::FILE).display(),
-        noted.icarus.join(", ")
+        "{} not, because of the agreement on just this hardware and harness in {}: {}",
+        noted.before.len(),
+        args.dir.join(tool.file()).display(),
+        noted.before.join(", ")
     ))?;
     if args.write {
-        keep(args, noted.verilator).map_err(Failure::input)?;
-    } else if !compared.is_empty() {
-        say("`weft digest --table cosim --write` keeps what Verilator agreed on now")?;
+        let path = args.dir.join(tool.file());
+        noted.looked.over(&committed).write(&path).map_err(Failure::input)?;
+    } else if !looked.is_empty() {
+        let table = if tool == Tool::Verilator { "cosim" } else { "synth" };
+        say(format!("`weft digest --table {table} --write` keeps what {tools} agreed on now"))?;
     }
     match (args.check, noted.missing.len()) {
-        (true, missing) if missing > 0 => Err(Failure::check(anyhow!(
-            "{missing} blocks were not co-simulated: run the tests `cosim_blocks::`"
-        ))),
+        (true, missing) if missing > 0 => {
+            let or = if tool == Tool::Yosys {
+                ", or delete the rows of what no test asks about any more"
+            } else {
+                ""
+            };
+            Err(Failure::check(anyhow!(
+                "{missing} of {all} were not asked about: run the tests `{tests}`{or}"
+            )))
+        }
         _ => Ok(()),
     }
-}
-
-/// Writes the agreements of now over the committed ones.
-fn keep(args: &Args, now: Table) -> Result<(), TableError> {
-    let path = args.dir.join(agreement::FILE);
-    let all = if path.exists() { now.clone().over(&now.committed(&path)?) } else { now };
-    all.write(&path)
 }

@@ -77,7 +77,7 @@ fn between_gpms(runs: u32) {
 }
 
 /// Runs of a test of paired accesses in the default suite.
-const RUNS: u32 = 60;
+const RUNS: u32 = 30;
 
 #[test]
 fn paired_accesses_are_in_order_with_directories() {
@@ -96,7 +96,7 @@ fn paired_accesses_are_in_order_between_gpms() {
 
 #[test]
 fn long_paired_accesses_are_in_order() {
-    [with_directories, without_directories, between_gpms].iter().for_each(|all| all(3 * RUNS));
+    [with_directories, without_directories, between_gpms].iter().for_each(|all| all(6 * RUNS));
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod emit;
 mod hoist;
 mod order;
 mod regions;
+mod store;
 
 use crate::layout::Layout;
 use cranelift_codegen::ir::{
@@ -11,14 +12,16 @@ use cranelift_codegen::ir::{
     types::{I8, I64},
 };
 use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{Context, FinalizedMachReloc, control::ControlPlane, isa::TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Linkage, Module, default_libcall_names};
+use cranelift_module::{Linkage, Module, ModuleReloc, default_libcall_names};
 use emit::Emit;
 use hoist::{Group, Hoisted, Test};
 use order::{Reads, mem_mark, operands};
 use regions::{Region, Regions, Step, Task};
 use std::collections::HashSet;
+use store::{Code, Store};
 use weft_rtl::bv::limbs_for;
 use weft_rtl::netlist::*;
 
@@ -111,7 +114,12 @@ impl Native {
         body(netlist, plan, layout, flags, &mut builder);
         builder.seal_all_blocks();
         builder.finalize(module.target_config());
-        module.define_function(id, &mut ctx).map_err(|e| format!("{e:?}"))?;
+        let (code, relocations) = translate(&mut ctx, module.isa(), Store::of_environment().as_ref())?;
+        let relocations: Vec<_> =
+            relocations.iter().map(|one| ModuleReloc::from_mach_reloc(one, &ctx.func, id)).collect();
+        module
+            .define_function_bytes(id, code.alignment, &code.bytes, &relocations)
+            .map_err(|e| e.to_string())?;
         module.clear_context(&mut ctx);
         module.finalize_definitions().map_err(|e| e.to_string())?;
         let code = module.get_finalized_function(id);
@@ -119,6 +127,27 @@ impl Native {
         let clock = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut u64) -> u64>(code) };
         Ok(Native { _module: module, call: NativeCall { clock, size: layout.size } })
     }
+}
+
+/// Machine code of a function and what it refers to outside itself: from the store if it is there, else compiled.
+fn translate(
+    ctx: &mut Context,
+    isa: &dyn TargetIsa,
+    store: Option<&Store>,
+) -> Result<(Code, Vec<FinalizedMachReloc>), String> {
+    let store = store.map(|store| (store, store::key(&ctx.func, isa)));
+    if let Some(code) = store.and_then(|(store, key)| store.find(key)) {
+        return Ok((code, Vec::new()));
+    }
+    let compiled = ctx.compile(isa, &mut ControlPlane::default()).map_err(|e| format!("{e:?}"))?;
+    let buffer = &compiled.buffer;
+    let code = Code { alignment: u64::from(buffer.alignment), bytes: buffer.data().to_vec() };
+    if let Some((store, key)) = store
+        && buffer.relocs().is_empty()
+    {
+        store.keep(key, &code);
+    }
+    Ok((code, buffer.relocs().to_vec()))
 }
 
 impl NativeCall {

@@ -95,9 +95,8 @@ fn engine_and_both_simulators_agree_on_a_table_server() {
     }
 }
 
-#[test]
-fn engine_and_icarus_agree_on_random_blocks() {
-    for seed in 0..10 {
+fn agree_under_icarus(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
         let module = circuits::random_block(seed);
         let (_folder, options) = options(&module, With::Icarus, 1_000);
         let report = cosim(&module, &options).unwrap_or_else(|e| panic!("{e}"));
@@ -106,12 +105,31 @@ fn engine_and_icarus_agree_on_random_blocks() {
 }
 
 #[test]
-fn engine_and_verilator_agree_on_random_blocks() {
-    for seed in 10..14 {
+fn engine_and_icarus_agree_on_random_blocks() {
+    agree_under_icarus(0..4);
+}
+
+#[test]
+fn long_engine_and_icarus_agree_on_random_blocks() {
+    agree_under_icarus(4..24);
+}
+
+fn agree_under_verilator(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
         let module = circuits::random_block(seed);
         let (_folder, options) = options(&module, With::Verilator, 20_000);
         cosim(&module, &options).unwrap_or_else(|e| panic!("{e}"));
     }
+}
+
+#[test]
+fn engine_and_verilator_agree_on_random_blocks() {
+    agree_under_verilator(10..12);
+}
+
+#[test]
+fn long_engine_and_verilator_agree_on_random_blocks() {
+    agree_under_verilator(12..24);
 }
 
 /// The recording of one module replayed on the Verilog of another.

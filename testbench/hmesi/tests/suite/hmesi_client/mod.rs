@@ -5,6 +5,7 @@ mod storage;
 mod world;
 
 use std::collections::BTreeSet;
+use weft_bench::seeds::{Work, missed_faults, unseen};
 use weft_spandex::hmesi::client::{ClientInject, ClientParams};
 use weft_spandex::mesi_l1::MesiL1Params;
 use weft_spandex::mesi_port::MesiPort;
@@ -38,28 +39,32 @@ fn world(p: &(MesiL1Params, ClientParams), seed: u64) -> World {
     w
 }
 
-/// Runs some seeds; covers of the client that none of them has hit.
-fn trials(p: &(MesiL1Params, ClientParams), seeds: std::ops::Range<u64>, cycles: u64) -> BTreeSet<String> {
-    let mut missed: Option<BTreeSet<String>> = None;
-    for seed in seeds {
-        println!("seed {seed}");
-        let mut w = world(p, seed);
-        w.run(cycles);
-        w.end();
-        let now: BTreeSet<String> = w.b.uncovered(&[]).into_iter().collect();
-        missed = Some(missed.map_or(now.clone(), |before| before.intersection(&now).cloned().collect()));
-        assert!(w.replies > cycles / 100, "{} answers", w.replies);
-    }
-    missed.unwrap_or_default()
+/// Covers of the client that a trial has not hit.
+fn trial(p: &(MesiL1Params, ClientParams), seed: u64, cycles: u64) -> BTreeSet<String> {
+    println!("seed {seed}");
+    let mut w = world(p, seed);
+    w.run(cycles);
+    w.end();
+    assert!(w.replies > cycles / 100, "{} answers", w.replies);
+    w.b.uncovered(&[]).into_iter().collect()
+}
+
+fn every_value_is_kept(work: Work) {
+    // What only the Spandex unit asks of the L1: words, and write-backs in place.
+    let others = ["spandex.mesi_l1.", "spandex.race.mesi_l1"];
+    let wanted = |name: &str| !others.iter().any(|part| name.contains(part));
+    let missed = unseen(work, &[(small(), 0..8)], wanted, |p, seed| trial(p, seed, 30_000));
+    assert!(missed.is_empty(), "never seen: {missed:?}");
 }
 
 #[test]
 fn every_value_is_kept_and_every_row_is_hit() {
-    let mut missed = trials(&small(), 0..8, 30_000);
-    // What only the Spandex unit asks of the L1: words, and write-backs in place.
-    let others = ["spandex.mesi_l1.", "spandex.race.mesi_l1"];
-    missed.retain(|name| !others.iter().any(|part| name.contains(part)));
-    assert!(missed.is_empty(), "never seen: {missed:?}");
+    every_value_is_kept(Work::Needed);
+}
+
+#[test]
+fn long_every_value_is_kept() {
+    every_value_is_kept(Work::All);
 }
 
 /// Other sizes: one MSHR, no room anywhere; more ways and longer lines.
@@ -74,29 +79,19 @@ fn other_sizes_keep_every_value() {
     let odd = shaped(1024, 8, &|s| (s.mshrs, s.sb, s.wbb, s.line) = (5, 11, 3, 64));
     for (name, p) in [("smallest", smallest), ("odd", odd)] {
         println!("{name}");
-        trials(&p, 40..43, 15_000);
+        (40..43).for_each(|seed| drop(trial(&p, seed, 15_000)));
     }
 }
 
 /// A fault is seen as a wrong value, a failed assertion of the hardware, or a core that is answered no more.
 #[test]
 fn faults_are_found() {
-    let mut missed = Vec::new();
-    for (inject, word) in ClientInject::WORDS {
+    let run = |inject: ClientInject, seed: u64| {
         let (l1, client) = small();
-        let p = (l1, ClientParams { inject: *inject, ..client });
-        let run = |seed: u64| {
-            let mut w = world(&p, seed);
-            w.run(15_000);
-            w.end();
-        };
-        let found = (60..72).any(|seed| std::panic::catch_unwind(|| run(seed)).is_err());
-        if found == (*inject == ClientInject::None) {
-            missed.push(*word);
-        }
-        if *inject == ClientInject::None {
-            assert!(!found, "without a fault something is found");
-        }
-    }
-    assert_eq!(missed, Vec::<&str>::new());
+        let mut w = world(&(l1, ClientParams { inject, ..client }), seed);
+        w.run(15_000);
+        w.end();
+    };
+    let faults = ClientInject::WORDS.iter().map(|w| w.0).filter(|inject| *inject != ClientInject::None);
+    assert_eq!(missed_faults(60..72, ClientInject::None, faults, run), []);
 }

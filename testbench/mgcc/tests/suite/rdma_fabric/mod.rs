@@ -72,15 +72,31 @@ fn more_gpus_and_long_ways() {
     sound(&RdmaFabricParams { rdma, crossbar_latency: 5, credits: [1, 1], ..p }, 11, 3);
 }
 
+/// Sizes of a fabric, with a seed.
+fn sizes() -> impl Strategy<Value = (RdmaFabricParams, u64)> {
+    let table = (1u32..9, 1u32..9);
+    (1u32..4, 1u32..4, table, 1u32..64, 2u32..20, any::<u64>()).prop_map(
+        |(gpus, cus, (entries, slots), link_bpc, switch_latency, seed)| {
+            let p = tiny(1 << gpus);
+            let rdma = Rdma { tsm: Tsm { cus, ..p.rdma.tsm.clone() }, entries, slots, ..p.rdma.clone() };
+            (RdmaFabricParams { rdma, link_bpc, switch_latency, ..p }, seed)
+        },
+    )
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2, ..ProptestConfig::default() })]
     #[test]
-    fn fabrics_of_any_size(
-        gpus in 1u32..4, cus in 1u32..4, entries in 1u32..9, slots in 1u32..9, link_bpc in 1u32..64, latency in 2u32..20, seed: u64,
-    ) {
-        let p = tiny(1 << gpus);
-        let rdma = Rdma { tsm: Tsm { cus, ..p.rdma.tsm.clone() }, entries, slots, ..p.rdma.clone() };
-        sound(&RdmaFabricParams { rdma, link_bpc, switch_latency: latency, ..p }, seed, 2);
+    fn fabrics_of_any_size((p, seed) in sizes()) {
+        sound(&p, seed, 2);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #[test]
+    fn long_fabrics_of_any_size((p, seed) in sizes()) {
+        sound(&p, seed, 2);
     }
 }
 

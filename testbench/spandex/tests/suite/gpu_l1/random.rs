@@ -2,6 +2,7 @@
 
 use crate::gpu_l1::world::{World, small};
 use std::collections::BTreeSet;
+use weft_bench::seeds::{Work, unseen};
 use weft_spandex::gpu_l1::{GpuL1Params, Inject, SbDrain};
 use weft_spandex::params::Spandex;
 use weft_spandex::tu_gpu::{self, TuGpuParams};
@@ -10,53 +11,62 @@ fn unit(p: &GpuL1Params, n_fail: u32) -> TuGpuParams {
     TuGpuParams { n_fail, ..TuGpuParams::published(p.spandex.clone()) }
 }
 
-/// Runs some seeds; covers that none of them has hit.
-fn trials(p: &GpuL1Params, n_fail: u32, seeds: std::ops::Range<u64>, cycles: u64) -> BTreeSet<String> {
-    let mut missed: Option<BTreeSet<String>> = None;
-    for seed in seeds {
-        let focus = seed % 3 == 2;
-        let new = if focus { World::focused } else { World::mixed };
-        let mut w = new(p, &unit(p, n_fail), seed);
-        w.llc.slow = [20, 3, 60][seed as usize % 3];
-        w.run(cycles);
-        w.finish();
-        let now: BTreeSet<String> = w.b.uncovered(&[]).into_iter().collect();
-        missed = Some(missed.map_or(now.clone(), |before| before.intersection(&now).cloned().collect()));
-        println!("{:?} seed {seed}: {} answers, locks {:?}", p.sb_drain, w.replies, w.taken);
-        assert!(w.replies > cycles / (20 + 4 * w.llc.slow), "{} answers", w.replies);
-        assert!(w.taken[..2].as_flattened().iter().all(|n| *n > 0), "{:?}", w.taken);
-        assert_eq!(w.taken[2][0] > 0, p.scopes, "{:?}", w.taken);
-    }
-    missed.unwrap_or_default()
+/// Covers that a trial has not hit.
+fn trial(p: &GpuL1Params, n_fail: u32, seed: u64, cycles: u64) -> BTreeSet<String> {
+    let focus = seed % 3 == 2;
+    let new = if focus { World::focused } else { World::mixed };
+    let mut w = new(p, &unit(p, n_fail), seed);
+    w.llc.slow = [20, 3, 60][seed as usize % 3];
+    w.run(cycles);
+    w.finish();
+    println!("{:?} seed {seed}: {} answers, locks {:?}", p.sb_drain, w.replies, w.taken);
+    assert!(w.replies > cycles / (20 + 4 * w.llc.slow), "{} answers", w.replies);
+    assert!(w.taken[..2].as_flattened().iter().all(|n| *n > 0), "{:?}", w.taken);
+    assert_eq!(w.taken[2][0] > 0, p.scopes, "{:?}", w.taken);
+    w.b.uncovered(&[]).into_iter().collect()
 }
 
 /// Every row and race is hit by some seed.
-#[test]
-fn every_value_is_kept_and_everything_happens() {
-    let mut missed: Option<BTreeSet<String>> = None;
-    let sets = [(SbDrain::Full, 2, 0..6), (SbDrain::Highwater, 1, 10..13), (SbDrain::Eager, 1, 20..26)];
-    for (drain, n_fail, seeds) in sets {
-        let now = trials(&small(drain), n_fail, seeds, 20_000);
-        missed = Some(missed.map_or(now.clone(), |before| before.intersection(&now).cloned().collect()));
-    }
-    assert_eq!(missed, Some(BTreeSet::new()), "never seen");
+fn every_value_is_kept(work: Work) {
+    let kinds = [
+        ((small(SbDrain::Full), 2), 0..6),
+        ((small(SbDrain::Highwater), 1), 10..13),
+        ((small(SbDrain::Eager), 1), 20..26),
+    ];
+    let missed = unseen(work, &kinds, |_| true, |(p, n_fail), seed| trial(p, *n_fail, seed, 20_000));
+    assert_eq!(missed, BTreeSet::new(), "never seen");
 }
 
 /// The same where atomics of CU scope are done in the L1, and where stores wait for releases.
+fn scopes_keep_every_value(work: Work) {
+    let shape = |drain: SbDrain, hold: bool| {
+        (GpuL1Params { scopes: true, hold, ..small(drain) }, if hold { 1 } else { 2 })
+    };
+    let kinds = [
+        (shape(SbDrain::Full, false), 0..6),
+        (shape(SbDrain::Highwater, true), 10..13),
+        (shape(SbDrain::Eager, false), 20..26),
+    ];
+    // That two Nacks meet is the unit's affair, and seen without scopes.
+    let wanted = |name: &str| name != "spandex.race.gpu_two_nacks";
+    let missed = unseen(work, &kinds, wanted, |(p, n_fail), seed| trial(p, *n_fail, seed, 20_000));
+    assert_eq!(missed, BTreeSet::new(), "never seen");
+}
+
+#[test]
+fn every_value_is_kept_and_everything_happens() {
+    every_value_is_kept(Work::Needed);
+}
+
 #[test]
 fn scopes_keep_every_value_and_everything_happens() {
-    let mut missed: Option<BTreeSet<String>> = None;
-    let sets =
-        [(SbDrain::Full, false, 0..6), (SbDrain::Highwater, true, 10..13), (SbDrain::Eager, false, 20..26)];
-    for (drain, hold, seeds) in sets {
-        let p = GpuL1Params { scopes: true, hold, ..small(drain) };
-        let now = trials(&p, if hold { 1 } else { 2 }, seeds, 20_000);
-        missed = Some(missed.map_or(now.clone(), |before| before.intersection(&now).cloned().collect()));
-    }
-    // That two Nacks meet is the unit's affair, and seen without scopes.
-    let missed =
-        missed.map(|all| all.into_iter().filter(|name| name != "spandex.race.gpu_two_nacks").collect());
-    assert_eq!(missed, Some(BTreeSet::new()), "never seen");
+    scopes_keep_every_value(Work::Needed);
+}
+
+#[test]
+fn long_every_value_is_kept() {
+    every_value_is_kept(Work::All);
+    scopes_keep_every_value(Work::All);
 }
 
 /// Other sizes: the published one, the smallest, odd ones.
@@ -87,7 +97,8 @@ fn other_sizes_keep_every_value() {
     for (name, p, n_fail) in [("published", published, 1), ("smallest", smallest, 2), ("odd", odd, 7)] {
         println!("{name}");
         for sb_drain in [SbDrain::Full, SbDrain::Eager] {
-            trials(&GpuL1Params { sb_drain, ..p.clone() }, n_fail, 40..42, 8_000);
+            let p = GpuL1Params { sb_drain, ..p.clone() };
+            (40..42).for_each(|seed| drop(trial(&p, n_fail, seed, 8_000)));
         }
     }
 }

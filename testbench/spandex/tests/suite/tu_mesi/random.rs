@@ -3,6 +3,7 @@
 use crate::tu_mesi::device::{DeviceParams, small};
 use crate::tu_mesi::world::World;
 use std::collections::BTreeSet;
+use weft_bench::seeds::{Work, missed_faults, unseen};
 use weft_spandex::mesi_l1::MesiL1Inject;
 use weft_spandex::mesi_port::MesiPort;
 use weft_spandex::params::Spandex;
@@ -20,32 +21,36 @@ fn world(p: &DeviceParams, seed: u64) -> World {
     w
 }
 
-/// Runs some seeds; covers that none of them has hit.
-fn trials(p: &DeviceParams, seeds: std::ops::Range<u64>, cycles: u64) -> BTreeSet<String> {
-    let mut missed: Option<BTreeSet<String>> = None;
-    for seed in seeds {
-        println!("seed {seed}");
-        let mut w = world(p, seed);
-        w.run(cycles);
-        w.end();
-        let now: BTreeSet<String> = w.b.uncovered(&[]).into_iter().collect();
-        missed = Some(missed.map_or(now.clone(), |before| before.intersection(&now).cloned().collect()));
-        println!("seed {seed}: {} answers", w.replies);
-        assert!(w.replies > cycles / 100, "{} answers", w.replies);
-    }
-    missed.unwrap_or_default()
+/// Covers that a trial has not hit.
+fn trial(p: &DeviceParams, seed: u64, cycles: u64) -> BTreeSet<String> {
+    println!("seed {seed}");
+    let mut w = world(p, seed);
+    w.run(cycles);
+    w.end();
+    println!("seed {seed}: {} answers", w.replies);
+    assert!(w.replies > cycles / 100, "{} answers", w.replies);
+    w.b.uncovered(&[]).into_iter().collect()
+}
+
+fn every_value_is_kept(work: Work) {
+    let mut weak = small();
+    (weak.l1.weak_reads, weak.l1.sync_own) = (true, false);
+    (weak.l1.port.spandex.sb, weak.tu.port.spandex.sb) = (4, 4);
+    // No other device asks for ownership of a whole line without its data here.
+    let wanted = |name: &str| name != "spandex.tu_mesi.ReqO.O";
+    let kinds = [(small(), 0..12), (weak, 12..18)];
+    let missed = unseen(work, &kinds, wanted, |p, seed| trial(p, seed, 30_000));
+    assert!(missed.is_empty(), "never seen: {missed:?}");
 }
 
 #[test]
 fn every_value_is_kept_and_every_row_is_hit() {
-    let mut missed = trials(&small(), 0..12, 30_000);
-    let mut weak = small();
-    (weak.l1.weak_reads, weak.l1.sync_own) = (true, false);
-    (weak.l1.port.spandex.sb, weak.tu.port.spandex.sb) = (4, 4);
-    let more = trials(&weak, 12..18, 30_000);
-    // No other device asks for ownership of a whole line without its data here.
-    missed.retain(|name| more.contains(name) && name != "spandex.tu_mesi.ReqO.O");
-    assert!(missed.is_empty(), "never seen: {missed:?}");
+    every_value_is_kept(Work::Needed);
+}
+
+#[test]
+fn long_every_value_is_kept() {
+    every_value_is_kept(Work::All);
 }
 
 /// Other sizes: one MSHR, no room anywhere; more ways and lines of four words.
@@ -61,31 +66,22 @@ fn other_sizes_keep_every_value() {
     let odd = shaped(512, 8, &|s| (s.mshrs, s.sb, s.wbb, s.line) = (5, 11, 3, 16));
     for (name, p) in [("smallest", smallest), ("odd", odd)] {
         println!("{name}");
-        trials(&p, 40..43, 15_000);
+        (40..43).for_each(|seed| drop(trial(&p, seed, 15_000)));
     }
 }
 
 /// A fault is seen as a wrong value, a failed assertion of the hardware, or a core that is answered no more.
 #[test]
 fn faults_are_found() {
-    let found = |p: DeviceParams| {
-        let run = |seed: u64| {
-            let mut w = world(&p, seed);
-            w.run(20_000);
-            w.end();
-        };
-        (60..76).any(|seed| std::panic::catch_unwind(|| run(seed)).is_err())
+    let run = |p: &DeviceParams, seed: u64| {
+        let mut w = world(p, seed);
+        w.run(20_000);
+        w.end();
     };
-    let mut missed = Vec::new();
-    for (inject, word) in TuMesiInject::WORDS {
-        if *inject != TuMesiInject::None && !found(small().with_tu(*inject)) {
-            missed.push(*word);
-        }
-    }
-    for (inject, word) in MesiL1Inject::WORDS {
-        if *inject != MesiL1Inject::None && !found(small().with_l1(*inject)) {
-            missed.push(*word);
-        }
-    }
-    assert_eq!(missed, Vec::<&str>::new());
+    let of_unit = TuMesiInject::WORDS.iter().map(|w| w.0).filter(|inject| *inject != TuMesiInject::None);
+    let run_unit = |inject, seed| run(&small().with_tu(inject), seed);
+    assert_eq!(missed_faults(60..76, TuMesiInject::None, of_unit, run_unit), []);
+    let of_l1 = MesiL1Inject::WORDS.iter().map(|w| w.0).filter(|inject| *inject != MesiL1Inject::None);
+    let run_l1 = |inject, seed| run(&small().with_l1(inject), seed);
+    assert_eq!(missed_faults(60..76, MesiL1Inject::None, of_l1, run_l1), []);
 }

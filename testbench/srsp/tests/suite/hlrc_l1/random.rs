@@ -2,32 +2,36 @@
 
 use crate::hlrc_l1::world::{World, small};
 use std::collections::BTreeSet;
+use weft_bench::seeds::{Work, missed_faults, unseen};
 use weft_srsp::hlrc_l1::{HlrcInject, HlrcL1Params};
 use weft_srsp::params::Srsp;
 
-/// Runs some seeds; covers that none of them has hit.
-fn trials(p: &HlrcL1Params, seeds: std::ops::Range<u64>, cycles: u64) -> BTreeSet<String> {
-    let mut missed: Option<BTreeSet<String>> = None;
-    for seed in seeds {
-        let mut w = World::mixed(p, seed);
-        w.l2.slow = [20, 3, 60][seed as usize % 3];
-        w.run(cycles);
-        let now: BTreeSet<String> = w.b.uncovered(&[]).into_iter().collect();
-        missed = Some(missed.map_or(now.clone(), |before| before.intersection(&now).cloned().collect()));
-        println!("seed {seed}: {} answers, {} kernels, locks {:?}", w.replies, w.kernels, w.taken);
-        assert!(w.replies > cycles / (20 + 4 * w.l2.slow), "{} answers", w.replies);
-    }
-    missed.unwrap_or_default()
+/// Covers that a trial has not hit.
+fn trial(p: &HlrcL1Params, seed: u64, cycles: u64) -> BTreeSet<String> {
+    let mut w = World::mixed(p, seed);
+    w.l2.slow = [20, 3, 60][seed as usize % 3];
+    w.run(cycles);
+    println!("seed {seed}: {} answers, {} kernels, locks {:?}", w.replies, w.kernels, w.taken);
+    assert!(w.replies > cycles / (20 + 4 * w.l2.slow), "{} answers", w.replies);
+    w.b.uncovered(&[]).into_iter().collect()
+}
+
+fn every_value_is_kept(work: Work) {
+    // More ways: races of owned victims beside others.
+    let wide = HlrcL1Params { size: 1024, ways: 4, sfifo: 8, ..small() };
+    let kinds = [(small(), 0..12), (wide, 12..18)];
+    let missed = unseen(work, &kinds, |_| true, |p, seed| trial(p, seed, 40_000));
+    assert!(missed.is_empty(), "never seen: {missed:?}");
 }
 
 #[test]
 fn every_value_is_kept_and_every_row_is_hit() {
-    let mut missed = trials(&small(), 0..12, 40_000);
-    // More ways: races of owned victims beside others.
-    let wide = HlrcL1Params { size: 1024, ways: 4, sfifo: 8, ..small() };
-    let more = trials(&wide, 12..18, 40_000);
-    missed.retain(|name| more.contains(name));
-    assert!(missed.is_empty(), "never seen: {missed:?}");
+    every_value_is_kept(Work::Needed);
+}
+
+#[test]
+fn long_every_value_is_kept() {
+    every_value_is_kept(Work::All);
 }
 
 /// Other sizes: the published one, the smallest, one MSHR, victims by age alone.
@@ -43,7 +47,7 @@ fn other_sizes_keep_every_value() {
     let unaware = HlrcL1Params { owned_aware: false, size: 512, ways: 4, ..p };
     for (name, p) in [("published", published), ("smallest", smallest), ("odd", odd), ("unaware", unaware)] {
         println!("{name}");
-        trials(&p, 40..44, 15_000);
+        (40..44).for_each(|seed| drop(trial(&p, seed, 15_000)));
     }
 }
 
@@ -73,21 +77,17 @@ fn a_resident_world_keeps_every_value() {
 /// A fault is seen as a wrong value, a failed assertion of the hardware, or a CU that is answered no more.
 #[test]
 fn faults_are_found() {
-    let found = |inject: HlrcInject| {
+    let run = |inject: HlrcInject, seed: u64| {
         let p = HlrcL1Params { inject, ..small() };
         let wide = HlrcL1Params { size: 4096, ways: 4, sfifo: 16, ..p.clone() };
-        let run = |seed: u64| {
-            let mut w = match seed % 3 {
-                0 => World::focused(&wide, seed),
-                1 => World::mixed(&p, seed),
-                _ => World::resident(&wide, seed),
-            };
-            w.l2.slow = [20, 3, 60, 8][seed as usize % 4];
-            w.run(30_000);
+        let mut w = match seed % 3 {
+            0 => World::focused(&wide, seed),
+            1 => World::mixed(&p, seed),
+            _ => World::resident(&wide, seed),
         };
-        (60..72).find(|seed| std::panic::catch_unwind(|| run(*seed)).is_err())
+        w.l2.slow = [20, 3, 60, 8][seed as usize % 4];
+        w.run(30_000);
     };
     let faults = HlrcInject::WORDS.iter().map(|w| w.0).filter(|inject| *inject != HlrcInject::None);
-    let missed: Vec<HlrcInject> = faults.filter(|inject| found(*inject).is_none()).collect();
-    assert_eq!(missed, []);
+    assert_eq!(missed_faults(60..72, HlrcInject::None, faults, run), []);
 }

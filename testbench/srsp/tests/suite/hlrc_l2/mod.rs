@@ -6,6 +6,7 @@ mod figures;
 mod slips;
 mod world;
 
+use weft_bench::seeds::{Work, unseen};
 use weft_srsp::hlrc_l2::{HlrcL2Params, L2Write};
 use weft_srsp::params::Srsp;
 use world::{Mix, World};
@@ -41,45 +42,46 @@ fn sound(p: &HlrcL2Params, mix: Mix, seed: u64, cycles: u64) -> World {
     w
 }
 
-/// Covers that all worlds together must have seen.
-fn all_seen(worlds: &[World], but: &[&str]) {
-    let missed = |w: &World| w.b.uncovered(but);
-    let never = missed(&worlds[0]).into_iter().filter(|name| worlds.iter().all(|w| missed(w).contains(name)));
-    assert_eq!(never.collect::<Vec<_>>(), [""; 0]);
-}
-
 fn least(w: &World, what: &str, count: u64) {
     let found = w.done.get(what).copied().unwrap_or(0);
     assert!(found >= count, "{found} of {what}: {:?}", w.done);
 }
 
 /// A bank that replaces unregistered lines first, and one that does not.
-fn at_random(write: L2Write, but: &[&str]) {
+fn at_random(work: Work, write: L2Write) {
     for owned_aware in [true, false] {
-        let worlds: Vec<World> = (0..6)
-            .map(|seed| {
+        let missed = unseen(
+            work,
+            &[(owned_aware, 0..6)],
+            |_| true,
+            |owned_aware, seed| {
                 let cus = [3, 6][seed as usize / 3];
                 let p = if seed % 2 == 0 { small(write, cus) } else { wider(write, cus) };
                 let mix = [Mix::ALL, Mix { reg: 0.01, ..Mix::ALL }][seed as usize % 3 / 2];
-                let w = sound(&HlrcL2Params { owned_aware, ..p }, mix, 10 + seed, 24_000);
+                let w = sound(&HlrcL2Params { owned_aware: *owned_aware, ..p }, mix, 10 + seed, 24_000);
                 for (what, count) in [("rd", 200), ("reg", 200), ("revokes", 100), ("unreg", 30)] {
                     least(&w, what, count);
                 }
-                w
-            })
-            .collect();
-        all_seen(&worlds, but);
+                w.b.uncovered(&[]).into_iter().collect()
+            },
+        );
+        assert!(missed.is_empty(), "never seen: {missed:?}");
     }
 }
 
 #[test]
 fn a_bank_that_combines() {
-    at_random(L2Write::Combine, &[]);
+    at_random(Work::Needed, L2Write::Combine);
 }
 
 #[test]
 fn a_bank_that_writes_through() {
-    at_random(L2Write::ThroughInv, &[]);
+    at_random(Work::Needed, L2Write::ThroughInv);
+}
+
+#[test]
+fn long_every_bank_at_random() {
+    L2Write::WORDS.iter().for_each(|(write, _)| at_random(Work::All, *write));
 }
 
 /// One L1, one set; lines of 128 bytes; a bank of long latency.
@@ -108,9 +110,8 @@ fn odd_banks() {
 }
 
 /// Everybody wants the same few lines all the time: nobody is passed over for ever.
-#[test]
-fn registrations_go_round() {
-    for seed in 50..56 {
+fn go_round(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
         let write = L2Write::WORDS[seed as usize % 2].0;
         let p = HlrcL2Params { revokes: [1, 2, 4][seed as usize % 3], ..small(write, 7) };
         let mix = Mix { rd: 0.05, wb: 0.02, reg: 1.0, atomic: 0.1, evict: 0.002 };
@@ -121,4 +122,14 @@ fn registrations_go_round() {
         least(&w, "reg", 200);
         assert!(w.overtaken <= 8 * 7, "passed over {} times", w.overtaken);
     }
+}
+
+#[test]
+fn registrations_go_round() {
+    go_round(50..53);
+}
+
+#[test]
+fn long_registrations_go_round() {
+    go_round(50..56);
 }

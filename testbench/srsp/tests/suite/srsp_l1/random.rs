@@ -2,51 +2,58 @@
 
 use crate::srsp_l1::world::{World, small};
 use std::collections::BTreeSet;
+use std::ops::Range;
+use weft_bench::seeds::{Work, missed_faults, unseen};
 use weft_srsp::l1::{Inject, L1Params};
 use weft_srsp::params::{Impl, Srsp};
 
 /// What random work hardly meets; a directed test does.
 const RARE: &str = "srsp.l1.fill.stays_promoted";
 
-/// Runs some seeds; covers that none of them has hit.
-fn trials(p: &L1Params, seeds: std::ops::Range<u64>, cycles: u64) -> BTreeSet<String> {
-    let mut missed: Option<BTreeSet<String>> = None;
-    for seed in seeds {
-        let mut w = World::mixed(p, seed);
-        w.memory.slow = [20, 3, 60][seed as usize % 3];
-        w.run(cycles);
-        let now: BTreeSet<String> = w.b.uncovered(&[RARE]).into_iter().collect();
-        missed = Some(missed.map_or(now.clone(), |before| before.intersection(&now).cloned().collect()));
-        println!("{:?} seed {seed}: {} answers, locks {:?}", p.system, w.replies, w.taken);
-        assert!(w.replies > cycles / (20 + 4 * w.memory.slow), "{} answers", w.replies);
-    }
-    missed.unwrap_or_default()
+/// Covers that a trial has not hit.
+fn trial(p: &L1Params, seed: u64, cycles: u64) -> BTreeSet<String> {
+    let mut w = World::mixed(p, seed);
+    w.memory.slow = [20, 3, 60][seed as usize % 3];
+    w.run(cycles);
+    println!("{:?} seed {seed}: {} answers, locks {:?}", p.system, w.replies, w.taken);
+    assert!(w.replies > cycles / (20 + 4 * w.memory.slow), "{} answers", w.replies);
+    w.b.uncovered(&[RARE]).into_iter().collect()
 }
 
+/// Seeds of each system.
+const SEEDS: [(Impl, Range<u64>); 4] =
+    [(Impl::Base, 0..4), (Impl::Srsp, 10..18), (Impl::Brsp, 20..24), (Impl::SrspOpt, 30..42)];
+
 /// Every row and race of a system is hit by some seed.
-fn all_hit(p: &L1Params, seeds: std::ops::Range<u64>) {
-    let missed = trials(p, seeds, 40_000);
+fn all_hit(work: Work, system: Impl) {
+    let (_, seeds) = SEEDS.into_iter().find(|of| of.0 == system).expect("every system has seeds");
+    let missed = unseen(work, &[(small(system), seeds)], |_| true, |p, seed| trial(p, seed, 40_000));
     assert!(missed.is_empty(), "never seen: {missed:?}");
 }
 
 #[test]
 fn base_keeps_every_value() {
-    all_hit(&small(Impl::Base), 0..4);
+    all_hit(Work::Needed, Impl::Base);
 }
 
 #[test]
 fn srsp_keeps_every_value() {
-    all_hit(&small(Impl::Srsp), 10..18);
+    all_hit(Work::Needed, Impl::Srsp);
 }
 
 #[test]
 fn brsp_keeps_every_value() {
-    all_hit(&small(Impl::Brsp), 20..24);
+    all_hit(Work::Needed, Impl::Brsp);
 }
 
 #[test]
 fn srsp_opt_keeps_every_value() {
-    all_hit(&small(Impl::SrspOpt), 30..42);
+    all_hit(Work::Needed, Impl::SrspOpt);
+}
+
+#[test]
+fn long_every_system_keeps_every_value() {
+    SEEDS.into_iter().for_each(|(system, _)| all_hit(Work::All, system));
 }
 
 /// Other sizes: the published one, the smallest, one MSHR, no predictor.
@@ -76,7 +83,8 @@ fn other_sizes_keep_every_value() {
     {
         println!("{name}");
         for system in [p.system, Impl::Base, Impl::Brsp] {
-            trials(&L1Params { system, ..p.clone() }, 40..42, 10_000);
+            let p = L1Params { system, ..p.clone() };
+            (40..42).for_each(|seed| drop(trial(&p, seed, 10_000)));
         }
     }
 }
@@ -96,18 +104,14 @@ fn a_focused_world_keeps_every_value() {
 /// A fault is seen as a wrong value, a failed assertion of the hardware, or a CU that is answered no more.
 #[test]
 fn faults_are_found() {
-    let found = |inject: Inject| {
+    let run = |inject: Inject, seed: u64| {
         let p = L1Params { inject, ..small(Impl::Srsp) };
         let wide = L1Params { size: 4096, ways: 4, sfifo: 16, pa: 16, ..p.clone() };
-        let run = |seed: u64| {
-            let focus = seed.is_multiple_of(2);
-            let mut w = if focus { World::focused(&wide, seed) } else { World::mixed(&p, seed) };
-            w.memory.slow = [20, 3, 60][seed as usize % 3];
-            w.run(40_000);
-        };
-        (50..62).find(|seed| std::panic::catch_unwind(|| run(*seed)).is_err())
+        let focus = seed.is_multiple_of(2);
+        let mut w = if focus { World::focused(&wide, seed) } else { World::mixed(&p, seed) };
+        w.memory.slow = [20, 3, 60][seed as usize % 3];
+        w.run(40_000);
     };
     let faults = Inject::WORDS.iter().map(|w| w.0).filter(|inject| *inject != Inject::None);
-    let missed: Vec<Inject> = faults.filter(|inject| found(*inject).is_none()).collect();
-    assert_eq!(missed, []);
+    assert_eq!(missed_faults(50..62, Inject::None, faults, run), []);
 }
