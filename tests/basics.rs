@@ -34,6 +34,16 @@ fn a_fifo_is_clocked_from_a_file() {
     assert!(picture.lines().any(|l| l.starts_with("out_valid") && l.contains("_#")), "{picture}");
 }
 
+/// `inv_cause` of a directory is an enumeration of one bit.
+#[test]
+fn an_enumeration_of_one_bit_is_drawn_by_its_names() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let picture = stdout(&["sim", "rec-directory", "--stimulus", &stimulus(dir.path(), "+3\n"), "--ascii"]);
+    let line = picture.lines().find(|l| l.starts_with("inv_cause")).expect("an output of the block");
+    let value = line.split('|').nth(1).unwrap_or_else(|| panic!("no value in {line:?}"));
+    assert!(value.chars().all(|c| c.is_ascii_alphabetic() || c == '_' || c == '.'), "{line}");
+}
+
 #[test]
 fn mistakes_are_one_sentence_and_status_2() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -44,6 +44,31 @@ rows = ["ST", "atax"]
 relative_to = "baseline"
 "#;
 
+/// Runs of which none differs from the others in any figure.
+const EQUAL: &str = r#"
+name = "equal"
+fabric = "rec-4gpu-small"
+workloads = [{ workload = "stencil", n = 16, iterations = 1 }]
+[[axis]]
+key = "entries"
+values = [32, 128]
+[[summary]]
+columns = "entries"
+metric = "cycles"
+"#;
+
+#[test]
+fn runs_that_take_the_same_cycles_have_a_picture() {
+    let folder = folder();
+    for _ in 0..2 {
+        let out = sweep(folder.path(), EQUAL, &[]);
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    }
+    let files = std::fs::read_dir(folder.path().join("out")).expect("written");
+    let names: Vec<_> = files.map(|f| f.expect("read").file_name().into_string().expect("text")).collect();
+    assert!(names.iter().any(|name| name.ends_with(".svg")), "{names:?}");
+}
+
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder")
 }

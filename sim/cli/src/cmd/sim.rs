@@ -143,7 +143,7 @@ fn clock(
         steps.iter().flat_map(|step| &step.drive).map(|(port, _)| *port).filter(|_| ascii).collect();
     let ports = driven.iter().map(|n| &design.inputs[*n]).chain(&design.outputs);
     let mut picture = Picture::default();
-    picture.rows.extend(ports.filter(|_| ascii).map(|p| (p.name.clone(), p.width, Vec::new())));
+    picture.rows.extend(ports.filter(|_| ascii).map(|p| (p.name.clone(), is_level(p), Vec::new())));
     let mut held: Vec<Bv> = design.inputs.iter().map(|p| Bv::from_u64(0, p.width)).collect();
     for step in steps {
         for (port, value) in &step.drive {
@@ -172,22 +172,27 @@ fn clock(
 /// Most characters of a cycle in a picture.
 const MAX_CELL: usize = 20;
 
-/// An ASCII waveform: name, width in bits and value in every cycle of each row.
+/// A port is drawn as a level: a bit, unless its values have names.
+fn is_level(port: &NetPort) -> bool {
+    port.width == 1 && !matches!(port.ty, LeafType::Enum(_))
+}
+
+/// An ASCII waveform: name, whether it is a level, and value in every cycle of each row.
 #[derive(Default)]
 struct Picture {
-    rows: Vec<(String, u32, Vec<String>)>,
+    rows: Vec<(String, bool, Vec<String>)>,
 }
 
 impl Picture {
     /// One line for each row: a bit as a level, a vector as its value where it changes. A cycle is as wide as the values need.
     fn lines(&self) -> Vec<String> {
-        let vectors = self.rows.iter().filter(|(_, width, _)| *width > 1);
+        let vectors = self.rows.iter().filter(|(_, level, _)| !level);
         let needed =
             vectors.flat_map(|(.., values)| runs(values)).map(|(v, run)| (v.len() + 1).div_ceil(run));
         let cell = needed.max().unwrap_or(1).min(MAX_CELL);
         let name = self.rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
-        let line = |(port, width, values): &(String, u32, Vec<String>)| {
-            format!("{port:<name$} {}", row(values, *width, cell))
+        let line = |(port, level, values): &(String, bool, Vec<String>)| {
+            format!("{port:<name$} {}", row(values, *level, cell))
         };
         self.rows.iter().map(line).collect()
     }
@@ -199,13 +204,13 @@ fn runs(values: &[String]) -> impl Iterator<Item = (&str, usize)> {
 }
 
 /// One row, `cell` characters for a cycle.
-fn row(values: &[String], width: u32, cell: usize) -> String {
+fn row(values: &[String], level: bool, cell: usize) -> String {
     let bit = |value: &str, cycles| if value == "0" { "_" } else { "#" }.repeat(cell * cycles);
     let vector = |value: &str, cycles| -> String {
         format!("|{value}").chars().chain(std::iter::repeat('.')).take(cell * cycles).collect()
     };
     runs(values)
-        .map(|(value, cycles)| if width == 1 { bit(value, cycles) } else { vector(value, cycles) })
+        .map(|(value, cycles)| if level { bit(value, cycles) } else { vector(value, cycles) })
         .collect()
 }
 
@@ -239,9 +244,10 @@ mod tests {
     #[test]
     fn vectors_show_their_value_where_they_change() {
         let values = |texts: &[&str]| texts.iter().map(|s| s.to_string()).collect::<Vec<_>>();
-        let bit = ("bit".to_string(), 1, values(&["0", "0", "0", "1", "1"]));
-        let shown =
-            |texts: &[&str]| Picture { rows: vec![("a".to_string(), 4, values(texts)), bit.clone()] }.lines();
+        let bit = ("bit".to_string(), true, values(&["0", "0", "0", "1", "1"]));
+        let shown = |texts: &[&str]| {
+            Picture { rows: vec![("a".to_string(), false, values(texts)), bit.clone()] }.lines()
+        };
         assert_eq!(shown(&["0", "0", "0", "7", "7"]), ["a   |0.|7", "bit ___##"]);
         // As wide as the value that holds for one cycle.
         assert_eq!(shown(&["0", "0", "0", "7", "0"]), ["a   |0....|7|0", "bit ______####"]);

@@ -73,8 +73,8 @@ fn draw(root: &Area, summary: &Summary, lines: &[Line], at: &[f64], labels: &[St
     })?;
     let values = lines.iter().flat_map(|line| &line.cells).filter_map(|cell| cell.value());
     let (low, high) = values.fold((f64::MAX, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
-    // From 0 unless that would press all lines into the upper half.
-    let from = if low > 0.6 * high && low < f64::MAX { low } else { 0.0 };
+    // From 0 unless that would press lines that differ into the upper half.
+    let from = if low > 0.6 * high && low < high { low } else { 0.0 };
     let high = if high > 0.0 { high + 0.04 * (high - from) } else { 1.0 };
     let marks = steps(from, high, 6);
     let (first, last) = at.iter().fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(*x), b.max(*x)));

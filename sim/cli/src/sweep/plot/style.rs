@@ -187,7 +187,9 @@ pub fn head(
 
 /// Round steps of an axis from `from` (or below it) to `to` or above: the values of the marks.
 pub fn steps(from: f64, to: f64, about: usize) -> Vec<f64> {
-    let span = (to - from).max(f64::MIN_POSITIVE);
+    // Where all values are one, steps are as for the way from 0 to it.
+    let size = from.abs().max(to.abs());
+    let span = if to - from > 1e-9 * size { to - from } else { size.max(f64::MIN_POSITIVE) };
     let raw = span / about as f64;
     let unit = 10f64.powf(raw.log10().floor());
     let step =
@@ -218,6 +220,8 @@ mod tests {
         assert_eq!(steps(0.0, 1.37, 5), [0.0, 0.5, 1.0, 1.5]);
         assert_eq!(steps(0.0, 100.0, 5), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
         assert_eq!(steps(0.0, 0.0, 5).len(), 2);
+        assert_eq!(steps(12_000.0, 12_000.0, 5), [10_000.0, 12_500.0]);
+        assert_eq!(steps(-3.0, -3.0, 5), [-3.0, -2.0]);
     }
 
     #[test]
