@@ -121,6 +121,17 @@ fn programs_with_hmg_and_every_placement() {
     }
 }
 
+#[test]
+fn long_larger_programs_with_every_protocol() {
+    for protocol in
+        ["hmg", "hmg-rec", "nhcc", "gpu-vi", "sw-flat", "sw-hierarchical", "no-remote-caching", "ideal"]
+    {
+        let fabric = Fabric::new(protocol, &[]);
+        fabric.run("pathfinder", &[("columns", "2048"), ("rows", "9")]);
+        fabric.run("pagerank", &[("nodes", "512"), ("edges", "4096"), ("iterations", "2")]);
+    }
+}
+
 /// Graphs whose lines all 16 GPMs read and rewrite, with directories so small that both levels evict ranges and pass invalidations on.
 #[test]
 fn graphs_on_four_gpus_of_four_gpms_keep_ranges_exact() {
