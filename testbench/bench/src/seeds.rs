@@ -8,7 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// What a test does of its work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
-    /// A third of the seeds of every kind, and more of them as long as something has not been seen: the default suite.
+    /// A third of the seeds of every kind, and more of them as long as something has not been seen: the
+    /// default suite.
     Needed,
     /// All seeds: tests called `long_...`.
     All,

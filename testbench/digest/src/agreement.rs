@@ -1,7 +1,9 @@
-//! Hardware on which a slow tool was seen to agree, by digest: as long as nothing of it has changed, the tool need not look again.
+//! Hardware on which a slow tool was seen to agree, by digest: as long as nothing of it has changed, the tool
+//! need not look again.
 //!
-//! A test that asks such a tool ([`Agreement`]) notes in `target/cosim` or `target/synth` what it has done; only a check that passed leaves a note, and
-//! `weft digest --table cosim --write` and `--table synth --write` take rows from notes alone.
+//! A test that asks such a tool ([`Agreement`]) notes in `target/cosim` or `target/synth` what it has done; only
+//! a check that passed leaves a note, and `weft digest --table cosim --write` and `--table synth --write` take
+//! rows from notes alone.
 
 use super::table::{Table, TableError};
 use super::{hardware, hex};

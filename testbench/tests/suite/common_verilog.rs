@@ -1,4 +1,5 @@
-//! The Verilog of every common block is free of warnings in Verilator, Icarus and Yosys at many parameters; at one odd set of each block, `cosim_blocks` sees that whenever the block changes.
+//! The Verilog of every common block is free of warnings in Verilator, Icarus and Yosys at many parameters; at
+//! one odd set of each block, `cosim_blocks` sees that whenever the block changes.
 
 use std::collections::BTreeMap;
 use weft_rtl::verilog::emit;

@@ -24,7 +24,8 @@ type Judge<'a> = &'a dyn Fn(&CellCount);
 /// When Yosys is asked.
 type When = fn(&Arc<Module>, SynthTarget, Judge);
 
-/// Judges what Yosys makes of a module, unless it was seen to pass with just this Verilog, declared storage and harness.
+/// Judges what Yosys makes of a module, unless it was seen to pass with just this Verilog, declared storage and
+/// harness.
 fn once(module: &Arc<Module>, target: SynthTarget, judge: Judge) {
     let agreement = Agreement::of_synthesis(module, target.name());
     let look = !agreement.is_committed().unwrap_or_else(|e| panic!("{e}"));

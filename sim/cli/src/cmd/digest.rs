@@ -37,7 +37,8 @@ enum Which {
     Runs,
     /// Blocks that Verilator was seen to agree on, from what the tests noted in target/cosim: with --check it fails if a block was not co-simulated at all.
     Cosim,
-    /// Modules that Yosys was seen to agree on, from what the tests noted in target/synth: with --check it fails if a module was not asked about.
+    /// Modules that Yosys was seen to agree on, from what the tests noted in target/synth: with --check it
+    /// fails if a module was not asked about.
     Synth,
 }
 

@@ -129,7 +129,8 @@ impl Native {
     }
 }
 
-/// Machine code of a function and what it refers to outside itself: from the store if it is there, else compiled.
+/// Machine code of a function and what it refers to outside itself: from the store if it is there, else
+/// compiled.
 fn translate(
     ctx: &mut Context,
     isa: &dyn TargetIsa,

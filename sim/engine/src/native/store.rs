@@ -1,8 +1,10 @@
-//! Machine code on disk, so that the processes that clock the same hardware, one after the other or at once, compile it once.
+//! Machine code on disk, so that the processes that clock the same hardware, one after the other or at once,
+//! compile it once.
 //!
-//! Code is found by a digest of everything that a compilation reads: the intermediate code, the compiler's version, the
-//! target and its settings. A change of the hardware, of the engine or of the compiler is therefore another file, and
-//! nothing in the store is ever out of date. Only code that refers to nothing outside itself is kept.
+//! Code is found by a digest of everything that a compilation reads: the intermediate code, the compiler's
+//! version, the target and its settings. A change of the hardware, of the engine or of the compiler is therefore
+//! another file, and nothing in the store is ever out of date. Only code that refers to nothing outside itself
+//! is kept.
 
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::TargetIsa;
@@ -39,7 +41,8 @@ impl Store {
         Some(Store { folder: folder.into() })
     }
 
-    /// The code under a key; nothing if it was never kept or its file is damaged, which the next [`Store::keep`] mends.
+    /// The code under a key; nothing if it was never kept or its file is damaged, which the next
+    /// [`Store::keep`] mends.
     pub fn find(&self, key: u128) -> Option<Code> {
         let file = fs::read(self.file(key)).ok()?;
         let (head, bytes) = file.split_at_checked(HEAD)?;
@@ -51,7 +54,8 @@ impl Store {
 
     /// Keeps code. A store that cannot be written costs time, not results, so failures are silent.
     pub fn keep(&self, key: u128, code: &Code) {
-        // Written beside its place and moved there, whole: another process sees all of it or nothing.
+        // Written beside its place and moved there: another process sees all of it or nothing. Threads of one
+        // process share the name; what one of them reads while another writes is told by its digest.
         let beside = self.folder.join(format!("{key:032x}.{}", std::process::id()));
         let written = fs::create_dir_all(&self.folder).and_then(|()| {
             let mut file = fs::File::create(&beside)?;
