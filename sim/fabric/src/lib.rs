@@ -6,6 +6,7 @@ pub mod config;
 pub mod cu;
 pub mod dram;
 pub mod family;
+pub mod fit;
 pub mod memory;
 mod perform;
 pub mod placement;

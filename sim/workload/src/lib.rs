@@ -23,5 +23,6 @@ pub use program::{
     Array, Frame, HostStep, Kernel, Layout, LoadedValues, PAGE_BYTES, Place, Program, VerifyError, full_mask,
 };
 pub use programs::{
-    Legal, Offer, ParamSpec, WorkloadError, WorkloadInfo, build, offer, parameters, supply, workloads,
+    Legal, Offer, ParamSpec, WorkloadError, WorkloadInfo, build, default_of, offer, parameters, supply,
+    workloads,
 };

@@ -286,11 +286,9 @@ fn program(
             params.entry("seed".into()).or_insert(seed.to_string());
         }
     }
-    config.offer(&args.workload, &mut params);
     let graph = args.graph.as_deref().map(weft_workload::graph::read).transpose().map_err(Failure::input)?;
-    let program = weft_workload::build(&args.workload, &params, graph.as_ref()).map_err(Failure::input)?;
-    let params = weft_workload::parameters(&args.workload, &params).map_err(Failure::input)?;
-    Ok((Arc::from(program), params))
+    let fitted = config.fit(&args.workload, &params, graph.as_ref()).map_err(Failure::input)?;
+    Ok((fitted.program, fitted.params))
 }
 
 /// Runs to the end; a terminal sees how far it is.

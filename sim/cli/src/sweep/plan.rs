@@ -14,10 +14,11 @@ use std::sync::Arc;
 use weft_engine::BackendKind;
 use weft_engine::digest::Digest;
 use weft_fabric::config::FabricConfig;
+use weft_fabric::fit::FitError;
 use weft_fabric::run::{Identity, Survey, check_program};
-use weft_workload::Program;
 use weft_workload::graph::Graph;
 use weft_workload::trace::{BUNDLED, is_trace};
+use weft_workload::{Program, WorkloadError};
 
 /// A run to be made.
 #[derive(Clone)]
@@ -130,7 +131,7 @@ pub fn points(sweep: &SweepFile, number: usize) -> Vec<&Point> {
 #[derive(Default)]
 struct Builder {
     graphs: BTreeMap<PathBuf, Graph>,
-    programs: BTreeMap<String, Arc<dyn Program>>,
+    programs: BTreeMap<String, Built>,
     traces: BTreeMap<PathBuf, Built>,
 }
 
@@ -195,7 +196,8 @@ impl Builder {
         })
     }
 
-    /// The program of a run, shared by all runs with the same parameters and graph, and all its parameters.
+    /// The program of a run, shared by all runs with the same parameters and graph on machines of the same size, and all its
+    /// parameters.
     fn program(
         &mut self,
         sweep: &SweepFile,
@@ -216,24 +218,21 @@ impl Builder {
         {
             params.entry("seed".into()).or_insert(seed.to_string());
         }
-        config.offer(name, &mut params);
-        let resolved = weft_workload::parameters(name, &params).map_err(|e| match &e {
-            weft_workload::WorkloadError::Unknown { .. } => settings.workload.error(&e),
-            _ => place.error(&e),
-        })?;
         let graph = settings.graph.map(|graph| (graph, sweep.folder.join(&graph.value)));
-        let key = format!("{name} {resolved:?} {:?}", graph.as_ref().map(|(_, path)| path));
-        if let Some(program) = self.programs.get(&key) {
-            return Ok((program.clone(), resolved));
+        let key =
+            format!("{name} {params:?} {:?} {:?}", graph.as_ref().map(|(_, path)| path), config.machine());
+        if !self.programs.contains_key(&key) {
+            let graph = match &graph {
+                Some((at, path)) => Some(self.graph(path).map_err(|e| at.error(e))?),
+                None => None,
+            };
+            let fitted = config.fit(name, &params, graph).map_err(|e| match &e {
+                FitError::Workload(WorkloadError::Unknown { .. }) => settings.workload.error(&e),
+                _ => place.error(&e),
+            })?;
+            self.programs.insert(key.clone(), (fitted.program, fitted.params));
         }
-        let graph = match &graph {
-            Some((at, path)) => Some(self.graph(path).map_err(|e| at.error(e))?),
-            None => None,
-        };
-        let program: Arc<dyn Program> =
-            weft_workload::build(name, &params, graph).map_err(|e| place.error(e))?.into();
-        self.programs.insert(key, program.clone());
-        Ok((program, resolved))
+        self.programs.get(&key).cloned().context("no program")
     }
 
     /// A trace in the place of a program.

@@ -39,7 +39,7 @@ use srsp::SrspKeys;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tsm::TsmKeys;
-use weft_workload::{Offer, ParamSpec};
+use weft_workload::Offer;
 
 /// The keys of a fabric's family.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,28 +155,22 @@ pub trait Family: Group {
     fn summary(&self, figures: &Figures) -> Vec<(&'static str, String)>;
 }
 
-/// A program's CPU threads, unless it is told otherwise, are more than the fabric has cores.
-fn asks_for_more(spec: &ParamSpec, cores: u32) -> bool {
-    spec.name == "cpu_threads" && spec.default.parse().is_ok_and(|threads: u32| threads > cores)
-}
-
 impl FabricConfig {
-    /// Fills in what a program wants to know of the fabric, unless it is given.
-    pub fn offer(&self, workload: &str, params: &mut BTreeMap<String, String>) {
+    /// Fills in what a program wants to know of the fabric, unless it is given; the result names what was filled in.
+    pub fn offer(&self, workload: &str, params: &mut BTreeMap<String, String>) -> Vec<&'static str> {
         let Common { gpus, gpms, cus, line, .. } = self.common;
-        weft_workload::offer(workload, params, Offer { gpus, gpms, cus: gpms * cus, line });
-        let cores = self.hardware().shape().cores;
-        let all = weft_workload::workloads();
-        if all.iter().any(|info| info.name == workload && info.params.iter().any(|p| asks_for_more(p, cores)))
-        {
-            weft_workload::supply(workload, params, "cpu_threads", &cores.to_string());
-        }
         let hardware = self.hardware();
-        let cu = hardware.compute_unit(hardware.shape().cores_each(), self.common.cu());
-        weft_workload::supply(workload, params, "memory", cu.local.word());
-        if let Some(sync) = self.hardware().sync() {
-            weft_workload::supply(workload, params, "sync", sync);
+        let shape = hardware.shape();
+        let unit = hardware.compute_unit(shape.cores_each(), self.common.cu());
+        let machine = Offer { gpus, gpms, cus: gpms * cus, lanes: unit.lanes, cores: shape.cores, line };
+        let mut followed = weft_workload::offer(workload, params, machine);
+        let words = [("memory", Some(unit.local.word())), ("sync", hardware.sync())];
+        for (key, word) in words {
+            if word.is_some_and(|word| weft_workload::supply(workload, params, key, word)) {
+                followed.push(key);
+            }
         }
+        followed
     }
 
     /// The hardware that it stands for.

@@ -10,6 +10,7 @@ mod outside;
 mod processor;
 mod record;
 mod report;
+mod room;
 mod schedule;
 mod seat;
 mod snapshot;
@@ -26,6 +27,8 @@ pub use processor::KernelRecord;
 pub use record::Recording;
 pub(crate) use report::block_of;
 pub use report::{Counter, RunReport};
+pub use room::NoRoom;
+pub(crate) use room::count_of;
 pub use snapshot::{Identity, Snapshot, SnapshotError, temporary};
 pub use stalls::{StallReport, StallRow};
 pub use survey::{Survey, check_program};
@@ -87,10 +90,8 @@ pub enum FabricError {
     Unsettled(String),
     #[error("the design has no {units}, which the models around it read; give it the names of its family")]
     Names { units: &'static str },
-    #[error(
-        "kernel {kernel} has {threads} threads for CPU cores, and the fabric has {cores} of them: give the program fewer (its parameter cpu_threads), or take a fabric with more (key cpus)"
-    )]
-    Threads { kernel: String, threads: u32, cores: u32 },
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
     #[error("the run has not ended after {cycles} cycles; --max-cycles sets the limit")]
     Limit { cycles: u64 },
 }
@@ -321,6 +322,9 @@ impl FabricRun {
             // What led to a failure is worth more than any other log.
             self.end_events(self.cycle())?;
         }
+        if let Some(lack) = self.runner.model.processor.lack.take() {
+            return Err(lack.into());
+        }
         ran?;
         Ok(self.runner.model.processor.finished())
     }
@@ -406,6 +410,7 @@ fn model(
         around,
         processor: Processor::new(&shape, common.cta_schedule, hardware.kernel_acquires(), hardware.fold())
             .with_copies(HostCopies::new(common, &table, program.arrays()))
+            .of(program.name())
             .resting(hardware.rests())
             .inspecting(common.gsi),
         table,

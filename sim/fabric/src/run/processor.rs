@@ -4,6 +4,7 @@
 use super::copies::HostCopies;
 use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
+use super::room::{self, NoRoom};
 use super::schedule::{Part, part, units};
 use super::seat::Seat;
 use super::stalls::Stalls;
@@ -130,6 +131,10 @@ pub(super) struct Processor {
     until: u64,
     /// What compute units counted, if they are inspected.
     pub stalls: Option<Stalls>,
+    /// Name of the program, for sentences.
+    workload: String,
+    /// What the last kernel had no room for, if that ended the run.
+    pub lack: Option<NoRoom>,
 }
 
 impl Processor {
@@ -161,7 +166,14 @@ impl Processor {
             rests: false,
             until: 0,
             stalls: None,
+            workload: String::new(),
+            lack: None,
         }
+    }
+
+    /// The same for a program of this name.
+    pub fn of(self, workload: &str) -> Processor {
+        Processor { workload: workload.into(), ..self }
     }
 
     /// The same where caches may still write back when the last fence is complete: a kernel ends when they have.
@@ -389,11 +401,11 @@ impl Processor {
 
     /// Gives each GPU its part of the kernel's work-groups, and CPU cores their threads.
     fn cut(&mut self, kernel: &Kernel, seats: &[Seat]) -> Result<(), String> {
-        if kernel.cpus > self.shape.cores {
-            return Err(format!(
-                "kernel {} has {} threads for CPU cores, and the fabric has {} of them: give the program fewer (its parameter cpu_threads), or take a fabric with more (key cpus)",
-                kernel.name, kernel.cpus, self.shape.cores
-            ));
+        let unit = seats.get(self.cores).unwrap_or(&seats[0]).cu.params();
+        if let Err(lack) = room::check(&self.workload, kernel, &self.shape, self.schedule, unit) {
+            let text = lack.to_string();
+            self.lack = Some(lack);
+            return Err(text);
         }
         self.threads = kernel.cpus;
         for (node, blocks) in (0..).zip(&mut self.blocks) {
@@ -401,29 +413,6 @@ impl Processor {
             *blocks = Blocks { part, ..Blocks::default() };
         }
         self.ended.fill(false);
-        if kernel.blocks == kernel.cpus {
-            return Ok(());
-        }
-        let Some(cu) = seats.get(self.cores).filter(|_| self.cores < self.cus) else {
-            return Err(format!(
-                "kernel {} has work-groups for CUs, and the fabric has none (key cus)",
-                kernel.name
-            ));
-        };
-        if !cu.cu.has_room(kernel) {
-            return Err(format!(
-                "a work-group of kernel {} needs {} waves and {} bytes of scratchpad, more than an empty compute unit has (keys waves, blocks, lds_bytes)",
-                kernel.name, kernel.waves_per_block, kernel.lds_bytes
-            ));
-        }
-        let room = cu.cu.params().capacity(kernel) * (self.cus - self.cores) as u32;
-        let most = self.blocks.iter().map(|b| b.part.left()).max().unwrap_or(0);
-        if kernel.co_resident && most > room {
-            return Err(format!(
-                "the work-groups of kernel {} wait for one another, and {most} of them share a GPU that holds {room}: give the program fewer (its parameter cus), or the GPUs more room (keys cus, waves, blocks, lds_bytes)",
-                kernel.name
-            ));
-        }
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use super::FabricError;
 use super::outside::all_counters;
 use super::report::{block_of, of_units};
+use super::room;
 use super::stream::Copied;
 use crate::config::FabricConfig;
 use crate::cu::Cu;
@@ -50,20 +51,27 @@ impl Survey {
     }
 }
 
-/// Refuses a program that does not fit into the memories or the compute units.
+/// Refuses a program that does not fit into the memories or the compute units. Of its kernels the first is looked at: the others
+/// may depend on what it computes, and are looked at when they are launched.
 ///
 /// # Errors
 /// What does not fit, with a remedy.
 pub fn check_program(config: &FabricConfig, program: &Arc<dyn Program>) -> Result<(), FabricError> {
     PageTable::new(program.arrays(), config)?;
     let hardware = config.hardware();
-    let (cores, first) = (hardware.shape().cores, hardware.shape().cores_each());
-    Cu::new(hardware.compute_unit(first, config.common.cu()), program.clone(), 0, 0)?;
+    let shape = hardware.shape();
+    let unit = hardware.compute_unit(shape.cores_each(), config.common.cu());
+    Cu::new(unit.clone(), program.clone(), 0, 0)?;
     let memory = FlatMemory::load(&**program);
-    match program.host_step(0, &|addr, count| memory.read(addr, count)) {
-        Some(HostStep::Launch(kernel)) if kernel.cpus > cores => {
-            Err(FabricError::Threads { kernel: kernel.name, threads: kernel.cpus, cores })
-        }
-        _ => Ok(()),
-    }
+    let steps = (0..).map_while(|index| program.host_step(index, &|addr, count| memory.read(addr, count)));
+    // What the host stores before its first kernel does not change which kernel that is.
+    let first = steps.take(COPIES).find_map(|step| match step {
+        HostStep::Launch(kernel) => Some(kernel),
+        _ => None,
+    });
+    let schedule = config.common.cta_schedule;
+    first.map_or(Ok(()), |kernel| Ok(room::check(program.name(), &kernel, &shape, schedule, &unit)?))
 }
+
+/// Steps of the host that are looked through for a first kernel.
+const COPIES: usize = 16;

@@ -5,6 +5,7 @@ mod dram;
 mod flat;
 mod ideal_dir;
 mod local_memory;
+mod matrix;
 mod rdma;
 #[path = "../../../workload/tests/suite/small/mod.rs"]
 mod small;

@@ -222,25 +222,43 @@ pub struct Offer {
     pub gpms: u32,
     /// CUs of each GPU.
     pub cus: u32,
+    /// Lanes of a CU's wave.
+    pub lanes: u32,
+    /// CPU cores.
+    pub cores: u32,
     /// Bytes of a cache line.
     pub line: u32,
 }
 
-/// Fills in what a program wants to know of the machine, unless it is given: its counts, its line, and how many work queues keep all CUs busy.
-pub fn offer(name: &str, params: &mut BTreeMap<String, String>, machine: Offer) {
-    let Offer { gpus, gpms, cus, line } = machine;
-    let all = [("gpus", gpus), ("gpms", gpms), ("cus", cus), ("line", line), ("queues", gpus * cus)];
-    for (key, value) in all {
-        supply(name, params, key, &value.to_string());
-    }
+/// Fills in what a program wants to know of the machine, unless it is given: its counts, its line, and how many work queues keep
+/// all CUs busy. Lanes and CPU threads are the program's own defaults where the machine has as many, else the machine's. The
+/// result names what was filled in.
+pub fn offer(name: &str, params: &mut BTreeMap<String, String>, machine: Offer) -> Vec<&'static str> {
+    let Offer { gpus, gpms, cus, lanes, cores, line } = machine;
+    let all =
+        [("gpus", gpus), ("gpms", gpms), ("cus", cus), ("line", line), ("queues", gpus.saturating_mul(cus))];
+    let most = [("lanes", lanes), ("cpu_threads", cores)].into_iter().filter(|(key, most)| {
+        default_of(name, key)
+            .and_then(|default| default.parse().ok())
+            .is_some_and(|default: u32| default > *most)
+    });
+    let all = all.into_iter().chain(most);
+    all.filter(|(key, value)| supply(name, params, key, &value.to_string())).map(|(key, _)| key).collect()
 }
 
-/// Fills in one parameter, if the program has it and it is not given.
-pub fn supply(name: &str, params: &mut BTreeMap<String, String>, key: &str, value: &str) {
-    let mut specs = workloads().iter().filter(|info| info.name == name).flat_map(|info| info.params);
-    if specs.any(|spec| spec.name == key) {
-        params.entry(key.to_owned()).or_insert_with(|| value.to_owned());
+/// Fills in one parameter, if the program has it and it is not given; whether it was.
+pub fn supply(name: &str, params: &mut BTreeMap<String, String>, key: &str, value: &str) -> bool {
+    if default_of(name, key).is_none() || params.contains_key(key) {
+        return false;
     }
+    params.insert(key.to_owned(), value.to_owned());
+    true
+}
+
+/// The default of a program's parameter; nothing where there is no such program or parameter.
+pub fn default_of(name: &str, key: &str) -> Option<&'static str> {
+    let mut specs = workloads().iter().filter(|info| info.name == name).flat_map(|info| info.params);
+    specs.find(|spec| spec.name == key).map(|spec| spec.default)
 }
 
 /// Builds a program with the given parameters, defaults for the rest, on the given graph if it takes one.

@@ -177,7 +177,7 @@ fn layers_keep_their_signals_alive() {
 #[test]
 fn a_program_is_offered_the_machine() {
     let mut given = BTreeMap::from([("cus".to_owned(), "3".to_owned())]);
-    let machine = Offer { gpus: 2, gpms: 2, cus: 8, line: 128 };
+    let machine = Offer { gpus: 2, gpms: 2, cus: 8, lanes: 64, cores: 0, line: 128 };
     offer("cusolver", &mut given, machine);
     assert_eq!((given["gpus"].as_str(), given["cus"].as_str()), ("2", "3"));
     let program = build("cusolver", &given, None).unwrap_or_else(|e| panic!("{e}"));

@@ -14,14 +14,11 @@ pub(super) fn record(args: &Args, path: &str, cycles: u64) -> Result<(Arc<Module
     for (key, value) in args.block.given()? {
         config.set(&format!("{key}={value}")).map_err(Failure::input)?;
     }
-    let mut params = BTreeMap::new();
-    config.offer(&args.workload, &mut params);
-    let program = weft_workload::build(&args.workload, &params, None).map_err(Failure::input)?;
-    let mut units =
-        record_program(&config, Arc::from(program), &[path], cycles).map_err(|error| match error {
-            RecordError::Fabric(cause) if !cause.is_input() => Failure::check(cause),
-            input => Failure::input(input),
-        })?;
+    let program = config.fit(&args.workload, &BTreeMap::new(), None).map_err(Failure::input)?.program;
+    let mut units = record_program(&config, program, &[path], cycles).map_err(|error| match error {
+        RecordError::Fabric(cause) if !cause.is_input() => Failure::check(cause),
+        input => Failure::input(input),
+    })?;
     Ok(units.pop().expect("one unit is asked for, and is recorded"))
 }
 

@@ -96,9 +96,12 @@ const FIGURES: &[Row] = &[
             List(had.map_while(|c| c.map(|c| c.value)).collect())
         },
     ),
-    ("l2_lookup_cycles", "cycles", "mean time from arrival at an L2 bank to hit or miss", |r| {
-        Real(mean(r.get("bank.l2_lookup_wait"), r.get("bank.l2_accesses")))
-    }),
+    (
+        "l2_lookup_cycles",
+        "cycles",
+        "mean cycles that a request waits at the head of an L2 bank's queues, without the lookup",
+        |r| Real(mean(r.get("bank.l2_lookup_wait"), r.get("bank.l2_accesses"))),
+    ),
     (
         "invalidations_per_store",
         "lines",
