@@ -129,6 +129,14 @@ fn states_have_names_in_the_save_file() {
     );
     assert!(read("pr.vcd.DirState.txt").contains("1 RUN"), "{}", read("pr.vcd.DirState.txt"));
     assert!(lines.contains(&"-gpu0.dir0"), "a group for the scope");
+    let marks: Vec<&&str> = lines.iter().filter(|l| l.starts_with("[markername] ")).collect();
+    assert!(
+        marks.first().is_some_and(|mark| mark.starts_with("[markername] A")),
+        "kernels are marked: {marks:?}"
+    );
+    let cycles =
+        lines.iter().find(|l| l.starts_with('*')).map(|l| l.split(' ').skip(2).filter(|c| *c != "-1"));
+    assert_eq!(cycles.map(Iterator::count), Some(marks.len()), "each in its cycle");
 }
 
 /// Caches of one system have states of their own; those of cores with MESI and of CUs with GPU coherence have one name.
@@ -183,4 +191,23 @@ fn an_existing_waveform_survives_a_refused_run() {
     assert_eq!(out.status.code(), Some(2));
     assert_eq!(std::fs::read(folder.path().join("x.vcd")).expect("a file"), b"kept");
     assert_eq!(names(folder.path()), ["x.vcd"]);
+}
+
+/// The viewer shows its first cycles where the window that a save file asks for is not all there.
+#[test]
+fn a_failure_opens_on_the_failing_cycle() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = ["run", "rec-4gpu-small", "--workload", "spm-g", "--set", "inject=l1-keeps-copies"];
+    let out = started(folder.path(), &run);
+    let said = String::from_utf8_lossy(&out.stderr);
+    let cycle = said.split("check failed in cycle ").nth(1).and_then(|rest| rest.split(':').next());
+    let cycle: u64 =
+        cycle.and_then(|cycle| cycle.parse().ok()).unwrap_or_else(|| panic!("no failure: {said}"));
+    let path = folder.path().join("vcd_out/failure.fst");
+    let save = std::fs::read_to_string(folder.path().join("vcd_out/failure.fst.gtkw")).expect("a save file");
+    let start = save.lines().find_map(|l| l.strip_prefix("[timestart] ")).expect("where it opens");
+    let start: u64 = start.parse().expect("a cycle");
+    let end = *wellen::simple::read(&path).expect("a waveform").time_table().last().expect("some cycles");
+    assert!(start <= cycle && cycle < start + 64, "opens at {start}, fails in {cycle}");
+    assert!(start + 64 <= end, "opens at {start}, ends in {end}");
 }

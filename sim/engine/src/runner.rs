@@ -46,6 +46,11 @@ pub trait Model: Clone {
     fn finished(&self) -> bool {
         false
     }
+
+    /// Cycles so far that a waveform should name, in order.
+    fn marks(&self) -> Vec<(u64, String)> {
+        Vec::new()
+    }
 }
 
 /// A failed assertion and the waveform that shows it.
@@ -197,7 +202,7 @@ impl<M: Model> Runner<M> {
     pub fn finish(&mut self) -> Result<(), WaveError> {
         match self.trace.take() {
             Some((trace, from, to)) if self.sim.cycle() > from => {
-                trace.finish(self.sim.cycle().min(to), None)
+                trace.finish(self.sim.cycle().min(to), None, self.model.marks())
             }
             _ => Ok(()),
         }
@@ -259,7 +264,7 @@ impl<M: Model> Runner<M> {
         let (asked, trace) = (failure.cycle + 1, self.trace.take());
         if let Some((trace, from, to)) = trace
             && asked > from
-            && let Err(e) = trace.finish(asked.min(to), Some(failure.cycle))
+            && let Err(e) = trace.finish(asked.min(to), Some(failure.cycle), self.model.marks())
         {
             return RunError::Unseen { failure: Box::new(failure), cause: e };
         }
@@ -304,7 +309,7 @@ impl<M: Model> Runner<M> {
         self.record(wave, &[], from, end)?;
         while self.sim.cycle() < end && self.cycle(end)?.is_none() {}
         let (trace, ..) = self.trace.take().expect("recorded above");
-        trace.finish(end, Some(end - 1))
+        trace.finish(end, Some(end - 1), self.model.marks())
     }
 }
 

@@ -114,7 +114,9 @@ pub fn run(args: &Args) -> Outcome {
     };
     let picture = clock(&mut sim, &steps, trace.as_mut(), args.ascii)?;
     if let Some(trace) = trace {
-        trace.finish(sim.cycle(), sim.failures().first().map(|f| f.cycle)).map_err(Failure::input)?;
+        trace
+            .finish(sim.cycle(), sim.failures().first().map(|f| f.cycle), Vec::new())
+            .map_err(Failure::input)?;
     }
     picture.lines().into_iter().try_for_each(say)?;
     match sim.failures().first() {

@@ -19,7 +19,7 @@ pub struct SaveFile {
 }
 
 /// What the viewer shows first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct View {
     /// First cycle recorded.
     pub from: u64,
@@ -27,7 +27,12 @@ pub struct View {
     pub to: u64,
     /// A cycle to mark and to zoom to.
     pub marker: Option<u64>,
+    /// Cycles with names, for the viewer's markers A to Z; those that were not recorded have none.
+    pub marks: Vec<(u64, String)>,
 }
+
+/// The viewer's named markers.
+const MARKS: usize = 26;
 
 /// GTKWave's display flags.
 mod flag {
@@ -58,6 +63,10 @@ const WAVES: f64 = 940.0;
 
 /// Cycles shown around a marker, and how many of them come before it.
 const AROUND: (u64, u64) = (64, 48);
+
+/// Cycles that a waveform goes on behind a marker in its last cycle, with nothing known in them: the viewer shows its first
+/// cycles where those around a marker are not all there.
+pub(super) const AFTER: u64 = 24;
 
 /// A translation file, with the enumeration whose names it holds. Blocks may have different enumerations of one name.
 type Filter = (Arc<EnumType>, PathBuf);
@@ -101,7 +110,7 @@ pub fn save_file(
     }
     let path = save_path(wave);
     // Whole paths, so that the save file alone opens the waveform from anywhere, and still does when both have been moved together.
-    let mut out = head(&folder.join(file), view);
+    let mut out = head(&folder.join(file), &view);
     body(&mut out, vars, &filters, moved);
     write(&path, &out)?;
     Ok(SaveFile { path, filters: filters.into_iter().map(|(_, path)| path).collect() })
@@ -111,7 +120,7 @@ fn write(path: &Path, text: &str) -> Result<(), WaveError> {
     std::fs::write(path, text).map_err(|e| WaveError::Io { path: path.to_path_buf(), cause: e.to_string() })
 }
 
-fn head(wave: &Path, view: View) -> String {
+fn head(wave: &Path, view: &View) -> String {
     let (start, cycles) = match view.marker {
         Some(marker) => (marker.saturating_sub(AROUND.1).max(view.from), AROUND.0),
         None => (view.from, view.to.saturating_sub(view.from)),
@@ -123,7 +132,14 @@ fn head(wave: &Path, view: View) -> String {
     let _ = writeln!(out, "[size] {} {}", WINDOW.0, WINDOW.1);
     let _ = writeln!(out, "[timestart] {start}\n[sst_width] 220\n[signals_width] 330");
     let marker = view.marker.map_or("-1".to_string(), |m| m.to_string());
-    let _ = writeln!(out, "*{zoom:.6} {marker} -1 -1 -1 -1");
+    let here = view.marks.iter().filter(|(cycle, _)| (view.from..view.to).contains(cycle));
+    let marks: Vec<&(u64, String)> = here.take(MARKS).collect();
+    let at = |i: usize| marks.get(i).map_or("-1".to_string(), |(cycle, _)| cycle.to_string());
+    let named: Vec<String> = (0..MARKS).map(at).collect();
+    let _ = writeln!(out, "*{zoom:.6} {marker} {}", named.join(" "));
+    for ((_, name), letter) in marks.iter().zip('A'..='Z') {
+        let _ = writeln!(out, "[markername] {letter}{name}");
+    }
     out
 }
 
@@ -142,7 +158,7 @@ fn body(out: &mut String, vars: &[WaveVar], filters: &[Filter], moved: &dyn Fn(u
         if vars.len() > MOST_ROWS {
             members.retain(|i| is_state(&vars[*i]) || is_handshake(&vars[*i]));
         }
-        rows.group(out, &below_top(scopes), many, &ordered(vars, members), &|_| None);
+        rows.group(out, &below_top(scopes), many, &ordered(vars, members, moved), &|_| None);
     }
 }
 
@@ -207,13 +223,15 @@ fn by_turns(vars: &[WaveVar], members: Vec<usize>, most: usize) -> Vec<usize> {
     out
 }
 
-/// States first, then channel by channel the handshake and the message, then the rest, each in order of declaration.
-fn ordered(vars: &[WaveVar], members: Vec<usize>) -> Vec<usize> {
-    let has = |name: &str| members.iter().any(|i| vars[*i].name == name);
+/// States and channels first, a channel being its handshake and then its message, then the rest; of each what changed comes before
+/// what never did, and else the order of declaration holds.
+fn ordered(vars: &[WaveVar], members: Vec<usize>, moved: &dyn Fn(usize) -> bool) -> Vec<usize> {
+    let named = |name: &str| members.iter().copied().find(|i| vars[*i].name == name);
+    let lively = |name: &str| named(name).is_some_and(moved);
     let channels: Vec<&str> = members
         .iter()
         .filter_map(|i| vars[*i].name.strip_suffix("_valid"))
-        .filter(|c| has(&format!("{c}_ready")))
+        .filter(|c| named(&format!("{c}_ready")).is_some())
         .collect();
     let key = |i: usize| {
         let name = vars[i].name.as_str();
@@ -222,10 +240,14 @@ fn ordered(vars: &[WaveVar], members: Vec<usize>) -> Vec<usize> {
         let channel = channels.iter().filter(of).max_by_key(|c| c.len());
         let place = channel.and_then(|c| channels.iter().position(|d| d == c));
         let leaf = place.map(|p| &name[channels[p].len()..]);
+        let handshake = [Some("_valid"), Some("_ready")].iter().position(|h| *h == leaf);
         match place {
-            _ if is_state(&vars[i]) => (0, 0, 0),
-            Some(p) => (1, p, [Some("_valid"), Some("_ready")].iter().position(|h| *h == leaf).unwrap_or(2)),
-            None => (2, 0, 0),
+            _ if is_state(&vars[i]) => (if moved(i) { 0 } else { 3 }, 0, 0),
+            Some(p) if !lively(&format!("{}_valid", channels[p])) => (4, p, handshake.unwrap_or(2)),
+            // What is kept of a message inside, and never was, is no row to begin with.
+            Some(p) if handshake.is_some() || moved(i) => (1, p, handshake.unwrap_or(2)),
+            _ if moved(i) => (2, 0, 0),
+            _ => (5, 0, 0),
         }
     };
     let mut out: Vec<_> = members.iter().map(|i| (key(*i), *i)).collect();
@@ -314,5 +336,18 @@ mod tests {
         let moved: Vec<bool> = vars.iter().map(|v| v.scopes[2] == "l1_7").collect();
         assert_eq!(shown(&|i| moved[i]), [0, 1, 2, 3].map(|g| format!("gpu{g}/l1_7/req_valid")));
         assert_eq!(shown(&|_| false), all, "something is shown even if nothing moves");
+    }
+
+    #[test]
+    fn what_never_changed_comes_last() {
+        let var = |name: &str| WaveVar::new("top", &format!("b.{name}"), 1, LeafType::Bits, true);
+        let names =
+            ["idle_valid", "idle_ready", "req_skid_op", "req_valid", "req_ready", "req_op", "count", "fixed"];
+        let vars: Vec<WaveVar> = names.iter().map(|name| var(name)).collect();
+        let moved = |i: usize| matches!(names[i], "req_valid" | "req_op" | "count");
+        let order = ordered(&vars, (0..vars.len()).collect(), &moved);
+        let shown: Vec<&str> = order.into_iter().map(|i| names[i]).collect();
+        let expected = ["req_valid", "req_ready", "req_op", "count", "idle_valid", "idle_ready"];
+        assert_eq!(shown, [&expected[..], &["req_skid_op", "fixed"]].concat());
     }
 }

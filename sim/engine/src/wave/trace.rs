@@ -1,5 +1,6 @@
 //! Sampling a running simulation into a waveform.
 
+use super::gtkw::AFTER;
 use super::{View, WaveError, WaveVar, WaveWriter, save_file, scope_matches};
 use crate::Sim;
 use std::path::{Path, PathBuf};
@@ -121,14 +122,25 @@ impl Trace {
         Ok(())
     }
 
-    /// Closes the waveform at cycle `end` and writes the save file, with a marker if asked for.
+    /// Closes the waveform at cycle `end` and writes the save file, with a marker if asked for, and with named marks (cycle, name).
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn finish(self, end: u64, marker: Option<u64>) -> Result<(), WaveError> {
+    pub fn finish(
+        mut self,
+        end: u64,
+        marker: Option<u64>,
+        marks: Vec<(u64, String)>,
+    ) -> Result<(), WaveError> {
         let moved: Vec<bool> = (0..self.vars.len()).map(|i| self.writer.moved(i)).collect();
-        let view = View { from: self.writer.first().unwrap_or(end), to: end, marker };
-        self.writer.finish(end)?;
+        let view = View { from: self.writer.first().unwrap_or(end), to: end, marker, marks };
+        match marker {
+            Some(_) => {
+                self.writer.unknown(end)?;
+                self.writer.finish(end + AFTER)?;
+            }
+            None => self.writer.finish(end)?,
+        }
         save_file(&self.path, &self.vars, &|i| moved[i], view).map(|_| ())
     }
 }

@@ -202,6 +202,38 @@ impl WaveWriter {
         done.map_err(|e| self.fail(e))
     }
 
+    /// Says that from `time` on nothing is known of any variable.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn unknown(&mut self, time: u64) -> Result<(), WaveError> {
+        self.time = Some(time);
+        let done = match self.body.as_mut().expect("open until finished") {
+            Body::Vcd { out, ids, .. } => (|| {
+                out.timestamp(time)?;
+                for (id, width) in ids.iter().zip(&self.widths) {
+                    match width {
+                        1 => out.change_scalar(*id, Value::X)?,
+                        _ => out.change_vector(*id, [Value::X])?,
+                    }
+                }
+                Ok(())
+            })()
+            .map_err(|e: std::io::Error| e.to_string()),
+            Body::Fst { out, ids } => (|| {
+                out.time_change(time)?;
+                for (id, width) in ids.iter().zip(&self.widths) {
+                    self.text.clear();
+                    self.text.resize(*width as usize, b'x');
+                    out.signal_change(*id, &self.text)?;
+                }
+                Ok(())
+            })()
+            .map_err(|e: fst_writer::FstWriteError| e.to_string()),
+        };
+        done.map_err(|e| self.fail(e))
+    }
+
     /// Writes the last time stamp and gives the file its name.
     ///
     /// # Errors

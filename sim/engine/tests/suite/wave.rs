@@ -113,14 +113,17 @@ fn the_save_file_names_states_and_groups() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.fst");
     write(&path);
-    let view = View { from: 0, to: 200, marker: Some(120) };
+    let marks =
+        vec![(40, "first".to_string()), (199, "second".to_string()), (700, "not recorded".to_string())];
+    let view = View { from: 0, to: 200, marker: Some(120), marks };
     let saved = save_file(&path, &vars(), &|_| true, view).unwrap();
     let text = std::fs::read_to_string(&saved.path).unwrap();
     // Whole paths: the viewer looks for the waveform from where it was started.
     let whole = path.canonicalize().unwrap();
     assert!(text.contains(&format!("[dumpfile] \"{}\"", whole.display())), "{text}");
     assert!(text.contains(&format!("[savefile] \"{}.gtkw\"", whole.display())), "{text}");
-    assert!(text.contains("\n[timestart] 72\n") && text.contains(" 120 -1 "), "{text}");
+    assert!(text.contains("\n[timestart] 72\n") && text.contains(" 120 40 199 -1 "), "{text}");
+    assert!(text.contains("\n[markername] Afirst\n[markername] Bsecond\n"), "{text}");
     assert!(text.contains("\ntop.b.c.row[102:0]\n") && text.contains("\n-b.c\n"), "{text}");
     let table = std::fs::read_to_string(&saved.filters[0]).unwrap();
     assert_eq!(table, "0 IDLE\n1 DRAIN\n4 WAIT\n");
@@ -140,7 +143,7 @@ fn enumerations_of_one_name_have_a_table_each() {
         var("b.state", state(&["I", "S", "M"])),
         var("c.state", state(&["I", "V"])),
     ];
-    let view = View { from: 0, to: 10, marker: None };
+    let view = View { to: 10, ..View::default() };
     let saved = save_file(&dir.path().join("x.vcd"), &vars, &|_| true, view).unwrap();
     let tables = saved.filters.iter().map(|path| std::fs::read_to_string(path).unwrap());
     assert_eq!(tables.collect::<Vec<_>>(), ["0 I\n1 V\n", "0 I\n1 S\n2 M\n"]);
@@ -149,5 +152,33 @@ fn enumerations_of_one_name_have_a_table_each() {
     for (scope, table) in [("a", 0), ("b", 1), ("c", 0)] {
         let row = lines.iter().position(|l| *l == format!("top.{scope}.state[1:0]")).expect("a row");
         assert_eq!(lines[row - 1], format!("^1 {}", saved.filters[table].display()));
+    }
+}
+
+/// Behind the last cycle of a marked waveform nothing is known, in both formats.
+#[test]
+fn what_follows_a_marked_cycle_is_unknown() {
+    for file in ["x.vcd", "x.fst"] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(file);
+        let mut out = WaveWriter::create(&path, &vars()).unwrap();
+        for var in 0..vars().len() {
+            out.change(100, var, &[1, 1]).unwrap();
+        }
+        out.unknown(101).unwrap();
+        out.finish(125).unwrap();
+        let mut wave = wellen::simple::read(&path).unwrap();
+        let times = wave.time_table().to_vec();
+        assert_eq!(times.last(), Some(&125), "{file}");
+        let signals: Vec<_> = wave.hierarchy().iter_vars().map(|var| var.signal_ref()).collect();
+        wave.load_signals(&signals);
+        let at = |time| times.iter().rposition(|t| *t <= time).unwrap() as u32;
+        for signal in signals {
+            let data = wave.get_signal(signal).unwrap();
+            let text =
+                |time| data.get_value_at(&data.get_offset(at(time)).unwrap(), 0).to_bit_string().unwrap();
+            assert!(text(100).ends_with('1'), "{file}: {}", text(100));
+            assert!(text(101).chars().all(|c| c == 'x'), "{file}: {}", text(101));
+        }
     }
 }

@@ -217,6 +217,10 @@ impl Model for FabricModel {
         self.processor.finished()
     }
 
+    fn marks(&self) -> Vec<(u64, String)> {
+        self.processor.records.iter().map(|kernel| (kernel.start, kernel.name.clone())).collect()
+    }
+
     fn look_closely(&mut self) {
         if let Some(checks) = &mut self.observer.checks {
             checks.look_closely();
