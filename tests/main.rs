@@ -4,6 +4,7 @@ mod bad_input;
 mod basics;
 mod check;
 mod digest;
+mod documentation;
 mod events;
 mod fpga;
 mod hardware;
