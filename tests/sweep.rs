@@ -341,10 +341,7 @@ values = ["rec"]
         assert_eq!((rows[1]["status"].as_str(), rows[1]["error"].as_str()), ("ok", ""));
         let printed = String::from_utf8(out.stdout).expect("text");
         let cells = table(&printed, "cycles");
-        assert_eq!(
-            (&cells["spm-g"][0], &cells["stencil"][0]),
-            (&"failed".to_string(), &rows[1]["cycles"])
-        );
+        assert_eq!((&cells["spm-g"][0], &cells["stencil"][0]), (&"failed".to_string(), &rows[1]["cycles"]));
         assert!(printed.contains("the means are over the others"), "{printed}");
     }
 }

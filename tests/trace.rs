@@ -2,6 +2,7 @@
 
 use crate::program::{refused, stdout};
 use std::path::Path;
+use std::process::Command;
 
 const VECTORADD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../workload/data/traces/vectoradd");
 
@@ -109,5 +110,152 @@ fn mistakes_are_told_in_one_sentence() {
         packed.to_str().expect("text"),
         &[],
         "halo.wtrace.zst: cannot be unpacked to its end: these bytes are no frame of Zstandard",
+    );
+}
+
+const SHARED: u64 = 0x7fb1_3900_0000;
+
+/// A folder of Accel-Sim traces with one kernel of blocks of one warp, of which `recorded` are there; `line` gives a
+/// block's lines from its number.
+fn accel_sim(
+    folder: &Path,
+    list: &str,
+    grid: u64,
+    recorded: u64,
+    lines: impl Fn(u64) -> Vec<String>,
+) -> String {
+    let mut kernel = format!(
+        "-kernel name = k\n-grid dim = ({grid},1,1)\n-block dim = (32,1,1)\n-shmem = 4096\n-binary version = 90\n\
+         -shmem base_addr = {SHARED:#x}\n-local mem base_addr = 0x7fb137000000\n-accelsim tracer version = 5\n\n"
+    );
+    for block in 0..recorded {
+        let lines = lines(block);
+        let (count, lines) = (lines.len(), lines.join("\n"));
+        kernel +=
+            &format!("#BEGIN_TB\nthread block = {block},0,0\nwarp = 0\ninsts = {count}\n{lines}\n#END_TB\n");
+    }
+    std::fs::create_dir_all(folder).expect("a folder");
+    std::fs::write(folder.join("kernelslist.g"), list).expect("written");
+    std::fs::write(folder.join("kernel-1.traceg"), kernel).expect("written");
+    folder.to_str().expect("text").to_string()
+}
+
+const LIST: &str = "MemcpyHtoD,0x0000000000001000,4096\nkernel-1.traceg\n";
+
+/// The JSON of a run, and what it prints.
+fn run(folder: &Path, trace: &str, more: &[&str]) -> (serde_json::Value, String) {
+    let json = folder.join("run.json");
+    let args = ["run", "rec-4gpu-small", "--workload", trace, "--json", json.to_str().expect("text")];
+    let text = stdout(&[&args[..], more].concat());
+    let json = std::fs::read_to_string(json).expect("results");
+    (serde_json::from_str(&json).expect("JSON"), text)
+}
+
+#[test]
+fn a_reduction_of_hopper_reaches_memory_and_the_run_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = |name: &str| vec![format!("0000 ffffffff 1 R1 {name}.E.ADD.STRONG.GPU 1 R2 4 1 0x1000 4 0")];
+    let cycles = |name: &str| {
+        let trace = accel_sim(&folder.path().join(name), LIST, 8, 8, |_| line(name));
+        let (json, text) = run(folder.path(), &trace, &[]);
+        assert_eq!((&json["trace"]["accesses"]["atomics"], &json["verified"]), (&8.into(), &true.into()));
+        assert!(
+            text.contains(
+                "Accel-Sim, 1 kernel, 8 blocks, 8 waves, 8 instructions, 8 atomics, 1 copy of 4096"
+            ),
+            "{text}"
+        );
+        json["cycles"].clone()
+    };
+    assert_eq!(cycles("REDG"), cycles("RED"));
+}
+
+#[test]
+fn accesses_that_cannot_be_followed_are_refused_or_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines = |_| {
+        ["0000 ffffffff 1 R1 UTMALDG.2D 1 R2 4 4 0x1000 0", "0010 ffffffff 0 STG.E 2 R2 R3 4 1 0x1000 4 0"]
+            .map(String::from)
+            .to_vec()
+    };
+    let trace = accel_sim(folder.path(), LIST, 1, 1, lines);
+    let refusal = "kernel-1.traceg, line 14: the accesses of UTMALDG cannot be followed";
+    refused(&["run", "rec-4gpu-small", "--workload", &trace], refusal);
+    refused(&["trace", &trace], refusal);
+    let (json, text) = run(folder.path(), &trace, &["--unknown-opcodes", "skip"]);
+    assert_eq!(json["trace"]["left_out"]["UTMALDG"], 1);
+    assert!(text.contains("; accesses left out: 1 UTMALDG"), "{text}");
+    let counted = stdout(&["trace", &trace, "--unknown-opcodes", "skip", "--json"]);
+    let counted: serde_json::Value = serde_json::from_str(&counted).expect("JSON");
+    assert_eq!(
+        (&counted["read"]["left_out"]["UTMALDG"], &counted["kernels"][0]["stores"]),
+        (&1.into(), &1.into())
+    );
+    refused(&["run", "rec-4gpu-small", "--workload", "bfs", "--unknown-opcodes", "skip"], "bfs is a program");
+}
+
+#[test]
+fn generic_accesses_to_the_scratchpad_stay_in_the_compute_unit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines = |load: &str, store: &str, base: u64| {
+        let at = |n: u64| format!("4 1 {:#x} 4 0", base + 128 * n);
+        vec![
+            format!("0000 ffffffff 0 {store} 2 R2 R3 {}", at(0)),
+            format!("0010 ffffffff 1 R4 {load} 1 R2 {}", at(0)),
+            format!("0020 ffffffff 0 {store} 2 R2 R3 {}", at(1)),
+            format!("0030 ffffffff 1 R5 {load} 1 R2 {}", at(1)),
+        ]
+    };
+    let generic = accel_sim(&folder.path().join("generic"), LIST, 64, 64, |_| lines("LD.E", "ST.E", SHARED));
+    let named = accel_sim(&folder.path().join("named"), LIST, 64, 64, |_| lines("LDS", "STS", 0));
+    let [generic, named] = [generic, named].map(|trace| run(folder.path(), &trace, &[]).0);
+    assert_eq!(generic["trace"]["accesses"]["scratchpad_stores"], 128);
+    for figure in ["cycles", "counters"] {
+        assert_eq!(generic[figure], named[figure], "{figure}");
+    }
+}
+
+#[test]
+fn a_list_and_a_grid_that_are_not_whole_are_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let exit = |_| vec!["0000 ffffffff 0 STG.E 2 R2 R3 4 1 0x1000 4 0".to_string()];
+    let list = format!("# a comment\n{LIST}MemcpyDtoH,0x1000,4096\ncudaMalloc,0x1000,64\n");
+    let trace = accel_sim(folder.path(), &list, 4, 4, exit);
+    let (json, text) = run(folder.path(), &trace, &[]);
+    assert_eq!(json["trace"]["skipped"], serde_json::json!({"MemcpyDtoH": 1, "cudaMalloc": 1}));
+    assert!(text.contains("; skipped calls: 1 MemcpyDtoH, 1 cudaMalloc"), "{text}");
+    let short = accel_sim(folder.path(), LIST, 4, 3, exit);
+    refused(
+        &["run", "rec-4gpu-small", "--workload", &short],
+        "the trace is not whole: 3 of the grid's 4 blocks",
+    );
+    let (json, text) = run(folder.path(), &short, &["--missing-blocks", "accept"]);
+    assert_eq!((&json["trace"]["blocks"], &json["trace"]["grid_blocks"]), (&3.into(), &4.into()));
+    assert!(text.contains("3 of 4 blocks"), "{text}");
+    let none = accel_sim(folder.path(), "MemcpyHtoD,0x1000,64\n", 4, 4, exit);
+    refused(&["run", "rec-4gpu-small", "--workload", &none], "kernelslist.g: the list names no kernel");
+}
+
+#[test]
+fn packed_zeros_take_no_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let zeros = folder.path().join("zeros");
+    let made = format!("head -c 1G /dev/zero | gzip -1 > '{}'", zeros.display());
+    assert!(Command::new("sh").args(["-c", &made]).status().expect("a shell").success());
+    for (name, problem) in
+        [("z.wtrace.gz", "line 1: the line is longer"), ("z.wtrb.gz", "does not begin with WTRB")]
+    {
+        let path = folder.path().join(name);
+        std::fs::hard_link(&zeros, &path).expect("a name");
+        // Less memory than the zeros would take.
+        let command = format!("ulimit -v 800000; '{}' trace '{}'", crate::program::WEFT, path.display());
+        let out = Command::new("sh").args(["-c", &command]).output().expect("a shell");
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.code() == Some(2) && said.contains(problem), "{name}: {said}");
+    }
+    let trace = halo(folder.path());
+    refused(
+        &["trace", &trace, "--input-limit", "100"],
+        "it holds more than 100 bytes, the limit; --input-limit",
     );
 }

@@ -5,6 +5,7 @@
 //! can hold. A program never knows the hardware: it says which [`Op`]s a wave wants, not when they happen or where data
 //! lies in a cache.
 
+pub mod compressed;
 pub mod data;
 pub mod graph;
 pub mod ideal;

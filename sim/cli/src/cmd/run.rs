@@ -21,6 +21,7 @@ use weft_engine::{BackendKind, Probes};
 use weft_fabric::config::FabricConfig;
 use weft_fabric::run::{FabricError, FabricRun, Identity, RunOptions, RunReport, WaveRequest, temporary};
 use weft_workload::Program;
+use weft_workload::trace::TraceRead;
 
 /// Cycles after which a run is given up unless it is told otherwise.
 const MAX_CYCLES: u64 = 10_000_000_000;
@@ -67,6 +68,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     #[command(flatten)]
+    reading: trace::TraceArgs,
+    #[command(flatten)]
     events: events::EventArgs,
     #[command(flatten)]
     keep: snapshot::SnapshotArgs,
@@ -112,7 +115,7 @@ fn carry_out(args: &Args) -> Outcome {
     let log = args.events.plan()?;
     ledger_folder(args)?;
     apart(args)?;
-    let (program, params) = program(args, &config)?;
+    let (program, params, read) = program(args, &config)?;
     let backend = if args.interpreter { BackendKind::Interp } else { BackendKind::Native };
     let graph = args.graph.as_deref();
     let identity = Identity::new(&config, program.as_ref(), params, backend, args.seed, graph);
@@ -142,7 +145,7 @@ fn carry_out(args: &Args) -> Outcome {
         None => failure,
     })?;
     if let Some((path, file)) = json {
-        write_json(&report, args, path, file)?;
+        write_json(&report, read.as_ref(), args, path, file)?;
     }
     if let (Some((path, file)), Some(counts)) = (stalls, &report.stalls) {
         let drawn = stalls::picture(&report, counts).picture();
@@ -151,6 +154,7 @@ fn carry_out(args: &Args) -> Outcome {
     hit(args, &report)?;
     let told = log.map_or(Ok(Vec::new()), |log| log.carry_out())?;
     summary(&report)?;
+    read.map_or(Ok(()), |read| row("trace", &read.sentence()))?;
     shown(args, resume.map_or(0, |snapshot| snapshot.cycle()), report.cycles)?;
     told.iter().try_for_each(say)?;
     say(format!("verified: {}", report.verified))?;
@@ -269,17 +273,19 @@ fn apart(args: &Args) -> Outcome {
     Ok(())
 }
 
-/// The program, and all its parameters.
+/// The program, all its parameters, and what was read of a trace.
 fn program(
     args: &Args,
     config: &FabricConfig,
-) -> Result<(Arc<dyn Program>, BTreeMap<String, String>), Failure> {
+) -> Result<(Arc<dyn Program>, BTreeMap<String, String>, Option<TraceRead>), Failure> {
     let mut params = pairs("--param", &args.params)?;
     if weft_workload::trace::is_trace(&args.workload) {
         let given = [("--param", !params.is_empty()), ("--graph", args.graph.is_some())];
         trace::takes_nothing(&args.workload, &given).map_err(Failure::input)?;
-        return trace::program(Path::new(&args.workload)).map_err(Failure::input);
+        let built = trace::program(Path::new(&args.workload), &args.reading.options());
+        return built.map(|(program, params, read)| (program, params, Some(read))).map_err(Failure::input);
     }
+    args.reading.none(&args.workload).map_err(Failure::input)?;
     if let Some(seed) = args.seed {
         let known = weft_workload::workloads().iter().find(|w| w.name == args.workload);
         if known.is_some_and(|w| w.params.iter().any(|p| p.name == "seed")) {
@@ -288,7 +294,7 @@ fn program(
     }
     let graph = args.graph.as_deref().map(weft_workload::graph::read).transpose().map_err(Failure::input)?;
     let fitted = config.fit(&args.workload, &params, graph.as_ref()).map_err(Failure::input)?;
-    Ok((fitted.program, fitted.params))
+    Ok((fitted.program, fitted.params, None))
 }
 
 /// Runs to the end; a terminal sees how far it is.
@@ -325,9 +331,18 @@ fn simulate(
     run.finish().map_err(Failure::check)
 }
 
-fn write_json(report: &RunReport, args: &Args, path: &Path, mut file: tempfile::NamedTempFile) -> Outcome {
+fn write_json(
+    report: &RunReport,
+    read: Option<&TraceRead>,
+    args: &Args,
+    path: &Path,
+    mut file: tempfile::NamedTempFile,
+) -> Outcome {
     let mut value = serde_json::to_value(report).map_err(Failure::check)?;
     value["seed"] = args.seed.into();
+    if let Some(read) = read {
+        value["trace"] = serde_json::to_value(read).map_err(Failure::check)?;
+    }
     let written = serde_json::to_writer_pretty(&mut file, &value)
         .map_err(anyhow::Error::from)
         .and_then(|()| writeln!(file).map_err(anyhow::Error::from))
@@ -352,12 +367,16 @@ fn kind(r: &RunReport) -> &str {
     of("protocol").or(of("family")).unwrap_or("?")
 }
 
+fn row(name: &str, value: &str) -> Outcome {
+    say(format!("  {name:<34} {value}"))
+}
+
 fn summary(r: &RunReport) -> Outcome {
     say(format!("{} on {} ({})", r.workload, r.fabric, kind(r)))?;
     let speed = format!("{:.2} s, {:.0} cycles/s", r.wall_seconds, r.cycles_per_second);
     let first = [("cycles", r.cycles.to_string())];
     for (name, value) in first.iter().chain(&r.summary).chain(&[("simulated in", speed)]) {
-        say(format!("  {name:<34} {value}"))?;
+        row(name, value)?;
     }
     r.stalls.as_ref().map_or(Ok(()), stalls::show)
 }

@@ -2,17 +2,13 @@
 
 use crate::cmd::run::writable;
 use crate::failure::{Failure, Outcome, say};
-use crate::trace::digest;
+use crate::trace::{TraceArgs, digest};
 use anyhow::{Context, anyhow};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use weft_workload::trace::op::TraceOp;
-use weft_workload::trace::{Trace, TraceKernel, TraceStep, accel_sim, binary, read, short_name, text};
-
-/// Bytes of the pieces of memory that are counted as touched.
-const PIECE: u64 = 64;
+use weft_workload::trace::{Counts, Trace, TraceRead, binary, read_with, short_name, text};
 
 /// Arguments of `weft trace`.
 #[derive(clap::Args)]
@@ -25,24 +21,8 @@ pub struct Args {
     /// Prints the counts as JSON.
     #[arg(long)]
     json: bool,
-}
-
-/// What a kernel does.
-#[derive(Serialize)]
-struct Counts {
-    kernel: String,
-    blocks: u32,
-    waves: usize,
-    operations: u64,
-    compute: u64,
-    loads: u64,
-    stores: u64,
-    atomics: u64,
-    scratchpad: u64,
-    fences: u64,
-    barriers: u64,
-    /// Bytes of global memory touched, in whole pieces of 64.
-    touched_bytes: u64,
+    #[command(flatten)]
+    reading: TraceArgs,
 }
 
 /// A trace in numbers.
@@ -51,51 +31,13 @@ struct Summary {
     trace: String,
     digest: String,
     lanes: u32,
-    copies: usize,
+    copies: u64,
     copied_bytes: u64,
+    /// All that was read, and what was left out of it.
+    read: TraceRead,
     kernels: Vec<Counts>,
     /// Opcodes of an import that are in no table, with how often they came.
     unknown_opcodes: BTreeMap<String, u64>,
-}
-
-fn counts(kernel: &TraceKernel) -> Counts {
-    let mut c = Counts {
-        kernel: kernel.name.clone(),
-        blocks: kernel.blocks(),
-        waves: kernel.waves.len(),
-        operations: 0,
-        compute: 0,
-        loads: 0,
-        stores: 0,
-        atomics: 0,
-        scratchpad: 0,
-        fences: 0,
-        barriers: 0,
-        touched_bytes: 0,
-    };
-    let mut touched = BTreeSet::new();
-    for op in (0..kernel.waves.len()).flat_map(|wave| kernel.ops(wave)).flatten() {
-        let count = match &op {
-            TraceOp::Compute { .. } => &mut c.compute,
-            TraceOp::Load { .. } => &mut c.loads,
-            TraceOp::Store { .. } => &mut c.stores,
-            TraceOp::Amo { .. } => &mut c.atomics,
-            TraceOp::LdsLoad { .. } | TraceOp::LdsStore { .. } => &mut c.scratchpad,
-            TraceOp::Fence { .. } => &mut c.fences,
-            TraceOp::Barrier => &mut c.barriers,
-            TraceOp::Await { .. } | TraceOp::End => continue,
-        };
-        *count += 1;
-        c.operations += 1;
-        if let TraceOp::Load { access, .. } | TraceOp::Store { access, .. } | TraceOp::Amo { access, .. } =
-            &op
-        {
-            let lanes = (0..64).filter(|lane| access.mask >> lane & 1 == 1);
-            touched.extend(lanes.map(|lane| access.addrs.at(lane) / PIECE));
-        }
-    }
-    c.touched_bytes = touched.len() as u64 * PIECE;
-    c
 }
 
 /// Runs the verb.
@@ -103,26 +45,19 @@ fn counts(kernel: &TraceKernel) -> Counts {
 /// # Errors
 /// A trace that cannot be read, with its place; a file that cannot be written.
 pub fn run(args: &Args) -> Outcome {
-    let (trace, unknown) = match args.trace.is_dir() {
-        true => accel_sim::read(&args.trace).map(|import| (import.trace, import.unknown)),
-        false => read(&args.trace).map(|trace| (trace, BTreeMap::new())),
-    }
-    .map_err(Failure::input)?;
+    let (trace, read) = read_with(&args.trace, &args.reading.options()).map_err(Failure::input)?;
     if let Some(out) = &args.out {
         write(&trace, out)?;
     }
-    let copies = trace.steps.iter().filter_map(|step| match step {
-        TraceStep::Copy { bytes, .. } => Some(*bytes),
-        TraceStep::Kernel(_) => None,
-    });
     let summary = Summary {
         trace: short_name(&args.trace),
         digest: digest(&trace),
         lanes: trace.lanes,
-        copies: copies.clone().count(),
-        copied_bytes: copies.sum(),
-        kernels: trace.kernels().map(counts).collect(),
-        unknown_opcodes: unknown,
+        copies: read.copies,
+        copied_bytes: read.copied_bytes.unwrap_or(0),
+        kernels: trace.kernels().map(Counts::of).collect(),
+        unknown_opcodes: read.unknown_opcodes.clone(),
+        read,
     };
     match args.json {
         true => say(serde_json::to_string_pretty(&summary).map_err(Failure::check)?),
@@ -152,6 +87,7 @@ fn write(trace: &Trace, out: &Path) -> Outcome {
 fn show(summary: &Summary) -> Outcome {
     let Summary { trace, digest, lanes, copies, copied_bytes, .. } = summary;
     say(format!("{trace}: {lanes} lanes, {copies} copies of {copied_bytes} bytes in all, digest {digest}"))?;
+    say(summary.read.sentence())?;
     let wide = summary.kernels.iter().map(|c| c.kernel.len().min(40)).max().unwrap_or(0).max(6);
     let row = |cells: [&str; 11]| {
         let [kernel, rest @ ..] = cells;

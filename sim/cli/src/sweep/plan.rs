@@ -17,7 +17,7 @@ use weft_fabric::config::FabricConfig;
 use weft_fabric::fit::FitError;
 use weft_fabric::run::{Identity, Survey, check_program};
 use weft_workload::graph::Graph;
-use weft_workload::trace::{BUNDLED, is_trace};
+use weft_workload::trace::{BUNDLED, ReadOptions, is_trace};
 use weft_workload::{Program, WorkloadError};
 
 /// A run to be made.
@@ -245,7 +245,8 @@ impl Builder {
             false => sweep.folder.join(name),
         };
         if !self.traces.contains_key(&path) {
-            self.traces.insert(path.clone(), trace::program(&path)?);
+            let (program, params, _) = trace::program(&path, &ReadOptions::default())?;
+            self.traces.insert(path.clone(), (program, params));
         }
         self.traces.get(&path).cloned().context("no trace")
     }

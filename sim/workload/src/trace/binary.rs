@@ -5,10 +5,15 @@
 //! | copy | u8 0, u64 address, u64 bytes |
 //! | kernel | u8 1, u32 length of the name, name, 3 u32 grid, 3 u32 block, u32 lds, u32 index entries, per entry {u32 wave, u64 offset, u32 length, u32 crc}, u64 bytes of code, code |
 //!
-//! Offsets count from the kernel's first byte of code; the crc is that of gzip over the wave's bytes. Waves that do nothing have no entry.
+//! Offsets count from the kernel's first byte of code, in which waves lie end to end; the crc is that of gzip
+//! over the wave's bytes. Waves that do nothing have no entry.
 
-use super::op::{Memory, Reader};
-use super::{Trace, TraceError, TraceKernel, TraceStep};
+use super::op::{Memory, Reader, TraceAccess, TraceOp};
+use super::text::sizes;
+use super::{MAX_STEPS, Trace, TraceError, TraceKernel, TraceStep};
+use crate::program::full_mask;
+use std::collections::BTreeSet;
+use std::io::Read;
 
 const MAGIC: &[u8; 4] = b"WTRB";
 const VERSION: u16 = 1;
@@ -46,7 +51,7 @@ fn write_kernel(out: &mut Vec<u8>, kernel: &TraceKernel) {
         out.extend(number.to_le_bytes());
     }
     let entries: Vec<(usize, (usize, usize))> =
-        kernel.waves.iter().copied().enumerate().filter(|(_, (first, end))| first != end).collect();
+        kernel.waves.iter().map(|(wave, bytes)| (*wave, *bytes)).collect();
     out.extend((entries.len() as u32).to_le_bytes());
     for (wave, (first, end)) in entries {
         out.extend((wave as u32).to_le_bytes());
@@ -58,33 +63,35 @@ fn write_kernel(out: &mut Vec<u8>, kernel: &TraceKernel) {
     out.extend(&kernel.code);
 }
 
-struct Bytes<'a> {
-    bytes: &'a [u8],
-    at: usize,
+/// Bytes that come one after the other.
+struct Bytes<'a, R> {
+    from: R,
+    at: u64,
     file: &'a str,
 }
 
-impl<'a> Bytes<'a> {
+impl<R: Read> Bytes<'_, R> {
     fn wrong<T>(&self, problem: impl Into<String>) -> Result<T, TraceError> {
-        Err(TraceError::Byte { file: self.file.into(), at: self.at as u64, problem: problem.into() })
+        wrong(self.file, self.at, problem)
     }
 
-    fn take(&mut self, count: u64, what: &str) -> Result<&'a [u8], TraceError> {
-        let left = self.bytes.len() - self.at;
-        match usize::try_from(count).ok().filter(|count| *count <= left) {
-            Some(count) => {
-                self.at += count;
-                Ok(&self.bytes[self.at - count..self.at])
-            }
-            None => self.wrong(format!(
-                "the file ends {left} bytes further on, where {what} of {count} bytes is expected"
-            )),
+    /// So many bytes; no more memory is taken than there are.
+    fn take(&mut self, count: u64, what: &str) -> Result<Vec<u8>, TraceError> {
+        let mut bytes = Vec::new();
+        let from = self.from.by_ref().take(count);
+        let found = { from }.read_to_end(&mut bytes).map_err(|e| super::unpacked(self.file, &e))? as u64;
+        if found < count {
+            return self.wrong(format!(
+                "the file ends {found} bytes further on, where {what} of {count} bytes is expected"
+            ));
         }
+        self.at += count;
+        Ok(bytes)
     }
 
     fn array<const N: usize>(&mut self, what: &str) -> Result<[u8; N], TraceError> {
         let mut out = [0; N];
-        out.copy_from_slice(self.take(N as u64, what)?);
+        out.copy_from_slice(&self.take(N as u64, what)?);
         Ok(out)
     }
 
@@ -97,12 +104,24 @@ impl<'a> Bytes<'a> {
     }
 }
 
+fn wrong<T>(file: &str, at: u64, problem: impl Into<String>) -> Result<T, TraceError> {
+    Err(TraceError::Byte { file: file.into(), at, problem: problem.into() })
+}
+
 /// Reads a trace from bytes; every wave is read through once.
 ///
 /// # Errors
 /// What no [`write()`] makes, with the byte where it was found.
 pub fn read(bytes: &[u8], file: &str) -> Result<Trace, TraceError> {
-    let mut from = Bytes { bytes, at: 0, file };
+    read_from(bytes, file)
+}
+
+/// Reads a trace; of its bytes those of one kernel are held at a time.
+///
+/// # Errors
+/// What no [`write()`] makes, with the byte where it was found.
+pub fn read_from(from: impl Read, file: &str) -> Result<Trace, TraceError> {
+    let mut from = Bytes { from, at: 0, file };
     if from.take(4, "the magic WTRB")? != MAGIC {
         from.at = 0;
         return from.wrong("the file does not begin with WTRB; it is no binary trace");
@@ -116,6 +135,9 @@ pub fn read(bytes: &[u8], file: &str) -> Result<Trace, TraceError> {
         return from.wrong(format!("{lanes} lanes; 1 to 64 are legal"));
     }
     let count = from.u32("the number of steps")?;
+    if count as usize > MAX_STEPS {
+        return from.wrong(format!("{count} steps; at most {MAX_STEPS} are legal"));
+    }
     let mut steps = Vec::new();
     for _ in 0..count {
         steps.push(match from.array::<1>("a step")?[0] {
@@ -124,65 +146,91 @@ pub fn read(bytes: &[u8], file: &str) -> Result<Trace, TraceError> {
             kind => return from.wrong(format!("{kind} is no kind of step; 0 is a copy, 1 a kernel")),
         });
     }
-    if from.at != bytes.len() {
-        return from.wrong(format!("{} bytes are left over behind the last step", bytes.len() - from.at));
+    match from.from.read(&mut [0]) {
+        Ok(0) => Ok(Trace { lanes, steps }),
+        Ok(_) => from.wrong("bytes are left over behind the last step"),
+        Err(e) => Err(super::unpacked(file, &e)),
     }
-    Ok(Trace { lanes, steps })
 }
 
-fn read_kernel(from: &mut Bytes, lanes: u32) -> Result<TraceKernel, TraceError> {
+/// Whether an access has lanes of the wave only, and addresses that are multiples of its size.
+fn legal(op: &TraceOp, lanes: u32) -> bool {
+    let Some(TraceAccess { size, addrs, mask, .. }) = op.access() else { return true };
+    let mut active = (0..64).filter(|lane| mask >> lane & 1 == 1);
+    mask & !full_mask(lanes) == 0 && active.all(|lane| addrs.at(lane).is_multiple_of(u64::from(*size)))
+}
+
+/// A wave of the index: number, offset, length, crc.
+type Entry = (usize, u64, u32, u32);
+
+fn read_kernel(from: &mut Bytes<impl Read>, lanes: u32) -> Result<TraceKernel, TraceError> {
     let length = u64::from(from.u32("the length of a name")?);
-    let name = String::from_utf8_lossy(from.take(length, "a name")?).into_owned();
+    let name = String::from_utf8_lossy(&from.take(length, "a name")?).into_owned();
     let mut numbers = [0; 7];
     for number in &mut numbers {
         *number = from.u32("a size of the kernel")?;
     }
     let [gx, gy, gz, bx, by, bz, lds] = numbers;
-    let count = |sizes: [u32; 3]| sizes.iter().try_fold(1_u64, |all, n| all.checked_mul(u64::from(*n)));
-    let fits = |sizes| count(sizes).is_some_and(|all| all > 0 && all <= 1 << 28);
-    if !fits([gx, gy, gz]) || !count([bx, by, bz]).is_some_and(|all| all > 0 && all <= 1 << 16) {
+    if sizes([gx, gy, gz], [bx, by, bz]).is_err() {
         return from.wrong(format!("grid {gx},{gy},{gz} of blocks {bx},{by},{bz} is empty or too large"));
     }
     let mut kernel = TraceKernel::new(&name, [gx, gy, gz], [bx, by, bz], lds, lanes);
-    let entries = from.u32("the number of waves")?;
-    let mut sums = Vec::new();
-    for _ in 0..entries {
-        let (wave, offset) = (from.u32("a wave")? as usize, from.u64("an offset")?);
-        let (length, sum) = (from.u32("a length")?, from.u32("a crc")?);
-        let Some(slot) = kernel.waves.get_mut(wave) else {
-            return from.wrong(format!("wave {wave} is none of kernel {name}"));
-        };
-        let end = offset.checked_add(u64::from(length));
-        let (Ok(first), Some(Ok(end))) = (usize::try_from(offset), end.map(usize::try_from)) else {
-            return from.wrong(format!("offset {offset} of wave {wave} is too large"));
-        };
-        *slot = (first, end);
-        sums.push((wave, sum));
-    }
+    let entries = index(from, &kernel)?;
     let length = from.u64("the bytes of code")?;
+    let used = entries.iter().map(|(_, offset, bytes, _)| offset + u64::from(*bytes)).max().unwrap_or(0);
+    if length != used {
+        return from.wrong(format!("{length} bytes of code, where the waves have {used}"));
+    }
     let start = from.at;
-    kernel.code = from.take(length, "code")?.to_vec();
-    for (wave, sum) in sums {
-        let (first, end) = kernel.waves[wave];
-        from.at = start + first.min(kernel.code.len());
-        let Some(code) = kernel.code.get(first..end) else {
-            return from.wrong(format!("wave {wave} of {name} ends behind the kernel's code"));
-        };
+    kernel.code = from.take(length, "code")?;
+    for (wave, offset, bytes, sum) in entries {
+        let (first, end) = (offset as usize, offset as usize + bytes as usize);
+        let (code, file) = (&kernel.code[first..end], from.file);
         if crc(code) != sum {
-            return from.wrong(format!(
-                "wave {wave} of {name} is damaged: its crc is {:08x}, {sum:08x} is expected",
-                crc(code)
-            ));
+            return wrong(
+                file,
+                start + offset,
+                format!(
+                    "wave {wave} of {name} is damaged: its crc is {:08x}, {sum:08x} is expected",
+                    crc(code)
+                ),
+            );
         }
         let (mut reader, mut memory) = (Reader::new(code), Memory::default());
         while reader.at < code.len() {
-            let before = reader.at;
-            if reader.op(&mut memory).is_none() {
-                from.at = start + first + before;
-                return from.wrong(format!("wave {wave} of {name} has no operation here"));
+            let before = reader.at as u64;
+            if !reader.op(&mut memory).is_some_and(|op| legal(&op, lanes)) {
+                let problem = format!("wave {wave} of {name} has no operation here");
+                return wrong(file, start + offset + before, problem);
             }
         }
+        kernel.waves.insert(wave, (first, end));
     }
-    from.at = start + length as usize;
     Ok(kernel)
+}
+
+/// The index of a kernel, in the order of its code: waves that lie end to end, each once.
+fn index(from: &mut Bytes<impl Read>, kernel: &TraceKernel) -> Result<Vec<Entry>, TraceError> {
+    let (count, name) = (from.u32("the number of waves")?, &kernel.name);
+    let mut entries: Vec<Entry> = Vec::new();
+    for _ in 0..count {
+        let (wave, offset) = (from.u32("a wave")?, from.u64("an offset")?);
+        let (length, sum) = (from.u32("a length")?, from.u32("a crc")?);
+        if u64::from(wave) >= kernel.wave_count() {
+            return from.wrong(format!("wave {wave} is none of kernel {name}"));
+        }
+        entries.push((wave as usize, offset, length, sum));
+    }
+    entries.sort_unstable_by_key(|(_, offset, length, _)| (*offset, *length));
+    let mut end = 0_u64;
+    let mut seen = BTreeSet::new();
+    for (wave, offset, length, _) in &entries {
+        if *offset != end || !seen.insert(*wave) {
+            return from.wrong(format!(
+                "wave {wave} of {name} is there twice, or does not begin where another ends"
+            ));
+        }
+        end += u64::from(*length);
+    }
+    Ok(entries)
 }

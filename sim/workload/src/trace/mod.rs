@@ -8,15 +8,23 @@
 
 pub mod accel_sim;
 pub mod binary;
+pub mod counts;
 pub mod op;
 mod packed;
 pub mod program;
 pub mod text;
 
+pub use counts::{Accesses, Counts, TraceRead};
+pub use packed::INPUT_LIMIT;
+
 use op::{Memory, Reader, TraceOp, encode};
-use std::io::Read;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+/// Most copies and kernels of a trace.
+pub const MAX_STEPS: usize = 1 << 20;
 
 /// What is wrong with a trace, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -64,8 +72,9 @@ pub struct TraceKernel {
     pub lds: u32,
     /// Waves of a block.
     pub waves_per_block: u32,
-    /// First and last byte (exclusive) of each wave in [`TraceKernel::code`]; wave w of block b is number b x waves_per_block + w. Empty: the wave does nothing.
-    pub waves: Vec<(usize, usize)>,
+    /// First and last byte (exclusive) in [`TraceKernel::code`] of each wave that does something; wave w of
+    /// block b is number b x waves_per_block + w.
+    pub waves: BTreeMap<usize, (usize, usize)>,
     /// Operations of all waves, as [`op::encode`] puts them.
     pub code: Vec<u8>,
 }
@@ -75,9 +84,25 @@ impl TraceKernel {
     pub fn new(name: &str, grid: [u32; 3], block: [u32; 3], lds: u32, lanes: u32) -> TraceKernel {
         let threads = block.iter().product::<u32>();
         let waves_per_block = threads.div_ceil(lanes).max(1);
-        let count = grid.iter().product::<u32>() as usize * waves_per_block as usize;
-        let waves = vec![(0, 0); count];
-        TraceKernel { name: name.into(), grid, block, lds, waves_per_block, waves, code: Vec::new() }
+        let (waves, code) = (BTreeMap::new(), Vec::new());
+        TraceKernel { name: name.into(), grid, block, lds, waves_per_block, waves, code }
+    }
+
+    /// Waves of the grid, those that do nothing, too.
+    pub fn wave_count(&self) -> u64 {
+        u64::from(self.blocks()) * u64::from(self.waves_per_block)
+    }
+
+    /// Blocks with a wave that does something.
+    pub fn recorded_blocks(&self) -> u64 {
+        let blocks = self.waves.keys().map(|wave| wave / self.waves_per_block as usize);
+        blocks.fold((None, 0), |(last, count), block| (Some(block), count + u64::from(last != Some(block)))).1
+    }
+
+    /// Coordinates of a block.
+    pub fn block_at(&self, number: u32) -> [u32; 3] {
+        let [x, y, _] = self.grid;
+        [number % x, number / x % y, number / x / y]
     }
 
     /// Blocks.
@@ -93,22 +118,32 @@ impl TraceKernel {
 
     /// Appends a wave's operations; `None` if it has some already or there is no such wave.
     pub fn add_wave(&mut self, block: u32, wave: u32, ops: &[TraceOp]) -> Option<()> {
-        if wave >= self.waves_per_block {
+        let (mut code, mut memory) = (Vec::new(), Memory::default());
+        ops.iter().for_each(|op| encode(&mut code, &mut memory, op));
+        self.add_code(block, wave, &code)
+    }
+
+    /// The same from operations as [`op::encode`] puts them.
+    pub fn add_code(&mut self, block: u32, wave: u32, code: &[u8]) -> Option<()> {
+        if wave >= self.waves_per_block || block >= self.blocks() {
             return None;
         }
-        let slot = self.waves.get_mut((block * self.waves_per_block + wave) as usize)?;
-        if slot.0 != slot.1 {
-            return None;
-        }
-        let (first, mut memory) = (self.code.len(), Memory::default());
-        ops.iter().for_each(|op| encode(&mut self.code, &mut memory, op));
-        *slot = (first, self.code.len());
+        let number = block as usize * self.waves_per_block as usize + wave as usize;
+        let std::collections::btree_map::Entry::Vacant(slot) = self.waves.entry(number) else { return None };
+        let first = self.code.len();
+        self.code.extend(code);
+        slot.insert((first, self.code.len()));
         Some(())
+    }
+
+    /// Operations of all waves.
+    pub fn all_ops(&self) -> impl Iterator<Item = TraceOp> + '_ {
+        self.waves.keys().flat_map(|wave| self.ops(*wave)).flatten()
     }
 
     /// Operations of a wave by its number; `None` behind the first that cannot be read.
     pub fn ops(&self, wave: usize) -> impl Iterator<Item = Option<TraceOp>> + '_ {
-        let (first, end) = self.waves[wave];
+        let (first, end) = self.waves.get(&wave).copied().unwrap_or((0, 0));
         let mut reader = Reader::new(&self.code[first..end]);
         let mut memory = Memory::default();
         let mut failed = false;
@@ -198,33 +233,108 @@ pub fn short_name(path: &Path) -> String {
     name.strip_suffix(".wtrace").or(name.strip_suffix(".wtrb")).unwrap_or(name).to_string()
 }
 
-/// Reads a trace by its name: one of [`BUNDLED`], a folder with a `kernelslist.g`, or a file `.wtrace` or `.wtrb`, each of these packed by gzip (`.gz`), xz (`.xz`) or Zstandard (`.zst`) or not.
+/// What a reader does where a trace does not hold everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gaps {
+    /// Refuses the trace.
+    #[default]
+    Refuse,
+    /// Takes what is there, and counts what is not.
+    Skip,
+}
+
+/// How a trace is read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadOptions {
+    /// Instructions whose accesses cannot be followed.
+    pub unknown: Gaps,
+    /// Blocks or warps of a grid that are not there.
+    pub missing: Gaps,
+    /// Most bytes of each file, unpacked, and of all copies to the device.
+    pub limit: u64,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions { unknown: Gaps::Refuse, missing: Gaps::Refuse, limit: INPUT_LIMIT }
+    }
+}
+
+/// Reads a trace that is whole, by its name; see [`read_with`].
 ///
 /// # Errors
 /// What cannot be read, with its place.
 pub fn read(path: &Path) -> Result<Trace, TraceError> {
+    read_with(path, &ReadOptions::default()).map(|(trace, _)| trace)
+}
+
+/// Reads a trace by its name: one of [`BUNDLED`], a folder with a `kernelslist.g`, or a file `.wtrace` or
+/// `.wtrb`, each of these packed by gzip (`.gz`), xz (`.xz`) or Zstandard (`.zst`) or not. With it what was read.
+///
+/// # Errors
+/// What cannot be read, with its place; a trace without kernels; copies of more bytes than the limit.
+pub fn read_with(path: &Path, options: &ReadOptions) -> Result<(Trace, TraceRead), TraceError> {
     let file = path.display().to_string();
+    let (trace, mut read) = by_format(path, &file, options)?;
+    read.trace = file.clone();
+    if trace.kernels().next().is_none() {
+        return Err(TraceError::File { file, problem: "the trace has no kernel; nothing would run".into() });
+    }
+    let limit = options.limit;
+    let copied = read.copied_bytes;
+    if copied.is_none_or(|bytes| bytes > limit) {
+        let bytes = copied.map_or("more than 2^64".into(), |bytes| bytes.to_string());
+        let problem =
+            format!("its copies bring {bytes} bytes, more than {limit}; --input-limit BYTES allows more");
+        return Err(TraceError::File { file, problem });
+    }
+    Ok((trace, read))
+}
+
+fn by_format(path: &Path, file: &str, options: &ReadOptions) -> Result<(Trace, TraceRead), TraceError> {
     if let Some(trace) = BUNDLED.iter().find(|trace| trace.name == file) {
-        let mut bytes = Vec::new();
-        xz2::read::XzDecoder::new(trace.bytes).read_to_end(&mut bytes).map_err(|e| unpacked(&file, &e))?;
-        return binary::read(&bytes, &file);
+        let bytes = BufReader::new(xz2::read::XzDecoder::new(trace.bytes));
+        return binary::read_from(bytes, file).map(|trace| told("bundled", trace));
     }
-    if path.is_dir() {
-        return accel_sim::read(path).map(|import| import.trace);
+    if let Some(folder) = folder(path) {
+        let import = accel_sim::read_with(&folder, options)?;
+        let read = TraceRead {
+            instructions: Some(import.instructions),
+            unknown_opcodes: import.unknown,
+            left_out: import.left_out,
+            skipped: import.skipped,
+            notes: import.notes,
+            ..TraceRead::new("Accel-Sim", &import.trace)
+        };
+        return Ok((import.trace, read));
     }
-    let name = packed::plain(&file);
+    let name = packed::plain(file);
     if name.ends_with(".wtrb") {
-        let mut bytes = Vec::new();
-        packed::open(path)?.read_to_end(&mut bytes).map_err(|e| unpacked(&file, &e))?;
-        return binary::read(&bytes, &file);
+        let from = packed::open(path, options.limit)?;
+        return binary::read_from(from, file).map(|trace| told(".wtrb", trace));
     }
     if name.ends_with(".wtrace") {
-        return text::read(std::io::BufReader::new(packed::open(path)?), &file);
+        let from = packed::open(path, options.limit)?;
+        return text::read(from, file).map(|trace| told(".wtrace", trace));
     }
     let problem =
         "is no trace; give a folder with kernelslist.g, or a file .wtrace or .wtrb (.gz, .xz or .zst behind it)"
             .into();
-    Err(TraceError::File { file, problem })
+    Err(TraceError::File { file: file.into(), problem })
+}
+
+fn told(format: &'static str, trace: Trace) -> (Trace, TraceRead) {
+    let read = TraceRead::new(format, &trace);
+    (trace, read)
+}
+
+/// The folder of an Accel-Sim trace, which may be named by its list, too.
+fn folder(path: &Path) -> Option<PathBuf> {
+    if path.is_dir() {
+        return Some(path.to_path_buf());
+    }
+    let list = path.file_name().is_some_and(|name| name == "kernelslist.g");
+    list.then(|| path.parent().unwrap_or(Path::new("")).to_path_buf())
 }
 
 fn unpacked(file: &str, error: &std::io::Error) -> TraceError {

@@ -99,6 +99,20 @@ pub enum TraceOp {
     End,
 }
 
+impl TraceOp {
+    /// The access that it makes, to global memory or to the scratchpad.
+    pub fn access(&self) -> Option<&TraceAccess> {
+        match self {
+            TraceOp::Load { access, .. }
+            | TraceOp::Store { access, .. }
+            | TraceOp::Amo { access, .. }
+            | TraceOp::LdsLoad { access, .. }
+            | TraceOp::LdsStore { access, .. } => Some(access),
+            _ => None,
+        }
+    }
+}
+
 const AMOS: [AmoKind; 12] = [
     AmoKind::Add,
     AmoKind::Sub,
@@ -117,6 +131,14 @@ const UNITS: [Unit; 3] = [Unit::Alu, Unit::Sfu, Unit::Mem];
 const CLASSES: [Class; 7] = [Class::D, Class::P, Class::U, Class::C, Class::N, Class::S, Class::Q];
 const SEMS: [Sem; 4] = [Sem::Relaxed, Sem::Acquire, Sem::Release, Sem::AcquireRelease];
 const SCOPES: [Scope; 3] = [Scope::Cu, Scope::Gpu, Scope::Sys];
+
+/// Tokens of a wave are below this: whoever executes it keeps a table of them.
+pub const MAX_TOKENS: u32 = 1 << 16;
+
+/// A token by its number.
+pub fn token(number: u64) -> Option<Token> {
+    Token::try_from(number).ok().filter(|token| *token < MAX_TOKENS)
+}
 
 /// What an encoder or decoder remembers of a wave.
 #[derive(Clone, Copy, Debug, Default)]
@@ -312,7 +334,7 @@ impl<'a> Reader<'a> {
     }
 
     fn token(&mut self) -> Option<Token> {
-        Token::try_from(self.number()?).ok()
+        token(self.number()?)
     }
 
     fn of<T: Copy>(&mut self, of: &[T]) -> Option<T> {
@@ -328,7 +350,7 @@ impl<'a> Reader<'a> {
         let number = self.number()?;
         Some(match number & 3 {
             0 if number == 0 => TraceValue::Unique,
-            1 => TraceValue::Token(Token::try_from(number >> 2).ok()?),
+            1 => TraceValue::Token(token(number >> 2)?),
             2 => TraceValue::Const(number >> 2),
             3 if number == 3 => TraceValue::Const(self.number()?),
             _ => return None,
@@ -381,7 +403,7 @@ impl<'a> Reader<'a> {
                 let (unit, latency) = (self.of(&UNITS)?, u32::try_from(self.number()?).ok()?);
                 let token = match self.number()? {
                     0 => None,
-                    token => Some(Token::try_from(token - 1).ok()?),
+                    number => Some(token(number - 1)?),
                 };
                 TraceOp::Compute { unit, latency, token, needs: self.list()? }
             }

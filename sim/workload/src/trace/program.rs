@@ -84,7 +84,7 @@ impl TraceProgram {
                     pages.extend(addr / PAGE_BYTES..last.div_ceil(PAGE_BYTES));
                 }
                 TraceStep::Kernel(kernel) => {
-                    for op in (0..kernel.waves.len()).flat_map(|wave| kernel.ops(wave)).flatten() {
+                    for op in kernel.all_ops() {
                         if let Some(access) = global(&op) {
                             pages.extend(lanes(access.mask).map(|lane| access.addrs.at(lane) / PAGE_BYTES));
                         }
@@ -184,7 +184,7 @@ impl TraceProgram {
                 }
                 TraceStep::Kernel(kernel) => kernel,
             };
-            for wave in 0..kernel.waves.len() {
+            for &wave in kernel.waves.keys() {
                 for (n, op) in kernel.ops(wave).flatten().enumerate() {
                     let (access, value) = match &op {
                         TraceOp::Store { access, value } => (access, Some(*value)),
@@ -261,7 +261,7 @@ impl Program for TraceProgram {
     fn step(&self, frame: &mut Frame, _: &LoadedValues) -> Vec<Op> {
         let Some(kernel) = self.kernel(frame.kernel) else { return vec![Op::End] };
         let wave = frame.block * kernel.waves_per_block + frame.wave;
-        let (first, end) = kernel.waves.get(wave as usize).copied().unwrap_or((0, 0));
+        let (first, end) = kernel.waves.get(&(wave as usize)).copied().unwrap_or((0, 0));
         let mut reader = Reader::new(&kernel.code[first..end]);
         reader.at = frame.pc as usize;
         let mut memory = Memory::restore([frame.vars[0], frame.vars[1]]);

@@ -18,8 +18,9 @@
 //! E
 //! ```
 
-use super::op::{TraceAccess, TraceOp, TraceValue};
-use super::{Trace, TraceError, TraceKernel, TraceStep};
+use super::op::{MAX_TOKENS, Memory, TraceAccess, TraceOp, TraceValue, encode};
+use super::packed::{Ending, read_line};
+use super::{MAX_STEPS, Trace, TraceError, TraceKernel, TraceStep};
 use crate::op::{Addrs, AmoKind, Class, LaneMask, Scope, Sem, Token, Unit};
 use crate::program::full_mask;
 use std::fmt::Write;
@@ -79,7 +80,9 @@ fn small(word: &str) -> Result<u32, Problem> {
 }
 
 fn token(word: &str) -> Result<Token, Problem> {
-    word.strip_prefix('%').ok_or_else(|| format!("{word:?} where a token (%1) is expected")).and_then(small)
+    let number = word.strip_prefix('%').ok_or_else(|| format!("{word:?} where a token (%1) is expected"))?;
+    super::op::token(self::number(number)?)
+        .ok_or_else(|| format!("{word} where a token below %{MAX_TOKENS} is expected"))
 }
 
 fn triple(word: &str) -> Result<[u32; 3], Problem> {
@@ -276,7 +279,9 @@ struct Text {
     headed: bool,
     block: Option<u32>,
     wave: Option<u32>,
-    ops: Vec<TraceOp>,
+    /// Operations of the open wave.
+    code: Vec<u8>,
+    memory: Memory,
 }
 
 impl Text {
@@ -315,12 +320,11 @@ impl Text {
                     return Err(format!("{first:?} outside a wave; wave N is expected above it"));
                 };
                 let op = operation(&mut words)?;
-                let end = op == TraceOp::End;
-                self.ops.push(op);
-                if end {
-                    let (block, ops) = (self.block.unwrap_or(0), std::mem::take(&mut self.ops));
-                    self.wave = None;
-                    let added = self.kernel()?.add_wave(block, wave, &ops);
+                encode(&mut self.code, &mut self.memory, &op);
+                if op == TraceOp::End {
+                    let (block, code) = (self.block.unwrap_or(0), std::mem::take(&mut self.code));
+                    (self.wave, self.memory) = (None, Memory::default());
+                    let added = self.kernel()?.add_code(block, wave, &code);
                     added.ok_or_else(|| format!("wave {wave} of this block is there already"))?;
                 }
                 Ok(())
@@ -329,6 +333,9 @@ impl Text {
     }
 
     fn structure(&mut self, what: &str, words: &mut Words) -> Result<(), Problem> {
+        if matches!(what, "copy" | "kernel") && self.trace.steps.len() == MAX_STEPS {
+            return Err(format!("more than {MAX_STEPS} copies and kernels"));
+        }
         match what {
             "lanes" => {
                 let lanes = small(words.next("a number of lanes")?)?;
@@ -377,31 +384,34 @@ impl Text {
     }
 }
 
-/// Whether a grid and its blocks can be held.
+/// Whether a grid and its blocks can be: as many blocks, threads and waves as have numbers.
 pub(super) fn sizes(grid: [u32; 3], block: [u32; 3]) -> Result<(), Problem> {
     let count = |sizes: [u32; 3]| sizes.iter().map(|n| u64::from(*n)).try_fold(1_u64, u64::checked_mul);
     match (count(grid), count(block)) {
-        (Some(1..=0x1000_0000), Some(1..=0x1_0000)) => Ok(()),
+        (Some(blocks @ 1..=0x1000_0000), Some(threads @ 1..=0x1_0000)) if blocks * threads < 1 << 32 => {
+            Ok(())
+        }
         _ => Err("the grid or its blocks are empty or too large".into()),
     }
 }
 
-/// Reads a trace; only one line is held at a time.
+/// Reads a trace; of its text only one line is held at a time.
 ///
 /// # Errors
 /// A line that is none, with what was expected; a text that ends inside a wave.
 pub fn read(mut from: impl BufRead, file: &str) -> Result<Trace, TraceError> {
     let trace = Trace { lanes: 32, steps: Vec::new() };
-    let mut text = Text { trace, headed: false, block: None, wave: None, ops: Vec::new() };
+    let (code, memory) = (Vec::new(), Memory::default());
+    let mut text = Text { trace, headed: false, block: None, wave: None, code, memory };
     let mut line = 0;
     let mut raw = Vec::new();
     let wrong = |line, problem| TraceError::Line { file: file.into(), line, problem };
     loop {
-        raw.clear();
-        let count = from.read_until(b'\n', &mut raw).map_err(|e| super::unpacked(file, &e))?;
         line += 1;
-        if count == 0 {
-            break;
+        match read_line(&mut from, &mut raw).map_err(|e| super::unpacked(file, &e))? {
+            Ending::Line => {}
+            Ending::TooLong => return Err(wrong(line, Ending::PROBLEM.into())),
+            Ending::End => break,
         }
         let words = std::str::from_utf8(&raw).map_err(|_| wrong(line, "the line is no UTF-8 text".into()))?;
         text.line(words.split(';').next().unwrap_or("")).map_err(|problem| wrong(line, problem))?;
@@ -507,15 +517,11 @@ pub fn write(trace: &Trace) -> String {
                     "kernel {} grid {gx},{gy},{gz} block {bx},{by},{bz} lds {}",
                     kernel.name, kernel.lds
                 );
-                for wave in 0..kernel.waves.len() {
-                    if kernel.waves[wave].0 == kernel.waves[wave].1 {
-                        continue;
-                    }
-                    let (block, number) =
-                        (wave as u32 / kernel.waves_per_block, wave as u32 % kernel.waves_per_block);
-                    let (x, rest) = (block % gx, block / gx);
-                    let _ = writeln!(out, "block {x},{},{}\nwave {number}", rest % gy, rest / gy);
-                    kernel.ops(wave).flatten().for_each(|op| write_op(&mut out, &op, trace.lanes));
+                for wave in kernel.waves.keys() {
+                    let per_block = kernel.waves_per_block as usize;
+                    let [x, y, z] = kernel.block_at((wave / per_block) as u32);
+                    let _ = writeln!(out, "block {x},{y},{z}\nwave {}", wave % per_block);
+                    kernel.ops(*wave).flatten().for_each(|op| write_op(&mut out, &op, trace.lanes));
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Programs, graph readers, traces.
 
+mod accel_sim;
 mod algorithms;
 mod apps;
 mod cpu_gpu;
