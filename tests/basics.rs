@@ -21,10 +21,50 @@ fn lists_are_json_on_demand() {
     }
 }
 
+/// What is listed of planted faults is what a run takes.
+#[test]
+fn planted_faults_are_listed_with_their_protocols() {
+    let list: serde_json::Value =
+        serde_json::from_str(&stdout(&["list", "fabrics", "--json"])).expect("JSON");
+    let all = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
+    let fabric = all(&list).into_iter().find(|f| f["name"] == "spandex-soc-small").expect("a fabric");
+    let inject = all(&fabric["params"]).into_iter().find(|p| p["name"] == "inject").expect("a key");
+    let with = |fault: &str| {
+        let groups = inject["with"].as_object().expect("faults of some protocols");
+        let group = groups.iter().find(|(names, _)| names.split(", ").any(|name| name == fault));
+        group.and_then(|(_, protocols)| protocols.as_str()).unwrap_or_default().to_string()
+    };
+    assert_eq!(with("tu-mesi-no-r2"), "s-mesi-gpu, s-mesi-denovo");
+    assert_eq!(with("llc-stale-owner"), "s-mesi-gpu, s-denovo-gpu, s-flex, s-flex-pred");
+    let text = stdout(&["list", "fabrics"]);
+    assert!(
+        text.lines()
+            .any(|l| l.contains("tu-mesi-no-r2") && l.ends_with(": protocol s-mesi-gpu, s-mesi-denovo"))
+    );
+    let keys = ["--set", "protocol=s-denovo-denovo", "--set", "inject=llc-stale-owner"];
+    let said = refused(&[&["run", "spandex-soc-small"], &keys[..]].concat());
+    assert!(
+        said.contains("legal: none, or protocol = s-mesi-gpu, s-denovo-gpu, s-flex, s-flex-pred"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_version_has_the_commit() {
+    let said = stdout(&["--version"]);
+    let commit =
+        said.trim_end().strip_suffix(')').and_then(|rest| rest.split_once(" (")).expect("in brackets");
+    assert_eq!(commit.0, concat!("weft ", env!("CARGO_PKG_VERSION")));
+    let hash = commit.1.trim_end_matches("-dirty");
+    let hex = hash.len() >= 12 && hash.chars().all(|c| c.is_ascii_hexdigit());
+    assert!(hex || hash == "unknown", "{said}");
+}
+
 #[test]
 fn a_fifo_is_clocked_from_a_file() {
     let dir = tempfile::tempdir().expect("a folder");
-    let file = stimulus(dir.path(), "+1\nin_valid=1 in=0x5a out_ready=0\nin_valid=0 +3\nout_ready=1 +2\n");
+    let file =
+        stimulus(dir.path(), "+1\nin_valid=1 in_data=0x5a out_ready=0\nin_valid=0 +3\nout_ready=1 +2\n");
     let wave = dir.path().join("f.vcd");
     let text = stdout(&["sim", "fifo", "--stimulus", &file, "--waves", &wave.display().to_string()]);
     assert_eq!(text.lines().count(), 7, "one line per cycle:\n{text}");
@@ -52,14 +92,20 @@ fn mistakes_are_one_sentence_and_status_2() {
         let text = refused(args);
         assert!(text.contains(part), "{args:?}: {text}");
     };
-    said(&["sim", "no-such-block", "--stimulus", &file], "there is no block no-such-block; there are");
+    said(
+        &["sim", "no-such-block", "--stimulus", &file],
+        "there is no block no-such-block, and no fabric; `weft list blocks`",
+    );
     said(&["sim", "fifo", "--stimulus", &file], "line 1: there is no input nothing; there are");
     said(&["sim", "fifo", "--stimulus", "/no/such/file"], "cannot read stimulus /no/such/file");
     said(&["sim", "fifo", "--param", "colour=blue", "--stimulus", &file], "has no parameter colour");
     said(&["sim", "fifo", "--param", "depth", "--stimulus", &file], "expected KEY=VALUE");
-    said(&["ledger", "no-such-block"], "the ledger has no block no-such-block; it has");
+    said(&["ledger", "no-such-block"], "the ledger has no block no-such-block; `weft ledger` shows all");
     let fine = stimulus(dir.path(), "+1\n");
-    said(&["sim", "fifo", "--stimulus", &fine, "--waves", "/no/such/folder/w.vcd"], "cannot write waveform");
+    said(
+        &["sim", "fifo", "--stimulus", &fine, "--waves", "/no/such/folder/w.vcd"],
+        "the folder /no does not exist",
+    );
     said(&["sim", "fifo", "--stimulus", &fine, "--waves", "w.txt"], "use .vcd or .fst");
 }
 

@@ -265,7 +265,7 @@ fn wrong_input_about_events_is_told_in_one_sentence() {
     assert!(why("soon").starts_with(
         "weft: --address soon is neither a number, such as 0x1f40, nor an element of an array, such as "
     ));
-    assert!(why("nope[3]").starts_with("weft: --address nope[3]: the program has no array nope; it has "));
+    assert!(why("nope[3]").starts_with("weft: --address nope[3]: the program has no array nope; "));
     assert!(
         refused(folder, &["why", "run.json", "--address", "0"])
             .ends_with("run.json is no event log; give a file that weft run --events has written")
@@ -295,9 +295,10 @@ fn a_run_that_is_given_up_keeps_its_events() {
     let words =
         [&["run", "rec-4gpu-small"], &KARATE[..], &["--max-cycles", "2000", "--events", "log"]].concat();
     let out = weft(folder.path(), &words);
-    let (_, wrong) = said(&out);
+    let (told, wrong) = said(&out);
     assert_eq!(out.status.code(), Some(1), "{wrong}");
-    assert!(wrong.contains("events: in log, read by weft why log"), "{wrong}");
+    assert!(wrong.contains("; kept: event log log"), "{wrong}");
+    assert!(told.contains("events: in log, read by weft why log"), "{told}");
     let log = Log::read(&folder.path().join("log")).expect("sound");
     assert!(log.events.len() > 100 && log.end >= log.events.last().expect("some").cycle);
 }
@@ -394,4 +395,17 @@ fn a_trace_is_what_the_viewers_load() {
     let (plain, _) =
         run(&[&["rec-4gpu-small"][..], &KARATE, &["--trace", "trace.json", "--to", "2000"]].concat());
     assert_eq!(all, trace(plain.path(), "trace.json"));
+}
+
+/// A trace of a whole run is large: that is said before it begins, and not where the run ends sooner.
+#[test]
+fn a_trace_of_a_whole_run_is_told_before() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = [&["run", "rec-4gpu-small"][..], &KARATE, &["--trace", "t.json"]].concat();
+    let said = |more: &[&str]| {
+        let out = crate::program::weft_in(folder.path(), &[&words[..], more].concat());
+        String::from_utf8_lossy(&out.stderr).into_owned()
+    };
+    assert!(said(&["--max-cycles", "1"]).starts_with("--trace t.json: every message of the whole run, "));
+    assert!(!said(&["--max-cycles", "1", "--to", "100"]).contains("every message"));
 }

@@ -77,6 +77,6 @@ fn wrong_words_end_the_script_with_status_2() {
     let out = folder.path().display().to_string();
     wrong(&["--speed"], "unknown option '--speed'");
     wrong(&["--seed", "x"], "--seed x is no whole number");
-    wrong(&["--out", &out, "fifo2"], "there is no block fifo2");
+    wrong(&["--out", &out, "fifo2"], "there is no block fifo2, and no fabric; the nearest is fifo");
     wrong(&["--out", &out, "fifo", "deep=4"], "has no parameter deep");
 }

@@ -1,6 +1,6 @@
 //! The verbs that hand the hardware out: area, export, cosim.
 
-use crate::program::{refused, stdout, weft};
+use crate::program::{refusal, refused, stdout, weft};
 use serde_json::Value;
 use std::path::Path;
 use weft_testbench::tools::Tool;
@@ -171,6 +171,55 @@ fn cosim_agrees_and_says_what_was_compared() {
 }
 
 #[test]
+fn cosim_keeps_a_crossbar_going_whose_outputs_are_no_power_of_two() {
+    let args = ["cosim", "crossbar", "--param", "outputs=5", "--cycles", "5000", "--with", "iverilog"];
+    let text = stdout(&args);
+    let transfers = text.split(" transfers").next().and_then(|before| before.rsplit(' ').next());
+    let transfers: u64 = transfers.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{text}"));
+    assert!(transfers > 2_000, "{text}");
+    // Destination 0 is always 0 where it arrives.
+    assert!(!text.contains("the last in cycle") && text.contains("unchanged: out0_dest; "), "{text}");
+}
+
+#[test]
+fn cosim_does_not_call_nothing_equal() {
+    let out = weft(&["cosim", "fifo", "--cycles", "1", "--with", "iverilog"]);
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("no output changed in 1 cycles, so agreement would say nothing; take more cycles"),
+        "{said}"
+    );
+    // What stands still beside what moves is told.
+    let text = stdout(&["cosim", "tu-gpu", "--cycles", "2000", "--with", "iverilog"]);
+    assert!(text.contains("; unchanged: ") && text.contains("wb_valid"), "{text}");
+}
+
+#[test]
+fn a_default_that_does_not_go_with_what_was_given_is_told_as_such() {
+    let said = refusal(&[
+        "area",
+        "owner-predictor",
+        "--param",
+        "entries=8",
+        "--param",
+        "cus=3",
+        "--param",
+        "cpus=2",
+    ]);
+    assert_eq!(
+        said,
+        "weft: parameter sharers = 8 of block owner-predictor: there are only cpus + cus = 5 devices; legal: 0..cpus + cus; \
+         8 is its default, which does not go with cpus = 2, cus = 3: give sharers too, or change cpus = 2, cus = 3"
+    );
+    // One of two given parameters may be to blame alone.
+    let said = refusal(&["area", "link-tx", "--param", "latency=9", "--param", "addr_bits=32"]);
+    assert!(said.contains("it is at most 30 here") && said.ends_with("or change addr_bits = 32"), "{said}");
+    let given = ["area", "owner-predictor", "--param", "cus=3", "--param", "cpus=2", "--param", "sharers=6"];
+    assert!(!refusal(&given).contains("default"), "it was given");
+}
+
+#[test]
 fn cosim_replays_a_unit_of_a_fabric_that_runs_a_program() {
     let args = [
         "cosim",
@@ -206,10 +255,16 @@ fn mistakes_are_one_sentence_and_status_2() {
     refused(&["export", "fifo", "--out", "/proc/weft"], "cannot write to /proc/weft");
     let blocked = folder.path().join("blocked");
     std::fs::create_dir_all(blocked.join("files.f")).expect("made");
-    refused(&["export", "fifo", "--out", &blocked.display().to_string()], "files.f there is a folder");
+    refused(
+        &["export", "fifo", "--out", &blocked.display().to_string()],
+        "files.f: cannot write it: it is a folder",
+    );
     assert_eq!(names(&blocked), ["files.f"], "nothing half written");
     for verb in ["area", "cosim"] {
-        refused(&[verb, "no-such-block"], "there is no block no-such-block; there are");
+        refused(
+            &[verb, "no-such-block"],
+            "there is no block no-such-block, and no fabric; `weft list blocks`",
+        );
         refused(&[verb, "rec-directory", "--param", "range=1000"], "range = 1000");
         refused(&[verb, "rec-directory", "--param", "range=64"], "use baseline-directory");
         refused(&[verb, "rec-directory", "--param", "ways=3"], "banks * ways");
@@ -269,7 +324,7 @@ fn explore_visits_all_states_or_shows_the_way_to_a_fault() {
 
 #[test]
 fn explore_refuses_what_it_cannot_do() {
-    refused(&["explore", "mgcc", "--inject", "none_such"], "legal: none, lit_mwts");
+    refused(&["explore", "mgcc", "--inject", "none_such"], "--inject none_such: there is no such fault; ");
     refused(&["explore", "mgcc", "--ops", "LDX"], "is no operation");
     refused(&["explore", "mgcc", "--leases", "17,1"], "1..16");
     refused(&["explore", "mgcc", "--start", "64"], "0..63");

@@ -60,7 +60,7 @@ fn chromium_clicks_through_the_report() {
         "the same bytes"
     );
 
-    let seen = clicked(folder.path(), &page);
+    let seen = clicked(folder.path(), &page, CLICKS);
     assert_eq!(seen["errors"], serde_json::json!([]), "{seen}");
     let text = |view: &str| seen["views"][view].as_str().unwrap_or_default().to_string();
     let data = data(&page);
@@ -70,6 +70,8 @@ fn chromium_clicks_through_the_report() {
         ("Comparison", "geometric mean of cycles over that of baseline"),
         ("Comparison", "stencil"),
         ("Stalls", "memory data"),
+        ("Stalls", "of it l2"),
+        ("Summary", "In short"),
         ("Links", "mean bytes/cycle"),
         ("Invalidations", "inv for WRITE from dir, row rec.WR_REM.hit_slot_set"),
         ("Lines", "Read and written by"),
@@ -107,11 +109,15 @@ const BEFORE: &str = "<script>window.wrong = [];\
     addEventListener('securitypolicyviolation', e => wrong.push(e.blockedURI));\
     for (const kind of ['error', 'warn']) console[kind] = (...all) => wrong.push(all.join(' '));</script>";
 
-/// Goes through all views as a person would, and leaves what it has seen in the page.
-const BEHIND: &str = r##"<script>
+/// Goes through all views.
+const VIEWS: &str = r##"<script>
 const seen = {views: {}}, tabs = [...document.querySelectorAll('[role=tab]')], one = q => document.querySelector(q), all = q => [...document.querySelectorAll(q)];
 try {
 for (const tab of tabs) { tab.click(); seen.views[tab.textContent] = one('.view.shown').textContent; }
+"##;
+
+/// Clicks as a person would on a page with runs, a sweep and a log.
+const CLICKS: &str = r##"
 tabs[0].focus(); tabs[0].click();
 tabs[0].dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));
 seen.focus = document.activeElement.id; seen.shown = all('.view.shown').length;
@@ -128,15 +134,19 @@ const lines = one('#view-lines select'); lines.value = '1'; lines.dispatchEvent(
 for (const m of all('.moment').slice(0, 20)) m.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}));
 for (const d of all('details')) d.open = true;
 dispatchEvent(new Event('beforeprint'));
+"##;
+
+/// Leaves what was seen in the page.
+const SEEN: &str = r##"
 } catch (e) { wrong.push(e.stack); }
 seen.errors = wrong;
 const out = document.createElement('pre'); out.id = 'seen'; out.textContent = JSON.stringify(seen); document.body.replaceChildren(out);
 </script>"##;
 
-/// What a browser saw that went through the page.
-fn clicked(folder: &Path, page: &str) -> Value {
+/// What a browser saw that went through the page and did these clicks.
+fn clicked(folder: &Path, page: &str, clicks: &str) -> Value {
     let driven = page.replacen("<head>", &format!("<head>{BEFORE}"), 1);
-    let driven = driven.replacen("</body>", &format!("{BEHIND}</body>"), 1);
+    let driven = driven.replacen("</body>", &format!("{VIEWS}{clicks}{SEEN}</body>"), 1);
     std::fs::write(folder.join("driven.html"), driven).expect("written");
     let user = format!("--user-data-dir={}", folder.join("chromium").display());
     let page = format!("file://{}", folder.join("driven.html").display());
@@ -154,6 +164,61 @@ fn clicked(folder: &Path, page: &str) -> Value {
     let plain =
         seen.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", "\u{a0}").replace("&amp;", "&");
     serde_json::from_str(&plain).expect("JSON")
+}
+
+#[test]
+fn runs_of_other_graphs_and_roots_are_told_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("written");
+    put("a.txt", "0 1\n1 2\n");
+    put("b.txt", "# Directed graph\n0 1\n1 2\n");
+    let bfs = ["run", "rec-4gpu-small", "--workload", "bfs", "--set", "range=512", "--graph"];
+    let run = |file: &str, more: &[&str]| done(folder, &[&bfs[..], &[file], more].concat());
+    run("a.txt", &["--json", "a0.json", "--events", "a0.wev"]);
+    run("a.txt", &["--param", "root=2", "--param", "nodes=9", "--json", "a2.json"]);
+    run("b.txt", &["--json", "b0.json"]);
+    let page = |inputs: &[&str]| {
+        done(folder, &[&["report", "--out", "page.html"], inputs].concat());
+        std::fs::read_to_string(folder.join("page.html")).expect("written")
+    };
+    let title = |page: &str| {
+        page.split("<title>").nth(1).and_then(|t| t.split("</title>").next()).map(str::to_string)
+    };
+    assert_eq!(title(&page(&["a0.json"])).as_deref(), Some("bfs (a.txt) on rec-4gpu-small"));
+    assert_eq!(title(&page(&["a0.wev"])).as_deref(), Some("bfs (a.txt) on rec-4gpu-small"));
+    assert_eq!(title(&page(&["a2.json"])).as_deref(), Some("bfs (a.txt, root=2) on rec-4gpu-small"));
+    let all = page(&["a0.json", "a2.json", "b0.json"]);
+    assert_eq!(title(&all).as_deref(), Some("bfs (a.txt) on rec-4gpu-small and 2 more"));
+    let runs = data(&all)["runs"].as_array().expect("a list").clone();
+    let of = |run: usize, name: &str| runs[run]["setup"][name].clone();
+    assert_eq!([of(0, "params")["root"].clone(), of(1, "params")["root"].clone()], [0, 2]);
+    assert_eq!(of(1, "params_given"), serde_json::json!(["nodes", "root"]));
+    assert_eq!(of(1, "params_unused"), serde_json::json!(["edges", "nodes", "seed", "source"]));
+    assert_eq!([of(0, "graph")["arcs"].clone(), of(2, "graph")["arcs"].clone()], [4, 2]);
+    assert_ne!(of(0, "graph")["digest"], of(2, "graph")["digest"]);
+    assert_eq!(of(0, "changed"), serde_json::json!({"range": {"file": 1024, "run": 512}}));
+
+    let seen = clicked(folder, &all, "");
+    assert_eq!(seen["errors"], serde_json::json!([]), "{seen}");
+    let view = |name: &str| seen["views"][name].as_str().unwrap_or_default().to_string();
+    for wanted in
+        ["parameter root", "2 (given)", "9 (given, not used)", "graph digest", "512 (file: 1024)", "made by"]
+    {
+        assert!(view("Configuration").contains(wanted), "lacks {wanted:?}: {}", view("Configuration"));
+    }
+    assert!(view("Summary").contains("a.txt, root=2"), "{}", view("Summary"));
+
+    // Results of the version before do not tell.
+    let old: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("a2.json")).expect("there")).expect("JSON");
+    let mut old = old.as_object().expect("an object").clone();
+    old.insert("schema".into(), "weft-run-1".into());
+    for member in ["weft", "params", "params_given", "params_followed", "params_unused", "graph", "changed"] {
+        assert!(old.remove(member).is_some(), "{member}");
+    }
+    put("old.json", &serde_json::to_string(&old).expect("JSON"));
+    assert_eq!(title(&page(&["old.json"])).as_deref(), Some("bfs on rec-4gpu-small"));
 }
 
 #[test]
@@ -205,7 +270,7 @@ fn what_is_no_result_is_refused_in_one_sentence() {
     assert!(says("a,b\n1,2\n").starts_with("weft: x is neither results"));
     assert_eq!(
         says(r#"{"schema": "weft-run-7"}"#),
-        "weft: x has schema weft-run-7 and this program reads weft-run-1; make it anew by weft run --json"
+        "weft: x has schema weft-run-7 and this program reads weft-run-1 and weft-run-2; make it anew by weft run --json"
     );
     assert!(says(r#"{"a": 1}"#).starts_with("weft: x is JSON without the schema of results"));
     assert!(says(r#"{"schema": "weft-run-1", "fabric": "f""#).starts_with("weft: x is damaged: EOF"));
@@ -221,4 +286,34 @@ fn what_is_no_result_is_refused_in_one_sentence() {
         refused(folder.path(), &["report", "."])
             .starts_with("weft: cannot read .: it is a folder; give results")
     );
+}
+
+#[test]
+fn results_with_numbers_that_nothing_has_measured_are_refused_with_their_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    done(folder.path(), &[&["run", "rec-4gpu-small"], &KARATE[..], &["--json", "run.json"]].concat());
+    let text = std::fs::read_to_string(folder.path().join("run.json")).expect("written");
+    let record: Value = serde_json::from_str(&text).expect("JSON");
+    let counter = record["counters"].as_object().expect("an object").keys().next().expect("one").clone();
+    let says = |change: &dyn Fn(&mut Value)| {
+        let mut changed = record.clone();
+        change(&mut changed);
+        std::fs::write(folder.path().join("x.json"), changed.to_string()).expect("written");
+        refused(folder.path(), &["report", "x.json"])
+    };
+    let said = says(&|record| record["counters"][&counter]["value"] = (-5).into());
+    let place = format!("x.json is damaged or was changed: counters.{counter}.value is -5");
+    assert!(said.starts_with(&format!("weft: {place}")), "{said}");
+    let said = says(&|record| record["counters"][&counter]["value"] = 0.5.into());
+    assert!(said.contains(&format!("counters.{counter} is 0.5, which is no count")), "{said}");
+    let said = says(&|record| record["kernels"][0]["end"] = 99_999_999.into());
+    assert!(said.contains("kernels[0] goes from cycle "), "{said}");
+    let said = says(&|record| record["wall_seconds"] = (-0.5).into());
+    assert!(said.contains("wall_seconds is -0.5"), "{said}");
+    assert!(
+        says(&|record| record["cycles"] = (-5).into()).contains("its cycles is missing or of another kind")
+    );
+    let changed = text.replacen("\"cycles\": ", "\"cycles\": nan", 1);
+    std::fs::write(folder.path().join("x.json"), changed).expect("written");
+    assert!(refused(folder.path(), &["report", "x.json"]).starts_with("weft: x.json is damaged: "));
 }

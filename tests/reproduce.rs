@@ -91,10 +91,10 @@ fn systems_and_figures_are_listed_and_others_refused() {
         assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
         assert!(text.trim_end().lines().count() == 1 && text.contains(part), "{args:?}: {text}");
     };
-    refused(&["reproduce", "hrm"], "there are no published results of hrm; give all, or one of rec, hmg");
+    refused(&["reproduce", "hrm"], "there are no published results of hrm; there are all, rec, hmg");
     refused(
         &["reproduce", "rec", "speed"],
-        "rec has no figure speed; its figures are storage, area, speedup",
+        "rec has no figure speed; the nearest is speedup; `weft reproduce list` shows all",
     );
     refused(&["reproduce", "all", "speedup"], "figure speedup is of one system");
     refused(&["reproduce", "rec", "storage", "--out", "/proc/none"], "cannot make this folder");

@@ -171,6 +171,12 @@ fn another_run_is_refused_in_one_sentence() {
         &resume(&[]),
         &["workload pagerank", "workload gemv"],
     );
+    // The same file with another graph in it; a search does not even look at weights.
+    let bfs = ["run", "rec-4gpu-small", "--workload", "bfs", "--graph", "w.txt"];
+    put("w.txt", "0 1 5\n1 2 5\n2 3 5\n");
+    done(folder, &bfs, &["--snapshot", "w.snap", "--snapshot-at", "300"]);
+    put("w.txt", "0 1 5\n1 2 6\n2 3 5\n");
+    refused(folder, &bfs, &["--resume", "w.snap"], &["the graph w.txt of digest ", "the same --graph"]);
     // Another file with the same graph in it is the same run.
     done(folder, &with("b.graph"), &resume(&[]));
 }

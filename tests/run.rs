@@ -3,7 +3,7 @@
 use crate::program::weft_in as weft;
 use serde_json::Value;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A program that ends after a few thousand cycles.
 const KARATE: [&str; 4] = ["--param", "source=karate", "--param", "iterations=2"];
@@ -330,6 +330,111 @@ fn a_graph_gives_the_same_run_in_every_format_and_packed() {
             None => first = Some(seen),
         }
     }
+}
+
+/// Standard output and JSON of a run on a small fabric that verified.
+fn told(folder: &Path, words: &[&str]) -> (String, Value) {
+    let out = weft(folder, &[words, &["--json", "told.json"]].concat());
+    assert!(out.status.success(), "{words:?}: {}", String::from_utf8_lossy(&out.stderr));
+    let json = std::fs::read_to_string(folder.join("told.json")).expect("written");
+    (String::from_utf8(out.stdout).expect("text"), serde_json::from_str(&json).expect("JSON"))
+}
+
+#[test]
+fn what_was_read_is_told_and_options_override_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("written");
+    put("konect.txt", "% asym unweighted\n1 0\n2 1\n");
+    put("snap.txt", "# Directed graph\n1 0\n2 1\n");
+    put("plain.txt", "1 0\n2 1\n");
+    put("plain.dat", "1 0\n2 1\n");
+    put("isolated.txt", "# Undirected graph\n# Nodes: 6 Edges: 3\n0 1\n1 0\n2 2\n");
+    let bfs = ["run", "rec-4gpu-small", "--workload", "bfs", "--graph"];
+    let of = |words: &[&str]| told(folder, &[&bfs[..], words].concat());
+    let (said, konect) = of(&["konect.txt"]);
+    let line = "graph: konect.txt (KONECT edge list): 3 vertices, 2 arcs, directed, no weights; \
+                0 isolated vertices, 0 duplicate edges, 0 self-loops; digest ";
+    assert_eq!(said.lines().next().map(|first| first.starts_with(line)), Some(true), "{said}");
+    let same = |words: &[&str]| {
+        let (_, other) = of(words);
+        assert_eq!(other["counters"], konect["counters"], "{words:?}");
+        assert_eq!(other["graph"]["digest"], konect["graph"]["digest"], "{words:?}");
+    };
+    same(&["snap.txt"]);
+    same(&["plain.txt", "--directed"]);
+    same(&["plain.dat", "--graph-format", "edge-list", "--directed"]);
+    let (said, undirected) = of(&["plain.txt"]);
+    assert!(
+        said.contains("undirected (the file does not say; --directed reads each line as an arc)"),
+        "{said}"
+    );
+    assert_ne!(undirected["counters"], konect["counters"]);
+    let (said, forced) = of(&["konect.txt", "--undirected"]);
+    assert!(said.contains("2 edges, 4 arcs, undirected (as asked for)"), "{said}");
+    assert_eq!(forced["counters"], undirected["counters"]);
+    let (_, isolated) = of(&["isolated.txt"]);
+    let graph = &isolated["graph"];
+    let numbers = ["vertices", "edges", "arcs", "isolated", "duplicates", "self_loops"];
+    assert_eq!(numbers.map(|name| graph[name].clone()), [6, 3, 5, 3, 1, 1]);
+    assert_eq!((&graph["file"], &graph["format"]), (&"isolated.txt".into(), &"SNAP edge list".into()));
+    assert_eq!((&graph["directed"], &graph["weighted"]), (&false.into(), &false.into()));
+}
+
+#[test]
+fn the_record_says_what_the_run_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = ["run", "rec-4gpu-small", "--workload", "bfs", "--param", "source=karate"];
+    let more = ["--param", "root=3", "--param", "nodes=50", "--set", "range=512", "--seed", "9"];
+    let (said, json) = told(folder.path(), &[&run[..], &more].concat());
+    assert_eq!(json["schema"], "weft-run-2");
+    assert_eq!(json["weft"]["version"], env!("CARGO_PKG_VERSION"));
+    let commit = json["weft"]["commit"].as_str().expect("text").to_string();
+    let version = String::from_utf8(weft(folder.path(), &["--version"]).stdout).expect("text");
+    assert!(!commit.is_empty() && version.contains(&commit), "{commit} is not in {version}");
+    let params = &json["params"];
+    assert_eq!(
+        (&params["root"], &params["source"], &params["lanes"]),
+        (&3.into(), &"karate".into(), &64.into())
+    );
+    assert_eq!(json["params_given"], serde_json::json!(["nodes", "root", "seed", "source"]));
+    assert_eq!(json["params_unused"], serde_json::json!(["edges", "nodes", "seed"]));
+    assert_eq!(json["changed"], serde_json::json!({"range": {"file": 1024, "run": 512}}));
+    assert_eq!(json["seed"], 9);
+    assert_eq!((&json["graph"]["name"], &json["graph"]["arcs"]), (&"karate".into(), &156.into()));
+    for row in [
+        "graph: karate (built in): 34 vertices, 78 edges, 156 arcs, undirected, no weights; ",
+        "root=3 source=karate\n",
+        "group=64 lanes=64\n",
+        "nodes=50 seed=9\n",
+        "range=512 (file: 1024)\n",
+        &format!("weft {} ({commit})\n", env!("CARGO_PKG_VERSION")),
+    ] {
+        assert!(said.contains(row), "{said}\nlacks {row:?}");
+    }
+    let (said, json) =
+        told(folder.path(), &["run", "rec-4gpu-small", "--workload", "gemv", "--param", "n=32"]);
+    assert!(json["graph"].is_null() && !said.contains("graph:"), "{said}");
+}
+
+#[test]
+fn weights_that_are_scaled_become_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+    put("fraction.txt", "0 1 0.5\n1 2 0.25\n0 2 0.9\n");
+    put("half.txt", "0 1 500\n1 2 250\n0 2 900\n");
+    put("far.txt", "0 1 60000000\n1 2 60000000\n");
+    let graph = |program, fabric, file| ["run", fabric, "--workload", program, "--graph", file];
+    for (program, fabric) in [("mst", "rec-4gpu-small"), ("sssp", "srsp-64cu-small")] {
+        let scaled =
+            [&graph(program, fabric, "fraction.txt")[..], &["--param", "weight_scale=1000"]].concat();
+        let (scaled, whole) =
+            (told(folder.path(), &scaled).1, told(folder.path(), &graph(program, fabric, "half.txt")).1);
+        assert_eq!(scaled["counters"], whole["counters"], "{program}");
+        assert_eq!(scaled["params_given"], serde_json::json!(["weight_scale"]));
+    }
+    let near = [&graph("sssp", "srsp-64cu-small", "far.txt")[..], &["--param", "weight_scale=0.1"]].concat();
+    assert_eq!(told(folder.path(), &near).1["verified"], true);
 }
 
 #[test]

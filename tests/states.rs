@@ -57,7 +57,10 @@ fn a_planted_fault_ends_in_its_shortest_way_and_status_1() {
 #[test]
 fn states_refuses_what_it_cannot_do() {
     refused(&["states", "--devices", "5"], "2..=4");
-    refused(&["states", "--options", "base,chi"], "legal: base, wtfwd, opred, opred-owner");
-    refused(&["states", "--inject", "x"], "legal: none, nack_lost");
+    refused(
+        &["states", "--options", "base,chi"],
+        "--options chi: there is no such set; there are base, wtfwd, opred, opred-owner",
+    );
+    refused(&["states", "--inject", "x"], "--inject x: there is no such fault; there are none, nack_lost");
     refused(&["states", "--csv", "/no/such/folder/s.csv"], "cannot write it");
 }

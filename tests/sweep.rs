@@ -69,6 +69,53 @@ fn runs_that_take_the_same_cycles_have_a_picture() {
     assert!(names.iter().any(|name| name.ends_with(".svg")), "{names:?}");
 }
 
+#[test]
+fn rows_say_which_graph_was_read_and_which_parameters_were_used() {
+    let folder = folder();
+    std::fs::write(folder.path().join("g.txt"), "1 0 3\n2 1 4\n").expect("written");
+    let text = r#"
+name = "graphs"
+fabric = "rec-4gpu-small"
+workloads = [
+    { workload = "bfs", label = "file", graph = "g.txt", graph_directed = true, root = 2 },
+    { workload = "bfs", label = "assumed", graph = "g.txt" },
+    { workload = "bfs", label = "built in", source = "karate" },
+    { workload = "gemv", n = 32 },
+]
+[[axis]]
+key = "protocol"
+values = ["rec"]
+"#;
+    stdout(&sweep(folder.path(), text, &[]));
+    let rows = rows(&folder.path().join("out/graphs.csv"));
+    let columns = ["params", "graph", "graph_vertices", "graph_arcs", "graph_directed", "graph_weighted"];
+    let cells: Vec<[&str; 6]> = rows.iter().map(|row| columns.map(|column| row[column].as_str())).collect();
+    assert_eq!(cells[0], ["group=64 lanes=64 root=2", "g.txt", "3", "2", "true", "true"]);
+    assert_eq!(cells[1], ["group=64 lanes=64 root=0", "g.txt", "3", "4", "false", "true"]);
+    assert_eq!(cells[2], ["group=64 lanes=64 root=0 source=karate", "karate", "34", "156", "false", "false"]);
+    assert_eq!(cells[3][1..], [""; 5]);
+    assert!(rows[0]["graph_digest"].len() == 16 && rows[0]["graph_digest"] != rows[1]["graph_digest"]);
+    let version = format!("weft {}\n", rows[0]["weft"]);
+    assert_eq!(String::from_utf8_lossy(&weft(folder.path(), &["--version"]).stdout), version);
+    for (from, to, said) in [
+        (
+            "graph_directed = true",
+            "graph_directed = 7",
+            "line 5: graph_directed = 7: it is neither true nor false",
+        ),
+        (
+            "graph_directed = true",
+            "graph_format = \"x\"",
+            "line 5: graph_format = x: there is no such format",
+        ),
+        ("graph = \"g.txt\", graph_directed", "graph_directed", "none is given; add graph = \"FILE\""),
+    ] {
+        let out = sweep(folder.path(), &text.replacen(from, to, 1), &["--restart"]);
+        let wrong = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.code() == Some(2) && wrong.contains(said), "{wrong}\nlacks {said:?}");
+    }
+}
+
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder")
 }
@@ -193,6 +240,89 @@ fn left(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         .collect()
 }
 
+/// A line of a results file with the checksum of its cells, as it is documented: FNV-1a over all others but the number of the run, each with a zero byte
+/// behind it.
+fn signed(header: &str, line: &str) -> String {
+    if line == header {
+        return line.into();
+    }
+    let cells = |line: &str| -> Vec<String> {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line.as_bytes());
+        let record = reader.records().next().expect("a line").expect("CSV");
+        record.iter().map(str::to_string).collect()
+    };
+    let (header, mut cells) = (cells(header), cells(line));
+    let check = header.iter().position(|name| name == "check").expect("a column of checksums");
+    let mut sum = 0xcbf2_9ce4_8422_2325_u64;
+    for (name, cell) in header.iter().zip(&cells) {
+        for byte in cell.bytes().chain([0]).filter(|_| !["run", "check"].contains(&name.as_str())) {
+            sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    cells[check] = format!("{sum:016x}");
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(&cells).expect("written");
+    String::from_utf8(writer.into_inner().expect("written")).expect("text").trim_end().to_string()
+}
+
+/// A cell of a line replaced by a text.
+fn edited(header: &str, line: &str, column: &str, cell: &str) -> String {
+    let at = header.split(',').position(|name| name == column).expect("a column");
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line.as_bytes());
+    let record = reader.records().next().expect("a line").expect("CSV");
+    let cells = record.iter().enumerate().map(|(n, old)| if n == at { cell } else { old });
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(cells).expect("written");
+    String::from_utf8(writer.into_inner().expect("written")).expect("text").trim_end().to_string()
+}
+
+#[test]
+fn a_row_that_was_changed_is_neither_kept_nor_drawn() {
+    let folder = folder();
+    let path = folder.path().join("out/equal.csv");
+    stdout(&sweep(folder.path(), EQUAL, &[]));
+    let (text, before) = (read(&path), left(folder.path()));
+    let lines: Vec<&str> = text.lines().collect();
+    let changes = [
+        ("cycles", "-5"),
+        ("cycles", "nan"),
+        ("cycles", "1234"),
+        ("l2_hits", "7"),
+        ("verified", "false"),
+        ("status", "stale"),
+    ];
+    for (column, cell) in changes {
+        let column = if lines[0].split(',').any(|name| name == column) { column } else { "kernels" };
+        let row = edited(lines[0], lines[2], column, cell);
+        std::fs::write(&path, format!("{}\n{}\n{row}\n", lines[0], lines[1])).expect("written");
+        let out = sweep(folder.path(), EQUAL, &[]);
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(2), "{column} = {cell}: {said}");
+        let part =
+            "out/equal.csv line 3 was changed or damaged, for its checksum does not fit: delete the line";
+        assert!(said.contains(part) && said.lines().count() == 1, "{column} = {cell}: {said}");
+        let out = weft(folder.path(), &["report", "out/equal.csv", "--out", "page.html"]);
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(2), "{column} = {cell}: {said}");
+        assert!(said.contains("line 3 of the table out/equal.csv was changed or damaged"), "{said}");
+        assert!(!folder.path().join("page.html").exists());
+    }
+    // Without the line the run is made again.
+    std::fs::write(&path, format!("{}\n{}\n", lines[0], lines[1])).expect("written");
+    stdout(&sweep(folder.path(), EQUAL, &[]));
+    assert_eq!(left(folder.path()), before);
+    // A table of an older program has no checksums; numbers that cannot be are seen all the same.
+    let bare = |line: &str| line.rsplit_once(',').expect("cells").0.to_string();
+    for (cell, part) in [("-5", "cycles is -5"), ("nan", "cycles is nan"), ("", "cycles is empty")] {
+        let row = bare(&edited(lines[0], lines[2], "cycles", cell));
+        std::fs::write(folder.path().join("old.csv"), format!("{}\n{row}\n", bare(lines[0])))
+            .expect("written");
+        let out = weft(folder.path(), &["report", "old.csv", "--out", "page.html"]);
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.code() == Some(2) && said.contains(part), "{cell}: {said}");
+    }
+}
+
 #[test]
 fn an_interrupted_sweep_goes_on_and_ends_with_the_same_bytes() {
     let (whole, cut) = (folder(), folder());
@@ -204,7 +334,7 @@ fn an_interrupted_sweep_goes_on_and_ends_with_the_same_bytes() {
     let text = read(&whole.path().join("out/tiny.csv"));
     let lines: Vec<&str> = text.lines().collect();
     let cycles = rows(&whole.path().join("out/tiny.csv"))[1]["cycles"].clone();
-    let marked = lines[2].replacen(&format!(",{cycles},"), ",987654321,", 1);
+    let marked = signed(lines[0], &lines[2].replacen(&format!(",{cycles},"), ",987654321,", 1));
     let half = &lines[3][..lines[3].len() / 2];
     std::fs::create_dir(cut.path().join("out")).expect("a folder");
     // Rows in the order in which runs ended: the second before the first.
@@ -212,7 +342,8 @@ fn an_interrupted_sweep_goes_on_and_ends_with_the_same_bytes() {
     stdout(&sweep(cut.path(), TINY, &["--jobs", "3"]));
     let found = read(&path);
     assert!(found.contains(",987654321,"), "the second run was made again");
-    assert_eq!(found.replace(",987654321,", &format!(",{cycles},")), text);
+    let undone = |line: &str| signed(lines[0], &line.replace(",987654321,", &format!(",{cycles},")));
+    assert!(found.lines().map(undone).eq(lines.iter().map(ToString::to_string)), "{found}");
 
     // A whole row and no half.
     std::fs::write(&path, lines[..2].join("\n") + "\n").expect("written");
@@ -298,6 +429,8 @@ fn a_longer_axis_keeps_the_rows_that_are_there() {
     let first = rows(&path);
     // Marked, to see that they are not run again.
     let marked = read(&path).replace(&format!(",{},", first[0]["cycles"]), ",987654321,");
+    let header = marked.lines().next().unwrap_or_default().to_string();
+    let marked: String = marked.lines().map(|line| signed(&header, line) + "\n").collect();
     std::fs::write(&path, marked).expect("written");
     stdout(&sweep(folder.path(), &one.replace("[\"rec\"]", "[\"rec\", \"baseline-2x\"]"), &[]));
     let second = rows(&path);
@@ -358,9 +491,13 @@ const CASES: &[Case] = &[
     ("fabric = \"rec-4gpu-small\"", "", &["s.toml: no fabric is given", "weft list fabrics"]),
     ("\"rec-4gpu-small\"", "\"rec-9gpu\"", &["s.toml line 3", "there is no fabric rec-9gpu", "rec-4gpu"]),
     ("\"rec-4gpu-small\"", "\"no.toml\"", &["s.toml line 3", "cannot read the fabric file no.toml"]),
-    ("workload = \"stencil\"", "workload = \"stencl\"", &["s.toml line 5", "unknown workload", "stencil"]),
+    (
+        "workload = \"stencil\"",
+        "workload = \"stencl\"",
+        &["s.toml line 5", "there is no workload stencl", "the nearest is stencil"],
+    ),
     ("n = 32", "n = 0", &["s.toml line 5", "n = 0 is illegal", "1..16384", "run 1 of 4"]),
-    ("n = 32", "m = 32", &["s.toml line 5", "no parameter \"m\"", "expected one of"]),
+    ("n = 32", "m = 32", &["s.toml line 5", "stencil has no parameter m", "`weft list workloads` shows all"]),
     ("n = 32", "graph = \"g.mtx\"", &["s.toml line 5", "g.mtx", "cannot read"]),
     ("workload = \"stencil\", ", "", &["s.toml line 5", "has no name", "workload ="]),
     ("label = \"ST\"", "label = \"atax\"", &["s.toml line 4", "has the value atax twice"]),
@@ -433,7 +570,7 @@ const CASES: &[Case] = &[
         "parts = [\"gsi_idle\"]\nshow = \"speedup\"",
         &["line 25", "show = speedup of parts does not add up", "use show = ratio"],
     ),
-    ("metric = \"cycles\"", "rows = [\"ST\", \"mm\"]", &["line 24", "rows has mm", "legal: ST, atax"]),
+    ("metric = \"cycles\"", "rows = [\"ST\", \"mm\"]", &["line 24", "rows has mm", "there are ST, atax"]),
     ("relative_to = \"baseline\"", "colums = 3", &["line 25", "no key colums", "the nearest is columns"]),
 ];
 

@@ -96,6 +96,7 @@ fn add_signal(module: &mut Module, name: &str, width: u32, kind: SigKind) -> Sig
         kind,
         output: false,
         ty: LeafType::Bits,
+        below: None,
         doc: String::new(),
         loc: Loc::caller(),
     });

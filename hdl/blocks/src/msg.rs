@@ -147,6 +147,7 @@ pub struct L1Req {
     pub kind: Enum<ReqKind>,
     /// Sending L1.
     #[width(p.l1_bits())]
+    #[below(p.l1s)]
     pub l1: Bits,
     /// Line number; the bank follows from it.
     #[width(p.line_bits())]
@@ -180,6 +181,7 @@ pub struct L1Rsp {
     pub kind: Enum<ReqKind>,
     /// Receiving L1.
     #[width(p.l1_bits())]
+    #[below(p.l1s)]
     pub l1: Bits,
     /// Transaction number of the L1.
     #[width(p.l1_id_bits())]
@@ -200,9 +202,11 @@ pub struct ReqMsg {
     pub kind: Enum<ReqKind>,
     /// Sending node.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub src: Bits,
     /// Receiving node.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub dst: Bits,
     /// Line number; the bank follows from it.
     #[width(p.line_bits())]
@@ -241,12 +245,15 @@ pub struct RspMsg {
     pub kind: Enum<ReqKind>,
     /// Sending node.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub src: Bits,
     /// Receiving node.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub dst: Bits,
     /// Receiving bank.
     #[width(p.bank_bits())]
+    #[below(p.banks)]
     pub bank: Bits,
     /// Requester's transaction number.
     #[width(p.l2_id_bits())]
@@ -288,9 +295,11 @@ pub struct InvMsg {
     pub kind: Enum<InvKind>,
     /// Sending (home) node.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub src: Bits,
     /// Receiving node.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub dst: Bits,
     /// Line number.
     #[width(p.line_bits())]
@@ -301,6 +310,7 @@ pub struct InvMsg {
     pub grp: Bool,
     /// Fence: the releasing node. In hierarchical fabrics the marker's serial; the lowest bits of `line` are then the home whose Invs it follows.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub requester: Bits,
 }
 
@@ -352,6 +362,7 @@ pub struct DirReq {
     pub op: Enum<DirOp>,
     /// Requesting node.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub src: Bits,
     /// Line number.
     #[width(p.line_bits())]

@@ -23,12 +23,14 @@ pub struct ParamInfo {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum BlockError {
-    #[error("block {block} has no parameter {key}; it has {known}")]
-    UnknownKey { block: String, key: String, known: String },
+    #[error("block {block} has no parameter {key}; {remedy}")]
+    UnknownKey { block: String, key: String, remedy: String },
     #[error("parameter {key} = {value} of block {block}: {problem}; legal: {legal}")]
     Illegal { block: String, key: String, value: String, problem: String, legal: String },
-    #[error("there is no block {name}; there are {known}")]
-    UnknownBlock { name: String, known: String },
+    #[error("parameter {key} = {value} of block {block}: {problem}")]
+    Default { block: String, key: String, value: String, problem: String },
+    #[error("there is no block {name}; {remedy}")]
+    UnknownBlock { name: String, remedy: String },
     #[error("block {block} does not elaborate:\n{errors}")]
     Elab { block: String, errors: ElabErrors },
 }
@@ -63,8 +65,9 @@ impl ParamSet {
         let infos = (info.params)();
         for key in given.keys() {
             if !infos.iter().any(|i| i.name == key) {
-                let known = infos.iter().map(|i| i.name).collect::<Vec<_>>().join(", ");
-                return Err(BlockError::UnknownKey { block: info.name.into(), key: key.clone(), known });
+                let known = infos.iter().map(|i| i.name);
+                let remedy = weft_names::remedy(key, known, "`weft list blocks` shows all");
+                return Err(BlockError::UnknownKey { block: info.name.into(), key: key.clone(), remedy });
             }
         }
         Ok(ParamSet { block: info.name, infos, given: given.clone() })
@@ -150,8 +153,39 @@ impl BlockInfo {
     /// # Errors
     /// An unknown parameter, an illegal value, or a mistake in the description.
     pub fn with(&self, values: &[(&str, &str)]) -> Result<Arc<Module>, BlockError> {
-        let given = values.iter().map(|(k, v)| ((*k).to_string(), (*v).to_string())).collect();
-        (self.build)(&ParamSet::new(self, &given)?)
+        self.with_given(&values.iter().map(|(k, v)| ((*k).to_string(), (*v).to_string())).collect())
+    }
+
+    /// The same from a map. A default that does not go with what was given is told as such, with the given parameters that exclude it.
+    ///
+    /// # Errors
+    /// An unknown parameter, an illegal value, or a mistake in the description.
+    pub fn with_given(&self, given: &BTreeMap<String, String>) -> Result<Arc<Module>, BlockError> {
+        match (self.build)(&ParamSet::new(self, given)?) {
+            Err(BlockError::Illegal { block, key, value, problem, legal }) if !given.contains_key(&key) => {
+                let given = self.excluding(&key, given);
+                let problem = format!(
+                    "{problem}; legal: {legal}; {value} is its default, which does not go with {given}: give {key} too, or change {given}"
+                );
+                Err(BlockError::Default { block, key, value, problem })
+            }
+            other => other,
+        }
+    }
+
+    /// The given parameters without any one of which the default of `key` would do; all of them if it takes several.
+    fn excluding(&self, key: &str, given: &BTreeMap<String, String>) -> String {
+        let needed = |name: &&String| {
+            let others = given.iter().filter(|(other, _)| other != name);
+            let others = others.map(|(k, v)| (k.clone(), v.clone())).collect();
+            let built = ParamSet::new(self, &others).and_then(|set| (self.build)(&set));
+            !matches!(built, Err(BlockError::Illegal { key: still, .. }) if still == key)
+        };
+        let mut blamed: Vec<&String> = given.keys().filter(needed).collect();
+        if blamed.is_empty() {
+            blamed = given.keys().collect();
+        }
+        blamed.iter().map(|name| format!("{name} = {}", given[*name])).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -173,7 +207,7 @@ pub fn block(name: &str) -> Result<BlockInfo, BlockError> {
     let all = blocks();
     all.iter().find(|b| b.name == name).copied().ok_or_else(|| BlockError::UnknownBlock {
         name: name.into(),
-        known: all.iter().map(|b| b.name).collect::<Vec<_>>().join(", "),
+        remedy: weft_names::remedy(name, all.iter().map(|b| b.name), "`weft list blocks` shows all"),
     })
 }
 
@@ -182,6 +216,5 @@ pub fn block(name: &str) -> Result<BlockInfo, BlockError> {
 /// # Errors
 /// An unknown block or parameter, an illegal value, or a mistake in the description.
 pub fn build(name: &str, given: &BTreeMap<String, String>) -> Result<Arc<Module>, BlockError> {
-    let info = block(name)?;
-    (info.build)(&ParamSet::new(&info, given)?)
+    block(name)?.with_given(given)
 }

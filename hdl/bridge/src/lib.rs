@@ -4,10 +4,10 @@
 //!     a rust-hdl design                                  its Verilog (generate_verilog)
 //!
 //!   top.update()                                         module top
-//!     self.queue.in_.next = ...                            always @(*) queue$in_ = ...
-//!         |                                                top$queue queue(.in_(queue$in_), ...)
+//!     self.queue.in_data.next = ...                        always @(*) queue$in_data = ...
+//!         |                                                top$queue queue(.in_data(queue$in_data), ...)
 //!         v                                              module top$queue          the names of rust-hdl
-//!   Queue (made by weft_block!)  --- hdl() --->            fifo_4x16 weft$block(.clk(clock), .in(in_), ...)
+//!   Queue (made by weft_block!)  --- hdl() --->            fifo_4x16 weft$block(.clk(clock), .in_data(in_data), ...)
 //!     rising edge: pins -> Sim -> pins                   module fifo_4x16          Weft's own, read once
 //!         |
 //!         v
@@ -49,10 +49,10 @@
 //!     /// Doubles numbers.
 //!     pub struct Doubler {
 //!         pub a_valid: Signal<In, Bit>,
-//!         pub a: Signal<In, Bits<8>>,
+//!         pub a_data: Signal<In, Bits<8>>,
 //!         pub a_ready: Signal<Out, Bit>,
 //!         pub b_valid: Signal<Out, Bit>,
-//!         pub b: Signal<Out, Bits<8>>,
+//!         pub b_data: Signal<Out, Bits<8>>,
 //!         pub b_ready: Signal<In, Bit>,
 //!     }
 //! }
@@ -77,13 +77,13 @@
 //!         self.first.reset.next = self.reset.val();
 //!         self.second.reset.next = self.reset.val();
 //!         self.first.a_valid.next = self.a_valid.val();
-//!         self.first.a.next = self.a.val();
+//!         self.first.a_data.next = self.a.val();
 //!         self.second.a_valid.next = self.first.b_valid.val();
-//!         self.second.a.next = self.first.b.val();
+//!         self.second.a_data.next = self.first.b_data.val();
 //!         self.first.b_ready.next = self.second.a_ready.val();
 //!         self.second.b_ready.next = true;
 //!         self.b_valid.next = self.second.b_valid.val();
-//!         self.b.next = self.second.b.val();
+//!         self.b.next = self.second.b_data.val();
 //!     }
 //! }
 //!

@@ -3,7 +3,7 @@
 /// Declares a rust-hdl block whose inside is a Weft block.
 ///
 /// The fields are the module's ports by name, in any order; [`declaration`](crate::declaration) writes them for a module. A port whose name Rust
-/// keeps for itself has an underscore behind it: `in_` is the port `in`. `clock` and `reset` (synchronous, active high) are added. The type may have `const` parameters for widths; whether they fit is checked when an instance is made.
+/// keeps for itself has an underscore behind it: `match_` is the port `match`. `clock` and `reset` (synchronous, active high) are added. The type may have `const` parameters for widths; whether they fit is checked when an instance is made.
 ///
 /// It gets, besides rust-hdl's `Logic` and `Block`:
 /// - `new(module: &Arc<Module>) -> Result<Self, BridgeError>`: compiles the module and makes an instance;
@@ -18,10 +18,10 @@
 ///     /// A queue of any width.
 ///     pub struct Queue<const W: usize> {
 ///         pub in_valid: Signal<In, Bit>,
-///         pub in_: Signal<In, Bits<W>>,
+///         pub in_data: Signal<In, Bits<W>>,
 ///         pub in_ready: Signal<Out, Bit>,
 ///         pub out_valid: Signal<Out, Bit>,
-///         pub out: Signal<Out, Bits<W>>,
+///         pub out_data: Signal<Out, Bits<W>>,
 ///         pub out_ready: Signal<In, Bit>,
 ///     }
 /// }

@@ -5,7 +5,7 @@ pub mod sets;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weft_blocks::registry::{BlockError, BlockInfo, ParamSet};
+use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::ir::Module;
 
 /// The families' lists, in the order in which they are shown.
@@ -25,7 +25,7 @@ pub fn block(name: &str) -> Result<BlockInfo, BlockError> {
     let all = blocks();
     all.iter().find(|b| b.name == name).copied().ok_or_else(|| BlockError::UnknownBlock {
         name: name.into(),
-        known: all.iter().map(|b| b.name).collect::<Vec<_>>().join(", "),
+        remedy: weft_names::remedy(name, all.iter().map(|b| b.name), "`weft list blocks` shows all"),
     })
 }
 
@@ -34,8 +34,7 @@ pub fn block(name: &str) -> Result<BlockInfo, BlockError> {
 /// # Errors
 /// An unknown block or parameter, an illegal value, or a mistake in the description.
 pub fn build(name: &str, given: &BTreeMap<String, String>) -> Result<Arc<Module>, BlockError> {
-    let info = block(name)?;
-    (info.build)(&ParamSet::new(&info, given)?)
+    block(name)?.with_given(given)
 }
 
 /// Parameters that modules have for simulation only, with the value that leaves them hardware: faults put in on purpose, ports that only observe.
@@ -66,6 +65,6 @@ mod tests {
             assert_eq!(block(name).map(|b| b.name), Ok(name));
         }
         let error = block("tsu2").map(|b| b.name).expect_err("unknown").to_string();
-        assert!(error.contains("tsu2") && error.contains("fifo") && error.contains("reqtracker"), "{error}");
+        assert!(error.contains("tsu2; the nearest is tsu; `weft list blocks`"), "{error}");
     }
 }

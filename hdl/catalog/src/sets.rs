@@ -54,6 +54,22 @@ const SETS: &[Sets] = &[
         ],
     ),
     (
+        "phit-tx",
+        [
+            "bytes_per_cycle=6 latency=3 credits_req=1",
+            "bytes_per_cycle=25 latency=9 gpus=2 credits_req=4 credits_rsp=4 credits_inv=3",
+            "line=128 bytes_per_cycle=200 latency=3 credits_req=2 credits_rsp=2 credits_inv=2",
+        ],
+    ),
+    (
+        "phit-rx",
+        [
+            "bytes_per_cycle=6 latency=3 credits_req=1 credits_rsp=2 credits_inv=3",
+            "bytes_per_cycle=25 latency=9 gpus=2 credits_req=4 credits_rsp=4 credits_inv=3",
+            "line=128 bytes_per_cycle=200 latency=3 credits_req=2 credits_rsp=2 credits_inv=2",
+        ],
+    ),
+    (
         "switch",
         [
             "gpus=2 bytes_per_cycle=25 latency=2 credits_req=2 credits_rsp=2 credits_inv=2",

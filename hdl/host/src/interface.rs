@@ -180,7 +180,8 @@ fn sorted(ports: &[&Signal], opposite: &[&Signal], channel: Kind, loose: Kind) -
             Some(rest) => rest.strip_prefix('_').map(str::to_string),
             None => None,
         };
-        let leaf = |name| Leaf { name, width: port.width, ty: port.ty.clone(), fields: Vec::new() };
+        let leaf =
+            |name| Leaf { name, width: port.width, ty: port.ty.clone(), fields: Vec::new(), below: None };
         let of = channels.iter_mut().filter(|c| behind(c).is_some()).max_by_key(|c| c.name.len());
         match of {
             Some(c) => {

@@ -53,7 +53,7 @@ pub fn with_uart(module: &Arc<Module>, clocks_per_bit: u64) -> Result<(Arc<Modul
 
 /// Instances of port and block, joined by every entry.
 fn join(interface: &Interface, port: &Arc<Module>, block: &Arc<Module>) -> (InstanceRef, InstanceRef) {
-    let (port, block) = (instance("port", port), instance("block", block));
+    let (port, block) = (instance("host", port), instance("device", block));
     for entry in &interface.entries {
         let (name, shape) = (&entry.name, &entry.leaves);
         match entry.kind {

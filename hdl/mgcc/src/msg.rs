@@ -39,6 +39,7 @@ pub struct UpReq {
     pub op: Enum<TsmOp>,
     /// Sending L1.
     #[width(p.cu_bits())]
+    #[below(p.cus)]
     pub src: Bits,
     /// Transaction number of the L1.
     #[width(p.l1_txn_bits())]
@@ -81,6 +82,7 @@ pub struct UpRsp {
     pub op: Enum<TsmOp>,
     /// Receiving L1.
     #[width(p.cu_bits())]
+    #[below(p.cus)]
     pub dst: Bits,
     /// Transaction number of the L1.
     #[width(p.l1_txn_bits())]
@@ -114,6 +116,7 @@ pub struct UmcReq {
     pub op: Enum<TsmOp>,
     /// Sending GPU.
     #[width(p.gpu_bits())]
+    #[below(p.gpus)]
     pub src: Bits,
     /// Transaction number of the bank.
     #[width(p.l2_txn_bits())]
@@ -152,6 +155,7 @@ pub struct UmcRsp {
     pub op: Enum<TsmOp>,
     /// Receiving GPU.
     #[width(p.gpu_bits())]
+    #[below(p.gpus)]
     pub dst: Bits,
     /// Transaction number of the bank.
     #[width(p.l2_txn_bits())]

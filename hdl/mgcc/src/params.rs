@@ -98,6 +98,16 @@ impl Tsm {
     pub fn roll_above(&self) -> u64 {
         (1 << self.ts) - (1 << (self.ts - 6))
     }
+    /// Epochs that may begin while a request waits behind one of every L1 for its line, where a grant takes up at most `lease` stamps and the one of its write: a line's
+    /// grants come one after the other, and an epoch ends when one of them has reached TS_MAX.
+    pub fn rolls_outlived(&self, lease: u64) -> u64 {
+        let grants = (self.ts_max() / (lease + 1)).max(1);
+        u64::from(self.gpus * self.cus).div_ceil(grants)
+    }
+    /// Epochs before the present one that a tag tells apart: 2^(EB-1) - 1.
+    pub fn epochs_told(&self) -> u64 {
+        (1 << (self.eb - 1)) - 1
+    }
     /// Address bits that choose the bank: log2(banks).
     pub fn bank_select(&self) -> u32 {
         self.banks.trailing_zeros()

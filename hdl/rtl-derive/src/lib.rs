@@ -82,8 +82,9 @@ fn expand_enum(input: &DeriveInput) -> Result<Tokens, Error> {
 
 /// A bundle of signals. On the struct: `#[bundle(params = P)]` names the type that fixes the widths (default `()`). On fields, with `p` the parameters:
 /// `#[width(expr)]` for `Bits`, `#[shape(expr)]` for vectors and nested bundles, nothing for `Bool` and `Enum`;
-/// `#[field("name")]` or `#[field("a" = expr, "b" = expr)]` counts the bits under storage fields.
-#[proc_macro_derive(Bundle, attributes(bundle, width, shape, field))]
+/// `#[field("name")]` or `#[field("a" = expr, "b" = expr)]` counts the bits under storage fields; `#[below(expr)]` says that values of the field
+/// are below a number (what random stimulus keeps to).
+#[proc_macro_derive(Bundle, attributes(bundle, width, shape, field, below))]
 pub fn bundle(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expand_bundle(&input).unwrap_or_else(|e| e.to_compile_error()).into()
@@ -137,9 +138,15 @@ fn expand_bundle(input: &DeriveInput) -> Result<Tokens, Error> {
         let ident = field.ident.as_ref().expect("named");
         let mut shape: Expr = syn::parse_quote!(());
         let mut tag = quote!();
+        let mut limit = quote!();
         for attr in &field.attrs {
             if attr.path().is_ident("width") || attr.path().is_ident("shape") {
                 shape = attr.parse_args()?;
+            } else if attr.path().is_ident("below") {
+                let bound: Expr = attr.parse_args()?;
+                limit = quote!(for leaf in &mut out[before..] {
+                    leaf.below = Some((#bound) as u64);
+                });
             } else if attr.path().is_ident("field") {
                 let StorageFields(list) = attr.parse_args()?;
                 let entries = list.iter().map(|(n, bits)| match bits {
@@ -154,7 +161,7 @@ fn expand_bundle(input: &DeriveInput) -> Result<Tokens, Error> {
         idents.push(ident);
         types.push(&field.ty);
         shapes.push(shape);
-        tags.push(tag);
+        tags.push(quote!(#tag #limit));
     }
     let texts: Vec<String> = idents.iter().map(|i| i.to_string()).collect();
     Ok(quote! {

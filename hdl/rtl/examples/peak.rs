@@ -67,9 +67,9 @@ pub fn run(folder: Option<PathBuf>) -> Result<(), Box<dyn Error>> {
 
     // Simulate: drive inputs, look at outputs, step.
     let mut sim = Sim::new(&Design::new(&block, Options::default())?);
-    let (valid, number) = (sim.input("number_valid").unwrap(), sim.input("number").unwrap());
+    let (valid, number) = (sim.input("number_valid").unwrap(), sim.input("number_data").unwrap());
     let ready = sim.output("number_ready").unwrap();
-    let (sent, largest) = (sim.output("largest_valid").unwrap(), sim.output("largest").unwrap());
+    let (sent, largest) = (sim.output("largest_valid").unwrap(), sim.output("largest_data").unwrap());
     sim.set(sim.input("largest_ready").unwrap(), 1);
     let mut wave = match &folder {
         Some(folder) => Some(Trace::create(&folder.join("peak.vcd"), &sim, &[])?),

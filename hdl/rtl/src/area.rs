@@ -219,6 +219,8 @@ mod tests {
             let queue = regfile::<Bits>("queue", 2, 5);
             let port = ram.read_port("rd");
             port.present(at);
+            ram.row_writer("ram").write(at, &[lit(0, 10); 4]);
+            queue.lane_writer("queue").write(lit(0, 1), &lit(0, 5));
             let seen = output_reg::<Bits>("seen", 10);
             seen.set(port.lane(3) ^ queue.entry(1).resize(10));
             let copy = output_reg::<Bits>("copy", 5).field("data");

@@ -3,7 +3,7 @@
 use crate::bv::Bv;
 use crate::error::{ElabError, ElabErrorKind, ElabErrors};
 use crate::ir::*;
-use crate::keywords::is_keyword;
+use crate::keywords::{Seen, kept_for};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,8 +20,27 @@ pub(crate) struct Builder {
     pub scopes: Vec<Vec<Stmt>>,
     pub names: HashMap<String, Loc>,
     pub unused_ok: Vec<SigId>,
+    pub channels: Vec<ChannelEnd>,
     /// Lines that observers tell of, innermost last.
     pub about: Vec<NodeId>,
+}
+
+/// The end of a channel in the module, as the check of its guards sees it.
+pub(crate) struct ChannelEnd {
+    pub name: String,
+    pub end: End,
+    /// What `take` or `send` sets: the wire that empties the buffer, the register of `valid`.
+    pub sets: SigId,
+    /// What tells that a message is there, or that one may be sent.
+    pub told_by: [SigId; 2],
+    pub loc: Loc,
+}
+
+/// Which end of a channel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Receiver,
+    Sender,
 }
 
 impl Builder {
@@ -45,9 +64,19 @@ impl Builder {
         self.node(Op::Const(value), width, loc)
     }
 
+    /// Takes a name that is not seen outside the module.
     pub fn claim_name(&mut self, name: &str, loc: Loc) {
-        if !legal_name(name) {
-            self.error(loc, ElabErrorKind::IllegalName { name: name.to_string() });
+        self.claim(name, loc, wrong_name(name, Seen::Inside, &format!("{name}_value")));
+    }
+
+    /// Takes the name of an instance.
+    pub fn claim_instance(&mut self, name: &str, loc: Loc) {
+        self.claim(name, loc, wrong_name(name, Seen::Outside, &format!("u_{name}")));
+    }
+
+    fn claim(&mut self, name: &str, loc: Loc, wrong: Option<ElabErrorKind>) {
+        if let Some(kind) = wrong {
+            self.error(loc, kind);
         }
         if let Some(first) = self.names.insert(name.to_string(), loc) {
             self.error(loc, ElabErrorKind::DuplicateName { name: name.to_string(), first });
@@ -55,7 +84,9 @@ impl Builder {
     }
 
     pub fn signal(&mut self, signal: Signal) -> SigId {
-        self.claim_name(&signal.name.clone(), signal.loc);
+        let (name, is_port) = (&signal.name, signal.output || signal.kind == SigKind::Input);
+        let (seen, what) = if is_port { (Seen::Outside, "port") } else { (Seen::Inside, "value") };
+        self.claim(name, signal.loc, wrong_name(name, seen, &format!("{name}_{what}")));
         let id = SigId(self.module.signals.len() as u32);
         self.module.signals.push(signal);
         id
@@ -84,10 +115,32 @@ impl Builder {
     }
 }
 
-pub(crate) fn legal_name(name: &str) -> bool {
+fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
     let head = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-    head && chars.all(|c| c.is_ascii_alphanumeric() || c == '_') && !is_keyword(name)
+    head && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Whether a name can be that of something inside a module.
+pub(crate) fn legal_name(name: &str) -> bool {
+    wrong_name(name, Seen::Inside, "").is_none()
+}
+
+/// What is wrong with a name; `instead` is one that would do in the place of a keyword.
+fn wrong_name(name: &str, seen: Seen, instead: &str) -> Option<ElabErrorKind> {
+    if !is_identifier(name) {
+        return Some(ElabErrorKind::IllegalName { name: name.to_string() });
+    }
+    if let Some(reason) = kept_for(name, seen) {
+        return Some(ElabErrorKind::KeptName {
+            name: name.to_string(),
+            reason,
+            instead: instead.to_string(),
+        });
+    }
+    let outside = seen == Seen::Outside;
+    let underscores = name.starts_with('_') || name.ends_with('_') || name.contains("__");
+    (outside && underscores).then(|| ElabErrorKind::Underscores { name: name.to_string() })
 }
 
 /// Runs `f` on the innermost module under construction.
@@ -111,6 +164,7 @@ impl Module {
     ///
     /// # Errors
     /// Everything in [`ElabErrorKind`] but loops that run through several modules, which flattening finds.
+    #[track_caller]
     pub fn build(name: &str, kind: ModuleKind, describe: impl FnOnce()) -> Result<Arc<Module>, ElabErrors> {
         let module = Module {
             name: name.to_string(),
@@ -124,14 +178,20 @@ impl Module {
             instances: Vec::new(),
             probes: Vec::new(),
         };
-        let builder = Builder {
+        let mut builder = Builder {
             module,
             errors: Vec::new(),
             scopes: vec![Vec::new()],
             names: HashMap::new(),
             unused_ok: Vec::new(),
+            channels: Vec::new(),
             about: Vec::new(),
         };
+        // A generator joins the names of modules from those of their parts: two underscores tell them apart.
+        let wrong = wrong_name(name, Seen::Outside, &format!("{name}_unit"));
+        if let Some(kind) = wrong.filter(|kind| !matches!(kind, ElabErrorKind::Underscores { .. })) {
+            builder.error(Loc::caller(), kind);
+        }
         STACK.with(|s| s.borrow_mut().push(builder));
         let guard = PopOnUnwind;
         describe();

@@ -17,7 +17,7 @@ impl Bv {
 
     /// All ones of `width` bits.
     pub fn ones(width: u32) -> Bv {
-        Bv(BitVec::repeat(true, width as usize))
+        Bv::from_limbs(&vec![u64::MAX; limbs_for(width)], width)
     }
 
     /// The low `width` bits of `value`; higher bits are cut off.

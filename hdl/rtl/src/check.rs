@@ -1,5 +1,8 @@
 //! Checks of one module when its description ends.
 
+mod guards;
+mod state;
+
 use crate::build::Builder;
 use crate::error::ElabErrorKind;
 use crate::ir::*;
@@ -11,7 +14,15 @@ pub(crate) fn module(b: &mut Builder) {
         // Later checks would only repeat what the first mistakes caused.
         return;
     }
-    drivers(b);
+    if state::widths(b) {
+        // What is said of values without bits would only confuse.
+        return;
+    }
+    let driven = driven(&b.module.body);
+    drivers(b, &driven);
+    let idle = guards::guards(b);
+    state::state(b, &driven, &idle);
+    state::enumerations(b);
     inputs_used(b);
     mem_fields(b);
     if b.module.kind == ModuleKind::Block {
@@ -54,8 +65,7 @@ fn driven(stmts: &[Stmt]) -> HashMap<SigId, Driven> {
     out
 }
 
-fn drivers(b: &mut Builder) {
-    let map = driven(&b.module.body);
+fn drivers(b: &mut Builder, map: &HashMap<SigId, Driven>) {
     let mut found = Vec::new();
     for (i, signal) in b.module.signals.iter().enumerate() {
         let state = map.get(&SigId(i as u32));

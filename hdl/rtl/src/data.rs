@@ -30,7 +30,7 @@ pub fn join_name(prefix: &str, name: &str) -> String {
 }
 
 fn leaf(prefix: &str, width: u32, ty: LeafType) -> Leaf {
-    Leaf { name: prefix.to_string(), width, ty, fields: Vec::new() }
+    Leaf { name: prefix.to_string(), width, ty, fields: Vec::new(), below: None }
 }
 
 impl Data for Bits {

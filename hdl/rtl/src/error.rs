@@ -40,10 +40,44 @@ pub enum ElabErrorKind {
     AssignInput { name: String },
     #[error("name {name} is used twice, first at {first}")]
     DuplicateName { name: String, first: Loc },
-    #[error(
-        "{name} is not a legal name: letters, digits and underscores, not beginning with a digit, not a Verilog keyword"
-    )]
+    #[error("{name} is not a legal name: letters, digits and underscores, not beginning with a digit")]
     IllegalName { name: String },
+    #[error("{name} is not a legal name: it is {reason}; choose another, such as {instead}")]
+    KeptName { name: String, reason: String, instead: String },
+    #[error(
+        "{name} is not a legal name of what VHDL sees: there a name neither begins nor ends with an underscore, nor has two in a row"
+    )]
+    Underscores { name: String },
+    #[error("{name} has no bits; a width is 1 or more, so leave out what a parameter makes empty")]
+    NoBits { name: String },
+    #[error(
+        "{name} is a register that nothing assigns: it keeps its reset value; assign it, or write a constant"
+    )]
+    Unassigned { name: String },
+    #[error("{name} resets to {value}, which is no variant of {ty}; give it a reset value")]
+    NoVariant { name: String, value: String, ty: String },
+    #[error("variant {variant} = {value} of {ty} does not fit its {width} bits")]
+    VariantRange { ty: String, variant: String, value: u64, width: u32 },
+    #[error("memory {mem} is read, but nothing writes it: its content is unknown")]
+    Unwritten { mem: String },
+    #[error("memory {mem} is written, but nothing reads it; read it or remove it")]
+    Unread { mem: String },
+    #[error("{what} {index} of memory {mem}, which has {count}")]
+    MemoryRange { mem: String, what: &'static str, index: u32, count: u32 },
+    #[error("a shift by {by} leaves nothing of {width} bits")]
+    ShiftRange { by: u32, width: u32 },
+    #[error(
+        "take() of channel {channel} does not look at its valid: put it under when({channel}.valid & ...), or assert that a message is there whenever its condition holds"
+    )]
+    TakeUnguarded { channel: String },
+    #[error(
+        "send() of channel {channel} does not look at its free: put it under when({channel}.free & ...), or assert that it is free whenever its condition holds"
+    )]
+    SendUnguarded { channel: String },
+    #[error("channel {channel} is never taken: its sender waits for ever; take() its messages or remove it")]
+    NeverTaken { channel: String },
+    #[error("channel {channel} never sends; send() something or remove it")]
+    NeverSent { channel: String },
     #[error("switch lists {value} twice")]
     DuplicateArm { value: String },
     #[error("instance {inst} of {module} has no {direction} {port}; it has {available}")]

@@ -21,7 +21,7 @@ pub struct InstanceRef {
 pub fn instance(name: &str, module: &Arc<Module>) -> InstanceRef {
     let loc = Loc::caller();
     with(|b| {
-        b.claim_name(name, loc);
+        b.claim_instance(name, loc);
         let ports: Vec<(SigId, Signal)> = module.inputs().map(|(id, s)| (id, s.clone())).collect();
         let wires: Vec<(SigId, SigId)> = ports
             .into_iter()
@@ -32,6 +32,7 @@ pub fn instance(name: &str, module: &Arc<Module>) -> InstanceRef {
                     kind: SigKind::Wire { default: None },
                     output: false,
                     ty: s.ty,
+                    below: s.below,
                     doc: String::new(),
                     loc,
                 });

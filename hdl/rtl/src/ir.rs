@@ -103,6 +103,8 @@ pub struct Leaf {
     pub ty: LeafType,
     /// Storage fields this leaf is counted under with their bits, when its bundle says so; the bits sum to the width.
     pub fields: Vec<(String, u32)>,
+    /// Values are below this where the bundle says so: random stimulus keeps to it.
+    pub below: Option<u64>,
 }
 
 /// What a signal is.
@@ -137,6 +139,8 @@ pub struct Signal {
     pub output: bool,
     /// Leaf kind.
     pub ty: LeafType,
+    /// Values are below this by the rules of the message that it belongs to: random stimulus keeps to it. No hardware.
+    pub below: Option<u64>,
     /// One sentence for readers of Verilog, or empty.
     pub doc: String,
     /// Where it was declared.

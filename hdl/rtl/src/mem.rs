@@ -155,6 +155,13 @@ impl<T: Data> Memory<T> {
         from_packed::<T>(&self.shape, packed)
     }
 
+    fn check_index(&self, what: &'static str, index: u32, count: u32, loc: Loc) {
+        if index >= count {
+            let mem = self.name.clone();
+            with(|b| b.error(loc, ElabErrorKind::MemoryRange { mem, what, index, count }));
+        }
+    }
+
     fn check_addr(&self, addr: Bits, loc: Loc) {
         let (left, right) = (self.addr_bits(), addr.width);
         if left != right {
@@ -180,6 +187,7 @@ impl<T: Data> Memory<T> {
                 kind: SigKind::Reg { reset: None, fields: Vec::new() },
                 output: false,
                 ty: LeafType::Bits,
+                below: None,
                 doc: String::new(),
                 loc,
             });
@@ -224,6 +232,7 @@ impl<T: Data> Memory<T> {
     /// Entry `row` of a register file, for comparing all entries at once.
     #[track_caller]
     pub fn entry(&self, row: u32) -> T {
+        self.check_index("row", row, self.rows, Loc::caller());
         let addr = lit(u64::from(row), self.addr_bits());
         self.read(addr)
     }
@@ -275,6 +284,7 @@ impl<T: Data> SramPort<T> {
     /// Lane `lane` of the row presented in the cycle before.
     #[track_caller]
     pub fn lane(&self, lane: u32) -> T {
+        self.mem.check_index("lane", lane, self.mem.lanes, Loc::caller());
         self.mem.unpack(self.mem.read_node(self.addr_q.id, LaneSel::Const(lane), Loc::caller()))
     }
 

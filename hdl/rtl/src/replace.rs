@@ -105,7 +105,7 @@ mod tests {
     fn top() -> Arc<Module> {
         let one = step("one", 1, 8);
         let half = Module::build("half", ModuleKind::Fabric, || {
-            let block = instance("block", &one);
+            let block = instance("inner", &one);
             block.drive_bits("go", input::<Bits>("go", 1));
             output::<Bits>("count", 8).set(block.out_bits("count"));
         })
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn only_the_instance_named_is_another() {
         let two = step("two", 2, 8);
-        let (old, new) = (top(), top().replaced("right.block", &two).expect("the same ports"));
+        let (old, new) = (top(), top().replaced("right.inner", &two).expect("the same ports"));
         assert_eq!(new.name, "top_with_two");
         let at = |m: &Module, half: usize| m.instances[half].module.instances[0].module.clone();
         assert_eq!((at(&new, 0).name.as_str(), at(&new, 1).name.as_str()), ("one", "two"));
@@ -143,9 +143,9 @@ mod tests {
         let refused = |path: &str, by: &Arc<Module>| top().replaced(path, by).expect_err(path).to_string();
         let two = step("two", 2, 8);
         assert_eq!(refused("middle", &two), "module top has no instance middle; it has left, right");
-        assert_eq!(refused("left.block.x", &two), "module one has no instance x; it has none");
+        assert_eq!(refused("left.inner.x", &two), "module one has no instance x; it has none");
         assert_eq!(
-            refused("left.block", &step("wide", 1, 9)),
+            refused("left.inner", &step("wide", 1, 9)),
             "wide cannot stand in the place of one: its port count is missing there, or has another width or direction; give it the same ports"
         );
     }

@@ -24,6 +24,7 @@ fn declare<T: Data>(
             kind: kind(leaf),
             output,
             ty: leaf.ty.clone(),
+            below: leaf.below,
             doc: String::new(),
             loc,
         };
@@ -148,7 +149,13 @@ impl<T: Data> Reg<T> {
 /// An input port; each leaf of the type becomes a port.
 #[track_caller]
 pub fn input<T: Data>(name: &str, shape: T::Shape) -> T {
-    declare::<T>(name, &shape, false, Loc::caller(), |_| SigKind::Input).get()
+    input_signal::<T>(name, shape).get()
+}
+
+/// An input port with its signals.
+#[track_caller]
+pub(crate) fn input_signal<T: Data>(name: &str, shape: T::Shape) -> Handle<T> {
+    declare::<T>(name, &shape, false, Loc::caller(), |_| SigKind::Input)
 }
 
 /// Says that an input is there for the interface only.

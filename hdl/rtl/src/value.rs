@@ -266,6 +266,9 @@ impl Bits {
     #[track_caller]
     pub fn shl(self, by: u32) -> Bits {
         let loc = Loc::caller();
+        if by >= self.width {
+            with(|b| b.error(loc, ElabErrorKind::ShiftRange { by, width: self.width }));
+        }
         let amount = constant(u64::from(by), 32, loc);
         raw(Op::Shl(self.id, amount.id), self.width, loc)
     }

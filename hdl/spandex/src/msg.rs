@@ -84,9 +84,11 @@ pub struct Req {
     pub mask: Bits,
     /// Requesting device.
     #[width(p.dev_bits())]
+    #[below(p.devs())]
     pub src: Bits,
     /// Bank's node.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub dst: Bits,
     /// Transaction of the device.
     #[width(p.tag_bits())]
@@ -130,6 +132,7 @@ pub struct GuessedReq {
     pub known: Bool,
     /// Who it is.
     #[width(p.dev_bits())]
+    #[below(p.devs())]
     pub owner: Bits,
 }
 
@@ -170,12 +173,15 @@ pub struct Fwd {
     pub own: Bits,
     /// Sending node.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub src: Bits,
     /// Device that gets it.
     #[width(p.dev_bits())]
+    #[below(p.devs())]
     pub dst: Bits,
     /// Device that asked, which gets the answer; of RvkO and Inv the bank does.
     #[width(p.dev_bits())]
+    #[below(p.devs())]
     pub req: Bits,
     /// Transaction of the device that asked.
     #[width(p.tag_bits())]
@@ -206,9 +212,11 @@ pub struct Wb {
     pub mask: Bits,
     /// Sending device.
     #[width(p.dev_bits())]
+    #[below(p.devs())]
     pub src: Bits,
     /// Bank's node.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub dst: Bits,
     /// Transaction of the device.
     #[width(p.tag_bits())]
@@ -265,9 +273,11 @@ pub struct Rsp {
     pub extra: Bits,
     /// Sending node.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub src: Bits,
     /// Receiving node.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub dst: Bits,
     /// Transaction of the receiver: of a device, or a bank's TBE.
     #[width(p.tag_bits())]

@@ -243,7 +243,7 @@ pub fn spandex_from(p: &ParamSet) -> Result<Spandex, BlockError> {
         ..Spandex::default()
     };
     if s.sharers > s.devs() {
-        return Err(p.illegal("sharers", "there are not so many devices"));
+        return Err(p.illegal("sharers", &format!("there are only cpus + cus = {} devices", s.devs())));
     }
     Ok(s)
 }

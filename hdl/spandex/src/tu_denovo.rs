@@ -150,7 +150,7 @@ fn describe(p: &TuDenovoParams) {
     pass::<Rsp>("l1_rsp_out", "rsp_out", s);
     pass::<Fwd>("fwd", "l1_fwd", s);
     // Without prediction nothing is sent direct.
-    out_channel::<Fwd>("fwd_out", s);
+    silent_out_channel::<Fwd>("fwd_out", s);
     let retries = Retries::new(s, p.n_fail);
     let reads = Flags::new("reads", s.mshrs, "state");
     let nacked = answer(p, &retries, &reads);

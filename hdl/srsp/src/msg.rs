@@ -92,6 +92,7 @@ pub struct Req {
     pub op: Enum<ReqOp>,
     /// Sending L1.
     #[width(p.cu_bits())]
+    #[below(p.cus)]
     pub src: Bits,
     /// MSHR of an Rd, Reg or Rdu.
     #[width(p.mshr_bits())]
@@ -129,6 +130,7 @@ pub struct Wb {
     pub op: Enum<WbOp>,
     /// Sending L1.
     #[width(p.cu_bits())]
+    #[below(p.cus)]
     pub src: Bits,
     /// The access of a RemOp; of every other kind `addr` alone counts, and there its line (none for TokenRel).
     #[shape(p)]
@@ -180,6 +182,7 @@ pub struct Probe {
     pub addr: Bits,
     /// The L1 that asks, and gets the PACK; of a Revoke the L1 that gets the probe.
     #[width(p.cu_bits())]
+    #[below(p.cus)]
     pub req: Bits,
 }
 
@@ -227,6 +230,7 @@ pub struct Rsp {
     pub op: Enum<RspOp>,
     /// Receiving L1.
     #[width(p.cu_bits())]
+    #[below(p.cus)]
     pub dst: Bits,
     /// MSHR of a Fill or RegData.
     #[width(p.mshr_bits())]
@@ -252,9 +256,11 @@ pub struct Rsp {
 pub struct Pack {
     /// The L1 that answers.
     #[width(p.cu_bits())]
+    #[below(p.cus)]
     pub src: Bits,
     /// The L1 that asked.
     #[width(p.cu_bits())]
+    #[below(p.cus)]
     pub dst: Bits,
     /// Its LR-TBL had the address.
     pub hit: Bool,

@@ -1,5 +1,6 @@
 //! Why the program ends with another status than 0.
 
+use crate::signals::Signal;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -10,6 +11,10 @@ pub enum Failure {
     Input(anyhow::Error),
     /// A run or a check failed: status 1.
     Check(anyhow::Error),
+    /// All that could be done is right, but some of what was asked could not be done: status 3.
+    Partial(anyhow::Error),
+    /// A signal has ended the command: status 128 and the signal's number.
+    Signal(Signal, anyhow::Error),
 }
 
 impl Failure {
@@ -28,6 +33,8 @@ impl Failure {
         match self {
             Failure::Input(_) => ExitCode::from(2),
             Failure::Check(_) => ExitCode::from(1),
+            Failure::Partial(_) => ExitCode::from(3),
+            Failure::Signal(signal, _) => ExitCode::from(signal.status()),
         }
     }
 }
@@ -35,7 +42,23 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Input(e) | Failure::Check(e) => write!(f, "{e:#}"),
+            Failure::Input(e) | Failure::Check(e) | Failure::Partial(e) | Failure::Signal(_, e) => {
+                write!(f, "{e:#}")
+            }
+        }
+    }
+}
+
+impl Failure {
+    /// The same failure, and what is told besides.
+    #[must_use]
+    pub fn and(self, told: &str) -> Failure {
+        let with = |e: anyhow::Error| anyhow::anyhow!("{e:#}{told}");
+        match self {
+            Failure::Input(e) => Failure::Input(with(e)),
+            Failure::Check(e) => Failure::Check(with(e)),
+            Failure::Partial(e) => Failure::Partial(with(e)),
+            Failure::Signal(signal, e) => Failure::Signal(signal, with(e)),
         }
     }
 }
@@ -48,7 +71,10 @@ pub fn say(text: impl fmt::Display) -> Outcome {
     use std::io::Write;
     match writeln!(std::io::stdout(), "{text}") {
         Ok(()) => Ok(()),
-        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => {
+            weft_output::abandon();
+            std::process::exit(0)
+        }
         Err(e) => Err(Failure::check(anyhow::anyhow!("cannot write to standard output: {e}"))),
     }
 }

@@ -22,6 +22,7 @@
 //! | add a family of fabrics: other keys, memories, checks, figures | [`weft_fabric::family`](../weft_fabric/family/index.html): its traits; [directories](../weft_fabric/family/directory/index.html) and [timestamps](../weft_fabric/family/tsm/index.html) are two |
 //! | see what a compute unit or a DRAM channel does | [`weft_fabric::cu`](../weft_fabric/cu/index.html), [`weft_fabric::dram`](../weft_fabric/dram/index.html) |
 //! | read what a run has recorded of its messages, rows and races | [`weft_events`](../weft_events/index.html): the file format, and what a log tells of a line; [`weft_rtl::signal::about`](../weft_rtl/signal/fn.about.html) says which line a row is about |
+//! | write a file from a command | [`weft_output`](../weft_output/index.html): devices, links, full disks and signals are thought of there |
 //! | add a program or a graph format | [`weft_workload`](../weft_workload/index.html) |
 //! | know what is tested, and how | [`weft_testbench`](../weft_testbench/index.html): [golden models](../weft_testbench/golden/index.html), [the race ledger](../weft_testbench/ledger/index.html), [co-simulation](../weft_testbench/cosim/index.html); [`weft_explore`](../weft_explore/index.html): every state of a small net of blocks; [`weft_states`](../weft_states/index.html): every state of an abstract protocol; [`weft_judge`](../weft_judge/index.html): recorded executions ([`weft_recording`](../weft_recording/index.html)) judged by axioms; [`weft_litmus`](../weft_litmus/index.html) and [`weft_conformance`](../weft_conformance/index.html): memory models, and whether fabrics keep them |
 //! | put a block on an FPGA board and talk to it | [`weft_host`](../weft_host/index.html), `scripts/fpga` |
@@ -45,23 +46,29 @@
 //!
 //! # Exit status
 //!
-//! 0 when everything asked for was done and holds, 1 when a run or a check failed, 2 when the user's input was wrong.
+//! 0 when everything asked for was done and holds, 1 when a run or a check failed, 2 when the user's input was wrong, 130, 143 or 129 when SIGINT, SIGTERM or
+//! SIGHUP has ended the command.
 
 mod cmd;
 mod failure;
+mod graph;
+mod output;
 mod params;
 mod perfetto;
 mod report;
 mod reproduce;
+mod setup;
+mod signals;
 mod sweep;
 mod trace;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use std::io::Write;
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(name = "weft", version, about = "A register-level laboratory for multi-GPU cache coherence")]
+#[command(name = "weft", version = setup::VERSION, about = "A register-level laboratory for multi-GPU cache coherence")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -122,6 +129,10 @@ fn main() -> ExitCode {
         }
         Err(help) => help.exit(),
     };
+    if let Err(error) = signals::install() {
+        eprintln!("weft: cannot listen to signals: {error}");
+        return ExitCode::from(1);
+    }
     let result = match cli.command {
         Command::List(args) => cmd::list::run(&args),
         Command::Run(args) => cmd::run::run(&args),
@@ -147,7 +158,8 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("weft: {failure}");
+            // A terminal that is gone is no reason for another status.
+            let _ = writeln!(std::io::stderr(), "weft: {failure}");
             failure.code()
         }
     }

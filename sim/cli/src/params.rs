@@ -59,7 +59,13 @@ impl BlockArgs {
 /// An unknown name or parameter, or an illegal value.
 pub fn resolve_design(name: &str, params: &BTreeMap<String, String>) -> Result<Arc<Module>, Failure> {
     let is_block = weft_catalog::blocks().iter().any(|b| b.name == name);
-    if is_block || !is_fabric(name) {
+    if !is_block && !is_fabric(name) {
+        let blocks = weft_catalog::blocks();
+        let known = blocks.iter().map(|block| block.name).chain(FabricConfig::list());
+        let remedy = weft_names::remedy(name, known, "`weft list blocks` and `weft list fabrics` show all");
+        return Err(Failure::input(anyhow::anyhow!("there is no block {name}, and no fabric; {remedy}")));
+    }
+    if is_block {
         return weft_catalog::build(name, params).map_err(Failure::input);
     }
     let mut config = FabricConfig::load(name).map_err(Failure::input)?;

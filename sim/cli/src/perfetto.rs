@@ -7,11 +7,11 @@ use anyhow::{Error, anyhow};
 use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use tempfile::NamedTempFile;
 use weft_events::hops::Hops;
 use weft_events::{Log, What};
+use weft_output::{Output, OutputError};
 
 /// Refuses a name that says no format.
 ///
@@ -25,20 +25,21 @@ pub fn check_name(path: &Path) -> Result<(), Error> {
     Err(anyhow!("--trace {}: its name must end with .json or .json.gz", path.display()))
 }
 
-/// Writes a log as a trace into a new file, which then takes its place.
+/// Writes a log as a trace.
 ///
 /// # Errors
 /// A disk that is full.
-pub fn write(log: &Log, path: &Path, file: NamedTempFile) -> Result<(), Error> {
-    let mut out = BufWriter::new(file);
+pub fn write(log: &Log, path: &Path) -> Result<(), Error> {
+    let mut out = BufWriter::new(Output::create(path)?);
+    let failed = |cause| OutputError::of(path, &cause);
     if path.extension().is_some_and(|e| e == "gz") {
         let mut packed = GzEncoder::new(out, Compression::fast());
-        Export::new(log).write(&mut packed)?;
-        out = packed.finish()?;
+        Export::new(log).write(&mut packed).map_err(failed)?;
+        out = packed.finish().map_err(failed)?;
     } else {
-        Export::new(log).write(&mut out)?;
+        Export::new(log).write(&mut out).map_err(failed)?;
     }
-    out.into_inner().map_err(|e| e.into_error())?.persist(path)?;
+    out.into_inner().map_err(|e| failed(e.into_error()))?.commit()?;
     Ok(())
 }
 
@@ -62,15 +63,13 @@ impl<'a> Export<'a> {
         Export { log, hops: Hops::new(log), tracks, processes }
     }
 
-    fn write(&self, out: &mut impl Write) -> Result<(), Error> {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let h = &self.log.header;
         let about = json!({"fabric": h.fabric, "workload": h.workload, "time": "1 us = 1 cycle"});
         write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{about},\"traceEvents\":[")?;
         let mut first = true;
-        let mut add = |event: Value| -> Result<(), Error> {
-            write!(out, "{}{event}", if std::mem::take(&mut first) { "\n" } else { ",\n" })?;
-            Ok(())
-        };
+        let mut add =
+            |event: Value| write!(out, "{}{event}", if std::mem::take(&mut first) { "\n" } else { ",\n" });
         self.names().into_iter().try_for_each(&mut add)?;
         let steps = self.log.steps.iter();
         steps.map(|s| span(&s.name, s.start, s.end)).try_for_each(&mut add)?;
@@ -83,8 +82,7 @@ impl<'a> Export<'a> {
         events.sort_by_key(|(cycle, _)| *cycle);
         events.into_iter().map(|(_, event)| event).try_for_each(&mut add)?;
         write!(out, "\n]}}\n")?;
-        out.flush()?;
-        Ok(())
+        out.flush()
     }
 
     /// Names of processes and threads.

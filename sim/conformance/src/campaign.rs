@@ -3,6 +3,7 @@
 use crate::machine::{machine, model};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 use weft_engine::Design;
 use weft_fabric::config::{ConfigError, FabricConfig};
@@ -29,6 +30,12 @@ pub enum CampaignError {
         "{test} has no run on {fabric}: the placements asked for do not exist there, or its scopes bind its threads; ask for placement cu, or all"
     )]
     Nowhere { test: String, fabric: String },
+    #[error(
+        "{test} has remote operations, and {fabric} with these keys has none, but scopes: give protocol=srsp, srsp-opt, brsp or hlrc of a fabric of family srsp, or scopes=false"
+    )]
+    Remote { test: String, fabric: String },
+    #[error("{test} was given up in cycle {cycle}")]
+    Stopped { test: String, cycle: u64 },
     #[error("the program for {test} has ended and left no ends")]
     NoEnds { test: String },
 }
@@ -38,7 +45,7 @@ impl CampaignError {
     pub fn is_input(&self) -> bool {
         match self {
             CampaignError::Fabric(e) => e.is_input(),
-            CampaignError::NoEnds { .. } => false,
+            CampaignError::Stopped { .. } | CampaignError::NoEnds { .. } => false,
             _ => true,
         }
     }
@@ -55,6 +62,8 @@ pub struct Plan {
     pub runs: u32,
     /// Runs that are lanes of one wave, at most (of what the fabric's waves have): 1 is a run for each wave.
     pub lanes: u32,
+    /// Bundles of such lanes that run at once, at most; 0: as many as find room.
+    pub together: u32,
     /// Most ticks before an operation.
     pub delay: u32,
     /// Most operations of a wave that only makes traffic; 0: there are none.
@@ -69,9 +78,10 @@ impl Default for Plan {
     fn default() -> Plan {
         Plan {
             placements: Placement::ALL.to_vec(),
-            layouts: Layout::ALL.to_vec(),
+            layouts: Layout::USUAL.to_vec(),
             runs: 1000,
             lanes: 1,
+            together: 0,
             delay: 64,
             traffic: 48,
             seed: 1,
@@ -213,6 +223,8 @@ pub struct Campaign {
     design: Arc<Design>,
     machine: Machine,
     promise: Drf,
+    /// Remote operations do what they are for, or there are no scopes that would need them.
+    remote: bool,
     bounds: Bounds,
     options: RunOptions,
 }
@@ -230,8 +242,16 @@ impl Campaign {
         let options = RunOptions::default();
         let design = design(&config, &options)?;
         let (machine, promise) = (machine(&config), model(&config));
+        let remote = !promise.scopes || config.hardware().promotes();
         let bounds = Bounds::default();
-        Ok(Campaign { config, design, machine, promise, bounds, options })
+        Ok(Campaign { config, design, machine, promise, remote, bounds, options })
+    }
+
+    /// The same, whose runs end as soon as somebody sets `stop` ([`CampaignError::Stopped`]).
+    #[must_use]
+    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Campaign {
+        self.options.stop = Some(stop);
+        self
     }
 
     /// What the fabric promises.
@@ -249,11 +269,16 @@ impl Campaign {
     /// # Errors
     /// A test that does not fit, or a run that fails a check of the fabric.
     pub fn run(&self, test: &Test, plan: &Plan) -> Result<TestReport, CampaignError> {
+        if test.promotes() && !self.remote {
+            let (test, fabric) = (test.name.clone(), self.config.name.clone());
+            return Err(CampaignError::Remote { test, fabric });
+        }
         let allowed = Allowed::of(test, self.promise, self.bounds)?;
         let how = |runs, ways: &[(Placement, Layout)]| How {
             runs,
             ways: ways.to_vec(),
             lanes: plan.lanes.min(self.config.common.lanes),
+            together: plan.together,
             delay: plan.delay,
             traffic: if self.config.common.waves > 1 { plan.traffic } else { 0 },
             scopes: self.promise.scopes,
@@ -270,6 +295,9 @@ impl Campaign {
         let program = Arc::new(LitmusProgram::new(test, &self.machine, how(plan.runs, &ways))?);
         let mut run = FabricRun::on(&self.config, &self.design, program.clone(), &self.options)?;
         if !run.run_to(plan.max_cycles)? {
+            if run.cycle() < plan.max_cycles {
+                return Err(CampaignError::Stopped { test: test.name.clone(), cycle: run.cycle() });
+            }
             return Err(FabricError::Limit { cycles: plan.max_cycles }.into());
         }
         let cycles = run.cycle();

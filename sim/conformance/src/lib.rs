@@ -3,6 +3,7 @@
 
 mod campaign;
 mod machine;
+pub mod planted;
 
 pub use campaign::{Allowed, Campaign, CampaignError, Cell, Forbidden, Judge, Plan, TestReport};
 pub use machine::{machine, model};

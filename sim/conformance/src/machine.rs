@@ -19,6 +19,7 @@ pub fn machine(config: &FabricConfig) -> Machine {
         waves: config.common.waves.saturating_sub(1).clamp(1, WAVES),
         line: shape.line,
         mixed: config.hardware().data_coherent(),
+        hints: config.hardware().follows_hints(),
     }
 }
 

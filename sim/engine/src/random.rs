@@ -158,6 +158,11 @@ pub fn random_module(seed: u64, size: u64) -> Result<Arc<Module>, ElabErrors> {
             m.grow();
         }
         port.present(m.of(3));
+        // Everything that holds state is assigned somewhere; what comes later wins.
+        when(m.pool[0].parity(), || {
+            regs.iter().for_each(|reg| reg.set(!reg.get()));
+            writers.iter().for_each(|writer| writer.write_lane(port.addr_q(), lit(0, 2), &port.lane(1)));
+        });
         // Under a condition, so that assignments may repeat: the later one wins.
         let run = m.cond();
         when(run, || m.statements(&regs, &writers, &rows, 3))
@@ -167,6 +172,6 @@ pub fn random_module(seed: u64, size: u64) -> Result<Arc<Module>, ElabErrors> {
         cover("seen", c0 & c1, "some condition");
         count_amount("sum", c1 & !c2, value, "some amount");
         let w = m.any().width();
-        output::<Bits>("out", w).set(m.of(w));
+        output::<Bits>("result", w).set(m.of(w));
     })
 }

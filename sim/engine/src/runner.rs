@@ -202,7 +202,7 @@ impl<M: Model> Runner<M> {
     pub fn finish(&mut self) -> Result<(), WaveError> {
         match self.trace.take() {
             Some((trace, from, to)) if self.sim.cycle() > from => {
-                trace.finish(self.sim.cycle().min(to), None, self.model.marks())
+                trace.finish_marked(self.sim.cycle().min(to), None, self.model.marks())
             }
             _ => Ok(()),
         }
@@ -221,8 +221,11 @@ impl<M: Model> Runner<M> {
         let now = self.sim.cycle();
         if let Some((trace, from, to)) = &mut self.trace
             && (*from..*to).contains(&now)
+            && let Err(error) = trace.sample(&mut self.sim)
         {
-            trace.sample(&mut self.sim)?;
+            // What is missing from the file is not made up for by a later end of it.
+            self.trace = None;
+            return Err(error);
         }
         if let Some(listener) = &mut self.listener {
             listener.cycle(&self.sim);
@@ -264,7 +267,7 @@ impl<M: Model> Runner<M> {
         let (asked, trace) = (failure.cycle + 1, self.trace.take());
         if let Some((trace, from, to)) = trace
             && asked > from
-            && let Err(e) = trace.finish(asked.min(to), Some(failure.cycle), self.model.marks())
+            && let Err(e) = trace.finish_marked(asked.min(to), Some(failure.cycle), self.model.marks())
         {
             return RunError::Unseen { failure: Box::new(failure), cause: e };
         }
@@ -309,7 +312,7 @@ impl<M: Model> Runner<M> {
         self.record(wave, &[], from, end)?;
         while self.sim.cycle() < end && self.cycle(end)?.is_none() {}
         let (trace, ..) = self.trace.take().expect("recorded above");
-        trace.finish(end, Some(end - 1), self.model.marks())
+        trace.finish_marked(end, Some(end - 1), self.model.marks())
     }
 }
 

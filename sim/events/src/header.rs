@@ -14,6 +14,9 @@ pub struct Header {
     pub workload: String,
     /// Seed, if the run had one.
     pub seed: Option<u64>,
+    /// What else the run was: parameters and graph of the program, keys that differ from the fabric's file, what made it.
+    #[serde(default)]
+    pub setup: serde_json::Value,
     /// All keys of the configuration.
     pub config: serde_json::Value,
     /// Bytes of a line.

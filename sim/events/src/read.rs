@@ -34,6 +34,17 @@ pub enum LogError {
         /// Its version.
         found: String,
     },
+    /// A log that takes more memory than is allowed.
+    #[error(
+        "the event log {} takes more than {} MB of memory; allow more with --log-memory, or record less of the run (--from, --to, --events-scope)",
+        path.display(), memory >> 20
+    )]
+    Large {
+        /// The file.
+        path: PathBuf,
+        /// Bytes allowed.
+        memory: u64,
+    },
     /// Bytes are missing or changed.
     #[error("the event log {} is damaged {place}: {cause}; record it anew", path.display())]
     Damaged {
@@ -108,38 +119,54 @@ pub struct Log {
     pub end: u64,
 }
 
+/// Bytes of memory that a log may take unless more are allowed.
+pub const MEMORY: u64 = 4 << 30;
+
+/// Longest first line, of this or another version of the format.
+const NAME: usize = 64;
+
+/// Longest head.
+const HEAD: usize = 64 << 20;
+
+/// Longest record.
+const RECORD: usize = 16 << 20;
+
 impl Log {
-    /// Reads a log.
+    /// Reads a log that takes at most [`MEMORY`].
     ///
     /// # Errors
     /// See [`LogError`].
     pub fn read(path: &Path) -> Result<Log, LogError> {
+        Log::read_within(path, MEMORY)
+    }
+
+    /// Reads a log that takes at most so many bytes of memory. The file is unpacked piece by piece: no more is held than what has been read of it.
+    ///
+    /// # Errors
+    /// See [`LogError`].
+    pub fn read_within(path: &Path, memory: u64) -> Result<Log, LogError> {
         let file = File::open(path).map_err(|cause| LogError::Open { path: path.into(), cause })?;
-        let mut bytes = Vec::new();
-        // What could be unpacked of a damaged file tells how far it is good.
-        let unpacked = GzDecoder::new(BufReader::new(file)).read_to_end(&mut bytes);
-        let lines = |bytes: &[u8]| bytes.iter().position(|b| *b == b'\n');
+        let mut pieces = Pieces::new(GzDecoder::new(BufReader::new(file)));
         let kind = || LogError::Kind { path: path.into() };
-        let first = lines(&bytes).ok_or_else(kind)?;
-        let name = std::str::from_utf8(&bytes[..first]).map_err(|_| kind())?;
+        let name = pieces.line(NAME).map_err(|_| kind())?;
+        let name = String::from_utf8(name).map_err(|_| kind())?;
         if name != SCHEMA {
             let other = name.starts_with("weft-events-");
-            let version = || LogError::Version { path: path.into(), found: name.into() };
+            let version = || LogError::Version { path: path.into(), found: name.clone() };
             return Err(if other { version() } else { kind() });
         }
         let damaged = |place: String, cause: String| LogError::Damaged { path: path.into(), place, cause };
-        let head = &bytes[first + 1..];
         let in_head = || "in its head".to_string();
-        let length = lines(head).ok_or_else(|| damaged(in_head(), "it ends there".into()))?;
-        let header: Header =
-            serde_json::from_slice(&head[..length]).map_err(|e| damaged(in_head(), e.to_string()))?;
+        let head = pieces.line(HEAD).map_err(|cause| damaged(in_head(), cause))?;
+        let header: Header = serde_json::from_slice(&head).map_err(|e| damaged(in_head(), e.to_string()))?;
         let mut log = Log::empty(header);
-        let mut parser = Parser { log: &mut log, cycle: 0, records: 0 };
-        let parsed = parser.all(&head[length + 1..]);
+        let mut parser = Parser { log: &mut log, cycle: 0, records: 0, memory };
+        let parsed = parser.all(&mut pieces);
         let place = format!("after record {} in cycle {}", parser.records, parser.cycle);
-        // A file that cannot be unpacked to its end tells more than the record that is cut.
-        unpacked.map_err(|e| damaged(place.clone(), format!("it cannot be unpacked further: {e}")))?;
-        parsed.map_err(|cause| damaged(place, cause))?;
+        parsed.map_err(|wrong| match wrong {
+            Wrong::Damaged(cause) => damaged(place, cause),
+            Wrong::Large => LogError::Large { path: path.into(), memory },
+        })?;
         Ok(log)
     }
 
@@ -165,33 +192,150 @@ impl Log {
     }
 }
 
+/// Bytes of memory that a record takes in a [`Log`].
+fn taken(record: &Record) -> u64 {
+    let size = match record {
+        Record::Message { limbs, .. } => size_of::<Event>() + limbs.len() * size_of::<u64>(),
+        Record::Row { .. } => size_of::<Event>(),
+        Record::Bytes { .. } => size_of::<Sent>(),
+        Record::Cycle(_) | Record::End { .. } => 0,
+    };
+    size as u64
+}
+
+/// What is unpacked of a file, a piece at a time.
+struct Pieces<R> {
+    from: R,
+    /// What has been unpacked and not yet been used, from `at` on.
+    held: Vec<u8>,
+    at: usize,
+    /// Why no more comes: the end of the file, or damage.
+    ended: Option<Result<(), String>>,
+}
+
+/// Bytes that are unpacked at a time.
+const PIECE: usize = 1 << 16;
+
+impl<R: Read> Pieces<R> {
+    fn new(from: R) -> Pieces<R> {
+        Pieces { from, held: Vec::new(), at: 0, ended: None }
+    }
+
+    fn rest(&self) -> &[u8] {
+        &self.held[self.at..]
+    }
+
+    /// Unpacks another piece; false when there is none.
+    fn more(&mut self) -> bool {
+        if self.ended.is_some() {
+            return false;
+        }
+        self.held.drain(..self.at);
+        self.at = 0;
+        let before = self.held.len();
+        // As much again as is held, so that a long record is not looked at too often.
+        let wanted = PIECE.max(before) as u64;
+        match self.from.by_ref().take(wanted).read_to_end(&mut self.held) {
+            Err(e) => self.ended = Some(Err(format!("it cannot be unpacked further: {e}"))),
+            Ok(0) => self.ended = Some(Ok(())),
+            Ok(_) => {}
+        }
+        self.held.len() > before
+    }
+
+    /// Why there is no more, if that is damage.
+    fn damage(&self) -> Option<String> {
+        self.ended.as_ref().and_then(|ended| ended.as_ref().err().cloned())
+    }
+
+    /// Goes to the end of the file; bytes that were left.
+    fn skip(&mut self) -> u64 {
+        let mut skipped = 0;
+        loop {
+            skipped += self.rest().len() as u64;
+            self.at = self.held.len();
+            if !self.more() {
+                return skipped;
+            }
+        }
+    }
+
+    /// The next line, without its end.
+    fn line(&mut self, most: usize) -> Result<Vec<u8>, String> {
+        loop {
+            if let Some(length) = self.rest().iter().take(most + 1).position(|byte| *byte == b'\n') {
+                let line = self.rest()[..length].to_vec();
+                self.at += length + 1;
+                return Ok(line);
+            }
+            if self.rest().len() > most {
+                return Err(format!("it has no end in its first {most} bytes"));
+            }
+            if !self.more() {
+                return Err(self.damage().unwrap_or_else(|| "it ends there".into()));
+            }
+        }
+    }
+
+    /// The next record.
+    fn record(&mut self) -> Result<Record, String> {
+        loop {
+            match postcard::take_from_bytes::<Record>(self.rest()) {
+                Ok((record, behind)) => {
+                    self.at = self.held.len() - behind.len();
+                    return Ok(record);
+                }
+                Err(postcard::Error::DeserializeUnexpectedEnd) if self.rest().len() < RECORD => {
+                    let empty = self.rest().is_empty();
+                    if !self.more() {
+                        // A file that cannot be unpacked to its end tells more than the record that is cut.
+                        let cut =
+                            || if empty { "its end is missing".into() } else { "a record is cut off".into() };
+                        return Err(self.damage().unwrap_or_else(cut));
+                    }
+                }
+                Err(cause) => return Err(format!("this is no record: {cause}")),
+            }
+        }
+    }
+}
+
+/// Why a log is not read to its end.
+enum Wrong {
+    Damaged(String),
+    /// More memory than is allowed.
+    Large,
+}
+
 struct Parser<'a> {
     log: &'a mut Log,
     cycle: u64,
     records: u64,
+    /// Bytes that are still allowed.
+    memory: u64,
 }
 
 impl Parser<'_> {
-    fn all(&mut self, mut rest: &[u8]) -> Result<(), String> {
-        self.head()?;
+    fn all(&mut self, pieces: &mut Pieces<impl Read>) -> Result<(), Wrong> {
+        self.head().map_err(Wrong::Damaged)?;
         loop {
-            if rest.is_empty() {
-                return Err("its end is missing".into());
-            }
-            let taken = postcard::take_from_bytes::<Record>(rest);
-            let (record, behind) = taken.map_err(|e| format!("this is no record: {e}"))?;
-            rest = behind;
+            let record = pieces.record().map_err(Wrong::Damaged)?;
             if let Record::End { cycle, records, steps } = record {
                 if records != self.records {
-                    return Err(format!("it ends after {records} records by its own count"));
+                    return Err(Wrong::Damaged(format!("it ends after {records} records by its own count")));
                 }
-                if !rest.is_empty() {
-                    return Err(format!("{} bytes follow its end", rest.len()));
+                let more = pieces.skip();
+                if let Some(cause) = pieces.damage() {
+                    return Err(Wrong::Damaged(cause));
+                }
+                if more > 0 {
+                    return Err(Wrong::Damaged(format!("{more} bytes follow its end")));
                 }
                 (self.log.end, self.log.steps) = (cycle, steps);
                 return Ok(());
             }
-            self.record(record)?;
+            self.memory = self.memory.checked_sub(taken(&record)).ok_or(Wrong::Large)?;
+            self.record(record).map_err(Wrong::Damaged)?;
             self.records += 1;
         }
     }
@@ -210,6 +354,7 @@ impl Parser<'_> {
     fn record(&mut self, record: Record) -> Result<(), String> {
         let header = &self.log.header;
         match record {
+            Record::Cycle(0) => return Err("a step of no cycles".into()),
             Record::Cycle(cycles) => {
                 let next = self.cycle.checked_add(cycles);
                 self.cycle = next.ok_or("its cycles are more than can be counted")?;

@@ -5,8 +5,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use std::path::PathBuf;
+use weft_output::{Output, OutputError};
 
 /// A record of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ pub struct Step {
 /// Writes a log beside its final place; [`Writer::finish`] puts it there.
 pub struct Writer {
     path: PathBuf,
-    out: GzEncoder<BufWriter<NamedTempFile>>,
+    out: GzEncoder<BufWriter<Output>>,
     /// Cycle of the records that follow.
     cycle: u64,
     records: u64,
@@ -75,16 +75,20 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins a log in a new file, which will be at `path` in the end.
+    /// Begins a log.
     ///
     /// # Errors
     /// A disk that is full.
-    pub fn create(path: &Path, file: NamedTempFile, header: &Header) -> io::Result<Writer> {
+    pub fn create(file: Output, header: &Header) -> Result<Writer, OutputError> {
+        let path = file.path().to_path_buf();
         let mut out = GzEncoder::new(BufWriter::new(file), Compression::fast());
-        writeln!(out, "{SCHEMA}")?;
-        serde_json::to_writer(&mut out, header)?;
-        writeln!(out)?;
-        Ok(Writer { path: path.to_path_buf(), out, cycle: 0, records: 0, buffer: Vec::new() })
+        let mut head = || -> io::Result<()> {
+            writeln!(out, "{SCHEMA}")?;
+            serde_json::to_writer(&mut out, header)?;
+            writeln!(out)
+        };
+        head().map_err(|cause| OutputError::of(&path, &cause))?;
+        Ok(Writer { path, out, cycle: 0, records: 0, buffer: Vec::new() })
     }
 
     /// Adds a record.
@@ -114,10 +118,12 @@ impl Writer {
     ///
     /// # Errors
     /// A disk that is full.
-    pub fn finish(mut self, cycle: u64, steps: Vec<Step>) -> io::Result<()> {
+    pub fn finish(mut self, cycle: u64, steps: Vec<Step>) -> Result<(), OutputError> {
+        let path = self.path.clone();
+        let failed = |cause| OutputError::of(&path, &cause);
         let records = self.records;
-        self.add(&Record::End { cycle, records, steps })?;
-        let file = self.out.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.persist(&self.path).map(|_| ()).map_err(|e| e.error)
+        self.add(&Record::End { cycle, records, steps }).map_err(failed)?;
+        let file = self.out.finish().map_err(failed)?;
+        file.into_inner().map_err(|cause| failed(cause.into_error()))?.commit().map(drop)
     }
 }

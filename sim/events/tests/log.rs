@@ -6,10 +6,11 @@ use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::TempDir;
 use weft_events::hops::Hops;
 use weft_events::life::{self, Kind};
 use weft_events::{Actor, Array, Block, Channel, Field, Header, Log, Meter, Record, Row, Step, What, Writer};
+use weft_output::Output;
 
 /// Channels of the small system.
 const CU_REQ: u32 = 0;
@@ -47,6 +48,7 @@ fn header() -> Header {
         fabric: "small".into(),
         workload: "hand".into(),
         seed: None,
+        setup: serde_json::json!({"params": {"root": 3}}),
         config: serde_json::json!({"protocol": "none"}),
         line: 128,
         group: 4,
@@ -111,8 +113,8 @@ fn write(folder: &TempDir, records: &[(u64, Record)]) -> PathBuf {
 
 fn write_with(folder: &TempDir, header: &Header, records: &[(u64, Record)]) -> PathBuf {
     let path = folder.path().join("log");
-    let file = NamedTempFile::new_in(folder).expect("a file");
-    let mut writer = Writer::create(&path, file, header).expect("written");
+    let file = Output::create(&path).expect("a file");
+    let mut writer = Writer::create(file, header).expect("written");
     for (cycle, record) in records {
         writer.advance(*cycle).expect("written");
         writer.add(record).expect("written");
@@ -323,6 +325,52 @@ fn a_file_cut_short_says_how_far_it_is_good() {
             .to_string()
             .ends_with("is no event log; give a file that weft run --events has written")
     );
+}
+
+/// A file as a run writes it, up to its last record, and then something else, packed.
+fn followed(path: &Path, more: &mut dyn Iterator<Item = Vec<u8>>) {
+    let bytes = unpacked(path);
+    let mut out = GzEncoder::new(std::fs::File::create(path).expect("a file"), Compression::fast());
+    let head = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(1).map_or(0, |(at, _)| at + 1);
+    out.write_all(&bytes[..head]).expect("written");
+    more.for_each(|piece| out.write_all(&piece).expect("written"));
+    out.finish().expect("written");
+}
+
+#[test]
+fn a_small_file_of_much_is_refused_with_little_memory() {
+    let folder = folder();
+    let path = write(&folder, &load());
+    let zeros = || (0..40).map(|_| vec![0; 1 << 20]);
+    // Zeros are steps of no cycles.
+    followed(&path, &mut zeros());
+    let text = Log::read(&path).expect_err("zeros").to_string();
+    assert!(text.contains("after record 0 in cycle 0: a step of no cycles"), "{text}");
+    let mut out = GzEncoder::new(std::fs::File::create(&path).expect("a file"), Compression::fast());
+    zeros().for_each(|piece| out.write_all(&piece).expect("written"));
+    out.finish().expect("written");
+    let text = Log::read(&path).expect_err("zeros").to_string();
+    assert!(text.contains("is no event log"), "{text}");
+    // A record that tells of more fields than the file has.
+    write(&folder, &load());
+    let endless = postcard::to_stdvec(&message(REQ, None, &[1; 3])).expect("encoded");
+    let mut endless = endless[..endless.len() - 4].to_vec();
+    endless.extend([0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]);
+    followed(&path, &mut std::iter::once(endless).chain(zeros()));
+    let text = Log::read(&path).expect_err("endless").to_string();
+    assert!(text.contains("after record 0 in cycle 0: this is no record"), "{text}");
+}
+
+#[test]
+fn a_log_takes_no_more_memory_than_is_allowed() {
+    let folder = folder();
+    let path = write(&folder, &load());
+    assert!(Log::read_within(&path, 1 << 20).is_ok());
+    let row = postcard::to_stdvec(&Record::Row { actor: 0, row: 1, line: None, cycles: 1 }).expect("encoded");
+    followed(&path, &mut (0..100).map(|_| row.repeat(10_000)));
+    let text = Log::read_within(&path, 16 << 20).expect_err("too much").to_string();
+    let rest = "takes more than 16 MB of memory; allow more with --log-memory, or record less of the run";
+    assert!(text.contains(rest), "{text}");
 }
 
 proptest! {

@@ -5,11 +5,11 @@ use crate::config::{CtaSchedule, FabricConfig};
 use crate::cu::CuParams;
 use crate::family::Shape;
 use crate::run::{FabricError, NoRoom, check_program, count_of};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use thiserror::Error;
 use weft_workload::graph::Graph;
-use weft_workload::{Program, WorkloadError};
+use weft_workload::{Built, Program, WorkloadError};
 
 /// A program that fits.
 #[derive(Clone)]
@@ -20,6 +20,30 @@ pub struct Fitted {
     pub params: BTreeMap<String, String>,
     /// Those that nobody gave and that the fabric decided.
     pub followed: Vec<&'static str>,
+    /// Names of those that make a difference.
+    pub used: BTreeSet<String>,
+    /// The graph that it works on, if it takes one.
+    pub graph: Option<Graph>,
+}
+
+/// A parameter that follows the fabric, which has no value that the program takes.
+#[derive(Debug, Error)]
+#[error(
+    "{workload} cannot run on {fabric}, which has {value} {what}: it needs {name} = {legal}; take another fabric, or give --param {name}=VALUE"
+)]
+pub struct Lack {
+    /// The program.
+    pub workload: String,
+    /// The fabric.
+    pub fabric: String,
+    /// The parameter.
+    pub name: String,
+    /// What the fabric has of it.
+    pub value: String,
+    /// What that counts.
+    pub what: &'static str,
+    /// What the program takes.
+    pub legal: String,
 }
 
 /// Why a program cannot run on a fabric.
@@ -28,11 +52,8 @@ pub struct Fitted {
 pub enum FitError {
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// A parameter that follows the fabric, and whose value there is none for this program.
-    #[error(
-        "{workload} cannot run on {fabric}, which has {value} {what}: it needs {name} = {legal}; take another fabric, or give --param {name}=VALUE"
-    )]
-    Lacks { workload: String, fabric: String, name: String, value: String, what: &'static str, legal: String },
+    #[error(transparent)]
+    Lacks(Box<Lack>),
     #[error("{workload} does not fit on {fabric}: {cause}")]
     NoRoom { workload: String, fabric: String, cause: NoRoom },
     #[error(transparent)]
@@ -73,12 +94,13 @@ impl FabricConfig {
         let mut params = given.clone();
         let mut followed = self.offer(workload, &mut params);
         loop {
-            let built = weft_workload::build(workload, &params, graph);
-            let program: Arc<dyn Program> = built.map_err(|e| self.lacks(e, &params, &followed))?.into();
+            let built = weft_workload::prepare(workload, &params, graph);
+            let built = built.map_err(|e| self.lacks(e, &params, &followed))?;
+            let program: Arc<dyn Program> = built.program.into();
             let cause = match check_program(self, &program) {
                 Ok(()) => {
-                    let params = weft_workload::parameters(workload, &params)?;
-                    return Ok(Fitted { program, params, followed });
+                    let Built { params, used, graph, .. } = built;
+                    return Ok(Fitted { program, params, followed, used, graph });
                 }
                 Err(FabricError::NoRoom(cause)) => cause,
                 Err(other) => return Err(other.into()),
@@ -113,13 +135,13 @@ impl FabricConfig {
         let Some((what, value)) = counted.map(|(_, what)| *what).zip(params.get(name)) else {
             return error.into();
         };
-        FitError::Lacks {
+        FitError::Lacks(Box::new(Lack {
             workload: workload.to_string(),
             fabric: self.name.clone(),
             name: name.clone(),
             value: value.clone(),
             what,
             legal: legal.clone(),
-        }
+        }))
     }
 }

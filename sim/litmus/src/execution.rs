@@ -1,8 +1,10 @@
 //! Candidate executions: a path of each thread, a source for each read, an order of the writes to each location.
 
-use crate::paths::{Bounds, EnumError, Event, Kind, Path, all_paths};
+use crate::barrier;
+use crate::paths::{Bounds, EnumError, Event, Kind, Path, Picks};
 use crate::relation::{MOST, Rel, Set};
-use crate::test::{Outcome, Test};
+use crate::test::{Outcome, Region, Test};
+use crate::values::all_paths;
 
 /// One candidate execution, with the relations that models are written in. Initial writes are the first events, one per location.
 #[derive(Clone, Debug)]
@@ -27,6 +29,10 @@ pub struct Execution<'a> {
     pub data: Rel,
     /// Control dependence.
     pub ctrl: Rel,
+    /// Of a value, an address or whether something happens on what was read, by a choice only.
+    pub picks: [Rel; 3],
+    /// From a barrier to those that wait for it.
+    pub bar: Rel,
     /// Reads whose values are used: they reach an operation, or the condition names their register.
     pub used: Set,
     /// How it ends.
@@ -64,6 +70,15 @@ impl Execution<'_> {
         self.set(|e| e.kind == Kind::Fence)
     }
 
+    /// Accesses of local memory or of global memory, and fences and barriers that order it (OpenCL).
+    pub fn region(&self, local: bool) -> Set {
+        self.set(|e| match (e.kind, e.attr.region) {
+            (Kind::Fence, Region::All) => true,
+            (Kind::Fence, region) => (region == Region::Local) == local,
+            _ => self.test.locs[e.loc].local == local,
+        })
+    }
+
     /// Initial writes.
     pub fn initial(&self) -> Set {
         (1 << self.test.locs.len()) - 1
@@ -79,11 +94,15 @@ impl Execution<'_> {
         self.pairs(|a, b| a.thread != b.thread)
     }
 
-    /// Pairs whose scopes include each other's threads.
+    /// Pairs whose scopes include each other's threads. A remote operation promotes what it reaches to its own scope
+    /// (srsp.md section 1).
     pub fn inclusive(&self) -> Rel {
         let place = |e: &Event| e.thread.map(|t| self.test.threads[t].place);
         self.pairs(|a, b| match (place(a), place(b)) {
-            (Some(x), Some(y)) => x.reaches(a.attr.scope, y) && y.reaches(b.attr.scope, x),
+            (Some(x), Some(y)) => {
+                let (there, back) = (x.reaches(a.attr.scope, y), y.reaches(b.attr.scope, x));
+                (there && (back || a.attr.remote)) || (b.attr.remote && back)
+            }
             _ => true,
         })
     }
@@ -100,7 +119,13 @@ impl Execution<'_> {
 
     /// Address, data or control dependence.
     pub fn dep(&self) -> Rel {
-        self.addr.or(&self.data).or(&self.ctrl)
+        let all = self.addr.or(&self.data).or(&self.ctrl);
+        self.picks.iter().fold(all, |all, pick| all.or(pick))
+    }
+
+    /// From what comes before a barrier of these to what comes behind one that waits for it.
+    pub fn met(&self, barriers: Set) -> Rel {
+        self.po.then(&self.bar.from(barriers).to(barriers)).then(&self.po)
     }
 
     /// Whether no write comes between the halves of a read-modify-write.
@@ -179,7 +204,10 @@ impl<'a> Search<'a, '_> {
         let sources = |n: usize| {
             let read = &events[n];
             let fits = |w: &&Event| w.kind == Kind::Write && w.loc == read.loc && w.value == read.value;
-            let own = |m: usize| read.rmw && m == n + 1;
+            // No model lets a thread read what it writes later.
+            let own = |m: usize| {
+                m > n && events[m].thread == read.thread && events[m].attr.address == read.attr.address
+            };
             events.iter().enumerate().filter(|(m, w)| fits(w) && !own(*m)).map(|(m, _)| m).collect::<Vec<_>>()
         };
         let bound = |n: &usize| events[*n].kind == Kind::Read && !events[*n].free;
@@ -189,7 +217,17 @@ impl<'a> Search<'a, '_> {
             return Ok(());
         }
         let mut made = self.skeleton(events, &first, &paths);
-        self.sources(&mut made, &reads, &choices)
+        let order: Vec<Vec<usize>> = (0..self.test.locs.len()).map(|loc| vec![loc]).collect();
+        let writes = (order.len()..made.len()).filter(|n| made.events[*n].kind == Kind::Write);
+        let writes: Vec<usize> = writes.collect();
+        for bar in barrier::meetings(self.test, &made.events) {
+            // Who would have to be past a barrier to come to it never comes.
+            if made.po.then(&bar).acyclic() {
+                made.bar = bar;
+                self.orders(&mut made, &writes, order.clone(), (&reads, &choices))?;
+            }
+        }
+        Ok(())
     }
 
     fn initial(&self, loc: usize) -> Event {
@@ -200,11 +238,14 @@ impl<'a> Search<'a, '_> {
             value: self.test.locs[loc].init,
             attr: crate::test::Attr::default(),
             rmw: false,
+            read: None,
+            meets: None,
             free: false,
             instr: 0,
             data: 0,
             addr: 0,
             ctrl: 0,
+            picks: Picks::default(),
         }
     }
 
@@ -212,14 +253,12 @@ impl<'a> Search<'a, '_> {
         let n = events.len();
         let po =
             Rel::of(n, |a, b| a < b && events[a].thread.is_some() && events[a].thread == events[b].thread);
-        let rmw = Rel::of(n, |a, b| {
-            let (x, y) = (&events[a], &events[b]);
-            b == a + 1
-                && x.rmw
-                && x.kind == Kind::Read
-                && y.kind == Kind::Write
-                && (x.thread, x.instr) == (y.thread, y.instr)
-        });
+        let mut rmw = Rel::empty(n);
+        for (at, event) in events.iter().enumerate() {
+            if let (Some(thread), Some(read)) = (event.thread, event.read) {
+                rmw.add(first[thread] + read, at);
+            }
+        }
         let dep = |of: fn(&Event) -> Set| {
             Rel::of(n, |a, b| {
                 let (x, y) = (&events[a], &events[b]);
@@ -229,11 +268,15 @@ impl<'a> Search<'a, '_> {
             })
         };
         let (addr, data, ctrl) = (dep(|e| e.addr), dep(|e| e.data), dep(|e| e.ctrl));
+        let picks = [dep(|e| e.picks.data), dep(|e| e.picks.addr), dep(|e| e.picks.ctrl)];
         let mut used = 0;
         for (path, first) in paths.iter().zip(first) {
             used |= path.used << first;
         }
-        self.test.condition.regs(&mut |thread, reg| used |= paths[thread].from[reg] << first[thread]);
+        self.test.condition.regs(&mut |thread, reg| {
+            let path = paths[thread];
+            used |= (path.from[reg] | path.picked[reg]) << first[thread];
+        });
         let end = Outcome {
             regs: paths.iter().map(|path| path.regs.clone()).collect(),
             mem: vec![0; self.test.locs.len()],
@@ -245,70 +288,113 @@ impl<'a> Search<'a, '_> {
             po,
             rf: none.clone(),
             co: none.clone(),
-            fr: none,
+            fr: none.clone(),
             rmw,
             addr,
             data,
             ctrl,
+            picks,
+            bar: none,
             used,
             end,
         }
     }
 
-    /// Gives each read its source, then orders the writes.
-    fn sources(
-        &mut self,
-        made: &mut Execution<'a>,
-        reads: &[usize],
-        choices: &[Vec<usize>],
-    ) -> Result<(), EnumError> {
-        let Some((read, rest)) = reads.split_first() else {
-            let order = (0..self.test.locs.len()).map(|loc| vec![loc]).collect();
-            let writes = (self.test.locs.len()..made.len()).filter(|n| made.events[*n].kind == Kind::Write);
-            let writes: Vec<usize> = writes.collect();
-            return self.orders(made, &writes, order);
-        };
-        for source in &choices[0] {
-            let before = made.rf.clone();
-            made.rf.add(*source, *read);
-            self.sources(made, rest, &choices[1..])?;
-            made.rf = before;
-        }
-        Ok(())
-    }
-
-    /// Puts the writes, one by one, into every place of their location's order behind the initial write.
+    /// Puts the writes, one by one, into every place of their location's order behind the initial write; then
+    /// gives each read its source.
     fn orders(
         &mut self,
         made: &mut Execution<'a>,
         writes: &[usize],
         order: Vec<Vec<usize>>,
+        (reads, choices): (&[usize], &[Vec<usize>]),
     ) -> Result<(), EnumError> {
         let Some((write, rest)) = writes.split_first() else {
-            return self.complete(made, &order);
+            self.ordered(made, &order);
+            let mut places = vec![0; made.len()];
+            for of in &order {
+                of.iter().enumerate().for_each(|(place, write)| places[*write] = place);
+            }
+            return self.sources(made, reads, choices, &mut places);
         };
-        let loc = made.events[*write].loc;
-        for place in 1..=order[loc].len() {
+        let event = &made.events[*write];
+        let (loc, plain) = (event.loc, self.test.locs[event.loc].plain);
+        // No model reorders a thread's writes of one location; of an ordinary object of OpenCL the order has
+        // no meaning.
+        let earlier = |n: &usize| {
+            let other = &made.events[*n];
+            !plain && other.thread == event.thread && other.attr.address == event.attr.address
+        };
+        let least = order[loc].iter().rposition(earlier).map_or(1, |last| last + 1);
+        for place in least..=order[loc].len() {
             let mut next = order.clone();
             next[loc].insert(place, *write);
-            self.orders(made, rest, next)?;
+            self.orders(made, rest, next, (reads, choices))?;
         }
         Ok(())
     }
 
-    fn complete(&mut self, made: &mut Execution<'a>, order: &[Vec<usize>]) -> Result<(), EnumError> {
-        self.step()?;
-        let n = made.len();
-        let mut co = Rel::empty(n);
+    /// Gives each read its source. `places` has, of each write and of each read that has a source, the place
+    /// in the order of its location.
+    fn sources(
+        &mut self,
+        made: &mut Execution<'a>,
+        reads: &[usize],
+        choices: &[Vec<usize>],
+        places: &mut [usize],
+    ) -> Result<(), EnumError> {
+        let Some((read, rest)) = reads.split_first() else { return self.complete(made) };
+        for source in &choices[0] {
+            places[*read] = places[*source];
+            if self.bounds.coherent >> made.events[*read].loc & 1 == 1 && !coherent(made, *read, places) {
+                continue;
+            }
+            let before = made.rf.clone();
+            made.rf.add(*source, *read);
+            self.sources(made, rest, &choices[1..], places)?;
+            made.rf = before;
+        }
+        Ok(())
+    }
+
+    fn ordered(&self, made: &mut Execution<'a>, order: &[Vec<usize>]) {
+        let mut co = Rel::empty(made.len());
         for (loc, writes) in order.iter().enumerate() {
             for (place, write) in writes.iter().enumerate() {
                 writes[place + 1..].iter().for_each(|later| co.add(*write, *later));
             }
             made.end.mem[loc] = made.events[writes[writes.len() - 1]].value;
         }
-        made.fr = made.rf.inverse().then(&co).minus(&Rel::identity(n, u64::MAX));
         made.co = co;
+    }
+
+    fn complete(&mut self, made: &mut Execution<'a>) -> Result<(), EnumError> {
+        self.step()?;
+        made.fr = made.rf.inverse().then(&made.co).minus(&Rel::identity(made.len(), u64::MAX));
         (self.see)(made);
         Ok(())
     }
+}
+
+/// Whether a read stays within the order of its location: not before what its thread has seen or written
+/// there, not behind what it writes later, and without a write of another thread before its own write if it is
+/// part of a read-modify-write.
+fn coherent(made: &Execution, read: usize, places: &[usize]) -> bool {
+    let (event, place) = (&made.events[read], places[read]);
+    let here = |n: &usize| {
+        let other = &made.events[*n];
+        other.kind != Kind::Fence && other.thread == event.thread && other.loc == event.loc
+    };
+    let own = made.rmw.after(read);
+    let between = |m: usize, last: usize| {
+        let other = &made.events[m];
+        let inside = other.kind == Kind::Write && place < places[m] && places[m] < last;
+        inside && other.loc == event.loc && other.thread != event.thread
+    };
+    (0..read).filter(here).all(|n| made.events[n].free || places[n] <= place)
+        && (read + 1..made.len()).filter(here).all(|n| match made.events[n].kind {
+            Kind::Write if own >> n & 1 == 1 => !(0..made.len()).any(|m| between(m, places[n])),
+            Kind::Write => places[n] > place,
+            _ => true,
+        })
 }

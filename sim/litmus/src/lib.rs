@@ -5,10 +5,11 @@
 //!                                                                                              --[race]---> races, by kind
 //! ```
 //! - [`mod@test`]: a test, whatever it was written in. [`read`]: readers of the formats.
-//! - [`paths`] and [`execution`]: enumeration. [`relation`]: relations over events.
+//! - [`paths`], [`values`], [`barrier`] and [`execution`]: enumeration. [`relation`]: relations over events.
 //! - [`program`]: many runs of a test as a program for the fabrics.
 //! - [`model`]: models as predicates on executions: those that the formats come from, and Weft's own.
 
+pub mod barrier;
 pub mod execution;
 pub mod library;
 pub mod model;
@@ -18,3 +19,5 @@ pub mod race;
 pub mod read;
 pub mod relation;
 pub mod test;
+pub mod values;
+mod words;

@@ -2,6 +2,10 @@
 //!
 //! Each states its verdicts under drf0, drf1 and drfrlx (or drf0 with scopes), and the races of its program. In the tables a `*` stands for a class.
 
+mod ownership;
+mod releases;
+mod remote;
+
 use crate::read::{ReadError, read};
 use crate::test::Test;
 
@@ -533,6 +537,9 @@ pub fn texts() -> Vec<(String, String)> {
         let locs = if name.starts_with("pops") { "l d" } else { "x y z" };
         all.push((name.to_string(), text(name, locs, &threads, condition, &rest)));
     }
+    all.extend(remote::texts());
+    all.extend(releases::texts());
+    all.extend(ownership::texts());
     all
 }
 

@@ -1,19 +1,34 @@
 //! What a thread can do, taken alone: every path through its code, with every value that its reads might find.
 //!
 //! A read may find any value that some write of the test can leave at that location; which of them it does find is decided when threads are put together
-//! ([`crate::execution`]). Loops are unrolled: a path that goes back more often than [`Bounds::turns`] is left out.
+//! ([`crate::execution`]), which values there are in [`crate::values`]. Loops are unrolled: a path that goes
+//! back more often than [`Bounds::turns`] is left out.
 
 use crate::relation::{MOST, Set};
-use crate::test::{Attr, Expr, Instr, Op, Test, Thread};
+use crate::test::{Attr, Barrier, Dialect, Expr, Instr, Op, Test, Thread};
 use std::collections::BTreeMap;
 use thiserror::Error;
-use weft_workload::op::Class;
+use weft_workload::op::{AmoKind, Class};
 
 /// Addresses are numbers from here, so that registers may hold them.
-pub(crate) const ADDRESSES: i64 = 1 << 40;
+const ADDRESSES: i64 = 1 << 40;
+
+/// From one address to the next: a number that a program adds to an address leads nowhere.
+pub(crate) const STRIDE: i64 = 1 << 24;
+
+/// The number that stands for the address of a location.
+pub(crate) fn address(loc: usize) -> i64 {
+    ADDRESSES + loc as i64 * STRIDE
+}
+
+/// The location, of so many, whose address a number is.
+pub(crate) fn located(value: i64, locs: usize) -> Option<usize> {
+    let offset = value.checked_sub(ADDRESSES).filter(|offset| offset % STRIDE == 0)?;
+    usize::try_from(offset / STRIDE).ok().filter(|loc| *loc < locs)
+}
 
 /// What no program writes.
-const FRESH: i64 = 0x5eed;
+pub(crate) const FRESH: i64 = 0x5eed;
 
 /// How far enumeration goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +41,17 @@ pub struct Bounds {
     pub steps: u64,
     /// Quantum accesses find and leave anything (section 5.1, Pq): a value that occurs at the location, 0, 1, or a fresh one.
     pub quantum: bool,
+    /// Locations, a bit each, of which only coherent executions are looked at: a thread's accesses there
+    /// follow the order of its writes, and nothing comes between the halves of a read-modify-write.
+    pub coherent: Set,
+    /// Values may come out of nothing: reads may find any number that the test names, if the execution then
+    /// writes it.
+    pub thin_air: bool,
 }
 
 impl Default for Bounds {
     fn default() -> Bounds {
-        Bounds { turns: 2, paths: 20_000, steps: 50_000_000, quantum: false }
+        Bounds { turns: 2, paths: 20_000, steps: 50_000_000, quantum: false, coherent: 0, thin_air: false }
     }
 }
 
@@ -48,6 +69,10 @@ pub enum EnumError {
         "thread {thread} of {test}, instruction {instr}: {value} is no address; give its register a location"
     )]
     Address { test: String, thread: usize, instr: usize, value: i64 },
+    #[error(
+        "{test} accesses {loc} as {bytes} and as {other} bytes; only accesses of one size to a location are judged"
+    )]
+    Sizes { test: String, loc: String, bytes: u8, other: u8 },
 }
 
 /// Read, write or fence.
@@ -72,8 +97,12 @@ pub struct Event {
     pub value: i64,
     /// How it is ordered.
     pub attr: Attr,
-    /// Of a read-modify-write; a compare that fails has a read only.
+    /// Of a read-modify-write in one instruction; a compare that fails has a read only.
     pub rmw: bool,
+    /// Of the write of a read-modify-write, or of a store exclusive, the place of its read in the path.
+    pub read: Option<usize>,
+    /// Of a barrier, where it meets others; its kind is that of a fence.
+    pub meets: Option<Meeting>,
     /// A read whose value comes from nowhere (a quantum access of Pq).
     pub free: bool,
     /// Instruction it comes from.
@@ -84,6 +113,52 @@ pub struct Event {
     pub addr: Set,
     /// Reads that decided that it happens.
     pub ctrl: Set,
+    /// Reads that any of these depend on by a choice only (`CSEL`, the comparison of a `CAS`).
+    pub picks: Picks,
+}
+
+/// Dependences by choice: of the value written, the address, and whether it happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Picks {
+    pub data: Set,
+    pub addr: Set,
+    pub ctrl: Set,
+}
+
+/// A barrier on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meeting {
+    /// Which barrier of the program it is.
+    pub site: u32,
+    /// Its number.
+    pub number: i64,
+    /// Whether the thread waits there.
+    pub waits: bool,
+    /// Threads that must have come, at least; `None`: all that have this barrier in their code.
+    pub least: Option<i64>,
+}
+
+/// Reads that a value comes from: through computations, and through a choice only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Deps {
+    real: Set,
+    pick: Set,
+}
+
+impl Deps {
+    fn or(self, other: Deps) -> Deps {
+        Deps { real: self.real | other.real, pick: self.pick | other.pick }
+    }
+
+    /// All of them, as something that only chooses.
+    fn chooses(self) -> Deps {
+        Deps { real: 0, pick: self.real | self.pick }
+    }
+
+    fn all(self) -> Set {
+        self.real | self.pick
+    }
 }
 
 /// One way through a thread.
@@ -97,6 +172,31 @@ pub struct Path {
     pub used: Set,
     /// Of each register, the reads that its last value comes from.
     pub from: Vec<Set>,
+    /// Of each register, the reads that it comes from by a choice only.
+    pub picked: Vec<Set>,
+}
+
+impl Path {
+    fn set(&mut self, reg: usize, value: i64, deps: Deps) {
+        (self.regs[reg], self.from[reg], self.picked[reg]) = (value, deps.real, deps.pick);
+    }
+
+    fn value(&self, expr: &Expr) -> (i64, Deps) {
+        match expr {
+            Expr::Const(value) => (*value, Deps::default()),
+            Expr::Addr(loc) => (address(*loc), Deps::default()),
+            Expr::Reg(reg) => (self.regs[*reg], Deps { real: self.from[*reg], pick: self.picked[*reg] }),
+            Expr::Bin(op, a, b) => {
+                let ((a, x), (b, y)) = (self.value(a), self.value(b));
+                (compute(*op, a, b), x.or(y))
+            }
+            Expr::Select(if_, a, b) => {
+                let (chosen, by) = self.value(if_);
+                let (value, deps) = self.value(if chosen != 0 { a } else { b });
+                (value, deps.or(by.chooses()))
+            }
+        }
+    }
 }
 
 /// Values that may be found at each location, each with the fewest writes to that location that can lead to it.
@@ -110,6 +210,8 @@ struct Walk<'a> {
     bounds: Bounds,
     /// Locations that accesses other than quantum ones read.
     found: Vec<bool>,
+    /// Locations that no other thread accesses.
+    private: Vec<bool>,
     out: Vec<Path>,
 }
 
@@ -117,8 +219,22 @@ struct Walk<'a> {
 struct State {
     pc: usize,
     turns: u32,
-    ctrl: Set,
+    ctrl: Deps,
+    /// The last exclusive load that no exclusive store has followed: its place in the path, and its location.
+    monitor: Option<(usize, usize)>,
     path: Path,
+}
+
+/// What an event is about, beside its order.
+#[derive(Clone, Copy, Default)]
+struct About {
+    loc: usize,
+    addr: Deps,
+    value: i64,
+    data: Deps,
+    rmw: bool,
+    read: Option<usize>,
+    meets: Option<Meeting>,
 }
 
 pub(crate) fn compute(op: Op, a: i64, b: i64) -> i64 {
@@ -132,19 +248,11 @@ pub(crate) fn compute(op: Op, a: i64, b: i64) -> i64 {
         Op::Ne => i64::from(a != b),
         Op::Lt => i64::from(a < b),
         Op::Gt => i64::from(a > b),
-    }
-}
-
-/// Value of an expression, and the reads that it comes from.
-fn value_of(expr: &Expr, regs: &[i64], from: &[Set]) -> (i64, Set) {
-    match expr {
-        Expr::Const(value) => (*value, 0),
-        Expr::Addr(loc) => (ADDRESSES + *loc as i64, 0),
-        Expr::Reg(reg) => (regs[*reg], from[*reg]),
-        Expr::Bin(op, a, b) => {
-            let ((a, x), (b, y)) = (value_of(a, regs, from), value_of(b, regs, from));
-            (compute(*op, a, b), x | y)
-        }
+        Op::Le => i64::from(a <= b),
+        Op::Ge => i64::from(a >= b),
+        Op::Mul => a.wrapping_mul(b),
+        Op::Shl => u32::try_from(b).ok().and_then(|b| a.checked_shl(b)).unwrap_or(0),
+        Op::Shr => u32::try_from(b).ok().and_then(|b| (a as u64).checked_shr(b)).unwrap_or(0) as i64,
     }
 }
 
@@ -159,13 +267,13 @@ impl Walk<'_> {
             }
             match instr {
                 Instr::Set { dst, value } => {
-                    let (value, from) = value_of(value, &state.path.regs, &state.path.from);
-                    (state.path.regs[*dst], state.path.from[*dst]) = (value, from);
+                    let (value, deps) = state.path.value(value);
+                    state.path.set(*dst, value, deps);
                 }
                 Instr::Branch { if_, to } => {
-                    let (value, from) = value_of(if_, &state.path.regs, &state.path.from);
-                    state.ctrl |= from;
-                    state.path.used |= from;
+                    let (value, deps) = state.path.value(if_);
+                    state.ctrl = state.ctrl.or(deps);
+                    state.path.used |= deps.all();
                     if value != 0 {
                         state.turns += u32::from(*to <= at);
                         if state.turns > self.bounds.turns {
@@ -175,33 +283,43 @@ impl Walk<'_> {
                     }
                 }
                 Instr::Fence { attr } => {
-                    self.event(&mut state, Kind::Fence, (0, 0), 0, (0, 0), *attr, false, at);
+                    self.event(&mut state, Kind::Fence, About::default(), *attr, at);
                 }
+                Instr::Barrier(barrier) => self.barrier(&mut state, barrier, at),
                 Instr::Store { at: address, value, attr } => {
-                    let (value, data) = value_of(value, &state.path.regs, &state.path.from);
-                    let place = self.place(&state, address, at)?;
-                    let values = self.left(place.0, *attr, value);
+                    let (value, data) = state.path.value(value);
+                    let (loc, addr) = self.place(&state, address, at)?;
+                    let about = |value| About { loc, addr, value, data, ..About::default() };
+                    let values = self.left(loc, *attr, value);
                     for other in &values[1..] {
                         let mut next = state.clone();
-                        self.event(&mut next, Kind::Write, place, *other, (data, place.1), *attr, false, at);
+                        self.event(&mut next, Kind::Write, about(*other), *attr, at);
                         self.run(next)?;
                     }
-                    self.event(&mut state, Kind::Write, place, values[0], (data, place.1), *attr, false, at);
+                    self.event(&mut state, Kind::Write, about(values[0]), *attr, at);
+                }
+                Instr::StoreExclusive { status, at: address, value, attr } => {
+                    let (loc, addr) = self.place(&state, address, at)?;
+                    let (value, data) = state.path.value(value);
+                    let monitor = state.monitor.take();
+                    // It may fail for no reason that the program sees.
+                    let mut failed = state.clone();
+                    failed.path.set(*status, 1, Deps::default());
+                    self.run(failed)?;
+                    let Some((read, _)) = monitor.filter(|(_, watched)| *watched == loc) else {
+                        return Ok(());
+                    };
+                    let about = About { loc, addr, value, data, read: Some(read), ..About::default() };
+                    self.event(&mut state, Kind::Write, about, *attr, at);
+                    state.path.set(*status, 0, Deps::default());
                 }
                 Instr::Load { dst, at: address, attr } => {
                     let place = self.place(&state, address, at)?;
                     return self.each_value(&state, place, at, None, *attr, Some(*dst));
                 }
-                Instr::Rmw { dst, at: address, kind, value, compare, attr } => {
+                Instr::Rmw { dst, at: address, attr, .. } => {
                     let place = self.place(&state, address, at)?;
-                    let (value, data) = value_of(value, &state.path.regs, &state.path.from);
-                    let (compare, more) = value_of(compare, &state.path.regs, &state.path.from);
-                    let cas = *kind == weft_workload::op::AmoKind::Cas;
-                    let write = |old: i64| {
-                        let new = kind.apply(4, true, old as u64, value as u64, compare as u64) as u32;
-                        (!cas || old == compare).then_some((i64::from(new as i32), data | more))
-                    };
-                    return self.each_value(&state, place, at, Some(&write), *attr, *dst);
+                    return self.each_value(&state, place, at, Some(instr), *attr, *dst);
                 }
             }
         }
@@ -211,6 +329,34 @@ impl Walk<'_> {
         }
         self.out.push(state.path);
         Ok(())
+    }
+
+    fn barrier(&self, state: &mut State, barrier: &Barrier, at: usize) {
+        let (number, deps) = state.path.value(&barrier.number);
+        let least = barrier.least.as_ref().map(|least| state.path.value(least).0);
+        let meets = Some(Meeting { site: barrier.site, number, waits: barrier.waits, least });
+        let about = About { data: deps, meets, ..About::default() };
+        self.event(state, Kind::Fence, about, barrier.attr, at);
+    }
+
+    /// What a read-modify-write leaves for what it finds, and what that comes from; of a CAS of AArch64 the
+    /// comparison only chooses.
+    fn written(&self, path: &Path, instr: &Instr, old: i64) -> Option<(i64, Deps)> {
+        let Instr::Rmw { kind, value, compare, attr, .. } = instr else { return None };
+        let ((value, data), (compare, by)) = (path.value(value), path.value(compare));
+        if *kind == AmoKind::Cas && old != compare {
+            return None;
+        }
+        let fits = |v: i64| i32::try_from(v).is_ok() || u32::try_from(v).is_ok();
+        let apply = |bytes| kind.apply(bytes, true, old as u64, value as u64, compare as u64);
+        let new = match (kind, attr.bytes) {
+            // Registers may hold addresses.
+            (AmoKind::Exch | AmoKind::Cas, 0 | 4) if !fits(value) => value,
+            (_, 8) => apply(8) as i64,
+            (_, bytes @ (1 | 2)) => apply(bytes) as i64,
+            _ => i64::from(apply(4) as u32 as i32),
+        };
+        Some((new, data.or(if self.test.dialect == Dialect::Aarch64 { by.chooses() } else { by })))
     }
 
     fn quantum(&self, attr: Attr) -> bool {
@@ -226,10 +372,16 @@ impl Walk<'_> {
         }
     }
 
+    /// What a read must find, where only this thread writes: its last write, under every model.
+    fn known(&self, path: &Path, loc: usize) -> Option<i64> {
+        let last = || path.events.iter().rev().find(|e| e.kind == Kind::Write && e.loc == loc);
+        self.private[loc].then(|| last().map_or(self.test.locs[loc].init, |write| write.value))
+    }
+
     /// Location of an address expression, and the reads that it comes from.
-    fn place(&self, state: &State, address: &Expr, instr: usize) -> Result<(usize, Set), EnumError> {
-        let (value, from) = value_of(address, &state.path.regs, &state.path.from);
-        let loc = usize::try_from(value - ADDRESSES).ok().filter(|loc| *loc < self.test.locs.len());
+    fn place(&self, state: &State, address: &Expr, instr: usize) -> Result<(usize, Deps), EnumError> {
+        let (value, from) = state.path.value(address);
+        let loc = located(value, self.test.locs.len());
         let test = || self.test.name.clone();
         loc.map(|loc| (loc, from)).ok_or_else(|| EnumError::Address {
             test: test(),
@@ -239,67 +391,97 @@ impl Walk<'_> {
         })
     }
 
-    fn event(
-        &self,
-        state: &mut State,
-        kind: Kind,
-        (loc, addr): (usize, Set),
-        value: i64,
-        (data, used): (Set, Set),
-        attr: Attr,
-        rmw: bool,
-        instr: usize,
-    ) -> usize {
-        let ctrl = state.ctrl;
+    fn event(&self, state: &mut State, kind: Kind, about: About, attr: Attr, instr: usize) -> usize {
         let free = kind == Kind::Read && self.quantum(attr);
-        let thread = Some(self.number);
-        state.path.used |= data | used;
+        state.path.used |= about.data.all() | about.addr.all();
         assert!(state.path.events.len() < MOST, "a path of more than {MOST} events was not refused");
-        state.path.events.push(Event { thread, kind, loc, value, attr, rmw, free, instr, data, addr, ctrl });
+        state.path.events.push(Event {
+            thread: Some(self.number),
+            kind,
+            loc: about.loc,
+            value: about.value,
+            attr,
+            rmw: about.rmw,
+            read: about.read,
+            meets: about.meets,
+            free,
+            instr,
+            data: about.data.real,
+            addr: about.addr.real,
+            ctrl: state.ctrl.real,
+            picks: Picks { data: about.data.pick, addr: about.addr.pick, ctrl: state.ctrl.pick },
+        });
         state.path.events.len() - 1
     }
 
-    /// Goes on with every value that the read may find; `write` is what a read-modify-write leaves for it, and what that comes from.
+    /// Goes on with every value that a load or a read-modify-write may find.
     fn each_value(
         &mut self,
         state: &State,
-        place: (usize, Set),
+        (loc, addr): (usize, Deps),
         instr: usize,
-        write: Option<&dyn Fn(i64) -> Option<(i64, Set)>>,
+        rmw: Option<&Instr>,
         attr: Attr,
         dst: Option<usize>,
     ) -> Result<(), EnumError> {
-        for old in self.domain[place.0].keys().copied() {
-            let rmw = write.is_some();
-            let written = write.and_then(|write| write(old));
-            let left: Vec<Option<(i64, Set)>> = match written {
+        let known = self.known(&state.path, loc).map(|value| vec![value]);
+        for old in known.unwrap_or_else(|| self.domain[loc].keys().copied().collect()) {
+            let written = rmw.and_then(|rmw| self.written(&state.path, rmw, old));
+            let left: Vec<Option<(i64, Deps)>> = match written {
                 Some((new, data)) => {
-                    self.left(place.0, attr, new).into_iter().map(|new| Some((new, data))).collect()
+                    self.left(loc, attr, new).into_iter().map(|new| Some((new, data))).collect()
                 }
                 None => vec![None],
             };
+            let found = match attr.failed.filter(|_| rmw.is_some() && written.is_none()) {
+                Some((sem, sc)) => Attr { sem, sc, ..attr },
+                None => attr,
+            };
             for written in left {
                 let mut next = state.clone();
-                let read = self.event(&mut next, Kind::Read, place, old, (0, place.1), attr, rmw, instr);
-                if let Some((new, data)) = written {
-                    self.event(&mut next, Kind::Write, place, new, (data, place.1), attr, true, instr);
+                let about = About { loc, addr, value: old, rmw: rmw.is_some(), ..About::default() };
+                let read = self.event(&mut next, Kind::Read, about, found, instr);
+                if let Some((value, data)) = written {
+                    let about = About { value, data, read: Some(read), ..about };
+                    self.event(&mut next, Kind::Write, about, attr, instr);
+                }
+                if attr.exclusive {
+                    next.monitor = Some((read, loc));
                 }
                 if let Some(dst) = dst {
-                    (next.path.regs[dst], next.path.from[dst]) = (old, 1 << read);
+                    let deps = self.result(rmw, read, written.is_some());
+                    next.path.set(dst, old, deps);
                 }
                 self.run(next)?;
             }
         }
         Ok(())
     }
+
+    /// What the value found comes from: the read. A CAS of AArch64 that succeeds leaves what was expected,
+    /// which the read has only confirmed.
+    fn result(&self, rmw: Option<&Instr>, read: usize, wrote: bool) -> Deps {
+        let found = Deps { real: 1 << read, pick: 0 };
+        match rmw {
+            Some(Instr::Rmw { kind: AmoKind::Cas, .. }) if wrote && self.test.dialect == Dialect::Aarch64 => {
+                found.chooses()
+            }
+            _ => found,
+        }
+    }
 }
 
 /// Instructions that may access a location.
-fn accesses(test: &Test, loc: usize) -> impl Iterator<Item = &Instr> {
-    test.threads.iter().flat_map(|t| &t.code).filter(move |instr| match instr {
-        Instr::Load { at, .. } | Instr::Store { at, .. } | Instr::Rmw { at, .. } => {
-            !matches!(at, Expr::Addr(other) if *other != loc)
-        }
+pub(crate) fn accesses(test: &Test, loc: usize) -> impl Iterator<Item = &Instr> {
+    test.threads.iter().flat_map(move |t| accesses_of(t, loc))
+}
+
+pub(crate) fn accesses_of(thread: &Thread, loc: usize) -> impl Iterator<Item = &Instr> {
+    thread.code.iter().filter(move |instr| match instr {
+        Instr::Load { at, .. }
+        | Instr::Store { at, .. }
+        | Instr::StoreExclusive { at, .. }
+        | Instr::Rmw { at, .. } => !matches!(at, Expr::Addr(other) if *other != loc),
         _ => false,
     })
 }
@@ -318,79 +500,14 @@ fn found(test: &Test, loc: usize) -> bool {
 /// More paths than the bounds allow, or an access to what is no location.
 pub fn paths_of(test: &Test, thread: usize, domain: &Domain, bounds: Bounds) -> Result<Vec<Path>, EnumError> {
     let t = &test.threads[thread];
-    let regs = t.start.iter().map(|start| value_of(start, &[], &[]).0).collect();
-    let path = Path { regs, from: vec![0; t.regs.len()], ..Path::default() };
+    let regs = t.start.iter().map(|start| Path::default().value(start).0).collect();
+    let none = vec![0; t.regs.len()];
+    let path = Path { regs, from: none.clone(), picked: none, ..Path::default() };
     let found = (0..test.locs.len()).map(|loc| found(test, loc)).collect();
-    let mut walk = Walk { test, number: thread, thread: t, domain, bounds, found, out: Vec::new() };
-    walk.run(State { pc: 0, turns: 0, ctrl: 0, path })?;
+    let of = |loc: usize| test.threads.iter().filter(|t| accesses_of(t, loc).next().is_some()).count();
+    let single = test.aliases.is_empty() && !bounds.quantum;
+    let private = (0..test.locs.len()).map(|loc| single && of(loc) <= 1).collect();
+    let mut walk = Walk { test, number: thread, thread: t, domain, bounds, found, private, out: Vec::new() };
+    walk.run(State { pc: 0, turns: 0, ctrl: Deps::default(), monitor: None, path })?;
     Ok(walk.out)
-}
-
-/// Paths of every thread, with every value that some write can leave.
-///
-/// A value that takes more writes to its location than any execution has is left out: else counters would count for ever.
-///
-/// # Errors
-/// As [`paths_of`].
-pub fn all_paths(test: &Test, bounds: Bounds) -> Result<Vec<Vec<Path>>, EnumError> {
-    let (mut domain, paths) = written(test, Bounds { quantum: false, ..bounds })?;
-    if !bounds.quantum {
-        return Ok(paths);
-    }
-    for (loc, values) in domain.iter_mut().enumerate() {
-        let class = |instr: &Instr| match instr {
-            Instr::Load { attr, .. } | Instr::Store { attr, .. } | Instr::Rmw { attr, .. } => attr.class,
-            _ => Class::D,
-        };
-        if accesses(test, loc).any(|instr| class(instr) == Class::Q) {
-            values.extend([0, 1, FRESH].map(|value| (value, 0)));
-        }
-    }
-    (0..test.threads.len()).map(|t| paths_of(test, t, &domain, bounds)).collect()
-}
-
-/// Values that writes can leave, and the paths that they are found on.
-fn written(test: &Test, bounds: Bounds) -> Result<(Domain, Vec<Vec<Path>>), EnumError> {
-    let mut domain: Domain = test.locs.iter().map(|loc| BTreeMap::from([(loc.init, 0)])).collect();
-    let mut rounds = 0;
-    loop {
-        let threads = 0..test.threads.len();
-        let paths = threads.map(|t| paths_of(test, t, &domain, bounds)).collect::<Result<Vec<_>, _>>()?;
-        let most: Vec<u32> = (0..test.locs.len()).map(|loc| most_writes(&paths, loc)).collect();
-        let mut grown = false;
-        for path in paths.iter().flatten() {
-            for (n, event) in path.events.iter().enumerate().filter(|(_, e)| e.kind == Kind::Write) {
-                let depth = depth(path, n, &domain);
-                let known = domain[event.loc].get(&event.value).is_some_and(|before| *before <= depth);
-                if !known && depth <= most[event.loc] {
-                    domain[event.loc].insert(event.value, depth);
-                    grown = true;
-                }
-            }
-        }
-        rounds += 1;
-        // A chain of values over several locations is no longer than all writes together.
-        if !grown || rounds > most.iter().sum::<u32>() {
-            return Ok((domain, paths));
-        }
-    }
-}
-
-/// Most writes to a location in one execution.
-fn most_writes(paths: &[Vec<Path>], loc: usize) -> u32 {
-    let of =
-        |path: &Path| path.events.iter().filter(|e| e.kind == Kind::Write && e.loc == loc).count() as u32;
-    paths.iter().map(|thread| thread.iter().map(of).max().unwrap_or(0)).sum()
-}
-
-/// Writes to its own location that the value of a path's write takes, itself included.
-fn depth(path: &Path, write: usize, domain: &Domain) -> u32 {
-    let event = &path.events[write];
-    let own = if event.rmw { 1 << (write - 1) } else { 0 };
-    let from = path
-        .events
-        .iter()
-        .enumerate()
-        .filter(|(n, e)| (event.data | own) >> n & 1 == 1 && e.loc == event.loc);
-    1 + from.filter_map(|(_, e)| domain[e.loc].get(&e.value)).max().copied().unwrap_or(0)
 }

@@ -82,7 +82,7 @@ pub enum Hrf {
 /// A test that is too large to be enumerated.
 pub fn races(test: &Test, model: Drf, hrf: Hrf, bounds: Bounds) -> Result<BTreeSet<Found>, EnumError> {
     let mut found = BTreeSet::new();
-    let bounds = Bounds { quantum: model.level == Level::DrfRlx, ..bounds };
+    let bounds = Bounds { quantum: model.level == Level::DrfRlx, coherent: Set::MAX, ..bounds };
     for_each(test, bounds, &mut |x| {
         if x.po.or(&x.com()).acyclic() && x.atomic() {
             found.extend(races_in(x, model, hrf));
@@ -151,8 +151,12 @@ impl<'a> Whole<'a> {
             Hrf::Direct if model.scopes => {
                 let scopes = [Scope::Cu, Scope::Gpu, Scope::Sys].into_iter();
                 let of_scope = |scope| {
-                    let has = |n: usize| ops[n].event.attr.scope == scope;
-                    so(true).and(&Rel::of(ops.len(), |a, b| has(a) && has(b)))
+                    let attr = |n: usize| ops[n].event.attr;
+                    let has = |n: usize| attr(n).scope == scope;
+                    // A remote operation promotes the other access to its scope.
+                    let promotes = |n: usize| has(n) && attr(n).remote;
+                    let both = |a: usize, b: usize| (has(a) && has(b)) || promotes(a) || promotes(b);
+                    so(true).and(&Rel::of(ops.len(), both))
                 };
                 scopes.fold(Rel::empty(ops.len()), |all, scope| all.or(&po.or(&of_scope(scope)).plus()))
             }

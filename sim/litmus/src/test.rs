@@ -3,6 +3,9 @@
 use std::fmt;
 use weft_workload::op::{AmoKind, Class, Scope, Sem};
 
+/// Begins the name of a register that a reader has made for itself.
+pub const HIDDEN: char = '%';
+
 /// What a test is written in; it decides the model that its own verdict is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
@@ -10,9 +13,9 @@ pub enum Dialect {
     Ptx,
     /// AArch64 (Armv8).
     Aarch64,
-    /// C with atomics (RC11).
+    /// C with atomics (C11).
     C11,
-    /// OpenCL C with scopes (OpenCL 2.0 as repaired at POPL 2016).
+    /// OpenCL C with scopes (OpenCL 2.0).
     OpenCl,
     /// LISA with a scope tree (RMO of each scope).
     Lisa,
@@ -21,7 +24,7 @@ pub enum Dialect {
 }
 
 /// Where a thread runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// On a CPU core; `cu` is its number then.
     pub cpu: bool,
@@ -42,6 +45,35 @@ impl Place {
     }
 }
 
+/// Method of access (PTX ISA, memory consistency model, "Proxies"): accesses by different ones are ordered by
+/// proxy fences only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Proxy {
+    /// Ordinary loads and stores.
+    #[default]
+    Generic,
+    /// Texture loads.
+    Texture,
+    /// Surface loads and stores.
+    Surface,
+    /// Constant loads.
+    Constant,
+    /// Between virtual addresses of one word; of a fence only.
+    Alias,
+}
+
+/// Which memory a fence or barrier of OpenCL orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Region {
+    /// Global and local.
+    #[default]
+    All,
+    /// Global.
+    Global,
+    /// Local: that of a work-group.
+    Local,
+}
+
 /// How an access is ordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Attr {
@@ -55,6 +87,23 @@ pub struct Attr {
     pub scope: Scope,
     /// Remote-scope promotion.
     pub remote: bool,
+    /// Of a compare-and-swap that fails: what its read orders and whether it is sequentially consistent, if
+    /// that differs.
+    pub failed: Option<(Sem, bool)>,
+    /// Method of access; of a fence, the one that it brings together with the generic one.
+    pub proxy: Proxy,
+    /// Virtual address of the word by which it is accessed ([`Alias::address`]).
+    pub address: u8,
+    /// Memory that a fence orders.
+    pub region: Region,
+    /// Bytes accessed; 0 where the format has words of one size only.
+    pub bytes: u8,
+    /// Exclusive (`LDXR`, `STXR`).
+    pub exclusive: bool,
+    /// An acquire that an earlier release may pass (`LDAPR`).
+    pub rcpc: bool,
+    /// The value read goes nowhere (an atomic of AArch64 whose destination is the zero register).
+    pub unused: bool,
 }
 
 impl Attr {
@@ -74,8 +123,19 @@ impl Attr {
     }
 }
 
-/// A word of memory.
+/// A further name of a word, which may be a virtual address of its own (PTX).
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alias {
+    /// Name.
+    pub name: String,
+    /// The word, by its place in [`Test::locs`].
+    pub loc: usize,
+    /// 0 if it is the same virtual address as the word's own name, else a number of its own.
+    pub address: u8,
+}
+
+/// A word of memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loc {
     /// Name.
     pub name: String,
@@ -83,6 +143,8 @@ pub struct Loc {
     pub init: i64,
     /// In memory that one work-group has for itself (OpenCL `local`).
     pub local: bool,
+    /// Declared as no atomic (OpenCL `int`, not `atomic_int`).
+    pub plain: bool,
 }
 
 /// A register of a thread, by its place in [`Thread::regs`].
@@ -101,6 +163,12 @@ pub enum Op {
     Ne,
     Lt,
     Gt,
+    Le,
+    Ge,
+    Mul,
+    /// Shifts of 64-bit words; by 64 and more all is shifted out.
+    Shl,
+    Shr,
 }
 
 /// A value computed from registers.
@@ -114,6 +182,28 @@ pub enum Expr {
     Reg(Reg),
     /// Of two.
     Bin(Op, Box<Expr>, Box<Expr>),
+    /// The second if the first is not 0, else the third: by choice, not by a branch (`CSEL`).
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+}
+
+impl Expr {
+    /// Of two.
+    pub fn bin(op: Op, a: Expr, b: Expr) -> Expr {
+        Expr::Bin(op, Box::new(a), Box::new(b))
+    }
+
+    /// Calls `see` with every register named.
+    pub fn regs(&self, see: &mut dyn FnMut(Reg)) {
+        match self {
+            Expr::Const(_) | Expr::Addr(_) => {}
+            Expr::Reg(reg) => see(*reg),
+            Expr::Bin(_, a, b) => {
+                a.regs(see);
+                b.regs(see);
+            }
+            Expr::Select(a, b, c) => [a, b, c].into_iter().for_each(|part| part.regs(see)),
+        }
+    }
 }
 
 /// An instruction. `at` is an expression that gives an address.
@@ -139,9 +229,18 @@ pub enum Instr {
         compare: Expr,
         attr: Attr,
     },
+    /// Writes if nobody else has written since the exclusive load before it; `status` is 0 then, else 1.
+    StoreExclusive {
+        status: Reg,
+        at: Expr,
+        value: Expr,
+        attr: Attr,
+    },
     Fence {
         attr: Attr,
     },
+    /// Where threads of a work-group or CTA meet.
+    Barrier(Barrier),
     Set {
         dst: Reg,
         value: Expr,
@@ -153,6 +252,33 @@ pub enum Instr {
     },
 }
 
+/// A barrier: barriers of one site and one number meet, those of threads that share an L1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Barrier {
+    /// Which barrier of the program it is.
+    pub site: u32,
+    /// Its number, computed.
+    pub number: Expr,
+    /// Whether the thread waits there; one that only arrives does not.
+    pub waits: bool,
+    /// Threads that must have come, at least; `None`: all that have this barrier in their code.
+    pub least: Option<Expr>,
+    /// Memory that it orders.
+    pub attr: Attr,
+}
+
+impl Instr {
+    /// The register that it writes.
+    pub fn writes(&self) -> Option<Reg> {
+        match self {
+            Instr::Load { dst, .. } | Instr::Set { dst, .. } => Some(*dst),
+            Instr::Rmw { dst, .. } => *dst,
+            Instr::StoreExclusive { status, .. } => Some(*status),
+            Instr::Store { .. } | Instr::Fence { .. } | Instr::Barrier(_) | Instr::Branch { .. } => None,
+        }
+    }
+}
+
 /// A thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Thread {
@@ -162,6 +288,8 @@ pub struct Thread {
     pub regs: Vec<String>,
     /// What they hold at the start: a number or an address.
     pub start: Vec<Expr>,
+    /// Those for which the test says so.
+    pub given: Vec<Reg>,
     /// Its instructions.
     pub code: Vec<Instr>,
 }
@@ -174,6 +302,11 @@ impl Thread {
             self.start.push(Expr::Const(0));
             self.regs.len() - 1
         })
+    }
+
+    /// Whether a register has a value: from the start, or because an instruction writes it.
+    pub fn gives(&self, reg: Reg) -> bool {
+        self.given.contains(&reg) || self.code.iter().any(|instr| instr.writes() == Some(reg))
     }
 }
 
@@ -226,6 +359,17 @@ pub enum Verdict {
     Always,
 }
 
+impl Quantifier {
+    /// The verdict that a condition itself states: a question (`exists`) states none.
+    pub fn states(self) -> Option<Verdict> {
+        match self {
+            Quantifier::Exists => None,
+            Quantifier::NotExists => Some(Verdict::Forbidden),
+            Quantifier::Forall => Some(Verdict::Always),
+        }
+    }
+}
+
 impl Verdict {
     /// The word for it.
     pub fn name(self) -> &'static str {
@@ -268,6 +412,16 @@ impl Cond {
         }
     }
 
+    /// Calls `see` with every number named.
+    pub fn numbers(&self, see: &mut dyn FnMut(i64)) {
+        match self {
+            Cond::True | Cond::Regs { .. } => {}
+            Cond::Reg { value, .. } | Cond::Loc { value, .. } => see(*value),
+            Cond::Not(part) => part.numbers(see),
+            Cond::And(parts) | Cond::Or(parts) => parts.iter().for_each(|part| part.numbers(see)),
+        }
+    }
+
     /// Calls `see` with every register named.
     pub fn regs(&self, see: &mut dyn FnMut(usize, Reg)) {
         match self {
@@ -292,8 +446,12 @@ pub struct Test {
     pub dialect: Dialect,
     /// Words of memory.
     pub locs: Vec<Loc>,
+    /// Further names of these words.
+    pub aliases: Vec<Alias>,
     /// Threads.
     pub threads: Vec<Thread>,
+    /// Which ends count at all (`filter`).
+    pub filter: Cond,
     /// What is asked of the ends.
     pub quantifier: Quantifier,
     /// Which ends are meant.
@@ -305,10 +463,42 @@ pub struct Test {
 }
 
 impl Test {
+    /// A test without threads that asks nothing.
+    pub fn new(name: &str, dialect: Dialect) -> Test {
+        Test {
+            name: name.into(),
+            dialect,
+            locs: Vec::new(),
+            aliases: Vec::new(),
+            threads: Vec::new(),
+            filter: Cond::True,
+            quantifier: Quantifier::Exists,
+            condition: Cond::True,
+            expect: Vec::new(),
+            races: Vec::new(),
+        }
+    }
+
+    /// An end that the condition says there is none of, if it says so: one that meets a `~exists`, or that
+    /// does not meet a `forall`.
+    pub fn broken_by<'a>(&self, ends: impl IntoIterator<Item = &'a Outcome>) -> Option<&'a Outcome> {
+        let bad = match self.quantifier {
+            Quantifier::Exists => return None,
+            Quantifier::NotExists => true,
+            Quantifier::Forall => false,
+        };
+        ends.into_iter().find(|end| self.filter.holds(end) && self.condition.holds(end) == bad)
+    }
+
+    /// Whether an end counts and meets the condition.
+    pub fn meets(&self, end: &Outcome) -> bool {
+        self.filter.holds(end) && self.condition.holds(end)
+    }
+
     /// Verdict from the ends that are possible.
     pub fn judge<'a>(&self, ends: impl IntoIterator<Item = &'a Outcome>) -> Verdict {
         let (mut met, mut all) = (false, true);
-        for end in ends {
+        for end in ends.into_iter().filter(|end| self.filter.holds(end)) {
             let holds = self.condition.holds(end);
             met |= holds;
             all &= holds;
@@ -321,70 +511,19 @@ impl Test {
         }
     }
 
-    /// An instruction in words, as in Weft's own format: `r1 = R.P.gpu y`.
-    ///
-    /// # Panics
-    /// No such instruction.
-    pub fn instruction(&self, thread: usize, instr: usize) -> String {
-        let regs = &self.threads[thread].regs;
-        let text = |e: &Expr| self.expression(e, regs);
-        let access = |kind: &str, attr: &Attr| {
-            let scope = match attr.scope {
-                Scope::Cu => ".cu",
-                Scope::Gpu => ".gpu",
-                Scope::Sys => "",
-            };
-            format!("{kind}.{:?}{scope}{}", attr.class, if attr.remote { ".rem" } else { "" })
-        };
-        match &self.threads[thread].code[instr] {
-            Instr::Load { dst, at, attr } => format!("{} = {} {}", regs[*dst], access("R", attr), text(at)),
-            Instr::Store { at, value, attr } => format!("{} {} {}", access("W", attr), text(at), text(value)),
-            Instr::Rmw { dst, at, kind, value, compare, attr } => {
-                let name = format!("{kind:?}").to_uppercase();
-                let into = dst.map_or(String::new(), |dst| format!("{} = ", regs[dst]));
-                let compare =
-                    if *kind == AmoKind::Cas { format!("{} ", text(compare)) } else { String::new() };
-                format!("{into}{} {} {compare}{}", access(&name, attr), text(at), text(value))
-            }
-            Instr::Fence { attr } => format!("F {:?} {:?}", attr.sem, attr.scope),
-            Instr::Set { dst, value } => format!("{} = {}", regs[*dst], text(value)),
-            Instr::Branch { if_, to } => format!("if {} to {to}", text(if_)),
-        }
-    }
-
-    fn expression(&self, e: &Expr, regs: &[String]) -> String {
-        match e {
-            Expr::Const(value) => value.to_string(),
-            Expr::Addr(loc) => self.locs[*loc].name.clone(),
-            Expr::Reg(reg) => regs[*reg].clone(),
-            Expr::Bin(op, a, b) => {
-                let sign = match op {
-                    Op::Add => "+",
-                    Op::Sub => "-",
-                    Op::And => "&",
-                    Op::Or => "|",
-                    Op::Xor => "^",
-                    Op::Eq => "==",
-                    Op::Ne => "!=",
-                    Op::Lt => "<",
-                    Op::Gt => ">",
-                };
-                format!("{} {sign} {}", self.expression(a, regs), self.expression(b, regs))
-            }
-        }
+    /// Some access is a remote operation.
+    pub fn promotes(&self) -> bool {
+        self.threads.iter().flat_map(|t| &t.code).any(|instr| match instr {
+            Instr::Load { attr, .. }
+            | Instr::Store { attr, .. }
+            | Instr::Rmw { attr, .. }
+            | Instr::StoreExclusive { attr, .. } => attr.remote,
+            Instr::Fence { .. } | Instr::Barrier(_) | Instr::Set { .. } | Instr::Branch { .. } => false,
+        })
     }
 
     /// The location of this name.
     pub fn loc(&self, name: &str) -> Option<usize> {
         self.locs.iter().position(|loc| loc.name == name)
-    }
-
-    /// An end in words: registers that have names, then memory.
-    pub fn describe(&self, end: &Outcome) -> String {
-        let regs = self.threads.iter().enumerate().flat_map(|(t, thread)| {
-            thread.regs.iter().enumerate().map(move |(r, name)| format!("{t}:{name}={}", end.regs[t][r]))
-        });
-        let mem = self.locs.iter().zip(&end.mem).map(|(loc, value)| format!("{}={value}", loc.name));
-        regs.chain(mem).collect::<Vec<_>>().join(" ")
     }
 }

@@ -1,7 +1,9 @@
-//! Packed files, read as they are unpacked: gzip, xz and Zstandard, known by their first bytes, and never more than a limit.
+//! Packed files, read as they are unpacked: gzip, xz and Zstandard, known by their first bytes, and never
+//! more than a limit.
 //!
-//! A packed file of a few megabytes can hold terabytes. Nothing here holds more than a buffer, and what reads from it is stopped
-//! behind [`Limit::bytes`] with a sentence that names the limit and the option that sets it.
+//! A packed file of a few megabytes can hold terabytes. Nothing here holds more than a buffer, and what
+//! reads from it is stopped behind [`Limit::bytes`] with a sentence that names the limit and the option
+//! that sets it.
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
@@ -87,7 +89,8 @@ pub struct Unpacked<'a> {
 /// Opens a file.
 ///
 /// # Errors
-/// A file that cannot be opened or whose first bytes cannot be read. Damage, and more bytes than the limit, show as errors of reading.
+/// A file that cannot be opened or whose first bytes cannot be read. Damage, and more bytes than the limit,
+/// show as errors of reading.
 pub fn open(path: &Path, limit: Limit) -> Result<Unpacked<'static>> {
     unpack(BufReader::with_capacity(BUFFER, File::open(path)?), limit)
 }

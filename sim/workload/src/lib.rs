@@ -15,7 +15,7 @@ pub mod program;
 pub mod programs;
 pub mod trace;
 
-pub use graph::{Graph, GraphError};
+pub use graph::{Graph, GraphError, GraphFacts};
 pub use mapping::{LocalMemory, MapKind, Mapping};
 pub use op::{
     Access, Addrs, AmoKind, Class, Hint, LaneMask, LdsAccess, Op, Request, Scope, Sem, Token, Unit, Values,
@@ -24,6 +24,6 @@ pub use program::{
     Array, Frame, HostStep, Kernel, Layout, LoadedValues, PAGE_BYTES, Place, Program, VerifyError, full_mask,
 };
 pub use programs::{
-    Legal, Offer, ParamSpec, WorkloadError, WorkloadInfo, build, default_of, offer, parameters, supply,
-    workloads,
+    Built, Legal, Offer, ParamSpec, WorkloadError, WorkloadInfo, build, default_of, offer, parameters,
+    prepare, supply, workloads,
 };

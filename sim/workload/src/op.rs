@@ -186,7 +186,8 @@ pub enum Request {
 }
 
 impl Request {
-    const ALL: [Self; 7] =
+    /// All.
+    pub const ALL: [Self; 7] =
         [Self::Own, Self::ReqV, Self::ReqS, Self::ReqO, Self::ReqOData, Self::ReqWt, Self::ReqWtFwd];
 }
 

@@ -11,6 +11,7 @@ use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use weft_engine::{Design, InPort, Options, OutPort, Sim};
+use weft_rtl::bv::{limbs_for, top_mask};
 use weft_rtl::ir::ProbeKind;
 use weft_rtl::prelude::*;
 
@@ -95,11 +96,10 @@ impl Source {
         for (name, port, width) in &self.leaves {
             let Some(msg) = &mut offered else {
                 limbs.clear();
-                limbs.extend((0..width.div_ceil(64)).map(|_| rng.random::<u64>()));
-                limbs
-                    .iter_mut()
-                    .skip(*width as usize / 64)
-                    .for_each(|last| *last &= !(u64::MAX << (width % 64)));
+                limbs.extend((0..limbs_for(*width)).map(|_| rng.random::<u64>()));
+                if let Some(last) = limbs.last_mut() {
+                    *last &= top_mask(*width);
+                }
                 sim.set_limbs(*port, limbs);
                 continue;
             };
@@ -195,7 +195,7 @@ impl Bench {
     /// Adds a sender to a channel.
     pub fn source<T: Data>(&mut self, name: &str, shape: &T::Shape) {
         let port = |l: Leaf| {
-            let full = join_name(name, &l.name);
+            let full = join_name(&message_name::<T>(name, shape), &l.name);
             (l.name, self.input(&full), l.width)
         };
         let leaves = leaves_of::<T>(shape, "").into_iter().map(port).collect();
@@ -208,7 +208,7 @@ impl Bench {
     /// Adds a receiver to a channel.
     pub fn sink<T: Data>(&mut self, name: &str, shape: &T::Shape) {
         let port = |l: Leaf| {
-            let full = join_name(name, &l.name);
+            let full = join_name(&message_name::<T>(name, shape), &l.name);
             (l.name, self.output(&full))
         };
         let leaves = leaves_of::<T>(shape, "").into_iter().map(port).collect();

@@ -143,8 +143,7 @@ impl Agreement {
     /// A note that cannot be written.
     pub fn note(&self, looked: bool) -> Result<(), TableError> {
         let folder = self.tool.notes();
-        std::fs::create_dir_all(&folder)
-            .map_err(|cause| TableError::Write { path: folder.clone(), cause })?;
+        std::fs::create_dir_all(&folder).map_err(|cause| weft_output::OutputError::of(&folder, &cause))?;
         let row = self.row.iter().cloned().chain([if looked { LOOKED } else { "no" }.to_string()]);
         self.tool
             .noted()

@@ -49,10 +49,8 @@ pub enum DigestError {
     Run { what: String, cause: Box<FabricError> },
     #[error("{what}: {cause}")]
     Program { what: String, cause: Box<weft_workload::WorkloadError> },
-    #[error(
-        "nothing in the tables has the name {name}; `weft list blocks` and `weft list fabrics` show what there is"
-    )]
-    Unknown { name: String },
+    #[error("nothing in the tables has the name {name}; {remedy}")]
+    Unknown { name: String, remedy: String },
 }
 
 impl Kind {
@@ -189,7 +187,11 @@ pub fn known(names: &[String]) -> Result<(), DigestError> {
         FabricConfig::list().contains(&name.as_str()) || blocks.iter().any(|b| b.name == **name)
     };
     match names.iter().find(|name| !is_known(name)) {
-        Some(name) => Err(DigestError::Unknown { name: name.clone() }),
+        Some(name) => {
+            let known = FabricConfig::list().into_iter().chain(blocks.iter().map(|block| block.name));
+            let all = "`weft list blocks` and `weft list fabrics` show what there is";
+            Err(DigestError::Unknown { name: name.clone(), remedy: weft_names::remedy(name, known, all) })
+        }
         None => Ok(()),
     }
 }

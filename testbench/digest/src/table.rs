@@ -24,8 +24,8 @@ pub enum TableError {
         "{path} has the columns {found}, expected {expected}; write the table again with `weft digest --write`"
     )]
     Columns { path: PathBuf, found: String, expected: String },
-    #[error("{path} cannot be written: {cause}; name a folder that can be with --dir")]
-    Write { path: PathBuf, cause: io::Error },
+    #[error(transparent)]
+    Write(#[from] weft_output::OutputError),
 }
 
 impl Table {
@@ -76,24 +76,14 @@ impl Table {
     /// # Errors
     /// A file that cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), TableError> {
-        let write = || -> io::Result<()> {
-            let folder = path.parent().unwrap_or(Path::new("."));
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            let mut writer = csv::Writer::from_writer(&mut file);
+        let encoded = || -> io::Result<Vec<u8>> {
+            let mut writer = csv::Writer::from_writer(Vec::new());
             writer.write_record(&self.columns)?;
             self.rows.iter().try_for_each(|row| writer.write_record(row))?;
-            writer.flush()?;
-            drop(writer);
-            // A temporary file is its owner's alone; a file of the checkout is not.
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::PermissionsExt;
-                file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
-            }
-            file.persist(path).map_err(|e| e.error)?;
-            Ok(())
+            writer.into_inner().map_err(csv::IntoInnerError::into_error)
         };
-        write().map_err(|cause| TableError::Write { path: path.to_path_buf(), cause })
+        let bytes = encoded().expect("a table is always encoded");
+        Ok(weft_output::write(path, &bytes)?)
     }
 
     fn by_name(&self) -> BTreeMap<&[String], &[String]> {

@@ -52,9 +52,7 @@ pub fn write_hits(dir: &Path, test: &str, hits: &[Hit]) -> Result<PathBuf, (Path
             text.push('\n');
         }
         std::fs::create_dir_all(dir)?;
-        let partial = path.with_extension("partial");
-        std::fs::write(&partial, text)?;
-        std::fs::rename(&partial, &path)
+        weft_output::write(&path, text.as_bytes()).map_err(io::Error::other)
     };
     match write() {
         Ok(()) => Ok(path),

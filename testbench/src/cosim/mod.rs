@@ -134,8 +134,12 @@ pub struct CosimReport {
     pub output_bits: u32,
     /// Transfers seen on channels, both directions.
     pub transfers: u64,
+    /// Cycle of the last transfer: nothing passes after it, whatever is offered.
+    pub last_transfer: Option<u64>,
     /// Output ports that took more than one value; a run in which few do proves little.
     pub outputs_that_moved: usize,
+    /// The other output ports.
+    pub outputs_still: Vec<String>,
     /// The first output that depends on memory content at power-up, seen by a four-state simulator.
     pub unknown: Option<Difference>,
     /// Time of the engine's run.
@@ -148,7 +152,7 @@ impl fmt::Display for CosimReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: engine and {} agree in {} cycles on {} outputs ({} bits, {} of the outputs changed, {} transfers)",
+            "{}: engine and {} agree in {} cycles on {} outputs ({} bits, {} of the outputs changed, {} transfers",
             self.module,
             self.with.name(),
             self.cycles,
@@ -157,6 +161,13 @@ impl fmt::Display for CosimReport {
             self.outputs_that_moved,
             self.transfers
         )?;
+        match self.last_transfer {
+            Some(last) if last + self.cycles / 10 < self.cycles => write!(f, ", the last in cycle {last})")?,
+            _ => write!(f, ")")?,
+        }
+        if !self.outputs_still.is_empty() {
+            write!(f, "; unchanged: {}", some_of(&self.outputs_still))?;
+        }
         match &self.unknown {
             None => Ok(()),
             Some(at) => write!(
@@ -165,6 +176,16 @@ impl fmt::Display for CosimReport {
                 at.port, at.cycle
             ),
         }
+    }
+}
+
+/// The first few of a list of names, and how many more there are.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 6;
+    let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 
@@ -194,6 +215,8 @@ pub enum CosimError {
     XEscapes { module: String, with: With, at: Box<Difference>, replay: String },
     #[error("{module} has no outputs, so there is nothing to compare")]
     NoOutputs { module: String },
+    #[error("{module}: {stood} in {cycles} cycles, so agreement would say nothing; {remedy}")]
+    Still { module: String, cycles: u64, stood: &'static str, remedy: String },
     #[error("the simulation of {module} ended without a verdict; it said: {said}")]
     NoVerdict { module: String, said: String },
     #[error(transparent)]
@@ -226,6 +249,7 @@ pub fn cosim_recorded(
     if run.ports.outputs.is_empty() {
         return Err(CosimError::NoOutputs { module: module.name.clone() });
     }
+    refuse_still(module, run, options)?;
     make_folder(&options.workdir)?;
     let sources = write_files(&options.workdir, &emit(module))?;
     let start = Instant::now();
@@ -244,10 +268,33 @@ pub fn cosim_recorded(
         outputs: run.ports.outputs.len(),
         output_bits: run.ports.outputs.iter().map(|p| p.width).sum(),
         transfers: run.transfers,
+        last_transfer: run.last_transfer,
         outputs_that_moved: run.moved(),
+        outputs_still: run.still().into_iter().map(String::from).collect(),
         unknown,
         engine_time,
         other_time: start.elapsed(),
+    })
+}
+
+/// A run in which nothing happens is equal in every simulator.
+fn refuse_still(module: &Module, run: &Recording, options: &CosimOptions) -> Result<(), CosimError> {
+    let silent = !run.ports.channels.is_empty() && run.transfers == 0;
+    let stood = match (run.moved(), silent) {
+        (0, _) => "no output changed",
+        (_, true) => "no message passed a channel",
+        (_, false) => return Ok(()),
+    };
+    Err(CosimError::Still {
+        module: module.name.clone(),
+        cycles: run.cycles(),
+        stood,
+        remedy: format!(
+            "take more cycles or another seed ({} --cycles {} --seed {})",
+            options.command,
+            (10 * run.cycles()).max(1_000),
+            options.seed + 1
+        ),
     })
 }
 

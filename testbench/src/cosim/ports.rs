@@ -17,6 +17,8 @@ pub struct Port {
     pub legal: Vec<u64>,
     /// The bits that vary in random messages, where not all may.
     pub varies: Option<Bv>,
+    /// What legal values are below, where the message says so and the width has more.
+    pub below: Option<u64>,
 }
 
 /// A channel: positions in the lists of inputs and outputs.
@@ -63,7 +65,8 @@ impl Ports {
                 LeafType::Enum(e) => e.variants.iter().map(|v| v.1).collect(),
                 _ => Vec::new(),
             };
-            Port { name: s.name.clone(), width: s.width, legal, varies: varying_bits(block, inner) }
+            let below = inner.below.filter(|bound| s.width >= 64 || bound >> s.width == 0);
+            Port { name: s.name.clone(), width: s.width, legal, varies: varying_bits(block, inner), below }
         };
         let inputs: Vec<Port> = module.inputs().map(|(id, s)| port(id, s)).collect();
         let outputs: Vec<Port> = module.outputs().map(|(id, s)| port(id, s)).collect();
@@ -115,8 +118,11 @@ impl Port {
         Bv::from_limbs(&limbs, self.width)
     }
 
-    /// A legal random value: for an enumeration one of its encodings.
+    /// A legal random value: for an enumeration one of its encodings, for a number with a bound one below it.
     pub fn random(&self, rng: &mut Xorshift) -> Bv {
+        if let Some(bound) = self.below {
+            return Bv::from_u64(rng.below(bound.max(1)), self.width);
+        }
         if !self.legal.is_empty() {
             let at = rng.below(self.legal.len() as u64);
             return Bv::from_u64(self.legal[at as usize], self.width);

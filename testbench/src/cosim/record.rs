@@ -21,6 +21,8 @@ pub struct Recording {
     pub outputs: Vec<Vec<Bv>>,
     /// Transfers on channels.
     pub transfers: u64,
+    /// Cycle of the last transfer.
+    pub last_transfer: Option<u64>,
 }
 
 impl Recording {
@@ -67,6 +69,10 @@ impl Recording {
         })
     }
 
+    fn empty(ports: Ports) -> Recording {
+        Recording { ports, inputs: Vec::new(), outputs: Vec::new(), transfers: 0, last_transfer: None }
+    }
+
     fn record(
         module: &Arc<Module>,
         ports: Ports,
@@ -80,7 +86,7 @@ impl Recording {
         let ins: Vec<_> = ports.inputs.iter().map(input).collect();
         let output = |p: &super::Port| sim.output(&p.name).expect("a port of the module");
         let outs: Vec<_> = ports.outputs.iter().map(output).collect();
-        let mut run = Recording { ports, inputs: Vec::new(), outputs: Vec::new(), transfers: 0 };
+        let mut run = Recording::empty(ports);
         for cycle in 0..cycles {
             let values = next(cycle, run.outputs.last().map(Vec::as_slice));
             for (port, value) in ins.iter().zip(&values) {
@@ -96,12 +102,14 @@ impl Recording {
     }
 
     fn count_transfers(&mut self, inputs: &[Bv], outputs: &[Bv]) {
+        let cycle = self.inputs.len() as u64;
         for channel in &self.ports.channels {
             let both = match channel {
                 Channel::Into { valid, ready, .. } => !inputs[*valid].is_zero() && !outputs[*ready].is_zero(),
                 Channel::OutOf { valid, ready } => !outputs[*valid].is_zero() && !inputs[*ready].is_zero(),
             };
             self.transfers += u64::from(both);
+            self.last_transfer = if both { Some(cycle) } else { self.last_transfer };
         }
     }
 
@@ -112,9 +120,14 @@ impl Recording {
 
     /// Number of outputs that took more than one value.
     pub fn moved(&self) -> usize {
-        (0..self.ports.outputs.len())
-            .filter(|p| self.outputs.windows(2).any(|pair| pair[0][*p] != pair[1][*p]))
-            .count()
+        self.ports.outputs.len() - self.still().len()
+    }
+
+    /// Names of the outputs that had one value in all cycles.
+    pub fn still(&self) -> Vec<&str> {
+        let moves = |p: usize| self.outputs.windows(2).any(|pair| pair[0][p] != pair[1][p]);
+        let outputs = self.ports.outputs.iter().enumerate();
+        outputs.filter(|(p, _)| !moves(*p)).map(|(_, port)| port.name.as_str()).collect()
     }
 }
 
@@ -159,7 +172,7 @@ impl Recorder {
             return Err(RecordError::Late { cycle: sim.cycle() });
         }
         let ports = Ports::of(&sim.design().types[units[unit].ty].module);
-        Ok(Recorder { unit, run: Recording { ports, inputs: Vec::new(), outputs: Vec::new(), transfers: 0 } })
+        Ok(Recorder { unit, run: Recording::empty(ports) })
     }
 
     /// The recorded unit's module.

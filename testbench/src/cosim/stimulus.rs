@@ -131,7 +131,7 @@ impl Stimulus {
 /// Values that come again: random ones, two that differ in one bit, and the extremes.
 fn favourites(port: &Port, rng: &mut Xorshift) -> Vec<Bv> {
     let mut out: Vec<Bv> = (0..FAVOURITES).map(|_| port.message(rng)).collect();
-    if port.legal.is_empty() && port.varies.is_none() {
+    if port.legal.is_empty() && port.varies.is_none() && port.below.is_none() {
         let mut near = out[0].clone();
         let bit = rng.below(u64::from(port.width)) as u32;
         near.set_bit(bit, !near.bit(bit));

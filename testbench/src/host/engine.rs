@@ -27,8 +27,8 @@ impl EngineWire {
         let mut sim = Sim::new(&Design::new(hosted, Options::default())?);
         let input = |name: &str| sim.input(name).expect("a byte channel");
         let output = |name: &str| sim.output(name).expect("a byte channel");
-        let (rx, ready) = (["rx_valid", "rx"].map(input), input("tx_ready"));
-        let (rx_ready, tx) = (output("rx_ready"), ["tx_valid", "tx"].map(output));
+        let (rx, ready) = (["rx_valid", "rx_data"].map(input), input("tx_ready"));
+        let (rx_ready, tx) = (output("rx_ready"), ["tx_valid", "tx_data"].map(output));
         sim.set(ready, 1);
         Ok(EngineWire { sim, rx, rx_ready, tx, quiet })
     }

@@ -91,7 +91,7 @@ fn compare(b: &mut Bench, mut model: Model, dest: impl Fn(&Msg) -> usize, cycles
 }
 
 fn run_crossbar(n: u32, m: u32, give: f64, take: f64, seed: u64) {
-    let shape = RoutedShape { dest_bits: bits_for(u64::from(m)), width: 67 };
+    let shape = RoutedShape { outputs: m, width: 67 };
     let module = crossbar::<Routed>(&format!("xbar_{n}x{m}"), n, m, &shape, |msg| msg.dest).unwrap();
     let mut b = Bench::new(&module, seed);
     for i in 0..n {
@@ -99,7 +99,7 @@ fn run_crossbar(n: u32, m: u32, give: f64, take: f64, seed: u64) {
         b.sources[s].chance = give;
         for _ in 0..60 {
             let mut msg = random_msg::<Routed>(&mut b.rng, &shape);
-            msg[0] = Bv::from_u64(b.rng.random_range(0..u64::from(m)), shape.dest_bits);
+            msg[0] = Bv::from_u64(b.rng.random_range(0..u64::from(m)), bits_for(u64::from(m)));
             b.sources[s].queue.push_back(msg);
         }
     }
@@ -155,7 +155,7 @@ fn many_inputs() {
 #[test]
 fn full_rate() {
     // A permutation of inputs onto outputs passes without loss of a cycle.
-    let shape = RoutedShape { dest_bits: 2, width: 8 };
+    let shape = RoutedShape { outputs: 4, width: 8 };
     let module = crossbar::<Routed>("xbar_rate", 4, 4, &shape, |msg| msg.dest).unwrap();
     let mut b = Bench::new(&module, 0);
     for i in 0..4u64 {

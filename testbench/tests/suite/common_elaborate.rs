@@ -91,5 +91,8 @@ fn out_of_range() {
     let text = refused("link-tx", &[("latency", "1")]);
     assert_eq!(text, "parameter latency = 1 of block link-tx: it lies outside 2..4096; legal: 2..4096");
     let text = refused("crossbar", &[("inptus", "4")]);
-    assert_eq!(text, "block crossbar has no parameter inptus; it has inputs, outputs, width");
+    assert_eq!(
+        text,
+        "block crossbar has no parameter inptus; the nearest is inputs; `weft list blocks` shows all"
+    );
 }

@@ -32,7 +32,13 @@ fn star(sys: &Sys, p: LinkParams) -> Arc<Module> {
 
 fn expose<T: Data<Shape = Sys>>(sys: &Sys, name: &str, i: u32, tx: &InstanceRef, rx: &InstanceRef) {
     let mut leaves = leaves_of::<T>(sys, name);
-    leaves.push(Leaf { name: format!("{name}_valid"), width: 1, ty: LeafType::Bool, fields: Vec::new() });
+    leaves.push(Leaf {
+        name: format!("{name}_valid"),
+        width: 1,
+        ty: LeafType::Bool,
+        fields: Vec::new(),
+        below: None,
+    });
     for leaf in leaves {
         tx.drive_bits(&leaf.name, input::<Bits>(&format!("g{i}_{}", leaf.name), leaf.width));
         output::<Bits>(&format!("o{i}_{}", leaf.name), leaf.width).set(rx.out_bits(&leaf.name));

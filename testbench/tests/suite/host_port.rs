@@ -106,7 +106,7 @@ fn inputs_are_held_outputs_are_read_and_channels_take_turns() {
     assert_eq!(kinds, expected);
     assert_eq!(link.get("pokes").expect("a value"), Bv::zero(70));
     let echo = |link: &mut Link<EngineWire>, value: u64| {
-        let come = messages(link, "wide", &[("", value)]).expect("an answer");
+        let come = messages(link, "wide", &[("data", value)]).expect("an answer");
         assert_eq!((come.len(), come[0].number), (1, 2));
         come[0].message.clone()
     };

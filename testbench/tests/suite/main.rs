@@ -9,6 +9,7 @@ mod common_delay_queue;
 mod common_elaborate;
 mod common_fifo;
 mod common_link;
+mod common_phit;
 mod common_switch;
 mod common_traffic;
 mod common_verilog;

@@ -31,7 +31,7 @@ impl Bench {
         self.sim.set(ready, self.taking.into());
         for _ in 0..clocks {
             if self.read("out_valid") == 1 && self.taking {
-                let byte = self.read("out") as u8;
+                let byte = self.read("out_data") as u8;
                 self.bytes.push(byte);
             }
             self.sim.step();

@@ -9,7 +9,7 @@ use weft_rtl::prelude::{Bits, Bool, instance, output};
 #[test]
 fn a_byte_is_ten_bits_of_equal_length() {
     let mut sim = Sim::new(&Design::new(&uart_tx(5).expect("legal"), Options::default()).expect("compiles"));
-    let [valid, byte] = ["in_valid", "in"].map(|name| sim.input(name).expect("a port"));
+    let [valid, byte] = ["in_valid", "in_data"].map(|name| sim.input(name).expect("a port"));
     let txd = sim.output("txd").expect("a port");
     let mut line = Vec::new();
     sim.set(byte, 0b0110_0101);
@@ -35,8 +35,10 @@ fn the_receiver_understands_bytes_sent_without_a_pause() {
         output::<Bool>("overrun", ()).set(receiver.out::<Bool>("overrun", &()));
     });
     let mut sim = Sim::new(&Design::new(&pair.expect("builds"), Options::default()).expect("compiles"));
-    let [valid, byte, ready] = ["in_valid", "in", "out_ready"].map(|name| sim.input(name).expect("a port"));
-    let [taken, comes, came] = ["in_ready", "out_valid", "out"].map(|name| sim.output(name).expect("a port"));
+    let [valid, byte, ready] =
+        ["in_valid", "in_data", "out_ready"].map(|name| sim.input(name).expect("a port"));
+    let [taken, comes, came] =
+        ["in_ready", "out_valid", "out_data"].map(|name| sim.output(name).expect("a port"));
     sim.set(ready, 1);
     let (mut sent, mut bytes) = (0u64, Vec::new());
     for _ in 0..256 * 71 + 100 {

@@ -50,7 +50,7 @@ fn record(sim: &mut Sim, run: &Recording, wave: &Path) {
         trace.sample(sim).expect("written");
         sim.step();
     }
-    trace.finish(sim.cycle(), None, Vec::new()).expect("written");
+    trace.finish(sim.cycle(), None).expect("written");
 }
 
 /// The signals that a save file shows.

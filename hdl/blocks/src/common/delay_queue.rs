@@ -37,7 +37,7 @@ pub fn delay_queue<T: Data>(name: &str, cycles: u32, shape: &T::Shape) -> Result
         }
         let depth = cycles + 2;
         let in_valid = input::<Bool>("in_valid", ());
-        let in_msg = input::<T>("in", shape.clone());
+        let in_msg = input::<T>(&message_name::<T>("in", shape), shape.clone());
         let in_ready = output_reg::<Bool>("in_ready", ());
         let out = out_channel::<T>("out", shape);
         let rows = Fifo::<T>::new("fifo", depth, shape);

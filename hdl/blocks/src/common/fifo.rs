@@ -128,7 +128,7 @@ pub fn fifo<T: Data>(name: &str, depth: u32, shape: &T::Shape) -> Result<Arc<Mod
         doc("Queue between two channels: rows of storage in front of a registered output.");
         param("depth", depth);
         let in_valid = input::<Bool>("in_valid", ());
-        let in_msg = input::<T>("in", shape.clone());
+        let in_msg = input::<T>(&message_name::<T>("in", shape), shape.clone());
         let in_ready = output_reg::<Bool>("in_ready", ());
         let out = out_channel::<T>("out", shape);
         let rows = Fifo::<T>::new("fifo", depth, shape);

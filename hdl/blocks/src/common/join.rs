@@ -6,7 +6,8 @@ use weft_rtl::prelude::*;
 #[track_caller]
 pub fn pass_in<T: Data>(part: &InstanceRef, port: &str, name: &str, shape: &T::Shape) {
     part.drive_bits(&format!("{port}_valid"), input::<Bool>(&format!("{name}_valid"), ()).bits());
-    part.drive::<T>(port, shape, input::<T>(name, shape.clone()));
+    let (inner, outer) = (message_name::<T>(port, shape), message_name::<T>(name, shape));
+    part.drive::<T>(&inner, shape, input::<T>(&outer, shape.clone()));
     output::<Bool>(&format!("{name}_ready"), ()).set(part.out::<Bool>(&format!("{port}_ready"), &()));
 }
 
@@ -14,7 +15,8 @@ pub fn pass_in<T: Data>(part: &InstanceRef, port: &str, name: &str, shape: &T::S
 #[track_caller]
 pub fn pass_out<T: Data>(part: &InstanceRef, port: &str, name: &str, shape: &T::Shape) {
     output::<Bool>(&format!("{name}_valid"), ()).set(part.out::<Bool>(&format!("{port}_valid"), &()));
-    output::<T>(name, shape.clone()).set(part.out::<T>(port, shape));
+    let (inner, outer) = (message_name::<T>(port, shape), message_name::<T>(name, shape));
+    output::<T>(&outer, shape.clone()).set(part.out::<T>(&inner, shape));
     part.drive_bits(&format!("{port}_ready"), input::<Bool>(&format!("{name}_ready"), ()).bits());
 }
 
@@ -22,7 +24,7 @@ pub fn pass_out<T: Data>(part: &InstanceRef, port: &str, name: &str, shape: &T::
 #[track_caller]
 pub fn silence<T: Data>(part: &InstanceRef, port: &str, shape: &T::Shape) {
     part.drive_bits(&format!("{port}_valid"), lit(0, 1));
-    for leaf in leaves_of::<T>(shape, port) {
+    for leaf in leaves_of::<T>(shape, &message_name::<T>(port, shape)) {
         part.drive_bits(&leaf.name, lit_bv(Bv::zero(leaf.width)));
     }
 }

@@ -1,4 +1,4 @@
-//! Chip-to-chip link: a sender, a receiver and the wire between them.
+//! Chip-to-chip link as the fabrics use it, a timing model: a sender, a receiver and the wire between them.
 //!
 //! ```text
 //!  req -> skid -+                         wire_req_*   +-> buffer (credits_req) -> req
@@ -12,8 +12,8 @@
 //! those that have a message and a credit. A message of B bytes occupies B bytes of wire time exactly: one that begins where another has left part
 //! of a cycle's phit uses the rest. At most one message begins per cycle, so a wire wider than the messages carries one message per cycle.
 //!
-//! The model carries a message's fields side by side, not phit by phit: they stand on `wire_*` from the first phit on and `wire_*_valid` is high for
-//! one cycle, that of the last phit. A message of B bytes taken by `link_tx` in cycle t, when r bytes of that cycle's phit are used already, is offered by
+//! The model carries a message's fields side by side, not phit by phit, on more wires than leave a chip: they stand on `wire_*` from the first phit on and
+//! `wire_*_valid` is high for one cycle, that of the last phit. [`super::phit`] is the link to build, in phits, with the same times. A message of B bytes taken by `link_tx` in cycle t, when r bytes of that cycle's phit are used already, is offered by
 //! `link_rx` in cycle t + max(1, floor((r + B) / `bytes_per_cycle`)) + `latency` when nothing
 //! is ahead of it. The receiving buffer also stands for the messages in flight: a credit covers a message from its first phit until it moves to the
 //! receiver's output register, so no more storage is needed, and the flight itself is a row of pulses that is still when the wire is silent.
@@ -56,7 +56,7 @@ impl LinkParams {
         format!("w{}_t{}_c{req}_{rsp}_{inv}", self.bytes_per_cycle, self.latency)
     }
 
-    fn describe(&self) {
+    pub(super) fn describe(&self) {
         param("bytes_per_cycle", self.bytes_per_cycle);
         param("latency", self.latency);
         for (name, credits) in NETWORKS.iter().zip(self.credits) {
@@ -64,7 +64,7 @@ impl LinkParams {
         }
     }
 
-    fn check(&self) -> bool {
+    pub(super) fn check(&self) -> bool {
         let mut good = true;
         let mut refuse = |text: String| {
             elab_error(text);
@@ -134,9 +134,7 @@ impl<T: Data> Lane<T> {
         let wire_valid = output_reg::<Bool>(&format!("wire_{name}_valid"), ());
         let wire = output_reg::<T>(&format!("wire_{name}"), shape.clone()).field("queue");
         let credit = input::<Bool>(&format!("credit_{name}"), ());
-        let left = reg::<Bits>(&format!("credits_{name}"), bits_for(u64::from(credits) + 1))
-            .reset(&[u64::from(credits)])
-            .doc("Places known to be free in the receiver's buffer.");
+        let left = credit_count(name, credits);
         let flying = reg::<Bool>(&format!("flying_{name}"), ());
         Lane { channel, wire, wire_valid, credit, credits: left, flying }
     }
@@ -154,26 +152,38 @@ impl<T: Data> Lane<T> {
         });
         let stays = self.flying.get() & !idle;
         self.wire_valid.set((start | stays) & last);
-        let count = self.credits.get();
-        when(start & !self.credit, || self.credits.set(count - 1));
-        when(self.credit & !start, || self.credits.set(count + 1));
-        assert_always(
-            &format!("{name}_credits_not_negative"),
-            !(start & count.none()),
-            "a message leaves only with a credit",
-        );
-        assert_always(
-            &format!("{name}_credits_bounded"),
-            !(self.credit & count.eq(u64::from(most))),
-            "no more credits come back than messages were sent",
-        );
-        let blocked = self.channel.valid & count.none();
-        weft_rtl::signal::count(
-            &format!("{name}_no_credit"),
-            blocked,
-            "cycles in which a message waited for a credit",
-        );
+        settle(name, self.channel.valid, start, (self.credit, &self.credits), most);
     }
+}
+
+/// The count of a sender's credits.
+pub(super) fn credit_count(name: &str, credits: u32) -> Reg<Bits> {
+    reg::<Bits>(&format!("credits_{name}"), bits_for(u64::from(credits) + 1))
+        .reset(&[u64::from(credits)])
+        .doc("Places known to be free in the receiver's buffer.")
+}
+
+/// A message may leave (`start`) and a credit come back in a cycle; `valid`: a message is there.
+pub(super) fn settle(name: &str, valid: Bool, start: Bool, (credit, credits): (Bool, &Reg<Bits>), most: u32) {
+    let count = credits.get();
+    when(start & !credit, || credits.set(count - 1));
+    when(credit & !start, || credits.set(count + 1));
+    assert_always(
+        &format!("{name}_credits_not_negative"),
+        !(start & count.none()),
+        "a message leaves only with a credit",
+    );
+    assert_always(
+        &format!("{name}_credits_bounded"),
+        !(credit & count.eq(u64::from(most))),
+        "no more credits come back than messages were sent",
+    );
+    let blocked = valid & count.none();
+    weft_rtl::signal::count(
+        &format!("{name}_no_credit"),
+        blocked,
+        "cycles in which a message waited for a credit",
+    );
 }
 
 /// The sending end: channels `req`, `rsp`, `inv` in; `wire_*` out; `credit_*` back.
@@ -195,7 +205,9 @@ pub fn link_tx(sys: &Sys, p: LinkParams) -> Result<Arc<Module>, ElabErrors> {
         let turn = RoundRobin::new("turn", 3);
         let pick = turn.pick(requests);
         let sizes = [req_bytes(sys, &req.channel.msg), rsp_bytes(sys, &rsp.channel.msg), inv_bytes()];
-        let (idle, go, last) = phits(p.bytes_per_cycle, pick.any, select(&sizes, pick.index));
+        let size = select(&sizes, pick.index);
+        let WireTime { idle, go, last } =
+            wire_time(p.bytes_per_cycle, &owed(p.bytes_per_cycle), pick.any, size);
         when(go, || turn.granted(pick.index));
         let start = |i: u64| (go & pick.index.eq(i)).named(&format!("start_{}", NETWORKS[i as usize]));
         let starts = [start(0), start(1), start(2)];
@@ -208,19 +220,33 @@ pub fn link_tx(sys: &Sys, p: LinkParams) -> Result<Arc<Module>, ElabErrors> {
     })
 }
 
-/// Wire time. Returns: the wire can begin a message; a message begins; the next cycle carries the last phit.
-fn phits(bytes_per_cycle: u32, request: Bool, size: Bits) -> (Bool, Bool, Bool) {
-    let width = bits_for(u64::from(bytes_per_cycle) + 256);
+/// Bytes of the message on the wire that are still to come.
+pub(super) fn owed(bytes_per_cycle: u32) -> Reg<Bits> {
+    reg::<Bits>("owed", bits_for(u64::from(bytes_per_cycle) + 256))
+        .doc("Bytes of the message on the wire that this cycle and later ones carry.")
+}
+
+/// What the wire does in a cycle.
+pub(super) struct WireTime {
+    /// It can begin a message, behind the bytes owed.
+    pub idle: Bool,
+    /// A message begins.
+    pub go: Bool,
+    /// The next cycle carries the last phit.
+    pub last: Bool,
+}
+
+/// Wire time of a message of `size` bytes that is to begin.
+pub(super) fn wire_time(bytes_per_cycle: u32, owed: &Reg<Bits>, request: Bool, size: Bits) -> WireTime {
+    let width = *owed.shape();
     let per_cycle = u64::from(bytes_per_cycle);
-    let owed = reg::<Bits>("owed", width)
-        .doc("Bytes of the message on the wire that this cycle and later ones carry.");
     let idle = owed.get().lt(per_cycle).named("idle");
     let go = (idle & request).named("go");
     let total = (owed.get() + mux(go, size.zext(width), lit(0, width))).named("total");
     let next = mux(total.lt(per_cycle), lit(0, width), total - per_cycle).named("owed_next");
     // Without a successor what is left of this cycle's phit goes unused.
     owed.set(mux(idle & !go, lit(0, width), next));
-    (idle, go, next.lt(per_cycle))
+    WireTime { idle, go, last: next.lt(per_cycle) }
 }
 
 fn measure(starts: [Bool; 3], sizes: [Bits; 3], (req, rsp, inv): (&ReqMsg, &RspMsg, &InvMsg)) {
@@ -251,11 +277,22 @@ fn measure(starts: [Bool; 3], sizes: [Bits; 3], (req, rsp, inv): (&ReqMsg, &RspM
 fn receive<T: Data>(name: &str, shape: &T::Shape, latency: u32, credits: u32) {
     let valid = input::<Bool>(&format!("wire_{name}_valid"), ());
     let wire = input::<T>(&format!("wire_{name}"), shape.clone());
+    land(name, shape, (valid, &wire), (latency - 1, latency - 1), credits);
+}
+
+/// What is complete at the receiver (`valid`) goes into the buffer, can leave it `flight` cycles later, and gives its credit back `back` cycles after it has.
+pub(super) fn land<T: Data>(
+    name: &str,
+    shape: &T::Shape,
+    (valid, wire): (Bool, &T),
+    (flight, back): (u32, u32),
+    credits: u32,
+) {
     let credit = output_reg::<Bool>(&format!("credit_{name}"), ());
     let out = out_channel::<T>(name, shape);
     let buffer = Fifo::<T>::new(&format!("{name}_buffer"), credits, shape);
-    when(valid, || buffer.push(&wire));
-    let arrive = delayed(&format!("{name}_flight"), valid, latency - 1);
+    when(valid, || buffer.push(wire));
+    let arrive = delayed(&format!("{name}_flight"), valid, flight);
     let here = reg::<Bits>(&format!("{name}_here"), bits_for(u64::from(credits) + 1))
         .field("queue")
         .doc("Messages of the buffer that have arrived; the others are on the wire.");
@@ -266,7 +303,7 @@ fn receive<T: Data>(name: &str, shape: &T::Shape, latency: u32, credits: u32) {
     });
     when(arrive & !leave, || here.set(here.get() + 1));
     when(leave & !arrive, || here.set(here.get() - 1));
-    credit.set(delayed(&format!("{name}_return"), leave, latency - 1));
+    credit.set(delayed(&format!("{name}_return"), leave, back));
     assert_always(
         &format!("{name}_buffer_has_room"),
         !(valid & buffer.full),
@@ -304,7 +341,7 @@ pub fn wire_leaves(sys: &Sys) -> Vec<Leaf> {
     let mut out = Vec::new();
     let mut add = |name: &str, leaves: Vec<Leaf>| {
         let ty = LeafType::Bool;
-        out.push(Leaf { name: format!("wire_{name}_valid"), width: 1, ty, fields: Vec::new() });
+        out.push(Leaf { name: format!("wire_{name}_valid"), width: 1, ty, fields: Vec::new(), below: None });
         out.extend(leaves);
     };
     add("req", leaves_of::<ReqMsg>(sys, "wire_req"));

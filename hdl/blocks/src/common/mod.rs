@@ -12,6 +12,7 @@ pub mod grid;
 pub mod join;
 pub mod link;
 pub mod mshr;
+pub mod phit;
 pub mod plru;
 pub mod register;
 pub mod set_assoc;

@@ -8,10 +8,12 @@ use super::dram_stub::{DramStubParams, dram_stub};
 use super::fifo::fifo;
 use super::link::{LinkParams, link_rx, link_tx};
 use super::mshr::{MshrParams, mshr_file};
+use super::phit::{overflow, phit_rx, phit_tx};
 use super::set_assoc::{ArrayParams, Policy, set_assoc_array};
 use super::switch::switch;
 use super::sys::{sys_from, sys_params};
 use super::traffic_gen::{TrafficParams, traffic_gen};
+use crate::msg::Sys;
 use crate::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
 
@@ -20,7 +22,8 @@ use weft_rtl::prelude::*;
 #[bundle(params = RoutedShape)]
 pub struct Routed {
     /// Output asked for.
-    #[width(p.dest_bits)]
+    #[width(p.dest_bits())]
+    #[below(p.outputs)]
     pub dest: Bits,
     /// Payload.
     #[width(p.width)]
@@ -30,10 +33,16 @@ pub struct Routed {
 /// Widths of [`Routed`].
 #[derive(Clone, Copy, Debug)]
 pub struct RoutedShape {
-    /// Width of the destination.
-    pub dest_bits: u32,
+    /// Outputs that a message may ask for.
+    pub outputs: u32,
     /// Width of the payload.
     pub width: u32,
+}
+
+impl RoutedShape {
+    fn dest_bits(&self) -> u32 {
+        bits_for(u64::from(self.outputs))
+    }
 }
 
 fn info(name: &'static str, default: u64, legal: &'static str, about: &'static str) -> ParamInfo {
@@ -50,6 +59,25 @@ fn elaborated(block: &str, module: Result<Arc<Module>, ElabErrors>) -> Result<Ar
 
 fn width_param() -> ParamInfo {
     info("width", 32, "1..1024", "bits of a message")
+}
+
+/// A link in phits: one cycle of its latency is that of the wire.
+const PHIT_LATENCY: &str = "3..4096";
+
+fn phit_params() -> Vec<ParamInfo> {
+    let legal = |p: ParamInfo| if p.name == "latency" { ParamInfo { legal: PHIT_LATENCY, ..p } } else { p };
+    link_params().into_iter().map(legal).collect()
+}
+
+fn phit_from(p: &ParamSet) -> Result<(Sys, LinkParams), BlockError> {
+    let (sys, link) = (sys_from(p)?, link_from(p)?);
+    p.within("latency", 3, 4096)?;
+    match overflow(&sys) {
+        None => Ok((sys, link)),
+        Some((problem, most)) => {
+            Err(p.illegal("addr_bits", &format!("{problem}; it is at most {most} here, or line = 128")))
+        }
+    }
 }
 
 fn link_params() -> Vec<ParamInfo> {
@@ -87,7 +115,7 @@ fn arbiter_params() -> Vec<ParamInfo> {
 fn build_crossbar(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
     let (n, m) = (small(p, "inputs", 1, 256)?, small(p, "outputs", 1, 256)?);
     let width = small(p, "width", 1, 1024)?;
-    let shape = RoutedShape { dest_bits: bits_for(u64::from(m)), width };
+    let shape = RoutedShape { outputs: m, width };
     let name = format!("crossbar_{n}x{m}_{width}");
     elaborated("crossbar", crossbar::<Routed>(&name, n, m, &shape, |msg| msg.dest))
 }
@@ -152,7 +180,9 @@ fn build_traffic_gen(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
         return Err(p.illegal("span", "the lines do not fit a GPU's memory"));
     }
     if params.stores + params.atomics > 256 {
-        return Err(p.illegal("atomics", "stores and atomics are more than 256"));
+        let problem =
+            format!("stores and atomics are more than 256; it is at most {} here", 256 - params.stores);
+        return Err(p.illegal("atomics", &problem));
     }
     elaborated("traffic-gen", traffic_gen(&sys, params))
 }
@@ -257,15 +287,27 @@ fn link_blocks() -> Vec<BlockInfo> {
     vec![
         BlockInfo {
             name: "link-tx",
-            about: "sending end of a chip-to-chip link with credits",
+            about: "timing model of the sending end of a chip-to-chip link with credits; phit-tx is the one to build",
             params: link_params,
             build: |p| elaborated("link-tx", link_tx(&sys_from(p)?, link_from(p)?)),
         },
         BlockInfo {
             name: "link-rx",
-            about: "receiving end of a chip-to-chip link",
+            about: "timing model of the receiving end of a chip-to-chip link; phit-rx is the one to build",
             params: link_params,
             build: |p| elaborated("link-rx", link_rx(&sys_from(p)?, link_from(p)?)),
+        },
+        BlockInfo {
+            name: "phit-tx",
+            about: "sending end of a chip-to-chip link in phits, with credits",
+            params: phit_params,
+            build: |p| phit_from(p).and_then(|(s, l)| elaborated("phit-tx", phit_tx(&s, l))),
+        },
+        BlockInfo {
+            name: "phit-rx",
+            about: "receiving end of a chip-to-chip link in phits",
+            params: phit_params,
+            build: |p| phit_from(p).and_then(|(s, l)| elaborated("phit-rx", phit_rx(&s, l))),
         },
         BlockInfo {
             name: "switch",

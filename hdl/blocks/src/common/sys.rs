@@ -50,7 +50,8 @@ pub fn sys_from(p: &ParamSet) -> Result<Sys, BlockError> {
 pub fn module_sys_from(p: &ParamSet) -> Result<Sys, BlockError> {
     let (gpus, gpms) = (p.within("gpus", 1, 16)? as u32, p.within("gpms", 1, 8)? as u32);
     if !(2..=64).contains(&(gpus * gpms)) {
-        return Err(p.illegal("gpms", "with this number of GPUs there are not 2..64 nodes"));
+        let problem = format!("{gpus} GPUs of {gpms} GPMs make {} nodes, not 2..64", gpus * gpms);
+        return Err(p.illegal("gpms", &problem));
     }
     sized(p, gpus, gpms)
 }
@@ -77,11 +78,15 @@ fn sized(p: &ParamSet, gpus: u32, gpms: u32) -> Result<Sys, BlockError> {
     if sys.il < sys.line {
         return Err(p.illegal("il", "it is smaller than a line"));
     }
-    if sys.home_shift + sys.node_bits() > sys.addr_bits {
-        return Err(p.illegal("home_shift", "the GPU number above it lies outside the address"));
+    let (least, most) =
+        (sys.il.trailing_zeros() + sys.banks.trailing_zeros(), sys.addr_bits - sys.node_bits());
+    if sys.home_shift > most {
+        let problem = format!("the GPU number above it lies outside the address; it is at most {most} here");
+        return Err(p.illegal("home_shift", &problem));
     }
-    if sys.home_shift < sys.il.trailing_zeros() + sys.banks.trailing_zeros() {
-        return Err(p.illegal("home_shift", "a GPU's memory does not reach all its banks"));
+    if sys.home_shift < least {
+        let problem = format!("a GPU's memory does not reach all its banks; it is at least {least} here");
+        return Err(p.illegal("home_shift", &problem));
     }
     Ok(sys)
 }

@@ -323,7 +323,7 @@ pub(super) fn ends_from(p: &ParamSet) -> Result<Ends, BlockError> {
     let links = p.within("links", 1, 16)? as u32;
     let planes = p.within("planes", 0, 1)? == 1;
     if planes && links != 2 {
-        return Err(p.illegal("links", "planes are two links"));
+        return Err(p.illegal("links", "planes are two links; it is 2 here"));
     }
     let far = if p.within("far", 0, 1)? == 1 { FarReach::All } else { FarReach::SameGpm };
     Ok(Ends { sys, home, links, planes, far })

@@ -1,7 +1,6 @@
 //! Messages of the INV egress on their way: from a channel of a slice into the FIFOs of their destinations, and from there onto a link.
 
 use super::egress::{EgressParams, FIFO_DEPTH, inv_link_of};
-use super::fence_ports::silent_out;
 use crate::common::arbiter::RoundRobin;
 use crate::common::fifo::Fifo;
 use crate::msg::*;
@@ -126,7 +125,7 @@ pub(super) fn lane(
 pub(super) fn send(p: &EgressParams, link: u32, nodes: &[u32], fifos: &[Fifo<Item>]) {
     let name = format!("link{link}");
     if nodes.is_empty() {
-        return silent_out::<InvMsg>(&name, &p.sys);
+        return silent_out_channel::<InvMsg>(&name, &p.sys);
     }
     let out = out_channel::<InvMsg>(&name, &p.sys);
     let turn = RoundRobin::new(&format!("link{link}_turn"), nodes.len() as u32);

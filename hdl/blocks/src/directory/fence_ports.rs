@@ -34,22 +34,3 @@ fn others<M: Data<Shape = Sys>, T: Data<Shape = Sys>>(name: &str, sys: &Sys) -> 
     let known: Vec<String> = leaves_of::<T>(sys, name).into_iter().map(|l| l.name).collect();
     leaves_of::<M>(sys, name).into_iter().filter(|l| !known.contains(&l.name)).collect()
 }
-
-/// A sending channel on which nothing is ever sent.
-pub(super) fn silent_out<T: Data>(name: &str, shape: &T::Shape) {
-    output::<Bool>(&format!("{name}_valid"), ()).set(false);
-    unused_input(&input::<Bool>(&format!("{name}_ready"), ()));
-    for leaf in leaves_of::<T>(shape, name) {
-        output::<Bits>(&leaf.name, leaf.width).set(lit_bv(Bv::zero(leaf.width)));
-    }
-}
-
-/// A receiving channel on which nothing may come.
-pub(super) fn silent_in<T: Data>(name: &str, shape: &T::Shape) {
-    let valid = input::<Bool>(&format!("{name}_valid"), ());
-    output::<Bool>(&format!("{name}_ready"), ()).set(true);
-    for leaf in leaves_of::<T>(shape, name) {
-        unused_input(&input::<Bits>(&leaf.name, leaf.width));
-    }
-    assert_always(&format!("{name}_is_silent"), !valid, "this scheme has no such message");
-}

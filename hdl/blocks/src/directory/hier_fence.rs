@@ -64,7 +64,7 @@
 #![doc = include_str!("../../pictures/hier-fence-unit.svg")]
 
 use super::fence::{EARLY, fault, fault_info};
-use super::fence_ports::{part_out, silent_out};
+use super::fence_ports::part_out;
 use super::hier_fence_acks::Acks;
 use super::hier_fence_incoming::{Incoming, incoming};
 use super::hier_fence_marks::Marks;
@@ -258,7 +258,7 @@ fn requests(p: &HierFenceParams, gpu: Option<&Scope>, sys: &Scope) {
         }
         sent.push((second, node));
     } else {
-        silent_out::<ReqMsg>("req_out", &p.sys);
+        silent_out_channel::<ReqMsg>("req_out", &p.sys);
     }
     if p.has(Part::FarAsks) {
         let out = part_out::<ReqMsg, Ask>("far_req_out", &p.sys);
@@ -269,7 +269,7 @@ fn requests(p: &HierFenceParams, gpu: Option<&Scope>, sys: &Scope) {
         far_waits = Some(out.waiting & !out.free);
         sent.push((go, node));
     } else {
-        silent_out::<ReqMsg>("far_req_out", &p.sys);
+        silent_out_channel::<ReqMsg>("far_req_out", &p.sys);
     }
     if let ([(near_goes, _), _], Some(far_waits)) = (sent.as_slice(), far_waits) {
         cover(

@@ -8,7 +8,7 @@
 //! ```
 //! What is for the own GPU leaves on `rsp_out`, the rest on `far_rsp_out`; each takes one kind after the other.
 
-use super::fence_ports::{part_out, silent_out};
+use super::fence_ports::part_out;
 use super::hier_fence::Answer;
 use super::hier_fence_incoming::Incoming;
 use super::hier_fence_marks::Marks;
@@ -245,13 +245,13 @@ impl Acks {
         let near_sent = if p.has(Part::NearAsks) {
             send(p, "rsp_out", &self.near(p))
         } else {
-            silent_out::<RspMsg>("rsp_out", &p.sys);
+            silent_out_channel::<RspMsg>("rsp_out", &p.sys);
             Sent { gone: Vec::new(), any: bool_lit(false), stands: bool_lit(false) }
         };
         let far_sent = if p.has(Part::FarAsks) {
             send(p, "far_rsp_out", &self.far(p))
         } else {
-            silent_out::<RspMsg>("far_rsp_out", &p.sys);
+            silent_out_channel::<RspMsg>("far_rsp_out", &p.sys);
             Sent { gone: Vec::new(), any: bool_lit(false), stands: bool_lit(false) }
         };
         if p.has(Part::NearAsks) && p.has(Part::FarAsks) {

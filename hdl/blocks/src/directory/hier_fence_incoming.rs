@@ -1,6 +1,6 @@
 //! What comes to the hierarchical fence unit from other nodes: requests, acknowledgements, markers. All of it is taken in the cycle in which it is there.
 
-use super::fence_ports::{part_in, part_taken, silent_in};
+use super::fence_ports::{part_in, part_taken};
 use super::hier_fence::{Answer, Ask};
 use super::hier_fence_params::{HierFenceParams, Part};
 use crate::msg::*;
@@ -52,13 +52,13 @@ pub(super) fn incoming(p: &HierFenceParams) -> Incoming {
         requests(p, &mut i);
         acknowledgements(p, &mut i);
     } else {
-        silent_in::<ReqMsg>("req_in", sys);
-        silent_in::<RspMsg>("rsp_in", sys);
+        silent_in_channel::<ReqMsg>("req_in", sys);
+        silent_in_channel::<RspMsg>("rsp_in", sys);
     }
     if p.has(Part::Markers) {
         markers(p, &mut i);
     } else {
-        silent_in::<HierMark>("mark_in", sys);
+        silent_in_channel::<HierMark>("mark_in", sys);
     }
     i
 }

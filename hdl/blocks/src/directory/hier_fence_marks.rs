@@ -9,7 +9,6 @@
 //! A request that comes while a marker is with the banks waits for the next one: writes that the banks accept after the token are not ahead of that marker.
 //! Serials are used in ring order; one is free again when all receivers have acknowledged its marker.
 
-use super::fence_ports::{silent_in, silent_out};
 use super::hier_fence_incoming::Incoming;
 use super::hier_fence_params::{HierFenceParams, Part};
 use super::hier_fence_scope::Which;
@@ -147,10 +146,10 @@ impl Marks {
     pub fn step(&self, p: &HierFenceParams, i: &Incoming, asks: [Bool; 2], open: [Option<Bits>; 2]) -> Bool {
         let Some(engine) = &self.0 else {
             for b in 0..p.sys.banks {
-                silent_out::<FenceMark>(&format!("order{b}"), &p.sys);
-                silent_in::<FenceMark>(&format!("ordered{b}"), &p.sys);
+                silent_out_channel::<FenceMark>(&format!("order{b}"), &p.sys);
+                silent_in_channel::<FenceMark>(&format!("ordered{b}"), &p.sys);
             }
-            silent_out::<HierMark>("mark_out", &p.sys);
+            silent_out_channel::<HierMark>("mark_out", &p.sys);
             return bool_lit(false);
         };
         let [gpu, sys] = asks;

@@ -1,6 +1,5 @@
 //! What the hierarchical fence unit has its banks do, for itself and for other nodes: commands, far drains, drops.
 
-use super::fence_ports::{silent_in, silent_out};
 use super::hier_fence_params::HierFenceParams;
 use super::hier_fence_scope::Scope;
 use super::hier_fence_table::{EngineTable, ServeEvent, ServeState, follow};
@@ -175,8 +174,8 @@ impl Serve {
 pub(super) fn far_commands(p: &HierFenceParams, far: Option<&Serve>) -> Bool {
     let Some(far) = far else {
         for b in 0..p.sys.banks {
-            silent_out::<FenceCmd>(&format!("far_cmd{b}"), &());
-            silent_in::<FenceDone>(&format!("far_done{b}"), &());
+            silent_out_channel::<FenceCmd>(&format!("far_cmd{b}"), &());
+            silent_in_channel::<FenceDone>(&format!("far_done{b}"), &());
         }
         return bool_lit(false);
     };

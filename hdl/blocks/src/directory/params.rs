@@ -179,10 +179,13 @@ impl DirParams {
         }
         if self.kind.modules() {
             let above = sys.home_shift + sys.node_bits();
-            let beside = "the node number above it lies outside the address";
-            ensure(above <= sys.addr_bits, "home_shift", || beside.into())?;
-            let reaches = sys.home_shift >= reach;
-            ensure(reaches, "home_shift", || "a node's memory does not reach all its banks".into())?;
+            ensure(above <= sys.addr_bits, "home_shift", || {
+                let most = sys.addr_bits.saturating_sub(sys.node_bits());
+                format!("the node number above it lies outside the address; it is at most {most} here")
+            })?;
+            ensure(sys.home_shift >= reach, "home_shift", || {
+                format!("a node's memory does not reach all its banks; it is at least {reach} here")
+            })?;
         }
         self.validate_storage()
     }

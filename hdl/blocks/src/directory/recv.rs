@@ -107,9 +107,15 @@ impl Recv {
             self.done.send(&RecvDone { link: msg.link });
             self.state.set(RecvState::Idle);
         };
+        let passes = told.all.any();
+        assert_always(
+            "recv_inv_free",
+            !(self.looks & passes) | self.inv.free,
+            "the Inv passed on before has been accepted when the next is looked up",
+        );
         switch(self.state.get(), |arms| {
             arms.case(RecvState::Look, || {
-                when(told.all.any(), || {
+                when(passes, || {
                     self.inv.send(&DirInv {
                         line: msg.line,
                         dest: nodes_of_sharers(p, told.all),

@@ -41,6 +41,7 @@ pub struct FenceDone {
 pub struct FenceMark {
     /// The releasing node; in hierarchical fabrics, where one marker serves several, the home that sends it.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub requester: Bits,
 }
 
@@ -75,6 +76,7 @@ pub struct HierMark {
     pub serial: Bits,
     /// The home whose Invs it follows.
     #[width(p.node_bits())]
+    #[below(p.nodes())]
     pub origin: Bits,
     /// Of system scope, else of GPU scope.
     pub sys: Bool,

@@ -10,10 +10,10 @@ use weft_rust_hdl::{Prepared, declaration, weft_block};
 weft_block! {
     struct Queue<const W: usize> {
         pub in_valid: Signal<In, Bit>,
-        pub in_: Signal<In, Bits<W>>,
+        pub in_data: Signal<In, Bits<W>>,
         pub in_ready: Signal<Out, Bit>,
         pub out_valid: Signal<Out, Bit>,
-        pub out: Signal<Out, Bits<W>>,
+        pub out_data: Signal<Out, Bits<W>>,
         pub out_ready: Signal<In, Bit>,
     }
 }
@@ -21,11 +21,11 @@ weft_block! {
 weft_block! {
     struct Wrong {
         pub in_valid: Signal<Out, Bit>,
-        pub in_: Signal<In, Bits<8>>,
+        pub in_data: Signal<In, Bits<8>>,
         pub in_ready: Signal<Out, Bit>,
         pub full: Signal<Out, Bit>,
         pub out_valid: Signal<Out, Bits<1>>,
-        pub out: Signal<Out, Bits<16>>,
+        pub out_data: Signal<Out, Bits<16>>,
     }
 }
 
@@ -44,10 +44,10 @@ weft_block! {
     /// Queue between two channels: rows of storage in front of a registered output.
     pub struct Wrong {
         pub in_valid: Signal<In, Bit>,
-        pub in_: Signal<In, Bits<16>>,
+        pub in_data: Signal<In, Bits<16>>,
         pub in_ready: Signal<Out, Bit>,
         pub out_valid: Signal<Out, Bit>,
-        pub out: Signal<Out, Bits<16>>,
+        pub out_data: Signal<Out, Bits<16>>,
         pub out_ready: Signal<In, Bit>,
     }
 }
@@ -56,7 +56,7 @@ weft_block! {
 #[test]
 fn every_difference_is_named_with_the_declaration_that_fits() {
     let error = Wrong::new(&fifo(16)).err().expect("other ports").to_string();
-    let expected = "Wrong does not have the ports of module fifo_4x16: in_valid is In, not Out, in_ has 16 bits, not 8, \
+    let expected = "Wrong does not have the ports of module fifo_4x16: in_valid is In, not Out, in_data has 16 bits, not 8, \
                     it has no full, out_ready is not declared; declare it as\n";
     assert_eq!(error, format!("{expected}{DECLARATION}"));
 }
@@ -65,7 +65,7 @@ fn every_difference_is_named_with_the_declaration_that_fits() {
 fn a_constant_parameter_is_checked_against_the_module() {
     assert!(Queue::<16>::new(&fifo(16)).is_ok());
     let error = Queue::<15>::new(&fifo(16)).err().expect("another width").to_string();
-    assert!(error.contains("in_ has 16 bits, not 15, out has 16 bits, not 15;"), "{error}");
+    assert!(error.contains("in_data has 16 bits, not 15, out_data has 16 bits, not 15;"), "{error}");
 }
 
 #[test]
@@ -86,12 +86,12 @@ fn a_part_and_a_passed_input_are_refused() {
 #[test]
 fn taken_names_get_an_underscore() {
     let module = build("odd", ModuleKind::Block, || {
-        let taken = ["clock", "reset", "core", "in", "match"].map(|name| input::<Bool>(name, ()));
+        let taken = ["clock", "reset", "core", "crate", "match"].map(|name| input::<Bool>(name, ()));
         let odd = taken.into_iter().reduce(|a, b| a ^ b).expect("five");
         output_reg::<Bool>("move", ()).set(odd);
     });
     let declared = declaration(&module, "Odd");
-    for field in ["clock_: ", "reset_: ", "core_: ", "in_: ", "match_: ", "move_: "] {
+    for field in ["clock_: ", "reset_: ", "core_: ", "crate_: ", "match_: ", "move_: "] {
         assert!(declared.contains(&format!("pub {field}")), "{declared}");
     }
 }
@@ -131,14 +131,14 @@ fn messages_wider_than_a_machine_word_pass() {
     for _ in 0..6 {
         queue.in_valid.next = !taken;
         taken |= queue.in_ready.val();
-        queue.in_.next = message;
+        queue.in_data.next = message;
         queue.out_ready.next = true;
         for level in [false, true] {
             queue.clock.next = level.into();
             assert!(simulate(&mut queue, 10), "settles");
         }
         if queue.out_valid.val() {
-            seen = Some(queue.out.val());
+            seen = Some(queue.out_data.val());
         }
     }
     assert_eq!(seen, Some(message));

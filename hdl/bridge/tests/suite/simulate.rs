@@ -26,7 +26,7 @@ impl Plain {
     }
 
     fn queue(module: &Arc<Module>) -> Plain {
-        Plain::new(module, &["in_valid", "in", "out_ready"], &["in_ready", "out_valid", "out"])
+        Plain::new(module, &["in_valid", "in_data", "out_ready"], &["in_ready", "out_valid", "out_data"])
     }
 
     fn read(&mut self) -> Vec<u64> {

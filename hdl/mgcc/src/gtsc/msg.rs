@@ -22,6 +22,7 @@ pub struct GtscReq {
     pub op: Enum<TsmOp>,
     /// Sending L1.
     #[width(p.cu_bits())]
+    #[below(p.cus)]
     pub src: Bits,
     /// Transaction number of the L1.
     #[width(p.l1_txn_bits())]

@@ -43,6 +43,7 @@ mod table;
 
 use crate::msg::{Roll, RollAck, UpRsp};
 use crate::params::LINE;
+use crate::time::{assert_roll_in_order, later};
 use arrays::{Arrays, Found};
 use clock::Clock;
 use fill::Filler;
@@ -329,7 +330,10 @@ fn initialise(core: &Core) -> Bool {
 /// Rolls are acknowledged when their epoch has begun here and everything is swept; true when a newer one is to begin in this cycle.
 fn take_roll(core: &Core, sweep: &Sweep, roll: &InChannel<Roll>, fold: Bool) -> Bool {
     let ack = out_channel::<RollAck>("roll_ack", &core.p.tsm);
-    let newer = core.clock.as_ref().map_or(bool_lit(false), |clock| roll.msg.epoch.gt(clock.epoch()));
+    let newer = core.clock.as_ref().map_or(bool_lit(false), |clock| {
+        assert_roll_in_order("mgcc_l1_roll_in_order", roll.valid, roll.msg.epoch, clock.epoch());
+        later(roll.msg.epoch, clock.epoch())
+    });
     let here = (roll.valid & !sweep.active.get()).named("roll_waits");
     when(here & !newer & ack.free, || {
         roll.take();

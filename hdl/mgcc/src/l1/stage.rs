@@ -9,7 +9,7 @@ use super::{Core, L1Event, MissInfo, S1Req, Turn};
 use crate::choice::{GtscFault, Inject};
 use crate::msg::{TsmOp, UpReq};
 use crate::params::LINE;
-use crate::time::max;
+use crate::time::{later, max};
 use weft_blocks::cache::l1::StallCause;
 use weft_rtl::prelude::*;
 
@@ -132,7 +132,7 @@ impl Stage<'_> {
     /// A kernel's begin: the given time's epoch is newer; without coherence: the blocks are not yet dropped.
     fn must_sweep(&self, plan: &Plan) -> Bool {
         let newer = match &self.core.clock {
-            Some(clock) => self.begin_epoch().gt(clock.epoch()),
+            Some(clock) => later(self.begin_epoch(), clock.epoch()),
             None => self.core.swept.as_ref().map_or(bool_lit(false), |swept| !swept.get()),
         };
         plan.row.action("begin") & newer

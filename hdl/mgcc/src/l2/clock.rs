@@ -4,7 +4,7 @@ use super::params::L2Params;
 use super::tags::Tags;
 use super::types::LineState;
 use crate::msg::{Maint, MaintOp, Roll, RollAck};
-use crate::time::max;
+use crate::time::{assert_roll_in_order, later, max};
 use weft_rtl::prelude::*;
 
 /// `cts` of a bank with timestamps.
@@ -113,7 +113,7 @@ impl Sweep {
 
     /// The message that opens a new epoch is there.
     pub fn rolls(&self, clock: &Clock) -> Bool {
-        self.roll.valid & self.roll.msg.epoch.gt(clock.epoch.get())
+        self.roll.valid & later(self.roll.msg.epoch, clock.epoch.get())
     }
 
     /// A command to invalidate is there, not carried out yet.
@@ -161,7 +161,11 @@ impl Sweep {
     fn answer(&self, clock: Option<&Clock>, starts: Bool, flushed: Option<Bool>) {
         let idle = self.state.get().is(SweepState::Idle) & !starts;
         // An epoch that a message brought before is only acknowledged; a bank without timestamps has nothing to do.
-        let swept = clock.map_or(idle, |clock| idle & self.roll.msg.epoch.le(clock.epoch.get()));
+        let swept = clock.map_or(idle, |clock| {
+            let (roll, epoch) = (self.roll.msg.epoch, clock.epoch.get());
+            assert_roll_in_order("l2_roll_in_order", self.roll.valid, roll, epoch);
+            idle & !later(roll, epoch)
+        });
         when(self.roll.valid & swept & self.ack.free, || {
             self.roll.take();
             self.ack.send(&RollAck { epoch: self.roll.msg.epoch });

@@ -91,7 +91,7 @@ impl Rdma {
                 block: block.into(),
                 key: key.into(),
                 value: value.to_string(),
-                problem: "it lies outside".into(),
+                problem: format!("it lies outside {lo}..{hi}"),
                 legal: legal.into(),
             };
             if (lo..=hi).contains(&value) { Ok(()) } else { Err(error()) }
@@ -144,9 +144,11 @@ pub struct RdmaReq {
     pub op: Enum<TsmOp>,
     /// The owner.
     #[width(p.tsm.gpu_bits())]
+    #[below(p.tsm.gpus)]
     pub dst: Bits,
     /// Who asks.
     #[width(p.tsm.gpu_bits())]
+    #[below(p.tsm.gpus)]
     pub src: Bits,
     /// Entry of the asking engine.
     #[width(p.entry_bits())]
@@ -188,6 +190,7 @@ pub struct RdmaRsp {
     pub op: Enum<TsmOp>,
     /// Who has asked.
     #[width(p.tsm.gpu_bits())]
+    #[below(p.tsm.gpus)]
     pub dst: Bits,
     /// Entry of the asking engine.
     #[width(p.entry_bits())]
@@ -238,6 +241,7 @@ impl Asker {
 pub(super) struct Guest {
     /// The GPU.
     #[width(p.tsm.gpu_bits())]
+    #[below(p.tsm.gpus)]
     pub gpu: Bits,
     /// Entry of its engine.
     #[width(p.entry_bits())]

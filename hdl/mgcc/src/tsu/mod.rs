@@ -34,7 +34,7 @@ pub use table::table;
 use crate::choice::{Choice, Inject};
 use crate::msg::{Roll, RollAck, TsmOp, TsuReq, TsuRsp};
 use crate::params::{LINE, Tsm, tsm_from, tsm_params};
-use crate::time::{Age, age};
+use crate::time::{Age, age, assert_roll_in_order, later};
 use grant::{Found, Grant};
 use weft_blocks::common::delay::delayed;
 use weft_blocks::common::fifo::Fifo;
@@ -361,7 +361,7 @@ fn rolls(p: &TsuParams, u: &Unit, newer_request: Bool) -> Bool {
     let roll = in_channel::<Roll>("roll", &p.tsm);
     let acks = out_channel::<RollAck>("roll_ack", &p.tsm);
     let take = (roll.valid & !u.sweeping & !u.ack_due.get()).named("roll_taken");
-    let told = (take & u.epoch.get().lt(roll.msg.epoch)).named("rolled_by_roll");
+    let told = (take & later(roll.msg.epoch, u.epoch.get())).named("rolled_by_roll");
     let by_request = (newer_request & !u.sweeping & !take).named("rolled_by_request");
     let begin = (told | by_request).named("epoch_begins");
     when(take, || {
@@ -377,12 +377,7 @@ fn rolls(p: &TsuParams, u: &Unit, newer_request: Bool) -> Bool {
         acks.send(&RollAck { epoch: u.ack_epoch.get() });
         u.ack_due.set(false);
     });
-    let next = roll.msg.epoch.eq(u.epoch.get() + 1);
-    assert_always(
-        "roll_in_order",
-        !take | next | roll.msg.epoch.le(u.epoch.get()),
-        "a Roll begins the epoch after the present one, or one that has begun",
-    );
+    assert_roll_in_order("roll_in_order", take, roll.msg.epoch, u.epoch.get());
     cover(
         "mgcc.race.tsu_roll_after_request",
         take & !told,

@@ -95,6 +95,252 @@ fn duplicate_and_illegal_names() {
 }
 
 #[test]
+fn names_that_python_cannot_write_are_refused() {
+    let text = sentence(|| {
+        wire::<Bits>("lambda", 1);
+    });
+    assert_eq!(
+        text,
+        "lambda is not a legal name: it is a keyword of Python; choose another, such as lambda_value"
+    );
+    let text = sentence(|| output::<Bool>("y", ()).set(input::<Bool>("in", ())));
+    assert_eq!(
+        text,
+        "in is not a legal name: it is a keyword of Python and VHDL; choose another, such as in_port"
+    );
+    let text = sentence(|| {
+        reg::<Bits>("clk", 1);
+    });
+    assert_eq!(text, "clk is not a legal name: it is the clock's; choose another, such as clk_value");
+}
+
+#[test]
+fn names_that_vhdl_cannot_write_are_refused_where_vhdl_sees_them() {
+    // VHDL has no upper and lower case.
+    for name in ["out", "Signal", "is"] {
+        let text = sentence(|| output::<Bool>(name, ()).set(input::<Bool>("a", ())));
+        assert!(text.starts_with(&format!("{name} is not a legal name: it is a keyword of ")), "{text}");
+        assert!(text.contains("VHDL") && text.ends_with(&format!("such as {name}_port")), "{text}");
+    }
+    let part = Module::build("part", ModuleKind::Part, || {
+        output::<Bool>("y", ()).set(input::<Bool>("a", ()));
+    })
+    .unwrap();
+    let text = sentence(|| instance("block", &part).drive_bits("a", lit(0, 1)));
+    assert_eq!(text, "block is not a legal name: it is a keyword of VHDL; choose another, such as u_block");
+    let errors = Module::build("entity", ModuleKind::Part, || {}).expect_err("a keyword");
+    assert!(errors.to_string().contains("it is a keyword of VHDL; choose another, such as entity_unit"));
+    for name in ["_a", "a_", "a__b"] {
+        let text = sentence(|| output::<Bool>("y", ()).set(input::<Bool>(name, ())));
+        assert!(text.starts_with(&format!("{name} is not a legal name of what VHDL sees")), "{text}");
+    }
+    let inside = Module::build("core", ModuleKind::Part, || {
+        let open = reg::<Bool>("open", ());
+        open.set(input::<Bool>("a", ()));
+        output::<Bool>("y", ()).set(open.get());
+    });
+    assert!(inside.is_ok(), "VHDL does not see what is inside: {:?}", inside.err());
+}
+
+#[test]
+fn a_message_of_one_part_is_the_channel_s_data() {
+    let module = Module::build("hand_on", ModuleKind::Block, || {
+        let (a, b) = (in_channel::<Bits>("in", &4), out_channel::<Bits>("out", &4));
+        when(a.valid & b.free, || {
+            a.take();
+            b.send(&a.msg);
+        });
+    })
+    .unwrap();
+    let mut names: Vec<&str> = module.ports().map(|(_, port)| port.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["in_data", "in_ready", "in_valid", "out_data", "out_ready", "out_valid"]);
+}
+
+#[test]
+fn signals_and_values_have_bits() {
+    let text = sentence(|| unused_input(&input::<Bits>("a", 0)));
+    assert_eq!(text, "a has no bits; a width is 1 or more, so leave out what a parameter makes empty");
+    let text = sentence(|| {
+        let a = input::<Bool>("a", ());
+        output::<Bits>("y", 1).set(cat(&[a.bits(), a.repeat(0)]));
+    });
+    assert_eq!(text, "a value has no bits; a width is 1 or more, so leave out what a parameter makes empty");
+}
+
+#[test]
+fn registers_are_assigned() {
+    for read in [false, true] {
+        let text = sentence(|| {
+            let kept = reg::<Bits>("kept", 2);
+            output::<Bits>("y", 2).set(if read { kept.get() } else { lit(0, 2) });
+        });
+        assert_eq!(
+            text,
+            "kept is a register that nothing assigns: it keeps its reset value; assign it, or write a constant"
+        );
+    }
+}
+
+#[test]
+fn memories_are_written_and_read() {
+    let text = sentence(|| {
+        let m = regfile::<Bits>("m", 4, 8);
+        let _ = m.lane_writer("never_used");
+        output::<Bits>("y", 8).set(m.read(input::<Bits>("a", 2)));
+    });
+    assert_eq!(text, "memory m is read, but nothing writes it: its content is unknown");
+    let text = sentence(|| {
+        let m = sram::<Bits>("m", 4, 1, 8);
+        m.lane_writer("fill").write(input::<Bits>("a", 2), &lit(7, 8));
+    });
+    assert_eq!(text, "memory m is written, but nothing reads it; read it or remove it");
+}
+
+#[test]
+fn rows_lanes_and_shifts_that_are_not_there() {
+    let memory = |lanes| {
+        let m = regfile_lanes::<Bits>("m", 3, lanes, 8);
+        m.lane_writer("fill").write_lane(lit(0, 2), lit(0, bits_for(u64::from(lanes))), &lit(7, 8));
+        m
+    };
+    let text = sentence(|| output::<Bits>("y", 8).set(memory(1).entry(3)));
+    assert_eq!(text, "row 3 of memory m, which has 3");
+    let text = sentence(|| {
+        let m = sram::<Bits>("m", 4, 2, 8);
+        m.lane_writer("fill").write_lane(lit(0, 2), lit(0, 1), &lit(7, 8));
+        output::<Bits>("y", 8).set(m.read_port("look").lane(2));
+    });
+    assert_eq!(text, "lane 2 of memory m, which has 2");
+    let text = sentence(|| output::<Bits>("y", 4).set(input::<Bits>("a", 4).shl(4)));
+    assert_eq!(text, "a shift by 4 leaves nothing of 4 bits");
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, HwEnum)]
+enum Late {
+    One = 1,
+    Two,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, HwEnum)]
+#[hw(width = 1)]
+enum Narrow {
+    Zero,
+    Two = 2,
+}
+
+#[test]
+fn enumerations_begin_as_a_variant_and_fit() {
+    let machine = |reset: Option<u64>| {
+        let state = reg::<Enum<Late>>("state", ());
+        let state = reset.into_iter().fold(state, |state, value| state.reset(&[value]));
+        state.set(mux(state.is(Late::One), enum_lit(Late::Two), enum_lit(Late::One)));
+    };
+    let text = sentence(|| machine(None));
+    assert_eq!(text, "state resets to 2'h0, which is no variant of Late; give it a reset value");
+    assert!(Module::build("fine", ModuleKind::Part, || machine(Some(1))).is_ok());
+    let text = sentence(|| {
+        let state = reg::<Enum<Narrow>>("state", ());
+        state.set(mux(state.is(Narrow::Zero), enum_lit(Narrow::Two), enum_lit(Narrow::Zero)));
+    });
+    assert_eq!(text, "variant TWO = 2 of Narrow does not fit its 1 bits");
+}
+
+/// Channels `a` in and `b` out with something between them.
+fn between(describe: impl FnOnce(&InChannel<Bits>, &OutChannel<Bits>)) -> impl FnOnce() {
+    || {
+        let (a, b) = (in_channel::<Bits>("a", &4), out_channel::<Bits>("b", &4));
+        describe(&a, &b);
+    }
+}
+
+const TAKE: &str = "take() of channel a does not look at its valid: put it under when(a.valid & ...), or assert that a \
+                    message is there whenever its condition holds";
+const SEND: &str = "send() of channel b does not look at its free: put it under when(b.free & ...), or assert that it \
+                    is free whenever its condition holds";
+
+#[test]
+fn messages_are_taken_and_sent_under_their_guards() {
+    let errors = Module::build(
+        "bare",
+        ModuleKind::Block,
+        between(|a, b| {
+            a.take();
+            b.send(&a.msg);
+        }),
+    )
+    .expect_err("no guards")
+    .to_string();
+    assert!(errors.contains(TAKE) && errors.contains(SEND) && errors.contains("errors.rs:"), "{errors}");
+    let text = sentence(between(|a, b| {
+        when(a.valid, || {
+            a.take();
+            b.send(&a.msg);
+        });
+    }));
+    assert_eq!(text, SEND);
+    let text = sentence(between(|a, b| {
+        when(b.free, || {
+            a.take();
+            b.send(&a.msg);
+        });
+    }));
+    assert_eq!(text, TAKE);
+}
+
+#[test]
+fn guards_may_be_wires_arbiters_or_assertions() {
+    let built = |describe: fn(&InChannel<Bits>, &OutChannel<Bits>)| {
+        Module::build("fine", ModuleKind::Block, between(describe)).map(|_| ()).map_err(|e| e.to_string())
+    };
+    // By way of a wire that is driven elsewhere.
+    assert_eq!(
+        built(|a, b| {
+            let go = wire_or::<Bool>("go", (), false);
+            when(go.get(), || {
+                a.take();
+                b.send(&a.msg);
+            });
+            when(a.valid, || go.set(b.free));
+        }),
+        Ok(())
+    );
+    // The block knows that the channel is free, and says so.
+    assert_eq!(
+        built(|a, b| {
+            let full = reg::<Bool>("full", ());
+            when(a.valid & !full.get() & b.free, || {
+                a.take();
+                full.set(true);
+            });
+            let here = full.get();
+            assert_always("b_free", !here | b.free, "nobody else sends");
+            when(here, || {
+                b.send(&a.msg);
+                full.set(false);
+            });
+        }),
+        Ok(())
+    );
+}
+
+#[test]
+fn channels_are_used() {
+    let text = sentence(|| {
+        let a = in_channel::<Bits>("a", &4);
+        output::<Bits>("y", 4).set(a.msg);
+        output::<Bool>("here", ()).set(a.valid);
+    });
+    assert_eq!(text, "channel a is never taken: its sender waits for ever; take() its messages or remove it");
+    let text = sentence(|| {
+        out_channel::<Bits>("b", &4);
+    });
+    assert_eq!(text, "channel b never sends; send() something or remove it");
+    let silent = Module::build("silent", ModuleKind::Block, || silent_out_channel::<Bits>("b", &4));
+    assert!(silent.is_ok(), "{:?}", silent.err());
+}
+
+#[test]
 fn duplicate_arm() {
     let text = sentence(|| {
         let (a, y) = (input::<Bits>("a", 2), output::<Bits>("y", 2));

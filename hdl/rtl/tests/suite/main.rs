@@ -4,4 +4,5 @@ mod errors;
 mod picture;
 mod sram;
 mod tutorial;
+mod values;
 mod verilog;

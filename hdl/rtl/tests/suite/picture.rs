@@ -103,7 +103,7 @@ fn like_channels_are_one_and_rows_show_their_parts() {
     })
     .expect("legal");
     let svg = Picture::of(&module).svg();
-    for text in ["ask0..2: 4 bits", "tag 12", "rows: SRAM, 16 rows of 4 lanes of 13 bits", "tag", "valid"] {
+    for text in ["ask0..2: data 4", "tag 12", "rows: SRAM, 16 rows of 4 lanes of 13 bits", "tag", "valid"] {
         assert!(svg.contains(&format!(">{text}<")), "{text} is missing in\n{svg}");
     }
     assert!(!svg.contains("ask1"));

@@ -123,9 +123,11 @@ pub struct HReq {
     pub line: Bits,
     /// Requesting client's node.
     #[width(p.h_node_bits())]
+    #[below(p.h_nodes())]
     pub src: Bits,
     /// L3 bank's node.
     #[width(p.h_node_bits())]
+    #[below(p.h_nodes())]
     pub dst: Bits,
     /// Transaction of the client.
     #[width(p.tag_bits())]
@@ -157,12 +159,15 @@ pub struct HFwd {
     pub line: Bits,
     /// L3 bank's node.
     #[width(p.h_node_bits())]
+    #[below(p.h_nodes())]
     pub src: Bits,
     /// Client's node.
     #[width(p.h_node_bits())]
+    #[below(p.h_nodes())]
     pub dst: Bits,
     /// FwdGetS, FwdGetM, Inv of a GetM: node of the client that asked, which gets the answer.
     #[width(p.h_node_bits())]
+    #[below(p.h_nodes())]
     pub req: Bits,
     /// Its transaction.
     #[width(p.tag_bits())]
@@ -180,9 +185,11 @@ pub struct HWb {
     pub line: Bits,
     /// Client's node.
     #[width(p.h_node_bits())]
+    #[below(p.h_nodes())]
     pub src: Bits,
     /// L3 bank's node.
     #[width(p.h_node_bits())]
+    #[below(p.h_nodes())]
     pub dst: Bits,
     /// Transaction of the client.
     #[width(p.tag_bits())]
@@ -227,9 +234,11 @@ pub struct HRsp {
     pub line: Bits,
     /// Sending node.
     #[width(p.h_node_bits())]
+    #[below(p.h_nodes())]
     pub src: Bits,
     /// Receiving node.
     #[width(p.h_node_bits())]
+    #[below(p.h_nodes())]
     pub dst: Bits,
     /// To a client: its transaction, of InvAck that of its GetM.
     #[width(p.tag_bits())]

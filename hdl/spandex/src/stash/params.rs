@@ -178,7 +178,9 @@ impl StashParams {
         let outside = "it lies outside";
         let words = self.spandex.words();
         let banks = self.banks.is_power_of_two() && (words..=64).contains(&self.banks);
-        check(banks, "stash_banks", self.banks, "it is no supported number of banks", BANKS)?;
+        let problem =
+            format!("it is no supported number of banks; it is at least {words}, the words of a line, here");
+        check(banks, "stash_banks", self.banks, &problem, BANKS)?;
         let whole = self.size.is_multiple_of(4 * self.banks) && self.rows().is_power_of_two();
         check(
             whole && (2..=1024).contains(&self.rows()),

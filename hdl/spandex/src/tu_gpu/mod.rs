@@ -88,8 +88,8 @@ fn describe(p: &TuGpuParams) {
     let own = input::<Bits>("own", s.dev_bits());
     let core = Core { p: p.clone(), own, entries: Entries::new(p) };
     // A device without ownership writes nothing back; without prediction it sends no direct request.
-    out_channel::<Wb>("wb", s);
-    out_channel::<Fwd>("fwd_out", s);
+    silent_out_channel::<Wb>("wb", s);
+    silent_out_channel::<Fwd>("fwd_out", s);
     let answered = core.responses();
     core.requests(&answered);
     core.answers(&answered);

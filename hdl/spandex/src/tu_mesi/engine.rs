@@ -317,7 +317,9 @@ impl Engine {
         self.removal(core, removes, delayed, &after);
         let gone = entries.gone(entry);
         let back = !gone;
-        when(ends & back.any(), || {
+        let rest = ends & back.any();
+        self.has_wb("tu_mesi_rest_free", rest);
+        when(rest, || {
             self.write_back(core, line, back, entries.row(), after.dirty);
             core.set_in_place(line, after.way, &Words::pending(back));
             entries.free(entry);
@@ -399,7 +401,17 @@ impl Engine {
         cover("spandex.race.mesi_several_removals", removes & others, text);
     }
 
-    /// Sends ReqWB of words that are written back in place.
+    /// Whoever writes back has found the channel free when he was chosen, and nobody else sends on it meanwhile.
+    pub fn has_wb(&self, name: &str, sends: Bool) {
+        assert_always(
+            name,
+            !sends | self.wb.free,
+            "a job that may write back begins when its channel is free",
+        );
+    }
+
+    /// Sends ReqWB of words that are written back in place; call it under a condition of [`Engine::has_wb`].
+    #[track_caller]
     pub fn write_back(&self, core: &Core, line: Bits, mask: Bits, data: Bits, dirty: Bool) {
         let lost = core.p.inject == TuMesiInject::LostWord;
         let mask = if lost { mask & (mask - 1) } else { mask };
@@ -413,6 +425,7 @@ impl Engine {
         self.triggers.set(true);
     }
 
+    #[track_caller]
     fn send_wb(&self, core: &Core, line: Bits, mask: Bits, tag: Bits, (data, dirty): (Bits, Bool)) {
         let dst = core.p.port.spandex.home(line);
         self.wb.send(&Wb { line, mask, src: core.own, dst, tag, dirty, data });
@@ -421,7 +434,9 @@ impl Engine {
     /// ReqWB of the buffer.
     fn send(&self, core: &Core) {
         let (buffer, index) = (&core.buffer, self.index.get());
-        when(self.is(Step::Send), || {
+        let here = self.is(Step::Send);
+        self.has_wb("tu_mesi_put_free", here);
+        when(here, || {
             let s = &core.p.port.spandex;
             let tag = index.zext(s.tag_bits()) + u64::from(core.p.buffer_tag());
             let whole = lit_bv(Bv::ones(s.words()));
@@ -429,8 +444,8 @@ impl Engine {
             buffer.sent(index);
             self.go(Step::Idle);
         });
-        cover("spandex.tu_mesi.Put", self.is(Step::Send), "ReqWB of every word.");
-        count("tu_mesi_write_backs", self.is(Step::Send), "lines replaced and written back");
+        cover("spandex.tu_mesi.Put", here, "ReqWB of every word.");
+        count("tu_mesi_write_backs", here, "lines replaced and written back");
     }
 
     /// The second of two responses.

@@ -121,7 +121,9 @@ pub(super) fn act(core: &Core, engine: &Engine) {
     respond(core, engine, &met, &row, goes);
     remember(core, &met, m, &does);
     leave(core, engine, &met, words, &does);
-    when(does("trigger"), || {
+    let triggers = does("trigger");
+    engine.has_wb("tu_mesi_trigger_free", triggers);
+    when(triggers, || {
         let line = m.line;
         engine.write_back(core, line, !words, met.data, met.dirty);
         core.set_in_place(line, engine.seen.get().way, &Words::pending(!words));

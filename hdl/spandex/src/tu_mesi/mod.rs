@@ -126,7 +126,7 @@ fn describe(p: &TuMesiParams) {
         answers: Fifo::new("answers", ANSWERS, s),
     };
     // A device without prediction sends no direct request.
-    out_channel::<Fwd>("fwd_out", s);
+    silent_out_channel::<Fwd>("fwd_out", s);
     let engine = Engine::new(&core);
     let sink = Sink::new(&core);
     engine.run(&core, &sink);

@@ -219,10 +219,10 @@ impl ProbeUnit {
         if let Some(lr) = lr {
             self.flush_to(core, does("flush_to"), lr);
         }
-        if let (Some(found), Some(table)) = (pa, &core.pa)
-            && core.p.inject != Inject::PaDropped
-        {
-            when(does("insert"), || table.insert(found));
+        if let (Some(found), Some(table)) = (pa, &core.pa) {
+            let dropped = core.p.inject == Inject::PaDropped;
+            let insert = if dropped { bool_lit(false) } else { does("insert") };
+            when(insert, || table.insert(found));
         }
         if let Some(table) = &core.lr {
             let word = m.addr.slice(2, core.p.srsp.word_bits());

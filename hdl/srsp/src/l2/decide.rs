@@ -283,9 +283,8 @@ impl Rows<'_> {
         let (with, d) = (self.with, self.d);
         let Parts { p, ingress, locks, .. } = with;
         let takes = d.k(p, "lock") & d.takes & !d.handed;
-        if p.fault != L2Fault::LockNotTaken {
-            when(takes, || locks.lock(d.line, d.op.src));
-        }
+        let takes = if p.fault == L2Fault::LockNotTaken { bool_lit(false) } else { takes };
+        when(takes, || locks.lock(d.line, d.op.src));
         when(d.k(p, "unlock") & d.takes, || ingress.unlock(locks, d.lock.index));
         let senior = &ingress.senior;
         let served = d.takes | d.waits.target;

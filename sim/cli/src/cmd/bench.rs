@@ -186,7 +186,7 @@ fn measure(
     interpreted: u64,
     common: &Common,
 ) -> Outcome {
-    let scratch = tempfile::tempdir().map_err(Failure::check)?;
+    let scratch = weft_output::Scratch::new().map_err(Failure::check)?;
     let workdir = common.keep.clone().unwrap_or_else(|| scratch.path().to_path_buf());
     let options = BenchOptions { workdir, repeat: common.repeat, ..options };
     let engine = bench_engine(module, &options).map_err(sort)?;

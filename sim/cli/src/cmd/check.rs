@@ -1,10 +1,9 @@
 //! `weft check`: a recorded execution, judged by the axioms of its memory model.
 
-use crate::cmd::run::writable;
 use crate::failure::{Failure, Outcome, say};
-use anyhow::{Context, anyhow};
+use crate::output;
+use anyhow::anyhow;
 use serde_json::json;
-use std::io::Write;
 use std::path::PathBuf;
 use weft_judge::{JudgeError, Model, Report, Violation, judge};
 use weft_recording::{Head, Reader};
@@ -33,15 +32,12 @@ const MARGIN: u64 = 200;
 /// # Errors
 /// A recording that cannot be read; a violation of an axiom; with `--race-free` a race.
 pub fn run(args: &Args) -> Outcome {
-    let json = match &args.json {
-        Some(path) => Some((path, writable("--json", path)?)),
-        None => None,
-    };
+    let json = args.json.as_deref().map(|path| output::begin("--json", path)).transpose()?;
     let mut reader = Reader::open(&args.recording).map_err(Failure::input)?;
     let head = reader.head().clone();
     let model = model(args, &head)?;
     let report = judge(&mut reader, model).map_err(|e: JudgeError| Failure::input(e))?;
-    if let Some((path, mut file)) = json {
+    if let Some(file) = json {
         let value = json!({
             "schema": "weft-check 1",
             "fabric": head.fabric,
@@ -52,11 +48,7 @@ pub fn run(args: &Args) -> Outcome {
             "report": report,
             "replay": report.violations.iter().map(|v| replay(&head, v)).collect::<Vec<_>>(),
         });
-        let written = serde_json::to_writer_pretty(&mut file, &value)
-            .map_err(anyhow::Error::from)
-            .and_then(|()| writeln!(file).map_err(anyhow::Error::from))
-            .and_then(|()| file.persist(path).map_err(anyhow::Error::from));
-        written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::Check)?;
+        output::json(&value, file).map_err(Failure::Check)?;
     }
     print(&head, model, &report)?;
     verdict(args, &report)
@@ -102,7 +94,7 @@ fn print(head: &Head, model: Model, report: &Report) -> Outcome {
     say(format!("{} on {}, judged under {}{coherent}", head.workload, head.fabric, name(model)))?;
     if let Some(failure) = &report.failure {
         let first = failure.lines().next().unwrap_or_default();
-        say(format!("  the run failed, and is judged up to there: {first}"))?;
+        say(format!("  the run did not end, and is judged up to there: {first}"))?;
     }
     let rows = [
         ("kernels", c.kernels),

@@ -118,7 +118,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     let scratch = match args.keep {
         Some(_) => None,
-        None => Some(tempfile::tempdir().map_err(Failure::check)?),
+        None => Some(weft_output::Scratch::new().map_err(Failure::check)?),
     };
     let workdir = match (&args.keep, &scratch) {
         (Some(folder), _) => folder.clone(),

@@ -85,10 +85,10 @@ pub struct Args {
 impl Args {
     fn config(&self) -> Result<Config, Failure> {
         let What::Mgcc = self.what;
-        let known = || Inject::WORDS.iter().map(|word| word.1).collect::<Vec<_>>().join(", ");
         let inject = Inject::WORDS.iter().find(|word| word.1 == self.inject);
         let inject = inject.ok_or_else(|| {
-            Failure::input(anyhow!("--inject {} is not known; legal: {}", self.inject, known()))
+            let remedy = weft_names::choice(&self.inject, Inject::WORDS.iter().map(|word| word.1));
+            Failure::input(anyhow!("--inject {}: there is no such fault; {remedy}", self.inject))
         })?;
         let (most, last) = (1 << (self.ts - 2), (1 << self.ts) - 1);
         let &[rd, wr] = &self.leases[..] else {

@@ -4,11 +4,12 @@ use crate::failure::{Failure, Outcome, say};
 use crate::params::BlockArgs;
 use anyhow::anyhow;
 use std::fs;
-use std::io;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use weft_host::board::{BOARDS, Board};
 use weft_host::{Interface, hosted, with_uart};
+use weft_output::{Output, OutputError, Staged};
 use weft_rtl::ir::Module;
 use weft_rtl::verilog::{VerilogFile, emit, file_list};
 use weft_testbench::cosim::{Recording, Traffic, export_testbench};
@@ -108,8 +109,8 @@ fn design(args: &Args, block: Arc<Module>) -> Result<Design, Failure> {
     }
     let Some(name) = &args.board else { return Ok(Design { module: block, beside: Vec::new() }) };
     let board = Board::named(name).ok_or_else(|| {
-        let known: Vec<String> = BOARDS.iter().map(|b| format!("{} ({})", b.name, b.about)).collect();
-        Failure::input(anyhow!("there is no board {name}; there is {}", known.join(", ")))
+        let remedy = weft_names::choice(name, BOARDS.iter().map(|board| board.name));
+        Failure::input(anyhow!("there is no board {name}; {remedy}"))
     })?;
     let clocks = board.clocks_per_bit(args.baud).ok_or_else(|| {
         let (baud, hertz) = (args.baud, board.hertz);
@@ -124,34 +125,23 @@ fn design(args: &Args, block: Arc<Module>) -> Result<Design, Failure> {
     Ok(Design { module, beside: vec![frames(&interface), top, pins] })
 }
 
-/// Writes the files into a folder beside their places, then moves them there, so that a full disk or a forbidden folder leaves nothing half
-/// written.
-fn write_all(out: &Path, files: &[VerilogFile]) -> io::Result<()> {
+/// Writes all files, then puts them in their places, so that a full disk or a forbidden folder leaves nothing half written.
+fn write_all(out: &Path, files: &[VerilogFile]) -> Result<(), String> {
     let made = first_missing(out);
-    fs::create_dir_all(out)?;
-    let stage = out.join(format!(".partial-{}", std::process::id()));
-    let written = fs::create_dir(&stage).and_then(|()| move_in(out, &stage, files));
-    if written.is_err() {
+    let written = fs::create_dir_all(out).map_err(|e| e.to_string()).and_then(|()| {
+        let staged = files.iter().map(|file| {
+            let mut output = Output::create(&out.join(&file.name))?;
+            output.write_all(file.text.as_bytes()).map_err(|cause| output.failed(&cause))?;
+            output.stage()
+        });
+        let staged: Vec<Staged> = staged.collect::<Result<_, OutputError>>().map_err(|e| e.to_string())?;
+        staged.into_iter().try_for_each(Staged::commit).map_err(|e| e.to_string())
+    });
+    if let (Err(_), Some(made)) = (&written, made) {
         // What remains is removed as far as possible; the first error is the one to tell.
-        let _ = fs::remove_dir_all(&stage);
-        if let Some(made) = made {
-            let _ = fs::remove_dir_all(made);
-        }
+        let _ = fs::remove_dir_all(made);
     }
     written
-}
-
-fn move_in(out: &Path, stage: &Path, files: &[VerilogFile]) -> io::Result<()> {
-    for file in files {
-        if out.join(&file.name).is_dir() {
-            return Err(io::Error::other(format!("{} there is a folder", file.name)));
-        }
-        fs::write(stage.join(&file.name), &file.text)?;
-    }
-    for file in files {
-        fs::rename(stage.join(&file.name), out.join(&file.name))?;
-    }
-    fs::remove_dir(stage)
 }
 
 /// The outermost folder of a path that does not exist yet.

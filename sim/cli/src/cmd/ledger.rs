@@ -26,8 +26,8 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(block) = &args.block
         && !ledger.blocks().contains(&block.as_str())
     {
-        let known = ledger.blocks().join(", ");
-        return Err(Failure::input(anyhow::anyhow!("the ledger has no block {block}; it has {known}")));
+        let remedy = weft_names::remedy(block, ledger.blocks(), "`weft ledger` shows all");
+        return Err(Failure::input(anyhow::anyhow!("the ledger has no block {block}; {remedy}")));
     }
     let block = args.block.as_deref();
     if args.dir.exists() {

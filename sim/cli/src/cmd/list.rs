@@ -56,6 +56,9 @@ pub fn run(args: &Args) -> Outcome {
                 text(p, "legal"),
                 text(p, "about")
             ))?;
+            for (names, with) in p["with"].as_object().into_iter().flatten() {
+                say(format!("      {:<18}   {names}: protocol {}", "", with.as_str().unwrap_or_default()))?;
+            }
         }
         for axis in item["axes"].as_array().into_iter().flatten() {
             let values = axis["values"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -85,7 +88,23 @@ fn blocks() -> Vec<Value> {
         .collect()
 }
 
-/// The built-in fabrics with all keys; `default` is the value in the fabric's file, `published` that of the published system.
+/// Names of a key that not every protocol of a fabric takes, those with the same protocols joined by commas, with these.
+fn with_protocols(config: &FabricConfig, key: &str) -> serde_json::Map<String, Value> {
+    let pairs = config.pairs(key, "protocol");
+    let Some((_, all)) = pairs.first() else { return serde_json::Map::new() };
+    let mut groups: Vec<(Vec<&str>, &Vec<&str>)> = Vec::new();
+    for (name, protocols) in pairs.iter().filter(|(_, protocols)| protocols != all) {
+        match groups.iter_mut().find(|(_, same)| *same == protocols) {
+            Some((names, _)) => names.push(name),
+            None => groups.push((vec![name], protocols)),
+        }
+    }
+    let text = |protocols: &[&str]| if protocols.is_empty() { "none".into() } else { protocols.join(", ") };
+    groups.iter().map(|(names, with)| (names.join(", "), Value::String(text(with)))).collect()
+}
+
+/// The built-in fabrics with all keys; `default` is the value in the fabric's file, `published` that of the published system, `with` of a
+/// planted fault the protocols that take it, where these are not all.
 fn fabrics() -> Vec<Value> {
     FabricConfig::list()
         .into_iter()
@@ -95,10 +114,15 @@ fn fabrics() -> Vec<Value> {
                 .keys()
                 .iter()
                 .map(|k| {
-                    json!({
+                    let mut key = json!({
                         "name": k.name, "default": config.get(k.name), "published": k.default, "legal": k.legal.to_string(),
                         "unit": k.unit, "about": k.about
-                    })
+                    });
+                    let with = if k.name == "inject" { with_protocols(&config, k.name) } else { Default::default() };
+                    if !with.is_empty() {
+                        key["with"] = Value::Object(with);
+                    }
+                    key
                 })
                 .collect();
             json!({"name": config.name, "about": config.about, "params": params})

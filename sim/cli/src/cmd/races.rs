@@ -1,6 +1,6 @@
 //! `weft races`: whether small programs are legal under a memory model, by enumeration of their sequentially consistent executions.
 
-use crate::cmd::litmus::source::{self, Item};
+use crate::cmd::litmus::source::{self, Item, Unread};
 use crate::failure::{Failure, Outcome, say};
 use anyhow::anyhow;
 use std::collections::BTreeSet;
@@ -32,9 +32,12 @@ const EVENTS: usize = 12;
 /// # Errors
 /// Wrong input, or a test that is too large; races other than a test states.
 pub fn run(args: &Args) -> Outcome {
-    let items = source::items(&args.tests)?;
+    let source::Items { tests: items, mut unread, folder } = source::items(&args.tests)?;
+    for file in &unread {
+        say(format!("not read: {}", file.words()))?;
+    }
     let hrf = if args.direct { Hrf::Direct } else { Hrf::Indirect };
-    let (mut judged, mut large, mut wrong) = (0, 0, Vec::new());
+    let (mut judged, mut unjudged, mut large, mut wrong) = (0, 0, 0, Vec::new());
     for item in &items {
         if let Some(why) = too_large(&item.test) {
             if items.len() == 1 {
@@ -48,7 +51,16 @@ pub fn run(args: &Args) -> Outcome {
             continue;
         }
         for model in models(args, item)? {
-            let found = races(&item.test, model, hrf, Bounds::default()).map_err(Failure::input)?;
+            let found = match races(&item.test, model, hrf, Bounds::default()) {
+                Err(e) if folder => {
+                    let file = Unread { file: item.source.clone(), line: None, reason: e.to_string() };
+                    say(format!("not judged: {}", file.words()))?;
+                    unread.push(file);
+                    unjudged += 1;
+                    break;
+                }
+                found => found.map_err(Failure::input)?,
+            };
             wrong.extend(print(&item.test, model, &found)?);
             judged += 1;
         }
@@ -58,10 +70,15 @@ pub fn run(args: &Args) -> Outcome {
         Some(first) => {
             Err(Failure::check(anyhow!("{} of {judged} verdicts are not those stated; {first}", wrong.len())))
         }
-        None => say(format!(
-            "{} tests, {judged} verdicts{left}: every race stated is found, and no other",
-            items.len()
-        )),
+        None => {
+            let count = items.len() - unjudged;
+            if count > 0 {
+                say(format!(
+                    "{count} tests, {judged} verdicts{left}: every race stated is found, and no other"
+                ))?;
+            }
+            Unread::failure(&unread, count).map_or(Ok(()), Err)
+        }
     }
 }
 

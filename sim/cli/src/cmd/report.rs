@@ -1,11 +1,11 @@
 //! `weft report`: results files as one page of HTML that needs no network.
 
-use super::run::writable;
+use super::why::LogMemory;
 use crate::failure::{Failure, Outcome, say};
 use crate::report::{Input, Limits, page};
-use anyhow::{Context, anyhow};
-use std::io::Write;
+use anyhow::anyhow;
 use std::path::PathBuf;
+use weft_output::Output;
 
 /// Arguments of `weft report`.
 #[derive(clap::Args)]
@@ -28,6 +28,8 @@ pub struct Args {
     /// Shows lives up to this cycle [default: the end].
     #[arg(long, value_name = "CYCLE")]
     at: Option<u64>,
+    #[command(flatten)]
+    memory: LogMemory,
 }
 
 /// Runs the verb.
@@ -38,8 +40,8 @@ pub fn run(args: &Args) -> Outcome {
     let mut inputs = Vec::new();
     for path in &args.inputs {
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        inputs.push((name, Input::read(path).map_err(Failure::Input)?));
-        if *path == args.out {
+        inputs.push((name, Input::read(path, &args.memory).map_err(Failure::Input)?));
+        if Output::same(path, &args.out) {
             return Err(Failure::input(anyhow!(
                 "--out {} is also given to be read; give the page a file of its own",
                 path.display()
@@ -59,12 +61,8 @@ pub fn run(args: &Args) -> Outcome {
         at: args.at.unwrap_or(u64::MAX),
     };
     let text = page(&inputs, &limits).map_err(Failure::Input)?;
-    let mut file = writable("--out", &args.out)?;
-    let written = file
-        .write_all(text.as_bytes())
-        .map_err(anyhow::Error::from)
-        .and_then(|()| file.persist(&args.out).map_err(anyhow::Error::from));
+    let written = weft_output::write(&args.out, text.as_bytes());
+    written.map_err(|cause| Failure::input(anyhow!("--out {cause}")))?;
     let path = args.out.display();
-    written.with_context(|| format!("cannot write {path}")).map_err(Failure::Check)?;
     say(format!("report: {path}, {} kB, opened by any browser", text.len().div_ceil(1000)))
 }

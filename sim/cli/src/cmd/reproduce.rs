@@ -117,12 +117,9 @@ fn chosen(systems: &[Published], figure: Option<&str>) -> Result<Vec<Vec<Figure>
     match system.figures.iter().find(|figure| figure.name == name) {
         Some(figure) => Ok(vec![vec![figure.clone()]]),
         None => {
-            let known: Vec<&str> = system.figures.iter().map(|figure| figure.name.as_str()).collect();
-            Err(Failure::input(anyhow!(
-                "{} has no figure {name}; its figures are {}",
-                system.system,
-                known.join(", ")
-            )))
+            let known = system.figures.iter().map(|figure| figure.name.as_str());
+            let remedy = weft_names::remedy(name, known, "`weft reproduce list` shows all");
+            Err(Failure::input(anyhow!("{} has no figure {name}; {remedy}", system.system)))
         }
     }
 }

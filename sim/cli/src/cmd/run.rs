@@ -1,25 +1,31 @@
 //! `weft run`: a program on a fabric, clocked until it has ended and its result is checked.
 
 mod events;
+mod files;
 mod record;
 mod snapshot;
 mod stalls;
 
 use crate::failure::{Failure, Outcome, say};
+use crate::graph::GraphArgs;
+use crate::output;
 use crate::params::pairs;
+use crate::setup::{Params, Setup, VERSION};
+use crate::signals::{self, Graceful};
 use crate::sweep::plot;
 use crate::trace;
 use anyhow::{Context, anyhow};
+use files::Told;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::collections::BTreeMap;
-use std::io::Write;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use weft_engine::runner::Rewind;
-use weft_engine::wave::Format;
+use weft_engine::runner::{Rewind, RunError};
+use weft_engine::wave::{Format, WaveError};
 use weft_engine::{BackendKind, Probes};
 use weft_fabric::config::FabricConfig;
-use weft_fabric::run::{FabricError, FabricRun, Identity, RunOptions, RunReport, WaveRequest, temporary};
+use weft_fabric::run::{FabricError, FabricRun, Identity, RunOptions, RunReport, WaveRequest};
+use weft_output::Output;
 use weft_workload::Program;
 use weft_workload::trace::TraceRead;
 
@@ -34,9 +40,8 @@ pub struct Args {
     /// Program (see `weft list workloads`), or a trace: a folder of Accel-Sim traces, a .wtrace or .wtrb, also .gz, .xz or .zst.
     #[arg(long, value_name = "NAME|TRACE", default_value = "pagerank")]
     workload: String,
-    /// Graph for programs that work on one: METIS, edge list, Matrix Market, DIMACS .gr or PACE, also .gz or .xz.
-    #[arg(long, value_name = "FILE")]
-    graph: Option<PathBuf>,
+    #[command(flatten)]
+    graph: GraphArgs,
     /// Parameter of the program; may be given several times.
     #[arg(long = "param", value_name = "KEY=VALUE")]
     params: Vec<String>,
@@ -100,35 +105,34 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 fn carry_out(args: &Args) -> Outcome {
-    let mut config = FabricConfig::load(&args.fabric).map_err(Failure::input)?;
-    for set in &args.set {
-        config.set(set).map_err(Failure::input)?;
-    }
-    config.validate().map_err(Failure::input)?;
+    let (original, config) = configs(args)?;
     let waves = waves(args)?;
-    let json = match &args.json {
-        Some(path) => Some((path.as_path(), writable("--json", path)?)),
-        None => None,
-    };
+    let json = args.json.as_deref().map(|path| output::begin("--json", path)).transpose()?;
     let stalls = picture_file(args, &config)?;
     args.keep.validate()?;
     let log = args.events.plan()?;
+    args.events.forewarn(args.to);
     ledger_folder(args)?;
     apart(args)?;
     let (program, params, read) = program(args, &config)?;
     let backend = if args.interpreter { BackendKind::Interp } else { BackendKind::Native };
-    let graph = args.graph.as_deref();
-    let identity = Identity::new(&config, program.as_ref(), params, backend, args.seed, graph);
+    let setup = Setup::new(&params, &config, &original, args.seed);
+    let identity = Identity {
+        made_by: VERSION.into(),
+        ..Identity::new(&config, program.as_ref(), params.all, backend, args.seed, params.graph)
+    };
     let resume = args.keep.read(&identity, args)?;
     let options = RunOptions {
         backend,
         probes: Probes::All,
         rewind: Some(Rewind { cycles: 1000, wave: PathBuf::from("vcd_out/failure.fst") }),
         waves,
-        events: log.as_ref().map(|log| log.request(args)),
+        events: log.as_ref().map(|log| log.request(args, &setup)),
         threads: args.threads.into(),
+        stop: Some(signals::flag()),
     };
     let record = record::Record::begin(args, &config)?;
+    let ledger = Ledger::new(args, &config, program.name());
     let mut run = FabricRun::new(&config, program, &options).map_err(sort)?;
     if let Some(record) = &record {
         record.attach(&mut run);
@@ -136,27 +140,68 @@ fn carry_out(args: &Args) -> Outcome {
     if let Some(snapshot) = &resume {
         run.resume(snapshot).map_err(sort)?;
     }
-    let report = simulate(run, args.max_cycles, args.keep.plan(identity));
+    if let Some(graph) = &setup.graph {
+        say(format!("graph: {graph}"))?;
+    }
+    // From here on there is something to keep.
+    let _graceful = Graceful::new();
+    let begun = run.cycle();
+    let mut told = Told::default();
+    let ended = simulate(&mut run, args, identity, &mut told);
     if let Some(record) = record {
-        record.end(report.as_ref().err().map(ToString::to_string))?;
+        record.end(ended.as_ref().err().map(ToString::to_string), &mut told);
     }
-    let report = report.map_err(|failure| match &log {
-        Some(log) => log.after(failure),
-        None => failure,
-    })?;
-    if let Some((path, file)) = json {
-        write_json(&report, read.as_ref(), args, path, file)?;
+    let files = run.close();
+    let cycles = ended.as_ref().map_or(run.reached(), |report| report.cycles);
+    waveform(args, begun, cycles, files.waves, &mut told);
+    if let Some(log) = &log {
+        log.carry_out(files.events, &mut told);
     }
-    if let (Some((path, file)), Some(counts)) = (stalls, &report.stalls) {
-        let drawn = stalls::picture(&report, counts).picture();
-        drawn.and_then(|svg| plot::save(&svg, path, file)).map_err(Failure::Check)?;
+    match ended {
+        Ok(report) => {
+            let made = Made { setup: &setup, read: read.as_ref() };
+            results(&report, &made, json, stalls, &mut told);
+            ledger.note(&report.covers, &mut told);
+            summary(&report, &setup)?;
+            read.iter().try_for_each(|read| row("trace", &read.sentence()))?;
+            told.say()?;
+            verdict(&report).map_err(|failure| told.lost_after(failure))?;
+            told.complete()
+        }
+        Err(failure) => {
+            if let Failure::Signal(..) = &failure {
+                ledger.note(&run.covers(), &mut told);
+            }
+            for (what, path) in [("results", &args.json), ("picture", &args.stalls)] {
+                path.iter().for_each(|path| told.lost(what, path, "the run has not ended"));
+            }
+            told.say()?;
+            Err(told.after(failure))
+        }
     }
-    hit(args, &report)?;
-    let told = log.map_or(Ok(Vec::new()), |log| log.carry_out())?;
-    summary(&report)?;
-    read.map_or(Ok(()), |read| row("trace", &read.sentence()))?;
-    shown(args, resume.map_or(0, |snapshot| snapshot.cycle()), report.cycles)?;
-    told.iter().try_for_each(say)?;
+}
+
+/// What a run was made of.
+struct Made<'a> {
+    setup: &'a Setup,
+    read: Option<&'a TraceRead>,
+}
+
+/// Writes what the run has measured.
+fn results(report: &RunReport, made: &Made, json: Option<Output>, stalls: Option<Output>, told: &mut Told) {
+    if let Some(file) = json {
+        let path = file.path().to_path_buf();
+        told.wrote("results", &path, write_json(report, made, file));
+    }
+    if let (Some(file), Some(counts)) = (stalls, &report.stalls) {
+        let path = file.path().to_path_buf();
+        let drawn = stalls::picture(report, counts).picture().and_then(|svg| plot::save(&svg, file));
+        told.wrote("picture", &path, drawn);
+    }
+}
+
+/// Says whether the result is the host's.
+fn verdict(report: &RunReport) -> Outcome {
     say(format!("verified: {}", report.verified))?;
     match &report.difference {
         None => Ok(()),
@@ -165,6 +210,17 @@ fn carry_out(args: &Args) -> Outcome {
         }
         Some(difference) => Err(Failure::check(anyhow!("the result is wrong: {difference}"))),
     }
+}
+
+/// The configuration as the fabric's file has it, and that of the run.
+fn configs(args: &Args) -> Result<(FabricConfig, FabricConfig), Failure> {
+    let original = FabricConfig::load(&args.fabric).map_err(Failure::input)?;
+    let mut config = original.clone();
+    for set in &args.set {
+        config.set(set).map_err(Failure::input)?;
+    }
+    config.validate().map_err(Failure::input)?;
+    Ok((original, config))
 }
 
 /// Makes the folder of `--ledger`.
@@ -176,14 +232,28 @@ fn ledger_folder(args: &Args) -> Outcome {
     })
 }
 
-/// Writes what the run has hit of the race ledger.
-fn hit(args: &Args, report: &RunReport) -> Outcome {
-    let Some(dir) = &args.ledger else { return Ok(()) };
-    let seed = args.seed.unwrap_or(0);
-    let hits = report.covers.iter().map(|(id, count)| (id.clone(), (*count, seed))).collect();
-    let protocol = report.config["protocol"].as_str().unwrap_or("?");
-    let name = format!("run {} {protocol} {}", report.fabric, report.workload);
-    weft_testbench::ledger::publish_in(dir, &name, &hits).map_err(Failure::check).map(|_| ())
+/// Where a run notes what it has hit of the race ledger.
+struct Ledger<'a> {
+    dir: Option<&'a Path>,
+    seed: u64,
+    /// Of the run.
+    name: String,
+}
+
+impl Ledger<'_> {
+    fn new<'a>(args: &'a Args, config: &FabricConfig, workload: &str) -> Ledger<'a> {
+        let protocol = config.get("protocol");
+        let protocol = protocol.as_ref().and_then(serde_json::Value::as_str).unwrap_or("?");
+        let name = format!("run {} {protocol} {workload}", config.name);
+        Ledger { dir: args.ledger.as_deref(), seed: args.seed.unwrap_or(0), name }
+    }
+
+    fn note(&self, covers: &BTreeMap<String, u64>, told: &mut Told) {
+        let Some(dir) = self.dir else { return };
+        let hits = covers.iter().map(|(id, count)| (id.clone(), (*count, self.seed))).collect();
+        let written = weft_testbench::ledger::publish_in(dir, &self.name, &hits);
+        told.wrote("race ledger", dir, written.map(drop).map_err(Into::into));
+    }
 }
 
 fn sort(error: FabricError) -> Failure {
@@ -200,44 +270,26 @@ fn waves(args: &Args) -> Result<Option<WaveRequest>, Failure> {
     }
     let Some(path) = &args.waves else {
         let window = !args.events.any();
-        let given = [
-            ("--scope", !args.scope.is_empty()),
-            ("--from", window && args.from.is_some()),
-            ("--to", window && args.to.is_some()),
-        ];
+        let given = [("--from", window && args.from.is_some()), ("--to", window && args.to.is_some())];
+        if let Some(scope) = args.scope.first() {
+            return Err(Failure::input(anyhow!(
+                "--scope {scope} says what a waveform holds, and none is asked for: add --waves FILE.vcd or FILE.fst"
+            )));
+        }
         return match given.iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(Failure::input(anyhow!(
-                "{option} says what a waveform holds, and none is asked for: add --waves FILE.vcd or FILE.fst"
+                "{option} says which cycles are recorded, and nothing is to be recorded: add --waves FILE.vcd or FILE.fst, --events FILE, or --trace FILE.json"
             ))),
             None => Ok(None),
         };
     };
     Format::of(path).map_err(Failure::input)?;
-    writable("--waves", path)?;
+    output::check("--waves", path)?;
     Ok(Some(WaveRequest { path: path.clone(), scopes: args.scope.clone(), from, to }))
 }
 
-/// A file beside the final one, so that nothing half written stays there.
-pub fn writable(option: &str, path: &Path) -> Result<tempfile::NamedTempFile, Failure> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = match path.is_dir() {
-        true => Err("it is a folder".to_string()),
-        // Only the kind: the full text names the temporary file.
-        false => temporary(folder).map_err(|e| e.kind().to_string()),
-    };
-    file.map_err(|cause| {
-        Failure::input(anyhow!(
-            "{option} {}: cannot write it: {cause}; give a file in a folder that exists and can be written",
-            path.display()
-        ))
-    })
-}
-
 /// The file of `--stalls`.
-fn picture_file<'a>(
-    args: &'a Args,
-    config: &FabricConfig,
-) -> Result<Option<(&'a Path, tempfile::NamedTempFile)>, Failure> {
+fn picture_file(args: &Args, config: &FabricConfig) -> Result<Option<Output>, Failure> {
     let Some(path) = args.stalls.as_deref() else { return Ok(None) };
     let refused = |problem: &str| Err(Failure::input(anyhow!("--stalls {}: {problem}", path.display())));
     if !config.common.gsi {
@@ -248,7 +300,7 @@ fn picture_file<'a>(
     if !["svg", "png"].iter().any(|form| path.extension().is_some_and(|given| given == *form)) {
         return refused("a picture is a .svg or .png; give a file that ends so");
     }
-    Ok(Some((path, writable("--stalls", path)?)))
+    output::begin("--stalls", path).map(Some)
 }
 
 /// Refuses two outputs in one file.
@@ -262,9 +314,13 @@ fn apart(args: &Args) -> Outcome {
         ("--events", &args.events.events),
         ("--trace", &args.events.trace),
     ];
-    for (i, (first, path)) in outputs.iter().enumerate().filter(|(_, (_, path))| path.is_some()) {
-        if let Some((second, _)) = outputs[..i].iter().find(|(_, other)| other == path) {
-            let path = path.as_deref().unwrap_or(Path::new("")).display();
+    for (i, (first, path)) in outputs.iter().enumerate() {
+        let Some(path) = path else { continue };
+        let same = |(_, other): &&(&str, &Option<PathBuf>)| {
+            other.as_ref().is_some_and(|other| Output::same(other, path))
+        };
+        if let Some((second, _)) = outputs[..i].iter().find(same) {
+            let path = path.display();
             return Err(Failure::input(anyhow!(
                 "{second} and {first} both name {path}; give each its own file"
             )));
@@ -273,17 +329,19 @@ fn apart(args: &Args) -> Outcome {
     Ok(())
 }
 
-/// The program, all its parameters, and what was read of a trace.
+/// The program, what it is built from, and what was read of a trace.
 fn program(
     args: &Args,
     config: &FabricConfig,
-) -> Result<(Arc<dyn Program>, BTreeMap<String, String>, Option<TraceRead>), Failure> {
+) -> Result<(Arc<dyn Program>, Params, Option<TraceRead>), Failure> {
     let mut params = pairs("--param", &args.params)?;
     if weft_workload::trace::is_trace(&args.workload) {
-        let given = [("--param", !params.is_empty()), ("--graph", args.graph.is_some())];
+        let given = [("--param", !params.is_empty()), ("--graph", args.graph.file().is_some())];
         trace::takes_nothing(&args.workload, &given).map_err(Failure::input)?;
+        args.graph.read()?;
         let built = trace::program(Path::new(&args.workload), &args.reading.options());
-        return built.map(|(program, params, read)| (program, params, Some(read))).map_err(Failure::input);
+        let (program, params, read) = built.map_err(Failure::input)?;
+        return Ok((program, Params::of_trace(params), Some(read)));
     }
     args.reading.none(&args.workload).map_err(Failure::input)?;
     if let Some(seed) = args.seed {
@@ -292,73 +350,95 @@ fn program(
             params.entry("seed".into()).or_insert(seed.to_string());
         }
     }
-    let graph = args.graph.as_deref().map(weft_workload::graph::read).transpose().map_err(Failure::input)?;
+    let graph = args.graph.read()?;
     let fitted = config.fit(&args.workload, &params, graph.as_ref()).map_err(Failure::input)?;
-    Ok((fitted.program, fitted.params, None))
+    let given: BTreeSet<String> = params.into_keys().collect();
+    Ok((fitted.program.clone(), Params::new(&fitted, given), None))
 }
 
-/// Runs to the end; a terminal sees how far it is.
+/// Runs to the end, or to the cycle boundary in which a signal ends the run; a terminal sees how far it is.
 fn simulate(
-    mut run: FabricRun,
-    max_cycles: u64,
-    mut plan: Option<snapshot::Plan>,
+    run: &mut FabricRun,
+    args: &Args,
+    identity: Identity,
+    told: &mut Told,
 ) -> Result<RunReport, Failure> {
+    let mut plan = args.keep.plan(identity);
+    let ended = to_the_end(run, args.max_cycles, plan.as_mut());
+    if let Some(plan) = plan {
+        plan.tell(run.cycle(), told);
+    }
+    ended.and_then(|()| run.end().map_err(Failure::check))
+}
+
+fn to_the_end(run: &mut FabricRun, max_cycles: u64, mut plan: Option<&mut snapshot::Plan>) -> Outcome {
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
         bar.set_style(style);
     }
     loop {
         let due = plan.as_ref().and_then(|plan| plan.next(run.cycle())).unwrap_or(u64::MAX);
-        let ended = run.run_to((run.cycle() + 20_000).min(max_cycles).min(due)).map_err(Failure::check)?;
-        if let Some(plan) = &mut plan {
-            plan.write(&run, ended, max_cycles)?;
+        let ended = run.run_to((run.cycle() + 20_000).min(max_cycles).min(due));
+        let ended = ended.map_err(|error| stopped(error, run))?;
+        let asked = signals::asked().filter(|_| !ended);
+        if let Some(plan) = plan.as_mut() {
+            plan.write(run, ended, asked.is_some() || run.cycle() >= max_cycles)?;
         }
         bar.tick();
         bar.set_message(format!("cycle {}, step {} of the program", run.cycle(), run.kernels()));
         if ended {
-            break;
+            bar.finish_and_clear();
+            return Ok(());
+        }
+        if let Some(signal) = asked {
+            bar.finish_and_clear();
+            return Err(signals::failure(signal, &format!("the run has stopped in cycle {}", run.cycle())));
         }
         if run.cycle() >= max_cycles {
             bar.finish_and_clear();
-            run.give_up().map_err(Failure::check)?;
             return Err(Failure::check(FabricError::Limit { cycles: max_cycles }));
         }
     }
-    bar.finish_and_clear();
-    if let Some(plan) = plan {
-        plan.tell(run.cycle())?;
-    }
-    run.finish().map_err(Failure::check)
 }
 
-fn write_json(
-    report: &RunReport,
-    read: Option<&TraceRead>,
-    args: &Args,
-    path: &Path,
-    mut file: tempfile::NamedTempFile,
-) -> Outcome {
-    let mut value = serde_json::to_value(report).map_err(Failure::check)?;
-    value["seed"] = args.seed.into();
-    if let Some(read) = read {
-        value["trace"] = serde_json::to_value(read).map_err(Failure::check)?;
+/// Why a run has stopped before its end.
+fn stopped(error: FabricError, run: &FabricRun) -> Failure {
+    match error {
+        FabricError::Run(RunError::Wave(_)) => {
+            let cycle = run.reached();
+            Failure::check(anyhow!(
+                "the run has stopped in cycle {cycle}, for its waveform could not be written"
+            ))
+        }
+        other => sort(other),
     }
-    let written = serde_json::to_writer_pretty(&mut file, &value)
-        .map_err(anyhow::Error::from)
-        .and_then(|()| writeln!(file).map_err(anyhow::Error::from))
-        .and_then(|()| file.persist(path).map_err(anyhow::Error::from));
-    written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::Check).map(|_| ())
+}
+
+fn write_json(report: &RunReport, made: &Made, file: Output) -> Result<(), anyhow::Error> {
+    let mut value = serde_json::to_value(report)?;
+    made.setup.members().into_iter().for_each(|(name, member)| value[name] = member);
+    if let Some(read) = made.read {
+        value["trace"] = serde_json::to_value(read)?;
+    }
+    output::json(&value, file)
 }
 
 /// Where the waveform is and how to look at it.
-fn shown(args: &Args, resumed: u64, cycles: u64) -> Outcome {
-    let Some(path) = &args.waves else { return Ok(()) };
+fn waveform(args: &Args, resumed: u64, cycles: u64, closed: Option<Result<(), WaveError>>, told: &mut Told) {
+    let (Some(path), Some(closed)) = (&args.waves, closed) else { return };
     let (from, to) = (args.from.unwrap_or(0).max(resumed), args.to.unwrap_or(u64::MAX).min(cycles));
-    if from >= to {
-        return say(format!("waveform: none, for the run ended in cycle {cycles}, before --from {from}"));
+    match closed {
+        Err(WaveError::Output(cause)) if cause.path() == path => told.lost("waveform", path, cause.cause()),
+        Err(cause) => told.lost("waveform", path, cause),
+        Ok(()) if from >= to => {
+            told.line(format!("waveform: none, for the run ended in cycle {cycles}, before --from {from}"))
+        }
+        Ok(()) => {
+            let file = path.display();
+            let line = format!("waveform: cycles {from}..{} in {file}, shown by scripts/view {file}", to - 1);
+            told.kept("waveform", path, line);
+        }
     }
-    let file = path.display();
-    say(format!("waveform: cycles {from}..{} in {file}, shown by scripts/view {file}", to - 1))
 }
 
 /// What keeps caches coherent, or, where no key says so, the family.
@@ -371,11 +451,12 @@ fn row(name: &str, value: &str) -> Outcome {
     say(format!("  {name:<34} {value}"))
 }
 
-fn summary(r: &RunReport) -> Outcome {
+fn summary(r: &RunReport, setup: &Setup) -> Outcome {
     say(format!("{} on {} ({})", r.workload, r.fabric, kind(r)))?;
     let speed = format!("{:.2} s, {:.0} cycles/s", r.wall_seconds, r.cycles_per_second);
     let first = [("cycles", r.cycles.to_string())];
-    for (name, value) in first.iter().chain(&r.summary).chain(&[("simulated in", speed)]) {
+    let made = setup.rows();
+    for (name, value) in first.iter().chain(&r.summary).chain(&[("simulated in", speed)]).chain(&made) {
         row(name, value)?;
     }
     r.stalls.as_ref().map_or(Ok(()), stalls::show)

@@ -51,10 +51,21 @@ fn value(text: &str, port: &NetPort) -> Result<Bv, String> {
         let parsed = Bv::from_hex(digits, port.width);
         return parsed.ok_or_else(|| format!("{text} is no hexadecimal number of {} bits", port.width));
     }
-    let number: u64 = text.parse().map_err(|_| format!("{text} is no number"))?;
+    let number: u64 = text.parse().map_err(|_| unknown_value(text, port))?;
     let fits = port.width >= 64 || number >> port.width == 0;
     fits.then(|| Bv::from_u64(number, port.width))
         .ok_or_else(|| format!("{text} does not fit {} bits", port.width))
+}
+
+/// The sentence about a value that is neither a number nor a name.
+fn unknown_value(text: &str, port: &NetPort) -> String {
+    match &port.ty {
+        LeafType::Enum(ty) => {
+            let names = ty.variants.iter().map(|(name, _)| name.as_str());
+            format!("{text} is no number and no name of its values; {}", weft_names::choice(text, names))
+        }
+        _ => format!("{text} is no number; give a decimal one, or a hexadecimal one with 0x"),
+    }
 }
 
 fn parse(text: &str, inputs: &[NetPort]) -> Result<Vec<Step>, String> {
@@ -76,8 +87,8 @@ fn parse(text: &str, inputs: &[NetPort]) -> Result<Vec<Step>, String> {
             let (name, text) =
                 word.split_once('=').ok_or_else(|| at(format!("{word}: expected PORT=VALUE or +N")))?;
             let port = inputs.iter().position(|p| p.name == name).ok_or_else(|| {
-                let known = inputs.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", ");
-                at(format!("there is no input {name}; there are {known}"))
+                let remedy = weft_names::choice(name, inputs.iter().map(|p| p.name.as_str()));
+                at(format!("there is no input {name}; {remedy}"))
             })?;
             step.drive.push((port, value(text, &inputs[port]).map_err(|e| at(format!("{name}: {e}")))?));
         }
@@ -114,9 +125,7 @@ pub fn run(args: &Args) -> Outcome {
     };
     let picture = clock(&mut sim, &steps, trace.as_mut(), args.ascii)?;
     if let Some(trace) = trace {
-        trace
-            .finish(sim.cycle(), sim.failures().first().map(|f| f.cycle), Vec::new())
-            .map_err(Failure::input)?;
+        trace.finish(sim.cycle(), sim.failures().first().map(|f| f.cycle)).map_err(Failure::input)?;
     }
     picture.lines().into_iter().try_for_each(say)?;
     match sim.failures().first() {

@@ -1,8 +1,7 @@
 //! `weft states`: every state of two abstract coherence protocols, counted and checked.
 
-use crate::cmd::run::writable;
 use crate::failure::{Failure, Outcome, say};
-use crate::sweep::results::replace;
+use crate::output;
 use anyhow::anyhow;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -51,11 +50,8 @@ impl Args {
     fn sets(&self) -> Result<Vec<OptionSet>, Failure> {
         let known = |name: &&String| SETS.iter().any(|set| set.name == **name);
         if let Some(unknown) = self.options.iter().find(|name| !known(name)) {
-            let names: Vec<&str> = SETS.iter().map(|set| set.name).collect();
-            return Err(Failure::input(anyhow!(
-                "--options {unknown} is not known; legal: {}",
-                names.join(", ")
-            )));
+            let remedy = weft_names::choice(unknown, SETS.iter().map(|set| set.name));
+            return Err(Failure::input(anyhow!("--options {unknown}: there is no such set; {remedy}")));
         }
         let chosen = |set: &&OptionSet| self.options.iter().any(|name| name == set.name);
         Ok(SETS.iter().filter(chosen).copied().collect())
@@ -64,10 +60,10 @@ impl Args {
     fn fault(&self) -> Result<Option<Fault>, Failure> {
         let fault = Fault::WORDS.iter().find(|(_, word)| *word == self.inject);
         if fault.is_none() && self.inject != "none" {
-            let words: Vec<&str> = Fault::WORDS.iter().map(|(_, word)| *word).collect();
-            let legal = words.join(", ");
+            let words = Fault::WORDS.iter().map(|(_, word)| *word);
+            let remedy = weft_names::choice(&self.inject, ["none"].into_iter().chain(words));
             return Err(Failure::input(anyhow!(
-                "--inject {} is not known; legal: none, {legal}",
+                "--inject {}: there is no such fault; {remedy}",
                 self.inject
             )));
         }
@@ -82,7 +78,7 @@ impl Args {
 pub fn run(args: &Args) -> Outcome {
     let (sets, fault) = (args.sets()?, args.fault()?);
     if let Some(path) = &args.csv {
-        writable("--csv", path)?;
+        output::check("--csv", path)?;
     }
     let Args { symmetry, values, evict, .. } = *args;
     let config = Config { devices: usize::from(args.devices), symmetry, values, evict, ..Config::default() };
@@ -151,8 +147,7 @@ fn write_csv(runs: &[Run], config: Config, path: &Path) -> Outcome {
         writer.write_record(record).map_err(Failure::check)?;
     }
     let bytes = writer.into_inner().map_err(|error| Failure::check(anyhow!("{error}")))?;
-    replace(path, &bytes).map_err(Failure::check)?;
-    Ok(())
+    weft_output::write(path, &bytes).map_err(Failure::check)
 }
 
 /// One line on the terminal.

@@ -1,12 +1,10 @@
 //! `weft trace`: what a trace holds, and the same trace in another format.
 
-use crate::cmd::run::writable;
 use crate::failure::{Failure, Outcome, say};
 use crate::trace::{TraceArgs, digest};
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use weft_workload::trace::{Counts, Trace, TraceRead, binary, read_with, short_name, text};
 
@@ -76,12 +74,7 @@ fn write(trace: &Trace, out: &Path) -> Outcome {
             )));
         }
     };
-    let mut file = writable("--out", out)?;
-    let written = file
-        .write_all(&bytes)
-        .map_err(anyhow::Error::from)
-        .and_then(|()| file.persist(out).map(|_| ()).map_err(anyhow::Error::from));
-    written.with_context(|| format!("cannot write {}", out.display())).map_err(Failure::Check)
+    weft_output::write(out, &bytes).map_err(|cause| Failure::input(anyhow!("--out {cause}")))
 }
 
 fn show(summary: &Summary) -> Outcome {

@@ -3,10 +3,11 @@
 use crate::failure::{Failure, Outcome, say};
 use anyhow::{Error, anyhow};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use weft_events::hops::Hops;
 use weft_events::life::{self, Kind, Moment};
-use weft_events::{Header, Log};
+use weft_events::read::MEMORY;
+use weft_events::{Header, Log, LogError};
 
 /// Arguments of `weft why`.
 #[derive(clap::Args)]
@@ -25,6 +26,26 @@ pub struct Args {
     /// Shows all moments.
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    memory: LogMemory,
+}
+
+/// How large an event log may be.
+#[derive(clap::Args)]
+pub struct LogMemory {
+    /// Most memory that an event log may take.
+    #[arg(long, value_name = "MB", default_value_t = MEMORY >> 20, value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
+    log_memory: u64,
+}
+
+impl LogMemory {
+    /// Reads a log that takes no more.
+    ///
+    /// # Errors
+    /// As [`Log::read_within`].
+    pub fn read(&self, path: &Path) -> Result<Log, LogError> {
+        Log::read_within(path, self.log_memory << 20)
+    }
 }
 
 /// Runs the verb.
@@ -32,7 +53,7 @@ pub struct Args {
 /// # Errors
 /// No event log, an address of which it knows nothing.
 pub fn run(args: &Args) -> Outcome {
-    let log = Log::read(&args.log).map_err(Failure::input)?;
+    let log = args.memory.read(&args.log).map_err(Failure::input)?;
     let at = args.at.unwrap_or(u64::MAX);
     if at < log.header.from {
         return Err(Failure::input(anyhow!(
@@ -118,10 +139,8 @@ pub fn address(header: &Header, text: &str) -> Result<u64, Error> {
     if pieces.peek().is_none() {
         let mut known = names;
         known.dedup();
-        return Err(anyhow!(
-            "--address {text}: the program has no array {name}; it has {}",
-            known.join(", ")
-        ));
+        let remedy = weft_names::choice(name, known);
+        return Err(anyhow!("--address {text}: the program has no array {name}; {remedy}"));
     }
     let found = pieces.find_map(|a| {
         let byte = index.checked_mul(a.element)?.checked_sub(a.offset)?;

@@ -1,9 +1,15 @@
 //! What a file given to `weft report` is.
 
+use super::plausible;
+use crate::cmd::why::LogMemory;
+use crate::sweep::columns::unchanged;
 use anyhow::{Error, anyhow};
 use serde_json::Value;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use weft_events::Log;
+use weft_fabric::run::SCHEMA;
 
 /// A file that a report is made of.
 pub enum Input {
@@ -20,8 +26,11 @@ pub enum Input {
     Log(Box<Log>),
 }
 
-/// Schema of results that this program reads.
-const SCHEMA: &str = "weft-run-1";
+/// Schemas of results that this program reads; the first does not tell parameters and graph.
+const SCHEMAS: [&str; 2] = ["weft-run-1", SCHEMA];
+
+/// First bytes of what gzip has packed.
+const PACKED: [u8; 2] = [0x1f, 0x8b];
 
 /// Parts of results without which nothing can be shown.
 const PARTS: [(&str, fn(&Value) -> bool); 7] = [
@@ -39,14 +48,23 @@ impl Input {
     ///
     /// # Errors
     /// One that cannot be read, that is none of the three, or is of another version.
-    pub fn read(path: &Path) -> Result<Input, Error> {
+    pub fn read(path: &Path, memory: &LogMemory) -> Result<Input, Error> {
         let name = path.display();
-        let bytes = std::fs::read(path).map_err(|e| {
+        let whole = || -> std::io::Result<Vec<u8>> {
+            let mut file = File::open(path)?;
+            let mut bytes = Vec::new();
+            file.by_ref().take(2).read_to_end(&mut bytes)?;
+            if bytes != PACKED {
+                file.read_to_end(&mut bytes)?;
+            }
+            Ok(bytes)
+        };
+        let bytes = whole().map_err(|e| {
             let cause = if path.is_dir() { "it is a folder".to_string() } else { e.to_string() };
             anyhow!("cannot read {name}: {cause}; give results of weft run --json, a table of weft sweep or a log of weft run --events")
         })?;
-        if bytes.starts_with(&[0x1f, 0x8b]) {
-            return Ok(Input::Log(Box::new(Log::read(path)?)));
+        if bytes.starts_with(&PACKED) {
+            return Ok(Input::Log(Box::new(memory.read(path)?)));
         }
         let unknown = || {
             anyhow!(
@@ -65,10 +83,11 @@ impl Input {
         let value: Value = serde_json::from_str(text)
             .map_err(|e| anyhow!("{name} is damaged: {e}; make it anew by weft run --json"))?;
         match value["schema"].as_str() {
-            Some(SCHEMA) => {}
+            Some(schema) if SCHEMAS.contains(&schema) => {}
             Some(other) => {
                 return Err(anyhow!(
-                    "{name} has schema {other} and this program reads {SCHEMA}; make it anew by weft run --json"
+                    "{name} has schema {other} and this program reads {}; make it anew by weft run --json",
+                    SCHEMAS.join(" and ")
                 ));
             }
             None => {
@@ -77,12 +96,15 @@ impl Input {
                 ));
             }
         }
-        match PARTS.iter().find(|(part, fits)| !fits(&value[*part])) {
-            None => Ok(Input::Run(Box::new(value))),
-            Some((part, _)) => Err(anyhow!(
+        if let Some((part, _)) = PARTS.iter().find(|(part, fits)| !fits(&value[*part])) {
+            return Err(anyhow!(
                 "{name} is damaged: its {part} is missing or of another kind; make it anew by weft run --json"
-            )),
+            ));
         }
+        plausible::run(&value).map_err(|problem| {
+            anyhow!("{name} is damaged or was changed: {problem}; make it anew by weft run --json")
+        })?;
+        Ok(Input::Run(Box::new(value)))
     }
 
     /// A table of a sweep; no error of its own when it is another file altogether.
@@ -99,7 +121,12 @@ impl Input {
                 let name = path.display();
                 Some(anyhow!("the table {name} is damaged: {e}; make it anew by weft sweep"))
             })?;
-            rows.push(record.iter().map(str::to_string).collect());
+            let row: Vec<String> = record.iter().map(str::to_string).collect();
+            let line = record.position().map_or(0, csv::Position::line);
+            unchanged(&columns, &row)
+                .and_then(|()| plausible::row(&columns, &row))
+                .map_err(|problem| Some(anyhow!("line {line} of the table {} {problem}", path.display())))?;
+            rows.push(row);
         }
         Ok(Input::Sweep { columns, rows })
     }

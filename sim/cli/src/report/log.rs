@@ -35,6 +35,7 @@ pub fn data(file: &str, log: &Log, limits: &Limits) -> Result<Value, Error> {
     let (causes, causes_cut) = causes(log, &hops);
     Ok(json!({
         "file": file, "fabric": h.fabric, "workload": h.workload, "protocol": protocol(&h.config), "config": h.config,
+        "seed": h.seed, "setup": h.setup, "told": super::setup::told(&h.setup),
         "from": h.from, "end": log.end.min(h.to), "scope": h.scope, "interval": interval, "steps": log.steps,
         "messages": messages, "rows": log.events.len() - messages, "notes": [], "actors": actors, "models": models, "channels": channels,
         "links": links, "causes": causes, "causes_cut": causes_cut, "lines": shown, "words": words.list, "cut": cut,

@@ -3,7 +3,9 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `input` | telling results of runs, tables of sweeps and event logs apart, and refusing the rest |
+//! | `plausible` | refusing numbers that no run has measured |
 //! | `log` | what the page shows of an event log |
+//! | `setup` | in what runs of one program on one fabric differ, in words |
 //! | `page/` | the page: its text, style and scripts, written by hand |
 //!
 //! The data lie in the page as JSON; scripts turn them into tables and pictures, and never into markup.
@@ -11,9 +13,12 @@
 mod input;
 mod log;
 mod meaning;
+mod plausible;
+mod setup;
 
 pub use input::Input;
 
+use crate::setup::VERSION;
 use serde_json::{Value, json};
 
 /// What limits the page's size.
@@ -46,7 +51,7 @@ pub fn page(inputs: &[(String, Input)], limits: &Limits) -> Result<String, anyho
         }
     }
     let files: Vec<&str> = inputs.iter().map(|(file, _)| file.as_str()).collect();
-    let about = format!("made by weft {} from {}", env!("CARGO_PKG_VERSION"), files.join(", "));
+    let about = format!("made by weft {VERSION} from {}", files.join(", "));
     let title = title(&runs, &sweeps, &logs);
     let data = json!({"about": about, "runs": runs, "sweeps": sweeps, "logs": logs});
     Ok(fill(&title, &data))
@@ -87,10 +92,7 @@ fn escaped(text: &str) -> String {
 }
 
 fn title(runs: &[Value], sweeps: &[Value], logs: &[Value]) -> String {
-    let name = |of: &Value| {
-        format!("{} on {}", of["workload"].as_str().unwrap_or("?"), of["fabric"].as_str().unwrap_or("?"))
-    };
-    let mut names: Vec<String> = runs.iter().chain(logs).map(name).collect();
+    let mut names = setup::names(&runs.iter().chain(logs).collect::<Vec<_>>());
     names.extend(sweeps.iter().map(|sweep| format!("sweep {}", sweep["file"].as_str().unwrap_or("?"))));
     names.sort();
     names.dedup();
@@ -111,9 +113,9 @@ fn of_run(file: &str, run: &Value) -> Value {
     let covers: Vec<Value> = covers.map(|(name, count)| json!([name, count])).collect();
     json!({
         "file": file, "fabric": run["fabric"], "workload": run["workload"], "protocol": protocol(&run["config"]),
-        "seed": run["seed"], "config": run["config"], "cycles": run["cycles"], "verified": run["verified"],
+        "seed": run["seed"], "setup": setup::of_run(run), "told": setup::told(run), "config": run["config"], "cycles": run["cycles"], "verified": run["verified"],
         "stale": run["stale"], "difference": run["difference"], "wall_seconds": run["wall_seconds"],
-        "metrics": run["metrics"], "meanings": meaning::of_figures(&run["metrics"]), "kernels": run["kernels"], "stalls": run["stalls"], "covers": covers,
+        "summary": run["summary"], "metrics": run["metrics"], "meanings": meaning::of_figures(&run["metrics"]), "kernels": run["kernels"], "stalls": run["stalls"], "covers": covers,
     })
 }
 

@@ -21,11 +21,9 @@ pub const SYSTEMS: &[(&str, &str)] = &[
 pub fn load(name: &str) -> Result<Vec<Published>, Error> {
     let chosen: Vec<_> = SYSTEMS.iter().filter(|(system, _)| name == "all" || *system == name).collect();
     if chosen.is_empty() {
-        let known: Vec<&str> = SYSTEMS.iter().map(|(system, _)| *system).collect();
-        return Err(anyhow!(
-            "there are no published results of {name}; give all, or one of {}",
-            known.join(", ")
-        ));
+        let known = SYSTEMS.iter().map(|(system, _)| *system);
+        let remedy = weft_names::choice(name, ["all"].into_iter().chain(known));
+        return Err(anyhow!("there are no published results of {name}; {remedy}"));
     }
     chosen.into_iter().map(|(system, text)| Published::parse(text, &format!("{system}.toml"))).collect()
 }

@@ -1,9 +1,9 @@
 //! States that abstract protocols reach, kept beside the results of runs, so that a report that is made again explores nothing.
 //!
-//! `states.csv` has a line per set of options. A line whose identity is not that of the exploration asked for, of other options, other tables or another version of this program, is not
+//! `states.csv` has a line per set of options. A line whose identity is not that of the exploration asked for, of other options, other tables or another version of this program, or whose checksum does not fit, is not
 //! used, and is gone once that exploration has been made.
 
-use crate::sweep::results::{aside, replace};
+use crate::sweep::results::aside;
 use anyhow::{Context, Error, anyhow};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -22,6 +22,22 @@ struct Line {
     chi_states: u64,
     spandex_states: u64,
     identity: String,
+    /// Checksum of the others; empty of a line that was not written by this program.
+    #[serde(default)]
+    check: String,
+}
+
+impl Line {
+    fn checked(mut self) -> Line {
+        self.check = self.checksum();
+        self
+    }
+
+    fn checksum(&self) -> String {
+        let Line { options, chi_states, spandex_states, identity, .. } = self;
+        let text = format!("{options} {chi_states} {spandex_states} {identity}");
+        format!("{:016x}", Digest::of(text.as_bytes()))
+    }
 }
 
 /// Explorations that were made; in memory alone, or in a file too.
@@ -41,9 +57,10 @@ impl Explored {
         if restart {
             aside(&path)?;
         }
-        // What cannot be read is explored anew.
+        // What cannot be read, or was changed, is explored anew.
+        let sound = |line: &Line| line.check == line.checksum();
         let lines = csv::Reader::from_path(&path)
-            .map(|mut reader| reader.deserialize().filter_map(Result::ok).collect())
+            .map(|mut reader| reader.deserialize().filter_map(Result::ok).filter(sound).collect())
             .unwrap_or_default();
         Ok(Explored { path: Some(path), lines })
     }
@@ -69,12 +86,13 @@ impl Explored {
 
     /// Keeps a line in the place of an old one of the same options.
     fn add(&mut self, line: Line) -> Result<Line, Error> {
+        let line = line.checked();
         self.lines.retain(|old| old.options != line.options);
         self.lines.push(line.clone());
         if let Some(path) = &self.path {
             let mut writer = csv::Writer::from_writer(Vec::new());
             self.lines.iter().try_for_each(|line| writer.serialize(line))?;
-            replace(path, &writer.into_inner().context("no memory for the states")?)?;
+            weft_output::write(path, &writer.into_inner().context("no memory for the states")?)?;
         }
         Ok(line)
     }
@@ -94,6 +112,7 @@ fn line(set: OptionSet, config: Config, identity: String) -> Result<Line, Error>
         chi_states: whole(chi_states)?,
         spandex_states: whole(spandex_states)?,
         identity,
+        check: String::new(),
     })
 }
 
@@ -114,7 +133,8 @@ mod tests {
     /// A file with one line, whose numbers no exploration gives.
     fn kept(folder: &Path, identity: String) -> Explored {
         let mut file = Explored { path: Some(folder.join("states.csv")), lines: Vec::new() };
-        let line = Line { options: "base".into(), chi_states: 30, spandex_states: 4, identity };
+        let check = String::new();
+        let line = Line { options: "base".into(), chi_states: 30, spandex_states: 4, identity, check };
         file.add(line).expect("written");
         Explored::open(folder, false).expect("read")
     }

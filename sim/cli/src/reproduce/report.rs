@@ -4,7 +4,6 @@ use super::document::{Block, html, markdown};
 use super::figure::FigureDone;
 use super::published::Published;
 use crate::sweep::plot;
-use crate::sweep::results::replace;
 use anyhow::Error;
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
@@ -132,7 +131,7 @@ pub fn write(done: &SystemDone, name: &str, out: &Path) -> Result<Vec<PathBuf>, 
     let mut files = Vec::new();
     for (end, text) in texts {
         let path = out.join(format!("{name}.{end}"));
-        replace(&path, text.as_bytes())?;
+        weft_output::write(&path, text.as_bytes())?;
         files.push(path);
     }
     Ok(files)
@@ -178,7 +177,7 @@ pub fn write_all(all: &[SystemDone], out: &Path) -> Result<Vec<PathBuf>, Error> 
     let mut files = Vec::new();
     for (name, text) in [("index.md", markdown(&index)), ("report.html", html(title, &blocks))] {
         let path = out.join(name);
-        replace(&path, text.as_bytes())?;
+        weft_output::write(&path, text.as_bytes())?;
         files.push(path);
     }
     Ok(files)

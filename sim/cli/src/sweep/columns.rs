@@ -2,18 +2,21 @@
 //!
 //! | columns | hold |
 //! | --- | --- |
-//! | `run`, `status`, `fabric`, `workload`, `params`, `graph`, `seed`, `protocol`, `set` | what was run: number in the product from 1; `ok`, `wrong` (the result is not the host's), `stale` (the same where nothing keeps the fabric coherent and loads of stale words were counted) or `failed`; all parameters of the program; keys that differ from the fabric's file |
+//! | `run`, `status`, `fabric`, `workload`, `params`, `graph`, those that begin so, `seed`, `protocol`, `set` | what was run: number in the product from 1; `ok`, `wrong` (the result is not the host's), `stale` (the same where nothing keeps the fabric coherent and loads of stale words were counted) or `failed`; the parameters of the program that made a difference; the graph as it was read; keys that differ from the fabric's file |
 //! | `axis.NAME` | for each axis its value as tables show it |
 //! | keys of the fabric | those that an axis moves, as numbers without suffix |
 //! | `verified`, `cycles`, `kernels` | the outcome; kernels counts launches and host copies |
 //! | the metrics of a run's record, which the fabric's family declares; of the directory family with `bytes.KIND`, `served.SERVER` | rec.md section 11, hmg.md section 12; bytes on links by kind of message; loads and atomics by who answered: `l1`, `l2` (own), `gpu_l2` (of another GPM), `gpu_dram`, `far_l2` and `far_dram` (of another GPU) |
 //! | `BLOCK.COUNTER` | each counter that the hardware of any run declares, summed over the fabric; empty where a run's hardware has none |
-//! | `error`, `identity` | why a run failed; fingerprint of everything the row depends on: settings, data, hardware, program version |
+//! | `error`, `weft`, `identity` | why a run failed; version and commit of the program that made it; fingerprint of everything the row depends on: settings, data, hardware, program version |
+//! | `check` | checksum of the row ([`checksum`]): a row that was changed or damaged is refused when the sweep goes on and when it is drawn |
 
 use super::file::SweepFile;
 use super::plan::Run;
+use crate::setup::VERSION;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use weft_engine::digest::Digest;
 use weft_fabric::config::{FabricConfig, all_keys};
 use weft_fabric::cu::GSI_COLUMNS;
 use weft_fabric::family::FigureColumn;
@@ -55,8 +58,18 @@ pub fn columns(
         ),
         column("fabric", "", "fabric", false),
         column("workload", "", "program", false),
-        column("params", "", "all parameters of the program", false),
-        column("graph", "", "graph file", false),
+        column("params", "", "parameters of the program that make a difference", false),
+        column("graph", "", "graph file, or name of a graph without one", false),
+        column(
+            "graph_digest",
+            "",
+            "fingerprint of the graph, the same in whichever format its file is",
+            false,
+        ),
+        column("graph_vertices", "", "vertices of the graph", true),
+        column("graph_arcs", "", "arcs of the graph: an undirected edge twice, a loop once", true),
+        column("graph_directed", "", "whether edges of the graph have a direction", false),
+        column("graph_weighted", "", "whether edges of the graph have weights", false),
         column("seed", "", "seed of the program's random data", false),
         column("protocol", "", "protocol", false),
         column("set", "", "keys of the fabric that differ from its file", false),
@@ -82,8 +95,38 @@ pub fn columns(
     }
     all.extend(counters.iter().map(|(name, about)| column(name, "", about, true)));
     all.push(column("error", "", "why the run failed", false));
+    all.push(column("weft", "", "version and commit of the program that made the run", false));
     all.push(column("identity", "", "fingerprint of settings, data, hardware and program version", false));
+    all.push(column(CHECK, "", "checksum of the other cells but run, so that a changed one is found", false));
     all
+}
+
+/// The column of checksums.
+pub const CHECK: &str = "check";
+
+/// The checksum of a row under these headings: 64-bit FNV-1a over its cells, each with a zero byte behind it, as 16 hexadecimal digits. The checksum itself and `run`, which moves when
+/// an axis becomes longer, are left out.
+pub fn checksum(header: &[String], row: &[String]) -> String {
+    let mut digest = Digest::default();
+    for (_, cell) in header.iter().zip(row).filter(|(name, _)| ![CHECK, "run"].contains(&name.as_str())) {
+        digest.add(cell.as_bytes());
+        digest.add(&[0]);
+    }
+    format!("{:016x}", digest.value())
+}
+
+/// Refuses a row that is not as it was written; the error continues a sentence that begins with the line.
+///
+/// # Errors
+/// A checksum that does not fit.
+pub fn unchanged(header: &[String], row: &[String]) -> Result<(), String> {
+    let at = header.iter().position(|name| name == CHECK);
+    match at.and_then(|at| row.get(at)) {
+        Some(check) if *check != checksum(header, row) => Err(
+            "was changed or damaged, for its checksum does not fit: delete the line, and its run is made again".into(),
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Keys of the fabric that axes move, each once, in order of the axes.
@@ -103,17 +146,27 @@ fn figures(fabrics: &[&FabricConfig]) -> Vec<Column> {
 
 /// What is known of a run before it.
 pub fn planned(run: &Run, sweep: &SweepFile) -> Cells {
-    let params: Vec<String> = run.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let mut cells = Cells::from([
         ("run".into(), (run.number + 1).to_string()),
         ("fabric".into(), run.config.name.clone()),
         ("workload".into(), run.workload.clone()),
-        ("params".into(), params.join(" ")),
-        ("graph".into(), run.graph.as_ref().map_or_else(String::new, |path| path.display().to_string())),
+        ("params".into(), run.params.words()),
         ("seed".into(), run.seed.map_or_else(String::new, |seed| seed.to_string())),
         ("set".into(), run.changed.clone()),
+        ("weft".into(), VERSION.into()),
         ("identity".into(), run.identity.clone()),
     ]);
+    if let Some(graph) = &run.params.graph {
+        let file = run.graph.as_ref().map(|path| path.display().to_string());
+        cells.extend([
+            ("graph".into(), file.unwrap_or_else(|| graph.name.clone())),
+            ("graph_digest".into(), graph.digest.clone()),
+            ("graph_vertices".into(), graph.vertices.to_string()),
+            ("graph_arcs".into(), graph.arcs.to_string()),
+            ("graph_directed".into(), graph.directed.to_string()),
+            ("graph_weighted".into(), graph.weighted.to_string()),
+        ]);
+    }
     for (axis, label) in sweep.axes.iter().zip(&run.labels) {
         cells.insert(format!("axis.{}", axis.name), label.clone());
     }

@@ -52,9 +52,10 @@ impl Contest {
         for (name, values) in &text.classes {
             let point = |value: &super::source::At<String>| {
                 points.iter().position(|point| point.label == value.value).ok_or_else(|| {
-                    let known = list(points.iter().map(|point| point.label.as_str()));
+                    let known = points.iter().map(|point| point.label.as_str());
+                    let remedy = weft_names::choice(&value.value, known);
                     value.error(format!(
-                        "class {name} has {}, which is no value of axis {}; legal: {known}",
+                        "class {name} has {}, which is no value of axis {}; {remedy}",
                         value.value, sweep.axes[axis].name
                     ))
                 })

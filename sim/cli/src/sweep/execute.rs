@@ -4,19 +4,24 @@ use super::board::Board;
 use super::columns::{Cells, failed, measured, planned};
 use super::plan::{Plan, Run, hardware};
 use super::results::Results;
+use crate::signals::{self, Graceful};
 use anyhow::Error;
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak, mpsc};
-use std::time::Instant;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 use weft_engine::runner::Rewind;
 use weft_engine::{Design, Probes};
 use weft_fabric::run::{FabricError, FabricRun, RunOptions, RunReport};
 
 /// Cycles between two looks at whether the sweep is to end.
 const SLICE: u64 = 20_000;
+
+/// Time between two looks at whether a signal has asked the sweep to end.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Makes the wanted runs that have no row yet on `jobs` threads and adds their rows as they end, telling the board. A failed run is a row that says so.
 ///
@@ -35,6 +40,7 @@ pub fn execute(
     // Runs on the same hardware follow one another and share it. Rows are put in order when all are there.
     todo.sort_by_cached_key(|run| hardware(&run.config));
     let designs = Designs::default();
+    let _graceful = Graceful::new();
     let jobs = jobs.min(todo.len());
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel();
@@ -70,16 +76,33 @@ pub fn execute(
             });
         }
         drop(sender);
-        let written = receiver.iter().try_for_each(|(run, cells, time)| {
-            results.append(run.number, &cells)?;
-            board.ended(&plan.sweep.workload(&run.labels), time);
-            Ok(())
-        });
+        let written = loop {
+            if let Some(signal) = signals::asked() {
+                // What the jobs have begun would be made again in any case, so nobody waits for them.
+                board.finish();
+                signals::end(signal, &kept(plan, results));
+            }
+            match receiver.recv_timeout(LOOK) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break Ok(()),
+                Ok((run, cells, time)) => match results.append(run.number, &cells) {
+                    Err(error) => break Err(error),
+                    Ok(()) => board.ended(&plan.sweep.workload(&run.labels), time),
+                },
+            }
+        };
         stop.store(true, Ordering::Relaxed);
         written
     });
     board.idle();
     outcome
+}
+
+/// What a sweep that is ended early says of its results.
+fn kept(plan: &Plan, results: &Results) -> String {
+    let (there, all) = (results.rows().iter().flatten().count(), plan.runs.len());
+    let path = results.path().display();
+    format!("{there} of {all} runs are kept in {path}, and the same command goes on with the others")
 }
 
 /// A run whose failure of any kind is its own; `None` when the sweep is given up.

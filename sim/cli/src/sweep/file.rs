@@ -15,12 +15,13 @@ use weft_workload::trace::{is_trace, short_name};
 const MAX_CYCLES: u64 = 10_000_000_000;
 
 /// Keys that are none of the fabric's.
-const SPECIAL: [&str; 4] = ["workload", "fabric", "graph", "seed"];
+pub(super) const SPECIAL: [&str; 7] =
+    ["workload", "fabric", "graph", "graph_format", "graph_directed", "graph_limit", "seed"];
 
 /// A key with its value as written.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// A key of the fabric, one of `workload`, `fabric`, `graph`, `seed`, or `param.NAME`.
+    /// A key of the fabric, one of [`SPECIAL`], or `param.NAME`.
     pub key: String,
     /// Value and place.
     pub value: At<String>,
@@ -120,10 +121,10 @@ impl SweepFile {
         }
         let path = Path::new(name_or_path);
         if path.extension().is_none() && path.components().count() == 1 && !path.exists() {
-            let known: Vec<&str> = built_in::SWEEPS.iter().map(|(name, _)| *name).collect();
+            let known = built_in::SWEEPS.iter().map(|(name, _)| *name);
+            let remedy = weft_names::remedy(name_or_path, known, "`weft list sweeps` shows all");
             return Err(anyhow!(
-                "there is no sweep {name_or_path}: give the path of a TOML file or one of {}",
-                known.join(", ")
+                "there is no sweep {name_or_path}; {remedy}, and the path of a TOML file is a sweep, too"
             ));
         }
         let text = std::fs::read_to_string(path)
@@ -301,7 +302,9 @@ pub(super) fn workloads(source: Source, top: &Section) -> Result<Option<Axis>, E
                 for (key, value) in source.pairs(table)? {
                     match key.as_str() {
                         "label" => label = Some(value.value),
-                        "workload" | "graph" => settings.push(Setting { key, value }),
+                        "workload" | "graph" | "graph_format" | "graph_directed" | "graph_limit" => {
+                            settings.push(Setting { key, value });
+                        }
                         param => settings.push(Setting { key: format!("param.{param}"), value }),
                     }
                 }

@@ -34,6 +34,9 @@
 //!
 //! An axis moves keys of the fabric, or `workload`, `fabric`, `graph`, `seed`, or a program's parameter as `param.NAME`. The runs are the product of the
 //! workloads and all axes, the last one fastest. A workload may be a trace, named by its folder or file. Paths of fabrics, graphs and traces are relative to the sweep file.
+//! How a graph is read where its file does not say it, or says it wrongly, is said beside it: `graph_format
+//! = "edge-list"`, `graph_directed = true` or `false`, `graph_limit = "4G"`, as by the options
+//! `--graph-format`, `--directed`, `--undirected` and `--graph-limit` of `weft run`.
 //!
 //! Further keys of a summary: `show` (`value`; `ratio` = value / reference; `speedup` = reference / value), `plot` (`bars`, `stacked`, `lines`, `none`), `mean` (`geometric`,
 //! `arithmetic`: in the picture; tables have both), `name` (of its picture), `title`, `x_label`, `y_label`, `rows` (the workloads that it is about; all unless given). In the place of `metric`, `parts = ["gsi_no_stall", "gsi_idle"]` adds up

@@ -17,22 +17,15 @@ impl SweepFile {
         };
         let names: Vec<String> = self.axes.iter().map(|axis| axis.name.clone()).collect();
         let Some(place) = names.iter().position(|axis| axis == name.trim()) else {
-            return Err(anyhow!(
-                "--only {words}: {} has no axis {}; its axes are {}",
-                self.name,
-                name.trim(),
-                names.join(", ")
-            ));
+            let remedy = weft_names::choice(name.trim(), names.iter().map(String::as_str));
+            return Err(anyhow!("--only {words}: {} has no axis {}; {remedy}", self.name, name.trim()));
         };
         let axis = &mut self.axes[place];
         let wanted: Vec<&str> = values.split(',').map(str::trim).collect();
         if let Some(unknown) = wanted.iter().find(|value| !axis.points.iter().any(|point| is(point, value))) {
-            let labels: Vec<&str> = axis.points.iter().map(|point| point.label.as_str()).collect();
-            return Err(anyhow!(
-                "--only {words}: axis {} has no value {unknown:?}; its values are {}",
-                axis.name,
-                labels.join(", ")
-            ));
+            let labels = axis.points.iter().map(|point| point.label.as_str());
+            let remedy = weft_names::choice(unknown, labels);
+            return Err(anyhow!("--only {words}: axis {} has no value {unknown:?}; {remedy}", axis.name));
         }
         let (kept, gone) = std::mem::take(&mut axis.points)
             .into_iter()
@@ -141,9 +134,9 @@ mod tests {
         let all = kept(&sweep, 0).len();
         for (words, said) in [
             ("protocol", "no AXIS=VALUE"),
-            ("range=1K", "its axes are workload, protocol"),
+            ("range=1K", "there are workload, protocol"),
             ("protocol=mesi", "no value \"mesi\""),
-            ("protocol=", "its values are no-remote-caching"),
+            ("protocol=", "there are no-remote-caching"),
         ] {
             let text = sweep.keep_only(words).expect_err("refused").to_string();
             assert!(text.contains(said) && text.contains(words), "{text}");

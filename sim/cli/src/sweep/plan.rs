@@ -2,22 +2,24 @@
 
 use super::columns::{Column, columns, text};
 use super::contest::Contest;
-use super::file::{Point, Setting, SweepFile};
+use super::file::{Point, SPECIAL, Setting, SweepFile};
 use super::source::At;
 use super::summary::Summary;
+use crate::graph;
+use crate::setup::{self, Params};
 use crate::trace;
 use anyhow::{Context, Error, anyhow};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use weft_engine::BackendKind;
 use weft_engine::digest::Digest;
 use weft_fabric::config::FabricConfig;
 use weft_fabric::fit::FitError;
 use weft_fabric::run::{Identity, Survey, check_program};
-use weft_workload::graph::Graph;
-use weft_workload::trace::{BUNDLED, ReadOptions, is_trace};
+use weft_workload::graph::{Graph, ReadOptions, read_as};
+use weft_workload::trace::{self as traces, BUNDLED, is_trace};
 use weft_workload::{Program, WorkloadError};
 
 /// A run to be made.
@@ -33,8 +35,8 @@ pub struct Run {
     pub workload: String,
     /// The program.
     pub program: Arc<dyn Program>,
-    /// All its parameters.
-    pub params: BTreeMap<String, String>,
+    /// Its parameters and graph.
+    pub params: Params,
     /// Graph file, as the sweep names it.
     pub graph: Option<PathBuf>,
     /// Seed, if the sweep gives one.
@@ -130,19 +132,22 @@ pub fn points(sweep: &SweepFile, number: usize) -> Vec<&Point> {
 /// What several runs share, so that it is made once.
 #[derive(Default)]
 struct Builder {
-    graphs: BTreeMap<PathBuf, Graph>,
+    /// By path and how it is read.
+    graphs: BTreeMap<String, Graph>,
     programs: BTreeMap<String, Built>,
     traces: BTreeMap<PathBuf, Built>,
 }
 
-/// A program and all its parameters.
-type Built = (Arc<dyn Program>, BTreeMap<String, String>);
+/// A program, its parameters and its graph.
+type Built = (Arc<dyn Program>, Params);
 
 /// Settings of a run by kind.
 struct Settings<'a> {
     fabric: &'a At<String>,
     workload: &'a At<String>,
     graph: Option<&'a At<String>>,
+    /// How the graph is read.
+    reading: Vec<&'a Setting>,
     seed: Option<&'a At<String>>,
     params: BTreeMap<String, &'a At<String>>,
     keys: Vec<&'a Setting>,
@@ -154,16 +159,44 @@ impl<'a> Settings<'a> {
             sweep.fixed.iter().chain(points.iter().flat_map(|point| &point.settings)).collect();
         let find = |key: &str| all.iter().find(|s| s.key == key).map(|s| &s.value);
         let missing = |key: &str| anyhow!("{}: no {key} is given", sweep.file);
-        let special = |key: &str| matches!(key, "fabric" | "workload" | "graph" | "seed");
         let params = all.iter().filter_map(|s| Some((s.key.strip_prefix("param.")?.to_string(), &s.value)));
         Ok(Settings {
             fabric: find("fabric").ok_or_else(|| missing("fabric"))?,
             workload: find("workload").ok_or_else(|| missing("workload"))?,
             graph: find("graph"),
+            reading: all.iter().filter(|s| s.key.starts_with("graph_")).copied().collect(),
             seed: find("seed"),
             params: params.collect(),
-            keys: all.iter().filter(|s| !special(&s.key) && !s.key.starts_with("param.")).copied().collect(),
+            keys: all
+                .iter()
+                .filter(|s| !SPECIAL.contains(&s.key.as_str()) && !s.key.starts_with("param."))
+                .copied()
+                .collect(),
         })
+    }
+
+    /// How the graph is read.
+    fn read_options(&self) -> Result<ReadOptions, Error> {
+        let mut options = ReadOptions::default();
+        for setting in &self.reading {
+            let At { value, .. } = &setting.value;
+            let wrong = |problem: Error| setting.value.error(format!("{} = {value}: {problem}", setting.key));
+            if self.graph.is_none() {
+                return Err(wrong(anyhow!(
+                    "it says how a graph is read, and none is given; add graph = \"FILE\""
+                )));
+            }
+            match setting.key.as_str() {
+                "graph_format" => options.format = Some(graph::format(value).map_err(wrong)?),
+                "graph_limit" => options.limit = graph::bytes(value).map_err(wrong)?,
+                _ => {
+                    let directed =
+                        value.parse().map_err(|_| wrong(anyhow!("it is neither true nor false")))?;
+                    options.directed = Some(directed);
+                }
+            }
+        }
+        Ok(options)
     }
 }
 
@@ -218,51 +251,48 @@ impl Builder {
         {
             params.entry("seed".into()).or_insert(seed.to_string());
         }
+        let reading = settings.read_options()?;
         let graph = settings.graph.map(|graph| (graph, sweep.folder.join(&graph.value)));
-        let key =
-            format!("{name} {params:?} {:?} {:?}", graph.as_ref().map(|(_, path)| path), config.machine());
-        if !self.programs.contains_key(&key) {
-            let graph = match &graph {
-                Some((at, path)) => Some(self.graph(path).map_err(|e| at.error(e))?),
-                None => None,
-            };
-            let fitted = config.fit(name, &params, graph).map_err(|e| match &e {
-                FitError::Workload(WorkloadError::Unknown { .. }) => settings.workload.error(&e),
-                _ => place.error(&e),
-            })?;
-            self.programs.insert(key.clone(), (fitted.program, fitted.params));
+        let graph_key = format!("{:?} {reading:?}", graph.as_ref().map(|(_, path)| path));
+        let key = format!("{name} {params:?} {graph_key} {:?}", config.machine());
+        if let Some(built) = self.programs.get(&key) {
+            return Ok(built.clone());
         }
-        self.programs.get(&key).cloned().context("no program")
+        if let Some((at, path)) = graph.filter(|_| !self.graphs.contains_key(&graph_key)) {
+            self.graphs.insert(graph_key.clone(), read_as(&path, &reading).map_err(|e| at.error(e))?);
+        }
+        let graph = settings.graph.and_then(|_| self.graphs.get(&graph_key));
+        let fitted = config.fit(name, &params, graph).map_err(|e| match &e {
+            FitError::Workload(WorkloadError::Unknown { .. }) => settings.workload.error(&e),
+            _ => place.error(&e),
+        })?;
+        let built = (fitted.program.clone(), Params::new(&fitted, params.into_keys().collect()));
+        self.programs.insert(key, built.clone());
+        Ok(built)
     }
 
     /// A trace in the place of a program.
     fn trace(&mut self, sweep: &SweepFile, settings: &Settings) -> Result<Built, Error> {
         let name = &settings.workload.value;
-        let given = [("parameter", !settings.params.is_empty()), ("graph", settings.graph.is_some())];
+        let graph = settings.graph.is_some() || !settings.reading.is_empty();
+        let given = [("parameter", !settings.params.is_empty()), ("graph", graph)];
         trace::takes_nothing(name, &given)?;
         let path = match BUNDLED.iter().any(|trace| trace.name == name) {
             true => PathBuf::from(name),
             false => sweep.folder.join(name),
         };
         if !self.traces.contains_key(&path) {
-            let (program, params, _) = trace::program(&path, &ReadOptions::default())?;
-            self.traces.insert(path.clone(), (program, params));
+            let (program, params, _) = trace::program(&path, &traces::ReadOptions::default())?;
+            self.traces.insert(path.clone(), (program, Params::of_trace(params)));
         }
         self.traces.get(&path).cloned().context("no trace")
-    }
-
-    fn graph(&mut self, path: &Path) -> Result<&Graph, Error> {
-        if !self.graphs.contains_key(path) {
-            self.graphs.insert(path.to_path_buf(), weft_workload::graph::read(path)?);
-        }
-        self.graphs.get(path).context("no graph")
     }
 
     /// Refuses a seed that no program takes.
     fn seeds_matter(&self, sweep: &SweepFile, runs: &[Run]) -> Result<(), Error> {
         let seeds = sweep.axes.iter().flat_map(|axis| axis.points.iter().flat_map(|point| &point.settings));
         let Some(seed) = sweep.fixed.iter().chain(seeds).find(|s| s.key == "seed") else { return Ok(()) };
-        match runs.iter().any(|run| run.params.contains_key("seed")) {
+        match runs.iter().any(|run| run.params.all.contains_key("seed")) {
             true => Ok(()),
             false => Err(seed.value.error("none of the workloads has a parameter seed; leave the seed out")),
         }
@@ -283,7 +313,7 @@ fn surveys(runs: &[Run]) -> Result<BTreeMap<String, Survey>, Error> {
 
 /// The fingerprint of a run on hardware with this fingerprint.
 fn identity(run: &Run, fingerprint: u64) -> Result<String, Error> {
-    let (program, params) = (run.program.as_ref(), run.params.clone());
+    let (program, params) = (run.program.as_ref(), run.params.all.clone());
     let identity = Identity::new(&run.config, program, params, BackendKind::Native, run.seed, None);
     let parts = (env!("CARGO_PKG_VERSION"), fingerprint, &run.labels, &identity);
     Ok(format!("{:016x}", Digest::of(serde_json::to_string(&parts)?.as_bytes())))
@@ -302,10 +332,9 @@ fn fabric(sweep: &SweepFile, settings: &Settings) -> Result<(FabricConfig, Strin
         config.give(setting.value.place.clone(), &setting.key, &setting.value.value)?;
     }
     config.validate()?;
-    let changed = config.keys().into_iter().filter_map(|key| {
-        let value = config.get(key.name)?;
-        (original.get(key.name).as_ref() != Some(&value)).then(|| format!("{}={}", key.name, text(&value)))
-    });
-    let changed = changed.collect::<Vec<_>>().join(" ");
-    Ok((config, changed))
+    let changed = setup::changed(&config, &original);
+    let order = config.keys().into_iter().filter_map(|key| Some((key.name, changed.get(key.name)?)));
+    let words = order.map(|(key, change)| format!("{key}={}", text(&change.run)));
+    let words = words.collect::<Vec<_>>().join(" ");
+    Ok((config, words))
 }

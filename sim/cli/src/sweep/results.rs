@@ -3,13 +3,13 @@
 //! A line is written by one call and then synchronised with the disk, so that a sweep that is killed has whole lines and perhaps a last one without its
 //! end. That one is dropped when the sweep goes on.
 
-use super::columns::Cells;
+use super::columns::{CHECK, Cells, checksum, unchanged};
 use super::plan::Plan;
 use anyhow::{Context, Error, anyhow};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use weft_fabric::run::temporary;
+use weft_output::{Output, OutputError};
 
 /// The file while a sweep works on it.
 pub struct Results {
@@ -36,6 +36,9 @@ impl Results {
     pub fn open(path: &Path, plan: &Plan, restart: bool) -> Result<(Results, Option<PathBuf>), Error> {
         let aside = if restart { aside(path)? } else { None };
         let header: Vec<String> = plan.columns.iter().map(|column| column.name.clone()).collect();
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(anyhow!("{} is no file; give another folder by --out", path.display()));
+        }
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -70,6 +73,11 @@ impl Results {
         Ok((results, aside))
     }
 
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Whether a run's row is there.
     pub fn has(&self, number: usize) -> bool {
         self.rows[number].is_some()
@@ -85,8 +93,11 @@ impl Results {
     /// # Errors
     /// A disk that is full or gone.
     pub fn append(&mut self, number: usize, cells: &Cells) -> Result<(), Error> {
-        let row: Vec<String> =
+        let mut row: Vec<String> =
             self.header.iter().map(|name| cells.get(name).cloned().unwrap_or_default()).collect();
+        if let Some(at) = self.header.iter().position(|name| name == CHECK) {
+            row[at] = checksum(&self.header, &row);
+        }
         let line = line(&row)?;
         self.put(&line)?;
         self.rows[number] = Some(row);
@@ -120,7 +131,7 @@ impl Results {
 
     fn put(&mut self, line: &[u8]) -> Result<(), Error> {
         let written = self.file.write_all(line).and_then(|()| self.file.sync_data());
-        written.map_err(|e| anyhow!("cannot write {}: {e}", self.path.display()))
+        written.map_err(|cause| OutputError::of(&self.path, &cause).into())
     }
 }
 
@@ -142,13 +153,11 @@ pub fn aside(path: &Path) -> Result<Option<PathBuf>, Error> {
 ///
 /// # Errors
 /// A disk that is full or gone; the old file is then still there.
-pub fn replace(path: &Path, bytes: &[u8]) -> Result<File, Error> {
-    let wrong = |e: std::io::Error| anyhow!("cannot write {}: {e}", path.display());
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = temporary(folder).map_err(wrong)?;
-    file.write_all(bytes).and_then(|()| file.as_file().sync_data()).map_err(wrong)?;
-    file.as_file().lock().map_err(wrong)?;
-    file.persist(path).map_err(|e| wrong(e.error))
+fn replace(path: &Path, bytes: &[u8]) -> Result<File, OutputError> {
+    let mut output = Output::create(path)?;
+    let done = output.write_all(bytes).and_then(|()| output.file().sync_data());
+    done.and_then(|()| output.file().lock()).map_err(|cause| output.failed(&cause))?;
+    output.commit()
 }
 
 /// Cells as a line of CSV.
@@ -173,7 +182,9 @@ fn read(bytes: &[u8], header: &[String], plan: &Plan) -> Result<Held, String> {
             }
             continue;
         }
-        let number = fit(&cells, header, plan).map_err(|problem| format!("line {line} {problem}"))?;
+        let number = fit(&cells, header, plan)
+            .and_then(|number| unchanged(header, &cells).map(|()| number))
+            .map_err(|problem| format!("line {line} {problem}"))?;
         if held.rows[number].is_some() {
             return Err(format!("line {line} is run {} a second time", number + 1));
         }
@@ -212,7 +223,7 @@ fn fit(cells: &[String], header: &[String], plan: &Plan) -> Result<usize, String
         .ok_or_else(|| format!("is run {} of a sweep that now has {} runs", cell("run"), plan.runs.len()))?;
     let planned = super::columns::planned(run, &plan.sweep);
     let differs =
-        header.iter().filter(|name| !["run", "identity"].contains(&name.as_str())).find_map(|name| {
+        header.iter().filter(|name| !["run", "weft", "identity"].contains(&name.as_str())).find_map(|name| {
             let now = planned.get(name)?;
             (cell(name) != now).then(|| format!("{name} is {} there and {now} now", shown(cell(name))))
         });

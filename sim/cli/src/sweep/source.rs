@@ -3,7 +3,7 @@
 use anyhow::{Error, anyhow};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use weft_fabric::config::{Place, closest, text_of};
+use weft_fabric::config::{Place, text_of};
 
 /// The text of a file and what errors call it.
 #[derive(Clone, Copy)]
@@ -58,10 +58,7 @@ impl<'a> Section<'a> {
             let name: &str = key.get_ref();
             if !known.contains(&name) {
                 let place = source.place(key.span().start);
-                let remedy = match closest(name, known.iter().copied()) {
-                    Some(near) => format!("the nearest is {near}"),
-                    None => format!("legal here: {}", known.join(", ")),
-                };
+                let remedy = weft_names::choice(name, known.iter().copied());
                 return Err(anyhow!("{place}: there is no key {name}; {remedy}"));
             }
         }

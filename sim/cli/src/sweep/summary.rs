@@ -13,7 +13,7 @@ use super::source::At;
 use anyhow::{Error, anyhow};
 use parts::Measure;
 use std::collections::BTreeMap;
-use weft_fabric::config::{Place, closest};
+use weft_fabric::config::Place;
 
 /// How a value stands to the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,9 +275,9 @@ impl Summary {
 fn shown(text: &SummaryText, axis: &Axis) -> Result<Vec<usize>, Error> {
     let place = |label: &At<String>| {
         axis.points.iter().position(|point| point.label == label.value).ok_or_else(|| {
-            let known = list(axis.points.iter().map(|point| point.label.as_str()));
-            label
-                .error(format!("rows has {}, which is no workload of the sweep; legal: {known}", label.value))
+            let known = axis.points.iter().map(|point| point.label.as_str());
+            let remedy = weft_names::choice(&label.value, known);
+            label.error(format!("rows has {}, which is no workload of the sweep; {remedy}", label.value))
         })
     };
     if text.rows.is_empty() {
@@ -407,10 +407,8 @@ pub(super) fn column_of(
     let given = given.unwrap_or(&cycles);
     let numeric = || columns.iter().filter(|column| column.numeric);
     if !numeric().any(|column| column.name == given.value) {
-        let remedy = match closest(&given.value, numeric().map(|column| column.name.as_str())) {
-            Some(near) => format!("the nearest is {near}"),
-            None => "`weft sweep FILE --columns` shows all".into(),
-        };
+        let known = numeric().map(|column| column.name.as_str());
+        let remedy = weft_names::remedy(&given.value, known, "`weft sweep FILE --columns` shows all");
         return Err(
             given.error(format!("metric = {} is no numeric column of the results; {remedy}", given.value))
         );
@@ -431,11 +429,10 @@ fn reference(text: &SummaryText, sweep: &SweepFile, columns: usize) -> Result<Ve
         };
         let points = &sweep.axes[axis].points;
         let point = points.iter().position(|point| point.label == value.value).ok_or_else(|| {
-            let known = list(points.iter().map(|point| point.label.as_str()));
-            value.error(format!(
-                "relative_to = {} is no value of axis {}; legal: {known}",
-                value.value, sweep.axes[axis].name
-            ))
+            let known = points.iter().map(|point| point.label.as_str());
+            let remedy = weft_names::choice(&value.value, known);
+            let name = &sweep.axes[axis].name;
+            value.error(format!("relative_to = {} is no value of axis {name}; {remedy}", value.value))
         })?;
         fixed.push((axis, point));
     }

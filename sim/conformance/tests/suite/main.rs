@@ -4,3 +4,5 @@ mod common;
 mod directory;
 mod faults;
 mod litmus;
+mod planted;
+mod remote;

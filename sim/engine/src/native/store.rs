@@ -11,7 +11,6 @@ use cranelift_codegen::isa::TargetIsa;
 use siphasher::sip128::{Hasher128, SipHasher24};
 use std::fs;
 use std::hash::{Hash, Hasher};
-use std::io::Write;
 use std::path::PathBuf;
 
 /// The environment variable that names the store's folder; without it nothing is kept.
@@ -54,19 +53,10 @@ impl Store {
 
     /// Keeps code. A store that cannot be written costs time, not results, so failures are silent.
     pub fn keep(&self, key: u128, code: &Code) {
-        // Written beside its place and moved there: another process sees all of it or nothing. Threads of one
-        // process share the name; what one of them reads while another writes is told by its digest.
-        let beside = self.folder.join(format!("{key:032x}.{}", std::process::id()));
-        let written = fs::create_dir_all(&self.folder).and_then(|()| {
-            let mut file = fs::File::create(&beside)?;
-            file.write_all(&code.digest().to_le_bytes())?;
-            file.write_all(&code.alignment.to_le_bytes())?;
-            file.write_all(&code.bytes)?;
-            drop(file);
-            fs::rename(&beside, self.file(key))
-        });
-        if written.is_err() {
-            let _ = fs::remove_file(&beside);
+        // Another process or thread sees all of a file or nothing.
+        let head = [&code.digest().to_le_bytes()[..], &code.alignment.to_le_bytes()];
+        if fs::create_dir_all(&self.folder).is_ok() {
+            let _ = weft_output::write(&self.file(key), &[&head.concat()[..], &code.bytes].concat());
         }
     }
 

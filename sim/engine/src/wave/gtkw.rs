@@ -117,7 +117,7 @@ pub fn save_file(
 }
 
 fn write(path: &Path, text: &str) -> Result<(), WaveError> {
-    std::fs::write(path, text).map_err(|e| WaveError::Io { path: path.to_path_buf(), cause: e.to_string() })
+    Ok(weft_output::write(path, text.as_bytes())?)
 }
 
 fn head(wave: &Path, view: &View) -> String {

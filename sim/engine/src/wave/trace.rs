@@ -122,11 +122,19 @@ impl Trace {
         Ok(())
     }
 
-    /// Closes the waveform at cycle `end` and writes the save file, with a marker if asked for, and with named marks (cycle, name).
+    /// Closes the waveform at cycle `end` and writes the save file, with a marker if asked for.
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn finish(
+    pub fn finish(self, end: u64, marker: Option<u64>) -> Result<(), WaveError> {
+        self.finish_marked(end, marker, Vec::new())
+    }
+
+    /// The same with named marks: cycle and name.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn finish_marked(
         mut self,
         end: u64,
         marker: Option<u64>,

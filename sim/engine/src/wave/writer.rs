@@ -3,24 +3,38 @@
 use super::WaveVar;
 use fst_writer::{
     FstBodyWriter, FstFileType, FstHeaderWriter, FstInfo, FstScopeType, FstSignalId, FstSignalType,
-    FstVarDirection, FstVarType,
+    FstVarDirection, FstVarType, FstWriteError,
 };
 use std::fs::File;
-use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use vcd::{IdCode, SimulationCommand, TimescaleUnit, Value, VarType};
+use weft_output::{Output, OutputError};
 
 /// What can go wrong while a waveform is written.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error)]
 #[allow(missing_docs)]
 pub enum WaveError {
-    #[error("cannot write waveform {path}: {cause}; name a file in a folder that exists and can be written")]
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    #[error("cannot write waveform {path}: {cause}; give another file")]
     Io { path: PathBuf, cause: String },
     #[error("waveform {path} has an unknown ending; use .vcd or .fst")]
     Ending { path: PathBuf },
     #[error("no signal matches the scope patterns {patterns}; there are {known}, and the signals in them")]
     NoMatch { patterns: String, known: String },
+}
+
+impl WaveError {
+    /// The file that cannot be written; none if nothing was begun.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            WaveError::Output(error) => Some(error.path()),
+            WaveError::Io { path, .. } => Some(path),
+            WaveError::Ending { .. } | WaveError::NoMatch { .. } => None,
+        }
+    }
 }
 
 /// File format.
@@ -51,11 +65,10 @@ enum Body {
     Fst { out: Box<FstBodyWriter<BufWriter<File>>>, ids: Vec<FstSignalId> },
 }
 
-/// Writes value changes; times are cycles, one nanosecond each. The file is written under a temporary name and takes its own only
-/// when finished, so that no half-written waveform is left behind.
+/// Writes value changes; times are cycles, one nanosecond each. The file takes its place only when finished ([`Output`]), so that no
+/// half-written waveform is left behind.
 pub struct WaveWriter {
-    path: PathBuf,
-    part: PathBuf,
+    output: Output,
     widths: Vec<u32>,
     last: Vec<Option<Box<[u64]>>>,
     moved: Vec<bool>,
@@ -107,19 +120,14 @@ impl WaveWriter {
     /// An unknown ending or a path that cannot be written.
     pub fn create(path: &Path, vars: &[WaveVar]) -> Result<WaveWriter, WaveError> {
         let format = Format::of(path)?;
-        let part = path.with_extension(format!("{}.part", if format == Format::Vcd { "vcd" } else { "fst" }));
-        let fail = |cause: String| WaveError::Io { path: path.to_path_buf(), cause };
-        if path.is_dir() {
-            return Err(fail("it is a folder".into()));
-        }
-        let file = File::create(&part).map_err(|e| fail(e.to_string()))?;
+        let output = Output::create(path)?;
+        let file = output.file().try_clone().map_err(|e| output.failed(&e))?;
         let body = match format {
-            Format::Vcd => vcd_header(file, vars).map_err(|e| fail(e.to_string()))?,
-            Format::Fst => fst_header(file, vars).map_err(|e| fail(e.to_string()))?,
+            Format::Vcd => vcd_header(file, vars).map_err(|e| output.failed(&e))?,
+            Format::Fst => fst_header(file, vars).map_err(|e| fst_failed(&output, e))?,
         };
         Ok(WaveWriter {
-            path: path.to_path_buf(),
-            part,
+            output,
             widths: vars.iter().map(|v| v.width).collect(),
             last: vec![None; vars.len()],
             moved: vec![false; vars.len()],
@@ -128,10 +136,6 @@ impl WaveWriter {
             body: Some(body),
             text: Vec::new(),
         })
-    }
-
-    fn fail(&self, cause: impl ToString) -> WaveError {
-        WaveError::Io { path: self.path.clone(), cause: cause.to_string() }
     }
 
     /// Records the value of variable `var` (number in the list given to [`WaveWriter::create`]) at `time`; an unchanged value costs a comparison. Times must
@@ -170,7 +174,7 @@ impl WaveWriter {
         self.time = Some(time);
         let width = self.widths[var];
         let bit = |i: u32| (limbs[(i / 64) as usize] >> (i % 64)) & 1 == 1;
-        let done = match self.body.as_mut().expect("open until finished") {
+        match self.body.as_mut().expect("open until finished") {
             Body::Vcd { out, ids, started } => (|| {
                 if new_time {
                     out.timestamp(time)?;
@@ -186,7 +190,7 @@ impl WaveWriter {
                 let top = (0..width).rev().find(|i| bit(*i)).unwrap_or(0);
                 out.change_vector(ids[var], (0..=top).rev().map(|i| Value::from(bit(i))))
             })()
-            .map_err(|e: std::io::Error| e.to_string()),
+            .map_err(|e: io::Error| self.output.failed(&e).into()),
             Body::Fst { out, ids } => {
                 self.text.clear();
                 self.text.extend((0..width).rev().map(|i| if bit(i) { b'1' } else { b'0' }));
@@ -196,10 +200,9 @@ impl WaveWriter {
                     }
                     out.signal_change(ids[var], &self.text)
                 })()
-                .map_err(|e| e.to_string())
+                .map_err(|e| fst_failed(&self.output, e))
             }
-        };
-        done.map_err(|e| self.fail(e))
+        }
     }
 
     /// Says that from `time` on nothing is known of any variable.
@@ -208,7 +211,7 @@ impl WaveWriter {
     /// When the file cannot be written.
     pub fn unknown(&mut self, time: u64) -> Result<(), WaveError> {
         self.time = Some(time);
-        let done = match self.body.as_mut().expect("open until finished") {
+        match self.body.as_mut().expect("open until finished") {
             Body::Vcd { out, ids, .. } => (|| {
                 out.timestamp(time)?;
                 for (id, width) in ids.iter().zip(&self.widths) {
@@ -219,7 +222,7 @@ impl WaveWriter {
                 }
                 Ok(())
             })()
-            .map_err(|e: std::io::Error| e.to_string()),
+            .map_err(|e: io::Error| self.output.failed(&e).into()),
             Body::Fst { out, ids } => (|| {
                 out.time_change(time)?;
                 for (id, width) in ids.iter().zip(&self.widths) {
@@ -229,9 +232,8 @@ impl WaveWriter {
                 }
                 Ok(())
             })()
-            .map_err(|e: fst_writer::FstWriteError| e.to_string()),
-        };
-        done.map_err(|e| self.fail(e))
+            .map_err(|e| fst_failed(&self.output, e)),
+        }
     }
 
     /// Writes the last time stamp and gives the file its name.
@@ -240,41 +242,39 @@ impl WaveWriter {
     /// When the file cannot be written.
     pub fn finish(mut self, end: u64) -> Result<(), WaveError> {
         let later = self.time.is_none_or(|t| end > t);
-        let done = match self.body.take().expect("open until finished") {
+        match self.body.take().expect("open until finished") {
             Body::Vcd { mut out, .. } => (|| {
                 if later {
                     out.timestamp(end)?;
                 }
                 out.writer().flush()
             })()
-            .map_err(|e| e.to_string()),
-            Body::Fst { mut out, .. } => (|| {
-                if later {
-                    out.time_change(end)?;
-                }
-                out.finish().map(|_| ())
-            })()
-            .map_err(|e| e.to_string())
-            .and_then(|()| fst_start(&self.part, self.first.unwrap_or(0)).map_err(|e| e.to_string())),
-        };
-        let named = done.and_then(|()| std::fs::rename(&self.part, &self.path).map_err(|e| e.to_string()));
-        if named.is_err() {
-            let _ = std::fs::remove_file(&self.part);
+            .map_err(|e| self.output.failed(&e))?,
+            Body::Fst { mut out, .. } => {
+                (|| {
+                    if later {
+                        out.time_change(end)?;
+                    }
+                    out.finish().map(drop)
+                })()
+                .map_err(|e| fst_failed(&self.output, e))?;
+                fst_start(self.output.file(), self.first.unwrap_or(0)).map_err(|e| self.output.failed(&e))?;
+            }
         }
-        named.map_err(|e| self.fail(e))
+        self.output.commit()?;
+        Ok(())
     }
 }
 
-impl Drop for WaveWriter {
-    fn drop(&mut self) {
-        if self.body.take().is_some() {
-            // Given up before the end: leave nothing half written.
-            let _ = std::fs::remove_file(&self.part);
-        }
+/// What went wrong with a file in the compressed format.
+fn fst_failed(output: &Output, cause: FstWriteError) -> WaveError {
+    match cause {
+        FstWriteError::Io(cause) => output.failed(&cause).into(),
+        other => WaveError::Io { path: output.path().to_path_buf(), cause: other.to_string() },
     }
 }
 
-fn vcd_header(file: File, vars: &[WaveVar]) -> std::io::Result<Body> {
+fn vcd_header(file: File, vars: &[WaveVar]) -> io::Result<Body> {
     let mut out = vcd::Writer::new(BufWriter::new(file));
     out.version("weft")?;
     out.timescale(1, TimescaleUnit::NS)?;
@@ -298,13 +298,12 @@ fn vcd_header(file: File, vars: &[WaveVar]) -> std::io::Result<Body> {
 const FST_START: u64 = 9;
 
 /// Says when a waveform begins, which is not known before its first value: viewers show it from there.
-fn fst_start(path: &Path, start: u64) -> std::io::Result<()> {
-    let mut file = File::options().write(true).open(path)?;
+fn fst_start(mut file: &File, start: u64) -> io::Result<()> {
     file.seek(SeekFrom::Start(FST_START))?;
     file.write_all(&start.to_be_bytes())
 }
 
-fn fst_header(file: File, vars: &[WaveVar]) -> Result<Body, fst_writer::FstWriteError> {
+fn fst_header(file: File, vars: &[WaveVar]) -> Result<Body, FstWriteError> {
     let info = FstInfo {
         start_time: 0,
         timescale_exponent: -9,

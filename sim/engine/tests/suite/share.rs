@@ -98,7 +98,7 @@ fn what_differs_otherwise_stays_apart() {
 #[test]
 fn a_block_alone_in_a_fabric_hears_itself() {
     let part = counter("echo", 9, 1);
-    let module = Module::build("loop", ModuleKind::Fabric, || {
+    let module = Module::build("ring", ModuleKind::Fabric, || {
         let inst = instance("part", &part);
         inst.drive_bits("go", inst.out_bits("odd"));
         output::<Bits>("count", 8).set(inst.out_bits("count"));

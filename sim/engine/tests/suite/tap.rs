@@ -52,7 +52,7 @@ fn every_hit_has_its_cycle_and_its_line_also_after_sleep() {
 /// Shows and counts a number that its input asks for.
 fn sleeper(backend: BackendKind) -> Vec<(u64, u64)> {
     let module = Module::build("holder", ModuleKind::Block, || {
-        let (on, line) = (input::<Bool>("on", ()), input::<Bits>("line", 8));
+        let (on, line) = (input::<Bool>("asked", ()), input::<Bits>("line", 8));
         let shown = output_reg::<Bits>("shown", 8);
         shown.set(line);
         about(line, || cover("on", on, "asked for"));
@@ -60,7 +60,7 @@ fn sleeper(backend: BackendKind) -> Vec<(u64, u64)> {
     let options = Options { backend, ..Options::default() };
     let design = Design::new(&module.expect("legal"), options).expect("compiled");
     let mut sim = Sim::new(&design);
-    let (on, line) = (sim.input("on").expect("a port"), sim.input("line").expect("a port"));
+    let (on, line) = (sim.input("asked").expect("a port"), sim.input("line").expect("a port"));
     let (mut tap, mut out) = (CoverTap::new(&design, &|_| true), Vec::new());
     for cycle in 0..40 {
         // It is asked for in cycles 3 to 29 and from 33 on, while nothing else changes.

@@ -105,7 +105,9 @@ fn an_abandoned_waveform_leaves_nothing() {
 fn bad_paths_say_what_to_do() {
     let error = |p: &str| WaveWriter::create(Path::new(p), &vars()).err().expect("refused").to_string();
     assert_eq!(error("x.txt"), "waveform x.txt has an unknown ending; use .vcd or .fst");
-    assert!(error("/no/such/folder/x.vcd").starts_with("cannot write waveform /no/such/folder/x.vcd: "));
+    let missing = error("/no/such/folder/x.vcd");
+    assert!(missing.starts_with("/no/such/folder/x.vcd: cannot write it: "), "{missing}");
+    assert!(missing.contains("the folder /no does not exist"), "{missing}");
 }
 
 #[test]
@@ -170,7 +172,14 @@ fn what_follows_a_marked_cycle_is_unknown() {
         let mut wave = wellen::simple::read(&path).unwrap();
         let times = wave.time_table().to_vec();
         assert_eq!(times.last(), Some(&125), "{file}");
-        let signals: Vec<_> = wave.hierarchy().iter_vars().map(|var| var.signal_ref()).collect();
+        let signals: Vec<_> = vars()
+            .iter()
+            .map(|var| {
+                let scopes: Vec<&str> = var.scopes.iter().map(String::as_str).collect();
+                let id = wave.hierarchy().lookup_var(&scopes, var.name.as_str()).unwrap();
+                wave.hierarchy()[id].signal_ref()
+            })
+            .collect();
         wave.load_signals(&signals);
         let at = |time| times.iter().rposition(|t| *t <= time).unwrap() as u32;
         for signal in signals {

@@ -58,7 +58,7 @@ keys! {
         Checks {
             checks: bool = true, "", Switch, "scoreboards watch the run";
             gsi: bool = true, "", Switch, "every tick of a CU is told by what keeps it from issuing";
-            inject_cu: CuFault = CuFault::None, "", OneOf(CuFault::NAMES), "a fault of the CUs' waiting rules, to try the checks; recorded if there is one";
+            inject_cu: CuFault = CuFault::None, "", OneOf(CuFault::NAMES), "a fault of the CUs' waiting rules, to try the checks; with model drf1 or drfrlx, which have relaxed atomics; recorded if there is one";
             watchdog: Option<u32> = Some(100_000), "cycles", WithinOrOff(K, G), "cycles without progress after which the run is called stuck";
         }
     }
@@ -126,6 +126,13 @@ impl FabricConfig {
             "page",
             "it is larger than the memory of a GPU",
             format!("at most {}", size(common.dram_bytes)),
+        )?;
+        let relaxed = matches!(common.model, Model::Drf1 | Model::Drfrlx);
+        self.ensure(
+            common.inject_cu == CuFault::None || relaxed,
+            "inject_cu",
+            "this model takes every atomic for a paired one, so that none is relaxed and nothing could show",
+            "none, or one of the faults with model = drf1 or drfrlx",
         )?;
         let nowhere = common.placement == Placement::FirstTouch && common.host_link_bytes > 0;
         self.ensure(

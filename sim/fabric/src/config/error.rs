@@ -45,12 +45,12 @@ impl fmt::Display for Place {
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// Neither a built-in fabric nor a file.
-    #[error("there is no fabric {name}: give the path of a TOML file or one of {known}")]
+    #[error("there is no fabric {name}; {remedy}, and the path of a TOML file is a fabric, too")]
     NoFabric {
         /// As given.
         name: String,
-        /// Built-in fabrics.
-        known: String,
+        /// The fabric probably meant, and where all are listed.
+        remedy: String,
     },
     /// The file cannot be read.
     #[error("cannot read the fabric file {}: {cause}", path.display())]
@@ -112,35 +112,7 @@ pub enum ConfigError {
     },
 }
 
-/// A sentence that names the key nearest to a misspelt one.
-pub fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
-    closest(key, known).map_or("`weft list fabrics` shows all keys".into(), |k| format!("the nearest is {k}"))
-}
-
-/// The known word that a misspelt one probably means, if one is near.
-pub fn closest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let (d, k) = known.map(|k| (distance(word, k), k)).min()?;
-    (2 * d <= word.len().max(k.len())).then_some(k)
-}
-
-/// Letters to insert, delete or exchange, or neighbours to swap.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            rows[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let exchanged = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                let swapped = if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                    rows[i - 2][j - 2] + 1
-                } else {
-                    exchanged
-                };
-                exchanged.min(swapped).min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1)
-            };
-        }
-    }
-    rows[a.len()][b.len()]
+/// The remedy for a misspelt key: the one probably meant, and where all are listed.
+pub fn nearest<'a>(key: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    weft_names::remedy(key, known, "`weft list fabrics` shows all keys")
 }

@@ -21,7 +21,7 @@ mod value;
 
 pub use crate::family::{Family, FamilyKeys};
 pub use common::Common;
-pub use error::{ConfigError, Place, closest, nearest};
+pub use error::{ConfigError, Place, nearest};
 pub(crate) use group::keys;
 pub use group::{Group, KeyInfo, Section};
 pub use value::{CtaSchedule, Legal, Named, Placement};
@@ -109,8 +109,9 @@ impl FabricConfig {
         let path = Path::new(name_or_path);
         let named = path.extension().is_none() && path.components().count() == 1;
         if named && !path.exists() {
-            let known = FabricConfig::list().join(", ");
-            return Err(ConfigError::NoFabric { name: name_or_path.into(), known });
+            let (name, known) = (name_or_path.into(), FabricConfig::list());
+            let remedy = weft_names::remedy(name_or_path, known, "`weft list fabrics` shows all");
+            return Err(ConfigError::NoFabric { name, remedy });
         }
         let text = std::fs::read_to_string(path)
             .map_err(|cause| ConfigError::Read { path: path.to_path_buf(), cause })?;
@@ -205,6 +206,23 @@ impl FabricConfig {
         self.check_common()
     }
 
+    /// Of a key that has one of several names, each name with those of another such key with which the fabric can be built, its
+    /// other keys as they are. Empty where there are no such keys.
+    pub fn pairs(&self, key: &str, other: &str) -> Vec<(&'static str, Vec<&'static str>)> {
+        let keys = self.keys();
+        let names = |name: &str| match keys.iter().find(|info| info.name == name).map(|info| info.legal) {
+            Some(Legal::OneOf(names)) => names,
+            _ => &[],
+        };
+        let legal = |one: &str, two: &str| {
+            let mut config = self.clone();
+            let mut set = |key: &str, name: &str| config.set(&format!("{key}={name}")).is_ok();
+            set(key, one) && set(other, two) && config.validate().is_ok()
+        };
+        let with = |one: &'static str| names(other).iter().copied().filter(|two| legal(one, two)).collect();
+        names(key).iter().map(|one| (*one, with(one))).collect()
+    }
+
     /// The published system of a family.
     fn published(of: FamilyKeys) -> FabricConfig {
         FabricConfig {
@@ -283,8 +301,21 @@ impl FabricConfig {
             key: key.into(),
             value,
             problem: problem.into(),
-            legal: info.map_or_else(String::new, |k| k.legal.to_string()),
+            legal: info.map_or_else(String::new, |k| legal_words(&k.legal)),
         }
+    }
+}
+
+/// Most names of a key's values that a sentence lists.
+const LISTED: usize = 20;
+
+/// What a key may be, as far as a sentence holds it.
+fn legal_words(legal: &Legal) -> String {
+    match legal {
+        Legal::OneOf(names) if names.len() > LISTED => {
+            format!("{} names, which `weft list fabrics` shows", names.len())
+        }
+        other => other.to_string(),
     }
 }
 

@@ -255,7 +255,7 @@ fn mistakes_elsewhere() {
     let said = |r: Result<FabricConfig, ConfigError>| r.expect_err("wrong").to_string();
     assert_eq!(
         said(FabricConfig::load("rec-5gpu")),
-        "there is no fabric rec-5gpu: give the path of a TOML file or one of rec-4gpu, rec-4gpu-small, hmg-4gpu, hmg-4gpu-small, tsm-4gpu, tsm-4gpu-small, rdma-4gpu, rdma-4gpu-small, hmg-tsm-4gpu, hmg-tsm-4gpu-small, srsp-64cu, srsp-64cu-small, hlrc-128cu, hlrc-128cu-small, spandex-soc, spandex-soc-small, spandex-4gpu, spandex-4gpu-small, flat-gpu, flat-gpu-small"
+        "there is no fabric rec-5gpu; the nearest is rec-4gpu; `weft list fabrics` shows all, and the path of a TOML file is a fabric, too"
     );
     let missing = said(FabricConfig::load("no/such.toml"));
     assert!(missing.starts_with("cannot read the fabric file no/such.toml: "), "{missing}");
@@ -263,7 +263,10 @@ fn mistakes_elsewhere() {
     let mut set = |word: &str| config.set(word).expect_err("wrong").to_string();
     assert_eq!(set("range"), "--set range: expected KEY=VALUE");
     assert_eq!(set("range=96"), "--set: range = 96: it is no power of two; legal: a power of two in 128..8K");
-    assert_eq!(set("entry=1"), "--set: there is no key entry; the nearest is entries");
+    assert_eq!(
+        set("entry=1"),
+        "--set: there is no key entry; the nearest is entries; `weft list fabrics` shows all keys"
+    );
     assert_eq!(config, published(), "a refused change changes nothing");
 }
 
@@ -310,7 +313,7 @@ fn tsm_fabrics_are_those_of_their_files() {
 
 #[test]
 fn tsm_fabrics_refuse_what_cannot_be_built() {
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 13] = [
         (&["gpus=3"], "--set: gpus = 3: it is no power of two; legal: a power of two in 1..16"),
         (&["gpms=2"], "--set: gpms = 2: it is too large; legal: 1..1"),
         (&["line=128"], "--set: line = 128: it is too large; legal: a power of two in 64..64"),
@@ -320,6 +323,11 @@ fn tsm_fabrics_refuse_what_cannot_be_built() {
             "--set: rd_lease = 17: it is more than a quarter of all timestamps of ts = 6 bits; legal: 1..16",
         ),
         (&["cts=18"], "--set: cts = 18: it is smaller than ts + eb = 20; legal: 20..64"),
+        (
+            &["ts=6", "rd_lease=16", "wr_lease=16", "eb=3", "cts=9"],
+            "--set: eb = 3: a request behind those of all 32 L1s may outlive 11 epochs, for one of ts = 6 bits has room for 3 leases of 16, \
+             and its tag tells only 3 apart; take a larger ts, or smaller leases; legal: 5..8",
+        ),
         (
             &["protocol=wt-c-sc", "read_ts=deferred"],
             "--set: read_ts = deferred: under sequential consistency",

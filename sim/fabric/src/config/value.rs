@@ -149,7 +149,14 @@ impl<T: Named> Field for T {
     fn parse(text: &str, legal: &Legal) -> Result<T, String> {
         let allowed = !matches!(legal, Legal::OneOf(names) if !names.contains(&text));
         let place = T::NAMES.iter().position(|name| *name == text && allowed);
-        place.map(|i| T::VALUES[i]).ok_or_else(|| "there is no such choice".into())
+        let listed = match legal {
+            Legal::OneOf(names) => names,
+            _ => T::NAMES,
+        };
+        place.map(|i| T::VALUES[i]).ok_or_else(|| match weft_names::nearest(text, listed.iter().copied()) {
+            Some(nearest) => format!("there is no such choice, the nearest is {nearest}"),
+            None => "there is no such choice".into(),
+        })
     }
 
     fn value(&self) -> Value {

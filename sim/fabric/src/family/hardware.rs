@@ -68,7 +68,7 @@ pub struct Promises {
 }
 
 /// Folds what the L1s answered to KEND (data bits 63..0 of each) into what the next KBEGIN carries there.
-pub type Fold = fn(&[u64]) -> u64;
+pub type Fold = Arc<dyn Fn(&[u64]) -> u64 + Send + Sync>;
 
 /// From the number of a line, as a block names it that knows only a part of memory, and the message's field `dst`, if it has one, to the number of the line in
 /// all of memory.
@@ -134,6 +134,16 @@ pub trait Hardware: Send + Sync {
 
     /// Data too, not only atomics, is coherent within a location: nobody sees a write and then an older one (cu-and-consistency.md section 5.2).
     fn data_coherent(&self) -> bool {
+        false
+    }
+
+    /// Remote operations promote what other CUs do at narrower scope (srsp.md section 1).
+    fn promotes(&self) -> bool {
+        false
+    }
+
+    /// Some L1 sends the request that an access names ([`weft_workload::op::Access::hint`]); others ignore it.
+    fn follows_hints(&self) -> bool {
         false
     }
 

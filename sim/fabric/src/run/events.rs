@@ -3,7 +3,6 @@
 mod survey;
 
 use self::survey::Survey;
-use super::snapshot::temporary;
 use super::{FabricError, processor::KernelRecord};
 use crate::check::watchdog::channels::Channel;
 use crate::config::FabricConfig;
@@ -11,13 +10,14 @@ use crate::family::WholeLine;
 use crate::placement::PageTable;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use weft_engine::Sim;
 use weft_engine::runner::Listener;
 use weft_engine::tap::{CoverTap, Hit};
 use weft_engine::wave::scope_matches;
 use weft_events::{Header, Record, Step, Writer};
+use weft_output::{Output, OutputError};
 use weft_workload::Program;
 
 /// An event log asked for.
@@ -33,6 +33,8 @@ pub struct EventRequest {
     pub to: u64,
     /// Seed, for the head of the log.
     pub seed: Option<u64>,
+    /// What else the run is, for the head of the log: parameters and graph of the program, what made it.
+    pub setup: serde_json::Value,
 }
 
 /// Cycles of an interval in which bytes are added up.
@@ -123,15 +125,14 @@ impl Shared {
     ///
     /// # Errors
     /// A disk that is full.
-    pub fn finish(&self, cycle: u64, records: &[KernelRecord]) -> Result<(), FabricError> {
+    pub fn finish(&self, cycle: u64, records: &[KernelRecord]) -> Result<(), OutputError> {
         let mut recorder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let step = |r: &KernelRecord| Step { name: r.name.clone(), start: r.start, end: r.end };
-        let ended = match (recorder.error.take(), recorder.writer.take()) {
-            (Some(error), _) => Err(error),
+        match (recorder.error.take(), recorder.writer.take()) {
+            (Some(error), _) => Err(OutputError::of(&recorder.path, &error)),
             (None, Some(writer)) => writer.finish(cycle, records.iter().map(step).collect()),
             (None, None) => Ok(()),
-        };
-        ended.map_err(|cause| FabricError::Events { path: recorder.path.clone(), cause })
+        }
     }
 }
 
@@ -158,6 +159,7 @@ impl Recorder {
             fabric: config.name.clone(),
             workload: program.name().to_string(),
             seed: request.seed,
+            setup: request.setup.clone(),
             config: config.to_json(),
             line,
             group: config.to_json()["group"].as_u64().map_or(1, |lines| lines as u32),
@@ -168,9 +170,7 @@ impl Recorder {
             arrays: survey::arrays(program, table),
             ..survey.header
         };
-        let cannot = |cause| FabricError::Events { path: request.path.clone(), cause };
-        let folder = request.path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = temporary(folder).map_err(cannot)?;
+        let file = Output::create(&request.path).map_err(FabricError::Events)?;
         Ok(Recorder {
             path: request.path.clone(),
             window: (request.from, request.to),
@@ -182,7 +182,7 @@ impl Recorder {
             started: false,
             done: false,
             waiting: (0, Vec::new()),
-            writer: Some(Writer::create(&request.path, file, &header).map_err(cannot)?),
+            writer: Some(Writer::create(file, &header).map_err(FabricError::Events)?),
             error: None,
         })
     }

@@ -1,5 +1,6 @@
 //! A fabric that runs a program: RTL between behavioural compute units and DRAM, clocked until the program has ended.
 
+mod close;
 mod copies;
 mod events;
 mod fences;
@@ -20,16 +21,17 @@ mod state;
 mod stream;
 mod survey;
 
+pub use close::Files;
 pub use events::EventRequest;
 pub(crate) use memory::read as read_newer;
 pub(crate) use outside::HOST;
 pub use processor::KernelRecord;
 pub use record::Recording;
 pub(crate) use report::block_of;
-pub use report::{Counter, RunReport};
+pub use report::{Counter, RunReport, SCHEMA};
 pub use room::NoRoom;
 pub(crate) use room::count_of;
-pub use snapshot::{Identity, Snapshot, SnapshotError, temporary};
+pub use snapshot::{Identity, Snapshot, SnapshotError};
 pub use stalls::{StallReport, StallRow};
 pub use survey::{Survey, check_program};
 
@@ -47,14 +49,17 @@ use observe::Observer;
 use outside::{Areas, Outside};
 use processor::Processor;
 use seat::Seat;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use thiserror::Error;
 use weft_blocks::registry::BlockError;
 use weft_engine::runner::{Listener as _, Rewind, RunError, Runner, Watch};
 use weft_engine::wave::WaveError;
 use weft_engine::{BackendKind, Design, EngineError, Options, Probes, Sim};
+use weft_output::OutputError;
 use weft_rtl::ir::Module;
 use weft_workload::Program;
 
@@ -82,8 +87,8 @@ pub enum FabricError {
     Check(#[from] CheckError),
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    #[error("cannot write the event log {}: {cause}; give a file in a folder that can be written and has room", path.display())]
-    Events { path: PathBuf, cause: std::io::Error },
+    #[error("event log {0}")]
+    Events(OutputError),
     #[error("no block matches {patterns}; give a pattern for the names of blocks, such as 'gpu0.*'")]
     Scope { patterns: String },
     #[error("{0}")]
@@ -139,6 +144,8 @@ pub struct RunOptions {
     pub events: Option<EventRequest>,
     /// Threads that clock the hardware; see [`Sim::set_threads`]. Results do not depend on it.
     pub threads: usize,
+    /// Whoever sets it ends [`FabricRun::run_to`] at the next cycle boundary.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl Default for RunOptions {
@@ -150,6 +157,7 @@ impl Default for RunOptions {
             waves: None,
             events: None,
             threads: 1,
+            stop: None,
         }
     }
 }
@@ -183,9 +191,14 @@ pub struct FabricRun {
     config: FabricConfig,
     runner: Runner<FabricModel>,
     events: Option<events::Shared>,
+    files: Files,
+    /// Where the waveform goes, until it is closed.
+    waves: Option<PathBuf>,
     started: Instant,
     /// Cycle with which this process began.
     began: u64,
+    /// Cycle behind the one in which the run has failed.
+    failed: Option<u64>,
     /// Seconds for elaboration and native code.
     pub build_seconds: f64,
 }
@@ -246,7 +259,8 @@ impl FabricRun {
         sim.set_threads(options.threads);
         let log = |request| events::Shared::new(request, config, &*program, &table, &sim);
         let events = options.events.as_ref().map(log).transpose()?;
-        let model = model(config, &program, table, &mut sim)?;
+        let mut model = model(config, &program, table, &mut sim)?;
+        model.stop.clone_from(&options.stop);
         let mut runner = Runner::new(sim, model, options.rewind.clone());
         if let Some(events) = &events {
             runner.listen(Box::new(events.clone()));
@@ -258,8 +272,11 @@ impl FabricRun {
             config: config.clone(),
             runner,
             events,
+            files: Files::default(),
+            waves: options.waves.as_ref().map(|waves| waves.path.clone()),
             started: Instant::now(),
             began: 0,
+            failed: None,
             build_seconds: 0.0,
         })
     }
@@ -307,55 +324,65 @@ impl FabricRun {
         self.runner.sim.cycle()
     }
 
+    /// Cycles that were run, also of a run that has failed and was replayed.
+    pub fn reached(&self) -> u64 {
+        self.failed.unwrap_or_else(|| self.cycle())
+    }
+
     /// Kernels and host copies begun so far.
     pub fn kernels(&self) -> usize {
         self.runner.model.processor.records.len()
     }
 
-    /// Runs until cycle `end` or the program's end; true when it has ended.
+    /// Runs until cycle `end`, the program's end or the word of [`RunOptions::stop`]; true when the program has ended.
     ///
     /// # Errors
-    /// A failed assertion or check, with the waveform that shows it.
+    /// A failed assertion or check, with the waveform that shows it. The files of the run can then be closed ([`FabricRun::close`]).
     pub fn run_to(&mut self, end: u64) -> Result<bool, FabricError> {
-        let ran = self.runner.run_to(end);
-        if ran.is_err() {
-            // What led to a failure is worth more than any other log.
-            self.end_events(self.cycle())?;
+        match self.runner.run_to(end) {
+            Ok(()) => Ok(self.runner.model.processor.finished()),
+            Err(error) => {
+                // A replay has left the simulation somewhere before its end.
+                self.failed = match &error {
+                    RunError::Assertion(report) => Some(report.failure.cycle + 1),
+                    RunError::Unseen { failure, .. } => Some(failure.cycle + 1),
+                    RunError::Wave(_) => None,
+                };
+                self.close_events(self.reached());
+                let error = self.lost_waves(error);
+                Err(self.runner.model.processor.lack.take().map_or(error.into(), FabricError::NoRoom))
+            }
         }
-        if let Some(lack) = self.runner.model.processor.lack.take() {
-            return Err(lack.into());
-        }
-        ran?;
-        Ok(self.runner.model.processor.finished())
     }
 
-    /// Closes the event log, if one is written; the program has ended, or failed, in cycle `end`.
-    fn end_events(&mut self, end: u64) -> Result<(), FabricError> {
-        self.runner.end_listening();
-        let Some(events) = self.events.take() else { return Ok(()) };
-        events.finish(end, &self.runner.model.processor.records)
+    /// Cover points that were hit up to now, as in [`RunReport::covers`].
+    pub fn covers(&self) -> BTreeMap<String, u64> {
+        report::covers(&self.runner.sim)
     }
 
-    /// Closes the waveform of a run that is given up.
+    /// Compares the program's result with the host's own, collects the counters, and closes the files.
     ///
     /// # Errors
-    /// A waveform that cannot be written.
-    pub fn give_up(mut self) -> Result<(), FabricError> {
-        self.end_events(self.cycle())?;
-        Ok(self.runner.finish()?)
-    }
-
-    /// Closes the waveform, compares the program's result with the host's own, and collects the counters.
-    ///
-    /// # Errors
-    /// A waveform that cannot be written.
+    /// A failed check; a waveform or event log that cannot be written.
     pub fn finish(mut self) -> Result<RunReport, FabricError> {
+        let report = self.end()?;
+        let Files { waves, events } = self.close();
+        waves.unwrap_or(Ok(()))?;
+        events.unwrap_or(Ok(())).map_err(FabricError::Events)?;
+        Ok(report)
+    }
+
+    /// Compares the program's result with the host's own and collects the counters; the files are then to be closed ([`FabricRun::close`]).
+    ///
+    /// # Errors
+    /// A failed check.
+    pub fn end(&mut self) -> Result<RunReport, FabricError> {
         let seconds = self.started.elapsed().as_secs_f64();
-        self.runner.finish()?;
+        self.close_waves();
         let cycles = self.cycle();
         let (Runner { sim, model, .. }, events) = (&mut self.runner, &mut self.events);
         let settled = model.settle(sim, &mut |sim| events.iter_mut().for_each(|events| events.cycle(sim)));
-        self.end_events(cycles)?;
+        self.close_events(cycles);
         settled.map_err(FabricError::Unsettled)?;
         let Runner { sim, model, .. } = &mut self.runner;
         model.check_end(sim)?;
@@ -417,6 +444,7 @@ fn model(
         host,
         program: program.clone(),
         observer: Observer { meter: hardware.meter(), checks, recorder: None },
+        stop: None,
         outside: Outside::new(program.arrays(), links, shape),
         shape,
         links,

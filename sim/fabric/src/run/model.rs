@@ -14,6 +14,7 @@ use crate::memory::Memory;
 use crate::placement::PageTable;
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use weft_blocks::msg::CuOp;
 use weft_engine::Sim;
 use weft_engine::runner::{Model, Problem};
@@ -39,6 +40,8 @@ pub(super) struct FabricModel {
     pub links: Links,
     /// What is neither in memory of a GPU nor stays there, if the program has such arrays.
     pub outside: Option<Outside>,
+    /// Ends the run at the next cycle boundary once it is set.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl FabricModel {
@@ -214,7 +217,7 @@ impl Model for FabricModel {
     }
 
     fn finished(&self) -> bool {
-        self.processor.finished()
+        self.processor.finished() || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     fn marks(&self) -> Vec<(u64, String)> {

@@ -283,7 +283,7 @@ impl Processor {
                 if let (Some(stalls), Some(record)) = (&mut self.stalls, self.records.last()) {
                     stalls.end(now, &record.name, seats, (self.cores, self.cus))?;
                 }
-                if let Some(fold) = self.fold {
+                if let Some(fold) = &self.fold {
                     let told: Vec<u64> = seats.iter().map(|s| s.cu.told()).collect();
                     self.token = fold(&told);
                 }

@@ -14,7 +14,7 @@ use weft_rtl::ir::ProbeKind;
 use weft_workload::VerifyError;
 
 /// Version of the JSON that [`RunReport`] serialises to.
-pub const SCHEMA: &str = "weft-run-1";
+pub const SCHEMA: &str = "weft-run-2";
 
 /// A counter's value over the whole fabric.
 #[derive(Clone, Debug, Serialize)]
@@ -28,7 +28,7 @@ pub struct Counter {
 /// Results of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunReport {
-    /// `weft-run-1`: name and version of this schema.
+    /// `weft-run-2`: name and version of this schema.
     pub schema: &'static str,
     /// Fabric.
     pub fabric: String,
@@ -58,7 +58,6 @@ pub struct RunReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stalls: Option<StallReport>,
     /// What a person wants to know first: title and text of each row.
-    #[serde(skip)]
     pub summary: Vec<(&'static str, String)>,
     /// Counters of the blocks and models, as `block.counter`.
     pub counters: BTreeMap<String, Counter>,
@@ -76,19 +75,11 @@ pub(super) fn collect(
     seconds: f64,
 ) -> RunReport {
     let mut counters: BTreeMap<String, Counter> = BTreeMap::new();
-    let mut covers = BTreeMap::new();
     for probe in sim.probes() {
-        match probe.kind {
-            ProbeKind::Count => {
-                let key = format!("{}.{}", block_of(probe.unit), probe.name);
-                let entry =
-                    counters.entry(key).or_insert(Counter { value: 0, about: probe.text.to_string() });
-                entry.value += probe.count;
-            }
-            ProbeKind::Cover if probe.count > 0 => {
-                *covers.entry(probe.name.to_string()).or_insert(0) += probe.count
-            }
-            ProbeKind::Cover | ProbeKind::Assert => {}
+        if probe.kind == ProbeKind::Count {
+            let key = format!("{}.{}", block_of(probe.unit), probe.name);
+            let entry = counters.entry(key).or_insert(Counter { value: 0, about: probe.text.to_string() });
+            entry.value += probe.count;
         }
     }
     for seat in &model.seats {
@@ -125,8 +116,19 @@ pub(super) fn collect(
             .collect(),
         metrics,
         counters,
-        covers,
+        covers: covers(sim),
     }
+}
+
+/// Cover points that were hit, with the number of cycles.
+pub(super) fn covers(sim: &Sim) -> BTreeMap<String, u64> {
+    let mut covers = BTreeMap::new();
+    for probe in sim.probes() {
+        if probe.kind == ProbeKind::Cover && probe.count > 0 {
+            *covers.entry(probe.name.to_string()).or_insert(0) += probe.count;
+        }
+    }
+    covers
 }
 
 /// Compute units and CPU cores as kinds of blocks in the names of counters.

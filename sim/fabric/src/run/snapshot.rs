@@ -8,15 +8,14 @@ use crate::config::FabricConfig;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use weft_engine::BackendKind;
 use weft_engine::digest::Digest;
-use weft_workload::Program;
+use weft_workload::{GraphFacts, Program};
 
 /// Version of the files that this program writes and reads.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 
 const MAGIC: &[u8; 8] = b"WEFTSNAP";
 
@@ -38,13 +37,8 @@ pub enum SnapshotError {
         cause: std::io::Error,
     },
     /// The folder is full or gone.
-    #[error("cannot write the snapshot {}: {cause}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: std::io::Error,
-    },
+    #[error(transparent)]
+    Write(#[from] weft_output::OutputError),
     /// Another kind of file.
     #[error("{} is no snapshot; give a file that --snapshot has written", path.display())]
     Kind {
@@ -83,26 +77,18 @@ pub enum SnapshotError {
     },
     /// The hardware's description has changed since.
     #[error(
-        "the snapshot {} is of hardware that differs from what this program now builds for the same configuration; make it anew", path.display()
+        "the snapshot {}, made by weft {made_by}, is of hardware that differs from what this program now builds for the same configuration; make it anew",
+        path.display()
     )]
     Hardware {
         /// The file.
         path: PathBuf,
+        /// Version and commit of the program that wrote it.
+        made_by: String,
     },
     /// The models' states do not fit.
     #[error("the state in the snapshot does not fit the models of this run; make it anew with this program")]
     State,
-}
-
-/// A new file in a folder, to be put in the place of another one when it is complete. Temporary files are private; this one is as open as any other file of the user's.
-///
-/// # Errors
-/// No such folder, no permission, no room.
-pub fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
 }
 
 /// What a run is a run of: two runs of one identity are the same in every cycle.
@@ -120,10 +106,12 @@ pub struct Identity {
     pub engine: String,
     /// Seed, as it stands in the run's record.
     pub seed: Option<u64>,
-    /// The graph file as it was named; for people only, [`Identity::data`] tells graphs apart.
-    pub graph: Option<String>,
+    /// The graph that the program works on; its digest tells it apart, not how its file is named.
+    pub graph: Option<GraphFacts>,
     /// Fingerprint of the program's arrays and their first contents.
     pub data: u64,
+    /// Version and commit of the program that made the run; for people only.
+    pub made_by: String,
 }
 
 impl Identity {
@@ -134,7 +122,7 @@ impl Identity {
         params: BTreeMap<String, String>,
         engine: BackendKind,
         seed: Option<u64>,
-        graph: Option<&Path>,
+        graph: Option<GraphFacts>,
     ) -> Identity {
         let mut data = Digest::default();
         for array in program.arrays() {
@@ -155,8 +143,9 @@ impl Identity {
                 BackendKind::Interp => "the interpreter".into(),
             },
             seed,
-            graph: graph.map(|path| path.display().to_string()),
+            graph,
             data: data.value(),
+            made_by: String::new(),
         }
     }
 
@@ -166,9 +155,11 @@ impl Identity {
             (a != b).then(|| (format!("{what}{a}"), format!("{what}{b}"), remedy))
         };
         let seed = |seed: Option<u64>| seed.map_or("no seed".into(), |seed| format!("seed {seed}"));
-        let graph = |id: &Identity| {
-            id.graph.as_ref().map_or("its own graph or data".into(), |g| format!("the graph {g}"))
+        let graph = |id: &Identity| match &id.graph {
+            Some(g) => format!("the graph {} of digest {}", g.file.as_ref().unwrap_or(&g.name), g.digest),
+            None => "its own data".into(),
         };
+        let digest = |id: &Identity| id.graph.as_ref().map(|graph| graph.digest.clone());
         pair("fabric ", &self.fabric, &other.fabric, "name the same fabric")
             .or_else(|| in_maps(&self.config, &other.config, "give the same --set"))
             .or_else(|| pair("workload ", &self.workload, &other.workload, "name the same --workload"))
@@ -178,7 +169,8 @@ impl Identity {
             .or_else(|| {
                 let (saved, given) = (graph(self), graph(other));
                 let given = if saved == given { "one with other contents".into() } else { given };
-                (self.data != other.data).then_some((saved, given, "give the same --graph"))
+                let differs = self.data != other.data || digest(self) != digest(other);
+                differs.then_some((saved, given, "give the same --graph"))
             })
     }
 }
@@ -284,12 +276,7 @@ impl Snapshot {
         bytes.extend_from_slice(&self.state);
         let sum = Digest::of(&bytes);
         bytes.extend_from_slice(&sum.to_le_bytes());
-        let folder = self.path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let written = temporary(folder).and_then(|mut file| {
-            file.write_all(&bytes)?;
-            file.persist(&self.path).map_err(|e| e.error)
-        });
-        written.map(|_| ()).map_err(|cause| SnapshotError::Write { path: self.path.clone(), cause })
+        Ok(weft_output::write(&self.path, &bytes)?)
     }
 
     /// Checks that the snapshot is of this run, before anything is built.
@@ -309,7 +296,10 @@ impl Snapshot {
     pub(super) fn check_hardware(&self, hardware: u64) -> Result<(), SnapshotError> {
         match self.head.hardware == hardware {
             true => Ok(()),
-            false => Err(SnapshotError::Hardware { path: self.path.clone() }),
+            false => {
+                let made_by = self.head.identity.made_by.clone();
+                Err(SnapshotError::Hardware { path: self.path.clone(), made_by })
+            }
         }
     }
 }

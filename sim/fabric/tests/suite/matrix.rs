@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use weft_fabric::config::{FabricConfig, Legal};
 use weft_fabric::fit::{FitError, Fitted};
-use weft_fabric::run::{FabricError, FabricRun, RunOptions, design};
+use weft_fabric::run::{FabricError, FabricRun, NoRoom, RunOptions, design};
 
 /// The page that says what does not run where; `WEFT_DOCS=write` writes it.
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/programs.md");
@@ -12,13 +12,13 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/programs.md"
 const HEAD: &str = "\
 # Programs and fabrics
 
-`weft list workloads` prints every program with its parameters, `weft list fabrics` every fabric with its keys. A program
-runs with its defaults on every small fabric, but for those below. Parameters that nobody gives follow the fabric where
-they count something of it: `gpus`, `gpms`, `cus`, `queues`, `line`, `lanes`, `cpu_threads`, `memory`, `sync`, and
-`blocks` where all work-groups have to be resident at once. `weft run` refuses what cannot run before anything is
-simulated (status 2) and names what the fabric lacks.
+`weft list workloads` prints every program with its parameters, `weft list fabrics` every fabric with its keys. A
+program runs with its defaults on every small fabric, but for those below. Parameters that nobody gives follow the
+fabric where they count something of it: `gpus`, `gpms`, `cus`, `queues`, `line`, `lanes`, `cpu_threads`, `memory`,
+`sync`, and `blocks` where all work-groups have to be resident at once. `weft run` refuses what cannot run before
+anything is simulated (status 2) and names what the fabric lacks.
 
-| fabric | does not run | what it says |
+| fabric | does not run | why |
 | --- | --- | --- |
 ";
 
@@ -45,14 +45,26 @@ fn names() -> Vec<&'static str> {
     weft_workload::workloads().iter().map(|info| info.name).collect()
 }
 
-fn fit(config: &FabricConfig, name: &str) -> Result<Fitted, String> {
+/// The program, or the sentence that refuses it and, in short, why.
+fn fit(config: &FabricConfig, name: &str) -> Result<Fitted, (String, String)> {
     config.fit(name, &BTreeMap::new(), None).map_err(|error| {
-        let wrong = match &error {
-            FitError::Fabric(cause) => !cause.is_input(),
-            FitError::Workload(_) | FitError::Lacks { .. } | FitError::NoRoom { .. } => false,
+        let why = match &error {
+            FitError::Lacks(lack) => format!("{} {}; `{}`: {}", lack.value, lack.what, lack.name, lack.legal),
+            FitError::NoRoom {
+                cause: NoRoom::Group { waves, has_waves, lds_bytes, has_lds, .. }, ..
+            } => {
+                format!(
+                    "work-groups of {waves} waves and {lds_bytes} bytes; a CU has {has_waves} and {has_lds}"
+                )
+            }
+            FitError::NoRoom { cause, .. } => cause.to_string(),
+            FitError::Workload(cause) => cause.to_string(),
+            FitError::Fabric(cause) => {
+                assert!(cause.is_input(), "{name} on {}: {cause}", config.name);
+                cause.to_string()
+            }
         };
-        assert!(!wrong, "{name} on {}: {error}", config.name);
-        error.to_string()
+        (error.to_string(), why)
     })
 }
 
@@ -120,11 +132,9 @@ fn what_does_not_run_where_is_documented() {
     for config in fabrics() {
         let mut refused: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for name in names() {
-            if let Err(sentence) = fit(&config, name) {
+            if let Err((sentence, why)) = fit(&config, name) {
                 assert!(!sentence.contains('\n') && sentence.contains(name), "{name}: {sentence}");
-                let cause =
-                    sentence.split(": ").last().unwrap_or_default().split("; ").next().unwrap_or_default();
-                refused.entry(cause.to_string()).or_default().push(name);
+                refused.entry(why).or_default().push(name);
             }
         }
         for (cause, programs) in refused {
@@ -145,9 +155,9 @@ fn what_does_not_run_where_is_documented() {
 #[test]
 fn defaults_follow_the_fabric() {
     let config = FabricConfig::load("spandex-soc-small").expect("a built-in fabric");
-    let tqh = fit(&config, "tqh").unwrap_or_else(|e| panic!("{e}"));
+    let tqh = fit(&config, "tqh").unwrap_or_else(|e| panic!("{}", e.0));
     assert_eq!((tqh.params["blocks"].as_str(), tqh.followed.contains(&"blocks")), ("24", true));
-    let pagerank = fit(&config, "pagerank").unwrap_or_else(|e| panic!("{e}"));
+    let pagerank = fit(&config, "pagerank").unwrap_or_else(|e| panic!("{}", e.0));
     assert_eq!(pagerank.params["lanes"], "32");
     let given = |key: &str, value: &str| BTreeMap::from([(key.to_string(), value.to_string())]);
     let error = config.fit("tqh", &given("blocks", "25"), None).err().expect("one too many").to_string();

@@ -532,6 +532,13 @@ fn a_fault_of_a_block_that_is_not_there_is_refused() {
         ("s-denovo-gpu", "flex-l1-no-cross"),
         ("h-mesi-gpu", "tu-mesi-no-r2"),
         ("h-mesi-gpu", "llc-early-ack"),
+        // The block is there, and what the fault spoils never happens.
+        ("s-denovo-denovo", "llc-forgotten-sharer"),
+        ("s-gpu-gpu", "llc-drop-owned"),
+        ("s-denovo-denovo", "llc-stale-owner"),
+        ("h-mesi-gpu", "tu-gpu-nack-lost"),
+        ("h-mesi-gpu", "gpu-l2-no-revoke"),
+        ("s-denovo-gpu", "denovo-l1-no-delay"),
     ];
     for (protocol, slip) in cases {
         let mut config = FabricConfig::load("spandex-soc-small").expect("built in");
@@ -540,5 +547,17 @@ fn a_fault_of_a_block_that_is_not_there_is_refused() {
         }
         let error = config.validate().expect_err(slip).to_string();
         assert!(error.contains("inject") && error.contains("no block of this kind"), "{slip}: {error}");
+        let legal = error.rsplit("legal: none, or protocol = ").next().unwrap_or_default();
+        assert!(!legal.split(", ").any(|one| one == protocol), "{error}");
+        let mut config = FabricConfig::load("spandex-soc-small").expect("built in");
+        let pairs = config.pairs("inject", "protocol");
+        let takes = &pairs.iter().find(|(name, _)| *name == slip).expect("a fault").1;
+        assert_eq!(takes.join(", "), legal, "{slip}: what is listed is what the sentence says");
+        for protocol in takes {
+            for change in [format!("protocol={protocol}"), format!("inject={slip}")] {
+                config.set(&change).expect("legal by itself");
+            }
+            config.validate().unwrap_or_else(|e| panic!("{e}"));
+        }
     }
 }

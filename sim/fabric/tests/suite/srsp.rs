@@ -130,6 +130,48 @@ fn slips_of_the_l1_are_noticed() {
     }
 }
 
+/// Slips with the protocols whose L1s can have them.
+const OF_PROTOCOLS: [(&str, &str); 11] = [
+    ("pa-dropped", "srsp srsp-opt"),
+    ("flush-short", "srsp srsp-opt"),
+    ("early-pack", "srsp srsp-opt"),
+    ("no-miss-fence", "srsp srsp-opt"),
+    ("no-replay", "global scope steal brsp srsp srsp-opt"),
+    ("no-noinst", "brsp srsp srsp-opt hlrc"),
+    ("open-gate", "brsp srsp srsp-opt"),
+    ("early-release", "global scope steal brsp srsp srsp-opt"),
+    ("keeps-copies", "global scope steal brsp srsp srsp-opt"),
+    ("flush-after-ack", "hlrc"),
+    ("no-gain-inv", "hlrc"),
+];
+
+/// A slip of an L1 that a protocol does not have would change nothing: it is refused, and the sentence of the key says which are whose.
+#[test]
+fn slips_are_those_of_the_protocol() {
+    let published = FabricConfig::load("srsp-64cu-small").expect("built in");
+    let key = published.keys().into_iter().find(|key| key.name == "inject").expect("a key");
+    for (slip, own) in OF_PROTOCOLS {
+        assert!(key.about.contains(slip), "{slip}: {}", key.about);
+        for protocol in PROTOCOLS {
+            let mut config = published.clone();
+            config.set(&format!("protocol={protocol}")).expect("a protocol");
+            config.set(&format!("inject={slip}")).expect("a slip");
+            let found = config.validate();
+            assert_eq!(found.is_ok(), own.split(' ').any(|one| one == protocol), "{slip}, {protocol}");
+            if let Err(error) = found {
+                let said = error.to_string();
+                let sentence = format!(
+                    "inject = {slip}: the L1s of protocol {protocol} have no such slip; legal: none, "
+                );
+                assert!(said.contains(&sentence), "{said}");
+                let legal = said.split("legal: ").last().expect("a list").split(", ");
+                let others = OF_PROTOCOLS.iter().filter(|(_, own)| own.split(' ').any(|one| one == protocol));
+                assert_eq!(legal.count(), 1 + others.count(), "{said}");
+            }
+        }
+    }
+}
+
 /// An owner that fetches its lock again and again gets it, however far the L2 is from the L1s.
 #[test]
 fn a_distant_l2_starves_nobody() {

@@ -147,6 +147,35 @@ fn clocks_roll_over_while_programs_run() {
     assert!((64..128).contains(&m.count("largest_stamp")), "{}", m.count("largest_stamp"));
 }
 
+/// Clocks as short as they may be, with leases that use an epoch up after a few grants.
+#[test]
+fn short_clocks_begin_again_at_0() {
+    let mut state = 7u64;
+    let mut next = |bound: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % bound
+    };
+    let mut wrapped = 0;
+    for _ in 0..8 {
+        let (ts, eb) = (6 + next(2), 3 + next(2));
+        let (rd, wr) = (1 + next(1 << (ts - 2)), 1 + next(1 << (ts - 2)));
+        let keys = [
+            format!("ts={ts}"),
+            format!("rd_lease={rd}"),
+            format!("wr_lease={wr}"),
+            format!("eb={eb}"),
+            format!("cts={}", ts + eb),
+        ];
+        let changes: Vec<&str> =
+            ["tsu_scale=1/8", "il=64"].into_iter().chain(keys.iter().map(String::as_str)).collect();
+        let report = Fabric::new("wt-c-rc", &changes).run("xtreme1", &[("kilobytes", "4"), ("repeat", "10")]);
+        wrapped += u64::from(report.metrics.count("rolls") > 1 << eb);
+    }
+    assert!(wrapped >= 2, "epochs began again at 0 in {wrapped} runs");
+}
+
 #[test]
 fn a_run_goes_on_from_the_middle() {
     for protocol in ["wt-c-rc", "wb-nc-rc"] {

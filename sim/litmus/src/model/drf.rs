@@ -172,7 +172,7 @@ impl Drf {
             Axiom::Causality => self.causal(x),
             Axiom::Atomicity => x.atomic(),
             Axiom::Fences => self.fenced(x),
-            Axiom::Sc => x.po.or(&x.com()).acyclic(),
+            Axiom::Sc => union([&x.po, &x.com(), &x.met(u64::MAX)]).acyclic(),
         }
     }
 
@@ -205,7 +205,7 @@ impl Drf {
         let chain = x.rf.then(&x.rmw.then(&x.rf).star());
         let from = x.po.from(fence(true)).to(atomics & x.writes()).or(&Rel::identity(x.len(), releases));
         let to = x.po.from(atomics & x.reads()).to(fence(false)).or(&Rel::identity(x.len(), acquires));
-        paired.or(&from.then(&chain).then(&to)).and(&self.reach(x))
+        paired.or(&from.then(&chain).then(&to)).and(&self.reach(x)).or(&x.met(u64::MAX))
     }
 
     /// A2.

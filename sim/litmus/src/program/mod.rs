@@ -14,8 +14,8 @@ mod traffic;
 pub use layout::Layout;
 pub use place::{Groups, Machine, Placement};
 
-use crate::paths::ADDRESSES;
-use crate::test::{Expr, Instr, Outcome, Test};
+use crate::paths::{address, located};
+use crate::test::{Expr, Instr, Outcome, Proxy, Test};
 use layout::WORD;
 use std::sync::Mutex;
 use thiserror::Error;
@@ -29,14 +29,37 @@ use weft_workload::{
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs)]
 pub enum FitError {
+    #[error(
+        "{test} has {what}, which the fabrics' programs have not: judge it by enumeration, without --fabric"
+    )]
+    Beyond { test: String, what: &'static str },
     #[error("{test} has {locs} locations, and a line holds {most}: leave out the layout of one line")]
     Line { test: String, locs: usize, most: usize },
+    #[error(
+        "{test} has {locs} locations of data or of flags, and a page holds {most} lines: leave out the layout page"
+    )]
+    Page { test: String, locs: usize, most: usize },
     #[error("thread {thread} of {test} has {regs} registers; at most {most} can be followed: give it fewer")]
     Registers { test: String, thread: usize, regs: usize, most: usize },
     #[error(
         "this machine has no placement {placement} for {test}: it has not that many places, or the test's scopes bind its threads"
     )]
     Place { test: String, placement: Placement },
+}
+
+/// What a test has that no program of a fabric does.
+fn beyond(test: &Test) -> Option<&'static str> {
+    let odd = |instr: &Instr| match instr {
+        Instr::Barrier(_) => Some("a barrier"),
+        Instr::StoreExclusive { .. } => Some("a store exclusive"),
+        Instr::Load { attr, .. }
+        | Instr::Store { attr, .. }
+        | Instr::Rmw { attr, .. }
+        | Instr::Fence { attr } => (attr.proxy != Proxy::Generic).then_some("a proxy"),
+        Instr::Set { .. } | Instr::Branch { .. } => None,
+    };
+    let aliases = (!test.aliases.is_empty()).then_some("virtual addresses");
+    test.threads.iter().flat_map(|thread| &thread.code).find_map(odd).or(aliases)
 }
 
 /// How a test is run.
@@ -48,6 +71,9 @@ pub struct How {
     pub ways: Vec<(Placement, Layout)>,
     /// Runs whose threads are lanes of one wave, at most, 1..64; on CPU cores one.
     pub lanes: u32,
+    /// Most bundles of runs (see `lanes`) that a kernel has at once; 0: as many as find room. Releases of one GPU that meet
+    /// share a fence, and so wait longer than each needs to: what a release that is too short leaves undone shows where few meet.
+    pub together: u32,
     /// Most ticks before an operation.
     pub delay: u32,
     /// Most operations of a wave that only makes traffic, one per work-group; 0: there are none.
@@ -112,6 +138,9 @@ impl LitmusProgram {
     /// A test that does not fit the machine.
     pub fn new(test: &Test, machine: &Machine, how: How) -> Result<LitmusProgram, FitError> {
         let name = || test.name.clone();
+        if let Some(what) = beyond(test) {
+            return Err(FitError::Beyond { test: name(), what });
+        }
         let most = 64;
         if let Some((thread, t)) = test.threads.iter().enumerate().find(|(_, t)| t.regs.len() > most) {
             return Err(FitError::Registers { test: name(), thread, regs: t.regs.len(), most });
@@ -170,7 +199,7 @@ impl LitmusProgram {
     fn decode(&self, bytes: &[u8], run: usize) -> i64 {
         let word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         let loc = self.words[run].iter().position(|w| self.pointers && *w == u64::from(word));
-        loc.map_or(i64::from(word as i32), |loc| ADDRESSES + loc as i64)
+        loc.map_or(i64::from(word as i32), address)
     }
 
     fn task(&self, kernel: u32, block: u32, wave: u32) -> Option<Task> {
@@ -192,6 +221,11 @@ impl LitmusProgram {
     /// Whether the threads of a bundle begin with copies. In half of them none does, so that all begin at the same time.
     fn copies(&self, bundle: Bundle) -> bool {
         mix(self.how.seed, 23, u64::from(bundle.first)) & 1 == 0
+    }
+
+    /// Whether the accesses of a bundle have hints.
+    fn hinted(&self, bundle: Bundle) -> bool {
+        self.machine.hints && mix(self.how.seed, 24, u64::from(bundle.first)) & 1 == 0
     }
 
     /// Operations of a wave that makes traffic.
@@ -221,17 +255,20 @@ impl LitmusProgram {
 
 /// The word for a value: an address, if it is that of a location.
 fn encode(value: i64, words: &[u64]) -> u32 {
-    let loc = usize::try_from(value - ADDRESSES).ok().filter(|loc| *loc < words.len());
+    let loc = located(value, words.len());
     loc.map_or(value as u32, |loc| words[loc] as u32)
 }
 
 /// Whether some access of class D may be to a location.
 fn is_data(test: &Test, loc: usize) -> bool {
     test.threads.iter().flat_map(|thread| &thread.code).any(|instr| match instr {
-        Instr::Load { at, attr, .. } | Instr::Store { at, attr, .. } | Instr::Rmw { at, attr, .. } => {
+        Instr::Load { at, attr, .. }
+        | Instr::Store { at, attr, .. }
+        | Instr::StoreExclusive { at, attr, .. }
+        | Instr::Rmw { at, attr, .. } => {
             attr.class == Class::D && (*at == Expr::Addr(loc) || !matches!(at, Expr::Addr(_)))
         }
-        Instr::Fence { .. } | Instr::Branch { .. } | Instr::Set { .. } => false,
+        Instr::Fence { .. } | Instr::Barrier(_) | Instr::Branch { .. } | Instr::Set { .. } => false,
     })
 }
 
@@ -241,15 +278,17 @@ fn has_pointers(test: &Test) -> bool {
             Expr::Addr(_) => true,
             Expr::Const(_) | Expr::Reg(_) => false,
             Expr::Bin(_, a, b) => any(a) || any(b),
+            Expr::Select(a, b, c) => any(a) || any(b) || any(c),
         }
     }
     test.threads.iter().any(|thread| {
         thread.start.iter().any(any)
             || thread.code.iter().any(|instr| match instr {
-                Instr::Store { value, .. } | Instr::Set { value, .. } | Instr::Rmw { value, .. } => {
-                    any(value)
-                }
-                Instr::Load { .. } | Instr::Fence { .. } | Instr::Branch { .. } => false,
+                Instr::Store { value, .. }
+                | Instr::StoreExclusive { value, .. }
+                | Instr::Set { value, .. }
+                | Instr::Rmw { value, .. } => any(value),
+                Instr::Load { .. } | Instr::Fence { .. } | Instr::Barrier(_) | Instr::Branch { .. } => false,
             })
     })
 }
@@ -313,11 +352,13 @@ fn kernels(test: &Test, machine: &Machine, how: &How, bundles: &[Bundle]) -> Res
         let seed = mix(how.seed, 21, u64::from(b.first));
         let places = groups.place(machine, placement, seed).ok_or_else(nowhere)?;
         let threads = |block: u32| places.iter().filter(|b| **b == block).count();
+        let alone = |kernel: &Launch| how.together == 0 || kernel.bundles.len() < how.together as usize;
         let fits = |kernel: &Launch| {
-            places.iter().all(|block| {
-                let waves = if *block < machine.cores { 1 } else { machine.waves as usize };
-                kernel.blocks[*block as usize].len() + threads(*block) <= waves
-            })
+            alone(kernel)
+                && places.iter().all(|block| {
+                    let waves = if *block < machine.cores { 1 } else { machine.waves as usize };
+                    kernel.blocks[*block as usize].len() + threads(*block) <= waves
+                })
         };
         if places.iter().any(|block| threads(*block) > machine.waves as usize) {
             return Err(nowhere());

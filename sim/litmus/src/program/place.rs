@@ -23,6 +23,8 @@ pub struct Machine {
     pub line: u32,
     /// A word may be accessed plainly and by atomics of different CUs in one kernel, in any order.
     pub mixed: bool,
+    /// L1s follow hints: in half of the runs every access has one, drawn, which changes no result.
+    pub hints: bool,
 }
 
 impl Machine {
@@ -111,9 +113,10 @@ fn attrs(test: &Test) -> impl Iterator<Item = &crate::test::Attr> {
     test.threads.iter().flat_map(|t| &t.code).filter_map(|instr| match instr {
         Instr::Load { attr, .. }
         | Instr::Store { attr, .. }
+        | Instr::StoreExclusive { attr, .. }
         | Instr::Rmw { attr, .. }
         | Instr::Fence { attr } => Some(attr),
-        Instr::Set { .. } | Instr::Branch { .. } => None,
+        Instr::Barrier(_) | Instr::Set { .. } | Instr::Branch { .. } => None,
     })
 }
 

@@ -4,9 +4,11 @@
 
 use super::layout::WORD;
 use super::{Bundle, LitmusProgram, Task, encode};
-use crate::paths::{ADDRESSES, compute};
+use crate::paths::{address, compute, located};
 use crate::test::{Attr, Expr, Instr, Reg, Thread};
-use weft_workload::op::{Access, Addrs, AmoKind, Class, LaneMask, Op, Token, Unit, Values};
+use weft_workload::op::{
+    Access, Addrs, AmoKind, Class, Hint, Hinted, LaneMask, Op, Request, Token, Unit, Values,
+};
 use weft_workload::{Frame, LoadedValues};
 
 /// Instructions begun.
@@ -17,6 +19,9 @@ const DELAYED: usize = 1;
 const AWAITED: usize = 2;
 /// The first variable of lane 0.
 const LANES: usize = 3;
+
+/// Draws from this number on are for hints.
+const HINTS: u64 = 1 << 32;
 
 /// Of a lane: its next instruction.
 const PC: usize = 0;
@@ -38,9 +43,10 @@ pub(super) fn start(thread: &Thread, lanes: u32) -> Vec<u64> {
 fn value(expr: &Expr, regs: &[u64]) -> i64 {
     match expr {
         Expr::Const(value) => *value,
-        Expr::Addr(loc) => ADDRESSES + *loc as i64,
+        Expr::Addr(loc) => address(*loc),
         Expr::Reg(reg) => regs[*reg] as i64,
         Expr::Bin(op, a, b) => compute(*op, value(a, regs), value(b, regs)),
+        Expr::Select(if_, a, b) => value(if value(if_, regs) != 0 { a } else { b }, regs),
     }
 }
 
@@ -50,6 +56,7 @@ fn named(expr: &Expr) -> u64 {
         Expr::Const(_) | Expr::Addr(_) => 0,
         Expr::Reg(reg) => 1 << reg,
         Expr::Bin(_, a, b) => named(a) | named(b),
+        Expr::Select(a, b, c) => named(a) | named(b) | named(c),
     }
 }
 
@@ -158,11 +165,15 @@ impl Walk<'_> {
             let mut ops = Vec::new();
             if read != 0 {
                 let token = self.token(1 + loc);
-                ops.push((token, Op::Load { token, access: self.access(read, &at, Attr::default()) }));
+                ops.push((
+                    token,
+                    Op::Load { token, access: self.access(read, &at, Attr::default(), Hinted::Load) },
+                ));
             }
             if taken != 0 {
                 let token = self.token(1 + locs + loc);
-                let access = Access { class: Class::N, ..self.access(taken, &at, Attr::default()) };
+                let access = self.access(taken, &at, Attr::default(), Hinted::Atomic);
+                let access = Access { class: Class::N, ..access };
                 ops.push((token, nothing_added(token, access)));
             }
             for (token, op) in ops {
@@ -260,18 +271,19 @@ impl Walk<'_> {
                 }
             }
             Instr::Fence { attr } => self.ops.push(Op::Fence { sem: attr.sem, scope: attr.scope }),
+            Instr::Barrier(_) | Instr::StoreExclusive { .. } => unreachable!("refused with the test"),
             Instr::Load { dst, at, attr } => {
-                let access = self.access(lanes, &|lane| self.address(at, lane), *attr);
+                let access = self.access(lanes, &|lane| self.address(at, lane), *attr, Hinted::Load);
                 self.ops.push(Op::Load { token: *dst as Token, access });
                 self.await_later(*dst, lanes);
             }
             Instr::Store { at, value, attr } => {
-                let access = self.access(lanes, &|lane| self.address(at, lane), *attr);
+                let access = self.access(lanes, &|lane| self.address(at, lane), *attr, Hinted::Store);
                 let values = self.operand(value, lanes);
                 self.ops.push(Op::Store { access, values });
             }
             Instr::Rmw { dst, at, kind, value, compare, attr } => {
-                let access = self.access(lanes, &|lane| self.address(at, lane), *attr);
+                let access = self.access(lanes, &|lane| self.address(at, lane), *attr, Hinted::Atomic);
                 self.rmw(*dst, access, *kind, (value, compare), lanes);
             }
         }
@@ -311,19 +323,31 @@ impl Walk<'_> {
         u64::from(encode(value(compare, self.regs(lane)), self.words(lane)))
     }
 
-    /// An access of these lanes.
-    fn access(&self, lanes: LaneMask, at: &dyn Fn(usize) -> u64, attr: Attr) -> Access {
+    /// An access of these lanes, which is of this kind if it is plain.
+    fn access(&self, lanes: LaneMask, at: &dyn Fn(usize) -> u64, attr: Attr, plain: Hinted) -> Access {
+        let hint = self.hint(if attr.atomic() { Hinted::Atomic } else { plain }).bits();
         if self.bundle.count == 1 {
-            return access(at(0), attr);
+            return Access { hint, ..access(at(0), attr) };
         }
         let address = |lane| if lanes >> lane & 1 == 1 { at(lane) } else { 0 };
         let addrs = Addrs::Lanes((0..self.bundle.count as usize).map(address).collect());
-        Access { addrs, mask: lanes, ..access(0, attr) }
+        Access { addrs, hint, mask: lanes, ..access(0, attr) }
+    }
+
+    /// A request that suits such an access, drawn, where the machine follows them.
+    fn hint(&self, on: Hinted) -> Hint {
+        if !self.p.hinted(self.bundle) {
+            return Hint::default();
+        }
+        let number = self.frame.vars[COUNT] << 8 | self.ops.len() as u64;
+        let drawn = self.p.draw(self.task, HINTS | number);
+        let fits: Vec<Request> = Request::ALL.into_iter().filter(|r| Hint::word(*r).fits(on)).collect();
+        let request = fits[(drawn >> 1) as usize % fits.len()];
+        if drawn & 1 == 0 { Hint::word(request) } else { Hint::line(request) }
     }
 
     fn address(&self, at: &Expr, lane: usize) -> u64 {
-        let loc = value(at, self.regs(lane)) - ADDRESSES;
-        let loc = usize::try_from(loc).ok().filter(|loc| *loc < self.words(lane).len());
+        let loc = located(value(at, self.regs(lane)), self.words(lane).len());
         // Enumeration has refused code that computes anything else.
         self.words(lane)[loc.expect("the address of a location")]
     }
@@ -352,7 +376,7 @@ impl Walk<'_> {
         }
         for reg in 0..self.thread.regs.len() {
             let at = |lane| self.p.registers(self.run(lane) as u32, self.task.thread) + reg as u64 * WORD;
-            let access = self.access(self.all(), &at, Attr::default());
+            let access = self.access(self.all(), &at, Attr::default(), Hinted::Store);
             let values = self.operand(&Expr::Reg(reg), self.all());
             self.ops.push(Op::Store { access, values });
         }
@@ -376,7 +400,7 @@ impl Walk<'_> {
             }
             Instr::Set { dst, value } => named(value) | again(*dst),
             Instr::Branch { if_, .. } => named(if_),
-            Instr::Fence { .. } => 0,
+            Instr::Fence { .. } | Instr::Barrier(_) | Instr::StoreExclusive { .. } => 0,
         }
     }
 }

@@ -19,11 +19,12 @@
 //! | `if A == B INSTR`, `if A != B { INSTR ; ... }` | guarded |
 //!
 //! CLASS is D, P, U, C, N, S or Q; behind it may stand a scope (`.cu`, `.gpu`, `.sys`, which is the default), `.acq` or `.rel` to weaken a paired
-//! read-modify-write, and `.rem` for a remote operation. A thread's place is `@cuN gpuN` or `@cpuN`; without one each thread is on a CU of its own.
+//! read-modify-write, and `.rem` for a remote operation, which is paired and of GPU scope: it promotes the accesses of
+//! its GPU that it meets, whatever their scopes, to its own. A thread's place is `@cuN gpuN` or `@cpuN`; without one each thread is on a CU of its own.
 //! `expect MODEL VERDICT` and `race MODEL KIND` say what enumeration must find.
 
 use super::{ReadError, condition, is_name, number, wrong};
-use crate::test::{Attr, Cond, Dialect, Expr, Instr, Loc, Op, Place, Quantifier, Test, Thread, Verdict};
+use crate::test::{Attr, Dialect, Expr, Instr, Loc, Op, Place, Test, Thread, Verdict};
 use weft_workload::op::{AmoKind, Class, Scope, Sem};
 
 /// Reads a test.
@@ -31,16 +32,7 @@ use weft_workload::op::{AmoKind, Class, Scope, Sem};
 /// # Errors
 /// What is no such test.
 pub fn read(text: &str) -> Result<Test, ReadError> {
-    let mut test = Test {
-        name: "unnamed".into(),
-        dialect: Dialect::Weft,
-        locs: Vec::new(),
-        threads: Vec::new(),
-        quantifier: Quantifier::Exists,
-        condition: Cond::True,
-        expect: Vec::new(),
-        races: Vec::new(),
-    };
+    let mut test = Test::new("unnamed", Dialect::Weft);
     let mut asked = None;
     for (n, raw) in text.lines().enumerate() {
         let (line, body) = (n + 1, raw.split('#').next().unwrap_or("").trim());
@@ -78,7 +70,7 @@ fn locations(test: &mut Test, rest: &str, line: usize) -> Result<(), ReadError> 
         let Some(init) = number(init).filter(|_| is_name(name)) else {
             return wrong(line, format!("{word:?} is no location; write NAME or NAME=VALUE"));
         };
-        test.locs.push(Loc { name: name.into(), init, local: false });
+        test.locs.push(Loc { name: name.into(), init, ..Loc::default() });
     }
     Ok(())
 }
@@ -399,6 +391,14 @@ fn attributes(marks: &str, name: &str, line: usize) -> Result<Attr, ReadError> {
                 );
             }
         }
+    }
+    if attr.remote && (class != Class::P || attr.scope != Scope::Gpu) {
+        return wrong(
+            line,
+            format!(
+                "{name}.{class:?} is no remote operation: one is paired and of GPU scope; write P.gpu.rem"
+            ),
+        );
     }
     Ok(attr)
 }

@@ -5,3 +5,5 @@ mod own;
 mod program;
 mod public;
 mod readers;
+mod same;
+mod verdicts;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use weft_litmus::execution::for_each;
-use weft_litmus::library::library;
+use weft_litmus::library::{library, texts};
 use weft_litmus::model::Model;
 use weft_litmus::model::drf::{Axiom, Drf, Level};
 use weft_litmus::paths::Bounds;
 use weft_litmus::race::{Hrf, races};
+use weft_litmus::read::read;
 
 fn model(name: &str) -> Drf {
     let (level, scopes) = name.split_once('+').map_or((name, false), |(level, _)| (level, true));
@@ -37,11 +38,13 @@ fn verdicts_are_those_stated() {
 fn races_are_those_stated() {
     let mut wrong = Vec::new();
     for test in library().expect("the library reads") {
-        for (name, race) in &test.races {
+        let models: BTreeSet<&str> = test.races.iter().map(|(name, _)| name.as_str()).collect();
+        for name in models {
             let found = races(&test, model(name), Hrf::Indirect, Bounds::default()).expect("small");
             let kinds: BTreeSet<&str> =
                 found.iter().filter(|f| f.race.illegal()).map(|f| f.race.name()).collect();
-            let stated: BTreeSet<&str> = [race.as_str()].into_iter().filter(|r| *r != "none").collect();
+            let of = test.races.iter().filter(|(model, race)| model == name && race != "none");
+            let stated: BTreeSet<&str> = of.map(|(_, race)| race.as_str()).collect();
             if kinds != stated {
                 wrong.push(format!("{} {name}: {kinds:?}, {stated:?} stated", test.name));
             }
@@ -101,6 +104,14 @@ const ROWS: &[(&str, &str)] = &[
     ("IRIWs", "gpu-same sys gpu-other"),
     ("SBs", "cu-same cu-other"),
     ("pops", "cu-gpu"),
+    ("MPs", "dirty fences PN PN-owned"),
+    ("losts", "cu-gpu"),
+    ("MPr", "thief owner dirty overflow again both owed back beside fetched"),
+    ("ISA2r", "cu-rem rem-cu rem-rem"),
+    ("SBr 2+2Wr IRIWr", "each"),
+    ("SBr", "one"),
+    ("lostr", "two three moves store"),
+    ("popsr", "cas exch"),
 ];
 
 #[test]
@@ -146,5 +157,34 @@ fn chains_of_scopes_race_where_only_one_scope_counts() {
         let found = |hrf| races(test, model("drf0+scopes"), hrf, Bounds::default()).expect("small");
         assert!(!found(Hrf::Indirect).iter().any(|f| f.race.illegal()), "{}", test.name);
         assert!(found(Hrf::Direct).iter().any(|f| f.race.illegal()), "{}", test.name);
+    }
+}
+
+/// A remote operation and what it promotes have one scope; a chain through the owner's CU and out of it has two.
+#[test]
+fn promoted_accesses_have_the_scope_of_the_remote_one() {
+    let direct = |name: &str| {
+        let tests = library().expect("the library reads");
+        let test = tests.into_iter().find(|test| test.name == name).expect(name);
+        let found = races(&test, model("drf0+scopes"), Hrf::Direct, Bounds::default()).expect("small");
+        found.iter().any(|f| f.race.illegal())
+    };
+    assert!(["MPr.thief", "MPr.owner", "ISA2r.rem-rem"].into_iter().all(|name| !direct(name)));
+    assert!(["ISA2r.cu-rem", "ISA2r.rem-cu"].into_iter().all(direct));
+}
+
+/// Without promotion the messages of remote operations may get lost, and their programs race.
+#[test]
+fn remote_operations_are_needed() {
+    let plain = |(name, text): (String, String)| (name.starts_with("MPr.")).then(|| text.replace(".rem", ""));
+    let texts: Vec<String> = texts().into_iter().filter_map(plain).collect();
+    assert!(texts.len() > 6, "{} messages", texts.len());
+    for text in texts {
+        let test = read(&text).expect("a test");
+        let drf = model("drf0+scopes");
+        let verdict = Model::Drf(drf).verdict(&test, Bounds::default()).expect("small");
+        assert_eq!(verdict.name(), "allowed", "{}", test.name);
+        let found = races(&test, drf, Hrf::Indirect, Bounds::default()).expect("small");
+        assert!(found.iter().any(|f| f.race.name() == "heterogeneous"), "{}", test.name);
     }
 }

@@ -6,6 +6,28 @@ use std::path::{Path, PathBuf};
 use weft_litmus::library::texts;
 use weft_litmus::read::read;
 
+/// A condition on a register that nothing writes would say nothing; one that the braces give a value says
+/// something.
+#[test]
+fn a_register_that_nothing_writes_is_refused_in_every_format() {
+    let texts = [
+        ("PTX a\n{ x=0; }\n P0 ;\n st.weak x, r7 ;\n", "exists (0:r7=0)", 5),
+        ("AArch64 a\n{ 0:X1=x; }\n P0 ;\n STR W7,[X1] ;\n", "exists (0:X7=0)", 5),
+        ("AArch64 a\n{ uint64_t 0:X7; 0:X1=x; }\n P0 ;\n STR W0,[X1] ;\n", "filter (0:X7=0) exists true", 5),
+        ("Bell a\n{ x=0; }\n P0 ;\n r[] r0 x ;\n", "~exists (x=0 /\\ 0:r7=0)", 5),
+        ("C a\n{ x=0; }\nP0 (int* x) {\n  int r7; *x = 1; }\n", "forall (0:r7=0)", 5),
+        ("OPENCL a\n{ x=0; }\nP0@wg 0, dev 0 (global int* x) {\n  *x = 1; }\n", "exists (0:x=0)", 5),
+        ("weft-litmus 1\nlocs x\nT0 : W.D x r7\n", "exists (0:r7=0)", 4),
+    ];
+    for (text, condition, line) in texts {
+        let text = format!("{text}{}\n", condition.replacen(" exists", "\nexists", 1));
+        let error = read(&text).expect_err(&text);
+        assert!(error.line == line && error.problem.contains("that nothing writes"), "{text}: {error}");
+    }
+    let given = "PTX a\n{ x=0; 0:r7=0; }\n P0 ;\n st.weak x, r7 ;\nexists (0:r7=0)\n";
+    assert!(read(given).is_ok());
+}
+
 const WRONG: &[(&str, usize, &str)] = &[
     ("", 1, "is no format of litmus tests"),
     ("VHDL x\n{}\n", 1, "\"VHDL\" is no format"),
@@ -19,7 +41,7 @@ const WRONG: &[(&str, usize, &str)] = &[
     ("PTX a\n{ x=0; }\n P0 ;\n ld.weak r0, x ;\nexists (z=0)\n", 5, "z is neither a location"),
     ("PTX a\n{ x; }\n P0 ;\n ld.weak r0, x ;\nexists (x=0)\n", 2, "gives nothing a value"),
     (
-        "AArch64 a\n{ 0:X1=x; }\n P0 ;\n LDXR W0,[X1] ;\nexists (0:X0=0)\n",
+        "AArch64 a\n{ 0:X1=x; }\n P0 ;\n LDP W0,W2,[X1] ;\nexists (0:X0=0)\n",
         4,
         "is no instruction that is read",
     ),
@@ -30,7 +52,48 @@ const WRONG: &[(&str, usize, &str)] = &[
         "does not place P1",
     ),
     ("C a\n{ [x] = 0; }\nP0 (int* x) {\n  *x = 1\n}\nexists (x=1)\n", 5, "stands where \";\" is expected"),
-    ("C a\n{ [x] = 0; }\nP0 (int* y) { }\nexists (x=1)\n", 3, "y has no initial value"),
+    ("C a\n{ [x] = 0; }\nP0 (int* x) { *x = r; }\nexists (x=1)\n", 3, "\"r\" is neither a variable"),
+    ("C a\n{ [x] = 0; }\nP0 (int* x) { x = 1; }\nexists (x=1)\n", 3, "begins no statement"),
+    ("C a\n{}\nP0 (int* x) { int r = *(x + 1); }\nexists (0:r=1)\n", 3, "x is no array"),
+    ("C a\n{ int x[2]; }\nP0 (int* x) { int r = x[2]; }\nexists (0:r=1)\n", 3, "x has no element 2"),
+    ("C a\n{}\nP0 (int* x) { int r = *x + *x; }\nexists (0:r=1)\n", 3, "both sides of + access memory"),
+    ("C a\n{}\nP0 (int* x) { for (;;) {} }\nexists (x=1)\n", 3, "for is not read"),
+    (
+        "C a\n{}\nP0 (int* x, int* e) { int r = atomic_compare_exchange_weak(x, e, 1); }\nexists (x=1)\n",
+        3,
+        "may fail without a reason",
+    ),
+    ("C a\n{}\nP0 (int* x) { *x = 1; }\n", 3, "there is no condition"),
+    ("C a\n{}\nP0 (int* x) { *x = 1; }\nx = 1\n", 4, "neither a thread nor a condition"),
+    ("C a\n{ x = 0; x = 1; }\nP0 (int* x) { *x = 1; }\nexists (x=1)\n", 2, "two initial values"),
+    (
+        "OPENCL a\n{}\nP0@wg 0, dev 0 (global int* x) { barrier(ALL); }\nexists (x=1)\n",
+        3,
+        "is no kind of memory",
+    ),
+    (
+        "OPENCL a\n{}\nP0@wg -1, dev 0 (global int* x) { *x = 1; }\nexists (x=1)\n",
+        3,
+        "-1 numbers no work-group",
+    ),
+    (
+        "OPENCL a\n{}\nP0@wg 0, dev 0 (global atomic_int* x) {\n  atomic_store_explicit(x, 1, memory_order_relaxed, memory_scope_work_item);\n}\nexists (x=1)\n",
+        4,
+        "is no scope",
+    ),
+    ("PTX a\n{ y @ global aliases x; }\n P0 ;\n ld.weak r0, x ;\nexists (x=0)\n", 2, "is no alias"),
+    ("PTX a\n{ y @ generic aliases x; }\n P0 ;\n ld.weak r0, x ;\nexists (x=0)\n", 2, "aliases x, which"),
+    ("PTX a\n{}\n P0 ;\n fence.proxy.generic ;\nexists true\n", 4, "is no instruction that is read"),
+    ("PTX a\n{}\n P0 ;\n bar.sync 0, 64 ;\nexists true\n", 4, "counts threads of whole warps"),
+    ("PTX a\n{}\n P0 ;\n bar.cta.sync r1 ;\nexists true\n", 4, "is no barrier"),
+    (
+        "AArch64 a\n{ 0:X1=x; }\n P0 ;\n LDR W0,[X1] ;\n LDRB W2,[X1] ;\nexists (0:X0=0)\n",
+        5,
+        "x is accessed as 4 and as 1 bytes",
+    ),
+    ("AArch64 a\n{ 0:X1=x; }\n P0 ;\n LDR W0,[X1,#4] ;\nexists (0:X0=0)\n", 4, "is a part of a location"),
+    ("AArch64 a\n{ int x[2]; }\n P0 ;\n NOP ;\nexists (x=0)\n", 2, "is an array or a pointer"),
+    ("AArch64 a\n{ 0:X1=3x; }\n P0 ;\n NOP ;\nexists true\n", 2, "is neither a number nor a location"),
     (
         "C a\n{ [x] = 0; }\nP0 (int* x) { atomic_nothing(x); }\nexists (x=1)\n",
         3,
@@ -42,6 +105,8 @@ const WRONG: &[(&str, usize, &str)] = &[
     ("weft-litmus 1\nlocs x\nT1 : W.D x 1\nexists (x=1)\n", 3, "thread T0 is expected"),
     ("weft-litmus 1\nlocs x\nT0 : if r0 = 1 W.D x 1\nexists (x=1)\n", 3, "compares nothing"),
     ("weft-litmus 1\nlocs x\nT0 : W.D.acq x 1\nexists (x=1)\n", 3, "says nothing of this access"),
+    ("weft-litmus 1\nlocs x\nT0 : W.P.rem x 1\nexists (x=1)\n", 3, "write P.gpu.rem"),
+    ("weft-litmus 1\nlocs x\nT0 : W.N.gpu.rem x 1\nexists (x=1)\n", 3, "is no remote operation"),
     ("weft-litmus 1\nlocs x\nT0 : W.D x 1\nexpect drf0 perhaps\nexists (x=1)\n", 4, "is no verdict"),
     ("weft-litmus 1\nlocs x\nT0 : W.D x 1\nexists (x=1\n", 4, "ends too early"),
 ];

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use super::entries::Entries;
+use super::origin::Origin;
+
 /// Adjacency in compressed sparse rows; each row's targets are in ascending order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Csr {
@@ -79,7 +82,16 @@ impl Csr {
 
     /// Targets of one row.
     pub fn row(&self, vertex: u32) -> &[u32] {
-        &self.targets[self.offsets[vertex as usize] as usize..self.offsets[vertex as usize + 1] as usize]
+        &self.targets[self.range(vertex)]
+    }
+
+    /// Weights of one row, if the file has weights.
+    pub fn row_weights(&self, vertex: u32) -> Option<&[f64]> {
+        self.weights.as_deref().map(|weights| &weights[self.range(vertex)])
+    }
+
+    fn range(&self, vertex: u32) -> std::ops::Range<usize> {
+        self.offsets[vertex as usize] as usize..self.offsets[vertex as usize + 1] as usize
     }
 }
 
@@ -91,7 +103,10 @@ pub struct Graph {
     edges: u64,
     out: Arc<Csr>,
     incoming: Arc<Csr>,
-    labels: Option<Vec<u64>>,
+    labels: Option<Arc<[u64]>>,
+    /// Weights as the file holds them.
+    entries: Option<Arc<Entries>>,
+    origin: Origin,
 }
 
 impl Graph {
@@ -106,6 +121,8 @@ impl Graph {
             out: Arc::new(out),
             incoming,
             labels: None,
+            entries: None,
+            origin: Origin::default(),
         }
     }
 
@@ -130,12 +147,34 @@ impl Graph {
             incoming: out.clone(),
             out,
             labels: None,
+            entries: None,
+            origin: Origin::default(),
         }
     }
 
     /// Sets the numbers that the vertices have in the file.
     pub(super) fn set_labels(&mut self, labels: Vec<u64>) {
-        self.labels = Some(labels);
+        self.labels = Some(labels.into());
+    }
+
+    /// Sets the weights as the file holds them.
+    pub(super) fn set_entries(&mut self, entries: Option<Entries>) {
+        self.entries = entries.map(Arc::new);
+    }
+
+    /// Sets where the graph comes from.
+    pub fn set_origin(&mut self, origin: Origin) {
+        self.origin = origin;
+    }
+
+    /// Sets the file that the graph comes from.
+    pub(super) fn set_file(&mut self, path: &str) {
+        self.origin.file = Some(path.to_owned());
+    }
+
+    /// Where the graph comes from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     /// Sets the name that reports show.
@@ -181,5 +220,31 @@ impl Graph {
     /// Number of a vertex in its file, for files whose numbers are not 1..n; else the vertex plus 1.
     pub fn label(&self, vertex: u32) -> u64 {
         self.labels.as_ref().map_or(u64::from(vertex) + 1, |l| l[vertex as usize])
+    }
+
+    /// The first weight, in the order of the file, of which `find` finds something: where it stands
+    /// (`far.txt line 2`), the weight, and what was found.
+    pub fn first_weight<T>(&self, find: impl Fn(f64) -> Option<T>) -> Option<(String, f64, T)> {
+        let found = |weights: &[f64]| {
+            weights.iter().enumerate().find_map(|(number, weight)| Some((number, *weight, find(*weight)?)))
+        };
+        if let (Some(file), Some(entries)) = (&self.origin.file, &self.entries)
+            && let Some((number, weight, what)) = found(entries.values())
+        {
+            return Some((format!("{file} line {}", entries.line(number)), weight, what));
+        }
+        // One that the file does not hold: of a way back, or of a graph without a file.
+        let (_, weight, what) = found(self.out.weights()?)?;
+        Some((format!("the graph {}", self.name), weight, what))
+    }
+
+    /// Gives all that tells graphs apart to `visit`, piece by piece: vertices, direction, and the arcs by
+    /// the vertex they leave, with their weights. A graph gives the same bytes in whichever format and
+    /// packing its file is.
+    pub fn visit_bytes(&self, visit: &mut dyn FnMut(&[u8])) {
+        visit(&self.vertices().to_le_bytes());
+        visit(&[u8::from(self.directed), u8::from(self.out.weights.is_some())]);
+        self.out.offsets.iter().chain(&self.out.targets).for_each(|n| visit(&n.to_le_bytes()));
+        self.out.weights.iter().flatten().for_each(|weight| visit(&weight.to_bits().to_le_bytes()));
     }
 }

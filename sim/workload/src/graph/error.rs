@@ -18,7 +18,7 @@ pub enum GraphError {
     Compressed {
         /// File.
         path: String,
-        /// `gzip` or `xz`.
+        /// `gzip`, `xz` or `Zstandard`.
         kind: &'static str,
         /// Reason of the decompressor.
         cause: std::io::Error,
@@ -26,7 +26,7 @@ pub enum GraphError {
     /// Neither name nor content tell the format.
     #[error(
         "cannot tell the graph format of {path}: name it .graph (METIS), .txt (edge list), .mtx (Matrix Market) or \
-         .gr (DIMACS), optionally followed by .gz or .xz"
+         .gr (DIMACS), optionally followed by .gz, .xz or .zst, or say it by --graph-format"
     )]
     UnknownFormat {
         /// File.
@@ -71,6 +71,31 @@ pub enum GraphError {
         found: u64,
         /// Count in the declaration.
         expected: u64,
+    },
+    /// More vertices than the edges of the file justify.
+    #[error(
+        "{path} line {line}: found {vertices} vertices, expected at most {most}, which {edges} edges justify; correct \
+         the number of vertices, or leave out vertices without an edge"
+    )]
+    Unjustified {
+        /// File.
+        path: String,
+        /// Line that declares them, counted from 1.
+        line: usize,
+        /// Vertices declared.
+        vertices: u64,
+        /// Edges of the file.
+        edges: u64,
+        /// Vertices that may be declared with so many edges.
+        most: u64,
+    },
+    /// More than the limit.
+    #[error("{path} is too large: {cause}")]
+    Large {
+        /// File.
+        path: String,
+        /// What passes the limit, and the option that sets it.
+        cause: String,
     },
     /// The file holds no header or no vertex.
     #[error("{path} holds no graph: found the end of the file, expected at least one vertex")]

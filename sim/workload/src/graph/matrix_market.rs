@@ -1,30 +1,33 @@
 //! Matrix Market coordinate files, read as graphs: entry (i, j) is an arc from i to j.
 
 use super::GraphError;
-use super::csr::Graph;
-use super::source::{Line, Source, quoted};
+use super::entries::Entries;
+use super::read::Parsed;
+use super::source::{Line, Lines, Source, quoted};
 
 struct Kind {
     /// Numbers after the two indices.
     values: usize,
-    symmetric: bool,
-    /// A skew-symmetric file stores no diagonal.
-    strict: bool,
+    symmetry: Symmetry,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Symmetry {
+    General,
+    /// Also hermitian: real parts are symmetric.
+    Symmetric,
+    /// The way back has the opposite sign, and there is no diagonal.
+    Skew,
 }
 
 /// `%%MatrixMarket matrix coordinate FIELD SYMMETRY`, comments, `rows columns entries`, then the entries. `general` gives
-/// a directed graph; the others store one triangle and give an undirected one. A complex value counts by its real part.
-pub fn parse(source: &Source<'_>) -> Result<Graph, GraphError> {
-    let mut lines = source.lines();
-    let kind = loop {
-        let line = lines.next().ok_or_else(|| source.empty())??;
-        if !line.text.is_empty() {
-            break kind(source, line)?;
-        }
-    };
-    let mut lines =
-        lines.filter(|l| !matches!(l, Ok(line) if line.text.is_empty() || line.text.starts_with('%')));
-    let size = lines.next().ok_or_else(|| source.empty())??;
+/// a directed graph; the others store one triangle and give an undirected one, or, if the way back has the
+/// opposite weight, a directed one of both ways. A complex value counts by its real part.
+pub fn parse(source: &Source<'_>, lines: &mut Lines<'_>) -> Result<Parsed, GraphError> {
+    let kind = kind(source, lines.next_of(|_| true)?.ok_or_else(|| source.empty())?)?;
+    let entry = |text: &str| !text.starts_with('%');
+    let size = lines.next_of(entry)?.ok_or_else(|| source.empty())?;
+    let number = size.number;
     let mut words = size.text.split_ascii_whitespace();
     let rows = source.count(size, &mut words, "the number of rows")?;
     let columns = source.count(size, &mut words, "the number of columns")?;
@@ -32,35 +35,55 @@ pub fn parse(source: &Source<'_>) -> Result<Graph, GraphError> {
     source.no_more(size, &mut words)?;
     if rows != columns {
         let found = format!("{rows} rows and {columns} columns");
-        return Err(source.syntax(size.number, found, "a square matrix, which a graph is".to_owned()));
+        return Err(source.syntax(number, found, "a square matrix, which a graph is".to_owned()));
     }
-    let mut arcs = Vec::new();
-    let mut weights = Vec::new();
-    for line in lines {
-        let line = line?;
+    let mut edges = Vec::new();
+    let mut weights = Entries::default();
+    while let Some(line) = lines.next_of(entry)? {
         let mut words = line.text.split_ascii_whitespace();
-        let arc = (source.vertex(line, &mut words, rows)?, source.vertex(line, &mut words, rows)?);
-        if kind.symmetric && (arc.1 > arc.0 || (kind.strict && arc.0 == arc.1)) {
-            let found = format!("entry {} {} outside the lower triangle", arc.0 + 1, arc.1 + 1);
-            return Err(source.syntax(
-                line.number,
-                found,
-                "one triangle only, as the symmetry says".to_owned(),
-            ));
-        }
-        arcs.push(arc);
+        let edge = (source.vertex(line, &mut words, rows)?, source.vertex(line, &mut words, rows)?);
+        one_triangle(source, line, &kind, edge)?;
+        edges.push(edge);
         for part in 0..kind.values {
             let value = source.real(line, &mut words, "a value")?;
             if part == 0 {
-                weights.push(value);
+                weights.push(line.number, value);
             }
         }
         source.no_more(line, &mut words)?;
+        source.room(line, edges.len(), kind.values > 0)?;
     }
-    source.expect_count(size.number, "entries", arcs.len() as u64, entries)?;
-    let weights = (kind.values > 0).then_some(weights.as_slice());
-    let build = if kind.symmetric { Graph::undirected } else { Graph::directed };
-    Ok(build(rows as u32, &arcs, weights))
+    source.expect_count(number, "entries", edges.len() as u64, entries)?;
+    source.justified(number, rows, edges.len() as u64)?;
+    let mut parsed = Parsed {
+        vertices: rows as u32,
+        directed: Some(kind.symmetry == Symmetry::General),
+        weights: (kind.values > 0).then_some(weights),
+        edges,
+        ..Parsed::new("Matrix Market")
+    };
+    if kind.values == 2 {
+        parsed.notes.push("imaginary parts not used".into());
+    }
+    if kind.symmetry == Symmetry::Skew && kind.values > 0 && source.options.directed.is_none() {
+        parsed.with_opposite_ways();
+    }
+    Ok(parsed)
+}
+
+/// A file with a symmetry stores the lower triangle.
+fn one_triangle(
+    source: &Source<'_>,
+    line: Line<'_>,
+    kind: &Kind,
+    edge: (u32, u32),
+) -> Result<(), GraphError> {
+    let outside = edge.1 > edge.0 || (kind.symmetry == Symmetry::Skew && edge.0 == edge.1);
+    if kind.symmetry == Symmetry::General || !outside {
+        return Ok(());
+    }
+    let found = format!("entry {} {} outside the lower triangle", edge.0 + 1, edge.1 + 1);
+    Err(source.syntax(line.number, found, "one triangle only, as the symmetry says".to_owned()))
 }
 
 fn kind(source: &Source<'_>, line: Line<'_>) -> Result<Kind, GraphError> {
@@ -80,11 +103,11 @@ fn kind(source: &Source<'_>, line: Line<'_>) -> Result<Kind, GraphError> {
         "complex" => 2,
         other => return Err(unknown(other, "one of pattern, real, integer, complex")),
     };
-    let (symmetric, strict) = match symmetry {
-        "general" => (false, false),
-        "symmetric" | "hermitian" => (true, false),
-        "skew-symmetric" => (true, true),
+    let symmetry = match symmetry {
+        "general" => Symmetry::General,
+        "symmetric" | "hermitian" => Symmetry::Symmetric,
+        "skew-symmetric" => Symmetry::Skew,
         other => return Err(unknown(other, "one of general, symmetric, skew-symmetric, hermitian")),
     };
-    Ok(Kind { values, symmetric, strict })
+    Ok(Kind { values, symmetry })
 }

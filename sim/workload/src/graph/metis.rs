@@ -1,8 +1,10 @@
 //! METIS adjacency files.
 
 use super::GraphError;
-use super::csr::{Csr, Graph};
-use super::source::{Line, Source, quoted};
+use super::csr::Csr;
+use super::entries::Entries;
+use super::read::Parsed;
+use super::source::{Line, Lines, Source, quoted};
 
 struct Header {
     line: usize,
@@ -13,20 +15,51 @@ struct Header {
     prefix: usize,
 }
 
-/// First line `n m [fmt [ncon]]`, then one line of neighbours per vertex, empty for none; `%` begins a comment.
-pub fn parse(source: &Source<'_>) -> Result<Graph, GraphError> {
-    let mut lines =
-        source.lines().filter(|l| !matches!(l, Ok(line) if line.text.starts_with('%'))).skip_while(blank);
-    let first = lines.next().ok_or_else(|| source.empty())??;
+/// The neighbours of all vertices.
+struct Rows {
+    arcs: Vec<(u32, u32)>,
+    weights: Entries,
+    /// Line of each vertex.
+    lines: Vec<usize>,
+    loops: u64,
+}
+
+/// First line `n m [fmt [ncon]]`, then one line of neighbours per vertex, empty for none; `%` begins a
+/// comment. Every edge stands twice, with the same weight. Where a directed graph is asked for, every
+/// neighbour is an arc, with or without a way back, and `m` may also count these.
+pub fn parse(source: &Source<'_>, lines: &mut Lines<'_>) -> Result<Parsed, GraphError> {
+    let first = lines.next_of(|text| !text.starts_with('%'))?.ok_or_else(|| source.empty())?;
     let header = header(source, first)?;
-    let mut arcs = Vec::new();
-    let mut weights = Vec::new();
-    let mut loops = 0;
-    let mut rows: u64 = 0;
-    let mut row_lines = Vec::new();
-    for line in lines {
-        let line = line?;
-        if rows == header.vertices {
+    let rows = rows(source, lines, &header)?;
+    source.expect_count(header.line, "vertex lines", rows.lines.len() as u64, header.vertices)?;
+    let entries = rows.arcs.len() as u64;
+    let as_arcs = source.options.directed == Some(true);
+    if entries + rows.loops != 2 * header.edges && !(as_arcs && entries == header.edges) {
+        source.expect_count(header.line, "neighbour entries", entries, 2 * header.edges)?;
+    }
+    let mut parsed = Parsed { vertices: header.vertices as u32, ..Parsed::new("METIS") };
+    if header.prefix > 0 {
+        parsed.notes.push("sizes and weights of vertices not used".into());
+    }
+    if as_arcs {
+        parsed.directed = Some(false);
+        parsed.edges = rows.arcs;
+        parsed.weights = header.edge_weights.then_some(rows.weights);
+        return Ok(parsed);
+    }
+    check_symmetry(source, &rows, header.edge_weights)?;
+    once(&mut parsed, rows, &header);
+    Ok(parsed)
+}
+
+fn rows(source: &Source<'_>, lines: &mut Lines<'_>, header: &Header) -> Result<Rows, GraphError> {
+    let mut all = Rows { arcs: Vec::new(), weights: Entries::default(), lines: Vec::new(), loops: 0 };
+    while let Some(line) = lines.next()? {
+        if line.text.starts_with('%') {
+            continue;
+        }
+        let row = all.lines.len() as u64;
+        if row == header.vertices {
             if line.text.is_empty() {
                 continue;
             }
@@ -39,41 +72,42 @@ pub fn parse(source: &Source<'_>) -> Result<Graph, GraphError> {
         }
         while words.peek().is_some() {
             let to = source.vertex(line, &mut words, header.vertices)?;
-            loops += u64::from(u64::from(to) == rows);
-            arcs.push((rows as u32, to));
+            all.loops += u64::from(u64::from(to) == row);
+            all.arcs.push((row as u32, to));
             if header.edge_weights {
-                weights.push(source.real(line, &mut words, "an edge weight")?);
+                all.weights.push(line.number, source.real(line, &mut words, "an edge weight")?);
             }
         }
-        row_lines.push(line.number);
-        rows += 1;
+        all.lines.push(line.number);
+        // An edge stands twice.
+        source.room(line, all.arcs.len() / 2, header.edge_weights)?;
+        source.justified(line.number, row + 1, all.arcs.len() as u64)?;
     }
-    source.expect_count(header.line, "vertex lines", rows, header.vertices)?;
-    let twice = arcs.len() as u64;
-    if twice + loops != 2 * header.edges {
-        source.expect_count(header.line, "neighbour entries", twice, 2 * header.edges)?;
-    }
-    check_symmetry(source, &arcs, &row_lines)?;
-    let mut edges = Vec::with_capacity(header.edges as usize);
+    Ok(all)
+}
+
+/// Takes of each edge one of the two entries.
+fn once(parsed: &mut Parsed, rows: Rows, header: &Header) {
+    let loops_twice = rows.arcs.len() as u64 == 2 * header.edges;
+    let weights = rows.weights.values();
     let mut kept = Vec::new();
-    let loops_twice = twice == 2 * header.edges;
     let mut first_of_pair = false;
-    for (i, &(from, to)) in arcs.iter().enumerate() {
+    for (i, &(from, to)) in rows.arcs.iter().enumerate() {
         if from == to {
             first_of_pair = !first_of_pair;
         }
         if from < to || (from == to && (first_of_pair || !loops_twice)) {
-            edges.push((from, to));
+            parsed.edges.push((from, to));
             if header.edge_weights {
                 kept.push(weights[i]);
             }
         }
     }
-    Ok(Graph::undirected(header.vertices as u32, &edges, header.edge_weights.then_some(&kept)))
-}
-
-fn blank(line: &Result<Line<'_>, GraphError>) -> bool {
-    matches!(line, Ok(line) if line.text.is_empty())
+    parsed.directed = Some(false);
+    if header.edge_weights {
+        parsed.edge_weights = Some(kept);
+        parsed.weights = Some(rows.weights);
+    }
 }
 
 fn header(source: &Source<'_>, line: Line<'_>) -> Result<Header, GraphError> {
@@ -96,31 +130,59 @@ fn header(source: &Source<'_>, line: Line<'_>) -> Result<Header, GraphError> {
     Ok(Header { line: line.number, vertices, edges, edge_weights: flag(0), prefix })
 }
 
-/// Every neighbour must list the vertex too.
-fn check_symmetry(source: &Source<'_>, arcs: &[(u32, u32)], row_lines: &[usize]) -> Result<(), GraphError> {
-    let out = Csr::from_arcs(row_lines.len() as u32, arcs, None);
+/// Every neighbour must list the vertex too, with the same weight.
+fn check_symmetry(source: &Source<'_>, rows: &Rows, weighted: bool) -> Result<(), GraphError> {
+    let weights = weighted.then_some(rows.weights.values());
+    let out = Csr::from_arcs(rows.lines.len() as u32, &rows.arcs, weights);
     let back = out.transposed();
-    for (v, &line) in row_lines.iter().enumerate() {
-        let (here, there) = (out.row(v as u32), back.row(v as u32));
-        if here == there {
-            continue;
+    for (v, &line) in (0u32..).zip(&rows.lines) {
+        let problem = one_way(&out, &back, v).or_else(|| other_weight(&out, &back, v));
+        if let Some((found, expected)) = problem {
+            return Err(source.syntax(line, found, expected));
         }
-        let differ = here.iter().zip(there).position(|(a, b)| a != b).unwrap_or(here.len().min(there.len()));
-        let (own, other) = (here.get(differ), there.get(differ));
-        let missing = match (own, other) {
-            (Some(a), Some(b)) => a.min(b),
-            (Some(a), None) | (None, Some(a)) => a,
-            (None, None) => continue,
-        };
-        let (found, expected) = if own == Some(missing) {
-            (
-                format!("neighbour {} without its way back", missing + 1),
-                format!("{} among the neighbours of {}", v + 1, missing + 1),
-            )
-        } else {
-            (format!("a line without {}", missing + 1), format!("{} too, as it lists {}", missing + 1, v + 1))
-        };
-        return Err(source.syntax(line, found, expected));
     }
     Ok(())
+}
+
+/// A neighbour of `v` that does not list it, or the other way round: what is found, and what is expected.
+fn one_way(out: &Csr, back: &Csr, v: u32) -> Option<(String, String)> {
+    let (here, there) = (out.row(v), back.row(v));
+    if here == there {
+        return None;
+    }
+    let differ = here.iter().zip(there).position(|(a, b)| a != b).unwrap_or(here.len().min(there.len()));
+    let (own, other) = (here.get(differ), there.get(differ));
+    let missing = own.into_iter().chain(other).min()?;
+    Some(if own == Some(missing) {
+        (
+            format!("neighbour {} without its way back", missing + 1),
+            format!("{} among the neighbours of {}", v + 1, missing + 1),
+        )
+    } else {
+        (format!("a line without {}", missing + 1), format!("{} too, as it lists {}", missing + 1, v + 1))
+    })
+}
+
+/// An edge of `v` with two weights: what is found, and what is expected. Parallel edges may stand in any
+/// order.
+fn other_weight(out: &Csr, back: &Csr, v: u32) -> Option<(String, String)> {
+    let (here, there) = (out.row_weights(v)?, back.row_weights(v)?);
+    let mut at = 0;
+    for group in out.row(v).chunk_by(|a, b| a == b) {
+        let sorted = |weights: &[f64]| {
+            let mut sorted = weights[at..at + group.len()].to_vec();
+            sorted.sort_by(f64::total_cmp);
+            sorted
+        };
+        let (own, other) = (sorted(here), sorted(there));
+        if let Some((own, other)) = own.iter().zip(&other).find(|(own, other)| own != other) {
+            let to = group[0] + 1;
+            return Some((
+                format!("weight {own} of the edge to {to}"),
+                format!("{other}, its weight on the line of {to}"),
+            ));
+        }
+        at += group.len();
+    }
+    None
 }

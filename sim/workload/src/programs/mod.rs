@@ -61,7 +61,7 @@ mod training;
 mod transpose;
 mod xtreme;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use fir::Fir;
 pub use gemv::Gemv;
@@ -181,6 +181,7 @@ pub fn workloads() -> &'static [WorkloadInfo] {
         apps::stencil3d::INFO,
         sync::tree::TB_LG,
         sync::tree::TBEX_LG,
+        cpu_gpu::torn::INFO,
         cpu_gpu::tqh::INFO,
         transpose::INFO,
         cpu_gpu::trns::INFO,
@@ -195,9 +196,10 @@ pub fn workloads() -> &'static [WorkloadInfo] {
 }
 
 fn find(name: &str) -> Result<&'static WorkloadInfo, WorkloadError> {
-    workloads().iter().find(|info| info.name == name).ok_or_else(|| WorkloadError::Unknown {
-        name: name.to_owned(),
-        known: workloads().iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
+    workloads().iter().find(|info| info.name == name).ok_or_else(|| {
+        let known = workloads().iter().map(|info| info.name);
+        let remedy = weft_names::remedy(name, known, "`weft list workloads` shows all");
+        WorkloadError::Unknown { name: name.to_owned(), remedy }
     })
 }
 
@@ -261,15 +263,46 @@ pub fn default_of(name: &str, key: &str) -> Option<&'static str> {
     specs.find(|spec| spec.name == key).map(|spec| spec.default)
 }
 
+/// A program, and what it was built from.
+pub struct Built {
+    /// The program.
+    pub program: Box<dyn Program>,
+    /// All its parameters.
+    pub params: BTreeMap<String, String>,
+    /// Names of those that made a difference: with a graph from a file, those of a random one do not.
+    pub used: BTreeSet<String>,
+    /// The graph that it works on, if it takes one: given, or named by its parameters.
+    pub graph: Option<Graph>,
+}
+
 /// Builds a program with the given parameters, defaults for the rest, on the given graph if it takes one.
+///
+/// # Errors
+/// As [`prepare`].
 pub fn build(
     name: &str,
     params: &BTreeMap<String, String>,
     graph: Option<&Graph>,
 ) -> Result<Box<dyn Program>, WorkloadError> {
+    prepare(name, params, graph).map(|built| built.program)
+}
+
+/// As [`build`], and says what was used.
+///
+/// # Errors
+/// No such program or parameter, a value outside its range, a graph that the program does not take or whose
+/// weights it cannot.
+pub fn prepare(
+    name: &str,
+    params: &BTreeMap<String, String>,
+    graph: Option<&Graph>,
+) -> Result<Built, WorkloadError> {
     let info = find(name)?;
     if graph.is_some() && !info.takes_graph {
         return Err(WorkloadError::GraphUnused { workload: info.name });
     }
-    (info.make)(&Params::resolve(info.name, info.params, params)?, graph)
+    let params = Params::resolve(info.name, info.params, params)?;
+    let graph = info.takes_graph.then(|| graphs::chosen(&params, graph));
+    let program = (info.make)(&params, graph.as_ref())?;
+    Ok(Built { program, params: params.texts(), used: params.used(), graph })
 }

@@ -2,7 +2,7 @@
 
 use super::common::{LANES, SEED};
 use super::gemv::GROUP;
-use super::graphs::{self, EDGES, NODES, SOURCE};
+use super::graphs::{self, EDGES, NODES, SOURCE, WEIGHT_SCALE};
 use super::machine::{GPUS, Machine};
 use super::params::Params;
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
@@ -16,8 +16,9 @@ use crate::program::VerifyError;
 pub const INFO: WorkloadInfo = WorkloadInfo {
     name: "mst",
     about: "Boruvka's minimum spanning forest: in each round the edges lower their components' least key by .gpu-scoped \
-            atomics, a table per GPU; then components choose, hook and relabel (Lonestar mst).",
-    params: &[SOURCE, NODES, EDGES, GPUS, GROUP, LANES, SEED],
+            atomics, a table per GPU; then components choose, hook and relabel (Lonestar mst). Arcs of a directed graph are edges; \
+            without weights edges get random ones.",
+    params: &[SOURCE, NODES, EDGES, WEIGHT_SCALE, GPUS, GROUP, LANES, SEED],
     published: &[("group", "256")],
     takes_graph: true,
     make: |params, graph| Ok(Simt::boxed(Mst::new(params, graph)?)),
@@ -55,18 +56,21 @@ pub struct Mst {
 }
 
 impl Mst {
-    /// Builds the program on `graph`, or on the graph that the parameters name; edges without weights get random ones.
+    /// Builds the program on `graph`, or on the graph that the parameters name; edges without weights get
+    /// random ones. An arc of a directed graph is an edge; loops are left out.
     pub fn new(params: &Params, graph: Option<&Graph>) -> Result<Self, WorkloadError> {
         let graph = graphs::chosen(params, graph);
         let vertices = graph.vertices();
         let (mut from, mut to, mut weight) = (vec![], vec![], vec![]);
         let row = graph.out().offsets();
+        let weights = graphs::whole_weights(params, &graph, graph.out(), u32::MAX)?;
+        let seed = if weights.is_none() { params.integer("seed") } else { 0 };
         for u in 0..vertices {
             for arc in row[u as usize]..row[u as usize + 1] {
                 let v = graph.out().targets()[arc as usize];
-                if u < v {
-                    let random = (data::mix(params.integer("seed"), 2, from.len() as u64) >> 44) as u32;
-                    weight.push(graph.out().weights().map_or(random, |w| w[arc as usize] as u32));
+                if u < v || (graph.is_directed() && u > v) {
+                    let random = (data::mix(seed, 2, from.len() as u64) >> 44) as u32;
+                    weight.push(weights.as_ref().map_or(random, |w| w[arc as usize]));
                     from.push(u);
                     to.push(v);
                 }

@@ -1,6 +1,7 @@
 //! Parameters of programs.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Serialize;
@@ -68,22 +69,22 @@ pub const fn size(
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum WorkloadError {
     /// No such program.
-    #[error("unknown workload \"{name}\", expected one of {known}")]
+    #[error("there is no workload {name}; {remedy}, and the path of a trace is a workload, too")]
     Unknown {
         /// Name given.
         name: String,
-        /// Names there are.
-        known: String,
+        /// The program probably meant, and where all are listed.
+        remedy: String,
     },
     /// No such parameter.
-    #[error("workload {workload} has no parameter \"{name}\", expected one of {known}")]
+    #[error("workload {workload} has no parameter {name}; {remedy}")]
     UnknownParam {
         /// Program.
         workload: &'static str,
         /// Key given.
         name: String,
-        /// Keys there are.
-        known: String,
+        /// The parameter probably meant, and where all are listed.
+        remedy: String,
     },
     /// A value outside its range.
     #[error("workload {workload}: {name} = {value} is illegal, expected {legal}")]
@@ -96,6 +97,39 @@ pub enum WorkloadError {
         value: String,
         /// Legal values.
         legal: String,
+    },
+    /// A weight that a program cannot take as it is.
+    #[error("{place}: weight {weight} {problem}; {remedy}")]
+    Weight {
+        /// File and line, or the graph.
+        place: String,
+        /// The weight.
+        weight: f64,
+        /// Why not, and what the program takes.
+        problem: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// A sum of weights that passes what a program takes for infinite.
+    #[error(
+        "{graph}: the distance from {from} to {to} is {sum}, and {workload} takes {infinite} and more as \
+         infinite; make all weights smaller by the parameter weight_scale, as in --param weight_scale={scale}"
+    )]
+    Sum {
+        /// Program.
+        workload: &'static str,
+        /// File of the graph, or its name.
+        graph: String,
+        /// Vertex, by its number in the file.
+        from: u64,
+        /// Vertex, by its number in the file.
+        to: u64,
+        /// The distance.
+        sum: u64,
+        /// The program's infinity.
+        infinite: u64,
+        /// A factor by which the distance is below it.
+        scale: f64,
     },
     /// A graph for a program that has no use for one.
     #[error(
@@ -129,6 +163,8 @@ impl fmt::Display for Value {
 pub struct Params {
     workload: &'static str,
     values: BTreeMap<&'static str, Value>,
+    /// Those that were asked for.
+    used: RefCell<BTreeSet<&'static str>>,
 }
 
 impl Params {
@@ -139,8 +175,9 @@ impl Params {
         given: &BTreeMap<String, String>,
     ) -> Result<Self, WorkloadError> {
         if let Some(name) = given.keys().find(|name| specs.iter().all(|s| s.name != name.as_str())) {
-            let known = specs.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
-            return Err(WorkloadError::UnknownParam { workload, name: name.clone(), known });
+            let known = specs.iter().map(|s| s.name);
+            let remedy = weft_names::remedy(name, known, "`weft list workloads` shows all");
+            return Err(WorkloadError::UnknownParam { workload, name: name.clone(), remedy });
         }
         let mut values = BTreeMap::new();
         for spec in specs {
@@ -153,7 +190,7 @@ impl Params {
             })?;
             values.insert(spec.name, value);
         }
-        Ok(Self { workload, values })
+        Ok(Self { workload, values, used: RefCell::default() })
     }
 
     /// Name of the program.
@@ -166,6 +203,17 @@ impl Params {
         self.values.contains_key(name)
     }
 
+    /// Names of the parameters that were asked for so far: what a program was built from.
+    pub fn used(&self) -> BTreeSet<String> {
+        self.used.borrow().iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        let (name, value) = self.values.get_key_value(name)?;
+        self.used.borrow_mut().insert(name);
+        Some(value)
+    }
+
     /// All parameters as text, each in one spelling.
     pub fn texts(&self) -> BTreeMap<String, String> {
         self.values.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
@@ -176,7 +224,7 @@ impl Params {
     /// # Panics
     /// If the list declares no such whole number.
     pub fn integer(&self, name: &str) -> u64 {
-        match self.values.get(name) {
+        match self.value(name) {
             Some(Value::Integer(v)) => *v,
             other => panic!("{} declares no whole number {name}: {other:?}", self.workload),
         }
@@ -187,7 +235,7 @@ impl Params {
     /// # Panics
     /// If the list declares no such number.
     pub fn real(&self, name: &str) -> f64 {
-        match self.values.get(name) {
+        match self.value(name) {
             Some(Value::Real(v)) => *v,
             other => panic!("{} declares no real number {name}: {other:?}", self.workload),
         }
@@ -198,7 +246,7 @@ impl Params {
     /// # Panics
     /// If the list declares no such word.
     pub fn text(&self, name: &str) -> &str {
-        match self.values.get(name) {
+        match self.value(name) {
             Some(Value::Text(v)) => v,
             other => panic!("{} declares no word {name}: {other:?}", self.workload),
         }

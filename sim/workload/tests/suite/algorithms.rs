@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_workload::ideal::{FlatMemory, Order, run};
 use weft_workload::program::{Array, Program};
-use weft_workload::{HostStep, Offer, build, offer};
+use weft_workload::{Graph, HostStep, Offer, build, offer, prepare};
 
 struct Done {
     program: Box<dyn Program>,
@@ -14,9 +14,13 @@ struct Done {
 
 impl Done {
     fn new(name: &str, list: &[(&str, &str)]) -> Self {
+        Self::on(name, list, None)
+    }
+
+    fn on(name: &str, list: &[(&str, &str)], graph: Option<&Graph>) -> Self {
         let settings: BTreeMap<String, String> =
             list.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-        let program = build(name, &settings, None).unwrap_or_else(|e| panic!("{e}"));
+        let program = build(name, &settings, graph).unwrap_or_else(|e| panic!("{e}"));
         let last = run(&*program, Order::Forward).unwrap_or_else(|e| panic!("{name}: {e}")).memory;
         Self { first: FlatMemory::load(&*program), program, last }
     }
@@ -94,6 +98,80 @@ fn the_forest_spans() {
         assert_eq!(tree.iter().sum::<u32>(), 4940);
         let component = done.words(&done.last, "component");
         assert!(component.iter().all(|c| *c == component[0]));
+    }
+}
+
+#[test]
+fn arcs_of_a_directed_graph_are_edges_of_the_forest() {
+    // All arcs lead from the greater to the lesser number.
+    let graph =
+        Graph::directed(4, &[(1, 0), (2, 1), (2, 0), (3, 3), (3, 2)], Some(&[7.0, 1.0, 2.0, 0.0, 9.0]));
+    let done = Done::on("mst", &[("gpus", "2")], Some(&graph));
+    let (tree, weight) = (done.words(&done.last, "tree"), done.words(&done.first, "weight"));
+    assert_eq!(tree.iter().zip(&weight).map(|(in_tree, w)| in_tree * w).sum::<u32>(), 1 + 2 + 9);
+    assert_eq!((tree.len(), done.words(&done.last, "component")), (4, vec![1; 4]));
+}
+
+#[test]
+fn scaled_weights_give_the_lightest_forest_and_the_shortest_paths() {
+    let graph = Graph::undirected(3, &[(0, 1), (1, 2), (0, 2)], Some(&[0.5, 0.25, 0.9]));
+    let done = Done::on("mst", &[("weight_scale", "1000"), ("gpus", "1")], Some(&graph));
+    assert_eq!(done.words(&done.first, "weight"), [500, 900, 250]);
+    assert_eq!(done.words(&done.last, "tree"), [1, 0, 1]);
+    let done = Done::on("sssp", &[("weight_scale", "100"), ("queues", "1")], Some(&graph));
+    assert_eq!(done.words(&done.last, "distance"), [0, 50, 75]);
+    let refused = |scale: &str| {
+        let list = BTreeMap::from([("weight_scale".to_string(), scale.to_string())]);
+        build("sssp", &list, Some(&graph)).map(|_| ()).expect_err("refused").to_string()
+    };
+    assert!(
+        refused("1").starts_with("the graph : weight 0.5 is no whole number, and sssp takes"),
+        "{}",
+        refused("1")
+    );
+    assert!(
+        refused("1e9").contains("times weight_scale = 1000000000 is above 99999998"),
+        "{}",
+        refused("1e9")
+    );
+}
+
+#[test]
+fn a_distance_that_passes_infinity_is_refused_and_a_detour_that_does_is_not() {
+    let far = 60_000_000.0;
+    let sssp = |arcs: &[(u32, u32)], weights: &[f64], rounds: &str| {
+        let rounds = BTreeMap::from([("rounds".to_string(), rounds.to_string())]);
+        let graph = Graph::directed(4, arcs, Some(weights));
+        prepare("sssp", &rounds, Some(&graph)).map(|_| ()).map_err(|e| e.to_string())
+    };
+    let refused = sssp(&[(0, 1), (1, 2)], &[far, far], "16").expect_err("too far");
+    assert!(refused.contains("the distance from 1 to 3 is 120000000, and sssp takes 99999999"), "{refused}");
+    // One round does not go so far, and a shorter way makes the long one harmless.
+    assert_eq!(sssp(&[(0, 1), (1, 2)], &[far, far], "1"), Ok(()));
+    let ways = [(0, 1), (1, 2), (0, 3), (3, 2)];
+    assert_eq!(sssp(&ways, &[far, far, 10.0, 99_999_988.0], "16"), Ok(()));
+    assert!(sssp(&ways, &[far, far, 10.0, 99_999_989.0], "16").is_err());
+}
+
+#[test]
+fn what_makes_no_difference_is_not_among_what_was_used() {
+    let used = |name: &str, list: &[(&str, &str)], graph: Option<&Graph>| -> Vec<String> {
+        let settings = list.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        let built = prepare(name, &settings, graph).unwrap_or_else(|e| panic!("{e}"));
+        let of_graphs = ["source", "nodes", "edges", "seed", "weight_scale"];
+        of_graphs.iter().filter(|name| built.used.contains(**name)).map(|name| name.to_string()).collect()
+    };
+    let plain = Graph::undirected(2, &[(0, 1)], None);
+    let weighted = Graph::undirected(2, &[(0, 1)], Some(&[1.0]));
+    assert_eq!(used("bfs", &[], None), ["source"]);
+    assert_eq!(
+        used("bfs", &[("source", "uniform"), ("nodes", "9"), ("edges", "9")], None),
+        ["source", "nodes", "edges", "seed"]
+    );
+    assert!(used("bfs", &[], Some(&plain)).is_empty());
+    for program in ["mst", "sssp"] {
+        assert_eq!(used(program, &[], Some(&plain)), ["seed"], "{program} draws weights");
+        assert_eq!(used(program, &[], Some(&weighted)), ["weight_scale"], "{program}");
     }
 }
 

@@ -228,14 +228,11 @@ fn illegal_settings_are_one_sentence() {
     };
     assert_eq!(
         message("gem", &[], None),
-        format!(
-            "unknown workload \"gem\", expected one of {}",
-            workloads().iter().map(|w| w.name).collect::<Vec<_>>().join(", ")
-        )
+        "there is no workload gem; the nearest are gemm and gemv; `weft list workloads` shows all, and the path of a trace is a workload, too"
     );
     assert_eq!(
         message("transpose", &[("row", "3")], None),
-        "workload transpose has no parameter \"row\", expected one of rows, columns, lanes, seed"
+        "workload transpose has no parameter row; the nearest is rows; `weft list workloads` shows all"
     );
     assert_eq!(
         message("gemv", &[("lanes", "65")], None),

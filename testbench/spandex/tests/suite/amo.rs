@@ -70,7 +70,7 @@ fn sim(words: u32) -> Sim {
         };
         let (old, opnd) = (input::<Bits>("old", 32 * words), input::<Bits>("opnd", 32 * words));
         let (after, wrote) = alu.line(input::<Bits>("mask", words), old, opnd);
-        output::<Bits>("after", 32 * words).set(after);
+        output::<Bits>("updated", 32 * words).set(after);
         output::<Bits>("wrote", words).set(wrote);
     })
     .expect("sound");
@@ -107,7 +107,7 @@ fn every_operation_on_lines_of_four_words() {
             set(&mut sim, "mask", Bv::from_u64(u64::from(mask), 4));
             set(&mut sim, "old", wide(&old));
             set(&mut sim, "opnd", wide(&opnd));
-            let after = sim.get_bv(sim.output("after").expect("a port"));
+            let after = sim.get_bv(sim.output("updated").expect("a port"));
             let wrote = sim.get_bv(sim.output("wrote").expect("a port"));
             for w in 0..4 {
                 let (new, writes) = expected(op, old[w], opnd[w], cmp, bmask);

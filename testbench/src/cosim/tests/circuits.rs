@@ -41,7 +41,7 @@ struct Reply {
 fn successor() -> Arc<Module> {
     Module::build("successor_w12", ModuleKind::Part, || {
         let a = input::<Bits>("a", 12);
-        output::<Bits>("next", 12).set(a + 1);
+        output::<Bits>("following", 12).set(a + 1);
         output::<Bool>("wraps", ()).set(a.all());
     })
     .unwrap()
@@ -90,13 +90,13 @@ pub fn table_server(rows: u32, wrong: bool) -> Arc<Module> {
                     write.write_masked(held.row, lit(3, 2), &[held.data, read.lane(0)]);
                 })
                 .elsewhen(held.kind.is(Kind::Count), || {
-                    write.write_masked(held.row, lit(1, 2), &[inc.out_bits("next"), zero]);
+                    write.write_masked(held.row, lit(1, 2), &[inc.out_bits("following"), zero]);
                 });
                 when(reply.free, || state.set(Phase::Idle)).otherwise(|| state.set(Phase::Answer));
                 when(reply.free, || {
                     let extra = lit(u64::from(wrong), 12);
                     let counted = held.kind.is(Kind::Count);
-                    let data = mux(counted, inc.out_bits("next") + extra, read.lane(0));
+                    let data = mux(counted, inc.out_bits("following") + extra, read.lane(0));
                     let data = mux(held.kind.is(Kind::Read), read.lane(1), data);
                     reply.send(&Reply { hit: parity, data });
                     served.set(served.get() + 1);
@@ -201,7 +201,7 @@ fn random_operation(rng: &mut SmallRng, pool: &[Bits]) -> Bits {
         18 => a.popcount(),
         19 => a.lowest_set(),
         20 => !a,
-        _ => a.shl(rng.random_range(0..140)),
+        _ => a.shl(rng.random_range(0..140) % a.width()),
     }
 }
 

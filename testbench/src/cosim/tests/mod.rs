@@ -167,12 +167,13 @@ fn an_unknown_value_that_reaches_an_output_is_a_failure() {
     let module = Module::build("leaky", ModuleKind::Block, || {
         let at = input::<Bits>("at", 3);
         let ram = sram::<Bits>("ram", 8, 1, 4);
-        let port = ram.read_port("rd");
+        let (port, writer) = (ram.read_port("rd"), ram.lane_writer("wr"));
         port.present(at);
+        when(at.all(), || writer.write(at, &lit(5, 4)));
         output_reg::<Bits>("seen", 4).set(port.lane(0));
     })
     .unwrap();
-    let (_folder, options) = options(&module, With::Icarus, 50);
+    let (_folder, options) = options(&module, With::Icarus, 500);
     let remark = cosim(&module, &options).unwrap();
     assert_eq!(remark.unknown.as_ref().unwrap().port, "seen");
     assert!(remark.to_string().contains("with unknown memories at power-up, seen shows one in cycle "));

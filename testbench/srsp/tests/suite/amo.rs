@@ -16,7 +16,7 @@ fn module() -> Arc<Module> {
         let a = input::<Atomic>("a", Srsp::default());
         unused_input(&a.addr);
         let done = amo(&a, input::<Bits>("old", 64));
-        output::<Bits>("after", 64).set(done.new);
+        output::<Bits>("updated", 64).set(done.new);
         output::<Bool>("wrote", ()).set(done.wrote);
     })
     .expect("sound")
@@ -32,7 +32,7 @@ impl Unit {
     fn new() -> Unit {
         let sim = Sim::new(&Design::new(&module(), Options::default()).expect("compiles"));
         let ports = ["a_op", "a_wide", "a_opnd", "a_cmp", "old"].map(|name| sim.input(name).expect("a port"));
-        let outs = ["after", "wrote"].map(|name| sim.output(name).expect("a port"));
+        let outs = ["updated", "wrote"].map(|name| sim.output(name).expect("a port"));
         Unit { sim, ports, outs }
     }
 

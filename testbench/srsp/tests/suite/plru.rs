@@ -12,7 +12,7 @@ fn module(ways: u32) -> Arc<Module> {
         let tree = input::<Bits>("tree", plru_bits(ways));
         let (may, way) = (input::<Bits>("may", ways), input::<Bits>("way", ways.trailing_zeros()));
         output::<Bits>("victim", ways.trailing_zeros()).set(plru_victim(tree, may, ways));
-        output::<Bits>("after", plru_bits(ways)).set(plru_touch(tree, way, ways));
+        output::<Bits>("updated", plru_bits(ways)).set(plru_touch(tree, way, ways));
     })
     .expect("sound")
 }
@@ -51,7 +51,7 @@ fn victims_and_uses_follow_the_tree() {
     for ways in [2, 4, 8, 16] {
         let mut sim = Sim::new(&Design::new(&module(ways), Options::default()).expect("compiles"));
         let [tree_in, may_in, way_in] = ["tree", "may", "way"].map(|name| sim.input(name).expect("a port"));
-        let [victim_out, after_out] = ["victim", "after"].map(|name| sim.output(name).expect("a port"));
+        let [victim_out, after_out] = ["victim", "updated"].map(|name| sim.output(name).expect("a port"));
         let mut tree = 0;
         for _ in 0..2_000 {
             let may = rng.random_range(1..1u64 << ways);

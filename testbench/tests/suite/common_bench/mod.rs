@@ -84,7 +84,10 @@ impl Bench {
 
     /// Adds a sender; returns its number.
     pub fn source<T: Data>(&mut self, name: &str, shape: &T::Shape) -> usize {
-        let leaves = leaves_of::<T>(shape, name).iter().map(|l| (self.input(&l.name), l.width)).collect();
+        let leaves = leaves_of::<T>(shape, &message_name::<T>(name, shape))
+            .iter()
+            .map(|l| (self.input(&l.name), l.width))
+            .collect();
         let valid = self.input(&format!("{name}_valid"));
         let ready = self.output(&format!("{name}_ready"));
         let queue = VecDeque::new();
@@ -94,7 +97,10 @@ impl Bench {
 
     /// Adds a receiver; returns its number.
     pub fn sink<T: Data>(&mut self, name: &str, shape: &T::Shape) -> usize {
-        let leaves = leaves_of::<T>(shape, name).iter().map(|l| self.output(&l.name)).collect();
+        let leaves = leaves_of::<T>(shape, &message_name::<T>(name, shape))
+            .iter()
+            .map(|l| self.output(&l.name))
+            .collect();
         let valid = self.output(&format!("{name}_valid"));
         let ready = self.input(&format!("{name}_ready"));
         self.sinks.push(Sink {

@@ -41,6 +41,12 @@ pub const NO_PART_OF: &[(&[&str], &[&str], &str)] = &[
     (&["line"], &["sel-hub"], "probes name words, not lines"),
 ];
 
+/// Blocks whose legal values are joined by one sum, which a range for each cannot say: block, reason.
+pub const JOINED: &[(&str, &str)] = &[
+    ("phit-tx", "numbers of GPUs, banks, requests and lines share a header; a refusal says what would fit"),
+    ("phit-rx", "as phit-tx"),
+];
+
 /// Blocks whose picture is not that of their defaults: block, settings, reason.
 pub const PICTURED: &[(&str, &str, &str)] = &[(
     "tu-flex",
@@ -97,6 +103,8 @@ pub const LONE: &[(&str, &str)] = &[
     ("seed", "where the random numbers begin"),
     ("idle", "no request is under way"),
     ("same_line", "the request that left in the cycle before is of a line under way"),
+    ("phit", "bytes that cross the link in this cycle"),
+    ("phit_head", "a message begins in this phit"),
     ("credit_req", "a place for a request has become free at the far end"),
     ("credit_rsp", "a place for a response has become free at the far end"),
     ("credit_inv", "a place for an invalidation has become free at the far end"),

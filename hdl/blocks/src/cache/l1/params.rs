@@ -207,7 +207,9 @@ impl L1Params {
         };
         let sys = &params.sys;
         if sys.home_shift + sys.node_bits() > sys.addr_bits {
-            return Err(set.illegal("home_shift", "no room for the home's number above it"));
+            let most = sys.addr_bits - sys.node_bits();
+            let problem = format!("no room for the home's number above it; it is at most {most} here");
+            return Err(set.illegal("home_shift", &problem));
         }
         params.validate()?;
         Ok(params)

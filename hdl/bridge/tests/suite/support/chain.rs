@@ -9,10 +9,10 @@ weft_block! {
     /// The block `fifo` with messages of 16 bits.
     pub struct Queue {
         pub in_valid: Signal<In, Bit>,
-        pub in_: Signal<In, Bits<16>>,
+        pub in_data: Signal<In, Bits<16>>,
         pub in_ready: Signal<Out, Bit>,
         pub out_valid: Signal<Out, Bit>,
-        pub out: Signal<Out, Bits<16>>,
+        pub out_data: Signal<Out, Bits<16>>,
         pub out_ready: Signal<In, Bit>,
     }
 }
@@ -64,18 +64,18 @@ impl Logic for Chain {
         dff_setup!(self, clock, total);
         self.first.reset.next = self.reset.val();
         self.first.in_valid.next = self.push.val();
-        self.first.in_.next = self.value.val();
+        self.first.in_data.next = self.value.val();
         self.ready.next = self.first.in_ready.val();
         self.second.reset.next = self.reset.val();
         self.second.in_valid.next = self.first.out_valid.val();
-        self.second.in_.next = self.first.out.val() + 1;
+        self.second.in_data.next = self.first.out_data.val() + 1;
         self.first.out_ready.next = self.second.in_ready.val();
         self.second.out_ready.next = self.take.val();
         self.valid.next = self.second.out_valid.val();
-        self.front.next = self.second.out.val();
+        self.front.next = self.second.out_data.val();
         self.sum.next = self.total.q.val();
         if self.second.out_valid.val() & self.take.val() {
-            self.total.d.next = self.total.q.val() + self.second.out.val();
+            self.total.d.next = self.total.q.val() + self.second.out_data.val();
         }
         if self.reset.val() {
             self.total.d.next = bits::<16>(0);

@@ -237,6 +237,11 @@ impl Engine {
             buffer.unsent.lower(ENGINE, buffer.one(index));
             self.go(Step::Idle);
         });
+        assert_always(
+            "hmesi_client_put_free",
+            !here | self.wb.free,
+            "a Put is begun when its channel is free",
+        );
         cover("spandex.hmesi_client.PutE", here & !dirty, "Put without data");
         cover("spandex.hmesi_client.PutM", here & dirty, "Put with data");
         count("hmesi_client_puts", here, "lines evicted");

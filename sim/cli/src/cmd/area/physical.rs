@@ -55,7 +55,7 @@ impl Physical {
     /// # Errors
     /// An unknown block to set beside this one, one without SRAMs, or a tool that failed.
     pub fn of(args: &Args, module: &Arc<Module>, found: &Area, slices: u64) -> Result<Physical, Failure> {
-        let folder = tempfile::tempdir().map_err(Failure::check)?;
+        let folder = weft_output::Scratch::new().map_err(Failure::check)?;
         let beside = args.beside.as_ref().map(|other| beside(other, found, slices)).transpose()?;
         let synth = |family: Family| synthesise(module, family.target(), folder.path());
         let cells = args.synth.map(synth).transpose().map_err(Failure::check)?;
@@ -99,6 +99,11 @@ impl Physical {
         }
         if let Some(routed) = &self.routed {
             print_routed(routed)?;
+        }
+        if self.cells.is_some() && self.routed.is_some() {
+            say(
+                "    (two mappings: Yosys takes more LUT4 for a block whose paths end at its ports than for one between registers, as here and in a fabric)",
+            )?;
         }
         print_srams(&self.srams)?;
         self.beside.as_ref().map_or(Ok(()), Beside::print)

@@ -29,7 +29,7 @@ pub fn run(args: &Args) -> Outcome {
         if budget.is_some_and(|b| start.elapsed() >= b) {
             continue;
         }
-        let folder = tempfile::tempdir().map_err(Failure::check)?;
+        let folder = weft_output::Scratch::new().map_err(Failure::check)?;
         let outcome = compare_one(job, folder.path()).map_err(sort)?;
         let seconds = format!("{:.1}", outcome.seconds);
         match outcome.disagreement {

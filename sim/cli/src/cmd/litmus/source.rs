@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use anyhow::anyhow;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use weft_litmus::library::library;
@@ -18,20 +19,64 @@ pub struct Item {
     pub stated: Option<Verdict>,
 }
 
+/// A test that could not be read, or not be judged.
+#[derive(Clone, Debug, Serialize)]
+pub struct Unread {
+    /// File.
+    pub file: String,
+    /// Line of what cannot be read, from 1; none of a test that is too large.
+    pub line: Option<usize>,
+    /// Why.
+    pub reason: String,
+}
+
+impl Unread {
+    /// File, line and reason.
+    pub fn words(&self) -> String {
+        let line = self.line.map_or(String::new(), |line| format!(", line {line}"));
+        format!("{}{line}: {}", self.file, self.reason)
+    }
+
+    /// The end of a command that judged `judged` tests of a folder and could not read these; none if there
+    /// are none.
+    pub fn failure(unread: &[Unread], judged: usize) -> Option<Failure> {
+        let first = unread.first()?;
+        let all = unread.len() + judged;
+        let error = anyhow!("{} of {all} tests could not be read; {}", unread.len(), first.words());
+        Some(if judged == 0 { Failure::input(error) } else { Failure::Partial(error) })
+    }
+}
+
+/// The tests that a word on the command line means.
+#[derive(Default)]
+pub struct Items {
+    /// Those that can be read.
+    pub tests: Vec<Item>,
+    /// The others of a folder.
+    pub unread: Vec<Unread>,
+    /// Whether it is a folder: then one test that cannot be judged does not keep the others from it.
+    pub folder: bool,
+}
+
 /// The tests that a word on the command line means.
 ///
 /// # Errors
 /// No such test; a file that cannot be read.
-pub fn items(word: &str) -> Result<Vec<Item>, Failure> {
+pub fn items(word: &str) -> Result<Items, Failure> {
     let path = Path::new(word);
     if path.is_dir() {
         return folder(path);
     }
     if path.is_file() {
-        return Ok(vec![Item { source: word.into(), test: file(path)?, stated: None }]);
+        let test = file(path).map_err(|unread| Failure::input(anyhow!("{}", unread.words())))?;
+        return Ok(Items {
+            tests: vec![Item { source: word.into(), test, stated: None }],
+            ..Items::default()
+        });
     }
     let all = library().map_err(|e| Failure::check(anyhow!("the library of tests: {e}")))?;
     let source = || "library".to_string();
+    let names: Vec<String> = all.iter().map(|test| test.name.clone()).collect();
     let items = all.into_iter().map(|test| Item { source: source(), test, stated: None });
     let named = |name: &str| match word.split_once('*') {
         Some((first, last)) => {
@@ -41,33 +86,42 @@ pub fn items(word: &str) -> Result<Vec<Item>, Failure> {
     };
     let some: Vec<Item> = items.filter(|item| named(&item.test.name)).collect();
     if some.is_empty() {
+        let names = names.iter().map(String::as_str);
+        let remedy = weft_names::remedy(word, names, "`weft litmus` alone lists the library's names");
         return Err(Failure::input(anyhow!(
-            "{word:?} is no test of the library and no file or folder; `weft litmus` alone lists the library's names"
+            "{word:?} is no test of the library and no file or folder; {remedy}"
         )));
     }
-    Ok(some)
+    Ok(Items { tests: some, ..Items::default() })
 }
 
-fn file(path: &Path) -> Result<Test, Failure> {
-    let shown = path.display();
+fn file(path: &Path) -> Result<Test, Unread> {
+    let unread = |line, reason| Unread { file: path.display().to_string(), line, reason };
     let text = std::fs::read_to_string(path)
-        .map_err(|e| Failure::input(anyhow!("cannot read {shown}: {e}; give a litmus test as text")))?;
-    read(&text).map_err(|e| Failure::input(anyhow!("{shown}, {e}")))
+        .map_err(|e| unread(None, format!("the file cannot be read: {e}; give a litmus test as text")))?;
+    read(&text).map_err(|e| unread(Some(e.line), e.problem))
 }
 
-fn folder(path: &Path) -> Result<Vec<Item>, Failure> {
-    let stated = expected(path)?;
+fn folder(path: &Path) -> Result<Items, Failure> {
     let mut files = Vec::new();
     collect(path, &mut files)?;
     files.sort();
     if files.is_empty() {
         return Err(Failure::input(anyhow!("{} has no file that ends in .litmus", path.display())));
     }
-    let item = |at: &PathBuf| {
-        let name = at.strip_prefix(path).unwrap_or(at).to_string_lossy().replace('\\', "/");
-        Ok(Item { source: at.display().to_string(), test: file(at)?, stated: stated.get(&name).copied() })
-    };
-    files.iter().map(item).collect()
+    let name = |at: &Path| at.strip_prefix(path).unwrap_or(at).to_string_lossy().replace('\\', "/");
+    let stated = expected(path, &files.iter().map(|at| name(at)).collect::<Vec<_>>())?;
+    let mut items = Items { folder: true, ..Items::default() };
+    for at in files {
+        match file(&at) {
+            Ok(test) => {
+                let (source, stated) = (at.display().to_string(), stated.get(&name(&at)).copied());
+                items.tests.push(Item { source, test, stated });
+            }
+            Err(unread) => items.unread.push(unread),
+        }
+    }
+    Ok(items)
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
@@ -84,8 +138,9 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Verdicts of a folder's `expected.csv` (columns `file` and `verdict`), if it has one.
-fn expected(folder: &Path) -> Result<BTreeMap<String, Verdict>, Failure> {
+/// Verdicts of a folder's `expected.csv` (columns `file` and `verdict`), if it has one; a row for each of
+/// some of its files.
+fn expected(folder: &Path, files: &[String]) -> Result<BTreeMap<String, Verdict>, Failure> {
     let path = folder.join("expected.csv");
     if !path.is_file() {
         return Ok(BTreeMap::new());
@@ -100,14 +155,20 @@ fn expected(folder: &Path) -> Result<BTreeMap<String, Verdict>, Failure> {
     let mut stated = BTreeMap::new();
     for row in table.records() {
         let row = row.map_err(|e| wrong(e.to_string()))?;
+        let line = row.position().map_or(0, csv::Position::line);
         let known = [Verdict::Forbidden, Verdict::Allowed, Verdict::Always];
         let word = row.get(verdict).unwrap_or_default();
         let found = known.into_iter().find(|v| v.name() == word);
         let found = found.ok_or_else(|| {
-            let line = row.position().map_or(0, csv::Position::line);
             wrong(format!("line {line}: {word:?} is no verdict; legal: forbidden, allowed, always"))
         })?;
-        stated.insert(row.get(name).unwrap_or_default().to_string(), found);
+        let file = row.get(name).unwrap_or_default().to_string();
+        if !files.contains(&file) {
+            return Err(wrong(format!(
+                "line {line}: there is no test {file:?} in this folder; leave out its row"
+            )));
+        }
+        stated.insert(file, found);
     }
     Ok(stated)
 }

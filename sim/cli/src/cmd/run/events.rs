@@ -1,12 +1,15 @@
 //! Event logs and transaction traces of a run.
 
-use crate::failure::{Failure, Outcome};
+use super::files::{Told, reason};
+use crate::failure::Failure;
+use crate::output;
 use crate::perfetto;
+use crate::setup::Setup;
 use anyhow::{Context, anyhow};
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 use weft_events::Log;
 use weft_fabric::run::EventRequest;
+use weft_output::{OutputError, Scratch};
 
 /// Options of `weft run` about events.
 #[derive(clap::Args)]
@@ -23,6 +26,16 @@ pub struct EventArgs {
 }
 
 impl EventArgs {
+    /// Says before it begins that a trace of a whole run is large and slow.
+    pub fn forewarn(&self, to: Option<u64>) {
+        if let (Some(path), None) = (&self.trace, to) {
+            eprintln!(
+                "--trace {}: every message of the whole run, some 3 kB and 1 ms for each cycle of four busy GPUs; --to CYCLE ends it sooner",
+                path.display()
+            );
+        }
+    }
+
     /// Something is to be recorded.
     pub fn any(&self) -> bool {
         self.events.is_some() || self.trace.is_some()
@@ -40,10 +53,10 @@ impl EventArgs {
         }
         if let Some(path) = &self.trace {
             perfetto::check_name(path).map_err(Failure::Input)?;
-            super::writable("--trace", path)?;
+            output::check("--trace", path)?;
         }
         if let Some(path) = &self.events {
-            super::writable("--events", path)?;
+            output::check("--events", path)?;
             return Ok(Some(Plan {
                 log: path.clone(),
                 trace: self.trace.clone(),
@@ -51,7 +64,7 @@ impl EventArgs {
                 _folder: None,
             }));
         }
-        let folder = tempfile::tempdir().context("cannot make a folder for the events of --trace");
+        let folder = Scratch::new().context("cannot make a folder for the events of --trace");
         let folder = folder.map_err(Failure::Input)?;
         let log = folder.path().join("events");
         Ok(Some(Plan { log, trace: self.trace.clone(), kept: false, _folder: Some(folder) }))
@@ -65,47 +78,49 @@ pub struct Plan {
     /// The user asked for the log itself.
     kept: bool,
     /// Holds a log that was not asked for.
-    _folder: Option<TempDir>,
+    _folder: Option<Scratch>,
 }
 
 impl Plan {
     /// What the run is asked for.
-    pub fn request(&self, args: &super::Args) -> EventRequest {
+    pub fn request(&self, args: &super::Args, setup: &Setup) -> EventRequest {
         EventRequest {
             path: self.log.clone(),
             scopes: args.events.events_scope.clone(),
             from: args.from.unwrap_or(0),
             to: args.to.unwrap_or(u64::MAX),
             seed: args.seed,
+            setup: setup.members().into(),
         }
     }
 
-    /// Makes what is made of the log; gives what there is to be told.
-    pub fn carry_out(&self) -> Result<Vec<String>, Failure> {
-        let mut told = Vec::new();
+    /// Tells what became of the log, and makes what is made of it.
+    pub fn carry_out(&self, closed: Option<Result<(), OutputError>>, told: &mut Told) {
+        let log = &self.log;
+        if let Err(cause) = closed.unwrap_or(Ok(())) {
+            if self.kept {
+                told.lost("event log", log, cause.cause());
+            }
+            self.trace
+                .iter()
+                .for_each(|path| told.lost("trace", path, "there is no event log to make it of"));
+            return;
+        }
         if self.kept {
-            let log = self.log.display();
-            told.push(format!("events: in {log}, read by weft why {log} --address A and by weft report"));
+            let file = log.display();
+            let line = format!("events: in {file}, read by weft why {file} --address A and by weft report");
+            told.kept("event log", log, line);
         }
-        if let Some(path) = &self.trace {
-            self.export(path)?;
-            told.push(format!("trace: in {}, opened by ui.perfetto.dev", path.display()));
+        let Some(path) = &self.trace else { return };
+        match self.export(path) {
+            Err(cause) => told.lost("trace", path, reason(&cause)),
+            Ok(()) => {
+                told.kept("trace", path, format!("trace: in {}, opened by ui.perfetto.dev", path.display()));
+            }
         }
-        Ok(told)
     }
 
-    /// A run that has failed tells where its events are.
-    pub fn after(&self, failure: Failure) -> Failure {
-        let told = match self.carry_out() {
-            Ok(told) => told.join("; "),
-            Err(other) => other.to_string(),
-        };
-        Failure::check(anyhow!("{failure}; {told}"))
-    }
-
-    fn export(&self, path: &Path) -> Outcome {
-        let log = Log::read(&self.log).map_err(Failure::check)?;
-        let written = perfetto::write(&log, path, super::writable("--trace", path)?);
-        written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::Check)
+    fn export(&self, path: &Path) -> Result<(), anyhow::Error> {
+        perfetto::write(&Log::read_within(&self.log, u64::MAX)?, path)
     }
 }

@@ -1,6 +1,8 @@
 //! Snapshots of a run: when they are written, and going on from one.
 
-use crate::failure::{Failure, Outcome, say};
+use super::files::Told;
+use crate::failure::{Failure, Outcome};
+use crate::output;
 use anyhow::anyhow;
 use std::path::PathBuf;
 use weft_fabric::run::{FabricRun, Identity, Snapshot};
@@ -14,7 +16,7 @@ pub struct SnapshotArgs {
     /// With --snapshot: in this cycle, once.
     #[arg(long, value_name = "CYCLE", conflicts_with = "snapshot_every")]
     snapshot_at: Option<u64>,
-    /// With --snapshot: every so many cycles, the newest in place of the one before; also where --max-cycles ends the run [default: 1000000].
+    /// With --snapshot: every so many cycles, the newest in place of the one before; also where --max-cycles or a signal ends the run [default: 1000000].
     #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(1..))]
     snapshot_every: Option<u64>,
     /// Goes on from a file that --snapshot has written; all other words must be those of the run that wrote it.
@@ -38,7 +40,7 @@ impl SnapshotArgs {
             ("--snapshot-every", self.snapshot_every.is_some()),
         ];
         match (&self.snapshot, when.iter().find(|(_, given)| *given)) {
-            (Some(path), _) => super::writable("--snapshot", path).map(|_| ()),
+            (Some(path), _) => output::check("--snapshot", path),
             (None, None) => Ok(()),
             (None, Some((option, _))) => Err(Failure::input(anyhow!(
                 "{option} says when a snapshot is written, and none is asked for: add --snapshot FILE"
@@ -72,7 +74,7 @@ impl SnapshotArgs {
     pub fn plan(&self, identity: Identity) -> Option<Plan> {
         let path = self.snapshot.clone()?;
         let every = self.snapshot_every.unwrap_or(EVERY);
-        Some(Plan { path, identity, at: self.snapshot_at, every, written: None })
+        Some(Plan { path, identity, at: self.snapshot_at, every, written: None, failed: false })
     }
 }
 
@@ -84,6 +86,8 @@ pub struct Plan {
     every: u64,
     /// Cycle of the newest one.
     written: Option<u64>,
+    /// One could not be written.
+    failed: bool,
 }
 
 impl Plan {
@@ -95,30 +99,42 @@ impl Plan {
         }
     }
 
-    /// Writes one if it is due. A run that has ended needs none.
-    pub fn write(&mut self, run: &FabricRun, ended: bool, max_cycles: u64) -> Outcome {
+    /// Writes one if it is due, or if the run stops here before its end. A run that has ended needs none, and one that was asked for in a cycle
+    /// is not written over.
+    pub fn write(&mut self, run: &FabricRun, ended: bool, stops: bool) -> Outcome {
         let now = run.cycle();
         let due = match self.at {
-            Some(at) => now == at,
-            None => now.is_multiple_of(self.every) || now >= max_cycles,
+            Some(at) => now == at || stops && self.written.is_none(),
+            None => now.is_multiple_of(self.every) || stops,
         };
         if ended || !due || self.written == Some(now) {
             return Ok(());
         }
         let snapshot = run.snapshot(&self.path, self.identity.clone()).map_err(Failure::check)?;
-        snapshot.write().map_err(Failure::check)?;
-        self.written = Some(now);
+        match snapshot.write() {
+            Ok(()) => self.written = Some(now),
+            Err(cause) => {
+                self.failed = true;
+                return Err(Failure::check(cause));
+            }
+        }
         Ok(())
     }
 
     /// Says at the end of the run what was written.
-    pub fn tell(&self, cycles: u64) -> Outcome {
+    pub fn tell(&self, cycles: u64, told: &mut Told) {
+        let (path, file) = (&self.path, self.path.display());
         match self.written {
-            Some(cycle) => say(format!(
-                "snapshot: cycle {cycle} in {}, continued by the same command with --resume {0}",
-                self.path.display()
-            )),
-            None => say(format!("snapshot: none, for the run ended in cycle {cycles}, before one was due")),
+            Some(cycle) => {
+                let line = format!(
+                    "snapshot: cycle {cycle} in {file}, continued by the same command with --resume {file}"
+                );
+                told.kept(&format!("snapshot of cycle {cycle}"), path, line);
+            }
+            None if self.failed => told.lost("snapshot", path, "it could not be written"),
+            None => {
+                told.line(format!("snapshot: none, for the run ended in cycle {cycles}, before one was due"))
+            }
         }
     }
 }

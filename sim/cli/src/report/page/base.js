@@ -58,7 +58,8 @@ function step(max, parts) {
 }
 function runName(run, all) {
   const same = all.filter(other => other.workload === run.workload && other.fabric === run.fabric && other.protocol === run.protocol);
-  return `${run.workload} · ${run.protocol || run.fabric}` + (same.length > 1 ? ` · ${run.file}` : '');
+  const alike = same.filter(other => other.told === run.told);
+  return `${run.workload} · ${run.protocol || run.fabric}` + (same.length > 1 && run.told ? ` · ${run.told}` : '') + (alike.length > 1 ? ` · ${run.file}` : '');
 }
 
 const views = [];

@@ -5,10 +5,13 @@ view('summary', 'Summary', () => {
   const out = [];
   if (runs.length) {
     const verdict = run => run.verified ? el('span', {class: 'good'}, 'verified') : el('span', {class: 'bad'}, run.stale ? 'stale' : 'wrong');
-    out.push(el('h3', {}, 'Runs'), table(['program', 'fabric', 'protocol', 'cycles', 'result', 'simulated in', 'file'],
-      runs.map(run => [run.workload, run.fabric, run.protocol || '', run.cycles, verdict(run), num(run.wall_seconds) + ' s', run.file]), c => c === 3 || c === 5));
+    out.push(el('h3', {}, 'Runs'), table(['program', 'graph and parameters', 'fabric', 'protocol', 'cycles', 'result', 'simulated in', 'file'],
+      runs.map(run => [run.workload, run.told, run.fabric, run.protocol || '', run.cycles, verdict(run), num(run.wall_seconds) + ' s', run.file]), c => c === 4 || c === 6));
     for (const run of runs.filter(r => r.difference)) out.push(note(`${runName(run, runs)}: ${run.difference}`));
-    out.push(el('h3', {}, 'Figures'), side(runs, run => new Map(figures(run.metrics)), 'figure', meanings()));
+    const first = runs.filter(run => run.summary);
+    if (first.length) out.push(el('h3', {}, 'In short'), side(first, run => new Map(run.summary), 'what'));
+    const all = side(runs, run => new Map(figures(run.metrics)), 'figure', meanings());
+    out.push(first.length ? el('details', {}, el('summary', {}, 'All figures'), all) : all);
     for (const run of runs.filter(r => r.kernels.length)) {
       out.push(el('details', {}, el('summary', {}, `${runName(run, runs)}: kernels and host copies (${run.kernels.length})`),
         table(['step', 'begins', 'ends', 'cycles'], run.kernels.map(k => [k.name, k.start, k.end, k.end - k.start]), c => c > 0)));
@@ -20,7 +23,7 @@ view('summary', 'Summary', () => {
   }
   for (const log of logs) {
     out.push(el('h3', {}, 'Event log ' + log.file),
-      el('p', {}, `${log.workload} on ${log.fabric}: ${num(log.messages)} messages and ${num(log.rows)} rows and races, cycles ${num(log.from)} to ${num(log.end)}` + (log.scope.length ? `, of ${log.scope.join(', ')} only.` : '.')));
+      el('p', {}, `${log.workload}${log.told ? ` (${log.told})` : ''} on ${log.fabric}: ${num(log.messages)} messages and ${num(log.rows)} rows and races, cycles ${num(log.from)} to ${num(log.end)}` + (log.scope.length ? `, of ${log.scope.join(', ')} only.` : '.')));
     log.notes.forEach(text => out.push(note(text)));
   }
   return out;
@@ -108,13 +111,22 @@ function sweepView(sweep) {
 
 const CLASSES = ['no_stall', 'memory_structural', 'memory_data', 'synchronization', 'compute_structural', 'compute_data', 'control', 'idle'];
 const classColour = name => ({no_stall: 'var(--c2)', memory_structural: 'var(--c1)', memory_data: 'var(--c0)', synchronization: 'var(--c5)', compute_structural: 'var(--c7)', compute_data: 'var(--c3)', control: 'var(--c4)', idle: 'var(--c6)'})[name];
+/** The class, or the part of one, that a count is a part of. */
+const partOf = name => ['kernel_flush', 'between_kernels'].includes(name) ? 'idle' : name.startsWith('memory_data.far_') ? name.replace('far_', '') : name.includes('.') ? name.split('.')[0] : null;
+/** Rows of counts, each behind what it is a part of and further in, so that what stands side by side adds up. */
+function stallRows(sum, of = null, depth = 0) {
+  const here = of === null ? CLASSES : Object.keys(sum).filter(name => partOf(name) === of);
+  return here.filter(name => sum[name] > 0).flatMap(name => [
+    ['\u2003'.repeat(depth) + (depth ? 'of it ' : '') + words(depth ? name.split('.').pop() : name), percent(sum[name] / sum.ticks)],
+    ...stallRows(sum, name, depth + 1)]);
+}
 view('stalls', 'Stalls', () => {
   const with_ = runs.filter(run => run.stalls);
   if (!with_.length) return el('p', {}, 'No run with stall inspection is given: weft run ... --json FILE, with key gsi on.');
   const out = [el('p', {class: 'soft'}, 'Every tick of every compute unit has one class: an operation issued, or what kept the first one that could have.'),
     legend(CLASSES.map(name => [words(name), classColour(name)]))];
   out.push(stacked(with_.map(run => ({name: runName(run, runs), of: run.stalls.sum}))));
-  out.push(side(with_, run => new Map(Object.entries(run.stalls.sum).filter(([name, value]) => value > 0 && name !== 'ticks').map(([name, value]) => [words(name), percent(value / run.stalls.sum.ticks)])), 'share of ticks'));
+  out.push(side(with_, run => new Map(stallRows(run.stalls.sum)), 'share of ticks'));
   for (const run of with_) {
     const at = name => run.stalls.columns.indexOf(name) + 1, row = list => ({name: list[0], of: Object.fromEntries(CLASSES.concat('ticks').map(name => [name, list[at(name)]]))});
     const more = (title, rows) => el('details', {}, el('summary', {}, `${runName(run, runs)}: by ${title} (${rows.length})`), stacked(rows.map(row)));

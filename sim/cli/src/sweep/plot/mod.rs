@@ -14,6 +14,7 @@ use resvg::{tiny_skia, usvg};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use weft_output::Output;
 
 /// Dots of the PNG per unit of the SVG.
 const SCALE: f32 = 2.0;
@@ -61,22 +62,21 @@ fn slug(value: &str) -> String {
 /// A picture that cannot be written.
 pub fn write(out: &Path, name: &str, svg: &str) -> Result<Vec<PathBuf>, Error> {
     let (vector, dots) = (out.join(format!("{name}.svg")), out.join(format!("{name}.png")));
-    super::results::replace(&vector, svg.as_bytes())?;
-    super::results::replace(&dots, &png(svg)?)?;
+    weft_output::write(&vector, svg.as_bytes())?;
+    weft_output::write(&dots, &png(svg)?)?;
     Ok(vec![vector, dots])
 }
 
-/// Puts a picture, as SVG or as the PNG that the path's end asks for, in the place of `path` by way of a file beside it.
+/// Writes a picture, as SVG or as the PNG that the path's end asks for.
 ///
 /// # Errors
 /// A picture that cannot be written.
-pub fn save(svg: &str, path: &Path, mut file: tempfile::NamedTempFile) -> Result<(), Error> {
-    let bytes = if path.extension().is_some_and(|e| e == "png") { png(svg)? } else { svg.into() };
-    let written = file.write_all(&bytes).map_err(Error::from);
-    written
-        .and_then(|()| file.persist(path).map_err(Error::from))
-        .map(|_| ())
-        .with_context(|| format!("cannot write {}", path.display()))
+pub fn save(svg: &str, mut file: Output) -> Result<(), Error> {
+    let dots = file.path().extension().is_some_and(|e| e == "png");
+    let bytes = if dots { png(svg)? } else { svg.into() };
+    file.write_all(&bytes).map_err(|cause| file.failed(&cause))?;
+    file.commit()?;
+    Ok(())
 }
 
 /// The dots of an SVG.

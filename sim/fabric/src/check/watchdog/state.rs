@@ -66,9 +66,10 @@ fn misses(sim: &Sim, unit: usize, netlist: &Netlist, memory: &str, valid: &Bv, l
         sim.peek(&full).unwrap_or(Bv::zero(valid.width()))
     };
     let (read, atom) = (kind("mshr_read"), kind("mshr_atom"));
-    // The line number fills the row, or its lowest part: the rest is kind and epoch.
-    let extra = if memory == "miss_info" { 3 } else { 0 };
-    let width = netlist.mems.iter().find(|m| m.path == memory)?.lane_width - extra;
+    // The line number fills the row, or is its lowest part, as wide as in the CU's requests.
+    let lane = netlist.mems.iter().find(|m| m.path == memory)?.lane_width;
+    let asked = netlist.inputs.iter().find(|port| port.name == "cu_req_line").map(|port| port.width);
+    let width = if memory == "miss_info" { asked?.min(lane) } else { lane };
     let open: Vec<u32> = (0..valid.width()).filter(|i| valid.bit(*i)).collect();
     let one = |i: &u32| {
         let row = sim.peek_mem(&name, *i, 0).map_or(0, |row| row.slice(0, width).low_u64());

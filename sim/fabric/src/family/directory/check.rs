@@ -152,9 +152,21 @@ impl Checked<'_> {
         };
         let slice = self.params().dir(0).unwrap_or(baseline);
         slice.validate().or_else(|e| {
-            let legal = "banks * ways * c * 2^k with c odd and at most 15, within the address";
+            let legal = match e.key {
+                "entries" => "banks * ways * c * 2^k with c odd and at most 15, within the address".into(),
+                "inv_rate" if slice.kind.acked() => {
+                    format!("1 with protocol {}", self.keys.protocol.name())
+                }
+                key => self.alone(key),
+            };
             self.ensure(false, e.key, &e.problem, legal)
         })
+    }
+
+    /// What a key may be on its own.
+    fn alone(&self, key: &str) -> String {
+        let info = self.config.keys().into_iter().find(|info| info.name == key);
+        info.map_or_else(String::new, |info| info.legal.to_string())
     }
 
     fn check_caches(&self) -> Result<(), ConfigError> {

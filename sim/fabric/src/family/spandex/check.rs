@@ -56,8 +56,8 @@ impl Checked<'_> {
         self.ensure(
             self.keys.inject.put(&mut self.keys.sound(self.common)),
             "inject",
-            "the protocol has no block of this kind",
-            "none, faults of the LLC and of L1s and units of the protocol",
+            "the protocol has no block of this kind, or what the fault spoils never happens under it",
+            format!("none, or protocol = {}", self.keys.inject.protocols(self.keys, self.common).join(", ")),
         )?;
         let l1 =
             [("size", "l1_size"), ("ways", "l1_ways"), ("latency", "l1_latency"), ("targets", "l1_targets")];

@@ -128,6 +128,10 @@ impl Hardware for SpandexHardware {
         true
     }
 
+    fn follows_hints(&self) -> bool {
+        self.system.flex.is_some()
+    }
+
     fn has_fences(&self) -> bool {
         false
     }
@@ -139,7 +143,7 @@ impl Hardware for SpandexHardware {
 
     /// Kernels hand nothing on, but stores of the host stay in the L1 that carries them until a KEND.
     fn fold(&self) -> Option<Fold> {
-        Some(|_| 0)
+        Some(Arc::new(|_: &[u64]| 0))
     }
 
     /// An L1 drains and drops its lines alone.

@@ -1,9 +1,12 @@
 //! Faults of the family's blocks, put in on purpose to try the checks of a run: simulation only, since a block with one is not exported.
 //!
-//! Each is one that some program of the tests shows. Faults of the blocks that none shows are not among them; the benches of the blocks are for these.
+//! Each is one that a litmus test or a program shows, with the keys that bring its race about: the rows of `spandex.csv` and `flat.csv` of
+//! `weft-conformance` hold the commands, and the campaign asks them. Faults of the blocks that none shows are not among them; the benches
+//! of the blocks are for these.
 
-use super::SpandexSystem;
-use crate::config::named;
+use super::{SpandexKeys, SpandexProtocol, SpandexSystem};
+use crate::config::{Common, Named, named};
+use weft_spandex::denovo_l1::Atomics;
 use weft_spandex::denovo_l1::Inject as DenovoL1;
 use weft_spandex::flex_l1::Inject as FlexL1;
 use weft_spandex::gpu_l1::Inject as GpuL1;
@@ -228,10 +231,43 @@ impl SpandexSlip {
         })
     }
 
-    /// Puts it into the block; false when the system has none of this kind.
+    /// What it spoils happens in the system, if that has the block.
+    fn matters(self, system: &SpandexSystem) -> bool {
+        use SpandexSlip::*;
+        let l1s = || system.denovo_cores.iter().chain(&system.denovo_cus);
+        let (mesi, flex, denovo) = (system.mesi.is_some(), system.flex.is_some(), l1s().next().is_some());
+        match self {
+            // Only MESI and Flex share words that a writer has to invalidate.
+            LlcEarlyAck | LlcUnlatchedPolicy | LlcForgottenSharer => mesi || flex,
+            // GPU coherence owns nothing.
+            LlcNoCross | LlcDropOwned | LlcLostDirty => mesi || denovo || flex,
+            // Only GPU coherence and Flex write through, and what is owned must be somebody's.
+            LlcStaleOwner => flex || (system.has_gpu_l1s() && (mesi || denovo)),
+            // Only an owner refuses, and those of a hierarchical system are above the GPU L2.
+            TuGpuNackLost | TuGpuNoEscalation => system.hierarchy.is_none() && (mesi || denovo),
+            GpuL2NoRevoke | GpuL2DropOwned | GpuL2NoCross => system.denovo_cus.is_some(),
+            DenovoL1NoDelay => l1s().any(|(l1, _)| l1.atomics == Atomics::Own),
+            _ => true,
+        }
+    }
+
+    /// Protocols with which it may be put in, the other keys as they are.
+    pub(super) fn protocols(self, keys: &SpandexKeys, common: &Common) -> Vec<&'static str> {
+        let takes = |protocol: SpandexProtocol| {
+            let keys = SpandexKeys { protocol, ..keys.clone() };
+            (common.gpus == 1 || !protocol.is_hierarchical()) && self.put(&mut keys.sound(common))
+        };
+        let all = SpandexProtocol::VALUES.iter().zip(SpandexProtocol::NAMES);
+        all.filter(|(protocol, _)| takes(**protocol)).map(|(_, name)| *name).collect()
+    }
+
+    /// Puts it into the block; false when the system has none of this kind, or what the fault spoils never happens in it.
     #[must_use]
     pub(super) fn put(self, system: &mut SpandexSystem) -> bool {
         let Some(at) = self.at() else { return true };
+        if !self.matters(system) {
+            return false;
+        }
         let gpu = system.has_gpu_l1s();
         match (at, &mut system.mesi, &mut system.hierarchy) {
             (At::Llc(fault), _, None) => system.llc.fault = fault,

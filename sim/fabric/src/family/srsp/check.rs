@@ -1,7 +1,8 @@
 //! What several keys of the family must be together. The rules of the blocks are their own, told with the configuration's keys.
 
+use super::keys::SrspSlip;
 use super::{Gpu, SrspKeys};
-use crate::config::{Common, ConfigError, FabricConfig, size};
+use crate::config::{Common, ConfigError, FabricConfig, Named, size};
 use crate::cu::Model;
 use weft_blocks::registry::BlockError;
 use weft_srsp::fabric::HlrcFabricParams;
@@ -30,13 +31,11 @@ impl Checked<'_> {
             "the memory is larger than the address space",
             format!("a power of two of at most {}", size(most.min(1 << 60) as u64)),
         )?;
-        let (slip, scoped) = (self.keys.inject, self.keys.protocol.system().is_some());
-        let known = if scoped { slip.scoped().is_some() } else { slip.registering().is_some() };
-        let legal = match scoped {
-            true => "none, or a slip other than flush-after-ack and no-gain-inv",
-            false => "none, no-noinst, flush-after-ack, no-gain-inv",
-        };
-        self.ensure(known, "inject", "the L1s of this protocol have no such slip", legal)?;
+        let protocol = self.keys.protocol;
+        let slips = SrspSlip::VALUES.iter().filter(|slip| slip.exists(protocol)).map(|slip| slip.name());
+        let legal = slips.collect::<Vec<_>>().join(", ");
+        let problem = format!("the L1s of protocol {} have no such slip", protocol.name());
+        self.ensure(self.keys.inject.exists(protocol), "inject", &problem, legal)?;
         self.check_hardware()
     }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use weft_blocks::registry::BlockError;
 use weft_engine::{Design, Sim};
 use weft_rtl::ir::Module;
+use weft_srsp::params::Impl;
 
 /// Hardware of the family and what is around it.
 pub(super) struct SrspHardware {
@@ -75,6 +76,14 @@ impl Hardware for SrspHardware {
         Some(self.sync)
     }
 
+    /// L1s that register lines take every atomic for one of everybody's.
+    fn promotes(&self) -> bool {
+        match &self.params {
+            Gpu::Scoped(p) => p.l1.system != Impl::Base,
+            Gpu::Registering(_) => true,
+        }
+    }
+
     fn has_fences(&self) -> bool {
         false
     }
@@ -86,7 +95,7 @@ impl Hardware for SrspHardware {
 
     /// Kernels hand nothing on, but stores of the host stay in the L1 that carries them until a KEND.
     fn fold(&self) -> Option<Fold> {
-        Some(|_| 0)
+        Some(Arc::new(|_: &[u64]| 0))
     }
 
     /// An L1 flushes and drops its lines alone.

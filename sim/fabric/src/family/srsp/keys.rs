@@ -78,6 +78,25 @@ impl DataWrite {
 }
 
 impl SrspSlip {
+    /// The L1s of a protocol have what the slip leaves out.
+    pub(super) fn exists(self, protocol: SrspProtocol) -> bool {
+        use SrspProtocol::{Brsp, Global, Scope, Srsp, SrspOpt, Steal};
+        match self {
+            SrspSlip::None => true,
+            // Of SEL_FLUSH and SEL_INV.
+            SrspSlip::PaDropped | SrspSlip::FlushShort | SrspSlip::EarlyPack | SrspSlip::NoMissFence => {
+                matches!(protocol, Srsp | SrspOpt)
+            }
+            // Of remote operations, their own ones and those that reach them.
+            SrspSlip::OpenGate => matches!(protocol, Brsp | Srsp | SrspOpt),
+            // Without probes all that an L1 hears of others comes on the channel of its fills, behind what was read
+            // before: an invalidation finds no older line under way.
+            SrspSlip::NoNoinst => !matches!(protocol, Global | Scope | Steal),
+            slip if protocol.system().is_some() => slip.scoped().is_some(),
+            slip => slip.registering().is_some(),
+        }
+    }
+
     /// The hardware's word for it, of L1s with scopes.
     pub(super) fn scoped(self) -> Option<Inject> {
         Some(match self {
@@ -147,7 +166,7 @@ keys! {
             revokes: u32 = 8, "lines", Within(1, 64), "protocol hlrc: lines that are revoked at once in an L2 bank";
             owned_aware: bool = true, "", Switch, "protocol hlrc: registered lines are replaced last, in L1s and L2 banks";
             l2_write: DataWrite = DataWrite::Combine, "", OneOf(DataWrite::NAMES), "protocol hlrc: written data is combined in the L2, or goes through it to memory and drops the copy there";
-            inject: SrspSlip = SrspSlip::None, "", OneOf(SrspSlip::NAMES), "a slip of the L1s, to try the checks; simulation only";
+            inject: SrspSlip = SrspSlip::None, "", OneOf(SrspSlip::NAMES), "a slip of the L1s, to try the checks; simulation only. With protocol srsp or srsp-opt alone pa-dropped, flush-short, early-pack, no-miss-fence; there and with brsp open-gate, and with hlrc too no-noinst; with all but hlrc no-replay, early-release, keeps-copies; with hlrc alone flush-after-ack, no-gain-inv";
         }
         Caches {
             banks: u32 = 4, "banks", Power(1, 8), "L2 banks, line interleaved, each with a DRAM channel";

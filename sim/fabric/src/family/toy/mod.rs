@@ -160,7 +160,7 @@ impl Hardware for Toy {
     }
 
     fn fold(&self) -> Option<Fold> {
-        Some(|told| told.iter().sum())
+        Some(Arc::new(|told: &[u64]| told.iter().sum()))
     }
 
     fn surroundings(&self, sim: &mut Sim, memory: Memory) -> Result<Box<dyn Surroundings>, FabricError> {

@@ -2,8 +2,9 @@
 
 use super::TsmKeys;
 use crate::config::{Common, ConfigError, FabricConfig, size};
-use crate::cu::Model;
+use crate::cu::{CuFault, Model};
 use weft_blocks::registry::BlockError;
+use weft_mgcc::choice::Inject;
 
 /// The keys of a configuration of this family.
 pub(super) struct Checked<'a> {
@@ -18,6 +19,7 @@ impl Checked<'_> {
         self.check_memory()?;
         self.check_leases()?;
         self.check_consistency()?;
+        self.check_fault()?;
         self.check_hardware()
     }
 
@@ -62,7 +64,32 @@ impl Checked<'_> {
         }
         let least = self.keys.ts + self.keys.eb;
         let problem = format!("it is smaller than ts + eb = {least}");
-        self.ensure(self.keys.cts >= least, "cts", &problem, format!("{least}..64"))
+        self.ensure(self.keys.cts >= least, "cts", &problem, format!("{least}..64"))?;
+        self.check_tags()
+    }
+
+    /// A request may wait behind one of every L1 for its line; its tag must still be understood then.
+    fn check_tags(&self) -> Result<(), ConfigError> {
+        let hardware = self.keys.params(self.common);
+        let tsm = &hardware.tsm;
+        let lease = self.keys.rd_lease.max(self.keys.wr_lease);
+        let outlived = tsm.rolls_outlived(lease);
+        if !hardware.coherent() || outlived <= tsm.epochs_told() {
+            return Ok(());
+        }
+        let least = (3..=8).find(|eb| outlived < 1 << (eb - 1));
+        let legal = match least {
+            Some(least) => format!("{least}..8"),
+            None => "none here".to_string(),
+        };
+        let problem = format!(
+            "a request behind those of all {} L1s may outlive {outlived} epochs, for one of ts = {} bits has room for {} leases of {lease}, and its tag tells only {} apart; take a larger ts, or smaller leases",
+            tsm.gpus * tsm.cus,
+            tsm.ts,
+            tsm.ts_max() / (lease + 1),
+            tsm.epochs_told()
+        );
+        self.ensure(false, "eb", &problem, legal)
     }
 
     /// The CUs and the fabric keep one consistency model.
@@ -73,7 +100,21 @@ impl Checked<'_> {
             "model",
             "the L1s of this protocol keep release consistency, and CUs that keep sc send no fences",
             "drf0, drf1, drfrlx; sc comes with protocol = wt-c-sc",
-        )
+        )?;
+        let relaxed = self.common.inject_cu == CuFault::None || !sequential;
+        let why = "with protocol wt-c-sc the CUs keep sc, where no atomic is relaxed";
+        self.ensure(relaxed, "inject_cu", why, "none")
+    }
+
+    /// A fault is of the hardware at hand: elsewhere a run that sees nothing would say nothing.
+    fn check_fault(&self) -> Result<(), ConfigError> {
+        let fault = self.keys.inject;
+        let timed = fault == Inject::None || self.keys.params(self.common).coherent();
+        let why = "it is a slip of leases and clocks, which protocols without coherence do not have";
+        self.ensure(timed, "inject", why, "none with wb-nc-rc and wt-nc-rc")?;
+        let fenced = fault != Inject::KeepClock || !self.keys.sequential();
+        let why = "it is a fault of fences, and CUs that keep sc send none";
+        self.ensure(fenced, "inject", why, "any other with protocol = wt-c-sc")
     }
 
     /// What the hardware refuses, told with the configuration's keys.

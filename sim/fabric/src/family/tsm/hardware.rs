@@ -5,7 +5,7 @@ use super::around::{Around, Place};
 use super::banks::Banks;
 use super::lane::Ports;
 use super::metrics::counted;
-use super::times::Times;
+use super::times::{Times, full_time};
 use crate::check::CheckError;
 use crate::config::Common;
 use crate::cu::{CuMode, Model};
@@ -126,9 +126,13 @@ impl Hardware for TsmHardware {
         !self.params.coherent()
     }
 
-    /// The greatest clock: {epoch, ts} compares as one number (mgcc.md section 9).
+    /// The greatest clock: {epoch, ts} compares as one number (mgcc.md section 9), modulo its width.
     fn fold(&self) -> Option<Fold> {
-        let greatest: Fold = |told| told.iter().copied().max().unwrap_or(0);
+        let cts = self.params.tsm.cts;
+        let greatest: Fold = Arc::new(move |told| {
+            let first = told.first().copied().unwrap_or(0);
+            told.iter().map(|time| full_time(*time, first, cts)).max().unwrap_or(0) & (u64::MAX >> (64 - cts))
+        });
         self.params.coherent().then_some(greatest)
     }
 

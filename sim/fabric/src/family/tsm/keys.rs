@@ -32,7 +32,7 @@ keys! {
             age_max: u32 = 64, "times", Within(1, 1023), "a request passed over so often goes first";
             merge_raw: MergeRaw = MergeRaw::Auto, "", OneOf(MergeRaw::NAMES), "a read of a line whose write is in service takes its line without DRAM; auto: on with wt-c-sc";
             wrsp_data: WrspData = WrspData::Partial, "", OneOf(WrspData::NAMES), "writes whose answer carries the line";
-            inject: Inject = Inject::None, "", OneOf(Inject::NAMES), "a slip of the published listings, to try the checks; simulation only";
+            inject: Inject = Inject::None, "", OneOf(Inject::NAMES), "a slip of the published listings, to try the checks; with wt-c-rc and wt-c-sc; simulation only";
         }
         Caches {
             banks: u32 = 8, "banks", Power(1, 16), "L2 banks per GPU, and UMCs in the system";

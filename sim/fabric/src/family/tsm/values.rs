@@ -87,4 +87,42 @@ macro_rules! words {
     )*};
 }
 
-words!(TsmProtocol, TsuScale, RdExtend, TsuWts, WrspData, Inject);
+words!(TsmProtocol, TsuScale, RdExtend, TsuWts, WrspData);
+
+/// Faults that a fabric can show, with their words: all but `early_fence`. The CUs have every store acknowledged before they
+/// send a fence ([`CuMode::acks`](crate::cu::CuMode::acks)), and a block that another wave writes cannot be read before that,
+/// so a fence that waits for nothing comes no earlier than it may. The bench of the L1 notices it.
+const FAULTS: [(Inject, &str); <Inject as Choice>::WORDS.len() - 1] = {
+    let all = <Inject as Choice>::WORDS;
+    let mut out = [all[0]; <Inject as Choice>::WORDS.len() - 1];
+    let (mut i, mut n) = (0, 0);
+    while i < all.len() {
+        if !matches!(all[i].0, Inject::EarlyFence) {
+            out[n] = all[i];
+            n += 1;
+        }
+        i += 1;
+    }
+    out
+};
+
+impl Named for Inject {
+    const VALUES: &'static [Inject] = &{
+        let mut out = [FAULTS[0].0; FAULTS.len()];
+        let mut i = 0;
+        while i < out.len() {
+            out[i] = FAULTS[i].0;
+            i += 1;
+        }
+        out
+    };
+    const NAMES: &'static [&'static str] = &{
+        let mut out = [""; FAULTS.len()];
+        let mut i = 0;
+        while i < out.len() {
+            out[i] = FAULTS[i].1;
+            i += 1;
+        }
+        out
+    };
+}

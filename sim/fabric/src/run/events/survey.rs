@@ -53,6 +53,7 @@ impl Survey<'_> {
             fabric: String::new(),
             workload: String::new(),
             seed: None,
+            setup: serde_json::Value::Null,
             config: serde_json::Value::Null,
             line: 0,
             group: 1,

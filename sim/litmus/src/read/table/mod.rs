@@ -2,10 +2,13 @@
 
 mod aarch64;
 mod lisa;
+mod parts;
 mod ptx;
+mod start;
 
-use super::{ReadError, condition, is_name, number, wrong};
-use crate::test::{Cond, Dialect, Expr, Instr, Loc, Place, Quantifier, Test, Thread};
+use super::{ReadError, is_name, number, wrong};
+use crate::test::{Dialect, Expr, Instr, Loc, Place, Test, Thread};
+use parts::Parts;
 use std::collections::BTreeMap;
 
 pub(super) use aarch64::wide;
@@ -16,25 +19,39 @@ struct Cell<'a> {
     line: usize,
 }
 
+/// An access of so many bytes.
+struct Sized {
+    thread: usize,
+    line: usize,
+    at: Expr,
+    bytes: u8,
+}
+
 /// A thread under construction: branches name labels until all are known.
 pub(super) struct Column<'a> {
     test: &'a mut Test,
     thread: usize,
     line: usize,
-    jumps: Vec<(usize, String)>,
+    jumps: Vec<(usize, usize, String)>,
+    sizes: &'a mut Vec<Sized>,
 }
 
 impl Column<'_> {
-    /// The location of this name, made (holding 0) if it is new.
-    pub(super) fn loc(&mut self, name: &str) -> Result<usize, ReadError> {
+    /// The location of this name and the virtual address that it is, made (holding 0) if it is new.
+    pub(super) fn named(&mut self, name: &str) -> Result<(usize, u8), ReadError> {
         let name = name.trim_start_matches('[').trim_end_matches(']');
         if !is_name(name) {
             return wrong(self.line, format!("{name:?} is no location"));
         }
-        Ok(self.test.loc(name).unwrap_or_else(|| {
-            self.test.locs.push(Loc { name: name.into(), init: 0, local: false });
-            self.test.locs.len() - 1
-        }))
+        if let Some(alias) = self.test.aliases.iter().find(|alias| alias.name == name) {
+            return Ok((alias.loc, alias.address));
+        }
+        Ok((location(self.test, name), 0))
+    }
+
+    /// The location of this name, made (holding 0) if it is new.
+    pub(super) fn loc(&mut self, name: &str) -> Result<usize, ReadError> {
+        self.named(name).map(|(loc, _)| loc)
     }
 
     /// The register of this name.
@@ -61,8 +78,13 @@ impl Column<'_> {
     /// Appends a branch to a label.
     pub(super) fn branch(&mut self, if_: Expr, label: &str) {
         let at = self.test.threads[self.thread].code.len();
-        self.jumps.push((at, label.into()));
+        self.jumps.push((at, self.line, label.into()));
         self.push(Instr::Branch { if_, to: 0 });
+    }
+
+    /// Notes the size of an access.
+    pub(super) fn size(&mut self, at: &Expr, bytes: u8) {
+        self.sizes.push(Sized { thread: self.thread, line: self.line, at: at.clone(), bytes });
     }
 
     /// Operands of an instruction, as many as it must have.
@@ -84,58 +106,12 @@ impl Column<'_> {
     }
 }
 
-/// The parts of a file.
-#[derive(Default)]
-struct Parts<'a> {
-    braces: Vec<(usize, &'a str)>,
-    rows: Vec<(usize, &'a str)>,
-    scopes: Option<(usize, &'a str)>,
-    condition: Option<(usize, String)>,
-}
-
-fn is_condition(line: &str) -> bool {
-    ["exists", "~exists", "~ exists", "forall"].iter().any(|word| line.starts_with(word))
-}
-
-fn split(text: &str) -> Result<Parts<'_>, ReadError> {
-    let mut parts = Parts::default();
-    let mut open = None;
-    let mut quoted = false;
-    for (n, raw) in text.lines().enumerate() {
-        let (line, body) = (n + 1, raw.trim());
-        if let Some((_, condition)) = &mut parts.condition {
-            condition.push(' ');
-            condition.push_str(body);
-        } else if open == Some(true) {
-            let (inside, closed) = body.split_once('}').map_or((body, false), |(inside, _)| (inside, true));
-            parts.braces.push((line, inside));
-            open = Some(!closed);
-        } else if open.is_none() {
-            quoted ^= body.matches('"').count() % 2 == 1;
-            if let (false, Some(inside)) = (quoted, body.strip_prefix('{')) {
-                let (inside, closed) =
-                    inside.split_once('}').map_or((inside, false), |(inside, _)| (inside, true));
-                parts.braces.push((line, inside));
-                open = Some(!closed);
-            }
-        } else if is_condition(body) {
-            parts.condition = Some((line, body.to_string()));
-        } else if let Some(tree) = body.strip_prefix("scopes:") {
-            parts.scopes = Some((line, tree));
-        } else if let Some(row) = body.strip_suffix(';') {
-            parts.rows.push((line, row));
-        } else if !body.is_empty() {
-            return wrong(
-                line,
-                format!("{body:?} is neither a row of threads (it ends with ;) nor a condition"),
-            );
-        }
-    }
-    match open {
-        Some(false) => Ok(parts),
-        Some(true) => wrong(text.lines().count(), "the braces of the initial values are not closed"),
-        None => wrong(text.lines().count(), "there are no initial values; write {} for none"),
-    }
+/// The location of this name, made (holding 0) if it is new.
+fn location(test: &mut Test, name: &str) -> usize {
+    test.loc(name).unwrap_or_else(|| {
+        test.locs.push(Loc { name: name.into(), ..Loc::default() });
+        test.locs.len() - 1
+    })
 }
 
 /// Reads a test.
@@ -143,24 +119,15 @@ fn split(text: &str) -> Result<Parts<'_>, ReadError> {
 /// # Errors
 /// What is no such test.
 pub fn read(text: &str) -> Result<Test, ReadError> {
-    let parts = split(text)?;
+    let clean = parts::without_comments(text);
+    let parts = Parts::split(&clean)?;
     let mut head = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("").split_whitespace();
     let dialect = match head.next() {
         Some("PTX") => Dialect::Ptx,
         Some("AArch64") => Dialect::Aarch64,
         _ => Dialect::Lisa,
     };
-    let name = head.next().unwrap_or("unnamed").to_string();
-    let mut test = Test {
-        name,
-        dialect,
-        locs: Vec::new(),
-        threads: Vec::new(),
-        quantifier: Quantifier::Exists,
-        condition: Cond::True,
-        expect: Vec::new(),
-        races: Vec::new(),
-    };
+    let mut test = Test::new(head.next().unwrap_or("unnamed"), dialect);
     let end = text.lines().count();
     let Some(((line, header), rows)) = parts.rows.split_first() else {
         return wrong(end, "there is no row of threads behind the initial values");
@@ -168,17 +135,16 @@ pub fn read(text: &str) -> Result<Test, ReadError> {
     for cell in header.split('|') {
         test.threads.push(Thread { place: place(cell.trim(), *line, dialect)?, ..Thread::default() });
     }
-    initial(&parts.braces, &mut test)?;
+    start::read(&parts.braces, &mut test)?;
+    let mut sizes = Vec::new();
     for thread in 0..test.threads.len() {
-        column(&mut test, thread, rows)?;
+        column(&mut test, thread, rows, &mut sizes)?;
     }
+    one_size(&test, &sizes)?;
     if let Some((line, tree)) = parts.scopes {
         lisa::scopes(tree, line, &mut test)?;
     }
-    let Some((line, asked)) = parts.condition else {
-        return wrong(end, "there is no condition; end with exists (...), ~exists (...) or forall (...)");
-    };
-    condition::read(&asked, line, &mut test)?;
+    parts.ending.finish(end, &mut test)?;
     Ok(test)
 }
 
@@ -200,63 +166,60 @@ fn place(header: &str, line: usize, dialect: Dialect) -> Result<Place, ReadError
     Ok(place)
 }
 
-/// Initial values: `x=0`, `[x]=0`, `0:r1=3`, `0:X1=x`.
-fn initial(braces: &[(usize, &str)], test: &mut Test) -> Result<(), ReadError> {
-    let entries =
-        braces.iter().flat_map(|(line, text)| text.split(';').map(move |entry| (*line, entry.trim())));
-    // Locations first, so that registers may hold their addresses.
-    let entries: Vec<(usize, &str)> = entries.filter(|(_, entry)| !entry.is_empty()).collect();
-    for pass in 0..2 {
-        for (line, entry) in &entries {
-            let Some((left, right)) = entry.split_once('=').map(|(l, r)| (l.trim(), r.trim())) else {
-                return wrong(*line, format!("{entry:?} gives nothing a value; write NAME=VALUE"));
-            };
-            // A type may stand before the name.
-            let left = left.split_whitespace().last().unwrap_or("");
-            match (left.split_once(':'), pass) {
-                (None, 0) => {
-                    let name = left.trim_start_matches('[').trim_end_matches(']');
-                    let Some(init) = number(right).filter(|_| is_name(name)) else {
-                        return wrong(*line, format!("{entry:?} gives no location a number"));
-                    };
-                    test.locs.push(Loc { name: name.into(), init, local: false });
+/// Refuses accesses of different sizes to one location, where the location is known before the test is
+/// enumerated.
+fn one_size(test: &Test, sizes: &[Sized]) -> Result<(), ReadError> {
+    // The location, if it is known: a register that holds an address from its start to its end.
+    let of = |access: &Sized| {
+        let thread = &test.threads[access.thread];
+        let mut base = &access.at;
+        while let Expr::Bin(_, left, _) = base {
+            base = left;
+        }
+        match base {
+            Expr::Reg(reg) if !thread.code.iter().any(|instr| instr.writes() == Some(*reg)) => {
+                match thread.start[*reg] {
+                    Expr::Addr(loc) => Some(loc),
+                    _ => None,
                 }
-                (Some((thread, reg)), 1) => register(test, (thread, reg), right, *line)?,
-                _ => {}
+            }
+            _ => None,
+        }
+    };
+    for (n, one) in sizes.iter().enumerate() {
+        for other in &sizes[..n] {
+            if let (Some(loc), true) = (of(one), one.bytes != other.bytes)
+                && of(other) == Some(loc)
+            {
+                let (name, a, b) = (&test.locs[loc].name, other.bytes, one.bytes);
+                return wrong(
+                    one.line,
+                    format!("{name} is accessed as {a} and as {b} bytes; only accesses of one size are read"),
+                );
             }
         }
     }
     Ok(())
 }
 
-fn register(test: &mut Test, (thread, reg): (&str, &str), right: &str, line: usize) -> Result<(), ReadError> {
-    let thread = thread.trim_start_matches('P').parse().ok().filter(|t: &usize| *t < test.threads.len());
-    let (Some(thread), true) = (thread, is_name(reg)) else {
-        return wrong(line, format!("{reg} is no register of a thread of this test"));
-    };
-    let name = if test.dialect == Dialect::Aarch64 { wide(reg) } else { reg.to_string() };
-    let value = match number(right) {
-        Some(value) => Expr::Const(value),
-        None => Expr::Addr(Column { test, thread, line, jumps: Vec::new() }.loc(right)?),
-    };
-    let reg = test.threads[thread].reg(&name);
-    test.threads[thread].start[reg] = value;
-    Ok(())
-}
-
 /// Reads the column of a thread.
-fn column(test: &mut Test, thread: usize, rows: &[(usize, &str)]) -> Result<(), ReadError> {
+fn column(
+    test: &mut Test,
+    thread: usize,
+    rows: &[(usize, &str)],
+    sizes: &mut Vec<Sized>,
+) -> Result<(), ReadError> {
     let cells = rows.iter().filter_map(|(line, row)| {
         let text = row.split('|').nth(thread)?.trim();
         (!text.is_empty()).then_some(Cell { text, line: *line })
     });
     let dialect = test.dialect;
     let mut labels = BTreeMap::new();
-    let mut column = Column { test, thread, line: 0, jumps: Vec::new() };
+    let mut column = Column { test, thread, line: 0, jumps: Vec::new(), sizes };
     for cell in cells {
         column.line = cell.line;
         let mut text = cell.text;
-        if let Some((label, rest)) = text.split_once(':').filter(|(label, _)| is_name(label.trim())) {
+        while let Some((label, rest)) = text.split_once(':').filter(|(label, _)| is_name(label.trim())) {
             labels.insert(label.trim().to_string(), column.test.threads[thread].code.len());
             text = rest.trim();
         }
@@ -267,8 +230,7 @@ fn column(test: &mut Test, thread: usize, rows: &[(usize, &str)]) -> Result<(), 
             _ => lisa::instr(&mut column, text)?,
         }
     }
-    let (jumps, line) = (std::mem::take(&mut column.jumps), column.line);
-    for (at, label) in jumps {
+    for (at, line, label) in std::mem::take(&mut column.jumps) {
         let Some(target) = labels.get(&label) else {
             return wrong(line, format!("thread {thread} goes to {label}, a label that it does not have"));
         };

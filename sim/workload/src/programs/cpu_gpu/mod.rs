@@ -15,6 +15,7 @@ pub mod reuse_s;
 pub mod rsct;
 mod shared;
 pub mod team;
+pub mod torn;
 pub mod tqh;
 pub mod trns;
 pub mod walk;

@@ -6,29 +6,20 @@ use super::super::params::{Legal, ParamSpec, Params};
 use super::super::round::Round;
 use super::super::simt::{Base, Flow, Kernels, Launch, Memory, Simt, Thread};
 use super::super::{WorkloadError, WorkloadInfo};
-use super::work::{PARAMS as COMMON, Rows, S_NEAR, S_OWN, Visit, Work};
+use super::work::{Rows, S_NEAR, S_OWN, Visit, Work, and_one};
 use crate::data;
 use crate::graph::Graph;
 use crate::op::AmoKind;
 use crate::program::VerifyError;
 
 /// Those of every program with work queues, and the way.
-const PARAMS: &[ParamSpec] = &{
-    let way = ParamSpec {
-        name: "way",
-        default: "pull",
-        legal: Legal::Choice(&["pull", "push"]),
-        unit: "",
-        about: "Each vertex sums over its neighbours, or adds to each of them by a relaxed atomic.",
-    };
-    let mut all = [way; COMMON.len() + 1];
-    let mut i = 0;
-    while i < COMMON.len() {
-        all[i] = COMMON[i];
-        i += 1;
-    }
-    all
-};
+const PARAMS: &[ParamSpec] = &and_one(ParamSpec {
+    name: "way",
+    default: "pull",
+    legal: Legal::Choice(&["pull", "push"]),
+    unit: "",
+    about: "Each vertex sums over its neighbours, or adds to each of them by a relaxed atomic.",
+});
 
 /// Greatest difference of a pushed rank, whose sum is in any order, from the host's, relative to it.
 const TOLERANCE: f32 = 1e-3;

@@ -1,19 +1,22 @@
 //! SSSP: shortest paths from one vertex by Bellman and Ford (Pannotia sssp).
 
-use super::super::graphs;
-use super::super::params::Params;
+use super::super::graphs::{self, WEIGHT_SCALE};
+use super::super::params::{ParamSpec, Params};
 use super::super::round::Round;
 use super::super::simt::{Base, Flow, Kernels, Launch, Memory, Simt, Thread};
 use super::super::{WorkloadError, WorkloadInfo};
-use super::work::{PARAMS, Rows, S_NEAR, S_OWN, Visit, Work};
+use super::work::{Rows, S_NEAR, S_OWN, Visit, Work, and_one};
 use crate::data;
 use crate::graph::Graph;
 use crate::program::VerifyError;
 
+/// Those of every program with work queues, and the scale of weights.
+const PARAMS: &[ParamSpec] = &and_one(WEIGHT_SCALE);
+
 /// Registry entry.
 pub const INFO: WorkloadInfo = WorkloadInfo {
     name: "sssp",
-    about: "Shortest paths from vertex 0 with work queues: every vertex takes the least of its own distance and its neighbours' with the arc, until none changes (Pannotia SSSP).",
+    about: "Shortest paths from vertex 0 with work queues: every vertex takes the least of its own distance and its neighbours' with the arc, until none changes (Pannotia SSSP). Without weights arcs get random ones of 1 to 64.",
     params: PARAMS,
     published: &[("queues", "64"), ("rounds", "65536")],
     takes_graph: true,
@@ -38,7 +41,20 @@ pub struct Sssp {
 impl Sssp {
     /// Builds the program on `graph`, or on the graph that the parameters name.
     pub fn new(params: &Params, graph: Option<&Graph>) -> Result<Self, WorkloadError> {
-        let rows = Rows::weighted(&graphs::chosen(params, graph), params.integer("seed"));
+        let graph = graphs::chosen(params, graph);
+        let weights = graphs::whole_weights(params, &graph, graph.incoming(), INFINITE - 1)?;
+        let rows = Rows::weighted(&graph, weights, || params.integer("seed"));
+        if let Some((vertex, sum)) = beyond(&rows, params.integer("rounds")) {
+            return Err(WorkloadError::Sum {
+                workload: INFO.name,
+                graph: graph.origin().file.clone().unwrap_or_else(|| format!("the graph {}", graph.name())),
+                from: graph.label(0),
+                to: graph.label(vertex as u32),
+                sum,
+                infinite: INFINITE.into(),
+                scale: 10f64.powf((f64::from(INFINITE) / sum as f64).log10().floor()),
+            });
+        }
         let mut work = Work::new(INFO.name, params, &rows);
         let first = data::u32_bytes(&first(work.vertices));
         let old = work.base.add("distance", work.vertices, false, first);
@@ -59,6 +75,30 @@ impl Sssp {
         }
         (old, self.work.rounds)
     }
+}
+
+/// A vertex whose distance after so many rounds is not below infinity, and the distance, if there is one. On the way to a
+/// lesser distance a greater one does no harm: it is as good as none.
+fn beyond(rows: &Rows, rounds: u64) -> Option<(usize, u64)> {
+    let vertices = rows.offsets.len() - 1;
+    let longest = rows.weights.iter().flatten().max().copied().unwrap_or(0);
+    let hops = rounds.min(vertices as u64 - 1);
+    if hops.saturating_mul(longest.into()) < INFINITE.into() {
+        return None;
+    }
+    let mut old = vec![u64::MAX; vertices];
+    old[0] = 0;
+    for _ in 0..rounds {
+        let relax =
+            |v: usize| rows.of(v).fold(old[v], |least, (u, w)| least.min(old[u].saturating_add(w.into())));
+        let new: Vec<u64> = (0..vertices).map(relax).collect();
+        if new == old {
+            break;
+        }
+        old = new;
+    }
+    let far = |distance: &u64| (INFINITE.into()..u64::MAX).contains(distance);
+    old.iter().position(far).map(|vertex| (vertex, old[vertex]))
 }
 
 /// Distances before the first round.

@@ -21,6 +21,17 @@ const ROUNDS: ParamSpec =
 pub const PARAMS: &[ParamSpec] =
     &[SOURCE, NODES, EDGES, SYNC, QUEUES, WAVES, HINT, PAD, ROUNDS, GPUS, LANES, super::super::common::SEED];
 
+/// [`PARAMS`], and one that a program has besides.
+pub const fn and_one(more: ParamSpec) -> [ParamSpec; PARAMS.len() + 1] {
+    let mut all = [more; PARAMS.len() + 1];
+    let mut i = 0;
+    while i < PARAMS.len() {
+        all[i] = PARAMS[i];
+        i += 1;
+    }
+    all
+}
+
 /// Bytes of a work-group's scratchpad: the task's two ends, and whether a thread wants another round.
 const LDS: u64 = 12;
 const LDS_MORE: u64 = 8;
@@ -348,15 +359,14 @@ impl Rows {
         Rows { offsets: rows.offsets().to_vec(), targets: rows.targets().to_vec(), weights: None }
     }
 
-    /// The same with the weights of the arcs: the file's, or random ones of 1 to 64.
-    pub fn weighted(graph: &Graph, seed: u64) -> Rows {
+    /// The same with weights of the arcs: those given, or random ones of 1 to 64 by a seed.
+    pub fn weighted(graph: &Graph, given: Option<Vec<u32>>, seed: impl FnOnce() -> u64) -> Rows {
         let rows = Rows::incoming(graph);
-        let given = graph.incoming().weights();
-        let weight = |arc: usize| match given {
-            Some(weights) => weights[arc] as u32,
-            None => 1 + (data::mix(seed, 3, arc as u64) % 64) as u32,
-        };
-        Rows { weights: Some((0..rows.targets.len()).map(weight).collect()), ..rows }
+        let weights = given.unwrap_or_else(|| {
+            let seed = seed();
+            (0..graph.arcs()).map(|arc| 1 + (data::mix(seed, 3, arc) % 64) as u32).collect()
+        });
+        Rows { weights: Some(weights), ..rows }
     }
 
     /// Neighbours of a vertex, with weights where there are any, else 0.

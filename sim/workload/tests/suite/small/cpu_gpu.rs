@@ -61,6 +61,7 @@ pub const CPU_GPU: &[(&str, &[(&str, &str)])] = &[
         &[("cpu_threads", "2"), ("blocks", "3"), ("shared", "1"), ("group", "50"), ("iterations", "3")],
     ),
     ("rsct", &[("cpu_threads", "2"), ("blocks", "3"), ("models", "25"), ("vectors", "101"), ("group", "50")]),
+    ("torn-lines", &[("cpu_threads", "2"), ("gpus", "1"), ("cus", "3"), ("lines", "12"), ("rounds", "4")]),
     (
         "tqh",
         &[

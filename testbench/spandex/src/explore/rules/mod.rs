@@ -147,9 +147,6 @@ fn self_invalidating(c: &Config) -> Vec<Dead> {
 fn plain_requests() -> Vec<Dead> {
     let mut list = unnamed("cache.l1_req", &["mask"], 1);
     list.extend(unnamed_in("tu.l1_req", &["mask"]));
-    // Nobody has come yet to whom it is shown.
-    let shown = all(&["tu.fwd_out_line", "tu.fwd_out_mask", "tu.fwd_out_data"]);
-    list.push(dead(&shown, &[some("tu.fwd_out_valid")]));
     list
 }
 

@@ -41,8 +41,8 @@ fn tu_uncached(s: &Spandex) -> Arc<Module> {
         let (up, down) = (in_channel::<CuReq>("up", &cu), out_channel::<CuRsp>("down", &cu));
         let (req, rsp) = (out_channel::<Req>("req", s), in_channel::<Rsp>("rsp", s));
         let (fwd, rsp_out) = (in_channel::<Fwd>("fwd", s), out_channel::<Rsp>("rsp_out", s));
-        out_channel::<Wb>("wb", s);
-        out_channel::<Fwd>("fwd_out", s);
+        silent_out_channel::<Wb>("wb", s);
+        silent_out_channel::<Fwd>("fwd_out", s);
         let open = reg::<Bool>("open", ());
         let memory = up.msg.op.is_any(&[CuOp::Ld, CuOp::St, CuOp::Amo]);
         let whole = up.msg.mask.eq(words_bytes(s, words(s, up.msg.mask)));
@@ -59,7 +59,7 @@ fn tu_uncached(s: &Spandex) -> Arc<Module> {
             down.send(&answer(s, &up.msg, lit_bv(Bv::zero(s.data_bits()))));
             up.take();
         });
-        when(rsp.valid & down.free, || {
+        when(rsp.valid & up.valid & down.free, || {
             let answered = !up.msg.op.is(CuOp::St) | up.msg.want_ack;
             when(answered, || down.send(&answer(s, &up.msg, rsp.msg.data)));
             rsp.take();

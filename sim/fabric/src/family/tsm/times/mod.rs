@@ -45,6 +45,14 @@ const NAME: &str = "logical time";
 /// Lines of a page.
 const PAGE: u64 = 64;
 
+/// The time that a clock of `bits` bits tells, in full: of all times with these low bits the one nearest to `near`, which is a full time at hand.
+pub(crate) fn full_time(told: u64, near: u64, bits: u32) -> u64 {
+    let spare = 64 - bits;
+    // The difference as a signed number of `bits` bits.
+    let ahead = (told.wrapping_sub(near) << spare) as i64 >> spare;
+    near.wrapping_add(ahead as u64)
+}
+
 /// Neighbouring lines.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Page {
@@ -86,6 +94,8 @@ struct State {
     units: Vec<Unit>,
     /// Number of the last write taken.
     number: u64,
+    /// The greatest time told, in full: clocks begin again at 0 when their epochs are used up.
+    latest: u64,
     counts: Counts,
     /// The first violation.
     wrong: Option<String>,
@@ -96,8 +106,9 @@ struct State {
 pub struct Times {
     /// Compute units of a GPU.
     cus: u32,
-    /// Bits of a timestamp.
+    /// Bits of a timestamp, and of a clock.
     ts: u32,
+    cts: u32,
     sequential: bool,
     /// Loads raise the clock at once.
     eager: bool,
@@ -122,6 +133,7 @@ impl Times {
         Times {
             cus: p.tsm.cus,
             ts: p.tsm.ts,
+            cts: p.tsm.cts,
             sequential: p.sequential(),
             eager: p.read_ts == ReadTs::Eager || p.gtsc(),
             s: State { units, ..State::default() },
@@ -141,6 +153,13 @@ impl Times {
         if self.s.wrong.is_none() {
             self.s.wrong = Some(text(self));
         }
+    }
+
+    /// A time that an L1 tells, or is told, in full.
+    fn full(&mut self, told: u64) -> u64 {
+        let time = full_time(told, self.s.latest, self.cts);
+        self.s.latest = self.s.latest.max(time);
+        time
     }
 
     /// The answer to a load, store or atomic.
@@ -251,9 +270,11 @@ impl Times {
 
     /// A kernel begins with a time, or ends and tells one.
     fn bounded(&mut self, op: &Op, told: u64) {
+        let begins = op.access.op == CuOp::Kbegin;
+        let told = self.full(if begins { op.access.data[0] } else { told });
         let unit = self.unit(&op.by);
-        if op.access.op == CuOp::Kbegin {
-            unit.begun = unit.begun.max(op.access.data[0]);
+        if begins {
+            unit.begun = unit.begun.max(told);
             unit.clock = unit.clock.max(unit.begun);
             return;
         }
@@ -360,6 +381,7 @@ impl FamilyCheck for Times {
         let by = By { gpu: node, cu, wave: None, operation: 0 };
         // An answer to nothing is the message check's.
         let (Some(op), Some(time)) = (self.unit(&by).answered(reply.id), time) else { return };
+        let time = if matches!(op.access.op, CuOp::Kbegin | CuOp::Kend) { time } else { self.full(time) };
         match op.access.op {
             CuOp::Ld | CuOp::St | CuOp::Amo => self.accessed(now, &op, &reply.data, time),
             CuOp::Rel | CuOp::Acq => self.fenced(now, &op, time),

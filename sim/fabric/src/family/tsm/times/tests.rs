@@ -207,3 +207,16 @@ fn versions_that_no_clock_can_reach_are_dropped() {
     bench.loaded(B, 5, 1, 10);
     bench.expect(&["binds at time 10, before"]);
 }
+
+#[test]
+fn a_short_clock_is_told_in_full() {
+    // Epochs of 3 bits, stamps of 6: 8 times 64.
+    let told = |full: u64| full & 511;
+    for near in [0u64, 63, 64, 500, 511, 512, 5_000] {
+        for ahead in -200i64..=200 {
+            let Some(full) = near.checked_add_signed(ahead) else { continue };
+            assert_eq!(full_time(told(full), near, 9), full, "{ahead} from {near}");
+        }
+    }
+    assert_eq!(full_time(u64::MAX, 7, 64), u64::MAX, "a clock of 64 bits is as it is told");
+}

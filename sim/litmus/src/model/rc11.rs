@@ -1,7 +1,9 @@
-//! C11 as repaired by RC11, and OpenCL 2.0 with scopes and with memory of a work-group's own.
+//! C11 as repaired by RC11 (Lahav et al., PLDI 2017), and the same with scopes and with memory of a
+//! work-group's own for OpenCL.
 //!
-//! Of OpenCL, synchronisation needs scopes that include each other, sequential consistency holds among such accesses only, and happens-before is kept apart for
-//! global and for local memory: a release on local memory publishes nothing that was written to global memory. A fence orders both.
+//! With scopes, synchronisation needs scopes that include each other, sequential consistency holds among such
+//! accesses only, and happens-before is kept apart for global and for local memory: a release on local memory
+//! publishes nothing that was written to global memory. A fence or a barrier orders the memory that it names.
 //!
 //! A program with a data race has no meaning in either; its executions are judged like the others.
 
@@ -9,7 +11,7 @@ use crate::execution::Execution;
 use crate::paths::{Event, Kind};
 use crate::relation::{Rel, Set, union};
 
-struct C11<'a> {
+struct Rc11<'a> {
     x: &'a Execution<'a>,
     /// Pairs that may synchronise.
     reach: Rel,
@@ -17,17 +19,17 @@ struct C11<'a> {
     eco: Rel,
 }
 
-/// Whether an execution is possible; `scoped` by OpenCL's rules.
+/// Whether an execution is possible; `scoped` with OpenCL's scopes and regions.
 pub fn allows(x: &Execution, scoped: bool) -> bool {
     let all = Rel::cross(x.len(), u64::MAX, u64::MAX);
     let reach = if scoped { x.inclusive() } else { all };
-    let c = C11 { x, reach, same: x.same_loc(), eco: x.com().plus() };
+    let c = Rc11 { x, reach, same: x.same_loc(), eco: x.com().plus() };
     // Without this, values could come out of nothing.
     if !x.atomic() || !x.po.or(&x.rf).acyclic() {
         return false;
     }
-    let global = x.set(|e| e.kind == Kind::Fence || !x.test.locs[e.loc].local);
-    let local = x.set(|e| e.kind == Kind::Fence || x.test.locs[e.loc].local);
+    let global = x.region(false);
+    let local = x.region(true);
     let parts: &[Set] = if scoped { &[global, local] } else { &[u64::MAX] };
     let orders: Vec<Rel> = parts.iter().map(|part| c.before(*part)).collect();
     orders.iter().all(|hb| hb.irreflexive() && hb.then(&c.eco).irreflexive()) && c.sequential(&union(&orders))
@@ -37,7 +39,7 @@ fn atomic(e: &Event) -> bool {
     e.thread.is_none() || e.attr.atomic()
 }
 
-impl C11<'_> {
+impl Rc11<'_> {
     /// Happens-before among events of one kind of memory.
     fn before(&self, part: Set) -> Rel {
         let x = self.x;
@@ -53,7 +55,8 @@ impl C11<'_> {
         let acquire = none.or(&x.po.to(fences)).to(acquires).from(reads);
         let sync = release.then(&sequence).then(&x.rf.to(reads)).then(&acquire).and(&self.reach);
         let first = Rel::cross(x.len(), x.initial(), !x.initial());
-        union([&x.po, &sync, &first]).from(part).to(part).plus()
+        let met = x.met(part);
+        union([&x.po, &sync, &first, &met]).from(part).to(part).plus()
     }
 
     /// Sequentially consistent accesses and fences have one order.
