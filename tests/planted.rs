@@ -1,19 +1,20 @@
 //! Planted faults and the commands that see them, as the tables say (`sim/conformance/src/planted`): status 1 with the fault, 0 without.
 //! `scripts/litmus --faults` asks all rows; here are those that the tables have in the suite.
 
-use crate::program::weft;
+use crate::program::weft_in;
 use weft_conformance::planted::{FILES, File};
 
 /// Every row of a file that the suite asks of a fault: the program sees it with one of the row's seeds, and nothing up to that
 /// seed on sound hardware.
 fn is_seen(file: &str, fault: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
     let rows = File::named(file).expect("a file").rows().unwrap_or_else(|e| panic!("{e}"));
     for row in rows.iter().filter(|row| row.fault == fault) {
         for protocol in &row.suite {
             let end = |planted, seed| {
                 let args = row.args(protocol, planted, seed).expect("a row of the suite has a command");
                 let words: Vec<&str> = args.iter().map(String::as_str).collect();
-                let out = weft(&words);
+                let out = weft_in(folder.path(), &words);
                 (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
             };
             let ended = (1..=row.most).map(|seed| (seed, end(true, seed))).find(|(_, end)| end.0 != Some(0));

@@ -136,9 +136,11 @@ pub struct CosimReport {
     pub transfers: u64,
     /// Cycle of the last transfer: nothing passes after it, whatever is offered.
     pub last_transfer: Option<u64>,
-    /// Output ports that took more than one value; a run in which few do proves little.
+    /// Output ports that are no constants of the hardware.
+    pub outputs_that_can_move: usize,
+    /// Of those, the ones that took more than one value; a run in which few do proves little.
     pub outputs_that_moved: usize,
-    /// The other output ports.
+    /// The others that can.
     pub outputs_still: Vec<String>,
     /// The first output that depends on memory content at power-up, seen by a four-state simulator.
     pub unknown: Option<Difference>,
@@ -152,13 +154,15 @@ impl fmt::Display for CosimReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: engine and {} agree in {} cycles on {} outputs ({} bits, {} of the outputs changed, {} transfers",
+            "{}: engine and {} agree in {} cycles on {} outputs ({} bits, {} of {} that can change did, {} \
+             transfers",
             self.module,
             self.with.name(),
             self.cycles,
             self.outputs,
             self.output_bits,
             self.outputs_that_moved,
+            self.outputs_that_can_move,
             self.transfers
         )?;
         match self.last_transfer {
@@ -269,6 +273,7 @@ pub fn cosim_recorded(
         output_bits: run.ports.outputs.iter().map(|p| p.width).sum(),
         transfers: run.transfers,
         last_transfer: run.last_transfer,
+        outputs_that_can_move: run.can_move(),
         outputs_that_moved: run.moved(),
         outputs_still: run.still().into_iter().map(String::from).collect(),
         unknown,

@@ -4,11 +4,11 @@ use super::ports::{Channel, Ports};
 use super::stimulus::{Stimulus, Traffic};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use weft_engine::{Design, EngineError, Options, Probes, Sim};
+use weft_engine::{Design, Driver, EngineError, Options, Probes, Sim};
 use weft_fabric::run::FabricError;
 use weft_rtl::bv::{Bv, limbs_for};
 use weft_rtl::ir::Module;
-use weft_rtl::netlist::{NetOp, NetPort};
+use weft_rtl::netlist::{NetOp, NetPort, Netlist};
 
 /// Inputs and outputs of a run after reset, cycle by cycle, in the order of the ports.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct Recording {
     pub transfers: u64,
     /// Cycle of the last transfer.
     pub last_transfer: Option<u64>,
+    /// For each output whether it is a constant of the hardware: what it shows says nothing about a simulator.
+    pub fixed: Vec<bool>,
 }
 
 impl Recording {
@@ -70,7 +72,8 @@ impl Recording {
     }
 
     fn empty(ports: Ports) -> Recording {
-        Recording { ports, inputs: Vec::new(), outputs: Vec::new(), transfers: 0, last_transfer: None }
+        let fixed = vec![false; ports.outputs.len()];
+        Recording { ports, inputs: Vec::new(), outputs: Vec::new(), transfers: 0, last_transfer: None, fixed }
     }
 
     fn record(
@@ -87,6 +90,7 @@ impl Recording {
         let output = |p: &super::Port| sim.output(&p.name).expect("a port of the module");
         let outs: Vec<_> = ports.outputs.iter().map(output).collect();
         let mut run = Recording::empty(ports);
+        run.fixed = (0..outs.len()).map(|output| is_constant(&design, output)).collect();
         for cycle in 0..cycles {
             let values = next(cycle, run.outputs.last().map(Vec::as_slice));
             for (port, value) in ins.iter().zip(&values) {
@@ -106,7 +110,9 @@ impl Recording {
         for channel in &self.ports.channels {
             let both = match channel {
                 Channel::Into { valid, ready, .. } => !inputs[*valid].is_zero() && !outputs[*ready].is_zero(),
-                Channel::OutOf { valid, ready } => !outputs[*valid].is_zero() && !inputs[*ready].is_zero(),
+                Channel::OutOf { valid, ready, .. } => {
+                    !outputs[*valid].is_zero() && !inputs[*ready].is_zero()
+                }
             };
             self.transfers += u64::from(both);
             self.last_transfer = if both { Some(cycle) } else { self.last_transfer };
@@ -120,15 +126,37 @@ impl Recording {
 
     /// Number of outputs that took more than one value.
     pub fn moved(&self) -> usize {
-        self.ports.outputs.len() - self.still().len()
+        self.can_move() - self.still().len()
     }
 
-    /// Names of the outputs that had one value in all cycles.
+    /// Number of outputs that are no constants of the hardware.
+    pub fn can_move(&self) -> usize {
+        self.fixed.iter().filter(|fixed| !**fixed).count()
+    }
+
+    /// Names of the outputs that had one value in all cycles and are no constants of the hardware.
     pub fn still(&self) -> Vec<&str> {
         let moves = |p: usize| self.outputs.windows(2).any(|pair| pair[0][p] != pair[1][p]);
         let outputs = self.ports.outputs.iter().enumerate();
-        outputs.filter(|(p, _)| !moves(*p)).map(|(_, port)| port.name.as_str()).collect()
+        outputs.filter(|(p, _)| !self.fixed[*p] && !moves(*p)).map(|(_, port)| port.name.as_str()).collect()
     }
+}
+
+/// Whether a top-level output is a constant of the hardware.
+fn is_constant(design: &Design, output: usize) -> bool {
+    match design.output_driver(output) {
+        Driver::Const => true,
+        Driver::Top(_) => false,
+        Driver::Unit { unit, output } => {
+            let net = &design.types[design.units[unit].ty].netlist;
+            is_fixed(net, &net.outputs[output])
+        }
+    }
+}
+
+/// Whether a unit's output is a constant.
+fn is_fixed(net: &Netlist, output: &NetPort) -> bool {
+    matches!(net.nodes[output.node.index()].op, NetOp::Const(_))
 }
 
 /// Records what passes a unit's ports while something else drives the simulation: a test bench, or the fabric around the unit.
@@ -171,8 +199,10 @@ impl Recorder {
         if sim.cycle() != 0 {
             return Err(RecordError::Late { cycle: sim.cycle() });
         }
-        let ports = Ports::of(&sim.design().types[units[unit].ty].module);
-        Ok(Recorder { unit, run: Recording::empty(ports) })
+        let ty = &sim.design().types[units[unit].ty];
+        let mut run = Recording::empty(Ports::of(&ty.module));
+        run.fixed = ty.netlist.outputs.iter().map(|output| is_fixed(&ty.netlist, output)).collect();
+        Ok(Recorder { unit, run })
     }
 
     /// The recorded unit's module.

@@ -52,7 +52,9 @@ const ODD: std::ops::Range<usize> = 1..2;
 /// a seed with which it goes on.
 fn seed(block: &str) -> u64 {
     match block {
-        "spandex-llc" | "stash" => 3,
+        "spandex-llc" | "gtsc-l2" => 3,
+        "inv-ingress" => 7,
+        "stash" => 16,
         _ => 2,
     }
 }
@@ -109,7 +111,10 @@ fn agree_on(block: &str, fabric: &Arc<Module>, with: &[With]) {
         let report = cosim(fabric, &options).unwrap_or_else(|e| panic!("{e}"));
         println!("{report}");
         assert_eq!(report.cycles, 2_000);
-        assert!(report.outputs_that_moved * 5 >= report.outputs * 2, "too little happened: {report}");
+        assert!(
+            report.outputs_that_moved * 5 >= report.outputs_that_can_move * 2,
+            "too little happened: {report}"
+        );
         if !SHOWS_POWER_UP.contains(&block) {
             assert_eq!(report.unknown, None, "{report}");
         }
@@ -231,35 +236,26 @@ cosim_of! {
     cosim_gpu_l2 "gpu-l2";
 }
 
-/// Blocks of which random neighbours move less: channels that some parameters leave unused, and answers that seldom fit what was
-/// asked. Their own benches, whose neighbours keep to the protocol, move the rest.
-const LITTLE: [&str; 8] = [
-    "traffic-gen",
-    "inv-egress",
-    "inv-ingress",
-    "fence-unit",
-    "hier-fence-unit",
-    "gtsc-l2",
-    "tu-gpu",
-    "stash",
-];
+/// Blocks of which random neighbours move less with some seeds: `traffic-gen` has fields that it never sets, and the others wait for
+/// ever after an answer to nothing asked. Their own benches, whose neighbours keep to the protocol, move the rest.
+const LITTLE: [&str; 5] = ["traffic-gen", "inv-egress", "inv-ingress", "gtsc-l2", "stash"];
 
 /// The engine's half of `weft cosim BLOCK --cycles 5000`, with which agreement is worth something only if the block does something.
 #[test]
 fn the_default_stimulus_moves_every_block() {
     let mut found = Vec::new();
     for (block, sets) in all() {
-        for words in *sets {
+        for words in sets.iter() {
             let module = weft_catalog::build(block, &given(words)).unwrap_or_else(|e| panic!("{words}: {e}"));
             let run = Recording::random(&module, 5_000, 1, Traffic::Both, Options::default())
                 .unwrap_or_else(|e| panic!("{words}: {e}"));
-            let (outputs, moved) = (run.ports.outputs.len(), run.moved());
+            let (outputs, moved) = (run.can_move(), run.moved());
             let last = run.last_transfer.unwrap_or(0);
             println!(
                 "{block:<22} {moved:>4} of {outputs:>4} outputs, {:>6} transfers, the last in {last:>4}  {words}",
                 run.transfers
             );
-            let little = match LITTLE.contains(&block) {
+            let little = match LITTLE.contains(block) {
                 true => moved < 2 || run.transfers < 1_000,
                 false => moved * 2 < outputs || (!run.ports.channels.is_empty() && last < 4_500),
             };
