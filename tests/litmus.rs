@@ -171,6 +171,7 @@ fn a_folder_goes_on_without_what_cannot_be_read() {
         serde_json::from_str(&std::fs::read_to_string(json).expect("results")).expect("JSON");
     assert_eq!(rows.as_array().map(Vec::len), Some(3));
     assert_eq!(rows[0]["verdicts"][0]["holds"], true);
+    assert_eq!(rows[0]["file"], folder.path().join("b.litmus").to_str().expect("text"));
     assert_eq!((&rows[1]["unread"]["file"], &rows[1]["unread"]["line"]), (&bad.into(), &4.into()));
     let (status, out, error) = said(&["litmus", path, "--skip-unread"]);
     assert_eq!((status, error.as_str()), (Some(0), ""));

@@ -1,6 +1,6 @@
 //! `weft trace` and traces in the place of programs: counts, formats, runs, sweeps, one sentence for each mistake.
 
-use crate::program::{refused, stdout};
+use crate::program::{refusal_in, refused, stdout};
 use std::path::Path;
 use std::process::Command;
 
@@ -49,6 +49,21 @@ fn a_trace_is_counted() {
         serde_json::from_str(&stdout(&["trace", VECTORADD, "--json"])).expect("JSON");
     assert_eq!(json["kernels"][0]["touched_bytes"], 600_000, "three vectors of 50 000 floats");
     assert_eq!((&json["copies"], &json["copied_bytes"]), (&2.into(), &400_000.into()));
+}
+
+#[test]
+fn a_folder_here_needs_no_separator() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["mine", "bfs"] {
+        std::fs::create_dir(folder.path().join(name)).expect("a folder");
+    }
+    let run = |name: &str| {
+        let args = ["run", "rec-4gpu-small", "--workload", name, "--param", "nodes=none"];
+        refusal_in(folder.path(), &args)
+    };
+    let (trace, program) = (run("mine"), run("bfs"));
+    assert!(trace.contains("mine is a trace"), "{trace}");
+    assert!(program.contains("workload bfs: nodes = none"), "a program of that name comes first: {program}");
 }
 
 #[test]

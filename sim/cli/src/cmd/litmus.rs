@@ -131,7 +131,7 @@ pub fn run(args: &Args) -> Outcome {
                 rows.push(row);
             }
             Err(Failure::Input(e)) if folder => {
-                let file = Unread { file: item.source.clone(), line: None, reason: format!("{e:#}") };
+                let file = Unread { file: item.source().into(), line: None, reason: format!("{e:#}") };
                 bar.suspend(|| say(format!("not judged: {}", file.words())))?;
                 unread.push(file);
             }
@@ -175,7 +175,7 @@ fn judge(
             None
         }
     });
-    Ok(Row { test: item.test.name.clone(), verdicts, fabric, unread: None })
+    Ok(Row { test: item.test.name.clone(), file: item.file.clone(), verdicts, fabric, unread: None })
 }
 
 /// The last sentence, and the status.
@@ -252,7 +252,7 @@ fn verdicts(args: &Args, item: &Item) -> Result<Vec<Judged>, Failure> {
         }
         (None, None) => named()
             .collect::<Result<_, _>>()
-            .map_err(|e| Failure::input(anyhow!("{}: expect {e}", item.source)))?,
+            .map_err(|e| Failure::input(anyhow!("{}: expect {e}", item.source())))?,
     };
     let judge = |model: Model| {
         let ends = model.ends(test, Bounds::default()).map_err(Failure::input)?;

@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Outcome {
         for model in models(args, item)? {
             let found = match races(&item.test, model, hrf, Bounds::default()) {
                 Err(e) if folder => {
-                    let file = Unread { file: item.source.clone(), line: None, reason: e.to_string() };
+                    let file = Unread { file: item.source().into(), line: None, reason: e.to_string() };
                     say(format!("not judged: {}", file.words()))?;
                     unread.push(file);
                     unjudged += 1;
@@ -103,7 +103,7 @@ fn models(args: &Args, item: &Item) -> Result<Vec<Drf>, Failure> {
     let mut all: Vec<Drf> = Vec::new();
     for (name, _) in &item.test.races {
         let model =
-            name.parse::<Model>().map_err(|e| Failure::input(anyhow!("{}: race {e}", item.source)))?;
+            name.parse::<Model>().map_err(|e| Failure::input(anyhow!("{}: race {e}", item.source())))?;
         all.push(own(model)?);
     }
     if all.is_empty() {

@@ -220,10 +220,12 @@ pub const BUNDLED: [Bundled; 3] = [
     },
 ];
 
-/// A name that is that of a trace, not of a program: it comes with this crate, has a separator of folders, or ends as a trace does.
+/// A name that is that of a trace, not of a program: it comes with this crate, has a separator of folders, ends as
+/// a trace does, or is that of a folder and of no program.
 pub fn is_trace(name: &str) -> bool {
     let ends = [".wtrace", ".wtrb"].iter().any(|ending| packed::plain(name).ends_with(ending));
-    name.contains('/') || ends || BUNDLED.iter().any(|trace| trace.name == name)
+    let folder = || Path::new(name).is_dir() && crate::workloads().iter().all(|known| known.name != name);
+    name.contains('/') || ends || BUNDLED.iter().any(|trace| trace.name == name) || folder()
 }
 
 /// What people call a trace: its folder or file without what stands before and behind.

@@ -47,6 +47,8 @@ pub struct OnFabric {
 #[derive(Serialize)]
 pub struct Row {
     pub test: String,
+    /// The file that it is from; tests of the library have none.
+    pub file: Option<String>,
     pub verdicts: Vec<Judged>,
     pub fabric: Option<OnFabric>,
     /// Why it was not judged.
@@ -86,7 +88,8 @@ impl Judged {
 impl Row {
     /// The row of a test that was not judged.
     pub fn unread(unread: Unread) -> Row {
-        Row { test: unread.file.clone(), verdicts: Vec::new(), fabric: None, unread: Some(unread) }
+        let file = Some(unread.file.clone());
+        Row { test: unread.file.clone(), file, verdicts: Vec::new(), fabric: None, unread: Some(unread) }
     }
 
     /// Whether some verdict is stated.

@@ -11,12 +11,19 @@ use weft_litmus::test::{Test, Verdict};
 
 /// A test, and what is said about it elsewhere.
 pub struct Item {
-    /// File, or the library.
-    pub source: String,
+    /// The file that it is from; tests of the library have none.
+    pub file: Option<String>,
     /// The test.
     pub test: Test,
     /// Verdict of the `expected.csv` beside it.
     pub stated: Option<Verdict>,
+}
+
+impl Item {
+    /// Its file, or the library.
+    pub fn source(&self) -> &str {
+        self.file.as_deref().unwrap_or("library")
+    }
 }
 
 /// A test that could not be read, or not be judged.
@@ -70,14 +77,13 @@ pub fn items(word: &str) -> Result<Items, Failure> {
     if path.is_file() {
         let test = file(path).map_err(|unread| Failure::input(anyhow!("{}", unread.words())))?;
         return Ok(Items {
-            tests: vec![Item { source: word.into(), test, stated: None }],
+            tests: vec![Item { file: Some(word.into()), test, stated: None }],
             ..Items::default()
         });
     }
     let all = library().map_err(|e| Failure::check(anyhow!("the library of tests: {e}")))?;
-    let source = || "library".to_string();
     let names: Vec<String> = all.iter().map(|test| test.name.clone()).collect();
-    let items = all.into_iter().map(|test| Item { source: source(), test, stated: None });
+    let items = all.into_iter().map(|test| Item { file: None, test, stated: None });
     let named = |name: &str| match word.split_once('*') {
         Some((first, last)) => {
             name.len() >= first.len() + last.len() && name.starts_with(first) && name.ends_with(last)
@@ -115,8 +121,8 @@ fn folder(path: &Path) -> Result<Items, Failure> {
     for at in files {
         match file(&at) {
             Ok(test) => {
-                let (source, stated) = (at.display().to_string(), stated.get(&name(&at)).copied());
-                items.tests.push(Item { source, test, stated });
+                let (file, stated) = (Some(at.display().to_string()), stated.get(&name(&at)).copied());
+                items.tests.push(Item { file, test, stated });
             }
             Err(unread) => items.unread.push(unread),
         }
