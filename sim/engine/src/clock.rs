@@ -1,15 +1,19 @@
 //! One clock edge for many units, on one thread or several.
 //!
-//! In a cycle a unit reads and writes only its own state, so units can be clocked in any order and side by side. What they found goes into one word each;
-//! everything that crosses from unit to unit follows when all have been clocked, always in the same order.
+//! In a cycle a unit reads and writes only its own state, so units can be clocked in any order and side by
+//! side. What they found goes into one word each; everything that crosses from unit to unit follows when all
+//! have been clocked, always in the same order.
 
 use crate::design::Design;
 use crate::state::{Core, Schedule};
 
-/// In a unit's word: it has fallen asleep. (In a clock function's flags the bit says that a memory was written.)
+/// In a clock function's flags: a memory was written.
+pub(crate) const WRITTEN: u64 = 1;
+
+/// In a unit's word: it has fallen asleep. It takes the place of [`WRITTEN`].
 pub(crate) const ASLEEP: u64 = 1;
 
-/// In a unit's word: one of its assertions failed.
+/// In both: one of the unit's assertions failed.
 pub(crate) const FAILED: u64 = 2;
 
 /// Fewer awake units than this are clocked on one thread: to share them out would take longer.
@@ -20,8 +24,8 @@ const WORTH_SHARING: u32 = 16;
 pub(crate) struct Room {
     /// For the interpreter, and before it for what a watched unit was.
     pub scratch: Vec<u64>,
-    /// Units clocked in this cycle of which there is something to tell, in order, each with its word: [`ASLEEP`], the flag of a failed assertion, and
-    /// the flags that have links.
+    /// Units clocked in this cycle of which there is something to tell, in order, each with its word:
+    /// [`ASLEEP`], the flag of a failed assertion, and the flags that have links.
     pub events: Vec<(u32, u64)>,
 }
 
@@ -42,8 +46,8 @@ struct Shared<'a> {
     cycle: u64,
 }
 
-/// Clocks every active unit, on as many threads as there are `rooms`; their events, one room after the other, tell in unit order what
-/// came of it.
+/// Clocks every active unit, on as many threads as there are `rooms`; their events, one room after the other,
+/// tell in unit order what came of it.
 #[inline]
 pub(crate) fn clock(design: &Design, core: &mut Core, rooms: &mut [Room]) {
     let Core { limbs, units, watch, active, cycle, .. } = core;
@@ -108,8 +112,8 @@ impl<'a> Part<'a> {
                 let place = unit - first;
                 let word = if cycle < self.watch[place] {
                     match &call.native {
-                        Some(native) => native.clock(state) & !ASLEEP,
-                        None => design.types[call.ty].interpret(state, &mut room.scratch) & !ASLEEP,
+                        Some(native) => native.clock(state) & !WRITTEN,
+                        None => design.types[call.ty].interpret(state, &mut room.scratch) & !WRITTEN,
                     }
                 } else {
                     let (schedule, watch) = (&mut self.units[place], &mut self.watch[place]);
@@ -124,8 +128,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Clocks one unit and lets it sleep when the cycle changed no register and wrote no memory: as long as its inputs stay, every further cycle would do the
-/// same, and add the same to the counters.
+/// Clocks one unit and lets it sleep when the cycle changed no register and wrote no memory: as long as its
+/// inputs stay, every further cycle would do the same, and add the same to the counters.
 #[inline(never)]
 fn look(
     shared: Shared,
@@ -140,7 +144,7 @@ fn look(
     let (before, scratch) = scratch.split_at_mut(watched);
     before.copy_from_slice(&state[..watched]);
     let flags = ty.clock(state, scratch);
-    if flags & 1 == 0 && state[..regs] == before[..regs] {
+    if flags & WRITTEN == 0 && state[..regs] == before[..regs] {
         let gained =
             state[regs..watched].iter().zip(&before[regs..]).map(|(now, old)| now.wrapping_sub(*old));
         schedule.rate.iter_mut().zip(gained).for_each(|(rate, gained)| *rate = gained);
@@ -148,5 +152,5 @@ fn look(
         return flags | ASLEEP;
     }
     *watch = shared.cycle + schedule.next_interval();
-    flags & !ASLEEP
+    flags & !WRITTEN
 }

@@ -1,5 +1,6 @@
 //! From a module to what can be simulated: units, each compiled once, and the wires between them.
 
+use crate::clock::FAILED;
 use crate::interp::Interp;
 use crate::layout::Layout;
 use crate::native::{Native, NativeCall, Plan};
@@ -77,7 +78,8 @@ pub(crate) enum OutSource {
     Comb(NetId),
 }
 
-/// A distinct module, flattened, and compiled once together with those that differ in constants and names only.
+/// A distinct module, flattened, and compiled once together with those that differ in constants and names
+/// only.
 pub struct UnitType {
     /// The module.
     pub module: Arc<Module>,
@@ -88,7 +90,8 @@ pub struct UnitType {
     pub(crate) interp: Interp,
     pub(crate) native: Option<Arc<Native>>,
     pub(crate) outputs: Vec<OutSource>,
-    /// For each register the flag that a clocked unit sets when it changes: that of the output channel it belongs to, or 0.
+    /// For each register the flag that a clocked unit sets when it changes: that of the output channel it
+    /// belongs to, or 0.
     pub(crate) flags: Vec<u32>,
     /// Values of the inputs behind the module's own.
     pub(crate) constants: Vec<Bv>,
@@ -106,28 +109,35 @@ pub(crate) fn netlist_of(module: &Arc<Module>, probes: Probes) -> Result<Netlist
 }
 
 impl UnitType {
-    /// The types of a family's modules.
+    /// The types of a family's modules, compiled once.
     pub(crate) fn of_family(family: Family, options: Options) -> Result<Vec<UnitType>, EngineError> {
         let modules = family.modules.clone();
-        let mut types: Vec<UnitType> = Vec::new();
-        for (module, member) in modules.iter().zip(family.finish()) {
-            let code = types.first().and_then(|first| first.native.clone());
-            types.push(UnitType::new(module, member, code, options)?);
-        }
-        Ok(types)
+        let mut members = modules.iter().zip(family.finish());
+        let Some((module, first)) = members.next() else { return Ok(Vec::new()) };
+        let plan = Plan::new(&first.netlist);
+        let layout = Layout::new(&first.netlist, &plan);
+        let flags = output_flags(&first.netlist);
+        let native = match options.backend {
+            BackendKind::Interp => None,
+            BackendKind::Native => {
+                let code = Native::compile(&first.netlist, &plan, &layout, &flags);
+                let failed = |cause| EngineError::Compile { module: module.name.clone(), cause };
+                Some(Arc::new(code.map_err(failed)?))
+            }
+        };
+        let of = |(module, member)| UnitType::new(module, member, &layout, &flags, native.clone());
+        Ok([(module, first)].into_iter().chain(members).map(of).collect())
     }
 
-    /// A type; `code` is that of its family, once it is compiled.
     fn new(
         module: &Arc<Module>,
         member: Member,
-        code: Option<Arc<Native>>,
-        options: Options,
-    ) -> Result<UnitType, EngineError> {
+        layout: &Layout,
+        flags: &[u32],
+        native: Option<Arc<Native>>,
+    ) -> UnitType {
         let Member { netlist, constants } = member;
         let netlist = Arc::new(netlist);
-        let plan = Plan::new(&netlist);
-        let layout = Layout::new(&netlist, &plan.buffered, plan.scratch());
         let outputs = netlist
             .outputs
             .iter()
@@ -137,27 +147,15 @@ impl UnitType {
                 _ => OutSource::Comb(port.node),
             })
             .collect();
-        let flags = output_flags(&netlist);
-        let interp = Interp::new(&netlist, &layout);
-        let native = match options.backend {
-            BackendKind::Interp => None,
-            BackendKind::Native => Some(match code {
-                Some(code) => code,
-                None => {
-                    let code = Native::compile(&netlist, &plan, &layout, &flags);
-                    Arc::new(
-                        code.map_err(|cause| EngineError::Compile { module: module.name.clone(), cause })?,
-                    )
-                }
-            }),
-        };
-        Ok(UnitType { module: module.clone(), netlist, layout, interp, native, outputs, flags, constants })
+        let interp = Interp::new(&netlist, layout);
+        let (layout, flags) = (layout.clone(), flags.to_vec());
+        UnitType { module: module.clone(), netlist, layout, interp, native, outputs, flags, constants }
     }
 }
 
 impl UnitType {
-    /// Clocks a unit: flag 0 is set when a memory was written (by the interpreter: when anything changed), flag 1 when an assertion failed, the
-    /// others for outputs that may have changed.
+    /// Clocks a unit; the flags are those of [`crate::clock`] (the interpreter says of anything that changed
+    /// that a memory was written), and those of outputs that may have changed.
     #[inline]
     pub(crate) fn clock(&self, state: &mut [u64], scratch: &mut [u64]) -> u64 {
         match &self.native {
@@ -171,14 +169,15 @@ impl UnitType {
         self.interp.evaluate(state, scratch);
         let failed = self.interp.count(state, scratch);
         let changed = self.interp.commit(state, scratch);
-        u64::from(failed) << 1 | if changed { !2 } else { 0 }
+        (if failed { FAILED } else { 0 }) | if changed { !FAILED } else { 0 }
     }
 }
 
-/// First flag of an output channel; those below mean that something changed and that an assertion failed.
+/// First flag of an output channel, above those of [`crate::clock`].
 pub(crate) const FIRST_FLAG: u32 = 2;
 
-/// Gives each output channel's message a flag, and its `valid` or `ready` one too, since they change more often. Where there are more than 62, they share.
+/// Gives each output channel's message a flag, and its `valid` or `ready` one too, since they change more
+/// often. Where there are more than 62, they share.
 fn output_flags(netlist: &Netlist) -> Vec<u32> {
     let channels: Vec<&str> = netlist.outputs.iter().filter_map(|p| p.name.strip_suffix("_valid")).collect();
     let (mut messages, mut bits): (HashMap<&str, Vec<u32>>, Vec<Vec<u32>>) = Default::default();
@@ -230,6 +229,17 @@ pub struct Unit {
 pub(crate) struct Sink {
     pub unit: usize,
     pub at: usize,
+    /// Limb in which the unit is told that the input has changed, and the bits to set there.
+    pub heard: usize,
+    pub mark: u64,
+}
+
+impl Sink {
+    /// An input of a unit whose state begins at limb `base`.
+    pub fn new(layout: &Layout, unit: usize, base: usize, input: usize) -> Sink {
+        let marks = &layout.marks;
+        Sink { unit, at: base + layout.inputs[input], heard: base + marks.heard, mark: marks.inputs[input] }
+    }
 }
 
 /// A copy made when a unit has set the link's flag; offsets into the state of the whole design.
@@ -259,7 +269,10 @@ impl Links {
                 && next.sink.unit == link.sink.unit
                 && next.from == link.from + link.limbs
                 && next.sink.at == link.sink.at + link.limbs;
-            link.limbs += if joins { next.limbs } else { 0 };
+            if joins {
+                link.limbs += next.limbs;
+                link.sink.mark |= next.sink.mark;
+            }
             joins
         });
         let mask = flagged.iter().fold(0, |mask, (flag, _)| mask | 1 << flag);
@@ -296,7 +309,8 @@ pub struct Design {
     pub name: String,
     /// Distinct modules.
     pub types: Vec<UnitType>,
-    /// Instances, in the order in which they are clocked: those of one type after each other, so that its code is fetched once per cycle.
+    /// Instances, in the order in which they are clocked: those of one type after each other, so that its
+    /// code is fetched once per cycle.
     pub units: Vec<Unit>,
     /// Top inputs in order.
     pub inputs: Vec<NetPort>,

@@ -82,11 +82,9 @@ impl Sim {
         let counters = &state[ty.layout.probes..][..ty.netlist.probes.len()];
         self.core.units[unit].reported.copy_from_slice(counters);
         self.core.failures.clear();
-        for link in &self.design.links[unit].list {
-            self.core.copy(link.from, link.sink.at, link.limbs);
-            self.core.wake(&self.design, link.sink.unit);
-        }
-        self.core.wake(&self.design, unit);
+        let design = self.design.clone();
+        self.core.show(&design, unit);
+        self.core.disturb(&design, unit);
     }
 
     /// Splits a hierarchical name into unit number and name inside it.
@@ -154,7 +152,7 @@ impl Sim {
         };
         let base = self.design.bases[unit];
         self.core.limbs[base + at.start..base + at.end].copy_from_slice(value.limbs());
-        self.core.wake(&self.design, unit);
+        self.core.disturb(&self.design, unit);
         true
     }
 

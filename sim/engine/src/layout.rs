@@ -1,15 +1,18 @@
 //! Where a unit's state lives: registers, input slots and memories in one array of 64-bit limbs.
 
+use crate::native::Plan;
 use weft_rtl::bv::limbs_for;
 use weft_rtl::netlist::{NetOp, Netlist};
 
-/// Offsets in limbs into a unit's state: registers, counters, input slots, memories, then what native code alone uses.
+/// Offsets in limbs into a unit's state: registers, counters, input slots, memories, then what native code
+/// alone uses.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// First limb of each register. The buffered ones come first; in both parts those that are outputs lie in the order of the ports, so that
-    /// a channel's message can be copied as a whole.
+    /// First limb of each register. The buffered ones come first; in both parts those that are outputs lie in
+    /// the order of the ports, so that a channel's message can be copied as a whole.
     pub regs: Vec<usize>,
-    /// Limbs of the buffered registers: native code stores them in the copy at `copy` and moves them here at the end of the cycle.
+    /// Limbs of the buffered registers: native code stores them in the copy at `copy` and moves them here at
+    /// the end of the cycle.
     pub buffered: usize,
     /// First limb of the probes' counters, one limb each, right behind the registers.
     pub probes: usize,
@@ -23,15 +26,37 @@ pub struct Layout {
     pub copy: usize,
     /// The limb in which native code collects its flags.
     pub flags: usize,
-    /// First limb of the values that native code keeps from the start of a cycle until they are used.
+    /// First limb of the values that native code keeps until they are used.
     pub scratch: usize,
+    /// What native code has to do.
+    pub marks: Marks,
     /// Limbs in all.
     pub size: usize,
 }
 
+/// First limbs of the bits that say which pieces of a cycle native code has to run; see [`crate::native`].
+#[derive(Clone, Debug)]
+pub struct Marks {
+    /// Words of 64 bits for one bit per piece.
+    pub words: usize,
+    /// For each input the bits of [`Marks::heard`] that are set when it changes.
+    pub inputs: Vec<u64>,
+    /// The limb in which changes of inputs are gathered.
+    pub heard: usize,
+    /// The same, of the present cycle.
+    pub hearing: usize,
+    /// Pieces of the present cycle.
+    pub now: usize,
+    /// Pieces of the next cycle, because something that they read has changed.
+    pub next: usize,
+    /// Pieces of the next cycle that asked for it themselves.
+    pub again: usize,
+}
+
 impl Layout {
-    /// Lays out a netlist's state with these registers buffered and this many limbs for values kept during a cycle.
-    pub fn new(netlist: &Netlist, buffered: &[u32], scratch: usize) -> Layout {
+    /// Lays out a netlist's state for the native code of a plan.
+    pub fn new(netlist: &Netlist, plan: &Plan) -> Layout {
+        let (buffered, scratch) = (&plan.buffered, plan.scratch());
         let mut at = 0;
         let mut take = |limbs: usize| {
             at += limbs;
@@ -60,7 +85,17 @@ impl Layout {
         let copy = take(buffered);
         let flags = take(1);
         let scratch = take(scratch);
-        Layout { regs, buffered, probes, inputs, mems, lane_limbs, copy, flags, scratch, size: at }
+        let words = plan.pieces.words;
+        let marks = Marks {
+            words,
+            inputs: plan.pieces.inputs.clone(),
+            heard: take(1),
+            hearing: take(1),
+            now: take(words),
+            next: take(words),
+            again: take(words),
+        };
+        Layout { regs, buffered, probes, inputs, mems, lane_limbs, copy, flags, scratch, marks, size: at }
     }
 }
 

@@ -10,15 +10,30 @@ pub struct InPort {
     pub(crate) number: u32,
     width: u32,
     /// Its input slot, when there is exactly one.
-    only: Option<(u32, u32)>,
+    only: Option<Slot>,
+}
+
+/// An input slot: a [`Sink`] in little room.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Slot {
+    unit: u32,
+    at: u32,
+    heard: u32,
+    mark: u64,
+}
+
+impl Slot {
+    fn sink(self) -> Sink {
+        let Slot { unit, at, heard, mark } = self;
+        Sink { unit: unit as usize, at: at as usize, heard: heard as usize, mark }
+    }
 }
 
 /// Top-level inputs that are driven together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InGroup {
-    unit: u32,
-    /// First limb of the first input's slot in the state of the whole design.
-    at: u32,
+    /// That of the first input, with the marks of all.
+    slot: Slot,
     limbs: u32,
 }
 
@@ -47,7 +62,9 @@ impl Sim {
     pub fn input(&self, name: &str) -> Option<InPort> {
         let number = self.design.inputs.iter().position(|p| p.name == name)?;
         let only = match self.design.input_sinks[number][..] {
-            [Sink { unit, at }] => Some((unit as u32, at as u32)),
+            [Sink { unit, at, heard, mark }] => {
+                Some(Slot { unit: unit as u32, at: at as u32, heard: heard as u32, mark })
+            }
             _ => None,
         };
         Some(InPort { number: number as u32, width: self.design.inputs[number].width, only })
@@ -85,31 +102,30 @@ impl Sim {
 
     /// Inputs that lie next to each other in one unit, in this order, such as the message of a channel; `None` when they do not.
     pub fn group(&self, ports: &[InPort]) -> Option<InGroup> {
-        let (unit, at) = ports.first()?.only?;
+        let mut slot = ports.first()?.only?;
         let mut limbs = 0;
         for port in ports {
-            if port.only? != (unit, at + limbs) {
+            let next = port.only?;
+            if (next.unit, next.at) != (slot.unit, slot.at + limbs) {
                 return None;
             }
+            slot.mark |= next.mark;
             limbs += limbs_for(port.width) as u32;
         }
-        Some(InGroup { unit, at, limbs })
+        Some(InGroup { slot, limbs })
     }
 
     /// Drives the inputs of a group from now on, from their limbs one after the other, with zeros above each port's width.
     #[inline]
     pub fn set_group(&mut self, group: InGroup, limbs: &[u64]) {
-        let slot = &mut self.core.limbs[group.at as usize..][..group.limbs as usize];
-        slot.iter_mut().zip(limbs).for_each(|(to, from)| *to = *from);
-        self.core.wake(&self.design, group.unit as usize);
+        self.core.drive(&self.design, group.slot.sink(), &limbs[..group.limbs as usize]);
     }
 
     /// Drives an input from now on, from limbs with zeros above the port's width.
     #[inline]
     pub fn set_limbs(&mut self, port: InPort, limbs: &[u64]) {
-        if let Some((unit, at)) = port.only {
-            let sink = Sink { unit: unit as usize, at: at as usize };
-            return self.core.drive(&self.design, sink, limbs);
+        if let Some(slot) = port.only {
+            return self.core.drive(&self.design, slot.sink(), limbs);
         }
         for sink in &self.design.input_sinks[port.number as usize] {
             self.core.drive(&self.design, *sink, limbs);

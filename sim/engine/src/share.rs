@@ -1,7 +1,9 @@
-//! Modules that differ in nothing but constants and names, such as the banks of different GPUs, which know their GPU's number, share one code.
+//! Modules that differ in nothing but constants and names, such as the banks of different GPUs, which know
+//! their GPU's number, share one code.
 //!
-//! The constants that differ become inputs behind the module's own; each instance is given its values there once and for all. A netlist keeps one node for
-//! equal constants, whatever they are used for, so before a comparison every use gets a constant of its own.
+//! The constants that differ become inputs behind the module's own; each instance is given its values there
+//! once and for all. A netlist keeps one node for equal constants, whatever they are used for, so before a
+//! comparison every use gets a constant of its own.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,7 +47,8 @@ impl Family {
         (self.nodes.len(), self.rest[0].regs.len(), self.rest[0].mems.len())
     }
 
-    /// Takes another family's only module in, if it differs in constants and names only; gives its number, or the other family back.
+    /// Takes another family's only module in, if it differs in constants and names only; gives its number, or
+    /// the other family back.
     pub fn join(&mut self, other: Family) -> Result<usize, Box<Family>> {
         if !self.same_nodes(&other) || !same_form(&self.rest[0], &other.rest[0]) {
             return Err(Box::new(other));

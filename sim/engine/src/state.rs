@@ -26,7 +26,8 @@ pub(crate) struct Schedule {
     pub asleep: Option<u64>,
     /// Cycles from one check to the next; doubles while the unit works.
     interval: u64,
-    /// Cycles from waking to the first check: doubles after each short sleep, which saved less than its check cost, and halves after each long one.
+    /// Cycles from waking to the first check: doubles after each short sleep, which saved less than its check
+    /// cost, and halves after each long one.
     first: u64,
     /// What each counter gains per cycle while asleep.
     pub rate: Vec<u64>,
@@ -102,6 +103,7 @@ impl Core {
             }
             state.copy_within(0..ty.layout.buffered, ty.layout.copy);
         }
+        (0..design.units.len()).for_each(|unit| self.disturb(design, unit));
         for (u, links) in design.links.iter().enumerate() {
             debug_assert!(
                 links.list.iter().all(|l| (design.bases[u]..design.bases[u + 1]).contains(&l.from))
@@ -110,19 +112,33 @@ impl Core {
         }
     }
 
+    /// A unit's state was changed from outside: nothing of what it last did may be relied on.
+    pub fn disturb(&mut self, design: &Design, unit: usize) {
+        let marks = &design.types[design.units[unit].ty].layout.marks;
+        self.limbs[design.bases[unit] + marks.next..][..marks.words].fill(u64::MAX);
+        self.wake(design, unit);
+    }
+
+    /// An input has changed.
+    #[inline]
+    fn tell(&mut self, design: &Design, sink: Sink) {
+        self.limbs[sink.heard] |= sink.mark;
+        self.wake(design, sink.unit);
+    }
+
     #[inline]
     pub fn drive(&mut self, design: &Design, sink: Sink, limbs: &[u64]) {
         if let [limb] = limbs {
             if self.limbs[sink.at] != *limb {
                 self.limbs[sink.at] = *limb;
-                self.wake(design, sink.unit);
+                self.tell(design, sink);
             }
             return;
         }
         let slot = &mut self.limbs[sink.at..][..limbs.len()];
         if slot != limbs {
             slot.copy_from_slice(limbs);
-            self.wake(design, sink.unit);
+            self.tell(design, sink);
         }
     }
 
@@ -182,15 +198,23 @@ impl Core {
             left &= left - 1;
             for link in links.of(flag) {
                 if self.copy(link.from, link.sink.at, link.limbs) {
-                    self.wake(design, link.sink.unit);
+                    self.tell(design, link.sink);
                 }
             }
         }
     }
 
+    /// Copies what a unit shows to those that see it.
+    pub fn show(&mut self, design: &Design, unit: usize) {
+        for link in &design.links[unit].list {
+            self.copy(link.from, link.sink.at, link.limbs);
+            self.tell(design, link.sink);
+        }
+    }
+
     /// Copies limbs of the state; whether any changed.
     #[inline]
-    pub fn copy(&mut self, from: usize, to: usize, limbs: usize) -> bool {
+    fn copy(&mut self, from: usize, to: usize, limbs: usize) -> bool {
         let (low, high) = self.limbs.split_at_mut(from.max(to));
         let (old, new) = if from < to {
             (&mut high[..limbs], &low[from..][..limbs])

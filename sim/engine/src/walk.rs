@@ -2,6 +2,7 @@
 
 use crate::design::*;
 use crate::share::Family;
+use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use weft_rtl::bv::{Bv, limbs_for};
@@ -115,13 +116,17 @@ impl Walk {
         (self.families.len() - 1, 0)
     }
 
-    /// Compiles the families. Types are then in order of families, so that units of one code come after each other.
+    /// Compiles the families. Types are then in order of families, so that units of one code come after each
+    /// other.
     pub fn types(&mut self) -> Result<Vec<UnitType>, EngineError> {
         let (mut types, mut starts) = (Vec::new(), Vec::new());
         self.codes = self.families.len();
-        for family in std::mem::take(&mut self.families) {
+        let options = self.options;
+        let families = std::mem::take(&mut self.families).into_par_iter();
+        let made: Vec<_> = families.map(|family| UnitType::of_family(family, options)).collect();
+        for family in made {
             starts.push(types.len());
-            types.extend(UnitType::of_family(family, self.options)?);
+            types.extend(family?);
         }
         for unit in &mut self.units {
             let (family, member) = self.places[unit.ty];
@@ -205,7 +210,7 @@ impl Walk {
             let Some(unit) = scope.unit else { continue };
             let layout = &types[self.units[unit].ty].layout;
             for (number, (sig, _)) in scope.module.inputs().enumerate() {
-                let sink = Sink { unit, at: bases[unit] + layout.inputs[number] };
+                let sink = Sink::new(layout, unit, bases[unit], number);
                 let source = self.resolve(index, sig)?;
                 wires.drivers[unit].push(Driver::of(&source));
                 match source {
@@ -219,14 +224,16 @@ impl Walk {
         }
         for (number, unit) in self.units.iter().enumerate() {
             let ty = &types[unit.ty];
-            let added = &ty.layout.inputs[ty.layout.inputs.len() - ty.constants.len()..];
-            let sink = |at: &usize| Sink { unit: number, at: bases[number] + at };
-            wires.constants.extend(added.iter().map(sink).zip(ty.constants.iter().cloned()));
+            let inputs = ty.layout.inputs.len();
+            let added = inputs - ty.constants.len()..inputs;
+            let sinks = added.map(|input| Sink::new(&ty.layout, number, bases[number], input));
+            wires.constants.extend(sinks.zip(ty.constants.iter().cloned()));
         }
         Ok(wires)
     }
 
-    /// What each unit hands on when a register behind an output changes; outputs that never change become constants of `wires`.
+    /// What each unit hands on when a register behind an output changes; outputs that never change become
+    /// constants of `wires`.
     fn links(
         &self,
         types: &[UnitType],

@@ -17,7 +17,8 @@ pub fn flags() -> MemFlagsData {
     MemFlagsData::trusted()
 }
 
-/// Flags of a read of a register or input: what native code stores in place is never read later in the cycle, so the read may be done where it is used.
+/// Flags of a read of a register or input: what native code stores in place is never read later in the cycle,
+/// so the read may be done where it is used.
 fn stable() -> MemFlagsData {
     MemFlagsData::trusted().with_readonly().with_can_move()
 }
@@ -28,8 +29,8 @@ struct ScopeMemo {
     limbs: HashMap<(NetId, u32), Value>,
     rows: HashMap<(u32, NetId), Value>,
     known: HashMap<NetId, Bv>,
-    /// Part of the address of every stable read here: reads of different regions look different, so that each is done near its use instead of once for
-    /// all, kept in a machine register in between.
+    /// Part of the address of every stable read here: reads of different regions look different, so that each
+    /// is done near its use instead of once for all, kept in a machine register in between.
     skew: i32,
 }
 
@@ -50,7 +51,8 @@ pub struct Emit<'a, 'f> {
     waiting: HashMap<NetId, usize>,
     /// The last region's skew.
     opened: i32,
-    /// Expressions that may still be computed with branches. Code that both arms of a choice need is made twice; nested, that has no bound of its own.
+    /// Expressions that may still be computed with branches. Code that both arms of a choice need is made
+    /// twice; nested, that has no bound of its own.
     branching: usize,
 }
 
@@ -158,11 +160,28 @@ impl<'a, 'f> Emit<'a, 'f> {
         self.b.ins().store(flags(), value, base, (8 * limb) as i32);
     }
 
-    /// Sets bits in the flags.
-    pub fn raise(&mut self, bits: Value) {
-        let old = self.load(self.state, self.layout.flags);
+    /// What lies at a byte of the state.
+    pub fn load_at(&mut self, ty: ir::Type, byte: usize) -> Value {
+        self.b.ins().load(ty, flags(), self.state, byte as i32)
+    }
+
+    /// Sets bits in a limb of the state.
+    pub fn set_bits(&mut self, bits: Value, limb: usize) {
+        let old = self.load(self.state, limb);
         let new = self.b.ins().bor(old, bits);
-        self.store(new, self.state, self.layout.flags);
+        self.store(new, self.state, limb);
+    }
+
+    /// Stores limbs at `to`; the result is not zero if they differ from those at `old`.
+    pub fn replace(&mut self, limbs: &[Value], old: usize, to: usize) -> Value {
+        let mut all: Option<Value> = None;
+        for (i, limb) in limbs.iter().enumerate() {
+            let before = self.load(self.state, old + i);
+            let differ = self.b.ins().bxor(before, *limb);
+            self.store(*limb, self.state, to + i);
+            all = Some(all.map_or(differ, |all| self.b.ins().bor(all, differ)));
+        }
+        all.expect("a limb")
     }
 
     /// Limb `i` of an expression; zero above its width.

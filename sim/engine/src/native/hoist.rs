@@ -1,14 +1,20 @@
-//! Shared and dear expressions, computed once at the start of a cycle and only while something depends on them.
+//! Shared and dear expressions, computed once at the start of a cycle and only while something depends on
+//! them.
 //!
-//! What an expression feeds may be switched off by a cheap one: the other side of an AND, the selector of a choice, the enable of a memory port. From
-//! these follows under which conditions an expression matters at all; in other cycles any value will do, so the work is left out. Expressions under
-//! the same conditions are computed together behind one branch; their values wait in the unit's state until they are used.
+//! What an expression feeds may be switched off by a cheap one: the other side of an AND, the selector of a
+//! choice, the enable of a memory port. From these follows under which conditions an expression matters at
+//! all; in other cycles any value will do, so the work is left out. Expressions under the same conditions are
+//! computed together behind one branch ([`group`]); their values wait in the unit's state until they are
+//! used.
 
-use std::collections::{BTreeSet, HashMap};
+mod group;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
 use weft_rtl::bv::{Bv, limbs_for};
 use weft_rtl::netlist::*;
 
-/// Work saved from which on an expression used in several places is computed once, in limb operations; and its least own work.
+/// Work saved from which on an expression used in several places is computed once, in limb operations; and
+/// its least own work.
 const SAVED: u32 = 16;
 const SHARED: u32 = 4;
 /// Work from which on an expression is left out where nothing depends on it.
@@ -47,6 +53,8 @@ pub struct Hoisted {
     pub groups: Vec<Group>,
     /// Where the value of an expression waits: limb in the scratch area.
     pub slots: HashMap<NetId, usize>,
+    /// Its number among them.
+    pub numbers: HashMap<NetId, usize>,
     /// Limbs of the scratch area.
     pub limbs: usize,
 }
@@ -54,12 +62,12 @@ pub struct Hoisted {
 /// When an expression is needed: a sum of conjunctions. `None` = always; empty = never.
 type Demand = Option<BTreeSet<Conjunction>>;
 
-/// Chooses what to hoist, and when it is needed.
-pub fn hoist(netlist: &Netlist) -> Hoisted {
-    let (work, chosen) = choose(netlist);
+/// Chooses what to hoist, and when it is needed; `early` expressions are hoisted in any case.
+pub fn hoist(netlist: &Netlist, early: &HashSet<NetId>) -> Hoisted {
+    let (work, chosen) = choose(netlist, early);
     let view = View { netlist, exact: exact(netlist, &chosen), chosen, work };
     let demands = view.demands();
-    let mut slots = HashMap::new();
+    let (mut slots, mut numbers) = (HashMap::new(), HashMap::new());
     let mut limbs = 0;
     let mut open = Vec::new();
     for (n, demand) in demands.into_iter().enumerate().filter(|(n, _)| view.chosen[*n]) {
@@ -69,16 +77,17 @@ pub fn hoist(netlist: &Netlist) -> Hoisted {
             None => Vec::new(),
         };
         let node = NetId(n as u32);
+        numbers.insert(node, slots.len());
         slots.insert(node, limbs);
         limbs += limbs_for(netlist.node(node).width);
         open.push((node, when));
     }
-    let groups = group(netlist, open, &slots);
-    Hoisted { groups, slots, limbs }
+    let groups = group::groups(netlist, open, &slots, &view.work);
+    Hoisted { groups, slots, numbers, limbs }
 }
 
 /// Work of every expression, hoisted ones below it counted as a read; and which are hoisted.
-fn choose(netlist: &Netlist) -> (Vec<u32>, Vec<bool>) {
+fn choose(netlist: &Netlist, early: &HashSet<NetId>) -> (Vec<u32>, Vec<bool>) {
     let mut uses = vec![0u32; netlist.nodes.len()];
     for node in &netlist.nodes {
         node.op.operands(&mut |o| uses[o.index()] += 1);
@@ -95,12 +104,13 @@ fn choose(netlist: &Netlist) -> (Vec<u32>, Vec<bool>) {
         node.op.operands(&mut |o| sum = sum.saturating_add(below(o)));
         let worth = sum >= DEAR || (sum >= SHARED && sum * (uses[n].max(1) - 1) >= SAVED);
         work.push(sum);
-        chosen.push(worth && limbs as usize <= LIMBS);
+        chosen.push(early.contains(&NetId(n as u32)) || (worth && limbs as usize <= LIMBS));
     }
     (work, chosen)
 }
 
-/// Which expressions contain no hoisted one. Only they may be tested: what is left out where it is not needed must not decide about anything else.
+/// Which expressions contain no hoisted one. Only they may be tested: what is left out where it is not needed
+/// must not decide about anything else.
 fn exact(netlist: &Netlist, chosen: &[bool]) -> Vec<bool> {
     let mut exact: Vec<bool> = Vec::with_capacity(netlist.nodes.len());
     for (number, node) in netlist.nodes.iter().enumerate() {
@@ -130,9 +140,10 @@ fn roots(netlist: &Netlist) -> Vec<(NetId, Option<NetId>)> {
 
 /// How far the tests of an expression are looked for.
 ///
-/// Of two operands that can each switch the other off, at least one must be right when both are left out. What is computed in place holds its tests
-/// itself, and is switched off by them whatever the rest of it says; a hoisted value that was left out says nothing. So only one of the two may rely
-/// on tests behind the other's hoisted parts.
+/// Of two operands that can each switch the other off, at least one must be right when both are left out.
+/// What is computed in place holds its tests itself, and is switched off by them whatever the rest of it
+/// says; a hoisted value that was left out says nothing. So only one of the two may rely on tests behind the
+/// other's hoisted parts.
 #[derive(Clone, Copy, PartialEq)]
 enum Depth {
     /// Behind hoisted expressions too: they are computed whenever this is needed.
@@ -267,51 +278,4 @@ fn join(to: &mut Demand, more: Demand) {
         Test::Is(..) => false,
     });
     *to = (!both).then_some(sum);
-}
-
-/// Brings expressions with the same conditions together, operands before their users.
-fn group(
-    netlist: &Netlist,
-    mut open: Vec<(NetId, Vec<Conjunction>)>,
-    slots: &HashMap<NetId, usize>,
-) -> Vec<Group> {
-    let needs = needs(netlist, slots);
-    let mut placed: BTreeSet<NetId> = BTreeSet::new();
-    let mut groups = Vec::new();
-    while let Some((_, when)) = open.first() {
-        let when = when.clone();
-        let mut nodes = Vec::new();
-        open.retain(|(node, own)| {
-            let ready = *own == when && needs[node].iter().all(|n| placed.contains(n));
-            if ready {
-                placed.insert(*node);
-                nodes.push(*node);
-            }
-            !ready
-        });
-        groups.push(Group { when, nodes });
-    }
-    groups
-}
-
-/// The hoisted expressions that each hoisted one reads.
-fn needs(netlist: &Netlist, slots: &HashMap<NetId, usize>) -> HashMap<NetId, BTreeSet<NetId>> {
-    let mut below: Vec<BTreeSet<NetId>> = Vec::with_capacity(netlist.nodes.len());
-    let mut out = HashMap::new();
-    for (n, node) in netlist.nodes.iter().enumerate() {
-        let mut set = BTreeSet::new();
-        node.op.operands(&mut |o| {
-            if slots.contains_key(&o) {
-                set.insert(o);
-            } else {
-                set.extend(&below[o.index()]);
-            }
-        });
-        let id = NetId(n as u32);
-        if slots.contains_key(&id) {
-            out.insert(id, set.clone());
-        }
-        below.push(set);
-    }
-    out
 }

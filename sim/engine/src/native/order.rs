@@ -1,85 +1,112 @@
-//! Order of steps, and which registers must be read before anything is stored.
+//! What expressions read, the order of steps, and which registers must be read before anything is stored.
 
 use super::hoist::Hoisted;
 use super::regions::{Region, Step, Task};
+use super::sets::BitSet;
 use std::collections::BTreeSet;
 use weft_rtl::netlist::*;
 
-/// A set of register numbers.
-#[derive(Clone, PartialEq, Debug)]
-pub struct RegSet(Vec<u64>);
-
-impl RegSet {
-    fn new(regs: usize) -> RegSet {
-        RegSet(vec![0; regs.div_ceil(64)])
-    }
-    fn add(&mut self, reg: u32) {
-        self.0[(reg / 64) as usize] |= 1 << (reg % 64);
-    }
-    fn join(&mut self, other: &RegSet) {
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
-    }
-    fn has(&self, reg: u32) -> bool {
-        self.0[(reg / 64) as usize] >> (reg % 64) & 1 == 1
-    }
-    fn meets(&self, other: &RegSet) -> u32 {
-        self.0.iter().zip(&other.0).map(|(a, b)| (a & b).count_ones()).sum()
-    }
-}
-
-/// What every expression reads, through all its operands.
+/// What every expression reads, through all its operands but hoisted ones: these are read as such.
+///
+/// Registers, inputs, memories and hoisted expressions are numbered one after the other, as *sources*.
 pub struct Reads {
-    regs: Vec<RegSet>,
-    mems: Vec<u64>,
-    count: usize,
+    sets: Vec<BitSet>,
+    inputs: usize,
+    mems: usize,
+    slots: usize,
+    /// Number of sources.
+    pub count: usize,
 }
 
 impl Reads {
-    /// Analyses a netlist. Memories past the 64th share a mark. A hoisted expression has read everything before anything is stored.
+    /// Analyses a netlist.
     pub fn new(netlist: &Netlist, hoisted: &Hoisted) -> Reads {
-        let count = netlist.regs.len();
-        let mut regs: Vec<RegSet> = Vec::with_capacity(netlist.nodes.len());
-        let mut mems: Vec<u64> = Vec::with_capacity(netlist.nodes.len());
+        let inputs = netlist.regs.len();
+        let mems = inputs + netlist.inputs.len();
+        let slots = mems + netlist.mems.len();
+        let count = slots + hoisted.numbers.len();
+        let mut reads = Reads { sets: Vec::with_capacity(netlist.nodes.len()), inputs, mems, slots, count };
         for (number, node) in netlist.nodes.iter().enumerate() {
-            let mut set = RegSet::new(count);
-            let mut seen = 0;
-            if hoisted.slots.contains_key(&NetId(number as u32)) {
-                regs.push(set);
-                mems.push(seen);
-                continue;
-            }
-            node.op.operands(&mut |o| {
-                set.join(&regs[o.index()]);
-                seen |= mems[o.index()];
-            });
-            match node.op {
-                NetOp::Reg(r) => set.add(r),
-                NetOp::MemRead { mem, .. } => seen |= mem_mark(mem),
-                _ => {}
-            }
-            regs.push(set);
-            mems.push(seen);
+            let set = match hoisted.numbers.get(&NetId(number as u32)) {
+                Some(slot) => {
+                    let mut set = BitSet::new(count);
+                    set.add(slots + slot);
+                    set
+                }
+                None => reads.inside(&node.op),
+            };
+            reads.sets.push(set);
         }
-        Reads { regs, mems, count }
+        reads
     }
 
-    /// Memories that an expression reads, as marks.
-    pub fn mems(&self, id: NetId) -> u64 {
-        self.mems[id.index()]
+    /// What an operation reads, even if its value is hoisted.
+    pub fn inside(&self, op: &NetOp) -> BitSet {
+        let mut set = BitSet::new(self.count);
+        op.operands(&mut |o| set.join(&self.sets[o.index()]));
+        match op {
+            NetOp::Reg(reg) => set.add(*reg as usize),
+            NetOp::Input(input) => set.add(self.input(*input)),
+            NetOp::MemRead { mem, .. } => set.add(self.mem(*mem)),
+            _ => {}
+        }
+        set
     }
 
-    fn of_task(&self, task: &Task) -> RegSet {
-        let mut out = RegSet::new(self.count);
-        for id in operands(task) {
-            out.join(&self.regs[id.index()]);
-        }
+    /// What an expression reads.
+    pub fn of(&self, id: NetId) -> &BitSet {
+        &self.sets[id.index()]
+    }
+
+    /// The source that a register is.
+    pub fn reg(&self, reg: u32) -> usize {
+        reg as usize
+    }
+
+    /// The source that an input is.
+    pub fn input(&self, input: u32) -> usize {
+        self.inputs + input as usize
+    }
+
+    /// The source that a memory is.
+    pub fn mem(&self, mem: u32) -> usize {
+        self.mems + mem as usize
+    }
+
+    /// The source that a hoisted expression is, by its number.
+    pub fn slot(&self, slot: usize) -> usize {
+        self.slots + slot
+    }
+
+    fn of_task(&self, task: &Task) -> BitSet {
+        let mut out = BitSet::new(self.count);
+        operands(task).into_iter().for_each(|id| out.join(self.of(id)));
         out
     }
-}
 
-/// The mark of a memory in [`Reads::mems`].
-pub fn mem_mark(mem: u32) -> u64 {
-    1 << mem.min(63)
+    /// What a step reads, and the registers (as sources) that it stores.
+    pub fn of_step(&self, list: &[Region], step: &Step) -> (BitSet, BitSet) {
+        let (mut read, mut stored) = (BitSet::new(self.count), BitSet::new(self.count));
+        match step {
+            Step::Do(task) => {
+                read = self.of_task(task);
+                if let Task::Reg { reg, .. } = task {
+                    stored.add(self.reg(*reg));
+                }
+            }
+            Step::Branch { sel, arms, default } => {
+                read.join(self.of(*sel));
+                for region in arms.iter().map(|(_, r)| r).chain([default]) {
+                    for inner in &list[*region].steps {
+                        let (r, s) = self.of_step(list, inner);
+                        read.join(&r);
+                        stored.join(&s);
+                    }
+                }
+            }
+        }
+        (read, stored)
+    }
 }
 
 /// Expressions that a task evaluates.
@@ -93,36 +120,10 @@ pub fn operands(task: &Task) -> Vec<NetId> {
     }
 }
 
-/// Registers read and stored somewhere inside a step.
-fn step_sets(list: &[Region], step: &Step, reads: &Reads) -> (RegSet, RegSet) {
-    let mut read = RegSet::new(reads.count);
-    let mut stored = RegSet::new(reads.count);
-    match step {
-        Step::Do(task) => {
-            read = reads.of_task(task);
-            if let Task::Reg { reg, .. } = task {
-                stored.add(*reg);
-            }
-        }
-        Step::Branch { sel, arms, default } => {
-            read.join(&reads.regs[sel.index()]);
-            for region in arms.iter().map(|(_, r)| r).chain([default]) {
-                for inner in &list[*region].steps {
-                    let (r, s) = step_sets(list, inner, reads);
-                    read.join(&r);
-                    stored.join(&s);
-                }
-            }
-        }
-    }
-    (read, stored)
-}
-
 /// Sorts the steps of every region so that, where possible, a register is read before it is stored.
 pub fn sort(list: &mut [Region], reads: &Reads) {
     for region in 0..list.len() {
-        let sets: Vec<(RegSet, RegSet)> =
-            list[region].steps.iter().map(|s| step_sets(list, s, reads)).collect();
+        let sets: Vec<(BitSet, BitSet)> = list[region].steps.iter().map(|s| reads.of_step(list, s)).collect();
         let mut open: Vec<usize> = (0..sets.len()).collect();
         let mut order = Vec::with_capacity(open.len());
         // Registers that open steps would read after this one has stored them.
@@ -159,7 +160,7 @@ pub fn sort(list: &mut [Region], reads: &Reads) {
 struct Event {
     region: usize,
     step: usize,
-    read: RegSet,
+    read: BitSet,
     stored: Option<u32>,
 }
 
@@ -171,7 +172,7 @@ fn walk(list: &[Region], region: usize, reads: &Reads, out: &mut Vec<Event>) {
                 out.push(Event { region, step: at, read: reads.of_task(task), stored });
             }
             Step::Branch { sel, arms, default } => {
-                out.push(Event { region, step: at, read: reads.regs[sel.index()].clone(), stored: None });
+                out.push(Event { region, step: at, read: reads.of(*sel).clone(), stored: None });
                 arms.iter().map(|(_, r)| r).chain([default]).for_each(|r| walk(list, *r, reads, out));
             }
         }
@@ -192,14 +193,16 @@ fn exclusive(list: &[Region], a: &Event, b: &Event) -> bool {
     x.1 == y.1 && (a.region, a.step) != (b.region, b.step)
 }
 
-/// Registers that are stored at some place and read at a later one of the same cycle: they must be read at the start. `roots` are visited in order.
+/// Registers that are stored at some place and read at a later one of the same cycle: they must be read at
+/// the start. `roots` are visited in order.
 pub fn hazards(list: &[Region], roots: &[usize], reads: &Reads) -> BTreeSet<u32> {
     let mut events = Vec::new();
     roots.iter().for_each(|r| walk(list, *r, reads, &mut events));
     let mut out = BTreeSet::new();
     for (i, store) in events.iter().enumerate() {
         let Some(reg) = store.stored.filter(|r| !out.contains(r)) else { continue };
-        if events[i + 1..].iter().any(|e| e.read.has(reg) && !exclusive(list, store, e)) {
+        let read = |e: &Event| e.read.has(reads.reg(reg)) && !exclusive(list, store, e);
+        if events[i + 1..].iter().any(read) {
             out.insert(reg);
         }
     }

@@ -1,10 +1,13 @@
 //! Control flow regained: from the decision trees of registers, writes and observers to nested regions.
 //!
-//! What a cycle must do is a list of tasks. Tasks whose top-level choice has the same selector share one branch; inside its arms the rest of each task is
-//! placed in the same way. A register that an arm leaves alone needs nothing there, so an idle block runs a few tests and returns.
+//! What a cycle must do is a list of tasks. Tasks whose top-level choice has the same selector share one
+//! branch; inside its arms the rest of each task is placed in the same way. A register that an arm leaves
+//! alone needs nothing there, so an idle block runs a few tests and returns.
 
-use super::order::{Reads, mem_mark, operands};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use super::order::operands;
+use super::sets::BitSet;
+use super::writes::Writes;
+use std::collections::{BTreeMap, HashMap};
 use weft_rtl::bv::Bv;
 use weft_rtl::ir::ProbeKind;
 use weft_rtl::netlist::*;
@@ -57,12 +60,10 @@ pub struct Region {
 /// All regions of a unit; roots are the first region of each list of tasks.
 pub struct Regions<'n> {
     netlist: &'n Netlist,
+    writes: &'n Writes,
     /// Regions; children come after their parents.
     pub list: Vec<Region>,
     budget: usize,
-    /// Write ports, as (memory, port), that read a memory which another port writes: their operands are computed before any port writes, so they are
-    /// not taken apart.
-    pub whole: HashSet<(u32, u32)>,
 }
 
 /// Known outcomes of selectors on the way to a region.
@@ -72,52 +73,25 @@ const MAX_DEPTH: usize = 24;
 
 impl<'n> Regions<'n> {
     /// No regions yet.
-    pub fn new(netlist: &'n Netlist, reads: &Reads) -> Regions<'n> {
-        let tasks = Regions::write_tasks(netlist);
-        let mut whole = HashSet::new();
-        for (i, task) in tasks.iter().enumerate() {
-            let others = tasks.iter().enumerate().filter(|(j, _)| *j != i);
-            let written = others.fold(0, |marks, (_, t)| marks | t.port().map_or(0, |(m, _)| mem_mark(m)));
-            if operands(task).into_iter().any(|id| reads.mems(id) & written != 0) {
-                whole.extend(task.port());
-            }
-        }
+    pub fn new(netlist: &'n Netlist, writes: &'n Writes) -> Regions<'n> {
         let budget = 200 + 6 * netlist.regs.len() + 4 * netlist.probes.len();
-        Regions { netlist, list: Vec::new(), budget, whole }
+        Regions { netlist, writes, list: Vec::new(), budget }
     }
 
-    /// The tasks of registers and observers.
+    /// The tasks of registers.
     pub fn state_tasks(netlist: &Netlist) -> Vec<Task> {
-        let regs = netlist.regs.iter().enumerate().map(|(i, r)| Task::Reg { reg: i as u32, value: r.next });
-        let probes = netlist.probes.iter().enumerate().map(|(i, p)| Task::Probe {
+        netlist.regs.iter().enumerate().map(|(i, r)| Task::Reg { reg: i as u32, value: r.next }).collect()
+    }
+
+    /// The tasks of observers.
+    pub fn probe_tasks(netlist: &Netlist) -> Vec<Task> {
+        let probe = |(i, p): (usize, &NetProbe)| Task::Probe {
             probe: i as u32,
             cond: Some(p.cond),
             amount: p.amount,
             negated: p.kind == ProbeKind::Assert,
-        });
-        regs.chain(probes).collect()
-    }
-
-    /// The tasks of memory ports, in port order.
-    pub fn write_tasks(netlist: &Netlist) -> Vec<Task> {
-        let mut out = Vec::new();
-        for (m, mem) in netlist.mems.iter().enumerate() {
-            for (p, port) in mem.writes.iter().enumerate() {
-                let (first, data) = match port.mode {
-                    NetWriteMode::Row { mask, data } => (mask, data),
-                    NetWriteMode::Lane { lane, data } => (lane, data),
-                };
-                out.push(Task::Write {
-                    mem: m as u32,
-                    port: p as u32,
-                    en: Some(port.en),
-                    addr: port.addr,
-                    first,
-                    data,
-                });
-            }
-        }
-        out
+        };
+        netlist.probes.iter().enumerate().map(probe).collect()
     }
 
     /// Places tasks and returns the root region.
@@ -125,8 +99,10 @@ impl<'n> Regions<'n> {
         self.region(tasks, &mut Known::new(), None, 0)
     }
 
+    /// How an expression may be taken apart.
     fn op(&self, id: NetId) -> &'n NetOp {
-        &self.netlist.nodes[id.index()].op
+        const WHOLE: NetOp = NetOp::Input(u32::MAX);
+        if self.writes.early.contains(&id) { &WHOLE } else { &self.netlist.nodes[id.index()].op }
     }
 
     /// Follows choices whose outcome is known.
@@ -179,7 +155,8 @@ impl<'n> Regions<'n> {
         known.get(&cond).map(|v| v.bit(0)).or_else(|| self.negation(cond, known))
     }
 
-    /// What is left of a condition: `None` when it can no longer hold, `Some(None)` when it holds for certain.
+    /// What is left of a condition: `None` when it can no longer hold, `Some(None)` when it holds for
+    /// certain.
     fn open_condition(&self, cond: Option<NetId>, active: bool, known: &Known) -> Option<Option<NetId>> {
         let Some(cond) = cond else { return Some(None) };
         let cond = self.condition(cond, known);
@@ -192,9 +169,6 @@ impl<'n> Regions<'n> {
 
     /// The task as it stands where the known outcomes hold; `None` when nothing is left to do.
     fn reduce(&self, task: Task, known: &Known) -> Option<Task> {
-        if self.is_whole(&task) {
-            return Some(task);
-        }
         match task {
             Task::Reg { reg, value } => {
                 let value = self.resolve(value, known);
@@ -219,15 +193,8 @@ impl<'n> Regions<'n> {
         }
     }
 
-    fn is_whole(&self, task: &Task) -> bool {
-        task.port().is_some_and(|port| self.whole.contains(&port))
-    }
-
     /// What the task's next choice depends on.
     fn selector(&self, task: &Task, known: &Known) -> Option<NetId> {
-        if self.is_whole(task) {
-            return None;
-        }
         let cond = |cond: NetId| {
             if self.value_of(cond, known).is_some() {
                 return None;
@@ -285,14 +252,16 @@ impl<'n> Regions<'n> {
                 self.list[me].steps.push(Step::Do(open.remove(0)));
                 continue;
             };
-            // A port never overtakes an earlier port of the same memory: the later one wins.
-            let mut left = HashSet::new();
+            // A port never overtakes an earlier port of the same memory, for the later one wins, nor one that
+            // reads its memory.
+            let mut left = BitSet::new(self.netlist.mems.len());
             let (group, rest): (Vec<Task>, Vec<Task>) = open.into_iter().partition(|t| {
                 let here = self.selector(t, known) == Some(sel) || self.mentions(t, sel);
-                let mem = t.port().map(|(mem, _)| mem);
-                let joins = here && mem.is_none_or(|m| !left.contains(&m));
-                if !joins {
-                    left.extend(mem);
+                let mem = t.port().map(|(mem, _)| mem as usize);
+                let joins = here && mem.is_none_or(|m| !left.has(m));
+                if let Some(mem) = mem.filter(|_| !joins) {
+                    left.add(mem);
+                    operands(t).iter().for_each(|node| left.join(&self.writes.reads[node.index()]));
                 }
                 joins
             });
@@ -312,7 +281,7 @@ impl<'n> Regions<'n> {
             Task::Write { en, .. } => *en,
             Task::Probe { cond, .. } => *cond,
         };
-        let Some(cond) = cond.filter(|_| !self.is_whole(task)) else { return false };
+        let Some(cond) = cond else { return false };
         match self.op(cond) {
             NetOp::And(a, b) | NetOp::Or(a, b) => {
                 [a, b].iter().any(|n| **n == sel || matches!(self.op(**n), NetOp::Not(x) if *x == sel))

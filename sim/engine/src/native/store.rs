@@ -2,9 +2,9 @@
 //! compile it once.
 //!
 //! Code is found by a digest of everything that a compilation reads: the intermediate code, the compiler's
-//! version, the target and its settings. A change of the hardware, of the engine or of the compiler is therefore
-//! another file, and nothing in the store is ever out of date. Only code that refers to nothing outside itself
-//! is kept.
+//! version, the target and its settings. A change of the hardware, of the engine or of the compiler is
+//! therefore another file, and nothing in the store is ever out of date. Only code that refers to nothing
+//! outside itself is kept.
 
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::TargetIsa;

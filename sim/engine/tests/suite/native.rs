@@ -36,6 +36,54 @@ fn of_two_that_switch_each_other_off_one_is_right() {
     compare(&module, 2_000, 7).unwrap_or_else(|e| panic!("{e}"));
 }
 
+/// Ports that read what others write, in a ring and in a chain, and two ports on one memory: every read is of the cycle's start.
+#[test]
+fn memories_are_read_before_they_are_written() {
+    let module = Module::build("ring", ModuleKind::Block, || {
+        let addr = |name: &str| input::<Bits>(name, 3);
+        let (row, other, step) = (addr("row"), addr("other"), input::<Bits>("step", 8));
+        let go: Vec<_> = (0..4).map(|n| input::<Bool>(&format!("go{n}"), ())).collect();
+        let mems: Vec<_> = (0..3).map(|n| regfile::<Bits>(&format!("mem{n}"), 8, 8)).collect();
+        let ports: Vec<_> = mems.iter().map(|mem| mem.lane_writer("port")).collect();
+        let second = mems[0].lane_writer("second");
+        for (n, port) in ports.iter().enumerate() {
+            let from = &mems[(n + 1) % 3];
+            when(go[n], || port.write(row, &(from.read(other) + step)));
+        }
+        when(go[3], || second.write(other, &(mems[0].read(row) - mems[2].read(row))));
+    })
+    .expect("elaborates");
+    compare(&module, 2_000, 11).unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Nothing changes but a counter, a memory that is written over and over, and registers that exchange their values.
+#[test]
+fn what_goes_on_by_itself_goes_on() {
+    let module = Module::build("alone", ModuleKind::Block, || {
+        let hold = input::<Bool>("hold", ());
+        let (left, right) = (output_reg::<Bits>("left", 100), output_reg::<Bits>("right", 100));
+        let seed = input::<Bits>("seed", 100);
+        when(hold, || {
+            left.set(right.get());
+            right.set(left.get());
+        });
+        when(!hold, || {
+            left.set(seed);
+            right.set(left.get() ^ right.get());
+        });
+        let mem = regfile::<Bits>("mem", 4, 100);
+        let (first, second) = (mem.lane_writer("first"), mem.lane_writer("second"));
+        let (a, b) = (input::<Bits>("a", 2), input::<Bits>("b", 2));
+        // The second port wins where both write, in every cycle again.
+        when(left.get().bit(0), || first.write(a, &right.get()));
+        when(hold, || second.write(b, &seed));
+        output_reg::<Bits>("seen", 100).set(mem.read(a));
+        count("held", hold, "cycles in which it is held");
+    })
+    .expect("elaborates");
+    compare(&module, 2_000, 13).unwrap_or_else(|e| panic!("{e}"));
+}
+
 #[test]
 fn sleeping_changes_nothing() {
     for seed in 0..40 {

@@ -113,7 +113,8 @@ impl Emit<'_, '_> {
         found
     }
 
-    /// The value of an expression if it fits 64 bits, and whether it is below a bound (`bound` itself must fit).
+    /// The value of an expression if it fits 64 bits, and whether it is below a bound (`bound` itself must
+    /// fit).
     pub(super) fn bounded(&mut self, id: NetId, bound: u64) -> (Value, Option<Value>) {
         let value = self.limb(id, 0);
         let width = self.width(id);

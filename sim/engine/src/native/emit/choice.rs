@@ -42,7 +42,8 @@ impl Emit<'_, '_> {
         self.keep(id, out, i)
     }
 
-    /// An element that lies in one limb, of a legal number: the limbs go to memory as they are, one comes back.
+    /// An element that lies in one limb, of a legal number: the limbs go to memory as they are, one comes
+    /// back.
     fn small_element(&mut self, a: NetId, number: Value, w: u32) -> Value {
         let limbs = self.all(a);
         let slot = self.slot(limbs.len());

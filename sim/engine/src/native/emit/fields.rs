@@ -75,8 +75,8 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// The first parts of a concatenation, at most `room`, when they are one bit repeated, or single bits of one limb at equal distances: how many, and
-    /// their bits together.
+    /// The first parts of a concatenation, at most `room`, when they are one bit repeated, or single bits of
+    /// one limb at equal distances: how many, and their bits together.
     pub(super) fn run(&mut self, parts: &[NetId], room: u32) -> Option<(usize, Value)> {
         let room = (room as usize).min(parts.len());
         let same = parts[..room].iter().take_while(|p| **p == parts[0]).count();
@@ -101,7 +101,8 @@ impl Emit<'_, '_> {
         (count >= 5).then(|| (count, self.gather(source, first, stride, count as u32)))
     }
 
-    /// `count` bits of one limb from `first` on at distance `stride`, brought together: neighbouring groups are joined until one is left.
+    /// `count` bits of one limb from `first` on at distance `stride`, brought together: neighbouring groups
+    /// are joined until one is left.
     pub(super) fn gather(&mut self, source: NetId, first: u32, stride: u32, count: u32) -> Value {
         let groups = |size: u32| {
             let starts = (0..count.div_ceil(size)).map(|g| g * size * stride);

@@ -1,0 +1,139 @@
+//! Which hoisted expressions are computed together: those that are needed under the same conditions and
+//! change for the same reasons.
+//!
+//! A group is computed as a whole when anything that it reads has changed. Many small groups mean many tests,
+//! few large ones much work for nothing. What a group costs is estimated from the number of things that may
+//! change: registers that are stored under one condition and inputs of one channel count as one.
+
+use super::{Conjunction, Group};
+use std::collections::{BTreeSet, HashMap};
+use weft_rtl::netlist::*;
+
+/// Chance that a cause of change comes in a cycle.
+const CHANCE: f64 = 0.06;
+/// Work of the test before a group.
+const GATE: f64 = 3.0;
+/// Work that entering a group costs: the test goes the rarer way.
+const ENTER: f64 = 4.0;
+
+/// A group in the making.
+struct Open {
+    group: Group,
+    causes: BTreeSet<Cause>,
+    work: u32,
+}
+
+/// Something that changes at a time of its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    /// A register that is stored always.
+    Reg(u32),
+    /// The registers stored by this choice.
+    Choice(NetId),
+    /// An input outside channels, or the `valid` of a channel.
+    Input(u32),
+    Mem(u32),
+    Hoisted(NetId),
+}
+
+/// Work expected per cycle.
+fn expected(work: u32, causes: usize) -> f64 {
+    let chance = 1.0 - (1.0 - CHANCE).powi(causes as i32);
+    GATE + chance * (f64::from(work) + ENTER)
+}
+
+/// Brings expressions together, operands before their users.
+pub fn groups(
+    netlist: &Netlist,
+    open: Vec<(NetId, Vec<Conjunction>)>,
+    slots: &HashMap<NetId, usize>,
+    work: &[u32],
+) -> Vec<Group> {
+    let (needs, causes) = (needs(netlist, slots), causes(netlist, slots));
+    let mut groups: Vec<Open> = Vec::new();
+    let mut place: HashMap<NetId, usize> = HashMap::new();
+    for (node, when) in open {
+        let (own, cost) = (&causes[&node], work[node.index()]);
+        let first = needs[&node].iter().map(|n| place[n]).max().unwrap_or(0);
+        let gain = |open: &Open| {
+            let both = open.causes.union(own).count();
+            let apart = expected(open.work, open.causes.len()) + expected(cost, own.len());
+            apart - expected(open.work + cost, both)
+        };
+        let fits = groups.iter().enumerate().skip(first).filter(|(_, open)| open.group.when == when);
+        let best = fits.map(|(at, open)| (at, gain(open))).max_by(|a, b| a.1.total_cmp(&b.1));
+        let at = best.filter(|(_, gain)| *gain >= 0.0).map_or(groups.len(), |(at, _)| at);
+        if at == groups.len() {
+            let group = Group { when, nodes: Vec::new() };
+            groups.push(Open { group, causes: BTreeSet::new(), work: 0 });
+        }
+        groups[at].group.nodes.push(node);
+        groups[at].causes.extend(own);
+        groups[at].work += cost;
+        place.insert(node, at);
+    }
+    groups.into_iter().map(|open| open.group).collect()
+}
+
+/// What makes each hoisted expression change.
+fn causes(netlist: &Netlist, slots: &HashMap<NetId, usize>) -> HashMap<NetId, BTreeSet<Cause>> {
+    let channels = channels(netlist);
+    let mut below: Vec<BTreeSet<Cause>> = Vec::with_capacity(netlist.nodes.len());
+    let mut out = HashMap::new();
+    for (number, node) in netlist.nodes.iter().enumerate() {
+        let mut set = BTreeSet::new();
+        node.op.operands(&mut |o| set.extend(&below[o.index()]));
+        set.extend(match &node.op {
+            NetOp::Reg(reg) => match &netlist.node(netlist.regs[*reg as usize].next).op {
+                NetOp::Mux(choice, ..) | NetOp::Case { sel: choice, .. } => Some(Cause::Choice(*choice)),
+                _ => Some(Cause::Reg(*reg)),
+            },
+            NetOp::Input(input) => Some(Cause::Input(channels[*input as usize])),
+            NetOp::MemRead { mem, .. } => Some(Cause::Mem(*mem)),
+            _ => None,
+        });
+        let id = NetId(number as u32);
+        if slots.contains_key(&id) {
+            out.insert(id, std::mem::replace(&mut set, BTreeSet::from([Cause::Hoisted(id)])));
+        }
+        below.push(set);
+    }
+    out
+}
+
+/// For each input the `valid` of its channel, or itself.
+fn channels(netlist: &Netlist) -> Vec<u32> {
+    let valids: Vec<(u32, &str)> = netlist
+        .inputs
+        .iter()
+        .enumerate()
+        .filter_map(|(number, port)| Some((number as u32, port.name.strip_suffix("_valid")?)))
+        .collect();
+    let channel = |(number, port): (usize, &NetPort)| {
+        let mine = |name: &str| port.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
+        valids.iter().rev().find(|(_, name)| mine(name)).map_or(number as u32, |(valid, _)| *valid)
+    };
+    netlist.inputs.iter().enumerate().map(channel).collect()
+}
+
+/// The hoisted expressions that each hoisted one reads.
+fn needs(netlist: &Netlist, slots: &HashMap<NetId, usize>) -> HashMap<NetId, BTreeSet<NetId>> {
+    let mut below: Vec<BTreeSet<NetId>> = Vec::with_capacity(netlist.nodes.len());
+    let mut out = HashMap::new();
+    for (n, node) in netlist.nodes.iter().enumerate() {
+        let mut set = BTreeSet::new();
+        node.op.operands(&mut |o| {
+            if slots.contains_key(&o) {
+                set.insert(o);
+            } else {
+                set.extend(&below[o.index()]);
+            }
+        });
+        let id = NetId(n as u32);
+        if slots.contains_key(&id) {
+            out.insert(id, set.clone());
+        }
+        below.push(set);
+    }
+    out
+}

@@ -1,0 +1,151 @@
+//! Which parts of a cycle can be left out: those that would find everything they read as they found it
+//! before.
+//!
+//! A unit's cycle is cut into pieces, run in order: hoisted expressions, observers, registers, memory ports,
+//! and what moves buffered registers to their places. Each piece has one bit. Whoever changes something sets
+//! the bits of the pieces that read it - a hoisted expression and a buffered register in the same cycle, a
+//! register and a memory for the next - and a piece without its bit is jumped over: it would store what it
+//! has stored. What counts or writes a memory does so again even if all that it reads stands still, and sets
+//! its own bit.
+//!
+//! Inputs are changed from outside. They are gathered in at most 64 classes, each with a bit of its own; a
+//! piece that reads some runs when one of their bits is set as well.
+
+use super::hoist::{Hoisted, Test};
+use super::order::Reads;
+use super::regions::{Region, Step, Task};
+use super::sets::BitSet;
+use std::collections::HashMap;
+use weft_rtl::netlist::*;
+
+/// What a piece does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Work {
+    /// Computes a group of hoisted expressions.
+    Group(usize),
+    /// Carries out a step of this root region.
+    Step {
+        /// Region.
+        root: usize,
+        /// Step there.
+        step: usize,
+    },
+    /// Moves buffered registers to their places.
+    Settle(Vec<u32>),
+}
+
+/// A part of a cycle. Its number is that of its bit.
+pub struct Piece {
+    /// What it does.
+    pub work: Work,
+    /// Classes of inputs that it reads.
+    pub heard: u64,
+}
+
+/// All pieces of a unit, and whom a change concerns.
+pub struct Pieces {
+    /// In the order in which they run.
+    pub list: Vec<Piece>,
+    /// Words of 64 bits for one bit per piece.
+    pub words: usize,
+    /// Class of each input, as a mask.
+    pub inputs: Vec<u64>,
+    /// Pieces that read each register, each memory and each hoisted expression (by its number).
+    pub regs: Vec<BitSet>,
+    /// As above.
+    pub mems: Vec<BitSet>,
+    /// As above.
+    pub slots: Vec<BitSet>,
+    /// The piece that settles each buffered register.
+    settles: HashMap<u32, usize>,
+    /// Pieces that may set their own bit.
+    pub repeat: BitSet,
+}
+
+impl Pieces {
+    /// Cuts a plan into pieces.
+    pub fn new(
+        netlist: &Netlist,
+        hoisted: &Hoisted,
+        list: &[Region],
+        roots: &[usize],
+        buffered: &[u32],
+        reads: &Reads,
+    ) -> Pieces {
+        let mut work: Vec<(Work, BitSet)> = Vec::new();
+        for (number, group) in hoisted.groups.iter().enumerate() {
+            let mut set = BitSet::new(reads.count);
+            group.nodes.iter().for_each(|node| set.join(&reads.inside(&netlist.node(*node).op)));
+            for test in group.when.iter().flatten() {
+                let (Test::Bit(node, _) | Test::Is(node, _)) = test;
+                set.join(reads.of(*node));
+            }
+            work.push((Work::Group(number), set));
+        }
+        let mut settle: Vec<Vec<u32>> = Vec::new();
+        let mut again = Vec::new();
+        for root in roots {
+            for (step, what) in list[*root].steps.iter().enumerate() {
+                let (set, stored) = reads.of_step(list, what);
+                if repeats(list, what) {
+                    again.push(work.len());
+                }
+                work.push((Work::Step { root: *root, step }, set));
+                let buffered = stored.numbers().map(|reg| reg as u32).filter(|reg| buffered.contains(reg));
+                settle.push(buffered.collect());
+            }
+        }
+        for regs in settle.into_iter().filter(|regs| !regs.is_empty()) {
+            work.push((Work::Settle(regs), BitSet::new(reads.count)));
+        }
+        Pieces::of(netlist, reads, work, &again)
+    }
+
+    fn of(netlist: &Netlist, reads: &Reads, work: Vec<(Work, BitSet)>, again: &[usize]) -> Pieces {
+        let mut readers = vec![BitSet::new(work.len()); reads.count];
+        let mut repeat = BitSet::new(work.len());
+        again.iter().for_each(|piece| repeat.add(*piece));
+        let mut settles = HashMap::new();
+        for (piece, (what, set)) in work.iter().enumerate() {
+            set.numbers().for_each(|source| readers[source].add(piece));
+            if let Work::Settle(regs) = what {
+                settles.extend(regs.iter().map(|reg| (*reg, piece)));
+            }
+        }
+        // Inputs with the same readers are one class; with more than 64, some share.
+        let mut classes: HashMap<&[u64], usize> = HashMap::new();
+        let mut inputs = Vec::with_capacity(netlist.inputs.len());
+        for input in 0..netlist.inputs.len() as u32 {
+            let next = classes.len();
+            let class = *classes.entry(readers[reads.input(input)].words()).or_insert(next);
+            inputs.push(1 << (class % 64));
+        }
+        let words = work.len().div_ceil(64);
+        let heard = |set: &BitSet| {
+            let own = (0..inputs.len()).filter(|input| set.has(reads.input(*input as u32)));
+            own.fold(0, |mask, input| mask | inputs[input])
+        };
+        let list = work.iter().map(|(work, set)| Piece { work: work.clone(), heard: heard(set) }).collect();
+        let slots = readers.split_off(reads.slot(0));
+        let mems = readers.split_off(reads.mem(0));
+        readers.truncate(netlist.regs.len());
+        Pieces { list, words, inputs, regs: readers, mems, slots, settles, repeat }
+    }
+
+    /// The piece that settles a register, if it is buffered.
+    pub fn settles(&self, reg: u32) -> Option<usize> {
+        self.settles.get(&reg).copied()
+    }
+}
+
+/// Whether a step does something even when all it reads stands still: it counts, or it writes a memory.
+fn repeats(list: &[Region], step: &Step) -> bool {
+    match step {
+        Step::Do(Task::Probe { .. } | Task::Write { .. }) => true,
+        Step::Do(Task::Reg { .. }) => false,
+        Step::Branch { arms, default, .. } => {
+            let mut regions = arms.iter().map(|(_, region)| region).chain([default]);
+            regions.any(|region| list[*region].steps.iter().any(|step| repeats(list, step)))
+        }
+    }
+}
