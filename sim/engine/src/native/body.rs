@@ -11,6 +11,9 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I8, types::I64};
 use cranelift_frontend::FunctionBuilder;
 use weft_rtl::netlist::*;
 
+/// Pieces behind one common test: those with bits in one byte.
+const CHUNK: usize = 8;
+
 /// Emits the clock function.
 pub fn body(netlist: &Netlist, plan: &Plan, layout: &Layout, flags: &[u32], b: &mut FunctionBuilder) {
     let entry = b.create_block();
@@ -19,16 +22,21 @@ pub fn body(netlist: &Netlist, plan: &Plan, layout: &Layout, flags: &[u32], b: &
     let state = b.block_params(entry)[0];
     let mut e = Emit::new(netlist, layout, flags, &plan.settled, b, state);
     begin(&mut e, plan);
-    for (number, piece) in plan.pieces.list.iter().enumerate() {
-        gate(&mut e, number, piece, |e| match &piece.work {
-            Work::Group(group) => hoist_group(e, plan, &plan.hoisted.groups[*group]),
-            Work::Step { root, step: at } => step(e, plan, number, *root, *at),
-            Work::Settle(regs) => settle(e, regs),
+    for (chunk, pieces) in plan.pieces.list.chunks(CHUNK).enumerate() {
+        let heard = pieces.iter().fold(0, |all, piece| all | piece.heard);
+        let byte = 8 * layout.marks.now + chunk;
+        let any = e.load_at(I8, byte);
+        gate(&mut e, any, heard, |e| {
+            for (bit, piece) in pieces.iter().enumerate() {
+                let (all, bit) = (e.load_at(I8, byte), e.b.ins().iconst(I8, 1 << bit));
+                let own = e.b.ins().band(all, bit);
+                gate(e, own, piece.heard, |e| run(e, plan, piece));
+                if let Work::Group(group) = &piece.work {
+                    let nodes = &plan.hoisted.groups[*group].nodes;
+                    e.wait(nodes.iter().map(|n| (*n, layout.scratch + plan.hoisted.slots[n])));
+                }
+            }
         });
-        if let Work::Group(group) = &piece.work {
-            let nodes = &plan.hoisted.groups[*group].nodes;
-            e.wait(nodes.iter().map(|n| (*n, layout.scratch + plan.hoisted.slots[n])));
-        }
     }
     let result = e.load(state, layout.flags);
     e.b.ins().return_(&[result]);
@@ -67,21 +75,16 @@ fn begin(e: &mut Emit, plan: &Plan) {
     }
 }
 
-/// Emits a piece behind the test of its bit. What is behind it is out of line, so that gates lie side by
-/// side.
-fn gate(e: &mut Emit, number: usize, piece: &Piece, inside: impl FnOnce(&mut Emit)) {
-    let marks = &e.layout.marks;
-    let byte = 8 * (marks.now + number / 64) + number % 64 / 8;
-    let hearing = marks.hearing;
-    let own = e.load_at(I8, byte);
-    let bit = e.b.ins().iconst(I8, 1 << (number % 8));
-    let mut marked = e.b.ins().band(own, bit);
-    if piece.heard != 0 {
-        let heard = e.load(e.state, hearing);
-        let classes = e.iconst(piece.heard);
-        let heard = e.b.ins().band(heard, classes);
-        let wide = e.b.ins().uextend(I64, marked);
-        marked = e.b.ins().bor(heard, wide);
+/// Emits code behind a test: `own` is not zero, or inputs of one of the classes `heard` have changed. It stands out
+/// of line, so that gates lie side by side.
+fn gate(e: &mut Emit, own: Value, heard: u64, inside: impl FnOnce(&mut Emit)) {
+    let mut marked = own;
+    if heard != 0 {
+        let now = e.load(e.state, e.layout.marks.hearing);
+        let classes = e.iconst(heard);
+        let now = e.b.ins().band(now, classes);
+        let wide = e.b.ins().uextend(I64, own);
+        marked = e.b.ins().bor(now, wide);
     }
     let (yes, after) = (e.b.create_block(), e.b.create_block());
     e.b.ins().brif(marked, yes, &[], after, &[]);
@@ -93,6 +96,15 @@ fn gate(e: &mut Emit, number: usize, piece: &Piece, inside: impl FnOnce(&mut Emi
     let made = yes.as_u32()..e.b.func.dfg.num_blocks() as u32;
     made.map(Block::from_u32).filter(|block| *block != after).for_each(|block| e.b.set_cold_block(block));
     e.b.switch_to_block(after);
+}
+
+/// Emits what a piece does.
+fn run(e: &mut Emit, plan: &Plan, piece: &Piece) {
+    match &piece.work {
+        Work::Group(group) => hoist_group(e, plan, &plan.hoisted.groups[*group]),
+        Work::Step { root, step: at } => step(e, plan, piece.number, *root, *at),
+        Work::Settle(regs) => settle(e, regs),
+    }
 }
 
 /// Computes the expressions of a group if one of its conjunctions holds, and marks the readers of those that

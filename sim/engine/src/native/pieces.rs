@@ -34,8 +34,10 @@ pub enum Work {
     Settle(Vec<u32>),
 }
 
-/// A part of a cycle. Its number is that of its bit.
+/// A part of a cycle.
 pub struct Piece {
+    /// Its number, which is that of its bit.
+    pub number: usize,
     /// What it does.
     pub work: Work,
     /// Classes of inputs that it reads.
@@ -125,7 +127,12 @@ impl Pieces {
             let own = (0..inputs.len()).filter(|input| set.has(reads.input(*input as u32)));
             own.fold(0, |mask, input| mask | inputs[input])
         };
-        let list = work.iter().map(|(work, set)| Piece { work: work.clone(), heard: heard(set) }).collect();
+        let piece = |(number, (work, set)): (usize, &(Work, BitSet))| Piece {
+            number,
+            work: work.clone(),
+            heard: heard(set),
+        };
+        let list = work.iter().enumerate().map(piece).collect();
         let slots = readers.split_off(reads.slot(0));
         let mems = readers.split_off(reads.mem(0));
         readers.truncate(netlist.regs.len());
