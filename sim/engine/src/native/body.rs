@@ -21,25 +21,44 @@ pub fn body(netlist: &Netlist, plan: &Plan, layout: &Layout, flags: &[u32], b: &
     b.switch_to_block(entry);
     let state = b.block_params(entry)[0];
     let mut e = Emit::new(netlist, layout, flags, &plan.settled, b, state);
-    begin(&mut e, plan);
+    if plan.pieces.gated() {
+        begin(&mut e, plan);
+        gated(&mut e, plan);
+    } else {
+        let zero = e.iconst(0);
+        e.store(zero, state, layout.flags);
+        for piece in &plan.pieces.list {
+            run(&mut e, plan, piece);
+            keep(&mut e, plan, piece);
+        }
+    }
+    let result = e.load(state, layout.flags);
+    e.b.ins().return_(&[result]);
+}
+
+/// Emits the pieces, each behind the test of its bit.
+fn gated(e: &mut Emit, plan: &Plan) {
     for (chunk, pieces) in plan.pieces.list.chunks(CHUNK).enumerate() {
         let heard = pieces.iter().fold(0, |all, piece| all | piece.heard);
-        let byte = 8 * layout.marks.now + chunk;
+        let byte = 8 * e.layout.marks.now + chunk;
         let any = e.load_at(I8, byte);
-        gate(&mut e, any, heard, |e| {
+        gate(e, any, heard, |e| {
             for (bit, piece) in pieces.iter().enumerate() {
                 let (all, bit) = (e.load_at(I8, byte), e.b.ins().iconst(I8, 1 << bit));
                 let own = e.b.ins().band(all, bit);
                 gate(e, own, piece.heard, |e| run(e, plan, piece));
-                if let Work::Group(group) = &piece.work {
-                    let nodes = &plan.hoisted.groups[*group].nodes;
-                    e.wait(nodes.iter().map(|n| (*n, layout.scratch + plan.hoisted.slots[n])));
-                }
+                keep(e, plan, piece);
             }
         });
     }
-    let result = e.load(state, layout.flags);
-    e.b.ins().return_(&[result]);
+}
+
+/// From here on the values of a piece's hoisted expressions are read from where they wait.
+fn keep(e: &mut Emit, plan: &Plan, piece: &Piece) {
+    if let Work::Group(group) = &piece.work {
+        let (nodes, scratch) = (&plan.hoisted.groups[*group].nodes, e.layout.scratch);
+        e.wait(nodes.iter().map(|n| (*n, scratch + plan.hoisted.slots[n])));
+    }
 }
 
 /// What was marked for the next cycle becomes what is marked now. Without any mark the cycle is over.

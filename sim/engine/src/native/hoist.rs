@@ -63,7 +63,8 @@ pub struct Hoisted {
 type Demand = Option<BTreeSet<Conjunction>>;
 
 /// Chooses what to hoist, and when it is needed; `early` expressions are hoisted in any case.
-pub fn hoist(netlist: &Netlist, early: &HashSet<NetId>) -> Hoisted {
+/// If groups are not `gated`, those with the same conditions are one where they can be.
+pub fn hoist(netlist: &Netlist, early: &HashSet<NetId>, gated: bool) -> Hoisted {
     let (work, chosen) = choose(netlist, early);
     let view = View { netlist, exact: exact(netlist, &chosen), chosen, work };
     let demands = view.demands();
@@ -82,7 +83,7 @@ pub fn hoist(netlist: &Netlist, early: &HashSet<NetId>) -> Hoisted {
         limbs += limbs_for(netlist.node(node).width);
         open.push((node, when));
     }
-    let groups = group::groups(netlist, open, &slots, &view.work);
+    let groups = group::groups(netlist, open, &slots, gated.then_some(&view.work));
     Hoisted { groups, slots, numbers, limbs }
 }
 

@@ -43,7 +43,7 @@ impl Plan {
     /// Plans a netlist's cycle.
     pub fn new(netlist: &Netlist) -> Plan {
         let ports = Writes::new(netlist);
-        let hoisted = hoist::hoist(netlist, &ports.early);
+        let hoisted = hoist::hoist(netlist, &ports.early, pieces::worth(netlist));
         let reads = Reads::new(netlist, &hoisted);
         let mut regions = Regions::new(netlist, &ports);
         let probes = regions.place(Regions::probe_tasks(netlist));
@@ -77,8 +77,8 @@ pub struct Native {
     pub call: NativeCall,
 }
 
-/// The clock function's address. Argument: the unit's state, laid out by [`Layout`]. Result: the flags of
-/// [`crate::clock`], and that of each output channel of which a register has changed.
+/// The clock function's address. Argument: the unit's state, laid out by [`Layout`]. Result: bit 0 set when a
+/// memory was written, bit 1 when an assertion failed, higher bits when a register with that flag has changed.
 #[derive(Clone, Copy)]
 pub struct NativeCall {
     clock: unsafe extern "C" fn(*mut u64) -> u64,

@@ -8,6 +8,8 @@
 //! has stored. What counts or writes a memory does so again even if all that it reads stands still, and sets
 //! its own bit.
 //!
+//! A small unit does without: there the bits cost more than what they leave out, so its pieces always run.
+//!
 //! Inputs are changed from outside. They are gathered in at most 64 classes, each with a bit of its own; a
 //! piece that reads some runs when one of their bits is set as well.
 
@@ -16,7 +18,11 @@ use super::order::Reads;
 use super::regions::{Region, Step, Task};
 use super::sets::BitSet;
 use std::collections::HashMap;
+use weft_rtl::bv::limbs_for;
 use weft_rtl::netlist::*;
+
+/// Work of a unit, in limb operations, below which all of its pieces always run.
+const SMALL: usize = 800;
 
 /// What a piece does.
 #[derive(Clone, PartialEq, Debug)]
@@ -48,7 +54,7 @@ pub struct Piece {
 pub struct Pieces {
     /// In the order in which they run.
     pub list: Vec<Piece>,
-    /// Words of 64 bits for one bit per piece.
+    /// Words of 64 bits for one bit per piece; none for a small unit, whose pieces have no readers either.
     pub words: usize,
     /// Class of each input, as a mask.
     pub inputs: Vec<u64>,
@@ -104,12 +110,16 @@ impl Pieces {
     }
 
     fn of(netlist: &Netlist, reads: &Reads, work: Vec<(Work, BitSet)>, again: &[usize]) -> Pieces {
-        let mut readers = vec![BitSet::new(work.len()); reads.count];
+        let gated = worth(netlist);
+        let bits = if gated { work.len() } else { 0 };
+        let mut readers = vec![BitSet::new(bits); reads.count];
         let mut repeat = BitSet::new(work.len());
         again.iter().for_each(|piece| repeat.add(*piece));
         let mut settles = HashMap::new();
         for (piece, (what, set)) in work.iter().enumerate() {
-            set.numbers().for_each(|source| readers[source].add(piece));
+            if gated {
+                set.numbers().for_each(|source| readers[source].add(piece));
+            }
             if let Work::Settle(regs) = what {
                 settles.extend(regs.iter().map(|reg| (*reg, piece)));
             }
@@ -122,7 +132,7 @@ impl Pieces {
             let class = *classes.entry(readers[reads.input(input)].words()).or_insert(next);
             inputs.push(1 << (class % 64));
         }
-        let words = work.len().div_ceil(64);
+        let words = bits.div_ceil(64);
         let heard = |set: &BitSet| {
             let own = (0..inputs.len()).filter(|input| set.has(reads.input(*input as u32)));
             own.fold(0, |mask, input| mask | inputs[input])
@@ -139,10 +149,22 @@ impl Pieces {
         Pieces { list, words, inputs, regs: readers, mems, slots, settles, repeat }
     }
 
+    /// Whether pieces have bits.
+    pub fn gated(&self) -> bool {
+        self.words > 0
+    }
+
     /// The piece that settles a register, if it is buffered.
     pub fn settles(&self, reg: u32) -> Option<usize> {
         self.settles.get(&reg).copied()
     }
+}
+
+/// Whether a unit is large enough for pieces with bits.
+pub fn worth(netlist: &Netlist) -> bool {
+    let leaf = |op: &NetOp| matches!(op, NetOp::Const(_) | NetOp::Reg(_) | NetOp::Input(_));
+    let work = netlist.nodes.iter().filter(|node| !leaf(&node.op)).map(|node| limbs_for(node.width));
+    work.sum::<usize>() >= SMALL
 }
 
 /// Whether a step does something even when all it reads stands still: it counts, or it writes a memory.

@@ -214,6 +214,9 @@ fn carry_out(e: &mut Emit, place: Place, task: &Task, changes: &mut Changes) {
 
 /// The piece runs in the next cycle, too.
 fn again(e: &mut Emit, piece: usize) {
+    if e.layout.marks.words == 0 {
+        return;
+    }
     let bit = e.iconst(1 << (piece % 64));
     e.set_bits(bit, e.layout.marks.again + piece / 64);
 }
@@ -235,10 +238,14 @@ fn store_reg(e: &mut Emit, place: Place, reg: u32, value: NetId, changes: &mut C
     if let Some(piece) = pieces.settles(reg) {
         to += e.layout.copy;
         bits.now = vec![0; pieces.words];
-        bits.now[piece / 64] |= 1 << (piece % 64);
+        bits.now.get_mut(piece / 64).into_iter().for_each(|word| *word |= 1 << (piece % 64));
     }
-    let own = readers[place.piece / 64] >> (place.piece % 64) & 1 == 1;
-    if !bits.is_empty() && (place.open || own || limbs.len() == 1) {
+    let own = readers.get(place.piece / 64).is_some_and(|word| word >> (place.piece % 64) & 1 == 1);
+    let exact = match pieces.gated() {
+        true => place.open || own || limbs.len() == 1,
+        false => place.open && limbs.len() == 1,
+    };
+    if !bits.is_empty() && exact {
         let differ = e.replace(&limbs, at, to);
         return changes.add(e, bits, Some(differ));
     }

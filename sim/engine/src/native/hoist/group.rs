@@ -42,18 +42,19 @@ fn expected(work: u32, causes: usize) -> f64 {
     GATE + chance * (f64::from(work) + ENTER)
 }
 
-/// Brings expressions together, operands before their users.
+/// Brings expressions together, operands before their users; without `work` all that are needed under the same
+/// conditions.
 pub fn groups(
     netlist: &Netlist,
     open: Vec<(NetId, Vec<Conjunction>)>,
     slots: &HashMap<NetId, usize>,
-    work: &[u32],
+    work: Option<&Vec<u32>>,
 ) -> Vec<Group> {
     let (needs, causes) = (needs(netlist, slots), causes(netlist, slots));
     let mut groups: Vec<Open> = Vec::new();
     let mut place: HashMap<NetId, usize> = HashMap::new();
     for (node, when) in open {
-        let (own, cost) = (&causes[&node], work[node.index()]);
+        let (own, cost) = (&causes[&node], work.map_or(0, |work| work[node.index()]));
         let first = needs[&node].iter().map(|n| place[n]).max().unwrap_or(0);
         let gain = |open: &Open| {
             let both = open.causes.union(own).count();
@@ -61,8 +62,12 @@ pub fn groups(
             apart - expected(open.work + cost, both)
         };
         let fits = groups.iter().enumerate().skip(first).filter(|(_, open)| open.group.when == when);
-        let best = fits.map(|(at, open)| (at, gain(open))).max_by(|a, b| a.1.total_cmp(&b.1));
-        let at = best.filter(|(_, gain)| *gain >= 0.0).map_or(groups.len(), |(at, _)| at);
+        let mut fits = fits.map(|(at, open)| (at, gain(open)));
+        let best = match work {
+            Some(_) => fits.filter(|(_, gain)| *gain >= 0.0).max_by(|a, b| a.1.total_cmp(&b.1)),
+            None => fits.next(),
+        };
+        let at = best.map_or(groups.len(), |(at, _)| at);
         if at == groups.len() {
             let group = Group { when, nodes: Vec::new() };
             groups.push(Open { group, causes: BTreeSet::new(), work: 0 });
