@@ -129,6 +129,37 @@ fn commands_name_what_there_is() {
     assert!(seen > 40, "{seen} commands");
 }
 
+/// A section that begins with a sweep says how many runs it has.
+#[test]
+fn runs_of_a_sweep_are_as_many_as_its_section_says() {
+    let list: serde_json::Value = serde_json::from_str(&stdout(&["list", "sweeps", "--json"])).expect("JSON");
+    let runs: std::collections::BTreeMap<&str, u64> = list
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|sweep| (sweep["name"].as_str().expect("a name"), sweep["runs"].as_u64().expect("a number")))
+        .collect();
+    let text = fs::read_to_string(root().join("RESULTS.md")).expect("a page");
+    let mut seen = Vec::new();
+    for section in text.split("\n```sh\ncargo run --release -- sweep ").skip(1) {
+        // With options, or beside other commands, it is a part of the runs.
+        let Some((name, rest)) =
+            section.split_once("\n```\n").filter(|(name, _)| !name.contains([' ', '\n']))
+        else {
+            continue;
+        };
+        // What stands before the first table.
+        let told = rest.split("\n|").next().unwrap_or_default().replace('\n', " ");
+        let words: Vec<&str> = told.split(' ').map(|word| word.trim_matches([',', ';', '.'])).collect();
+        let number = words.windows(2).find(|pair| pair[1] == "runs").and_then(|pair| pair[0].parse().ok());
+        if let Some(number) = number {
+            assert_eq!(runs.get(name), Some(&number), "{name}: {told}");
+            seen.push(name);
+        }
+    }
+    assert!(seen.contains(&"hmg-protocols"), "{seen:?}");
+}
+
 /// What the first screen compares is what comes out.
 #[test]
 fn the_first_comparison_is_what_comes_out() {

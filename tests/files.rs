@@ -188,6 +188,23 @@ fn a_full_disk_costs_what_does_not_fit_and_the_message_says_which() {
     assert!(seen.len() > 1, "the limits differ in what they leave: {seen:?}");
 }
 
+/// As a full disk does, a limit of sizes answers with an error where its signal is ignored.
+#[test]
+fn no_file_is_told_of_that_is_not_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = ["--waves", "w.fst", "--scope", "gpu0.dir0", "--events", "e.wev", "--record", "r.rec"];
+    let script = "trap '' XFSZ; ulimit -f 20; exec \"$0\" \"$@\"";
+    let mut command = Command::new("bash");
+    command.args(["-c", script, WEFT]).args(RUN).args(files).current_dir(folder.path());
+    let out = command.output().expect("bash starts");
+    let [stdout, said] = [out.stdout, out.stderr].map(|bytes| String::from_utf8(bytes).expect("text"));
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(!folder.path().join("e.wev").exists(), "the log fits into 20 KB: take a smaller limit");
+    assert!(said.contains("; lost: event log e.wev (") && !said.contains("; events: in e.wev"), "{said}");
+    assert!(!stdout.contains("events: in e.wev"), "{stdout}");
+    assert!(folder.path().join("w.fst").is_file() && said.contains("; kept: "), "{said}");
+}
+
 #[test]
 fn results_that_find_no_room_do_not_take_the_run_with_them() {
     let folder = folder();

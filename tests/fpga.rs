@@ -66,6 +66,15 @@ fn a_block_is_placed_and_routed() {
 }
 
 #[test]
+fn two_counts_of_one_block_are_explained() {
+    let words = ["area", "fifo", "--param", "depth=4", "--param", "width=8"];
+    let told = |more: &[&str]| text(&weft(&[&words[..], more].concat()));
+    let both = told(&["--synth", "ecp5", "--route"]);
+    assert!(both.lines().any(|line| line.trim_start().starts_with("(two mappings: ")), "{both}");
+    assert!(!told(&["--synth", "ecp5"]).contains("two mappings"), "one count has nothing to explain");
+}
+
+#[test]
 fn wrong_words_end_the_script_with_status_2() {
     let wrong = |args: &[&str], cause: &str| {
         let out = script(args);

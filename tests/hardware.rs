@@ -334,3 +334,21 @@ fn explore_refuses_what_it_cannot_do() {
     refused(&["explore", "mgcc", "--start", "64"], "0..63");
     refused(&["explore", "srsp"], "possible values: mgcc");
 }
+
+/// Links whose fields stand side by side are called models; those in phits are there to be built.
+#[test]
+fn links_that_could_not_be_built_are_called_models() {
+    let list: Value = serde_json::from_str(&stdout(&["list", "blocks", "--json"])).expect("JSON");
+    let about = |name: &str| {
+        let block = list.as_array().expect("a list").iter().find(|block| block["name"] == name);
+        block.unwrap_or_else(|| panic!("no {name}"))["about"].as_str().expect("text").to_string()
+    };
+    for end in ["tx", "rx"] {
+        let phits = about(&format!("phit-{end}"));
+        for link in ["link", "spandex-link"] {
+            let model = about(&format!("{link}-{end}"));
+            assert!(model.to_lowercase().starts_with("timing model of "), "{model}");
+        }
+        assert!(phits.contains(" in phits") && !phits.contains("model"), "{phits}");
+    }
+}

@@ -202,8 +202,11 @@ fn opencl_has_two_models() {
             "P{n}@wg {n}, dev 0 (global atomic_int* x, global atomic_int* y) {{\n  int r = atomic_load_explicit({from}, memory_order_relaxed);\n  atomic_store_explicit({to}, 1, memory_order_relaxed);\n}}\n"
         )
     };
-    let text =
-        format!("OPENCL LB\n{{}}\n{}{}exists (0:r=1 /\\ 1:r=1)\n", thread(0, "x", "y"), thread(1, "y", "x"));
+    let text = format!(
+        "OPENCL LB\n{{ x = 0; y = 0; }}\n{}{}exists (0:r=1 /\\ 1:r=1)\n",
+        thread(0, "x", "y"),
+        thread(1, "y", "x")
+    );
     let file = write(folder.path(), "lb.litmus", &text);
     assert!(stdout(&["litmus", &file]).starts_with("LB                           opencl allowed\n"));
     let other = stdout(&["litmus", &file, "--model", "rc11-scopes"]);

@@ -81,6 +81,9 @@ fn chromium_clicks_through_the_report() {
     ] {
         assert!(text(view).contains(wanted), "{view} lacks {wanted:?}: {}", text(view));
     }
+    adds_up(&seen["stalls"]);
+    let place = |words: &str| text("Summary").find(words).unwrap_or_else(|| panic!("{}", text("Summary")));
+    assert!(place("In short") < place("All figures"), "what matters comes first");
     // What the page draws is what it holds.
     let moments = data["logs"][0]["lines"][0]["moments"].as_array().expect("a list").len();
     assert_eq!(seen["moments"].as_u64(), Some(moments as u64));
@@ -102,6 +105,28 @@ fn chromium_clicks_through_the_report() {
     assert!(bars.contains("l2 accesses") || bars.contains("l2 misses"), "another figure is chosen: {bars}");
 }
 
+/// Shares of ticks, each row with as many wide spaces before it as it is deep: what stands side by side adds up
+/// to what it is a part of.
+fn adds_up(rows: &Value) {
+    let rows = rows.as_array().expect("a list").iter().map(|row| {
+        let [name, share] = [0, 1].map(|cell| row[cell].as_str().expect("text"));
+        let plain = name.trim_start_matches('\u{2003}');
+        let number = share.split('\u{202f}').next().and_then(|number| number.parse().ok());
+        (name.chars().count() - plain.chars().count(), plain, number.unwrap_or_else(|| panic!("{share}")))
+    });
+    let rows: Vec<(usize, &str, f64)> = rows.collect();
+    let sum = |rows: &[(usize, &str, f64)], depth| -> f64 {
+        let below = rows.iter().take_while(|row| row.0 >= depth);
+        below.filter(|row| row.0 == depth).map(|row| row.2).sum()
+    };
+    assert!((sum(&rows, 0) - 100.0).abs() < 0.5, "the classes are all ticks: {rows:?}");
+    for (n, (depth, name, share)) in rows.iter().enumerate() {
+        assert!(sum(&rows[n + 1..], depth + 1) < share + 0.5, "parts of {name}: {rows:?}");
+    }
+    let inside = |name: &str, depth| rows.iter().any(|row| row.1 == name && row.0 == depth);
+    assert!(inside("of it between kernels", 1) && inside("of it far l2", 2), "{rows:?}");
+}
+
 /// Notes every error from the page's first line on.
 const BEFORE: &str = "<script>window.wrong = [];\
     addEventListener('error', e => wrong.push(String(e.message)));\
@@ -114,6 +139,7 @@ const VIEWS: &str = r##"<script>
 const seen = {views: {}}, tabs = [...document.querySelectorAll('[role=tab]')], one = q => document.querySelector(q), all = q => [...document.querySelectorAll(q)];
 try {
 for (const tab of tabs) { tab.click(); seen.views[tab.textContent] = one('.view.shown').textContent; }
+seen.stalls = [...(one('#view-stalls table')?.rows ?? [])].slice(1).map(r => [...r.cells].map(c => c.textContent));
 "##;
 
 /// Clicks as a person would on a page with runs, a sweep and a log.

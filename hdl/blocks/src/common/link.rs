@@ -193,7 +193,9 @@ pub(super) fn settle(name: &str, valid: Bool, start: Bool, (credit, credits): (B
 pub fn link_tx(sys: &Sys, p: LinkParams) -> Result<Arc<Module>, ElabErrors> {
     let name = format!("link_tx_{}_{}", super::sys::sys_tag(sys), p.tag());
     Module::build(&name, ModuleKind::Block, || {
-        doc("Sending end of a chip-to-chip link: three virtual networks with credits on one wire.");
+        doc(
+            "Timing model of the sending end of a chip-to-chip link: three virtual networks with credits on one wire.",
+        );
         p.describe();
         if !p.check() {
             return;
@@ -324,7 +326,7 @@ pub fn link_rx(sys: &Sys, p: LinkParams) -> Result<Arc<Module>, ElabErrors> {
     let name = format!("link_rx_{}_{}", super::sys::sys_tag(sys), p.tag());
     Module::build(&name, ModuleKind::Block, || {
         doc(
-            "Receiving end of a chip-to-chip link: one buffer per virtual network, credits returned as places are freed.",
+            "Timing model of the receiving end of a chip-to-chip link: one buffer per virtual network, credits returned as places are freed.",
         );
         p.describe();
         if !p.check() {

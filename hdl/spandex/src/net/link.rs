@@ -201,7 +201,9 @@ pub fn link_tx(s: &Spandex, p: LinkParams) -> Result<Arc<Module>, BlockError> {
     p.validate()?;
     let name = format!("spandex_link_tx_{}_{}", p.name_part(), s.name_part());
     let built = Module::build(&name, ModuleKind::Block, || {
-        doc("Sending end of a link between chips: four virtual networks with credits on one wire.");
+        doc(
+            "Timing model of the sending end of a link between chips: four virtual networks with credits on one wire.",
+        );
         p.describe();
         let lanes: [Box<dyn AnyLane>; 4] = [
             Box::new(Lane::<Req>::new(NETS[0], s, p)),
@@ -263,7 +265,7 @@ pub fn link_rx(s: &Spandex, p: LinkParams) -> Result<Arc<Module>, BlockError> {
     let name = format!("spandex_link_rx_{}_{}", p.name_part(), s.name_part());
     let built = Module::build(&name, ModuleKind::Block, || {
         doc(
-            "Receiving end of a link between chips: a buffer per virtual network, credits go back as places are freed.",
+            "Timing model of the receiving end of a link between chips: a buffer per virtual network, credits go back as places are freed.",
         );
         p.describe();
         receive::<Req>(NETS[0], s, p);
@@ -323,7 +325,7 @@ fn end_from(set: &ParamSet) -> Result<(Spandex, LinkParams), BlockError> {
 pub fn tx_info() -> BlockInfo {
     BlockInfo {
         name: TX,
-        about: "Sending end of a link between chips: four virtual networks with credits on one wire",
+        about: "Timing model of the sending end of a link between chips: four virtual networks with credits on one wire",
         params: end_params,
         build: |set| end_from(set).and_then(|(s, p)| link_tx(&s, p)),
     }
@@ -333,7 +335,7 @@ pub fn tx_info() -> BlockInfo {
 pub fn rx_info() -> BlockInfo {
     BlockInfo {
         name: RX,
-        about: "Receiving end of a link between chips: a buffer per virtual network, credits go back",
+        about: "Timing model of the receiving end of a link between chips: a buffer per virtual network, credits go back",
         params: end_params,
         build: |set| end_from(set).and_then(|(s, p)| link_rx(&s, p)),
     }

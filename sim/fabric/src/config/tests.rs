@@ -63,6 +63,23 @@ fn the_small_file_keeps_the_ratios() {
     assert_eq!((d.cus, b.banks, b.link_bytes, hardware(&small).l2_sets), (4, 4, 6, 16));
 }
 
+/// The headers of the small files say what scaling has not kept; the L1s of a module beside its L2 are such a
+/// ratio.
+#[test]
+fn headers_of_small_files_claim_no_ratio_that_is_lost() {
+    for small in ["rec-4gpu-small", "hmg-4gpu-small"] {
+        let of = |name: &str| {
+            let config = FabricConfig::load(name).expect("built in");
+            (u64::from(config.common.cus * keys(&config).l1_size), keys(&config).l2_size)
+        };
+        let ((l1s, l2), (published_l1s, published_l2)) = (of(small), of(small.trim_end_matches("-small")));
+        assert_ne!(l1s * published_l2, published_l1s * l2, "{small} keeps the ratio: its header may say so");
+        let (_, text) = BUILT_IN.iter().find(|(name, _)| *name == small).expect("built in");
+        let head = text.split("\nprotocol").next().unwrap_or_default();
+        assert!(head.contains("Not kept: ") && !head.contains("all ratios kept"), "{small}: {head}");
+    }
+}
+
 #[test]
 fn the_hardware_is_that_of_the_files() {
     for (name, _) in Protocol::ALL.iter().map(|(p, name)| (name, p)) {

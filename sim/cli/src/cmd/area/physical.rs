@@ -102,7 +102,7 @@ impl Physical {
         }
         if self.cells.is_some() && self.routed.is_some() {
             say(
-                "    (two mappings: Yosys takes more LUT4 for a block whose paths end at its ports than for one between registers, as here and in a fabric)",
+                "    (two mappings: --synth maps the block alone, its paths ending at ports, --route between registers, as in a fabric; Yosys shares LUT4 differently)",
             )?;
         }
         print_srams(&self.srams)?;
