@@ -18,6 +18,7 @@ mod reproduce;
 mod resume;
 mod run;
 mod signals;
+mod speed;
 mod states;
 mod sweep;
 mod trace;

@@ -357,7 +357,9 @@ fn an_interrupted_sweep_goes_on_and_ends_with_the_same_bytes() {
 #[test]
 fn a_killed_sweep_keeps_the_rows_that_it_wrote() {
     let folder = folder();
-    std::fs::write(folder.path().join("s.toml"), TINY).expect("written");
+    // Long enough to be killed in the middle.
+    let longer = TINY.replace("n = 32,", "n = 192,");
+    std::fs::write(folder.path().join("s.toml"), longer).expect("written");
     let args = ["sweep", "s.toml", "--out", "out", "--jobs", "1"];
     let mut child = Command::new(WEFT).args(args).current_dir(folder.path()).spawn().expect("starts");
     let path = folder.path().join("out/tiny.csv");
@@ -651,4 +653,12 @@ fn long_every_built_in_sweep_can_be_built() {
         assert!(out.status.success(), "{name}: {}", String::from_utf8_lossy(&out.stderr));
         assert_eq!(stdout(&out).lines().count() as u64, listed["runs"].as_u64().expect("a count"), "{name}");
     }
+}
+
+/// A figure that counts waiting at the head of a queue does not claim the time from arrival to hit or miss.
+#[test]
+fn a_wait_for_the_l2_is_told_as_what_is_counted() {
+    let columns = stdout(&weft(folder().path(), &["sweep", "hmg-protocols", "--columns"]));
+    let line = columns.lines().find(|line| line.starts_with("l2_lookup_cycles ")).expect("a column");
+    assert!(line.ends_with("waits at the head of an L2 bank's queues, without the lookup"), "{line}");
 }

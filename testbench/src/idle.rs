@@ -1,7 +1,7 @@
 //! What idle compute units cost: the closed fabric with a few busy CUs and any number of idle ones.
 
+use crate::cpu::thread_seconds;
 use serde::Serialize;
-use std::time::Instant;
 use weft_blocks::fabric::{ClosedParams, closed_fabric};
 use weft_blocks::msg::Sys;
 use weft_blocks::registry::BlockError;
@@ -21,7 +21,7 @@ pub struct IdleCost {
     pub units: usize,
     /// Units clocked in a cycle, on average.
     pub clocked_per_cycle: f64,
-    /// Speed.
+    /// Cycles in a second of CPU time, in the fastest run.
     pub cycles_per_second: f64,
     /// Units that were clocked for idle CUs and their L1s, on average per cycle.
     pub idle_clocked_per_cycle: f64,
@@ -70,13 +70,13 @@ pub fn idle_cost(busy: u32, idle: u32, cycles: u64, repeat: u32) -> Result<IdleC
         for_idle += idles.iter().filter(|u| sim.is_awake(**u)).count() as u64;
         sim.step();
     }
-    let mut seconds = f64::INFINITY;
-    for _ in 0..repeat {
+    let time = || {
         let mut sim = enabled();
-        let start = Instant::now();
+        let start = thread_seconds();
         (0..cycles).for_each(|_| sim.step());
-        seconds = seconds.min(start.elapsed().as_secs_f64());
-    }
+        thread_seconds() - start
+    };
+    let seconds = (0..repeat).map(|_| time()).fold(f64::INFINITY, f64::min);
     Ok(IdleCost {
         busy: gpus * busy,
         idle: gpus * idle,

@@ -2,6 +2,7 @@
 
 pub mod campaign;
 pub mod cosim;
+pub mod cpu;
 pub mod fault;
 pub mod golden;
 pub mod host;

@@ -173,7 +173,7 @@ pub struct NetReg {
 }
 
 /// What a write port writes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NetWriteMode {
     /// The lanes whose mask bit is set, from a whole row of data.
     Row {
@@ -192,7 +192,7 @@ pub enum NetWriteMode {
 }
 
 /// A write port. On the same lane of the same row a later port of the list wins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NetWrite {
     /// 1 bit.
     pub en: NetId,

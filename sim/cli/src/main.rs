@@ -112,6 +112,8 @@ enum Command {
     States(cmd::states::Args),
     /// Digests of all hardware and of short runs on it, compared with the committed ones: what a change has moved.
     Digest(cmd::digest::Args),
+    /// Where the time of a run goes: start-up, modules, models and the engine's own work.
+    Profile(cmd::profile::Args),
     /// Speed of the engine beside its peers, on the same design and stimulus, in one run.
     Bench(cmd::bench::Args),
     /// Every table row and every named race with hit count, smallest seed and test.
@@ -152,6 +154,7 @@ fn main() -> ExitCode {
         Command::Trace(args) => cmd::trace::run(&args),
         Command::States(args) => cmd::states::run(&args),
         Command::Digest(args) => cmd::digest::run(&args),
+        Command::Profile(args) => cmd::profile::run(&args),
         Command::Bench(args) => cmd::bench::run(&args),
         Command::Ledger(args) => cmd::ledger::run(&args),
     };

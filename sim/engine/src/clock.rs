@@ -4,6 +4,7 @@
 //! side. What they found goes into one word each; everything that crosses from unit to unit follows when all
 //! have been clocked, always in the same order.
 
+use crate::activity::Activity;
 use crate::design::Design;
 use crate::state::{Core, Schedule};
 
@@ -110,6 +111,7 @@ impl<'a> Part<'a> {
                 let call = &design.calls[unit];
                 let state = &mut self.limbs[call.base - origin..call.end - origin];
                 let place = unit - first;
+                Activity::unit(call.ty).begin();
                 let word = if cycle < self.watch[place] {
                     match &call.native {
                         Some(native) => native.clock(state) & !WRITTEN,
@@ -144,6 +146,7 @@ fn look(
     let (before, scratch) = scratch.split_at_mut(watched);
     before.copy_from_slice(&state[..watched]);
     let flags = ty.clock(state, scratch);
+    Activity::LOOK.begin();
     if flags & WRITTEN == 0 && state[..regs] == before[..regs] {
         let gained =
             state[regs..watched].iter().zip(&before[regs..]).map(|(now, old)| now.wrapping_sub(*old));

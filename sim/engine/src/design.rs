@@ -8,6 +8,7 @@ use crate::share::{Family, Member};
 use crate::walk::Walk;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 use thiserror::Error;
 use weft_rtl::bv::Bv;
 use weft_rtl::error::ElabErrors;
@@ -89,6 +90,8 @@ pub struct UnitType {
     pub layout: Layout,
     pub(crate) interp: Interp,
     pub(crate) native: Option<Arc<Native>>,
+    /// Number of its code among [`Design::codes`]: equal for modules that differ in constants and names only.
+    pub code: usize,
     pub(crate) outputs: Vec<OutSource>,
     /// For each register the flag that a clocked unit sets when it changes: that of the output channel it
     /// belongs to, or 0.
@@ -109,24 +112,25 @@ pub(crate) fn netlist_of(module: &Arc<Module>, probes: Probes) -> Result<Netlist
 }
 
 impl UnitType {
-    /// The types of a family's modules, compiled once.
-    pub(crate) fn of_family(family: Family, options: Options) -> Result<Vec<UnitType>, EngineError> {
+    /// The types of a family's modules, with one code, and whether that was compiled now.
+    pub(crate) fn of_family(family: Family, options: Options) -> Result<(Vec<UnitType>, bool), EngineError> {
         let modules = family.modules.clone();
         let mut members = modules.iter().zip(family.finish());
-        let Some((module, first)) = members.next() else { return Ok(Vec::new()) };
-        let plan = Plan::new(&first.netlist);
-        let layout = Layout::new(&first.netlist, &plan);
+        let Some((module, first)) = members.next() else { return Ok((Vec::new(), false)) };
         let flags = output_flags(&first.netlist);
-        let native = match options.backend {
-            BackendKind::Interp => None,
+        let (native, layout, compiled) = match options.backend {
+            BackendKind::Interp => {
+                (None, Layout::new(&first.netlist, &Plan::new(&first.netlist).needs), false)
+            }
             BackendKind::Native => {
-                let code = Native::compile(&first.netlist, &plan, &layout, &flags);
+                let made = Native::new(&first.netlist, &flags);
                 let failed = |cause| EngineError::Compile { module: module.name.clone(), cause };
-                Some(Arc::new(code.map_err(failed)?))
+                let (native, layout, compiled) = made.map_err(failed)?;
+                (Some(Arc::new(native)), layout, compiled)
             }
         };
         let of = |(module, member)| UnitType::new(module, member, &layout, &flags, native.clone());
-        Ok([(module, first)].into_iter().chain(members).map(of).collect())
+        Ok(([(module, first)].into_iter().chain(members).map(of).collect(), compiled))
     }
 
     fn new(
@@ -149,7 +153,17 @@ impl UnitType {
             .collect();
         let interp = Interp::new(&netlist, layout);
         let (layout, flags) = (layout.clone(), flags.to_vec());
-        UnitType { module: module.clone(), netlist, layout, interp, native, outputs, flags, constants }
+        UnitType {
+            module: module.clone(),
+            netlist,
+            layout,
+            interp,
+            native,
+            code: 0,
+            outputs,
+            flags,
+            constants,
+        }
     }
 }
 
@@ -328,6 +342,23 @@ pub struct Design {
     pub(crate) codes: usize,
     /// Driver of each input of each unit.
     pub(crate) drivers: Vec<Vec<Driver>>,
+    /// What it took to make it.
+    pub effort: Effort,
+}
+
+/// What it took to make a [`Design`].
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Effort {
+    /// Seconds until every distinct module was flattened.
+    pub flatten: f64,
+    /// Seconds until every code was compiled, or found in the store on disk, on all threads.
+    pub compile: f64,
+    /// Seconds until all units were wired.
+    pub wire: f64,
+    /// Number of different codes: modules that differ in constants and names only have one.
+    pub codes: usize,
+    /// Codes that were compiled; the others were found.
+    pub compiled: usize,
 }
 
 /// Where a value comes from.
@@ -377,10 +408,16 @@ impl Design {
     /// # Errors
     /// Combinational loops, and logic in a fabric.
     pub fn new(top: &Arc<Module>, options: Options) -> Result<Arc<Design>, EngineError> {
+        let begun = Instant::now();
         let mut walk = Walk::new(options);
         let root = walk.scope(top, String::new(), None)?;
-        let types = walk.types()?;
+        let flatten = begun.elapsed().as_secs_f64();
+        let (types, compiled) = walk.types()?;
+        let compile = begun.elapsed().as_secs_f64() - flatten;
         walk.sort_units();
-        walk.finish(top, root, types).map(Arc::new)
+        let mut design = walk.finish(top, root, types)?;
+        let wire = begun.elapsed().as_secs_f64() - flatten - compile;
+        design.effort = Effort { flatten, compile, wire, codes: design.codes, compiled };
+        Ok(Arc::new(design))
     }
 }

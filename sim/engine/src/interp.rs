@@ -51,22 +51,93 @@ impl Interp {
         }
     }
 
-    /// Computes only these expressions, in ascending order, which must hold all their operands.
-    pub fn evaluate_some(&self, numbers: &[u32], state: &[u64], scratch: &mut [u64]) {
-        for number in numbers {
-            self.compute(*number as usize, state, scratch);
+    /// Computes one expression into `out`; the values of its operands lie in `before`, where `offset` says.
+    #[inline]
+    pub fn one(
+        &self,
+        number: usize,
+        state: &[u64],
+        before: &[u64],
+        out: &mut [u64],
+        offset: &impl Fn(NetId) -> usize,
+    ) {
+        let node = &self.netlist.nodes[number];
+        self.operation(&node.op, node.width, state, before, out, offset);
+        if let Some(last) = out.last_mut() {
+            *last &= top_mask(node.width);
         }
+    }
+
+    /// The value of an expression that with all its operands fits a limb, given theirs; none of another one.
+    #[inline]
+    pub fn narrow(&self, number: usize, state: &[u64], get: &impl Fn(NetId) -> u64) -> Option<u64> {
+        let (nodes, node) = (&self.netlist.nodes, &self.netlist.nodes[number]);
+        let width = |id: &NetId| nodes[id.index()].width;
+        let (w, g) = (node.width, |id: &NetId| get(*id));
+        let below = |by: u64, bound: u32, value: &dyn Fn(u32) -> u64| {
+            if by < u64::from(bound) { value(by as u32) } else { 0 }
+        };
+        let value = match &node.op {
+            NetOp::Const(v) => v.limbs()[0],
+            NetOp::Input(i) => state[self.layout.inputs[*i as usize]],
+            NetOp::Reg(i) => state[self.layout.regs[*i as usize]],
+            NetOp::Not(a) => !g(a),
+            NetOp::And(a, b) => g(a) & g(b),
+            NetOp::Or(a, b) => g(a) | g(b),
+            NetOp::Xor(a, b) => g(a) ^ g(b),
+            NetOp::Add(a, b) => g(a).wrapping_add(g(b)),
+            NetOp::Sub(a, b) => g(a).wrapping_sub(g(b)),
+            NetOp::Mul(a, b) => g(a).wrapping_mul(g(b)),
+            NetOp::Eq(a, b) => u64::from(g(a) == g(b)),
+            NetOp::Lt(a, b) => u64::from(g(a) < g(b)),
+            NetOp::Shl(a, b) => below(g(b), w, &|by| g(a) << by),
+            NetOp::Shr(a, b) => below(g(b), w, &|by| g(a) >> by),
+            NetOp::Mux(c, a, b) => g(if g(c) & 1 == 1 { a } else { b }),
+            NetOp::Case { sel, arms, default } => {
+                let sel = g(sel);
+                let arm = arms.iter().find(|(codes, _)| codes.iter().any(|c| c.limbs()[0] == sel));
+                g(arm.map_or(default, |(_, n)| n))
+            }
+            NetOp::Concat(parts) => {
+                let mut at = 0;
+                parts.iter().fold(0, |sum, part| {
+                    let placed = g(part) << at;
+                    at += width(part);
+                    sum | placed
+                })
+            }
+            NetOp::Slice { a, lo } => g(a) >> lo,
+            NetOp::Index { a, idx } => below(g(idx), width(a) / w, &|idx| g(a) >> (idx * w)),
+            NetOp::AnyBit(a) => u64::from(g(a) != 0),
+            NetOp::AllBits(a) => u64::from(g(a) == top_mask(width(a))),
+            NetOp::Parity(a) => u64::from(g(a).count_ones() & 1),
+            NetOp::PopCount(a) => u64::from(g(a).count_ones()),
+            NetOp::LowestSet(a) => {
+                if g(a) == 0 {
+                    0
+                } else {
+                    u64::from(g(a).trailing_zeros())
+                }
+            }
+            NetOp::MemRead { .. } => return None,
+        };
+        Some(value & top_mask(w))
+    }
+
+    /// Whether [`Interp::narrow`] knows an expression's value.
+    pub fn is_narrow(&self, number: usize) -> bool {
+        let fits = |width: u32| width <= 64;
+        let node = &self.netlist.nodes[number];
+        let mut all = fits(node.width) && !matches!(node.op, NetOp::MemRead { .. });
+        node.op.operands(&mut |o| all &= fits(self.netlist.node(o).width));
+        all
     }
 
     #[inline]
     fn compute(&self, number: usize, state: &[u64], scratch: &mut [u64]) {
-        let node = &self.netlist.nodes[number];
         let (before, rest) = scratch.split_at_mut(self.offsets[number]);
-        let out = &mut rest[..limbs_for(node.width)];
-        self.operation(&node.op, node.width, state, before, out);
-        if let Some(last) = out.last_mut() {
-            *last &= top_mask(node.width);
-        }
+        let out = &mut rest[..limbs_for(self.netlist.nodes[number].width)];
+        self.one(number, state, before, out, &|id| self.offsets[id.index()]);
     }
 
     /// One clock edge on evaluated expressions. Returns whether a register or memory changed.
@@ -144,9 +215,18 @@ impl Interp {
         changed
     }
 
-    fn operation(&self, op: &NetOp, width: u32, state: &[u64], before: &[u64], out: &mut [u64]) {
+    #[inline]
+    fn operation(
+        &self,
+        op: &NetOp,
+        width: u32,
+        state: &[u64],
+        before: &[u64],
+        out: &mut [u64],
+        offset: &impl Fn(NetId) -> usize,
+    ) {
         let get = |id: &NetId| {
-            let at = self.offsets[id.index()];
+            let at = offset(*id);
             &before[at..at + limbs_for(self.netlist.node(*id).width)]
         };
         let flag = |out: &mut [u64], b: bool| out[0] = u64::from(b);

@@ -1,6 +1,6 @@
 //! Where a unit's state lives: registers, input slots and memories in one array of 64-bit limbs.
 
-use crate::native::Plan;
+use serde::{Deserialize, Serialize};
 use weft_rtl::bv::limbs_for;
 use weft_rtl::netlist::{NetOp, Netlist};
 
@@ -53,10 +53,24 @@ pub struct Marks {
     pub again: usize,
 }
 
+/// What native code needs besides the netlist's own state.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Needs {
+    /// Registers that are read after the place where they are stored: their new values wait in a copy until
+    /// the end of the cycle.
+    pub buffered: Vec<u32>,
+    /// Limbs for values that wait until they are used.
+    pub scratch: usize,
+    /// As [`Marks::words`].
+    pub words: usize,
+    /// As [`Marks::inputs`].
+    pub inputs: Vec<u64>,
+}
+
 impl Layout {
-    /// Lays out a netlist's state for the native code of a plan.
-    pub fn new(netlist: &Netlist, plan: &Plan) -> Layout {
-        let (buffered, scratch) = (&plan.buffered, plan.scratch());
+    /// Lays out a netlist's state.
+    pub fn new(netlist: &Netlist, needs: &Needs) -> Layout {
+        let buffered = &needs.buffered;
         let mut at = 0;
         let mut take = |limbs: usize| {
             at += limbs;
@@ -84,11 +98,11 @@ impl Layout {
             .collect();
         let copy = take(buffered);
         let flags = take(1);
-        let scratch = take(scratch);
-        let words = plan.pieces.words;
+        let scratch = take(needs.scratch);
+        let words = needs.words;
         let marks = Marks {
             words,
-            inputs: plan.pieces.inputs.clone(),
+            inputs: needs.inputs.clone(),
             heard: take(1),
             hearing: take(1),
             now: take(words),
@@ -96,6 +110,13 @@ impl Layout {
             again: take(words),
         };
         Layout { regs, buffered, probes, inputs, mems, lane_limbs, copy, flags, scratch, marks, size: at }
+    }
+}
+
+impl Layout {
+    /// The limb behind the input slots.
+    pub fn inputs_end(&self) -> usize {
+        self.mems.first().copied().unwrap_or(self.copy)
     }
 }
 

@@ -17,10 +17,12 @@
 //! assert_eq!(sim.get(count), 5);
 //! ```
 
+pub mod activity;
 mod clock;
 pub mod compare;
 pub mod design;
 pub mod digest;
+mod follow;
 mod inspect;
 pub mod interp;
 pub mod layout;
@@ -35,7 +37,7 @@ pub mod tap;
 mod walk;
 pub mod wave;
 
-pub use design::{BackendKind, Design, Driver, EngineError, Options, Probes};
+pub use design::{BackendKind, Design, Driver, Effort, EngineError, Options, Probes};
 pub use inspect::{MemPort, ProbeReading};
 pub use ports::{InGroup, InPort, OutPort};
 pub use sim::{Checkpoint, Sim};

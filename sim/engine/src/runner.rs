@@ -1,5 +1,6 @@
 //! Runs a simulation with behavioural models beside it: time jumps, waveforms, and rewind to the cycles before a failure.
 
+use crate::activity::Activity;
 use crate::sim::{Checkpoint, Sim};
 use crate::state::Failure;
 use crate::wave::{Trace, WaveError, save_path};
@@ -149,8 +150,10 @@ pub struct Runner<M: Model> {
     listener: Option<Box<dyn Listener>>,
 }
 
-/// Fewest cycles from one snapshot to the next: copying a large state more often would cost more than it saves.
+/// Fewest cycles from one snapshot to the next, and limbs of the state for which there is another one: copying a
+/// large state more often would cost more than it saves.
 const SNAPSHOT_CYCLES: u64 = 20_000;
+const LIMBS_PER_CYCLE: u64 = 32;
 
 impl<M: Model> Runner<M> {
     /// A runner without waveform; with `rewind` a failure leaves a waveform of the cycles before it.
@@ -218,6 +221,7 @@ impl<M: Model> Runner<M> {
     /// One cycle, or a jump over cycles in which nothing happens; gives what a check found wrong.
     fn cycle(&mut self, end: u64) -> Result<Option<Problem>, WaveError> {
         let due = self.model.tick(&mut self.sim);
+        Activity::WAVES.begin();
         let now = self.sim.cycle();
         if let Some((trace, from, to)) = &mut self.trace
             && (*from..*to).contains(&now)
@@ -228,8 +232,10 @@ impl<M: Model> Runner<M> {
             return Err(error);
         }
         if let Some(listener) = &mut self.listener {
+            Activity::LISTENER.begin();
             listener.cycle(&self.sim);
         }
+        Activity::SCHEDULE.begin();
         let due = match due {
             Ok(due) => due.unwrap_or(end).min(end),
             Err(problem) => return Ok(Some(problem)),
@@ -248,11 +254,13 @@ impl<M: Model> Runner<M> {
     /// Keeps two snapshots, at least one window apart, so that a whole window before any failure can be replayed.
     fn snapshot(&mut self) {
         let Some(rewind) = &self.rewind else { return };
-        let apart = rewind.cycles.max(SNAPSHOT_CYCLES);
+        let size = self.sim.limbs_in_all() as u64 / LIMBS_PER_CYCLE;
+        let apart = rewind.cycles.max(SNAPSHOT_CYCLES).max(size);
         if self.model.moved().is_some_and(|last| self.sim.cycle() > last + rewind.cycles) {
             return;
         }
         if self.snapshots.back().is_none_or(|s| self.sim.cycle() >= s.sim.cycle() + apart) {
+            let _noted = Activity::SNAPSHOT.within();
             self.snapshots.push_back(Snapshot { sim: self.sim.checkpoint(), model: self.model.clone() });
             if self.snapshots.len() > 2 {
                 self.snapshots.pop_front();

@@ -1,5 +1,6 @@
 //! A running design: clocked cycle by cycle, idle units skipped.
 
+use crate::activity::Activity;
 use crate::clock::{self, ASLEEP, FAILED, Room};
 use crate::design::{Call, Design, EngineError, Source, UnitType};
 use crate::ports::OutPort;
@@ -104,7 +105,9 @@ impl Sim {
             core.cycle += 1;
             return;
         }
+        Activity::SCHEDULE.begin();
         clock::clock(design, core, rooms);
+        Activity::MESSAGES.begin();
         let events = || rooms.iter().flat_map(|room| &room.events);
         for (unit, word) in events() {
             if word & ASLEEP != 0 {
@@ -152,6 +155,13 @@ impl Sim {
         }
     }
 
+    /// The units that are clocked in the next cycle, in order.
+    pub fn awake(&self) -> impl Iterator<Item = usize> + '_ {
+        let bits = |word: u64| (0..64).filter(move |bit| word >> bit & 1 == 1);
+        let words = self.core.active.iter().enumerate();
+        words.flat_map(move |(at, word)| bits(*word).map(move |bit| 64 * at + bit))
+    }
+
     /// Number of units that are clocked in the next cycle.
     pub fn awake_units(&self) -> usize {
         self.core.active.iter().map(|w| w.count_ones() as usize).sum()
@@ -174,6 +184,11 @@ impl Sim {
     /// The whole state, to go back to.
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint(self.core.clone())
+    }
+
+    /// Limbs of the state of all units.
+    pub fn limbs_in_all(&self) -> usize {
+        self.core.limbs.len()
     }
 
     /// Goes back to a state of this simulation.

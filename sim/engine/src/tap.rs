@@ -1,11 +1,12 @@
 //! Cover points as they are hit: which one, in which unit and cycle, about which line.
 
 use crate::design::{Design, UnitType};
+use crate::follow::{Cone, Follower};
 use crate::sim::Sim;
 use std::collections::HashMap;
 use std::sync::Arc;
 use weft_rtl::ir::ProbeKind;
-use weft_rtl::netlist::{NetId, Netlist};
+use weft_rtl::netlist::NetId;
 
 /// A cover point that held in a cycle, or on while its unit slept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +29,8 @@ struct Kind {
     covers: Vec<(usize, Option<usize>)>,
     /// Lines that cover points are about, each once.
     lines: Vec<NetId>,
-    /// What these lines are made of, in the order of the netlist.
-    cone: Vec<u32>,
+    /// What these lines are made of.
+    cone: Cone,
 }
 
 impl Kind {
@@ -45,20 +46,8 @@ impl Kind {
             });
             covers.push((number, place));
         }
-        Kind { cone: cone(netlist, &lines), covers, lines }
+        Kind { cone: Cone::new(ty, lines.iter().copied(), false), covers, lines }
     }
-}
-
-/// Everything that some expressions are computed from.
-fn cone(netlist: &Netlist, roots: &[NetId]) -> Vec<u32> {
-    let mut wanted = vec![false; netlist.nodes.len()];
-    roots.iter().for_each(|root| wanted[root.index()] = true);
-    for number in (0..netlist.nodes.len()).rev() {
-        if wanted[number] {
-            netlist.nodes[number].op.operands(&mut |operand| wanted[operand.index()] = true);
-        }
-    }
-    (0..netlist.nodes.len() as u32).filter(|number| wanted[*number as usize]).collect()
 }
 
 struct Tapped {
@@ -69,7 +58,7 @@ struct Tapped {
     /// Counters of the cover points before that cycle, or when the unit fell asleep.
     counts: Vec<u64>,
     /// Lines in that cycle.
-    lines: Vec<u64>,
+    lines: Follower,
 }
 
 impl Tapped {
@@ -77,11 +66,12 @@ impl Tapped {
     fn gained(&mut self, counter: impl Fn(usize) -> u64, now: u64, tell: &mut dyn FnMut(Hit)) {
         // Of a sleep the last cycle is the one before.
         let (unit, cycle) = (self.unit, self.at.unwrap_or(now.saturating_sub(1)));
+        let Kind { lines, cone, .. } = &*self.kind;
         for ((probe, place), before) in self.kind.covers.iter().zip(&mut self.counts) {
             let count = counter(*probe);
             let cycles = count.wrapping_sub(std::mem::replace(before, count));
             if cycles > 0 {
-                let line = place.map(|place| self.lines[place]);
+                let line = place.map(|place| self.lines.value(cone, lines[place]));
                 tell(Hit { cycle, cycles, unit, probe: *probe, line });
             }
         }
@@ -91,7 +81,7 @@ impl Tapped {
 /// Watches the cover points of some units. One that holds on while its unit sleeps is told of that when the unit wakes: nothing changes meanwhile.
 pub struct CoverTap {
     units: Vec<Tapped>,
-    scratch: Vec<u64>,
+    room: Vec<u64>,
     started: bool,
 }
 
@@ -105,11 +95,10 @@ impl CoverTap {
             if kind.covers.is_empty() {
                 continue;
             }
-            let (counts, lines) = (vec![0; kind.covers.len()], vec![0; kind.lines.len()]);
+            let (counts, lines) = (vec![0; kind.covers.len()], Follower::new(&kind.cone));
             units.push(Tapped { unit, kind: kind.clone(), at: None, counts, lines });
         }
-        let scratch = design.types.iter().map(|ty| ty.interp.scratch_size()).max().unwrap_or(0);
-        CoverTap { units, scratch: vec![0; scratch], started: false }
+        CoverTap { units, room: Vec::new(), started: false }
     }
 
     /// To be called in every cycle that is clocked, all inputs driven, before [`Sim::step`], and once more after the last; tells what was hit in the
@@ -135,10 +124,8 @@ impl CoverTap {
             tapped.gained(|probe| counters[probe], now, tell);
             tapped.at = awake.then_some(now);
             if awake {
-                ty.interp.evaluate_some(&tapped.kind.cone, state, &mut self.scratch);
-                for (node, line) in tapped.kind.lines.iter().zip(&mut tapped.lines) {
-                    *line = ty.interp.value(&self.scratch, *node)[0];
-                }
+                let cone = &tapped.kind.cone;
+                tapped.lines.update(ty, cone, state, &mut self.room, &mut |_| {}, &mut |_, _| {});
             }
         }
     }

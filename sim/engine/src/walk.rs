@@ -13,10 +13,27 @@ use weft_rtl::netlist::{NetId, NetPort};
 struct Scope {
     module: Arc<Module>,
     path: String,
-    parent: Option<(usize, usize)>,
+    parent: Option<usize>,
+    /// The parent's wire at each input.
+    wires: HashMap<SigId, SigId>,
+    places: Arc<Places>,
     children: Vec<usize>,
     unit: Option<usize>,
     drivers: HashMap<SigId, NodeId>,
+}
+
+/// Numbers of a module's ports: of inputs among its inputs, of outputs among its outputs.
+struct Places {
+    inputs: HashMap<SigId, usize>,
+    outputs: HashMap<SigId, usize>,
+}
+
+impl Places {
+    fn new(module: &Module) -> Places {
+        let inputs = module.inputs().enumerate().map(|(number, (sig, _))| (sig, number)).collect();
+        let outputs = module.outputs().enumerate().map(|(number, (sig, _))| (sig, number)).collect();
+        Places { inputs, outputs }
+    }
 }
 
 /// A design as it is put together.
@@ -30,6 +47,8 @@ pub(crate) struct Walk {
     by_shape: HashMap<(usize, usize, usize), Vec<usize>>,
     units: Vec<Unit>,
     scopes: Vec<Scope>,
+    /// Ports of each module met so far, by its name.
+    ports: HashMap<String, Arc<Places>>,
     options: Options,
 }
 
@@ -44,6 +63,7 @@ impl Walk {
             by_shape: HashMap::new(),
             units: Vec::new(),
             scopes: Vec::new(),
+            ports: HashMap::new(),
             options,
         }
     }
@@ -53,7 +73,7 @@ impl Walk {
         &mut self,
         module: &Arc<Module>,
         path: String,
-        parent: Option<(usize, usize)>,
+        parent: Option<(usize, &Instance)>,
     ) -> Result<usize, EngineError> {
         let me = self.scopes.len();
         let is_fabric = module.kind == ModuleKind::Fabric;
@@ -70,18 +90,29 @@ impl Walk {
                 }
             }
         }
+        let wires = parent.map(|(_, inst)| inst.inputs.iter().copied().collect()).unwrap_or_default();
+        let places = match self.ports.get(&module.name) {
+            Some(places) => places.clone(),
+            None => {
+                let places = Arc::new(Places::new(module));
+                self.ports.insert(module.name.clone(), places.clone());
+                places
+            }
+        };
         self.scopes.push(Scope {
             module: module.clone(),
             path: path.clone(),
-            parent,
+            parent: parent.map(|(scope, _)| scope),
+            wires,
+            places,
             children: Vec::new(),
             unit,
             drivers,
         });
         if is_fabric {
-            for (i, inst) in module.instances.iter().enumerate() {
+            for inst in &module.instances {
                 let inner = if path.is_empty() { inst.name.clone() } else { format!("{path}.{}", inst.name) };
-                let child = self.scope(&inst.module, inner, Some((me, i)))?;
+                let child = self.scope(&inst.module, inner, Some((me, inst)))?;
                 self.scopes[me].children.push(child);
             }
         }
@@ -116,23 +147,27 @@ impl Walk {
         (self.families.len() - 1, 0)
     }
 
-    /// Compiles the families. Types are then in order of families, so that units of one code come after each
-    /// other.
-    pub fn types(&mut self) -> Result<Vec<UnitType>, EngineError> {
+    /// Compiles the families; tells how many were not found in the store. Types are then in order of families, so
+    /// that units of one code come after each other.
+    pub fn types(&mut self) -> Result<(Vec<UnitType>, usize), EngineError> {
         let (mut types, mut starts) = (Vec::new(), Vec::new());
         self.codes = self.families.len();
         let options = self.options;
         let families = std::mem::take(&mut self.families).into_par_iter();
         let made: Vec<_> = families.map(|family| UnitType::of_family(family, options)).collect();
+        let mut compiled = 0;
         for family in made {
+            let (family, now) = family?;
+            let code = starts.len();
             starts.push(types.len());
-            types.extend(family?);
+            types.extend(family.into_iter().map(|ty| UnitType { code, ..ty }));
+            compiled += usize::from(now);
         }
         for unit in &mut self.units {
             let (family, member) = self.places[unit.ty];
             unit.ty = starts[family] + member;
         }
-        Ok(types)
+        Ok((types, compiled))
     }
 
     /// Brings units of one type together.
@@ -150,16 +185,8 @@ impl Walk {
         let signal = here.module.signal(sig);
         if signal.kind == SigKind::Input {
             return match here.parent {
-                None => {
-                    let position = here.module.inputs().position(|(id, _)| id == sig);
-                    Ok(Source::Top(position.expect("an input is among the inputs")))
-                }
-                Some((parent, inst)) => {
-                    let inputs = &self.scopes[parent].module.instances[inst].inputs;
-                    let wire =
-                        inputs.iter().find(|(port, _)| *port == sig).expect("every input has a wire").1;
-                    self.resolve(parent, wire)
-                }
+                None => Ok(Source::Top(here.places.inputs[&sig])),
+                Some(parent) => self.resolve(parent, here.wires[&sig]),
             };
         }
         match here.drivers.get(&sig) {
@@ -181,12 +208,7 @@ impl Walk {
                 let child = here.children[inst.index()];
                 match self.scopes[child].unit {
                     None => self.resolve(child, *port),
-                    Some(unit) => {
-                        let mut outputs = self.scopes[child].module.outputs();
-                        let output =
-                            outputs.position(|(id, _)| id == *port).expect("an output is among the outputs");
-                        Ok(Source::Unit { unit, output })
-                    }
+                    Some(unit) => Ok(Source::Unit { unit, output: self.scopes[child].places.outputs[port] }),
                 }
             }
             _ => Err(self.logic(scope, signal)),
@@ -306,6 +328,7 @@ impl Walk {
             constants: wires.constants,
             codes: self.codes,
             drivers: wires.drivers,
+            effort: Effort::default(),
         })
     }
 }

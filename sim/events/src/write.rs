@@ -71,8 +71,12 @@ pub struct Writer {
     /// Cycle of the records that follow.
     cycle: u64,
     records: u64,
+    /// Records that the encoder does not have yet: it is slow with small pieces.
     buffer: Vec<u8>,
 }
+
+/// Bytes that wait for the encoder.
+const PIECE: usize = 1 << 15;
 
 impl Writer {
     /// Begins a log.
@@ -96,11 +100,16 @@ impl Writer {
     /// # Errors
     /// A disk that is full.
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
-        self.buffer.clear();
         let buffer = std::mem::take(&mut self.buffer);
         self.buffer = postcard::to_extend(record, buffer).map_err(io::Error::other)?;
         self.records += 1;
-        self.out.write_all(&self.buffer)
+        if self.buffer.len() < PIECE { Ok(()) } else { self.encode() }
+    }
+
+    fn encode(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
     }
 
     /// What follows happened in `cycle`, which is not before what was added.
@@ -123,6 +132,7 @@ impl Writer {
         let failed = |cause| OutputError::of(&path, &cause);
         let records = self.records;
         self.add(&Record::End { cycle, records, steps }).map_err(failed)?;
+        self.encode().map_err(failed)?;
         let file = self.out.finish().map_err(failed)?;
         file.into_inner().map_err(|cause| failed(cause.into_error()))?.commit().map(drop)
     }

@@ -46,9 +46,15 @@ impl<const N: usize> Sender<N> {
             sim.set(self.valid, 1);
             self.s.driving = true;
         }
-        let taken = sim.get(self.ready) == 1;
+        let taken = self.taken(sim);
         self.s.offering = !taken;
         taken
+    }
+
+    /// Whether the fabric takes what is offered in the present cycle.
+    #[inline]
+    pub fn taken(&self, sim: &mut Sim) -> bool {
+        sim.get(self.ready) == 1
     }
 
     /// Offers nothing in the present cycle.

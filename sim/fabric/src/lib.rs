@@ -1,5 +1,6 @@
 //! Whole systems: behavioural compute units, DRAM and directories beside the RTL, page placement, configuration.
 
+pub mod activity;
 mod channel;
 pub mod check;
 pub mod config;

@@ -16,7 +16,7 @@ mod record;
 mod stimulus;
 mod verilator;
 
-pub use bench::{BenchError, BenchOptions, BenchResult, bench_engine, bench_verilator, peak_memory};
+pub use bench::{BenchError, BenchOptions, BenchResult, EngineBench, VerilatorBench, peak_memory};
 pub use icarus::export_testbench;
 pub use ports::{Channel, Port, Ports};
 pub use program::record_program;

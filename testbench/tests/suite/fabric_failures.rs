@@ -161,8 +161,9 @@ fn a_deadlock_is_told_as_who_waits_for_whom() {
     assert!(lines.contains(&"what the blocks hold:") && lines.contains(&"requests without an answer:"));
     assert!(lines.iter().any(|l| l.starts_with("  gpu0.bank0: dir_req_count = 8")), "{text}");
     assert!(lines.iter().any(|l| l.starts_with("  gpu 3 cu ") && l.contains(" waits for the answer to ")));
-    // Nothing happens in the last cycles before the report; what is shown is how it came to that.
-    assert!(report.shown < 3000 && report.failure.cycle > 100_000, "{text}");
+    // It is told when everything has come to rest, long before the watchdog would; what is shown is how it came
+    // to that.
+    assert!(report.shown < 3000 && report.failure.cycle < 4000, "{text}");
     let mut last = Last::read(&wave, report.shown);
     for (valid, ready) in [
         ("gpu0.dir0.rsp_valid", "gpu0.bank0.dir_rsp_ready"),

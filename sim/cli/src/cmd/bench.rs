@@ -1,7 +1,10 @@
 //! `weft bench`: speed of the engine beside its peers on the same design and the same stimulus.
 
 mod idle;
+mod process;
+mod program;
 mod report;
+mod start;
 
 use crate::failure::{Failure, Outcome};
 use crate::params::BlockArgs;
@@ -13,7 +16,7 @@ use weft_blocks::fabric::{ClosedParams, closed_fabric};
 use weft_engine::{BackendKind, Options};
 use weft_fabric::config::FabricConfig;
 use weft_rtl::ir::Module;
-use weft_testbench::cosim::{BenchError, BenchOptions, BenchResult, Ports, bench_engine, bench_verilator};
+use weft_testbench::cosim::{BenchError, BenchOptions, BenchResult, EngineBench, Ports, VerilatorBench};
 use weft_testbench::tools::rust_hdl_peer;
 
 /// Low bits of a line number that vary in the traffic of a block, so that lines meet again: twice the ranges that the published
@@ -34,6 +37,12 @@ enum What {
     Block(BlockBench),
     /// A closed fabric: generators in place of the CUs and small memories in place of DRAM, all of it RTL.
     Fabric(FabricBench),
+    /// A whole program: CPU time of `weft run`, beside that of another version of this program.
+    Program(program::Args),
+    /// Time until a fabric can be clocked, at first and with its machine code kept on disk.
+    Start(start::Args),
+    /// What waveforms, event logs and traces cost: CPU time of a run with each of them over that of the run without.
+    Record(program::RecordArgs),
     /// What idle CUs cost: the closed fabric with few busy CUs, then with twice as many idle ones.
     Idle(idle::Args),
 }
@@ -82,7 +91,7 @@ struct Common {
     /// Seed of the random stimulus.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Runs of the engine and of Verilator; the fastest counts.
+    /// Runs of the engine and of Verilator, which take turns; CPU time is measured.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     repeat: u32,
     /// Prints JSON.
@@ -112,6 +121,9 @@ pub fn run(args: &Args) -> Outcome {
     match &args.what {
         What::Block(args) => block(args),
         What::Fabric(args) => fabric(args),
+        What::Program(args) => program::run(args),
+        What::Start(args) => start::run(args),
+        What::Record(args) => program::record(args),
         What::Idle(args) => idle::run(args),
     }
 }
@@ -188,13 +200,19 @@ fn measure(
 ) -> Outcome {
     let scratch = weft_output::Scratch::new().map_err(Failure::check)?;
     let workdir = common.keep.clone().unwrap_or_else(|| scratch.path().to_path_buf());
-    let options = BenchOptions { workdir, repeat: common.repeat, ..options };
-    let engine = bench_engine(module, &options).map_err(sort)?;
-    let mut report = Report::new(design, module, &options, elaboration_seconds, engine);
+    let options = BenchOptions { workdir, ..options };
+    let mut engine = EngineBench::new(module, &options).map_err(sort)?;
+    let verilator = peers.contains(&PeerKind::Verilator).then(|| VerilatorBench::new(module, &options));
+    let mut verilator = verilator.transpose().map_err(sort)?;
+    for _ in 0..common.repeat {
+        engine.run();
+        verilator.as_mut().map_or(Ok(()), VerilatorBench::run).map_err(sort)?;
+    }
+    let mut report = Report::new(design, module, &options, elaboration_seconds, engine.result());
     for peer in peers {
         let peer = match peer {
             PeerKind::Verilator => {
-                let run = bench_verilator(module, &options).map_err(sort)?;
+                let Some(run) = verilator.take().map(VerilatorBench::result) else { continue };
                 agree(module, &report.engine, &run)?;
                 Peer::of("verilator", &run)
             }
@@ -211,10 +229,15 @@ fn measure(
 
 /// The interpreter, for at most `most` cycles, beside the engine for as many.
 fn interpreter(module: &Arc<Module>, options: &BenchOptions, most: u64) -> Result<BenchResult, Failure> {
-    let short = BenchOptions { cycles: options.cycles.min(most), repeat: 1, ..options.clone() };
-    let native = bench_engine(module, &short).map_err(sort)?;
+    let short = BenchOptions { cycles: options.cycles.min(most), ..options.clone() };
+    let once = |options: &BenchOptions| {
+        let mut bench = EngineBench::new(module, options).map_err(sort)?;
+        bench.run();
+        Ok(bench.result())
+    };
+    let native = once(&short)?;
     let backend = Options { backend: BackendKind::Interp, ..short.engine };
-    let mut run = bench_engine(module, &BenchOptions { engine: backend, ..short }).map_err(sort)?;
+    let mut run = once(&BenchOptions { engine: backend, ..short })?;
     agree(module, &native, &run)?;
     // It ran in this process, whose peak is the engine's too.
     run.peak_bytes = None;

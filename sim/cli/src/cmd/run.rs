@@ -5,52 +5,36 @@ mod files;
 mod record;
 mod snapshot;
 mod stalls;
+mod subject;
+
+pub use subject::Subject;
 
 use crate::failure::{Failure, Outcome, say};
-use crate::graph::GraphArgs;
 use crate::output;
-use crate::params::pairs;
-use crate::setup::{Params, Setup, VERSION};
+use crate::setup::{Setup, VERSION};
 use crate::signals::{self, Graceful};
 use crate::sweep::plot;
-use crate::trace;
 use anyhow::{Context, anyhow};
 use files::Told;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use weft_engine::runner::{Rewind, RunError};
 use weft_engine::wave::{Format, WaveError};
 use weft_engine::{BackendKind, Probes};
 use weft_fabric::config::FabricConfig;
 use weft_fabric::run::{FabricError, FabricRun, Identity, RunOptions, RunReport, WaveRequest};
 use weft_output::Output;
-use weft_workload::Program;
 use weft_workload::trace::TraceRead;
 
 /// Cycles after which a run is given up unless it is told otherwise.
-const MAX_CYCLES: u64 = 10_000_000_000;
+pub const MAX_CYCLES: u64 = 10_000_000_000;
 
 /// Arguments of `weft run`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A built-in fabric (see `weft list fabrics`) or a TOML file.
-    fabric: String,
-    /// Program (see `weft list workloads`), or a trace: a folder of Accel-Sim traces, a .wtrace or .wtrb, also .gz, .xz or .zst.
-    #[arg(long, value_name = "NAME|TRACE", default_value = "pagerank")]
-    workload: String,
     #[command(flatten)]
-    graph: GraphArgs,
-    /// Parameter of the program; may be given several times.
-    #[arg(long = "param", value_name = "KEY=VALUE")]
-    params: Vec<String>,
-    /// Key of the fabric's configuration; may be given several times.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Seed of the program's random data, where it has any.
-    #[arg(long)]
-    seed: Option<u64>,
+    subject: Subject,
     /// Writes all results to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -72,8 +56,6 @@ pub struct Args {
     /// Records every access of every wave to this file, for `weft check`; a run that fails leaves what was recorded until then.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    #[command(flatten)]
-    reading: trace::TraceArgs,
     #[command(flatten)]
     events: events::EventArgs,
     #[command(flatten)]
@@ -105,7 +87,7 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 fn carry_out(args: &Args) -> Outcome {
-    let (original, config) = configs(args)?;
+    let (original, config) = args.subject.configs()?;
     let waves = waves(args)?;
     let json = args.json.as_deref().map(|path| output::begin("--json", path)).transpose()?;
     let stalls = picture_file(args, &config)?;
@@ -114,18 +96,18 @@ fn carry_out(args: &Args) -> Outcome {
     args.events.forewarn(args.to);
     ledger_folder(args)?;
     apart(args)?;
-    let (program, params, read) = program(args, &config)?;
+    let (program, params, read) = args.subject.program(&config)?;
     let backend = if args.interpreter { BackendKind::Interp } else { BackendKind::Native };
-    let setup = Setup::new(&params, &config, &original, args.seed);
+    let setup = Setup::new(&params, &config, &original, args.subject.seed);
     let identity = Identity {
         made_by: VERSION.into(),
-        ..Identity::new(&config, program.as_ref(), params.all, backend, args.seed, params.graph)
+        ..Identity::new(&config, program.as_ref(), params.all, backend, args.subject.seed, params.graph)
     };
     let resume = args.keep.read(&identity, args)?;
     let options = RunOptions {
         backend,
         probes: Probes::All,
-        rewind: Some(Rewind { cycles: 1000, wave: PathBuf::from("vcd_out/failure.fst") }),
+        rewind: Some(rewind()),
         waves,
         events: log.as_ref().map(|log| log.request(args, &setup)),
         threads: args.threads.into(),
@@ -212,17 +194,6 @@ fn verdict(report: &RunReport) -> Outcome {
     }
 }
 
-/// The configuration as the fabric's file has it, and that of the run.
-fn configs(args: &Args) -> Result<(FabricConfig, FabricConfig), Failure> {
-    let original = FabricConfig::load(&args.fabric).map_err(Failure::input)?;
-    let mut config = original.clone();
-    for set in &args.set {
-        config.set(set).map_err(Failure::input)?;
-    }
-    config.validate().map_err(Failure::input)?;
-    Ok((original, config))
-}
-
 /// Makes the folder of `--ledger`.
 fn ledger_folder(args: &Args) -> Outcome {
     let Some(dir) = &args.ledger else { return Ok(()) };
@@ -245,7 +216,7 @@ impl Ledger<'_> {
         let protocol = config.get("protocol");
         let protocol = protocol.as_ref().and_then(serde_json::Value::as_str).unwrap_or("?");
         let name = format!("run {} {protocol} {workload}", config.name);
-        Ledger { dir: args.ledger.as_deref(), seed: args.seed.unwrap_or(0), name }
+        Ledger { dir: args.ledger.as_deref(), seed: args.subject.seed.unwrap_or(0), name }
     }
 
     fn note(&self, covers: &BTreeMap<String, u64>, told: &mut Told) {
@@ -256,7 +227,13 @@ impl Ledger<'_> {
     }
 }
 
-fn sort(error: FabricError) -> Failure {
+/// The waveform that a failure leaves.
+pub fn rewind() -> Rewind {
+    Rewind { cycles: 1000, wave: PathBuf::from("vcd_out/failure.fst") }
+}
+
+/// What was wrong with the input, and what with the run.
+pub fn sort(error: FabricError) -> Failure {
     if error.is_input() { Failure::input(error) } else { Failure::check(error) }
 }
 
@@ -327,33 +304,6 @@ fn apart(args: &Args) -> Outcome {
         }
     }
     Ok(())
-}
-
-/// The program, what it is built from, and what was read of a trace.
-fn program(
-    args: &Args,
-    config: &FabricConfig,
-) -> Result<(Arc<dyn Program>, Params, Option<TraceRead>), Failure> {
-    let mut params = pairs("--param", &args.params)?;
-    if weft_workload::trace::is_trace(&args.workload) {
-        let given = [("--param", !params.is_empty()), ("--graph", args.graph.file().is_some())];
-        trace::takes_nothing(&args.workload, &given).map_err(Failure::input)?;
-        args.graph.read()?;
-        let built = trace::program(Path::new(&args.workload), &args.reading.options());
-        let (program, params, read) = built.map_err(Failure::input)?;
-        return Ok((program, Params::of_trace(params), Some(read)));
-    }
-    args.reading.none(&args.workload).map_err(Failure::input)?;
-    if let Some(seed) = args.seed {
-        let known = weft_workload::workloads().iter().find(|w| w.name == args.workload);
-        if known.is_some_and(|w| w.params.iter().any(|p| p.name == "seed")) {
-            params.entry("seed".into()).or_insert(seed.to_string());
-        }
-    }
-    let graph = args.graph.read()?;
-    let fitted = config.fit(&args.workload, &params, graph.as_ref()).map_err(Failure::input)?;
-    let given: BTreeSet<String> = params.into_keys().collect();
-    Ok((fitted.program.clone(), Params::new(&fitted, given), None))
 }
 
 /// Runs to the end, or to the cycle boundary in which a signal ends the run; a terminal sees how far it is.

@@ -28,6 +28,8 @@ fn stable() -> MemFlagsData {
 struct ScopeMemo {
     limbs: HashMap<(NetId, u32), Value>,
     rows: HashMap<(u32, NetId), Value>,
+    /// Where limbs of an expression were brought together.
+    copies: HashMap<NetId, Value>,
     known: HashMap<NetId, Bv>,
     /// Part of the address of every stable read here: reads of different regions look different, so that each
     /// is done near its use instead of once for all, kept in a machine register in between.

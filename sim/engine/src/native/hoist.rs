@@ -103,11 +103,20 @@ fn choose(netlist: &Netlist, early: &HashSet<NetId>) -> (Vec<u32>, Vec<bool>) {
             if chosen[o.index()] { limbs_for(netlist.node(o).width) as u32 } else { work[o.index()] }
         };
         node.op.operands(&mut |o| sum = sum.saturating_add(below(o)));
+        sum = sum.saturating_add(spread(netlist, &node.op));
         let worth = sum >= DEAR || (sum >= SHARED && sum * (uses[n].max(1) - 1) >= SAVED);
         work.push(sum);
         chosen.push(early.contains(&NetId(n as u32)) || (worth && limbs as usize <= LIMBS));
     }
     (work, chosen)
+}
+
+/// Work of an operation that goes through all of an operand to find a part of it.
+fn spread(netlist: &Netlist, op: &NetOp) -> u32 {
+    match op {
+        NetOp::Index { a, .. } if netlist.node(*a).width > 64 => limbs_for(netlist.node(*a).width) as u32,
+        _ => 0,
+    }
 }
 
 /// Which expressions contain no hoisted one. Only they may be tested: what is left out where it is not needed

@@ -11,18 +11,18 @@ mod store;
 mod tasks;
 mod writes;
 
-use crate::layout::Layout;
+use crate::layout::{Layout, Needs};
 use cranelift_codegen::ir::{AbiParam, UserFuncName, types::I64};
 use cranelift_codegen::settings::{self, Configurable};
-use cranelift_codegen::{Context, FinalizedMachReloc, control::ControlPlane, isa::TargetIsa};
+use cranelift_codegen::{control::ControlPlane, isa::OwnedTargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Linkage, Module, ModuleReloc, default_libcall_names};
+use cranelift_module::{FuncId, Linkage, Module, ModuleReloc, default_libcall_names};
 use hoist::Hoisted;
 use order::Reads;
 use pieces::Pieces;
 use regions::{Region, Regions};
-use store::{Code, Store};
+use store::{Kept, Store};
 use weft_rtl::netlist::*;
 use writes::Writes;
 
@@ -32,11 +32,10 @@ pub struct Plan {
     /// Memories that no write port reads: all their reads come before all their writes.
     settled: Vec<bool>,
     hoisted: Hoisted,
-    /// Registers that are read after the place where they are stored: their new values wait in a copy until
-    /// the end of the cycle.
-    pub buffered: Vec<u32>,
     /// What is left out when nothing has changed.
-    pub(crate) pieces: Pieces,
+    pieces: Pieces,
+    /// What the layout has to have room for.
+    pub needs: Needs,
 }
 
 impl Plan {
@@ -60,12 +59,9 @@ impl Plan {
         };
         let settled = (0..netlist.mems.len()).map(|mem| !late(mem as u32)).collect();
         let pieces = Pieces::new(netlist, &hoisted, &list, &roots, &buffered, &reads);
-        Plan { regions: list, settled, hoisted, buffered, pieces }
-    }
-
-    /// Limbs that wait in the state until they are used.
-    pub fn scratch(&self) -> usize {
-        self.hoisted.limbs
+        let (words, inputs) = (pieces.words, pieces.inputs.clone());
+        let needs = Needs { buffered, scratch: hoisted.limbs, words, inputs };
+        Plan { regions: list, settled, hoisted, pieces, needs }
     }
 }
 
@@ -91,69 +87,83 @@ unsafe impl Send for Native {}
 unsafe impl Sync for Native {}
 
 impl Native {
-    /// Compiles a netlist; profilers show the code under its name.
+    /// Compiles a netlist, whose registers have these flags, or takes its code from the store; profilers show
+    /// the code under its name. Tells what the state has to have room for and whether it was compiled.
     ///
     /// # Errors
     /// What Cranelift says; every netlist of a checked module compiles.
-    pub fn compile(netlist: &Netlist, plan: &Plan, layout: &Layout, flags: &[u32]) -> Result<Native, String> {
-        let mut options = settings::builder();
-        for (key, value) in [("use_colocated_libcalls", "false"), ("is_pic", "false"), ("opt_level", "speed")]
-        {
-            options.set(key, value).map_err(|e| e.to_string())?;
-        }
-        if !cfg!(debug_assertions) {
-            options.set("enable_verifier", "false").map_err(|e| e.to_string())?;
-        }
-        let isa =
-            cranelift_native::builder()?.finish(settings::Flags::new(options)).map_err(|e| e.to_string())?;
-        let mut module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
-        let mut ctx = module.make_context();
-        ctx.func.signature.params.push(AbiParam::new(I64));
-        ctx.func.signature.returns.push(AbiParam::new(I64));
-        let id = module
-            .declare_function(&netlist.name, Linkage::Local, &ctx.func.signature)
-            .map_err(|e| e.to_string())?;
-        ctx.func.name = UserFuncName::user(0, id.as_u32());
-        let mut shared = FunctionBuilderContext::new();
-        let mut builder = FunctionBuilder::new(&mut ctx.func, &mut shared);
-        body::body(netlist, plan, layout, flags, &mut builder);
-        builder.seal_all_blocks();
-        builder.finalize(module.target_config());
-        let (code, relocations) = translate(&mut ctx, module.isa(), Store::of_environment().as_ref())?;
-        let relocations: Vec<_> =
-            relocations.iter().map(|one| ModuleReloc::from_mach_reloc(one, &ctx.func, id)).collect();
+    pub fn new(netlist: &Netlist, flags: &[u32]) -> Result<(Native, Layout, bool), String> {
+        let mut module = JITModule::new(JITBuilder::with_isa(target()?, default_libcall_names()));
+        let store = Store::of_environment();
+        let key = store::key(netlist, flags, module.isa());
+        let kept = store.as_ref().and_then(|store| store.find(key));
+        let compiled = kept.is_none();
+        let (kept, relocations) = match kept {
+            Some(kept) => (kept, Vec::new()),
+            None => compile(&mut module, netlist, flags)?,
+        };
+        let layout = Layout::new(netlist, &kept.needs);
+        let mut signature = module.make_signature();
+        signature.params.push(AbiParam::new(I64));
+        signature.returns.push(AbiParam::new(I64));
+        let id =
+            module.declare_function(&netlist.name, Linkage::Local, &signature).map_err(|e| e.to_string())?;
         module
-            .define_function_bytes(id, code.alignment, &code.bytes, &relocations)
+            .define_function_bytes(id, kept.alignment, &kept.code, &relocations)
             .map_err(|e| e.to_string())?;
-        module.clear_context(&mut ctx);
+        if let Some(store) = store
+            && compiled
+            && relocations.is_empty()
+        {
+            store.keep(key, &kept);
+        }
         module.finalize_definitions().map_err(|e| e.to_string())?;
         let code = module.get_finalized_function(id);
         // SAFETY: the function was declared with exactly this signature.
         let clock = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut u64) -> u64>(code) };
-        Ok(Native { _module: module, call: NativeCall { clock, size: layout.size } })
+        let call = NativeCall { clock, size: layout.size };
+        Ok((Native { _module: module, call }, layout, compiled))
     }
 }
 
-/// Machine code of a function and what it refers to outside itself: from the store if it is there, else
-/// compiled.
-fn translate(
-    ctx: &mut Context,
-    isa: &dyn TargetIsa,
-    store: Option<&Store>,
-) -> Result<(Code, Vec<FinalizedMachReloc>), String> {
-    let store = store.map(|store| (store, store::key(&ctx.func, isa)));
-    if let Some(code) = store.and_then(|(store, key)| store.find(key)) {
-        return Ok((code, Vec::new()));
+/// The machine that runs this program.
+fn target() -> Result<OwnedTargetIsa, String> {
+    let mut options = settings::builder();
+    for (key, value) in [("use_colocated_libcalls", "false"), ("is_pic", "false"), ("opt_level", "speed")] {
+        options.set(key, value).map_err(|e| e.to_string())?;
     }
-    let compiled = ctx.compile(isa, &mut ControlPlane::default()).map_err(|e| format!("{e:?}"))?;
-    let buffer = &compiled.buffer;
-    let code = Code { alignment: u64::from(buffer.alignment), bytes: buffer.data().to_vec() };
-    if let Some((store, key)) = store
-        && buffer.relocs().is_empty()
-    {
-        store.keep(key, &code);
+    if !cfg!(debug_assertions) {
+        options.set("enable_verifier", "false").map_err(|e| e.to_string())?;
     }
-    Ok((code, buffer.relocs().to_vec()))
+    cranelift_native::builder()?.finish(settings::Flags::new(options)).map_err(|e| e.to_string())
+}
+
+/// Machine code of a netlist's clock function, and what it refers to outside itself.
+fn compile(
+    module: &mut JITModule,
+    netlist: &Netlist,
+    flags: &[u32],
+) -> Result<(Kept, Vec<ModuleReloc>), String> {
+    let plan = Plan::new(netlist);
+    let layout = Layout::new(netlist, &plan.needs);
+    let mut ctx = module.make_context();
+    ctx.func.signature.params.push(AbiParam::new(I64));
+    ctx.func.signature.returns.push(AbiParam::new(I64));
+    // The first function that the module will declare.
+    let id = FuncId::from_u32(0);
+    ctx.func.name = UserFuncName::user(0, id.as_u32());
+    let mut shared = FunctionBuilderContext::new();
+    let mut builder = FunctionBuilder::new(&mut ctx.func, &mut shared);
+    body::body(netlist, &plan, &layout, flags, &mut builder);
+    builder.seal_all_blocks();
+    builder.finalize(module.target_config());
+    ctx.compile(module.isa(), &mut ControlPlane::default()).map_err(|e| format!("{e:?}"))?;
+    let buffer = &ctx.compiled_code().expect("compiled above").buffer;
+    let kept =
+        Kept { needs: plan.needs, alignment: u64::from(buffer.alignment), code: buffer.data().to_vec() };
+    let relocations = buffer.relocs().iter();
+    let relocations = relocations.map(|one| ModuleReloc::from_mach_reloc(one, &ctx.func, id)).collect();
+    Ok((kept, relocations))
 }
 
 impl NativeCall {

@@ -198,11 +198,21 @@ fn exclusive(list: &[Region], a: &Event, b: &Event) -> bool {
 pub fn hazards(list: &[Region], roots: &[usize], reads: &Reads) -> BTreeSet<u32> {
     let mut events = Vec::new();
     roots.iter().for_each(|r| walk(list, *r, reads, &mut events));
+    // Of each register the places that read it, in order.
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); reads.inputs];
+    for (at, event) in events.iter().enumerate() {
+        event
+            .read
+            .numbers()
+            .take_while(|source| *source < reads.inputs)
+            .for_each(|reg| readers[reg].push(at));
+    }
     let mut out = BTreeSet::new();
     for (i, store) in events.iter().enumerate() {
         let Some(reg) = store.stored.filter(|r| !out.contains(r)) else { continue };
-        let read = |e: &Event| e.read.has(reads.reg(reg)) && !exclusive(list, store, e);
-        if events[i + 1..].iter().any(read) {
+        let of = &readers[reads.reg(reg)];
+        let later = &of[of.partition_point(|at| *at <= i)..];
+        if later.iter().any(|at| !exclusive(list, store, &events[*at])) {
             out.insert(reg);
         }
     }

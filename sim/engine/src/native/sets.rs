@@ -32,7 +32,13 @@ impl BitSet {
 
     /// The numbers in it, ascending.
     pub fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
-        let bits = |word: u64| (0..64).filter(move |bit| word >> bit & 1 == 1);
+        let bits = |mut word: u64| {
+            std::iter::from_fn(move || {
+                let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
+                word &= word - 1;
+                Some(bit)
+            })
+        };
         self.0.iter().enumerate().flat_map(move |(at, word)| bits(*word).map(move |bit| 64 * at + bit))
     }
 

@@ -3,34 +3,45 @@
 use super::gtkw::AFTER;
 use super::{View, WaveError, WaveVar, WaveWriter, save_file, scope_matches};
 use crate::Sim;
+use crate::design::UnitType;
+use crate::follow::{Cone, Follower};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use weft_rtl::bv::limbs_for;
+use weft_rtl::ir::LeafType;
+use weft_rtl::netlist::NetName;
 
-/// Where a variable's value comes from.
-#[derive(Clone, Copy)]
-enum From {
-    /// Limb offset in the unit's state, and limbs.
-    State { at: usize, limbs: usize },
-    /// A named expression of the unit, evaluated when sampled.
-    Name,
+/// What is recorded of the units of a type.
+struct Kind {
+    ty: usize,
+    cone: Cone,
+    /// For each limb of the state up to the end of the inputs the register or input that lies there: first limb,
+    /// limbs, and its number among the unit's variables of the state.
+    places: Vec<Option<(u32, u32, u32)>>,
+    /// Named expressions: number in the netlist, and number among the unit's variables of names.
+    names: HashMap<u32, Vec<u32>>,
 }
 
 struct Traced {
     unit: usize,
-    /// (variable number, source); state first.
-    vars: Vec<(usize, From)>,
-    has_names: bool,
+    kind: usize,
+    /// Variable number of each register and input, and of each name; none if it is not recorded.
+    state: Vec<Option<u32>>,
+    names: Vec<Option<u32>>,
+    follower: Follower,
     was_awake: bool,
 }
 
-/// A waveform being recorded. Registers, ports and named expressions of the chosen units are variables; a sleeping unit costs nothing.
+/// A waveform being recorded. Registers, ports and named expressions of the chosen units are variables; a sleeping unit costs nothing, and of the others
+/// only what changes.
 pub struct Trace {
     path: PathBuf,
     vars: Vec<WaveVar>,
+    kinds: Vec<Kind>,
     units: Vec<Traced>,
     writer: WaveWriter,
-    /// By name number: variable number.
-    names: Vec<Vec<Option<usize>>>,
+    room: Vec<u64>,
 }
 
 impl Trace {
@@ -41,54 +52,40 @@ impl Trace {
     pub fn create(path: &Path, sim: &Sim, patterns: &[String]) -> Result<Trace, WaveError> {
         let design = sim.design().clone();
         let wanted = |name: &str| patterns.is_empty() || patterns.iter().any(|p| scope_matches(p, name));
-        let (mut vars, mut units, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut vars, mut units) = (Vec::new(), Vec::new());
+        let (mut kinds, mut known): (Vec<Kind>, HashMap<usize, usize>) = Default::default();
         for (unit, info) in design.units.iter().enumerate() {
             let ty = &design.types[info.ty];
-            let full = |local: &str| {
-                if info.path.is_empty() { local.into() } else { format!("{}.{local}", info.path) }
-            };
-            let mut traced = Traced { unit, vars: Vec::new(), has_names: false, was_awake: true };
-            let inputs = ty
-                .netlist
-                .inputs
-                .iter()
-                .zip(&ty.layout.inputs)
-                .map(|(p, at)| (&p.name, p.width, &p.ty, *at, false));
-            let regs = ty
-                .netlist
-                .regs
-                .iter()
-                .zip(&ty.layout.regs)
-                .map(|(r, at)| (&r.path, r.width, &r.ty, *at, true));
-            for (name, width, kind, at, is_reg) in inputs.chain(regs) {
-                let path = full(name);
-                if wanted(&path) {
-                    traced.vars.push((vars.len(), From::State { at, limbs: limbs_for(width) }));
+            let mut variable = |local: &str, width: u32, kind: &LeafType, is_reg: bool| {
+                let path = if info.path.is_empty() { local.into() } else { format!("{}.{local}", info.path) };
+                wanted(&path).then(|| {
                     vars.push(WaveVar::new(&design.name, &path, width, kind.clone(), is_reg));
-                }
+                    vars.len() as u32 - 1
+                })
+            };
+            let inputs = ty.netlist.inputs.iter().map(|p| variable(&p.name, p.width, &p.ty, false));
+            let mut state: Vec<Option<u32>> = inputs.collect();
+            state.extend(ty.netlist.regs.iter().map(|r| variable(&r.path, r.width, &r.ty, true)));
+            let name =
+                |name: &NetName| variable(&name.path, ty.netlist.node(name.node).width, &name.ty, false);
+            let names: Vec<Option<u32>> = ty.netlist.names.iter().map(name).collect();
+            if state.iter().chain(&names).all(Option::is_none) {
+                continue;
             }
-            let mut by_name = vec![None; ty.netlist.names.len()];
-            for (i, name) in ty.netlist.names.iter().enumerate() {
-                let path = full(&name.path);
-                if wanted(&path) {
-                    by_name[i] = Some(vars.len());
-                    traced.vars.push((vars.len(), From::Name));
-                    traced.has_names = true;
-                    let width = ty.netlist.node(name.node).width;
-                    vars.push(WaveVar::new(&design.name, &path, width, name.ty.clone(), false));
-                }
-            }
-            names.push(by_name);
-            if !traced.vars.is_empty() {
-                units.push(traced);
-            }
+            // What one unit of a type records, the others may not; they follow the same.
+            let kind = *known.entry(info.ty).or_insert_with(|| {
+                kinds.push(Kind::new(info.ty, ty));
+                kinds.len() - 1
+            });
+            let follower = Follower::new(&kinds[kind].cone);
+            units.push(Traced { unit, kind, state, names, follower, was_awake: true });
         }
         if vars.is_empty() {
-            let known = kinds(design.units.iter().map(|u| u.path.as_str()));
+            let known = scopes(design.units.iter().map(|u| u.path.as_str()));
             return Err(WaveError::NoMatch { patterns: patterns.join(", "), known });
         }
         let writer = WaveWriter::create(path, &vars)?;
-        Ok(Trace { path: path.to_path_buf(), vars, units, writer, names })
+        Ok(Trace { path: path.to_path_buf(), vars, kinds, units, writer, room: Vec::new() })
     }
 
     /// Records the present cycle; call it before [`Sim::step`].
@@ -97,27 +94,38 @@ impl Trace {
     /// When the file cannot be written.
     pub fn sample(&mut self, sim: &mut Sim) -> Result<(), WaveError> {
         let time = sim.cycle();
-        for traced in &mut self.units {
+        let Trace { kinds, units, writer, room, .. } = self;
+        for traced in units {
             let awake = sim.is_awake(traced.unit);
             if !awake && !traced.was_awake {
                 continue;
             }
             traced.was_awake = awake;
-            for (var, from) in &traced.vars {
-                if let From::State { at, limbs } = from {
-                    self.writer.change(time, *var, &sim.state(traced.unit)[*at..at + limbs])?;
+            let kind = &kinds[traced.kind];
+            let (ty, state) = (&sim.design().types[kind.ty], sim.state(traced.unit));
+            let (of_state, of_names) = (&traced.state, &traced.names);
+            // Both tell the writer, one after the other.
+            let to = RefCell::new((&mut *writer, Ok(())));
+            let change = |var: Option<u32>, limbs: &[u64]| {
+                let (writer, result) = &mut *to.borrow_mut();
+                if let (Some(var), true) = (var, result.is_ok()) {
+                    *result = writer.changed(time, var as usize, limbs);
                 }
-            }
-            if traced.has_names {
-                let (by_name, writer) = (&self.names[traced.unit], &mut self.writer);
-                let mut result = Ok(());
-                sim.observe(traced.unit, |i, limbs| {
-                    if let (Some(var), true) = (by_name[i], result.is_ok()) {
-                        result = writer.change(time, var, limbs);
-                    }
-                });
-                result?;
-            }
+            };
+            let mut last = None;
+            let mut limb = |at: usize| {
+                let Some((first, limbs, number)) = kind.places[at] else { return };
+                if last.replace(number) != Some(number) {
+                    let range = first as usize..(first + limbs) as usize;
+                    change(of_state[number as usize], &state[range]);
+                }
+            };
+            let mut node = |number: u32, limbs: &[u64]| {
+                let names = kind.names.get(&number).into_iter().flatten();
+                names.for_each(|name| change(of_names[*name as usize], limbs));
+            };
+            traced.follower.update(ty, &kind.cone, state, room, &mut limb, &mut node);
+            to.into_inner().1?;
         }
         Ok(())
     }
@@ -153,8 +161,30 @@ impl Trace {
     }
 }
 
+impl Kind {
+    fn new(number: usize, ty: &UnitType) -> Kind {
+        let (netlist, layout) = (&ty.netlist, &ty.layout);
+        let mut places = vec![None; layout.inputs_end()];
+        let inputs = netlist.inputs.iter().map(|p| p.width).zip(&layout.inputs);
+        let regs = netlist.regs.iter().map(|r| r.width).zip(&layout.regs);
+        for (variable, (width, at)) in inputs.chain(regs).enumerate() {
+            places[*at..][..limbs_for(width)].fill(Some((
+                *at as u32,
+                limbs_for(width) as u32,
+                variable as u32,
+            )));
+        }
+        let mut names: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (name, info) in netlist.names.iter().enumerate() {
+            names.entry(info.node.0).or_default().push(name as u32);
+        }
+        let cone = Cone::new(ty, netlist.names.iter().map(|name| name.node), true);
+        Kind { ty: number, cone, places, names }
+    }
+}
+
 /// The scopes of a design as patterns, one for all that differ only in numbers: `gpu*.dir*`.
-fn kinds<'a>(paths: impl Iterator<Item = &'a str>) -> String {
+fn scopes<'a>(paths: impl Iterator<Item = &'a str>) -> String {
     let mut out: Vec<String> = Vec::new();
     for path in paths.filter(|p| !p.is_empty()) {
         let mut kind = String::new();

@@ -71,6 +71,7 @@ pub struct WaveWriter {
     output: Output,
     widths: Vec<u32>,
     last: Vec<Option<Box<[u64]>>>,
+    seen: Vec<bool>,
     moved: Vec<bool>,
     first: Option<u64>,
     time: Option<u64>,
@@ -130,6 +131,7 @@ impl WaveWriter {
             output,
             widths: vars.iter().map(|v| v.width).collect(),
             last: vec![None; vars.len()],
+            seen: vec![false; vars.len()],
             moved: vec![false; vars.len()],
             first: None,
             time: None,
@@ -147,15 +149,20 @@ impl WaveWriter {
         if self.last[var].as_deref() == Some(limbs) {
             return Ok(());
         }
-        let result = self.emit(time, var, limbs);
         match &mut self.last[var] {
-            Some(old) => {
-                old.copy_from_slice(limbs);
-                self.moved[var] = true;
-            }
+            Some(old) => old.copy_from_slice(limbs),
             slot => *slot = Some(limbs.into()),
         }
-        result
+        self.changed(time, var, limbs)
+    }
+
+    /// The same for a value that the caller knows to be another one than before.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn changed(&mut self, time: u64, var: usize, limbs: &[u64]) -> Result<(), WaveError> {
+        self.moved[var] = std::mem::replace(&mut self.seen[var], true);
+        self.emit(time, var, limbs)
     }
 
     /// Whether a variable has had more than one value.
@@ -193,7 +200,7 @@ impl WaveWriter {
             .map_err(|e: io::Error| self.output.failed(&e).into()),
             Body::Fst { out, ids } => {
                 self.text.clear();
-                self.text.extend((0..width).rev().map(|i| if bit(i) { b'1' } else { b'0' }));
+                digits(limbs, width, &mut self.text);
                 (|| {
                     if new_time {
                         out.time_change(time)?;
@@ -266,6 +273,21 @@ impl WaveWriter {
     }
 }
 
+/// Appends the bits of a value as digits, the highest first.
+fn digits(limbs: &[u64], width: u32, text: &mut Vec<u8>) {
+    let mut left = width;
+    while left > 0 {
+        // Whole bytes from the lowest bit on; the highest may have fewer.
+        let bits = if left.is_multiple_of(8) { 8 } else { left % 8 };
+        left -= bits;
+        let byte = limbs[(left / 64) as usize] >> (left % 64);
+        // A bit in each byte, the highest in the lowest.
+        let spread = (byte & 0xff).wrapping_mul(0x8040_2010_0804_0201) >> 7 & 0x0101_0101_0101_0101;
+        let digits = (spread | 0x3030_3030_3030_3030).to_le_bytes();
+        text.extend_from_slice(&digits[8 - bits as usize..]);
+    }
+}
+
 /// What went wrong with a file in the compressed format.
 fn fst_failed(output: &Output, cause: FstWriteError) -> WaveError {
     match cause {
@@ -328,4 +350,23 @@ fn fst_header(file: File, vars: &[WaveVar]) -> Result<Body, FstWriteError> {
     })?;
     let ids = ids.into_iter().map(|id| id.expect("the walk meets every variable")).collect();
     Ok(Body::Fst { out: Box::new(out.finish()?), ids })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digits;
+
+    #[test]
+    fn digits_are_those_of_the_value() {
+        let limbs = [0xf0c1_8000_0000_0005, 0x0000_0000_0000_9a37];
+        for width in 1..=128 {
+            let bit = |i: u32| limbs[(i / 64) as usize] >> (i % 64) & 1;
+            let mut cut = limbs;
+            (width..128).for_each(|i| cut[(i / 64) as usize] &= !(1 << (i % 64)));
+            let mut text = Vec::new();
+            digits(&cut, width, &mut text);
+            let want: String = (0..width).rev().map(|i| bit(i).to_string()).collect();
+            assert_eq!(String::from_utf8(text).unwrap(), want);
+        }
+    }
 }

@@ -14,10 +14,19 @@ use super::{Atomics, Cu, CuError, CuObserver, CuPolicy, lds};
 pub(super) struct Slot {
     /// Ready waves, in no order.
     pub ready: Vec<u16>,
+    /// How many of them need the load-store unit.
+    pub for_lsu: u16,
     /// Wave that issued last.
     pub last: Option<u16>,
     /// Tick from which each unit (alu, sfu, mem) takes the next operation.
     pub unit_free: [u64; 3],
+}
+
+impl Slot {
+    /// No wave can issue, for none is ready or all need a load-store unit that has no room.
+    pub fn waits(&self, lsu_room: bool) -> bool {
+        self.ready.is_empty() || !lsu_room && usize::from(self.for_lsu) == self.ready.len()
+    }
 }
 
 impl Cu {
@@ -30,7 +39,9 @@ impl Cu {
         for k in 0..count {
             let slot = (first + k) % count;
             if let Some(at) = self.select(slot, now) {
-                let wave = self.s.slots[slot].ready.swap_remove(at);
+                let this = &mut self.s.slots[slot];
+                let wave = this.ready.swap_remove(at);
+                this.for_lsu -= u16::from(self.s.waves[usize::from(wave)].need == Need::Lsu);
                 self.issue_wave(wave, slot, now, obs)?;
                 issued = true;
             }
@@ -43,6 +54,9 @@ impl Cu {
     fn select(&self, slot: usize, now: u64) -> Option<usize> {
         let (this, waves) = (&self.s.slots[slot], self.s.waves.len() as u64);
         let lsu_room = self.lsu_room();
+        if this.waits(lsu_room) {
+            return None;
+        }
         let mut best: Option<((bool, u64, u16), usize)> = None;
         for (at, &w) in this.ready.iter().enumerate() {
             let wave = &self.s.waves[usize::from(w)];
@@ -178,6 +192,7 @@ impl Cu {
                 (wave.status, wave.need, wave.next, wave.since) = (Status::Ready, need, next, at);
                 let slot = usize::from(w) % self.s.slots.len();
                 self.s.slots[slot].ready.push(w);
+                self.s.slots[slot].for_lsu += u16::from(need == Need::Lsu);
             }
             Head::At(tick) => self.sleep(w, tick),
             Head::Waiting(cause) => wave.status = Status::Waiting(cause),

@@ -36,6 +36,7 @@ mod reply;
 mod stash;
 mod wave;
 
+use crate::activity::{CUS, STALLS};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -309,7 +310,9 @@ impl Cu {
             return Ok(());
         }
         let now = self.params.pace.tick(now);
+        STALLS.begin();
         self.inspect_until(now);
+        CUS.begin();
         while let Some(&Reverse((tick, w))) = self.s.timers.peek() {
             if tick > now {
                 break;
@@ -319,7 +322,9 @@ impl Cu {
             self.settle(w, now)?;
         }
         let issued = self.issue(now, obs)?;
+        STALLS.begin();
         self.inspect_tick(issued);
+        CUS.begin();
         let shape =
             |s: &State| (s.lsu.queue.len(), s.lsu.flights.out.len(), s.lsu.lds_end, s.stash.out.len());
         let before = shape(&self.s);
@@ -364,7 +369,7 @@ impl Cu {
             return Some(now);
         }
         let room = self.lsu_room();
-        for slot in &self.s.slots {
+        for slot in self.s.slots.iter().filter(|slot| !slot.waits(room)) {
             for &w in &slot.ready {
                 let wave = &self.s.waves[usize::from(w)];
                 let free = match wave.need {

@@ -56,9 +56,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use thiserror::Error;
 use weft_blocks::registry::BlockError;
-use weft_engine::runner::{Listener as _, Rewind, RunError, Runner, Watch};
+use weft_engine::runner::{Listener, Rewind, RunError, Runner, Watch};
 use weft_engine::wave::WaveError;
-use weft_engine::{BackendKind, Design, EngineError, Options, Probes, Sim};
+use weft_engine::{BackendKind, Design, Effort, EngineError, Options, Probes, Sim};
 use weft_output::OutputError;
 use weft_rtl::ir::Module;
 use weft_workload::Program;
@@ -199,8 +199,26 @@ pub struct FabricRun {
     began: u64,
     /// Cycle behind the one in which the run has failed.
     failed: Option<u64>,
-    /// Seconds for elaboration and native code.
-    pub build_seconds: f64,
+    /// What it took to get ready.
+    pub start: StartUp,
+}
+
+/// What it took to get a run ready, in seconds.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct StartUp {
+    /// Elaboration of the fabric.
+    pub elaborate: f64,
+    /// From modules to a design, in parts.
+    pub design: Effort,
+    /// The simulation, and the models around it.
+    pub models: f64,
+}
+
+impl StartUp {
+    /// Seconds in all.
+    pub fn seconds(&self) -> f64 {
+        self.elaborate + self.design.flatten + self.design.compile + self.design.wire + self.models
+    }
 }
 
 impl FabricRun {
@@ -216,9 +234,9 @@ impl FabricRun {
         config.validate()?;
         let begun = Instant::now();
         let module = module(config)?;
-        let elaboration = begun.elapsed().as_secs_f64();
+        let elaborate = begun.elapsed().as_secs_f64();
         let mut run = FabricRun::with_module(config, &module, program, options)?;
-        run.build_seconds += elaboration;
+        run.start.elaborate = elaborate;
         Ok(run)
     }
 
@@ -236,11 +254,10 @@ impl FabricRun {
         config.validate()?;
         // What does not fit is told before the hardware is compiled.
         check_program(config, &program)?;
-        let begun = Instant::now();
         let design = Design::new(module, options.engine())?;
-        let build_seconds = begun.elapsed().as_secs_f64();
-        let run = FabricRun::on(config, &design, program, options)?;
-        Ok(FabricRun { build_seconds, ..run })
+        let mut run = FabricRun::on(config, &design, program, options)?;
+        run.start.design = design.effort;
+        Ok(run)
     }
 
     /// A run on hardware that [`design`] has made for an equal [`Hardware::tag`] and equal options, which many runs may share.
@@ -254,6 +271,7 @@ impl FabricRun {
         options: &RunOptions,
     ) -> Result<FabricRun, FabricError> {
         config.validate()?;
+        let begun = Instant::now();
         let table = Arc::new(PageTable::new(program.arrays(), config)?);
         let mut sim = Sim::new(design);
         sim.set_threads(options.threads);
@@ -277,8 +295,13 @@ impl FabricRun {
             started: Instant::now(),
             began: 0,
             failed: None,
-            build_seconds: 0.0,
+            start: StartUp { models: begun.elapsed().as_secs_f64(), ..StartUp::default() },
         })
+    }
+
+    /// Tells `listener` of every cycle from now on, in place of an event log.
+    pub fn listen(&mut self, listener: Box<dyn Listener>) {
+        self.runner.listen(listener);
     }
 
     /// The whole run as it now stands, to be written to `path`.

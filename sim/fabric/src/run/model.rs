@@ -7,6 +7,7 @@ use super::outside::{Moves, Outside};
 use super::processor::{COPY, Processor};
 use super::seat::{Elsewhere, Seat};
 use super::stream::{Order, crossing};
+use crate::activity::{CHECKS, CUS, FENCES, MEMORY, PROCESSOR};
 use crate::check::{CheckError, Checks};
 use crate::cu::LineAccess;
 use crate::family::{Links, Shape, Surroundings};
@@ -100,7 +101,7 @@ impl FabricModel {
         let table = RefCell::new(&mut self.table);
         let areas = self.outside.as_ref().map(Outside::areas);
         for (number, seat) in self.seats.iter_mut().enumerate() {
-            if seat.next <= now {
+            if seat.acts(sim) {
                 let (resident, node) = (seat.cu.resident(), number / self.processor.cus);
                 let translate = |addr: u64| {
                     if let Some(marked) = areas.as_ref().and_then(|areas| areas.mark(addr)) {
@@ -167,7 +168,9 @@ impl FabricModel {
 impl Model for FabricModel {
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
         let now = sim.cycle();
+        FENCES.begin();
         let mut again = self.fences(sim);
+        PROCESSOR.begin();
         let quiet = self.processor.rests && sim.asleep() && self.around.is_idle();
         let (program, around, table) = (&self.program, &*self.around, &*self.table);
         let keep = self.outside.is_some();
@@ -204,11 +207,14 @@ impl Model for FabricModel {
         if self.processor.boundary {
             self.observer.boundary(sim, &*self.around)?;
         }
+        CUS.begin();
         let mut due = self.seats(sim)?;
+        MEMORY.begin();
         if again {
             due = due.min(now + 1);
         }
         due = due.min(self.memories(sim)?).min(self.processor.wakes().unwrap_or(u64::MAX));
+        CHECKS.begin();
         self.observer.failure(sim)?;
         if due == u64::MAX && sim.asleep() && !self.finished() {
             self.observer.stuck(sim)?;

@@ -1,6 +1,7 @@
 //! What is seen of the run besides the hardware's own counters.
 
 use super::record::Recorder;
+use crate::activity::CHECKS;
 use crate::check::{CheckError, Checks};
 use crate::cu::{CuObserver, Issuer, LineAccess, Who};
 use crate::family::{Meter, Surroundings, Transfer};
@@ -94,6 +95,7 @@ fn problem(error: CheckError) -> Problem {
 
 impl CuObserver for Observer {
     fn load(&mut self, who: &Who, line: u64, mask: u128, data: &[u64; 16], issued: u64, done: u64) {
+        let _noted = CHECKS.within();
         CuObserver::load(&mut *self.meter, who, line, mask, data, issued, done);
         if let Some(checks) = &mut self.checks {
             CuObserver::load(checks, who, line, mask, data, issued, done);
@@ -101,6 +103,7 @@ impl CuObserver for Observer {
     }
 
     fn served(&mut self, who: &Who, access: &LineAccess, src: u8, merged: bool) {
+        let _noted = CHECKS.within();
         self.meter.served(who, access, src, merged);
         if let Some(checks) = &mut self.checks {
             checks.served(who, access, src, merged);
@@ -108,6 +111,7 @@ impl CuObserver for Observer {
     }
 
     fn store(&mut self, who: &Who, line: u64, mask: u128, data: &[u64; 16], now: u64) {
+        let _noted = CHECKS.within();
         self.meter.store(who, line, mask, data, now);
         if let Some(checks) = &mut self.checks {
             CuObserver::store(checks, who, line, mask, data, now);
@@ -115,6 +119,7 @@ impl CuObserver for Observer {
     }
 
     fn amo(&mut self, who: &Who, access: &LineAccess, old: &[u64; 16], issued: u64, done: u64) {
+        let _noted = CHECKS.within();
         self.meter.amo(who, access, old, issued, done);
         if let Some(checks) = &mut self.checks {
             CuObserver::amo(checks, who, access, old, issued, done);
@@ -122,6 +127,7 @@ impl CuObserver for Observer {
     }
 
     fn barrier(&mut self, who: &Who, now: u64) {
+        let _noted = CHECKS.within();
         self.meter.barrier(who, now);
         if let Some(checks) = &mut self.checks {
             checks.barrier(who, now);

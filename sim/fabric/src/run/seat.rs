@@ -4,6 +4,7 @@ use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
 use super::outside::{Claim, Outside};
 use super::stash::{StashPort, StashState};
+use crate::activity::{CHECKS, CUS, PORTS};
 use crate::channel::{Receiver, Sender, SenderState};
 use crate::cu::{Cu, CuError, Issuer, KIND_ACK, LineAccess, LineReply, Structural};
 use crate::family::{Hardware, Surroundings, Unit};
@@ -93,8 +94,10 @@ pub(super) struct Seat {
     /// Stores of the host waiting for the port, and those sent and not acknowledged.
     pub host: VecDeque<LineAccess>,
     pub host_open: u32,
-    /// The next cycle in which something may happen here.
+    /// The next cycle in which something happens here by itself.
     pub next: u64,
+    /// The L1 has not taken what it is offered: what [`Seat::stall`] said then.
+    refused: Option<u64>,
     beyond: Beyond,
     waits: Waits,
 }
@@ -108,6 +111,7 @@ pub(super) struct SeatState {
     host: VecDeque<LineAccess>,
     host_open: u32,
     next: u64,
+    refused: Option<u64>,
     waits: Waits,
 }
 
@@ -121,6 +125,7 @@ impl Seat {
             host: self.host.clone(),
             host_open: self.host_open,
             next: self.next,
+            refused: self.refused,
             waits: self.waits.clone(),
         })
     }
@@ -133,7 +138,7 @@ impl Seat {
         }
         self.req.resume(state.req);
         (self.host, self.host_open, self.next) = (state.host, state.host_open, state.next);
-        self.waits = state.waits;
+        (self.refused, self.waits) = (state.refused, state.waits);
         Ok(())
     }
 
@@ -163,6 +168,7 @@ impl Seat {
             host: VecDeque::new(),
             host_open: 0,
             next: 0,
+            refused: None,
             beyond: Beyond::of(hardware),
             waits: Waits::default(),
         })
@@ -171,6 +177,20 @@ impl Seat {
     /// Compute unit of its node.
     pub fn number(&self) -> u32 {
         self.number
+    }
+
+    /// Whether something happens here in this cycle.
+    #[inline]
+    pub fn acts(&self, sim: &mut Sim) -> bool {
+        self.next <= sim.cycle()
+            || self.rsp.offered(sim)
+            || self.refused.is_some_and(|why| self.req.taken(sim) || self.why(sim) != why)
+    }
+
+    /// What the L1 tells of why it takes nothing.
+    #[inline]
+    fn why(&self, sim: &mut Sim) -> u64 {
+        self.stall.map_or(0, |port| sim.get(port))
     }
 
     /// One cycle: answers come in, the access offered goes to the L1, the compute unit ticks. Releases and acquires that the L1 alone cannot perform
@@ -185,8 +205,10 @@ impl Seat {
         observer: &mut Observer,
     ) -> Result<(), String> {
         let now = sim.cycle();
+        PORTS.begin();
         let mut reply = self.rsp.offered(sim).then(|| self.reply(sim));
         if let (Some(reply), Some(checks)) = (&reply, &mut observer.checks) {
+            let _noted = CHECKS.within();
             let time = self.time.map(|port| sim.get(port));
             checks.cu_rsp(now, self.gpu, self.number, reply, time);
         }
@@ -198,6 +220,7 @@ impl Seat {
                 stash.tick(sim, &mut self.cu, observer);
             }
             self.present(sim, fences, around, elsewhere, observer);
+            CUS.begin();
             if let Some(reply) = &mut reply {
                 if let Some(access) = self.cu.taken(reply.id) {
                     around.answered((self.gpu, self.number), access, &mut reply.data);
@@ -213,10 +236,14 @@ impl Seat {
             self.cu.tick(now, translate, observer).map_err(|e| e.to_string())?;
         }
         let (held, due) = elsewhere.outside.as_ref().map_or((0, u64::MAX), |outside| self.held(outside));
-        let busy = host
-            || self.req.driving()
-            || self.stash.as_ref().is_some_and(StashPort::driving)
-            || self.cu.outstanding() > held;
+        // The L1's port wakes the seat: when an access is answered, and when one is taken or refused for another
+        // reason than before. The host and the stash have ports of their own.
+        let open = |stash: &StashPort| stash.driving() || self.cu.outstanding() > held;
+        let waits = elsewhere.outside.as_ref().is_some_and(|outside| outside.waits((self.gpu, self.number)));
+        let alone = !host && elsewhere.outside.is_none();
+        self.refused = (alone && self.req.offering()).then(|| self.why(sim));
+        let offers = self.req.driving() || self.cu.untaken() > 0 && !waits;
+        let busy = host || offers && self.refused.is_none() || self.stash.as_ref().is_some_and(open);
         let own = || self.cu.next_event(now + 1).unwrap_or(u64::MAX);
         self.next = if busy { now + 1 } else { own().min(due.max(now + 1)) };
         Ok(())
@@ -323,7 +350,7 @@ impl Seat {
     fn blocks(&self, sim: &mut Sim, taken: bool) -> Structural {
         match self.stall {
             _ if taken => Structural::Bank,
-            Some(port) => Structural::of_status(sim.get(port)),
+            Some(_) => Structural::of_status(self.why(sim)),
             None => Structural::Other,
         }
     }
@@ -412,6 +439,7 @@ fn acknowledgement(id: u16) -> LineReply {
 /// Tells the checks that the L1 has taken an access.
 fn tell(observer: &mut Observer, now: u64, (node, cu): Unit, a: &LineAccess, issuer: Option<&Issuer>) {
     if let Some(checks) = &mut observer.checks {
+        let _noted = CHECKS.within();
         checks.cu_req(now, node, cu, a, issuer);
     }
 }

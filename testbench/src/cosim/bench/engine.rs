@@ -3,6 +3,7 @@
 use super::super::ports::Channel;
 use super::super::random::Xorshift;
 use super::{BenchError, BenchOptions, BenchResult, PER_DRAW, TABLE, Tables, mix, peak_memory};
+use crate::cpu::thread_seconds;
 use std::sync::Arc;
 use std::time::Instant;
 use weft_engine::{Design, InGroup, InPort, Options, OutPort, Probes, Sim};
@@ -147,31 +148,46 @@ impl Bench {
     }
 }
 
-/// Runs the traffic on the engine.
-///
-/// # Errors
-/// What [`Design::new`] refuses; a held input that the module does not have.
-pub fn bench_engine(module: &Arc<Module>, options: &BenchOptions) -> Result<BenchResult, BenchError> {
-    let tables = Tables::draw(module, options)?;
-    let start = Instant::now();
-    let design = Design::new(module, Options { probes: Probes::None, ..options.engine })?;
-    let build_seconds = start.elapsed().as_secs_f64();
-    let mut seconds = f64::INFINITY;
-    let (mut checksum, mut transfers) = (0, 0);
-    for _ in 0..options.repeat.max(1) {
-        let mut bench = Bench::new(&design, &tables, options);
+/// The engine, ready for any number of runs.
+pub struct EngineBench {
+    design: Arc<Design>,
+    tables: Tables,
+    options: BenchOptions,
+    result: BenchResult,
+}
+
+impl EngineBench {
+    /// Compiles the module.
+    ///
+    /// # Errors
+    /// What [`Design::new`] refuses; a held input that the module does not have.
+    pub fn new(module: &Arc<Module>, options: &BenchOptions) -> Result<EngineBench, BenchError> {
+        let tables = Tables::draw(module, options)?;
         let start = Instant::now();
-        (0..options.cycles).for_each(|cycle| bench.cycle(cycle));
-        seconds = seconds.min(start.elapsed().as_secs_f64());
-        (checksum, transfers) = (bench.sum, bench.transfers);
+        let design = Design::new(module, Options { probes: Probes::None, ..options.engine })?;
+        let result = BenchResult {
+            name: "engine",
+            cycles: options.cycles,
+            seconds: Vec::new(),
+            build_seconds: start.elapsed().as_secs_f64(),
+            transfers: 0,
+            checksum: 0,
+            peak_bytes: None,
+        };
+        Ok(EngineBench { design, tables, options: options.clone(), result })
     }
-    Ok(BenchResult {
-        name: "engine",
-        cycles: options.cycles,
-        cycles_per_second: options.cycles as f64 / seconds.max(1e-9),
-        build_seconds,
-        transfers,
-        checksum,
-        peak_bytes: peak_memory(),
-    })
+
+    /// Runs the traffic once.
+    pub fn run(&mut self) {
+        let mut bench = Bench::new(&self.design, &self.tables, &self.options);
+        let start = thread_seconds();
+        (0..self.options.cycles).for_each(|cycle| bench.cycle(cycle));
+        self.result.seconds.push(thread_seconds() - start);
+        (self.result.checksum, self.result.transfers) = (bench.sum, bench.transfers);
+    }
+
+    /// What the runs have measured.
+    pub fn result(self) -> BenchResult {
+        BenchResult { peak_bytes: peak_memory(), ..self.result }
+    }
 }

@@ -7,11 +7,12 @@
 mod engine;
 mod verilator;
 
-pub use engine::bench_engine;
-pub use verilator::bench_verilator;
+pub use engine::EngineBench;
+pub use verilator::VerilatorBench;
 
 use super::ports::Ports;
 use super::random::Xorshift;
+use crate::cpu::median;
 use crate::tools::ToolError;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -42,8 +43,6 @@ pub struct BenchOptions {
     pub masks: Vec<(String, u64)>,
     /// Inputs outside any channel that keep a value from the end of reset on; other such inputs take random values.
     pub held: Vec<(String, u64)>,
-    /// Times that the traffic is run; the fastest run counts, since other work on the machine only ever slows one down.
-    pub repeat: u32,
     /// How the engine runs.
     pub engine: Options,
     /// Folder for Verilator's files.
@@ -60,7 +59,6 @@ impl BenchOptions {
             ready_of_16: 14,
             masks: Vec::new(),
             held: Vec::new(),
-            repeat: 1,
             engine: Options::default(),
             workdir: workdir.into(),
         }
@@ -74,8 +72,8 @@ pub struct BenchResult {
     pub name: &'static str,
     /// Cycles timed.
     pub cycles: u64,
-    /// Speed.
-    pub cycles_per_second: f64,
+    /// CPU time of each run, in order; at least one.
+    pub seconds: Vec<f64>,
     /// Time to make the design ready: elaborated module to running code.
     pub build_seconds: f64,
     /// Messages taken from senders by the design and by receivers from it.
@@ -85,6 +83,13 @@ pub struct BenchResult {
     /// Most memory that the simulating process has had in use so far, bytes, where the system tells; for the engine that includes
     /// elaboration and compilation, for Verilator only the compiled simulation.
     pub peak_bytes: Option<u64>,
+}
+
+impl BenchResult {
+    /// Cycles in a second of CPU time, in the median run.
+    pub fn cycles_per_second(&self) -> f64 {
+        self.cycles as f64 / median(&self.seconds).max(1e-9)
+    }
 }
 
 /// Why there is no measurement.

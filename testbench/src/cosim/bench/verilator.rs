@@ -7,39 +7,62 @@ use super::super::{RESET_CYCLES, make_folder, write_file, write_files};
 use super::{BenchError, BenchOptions, BenchResult, PER_DRAW, TABLE, Tables};
 use crate::tools::run;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use weft_rtl::ir::Module;
 use weft_rtl::verilog::emit;
 
-/// Builds the module's Verilog with Verilator and runs the traffic there.
-///
-/// # Errors
-/// A missing or failing tool; a held input that the module does not have.
-pub fn bench_verilator(module: &Arc<Module>, options: &BenchOptions) -> Result<BenchResult, BenchError> {
-    let tables = Tables::draw(module, options)?;
-    make_folder(&options.workdir)?;
-    let sources = write_files(&options.workdir, &emit(module))?;
-    let driver = options.workdir.join("bench.cpp");
-    write_file(&driver, driver_text(module, &tables, options))?;
-    let messages = options.workdir.join("messages.bin");
-    write_file(&messages, binary(&tables))?;
-    let program = build(module, &sources, &driver, options.workdir.join("verilated-bench")).build()?;
-    let mut best = timed(module, &program.path, &messages)?;
-    for _ in 1..options.repeat {
-        let next = timed(module, &program.path, &messages)?;
-        best.seconds = best.seconds.min(next.seconds);
+/// Verilator's program, ready for any number of runs.
+pub struct VerilatorBench {
+    module: Arc<Module>,
+    program: PathBuf,
+    messages: PathBuf,
+    result: BenchResult,
+}
+
+impl VerilatorBench {
+    /// Builds the module's Verilog with Verilator.
+    ///
+    /// # Errors
+    /// A missing or failing tool; a held input that the module does not have.
+    pub fn new(module: &Arc<Module>, options: &BenchOptions) -> Result<VerilatorBench, BenchError> {
+        let tables = Tables::draw(module, options)?;
+        make_folder(&options.workdir)?;
+        let sources = write_files(&options.workdir, &emit(module))?;
+        let driver = options.workdir.join("bench.cpp");
+        write_file(&driver, driver_text(module, &tables, options))?;
+        let messages = options.workdir.join("messages.bin");
+        write_file(&messages, binary(&tables))?;
+        let program = build(module, &sources, &driver, options.workdir.join("verilated-bench")).build()?;
+        let result = BenchResult {
+            name: "verilator",
+            cycles: options.cycles,
+            seconds: Vec::new(),
+            build_seconds: program.build_time.as_secs_f64(),
+            transfers: 0,
+            checksum: 0,
+            peak_bytes: None,
+        };
+        Ok(VerilatorBench { module: module.clone(), program: program.path, messages, result })
     }
-    Ok(BenchResult {
-        name: "verilator",
-        cycles: options.cycles,
-        cycles_per_second: options.cycles as f64 / best.seconds.max(1e-9),
-        build_seconds: program.build_time.as_secs_f64(),
-        transfers: best.transfers,
-        checksum: best.checksum,
-        peak_bytes: (best.peak_kb > 0).then_some(best.peak_kb * 1024),
-    })
+
+    /// Runs the traffic once.
+    ///
+    /// # Errors
+    /// A program that fails.
+    pub fn run(&mut self) -> Result<(), BenchError> {
+        let run = timed(&self.module, &self.program, &self.messages)?;
+        self.result.seconds.push(run.seconds);
+        (self.result.transfers, self.result.checksum) = (run.transfers, run.checksum);
+        self.result.peak_bytes = (run.peak_kb > 0).then_some(run.peak_kb * 1024);
+        Ok(())
+    }
+
+    /// What the runs have measured.
+    pub fn result(self) -> BenchResult {
+        self.result
+    }
 }
 
 /// What the program printed.
@@ -179,12 +202,12 @@ fn driver_text(module: &Module, tables: &Tables, options: &BenchOptions) -> Stri
     }
     let widest = ports.inputs.iter().map(|p| words(p.width)).max().unwrap_or(1);
     format!(
-        r#"// Random traffic for {top} at full speed; prints seconds, transfers and the checksum of the outputs.
+        r#"// Random traffic for {top} at full speed; prints seconds of CPU time, transfers and the checksum of the outputs.
 #include "V{top}.h"
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 
 {declare}static uint64_t state = {state}ull;
 static inline uint64_t draw() {{
@@ -196,6 +219,12 @@ static inline uint64_t draw() {{
 static inline uint64_t mix(uint64_t sum, uint64_t value) {{
     sum = (sum ^ value) * 0x100000001b3ull;
     return (sum << 23) | (sum >> 41);
+}}
+
+static double now() {{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return double(time.tv_sec) + double(time.tv_nsec) / 1e9;
 }}
 
 // Most memory in use so far in kB, 0 where the system does not tell.
@@ -229,12 +258,12 @@ int main(int, char** argv) {{
     (void)mine; (void)theirs; (void)next;
 {hold}    uint64_t sum = 0, transfers = 0, bits = 0;
     (void)bits;
-    auto start = std::chrono::steady_clock::now();
+    double start = now();
     for (uint64_t cycle = 0; cycle < {cycles}ull; cycle++) {{
 {drive}{look}        top.clk = 1; top.eval();
         top.clk = 0; top.eval();
     }}
-    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    double seconds = now() - start;
     std::printf("RESULT %.9f %llu %llx %llu\n", seconds, (unsigned long long)transfers, (unsigned long long)sum, peak());
     return 0;
 }}

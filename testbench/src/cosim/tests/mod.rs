@@ -234,11 +234,18 @@ fn both_sides_of_the_benchmark_do_the_same_work() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = BenchOptions::new(20_000, 5, folder.path());
     options.masks.push(("request_data".into(), 0xff));
-    let (engine, verilator) =
-        (bench_engine(&module, &options).unwrap(), bench_verilator(&module, &options).unwrap());
+    let on_engine = |options: &BenchOptions| {
+        let mut bench = EngineBench::new(&module, options).unwrap();
+        (0..2).for_each(|_| bench.run());
+        bench.result()
+    };
+    let mut bench = VerilatorBench::new(&module, &options).unwrap();
+    bench.run().unwrap();
+    let (engine, verilator) = (on_engine(&options), bench.result());
+    assert_eq!((engine.seconds.len(), verilator.seconds.len()), (2, 1));
     assert_eq!((engine.checksum, engine.transfers), (verilator.checksum, verilator.transfers));
     assert!(engine.transfers > 5_000);
-    let other = bench_engine(&module, &BenchOptions { seed: 6, ..options }).unwrap();
+    let other = on_engine(&BenchOptions { seed: 6, ..options });
     assert_ne!(other.checksum, engine.checksum);
 }
 

@@ -4,12 +4,14 @@ use crate::failure::{Failure, Outcome, say};
 use serde_json::{Value, json};
 use weft_rtl::ir::Module;
 use weft_testbench::cosim::{BenchOptions, BenchResult};
+use weft_testbench::cpu::median;
 
 /// One simulator's figures; `None` where there is none to tell.
 pub struct Peer {
     name: String,
     cycles: u64,
-    cycles_per_second: f64,
+    /// Of each run.
+    seconds: Vec<f64>,
     build_seconds: Option<f64>,
     peak_bytes: Option<u64>,
     transfers: Option<u64>,
@@ -22,7 +24,7 @@ impl Peer {
         Peer {
             name: name.into(),
             cycles: run.cycles,
-            cycles_per_second: run.cycles_per_second,
+            seconds: run.seconds.clone(),
             build_seconds: Some(run.build_seconds),
             peak_bytes: run.peak_bytes,
             transfers: Some(run.transfers),
@@ -44,7 +46,7 @@ impl Peer {
         Ok(Peer {
             name: name.into(),
             cycles,
-            cycles_per_second: speed,
+            seconds: vec![cycles as f64 / speed.max(1e-9)],
             build_seconds: None,
             peak_bytes: None,
             transfers: None,
@@ -52,11 +54,16 @@ impl Peer {
         })
     }
 
+    fn cycles_per_second(&self) -> f64 {
+        self.cycles as f64 / median(&self.seconds).max(1e-9)
+    }
+
     fn json(&self) -> Value {
         json!({
             "name": self.name,
             "cycles": self.cycles,
-            "cycles_per_second": self.cycles_per_second,
+            "cycles_per_second": self.cycles_per_second(),
+            "cpu_seconds": self.seconds,
             "build_seconds": self.build_seconds,
             "peak_bytes": self.peak_bytes,
             "transfers": self.transfers,
@@ -68,8 +75,8 @@ impl Peer {
         let build = self.build_seconds.map_or("-".into(), |s| format!("{s:.2} s"));
         let memory =
             self.peak_bytes.map_or("-".into(), |b| format!("{:.1} MB", b as f64 / f64::from(1 << 20)));
-        let (cycles, speed) = (self.cycles, self.cycles_per_second);
-        format!("{:<14} {cycles:>11} {speed:>14.0} {ratio:>10} {build:>10} {memory:>10}", self.name)
+        let (cycles, speed) = (self.cycles, self.cycles_per_second());
+        format!("{:<14} {cycles:>11} {speed:>14.0} {ratio:>22} {build:>10} {memory:>10}", self.name)
     }
 }
 
@@ -104,8 +111,17 @@ impl Report {
         self.peers.push(peer);
     }
 
-    fn ratio(&self, peer: &Peer) -> f64 {
-        self.engine.cycles_per_second / peer.cycles_per_second
+    /// How many times as fast the engine is: in the least of the runs that alternate, the median and the most.
+    fn ratios(&self, peer: &Peer) -> [f64; 3] {
+        let per_cycle = |seconds: &f64, cycles: u64| seconds / cycles as f64;
+        let pairs = self.engine.seconds.iter().zip(peer.seconds.iter().cycle());
+        let ratio = |(own, other): (&f64, &f64)| {
+            per_cycle(other, peer.cycles) / per_cycle(own, self.engine.cycles).max(1e-15)
+        };
+        let all: Vec<f64> = pairs.map(ratio).collect();
+        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = all.iter().copied().fold(0.0, f64::max);
+        [least, median(&all), most]
     }
 
     fn json(&self) -> Value {
@@ -113,11 +129,14 @@ impl Report {
         engine["elaboration_seconds"] = self.elaboration_seconds.into();
         let with_ratio = |peer: &Peer| {
             let mut value = peer.json();
-            value["ratio"] = self.ratio(peer).into();
+            let [least, median, most] = self.ratios(peer);
+            value["ratio"] = median.into();
+            value["ratio_min"] = least.into();
+            value["ratio_max"] = most.into();
             value
         };
         json!({
-            "schema": "weft-bench-1",
+            "schema": "weft-bench-2",
             "design": self.design,
             "module": self.module,
             "seed": self.seed,
@@ -143,12 +162,13 @@ impl Report {
         };
         say(format!("{}: {cycles} cycles, seed {},{traffic} outputs {checksum:x}", self.design, self.seed))?;
         say(format!(
-            "{:<14} {:>11} {:>14} {:>10} {:>10} {:>10}",
-            "", "cycles", "cycles/s", "engine is", "build", "memory"
+            "{:<14} {:>11} {:>14} {:>22} {:>10} {:>10}",
+            "", "cycles", "cycles per CPU s", "engine is (min, max)", "build", "memory"
         ))?;
         say(Peer::of("engine", &self.engine).row(""))?;
         for peer in &self.peers {
-            say(peer.row(&times(self.ratio(peer))))?;
+            let [least, median, most] = self.ratios(peer).map(times);
+            say(peer.row(&format!("{median} ({least}, {most})")))?;
         }
         say(format!("elaboration {:.2} s before the engine's build", self.elaboration_seconds))
     }

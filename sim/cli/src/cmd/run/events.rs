@@ -89,7 +89,7 @@ impl Plan {
             scopes: args.events.events_scope.clone(),
             from: args.from.unwrap_or(0),
             to: args.to.unwrap_or(u64::MAX),
-            seed: args.seed,
+            seed: args.subject.seed,
             setup: setup.members().into(),
         }
     }

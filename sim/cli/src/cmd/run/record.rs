@@ -34,7 +34,7 @@ impl Record {
         let file = output::begin("--record", path)?;
         let failed = |cause: std::io::Error| Failure::input(anyhow!("--record {}", file.failed(&cause)));
         let out = BufWriter::with_capacity(1 << 16, file.file().try_clone().map_err(failed)?);
-        let head = Recording::head(config, &args.workload, words(args));
+        let head = Recording::head(config, &args.subject.workload, words(args));
         let recording = Recording::new(Box::new(out), &head).map_err(failed)?;
         Ok(Some(Record { file, recording }))
     }
@@ -65,14 +65,19 @@ impl Record {
 
 /// The words of a run that is the same in every cycle.
 fn words(args: &Args) -> Vec<String> {
-    let mut words = vec!["run".to_string(), args.fabric.clone(), "--workload".into(), args.workload.clone()];
+    let mut words = vec![
+        "run".to_string(),
+        args.subject.fabric.clone(),
+        "--workload".into(),
+        args.subject.workload.clone(),
+    ];
     let mut add = |option: &str, value: String| words.extend([option.to_string(), value]);
-    args.params.iter().for_each(|param| add("--param", param.clone()));
-    args.set.iter().for_each(|set| add("--set", set.clone()));
-    args.seed.iter().for_each(|seed| add("--seed", seed.to_string()));
+    args.subject.params.iter().for_each(|param| add("--param", param.clone()));
+    args.subject.set.iter().for_each(|set| add("--set", set.clone()));
+    args.subject.seed.iter().for_each(|seed| add("--seed", seed.to_string()));
     if args.max_cycles != super::MAX_CYCLES {
         add("--max-cycles", args.max_cycles.to_string());
     }
-    words.extend(args.graph.words());
+    words.extend(args.subject.graph.words());
     words
 }

@@ -151,6 +151,11 @@ impl Emit<'_, '_> {
             let v = if left { self.masked(moved, w) } else { moved };
             return self.or_zero(v, inside);
         }
+        let few = limbs_for(self.significant(a));
+        if left && 2 * (few + 1) < count {
+            let out = self.place_few(a, few, amount, inside, w);
+            return self.keep(id, out, i);
+        }
         // Through memory: zeros below and above make every limb number legal.
         let limbs = self.all(a);
         let slot = self.slot(3 * count);
@@ -191,6 +196,64 @@ impl Emit<'_, '_> {
             out.push(self.or_zero(v, inside));
         }
         self.keep(id, out, i)
+    }
+
+    /// Bits below the zeros at the top of an expression that are there by its form, at least one.
+    fn significant(&self, a: NetId) -> u32 {
+        match &self.netlist.node(a).op {
+            NetOp::Const(v) => (0..v.width()).rev().find(|bit| v.bit(*bit)).map_or(1, |bit| bit + 1),
+            NetOp::Concat(parts) => {
+                let mut at = 0;
+                let ends = parts.iter().map(|part| {
+                    at += self.width(*part);
+                    let zero = matches!(&self.netlist.node(*part).op, NetOp::Const(v) if v.is_zero());
+                    if zero { 1 } else { at }
+                });
+                ends.max().unwrap_or(1)
+            }
+            _ => self.width(a),
+        }
+    }
+
+    /// A value with bits in its `few` lowest limbs only, shifted left: zeros, and in them the limbs that are not.
+    fn place_few(
+        &mut self,
+        a: NetId,
+        few: usize,
+        amount: Value,
+        inside: Option<Value>,
+        w: u32,
+    ) -> Vec<Value> {
+        let count = limbs_for(w);
+        let limbs: Vec<Value> = (0..few as u32).map(|k| self.limb(a, k)).collect();
+        // What is shifted out at the top lies behind the value.
+        let slot = self.slot(count + few + 1);
+        let zero = self.iconst(0);
+        (0..count).for_each(|k| self.store(zero, slot, k));
+        let amount = self.or_zero(amount, inside);
+        let [six, low6, three, one] = [6, 63, 3, 1].map(|n| self.iconst(n));
+        let whole = self.b.ins().ushr(amount, six);
+        let bytes = self.b.ins().ishl(whole, three);
+        let at = self.b.ins().iadd(slot, bytes);
+        let part = self.b.ins().band(amount, low6);
+        let rest = self.b.ins().bxor(part, low6);
+        let mut below = zero;
+        for k in 0..=few {
+            let near = limbs.get(k).copied().unwrap_or(zero);
+            let moved = self.b.ins().ishl(near, part);
+            // The neighbour's bits; a shift by 64 is split in two so that an amount of zero gives zero.
+            let far = self.b.ins().ushr(below, one);
+            let far = self.b.ins().ushr(far, rest);
+            let v = self.b.ins().bor(moved, far);
+            let v = self.or_zero(v, inside);
+            self.store(v, at, k);
+            below = near;
+        }
+        let out = (0..count).map(|k| {
+            let v = self.load(slot, k);
+            self.topped(v, k as u32, w)
+        });
+        out.collect()
     }
 
     pub(super) fn slot(&mut self, limbs: usize) -> Value {

@@ -19,46 +19,55 @@ impl Emit<'_, '_> {
             return self.or_zero(v, inside);
         }
         let number = self.or_zero(number, inside);
-        if 64 % w == 0 {
-            let v = self.small_element(a, number, w);
-            return self.or_zero(v, inside);
-        }
-        let per = limbs_for(w);
-        let slot = self.slot(per * elements as usize);
-        for e in 0..elements as u32 {
-            for k in 0..per as u32 {
-                let bits = self.extract(a, e * w + 64 * k, (w - 64 * k).min(64));
-                self.store(bits, slot, e as usize * per + k as usize);
-            }
-        }
-        let stride = self.iconst(8 * per as u64);
-        let offset = self.b.ins().imul(number, stride);
-        let at = self.b.ins().iadd(slot, offset);
+        let base = self.in_memory(a);
+        // Bit where the element begins: limb and place there.
+        let [stride, six, three, low6] = [u64::from(w), 6, 3, 63].map(|n| self.iconst(n));
+        let first = self.b.ins().imul(number, stride);
+        let whole = self.b.ins().ushr(first, six);
+        let bytes = self.b.ins().ishl(whole, three);
+        let at = self.b.ins().iadd(base, bytes);
+        let part = self.b.ins().band(first, low6);
         let mut out = Vec::new();
-        for k in 0..per {
-            let v = self.load(at, k);
+        for k in 0..limbs_for(w) {
+            let near = self.load(at, k);
+            let mut v = self.b.ins().ushr(near, part);
+            if 64 % w != 0 {
+                // The next limb's bits; a shift by 64 is split in two so that a place of zero gives zero.
+                let far = self.load(at, k + 1);
+                let (one, rest) = (self.iconst(1), self.b.ins().bxor(part, low6));
+                let far = self.b.ins().ishl(far, one);
+                let far = self.b.ins().ishl(far, rest);
+                v = self.b.ins().bor(v, far);
+            }
+            let v = self.topped(v, k as u32, w);
             out.push(self.or_zero(v, inside));
         }
         self.keep(id, out, i)
     }
 
-    /// An element that lies in one limb, of a legal number: the limbs go to memory as they are, one comes
-    /// back.
-    fn small_element(&mut self, a: NetId, number: Value, w: u32) -> Value {
+    /// Address of an expression's limbs, with one more that may be read behind them.
+    fn in_memory(&mut self, a: NetId) -> Value {
+        if let Some(base) = self.scopes.iter().rev().find_map(|s| s.copies.get(&a).copied()) {
+            return base;
+        }
+        let place = match self.netlist.node(a).op {
+            _ if self.known(a).is_some() => None,
+            NetOp::Reg(reg) => Some(self.layout.regs[reg as usize]),
+            NetOp::Input(input) => Some(self.layout.inputs[input as usize]),
+            _ => self.waiting.get(&a).copied(),
+        };
+        if let Some(limb) = place {
+            let offset = self.iconst(8 * limb as u64);
+            return self.b.ins().iadd(self.state, offset);
+        }
         let limbs = self.all(a);
-        let slot = self.slot(limbs.len());
-        for (k, limb) in limbs.into_iter().enumerate() {
+        let slot = self.slot(limbs.len() + 1);
+        let zero = self.iconst(0);
+        for (k, limb) in limbs.into_iter().chain([zero]).enumerate() {
             self.store(limb, slot, k);
         }
-        let [scale, six, three, low6] = [u64::from(w.trailing_zeros()), 6, 3, 63].map(|n| self.iconst(n));
-        let first = self.b.ins().ishl(number, scale);
-        let whole = self.b.ins().ushr(first, six);
-        let bytes = self.b.ins().ishl(whole, three);
-        let at = self.b.ins().iadd(slot, bytes);
-        let limb = self.load(at, 0);
-        let part = self.b.ins().band(first, low6);
-        let moved = self.b.ins().ushr(limb, part);
-        self.masked(moved, w)
+        self.scopes.last_mut().expect("a scope is open").copies.insert(a, slot);
+        slot
     }
 
     pub(super) fn choose(&mut self, id: NetId, c: NetId, a: NetId, b: NetId, i: u32) -> Value {

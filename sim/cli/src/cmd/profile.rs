@@ -1,0 +1,276 @@
+//! `weft profile`: where the time of a run goes.
+
+use super::run::{MAX_CYCLES, Subject, rewind, sort};
+use crate::failure::{Failure, Outcome, say};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use weft_engine::activity::{Activity, Sampler};
+use weft_engine::runner::Listener;
+use weft_engine::{Design, Effort, Sim};
+use weft_fabric::activity;
+use weft_fabric::run::{FabricRun, RunOptions, StartUp};
+
+/// Time from one look to the next. A run of a second gives some thousand.
+const INTERVAL: Duration = Duration::from_micros(200);
+
+/// Modules with less of the time are shown as one row.
+const SHOWN: f64 = 0.005;
+
+/// Arguments of `weft profile`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    subject: Subject,
+    /// Looks at the run up to this cycle.
+    #[arg(long, value_name = "CYCLES", default_value_t = MAX_CYCLES)]
+    max_cycles: u64,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// Wrong input before anything is simulated; a failed check of the run.
+pub fn run(args: &Args) -> Outcome {
+    let (_, config) = args.subject.configs()?;
+    let (program, ..) = args.subject.program(&config)?;
+    let name = program.name().to_string();
+    // As `weft run` does it.
+    let options = RunOptions { rewind: Some(rewind()), ..RunOptions::default() };
+    let mut run = FabricRun::new(&config, program, &options).map_err(sort)?;
+    let census = Census::default();
+    run.listen(Box::new(census.clone()));
+    let design = run.sim().design().clone();
+    let begun = Instant::now();
+    let sampler = Sampler::start(INTERVAL);
+    let ended = run.run_to(args.max_cycles);
+    Activity::OUTSIDE.begin();
+    let (seen, wall) = (sampler.end(), begun.elapsed().as_secs_f64());
+    ended.map_err(sort)?;
+    let head = Head { program: name, fabric: config.name.clone(), cycles: run.cycle(), start: run.start };
+    let clocked = census.0.lock().map_err(|e| Failure::check(anyhow::anyhow!("{e}")))?.clone();
+    let profile = Profile::new(head, &design, &seen, &clocked, wall);
+    match args.json {
+        true => say(serde_json::to_string_pretty(&profile.json()).map_err(Failure::check)?),
+        false => profile.print(),
+    }
+}
+
+/// Counts in how many cycles each unit is clocked.
+#[derive(Clone, Default)]
+struct Census(Arc<Mutex<Vec<u64>>>);
+
+impl Listener for Census {
+    fn cycle(&mut self, sim: &Sim) {
+        let Ok(mut clocked) = self.0.lock() else { return };
+        clocked.resize(sim.design().units.len(), 0);
+        sim.awake().for_each(|unit| clocked[unit] += 1);
+    }
+
+    fn end(&mut self, _: &Sim) {}
+}
+
+/// What was run.
+struct Head {
+    program: String,
+    fabric: String,
+    cycles: u64,
+    start: StartUp,
+}
+
+/// Modules of one code, or what the engine or a model does.
+struct Row {
+    /// Of the first module.
+    name: String,
+    /// Other modules of the same code.
+    others: Vec<String>,
+    /// Of the time of the run, 0 to 1.
+    share: f64,
+    /// For modules.
+    units: Option<Units>,
+}
+
+/// Units of a module.
+#[derive(Clone, Copy)]
+struct Units {
+    count: usize,
+    /// On average.
+    clocked_per_cycle: f64,
+}
+
+/// Where the time went.
+struct Profile {
+    head: Head,
+    units: Units,
+    /// Seconds of the run without what the profile itself took.
+    seconds: f64,
+    looks: u64,
+    modules: Vec<Row>,
+    models: Vec<Row>,
+    engine: Vec<Row>,
+}
+
+impl Profile {
+    fn new(
+        head: Head,
+        design: &Design,
+        seen: &BTreeMap<Activity, u64>,
+        clocked: &[u64],
+        wall: f64,
+    ) -> Profile {
+        let own = seen.get(&Activity::LISTENER).copied().unwrap_or(0);
+        let all: u64 = seen.values().sum();
+        let looks = all - own;
+        let share = |count: u64| count as f64 / looks.max(1) as f64;
+        let per_cycle = |count: u64| count as f64 / head.cycles.max(1) as f64;
+        let code = |ty: usize| design.types[ty].code;
+        // Looks, units, and how often they were clocked.
+        let mut of_code: Vec<(u64, usize, u64)> = vec![(0, 0, 0); design.codes()];
+        for (unit, clocked) in design.units.iter().zip(clocked) {
+            of_code[code(unit.ty)].1 += 1;
+            of_code[code(unit.ty)].2 += clocked;
+        }
+        let mut names: Vec<Vec<String>> = vec![Vec::new(); design.codes()];
+        design.types.iter().for_each(|ty| names[ty.code].push(ty.module.name.clone()));
+        let (mut models, mut engine) = (Vec::new(), Vec::new());
+        for (what, count) in seen {
+            let row =
+                |name: &str| Row { name: name.into(), others: vec![], share: share(*count), units: None };
+            match (what.of_unit(), activity::name(*what), engine_name(*what)) {
+                (Some(ty), ..) => of_code[code(ty)].0 += count,
+                (_, Some(name), _) => models.push(row(name)),
+                (.., Some(name)) => engine.push(row(name)),
+                _ => {}
+            }
+        }
+        let module = |(mut names, (looks, count, clocked)): (Vec<String>, (u64, usize, u64))| Row {
+            name: names.remove(0),
+            others: names,
+            share: share(looks),
+            units: Some(Units { count, clocked_per_cycle: per_cycle(clocked) }),
+        };
+        let mut modules: Vec<Row> = names.into_iter().zip(of_code).map(module).collect();
+        [&mut modules, &mut models, &mut engine].into_iter().for_each(|rows| sort_rows(rows));
+        let seconds = wall * looks as f64 / all.max(1) as f64;
+        let clocked_per_cycle = per_cycle(clocked.iter().sum());
+        let units = Units { count: design.units.len(), clocked_per_cycle };
+        Profile { head, units, seconds, looks, modules, models, engine }
+    }
+
+    fn json(&self) -> Value {
+        let rows = |rows: &[Row]| -> Vec<Value> {
+            let one = |row: &Row| {
+                let mut value = json!({ "name": row.name, "share": row.share });
+                if let Some(Units { count, clocked_per_cycle }) = row.units {
+                    value["units"] = count.into();
+                    value["clocked_per_cycle"] = clocked_per_cycle.into();
+                    value["others"] = row.others.clone().into();
+                }
+                value
+            };
+            rows.iter().map(one).collect()
+        };
+        let Head { program, fabric, cycles, start } = &self.head;
+        let StartUp { elaborate, design: Effort { flatten, compile, wire, compiled, codes }, models } = start;
+        json!({
+            "schema": "weft-profile-1",
+            "program": program,
+            "fabric": fabric,
+            "cycles": cycles,
+            "start_seconds": {
+                "elaborate": elaborate,
+                "flatten": flatten,
+                "compile": compile,
+                "wire": wire,
+                "models": models,
+                "all": start.seconds(),
+            },
+            "codes": codes,
+            "compiled": compiled,
+            "run_seconds": self.seconds,
+            "looks": self.looks,
+            "units": self.units.count,
+            "clocked_per_cycle": self.units.clocked_per_cycle,
+            "hardware": { "share": sum(&self.modules), "modules": rows(&self.modules) },
+            "models": { "share": sum(&self.models), "parts": rows(&self.models) },
+            "engine": { "share": sum(&self.engine), "parts": rows(&self.engine) },
+        })
+    }
+
+    fn print(&self) -> Outcome {
+        let Head { program, fabric, cycles, start } = &self.head;
+        let StartUp { elaborate, design: Effort { flatten, compile, wire, compiled, codes }, models } = start;
+        say(format!("{program} on {fabric}: {cycles} cycles"))?;
+        say(format!("start-up {:>54.2} s", start.seconds()))?;
+        let compile_name = format!("compile: {compiled} of {codes} codes, the others are kept");
+        let parts: [(&str, &f64); 5] = [
+            ("elaborate the fabric", elaborate),
+            ("flatten its modules", flatten),
+            (&compile_name, compile),
+            ("wire its units", wire),
+            ("make models", models),
+        ];
+        for (name, seconds) in parts {
+            say(format!("  {name:<54} {seconds:>6.2} s"))?;
+        }
+        let Units { count, clocked_per_cycle } = self.units;
+        say(format!("run {:>59.2} s, {} looks", self.seconds, self.looks))?;
+        say(format!("  {clocked_per_cycle:.1} of {count} units are clocked per cycle"))?;
+        say(format!("{:<56} {:>7} {:>6} {:>9}", "", "share", "units", "clocked"))?;
+        for (name, rows) in [("hardware", &self.modules), ("models", &self.models), ("engine", &self.engine)]
+        {
+            say(format!("{name:<56} {:>5.1} %", 100.0 * sum(rows)))?;
+            let (shown, rest): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.share >= SHOWN);
+            for row in shown {
+                let units = row.units.map_or(String::new(), |units| {
+                    format!(" {:>6} {:>9.2}", units.count, units.clocked_per_cycle)
+                });
+                say(format!("  {:<54} {:>5.1} %{units}", row.told(), 100.0 * row.share))?;
+            }
+            let others: f64 = rest.iter().map(|row| row.share).sum();
+            if !rest.is_empty() {
+                say(format!("  {:<54} {:>5.1} %", format!("{} others", rest.len()), 100.0 * others))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The dearest first.
+fn sort_rows(rows: &mut [Row]) {
+    rows.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.name.cmp(&b.name)));
+}
+
+fn sum(rows: &[Row]) -> f64 {
+    rows.iter().map(|row| row.share).sum()
+}
+
+impl Row {
+    /// The name, cut to its column, and how many others it stands for.
+    fn told(&self) -> String {
+        let more = match self.others.len() {
+            0 => String::new(),
+            others => format!(" and {others} like it"),
+        };
+        let room = 54 - more.len();
+        if self.name.chars().count() <= room {
+            return self.name.clone() + &more;
+        }
+        self.name.chars().take(room - 3).chain("...".chars()).chain(more.chars()).collect()
+    }
+}
+
+fn engine_name(what: Activity) -> Option<&'static str> {
+    Some(match what {
+        Activity::SCHEDULE => "whom to clock",
+        Activity::LOOK => "who may sleep",
+        Activity::MESSAGES => "messages between units",
+        Activity::SNAPSHOT => "copies to go back to",
+        Activity::WAVES | Activity::OUTSIDE => "the rest",
+        _ => return None,
+    })
+}

@@ -1,0 +1,86 @@
+//! Where time goes and what it is compared with: `profile`, and the whole runs of `bench`.
+
+use crate::program::{refused, stdout};
+use serde_json::Value;
+
+const RUN: [&str; 3] = ["rec-4gpu-small", "--workload", "fam-g"];
+
+fn json(words: &[&str]) -> Value {
+    serde_json::from_str(&stdout(words)).expect("JSON")
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+#[test]
+fn a_profile_tells_where_all_of_the_time_goes() {
+    let told = json(&[&["profile"], &RUN[..], &["--json"]].concat());
+    let run = json(&["profile", "rec-4gpu-small", "--workload", "fam-g", "--max-cycles", "1000", "--json"]);
+    assert_eq!((&told["program"], &run["cycles"]), (&"fam-g".into(), &1000.into()));
+    let parts = ["hardware", "models", "engine"].map(|part| number(&told[part]["share"]));
+    let all: f64 = parts.iter().sum();
+    assert!((0.97..=1.0 + 1e-9).contains(&all), "{parts:?}");
+    assert!(parts[0] > 0.05 && parts[1] > 0.01, "{parts:?}");
+    let modules = told["hardware"]["modules"].as_array().expect("a list");
+    let units: f64 = modules.iter().map(|module| number(&module["units"])).sum();
+    assert_eq!(units, number(&told["units"]));
+    let clocked: f64 = modules.iter().map(|module| number(&module["clocked_per_cycle"])).sum();
+    assert!((clocked - number(&told["clocked_per_cycle"])).abs() < 1e-6 && clocked > 1.0, "{clocked}");
+    let bank = modules.iter().find(|module| module["name"].as_str().expect("text").contains("_l2_bank_"));
+    assert!(bank.is_some_and(|bank| number(&bank["clocked_per_cycle"]) <= number(&bank["units"])), "{told}");
+    let start = told["start_seconds"].as_object().expect("an object");
+    let sum: f64 = start.iter().filter(|(name, _)| *name != "all").map(|(_, part)| number(part)).sum();
+    assert!((sum - number(&start["all"])).abs() < 1e-6);
+}
+
+#[test]
+fn a_profile_is_a_table_with_the_dearest_first() {
+    let text = stdout(&[&["profile"], &RUN[..]].concat());
+    assert!(text.starts_with("fam-g on rec-4gpu-small: "), "{text}");
+    for part in ["start-up", "hardware", "models", "engine"] {
+        assert!(text.lines().any(|line| line.starts_with(part)), "{part}: {text}");
+    }
+    let shares: Vec<f64> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("hardware"))
+        .skip(1)
+        .take_while(|line| line.starts_with("  ") && !line.contains(" others "))
+        .map(|line| line.split('%').next().and_then(|row| row.split_whitespace().last()).expect("a share"))
+        .map(|share| share.parse().expect("a number"))
+        .collect();
+    assert!(shares.len() > 2 && shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
+}
+
+#[test]
+fn a_second_start_compiles_nothing() {
+    let told = json(&["bench", "start", "rdma-4gpu-small", "--json"]);
+    let [first, second] = ["first", "second"].map(|which| &told["fabrics"][0][which]);
+    let compile = |start: &Value| number(&start["parts"]["compile"]);
+    assert!(compile(second) < compile(first) / 2.0, "{told}");
+    assert!(number(&second["cpu_seconds"]) < number(&first["cpu_seconds"]), "{told}");
+}
+
+#[test]
+fn programs_are_compared_in_turns() {
+    let own = env!("CARGO_BIN_EXE_weft");
+    let words = ["bench", "program", "--json", "--repeat", "2", "--keep-code", "--against", own];
+    let told = json(&[&words[..], &RUN[..]].concat());
+    let runs = told["runs"].as_array().expect("a list");
+    assert_eq!((runs.len(), &runs[0]["cycles"]), (2, &runs[1]["cycles"]));
+    for run in runs {
+        assert_eq!(run["cpu_seconds"].as_array().map(Vec::len), Some(2));
+        let [least, middle, most] = ["ratio_min", "ratio", "ratio_max"].map(|key| number(&run[key]));
+        assert!(0.0 < least && least <= middle && middle <= most, "{run}");
+    }
+    refused(&["bench", "program", "--against", "/nosuch/weft", RUN[0]], "/nosuch/weft does not start");
+    refused(&["bench", "start", "no-such-fabric"], "no-such-fabric");
+}
+
+#[test]
+fn what_recording_costs_is_a_ratio_to_the_run_without() {
+    let text = stdout(&[&["bench", "record", "--repeat", "1"], &RUN[..]].concat());
+    for kind in ["without", "--waves w.fst", "--events e.wev"] {
+        assert!(text.lines().any(|line| line.starts_with(kind) && line.contains(" s")), "{kind}: {text}");
+    }
+}
