@@ -155,17 +155,4 @@ impl Sim {
         self.core.disturb(&self.design, unit);
         true
     }
-
-    /// Values of all named expressions of a unit in the present cycle: calls `f` with the number in `netlist.names` and the limbs.
-    pub fn observe(&mut self, unit: usize, mut f: impl FnMut(usize, &[u64])) {
-        let design = self.design.clone();
-        let ty = &design.types[design.units[unit].ty];
-        ty.interp.evaluate(
-            &self.core.limbs[design.bases[unit]..design.bases[unit + 1]],
-            &mut self.rooms[0].scratch,
-        );
-        for (i, name) in ty.netlist.names.iter().enumerate() {
-            f(i, ty.interp.value(&self.rooms[0].scratch, name.node));
-        }
-    }
 }
