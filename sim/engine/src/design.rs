@@ -183,7 +183,9 @@ impl UnitType {
         self.interp.evaluate(state, scratch);
         let failed = self.interp.count(state, scratch);
         let changed = self.interp.commit(state, scratch);
-        (if failed { FAILED } else { 0 }) | if changed { !FAILED } else { 0 }
+        let flags = (if failed { FAILED } else { 0 }) | if changed { !FAILED } else { 0 };
+        state[self.layout.flags] = flags;
+        flags
     }
 }
 
@@ -411,6 +413,7 @@ impl Design {
         let begun = Instant::now();
         let mut walk = Walk::new(options);
         let root = walk.scope(top, String::new(), None)?;
+        walk.flatten()?;
         let flatten = begun.elapsed().as_secs_f64();
         let (types, compiled) = walk.types()?;
         let compile = begun.elapsed().as_secs_f64() - flatten;

@@ -51,6 +51,11 @@ impl Interp {
         }
     }
 
+    /// Computes these expressions, operands before their users, from the state.
+    pub fn evaluate_some(&self, nodes: &[u32], state: &[u64], scratch: &mut [u64]) {
+        nodes.iter().for_each(|number| self.compute(*number as usize, state, scratch));
+    }
+
     /// Computes one expression into `out`; the values of its operands lie in `before`, where `offset` says.
     #[inline]
     pub fn one(
@@ -399,4 +404,16 @@ fn shift_left(a: &[u64], by: Option<u64>, width: u32, out: &mut [u64]) {
     if let Some(by) = by.filter(|by| *by < u64::from(width)) {
         place(a, by as u32, out);
     }
+}
+
+/// These expressions and all that they are computed from, operands before their users.
+pub fn needed_for(netlist: &Netlist, roots: impl Iterator<Item = NetId>) -> Vec<u32> {
+    let mut wanted = vec![false; netlist.nodes.len()];
+    roots.for_each(|root| wanted[root.index()] = true);
+    for number in (0..wanted.len()).rev() {
+        if wanted[number] {
+            netlist.nodes[number].op.operands(&mut |operand| wanted[operand.index()] = true);
+        }
+    }
+    (0..wanted.len() as u32).filter(|number| wanted[*number as usize]).collect()
 }

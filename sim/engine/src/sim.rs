@@ -3,6 +3,7 @@
 use crate::activity::Activity;
 use crate::clock::{self, ASLEEP, FAILED, Room};
 use crate::design::{Call, Design, EngineError, Source, UnitType};
+use crate::interp::needed_for;
 use crate::ports::OutPort;
 use crate::state::{Core, Failure};
 use std::sync::Arc;
@@ -69,10 +70,15 @@ impl Sim {
 
     /// Clocks the registers that have no reset value: the address registers of SRAMs.
     fn clock_unreset(&mut self, design: &Design) {
+        let needed = |ty: &UnitType| {
+            let free = ty.netlist.regs.iter().filter(|reg| reg.reset.is_none());
+            needed_for(&ty.netlist, free.map(|reg| reg.next))
+        };
+        let needed: Vec<Vec<u32>> = design.types.iter().map(needed).collect();
         for (u, unit) in design.units.iter().enumerate() {
             let ty = &design.types[unit.ty];
             let state = &mut self.core.limbs[design.bases[u]..design.bases[u + 1]];
-            ty.interp.evaluate(state, &mut self.rooms[0].scratch);
+            ty.interp.evaluate_some(&needed[unit.ty], state, &mut self.rooms[0].scratch);
             for (i, reg) in ty.netlist.regs.iter().enumerate().filter(|(_, r)| r.reset.is_none()) {
                 let next = ty.interp.value(&self.rooms[0].scratch, reg.next);
                 state[ty.layout.regs[i]..][..next.len()].copy_from_slice(next);

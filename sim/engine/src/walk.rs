@@ -40,8 +40,10 @@ impl Places {
 pub(crate) struct Walk {
     families: Vec<Family>,
     codes: usize,
-    /// Distinct modules by name: number in `places`.
+    /// Distinct modules by name: number in `modules` and `places`.
     by_name: HashMap<String, usize>,
+    /// Distinct modules that are to be flattened.
+    modules: Vec<Arc<Module>>,
     /// Each distinct module's family and its number there.
     places: Vec<(usize, usize)>,
     by_shape: HashMap<(usize, usize, usize), Vec<usize>>,
@@ -59,6 +61,7 @@ impl Walk {
             families: Vec::new(),
             codes: 0,
             by_name: HashMap::new(),
+            modules: Vec::new(),
             places: Vec::new(),
             by_shape: HashMap::new(),
             units: Vec::new(),
@@ -77,7 +80,7 @@ impl Walk {
     ) -> Result<usize, EngineError> {
         let me = self.scopes.len();
         let is_fabric = module.kind == ModuleKind::Fabric;
-        let unit = if is_fabric { None } else { Some(self.unit(module, &path)?) };
+        let unit = if is_fabric { None } else { Some(self.unit(module, &path)) };
         let mut drivers = HashMap::new();
         for stmt in module.body.iter().filter(|_| is_fabric) {
             match stmt {
@@ -119,18 +122,29 @@ impl Walk {
         Ok(me)
     }
 
-    fn unit(&mut self, module: &Arc<Module>, path: &str) -> Result<usize, EngineError> {
+    fn unit(&mut self, module: &Arc<Module>, path: &str) -> usize {
         let ty = match self.by_name.get(&module.name) {
             Some(ty) => *ty,
             None => {
-                let place = self.place(Family::new(module, netlist_of(module, self.options.probes)?));
-                self.places.push(place);
-                self.by_name.insert(module.name.clone(), self.places.len() - 1);
-                self.places.len() - 1
+                self.modules.push(module.clone());
+                self.by_name.insert(module.name.clone(), self.modules.len() - 1);
+                self.modules.len() - 1
             }
         };
         self.units.push(Unit { path: path.to_string(), ty });
-        Ok(self.units.len() - 1)
+        self.units.len() - 1
+    }
+
+    /// Flattens the distinct modules, and brings those of one form together.
+    pub fn flatten(&mut self) -> Result<(), EngineError> {
+        let (modules, probes) = (std::mem::take(&mut self.modules), self.options.probes);
+        let family = |module| Ok(Family::new(module, netlist_of(module, probes)?));
+        let families: Vec<Result<Family, EngineError>> = modules.par_iter().map(family).collect();
+        for family in families {
+            let place = self.place(family?);
+            self.places.push(place);
+        }
+        Ok(())
     }
 
     /// Puts a module into the family that it belongs to, or starts one.

@@ -4,7 +4,7 @@ use super::Plan;
 use super::emit::Emit;
 use super::hoist::{Group, Test};
 use super::pieces::{Piece, Work};
-use super::tasks::{Changes, guarded, step};
+use super::tasks::{Changes, branched, guarded, steps};
 use crate::layout::Layout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I8, types::I64};
@@ -105,23 +105,16 @@ fn gate(e: &mut Emit, own: Value, heard: u64, inside: impl FnOnce(&mut Emit)) {
         let wide = e.b.ins().uextend(I64, own);
         marked = e.b.ins().bor(now, wide);
     }
-    let (yes, after) = (e.b.create_block(), e.b.create_block());
-    e.b.ins().brif(marked, yes, &[], after, &[]);
-    e.b.switch_to_block(yes);
-    e.open(None);
-    inside(e);
-    e.close();
-    e.b.ins().jump(after, &[]);
+    let (yes, after) = branched(e, marked, inside);
     let made = yes.as_u32()..e.b.func.dfg.num_blocks() as u32;
     made.map(Block::from_u32).filter(|block| *block != after).for_each(|block| e.b.set_cold_block(block));
-    e.b.switch_to_block(after);
 }
 
 /// Emits what a piece does.
 fn run(e: &mut Emit, plan: &Plan, piece: &Piece) {
     match &piece.work {
         Work::Group(group) => hoist_group(e, plan, &plan.hoisted.groups[*group]),
-        Work::Step { root, step: at } => step(e, plan, piece.number, *root, *at),
+        Work::Steps { root, steps: which } => steps(e, plan, piece.number, *root, which),
         Work::Settle(regs) => settle(e, regs),
     }
 }

@@ -57,6 +57,8 @@ pub struct Hoisted {
     pub numbers: HashMap<NetId, usize>,
     /// Limbs of the scratch area.
     pub limbs: usize,
+    /// Work of every expression, hoisted ones below it counted as a read.
+    pub work: Vec<u32>,
 }
 
 /// When an expression is needed: a sum of conjunctions. `None` = always; empty = never.
@@ -84,7 +86,7 @@ pub fn hoist(netlist: &Netlist, early: &HashSet<NetId>, gated: bool) -> Hoisted 
         open.push((node, when));
     }
     let groups = group::groups(netlist, open, &slots, gated.then_some(&view.work));
-    Hoisted { groups, slots, numbers, limbs }
+    Hoisted { groups, slots, numbers, limbs, work: view.work }
 }
 
 /// Work of every expression, hoisted ones below it counted as a read; and which are hoisted.

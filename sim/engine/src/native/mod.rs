@@ -1,6 +1,7 @@
 //! Native code for a unit: one function per distinct module, shared by all its instances.
 
 mod body;
+mod cost;
 mod emit;
 mod hoist;
 mod order;

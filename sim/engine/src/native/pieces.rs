@@ -13,11 +13,12 @@
 //! Inputs are changed from outside. They are gathered in at most 64 classes, each with a bit of its own; a
 //! piece that reads some runs when one of their bits is set as well.
 
+use super::cost::{Cause, channels, expected};
 use super::hoist::{Hoisted, Test};
-use super::order::Reads;
+use super::order::{Reads, operands};
 use super::regions::{Region, Step, Task};
 use super::sets::BitSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use weft_rtl::bv::limbs_for;
 use weft_rtl::netlist::*;
 
@@ -29,12 +30,12 @@ const SMALL: usize = 800;
 pub enum Work {
     /// Computes a group of hoisted expressions.
     Group(usize),
-    /// Carries out a step of this root region.
-    Step {
+    /// Carries out steps of this root region.
+    Steps {
         /// Region.
         root: usize,
-        /// Step there.
-        step: usize,
+        /// Steps there, in order.
+        steps: Vec<usize>,
     },
     /// Moves buffered registers to their places.
     Settle(Vec<u32>),
@@ -92,15 +93,21 @@ impl Pieces {
         }
         let mut settle: Vec<Vec<u32>> = Vec::new();
         let mut again = Vec::new();
+        let costs = Costs::new(netlist, hoisted, reads);
         for root in roots {
-            for (step, what) in list[*root].steps.iter().enumerate() {
-                let (set, stored) = reads.of_step(list, what);
-                if repeats(list, what) {
-                    again.push(work.len());
+            for bundle in costs.bundles(list, *root) {
+                let (mut all, mut moved) = (BitSet::new(reads.count), Vec::new());
+                for step in &bundle {
+                    let what = &list[*root].steps[*step];
+                    let (set, stored) = reads.of_step(list, what);
+                    all.join(&set);
+                    if repeats(list, what) && again.last() != Some(&work.len()) {
+                        again.push(work.len());
+                    }
+                    moved.extend(stored.numbers().map(|reg| reg as u32).filter(|reg| buffered.contains(reg)));
                 }
-                work.push((Work::Step { root: *root, step }, set));
-                let buffered = stored.numbers().map(|reg| reg as u32).filter(|reg| buffered.contains(reg));
-                settle.push(buffered.collect());
+                work.push((Work::Steps { root: *root, steps: bundle }, all));
+                settle.push(moved);
             }
         }
         for regs in settle.into_iter().filter(|regs| !regs.is_empty()) {
@@ -157,6 +164,63 @@ impl Pieces {
     /// The piece that settles a register, if it is buffered.
     pub fn settles(&self, reg: u32) -> Option<usize> {
         self.settles.get(&reg).copied()
+    }
+}
+
+/// What steps cost.
+struct Costs<'n> {
+    hoisted: &'n Hoisted,
+    reads: &'n Reads,
+    /// What makes each source change.
+    causes: Vec<Cause>,
+}
+
+impl<'n> Costs<'n> {
+    fn new(netlist: &Netlist, hoisted: &'n Hoisted, reads: &'n Reads) -> Costs<'n> {
+        let regs = (0..netlist.regs.len() as u32).map(|reg| Cause::of_reg(netlist, reg));
+        let inputs = channels(netlist).into_iter().map(Cause::Input);
+        let mems = (0..netlist.mems.len() as u32).map(Cause::Mem);
+        let slots = (0..hoisted.numbers.len() as u32).map(Cause::Hoisted);
+        Costs { hoisted, reads, causes: regs.chain(inputs).chain(mems).chain(slots).collect() }
+    }
+
+    /// The steps of a root region, in order, those together that change for the same reasons.
+    fn bundles(&self, list: &[Region], root: usize) -> Vec<Vec<usize>> {
+        let mut bundles: Vec<Vec<usize>> = Vec::new();
+        let mut open: (u32, BTreeSet<Cause>) = Default::default();
+        for (number, step) in list[root].steps.iter().enumerate() {
+            let sources = self.reads.of_step(list, step).0;
+            let causes: BTreeSet<Cause> = sources.numbers().map(|source| self.causes[source]).collect();
+            let work = self.work(list, step);
+            let both = open.1.union(&causes).count();
+            let apart = expected(open.0, open.1.len()) + expected(work, causes.len());
+            match bundles.last_mut() {
+                Some(last) if apart >= expected(open.0 + work, both) => {
+                    last.push(number);
+                    open.0 += work;
+                    open.1.extend(causes);
+                }
+                _ => {
+                    bundles.push(vec![number]);
+                    open = (work, causes);
+                }
+            }
+        }
+        bundles
+    }
+
+    /// Work of a step; of the arms of a branch the mean.
+    fn work(&self, list: &[Region], step: &Step) -> u32 {
+        let of = |node: &NetId| self.hoisted.work[node.index()];
+        match step {
+            Step::Do(task) => operands(task).iter().map(of).fold(1, u32::saturating_add),
+            Step::Branch { sel, arms, default } => {
+                let regions = arms.iter().map(|(_, region)| region).chain([default]);
+                let steps = regions.flat_map(|region| &list[*region].steps);
+                let all: u64 = steps.map(|step| u64::from(self.work(list, step))).sum();
+                of(sel).saturating_add((all / (arms.len() as u64 + 1)) as u32)
+            }
+        }
     }
 }
 

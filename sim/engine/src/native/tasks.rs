@@ -7,7 +7,7 @@ use super::pieces::Pieces;
 use super::regions::{Step, Task};
 use crate::clock::{FAILED, WRITTEN};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types::I8, types::I64};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I8, types::I64};
 use weft_rtl::bv::{Bv, limbs_for};
 use weft_rtl::netlist::*;
 
@@ -103,11 +103,11 @@ struct Place<'p> {
     open: bool,
 }
 
-/// Emits a step of a root region.
-pub fn step(e: &mut Emit, plan: &Plan, piece: usize, root: usize, at: usize) {
+/// Emits steps of a root region.
+pub fn steps(e: &mut Emit, plan: &Plan, piece: usize, root: usize, which: &[usize]) {
     let mut changes = Changes::default();
     let place = Place { plan, piece, open: true };
-    one(e, place, &plan.regions[root].steps[at], &mut changes);
+    which.iter().for_each(|at| one(e, place, &plan.regions[root].steps[*at], &mut changes));
     changes.tell(e);
 }
 
@@ -157,9 +157,14 @@ fn one(e: &mut Emit, place: Place, step: &Step, changes: &mut Changes) {
 
 /// Emits `inside` under a condition.
 pub fn guarded(e: &mut Emit, cond: Option<Value>, inside: impl FnOnce(&mut Emit)) {
-    let Some(cond) = cond else {
-        return inside(e);
-    };
+    match cond {
+        Some(cond) => drop(branched(e, cond, inside)),
+        None => inside(e),
+    }
+}
+
+/// Emits `inside` behind a test; tells the blocks where it begins and where it ends.
+pub fn branched(e: &mut Emit, cond: Value, inside: impl FnOnce(&mut Emit)) -> (Block, Block) {
     let (yes, after) = (e.b.create_block(), e.b.create_block());
     e.b.ins().brif(cond, yes, &[], after, &[]);
     e.b.switch_to_block(yes);
@@ -168,6 +173,7 @@ pub fn guarded(e: &mut Emit, cond: Option<Value>, inside: impl FnOnce(&mut Emit)
     e.close();
     e.b.ins().jump(after, &[]);
     e.b.switch_to_block(after);
+    (yes, after)
 }
 
 fn carry_out(e: &mut Emit, place: Place, task: &Task, changes: &mut Changes) {

@@ -5,41 +5,16 @@
 //! few large ones much work for nothing. What a group costs is estimated from the number of things that may
 //! change: registers that are stored under one condition and inputs of one channel count as one.
 
+use super::super::cost::{Cause, channels, expected};
 use super::{Conjunction, Group};
 use std::collections::{BTreeSet, HashMap};
 use weft_rtl::netlist::*;
-
-/// Chance that a cause of change comes in a cycle.
-const CHANCE: f64 = 0.06;
-/// Work of the test before a group.
-const GATE: f64 = 3.0;
-/// Work that entering a group costs: the test goes the rarer way.
-const ENTER: f64 = 4.0;
 
 /// A group in the making.
 struct Open {
     group: Group,
     causes: BTreeSet<Cause>,
     work: u32,
-}
-
-/// Something that changes at a time of its own.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Cause {
-    /// A register that is stored always.
-    Reg(u32),
-    /// The registers stored by this choice.
-    Choice(NetId),
-    /// An input outside channels, or the `valid` of a channel.
-    Input(u32),
-    Mem(u32),
-    Hoisted(NetId),
-}
-
-/// Work expected per cycle.
-fn expected(work: u32, causes: usize) -> f64 {
-    let chance = 1.0 - (1.0 - CHANCE).powi(causes as i32);
-    GATE + chance * (f64::from(work) + ENTER)
 }
 
 /// Brings expressions together, operands before their users; without `work` all that are needed under the same
@@ -89,36 +64,18 @@ fn causes(netlist: &Netlist, slots: &HashMap<NetId, usize>) -> HashMap<NetId, BT
         let mut set = BTreeSet::new();
         node.op.operands(&mut |o| set.extend(&below[o.index()]));
         set.extend(match &node.op {
-            NetOp::Reg(reg) => match &netlist.node(netlist.regs[*reg as usize].next).op {
-                NetOp::Mux(choice, ..) | NetOp::Case { sel: choice, .. } => Some(Cause::Choice(*choice)),
-                _ => Some(Cause::Reg(*reg)),
-            },
+            NetOp::Reg(reg) => Some(Cause::of_reg(netlist, *reg)),
             NetOp::Input(input) => Some(Cause::Input(channels[*input as usize])),
             NetOp::MemRead { mem, .. } => Some(Cause::Mem(*mem)),
             _ => None,
         });
         let id = NetId(number as u32);
         if slots.contains_key(&id) {
-            out.insert(id, std::mem::replace(&mut set, BTreeSet::from([Cause::Hoisted(id)])));
+            out.insert(id, std::mem::replace(&mut set, BTreeSet::from([Cause::Hoisted(id.0)])));
         }
         below.push(set);
     }
     out
-}
-
-/// For each input the `valid` of its channel, or itself.
-fn channels(netlist: &Netlist) -> Vec<u32> {
-    let valids: Vec<(u32, &str)> = netlist
-        .inputs
-        .iter()
-        .enumerate()
-        .filter_map(|(number, port)| Some((number as u32, port.name.strip_suffix("_valid")?)))
-        .collect();
-    let channel = |(number, port): (usize, &NetPort)| {
-        let mine = |name: &str| port.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
-        valids.iter().rev().find(|(_, name)| mine(name)).map_or(number as u32, |(valid, _)| *valid)
-    };
-    netlist.inputs.iter().enumerate().map(channel).collect()
 }
 
 /// The hoisted expressions that each hoisted one reads.

@@ -13,7 +13,7 @@ mod places;
 
 use directory::{Entries, EntryAt, Slice, is_permutation};
 use flight::{InFlight, Places};
-use places::{Finder, MemAt, RegAt, bits};
+use places::{Finder, Index, MemAt, RegAt, bits};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -120,7 +120,8 @@ pub struct Precision {
 impl Precision {
     /// Finds banks `gpuG.bankB` and slices `gpuG.dirB` of a design; `None` if one of them or of their registers is missing.
     pub fn new(design: &Design, params: &FabricParams) -> Option<Precision> {
-        let finder = Finder { design };
+        let index = Index::new(design);
+        let finder = Finder::new(&index);
         let sys = &params.sys;
         let (mut banks, mut slices) = (Vec::new(), Vec::new());
         for (gpu, number) in (0..sys.nodes()).flat_map(|g| (0..sys.banks).map(move |b| (g, b))) {

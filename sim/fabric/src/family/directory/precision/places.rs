@@ -1,5 +1,6 @@
 //! Where in a design's state the check finds registers and memories.
 
+use std::collections::HashMap;
 use weft_engine::{Design, Sim};
 use weft_rtl::bv::limbs_for;
 
@@ -41,26 +42,55 @@ impl MemAt {
     }
 }
 
+/// Numbers of the registers and memories of a type of unit, by their names.
+struct Names<'a> {
+    regs: HashMap<&'a str, usize>,
+    mems: HashMap<&'a str, usize>,
+}
+
+/// All names of a design.
+pub(super) struct Index<'a> {
+    design: &'a Design,
+    types: Vec<Names<'a>>,
+}
+
+impl<'a> Index<'a> {
+    pub fn new(design: &'a Design) -> Index<'a> {
+        let names = design.types.iter().map(|ty| Names {
+            regs: ty.netlist.regs.iter().enumerate().map(|(at, reg)| (reg.path.as_str(), at)).collect(),
+            mems: ty.netlist.mems.iter().enumerate().map(|(at, mem)| (mem.path.as_str(), at)).collect(),
+        });
+        Index { design, types: names.collect() }
+    }
+}
+
 /// Looks names up.
 #[derive(Clone, Copy)]
 pub(super) struct Finder<'a> {
     pub design: &'a Design,
+    index: &'a Index<'a>,
 }
 
-impl Finder<'_> {
+impl<'a> Finder<'a> {
+    pub fn new(index: &'a Index<'a>) -> Finder<'a> {
+        Finder { design: index.design, index }
+    }
+
     pub fn unit(self, path: &str) -> Option<usize> {
         self.design.units.iter().position(|u| u.path == path)
     }
 
     pub fn reg(self, unit: usize, name: &str) -> Option<RegAt> {
-        let ty = &self.design.types[self.design.units[unit].ty];
-        let number = ty.netlist.regs.iter().position(|r| r.path == name)?;
+        let kind = self.design.units[unit].ty;
+        let ty = &self.design.types[kind];
+        let number = *self.index.types[kind].regs.get(name)?;
         Some(RegAt { unit, at: ty.layout.regs[number], limbs: limbs_for(ty.netlist.regs[number].width) })
     }
 
     pub fn mem(self, unit: usize, name: &str) -> Option<MemAt> {
-        let ty = &self.design.types[self.design.units[unit].ty];
-        let number = ty.netlist.mems.iter().position(|m| m.path == name)?;
+        let kind = self.design.units[unit].ty;
+        let ty = &self.design.types[kind];
+        let number = *self.index.types[kind].mems.get(name)?;
         let mem = &ty.netlist.mems[number];
         let (at, limbs) = (ty.layout.mems[number], ty.layout.lane_limbs[number]);
         Some(MemAt { unit, at, limbs, rows: mem.rows, lanes: mem.lanes })
