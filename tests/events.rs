@@ -406,6 +406,31 @@ fn a_trace_of_a_whole_run_is_told_before() {
         let out = crate::program::weft_in(folder.path(), &[&words[..], more].concat());
         String::from_utf8_lossy(&out.stderr).into_owned()
     };
-    assert!(said(&["--max-cycles", "1"]).starts_with("--trace t.json: every message of the whole run, "));
+    assert!(said(&["--max-cycles", "1"]).starts_with("--trace t.json: every message of the run, "));
     assert!(!said(&["--max-cycles", "1", "--to", "100"]).contains("every message"));
+}
+
+/// A trace ends with a whole cycle where it has grown to its limit, is a trace all the same, and says what it leaves out.
+#[test]
+fn a_trace_ends_at_its_limit_and_says_so() {
+    let limit = 200_000;
+    let words = ["--trace", "t.json", "--to", "3000", "--trace-limit", &limit.to_string()];
+    let of = |words: &[&str]| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = weft(folder.path(), &[&["run", "rec-4gpu-small"][..], &KARATE, words].concat());
+        (folder, said(&out).0)
+    };
+    let ((cut, out), (whole, _)) = (of(&words), of(&words[..4]));
+    let end = out.split_once("of the cycles before ").expect("told").1;
+    let (end, rest) = end.split_once(':').expect("a cycle");
+    let end: u64 = end.parse().expect("a number");
+    assert!(rest.starts_with(&format!(" there it has {limit} bytes; --from and --to")), "{rest}");
+    let size = std::fs::metadata(cut.path().join("t.json")).expect("written").len();
+    assert!((limit..limit + 100_000).contains(&size), "{size} bytes");
+    let events = |folder: &Path| trace(folder, "t.json")["traceEvents"].as_array().expect("a list").clone();
+    let mut wanted = events(whole.path());
+    let before = wanted.len();
+    wanted.retain(|e| e["cat"] == "step" || e["ts"].as_u64().is_none_or(|time| time < end));
+    assert!(wanted.len() < before && (1..3000).contains(&end), "{} of {before}", wanted.len());
+    assert_eq!(events(cut.path()), wanted);
 }

@@ -25,22 +25,48 @@ pub fn check_name(path: &Path) -> Result<(), Error> {
     Err(anyhow!("--trace {}: its name must end with .json or .json.gz", path.display()))
 }
 
-/// Writes a log as a trace.
+/// Writes a log as a trace, of whole cycles until it has `limit` bytes (not packed). Tells the first cycle left out.
 ///
 /// # Errors
 /// A disk that is full.
-pub fn write(log: &Log, path: &Path) -> Result<(), Error> {
+pub fn write(log: &Log, path: &Path, limit: u64) -> Result<Option<u64>, Error> {
     let mut out = BufWriter::new(Output::create(path)?);
     let failed = |cause| OutputError::of(path, &cause);
-    if path.extension().is_some_and(|e| e == "gz") {
-        let mut packed = GzEncoder::new(out, Compression::fast());
-        Export::new(log).write(&mut packed).map_err(failed)?;
+    let left = if path.extension().is_some_and(|e| e == "gz") {
+        let mut packed = BufWriter::new(GzEncoder::new(out, Compression::fast()));
+        let left = Export::new(log).write(&mut packed, limit).map_err(failed)?;
+        let packed = packed.into_inner().map_err(|e| failed(e.into_error()))?;
         out = packed.finish().map_err(failed)?;
+        left
     } else {
-        Export::new(log).write(&mut out).map_err(failed)?;
-    }
+        Export::new(log).write(&mut out, limit).map_err(failed)?
+    };
     out.into_inner().map_err(|e| failed(e.into_error()))?.commit()?;
-    Ok(())
+    Ok(left)
+}
+
+/// A list of events being written.
+struct List<'o, W> {
+    out: &'o mut W,
+    text: Vec<u8>,
+    /// Written so far.
+    bytes: u64,
+}
+
+impl<W: Write> List<'_, W> {
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        self.bytes += text.len() as u64;
+        self.out.write_all(text.as_bytes())
+    }
+
+    /// Writes an event behind another one.
+    fn add(&mut self, event: &Value) -> io::Result<()> {
+        self.text.clear();
+        self.text.extend(b",\n");
+        serde_json::to_writer(&mut self.text, event)?;
+        self.bytes += self.text.len() as u64;
+        self.out.write_all(&self.text)
+    }
 }
 
 struct Export<'a> {
@@ -63,33 +89,58 @@ impl<'a> Export<'a> {
         Export { log, hops: Hops::new(log), tracks, processes }
     }
 
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write(&self, out: &mut impl Write, limit: u64) -> io::Result<Option<u64>> {
         let h = &self.log.header;
         let about = json!({"fabric": h.fabric, "workload": h.workload, "time": "1 us = 1 cycle"});
-        write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{about},\"traceEvents\":[")?;
-        let mut first = true;
-        let mut add =
-            |event: Value| write!(out, "{}{event}", if std::mem::take(&mut first) { "\n" } else { ",\n" });
-        self.names().into_iter().try_for_each(&mut add)?;
+        let mut list = List { out, text: Vec::new(), bytes: 0 };
+        list.put(&format!("{{\"displayTimeUnit\":\"ns\",\"otherData\":{about},\"traceEvents\":[\n"))?;
+        let program =
+            json!({"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "program"}});
+        list.put(&program.to_string())?;
+        self.names().iter().try_for_each(|event| list.add(event))?;
         let steps = self.log.steps.iter();
-        steps.map(|s| span(&s.name, s.start, s.end)).try_for_each(&mut add)?;
-        // Of one track in the order of time, as the format wants it.
-        let mut events: Vec<(u64, Value)> = Vec::new();
-        for number in 0..self.log.events.len() as u32 {
-            self.event(number, &mut events);
+        steps.map(|s| span(&s.name, s.start, s.end)).try_for_each(|event| list.add(&event))?;
+        let left = self.timed(&mut list, limit)?;
+        list.put("\n]}\n")?;
+        list.out.flush()?;
+        Ok(left)
+    }
+
+    /// All that has a time, in its order, as the format wants it within a track. What an event writes lies at its own time or later, so that of the
+    /// future only what has begun is kept.
+    fn timed(&self, list: &mut List<impl Write>, limit: u64) -> io::Result<Option<u64>> {
+        let mut ahead: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
+        let mut counters: Vec<(u64, Value)> = self.counters();
+        counters.sort_by_key(|(cycle, _)| *cycle);
+        let mut counters = counters.into_iter().peekable();
+        let mut room = Vec::new();
+        let mut next = 0;
+        let events = &self.log.events;
+        loop {
+            let open = ahead.first_key_value().map(|(cycle, _)| *cycle);
+            let new = events.get(next as usize).map(|event| event.cycle);
+            let counted = counters.peek().map(|(cycle, _)| *cycle);
+            let Some(now) = [open, new, counted].into_iter().flatten().min() else { return Ok(None) };
+            if list.bytes >= limit {
+                return Ok(Some(now));
+            }
+            while events.get(next as usize).is_some_and(|event| event.cycle <= now) {
+                self.event(next, &mut room);
+                room.drain(..).for_each(|(cycle, event)| ahead.entry(cycle).or_default().push(event));
+                next += 1;
+            }
+            ahead.remove(&now).iter().flatten().try_for_each(|event| list.add(event))?;
+            while let Some((_, event)) = counters.next_if(|(cycle, _)| *cycle <= now) {
+                list.add(&event)?;
+            }
         }
-        events.extend(self.counters());
-        events.sort_by_key(|(cycle, _)| *cycle);
-        events.into_iter().map(|(_, event)| event).try_for_each(&mut add)?;
-        write!(out, "\n]}}\n")?;
-        out.flush()
     }
 
     /// Names of processes and threads.
     fn names(&self) -> Vec<Value> {
         let name = |what: &str, pid: u64, tid: u64, name: &str| json!({"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}});
-        let mut out = vec![name("process_name", 0, 0, "program")];
-        out.extend(self.processes.iter().map(|(group, pid)| name("process_name", *pid, 0, group)));
+        let groups = self.processes.iter();
+        let mut out: Vec<Value> = groups.map(|(group, pid)| name("process_name", *pid, 0, group)).collect();
         let actors = self.log.header.actors.iter().zip(&self.tracks);
         out.extend(actors.map(|(actor, (pid, tid))| name("thread_name", *pid, *tid, &actor.name)));
         out

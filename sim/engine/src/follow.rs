@@ -2,17 +2,17 @@
 //! changed: what waveforms and event logs show beside the state itself.
 
 use crate::design::UnitType;
+use crate::interp::needed_for;
+use crate::state::replace;
 use std::ops::Range;
 use weft_rtl::bv::limbs_for;
 use weft_rtl::netlist::{NetId, NetOp};
 
 /// Which expressions of a type are followed, and what makes them change.
 pub(crate) struct Cone {
-    /// Number in the cone of each expression of the netlist, or [`NONE`].
-    place: Vec<u32>,
-    /// The expressions, operands before their users.
+    /// The expressions by their numbers in the netlist, operands before their users.
     nodes: Vec<u32>,
-    /// First limb of each value.
+    /// First limb of the value of each expression of the netlist, or [`NONE`].
     offsets: Vec<u32>,
     /// Limbs of all values.
     limbs: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Cone {
     inputs: Range<usize>,
     /// Limbs of registers and inputs that are compared: where they are in `shown`, and in the state.
     compared: Vec<(Range<usize>, usize)>,
-    /// Reads of memories, which nothing tells of a change.
+    /// Reads of memories.
     reads: Vec<u32>,
     /// Expressions that fit a limb with all their operands.
     narrow: Vec<bool>,
@@ -41,23 +41,14 @@ impl Cone {
     /// Everything that these expressions are computed from; with `whole` all registers and inputs are followed, too.
     pub fn new(ty: &UnitType, roots: impl Iterator<Item = NetId>, whole: bool) -> Cone {
         let (netlist, layout) = (&ty.netlist, &ty.layout);
-        let mut wanted = vec![false; netlist.nodes.len()];
-        roots.for_each(|root| wanted[root.index()] = true);
-        for number in (0..netlist.nodes.len()).rev() {
-            if wanted[number] {
-                netlist.nodes[number].op.operands(&mut |operand| wanted[operand.index()] = true);
-            }
-        }
-        let nodes: Vec<u32> =
-            (0..netlist.nodes.len() as u32).filter(|number| wanted[*number as usize]).collect();
+        let nodes = needed_for(netlist, roots);
         let mut place = vec![NONE; netlist.nodes.len()];
         nodes.iter().enumerate().for_each(|(own, number)| place[*number as usize] = own as u32);
-        let mut limbs = 0;
-        let offsets = nodes.iter().map(|number| {
+        let (mut limbs, mut offsets) = (0, vec![NONE; netlist.nodes.len()]);
+        for number in &nodes {
+            offsets[*number as usize] = limbs as u32;
             limbs += limbs_for(netlist.nodes[*number as usize].width);
-            (limbs - limbs_for(netlist.nodes[*number as usize].width)) as u32
-        });
-        let offsets = offsets.collect();
+        }
         let mut of: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
         for (own, number) in nodes.iter().enumerate() {
             netlist.nodes[*number as usize].op.operands(&mut |operand| {
@@ -97,21 +88,7 @@ impl Cone {
         let narrow = nodes.iter().map(|number| ty.interp.is_narrow(*number as usize)).collect();
         let widest = nodes.iter().map(|number| limbs_for(netlist.nodes[*number as usize].width)).max();
         let widest = widest.unwrap_or(0);
-        Cone {
-            place,
-            nodes,
-            offsets,
-            limbs,
-            users,
-            starts,
-            shown,
-            regs,
-            inputs,
-            compared,
-            reads,
-            narrow,
-            widest,
-        }
+        Cone { nodes, offsets, limbs, users, starts, shown, regs, inputs, compared, reads, narrow, widest }
     }
 }
 
@@ -132,13 +109,13 @@ impl Follower {
         Follower { seen, values, agenda: Agenda::new(cone.nodes.len()), fresh: true }
     }
 
-    /// Follows the unit to this state. Tells the limbs of registers and inputs that have changed, in order, and then
+    /// Follows the unit to this state, and to whether its last clock edge wrote a memory. Tells the limbs of registers and inputs that have changed, in order, and then
     /// the expressions, each by its number in the netlist; the first time all of them.
     pub fn update(
         &mut self,
         ty: &UnitType,
         cone: &Cone,
-        state: &[u64],
+        (state, wrote): (&[u64], bool),
         room: &mut Vec<u64>,
         limb: &mut dyn FnMut(usize),
         node: &mut dyn FnMut(u32, &[u64]),
@@ -149,7 +126,7 @@ impl Follower {
         if all {
             (0..cone.nodes.len() as u32).for_each(|own| agenda.add(own));
             (0..cone.regs).chain(cone.inputs.clone()).for_each(&mut *limb);
-        } else {
+        } else if wrote {
             cone.reads.iter().for_each(|own| agenda.add(*own));
         }
         for (range, from) in &cone.compared {
@@ -166,8 +143,8 @@ impl Follower {
         }
         while let Some(own) = agenda.take() {
             let number = cone.nodes[own as usize];
-            let at = cone.offsets[own as usize] as usize;
-            let offset = |id: NetId| cone.offsets[cone.place[id.index()] as usize] as usize;
+            let offset = |id: NetId| cone.offsets[id.index()] as usize;
+            let at = offset(NetId(number));
             let (before, rest) = values.split_at_mut(at);
             if cone.narrow[own as usize] {
                 let new = ty.interp.narrow(number as usize, state, &|id| before[offset(id)]);
@@ -180,10 +157,9 @@ impl Follower {
                 let value = &mut rest[..limbs_for(ty.netlist.nodes[number as usize].width)];
                 let new = &mut room[..value.len()];
                 ty.interp.one(number as usize, state, before, new, &offset);
-                if !all && value == new {
+                if !replace(value, new) && !all {
                     continue;
                 }
-                value.copy_from_slice(new);
             }
             node(number, &rest[..limbs_for(ty.netlist.nodes[number as usize].width)]);
             let users = cone.starts[own as usize] as usize..cone.starts[own as usize + 1] as usize;
@@ -193,7 +169,7 @@ impl Follower {
 
     /// The value of an expression of the cone, as it last was.
     pub fn value(&self, cone: &Cone, id: NetId) -> u64 {
-        self.values[cone.offsets[cone.place[id.index()] as usize] as usize]
+        self.values[cone.offsets[id.index()] as usize]
     }
 }
 

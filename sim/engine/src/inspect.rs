@@ -1,5 +1,6 @@
 //! Looking into a running design: observers, registers, memories, named expressions.
 
+use crate::clock::WRITTEN;
 use crate::sim::Sim;
 use weft_rtl::bv::{Bv, limbs_for};
 use weft_rtl::ir::ProbeKind;
@@ -66,6 +67,12 @@ impl Sim {
     pub fn state(&self, unit: usize) -> &[u64] {
         let base = self.design.bases[unit];
         &self.core.limbs[base..base + self.design.types[self.design.units[unit].ty].layout.copy]
+    }
+
+    /// Whether the last clock edge of a unit wrote one of its memories, or somebody did since.
+    pub(crate) fn wrote(&self, unit: usize) -> bool {
+        let layout = &self.design.types[self.design.units[unit].ty].layout;
+        self.core.limbs[self.design.bases[unit] + layout.flags] & WRITTEN != 0
     }
 
     /// Puts a unit into a state that [`Sim::state`] has given for this design, or one made of it: input slots are part of it. What it shows others follows. Failures so far are

@@ -24,7 +24,7 @@ pub struct Layout {
     pub lane_limbs: Vec<usize>,
     /// First limb of the copy of the buffered registers; everything before it is the unit's state proper.
     pub copy: usize,
-    /// The limb in which native code collects its flags.
+    /// The limb in which the flags of a cycle are collected, and stay until the next one.
     pub flags: usize,
     /// First limb of the values that native code keeps until they are used.
     pub scratch: usize,

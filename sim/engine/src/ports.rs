@@ -23,6 +23,7 @@ struct Slot {
 }
 
 impl Slot {
+    #[inline]
     fn sink(self) -> Sink {
         let Slot { unit, at, heard, mark } = self;
         Sink { unit: unit as usize, at: at as usize, heard: heard as usize, mark }

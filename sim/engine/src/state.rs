@@ -1,5 +1,6 @@
 //! What changes while a design runs, and how units are clocked, put to sleep and woken.
 
+use crate::clock::WRITTEN;
 use crate::design::{Design, Sink};
 use serde::{Deserialize, Serialize};
 use weft_rtl::ir::ProbeKind;
@@ -114,8 +115,10 @@ impl Core {
 
     /// A unit's state was changed from outside: nothing of what it last did may be relied on.
     pub fn disturb(&mut self, design: &Design, unit: usize) {
-        let marks = &design.types[design.units[unit].ty].layout.marks;
-        self.limbs[design.bases[unit] + marks.next..][..marks.words].fill(u64::MAX);
+        let layout = &design.types[design.units[unit].ty].layout;
+        let (marks, base) = (&layout.marks, design.bases[unit]);
+        self.limbs[base + marks.next..][..marks.words].fill(u64::MAX);
+        self.limbs[base + layout.flags] |= WRITTEN;
         self.wake(design, unit);
     }
 
@@ -135,9 +138,7 @@ impl Core {
             }
             return;
         }
-        let slot = &mut self.limbs[sink.at..][..limbs.len()];
-        if slot != limbs {
-            slot.copy_from_slice(limbs);
+        if replace(&mut self.limbs[sink.at..][..limbs.len()], limbs) {
             self.tell(design, sink);
         }
     }
@@ -216,16 +217,21 @@ impl Core {
     #[inline]
     fn copy(&mut self, from: usize, to: usize, limbs: usize) -> bool {
         let (low, high) = self.limbs.split_at_mut(from.max(to));
-        let (old, new) = if from < to {
-            (&mut high[..limbs], &low[from..][..limbs])
+        if from < to {
+            replace(&mut high[..limbs], &low[from..][..limbs])
         } else {
-            (&mut low[to..][..limbs], &high[..limbs])
-        };
-        let mut differ = 0;
-        for (old, new) in old.iter_mut().zip(new) {
-            differ |= *old ^ new;
-            *old = *new;
+            replace(&mut low[to..][..limbs], &high[..limbs])
         }
-        differ != 0
     }
+}
+
+/// Puts limbs in the place of others; whether any changed. They are few, so nothing is gained by not writing.
+#[inline]
+pub(crate) fn replace(old: &mut [u64], new: &[u64]) -> bool {
+    let mut differ = 0;
+    for (old, new) in old.iter_mut().zip(new) {
+        differ |= *old ^ new;
+        *old = *new;
+    }
+    differ != 0
 }

@@ -125,6 +125,7 @@ impl CoverTap {
             tapped.at = awake.then_some(now);
             if awake {
                 let cone = &tapped.kind.cone;
+                let state = (state, sim.wrote(tapped.unit));
                 tapped.lines.update(ty, cone, state, &mut self.room, &mut |_| {}, &mut |_, _| {});
             }
         }

@@ -1,12 +1,14 @@
 //! Waveform files: VCD and FST behind one writer, and the GTKWave save file beside them.
 
+mod body;
 mod gtkw;
 mod trace;
 mod writer;
 
+pub use body::Format;
 pub use gtkw::{SaveFile, View, save_file};
 pub use trace::Trace;
-pub use writer::{Format, WaveError, WaveWriter};
+pub use writer::{WaveError, WaveWriter};
 
 use std::path::PathBuf;
 use weft_rtl::ir::LeafType;

@@ -19,8 +19,8 @@ struct Kind {
     /// For each limb of the state up to the end of the inputs the register or input that lies there: first limb,
     /// limbs, and its number among the unit's variables of the state.
     places: Vec<Option<(u32, u32, u32)>>,
-    /// Named expressions: number in the netlist, and number among the unit's variables of names.
-    names: HashMap<u32, Vec<u32>>,
+    /// For each expression of the netlist its numbers among the unit's variables of names.
+    names: Vec<Vec<u32>>,
 }
 
 struct Traced {
@@ -121,10 +121,10 @@ impl Trace {
                 }
             };
             let mut node = |number: u32, limbs: &[u64]| {
-                let names = kind.names.get(&number).into_iter().flatten();
-                names.for_each(|name| change(of_names[*name as usize], limbs));
+                kind.names[number as usize].iter().for_each(|name| change(of_names[*name as usize], limbs));
             };
-            traced.follower.update(ty, &kind.cone, state, room, &mut limb, &mut node);
+            let wrote = sim.wrote(traced.unit);
+            traced.follower.update(ty, &kind.cone, (state, wrote), room, &mut limb, &mut node);
             to.into_inner().1?;
         }
         Ok(())
@@ -174,9 +174,9 @@ impl Kind {
                 variable as u32,
             )));
         }
-        let mut names: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut names = vec![Vec::new(); netlist.nodes.len()];
         for (name, info) in netlist.names.iter().enumerate() {
-            names.entry(info.node.0).or_default().push(name as u32);
+            names[info.node.index()].push(name as u32);
         }
         let cone = Cone::new(ty, netlist.names.iter().map(|name| name.node), true);
         Kind { ty: number, cone, places, names }

@@ -1,16 +1,15 @@
-//! One change-based writer for both formats.
+//! One change-based writer for both formats. What it is told is put into the file by a thread of its own.
 
 use super::WaveVar;
-use fst_writer::{
-    FstBodyWriter, FstFileType, FstHeaderWriter, FstInfo, FstScopeType, FstSignalId, FstSignalType,
-    FstVarDirection, FstVarType, FstWriteError,
-};
-use std::fs::File;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use super::body::{Body, BodyError, Format, fst_start};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
 use thiserror::Error;
-use vcd::{IdCode, SimulationCommand, TimescaleUnit, Value, VarType};
 use weft_output::{Output, OutputError};
+use weft_rtl::bv::limbs_for;
 
 /// What can go wrong while a waveform is written.
 #[derive(Clone, Debug, Error)]
@@ -37,15 +36,6 @@ impl WaveError {
     }
 }
 
-/// File format.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
-    /// Value change dump, IEEE 1364.
-    Vcd,
-    /// GTKWave's compressed format.
-    Fst,
-}
-
 impl Format {
     /// The format that a file's ending asks for.
     ///
@@ -60,58 +50,30 @@ impl Format {
     }
 }
 
-enum Body {
-    Vcd { out: Box<vcd::Writer<BufWriter<File>>>, ids: Vec<IdCode>, started: bool },
-    Fst { out: Box<FstBodyWriter<BufWriter<File>>>, ids: Vec<FstSignalId> },
-}
+/// Words in a batch for the thread that writes, and batches that may wait for it.
+const BATCH: usize = 1 << 15;
+const WAITING: usize = 4;
+
+/// In a batch, in the place of a variable: a time follows, or nothing is known of any variable.
+const TIME: u64 = u64::MAX;
+const UNKNOWN: u64 = u64::MAX - 1;
 
 /// Writes value changes; times are cycles, one nanosecond each. The file takes its place only when finished ([`Output`]), so that no
 /// half-written waveform is left behind.
 pub struct WaveWriter {
     output: Output,
-    widths: Vec<u32>,
+    format: Format,
+    /// Limbs of each variable.
+    limbs: Arc<[usize]>,
     last: Vec<Option<Box<[u64]>>>,
     seen: Vec<bool>,
     moved: Vec<bool>,
     first: Option<u64>,
     time: Option<u64>,
-    body: Option<Body>,
-    text: Vec<u8>,
-}
-
-/// Order of variables by scope, so that each scope is opened once; returns (scopes to close, scopes to open, variable) per step.
-fn by_scope(vars: &[WaveVar]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..vars.len()).collect();
-    order.sort_by(|a, b| vars[*a].scopes.cmp(&vars[*b].scopes).then(a.cmp(b)));
-    order
-}
-
-/// Walks variables in scope order and reports scope changes.
-fn walk<E>(vars: &[WaveVar], mut event: impl FnMut(Step<'_>) -> Result<(), E>) -> Result<(), E> {
-    let mut open: Vec<String> = Vec::new();
-    for i in by_scope(vars) {
-        let scopes = &vars[i].scopes;
-        let common = open.iter().zip(scopes).take_while(|(a, b)| a == b).count();
-        while open.len() > common {
-            open.pop();
-            event(Step::Close)?;
-        }
-        for scope in &scopes[common..] {
-            event(Step::Open(scope))?;
-            open.push(scope.clone());
-        }
-        event(Step::Var(i))?;
-    }
-    for _ in open {
-        event(Step::Close)?;
-    }
-    Ok(())
-}
-
-enum Step<'a> {
-    Open(&'a str),
-    Close,
-    Var(usize),
+    batch: Vec<u64>,
+    /// Takes batches; none once the thread has ended.
+    to: Option<SyncSender<Vec<u64>>>,
+    thread: Option<JoinHandle<Result<(), BodyError>>>,
 }
 
 impl WaveWriter {
@@ -123,20 +85,29 @@ impl WaveWriter {
         let format = Format::of(path)?;
         let output = Output::create(path)?;
         let file = output.file().try_clone().map_err(|e| output.failed(&e))?;
-        let body = match format {
-            Format::Vcd => vcd_header(file, vars).map_err(|e| output.failed(&e))?,
-            Format::Fst => fst_header(file, vars).map_err(|e| fst_failed(&output, e))?,
+        let mut body = Body::new(format, file, vars).map_err(|e| failed(&output, e))?;
+        let limbs: Arc<[usize]> = vars.iter().map(|var| limbs_for(var.width)).collect();
+        let counts = limbs.clone();
+        let (to, from) = sync_channel::<Vec<u64>>(WAITING);
+        let write = move || {
+            for batch in from {
+                put(&mut body, &counts, &batch)?;
+            }
+            body.finish()
         };
+        let thread = std::thread::spawn(write);
         Ok(WaveWriter {
             output,
-            widths: vars.iter().map(|v| v.width).collect(),
+            format,
+            limbs,
             last: vec![None; vars.len()],
             seen: vec![false; vars.len()],
             moved: vec![false; vars.len()],
             first: None,
             time: None,
-            body: Some(body),
-            text: Vec::new(),
+            batch: Vec::with_capacity(BATCH),
+            to: Some(to),
+            thread: Some(thread),
         })
     }
 
@@ -144,7 +115,7 @@ impl WaveWriter {
     /// not go back.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// When the file cannot be written, maybe only some calls later.
     pub fn change(&mut self, time: u64, var: usize, limbs: &[u64]) -> Result<(), WaveError> {
         if self.last[var].as_deref() == Some(limbs) {
             return Ok(());
@@ -159,10 +130,14 @@ impl WaveWriter {
     /// The same for a value that the caller knows to be another one than before.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// As above.
     pub fn changed(&mut self, time: u64, var: usize, limbs: &[u64]) -> Result<(), WaveError> {
         self.moved[var] = std::mem::replace(&mut self.seen[var], true);
-        self.emit(time, var, limbs)
+        self.first.get_or_insert(time);
+        self.at(time)?;
+        self.batch.push(var as u64);
+        self.batch.extend_from_slice(&limbs[..self.limbs[var]]);
+        Ok(())
     }
 
     /// Whether a variable has had more than one value.
@@ -175,72 +150,42 @@ impl WaveWriter {
         self.first
     }
 
-    fn emit(&mut self, time: u64, var: usize, limbs: &[u64]) -> Result<(), WaveError> {
-        let new_time = self.time != Some(time);
-        self.first.get_or_insert(time);
-        self.time = Some(time);
-        let width = self.widths[var];
-        let bit = |i: u32| (limbs[(i / 64) as usize] >> (i % 64)) & 1 == 1;
-        match self.body.as_mut().expect("open until finished") {
-            Body::Vcd { out, ids, started } => (|| {
-                if new_time {
-                    out.timestamp(time)?;
-                }
-                if !std::mem::replace(started, true) {
-                    out.begin(SimulationCommand::Dumpvars)?;
-                    out.end()?;
-                }
-                if width == 1 {
-                    return out.change_scalar(ids[var], bit(0));
-                }
-                // Leading zeros are implied.
-                let top = (0..width).rev().find(|i| bit(*i)).unwrap_or(0);
-                out.change_vector(ids[var], (0..=top).rev().map(|i| Value::from(bit(i))))
-            })()
-            .map_err(|e: io::Error| self.output.failed(&e).into()),
-            Body::Fst { out, ids } => {
-                self.text.clear();
-                digits(limbs, width, &mut self.text);
-                (|| {
-                    if new_time {
-                        out.time_change(time)?;
-                    }
-                    out.signal_change(ids[var], &self.text)
-                })()
-                .map_err(|e| fst_failed(&self.output, e))
-            }
-        }
-    }
-
     /// Says that from `time` on nothing is known of any variable.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// As above.
     pub fn unknown(&mut self, time: u64) -> Result<(), WaveError> {
-        self.time = Some(time);
-        match self.body.as_mut().expect("open until finished") {
-            Body::Vcd { out, ids, .. } => (|| {
-                out.timestamp(time)?;
-                for (id, width) in ids.iter().zip(&self.widths) {
-                    match width {
-                        1 => out.change_scalar(*id, Value::X)?,
-                        _ => out.change_vector(*id, [Value::X])?,
-                    }
-                }
-                Ok(())
-            })()
-            .map_err(|e: io::Error| self.output.failed(&e).into()),
-            Body::Fst { out, ids } => (|| {
-                out.time_change(time)?;
-                for (id, width) in ids.iter().zip(&self.widths) {
-                    self.text.clear();
-                    self.text.resize(*width as usize, b'x');
-                    out.signal_change(*id, &self.text)?;
-                }
-                Ok(())
-            })()
-            .map_err(|e| fst_failed(&self.output, e)),
+        self.at(time)?;
+        self.batch.push(UNKNOWN);
+        Ok(())
+    }
+
+    /// Goes on to a time.
+    fn at(&mut self, time: u64) -> Result<(), WaveError> {
+        if self.time.replace(time) != Some(time) {
+            if self.batch.len() >= BATCH {
+                self.send()?;
+            }
+            self.batch.extend([TIME, time]);
         }
+        Ok(())
+    }
+
+    /// Hands on what has been gathered. If nobody takes it any more, the thread tells why.
+    fn send(&mut self) -> Result<(), WaveError> {
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        match &self.to {
+            Some(to) if to.send(batch).is_ok() => Ok(()),
+            _ => self.join(),
+        }
+    }
+
+    /// Waits until everything handed on is in the file.
+    fn join(&mut self) -> Result<(), WaveError> {
+        self.to = None;
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        let ended = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        ended.map_err(|e| failed(&self.output, e))
     }
 
     /// Writes the last time stamp and gives the file its name.
@@ -248,125 +193,49 @@ impl WaveWriter {
     /// # Errors
     /// When the file cannot be written.
     pub fn finish(mut self, end: u64) -> Result<(), WaveError> {
-        let later = self.time.is_none_or(|t| end > t);
-        match self.body.take().expect("open until finished") {
-            Body::Vcd { mut out, .. } => (|| {
-                if later {
-                    out.timestamp(end)?;
-                }
-                out.writer().flush()
-            })()
-            .map_err(|e| self.output.failed(&e))?,
-            Body::Fst { mut out, .. } => {
-                (|| {
-                    if later {
-                        out.time_change(end)?;
-                    }
-                    out.finish().map(drop)
-                })()
-                .map_err(|e| fst_failed(&self.output, e))?;
-                fst_start(self.output.file(), self.first.unwrap_or(0)).map_err(|e| self.output.failed(&e))?;
-            }
+        if self.time.is_none_or(|time| end > time) {
+            self.at(end)?;
+        }
+        self.send()?;
+        self.join()?;
+        if self.format == Format::Fst {
+            fst_start(self.output.file(), self.first.unwrap_or(0)).map_err(|e| self.output.failed(&e))?;
         }
         self.output.commit()?;
         Ok(())
     }
 }
 
-/// Appends the bits of a value as digits, the highest first.
-fn digits(limbs: &[u64], width: u32, text: &mut Vec<u8>) {
-    let mut left = width;
-    while left > 0 {
-        // Whole bytes from the lowest bit on; the highest may have fewer.
-        let bits = if left.is_multiple_of(8) { 8 } else { left % 8 };
-        left -= bits;
-        let byte = limbs[(left / 64) as usize] >> (left % 64);
-        // A bit in each byte, the highest in the lowest.
-        let spread = (byte & 0xff).wrapping_mul(0x8040_2010_0804_0201) >> 7 & 0x0101_0101_0101_0101;
-        let digits = (spread | 0x3030_3030_3030_3030).to_le_bytes();
-        text.extend_from_slice(&digits[8 - bits as usize..]);
+/// Puts a batch into the file.
+fn put(body: &mut Body, limbs: &[usize], batch: &[u64]) -> Result<(), BodyError> {
+    let mut left = batch;
+    while let [what, rest @ ..] = left {
+        let taken = match *what {
+            TIME => {
+                body.time(rest[0])?;
+                1
+            }
+            UNKNOWN => {
+                body.unknown()?;
+                0
+            }
+            var => {
+                let count = limbs[var as usize];
+                body.change(var as usize, &rest[..count])?;
+                count
+            }
+        };
+        left = &rest[taken..];
     }
+    Ok(())
 }
 
-/// What went wrong with a file in the compressed format.
-fn fst_failed(output: &Output, cause: FstWriteError) -> WaveError {
+/// Why a file cannot be written, for the user.
+fn failed(output: &Output, cause: BodyError) -> WaveError {
     match cause {
-        FstWriteError::Io(cause) => output.failed(&cause).into(),
-        other => WaveError::Io { path: output.path().to_path_buf(), cause: other.to_string() },
-    }
-}
-
-fn vcd_header(file: File, vars: &[WaveVar]) -> io::Result<Body> {
-    let mut out = vcd::Writer::new(BufWriter::new(file));
-    out.version("weft")?;
-    out.timescale(1, TimescaleUnit::NS)?;
-    let mut ids = vec![IdCode::FIRST; vars.len()];
-    walk(vars, |step| match step {
-        Step::Open(scope) => out.add_module(scope),
-        Step::Close => out.upscope(),
-        Step::Var(i) => {
-            let v = &vars[i];
-            let kind = if v.is_reg { VarType::Reg } else { VarType::Wire };
-            let range = (v.width > 1).then_some(vcd::ReferenceIndex::Range(v.width as i32 - 1, 0));
-            ids[i] = out.add_var(kind, v.width, &v.name, range)?;
-            Ok(())
-        }
-    })?;
-    out.enddefinitions()?;
-    Ok(Body::Vcd { out: Box::new(out), ids, started: false })
-}
-
-/// Byte of a FST file at which its header has the time of its beginning, 8 bytes, the highest first: behind the kind of the block and its length.
-const FST_START: u64 = 9;
-
-/// Says when a waveform begins, which is not known before its first value: viewers show it from there.
-fn fst_start(mut file: &File, start: u64) -> io::Result<()> {
-    file.seek(SeekFrom::Start(FST_START))?;
-    file.write_all(&start.to_be_bytes())
-}
-
-fn fst_header(file: File, vars: &[WaveVar]) -> Result<Body, FstWriteError> {
-    let info = FstInfo {
-        start_time: 0,
-        timescale_exponent: -9,
-        version: "weft".to_string(),
-        // A fixed date keeps the bytes the same from run to run.
-        date: "Thu Jan  1 00:00:00 1970".to_string(),
-        file_type: FstFileType::Verilog,
-    };
-    let mut out = FstHeaderWriter::new(BufWriter::new(file), &info)?;
-    let mut ids: Vec<Option<FstSignalId>> = vec![None; vars.len()];
-    walk(vars, |step| match step {
-        Step::Open(scope) => out.scope(scope, "", FstScopeType::Module),
-        Step::Close => out.up_scope(),
-        Step::Var(i) => {
-            let v = &vars[i];
-            let kind = if v.is_reg { FstVarType::Reg } else { FstVarType::Wire };
-            let name = if v.width > 1 { format!("{} [{}:0]", v.name, v.width - 1) } else { v.name.clone() };
-            let ty = FstSignalType::bit_vec(v.width);
-            ids[i] = Some(out.var(name, ty, kind, FstVarDirection::Implicit, None)?);
-            Ok(())
-        }
-    })?;
-    let ids = ids.into_iter().map(|id| id.expect("the walk meets every variable")).collect();
-    Ok(Body::Fst { out: Box::new(out.finish()?), ids })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::digits;
-
-    #[test]
-    fn digits_are_those_of_the_value() {
-        let limbs = [0xf0c1_8000_0000_0005, 0x0000_0000_0000_9a37];
-        for width in 1..=128 {
-            let bit = |i: u32| limbs[(i / 64) as usize] >> (i % 64) & 1;
-            let mut cut = limbs;
-            (width..128).for_each(|i| cut[(i / 64) as usize] &= !(1 << (i % 64)));
-            let mut text = Vec::new();
-            digits(&cut, width, &mut text);
-            let want: String = (0..width).rev().map(|i| bit(i).to_string()).collect();
-            assert_eq!(String::from_utf8(text).unwrap(), want);
+        BodyError::Io(cause) => output.failed(&cause).into(),
+        BodyError::Fst(other) => {
+            WaveError::Io { path: output.path().to_path_buf(), cause: other.to_string() }
         }
     }
 }

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use weft_engine::wave::{View, WaveVar, WaveWriter, save_file};
+use weft_engine::wave::{Trace, View, WaveVar, WaveWriter, save_file};
+use weft_engine::{BackendKind, Design, Options, Sim};
+use weft_rtl::bv::Bv;
 use weft_rtl::ir::{EnumType, LeafType};
+use weft_rtl::prelude::*;
 
 fn vars() -> Vec<WaveVar> {
     let states = Arc::new(EnumType {
@@ -190,4 +193,55 @@ fn what_follows_a_marked_cycle_is_unknown() {
             assert!(text(101).chars().all(|c| c == 'x'), "{file}: {}", text(101));
         }
     }
+}
+
+/// A name behind a read of a memory changes when the row is written, whoever writes it, though nothing else does.
+#[test]
+fn what_reads_a_memory_follows_its_writes() {
+    let module = Module::build("shelf", ModuleKind::Block, || {
+        let (put, value) = (input::<Bool>("put", ()), input::<Bits>("value", 8));
+        let rows = regfile::<Bits>("rows", 4, 8);
+        let writer = rows.lane_writer("put");
+        when(put, || writer.write(lit(1, 2), &value));
+        let seen = (rows.read(lit(1, 2)) + 1).named("seen");
+        // Something that is read, and a block that is awake in every cycle.
+        output_reg::<Bits>("sum", 8).set(seen);
+        let beat = reg::<Bool>("beat", ());
+        beat.set(!beat.get());
+    });
+    let module = module.expect("legal");
+    for backend in [BackendKind::Native, BackendKind::Interp] {
+        let design = Design::new(&module, Options { backend, ..Options::default() }).expect("compiled");
+        let mut sim = Sim::new(&design);
+        let [put, value] = ["put", "value"].map(|name| sim.input(name).expect("a port"));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.fst");
+        let mut trace = Trace::create(&path, &sim, &[]).unwrap();
+        for cycle in 0..20 {
+            sim.set(value, 40);
+            sim.set(put, u64::from(cycle == 5));
+            if cycle == 12 {
+                assert!(sim.poke_mem("rows", 1, 0, &Bv::from_u64(99, 8)));
+            }
+            trace.sample(&mut sim).unwrap();
+            sim.step();
+        }
+        trace.finish(20, None).unwrap();
+        assert_eq!(changes(&path, "seen"), [(0, 1), (6, 41), (12, 100)], "{backend:?}");
+    }
+}
+
+/// Times and new values of a variable of a waveform.
+fn changes(path: &Path, name: &str) -> Vec<(u64, u64)> {
+    let mut wave = wellen::simple::read(path).unwrap();
+    let times = wave.time_table().to_vec();
+    let h = wave.hierarchy();
+    let var = h.all_vars().find(|var| h[*var].name(h).starts_with(name)).expect("recorded");
+    let signal = h[var].signal_ref();
+    wave.load_signals(&[signal]);
+    let data = wave.get_signal(signal).unwrap();
+    let value = |value: wellen::SignalValueRef| {
+        u64::from_str_radix(&value.to_bit_string().expect("bits"), 2).expect("known")
+    };
+    data.iter_changes().map(|(at, new)| (times[at as usize], value(new))).collect()
 }

@@ -23,15 +23,22 @@ pub struct EventArgs {
     /// Writes the same as transactions for ui.perfetto.dev: .json or .json.gz.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// With --trace: bytes (before packing) at which it ends, with the cycle that is reached then.
+    #[arg(long, value_name = "BYTES", default_value_t = TRACE_LIMIT, value_parser = clap::value_parser!(u64).range(1..))]
+    trace_limit: u64,
 }
+
+/// What the viewer opens in a browser without complaint.
+const TRACE_LIMIT: u64 = 512 << 20;
 
 impl EventArgs {
     /// Says before it begins that a trace of a whole run is large and slow.
     pub fn forewarn(&self, to: Option<u64>) {
         if let (Some(path), None) = (&self.trace, to) {
             eprintln!(
-                "--trace {}: every message of the whole run, some 3 kB and 1 ms for each cycle of four busy GPUs; --to CYCLE ends it sooner",
-                path.display()
+                "--trace {}: every message of the run, some 3 kB for each cycle of four busy GPUs, until {} bytes are reached; --from and --to choose cycles",
+                path.display(),
+                self.trace_limit
             );
         }
     }
@@ -60,6 +67,7 @@ impl EventArgs {
             return Ok(Some(Plan {
                 log: path.clone(),
                 trace: self.trace.clone(),
+                limit: self.trace_limit,
                 kept: true,
                 _folder: None,
             }));
@@ -67,7 +75,8 @@ impl EventArgs {
         let folder = Scratch::new().context("cannot make a folder for the events of --trace");
         let folder = folder.map_err(Failure::Input)?;
         let log = folder.path().join("events");
-        Ok(Some(Plan { log, trace: self.trace.clone(), kept: false, _folder: Some(folder) }))
+        let (trace, limit) = (self.trace.clone(), self.trace_limit);
+        Ok(Some(Plan { log, trace, limit, kept: false, _folder: Some(folder) }))
     }
 }
 
@@ -75,6 +84,8 @@ impl EventArgs {
 pub struct Plan {
     log: PathBuf,
     trace: Option<PathBuf>,
+    /// Bytes at which the trace ends.
+    limit: u64,
     /// The user asked for the log itself.
     kept: bool,
     /// Holds a log that was not asked for.
@@ -114,13 +125,20 @@ impl Plan {
         let Some(path) = &self.trace else { return };
         match self.export(path) {
             Err(cause) => told.lost("trace", path, reason(&cause)),
-            Ok(()) => {
-                told.kept("trace", path, format!("trace: in {}, opened by ui.perfetto.dev", path.display()));
+            Ok(left) => {
+                let cut = left.map_or(String::new(), |cycle| {
+                    format!(
+                        ", of the cycles before {cycle}: there it has {} bytes; --from and --to choose other cycles, --trace-limit more bytes",
+                        self.limit
+                    )
+                });
+                let line = format!("trace: in {}, opened by ui.perfetto.dev{cut}", path.display());
+                told.kept("trace", path, line);
             }
         }
     }
 
-    fn export(&self, path: &Path) -> Result<(), anyhow::Error> {
-        perfetto::write(&Log::read_within(&self.log, u64::MAX)?, path)
+    fn export(&self, path: &Path) -> Result<Option<u64>, anyhow::Error> {
+        perfetto::write(&Log::read_within(&self.log, u64::MAX)?, path, self.limit)
     }
 }
