@@ -410,7 +410,8 @@ fn a_trace_of_a_whole_run_is_told_before() {
     assert!(!said(&["--max-cycles", "1", "--to", "100"]).contains("every message"));
 }
 
-/// A trace ends with a whole cycle where it has grown to its limit, is a trace all the same, and says what it leaves out.
+/// A trace ends with a whole cycle where it has grown to its limit, is a trace all the same, and says what it
+/// leaves out.
 #[test]
 fn a_trace_ends_at_its_limit_and_says_so() {
     let limit = 200_000;

@@ -106,8 +106,8 @@ impl<'a> Export<'a> {
         Ok(left)
     }
 
-    /// All that has a time, in its order, as the format wants it within a track. What an event writes lies at its own time or later, so that of the
-    /// future only what has begun is kept.
+    /// All that has a time, in its order, as the format wants it within a track. What an event writes lies at
+    /// its own time or later, so that of the future only what has begun is kept.
     fn timed(&self, list: &mut List<impl Write>, limit: u64) -> io::Result<Option<u64>> {
         let mut ahead: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
         let mut counters: Vec<(u64, Value)> = self.counters();

@@ -109,8 +109,9 @@ impl Follower {
         Follower { seen, values, agenda: Agenda::new(cone.nodes.len()), fresh: true }
     }
 
-    /// Follows the unit to this state, and to whether its last clock edge wrote a memory. Tells the limbs of registers and inputs that have changed, in order, and then
-    /// the expressions, each by its number in the netlist; the first time all of them.
+    /// Follows the unit to this state, and to whether its last clock edge wrote a memory. Tells the limbs of
+    /// registers and inputs that have changed, in order, and then the expressions, each by its number in the
+    /// netlist; the first time all of them.
     pub fn update(
         &mut self,
         ty: &UnitType,

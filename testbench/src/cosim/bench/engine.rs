@@ -2,7 +2,7 @@
 
 use super::super::ports::Channel;
 use super::super::random::Xorshift;
-use super::{BenchError, BenchOptions, BenchResult, PER_DRAW, TABLE, Tables, mix, peak_memory};
+use super::{BenchError, BenchOptions, BenchResult, PER_DRAW, TABLE, Tables, Wire, mix, peak_memory};
 use crate::cpu::thread_seconds;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,9 +12,10 @@ use weft_rtl::ir::Module;
 
 /// Messages, one row after the other.
 struct Rows {
+    /// Ports that lie next to each other together, with their limbs.
+    groups: Vec<(InGroup, usize)>,
+    /// Ports that several units read.
     ports: Vec<(InPort, usize)>,
-    /// All ports at once, where they lie next to each other.
-    group: Option<InGroup>,
     /// Limbs of a row.
     stride: usize,
     limbs: Vec<u64>,
@@ -22,19 +23,38 @@ struct Rows {
 
 impl Rows {
     fn new(sim: &Sim, inputs: &[usize], tables: &Tables, ports: &[InPort]) -> Rows {
-        let limbs_of = |i: &usize| tables.values[*i][0].limbs().len();
-        let ports: Vec<(InPort, usize)> = inputs.iter().map(|i| (ports[*i], limbs_of(i))).collect();
-        let group = sim.group(&ports.iter().map(|(port, _)| *port).collect::<Vec<_>>());
-        let row = |r: usize| inputs.iter().flat_map(move |i| tables.values[*i][r].limbs().iter().copied());
+        let limbs_of = |input: &usize| tables.values[*input][0].limbs().len();
+        let (mut groups, mut order) = (Vec::new(), Vec::<usize>::new());
+        let mut left = inputs;
+        let mut single = Vec::new();
+        while let [first, rest @ ..] = left {
+            let group = |length: usize| {
+                sim.group(&left[..length].iter().map(|input| ports[*input]).collect::<Vec<_>>())
+            };
+            let Some(longest) = (1..=left.len()).take_while(|length| group(*length).is_some()).last() else {
+                single.push(*first);
+                left = rest;
+                continue;
+            };
+            let own = &left[..longest];
+            groups.push((group(longest).expect("found above"), own.iter().map(limbs_of).sum()));
+            order.extend(own);
+            left = &left[longest..];
+        }
+        order.extend(&single);
+        let ports = single.iter().map(|input| (ports[*input], limbs_of(input))).collect();
+        let row = |r: usize| order.iter().flat_map(move |i| tables.values[*i][r].limbs().iter().copied());
         let limbs = (0..TABLE).flat_map(row).collect();
-        Rows { group, stride: ports.iter().map(|(_, limbs)| limbs).sum(), ports, limbs }
+        Rows { groups, ports, stride: order.iter().map(limbs_of).sum(), limbs }
     }
 
     #[inline]
     fn drive(&self, sim: &mut Sim, row: usize) {
         let mut row = &self.limbs[row * self.stride..][..self.stride];
-        if let Some(group) = self.group {
-            return sim.set_group(group, row);
+        for (group, limbs) in &self.groups {
+            let (own, rest) = row.split_at(*limbs);
+            sim.set_group(*group, own);
+            row = rest;
         }
         for (port, limbs) in &self.ports {
             let (own, rest) = row.split_at(*limbs);
@@ -42,6 +62,23 @@ impl Rows {
             row = rest;
         }
     }
+}
+
+/// A wire into the module.
+struct Pulses {
+    valid: InPort,
+    /// A message is on it.
+    mine: bool,
+    row: usize,
+    rows: Rows,
+}
+
+/// A credit that goes back in the cycle after a message has left.
+struct Credit {
+    back: InPort,
+    message: OutPort,
+    /// One left in the last cycle.
+    left: bool,
 }
 
 /// One channel, seen from outside the module.
@@ -69,6 +106,9 @@ struct Lane {
 struct Bench {
     sim: Sim,
     lanes: Vec<Lane>,
+    wires: Vec<Pulses>,
+    credits: Vec<Credit>,
+    offer: u64,
     loose: Rows,
     outs: Vec<OutPort>,
     look: u64,
@@ -99,18 +139,32 @@ impl Bench {
             Lane { first, shift, limit, into, own, other, mine: false, theirs: false, row: 0, rows }
         };
         let lanes = ports.channels.iter().enumerate().map(lane).collect();
+        let wire = |wire: &Wire| Pulses {
+            valid: ins[wire.valid],
+            mine: false,
+            row: 0,
+            rows: Rows::new(&sim, &wire.message, tables, &ins),
+        };
+        let wires = tables.wires.iter().map(wire).collect();
+        let credit = |(back, message): &(usize, usize)| Credit {
+            back: ins[*back],
+            message: outs[*message],
+            left: false,
+        };
+        let credits = tables.credits.iter().map(credit).collect();
         let loose = Rows::new(&sim, &tables.loose, tables, &ins);
         for (input, value) in &tables.held {
             sim.set_bv(ins[*input], &Bv::from_u64(*value, ports.inputs[*input].width));
         }
         let rng = Xorshift::new(options.seed);
-        Bench { sim, lanes, loose, outs, look: tables.look, rng, sum: 0, transfers: 0 }
+        let (offer, look) = (options.offer_of_16, tables.look);
+        Bench { sim, lanes, wires, credits, offer, loose, outs, look, rng, sum: 0, transfers: 0 }
     }
 
     /// One cycle: inputs change, handshakes are seen, the clock ticks.
     #[inline]
     fn cycle(&mut self, cycle: u64) {
-        let Bench { sim, lanes, loose, outs, look, rng, sum, transfers } = self;
+        let Bench { sim, lanes, wires, credits, offer, loose, outs, look, rng, sum, transfers } = self;
         let (mut bits, mut shakes) = (0, 0u64);
         for lane in lanes.iter_mut() {
             if lane.first {
@@ -131,7 +185,28 @@ impl Bench {
             shakes = shakes.rotate_left(1) ^ u64::from(lane.theirs);
             *transfers += u64::from(lane.theirs & lane.mine);
         }
-        if !loose.ports.is_empty() {
+        for (number, wire) in wires.iter_mut().enumerate() {
+            if number % PER_DRAW == 0 {
+                bits = rng.draw();
+            }
+            let sends = (bits >> (4 * (number % PER_DRAW))) & 15 < *offer;
+            if sends {
+                wire.row = (wire.row + 1) % TABLE;
+                wire.rows.drive(sim, wire.row);
+            }
+            if sends != wire.mine {
+                sim.set_limbs(wire.valid, &[u64::from(sends)]);
+                wire.mine = sends;
+            }
+            *transfers += u64::from(sends);
+        }
+        for credit in credits.iter_mut() {
+            sim.set_limbs(credit.back, &[u64::from(credit.left)]);
+            credit.left = sim.get(credit.message) != 0;
+            shakes = shakes.rotate_left(1) ^ u64::from(credit.left);
+            *transfers += u64::from(credit.left);
+        }
+        if loose.stride > 0 {
             loose.drive(sim, cycle as usize % TABLE);
         }
         *sum = mix(*sum, shakes);

@@ -1,7 +1,7 @@
 //! Speed of the engine and of Verilator on the same design under the same random traffic.
 //!
 //! Messages are drawn beforehand into tables, so that in a timed cycle both sides draw one random number per 15 channels and copy a message
-//! when one is sent. Both keep the channel rule and compute the same checksum of handshakes (every cycle) and outputs (every 16th
+//! when one is sent. Both keep the channel rule, give credits back as a link's far end does, and compute the same checksum of handshakes (every cycle) and outputs (every 16th
 //! cycle, or every cycle for a design without channels): equal checksums mean that they have done the same work.
 
 mod engine;
@@ -110,7 +110,11 @@ pub enum BenchError {
 struct Tables {
     ports: Ports,
     values: Vec<Vec<Bv>>,
-    /// Inputs outside any channel that change, and those that keep a value.
+    /// Wires without handshake: a `valid` for one cycle and its message.
+    wires: Vec<Wire>,
+    /// Inputs that give a credit back in the cycle after a message has left: input, and `valid` of the message.
+    credits: Vec<(usize, usize)>,
+    /// Inputs outside all these that change, and those that keep a value.
     loose: Vec<usize>,
     held: Vec<(usize, u64)>,
     /// Cycles from one look at all outputs to the next, a power of two.
@@ -151,10 +155,44 @@ impl Tables {
                 })
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let loose = ports.loose.iter().copied().filter(|i| held.iter().all(|(h, _)| h != i)).collect();
-        let look = if ports.channels.is_empty() { 1 } else { LOOK };
-        Ok(Tables { ports, values, loose, held, look })
+        let mut loose: Vec<usize> =
+            ports.loose.iter().copied().filter(|i| held.iter().all(|(h, _)| h != i)).collect();
+        let credits = credits(&ports, &mut loose);
+        let wires = wires(&ports, &mut loose);
+        let look = if ports.channels.is_empty() && wires.is_empty() { 1 } else { LOOK };
+        Ok(Tables { ports, values, wires, credits, loose, held, look })
     }
+}
+
+/// A wire into the module: no `ready` answers.
+struct Wire {
+    valid: usize,
+    message: Vec<usize>,
+}
+
+/// Takes the wires out of the inputs left: `p_valid` and all that begin with `p_`.
+fn wires(ports: &Ports, left: &mut Vec<usize>) -> Vec<Wire> {
+    let valids: Vec<usize> =
+        left.iter().copied().filter(|i| ports.inputs[*i].name.ends_with("_valid")).collect();
+    let wire = |valid: usize| {
+        let name = ports.inputs[valid].name.trim_end_matches("valid");
+        let (mine, others) = left.iter().partition(|i| ports.inputs[**i].name.starts_with(name));
+        *left = others;
+        Wire { valid, message: Vec::into_iter(mine).filter(|i| *i != valid).collect() }
+    };
+    valids.into_iter().map(wire).collect()
+}
+
+/// Takes the credits out of the inputs left: `p_credit_n` belongs to the output `p_wire_n_valid`.
+fn credits(ports: &Ports, left: &mut Vec<usize>) -> Vec<(usize, usize)> {
+    let output = |input: usize| {
+        let (before, network) = ports.inputs[input].name.rsplit_once("credit_")?;
+        let wire = format!("{before}wire_{network}_valid");
+        Some((input, ports.outputs.iter().position(|port| port.name == wire)?))
+    };
+    let found: Vec<(usize, usize)> = left.iter().filter_map(|input| output(*input)).collect();
+    left.retain(|input| found.iter().all(|(credit, _)| credit != input));
+    found
 }
 
 /// Most memory that this process has had in use so far, bytes; `None` where the system does not tell.

@@ -107,6 +107,18 @@ fn binary(tables: &Tables) -> Vec<u8> {
     out
 }
 
+/// C++ of the next message on a channel or wire, when one is offered.
+fn message_text(tables: &Tables, lane: usize, message: &[usize]) -> String {
+    let mut text = format!("            if (mine[{lane}]) {{ next[{lane}] = (next[{lane}] + 1) % {TABLE};\n");
+    for leaf in message {
+        let port = &tables.ports.inputs[*leaf];
+        let row = format!("table{leaf} + {} * next[{lane}]", words(port.width));
+        let _ = writeln!(text, "                {{ const uint32_t* w = {row}; {} }}", assign(port, "w"));
+    }
+    text.push_str("            }\n");
+    text
+}
+
 /// C++ of one cycle's stimulus.
 fn drive_text(tables: &Tables, options: &BenchOptions) -> String {
     let ports = &tables.ports;
@@ -127,20 +139,25 @@ fn drive_text(tables: &Tables, options: &BenchOptions) -> String {
                 let of = options.offer_of_16;
                 let _ = writeln!(text, "        if (!(mine[{c}] && !theirs[{c}])) {{");
                 let _ = writeln!(text, "            mine[{c}] = {draw} < {of}; top.{name} = mine[{c}];");
-                let _ =
-                    writeln!(text, "            if (mine[{c}]) {{ next[{c}] = (next[{c}] + 1) % {TABLE};");
-                for leaf in message {
-                    let port = &ports.inputs[*leaf];
-                    let row = format!("table{leaf} + {} * next[{c}]", words(port.width));
-                    let _ = writeln!(
-                        text,
-                        "                {{ const uint32_t* w = {row}; {} }}",
-                        assign(port, "w")
-                    );
-                }
-                text.push_str("            }\n        }\n");
+                text.push_str(&message_text(tables, c, message));
+                text.push_str("        }\n");
             }
         }
+    }
+    for (number, wire) in tables.wires.iter().enumerate() {
+        if number % PER_DRAW == 0 {
+            text.push_str("        bits = draw();\n");
+        }
+        let (c, of) = (ports.channels.len() + number, options.offer_of_16);
+        let draw = format!("((bits >> {}) & 15)", 4 * (number % PER_DRAW));
+        let name = member(&ports.inputs[wire.valid].name);
+        let _ = writeln!(text, "        mine[{c}] = {draw} < {of}; top.{name} = mine[{c}];");
+        let _ = writeln!(text, "        transfers += mine[{c}];");
+        text.push_str(&message_text(tables, c, &wire.message));
+    }
+    for (number, (credit, _)) in tables.credits.iter().enumerate() {
+        let name = member(&ports.inputs[*credit].name);
+        let _ = writeln!(text, "        top.{name} = left[{number}];");
     }
     for input in &tables.loose {
         let port = &ports.inputs[*input];
@@ -160,6 +177,12 @@ fn look_text(tables: &Tables) -> String {
         let _ = writeln!(text, "        theirs[{c}] = top.{name};");
         let _ = writeln!(text, "        shakes = ((shakes << 1) | (shakes >> 63)) ^ theirs[{c}];");
         let _ = writeln!(text, "        transfers += theirs[{c}] & mine[{c}];");
+    }
+    for (number, (_, message)) in tables.credits.iter().enumerate() {
+        let name = member(&ports.outputs[*message].name);
+        let _ = writeln!(text, "        left[{number}] = top.{name};");
+        let _ = writeln!(text, "        shakes = ((shakes << 1) | (shakes >> 63)) ^ left[{number}];");
+        let _ = writeln!(text, "        transfers += left[{number}];");
     }
     text.push_str("        sum = mix(sum, shakes);\n");
     let _ = writeln!(text, "        if (cycle % {} == 0) {{", tables.look);
@@ -254,8 +277,8 @@ int main(int, char** argv) {{
     top.clk = 0;
     top.rst = 0;
     top.eval();
-    static uint64_t mine[{channels}], theirs[{channels}], next[{channels}];
-    (void)mine; (void)theirs; (void)next;
+    static uint64_t mine[{lanes}], theirs[{lanes}], next[{lanes}], left[{credits}];
+    (void)mine; (void)theirs; (void)next; (void)left;
 {hold}    uint64_t sum = 0, transfers = 0, bits = 0;
     (void)bits;
     double start = now();
@@ -269,7 +292,8 @@ int main(int, char** argv) {{
 }}
 "#,
         state = Xorshift::new(options.seed).state(),
-        channels = ports.channels.len().max(1),
+        lanes = (ports.channels.len() + tables.wires.len()).max(1),
+        credits = tables.credits.len().max(1),
         cycles = options.cycles,
         drive = drive_text(tables, options),
         look = look_text(tables),

@@ -47,6 +47,23 @@ fn successor() -> Arc<Module> {
     .unwrap()
 }
 
+/// Passes messages on from wire to wire, and asserts that each brings a credit back one or two cycles later.
+pub fn relay() -> Arc<Module> {
+    Module::build("relay", ModuleKind::Block, || {
+        let (valid, data) = (input::<Bool>("in_wire_req_valid", ()), input::<Bits>("in_wire_req_data", 70));
+        let credit = input::<Bool>("out_credit_req", ());
+        let (sent, kept) =
+            (output_reg::<Bool>("out_wire_req_valid", ()), output_reg::<Bits>("out_wire_req_data", 70));
+        sent.set(valid);
+        kept.set(data);
+        let away = output_reg::<Bits>("away", 16);
+        when(sent.get() & !credit, || away.set(away.get() + 1));
+        when(!sent.get() & credit, || away.set(away.get() - 1));
+        assert_always("credits", away.get().lt(2), "no message has two credits, and none waits longer");
+    })
+    .unwrap()
+}
+
 /// A table of `rows` rows in an SRAM of two lanes behind channels, cleared after reset; with `wrong` its answer to `Count` is
 /// one too large, for tests that must see a difference.
 pub fn table_server(rows: u32, wrong: bool) -> Arc<Module> {

@@ -249,6 +249,23 @@ fn both_sides_of_the_benchmark_do_the_same_work() {
     assert_ne!(other.checksum, engine.checksum);
 }
 
+/// Wires without handshake carry a message in as many cycles as they are loaded, and each that leaves brings its
+/// credit back, once.
+#[test]
+fn the_benchmark_loads_wires_and_gives_their_credits_back() {
+    let module = circuits::relay();
+    let folder = tempfile::tempdir().unwrap();
+    let options = BenchOptions { offer_of_16: 4, ..BenchOptions::new(20_000, 5, folder.path()) };
+    let mut engine = EngineBench::new(&module, &options).unwrap();
+    engine.run();
+    let mut verilator = VerilatorBench::new(&module, &options).unwrap();
+    verilator.run().unwrap();
+    let (engine, verilator) = (engine.result(), verilator.result());
+    assert_eq!((engine.checksum, engine.transfers), (verilator.checksum, verilator.transfers));
+    // A quarter of the cycles, into the relay and out of it.
+    assert!((9_500..10_500).contains(&engine.transfers), "{}", engine.transfers);
+}
+
 #[test]
 fn verilator_runs_the_exported_testbench_of_a_design_with_children() {
     let module = circuits::table_server(6, false);
