@@ -177,6 +177,7 @@ impl Module {
             mems: Vec::new(),
             instances: Vec::new(),
             probes: Vec::new(),
+            by_name: PortIndex::default(),
         };
         let mut builder = Builder {
             module,

@@ -6,7 +6,7 @@ mod state;
 use crate::build::Builder;
 use crate::error::ElabErrorKind;
 use crate::ir::*;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Runs every check; mistakes are appended to the builder's list.
 pub(crate) fn module(b: &mut Builder) {
@@ -37,10 +37,10 @@ enum Driven {
     Always,
 }
 
-fn driven(stmts: &[Stmt]) -> HashMap<SigId, Driven> {
-    let mut out = HashMap::new();
-    let merge = |out: &mut HashMap<SigId, Driven>, branches: Vec<HashMap<SigId, Driven>>| {
-        let all: HashSet<SigId> = branches.iter().flat_map(|m| m.keys().copied()).collect();
+fn driven(stmts: &[Stmt]) -> FxHashMap<SigId, Driven> {
+    let mut out = FxHashMap::default();
+    let merge = |out: &mut FxHashMap<SigId, Driven>, branches: Vec<FxHashMap<SigId, Driven>>| {
+        let all: FxHashSet<SigId> = branches.iter().flat_map(|m| m.keys().copied()).collect();
         for sig in all {
             let always = branches.iter().all(|m| m.get(&sig) == Some(&Driven::Always));
             let entry = out.entry(sig).or_insert(Driven::Sometimes);
@@ -65,7 +65,7 @@ fn driven(stmts: &[Stmt]) -> HashMap<SigId, Driven> {
     out
 }
 
-fn drivers(b: &mut Builder, map: &HashMap<SigId, Driven>) {
+fn drivers(b: &mut Builder, map: &FxHashMap<SigId, Driven>) {
     let mut found = Vec::new();
     for (i, signal) in b.module.signals.iter().enumerate() {
         let state = map.get(&SigId(i as u32));
@@ -80,7 +80,7 @@ fn drivers(b: &mut Builder, map: &HashMap<SigId, Driven>) {
             _ => {}
         }
     }
-    let mut first: HashMap<SigId, Loc> = HashMap::new();
+    let mut first: FxHashMap<SigId, Loc> = FxHashMap::default();
     for stmt in &b.module.body {
         if let Stmt::Assign { target, loc, .. } = stmt
             && let Some(first) = first.insert(*target, *loc)
@@ -121,7 +121,7 @@ fn inputs_used(b: &mut Builder) {
     roots(&module.body, &mut |n| work.push(n));
     work.extend(module.probes.iter().flat_map(|p| [Some(p.cond), p.amount].into_iter().flatten()));
     let mut seen = vec![false; module.nodes.len()];
-    let mut used: HashSet<SigId> = b.unused_ok.iter().copied().collect();
+    let mut used: FxHashSet<SigId> = b.unused_ok.iter().copied().collect();
     while let Some(n) = work.pop() {
         if std::mem::replace(&mut seen[n.index()], true) {
             continue;

@@ -2,12 +2,12 @@
 
 use crate::bv::Bv;
 use crate::netlist::*;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The netlist being filled; equal expressions are made once.
 pub(crate) struct Flat {
     pub out: Netlist,
-    pub memo: HashMap<NetNode, NetId>,
+    pub memo: FxHashMap<NetNode, NetId>,
 }
 
 impl Flat {

@@ -13,6 +13,7 @@ pub struct InstanceRef {
     id: InstId,
     name: String,
     module: Arc<Module>,
+    /// Inputs of the module, in order of their numbers, and what drives them.
     wires: Vec<(SigId, SigId)>,
 }
 
@@ -90,8 +91,12 @@ impl InstanceRef {
     }
 
     fn drive_leaf(&self, name: &str, value: Bits, loc: Loc) {
-        match self.wires.iter().find(|(port, _)| self.module.signal(*port).name == name) {
-            Some((_, wire)) => with(|b| b.assign(*wire, value.id, loc)),
+        let wire = self.module.port(name).and_then(|port| {
+            let at = self.wires.binary_search_by_key(&port, |(port, _)| *port);
+            at.ok().map(|at| self.wires[at].1)
+        });
+        match wire {
+            Some(wire) => with(|b| b.assign(wire, value.id, loc)),
             None => self.missing("input", name, loc),
         }
     }
@@ -109,13 +114,12 @@ impl InstanceRef {
     #[track_caller]
     pub fn out_bits(&self, name: &str) -> Bits {
         let loc = Loc::caller();
-        let width = self.module.outputs().find(|(_, s)| s.name == name).map_or(1, |(_, s)| s.width);
+        let width = self.output(name).map_or(1, |(_, s)| s.width);
         self.out_leaf(name, width, loc)
     }
 
     fn out_leaf(&self, name: &str, width: u32, loc: Loc) -> Bits {
-        let found = self.module.outputs().find(|(_, s)| s.name == name).map(|(id, s)| (id, s.clone()));
-        let Some((port, signal)) = found else {
+        let Some((port, signal)) = self.output(name) else {
             self.missing("output", name, loc);
             return lit(0, width);
         };
@@ -126,5 +130,10 @@ impl InstanceRef {
         let op = Op::InstOut { inst: self.id, port };
         let id = with(|b| b.typed_node(op, signal.width, signal.ty.clone(), loc));
         Bits { id, width: signal.width }
+    }
+
+    fn output(&self, name: &str) -> Option<(SigId, &Signal)> {
+        let port = self.module.port(name)?;
+        Some((port, self.module.signal(port))).filter(|(_, s)| s.output)
     }
 }

@@ -4,9 +4,10 @@
 //! what the Verilog emitter reads. The simulator reads the flattened [`crate::netlist::Netlist`] made from it.
 
 use crate::bv::Bv;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 macro_rules! id {
     ($(#[$m:meta])* $name:ident) => {
@@ -449,6 +450,18 @@ pub struct Module {
     pub instances: Vec<Instance>,
     /// Observers.
     pub probes: Vec<Probe>,
+    /// Ports by name, once somebody has asked.
+    pub by_name: PortIndex,
+}
+
+/// Ports by name. A copy of a module, which may be changed, begins without.
+#[derive(Debug, Default)]
+pub struct PortIndex(OnceLock<FxHashMap<String, SigId>>);
+
+impl Clone for PortIndex {
+    fn clone(&self) -> PortIndex {
+        PortIndex::default()
+    }
 }
 
 impl Module {
@@ -480,6 +493,7 @@ impl Module {
 
     /// The port of this name.
     pub fn port(&self, name: &str) -> Option<SigId> {
-        self.ports().find(|(_, s)| s.name == name).map(|(id, _)| id)
+        let index = self.by_name.0.get_or_init(|| self.ports().map(|(id, s)| (s.name.clone(), id)).collect());
+        index.get(name).copied()
     }
 }

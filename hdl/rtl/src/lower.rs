@@ -5,7 +5,7 @@ use crate::error::{ElabError, ElabErrorKind, ElabErrors};
 use crate::fold::Flat;
 use crate::ir::*;
 use crate::netlist::*;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Flattens a module with everything it contains.
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// A combinational loop, with the signals on it and their source lines.
 pub fn flatten(top: &Arc<Module>) -> Result<Netlist, ElabErrors> {
     let mut flat =
-        Flat { out: Netlist { name: top.name.clone(), ..Netlist::default() }, memo: HashMap::new() };
+        Flat { out: Netlist { name: top.name.clone(), ..Netlist::default() }, memo: FxHashMap::default() };
     let mut scopes = Scopes { list: Vec::new() };
     let root = scopes.add(top, String::new(), None);
     for (id, signal) in top.inputs() {
@@ -47,9 +47,9 @@ struct Scope {
     signals: Vec<Slot>,
     nodes: Vec<Slot>,
     /// Driver of each wire, next value of each register.
-    drivers: HashMap<SigId, Tree>,
+    drivers: FxHashMap<SigId, Tree>,
     /// Register numbers.
-    regs: HashMap<SigId, u32>,
+    regs: FxHashMap<SigId, u32>,
     mems: Vec<u32>,
 }
 
@@ -77,8 +77,8 @@ impl Scopes {
             children: Vec::new(),
             signals: vec![Slot::Open; module.signals.len()],
             nodes: vec![Slot::Open; module.nodes.len()],
-            drivers: drivers(&module.body, &HashMap::new()),
-            regs: HashMap::new(),
+            drivers: drivers(&module.body, &FxHashMap::default()),
+            regs: FxHashMap::default(),
             mems: Vec::new(),
         });
         for (i, inst) in module.instances.iter().enumerate() {
@@ -97,7 +97,7 @@ impl Scope {
 }
 
 /// Executes a statement list symbolically on top of `before`.
-fn drivers(stmts: &[Stmt], before: &HashMap<SigId, Tree>) -> HashMap<SigId, Tree> {
+fn drivers(stmts: &[Stmt], before: &FxHashMap<SigId, Tree>) -> FxHashMap<SigId, Tree> {
     let mut now = before.clone();
     for stmt in stmts {
         match stmt {
@@ -133,8 +133,8 @@ fn drivers(stmts: &[Stmt], before: &HashMap<SigId, Tree>) -> HashMap<SigId, Tree
     now
 }
 
-fn changes(stmts: &[Stmt]) -> HashMap<SigId, Tree> {
-    drivers(stmts, &HashMap::new())
+fn changes(stmts: &[Stmt]) -> FxHashMap<SigId, Tree> {
+    drivers(stmts, &FxHashMap::default())
 }
 
 /// `new` with what stood before in the places where it keeps.

@@ -4,6 +4,7 @@ use crate::clock::FAILED;
 use crate::interp::Interp;
 use crate::layout::Layout;
 use crate::native::{Native, NativeCall, Plan};
+use crate::ports::PortNames;
 use crate::share::{Family, Member};
 use crate::walk::Walk;
 use std::collections::HashMap;
@@ -334,6 +335,7 @@ pub struct Design {
     pub outputs: Vec<NetPort>,
     /// How it was made.
     pub options: Options,
+    pub(crate) by_name: PortNames,
     pub(crate) input_sinks: Vec<Vec<Sink>>,
     pub(crate) output_sources: Vec<Source>,
     pub(crate) links: Vec<Links>,

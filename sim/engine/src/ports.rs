@@ -3,6 +3,7 @@
 use crate::design::{OutSource, Sink, Source};
 use crate::sim::Sim;
 use weft_rtl::bv::{Bv, limbs_for, top_mask};
+use weft_rtl::netlist::NetPort;
 
 /// A top-level input of one simulation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -58,10 +59,33 @@ impl OutPort {
     }
 }
 
+/// The numbers of a list of ports in order of their names.
+pub(crate) struct ByName(Vec<u32>);
+
+impl ByName {
+    pub fn new(ports: &[NetPort]) -> ByName {
+        let mut order: Vec<u32> = (0..ports.len() as u32).collect();
+        order.sort_unstable_by_key(|port| &ports[*port as usize].name);
+        ByName(order)
+    }
+
+    /// Number of the port of this name in the list from which this was made.
+    fn number(&self, ports: &[NetPort], name: &str) -> Option<usize> {
+        let found = self.0.binary_search_by_key(&name, |port| &ports[*port as usize].name).ok()?;
+        Some(self.0[found] as usize)
+    }
+}
+
+/// Top-level ports by name.
+pub(crate) struct PortNames {
+    pub inputs: ByName,
+    pub outputs: ByName,
+}
+
 impl Sim {
     /// The top-level input of this name.
     pub fn input(&self, name: &str) -> Option<InPort> {
-        let number = self.design.inputs.iter().position(|p| p.name == name)?;
+        let number = self.design.by_name.inputs.number(&self.design.inputs, name)?;
         let only = match self.design.input_sinks[number][..] {
             [Sink { unit, at, heard, mark }] => {
                 Some(Slot { unit: unit as u32, at: at as u32, heard: heard as u32, mark })
@@ -73,7 +97,7 @@ impl Sim {
 
     /// The top-level output of this name.
     pub fn output(&self, name: &str) -> Option<OutPort> {
-        let number = self.design.outputs.iter().position(|p| p.name == name)?;
+        let number = self.design.by_name.outputs.number(&self.design.outputs, name)?;
         let at = match &self.design.output_sources[number] {
             Source::Unit { unit, output } => {
                 match &self.design.types[self.design.units[*unit].ty].outputs[*output] {

@@ -3,7 +3,8 @@
 //!
 //! The constants that differ become inputs behind the module's own; each instance is given its values there
 //! once and for all. A netlist keeps one node for equal constants, whatever they are used for, so before a
-//! comparison every use gets a constant of its own.
+//! comparison every use gets a constant of its own. The number of a bit that is taken from a value (that of the
+//! own node, say) counts as such a constant.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use weft_rtl::netlist::*;
 pub(crate) struct Family {
     /// The modules.
     pub modules: Vec<Arc<Module>>,
-    /// The nodes, every use of a constant apart.
+    /// The nodes, every use of a constant apart, and with numbers of single bits as constants.
     nodes: Vec<NetNode>,
     /// For each module all but the nodes.
     rest: Vec<Netlist>,
@@ -92,11 +93,22 @@ impl Family {
             values,
         };
         let (mut map, mut used) = (Vec::with_capacity(self.nodes.len()), 0);
-        for node in &self.nodes {
+        for (i, node) in self.nodes.iter().enumerate() {
             map.push(match &node.op {
                 NetOp::Const(_) => {
                     used += 1;
-                    common.constant(self.constants.iter().map(|own| own[used - 1].clone()).collect())
+                    let values: Vec<Bv> = self.constants.iter().map(|own| own[used - 1].clone()).collect();
+                    match self.nodes.get(i + 1) {
+                        Some(next) if number_of_bit(next, i) => common.number(values),
+                        _ => common.constant(values),
+                    }
+                }
+                NetOp::Index { a, idx } if map[idx.index()] == SAME => {
+                    let NetOp::Const(lo) = &self.nodes[idx.index()].op else {
+                        unreachable!("only constants are the same in all modules")
+                    };
+                    let lo = lo.to_u64().expect("below the width") as u32;
+                    common.push(NetNode { op: NetOp::Slice { a: map[a.index()], lo }, width: 1 })
                 }
                 op => {
                     let op = op.with_operands(&mut |id| map[id.index()]);
@@ -133,6 +145,11 @@ impl Common {
         NetId(self.nodes.len() as u32 - 1)
     }
 
+    /// The number of a bit that is the same in all modules is not needed as a value: [`SAME`].
+    fn number(&mut self, values: Vec<Bv>) -> NetId {
+        if values.iter().all(|value| *value == values[0]) { SAME } else { self.constant(values) }
+    }
+
     /// A constant, or, if it is not the same in all modules, an input.
     fn constant(&mut self, values: Vec<Bv>) -> NetId {
         if let Some(id) = self.known.get(&values) {
@@ -158,26 +175,48 @@ impl Common {
     }
 }
 
-/// A netlist in which every use of a constant has a node of its own, and these constants.
+/// In place of a node: the number of a bit that all modules take.
+const SAME: NetId = NetId(u32::MAX);
+
+/// Width of numbers of bits.
+const BIT_NUMBER: u32 = 32;
+
+/// Whether a node takes the bit whose number is the constant with number `constant` among the nodes.
+fn number_of_bit(node: &NetNode, constant: usize) -> bool {
+    matches!(node.op, NetOp::Index { idx, .. } if node.width == 1 && idx.index() == constant)
+}
+
+/// A netlist in which every use of a constant, and every number of a bit of a value that fits a register of the
+/// machine, has a node of its own, and these constants.
 fn apart(netlist: &Netlist) -> (Netlist, Vec<Bv>) {
     let mut nodes: Vec<NetNode> = Vec::with_capacity(netlist.nodes.len());
     let mut constants = Vec::new();
     let mut map = vec![NetId(u32::MAX); netlist.nodes.len()];
-    let mut used = |id: NetId, nodes: &mut Vec<NetNode>, map: &[NetId]| {
-        let node = netlist.node(id);
-        let NetOp::Const(value) = &node.op else {
-            return map[id.index()];
-        };
+    let own = |value: &Bv, nodes: &mut Vec<NetNode>, constants: &mut Vec<Bv>| {
         constants.push(value.clone());
-        nodes.push(node.clone());
+        nodes.push(NetNode { op: NetOp::Const(value.clone()), width: value.width() });
         NetId(nodes.len() as u32 - 1)
     };
+    let used = |id: NetId, nodes: &mut Vec<NetNode>, constants: &mut Vec<Bv>, map: &[NetId]| match &netlist
+        .node(id)
+        .op
+    {
+        NetOp::Const(value) => own(value, nodes, constants),
+        _ => map[id.index()],
+    };
     for (i, node) in netlist.nodes.iter().enumerate().filter(|(_, n)| !matches!(n.op, NetOp::Const(_))) {
-        let op = node.op.with_operands(&mut |id| used(id, &mut nodes, &map));
+        let of_word = |a: NetId| node.width == 1 && netlist.node(a).width <= 64;
+        let op = match node.op {
+            NetOp::Slice { a, lo } if of_word(a) => {
+                let idx = own(&Bv::from_u64(u64::from(lo), BIT_NUMBER), &mut nodes, &mut constants);
+                NetOp::Index { a: map[a.index()], idx }
+            }
+            _ => node.op.with_operands(&mut |id| used(id, &mut nodes, &mut constants, &map)),
+        };
         nodes.push(NetNode { op, width: node.width });
         map[i] = NetId(nodes.len() as u32 - 1);
     }
-    let mut out = rebuilt(netlist, &mut |id| used(id, &mut nodes, &map));
+    let mut out = rebuilt(netlist, &mut |id| used(id, &mut nodes, &mut constants, &map));
     out.nodes = nodes;
     (out, constants)
 }

@@ -63,7 +63,7 @@ impl Schedule {
 }
 
 /// All that changes while a design runs.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Core {
     /// State of all units, one after the other.
     pub limbs: Vec<u64>,
@@ -74,6 +74,31 @@ pub(crate) struct Core {
     pub active: Vec<u64>,
     pub cycle: u64,
     pub failures: Vec<Failure>,
+}
+
+/// Limbs of a page of memory.
+const PAGE: usize = 512;
+
+impl Clone for Core {
+    /// Where there is nothing but zeros, as in memories that nobody has written, a copy touches no pages of its own,
+    /// so that the one of a large fabric's first cycle takes little time and room.
+    fn clone(&self) -> Core {
+        let Core { limbs, units, watch, active, cycle, failures } = self;
+        let mut copy = vec![0; limbs.len()];
+        for (to, from) in copy.chunks_mut(PAGE).zip(limbs.chunks(PAGE)) {
+            if from.iter().any(|limb| *limb != 0) {
+                to.copy_from_slice(from);
+            }
+        }
+        Core {
+            limbs: copy,
+            units: units.clone(),
+            watch: watch.clone(),
+            active: active.clone(),
+            cycle: *cycle,
+            failures: failures.clone(),
+        }
+    }
 }
 
 /// Most failures kept; later ones are only counted by their probes.

@@ -1,6 +1,7 @@
 //! From the tree of instances to units and the wires between them.
 
 use crate::design::*;
+use crate::ports::{ByName, PortNames};
 use crate::share::Family;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
@@ -331,6 +332,7 @@ impl Walk {
             name: top.name.clone(),
             types,
             units: self.units,
+            by_name: PortNames { inputs: ByName::new(&inputs), outputs: ByName::new(&outputs) },
             inputs,
             outputs,
             options: self.options,

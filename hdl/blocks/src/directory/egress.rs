@@ -242,7 +242,7 @@ fn fill(
         let mark = marker.wants(entered.len());
         let lane = lane(p, (*node, link), offers, busy, mark, &marker.item);
         for (i, list) in served.iter_mut().take(offers.len()).enumerate() {
-            list.push(lane.grant.bit(i as u32).bits().zext(p.sys.nodes()).shl(*node));
+            list.push(p.mask(&[*node]) & lane.grant.bit(i as u32).repeat(p.sys.nodes()));
         }
         blocked.push(lane.blocked);
         contested.push(lane.contested);

@@ -29,6 +29,7 @@ use crate::registry::BlockError;
 use gpu::{gpu_module, part};
 use merge::{Merges, Shared};
 use ports::*;
+use rayon::prelude::*;
 use weft_rtl::prelude::*;
 
 /// Builds the fabric.
@@ -72,7 +73,9 @@ impl Parts {
         let shared = Shared::new(p)?;
         let merges = Merges::all(p)?;
         let node = |n: u32| gpu_module(p, &shared, &merges[p.sys.gpu_of_node(n) as usize], n);
-        let nodes = (0..p.sys.nodes()).map(node).collect::<Result<_, _>>()?;
+        // Side by side; of several errors the first node's is told.
+        let nodes: Vec<_> = (0..p.sys.nodes()).into_par_iter().map(node).collect();
+        let nodes = nodes.into_iter().collect::<Result<_, _>>()?;
         Ok(Parts { nodes, network: Network::new(p, &shared.ends)? })
     }
 }

@@ -7,7 +7,7 @@ use super::operands;
 use crate::build::{Builder, ChannelEnd, End};
 use crate::error::ElabErrorKind;
 use crate::ir::*;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A `take` or `send`: where it stands, and the conditions around it.
 struct Use {
@@ -17,8 +17,8 @@ struct Use {
 }
 
 /// Reports each `take` and `send` without a guard, and channels on which nothing passes; where those were declared.
-pub(super) fn guards(b: &mut Builder) -> HashSet<Loc> {
-    let mut idle = HashSet::new();
+pub(super) fn guards(b: &mut Builder) -> FxHashSet<Loc> {
+    let mut idle = FxHashSet::default();
     if b.channels.is_empty() {
         return idle;
     }
@@ -39,7 +39,7 @@ pub(super) fn guards(b: &mut Builder) -> HashSet<Loc> {
             },
         ));
     }
-    let used: HashSet<usize> = uses.iter().map(|one| one.of).collect();
+    let used: FxHashSet<usize> = uses.iter().map(|one| one.of).collect();
     for (_, channel) in b.channels.iter().enumerate().filter(|(i, _)| !used.contains(i)) {
         let name = channel.name.clone();
         idle.insert(channel.loc);
@@ -67,7 +67,7 @@ fn is_asserted(b: &Builder, cones: &Cones, one: &Use) -> bool {
 }
 
 fn uses(module: &Module, channels: &[ChannelEnd]) -> Vec<Use> {
-    let by_signal: HashMap<SigId, usize> = channels.iter().enumerate().map(|(i, c)| (c.sets, i)).collect();
+    let by_signal: FxHashMap<SigId, usize> = channels.iter().enumerate().map(|(i, c)| (c.sets, i)).collect();
     let mut out = Vec::new();
     collect(module, &module.body, &by_signal, &mut Vec::new(), &mut out);
     out
@@ -76,7 +76,7 @@ fn uses(module: &Module, channels: &[ChannelEnd]) -> Vec<Use> {
 fn collect(
     module: &Module,
     stmts: &[Stmt],
-    by_signal: &HashMap<SigId, usize>,
+    by_signal: &FxHashMap<SigId, usize>,
     conditions: &mut Vec<NodeId>,
     out: &mut Vec<Use>,
 ) {
@@ -108,12 +108,12 @@ fn collect(
 struct Cones<'m> {
     module: &'m Module,
     /// For each wire the values it may take and the conditions of its assignments.
-    drivers: HashMap<SigId, Vec<NodeId>>,
+    drivers: FxHashMap<SigId, Vec<NodeId>>,
 }
 
 impl<'m> Cones<'m> {
     fn new(module: &'m Module) -> Cones<'m> {
-        let mut drivers: HashMap<SigId, Vec<NodeId>> = HashMap::new();
+        let mut drivers: FxHashMap<SigId, Vec<NodeId>> = FxHashMap::default();
         for (i, signal) in module.signals.iter().enumerate() {
             if let SigKind::Wire { default: Some(value) } = signal.kind {
                 drivers.entry(SigId(i as u32)).or_default().push(value);
@@ -137,8 +137,8 @@ impl<'m> Cones<'m> {
     /// Whether `hit` holds for a node that `from` depends on.
     fn walk(&self, from: &[NodeId], hit: impl Fn(&Op, NodeId) -> bool) -> bool {
         let mut work = from.to_vec();
-        let mut seen: HashSet<NodeId> = HashSet::new();
-        let mut entered: HashSet<InstId> = HashSet::new();
+        let mut seen: FxHashSet<NodeId> = FxHashSet::default();
+        let mut entered: FxHashSet<InstId> = FxHashSet::default();
         while let Some(id) = work.pop() {
             if !seen.insert(id) {
                 continue;
@@ -164,7 +164,7 @@ fn add_drivers(
     module: &Module,
     stmts: &[Stmt],
     conditions: &mut Vec<NodeId>,
-    out: &mut HashMap<SigId, Vec<NodeId>>,
+    out: &mut FxHashMap<SigId, Vec<NodeId>>,
 ) {
     for stmt in stmts {
         match stmt {

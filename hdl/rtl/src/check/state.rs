@@ -4,11 +4,11 @@ use super::Driven;
 use crate::build::Builder;
 use crate::error::ElabErrorKind;
 use crate::ir::*;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Registers that keep their reset value for ever, and memories without a writer or a reader. Of the `idle` channels that has been said.
-pub(super) fn state(b: &mut Builder, driven: &HashMap<SigId, Driven>, idle: &HashSet<Loc>) {
+pub(super) fn state(b: &mut Builder, driven: &FxHashMap<SigId, Driven>, idle: &FxHashSet<Loc>) {
     let mut found = Vec::new();
     for (i, signal) in b.module.signals.iter().enumerate() {
         let id = SigId(i as u32);
@@ -33,7 +33,7 @@ pub(super) fn state(b: &mut Builder, driven: &HashMap<SigId, Driven>, idle: &Has
     }
 }
 
-fn memories_read(module: &Module) -> HashSet<MemId> {
+fn memories_read(module: &Module) -> FxHashSet<MemId> {
     let reads = module.nodes.iter().filter_map(|node| match node.op {
         Op::MemRead { mem, .. } => Some(mem),
         _ => None,
@@ -44,7 +44,7 @@ fn memories_read(module: &Module) -> HashSet<MemId> {
 /// Enumerations: every encoding fits, and a register begins as one of the variants.
 pub(super) fn enumerations(b: &mut Builder) {
     let mut found = Vec::new();
-    let mut seen: HashSet<Arc<EnumType>> = HashSet::new();
+    let mut seen: FxHashSet<Arc<EnumType>> = FxHashSet::default();
     for signal in &b.module.signals {
         let LeafType::Enum(ty) = &signal.ty else { continue };
         if seen.insert(ty.clone()) {

@@ -1,6 +1,6 @@
 //! `weft profile`: where the time of a run goes.
 
-use super::run::{MAX_CYCLES, Subject, rewind, sort};
+use super::run::{MAX_CYCLES, Subject, begin, rewind, sort};
 use crate::failure::{Failure, Outcome, say};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use weft_engine::activity::{Activity, Sampler};
 use weft_engine::runner::Listener;
 use weft_engine::{Design, Effort, Sim};
 use weft_fabric::activity;
-use weft_fabric::run::{FabricRun, RunOptions, StartUp};
+use weft_fabric::run::{RunOptions, StartUp};
 
 /// Time from one look to the next. A run of a second gives some thousand.
 const INTERVAL: Duration = Duration::from_micros(200);
@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> Outcome {
     let name = program.name().to_string();
     // As `weft run` does it.
     let options = RunOptions { rewind: Some(rewind()), ..RunOptions::default() };
-    let mut run = FabricRun::new(&config, program, &options).map_err(sort)?;
+    let mut run = begin(&config, program, &options)?;
     let census = Census::default();
     run.listen(Box::new(census.clone()));
     let design = run.sim().design().clone();

@@ -19,12 +19,14 @@ use files::Told;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use weft_engine::runner::{Rewind, RunError};
 use weft_engine::wave::{Format, WaveError};
 use weft_engine::{BackendKind, Probes};
 use weft_fabric::config::FabricConfig;
 use weft_fabric::run::{FabricError, FabricRun, Identity, RunOptions, RunReport, WaveRequest};
 use weft_output::Output;
+use weft_workload::Program;
 use weft_workload::trace::TraceRead;
 
 /// Cycles after which a run is given up unless it is told otherwise.
@@ -115,7 +117,7 @@ fn carry_out(args: &Args) -> Outcome {
     };
     let record = record::Record::begin(args, &config)?;
     let ledger = Ledger::new(args, &config, program.name());
-    let mut run = FabricRun::new(&config, program, &options).map_err(sort)?;
+    let mut run = begin(&config, program, &options)?;
     if let Some(record) = &record {
         record.attach(&mut run);
     }
@@ -230,6 +232,21 @@ impl Ledger<'_> {
 /// The waveform that a failure leaves.
 pub fn rewind() -> Rewind {
     Rewind { cycles: 1000, wave: PathBuf::from("vcd_out/failure.fst") }
+}
+
+/// The only run of this process. Its hardware is left to the process's end: to take a large fabric apart piece by
+/// piece takes a tenth of a second.
+///
+/// # Errors
+/// As [`FabricRun::new`].
+pub fn begin(
+    config: &FabricConfig,
+    program: Arc<dyn Program>,
+    options: &RunOptions,
+) -> Result<FabricRun, Failure> {
+    let run = FabricRun::new(config, program, options).map_err(sort)?;
+    std::mem::forget(run.sim().design().clone());
+    Ok(run)
 }
 
 /// What was wrong with the input, and what with the run.

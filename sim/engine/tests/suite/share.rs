@@ -4,7 +4,7 @@ use std::sync::Arc;
 use weft_engine::{BackendKind, Design, Options, Sim};
 use weft_rtl::prelude::*;
 
-/// Counts up by `step`, and tells when the count is `own`; `own` is used twice, and may be equal to another constant.
+/// Counts up by `step`, and tells when the count is `own`; `own` is used three times, once as the number of a bit, and may be equal to another constant.
 fn counter(name: &str, own: u64, step: u64) -> Arc<Module> {
     Module::build(name, ModuleKind::Block, || {
         let go = input::<Bool>("go", ());
@@ -13,7 +13,10 @@ fn counter(name: &str, own: u64, step: u64) -> Arc<Module> {
         let odd = output_reg::<Bool>("odd", ());
         odd.set(!odd.get());
         when(go, || count.set(count.get() + lit(step, 8)));
-        when(count.get().eq(own) | (count.get() ^ lit(own, 8)).eq(5), || met.set(met.get() + lit(3, 8)));
+        let own_bit = count.get().bit(own as u32 % 8) & count.get().bit(7);
+        when(count.get().eq(own) | (count.get() ^ lit(own, 8)).eq(5) | own_bit, || {
+            met.set(met.get() + lit(3, 8))
+        });
         assert_always("far", count.get().ne(250), "the count stays below 250");
     })
     .expect("elaborates")
