@@ -3,6 +3,7 @@
 mod bad_input;
 mod basics;
 mod check;
+mod cluster;
 mod digest;
 mod documentation;
 mod events;
@@ -17,6 +18,7 @@ mod report;
 mod reproduce;
 mod resume;
 mod run;
+mod shards;
 mod signals;
 mod speed;
 mod states;

@@ -49,6 +49,7 @@
 //! 0 when everything asked for was done and holds, 1 when a run or a check failed, 2 when the user's input was wrong, 130, 143 or 129 when SIGINT, SIGTERM or
 //! SIGHUP has ended the command.
 
+mod cluster;
 mod cmd;
 mod failure;
 mod graph;

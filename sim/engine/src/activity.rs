@@ -91,18 +91,22 @@ pub struct Sampler {
 
 impl Sampler {
     /// Looks once per `interval`.
-    pub fn start(interval: Duration) -> Sampler {
+    ///
+    /// # Errors
+    /// A system that starts no further thread.
+    pub fn start(interval: Duration) -> std::io::Result<Sampler> {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = stop.clone();
-        let thread = std::thread::spawn(move || {
+        let look = move || {
             let mut seen = BTreeMap::new();
             while !asked.load(Relaxed) {
                 std::thread::sleep(interval);
                 *seen.entry(Activity(NOW.load(Relaxed))).or_insert(0) += 1;
             }
             seen
-        });
-        Sampler { stop, thread }
+        };
+        let thread = std::thread::Builder::new().name("sampler".into()).spawn(look)?;
+        Ok(Sampler { stop, thread })
     }
 
     /// How often each activity was seen.

@@ -46,7 +46,11 @@ pub fn run(args: &Args) -> Outcome {
     run.listen(Box::new(census.clone()));
     let design = run.sim().design().clone();
     let begun = Instant::now();
-    let sampler = Sampler::start(INTERVAL);
+    let sampler = Sampler::start(INTERVAL).map_err(|e| {
+        Failure::check(anyhow::anyhow!(
+            "no thread starts that would look at the run: {e}; raise the limit of processes (ulimit -u)"
+        ))
+    })?;
     let ended = run.run_to(args.max_cycles);
     Activity::OUTSIDE.begin();
     let (seen, wall) = (sampler.end(), begun.elapsed().as_secs_f64());

@@ -1,5 +1,8 @@
 //! `weft reproduce`: published results beside measured ones.
 
+mod tasks;
+
+use crate::cluster::{ClusterArgs, nobody_submits, tell_aside};
 use crate::failure::{Failure, Outcome, say};
 use crate::reproduce::built_in::{SYSTEMS, load};
 use crate::reproduce::document::{Block, markdown};
@@ -11,10 +14,10 @@ use crate::sweep::board::{Board, words};
 use crate::sweep::execute::execute;
 use crate::sweep::file::SweepFile;
 use crate::sweep::plan::Plan;
-use crate::sweep::results::Results;
+use crate::sweep::results::{self, Results};
 use anyhow::anyhow;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `weft reproduce`.
 #[derive(clap::Args)]
@@ -32,12 +35,17 @@ pub struct Args {
     /// Folder of the report, its pictures and the results of the runs [default: reproduce_out].
     #[arg(long, value_name = "DIR", default_value = "reproduce_out", hide_default_value = true)]
     out: PathBuf,
-    /// Runs at a time [default: the processor's cores]; results do not depend on their number.
+    /// Runs at a time [default: the processor's cores, of a task one]; results do not depend on their number.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
     /// Keeps results that are there aside under another name and begins anew.
     #[arg(long)]
     restart: bool,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    /// With --slurm: prints the script and ends.
+    #[arg(long, requires = "slurm")]
+    dry_run: bool,
 }
 
 impl Args {
@@ -47,6 +55,12 @@ impl Args {
             (_, true) => "published",
             _ => "sweeps",
         }
+    }
+
+    /// Runs at a time.
+    fn jobs(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
+        self.jobs.map_or_else(cores, usize::from)
     }
 
     /// A sweep at the size asked for.
@@ -66,18 +80,24 @@ impl Args {
 /// An unknown system or figure; results of other runs in the folder; at the end, runs that have failed or gave a wrong result.
 pub fn run(args: &Args) -> Outcome {
     if args.system == "list" {
+        let ClusterArgs { shard, collect, slurm, .. } = &args.cluster;
+        if shard.is_some() || *collect || *slurm {
+            return Err(Failure::input(anyhow!(
+                "a list has no runs; name a system for --shard, --slurm or --collect"
+            )));
+        }
         return list(args);
     }
     let systems = load(&args.system).map_err(Failure::Input)?;
     let chosen = chosen(&systems, args.figure.as_deref())?;
-    for folder in ["runs", "pictures"] {
-        let dir = args.out.join(folder);
-        std::fs::create_dir_all(&dir).map_err(|e| {
-            Failure::input(anyhow!(
-                "--out {}: cannot make this folder: {e}; give one that can be written",
-                dir.display()
-            ))
-        })?;
+    let figures: Vec<&Figure> = chosen.iter().flatten().collect();
+    if args.cluster.slurm {
+        return tasks::submit(args, &figures);
+    }
+    ready(args, &figures)?;
+    folders(&args.out)?;
+    if args.cluster.shard.is_some() {
+        return tasks::share(args, &figures);
     }
     let mut maker = Maker::new(args, &chosen)?;
     let mut all = Vec::new();
@@ -90,6 +110,7 @@ pub fn run(args: &Args) -> Outcome {
         let files = write(&done, &name, &args.out).map_err(Failure::check)?;
         all.push((done, files));
     }
+    let missing = maker.missing;
     let (made, time) = maker.board.finish();
     let (all, mut files): (Vec<SystemDone>, Vec<Vec<PathBuf>>) = all.into_iter().unzip();
     if args.system == "all" {
@@ -99,6 +120,11 @@ pub fn run(args: &Args) -> Outcome {
     say(format!("runs made: {made}, which took {} one after the other", words(time)))?;
     files.concat().iter().try_for_each(|file| say(format!("report: {}", file.display())))?;
     let failed: usize = all.iter().flat_map(|done| &done.figures).map(|done| done.runs.1).sum();
+    if missing > 0 {
+        return Err(Failure::check(anyhow!(
+            "{missing} runs are missing: wait for the tasks that make them, or make them here by the same command without --collect; with them {failed} runs have no result or a wrong one"
+        )));
+    }
     match failed {
         0 => Ok(()),
         _ => Err(Failure::check(anyhow!(
@@ -106,6 +132,42 @@ pub fn run(args: &Args) -> Outcome {
             args.out.join("runs").display()
         ))),
     }
+}
+
+/// Refuses to collect nothing, and to begin anew what somebody is making.
+fn ready(args: &Args, figures: &[&Figure]) -> Outcome {
+    if args.restart {
+        nobody_submits(&tasks::note(args))?;
+    }
+    let mut there = figures.iter().any(|figure| figure.sweep.is_none());
+    for name in figures.iter().filter_map(|figure| figure.sweep.as_ref()) {
+        let path = args.out.join("runs").join(format!("{}.csv", args.sweep(name)?.name));
+        if args.restart {
+            results::free(&path).map_err(Failure::Input)?;
+        }
+        there |= results::are_there(&path).map_err(Failure::Input)?;
+    }
+    match args.cluster.collect && !there {
+        true => Err(Failure::input(anyhow!(
+            "there are no results of these figures in {}: give the folder in which tasks make them by --out",
+            args.out.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Makes the folders of results and pictures.
+fn folders(out: &Path) -> Outcome {
+    for folder in ["runs", "pictures"] {
+        let dir = out.join(folder);
+        std::fs::create_dir_all(&dir).map_err(|e| {
+            Failure::input(anyhow!(
+                "--out {}: cannot make this folder: {e}; give one that can be written",
+                dir.display()
+            ))
+        })?;
+    }
+    Ok(())
 }
 
 /// The figures asked for, of each system.
@@ -130,6 +192,8 @@ struct Maker<'a> {
     jobs: usize,
     board: Board,
     explored: Explored,
+    /// Runs that nobody has made yet, where none is to be made now.
+    missing: usize,
 }
 
 impl<'a> Maker<'a> {
@@ -144,12 +208,11 @@ impl<'a> Maker<'a> {
                 *left.entry(workload).or_default() += runs;
             }
         }
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let jobs = args.jobs.map_or(cores, usize::from);
+        let jobs = args.jobs();
         let mut rows = chosen.iter().flatten().flat_map(Figure::rows);
         let anew = args.restart && rows.any(|row| row.states.is_some());
         let explored = Explored::open(&args.out.join("runs"), anew).map_err(Failure::Input)?;
-        Ok(Maker { args, jobs, board: Board::new(left, jobs), explored })
+        Ok(Maker { args, jobs, board: Board::new(left, jobs), explored, missing: 0 })
     }
 
     /// All runs of a system, sweep by sweep, so that the hardware of one is in memory at a time.
@@ -180,13 +243,23 @@ impl<'a> Maker<'a> {
     }
 
     /// The runs of a sweep that these figures need.
-    fn runs<'f>(&self, plan: &Plan, figures: impl Iterator<Item = &'f Figure>) -> Result<Results, Failure> {
+    fn runs<'f>(
+        &mut self,
+        plan: &Plan,
+        figures: impl Iterator<Item = &'f Figure>,
+    ) -> Result<Results, Failure> {
         let mut numbers = std::collections::BTreeSet::new();
         for figure in figures {
             numbers.extend(wanted(figure, plan).map_err(Failure::check)?);
         }
         let path = self.args.out.join("runs").join(format!("{}.csv", plan.sweep.name));
-        let (mut results, _) = Results::open(&path, plan, self.args.restart).map_err(Failure::Input)?;
+        let note = tasks::note(self.args);
+        let (mut results, aside) = self.args.cluster.open(&path, plan, self.args.restart, &note)?;
+        tell_aside(&aside)?;
+        if self.args.cluster.collect {
+            self.missing += numbers.iter().filter(|number| !results.has(**number)).count();
+            return Ok(results);
+        }
         execute(plan, &mut results, self.jobs, &|run| numbers.contains(&run.number), &self.board)
             .map_err(Failure::check)?;
         results.sort().map_err(Failure::check)?;

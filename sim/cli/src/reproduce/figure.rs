@@ -247,9 +247,10 @@ fn done(
         Ok(asked) => {
             let measured = asked.measure(plan, rows);
             let words = match measured.value {
-                None => {
-                    Some(format!("{}: no number, for a run failed or there was nothing to count.", row.what))
-                }
+                None => Some(format!(
+                    "{}: no number, for a run failed or is missing, or there was nothing to count.",
+                    row.what
+                )),
                 Some(value) => words::sentence(&row, value, &asked.counters(plan, rows)),
             };
             RowDone { row, measured, words }

@@ -39,6 +39,9 @@ pub fn execute(
     there.iter().for_each(|run| board.was_there(&plan.sweep.workload(&run.labels)));
     // Runs on the same hardware follow one another and share it. Rows are put in order when all are there.
     todo.sort_by_cached_key(|run| hardware(&run.config));
+    if !todo.is_empty() {
+        results.begin()?;
+    }
     let designs = Designs::default();
     let _graceful = Graceful::new();
     let jobs = jobs.min(todo.len());
@@ -80,7 +83,7 @@ pub fn execute(
             if let Some(signal) = signals::asked() {
                 // What the jobs have begun would be made again in any case, so nobody waits for them.
                 board.finish();
-                signals::end(signal, &kept(plan, results));
+                signals::end(signal, &kept(plan, results, wanted));
             }
             match receiver.recv_timeout(LOOK) {
                 Err(RecvTimeoutError::Timeout) => {}
@@ -99,8 +102,9 @@ pub fn execute(
 }
 
 /// What a sweep that is ended early says of its results.
-fn kept(plan: &Plan, results: &Results) -> String {
-    let (there, all) = (results.rows().iter().flatten().count(), plan.runs.len());
+fn kept(plan: &Plan, results: &Results, wanted: &dyn Fn(&Run) -> bool) -> String {
+    let numbers: Vec<usize> = plan.runs.iter().filter(|run| wanted(run)).map(|run| run.number).collect();
+    let (there, all) = (numbers.iter().filter(|number| results.has(**number)).count(), numbers.len());
     let path = results.path().display();
     format!("{there} of {all} runs are kept in {path}, and the same command goes on with the others")
 }

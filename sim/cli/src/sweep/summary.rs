@@ -86,6 +86,8 @@ pub enum Cell {
     Value(f64),
     /// The run or its reference failed.
     Failed,
+    /// The run or its reference has not been made.
+    Missing,
     /// A ratio to 0, a mean over nothing, or something that the run's hardware does not count.
     Undefined,
 }
@@ -265,6 +267,7 @@ impl Summary {
             (Cell::Value(own), Cell::Value(base)) if self.show == Show::Speedup => (base, own),
             (Cell::Value(own), Cell::Value(base)) => (own, base),
             (Cell::Failed, _) | (_, Cell::Failed) => return Cell::Failed,
+            (Cell::Missing, _) | (_, Cell::Missing) => return Cell::Missing,
             _ => return Cell::Undefined,
         };
         if under == 0.0 { Cell::Undefined } else { Cell::Value(over / under) }

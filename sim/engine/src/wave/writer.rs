@@ -23,6 +23,10 @@ pub enum WaveError {
     Ending { path: PathBuf },
     #[error("no signal matches the scope patterns {patterns}; there are {known}, and the signals in them")]
     NoMatch { patterns: String, known: String },
+    #[error(
+        "no thread starts that would write waveform {path}: {cause}; raise the limit of processes (ulimit -u)"
+    )]
+    Thread { path: PathBuf, cause: String },
 }
 
 impl WaveError {
@@ -31,7 +35,7 @@ impl WaveError {
         match self {
             WaveError::Output(error) => Some(error.path()),
             WaveError::Io { path, .. } => Some(path),
-            WaveError::Ending { .. } | WaveError::NoMatch { .. } => None,
+            WaveError::Ending { .. } | WaveError::NoMatch { .. } | WaveError::Thread { .. } => None,
         }
     }
 }
@@ -95,7 +99,9 @@ impl WaveWriter {
             }
             body.finish()
         };
-        let thread = std::thread::spawn(write);
+        let thread = std::thread::Builder::new().name("waves".into()).spawn(write);
+        let thread =
+            thread.map_err(|e| WaveError::Thread { path: path.to_path_buf(), cause: e.to_string() })?;
         Ok(WaveWriter {
             output,
             format,

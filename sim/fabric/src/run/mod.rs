@@ -352,6 +352,11 @@ impl FabricRun {
         self.failed.unwrap_or_else(|| self.cycle())
     }
 
+    /// Operations that compute units have issued so far.
+    pub fn operations(&self) -> u64 {
+        self.runner.model.seats.iter().map(|seat| seat.cu.counters().instructions).sum()
+    }
+
     /// Kernels and host copies begun so far.
     pub fn kernels(&self) -> usize {
         self.runner.model.processor.records.len()

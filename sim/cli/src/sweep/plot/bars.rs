@@ -109,6 +109,7 @@ fn annotate(
 ) -> Result<(), Error> {
     let text = match cell {
         Cell::Failed => "failed".to_string(),
+        Cell::Missing => "missing".to_string(),
         Cell::Value(value) if (mean || cut) && summary.show != Show::Value => format!("{value:.2}"),
         Cell::Value(value) if cut => mark(value, value / 100.0),
         Cell::Undefined => "-".to_string(),

@@ -66,6 +66,7 @@ impl Stacked {
             label: label.clone(),
             parts: match whole {
                 Cell::Failed => Err("failed"),
+                Cell::Missing => Err("missing"),
                 _ => parts.into_iter().map(|cell| cell.value().ok_or("-")).collect(),
             },
             number: whole.value().filter(|_| number && relative).map(|value| format!("{value:.2}")),

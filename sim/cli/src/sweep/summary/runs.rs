@@ -23,7 +23,8 @@ impl Runs<'_> {
     pub fn cell(&self, points: &[usize], column: usize) -> Cell {
         let number = self.number(points);
         let ended = |cells: &&Vec<String>| ["ok", "stale"].contains(&cells[self.status].as_str());
-        match self.rows[number].as_ref().filter(ended) {
+        let Some(row) = &self.rows[number] else { return Cell::Missing };
+        match Some(row).filter(ended) {
             None => Cell::Failed,
             Some(cells) => cells[column].parse().map_or(Cell::Undefined, Cell::Value),
         }
@@ -34,6 +35,7 @@ impl Runs<'_> {
         let add = |sum: Cell, column: &usize| match (sum, self.cell(points, *column)) {
             (Cell::Value(sum), Cell::Value(more)) => Cell::Value(sum + more),
             (Cell::Failed, _) | (_, Cell::Failed) => Cell::Failed,
+            (Cell::Missing, _) | (_, Cell::Missing) => Cell::Missing,
             _ => Cell::Undefined,
         };
         columns.iter().fold(Cell::Value(0.0), add)

@@ -36,6 +36,7 @@ impl Summary {
         }
         let notes = [
             (Cell::Failed, "failed: the run or its reference did not end"),
+            (Cell::Missing, "missing: the run or its reference has not been made"),
             (Cell::Undefined, "-: a ratio to 0, or nothing to count"),
         ];
         for (cell, note) in notes {
@@ -65,6 +66,7 @@ impl Summary {
             Cell::Value(value) if value.abs() >= 1000.0 => format!("{value:.0}"),
             Cell::Value(value) => format!("{value:.4}"),
             Cell::Failed => "failed".into(),
+            Cell::Missing => "missing".into(),
             Cell::Undefined => "-".into(),
         }
     }
