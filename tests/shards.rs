@@ -250,6 +250,7 @@ fn wrong_shares_are_refused() {
         let said = refusal_in(folder, &[&["sweep", "s.toml", "--out", "out"], more].concat());
         let parts = ["out/eight.parts/1-of-8.csv line 2 is of other settings", "move it away"];
         assert!(parts.iter().all(|part| said.contains(part)), "{more:?}: {said}");
+        assert!(!folder.join("out/eight.csv").exists(), "nothing is made of what cannot be read");
     }
     let (status, said, failure) = sweep(folder, "out", &["--restart"]);
     assert_eq!(status, Some(0), "{failure}");

@@ -57,11 +57,14 @@ impl Results {
     pub fn open(path: &Path, plan: &Plan, purpose: Purpose) -> Result<(Results, Vec<PathBuf>), Error> {
         let aside = if purpose == Purpose::Restart { begin_anew(path)? } else { Vec::new() };
         // What cannot be read is told before anything is made.
-        let parts = Parts::of(path).files()?;
+        let header = header(plan);
+        let parts: Vec<_> = Parts::of(path)
+            .files()?
+            .iter()
+            .map(|part| rows_of(part, &header, plan, AWAY))
+            .collect::<Result<_, _>>()?;
         let mut results = Results::file(path, plan)?;
-        for part in parts {
-            merge(&results.header, &mut results.rows, rows_of(&part, &results.header, plan, AWAY)?);
-        }
+        parts.into_iter().for_each(|rows| merge(&header, &mut results.rows, rows));
         if purpose != Purpose::Collect {
             results.forget_failures();
         }
@@ -69,8 +72,8 @@ impl Results {
         Ok((results, aside))
     }
 
-    /// The results of one of several tasks: it makes a file when it has a run to make ([`Results::begin`]). Runs that have a row in the results or in the file of another
-    /// task are not to be made.
+    /// The results of one of several tasks: it makes a file when it has a run to make ([`Results::begin`]). Runs
+    /// that have a row in the results or in the file of another task are not to be made.
     ///
     /// # Errors
     /// As [`Results::open`].
