@@ -23,5 +23,6 @@ mod signals;
 mod speed;
 mod states;
 mod sweep;
+mod threads;
 mod trace;
 mod waves;

@@ -1,8 +1,9 @@
 //! What a simulation is doing at the moment, noted for whoever samples it: a profile that costs the simulation
 //! one store per unit clocked.
 //!
-//! There is one note for the whole process, so only one simulation on one thread can be profiled at a time.
+//! Every thread of a [`crate::team::Team`] has a note of its own; all other threads share one, so only one simulation can be profiled at a time.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -34,6 +35,8 @@ impl Activity {
     pub const LISTENER: Activity = Activity(5);
     /// The whole state is copied, to go back to it after a failure.
     pub const SNAPSHOT: Activity = Activity(6);
+    /// A thread waits for others.
+    pub const WAITING: Activity = Activity(7);
 
     /// Activity `number` of the models beside the hardware, below 48; their owner knows what it is.
     pub const fn model(number: u32) -> Activity {
@@ -42,7 +45,8 @@ impl Activity {
     }
 
     /// A unit of this type of the design is clocked.
-    pub(crate) fn unit(ty: usize) -> Activity {
+    #[cfg(test)]
+    fn unit(ty: usize) -> Activity {
         Activity(UNITS + ty as u32)
     }
 
@@ -59,49 +63,86 @@ impl Activity {
     /// Notes it.
     #[inline]
     pub fn begin(self) {
-        NOW.store(self.0, Relaxed);
+        Activity::note().0.store(self.0, Relaxed);
     }
 
     /// Notes it until what is returned is dropped; then what was noted before.
     #[inline]
     pub fn within(self) -> Within {
-        let before = NOW.load(Relaxed);
-        self.begin();
-        Within(before)
+        let note = Activity::note();
+        let before = note.0.load(Relaxed);
+        note.0.store(self.0, Relaxed);
+        Within { note, before }
+    }
+
+    /// The note of this thread.
+    #[inline]
+    pub(crate) fn note() -> &'static Note {
+        &NOTES[THREAD.get()]
+    }
+
+    /// From now on this thread is number `thread` of a team; its first one is 0, as every thread is at first.
+    pub(crate) fn of_thread(thread: usize) {
+        THREAD.set(thread.min(THREADS - 1));
     }
 }
 
-static NOW: AtomicU32 = AtomicU32::new(0);
+/// Most threads with notes of their own; further ones share the last.
+pub const THREADS: usize = 64;
+
+/// What a thread is doing, in a cache line of its own.
+#[repr(align(128))]
+pub(crate) struct Note(AtomicU32);
+
+impl Note {
+    /// A unit of this type of the design is clocked.
+    #[inline]
+    pub fn unit(&self, ty: usize) {
+        self.0.store(UNITS + ty as u32, Relaxed);
+    }
+}
+
+static NOTES: [Note; THREADS] = [const { Note(AtomicU32::new(0)) }; THREADS];
+
+thread_local! {
+    static THREAD: Cell<usize> = const { Cell::new(0) };
+}
 
 /// See [`Activity::within`].
-pub struct Within(u32);
+pub struct Within {
+    note: &'static Note,
+    before: u32,
+}
 
 impl Drop for Within {
     #[inline]
     fn drop(&mut self) {
-        NOW.store(self.0, Relaxed);
+        self.note.0.store(self.before, Relaxed);
     }
 }
 
 /// A thread that looks again and again what is noted.
 pub struct Sampler {
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<BTreeMap<Activity, u64>>,
+    thread: JoinHandle<Vec<BTreeMap<Activity, u64>>>,
 }
 
 impl Sampler {
-    /// Looks once per `interval`.
+    /// Looks once per `interval` at the first `threads` threads.
     ///
     /// # Errors
     /// A system that starts no further thread.
-    pub fn start(interval: Duration) -> std::io::Result<Sampler> {
+    pub fn start(interval: Duration, threads: usize) -> std::io::Result<Sampler> {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = stop.clone();
         let look = move || {
-            let mut seen = BTreeMap::new();
+            let notes = &NOTES[..threads.clamp(1, THREADS)];
+            let mut seen = vec![BTreeMap::new(); notes.len()];
             while !asked.load(Relaxed) {
                 std::thread::sleep(interval);
-                *seen.entry(Activity(NOW.load(Relaxed))).or_insert(0) += 1;
+                for (seen, note) in seen.iter_mut().zip(notes) {
+                    *seen.entry(Activity(note.0.load(Relaxed))).or_insert(0) += 1;
+                }
             }
             seen
         };
@@ -109,11 +150,11 @@ impl Sampler {
         Ok(Sampler { stop, thread })
     }
 
-    /// How often each activity was seen.
+    /// How often each activity was seen on each thread.
     ///
     /// # Panics
     /// If the sampling thread has.
-    pub fn end(self) -> BTreeMap<Activity, u64> {
+    pub fn end(self) -> Vec<BTreeMap<Activity, u64>> {
         self.stop.store(true, Relaxed);
         self.thread.join().expect("the sampling thread does nothing that can panic")
     }

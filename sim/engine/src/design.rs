@@ -1,6 +1,7 @@
 //! From a module to what can be simulated: units, each compiled once, and the wires between them.
 
 use crate::clock::FAILED;
+use crate::cut::Cut;
 use crate::interp::Interp;
 use crate::layout::Layout;
 use crate::native::{Native, NativeCall, Plan};
@@ -241,7 +242,7 @@ pub struct Unit {
     pub ty: usize,
 }
 
-/// A consumer of a value: unit and limb of its input slot in the state of the whole design.
+/// A consumer of a value: unit and limb of its input slot in the state of the whole design, or of a part of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sink {
     pub unit: usize,
@@ -259,7 +260,7 @@ impl Sink {
     }
 }
 
-/// A copy made when a unit has set the link's flag; offsets into the state of the whole design.
+/// A copy made when a unit has set the link's flag; offsets into the state of the whole design, or of a part of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub from: usize,
@@ -267,14 +268,34 @@ pub(crate) struct Link {
     pub sink: Sink,
 }
 
-/// Links of one unit, by flag.
+/// What follows when a unit has set a flag, by flag.
 #[derive(Clone, Debug)]
-pub(crate) struct Links {
-    pub list: Vec<Link>,
-    /// Links of flag `f` are `list[starts[f]..starts[f + 1]]`.
-    pub starts: [u32; 65],
-    /// Flags that have links.
+pub(crate) struct ByFlag<T> {
+    pub list: Vec<T>,
+    /// What follows flag `f` is `list[starts[f]..starts[f + 1]]`.
+    starts: [u32; 65],
+    /// Flags that something follows.
     pub mask: u64,
+}
+
+/// Links of one unit.
+pub(crate) type Links = ByFlag<Link>;
+
+impl<T> ByFlag<T> {
+    /// From a list in the order of flags.
+    pub fn of_sorted(flagged: Vec<(u32, T)>) -> ByFlag<T> {
+        let mask = flagged.iter().fold(0, |mask, (flag, _)| mask | 1 << flag);
+        let mut starts = [0; 65];
+        for flag in 0..64 {
+            starts[flag + 1] = flagged.iter().filter(|(f, _)| *f as usize <= flag).count() as u32;
+        }
+        ByFlag { list: flagged.into_iter().map(|(_, follows)| follows).collect(), starts, mask }
+    }
+
+    /// What follows a flag.
+    pub fn of(&self, flag: u32) -> &[T] {
+        &self.list[self.starts[flag as usize] as usize..self.starts[flag as usize + 1] as usize]
+    }
 }
 
 impl Links {
@@ -292,17 +313,7 @@ impl Links {
             }
             joins
         });
-        let mask = flagged.iter().fold(0, |mask, (flag, _)| mask | 1 << flag);
-        let mut starts = [0; 65];
-        for flag in 0..64 {
-            starts[flag + 1] = flagged.iter().filter(|(f, _)| *f as usize <= flag).count() as u32;
-        }
-        Links { list: flagged.into_iter().map(|(_, link)| link).collect(), starts, mask }
-    }
-
-    /// The links of a flag.
-    pub fn of(&self, flag: u32) -> &[Link] {
-        &self.list[self.starts[flag as usize] as usize..self.starts[flag as usize + 1] as usize]
+        ByFlag::of_sorted(flagged)
     }
 }
 
@@ -311,9 +322,7 @@ impl Links {
 pub(crate) struct Call {
     pub native: Option<NativeCall>,
     pub ty: usize,
-    /// About what a cycle of it takes.
-    pub work: u32,
-    /// The unit's state in the state of the whole design.
+    /// The unit's state in the state of the whole design, or of a part of it.
     pub base: usize,
     pub end: usize,
     /// Flags that have links.
@@ -338,10 +347,8 @@ pub struct Design {
     pub(crate) by_name: PortNames,
     pub(crate) input_sinks: Vec<Vec<Sink>>,
     pub(crate) output_sources: Vec<Source>,
-    pub(crate) links: Vec<Links>,
-    pub(crate) calls: Vec<Call>,
-    /// First limb of each unit's state in the state of the whole design, and the end.
-    pub(crate) bases: Vec<usize>,
+    /// All units in one part.
+    pub(crate) whole: Arc<Cut>,
     pub(crate) constants: Vec<(Sink, Bv)>,
     pub(crate) codes: usize,
     /// Driver of each input of each unit.

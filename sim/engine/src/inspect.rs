@@ -1,14 +1,16 @@
 //! Looking into a running design: observers, registers, memories, named expressions.
 
 use crate::clock::WRITTEN;
+use crate::part::exchange;
 use crate::sim::Sim;
 use weft_rtl::bv::{Bv, limbs_for};
 use weft_rtl::ir::ProbeKind;
 
-/// A memory inside a design.
+/// A memory inside a simulation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MemPort {
-    /// First limb in the state of the whole design.
+    part: usize,
+    /// First limb in the state of the part.
     at: usize,
     /// Limbs of a lane.
     limbs: usize,
@@ -42,8 +44,9 @@ impl Sim {
     pub fn probes(&self) -> impl Iterator<Item = ProbeReading<'_>> {
         self.design.units.iter().enumerate().flat_map(move |(u, unit)| {
             let ty = &self.design.types[unit.ty];
-            let (state, schedule) = (self.state(u), &self.core.units[u]);
-            let slept = schedule.asleep.map_or(0, |since| self.core.cycle - since);
+            let (part, own) = self.place(u);
+            let (state, schedule) = (self.state(u), &part.core.units[own]);
+            let slept = schedule.asleep.map_or(0, |since| self.cycle() - since);
             ty.netlist.probes.iter().enumerate().map(move |(i, p)| ProbeReading {
                 unit: &unit.path,
                 module: &ty.module.name,
@@ -58,21 +61,24 @@ impl Sim {
 
     /// One observer's count up to now, by the number of its unit and its number among the probes of the unit's netlist.
     pub fn probe_count(&self, unit: usize, probe: usize) -> u64 {
-        let (ty, schedule) = (&self.design.types[self.design.units[unit].ty], &self.core.units[unit]);
-        let slept = schedule.asleep.map_or(0, |since| self.core.cycle - since);
+        let (part, own) = self.place(unit);
+        let (ty, schedule) = (&self.design.types[self.design.units[unit].ty], &part.core.units[own]);
+        let slept = schedule.asleep.map_or(0, |since| self.cycle() - since);
         self.state(unit)[ty.layout.probes + probe].wrapping_add(schedule.rate[probe].wrapping_mul(slept))
     }
 
     /// The state's limbs of a unit, laid out by its type's [`crate::layout::Layout`].
     pub fn state(&self, unit: usize) -> &[u64] {
-        let base = self.design.bases[unit];
-        &self.core.limbs[base..base + self.design.types[self.design.units[unit].ty].layout.copy]
+        let (part, own) = self.place(unit);
+        let call = &part.wiring().calls[own];
+        &part.core.limbs[call.base..][..self.design.types[call.ty].layout.copy]
     }
 
     /// Whether the last clock edge of a unit wrote one of its memories, or somebody did since.
     pub(crate) fn wrote(&self, unit: usize) -> bool {
-        let layout = &self.design.types[self.design.units[unit].ty].layout;
-        self.core.limbs[self.design.bases[unit] + layout.flags] & WRITTEN != 0
+        let (part, own) = self.place(unit);
+        let call = &part.wiring().calls[own];
+        part.core.limbs[call.base + self.design.types[call.ty].layout.flags] & WRITTEN != 0
     }
 
     /// Puts a unit into a state that [`Sim::state`] has given for this design, or one made of it: input slots are part of it. What it shows others follows. Failures so far are
@@ -81,17 +87,19 @@ impl Sim {
     /// # Panics
     /// When the state has another length.
     pub fn put_state(&mut self, unit: usize, state: &[u64]) {
-        let ty = &self.design.types[self.design.units[unit].ty];
-        let base = self.design.bases[unit];
-        let own = &mut self.core.limbs[base..self.design.bases[unit + 1]];
-        own[..ty.layout.copy].copy_from_slice(state);
-        own.copy_within(0..ty.layout.buffered, ty.layout.copy);
-        let counters = &state[ty.layout.probes..][..ty.netlist.probes.len()];
-        self.core.units[unit].reported.copy_from_slice(counters);
-        self.core.failures.clear();
         let design = self.design.clone();
-        self.core.show(&design, unit);
-        self.core.disturb(&design, unit);
+        let ty = &design.types[design.units[unit].ty];
+        let (part, own) = self.place_mut(unit);
+        let (base, end) = (part.wiring().calls[own].base, part.wiring().calls[own].end);
+        let limbs = &mut part.core.limbs[base..end];
+        limbs[..ty.layout.copy].copy_from_slice(state);
+        limbs.copy_within(0..ty.layout.buffered, ty.layout.copy);
+        let counters = &state[ty.layout.probes..][..ty.netlist.probes.len()];
+        part.core.units[own].reported.copy_from_slice(counters);
+        part.show(own);
+        part.disturb(own);
+        exchange(&mut self.parts);
+        self.failures.clear();
     }
 
     /// Splits a hierarchical name into unit number and name inside it.
@@ -119,8 +127,10 @@ impl Sim {
         let ty = &self.design.types[self.design.units[unit].ty];
         let number = ty.netlist.mems.iter().position(|m| m.path == name)?;
         let mem = &ty.netlist.mems[number];
-        let (at, limbs) = (self.design.bases[unit] + ty.layout.mems[number], ty.layout.lane_limbs[number]);
-        Some(MemPort { at, limbs, rows: mem.rows, lanes: mem.lanes })
+        let (part, own) = self.place(unit);
+        let (at, limbs) =
+            (part.wiring().calls[own].base + ty.layout.mems[number], ty.layout.lane_limbs[number]);
+        Some(MemPort { part: part.number, at, limbs, rows: mem.rows, lanes: mem.lanes })
     }
 
     /// The limbs of one lane of a memory's row.
@@ -130,7 +140,7 @@ impl Sim {
     pub fn lane(&self, memory: MemPort, row: u32, lane: u32) -> &[u64] {
         assert!(row < memory.rows && lane < memory.lanes, "row {row} lane {lane} of a memory");
         let number = row as usize * memory.lanes as usize + lane as usize;
-        &self.core.limbs[memory.at + number * memory.limbs..][..memory.limbs]
+        &self.parts[memory.part].core.limbs[memory.at + number * memory.limbs..][..memory.limbs]
     }
 
     fn cell(&self, path: &str, row: u32, lane: u32) -> Option<(usize, std::ops::Range<usize>, u32)> {
@@ -157,9 +167,10 @@ impl Sim {
         let Some((unit, at, _)) = self.cell(path, row, lane) else {
             return false;
         };
-        let base = self.design.bases[unit];
-        self.core.limbs[base + at.start..base + at.end].copy_from_slice(value.limbs());
-        self.core.disturb(&self.design, unit);
+        let (part, own) = self.place_mut(unit);
+        let base = part.wiring().calls[own].base;
+        part.core.limbs[base + at.start..base + at.end].copy_from_slice(value.limbs());
+        part.disturb(own);
         true
     }
 }

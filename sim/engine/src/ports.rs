@@ -1,6 +1,7 @@
 //! A simulation's top-level ports: driven and read while it runs.
 
 use crate::design::{OutSource, Sink, Source};
+use crate::part::Part;
 use crate::sim::Sim;
 use weft_rtl::bv::{Bv, limbs_for, top_mask};
 use weft_rtl::netlist::NetPort;
@@ -14,9 +15,10 @@ pub struct InPort {
     only: Option<Slot>,
 }
 
-/// An input slot: a [`Sink`] in little room.
+/// An input slot of a part: a [`Sink`] in little room.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Slot {
+    part: u32,
     unit: u32,
     at: u32,
     heard: u32,
@@ -26,7 +28,7 @@ struct Slot {
 impl Slot {
     #[inline]
     fn sink(self) -> Sink {
-        let Slot { unit, at, heard, mark } = self;
+        let Slot { unit, at, heard, mark, .. } = self;
         Sink { unit: unit as usize, at: at as usize, heard: heard as usize, mark }
     }
 }
@@ -44,11 +46,14 @@ pub struct InGroup {
 pub struct OutPort {
     pub(crate) number: u32,
     width: u32,
-    /// First limb in the state of the whole design; [`NONE`] when it is no register.
+    part: u32,
+    /// Unit in that part; [`NONE`] when no unit drives it.
+    unit: u32,
+    /// First limb in the state of the part; [`NONE`] when it is no register.
     at: u32,
 }
 
-/// No limb.
+/// No limb, no unit.
 const NONE: u32 = u32::MAX;
 
 impl OutPort {
@@ -56,6 +61,12 @@ impl OutPort {
     #[inline]
     pub fn is_register(self) -> bool {
         self.at != NONE
+    }
+
+    /// Number of the part that has it among [`Sim::parts`].
+    #[inline]
+    pub fn part(self) -> usize {
+        self.part as usize
     }
 }
 
@@ -82,13 +93,82 @@ pub(crate) struct PortNames {
     pub outputs: ByName,
 }
 
+/// What a behavioural model drives and reads: a whole simulation, or the part that has its ports.
+pub trait Pins {
+    /// Cycles clocked since reset.
+    fn cycle(&self) -> u64;
+    /// See [`Sim::set`].
+    fn set(&mut self, port: InPort, value: u64);
+    /// See [`Sim::set_limbs`].
+    fn set_limbs(&mut self, port: InPort, limbs: &[u64]);
+    /// See [`Sim::get`].
+    fn get(&mut self, port: OutPort) -> u64;
+    /// See [`Sim::limbs`].
+    fn limbs(&self, port: OutPort) -> &[u64];
+    /// See [`Sim::may_change`].
+    fn may_change(&self, port: OutPort) -> bool;
+}
+
+/// Ports that a model drives and reads.
+#[derive(Clone, Debug, Default)]
+pub struct PinList {
+    /// Those that it drives.
+    pub inputs: Vec<InPort>,
+    /// Those that it reads.
+    pub outputs: Vec<OutPort>,
+}
+
+impl PinList {
+    /// Both.
+    pub fn and(mut self, other: PinList) -> PinList {
+        self.inputs.extend(other.inputs);
+        self.outputs.extend(other.outputs);
+        self
+    }
+}
+
+macro_rules! pins {
+    ($of:ident) => {
+        impl Pins for $of {
+            #[inline]
+            fn cycle(&self) -> u64 {
+                $of::cycle(self)
+            }
+            #[inline]
+            fn set(&mut self, port: InPort, value: u64) {
+                $of::set(self, port, value);
+            }
+            #[inline]
+            fn set_limbs(&mut self, port: InPort, limbs: &[u64]) {
+                $of::set_limbs(self, port, limbs);
+            }
+            #[inline]
+            fn get(&mut self, port: OutPort) -> u64 {
+                $of::get(self, port)
+            }
+            #[inline]
+            fn limbs(&self, port: OutPort) -> &[u64] {
+                $of::limbs(self, port)
+            }
+            #[inline]
+            fn may_change(&self, port: OutPort) -> bool {
+                $of::may_change(self, port)
+            }
+        }
+    };
+}
+
+pins!(Sim);
+pins!(Part);
+
 impl Sim {
     /// The top-level input of this name.
     pub fn input(&self, name: &str) -> Option<InPort> {
         let number = self.design.by_name.inputs.number(&self.design.inputs, name)?;
         let only = match self.design.input_sinks[number][..] {
-            [Sink { unit, at, heard, mark }] => {
-                Some(Slot { unit: unit as u32, at: at as u32, heard: heard as u32, mark })
+            [sink] => {
+                let (part, Sink { unit, at, heard, mark }) = self.cut.sink(&self.design.whole, sink);
+                Some(Slot { part, unit: unit as u32, at: at as u32, heard: heard as u32, mark })
             }
             _ => None,
         };
@@ -98,16 +178,24 @@ impl Sim {
     /// The top-level output of this name.
     pub fn output(&self, name: &str) -> Option<OutPort> {
         let number = self.design.by_name.outputs.number(&self.design.outputs, name)?;
-        let at = match &self.design.output_sources[number] {
-            Source::Unit { unit, output } => {
-                match &self.design.types[self.design.units[*unit].ty].outputs[*output] {
-                    OutSource::Reg(at) => (self.design.bases[*unit] + at) as u32,
-                    _ => NONE,
-                }
+        let (mut part, mut own, mut at) = (0, NONE, NONE);
+        if let Source::Unit { unit, output } = &self.design.output_sources[number] {
+            let place = self.cut.places[*unit];
+            (part, own) = (place.part, place.unit);
+            if let OutSource::Reg(reg) = &self.design.types[self.design.units[*unit].ty].outputs[*output] {
+                at = (self.cut.bases[*unit] + reg) as u32;
             }
-            _ => NONE,
-        };
-        Some(OutPort { number: number as u32, width: self.design.outputs[number].width, at })
+        }
+        Some(OutPort { number: number as u32, width: self.design.outputs[number].width, part, unit: own, at })
+    }
+
+    /// The one part that has all these ports, if there is one.
+    pub fn part_with(&self, pins: &PinList) -> Option<usize> {
+        let outputs = pins.outputs.iter().map(|port| port.part());
+        let sinks = pins.inputs.iter().flat_map(|port| &self.design.input_sinks[port.number as usize]);
+        let mut parts = outputs.chain(sinks.map(|sink| self.part_of(sink.unit)));
+        let first = parts.next()?;
+        parts.all(|part| part == first).then_some(first)
     }
 
     /// Drives an input from now on. The value is cut to the port's width.
@@ -131,7 +219,7 @@ impl Sim {
         let mut limbs = 0;
         for port in ports {
             let next = port.only?;
-            if (next.unit, next.at) != (slot.unit, slot.at + limbs) {
+            if (next.part, next.unit, next.at) != (slot.part, slot.unit, slot.at + limbs) {
                 return None;
             }
             slot.mark |= next.mark;
@@ -143,22 +231,85 @@ impl Sim {
     /// Drives the inputs of a group from now on, from their limbs one after the other, with zeros above each port's width.
     #[inline]
     pub fn set_group(&mut self, group: InGroup, limbs: &[u64]) {
-        self.core.drive(&self.design, group.slot.sink(), &limbs[..group.limbs as usize]);
+        self.parts[group.slot.part as usize].drive(group.slot.sink(), &limbs[..group.limbs as usize]);
     }
 
     /// Drives an input from now on, from limbs with zeros above the port's width.
     #[inline]
     pub fn set_limbs(&mut self, port: InPort, limbs: &[u64]) {
         if let Some(slot) = port.only {
-            return self.core.drive(&self.design, slot.sink(), limbs);
+            return self.parts[slot.part as usize].drive(slot.sink(), limbs);
         }
         for sink in &self.design.input_sinks[port.number as usize] {
-            self.core.drive(&self.design, *sink, limbs);
+            let (part, sink) = self.cut.sink(&self.design.whole, *sink);
+            self.parts[part as usize].drive(sink, limbs);
         }
     }
 
     /// The value of an output in the present cycle.
     pub fn get_bv(&mut self, port: OutPort) -> Bv {
+        self.parts[port.part()].read_bv(port)
+    }
+
+    /// The limbs of an output that is a register or a constant.
+    ///
+    /// # Panics
+    /// When the output is combinational; [`Sim::get_bv`] reads those too.
+    #[inline]
+    pub fn limbs(&self, port: OutPort) -> &[u64] {
+        self.parts[port.part()].show_limbs(port)
+    }
+
+    /// The low 64 bits of an output in the present cycle.
+    #[inline]
+    pub fn get(&mut self, port: OutPort) -> u64 {
+        self.parts[port.part()].read(port)
+    }
+}
+
+impl Part {
+    /// As [`Sim::set`].
+    ///
+    /// # Panics
+    /// When the port is not the part's own.
+    #[inline]
+    pub fn set(&mut self, port: InPort, value: u64) {
+        if port.width <= 64 {
+            self.set_limbs(port, &[value & top_mask(port.width)]);
+        } else {
+            self.set_limbs(port, Bv::from_u64(value, port.width).limbs());
+        }
+    }
+
+    /// As [`Sim::set_limbs`].
+    ///
+    /// # Panics
+    /// When units of other parts hear the port.
+    #[inline]
+    pub fn set_limbs(&mut self, port: InPort, limbs: &[u64]) {
+        if let Some(slot) = port.only {
+            assert_eq!(slot.part as usize, self.number, "an input of another part");
+            return self.drive(slot.sink(), limbs);
+        }
+        let design = self.design.clone();
+        for sink in &design.input_sinks[port.number as usize] {
+            let (part, sink) = self.cut.sink(&design.whole, *sink);
+            assert_eq!(part as usize, self.number, "an input that other parts hear too");
+            self.drive(sink, limbs);
+        }
+    }
+
+    /// As [`Sim::may_change`].
+    #[inline]
+    pub fn may_change(&self, port: OutPort) -> bool {
+        match port.unit {
+            NONE => matches!(self.design.output_sources[port.number as usize], Source::Top(_)),
+            unit => self.core.is_active(unit as usize),
+        }
+    }
+
+    /// As [`Sim::get_bv`], of a port of this part.
+    fn read_bv(&mut self, port: OutPort) -> Bv {
         if port.is_register() {
             return Bv::from_limbs(&self.core.limbs[port.at as usize..][..limbs_for(port.width)], port.width);
         }
@@ -170,9 +321,9 @@ impl Sim {
                 match &ty.outputs[*output] {
                     OutSource::Const(v) => v.clone(),
                     OutSource::Comb(node) => {
-                        let state = &self.core.limbs[self.design.bases[*unit]..self.design.bases[*unit + 1]];
-                        ty.interp.evaluate(state, &mut self.rooms[0].scratch);
-                        Bv::from_limbs(ty.interp.value(&self.rooms[0].scratch, *node), port.width)
+                        let call = &self.cut.parts[self.number].calls[port.unit as usize];
+                        ty.interp.evaluate(&self.core.limbs[call.base..call.end], &mut self.scratch);
+                        Bv::from_limbs(ty.interp.value(&self.scratch, *node), port.width)
                     }
                     OutSource::Reg(_) => unreachable!("the port knows its register"),
                 }
@@ -180,12 +331,18 @@ impl Sim {
         }
     }
 
-    /// The limbs of an output that is a register or a constant.
+    /// As [`Sim::limbs`].
     ///
     /// # Panics
-    /// When the output is combinational; [`Sim::get_bv`] reads those too.
+    /// When the output is combinational, or one of another part.
     #[inline]
     pub fn limbs(&self, port: OutPort) -> &[u64] {
+        assert_eq!(port.part(), self.number, "an output of another part");
+        self.show_limbs(port)
+    }
+
+    #[inline]
+    fn show_limbs(&self, port: OutPort) -> &[u64] {
         if port.is_register() {
             return &self.core.limbs[port.at as usize..][..limbs_for(port.width)];
         }
@@ -207,12 +364,21 @@ impl Sim {
         panic!("output {} is combinational", self.design.outputs[port.number as usize].name)
     }
 
-    /// The low 64 bits of an output in the present cycle.
+    /// As [`Sim::get`].
+    ///
+    /// # Panics
+    /// When the output is one of another part.
     #[inline]
     pub fn get(&mut self, port: OutPort) -> u64 {
+        assert_eq!(port.part(), self.number, "an output of another part");
+        self.read(port)
+    }
+
+    #[inline]
+    fn read(&mut self, port: OutPort) -> u64 {
         if port.is_register() {
             return self.core.limbs[port.at as usize];
         }
-        self.get_bv(port).low_u64()
+        self.read_bv(port).low_u64()
     }
 }

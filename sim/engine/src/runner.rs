@@ -3,6 +3,7 @@
 use crate::activity::Activity;
 use crate::sim::{Checkpoint, Sim};
 use crate::state::Failure;
+use crate::team::Team;
 use crate::wave::{Trace, WaveError, save_path};
 use std::collections::VecDeque;
 use std::fmt;
@@ -18,22 +19,51 @@ pub struct Problem {
     pub shown: Option<u64>,
     /// Found by a look made only now and then, so that a closer look may find it earlier: [`Model::look_closely`].
     pub late: bool,
+    /// The cycle in which it was wrong, when that is before the present one.
+    pub at: Option<u64>,
+}
+
+/// What a cycle of the models has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tick {
+    /// The next cycle in which they want to act even if nothing changes (`None`: only when a unit is awake).
+    pub due: Option<u64>,
+    /// They have clocked the simulation, too.
+    pub clocked: bool,
 }
 
 impl From<String> for Problem {
     fn from(text: String) -> Problem {
-        Problem { text, shown: None, late: false }
+        Problem { text, shown: None, late: false, at: None }
     }
 }
 
 /// Behavioural models beside a simulation: they read outputs and drive inputs. A clone remembers everything.
-pub trait Model: Clone {
+pub trait Model: Clone + Send {
     /// Acts in the present cycle, before the clock edge. Returns the next cycle in which it wants to act even if nothing changes
     /// (`None`: only when a unit is awake).
     ///
     /// # Errors
     /// What a check of the model found wrong; the run then ends as by a failed assertion.
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem>;
+
+    /// The same on the threads of a team; results do not differ. If nobody `looks` at this cycle, the simulation may be clocked, too, and what is found
+    /// wrong in the cycle may be told in a later one ([`Problem::at`]). Before anybody does look, [`Sim::settle`] and [`Model::catch_up`].
+    ///
+    /// # Errors
+    /// As [`Model::tick`].
+    fn tick_by(&mut self, sim: &mut Sim, team: &mut Team, looks: bool) -> Result<Tick, Problem> {
+        let _ = (team, looks);
+        Ok(Tick { due: self.tick(sim)?, clocked: false })
+    }
+
+    /// Tells what [`Model::tick_by`] has not yet told. Before it nothing is cloned or saved.
+    ///
+    /// # Errors
+    /// As [`Model::tick`].
+    fn catch_up(&mut self) -> Result<(), Problem> {
+        Ok(())
+    }
 
     /// Makes checks that look now and then look often from now on: a replay of a failure is told in the cycle in which it first shows.
     fn look_closely(&mut self) {}
@@ -148,6 +178,7 @@ pub struct Runner<M: Model> {
     trace: Option<(Trace, u64, u64)>,
     watch: Option<Watch>,
     listener: Option<Box<dyn Listener>>,
+    team: Option<Team>,
 }
 
 /// Fewest cycles from one snapshot to the next, and limbs of the state for which there is another one: copying a
@@ -158,7 +189,21 @@ const LIMBS_PER_CYCLE: u64 = 32;
 impl<M: Model> Runner<M> {
     /// A runner without waveform; with `rewind` a failure leaves a waveform of the cycles before it.
     pub fn new(sim: Sim, model: M, rewind: Option<Rewind>) -> Runner<M> {
-        Runner { sim, model, rewind, snapshots: VecDeque::new(), trace: None, watch: None, listener: None }
+        Runner {
+            sim,
+            model,
+            rewind,
+            snapshots: VecDeque::new(),
+            trace: None,
+            watch: None,
+            listener: None,
+            team: None,
+        }
+    }
+
+    /// Runs on the threads of a team from now on, which pays when the simulation is cut into parts ([`Sim::cut`]). Results do not depend on it.
+    pub fn share(&mut self, team: Team) {
+        self.team = Some(team);
     }
 
     /// Records a waveform from cycle `from` to cycle `to`.
@@ -186,16 +231,27 @@ impl<M: Model> Runner<M> {
     /// A failed assertion or check (after the rewound waveform was written) or a waveform that cannot be written.
     pub fn run_to(&mut self, end: u64) -> Result<(), RunError> {
         while self.sim.cycle() < end && !self.model.finished() {
-            self.snapshot();
-            if let Some(problem) = self.cycle(end)? {
-                let (shown, late) = (problem.shown, problem.late);
-                return Err(self.failed(check_failure(self.sim.cycle(), problem), shown, late));
+            let now = self.sim.cycle();
+            let found = match self.snapshot() {
+                Ok(()) => self.cycle(end)?,
+                Err(problem) => Some(problem),
+            };
+            if let Some(problem) = found {
+                return Err(self.wrong(now, problem));
             }
             if let Some(failure) = self.sim.failures().first() {
                 return Err(self.failed(failure.clone(), None, false));
             }
         }
-        Ok(())
+        self.sim.settle();
+        let caught_up = self.model.catch_up();
+        caught_up.map_err(|problem| self.wrong(self.sim.cycle(), problem))
+    }
+
+    /// A check found a problem in cycle `now`, or before it.
+    fn wrong(&mut self, now: u64, problem: Problem) -> RunError {
+        let (shown, late) = (problem.shown, problem.late);
+        self.failed(check_failure(now, problem), shown, late)
     }
 
     /// Closes the waveform, if one is recorded; a window that the run has not reached leaves no file.
@@ -220,9 +276,13 @@ impl<M: Model> Runner<M> {
 
     /// One cycle, or a jump over cycles in which nothing happens; gives what a check found wrong.
     fn cycle(&mut self, end: u64) -> Result<Option<Problem>, WaveError> {
-        let due = self.model.tick(&mut self.sim);
-        Activity::WAVES.begin();
         let now = self.sim.cycle();
+        let seen = self.listener.is_some() || self.watch.is_some();
+        let ticked = match &mut self.team {
+            None => self.model.tick(&mut self.sim).map(|due| Tick { due, clocked: false }),
+            Some(team) => self.model.tick_by(&mut self.sim, team, seen || self.trace.is_some()),
+        };
+        Activity::WAVES.begin();
         if let Some((trace, from, to)) = &mut self.trace
             && (*from..*to).contains(&now)
             && let Err(error) = trace.sample(&mut self.sim)
@@ -236,8 +296,9 @@ impl<M: Model> Runner<M> {
             listener.cycle(&self.sim);
         }
         Activity::SCHEDULE.begin();
-        let due = match due {
-            Ok(due) => due.unwrap_or(end).min(end),
+        let due = match ticked {
+            Ok(Tick { clocked: true, .. }) => return Ok(None),
+            Ok(Tick { due, .. }) => due.unwrap_or(end).min(end),
             Err(problem) => return Ok(Some(problem)),
         };
         if let Some(watch) = &mut self.watch {
@@ -245,6 +306,8 @@ impl<M: Model> Runner<M> {
         }
         if due > now + 1 && self.watch.is_none() && self.sim.asleep() {
             self.sim.skip(due - now);
+        } else if let Some(team) = &mut self.team {
+            self.sim.step_by(team);
         } else {
             self.sim.step();
         }
@@ -252,26 +315,31 @@ impl<M: Model> Runner<M> {
     }
 
     /// Keeps two snapshots, at least one window apart, so that a whole window before any failure can be replayed.
-    fn snapshot(&mut self) {
-        let Some(rewind) = &self.rewind else { return };
+    fn snapshot(&mut self) -> Result<(), Problem> {
+        let Some(rewind) = &self.rewind else { return Ok(()) };
         let size = self.sim.limbs_in_all() as u64 / LIMBS_PER_CYCLE;
         let apart = rewind.cycles.max(SNAPSHOT_CYCLES).max(size);
-        if self.model.moved().is_some_and(|last| self.sim.cycle() > last + rewind.cycles) {
-            return;
+        if self.snapshots.back().is_some_and(|s| self.sim.cycle() < s.sim.cycle() + apart) {
+            return Ok(());
         }
-        if self.snapshots.back().is_none_or(|s| self.sim.cycle() >= s.sim.cycle() + apart) {
+        self.model.catch_up()?;
+        self.sim.settle();
+        if self.model.moved().is_none_or(|last| self.sim.cycle() <= last + rewind.cycles) {
             let _noted = Activity::SNAPSHOT.within();
             self.snapshots.push_back(Snapshot { sim: self.sim.checkpoint(), model: self.model.clone() });
             if self.snapshots.len() > 2 {
                 self.snapshots.pop_front();
             }
         }
+        Ok(())
     }
 
     /// Replays the cycles before a failure with full waves, up to cycle `shown` if given. A failure told `late` is looked for in a first replay. A
     /// waveform that was asked for ends, marked, at the failure.
     fn failed(&mut self, mut failure: Failure, shown: Option<u64>, late: bool) -> RunError {
         self.end_listening();
+        // What is replayed is told in its cycle.
+        self.team = None;
         let (asked, trace) = (failure.cycle + 1, self.trace.take());
         if let Some((trace, from, to)) = trace
             && asked > from
@@ -301,9 +369,10 @@ impl<M: Model> Runner<M> {
         self.model = snapshot.model.clone();
         self.model.look_closely();
         while self.sim.cycle() < end {
+            let now = self.sim.cycle();
             // Nothing is recorded, so that no waveform can fail.
             if let Ok(Some(problem)) = self.cycle(end) {
-                return Some(check_failure(self.sim.cycle(), problem));
+                return Some(check_failure(now, problem));
             }
         }
         None
@@ -324,7 +393,8 @@ impl<M: Model> Runner<M> {
     }
 }
 
-/// What a check of a model found, as a failure.
+/// What a check of a model found in a cycle, as a failure.
 fn check_failure(cycle: u64, problem: Problem) -> Failure {
+    let cycle = problem.at.unwrap_or(cycle);
     Failure { cycle, path: String::new(), name: "check".into(), text: problem.text, at: String::new() }
 }

@@ -1,5 +1,6 @@
 //! From the tree of instances to units and the wires between them.
 
+use crate::cut::Cut;
 use crate::design::*;
 use crate::ports::{ByName, PortNames};
 use crate::share::Family;
@@ -322,12 +323,12 @@ impl Walk {
         let call = |unit: usize| Call {
             native: types[self.units[unit].ty].native.as_ref().map(|n| n.call),
             ty: self.units[unit].ty,
-            work: types[self.units[unit].ty].netlist.nodes.len() as u32,
             base: bases[unit],
             end: bases[unit + 1],
             mask: links[unit].mask,
         };
         let calls = (0..self.units.len()).map(call).collect();
+        let whole = Arc::new(Cut::whole(calls, links));
         Ok(Design {
             name: top.name.clone(),
             types,
@@ -338,9 +339,7 @@ impl Walk {
             options: self.options,
             input_sinks: wires.input_sinks,
             output_sources,
-            links,
-            calls,
-            bases,
+            whole,
             constants: wires.constants,
             codes: self.codes,
             drivers: wires.drivers,

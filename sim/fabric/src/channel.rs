@@ -2,7 +2,7 @@
 
 use crate::port::{PortError, input, output};
 use serde::{Deserialize, Serialize};
-use weft_engine::{InPort, OutPort, Sim};
+use weft_engine::{InPort, OutPort, PinList, Pins, Sim};
 
 /// A channel into the fabric: the model drives valid and the message, the fabric answers with ready.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl<const N: usize> Sender<N> {
     }
 
     /// Offers a message in the present cycle, by its fields' limbs; true when the fabric takes it. The same message must be offered until then.
-    pub fn offer(&mut self, sim: &mut Sim, message: [&[u64]; N]) -> bool {
+    pub fn offer(&mut self, sim: &mut impl Pins, message: [&[u64]; N]) -> bool {
         if !self.s.offering {
             for (port, limbs) in self.fields.iter().zip(message) {
                 sim.set_limbs(*port, limbs);
@@ -53,16 +53,22 @@ impl<const N: usize> Sender<N> {
 
     /// Whether the fabric takes what is offered in the present cycle.
     #[inline]
-    pub fn taken(&self, sim: &mut Sim) -> bool {
+    pub fn taken(&self, sim: &mut impl Pins) -> bool {
         sim.get(self.ready) == 1
     }
 
     /// Offers nothing in the present cycle.
-    pub fn rest(&mut self, sim: &mut Sim) {
+    pub fn rest(&mut self, sim: &mut impl Pins) {
         if self.s.driving {
             sim.set(self.valid, 0);
             self.s.driving = false;
         }
+    }
+
+    /// Its ports.
+    pub fn pins(&self) -> PinList {
+        let inputs = self.fields.iter().copied().chain([self.valid]).collect();
+        PinList { inputs, outputs: vec![self.ready] }
     }
 
     /// A message has been offered and not yet taken.
@@ -109,15 +115,21 @@ impl<const N: usize> Receiver<N> {
         Ok(Receiver { valid, fields: ports })
     }
 
+    /// Its ports, but for the one that is always driven.
+    pub fn pins(&self) -> PinList {
+        let outputs = self.fields.iter().copied().chain([self.valid]).collect();
+        PinList { inputs: Vec::new(), outputs }
+    }
+
     /// Whether a message is offered in the present cycle.
     #[inline]
-    pub fn offered(&self, sim: &mut Sim) -> bool {
+    pub fn offered(&self, sim: &mut impl Pins) -> bool {
         sim.get(self.valid) == 1
     }
 
     /// A field of the offered message.
     #[inline]
-    pub fn field<'a>(&self, sim: &'a Sim, number: usize) -> &'a [u64] {
+    pub fn field<'a>(&self, sim: &'a impl Pins, number: usize) -> &'a [u64] {
         sim.limbs(self.fields[number])
     }
 }

@@ -13,11 +13,12 @@ mod channel;
 pub use channel::{Channel, DramCounters, DramTiming, Reply, Request};
 
 use crate::family::{MemOp, Transfer};
-use crate::memory::Memory;
+use crate::lanes::{self, Lanes, PartLanes};
+use crate::memory::{Lines, Memory};
 use crate::port::{PortError, input, output};
 use serde::{Deserialize, Serialize};
 use weft_engine::runner::{Model, Problem};
-use weft_engine::{InPort, OutPort, Sim};
+use weft_engine::{InPort, OutPort, PinList, Pins, Sim};
 
 /// Handles of a channel's ports.
 #[derive(Clone, Copy, Debug)]
@@ -76,16 +77,20 @@ struct Lane {
 #[error("the saved DRAM state is damaged or of another fabric; start the run anew")]
 pub struct DramLoadError;
 
-/// All DRAM channels of a fabric.
+/// A lane at its ports.
+#[derive(Clone)]
+struct Stand {
+    number: usize,
+    ports: Ports,
+    timing: DramTiming,
+    lane: Lane,
+}
+
+/// All DRAM channels of a fabric, numbered by GPU, then bank.
 #[derive(Clone)]
 pub struct Dram {
-    ports: Vec<Ports>,
-    lanes: Vec<Lane>,
+    lanes: Lanes<Stand>,
     timing: DramTiming,
-    /// The memory behind the channels; the host loads and reads it here.
-    pub memory: Memory,
-    /// Transfers of the cycle in which the channels acted last, for observers; channels are numbered by GPU, then bank.
-    pub transfers: Vec<Transfer>,
 }
 
 impl Dram {
@@ -101,7 +106,6 @@ impl Dram {
         memory: Memory,
     ) -> Result<Dram, PortError> {
         let names = (0..gpus).flat_map(|g| (0..banks).map(move |b| format!("g{g}_mem{b}")));
-        let ports = names.map(|name| Ports::find(sim, &name)).collect::<Result<Vec<_>, _>>()?;
         let lane = Lane {
             channel: Channel::new(timing),
             ready: false,
@@ -111,12 +115,52 @@ impl Dram {
             taken: false,
             due: Some(0),
         };
-        Ok(Dram { lanes: vec![lane; ports.len()], ports, timing, memory, transfers: Vec::new() })
+        let stand = |(number, name): (usize, String)| {
+            Ok(Stand { number, ports: Ports::find(sim, &name)?, timing, lane: lane.clone() })
+        };
+        let lanes = names.enumerate().map(stand).collect::<Result<Vec<_>, _>>()?;
+        Ok(Dram { lanes: Lanes::new(sim, lanes, memory), timing })
+    }
+
+    /// Bytes of memory from a physical address on; the host loads and reads memory here.
+    pub fn read(&self, addr: u64, bytes: &mut [u8]) {
+        self.lanes.memory.lock().read(addr, bytes);
+    }
+
+    /// The same in limbs.
+    pub fn read_limbs(&self, addr: u64, limbs: &mut [u64]) {
+        self.lanes.memory.lock().read_limbs(addr, limbs);
+    }
+
+    /// Replaces bytes of memory.
+    pub fn write(&mut self, addr: u64, bytes: &[u8]) {
+        self.lanes.memory.lock().write(addr, bytes);
+    }
+
+    /// Transfers of the cycle in which the channels acted last, for observers.
+    pub fn transfers(&self) -> &[Transfer] {
+        self.lanes.transfers()
+    }
+
+    /// See [`crate::family::Surroundings::are_apart`].
+    pub fn are_apart(&self) -> bool {
+        self.lanes.are_apart()
+    }
+
+    /// See [`crate::family::Surroundings::by_part`].
+    pub fn by_part(&mut self) -> Vec<(usize, &mut dyn PartLanes)> {
+        self.lanes.by_part()
+    }
+
+    /// See [`crate::family::Surroundings::gather`].
+    pub fn gather(&mut self) {
+        self.lanes.gather();
     }
 
     /// The whole state as bytes.
     pub fn save(&self) -> Vec<u8> {
-        postcard::to_stdvec(&(&self.lanes, &self.memory)).expect("plain data is always encoded")
+        let lanes: Vec<&Lane> = self.lanes.in_order().into_iter().map(|stand| &stand.lane).collect();
+        postcard::to_stdvec(&(lanes, &*self.lanes.memory.lock())).expect("plain data is always encoded")
     }
 
     /// Restores a state that [`Dram::save`] gave for the same fabric.
@@ -125,44 +169,63 @@ impl Dram {
     /// Bytes that are damaged or of another fabric; the state is then unchanged.
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), DramLoadError> {
         let (lanes, memory): (Vec<Lane>, Memory) = postcard::from_bytes(bytes).map_err(|_| DramLoadError)?;
-        if lanes.len() != self.lanes.len() || lanes.iter().any(|lane| *lane.channel.timing() != self.timing) {
+        let mut own = self.lanes.in_order_mut();
+        if lanes.len() != own.len() || lanes.iter().any(|lane| *lane.channel.timing() != self.timing) {
             return Err(DramLoadError);
         }
-        (self.lanes, self.memory) = (lanes, memory);
+        own.iter_mut().zip(lanes).for_each(|(stand, lane)| stand.lane = lane);
+        *self.lanes.memory.lock() = memory;
         Ok(())
     }
 
     /// Counters of all channels together.
     pub fn counters(&self) -> DramCounters {
         let mut sum = DramCounters::default();
-        self.lanes.iter().for_each(|lane| sum.add(&lane.channel.counters));
+        self.lanes.all().for_each(|stand| sum.add(&stand.lane.channel.counters));
         sum
     }
 
     /// No request waits and no answer is on its way.
     pub fn is_idle(&self) -> bool {
-        self.lanes.iter().all(|lane| lane.channel.is_idle() && !lane.offering)
+        self.lanes.all().all(|Stand { lane, .. }| lane.channel.is_idle() && !lane.offering)
     }
 }
 
 impl Model for Dram {
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
-        let now = sim.cycle();
-        let mut due: Option<u64> = None;
-        self.transfers.clear();
-        for (channel, (lane, ports)) in self.lanes.iter_mut().zip(&self.ports).enumerate() {
-            // A rested unit's outputs are what they were when the lane acted last.
-            if lane.due.is_some_and(|cycle| cycle <= now) || sim.may_change(ports.req_valid) {
-                let request = lane.tick(now, sim, ports, &self.timing, &mut self.memory);
-                self.transfers.extend(request.map(|(write, line, id)| {
-                    let op = if write { MemOp::Write } else { MemOp::Read };
-                    Transfer::Request { channel, op, answered: !write, line, id }
-                }));
-                self.transfers.extend(lane.taken.then_some(Transfer::Answer { channel, id: lane.id }));
-            }
-            due = due.into_iter().chain(lane.due).min();
-        }
-        Ok(due)
+        Ok(self.lanes.tick(sim))
+    }
+}
+
+impl lanes::Lane for Stand {
+    fn number(&self) -> usize {
+        self.number
+    }
+
+    fn request(&self) -> OutPort {
+        self.ports.req_valid
+    }
+
+    fn pins(&self) -> PinList {
+        let p = &self.ports;
+        let outputs = vec![p.req_valid, p.write, p.line, p.req_data, p.req_id, p.rsp_ready];
+        PinList { inputs: vec![p.req_ready, p.rsp_valid, p.rsp_id, p.rsp_data], outputs }
+    }
+
+    fn due(&self) -> Option<u64> {
+        self.lane.due
+    }
+
+    fn tick(&mut self, pins: &mut impl Pins, memory: &mut impl Lines) -> Option<Transfer> {
+        let (now, channel) = (pins.cycle(), self.number);
+        self.lane.tick(now, pins, &self.ports, &self.timing, memory).map(|(write, line, id)| {
+            let op = if write { MemOp::Write } else { MemOp::Read };
+            Transfer::Request { channel, op, answered: !write, line, id }
+        })
+    }
+
+    fn answered(&self) -> Option<u64> {
+        self.lane.taken.then_some(self.lane.id)
     }
 }
 
@@ -171,10 +234,10 @@ impl Lane {
     fn tick(
         &mut self,
         now: u64,
-        sim: &mut Sim,
+        sim: &mut impl Pins,
         ports: &Ports,
         timing: &DramTiming,
-        memory: &mut Memory,
+        memory: &mut impl Lines,
     ) -> Option<(bool, u64, u64)> {
         self.channel.advance(now);
         let request = self.take_request(now, sim, ports, timing, memory);
@@ -193,10 +256,10 @@ impl Lane {
     fn take_request(
         &mut self,
         now: u64,
-        sim: &mut Sim,
+        sim: &mut impl Pins,
         ports: &Ports,
         timing: &DramTiming,
-        memory: &mut Memory,
+        memory: &mut impl Lines,
     ) -> Option<(bool, u64, u64)> {
         let room = self.channel.has_room();
         if room != self.ready {
@@ -220,7 +283,7 @@ impl Lane {
     }
 
     /// Takes an answer that was taken off the port, puts the next one there, and sees whether it is taken.
-    fn offer(&mut self, now: u64, sim: &mut Sim, ports: &Ports) {
+    fn offer(&mut self, now: u64, sim: &mut impl Pins, ports: &Ports) {
         let stood = self.offering;
         if std::mem::take(&mut self.taken) {
             self.offering = false;

@@ -8,6 +8,7 @@ pub mod cu;
 pub mod dram;
 pub mod family;
 pub mod fit;
+pub mod lanes;
 pub mod memory;
 mod perform;
 pub mod placement;

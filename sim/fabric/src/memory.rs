@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const PAGE: usize = 4096;
 
@@ -64,6 +64,59 @@ impl Memory {
             *eight = limb.to_le_bytes();
         }
         self.write(addr, bytes);
+    }
+}
+
+/// Memory by lines, as channels see it.
+pub trait Lines {
+    /// See [`Memory::read_limbs`].
+    fn read_limbs(&mut self, addr: u64, limbs: &mut [u64]);
+    /// See [`Memory::write_limbs`].
+    fn write_limbs(&mut self, addr: u64, limbs: &[u64]);
+}
+
+impl Lines for Memory {
+    fn read_limbs(&mut self, addr: u64, limbs: &mut [u64]) {
+        Memory::read_limbs(self, addr, limbs);
+    }
+
+    fn write_limbs(&mut self, addr: u64, limbs: &[u64]) {
+        Memory::write_limbs(self, addr, limbs);
+    }
+}
+
+/// A memory that several channels access, each the lines that are its own.
+#[derive(Clone)]
+pub(crate) struct SharedMemory(Arc<Mutex<Memory>>);
+
+impl SharedMemory {
+    pub fn new(memory: Memory) -> SharedMemory {
+        SharedMemory(Arc::new(Mutex::new(memory)))
+    }
+
+    /// The same memory.
+    pub fn alias(&self) -> SharedMemory {
+        self.clone()
+    }
+
+    /// Another memory with these contents.
+    pub fn copy(&self) -> SharedMemory {
+        SharedMemory::new(self.lock().clone())
+    }
+
+    /// The memory, until what is returned is dropped.
+    pub fn lock(&self) -> MutexGuard<'_, Memory> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lines for SharedMemory {
+    fn read_limbs(&mut self, addr: u64, limbs: &mut [u64]) {
+        self.lock().read_limbs(addr, limbs);
+    }
+
+    fn write_limbs(&mut self, addr: u64, limbs: &[u64]) {
+        self.lock().write_limbs(addr, limbs);
     }
 }
 

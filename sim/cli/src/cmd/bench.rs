@@ -43,6 +43,8 @@ enum What {
     Start(start::Args),
     /// What waveforms, event logs and traces cost: CPU time of a run with each of them over that of the run without.
     Record(program::RecordArgs),
+    /// What further threads bring: time of a run on the clock, start-up aside, with one thread over that with several.
+    Threads(program::ThreadsArgs),
     /// What idle CUs cost: the closed fabric with few busy CUs, then with twice as many idle ones.
     Idle(idle::Args),
 }
@@ -124,6 +126,7 @@ pub fn run(args: &Args) -> Outcome {
         What::Program(args) => program::run(args),
         What::Start(args) => start::run(args),
         What::Record(args) => program::record(args),
+        What::Threads(args) => program::threads(args),
         What::Idle(args) => idle::run(args),
     }
 }

@@ -26,6 +26,9 @@ pub struct Args {
     /// Looks at the run up to this cycle.
     #[arg(long, value_name = "CYCLES", default_value_t = MAX_CYCLES)]
     max_cycles: u64,
+    /// Threads that go through each cycle. With more than one it is told what each of them does, and how often units are clocked is not.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: u16,
     /// Prints JSON.
     #[arg(long)]
     json: bool,
@@ -40,13 +43,16 @@ pub fn run(args: &Args) -> Outcome {
     let (program, ..) = args.subject.program(&config)?;
     let name = program.name().to_string();
     // As `weft run` does it.
-    let options = RunOptions { rewind: Some(rewind()), ..RunOptions::default() };
+    let threads = usize::from(args.threads);
+    let options = RunOptions { rewind: Some(rewind()), threads, ..RunOptions::default() };
     let mut run = begin(&config, program, &options)?;
     let census = Census::default();
-    run.listen(Box::new(census.clone()));
+    if threads == 1 {
+        run.listen(Box::new(census.clone()));
+    }
     let design = run.sim().design().clone();
     let begun = Instant::now();
-    let sampler = Sampler::start(INTERVAL).map_err(|e| {
+    let sampler = Sampler::start(INTERVAL, threads).map_err(|e| {
         Failure::check(anyhow::anyhow!(
             "no thread starts that would look at the run: {e}; raise the limit of processes (ulimit -u)"
         ))
@@ -106,10 +112,34 @@ struct Units {
     clocked_per_cycle: f64,
 }
 
+/// What a thread did, in shares of its time.
+struct Thread {
+    hardware: f64,
+    models: f64,
+    engine: f64,
+    /// For other threads.
+    waiting: f64,
+}
+
+impl Thread {
+    fn new(seen: &BTreeMap<Activity, u64>) -> Thread {
+        let all = seen.values().sum::<u64>().max(1) as f64;
+        let share = |of: &dyn Fn(Activity) -> bool| {
+            seen.iter().filter(|(what, _)| of(**what)).map(|(_, looks)| looks).sum::<u64>() as f64 / all
+        };
+        let hardware = share(&|what| what.of_unit().is_some());
+        let models = share(&|what| activity::name(what).is_some());
+        let waiting = share(&|what| what == Activity::WAITING);
+        Thread { hardware, models, engine: 1.0 - hardware - models - waiting, waiting }
+    }
+}
+
 /// Where the time went.
 struct Profile {
     head: Head,
     units: Units,
+    /// With one, nothing is told of it.
+    threads: Vec<Thread>,
     /// Seconds of the run without what the profile itself took.
     seconds: f64,
     looks: u64,
@@ -122,10 +152,13 @@ impl Profile {
     fn new(
         head: Head,
         design: &Design,
-        seen: &BTreeMap<Activity, u64>,
+        of_threads: &[BTreeMap<Activity, u64>],
         clocked: &[u64],
         wall: f64,
     ) -> Profile {
+        let threads = of_threads.iter().map(Thread::new).collect();
+        let mut seen: BTreeMap<Activity, u64> = BTreeMap::new();
+        of_threads.iter().flatten().for_each(|(what, looks)| *seen.entry(*what).or_default() += looks);
         let own = seen.get(&Activity::LISTENER).copied().unwrap_or(0);
         let all: u64 = seen.values().sum();
         let looks = all - own;
@@ -134,17 +167,17 @@ impl Profile {
         let code = |ty: usize| design.types[ty].code;
         // Looks, units, and how often they were clocked.
         let mut of_code: Vec<(u64, usize, u64)> = vec![(0, 0, 0); design.codes()];
-        for (unit, clocked) in design.units.iter().zip(clocked) {
+        for (number, unit) in design.units.iter().enumerate() {
             of_code[code(unit.ty)].1 += 1;
-            of_code[code(unit.ty)].2 += clocked;
+            of_code[code(unit.ty)].2 += clocked.get(number).copied().unwrap_or(0);
         }
         let mut names: Vec<Vec<String>> = vec![Vec::new(); design.codes()];
         design.types.iter().for_each(|ty| names[ty.code].push(ty.module.name.clone()));
         let (mut models, mut engine) = (Vec::new(), Vec::new());
         for (what, count) in seen {
             let row =
-                |name: &str| Row { name: name.into(), others: vec![], share: share(*count), units: None };
-            match (what.of_unit(), activity::name(*what), engine_name(*what)) {
+                |name: &str| Row { name: name.into(), others: vec![], share: share(count), units: None };
+            match (what.of_unit(), activity::name(what), engine_name(what)) {
                 (Some(ty), ..) => of_code[code(ty)].0 += count,
                 (_, Some(name), _) => models.push(row(name)),
                 (.., Some(name)) => engine.push(row(name)),
@@ -162,7 +195,7 @@ impl Profile {
         let seconds = wall * looks as f64 / all.max(1) as f64;
         let clocked_per_cycle = per_cycle(clocked.iter().sum());
         let units = Units { count: design.units.len(), clocked_per_cycle };
-        Profile { head, units, seconds, looks, modules, models, engine }
+        Profile { head, units, threads, seconds, looks, modules, models, engine }
     }
 
     fn json(&self) -> Value {
@@ -180,7 +213,7 @@ impl Profile {
         };
         let Head { program, fabric, cycles, start } = &self.head;
         let StartUp { elaborate, design: Effort { flatten, compile, wire, compiled, codes }, models } = start;
-        json!({
+        let mut told = json!({
             "schema": "weft-profile-1",
             "program": program,
             "fabric": fabric,
@@ -202,7 +235,13 @@ impl Profile {
             "hardware": { "share": sum(&self.modules), "modules": rows(&self.modules) },
             "models": { "share": sum(&self.models), "parts": rows(&self.models) },
             "engine": { "share": sum(&self.engine), "parts": rows(&self.engine) },
-        })
+        });
+        if self.threads.len() > 1 {
+            let thread = |Thread { hardware, models, engine, waiting }: &Thread| json!({ "hardware": hardware, "models": models, "engine": engine, "waiting": waiting });
+            told["threads"] = self.threads.iter().map(thread).collect();
+            told["clocked_per_cycle"] = Value::Null;
+        }
+        told
     }
 
     fn print(&self) -> Outcome {
@@ -223,16 +262,29 @@ impl Profile {
         }
         let Units { count, clocked_per_cycle } = self.units;
         say(format!("run {:>59.2} s, {} looks", self.seconds, self.looks))?;
-        say(format!("  {clocked_per_cycle:.1} of {count} units are clocked per cycle"))?;
-        say(format!("{:<56} {:>7} {:>6} {:>9}", "", "share", "units", "clocked"))?;
+        let several = self.threads.len() > 1;
+        if several {
+            say(format!("{:<56} {:>9} {:>9} {:>9} {:>9}", "", "hardware", "models", "engine", "waiting"))?;
+            for (number, Thread { hardware, models, engine, waiting }) in self.threads.iter().enumerate() {
+                let shares =
+                    [hardware, models, engine, waiting].map(|share| format!("{:>7.1} %", 100.0 * share));
+                say(format!("{:<56} {}", format!("thread {number}"), shares.join(" ")))?;
+            }
+            say(format!("{:<56} {:>7} {:>6}", "all threads", "share", "units"))?;
+        } else {
+            say(format!("  {clocked_per_cycle:.1} of {count} units are clocked per cycle"))?;
+            say(format!("{:<56} {:>7} {:>6} {:>9}", "", "share", "units", "clocked"))?;
+        }
         for (name, rows) in [("hardware", &self.modules), ("models", &self.models), ("engine", &self.engine)]
         {
             say(format!("{name:<56} {:>5.1} %", 100.0 * sum(rows)))?;
             let (shown, rest): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.share >= SHOWN);
             for row in shown {
-                let units = row.units.map_or(String::new(), |units| {
-                    format!(" {:>6} {:>9.2}", units.count, units.clocked_per_cycle)
-                });
+                let units =
+                    row.units.map_or(String::new(), |Units { count, clocked_per_cycle }| match several {
+                        true => format!(" {count:>6}"),
+                        false => format!(" {count:>6} {clocked_per_cycle:>9.2}"),
+                    });
                 say(format!("  {:<54} {:>5.1} %{units}", row.told(), 100.0 * row.share))?;
             }
             let others: f64 = rest.iter().map(|row| row.share).sum();
@@ -274,6 +326,7 @@ fn engine_name(what: Activity) -> Option<&'static str> {
         Activity::LOOK => "who may sleep",
         Activity::MESSAGES => "messages between units",
         Activity::SNAPSHOT => "copies to go back to",
+        Activity::WAITING => "waiting for other threads",
         Activity::WAVES | Activity::OUTSIDE => "the rest",
         _ => return None,
     })

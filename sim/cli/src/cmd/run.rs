@@ -14,7 +14,7 @@ use crate::output;
 use crate::setup::{Setup, VERSION};
 use crate::signals::{self, Graceful};
 use crate::sweep::plot;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use files::Told;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ pub struct Args {
     /// Ends the run with an error after so many cycles.
     #[arg(long, value_name = "CYCLES", default_value_t = MAX_CYCLES)]
     max_cycles: u64,
-    /// Threads that clock the hardware; results do not depend on their number.
+    /// Threads that go through each cycle; results do not depend on their number.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
     /// Runs the reference interpreter instead of native code: the same cycles, a hundred times slower.
@@ -81,14 +81,6 @@ pub struct Args {
 /// # Errors
 /// Wrong input before anything is simulated; a failed check; a result that is not the host's.
 pub fn run(args: &Args) -> Outcome {
-    if args.threads == 1 {
-        return carry_out(args);
-    }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.into()).build();
-    pool.context("cannot start threads; use --threads 1").map_err(Failure::input)?.install(|| carry_out(args))
-}
-
-fn carry_out(args: &Args) -> Outcome {
     let (original, config) = args.subject.configs()?;
     let waves = waves(args)?;
     let json = args.json.as_deref().map(|path| output::begin("--json", path)).transpose()?;

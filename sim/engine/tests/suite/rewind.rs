@@ -41,6 +41,7 @@ impl Model for Random {
                     text: "the model does not like this cycle".into(),
                     shown: self.shown,
                     late: self.every > 1 || self.late,
+                    at: None,
                 })
             }
             _ => Ok(Some(sim.cycle() + 1)),

@@ -269,6 +269,21 @@ impl Checks {
         self.family.iter_mut().for_each(|check| check.host_write(addr, bytes));
     }
 
+    /// Some check may look at the simulation in a cycle, whatever happens in it; in all others [`Checks::judge`] does.
+    pub fn looks(&self, now: u64) -> bool {
+        self.family.iter().any(|check| check.looks(now))
+            || self.watchdog.as_ref().is_some_and(|watchdog| watchdog.looks(now))
+    }
+
+    /// In place of [`Checks::cycle`] in a cycle in which no check [looks](Checks::looks) at the simulation.
+    ///
+    /// # Errors
+    /// The first violation.
+    pub fn judge(&mut self) -> Result<(), CheckError> {
+        self.first()?;
+        self.family.iter_mut().try_for_each(|check| check.judge())
+    }
+
     /// To be called once per cycle that is clocked, after everything of the cycle was told.
     ///
     /// # Errors
@@ -276,7 +291,11 @@ impl Checks {
     #[inline]
     pub fn cycle(&mut self, sim: &Sim) -> Result<(), CheckError> {
         self.first()?;
-        self.family.iter_mut().try_for_each(|check| check.cycle(sim))?;
+        let now = sim.cycle();
+        self.family.iter_mut().try_for_each(|check| {
+            check.judge()?;
+            if check.looks(now) { check.look(sim) } else { Ok(()) }
+        })?;
         if let Some(watchdog) = &mut self.watchdog {
             let open = self.messages.as_ref().is_some_and(|m| m.open() > 0);
             watchdog.cycle(sim, open).map_err(|deadlock| self.deadlock(*deadlock))?;

@@ -21,6 +21,14 @@ use weft_engine::{Design, Sim};
 const LOOK: u64 = 1024;
 /// Silent cycles after which the looks are denser.
 const SILENT: u64 = 64;
+
+/// Cycles after which the watchdog knows of a transfer, at the latest.
+const TOLD: u64 = 2;
+
+/// After so many silent cycles there is a look at all channels.
+fn is_dense(silent: u64) -> bool {
+    (SILENT..LOOK).contains(&silent) && silent.is_power_of_two()
+}
 /// Most lines of each part of a report.
 const LISTED: usize = 24;
 
@@ -110,7 +118,7 @@ impl Watchdog {
     /// A transfer at a port of the fabric.
     pub fn progress(&mut self, now: u64) {
         if now > self.s.last + SILENT {
-            self.s.next = now;
+            self.s.next = self.s.next.min(now + TOLD);
         }
         self.s.last = now;
     }
@@ -118,6 +126,12 @@ impl Watchdog {
     /// Last cycle with a transfer at a port.
     pub fn moved(&self) -> u64 {
         self.s.last
+    }
+
+    /// [`Watchdog::cycle`] may look at the simulation in this cycle, whatever moves in it.
+    pub fn looks(&self, now: u64) -> bool {
+        let silent = now.saturating_sub(self.s.last);
+        now >= self.s.next || is_dense(silent) || silent >= self.limit
     }
 
     /// To be called in every cycle that is clocked. `open`: requests are without an answer; without one, only a request that stands at a port of the
@@ -128,8 +142,7 @@ impl Watchdog {
     pub fn cycle(&mut self, sim: &Sim, open: bool) -> Result<(), Box<Deadlock>> {
         let now = sim.cycle();
         let silent = now.saturating_sub(self.s.last);
-        let dense = (SILENT..LOOK).contains(&silent) && silent.is_power_of_two();
-        if now >= self.s.next || dense {
+        if now >= self.s.next || is_dense(silent) {
             self.look(sim);
         }
         if silent >= self.limit {

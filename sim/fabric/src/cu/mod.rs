@@ -214,6 +214,15 @@ impl Cu {
         self.s.lsu.flights.out.len()
     }
 
+    /// Accesses to a line whose number was a makeshift go to another one.
+    pub fn placed(&mut self, makeshift: u64, line: u64) {
+        for entry in &mut self.s.lsu.flights.pending {
+            if entry.access.line == makeshift {
+                entry.access.line = line;
+            }
+        }
+    }
+
     /// Gives the access that [`Cu::offer`] shows another line.
     pub fn readdress(&mut self, line: u64) {
         if let Some(id) = self.s.lsu.flights.out.front() {

@@ -1,6 +1,6 @@
 //! Timing of one DRAM channel, apart from any simulation.
 
-use crate::memory::Memory;
+use crate::memory::Lines;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -182,7 +182,7 @@ impl Channel {
     }
 
     /// Takes a request in cycle `now`. Call it only when there is room.
-    pub fn accept(&mut self, now: u64, request: Request, memory: &mut Memory) {
+    pub fn accept(&mut self, now: u64, request: Request, memory: &mut impl Lines) {
         let (addr, reply) = match request {
             Request::Read { addr, id } => {
                 let mut data = vec![0; self.timing.line as usize / 8];

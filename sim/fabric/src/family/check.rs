@@ -27,7 +27,24 @@ pub trait FamilyCheck: CuObserver + Send {
     ///
     /// # Errors
     /// The first violation.
-    fn cycle(&mut self, sim: &Sim) -> Result<(), CheckError>;
+    fn judge(&mut self) -> Result<(), CheckError> {
+        Ok(())
+    }
+
+    /// It looks at the simulation in this cycle.
+    fn looks(&self, now: u64) -> bool {
+        let _ = now;
+        false
+    }
+
+    /// To be called in such a cycle after [`FamilyCheck::judge`].
+    ///
+    /// # Errors
+    /// The first violation.
+    fn look(&mut self, sim: &Sim) -> Result<(), CheckError> {
+        let _ = sim;
+        Ok(())
+    }
 
     /// A failure is looked for: what looks now and then looks often from now on.
     fn look_closely(&mut self) {}

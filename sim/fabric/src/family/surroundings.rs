@@ -1,6 +1,7 @@
 //! The models at the ports of a fabric that are not those of compute units and fence units: memories above all.
 
 use crate::cu::LineAccess;
+use crate::lanes::PartLanes;
 use crate::run::Counter;
 use serde::{Deserialize, Serialize};
 use std::any::Any;
@@ -68,6 +69,15 @@ pub enum Transfer {
     },
 }
 
+impl Transfer {
+    /// Number of the channel.
+    pub fn channel(&self) -> usize {
+        match *self {
+            Transfer::Request { channel, .. } | Transfer::Answer { channel, .. } => channel,
+        }
+    }
+}
+
 /// The memory channels of a fabric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channels {
@@ -96,6 +106,20 @@ pub trait Surroundings: Any + Send {
     /// What the fabric did wrong at their ports.
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem>;
 
+    /// Nothing of it needs more than one part of the simulation: [`Surroundings::by_part`].
+    fn are_apart(&self) -> bool {
+        false
+    }
+
+    /// The memory channels of each part of the simulation, to act side by side in place of [`Surroundings::tick`], if they [`Surroundings::are_apart`];
+    /// then [`Surroundings::gather`] follows.
+    fn by_part(&mut self) -> Vec<(usize, &mut dyn PartLanes)> {
+        Vec::new()
+    }
+
+    /// The channels of all parts have acted in the present cycle.
+    fn gather(&mut self) {}
+
     /// Nothing waits and nothing is on its way.
     fn is_idle(&self) -> bool;
 
@@ -116,6 +140,11 @@ pub trait Surroundings: Any + Send {
 
     /// What caches hold newer than [`Surroundings::read`] gives, while no compute unit has anything under way. Of one line several may hold some; of a byte that several hold the last counts.
     fn newer<'a>(&self, sim: &'a Sim) -> Vec<Newer<'a>>;
+
+    /// They hear of every access: [`Surroundings::taken`], [`Surroundings::answered`]. A cycle's compute units then stay on one thread.
+    fn hears(&self) -> bool {
+        false
+    }
 
     /// An L1 has taken an access.
     fn taken(&mut self, unit: Unit, access: &LineAccess) {

@@ -2,7 +2,7 @@
 //!
 //! One fence per scope is asked for at a time. What comes meanwhile waits and goes together into the next one, releases and acquires apart.
 
-use super::observe::Observer;
+use super::observe::Observe;
 use crate::channel::{Receiver, Sender, SenderState};
 use crate::port::PortError;
 use serde::{Deserialize, Serialize};
@@ -114,7 +114,7 @@ impl NodeFences {
     pub fn tick(
         &mut self,
         sim: &mut Sim,
-        observer: &mut Observer,
+        observer: &mut impl Observe,
         finished: &mut Vec<(Fence, Waiter)>,
     ) -> bool {
         if self.unit.is_none() {
@@ -134,15 +134,13 @@ impl NodeFences {
         finished.len() > before
     }
 
-    fn complete(&mut self, sim: &mut Sim, observer: &mut Observer, finished: &mut Vec<(Fence, Waiter)>) {
+    fn complete(&mut self, sim: &mut Sim, observer: &mut impl Observe, finished: &mut Vec<(Fence, Waiter)>) {
         let Some(Unit { done, .. }) = self.unit.as_ref().filter(|unit| unit.done.offered(sim)) else {
             return;
         };
         let [seq, scope, acquire] = [0, 1, 2].map(|field| done.field(sim, field)[0] as u8);
         let told = Fence { scope, acquire: acquire == 1 };
-        if let Some(checks) = &mut observer.checks {
-            checks.fence_done(sim.cycle(), self.node, seq, told.scope, told.acquire);
-        }
+        Observe::fence(observer, sim.cycle(), self.node, false, seq, told);
         let of = &mut self.s.flights[lane(scope)];
         if let Some(flight) = of.take_if(|f| f.taken && f.seq == seq && f.fence == told) {
             finished.extend(flight.waiters.into_iter().map(|waiter| (told, waiter)));
@@ -160,7 +158,7 @@ impl NodeFences {
         self.s.flights[scope] = Some(Flight { fence, seq: self.s.seq, taken: false, waiters });
     }
 
-    fn offer(&mut self, sim: &mut Sim, observer: &mut Observer) -> bool {
+    fn offer(&mut self, sim: &mut Sim, observer: &mut impl Observe) -> bool {
         let Some(Unit { start, .. }) = &mut self.unit else { return false };
         let unsent = |scope: &usize| self.s.flights[*scope].as_ref().is_some_and(|f| !f.taken);
         let Some(scope) = self.s.offering.or_else(|| (0..2).find(unsent)) else {
@@ -174,9 +172,8 @@ impl NodeFences {
         self.s.offering = (!taken).then_some(scope);
         if taken {
             flight.taken = true;
-            if let Some(checks) = &mut observer.checks {
-                checks.fence_start(sim.cycle(), self.node, flight.seq, width, acquire);
-            }
+            let fence = Fence { scope: width, acquire };
+            Observe::fence(observer, sim.cycle(), self.node, true, flight.seq, fence);
         }
         true
     }

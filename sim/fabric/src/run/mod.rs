@@ -4,6 +4,7 @@ mod close;
 mod copies;
 mod events;
 mod fences;
+mod groups;
 mod memory;
 mod model;
 mod observe;
@@ -15,6 +16,7 @@ mod room;
 mod schedule;
 mod seat;
 mod snapshot;
+mod spread;
 mod stalls;
 mod stash;
 mod state;
@@ -44,8 +46,9 @@ use crate::placement::{PageTable, PlacementError};
 use crate::port::PortError;
 use copies::HostCopies;
 use fences::NodeFences;
+use groups::Group;
 use model::FabricModel;
-use observe::Observer;
+use observe::{Notes, Observer};
 use outside::{Areas, Outside};
 use processor::Processor;
 use seat::Seat;
@@ -57,6 +60,7 @@ use std::time::Instant;
 use thiserror::Error;
 use weft_blocks::registry::BlockError;
 use weft_engine::runner::{Listener, Rewind, RunError, Runner, Watch};
+use weft_engine::team::Team;
 use weft_engine::wave::WaveError;
 use weft_engine::{BackendKind, Design, Effort, EngineError, Options, Probes, Sim};
 use weft_output::OutputError;
@@ -95,6 +99,10 @@ pub enum FabricError {
     Unsettled(String),
     #[error("the design has no {units}, which the models around it read; give it the names of its family")]
     Names { units: &'static str },
+    #[error(
+        "not so many threads can be started ({0}); give --threads fewer, or raise the limit of processes (ulimit -u)"
+    )]
+    Threads(std::io::Error),
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
     #[error("the run has not ended after {cycles} cycles; --max-cycles sets the limit")]
@@ -142,7 +150,7 @@ pub struct RunOptions {
     pub waves: Option<WaveRequest>,
     /// Event log.
     pub events: Option<EventRequest>,
-    /// Threads that clock the hardware; see [`Sim::set_threads`]. Results do not depend on it.
+    /// Threads that go through each cycle. Results do not depend on it.
     pub threads: usize,
     /// Whoever sets it ends [`FabricRun::run_to`] at the next cycle boundary.
     pub stop: Option<Arc<AtomicBool>>,
@@ -273,13 +281,18 @@ impl FabricRun {
         config.validate()?;
         let begun = Instant::now();
         let table = Arc::new(PageTable::new(program.arrays(), config)?);
-        let mut sim = Sim::new(design);
-        sim.set_threads(options.threads);
+        let mut sim = match options.threads {
+            0 | 1 => Sim::new(design),
+            threads => Sim::cut(design, &spread::spread(design, threads)),
+        };
         let log = |request| events::Shared::new(request, config, &*program, &table, &sim);
         let events = options.events.as_ref().map(log).transpose()?;
         let mut model = model(config, &program, table, &mut sim)?;
         model.stop.clone_from(&options.stop);
         let mut runner = Runner::new(sim, model, options.rewind.clone());
+        if options.threads > 1 {
+            runner.share(Team::new(options.threads).map_err(FabricError::Threads)?);
+        }
         if let Some(events) = &events {
             runner.listen(Box::new(events.clone()));
         }
@@ -340,6 +353,12 @@ impl FabricRun {
     pub fn record(&mut self, recording: &Recording) {
         let model = &mut self.runner.model;
         model.observer.recorder = Some(recording.recorder(model.program.arrays()));
+    }
+
+    /// Compute units and memories go through a cycle on several threads, not only the hardware.
+    pub fn is_shared(&self) -> bool {
+        let model = &self.runner.model;
+        model.apart() && model.around.are_apart()
     }
 
     /// Cycles run so far.
@@ -459,9 +478,17 @@ fn model(
         seats.push(Seat::new(sim, cu, node, number, &*hardware)?);
     }
     let fences = (0..shape.nodes).map(|node| NodeFences::new(sim, node, hardware.has_fences()));
+    let fences = fences.collect::<Result<_, _>>()?;
+    let outside = Outside::new(program.arrays(), links, shape);
+    let parts: Option<Vec<usize>> = seats.iter().map(|seat| seat.part(sim)).collect();
+    // A stash needs to know at once where a page is.
+    let stashes = (0..shape.cus).any(|number| hardware.stash(number).is_some());
+    let whole = sim.parts().count() == 1;
+    let together = whole || outside.is_some() || around.hears() || stashes && table.on_touch();
+    let groups = parts.filter(|_| !together).map_or(Vec::new(), |parts| Group::of(&parts));
     Ok(FabricModel {
         seats,
-        fences: fences.collect::<Result<_, _>>()?,
+        fences,
         around,
         processor: Processor::new(&shape, common.cta_schedule, hardware.kernel_acquires(), hardware.fold())
             .with_copies(HostCopies::new(common, &table, program.arrays()))
@@ -473,7 +500,11 @@ fn model(
         program: program.clone(),
         observer: Observer { meter: hardware.meter(), checks, recorder: None },
         stop: None,
-        outside: Outside::new(program.arrays(), links, shape),
+        outside,
+        groups,
+        acted: 0,
+        notes: Notes::default(),
+        told: Notes::default(),
         shape,
         links,
     })

@@ -1,11 +1,12 @@
 //! Everything behavioural around the fabric, as one model that the engine's runner clocks and rewinds.
 
 use super::fences::{NodeFences, Waiter};
+use super::groups::{Group, Step, place};
 use super::memory::Held;
-use super::observe::Observer;
+use super::observe::{Notes, Observer, transfers};
 use super::outside::{Moves, Outside};
 use super::processor::{COPY, Processor};
-use super::seat::{Elsewhere, Seat};
+use super::seat::{Beside, Elsewhere, Seat};
 use super::stream::{Order, crossing};
 use crate::activity::{CHECKS, CUS, FENCES, MEMORY, PROCESSOR};
 use crate::check::{CheckError, Checks};
@@ -18,7 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weft_blocks::msg::CuOp;
 use weft_engine::Sim;
-use weft_engine::runner::{Model, Problem};
+use weft_engine::activity::Activity;
+use weft_engine::runner::{Model, Problem, Tick};
+use weft_engine::team::Team;
 use weft_workload::{HostStep, Program};
 
 /// Cycles after the last fence in which the fabric must come to rest.
@@ -43,7 +46,20 @@ pub(super) struct FabricModel {
     pub outside: Option<Outside>,
     /// Ends the run at the next cycle boundary once it is set.
     pub stop: Option<Arc<AtomicBool>>,
+    /// Compute units by parts of the simulation; none where they cannot go on side by side.
+    pub groups: Vec<Group>,
+    /// Compute units that acted in the last cycle.
+    pub acted: usize,
+    /// What happens in the present cycle, and what has happened in the one before, of which the observer has not heard.
+    pub notes: Notes,
+    pub told: Notes,
 }
+
+/// Fewer compute units than this go on on one thread.
+const WORTH_SHARING: usize = 8;
+
+/// Fewer units of the hardware than this are clocked on one thread: to share them out would take longer.
+const WORTH_CLOCKING: usize = 16;
 
 impl FabricModel {
     /// Bytes of the program's memory, by the program's addresses.
@@ -77,12 +93,16 @@ impl FabricModel {
         self.observer.end(sim, &*self.around, &self.host)
     }
 
-    /// Fences go on; who has waited for one that is complete goes on too. Returns whether the next cycle matters even if nothing else happens.
-    fn fences(&mut self, sim: &mut Sim) -> bool {
+    /// Fences go on; who has waited for one that is complete goes on too. The observer hears of it, or it is `noted`. Returns whether the next cycle
+    /// matters even if nothing else happens.
+    fn fences(&mut self, sim: &mut Sim, noted: bool) -> bool {
         let (now, mut again) = (sim.cycle(), false);
         let mut finished = Vec::new();
         for (node, fences) in self.fences.iter_mut().enumerate() {
-            again |= fences.tick(sim, &mut self.observer, &mut finished);
+            again |= match noted {
+                true => fences.tick(sim, &mut self.notes.fences, &mut finished),
+                false => fences.tick(sim, &mut self.observer, &mut finished),
+            };
             for (fence, waiter) in finished.drain(..) {
                 match waiter {
                     Waiter::Processor => self.processor.fenced(),
@@ -95,13 +115,96 @@ impl FabricModel {
         again
     }
 
-    fn seats(&mut self, sim: &mut Sim) -> Result<u64, String> {
+    /// Compute units go on, side by side if there is a team; returns when something happens next by itself.
+    fn seats(&mut self, sim: &mut Sim, team: Option<&mut Team>) -> Result<u64, String> {
+        match team.filter(|_| self.acted >= WORTH_SHARING && self.apart()) {
+            Some(team) => {
+                self.step().units(sim, team);
+                self.left()
+            }
+            None => self.seats_in_turn(sim),
+        }
+    }
+
+    /// Compute units of different parts can go on side by side.
+    pub fn apart(&self) -> bool {
+        !self.groups.is_empty() && self.observer.recorder.is_none()
+    }
+
+    fn step(&mut self) -> Step<'_> {
+        Step {
+            table: &self.table,
+            cus: self.processor.cus,
+            groups: &mut self.groups,
+            seats: &mut self.seats,
+            noted: &mut self.notes.groups,
+        }
+    }
+
+    /// Does what groups have left, and tells what they have noted unless all is told later.
+    fn left(&mut self) -> Result<u64, String> {
+        let (mut due, mut acted) = (u64::MAX, 0);
+        for number in 0..self.groups.len() {
+            let left = &mut self.groups[number].left;
+            for (seat, addr) in left.touched.drain(..) {
+                let (table, node) = (Arc::make_mut(&mut self.table), seat / self.processor.cus);
+                place(table, &mut self.seats[seat], addr, node as u32, u64::from(self.shape.line));
+            }
+            if let Some(problem) = left.failed.take() {
+                // Nobody hears of those behind it.
+                self.notes.groups.truncate(number + 1);
+                self.notes.tell_units(&mut self.observer);
+                return Err(problem);
+            }
+            left.asks.drain(..).for_each(|(node, fence, waiter)| self.fences[node].ask(fence, waiter));
+            left.freed.drain(..).for_each(|node| self.processor.freed(node));
+            (due, acted) = (due.min(left.due), acted + left.acted);
+        }
+        self.acted = acted;
+        if !self.notes.over || self.table.has_fresh() {
+            self.notes.tell_units(&mut self.observer);
+        }
+        self.fill_fresh();
+        Ok(due)
+    }
+
+    /// One cycle side by side, clock edge included; what happens in it the observer hears in the next one.
+    fn cycle_by(&mut self, sim: &mut Sim, team: &mut Team) -> Result<u64, Problem> {
+        let FabricModel { notes, told, observer, groups, seats, table, around, .. } = self;
+        (notes.cycle, notes.over) = (sim.cycle(), true);
+        let mut found = Ok(());
+        let step = Step { table, cus: self.processor.cus, groups, seats, noted: &mut notes.groups };
+        let due = step.cycle(sim, team, around.by_part(), &mut || {
+            CHECKS.begin();
+            found = told.judge(observer);
+        });
+        Activity::MESSAGES.begin();
+        sim.post();
+        found?;
+        around.gather();
+        if notes.memory.checked {
+            transfers(&**around)
+                .for_each(|(transfer, home)| notes.memory.memory(notes.cycle, transfer, home));
+        }
+        let units = self.left()?;
+        std::mem::swap(&mut self.notes, &mut self.told);
+        if !sim.failures().is_empty() {
+            // What a check says of this cycle comes before what the hardware says.
+            self.catch_up()?;
+        }
+        Ok(due.unwrap_or(u64::MAX).min(units))
+    }
+
+    fn seats_in_turn(&mut self, sim: &mut Sim) -> Result<u64, String> {
         let now = sim.cycle();
         let mut due = self.pages(now)?;
         let table = RefCell::new(&mut self.table);
         let areas = self.outside.as_ref().map(Outside::areas);
+        let (hears, mut acted) = (self.around.hears(), 0);
+        let mut asks = Vec::new();
         for (number, seat) in self.seats.iter_mut().enumerate() {
             if seat.acts(sim) {
+                acted += 1;
                 let (resident, node) = (seat.cu.resident(), number / self.processor.cus);
                 let translate = |addr: u64| {
                     if let Some(marked) = areas.as_ref().and_then(|areas| areas.mark(addr)) {
@@ -111,11 +214,16 @@ impl FabricModel {
                     let found = table.find(addr);
                     found.unwrap_or_else(|| Arc::make_mut(&mut table).touch(addr, node as u32))
                 };
-                let (fences, around) = (&mut self.fences[node], &mut *self.around);
                 let find = |addr: u64| table.borrow().find(addr);
-                let (outside, memory) = (self.outside.as_mut(), &mut self.host);
-                let mut elsewhere = Elsewhere { outside, memory, find: &find };
-                seat.tick(sim, fences, around, &mut elsewhere, &translate, &mut self.observer)?;
+                let memory = &mut self.host;
+                let elsewhere =
+                    self.outside.as_mut().map(|outside| Elsewhere { outside, memory, find: &find });
+                let around = hears.then_some(&mut *self.around);
+                let mut beside = Beside { asks, around, elsewhere };
+                let ticked = seat.tick(sim, &mut beside, &translate, &mut self.observer);
+                asks = beside.asks;
+                ticked?;
+                asks.drain(..).for_each(|(fence, waiter)| self.fences[node].ask(fence, waiter));
                 if seat.cu.resident() < resident {
                     self.processor.freed(node);
                 }
@@ -124,6 +232,7 @@ impl FabricModel {
             }
             due = due.min(seat.next);
         }
+        self.acted = acted;
         self.fill_fresh();
         Ok(due)
     }
@@ -165,11 +274,23 @@ impl FabricModel {
     }
 }
 
-impl Model for FabricModel {
-    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
+impl FabricModel {
+    /// One cycle, on the threads of a team if there is one; with `clocks` including the clock edge, if that pays.
+    fn go(&mut self, sim: &mut Sim, mut team: Option<&mut Team>, clocks: bool) -> Result<Tick, Problem> {
         let now = sim.cycle();
+        let clocks = clocks
+            && self.apart()
+            && self.around.are_apart()
+            && !self.processor.asks()
+            && !self.observer.looks(now)
+            && sim.awake_units() >= WORTH_CLOCKING;
+        self.notes.listen(self.observer.checks.is_some(), self.groups.len());
+        if !clocks {
+            sim.settle();
+            self.catch_up()?;
+        }
         FENCES.begin();
-        let mut again = self.fences(sim);
+        let mut again = self.fences(sim, clocks);
         PROCESSOR.begin();
         let quiet = self.processor.rests && sim.asleep() && self.around.is_idle();
         let (program, around, table) = (&self.program, &*self.around, &*self.table);
@@ -196,19 +317,30 @@ impl Model for FabricModel {
         };
         let place =
             |addr: u64, bytes: &[u8]| copy_accesses(table, &mut host.borrow_mut(), &shape, addr, bytes, keep);
-        again |= self.processor.tick(
+        let ticked = self.processor.tick(
             (sim, quiet),
             &mut self.seats,
             &mut self.fences,
             &ask,
             &place,
             &mut self.observer,
-        )?;
+        );
+        if ticked.is_err() {
+            self.catch_up()?;
+        }
+        again |= ticked?;
         if self.processor.boundary {
+            sim.settle();
+            self.told.judge(&mut self.observer)?;
+            self.notes.tell_fences(&mut self.observer);
             self.observer.boundary(sim, &*self.around)?;
         }
         CUS.begin();
-        let mut due = self.seats(sim)?;
+        if let (true, Some(team)) = (clocks, &mut team) {
+            let due = self.cycle_by(sim, team)?;
+            return Ok(Tick { due: Some(due), clocked: true });
+        }
+        let mut due = self.seats(sim, team)?;
         MEMORY.begin();
         if again {
             due = due.min(now + 1);
@@ -219,7 +351,21 @@ impl Model for FabricModel {
         if due == u64::MAX && sim.asleep() && !self.finished() {
             self.observer.stuck(sim)?;
         }
-        Ok((due != u64::MAX).then_some(due))
+        Ok(Tick { due: (due != u64::MAX).then_some(due), clocked: false })
+    }
+}
+
+impl Model for FabricModel {
+    fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
+        self.go(sim, None, false).map(|tick| tick.due)
+    }
+
+    fn tick_by(&mut self, sim: &mut Sim, team: &mut Team, looks: bool) -> Result<Tick, Problem> {
+        self.go(sim, Some(team), !looks)
+    }
+
+    fn catch_up(&mut self) -> Result<(), Problem> {
+        self.told.judge(&mut self.observer)
     }
 
     fn finished(&self) -> bool {

@@ -198,6 +198,11 @@ impl Processor {
         Processor { phase, until, copies, ..self }
     }
 
+    /// It asks the program for the next host step in this cycle.
+    pub fn asks(&self) -> bool {
+        matches!(self.phase, Phase::Next | Phase::CopyIn)
+    }
+
     /// The cycle in which the copy under way ends.
     pub fn wakes(&self) -> Option<u64> {
         matches!(self.phase, Phase::CopyIn | Phase::CopyOut).then_some(self.until)

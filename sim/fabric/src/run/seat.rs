@@ -1,19 +1,19 @@
 //! A compute unit at its port of the fabric.
 
-use super::fences::{Fence, NodeFences, Waiter};
-use super::observe::Observer;
+use super::fences::{Fence, Waiter};
+use super::observe::Observe;
 use super::outside::{Claim, Outside};
 use super::stash::{StashPort, StashState};
-use crate::activity::{CHECKS, CUS, PORTS};
+use crate::activity::{CUS, PORTS};
 use crate::channel::{Receiver, Sender, SenderState};
-use crate::cu::{Cu, CuError, Issuer, KIND_ACK, LineAccess, LineReply, Structural};
-use crate::family::{Hardware, Surroundings, Unit};
+use crate::cu::{Cu, CuError, KIND_ACK, LineAccess, LineReply, Structural};
+use crate::family::{Hardware, Surroundings};
 use crate::memory::Memory;
 use crate::port::PortError;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use weft_blocks::msg::CuOp;
-use weft_engine::{OutPort, Sim};
+use weft_engine::{OutPort, PinList, Pins, Sim};
 use weft_rtl::prelude::HwEnum;
 use weft_workload::{Class, Hint, Request};
 
@@ -67,9 +67,20 @@ struct Waits {
     spans: Vec<(u16, u64)>,
 }
 
-/// What compute units reach without the fabric, if there is anything.
+/// What a compute unit has to do with beside its L1.
+#[derive(Default)]
+pub(super) struct Beside<'a> {
+    /// What is asked of the node's fences.
+    pub asks: Vec<(Fence, Waiter)>,
+    /// The surroundings, if they hear of accesses.
+    pub around: Option<&'a mut dyn Surroundings>,
+    /// What is reached without the fabric, if there is anything.
+    pub elsewhere: Option<Elsewhere<'a>>,
+}
+
+/// What compute units reach without the fabric.
 pub(super) struct Elsewhere<'a> {
-    pub outside: Option<&'a mut Outside>,
+    pub outside: &'a mut Outside,
     /// By the program's addresses.
     pub memory: &'a mut Memory,
     /// Physical address of one of the program's.
@@ -179,9 +190,17 @@ impl Seat {
         self.number
     }
 
+    /// The part of the simulation that has all its ports, if there is one.
+    pub fn part(&self, sim: &Sim) -> Option<usize> {
+        let told =
+            PinList { outputs: self.time.into_iter().chain(self.stall).collect(), ..PinList::default() };
+        let stash = self.stash.as_ref().map(StashPort::pins).unwrap_or_default();
+        sim.part_with(&self.req.pins().and(self.rsp.pins()).and(told).and(stash))
+    }
+
     /// Whether something happens here in this cycle.
     #[inline]
-    pub fn acts(&self, sim: &mut Sim) -> bool {
+    pub fn acts(&self, sim: &mut impl Pins) -> bool {
         self.next <= sim.cycle()
             || self.rsp.offered(sim)
             || self.refused.is_some_and(|why| self.req.taken(sim) || self.why(sim) != why)
@@ -189,58 +208,56 @@ impl Seat {
 
     /// What the L1 tells of why it takes nothing.
     #[inline]
-    fn why(&self, sim: &mut Sim) -> u64 {
+    fn why(&self, sim: &mut impl Pins) -> u64 {
         self.stall.map_or(0, |port| sim.get(port))
     }
 
-    /// One cycle: answers come in, the access offered goes to the L1, the compute unit ticks. Releases and acquires that the L1 alone cannot perform
-    /// go to the node's `fences`.
+    /// One cycle: answers come in, the access offered goes to the L1, the compute unit ticks. What releases and acquires that the L1 alone cannot
+    /// perform ask of the node's fences is added to `beside`.
     pub fn tick(
         &mut self,
-        sim: &mut Sim,
-        fences: &mut NodeFences,
-        around: &mut dyn Surroundings,
-        elsewhere: &mut Elsewhere,
+        sim: &mut impl Pins,
+        beside: &mut Beside,
         translate: &dyn Fn(u64) -> u64,
-        observer: &mut Observer,
+        observer: &mut impl Observe,
     ) -> Result<(), String> {
         let now = sim.cycle();
         PORTS.begin();
         let mut reply = self.rsp.offered(sim).then(|| self.reply(sim));
-        if let (Some(reply), Some(checks)) = (&reply, &mut observer.checks) {
-            let _noted = CHECKS.within();
+        if let Some(reply) = reply.as_ref().filter(|_| observer.checks()) {
             let time = self.time.map(|port| sim.get(port));
-            checks.cu_rsp(now, self.gpu, self.number, reply, time);
+            observer.answer(now, (self.gpu, self.number), reply, time);
         }
         let host = !self.host.is_empty() || self.host_open > 0;
         if host {
-            self.host_tick(sim, reply.is_some(), around, observer);
+            self.host_tick(sim, reply.is_some(), beside, observer);
         } else {
             if let Some(stash) = &mut self.stash {
                 stash.tick(sim, &mut self.cu, observer);
             }
-            self.present(sim, fences, around, elsewhere, observer);
+            self.present(sim, beside, observer);
             CUS.begin();
             if let Some(reply) = &mut reply {
-                if let Some(access) = self.cu.taken(reply.id) {
+                if let (Some(access), Some(around)) = (self.cu.taken(reply.id), &mut beside.around) {
                     around.answered((self.gpu, self.number), access, &mut reply.data);
                 }
-                self.answer(reply, now, fences, observer);
+                self.answer(reply, now, &mut beside.asks, observer);
             }
-            if let Some(outside) = &mut elsewhere.outside {
-                self.hear(outside, reply.as_ref(), now, observer);
+            if let Some(elsewhere) = &mut beside.elsewhere {
+                self.hear(elsewhere.outside, reply.as_ref(), now, observer);
             }
             while let Some(id) = self.waits.done.pop_front() {
                 self.give(&acknowledgement(id), now, observer);
             }
             self.cu.tick(now, translate, observer).map_err(|e| e.to_string())?;
         }
-        let (held, due) = elsewhere.outside.as_ref().map_or((0, u64::MAX), |outside| self.held(outside));
+        let outside = beside.elsewhere.as_ref().map(|elsewhere| &*elsewhere.outside);
+        let (held, due) = outside.map_or((0, u64::MAX), |outside| self.held(outside));
         // The L1's port wakes the seat: when an access is answered, and when one is taken or refused for another
         // reason than before. The host and the stash have ports of their own.
         let open = |stash: &StashPort| stash.driving() || self.cu.outstanding() > held;
-        let waits = elsewhere.outside.as_ref().is_some_and(|outside| outside.waits((self.gpu, self.number)));
-        let alone = !host && elsewhere.outside.is_none();
+        let waits = outside.is_some_and(|outside| outside.waits((self.gpu, self.number)));
+        let alone = !host && outside.is_none();
         self.refused = (alone && self.req.offering()).then(|| self.why(sim));
         let offers = self.req.driving() || self.cu.untaken() > 0 && !waits;
         let busy = host || offers && self.refused.is_none() || self.stash.as_ref().is_some_and(open);
@@ -250,15 +267,19 @@ impl Seat {
     }
 
     /// An answer of the host comes in; an access that the L1 has answered completely is over.
-    fn hear(&mut self, outside: &mut Outside, reply: Option<&LineReply>, now: u64, observer: &mut Observer) {
+    fn hear(
+        &mut self,
+        outside: &mut Outside,
+        reply: Option<&LineReply>,
+        now: u64,
+        observer: &mut impl Observe,
+    ) {
         let unit = (self.gpu, self.number);
         if let Some(reply) = reply.filter(|reply| self.cu.taken(reply.id).is_none()) {
             outside.done(unit, reply.id);
         }
         if let Some(reply) = outside.answer(unit, now) {
-            if let Some(checks) = &mut observer.checks {
-                checks.host_rsp(now, self.gpu, self.number, &reply);
-            }
+            observer.host_answer(now, unit, &reply);
             self.give(&reply, now, observer);
         }
     }
@@ -271,9 +292,9 @@ impl Seat {
     }
 
     /// The next access goes to the host, waits for its page, or (false) goes on to the L1.
-    fn leave(&mut self, sim: &mut Sim, elsewhere: &mut Elsewhere, observer: &mut Observer) -> bool {
+    fn leave(&mut self, sim: &mut impl Pins, beside: &mut Beside, observer: &mut impl Observe) -> bool {
         let (now, unit) = (sim.cycle(), (self.gpu, self.number));
-        let Elsewhere { outside: Some(outside), memory, find } = elsewhere else { return false };
+        let Some(Elsewhere { outside, memory, find }) = &mut beside.elsewhere else { return false };
         let Some(access) = self.cu.offer(now) else { return false };
         match outside.claim(unit, access, now, memory, find) {
             Claim::Own => return false,
@@ -283,9 +304,7 @@ impl Seat {
             }
             Claim::Wait => self.cu.refused(now, Structural::Other),
             Claim::Taken => {
-                if let Some(checks) = &mut observer.checks {
-                    checks.host_req(now, self.gpu, self.number, access);
-                }
+                observer.host_request(now, unit, access);
                 self.cu.accepted(now, observer);
                 self.cu.refused(now, Structural::Bank);
             }
@@ -295,14 +314,7 @@ impl Seat {
     }
 
     /// Offers the L1 an acquire whose fence is complete, else the compute unit's next access; one that needs a fence first is kept here.
-    fn present(
-        &mut self,
-        sim: &mut Sim,
-        fences: &mut NodeFences,
-        around: &mut dyn Surroundings,
-        elsewhere: &mut Elsewhere,
-        observer: &mut Observer,
-    ) {
+    fn present(&mut self, sim: &mut impl Pins, beside: &mut Beside, observer: &mut impl Observe) {
         let now = sim.cycle();
         if self.waits.own || (!self.req.offering() && !self.waits.ready.is_empty()) {
             let access = &self.waits.ready[0];
@@ -311,12 +323,12 @@ impl Seat {
             if !self.waits.own {
                 let access = &self.waits.ready[0];
                 let issuer = self.cu.issuer(access.id);
-                tell(observer, now, (self.gpu, self.number), access, issuer.as_ref());
+                observer.request(now, (self.gpu, self.number), access, issuer.as_ref());
                 self.waits.ready.pop_front();
             }
             return;
         }
-        if self.leave(sim, elsewhere, observer) {
+        if self.leave(sim, beside, observer) {
             return;
         }
         let Some(access) = self.cu.offer(now) else { return self.req.rest(sim) };
@@ -325,7 +337,7 @@ impl Seat {
             Some(fence) if fence.acquire => {
                 let access = access.clone();
                 self.req.rest(sim);
-                fences.ask(fence, Waiter::Cu { cu: self.number, id: access.id });
+                beside.asks.push((fence, Waiter::Cu { cu: self.number, id: access.id }));
                 self.waits.spans.push((access.id, now));
                 self.waits.acquires.push(access);
                 self.cu.accepted(now, observer);
@@ -333,12 +345,14 @@ impl Seat {
             }
             _ if offer(&mut self.req, sim, access, self.limbs) => {
                 let issuer = self.cu.issuer(access.id);
-                tell(observer, now, (self.gpu, self.number), access, issuer.as_ref());
+                observer.request(now, (self.gpu, self.number), access, issuer.as_ref());
                 self.waits.releases.extend(fence.map(|fence| (access.id, fence.scope)));
                 if matches!(access.op, CuOp::Rel | CuOp::Acq) {
                     self.waits.spans.push((access.id, now));
                 }
-                around.taken((self.gpu, self.number), access);
+                if let Some(around) = &mut beside.around {
+                    around.taken((self.gpu, self.number), access);
+                }
                 self.cu.accepted(now, observer);
                 self.cu.refused(now, Structural::Bank);
             }
@@ -347,7 +361,7 @@ impl Seat {
     }
 
     /// What keeps another access from the L1 in this cycle, in which it has `taken` one or not.
-    fn blocks(&self, sim: &mut Sim, taken: bool) -> Structural {
+    fn blocks(&self, sim: &mut impl Pins, taken: bool) -> Structural {
         match self.stall {
             _ if taken => Structural::Bank,
             Some(_) => Structural::of_status(self.why(sim)),
@@ -356,23 +370,29 @@ impl Seat {
     }
 
     /// The L1 answers: the compute unit gets it, or a fence follows.
-    fn answer(&mut self, reply: &LineReply, now: u64, fences: &mut NodeFences, observer: &mut Observer) {
+    fn answer(
+        &mut self,
+        reply: &LineReply,
+        now: u64,
+        asks: &mut Vec<(Fence, Waiter)>,
+        observer: &mut impl Observe,
+    ) {
         match self.waits.releases.iter().position(|(id, _)| *id == reply.id) {
             Some(place) => {
                 let (id, scope) = self.waits.releases.remove(place);
-                fences.ask(Fence { scope, acquire: false }, Waiter::Cu { cu: self.number, id });
+                asks.push((Fence { scope, acquire: false }, Waiter::Cu { cu: self.number, id }));
             }
             None => self.give(reply, now, observer),
         }
     }
 
     /// The compute unit gets an answer; the checks learn what a release or acquire has done.
-    fn give(&mut self, reply: &LineReply, now: u64, observer: &mut Observer) {
+    fn give(&mut self, reply: &LineReply, now: u64, observer: &mut impl Observe) {
         if let Some(place) = self.waits.spans.iter().position(|(id, _)| *id == reply.id) {
             let (_, start) = self.waits.spans.remove(place);
-            if let (Some(access), Some(checks)) = (self.cu.taken(reply.id), &mut observer.checks) {
+            if let Some(access) = self.cu.taken(reply.id) {
                 let acquire = access.op == CuOp::Acq;
-                checks.synchronised(self.gpu, self.number, acquire, access.scope, (start, now));
+                observer.synchronised((self.gpu, self.number), acquire, access.scope, (start, now));
             }
         }
         self.cu.reply(reply, now, observer);
@@ -391,16 +411,18 @@ impl Seat {
 
     fn host_tick(
         &mut self,
-        sim: &mut Sim,
+        sim: &mut impl Pins,
         answered: bool,
-        around: &mut dyn Surroundings,
-        observer: &mut Observer,
+        beside: &mut Beside,
+        observer: &mut impl Observe,
     ) {
         match self.host.front() {
             Some(access) => {
                 if offer(&mut self.req, sim, access, self.limbs) {
-                    tell(observer, sim.cycle(), (self.gpu, self.number), access, None);
-                    around.taken((self.gpu, self.number), access);
+                    observer.request(sim.cycle(), (self.gpu, self.number), access, None);
+                    if let Some(around) = &mut beside.around {
+                        around.taken((self.gpu, self.number), access);
+                    }
                     self.host.pop_front();
                     self.host_open += 1;
                 }
@@ -412,7 +434,7 @@ impl Seat {
         }
     }
 
-    fn reply(&self, sim: &Sim) -> LineReply {
+    fn reply(&self, sim: &impl Pins) -> LineReply {
         let word = |number| self.rsp.field(sim, number)[0];
         let mut data = [0; 16];
         data[..self.limbs].copy_from_slice(self.rsp.field(sim, 3));
@@ -436,15 +458,7 @@ fn acknowledgement(id: u16) -> LineReply {
     LineReply { id, kind: KIND_ACK, mask: 0, data: [0; 16], src: 0, merged: false }
 }
 
-/// Tells the checks that the L1 has taken an access.
-fn tell(observer: &mut Observer, now: u64, (node, cu): Unit, a: &LineAccess, issuer: Option<&Issuer>) {
-    if let Some(checks) = &mut observer.checks {
-        let _noted = CHECKS.within();
-        checks.cu_req(now, node, cu, a, issuer);
-    }
-}
-
-fn offer(req: &mut Sender<16>, sim: &mut Sim, a: &LineAccess, limbs: usize) -> bool {
+fn offer(req: &mut Sender<16>, sim: &mut impl Pins, a: &LineAccess, limbs: usize) -> bool {
     let one = |v: bool| [u64::from(v)];
     let byte = |v: u8| [u64::from(v)];
     let mask = [a.mask as u64, (a.mask >> 64) as u64];

@@ -1,13 +1,13 @@
 //! A stash at its ports of the fabric: mappings and passes of its CU, its answers, and what the checks learn of them: accesses of a unit of its own, by global address.
 
-use super::observe::Observer;
+use super::observe::Observe;
 use crate::channel::{Receiver, Sender, SenderState};
 use crate::cu::{BankWord, Cu, LineAccess, LineReply, Structural};
 use crate::port::PortError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use weft_blocks::msg::CuOp;
-use weft_engine::{OutPort, Sim};
+use weft_engine::{OutPort, PinList, Pins, Sim};
 use weft_rtl::prelude::HwEnum;
 
 const MAP: [&str; 7] = ["index", "base", "global", "element", "stride", "count", "id"];
@@ -73,6 +73,12 @@ impl StashPort {
         })
     }
 
+    /// Its ports.
+    pub fn pins(&self) -> PinList {
+        let stall = PinList { outputs: vec![self.stall], ..PinList::default() };
+        self.map.pins().and(self.req.pins()).and(self.rsp.pins()).and(stall)
+    }
+
     /// What has to be saved.
     pub fn state(&self) -> StashState {
         StashState { map: self.map.state(), req: self.req.state(), ..self.s.clone() }
@@ -91,7 +97,7 @@ impl StashPort {
     }
 
     /// One cycle: what the CU presents goes in, an answer comes out.
-    pub fn tick(&mut self, sim: &mut Sim, cu: &mut Cu, observer: &mut Observer) {
+    pub fn tick(&mut self, sim: &mut impl Pins, cu: &mut Cu, observer: &mut impl Observe) {
         let now = sim.cycle();
         match cu.offer_map() {
             Some(map) => {
@@ -134,7 +140,7 @@ impl StashPort {
         }
     }
 
-    fn offer(&mut self, sim: &mut Sim, access: &LineAccess, pass: &[BankWord]) -> bool {
+    fn offer(&mut self, sim: &mut impl Pins, access: &LineAccess, pass: &[BankWord]) -> bool {
         let (mut mask, mut rows) = ([0u64], [0u64; 8]);
         for word in pass {
             mask[0] |= 1 << word.bank;
@@ -155,7 +161,7 @@ impl StashPort {
         self.req.offer(sim, fields)
     }
 
-    fn reply(&self, sim: &Sim) -> LineReply {
+    fn reply(&self, sim: &impl Pins) -> LineReply {
         let word = |number| self.rsp.field(sim, number)[0];
         let mut data = [0; 16];
         let words = self.rsp.field(sim, 3);
@@ -184,15 +190,15 @@ impl StashPort {
     }
 
     /// The checks learn what the stash has taken.
-    fn tell(&mut self, now: u64, access: &LineAccess, pass: &[BankWord], observer: &mut Observer) {
-        let Some(checks) = &mut observer.checks else { return };
-        checks.other_transfer(now);
+    fn tell(&mut self, now: u64, access: &LineAccess, pass: &[BankWord], observer: &mut impl Observe) {
+        if !observer.checks() {
+            return;
+        }
+        observer.other_transfer(now);
         if matches!(access.op, CuOp::Rel | CuOp::Acq) {
             let number = self.number();
             let told = LineAccess { id: number, ..access.clone() };
-            if let Some(checks) = &mut observer.checks {
-                checks.stash_req(now, self.gpu, self.number, &told);
-            }
+            observer.stash_request(now, (self.gpu, self.number), &told);
             self.s.open.insert(access.id, vec![Part { number, words: Vec::new() }]);
             return;
         }
@@ -214,9 +220,7 @@ impl StashPort {
                     (access.data[usize::from(bank / 2)] >> (32 * (bank % 2)) & 0xffff_ffff)
                         << (32 * (place % 2));
             }
-            if let Some(checks) = &mut observer.checks {
-                checks.stash_req(now, self.gpu, self.number, &part);
-            }
+            observer.stash_request(now, (self.gpu, self.number), &part);
             parts.push(Part { number, words });
         }
         if access.op == CuOp::Ld {
@@ -231,9 +235,11 @@ impl StashPort {
     }
 
     /// The checks learn what the stash answers.
-    fn hear(&mut self, now: u64, reply: &LineReply, observer: &mut Observer) {
-        let Some(checks) = &mut observer.checks else { return };
-        checks.other_transfer(now);
+    fn hear(&mut self, now: u64, reply: &LineReply, observer: &mut impl Observe) {
+        if !observer.checks() {
+            return;
+        }
+        observer.other_transfer(now);
         let Some(mut parts) = self.s.open.remove(&reply.id) else { return };
         for part in &mut parts {
             let whole = part.words.is_empty();
@@ -249,7 +255,7 @@ impl StashPort {
                 !here
             });
             if whole || told.mask != 0 {
-                checks.stash_rsp(now, self.gpu, self.number, &told);
+                observer.stash_answer(now, (self.gpu, self.number), &told);
             }
         }
         let (done, open): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| part.words.is_empty());

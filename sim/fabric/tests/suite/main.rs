@@ -16,4 +16,5 @@ mod spandex_latency;
 mod srsp;
 mod stalls;
 mod sync;
+mod threads;
 mod tsm;

@@ -1,4 +1,4 @@
-//! `weft bench program` and `weft bench record`: CPU time of whole runs, in turns.
+//! `weft bench program`, `weft bench record` and `weft bench threads`: time of whole runs, in turns.
 
 use super::process::{self, Ended};
 use crate::failure::{Failure, Outcome, say};
@@ -30,6 +30,16 @@ pub struct RecordArgs {
     trace: bool,
 }
 
+/// Arguments of `weft bench threads`.
+#[derive(clap::Args)]
+pub struct ThreadsArgs {
+    /// Numbers of threads beside one, separated by commas.
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "2", value_parser = clap::value_parser!(u16).range(2..=256))]
+    threads: Vec<u16>,
+    #[command(flatten)]
+    runs: Runs,
+}
+
 /// A run, made several times.
 #[derive(clap::Args)]
 struct Runs {
@@ -49,11 +59,31 @@ struct Runs {
     words: Vec<String>,
 }
 
-/// A kind of run: its name, and the CPU time of each.
+/// A kind of run: its name, and the time of each.
 struct Kind {
     name: String,
     seconds: Vec<f64>,
     cycles: u64,
+}
+
+/// A run that has ended.
+struct Once {
+    ended: Ended,
+    cycles: u64,
+    /// Seconds on the clock from the first cycle to the last.
+    clocked: f64,
+}
+
+/// How runs are compared.
+struct Scale {
+    schema: &'static str,
+    /// What is measured, as a column and as a name in JSON.
+    column: &'static str,
+    name: &'static str,
+    /// Begins the column of ratios.
+    title: &'static str,
+    /// Of the first kind's time and another's.
+    ratio: fn(f64, f64) -> f64,
 }
 
 /// Runs `weft bench program`.
@@ -72,7 +102,7 @@ pub fn run(args: &Args) -> Outcome {
         (0..programs.len()).try_for_each(|which| once(which).map(drop))?;
     }
     let names: Vec<&str> = programs.iter().map(|(name, _)| name.as_str()).collect();
-    let kinds = turns(&names, args.runs.repeat, &once)?;
+    let kinds = turns(&names, args.runs.repeat, &once, |run| run.ended.cpu)?;
     if let [own, other] = &kinds[..]
         && own.cycles != other.cycles
     {
@@ -83,7 +113,8 @@ pub fn run(args: &Args) -> Outcome {
             other.cycles
         )));
     }
-    tell("weft-bench-program-1", &args.runs, &kinds, "this one is", |own, other| other / own)
+    let (schema, title) = ("weft-bench-program-1", "this one is");
+    tell(&args.runs, &kinds, &Scale { schema, title, ratio: |own, other| other / own, ..CPU })
 }
 
 /// Runs `weft bench record`.
@@ -105,9 +136,41 @@ pub fn record(args: &RecordArgs) -> Outcome {
     let once = |which: usize| once(&own, &args.runs, &kinds[which].1, scratch.path(), Some(&store));
     once(0)?;
     let names: Vec<&str> = kinds.iter().map(|(name, _)| *name).collect();
-    let kinds = turns(&names, args.runs.repeat, &once)?;
-    tell("weft-bench-record-1", &args.runs, &kinds, "it takes", |without, with| with / without)
+    let kinds = turns(&names, args.runs.repeat, &once, |run| run.ended.cpu)?;
+    let (schema, title) = ("weft-bench-record-1", "it takes");
+    tell(&args.runs, &kinds, &Scale { schema, title, ratio: |without, with| with / without, ..CPU })
 }
+
+/// Runs `weft bench threads`.
+///
+/// # Errors
+/// A run that fails; numbers of threads with which it does not count the same cycles.
+pub fn threads(args: &ThreadsArgs) -> Outcome {
+    let scratch = weft_output::Scratch::new().map_err(Failure::check)?;
+    let (own, store) = (process::own()?, scratch.path().join("code"));
+    let numbers: Vec<u16> = std::iter::once(1).chain(args.threads.iter().copied()).collect();
+    let with = |which: usize| vec!["--threads".to_string(), numbers[which].to_string()];
+    let once = |which: usize| once(&own, &args.runs, &with(which), scratch.path(), Some(&store));
+    once(0)?;
+    let names: Vec<String> = numbers.iter().map(|number| format!("--threads {number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let kinds = turns(&names, args.runs.repeat, &once, |run| run.clocked)?;
+    if let Some(other) = kinds.iter().find(|kind| kind.cycles != kinds[0].cycles) {
+        return Err(Failure::check(anyhow!(
+            "one thread needs {} cycles, and {} {}: results depend on the number of threads, which is a fault of this program; report it",
+            kinds[0].cycles,
+            other.name,
+            other.cycles
+        )));
+    }
+    let (schema, title) = ("weft-bench-threads-1", "it is");
+    let clock =
+        Scale { schema, column: "clock", name: "seconds", title, ratio: |one, several| one / several };
+    tell(&args.runs, &kinds, &clock)
+}
+
+/// Comparisons by CPU time.
+const CPU: Scale = Scale { schema: "", column: "CPU", name: "cpu_seconds", title: "", ratio: |_, _| 0.0 };
 
 /// One run: what it took, and its cycles.
 fn once(
@@ -116,7 +179,7 @@ fn once(
     more: &[String],
     scratch: &Path,
     store: Option<&Path>,
-) -> Result<(Ended, u64), Failure> {
+) -> Result<Once, Failure> {
     let json = scratch.join("run.json");
     let given = [vec!["run".to_string()], runs.words.clone(), more.to_vec()].concat();
     let words = [given, vec!["--json".into(), json.display().to_string()]].concat();
@@ -124,29 +187,32 @@ fn once(
     let text = std::fs::read_to_string(&json).map_err(Failure::check)?;
     let report: Value = serde_json::from_str(&text).map_err(Failure::check)?;
     let cycles = report["cycles"].as_u64().ok_or_else(|| Failure::check(anyhow!("a run without cycles")))?;
-    Ok((ended, cycles))
+    let speed = report["cycles_per_second"].as_f64().unwrap_or(f64::NAN);
+    Ok(Once { ended, cycles, clocked: cycles as f64 / speed })
 }
 
 /// Kinds of runs in turns.
 fn turns(
     names: &[&str],
     repeat: u32,
-    once: &dyn Fn(usize) -> Result<(Ended, u64), Failure>,
+    once: &dyn Fn(usize) -> Result<Once, Failure>,
+    time: impl Fn(&Once) -> f64,
 ) -> Result<Vec<Kind>, Failure> {
     let kind = |name: &&str| Kind { name: name.to_string(), seconds: Vec::new(), cycles: 0 };
     let mut kinds: Vec<Kind> = names.iter().map(kind).collect();
     for _ in 0..repeat {
         for (which, kind) in kinds.iter_mut().enumerate() {
-            let (ended, cycles) = once(which)?;
-            kind.seconds.push(ended.cpu);
-            kind.cycles = cycles;
+            let run = once(which)?;
+            kind.seconds.push(time(&run));
+            kind.cycles = run.cycles;
         }
     }
     Ok(kinds)
 }
 
 /// Prints a table or JSON: the first kind, and the others with their ratio to it, least, median and most of the turns.
-fn tell(schema: &str, runs: &Runs, kinds: &[Kind], title: &str, ratio: impl Fn(f64, f64) -> f64) -> Outcome {
+fn tell(runs: &Runs, kinds: &[Kind], scale: &Scale) -> Outcome {
+    let Scale { schema, column, name, title, ratio } = scale;
     let Some((first, _)) = kinds.split_first() else { return Ok(()) };
     let ratios = |kind: &Kind| {
         let all: Vec<f64> = first.seconds.iter().zip(&kind.seconds).map(|(a, b)| ratio(*a, *b)).collect();
@@ -159,7 +225,7 @@ fn tell(schema: &str, runs: &Runs, kinds: &[Kind], title: &str, ratio: impl Fn(f
             json!({
                 "name": kind.name,
                 "cycles": kind.cycles,
-                "cpu_seconds": kind.seconds,
+                (*name): kind.seconds,
                 "ratio": median,
                 "ratio_min": least,
                 "ratio_max": most,
@@ -170,7 +236,7 @@ fn tell(schema: &str, runs: &Runs, kinds: &[Kind], title: &str, ratio: impl Fn(f
         return say(serde_json::to_string_pretty(&value).map_err(Failure::check)?);
     }
     say(format!("weft run {}: {} cycles", runs.words.join(" "), first.cycles))?;
-    say(format!("{:<32} {:>10} {:>24}", "", "CPU", format!("{title} (min, max)")))?;
+    say(format!("{:<32} {column:>10} {:>24}", "", format!("{title} (min, max)")))?;
     for (number, kind) in kinds.iter().enumerate() {
         let [least, middle, most] = ratios(kind);
         let told =

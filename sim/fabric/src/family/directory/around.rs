@@ -6,6 +6,7 @@ use super::oracle::Oracle;
 use crate::cu::LineAccess;
 use crate::dram::Dram;
 use crate::family::{Channels, Newer, Surroundings, Transfer, Unit};
+use crate::lanes::PartLanes;
 use crate::run::Counter;
 use std::collections::BTreeMap;
 use weft_blocks::msg::Sys;
@@ -34,6 +35,19 @@ impl Surroundings for Around {
         Ok(dram.into_iter().chain(ideal).min())
     }
 
+    /// A directory that is no RTL has ports of all nodes.
+    fn are_apart(&self) -> bool {
+        self.ideal.is_none() && self.dram.are_apart()
+    }
+
+    fn by_part(&mut self) -> Vec<(usize, &mut dyn PartLanes)> {
+        self.dram.by_part()
+    }
+
+    fn gather(&mut self) {
+        self.dram.gather();
+    }
+
     fn is_idle(&self) -> bool {
         self.dram.is_idle() && self.ideal.as_ref().is_none_or(IdealDirectory::is_idle)
     }
@@ -53,20 +67,27 @@ impl Surroundings for Around {
     }
 
     fn transfers(&self) -> &[Transfer] {
-        &self.dram.transfers
+        self.dram.transfers()
     }
 
     fn read(&self, addr: u64, bytes: &mut [u8]) {
-        self.oracle.as_ref().map_or(&self.dram.memory, |oracle| &oracle.memory).read(addr, bytes);
+        match &self.oracle {
+            Some(oracle) => oracle.memory.read(addr, bytes),
+            None => self.dram.read(addr, bytes),
+        }
     }
 
     fn write(&mut self, addr: u64, bytes: &[u8]) {
-        self.dram.memory.write(addr, bytes);
+        self.dram.write(addr, bytes);
         self.oracle.iter_mut().for_each(|oracle| oracle.memory.write(addr, bytes));
     }
 
     fn newer<'a>(&self, sim: &'a Sim) -> Vec<Newer<'a>> {
         if self.oracle.is_some() { Vec::new() } else { self.banks.dirty(sim) }
+    }
+
+    fn hears(&self) -> bool {
+        self.oracle.is_some()
     }
 
     fn taken(&mut self, unit: Unit, access: &LineAccess) {

@@ -35,7 +35,7 @@ impl Precisely {
         Ok(Precisely { precision, every: EVERY, next: EVERY })
     }
 
-    fn look(&mut self, sim: &Sim, beside: Beside) -> Result<(), CheckError> {
+    fn look_with(&mut self, sim: &Sim, beside: Beside) -> Result<(), CheckError> {
         let found = self.precision.check(sim, beside);
         found.map_err(|v| CheckError::Family { check: NAME, text: v.to_string(), late: true })
     }
@@ -44,25 +44,26 @@ impl Precisely {
     fn look_beside(&mut self, sim: &Sim, around: &dyn Surroundings) -> Result<(), CheckError> {
         let around: &dyn Any = around;
         let Some(Around { dram, ideal, .. }) = around.downcast_ref::<Around>() else {
-            return self.look(sim, Beside::default());
+            return self.look_with(sim, Beside::default());
         };
-        let read = |addr: u64, limbs: &mut [u64]| dram.memory.read_limbs(addr, limbs);
+        let read = |addr: u64, limbs: &mut [u64]| dram.read_limbs(addr, limbs);
         let known = ideal.as_ref();
         let sharers =
             |home: u32, bank: u32, line: u64| known.map_or(0, |ideal| ideal.sharers(home, bank, line));
-        self.look(sim, Beside { memory: Some(&read), ideal: ideal.is_some().then_some(&sharers) })
+        self.look_with(sim, Beside { memory: Some(&read), ideal: ideal.is_some().then_some(&sharers) })
     }
 }
 
 impl CuObserver for Precisely {}
 
 impl FamilyCheck for Precisely {
-    fn cycle(&mut self, sim: &Sim) -> Result<(), CheckError> {
-        if sim.cycle() < self.next {
-            return Ok(());
-        }
+    fn looks(&self, now: u64) -> bool {
+        now >= self.next
+    }
+
+    fn look(&mut self, sim: &Sim) -> Result<(), CheckError> {
         self.next = sim.cycle() + self.every;
-        self.look(sim, Beside::default())
+        self.look_with(sim, Beside::default())
     }
 
     fn look_closely(&mut self) {

@@ -5,7 +5,7 @@
 use crate::family::MemOp;
 use crate::family::tsm::lane::LanePorts;
 use crate::port::{PortError, input, output};
-use weft_engine::{InPort, OutPort, Sim};
+use weft_engine::{InPort, OutPort, PinList, Pins, Sim};
 
 /// Bits of a transaction's number that are the TBE's.
 pub(super) const TBE_BITS: u32 = 6;
@@ -49,7 +49,13 @@ impl LanePorts for ControllerPorts {
         (self.req_valid, self.req_ready)
     }
 
-    fn asked(&self, sim: &mut Sim) -> (MemOp, u64, u64) {
+    fn pins(&self) -> PinList {
+        let inputs = vec![self.req_ready, self.rsp_valid, self.rsp_bank, self.rsp_tbe, self.rsp_data];
+        let outputs = vec![self.req_valid, self.write, self.tbe, self.line, self.data, self.rsp_ready];
+        PinList { inputs, outputs }
+    }
+
+    fn asked(&self, sim: &mut impl Pins) -> (MemOp, u64, u64) {
         let op = if sim.get(self.write) == 1 { MemOp::Write } else { MemOp::Read };
         let line = sim.get(self.line);
         // The port of the bank's number cuts off what is not of the bank.
@@ -58,11 +64,11 @@ impl LanePorts for ControllerPorts {
     }
 
     /// Banks write whole lines.
-    fn write(&self, sim: &mut Sim, line: &mut [u64]) {
+    fn write(&self, sim: &mut impl Pins, line: &mut [u64]) {
         line.copy_from_slice(sim.limbs(self.data));
     }
 
-    fn perform(&self, _: &mut Sim, _: &mut [u64]) -> u64 {
+    fn perform(&self, _: &mut impl Pins, _: &mut [u64]) -> u64 {
         unreachable!("an LLC bank sends memory no atomics")
     }
 
@@ -75,11 +81,11 @@ impl LanePorts for ControllerPorts {
     }
 
     /// A bank takes what is more urgent first.
-    fn taken(&self, sim: &mut Sim) -> bool {
+    fn taken(&self, sim: &mut impl Pins) -> bool {
         sim.get(self.rsp_ready) == 1
     }
 
-    fn show(&self, sim: &mut Sim, _: MemOp, id: u64, line: &[u64], _: u64) {
+    fn show(&self, sim: &mut impl Pins, _: MemOp, id: u64, line: &[u64], _: u64) {
         sim.set(self.rsp_bank, id >> TBE_BITS);
         sim.set(self.rsp_tbe, id & ((1 << TBE_BITS) - 1));
         sim.set_limbs(self.rsp_data, line);

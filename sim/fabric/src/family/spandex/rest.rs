@@ -57,7 +57,7 @@ impl AtRest {
         AtRest { caches: None, system: system.clone(), looks: 0, owned: 0, shared: 0 }
     }
 
-    fn look(&mut self, sim: &Sim) -> Result<(), CheckError> {
+    fn look_around(&mut self, sim: &Sim) -> Result<(), CheckError> {
         if self.caches.is_none() {
             self.caches = Caches::find(sim, &self.system);
         }
@@ -128,16 +128,12 @@ fn agree(
 impl CuObserver for AtRest {}
 
 impl FamilyCheck for AtRest {
-    fn cycle(&mut self, _: &Sim) -> Result<(), CheckError> {
-        Ok(())
-    }
-
     fn boundary(&mut self, sim: &Sim, _: &dyn Surroundings) -> Result<(), CheckError> {
-        if sim.asleep() { self.look(sim) } else { Ok(()) }
+        if sim.asleep() { self.look_around(sim) } else { Ok(()) }
     }
 
     fn end(&mut self, sim: &Sim, _: &dyn Surroundings) -> Result<(), CheckError> {
-        self.look(sim)
+        self.look_around(sim)
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

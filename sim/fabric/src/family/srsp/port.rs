@@ -4,7 +4,7 @@ use crate::family::MemOp;
 use crate::family::tsm::lane::{LanePorts, merge, update};
 use crate::port::{PortError, input, output};
 use weft_blocks::msg::AmoOp;
-use weft_engine::{InPort, OutPort, Sim};
+use weft_engine::{InPort, OutPort, PinList, Pins, Sim};
 use weft_rtl::prelude::HwEnum;
 use weft_srsp::msg::{MemOp as Code, SyncOp};
 
@@ -53,7 +53,13 @@ impl LanePorts for BankPorts {
         (self.req_valid, self.req_ready)
     }
 
-    fn asked(&self, sim: &mut Sim) -> (MemOp, u64, u64) {
+    fn pins(&self) -> PinList {
+        let BankPorts { req_valid, op, id, sync, wide, addr, opnd, cmp, mask, data, .. } = *self;
+        let inputs = vec![self.req_ready, self.rsp_valid, self.rsp_id, self.rsp_data];
+        PinList { inputs, outputs: vec![req_valid, op, id, sync, wide, addr, opnd, cmp, mask, data] }
+    }
+
+    fn asked(&self, sim: &mut impl Pins) -> (MemOp, u64, u64) {
         let op = match sim.get(self.op) {
             op if op == Code::Wr.encoding() => MemOp::Write,
             op if op == Code::Amo.encoding() => MemOp::Atomic,
@@ -62,11 +68,11 @@ impl LanePorts for BankPorts {
         (op, sim.get(self.addr) / 64, sim.get(self.id))
     }
 
-    fn write(&self, sim: &mut Sim, line: &mut [u64]) {
+    fn write(&self, sim: &mut impl Pins, line: &mut [u64]) {
         merge(line, sim.get(self.mask), sim.limbs(self.data));
     }
 
-    fn perform(&self, sim: &mut Sim, line: &mut [u64]) -> u64 {
+    fn perform(&self, sim: &mut impl Pins, line: &mut [u64]) -> u64 {
         let code = sim.get(self.sync);
         let word = (sim.get(self.addr) % 64 / 4) as usize;
         let (opnd, cmp) = (sim.get(self.opnd), sim.get(self.cmp));
@@ -78,7 +84,7 @@ impl LanePorts for BankPorts {
     }
 
     /// Of an atomic the old value alone, in the lowest bits.
-    fn show(&self, sim: &mut Sim, op: MemOp, id: u64, line: &[u64], old: u64) {
+    fn show(&self, sim: &mut impl Pins, op: MemOp, id: u64, line: &[u64], old: u64) {
         sim.set(self.rsp_id, id);
         match op {
             MemOp::Atomic => {

@@ -1,8 +1,9 @@
 //! What stands around a fabric whose memory answers with lines: DRAM channels before the one memory of TSM's lanes, or before each GPU's own.
 
-use super::lane::{Lane, LanePorts};
+use super::lane::{Lane, LanePorts, Stand};
 use crate::dram::{DramCounters, DramTiming};
 use crate::family::{Channels, Newer, Surroundings, Transfer};
+use crate::lanes::{Lanes, PartLanes};
 use crate::memory::Memory;
 use crate::port::PortError;
 use crate::run::Counter;
@@ -24,14 +25,11 @@ pub(in crate::family) struct Place {
 /// DRAM channels and what else holds memory.
 #[derive(Clone)]
 pub(in crate::family) struct Around<P> {
-    ports: Vec<P>,
-    lanes: Vec<Lane>,
+    lanes: Lanes<Stand<P>>,
     places: Vec<Place>,
     timing: DramTiming,
     /// Transaction numbers of a channel.
     ids: u32,
-    memory: Memory,
-    transfers: Vec<Transfer>,
     /// What write-back banks hold newer.
     newer: Option<NewerIn>,
     channel_of: ChannelOf,
@@ -63,32 +61,34 @@ impl<P: LanePorts> Around<P> {
         newer: Option<NewerIn>,
         memory: Memory,
     ) -> Result<Around<P>, PortError> {
-        let ports = places.iter().map(|place| P::find(sim, &place.ports)).collect::<Result<Vec<_>, _>>()?;
-        let (lanes, transfers) = (vec![Lane::new(timing); ports.len()], Vec::new());
-        Ok(Around { ports, lanes, places, timing, ids, memory, transfers, newer, channel_of })
+        let stand = |(number, place): (usize, &Place)| {
+            let ports = P::find(sim, &place.ports)?;
+            Ok(Stand { number, first: place.first, ports, lane: Lane::new(timing) })
+        };
+        let lanes = places.iter().enumerate().map(stand).collect::<Result<Vec<_>, _>>()?;
+        Ok(Around { lanes: Lanes::new(sim, lanes, memory), places, timing, ids, newer, channel_of })
     }
 }
 
 impl<P: LanePorts> Surroundings for Around<P> {
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
-        let now = sim.cycle();
-        let mut due: Option<u64> = None;
-        self.transfers.clear();
-        for (number, (lane, ports)) in self.lanes.iter_mut().zip(&self.ports).enumerate() {
-            // A rested unit's outputs are what they were when the lane acted last.
-            if lane.due.is_some_and(|cycle| cycle <= now) || sim.may_change(ports.request().0) {
-                let place = (number, self.places[number].first);
-                let request = lane.tick(sim, ports, place, &mut self.memory);
-                self.transfers.extend(request);
-                self.transfers.extend(lane.answered().map(|id| Transfer::Answer { channel: number, id }));
-            }
-            due = due.into_iter().chain(lane.due).min();
-        }
-        Ok(due)
+        Ok(self.lanes.tick(sim))
+    }
+
+    fn are_apart(&self) -> bool {
+        self.lanes.are_apart()
+    }
+
+    fn by_part(&mut self) -> Vec<(usize, &mut dyn PartLanes)> {
+        self.lanes.by_part()
+    }
+
+    fn gather(&mut self) {
+        self.lanes.gather();
     }
 
     fn is_idle(&self) -> bool {
-        self.lanes.iter().all(Lane::is_idle)
+        self.lanes.all().all(|stand| stand.lane.is_idle())
     }
 
     fn channels(&self) -> Channels {
@@ -100,15 +100,15 @@ impl<P: LanePorts> Surroundings for Around<P> {
     }
 
     fn transfers(&self) -> &[Transfer] {
-        &self.transfers
+        self.lanes.transfers()
     }
 
     fn read(&self, addr: u64, bytes: &mut [u8]) {
-        self.memory.read(addr, bytes);
+        self.lanes.memory.lock().read(addr, bytes);
     }
 
     fn write(&mut self, addr: u64, bytes: &[u8]) {
-        self.memory.write(addr, bytes);
+        self.lanes.memory.lock().write(addr, bytes);
     }
 
     fn newer<'a>(&self, sim: &'a Sim) -> Vec<Newer<'a>> {
@@ -117,7 +117,7 @@ impl<P: LanePorts> Surroundings for Around<P> {
 
     fn counters(&self) -> BTreeMap<String, Counter> {
         let mut sum = DramCounters::default();
-        self.lanes.iter().for_each(|lane| sum.add(&lane.channel.counters));
+        self.lanes.all().for_each(|stand| sum.add(&stand.lane.channel.counters));
         let named = |(name, _, about, value): (&str, &str, &str, u64)| {
             let name = format!("dram.{}", name.trim_start_matches("dram_"));
             (name, Counter { value, about: about.to_string() })
@@ -126,15 +126,18 @@ impl<P: LanePorts> Surroundings for Around<P> {
     }
 
     fn save(&self) -> Vec<u8> {
-        postcard::to_stdvec(&(&self.lanes, &self.memory)).expect("plain data is always encoded")
+        let lanes: Vec<&Lane> = self.lanes.in_order().into_iter().map(|stand| &stand.lane).collect();
+        postcard::to_stdvec(&(lanes, &*self.lanes.memory.lock())).expect("plain data is always encoded")
     }
 
     fn resume(&mut self, bytes: &[u8]) -> bool {
         let Ok((lanes, memory)) = postcard::from_bytes::<(Vec<Lane>, Memory)>(bytes) else { return false };
-        if lanes.len() != self.lanes.len() || lanes.iter().any(|lane| *lane.channel.timing() != self.timing) {
+        if lanes.len() != self.places.len() || lanes.iter().any(|lane| *lane.channel.timing() != self.timing)
+        {
             return false;
         }
-        (self.lanes, self.memory) = (lanes, memory);
+        self.lanes.in_order_mut().into_iter().zip(lanes).for_each(|(stand, lane)| stand.lane = lane);
+        *self.lanes.memory.lock() = memory;
         true
     }
 

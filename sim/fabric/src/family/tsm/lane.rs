@@ -4,11 +4,12 @@
 use crate::check::values::amo_result;
 use crate::dram::{Channel, DramTiming, Reply};
 use crate::family::{MemOp, Transfer};
-use crate::memory::Memory;
+use crate::lanes;
+use crate::memory::Lines;
 use crate::port::{PortError, input, output};
 use serde::{Deserialize, Serialize};
 use weft_blocks::msg::AmoOp;
-use weft_engine::{InPort, OutPort, Sim};
+use weft_engine::{InPort, OutPort, PinList, Pins, Sim};
 use weft_mgcc::msg::TsmOp;
 use weft_rtl::prelude::HwEnum;
 
@@ -26,14 +27,17 @@ pub(in crate::family) trait LanePorts: Copy + Send + 'static {
     /// `valid` of requests and what makes the channel ready.
     fn request(&self) -> (OutPort, InPort);
 
+    /// All of them.
+    fn pins(&self) -> PinList;
+
     /// What is asked, of which line, under which number.
-    fn asked(&self, sim: &mut Sim) -> (MemOp, u64, u64);
+    fn asked(&self, sim: &mut impl Pins) -> (MemOp, u64, u64);
 
     /// Replaces the bytes of a write in the line.
-    fn write(&self, sim: &mut Sim, line: &mut [u64]);
+    fn write(&self, sim: &mut impl Pins, line: &mut [u64]);
 
     /// Performs an atomic in the line; the old value, of 4 bytes in the low half.
-    fn perform(&self, sim: &mut Sim, line: &mut [u64]) -> u64;
+    fn perform(&self, sim: &mut impl Pins, line: &mut [u64]) -> u64;
 
     /// A request of this kind is answered.
     fn answers(&self, op: MemOp) -> bool {
@@ -45,13 +49,13 @@ pub(in crate::family) trait LanePorts: Copy + Send + 'static {
     fn answer(&self) -> InPort;
 
     /// The answer on the port is taken in this cycle.
-    fn taken(&self, sim: &mut Sim) -> bool {
+    fn taken(&self, sim: &mut impl Pins) -> bool {
         let _ = sim;
         true
     }
 
     /// Shows an answer: the line and the old value.
-    fn show(&self, sim: &mut Sim, op: MemOp, id: u64, line: &[u64], old: u64);
+    fn show(&self, sim: &mut impl Pins, op: MemOp, id: u64, line: &[u64], old: u64);
 }
 
 /// Handles of a channel's ports.
@@ -101,7 +105,13 @@ impl LanePorts for Ports {
         (self.req_valid, self.req_ready)
     }
 
-    fn asked(&self, sim: &mut Sim) -> (MemOp, u64, u64) {
+    fn pins(&self) -> PinList {
+        let Ports { req_valid, op, line, mask, data, amo, sgn, word, wide, req_id, .. } = *self;
+        let inputs = vec![self.req_ready, self.rsp_valid, self.rsp_id, self.rsp_data, self.rsp_old];
+        PinList { inputs, outputs: vec![req_valid, op, line, mask, data, amo, sgn, word, wide, req_id] }
+    }
+
+    fn asked(&self, sim: &mut impl Pins) -> (MemOp, u64, u64) {
         let op = match sim.get(self.op) {
             op if op == TsmOp::Wr.encoding() => MemOp::Write,
             op if op == TsmOp::Amo.encoding() => MemOp::Atomic,
@@ -110,11 +120,11 @@ impl LanePorts for Ports {
         (op, sim.get(self.line), sim.get(self.req_id))
     }
 
-    fn write(&self, sim: &mut Sim, line: &mut [u64]) {
+    fn write(&self, sim: &mut impl Pins, line: &mut [u64]) {
         merge(line, sim.get(self.mask), sim.limbs(self.data));
     }
 
-    fn perform(&self, sim: &mut Sim, line: &mut [u64]) -> u64 {
+    fn perform(&self, sim: &mut impl Pins, line: &mut [u64]) -> u64 {
         let (amo, signed) = (amo_of(sim.get(self.amo)), sim.get(self.sgn) == 1);
         let (word, wide) = (sim.get(self.word) as usize, sim.get(self.wide) == 1);
         let operands = [sim.limbs(self.data)[0], sim.limbs(self.data)[1]];
@@ -125,7 +135,7 @@ impl LanePorts for Ports {
         self.rsp_valid
     }
 
-    fn show(&self, sim: &mut Sim, _: MemOp, id: u64, line: &[u64], old: u64) {
+    fn show(&self, sim: &mut impl Pins, _: MemOp, id: u64, line: &[u64], old: u64) {
         sim.set(self.rsp_id, id);
         sim.set_limbs(self.rsp_data, line);
         sim.set(self.rsp_old, old);
@@ -172,12 +182,12 @@ impl Lane {
     }
 
     /// Acts in cycle `now` as channel `number`, whose line 0 is line `first` of memory, and says when it must act next. Returns the request taken.
-    pub fn tick<P: LanePorts>(
+    fn tick<P: LanePorts>(
         &mut self,
-        sim: &mut Sim,
+        sim: &mut impl Pins,
         ports: &P,
         (number, first): (usize, u64),
-        memory: &mut Memory,
+        memory: &mut impl Lines,
     ) -> Option<Transfer> {
         let now = sim.cycle();
         self.channel.advance(now);
@@ -191,10 +201,10 @@ impl Lane {
     fn take_request<P: LanePorts>(
         &mut self,
         now: u64,
-        sim: &mut Sim,
+        sim: &mut impl Pins,
         ports: &P,
         (channel, first): (usize, u64),
-        memory: &mut Memory,
+        memory: &mut impl Lines,
     ) -> Option<Transfer> {
         let room = self.channel.has_room();
         let (valid, ready) = ports.request();
@@ -230,7 +240,7 @@ impl Lane {
     }
 
     /// Takes the answer of the cycle before off the port, once it is taken, and puts the next one there.
-    fn offer<P: LanePorts>(&mut self, now: u64, sim: &mut Sim, ports: &P) {
+    fn offer<P: LanePorts>(&mut self, now: u64, sim: &mut impl Pins, ports: &P) {
         if self.held {
             self.held = !ports.taken(sim);
             return;
@@ -245,6 +255,42 @@ impl Lane {
         if stood != self.answer.is_some() {
             sim.set(ports.answer(), u64::from(self.answer.is_some()));
         }
+    }
+}
+
+/// A channel at its ports.
+#[derive(Clone)]
+pub(in crate::family) struct Stand<P> {
+    pub number: usize,
+    /// Line of memory that it calls 0.
+    pub first: u64,
+    pub ports: P,
+    pub lane: Lane,
+}
+
+impl<P: LanePorts> lanes::Lane for Stand<P> {
+    fn number(&self) -> usize {
+        self.number
+    }
+
+    fn request(&self) -> OutPort {
+        self.ports.request().0
+    }
+
+    fn pins(&self) -> PinList {
+        self.ports.pins()
+    }
+
+    fn due(&self) -> Option<u64> {
+        self.lane.due
+    }
+
+    fn tick(&mut self, pins: &mut impl Pins, memory: &mut impl Lines) -> Option<Transfer> {
+        self.lane.tick(pins, &self.ports, (self.number, self.first), memory)
+    }
+
+    fn answered(&self) -> Option<u64> {
+        self.lane.answered()
     }
 }
 

@@ -452,7 +452,7 @@ impl FamilyCheck for Order {
         }
     }
 
-    fn cycle(&mut self, _: &Sim) -> Result<(), CheckError> {
+    fn judge(&mut self) -> Result<(), CheckError> {
         self.result()
     }
 

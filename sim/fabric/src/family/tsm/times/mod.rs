@@ -398,7 +398,7 @@ impl FamilyCheck for Times {
         }
     }
 
-    fn cycle(&mut self, _: &Sim) -> Result<(), CheckError> {
+    fn judge(&mut self) -> Result<(), CheckError> {
         self.result()
     }
 

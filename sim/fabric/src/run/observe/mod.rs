@@ -1,15 +1,53 @@
 //! What is seen of the run besides the hardware's own counters.
 
+mod noted;
+
+pub(super) use noted::{Noted, Notes};
+
+use super::fences::Fence;
 use super::record::Recorder;
 use crate::activity::CHECKS;
 use crate::check::{CheckError, Checks};
-use crate::cu::{CuObserver, Issuer, LineAccess, Who};
+use crate::cu::{CuObserver, Issuer, LineAccess, LineReply, Who};
 use crate::family::{Meter, Surroundings, Transfer};
 use crate::memory::Memory;
 use serde::{Deserialize, Serialize};
 use weft_engine::Sim;
 use weft_engine::runner::Problem;
 use weft_workload::{Op, Scope, Sem};
+
+/// Hears what happens at compute units and their ports. `at` is a node and the number of a compute unit, or of a stash, there.
+pub(super) trait Observe: CuObserver {
+    /// Somebody checks what happens at the ports.
+    fn checks(&self) -> bool;
+
+    /// The L1 takes an access.
+    fn request(&mut self, now: u64, at: (u32, u32), access: &LineAccess, issuer: Option<&Issuer>);
+
+    /// The L1 answers, with a time that goes with the answer where there is one.
+    fn answer(&mut self, now: u64, at: (u32, u32), reply: &LineReply, time: Option<u64>);
+
+    /// The host takes an access in place of the L1.
+    fn host_request(&mut self, now: u64, at: (u32, u32), access: &LineAccess);
+
+    /// The host answers.
+    fn host_answer(&mut self, now: u64, at: (u32, u32), reply: &LineReply);
+
+    /// A fence unit takes (`start`) or completes fence `seq` of a scope.
+    fn fence(&mut self, now: u64, node: u32, start: bool, seq: u8, fence: Fence);
+
+    /// A release or acquire is complete: [`Checks::synchronised`].
+    fn synchronised(&mut self, at: (u32, u32), acquire: bool, scope: u8, span: (u64, u64));
+
+    /// A stash takes words of one line, or a release or acquire.
+    fn stash_request(&mut self, now: u64, at: (u32, u32), access: &LineAccess);
+
+    /// A stash answers words of one line, or a release or acquire.
+    fn stash_answer(&mut self, now: u64, at: (u32, u32), reply: &LineReply);
+
+    /// A transfer that no other method is for.
+    fn other_transfer(&mut self, now: u64);
+}
 
 /// Watches all compute units.
 #[derive(Clone)]
@@ -67,19 +105,42 @@ impl Observer {
 
     /// Transfers at the ports of the memory channels in this cycle.
     pub fn memory(&mut self, now: u64, around: &dyn Surroundings) {
-        let Some(checks) = &mut self.checks else { return };
-        for transfer in around.transfers() {
-            match *transfer {
-                Transfer::Request { line, .. } => checks.mem_req(now, transfer, around.channel_of(line)),
-                Transfer::Answer { channel, id } => checks.mem_rsp(now, channel, id),
-            }
+        if self.checks.is_some() {
+            transfers(around).for_each(|(transfer, home)| self.transfer(now, &transfer, home));
         }
+    }
+
+    /// A transfer at a memory channel; `home` is the channel of its line.
+    fn transfer(&mut self, now: u64, transfer: &Transfer, home: usize) {
+        let Some(checks) = &mut self.checks else { return };
+        match *transfer {
+            Transfer::Request { .. } => checks.mem_req(now, transfer, home),
+            Transfer::Answer { channel, id } => checks.mem_rsp(now, channel, id),
+        }
+    }
+
+    /// [`Observer::failure`] has to see the simulation in this cycle, whatever happens in it.
+    pub fn looks(&self, now: u64) -> bool {
+        self.checks.as_ref().is_some_and(|checks| checks.looks(now))
+    }
+
+    /// What was found wrong up to a cycle in which nothing [`Observer::looks`].
+    pub fn judge(&mut self) -> Result<(), Problem> {
+        self.checks.as_mut().map_or(Ok(()), Checks::judge).map_err(problem)
     }
 
     /// What was found wrong up to this cycle.
     pub fn failure(&mut self, sim: &Sim) -> Result<(), Problem> {
         self.checks.as_mut().map_or(Ok(()), |c| c.cycle(sim)).map_err(problem)
     }
+}
+
+/// The transfers of a cycle, each with the channel of its line.
+pub(super) fn transfers(around: &dyn Surroundings) -> impl Iterator<Item = (Transfer, usize)> + '_ {
+    around.transfers().iter().map(|transfer| match *transfer {
+        Transfer::Request { line, .. } => (*transfer, around.channel_of(line)),
+        Transfer::Answer { channel, .. } => (*transfer, channel),
+    })
 }
 
 /// Cycles shown after the last transfer at a port, in a fabric that has stopped: what was inside goes on for a while.
@@ -90,7 +151,76 @@ fn problem(error: CheckError) -> Problem {
         CheckError::Deadlock(deadlock) => Some(deadlock.silent_since + AFTER_STOP),
         _ => None,
     };
-    Problem { text: error.to_string(), shown, late: matches!(error, CheckError::Family { late: true, .. }) }
+    Problem {
+        text: error.to_string(),
+        shown,
+        late: matches!(error, CheckError::Family { late: true, .. }),
+        at: None,
+    }
+}
+
+impl Observe for Observer {
+    fn checks(&self) -> bool {
+        self.checks.is_some()
+    }
+
+    fn request(&mut self, now: u64, (node, cu): (u32, u32), access: &LineAccess, issuer: Option<&Issuer>) {
+        if let Some(checks) = &mut self.checks {
+            let _noted = CHECKS.within();
+            checks.cu_req(now, node, cu, access, issuer);
+        }
+    }
+
+    fn answer(&mut self, now: u64, (node, cu): (u32, u32), reply: &LineReply, time: Option<u64>) {
+        if let Some(checks) = &mut self.checks {
+            let _noted = CHECKS.within();
+            checks.cu_rsp(now, node, cu, reply, time);
+        }
+    }
+
+    fn host_request(&mut self, now: u64, (node, cu): (u32, u32), access: &LineAccess) {
+        if let Some(checks) = &mut self.checks {
+            checks.host_req(now, node, cu, access);
+        }
+    }
+
+    fn host_answer(&mut self, now: u64, (node, cu): (u32, u32), reply: &LineReply) {
+        if let Some(checks) = &mut self.checks {
+            checks.host_rsp(now, node, cu, reply);
+        }
+    }
+
+    fn fence(&mut self, now: u64, node: u32, start: bool, seq: u8, Fence { scope, acquire }: Fence) {
+        match &mut self.checks {
+            Some(checks) if start => checks.fence_start(now, node, seq, scope, acquire),
+            Some(checks) => checks.fence_done(now, node, seq, scope, acquire),
+            None => {}
+        }
+    }
+
+    fn synchronised(&mut self, (node, cu): (u32, u32), acquire: bool, scope: u8, span: (u64, u64)) {
+        if let Some(checks) = &mut self.checks {
+            checks.synchronised(node, cu, acquire, scope, span);
+        }
+    }
+
+    fn stash_request(&mut self, now: u64, (node, device): (u32, u32), access: &LineAccess) {
+        if let Some(checks) = &mut self.checks {
+            checks.stash_req(now, node, device, access);
+        }
+    }
+
+    fn stash_answer(&mut self, now: u64, (node, device): (u32, u32), reply: &LineReply) {
+        if let Some(checks) = &mut self.checks {
+            checks.stash_rsp(now, node, device, reply);
+        }
+    }
+
+    fn other_transfer(&mut self, now: u64) {
+        if let Some(checks) = &mut self.checks {
+            checks.other_transfer(now);
+        }
+    }
 }
 
 impl CuObserver for Observer {
