@@ -62,6 +62,38 @@ fn a_profile_is_a_table_with_the_dearest_first() {
     assert!(shares.len() > 2 && shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
 }
 
+/// Of several threads it is told what each does; all of a thread's time is one of four things.
+#[test]
+fn a_profile_of_threads_tells_what_each_does() {
+    let told = json(&[&["profile"], &RUN[..], &["--threads", "2", "--json"]].concat());
+    let threads = told["threads"].as_array().expect("a list");
+    assert_eq!(threads.len(), 2);
+    for thread in threads {
+        let shares = ["hardware", "models", "engine", "waiting"].map(|what| number(&thread[what]));
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{shares:?}");
+        assert!(shares.iter().all(|share| (-1e-9..=1.0).contains(share)), "{shares:?}");
+    }
+    assert!(number(&threads[0]["hardware"]) > 0.01 && number(&threads[1]["waiting"]) > 0.0, "{told}");
+    // How often units are clocked is not counted then, and not told.
+    assert!(told["clocked_per_cycle"].is_null() && !told["hardware"].to_string().contains("clocked"));
+    let text = stdout(&[&["profile"], &RUN[..], &["--threads", "3"]].concat());
+    assert!((0..3).all(|number| text.contains(&format!("\nthread {number} "))), "{text}");
+}
+
+#[test]
+fn further_threads_are_compared_with_one() {
+    let words = ["bench", "threads", "--json", "--repeat", "2", "--threads", "2,3"];
+    let told = json(&[&words[..], &RUN[..]].concat());
+    let runs = told["runs"].as_array().expect("a list");
+    let names: Vec<&str> = runs.iter().map(|run| run["name"].as_str().expect("text")).collect();
+    assert_eq!(names, ["--threads 1", "--threads 2", "--threads 3"]);
+    for run in runs {
+        assert_eq!((&run["cycles"], run["seconds"].as_array().map(Vec::len)), (&runs[0]["cycles"], Some(2)));
+        assert!(number(&run["ratio"]) > 0.0, "{told}");
+    }
+    assert_eq!(number(&runs[0]["ratio"]), 1.0);
+}
+
 #[test]
 fn a_second_start_compiles_nothing() {
     let told = json(&["bench", "start", "rdma-4gpu-small", "--json"]);

@@ -1,7 +1,8 @@
 //! What a simulation is doing at the moment, noted for whoever samples it: a profile that costs the simulation
 //! one store per unit clocked.
 //!
-//! Every thread of a [`crate::team::Team`] has a note of its own; all other threads share one, so only one simulation can be profiled at a time.
+//! Every thread of a [`crate::team::Team`] has a note of its own; all other threads share one, so only one
+//! simulation can be profiled at a time.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -7,8 +7,8 @@
 //!                        \______crossing______/          crossings to the inputs of other parts
 //! ```
 //!
-//! In a cycle a part reads and writes only what is its own. What crosses goes into an outbox, and into the inputs of the other part when all have been
-//! clocked, so that results do not depend on the cut.
+//! In a cycle a part reads and writes only what is its own. What crosses goes into an outbox, and into the
+//! inputs of the other part when all have been clocked, so that results do not depend on the cut.
 
 use crate::design::{ByFlag, Call, Link, Links, Sink};
 
@@ -71,7 +71,8 @@ impl Cut {
         Cut { parts: vec![part], places, bases }
     }
 
-    /// Cuts what is whole into parts; `part_of` gives the part of every unit, from 0 on. Parts without units are left out.
+    /// Cuts what is whole into parts; `part_of` gives the part of every unit, from 0 on. Parts without units
+    /// are left out.
     pub fn new(whole: &Cut, part_of: &[u32]) -> Cut {
         let Wiring { calls, links, .. } = &whole.parts[0];
         let count = part_of.iter().max().map_or(1, |last| last + 1);

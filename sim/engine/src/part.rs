@@ -11,8 +11,9 @@ use weft_rtl::ir::ProbeKind;
 
 /// A part of a [`crate::Sim`], driven and read through the ports of the units that it has.
 ///
-/// [`crate::Sim::step`] clocks all parts. Parts can also be clocked by themselves, side by side: [`Part::receive`] and [`Part::step`] for each, then
-/// [`crate::Sim::post`]. Before anybody looks at the whole simulation, [`crate::Sim::settle`].
+/// [`crate::Sim::step`] clocks all parts. Parts can also be clocked by themselves, side by side:
+/// [`Part::receive`] and [`Part::step`] for each, then [`crate::Sim::post`]. Before anybody looks at the
+/// whole simulation, [`crate::Sim::settle`].
 pub struct Part {
     pub(crate) design: Arc<Design>,
     pub(crate) cut: Arc<Cut>,
@@ -20,8 +21,8 @@ pub struct Part {
     pub(crate) core: Core,
     /// For the interpreter, and before it for what a watched unit was.
     pub(crate) scratch: Vec<u64>,
-    /// Units clocked in this cycle of which there is something to tell, in order, each with its word: [`ASLEEP`], the flag of a failed assertion,
-    /// and the flags that have links.
+    /// Units clocked in this cycle of which there is something to tell, in order, each with its word:
+    /// [`ASLEEP`], the flag of a failed assertion, and the flags that have links.
     pub(crate) events: Vec<(u32, u64)>,
     /// For each other part what crosses to it: numbers of arrivals, each followed by its limbs.
     outbox: Vec<Vec<u64>>,
@@ -83,7 +84,8 @@ impl Part {
         }
     }
 
-    /// One clock cycle of the part, which has received what was sent. What crosses to other parts waits for [`crate::Sim::post`].
+    /// One clock cycle of the part, which has received what was sent. What crosses to other parts waits for
+    /// [`crate::Sim::post`].
     pub fn step(&mut self) {
         self.clock();
         Activity::MESSAGES.begin();

@@ -47,8 +47,9 @@ pub trait Model: Clone + Send {
     /// What a check of the model found wrong; the run then ends as by a failed assertion.
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem>;
 
-    /// The same on the threads of a team; results do not differ. If nobody `looks` at this cycle, the simulation may be clocked, too, and what is found
-    /// wrong in the cycle may be told in a later one ([`Problem::at`]). Before anybody does look, [`Sim::settle`] and [`Model::catch_up`].
+    /// The same on the threads of a team; results do not differ. If nobody `looks` at this cycle, the
+    /// simulation may be clocked, too, and what is found wrong in the cycle may be told in a later one
+    /// ([`Problem::at`]). Before anybody does look, [`Sim::settle`] and [`Model::catch_up`].
     ///
     /// # Errors
     /// As [`Model::tick`].
@@ -201,7 +202,8 @@ impl<M: Model> Runner<M> {
         }
     }
 
-    /// Runs on the threads of a team from now on, which pays when the simulation is cut into parts ([`Sim::cut`]). Results do not depend on it.
+    /// Runs on the threads of a team from now on, which pays when the simulation is cut into parts
+    /// ([`Sim::cut`]). Results do not depend on it.
     pub fn share(&mut self, team: Team) {
         self.team = Some(team);
     }

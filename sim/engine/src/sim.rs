@@ -45,8 +45,9 @@ impl Sim {
         Sim::cut_by(design, design.whole.clone())
     }
 
-    /// A simulation after reset, cut into parts that can be clocked side by side: `part_of` gives the part of every unit of the design. Parts are
-    /// numbered from 0 on without those that have no unit. Results do not depend on it.
+    /// A simulation after reset, cut into parts that can be clocked side by side: `part_of` gives the part of
+    /// every unit of the design. Parts are numbered from 0 on without those that have no unit. Results do not
+    /// depend on it.
     ///
     /// # Panics
     /// When `part_of` has another length than the design has units.
@@ -79,7 +80,8 @@ impl Sim {
         (&mut self.parts[part as usize], unit as usize)
     }
 
-    /// The parts, to be driven, read and clocked by themselves. After [`Part::step`] of all of them, [`Sim::post`] ends the cycle.
+    /// The parts, to be driven, read and clocked by themselves. After [`Part::step`] of all of them,
+    /// [`Sim::post`] ends the cycle.
     pub fn parts(&mut self) -> impl Iterator<Item = &mut Part> {
         self.parts.iter_mut()
     }
@@ -216,8 +218,8 @@ impl Sim {
         self.settle();
     }
 
-    /// Ends a cycle in which every part was clocked: what crosses from part to part is on its way, and failed assertions are known. [`Part::receive`]
-    /// or [`Sim::settle`] follows.
+    /// Ends a cycle in which every part was clocked: what crosses from part to part is on its way, and failed
+    /// assertions are known. [`Part::receive`] or [`Sim::settle`] follows.
     pub fn post(&mut self) {
         post(&mut self.parts);
         if self.parts.iter().any(|part| !part.failed.is_empty()) {

@@ -1,7 +1,8 @@
 //! Threads that work together for microseconds at a time.
 //!
-//! A cycle of a fabric takes some 10 to 200 microseconds, so what is shared out within it must begin and end in far less. The threads of a team
-//! wait with their eyes open for a while before they sleep; where there are fewer processors than threads, they sleep at once.
+//! A cycle of a fabric takes some 10 to 200 microseconds, so what is shared out within it must begin and end
+//! in far less. The threads of a team wait with their eyes open for a while before they sleep; where there
+//! are fewer processors than threads, they sleep at once.
 
 use crate::activity::Activity;
 use std::any::Any;
@@ -44,8 +45,9 @@ struct Shared {
     taken: Vec<AtomicU64>,
 }
 
-// SAFETY: `work` is written by the owner of the team only, while no thread is at work (`left` is 0), and read by the threads only between the
-// rise of `round` (released after the write, acquired before the read) and their own decrement of `left`.
+// SAFETY: `work` is written by the owner of the team only, while no thread is at work (`left` is 0), and read
+// by the threads only between the rise of `round` (released after the write, acquired before the read) and
+// their own decrement of `left`.
 unsafe impl Sync for Shared {}
 
 /// Most items of [`Team::each`].
@@ -91,14 +93,15 @@ impl Team {
         self.others.len() + 1
     }
 
-    /// Calls `work` once on every thread with its number, from 0 (the caller) on, and returns when all have come back.
+    /// Calls `work` once on every thread with its number, from 0 (the caller) on, and returns when all have
+    /// come back.
     ///
     /// # Panics
     /// When one of them has, with what it said.
     fn run(&mut self, work: Work<'_>) {
         let shared = &*self.shared;
-        // SAFETY: only the lifetime is changed. No thread touches the work after it has decremented `left`, and this function does not return, and
-        // does not unwind, before `left` is 0.
+        // SAFETY: only the lifetime is changed. No thread touches the work after it has decremented `left`,
+        // and this function does not return, and does not unwind, before `left` is 0.
         let work: Work<'static> = unsafe { std::mem::transmute::<Work<'_>, Work<'static>>(work) };
         // SAFETY: nobody is at work, see `Shared`.
         unsafe { *shared.work.get() = Some(work) };
@@ -121,8 +124,9 @@ impl Team {
         }
     }
 
-    /// Calls `work` once for each item, on whichever thread is free. A thread begins with neighbouring items that it mostly has, in order, so that
-    /// they stay in its caches, and then takes what others have not begun, from the end.
+    /// Calls `work` once for each item, on whichever thread is free. A thread begins with neighbouring items
+    /// that it mostly has, in order, so that they stay in its caches, and then takes what others have not
+    /// begun, from the end.
     ///
     /// # Panics
     /// When there are more than [`ITEMS`], or a call has.
@@ -139,8 +143,8 @@ impl Team {
             {
                 return;
             }
-            // SAFETY: the item exists, and it was taken by this call of the closure and no other in this round; `items` is borrowed until all
-            // threads have come back.
+            // SAFETY: the item exists, and it was taken by this call of the closure and no other in this
+            // round; `items` is borrowed until all threads have come back.
             let own = unsafe { items.get(item) };
             work(own);
         };
@@ -173,7 +177,8 @@ impl<T> Items<T> {
 }
 
 impl Shared {
-    /// Waits as thread `number` for something that comes with a call of [`Thread::unpark`] if the thread is then known to be asleep.
+    /// Waits as thread `number` for something that comes with a call of [`Thread::unpark`] if the thread is
+    /// then known to be asleep.
     fn wait<T>(&self, number: usize, come: impl Fn() -> Option<T>) -> T {
         let begun = Instant::now();
         loop {

@@ -1,4 +1,5 @@
-//! Memory channels at the ports of a fabric, by the part of the simulation that has the ports: parts go on side by side, their channels with them.
+//! Memory channels at the ports of a fabric, by the part of the simulation that has the ports: parts go on
+//! side by side, their channels with them.
 
 use crate::family::Transfer;
 use crate::memory::{Lines, Memory, SharedMemory};

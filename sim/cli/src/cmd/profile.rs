@@ -204,7 +204,9 @@ impl Profile {
                 let mut value = json!({ "name": row.name, "share": row.share });
                 if let Some(Units { count, clocked_per_cycle }) = row.units {
                     value["units"] = count.into();
-                    value["clocked_per_cycle"] = clocked_per_cycle.into();
+                    if self.threads.len() == 1 {
+                        value["clocked_per_cycle"] = clocked_per_cycle.into();
+                    }
                     value["others"] = row.others.clone().into();
                 }
                 value

@@ -5,8 +5,8 @@ use weft_engine::team::Team;
 use weft_engine::{BackendKind, Design, Options, Sim};
 use weft_rtl::prelude::*;
 
-/// Counts down from what arrives, adding it up; rests at zero until something else arrives. It is never to add up an even number when it has just
-/// begun.
+/// Counts down from what arrives, adding it up; rests at zero until something else arrives. It is never to
+/// add up an even number when it has just begun.
 fn worker(kind: u32) -> Arc<Module> {
     Module::build(&format!("worker{kind}"), ModuleKind::Block, || {
         let arrives = input::<Bits>("arrives", 32);
@@ -27,7 +27,8 @@ fn worker(kind: u32) -> Arc<Module> {
     .expect("elaborates")
 }
 
-/// A ring of workers of three kinds; the first one also hears the outside, and one port is heard by all others.
+/// A ring of workers of three kinds; the first one also hears the outside, and one port is heard by all
+/// others.
 fn ring(units: usize) -> Arc<Module> {
     let kinds: Vec<Arc<Module>> = (0..3).map(worker).collect();
     Module::build("ring", ModuleKind::Fabric, || {

@@ -1,4 +1,5 @@
-//! A cycle side by side: compute units, memory channels and hardware of a part of the simulation go on together, parts on different threads.
+//! A cycle side by side: compute units, memory channels and hardware of a part of the simulation go on
+//! together, parts on different threads.
 //!
 //! ```text
 //!  one thread           fences, command processors          what was noted in the cycle before is told
@@ -6,8 +7,9 @@
 //!  one thread           messages between parts, fences asked for, pages touched, ...
 //! ```
 //!
-//! In a cycle a compute unit has to do with its own L1 only, and a channel with the lines that are its own, so parts do not meet. What others must
-//! hear of is left for afterwards, and done in the order in which one thread would have done it.
+//! In a cycle a compute unit has to do with its own L1 only, and a channel with the lines that are its own,
+//! so parts do not meet. What others must hear of is left for afterwards, and done in the order in which one
+//! thread would have done it.
 
 use super::fences::{Fence, Waiter};
 use super::observe::Noted;
@@ -127,7 +129,8 @@ impl Step<'_> {
         });
     }
 
-    /// The whole cycle, clock edge included, with `told` beside it; returns the next cycle in which a channel must act even if every unit sleeps.
+    /// The whole cycle, clock edge included, with `told` beside it; returns the next cycle in which a channel
+    /// must act even if every unit sleeps.
     pub fn cycle(
         self,
         sim: &mut Sim,
@@ -199,7 +202,8 @@ impl Units<'_> {
     }
 }
 
-/// Places the page of a byte that a compute unit has touched, if nobody has before it, and tells the compute unit.
+/// Places the page of a byte that a compute unit has touched, if nobody has before it, and tells the compute
+/// unit.
 pub(super) fn place(table: &mut PageTable, seat: &mut Seat, addr: u64, node: u32, line: u64) {
     let at = table.find(addr).unwrap_or_else(|| table.touch(addr, node));
     seat.cu.placed((UNPLACED | addr) / line, at / line);

@@ -1,5 +1,6 @@
 //! A fabric that runs a program: RTL between behavioural compute units and DRAM, clocked until the program has ended.
 
+mod build;
 mod close;
 mod copies;
 mod events;
@@ -37,21 +38,12 @@ pub use snapshot::{Identity, Snapshot, SnapshotError};
 pub use stalls::{StallReport, StallRow};
 pub use survey::{Survey, check_program};
 
-use crate::check::{CheckError, CheckOptions, Checks};
+use crate::check::CheckError;
 use crate::config::{ConfigError, FabricConfig};
-use crate::cu::{Cu, CuError, CuMode};
-use crate::family::{Hardware, Surroundings};
-use crate::memory::Memory;
+use crate::cu::CuError;
 use crate::placement::{PageTable, PlacementError};
 use crate::port::PortError;
-use copies::HostCopies;
-use fences::NodeFences;
-use groups::Group;
 use model::FabricModel;
-use observe::{Notes, Observer};
-use outside::{Areas, Outside};
-use processor::Processor;
-use seat::Seat;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -268,7 +260,8 @@ impl FabricRun {
         Ok(run)
     }
 
-    /// A run on hardware that [`design`] has made for an equal [`Hardware::tag`] and equal options, which many runs may share.
+    /// A run on hardware that [`design`] has made for an equal [`crate::family::Hardware::tag`] and equal options, which
+    /// many runs may share.
     ///
     /// # Errors
     /// As [`FabricRun::with_module`].
@@ -287,7 +280,7 @@ impl FabricRun {
         };
         let log = |request| events::Shared::new(request, config, &*program, &table, &sim);
         let events = options.events.as_ref().map(log).transpose()?;
-        let mut model = model(config, &program, table, &mut sim)?;
+        let mut model = build::model(config, &program, table, &mut sim)?;
         model.stop.clone_from(&options.stop);
         let mut runner = Runner::new(sim, model, options.rewind.clone());
         if options.threads > 1 {
@@ -439,88 +432,4 @@ impl FabricRun {
         report.cycles_per_second = (cycles - self.began) as f64 / seconds.max(1e-9);
         Ok(report)
     }
-}
-
-fn model(
-    config: &FabricConfig,
-    program: &Arc<dyn Program>,
-    table: Arc<PageTable>,
-    sim: &mut Sim,
-) -> Result<FabricModel, FabricError> {
-    let (hardware, common) = (config.hardware(), &config.common);
-    let shape = hardware.shape();
-    let (mut memory, mut host) = (Memory::new(), Memory::new());
-    for array in program.arrays() {
-        table.for_pieces(array.addr, array.init.len(), |at, range| match at {
-            Some(at) => memory.write(at, &array.init[range]),
-            None => host.write(array.addr + range.start as u64, &array.init[range]),
-        });
-    }
-    let around = hardware.surroundings(sim, memory)?;
-    let mut checks = checks(config, &*hardware, sim, &*around)?;
-    let (areas, links) = (Areas::new(program.arrays()), hardware.links());
-    // What the host has performed, and which pages may move, is told by answers.
-    let acks = hardware.mode().acks || !areas.is_empty();
-    let mode = CuMode { acks, ..hardware.mode() };
-    for array in program.arrays() {
-        table.for_pieces(array.addr, array.init.len(), |at, range| {
-            let at = at.or_else(|| areas.mark(array.addr + range.start as u64).filter(|at| at & HOST != 0));
-            if let (Some(at), Some(checks)) = (at, &mut checks) {
-                checks.host_write(at, &array.init[range]);
-            }
-        });
-    }
-    let mut seats = Vec::new();
-    for (node, number) in (0..shape.nodes).flat_map(|node| (0..shape.cus).map(move |c| (node, c))) {
-        let params = hardware.compute_unit(number, common.cu());
-        let make = if number < shape.cores_each() { Cu::core } else { Cu::new };
-        let cu = make(params, program.clone(), node, number)?.with_mode(mode).inspecting(common.gsi);
-        seats.push(Seat::new(sim, cu, node, number, &*hardware)?);
-    }
-    let fences = (0..shape.nodes).map(|node| NodeFences::new(sim, node, hardware.has_fences()));
-    let fences = fences.collect::<Result<_, _>>()?;
-    let outside = Outside::new(program.arrays(), links, shape);
-    let parts: Option<Vec<usize>> = seats.iter().map(|seat| seat.part(sim)).collect();
-    // A stash needs to know at once where a page is.
-    let stashes = (0..shape.cus).any(|number| hardware.stash(number).is_some());
-    let whole = sim.parts().count() == 1;
-    let together = whole || outside.is_some() || around.hears() || stashes && table.on_touch();
-    let groups = parts.filter(|_| !together).map_or(Vec::new(), |parts| Group::of(&parts));
-    Ok(FabricModel {
-        seats,
-        fences,
-        around,
-        processor: Processor::new(&shape, common.cta_schedule, hardware.kernel_acquires(), hardware.fold())
-            .with_copies(HostCopies::new(common, &table, program.arrays()))
-            .of(program.name())
-            .resting(hardware.rests())
-            .inspecting(common.gsi),
-        table,
-        host,
-        program: program.clone(),
-        observer: Observer { meter: hardware.meter(), checks, recorder: None },
-        stop: None,
-        outside,
-        groups,
-        acted: 0,
-        notes: Notes::default(),
-        told: Notes::default(),
-        shape,
-        links,
-    })
-}
-
-/// The checks that the configuration asks for.
-fn checks(
-    config: &FabricConfig,
-    hardware: &dyn Hardware,
-    sim: &Sim,
-    around: &dyn Surroundings,
-) -> Result<Option<Checks>, FabricError> {
-    let wanted = if config.common.checks { CheckOptions::ALL } else { CheckOptions::NONE };
-    let wanted = CheckOptions { watchdog: config.common.watchdog.map_or(0, u64::from), ..wanted };
-    Ok(match wanted {
-        CheckOptions::NONE => None,
-        some => Some(Checks::new(sim.design(), hardware, around.channels(), some)?),
-    })
 }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use weft_engine::Design;
 
-/// Most parts. There is one for each thread: with more, what crosses between them costs more than their smaller size gains.
+/// Most parts. There is one for each thread: with more, what crosses between them costs more than their
+/// smaller size gains.
 const PARTS: usize = 32;
 
 /// How much of a part its end may be away from where it should be, in order to be one scope higher up.
@@ -44,7 +45,8 @@ fn ends(design: &Design, order: &[usize], parts: usize) -> Vec<usize> {
     ends
 }
 
-/// About what the cycles of units take. Of modules that a fabric has many of, such as the caches of its compute units, fewer are at work at a time.
+/// About what the cycles of units take. Of modules that a fabric has many of, such as the caches of its
+/// compute units, fewer are at work at a time.
 fn works(design: &Design, order: &[usize]) -> Vec<f64> {
     let code = |unit: usize| design.types[design.units[unit].ty].code;
     let mut like: HashMap<usize, f64> = HashMap::new();

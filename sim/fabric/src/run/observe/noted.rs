@@ -1,5 +1,5 @@
-//! What compute units and memories do, noted to be told later: when several threads go through a cycle, observers hear of it in the order in which
-//! one thread would have told it.
+//! What compute units and memories do, noted to be told later: when several threads go through a cycle,
+//! observers hear of it in the order in which one thread would have told it.
 
 use super::{Observe, Observer};
 use crate::cu::{CuObserver, Issuer, LineAccess, LineReply, Who};
@@ -197,7 +197,8 @@ impl Observe for Noted {
     }
 }
 
-// A recorder hears of more (operations, fences, what is taken and complete); with one a cycle's compute units stay on one thread.
+// A recorder hears of more (operations, fences, what is taken and complete); with one a cycle's compute units
+// stay on one thread.
 impl CuObserver for Noted {
     fn load(&mut self, who: &Who, line: u64, mask: u128, data: &[u64; 16], issued: u64, done: u64) {
         self.events.push(Event::Load { who: *who, line, mask, data: *data, issued, done });
