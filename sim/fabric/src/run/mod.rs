@@ -284,7 +284,9 @@ impl FabricRun {
         model.stop.clone_from(&options.stop);
         let mut runner = Runner::new(sim, model, options.rewind.clone());
         if options.threads > 1 {
-            runner.share(Team::new(options.threads).map_err(FabricError::Threads)?);
+            // A thread without a part would only wait.
+            let threads = options.threads.min(runner.sim.parts().count());
+            runner.share(Team::new(threads).map_err(FabricError::Threads)?);
         }
         if let Some(events) = &events {
             runner.listen(Box::new(events.clone()));
