@@ -315,6 +315,27 @@ fn a_recording() {
     }
 }
 
+/// Many GPUs touch many pages first, in cycles close to each other.
+#[test]
+fn pages_that_are_touched_first() {
+    let touch = ["--set", "placement=first-touch"];
+    for program in ["hist", "nn"] {
+        succeeds(&on("rec-4gpu-small", &["--workload", program], &touch));
+        succeeds(&on("hmg-4gpu-small", &["--workload", program], &[]));
+    }
+    let cut = ["--snapshot", "s.snap", "--snapshot-at", "258", "--max-cycles", "300"];
+    same(&on("tsm-4gpu-small", &["--workload", "tb-lg"], &[&touch[..], &cut].concat())).has("s.snap");
+}
+
+/// Memory that answers long after the watchdog's limit: threads agree on since when nothing has moved, and on
+/// who waits for whom.
+#[test]
+fn fabrics_that_stand_still() {
+    for fabric in ["rec-4gpu-small", "tsm-4gpu-small", "hmg-4gpu-small"] {
+        fails(&on(fabric, &SMALL_PRODUCTS, &["--set", "watchdog=1K", "--set", "dram_latency=4000"]));
+    }
+}
+
 /// A run that fails leaves what was written until then.
 #[test]
 fn logs_of_a_run_that_fails() {

@@ -1,9 +1,11 @@
 //! One clock edge for the units of a part.
 //!
-//! In a cycle a unit reads and writes only its own state, so units can be clocked in any order, and parts side by side. What they found goes into one
-//! word each; everything that crosses from unit to unit follows when all have been clocked, always in the same order.
+//! In a cycle a unit reads and writes only its own state, so units can be clocked in any order, and parts side
+//! by side. What they found goes into one word each; everything that crosses from unit to unit follows when all
+//! of the part have been clocked. Units that hear other parts are clocked last, so that those may be late.
 
 use crate::activity::Activity;
+use crate::cut::Wiring;
 use crate::design::{Call, Design};
 use crate::part::Part;
 use crate::state::{Core, Schedule};
@@ -18,16 +20,17 @@ pub(crate) const ASLEEP: u64 = 1;
 pub(crate) const FAILED: u64 = 2;
 
 impl Part {
-    /// Clocks every active unit; the events tell in unit order what came of it.
+    /// Clocks every active unit that hears no other part (`inner`), or every other one; the events tell what
+    /// came of it.
     #[inline]
-    pub(crate) fn clock(&mut self) {
+    pub(crate) fn clock(&mut self, inner: bool) {
         let Part { design, cut, number, core, scratch, events, .. } = self;
         let Core { limbs, units, watch, active, cycle } = core;
-        let calls = &cut.parts[*number].calls;
+        let Wiring { calls, inner: mask, .. } = &cut.parts[*number];
+        let other = if inner { 0 } else { u64::MAX };
         let note = Activity::note();
-        events.clear();
-        for (word, active) in active.iter().enumerate() {
-            let mut bits = *active;
+        for (word, (active, mask)) in active.iter().zip(mask).enumerate() {
+            let mut bits = active & (mask ^ other);
             while bits != 0 {
                 let unit = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;

@@ -7,8 +7,9 @@
 //!                        \______crossing______/          crossings to the inputs of other parts
 //! ```
 //!
-//! In a cycle a part reads and writes only what is its own. What crosses goes into an outbox, and into the
-//! inputs of the other part when all have been clocked, so that results do not depend on the cut.
+//! In a cycle a part reads and writes only what is its own. What crosses goes into a letter
+//! ([`crate::mail`]), and from there into the inputs of the other part before the units behind them are
+//! clocked in the next cycle, so that results do not depend on the cut.
 
 use crate::design::{ByFlag, Call, Link, Links, Sink};
 
@@ -48,6 +49,8 @@ pub(crate) struct Wiring {
     /// By unit.
     pub crossings: Vec<ByFlag<Crossing>>,
     pub arrivals: Vec<Arrival>,
+    /// One bit per unit that hears no other part.
+    pub inner: Vec<u64>,
 }
 
 /// A way to cut a design.
@@ -67,7 +70,8 @@ impl Cut {
         let places = units.clone().map(|unit| Place { part: 0, unit }).collect();
         let bases = calls.iter().map(|call| call.base).collect();
         let crossings = vec![ByFlag::of_sorted(Vec::new()); calls.len()];
-        let part = Wiring { units: units.collect(), calls, links, crossings, arrivals: Vec::new() };
+        let inner = vec![u64::MAX; calls.len().div_ceil(64)];
+        let part = Wiring { units: units.collect(), calls, links, crossings, arrivals: Vec::new(), inner };
         Cut { parts: vec![part], places, bases }
     }
 
@@ -90,6 +94,12 @@ impl Cut {
         }
         for (unit, links) in links.iter().enumerate() {
             cut.connect(whole, unit, links);
+        }
+        for wiring in &mut cut.parts {
+            wiring.inner = vec![u64::MAX; wiring.units.len().div_ceil(64)];
+            for Arrival { sink, .. } in &wiring.arrivals {
+                wiring.inner[sink.unit / 64] &= !(1 << (sink.unit % 64));
+            }
         }
         cut
     }

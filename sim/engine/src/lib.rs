@@ -27,6 +27,7 @@ mod follow;
 mod inspect;
 pub mod interp;
 pub mod layout;
+mod mail;
 pub mod native;
 mod part;
 mod ports;

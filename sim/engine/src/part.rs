@@ -4,6 +4,7 @@ use crate::activity::Activity;
 use crate::clock::{ASLEEP, FAILED, WRITTEN};
 use crate::cut::{Crossing, Cut, Wiring};
 use crate::design::{Design, Sink, UnitType};
+use crate::mail::{Ear, Found, Mail, Mouth};
 use crate::state::{Core, Failure, replace};
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
@@ -11,9 +12,9 @@ use weft_rtl::ir::ProbeKind;
 
 /// A part of a [`crate::Sim`], driven and read through the ports of the units that it has.
 ///
-/// [`crate::Sim::step`] clocks all parts. Parts can also be clocked by themselves, side by side:
-/// [`Part::receive`] and [`Part::step`] for each, then [`crate::Sim::post`]. Before anybody looks at the
-/// whole simulation, [`crate::Sim::settle`].
+/// [`crate::Sim::step`] clocks all parts. Parts can also be clocked by themselves, side by side, and need not
+/// be in the same cycle: [`Part::begin`], [`Part::hear`] until it succeeds, [`Part::end`]. When all are in the
+/// same cycle again, and before anybody looks at the whole simulation, [`crate::Sim::settle`].
 pub struct Part {
     pub(crate) design: Arc<Design>,
     pub(crate) cut: Arc<Cut>,
@@ -24,14 +25,20 @@ pub struct Part {
     /// Units clocked in this cycle of which there is something to tell, in order, each with its word:
     /// [`ASLEEP`], the flag of a failed assertion, and the flags that have links.
     pub(crate) events: Vec<(u32, u64)>,
-    /// For each other part what crosses to it: numbers of arrivals, each followed by its limbs.
+    /// The lines to and from other parts.
+    pub(crate) mail: Arc<Mail>,
+    ears: Vec<Ear>,
+    mouths: Vec<Mouth>,
+    /// For each other part what crosses to it in this cycle: numbers of arrivals, each followed by its limbs.
     outbox: Vec<Vec<u64>>,
-    /// Parts with mail in the outbox.
-    sent: Vec<u32>,
-    /// Mail of other parts.
-    inbox: Vec<Vec<u64>>,
-    /// Room for mail.
-    spare: Vec<Vec<u64>>,
+    /// Letters are read that are to be read at the begin of this cycle.
+    heard: u64,
+    /// Ears at which the letter of the present cycle is read, if not all are.
+    next_ear: usize,
+    /// The present cycle has begun.
+    begun: bool,
+    /// Room for a letter.
+    text: Vec<u64>,
     /// Assertions that failed in the last cycle, by number of the unit in the design.
     pub(crate) failed: Vec<(u32, Failure)>,
 }
@@ -40,8 +47,14 @@ pub struct Part {
 pub(crate) const FAILURES_KEPT: usize = 100;
 
 impl Part {
-    /// Part `number` of a cut, before reset.
-    pub(crate) fn new(design: &Arc<Design>, cut: &Arc<Cut>, number: usize) -> Part {
+    /// Part `number` of a cut, before reset, with its ends of the lines.
+    fn new(
+        design: &Arc<Design>,
+        cut: &Arc<Cut>,
+        number: usize,
+        mail: &Arc<Mail>,
+        (ears, mouths): (Vec<Ear>, Vec<Mouth>),
+    ) -> Part {
         let wiring = &cut.parts[number];
         let need = |t: &UnitType| t.interp.scratch_size() + t.layout.probes + t.netlist.probes.len();
         let size = wiring.calls.iter().map(|call| need(&design.types[call.ty])).max().unwrap_or(0);
@@ -49,10 +62,14 @@ impl Part {
             core: Core::new(design, wiring),
             scratch: vec![0; size],
             events: Vec::with_capacity(wiring.calls.len()),
+            mail: mail.clone(),
+            ears,
+            mouths,
             outbox: vec![Vec::new(); cut.parts.len()],
-            sent: Vec::new(),
-            inbox: Vec::new(),
-            spare: Vec::new(),
+            heard: 0,
+            next_ear: 0,
+            begun: false,
+            text: Vec::new(),
             failed: Vec::new(),
             design: design.clone(),
             cut: cut.clone(),
@@ -73,21 +90,81 @@ impl Part {
     /// True when no unit of the part can do anything until an input changes.
     #[inline]
     pub fn asleep(&self) -> bool {
-        self.inbox.is_empty() && self.core.active.iter().all(|w| *w == 0)
+        let awaited = || self.ears[self.next_ear..].iter().any(|ear| self.mail.waits(*ear, self.cycle()));
+        self.core.active.iter().all(|w| *w == 0) && (self.heard == self.cycle() || !awaited())
     }
 
-    /// What other parts have sent, by [`crate::Sim::post`], comes in.
-    pub fn receive(&mut self) {
-        while let Some(mail) = self.inbox.pop() {
-            self.open(&mail);
-            self.spare.push(mail);
+    /// An assertion has failed in the last cycle, and [`crate::Sim::settle`] was not called since.
+    pub fn has_failed(&self) -> bool {
+        !self.failed.is_empty()
+    }
+
+    /// Begins a clock cycle, if it has not: units that hear no other part are clocked.
+    pub fn begin(&mut self) {
+        if !self.begun {
+            self.begun = true;
+            self.events.clear();
+            self.clock(true);
         }
     }
 
-    /// One clock cycle of the part, which has received what was sent. What crosses to other parts waits for
-    /// [`crate::Sim::post`].
-    pub fn step(&mut self) {
-        self.clock();
+    /// Reads what other parts have sent in the cycle before.
+    ///
+    /// # Errors
+    /// The number of a part that is not as far as that.
+    #[inline]
+    pub fn hear(&mut self) -> Result<(), usize> {
+        let now = self.core.cycle;
+        if self.heard != now {
+            while let Some(ear) = self.ears.get(self.next_ear) {
+                match self.mail.read(*ear, now, &mut self.text) {
+                    Found::Nothing => return Err(ear.from as usize),
+                    Found::Empty => {}
+                    Found::Text => {
+                        let mut text = std::mem::take(&mut self.text);
+                        self.open(&text);
+                        text.clear();
+                        self.text = text;
+                    }
+                }
+                self.next_ear += 1;
+            }
+            self.has_heard(now);
+        }
+        Ok(())
+    }
+
+    /// The lines to other parts have room for what is sent in this cycle.
+    ///
+    /// # Errors
+    /// The number of a part that must go on first.
+    #[inline]
+    pub fn may_send(&mut self) -> Result<(), usize> {
+        let next = self.core.cycle + 1;
+        for mouth in &mut self.mouths {
+            if !self.mail.has_room(mouth, next) {
+                return Err(mouth.to as usize);
+            }
+        }
+        Ok(())
+    }
+
+    /// What other parts have sent in the cycle before is read.
+    pub(crate) fn has_heard(&mut self, cycle: u64) {
+        (self.heard, self.next_ear) = (cycle, 0);
+        self.mail.has_read(self.number, cycle);
+    }
+
+    /// Ends a clock cycle that has begun, when all is heard and may be sent: the other units are clocked.
+    ///
+    /// # Panics
+    /// When something was not heard.
+    pub fn end(&mut self) {
+        assert!(self.begun && self.heard == self.core.cycle, "a part ends a cycle in which it has heard all");
+        self.begun = false;
+        if !self.ears.is_empty() {
+            self.clock(false);
+        }
         Activity::MESSAGES.begin();
         let events = std::mem::take(&mut self.events);
         for (unit, word) in &events {
@@ -107,20 +184,47 @@ impl Part {
             }
         }
         self.events = events;
+        for mouth in &self.mouths {
+            self.mail.send(mouth, self.core.cycle, &mut self.outbox[mouth.to as usize]);
+        }
+        if self.ears.is_empty() {
+            self.has_heard(self.core.cycle);
+        }
     }
 
-    /// Takes another state; what was on its way to other parts, or from them, belongs to the old one.
+    /// A whole clock cycle, when all other parts are as far as this one.
+    ///
+    /// # Panics
+    /// When one is not.
+    pub fn step(&mut self) {
+        self.begin();
+        self.hear_all();
+        self.end();
+    }
+
+    /// Reads what other parts have sent, which are all as far as this one.
+    pub(crate) fn hear_all(&mut self) {
+        let heard = self.hear().and_then(|()| self.may_send());
+        assert!(
+            heard.is_ok(),
+            "part {heard:?} is not as far as part {} in cycle {}",
+            self.number,
+            self.cycle()
+        );
+    }
+
+    /// Takes another state; what was on its way to other parts belongs to the old one.
     pub(crate) fn restore(&mut self, core: Core) {
         self.core = core;
         self.forget();
     }
 
-    /// Nothing is on its way to other parts, or from them.
+    /// Nothing is on its way to other parts, or from them: [`Mail::clear`].
     pub(crate) fn forget(&mut self) {
-        self.inbox.clear();
-        self.sent.clear();
         self.outbox.iter_mut().for_each(Vec::clear);
         self.failed.clear();
+        (self.heard, self.next_ear, self.begun) = (self.core.cycle, 0, false);
+        self.mouths.iter_mut().for_each(Mouth::forget);
     }
 
     /// A unit's state was changed from outside: nothing of what it last did may be relied on.
@@ -221,11 +325,9 @@ impl Part {
         }
     }
 
+    #[inline]
     fn post(&mut self, crossing: &Crossing) {
         let outbox = &mut self.outbox[crossing.to as usize];
-        if outbox.is_empty() {
-            self.sent.push(crossing.to);
-        }
         outbox.push(crossing.number as u64);
         outbox.extend_from_slice(&self.core.limbs[crossing.from..crossing.from + crossing.limbs]);
     }
@@ -261,8 +363,11 @@ pub(crate) struct Parts {
 impl Parts {
     /// All parts of a cut, before reset.
     pub fn new(design: &Arc<Design>, cut: &Arc<Cut>) -> Parts {
-        let others = (1..cut.parts.len()).map(|number| Part::new(design, cut, number)).collect();
-        Parts { first: Part::new(design, cut, 0), others }
+        let (mail, ends) = Mail::new(cut);
+        let mail = Arc::new(mail);
+        let mut parts = ends.into_iter().enumerate().map(|(n, ends)| Part::new(design, cut, n, &mail, ends));
+        let first = parts.next().expect("a cut has a part");
+        Parts { first, others: parts.collect() }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Part> {
@@ -290,20 +395,13 @@ impl IndexMut<usize> for Parts {
     }
 }
 
-/// Hands on what crosses between parts.
-pub(crate) fn post(parts: &mut Parts) {
-    for from in 0..=parts.others.len() {
-        while let Some(to) = parts[from].sent.pop() {
-            let mut next = parts[from].spare.pop().unwrap_or_default();
-            next.clear();
-            let mail = std::mem::replace(&mut parts[from].outbox[to as usize], next);
-            parts[to as usize].inbox.push(mail);
-        }
-    }
-}
-
-/// Hands it on, and it comes in.
+/// Hands on at once what crosses between parts, outside of a cycle.
 pub(crate) fn exchange(parts: &mut Parts) {
-    post(parts);
-    parts.iter_mut().for_each(Part::receive);
+    let count = 1 + parts.others.len();
+    for (from, to) in (0..count).flat_map(|from| (0..count).map(move |to| (from, to))) {
+        let mut text = std::mem::take(&mut parts[from].outbox[to]);
+        parts[to].open(&text);
+        text.clear();
+        parts[from].outbox[to] = text;
+    }
 }

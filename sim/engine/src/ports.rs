@@ -189,8 +189,19 @@ impl Sim {
         Some(OutPort { number: number as u32, width: self.design.outputs[number].width, part, unit: own, at })
     }
 
-    /// The one part that has all these ports, if there is one.
+    /// The one part that has all these ports, if there is one, and they can be read before the part has heard
+    /// the others ([`Part::hear`]): none is combinational.
     pub fn part_with(&self, pins: &PinList) -> Option<usize> {
+        let combinational = |port: &OutPort| match &self.design.output_sources[port.number as usize] {
+            Source::Unit { unit, output } => {
+                let ty = &self.design.types[self.design.units[*unit].ty];
+                matches!(ty.outputs[*output], OutSource::Comb(_))
+            }
+            Source::Const(_) | Source::Top(_) => false,
+        };
+        if pins.outputs.iter().any(combinational) {
+            return None;
+        }
         let outputs = pins.outputs.iter().map(|port| port.part());
         let sinks = pins.inputs.iter().flat_map(|port| &self.design.input_sinks[port.number as usize]);
         let mut parts = outputs.chain(sinks.map(|sink| self.part_of(sink.unit)));

@@ -47,14 +47,15 @@ pub trait Model: Clone + Send {
     /// What a check of the model found wrong; the run then ends as by a failed assertion.
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem>;
 
-    /// The same on the threads of a team; results do not differ. If nobody `looks` at this cycle, the
-    /// simulation may be clocked, too, and what is found wrong in the cycle may be told in a later one
-    /// ([`Problem::at`]). Before anybody does look, [`Sim::settle`] and [`Model::catch_up`].
+    /// The same on the threads of a team; results do not differ. Nobody looks at cycles before `until`, so the
+    /// simulation may be clocked, too, up to it, and what is found wrong may be told later ([`Problem::at`]).
+    /// Before anybody does look, [`Sim::settle`] and [`Model::catch_up`]. After a failed assertion some parts
+    /// may be further than others.
     ///
     /// # Errors
     /// As [`Model::tick`].
-    fn tick_by(&mut self, sim: &mut Sim, team: &mut Team, looks: bool) -> Result<Tick, Problem> {
-        let _ = (team, looks);
+    fn tick_by(&mut self, sim: &mut Sim, team: &mut Team, until: u64) -> Result<Tick, Problem> {
+        let _ = (team, until);
         Ok(Tick { due: self.tick(sim)?, clocked: false })
     }
 
@@ -233,13 +234,12 @@ impl<M: Model> Runner<M> {
     /// A failed assertion or check (after the rewound waveform was written) or a waveform that cannot be written.
     pub fn run_to(&mut self, end: u64) -> Result<(), RunError> {
         while self.sim.cycle() < end && !self.model.finished() {
-            let now = self.sim.cycle();
             let found = match self.snapshot() {
                 Ok(()) => self.cycle(end)?,
                 Err(problem) => Some(problem),
             };
             if let Some(problem) = found {
-                return Err(self.wrong(now, problem));
+                return Err(self.wrong(problem));
             }
             if let Some(failure) = self.sim.failures().first() {
                 return Err(self.failed(failure.clone(), None, false));
@@ -247,11 +247,12 @@ impl<M: Model> Runner<M> {
         }
         self.sim.settle();
         let caught_up = self.model.catch_up();
-        caught_up.map_err(|problem| self.wrong(self.sim.cycle(), problem))
+        caught_up.map_err(|problem| self.wrong(problem))
     }
 
-    /// A check found a problem in cycle `now`, or before it.
-    fn wrong(&mut self, now: u64, problem: Problem) -> RunError {
+    /// A check found a problem in the present cycle, or before it.
+    fn wrong(&mut self, problem: Problem) -> RunError {
+        let now = self.sim.cycle();
         let (shown, late) = (problem.shown, problem.late);
         self.failed(check_failure(now, problem), shown, late)
     }
@@ -279,10 +280,11 @@ impl<M: Model> Runner<M> {
     /// One cycle, or a jump over cycles in which nothing happens; gives what a check found wrong.
     fn cycle(&mut self, end: u64) -> Result<Option<Problem>, WaveError> {
         let now = self.sim.cycle();
-        let seen = self.listener.is_some() || self.watch.is_some();
+        let seen = self.listener.is_some() || self.watch.is_some() || self.trace.is_some();
+        let until = if seen { now } else { self.next_snapshot(end) };
         let ticked = match &mut self.team {
             None => self.model.tick(&mut self.sim).map(|due| Tick { due, clocked: false }),
-            Some(team) => self.model.tick_by(&mut self.sim, team, seen || self.trace.is_some()),
+            Some(team) => self.model.tick_by(&mut self.sim, team, until),
         };
         Activity::WAVES.begin();
         if let Some((trace, from, to)) = &mut self.trace
@@ -316,11 +318,27 @@ impl<M: Model> Runner<M> {
         Ok(None)
     }
 
+    /// The next cycle up to `end` at whose begin a snapshot may be due.
+    fn next_snapshot(&self, end: u64) -> u64 {
+        let now = self.sim.cycle();
+        match (&self.rewind, self.snapshots.back()) {
+            (Some(rewind), Some(last)) => {
+                end.min((last.sim.cycle() + self.snapshots_apart(rewind)).max(now + 1))
+            }
+            _ => end,
+        }
+    }
+
+    /// Cycles from one snapshot to the next.
+    fn snapshots_apart(&self, rewind: &Rewind) -> u64 {
+        let size = self.sim.limbs_in_all() as u64 / LIMBS_PER_CYCLE;
+        rewind.cycles.max(SNAPSHOT_CYCLES).max(size)
+    }
+
     /// Keeps two snapshots, at least one window apart, so that a whole window before any failure can be replayed.
     fn snapshot(&mut self) -> Result<(), Problem> {
         let Some(rewind) = &self.rewind else { return Ok(()) };
-        let size = self.sim.limbs_in_all() as u64 / LIMBS_PER_CYCLE;
-        let apart = rewind.cycles.max(SNAPSHOT_CYCLES).max(size);
+        let apart = self.snapshots_apart(rewind);
         if self.snapshots.back().is_some_and(|s| self.sim.cycle() < s.sim.cycle() + apart) {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use crate::cut::{Cut, Place};
 use crate::design::{Call, Design, EngineError, UnitType};
 use crate::interp::needed_for;
 use crate::native::NativeCall;
-use crate::part::{FAILURES_KEPT, Part, Parts, post};
+use crate::part::{FAILURES_KEPT, Part, Parts};
 use crate::ports::OutPort;
 use crate::state::{Core, Failure, Saved};
 use crate::team::Team;
@@ -80,8 +80,8 @@ impl Sim {
         (&mut self.parts[part as usize], unit as usize)
     }
 
-    /// The parts, to be driven, read and clocked by themselves. After [`Part::step`] of all of them,
-    /// [`Sim::post`] ends the cycle.
+    /// The parts, to be driven, read and clocked by themselves: [`Part::begin`], [`Part::step`]. Then
+    /// [`Sim::settle`].
     pub fn parts(&mut self) -> impl Iterator<Item = &mut Part> {
         self.parts.iter_mut()
     }
@@ -114,6 +114,14 @@ impl Sim {
         self.clock_unreset();
         self.reset_registers();
         self.parts.iter_mut().for_each(|part| part.core.cycle += 1);
+        self.forget();
+    }
+
+    /// Nothing is on its way between parts.
+    fn forget(&mut self) {
+        let cycle = self.cycle();
+        self.parts[0].mail.clear(cycle);
+        self.parts.iter_mut().for_each(Part::forget);
     }
 
     /// Gives every register that has one its reset value, and passes outputs on.
@@ -202,7 +210,6 @@ impl Sim {
             }
         }
         self.parts.iter_mut().for_each(Part::step);
-        self.post();
         self.settle();
     }
 
@@ -214,30 +221,36 @@ impl Sim {
         let mut parts: Vec<&mut Part> = self.parts.iter_mut().collect();
         team.each(&mut parts, &|part| part.step());
         Activity::MESSAGES.begin();
-        self.post();
         self.settle();
     }
 
-    /// Ends a cycle in which every part was clocked: what crosses from part to part is on its way, and failed
-    /// assertions are known. [`Part::receive`] or [`Sim::settle`] follows.
-    pub fn post(&mut self) {
-        post(&mut self.parts);
+    /// All parts, which have been clocked up to the same cycle, read what was sent to them, and failed
+    /// assertions are known.
+    ///
+    /// # Panics
+    /// When parts are in different cycles.
+    pub fn settle(&mut self) {
+        self.note_failures();
+        let cycle = self.cycle();
+        for part in self.parts.iter_mut() {
+            assert_eq!(part.cycle(), cycle, "all parts of a simulation are in the same cycle");
+            part.hear_all();
+        }
+    }
+
+    /// Failed assertions of the parts are known, as in [`Sim::settle`]; parts may be in different cycles.
+    pub fn note_failures(&mut self) {
         if self.parts.iter().any(|part| !part.failed.is_empty()) {
             self.collect();
         }
     }
 
-    /// All parts receive what was sent to them.
-    pub fn settle(&mut self) {
-        self.parts.iter_mut().for_each(Part::receive);
-    }
-
-    /// Failures of a cycle, in the order of units.
+    /// Failures since the last call, by cycle, in the order of units.
     #[cold]
     fn collect(&mut self) {
         let mut failed: Vec<(u32, Failure)> =
             self.parts.iter_mut().flat_map(|part| std::mem::take(&mut part.failed)).collect();
-        failed.sort_by_key(|(unit, _)| *unit);
+        failed.sort_by_key(|(unit, failure)| (failure.cycle, *unit));
         let room = FAILURES_KEPT - self.failures.len();
         self.failures.extend(failed.into_iter().take(room).map(|(_, failure)| failure));
     }
@@ -290,7 +303,23 @@ impl Sim {
     /// When a unit is awake.
     pub fn skip(&mut self, cycles: u64) {
         assert!(self.asleep(), "time jumps only while every unit sleeps");
-        self.parts.iter_mut().for_each(|part| part.core.cycle += cycles);
+        for part in self.parts.iter_mut() {
+            part.core.cycle += cycles;
+            part.has_heard(part.core.cycle);
+        }
+    }
+
+    /// Goes back to a cycle from which on nothing has happened.
+    ///
+    /// # Panics
+    /// When a unit was awake in between.
+    pub fn go_back(&mut self, cycle: u64) {
+        let mut units = self.parts.iter().flat_map(|part| &part.core.units);
+        let rested = units.all(|unit| unit.asleep.is_some_and(|since| since <= cycle));
+        drop(units);
+        assert!(cycle <= self.cycle() && rested, "time goes back only over cycles in which every unit slept");
+        self.parts.iter_mut().for_each(|part| part.core.cycle = cycle);
+        self.forget();
     }
 
     /// Assertions that failed so far, in order.
@@ -313,6 +342,7 @@ impl Sim {
     pub fn restore(&mut self, checkpoint: Checkpoint) {
         self.parts.iter_mut().zip(checkpoint.parts).for_each(|(part, core)| part.restore(core));
         self.failures = checkpoint.failures;
+        self.forget();
     }
 
     /// The whole state as bytes, which do not depend on the parts.
@@ -362,8 +392,8 @@ impl Sim {
         }
         for part in self.parts.iter_mut() {
             part.core.cycle = core.cycle;
-            part.forget();
         }
+        self.forget();
         self.failures = failures;
         Ok(())
     }

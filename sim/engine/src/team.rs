@@ -93,6 +93,11 @@ impl Team {
         self.others.len() + 1
     }
 
+    /// There is a processor for each thread.
+    pub fn has_room(&self) -> bool {
+        self.shared.room
+    }
+
     /// Calls `work` once on every thread with its number, from 0 (the caller) on, and returns when all have
     /// come back.
     ///
@@ -155,6 +160,24 @@ impl Team {
             }
         });
     }
+
+    /// Calls `work` once for each item, all at the same time, so that one may wait for another.
+    ///
+    /// # Panics
+    /// When there are more items than threads, or a call has.
+    pub fn together<T: Send>(&mut self, items: &mut [T], work: &(dyn Fn(&mut T) + Sync)) {
+        let count = items.len();
+        assert!(count <= self.threads(), "{count} items are more than threads");
+        let items = Items(items.as_mut_ptr());
+        self.run(&|thread| {
+            if thread < count {
+                // SAFETY: the item exists, and no other thread has this number; `items` is borrowed until all
+                // threads have come back.
+                let own = unsafe { items.get(thread) };
+                work(own);
+            }
+        });
+    }
 }
 
 /// A list of which each item is lent to one thread.
@@ -191,6 +214,8 @@ impl Shared {
             if !self.room || begun.elapsed() > AWAKE {
                 break;
             }
+            // Others may want the processor on which the thread is that this one waits for.
+            std::thread::yield_now();
         }
         let asleep = &self.asleep[number].0;
         if number == 0 {
@@ -264,6 +289,23 @@ mod tests {
             for round in 1..=500 {
                 team.each(&mut items, &|item| *item += 1);
                 assert!(items.iter().all(|count| *count == round), "{threads} threads: {items:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn items_that_go_on_together_can_wait_for_each_other() {
+        for threads in [2, 3] {
+            let mut team = Team::new(threads).expect("threads");
+            let done = AtomicUsize::new(0);
+            for round in 1..=100 {
+                let mut items = vec![(); threads];
+                team.together(&mut items, &|()| {
+                    done.fetch_add(1, Ordering::SeqCst);
+                    while done.load(Ordering::SeqCst) < round * threads {
+                        std::thread::yield_now();
+                    }
+                });
             }
         }
     }

@@ -152,11 +152,6 @@ impl Dram {
         self.lanes.by_part()
     }
 
-    /// See [`crate::family::Surroundings::gather`].
-    pub fn gather(&mut self) {
-        self.lanes.gather();
-    }
-
     /// The whole state as bytes.
     pub fn save(&self) -> Vec<u8> {
         let lanes: Vec<&Lane> = self.lanes.in_order().into_iter().map(|stand| &stand.lane).collect();

@@ -30,6 +30,17 @@ pub(crate) trait Lane: Clone + Send + 'static {
 pub trait PartLanes: Send {
     /// They act in the present cycle; returns the next one in which they must act even if every unit sleeps.
     fn tick(&mut self, part: &mut Part) -> Option<u64>;
+
+    /// Their transfers in the present cycle.
+    fn transfers(&self) -> &[Transfer];
+}
+
+/// The memory channels of a fabric by part of the simulation.
+pub struct ByPart<'a> {
+    /// Those of a part, with its number.
+    pub lanes: Vec<(usize, &'a mut dyn PartLanes)>,
+    /// Number of the channel that a line belongs to.
+    pub channel_of: Box<dyn Fn(u64) -> usize + Send + Sync + 'a>,
 }
 
 #[derive(Clone)]
@@ -115,13 +126,13 @@ impl<L: Lane> Lanes<L> {
         self.apart
     }
 
-    /// The channels of each part; when all have acted, [`Lanes::gather`] tells what they did.
+    /// The channels of each part.
     pub fn by_part(&mut self) -> Vec<(usize, &mut dyn PartLanes)> {
         self.groups.iter_mut().map(|group| (group.part, group as &mut dyn PartLanes)).collect()
     }
 
     /// All channels have acted in the present cycle.
-    pub fn gather(&mut self) {
+    fn gather(&mut self) {
         self.transfers.clear();
         self.groups.iter().for_each(|group| self.transfers.extend(&group.transfers));
         if self.groups.len() > 1 {
@@ -138,6 +149,10 @@ impl<L: Lane> Lanes<L> {
 impl<L: Lane> PartLanes for Group<L> {
     fn tick(&mut self, part: &mut Part) -> Option<u64> {
         tick(&mut self.lanes, part, &mut self.memory, &mut self.transfers)
+    }
+
+    fn transfers(&self) -> &[Transfer] {
+        &self.transfers
     }
 }
 

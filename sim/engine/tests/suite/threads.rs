@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use weft_engine::team::Team;
-use weft_engine::{BackendKind, Design, Options, Sim};
+use weft_engine::{BackendKind, Design, Options, Part, Sim};
 use weft_rtl::prelude::*;
 
 /// Counts down from what arrives, adding it up; rests at zero until something else arrives. It is never to
@@ -124,11 +124,7 @@ fn a_part_is_driven_and_read_by_itself() {
     cut.parts().for_each(|part| part.set(start, 45));
     for _ in 0..400 {
         whole.step();
-        for part in cut.parts() {
-            part.receive();
-            part.step();
-        }
-        cut.post();
+        cut.parts().for_each(Part::step);
     }
     let seen: Vec<u64> = cut.parts().map(|part| part.get(last)).collect();
     assert_eq!(seen, [whole.get(whole.output("last").expect("there"))]);
@@ -146,11 +142,7 @@ fn a_state_is_restored_without_what_was_on_its_way() {
     for way_back in [true, false] {
         for cycles in 1..60 {
             for _ in 0..cycles {
-                for part in sim.parts() {
-                    part.receive();
-                    part.step();
-                }
-                sim.post();
+                sim.parts().for_each(Part::step);
             }
             match way_back {
                 true => sim.restore(before.clone()),
@@ -160,4 +152,59 @@ fn a_state_is_restored_without_what_was_on_its_way() {
             assert!(sim.save() == saved, "after {cycles} cycles");
         }
     }
+}
+
+/// Parts on threads of their own, each going on as soon as it has heard the others.
+#[test]
+fn parts_go_on_by_themselves() {
+    let design = design(BackendKind::Native);
+    let ring_of = |parts: u32| (0..70).map(|unit| unit * parts / 70).collect::<Vec<u32>>();
+    let star_of = |parts: u32| (0..70).map(|unit| unit * 7 % parts).collect::<Vec<u32>>();
+    for part_of in [ring_of(2), ring_of(3), star_of(2), star_of(4)] {
+        let (mut whole, mut cut) = (Sim::new(&design), Sim::cut(&design, &part_of));
+        let start = (whole.input("start").expect("there"), cut.input("start").expect("there"));
+        for round in 0..40u64 {
+            let value = 0x2545_f491 * (round + 1) % 0xffff_fffb;
+            whole.set(start.0, value);
+            cut.set(start.1, value);
+            (0..50).for_each(|_| whole.step());
+            std::thread::scope(|scope| {
+                for part in cut.parts() {
+                    scope.spawn(move || {
+                        let end = part.cycle() + 50;
+                        while part.cycle() < end {
+                            part.begin();
+                            while part.hear().is_err() || part.may_send().is_err() {
+                                std::thread::yield_now();
+                            }
+                            part.end();
+                        }
+                    });
+                }
+            });
+            cut.settle();
+            assert!(cut.save() == whole.save(), "round {round}, {part_of:?}");
+            if !whole.failures().is_empty() {
+                break;
+            }
+        }
+    }
+}
+
+/// Cycles in which every unit slept can be taken back, and nothing else.
+#[test]
+fn time_goes_back_over_sleep_only() {
+    let design = design(BackendKind::Native);
+    let mut sim = Sim::cut(&design, &(0..70).map(|unit| unit % 3).collect::<Vec<u32>>());
+    sim.run(400);
+    assert!(sim.asleep(), "{} units are awake", sim.awake_units());
+    let saved = sim.save();
+    (0..7).for_each(|_| sim.step());
+    assert!(sim.save() != saved);
+    sim.go_back(400);
+    assert!(sim.save() == saved);
+    sim.set(sim.input("start").expect("there"), 45);
+    sim.step();
+    let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sim.go_back(400)));
+    assert!(told.is_err(), "a unit was awake");
 }

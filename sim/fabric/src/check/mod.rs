@@ -269,10 +269,15 @@ impl Checks {
         self.family.iter_mut().for_each(|check| check.host_write(addr, bytes));
     }
 
-    /// Some check may look at the simulation in a cycle, whatever happens in it; in all others [`Checks::judge`] does.
-    pub fn looks(&self, now: u64) -> bool {
-        self.family.iter().any(|check| check.looks(now))
-            || self.watchdog.as_ref().is_some_and(|watchdog| watchdog.looks(now))
+    /// The first cycle from `now` on in which some check may look at the simulation, whatever happens in it; in
+    /// all before, [`Checks::judge`] does. `moved`: the last cycle with a transfer at a port of which the checks
+    /// have not heard.
+    pub fn looks(&self, now: u64, moved: Option<u64>) -> u64 {
+        let family = self.family.iter().map(|check| check.looks());
+        family
+            .chain(self.watchdog.as_ref().map(|watchdog| watchdog.looks(now, moved)))
+            .min()
+            .unwrap_or(u64::MAX)
     }
 
     /// In place of [`Checks::cycle`] in a cycle in which no check [looks](Checks::looks) at the simulation.
@@ -294,7 +299,7 @@ impl Checks {
         let now = sim.cycle();
         self.family.iter_mut().try_for_each(|check| {
             check.judge()?;
-            if check.looks(now) { check.look(sim) } else { Ok(()) }
+            if check.looks() <= now { check.look(sim) } else { Ok(()) }
         })?;
         if let Some(watchdog) = &mut self.watchdog {
             let open = self.messages.as_ref().is_some_and(|m| m.open() > 0);

@@ -22,8 +22,12 @@ const LOOK: u64 = 1024;
 /// Silent cycles after which the looks are denser.
 const SILENT: u64 = 64;
 
-/// Cycles after which the watchdog knows of a transfer, at the latest.
-const TOLD: u64 = 2;
+/// After a transfer that ends a silence there is a look in the next cycle that is a multiple of this.
+const SOON: u64 = 64;
+
+fn soon(now: u64) -> u64 {
+    (now / SOON + 1) * SOON
+}
 
 /// After so many silent cycles there is a look at all channels.
 fn is_dense(silent: u64) -> bool {
@@ -95,6 +99,15 @@ pub(super) struct WatchState {
     waiting: BTreeMap<u32, Waiting>,
 }
 
+impl WatchState {
+    fn progress(&mut self, now: u64) {
+        if now > self.last + SILENT {
+            self.next = self.next.min(soon(now));
+        }
+        self.last = now;
+    }
+}
+
 /// The watchdog of one design.
 #[derive(Clone, Debug)]
 pub struct Watchdog {
@@ -117,10 +130,7 @@ impl Watchdog {
 
     /// A transfer at a port of the fabric.
     pub fn progress(&mut self, now: u64) {
-        if now > self.s.last + SILENT {
-            self.s.next = self.s.next.min(now + TOLD);
-        }
-        self.s.last = now;
+        self.s.progress(now);
     }
 
     /// Last cycle with a transfer at a port.
@@ -128,10 +138,18 @@ impl Watchdog {
         self.s.last
     }
 
-    /// [`Watchdog::cycle`] may look at the simulation in this cycle, whatever moves in it.
-    pub fn looks(&self, now: u64) -> bool {
-        let silent = now.saturating_sub(self.s.last);
-        now >= self.s.next || is_dense(silent) || silent >= self.limit
+    /// The first cycle from `now` on in which [`Watchdog::cycle`] may look at the simulation, whatever moves in
+    /// it. `moved`: the last cycle with a transfer of which [`Watchdog::progress`] was not told.
+    pub fn looks(&self, now: u64, moved: Option<u64>) -> u64 {
+        let mut s = WatchState { waiting: BTreeMap::new(), ..self.s };
+        if let Some(moved) = moved.filter(|moved| *moved > s.last) {
+            s.progress(moved);
+        }
+        let silent = now.saturating_sub(s.last);
+        let dense = (silent..LOOK).find(|silent| is_dense(*silent)).map(|silent| s.last + silent);
+        let soon = (silent >= SILENT).then_some(soon(now));
+        let limit = s.last.saturating_add(self.limit);
+        [s.next, limit].into_iter().chain(dense).chain(soon).min().map_or(now, |first| first.max(now))
     }
 
     /// To be called in every cycle that is clocked. `open`: requests are without an answer; without one, only a request that stands at a port of the

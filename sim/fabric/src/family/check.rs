@@ -31,10 +31,9 @@ pub trait FamilyCheck: CuObserver + Send {
         Ok(())
     }
 
-    /// It looks at the simulation in this cycle.
-    fn looks(&self, now: u64) -> bool {
-        let _ = now;
-        false
+    /// It looks at the simulation in every cycle from this one on, until it has.
+    fn looks(&self) -> u64 {
+        u64::MAX
     }
 
     /// To be called in such a cycle after [`FamilyCheck::judge`].

@@ -1,7 +1,7 @@
 //! The models at the ports of a fabric that are not those of compute units and fence units: memories above all.
 
 use crate::cu::LineAccess;
-use crate::lanes::PartLanes;
+use crate::lanes::ByPart;
 use crate::run::Counter;
 use serde::{Deserialize, Serialize};
 use std::any::Any;
@@ -111,14 +111,11 @@ pub trait Surroundings: Any + Send {
         false
     }
 
-    /// The memory channels of each part of the simulation, to act side by side in place of [`Surroundings::tick`], if they [`Surroundings::are_apart`];
-    /// then [`Surroundings::gather`] follows.
-    fn by_part(&mut self) -> Vec<(usize, &mut dyn PartLanes)> {
-        Vec::new()
+    /// The memory channels by part of the simulation, to act side by side in place of [`Surroundings::tick`],
+    /// if they [`Surroundings::are_apart`].
+    fn by_part(&mut self) -> ByPart<'_> {
+        ByPart { lanes: Vec::new(), channel_of: Box::new(|_| 0) }
     }
-
-    /// The channels of all parts have acted in the present cycle.
-    fn gather(&mut self) {}
 
     /// Nothing waits and nothing is on its way.
     fn is_idle(&self) -> bool;

@@ -9,6 +9,7 @@ use super::observe::{Notes, Observer};
 use super::outside::{Areas, HOST, Outside};
 use super::processor::Processor;
 use super::seat::Seat;
+use super::window::Course;
 use crate::check::{CheckOptions, Checks};
 use crate::config::FabricConfig;
 use crate::cu::{Cu, CuMode};
@@ -60,12 +61,15 @@ pub(super) fn model(
         seats.push(Seat::new(sim, cu, node, number, &*hardware)?);
     }
     let fences = (0..shape.nodes).map(|node| NodeFences::new(sim, node, hardware.has_fences()));
-    let fences = fences.collect::<Result<_, _>>()?;
+    let fences = fences.collect::<Result<Vec<_>, _>>()?;
     let outside = Outside::new(program.arrays(), links, shape);
     // A stash needs to know at once where a page is.
     let stashes = (0..shape.cus).any(|number| hardware.stash(number).is_some());
     let together = outside.is_some() || around.hears() || stashes && table.on_touch();
     let groups = if together { Vec::new() } else { groups(sim, &seats) };
+    let parts = sim.parts().count();
+    let notes = Notes::new(parts, groups.iter().map(|group| group.part).collect());
+    let whole = groups.iter().all(|group| group.is_of_whole_nodes(sim, shape.cus as usize, &fences));
     Ok(FabricModel {
         seats,
         fences,
@@ -83,8 +87,10 @@ pub(super) fn model(
         outside,
         groups,
         acted: 0,
-        notes: Notes::default(),
-        told: Notes::default(),
+        whole,
+        courses: vec![Course::default(); parts],
+        told: notes.clone(),
+        notes,
         shape,
         links,
     })

@@ -7,7 +7,7 @@ use crate::channel::{Receiver, Sender, SenderState};
 use crate::port::PortError;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use weft_engine::Sim;
+use weft_engine::{PinList, Pins, Sim};
 
 /// What a fence does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -91,6 +91,12 @@ impl NodeFences {
         Ok(NodeFences { node, unit, s: State::default() })
     }
 
+    /// All its ports, if it has any, are in this part of the simulation.
+    pub fn is_in(&self, sim: &Sim, part: usize) -> bool {
+        let Some(Unit { start, done }) = &self.unit else { return true };
+        sim.part_with(&PinList::and(start.pins(), done.pins())) == Some(part)
+    }
+
     /// What has to be saved.
     pub fn state(&self) -> FencesState {
         FencesState { start: self.unit.as_ref().map(|unit| unit.start.state()), s: self.s.clone() }
@@ -104,6 +110,13 @@ impl NodeFences {
         self.s = state.s;
     }
 
+    /// The command processor waits for a fence.
+    pub fn serves_processor(&self) -> bool {
+        let flights = self.s.flights.iter().flatten().flat_map(|flight| &flight.waiters);
+        let waiting = self.s.waiting.iter().flatten().map(|(_, waiter)| waiter);
+        flights.chain(waiting).any(|waiter| *waiter == Waiter::Processor)
+    }
+
     /// Asks for a fence; [`NodeFences::tick`] tells when it is complete.
     pub fn ask(&mut self, fence: Fence, waiter: Waiter) {
         self.s.waiting[lane(fence.scope)].push_back((fence.acquire, waiter));
@@ -113,7 +126,7 @@ impl NodeFences {
     /// else happens.
     pub fn tick(
         &mut self,
-        sim: &mut Sim,
+        sim: &mut impl Pins,
         observer: &mut impl Observe,
         finished: &mut Vec<(Fence, Waiter)>,
     ) -> bool {
@@ -134,7 +147,12 @@ impl NodeFences {
         finished.len() > before
     }
 
-    fn complete(&mut self, sim: &mut Sim, observer: &mut impl Observe, finished: &mut Vec<(Fence, Waiter)>) {
+    fn complete(
+        &mut self,
+        sim: &mut impl Pins,
+        observer: &mut impl Observe,
+        finished: &mut Vec<(Fence, Waiter)>,
+    ) {
         let Some(Unit { done, .. }) = self.unit.as_ref().filter(|unit| unit.done.offered(sim)) else {
             return;
         };
@@ -158,7 +176,7 @@ impl NodeFences {
         self.s.flights[scope] = Some(Flight { fence, seq: self.s.seq, taken: false, waiters });
     }
 
-    fn offer(&mut self, sim: &mut Sim, observer: &mut impl Observe) -> bool {
+    fn offer(&mut self, sim: &mut impl Pins, observer: &mut impl Observe) -> bool {
         let Some(Unit { start, .. }) = &mut self.unit else { return false };
         let unsent = |scope: &usize| self.s.flights[*scope].as_ref().is_some_and(|f| !f.taken);
         let Some(scope) = self.s.offering.or_else(|| (0..2).find(unsent)) else {

@@ -1,24 +1,14 @@
-//! A cycle side by side: compute units, memory channels and hardware of a part of the simulation go on
-//! together, parts on different threads.
+//! Compute units by the parts of a simulation that is cut: those of different parts go on side by side.
 //!
-//! ```text
-//!  one thread           fences, command processors          what was noted in the cycle before is told
-//!  all, part by part    compute units -> channels -> clock edge, messages inside the part
-//!  one thread           messages between parts, fences asked for, pages touched, ...
-//! ```
-//!
-//! In a cycle a compute unit has to do with its own L1 only, and a channel with the lines that are its own,
-//! so parts do not meet. What others must hear of is left for afterwards, and done in the order in which one
-//! thread would have done it.
+//! In a cycle a compute unit has to do with its own L1 only, so parts do not meet. What others must hear of is
+//! left for afterwards, and done in the order in which one thread would have done it.
 
-use super::fences::{Fence, Waiter};
-use super::observe::Noted;
+use super::fences::{Fence, NodeFences, Waiter};
+use super::observe::PartNotes;
 use super::seat::{Beside, Seat};
-use crate::activity::{CUS, MEMORY};
-use crate::lanes::PartLanes;
+use crate::activity::CUS;
 use crate::placement::PageTable;
 use std::ops::Range;
-use weft_engine::activity::Activity;
 use weft_engine::team::{ITEMS, Team};
 use weft_engine::{Part, Sim};
 
@@ -28,8 +18,8 @@ const UNPLACED: u64 = 1 << 60;
 /// Neighbouring compute units whose ports are in one part of the simulation.
 #[derive(Clone)]
 pub(super) struct Group {
-    seats: Range<usize>,
-    part: usize,
+    pub seats: Range<usize>,
+    pub part: usize,
     pub left: Left,
 }
 
@@ -38,6 +28,8 @@ pub(super) struct Group {
 pub(super) struct Left {
     /// Fences that are asked for, by node.
     pub asks: Vec<(usize, Fence, Waiter)>,
+    /// Fences that are complete for the command processor.
+    pub fenced: usize,
     /// Nodes with compute units that have room again.
     pub freed: Vec<usize>,
     /// Bytes of the program whose pages were touched first, and compute units that did.
@@ -65,114 +57,26 @@ impl Group {
         let apart = numbers.windows(2).all(|pair| pair[0] < pair[1]);
         if apart && groups.len() < ITEMS { groups } else { Vec::new() }
     }
-}
 
-/// One cycle of all groups.
-pub(super) struct Step<'a> {
-    pub table: &'a PageTable,
-    /// Compute units of a node.
-    pub cus: usize,
-    pub groups: &'a mut [Group],
-    pub seats: &'a mut [Seat],
-    /// By group.
-    pub noted: &'a mut [Noted],
-}
-
-/// A part with what goes on there.
-struct Item<'a> {
-    part: &'a mut Part,
-    units: Option<Units<'a>>,
-    lanes: Option<&'a mut dyn PartLanes>,
-    due: Option<u64>,
+    /// Each node of the group, of `cus` compute units, has all of those, and its fence unit's ports, in the part
+    /// of the group.
+    pub fn is_of_whole_nodes(&self, sim: &Sim, cus: usize, fences: &[NodeFences]) -> bool {
+        let nodes = self.seats.start / cus..self.seats.end / cus;
+        let whole = self.seats.start.is_multiple_of(cus) && self.seats.end.is_multiple_of(cus);
+        whole && fences[nodes].iter().all(|node| node.is_in(sim, self.part))
+    }
 }
 
 /// A group with its compute units.
-struct Units<'a> {
-    group: &'a mut Group,
-    seats: &'a mut [Seat],
-    noted: &'a mut Noted,
-}
-
-impl Item<'_> {
-    /// A whole cycle.
-    fn go(&mut self, table: &PageTable, cus: usize) {
-        Activity::MESSAGES.begin();
-        self.part.receive();
-        if let Some(units) = &mut self.units {
-            CUS.begin();
-            units.go(self.part, table, cus);
-        }
-        if let Some(lanes) = &mut self.lanes {
-            MEMORY.begin();
-            self.due = lanes.tick(self.part);
-        }
-        self.part.step();
-    }
-}
-
-/// What a thread does.
-enum Work<'a> {
-    Item(Item<'a>),
-    Told(&'a mut (dyn FnMut() + Send)),
-}
-
-impl Step<'_> {
-    /// The compute units alone.
-    pub fn units(self, sim: &mut Sim, team: &mut Team) {
-        let (table, cus) = (self.table, self.cus);
-        let mut items = self.items(sim);
-        team.each(&mut items, &|item| {
-            if let Some(units) = &mut item.units {
-                CUS.begin();
-                units.go(item.part, table, cus);
-            }
-        });
-    }
-
-    /// The whole cycle, clock edge included, with `told` beside it; returns the next cycle in which a channel
-    /// must act even if every unit sleeps.
-    pub fn cycle(
-        self,
-        sim: &mut Sim,
-        team: &mut Team,
-        lanes: Vec<(usize, &mut dyn PartLanes)>,
-        told: &mut (dyn FnMut() + Send),
-    ) -> Option<u64> {
-        let (table, cus) = (self.table, self.cus);
-        let mut items = self.items(sim);
-        lanes.into_iter().for_each(|(part, lanes)| items[part].lanes = Some(lanes));
-        let mut works: Vec<Work> = items.into_iter().map(Work::Item).collect();
-        // The last one, for whoever is done first.
-        works.push(Work::Told(told));
-        team.each(&mut works, &|work| match work {
-            Work::Told(told) => told(),
-            Work::Item(item) => item.go(table, cus),
-        });
-        let due = |work: &Work| if let Work::Item(item) = work { item.due } else { None };
-        works.iter().filter_map(due).min()
-    }
-
-    /// All parts, in order.
-    fn items<'b>(self, sim: &'b mut Sim) -> Vec<Item<'b>>
-    where
-        Self: 'b,
-    {
-        let items = sim.parts().map(|part| Item { part, units: None, lanes: None, due: None });
-        let mut items: Vec<Item> = items.collect();
-        let mut rest = self.seats;
-        for (group, noted) in self.groups.iter_mut().zip(self.noted) {
-            let (seats, behind) = std::mem::take(&mut rest).split_at_mut(group.seats.len());
-            rest = behind;
-            let part = group.part;
-            items[part].units = Some(Units { group, seats, noted });
-        }
-        items
-    }
+pub(super) struct Units<'a> {
+    pub group: &'a mut Group,
+    pub seats: &'a mut [Seat],
 }
 
 impl Units<'_> {
-    fn go(&mut self, part: &mut Part, table: &PageTable, cus: usize) {
-        let Units { group: Group { seats: numbers, left, .. }, seats, noted } = self;
+    /// The compute units of a group act in the present cycle.
+    pub fn go(&mut self, part: &mut Part, table: &PageTable, cus: usize, notes: &mut PartNotes) {
+        let Units { group: Group { seats: numbers, left, .. }, seats } = self;
         let now = part.cycle();
         (left.due, left.acted) = (u64::MAX, 0);
         let touched = std::cell::RefCell::new(&mut left.touched);
@@ -186,7 +90,7 @@ impl Units<'_> {
                         UNPLACED | addr
                     })
                 };
-                if let Err(problem) = seat.tick(part, &mut beside, &translate, *noted) {
+                if let Err(problem) = seat.tick(part, &mut beside, &translate, &mut notes.units) {
                     left.failed = Some(problem);
                     return;
                 }
@@ -200,6 +104,39 @@ impl Units<'_> {
             left.due = left.due.min(seat.next);
         }
     }
+}
+
+/// The groups with their compute units.
+pub(super) fn units<'a>(groups: &'a mut [Group], seats: &'a mut [Seat]) -> Vec<Units<'a>> {
+    let mut rest = seats;
+    let with_seats = groups.iter_mut().map(|group| {
+        let (seats, behind) = std::mem::take(&mut rest).split_at_mut(group.seats.len());
+        rest = behind;
+        Units { group, seats }
+    });
+    with_seats.collect()
+}
+
+/// All compute units act in the present cycle, on the threads of a team.
+pub(super) fn act(
+    sim: &mut Sim,
+    team: &mut Team,
+    (groups, seats): (&mut [Group], &mut [Seat]),
+    (table, cus): (&PageTable, usize),
+    notes: &mut [PartNotes],
+) {
+    let mut parts: Vec<(&mut Part, &mut PartNotes, Option<Units>)> =
+        sim.parts().zip(notes).map(|(part, notes)| (part, notes, None)).collect();
+    for units in units(groups, seats) {
+        let part = units.group.part;
+        parts[part].2 = Some(units);
+    }
+    team.each(&mut parts, &|(part, notes, units)| {
+        if let Some(units) = units {
+            CUS.begin();
+            units.go(part, table, cus, notes);
+        }
+    });
 }
 
 /// Places the page of a byte that a compute unit has touched, if nobody has before it, and tells the compute

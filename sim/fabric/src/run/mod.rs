@@ -3,6 +3,7 @@
 mod build;
 mod close;
 mod copies;
+mod dispatch;
 mod events;
 mod fences;
 mod groups;
@@ -23,6 +24,7 @@ mod stash;
 mod state;
 mod stream;
 mod survey;
+mod window;
 
 pub use close::Files;
 pub use events::EventRequest;
@@ -354,6 +356,12 @@ impl FabricRun {
     pub fn is_shared(&self) -> bool {
         let model = &self.runner.model;
         model.apart() && model.around.are_apart()
+    }
+
+    /// Nodes, with their fences and work-groups, are in one part of the simulation each, so that threads go
+    /// through many cycles by themselves.
+    pub fn is_by_nodes(&self) -> bool {
+        self.is_shared() && self.runner.model.whole
     }
 
     /// Cycles run so far.

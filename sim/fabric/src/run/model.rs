@@ -1,13 +1,14 @@
 //! Everything behavioural around the fabric, as one model that the engine's runner clocks and rewinds.
 
 use super::fences::{NodeFences, Waiter};
-use super::groups::{Group, Step, place};
+use super::groups::{Group, act, place};
 use super::memory::Held;
-use super::observe::{Notes, Observer, transfers};
+use super::observe::{Notes, Observer};
 use super::outside::{Moves, Outside};
 use super::processor::{COPY, Processor};
 use super::seat::{Beside, Elsewhere, Seat};
 use super::stream::{Order, crossing};
+use super::window::Course;
 use crate::activity::{CHECKS, CUS, FENCES, MEMORY, PROCESSOR};
 use crate::check::{CheckError, Checks};
 use crate::cu::LineAccess;
@@ -19,7 +20,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weft_blocks::msg::CuOp;
 use weft_engine::Sim;
-use weft_engine::activity::Activity;
 use weft_engine::runner::{Model, Problem, Tick};
 use weft_engine::team::Team;
 use weft_workload::{HostStep, Program};
@@ -50,7 +50,12 @@ pub(super) struct FabricModel {
     pub groups: Vec<Group>,
     /// Compute units that acted in the last cycle.
     pub acted: usize,
-    /// What happens in the present cycle, and what has happened in the one before, of which the observer has not heard.
+    /// Nodes have all that is theirs in one part of the simulation each.
+    pub whole: bool,
+    /// By part of the simulation.
+    pub courses: Vec<Course>,
+    /// What happens in the present cycles, and what has happened before them, of which the observer has not
+    /// heard.
     pub notes: Notes,
     pub told: Notes,
 }
@@ -98,9 +103,12 @@ impl FabricModel {
     fn fences(&mut self, sim: &mut Sim, noted: bool) -> bool {
         let (now, mut again) = (sim.cycle(), false);
         let mut finished = Vec::new();
+        let (first, checked) =
+            (self.notes.order.first().copied().unwrap_or(0), self.observer.checks.is_some());
+        self.notes.parts[first].listen(now, checked);
         for (node, fences) in self.fences.iter_mut().enumerate() {
             again |= match noted {
-                true => fences.tick(sim, &mut self.notes.fences, &mut finished),
+                true => fences.tick(sim, &mut self.notes.parts[first].fences, &mut finished),
                 false => fences.tick(sim, &mut self.observer, &mut finished),
             };
             for (fence, waiter) in finished.drain(..) {
@@ -119,8 +127,11 @@ impl FabricModel {
     fn seats(&mut self, sim: &mut Sim, team: Option<&mut Team>) -> Result<u64, String> {
         match team.filter(|_| self.acted >= WORTH_SHARING && self.apart()) {
             Some(team) => {
-                self.step().units(sim, team);
-                self.left()
+                let now = sim.cycle();
+                let FabricModel { notes, observer, groups, seats, table, processor, .. } = self;
+                notes.parts.iter_mut().for_each(|part| part.listen(now, observer.checks.is_some()));
+                act(sim, team, (groups, seats), (table, processor.cus), &mut notes.parts);
+                self.left(now)
             }
             None => self.seats_in_turn(sim),
         }
@@ -131,29 +142,17 @@ impl FabricModel {
         !self.groups.is_empty() && self.observer.recorder.is_none()
     }
 
-    fn step(&mut self) -> Step<'_> {
-        Step {
-            table: &self.table,
-            cus: self.processor.cus,
-            groups: &mut self.groups,
-            seats: &mut self.seats,
-            noted: &mut self.notes.groups,
-        }
-    }
-
-    /// Does what groups have left, and tells what they have noted unless all is told later.
-    fn left(&mut self) -> Result<u64, String> {
+    /// Does what groups have left after a cycle, and tells what they have noted.
+    fn left(&mut self, now: u64) -> Result<u64, String> {
         let (mut due, mut acted) = (u64::MAX, 0);
-        for number in 0..self.groups.len() {
-            let left = &mut self.groups[number].left;
+        self.notes.tell_units(now, &mut self.observer);
+        for group in &mut self.groups {
+            let left = &mut group.left;
             for (seat, addr) in left.touched.drain(..) {
                 let (table, node) = (Arc::make_mut(&mut self.table), seat / self.processor.cus);
                 place(table, &mut self.seats[seat], addr, node as u32, u64::from(self.shape.line));
             }
             if let Some(problem) = left.failed.take() {
-                // Nobody hears of those behind it.
-                self.notes.groups.truncate(number + 1);
-                self.notes.tell_units(&mut self.observer);
                 return Err(problem);
             }
             left.asks.drain(..).for_each(|(node, fence, waiter)| self.fences[node].ask(fence, waiter));
@@ -161,38 +160,8 @@ impl FabricModel {
             (due, acted) = (due.min(left.due), acted + left.acted);
         }
         self.acted = acted;
-        if !self.notes.over || self.table.has_fresh() {
-            self.notes.tell_units(&mut self.observer);
-        }
         self.fill_fresh();
         Ok(due)
-    }
-
-    /// One cycle side by side, clock edge included; what happens in it the observer hears in the next one.
-    fn cycle_by(&mut self, sim: &mut Sim, team: &mut Team) -> Result<u64, Problem> {
-        let FabricModel { notes, told, observer, groups, seats, table, around, .. } = self;
-        (notes.cycle, notes.over) = (sim.cycle(), true);
-        let mut found = Ok(());
-        let step = Step { table, cus: self.processor.cus, groups, seats, noted: &mut notes.groups };
-        let due = step.cycle(sim, team, around.by_part(), &mut || {
-            CHECKS.begin();
-            found = told.judge(observer);
-        });
-        Activity::MESSAGES.begin();
-        sim.post();
-        found?;
-        around.gather();
-        if notes.memory.checked {
-            transfers(&**around)
-                .for_each(|(transfer, home)| notes.memory.memory(notes.cycle, transfer, home));
-        }
-        let units = self.left()?;
-        std::mem::swap(&mut self.notes, &mut self.told);
-        if !sim.failures().is_empty() {
-            // What a check says of this cycle comes before what the hardware says.
-            self.catch_up()?;
-        }
-        Ok(due.unwrap_or(u64::MAX).min(units))
     }
 
     fn seats_in_turn(&mut self, sim: &mut Sim) -> Result<u64, String> {
@@ -257,7 +226,7 @@ impl FabricModel {
     }
 
     /// Pages placed by touch get what the host holds of them.
-    fn fill_fresh(&mut self) {
+    pub fn fill_fresh(&mut self) {
         if !self.table.has_fresh() {
             return;
         }
@@ -275,22 +244,38 @@ impl FabricModel {
 }
 
 impl FabricModel {
-    /// One cycle, on the threads of a team if there is one; with `clocks` including the clock edge, if that pays.
-    fn go(&mut self, sim: &mut Sim, mut team: Option<&mut Team>, clocks: bool) -> Result<Tick, Problem> {
+    /// The first cycle that can no longer be gone through side by side, up to `until`.
+    fn beside(&self, sim: &Sim, until: u64) -> u64 {
         let now = sim.cycle();
-        let clocks = clocks
-            && self.apart()
-            && self.around.are_apart()
-            && !self.processor.asks()
-            && !self.observer.looks(now)
-            && sim.awake_units() >= WORTH_CLOCKING;
-        self.notes.listen(self.observer.checks.is_some(), self.groups.len());
-        if !clocks {
-            sim.settle();
-            self.catch_up()?;
+        let may = self.apart() && self.around.are_apart() && !self.processor.asks();
+        if !may || until <= now || sim.awake_units() < WORTH_CLOCKING {
+            return now;
         }
-        FENCES.begin();
-        let mut again = self.fences(sim, clocks);
+        until.min(self.observer.looks(now, self.told.moved()))
+    }
+
+    /// One cycle, on the threads of a team if there is one; then also more, up to `until`, including clock edges,
+    /// if that pays.
+    fn go(&mut self, sim: &mut Sim, mut team: Option<&mut Team>, until: u64) -> Result<Tick, Problem> {
+        let until = if team.is_some() { self.beside(sim, until) } else { sim.cycle() };
+        let clocks = until > sim.cycle();
+        let gone = Tick { due: None, clocked: true };
+        let mut again = false;
+        if let (true, true, Some(team)) = (clocks && self.whole, self.processor.going().is_some(), &mut team)
+        {
+            self.window(sim, team, until, true)?;
+            if !self.courses[0].fenced || !sim.failures().is_empty() {
+                return Ok(gone);
+            }
+        } else {
+            if !clocks {
+                sim.settle();
+                self.tell_all()?;
+            }
+            FENCES.begin();
+            again = self.fences(sim, clocks);
+        }
+        let now = sim.cycle();
         PROCESSOR.begin();
         let quiet = self.processor.rests && sim.asleep() && self.around.is_idle();
         let (program, around, table) = (&self.program, &*self.around, &*self.table);
@@ -326,19 +311,19 @@ impl FabricModel {
             &mut self.observer,
         );
         if ticked.is_err() {
-            self.catch_up()?;
+            self.tell_all()?;
         }
         again |= ticked?;
         if self.processor.boundary {
             sim.settle();
-            self.told.judge(&mut self.observer)?;
-            self.notes.tell_fences(&mut self.observer);
+            self.tell_all()?;
+            self.notes.tell_units(now, &mut self.observer);
             self.observer.boundary(sim, &*self.around)?;
         }
         CUS.begin();
         if let (true, Some(team)) = (clocks, &mut team) {
-            let due = self.cycle_by(sim, team)?;
-            return Ok(Tick { due: Some(due), clocked: true });
+            self.window(sim, team, now + 1, false)?;
+            return Ok(gone);
         }
         let mut due = self.seats(sim, team)?;
         MEMORY.begin();
@@ -357,15 +342,15 @@ impl FabricModel {
 
 impl Model for FabricModel {
     fn tick(&mut self, sim: &mut Sim) -> Result<Option<u64>, Problem> {
-        self.go(sim, None, false).map(|tick| tick.due)
+        self.go(sim, None, 0).map(|tick| tick.due)
     }
 
-    fn tick_by(&mut self, sim: &mut Sim, team: &mut Team, looks: bool) -> Result<Tick, Problem> {
-        self.go(sim, Some(team), !looks)
+    fn tick_by(&mut self, sim: &mut Sim, team: &mut Team, until: u64) -> Result<Tick, Problem> {
+        self.go(sim, Some(team), until)
     }
 
     fn catch_up(&mut self) -> Result<(), Problem> {
-        self.told.judge(&mut self.observer)
+        self.tell_all()
     }
 
     fn finished(&self) -> bool {

@@ -2,10 +2,11 @@
 //! cu-and-consistency.md section 1.2).
 
 use super::copies::HostCopies;
+use super::dispatch::{Blocks, Going, Rules, Waits};
 use super::fences::{Fence, NodeFences, Waiter};
 use super::observe::Observer;
 use super::room::{self, NoRoom};
-use super::schedule::{Part, part, units};
+use super::schedule::part;
 use super::seat::Seat;
 use super::stalls::Stalls;
 use super::stream::{Copied, Order, Stream};
@@ -57,25 +58,12 @@ pub struct KernelRecord {
     pub end: u64,
 }
 
-/// Blocks of one GPU not yet launched.
-#[derive(Clone, Copy, Default, Serialize, Deserialize)]
-struct Blocks {
-    part: Part,
-    /// No compute unit had room when last asked.
-    full: bool,
-    /// The compute unit asked first for the next block.
-    turn: usize,
-    /// Compute units that have sent KEND.
-    ended: usize,
-}
-
 /// What changes in a [`Processor`], as it is saved.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ProcessorState {
     phase: Phase,
     step: usize,
     kernel: Option<Arc<Kernel>>,
-    launched: u64,
     blocks: Vec<Blocks>,
     threads: u32,
     ended: Vec<bool>,
@@ -96,7 +84,6 @@ pub(super) struct Processor {
     /// Number of the next host step.
     step: usize,
     kernel: Option<Arc<Kernel>>,
-    launched: u64,
     blocks: Vec<Blocks>,
     ended: Vec<bool>,
     /// Fences asked for and not complete.
@@ -145,7 +132,6 @@ impl Processor {
             phase: Phase::Next,
             step: 0,
             kernel: None,
-            launched: 0,
             fences: 0,
             blocks: vec![Blocks::default(); nodes as usize],
             ended: vec![false; (nodes * cus) as usize],
@@ -214,7 +200,6 @@ impl Processor {
             phase: self.phase,
             step: self.step,
             kernel: self.kernel.clone(),
-            launched: self.launched,
             blocks: self.blocks.clone(),
             threads: self.threads,
             ended: self.ended.clone(),
@@ -236,7 +221,7 @@ impl Processor {
             return false;
         }
         (self.phase, self.step, self.kernel) = (state.phase, state.step, state.kernel);
-        (self.launched, self.blocks, self.ended) = (state.launched, state.blocks, state.ended);
+        (self.blocks, self.ended) = (state.blocks, state.ended);
         self.threads = state.threads;
         (self.fences, self.records) = (state.fences, state.records);
         (self.boundary, self.token) = (state.boundary, state.token);
@@ -251,7 +236,7 @@ impl Processor {
 
     /// A compute unit of this GPU has room again.
     pub fn freed(&mut self, gpu: usize) {
-        self.blocks[gpu].full = false;
+        self.blocks[gpu].freed();
     }
 
     /// Acts in this cycle, in which the fabric is at rest or not; `ask` gives the host's order of a number, `place` turns an access of the host into nodes that store it and physical lines. Returns
@@ -415,62 +400,53 @@ impl Processor {
         self.threads = kernel.cpus;
         for (node, blocks) in (0..).zip(&mut self.blocks) {
             let part = part(self.schedule, &self.shape, node, kernel.cpus..kernel.blocks);
-            *blocks = Blocks { part, ..Blocks::default() };
+            blocks.begin(part);
         }
         self.ended.fill(false);
         Ok(())
     }
 
-    /// Launches at most one work-group per GPU, and ends the kernel on compute units that have nothing left.
+    /// Launches at most one work-group per node, and ends the kernel on compute units that have nothing left.
     fn dispatch(&mut self, now: u64, seats: &mut [Seat]) -> Result<bool, String> {
         let kernel = self.kernel.clone().ok_or("work-groups run without a kernel")?;
         let cus = self.cus;
-        let mut again = false;
+        let mut again = self.threads > 0;
         while self.threads > 0 {
             self.threads -= 1;
             let (node, core) = self.shape.core(self.threads, kernel.cpus);
             let seat = &mut seats[node as usize * cus + core as usize];
-            seat.cu.launch(&kernel, self.threads, self.launched, now).map_err(|e| e.to_string())?;
-            seat.next = now;
-            self.launched += 1;
-            again = true;
+            self.blocks[node as usize].launch(seat, &kernel, self.threads, now)?;
         }
-        for (gpu, blocks) in self.blocks.iter_mut().enumerate() {
-            let own = &mut seats[gpu * cus..(gpu + 1) * cus];
-            if blocks.part.left() > 0 {
-                if blocks.full {
-                    continue;
-                }
-                let (first, count) = (self.cores, cus - self.cores);
-                // Blocks of a kernel are numbered behind its threads on CPU cores.
-                let group = blocks.part.next - kernel.cpus;
-                let mut asked = units(self.schedule, group, blocks.turn, count).map(|unit| first + unit);
-                let room = asked.find(|c| own[*c].cu.has_room(&kernel));
-                let Some(c) = room else {
-                    blocks.full = true;
-                    continue;
-                };
-                own[c].cu.launch(&kernel, blocks.part.next, self.launched, now).map_err(|e| e.to_string())?;
-                own[c].next = now;
-                self.launched += 1;
-                blocks.turn = (c + 1 - first) % count;
-                blocks.part.next += blocks.part.step;
-                again = true;
-            } else if blocks.ended < cus {
-                for (c, seat) in own.iter_mut().enumerate() {
-                    if !self.ended[gpu * cus + c] && seat.cu.idle() {
-                        self.ended[gpu * cus + c] = true;
-                        blocks.ended += 1;
-                        seat.cu.end_kernel(now);
-                        seat.next = now;
-                    }
-                }
-            }
+        let rules = Rules { kernel: &kernel, schedule: self.schedule, cores: self.cores };
+        let seats = seats.chunks_mut(cus).zip(self.ended.chunks_mut(cus));
+        for (blocks, (seats, ended)) in self.blocks.iter_mut().zip(seats) {
+            again |= blocks.dispatch(rules, seats, ended, now)?;
         }
-        if self.blocks.iter().all(|b| b.ended == cus) {
+        self.ends();
+        Ok(again)
+    }
+
+    /// All compute units have ended the kernel that runs, if they have.
+    pub fn ends(&mut self) {
+        if self.phase == Phase::Run && self.blocks.iter().all(|blocks| blocks.over(self.cus)) {
             self.phase = Phase::End;
         }
-        Ok(again)
+    }
+
+    /// What nodes do by themselves, if they do, with what is left to launch by node, and by compute unit whether
+    /// it has ended the kernel.
+    pub fn going(&mut self) -> Option<(Going<'_>, &mut [Blocks], &mut [bool])> {
+        let going = match (self.phase, &self.kernel) {
+            (Phase::Run, Some(kernel)) if self.threads == 0 => {
+                Going::Run(Rules { kernel, schedule: self.schedule, cores: self.cores })
+            }
+            (Phase::Acquire | Phase::Fence, _) if self.fences > 0 => Going::Wait(Waits::Fence),
+            (Phase::Begin, _) => Going::Wait(Waits::Begin),
+            (Phase::End, _) => Going::Wait(Waits::End),
+            (Phase::Copy, _) if self.stream.is_empty() => Going::Wait(Waits::Copy),
+            _ => return None,
+        };
+        Some((going, &mut self.blocks, &mut self.ended))
     }
 
     /// Asks for a fence of system scope at every node.

@@ -29,6 +29,20 @@ fn compute_units_and_memories_are_shared_out() {
     }
 }
 
+/// Where threads can have as many nodes each, a node's fences and work-groups go on in the part that has the
+/// rest of it.
+#[test]
+fn nodes_stay_whole_where_their_number_allows_it() {
+    for (fabric, nodes) in
+        [("rec-4gpu-small", 4), ("hmg-4gpu-small", 16), ("tsm-4gpu-small", 4), ("rdma-4gpu-small", 4)]
+    {
+        for threads in [2, 4, 8, 16].into_iter().filter(|threads| *threads <= nodes) {
+            assert!(run(fabric, &[], "relu", threads).is_by_nodes(), "{fabric}, {threads} threads");
+        }
+    }
+    assert!(!run("srsp-64cu-small", &[], "relu", 2).is_by_nodes(), "one GPU on two threads");
+}
+
 /// Where something needs all of a fabric, only its hardware is shared out.
 #[test]
 fn what_needs_the_whole_fabric_stays_together() {

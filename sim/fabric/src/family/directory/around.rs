@@ -6,7 +6,7 @@ use super::oracle::Oracle;
 use crate::cu::LineAccess;
 use crate::dram::Dram;
 use crate::family::{Channels, Newer, Surroundings, Transfer, Unit};
-use crate::lanes::PartLanes;
+use crate::lanes::ByPart;
 use crate::run::Counter;
 use std::collections::BTreeMap;
 use weft_blocks::msg::Sys;
@@ -40,12 +40,9 @@ impl Surroundings for Around {
         self.ideal.is_none() && self.dram.are_apart()
     }
 
-    fn by_part(&mut self) -> Vec<(usize, &mut dyn PartLanes)> {
-        self.dram.by_part()
-    }
-
-    fn gather(&mut self) {
-        self.dram.gather();
+    fn by_part(&mut self) -> ByPart<'_> {
+        let sys = &self.sys;
+        ByPart { lanes: self.dram.by_part(), channel_of: Box::new(move |line| channel_of(sys, line)) }
     }
 
     fn is_idle(&self) -> bool {
@@ -62,8 +59,7 @@ impl Surroundings for Around {
     }
 
     fn channel_of(&self, line: u64) -> usize {
-        let (addr, banks) = (line * u64::from(self.sys.line), u64::from(self.sys.banks));
-        ((addr >> self.sys.home_shift) * banks + addr / u64::from(self.sys.il) % banks) as usize
+        channel_of(&self.sys, line)
     }
 
     fn transfers(&self) -> &[Transfer] {
@@ -131,4 +127,10 @@ impl Surroundings for Around {
     fn boxed(&self) -> Box<dyn Surroundings> {
         Box::new(self.clone())
     }
+}
+
+/// The channel of a line: banks of its home in turn.
+fn channel_of(sys: &Sys, line: u64) -> usize {
+    let (addr, banks) = (line * u64::from(sys.line), u64::from(sys.banks));
+    ((addr >> sys.home_shift) * banks + addr / u64::from(sys.il) % banks) as usize
 }

@@ -57,8 +57,8 @@ impl Precisely {
 impl CuObserver for Precisely {}
 
 impl FamilyCheck for Precisely {
-    fn looks(&self, now: u64) -> bool {
-        now >= self.next
+    fn looks(&self) -> u64 {
+        self.next
     }
 
     fn look(&mut self, sim: &Sim) -> Result<(), CheckError> {

@@ -3,7 +3,7 @@
 use super::lane::{Lane, LanePorts, Stand};
 use crate::dram::{DramCounters, DramTiming};
 use crate::family::{Channels, Newer, Surroundings, Transfer};
-use crate::lanes::{Lanes, PartLanes};
+use crate::lanes::{ByPart, Lanes};
 use crate::memory::Memory;
 use crate::port::PortError;
 use crate::run::Counter;
@@ -79,12 +79,9 @@ impl<P: LanePorts> Surroundings for Around<P> {
         self.lanes.are_apart()
     }
 
-    fn by_part(&mut self) -> Vec<(usize, &mut dyn PartLanes)> {
-        self.lanes.by_part()
-    }
-
-    fn gather(&mut self) {
-        self.lanes.gather();
+    fn by_part(&mut self) -> ByPart<'_> {
+        let channel_of = &self.channel_of;
+        ByPart { lanes: self.lanes.by_part(), channel_of: Box::new(move |line| channel_of(line)) }
     }
 
     fn is_idle(&self) -> bool {

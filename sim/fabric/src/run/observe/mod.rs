@@ -2,7 +2,7 @@
 
 mod noted;
 
-pub(super) use noted::{Noted, Notes};
+pub(super) use noted::{Notes, PartNotes};
 
 use super::fences::Fence;
 use super::record::Recorder;
@@ -106,7 +106,9 @@ impl Observer {
     /// Transfers at the ports of the memory channels in this cycle.
     pub fn memory(&mut self, now: u64, around: &dyn Surroundings) {
         if self.checks.is_some() {
-            transfers(around).for_each(|(transfer, home)| self.transfer(now, &transfer, home));
+            for transfer in around.transfers() {
+                self.transfer(now, transfer, home(transfer, &|line| around.channel_of(line)));
+            }
         }
     }
 
@@ -119,9 +121,11 @@ impl Observer {
         }
     }
 
-    /// [`Observer::failure`] has to see the simulation in this cycle, whatever happens in it.
-    pub fn looks(&self, now: u64) -> bool {
-        self.checks.as_ref().is_some_and(|checks| checks.looks(now))
+    /// The first cycle from `now` on in which [`Observer::failure`] has to see the simulation, whatever happens
+    /// in it. `moved`: the last cycle in which something happened at the ports of which the observer has not
+    /// heard.
+    pub fn looks(&self, now: u64, moved: Option<u64>) -> u64 {
+        self.checks.as_ref().map_or(u64::MAX, |checks| checks.looks(now, moved))
     }
 
     /// What was found wrong up to a cycle in which nothing [`Observer::looks`].
@@ -135,12 +139,12 @@ impl Observer {
     }
 }
 
-/// The transfers of a cycle, each with the channel of its line.
-pub(super) fn transfers(around: &dyn Surroundings) -> impl Iterator<Item = (Transfer, usize)> + '_ {
-    around.transfers().iter().map(|transfer| match *transfer {
-        Transfer::Request { line, .. } => (*transfer, around.channel_of(line)),
-        Transfer::Answer { channel, .. } => (*transfer, channel),
-    })
+/// The channel of the line of a transfer.
+fn home(transfer: &Transfer, channel_of: &dyn Fn(u64) -> usize) -> usize {
+    match *transfer {
+        Transfer::Request { line, .. } => channel_of(line),
+        Transfer::Answer { channel, .. } => channel,
+    }
 }
 
 /// Cycles shown after the last transfer at a port, in a fabric that has stopped: what was inside goes on for a while.
