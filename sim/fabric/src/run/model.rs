@@ -144,24 +144,33 @@ impl FabricModel {
 
     /// Does what groups have left after a cycle, and tells what they have noted.
     fn left(&mut self, now: u64) -> Result<u64, String> {
-        let (mut due, mut acted) = (u64::MAX, 0);
         self.notes.tell_units(now, &mut self.observer);
-        for group in &mut self.groups {
-            let left = &mut group.left;
-            for (seat, addr) in left.touched.drain(..) {
-                let (table, node) = (Arc::make_mut(&mut self.table), seat / self.processor.cus);
-                place(table, &mut self.seats[seat], addr, node as u32, u64::from(self.shape.line));
-            }
-            if let Some(problem) = left.failed.take() {
-                return Err(problem);
-            }
+        if let Some(problem) = self.groups.iter_mut().find_map(|group| group.left.failed.take()) {
+            return Err(problem);
+        }
+        (0..self.groups.len()).for_each(|group| self.place_pages(group));
+        self.fill_fresh();
+        self.take_left();
+        Ok(self.groups.iter().map(|group| group.left.due).min().unwrap_or(u64::MAX))
+    }
+
+    /// Places the pages that a group's compute units were the first to touch.
+    pub fn place_pages(&mut self, group: usize) {
+        for (seat, addr) in self.groups[group].left.touched.drain(..) {
+            let (table, node) = (Arc::make_mut(&mut self.table), seat / self.processor.cus);
+            place(table, &mut self.seats[seat], addr, node as u32, u64::from(self.shape.line));
+        }
+    }
+
+    /// Fences and the command processor take what groups have left for them.
+    pub fn take_left(&mut self) {
+        self.acted = 0;
+        for Group { left, .. } in &mut self.groups {
             left.asks.drain(..).for_each(|(node, fence, waiter)| self.fences[node].ask(fence, waiter));
             left.freed.drain(..).for_each(|node| self.processor.freed(node));
-            (due, acted) = (due.min(left.due), acted + left.acted);
+            (0..std::mem::take(&mut left.fenced)).for_each(|_| self.processor.fenced());
+            self.acted += left.acted;
         }
-        self.acted = acted;
-        self.fill_fresh();
-        Ok(due)
     }
 
     fn seats_in_turn(&mut self, sim: &mut Sim) -> Result<u64, String> {

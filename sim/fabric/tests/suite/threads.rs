@@ -1,9 +1,70 @@
 //! What of a fabric goes through a cycle on several threads.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 use weft_fabric::config::FabricConfig;
 use weft_fabric::run::{FabricRun, RunOptions};
-use weft_workload::Program;
+use weft_workload::*;
+
+/// A program that breaks in the midst of a kernel.
+struct Breaks {
+    program: Box<dyn Program>,
+    steps: AtomicU32,
+}
+
+impl Program for Breaks {
+    fn name(&self) -> &str {
+        self.program.name()
+    }
+
+    fn lanes(&self) -> u32 {
+        self.program.lanes()
+    }
+
+    fn arrays(&self) -> &[Array] {
+        self.program.arrays()
+    }
+
+    fn host_step(&self, index: usize, memory: &dyn Fn(u64, usize) -> Vec<u8>) -> Option<HostStep> {
+        self.program.host_step(index, memory)
+    }
+
+    fn start(&self, kernel: &Kernel, block: u32, wave: u32) -> Frame {
+        self.program.start(kernel, block, wave)
+    }
+
+    fn step(&self, frame: &mut Frame, values: &LoadedValues) -> Vec<Op> {
+        assert!(self.steps.fetch_add(1, Relaxed) != 100, "step 100 breaks");
+        self.program.step(frame, values)
+    }
+
+    fn verify(&self, memory: &dyn Fn(u64, usize) -> Vec<u8>) -> Result<(), VerifyError> {
+        self.program.verify(memory)
+    }
+}
+
+/// What breaks on one thread is told: no other thread waits for it for ever.
+#[test]
+fn a_thread_that_panics_ends_the_run() {
+    let (send, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let config = FabricConfig::load("rec-4gpu-small").expect("built in");
+        let mut params = Default::default();
+        config.offer("relu", &mut params);
+        let program = weft_workload::build("relu", &params, None).unwrap_or_else(|e| panic!("{e}"));
+        let program = Arc::new(Breaks { program, steps: AtomicU32::new(0) });
+        let options = RunOptions { threads: 2, ..RunOptions::default() };
+        let mut run = FabricRun::new(&config, program, &options).unwrap_or_else(|e| panic!("{e}"));
+        assert!(run.is_by_nodes());
+        let ended = catch_unwind(AssertUnwindSafe(|| run.run_to(1_000_000).is_ok()));
+        let text = ended.map_err(|panic| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        send.send(text).expect("somebody waits");
+    });
+    let text = told.recv_timeout(Duration::from_secs(60)).expect("the run ends");
+    assert_eq!(text, Err(Some("step 100 breaks".into())));
+}
 
 /// A run that is about to begin.
 fn run(fabric: &str, changes: &[&str], workload: &str, threads: usize) -> FabricRun {

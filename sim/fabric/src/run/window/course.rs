@@ -64,11 +64,24 @@ pub(super) struct Item<'a> {
     pub lanes: Option<&'a mut dyn PartLanes>,
 }
 
+/// A part goes on. When it no longer does, also because something in it has panicked, nobody is to wait for it.
+struct Stops<'a> {
+    shared: &'a Shared,
+    part: usize,
+}
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.shared.stop(self.part);
+    }
+}
+
 impl Item<'_> {
     /// Goes through cycles up to the end of the window, or until others must do something first.
     pub fn go(&mut self, common: Common) {
+        let stops = Stops { shared: common.shared, part: self.number };
         while self.cycle(common) {}
-        common.shared.stop(self.number);
+        drop(stops);
         while (common.tell)() {}
     }
 

@@ -20,13 +20,13 @@ mod course;
 pub(super) use course::Course;
 
 use super::dispatch::Going;
-use super::groups::{place, units};
+use super::groups::units;
 use super::model::FabricModel;
 use crate::activity::CHECKS;
 use crate::lanes::ByPart;
 use course::{Common, Item, Nodes};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use weft_engine::activity::Activity;
 use weft_engine::runner::Problem;
 use weft_engine::team::Team;
@@ -216,11 +216,9 @@ impl FabricModel {
         let touched = self.groups.iter().filter(|group| !group.left.touched.is_empty());
         let first = touched.filter_map(|group| between[group.part]).min();
         let Some(first) = first.filter(|first| *first <= until) else { return false };
-        let line = u64::from(self.shape.line);
-        for group in self.groups.iter_mut().filter(|group| between[group.part] == Some(first)) {
-            for (seat, addr) in group.left.touched.drain(..) {
-                let (table, node) = (Arc::make_mut(&mut self.table), seat / self.processor.cus);
-                place(table, &mut self.seats[seat], addr, node as u32, line);
+        for number in 0..self.groups.len() {
+            if between[self.groups[number].part] == Some(first) {
+                self.place_pages(number);
             }
         }
         self.fill_fresh();
@@ -242,14 +240,7 @@ impl FabricModel {
         self.told.cycles = begin..end;
         self.told.carry_fences(end, &mut self.notes);
         self.processor.ends();
-        self.acted = 0;
-        for group in &mut self.groups {
-            let left = &mut group.left;
-            left.asks.drain(..).for_each(|(node, fence, waiter)| self.fences[node].ask(fence, waiter));
-            left.freed.drain(..).for_each(|node| self.processor.freed(node));
-            (0..std::mem::take(&mut left.fenced)).for_each(|_| self.processor.fenced());
-            self.acted += left.acted;
-        }
+        self.take_left();
         let quiet = self.courses.iter().map(|course| course.quiet).max();
         if let Some(since) = quiet.filter(|since| *since < end && !fenced) {
             // One thread would have looked in the first such cycle whether anything can happen at all.
