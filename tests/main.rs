@@ -11,9 +11,12 @@ mod files;
 mod fpga;
 mod hardware;
 mod host;
+mod left;
 mod litmus;
 mod planted;
 mod program;
+#[cfg(feature = "mpi")]
+mod ranks;
 mod report;
 mod reproduce;
 mod resume;

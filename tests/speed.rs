@@ -80,6 +80,49 @@ fn a_profile_of_threads_tells_what_each_does() {
     assert!((0..3).all(|number| text.contains(&format!("\nthread {number} "))), "{text}");
 }
 
+/// What more cores would give is told beside what it rests on.
+#[test]
+fn a_profile_estimates_what_more_cores_give() {
+    let told = json(&[&["profile"], &RUN[..], &["--cores", "2,4,8", "--json"]].concat());
+    let estimates = told["estimates"].as_array().expect("a list");
+    let cores: Vec<f64> = estimates.iter().map(|estimate| number(&estimate["cores"])).collect();
+    assert_eq!(cores, [2.0, 4.0, 8.0]);
+    let busiest: Vec<f64> = estimates.iter().map(|estimate| number(&estimate["busiest"])).collect();
+    assert!(
+        busiest.iter().zip(&cores).all(|(busiest, cores)| (1.0 / cores..1.0).contains(busiest)),
+        "{told}"
+    );
+    assert!(busiest.is_sorted_by(|a, b| a > b), "{told}");
+    for estimate in estimates {
+        let gain = number(&estimate["speedup"]);
+        assert!(gain > 0.0 && gain < 1.0 / number(&estimate["busiest"]), "{told}");
+    }
+    let text = stdout(&[&["profile"], &RUN[..], &["--cores", "4"]].concat());
+    assert!(text.contains(" 4 cores, estimated: "), "{text}");
+    refused(&["profile", RUN[0], "--cores", "4", "--threads", "2"], "leave --threads and mpirun out");
+    refused(&["profile", RUN[0], "--cores", "1"], "1 is not in 2..=32");
+}
+
+/// The number of threads that a run takes by itself is told; any other can be asked for.
+#[test]
+fn a_run_tells_how_many_threads_it_takes() {
+    let row = |words: &[&str]| {
+        let text = stdout(&[&["run"], &RUN[..], words].concat());
+        text.lines().find(|line| line.contains("simulated in")).map(String::from).expect("a row")
+    };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let auto = [4, 2, 1].into_iter().find(|threads| *threads <= processors).expect("there is one");
+    let told = |threads: usize| if threads > 1 { format!(", {threads} threads") } else { " cycles/s".into() };
+    for (words, threads) in
+        [(&[][..], auto), (&["--threads", "auto"], auto), (&["--threads", "1"], 1), (&["--threads", "3"], 3)]
+    {
+        assert!(row(words).ends_with(&told(threads)), "{words:?}: {}", row(words));
+    }
+    for threads in ["0", "257", "many"] {
+        refused(&["run", RUN[0], "--threads", threads], "give 1 to 256, or auto");
+    }
+}
+
 #[test]
 fn further_threads_are_compared_with_one() {
     let words = ["bench", "threads", "--json", "--repeat", "2", "--threads", "2,3"];

@@ -1,10 +1,9 @@
 //! Results do not depend on the number of threads: reports, waveforms, event logs, recordings, snapshots and
 //! failures are the same, byte for byte. One test for each fabric, so that one which fails names it.
 
+use crate::left::{Left, left_by, on};
 use crate::program::weft_in;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Two matrix products one after the other: most compute units are at work in most cycles, and all GPUs read
 /// what others have written.
@@ -22,104 +21,10 @@ const KERNELS: [&str; 6] = ["--workload", "nekbone", "--param", "elements=2", "-
 /// Locks that all compute units take from one another, so that there are atomics and fences in many cycles.
 const LOCKS: [&str; 4] = ["--workload", "torn-lines", "--param", "rounds=1"];
 
-/// What a run has left.
-#[derive(PartialEq, Eq)]
-struct Left {
-    status: Option<i32>,
-    stdout: String,
-    stderr: String,
-    /// By name, with folders.
-    files: BTreeMap<String, Vec<u8>>,
-}
-
-impl Left {
-    fn report(&self) -> &[u8] {
-        self.files.get("r.json").expect("a run that ends well leaves its report")
-    }
-
-    /// What is asserted of a file that is not to be missing, nor to be empty in all of the runs.
-    fn has(&self, name: &str) {
-        let size = self.files.get(name).map_or(0, Vec::len);
-        let names: Vec<&String> = self.files.keys().collect();
-        assert!(size > 0, "{name} is missing or empty: {names:?}");
-    }
-
-    /// Where two runs do not agree.
-    fn differences(&self, other: &Left) -> Vec<String> {
-        let mut found = Vec::new();
-        if self.status != other.status {
-            found.push(format!("status {:?}, and {:?}", self.status, other.status));
-        }
-        for (what, one, two) in
-            [("stdout", &self.stdout, &other.stdout), ("stderr", &self.stderr, &other.stderr)]
-        {
-            if one != two {
-                found.push(format!("{what}:\n{one}\nand:\n{two}"));
-            }
-        }
-        let mut names: Vec<&String> = self.files.keys().chain(other.files.keys()).collect();
-        names.sort();
-        names.dedup();
-        for name in names {
-            match (self.files.get(name), other.files.get(name)) {
-                (Some(one), Some(two)) if one == two => {}
-                (Some(one), Some(two)) => {
-                    let at = one.iter().zip(two).take_while(|(a, b)| a == b).count();
-                    let [a, b] = [one, two].map(|bytes| around(bytes, at));
-                    found.push(format!("{name} from byte {at}: {a:?}, and {b:?}"));
-                }
-                (Some(_), None) | (None, Some(_)) => found.push(format!("{name} is left by one of them")),
-                (None, None) => {}
-            }
-        }
-        found
-    }
-}
-
-/// Some of a file, to be printed.
-fn around(bytes: &[u8], at: usize) -> String {
-    let part = &bytes[at.saturating_sub(40).min(bytes.len())..(at + 40).min(bytes.len())];
-    String::from_utf8_lossy(part).into_owned()
-}
-
-/// A text without the lines that tell time, and without the name of the run's own folder, which save files
-/// have in them.
-fn plain(text: &str, folder: &Path) -> String {
-    let time = ["\"wall_seconds\"", "\"cycles_per_second\"", "  simulated in "];
-    let lines = text.lines().filter(|line| !time.iter().any(|word| line.contains(word)));
-    lines.collect::<Vec<_>>().join("\n").replace(&folder.display().to_string(), "FOLDER")
-}
-
-/// Adds all files below a folder of a run.
-fn files(top: &Path, folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("listed").path();
-        if path.is_dir() {
-            files(top, &path, found);
-            continue;
-        }
-        let name = path.strip_prefix(top).expect("below it").display().to_string();
-        let mut bytes = std::fs::read(&path).expect("readable");
-        if name.ends_with(".json") || name.ends_with(".gtkw") {
-            bytes = plain(&String::from_utf8(bytes).expect("text"), top).into_bytes();
-        }
-        found.insert(name, bytes);
-    }
-}
-
 /// A run with so many threads, in a folder of its own that has these files before.
 fn run(words: &[&str], threads: u32, given: &[(&str, &[u8])]) -> Left {
-    let folder = tempfile::tempdir().expect("a folder");
-    let top = folder.path().canonicalize().expect("it is there");
-    for (name, bytes) in given {
-        std::fs::write(top.join(name), bytes).expect("written");
-    }
     let threads = threads.to_string();
-    let out = weft_in(&top, &[&["run"], words, &["--json", "r.json", "--threads", &threads]].concat());
-    let mut found = BTreeMap::new();
-    files(&top, &top, &mut found);
-    let [stdout, stderr] = [&out.stdout, &out.stderr].map(|said| plain(&String::from_utf8_lossy(said), &top));
-    Left { status: out.status.code(), stdout, stderr, files: found }
+    left_by(&|folder, words| weft_in(folder, words), &[words, &["--threads", &threads]].concat(), given)
 }
 
 /// The run leaves the same with one to four threads; gives what that is.
@@ -135,20 +40,14 @@ fn same(words: &[&str]) -> Left {
 /// The run succeeds, with the same report.
 fn succeeds(words: &[&str]) -> (Left, Value) {
     let left = same(words);
-    assert_eq!(left.status, Some(0), "{words:?}: {}", left.stderr);
-    let report: Value = serde_json::from_slice(left.report()).expect("JSON");
-    assert_eq!(report["verified"], true, "{words:?}");
+    let report = left.succeeded(words);
     (left, report)
 }
 
 /// The same of a run with checks, of a program of several kernels whose data GPUs share.
 fn well(words: &[&str]) -> Left {
-    let (left, report) = succeeds(words);
-    assert_eq!(report["config"]["checks"], true, "{words:?}");
-    let kernels = report["kernels"].as_array().map_or(0, Vec::len);
-    assert!(kernels > 1, "{words:?}: {kernels} kernels");
-    // Some fabrics have no such count.
-    assert_ne!(report["metrics"]["inter_gpu_requests"], 0, "{words:?}: nothing is shared");
+    let left = same(words);
+    left.went_well(words);
     left
 }
 
@@ -156,20 +55,13 @@ fn well(words: &[&str]) -> Left {
 fn watched(words: &[&str], waves: &str) {
     let window = ["--waves", waves, "--from", "600", "--to", "900", "--events", "e.wev"];
     let left = well(&[words, &window].concat());
-    for name in [waves, &format!("{waves}.gtkw"), "e.wev"] {
-        left.has(name);
-    }
+    left.was_watched(waves);
     assert!(left.stdout.contains("waveform: cycles 600..899 in"), "{words:?}: {}", left.stdout);
 }
 
 /// The run fails in the same cycle with the same words, and leaves the same waveform of the cycles before.
 fn fails(words: &[&str]) {
-    let left = same(words);
-    assert_eq!(left.status, Some(1), "{words:?}: {}", left.stderr);
-    assert!(left.stderr.contains("check failed in cycle "), "{words:?}: {}", left.stderr);
-    assert!(!left.files.contains_key("r.json"), "{words:?}: a report");
-    left.has("vcd_out/failure.fst");
-    left.has("vcd_out/failure.fst.gtkw");
+    same(words).failed(words);
 }
 
 /// One and three threads write the same snapshot in this cycle, so that two which go on from the one go on
@@ -186,11 +78,6 @@ fn goes_on(words: &[&str], at: &str) {
     let [whole, resumed] = [&one, &two].map(|left| String::from_utf8_lossy(left.report()));
     let line = whole.lines().zip(resumed.lines()).find(|(a, b)| a != b);
     assert!(whole == resumed, "{words:?}: 2 threads go on otherwise from cycle {at}: {line:?}");
-}
-
-/// Words of a run on a fabric.
-fn on<'a>(fabric: &'a str, program: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
-    [&[fabric], program, more].concat()
 }
 
 #[test]
@@ -351,4 +238,25 @@ fn a_snapshot_of_every_family() {
         goes_on(&on(&format!("{fabric}-4gpu-small"), &SMALL_PRODUCTS, &[]), "2000");
     }
     goes_on(&on("srsp-64cu-small", &SMALL_PRODUCTS, &[]), "2000");
+}
+
+/// The published sizes as their small ones: the same waveform and event log.
+#[test]
+fn long_published_sizes_are_watched() {
+    for fabric in ["rec-4gpu", "tsm-4gpu", "rdma-4gpu", "hmg-4gpu", "spandex-4gpu"] {
+        watched(&on(fabric, &SMALL_PRODUCTS, &["--scope", "gpu1*"]), "w.fst");
+    }
+}
+
+/// The same failure, in the same cycle.
+#[test]
+fn long_published_sizes_fail() {
+    for (fabric, fault) in [
+        ("rec-4gpu", "inject=fence-early-done"),
+        ("tsm-4gpu", "inject=lit_mwts"),
+        ("hmg-4gpu", "inject=fence-early-done"),
+        ("spandex-4gpu", "inject=gpu-l1-keeps-copies"),
+    ] {
+        fails(&on(fabric, &KERNELS, &["--set", fault]));
+    }
 }

@@ -56,6 +56,7 @@ mod graph;
 mod output;
 mod params;
 mod perfetto;
+mod ranks;
 mod report;
 mod reproduce;
 mod setup;
@@ -135,6 +136,12 @@ fn main() -> ExitCode {
     if let Err(error) = signals::install() {
         eprintln!("weft: cannot listen to signals: {error}");
         return ExitCode::from(1);
+    }
+    if let Some(place) = ranks::place()
+        && !matches!(cli.command, Command::Run(_) | Command::Profile(_))
+    {
+        eprintln!("weft: {}", ranks::refuse(place));
+        return ExitCode::from(2);
     }
     let result = match cli.command {
         Command::List(args) => cmd::list::run(&args),

@@ -10,7 +10,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
+use std::time::Instant;
 
 /// The first signal; 0 before.
 static ASKED: AtomicI32 = AtomicI32::new(0);
@@ -19,6 +20,9 @@ static ASKED: AtomicI32 = AtomicI32::new(0);
 static GRACEFUL: AtomicUsize = AtomicUsize::new(0);
 
 static FLAG: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// When it came.
+static SINCE: OnceLock<Instant> = OnceLock::new();
 
 /// A signal that asks the program to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +64,7 @@ pub fn install() -> Result<(), Error> {
             if ASKED.swap(signal, Ordering::SeqCst) != 0 {
                 end(Signal(signal), "at once, by a second signal, and nothing more was kept");
             }
+            SINCE.get_or_init(Instant::now);
             FLAG.store(true, Ordering::SeqCst);
         }
     })?;
@@ -77,6 +82,12 @@ fn ignored(signal: i32) -> bool {
 /// The signal that has asked the program to end.
 pub fn asked() -> Option<Signal> {
     Some(ASKED.load(Ordering::SeqCst)).filter(|signal| *signal != 0).map(Signal)
+}
+
+/// When a signal has asked the program to end.
+#[cfg(feature = "mpi")]
+pub fn since() -> Option<Instant> {
+    SINCE.get().copied()
 }
 
 /// Set when a signal has asked the program to end.

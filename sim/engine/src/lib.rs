@@ -23,6 +23,7 @@ pub mod compare;
 mod cut;
 pub mod design;
 pub mod digest;
+mod far;
 mod follow;
 mod inspect;
 pub mod interp;

@@ -40,6 +40,8 @@ pub(crate) struct Mail {
 pub(crate) struct Ear {
     line: usize,
     pub from: u32,
+    /// Another process clocks that part.
+    pub far: bool,
 }
 
 /// Where a part is heard by another.
@@ -51,6 +53,8 @@ pub(crate) struct Mouth {
     mutual: bool,
     /// The line has room for the letters of cycles before this one.
     room: u64,
+    /// Another process clocks that part.
+    pub far: bool,
 }
 
 /// What a part finds at an ear.
@@ -77,9 +81,9 @@ impl Mail {
             .collect();
         let mut ends: Vec<(Vec<Ear>, Vec<Mouth>)> = vec![Default::default(); count];
         for (line, (from, to)) in pairs.iter().enumerate() {
-            ends[*to].0.push(Ear { line, from: *from as u32 });
+            ends[*to].0.push(Ear { line, from: *from as u32, far: false });
             let mutual = pairs.contains(&(*to, *from));
-            ends[*from].1.push(Mouth { line, to: *to as u32, mutual, room: 0 });
+            ends[*from].1.push(Mouth { line, to: *to as u32, mutual, room: 0, far: false });
         }
         let letter = |_| Letter { stamp: AtomicU64::new(NONE), text: Mutex::default() };
         let lines = pairs.iter().map(|_| Line(std::array::from_fn(letter))).collect();
@@ -115,7 +119,7 @@ impl Mail {
     /// There is room for the letter to be read at the begin of a cycle.
     #[inline]
     pub fn has_room(&self, mouth: &mut Mouth, cycle: u64) -> bool {
-        if mouth.mutual || cycle < mouth.room {
+        if mouth.mutual || mouth.far || cycle < mouth.room {
             return true;
         }
         mouth.room = self.heard[mouth.to as usize].0.load(Ordering::Acquire) + ROOM as u64 + 1;

@@ -4,6 +4,7 @@ use crate::activity::Activity;
 use crate::clock::{ASLEEP, FAILED, WRITTEN};
 use crate::cut::{Crossing, Cut, Wiring};
 use crate::design::{Design, Sink, UnitType};
+use crate::far::Far;
 use crate::mail::{Ear, Found, Mail, Mouth};
 use crate::state::{Core, Failure, replace};
 use std::ops::{Index, IndexMut};
@@ -27,10 +28,12 @@ pub struct Part {
     pub(crate) events: Vec<(u32, u64)>,
     /// The lines to and from other parts.
     pub(crate) mail: Arc<Mail>,
-    ears: Vec<Ear>,
-    mouths: Vec<Mouth>,
+    pub(crate) ears: Vec<Ear>,
+    pub(crate) mouths: Vec<Mouth>,
     /// For each other part what crosses to it in this cycle: numbers of arrivals, each followed by its limbs.
-    outbox: Vec<Vec<u64>>,
+    pub(crate) outbox: Vec<Vec<u64>>,
+    /// What has to do with parts that other processes clock.
+    pub(crate) far: Far,
     /// Letters are read that are to be read at the begin of this cycle.
     heard: u64,
     /// Ears at which the letter of the present cycle is read, if not all are.
@@ -66,6 +69,7 @@ impl Part {
             ears,
             mouths,
             outbox: vec![Vec::new(); cut.parts.len()],
+            far: Far::default(),
             heard: 0,
             next_ear: 0,
             begun: false,
@@ -90,7 +94,11 @@ impl Part {
     /// True when no unit of the part can do anything until an input changes.
     #[inline]
     pub fn asleep(&self) -> bool {
-        let awaited = || self.ears[self.next_ear..].iter().any(|ear| self.mail.waits(*ear, self.cycle()));
+        let waits = |ear: &Ear| match ear.far {
+            true => self.far.waits(ear.from, self.cycle()),
+            false => self.mail.waits(*ear, self.cycle()),
+        };
+        let awaited = || self.ears[self.next_ear..].iter().any(waits);
         self.core.active.iter().all(|w| *w == 0) && (self.heard == self.cycle() || !awaited())
     }
 
@@ -117,7 +125,11 @@ impl Part {
         let now = self.core.cycle;
         if self.heard != now {
             while let Some(ear) = self.ears.get(self.next_ear) {
-                match self.mail.read(*ear, now, &mut self.text) {
+                let found = match ear.far {
+                    true => self.far.read(ear.from, now, &mut self.text),
+                    false => self.mail.read(*ear, now, &mut self.text),
+                };
+                match found {
                     Found::Nothing => return Err(ear.from as usize),
                     Found::Empty => {}
                     Found::Text => {
@@ -184,7 +196,7 @@ impl Part {
             }
         }
         self.events = events;
-        for mouth in &self.mouths {
+        for mouth in self.mouths.iter().filter(|mouth| !mouth.far) {
             self.mail.send(mouth, self.core.cycle, &mut self.outbox[mouth.to as usize]);
         }
         if self.ears.is_empty() {
@@ -222,6 +234,7 @@ impl Part {
     /// Nothing is on its way to other parts, or from them: [`Mail::clear`].
     pub(crate) fn forget(&mut self) {
         self.outbox.iter_mut().for_each(Vec::clear);
+        self.far.clear();
         self.failed.clear();
         (self.heard, self.next_ear, self.begun) = (self.core.cycle, 0, false);
         self.mouths.iter_mut().for_each(Mouth::forget);

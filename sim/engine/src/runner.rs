@@ -59,11 +59,13 @@ pub trait Model: Clone + Send {
         Ok(Tick { due: self.tick(sim)?, clocked: false })
     }
 
-    /// Tells what [`Model::tick_by`] has not yet told. Before it nothing is cloned or saved.
+    /// Tells what [`Model::tick_by`] has not yet told, and has the whole state here. Before it nothing is cloned,
+    /// saved or looked at; after it [`Sim::settle`].
     ///
     /// # Errors
     /// As [`Model::tick`].
-    fn catch_up(&mut self) -> Result<(), Problem> {
+    fn catch_up(&mut self, sim: &mut Sim) -> Result<(), Problem> {
+        let _ = sim;
         Ok(())
     }
 
@@ -209,6 +211,15 @@ impl<M: Model> Runner<M> {
         self.team = Some(team);
     }
 
+    /// The simulation, the models and the threads of a team at work on what somebody else says.
+    ///
+    /// # Panics
+    /// Without a team.
+    pub fn serve(&mut self, work: impl FnOnce(&mut Sim, &mut M, &mut Team)) {
+        let team = self.team.as_mut().expect("whoever serves has a team");
+        work(&mut self.sim, &mut self.model, team);
+    }
+
     /// Records a waveform from cycle `from` to cycle `to`.
     ///
     /// # Errors
@@ -245,8 +256,8 @@ impl<M: Model> Runner<M> {
                 return Err(self.failed(failure.clone(), None, false));
             }
         }
+        let caught_up = self.model.catch_up(&mut self.sim);
         self.sim.settle();
-        let caught_up = self.model.catch_up();
         caught_up.map_err(|problem| self.wrong(problem))
     }
 
@@ -342,7 +353,7 @@ impl<M: Model> Runner<M> {
         if self.snapshots.back().is_some_and(|s| self.sim.cycle() < s.sim.cycle() + apart) {
             return Ok(());
         }
-        self.model.catch_up()?;
+        self.model.catch_up(&mut self.sim)?;
         self.sim.settle();
         if self.model.moved().is_none_or(|last| self.sim.cycle() <= last + rewind.cycles) {
             let _noted = Activity::SNAPSHOT.within();

@@ -118,7 +118,7 @@ impl Sim {
     }
 
     /// Nothing is on its way between parts.
-    fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         let cycle = self.cycle();
         self.parts[0].mail.clear(cycle);
         self.parts.iter_mut().for_each(Part::forget);
@@ -342,7 +342,8 @@ impl Sim {
     pub fn restore(&mut self, checkpoint: Checkpoint) {
         self.parts.iter_mut().zip(checkpoint.parts).for_each(|(part, core)| part.restore(core));
         self.failures = checkpoint.failures;
-        self.forget();
+        // Also those parts that another process was clocking.
+        self.set_far(&|_| false);
     }
 
     /// The whole state as bytes, which do not depend on the parts.

@@ -20,7 +20,7 @@ pub struct Failure {
 }
 
 /// What a unit's scheduling needs besides its state.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Schedule {
     /// Skipped since this cycle.
     pub asleep: Option<u64>,

@@ -14,7 +14,7 @@ pub use channel::{Channel, DramCounters, DramTiming, Reply, Request};
 
 use crate::family::{MemOp, Transfer};
 use crate::lanes::{self, Lanes, PartLanes};
-use crate::memory::{Lines, Memory};
+use crate::memory::{Lines, Memory, SharedMemory};
 use crate::port::{PortError, input, output};
 use serde::{Deserialize, Serialize};
 use weft_engine::runner::{Model, Problem};
@@ -147,6 +147,11 @@ impl Dram {
         self.lanes.are_apart()
     }
 
+    /// The memory behind the channels.
+    pub fn memory(&self) -> SharedMemory {
+        self.lanes.memory.alias()
+    }
+
     /// See [`crate::family::Surroundings::by_part`].
     pub fn by_part(&mut self) -> Vec<(usize, &mut dyn PartLanes)> {
         self.lanes.by_part()
@@ -221,6 +226,15 @@ impl lanes::Lane for Stand {
 
     fn answered(&self) -> Option<u64> {
         self.lane.taken.then_some(self.lane.id)
+    }
+
+    fn state(&self) -> Vec<u8> {
+        postcard::to_stdvec(&self.lane).expect("plain data is always encoded")
+    }
+
+    fn resume(&mut self, state: &[u8]) -> bool {
+        let lane = postcard::from_bytes(state).map(|lane| self.lane = lane);
+        lane.is_ok() && *self.lane.channel.timing() == self.timing
     }
 }
 

@@ -24,6 +24,13 @@ pub(crate) trait Lane: Clone + Send + 'static {
 
     /// Number of the answer that is taken in this cycle.
     fn answered(&self) -> Option<u64>;
+
+    /// What changes in it, as bytes.
+    fn state(&self) -> Vec<u8>;
+
+    /// Goes on from what [`Lane::state`] gave; false when it is of another fabric.
+    #[must_use]
+    fn resume(&mut self, state: &[u8]) -> bool;
 }
 
 /// The channels of a part.
@@ -33,12 +40,21 @@ pub trait PartLanes: Send {
 
     /// Their transfers in the present cycle.
     fn transfers(&self) -> &[Transfer];
+
+    /// What changes in them, by channel.
+    fn states(&self) -> Vec<Vec<u8>>;
+
+    /// They go on from what [`PartLanes::states`] gave; false when it is of another fabric.
+    #[must_use]
+    fn resume(&mut self, states: &[Vec<u8>]) -> bool;
 }
 
 /// The memory channels of a fabric by part of the simulation.
 pub struct ByPart<'a> {
     /// Those of a part, with its number.
     pub lanes: Vec<(usize, &'a mut dyn PartLanes)>,
+    /// The memory behind them.
+    pub memory: SharedMemory,
     /// Number of the channel that a line belongs to.
     pub channel_of: Box<dyn Fn(u64) -> usize + Send + Sync + 'a>,
 }
@@ -153,6 +169,15 @@ impl<L: Lane> PartLanes for Group<L> {
 
     fn transfers(&self) -> &[Transfer] {
         &self.transfers
+    }
+
+    fn states(&self) -> Vec<Vec<u8>> {
+        self.lanes.iter().map(Lane::state).collect()
+    }
+
+    fn resume(&mut self, states: &[Vec<u8>]) -> bool {
+        self.lanes.len() == states.len()
+            && self.lanes.iter_mut().zip(states).all(|(lane, state)| lane.resume(state))
     }
 }
 

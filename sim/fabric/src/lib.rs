@@ -13,4 +13,5 @@ pub mod memory;
 mod perform;
 pub mod placement;
 pub mod port;
+pub mod ranks;
 pub mod run;

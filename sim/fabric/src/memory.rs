@@ -38,6 +38,29 @@ impl Memory {
         bytes
     }
 
+    /// Bytes that differ from those of an older state of which this one is a clone, in runs, each with its
+    /// physical address.
+    pub fn changes(&self, old: &Memory) -> Vec<(u64, Vec<u8>)> {
+        let mut runs: Vec<(u64, Vec<u8>)> = Vec::new();
+        for (number, page) in &self.pages {
+            let before = old.pages.get(number);
+            if before.is_some_and(|before| Arc::ptr_eq(before, page)) {
+                continue;
+            }
+            for (offset, byte) in page.iter().enumerate() {
+                if *byte == before.map_or(0, |before| before[offset]) {
+                    continue;
+                }
+                let at = number * PAGE as u64 + offset as u64;
+                match runs.last_mut().filter(|(first, bytes)| first + bytes.len() as u64 == at) {
+                    Some((_, bytes)) => bytes.push(*byte),
+                    None => runs.push((at, vec![*byte])),
+                }
+            }
+        }
+        runs
+    }
+
     /// Replaces the bytes from physical address `addr` on.
     pub fn write(&mut self, addr: u64, bytes: &[u8]) {
         for_pieces(addr, bytes.len(), |page, offset, range| {
@@ -86,10 +109,11 @@ impl Lines for Memory {
 }
 
 /// A memory that several channels access, each the lines that are its own.
-#[derive(Clone)]
-pub(crate) struct SharedMemory(Arc<Mutex<Memory>>);
+#[derive(Clone, Default)]
+pub struct SharedMemory(Arc<Mutex<Memory>>);
 
 impl SharedMemory {
+    /// A memory with these contents.
     pub fn new(memory: Memory) -> SharedMemory {
         SharedMemory(Arc::new(Mutex::new(memory)))
     }
@@ -148,6 +172,19 @@ mod tests {
             }
             prop_assert_eq!(memory.read_vec(base, flat.len()), flat);
         }
+    }
+
+    #[test]
+    fn changes_make_an_older_state_the_newer_one() {
+        let mut old = Memory::new();
+        old.write(4000, &[1; 200]);
+        let mut new = old.clone();
+        new.write(4090, &[2, 1, 1, 3, 1, 1, 4, 5]);
+        new.write(1 << 20, &[0, 9]);
+        let changes = new.changes(&old);
+        assert_eq!(changes, [(4090, vec![2]), (4093, vec![3]), (4096, vec![4, 5]), ((1 << 20) + 1, vec![9])]);
+        changes.iter().for_each(|(at, bytes)| old.write(*at, bytes));
+        assert_eq!(old.changes(&new), []);
     }
 
     #[test]

@@ -1,16 +1,21 @@
 //! `weft profile`: where the time of a run goes.
 
-use super::run::{MAX_CYCLES, Subject, begin, rewind, sort};
+mod cores;
+
+use super::run::{MAX_CYCLES, Subject, begin, rewind, serve, sort};
 use crate::failure::{Failure, Outcome, say};
+use crate::ranks;
+use cores::{Cores, Estimate};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use weft_engine::activity::{Activity, Sampler};
 use weft_engine::runner::Listener;
-use weft_engine::{Design, Effort, Sim};
+use weft_engine::{BackendKind, Design, Effort, Sim};
 use weft_fabric::activity;
-use weft_fabric::run::{RunOptions, StartUp};
+use weft_fabric::ranks::Link;
+use weft_fabric::run::{RankCost, RunOptions, StartUp};
 
 /// Time from one look to the next. A run of a second gives some thousand.
 const INTERVAL: Duration = Duration::from_micros(200);
@@ -29,6 +34,9 @@ pub struct Args {
     /// Threads that go through each cycle. With more than one it is told what each of them does, and how often units are clocked is not.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
+    /// Estimates what so many cores would give, from what one thread does; several numbers with commas between.
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(2..=32))]
+    cores: Vec<u16>,
     /// Prints JSON.
     #[arg(long)]
     json: bool,
@@ -39,18 +47,36 @@ pub struct Args {
 /// # Errors
 /// Wrong input before anything is simulated; a failed check of the run.
 pub fn run(args: &Args) -> Outcome {
+    let threads = args.threads.into();
+    let serve = |link, begun: &dyn Fn(Outcome) -> bool| {
+        serve(&args.subject, (BackendKind::Native, threads), link, begun);
+    };
+    ranks::share(threads, &|link| lead(args, link), &serve)
+}
+
+/// On a process alone, or on rank 0.
+fn lead(args: &Args, link: Option<Arc<dyn Link>>) -> Outcome {
     let (_, config) = args.subject.configs()?;
     let (program, ..) = args.subject.program(&config)?;
     let name = program.name().to_string();
     // As `weft run` does it.
     let threads = usize::from(args.threads);
-    let options = RunOptions { rewind: Some(rewind()), threads, ..RunOptions::default() };
+    let (rewind, ranks) = (Some(rewind()), link.clone());
+    let options = RunOptions { rewind, threads, ranks, ..RunOptions::default() };
     let mut run = begin(&config, program, &options)?;
-    let census = Census::default();
-    if threads == 1 {
-        run.listen(Box::new(census.clone()));
+    link.as_deref().map_or(Ok(()), ranks::ready)?;
+    let alone = threads == 1 && link.is_none();
+    if !alone && !args.cores.is_empty() {
+        return Err(Failure::input(anyhow::anyhow!(
+            "--cores estimates from the cycles of one thread of one process; leave --threads and mpirun out"
+        )));
     }
     let design = run.sim().design().clone();
+    let wanted: Vec<usize> = args.cores.iter().map(|cores| usize::from(*cores)).collect();
+    let census = Census(Arc::new(Mutex::new((Vec::new(), Cores::new(&design, &wanted)))));
+    if alone {
+        run.listen(Box::new(census.clone()));
+    }
     let begun = Instant::now();
     let sampler = Sampler::start(INTERVAL, threads).map_err(|e| {
         Failure::check(anyhow::anyhow!(
@@ -61,9 +87,11 @@ pub fn run(args: &Args) -> Outcome {
     Activity::OUTSIDE.begin();
     let (seen, wall) = (sampler.end(), begun.elapsed().as_secs_f64());
     ended.map_err(sort)?;
-    let head = Head { program: name, fabric: config.name.clone(), cycles: run.cycle(), start: run.start };
-    let clocked = census.0.lock().map_err(|e| Failure::check(anyhow::anyhow!("{e}")))?.clone();
-    let profile = Profile::new(head, &design, &seen, &clocked, wall);
+    let (cycles, start, ranks) = (run.cycle(), run.start, run.rank_cost());
+    let head = Head { program: name, fabric: config.name.clone(), cycles, start, alone, ranks };
+    let (clocked, cores) = census.0.lock().map_err(|e| Failure::check(anyhow::anyhow!("{e}")))?.clone();
+    let mut profile = Profile::new(head, &design, &seen, &clocked, wall);
+    profile.estimates = cores.estimates(profile.seconds / cycles.max(1) as f64);
     match args.json {
         true => say(serde_json::to_string_pretty(&profile.json()).map_err(Failure::check)?),
         false => profile.print(),
@@ -71,14 +99,16 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// Counts in how many cycles each unit is clocked.
-#[derive(Clone, Default)]
-struct Census(Arc<Mutex<Vec<u64>>>);
+#[derive(Clone)]
+struct Census(Arc<Mutex<(Vec<u64>, Cores)>>);
 
 impl Listener for Census {
     fn cycle(&mut self, sim: &Sim) {
-        let Ok(mut clocked) = self.0.lock() else { return };
+        let Ok(mut counted) = self.0.lock() else { return };
+        let (clocked, cores) = &mut *counted;
         clocked.resize(sim.design().units.len(), 0);
         sim.awake().for_each(|unit| clocked[unit] += 1);
+        cores.cycle(sim);
     }
 
     fn end(&mut self, _: &Sim) {}
@@ -90,6 +120,10 @@ struct Head {
     fabric: String,
     cycles: u64,
     start: StartUp,
+    /// One thread of one process: units were counted.
+    alone: bool,
+    /// What it cost that there were other ranks, if there were.
+    ranks: Option<RankCost>,
 }
 
 /// Modules of one code, or what the engine or a model does.
@@ -146,6 +180,7 @@ struct Profile {
     modules: Vec<Row>,
     models: Vec<Row>,
     engine: Vec<Row>,
+    estimates: Vec<Estimate>,
 }
 
 impl Profile {
@@ -195,7 +230,7 @@ impl Profile {
         let seconds = wall * looks as f64 / all.max(1) as f64;
         let clocked_per_cycle = per_cycle(clocked.iter().sum());
         let units = Units { count: design.units.len(), clocked_per_cycle };
-        Profile { head, units, threads, seconds, looks, modules, models, engine }
+        Profile { head, units, threads, seconds, looks, modules, models, engine, estimates: Vec::new() }
     }
 
     fn json(&self) -> Value {
@@ -204,7 +239,7 @@ impl Profile {
                 let mut value = json!({ "name": row.name, "share": row.share });
                 if let Some(Units { count, clocked_per_cycle }) = row.units {
                     value["units"] = count.into();
-                    if self.threads.len() == 1 {
+                    if self.head.alone {
                         value["clocked_per_cycle"] = clocked_per_cycle.into();
                     }
                     value["others"] = row.others.clone().into();
@@ -213,7 +248,7 @@ impl Profile {
             };
             rows.iter().map(one).collect()
         };
-        let Head { program, fabric, cycles, start } = &self.head;
+        let Head { program, fabric, cycles, start, alone, ranks } = &self.head;
         let StartUp { elaborate, design: Effort { flatten, compile, wire, compiled, codes }, models } = start;
         let mut told = json!({
             "schema": "weft-profile-1",
@@ -241,13 +276,22 @@ impl Profile {
         if self.threads.len() > 1 {
             let thread = |Thread { hardware, models, engine, waiting }: &Thread| json!({ "hardware": hardware, "models": models, "engine": engine, "waiting": waiting });
             told["threads"] = self.threads.iter().map(thread).collect();
+        }
+        if !alone {
             told["clocked_per_cycle"] = Value::Null;
+        }
+        if !self.estimates.is_empty() {
+            let estimate = |Estimate { cores, busiest, speedup }: &Estimate| json!({ "cores": cores, "busiest": busiest, "speedup": speedup });
+            told["estimates"] = self.estimates.iter().map(estimate).collect();
+        }
+        if let Some(cost) = ranks {
+            told["ranks"] = ranks_json(cost);
         }
         told
     }
 
     fn print(&self) -> Outcome {
-        let Head { program, fabric, cycles, start } = &self.head;
+        let Head { program, fabric, cycles, start, alone, ranks } = &self.head;
         let StartUp { elaborate, design: Effort { flatten, compile, wire, compiled, codes }, models } = start;
         say(format!("{program} on {fabric}: {cycles} cycles"))?;
         say(format!("start-up {:>54.2} s", start.seconds()))?;
@@ -264,7 +308,14 @@ impl Profile {
         }
         let Units { count, clocked_per_cycle } = self.units;
         say(format!("run {:>59.2} s, {} looks", self.seconds, self.looks))?;
-        let several = self.threads.len() > 1;
+        for Estimate { cores, busiest, speedup } in &self.estimates {
+            let least = format!("{:.1} % of the work on the longest way", 100.0 * busiest);
+            say(format!("  {cores:>2} cores, estimated: {speedup:>5.2}x, {least}"))?;
+        }
+        if let Some(cost) = ranks {
+            print_ranks(cost, self.seconds)?;
+        }
+        let several = !alone;
         if several {
             say(format!("{:<56} {:>9} {:>9} {:>9} {:>9}", "", "hardware", "models", "engine", "waiting"))?;
             for (number, Thread { hardware, models, engine, waiting }) in self.threads.iter().enumerate() {
@@ -296,6 +347,53 @@ impl Profile {
         }
         Ok(())
     }
+}
+
+fn ranks_json(cost: &RankCost) -> Value {
+    json!({
+        "windows": cost.windows,
+        "cycles": cost.cycles,
+        "gathers": cost.gathers,
+        "letters": cost.letters,
+        "letter_bytes": cost.letter_bytes,
+        "report_bytes": cost.report_bytes,
+        "state_bytes": cost.state_bytes,
+        "window_seconds": cost.window_seconds,
+        "report_seconds": cost.report_seconds,
+        "disperse_seconds": cost.disperse_seconds,
+        "gather_seconds": cost.gather_seconds,
+    })
+}
+
+/// What rank 0 has sent, heard and waited for.
+fn print_ranks(cost: &RankCost, seconds: f64) -> Outcome {
+    let per = |count: u64, of: u64| count as f64 / of.max(1) as f64;
+    let share = |part: f64| format!("{:>5.1} % of the time", 100.0 * part / seconds.max(1e-9));
+    let alone =
+        seconds - cost.window_seconds - cost.report_seconds - cost.disperse_seconds - cost.gather_seconds;
+    let rows = [
+        ("windows", format!("{}, of {:.1} cycles", cost.windows, per(cost.cycles, cost.windows))),
+        (
+            "  letters of rank 0 per cycle",
+            format!(
+                "{:.2}, of {:.0} bytes",
+                per(cost.letters, cost.cycles),
+                per(cost.letter_bytes, cost.letters)
+            ),
+        ),
+        ("  reports to rank 0 per window", format!("{:.0} bytes", per(cost.report_bytes, cost.windows))),
+        ("  in windows", share(cost.window_seconds)),
+        ("  waiting for reports", share(cost.report_seconds)),
+        (
+            "gatherings",
+            format!("{}, of {:.0} bytes there and back", cost.gathers, per(cost.state_bytes, cost.gathers)),
+        ),
+        ("  giving parts", share(cost.disperse_seconds)),
+        ("  taking parts over", share(cost.gather_seconds)),
+        ("rank 0 alone", share(alone)),
+    ];
+    say("ranks")?;
+    rows.iter().try_for_each(|(name, value)| say(format!("  {name:<34} {value}")))
 }
 
 /// The dearest first.

@@ -11,6 +11,7 @@ pub use subject::Subject;
 
 use crate::failure::{Failure, Outcome, say};
 use crate::output;
+use crate::ranks;
 use crate::setup::{Setup, VERSION};
 use crate::signals::{self, Graceful};
 use crate::sweep::plot;
@@ -24,6 +25,7 @@ use weft_engine::runner::{Rewind, RunError};
 use weft_engine::wave::{Format, WaveError};
 use weft_engine::{BackendKind, Probes};
 use weft_fabric::config::FabricConfig;
+use weft_fabric::ranks::Link;
 use weft_fabric::run::{FabricError, FabricRun, Identity, RunOptions, RunReport, WaveRequest};
 use weft_output::Output;
 use weft_workload::Program;
@@ -68,9 +70,9 @@ pub struct Args {
     /// Ends the run with an error after so many cycles.
     #[arg(long, value_name = "CYCLES", default_value_t = MAX_CYCLES)]
     max_cycles: u64,
-    /// Threads that go through each cycle; results do not depend on their number.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
-    threads: u16,
+    /// Threads that go through each cycle, 1 to 256, or auto: as many as pay; results do not depend on their number.
+    #[arg(long, value_name = "N", default_value = "auto", value_parser = threads)]
+    threads: usize,
     /// Runs the reference interpreter instead of native code: the same cycles, a hundred times slower.
     #[arg(long)]
     interpreter: bool,
@@ -81,6 +83,41 @@ pub struct Args {
 /// # Errors
 /// Wrong input before anything is simulated; a failed check; a result that is not the host's.
 pub fn run(args: &Args) -> Outcome {
+    let threads = args.threads;
+    let serve = |link, begun: &dyn Fn(Outcome) -> bool| {
+        serve(&args.subject, (args.backend(), threads), link, begun);
+    };
+    ranks::share(threads, &|link| lead(args, link), &serve)
+}
+
+/// On a rank that is not rank 0: does what that one says, once it has told whether it can begin.
+pub fn serve(
+    subject: &Subject,
+    (backend, threads): (BackendKind, usize),
+    link: Arc<dyn Link>,
+    begun: &dyn Fn(Outcome) -> bool,
+) {
+    let make = || {
+        let (_, config) = subject.configs()?;
+        let (program, ..) = subject.program(&config)?;
+        let ranks = Some(link.clone());
+        let options = RunOptions { backend, probes: Probes::All, threads, ranks, ..RunOptions::default() };
+        begin(&config, program, &options)
+    };
+    match make() {
+        Ok(mut run) => {
+            if begun(Ok(())) {
+                run.serve();
+            }
+        }
+        Err(failure) => {
+            begun(Err(failure));
+        }
+    }
+}
+
+/// On a process alone, or on rank 0.
+fn lead(args: &Args, link: Option<Arc<dyn Link>>) -> Outcome {
     let (original, config) = args.subject.configs()?;
     let waves = waves(args)?;
     let json = args.json.as_deref().map(|path| output::begin("--json", path)).transpose()?;
@@ -91,7 +128,7 @@ pub fn run(args: &Args) -> Outcome {
     ledger_folder(args)?;
     apart(args)?;
     let (program, params, read) = args.subject.program(&config)?;
-    let backend = if args.interpreter { BackendKind::Interp } else { BackendKind::Native };
+    let backend = args.backend();
     let setup = Setup::new(&params, &config, &original, args.subject.seed);
     let identity = Identity {
         made_by: VERSION.into(),
@@ -104,12 +141,15 @@ pub fn run(args: &Args) -> Outcome {
         rewind: Some(rewind()),
         waves,
         events: log.as_ref().map(|log| log.request(args, &setup)),
-        threads: args.threads.into(),
+        // A recording has the accesses of all compute units in turn.
+        threads: if args.record.is_some() { args.threads.max(1) } else { args.threads },
+        ranks: link.clone(),
         stop: Some(signals::flag()),
     };
     let record = record::Record::begin(args, &config)?;
     let ledger = Ledger::new(args, &config, program.name());
     let mut run = begin(&config, program, &options)?;
+    link.as_deref().map_or(Ok(()), ranks::ready)?;
     if let Some(record) = &record {
         record.attach(&mut run);
     }
@@ -154,6 +194,21 @@ pub fn run(args: &Args) -> Outcome {
             told.say()?;
             Err(told.after(failure))
         }
+    }
+}
+
+/// A number of threads; 0 for as many as pay.
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        _ if text == "auto" => Ok(0),
+        Ok(threads @ 1..=256) => Ok(threads),
+        _ => Err("give 1 to 256, or auto".into()),
+    }
+}
+
+impl Args {
+    fn backend(&self) -> BackendKind {
+        if self.interpreter { BackendKind::Interp } else { BackendKind::Native }
     }
 }
 
@@ -412,7 +467,8 @@ fn row(name: &str, value: &str) -> Outcome {
 
 fn summary(r: &RunReport, setup: &Setup) -> Outcome {
     say(format!("{} on {} ({})", r.workload, r.fabric, kind(r)))?;
-    let speed = format!("{:.2} s, {:.0} cycles/s", r.wall_seconds, r.cycles_per_second);
+    let threads = if r.threads == 1 { String::new() } else { format!(", {} threads", r.threads) };
+    let speed = format!("{:.2} s, {:.0} cycles/s{threads}", r.wall_seconds, r.cycles_per_second);
     let first = [("cycles", r.cycles.to_string())];
     let made = setup.rows();
     for (name, value) in first.iter().chain(&r.summary).chain(&[("simulated in", speed)]).chain(&made) {

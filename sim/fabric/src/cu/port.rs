@@ -79,7 +79,7 @@ impl LineAccess {
 }
 
 /// One answer of the L1, as on channel `cu_rsp`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineReply {
     /// Transaction number of the access.
     pub id: u16,
@@ -96,7 +96,7 @@ pub struct LineReply {
 }
 
 /// The wave that made an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Who {
     /// Node: the GPU, or {GPU, GPM}.
     pub gpu: u32,
@@ -113,7 +113,7 @@ pub struct Who {
 }
 
 /// Where an access comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issuer {
     /// The wave.
     pub who: Who,

@@ -2,6 +2,7 @@
 
 use crate::cu::LineAccess;
 use crate::lanes::ByPart;
+use crate::memory::SharedMemory;
 use crate::run::Counter;
 use serde::{Deserialize, Serialize};
 use std::any::Any;
@@ -45,7 +46,7 @@ impl MemOp {
 }
 
 /// A transfer at the port of a memory channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Transfer {
     /// A request is taken.
     Request {
@@ -114,7 +115,7 @@ pub trait Surroundings: Any + Send {
     /// The memory channels by part of the simulation, to act side by side in place of [`Surroundings::tick`],
     /// if they [`Surroundings::are_apart`].
     fn by_part(&mut self) -> ByPart<'_> {
-        ByPart { lanes: Vec::new(), channel_of: Box::new(|_| 0) }
+        ByPart { lanes: Vec::new(), memory: SharedMemory::default(), channel_of: Box::new(|_| 0) }
     }
 
     /// Nothing waits and nothing is on its way.

@@ -1,6 +1,5 @@
 //! The models around a fabric's hardware, as a run begins with them.
 
-use super::FabricError;
 use super::copies::HostCopies;
 use super::fences::NodeFences;
 use super::groups::Group;
@@ -8,8 +7,11 @@ use super::model::FabricModel;
 use super::observe::{Notes, Observer};
 use super::outside::{Areas, HOST, Outside};
 use super::processor::Processor;
+use super::ranks::Company;
 use super::seat::Seat;
+use super::spread::{PARTS, spread};
 use super::window::Course;
+use super::{FabricError, RunOptions};
 use crate::check::{CheckOptions, Checks};
 use crate::config::FabricConfig;
 use crate::cu::{Cu, CuMode};
@@ -17,8 +19,53 @@ use crate::family::{Hardware, Surroundings};
 use crate::memory::Memory;
 use crate::placement::PageTable;
 use std::sync::Arc;
-use weft_engine::Sim;
+use weft_engine::{Design, Sim};
 use weft_workload::Program;
+
+/// A simulation and the models around it for so many threads as [`RunOptions`] say, or as pay, and that number.
+///
+/// # Errors
+/// As [`model`].
+pub(super) fn by_threads(
+    config: &FabricConfig,
+    design: &Arc<Design>,
+    program: &Arc<dyn Program>,
+    table: &Arc<PageTable>,
+    options: &RunOptions,
+) -> Result<(Sim, FabricModel, usize), FabricError> {
+    let ranks = options.others().map_or(1, |link| link.ranks());
+    let seen = options.waves.is_some() || options.events.is_some();
+    let wanted = match options.threads {
+        0 if ranks > 1 || seen => 1,
+        0 => paying(config.hardware().shape().nodes as usize),
+        threads => threads,
+    };
+    let stand = |parts: usize| {
+        let mut sim = match parts {
+            1 => Sim::new(design),
+            parts => Sim::cut(design, &spread(design, parts)),
+        };
+        let model = model(config, program, table.clone(), &mut sim)?;
+        // A thread without a part would only wait.
+        let threads = (parts / ranks).min(sim.parts().count());
+        Ok((sim, model, threads))
+    };
+    let stood = stand(wanted * ranks);
+    match stood {
+        Ok((_, model, _)) if options.threads == 0 && wanted > 1 && !model.is_shared() => stand(1),
+        stood => stood,
+    }
+}
+
+/// Threads that pay where nodes can be shared out.
+fn paying(nodes: usize) -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = processors.min(PARTS);
+    match nodes {
+        1 => most.min(2),
+        nodes => (1..=most).filter(|threads| nodes.is_multiple_of(*threads)).max().unwrap_or(1),
+    }
+}
 
 /// The models around a fabric's hardware, with the program's arrays in memory.
 ///
@@ -70,6 +117,7 @@ pub(super) fn model(
     let parts = sim.parts().count();
     let notes = Notes::new(parts, groups.iter().map(|group| group.part).collect());
     let whole = groups.iter().all(|group| group.is_of_whole_nodes(sim, shape.cus as usize, &fences));
+    let checked = checks.is_some();
     Ok(FabricModel {
         seats,
         fences,
@@ -91,6 +139,8 @@ pub(super) fn model(
         courses: vec![Course::default(); parts],
         told: notes.clone(),
         notes,
+        checked,
+        company: Company::default(),
         shape,
         links,
     })

@@ -8,6 +8,7 @@ use super::observe::PartNotes;
 use super::seat::{Beside, Seat};
 use crate::activity::CUS;
 use crate::placement::PageTable;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use weft_engine::team::{ITEMS, Team};
 use weft_engine::{Part, Sim};
@@ -24,7 +25,7 @@ pub(super) struct Group {
 }
 
 /// What a group has left to be done after a cycle.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Left {
     /// Fences that are asked for, by node.
     pub asks: Vec<(usize, Fence, Waiter)>,

@@ -12,6 +12,7 @@ mod model;
 mod observe;
 mod outside;
 mod processor;
+pub(crate) mod ranks;
 mod record;
 mod report;
 mod room;
@@ -45,7 +46,10 @@ use crate::config::{ConfigError, FabricConfig};
 use crate::cu::CuError;
 use crate::placement::{PageTable, PlacementError};
 use crate::port::PortError;
+use crate::ranks::Link;
 use model::FabricModel;
+pub use ranks::RankCost;
+use ranks::{Company, Ranks};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -144,8 +148,10 @@ pub struct RunOptions {
     pub waves: Option<WaveRequest>,
     /// Event log.
     pub events: Option<EventRequest>,
-    /// Threads that go through each cycle. Results do not depend on it.
+    /// Threads that go through each cycle; 0: as many as pay ([`FabricRun::threads`]). Results do not depend on it.
     pub threads: usize,
+    /// Other processes that share the run, each with so many threads. Results do not depend on them.
+    pub ranks: Option<Arc<dyn Link>>,
     /// Whoever sets it ends [`FabricRun::run_to`] at the next cycle boundary.
     pub stop: Option<Arc<AtomicBool>>,
 }
@@ -159,12 +165,18 @@ impl Default for RunOptions {
             waves: None,
             events: None,
             threads: 1,
+            ranks: None,
             stop: None,
         }
     }
 }
 
 impl RunOptions {
+    /// The other processes, if there are any.
+    fn others(&self) -> Option<&Arc<dyn Link>> {
+        self.ranks.as_ref().filter(|link| link.ranks() > 1)
+    }
+
     /// What of it concerns the hardware.
     fn engine(&self) -> Options {
         Options { backend: self.backend, probes: self.probes, ..Options::default() }
@@ -178,6 +190,11 @@ impl RunOptions {
 pub fn design(config: &FabricConfig, options: &RunOptions) -> Result<Arc<Design>, FabricError> {
     config.validate()?;
     Ok(Design::new(&module(config)?, options.engine())?)
+}
+
+/// The part of each unit of a fabric's hardware when so many threads go through its cycles.
+pub fn parts(design: &Design, threads: usize) -> Vec<u32> {
+    spread::spread(design, threads)
 }
 
 /// The hardware of a configuration, elaborated.
@@ -201,6 +218,7 @@ pub struct FabricRun {
     began: u64,
     /// Cycle behind the one in which the run has failed.
     failed: Option<u64>,
+    threads: usize,
     /// What it took to get ready.
     pub start: StartUp,
 }
@@ -276,18 +294,16 @@ impl FabricRun {
         config.validate()?;
         let begun = Instant::now();
         let table = Arc::new(PageTable::new(program.arrays(), config)?);
-        let mut sim = match options.threads {
-            0 | 1 => Sim::new(design),
-            threads => Sim::cut(design, &spread::spread(design, threads)),
-        };
+        let (mut sim, mut model, threads) = build::by_threads(config, design, &program, &table, options)?;
         let log = |request| events::Shared::new(request, config, &*program, &table, &sim);
         let events = options.events.as_ref().map(log).transpose()?;
-        let mut model = build::model(config, &program, table, &mut sim)?;
         model.stop.clone_from(&options.stop);
+        let ranks = options.others();
+        if let Some(link) = ranks {
+            model.company = Company(Some(Ranks::new(link.clone(), threads, &mut sim, &mut model)));
+        }
         let mut runner = Runner::new(sim, model, options.rewind.clone());
-        if options.threads > 1 {
-            // A thread without a part would only wait.
-            let threads = options.threads.min(runner.sim.parts().count());
+        if threads > 1 || ranks.is_some() {
             runner.share(Team::new(threads).map_err(FabricError::Threads)?);
         }
         if let Some(events) = &events {
@@ -305,8 +321,27 @@ impl FabricRun {
             started: Instant::now(),
             began: 0,
             failed: None,
+            threads,
             start: StartUp { models: begun.elapsed().as_secs_f64(), ..StartUp::default() },
         })
+    }
+
+    /// On a rank that is not rank 0: does what that one says, until the run is over there.
+    pub fn serve(&mut self) {
+        self.runner.serve(|sim, model, team| model.serve(sim, team));
+    }
+
+    /// Threads that go through each cycle. A number that pays is one for every so many GPUs or GPMs of equal
+    /// shares, at most one for each processor; a second one where there is one GPU; and a single one where
+    /// something needs the whole fabric in every cycle: a waveform, an event log, arrays of the host, a
+    /// directory that is no hardware, the mesh of Spandex.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// What it has cost that other processes share the run, if some do.
+    pub fn rank_cost(&self) -> Option<RankCost> {
+        self.runner.model.rank_cost()
     }
 
     /// Tells `listener` of every cycle from now on, in place of an event log.
@@ -354,8 +389,7 @@ impl FabricRun {
 
     /// Compute units and memories go through a cycle on several threads, not only the hardware.
     pub fn is_shared(&self) -> bool {
-        let model = &self.runner.model;
-        model.apart() && model.around.are_apart()
+        self.runner.model.is_shared()
     }
 
     /// Nodes, with their fences and work-groups, are in one part of the simulation each, so that threads go
@@ -439,6 +473,7 @@ impl FabricRun {
         let verdict = model.program.verify(&|addr, count| model.read(sim, addr, count));
         let mut report = report::collect(&self.config, sim, model, cycles, verdict.err(), seconds);
         // A resumed run's speed is that of its own cycles.
+        report.threads = self.threads;
         report.cycles_per_second = (cycles - self.began) as f64 / seconds.max(1e-9);
         Ok(report)
     }

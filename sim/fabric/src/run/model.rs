@@ -6,6 +6,7 @@ use super::memory::Held;
 use super::observe::{Notes, Observer};
 use super::outside::{Moves, Outside};
 use super::processor::{COPY, Processor};
+use super::ranks::Company;
 use super::seat::{Beside, Elsewhere, Seat};
 use super::stream::{Order, crossing};
 use super::window::Course;
@@ -58,6 +59,10 @@ pub(super) struct FabricModel {
     /// heard.
     pub notes: Notes,
     pub told: Notes,
+    /// Checks hear of the ports.
+    pub checked: bool,
+    /// Other processes that share the run.
+    pub company: Company,
 }
 
 /// Fewer compute units than this go on on one thread.
@@ -142,23 +147,30 @@ impl FabricModel {
         !self.groups.is_empty() && self.observer.recorder.is_none()
     }
 
+    /// Compute units and memories go through a cycle on several threads, not only the hardware.
+    pub fn is_shared(&self) -> bool {
+        self.apart() && self.around.are_apart()
+    }
+
     /// Does what groups have left after a cycle, and tells what they have noted.
     fn left(&mut self, now: u64) -> Result<u64, String> {
         self.notes.tell_units(now, &mut self.observer);
         if let Some(problem) = self.groups.iter_mut().find_map(|group| group.left.failed.take()) {
             return Err(problem);
         }
-        (0..self.groups.len()).for_each(|group| self.place_pages(group));
+        let touched: Vec<(usize, u64)> =
+            self.groups.iter_mut().flat_map(|group| group.left.touched.drain(..)).collect();
+        self.place_pages(&touched);
         self.fill_fresh();
         self.take_left();
         Ok(self.groups.iter().map(|group| group.left.due).min().unwrap_or(u64::MAX))
     }
 
-    /// Places the pages that a group's compute units were the first to touch.
-    pub fn place_pages(&mut self, group: usize) {
-        for (seat, addr) in self.groups[group].left.touched.drain(..) {
+    /// Places the pages of bytes that compute units, with their numbers, were the first to touch.
+    pub fn place_pages(&mut self, touched: &[(usize, u64)]) {
+        for (seat, addr) in touched {
             let (table, node) = (Arc::make_mut(&mut self.table), seat / self.processor.cus);
-            place(table, &mut self.seats[seat], addr, node as u32, u64::from(self.shape.line));
+            place(table, &mut self.seats[*seat], *addr, node as u32, u64::from(self.shape.line));
         }
     }
 
@@ -234,11 +246,12 @@ impl FabricModel {
         self.table.on_touch() || self.outside.is_some()
     }
 
-    /// Pages placed by touch get what the host holds of them.
-    pub fn fill_fresh(&mut self) {
+    /// Pages placed by touch get what the host holds of them: physical addresses and bytes.
+    pub fn fill_fresh(&mut self) -> Vec<(u64, Vec<u8>)> {
         if !self.table.has_fresh() {
-            return;
+            return Vec::new();
         }
+        let mut fresh = Vec::new();
         let table = Arc::make_mut(&mut self.table);
         let mut bytes = vec![0; table.page_bytes() as usize];
         for page in table.take_fresh() {
@@ -248,7 +261,11 @@ impl FabricModel {
             if let Some(checks) = &mut self.observer.checks {
                 checks.host_write(at, &bytes);
             }
+            if self.company.0.is_some() {
+                fresh.push((at, bytes.clone()));
+            }
         }
+        fresh
     }
 }
 
@@ -256,8 +273,13 @@ impl FabricModel {
     /// The first cycle that can no longer be gone through side by side, up to `until`.
     fn beside(&self, sim: &Sim, until: u64) -> u64 {
         let now = sim.cycle();
-        let may = self.apart() && self.around.are_apart() && !self.processor.asks();
-        if !may || until <= now || sim.awake_units() < WORTH_CLOCKING {
+        let may = self.is_shared() && !self.processor.asks();
+        let worth = match &self.company.0 {
+            Some(ranks) if ranks.are_apart() => true,
+            Some(ranks) => sim.awake_units() >= WORTH_CLOCKING && ranks.may_part(now, self.processor.runs()),
+            None => sim.awake_units() >= WORTH_CLOCKING,
+        };
+        if !may || until <= now || !worth {
             return now;
         }
         until.min(self.observer.looks(now, self.told.moved()))
@@ -267,7 +289,7 @@ impl FabricModel {
     /// if that pays.
     fn go(&mut self, sim: &mut Sim, mut team: Option<&mut Team>, until: u64) -> Result<Tick, Problem> {
         let until = if team.is_some() { self.beside(sim, until) } else { sim.cycle() };
-        let clocks = until > sim.cycle();
+        let mut clocks = until > sim.cycle();
         let gone = Tick { due: None, clocked: true };
         let mut again = false;
         if let (true, true, Some(team)) = (clocks && self.whole, self.processor.going().is_some(), &mut team)
@@ -276,10 +298,19 @@ impl FabricModel {
             if !self.courses[0].fenced || !sim.failures().is_empty() {
                 return Ok(gone);
             }
-        } else {
-            if !clocks {
+            if self.company.0.is_some() {
+                // Rank 0 alone does the rest of the cycle.
+                clocks = false;
+                again = self.courses.iter().any(|course| course.stirs);
+                self.catch_up(sim)?;
                 sim.settle();
-                self.tell_all()?;
+                self.notes.tell_units(sim.cycle(), &mut self.observer);
+            }
+        } else {
+            clocks &= self.company.0.is_none();
+            if !clocks {
+                self.catch_up(sim)?;
+                sim.settle();
             }
             FENCES.begin();
             again = self.fences(sim, clocks);
@@ -358,7 +389,8 @@ impl Model for FabricModel {
         self.go(sim, Some(team), until)
     }
 
-    fn catch_up(&mut self) -> Result<(), Problem> {
+    fn catch_up(&mut self, sim: &mut Sim) -> Result<(), Problem> {
+        self.gather(sim);
         self.tell_all()
     }
 

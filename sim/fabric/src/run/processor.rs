@@ -15,6 +15,7 @@ use crate::config::CtaSchedule;
 use crate::cu::LineAccess;
 use crate::family::{Fold, Shape};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::Arc;
 use weft_engine::Sim;
 use weft_workload::Kernel;
@@ -42,6 +43,13 @@ enum Phase {
     CopyIn,
     /// It copies output arrays back.
     CopyOut,
+}
+
+/// What all nodes are at, as far as it changes from window to window.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Errand {
+    phase: Phase,
+    fences: usize,
 }
 
 /// Name of a copy from memory to memory in the record.
@@ -447,6 +455,38 @@ impl Processor {
             _ => return None,
         };
         Some((going, &mut self.blocks, &mut self.ended))
+    }
+
+    /// Work-groups run.
+    pub fn runs(&self) -> bool {
+        self.phase == Phase::Run
+    }
+
+    /// What all nodes are at.
+    pub fn errand(&self) -> Errand {
+        Errand { phase: self.phase, fences: self.fences }
+    }
+
+    /// All nodes are at this.
+    pub fn run_errand(&mut self, Errand { phase, fences }: Errand) {
+        (self.phase, self.fences) = (phase, fences);
+    }
+
+    /// What is left to launch on these nodes, and by their compute units whether they have ended the kernel.
+    pub fn of_nodes(&self, nodes: Range<usize>) -> (Vec<Blocks>, Vec<bool>) {
+        let units = nodes.start * self.cus..nodes.end * self.cus;
+        (self.blocks[nodes].to_vec(), self.ended[units].to_vec())
+    }
+
+    /// Puts back what [`Processor::of_nodes`] gave.
+    pub fn set_nodes(&mut self, nodes: Range<usize>, (blocks, ended): (&[Blocks], &[bool])) {
+        self.ended[nodes.start * self.cus..nodes.end * self.cus].copy_from_slice(ended);
+        self.set_blocks(nodes, blocks);
+    }
+
+    /// Puts back the first half of it.
+    pub fn set_blocks(&mut self, nodes: Range<usize>, blocks: &[Blocks]) {
+        self.blocks[nodes].copy_from_slice(blocks);
     }
 
     /// Asks for a fence of system scope at every node.

@@ -50,6 +50,9 @@ pub struct RunReport {
     pub wall_seconds: f64,
     /// Speed.
     pub cycles_per_second: f64,
+    /// Threads that went through each cycle, on which nothing else in here depends.
+    #[serde(skip)]
+    pub threads: usize,
     /// Kernels and host copies in order.
     pub kernels: Vec<KernelRecord>,
     /// Derived figures, which the fabric's family declares.
@@ -108,6 +111,7 @@ pub(super) fn collect(
         difference: difference.map(|d| d.to_string()),
         wall_seconds: seconds,
         cycles_per_second: cycles as f64 / seconds.max(1e-9),
+        threads: 1,
         kernels: model.processor.records.clone(),
         stalls: model.processor.stalls.as_ref().map(|stalls| stalls.report(model.processor.units())),
         summary: [("CUs", summary_of_units(&counters))]

@@ -116,6 +116,7 @@ pub(super) struct Seat {
 /// What changes in a [`Seat`], as it is saved.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SeatState {
+    #[serde(with = "serde_bytes")]
     cu: Vec<u8>,
     stash: Option<StashState>,
     req: SenderState,

@@ -6,7 +6,7 @@ use weft_engine::Design;
 
 /// Most parts. There is one for each thread: with more, what crosses between them costs more than their
 /// smaller size gains.
-const PARTS: usize = 32;
+pub(super) const PARTS: usize = 32;
 
 /// How much of a part its end may be away from where it should be, in order to be one scope higher up.
 const WORTH: f64 = 0.3;

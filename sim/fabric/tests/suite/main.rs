@@ -6,6 +6,7 @@ mod flat;
 mod ideal_dir;
 mod local_memory;
 mod matrix;
+mod ranks;
 mod rdma;
 #[path = "../../../workload/tests/suite/small/mod.rs"]
 mod small;

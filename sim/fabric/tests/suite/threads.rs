@@ -110,3 +110,19 @@ fn what_needs_the_whole_fabric_stays_together() {
     assert!(!run("rec-4gpu-small", &["protocol=ideal"], "relu", 2).is_shared());
     assert!(!run("spandex-4gpu-small", &[], "relu", 2).is_shared());
 }
+
+/// As many threads as pay: one for equal shares of the nodes, if there is a processor for each, and a single one
+/// where something needs the whole fabric.
+#[test]
+fn as_many_threads_as_pay() {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    for (fabric, nodes) in [("rec-4gpu-small", 4), ("hmg-4gpu-small", 16), ("srsp-64cu-small", 2)] {
+        let threads = run(fabric, &[], "relu", 0).threads();
+        let may: Vec<usize> =
+            (1..=nodes).filter(|threads| nodes % threads == 0 && *threads <= processors).collect();
+        assert_eq!(Some(&threads), may.last(), "{fabric} on {processors} processors");
+    }
+    for (fabric, changes) in [("rec-4gpu-small", &["protocol=ideal"][..]), ("spandex-4gpu-small", &[])] {
+        assert_eq!(run(fabric, changes, "relu", 0).threads(), 1, "{fabric} {changes:?}");
+    }
+}

@@ -181,7 +181,11 @@ fn once(
     store: Option<&Path>,
 ) -> Result<Once, Failure> {
     let json = scratch.join("run.json");
-    let given = [vec!["run".to_string()], runs.words.clone(), more.to_vec()].concat();
+    let mut given = [vec!["run".to_string()], runs.words.clone(), more.to_vec()].concat();
+    if !given.iter().any(|word| word == "--threads" || word.starts_with("--threads=")) {
+        // What is compared is what one thread does.
+        given.extend(["--threads".to_string(), "1".to_string()]);
+    }
     let words = [given, vec!["--json".into(), json.display().to_string()]].concat();
     let ended = process::run(program, &words, store)?;
     let text = std::fs::read_to_string(&json).map_err(Failure::check)?;

@@ -3,6 +3,7 @@
 use super::files::Told;
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use crate::ranks;
 use anyhow::anyhow;
 use std::path::PathBuf;
 use weft_fabric::run::{FabricRun, Identity, Snapshot};
@@ -112,7 +113,10 @@ impl Plan {
         }
         let snapshot = run.snapshot(&self.path, self.identity.clone()).map_err(Failure::check)?;
         match snapshot.write() {
-            Ok(()) => self.written = Some(now),
+            Ok(()) => {
+                ranks::kept(now, &self.path);
+                self.written = Some(now);
+            }
             Err(cause) => {
                 self.failed = true;
                 return Err(Failure::check(cause));

@@ -41,8 +41,8 @@ impl Surroundings for Around {
     }
 
     fn by_part(&mut self) -> ByPart<'_> {
-        let sys = &self.sys;
-        ByPart { lanes: self.dram.by_part(), channel_of: Box::new(move |line| channel_of(sys, line)) }
+        let (sys, memory) = (&self.sys, self.dram.memory());
+        ByPart { lanes: self.dram.by_part(), memory, channel_of: Box::new(move |line| channel_of(sys, line)) }
     }
 
     fn is_idle(&self) -> bool {

@@ -80,8 +80,8 @@ impl<P: LanePorts> Surroundings for Around<P> {
     }
 
     fn by_part(&mut self) -> ByPart<'_> {
-        let channel_of = &self.channel_of;
-        ByPart { lanes: self.lanes.by_part(), channel_of: Box::new(move |line| channel_of(line)) }
+        let (channel_of, memory) = (&self.channel_of, self.lanes.memory.alias());
+        ByPart { lanes: self.lanes.by_part(), memory, channel_of: Box::new(move |line| channel_of(line)) }
     }
 
     fn is_idle(&self) -> bool {

@@ -292,6 +292,14 @@ impl<P: LanePorts> lanes::Lane for Stand<P> {
     fn answered(&self) -> Option<u64> {
         self.lane.answered()
     }
+
+    fn state(&self) -> Vec<u8> {
+        postcard::to_stdvec(&self.lane).expect("plain data is always encoded")
+    }
+
+    fn resume(&mut self, state: &[u8]) -> bool {
+        postcard::from_bytes(state).map(|lane| self.lane = lane).is_ok()
+    }
 }
 
 /// Replaces the bytes of a mask in a line.

@@ -5,11 +5,13 @@ use super::{Observe, Observer, home};
 use crate::cu::{CuObserver, Issuer, LineAccess, LineReply, Who};
 use crate::family::Transfer;
 use crate::run::fences::Fence;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
 use weft_engine::runner::Problem;
 
 /// Something that an observer is told.
+#[derive(Serialize, Deserialize)]
 enum Event {
     Load { who: Who, line: u64, mask: u128, data: [u64; 16], issued: u64, done: u64 },
     Served { who: Who, access: LineAccess, src: u8, merged: bool },
@@ -28,7 +30,7 @@ enum Event {
 }
 
 /// What observers are told later, in order.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(in crate::run) struct Noted {
     events: VecDeque<Event>,
     /// Cycles with events, and how many.
@@ -72,6 +74,19 @@ impl Noted {
         }
     }
 
+    /// Adds what was noted later, elsewhere.
+    fn add(&mut self, mut later: Noted) {
+        if let (Some((cycle, count)), Some((first, more))) = (self.cycles.back_mut(), later.cycles.front())
+            && cycle == first
+        {
+            *count += more;
+            later.cycles.pop_front();
+        }
+        self.cycles.append(&mut later.cycles);
+        self.events.append(&mut later.events);
+        self.moved = self.moved.max(later.moved);
+    }
+
     /// Tells what was noted up to the end of a cycle, and forgets it.
     fn tell(&mut self, cycle: u64, to: &mut Observer) {
         while let Some((_, count)) = self.cycles.pop_front_if(|(noted, _)| *noted <= cycle) {
@@ -81,7 +96,7 @@ impl Noted {
 }
 
 /// What is noted in one part of the simulation.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(in crate::run) struct PartNotes {
     /// Before compute units act.
     pub fences: Noted,
@@ -104,6 +119,13 @@ impl PartNotes {
         if self.units.checked {
             self.transfers.extend(transfers.iter().map(|transfer| (self.units.now, *transfer)));
         }
+    }
+
+    /// Adds what was noted later, elsewhere.
+    pub fn add(&mut self, later: PartNotes) {
+        self.fences.add(later.fences);
+        self.units.add(later.units);
+        self.transfers.extend(later.transfers);
     }
 
     fn moved(&self) -> Option<u64> {

@@ -8,11 +8,13 @@ use crate::run::dispatch::{Blocks, Going, Rules};
 use crate::run::fences::{Fence, NodeFences, Waiter};
 use crate::run::groups::Units;
 use crate::run::observe::PartNotes;
+use crate::run::ranks::Ranks;
+use serde::{Deserialize, Serialize};
 use weft_engine::Part;
 use weft_engine::activity::Activity;
 
 /// What a part keeps from one stretch of a window to the next.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(in crate::run) struct Course {
     /// Fences have gone on in the present cycle; whether it is one more of the same kind is not known.
     pub fenced: bool,
@@ -40,6 +42,8 @@ pub(super) struct Common<'a> {
     pub going: Option<Going<'a>>,
     /// Checks hear of the ports.
     pub checked: bool,
+    /// The ranks, if there are several.
+    pub ranks: Option<&'a Ranks>,
     /// Tells something of the cycles before the window; false if nothing is left, or somebody else does.
     pub tell: &'a (dyn Fn() -> bool + Sync),
 }
@@ -62,7 +66,17 @@ pub(super) struct Item<'a> {
     pub units: Option<Units<'a>>,
     pub nodes: Option<Nodes<'a>>,
     pub lanes: Option<&'a mut dyn PartLanes>,
+    /// Room for a letter to or from a part of another rank.
+    pub letter: Vec<u64>,
+    /// Parts of other ranks that have said that they stop.
+    pub over: usize,
 }
+
+/// In a letter to a part of another rank in place of a cycle: no further one comes.
+const LAST: u64 = u64::MAX;
+
+/// It tells of the nodes only.
+const NOTHING: u64 = u64::MAX - 1;
 
 /// A part goes on. When it no longer does, also because something in it has panicked, nobody is to wait for it.
 struct Stops<'a> {
@@ -82,7 +96,60 @@ impl Item<'_> {
         let stops = Stops { shared: common.shared, part: self.number };
         while self.cycle(common) {}
         drop(stops);
+        self.part_from_others(common);
         while (common.tell)() {}
+    }
+
+    /// Parts of other ranks hear that this one goes on no longer; nothing that they have sent is left behind.
+    fn part_from_others(&mut self, common: Common) {
+        let Some(ranks) = common.ranks else { return };
+        self.post(common, LAST);
+        let others = (0..common.shared.parts.len()).filter(|part| !ranks.is_own(*part)).count();
+        let mut wait = Wait::default();
+        self.collect(common);
+        while self.over < others {
+            wait.longer(common);
+            self.collect(common);
+        }
+    }
+
+    /// A letter goes to parts of other ranks, to be read at the begin of a cycle: to those that hear this one, and
+    /// to those that are through and wait for the word that others are not. What is no cycle goes to all.
+    fn post(&mut self, common: Common, cycle: u64) {
+        let Common { shared, ranks: Some(ranks), .. } = common else { return };
+        Activity::MESSAGES.begin();
+        for part in (0..shared.parts.len()).filter(|part| !ranks.is_own(*part)) {
+            if cycle < NOTHING && !self.part.reaches(part) && !shared.has_part_through(part) {
+                continue;
+            }
+            self.letter.clear();
+            self.letter.extend([self.number as u64, cycle, shared.told(self.number)]);
+            if cycle < NOTHING {
+                self.part.letter_to(part, &mut self.letter);
+            }
+            ranks.costs.letter(self.letter.len());
+            ranks.link.post(ranks.owner(part), part, &self.letter);
+        }
+    }
+
+    /// Takes what parts of other ranks have sent.
+    fn collect(&mut self, common: Common) {
+        let Some(ranks) = common.ranks else { return };
+        while ranks.link.collect(self.number, &mut self.letter) {
+            let [from, cycle, lasts, text @ ..] = &self.letter[..] else {
+                panic!("a letter of another rank has a head");
+            };
+            let from = *from as usize;
+            common.shared.learn(from, *lasts);
+            match *cycle {
+                LAST => {
+                    common.shared.stop(from);
+                    self.over += 1;
+                }
+                NOTHING => {}
+                cycle => self.part.deliver(from, cycle, text),
+            }
+        }
     }
 
     /// One cycle, or what is left of it; whether another one may follow.
@@ -118,6 +185,7 @@ impl Item<'_> {
             self.course.quiet = now + 1;
         }
         self.part.end();
+        self.post(common, now + 1);
         self.course.acted = false;
         true
     }
@@ -137,12 +205,21 @@ impl Item<'_> {
                 shared.goes_on(self.number, now);
                 return true;
             }
-            shared.is_through(self.number);
+            self.is_through(common);
         }
         if !shared.has_part_through(self.number) {
             return true;
         }
-        self.wait(common, || shared.lasts(now), || shared.all_through_or_stopped(self.number))
+        let number = self.number;
+        self.wait(common, || shared.lasts(now), || shared.all_through_or_stopped(number))
+    }
+
+    /// The part's nodes are through, of which the others must know.
+    fn is_through(&mut self, common: Common) {
+        if !common.shared.has_part_through(self.number) {
+            common.shared.is_through(self.number);
+            self.post(common, NOTHING);
+        }
     }
 
     /// Hears the other parts, unless one stops before it has got so far.
@@ -150,12 +227,14 @@ impl Item<'_> {
         let Common { shared, .. } = common;
         let mut wait = Wait::default();
         loop {
+            self.collect(common);
             let heard = self.part.hear().and_then(|()| self.part.may_send());
             let Err(other) = heard else {
                 return true;
             };
             if shared.is_stopped(other) {
                 // It may have got there before it stopped.
+                self.collect(common);
                 return self.part.hear().and_then(|()| self.part.may_send()).is_ok();
             }
             wait.longer(common);
@@ -163,9 +242,10 @@ impl Item<'_> {
     }
 
     /// Waits for something, unless it will not come.
-    fn wait(&self, common: Common, ready: impl Fn() -> bool, lost: impl Fn() -> bool) -> bool {
+    fn wait(&mut self, common: Common, ready: impl Fn() -> bool, lost: impl Fn() -> bool) -> bool {
         let mut wait = Wait::default();
         loop {
+            self.collect(common);
             if ready() {
                 return true;
             }
@@ -233,7 +313,7 @@ impl Item<'_> {
             over &= blocks.over(cus);
         }
         match over {
-            true => common.shared.is_through(self.number),
+            true => self.is_through(common),
             false => common.shared.goes_on(self.number, now + 1),
         }
         Ok(())
@@ -255,6 +335,9 @@ impl Wait {
         self.looks += 1;
         if (common.tell)() {
             return;
+        }
+        if let Some(ranks) = common.ranks.filter(|_| self.looks.is_multiple_of(LOOKS)) {
+            ranks.link.wait();
         }
         if common.shared.crowded || self.looks.is_multiple_of(LOOKS) {
             std::thread::yield_now();

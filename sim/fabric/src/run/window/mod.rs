@@ -22,6 +22,7 @@ pub(super) use course::Course;
 use super::dispatch::Going;
 use super::groups::units;
 use super::model::FabricModel;
+use super::ranks::Lap;
 use crate::activity::CHECKS;
 use crate::lanes::ByPart;
 use course::{Common, Item, Nodes};
@@ -36,7 +37,7 @@ use weft_engine::{Part, Sim};
 const CYCLES: u64 = 64;
 
 /// What threads tell each other while they go through a window.
-struct Shared {
+pub(super) struct Shared {
     parts: Vec<Word>,
     /// There are more threads than processors.
     crowded: bool,
@@ -70,8 +71,19 @@ impl Shared {
         self.parts[part].stopped.load(Ordering::Acquire)
     }
 
-    fn go_on(&self) {
+    /// All parts go on.
+    pub fn go_on(&self) {
         self.parts.iter().for_each(|part| part.stopped.store(false, Ordering::Release));
+    }
+
+    /// What a part of another rank tells of its nodes: [`Word::lasts`], which only rises.
+    fn learn(&self, part: usize, lasts: u64) {
+        self.parts[part].lasts.fetch_max(lasts, Ordering::AcqRel);
+    }
+
+    /// [`Word::lasts`] of a part.
+    fn told(&self, part: usize) -> u64 {
+        self.parts[part].lasts.load(Ordering::Acquire)
     }
 
     /// Nodes of a part are not through: all do in this cycle what they did before.
@@ -114,21 +126,21 @@ impl FabricModel {
     ) -> Result<(), Problem> {
         let begin = sim.cycle();
         let mut until = until.min(begin + if by_nodes { CYCLES } else { 1 });
-        let runs = matches!(self.processor.going(), Some((Going::Run(_), ..)));
-        let through = (0..self.courses.len()).map(|part| !self.notes.order.contains(&part));
-        let shared = Shared::new(begin - u64::from(!runs), through, !team.has_room());
-        for course in &mut self.courses {
-            (course.quiet, course.fenced, course.stirs) = (begin, !by_nodes, !by_nodes);
-        }
+        self.call_window(sim, begin..until);
+        let shared = self.begin_window(begin, by_nodes, self.is_crowded(team));
         let mut found = Ok(());
         loop {
             shared.go_on();
+            let lap = Lap::new();
             let told = self.stretch(sim, team, &shared, until, by_nodes);
+            self.note_stretch(lap);
             found = found.and(told);
+            self.hear_reports(sim);
             until = self.wrong_in(sim).map_or(until, |wrong| until.min(wrong + 1));
             if !self.place_touched(sim, until) {
                 break;
             }
+            self.call_stretch(until);
         }
         Activity::MESSAGES.begin();
         // What happened before the window comes first.
@@ -136,8 +148,18 @@ impl FabricModel {
         self.over(sim, begin)
     }
 
+    /// A window begins in which all parts go on.
+    pub fn begin_window(&mut self, begin: u64, by_nodes: bool, crowded: bool) -> Shared {
+        let runs = matches!(self.processor.going(), Some((Going::Run(_), ..)));
+        let through = (0..self.courses.len()).map(|part| !self.notes.order.contains(&part));
+        for course in &mut self.courses {
+            (course.quiet, course.fenced, course.stirs) = (begin, !by_nodes, !by_nodes);
+        }
+        Shared::new(begin - u64::from(!runs), through, crowded)
+    }
+
     /// Each part goes on until it has to stop. What is told meanwhile may be wrong.
-    fn stretch(
+    pub fn stretch(
         &mut self,
         sim: &mut Sim,
         team: &mut Team,
@@ -146,8 +168,8 @@ impl FabricModel {
         by_nodes: bool,
     ) -> Result<(), Problem> {
         let FabricModel { notes, told, observer, groups, seats, table, around, processor, fences, .. } = self;
-        let (cus, checked) = (processor.cus, observer.checks.is_some());
-        let ByPart { lanes, channel_of } = around.by_part();
+        let (ranks, cus, checked) = (self.company.0.as_ref(), processor.cus, self.checked);
+        let ByPart { lanes, channel_of, .. } = around.by_part();
         let teller = Mutex::new((told, observer, Ok(())));
         let left = AtomicBool::new(true);
         let tell = || {
@@ -171,7 +193,7 @@ impl FabricModel {
             .enumerate()
             .map(|(number, ((part, course), notes))| {
                 let (units, nodes, lanes) = (None, None, None);
-                Item { part, number, course, notes, units, nodes, lanes }
+                Item { part, number, course, notes, units, nodes, lanes, letter: Vec::new(), over: 0 }
             })
             .collect();
         lanes.into_iter().for_each(|(part, lanes)| items[part].lanes = Some(lanes));
@@ -190,7 +212,8 @@ impl FabricModel {
             }
             item.units = Some(units);
         }
-        let common = Common { shared, until, table, cus, going, checked, tell: &tell };
+        items.retain(|item| ranks.is_none_or(|ranks| ranks.is_own(item.number)));
+        let common = Common { shared, until, table, cus, going, checked, ranks, tell: &tell };
         team.together(&mut items, &|item| item.go(common));
         let (.., found) = teller.into_inner().unwrap_or_else(PoisonError::into_inner);
         found
@@ -216,12 +239,11 @@ impl FabricModel {
         let touched = self.groups.iter().filter(|group| !group.left.touched.is_empty());
         let first = touched.filter_map(|group| between[group.part]).min();
         let Some(first) = first.filter(|first| *first <= until) else { return false };
-        for number in 0..self.groups.len() {
-            if between[self.groups[number].part] == Some(first) {
-                self.place_pages(number);
-            }
-        }
-        self.fill_fresh();
+        let groups = self.groups.iter_mut().filter(|group| between[group.part] == Some(first));
+        let touched: Vec<(usize, u64)> = groups.flat_map(|group| group.left.touched.drain(..)).collect();
+        self.place_pages(&touched);
+        let fresh = self.fill_fresh();
+        self.call_place(touched, fresh);
         true
     }
 
@@ -233,6 +255,7 @@ impl FabricModel {
             return self.fail(sim, begin, wrong);
         }
         let end = sim.cycle();
+        self.note_window(end - begin);
         let fenced = self.courses[0].fenced;
         let together =
             sim.parts().zip(&self.courses).all(|(part, c)| part.cycle() == end && c.fenced == fenced);
@@ -245,6 +268,7 @@ impl FabricModel {
         if let Some(since) = quiet.filter(|since| *since < end && !fenced) {
             // One thread would have looked in the first such cycle whether anything can happen at all.
             self.tell_all()?;
+            self.gather(sim);
             sim.settle();
             sim.go_back(since);
         }
@@ -265,6 +289,11 @@ impl FabricModel {
         self.tell_all()?;
         sim.note_failures();
         Ok(())
+    }
+
+    /// There are fewer processors than threads.
+    fn is_crowded(&self, team: &Team) -> bool {
+        !team.has_room() || self.company.0.as_ref().is_some_and(|ranks| ranks.link.crowded())
     }
 
     /// Tells all that is not told.
