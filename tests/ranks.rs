@@ -145,7 +145,8 @@ fn spandex_4gpu() {
 #[test]
 fn long_published_sizes_are_watched() {
     for fabric in ["rec-4gpu", "tsm-4gpu", "rdma-4gpu", "hmg-4gpu", "spandex-4gpu"] {
-        watched(&on(fabric, &PRODUCTS, &["--scope", "gpu1*"]), "w.fst");
+        let scope = if fabric == "spandex-4gpu" { "bank*" } else { "gpu1*" };
+        watched(&on(fabric, &PRODUCTS, &["--scope", scope]), "w.fst");
     }
 }
 

@@ -16,6 +16,7 @@
 //! thread, by threads that would wait.
 
 mod course;
+mod telling;
 
 pub(super) use course::Course;
 
@@ -27,7 +28,7 @@ use crate::activity::CHECKS;
 use crate::lanes::ByPart;
 use course::{Common, Item, Nodes};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use telling::Telling;
 use weft_engine::activity::Activity;
 use weft_engine::runner::Problem;
 use weft_engine::team::Team;
@@ -170,22 +171,11 @@ impl FabricModel {
         let FabricModel { notes, told, observer, groups, seats, table, around, processor, fences, .. } = self;
         let (ranks, cus, checked) = (self.company.0.as_ref(), processor.cus, self.checked);
         let ByPart { lanes, channel_of, .. } = around.by_part();
-        let teller = Mutex::new((told, observer, Ok(())));
-        let left = AtomicBool::new(true);
-        let tell = || {
-            if !left.load(Ordering::Relaxed) {
-                return false;
-            }
-            let Ok(mut teller) = teller.try_lock() else { return false };
-            let (told, observer, found) = &mut *teller;
+        let telling = Telling::new(|| {
             CHECKS.begin();
-            let more = told.tell_one(&*channel_of, observer).unwrap_or_else(|problem| {
-                *found = Err(problem);
-                false
-            });
-            left.store(more, Ordering::Relaxed);
-            more
-        };
+            told.tell_one(&*channel_of, observer)
+        });
+        let tell = || telling.one();
         let mut items: Vec<Item> = sim
             .parts()
             .zip(&mut self.courses)
@@ -215,8 +205,7 @@ impl FabricModel {
         items.retain(|item| ranks.is_none_or(|ranks| ranks.is_own(item.number)));
         let common = Common { shared, until, table, cus, going, checked, ranks, tell: &tell };
         team.together(&mut items, &|item| item.go(common));
-        let (.., found) = teller.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found
+        telling.found()
     }
 
     /// The first cycle in which something has gone wrong.
