@@ -5,6 +5,30 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Output;
 
+/// Two short kernels.
+pub const KARATE: [&str; 6] =
+    ["--workload", "pagerank", "--param", "source=karate", "--param", "iterations=2"];
+
+/// Ten kernels, every one of which reads what the one before has written.
+pub const KERNELS: [&str; 6] = ["--workload", "nekbone", "--param", "elements=2", "--param", "iterations=1"];
+
+/// Fabrics of published size, each with a fault that a run of [`KERNELS`] shows, if it has one.
+pub const FAULTS: [(&str, &str); 4] = [
+    ("rec-4gpu", "inject=fence-early-done"),
+    ("tsm-4gpu", "inject=lit_mwts"),
+    ("hmg-4gpu", "inject=fence-early-done"),
+    ("spandex-4gpu", "inject=gpu-l1-keeps-copies"),
+];
+
+/// Fabrics of published size, each with some of its hierarchy.
+pub const SCOPES: [(&str, &str); 5] = [
+    ("rec-4gpu", "gpu1*"),
+    ("tsm-4gpu", "gpu1*"),
+    ("rdma-4gpu", "gpu1*"),
+    ("hmg-4gpu", "gpu1*"),
+    ("spandex-4gpu", "bank*"),
+];
+
 /// What a run has left.
 #[derive(PartialEq, Eq)]
 pub struct Left {

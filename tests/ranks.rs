@@ -2,7 +2,7 @@
 //! recordings, snapshots and failures are the same, byte for byte, with two and with four. One test for each
 //! fabric, so that one which fails names it. They need the program with `--features mpi`, and Open MPI.
 
-use crate::left::{Left, left_by, on};
+use crate::left::{FAULTS, KARATE, KERNELS, Left, SCOPES, left_by, on};
 use crate::program::{WEFT, weft_in};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -12,12 +12,6 @@ use std::time::{Duration, Instant};
 /// Two matrix products one after the other: most compute units are at work in most cycles, and all GPUs read
 /// what others have written.
 const PRODUCTS: [&str; 4] = ["--workload", "mm2", "--param", "n=36"];
-
-/// Two short kernels.
-const KARATE: [&str; 6] = ["--workload", "pagerank", "--param", "source=karate", "--param", "iterations=2"];
-
-/// Ten kernels, every one of which reads what the one before has written.
-const KERNELS: [&str; 6] = ["--workload", "nekbone", "--param", "elements=2", "--param", "iterations=1"];
 
 /// `mpirun` with so many ranks in a folder, whoever runs it and however few processors there are.
 fn mpirun(folder: &Path, ranks: u32) -> Command {
@@ -144,8 +138,7 @@ fn spandex_4gpu() {
 /// The published sizes as their small ones: the same waveform and event log.
 #[test]
 fn long_published_sizes_are_watched() {
-    for fabric in ["rec-4gpu", "tsm-4gpu", "rdma-4gpu", "hmg-4gpu", "spandex-4gpu"] {
-        let scope = if fabric == "spandex-4gpu" { "bank*" } else { "gpu1*" };
+    for (fabric, scope) in SCOPES {
         watched(&on(fabric, &PRODUCTS, &["--scope", scope]), "w.fst");
     }
 }
@@ -153,12 +146,7 @@ fn long_published_sizes_are_watched() {
 /// The same failure, in the same cycle.
 #[test]
 fn long_published_sizes_fail() {
-    for (fabric, fault) in [
-        ("rec-4gpu", "inject=fence-early-done"),
-        ("tsm-4gpu", "inject=lit_mwts"),
-        ("hmg-4gpu", "inject=fence-early-done"),
-        ("spandex-4gpu", "inject=gpu-l1-keeps-copies"),
-    ] {
+    for (fabric, fault) in FAULTS {
         fails(&on(fabric, &KERNELS, &["--set", fault]));
     }
 }

@@ -1,7 +1,7 @@
 //! Results do not depend on the number of threads: reports, waveforms, event logs, recordings, snapshots and
 //! failures are the same, byte for byte. One test for each fabric, so that one which fails names it.
 
-use crate::left::{Left, left_by, on};
+use crate::left::{FAULTS, KARATE, KERNELS, Left, SCOPES, left_by, on};
 use crate::program::weft_in;
 use serde_json::Value;
 
@@ -11,12 +11,6 @@ const PRODUCTS: [&str; 4] = ["--workload", "mm2", "--param", "n=48"];
 
 /// The same, for runs that write a lot or that start slowly.
 const SMALL_PRODUCTS: [&str; 4] = ["--workload", "mm2", "--param", "n=36"];
-
-/// Two short kernels.
-const KARATE: [&str; 6] = ["--workload", "pagerank", "--param", "source=karate", "--param", "iterations=2"];
-
-/// Ten kernels, every one of which reads what the one before has written.
-const KERNELS: [&str; 6] = ["--workload", "nekbone", "--param", "elements=2", "--param", "iterations=1"];
 
 /// Locks that all compute units take from one another, so that there are atomics and fences in many cycles.
 const LOCKS: [&str; 4] = ["--workload", "torn-lines", "--param", "rounds=1"];
@@ -243,8 +237,7 @@ fn a_snapshot_of_every_family() {
 /// The published sizes as their small ones: the same waveform and event log.
 #[test]
 fn long_published_sizes_are_watched() {
-    for fabric in ["rec-4gpu", "tsm-4gpu", "rdma-4gpu", "hmg-4gpu", "spandex-4gpu"] {
-        let scope = if fabric == "spandex-4gpu" { "bank*" } else { "gpu1*" };
+    for (fabric, scope) in SCOPES {
         watched(&on(fabric, &SMALL_PRODUCTS, &["--scope", scope]), "w.fst");
     }
 }
@@ -252,12 +245,7 @@ fn long_published_sizes_are_watched() {
 /// The same failure, in the same cycle.
 #[test]
 fn long_published_sizes_fail() {
-    for (fabric, fault) in [
-        ("rec-4gpu", "inject=fence-early-done"),
-        ("tsm-4gpu", "inject=lit_mwts"),
-        ("hmg-4gpu", "inject=fence-early-done"),
-        ("spandex-4gpu", "inject=gpu-l1-keeps-copies"),
-    ] {
+    for (fabric, fault) in FAULTS {
         fails(&on(fabric, &KERNELS, &["--set", fault]));
     }
 }
