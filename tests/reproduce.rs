@@ -17,21 +17,21 @@ fn read(path: &Path) -> String {
 #[test]
 fn a_figure_is_made_once_and_reported_from_its_runs() {
     let folder = tempfile::tempdir().expect("a folder");
-    let args = ["reproduce", "dnn-step", "remote", "--quick", "--jobs", "2", "--out", "out"];
+    let args = ["reproduce", "dnn-step", "remote", "--tier=small", "--jobs", "2", "--out", "out"];
     let first = stdout(folder.path(), &args);
     assert!(first.contains("runs made: 8, "), "{first}");
     let out = folder.path().join("out");
     let record: serde_json::Value =
         serde_json::from_str(&read(&out.join("dnn-step-remote.json"))).expect("JSON");
     assert_eq!(
-        (record["schema"].as_str(), record["preset"].as_str()),
-        (Some("weft-reproduce-1"), Some("quick"))
+        (record["schema"].as_str(), record["tier"].as_str()),
+        (Some("weft-reproduce-1"), Some("small"))
     );
     let figure = &record["figures"][0];
     assert_eq!((figure["runs"].as_u64(), figure["failed"].as_u64()), (Some(8), Some(0)));
 
     // The numbers are those of the results file.
-    let mut reader = csv::Reader::from_path(out.join("runs/dnn-remote-quick.csv")).expect("results");
+    let mut reader = csv::Reader::from_path(out.join("runs/dnn-remote-small.csv")).expect("results");
     let rows: Vec<std::collections::BTreeMap<String, String>> =
         reader.deserialize().map(|row| row.expect("a row")).collect();
     let cycles = |workload: &str, remote: &str| -> f64 {
@@ -61,7 +61,7 @@ fn a_figure_is_made_once_and_reported_from_its_runs() {
         page.contains("<svg") && page.contains("prefers-color-scheme") && !page.contains("src="),
         "one page"
     );
-    assert!(report.contains("](pictures/dnn-remote-quick-cycles.svg)"), "{report}");
+    assert!(report.contains("](pictures/dnn-remote-small-cycles.svg)"), "{report}");
 
     let again = stdout(folder.path(), &args);
     assert!(again.contains("runs made: 0, "), "{again}");

@@ -206,7 +206,7 @@ fn a_figure_is_made_by_tasks() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let command = |out: &str, more: &[&str]| {
-        let args = ["reproduce", "dnn-step", "remote", "--quick", "--jobs", "1", "--out", out];
+        let args = ["reproduce", "dnn-step", "remote", "--tier=small", "--jobs", "1", "--out", out];
         weft_in(folder, &[&args, more].concat())
     };
     assert!(command("local", &[]).status.success());
@@ -218,7 +218,7 @@ fn a_figure_is_made_by_tasks() {
     let collected = command("out", &["--collect"]);
     assert!(collected.status.success(), "{}", String::from_utf8_lossy(&collected.stderr));
     assert!(String::from_utf8_lossy(&collected.stdout).contains("runs made: 0, "));
-    for file in ["runs/dnn-remote-quick.csv", "dnn-step-remote.json", "dnn-step-remote.md"] {
+    for file in ["runs/dnn-remote-small.csv", "dnn-step-remote.json", "dnn-step-remote.md"] {
         assert_eq!(read(&folder.join("out").join(file)), read(&folder.join("local").join(file)), "{file}");
     }
 }

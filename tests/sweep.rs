@@ -597,9 +597,9 @@ fn each_mistake_is_one_sentence_and_nothing_is_written() {
             && said.contains("there is no sweep rec-smok")
             && said.contains("rec-smoke")
     );
-    let out = sweep(folder.path(), TINY, &["--quick"]);
+    let out = sweep(folder.path(), TINY, &["--tier=small"]);
     let said = String::from_utf8(out.stderr).expect("text");
-    assert!(out.status.code() == Some(2) && said.contains("tiny has no quick variant"), "{said}");
+    assert!(out.status.code() == Some(2) && said.contains("tiny is not there in this size"), "{said}");
     let seed = TINY.replacen("name = \"tiny\"", "name = \"tiny\"\nseed = 7", 1).replace("atax", "transpose");
     let seed = seed.replace("rows = 64", "rows = 32");
     assert!(sweep(folder.path(), &seed, &["--dry-run"]).status.success(), "both take a seed");
@@ -622,14 +622,14 @@ fn built_in_sweeps_are_listed_and_checked_without_a_run() {
 }
 
 #[test]
-fn a_quick_sweep_has_results_of_its_own() {
+fn a_tier_has_results_of_its_own() {
     let folder = folder();
-    let quick = format!(
-        "{TINY}\n[quick]\nworkloads = [{{ workload = \"stencil\", label = \"ST\", n = 16 }}, \"atax\"]\n"
+    let small = format!(
+        "{TINY}\n[small]\nworkloads = [{{ workload = \"stencil\", label = \"ST\", n = 16 }}, \"atax\"]\n"
     );
-    let said = stdout(&sweep(folder.path(), &quick, &["--quick", "--only", "workload=ST"]));
-    assert!(said.contains("results: out/tiny-quick.csv"), "{said}");
-    let rows = rows(&folder.path().join("out/tiny-quick.csv"));
+    let said = stdout(&sweep(folder.path(), &small, &["--tier=small", "--only", "workload=ST"]));
+    assert!(said.contains("results: out/tiny-small.csv"), "{said}");
+    let rows = rows(&folder.path().join("out/tiny-small.csv"));
     assert!(rows.len() == 2 && rows[0]["params"].contains("n=16"), "{rows:?}");
 }
 

@@ -16,7 +16,7 @@
 //! | write a block of your own | [`weft_rtl`](../weft_rtl/index.html): ten minutes from nothing to simulation, bits and Verilog |
 //! | understand a block | [`weft_blocks`](../weft_blocks/index.html): each block's page has its ports, state machines and entry layout; begin with [the directories](../weft_blocks/directory/slice/index.html); those of other families are in [`weft_mgcc`](../weft_mgcc/index.html), [`weft_srsp`](../weft_srsp/index.html) and [`weft_spandex`](../weft_spandex/index.html) |
 //! | clock a block, record waves, save and resume | [`weft_engine`](../weft_engine/index.html) |
-//! | see what was published beside what is measured here | `weft reproduce all --quick`; the files in `sim/fabrics/published/`, and [`reproduce`] for every key |
+//! | see what was published beside what is measured here | `weft reproduce all`; the files in `sim/fabrics/published/`, and [`reproduce`] for every key |
 //! | change a system: topology, sizes, protocol | the files in `sim/fabrics/`, and [`weft_fabric::config`](../weft_fabric/config/index.html) for every key |
 //! | compare many runs in one table and picture | `weft sweep rec-protocols`; the files in `sim/fabrics/sweeps/`, and [`sweep`] for every key and column |
 //! | add a family of fabrics: other keys, memories, checks, figures | [`weft_fabric::family`](../weft_fabric/family/index.html): its traits; [directories](../weft_fabric/family/directory/index.html) and [timestamps](../weft_fabric/family/tsm/index.html) are two |

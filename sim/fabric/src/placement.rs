@@ -117,12 +117,16 @@ impl PageTable {
                 hosted(array, config)?;
                 continue;
             }
-            let policy = match (config.common.placement, array.place) {
+            let wanted = match config.common.placement_written {
+                written if !array.read_only && written != Placement::Same => written,
+                _ => config.common.placement,
+            };
+            let policy = match (wanted, array.place) {
                 (Placement::Program, Place::Split) => Placement::Block,
                 (Placement::Program, _) => Placement::PageRr,
                 (other, _) => other,
             };
-            let part = part_of(array, gpus, config.common.placement);
+            let part = part_of(array, gpus, wanted);
             for k in (0..count).filter(|k| table.is_free(first + k)).collect::<Vec<_>>() {
                 let gpu = match (&part, policy) {
                     (Some(part), _) => part.start + k % (part.end - part.start),
@@ -131,7 +135,7 @@ impl PageTable {
                     (_, Placement::Block) => ((k + 1) * gpus - 1) / count,
                     (_, Placement::ArrayRr) => number as u64 % gpus,
                     (_, Placement::Single) => 0,
-                    (_, Placement::FirstTouch) => continue,
+                    (_, Placement::FirstTouch | Placement::Same) => continue,
                     (_, Placement::Interleave) => (first + k) % gpus,
                     (_, Placement::Static) => ((first + k + 1) * gpus - 1) / all,
                     (_, Placement::PageHash) => folded(first + k, gpus),
@@ -340,6 +344,28 @@ mod tests {
         assert_eq!(homes(&[17 * 4096], &["placement=page-hash", "gpus=2"])[13..], [1, 1, 0, 1]);
         assert_eq!(homes(&[4 * 4096], &["placement=page-hash", "gpus=3"]), [0, 1, 2, 0], "3 of 3 nodes is 0");
         assert_eq!(homes(&sizes, &["page=8K"]), [0, 1, 2, 0, 1], "a shared page is the first array's");
+    }
+
+    #[test]
+    fn arrays_that_kernels_write_may_lie_elsewhere() {
+        let mut layout = Layout::new();
+        for (name, read_only) in [("x", true), ("y", false)] {
+            layout.add(name, 4, 4 * 1024, read_only, Vec::new());
+        }
+        let homes = |changes: &[&str]| {
+            let table = PageTable::new(layout.arrays(), &config(changes)).expect("fits");
+            (0..8).map(|page| table.home(table.translate(page * 4096))).collect::<Vec<_>>()
+        };
+        assert_eq!(homes(&["placement=single"]), [0; 8], "as the others unless it is said");
+        assert_eq!(homes(&["placement=single", "placement_written=block"]), [0, 0, 0, 0, 0, 1, 2, 3]);
+        assert_eq!(homes(&["placement=page_rr", "placement_written=single"]), [0, 1, 2, 3, 0, 0, 0, 0]);
+        let mut both = FabricConfig::load("rec-4gpu-small").expect("built in");
+        for change in ["placement=first-touch", "placement_written=block"] {
+            both.set(change).expect("legal by itself");
+        }
+        let said = both.validate().expect_err("not both").to_string();
+        assert!(said.contains("placement_written = block: with placement = first-touch all pages"), "{said}");
+        assert!(both.set("placement_written=first-touch").is_err() && both.set("placement=same").is_err());
     }
 
     #[test]

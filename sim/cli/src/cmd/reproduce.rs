@@ -15,6 +15,7 @@ use crate::sweep::execute::execute;
 use crate::sweep::file::SweepFile;
 use crate::sweep::plan::Plan;
 use crate::sweep::results::{self, Results};
+use crate::sweep::tier::Tier;
 use anyhow::anyhow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,12 +27,9 @@ pub struct Args {
     system: String,
     /// One of its figures; all unless given.
     figure: Option<String>,
-    /// The same questions on small fabrics and inputs: minutes instead of hours.
-    #[arg(long, conflicts_with = "published")]
-    quick: bool,
-    /// Fabrics of the published sizes where the sweeps themselves have smaller ones: days.
-    #[arg(long)]
-    published: bool,
+    /// Size of fabrics and inputs; a sweep that does not have it is made as its file is.
+    #[arg(long, default_value = "small")]
+    tier: Tier,
     /// Folder of the report, its pictures and the results of the runs [default: reproduce_out].
     #[arg(long, value_name = "DIR", default_value = "reproduce_out", hide_default_value = true)]
     out: PathBuf,
@@ -49,14 +47,6 @@ pub struct Args {
 }
 
 impl Args {
-    fn preset(&self) -> &'static str {
-        match (self.quick, self.published) {
-            (true, _) => "quick",
-            (_, true) => "published",
-            _ => "sweeps",
-        }
-    }
-
     /// Runs at a time.
     fn jobs(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -66,11 +56,7 @@ impl Args {
     /// A sweep at the size asked for.
     fn sweep(&self, name: &str) -> Result<SweepFile, Failure> {
         let sweep = SweepFile::load(name).map_err(Failure::check)?;
-        match self.preset() {
-            "quick" if sweep.quick.is_some() => sweep.into_quick().map_err(Failure::check),
-            "published" if sweep.published.is_some() => sweep.into_published().map_err(Failure::check),
-            _ => Ok(sweep),
-        }
+        sweep.at(self.tier).map_err(Failure::check)
     }
 }
 
@@ -239,7 +225,7 @@ impl<'a> Maker<'a> {
             }
         }
         let figures = done.into_iter().flatten().collect();
-        Ok(SystemDone { published, figures, whole, preset: self.args.preset() })
+        Ok(SystemDone { published, figures, whole, tier: self.args.tier })
     }
 
     /// The runs of a sweep that these figures need.

@@ -8,6 +8,7 @@ use crate::sweep::file::SweepFile;
 use crate::sweep::plan::{Plan, Run};
 use crate::sweep::plot;
 use crate::sweep::results::Results;
+use crate::sweep::tier::Tier;
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 
@@ -25,9 +26,9 @@ pub struct Args {
     /// Keeps results that are there aside under another name and begins anew.
     #[arg(long)]
     restart: bool,
-    /// Makes the quick variant of the sweep, if it has one: the same question at a smaller size.
+    /// Size of fabric and inputs: the same question with another table of the sweep's file [default: as the file is].
     #[arg(long)]
-    quick: bool,
+    tier: Option<Tier>,
     /// Makes only the runs with these values of an axis; may be given several times. Its results are those of another sweep: give it another --out.
     #[arg(long, value_name = "AXIS=VALUE,...")]
     only: Vec<String>,
@@ -47,8 +48,8 @@ pub struct Args {
 /// A mistake in the sweep file or results of another sweep, before anything is run; at the end, runs that have failed.
 pub fn run(args: &Args) -> Outcome {
     let mut sweep = SweepFile::load(&args.sweep).map_err(Failure::Input)?;
-    if args.quick {
-        sweep = sweep.into_quick().map_err(Failure::Input)?;
+    if let Some(tier) = args.tier {
+        sweep = sweep.into_tier(tier).map_err(Failure::Input)?;
     }
     for words in &args.only {
         sweep.keep_only(words).map_err(Failure::Input)?.iter().for_each(|note| eprintln!("{note}"));
@@ -133,7 +134,7 @@ fn submit(args: &Args, plan: &Plan, path: &Path) -> Outcome {
         )));
     }
     let mut options = vec![own, "sweep".into(), format!("--out={}", cluster::word(&args.out)?)];
-    options.extend(args.quick.then(|| "--quick".to_string()));
+    options.extend(args.tier.map(|tier| format!("--tier={}", tier.name())));
     options.extend(args.only.iter().map(|only| format!("--only={only}")));
     let place = Place {
         script: path.with_extension("sbatch"),

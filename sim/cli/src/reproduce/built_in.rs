@@ -40,6 +40,7 @@ mod tests {
     use crate::sweep::file::SweepFile;
     use crate::sweep::plan::Plan;
     use crate::sweep::summary::Summary;
+    use crate::sweep::tier::Tier;
     use std::collections::BTreeMap;
     use weft_fabric::config::FabricConfig;
     use weft_fabric::run::Survey;
@@ -64,7 +65,7 @@ mod tests {
         Plan { sweep, runs: Vec::new(), columns, summaries, contests }
     }
 
-    fn named(figure: &Figure, plan: &Plan, quick: bool) {
+    fn named(figure: &Figure, plan: &Plan, small: bool) {
         for picture in &figure.pictures {
             let there = plan.summaries.iter().any(|summary| summary.name == *picture);
             assert!(there, "figure {}: {} has no summary {picture}", figure.name, plan.sweep.name);
@@ -74,7 +75,7 @@ mod tests {
                 .unwrap_or_else(|e| panic!("figure {}, {:?}: {e}", figure.name, row.what));
             let wanted = row.rows.as_ref().map_or(plan.sweep.axes[plan.sweep.rows()].points.len(), Vec::len);
             assert!(
-                quick || asked.rows.len() == wanted,
+                small || asked.rows.len() == wanted,
                 "figure {}, {:?}: a workload is not there",
                 figure.name,
                 row.what
@@ -98,9 +99,63 @@ mod tests {
                     continue;
                 };
                 let sweep = SweepFile::load(name).unwrap_or_else(|e| panic!("{e:#}"));
-                let quick = sweep.clone().into_quick().unwrap_or_else(|e| panic!("{e:#}"));
-                named(figure, &plan(sweep, &mut counted), false);
-                named(figure, &plan(quick, &mut counted), true);
+                named(figure, &plan(sweep.clone(), &mut counted), sweep.tier == Some(Tier::Small));
+                for tier in sweep.tiers() {
+                    let of_tier = sweep.clone().into_tier(tier).unwrap_or_else(|e| panic!("{e:#}"));
+                    named(figure, &plan(of_tier, &mut counted), tier == Tier::Small);
+                }
+            }
+        }
+    }
+
+    /// Keys that a sweep sets for all of its runs, because they are what its figure is about.
+    const SET: [(&str, &[&str]); 7] = [
+        ("rec-cus", &["cus_per_sa"]),
+        ("rec-directory", &["protocol"]),
+        ("rec-nvidia", &["line", "range", "cus", "l1_size", "l2_size"]),
+        ("tsm-gtsc", &["gpus"]),
+        ("tsm-options", &["protocol"]),
+        ("dnn-links", &["gpus"]),
+        ("dnn-step", &["gpus"]),
+    ];
+
+    /// The same program has the same inputs and keys in all figures of a system, on the same fabric.
+    #[test]
+    fn figures_of_a_system_differ_only_in_what_they_vary() {
+        for system in ["rec", "mgcc", "dnn-step"] {
+            let published = load(system).unwrap_or_else(|e| panic!("{e:#}")).remove(0);
+            let mut names: Vec<String> = published.figures.into_iter().filter_map(|f| f.sweep).collect();
+            names.sort();
+            names.dedup();
+            // A matrix product at several sizes: nothing but its sizes.
+            names.retain(|name| name != "dnn-remote");
+            for tier in Tier::ALL {
+                let mut known: BTreeMap<String, (String, String)> = BTreeMap::new();
+                for name in &names {
+                    let sweep = SweepFile::load(name).unwrap_or_else(|e| panic!("{e:#}"));
+                    let sweep = sweep.into_tier(tier).unwrap_or_else(|e| panic!("{e:#}"));
+                    let own = SET.iter().find(|(sweep, _)| sweep == name).map_or(&[][..], |(_, keys)| keys);
+                    for setting in sweep.fixed.iter().filter(|setting| !own.contains(&setting.key.as_str())) {
+                        assert_eq!(setting.key, "fabric", "{name} sets {}", setting.key);
+                        let same =
+                            known.entry(String::new()).or_insert((setting.value.value.clone(), name.clone()));
+                        assert_eq!(same.0, setting.value.value, "fabrics of {} and {name}", same.1);
+                    }
+                    let varied: Vec<&String> = sweep.axes.iter().flat_map(|axis| &axis.keys).collect();
+                    for point in &sweep.axes[sweep.rows()].points {
+                        let mut inputs: Vec<String> = point
+                            .settings
+                            .iter()
+                            .filter(|setting| varied.iter().filter(|key| **key == &setting.key).count() == 1)
+                            .map(|setting| format!("{} = {}", setting.key, setting.value.value))
+                            .collect();
+                        inputs.sort();
+                        let inputs = (inputs.join(", "), name.clone());
+                        let same = known.entry(point.label.clone()).or_insert(inputs.clone());
+                        assert_eq!(same.0, inputs.0, "{} of {} and {name}", point.label, same.1);
+                    }
+                }
+                assert!(known.len() >= 3, "{system} has programs of tier {}", tier.name());
             }
         }
     }

@@ -9,6 +9,7 @@ use super::words::{self, Ordered, Verdict, as_printed};
 use crate::sweep::plan::Plan;
 use crate::sweep::plot;
 use crate::sweep::summary::Summary;
+use crate::sweep::tier::Tier;
 use anyhow::{Context, Error};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -36,6 +37,8 @@ pub struct FigureDone {
     pub shown: Vec<Block>,
     /// Runs that it has, and how many of them failed.
     pub runs: (usize, usize),
+    /// Size of the runs; none of hardware alone, nor of a sweep that does not say it.
+    pub tier: Option<Tier>,
 }
 
 /// Runs that a figure needs: those of its rows, and those that its pictures show.
@@ -45,7 +48,7 @@ pub struct FigureDone {
 pub fn wanted(figure: &Figure, plan: &Plan) -> Result<BTreeSet<usize>, Error> {
     let mut all = BTreeSet::new();
     for row in figure.rows().iter().filter(|row| row.of_runs()) {
-        // What a quick variant has not is told in the report.
+        // What a tier has not is told in the report.
         all.extend(Asked::new(row, plan).map(|asked| asked.runs(plan)).unwrap_or_default());
     }
     for name in &figure.pictures {
@@ -95,7 +98,8 @@ impl FigureDone {
             let fine = |number: &usize| results[*number].as_ref().is_some_and(|cells| cells[status] == "ok");
             runs = (numbers.len(), numbers.iter().filter(|number| !fine(number)).count());
         }
-        Ok(FigureDone { figure: figure.clone(), rows, orders, shown, runs })
+        let tier = results.and_then(|(plan, _)| plan.sweep.tier);
+        Ok(FigureDone { figure: figure.clone(), rows, orders, shown, runs, tier })
     }
 
     /// Sentences: rows and orders that differ.
@@ -172,6 +176,7 @@ impl FigureDone {
             "name": self.figure.name,
             "title": self.figure.title,
             "sweep": self.figure.sweep,
+            "tier": self.tier.map(Tier::name),
             "runs": self.runs.0,
             "failed": self.runs.1,
             "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
@@ -198,7 +203,11 @@ impl FigureDone {
         if bars.iter().filter(|bar| bar.published.is_some()).count() < 2 {
             return Ok(None);
         }
-        plot::pairs::picture(&self.figure.title, &bars, self.axis().as_deref()).map(Some)
+        let title = match self.tier {
+            Some(tier) => format!("{} (tier {})", self.figure.title, tier.name()),
+            None => self.figure.title.clone(),
+        };
+        plot::pairs::picture(&title, &bars, self.axis().as_deref()).map(Some)
     }
 
     /// What the numbers of all rows are to, in words; none if some are no ratios.

@@ -42,7 +42,7 @@ impl Asked {
     /// Finds what a row names.
     ///
     /// # Errors
-    /// An axis, value, workload or column that this sweep, or its quick variant, has not.
+    /// An axis, value, workload or column that this sweep has not in its tier.
     pub fn new(row: &Row, plan: &Plan) -> Result<Asked, String> {
         let column = |name: &String| {
             let place = plan.columns.iter().position(|c| c.name == *name && c.numeric);

@@ -4,6 +4,7 @@ use super::document::{Block, html, markdown};
 use super::figure::FigureDone;
 use super::published::Published;
 use crate::sweep::plot;
+use crate::sweep::tier::Tier;
 use anyhow::Error;
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
@@ -19,8 +20,8 @@ pub struct SystemDone {
     pub figures: Vec<FigureDone>,
     /// Whether these are all.
     pub whole: bool,
-    /// Sizes of the runs, as a word.
-    pub preset: &'static str,
+    /// Size of the runs that was asked for.
+    pub tier: Tier,
 }
 
 impl SystemDone {
@@ -32,7 +33,12 @@ impl SystemDone {
         let system = &self.published.system;
         let mut blocks = vec![
             Block::Heading(depth, format!("{system}: {}", self.published.about)),
-            Block::Text(format!("Published: {}. Runs: {}.", self.published.source, sizes(self.preset))),
+            Block::Text(format!(
+                "Published: {}. Tier {}: {}.",
+                self.published.source,
+                self.tier.name(),
+                self.tier.about()
+            )),
         ];
         for done in &self.figures {
             let figure = &done.figure;
@@ -42,7 +48,18 @@ impl SystemDone {
                     0 => String::new(),
                     failed => format!(" {failed} of them failed or gave a wrong result."),
                 };
-                blocks.push(Block::Text(format!("{} runs of `weft sweep {sweep}`.{failed}", done.runs.0)));
+                let tier = match done.tier {
+                    Some(tier) => format!(" --tier {}", tier.name()),
+                    None => String::new(),
+                };
+                let other = match done.tier == Some(self.tier) {
+                    true => String::new(),
+                    false => format!(", which has no tier {}", self.tier.name()),
+                };
+                blocks.push(Block::Text(format!(
+                    "{} runs of `weft sweep {sweep}{tier}`{other}.{failed}",
+                    done.runs.0
+                )));
             }
             if let Some(says) = &figure.says {
                 blocks.push(Block::Text(format!("Published: {says}.")));
@@ -96,7 +113,7 @@ impl SystemDone {
             "system": self.published.system,
             "about": self.published.about,
             "source": self.published.source,
-            "preset": self.preset,
+            "tier": self.tier.name(),
             "figures": self.figures.iter().map(FigureDone::json).collect::<Vec<_>>(),
             "missing": missing,
         })
@@ -108,14 +125,6 @@ impl SystemDone {
             let (more, fine) = done.near();
             [figures, all + more, near + fine]
         })
-    }
-}
-
-fn sizes(preset: &str) -> &'static str {
-    match preset {
-        "quick" => "`--quick`, small fabrics and inputs",
-        "published" => "`--published`, fabrics of the published sizes",
-        _ => "fabrics and inputs of the sweeps, smaller than published where their files say so",
     }
 }
 

@@ -78,10 +78,11 @@ impl Contest {
             metrics,
             classes,
             reference,
-            title: text
-                .title
-                .clone()
-                .unwrap_or_else(|| format!("lowest {} of each class", columns[by].name.replace('_', " "))),
+            title: sweep.titled(
+                &text.title.clone().unwrap_or_else(|| {
+                    format!("lowest {} of each class", columns[by].name.replace('_', " "))
+                }),
+            ),
         })
     }
 

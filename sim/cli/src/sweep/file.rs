@@ -2,8 +2,9 @@
 
 use super::built_in;
 use super::contest::no_classes;
-use super::quick::Variant;
+use super::programs::Asked;
 use super::source::{At, Section, Source};
+use super::tier::{Tier, Variant, own};
 use anyhow::{Error, anyhow};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -102,10 +103,10 @@ pub struct SweepFile {
     pub summaries: Vec<SummaryText>,
     /// Which classes are set against each other.
     pub contests: Vec<ContestText>,
-    /// What a quick run of it changes.
-    pub quick: Option<Variant>,
-    /// What a run at the published size changes.
-    pub published: Option<Variant>,
+    /// Of which size it is, if it says so.
+    pub tier: Option<Tier>,
+    /// What other sizes change.
+    pub others: BTreeMap<Tier, Variant>,
     /// Folder that paths are relative to.
     pub folder: PathBuf,
 }
@@ -138,10 +139,7 @@ impl SweepFile {
     /// The first mistake with its line.
     pub fn parse(text: &str, file: &str, folder: &Path) -> Result<SweepFile, Error> {
         let source = Source { file, text };
-        let table = DeTable::parse(text).map_err(|e| {
-            let place = source.place(e.span().map_or(0, |s| s.start));
-            anyhow!("{place}: {}", e.message().split_whitespace().collect::<Vec<_>>().join(" "))
-        })?;
+        let table = source.parse()?;
         let known = [
             "name",
             "about",
@@ -149,11 +147,15 @@ impl SweepFile {
             "seed",
             "max_cycles",
             "workloads",
+            "programs",
+            "only",
             "set",
             "axis",
             "summary",
             "contest",
-            "quick",
+            "tier",
+            "small",
+            "middle",
             "published",
         ];
         let top = Section::new(source, source.place(0), table.get_ref(), &known)?;
@@ -175,15 +177,24 @@ impl SweepFile {
             axes: Vec::new(),
             summaries: Vec::new(),
             contests: Vec::new(),
-            quick: None,
-            published: None,
+            tier: own(&top)?,
+            others: BTreeMap::new(),
             folder: folder.to_path_buf(),
         };
         if let Some(limit) = max_cycles(&top)? {
             sweep.max_cycles = limit;
         }
         sweep.fixed = fixed(source, &top)?;
-        sweep.axes.extend(workloads(source, &top)?);
+        let programs = Asked::read(&top, None)?;
+        sweep.axes.extend(match (&programs, sweep.tier) {
+            (None, _) => workloads(source, &top)?,
+            (Some(asked), Some(tier)) => Some(asked.axis(tier, folder)?),
+            (Some(asked), None) => {
+                return Err(asked
+                    .list
+                    .error("programs have inputs by tier; write tier = \"small\" or another"));
+            }
+        });
         for axis in top.tables("axis")? {
             sweep.axes.push(read_axis(source, axis)?);
         }
@@ -193,14 +204,20 @@ impl SweepFile {
         for contest in top.tables("contest")? {
             sweep.contests.push(read_contest(source, contest)?);
         }
-        sweep.quick = Variant::read(source, &top, "quick")?;
-        sweep.published = Variant::read(source, &top, "published")?;
-        sweep.check()?;
-        if sweep.quick.is_some() {
-            sweep.clone().into_quick()?;
+        let list = programs.as_ref().map(|asked| &asked.list);
+        for tier in Tier::ALL {
+            if let (Some(table), true) = (top.tables(tier.name())?.first(), sweep.tier == Some(tier)) {
+                let name = tier.name();
+                return Err(
+                    table.error(format!("the sweep itself is of tier {name}; leave [{name}] or tier out"))
+                );
+            }
+            let variant = Variant::read(source, &top, tier, list, folder)?;
+            sweep.others.extend(variant.map(|variant| (tier, variant)));
         }
-        if sweep.published.is_some() {
-            sweep.clone().into_published()?;
+        sweep.check()?;
+        for tier in sweep.tiers() {
+            sweep.clone().into_tier(tier)?;
         }
         Ok(sweep)
     }
@@ -302,10 +319,7 @@ pub(super) fn workloads(source: Source, top: &Section) -> Result<Option<Axis>, E
                 for (key, value) in source.pairs(table)? {
                     match key.as_str() {
                         "label" => label = Some(value.value),
-                        "workload" | "graph" | "graph_format" | "graph_directed" | "graph_limit" => {
-                            settings.push(Setting { key, value });
-                        }
-                        param => settings.push(Setting { key: format!("param.{param}"), value }),
+                        _ => settings.push(argument((key, value))),
                     }
                 }
                 let name = settings.iter().find(|s| s.key == "workload").map(|s| s.value.value.clone());
@@ -325,6 +339,14 @@ pub(super) fn workloads(source: Source, top: &Section) -> Result<Option<Axis>, E
     let keys = axis.points.iter().flat_map(|p| &p.settings).map(|s| s.key.clone());
     axis.keys = keys.collect::<std::collections::BTreeSet<_>>().into_iter().collect();
     Ok(Some(axis))
+}
+
+/// An argument of a workload: how its graph is read, or a parameter.
+pub(super) fn argument((key, value): (String, At<String>)) -> Setting {
+    match key.as_str() {
+        "workload" | "graph" | "graph_format" | "graph_directed" | "graph_limit" => Setting { key, value },
+        param => Setting { key: format!("param.{param}"), value },
+    }
 }
 
 /// What a workload is called where it has no label.

@@ -5,6 +5,7 @@
 //! ```toml
 //! name = "entries"                      # of the results
 //! about = "Directory size and range"
+//! tier = "middle"                       # optional: what the file itself is
 //! fabric = "rec-4gpu-small"             # built in or a TOML file
 //! seed = 7                              # optional, for programs with random data
 //! max_cycles = 100_000_000              # optional, per run
@@ -28,7 +29,7 @@
 //! metric = "cycles"                     # any numeric column of the results
 //! relative_to = "baseline"              # a value of the columns' axis, or { axis = value, ... }
 //!
-//! [quick]                               # what `--quick` changes: the same question at a smaller size
+//! [small]                               # what `--tier small` changes: the same question at another size
 //! workloads = [{ workload = "stencil", n = 32 }]
 //! ```
 //!
@@ -42,8 +43,11 @@
 //! `arithmetic`: in the picture; tables have both), `name` (of its picture), `title`, `x_label`, `y_label`, `rows` (the workloads that it is about; all unless given). In the place of `metric`, `parts = ["gsi_no_stall", "gsi_idle"]` adds up
 //! several columns, whose shares `plot = "stacked"` shows, one bar of parts for each value of the columns' axis, and a second table, their means over the workloads.
 //!
-//! `[quick]` may have `fabric`, `seed`, `max_cycles`, `workloads`, `[quick.set]`, `[[quick.axis]]` and `[[quick.summary]]`, each in the place of the sweep's own; its results are called `NAME-quick`.
-//! `[published]` has the same keys: what `weft reproduce --published` changes, for sweeps that are themselves smaller than published.
+//! A question is asked at three sizes: `small` (a scaled fabric, seconds), `middle` (the published fabric, reduced
+//! inputs) and `published`. The file itself is one of them, `tier = "middle"`; `[small]`, `[middle]` and
+//! `[published]` have what others change: `fabric`, `seed`, `max_cycles`, `workloads`, `[small.set]`,
+//! `[[small.axis]]` and `[[small.summary]]`, each in the place of the sweep's own. `weft sweep --tier` makes them,
+//! and their results are called `NAME-small` and so on.
 //!
 //! Classes of values, each standing with its best one in each row, are set against each other by a contest:
 //!
@@ -72,8 +76,9 @@ mod only;
 pub mod parts;
 pub mod plan;
 pub mod plot;
-mod quick;
+pub mod programs;
 pub mod results;
 pub mod shard;
 pub mod source;
 pub mod summary;
+pub mod tier;

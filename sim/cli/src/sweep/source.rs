@@ -139,6 +139,17 @@ impl<'a> Section<'a> {
 }
 
 impl<'a> Source<'a> {
+    /// The file's table.
+    ///
+    /// # Errors
+    /// No TOML, with its line.
+    pub fn parse(&self) -> Result<Spanned<DeTable<'a>>, Error> {
+        DeTable::parse(self.text).map_err(|e| {
+            let place = self.place(e.span().map_or(0, |s| s.start));
+            anyhow!("{place}: {}", e.message().split_whitespace().collect::<Vec<_>>().join(" "))
+        })
+    }
+
     /// The line of a byte.
     pub fn place(&self, at: usize) -> Place {
         Place::line(self.file, self.text, at)

@@ -204,7 +204,7 @@ impl Summary {
             reference,
             show,
             plot,
-            title: get("title").unwrap_or_else(|| sweep.about.clone()),
+            title: sweep.titled(&get("title").unwrap_or_else(|| sweep.about.clone())),
             average,
             x_label: get("x_label").unwrap_or(x_label),
             y_label: get("y_label").unwrap_or(y_label),

@@ -33,7 +33,8 @@ keys! {
             dram_queue: u32 = 32, "requests", Within(1, K), "requests that wait in a DRAM channel";
         }
         Programs {
-            placement: Placement = Placement::PageRr, "", OneOf(Placement::NAMES), "where a program's pages lie; first-touch: at the node of the first CU that accesses them";
+            placement: Placement = Placement::PageRr, "", OneOf(Placement::OF_ALL), "where a program's pages lie; first-touch: at the node of the first CU that accesses them";
+            placement_written: Placement = Placement::Same, "", OneOf(Placement::OF_WRITTEN), "where pages of arrays lie that kernels write, if elsewhere than the others; recorded then";
             page: u32 = 4096, "bytes", Power(512, 64 * M), "page";
 
             lanes: u32 = 64, "lanes", Within(1, 64), "lanes of a wave";
@@ -133,6 +134,12 @@ impl FabricConfig {
             "inject_cu",
             "this model takes every atomic for a paired one, so that none is relaxed and nothing could show",
             "none, or one of the faults with model = drf1 or drfrlx",
+        )?;
+        self.ensure(
+            common.placement_written == Placement::Same || common.placement != Placement::FirstTouch,
+            "placement_written",
+            "with placement = first-touch all pages lie where they are touched",
+            "same with placement = first-touch",
         )?;
         let nowhere = common.placement == Placement::FirstTouch && common.host_link_bytes > 0;
         self.ensure(

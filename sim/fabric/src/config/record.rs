@@ -1,6 +1,7 @@
 //! A configuration in a run's record: a JSON object with all keys (those of the host's copies and of a fault of the CUs only if there are any), and with the family if it is not the default one.
 
 use super::{FabricConfig, FamilyKeys, Place};
+use crate::config::Placement;
 use crate::cu::CuFault;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -20,6 +21,7 @@ impl FabricConfig {
         let faulty = self.common.inject_cu != CuFault::None;
         let recorded = |name: &str| match name {
             "inject_cu" => faulty,
+            "placement_written" => self.common.placement_written != Placement::Same,
             name => copies || !name.starts_with("host_link_"),
         };
         for key in self.keys().into_iter().filter(|key| recorded(key.name)) {

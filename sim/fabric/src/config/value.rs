@@ -201,7 +201,17 @@ named! {
         PageHash = "page-hash",
         /// As the program says: arrays that it splits in N contiguous parts, arrays of one GPU there, the others page by page in turn.
         Program = "program",
+        /// As arrays that no kernel writes: of key `placement_written` only.
+        Same = "same",
     }
+}
+
+impl Placement {
+    /// Values of key `placement`.
+    pub(super) const OF_ALL: &'static [&'static str] = Placement::NAMES.split_at(9).0;
+    /// Values of key `placement_written`: pages that the first touch places are those of all arrays.
+    pub(super) const OF_WRITTEN: &'static [&'static str] =
+        &["same", "page_rr", "block", "array_rr", "single", "interleave", "static", "page-hash", "program"];
 }
 
 named! {

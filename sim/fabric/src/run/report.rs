@@ -93,6 +93,8 @@ pub(super) fn collect(
         }
     }
     counters.extend(model.around.counters());
+    counters
+        .insert(LEFT.0.into(), Counter { value: model.around.newer(sim).len() as u64, about: LEFT.1.into() });
     counters.extend(model.processor.copied.counters());
     counters.extend(model.outside.iter().flat_map(|outside| outside.counters()));
     counters.extend(model.processor.copies.into_iter().flat_map(of_host));
@@ -134,6 +136,10 @@ pub(super) fn covers(sim: &Sim) -> BTreeMap<String, u64> {
     }
     covers
 }
+
+/// Writes of memory that have not come to it when a run ends.
+pub(super) const LEFT: (&str, &str) =
+    ("dram.left", "lines of which caches hold bytes newer than memory at the end");
 
 /// Compute units and CPU cores as kinds of blocks in the names of counters.
 const CU: &str = "cu";

@@ -2,7 +2,7 @@
 
 use super::FabricError;
 use super::outside::all_counters;
-use super::report::{block_of, of_units};
+use super::report::{LEFT, block_of, of_units};
 use super::room;
 use super::stream::Copied;
 use crate::config::FabricConfig;
@@ -42,6 +42,7 @@ impl Survey {
             .map(|probe| (format!("{}.{}", block_of(probe.unit), probe.name), probe.text.to_string()))
             .collect();
         counters.extend(of_units(&hardware.shape()));
+        counters.insert(LEFT.0.into(), LEFT.1.into());
         counters.extend(around.counters().into_iter().map(|(name, counter)| (name, counter.about)));
         if hardware.links().host.is_some() {
             let moved = Copied::default().all_counters().into_iter().chain(all_counters());

@@ -147,6 +147,21 @@ fn placement_decides_what_crosses_the_switch() {
     assert!(round > 0 && hash > 0 && single >= round, "{round} {hash} {single}");
 }
 
+/// What a stream crosses the switch with, and what memory has to do for it, written back or not.
+#[test]
+fn written_arrays_lie_where_they_are_told() {
+    let elements = 8192;
+    let counts = |changes: &[&str]| {
+        let report = Fabric::new(changes).run("relu", &[("length", "8192")]);
+        ["rdma_transactions", "dram_transactions", "dram_reads"].map(|name| report.metrics.count(name))
+    };
+    let lines = elements * 4 / 64;
+    assert_eq!(counts(&["placement=block"]), [0, 2 * lines, lines], "each GPU has its parts");
+    let out = counts(&["placement=block", "placement_written=page_rr"]);
+    assert_eq!(out, [lines / 2, 2 * lines, lines], "half of what is written goes to the other GPU");
+    assert_eq!(counts(&["placement=page_rr"]), [lines, 2 * lines, lines], "half of all");
+}
+
 #[test]
 fn copies_of_the_host_take_their_time() {
     let run = |changes: &[&str]| Fabric::new(changes).run("relu", &[("length", "4096")]);

@@ -47,8 +47,7 @@ pub(super) fn note(args: &Args) -> PathBuf {
 pub(super) fn submit(args: &Args, figures: &[&Figure]) -> Outcome {
     let mut options =
         vec![cluster::own()?, "reproduce".into(), format!("--out={}", cluster::word(&args.out)?)];
-    options.extend(args.quick.then(|| "--quick".to_string()));
-    options.extend(args.published.then(|| "--published".to_string()));
+    options.push(format!("--tier={}", args.tier.name()));
     let name = match &args.figure {
         Some(figure) => format!("{}-{figure}", args.system),
         None => args.system.clone(),

@@ -5,7 +5,7 @@ use crate::family::counted::{Bytes, Counted, Latency, STALE, Sum, total};
 use crate::family::tsm::metrics::{LATENCIES, SUMS};
 
 /// Figures that mean the same as in family `tsm`.
-const SHARED: [&str; 25] = [
+const SHARED: [&str; 26] = [
     "l1_reads",
     "l1_writes",
     "l1_atomics",
@@ -31,6 +31,7 @@ const SHARED: [&str; 25] = [
     "l2_write_backs",
     "dram_reads",
     "dram_writes",
+    "dram_transactions",
 ];
 
 /// Figures of this family alone, each the sum of some counters.
@@ -138,7 +139,15 @@ pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
                 m.real("rdma_latency")
             ),
         ),
-        ("DRAM", format!("{} reads, {} writes", m.count("dram_reads"), m.count("dram_writes"))),
+        (
+            "DRAM",
+            format!(
+                "{} reads, {} writes; {} with the lines still to be written back",
+                m.count("dram_reads"),
+                m.count("dram_writes"),
+                m.count("dram_transactions")
+            ),
+        ),
         (
             "RDMA",
             format!(

@@ -129,6 +129,12 @@ pub(in crate::family) const SUMS: &[Sum] = &[
     ("dram_reads", "lines", "lines read from DRAM", &["dram.reads"]),
     ("dram_writes", "lines", "writes and atomics in DRAM", &["dram.writes"]),
     (
+        "dram_transactions",
+        "lines",
+        "reads, writes and atomics in DRAM, with the lines that caches have still to write back at the end",
+        &["dram.reads", "dram.writes", "dram.left"],
+    ),
+    (
         "merged_reads",
         "reads",
         "reads that take the line of a write in service, without DRAM",
