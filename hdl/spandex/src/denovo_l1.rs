@@ -10,8 +10,9 @@
 //!              +----------------------------------------------------------+
 //! ```
 //! Words are I, V or O. Loads read the words that they miss (ReqV); stores to owned words are done in place, others are buffered and ask for ownership (ReqO), by `sb_drain`; atomics and
-//! byte stores are done here on owned words, and ask for ownership and data otherwise (ReqO+data). An acquire makes every V word I; a release waits for all ownership asked for. Owned words of
-//! a line that is replaced go to the write-back buffer.
+//! byte stores are done here on owned words, and ask for ownership and data otherwise (ReqO+data). An
+//! acquire makes every V word I; a release waits for all stores: ownership asked for, and stores of bytes or
+//! with an order that are under way. Owned words of a line that is replaced go to the write-back buffer.
 //!
 //! A response is taken when it comes; it changes its entry only. When all words of an entry have come it gets a slot: before forwards, which come before the store buffer and the CU.
 //! A forward is answered word state by word state, in one slot each; it needs a place on `l1_rsp_out` only.
@@ -25,6 +26,27 @@
 //! - Atomics on several words do those that are owned first, and are answered in parts; synchronising stores, which are answered without data, once.
 //! - fwd ReqO for a word asked for with its data is answered at once (Table 5.4), although its former owner may still read it: whoever asks uses the word, so its writer is in a race
 //!   with that use. Devices that ask for lines delay the answer ([`flex-l1`](crate::flex_l1), [`tu-mesi`](crate::tu_mesi)).
+//! - `atomics=join`, as published for GPUs (M. D. Sinclair, J. Alsop, S. V. Adve, "Efficient GPU
+//!   Synchronization without Scopes", MICRO 2015; the protocol is DeNovoSync0 of H. Sung and S. V. Adve,
+//!   ASPLOS 2015): an atomic, or a load or store that synchronises, on one word for which an atomic of this
+//!   CU has asked already waits in that MSHR, and the L1 goes on. When the word comes all are done, in the
+//!   order in which they came, one per cycle; then what was delayed follows. L1s that ask for a word so
+//!   stand in a queue, each knowing the next one only. An MSHR holds `targets` atomics, the first included,
+//!   whose operand is a line wide, those of the others a word; a further one waits at the head of the L1's
+//!   queue, and with `targets=1` all do.
+//!   No forward starves, and nothing waits in a ring: a delayed forward waits for the word, which comes from
+//!   the L1 before it in the queue (or the LLC) by the same argument, and then for at most `targets`
+//!   atomics, in as many slots that need neither network nor LLC, only room for an answer to the CU, which
+//!   always takes it. None joins once the word has come: those that come later wait for the removal and ask
+//!   anew, behind it.
+//!   None joins once a removal has been answered at once (fwd ReqO): the remover may have done its store,
+//!   and may have told this CU so.
+//! - A release does not wait for atomics of other waves that return a value: until their word comes nobody
+//!   has seen what they do, so nothing that the release publishes depends on them. Those of the releasing
+//!   wave are answered before the CU sends the release. Else a wave that gives a lock back would wait until
+//!   the word has been to those of its CU that want it.
+//! - `atomics=own`: each asks for itself; one on a word under way waits at the head of the L1's queue, and
+//!   with it all that comes behind.
 //! - `atomics=through`: the LLC carries atomics on words that are not owned out (ReqWT+data). The own copy goes when the request leaves and is not installed again before the answer; the answer, READ too,
 //!   leaves I. The line needs no way meanwhile. Byte stores ask for ownership and data in any case.
 //! - `regions`: a load with `region` fills its line with RO. Other loads do not see V words of such a line: they read again, the other V words go and the line is RO no more. A region consists of whole
@@ -48,7 +70,7 @@ use weft_rtl::prelude::*;
 
 /// The L1's transition tables, as data (spandex.md sections 5 and 7).
 pub mod table {
-    use crate::word_l1::{L1Kind, table};
+    use crate::word_l1::{Atomics, L1Kind, table};
     use weft_rtl::prelude::Table;
 
     /// What a forward does to words of one status.
@@ -56,9 +78,9 @@ pub mod table {
         table::forwards(L1Kind::Denovo)
     }
 
-    /// What an operation does; `through`: the LLC does atomics on words that are not owned.
-    pub fn operations(through: bool) -> Table {
-        table::operations(L1Kind::Denovo, through)
+    /// What an operation does with one of these ways to do atomics on words that are not owned.
+    pub fn operations(atomics: &[Atomics]) -> Table {
+        table::operations(L1Kind::Denovo, atomics)
     }
 }
 
@@ -76,10 +98,10 @@ pub struct DenovoL1Params {
 }
 
 impl DenovoL1Params {
-    /// The published L1: 32 KB in 8 ways, 1 cycle; atomics on owned words, no regions.
+    /// The published L1: 32 KB in 8 ways, 1 cycle; atomics on owned words, joining; no regions.
     pub fn published(spandex: Spandex) -> DenovoL1Params {
         let l1 = GpuL1Params::published(spandex);
-        DenovoL1Params { l1, atomics: Atomics::Own, regions: false, inject: Inject::None }
+        DenovoL1Params { l1, atomics: Atomics::Join, regions: false, inject: Inject::None }
     }
 
     /// The same as parameters of the parts.
@@ -139,9 +161,9 @@ pub fn infos() -> Vec<ParamInfo> {
     let options = [
         info(
             "atomics",
-            "own",
-            "own, through",
-            "atomics on words not owned: ask for ownership, or done at the LLC",
+            "join",
+            "join, own, through",
+            "atomics on words not owned: ask for ownership, together or each alone, or done at the LLC",
         ),
         info("regions", "0", "0, 1", "1: lines of read-only regions outlive acquires"),
     ];

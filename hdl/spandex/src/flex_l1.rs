@@ -68,7 +68,7 @@ pub mod table {
 
     /// What an operation does.
     pub fn operations() -> Table {
-        table::operations(L1Kind::Flex, true)
+        table::operations(L1Kind::Flex, &[])
     }
 }
 

@@ -1,7 +1,7 @@
 //! The MSHRs: reads of lines with the loads that wait for them, and atomics at the LLC.
 //!
 //! ```text
-//!  busy | atomic | bytes | stale | line | words | count --> targets (SRAM): load by load
+//!  busy | atomic | stores | bytes | stale | line | words | count --> targets (SRAM): load by load
 //!                                          read: words stored here meanwhile --> own (their data)
 //!                                          atomic: its words
 //! ```
@@ -36,6 +36,8 @@ pub(super) struct Misses {
     p: GpuL1Params,
     pub busy: Flags,
     pub atomic: Flags,
+    /// Atomic entries that are stores: of bytes, or one that synchronises.
+    stores: Flags,
     bytes: Flags,
     stale: Flags,
     lines: Memory<Bits>,
@@ -81,6 +83,7 @@ impl Misses {
         Misses {
             busy: flags("busy"),
             atomic: flags("atomic"),
+            stores: flags("stores"),
             bytes: flags("bytes"),
             stale: flags("stale"),
             lines,
@@ -195,6 +198,7 @@ impl Misses {
         let one = self.free_entry().one_hot(self.n());
         self.atomic.raise(one);
         when(bytes, || self.bytes.raise(one)).otherwise(|| self.bytes.lower(one));
+        when(bytes | target.ack, || self.stores.raise(one)).otherwise(|| self.stores.lower(one));
         if self.p.inject != Inject::AtomicNoMark {
             self.stale.raise(of_line.all);
         }
@@ -220,6 +224,11 @@ impl Misses {
         self.own_slot.write_packed(entry, words, data);
     }
 
+    /// Entries whose stores are at the LLC.
+    pub fn storing(&self) -> Bits {
+        self.busy.get() & self.atomic.get() & self.stores.get()
+    }
+
     /// An entry is answered.
     pub fn free(&self, entry: Bits) {
         self.busy.lower(entry.one_hot(self.n()));
@@ -235,7 +244,8 @@ impl Misses {
 
     /// Declares how the flags change; called last.
     pub fn finish(&self) {
-        [&self.busy, &self.atomic, &self.bytes, &self.stale].into_iter().for_each(Flags::finish);
+        let flags = [&self.busy, &self.atomic, &self.stores, &self.bytes, &self.stale];
+        flags.into_iter().for_each(Flags::finish);
         let reads = self.busy.get() & !self.atomic.get() & !self.stale.get();
         let (id, text) = super::table::FLASH[1];
         cover(id, self.flash.get() & reads.any(), text);

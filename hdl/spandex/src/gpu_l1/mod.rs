@@ -11,7 +11,8 @@
 //!              +-------------------------------------------------------+
 //! ```
 //! Lines are I or V. A load that finds no valid copy reads the line (Rd: ReqV); stores go into the store buffer, update a valid copy, and leave as write-throughs (Wt: ReqWT), by
-//! `sb_drain`; atomics and accesses that synchronise are done at the LLC (At: ReqWT+data), and the own copy goes. An acquire makes every line I in one cycle; a release waits for everything that
+//! `sb_drain`; atomics and accesses that synchronise are done at the LLC (At: ReqWT+data), and the own copy
+//! goes. An acquire makes every line I in one cycle; a release waits for every store that
 //! is buffered or at the LLC when it comes to its turn. The translation unit splits, gathers and repeats.
 //!
 //! One slot per cycle, chosen one cycle ahead, when its row of the arrays is presented: the answer at work, then an operation whose release is complete, then the CU. A slot
@@ -23,6 +24,9 @@
 //! - A line under way whose read is stale may be read again at once (R1 allows it for ReqV). A read that is opened while an atomic of its line is at the LLC is born stale.
 //! - Stores of some bytes of a word are At with Merge, one for all words with the same bytes; they are kept in order with other accesses to their words, since the CU takes them for complete.
 //! - Atomics to one word may overtake one another: the CU waits where order matters (its same-word rule).
+//! - A release does not wait for atomics of other waves that return a value: until it is here no wave of
+//!   this CU has seen what they do, so nothing that the release publishes depends on them. Those of the
+//!   releasing wave are answered before the CU sends the release.
 //! - `want_ack` is answered when everything that was buffered by then is performed.
 //! - Without `scopes` each access orders as at system scope. With it (cu-and-consistency.md section 4, GH) atomics and synchronising stores of CU scope are done here, in one slot, on the youngest
 //!   words: those of a valid copy, which shows what is buffered, or of the buffer; a synchronising load of CU scope is a plain one. Where words are missing the line is read, and the operation waits at the head
@@ -126,8 +130,9 @@ fn describe(p: &GpuL1Params) {
     let answer = written | core.filler.ends();
     turns.choose(&core, plan.leaves & turns.is(turn::Turn::Cu), entry, answer);
     observe::observe(&core, &turns, &slot, &plan);
-    let atomics = core.misses.busy.get() & core.misses.atomic.get();
-    core.releases.finish(core.buffer.valid.get(), atomics, answer);
+    // Nobody here has seen what an atomic that returns a value does; the CU waits for those of the releasing
+    // wave.
+    core.releases.finish(core.buffer.valid.get(), core.misses.storing(), answer);
     core.filler.finish();
     core.misses.finish();
     core.buffer.finish();

@@ -1,4 +1,5 @@
-//! Operations that wait for a release: everything buffered or at the LLC when the first of them comes to the head must be answered.
+//! Operations that wait for a release: every store that is buffered or at the LLC when the first of them
+//! comes to the head must be answered.
 //!
 //! | state | values |
 //! | --- | --- |

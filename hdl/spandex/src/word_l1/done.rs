@@ -7,6 +7,14 @@ use crate::gpu_l1::op::merge;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
 
+/// What a slot of an own entry does.
+struct Operated {
+    words: Bits,
+    old: Bits,
+    alu: WordAlu,
+    operand: Bits,
+}
+
 impl Slot<'_> {
     /// Carries it out.
     pub fn done(&self) {
@@ -23,7 +31,7 @@ impl Slot<'_> {
         when(goes & turns.done_sb.get(), || self.sent(written));
         when(goes & mine & !own, || self.arrived());
         when(goes & mine & own, || self.serve());
-        let (read, old) = (core.misses.arrived(entry).1, core.misses.operation(entry).1);
+        let (read, old) = (core.misses.arrived(entry).1, self.operated(entry).old);
         when(goes & reply, || {
             core.replies.send(&CuRsp {
                 id: target.id,
@@ -56,6 +64,10 @@ impl Slot<'_> {
         let loads = core.misses.is_loading(entry);
         let text = "The operation is done on owned words; what was delayed follows.";
         row("done.PD", mine & own & !through & !loads & came, text);
+        if core.p.joins() {
+            let text = "An atomic that has joined is done on the word as those before it left it.";
+            row("done.joined", mine & self.later(), text);
+        }
         if core.p.through() {
             row("done.through", mine & own & through, "The LLC has done the operation; the word is I.");
         }
@@ -121,26 +133,55 @@ impl Slot<'_> {
         (self.turns.done_next.get().zext(8) + 1).eq(self.core.misses.count(entry).zext(8))
     }
 
+    /// The slot is that of an atomic that has joined an own entry.
+    fn later(&self) -> Bool {
+        let turns = self.turns;
+        let own = self.core.misses.is_own(turns.done_mshr(self.core)) & !turns.done_sb.get();
+        own & turns.done_next.get().any() & bool_lit(self.core.p.joins())
+    }
+
+    /// What the slot of an own entry does: the entry's operation on what came, or that of an atomic that has
+    /// joined on what those before it left.
+    fn operated(&self, entry: Bits) -> Operated {
+        let core = self.core;
+        let (words, old, operand) = core.misses.operation(entry);
+        let alu = WordAlu { op: operand.amo, cmp: operand.cmp, bmask: operand.bmask };
+        let Some(joined) = core.misses.joined() else {
+            return Operated { words, old, alu, operand: operand.data };
+        };
+        let later = self.later();
+        let each = pack(&vec![joined.data; words.width() as usize]);
+        let (op, cmp) = (mux(later, joined.amo, alu.op), mux(later, joined.cmp, alu.cmp));
+        Operated {
+            words,
+            old: mux(later, core.arrays.data(&self.found), old),
+            alu: WordAlu { op, cmp, ..alu },
+            operand: mux(later, each, operand.data),
+        }
+    }
+
     /// Words of an own entry have come: the operation is done on them, and what was delayed for them follows. Loads are answered when all have come.
     fn serve(&self) {
         let core = self.core;
         let entry = self.turns.done_mshr(core);
-        let (words, old, operand) = core.misses.operation(entry);
+        let now = self.operated(entry);
         let (loads, through) = (core.misses.is_loading(entry), core.misses.is_through(entry));
-        let came = core.misses.came(entry) & (!through).repeat(words.width());
+        let came = core.misses.came(entry);
+        let came = came & (!through).repeat(came.width());
         let (owned, shared) = core.misses.came_as(entry);
-        let alu = WordAlu { op: operand.amo, cmp: operand.cmp, bmask: operand.bmask };
-        let new = alu.line(words & came & (!loads).repeat(words.width()), old, operand.data).0;
+        let ready = mux(self.later(), now.words, came);
+        let new = now.alu.line(now.words & ready & (!loads).repeat(ready.width()), now.old, now.operand).0;
         let found = &self.found;
-        when(came.any(), || {
+        when(ready.any(), || {
             core.arrays.set_words(found, &found.states().without(came).to_owned(owned).to_shared(shared));
-            core.arrays.put_data(found, merge(came, new, core.arrays.data(found)));
+            core.arrays.put_data(found, merge(ready, new, core.arrays.data(found)));
             core.misses.serve(entry, came);
         });
         core.misses.spoil(self.of_line.all);
         let whole = core.misses.left(entry).none();
         when(whole & !loads & core.misses.target().acquires, || core.flash(bool_lit(false)));
-        let last = whole & (!loads | self.last_target(entry));
+        let several = loads | bool_lit(core.p.joins());
+        let last = whole & (!several | self.last_target(entry));
         self.turns.end_done(last | !whole);
         let due = core.misses.is_due(entry, came);
         when(last & !due, || self.free_miss(entry)).otherwise(|| {

@@ -148,7 +148,7 @@ impl Slot<'_> {
             core.misses.spoil(self.of_line.all);
         });
         self.advance(&now, &group, goes, first_of_two, replay);
-        self.observe_forward(&now, goes & !replay, &row, nacks);
+        self.observe_forward(&now, &group, goes & !replay, &row, nacks);
     }
 
     fn respond(&self, now: &Now, group: &Group, row: &Decoded, nacks: Bool, first_of_two: Bool) {
@@ -203,6 +203,8 @@ impl Slot<'_> {
                 })
                 .collect();
             core.misses.delay(group.mshr, words, &lanes);
+            // Who has been answered may have written the word already: what comes now must see it.
+            when(row.action("req"), || core.misses.close(group.mshr));
         });
         when(row.action("delay_read") & has_room, || {
             let read = DelayedRead { mask: words, req: now.req, tag: now.tag };
@@ -256,7 +258,7 @@ impl Slot<'_> {
         when(others.none() & !self.buffered.out & self.found.present, || core.arrays.unpin(&self.found));
     }
 
-    fn observe_forward(&self, now: &Now, goes: Bool, row: &Decoded, nacks: Bool) {
+    fn observe_forward(&self, now: &Now, group: &Group, goes: Bool, row: &Decoded, nacks: Bool) {
         count("spandex_tu_refused", goes & nacks, "forwards answered by a Nack");
         let delays = row.action("delay") | row.action("delay_read");
         count("spandex_tu_delayed", goes & delays & !nacks, "forwards delayed");
@@ -274,6 +276,10 @@ impl Slot<'_> {
             let text =
                 format!("the words of a forwarded {name} are in several states, or of several entries");
             race(&format!("split_{name}"), split & now.op.is(op), &text);
+        }
+        if self.core.p.joins() {
+            let delayed = goes & row.action("delay") & self.core.misses.is_joined(group.mshr);
+            race("forward_behind_joined", delayed, "a forward waits for atomics that have joined a request");
         }
         race("no_slot", goes & row.action("delay_read") & nacks, "a second read cannot be delayed");
     }

@@ -5,14 +5,19 @@
 //!    read: words asked for (asked), words that were here (words, own data), extras
 //!    own:  words asked for, words of the operation (words), operand; removals recorded (gone), one delayed read, a delayed removal per word
 //!    own entries of Flex that loads wait for: words that were here (words, own data); words that came as O and as S
+//!    own entries of one word that atomics join: their operands beside their targets (SRAM); closed
 //! ```
 //! *ready*: of a read every word has come, of an own entry some have. They are *served* word by word: the operation is done on them, and then (*post*) what was delayed follows. *over*: nothing of the
 //! entry is left but what was delayed.
+
+mod joins;
 
 use super::params::{Inject, WordL1Params};
 use crate::flags::Flags;
 use crate::msg::{Rsp, RspOp, WordOp};
 use crate::params::WORD;
+pub(super) use joins::Joined;
+use joins::Joins;
 use weft_rtl::prelude::*;
 
 /// A waiting operation.
@@ -109,12 +114,16 @@ pub(super) struct Misses {
     p: WordL1Params,
     pub busy: Flags,
     own: Flags,
+    /// Own entries in which a store waits: of bytes, or one that synchronises.
+    stores: Flags,
     /// With `atomics=through`: own entries whose operation the LLC does.
     through: Option<Flags>,
     /// With `regions`: reads of read-only regions.
     region: Option<Flags>,
     /// Flex: what own entries are that loads wait for.
     loads: Option<Loads>,
+    /// With `atomics=join`: atomics that wait in the own entry of their word.
+    joins: Option<Joins>,
     stale: Flags,
     extras: Flags,
     pub ready: Flags,
@@ -227,6 +236,7 @@ impl Misses {
         Misses {
             busy: flags("busy"),
             own: flags("own"),
+            stores: flags("stores"),
             through: p.through().then(|| flags("through")),
             region: p.regions.then(|| flags("region")),
             stale: flags("stale"),
@@ -235,6 +245,7 @@ impl Misses {
             post: flags("post"),
             over: flags("over"),
             loads: p.flex().then(|| Loads::new(n, s.words())),
+            joins: p.joins().then(|| Joins::new(p)),
             reads: flags("reads"),
             lines_new: lines.lane_writer("new"),
             lines,
@@ -404,6 +415,9 @@ impl Misses {
     /// Chooses the target that is read in the next cycle.
     pub fn present(&self, entry: Bits, target: Bits) {
         self.port.present(self.place(entry, target));
+        if let Some(joins) = &self.joins {
+            joins.present(self.place(entry, target));
+        }
     }
 
     /// The target presented in the cycle before.
@@ -508,7 +522,12 @@ impl Misses {
             let one = self.one(entry);
             when(through, || flags.raise(one)).otherwise(|| flags.lower(one));
         }
-        self.own.raise(self.one(entry));
+        if let Some(joins) = &self.joins {
+            joins.open(self.one(entry));
+        }
+        let one = self.one(entry);
+        when(target.ack | target.silent, || self.stores.raise(one)).otherwise(|| self.stores.lower(one));
+        self.own.raise(one);
         self.operands_new.write(entry, operand);
         self.stale.raise(of_line.all);
     }
@@ -645,9 +664,9 @@ impl Misses {
         ((left | reads) & served).none()
     }
 
-    /// Atomics and stores that are not done.
-    pub fn owns(&self) -> Bits {
-        self.busy.get() & self.own.get() & !self.loading() & !self.over.get()
+    /// Own entries with stores that are not done.
+    pub fn storing(&self) -> Bits {
+        self.busy.get() & self.own.get() & self.stores.get() & !self.loading() & !self.over.get()
     }
 
     /// Words of an own entry are served; what was delayed for them follows, if it is due. `ends`: nothing but that is left.
@@ -674,13 +693,17 @@ impl Misses {
 
     /// Declares how the flags change; called last.
     pub fn finish(&self) {
-        let flags = [&self.busy, &self.own, &self.stale, &self.extras, &self.ready, &self.post, &self.over];
+        let flags = [&self.busy, &self.own, &self.stores, &self.stale, &self.extras];
+        let flags = flags.into_iter().chain([&self.ready, &self.post, &self.over]);
         let loads = self.loads.iter().flat_map(|loads| [&loads.flags, &loads.shares, &loads.once]);
-        flags.into_iter().for_each(Flags::finish);
+        flags.for_each(Flags::finish);
         [Some(&self.reads), self.through.as_ref(), self.region.as_ref()]
             .into_iter()
             .flatten()
             .for_each(Flags::finish);
         loads.for_each(Flags::finish);
+        if let Some(joins) = &self.joins {
+            joins.finish();
+        }
     }
 }

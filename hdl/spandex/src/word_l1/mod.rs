@@ -120,9 +120,9 @@ pub(crate) fn describe(p: &WordL1Params) {
     slot.ask_again();
     let event = rsp.valid | turns.is(turn::Turn::Done) | turns.is(turn::Turn::Fwd);
     turns.choose(&core, plan.leaves & turns.is(turn::Turn::Cu), event);
-    // Reads need not be waited for; byte stores and atomics of before must be done.
-    let owns = core.misses.owns();
-    core.releases.finish(core.buffer.valid.get(), owns, event);
+    // Stores of before must be done. Loads need not be waited for, nor atomics that return a value: nobody
+    // has seen what they will do, and the CU waits for those of the releasing wave itself.
+    core.releases.finish(core.buffer.valid.get(), core.misses.storing(), event);
     core.misses.finish();
     core.pending.finish();
     core.wbb.finish();

@@ -6,7 +6,11 @@ use weft_rtl::bv::bits_for;
 /// Where atomics on words that are not owned are done: key `atomics` (spandex.md section 1). On owned words they are done here in any case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Atomics {
-    /// Here: ownership and data are asked for (ReqO+data).
+    /// Here: ownership and data are asked for (ReqO+data); atomics of the CU on a word under way join its
+    /// request.
+    Join,
+    /// The same, each with a request of its own: on a word under way they wait at the head of the L1's
+    /// queue.
     Own,
     /// At the LLC (ReqWT+data), as the CPU cores of the configuration SDG do.
     Through,
@@ -15,7 +19,7 @@ pub enum Atomics {
 impl Atomics {
     /// Every value with its word on the command line.
     pub const WORDS: &'static [(Atomics, &'static str)] =
-        &[(Atomics::Own, "own"), (Atomics::Through, "through")];
+        &[(Atomics::Join, "join"), (Atomics::Own, "own"), (Atomics::Through, "through")];
 }
 
 /// A fault that is put in on purpose: what the checks of a bench must find (simulation only).
@@ -133,6 +137,11 @@ impl WordL1Params {
     /// Some atomics are done at the LLC.
     pub fn through(&self) -> bool {
         self.flex() || self.atomics == Atomics::Through
+    }
+
+    /// Atomics join the request of their word, if an MSHR has room for a second one.
+    pub fn joins(&self) -> bool {
+        self.kind == L1Kind::Denovo && self.atomics == Atomics::Join && self.l1.targets > 1
     }
 
     /// The L1 in names of checks, counters and covers.

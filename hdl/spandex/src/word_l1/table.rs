@@ -8,7 +8,7 @@
 //! | WB | its write-back is open |
 //! | other | anything else, or its removal has been recorded already |
 
-use super::params::L1Kind;
+use super::params::{Atomics, L1Kind};
 use crate::msg::FwdOp;
 use crate::tu_gpu::table::column;
 use weft_rtl::prelude::*;
@@ -161,7 +161,7 @@ pub enum Words {
     Here,
     /// Some are missing.
     Missing,
-    /// They are on their way to a load that this one can join.
+    /// They are on their way to a load, or to an atomic, that this one can join.
     Coming,
     /// Something of them must end first.
     Busy,
@@ -201,6 +201,15 @@ const BOTH: &[Operation] = {
         ("drain.busy", Drain, Busy, &["wait"], "Wait: words are read, asked for with data, or written back."),
     ]
 };
+
+/// Those of L1s whose atomics join the request of their word.
+const UNDER_WAY: &[Operation] = &[(
+    "Rmw.coming",
+    Access::Rmw,
+    Words::Coming,
+    &["attach"],
+    "An atomic on one word that is asked for: waits in the entry that brings it.",
+)];
 
 /// Those of L1s that let the LLC carry atomics out.
 const AT_LLC: &[Operation] = {
@@ -259,8 +268,8 @@ const BY_HINT: &[Operation] = {
     ]
 };
 
-/// What an operation does; `through`: the LLC does atomics on words that are not owned.
-pub fn operations(kind: L1Kind, through: bool) -> Table {
+/// What an operation does; `atomics`: where DeNovo does atomics on words that are not owned.
+pub fn operations(kind: L1Kind, atomics: &[Atomics]) -> Table {
     let row = |(id, access, words, actions, text): &Operation| Row {
         id: format!("spandex.{}.{id}", names(kind).0),
         when: vec![vec![access.encoding()], vec![words.encoding()]],
@@ -279,7 +288,10 @@ pub fn operations(kind: L1Kind, through: bool) -> Table {
         "drain by ReqWT",
     ];
     let flex = kind == L1Kind::Flex;
-    let more = AT_LLC.iter().filter(|_| through || flex).chain(BY_HINT.iter().filter(|_| flex));
+    let through = flex || atomics.contains(&Atomics::Through);
+    let joins = kind == L1Kind::Denovo && atomics.contains(&Atomics::Join);
+    let more = UNDER_WAY.iter().filter(|_| joins).chain(AT_LLC.iter().filter(|_| through));
+    let more = more.chain(BY_HINT.iter().filter(|_| flex));
     Table {
         name: names(kind).2,
         columns: vec![

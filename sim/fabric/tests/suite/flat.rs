@@ -112,3 +112,21 @@ fn work_groups_wait_for_their_cus() {
     let fabric = Fabric::new("GD", &["blocks=1", "lanes=64", "lds_bytes=64K"]);
     fabric.workload("mt", &[("n", "75")]);
 }
+
+/// Work-groups of a CU that want one word get it together, and give it on when all have had it: the word
+/// travels less, and a lock passes within a CU, whose L1 has what it guards. So global synchronisation is
+/// faster with DeNovo than with GPU coherence.
+#[test]
+fn owners_of_a_word_form_a_queue() {
+    for workload in ["fam-g", "slm-g"] {
+        let run = |name: &str, changes: &[&str]| {
+            Fabric::new(name, changes).workload(workload, &[("iterations", "2")])
+        };
+        let (gpu, joined, alone) = (run("GD", &[]), run("DD", &[]), run("DD", &["denovo_atomics=own"]));
+        assert!(joined.cycles < gpu.cycles, "{workload}: {} and {} cycles", joined.cycles, gpu.cycles);
+        let of = |name: &str| [&joined, &alone].map(|report| report.metrics.count(name));
+        let (joins, forwards) = (of("atomics_joined"), of("llc_forwards"));
+        assert!(joins[0] > 0 && joins[1] == 0, "{workload}: {joins:?} atomics join");
+        assert!(3 * forwards[0] < 2 * forwards[1], "{workload}: {forwards:?} forwards");
+    }
+}

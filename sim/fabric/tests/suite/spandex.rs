@@ -411,7 +411,7 @@ const CROWDED: [&str; 9] = [
 
 /// Lines of the program of locks, and seeds that are tried.
 const LINES: u64 = 24;
-const SEEDS: u64 = 8;
+const SEEDS: u64 = 32;
 
 impl Fabric {
     fn crowded(protocol: &str, slip: &str) -> Fabric {

@@ -136,6 +136,13 @@ pub fn overlapping(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
     }
 }
 
+/// Atomics of the waves of one core join the request of their word, while the other asks for it, stores to
+/// it, or reads it.
+pub fn joining(other: Kind, budgets: [usize; 2]) -> Config {
+    let alphabets = vec![ops("AT X.0,SYNC X.0"), ops("AT X.0,ST X.0,LD X")];
+    Config { alphabets, open: 3, waves: true, targets: 3, ..overlapping([Denovo, other], budgets) }
+}
+
 /// Device 0 owns words of X, and its set is full: a third line evicts X.
 pub fn evicting(kinds: [Kind; 2], budgets: [usize; 2]) -> Config {
     let other = if kinds[1] == Flex {
@@ -256,6 +263,10 @@ pub fn mixes() -> Vec<Mix> {
     for kinds in SYNCHRONISED {
         all.push(named("synchronised", true, synchronised(kinds, [2, 2])));
         all.push(named("synchronised", false, synchronised(kinds, [3, 3])));
+    }
+    for other in [Denovo, Gpu] {
+        all.push(named("joining", true, joining(other, [2, 1])));
+        all.push(named("joining", false, joining(other, [3, 2])));
     }
     for kinds in EVICTING {
         all.push(named("evicting", true, evicting(kinds, [1, 1])));

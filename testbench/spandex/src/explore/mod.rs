@@ -110,6 +110,8 @@ pub struct Config {
     pub prelude: Vec<(usize, Op)>,
     /// Operations of a core that may be open together.
     pub open: usize,
+    /// They are of several waves: atomics on one word may be open together.
+    pub waves: bool,
     /// Line numbers used.
     pub lines: Vec<u64>,
     /// MSHRs, store buffer entries, write-back buffer entries of an L1.
@@ -189,6 +191,7 @@ impl Config {
             budgets: vec![2],
             prelude: Vec::new(),
             open: 1,
+            waves: false,
             lines: vec![0],
             l1: (1, 1, 1),
             targets: 1,

@@ -259,11 +259,12 @@ impl Cores {
         if own.len() == c.budget(device) || open().count() == c.open || open().any(|o| o.op == Op::Acquire) {
             return Vec::new();
         }
-        // Of accesses to one word an atomic is alone: the CU waits.
+        // Of accesses of one wave to one word an atomic is alone: the CU waits.
         let apart = |op: Op| {
             open().all(|o| {
                 let same = o.op.line() == op.line() && o.op.words() & op.words() != 0;
-                !(same && (o.op.updates() || op.updates()))
+                let waves = c.waves && o.op.updates() && op.updates();
+                !(same && !waves && (o.op.updates() || op.updates()))
             })
         };
         // An acquire at the beginning, at the end of a budget or after another orders nothing.

@@ -1,10 +1,11 @@
 //! Word operations, replacement and finite buffers of the golden models.
 
-use weft_spandex_bench::golden::device::Kind;
+use weft_spandex_bench::golden::device::access::Hint;
 use weft_spandex_bench::golden::device::table::{Act, COLUMNS, EXTERNAL};
+use weft_spandex_bench::golden::device::{Device, Kind, Took};
 use weft_spandex_bench::golden::llc::lines::{Frame, Lines};
 use weft_spandex_bench::golden::llc::table::{COMMIT, Next};
-use weft_spandex_bench::golden::msg::{Amo, AmoOp, Msg, Node, Op};
+use weft_spandex_bench::golden::msg::{Amo, AmoOp, Data, Msg, Node, Op};
 use weft_spandex_bench::golden::system::families::{KINDS, threads};
 use weft_spandex_bench::golden::system::program::{Instr, add, get, ld, put, st};
 use weft_spandex_bench::golden::system::sc::outcomes;
@@ -132,4 +133,37 @@ fn races_and_sc_outcomes() {
     assert_eq!(results, [vec![101], vec![201, 200]]);
     let blind = vec![(0, vec![st(0, 200), put(1, 201)]), (1, vec![get(1), ld(0)])];
     assert_eq!(all(blind), None, "the load is not guarded");
+}
+
+/// Atomics of a device join the request of their word, also behind a removal that waits, and are done before
+/// it, in their order; none joins where the removal has been answered.
+#[test]
+fn atomics_join_until_their_word_is_given_away() {
+    let system = System::new(SystemParams::tiny(&[Kind::DeNovo, Kind::Gpu]), Vec::new());
+    let (amo, hint) = (Amo { op: AmoOp::Add, cmp: 0, bmask: 0 }, Hint::default());
+    let value = |v| {
+        let mut data = Data::default();
+        data.0[0] = v;
+        data
+    };
+    for (removal, joins) in
+        [(Op::FwdReqOData, true), (Op::RvkO, true), (Op::FwdReqO { for_wt: false }, false)]
+    {
+        let mut device = (*system.devices[0]).clone();
+        let add = |device: &mut Device, ticket| device.atomic(Some(ticket), 0, 1, &amo, &value(1), &hint);
+        assert_eq!((add(&mut device, 0), add(&mut device, 1)), (Took::Pending, Took::Pending));
+        let requests: Vec<Op> = device.take_out().iter().map(|msg| msg.op).collect();
+        assert_eq!(requests, [Op::ReqOData], "one request");
+        let message = |op| Msg { req: 1, own: 1, ..Msg::new(Node::Bank(0), Node::Dev(0), op, 0, 1, 0) };
+        device.fwd(&message(removal));
+        assert_eq!(device.take_out().is_empty(), joins, "{removal:?}");
+        assert_eq!(add(&mut device, 2), if joins { Took::Pending } else { Took::Wait });
+        device.rsp(&message(Op::RspOData { dirty: true }).with(&value(10)));
+        let replies: Vec<(u8, u32)> =
+            device.take_replies().iter().map(|(ticket, data)| (*ticket, data.0[0])).collect();
+        assert_eq!(replies, [(0, 10), (1, 11), (2, 12)][..2 + usize::from(joins)]);
+        let given: Vec<u32> = device.take_out().iter().map(|msg| msg.data.0[0]).collect();
+        assert_eq!(given, [13][..usize::from(joins)], "{removal:?}");
+        assert!(device.idle() && device.take_faults().is_empty());
+    }
 }

@@ -73,6 +73,21 @@ fn atomics_of_a_cu() {
     all(true, |mix| special(mix, "scoped"));
 }
 
+/// Atomics of a core join the request of their word, before and after another device asks for it.
+#[test]
+fn atomics_join_the_request_of_their_word() {
+    let joining: Vec<Mix> = mixes().into_iter().filter(|mix| mix.short && special(mix, "joining")).collect();
+    assert!(!joining.is_empty());
+    for mix in joining {
+        let seen = report::seen(&holds(&mix.name, &mix.config));
+        let covers = ["denovo_l1.Rmw.coming", "denovo_l1.done.joined", "race.denovo_forward_behind_joined"];
+        for cover in covers.into_iter().chain(["race.denovo_joined_late"]) {
+            let hits = seen.get(&format!("spandex.{cover}")).map_or(0, |(_, hits)| *hits);
+            assert!(hits > 0, "{}: {cover} is never reached", mix.name);
+        }
+    }
+}
+
 #[test]
 fn lines_leave_the_l1() {
     all(true, |mix| special(mix, "evicting") && !special(mix, "scoped"));
@@ -130,6 +145,11 @@ fn long_flag_and_data_in_one_line() {
 #[test]
 fn long_atomics_of_a_cu() {
     all(false, |mix| special(mix, "scoped"));
+}
+
+#[test]
+fn long_atomics_join_the_request_of_their_word() {
+    all(false, |mix| special(mix, "joining"));
 }
 
 #[test]

@@ -4,8 +4,9 @@ use super::{Plan, Slot};
 use crate::amo::WordAlu;
 use crate::gpu_l1::op::{Kind, merge, spread};
 use crate::msg::{Req, ReqOp, RspOp, Wb, WordOp};
+use crate::params::WORD;
 use crate::word_l1::arrays::States;
-use crate::word_l1::misses::{Operand, Target};
+use crate::word_l1::misses::{Joined, Operand, Target};
 use crate::word_l1::params::Inject;
 use crate::word_l1::pending::How;
 use crate::word_l1::turn::Turn;
@@ -30,6 +31,9 @@ impl Slot<'_> {
             when(fresh.any(), || core.misses.keep(fresh.lowest_set(), kept));
         });
         when(does("own"), || self.own(plan));
+        if core.p.joins() {
+            when(does("attach"), || self.attach(plan));
+        }
         when(self.turns.is(Turn::Drain) & plan.goes, || self.drain(plan));
         let changes = does("store") | does("buffer") | does("perform") | does("own") | does("ask");
         when(changes, || core.misses.spoil(self.of_line.all));
@@ -193,6 +197,13 @@ impl Slot<'_> {
             core.req.send(&asks, false);
         }
         when(!at_llc, || core.arrays.take(&self.found, self.line));
+    }
+
+    /// An atomic waits in the entry that brings its word.
+    fn attach(&self, plan: &Plan) {
+        let at = self.part.words.lowest_set();
+        let operand = Joined { amo: self.alu().op, cmp: self.op.cmp, data: self.op.data.element(at, WORD) };
+        self.core.misses.join_atomic(plan.join_at, &self.as_target(), &operand);
     }
 
     /// The oldest entry of the store buffer leaves: in place, or asking for what is missing, or with it.

@@ -73,6 +73,8 @@ pub(super) struct Choice {
     pub words: Bits,
     pub asked: Bits,
     pub load: Load,
+    /// The own entry that an atomic joins.
+    pub join_at: Bits,
 }
 
 impl Slot<'_> {
@@ -185,6 +187,9 @@ impl Slot<'_> {
         let behind = (words & (buffered.words | asked)).any() | (self.held() & self.is(Kind::Store));
         let rmw = mux((words & owned).any(), state(Words::Here), state(Words::Missing));
         let rmw = mux(behind, state(Words::Busy), rmw);
+        let (comes, join_at) = self.core.misses.joinable_own(of_line, words);
+        let comes = comes & self.is(Kind::Sync) & !self.is_shut(join_at);
+        let rmw = if self.core.p.joins() { mux(comes, state(Words::Coming), rmw) } else { rmw };
         // A write-through does not give ownership: reads of its words may be under way.
         let waits_for = mux(self.leaves.through, of_line.owning | self.back.open, asked);
         let dr = mux(absent.none(), state(Words::Here), state(Words::Missing));
@@ -192,7 +197,7 @@ impl Slot<'_> {
         let loads = self.is(Kind::Load);
         let found = mux(loads, ld, mux(self.is(Kind::Store) & !self.updates(), st, rmw));
         let found = mux(drain, dr, found);
-        let row = operations(self.core.p.kind, self.core.p.through());
+        let row = operations(self.core.p.kind, &[self.core.p.atomics]);
         let row = row.decode_about(self.line, looks, &[access.bits(), found.bits()]);
         let here = mux(row.action("perform") | drain, words & owned, words);
         let adds = !self.at_llc(&row) & !row.action("join");
@@ -202,6 +207,6 @@ impl Slot<'_> {
         let load_asks = (load.missing | others) & !coming;
         let update_asks = absent | (others & self.updates().repeat(words.width()));
         let asked = mux(drain, absent, mux(loads, load_asks, update_asks));
-        Choice { row, words: here, asked, load }
+        Choice { row, words: here, asked, load, join_at }
     }
 }

@@ -48,6 +48,8 @@ pub(super) struct Plan {
     words: Bits,
     asked: Bits,
     load: Load,
+    /// The own entry that an atomic joins.
+    join_at: Bits,
     /// The line must take a way, and the way's owned words leave.
     takes: Bool,
     evicts: Bool,
@@ -117,6 +119,11 @@ impl<'a> Slot<'a> {
         if self.core.p.flex() { row.action(action) } else { bool_lit(false) }
     }
 
+    /// The operation of a row joins the request of its word.
+    fn attaches(&self, row: &Decoded) -> Bool {
+        if self.core.p.joins() { row.action("attach") } else { bool_lit(false) }
+    }
+
     /// The operation of a row is done at the LLC.
     fn at_llc(&self, row: &Decoded) -> Bool {
         if self.core.p.through() { row.action("through") } else { bool_lit(false) }
@@ -165,6 +172,7 @@ impl<'a> Slot<'a> {
             words: found.words,
             asked: found.asked,
             load: found.load,
+            join_at: found.join_at,
             row: found.row,
             takes,
             evicts,

@@ -34,6 +34,13 @@ impl Slot<'_> {
             "of these, those that bring words to this L1",
         );
         count("at_llc", does("own") & self.at_llc(&plan.row), "of these, those done at the LLC");
+        if self.core.p.joins() {
+            let joins = plan.goes & self.attaches(&plan.row);
+            count("joined", joins, "atomics that join the request of their word");
+            let text = "an atomic joins a request behind which a forward waits";
+            let late = joins & self.core.misses.is_wanted(plan.join_at);
+            cover(&self.core.p.race("joined_late"), late, text);
+        }
         let buffered = (self.part.words & self.buffered.words).any();
         count("hit_buffered", does("hit") & buffered, "loads answered here, some words buffered");
         if self.core.p.regions {

@@ -98,8 +98,8 @@ impl Checked<'_> {
     }
 
     fn local_memory(&self, cu: Coherence) -> Result<(), ConfigError> {
-        let installs =
-            cu == Coherence::Denovo && self.keys.denovo_atomics.atomics(self.keys.protocol) == Atomics::Own;
+        let installs = cu == Coherence::Denovo
+            && self.keys.denovo_atomics.atomics(self.keys.protocol) != Atomics::Through;
         self.ensure(
             self.keys.local_memory != Local::Dma || !installs,
             "local_memory",

@@ -35,9 +35,12 @@ named! {
 named! {
     /// Where DeNovo L1s do atomics on words that they do not own.
     DenovoAtomics {
-        /// At the LLC under `s-denovo-gpu`, else in the L1.
+        /// At the LLC under `s-denovo-gpu`, else in the L1, as published: `join`.
         Protocol = "protocol",
-        /// In the L1, which asks for ownership and data.
+        /// In the L1, which asks for ownership and data; atomics of its CU on a word under way join its
+        /// request.
+        Join = "join",
+        /// The same, each with a request of its own.
         Own = "own",
         /// At the LLC.
         Through = "through",
@@ -95,7 +98,8 @@ impl DenovoAtomics {
         match self {
             DenovoAtomics::Protocol if protocol == SpandexProtocol::SDenovoGpu => Atomics::Through,
             DenovoAtomics::Through => Atomics::Through,
-            DenovoAtomics::Protocol | DenovoAtomics::Own => Atomics::Own,
+            DenovoAtomics::Protocol | DenovoAtomics::Join => Atomics::Join,
+            DenovoAtomics::Own => Atomics::Own,
         }
     }
 }

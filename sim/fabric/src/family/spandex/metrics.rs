@@ -83,6 +83,12 @@ const SUMS: &[Sum] = &[
         &["cache.denovo_l1_fetched", "cache.flex_l1_fetched"],
     ),
     (
+        "atomics_joined",
+        "atomics",
+        "atomics that join the request of their word in a DeNovo L1, and are done with the one that sent it",
+        &["cache.denovo_l1_joined"],
+    ),
+    (
         "atomics_at_llc",
         "atomics",
         "atomics that L1s have had done at the LLC",

@@ -246,7 +246,7 @@ impl SpandexSlip {
             // Only an owner refuses, and those of a hierarchical system are above the GPU L2.
             TuGpuNackLost | TuGpuNoEscalation => system.hierarchy.is_none() && (mesi || denovo),
             GpuL2NoRevoke | GpuL2DropOwned | GpuL2NoCross => system.denovo_cus.is_some(),
-            DenovoL1NoDelay => l1s().any(|(l1, _)| l1.atomics == Atomics::Own),
+            DenovoL1NoDelay => l1s().any(|(l1, _)| l1.atomics != Atomics::Through),
             _ => true,
         }
     }

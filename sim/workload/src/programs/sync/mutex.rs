@@ -6,6 +6,9 @@
 //! fam:    t = INC.U(ticket);  while LD.P(turn) != t                         unlock:  INC.P(rel)(turn)
 //! slm:    i = INC.U(tail) mod size;  while LD.P(ring[i]) != 1               unlock:  SUB.U(ring[i], 2);  ST.P ring[i + 1] = 1
 //! ```
+//! Only spmbo pauses, as the public programs do: 10 ticks after the first failure, 5 more after each further
+//! one, 1 from the 26th on (`backoff` and its like). The others ask again as soon as they have their answer,
+//! and no L1 makes them wait: the protocol for GPUs is the one without hardware back-off.
 //! In the ring 1 is a work-group's turn and -1 a place that is free or waits; it has a place for each work-group that may
 //! wait, so that no two share one.
 

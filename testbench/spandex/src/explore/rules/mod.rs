@@ -191,6 +191,7 @@ pub(super) fn gpu(c: &Config) -> Vec<Dead> {
         dead(&[regs("cache.mshr_targets_look_addr_q")], &[is("cache.turn", &[1])]),
         dead(&all(&["cache.fill_entry", "cache.fill_data", "cache.fill_peer"]), &[some("cache.fill_valid")]),
         dead(&flags(&["cache.mshr_atomic"]), &[bit(busy)]),
+        dead(&flags(&["cache.mshr_stores"]), &[both(bit(busy), bit("cache.mshr_atomic"))]),
         dead(&flags(&["cache.mshr_bytes"]), &[both(bit(busy), bit("cache.mshr_atomic"))]),
         dead(&cells(&["cache.mshr_line", "cache.mshr_words", "cache.mshr_count"]), &[bit(busy)]),
         dead(&cells(&["cache.tags", "cache.lines"]), &[bit("cache.line_valid")]),

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::explore::Config;
 use weft_explore::dead::{Dead, What, When};
+use weft_rtl::bv::bits_for;
 use weft_spandex::msg::{FlexReq, Fwd, Req, Rsp, Wb};
 
 /// Of a device with DeNovo coherence.
@@ -20,9 +21,36 @@ pub(in crate::explore) fn denovo(c: &Config) -> Vec<Dead> {
     list.extend([
         sender::<Req>("cache.l1_req", &c.spandex()),
         dead(&cells(&["cache.mshr_operand"]), &[both(bit(busy), bit("cache.mshr_own"))]),
+        dead(&flags(&["cache.mshr_stores"]), &[both(bit(busy), bit("cache.mshr_own"))]),
         dead(&cells(&["tu.line", "tu.fails"]), &[bit("tu.reads"), bit("tu.again")]),
     ]);
+    if c.targets > 1 {
+        list.extend(joined(c));
+    }
     list
+}
+
+/// Operands of atomics that have joined the request of their word: of an own entry, those of the second
+/// target and of those behind it.
+fn joined(c: &Config) -> Vec<Dead> {
+    let (busy, own) = ("cache.mshr_busy", "cache.mshr_own");
+    let (each, most) = (c.targets.next_power_of_two(), u64::from(c.targets));
+    let width = bits_for(most + 1);
+    let of = |cell: u32| {
+        let (row, target) = (cell / each, u64::from(cell % each));
+        let counts = (target + 1..=most).collect();
+        let waits = When::Of("cache.mshr_count".into(), row, 0, width, counts);
+        let alive = both(both(at(busy, row), at(own, row)), waits);
+        let joins = (1..most).contains(&target);
+        let alive = if joins { std::slice::from_ref(&alive) } else { &[] };
+        dead(&[What::Cell("cache.mshr_joined".into(), cell)], alive)
+    };
+    let operands = (0..c.l1.0 * each).map(of);
+    let more = [
+        dead(&flags(&["cache.mshr_closed"]), &[both(bit(busy), bit(own))]),
+        dead(&[regs("cache.mshr_joined_look_addr_q")], &[is("cache.turn", &[1])]),
+    ];
+    operands.chain(more).collect()
 }
 
 /// Operands of a request.
@@ -55,7 +83,8 @@ pub(in crate::explore) fn flex(c: &Config) -> Vec<Dead> {
     for row in 0..mshrs {
         let open = || both(at(busy, row), at(own, row));
         let updates = both(open(), When::Clear(loads.into(), row));
-        list.push(dead(&[What::Cell("cache.mshr_operand".into(), row)], &[updates]));
+        let operand = What::Cell("cache.mshr_operand".into(), row);
+        list.push(dead(&[operand, What::Flag("cache.mshr_stores".into(), row)], &[updates]));
     }
     list.extend(lanes("cache.mshr_kept", mshrs, |row, word| {
         let read = both(at(busy, row), When::Clear(own.into(), row));

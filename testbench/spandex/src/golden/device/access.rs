@@ -93,7 +93,8 @@ impl Device {
         let readers = |ask: &Ask| matches!(ask, Ask::V | Ask::S | Ask::OData);
         self.attach(line, missing, op, ask, readers, hint)
     }
-    /// Joins an open request, or makes a new one.
+    /// Joins an open request, or makes a new one. Nothing joins for words of which a removal has been
+    /// answered: the remover may have written them already, and said so.
     fn attach(
         &mut self,
         line: u32,
@@ -103,8 +104,10 @@ impl Device {
         joins: impl Fn(&Ask) -> bool,
         hint: &Hint,
     ) -> Took {
-        let fits =
-            |txn: &&mut Txn| joins(&txn.ask) && missing & !txn.held == 0 && !txn.stale && !txn.use_once;
+        let fits = |txn: &&mut Txn| {
+            let brings = missing & !txn.held == 0 && !meets(missing, txn.gone);
+            joins(&txn.ask) && brings && !txn.stale && !txn.use_once
+        };
         let posted = op.ticket.is_none();
         let took = if posted { Took::Done(Data::default()) } else { Took::Pending };
         if let Some(txn) = self.open_mut(line).find(fits) {

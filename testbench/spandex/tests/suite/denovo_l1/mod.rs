@@ -2,6 +2,7 @@
 
 mod directed;
 mod hand;
+mod joins;
 mod polls;
 mod random;
 mod storage;

@@ -14,8 +14,8 @@ fn poll(h: &mut Hand) {
 }
 
 /// Grants of the word until the store is done, with looks before it and behind it, and `gap` cycles from a forward to the grant that it delays for.
-fn grants(before: usize, behind: usize, gap: u64) -> Option<usize> {
-    let mut h = Hand::new(&small(Atomics::Own));
+fn grants(atomics: Atomics, before: usize, behind: usize, gap: u64) -> Option<usize> {
+    let mut h = Hand::new(&small(atomics));
     h.b.sources.values_mut().for_each(|source| source.chance = 1.0);
     h.b.sinks.values_mut().for_each(|sink| sink.chance = 1.0);
     // A store of before, for which the release goes to its queue.
@@ -50,11 +50,16 @@ fn grants(before: usize, behind: usize, gap: u64) -> Option<usize> {
 /// The store that they wait for comes from a wave of the same CU: once it need not wait for earlier stores any more it gets the entry before the looks behind it, as many as there are.
 #[test]
 fn a_store_is_not_starved_by_looks_at_its_word() {
-    for (before, behind) in [(1, 1), (1, 3), (2, 2)] {
+    let looks = [(1, 1), (1, 3), (2, 2)];
+    let all = [Atomics::Join, Atomics::Own].into_iter().flat_map(|atomics| looks.map(|two| (atomics, two)));
+    for (atomics, (before, behind)) in all {
         for gap in [0, 1, 2, 3, 8, 20] {
-            let granted = grants(before, behind, gap);
+            let granted = grants(atomics, before, behind, gap);
             let soon = granted.is_some_and(|granted| granted <= before + 2);
-            assert!(soon, "{before} looks before, {behind} behind, gap {gap}: {granted:?} grants");
+            assert!(
+                soon,
+                "{atomics:?}: {before} looks before, {behind} behind, gap {gap}: {granted:?} grants"
+            );
         }
     }
 }

@@ -97,7 +97,7 @@ pub fn small(sb_drain: SbDrain) -> Shape {
     Shape {
         l1,
         inject: Inject::None,
-        atomics: Atomics::Own,
+        atomics: Atomics::Join,
         regions: false,
         flex: 0,
         opred: Opred::Off,

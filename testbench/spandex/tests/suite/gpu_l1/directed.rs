@@ -176,6 +176,25 @@ fn a_release_waits_for_the_llc_and_old_owners() {
     }
 }
 
+/// A release waits for stores of bytes at the LLC, and not for atomics that return a value: those are other
+/// waves'.
+#[test]
+fn a_release_waits_for_stores_only() {
+    let bytes = Ask::Store(DATA.start, 0b0110, (0..LINE as u8).collect(), false);
+    for (ask, waits) in [(add(A, RLX), false), (bytes, true)] {
+        let mut w = quiet(SbDrain::Full);
+        w.llc.hold = vec![RspOp::RspWtData];
+        w.ask(&ask);
+        w.rest(20);
+        w.ask(&Ask::Release);
+        w.rest(60);
+        assert_eq!((ops(&w).len(), answers(&mut w).is_empty()), (1, waits), "{ask:?}");
+        w.llc.hold.clear();
+        w.rest(60);
+        assert_eq!(answers(&mut w).len(), 1, "{ask:?}");
+    }
+}
+
 /// An atomic waits for buffered stores to its word, drops the line, and is not overtaken by an older line.
 #[test]
 fn atomics_are_done_at_the_llc() {
