@@ -187,6 +187,32 @@ fn gpus_of_several_gpms_compute_pagerank() {
     assert!(json["counters"]["link_tx.msgs_rdreq"]["value"].as_u64() > Some(0), "GPMs read each other");
 }
 
+/// At a kernel's end a GPU asks each other GPU once and is answered once, and each home sends each other GPU
+/// one marker, which that acknowledges: joined, fences between GPUs grow with the GPMs of a GPU, not with
+/// their square.
+#[test]
+fn fences_between_gpus_do_not_grow_with_the_gpms_that_release() {
+    let bytes = |gpus: u64, gpms: u64, fence: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sets = [format!("gpus={gpus}"), format!("gpms={gpms}"), format!("fence={fence}")];
+        let mut args = vec!["run", "hmg-4gpu-small", "--json", "run.json", "--workload", "pagerank"];
+        args.extend(KARATE);
+        sets.iter().for_each(|set| args.extend(["--set", set]));
+        let out = weft(folder.path(), &args);
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        let text = std::fs::read_to_string(folder.path().join("run.json")).expect("written");
+        let json: Value = serde_json::from_str(&text).expect("JSON");
+        let kernels = json["kernels"].as_array().expect("a list").len() as u64;
+        number(&json, "metrics", "inter_gpu_fence_bytes") / kernels
+    };
+    for (gpus, gpms) in [(2, 2), (2, 4), (4, 2), (4, 4)] {
+        let pairs = gpus * (gpus - 1);
+        assert_eq!(bytes(gpus, gpms, "joined"), 16 * pairs * (2 + 2 * gpms), "{gpus}x{gpms}");
+        let each = bytes(gpus, gpms, "each");
+        assert!(each >= 16 * pairs * (2 * gpms * gpms + 2 * gpms), "{gpus}x{gpms}: {each}");
+    }
+}
+
 #[test]
 fn a_small_directory_evicts_and_the_result_stays_right() {
     let json = run(&[
@@ -237,6 +263,13 @@ fn figures_agree_with_each_other() {
     let kinds = json["metrics"]["bytes_by_kind"].as_object().expect("a table");
     let bytes: u64 = kinds.values().map(|b| b.as_u64().expect("a count")).sum();
     assert_eq!((kinds.len(), bytes), (12, metric("inter_gpu_bytes")));
+    let fences: u64 =
+        ["fencereq", "invfence", "fenceack"].iter().map(|k| kinds[*k].as_u64().expect("a count")).sum();
+    assert_eq!((metric("inter_gpu_fence_bytes"), metric("inter_gpu_fence_messages")), (fences, fences / 16));
+    assert_eq!(metric("inter_gpu_bytes_without_fences"), bytes - fences);
+    let requests =
+        ["fencereq", "invfence"].iter().map(|k| kinds[*k].as_u64().expect("a count") / 16).sum::<u64>();
+    assert_eq!(metric("inter_gpu_transactions_with_fences"), metric("inter_gpu_transactions") + requests);
     assert!(metric("inter_gpu_messages") > metric("inter_gpu_transactions"));
     assert!(metric("inter_gpu_transactions") > metric("inter_gpu_requests"));
     let entries: Vec<u64> = json["metrics"]["coalesced_histogram"]

@@ -243,6 +243,14 @@ const MORE: &[Sets] = &[
             "gpus=4 gpms=1 home=2 banks=1 scheme=hmg",
         ],
     ),
+    (
+        "hier-fence-unit",
+        [
+            "gpus=2 gpms=2 banks=1 scheme=joined flush=on",
+            "gpus=3 gpms=3 home=5 banks=2 scheme=joined line=64",
+            "gpus=4 gpms=2 home=6 banks=1 scheme=joined",
+        ],
+    ),
 ];
 
 /// The parameters that `key=value` words name.

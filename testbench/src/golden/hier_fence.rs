@@ -3,6 +3,7 @@
 //! The unit chooses the order of what is independent - whose marker comes next, which acknowledgement leaves first, which engine has the banks - so the
 //! model follows the messages and says whether each is allowed. At the end nothing may be left ([`HierFence::idle`]).
 
+use super::hier_fence_leader::Leader;
 use super::hier_fence_marks::{Checked, HomeMarks, Receipt, Round, ensure};
 pub use super::hier_fence_table::{Op, Order, Scheme, Scope};
 use super::planes::{Marker, Nodes};
@@ -35,22 +36,26 @@ pub struct Ack {
     pub origin: u32,
     /// Serial of the marker that a receiver acknowledges, else 0.
     pub serial: u32,
+    /// Of a home's to the leader of its GPU, where GPMs join: the GPU for which it has sent markers, else 0.
+    pub gpu: u32,
 }
 
 impl Ack {
     /// A receiver's, of a marker.
     pub fn of(marker: Marker) -> Ack {
         let order = if marker.sys { Order::MarkSys } else { Order::MarkGpu };
-        Ack { order, origin: marker.origin, serial: marker.serial }
+        Ack { order, origin: marker.origin, serial: marker.serial, gpu: 0 }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     Idle,
     Bank(Op),
     /// Acknowledgements of an order come in until so many are counted.
     Acks(Order, u32),
+    /// A leader's GPMs have all drained towards other GPUs: they do so once more if others have joined.
+    Drained,
 }
 
 /// A token that is not reported yet.
@@ -59,11 +64,12 @@ struct Token {
     number: u64,
     seq: u64,
     acquire: bool,
+    common: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Engine {
-    phase: Phase,
+pub(super) struct Engine {
+    pub(super) phase: Phase,
     tokens: VecDeque<Token>,
     taken: u64,
     /// The batch in flight: whether it is one of acquires, and tokens below this number it may cover.
@@ -76,13 +82,16 @@ struct Engine {
 }
 
 impl Engine {
-    fn begin(&mut self, op: Op, acquire: bool) -> Checked {
-        ensure(self.tokens.iter().any(|t| t.acquire == acquire), || format!("{op:?} without a token"))?;
+    /// A batch begins; `joined`: it serves other GPMs.
+    fn begin(&mut self, op: Op, acquire: bool, joined: bool) -> Checked {
+        ensure(joined || self.tokens.iter().any(|t| t.acquire == acquire), || {
+            format!("{op:?} without a token")
+        })?;
         (self.phase, self.acquire, self.covered) = (Phase::Bank(op), acquire, self.taken);
         Ok(())
     }
 
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.phase = Phase::Idle;
         self.ended.push_back((self.acquire, self.covered));
     }
@@ -109,15 +118,16 @@ impl Served {
 /// The model of one node's unit.
 #[derive(Clone, Debug)]
 pub struct HierFence {
-    nodes: Nodes,
-    home: u32,
+    pub(super) nodes: Nodes,
+    pub(super) home: u32,
     banks: u64,
-    scheme: Scheme,
-    engines: [Engine; 2],
+    pub(super) scheme: Scheme,
+    pub(super) engines: [Engine; 2],
     command: Option<(Owner, Op, Round)>,
     far: Served,
     drops: Served,
-    marks: HomeMarks,
+    pub(super) marks: HomeMarks,
+    pub(super) leader: Option<Leader>,
     owed: BTreeSet<(u32, Ack)>,
     /// Batches completed, by scope.
     pub fences: [u64; 2],
@@ -145,6 +155,7 @@ impl HierFence {
             scheme,
             engines: [engine.clone(), engine],
             command: None,
+            leader: (scheme.joined() && nodes.parts(home).1 == 0).then(Leader::default),
             far: Served::default(),
             drops: Served::default(),
             owed: BTreeSet::new(),
@@ -161,13 +172,14 @@ impl HierFence {
             && served(&self.far)
             && served(&self.drops)
             && self.marks.idle()
+            && self.leader.as_ref().is_none_or(Leader::idle)
             && self.owed.is_empty()
     }
 
-    /// A release or acquire is taken.
-    pub fn token(&mut self, scope: Scope, seq: u64, acquire: bool) {
+    /// A release or acquire is taken; `common`: a release that all nodes have.
+    pub fn token(&mut self, scope: Scope, seq: u64, acquire: bool, common: bool) {
         let e = &mut self.engines[scope as usize];
-        e.tokens.push_back(Token { number: e.taken, seq, acquire });
+        e.tokens.push_back(Token { number: e.taken, seq, acquire, common });
         e.taken += 1;
     }
 
@@ -219,7 +231,8 @@ impl HierFence {
             let drop = if hierarchical && scope == Scope::Gpu { Op::DropLeaf } else { Op::DropAll };
             let acquire = op != Op::Drain;
             ensure(op == Op::Drain || (drops && op == drop), || format!("{scope:?} begins with {op:?}"))?;
-            e.begin(op, acquire)?;
+            let joined = !acquire && self.leader.as_ref().is_some_and(Leader::serves);
+            e.begin(op, acquire, joined)?;
             if acquire && hierarchical && scope == Scope::Sys {
                 e.to_ask.extend(near);
             }
@@ -251,12 +264,19 @@ impl HierFence {
 
     fn performed(&mut self, scope: Scope, op: Op) -> Checked {
         let next = match (self.scheme, scope, op) {
-            (Scheme::Hmg { .. }, Scope::Gpu, Op::Drain) => return self.ask(scope, Order::MarkGpu),
+            (Scheme::Hmg { .. } | Scheme::Joined { .. }, Scope::Gpu, Op::Drain) => {
+                return self.ask(scope, Order::MarkGpu);
+            }
             (scheme, Scope::Sys, Op::Drain) if scheme.flushes() => Phase::Bank(Op::Flush),
             (Scheme::Flat { .. }, Scope::Sys, _) => return self.ask(scope, Order::MarkSys),
-            (Scheme::Hmg { .. } | Scheme::SwHierarchical, Scope::Sys, Op::Drain | Op::Flush) => {
-                return self.ask(scope, Order::DrainFar);
+            (Scheme::Joined { .. }, Scope::Sys, _) if self.leader.is_none() => {
+                return self.ask(scope, Order::MarkSys);
             }
+            (
+                Scheme::Hmg { .. } | Scheme::Joined { .. } | Scheme::SwHierarchical,
+                Scope::Sys,
+                Op::Drain | Op::Flush,
+            ) => return self.ask(scope, Order::DrainFar),
             (Scheme::SwHierarchical, Scope::Sys, _) => Phase::Acks(Order::DropFar, self.nodes.gpms - 1),
             _ => {
                 self.engines[scope as usize].end();
@@ -268,18 +288,23 @@ impl HierFence {
     }
 
     /// An engine asks other nodes, and this one.
-    fn ask(&mut self, scope: Scope, order: Order) -> Checked {
+    pub(super) fn ask(&mut self, scope: Scope, order: Order) -> Checked {
         let near = self.nodes.near(self.home);
         let home = self.home;
         let everybody = || self.nodes.all().into_iter().filter(|n| *n != home);
         let (to_ask, count) = match order {
             Order::DrainFar => (near, self.nodes.gpms),
+            Order::MarkSys if self.leader.is_some() => (self.leaders(), self.nodes.gpus),
+            Order::MarkSys if self.scheme.joined() => (vec![self.own_leader()], 1),
             Order::MarkSys => (everybody().collect(), homes(self.nodes, scope)),
             _ => (near, homes(self.nodes, scope)),
         };
         match order {
             Order::DrainFar => drop(self.far.waiting.insert(home)),
             Order::MarkGpu if count == 0 => {}
+            Order::MarkSys if self.scheme.joined() => {
+                self.leader.iter_mut().for_each(|leader| leader.asks(home));
+            }
             _ => self.marks.asked(scope, home)?,
         }
         let e = &mut self.engines[scope as usize];
@@ -294,6 +319,14 @@ impl HierFence {
         match e.phase {
             Phase::Acks(order, count) if e.acks >= count => {
                 e.acks = 0;
+                if order == Order::DrainFar && self.leader.is_some() {
+                    e.phase = Phase::Drained;
+                    return Ok(());
+                }
+                if let Some(leader) = self.leader.as_mut().filter(|_| order == Order::MarkSys) {
+                    let ended = leader.end();
+                    return self.joined_end(ended);
+                }
                 if order == Order::DrainFar && self.scheme.markers() {
                     return self.ask(scope, Order::MarkSys);
                 }
@@ -304,7 +337,7 @@ impl HierFence {
         Ok(())
     }
 
-    fn acknowledged(&mut self, order: Order) -> Checked {
+    pub(super) fn acknowledged(&mut self, order: Order) -> Checked {
         let scope = if order == Order::MarkGpu { Scope::Gpu } else { Scope::Sys };
         let e = &mut self.engines[scope as usize];
         let early = order == Order::DropFar && e.phase == Phase::Bank(Op::DropAll);
@@ -314,17 +347,27 @@ impl HierFence {
         self.counted(scope)
     }
 
-    /// A request leaves.
+    /// A request leaves; `names`: of a leader to a home the GPUs for which it asks, of one to a leader 1 if
+    /// it is for a release that all nodes have.
     ///
     /// # Errors
     /// It was not to be asked.
-    pub fn req_out(&mut self, dst: u32, order: Order) -> Checked {
+    pub fn req_out(&mut self, dst: u32, order: Order, names: u64) -> Checked {
+        let (here, serves) = (self.nodes.parts(self.home).0, self.named(names));
+        if let Some(leader) = self.leader.as_mut().filter(|_| order == Order::MarkSys)
+            && self.nodes.parts(dst).0 == here
+        {
+            return leader.relays_to(dst, &serves);
+        }
+        let common = self.engines[Scope::Sys as usize].tokens.iter().any(|t| t.common);
+        let known = names == 0 || names == 1 && order == Order::MarkSys && self.scheme.joined() && common;
+        ensure(known, || format!("{order:?} to {dst} names {names:x}"))?;
         let scope = if order == Order::MarkGpu { Scope::Gpu } else { Scope::Sys };
         let e = &mut self.engines[scope as usize];
         // An acquire asks at once, before the first command is seen.
         if order == Order::DropFar && e.phase == Phase::Idle {
             let near = self.nodes.near(self.home);
-            e.begin(Op::DropAll, true)?;
+            e.begin(Op::DropAll, true, false)?;
             e.to_ask.extend(near);
         }
         let now = match e.phase {
@@ -335,11 +378,21 @@ impl HierFence {
         ensure(now && e.to_ask.remove(&dst), || format!("{order:?} to {dst} in {:?}", e.phase))
     }
 
-    /// A request of another node is taken.
+    /// A request of another node is taken; `names` as for [`HierFence::req_out`].
     ///
     /// # Errors
     /// The node has asked already.
-    pub fn req_in(&mut self, src: u32, order: Order) -> Checked {
+    pub fn req_in(&mut self, src: u32, order: Order, names: u64) -> Checked {
+        if self.scheme.joined() && order == Order::MarkSys {
+            let near = self.nodes.parts(self.home).0 == self.nodes.parts(src).0;
+            return match &mut self.leader {
+                Some(leader) => leader.asked(src, near),
+                None => {
+                    let serves = self.named(names);
+                    serves.iter().try_for_each(|gpu| self.marks.asked(Scope::Sys, *gpu))
+                }
+            };
+        }
         let new = match order {
             Order::DrainFar => self.far.waiting.insert(src),
             Order::DropFar => self.drops.waiting.insert(src),
@@ -354,17 +407,31 @@ impl HierFence {
     /// # Errors
     /// None is expected.
     pub fn rsp_in(&mut self, src: u32, ack: Ack) -> Checked {
-        let Ack { order, origin, serial } = ack;
+        let Ack { order, origin, serial, gpu } = ack;
         let marks = matches!(order, Order::MarkGpu | Order::MarkSys);
         if !marks || origin == src {
             // What this node has asked for: an order carried out, or a home's word that its marker has arrived everywhere.
             ensure((origin, serial) == (src, 0), || format!("{ack:?} of {src} is not for here"))?;
+            let home = self.leader.is_some() && order == Order::MarkSys;
+            if home && self.nodes.parts(src).0 == self.nodes.parts(self.home).0 {
+                return self.home_served(self.nodes.node(gpu, 0), src);
+            }
             return self.acknowledged(order);
         }
         let marker = Marker { serial, origin, sys: order == Order::MarkSys };
         match self.marks.receipt(src, marker)? {
             Receipt::Missing => Ok(()),
             Receipt::PassedOn => self.owe(origin, ack),
+            Receipt::Served(requesters) if marker.sys && self.scheme.joined() => {
+                let (home, leader) = (self.home, self.own_leader());
+                requesters.into_iter().try_for_each(|gpu| match self.leader {
+                    Some(_) => self.home_served(gpu, home),
+                    None => {
+                        let gpu = self.nodes.parts(gpu).0;
+                        self.owe(leader, Ack { order, origin: home, serial: 0, gpu })
+                    }
+                })
+            }
             Receipt::Served(requesters) => requesters.into_iter().try_for_each(|node| {
                 if node == self.home { self.acknowledged(order) } else { self.owe_own(node, order) }
             }),
@@ -376,8 +443,8 @@ impl HierFence {
     }
 
     /// What this node itself has done or made sure of for `to`.
-    fn owe_own(&mut self, to: u32, order: Order) -> Checked {
-        self.owe(to, Ack { order, origin: self.home, serial: 0 })
+    pub(super) fn owe_own(&mut self, to: u32, order: Order) -> Checked {
+        self.owe(to, Ack { order, origin: self.home, serial: 0, gpu: 0 })
     }
 
     /// An acknowledgement leaves.

@@ -8,6 +8,11 @@ pub enum Scheme {
         /// The switch.
         flush: bool,
     },
+    /// As HMG where the GPMs of a GPU join their releases of system scope.
+    Joined {
+        /// The switch.
+        flush: bool,
+    },
     /// Directories without GPU homes: each home marks every other node, and every release is of system scope.
     Flat {
         /// The switch.
@@ -27,7 +32,12 @@ pub enum Scheme {
 impl Scheme {
     /// Releases send markers.
     pub fn markers(self) -> bool {
-        matches!(self, Scheme::Hmg { .. } | Scheme::Flat { .. })
+        matches!(self, Scheme::Hmg { .. } | Scheme::Joined { .. } | Scheme::Flat { .. })
+    }
+
+    /// The GPMs of a GPU have one of them, the leader, ask for their releases.
+    pub fn joined(self) -> bool {
+        matches!(self, Scheme::Joined { .. })
     }
 
     /// Releases of GPU scope are a kind of their own.
@@ -42,8 +52,11 @@ impl Scheme {
 
     /// A release of system scope writes back dirty lines.
     pub fn flushes(self) -> bool {
-        use Scheme::{Drain, Flat, Hmg};
-        matches!(self, Hmg { flush: true } | Flat { flush: true } | Drain { flush: true })
+        use Scheme::{Drain, Flat, Hmg, Joined};
+        matches!(
+            self,
+            Hmg { flush: true } | Joined { flush: true } | Flat { flush: true } | Drain { flush: true }
+        )
     }
 }
 
@@ -94,11 +107,15 @@ pub struct HierRow {
     pub text: &'static str,
 }
 
-/// `h` HMG, `f` HMG with a flush, `d` flat directories, `e` those with a flush, `v` and `w` the same with acknowledged invalidations, `s` hierarchical and `x` flat software coherence.
+/// `h` HMG, `f` HMG with a flush, `j` and `k` the same where GPMs join, `d` flat directories, `e` those with
+/// a flush, `v` and `w` the same with acknowledged invalidations, `s` hierarchical and `x` flat software
+/// coherence.
 fn letter(scheme: Scheme) -> char {
     match scheme {
         Scheme::Hmg { flush: false } => 'h',
         Scheme::Hmg { flush: true } => 'f',
+        Scheme::Joined { flush: false } => 'j',
+        Scheme::Joined { flush: true } => 'k',
         Scheme::Flat { flush: false } => 'd',
         Scheme::Flat { flush: true } => 'e',
         Scheme::Drain { flush: false } => 'v',
@@ -123,15 +140,18 @@ const fn row(
     HierRow { id, engine, state, next, schemes, text }
 }
 
-const ALL: &str = "hfsx";
-const MARKERS: &str = "hf";
-const SYS_ALL: &str = "hfdevwsx";
-const SYS_COHERENT: &str = "hfdevw";
-const SYS_MARKERS: &str = "hfde";
+const ALL: &str = "hfjksx";
+const MARKERS: &str = "hfjk";
+const SYS_ALL: &str = "hfjkdevwsx";
+const SYS_COHERENT: &str = "hfjkdevw";
+const SYS_MARKERS: &str = "hfjkde";
+const HIERARCHICAL: &str = "hfjks";
+const JOINED: &str = "jk";
 const SOFTWARE: &str = "sx";
 const NOTED: &str = "noted, its fence begins";
 const BATCH: &str = "batched into the next fence of its kind";
 const COUNT: &str = "counted";
+const NEXT: &str = "noted for the next batch of releases";
 
 /// Sections 6 and 8. A pair that is not listed cannot occur.
 pub const HIER_FENCE: &[HierRow] = &[
@@ -160,8 +180,8 @@ pub const HIER_FENCE: &[HierRow] = &[
     ),
     row(("hfence.sys.IDLE.token", "sys"), "IDLE", "IDLE", SYS_ALL, NOTED),
     row(("hfence.sys.DRAIN.token", "sys"), "DRAIN", "DRAIN", SYS_ALL, BATCH),
-    row(("hfence.sys.FLUSH.token", "sys"), "FLUSH", "FLUSH", "few", BATCH),
-    row(("hfence.sys.FAR.token", "sys"), "FAR", "FAR", "hfs", BATCH),
+    row(("hfence.sys.FLUSH.token", "sys"), "FLUSH", "FLUSH", "fkew", BATCH),
+    row(("hfence.sys.FAR.token", "sys"), "FAR", "FAR", HIERARCHICAL, BATCH),
     row(("hfence.sys.SEND.token", "sys"), "SEND", "SEND", SYS_MARKERS, BATCH),
     row(("hfence.sys.WAIT.token", "sys"), "WAIT", "WAIT", SYS_MARKERS, BATCH),
     row(("hfence.sys.DROP.token", "sys"), "DROP", "DROP", SOFTWARE, BATCH),
@@ -176,15 +196,15 @@ pub const HIER_FENCE: &[HierRow] = &[
         SOFTWARE,
         "own banks and other GPMs drop -> DROP",
     ),
-    row(("hfence.sys.DRAIN.drained", "sys"), "DRAIN", "FAR", "hs", "wr_g[old] = 0: all GPMs drain -> FAR"),
-    row(("hfence.sys.DRAIN.drained_flush", "sys"), "DRAIN", "FLUSH", "few", "wr_g[old] = 0 -> FLUSH"),
+    row(("hfence.sys.DRAIN.drained", "sys"), "DRAIN", "FAR", "hjs", "wr_g[old] = 0: all GPMs drain -> FAR"),
+    row(("hfence.sys.DRAIN.drained_flush", "sys"), "DRAIN", "FLUSH", "fkew", "wr_g[old] = 0 -> FLUSH"),
     row(("hfence.sys.DRAIN.drained_flat", "sys"), "DRAIN", "DONE", "vx", "all homes have all writes -> DONE"),
     row(("hfence.sys.FLUSH.flushed_drain", "sys"), "FLUSH", "DONE", "w", "dirty lines are written -> DONE"),
     row(
         ("hfence.sys.FLUSH.flushed", "sys"),
         "FLUSH",
         "FAR",
-        "f",
+        "fk",
         "dirty lines are written: all GPMs drain -> FAR",
     ),
     row(
@@ -195,7 +215,7 @@ pub const HIER_FENCE: &[HierRow] = &[
         "all homes have all writes -> SEND",
     ),
     row(("hfence.sys.FLUSH.flushed_direct", "sys"), "FLUSH", "SEND", "e", "dirty lines are written -> SEND"),
-    row(("hfence.sys.FAR.ack", "sys"), "FAR", "FAR", "hfs", COUNT),
+    row(("hfence.sys.FAR.ack", "sys"), "FAR", "FAR", HIERARCHICAL, COUNT),
     row(("hfence.sys.FAR.all_acks", "sys"), "FAR", "SEND", MARKERS, "wr_s[old] = 0 in M GPMs -> SEND"),
     row(("hfence.sys.FAR.all_acks_sw", "sys"), "FAR", "DONE", "s", "wr_s[old] = 0 in M GPMs -> DONE"),
     row(("hfence.sys.SEND.ack", "sys"), "SEND", "SEND", SYS_MARKERS, COUNT),
@@ -220,6 +240,51 @@ pub const HIER_FENCE: &[HierRow] = &[
         SYS_ALL,
         "the last of the batch is reported -> IDLE",
     ),
+    row(("hfence.sys.IDLE.join", "sys"), "IDLE", "IDLE", JOINED, NEXT),
+    row(("hfence.sys.DRAIN.join", "sys"), "DRAIN", "DRAIN", JOINED, NEXT),
+    row(("hfence.sys.FLUSH.join", "sys"), "FLUSH", "FLUSH", "k", NEXT),
+    row(("hfence.sys.FAR.join", "sys"), "FAR", "FAR", JOINED, "noted, another far drain takes it in"),
+    row(("hfence.sys.SEND.join", "sys"), "SEND", "SEND", JOINED, NEXT),
+    row(("hfence.sys.WAIT.join", "sys"), "WAIT", "WAIT", JOINED, NEXT),
+    row(("hfence.sys.DONE.join", "sys"), "DONE", "DONE", JOINED, NEXT),
+    row(("hfence.sys.FAR.again", "sys"), "FAR", "FAR", JOINED, "GPMs have joined: all GPMs drain again"),
+    row(("hfence.join.IDLE.token", "join"), "IDLE", "IDLE", JOINED, NOTED),
+    row(("hfence.join.DRAIN.token", "join"), "DRAIN", "DRAIN", JOINED, BATCH),
+    row(("hfence.join.FLUSH.token", "join"), "FLUSH", "FLUSH", "k", BATCH),
+    row(("hfence.join.SEND.token", "join"), "SEND", "SEND", JOINED, BATCH),
+    row(("hfence.join.WAIT.token", "join"), "WAIT", "WAIT", JOINED, BATCH),
+    row(("hfence.join.DONE.token", "join"), "DONE", "DONE", JOINED, BATCH),
+    row(("hfence.join.IDLE.release", "join"), "IDLE", "DRAIN", JOINED, "own banks flip the epoch -> DRAIN"),
+    row(("hfence.join.IDLE.acquire", "join"), "IDLE", "DONE", JOINED, "L2s are coherent -> DONE"),
+    row(("hfence.join.DRAIN.drained", "join"), "DRAIN", "SEND", "j", "wr_g[old] = 0 -> SEND"),
+    row(("hfence.join.DRAIN.drained_flush", "join"), "DRAIN", "FLUSH", "k", "wr_g[old] = 0 -> FLUSH"),
+    row(("hfence.join.FLUSH.flushed", "join"), "FLUSH", "SEND", "k", "dirty lines are written -> SEND"),
+    row(("hfence.join.SEND.sent", "join"), "SEND", "WAIT", JOINED, "the leader is asked -> WAIT"),
+    row(("hfence.join.WAIT.ack", "join"), "WAIT", "WAIT", JOINED, COUNT),
+    row(
+        ("hfence.join.WAIT.all_acks", "join"),
+        "WAIT",
+        "DONE",
+        JOINED,
+        "the leader's release is complete -> DONE",
+    ),
+    row(
+        ("hfence.join.DONE.reported", "join"),
+        "DONE",
+        "IDLE",
+        JOINED,
+        "the last of the batch is reported -> IDLE",
+    ),
+    row(("hfence.relay.IDLE.request", "relay"), "IDLE", "IDLE", JOINED, "noted"),
+    row(("hfence.relay.BUSY.request", "relay"), "BUSY", "BUSY", JOINED, "noted for the next time"),
+    row(
+        ("hfence.relay.IDLE.begin", "relay"),
+        "IDLE",
+        "BUSY",
+        JOINED,
+        "the homes are asked, for all GPUs that wait -> BUSY",
+    ),
+    row(("hfence.relay.BUSY.finished", "relay"), "BUSY", "IDLE", JOINED, "all homes are asked -> IDLE"),
     row(("hfence.mark.IDLE.request", "mark"), "IDLE", "IDLE", SYS_MARKERS, "noted"),
     row(("hfence.mark.ORDER.request", "mark"), "ORDER", "ORDER", SYS_MARKERS, "noted"),
     row(("hfence.mark.OUT.request", "mark"), "OUT", "OUT", SYS_MARKERS, "noted"),
@@ -232,20 +297,20 @@ pub const HIER_FENCE: &[HierRow] = &[
     ),
     row(("hfence.mark.ORDER.ordered", "mark"), "ORDER", "OUT", SYS_MARKERS, "all tokens are back -> OUT"),
     row(("hfence.mark.OUT.left", "mark"), "OUT", "IDLE", SYS_MARKERS, "InvFence goes to the egress -> IDLE"),
-    row(("hfence.far.IDLE.request", "far"), "IDLE", "IDLE", "hfs", "noted"),
-    row(("hfence.far.BUSY.request", "far"), "BUSY", "BUSY", "hfs", "noted for the next time"),
+    row(("hfence.far.IDLE.request", "far"), "IDLE", "IDLE", HIERARCHICAL, "noted"),
+    row(("hfence.far.BUSY.request", "far"), "BUSY", "BUSY", HIERARCHICAL, "noted for the next time"),
     row(
         ("hfence.far.IDLE.begin", "far"),
         "IDLE",
         "BUSY",
-        "hfs",
+        HIERARCHICAL,
         "second epoch flips, for all that wait -> BUSY",
     ),
     row(
         ("hfence.far.BUSY.finished", "far"),
         "BUSY",
         "IDLE",
-        "hfs",
+        HIERARCHICAL,
         "wr_s[old] = 0: all served are answered -> IDLE",
     ),
     row(("hfence.drop.IDLE.request", "drop"), "IDLE", "IDLE", "s", "noted"),

@@ -34,6 +34,7 @@ pub mod evb;
 pub mod fence;
 pub mod fence_table;
 pub mod hier_fence;
+mod hier_fence_leader;
 pub mod hier_fence_marks;
 pub mod hier_fence_table;
 pub mod l1_table;

@@ -17,6 +17,8 @@ use weft_testbench::golden::planes::Nodes;
 
 const HMG: Scheme = Scheme::Hmg { flush: false };
 const FLUSHING: Scheme = Scheme::Hmg { flush: true };
+const JOINED: Scheme = Scheme::Joined { flush: false };
+const JOINED_FLUSHING: Scheme = Scheme::Joined { flush: true };
 const FLAT: Scheme = Scheme::Flat { flush: false };
 const FLAT_FLUSHING: Scheme = Scheme::Flat { flush: true };
 
@@ -72,29 +74,37 @@ fn releases_end_when_everything_before_them_has_taken_effect() {
         (unit(4, 4, 1, FLAT), 2000),
         (unit(2, 2, 2, Scheme::Drain { flush: false }), 2000),
         (unit(3, 2, 1, Scheme::Drain { flush: true }), 3000),
+        (unit(2, 2, 1, JOINED), 6000),
+        (unit(3, 3, 2, JOINED), 5000),
+        (with_marks(1, unit(2, 2, 2, JOINED_FLUSHING)), 6000),
+        (unit(4, 4, 1, JOINED_FLUSHING), 4000),
+        (unit(1, 4, 1, JOINED), 4000),
     ];
     for (seed, (unit, cycles)) in sets.into_iter().enumerate() {
         random_run(unit, cycles, seed as u64, &mut hits);
     }
     publish("hier_fence_random", &hits);
-    // Those need requests that stand still; see the test below.
-    assert_all_hit("hier-fence-unit", &hits, &["hfence.gpu.SEND.ack", "hfence.sys.SEND.ack"]);
+    // Those need requests or ends that stand still; see a test below, and `hier_fence_joined`.
+    let standing =
+        ["hfence.gpu.SEND.ack", "hfence.sys.SEND.ack", "hfence.sys.SEND.join", "hfence.sys.DONE.join"];
+    assert_all_hit("hier-fence-unit", &hits, &standing);
 }
 
 /// Nothing moves between GPUs; fences of system scope stand, those of GPU scope end all the same.
 #[test]
 fn gpu_scope_waits_for_no_other_gpu() {
+    stand_between_gpus(JOINED, 4);
     for marks in [1, 4] {
-        let world = stand_between_gpus(marks);
+        let world = stand_between_gpus(HMG, marks);
         let hits = covers(&world.nodes[5].sim);
         // With one serial of system scope, which is in flight, the requests of others wait, and markers of GPU scope leave.
         assert_eq!(hits["hmg.race.scope_passes_exhausted_one"] > 0, marks == 1, "{marks} marks");
     }
 }
 
-fn stand_between_gpus(marks: u32) -> World {
+fn stand_between_gpus(scheme: Scheme, marks: u32) -> World {
     let mut rng = SmallRng::seed_from_u64(1);
-    let mut world = World::new(with_marks(marks, unit(4, 4, 2, HMG)));
+    let mut world = World::new(with_marks(marks, unit(4, 4, 2, scheme)));
     let blocked = Mood { far_blocked: true, ..Mood::open() };
     let all = world.unit.nodes.all();
     // Systems fences of all nodes, some of whose messages have left before nothing moves any more.
@@ -250,7 +260,7 @@ fn tokens_during_a_fence_share_the_next_one() {
 /// What GPU homes have passed on delays a release of system scope by any GPM of that GPU, and no release of GPU scope.
 #[test]
 fn far_drains_wait_for_what_was_passed_on() {
-    for scheme in [HMG, Scheme::SwHierarchical] {
+    for scheme in [HMG, JOINED, Scheme::SwHierarchical] {
         let mut rng = SmallRng::seed_from_u64(3);
         let mut world = World::new(unit(2, 2, 1, scheme));
         let blocked = Mood { far_blocked: true, ..Mood::open() };
@@ -275,6 +285,8 @@ fn tables_equal_the_golden_ones() {
     let schemes = [
         (FenceScheme::Hmg { flush: false }, HMG),
         (FenceScheme::Hmg { flush: true }, FLUSHING),
+        (FenceScheme::Joined { flush: false }, JOINED),
+        (FenceScheme::Joined { flush: true }, JOINED_FLUSHING),
         (FenceScheme::Flat { flush: false }, FLAT),
         (FenceScheme::Flat { flush: true }, FLAT_FLUSHING),
         (FenceScheme::Drain { flush: false }, Scheme::Drain { flush: false }),
@@ -424,11 +436,11 @@ fn store_stands(fault: Fault, scheme: Scheme, strikes: bool) -> (World, SmallRng
             world.cycles(10, &Mood { far_blocked: true, ..Mood::open() }, &mut rng);
             0
         }
-        // Performed at its home, node 1, which releases what its threads may have read; the directory has not answered.
+        // Performed at its home, node 0, which releases what its threads may have read; the directory has not answered.
         _ => {
-            world.write(0, 0, 1);
+            world.write(1, 0, 0);
             world.cycle(&Mood::open(), &mut rng);
-            1
+            0
         }
     };
     world.token(node, Scope::Sys, false);
@@ -444,8 +456,11 @@ fn what_banks_answer_too_early_breaks_a_promise() {
         (Fault::DrainEarly, Scheme::SwFlat),
         (Fault::DrainEarly, Scheme::Drain { flush: false }),
         (Fault::DrainEarly, Scheme::SwHierarchical),
+        (Fault::DrainEarly, JOINED),
         (Fault::FarDrainEarly, HMG),
+        (Fault::FarDrainEarly, JOINED),
         (Fault::FarDrainEarly, Scheme::SwHierarchical),
+        (Fault::TokenEarly, JOINED),
         (Fault::TokenEarly, HMG),
         (Fault::TokenEarly, FLAT),
     ];
@@ -456,8 +471,9 @@ fn what_banks_answer_too_early_breaks_a_promise() {
         world.assert_idle();
         assert_eq!(world.ended, [0, 1]);
         let seen = text_of(|| drop(store_stands(fault, scheme, true)));
-        let words = "ends before write 0 of node 0 has taken effect";
-        assert!(seen.as_ref().is_some_and(|s| s.contains(words)), "{fault:?} {scheme:?}: {seen:?}");
+        let by = u32::from(fault == Fault::TokenEarly);
+        let words = format!("ends before write 0 of node {by} has taken effect");
+        assert!(seen.as_ref().is_some_and(|s| s.contains(&words)), "{fault:?} {scheme:?}: {seen:?}");
     }
 }
 
@@ -482,7 +498,7 @@ fn outcomes(unit: Unit, fault: Fault) -> Vec<String> {
 /// Units that tell a fence complete when it begins, releases and acquires alike.
 #[test]
 fn fences_told_complete_when_they_begin_are_seen() {
-    for scheme in [HMG, FLAT, Scheme::SwHierarchical, Scheme::SwFlat] {
+    for scheme in [HMG, JOINED, FLAT, Scheme::SwHierarchical, Scheme::SwFlat] {
         let faulty = Unit { early: true, ..unit(2, 2, 1, scheme) };
         let run = |seed| {
             let mut rng = SmallRng::seed_from_u64(seed);
@@ -499,6 +515,10 @@ fn messages_lost_or_out_of_order_are_seen() {
     let cases = [
         (Fault::AckLost, HMG, "every token is covered"),
         (Fault::AckLost, FLAT, "every token is covered"),
+        (Fault::AckLost, JOINED, "every token is covered"),
+        (Fault::AckTwice, JOINED, "acknowledge"),
+        (Fault::MarkerOvertakes, JOINED, promise),
+        (Fault::MarkerEarly, JOINED, promise),
         (Fault::AckTwice, HMG, "acknowledge"),
         (Fault::AckOfAnother, HMG, "acknowledge"),
         (Fault::SerialWrong, HMG, "and had not to"),

@@ -35,6 +35,7 @@ mod dir_tables;
 mod fabric_failures;
 mod hier_fence;
 mod hier_fence_bench;
+mod hier_fence_joined;
 mod hmg_programs;
 mod host_bench;
 mod host_board;

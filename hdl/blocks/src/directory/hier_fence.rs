@@ -25,7 +25,7 @@
 //! ```
 //! | port | dir | fields | |
 //! | --- | --- | --- | --- |
-//! | `start` | in | seq, scope, acquire | scope 1 GPU, 2 system; always taken |
+//! | `start` | in | seq, scope, acquire | scope 1 GPU, 2 system, 3 (`joined`) system, of all nodes; always taken |
 //! | `done` | out | seq, scope, acquire | everything of this scope and kind up to `seq` is complete |
 //! | `cmd{b}`, `done{b}` | out, in | op | drain, flush, drop: what never waits for other GPUs |
 //! | `far_cmd{b}`, `far_done{b}` | out, in | op | drain of what the bank has passed on to other GPUs |
@@ -50,12 +50,45 @@
 //! | scheme | markers | far drains | acquire of GPU scope | acquire of system scope |
 //! | --- | --- | --- | --- | --- |
 //! | `hmg` | passed on by GPU homes | yes | nothing to do | nothing to do |
+//! | `joined` | the same, for all of a GPU | yes | nothing to do | nothing to do |
 //! | `flat` | from each home to every other node | no | there is none | nothing to do |
 //! | `drain` | no: every answered store has no old copy left | no | there is none | nothing to do |
 //! | `sw-hierarchical` | no | yes | own banks: lines with another GPU home | own banks: all lines homed elsewhere; other GPMs: those of other GPUs |
 //! | `sw-flat` | no | no | own banks: all lines homed elsewhere | the same |
 //!
 //! `flat` and `drain` are for directories without GPU homes, which have only one kind of release: every fence is of system scope, and there is no engine of GPU scope.
+//!
+//! # Joined releases
+//! With scheme `joined` the GPMs of a GPU join their releases of system scope, so that the messages between
+//! GPUs do not grow with the GPMs that release. The first GPM of a GPU is its leader:
+//!
+//! ```text
+//!  GPM that follows:  DRAIN own banks, FLUSH -> SEND MarkSys to the leader -> WAIT for its one acknowledgement
+//!  leader:            DRAIN own banks, FLUSH -> FAR -> SEND MarkSys to the leaders of the other GPUs -> WAIT N -> done, an acknowledgement to all that joined
+//!                        ^ all that wait         ^ once more while GPMs have joined meanwhile
+//!  relay of a leader: GPUs that wait -> MarkSys to the GPMs of this GPU, naming those GPUs -> M homes -> an acknowledgement to each GPU's leader
+//! ```
+//! A GPM that joins has drained what its GPU homes must have, and the far drain that precedes the markers
+//! begins after it has joined: so the leader's release covers what its own would have covered (hmg.md
+//! section 6, steps 1 to 5). It joins one batch and asks again when that is answered, so a batch repeats its
+//! far drain M-1 times at most. Between GPUs a release costs N-1 requests and N-1 acknowledgements; the
+//! markers, one on each channel of a home to another GPU, are shared by all GPUs that wait at the relay, and
+//! each is acknowledged by the GPU home for all GPMs of its GPU.
+//!
+//! A release that every node has (scope 3, a kernel's end) says so to leader and relay, which gather it: a
+//! leader begins when all GPMs of its GPU have joined, a relay when all GPUs have asked. So such a release
+//! has one batch for each GPU and one marker of each home: N(N-1) requests, as many acknowledgements, and
+//! N(N-1)M markers and receipts between GPUs.
+//!
+//! Nothing waits in a circle. The new requests are REQ and the new acknowledgements RSP, taken in the cycle
+//! in which they are there as all others; each that is owed or awaited has its bit, so the networks wait for
+//! each other as before: REQ for INV, INV and RSP for nothing. Fences wait for fences so: a GPM for its
+//! leader's batch, that for relays, a relay for the homes of its GPU, which wait for INV alone. A relay
+//! holds the own GPU's request, until a marker of another GPU comes, and that is the answer of a relay that
+//! holds no request of others. What is gathered holds nothing else back: until it is complete the leader is
+//! idle and serves other GPMs, the relay serves other requests; so every node comes to its token of scope 3,
+//! if the next one is given when that has ended at all nodes. Releases of GPU scope use neither leader nor
+//! relay.
 //!
 //! One batch per scope is in flight; tokens that come meanwhile are batched, releases and acquires apart, and the two kinds take turns.
 //!
@@ -64,16 +97,17 @@
 #![doc = include_str!("../../pictures/hier-fence-unit.svg")]
 
 use super::fence::{EARLY, fault, fault_info};
-use super::fence_ports::part_out;
 use super::hier_fence_acks::Acks;
+use super::hier_fence_asks::requests;
 use super::hier_fence_incoming::{Incoming, incoming};
 use super::hier_fence_marks::Marks;
 use super::hier_fence_observe::{Seen, observe};
 use super::hier_fence_params::Part;
 pub use super::hier_fence_params::{FenceScheme, HierFenceParams};
+use super::hier_fence_relay::Relay;
 use super::hier_fence_scope::{Inputs, Outputs, Scope, Which};
 use super::hier_fence_serve::{Commands, Serve, far_commands};
-use super::hier_fence_table::{ScopeState, gpu_table, serve_table, sys_table};
+use super::hier_fence_table::{ScopeState, gpu_table, join_table, serve_table, sys_table};
 use crate::common::sys::{module_sys_from, module_sys_params, sys_tag};
 use crate::msg::*;
 use crate::registry::{BlockError, ParamInfo, ParamSet};
@@ -91,6 +125,22 @@ pub(super) struct Ask {
     pub scope: Bits,
 }
 
+/// What a request says where GPMs join.
+#[derive(Clone, Copy, Bundle)]
+#[bundle(params = Sys)]
+pub(super) struct AskFor {
+    #[width(p.node_bits())]
+    pub src: Bits,
+    #[width(p.node_bits())]
+    pub dst: Bits,
+    #[width(2)]
+    pub scope: Bits,
+    /// Of MarkSys: to a leader whether it is for a release of all nodes, in bit 0; of a leader to its GPMs
+    /// the GPUs for which it is, a bit each.
+    #[width(p.line_bits())]
+    pub line: Bits,
+}
+
 /// What an acknowledgement says.
 #[derive(Clone, Copy, Bundle)]
 #[bundle(params = Sys)]
@@ -101,7 +151,7 @@ pub(super) struct Answer {
     pub dst: Bits,
     #[width(p.l2_id_bits())]
     pub id: Bits,
-    /// {origin, serial} in the lowest bits, else zero.
+    /// {origin, serial} in the lowest bits, of a home's to its leader {GPU, origin, serial}, else zero.
     #[width(p.data_bits())]
     pub data: Bits,
 }
@@ -115,6 +165,11 @@ impl Answer {
     /// The home whose marker it is; of other acknowledgements the node that answers.
     pub fn origin(&self, sys: &Sys) -> Bits {
         self.data.slice(SERIAL_BITS, sys.node_bits())
+    }
+
+    /// Of a home's to its leader: the GPU for which it is.
+    pub fn requester(&self, sys: &Sys) -> Bits {
+        self.data.slice(SERIAL_BITS + sys.node_bits(), bits_for(u64::from(sys.gpus)))
     }
 }
 
@@ -153,11 +208,15 @@ fn describe(p: &HierFenceParams) {
     let own_far = far.as_ref().map_or(bool_lit(false), |far| far.serves_home(p) & far_finished);
     let marks = Marks::new(p);
     let acks = Acks::new(p);
-    let complete = acks.awaited(p, &incoming, &marks);
+    let relay = Relay::new(p);
+    let relayed = relay.as_ref().map(|relay| relay.begins(p));
+    let none = lit_bv(Bv::zero(p.sys.gpus));
+    let complete = acks.awaited(p, &incoming, &marks, relayed.unwrap_or(none));
     let own_home = complete.own;
     let [gpu_acks, sys_acks] = incoming.acks;
     let all_acks = [vec![gpu_acks, own_home[0]], vec![sys_acks, own_home[1], own_far]];
-    let outs = scopes.step(p, &finished, all_acks);
+    let outs = scopes.step(p, &finished, all_acks, [incoming.joins, incoming.common_joins]);
+    relay.iter().for_each(|relay| relay.step(p, &incoming, outs.sys.mark, scopes.sys.is_common()));
 
     let served = |serve: &Option<Serve>, new: Bits, finished: Bool, table: &'static str| -> Bits {
         serve.as_ref().map_or(lit_bv(Bv::zero(p.gpm_slots())), |serve| {
@@ -166,10 +225,12 @@ fn describe(p: &HierFenceParams) {
     };
     let far_answers = served(&far, incoming.far | p.own_gpm(outs.sys.far), far_finished, "far");
     let drop_answers = served(&drops, incoming.drops, finished[2], "drop");
-    let asks = [outs.gpu.as_ref().map_or(bool_lit(false), |out| out.mark), outs.sys.mark];
-    let crosses = marks.step(p, &incoming, asks, acks.open());
-    requests(p, scopes.gpu.as_ref(), &scopes.sys);
-    acks.answer(p, &incoming, &complete, far_answers, drop_answers);
+    let of_gpu = outs.gpu.as_ref().map_or(bool_lit(false), |out| out.mark);
+    let own = |yes: Bool| p.own_requester() & yes.repeat(p.sys_requesters());
+    let of_sys = relayed.unwrap_or_else(|| own(outs.sys.mark));
+    let crosses = marks.step(p, &incoming, (of_gpu, of_sys), acks.open());
+    requests(p, scopes.gpu.as_ref(), &scopes.sys, relay.as_ref());
+    acks.answer(p, &incoming, &complete, [far_answers, drop_answers, outs.sys.answers]);
     let seen = Seen { own_home: own_home[0] | own_home[1], crosses, receives: scopes.receives(&incoming) };
     observe(p, &scopes.with(&outs), far.as_ref(), &seen);
 }
@@ -188,20 +249,28 @@ struct Steps {
 
 impl Scopes {
     /// Takes a token, reports an end, and goes on with what the banks have carried out and the acknowledgements that come.
-    fn step(&self, p: &HierFenceParams, finished: &[Bool], acks: [Vec<Bool>; 2]) -> Steps {
+    fn step(&self, p: &HierFenceParams, finished: &[Bool], acks: [Vec<Bool>; 2], joins: [Bits; 2]) -> Steps {
         let start = in_channel::<FenceToken>("start", &());
         let done = out_channel::<FenceToken>("done", &());
         when(start.valid, || start.take());
-        let wide = start.msg.scope.eq(2);
+        let common = start.msg.scope.eq(3);
+        let wide = if p.joined() { start.msg.scope.bit(1) } else { start.msg.scope.eq(2) };
         let narrow = if self.gpu.is_some() { start.msg.scope.eq(1) } else { bool_lit(false) };
         assert_always(
             "start_scope",
             !start.valid | wide | narrow,
             "a fence is of system scope, or of GPU scope if that is told apart",
         );
+        if p.joined() {
+            assert_always(
+                "start_common_releases",
+                !start.valid | !common | !start.msg.acquire,
+                "what all nodes do together is a release",
+            );
+        }
         // The engine of GPU scope reports first; it cannot be there again in the next cycle.
-        let tells = |scope: &Scope| if p.early { scope.begins() } else { scope.is(ScopeState::Done) };
-        let token = |scope: &Scope| if p.early { scope.next_token() } else { scope.token() };
+        let tells = |scope: &Scope| if p.early { scope.begins(p) } else { scope.ends() };
+        let token = |scope: &Scope| if p.early { scope.next_token(p) } else { scope.token() };
         let first = self.gpu.as_ref().map_or(bool_lit(false), |gpu| tells(gpu) & done.free);
         let second = tells(&self.sys) & done.free & !first;
         when(second, || done.send(&token(&self.sys)));
@@ -209,14 +278,31 @@ impl Scopes {
             when(first, || done.send(&token(gpu)));
         }
         let step = |scope: &Scope, i: Inputs| -> Outputs {
-            let table = if scope.which == Which::Gpu { gpu_table(p.scheme) } else { sys_table(p.scheme) };
+            let table = match scope.which {
+                Which::Gpu => gpu_table(p.scheme),
+                Which::Sys if p.follows() => join_table(p.flushes()),
+                Which::Sys => sys_table(p.scheme),
+            };
             scope.step(p, &table, start.msg.seq, start.msg.acquire, &i)
         };
         let [gpu_acks, sys_acks] = acks;
-        let of_gpu =
-            Inputs { token: start.valid & narrow, finished: finished[0], acks: gpu_acks, done: first };
-        let of_sys =
-            Inputs { token: start.valid & wide, finished: finished[1], acks: sys_acks, done: second };
+        let no = bool_lit(false);
+        let of_gpu = Inputs {
+            token: start.valid & narrow,
+            common: no,
+            finished: finished[0],
+            acks: gpu_acks,
+            done: first,
+            joins,
+        };
+        let of_sys = Inputs {
+            token: start.valid & wide,
+            common: start.valid & common,
+            finished: finished[1],
+            acks: sys_acks,
+            done: second,
+            joins,
+        };
         Steps { gpu: self.gpu.as_ref().map(|gpu| step(gpu, of_gpu)), sys: step(&self.sys, of_sys) }
     }
 
@@ -231,56 +317,6 @@ impl Scopes {
         let waits = |scope: &Scope| scope.state.get().is_any(&[ScopeState::Send, ScopeState::Wait]);
         let gpu = self.gpu.as_ref().map_or(bool_lit(false), waits);
         i.mark & mux(i.mark_msg.sys, waits(&self.sys), gpu)
-    }
-}
-
-/// Requests of both engines to the own GPU, and of the engine of system scope to other GPUs.
-fn requests(p: &HierFenceParams, gpu: Option<&Scope>, sys: &Scope) {
-    let ask = |dst: Bits, order: Enum<FenceOrder>| Ask { src: p.home_bits(), dst, scope: order.bits() };
-    let left = sys.to_ask.get();
-    let near = left & p.node_mask(&p.near());
-    let mut sent = Vec::new();
-    let (mut gpu_asks, mut far_waits) = (bool_lit(false), None);
-    if p.has(Part::NearAsks) {
-        let out = part_out::<ReqMsg, Ask>("req_out", &p.sys);
-        let node = near.lowest_set();
-        let waits = gpu.map_or(bool_lit(false), |gpu| gpu.to_ask.get().any());
-        let second = (near.any() & !waits & out.free).named("sys_asks_near");
-        when(second, || out.send(&ask(node, sys.order())));
-        if let Some(gpu) = gpu {
-            let of_gpu = gpu.to_ask.get();
-            gpu_asks = (waits & out.free).named("gpu_asks");
-            when(gpu_asks, || {
-                let gpm = of_gpu.lowest_set();
-                gpu.to_ask.set(of_gpu & !gpm.one_hot(p.gpm_slots()));
-                out.send(&ask(p.node_of_gpm(gpm), gpu.order()));
-            });
-        }
-        sent.push((second, node));
-    } else {
-        silent_out_channel::<ReqMsg>("req_out", &p.sys);
-    }
-    if p.has(Part::FarAsks) {
-        let out = part_out::<ReqMsg, Ask>("far_req_out", &p.sys);
-        let far = left & !p.node_mask(&p.near());
-        let node = far.lowest_set();
-        let go = (far.any() & out.free).named("sys_asks_far");
-        when(go, || out.send(&ask(node, sys.order())));
-        far_waits = Some(out.waiting & !out.free);
-        sent.push((go, node));
-    } else {
-        silent_out_channel::<ReqMsg>("far_req_out", &p.sys);
-    }
-    if let ([(near_goes, _), _], Some(far_waits)) = (sent.as_slice(), far_waits) {
-        cover(
-            "hmg.race.near_request_passes_far",
-            (*near_goes | gpu_asks) & far_waits,
-            "a request leaves inside the GPU while one to another GPU cannot",
-        );
-    }
-    let gone = |(go, node): &(Bool, Bits)| node.one_hot(p.sys.nodes()) & go.repeat(p.sys.nodes());
-    if let Some(gone) = sent.iter().map(gone).reduce(|a, b| a | b) {
-        when(gone.any(), || sys.to_ask.set(left & !gone));
     }
 }
 
@@ -299,14 +335,24 @@ pub fn hier_fence_params() -> Vec<ParamInfo> {
     let marks = HierFenceParams::MARKS.to_string();
     list.extend([
         info("home", "0", "a node {GPU, GPM} that exists", "this node"),
-        info("scheme", "hmg", "hmg, flat, drain, sw-hierarchical, sw-flat", "how caches are kept coherent"),
+        info(
+            "scheme",
+            "hmg",
+            "hmg, joined, flat, drain, sw-hierarchical, sw-flat",
+            "how caches are kept coherent",
+        ),
         info(
             "flush",
             "off",
             "on, off",
-            "hmg, flat, drain: a release of system scope writes back dirty L2 lines",
+            "hmg, joined, flat, drain: a release of system scope writes back dirty L2 lines",
         ),
-        info("marks", &marks, "1, 2, 4", "hmg, flat: most markers of a scope that this home has in flight"),
+        info(
+            "marks",
+            &marks,
+            "1, 2, 4",
+            "hmg, joined, flat: most markers of a scope that this home has in flight",
+        ),
         fault_info(),
     ]);
     list
@@ -330,6 +376,7 @@ pub fn build_hier_fence(p: &ParamSet) -> Result<Arc<Module>, BlockError> {
     };
     let scheme = match p.text("scheme").as_str() {
         "hmg" => FenceScheme::Hmg { flush },
+        "joined" => FenceScheme::Joined { flush },
         "flat" => FenceScheme::Flat { flush },
         "drain" => FenceScheme::Drain { flush },
         "sw-hierarchical" => FenceScheme::SwHierarchical,

@@ -44,6 +44,11 @@ impl Awaited {
 
     /// From now on `begins` await their count; one of `comes` has come. Both have one bit set or none. True if that was its last.
     fn step(&self, begins: Bits, comes: Bits) -> Bool {
+        self.each(begins, comes).any().named(&format!("{}_last", self.name))
+    }
+
+    /// The same of any number of counters at once: those whose last has come.
+    fn each(&self, begins: Bits, comes: Bits) -> Bits {
         let (name, open) = (self.name, self.open());
         let above = self.bits[1..].iter().map(|b| b.get()).reduce(|a, b| a | b);
         let one = self.bits[0].get() & above.map_or(!lit_bv(Bv::zero(open.width())), |above| !above);
@@ -65,7 +70,7 @@ impl Awaited {
             (begins & open).none(),
             "a marker is sent when the one before it, of the same origin and serial, is acknowledged",
         );
-        (comes & one).any().named(&format!("{name}_last"))
+        comes & one
     }
 }
 
@@ -106,18 +111,23 @@ struct Says {
     origin: Bits,
     #[width(2)]
     order: Bits,
+    /// Of a home's to its leader: the GPU for which it is.
+    #[width(bits_for(u64::from(p.gpus)))]
+    requester: Bits,
 }
 
 /// Those of one kind that one port may send, and what the chosen one says.
 struct Kind<'a> {
+    /// Its place in [`Acks::all`].
+    of: usize,
     waits: Bits,
     says: Box<dyn Fn(Bits) -> Says + 'a>,
 }
 
 /// What was sent in a cycle.
 struct Sent {
-    /// Of each kind, the bit that was.
-    gone: Vec<Bits>,
+    /// Of each kind, by its place, the bit that was.
+    gone: Vec<(usize, Bits)>,
     any: Bool,
     /// A message waits for the network.
     stands: Bool,
@@ -138,28 +148,32 @@ fn send(p: &HierFenceParams, port: &str, kinds: &[Kind]) -> Sent {
     let says: Vec<Says> = kinds.iter().zip(&picks).map(|(kind, pick)| (kind.says)(pick.index)).collect();
     when(go, || {
         turn.granted(pick.index);
-        let Says { dst, serial, origin, order } = select(&says, pick.index);
+        let Says { dst, serial, origin, order, requester } = select(&says, pick.index);
+        let about = if p.follows() { cat(&[requester, origin, serial]) } else { cat(&[origin, serial]) };
         out.send(&Answer {
             src: p.home_bits(),
             dst,
             id: order.zext(p.sys.l2_id_bits()),
-            data: cat(&[origin, serial]).zext(p.sys.data_bits()),
+            data: about.zext(p.sys.data_bits()),
         });
     });
     let gone = picks.iter().zip(&turns).zip(kinds).enumerate().map(|(k, ((of_kind, turn), kind))| {
         let here = go & pick.index.eq(k as u64);
         when(here, || turn.granted(of_kind.index));
-        of_kind.one_hot(kind.waits.width()) & here.repeat(kind.waits.width())
+        (kind.of, of_kind.one_hot(kind.waits.width()) & here.repeat(kind.waits.width()))
     });
     Sent { gone: gone.collect(), any: go, stands: out.waiting & !out.free }
 }
 
 /// Markers whose last acknowledgement has come in a cycle.
 pub(super) struct Complete {
-    /// Requesters that an own marker has served: GPMs of the own GPU for GPU scope, nodes for system scope.
+    /// Requesters that an own marker has served: GPMs of the own GPU for GPU scope, nodes, or GPUs where
+    /// their GPMs join, for system scope.
     home: [Bits; 2],
     /// One that was passed on; which, [`Incoming`] says.
     passed: Bool,
+    /// At a leader: GPUs whose markers all homes of this one have acknowledged, the own one left out.
+    relayed: Bits,
     /// This node is among the requesters: this home's acknowledgements, for the engines of GPU and system scope.
     pub own: [Bool; 2],
 }
@@ -170,6 +184,8 @@ pub(super) struct Acks {
     gpu_awaited: Option<Awaited>,
     sys_awaited: Option<Awaited>,
     passed_awaited: Option<Awaited>,
+    /// At a leader, by GPU: homes of the own one that have not acknowledged.
+    relay_awaited: Option<Awaited>,
     /// To GPMs that asked this one for a far drain or a drop.
     far: Option<Owed>,
     drops: Option<Owed>,
@@ -179,6 +195,9 @@ pub(super) struct Acks {
     /// Of others' markers by {origin, serial}, the origin a GPM or a node.
     gpu_receipts: Option<Owed>,
     sys_receipts: Option<Owed>,
+    /// A leader's, to GPMs that have joined and to other leaders by GPU.
+    joined: Option<Owed>,
+    relayed: Option<Owed>,
 }
 
 impl Acks {
@@ -191,12 +210,15 @@ impl Acks {
             gpu_awaited: awaited(Part::GpuMarks, "gpu_awaited", serials, p.sys.gpms - 1),
             sys_awaited: awaited(Part::Markers, "sys_awaited", serials, p.receivers()),
             passed_awaited: awaited(Part::Forwards, "passed_awaited", p.sys.gpus * serials, p.sys.gpms - 1),
+            relay_awaited: p.leads().then(|| Awaited::new("relay_awaited", p.sys.gpus, p.sys.gpms)),
             far: owed(near && p.has(Part::FarDrains), "far_answers", slots),
             drops: owed(near && p.has(Part::FarDrops), "drop_answers", slots),
             gpu_home: owed(gpu, "gpu_home_acks", slots),
-            sys_home: owed(sys, "sys_home_acks", nodes),
+            sys_home: owed(sys && !p.leads(), "sys_home_acks", p.sys_requesters()),
             gpu_receipts: owed(gpu, "gpu_receipts", slots * serials),
             sys_receipts: owed(sys, "sys_receipts", nodes * serials),
+            joined: owed(p.leads(), "joined_acks", slots),
+            relayed: owed(p.leads() && p.sys.gpus > 1, "relay_acks", p.sys.gpus),
         }
     }
 
@@ -206,7 +228,8 @@ impl Acks {
     }
 
     /// Counts what comes for markers that this node has sent or passed on.
-    pub fn awaited(&self, p: &HierFenceParams, i: &Incoming, marks: &Marks) -> Complete {
+    /// `relayed`: GPUs for which the homes of this one begin to be asked.
+    pub fn awaited(&self, p: &HierFenceParams, i: &Incoming, marks: &Marks, relayed: Bits) -> Complete {
         let no = bool_lit(false);
         let comes = p.serial_bit(i.ack_serial);
         let own = |awaited: &Option<Awaited>, which: Which, receipt: Bool| {
@@ -236,12 +259,19 @@ impl Acks {
             served & last.repeat(served.width())
         };
         let home = [served(Which::Gpu, last[0]), served(Which::Sys, last[1])];
-        let own = [home[0].bit(p.sys.gpm_of_node(p.home)), home[1].bit(p.home)];
-        Complete { home, passed, own }
+        let relays = self.relay_awaited.as_ref().map(|awaited| awaited.each(relayed, i.relayed | home[1]));
+        let own_sys = match relays {
+            Some(relays) => relays.bit(p.sys.gpu_of_node(p.home)),
+            None if p.joined() => no,
+            None => home[1].bit(p.home),
+        };
+        let relayed = relays.map_or(lit_bv(Bv::zero(p.sys.gpus)), |relays| relays & !p.own_gpu());
+        Complete { home, passed, relayed, own: [home[0].bit(p.sys.gpm_of_node(p.home)), own_sys] }
     }
 
-    /// Takes what is owed from now on and sends what it can, to both sides. `far` and `drops` are GPMs for which the banks have done what they asked.
-    pub fn answer(&self, p: &HierFenceParams, i: &Incoming, complete: &Complete, far: Bits, drops: Bits) {
+    /// Takes what is owed from now on and sends what it can, to both sides. `served`: GPMs for which the
+    /// banks have done what they asked, far drains and drops, and those whose joined release is complete.
+    pub fn answer(&self, p: &HierFenceParams, i: &Incoming, complete: &Complete, served: [Bits; 3]) {
         let near_sent = if p.has(Part::NearAsks) {
             send(p, "rsp_out", &self.near(p))
         } else {
@@ -261,101 +291,135 @@ impl Acks {
                 "an acknowledgement leaves inside the GPU while one to another GPU cannot",
             );
         }
-        self.settle(p, &Acks::newly(p, i, complete, far, drops), near_sent.gone, far_sent.gone);
+        self.settle(&Acks::newly(p, i, complete, served), &near_sent.gone, &far_sent.gone);
     }
 
     /// What is owed, in a fixed order.
-    fn all(&self) -> [&Option<Owed>; 6] {
-        let Acks { far, drops, gpu_home, sys_home, gpu_receipts, sys_receipts, .. } = self;
-        [far, drops, gpu_home, gpu_receipts, sys_home, sys_receipts]
+    fn all(&self) -> [&Option<Owed>; 8] {
+        let Acks { far, drops, gpu_home, sys_home, gpu_receipts, sys_receipts, joined, relayed, .. } = self;
+        [far, drops, gpu_home, gpu_receipts, sys_home, sys_receipts, joined, relayed]
     }
 
     /// What is owed from now on, in the order of [`Acks::all`].
-    fn newly(p: &HierFenceParams, i: &Incoming, complete: &Complete, far: Bits, drops: Bits) -> [Bits; 6] {
+    fn newly(p: &HierFenceParams, i: &Incoming, complete: &Complete, served: [Bits; 3]) -> [Bits; 8] {
         let (slots, nodes, serials) = (p.gpm_slots(), p.sys.nodes(), p.serials());
         let receipt = i.mark & !i.foreign;
         let HierMark { serial, origin, sys } = i.mark_msg;
         let received = hot(receipt & sys, p.marker_number(origin, serial), nodes * serials);
         let passed = hot(complete.passed, p.marker_number(i.ack_origin, i.ack_serial), nodes * serials);
         let gpm = p.marker_number(p.sys.gpm_of(origin), serial);
+        let [far, drops, joined] = served;
+        let own = if p.joined() { lit_bv(Bv::zero(p.sys.gpus)) } else { p.node_mask(&[p.home]) };
         [
             far,
             drops,
             complete.home[0] & !p.own_gpm(bool_lit(true)),
             hot(receipt & !sys, gpm, slots * serials),
-            complete.home[1] & !p.node_mask(&[p.home]),
+            complete.home[1] & !own,
             received | passed,
+            joined,
+            complete.relayed,
         ]
     }
 
-    /// Enters what is new and takes out what has gone; the ports give their kinds in the order of [`Acks::all`], the one to other GPUs the last two.
-    fn settle(&self, p: &HierFenceParams, new: &[Bits; 6], near: Vec<Bits>, far: Vec<Bits>) {
-        let (mut near, mut far) = (near.into_iter(), far.into_iter());
+    /// Enters what is new and takes out what has gone on both ports.
+    fn settle(&self, new: &[Bits; 8], near: &[(usize, Bits)], far: &[(usize, Bits)]) {
         for (at, (owed, new)) in self.all().into_iter().zip(new).enumerate() {
             let Some(owed) = owed else { continue };
             let none = lit_bv(Bv::zero(owed.get().width()));
-            let inside = if p.has(Part::NearAsks) { near.next() } else { None };
-            let outside = if at >= 4 { far.next() } else { None };
-            owed.follow(*new, inside.unwrap_or(none) | outside.unwrap_or(none));
+            let gone =
+                |list: &[(usize, Bits)]| list.iter().find(|(of, _)| *of == at).map_or(none, |(_, g)| *g);
+            owed.follow(*new, gone(near) | gone(far));
         }
     }
 
     /// A home's acknowledgement of a whole marker.
     fn of_home(p: &HierFenceParams, dst: Bits, order: FenceOrder) -> Says {
-        let serial = lit(0, SERIAL_BITS);
-        Says { dst, serial, origin: p.home_bits(), order: enum_lit(order).bits() }
+        let (serial, requester) = (lit(0, SERIAL_BITS), Acks::nobody(p));
+        Says { dst, serial, origin: p.home_bits(), order: enum_lit(order).bits(), requester }
+    }
+
+    /// No GPU is named.
+    fn nobody(p: &HierFenceParams) -> Bits {
+        lit(0, bits_for(u64::from(p.sys.gpus)))
+    }
+
+    /// Those of [`Acks::all`] at `of` that are for GPMs of the own GPU, if there are any.
+    fn by_gpm<'a>(&'a self, p: &'a HierFenceParams, of: usize, order: FenceOrder) -> Option<Kind<'a>> {
+        let owed = self.all()[of].as_ref()?;
+        let says = move |gpm: Bits| Acks::of_home(p, p.node_of_gpm(gpm.resize(p.sys.gpm_bits())), order);
+        Some(Kind { of, waits: owed.get(), says: Box::new(says) })
     }
 
     /// What leaves for GPMs of the own GPU.
     fn near<'a>(&'a self, p: &'a HierFenceParams) -> Vec<Kind<'a>> {
         let (low, bits) = (p.sys.gpm_bits(), p.sys.node_bits());
         let mut kinds: Vec<Kind> = Vec::new();
-        let mut by_gpm = |owed: &Option<Owed>, order: FenceOrder| {
-            if let Some(owed) = owed {
-                let says = move |gpm: Bits| Acks::of_home(p, p.node_of_gpm(gpm.resize(low)), order);
-                kinds.push(Kind { waits: owed.get(), says: Box::new(says) });
-            }
-        };
-        by_gpm(&self.far, FenceOrder::DrainFar);
-        by_gpm(&self.drops, FenceOrder::DropFar);
-        by_gpm(&self.gpu_home, FenceOrder::MarkGpu);
+        kinds.extend(self.by_gpm(p, 0, FenceOrder::DrainFar));
+        kinds.extend(self.by_gpm(p, 1, FenceOrder::DropFar));
+        kinds.extend(self.by_gpm(p, 2, FenceOrder::MarkGpu));
         if let Some(owed) = &self.gpu_receipts {
             let says = move |number: Bits| {
                 let (gpm, serial) = p.marker_of(number, low);
-                let origin = p.node_of_gpm(gpm);
-                Says { dst: origin, serial, origin, order: enum_lit(FenceOrder::MarkGpu).bits() }
+                let (origin, order) = (p.node_of_gpm(gpm), enum_lit(FenceOrder::MarkGpu).bits());
+                Says { dst: origin, serial, origin, order, requester: Acks::nobody(p) }
             };
-            kinds.push(Kind { waits: owed.get(), says: Box::new(says) });
+            kinds.push(Kind { of: 3, waits: owed.get(), says: Box::new(says) });
         }
-        if let (Some(home), Some(receipts)) = (&self.sys_home, &self.sys_receipts) {
-            let says = move |node: Bits| Acks::of_home(p, node, FenceOrder::MarkSys);
-            kinds.push(Kind { waits: home.get() & p.node_mask(&p.near()), says: Box::new(says) });
+        if let Some(home) = &self.sys_home {
+            let to_requester = move |node: Bits| Acks::of_home(p, node, FenceOrder::MarkSys);
+            let to_leader = move |gpu: Bits| {
+                let leader = lit(u64::from(p.leader()), bits);
+                let requester = gpu.resize(bits_for(u64::from(p.sys.gpus)));
+                Says { requester, ..Acks::of_home(p, leader, FenceOrder::MarkSys) }
+            };
+            kinds.push(if p.joined() {
+                Kind { of: 4, waits: home.get(), says: Box::new(to_leader) }
+            } else {
+                let waits = home.get() & p.node_mask(&p.near());
+                Kind { of: 4, waits, says: Box::new(to_requester) }
+            });
+        }
+        if let Some(receipts) = &self.sys_receipts {
             let says = move |number: Bits| {
                 let (origin, serial) = p.marker_of(number, bits);
                 // The marker of another GPU's home came from the own GPU's home for the same lines.
                 let dst = if p.has(Part::Forwards) { p.node_of_gpm(p.sys.gpm_of(origin)) } else { origin };
-                Says { dst, serial, origin, order: enum_lit(FenceOrder::MarkSys).bits() }
+                let order = enum_lit(FenceOrder::MarkSys).bits();
+                Says { dst, serial, origin, order, requester: Acks::nobody(p) }
             };
             let waits = receipts.get() & Acks::rows(p, |origin| p.receipt_is_near(origin));
-            kinds.push(Kind { waits, says: Box::new(says) });
+            kinds.push(Kind { of: 5, waits, says: Box::new(says) });
         }
+        kinds.extend(self.by_gpm(p, 6, FenceOrder::MarkSys));
         kinds
     }
 
     /// What leaves for other GPUs.
     fn far<'a>(&'a self, p: &'a HierFenceParams) -> Vec<Kind<'a>> {
-        let (Some(home), Some(receipts)) = (&self.sys_home, &self.sys_receipts) else { return Vec::new() };
-        let to_requester = move |node: Bits| Acks::of_home(p, node, FenceOrder::MarkSys);
+        let Some(receipts) = &self.sys_receipts else { return Vec::new() };
+        let mut kinds: Vec<Kind> = Vec::new();
+        if let Some(home) = self.sys_home.as_ref().filter(|_| !p.joined()) {
+            let to_requester = move |node: Bits| Acks::of_home(p, node, FenceOrder::MarkSys);
+            let waits = home.get() & !p.node_mask(&p.near());
+            kinds.push(Kind { of: 4, waits, says: Box::new(to_requester) });
+        }
         let to_origin = move |number: Bits| {
             let (origin, serial) = p.marker_of(number, p.sys.node_bits());
-            Says { dst: origin, serial, origin, order: enum_lit(FenceOrder::MarkSys).bits() }
+            let order = enum_lit(FenceOrder::MarkSys).bits();
+            Says { dst: origin, serial, origin, order, requester: Acks::nobody(p) }
         };
-        let near = p.node_mask(&p.near());
         let waits = receipts.get() & Acks::rows(p, |origin| !p.receipt_is_near(origin));
-        vec![
-            Kind { waits: home.get() & !near, says: Box::new(to_requester) },
-            Kind { waits, says: Box::new(to_origin) },
-        ]
+        kinds.push(Kind { of: 5, waits, says: Box::new(to_origin) });
+        if let Some(relayed) = &self.relayed {
+            let to_leader = move |gpu: Bits| {
+                let low = lit(0, p.sys.gpm_bits());
+                let leader = cat(&[gpu.resize(p.sys.node_bits() - p.sys.gpm_bits()), low]);
+                Acks::of_home(p, leader, FenceOrder::MarkSys)
+            };
+            kinds.push(Kind { of: 7, waits: relayed.get(), says: Box::new(to_leader) });
+        }
+        kinds
     }
 
     /// All markers of some origins.

@@ -1,18 +1,27 @@
 //! What comes to the hierarchical fence unit from other nodes: requests, acknowledgements, markers. All of it is taken in the cycle in which it is there.
 
 use super::fence_ports::{part_in, part_taken};
-use super::hier_fence::{Answer, Ask};
+use super::hier_fence::{Answer, Ask, AskFor};
 use super::hier_fence_params::{HierFenceParams, Part};
 use crate::msg::*;
 use weft_rtl::prelude::*;
 
 /// What comes in a cycle.
 pub(super) struct Incoming {
-    /// Requesters, by order: a bit per GPM of the own GPU, for MarkSys one per node.
+    /// Requesters, by order: a bit per GPM of the own GPU, for MarkSys one per node, or per GPU where GPMs
+    /// join.
     pub far: Bits,
     pub gpu_marks: Bits,
     pub sys_marks: Bits,
     pub drops: Bits,
+    /// At a leader: GPMs of the own GPU that join, and GPUs that ask for the markers of this one's homes.
+    pub joins: Bits,
+    pub relays: Bits,
+    /// The same of releases of all nodes.
+    pub common_joins: Bits,
+    pub common_relays: Bits,
+    /// At a leader: the GPU for which another home of the own GPU has markers acknowledged, as a bit.
+    pub relayed: Bits,
     /// Acknowledgements for the engines of GPU and system scope.
     pub acks: [Bool; 2],
     /// Receivers' acknowledgements of this home's markers of GPU and system scope.
@@ -33,12 +42,17 @@ pub(super) struct Incoming {
 pub(super) fn incoming(p: &HierFenceParams) -> Incoming {
     let sys = &p.sys;
     let no = bool_lit(false);
-    let (slots, nodes) = (p.gpm_slots(), sys.nodes());
+    let slots = p.gpm_slots();
     let mut i = Incoming {
         far: lit_bv(Bv::zero(slots)),
         gpu_marks: lit_bv(Bv::zero(slots)),
-        sys_marks: lit_bv(Bv::zero(nodes)),
+        sys_marks: lit_bv(Bv::zero(p.sys_requesters())),
         drops: lit_bv(Bv::zero(slots)),
+        joins: lit_bv(Bv::zero(slots)),
+        relays: lit_bv(Bv::zero(sys.gpus)),
+        common_joins: lit_bv(Bv::zero(slots)),
+        common_relays: lit_bv(Bv::zero(sys.gpus)),
+        relayed: lit_bv(Bv::zero(sys.gpus)),
         acks: [no, no],
         receipts: [no, no],
         passed: no,
@@ -64,22 +78,42 @@ pub(super) fn incoming(p: &HierFenceParams) -> Incoming {
 }
 
 fn requests(p: &HierFenceParams, i: &mut Incoming) {
-    let (sys, slots, nodes) = (&p.sys, p.gpm_slots(), p.sys.nodes());
-    let req = part_in::<ReqMsg, Ask>("req_in", sys);
-    when(req.valid, || req.take());
-    let is = |order: FenceOrder| req.valid & req.msg.scope.eq(order.encoding());
-    let near = |order| sys.gpm_of(req.msg.src).one_hot(slots) & is(order).repeat(slots);
+    let (sys, slots) = (&p.sys, p.gpm_slots());
+    let (valid, ask, names) = if p.joined() {
+        let req = part_in::<ReqMsg, AskFor>("req_in", sys);
+        when(req.valid, || req.take());
+        let AskFor { src, dst, scope, line } = req.msg;
+        (req.valid, Ask { src, dst, scope }, Some(line))
+    } else {
+        let req = part_in::<ReqMsg, Ask>("req_in", sys);
+        when(req.valid, || req.take());
+        (req.valid, req.msg, None)
+    };
+    let is = |order: FenceOrder| valid & ask.scope.eq(order.encoding());
+    let near = |order| sys.gpm_of(ask.src).one_hot(slots) & is(order).repeat(slots);
     (i.far, i.gpu_marks, i.drops) =
         (near(FenceOrder::DrainFar), near(FenceOrder::MarkGpu), near(FenceOrder::DropFar));
-    i.sys_marks = req.msg.src.one_hot(nodes) & is(FenceOrder::MarkSys).repeat(nodes);
+    let marks = is(FenceOrder::MarkSys);
+    match names {
+        Some(line) if p.follows() => i.sys_marks = line.slice(0, sys.gpus) & marks.repeat(sys.gpus),
+        Some(line) => {
+            let (inside, common) = (p.of_own_gpu(ask.src), line.bit(0));
+            let joins = near(FenceOrder::MarkSys) & inside.repeat(slots);
+            let relays = sys.gpu_of(ask.src).one_hot(sys.gpus) & (marks & !inside).repeat(sys.gpus);
+            (i.joins, i.relays) = (joins & !common.repeat(slots), relays & !common.repeat(sys.gpus));
+            (i.common_joins, i.common_relays) =
+                (joins & common.repeat(slots), relays & common.repeat(sys.gpus));
+        }
+        None => i.sys_marks = ask.src.one_hot(sys.nodes()) & marks.repeat(sys.nodes()),
+    }
     assert_always(
         "req_in_is_for_here",
-        !req.valid | (p.is_home(req.msg.dst) & !p.is_home(req.msg.src)),
+        !valid | (p.is_home(ask.dst) & !p.is_home(ask.src)),
         "a fence request comes from another node and reaches the one it names",
     );
     assert_always(
         "req_in_of_own_gpu",
-        !req.valid | is(FenceOrder::MarkSys) | p.of_own_gpu(req.msg.src),
+        !valid | is(FenceOrder::MarkSys) | p.of_own_gpu(ask.src),
         "other GPUs ask for markers of system scope only",
     );
 }
@@ -96,7 +130,14 @@ fn acknowledgements(p: &HierFenceParams, i: &mut Incoming) {
         i.passed = (wide & !p.of_own_gpu(i.ack_origin) & p.of_own_gpu(rsp.src)).named("passed_receipt");
     }
     let to_home = any_of(&[i.receipts[0], i.receipts[1], i.passed]);
-    i.acks = [gpu & !to_home, valid & !gpu & !to_home];
+    let to_gpu_fence = gpu & !to_home;
+    let mut to_fence = valid & !gpu & !to_home;
+    if p.leads() {
+        let relayed = (wide & i.ack_origin.eq(rsp.src) & p.of_own_gpu(rsp.src)).named("home_acknowledges");
+        i.relayed = rsp.requester(sys).one_hot(sys.gpus) & relayed.repeat(sys.gpus);
+        to_fence = to_fence & !relayed;
+    }
+    i.acks = [to_gpu_fence, to_fence];
     assert_always(
         "rsp_in_is_for_here",
         !valid | (p.is_home(rsp.dst) & !p.is_home(rsp.src)),

@@ -29,7 +29,8 @@ struct Forward {
     origin: Bits,
 }
 
-/// Requesters of one scope: nodes of system scope, GPMs of the own GPU of GPU scope.
+/// Requesters of one scope: nodes, or GPUs where their GPMs join, of system scope, GPMs of the own GPU of
+/// GPU scope.
 struct Home {
     which: Which,
     /// Those that wait for the next marker.
@@ -59,7 +60,7 @@ impl Home {
 
     /// This node's bit.
     fn own(&self, p: &HierFenceParams) -> Bits {
-        if self.which == Which::Gpu { p.own_gpm(bool_lit(true)) } else { p.node_mask(&[p.home]) }
+        if self.which == Which::Gpu { p.own_gpm(bool_lit(true)) } else { p.own_requester() }
     }
 
     /// New requests come; a marker may begin for those that wait, or leave.
@@ -105,7 +106,8 @@ impl Marks {
     pub fn new(p: &HierFenceParams) -> Marks {
         Marks(p.has(Part::Markers).then(|| {
             let gpu = p.has(Part::GpuMarks).then(|| Home::new(p, Which::Gpu, p.gpm_slots()));
-            let homes: Vec<Home> = gpu.into_iter().chain([Home::new(p, Which::Sys, p.sys.nodes())]).collect();
+            let homes: Vec<Home> =
+                gpu.into_iter().chain([Home::new(p, Which::Sys, p.sys_requesters())]).collect();
             let sys = (homes.len() > 1).then(|| reg::<Bool>("mark_sys", ()));
             Engine {
                 state: reg::<Enum<MarkState>>("mark_state", ()),
@@ -130,7 +132,7 @@ impl Marks {
 
     /// Requesters that the marker of a serial serves; none if there are no such markers.
     pub fn served(&self, p: &HierFenceParams, which: Which, serial: Bits) -> Bits {
-        let width = if which == Which::Gpu { p.gpm_slots() } else { p.sys.nodes() };
+        let width = if which == Which::Gpu { p.gpm_slots() } else { p.sys_requesters() };
         let Some((_, home)) = self.home(which) else { return lit_bv(Bv::zero(width)) };
         let of = |(k, served): (usize, &Reg<Bits>)| served.get() & serial.eq(k as u64).repeat(width);
         home.served.iter().enumerate().map(of).reduce(|a, b| a | b).expect("a serial")
@@ -141,9 +143,16 @@ impl Marks {
         Some((engine, engine.homes.iter().find(|home| home.which == which)?))
     }
 
-    /// One cycle. `asks`: the own engines of GPU and system scope ask for a marker; `open`: serials of these scopes that not all receivers have
+    /// One cycle. `gpu`: the own engine of GPU scope asks for a marker; `sys`: requesters of system scope
+    /// for whom this node itself asks; `open`: serials of these scopes that not all receivers have
     /// acknowledged. True when a marker begins that serves another node.
-    pub fn step(&self, p: &HierFenceParams, i: &Incoming, asks: [Bool; 2], open: [Option<Bits>; 2]) -> Bool {
+    pub fn step(
+        &self,
+        p: &HierFenceParams,
+        i: &Incoming,
+        (gpu, sys): (Bool, Bits),
+        open: [Option<Bits>; 2],
+    ) -> Bool {
         let Some(engine) = &self.0 else {
             for b in 0..p.sys.banks {
                 silent_out_channel::<FenceMark>(&format!("order{b}"), &p.sys);
@@ -152,10 +161,9 @@ impl Marks {
             silent_out_channel::<HierMark>("mark_out", &p.sys);
             return bool_lit(false);
         };
-        let [gpu, sys] = asks;
         let new = |which: Which| match which {
             Which::Gpu => i.gpu_marks | p.own_gpm(gpu),
-            Which::Sys => i.sys_marks | (p.node_mask(&[p.home]) & sys.repeat(p.sys.nodes())),
+            Which::Sys => i.sys_marks | sys,
         };
         let asked: Vec<Bits> = engine.homes.iter().map(|home| new(home.which)).collect();
         let open: Vec<Bits> = open.into_iter().flatten().collect();

@@ -11,6 +11,12 @@ pub enum FenceScheme {
         /// A release of system scope writes back dirty lines of the own banks.
         flush: bool,
     },
+    /// The same where the GPMs of a GPU join: its first GPM, the leader, asks for all that release, and asks
+    /// one GPM of each other GPU.
+    Joined {
+        /// A release of system scope writes back dirty lines of the own banks.
+        flush: bool,
+    },
     /// Directories at the lines' homes only, which record every other node: a release waits for markers, an acquire for nothing, and there is one kind
     /// of release.
     Flat {
@@ -32,7 +38,7 @@ pub enum FenceScheme {
 impl FenceScheme {
     /// Releases send markers.
     pub fn markers(self) -> bool {
-        matches!(self, FenceScheme::Hmg { .. } | FenceScheme::Flat { .. })
+        matches!(self, FenceScheme::Hmg { .. } | FenceScheme::Joined { .. } | FenceScheme::Flat { .. })
     }
 
     /// Fences of GPU scope are told apart from those of system scope.
@@ -42,7 +48,7 @@ impl FenceScheme {
 
     /// There are GPU homes. They pass writes on, so releases of system scope wait for those.
     pub fn far_drains(self) -> bool {
-        matches!(self, FenceScheme::Hmg { .. } | FenceScheme::SwHierarchical)
+        matches!(self, FenceScheme::Hmg { .. } | FenceScheme::Joined { .. } | FenceScheme::SwHierarchical)
     }
 
     /// Acquires of system scope drop copies in other GPMs.
@@ -54,6 +60,8 @@ impl FenceScheme {
         match self {
             FenceScheme::Hmg { flush: true } => "hmg_flush",
             FenceScheme::Hmg { flush: false } => "hmg",
+            FenceScheme::Joined { flush: true } => "joined_flush",
+            FenceScheme::Joined { flush: false } => "joined",
             FenceScheme::Flat { flush: true } => "flat_flush",
             FenceScheme::Flat { flush: false } => "flat",
             FenceScheme::Drain { flush: true } => "drain_flush",
@@ -106,9 +114,13 @@ impl HierFenceParams {
         self.marks.min(1 << self.sys.node_bits())
     }
 
-    /// Acknowledgements that end a release, one per home: M of GPU scope, N*M of system scope; none of GPU scope where a GPU is one node.
+    /// Acknowledgements that end a release, one per home: M of GPU scope, N*M of system scope; none of GPU
+    /// scope where a GPU is one node. Where GPMs join those of system scope are the leader's, and one per
+    /// GPU at the leader.
     pub fn acks(&self, system: bool) -> u32 {
         match (system, self.sys.gpms) {
+            (true, _) if self.follows() => 1,
+            (true, _) if self.leads() => self.sys.gpus,
             (true, gpms) => self.sys.gpus * gpms,
             (false, 1) => 0,
             (false, gpms) => gpms,
@@ -124,7 +136,7 @@ impl HierFenceParams {
     /// Width of their counter: ceil(log2(acks + 1)), at least for the M acknowledgements of far drains.
     pub fn ack_bits(&self, system: bool) -> u32 {
         let markers = if self.scheme.markers() { self.acks(system) } else { 0 };
-        let others = if system && self.scheme.far_drains() { self.sys.gpms } else { 0 };
+        let others = if system && self.far_phase() { self.sys.gpms } else { 0 };
         bits_for(u64::from(markers.max(others)) + 1)
     }
 
@@ -142,8 +154,58 @@ impl HierFenceParams {
     }
 
     pub(super) fn flushes(&self) -> bool {
-        use FenceScheme::{Drain, Flat, Hmg};
-        matches!(self.scheme, Hmg { flush: true } | Flat { flush: true } | Drain { flush: true })
+        use FenceScheme::{Drain, Flat, Hmg, Joined};
+        matches!(
+            self.scheme,
+            Hmg { flush: true } | Joined { flush: true } | Flat { flush: true } | Drain { flush: true }
+        )
+    }
+
+    /// The GPMs of a GPU join their releases of system scope.
+    pub(super) fn joined(&self) -> bool {
+        matches!(self.scheme, FenceScheme::Joined { .. })
+    }
+
+    /// The leader of the own GPU.
+    pub(super) fn leader(&self) -> u32 {
+        self.sys.node(self.sys.gpu_of_node(self.home), 0)
+    }
+
+    /// The leaders of the other GPUs.
+    pub(super) fn other_leaders(&self) -> Vec<u32> {
+        (0..self.sys.gpus).map(|gpu| self.sys.node(gpu, 0)).filter(|node| *node != self.leader()).collect()
+    }
+
+    /// This GPM asks for its GPU.
+    pub(super) fn leads(&self) -> bool {
+        self.joined() && self.home == self.leader()
+    }
+
+    /// This GPM has the leader ask.
+    pub(super) fn follows(&self) -> bool {
+        self.joined() && self.home != self.leader()
+    }
+
+    /// The own engine of system scope has all GPMs of the GPU drain towards other GPUs.
+    pub(super) fn far_phase(&self) -> bool {
+        self.has(Part::FarDrains) && !self.follows()
+    }
+
+    /// Who asks a home for markers of system scope: nodes, or GPUs where their GPMs join.
+    pub(super) fn sys_requesters(&self) -> u32 {
+        if self.joined() { self.sys.gpus } else { self.sys.nodes() }
+    }
+
+    /// This node's bit among those, or its GPU's.
+    pub(super) fn own_requester(&self) -> Bits {
+        if self.joined() { self.own_gpu() } else { self.node_mask(&[self.home]) }
+    }
+
+    /// The own GPU's bit among the GPUs.
+    pub(super) fn own_gpu(&self) -> Bits {
+        let mut mask = Bv::zero(self.sys.gpus);
+        mask.set_bit(self.sys.gpu_of_node(self.home), true);
+        lit_bv(mask)
     }
 
     /// Numbers of GPMs inside a GPU, used or not.
@@ -247,6 +309,8 @@ impl HierFenceParams {
             elab_error(format!("gpus * gpms = {}; legal: 2..64 nodes", sys.gpus * sys.gpms));
         } else if ![1, 2, 4].contains(&self.marks) {
             elab_error(format!("marks = {}; legal: 1, 2, 4", self.marks));
+        } else if self.joined() && sys.gpms == 1 {
+            elab_error("gpms = 1; legal: 2..8 with scheme joined, which joins the GPMs of a GPU".to_string());
         } else if sys.l2_id_bits() < 2 {
             elab_error(format!("l2_mshrs = {}; legal: 3 and more, for the order in an answer", sys.l2_mshrs));
         } else {

@@ -32,6 +32,8 @@ pub enum ScopeState {
 pub enum ScopeEvent {
     /// A release or acquire of this scope arrives.
     Token,
+    /// Where GPMs join: another GPM asks the leader for a release.
+    Join,
     /// A batch of releases begins.
     Release,
     /// A batch of acquires begins.
@@ -48,6 +50,8 @@ pub enum ScopeEvent {
     Ack,
     /// All acknowledgements are in.
     AllAcks,
+    /// All are in and other GPMs have joined meanwhile.
+    Again,
     /// The end has been reported.
     Reported,
 }
@@ -114,7 +118,8 @@ pub struct EngineRow {
 /// The table of one engine.
 #[derive(Clone, Debug)]
 pub struct EngineTable {
-    /// Name of the engine: `gpu`, `sys`, `mark`, `far`, `drop`.
+    /// Name of the engine: `gpu`, `sys` (`join` in a GPM that has the leader ask), `mark`, `far`, `drop`,
+    /// `relay`.
     pub engine: &'static str,
     /// Rows.
     pub rows: Vec<EngineRow>,
@@ -201,6 +206,10 @@ pub fn sys_table(scheme: FenceScheme) -> EngineTable {
     let mut t = scope_table("sys");
     match scheme {
         FenceScheme::Hmg { flush } => sys_with_markers(&mut t, flush, true),
+        FenceScheme::Joined { flush } => {
+            sys_with_markers(&mut t, flush, true);
+            joining(&mut t, flush);
+        }
         FenceScheme::Flat { flush } => sys_with_markers(&mut t, flush, false),
         FenceScheme::Drain { flush } => sys_with_acks(&mut t, flush),
         FenceScheme::SwHierarchical => sys_of_software(&mut t, true),
@@ -235,6 +244,51 @@ fn sys_with_markers(t: &mut EngineTable, flush: bool, far: bool) {
         t.row((Far, AllAcks, Send), "", "system homes have all writes: ask all nodes for markers");
     }
     marking(t, "all N*M homes have acknowledged: the release is complete");
+}
+
+/// What is new in a leader: other GPMs join.
+fn joining(t: &mut EngineTable, flush: bool) {
+    use ScopeEvent::*;
+    use ScopeState::*;
+    for state in [Idle, Drain, Flush, Send, Wait, Done].into_iter().filter(|s| flush || *s != Flush) {
+        t.row((state, Join, state), "", "noted for the next batch of releases");
+    }
+    t.row((Far, Join, Far), "", "noted: another far drain takes it into this batch");
+    t.row((Far, Again, Far), "", "GPMs have joined: all GPMs of the GPU drain towards other GPUs once more");
+}
+
+/// The engine of system scope of a GPM that has its GPU's leader ask.
+pub fn join_table(flush: bool) -> EngineTable {
+    use ScopeEvent::*;
+    use ScopeState::*;
+    let mut t = scope_table("join");
+    let here = [Idle, Drain, Flush, Send, Wait, Done].into_iter().filter(|s| flush || *s != Flush);
+    tokens(&mut t, &here.collect::<Vec<_>>());
+    t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
+    t.row((Idle, Acquire, Done), "", "L2s are coherent: nothing to do");
+    if flush {
+        t.row((Drain, Drained, Flush), "_flush", "the own banks write back dirty lines");
+        t.row((Flush, Flushed, Send), "", "GPU homes have all writes: ask the leader");
+    } else {
+        t.row((Drain, Drained, Send), "", "GPU homes have all writes: ask the leader");
+    }
+    t.row((Send, Sent, Wait), "", "the request has left");
+    t.row((Wait, Ack, Wait), "", "counted");
+    t.row((Wait, AllAcks, Done), "", "the leader's release is complete, and it covers this one");
+    t.row((Done, Reported, Idle), "", "the last of the batch is reported");
+    t
+}
+
+/// The engine that asks the own GPU's homes for markers on behalf of GPUs.
+pub fn relay_table() -> EngineTable {
+    use ServeEvent::*;
+    use ServeState::*;
+    let mut t = serve_states("relay");
+    t.row((Idle, Request, Idle), "", "noted");
+    t.row((Busy, Request, Busy), "", "noted for the next time");
+    t.row((Idle, Begin, Busy), "", "the homes are asked, for all GPUs that wait");
+    t.row((Busy, Finished, Idle), "", "all homes have been asked");
+    t
 }
 
 /// Rows where invalidations are acknowledged: an answered store has left no old copy.
@@ -294,6 +348,7 @@ fn scope_table(engine: &'static str) -> EngineTable {
     ];
     let events = [
         (Token, "token"),
+        (Join, "join"),
         (Release, "release"),
         (Acquire, "acquire"),
         (Drained, "drained"),
@@ -302,6 +357,7 @@ fn scope_table(engine: &'static str) -> EngineTable {
         (Sent, "sent"),
         (Ack, "ack"),
         (AllAcks, "all_acks"),
+        (Again, "again"),
         (Reported, "reported"),
     ];
     EngineTable::new(engine, &states, &events)
@@ -347,14 +403,20 @@ pub fn mark_table() -> EngineTable {
 pub fn serve_table(engine: &'static str) -> EngineTable {
     use ServeEvent::*;
     use ServeState::*;
-    let states = [(Idle, "IDLE"), (Busy, "BUSY")];
-    let events = [(Request, "request"), (Begin, "begin"), (Finished, "finished")];
-    let mut t = EngineTable::new(engine, &states, &events);
+    let mut t = serve_states(engine);
     t.row((Idle, Request, Idle), "", "noted");
     t.row((Busy, Request, Busy), "", "noted for the next time");
     t.row((Idle, Begin, Busy), "", "the banks begin, for all that wait");
     t.row((Busy, Finished, Idle), "", "every requester served is answered");
     t
+}
+
+fn serve_states(engine: &'static str) -> EngineTable {
+    use ServeEvent::*;
+    use ServeState::*;
+    let states = [(Idle, "IDLE"), (Busy, "BUSY")];
+    let events = [(Request, "request"), (Begin, "begin"), (Finished, "finished")];
+    EngineTable::new(engine, &states, &events)
 }
 
 /// All tables of a scheme.
@@ -371,6 +433,9 @@ pub fn tables(scheme: FenceScheme) -> Vec<EngineTable> {
     }
     if scheme.far_drops() {
         list.push(serve_table("drop"));
+    }
+    if let FenceScheme::Joined { flush } = scheme {
+        list.extend([join_table(flush), relay_table()]);
     }
     list
 }

@@ -63,8 +63,8 @@ impl Homed {
         let early = p.inject == FabricInject::FenceEarlyDone;
         let fence = match p.fence_scheme() {
             Some(scheme) => {
-                // A marker to every node is dear: bfs on hmg-4gpu-small takes 294 011 cycles with one in flight and 322 064 with four, with protocol hmg
-                // 269 365 and 262 752.
+                // A marker to every node is dear: bfs on hmg-4gpu-small takes 294 011 cycles with one in flight
+                // and 322 064 with four, with protocol hmg and fence = each 269 365 and 262 752.
                 let marks = if direct { 1 } else { HierFenceParams::MARKS };
                 hier_fence_unit(&HierFenceParams { sys: sys(), home, scheme, marks, early })
             }

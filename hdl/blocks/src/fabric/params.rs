@@ -139,6 +139,9 @@ pub struct FabricParams {
     pub downgrade: bool,
     /// Stores stay in the first L2 on their way that may hold them (hmg.md section 5.2); protocols `hmg` and `sw-hierarchical` only.
     pub write_back: bool,
+    /// The GPMs of a GPU join their releases of system scope (hmg.md section 6); protocols `hmg` and
+    /// `hmg-rec`, others have no leader.
+    pub joined: bool,
     /// Fault of a block (simulation only).
     pub inject: FabricInject,
 }
@@ -200,6 +203,7 @@ impl FabricParams {
             release_l2_flush: true,
             downgrade: false,
             write_back: false,
+            joined: true,
             inject: FabricInject::None,
         }
     }
@@ -276,10 +280,17 @@ impl FabricParams {
         self.protocol.dir_kind().is_some() || self.outside_directory()
     }
 
+    /// The GPMs of a GPU join their releases, and their fence units know the release that ends a kernel (scope
+    /// 3): there are GPU homes, several GPMs, and other GPUs, to which messages are saved.
+    pub fn joins(&self) -> bool {
+        self.joined && self.forwards() && self.sys.gpms > 1 && self.sys.gpus > 1
+    }
+
     /// How the fence unit of a fabric with planes works.
     pub fn fence_scheme(&self) -> Option<FenceScheme> {
         match self.protocol {
             _ if !self.planes() => None,
+            _ if self.joins() => Some(FenceScheme::Joined { flush: self.release_l2_flush }),
             _ if self.forwards() => Some(FenceScheme::Hmg { flush: self.release_l2_flush }),
             _ if self.acked() => Some(FenceScheme::Drain { flush: self.release_l2_flush }),
             Protocol::SwHierarchical | Protocol::Ideal => Some(FenceScheme::SwHierarchical),
@@ -395,8 +406,10 @@ impl FabricParams {
 
     /// The part of a module's name that tells fabrics apart.
     pub fn tag(&self) -> String {
-        // FNV-1a over all parameters: the same name in every run and build. No fault leaves no trace in it.
-        let text = format!("{self:?}").replace(", inject: None", "");
+        // FNV-1a over all parameters: the same name in every run and build. No fault leaves no trace in it,
+        // nor does what joins nothing.
+        let text = format!("{self:?}").replace(", inject: None", "").replace(", joined: false", "");
+        let text = if self.joins() { text } else { text.replace(", joined: true", "") };
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
         format!("{}_{hash:016x}", self.protocol.name().replace('-', "_"))

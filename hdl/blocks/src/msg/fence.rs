@@ -88,7 +88,8 @@ pub struct FenceToken {
     /// Sequence number modulo 256; `done` returns that of the last one covered.
     #[width(8)]
     pub seq: Bits,
-    /// Scope: 1 GPU, 2 system. With directories that have no GPU homes there is system scope only.
+    /// Scope: 1 GPU, 2 system, 3 a release of system scope that every node has, where GPMs join; `done` says
+    /// 2. With directories that have no GPU homes there is system scope only.
     #[width(2)]
     pub scope: Bits,
     /// An acquire; else a release.

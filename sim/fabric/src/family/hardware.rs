@@ -149,6 +149,11 @@ pub trait Hardware: Send + Sync {
 
     /// Nodes have fence units; without them every fence is complete at once.
     fn has_fences(&self) -> bool;
+    /// Fence units tell the release that ends a kernel, of scope 3, from others: all nodes have it, so their
+    /// units wait for each other's.
+    fn common_releases(&self) -> bool {
+        false
+    }
 
     /// Scope (1 GPU, 2 system) of the fence that a release of a scope (0 CU, 1 GPU, 2 system) needs after what the L1 does.
     fn release_fence(&self, scope: u8) -> Option<u8>;

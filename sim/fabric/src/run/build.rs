@@ -107,7 +107,10 @@ pub(super) fn model(
         let cu = make(params, program.clone(), node, number)?.with_mode(mode).inspecting(common.gsi);
         seats.push(Seat::new(sim, cu, node, number, &*hardware)?);
     }
-    let fences = (0..shape.nodes).map(|node| NodeFences::new(sim, node, hardware.has_fences()));
+    let fences = (0..shape.nodes).map(|node| {
+        let common = hardware.common_releases();
+        NodeFences::new(sim, node, hardware.has_fences().then_some(common))
+    });
     let fences = fences.collect::<Result<Vec<_>, _>>()?;
     let outside = Outside::new(program.arrays(), links, shape);
     // A stash needs to know at once where a page is.

@@ -75,25 +75,31 @@ pub(super) struct NodeFences {
 struct Unit {
     start: Sender<3>,
     done: Receiver<3>,
+    /// It knows the release that ends a kernel.
+    common: bool,
 }
+
+/// Scope of a release that all nodes have, on `start`.
+const EVERY_NODE: u8 = 3;
 
 const FIELDS: [&str; 3] = ["seq", "scope", "acquire"];
 
 impl NodeFences {
-    /// Finds the channels of node `node`, if it `has` a fence unit.
-    pub fn new(sim: &mut Sim, node: u32, has: bool) -> Result<NodeFences, PortError> {
+    /// Finds the channels of node `node`, if it has a `fence_unit`: whether that knows the release that ends
+    /// a kernel.
+    pub fn new(sim: &mut Sim, node: u32, fence_unit: Option<bool>) -> Result<NodeFences, PortError> {
         let mut unit = None;
-        if has {
+        if let Some(common) = fence_unit {
             let start = Sender::new(sim, &format!("g{node}_fence_start"), FIELDS)?;
             let done = Receiver::new(sim, &format!("g{node}_fence_done"), FIELDS)?;
-            unit = Some(Unit { start, done });
+            unit = Some(Unit { start, done, common });
         }
         Ok(NodeFences { node, unit, s: State::default() })
     }
 
     /// All its ports, if it has any, are in this part of the simulation.
     pub fn is_in(&self, sim: &Sim, part: usize) -> bool {
-        let Some(Unit { start, done }) = &self.unit else { return true };
+        let Some(Unit { start, done, .. }) = &self.unit else { return true };
         sim.part_with(&PinList::and(start.pins(), done.pins())) == Some(part)
     }
 
@@ -177,7 +183,7 @@ impl NodeFences {
     }
 
     fn offer(&mut self, sim: &mut impl Pins, observer: &mut impl Observe) -> bool {
-        let Some(Unit { start, .. }) = &mut self.unit else { return false };
+        let Some(Unit { start, common, .. }) = &mut self.unit else { return false };
         let unsent = |scope: &usize| self.s.flights[*scope].as_ref().is_some_and(|f| !f.taken);
         let Some(scope) = self.s.offering.or_else(|| (0..2).find(unsent)) else {
             let driven = start.driving();
@@ -186,7 +192,10 @@ impl NodeFences {
         };
         let Some(flight) = &mut self.s.flights[scope] else { return false };
         let Fence { scope: width, acquire } = flight.fence;
-        let taken = start.offer(sim, [&[u64::from(flight.seq)], &[u64::from(width)], &[u64::from(acquire)]]);
+        // The command processor asks all nodes.
+        let all = *common && !acquire && flight.waiters.contains(&Waiter::Processor);
+        let code = if all { EVERY_NODE } else { width };
+        let taken = start.offer(sim, [&[u64::from(flight.seq)], &[u64::from(code)], &[u64::from(acquire)]]);
         self.s.offering = (!taken).then_some(scope);
         if taken {
             flight.taken = true;

@@ -248,6 +248,37 @@ pub const HIERARCHY: &[Race] = &[
     race(
         FENCE,
         "6",
+        "hmg.race.gpm_joins_late",
+        "GPMs join a release of their leader whose far drain is under way: another far drain takes them in.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.leader_asks_for_others",
+        "A leader has no release of its own and begins one for GPMs that have joined.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.common_join_waits",
+        "A GPM joins a release of all nodes that others of its GPU have not joined: it waits for them.",
+    ),
+    race(FENCE, "6", "hmg.race.relay_serves_several", "A leader asks its homes for several GPUs at once."),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.relay_gathers_all",
+        "All GPUs have asked for a release of all nodes: one marker of each home serves them.",
+    ),
+    race(
+        FENCE,
+        "6",
+        "hmg.race.own_homes_wait_for_another_gpu",
+        "A GPU asks a leader that has not asked its own homes for its own release: they are asked for both.",
+    ),
+    race(
+        FENCE,
+        "6",
         "hmg.race.fences_of_nodes_cross",
         "A marker for another node begins while an own fence is in flight.",
     ),

@@ -22,6 +22,8 @@ pub struct Mood {
     pub held: bool,
     /// Requests of this node stand still.
     pub mute: Option<u32>,
+    /// Ends of fences are not taken.
+    pub untold: bool,
 }
 
 impl Mood {
@@ -40,6 +42,7 @@ impl Mood {
             far_blocked: false,
             held: false,
             mute: None,
+            untold: false,
         }
     }
 
@@ -57,6 +60,7 @@ impl Mood {
             far_blocked: false,
             held: false,
             mute: None,
+            untold: false,
         }
     }
 }

@@ -14,6 +14,8 @@ use weft_testbench::golden::planes::{Marker, Nodes};
 
 /// `ReqKind::Fence`.
 const FENCE: u64 = 3;
+/// `ScopeState::Send`; `Wait` follows.
+const SEND: u64 = 4;
 
 pub const OPS: [Op; 5] = [Op::Drain, Op::Flush, Op::DropLeaf, Op::DropFar, Op::DropAll];
 pub const ORDERS: [Order; 4] = [Order::DrainFar, Order::MarkGpu, Order::MarkSys, Order::DropFar];
@@ -107,6 +109,7 @@ impl Unit {
     pub fn module(&self, home: u32) -> Arc<Module> {
         let scheme = match self.scheme {
             Scheme::Hmg { flush } => FenceScheme::Hmg { flush },
+            Scheme::Joined { flush } => FenceScheme::Joined { flush },
             Scheme::Flat { flush } => FenceScheme::Flat { flush },
             Scheme::SwHierarchical => FenceScheme::SwHierarchical,
             Scheme::Drain { flush } => FenceScheme::Drain { flush },
@@ -121,10 +124,21 @@ impl Unit {
     }
 }
 
+/// A token: its scope, an acquire, a release that all nodes have.
+pub type Start = (Scope, bool, bool);
+
+/// What a request says.
+#[derive(Clone, Copy)]
+pub struct Asked {
+    pub order: Order,
+    /// What it names in its lowest bits.
+    pub names: u64,
+}
+
 /// What a node sends in a cycle.
 #[derive(Default)]
 pub struct Sent {
-    pub requests: Vec<(u32, Order)>,
+    pub requests: Vec<(u32, Asked)>,
     pub responses: Vec<(u32, Ack)>,
     pub markers: Vec<Marker>,
     /// Ends of batches: scope, sequence number, acquire, tokens covered.
@@ -149,10 +163,10 @@ pub struct Node {
     pub golden: HierFence,
     pub banks: Vec<Bank>,
     pub start: Sender,
-    starting: Option<(Scope, bool)>,
+    starting: Option<Start>,
     done: Receiver,
     pub req_in: Sender,
-    asking: Option<(u32, Order)>,
+    asking: Option<(u32, Asked)>,
     pub rsp_in: Sender,
     answering: Option<(u32, Ack)>,
     pub mark_in: Sender,
@@ -163,6 +177,12 @@ pub struct Node {
     seqs: u64,
     /// No marker was with the banks or left in the cycle before.
     unmarked: bool,
+    /// The relay asked nobody in the cycle before.
+    unrelayed: bool,
+    node_bits: u32,
+    scheme: Scheme,
+    /// Messages to other GPUs: requests and acknowledgements.
+    pub far_counts: [u64; 2],
     /// Messages sent: requests, acknowledgements, own markers, markers passed on.
     pub counts: [u64; 4],
 }
@@ -170,7 +190,7 @@ pub struct Node {
 impl Node {
     pub fn new(unit: &Unit, home: u32) -> Node {
         let sim = sim(&unit.module(home));
-        let ask = ["kind", "src", "dst", "scope"];
+        let ask = ["kind", "src", "dst", "scope", "line"];
         let answer = ["kind", "src", "dst", "id", "data"];
         let mark = ["serial", "origin", "sys"];
         let token = ["seq", "scope", "acquire"];
@@ -191,25 +211,31 @@ impl Node {
             mark_out: Receiver::new(&sim, "mark_out", &mark),
             seqs: 0,
             unmarked: true,
+            unrelayed: true,
+            node_bits: unit.sys().node_bits(),
+            scheme: unit.scheme,
+            far_counts: [0; 2],
             counts: [0; 4],
             home,
             sim,
         }
     }
 
-    pub fn offer_token(&mut self, scope: Scope, acquire: bool) {
-        let leaves = [self.seqs % 256, 1 + scope as u64, u64::from(acquire)];
-        self.start.offer(&mut self.sim, &leaves);
-        self.starting = Some((scope, acquire));
+    pub fn offer_token(&mut self, (scope, acquire, common): Start) {
+        let code = if common { 3 } else { 1 + scope as u64 };
+        self.start.offer(&mut self.sim, &[self.seqs % 256, code, u64::from(acquire)]);
+        self.starting = Some((scope, acquire, common));
     }
 
-    pub fn offer_request(&mut self, src: u32, order: Order) {
-        self.req_in.offer(&mut self.sim, &[FENCE, u64::from(src), u64::from(self.home), order as u64]);
-        self.asking = Some((src, order));
+    pub fn offer_request(&mut self, src: u32, says: Asked) {
+        let leaves = [FENCE, u64::from(src), u64::from(self.home), says.order as u64, says.names];
+        self.req_in.offer(&mut self.sim, &leaves);
+        self.asking = Some((src, says));
     }
 
     pub fn offer_response(&mut self, src: u32, ack: Ack) {
-        let data = u64::from(ack.origin) << SERIAL_BITS | u64::from(ack.serial);
+        let named = u64::from(ack.gpu) << self.node_bits | u64::from(ack.origin);
+        let data = named << SERIAL_BITS | u64::from(ack.serial);
         let leaves = [FENCE, u64::from(src), u64::from(self.home), ack.order as u64, data];
         self.rsp_in.offer(&mut self.sim, &leaves);
         self.answering = Some((src, ack));
@@ -255,13 +281,33 @@ impl Node {
                 Scope::Gpu => self.gpms(nodes, &register).into_iter().collect(),
                 Scope::Sys => {
                     let bits = self.register(&register).expect("a register");
+                    let leader = |node: u32| self.scheme.joined() && nodes.parts(node).1 == 0;
+                    let bits = if self.scheme.joined() {
+                        let spread = |node: &u32| leader(*node) && bits >> nodes.parts(*node).0 & 1 == 1;
+                        nodes.all().into_iter().filter(spread).map(|node| 1 << node).sum()
+                    } else {
+                        bits
+                    };
                     nodes.all().into_iter().filter(|node| bits >> node & 1 == 1).collect()
                 }
             };
             self.golden.marks().begin(scope, serial, &served).unwrap();
         }
         self.unmarked = unmarked;
-        self.golden.marks().next_cycle();
+    }
+
+    /// Tells the golden unit what a leader does: whom its batch serves, how far that is, for whom the relay
+    /// asks.
+    fn leads(&mut self, nodes: Nodes) {
+        let Some(relay) = self.register("relay_state") else { return };
+        let joined = self.gpms(nodes, "joined").into_iter().collect();
+        let own = self.register("joined_by_own") == Some(1);
+        let sends = self.register("sys_state").is_some_and(|s| [SEND, SEND + 1].contains(&s));
+        self.golden.leads(&joined, own, sends).unwrap();
+        if self.unrelayed && relay == 1 {
+            self.golden.relay(self.register("relay_serving").expect("a register")).unwrap();
+        }
+        self.unrelayed = relay == 0;
     }
 
     /// Outputs taken in this cycle.
@@ -270,6 +316,8 @@ impl Node {
         let owner = self.owner();
         let (far_served, drops_served) = (self.gpms(nodes, "far_serving"), self.gpms(nodes, "drop_serving"));
         self.marker_begins(nodes);
+        self.leads(nodes);
+        self.golden.marks().next_cycle();
         for (b, bank) in self.banks.iter_mut().enumerate() {
             if let Some(m) = bank.cmd.take(&mut self.sim, ready.bank) {
                 let op = OPS[m[0] as usize];
@@ -316,23 +364,28 @@ impl Node {
             };
             if let Some(m) = self.asks[far].take(&mut self.sim, ask) {
                 let (dst, order) = check(&m);
-                self.golden.req_out(dst, order).unwrap();
-                sent.requests.push((dst, order));
+                let says = Asked { order, names: m[4] };
+                self.golden.req_out(dst, order, says.names).unwrap();
+                sent.requests.push((dst, says));
                 self.counts[0] += 1;
+                self.far_counts[0] += far as u64;
             }
             if let Some(m) = self.answers[far].take(&mut self.sim, answer) {
                 let (dst, order) = check(&m);
-                let (serial, origin) = ((m[4] % (1 << SERIAL_BITS)) as u32, (m[4] >> SERIAL_BITS) as u32);
-                let ack = Ack { order, origin, serial };
+                let (serial, named) = ((m[4] % (1 << SERIAL_BITS)) as u32, m[4] >> SERIAL_BITS);
+                let (origin, gpu) =
+                    ((named % (1 << self.node_bits)) as u32, (named >> self.node_bits) as u32);
+                let ack = Ack { order, origin, serial, gpu };
                 self.golden.rsp_out(dst, ack).unwrap();
                 sent.responses.push((dst, ack));
                 self.counts[1] += 1;
+                self.far_counts[1] += far as u64;
             }
         }
     }
 
     /// Inputs taken in this cycle; the token that was.
-    pub fn inputs(&mut self) -> Option<(Scope, bool)> {
+    pub fn inputs(&mut self) -> Option<Start> {
         for (b, bank) in self.banks.iter_mut().enumerate() {
             if bank.done.taken(&mut self.sim) {
                 bank.doing = None;
@@ -348,8 +401,8 @@ impl Node {
             }
         }
         if self.req_in.taken(&mut self.sim) {
-            let (src, order) = self.asking.take().unwrap();
-            self.golden.req_in(src, order).unwrap();
+            let (src, says) = self.asking.take().unwrap();
+            self.golden.req_in(src, says.order, says.names).unwrap();
         }
         if self.rsp_in.taken(&mut self.sim) {
             let (src, ack) = self.answering.take().unwrap();
@@ -359,8 +412,8 @@ impl Node {
             self.golden.mark_in(self.marking.take().unwrap()).unwrap();
         }
         let token = self.start.taken(&mut self.sim).then(|| self.starting.take().unwrap());
-        if let Some((scope, acquire)) = token {
-            self.golden.token(scope, self.seqs % 256, acquire);
+        if let Some((scope, acquire, common)) = token {
+            self.golden.token(scope, self.seqs % 256, acquire, common);
             self.seqs += 1;
         }
         token

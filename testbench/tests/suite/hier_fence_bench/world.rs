@@ -2,11 +2,11 @@
 
 use super::fault::Fault;
 use super::mood::Mood;
-use super::node::{Node, Ready, Unit};
+use super::node::{Asked, Node, Ready, Unit};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use weft_testbench::golden::hier_fence::{Ack, Op, Order, Scheme, Scope};
+use weft_testbench::golden::hier_fence::{Ack, Op, Scheme, Scope};
 use weft_testbench::golden::planes::{Marker, Nodes};
 
 /// How far a write is with one home.
@@ -56,6 +56,8 @@ enum Item {
 struct Promise {
     time: u64,
     writes: Vec<usize>,
+    /// Of a release that all nodes have.
+    common: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -76,7 +78,10 @@ pub struct World {
     applying: BTreeMap<(u32, u32), Vec<usize>>,
     /// Markers at a node's ingress, by link.
     announced: BTreeMap<u32, [VecDeque<Marker>; 2]>,
-    requests: Vec<Flight<Order>>,
+    requests: Vec<Flight<Asked>>,
+    /// Nodes that have not been given the present release of all, and those where it has not ended.
+    common_starts: BTreeSet<u32>,
+    common_ends: u64,
     responses: Vec<Flight<Ack>>,
     promises: BTreeMap<(u32, Scope, bool), VecDeque<Promise>>,
     pub now: u64,
@@ -105,6 +110,8 @@ impl World {
             applying: BTreeMap::new(),
             announced: all.iter().map(|n| (*n, Default::default())).collect(),
             requests: Vec::new(),
+            common_starts: BTreeSet::new(),
+            common_ends: 0,
             responses: Vec::new(),
             promises: BTreeMap::new(),
             now: 0,
@@ -241,6 +248,7 @@ impl World {
         for _ in 0..tokens {
             let promise = self.promises.get_mut(&(node, scope, acquire)).and_then(VecDeque::pop_front);
             let promise = promise.expect("as many promises as tokens");
+            self.common_ends -= u64::from(promise.common);
             if acquire {
                 self.check_drops(node, scope, promise.time);
                 continue;
@@ -267,7 +275,7 @@ impl World {
             assert!(ok, "node {node} has not done {op:?} since cycle {time}");
         };
         match (self.unit.scheme, scope) {
-            (Scheme::Hmg { .. } | Scheme::Flat { .. } | Scheme::Drain { .. }, _) => {}
+            (Scheme::Hmg { .. } | Scheme::Joined { .. } | Scheme::Flat { .. } | Scheme::Drain { .. }, _) => {}
             (Scheme::SwHierarchical, Scope::Gpu) => dropped(node, Op::DropLeaf),
             (Scheme::SwHierarchical, Scope::Sys) => {
                 dropped(node, Op::DropAll);
@@ -279,16 +287,31 @@ impl World {
 
     pub fn token(&mut self, node: u32, scope: Scope, acquire: bool) {
         let at = self.at(node);
-        self.nodes[at].offer_token(scope, acquire);
+        self.nodes[at].offer_token((scope, acquire, false));
+    }
+
+    /// All nodes release, as at a kernel's end.
+    pub fn common_release(&mut self) {
+        self.common_starts.extend(self.numbers.all());
+        self.common_ends += self.common_starts.len() as u64;
     }
 
     fn random_start(&mut self, mood: &Mood, rng: &mut SmallRng) {
         let all = self.numbers.all();
+        if self.unit.scheme.joined() && self.common_ends == 0 && rng.random_bool(mood.start / 4.0) {
+            self.common_release();
+        }
         for at in 0..self.nodes.len() {
+            let home = self.nodes[at].home;
+            let given = self.common_starts.contains(&home) && self.nodes[at].start.idle();
+            if given && rng.random_bool(0.2) {
+                self.common_starts.remove(&home);
+                self.nodes[at].offer_token((Scope::Sys, false, true));
+            }
             if self.nodes[at].start.idle() && rng.random_bool(mood.start) {
                 let narrow = self.unit.scheme.gpu_scope() && rng.random();
                 let scope = if narrow { Scope::Gpu } else { Scope::Sys };
-                self.nodes[at].offer_token(scope, rng.random_bool(mood.acquire));
+                self.nodes[at].offer_token((scope, rng.random_bool(mood.acquire), false));
             }
             if self.active.len() < 40 && rng.random_bool(mood.write) {
                 let bank = rng.random_range(0..self.unit.banks as usize);
@@ -408,7 +431,7 @@ impl World {
             let far = open() && !mood.far_blocked;
             let near = open();
             let ask = near && mood.mute != Some(self.nodes[at].home);
-            let ready = Ready { ask, near, far, mark: open(), bank: open(), done: open() };
+            let ready = Ready { ask, near, far, mark: open(), bank: open(), done: open() && !mood.untold };
             let src = self.nodes[at].home;
             let sent = self.nodes[at].outputs(self.numbers, ready, self.now);
             self.requests.extend(sent.requests.into_iter().map(|(dst, says)| Flight { src, dst, says }));
@@ -422,12 +445,12 @@ impl World {
             }
         }
         for at in 0..self.nodes.len() {
-            if let Some((scope, acquire)) = self.nodes[at].inputs() {
+            if let Some((scope, acquire, common)) = self.nodes[at].inputs() {
                 let home = self.nodes[at].home;
                 let writes = if acquire { Vec::new() } else { self.covered(home, scope) };
                 self.started[scope as usize] += 1;
                 self.promised += writes.len() as u64;
-                let promise = Promise { time: self.now, writes };
+                let promise = Promise { time: self.now, writes, common };
                 self.promises.entry((home, scope, acquire)).or_default().push_back(promise);
             }
             self.nodes[at].step();
@@ -452,6 +475,11 @@ impl World {
     /// Fences of a scope that all nodes have reported.
     pub fn fences(&self, scope: Scope) -> u64 {
         self.nodes.iter().map(|n| n.golden.fences[scope as usize]).sum()
+    }
+
+    /// Messages to other GPUs of all nodes: requests and acknowledgements.
+    pub fn far_counts(&self) -> [u64; 2] {
+        [0, 1].map(|i| self.nodes.iter().map(|n| n.far_counts[i]).sum())
     }
 
     /// Messages of all nodes: requests, acknowledgements, own markers, markers passed on.

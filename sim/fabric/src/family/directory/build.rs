@@ -1,6 +1,6 @@
 //! Parameters of the models that a configuration stands for.
 
-use super::{DirPolicy, DirectoryKeys, L2Policy};
+use super::{DirPolicy, DirectoryKeys, Fence, L2Policy};
 use crate::config::Common;
 use crate::dram::DramTiming;
 use weft_blocks::common::link::LinkParams;
@@ -71,6 +71,7 @@ impl DirectoryKeys {
             release_l2_flush: self.release_l2_flush,
             downgrade: self.downgrade,
             write_back: self.l2_policy == L2Policy::WriteBack,
+            joined: self.fence == Fence::Joined,
             inject: self.inject,
         }
     }

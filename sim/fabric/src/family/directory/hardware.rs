@@ -62,6 +62,10 @@ impl Hardware for DirectoryHardware {
         Promises { values: ValueRule::Kept, memory: !self.params.incoherent() }
     }
 
+    fn common_releases(&self) -> bool {
+        self.params.joins()
+    }
+
     fn has_fences(&self) -> bool {
         true
     }

@@ -20,6 +20,10 @@ const KINDS: [(&str, u64); 12] = [
     ("invack", 16),
 ];
 
+/// Kinds of fence messages, and the bytes of each.
+const FENCES: [&str; 3] = ["fencereq", "invfence", "fenceack"];
+const FENCE_BYTES: u64 = 16;
+
 /// Servers by the `src` of a [`weft_blocks::msg::CuRsp`].
 const SERVERS: [&str; 6] = ["l1", "l2", "gpu_l2", "gpu_dram", "far_l2", "far_dram"];
 
@@ -70,16 +74,38 @@ const FIGURES: &[Row] = &[
         "copies of other lines than the written one that group invalidations dropped",
         |r| Count(r.get("bank.l2_inv_false_positive")),
     ),
-    ("inter_gpu_transactions", "messages", "requests and invalidations that left a GPU", |r| {
-        Count(r.requests() + r.sent("msgs_inv"))
-    }),
+    (
+        "inter_gpu_transactions",
+        "messages",
+        "requests and invalidations that left a GPU, without fence messages",
+        |r| Count(r.requests() + r.sent("msgs_inv")),
+    ),
+    (
+        "inter_gpu_transactions_with_fences",
+        "messages",
+        "requests and invalidations that left a GPU, with requests and markers of fences",
+        |r| Count(r.requests() + r.sent("msgs_inv") + r.sent("msgs_fencereq") + r.sent("msgs_invfence")),
+    ),
     ("inter_gpu_requests", "messages", "requests that left a GPU", |r| Count(r.requests())),
     ("inter_gpu_messages", "messages", "all messages that left a GPU", |r| {
         Count(KINDS.iter().map(|(kind, _)| r.sent(&format!("msgs_{kind}"))).sum())
     }),
-    ("inter_gpu_bytes", "bytes", "bytes on all links from the GPUs", |r| {
-        Count(["req", "rsp", "inv"].iter().map(|n| r.sent(&format!("bytes_{n}"))).sum())
+    ("inter_gpu_bytes", "bytes", "bytes on all links from the GPUs", |r| Count(r.bytes())),
+    ("inter_gpu_bytes_without_fences", "bytes", "bytes that left a GPU, without fence messages", |r| {
+        Count(r.bytes().saturating_sub(FENCE_BYTES * r.fences()))
     }),
+    (
+        "inter_gpu_fence_messages",
+        "messages",
+        "requests, markers and acknowledgements of fences that left a GPU",
+        |r| Count(r.fences()),
+    ),
+    (
+        "inter_gpu_fence_bytes",
+        "bytes",
+        "bytes of requests, markers and acknowledgements of fences that left a GPU",
+        |r| Count(FENCE_BYTES * r.fences()),
+    ),
     ("bytes_by_kind", "bytes", "bytes on all links from the GPUs by kind of message", |r| r.bytes_by_kind()),
     ("invalidation_gbps", "GB/s", "bytes of invalidations per second on these links", |r| {
         Real(r.gbps(r.sent("bytes_inv")))
@@ -185,7 +211,10 @@ pub(super) fn summary(m: &Figures) -> Vec<(&'static str, String)> {
             "inter-GPU transactions",
             format!("{} ({} requests)", m.count("inter_gpu_transactions"), m.count("inter_gpu_requests")),
         ),
-        ("inter-GPU bytes", m.count("inter_gpu_bytes").to_string()),
+        (
+            "inter-GPU bytes",
+            format!("{} ({} of fences)", m.count("inter_gpu_bytes"), m.count("inter_gpu_fence_bytes")),
+        ),
         ("lines per evicted directory entry", format!("{:.2}", m.real("coalesced_lines"))),
     ]
 }
@@ -223,6 +252,14 @@ impl Run<'_> {
 
     fn requests(&self) -> u64 {
         self.sent("msgs_rdreq") + self.sent("msgs_wrreq") + self.sent("msgs_atomreq")
+    }
+
+    fn bytes(&self) -> u64 {
+        ["req", "rsp", "inv"].iter().map(|n| self.sent(&format!("bytes_{n}"))).sum()
+    }
+
+    fn fences(&self) -> u64 {
+        FENCES.iter().map(|kind| self.sent(&format!("msgs_{kind}"))).sum()
     }
 
     fn bytes_by_kind(&self) -> FigureValue {

@@ -17,7 +17,7 @@ mod sharing;
 mod values;
 
 pub use keys::DirectoryKeys;
-pub use values::{DirPolicy, L2Policy};
+pub use values::{DirPolicy, Fence, L2Policy};
 pub use weft_blocks::fabric::Protocol;
 
 use super::{Family, FamilyKeys, FigureInfo, Figures, Hardware};

@@ -26,6 +26,16 @@ named! {
     }
 }
 
+named! {
+    /// Who asks for the releases of system scope of a GPU's GPMs (hmg.md section 6).
+    Fence {
+        /// One GPM of the GPU for all that release.
+        Joined = "joined",
+        /// Each GPM for itself, every home in the system.
+        Each = "each",
+    }
+}
+
 impl Named for TagStyle {
     const VALUES: &'static [TagStyle] = &[TagStyle::Published, TagStyle::Minimal];
     const NAMES: &'static [&'static str] = &["published", "minimal"];
