@@ -5,6 +5,7 @@
 //! files are removed in each case.
 
 use crate::failure::Failure;
+use crate::ranks;
 use anyhow::{Error, anyhow};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -115,6 +116,10 @@ impl Drop for Graceful {
 /// Ends the program from any thread; `told` says what was kept.
 pub fn end(signal: Signal, told: &str) -> ! {
     weft_output::abandon();
+    if ranks::place().is_some_and(|place| place.rank > 0) {
+        // Rank 0 speaks for all.
+        std::process::exit(signal.status().into());
+    }
     let mut out = std::io::stderr().lock();
     // A terminal may show a bar of progress; one that is gone is no reason not to end.
     let clear = if std::io::stderr().is_terminal() { "\r\x1b[K" } else { "" };

@@ -193,8 +193,9 @@ pub fn among(
         dismiss(&*link);
         return ended;
     }
-    // The launcher hands signals on to all ranks; rank 0 decides what follows.
-    let _graceful = Graceful::new();
+    // The launcher hands signals on to all ranks; rank 0 decides what follows. It also sends its own when rank 0
+    // has failed, perhaps while this process is ending: so it is never given back.
+    std::mem::forget(Graceful::new());
     serve(link.clone(), &|begun: Outcome| {
         let text = begun.as_ref().map_or_else(ToString::to_string, |()| String::new());
         link.send(0, text.as_bytes());
