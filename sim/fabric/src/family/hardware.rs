@@ -98,7 +98,8 @@ pub trait Hardware: Send + Sync {
     /// Its counts.
     fn shape(&self) -> Shape;
 
-    /// How a block's numbers of lines become whole ones; none where they are. `block` is its hierarchical name, `width` the bits of the number.
+    /// How a block's numbers of lines become whole ones; none where they are. `block` is its
+    /// hierarchical name, with that of the part of it that names the line, or of its port; `width` the bits of the number.
     fn whole_line(&self, block: &str, width: u32) -> Option<WholeLine> {
         let _ = (block, width);
         None

@@ -70,7 +70,7 @@ pub(super) struct Recorder {
     /// By unit that sees the transfer.
     channels: Vec<(usize, Vec<Tapped>)>,
     covers: CoverTap,
-    /// By unit and number of the probe: row of the block, and what makes its lines whole.
+    /// By unit.
     rows: Vec<Rows>,
     meters: Vec<Counted>,
     /// First cycle of the next interval.
@@ -86,10 +86,10 @@ pub(super) struct Recorder {
 
 /// The cover points of a unit.
 struct Rows {
-    /// By number of the probe: row of the block, and bits of the number of its line.
-    of_probe: BTreeMap<usize, (u32, u32)>,
-    /// By these bits.
-    whole: BTreeMap<u32, WholeLine>,
+    /// By number of the probe: row of the block.
+    of_probe: BTreeMap<usize, u32>,
+    /// By number of the probe, of those whose lines are not whole.
+    whole: BTreeMap<usize, WholeLine>,
 }
 
 /// A recorder that the runner tells of cycles and the run asks for its end.
@@ -250,8 +250,8 @@ impl Recorder {
         let (mut out, rows) = (Vec::new(), &self.rows);
         let mut tell = |hit: Hit| {
             let of = &rows[hit.unit];
-            let (row, width) = of.of_probe[&hit.probe];
-            let whole = |line: u64| of.whole.get(&width).map_or(line, |whole| whole(line, None));
+            let row = of.of_probe[&hit.probe];
+            let whole = |line: u64| of.whole.get(&hit.probe).map_or(line, |whole| whole(line, None));
             let actor = hit.unit as u32;
             out.push(Record::Row { actor, row, line: hit.line.map(whole), cycles: hit.cycles });
         };

@@ -79,7 +79,8 @@ impl Hardware for TsmHardware {
             let name = block.split('.').find_map(|name| name.strip_prefix(part))?;
             name.parse::<u64>().ok()
         };
-        let (bank, lane) = (number("umc")?, number("lane")?);
+        let lane = ["lane", "dram_req", "dram_rsp"].into_iter().find_map(number);
+        let (bank, lane) = (number("umc")?, lane?);
         let (low, banks, lanes) = (t.il - 6, t.bank_select(), t.lane_select());
         let whole = move |line: u64, _: Option<u64>| {
             let inside = line << lanes | lane;

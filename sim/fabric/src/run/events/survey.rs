@@ -94,10 +94,12 @@ impl Survey<'_> {
         let find = |name: &str| channel.leaves.iter().position(|leaf| last(leaf) == name);
         let bits = self.hardware.shape().line.trailing_zeros();
         let line = find("line").map(|n| (n, 0)).or(find("addr").map(|n| (n, bits)));
-        let place = [&channel.to, &channel.from].into_iter().find_map(End::unit);
-        let path = place.map_or("", |unit| &self.design.units[unit].path);
+        let place = [&channel.to, &channel.from].into_iter().find(|end| end.unit().is_some());
+        let path =
+            place.and_then(|end| Some(format!("{}.{}", self.design.units[end.unit()?].path, end.port())));
+        let path = path.unwrap_or_default();
         let width = line.map_or(0, |(n, shift)| channel.leaves[n].width - shift.min(channel.leaves[n].width));
-        let whole = line.and_then(|_| self.hardware.whole_line(path, width));
+        let whole = line.and_then(|_| self.hardware.whole_line(&path, width));
         let fields = leaves.iter().map(|n| self.field(&channel.leaves[*n])).collect();
         let at = |end: &End, survey: &mut Self| (survey.actor(end), end.port().to_string());
         let ((from, from_port), (to, to_port)) = (at(&channel.from, self), at(&channel.to, self));
@@ -183,9 +185,11 @@ impl Survey<'_> {
             let mut rows = Rows { of_probe: BTreeMap::new(), whole: BTreeMap::new() };
             for (row, (probe, info)) in covers.enumerate() {
                 let width = info.about.map_or(0, |line| netlist.node(line).width);
-                rows.of_probe.insert(probe, (row as u32, width));
-                if let Some(whole) = self.hardware.whole_line(&unit.path, width).filter(|_| width > 0) {
-                    rows.whole.entry(width).or_insert(whole);
+                rows.of_probe.insert(probe, row as u32);
+                // Parts of a unit may know different parts of memory.
+                let path = format!("{}.{}", unit.path, info.scope);
+                if let Some(whole) = self.hardware.whole_line(&path, width).filter(|_| width > 0) {
+                    rows.whole.insert(probe, whole);
                 }
             }
             rows
