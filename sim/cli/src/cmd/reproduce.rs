@@ -1,5 +1,6 @@
 //! `weft reproduce`: published results beside measured ones.
 
+mod recorded;
 mod tasks;
 
 use crate::cluster::{ClusterArgs, nobody_submits, tell_aside};
@@ -14,6 +15,7 @@ use crate::sweep::board::{Board, words};
 use crate::sweep::execute::execute;
 use crate::sweep::file::SweepFile;
 use crate::sweep::plan::Plan;
+use crate::sweep::record::Record;
 use crate::sweep::results::{self, Results};
 use crate::sweep::tier::Tier;
 use anyhow::anyhow;
@@ -39,12 +41,27 @@ pub struct Args {
     /// Keeps results that are there aside under another name and begins anew.
     #[arg(long)]
     restart: bool,
+    /// Keeps the rows of the runs in a folder of records, one packed table a sweep.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = RECORDS)]
+    record: Option<PathBuf>,
+    /// Makes no run: takes the rows that a folder of records has.
+    #[arg(
+        long, value_name = "DIR", num_args = 0..=1, default_missing_value = RECORDS,
+        conflicts_with_all = ["record", "restart", "shard", "collect", "slurm"]
+    )]
+    recorded: Option<PathBuf>,
+    /// With --recorded: writes the tables of a Markdown page anew, of all tiers, where it has marks for them.
+    #[arg(long, value_name = "FILE", requires = "recorded", conflicts_with_all = ["figure", "tier"])]
+    page: Option<PathBuf>,
     #[command(flatten)]
     cluster: ClusterArgs,
     /// With --slurm: prints the script and ends.
     #[arg(long, requires = "slurm")]
     dry_run: bool,
 }
+
+/// The folder of records unless another is given.
+const RECORDS: &str = "records";
 
 impl Args {
     /// Runs at a time.
@@ -76,6 +93,9 @@ pub fn run(args: &Args) -> Outcome {
     }
     let systems = load(&args.system).map_err(Failure::Input)?;
     let chosen = chosen(&systems, args.figure.as_deref())?;
+    if let (Some(records), Some(page)) = (&args.recorded, &args.page) {
+        return recorded::page(&systems, records, page);
+    }
     let figures: Vec<&Figure> = chosen.iter().flatten().collect();
     if args.cluster.slurm {
         return tasks::submit(args, &figures);
@@ -88,7 +108,10 @@ pub fn run(args: &Args) -> Outcome {
     let mut maker = Maker::new(args, &chosen)?;
     let mut all = Vec::new();
     for (published, figures) in systems.into_iter().zip(chosen) {
-        let done = maker.system(published, figures)?;
+        let done = match &args.recorded {
+            Some(records) => recorded::system(args, published, &figures, records, &mut maker.explored)?,
+            None => maker.system(published, figures)?,
+        };
         let name = match &args.figure {
             Some(figure) => format!("{}-{figure}", args.system),
             None => done.published.system.clone(),
@@ -103,9 +126,14 @@ pub fn run(args: &Args) -> Outcome {
         files.push(write_all(&all, &args.out).map_err(Failure::check)?);
     }
     all.iter().try_for_each(print)?;
-    say(format!("runs made: {made}, which took {} one after the other", words(time)))?;
+    if args.recorded.is_none() {
+        say(format!("runs made: {made}, which took {} one after the other", words(time)))?;
+    }
     files.concat().iter().try_for_each(|file| say(format!("report: {}", file.display())))?;
     let failed: usize = all.iter().flat_map(|done| &done.figures).map(|done| done.runs.1).sum();
+    if args.recorded.is_some() {
+        return Ok(());
+    }
     if missing > 0 {
         return Err(Failure::check(anyhow!(
             "{missing} runs are missing: wait for the tasks that make them, or make them here by the same command without --collect; with them {failed} runs have no result or a wrong one"
@@ -210,7 +238,7 @@ impl<'a> Maker<'a> {
                 continue;
             }
             let Some(sweep) = &figures[at].sweep else {
-                let figure = FigureDone::new(&figures[at], None, &mut self.explored, &self.args.out);
+                let figure = FigureDone::new(&figures[at], None, &mut self.explored, Some(&self.args.out));
                 done[at] = Some(figure.map_err(Failure::check)?);
                 continue;
             };
@@ -220,7 +248,7 @@ impl<'a> Maker<'a> {
             let results = self.runs(&plan, same.iter().map(|at| &figures[*at]))?;
             for at in same {
                 let results = Some((&plan, results.rows()));
-                let figure = FigureDone::new(&figures[at], results, &mut self.explored, &self.args.out);
+                let figure = FigureDone::new(&figures[at], results, &mut self.explored, Some(&self.args.out));
                 done[at] = Some(figure.map_err(Failure::check)?);
             }
         }
@@ -244,15 +272,27 @@ impl<'a> Maker<'a> {
         tell_aside(&aside)?;
         if self.args.cluster.collect {
             self.missing += numbers.iter().filter(|number| !results.has(**number)).count();
+            self.keep(plan, &results)?;
             return Ok(results);
         }
         execute(plan, &mut results, self.jobs, &|run| numbers.contains(&run.number), &self.board)
             .map_err(Failure::check)?;
         results.sort().map_err(Failure::check)?;
+        self.keep(plan, &results)?;
         for run in plan.runs.iter().filter(|run| !numbers.contains(&run.number)) {
             self.board.was_there(&plan.sweep.workload(&run.labels));
         }
         Ok(results)
+    }
+}
+
+impl Maker<'_> {
+    /// Puts what there is of a sweep into the records, if there are any.
+    fn keep(&self, plan: &Plan, results: &Results) -> Outcome {
+        if let Some(folder) = &self.args.record {
+            Record::keep(folder, plan, results.rows()).map_err(Failure::check)?;
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use super::fact;
 use super::measure::{Asked, Measured};
 use super::published::{Figure, Row, Show, Value};
 use super::words::{self, Ordered, Verdict, as_printed};
-use crate::sweep::plan::Plan;
+use crate::sweep::plan::{Plan, count, points};
 use crate::sweep::plot;
 use crate::sweep::summary::Summary;
 use crate::sweep::tier::Tier;
@@ -33,12 +33,14 @@ pub struct FigureDone {
     pub rows: Vec<RowDone>,
     /// Its orders, each with its name.
     pub orders: Vec<(String, Ordered)>,
-    /// Tables and pictures of its sweep.
-    pub shown: Vec<Block>,
+    /// Tables and pictures of its sweep, by summary.
+    pub shown: Vec<(String, Vec<Block>)>,
     /// Runs that it has, and how many of them failed.
     pub runs: (usize, usize),
     /// Size of the runs; none of hardware alone, nor of a sweep that does not say it.
     pub tier: Option<Tier>,
+    /// Where its runs are from, if they were not made for it.
+    pub recorded: Option<String>,
 }
 
 /// Runs that a figure needs: those of its rows, and those that its pictures show.
@@ -55,8 +57,11 @@ pub fn wanted(figure: &Figure, plan: &Plan) -> Result<BTreeSet<usize>, Error> {
         let summary = picture(figure, name, plan)?;
         let shown: BTreeSet<&String> =
             summary.shown.iter().map(|row| &plan.sweep.axes[summary.rows].points[*row].label).collect();
-        let runs = plan.runs.iter().filter(|run| shown.contains(&plan.sweep.workload(&run.labels)));
-        all.extend(runs.map(|run| run.number));
+        let is_shown = |number: &usize| {
+            let labels: Vec<String> = points(&plan.sweep, *number).iter().map(|p| p.label.clone()).collect();
+            shown.contains(&plan.sweep.workload(&labels))
+        };
+        all.extend((0..count(&plan.sweep)).filter(is_shown));
     }
     Ok(all)
 }
@@ -67,7 +72,7 @@ fn picture<'a>(figure: &Figure, name: &str, plan: &'a Plan) -> Result<&'a Summar
 }
 
 impl FigureDone {
-    /// Measures a figure; of one with a sweep, from these results. Pictures go into folder `pictures` of `out`.
+    /// Measures a figure; of one with a sweep, from these results. Pictures go into folder `pictures` of `out`, if there is one.
     ///
     /// # Errors
     /// A number of hardware that there is not, a picture that cannot be written.
@@ -75,7 +80,7 @@ impl FigureDone {
         figure: &Figure,
         results: Option<(&Plan, &[Option<Vec<String>>])>,
         explored: &mut Explored,
-        out: &Path,
+        out: Option<&Path>,
     ) -> Result<FigureDone, Error> {
         let rows = figure.rows().into_iter().map(|row| done(row, results, explored));
         let rows = rows.collect::<Result<Vec<_>, Error>>()?;
@@ -91,7 +96,8 @@ impl FigureDone {
         let mut runs = (0, 0);
         if let Some((plan, results)) = results {
             for name in &figure.pictures {
-                shown.extend(summary(picture(figure, name, plan)?, plan, results, out)?);
+                let blocks = summary(picture(figure, name, plan)?, plan, results, out)?;
+                shown.push((name.clone(), blocks));
             }
             let status = plan.column("status");
             let numbers = wanted(figure, plan)?;
@@ -99,7 +105,21 @@ impl FigureDone {
             runs = (numbers.len(), numbers.iter().filter(|number| !fine(number)).count());
         }
         let tier = results.and_then(|(plan, _)| plan.sweep.tier);
-        Ok(FigureDone { figure: figure.clone(), rows, orders, shown, runs, tier })
+        Ok(FigureDone { figure: figure.clone(), rows, orders, shown, runs, tier, recorded: None })
+    }
+
+    /// A figure without any number.
+    pub fn unmade(figure: &Figure) -> FigureDone {
+        let row = |row| RowDone { row, measured: Measured::default(), words: None };
+        FigureDone {
+            figure: figure.clone(),
+            rows: figure.rows().into_iter().map(row).collect(),
+            orders: Vec::new(),
+            shown: Vec::new(),
+            runs: (0, 0),
+            tier: None,
+            recorded: Some("No run of it is recorded.".into()),
+        }
     }
 
     /// Sentences: rows and orders that differ.
@@ -168,7 +188,7 @@ impl FigureDone {
             })
         };
         let order = |(what, ordered): &(String, Ordered)| json!({ "what": what, "published": ordered.published, "measured": ordered.measured, "turned": ordered.turned });
-        let files = self.shown.iter().filter_map(|block| match block {
+        let files = self.shown.iter().flat_map(|(_, blocks)| blocks).filter_map(|block| match block {
             Block::Picture { file, .. } => Some(file.clone()),
             _ => None,
         });
@@ -272,10 +292,13 @@ fn summary(
     summary: &Summary,
     plan: &Plan,
     rows: &[Option<Vec<String>>],
-    out: &Path,
+    out: Option<&Path>,
 ) -> Result<Vec<Block>, Error> {
     let panels = summary.panels(&plan.sweep, rows, plan.column("status"));
-    let files = plot::draw(&plan.sweep, summary, &panels, &out.join("pictures"))?;
+    let files = match out {
+        Some(out) => plot::draw(&plan.sweep, summary, &panels, &out.join("pictures"))?,
+        None => Vec::new(),
+    };
     let mut blocks = Vec::new();
     for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "svg")) {
         let svg = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;

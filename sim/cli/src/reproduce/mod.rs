@@ -59,6 +59,8 @@ pub mod explored;
 pub mod fact;
 pub mod figure;
 pub mod measure;
+pub mod page;
 pub mod published;
+pub mod recorded;
 pub mod report;
 pub mod words;

@@ -117,6 +117,8 @@ pub struct Row {
     /// Of what.
     #[serde(default)]
     pub what: String,
+    /// What the table of all verdicts calls it; none of rows that are not in it.
+    pub headline: Option<String>,
     /// Column of the results.
     pub metric: Option<String>,
     /// Columns whose sum it is.

@@ -43,7 +43,9 @@ impl SystemDone {
         for done in &self.figures {
             let figure = &done.figure;
             blocks.push(Block::Heading(depth + 1, format!("{} ({system} {})", figure.title, figure.name)));
-            if let Some(sweep) = &figure.sweep {
+            if let Some(recorded) = &done.recorded {
+                blocks.push(Block::Text(recorded.clone()));
+            } else if let Some(sweep) = &figure.sweep {
                 let failed = match done.runs.1 {
                     0 => String::new(),
                     failed => format!(" {failed} of them failed or gave a wrong result."),
@@ -87,7 +89,7 @@ impl SystemDone {
             if let Some(see) = &figure.see {
                 blocks.push(Block::Text(format!("Reasons: RESULTS.md, {see}.")));
             }
-            blocks.extend(done.shown.iter().cloned());
+            blocks.extend(done.shown.iter().flat_map(|(_, blocks)| blocks.clone()));
         }
         if self.whole && !self.published.missing.is_empty() {
             blocks.push(Block::Heading(depth + 1, format!("Published and not measured ({system})")));

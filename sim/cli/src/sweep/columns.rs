@@ -101,6 +101,30 @@ pub fn columns(
     all
 }
 
+/// The columns of rows that were read from a file: of those that all results and figures of runs have, unit and meaning; the others are
+/// counters if they hold numbers alone.
+pub fn recorded(sweep: &SweepFile, header: &[String], rows: &[Vec<String>]) -> Vec<Column> {
+    let points = sweep.axes.iter().flat_map(|axis| axis.points.iter().flat_map(|point| &point.settings));
+    let names: BTreeSet<&str> = sweep
+        .fixed
+        .iter()
+        .chain(points)
+        .filter(|setting| setting.key == "fabric")
+        .map(|setting| setting.value.value.as_str())
+        .collect();
+    let fabrics: Vec<FabricConfig> =
+        names.into_iter().filter_map(|name| FabricConfig::load(name).ok()).collect();
+    let known = columns(sweep, &fabrics.iter().collect::<Vec<_>>(), &BTreeMap::new());
+    let read = |(at, name): (usize, &String)| match known.iter().find(|column| column.name == *name) {
+        Some(column) => column.clone(),
+        None => {
+            let mut cells = rows.iter().map(|row| row[at].as_str()).filter(|cell| !cell.is_empty());
+            column(name, "", "", cells.all(|cell| cell.parse::<f64>().is_ok()))
+        }
+    };
+    header.iter().enumerate().map(read).collect()
+}
+
 /// The column of checksums.
 pub const CHECK: &str = "check";
 

@@ -77,6 +77,7 @@ pub mod parts;
 pub mod plan;
 pub mod plot;
 pub mod programs;
+pub mod record;
 pub mod results;
 pub mod shard;
 pub mod source;

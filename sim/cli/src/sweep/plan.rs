@@ -103,7 +103,7 @@ impl Plan {
 /// As [`Plan::new`].
 pub fn runs(sweep: &SweepFile) -> Result<Vec<Run>, Error> {
     let mut builder = Builder::default();
-    let count: usize = sweep.axes.iter().map(|axis| axis.points.len()).product();
+    let count = count(sweep);
     let mut runs = Vec::with_capacity(count);
     for number in 0..count {
         let points = points(sweep, number);
@@ -115,6 +115,11 @@ pub fn runs(sweep: &SweepFile) -> Result<Vec<Run>, Error> {
     }
     builder.seeds_matter(sweep, &runs)?;
     Ok(runs)
+}
+
+/// How many runs a sweep has.
+pub fn count(sweep: &SweepFile) -> usize {
+    sweep.axes.iter().map(|axis| axis.points.len()).product()
 }
 
 /// The values of all axes in a run: the last axis is fastest.
@@ -142,19 +147,19 @@ struct Builder {
 type Built = (Arc<dyn Program>, Params);
 
 /// Settings of a run by kind.
-struct Settings<'a> {
+pub(super) struct Settings<'a> {
     fabric: &'a At<String>,
-    workload: &'a At<String>,
-    graph: Option<&'a At<String>>,
+    pub(super) workload: &'a At<String>,
+    pub(super) graph: Option<&'a At<String>>,
     /// How the graph is read.
     reading: Vec<&'a Setting>,
-    seed: Option<&'a At<String>>,
-    params: BTreeMap<String, &'a At<String>>,
+    pub(super) seed: Option<&'a At<String>>,
+    pub(super) params: BTreeMap<String, &'a At<String>>,
     keys: Vec<&'a Setting>,
 }
 
 impl<'a> Settings<'a> {
-    fn new(sweep: &'a SweepFile, points: &[&'a Point]) -> Result<Settings<'a>, Error> {
+    pub(super) fn new(sweep: &'a SweepFile, points: &[&'a Point]) -> Result<Settings<'a>, Error> {
         let all: Vec<&Setting> =
             sweep.fixed.iter().chain(points.iter().flat_map(|point| &point.settings)).collect();
         let find = |key: &str| all.iter().find(|s| s.key == key).map(|s| &s.value);
@@ -320,7 +325,7 @@ fn identity(run: &Run, fingerprint: u64) -> Result<String, Error> {
 }
 
 /// The configuration of a run, and the keys in which it differs from the fabric's file.
-fn fabric(sweep: &SweepFile, settings: &Settings) -> Result<(FabricConfig, String), Error> {
+pub(super) fn fabric(sweep: &SweepFile, settings: &Settings) -> Result<(FabricConfig, String), Error> {
     let name = &settings.fabric.value;
     let path = match name.ends_with(".toml") {
         true => sweep.folder.join(name).display().to_string(),

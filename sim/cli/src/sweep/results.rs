@@ -219,7 +219,7 @@ impl Results {
 }
 
 /// Whether a row is that of a failed run.
-fn failed(header: &[String], cells: &[String]) -> bool {
+pub(super) fn failed(header: &[String], cells: &[String]) -> bool {
     let status = header.iter().position(|name| name == "status").unwrap_or(0);
     !["ok", "stale"].contains(&cells[status].as_str())
 }
@@ -360,7 +360,10 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<File, OutputError> {
 }
 
 /// Cells as a line of CSV.
-fn line(cells: &[String]) -> Result<Vec<u8>, Error> {
+///
+/// # Errors
+/// None that cells can cause.
+pub(super) fn line(cells: &[String]) -> Result<Vec<u8>, Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(cells)?;
     writer.into_inner().map_err(|e| anyhow!("{e}"))

@@ -1,0 +1,178 @@
+//! Tables of a page that a person writes: the page has marks for them, and they are made from records.
+//!
+//! `<!-- weft: verdicts -->` is the place of the headlines of all systems, `<!-- weft: figure SYSTEM NAME -->` that
+//! of a figure's rows at all tiers, `<!-- weft: summary SYSTEM NAME SUMMARY TIER -->` that of a sweep's table;
+//! `<!-- weft: end -->` ends each.
+
+use super::document::{Block, markdown};
+use super::figure::{FigureDone, RowDone};
+use super::report::SystemDone;
+use super::words::{Verdict, as_printed, ratio, verdict};
+use crate::sweep::tier::Tier;
+use anyhow::{Error, anyhow};
+
+/// How a mark begins, and the one that ends a table.
+const MARK: &str = "<!-- weft: ";
+const END: &str = "<!-- weft: end -->";
+
+/// A row at a tier.
+type At<'a> = (Tier, &'a RowDone);
+
+/// What a page's tables are made of: all systems at each tier.
+pub struct Tables(pub Vec<(Tier, Vec<SystemDone>)>);
+
+impl Tables {
+    /// The page with its tables made anew; all else stays as it is.
+    ///
+    /// # Errors
+    /// A mark that names nothing, or has no end; with its line.
+    pub fn fill(&self, page: &str) -> Result<String, Error> {
+        let mut out = String::new();
+        let mut lines = page.lines().enumerate();
+        while let Some((at, line)) = lines.next() {
+            out += line;
+            out.push('\n');
+            let Some(mark) = line.strip_prefix(MARK).and_then(|rest| rest.strip_suffix(" -->")) else {
+                continue;
+            };
+            let words: Vec<&str> = mark.split_whitespace().collect();
+            let blocks =
+                self.blocks(&words).map_err(|problem| anyhow!("line {}: {line}: {problem}", at + 1))?;
+            if !lines.by_ref().any(|(_, line)| line == END) {
+                return Err(anyhow!("line {}: {line}: it has no end; write {END} behind its table", at + 1));
+            }
+            out += &format!("\n{}{END}\n", markdown(&blocks));
+        }
+        Ok(out)
+    }
+
+    fn blocks(&self, mark: &[&str]) -> Result<Vec<Block>, Error> {
+        match mark {
+            ["verdicts"] => Ok(vec![Block::Table(self.verdicts())]),
+            ["figure", system, figure] => Ok(vec![Block::Table(self.rows(system, figure)?)]),
+            ["summary", system, figure, summary, tier] => self.summary(system, figure, summary, tier),
+            _ => Err(anyhow!(
+                "a mark is verdicts, figure SYSTEM NAME, summary SYSTEM NAME SUMMARY TIER, or end"
+            )),
+        }
+    }
+
+    /// A figure at all tiers.
+    fn figure(&self, system: &str, figure: &str) -> Result<Vec<(Tier, &FigureDone)>, Error> {
+        let mut found = Vec::new();
+        for (tier, systems) in &self.0 {
+            let systems = systems.iter().filter(|done| done.published.system == system);
+            let figures = systems.flat_map(|done| &done.figures).filter(|done| done.figure.name == figure);
+            found.extend(figures.map(|done| (*tier, done)));
+        }
+        match found.is_empty() {
+            true => Err(anyhow!("there is no figure {figure} of {system}; `weft reproduce list` shows all")),
+            false => Ok(found),
+        }
+    }
+
+    /// The rows of a figure: published, measured at each tier that has a number, and what to say of it.
+    fn rows(&self, system: &str, figure: &str) -> Result<Vec<Vec<String>>, Error> {
+        let figures = self.figure(system, figure)?;
+        let rows = figures[0].1.rows.len();
+        let of_row =
+            |row: usize| figures.iter().map(|(tier, done)| (*tier, &done.rows[row])).collect::<Vec<At>>();
+        let all: Vec<Vec<At>> = (0..rows).map(of_row).collect();
+        Ok(table(&all, |row| row.row.what.clone()))
+    }
+
+    /// Rows that are headlines, of all systems.
+    fn verdicts(&self) -> Vec<Vec<String>> {
+        let mut all: Vec<Vec<At>> = Vec::new();
+        for (system, done) in self.0[0].1.iter().enumerate() {
+            for (figure, done) in done.figures.iter().enumerate() {
+                let headlines = (0..done.rows.len()).filter(|row| done.rows[*row].row.headline.is_some());
+                all.extend(headlines.map(|row| self.at(system, figure, row)));
+            }
+        }
+        let mut lines = table(&all, |row| row.row.headline.clone().unwrap_or_default());
+        // The first line of a system says which.
+        let mut at = 1;
+        for done in &self.0[0].1 {
+            let rows = done.figures.iter().flat_map(|figure| &figure.rows);
+            let own = rows.filter(|row| row.row.headline.is_some()).count();
+            if own > 0 {
+                lines[at][0] = format!("**{}** {}", done.published.system, lines[at][0]);
+            }
+            at += own;
+        }
+        lines
+    }
+
+    /// A row at all tiers.
+    fn at(&self, system: usize, figure: usize, row: usize) -> Vec<At<'_>> {
+        self.0.iter().map(|(tier, all)| (*tier, &all[system].figures[figure].rows[row])).collect()
+    }
+
+    /// A table of a sweep.
+    fn summary(&self, system: &str, figure: &str, summary: &str, tier: &str) -> Result<Vec<Block>, Error> {
+        let figures = self.figure(system, figure)?;
+        let done = figures.iter().find(|(own, _)| own.name() == tier).map(|(_, done)| done);
+        let done = done.ok_or_else(|| anyhow!("there is no tier {tier}; name small, middle or published"))?;
+        let is_table = |block: &&Block| !matches!(block, Block::Picture { .. });
+        match done.shown.iter().find(|(name, _)| name == summary) {
+            Some((_, blocks)) => Ok(blocks.iter().filter(is_table).cloned().collect()),
+            None if done.shown.is_empty() => Ok(vec![Block::Text("No run of it is recorded.".into())]),
+            None => {
+                let known: Vec<&str> = done.shown.iter().map(|(name, _)| name.as_str()).collect();
+                Err(anyhow!("there is no summary {summary} in that figure; it has {}", known.join(", ")))
+            }
+        }
+    }
+}
+
+/// A line for each row.
+fn table(rows: &[Vec<At>], what: impl Fn(&RowDone) -> String) -> Vec<Vec<String>> {
+    let of_runs = rows.iter().flatten().any(|(_, row)| row.row.of_runs());
+    let has =
+        |tier: Tier| rows.iter().flatten().any(|(own, row)| *own == tier && row.measured.value.is_some());
+    let tiers: Vec<Tier> = match of_runs {
+        true => Tier::ALL.into_iter().filter(|tier| has(*tier)).collect(),
+        false => Vec::new(),
+    };
+    let mut head = vec![String::new(), "published".into()];
+    match of_runs {
+        true => head.extend(tiers.iter().map(|tier| format!("tier {}", tier.name()))),
+        false => head.push("measured".into()),
+    }
+    head.push("verdict".into());
+    let line = |row: &Vec<At>| {
+        let first = row[0].1;
+        let shown =
+            |row: &RowDone| row.measured.value.map_or("-".into(), |value| as_printed(&row.row, value));
+        let at = |tier: &Tier| {
+            let there = row.iter().find(|(own, _)| own == tier).map(|(_, row)| row);
+            let block = !first.row.of_runs() && *tier != tiers[0];
+            there.filter(|_| !block).map_or("-".into(), |row| shown(row))
+        };
+        let mut cells = vec![what(first), first.row.printed()];
+        match of_runs {
+            true => cells.extend(tiers.iter().map(at)),
+            false => cells.push(shown(first)),
+        }
+        let last = row.iter().rev().find(|(_, row)| row.measured.value.is_some());
+        cells.push(last.map_or("not recorded", |(_, row)| judged(row)).into());
+        cells
+    };
+    [head].into_iter().chain(rows.iter().map(line)).collect()
+}
+
+/// What to say of a row with a number.
+fn judged(done: &RowDone) -> &'static str {
+    let value = done.measured.value.unwrap_or(f64::NAN);
+    let Some(ratio) = ratio(&done.row, value) else { return "" };
+    match verdict(&done.row, value) {
+        Verdict::Near if ratio == 1.0 => "equal",
+        Verdict::Near => "holds",
+        Verdict::Far => "direction only",
+        Verdict::Other => "turned round",
+    }
+}
+
+#[cfg(test)]
+mod tests;
