@@ -23,9 +23,9 @@ const CASES: &[Case] = &[
     ),
     (
         &["--set", "ways=7"],
-        &["--set", "ways = 7", "does not divide entries = 256", "legal: a divisor of entries / banks = 64"],
+        &["--set", "ways = 7", "does not divide entries = 256", "legal: a divisor of entries / banks = 128"],
     ),
-    (&["--set", "entries=250"], &["--set", "entries = 250", "does not divide it", "legal: a multiple of 32"]),
+    (&["--set", "entries=250"], &["--set", "entries = 250", "does not divide it", "legal: a multiple of 16"]),
     (&["--set", "gpus=zero"], &["--set", "gpus = zero", "legal: "]),
     (&["--set", "protocol=mesi"], &["--set", "protocol = mesi", "legal: baseline, "]),
     (&["--graph", "missing.graph"], &["missing.graph", "cannot read", "give the path of a readable graph"]),

@@ -50,12 +50,10 @@ fn a_figure_is_made_once_and_reported_from_its_runs() {
             < 1e-9
     );
     let ratio = row("100% remote, greatest")["ratio"].as_f64().expect("a number");
-    assert!((ratio - greatest / 12.0).abs() < 1e-9, "to the nearer end of 12 to 27: {ratio}");
-    // A small matrix is not 12 times slower: told with counters.
-    assert_eq!(row("100% remote, greatest")["near"].as_bool(), Some(false));
+    let nearest = greatest.clamp(12.0, 27.0);
+    assert!((ratio - greatest / nearest).abs() < 1e-9, "to the nearer end of 12 to 27: {ratio}");
+    assert_eq!(row("100% remote, greatest")["near"].as_bool(), Some(true));
     let report = read(&out.join("dnn-step-remote.md"));
-    let words = row("100% remote, greatest")["words"].as_str().expect("words").to_string();
-    assert!(words.contains("`rdma_reads`") && report.contains(&words) && first.contains(&words), "{words}");
     let page = read(&out.join("dnn-step-remote.html"));
     assert!(
         page.contains("<svg") && page.contains("prefers-color-scheme") && !page.contains("src="),
@@ -73,6 +71,8 @@ fn a_figure_of_hardware_needs_no_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = stdout(folder.path(), &["reproduce", "rec", "storage"]);
     assert!(said.contains("| entry, range of 1 KB (bits) | 103 | 103 | 1.00 |"), "{said}");
+    let area = stdout(folder.path(), &["reproduce", "rec", "area"]);
+    assert!(area.contains("published 3.94%, 1.766 times it."), "what differs is told: {area}");
     assert!(said.contains("runs made: 0, "), "{said}");
     assert!(folder.path().join("reproduce_out/rec-storage.md").exists());
     assert!(folder.path().join("reproduce_out/pictures/rec-storage.svg").exists());

@@ -113,7 +113,7 @@ fn work_groups_that_wait_for_one_another_must_all_fit() {
     let out = weft(folder.path(), &args);
     assert_eq!(out.status.code(), Some(2));
     let said = String::from_utf8_lossy(&out.stderr);
-    let expected = "the work-groups of kernel cholesky_step wait for one another, and 65 of them share a GPU that holds 64";
+    let expected = "the work-groups of kernel cholesky_step wait for one another, and 65 of them share a GPU that holds 32";
     assert!(said.contains(expected), "{said}");
 }
 

@@ -526,7 +526,7 @@ const CASES: &[Case] = &[
     ("[\"baseline\", \"rec\"]", "\"rec\"", &["s.toml line 14", "values is no list"]),
     ("[[32, \"1K\"]]", "[32]", &["s.toml line 19", "no list", "[first, second]"]),
     ("[[32, \"1K\"]]", "[[32]]", &["s.toml line 19", "no list of 2 values"]),
-    ("[[32, \"1K\"]]", "[[33, \"1K\"]]", &["s.toml line 19", "entries = 33", "legal: a multiple of 32"]),
+    ("[[32, \"1K\"]]", "[[33, \"1K\"]]", &["s.toml line 19", "entries = 33", "legal: a multiple of 16"]),
     ("labels = [\"smallest\"]", "labels = [\"a\", \"b\"]", &["s.toml line 20", "2 labels for 1 values"]),
     ("metric = \"cycles\"", "metric = \"cycle\"", &["line 24", "metric = cycle", "the nearest is cycles"]),
     (

@@ -11,7 +11,8 @@ use weft_fabric::config::FabricConfig;
 use weft_testbench::cosim::{CosimOptions, With, cosim_recorded, record_program};
 use weft_workload::Program;
 
-const TSM: &[&str] = &["gpus=2", "cus=2", "banks=2", "l1_size=1K", "l2_size=8K", "il=256", "trk=8"];
+const TSM: &[&str] =
+    &["gpus=2", "cus=2", "l1_size=1K", "l2_size=8K", "il=256", "l2_mshrs=64", "l2_pool=64", "link_bytes=4"];
 const HMG: &[&str] = &["gpus=2", "gpms=2", "cus=2", "l1_size=2K", "l2_size=16K"];
 
 fn program(config: &FabricConfig, name: &str) -> Arc<dyn Program> {
@@ -109,11 +110,11 @@ fn rdma(share: u64) {
     const RDMA: &[&str] = &[
         "gpus=2",
         "cus=2",
-        "banks=2",
         "l1_size=1K",
         "l2_size=8K",
         "il=256",
         "rdma_entries=8",
+        "link_bytes=32",
         "placement=page_rr",
         "page=512",
         "host_link_bytes=0",

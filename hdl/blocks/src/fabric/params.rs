@@ -208,14 +208,16 @@ impl FabricParams {
         }
     }
 
-    /// The scaled system (rec.md section 9): 4 L1s, 4 banks of 16 kB, 256 directory entries, 6 B/cycle per direction.
+    /// The scaled system: 1/32 of the published one (rec.md section 9): 2 L1s, 2 banks of 32 kB, 256 directory entries, 5 B/cycle per
+    /// direction.
     pub fn scaled(protocol: Protocol) -> FabricParams {
         let published = FabricParams::published(protocol);
         FabricParams {
-            sys: Sys { banks: 4, l1s: 4, ..published.sys.clone() },
+            sys: Sys { banks: 2, l1s: 2, l2_mshrs: 16, ..published.sys.clone() },
             dir_entries: 256,
-            l2_sets: 16,
-            link: LinkParams { bytes_per_cycle: 6, latency: 70, credits: [64, 64, 64] },
+            l2_sets: 32,
+            l2_pool: 32,
+            link: LinkParams { bytes_per_cycle: 5, latency: 70, credits: [64, 64, 64] },
             ..published
         }
     }

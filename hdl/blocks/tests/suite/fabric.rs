@@ -14,7 +14,7 @@ fn every_protocol_elaborates_with_its_ports() {
         assert_eq!(Protocol::from_name(name), Some(protocol));
         let module = rec_fabric(&FabricParams::scaled(protocol)).unwrap_or_else(|e| panic!("{name}: {e}"));
         let ports = names(&module);
-        for port in ["g3_cu3_req_data", "g0_mem3_rsp_valid", "g2_fence_done_seq", "g1_cu0_stall"] {
+        for port in ["g3_cu1_req_data", "g0_mem1_rsp_valid", "g2_fence_done_seq", "g1_cu0_stall"] {
             assert!(ports.contains(&port), "{name} has no {port}");
         }
         let ideal = ports.contains(&"g0_b1_dir_req_line");

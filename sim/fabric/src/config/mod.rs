@@ -17,6 +17,7 @@ mod common;
 mod error;
 mod group;
 mod record;
+mod scale;
 mod value;
 
 pub use crate::family::{Family, FamilyKeys};
@@ -24,7 +25,8 @@ pub use common::Common;
 pub use error::{ConfigError, Place, nearest};
 pub(crate) use group::keys;
 pub use group::{Group, KeyInfo, Section};
-pub use value::{CtaSchedule, Legal, Named, Placement};
+pub use scale::Ratio;
+pub use value::{CtaSchedule, Legal, Named, Placement, Runtime};
 pub(crate) use value::{Field, G, K, M, named, size};
 
 use serde_json::Value;

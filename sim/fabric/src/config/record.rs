@@ -1,7 +1,7 @@
-//! A configuration in a run's record: a JSON object with all keys (those of the host's copies and of a fault of the CUs only if there are any), and with the family if it is not the default one.
+//! A configuration in a run's record: a JSON object with all keys (those of the host's copies and calls and of a fault of the CUs only if there are any), and with the family if it is not the default one.
 
 use super::{FabricConfig, FamilyKeys, Place};
-use crate::config::Placement;
+use crate::config::{Placement, Runtime};
 use crate::cu::CuFault;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -19,8 +19,11 @@ impl FabricConfig {
         // A record without copies of the host has no keys of theirs.
         let copies = self.common.host_link_bytes > 0;
         let faulty = self.common.inject_cu != CuFault::None;
+        let calls = self.common.runtime != Runtime::Keys
+            || [self.common.call_launch, self.common.call_copy, self.common.call_sync] != [0; 3];
         let recorded = |name: &str| match name {
             "inject_cu" => faulty,
+            "runtime" | "call_launch" | "call_copy" | "call_sync" => calls,
             "placement_written" => self.common.placement_written != Placement::Same,
             name => copies || !name.starts_with("host_link_"),
         };

@@ -215,6 +215,16 @@ impl Placement {
 }
 
 named! {
+    /// Whose calls the host makes.
+    Runtime {
+        /// They take what the keys say, nothing unless they are given.
+        Keys = "keys",
+        /// As CUDA's.
+        Cuda = "cuda",
+    }
+}
+
+named! {
     /// Which GPU, and which of its CUs, runs a work-group (cu-and-consistency.md section 1.2).
     CtaSchedule {
         /// Work-groups in flattened order, cut into N contiguous parts.

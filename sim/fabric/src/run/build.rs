@@ -1,5 +1,6 @@
 //! The models around a fabric's hardware, as a run begins with them.
 
+use super::calls::HostCalls;
 use super::copies::HostCopies;
 use super::fences::NodeFences;
 use super::groups::Group;
@@ -127,6 +128,7 @@ pub(super) fn model(
         around,
         processor: Processor::new(&shape, common.cta_schedule, hardware.kernel_acquires(), hardware.fold())
             .with_copies(HostCopies::new(common, &table, program.arrays()))
+            .with_calls(HostCalls::new(common))
             .of(program.name())
             .resting(hardware.rests())
             .inspecting(common.gsi),

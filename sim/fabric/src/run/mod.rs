@@ -1,6 +1,7 @@
 //! A fabric that runs a program: RTL between behavioural compute units and DRAM, clocked until the program has ended.
 
 mod build;
+mod calls;
 mod close;
 mod copies;
 mod dispatch;

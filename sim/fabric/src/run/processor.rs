@@ -1,6 +1,7 @@
 //! The command processor: host steps in order, kernels cut over the GPUs, and the fences that end them (rec.md section 7,
 //! cu-and-consistency.md section 1.2).
 
+use super::calls::{Called, HostCalls};
 use super::copies::HostCopies;
 use super::dispatch::{Blocks, Going, Rules, Waits};
 use super::fences::{Fence, NodeFences, Waiter};
@@ -43,6 +44,8 @@ enum Phase {
     CopyIn,
     /// It copies output arrays back.
     CopyOut,
+    /// It is at the call of the next step.
+    Call,
 }
 
 /// What all nodes are at, as far as it changes from window to window.
@@ -82,6 +85,8 @@ pub(super) struct ProcessorState {
     stream: Stream,
     copied: Copied,
     until: u64,
+    called: Called,
+    paid: bool,
     stalls: Option<Stalls>,
 }
 
@@ -122,7 +127,12 @@ pub(super) struct Processor {
     pub copies: Option<HostCopies>,
     /// A kernel has ended only when the fabric is at rest.
     pub rests: bool,
-    /// End of the copy under way.
+    /// What calls of the host take.
+    calls: HostCalls,
+    pub called: Called,
+    /// The call of the next step was made.
+    paid: bool,
+    /// End of the copy or call under way.
     until: u64,
     /// What compute units counted, if they are inspected.
     pub stalls: Option<Stalls>,
@@ -158,6 +168,9 @@ impl Processor {
             copied: Copied::default(),
             copies: None,
             rests: false,
+            calls: HostCalls::default(),
+            called: Called::default(),
+            paid: false,
             until: 0,
             stalls: None,
             workload: String::new(),
@@ -192,14 +205,19 @@ impl Processor {
         Processor { phase, until, copies, ..self }
     }
 
-    /// It asks the program for the next host step in this cycle.
-    pub fn asks(&self) -> bool {
-        matches!(self.phase, Phase::Next | Phase::CopyIn)
+    /// The same with calls of the host that take so long.
+    pub fn with_calls(self, calls: HostCalls) -> Processor {
+        Processor { calls, ..self }
     }
 
-    /// The cycle in which the copy under way ends.
+    /// It asks the program for the next host step in this cycle.
+    pub fn asks(&self) -> bool {
+        matches!(self.phase, Phase::Next | Phase::CopyIn | Phase::Call)
+    }
+
+    /// The cycle in which the copy or call under way ends.
     pub fn wakes(&self) -> Option<u64> {
-        matches!(self.phase, Phase::CopyIn | Phase::CopyOut).then_some(self.until)
+        matches!(self.phase, Phase::CopyIn | Phase::CopyOut | Phase::Call).then_some(self.until)
     }
 
     /// What has to be saved.
@@ -218,6 +236,8 @@ impl Processor {
             stream: self.stream.clone(),
             copied: self.copied,
             until: self.until,
+            called: self.called,
+            paid: self.paid,
             stalls: self.stalls.clone(),
         }
     }
@@ -234,6 +254,7 @@ impl Processor {
         (self.fences, self.records) = (state.fences, state.records);
         (self.boundary, self.token) = (state.boundary, state.token);
         (self.stream, self.copied, self.until) = (state.stream, state.copied, state.until);
+        (self.called, self.paid) = (state.called, state.paid);
         self.stalls = state.stalls;
         true
     }
@@ -260,7 +281,7 @@ impl Processor {
     ) -> Result<bool, String> {
         let now = sim.cycle();
         self.boundary = false;
-        if self.phase == Phase::CopyIn && now >= self.until {
+        if matches!(self.phase, Phase::CopyIn | Phase::Call) && now >= self.until {
             self.phase = Phase::Next;
         }
         match self.phase {
@@ -311,7 +332,7 @@ impl Processor {
                 return Ok(true);
             }
             Phase::Acquire | Phase::Fence | Phase::Begin | Phase::End | Phase::Copy | Phase::Done => {}
-            Phase::CopyIn | Phase::CopyOut => {}
+            Phase::CopyIn | Phase::CopyOut | Phase::Call => {}
         }
         Ok(false)
     }
@@ -327,6 +348,13 @@ impl Processor {
     ) -> Result<(), String> {
         let now = sim.cycle();
         let step = ask(sim, self.step);
+        let call = self.calls.before(step.as_ref(), self.step);
+        if call > 0 && !self.paid {
+            self.called = Called { calls: self.called.calls + 1, cycles: self.called.cycles + call };
+            (self.phase, self.until, self.paid) = (Phase::Call, now + call, true);
+            return Ok(());
+        }
+        self.paid = false;
         self.step += 1;
         match step {
             None => {

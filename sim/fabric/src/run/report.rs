@@ -96,6 +96,7 @@ pub(super) fn collect(
     counters
         .insert(LEFT.0.into(), Counter { value: model.around.newer(sim).len() as u64, about: LEFT.1.into() });
     counters.extend(model.processor.copied.counters());
+    counters.extend(model.processor.called.counters());
     counters.extend(model.outside.iter().flat_map(|outside| outside.counters()));
     counters.extend(model.processor.copies.into_iter().flat_map(of_host));
     let checked = model.observer.checks.as_ref().map(|checks| checks.counts().family).unwrap_or_default();

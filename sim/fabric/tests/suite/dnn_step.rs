@@ -131,8 +131,9 @@ fn goes_on(fabric: &Fabric, way: &str, saved: impl Fn(&RunReport) -> u64) {
 }
 
 /// Two GPUs of two compute units that reach one another by RDMA.
-const RDMA: [&str; 7] = [
+const RDMA: [&str; 8] = [
     "cus=2",
+    "link_bytes=32",
     "banks=2",
     "l1_size=1K",
     "l2_size=8K",

@@ -193,7 +193,9 @@ fn bandwidth_latency_and_banks_are_those_of_the_parameters() {
 
 /// Passes what the bench sends on to the DRAM's port and its answers back.
 fn stub() -> Arc<Module> {
-    let config = FabricConfig::load("rec-4gpu-small").expect("built in");
+    let mut config = FabricConfig::load("rec-4gpu-small").expect("built in");
+    // As many reads as the traffic has names for.
+    ["l2_mshrs=64", "l2_pool=64"].iter().for_each(|change| config.set(change).expect("legal"));
     let sys = config.directory().expect("of this family").sys;
     Module::build("dram_bench_stub", ModuleKind::Block, || {
         let (cmd, to) = (in_channel::<MemReq>("cmd", &sys), out_channel::<MemReq>("g0_mem0_req", &sys));

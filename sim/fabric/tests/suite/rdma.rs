@@ -183,6 +183,29 @@ fn copies_of_the_host_take_their_time() {
     assert!(!without.counters.keys().any(|counter| counter.starts_with("host.")));
 }
 
+/// Every launch, the wait for it, and nothing else: the same run, so much longer, whatever the number of threads.
+#[test]
+fn calls_of_the_host_take_their_time() {
+    let own = ["host_link_bytes=0", "l1_size=4K"];
+    let run = |changes: &[&str]| Fabric::new(&[&own, changes].concat()).run("fir", &[("samples", "2048")]);
+    let (free, dear, cuda) =
+        (run(&[]), run(&["call_launch=700", "call_sync=90", "call_copy=5"]), run(&["runtime=cuda"]));
+    let kernels = free.kernels.len() as u64;
+    assert!(kernels >= 1 && dear.kernels.len() as u64 == kernels);
+    assert_eq!(dear.kernels[0].start - free.kernels[0].start, 700);
+    assert_eq!(dear.cycles - free.cycles, kernels * 790);
+    assert_eq!(cuda.cycles - free.cycles, kernels * 6700, "0.9 and 5.8 us at 1 GHz");
+    let counted = |report: &RunReport| {
+        ["host.calls", "host.call_cycles"].map(|name| report.counters.get(name).map(|counter| counter.value))
+    };
+    assert_eq!(counted(&free), [None, None]);
+    // A launch, the wait for it with the launch behind it, and so on; the last wait is a call of its own.
+    assert_eq!(counted(&dear), [Some(kernels + 1), Some(kernels * 790)]);
+    assert_eq!(free.metrics, dear.metrics, "nothing else has changed");
+    let record = |report: &RunReport| report.config.get("runtime").is_some();
+    assert_eq!((record(&free), record(&dear), record(&cuda)), (false, true, true));
+}
+
 #[test]
 fn a_run_goes_on_from_the_middle() {
     let fabric = Fabric::new(&["placement=page_rr", "page=512"]);
@@ -235,7 +258,7 @@ fn what_cannot_be_built_is_refused() {
         (&["addr_bits=32"], "published value: dram_bytes = 4294967296: the memory of all GPUs is larger"),
         (
             &["placement=first-touch"],
-            "x: host_link_bytes = 32: with placement = first-touch pages lie nowhere when the host copies",
+            "x: host_link_bytes = 2: with placement = first-touch pages lie nowhere when the host copies",
         ),
     ];
     for (changes, sentence) in cases {

@@ -24,6 +24,13 @@ const PARAMS: &[ParamSpec] = &[
         unit: "",
         about: "Which work-groups work on another's slice: every second one of each GPU, or only the first of GPU 0.",
     },
+    ParamSpec {
+        name: "waves",
+        default: "1",
+        legal: Legal::Integer { min: 1, max: 16 },
+        unit: "",
+        about: "Waves of a work-group; the comparisons take 8, for one alone leaves its CU idle while it waits.",
+    },
     GPUS,
     CUS,
     LANES,
@@ -58,8 +65,8 @@ pub const XTREME3: WorkloadInfo = entry(
     "C = A + B on own slices, then A = C + B on the slice of a work-group of another GPU, repeated, then C = A + B again.",
 );
 
-/// Threads of a work-group; there is one for each CU.
-const GROUP: u64 = 64;
+/// Threads of a wave, of a work-group's `waves`; there is one work-group for each CU.
+const WAVE: u64 = 64;
 /// Elements of a thread between two waits.
 const UNROLL: u64 = 4;
 const A: usize = 0;
@@ -93,6 +100,8 @@ pub struct Xtreme {
     base: Base,
     gpus: u64,
     cus: u64,
+    /// Threads of a work-group.
+    group: u64,
     /// Elements of a slice.
     length: u64,
     one: bool,
@@ -102,8 +111,8 @@ pub struct Xtreme {
 impl Xtreme {
     /// Builds the program; `params` as in its registry entry.
     pub fn new(params: &Params) -> Result<Self, WorkloadError> {
-        let [kilobytes, repeat, gpus, cus] =
-            ["kilobytes", "repeat", "gpus", "cus"].map(|name| params.integer(name));
+        let [kilobytes, repeat, gpus, cus, waves] =
+            ["kilobytes", "repeat", "gpus", "cus", "waves"].map(|name| params.integer(name));
         let slice = match params.workload() {
             "xtreme1" => Slice::Own,
             "xtreme2" => Slice::Neighbour,
@@ -137,7 +146,7 @@ impl Xtreme {
         } else {
             steps.extend([add(A, C, slice, 1), add(A, C, slice, repeat), add(C, A, Slice::Own, 1)]);
         }
-        Ok(Self { base, gpus, cus, length, one: params.text("active") == "one", steps })
+        Ok(Self { base, gpus, cus, group: waves * WAVE, length, one: params.text("active") == "one", steps })
     }
 
     /// The slice that work-group `block` works on, if it works at all.
@@ -153,16 +162,16 @@ impl Xtreme {
 
     /// Elements of round `round` of a thread, with their slots: a slice takes several rounds.
     fn elements(&self, thread: &Thread, slice: u64, round: u64) -> impl Iterator<Item = (u64, u64)> {
-        let (first, length) = (round % self.rounds() * UNROLL * GROUP + thread.local, self.length);
+        let (first, length) = (round % self.rounds() * UNROLL * self.group + thread.local, self.length);
         (0..UNROLL)
-            .map(move |slot| (slot, first + slot * GROUP))
+            .map(move |slot| (slot, first + slot * self.group))
             .filter(move |(_, i)| *i < length)
             .map(move |(slot, i)| (slot, slice * length + i))
     }
 
     /// Rounds in which a work-group goes over a slice.
     fn rounds(&self) -> u64 {
-        self.length.div_ceil(UNROLL * GROUP)
+        self.length.div_ceil(UNROLL * self.group)
     }
 }
 
@@ -177,7 +186,7 @@ impl Kernels for Xtreme {
             Step::Add { target: C, .. } => "xtreme_c",
             Step::Add { .. } => "xtreme_a",
         };
-        Some(Launch::new(name, index as u32, self.gpus * self.cus * GROUP, GROUP as u32))
+        Some(Launch::new(name, index as u32, self.gpus * self.cus * self.group, self.group as u32))
     }
 
     /// Stores the sums of the round before, then loads.

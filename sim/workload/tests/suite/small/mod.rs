@@ -63,7 +63,7 @@ pub const SMALL: &[(&str, &[(&str, &str)])] = &[
     ("stencil3d", &[("n", "37"), ("depth", "5"), ("iterations", "3")]),
     ("transpose", &[("rows", "70"), ("columns", "37")]),
     ("vgg16", &[("batch", "1"), ("scale", "64"), ("classes", "3")]),
-    ("xtreme1", &[("kilobytes", "5"), ("gpus", "2"), ("cus", "2"), ("repeat", "2")]),
+    ("xtreme1", &[("kilobytes", "20"), ("gpus", "2"), ("cus", "2"), ("repeat", "2"), ("waves", "3")]),
     ("xtreme2", &[("kilobytes", "5"), ("gpus", "2"), ("cus", "3"), ("repeat", "2")]),
     ("xtreme3", &[("kilobytes", "5"), ("gpus", "2"), ("cus", "2"), ("repeat", "2")]),
 ];
