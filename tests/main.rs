@@ -10,6 +10,7 @@ mod events;
 mod files;
 mod fpga;
 mod hardware;
+mod hmg;
 mod host;
 mod left;
 mod litmus;

@@ -438,7 +438,7 @@ fn the_record_says_what_the_run_was() {
     for row in [
         "graph: karate (built in): 34 vertices, 78 edges, 156 arcs, undirected, no weights; ",
         "root=3 source=karate\n",
-        "group=64 lanes=64\n",
+        "group=64 lanes=64 warmup=0\n",
         "nodes=50 seed=9\n",
         "range=512 (file: 1024)\n",
         &format!("weft {} ({commit})\n", env!("CARGO_PKG_VERSION")),

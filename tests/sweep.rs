@@ -90,9 +90,12 @@ values = ["rec"]
     let rows = rows(&folder.path().join("out/graphs.csv"));
     let columns = ["params", "graph", "graph_vertices", "graph_arcs", "graph_directed", "graph_weighted"];
     let cells: Vec<[&str; 6]> = rows.iter().map(|row| columns.map(|column| row[column].as_str())).collect();
-    assert_eq!(cells[0], ["group=64 lanes=64 root=2", "g.txt", "3", "2", "true", "true"]);
-    assert_eq!(cells[1], ["group=64 lanes=64 root=0", "g.txt", "3", "4", "false", "true"]);
-    assert_eq!(cells[2], ["group=64 lanes=64 root=0 source=karate", "karate", "34", "156", "false", "false"]);
+    assert_eq!(cells[0], ["group=64 lanes=64 root=2 warmup=0", "g.txt", "3", "2", "true", "true"]);
+    assert_eq!(cells[1], ["group=64 lanes=64 root=0 warmup=0", "g.txt", "3", "4", "false", "true"]);
+    assert_eq!(
+        cells[2],
+        ["group=64 lanes=64 root=0 source=karate warmup=0", "karate", "34", "156", "false", "false"]
+    );
     assert_eq!(cells[3][1..], [""; 5]);
     assert!(rows[0]["graph_digest"].len() == 16 && rows[0]["graph_digest"] != rows[1]["graph_digest"]);
     let version = format!("weft {}\n", rows[0]["weft"]);

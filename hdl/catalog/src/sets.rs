@@ -204,6 +204,14 @@ const MORE: &[Sets] = &[
         ],
     ),
     (
+        "l2-bank",
+        [
+            "gpus=2 gpms=2 home=1 hier=1 drops=1 drops_all=1 dir=0 sets=16 ways=2 mshrs=4 pool=6 banks=2",
+            "gpus=2 gpms=2 home=3 hier=1 drops=1 drops_all=1 dir=0 write_back=1 sets=6 ways=4 mshrs=4 pool=8 banks=1",
+            "gpus=3 gpms=2 home=2 scoped=1 drops=1 drops_all=1 dir=0 sets=4 ways=4 mshrs=5 pool=6 banks=2 line=128",
+        ],
+    ),
+    (
         "inv-egress",
         [
             "gpus=2 gpms=2 home=3 links=2 planes=1 far=1 slices=1 banks=1",

@@ -148,6 +148,14 @@ impl HomeLine {
         &self.replay
     }
 
+    /// Software coherence drops all lines (hmg.md section 8): a clean one goes, a dirty one or one on its
+    /// way stays.
+    pub fn forget(&mut self) {
+        if self.state == HomeState::V {
+            self.state = HomeState::I;
+        }
+    }
+
     /// One event. The directory operation of a request ([`HomeEvent::dir_op`]) is issued by the step that takes it, not
     /// again at its replay. Refuses pairs that the table excludes.
     pub fn step(&mut self, event: HomeEvent) -> Result<HomeStep, Illegal> {

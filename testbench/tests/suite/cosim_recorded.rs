@@ -106,6 +106,7 @@ fn bank() -> L2Params {
         hier: false,
         scoped: false,
         drops: false,
+        drops_all: false,
         downgrade: false,
         write_back: false,
         acks: false,
@@ -139,6 +140,7 @@ fn cosim_l2_bank_of_a_hierarchy_in_its_surroundings() {
 #[test]
 fn long_cosim_l2_bank_of_a_hierarchy_with_software_coherence() {
     bank_agrees(&L2Params { dir: false, drops: true, sets: 8, ..hierarchy() }, 9, LONG);
+    bank_agrees(&L2Params { dir: false, drops: true, drops_all: true, sets: 8, ..hierarchy() }, 10, LONG);
 }
 
 #[test]

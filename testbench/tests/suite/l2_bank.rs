@@ -36,6 +36,7 @@ fn small() -> L2Params {
         hier: false,
         scoped: false,
         drops: false,
+        drops_all: false,
         downgrade: false,
         write_back: false,
         acks: false,

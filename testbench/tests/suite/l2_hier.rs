@@ -35,6 +35,7 @@ fn small(gpus: u32, gpms: u32) -> L2Params {
         hier: true,
         scoped: false,
         drops: false,
+        drops_all: false,
         downgrade: false,
         write_back: false,
         acks: false,
@@ -75,6 +76,10 @@ fn every_row_and_race_of_a_hierarchy_is_hit() {
         let bench = run(&drops, seed, 6_000, &mut seen);
         assert!(bench.fences[2] > 3, "only {} drops", bench.fences[2]);
     }
+    for seed in 34..37 {
+        let bench = run(&L2Params { drops_all: true, ..drops.clone() }, seed, 6_000, &mut seen);
+        assert!(bench.fences[2] > 3, "only {} drops", bench.fences[2]);
+    }
     assert!(tokens.iter().all(|n| *n > 20), "tokens of fence markers: {tokens:?}");
     assert!(fences[0] > 5 && fences[1] > 50, "drains beside writes to other GPUs, far drains: {fences:?}");
     let hier = |id: &str| id.starts_with("l2gpu.") || id.starts_with("hmg.") || id.ends_with(".load_forced");
@@ -112,6 +117,8 @@ fn stores_stay_behind_and_every_row_of_that_is_hit() {
         let bench = run(p, seed, 5_000, &mut seen);
         gone = [gone[0] + bench.wrote_on[0], gone[1] + bench.wrote_on[1]];
     }
+    let all = L2Params { dir: false, drops: true, drops_all: true, sets: 4, ..base.clone() };
+    run(&all, 150, 5_000, &mut seen);
     // Nothing but lines of other GPMs, and nothing but lines of other GPUs.
     for (seed, role) in [(140, Role::Leaf), (141, Role::GpuHome)] {
         let mut bench = Bench::new(&base, seed);
@@ -160,6 +167,7 @@ fn flat_banks_with_scopes_and_drops() {
     for (seed, dir, sets) in [(60, true, 2), (61, false, 12), (62, false, 16)] {
         let p = L2Params { hier: false, scoped: true, drops: true, dir, sets, ..small(2, 2) };
         run(&p, seed, 5_000, &mut seen);
+        run(&L2Params { drops_all: true, ..p }, seed + 3, 5_000, &mut seen);
     }
 }
 

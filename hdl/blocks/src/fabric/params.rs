@@ -142,6 +142,9 @@ pub struct FabricParams {
     /// The GPMs of a GPU join their releases of system scope (hmg.md section 6); protocols `hmg` and
     /// `hmg-rec`, others have no leader.
     pub joined: bool,
+    /// Acquires of software coherence drop all lines of the L2s that they reach, else those of other homes
+    /// only (hmg.md section 8); protocols `sw-flat` and `sw-hierarchical` only.
+    pub acquire_all: bool,
     /// Fault of a block (simulation only).
     pub inject: FabricInject,
 }
@@ -204,6 +207,7 @@ impl FabricParams {
             downgrade: false,
             write_back: false,
             joined: true,
+            acquire_all: false,
             inject: FabricInject::None,
         }
     }
@@ -275,6 +279,11 @@ impl FabricParams {
             Protocol::NoRemoteCaching => self.planes(),
             _ => false,
         }
+    }
+
+    /// Its acquires drop all lines: those of software coherence, but not of what all others are compared with.
+    fn drops_all(&self) -> bool {
+        self.acquire_all && matches!(self.protocol, Protocol::SwFlat | Protocol::SwHierarchical)
     }
 
     /// The banks send directory operations.
@@ -362,6 +371,7 @@ impl FabricParams {
             hier: self.hier_banks(),
             scoped: true,
             drops: self.software(),
+            drops_all: self.drops_all(),
             downgrade: self.downgrade,
             write_back: self.write_back,
             acks: self.acked(),
@@ -409,9 +419,11 @@ impl FabricParams {
     /// The part of a module's name that tells fabrics apart.
     pub fn tag(&self) -> String {
         // FNV-1a over all parameters: the same name in every run and build. No fault leaves no trace in it,
-        // nor does what joins nothing.
+        // nor does what joins nothing or drops no more.
         let text = format!("{self:?}").replace(", inject: None", "").replace(", joined: false", "");
+        let text = text.replace(", acquire_all: false", "");
         let text = if self.joins() { text } else { text.replace(", joined: true", "") };
+        let text = if self.drops_all() { text } else { text.replace(", acquire_all: true", "") };
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
         format!("{}_{hash:016x}", self.protocol.name().replace('-', "_"))

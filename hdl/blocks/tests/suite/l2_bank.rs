@@ -10,7 +10,7 @@ fn build(given: &[(&str, &str)]) -> Result<Arc<Module>, BlockError> {
 
 #[test]
 fn elaborates_and_flattens() {
-    let shapes: [&[(&str, &str)]; 14] = [
+    let shapes: [&[(&str, &str)]; 15] = [
         &[],
         &[("line", "128"), ("sets", "2304"), ("gpus", "16"), ("home", "15")],
         &[("sets", "3"), ("ways", "2"), ("mshrs", "4"), ("pool", "5"), ("gpus", "3"), ("home", "1")],
@@ -21,6 +21,7 @@ fn elaborates_and_flattens() {
         &[("hier", "1"), ("gpms", "2"), ("gpus", "1"), ("sets", "24")],
         &[("hier", "1"), ("gpms", "1"), ("dir", "0"), ("drops", "1")],
         &[("scoped", "1"), ("drops", "1"), ("sets", "6"), ("dir", "0")],
+        &[("hier", "1"), ("gpms", "1"), ("dir", "0"), ("drops", "1"), ("drops_all", "1")],
         &[("hier", "1"), ("gpms", "4"), ("downgrade", "1")],
         &[("hier", "1"), ("gpms", "4"), ("write_back", "1")],
         &[

@@ -469,7 +469,8 @@ fn summary(r: &RunReport, setup: &Setup) -> Outcome {
     say(format!("{} on {} ({})", r.workload, r.fabric, kind(r)))?;
     let threads = if r.threads == 1 { String::new() } else { format!(", {} threads", r.threads) };
     let speed = format!("{:.2} s, {:.0} cycles/s{threads}", r.wall_seconds, r.cycles_per_second);
-    let first = [("cycles", r.cycles.to_string())];
+    let behind = r.measured_cycles.map_or(String::new(), |behind| format!(" ({behind} behind the warm-up)"));
+    let first = [("cycles", format!("{}{behind}", r.cycles))];
     let made = setup.rows();
     for (name, value) in first.iter().chain(&r.summary).chain(&[("simulated in", speed)]).chain(&made) {
         row(name, value)?;

@@ -17,6 +17,7 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("rec-nvidia", include_str!("../../../fabrics/sweeps/rec-nvidia.toml")),
     ("rec-dnn", include_str!("../../../fabrics/sweeps/rec-dnn.toml")),
     ("hmg-protocols", include_str!("../../../fabrics/sweeps/hmg-protocols.toml")),
+    ("hmg-acquire", include_str!("../../../fabrics/sweeps/hmg-acquire.toml")),
     ("hmg-bandwidth", include_str!("../../../fabrics/sweeps/hmg-bandwidth.toml")),
     ("hmg-l2", include_str!("../../../fabrics/sweeps/hmg-l2.toml")),
     ("hmg-entries", include_str!("../../../fabrics/sweeps/hmg-entries.toml")),

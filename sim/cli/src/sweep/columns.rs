@@ -86,6 +86,8 @@ pub fn columns(
     }
     all.push(column("verified", "", "every element of the result equals the host's own computation", false));
     all.push(column("cycles", "cycles", "time from the first host step to the last fence", true));
+    let measured = "cycles behind the program's warm-up, if it has one, else all";
+    all.push(column(MEASURED, "cycles", measured, true));
     all.push(column("kernels", "", "kernel launches and host copies", true));
     all.extend(figures(fabrics));
     if fabrics.iter().any(|fabric| fabric.common.gsi) {
@@ -123,6 +125,14 @@ pub fn recorded(sweep: &SweepFile, header: &[String], rows: &[Vec<String>]) -> V
         }
     };
     header.iter().enumerate().map(read).collect()
+}
+
+/// The column of cycles that are measured.
+pub const MEASURED: &str = "measured_cycles";
+
+/// A metric is a time in which a run is fast or slow.
+pub fn is_time(metric: &str) -> bool {
+    ["cycles", MEASURED].contains(&metric)
 }
 
 /// The column of checksums.
@@ -221,6 +231,7 @@ pub fn measured(report: &RunReport) -> Cells {
         ("status".into(), status.into()),
         ("verified".into(), report.verified.to_string()),
         ("cycles".into(), report.cycles.to_string()),
+        (MEASURED.into(), report.measured().to_string()),
         ("kernels".into(), report.kernels.len().to_string()),
         ("error".into(), one_line(report.difference.as_deref().unwrap_or(""))),
     ]);

@@ -24,6 +24,7 @@ use toml::de::DeTable;
 /// Name and text of each list.
 pub const LISTS: &[(&str, &str)] = &[
     ("rec", include_str!("../../../fabrics/programs/rec.toml")),
+    ("hmg", include_str!("../../../fabrics/programs/hmg.toml")),
     ("mgcc", include_str!("../../../fabrics/programs/mgcc.toml")),
     ("dnn-step", include_str!("../../../fabrics/programs/dnn-step.toml")),
 ];

@@ -7,7 +7,7 @@ mod text;
 pub(crate) use runs::Runs;
 pub(super) use text::aligned;
 
-use super::columns::Column;
+use super::columns::{Column, is_time};
 use super::file::{Axis, SummaryText, SweepFile};
 use super::source::At;
 use anyhow::{Error, anyhow};
@@ -171,7 +171,7 @@ impl Summary {
         let axis = axis_of_columns(text.keys.get("columns"), &text.place, sweep)?;
         let Measure { at, parts, name, unit } = Measure::of(text, columns)?;
         let reference = reference(text, sweep, axis)?;
-        let default = match (reference.is_empty(), name == "cycles") {
+        let default = match (reference.is_empty(), is_time(&name)) {
             (true, _) => Show::Value,
             (false, true) => Show::Speedup,
             (false, false) => Show::Ratio,
@@ -329,7 +329,7 @@ fn quantity(metric: &str, unit: &str, show: Show, to: &str) -> String {
     match show {
         Show::Value => with_unit(&name, unit),
         Show::Ratio => format!("{name} relative to {to}"),
-        Show::Speedup if metric == "cycles" => format!("speedup over {to}"),
+        Show::Speedup if is_time(metric) => format!("speedup over {to}"),
         Show::Speedup => format!("{name} of {to} over own"),
     }
 }

@@ -54,6 +54,14 @@ fn gpu_homes_without_directories_keep_drf0_with_scopes() {
     library("hmg-4gpu-small", &["protocol=sw-hierarchical", "gpus=2", "gpms=2", "cus=2"], (2, 5));
 }
 
+/// Acquires that drop lines of the own home, too: with GPU homes and without.
+#[test]
+fn acquires_that_drop_all_lines_keep_drf0_with_scopes() {
+    let keys = ["sw_acquire=all", "gpus=2", "gpms=2", "cus=2"];
+    paired("hmg-4gpu-small", &keys, &["sw-hierarchical", "sw-flat"], 6);
+    library("hmg-4gpu-small", &[&["protocol=sw-hierarchical"], &keys[..]].concat(), (3, 10));
+}
+
 #[test]
 fn directories_of_all_gpms_keep_drf0_with_scopes() {
     library("hmg-4gpu-small", &["protocol=nhcc", "gpus=2", "gpms=2", "cus=2"], (3, 5));

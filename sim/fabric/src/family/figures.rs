@@ -192,6 +192,12 @@ pub trait Meter: CuObserver + Send {
     /// All figures, in the order of [`super::Family::figures`].
     fn figures(&self, seen: &Seen) -> Figures;
 
+    /// A node's fence unit takes (`start`) or completes a fence of scope 1 (GPU) or 2 (system) in cycle
+    /// `now`.
+    fn node_fence(&mut self, now: u64, node: u32, start: bool, scope: u8, acquire: bool) {
+        let _ = (now, node, start, scope, acquire);
+    }
+
     /// The whole state as bytes; equal states give equal bytes.
     fn save(&self) -> Vec<u8>;
 

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use weft_engine::Sim;
 use weft_rtl::ir::ProbeKind;
 use weft_workload::VerifyError;
+use weft_workload::programs::WARM_UP;
 
 /// Version of the JSON that [`RunReport`] serialises to.
 pub const SCHEMA: &str = "weft-run-2";
@@ -38,6 +39,10 @@ pub struct RunReport {
     pub config: serde_json::Value,
     /// Cycles from the first host step to the last fence; with copies of the host from the begin of the first to the end of the last.
     pub cycles: u64,
+    /// Those behind a warm-up of the program, from its last fence on; counters and figures are of all
+    /// cycles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_cycles: Option<u64>,
     /// Every element of the result equals the host's own computation.
     pub verified: bool,
     /// The first difference, if there is one.
@@ -67,6 +72,19 @@ pub struct RunReport {
     /// Cover points that were hit, with the number of cycles: rows of the transition tables, so that directory operations are told by kind and outcome
     /// (`rec.WR_REM.hit_slot_set`), and races. Identifiers are those of the race ledger.
     pub covers: BTreeMap<String, u64>,
+}
+
+impl RunReport {
+    /// Cycles of what is measured: behind a warm-up, else all.
+    pub fn measured(&self) -> u64 {
+        self.measured_cycles.unwrap_or(self.cycles)
+    }
+}
+
+/// Cycles behind the warm-up, if the program has one.
+fn behind_warm_up(kernels: &[KernelRecord], cycles: u64) -> Option<u64> {
+    let warm = kernels.iter().rfind(|kernel| kernel.name == WARM_UP)?;
+    Some(cycles - warm.end)
 }
 
 pub(super) fn collect(
@@ -109,6 +127,7 @@ pub(super) fn collect(
         workload: model.program.name().to_string(),
         config: config.to_json(),
         cycles,
+        measured_cycles: behind_warm_up(&model.processor.records, cycles),
         verified: difference.is_none(),
         stale: difference.is_some() && checked.iter().any(|(name, words)| *name == "stale" && *words > 0),
         difference: difference.map(|d| d.to_string()),

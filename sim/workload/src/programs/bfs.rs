@@ -5,6 +5,7 @@ use super::gemv::GROUP;
 use super::graphs::{self, EDGES, NODES, NONE, SOURCE};
 use super::params::{Legal, ParamSpec, Params};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
+use super::warm::WARMUP;
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
 use crate::graph::Graph;
@@ -29,6 +30,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
         GROUP,
         LANES,
         SEED,
+        WARMUP,
     ],
     published: &[("group", "256")],
     takes_graph: true,

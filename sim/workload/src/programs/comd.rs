@@ -5,6 +5,7 @@ use super::gemv::GROUP;
 use super::params::{Legal, ParamSpec, Params};
 use super::particles::{apart, moved};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
+use super::warm::WARMUP;
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
 use crate::program::VerifyError;
@@ -32,6 +33,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
         GROUP,
         LANES,
         SEED,
+        WARMUP,
     ],
     published: &[("cells", "64"), ("group", "256")],
     takes_graph: false,

@@ -4,6 +4,7 @@ use super::common::{LANES, SEED};
 use super::machine::{CUS, GPUS, Machine};
 use super::params::{Legal, ParamSpec, Params};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
+use super::warm::WARMUP;
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
 use crate::op::Scope;
@@ -27,6 +28,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
         CUS,
         LANES,
         SEED,
+        WARMUP,
     ],
     published: &[("tiles", "256")],
     takes_graph: false,

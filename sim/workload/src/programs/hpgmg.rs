@@ -4,6 +4,7 @@ use super::common::{LANES, SEED};
 use super::gemv::GROUP;
 use super::params::{Legal, ParamSpec, Params};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
+use super::warm::WARMUP;
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
 use crate::program::VerifyError;
@@ -31,6 +32,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
         GROUP,
         LANES,
         SEED,
+        WARMUP,
     ],
     published: &[("levels", "8"), ("cycles", "10"), ("group", "256")],
     takes_graph: false,

@@ -3,6 +3,7 @@
 use super::common::{LANES, SEED};
 use super::params::{ParamSpec, Params, size};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Thread};
+use super::warm::WARMUP;
 use crate::data;
 use crate::program::VerifyError;
 
@@ -61,7 +62,7 @@ pub struct Layers {
 }
 
 /// Parameters of a program that is one convolution: channels, filters, rows of the image, rows of a filter, stride.
-pub const fn parameters(defaults: [&'static str; 5]) -> [ParamSpec; 7] {
+pub const fn parameters(defaults: [&'static str; 5]) -> [ParamSpec; 8] {
     let [channels, filters, image, kernel, stride] = defaults;
     [
         size("channels", channels, 4096, "channels", "Channels of the image."),
@@ -77,6 +78,7 @@ pub const fn parameters(defaults: [&'static str; 5]) -> [ParamSpec; 7] {
         size("stride", stride, 8, "places", "Places from one application of a filter to the next."),
         LANES,
         SEED,
+        WARMUP,
     ]
 }
 

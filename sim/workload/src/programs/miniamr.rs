@@ -5,6 +5,7 @@ use super::gemv::GROUP;
 use super::mesh::{ALONG, BLOCK, Mesh};
 use super::params::{Legal, ParamSpec, Params};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
+use super::warm::WARMUP;
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
 use crate::program::VerifyError;
@@ -39,6 +40,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
         GROUP,
         LANES,
         SEED,
+        WARMUP,
     ],
     published: &[("roots", "24"), ("refinements", "20"), ("steps", "10"), ("group", "256")],
     takes_graph: false,

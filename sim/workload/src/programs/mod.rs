@@ -59,6 +59,7 @@ mod sync;
 mod tape;
 mod training;
 mod transpose;
+mod warm;
 mod xtreme;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +70,7 @@ pub use pagerank::PageRank;
 pub use params::{Legal, ParamSpec, Params, WorkloadError};
 pub use stencil::Stencil;
 pub use transpose::Transpose;
+pub use warm::WARM_UP;
 
 use serde::Serialize;
 
@@ -304,5 +306,7 @@ pub fn prepare(
     let params = Params::resolve(info.name, info.params, params)?;
     let graph = info.takes_graph.then(|| graphs::chosen(&params, graph));
     let program = (info.make)(&params, graph.as_ref())?;
+    let warms = params.has(warm::WARMUP.name) && params.integer(warm::WARMUP.name) > 0;
+    let program = if warms { Box::new(warm::Warm(program)) } else { program };
     Ok(Built { program, params: params.texts(), used: params.used(), graph })
 }

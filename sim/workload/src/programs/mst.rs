@@ -6,6 +6,7 @@ use super::graphs::{self, EDGES, NODES, SOURCE, WEIGHT_SCALE};
 use super::machine::{GPUS, Machine};
 use super::params::Params;
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
+use super::warm::WARMUP;
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
 use crate::graph::Graph;
@@ -18,7 +19,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
     about: "Boruvka's minimum spanning forest: in each round the edges lower their components' least key by .gpu-scoped \
             atomics, a table per GPU; then components choose, hook and relabel (Lonestar mst). Arcs of a directed graph are edges; \
             without weights edges get random ones.",
-    params: &[SOURCE, NODES, EDGES, WEIGHT_SCALE, GPUS, GROUP, LANES, SEED],
+    params: &[SOURCE, NODES, EDGES, WEIGHT_SCALE, GPUS, GROUP, LANES, SEED, WARMUP],
     published: &[("group", "256")],
     takes_graph: true,
     make: |params, graph| Ok(Simt::boxed(Mst::new(params, graph)?)),

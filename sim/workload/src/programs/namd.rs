@@ -5,6 +5,7 @@ use super::machine::{GPUS, Machine};
 use super::params::{Legal, ParamSpec, Params};
 use super::particles::{apart, moved};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
+use super::warm::WARMUP;
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
 use crate::op::{AmoKind, Scope};
@@ -41,6 +42,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
         GPUS,
         LANES,
         SEED,
+        WARMUP,
     ],
     published: &[("patches", "16"), ("atoms", "32")],
     takes_graph: false,

@@ -3,6 +3,7 @@
 use super::common::{LANES, SEED};
 use super::params::{Legal, ParamSpec, Params};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Simt, Thread};
+use super::warm::WARMUP;
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
 use crate::program::VerifyError;
@@ -29,6 +30,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
         },
         LANES,
         SEED,
+        WARMUP,
     ],
     published: &[("tiles", "1024")],
     takes_graph: false,

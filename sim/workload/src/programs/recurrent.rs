@@ -3,10 +3,11 @@
 use super::common::{LANES, SEED};
 use super::params::{ParamSpec, size};
 use super::simt::{Base, Round, Thread};
+use super::warm::WARMUP;
 use crate::data;
 
 /// Parameters of all recurrent programs: hidden units, batch, time steps.
-pub const fn parameters(defaults: [&'static str; 3]) -> [ParamSpec; 5] {
+pub const fn parameters(defaults: [&'static str; 3]) -> [ParamSpec; 6] {
     let [hidden, batch, steps] = defaults;
     [
         size("hidden", hidden, 4096, "units", "Hidden units, which is also the length of the input."),
@@ -14,6 +15,7 @@ pub const fn parameters(defaults: [&'static str; 3]) -> [ParamSpec; 5] {
         size("steps", steps, 1024, "steps", "Time steps."),
         LANES,
         SEED,
+        WARMUP,
     ]
 }
 

@@ -4,6 +4,7 @@ use super::common::{LANES, SEED};
 use super::layers::{Layers, Shape};
 use super::params::{Params, size};
 use super::simt::Simt;
+use super::warm::WARMUP;
 use super::{WorkloadError, WorkloadInfo};
 
 /// Registry entry.
@@ -17,6 +18,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
         size("image", "20", 256, "places", "Rows and columns of all maps."),
         LANES,
         SEED,
+        WARMUP,
     ],
     published: &[("blocks", "16"), ("channels", "64"), ("image", "56")],
     takes_graph: false,

@@ -168,4 +168,10 @@ pub const BANK: &[Race] = &[
         "hmg.race.drop_beside_reads",
         "Copies are dropped while reads are under way: those of the class install nothing.",
     ),
+    race(
+        L2,
+        "8",
+        "hmg.race.line_dirty_again_before_drop",
+        "A line of this home is dirty again when all lines are dropped: it stays.",
+    ),
 ];

@@ -205,7 +205,7 @@ impl Bench {
         }
         let op = self.fence.as_ref().expect("a command of the test").0;
         let named: BTreeMap<u64, bool> = self.lines.keys().map(|l| (*l, self.drops_line(op, *l))).collect();
-        self.model.forget(|line| named[&line]);
+        self.model.forget(|line| named[&line], self.p.drops_all);
         self.drop_applied = true;
     }
 

@@ -295,8 +295,16 @@ impl Model {
         }
     }
 
-    /// Software coherence drops these lines.
-    pub fn forget(&mut self, named: impl Fn(u64) -> bool) {
+    /// Software coherence drops these lines, or `all`: then others lose their copy, but not the one on its
+    /// way.
+    pub fn forget(&mut self, named: impl Fn(u64) -> bool, all: bool) {
+        if all {
+            self.home.values_mut().for_each(|home| home.line.forget());
+            let away = self.away.values_mut().filter(|away| !away.line.pending());
+            away.for_each(|away| away.line.forget());
+            let gpu = self.gpu.values_mut().filter(|gpu| !gpu.line.pending());
+            gpu.for_each(|gpu| gpu.line.forget());
+        }
         self.away.iter_mut().filter(|(line, _)| named(**line)).for_each(|(_, away)| away.line.forget());
         self.gpu.iter_mut().filter(|(line, _)| named(**line)).for_each(|(_, gpu)| gpu.line.forget());
     }

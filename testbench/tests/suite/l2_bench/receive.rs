@@ -343,11 +343,13 @@ impl Bench {
     fn receive_fence(&mut self) {
         let (op, _, dirty) = self.fence.take().expect("a command");
         assert_eq!(self.get("fence_done_op"), op);
-        if op == 1 {
+        if op == 1 || op > 1 && self.p.drops_all {
             for (line, before) in dirty {
                 let now = self.dram_writes.get(&line).copied().unwrap_or(0);
                 assert!(now > before, "line {line:x} was dirty and was not written back");
             }
+        }
+        if op == 1 {
             return;
         }
         if op > 1 {

@@ -5,6 +5,10 @@
 //! ```
 //!
 //! Reads under way are poisoned, so that nothing that was read before is installed after. Meanwhile the bank serves nothing.
+//!
+//! With `drops_all` a command drops every line, whatever its class. Lines of this home are written back
+//! before, as by a flush, and those that become dirty between that and the walk stay: their home has no
+//! other copy.
 
 use super::mshr::Mshrs;
 use super::outputs::Outputs;
@@ -34,6 +38,8 @@ pub(super) struct Drops {
     /// The row before is being looked at.
     looks: Reg<Bool>,
     looked: Reg<Bits>,
+    /// With `drops_all`: a command waits for the write-back.
+    pub ordered: Option<Reg<Bool>>,
     p: L2Params,
 }
 
@@ -47,6 +53,7 @@ impl Drops {
             row: reg::<Bits>("drop_row", bits),
             looks: reg::<Bool>("drop_looks", ()),
             looked: reg::<Bits>("drop_looked", bits),
+            ordered: p.drops_all.then(|| reg::<Bool>("drop_ordered", ())),
             p: p.clone(),
         }
     }
@@ -57,7 +64,18 @@ impl Drops {
         self.state.set(DropState::Empty);
     }
 
-    /// The command names this line.
+    /// A command is to be carried out when dirty lines of this home are written back.
+    pub fn order(&self, op: Enum<FenceOp>) {
+        self.op.set(op);
+        self.ordered.iter().for_each(|ordered| ordered.set(true));
+    }
+
+    /// The copy of this line goes.
+    fn goes(&self, line: Bits) -> Bool {
+        if self.p.drops_all { bool_lit(true) } else { self.names(line) }
+    }
+
+    /// The command's class has this line.
     fn names(&self, line: Bits) -> Bool {
         let (leaf, far, all) = (self.p.leaf(line), !self.p.of_own_gpu(line), !self.p.homed(line));
         let op = self.op.get();
@@ -86,7 +104,14 @@ impl Drops {
         });
         let bank = outs.bank.get();
         let dropped = wire_zero::<Bits>("drop_lanes", self.p.ways * self.p.bulk());
-        when(self.looks.get(), || dropped.set(tags.clear(self.looked.get(), bank, |line| self.names(line))));
+        when(self.looks.get(), || dropped.set(tags.clear(self.looked.get(), bank, |line| self.goes(line))));
+        if self.p.drops_all {
+            cover(
+                "hmg.race.line_dirty_again_before_drop",
+                self.looks.get() & tags.row_has_dirty_of_home(),
+                "A line of this home is dirty again when all lines are dropped: it stays.",
+            );
+        }
         let waits = (m.valid.get() & m.read.get()).any();
         cover(
             "hmg.race.drop_beside_reads",

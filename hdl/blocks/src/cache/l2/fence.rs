@@ -5,6 +5,7 @@
 //! Idle -DROP..-> Drop -> Idle
 //! Idle -FLUSH-> Quiet -> Flush (one lookup per two cycles) -> Settle -> Count -> WriteOut -> Idle
 //! ```
+//! With `drops_all` DROP.. goes the way of FLUSH, and from WriteOut to Drop.
 
 use super::dirops::DirOps;
 use super::drops::{DropState, Drops};
@@ -297,6 +298,18 @@ impl Fence {
         });
     }
 
+    /// Dirty lines are written back: that was all, or copies are dropped now.
+    fn written_out(&self) {
+        let ordered = self.drops.as_ref().and_then(|drops| Some((drops, drops.ordered.as_ref()?)));
+        let Some((drops, ordered)) = ordered else { return self.answer(FenceOp::Flush) };
+        when(ordered.get(), || {
+            ordered.set(false);
+            drops.begin(drops.op.get());
+            self.state.set(FenceState::Drop);
+        })
+        .otherwise(|| self.answer(FenceOp::Flush));
+    }
+
     /// Moves the state machine; `quiet`: the fill engine is idle.
     pub fn connect(&self, outs: &Outputs, ops: &DirOps, quiet: Bool) {
         let accepted = outs.mem.out.waiting & outs.mem.out.free;
@@ -311,6 +324,10 @@ impl Fence {
                     })
                     .elsewhen(self.cmd.msg.op.is(FenceOp::Flush), || self.state.set(FenceState::Quiet))
                     .otherwise(|| match &self.drops {
+                        Some(drops) if self.p.drops_all => {
+                            drops.order(self.cmd.msg.op);
+                            self.state.set(FenceState::Quiet);
+                        }
                         Some(drops) => {
                             drops.begin(self.cmd.msg.op);
                             self.state.set(FenceState::Drop);
@@ -342,7 +359,7 @@ impl Fence {
                 self.state.set(FenceState::WriteOut);
             });
             s.case(FenceState::WriteOut, || {
-                when(self.left.get().none(), || self.answer(FenceOp::Flush))
+                when(self.left.get().none(), || self.written_out())
                     .elsewhen(accepted, || self.left.set(self.left.get() - 1));
             });
         });

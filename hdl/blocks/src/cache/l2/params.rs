@@ -43,6 +43,9 @@ pub struct L2Params {
     pub scoped: bool,
     /// Software coherence: the fence unit may order copies to be dropped (hmg.md section 8).
     pub drops: bool,
+    /// Such an order drops every line, those of this home too, after their dirty bytes are written back;
+    /// reads under way are poisoned by its own class. Only with `drops`.
+    pub drops_all: bool,
     /// The next home is told when the last clean line of a group leaves this bank (hmg.md section 4, Downgrade). Only with `hier` and `dir`.
     pub downgrade: bool,
     /// Stores stay in the first bank on their way that may hold them, until they are displaced or a release writes them on (hmg.md section 5.2). Only
@@ -243,7 +246,7 @@ impl L2Params {
         };
         let flag = |on: bool, text: &'static str| if on { text } else { "" };
         format!(
-            "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}{}{}{}{}{}{}{}",
+            "rec_l2_bank_h{}of{}_a{}_l{}_b{}_il{}_p{}_s{}_w{}_m{}_q{}_c{}x{}_{caching}_{}{}{}{}{}{}{}{}{}",
             self.home,
             if s.gpms == 1 { s.nodes().to_string() } else { format!("{}x{}", s.gpus, s.gpms) },
             s.addr_bits,
@@ -262,6 +265,7 @@ impl L2Params {
             flag(self.hier, "_hier"),
             flag(self.scoped, "_scoped"),
             flag(self.drops, "_drops"),
+            flag(self.drops_all, "_all"),
             flag(self.downgrade, "_down"),
             flag(self.write_back, "_wb"),
             flag(self.acks, "_acks"),
@@ -322,6 +326,12 @@ pub fn infos() -> Vec<ParamInfo> {
         ),
         row("drops", "0", "0, 1", "1: software coherence, copies are dropped on command"),
         row(
+            "drops_all",
+            "0",
+            "0, 1 (only with drops)",
+            "1: such a command drops all lines, those of this home too, and writes dirty ones back before",
+        ),
+        row(
             "downgrade",
             "0",
             "0, 1 (only with hier and dir)",
@@ -369,6 +379,10 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
     if downgrade && !(hier && dir) {
         return Err(set.illegal("downgrade", "the bank has no GPU homes or no directory"));
     }
+    let (drops, drops_all) = (on("drops")?, on("drops_all")?);
+    if drops_all && !drops {
+        return Err(set.illegal("drops_all", "the bank drops nothing on command"));
+    }
     let caching = match set.text("caching").as_str() {
         "l1_l2" => Caching::L1L2,
         "l1_only" => Caching::L1Only,
@@ -402,7 +416,8 @@ pub fn read(set: &ParamSet) -> Result<L2Params, BlockError> {
         group,
         hier,
         scoped: on("scoped")?,
-        drops: on("drops")?,
+        drops,
+        drops_all,
         downgrade,
         write_back,
         acks,

@@ -95,6 +95,9 @@ impl Tags {
         let named = tags.iter().enumerate().map(|(lane, tag)| {
             let line = self.p.line_from(tag.tag, set(lane as u32), bank);
             let copy = match self.p.write_back {
+                true if self.p.drops_all => {
+                    tag.state.is(LineState::V) | (tag.state.is(LineState::D) & !self.p.homed(line))
+                }
                 true => tag.state.is_any(&[LineState::V, LineState::D]),
                 false => tag.state.is(LineState::V),
             };
@@ -112,6 +115,15 @@ impl Tags {
             self.writer.write_masked(row, named, &vec![empty; (ways * bulk) as usize]);
         }
         named
+    }
+
+    /// A line of this home in the row presented in the cycle before is dirty.
+    pub fn row_has_dirty_of_home(&self) -> Bool {
+        // A line's home is in its tag whole.
+        let line =
+            |tag: &Tag| self.p.line_from(tag.tag, lit(0, self.p.set_bits()), lit(0, self.p.sys.bank_bits()));
+        let dirty = |tag: &Tag| tag.state.is(LineState::D) & self.p.homed(line(tag));
+        any_of(&self.port.row().iter().map(dirty).collect::<Vec<_>>())
     }
 
     /// Clears one set per cycle after reset: all ways invalid, ages a permutation.

@@ -1,6 +1,6 @@
 //! Parameters of the models that a configuration stands for.
 
-use super::{DirPolicy, DirectoryKeys, Fence, L2Policy};
+use super::{Acquire, DirPolicy, DirectoryKeys, Fence, L2Policy};
 use crate::config::Common;
 use crate::dram::DramTiming;
 use weft_blocks::common::link::LinkParams;
@@ -72,6 +72,7 @@ impl DirectoryKeys {
             downgrade: self.downgrade,
             write_back: self.l2_policy == L2Policy::WriteBack,
             joined: self.fence == Fence::Joined,
+            acquire_all: self.sw_acquire == Acquire::All,
             inject: self.inject,
         }
     }

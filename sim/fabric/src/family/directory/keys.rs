@@ -1,6 +1,6 @@
 //! Keys of the directory family, each declared once: field, default, unit, legal values, sentence.
 
-use super::{DirPolicy, Fence, L2Policy, Protocol};
+use super::{Acquire, DirPolicy, Fence, L2Policy, Protocol};
 use crate::config::Legal::{OneOf, Power, Switch, Within};
 use crate::config::{G, K, M, Named, keys};
 use weft_blocks::directory::params::TagStyle;
@@ -19,6 +19,7 @@ keys! {
             ways: u32 = 8, "ways", Within(1, 128), "ways of the directory";
             downgrade: bool = false, "", Switch, "protocols hmg and hmg-rec: an L2 tells the next home when its last clean line of a group (with hmg-rec: a clean line) is evicted, so that no Inv is sent for it";
             fence: Fence = Fence::Joined, "", OneOf(Fence::NAMES), "protocols hmg and hmg-rec, GPUs of several GPMs: one GPM asks for all releases of system scope of its GPU, or each asks all homes for its own";
+            sw_acquire: Acquire = Acquire::Remote, "", OneOf(Acquire::NAMES), "protocols sw-flat and sw-hierarchical: an acquire drops the lines of other homes in the L2s that it reaches, or all lines there, and writes dirty ones back before";
             banks: u32 = 16, "banks", Power(1, 64), "L2 banks per GPU, each with a directory slice and a DRAM channel";
             il: u32 = 4096, "bytes", Power(256, M), "bank interleave: bank = (address / il) mod banks; at least a range and four lines";
             policy: DirPolicy = DirPolicy::Auto, "", OneOf(DirPolicy::NAMES), "directory replacement; auto: fifo for baseline, baseline-2x and hmg-entry, lru for the others";

@@ -1,6 +1,7 @@
 //! What is seen of the accesses of compute units for the figures of rec.md section 11 and hmg.md section 12.
 
 use super::metrics;
+use super::releases::Releases;
 use super::sharing::{Sharing, SharingState};
 use crate::cu::{CuObserver, LineAccess, Who};
 use crate::family::{Figures, Meter, Seen};
@@ -20,6 +21,8 @@ pub(super) struct DirectoryMeter {
     pub cold: u64,
     /// Loads that leave a GPU.
     pub sharing: Sharing,
+    /// Releases of GPU scope.
+    pub releases: Releases,
     /// Loads go through the GPU home.
     gpu_homes: bool,
 }
@@ -31,6 +34,7 @@ struct State {
     touched: Vec<BTreeMap<u64, u64>>,
     cold: u64,
     sharing: SharingState,
+    releases: Releases,
 }
 
 impl DirectoryMeter {
@@ -41,6 +45,7 @@ impl DirectoryMeter {
             touched: vec![HashMap::new(); sys.nodes() as usize],
             cold: 0,
             sharing: Sharing::new(sys.nodes(), sys.gpms),
+            releases: Releases::new(sys.nodes()),
             gpu_homes: params.hier_banks(),
             params: params.clone(),
             clock_ghz,
@@ -71,6 +76,9 @@ impl DirectoryMeter {
     }
 }
 
+/// GPU scope of a fence.
+const GPU: u8 = 1;
+
 /// Servers in another GPU: its L2, the DRAM behind it.
 const FAR: [u8; 2] = [4, 5];
 
@@ -89,8 +97,13 @@ impl CuObserver for DirectoryMeter {
         self.touch(&[self.home(line)], line);
     }
 
-    fn amo(&mut self, _: &Who, access: &LineAccess, _: &[u64; 16], _: u64, _: u64) {
-        self.touch(&[self.home(access.line)], access.line);
+    fn amo(&mut self, who: &Who, access: &LineAccess, _: &[u64; 16], issued: u64, done: u64) {
+        let (sys, home) = (&self.params.sys, self.home(access.line));
+        // One of CU scope is performed in the L1.
+        if access.scope > 0 && sys.gpu_of_node(home) != sys.gpu_of_node(who.gpu) {
+            self.releases.atomic(who.gpu, issued, done);
+        }
+        self.touch(&[home], access.line);
     }
 }
 
@@ -99,21 +112,30 @@ impl Meter for DirectoryMeter {
         metrics::figures(self, seen)
     }
 
+    fn node_fence(&mut self, now: u64, node: u32, start: bool, scope: u8, acquire: bool) {
+        if scope == GPU && !acquire {
+            self.releases.release(node, start, now);
+        }
+    }
+
     fn save(&self) -> Vec<u8> {
         let ordered = |lines: &HashMap<u64, u64>| lines.iter().map(|(k, v)| (*k, *v)).collect();
         let state = State {
             touched: self.touched.iter().map(ordered).collect(),
             cold: self.cold,
             sharing: self.sharing.state(),
+            releases: self.releases.clone(),
         };
         postcard::to_stdvec(&state).expect("plain data is always encoded")
     }
 
     fn resume(&mut self, bytes: &[u8]) -> bool {
         let Ok(state) = postcard::from_bytes::<State>(bytes) else { return false };
-        if state.touched.len() != self.touched.len() || !self.sharing.resume(state.sharing) {
+        let fits = state.touched.len() == self.touched.len() && state.releases.fits(&self.releases);
+        if !fits || !self.sharing.resume(state.sharing) {
             return false;
         }
+        self.releases = state.releases;
         self.touched = state.touched.into_iter().map(|lines| lines.into_iter().collect()).collect();
         self.cold = state.cold;
         true
@@ -160,6 +182,32 @@ mod tests {
         CuObserver::store(&mut seen, &who(3), 5, 1, &[0; 16], 0);
         assert_eq!(seen.cold, 1);
         assert_eq!(load(&mut seen, 3, 5), 3, "the load finds nothing in the L2s of its own GPU");
+    }
+
+    #[test]
+    fn a_release_of_gpu_scope_is_told_from_others_and_its_atomics_by_the_home_of_their_line() {
+        let mut seen = meter(Protocol::Hmg);
+        // Nodes 0 and 1 are of GPU 0. An atomic of node 1, of this scope, on a line that is at home in another node.
+        let atomic = |seen: &mut DirectoryMeter, home: u64, scope, done| {
+            let line = home << (seen.params.sys.home_shift - seen.params.sys.line.trailing_zeros());
+            let access = LineAccess { line, scope, ..LineAccess::bare(CuOp::Amo) };
+            seen.amo(&who(1), &access, &[0; 16], 15, done);
+        };
+        for (scope, acquire) in [(2, false), (1, true)] {
+            seen.node_fence(0, 1, true, scope, acquire);
+            seen.node_fence(9, 1, false, scope, acquire);
+        }
+        assert_eq!(seen.releases.times().count, 0);
+        seen.node_fence(20, 1, true, 1, false);
+        for (home, scope, done) in [(2, 1, 50), (0, 1, 60), (2, 0, 62)] {
+            atomic(&mut seen, home, scope, done);
+        }
+        seen.node_fence(70, 1, false, 1, false);
+        let times = seen.releases.times();
+        assert_eq!((times.count, times.cycles, times.atomics), (1, 50, 30));
+        let mut again = meter(Protocol::Hmg);
+        assert!(again.resume(&seen.save()));
+        assert_eq!(again.releases, seen.releases);
     }
 
     #[test]

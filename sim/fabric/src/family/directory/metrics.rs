@@ -152,6 +152,24 @@ const FIGURES: &[Row] = &[
         "valid directory entries over all, where the check of directory precision has looked",
         |r| Real(r.occupancy()),
     ),
+    (
+        "gpu_releases",
+        "releases",
+        "releases of GPU scope that fence units have carried out, those taken together as one",
+        |r| Count(r.meter.releases.times().count),
+    ),
+    (
+        "gpu_release_cycles",
+        "cycles",
+        "cycles of these releases, from the fence unit's start to its end",
+        |r| Count(r.meter.releases.times().cycles),
+    ),
+    (
+        "gpu_release_atomic_cycles",
+        "cycles",
+        "of these, cycles until the last atomic before the release on a line of another GPU, which the GPU home may have had to fetch, was answered",
+        |r| Count(r.meter.releases.times().atomics),
+    ),
     ("inter_gpu_loads", "loads", "loads that another GPU answers, each with a request of its own", |r| {
         Count(r.meter.sharing.leaving().0)
     }),

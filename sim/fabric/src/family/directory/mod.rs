@@ -13,11 +13,12 @@ mod metrics;
 mod oracle;
 pub mod precision;
 mod protocol;
+mod releases;
 mod sharing;
 mod values;
 
 pub use keys::DirectoryKeys;
-pub use values::{DirPolicy, Fence, L2Policy};
+pub use values::{Acquire, DirPolicy, Fence, L2Policy};
 pub use weft_blocks::fabric::Protocol;
 
 use super::{Family, FamilyKeys, FigureInfo, Figures, Hardware};

@@ -36,6 +36,18 @@ named! {
     }
 }
 
+named! {
+    /// Which lines an acquire of software coherence drops in the L2s that it reaches (hmg.md section 8): the
+    /// own GPM's at GPU scope, with GPU homes all of the issuing GPU at system scope. Its table names lines whose
+    /// home is elsewhere, so these are the default.
+    Acquire {
+        /// Those of other homes: no others can be old.
+        Remote = "remote",
+        /// All, as a bulk invalidation that knows no homes; dirty ones are written back before.
+        All = "all",
+    }
+}
+
 impl Named for TagStyle {
     const VALUES: &'static [TagStyle] = &[TagStyle::Published, TagStyle::Minimal];
     const NAMES: &'static [&'static str] = &["published", "minimal"];

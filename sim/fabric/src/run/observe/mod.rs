@@ -195,6 +195,7 @@ impl Observe for Observer {
     }
 
     fn fence(&mut self, now: u64, node: u32, start: bool, seq: u8, Fence { scope, acquire }: Fence) {
+        self.meter.node_fence(now, node, start, scope, acquire);
         match &mut self.checks {
             Some(checks) if start => checks.fence_start(now, node, seq, scope, acquire),
             Some(checks) => checks.fence_done(now, node, seq, scope, acquire),

@@ -269,7 +269,11 @@ impl Observe for Noted {
     }
 
     fn fence(&mut self, now: u64, node: u32, start: bool, seq: u8, fence: Fence) {
-        self.at_port(|| Event::Fence { now, node, start, seq, fence });
+        // Meters hear of it without checks, too.
+        if self.checked {
+            self.moved = Some(self.now);
+        }
+        self.note(Event::Fence { now, node, start, seq, fence });
     }
 
     fn synchronised(&mut self, at: (u32, u32), acquire: bool, scope: u8, span: (u64, u64)) {
