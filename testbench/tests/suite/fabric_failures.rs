@@ -13,9 +13,18 @@ use weft_rtl::ir::Module;
 use weft_testbench::fault;
 use wellen::simple::Waveform;
 
+/// The small fabric with links, banks and MSHRs enough for a fault to stop everything soon.
+fn config() -> FabricConfig {
+    let mut config = FabricConfig::load("rec-4gpu-small").expect("built in");
+    let wide =
+        ["cus=4", "banks=4", "l2_mshrs=64", "l2_pool=128", "link_bytes=6", "dram_banks=4", "dram_queue=32"];
+    wide.iter().chain(&["dram_bandwidth=8"]).for_each(|change| config.set(change).expect("legal"));
+    config
+}
+
 /// PageRank on the small fabric with another block at `path`; ends when the run does.
 fn run(path: &str, broken: &Arc<Module>, wave: &Path) -> Result<bool, FabricError> {
-    let config = FabricConfig::load("rec-4gpu-small").expect("built in");
+    let config = config();
     let params = [("source", "uniform"), ("nodes", "512"), ("edges", "4096"), ("iterations", "3")]
         .map(|(k, v)| (k.to_string(), v.to_string()));
     let program = weft_workload::build("pagerank", &params.into(), None).expect("known");
@@ -31,7 +40,7 @@ fn run(path: &str, broken: &Arc<Module>, wave: &Path) -> Result<bool, FabricErro
 }
 
 fn hardware() -> weft_blocks::fabric::FabricParams {
-    FabricConfig::load("rec-4gpu-small").expect("built in").directory().expect("of this family")
+    config().directory().expect("of this family")
 }
 
 /// The report, after a look at what every report must have.
@@ -156,14 +165,14 @@ fn a_deadlock_is_told_as_who_waits_for_whom() {
         waits(lines[2], "gpu0.bank0", "op WR_REM, src 1, line 0x", "dir_req", "gpu0.dir0"),
         waits(lines[3], "gpu0.dir0", "id ", "rsp", "gpu0.bank0"),
     ];
-    assert!(since.iter().all(|cycle| (2000..3500).contains(cycle)), "{text}");
+    assert!(since.iter().all(|cycle| (2000..3000).contains(cycle)), "{text}");
     assert_eq!(lines[4], "messages that are not taken:");
     assert!(lines.contains(&"what the blocks hold:") && lines.contains(&"requests without an answer:"));
     assert!(lines.iter().any(|l| l.starts_with("  gpu0.bank0: dir_req_count = 8")), "{text}");
     assert!(lines.iter().any(|l| l.starts_with("  gpu 3 cu ") && l.contains(" waits for the answer to ")));
     // It is told when everything has come to rest, long before the watchdog would; what is shown is how it came
     // to that.
-    assert!(report.shown < 3500 && report.failure.cycle < 4000, "{text}");
+    assert!(report.shown < 3000 && report.failure.cycle < 4000, "{text}");
     let mut last = Last::read(&wave, report.shown);
     for (valid, ready) in [
         ("gpu0.dir0.rsp_valid", "gpu0.bank0.dir_rsp_ready"),
