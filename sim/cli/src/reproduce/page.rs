@@ -126,35 +126,29 @@ impl Tables {
     }
 }
 
-/// A line for each row.
+/// A line for each row. Numbers of hardware alone, which are of no tier, have a column of their own.
 fn table(rows: &[Vec<At>], what: impl Fn(&RowDone) -> String) -> Vec<Vec<String>> {
-    let of_runs = rows.iter().flatten().any(|(_, row)| row.row.of_runs());
-    let has =
-        |tier: Tier| rows.iter().flatten().any(|(own, row)| *own == tier && row.measured.value.is_some());
-    let tiers: Vec<Tier> = match of_runs {
-        true => Tier::ALL.into_iter().filter(|tier| has(*tier)).collect(),
-        false => Vec::new(),
+    let all = || rows.iter().flatten();
+    let has = |tier: Tier| {
+        all().any(|(own, row)| *own == tier && row.row.of_runs() && row.measured.value.is_some())
     };
+    let tiers: Vec<Tier> = Tier::ALL.into_iter().filter(|tier| has(*tier)).collect();
+    let hardware = all().any(|(_, row)| !row.row.of_runs());
     let mut head = vec![String::new(), "published".into()];
-    match of_runs {
-        true => head.extend(tiers.iter().map(|tier| format!("tier {}", tier.name()))),
-        false => head.push("measured".into()),
-    }
+    head.extend(hardware.then(|| "hardware".into()));
+    head.extend(tiers.iter().map(|tier| format!("tier {}", tier.name())));
     head.push("verdict".into());
+    let shown = |row: Option<&RowDone>| {
+        let value = row.and_then(|row| Some(as_printed(&row.row, row.measured.value?)));
+        value.unwrap_or_else(|| "-".into())
+    };
     let line = |row: &Vec<At>| {
         let first = row[0].1;
-        let shown =
-            |row: &RowDone| row.measured.value.map_or("-".into(), |value| as_printed(&row.row, value));
-        let at = |tier: &Tier| {
-            let there = row.iter().find(|(own, _)| own == tier).map(|(_, row)| row);
-            let block = !first.row.of_runs() && *tier != tiers[0];
-            there.filter(|_| !block).map_or("-".into(), |row| shown(row))
-        };
         let mut cells = vec![what(first), first.row.printed()];
-        match of_runs {
-            true => cells.extend(tiers.iter().map(at)),
-            false => cells.push(shown(first)),
-        }
+        let of_runs = first.row.of_runs();
+        cells.extend(hardware.then(|| shown((!of_runs).then_some(first))));
+        let at = |tier: &Tier| row.iter().find(|(own, _)| own == tier && of_runs).map(|(_, row)| *row);
+        cells.extend(tiers.iter().map(|tier| shown(at(tier))));
         let last = row.iter().rev().find(|(_, row)| row.measured.value.is_some());
         cells.push(last.map_or("not recorded", |(_, row)| judged(row)).into());
         cells
@@ -169,6 +163,7 @@ fn judged(done: &RowDone) -> &'static str {
     match verdict(&done.row, value) {
         Verdict::Near if ratio == 1.0 => "equal",
         Verdict::Near => "holds",
+        Verdict::Far if !done.row.of_runs() => "differs",
         Verdict::Far => "direction only",
         Verdict::Other => "turned round",
     }

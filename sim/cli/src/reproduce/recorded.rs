@@ -92,3 +92,23 @@ pub fn page(
     }
     Tables(all).fill(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::built_in::load;
+
+    /// `weft reproduce all --recorded --page RESULTS.md` makes them anew.
+    #[test]
+    fn tables_of_the_results_are_those_of_the_records() {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let records = root.join("records");
+        let text = std::fs::read_to_string(root.join("RESULTS.md")).expect("RESULTS.md");
+        let systems = load("all").unwrap_or_else(|e| panic!("{e:#}"));
+        let mut explored = Explored::open(&records, false).expect("readable");
+        let filled = page(&systems, &records, &mut explored, &text).unwrap_or_else(|e| panic!("{e:#}"));
+        let differs = text.lines().zip(filled.lines()).find(|(old, new)| old != new);
+        assert!(filled == text, "RESULTS.md is not what the records give: {differs:?}");
+        assert!(text.matches("<!-- weft: ").count() > 6, "tables stand in RESULTS.md");
+    }
+}
