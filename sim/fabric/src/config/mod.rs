@@ -6,7 +6,7 @@
 //! config.set("protocol=baseline").unwrap();
 //! config.set("l2_size=128K").unwrap();
 //! config.validate().unwrap();
-//! assert_eq!(config.directory().unwrap().l2_sets, 32);
+//! assert_eq!(config.directory().unwrap().l2_sets, 64);
 //! config.set("range=96").unwrap_err();
 //! ```
 //!
