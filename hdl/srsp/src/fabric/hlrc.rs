@@ -15,14 +15,14 @@
 //!   L1s share its links, so each bank has a queue per L1 (`req_queueN`, N = B * CUs + C) with a place for each of the L1's MSHRs: what waits there holds up no link.
 
 use super::BLOCK_HLRC;
+use super::meshes::{Meshes, fits, placed};
 use crate::hlrc_l1::{HlrcL1Params, hlrc_l1};
 use crate::hlrc_l2::{HlrcL2Params, hlrc_l2};
-use crate::mesh::{Grid, mesh};
+use crate::mesh::Grid;
 use crate::msg::*;
 use crate::params::Srsp;
 use weft_blocks::common::crossbar::crossbar;
-use weft_blocks::common::fifo::fifo;
-use weft_blocks::common::join::{pass_in, pass_out, silence};
+use weft_blocks::common::join::{pass_in, pass_out};
 use weft_blocks::common::wait::Wait;
 use weft_blocks::msg::{CuReq, CuRsp};
 use weft_blocks::registry::BlockError;
@@ -85,19 +85,12 @@ impl HlrcFabricParams {
         format!("hlrc_gpu_{}__{l2}_{network}", cut(l1, "hlrc_l1_"))
     }
 
-    /// The mesh, and the nodes of the banks: as many columns as rows of banks, or twice as many, each in the middle of its part.
+    /// The mesh, and the nodes of the banks.
     pub fn grid(&self) -> Option<(Grid, Vec<u32>)> {
-        let Network::Mesh { columns } = self.network else { return None };
-        let (cus, banks) = (self.srsp().cus, self.srsp().banks);
-        let grid = Grid { columns, rows: cus / columns.max(1) };
-        let most = |n: u32| if n == 0 { 1 } else { 1 << n.ilog2() };
-        let across = (1 << banks.trailing_zeros().div_ceil(2)).min(most(columns));
-        let across = across.max(banks / most(grid.rows)).min(banks);
-        let down = banks / across;
-        let middle = |i: u32, parts: u32, length: u32| (2 * i + 1) * length / (2 * parts);
-        let node =
-            |b: u32| middle(b / across, down, grid.rows) * columns + middle(b % across, across, columns);
-        Some((grid, (0..banks).map(node).collect()))
+        match self.network {
+            Network::Mesh { columns } => Some(placed(self.srsp(), columns)),
+            Network::Flat { .. } => None,
+        }
     }
 
     /// Checks what joins the parts.
@@ -120,20 +113,7 @@ impl HlrcFabricParams {
             Network::Flat { link } if !(1..=64).contains(&link) => {
                 Err(illegal("link", link.to_string(), "it lies outside", "1..64"))
             }
-            Network::Mesh { columns } => {
-                let (cus, banks) = (self.srsp().cus, self.srsp().banks);
-                let fills = (1..=16).contains(&columns) && cus.is_multiple_of(columns);
-                let rows = fills && cus / columns <= 16;
-                let mut nodes = self.grid().filter(|_| rows).map_or(Vec::new(), |grid| grid.1);
-                nodes.sort_unstable();
-                nodes.dedup();
-                if nodes.len() == banks as usize {
-                    return Ok(());
-                }
-                let problem = "the CUs do not fill a mesh of that width, or the banks do not fit into it";
-                let legal = "1..16 columns, which divide the number of CUs into 16 rows at most";
-                Err(illegal("columns", columns.to_string(), problem, legal))
-            }
+            Network::Mesh { columns } => fits(BLOCK_HLRC, self.srsp(), columns),
             Network::Flat { .. } => Ok(()),
         }
     }
@@ -199,76 +179,6 @@ impl Flat {
     }
 }
 
-/// Modules of four meshes.
-struct Meshes {
-    /// Nodes of the banks.
-    nodes: Vec<u32>,
-    req: Arc<Module>,
-    wb: Arc<Module>,
-    rsp: Arc<Module>,
-    probe: Arc<Module>,
-    /// From a bank's node to its channels of each L1.
-    req_split: Arc<Module>,
-    wb_split: Arc<Module>,
-    queue: Arc<Module>,
-}
-
-impl Meshes {
-    fn new(s: &Srsp, grid: Grid, nodes: Vec<u32>) -> Result<Meshes, BlockError> {
-        let name = |what: &str| format!("hlrc_{what}_{}x{}_{}", grid.columns, grid.rows, s.tag());
-        let cus: Vec<u32> = (0..s.cus).collect();
-        let bank = |addr: Bits| grid.place(&nodes, s.bank_of(s.line_of(addr)));
-        let cu = |c: Bits| grid.place(&cus, c);
-        let queue = fifo::<Req>(&name("req_queue"), s.mshrs, s);
-        Ok(Meshes {
-            req: mesh::<Req>(&name("req_mesh"), grid, s, |m| bank(m.atomic.addr))?,
-            wb: mesh::<Wb>(&name("wb_mesh"), grid, s, |m| bank(m.atomic.addr))?,
-            rsp: mesh::<Rsp>(&name("rsp_mesh"), grid, s, |m| cu(m.dst))?,
-            probe: mesh::<Probe>(&name("probe_mesh"), grid, s, |m| cu(m.req))?,
-            req_split: built(crossbar::<Req>(&name("req_split"), 1, s.cus, s, |m| m.src))?,
-            wb_split: built(crossbar::<Wb>(&name("wb_split"), 1, s.cus, s, |m| m.src))?,
-            queue: built(queue)?,
-            nodes,
-        })
-    }
-
-    fn wire(&self, s: &Srsp, l1s: &[InstanceRef], banks: &[InstanceRef]) {
-        let [req, wb, rsp, probe] =
-            [("req", &self.req), ("wb", &self.wb), ("rsp", &self.rsp), ("probe", &self.probe)]
-                .map(|(name, module)| instance(&format!("{name}_mesh"), module));
-        for (c, l1) in l1s.iter().enumerate() {
-            let (input, output) = (format!("in{c}"), format!("out{c}"));
-            connect::<Req>(l1, "req", &req, &input, s);
-            connect::<Wb>(l1, "wb", &wb, &input, s);
-            connect::<Rsp>(&rsp, &output, l1, "rsp", s);
-            connect::<Probe>(&probe, &output, l1, "probe", s);
-            if !self.nodes.contains(&(c as u32)) {
-                silence::<Rsp>(&rsp, &input, s);
-                silence::<Probe>(&probe, &input, s);
-                for mesh in [&req, &wb] {
-                    mesh.drive_bits(&format!("{output}_ready"), lit(1, 1));
-                }
-            }
-        }
-        for (b, bank) in banks.iter().enumerate() {
-            let node = self.nodes[b];
-            let (input, output) = (format!("in{node}"), format!("out{node}"));
-            connect::<Rsp>(bank, "rsp", &rsp, &input, s);
-            connect::<Probe>(bank, "probe", &probe, &input, s);
-            let req_split = instance(&format!("req_split{b}"), &self.req_split);
-            let wb_split = instance(&format!("wb_split{b}"), &self.wb_split);
-            connect::<Req>(&req, &output, &req_split, "in0", s);
-            connect::<Wb>(&wb, &output, &wb_split, "in0", s);
-            for c in 0..s.cus {
-                let queue = instance(&format!("req_queue{}", b as u32 * s.cus + c), &self.queue);
-                connect::<Req>(&req_split, &format!("out{c}"), &queue, "in", s);
-                connect::<Req>(&queue, "out", bank, &format!("req{c}"), s);
-                connect::<Wb>(&wb_split, &format!("out{c}"), bank, &format!("wb{c}"), s);
-            }
-        }
-    }
-}
-
 /// Builds the GPU.
 ///
 /// # Errors
@@ -281,7 +191,7 @@ pub fn hlrc_fabric(p: &HlrcFabricParams) -> Result<Arc<Module>, BlockError> {
         Network::Flat { link } => Some(Flat::new(s, link)?),
         Network::Mesh { .. } => None,
     };
-    let meshes = p.grid().map(|(grid, nodes)| Meshes::new(s, grid, nodes)).transpose()?;
+    let meshes = p.grid().map(|(grid, nodes)| Meshes::new(s, grid, nodes, s.mshrs, true)).transpose()?;
     built(Module::build(&p.module_name(), ModuleKind::Fabric, || {
         doc("A whole GPU with hLRC: L1s, L2 banks, the network; CUs and memory channels are outside.");
         param("cus", s.cus);

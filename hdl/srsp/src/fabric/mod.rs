@@ -22,8 +22,12 @@
 //! A message takes `link` cycles from the L1's output to the bank's input, and as many back: one per cycle and port. REQ and WB have links and routers of their own, so that
 //! neither waits for the other; behind one link messages keep their order, also those of different banks: a request that waits for a lock holds up its L1's later requests, never what the
 //! lock's owner needs (PROBE, WB and RSP always drain). To and from the hub a link takes as long, beside the hub's own stages.
+//!
+//! With `columns` three meshes (`req_mesh`, `wb_mesh`, `rsp_mesh`) are in the place of routers, crossbar and links between L1s and banks, as in [`hlrc`]; the hub keeps its links. A bank's
+//! queue of an L1 has a place for each MSHR and one for the operation of several steps.
 
 pub mod hlrc;
+mod meshes;
 mod params;
 
 pub use hlrc::{HlrcFabricParams, Network, hlrc_fabric};
@@ -34,6 +38,7 @@ use crate::l2::srsp_l2;
 use crate::msg::*;
 use crate::params::Srsp;
 use crate::sel_hub::sel_hub;
+use meshes::Meshes;
 use weft_blocks::common::crossbar::crossbar;
 use weft_blocks::common::join::{pass_in, pass_out, silence};
 use weft_blocks::common::wait::Wait;
@@ -45,17 +50,74 @@ use weft_rtl::prelude::*;
 const BLOCK: &str = "srsp-fabric";
 const BLOCK_HLRC: &str = "hlrc-fabric";
 
-/// Modules of a GPU; equal parts are one module.
-struct Parts {
-    l1: Arc<Module>,
-    bank: Arc<Module>,
-    hub: Option<Arc<Module>>,
+/// Modules between L1s and banks.
+enum Between {
+    Flat(Flat),
+    Mesh(Meshes),
+}
+
+/// Routers and a crossbar on links.
+struct Flat {
     req_router: Arc<Module>,
     wb_router: Arc<Module>,
     rsp_xbar: Arc<Module>,
     req_link: Wait,
     wb_link: Wait,
     rsp_link: Wait,
+}
+
+fn part(made: Result<Arc<Module>, ElabErrors>) -> Result<Arc<Module>, BlockError> {
+    made.map_err(|errors| BlockError::Elab { block: BLOCK.into(), errors })
+}
+
+impl Flat {
+    fn new(s: &Srsp, link: u32) -> Result<Flat, BlockError> {
+        let name = |what: &str| format!("srsp_{what}_{}", s.tag());
+        let bank = |addr: Bits| s.bank_of(s.line_of(addr));
+        // A router or crossbar takes one cycle of its link itself.
+        let further = link - 1;
+        Ok(Flat {
+            req_router: part(crossbar::<Req>(&name("req_router"), 1, s.banks, s, |m| bank(m.atomic.addr)))?,
+            wb_router: part(crossbar::<Wb>(&name("wb_router"), 1, s.banks, s, |m| bank(m.atomic.addr)))?,
+            rsp_xbar: part(crossbar::<Rsp>(&name("rsp_xbar"), s.banks, s.cus, s, |m| m.dst))?,
+            req_link: Wait::new::<Req>(BLOCK, &name("req_link"), further, s)?,
+            wb_link: Wait::new::<Wb>(BLOCK, &name("wb_link"), further, s)?,
+            rsp_link: Wait::new::<Rsp>(BLOCK, &name("rsp_link"), further, s)?,
+        })
+    }
+
+    fn wire(&self, s: &Srsp, l1s: &[InstanceRef], banks: &[InstanceRef], instances: &Routers) {
+        let Routers { req: reqs, wb: wbs, rsp } = instances;
+        for (c, l1) in l1s.iter().enumerate() {
+            let (req, wb) = (&reqs[c], &wbs[c]);
+            self.req_link.join::<Req>(&format!("req_link{c}"), (l1, "req"), (req, "in0"), s);
+            self.wb_link.join::<Wb>(&format!("wb_link{c}"), (l1, "wb"), (wb, "in0"), s);
+            for (b, bank) in banks.iter().enumerate() {
+                connect::<Req>(req, &format!("out{b}"), bank, &format!("req{c}"), s);
+                connect::<Wb>(wb, &format!("out{b}"), bank, &format!("wb{c}"), s);
+            }
+            connect::<Rsp>(rsp, &format!("out{c}"), l1, "rsp", s);
+        }
+        for (b, bank) in banks.iter().enumerate() {
+            let (from, input) = ((bank, "rsp"), format!("in{b}"));
+            self.rsp_link.join::<Rsp>(&format!("rsp_link{b}"), from, (rsp, &input), s);
+        }
+    }
+}
+
+/// Instances of [`Flat`].
+struct Routers {
+    req: Vec<InstanceRef>,
+    wb: Vec<InstanceRef>,
+    rsp: InstanceRef,
+}
+
+/// Modules of a GPU; equal parts are one module.
+struct Parts {
+    l1: Arc<Module>,
+    bank: Arc<Module>,
+    hub: Option<Arc<Module>>,
+    network: Between,
     cast_link: Wait,
     probe_link: Wait,
     pack_link: Wait,
@@ -65,23 +127,16 @@ impl Parts {
     fn new(p: &SrspFabricParams) -> Result<Parts, BlockError> {
         p.validate()?;
         let s = p.srsp();
-        let part = |made: Result<Arc<Module>, ElabErrors>| {
-            made.map_err(|errors| BlockError::Elab { block: BLOCK.into(), errors })
-        };
         let name = |what: &str| format!("srsp_{what}_{}", s.tag());
-        let bank = |addr: Bits| s.bank_of(s.line_of(addr));
-        // A router or crossbar takes one cycle of its link itself.
-        let further = p.link - 1;
+        let network = match p.grid() {
+            Some((grid, nodes)) => Between::Mesh(Meshes::new(s, grid, nodes, s.mshrs + 1, false)?),
+            None => Between::Flat(Flat::new(s, p.link)?),
+        };
         Ok(Parts {
             l1: srsp_l1(&p.l1)?,
             bank: srsp_l2(&p.l2)?,
             hub: p.hub().map(|hub| sel_hub(&hub)).transpose()?,
-            req_router: part(crossbar::<Req>(&name("req_router"), 1, s.banks, s, |m| bank(m.atomic.addr)))?,
-            wb_router: part(crossbar::<Wb>(&name("wb_router"), 1, s.banks, s, |m| bank(m.atomic.addr)))?,
-            rsp_xbar: part(crossbar::<Rsp>(&name("rsp_xbar"), s.banks, s.cus, s, |m| m.dst))?,
-            req_link: Wait::new::<Req>(BLOCK, &name("req_link"), further, s)?,
-            wb_link: Wait::new::<Wb>(BLOCK, &name("wb_link"), further, s)?,
-            rsp_link: Wait::new::<Rsp>(BLOCK, &name("rsp_link"), further, s)?,
+            network,
             cast_link: Wait::new::<Cast>(BLOCK, &name("cast_link"), p.link, s)?,
             probe_link: Wait::new::<Probe>(BLOCK, &name("probe_link"), p.link, s)?,
             pack_link: Wait::new::<Pack>(BLOCK, &name("pack_link"), p.link, s)?,
@@ -103,6 +158,9 @@ pub fn srsp_fabric(p: &SrspFabricParams) -> Result<Arc<Module>, BlockError> {
         param("banks", p.srsp().banks);
         param("impl", p.l1.system.word());
         param("link", p.link);
+        if p.columns > 0 {
+            param("columns", p.columns);
+        }
         Placed::new(p.srsp(), &parts).wire();
     });
     built.map_err(|errors| BlockError::Elab { block: BLOCK.into(), errors })
@@ -114,9 +172,7 @@ struct Placed<'a> {
     parts: &'a Parts,
     l1s: Vec<InstanceRef>,
     banks: Vec<InstanceRef>,
-    req_routers: Vec<InstanceRef>,
-    wb_routers: Vec<InstanceRef>,
-    rsp_xbar: InstanceRef,
+    routers: Option<Routers>,
     hub: Option<InstanceRef>,
 }
 
@@ -125,14 +181,20 @@ impl<'a> Placed<'a> {
         let many = |name: &str, module: &Arc<Module>, n: u32| -> Vec<InstanceRef> {
             (0..n).map(|i| instance(&format!("{name}{i}"), module)).collect()
         };
+        let routers = |flat: &Flat| Routers {
+            req: many("req_router", &flat.req_router, s.cus),
+            wb: many("wb_router", &flat.wb_router, s.cus),
+            rsp: instance("rsp_xbar", &flat.rsp_xbar),
+        };
         Placed {
             s,
             parts,
             l1s: many("l1_", &parts.l1, s.cus),
             banks: many("bank", &parts.bank, s.banks),
-            req_routers: many("req_router", &parts.req_router, s.cus),
-            wb_routers: many("wb_router", &parts.wb_router, s.cus),
-            rsp_xbar: instance("rsp_xbar", &parts.rsp_xbar),
+            routers: match &parts.network {
+                Between::Flat(flat) => Some(routers(flat)),
+                Between::Mesh(_) => None,
+            },
             hub: parts.hub.as_ref().map(|hub| instance("hub", hub)),
         }
     }
@@ -161,16 +223,10 @@ impl<'a> Placed<'a> {
     }
 
     fn wire_requests(&self) {
-        let (s, parts) = (self.s, self.parts);
-        for (c, l1) in self.l1s.iter().enumerate() {
-            let (req, wb) = (&self.req_routers[c], &self.wb_routers[c]);
-            parts.req_link.join::<Req>(&format!("req_link{c}"), (l1, "req"), (req, "in0"), s);
-            parts.wb_link.join::<Wb>(&format!("wb_link{c}"), (l1, "wb"), (wb, "in0"), s);
-            for (b, bank) in self.banks.iter().enumerate() {
-                connect::<Req>(req, &format!("out{b}"), bank, &format!("req{c}"), s);
-                connect::<Wb>(wb, &format!("out{b}"), bank, &format!("wb{c}"), s);
-            }
-            connect::<Rsp>(&self.rsp_xbar, &format!("out{c}"), l1, "rsp", s);
+        match (&self.parts.network, &self.routers) {
+            (Between::Flat(flat), Some(routers)) => flat.wire(self.s, &self.l1s, &self.banks, routers),
+            (Between::Mesh(meshes), _) => meshes.wire(self.s, &self.l1s, &self.banks),
+            (Between::Flat(_), None) => {}
         }
     }
 
@@ -178,8 +234,6 @@ impl<'a> Placed<'a> {
         let s = self.s;
         for (b, bank) in self.banks.iter().enumerate() {
             bank.drive_bits("own", lit(b as u64, s.bank_bits()));
-            let (from, input) = ((bank, "rsp"), format!("in{b}"));
-            self.parts.rsp_link.join::<Rsp>(&format!("rsp_link{b}"), from, (&self.rsp_xbar, &input), s);
             pass_out::<MemReq>(bank, "mem_req", &format!("mem{b}_req"), s);
             pass_in::<MemRsp>(bank, "mem_rsp", &format!("mem{b}_rsp"), s);
         }

@@ -1,7 +1,10 @@
 //! Parameters of a whole GPU.
 
+use super::BLOCK;
+use super::meshes::{fits, placed};
 use crate::l1::L1Params;
 use crate::l2::L2Params;
+use crate::mesh::Grid;
 use crate::params::{Impl, Srsp};
 use crate::sel_hub::HubParams;
 use weft_blocks::registry::BlockError;
@@ -17,6 +20,8 @@ pub struct SrspFabricParams {
     pub hub_queue: u32,
     /// Cycles of each link, from an L1 to a bank or the hub and back: LINK_LAT, 1..64.
     pub link: u32,
+    /// Columns of a mesh between L1s and banks in place of the links between them, 1..16; 0: none. The hub keeps its links.
+    pub columns: u32,
 }
 
 impl SrspFabricParams {
@@ -28,7 +33,7 @@ impl SrspFabricParams {
     /// The published sizes at other widths.
     pub fn of(srsp: Srsp, system: Impl) -> SrspFabricParams {
         let l2 = L2Params::published(srsp.clone(), system);
-        SrspFabricParams { l1: L1Params::published(srsp, system), l2, hub_queue: 4, link: 4 }
+        SrspFabricParams { l1: L1Params::published(srsp, system), l2, hub_queue: 4, link: 4, columns: 0 }
     }
 
     /// Message widths, and numbers of L1s and banks.
@@ -42,12 +47,18 @@ impl SrspFabricParams {
         remote.then(|| HubParams { srsp: self.srsp().clone(), queue: self.hub_queue })
     }
 
+    /// The mesh, and the nodes of the banks.
+    pub fn grid(&self) -> Option<(Grid, Vec<u32>)> {
+        (self.columns > 0).then(|| placed(self.srsp(), self.columns))
+    }
+
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
         let (l1, l2) = (self.l1.module_name(), self.l2.module_name());
         let cut = |name: String, head: &str| name.strip_prefix(head).map_or(name.clone(), str::to_string);
+        let mesh = if self.columns == 0 { String::new() } else { format!("_mesh{}", self.columns) };
         format!(
-            "srsp_gpu_{}__{}_q{}_k{}",
+            "srsp_gpu_{}__{}_q{}_k{}{mesh}",
             cut(l1, "srsp_l1_"),
             cut(l2, "srsp_l2_"),
             self.hub_queue,
@@ -69,6 +80,9 @@ impl SrspFabricParams {
         };
         if !(1..=64).contains(&self.link) {
             return Err(illegal("link", self.link.to_string(), "it lies outside", "1..64"));
+        }
+        if self.columns > 0 {
+            fits(BLOCK, self.srsp(), self.columns)?;
         }
         if self.l1.srsp != self.l2.srsp || self.l1.system != self.l2.system {
             let problem = "L1s and banks are of different widths or systems";

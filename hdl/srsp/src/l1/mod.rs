@@ -54,6 +54,7 @@ pub(crate) mod wbt;
 use crate::lr_tbl::{LrParams, LrTbl};
 use crate::msg::{Req, Rsp, RspOp, Wb};
 use crate::pa_tbl::PaTbl;
+use crate::params::Impl;
 use crate::sfifo::Sfifo;
 use aff_cache::AffCache;
 use arrays::Arrays;
@@ -61,7 +62,7 @@ use drain::Drain;
 use fill::Filler;
 use misses::Misses;
 pub use op::Kind;
-pub use params::{Inject, L1Params};
+pub use params::{Closes, Inject, L1Params};
 use probe_unit::ProbeUnit;
 pub use probe_unit::{ProbeStep, probes};
 use reply::Replies;
@@ -77,15 +78,39 @@ struct Gate {
     own: Reg<Bool>,
     /// SEL_INV found no room in the PA-TBL.
     pa: Reg<Bool>,
-    /// bRSP: between LOCK_FLUSH and INV_UNLOCK.
+    /// bRSP: between LOCK_FLUSH and INV_UNLOCK; what it stops says `closes`.
     lock: Reg<Bool>,
-    /// bRSP: INV_ALL.
+    /// bRSP: a probe flushes, then drops all lines.
     all: Reg<Bool>,
+    closes: Closes,
+    /// The line that is locked, where that is all that is closed.
+    line: Option<Reg<Bits>>,
 }
 
 impl Gate {
+    fn new(p: &L1Params) -> Gate {
+        let part = |name: &str| reg::<Bool>(&format!("gate_{name}"), ());
+        let (own, pa, lock, all) = (part("own"), part("pa"), part("lock"), part("all"));
+        let locks_line = p.system == Impl::Brsp && p.closes == Closes::Line;
+        let line = locks_line.then(|| reg::<Bits>("gate_line", p.srsp.line_bits()));
+        Gate { own, pa, lock, all, closes: p.closes, line }
+    }
+
     fn open(&self) -> Bool {
-        !(self.own.get() | self.pa.get() | self.lock.get() | self.all.get())
+        let closed = self.own.get() | self.pa.get() | self.all.get();
+        !if self.closes == Closes::All { closed | self.lock.get() } else { closed }
+    }
+
+    /// A broadcast's lock stops an operation of this kind on this line, though the gate is open.
+    fn bars(&self, kind: Enum<Kind>, line: Bits) -> Bool {
+        match (&self.line, self.closes) {
+            (Some(locked), _) => {
+                let memory = kind.is_any(&[Kind::Load, Kind::Store, Kind::Sync]);
+                self.lock.get() & memory & locked.get().eq(line)
+            }
+            (None, Closes::Sync) => self.lock.get() & !kind.is_any(&[Kind::Load, Kind::Store]),
+            (None, _) => bool_lit(false),
+        }
     }
 }
 
@@ -112,7 +137,6 @@ struct Core {
 
 impl Core {
     fn new(p: &L1Params) -> Core {
-        let gate = |name: &str| reg::<Bool>(&format!("gate_{name}"), ());
         let words = p.srsp.word_bits();
         let selective = p.system.selective();
         Core {
@@ -128,7 +152,7 @@ impl Core {
             drain: Drain::new(p.ptr_bits(), ["sync", "probe"]),
             filler: Filler::new(p),
             replies: Replies::new(p),
-            gate: Gate { own: gate("own"), pa: gate("pa"), lock: gate("lock"), all: gate("all") },
+            gate: Gate::new(p),
             sync: SyncUnit::new(p),
             probe: ProbeUnit::new(p),
             req: out_channel::<Req>("req", &p.srsp),
@@ -181,6 +205,9 @@ fn describe(p: &L1Params) {
         ("sq", p.sq),
     ] {
         param(key, value);
+    }
+    if p.system == Impl::Brsp {
+        param("closes", p.closes.word());
     }
     param("inject", p.inject.word());
     let core = Core::new(p);

@@ -3,6 +3,7 @@
 use super::Core;
 use super::ProbeStep;
 use super::op::Kind;
+use super::params::Closes;
 use super::stage::{Plan, Slot};
 use super::table::LineState;
 use super::turn::{Turn, Turns};
@@ -16,7 +17,7 @@ pub(super) fn observe(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) 
     core.drain.observe(&core.sfifo, ("srsp.race.", "srsp_l1"), core.p.system != Impl::Base);
     requests(turns, slot, plan);
     lines(core, turns, slot, plan);
-    gate(core, turns);
+    gate(core, turns, plan);
     races(core, turns, slot, plan);
 }
 
@@ -68,14 +69,17 @@ fn lines(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     }
 }
 
-fn gate(core: &Core, turns: &Turns) {
+fn gate(core: &Core, turns: &Turns, plan: &Plan) {
     let gate = &core.gate;
     let waits = turns.s1_valid.get() | turns.req.valid;
     count("srsp_l1_gate_own", gate.own.get(), "cycles in which the gate is closed for an own operation");
     count("srsp_l1_gate_pa", gate.pa.get(), "cycles in which it is closed for want of a PA entry");
-    let others = gate.lock.get() | gate.all.get();
-    count("srsp_l1_gate_others", others, "cycles in which it is closed for another CU's remote operation");
-    count("srsp_l1_gate_waits", waits & !gate.open(), "cycles in which a request waits for the gate");
+    // A lock that leaves the gate open costs what waits for it.
+    let locked = if gate.closes == Closes::All { gate.lock.get() } else { plan.waits.barred };
+    let text = "cycles in which it is closed, or a request waits, for another CU's remote operation";
+    count("srsp_l1_gate_others", locked | gate.all.get(), text);
+    let text = "cycles in which a request waits for the gate";
+    count("srsp_l1_gate_waits", (waits & !gate.open()) | plan.waits.barred, text);
 }
 
 fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
@@ -126,6 +130,9 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     if core.p.system.selective() {
         promotions(core, turns, slot);
     }
+    if core.p.system == Impl::Brsp {
+        locked(core, turns, slot, plan);
+    }
     if core.p.system == Impl::SrspOpt {
         race(
             "converted",
@@ -133,6 +140,25 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
             "a remote operation finds its address in the own LR-TBL",
         );
     }
+}
+
+/// What the CU does, or would do, while another CU's broadcast has locked an address here.
+fn locked(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
+    let race = |name: &str, cond: Bool, text: &str| cover(&format!("srsp.race.{name}"), cond, text);
+    let lock = core.gate.lock.get();
+    if core.gate.closes == Closes::All {
+        return;
+    }
+    race("lock_bars", plan.waits.barred, "an operation waits for a broadcast's lock");
+    let plain = slot.op.kind.is_any(&[Kind::Load, Kind::Store]);
+    race("lock_passed", plan.goes & lock & plain, "a plain access goes on under a broadcast's lock");
+    let unlocks = turns.is(Turn::Probe) & core.probe.step.get().is(ProbeStep::Look);
+    let unlocks = unlocks & core.probe.probe.msg.op.is(ProbeOp::InvUnlock) & core.sfifo.some();
+    race(
+        "dirty_at_unlock",
+        unlocks,
+        "lines are dirty again when the lock ends: they are flushed before all is dropped",
+    );
 }
 
 /// Races of probes with what is under way here.

@@ -23,6 +23,8 @@ pub enum Inject {
     NoNoinst,
     /// The own remote operation leaves the CU gate open.
     OpenGate,
+    /// bRSP: LOCK_FLUSH stops nothing.
+    OpenLock,
     /// A release of a scope beyond the CU ends at once: what is dirty here leaves later.
     EarlyRelease,
     /// An acquire of a scope beyond the CU leaves all lines. A kernel's beginning drops them.
@@ -40,6 +42,7 @@ impl Inject {
         (Inject::NoReplay, "no-replay"),
         (Inject::NoNoinst, "no-noinst"),
         (Inject::OpenGate, "open-gate"),
+        (Inject::OpenLock, "open-lock"),
         (Inject::EarlyRelease, "early-release"),
         (Inject::KeepsCopies, "keeps-copies"),
     ];
@@ -53,6 +56,37 @@ impl Inject {
         let text = set.text("inject");
         let found = Inject::WORDS.iter().find(|w| w.1 == text);
         found.map(|w| w.0).ok_or_else(|| set.illegal("inject", "it is not known"))
+    }
+}
+
+/// bRSP: what the CU may not do between LOCK_FLUSH and INV_UNLOCK, which lock an address in every other L1
+/// (srsp.md sections 1, 3 and 5.2). With each of them the atomic at the L2 is one step with the flush of what was
+/// released before it: nobody here takes or releases the variable meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Closes {
+    /// Access anything: the CU gate is closed. More than the order of accesses asks for, and it costs every wave;
+    /// but INV_UNLOCK finds nothing dirty.
+    All,
+    /// Synchronise, with whatever address: an L1 that does not compare addresses.
+    Sync,
+    /// Access the line of the address, as with sRSP, whose lock lies at the L2.
+    Line,
+}
+
+impl Closes {
+    /// Every value with its word on the command line.
+    pub const WORDS: &'static [(Closes, &'static str)] =
+        &[(Closes::All, "all"), (Closes::Sync, "sync"), (Closes::Line, "line")];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        Closes::WORDS.iter().find(|w| w.0 == self).map_or("", |w| w.1)
+    }
+
+    fn from_set(set: &ParamSet) -> Result<Closes, BlockError> {
+        let text = set.text("closes");
+        let found = Closes::WORDS.iter().find(|w| w.1 == text);
+        found.map(|w| w.0).ok_or_else(|| set.illegal("closes", "it is not known"))
     }
 }
 
@@ -79,6 +113,8 @@ pub struct L1Params {
     pub targets: u32,
     /// Operations with several steps that wait behind the one at work, 1..64.
     pub sq: u32,
+    /// bRSP: what a remote operation of another CU keeps this one from.
+    pub closes: Closes,
     /// Fault (simulation only).
     pub inject: Inject,
 }
@@ -97,6 +133,7 @@ impl L1Params {
             aff: 64,
             targets: 8,
             sq: 8,
+            closes: Closes::Line,
             inject: Inject::None,
         }
     }
@@ -136,9 +173,13 @@ impl L1Params {
 
     /// Module name, unique per parameters.
     pub fn module_name(&self) -> String {
+        // L1s of other systems are never locked.
+        let locked =
+            if self.system == Impl::Brsp { format!("_{}", self.closes.word()) } else { String::new() };
         format!(
-            "srsp_l1_{}_{}_s{}_w{}_d{}_f{}_p{}_a{}_t{}_q{}_{}",
+            "srsp_l1_{}{}_{}_s{}_w{}_d{}_f{}_p{}_a{}_t{}_q{}_{}",
             self.system.word().replace('-', "_"),
+            locked,
             self.srsp.tag(),
             self.size,
             self.ways,
@@ -201,6 +242,7 @@ impl L1Params {
             aff: number("aff", 0, 1024)?,
             targets: number("targets", 1, 64)?,
             sq: number("sq", 1, 64)?,
+            closes: Closes::from_set(set)?,
             inject: Inject::from_set(set)?,
         };
         params.validate()?;
@@ -222,9 +264,15 @@ pub fn infos() -> Vec<ParamInfo> {
         info("targets", "8", "1..64", "operations that wait for one line"),
         info("sq", "8", "1..64", "operations of several steps that wait behind the one at work"),
         info(
+            "closes",
+            "line",
+            "all, sync, line",
+            "brsp: what another CU's remote operation stops here: all accesses, all that synchronise, those to the line of its address",
+        ),
+        info(
             "inject",
             "none",
-            "none, pa-dropped, flush-short, early-pack, no-miss-fence, no-replay, no-noinst, open-gate, early-release, keeps-copies",
+            "none, pa-dropped, flush-short, early-pack, no-miss-fence, no-replay, no-noinst, open-gate, open-lock, early-release, keeps-copies",
             "fault put in on purpose, for simulation",
         ),
     ];

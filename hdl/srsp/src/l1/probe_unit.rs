@@ -31,11 +31,11 @@ pub enum ProbeStep {
 
 type Line = (&'static str, ProbeOp, ProbeStep, &'static [u64], &'static [&'static str], &'static str);
 
-/// The steps of each probe. `case`, of SEL_INV: the PA-TBL is full and the address is not in it.
-pub fn probes() -> Table {
+/// Probes of selective remote operations. `case`, of SEL_INV: the PA-TBL is full and the address is not in it.
+fn selective() -> &'static [Line] {
     use ProbeOp::*;
     use ProbeStep::*;
-    let lines: &[Line] = &[
+    &[
         (
             "SEL_FLUSH.look",
             SelFlush,
@@ -80,26 +80,60 @@ pub fn probes() -> Table {
         ),
         ("SEL_INV.settle", SelInv, Settle, &[], &["to_pack"], "The line's bytes are in the L2."),
         ("SEL_INV.pack", SelInv, Pack, &[], &["pack"], "Acknowledged."),
+    ]
+}
+
+/// Probes of remote operations by broadcast. `case`: the sFIFO is empty and no write-back is under way.
+fn broadcast() -> &'static [Line] {
+    use ProbeOp::*;
+    use ProbeStep::*;
+    &[
         (
             "LOCK_FLUSH.look",
             LockFlush,
             Look,
-            &[],
+            &[0],
             &["close_lock", "flush_all", "to_flush"],
-            "The gate closes.",
+            "The address is locked.",
+        ),
+        (
+            "LOCK_FLUSH.clean",
+            LockFlush,
+            Look,
+            &[1],
+            &["close_lock", "to_pack"],
+            "The same, with nothing to flush.",
         ),
         ("LOCK_FLUSH.flush", LockFlush, Flush, &[], &["to_pack"], "Everything dirty is in the L2."),
-        ("LOCK_FLUSH.pack", LockFlush, Pack, &[], &["pack"], "Acknowledged; the gate stays closed."),
+        ("LOCK_FLUSH.pack", LockFlush, Pack, &[], &["pack"], "Acknowledged; the lock stays."),
         (
             "INV_UNLOCK.look",
             InvUnlock,
             Look,
-            &[],
+            &[0],
+            &["close_all", "flush_all", "to_flush"],
+            "Accesses that the lock let pass have left dirty lines.",
+        ),
+        (
+            "INV_UNLOCK.clean",
+            InvUnlock,
+            Look,
+            &[1],
             &["drop", "open_lock", "to_pack"],
-            "Lines are dropped, the gate opens.",
+            "Lines are dropped, the lock ends.",
+        ),
+        ("INV_UNLOCK.flush", InvUnlock, Flush, &[], &["to_drop"], "Nothing is dirty any more."),
+        (
+            "INV_UNLOCK.drop",
+            InvUnlock,
+            Drop,
+            &[],
+            &["drop", "open_all", "open_lock", "to_pack"],
+            "Lines are dropped, gate and lock open.",
         ),
         ("INV_UNLOCK.pack", InvUnlock, Pack, &[], &["pack"], "Acknowledged."),
-        ("INV_ALL.look", InvAll, Look, &[], &["close_all", "flush_all", "to_flush"], "The gate closes."),
+        ("INV_ALL.look", InvAll, Look, &[0], &["close_all", "flush_all", "to_flush"], "The gate closes."),
+        ("INV_ALL.clean", InvAll, Look, &[1], &["drop", "to_pack"], "Nothing to flush: lines are dropped."),
         ("INV_ALL.flush", InvAll, Flush, &[], &["to_drop"], "Nothing is dirty any more."),
         (
             "INV_ALL.drop",
@@ -110,7 +144,11 @@ pub fn probes() -> Table {
             "Lines are dropped, the gate opens.",
         ),
         ("INV_ALL.pack", InvAll, Pack, &[], &["pack"], "Acknowledged."),
-    ];
+    ]
+}
+
+/// The steps of each probe.
+pub fn probes() -> Table {
     let row = |(id, op, step, case, actions, text): &Line| Row {
         id: format!("srsp.probe.{id}"),
         when: vec![vec![op.encoding()], vec![step.encoding()], case.to_vec()],
@@ -125,7 +163,7 @@ pub fn probes() -> Table {
             column::<ProbeStep>("step", &["LOOK", "FLUSH", "DROP", "SETTLE", "PACK"]),
             Column { name: "case", values: vec![("no", 0), ("yes", 1)] },
         ],
-        rows: lines.iter().map(row).collect(),
+        rows: selective().iter().chain(broadcast()).map(row).collect(),
     }
 }
 
@@ -179,9 +217,14 @@ impl ProbeUnit {
             | (self.at(ProbeStep::Flush) & flushed)
             | (self.at(ProbeStep::Settle) & settled)
             | (self.at(ProbeStep::Pack) & self.out.free);
-        let full = pa.map_or(bool_lit(false), |found| found.overflows);
+        // A slot of the unit neither pushes nor pops: what the sFIFO holds now it holds at the slot's end.
+        let case = match pa {
+            Some(found) => found.overflows,
+            None if core.p.system == crate::params::Impl::Brsp => !core.sfifo.some() & core.wbt.empty(),
+            None => bool_lit(false),
+        };
         // The slot's row is seen as carried out only when it is: its line may have to wait for the way to the L2.
-        let inputs = [m.op.bits(), self.step.get().bits(), full.bits()];
+        let inputs = [m.op.bits(), self.step.get().bits(), case.bits()];
         let known: &[ProbeOp] = match core.p.system {
             crate::params::Impl::Base => &[],
             crate::params::Impl::Brsp => &[ProbeOp::LockFlush, ProbeOp::InvUnlock, ProbeOp::InvAll],
@@ -211,7 +254,11 @@ impl ProbeUnit {
         when(does("flush_all"), || core.drain.flush_all(&core.drain.probe, &core.sfifo));
         when(does("close_pa"), || core.gate.pa.set(true));
         when(does("open_pa"), || core.gate.pa.set(false));
-        when(does("close_lock"), || core.gate.lock.set(true));
+        let locks = if core.p.inject == Inject::OpenLock { bool_lit(false) } else { does("close_lock") };
+        when(locks, || {
+            core.gate.lock.set(true);
+            core.gate.line.iter().for_each(|line| line.set(core.p.srsp.line_of(m.addr)));
+        });
         when(does("open_lock"), || core.gate.lock.set(false));
         when(does("close_all"), || core.gate.all.set(true));
         when(does("open_all"), || core.gate.all.set(false));
@@ -266,7 +313,10 @@ impl ProbeUnit {
         let m = &self.probe.msg;
         count("srsp_l1_probes", does("pack"), "probes served");
         let found = lr.map_or(bool_lit(false), |lr| does("flush_to") & lr.hit);
-        count("srsp_l1_flush_probe", found | does("flush_all"), "flushes for a probe");
+        // A flush that finds nothing is one, too: for a broadcast every L1 has it.
+        let clean = does("drop") & m.op.is(ProbeOp::InvAll) & self.step.get().is(ProbeStep::Look);
+        let all = does("flush_all") | does("close_lock") | clean;
+        count("srsp_l1_flush_probe", found | all, "flushes for a probe");
         if let Some(found) = pa {
             count("srsp_l1_pa_insert", does("insert") & !found.hit, "addresses inserted into the PA-TBL");
             count("srsp_l1_pa_duplicate", does("insert") & found.hit, "addresses that were there");

@@ -76,6 +76,8 @@ pub(super) struct Plan {
 /// Why a request waits.
 pub(super) struct Waits {
     pub held: Bool,
+    /// By the lock of another CU's broadcast.
+    pub barred: Bool,
     pub queue: Bool,
     pub push: Bool,
     pub mshr: Bool,
@@ -189,12 +191,14 @@ impl<'a> Slot<'a> {
     fn plan(&self) -> Plan {
         let (core, op, turns) = (self.core, &self.op, self.turns);
         let route = self.route();
+        let barred = core.gate.bars(op.kind, op.line);
         let held = self.is_memory() & core.sync.holds_line(&core.p, op.line);
+        let kept = held | barred;
         // Targets of an MSHR that a replay has opened again may be owed a promotion: their own look-up decides.
-        let now = core.gate.open() & !route.promoted;
+        let now = core.gate.open() & !barred & !route.promoted;
         let served = self.target & !core.filler.marked.get() & (self.is(Kind::Load) | now);
         let here = self.is(Kind::Load) | self.is(Kind::Store) | route.local;
-        let looks = (served | (self.request & here & !held)).named("slot_looks");
+        let looks = (served | (self.request & here & !kept)).named("slot_looks");
         let row = self.decode(looks);
         let opens = looks & (row.action("reserve") | row.action("take"));
         let drains = turns.is(Turn::Drain) & core.sfifo.some();
@@ -209,14 +213,14 @@ impl<'a> Slot<'a> {
             if core.p.system.selective() { performs & op.releases() & result.1 } else { bool_lit(false) };
         let dirties = looks & row.action("dirties") & (!performs | result.1);
         let push = dirties | registers;
-        let waits = self.waits(&row, looks, held, push);
+        let waits = self.waits(&row, looks, [held, barred], push);
         let reply = looks & (row.action("hit") | performs | (self.is(Kind::Store) & op.want_ack));
         let free = wb_free & !(push & core.sfifo.full()) & (!reply | core.replies.room());
         let joins = looks & row.action("join");
         let goes =
             looks & free & !row.action("wait") & self.can_open(&row, &waits) & !(joins & self.replays());
         let goes = goes.named("slot_goes");
-        let queues = self.request & self.has_program(&route) & !held & !waits.queue;
+        let queues = self.request & self.has_program(&route) & !kept & !waits.queue;
         let fence = self.request & self.at_once() & core.replies.room();
         let leaves = (goes & !row.action("write_back") & !self.target) | queues | fence;
         Plan {
@@ -274,7 +278,7 @@ impl<'a> Slot<'a> {
         leaving().decode_about_but(line, &["evict.I"], valid, &[event.bits(), state, lit(0, 1)])
     }
 
-    fn waits(&self, row: &Decoded, looks: Bool, held: Bool, push: Bool) -> Waits {
+    fn waits(&self, row: &Decoded, looks: Bool, [held, barred]: [Bool; 2], push: Bool) -> Waits {
         let core = self.core;
         let misses = &core.misses;
         let reserve = looks & row.action("reserve");
@@ -282,6 +286,7 @@ impl<'a> Slot<'a> {
         let no_entry = misses.full() | misses.of_line(self.op.line).any();
         Waits {
             held: held & self.request,
+            barred: barred & self.request,
             queue: core.sync.queue.full,
             push: push & core.sfifo.full(),
             mshr: reserve & no_entry & !self.replays(),
@@ -340,7 +345,8 @@ impl<'a> Slot<'a> {
         let load = self.is(Kind::Load);
         // What cannot be done in this slot stays; a FILL waits for nothing but the CU.
         let promoted = plan.route.promoted;
-        let stays = !load & (marked | !core.gate.open() | promoted | plan.waits.push);
+        let shut = !core.gate.open() | core.gate.bars(self.op.kind, self.op.line);
+        let stays = !load & (marked | shut | promoted | plan.waits.push);
         let goes = self.target & core.replies.room();
         when(goes, || filler.served(&core.misses, stays));
         when(goes & marked & load, || core.replies.send(&self.reply(filler.data.get())));
@@ -350,10 +356,10 @@ impl<'a> Slot<'a> {
             "A load of a marked MSHR is answered with the data.",
         );
         cover("srsp.l1.fill.stays_marked", goes & marked & stays, "An atomic of a marked MSHR is replayed.");
-        let closed = goes & !marked & !load & !core.gate.open();
+        let closed = goes & !marked & !load & shut;
         cover("srsp.l1.fill.stays_gate", closed, "An atomic is replayed because the gate is closed.");
         if core.pa.is_some() {
-            let owed = goes & !marked & !load & core.gate.open() & promoted;
+            let owed = goes & !marked & !load & !shut & promoted;
             let text = "An acquire is replayed because it is owed a promotion.";
             cover("srsp.l1.fill.stays_promoted", owed, text);
         }
@@ -520,7 +526,7 @@ impl<'a> Slot<'a> {
         let room = waits.room | waits.acked | waits.push;
         let why = mux(room, cause(StallCause::Other), cause(StallCause::None));
         let why = mux(waits.mshr | plan.row.action("wait"), cause(StallCause::MshrFull), why);
-        let steps = waits.held | !self.core.gate.open() | (waits.queue & !plan.looks);
+        let steps = waits.held | waits.barred | !self.core.gate.open() | (waits.queue & !plan.looks);
         let why = mux(steps, cause(StallCause::Release), why);
         let why = mux(self.turns.is(Turn::Cu) | !self.core.gate.open(), why, cause(StallCause::Bank));
         let blocked = self.turns.s1_valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));

@@ -35,6 +35,8 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("tsm-gtsc", include_str!("../../../fabrics/sweeps/tsm-gtsc.toml")),
     ("tsm-protocols", include_str!("../../../fabrics/sweeps/tsm-protocols.toml")),
     ("srsp-protocols", include_str!("../../../fabrics/sweeps/srsp-protocols.toml")),
+    ("srsp-tasks", include_str!("../../../fabrics/sweeps/srsp-tasks.toml")),
+    ("srsp-closes", include_str!("../../../fabrics/sweeps/srsp-closes.toml")),
     ("srsp-cus", include_str!("../../../fabrics/sweeps/srsp-cus.toml")),
     ("srsp-choices", include_str!("../../../fabrics/sweeps/srsp-choices.toml")),
     ("srsp-lock", include_str!("../../../fabrics/sweeps/srsp-lock.toml")),

@@ -6,7 +6,7 @@ use super::programs::Asked;
 use super::source::{At, Section, Source};
 use super::tier::{Tier, Variant, own};
 use anyhow::{Error, anyhow};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 use weft_fabric::config::{Place, all_keys, nearest, text_of};
@@ -48,6 +48,8 @@ pub struct Axis {
     pub points: Vec<Point>,
     /// Where it begins.
     pub place: Place,
+    /// Its values are those of a list of programs, which leave to other axes what these move.
+    pub listed: bool,
 }
 
 /// A table and a picture wanted, as written.
@@ -215,15 +217,29 @@ impl SweepFile {
             let variant = Variant::read(source, &top, tier, list, folder)?;
             sweep.others.extend(variant.map(|variant| (tier, variant)));
         }
-        sweep.check()?;
+        sweep.settle()?;
         for tier in sweep.tiers() {
             sweep.clone().into_tier(tier)?;
         }
         Ok(sweep)
     }
 
+    /// Programs of a list give up the inputs that an axis moves; then everything is checked.
+    ///
+    /// # Errors
+    /// As [`SweepFile::check`].
+    pub(super) fn settle(&mut self) -> Result<(), Error> {
+        let own = self.axes.iter().filter(|axis| !axis.listed);
+        let moved: BTreeSet<String> = own.flat_map(|axis| axis.keys.iter().cloned()).collect();
+        for axis in self.axes.iter_mut().filter(|axis| axis.listed) {
+            axis.keys.retain(|key| !moved.contains(key));
+            axis.points.iter_mut().for_each(|point| point.settings.retain(|s| !moved.contains(&s.key)));
+        }
+        self.check()
+    }
+
     /// Each key is moved in one place, each axis has its own name, and there is a fabric and a workload.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), Error> {
         let mut seen: BTreeMap<&str, String> = BTreeMap::new();
         for setting in &self.fixed {
             seen.insert(&setting.key, format!("fixed at {}", setting.value.place));
@@ -306,7 +322,13 @@ pub(super) fn fixed(source: Source, top: &Section) -> Result<Vec<Setting>, Error
 /// `workloads = [...]`: names, or tables with arguments.
 pub(super) fn workloads(source: Source, top: &Section) -> Result<Option<Axis>, Error> {
     let Some(list) = top.list("workloads")? else { return Ok(None) };
-    let mut axis = Axis { name: "workload".into(), keys: Vec::new(), points: Vec::new(), place: list.place };
+    let mut axis = Axis {
+        name: "workload".into(),
+        keys: Vec::new(),
+        points: Vec::new(),
+        place: list.place,
+        listed: false,
+    };
     for item in list.value {
         let point = match (text_of(item.value), item.value) {
             (Some(name), _) => {
@@ -391,7 +413,7 @@ pub(super) fn read_axis<'a>(source: Source<'a>, table: At<&'a DeTable<'a>>) -> R
     }
     let keys: Vec<String> = keys.into_iter().map(|key| key.value).collect();
     let name = section.text("name")?.map_or_else(|| keys.join("+"), |name| name.value);
-    Ok(Axis { name, keys, points, place: table.place })
+    Ok(Axis { name, keys, points, place: table.place, listed: false })
 }
 
 /// A value of an axis: one text, or a list with one for each key.

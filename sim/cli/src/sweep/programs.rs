@@ -1,5 +1,5 @@
 //! The programs of a system with their inputs by tier, one list for all of its sweeps: figures of a system differ
-//! in what they vary, and in nothing else.
+//! in what they vary, and in nothing else. An input that an axis of a sweep moves is left to it.
 //!
 //! ```toml
 //! about = "..."
@@ -27,6 +27,8 @@ pub const LISTS: &[(&str, &str)] = &[
     ("hmg", include_str!("../../../fabrics/programs/hmg.toml")),
     ("mgcc", include_str!("../../../fabrics/programs/mgcc.toml")),
     ("dnn-step", include_str!("../../../fabrics/programs/dnn-step.toml")),
+    ("srsp", include_str!("../../../fabrics/programs/srsp.toml")),
+    ("hlrc", include_str!("../../../fabrics/programs/hlrc.toml")),
 ];
 
 /// What a table of a sweep says of its programs.
@@ -108,7 +110,7 @@ impl Asked {
         let keys: BTreeSet<String> =
             points.iter().flat_map(|point| &point.settings).map(|setting| setting.key.clone()).collect();
         let (name, place) = ("workload".into(), self.list.place.clone());
-        Ok(Axis { name, keys: keys.into_iter().collect(), points, place })
+        Ok(Axis { name, keys: keys.into_iter().collect(), points, place, listed: true })
     }
 }
 
@@ -177,6 +179,20 @@ only = ["FIR", "ST"]
         assert!(inputs.iter().any(|s| s.key == "param.rows" && s.value.value == "2048"), "{inputs:?}");
         assert_eq!(rows(&sweep.clone().into_tier(Tier::Small).expect("there is one")), ["FIR", "ST"]);
         assert_eq!(rows(&sweep.into_tier(Tier::Published).expect("there is one")).len(), 12);
+    }
+
+    #[test]
+    fn an_axis_takes_the_place_of_an_input() {
+        let text = SWEEP.replacen("\"protocol\"", "\"param.rows\"", 1);
+        let text = text.replacen("[\"baseline\", \"rec\"]", "[512, 1024]", 1);
+        let sweep = parse(&text).expect("sound");
+        let rows = &sweep.axes[sweep.rows()];
+        assert!(!rows.keys.contains(&"param.rows".to_string()), "{:?}", rows.keys);
+        assert!(rows.keys.contains(&"param.columns".to_string()), "{:?}", rows.keys);
+        assert!(rows.points[0].settings.iter().all(|setting| setting.key != "param.rows"));
+        let again = format!("{text}\n[published.set]\n\"param.columns\" = 4\n");
+        let said = parse(&again).expect_err("fixed and an input").to_string();
+        assert!(said.contains("key param.columns is already fixed"), "{said}");
     }
 
     #[test]

@@ -169,7 +169,7 @@ impl SweepFile {
         if !variant.summaries.is_empty() {
             self.summaries = variant.summaries;
         }
-        self.check()?;
+        self.settle()?;
         Ok(self)
     }
 }

@@ -29,6 +29,7 @@ const SHORT: Planted = ("inject=flush-short", &[], "MPr.thief", Placement::Cus, 
 const EARLY_PACK: Planted = ("inject=early-pack", &[], "MPr.dirty", Placement::Cus, 64, 50);
 const NO_FENCE: Planted = ("inject=no-miss-fence", &SLOW, "MPr.overflow", Placement::Cus, 8, 600);
 const OPEN: Planted = ("inject=open-gate", &[], "MPr.beside", Placement::Cus, 64, 50);
+const OPEN_LOCK: Planted = ("inject=open-lock", &[FEW], "lostr.two", Placement::Cus, 64, 50);
 const NO_REPLAY: Planted = ("inject=no-replay", &[FEW], "lostr.two", Placement::Cus, 64, 50);
 const NO_REPLAY_OWN: Planted = ("inject=no-replay", &[], "losts.cu-gpu", Placement::Cu, 64, 50);
 const NO_NOINST: Planted = ("inject=no-noinst", &[FEW], "lostr.store", Placement::Cus, 64, 50);
@@ -75,7 +76,7 @@ fn selective_remote_operations_with_a_predictor() {
 
 #[test]
 fn broadcast_remote_operations() {
-    seen("srsp-64cu-small", "brsp", &[OPEN, NO_NOINST, NO_REPLAY_OWN]);
+    seen("srsp-64cu-small", "brsp", &[OPEN, OPEN_LOCK, NO_NOINST, NO_REPLAY_OWN]);
 }
 
 #[test]

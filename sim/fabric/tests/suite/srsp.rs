@@ -131,7 +131,7 @@ fn slips_of_the_l1_are_noticed() {
 }
 
 /// Slips with the protocols whose L1s can have them.
-const OF_PROTOCOLS: [(&str, &str); 11] = [
+const OF_PROTOCOLS: [(&str, &str); 12] = [
     ("pa-dropped", "srsp srsp-opt"),
     ("flush-short", "srsp srsp-opt"),
     ("early-pack", "srsp srsp-opt"),
@@ -139,6 +139,7 @@ const OF_PROTOCOLS: [(&str, &str); 11] = [
     ("no-replay", "global scope steal brsp srsp srsp-opt"),
     ("no-noinst", "brsp srsp srsp-opt hlrc"),
     ("open-gate", "brsp srsp srsp-opt"),
+    ("open-lock", "brsp"),
     ("early-release", "global scope steal brsp srsp srsp-opt"),
     ("keeps-copies", "global scope steal brsp srsp srsp-opt"),
     ("flush-after-ack", "hlrc"),
@@ -219,10 +220,29 @@ fn registered_lines_on_a_mesh() {
     }
 }
 
+/// L1s with scopes on a mesh, under every choice of what a broadcast stops.
+#[test]
+fn scopes_on_a_mesh() {
+    for changes in [
+        &["protocol=steal"][..],
+        &["protocol=srsp"],
+        &["protocol=brsp", "broadcast_closes=all"],
+        &["protocol=brsp", "broadcast_closes=sync"],
+        &["protocol=brsp", "broadcast_closes=line"],
+    ] {
+        let fabric = Fabric::new(&[&["mesh=2"], changes].concat());
+        let given: Vec<_> = CLUB.into_iter().chain([("task", "3")]).collect();
+        let m = fabric.run("prk", &given).metrics;
+        let promotes = changes[0] != "protocol=steal";
+        assert_eq!(m.count("remote_ops") > 0, promotes, "{changes:?}");
+        fabric.run("lock", &[("owner", "40"), ("remote", "10")]);
+    }
+}
+
 #[test]
 fn what_cannot_be_built_is_refused() {
     let cases: [(&[&str], &str); 7] = [
-        (&["mesh=4"], "--set: mesh = 4: L1s with scopes have no mesh; legal: 0 (the crossbars)"),
+        (&["mesh=3"], "--set: mesh = 3: the CUs do not fill a mesh of that width"),
         (&["protocol=hlrc", "mesh=3"], "--set: mesh = 3: the CUs do not fill a mesh of that width"),
         (&["gpus=2"], "--set: gpus = 2: it is too large; legal: 1..1"),
         (&["protocol=denovo"], "--set: protocol = denovo: there is no such choice; legal: global"),

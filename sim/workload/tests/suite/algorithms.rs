@@ -323,6 +323,28 @@ fn tasks_are_stolen_where_stealing_is_on_and_only_there() {
     }
 }
 
+/// A task of fewer vertices than a work-group has lanes leaves some idle, one of more is worked through in turns.
+#[test]
+fn a_task_has_any_number_of_vertices() {
+    for (program, name) in [("clr", "colour"), ("mis", "state"), ("prk", "rank"), ("sssp", "distance")] {
+        let run = |task: &'static str| {
+            let list = [("queues", "3"), ("rounds", "2"), ("waves", "1"), ("lanes", "16"), ("task", task)];
+            Done::new(program, &list)
+        };
+        let result = |done: &Done| done.words(&done.last, name);
+        let usual = run("0");
+        let same = result(&usual);
+        let vertices = same.len();
+        assert_eq!(usual.array("queue_done").length as usize, vertices.div_ceil(16), "{program}");
+        for (task, size) in [("1", 1), ("5", 5), ("16", 16), ("33", 33), ("65536", 65536)] {
+            let done = run(task);
+            let tasks = done.array("queue_done").length as usize;
+            assert_eq!(tasks, vertices.div_ceil(size), "{program}, tasks of {task}");
+            assert_eq!(result(&done), same, "{program}, tasks of {task}");
+        }
+    }
+}
+
 #[test]
 fn pushed_ranks_are_those_that_are_pulled() {
     let ranks = |way| {

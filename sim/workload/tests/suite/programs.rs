@@ -46,6 +46,8 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
     ("sssp", &[("source", "karate"), ("queues", "2"), ("waves", "1"), ("sync", "atomic")]),
     ("sssp", &[("source", "karate"), ("queues", "1"), ("waves", "1"), ("hint", "off")]),
     ("sssp", &[("source", "karate"), ("queues", "7"), ("waves", "1"), ("hint", "off")]),
+    ("clr", &[("source", "karate"), ("queues", "3"), ("waves", "1"), ("lanes", "8"), ("task", "3")]),
+    ("mis", &[("source", "karate"), ("queues", "3"), ("waves", "1"), ("lanes", "8"), ("task", "12")]),
     ("lock", &[("owner", "5"), ("remote", "2"), ("spin", "exch"), ("sync", "remote")]),
 ];
 

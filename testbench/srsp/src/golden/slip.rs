@@ -32,13 +32,17 @@ pub enum Slip {
     FlushShort,
     /// Fault: SEL_FLUSH is acknowledged before its flush has completed.
     EarlyPack,
+    /// Section 5.2, bRSP: LOCK_FLUSH flushes and stops nothing.
+    OpenLock,
+    /// Section 5.2, bRSP: INV_UNLOCK drops the lines without flushing those that became dirty under the lock.
+    UnlockNoFlush,
     /// Fault, hLRC: the L2 grants a registered line without waiting for its owner's flush (section 9).
     EarlyGrant,
 }
 
 impl Slip {
     /// All of them.
-    pub const ALL: [Slip; 15] = [
+    pub const ALL: [Slip; 17] = [
         Slip::ProbeBeforeLock,
         Slip::BlindStore,
         Slip::NoNoinst,
@@ -53,6 +57,8 @@ impl Slip {
         Slip::PaDropped,
         Slip::FlushShort,
         Slip::EarlyPack,
+        Slip::OpenLock,
+        Slip::UnlockNoFlush,
         Slip::EarlyGrant,
     ];
 }

@@ -1,5 +1,6 @@
 //! All interleavings of tiny systems on the golden models: the lock-protected counter, every pair of synchronising operations, and every decision undone.
 
+use weft_srsp::l1::Closes;
 use weft_srsp::msg::SyncOp;
 use weft_srsp::params::Impl;
 use weft_srsp_bench::golden::msg::{Scope, Sem, Sync};
@@ -79,6 +80,11 @@ fn the_lock_protected_counter() {
 
 /// Every order of an operation of the local modifier and one of a remote modifier, with data before and after each, in one line.
 fn pairs(protocol: Protocol, warm: bool) {
+    pairs_of(tiny(protocol), warm);
+}
+
+fn pairs_of(p: SystemParams, warm: bool) {
+    let (protocol, closes) = (p.protocol, p.closes);
     let local = |new: u64| {
         [
             wg(get(X), Sem::Acq),
@@ -107,12 +113,12 @@ fn pairs(protocol: Protocol, warm: bool) {
                 first.push(Instr::Sync(wg(get(X), Sem::Acq)));
             }
             let second = vec![Instr::St(BESIDE, 9), Instr::Sync(theirs), Instr::Ld(Y)];
-            let found = all(tiny(protocol), &[(0, first), (1, second)]);
+            let found = all(p, &[(0, first), (1, second)]);
             states += found.states;
             holds(&found, &format!("{protocol:?} {mine:?} {theirs:?}"));
         }
     }
-    println!("{protocol:?}: {states} states");
+    println!("{protocol:?}, {closes:?}: {states} states");
 }
 
 #[test]
@@ -128,6 +134,27 @@ fn every_pair_of_operations_srsp_opt() {
 #[test]
 fn every_pair_of_operations_brsp() {
     pairs(BRSP, false);
+}
+
+/// What a broadcast's lock stops is a choice: each is enough, and each needs the lock and the flush at its end.
+#[test]
+fn whatever_a_broadcast_closes_it_is_right() {
+    for closes in [Closes::All, Closes::Sync, Closes::Line] {
+        let p = SystemParams { closes, ..tiny(BRSP) };
+        for exch in [false, true] {
+            holds(&counters(p, exch, 1), &format!("{closes:?}, exch {exch}"));
+        }
+        let found = counters(SystemParams { slip: Some(Slip::OpenLock), ..p }, false, 1);
+        assert!(found.violation.is_some(), "{closes:?}: an open lock is not found");
+        println!("{closes:?}, open: {}", found.violation.unwrap_or_default());
+    }
+}
+
+#[test]
+fn every_pair_of_operations_brsp_with_other_locks() {
+    for closes in [Closes::All, Closes::Sync] {
+        pairs_of(SystemParams { closes, ..tiny(BRSP) }, false);
+    }
 }
 
 #[test]
@@ -163,7 +190,12 @@ fn finder(slip: Slip) -> Finder {
     let overflow = [Instr::St(Z, 1), Instr::St(W, 1)];
     let again = [Instr::Sync(wg(get(X), Sem::Acq))];
     match slip {
-        Slip::ProbeBeforeLock | Slip::NoReplay => Finder::Counter { exch: false, rounds: 1 },
+        Slip::ProbeBeforeLock | Slip::NoReplay | Slip::OpenLock => Finder::Counter { exch: false, rounds: 1 },
+        // Data that a wave stores while the owner's L1 is locked is lost.
+        Slip::UnlockNoFlush => {
+            let owner = vec![Instr::St(Y, 7), Instr::Ld(Y)];
+            Finder::Programs(vec![(0, owner), (1, vec![Instr::Sync(remote(get(X), Sem::Acq))])])
+        }
         Slip::StoreFirst => Finder::Counter { exch: true, rounds: 1 },
         Slip::BlindStore => Finder::Programs(to_the_thief(&again)),
         Slip::NoNoinst => {
@@ -194,7 +226,11 @@ fn finder(slip: Slip) -> Finder {
 }
 
 fn find(slip: Slip, undone: bool) -> Explored {
-    let protocol = if slip == Slip::EarlyGrant { HLRC } else { SRSP };
+    let protocol = match slip {
+        Slip::EarlyGrant => HLRC,
+        Slip::OpenLock | Slip::UnlockNoFlush => BRSP,
+        _ => SRSP,
+    };
     let p = SystemParams { slip: undone.then_some(slip), ..tiny(protocol) };
     match finder(slip) {
         Finder::Counter { exch, rounds } => counters(p, exch, rounds),

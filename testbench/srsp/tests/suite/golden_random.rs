@@ -2,6 +2,7 @@
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use weft_srsp::l1::Closes;
 use weft_srsp::msg::SyncOp;
 use weft_srsp::params::Impl;
 use weft_srsp_bench::golden::msg::{CuOp, Scope, Sem, Sync};
@@ -79,7 +80,8 @@ fn params(protocol: Protocol, random: &mut SmallRng) -> SystemParams {
 /// A random system after its run.
 fn run(protocol: Protocol, seed: u64, slip: Option<Slip>) -> (System, End) {
     let mut random = SmallRng::seed_from_u64(seed);
-    let p = SystemParams { slip, ..params(protocol, &mut random) };
+    let closes = Closes::WORDS[seed as usize % Closes::WORDS.len()].0;
+    let p = SystemParams { slip, closes, ..params(protocol, &mut random) };
     let places: Vec<u8> = (0..p.cus).chain(0..p.cus).collect();
     let mut wave =
         |(tag, cu): (usize, &u8)| Wave::new(*cu, random_program(&mut random, &p, *cu, 25, tag as u64 + 1));
@@ -137,8 +139,11 @@ fn random_programs_find_slips() {
         Slip::ReplayPastSync,
     ];
     for slip in Slip::ALL.into_iter().filter(|slip| !narrow.contains(slip)) {
-        let protocol =
-            if slip == Slip::EarlyGrant { Protocol::Hlrc(false) } else { Protocol::Scoped(Impl::Srsp) };
+        let protocol = match slip {
+            Slip::EarlyGrant => Protocol::Hlrc(false),
+            Slip::OpenLock | Slip::UnlockNoFlush => Protocol::Scoped(Impl::Brsp),
+            _ => Protocol::Scoped(Impl::Srsp),
+        };
         let wrong = (0..1000).find(|seed| !matches!(run(protocol, *seed, Some(slip)).1, End::Done(_)));
         println!("{slip:?}: {wrong:?}");
         if wrong.is_none() {

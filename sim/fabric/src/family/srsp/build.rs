@@ -74,6 +74,7 @@ impl SrspKeys {
                 aff: self.aff_entries,
                 targets: self.l1_targets,
                 sq: self.sync_queue,
+                closes: self.broadcast_closes.closes(),
                 // A slip that they do not know is refused when the keys are checked.
                 inject: self.inject.scoped().unwrap_or(Inject::None),
                 ..published.l1
@@ -91,6 +92,7 @@ impl SrspKeys {
                 ..published.l2
             },
             link: self.crossbar_latency,
+            columns: self.mesh,
             ..published
         }
     }

@@ -55,15 +55,14 @@ impl Checked<'_> {
             Gpu::Scoped(params) => params,
             Gpu::Registering(params) => return self.check_registering(&params),
         };
-        let legal = "0 (the crossbars)";
-        self.ensure(self.keys.mesh == 0, "mesh", "L1s with scopes have no mesh", legal)?;
         let l1 = [("size", "l1_size"), ("ways", "l1_ways"), ("latency", "l1_latency"), ("sfifo", "l1_sfifo")];
         let l1 = l1.into_iter().chain([("pa", "pa_entries"), ("aff", "aff_entries")]);
         let l1 = l1.chain([("targets", "l1_targets"), ("sq", "sync_queue")]);
         self.told(scoped.l1.validate(), &l1.collect::<Vec<_>>())?;
         let l2 = [("size", "l2_size"), ("ways", "l2_ways"), ("latency", "l2_latency"), ("sfifo", "l2_sfifo")];
         let l2 = l2.into_iter().chain([("mshrs", "l2_mshrs"), ("targets", "l2_targets")]);
-        self.told(scoped.l2.validate(), &l2.chain([("writes", "l2_writes")]).collect::<Vec<_>>())
+        self.told(scoped.l2.validate(), &l2.chain([("writes", "l2_writes")]).collect::<Vec<_>>())?;
+        self.told(scoped.validate(), &[("columns", "mesh"), ("link", "crossbar_latency")])
     }
 
     fn check_registering(&self, params: &HlrcFabricParams) -> Result<(), ConfigError> {

@@ -4,7 +4,7 @@ use crate::config::Legal::{OneOf, Power, Switch, Within};
 use crate::config::{M, Named, keys, named};
 use weft_srsp::hlrc_l1::HlrcInject;
 use weft_srsp::hlrc_l2::L2Write;
-use weft_srsp::l1::Inject;
+use weft_srsp::l1::{Closes, Inject};
 use weft_srsp::params::Impl;
 
 named! {
@@ -46,6 +46,8 @@ named! {
         NoNoinst = "no-noinst",
         /// The own remote operation leaves the CU gate open.
         OpenGate = "open-gate",
+        /// With protocol brsp: the flush of a broadcast locks nothing.
+        OpenLock = "open-lock",
         /// A release ends at once: what is dirty leaves later.
         EarlyRelease = "early-release",
         /// An acquire leaves all lines.
@@ -77,6 +79,30 @@ impl DataWrite {
     }
 }
 
+named! {
+    /// What a remote operation by broadcast keeps the other CUs from, from the flush of their L1s until these are
+    /// invalidated (srsp.md sections 1, 5.1 and 5.2).
+    BroadcastCloses {
+        /// Every access: their L1s are closed.
+        All = "all",
+        /// Accesses that synchronise, whatever their address.
+        Sync = "sync",
+        /// Accesses to the line of the operation's address.
+        Line = "line",
+    }
+}
+
+impl BroadcastCloses {
+    /// The hardware's word for it.
+    pub(super) fn closes(self) -> Closes {
+        match self {
+            BroadcastCloses::All => Closes::All,
+            BroadcastCloses::Sync => Closes::Sync,
+            BroadcastCloses::Line => Closes::Line,
+        }
+    }
+}
+
 impl SrspSlip {
     /// The L1s of a protocol have what the slip leaves out.
     pub(super) fn exists(self, protocol: SrspProtocol) -> bool {
@@ -89,6 +115,8 @@ impl SrspSlip {
             }
             // Of remote operations, their own ones and those that reach them.
             SrspSlip::OpenGate => matches!(protocol, Brsp | Srsp | SrspOpt),
+            // Of LOCK_FLUSH.
+            SrspSlip::OpenLock => protocol == Brsp,
             // Without probes all that an L1 hears of others comes on the channel of its fills, behind what was read
             // before: an invalidation finds no older line under way.
             SrspSlip::NoNoinst => !matches!(protocol, Global | Scope | Steal),
@@ -108,6 +136,7 @@ impl SrspSlip {
             SrspSlip::NoReplay => Inject::NoReplay,
             SrspSlip::NoNoinst => Inject::NoNoinst,
             SrspSlip::OpenGate => Inject::OpenGate,
+            SrspSlip::OpenLock => Inject::OpenLock,
             SrspSlip::EarlyRelease => Inject::EarlyRelease,
             SrspSlip::KeepsCopies => Inject::KeepsCopies,
             SrspSlip::FlushAfterAck | SrspSlip::NoGainInv => return None,
@@ -162,11 +191,12 @@ keys! {
             pa_entries: u32 = 16, "entries", Within(1, 256), "PA-TBL of an L1";
             aff_entries: u32 = 64, "entries", Within(0, 1024), "predictor of an L1, with protocol srsp-opt: a power of two from 8; 0: off";
             sync_queue: u32 = 8, "operations", Within(1, 64), "synchronising operations that wait in an L1 behind the one at work";
+            broadcast_closes: BroadcastCloses = BroadcastCloses::Line, "", OneOf(BroadcastCloses::NAMES), "protocol brsp: what a remote operation keeps the other CUs from between the flush and the invalidation of their L1s: all accesses, those that synchronise, or those to the line of its address; each is right, and none of it would not be";
             locks: u32 = 8, "lines", Within(1, 64), "lines that are locked at once in an L2 bank";
             revokes: u32 = 8, "lines", Within(1, 64), "protocol hlrc: lines that are revoked at once in an L2 bank";
             owned_aware: bool = true, "", Switch, "protocol hlrc: registered lines are replaced last, in L1s and L2 banks";
             l2_write: DataWrite = DataWrite::Combine, "", OneOf(DataWrite::NAMES), "protocol hlrc: written data is combined in the L2, or goes through it to memory and drops the copy there";
-            inject: SrspSlip = SrspSlip::None, "", OneOf(SrspSlip::NAMES), "a slip of the L1s, to try the checks; simulation only. With protocol srsp or srsp-opt alone pa-dropped, flush-short, early-pack, no-miss-fence; there and with brsp open-gate, and with hlrc too no-noinst; with all but hlrc no-replay, early-release, keeps-copies; with hlrc alone flush-after-ack, no-gain-inv";
+            inject: SrspSlip = SrspSlip::None, "", OneOf(SrspSlip::NAMES), "a slip of the L1s, to try the checks; simulation only. With protocol srsp or srsp-opt alone pa-dropped, flush-short, early-pack, no-miss-fence; with brsp alone open-lock; with these three open-gate, and with hlrc too no-noinst; with all but hlrc no-replay, early-release, keeps-copies; with hlrc alone flush-after-ack, no-gain-inv";
         }
         Caches {
             banks: u32 = 4, "banks", Power(1, 8), "L2 banks, line interleaved, each with a DRAM channel";
@@ -185,7 +215,7 @@ keys! {
         }
         Links {
             crossbar_latency: u32 = 4, "cycles", Within(1, 64), "time between L1s and L2 banks, and between L1s and the hub, one way (LINK_LAT)";
-            mesh: u32 = 0, "columns", Within(0, 16), "protocol hlrc: columns of a mesh of CUs, 2 cycles per hop, in place of the crossbars; 0: none";
+            mesh: u32 = 0, "columns", Within(0, 16), "columns of a mesh of CUs, 2 cycles per hop, in place of the crossbars; 0: none. Between L1s and the hub, which remote operations need, crossbar_latency stays";
         }
     }
 }

@@ -33,8 +33,22 @@ pub const WAVES: ParamSpec = size(
     "4",
     16,
     "waves",
-    "Waves of a work-group; a task has as many vertices as a work-group has lanes.",
+    "Waves of a work-group; a task has as many vertices as a work-group has lanes, unless parameter task says otherwise.",
 );
+
+/// Parameter `task`.
+pub const TASK: ParamSpec = ParamSpec {
+    name: "task",
+    default: "0",
+    legal: Legal::Integer { min: 0, max: 65536 },
+    unit: "vertices",
+    about: "Vertices of a task: below the work-group's lanes some stay idle, above them each visits several; 0: as many as it has lanes.",
+};
+
+/// Threads of a work-group.
+pub fn group(params: &Params) -> u64 {
+    params.integer("waves") * params.integer("lanes")
+}
 
 /// Parameter `hint`.
 pub const HINT: ParamSpec = ParamSpec {
@@ -103,8 +117,6 @@ pub enum Got {
 pub struct Queues {
     /// Queues.
     pub count: u64,
-    /// Vertices of a task.
-    pub chunk: u64,
     sync: Sync,
     hint: bool,
     vertices: u64,
@@ -128,14 +140,16 @@ impl Queues {
     /// Adds the arrays of the queues for tasks over `vertices` vertices.
     pub fn new(params: &Params, base: &mut Base, vertices: u64) -> Queues {
         let count = params.integer("queues");
-        let chunk = params.integer("waves") * params.integer("lanes");
+        let chunk = match params.integer("task") {
+            0 => group(params),
+            task => task,
+        };
         let tasks = vertices.div_ceil(chunk);
         let stride = if params.text("pad") == "on" { (16, 32) } else { (1, 1) };
         let ends = (0..tasks).flat_map(|k| [k * chunk, ((k + 1) * chunk).min(vertices)]);
         let ends: Vec<u32> = ends.map(|v| v as u32).collect();
         Queues {
             count,
-            chunk,
             sync: Sync::new(params),
             hint: params.text("hint") == "on",
             vertices,

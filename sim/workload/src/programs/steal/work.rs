@@ -6,7 +6,7 @@ use super::super::machine::GPUS;
 use super::super::params::{ParamSpec, Params, size};
 use super::super::round::{Atomic, Round};
 use super::super::simt::{Base, Flow, Launch, Memory, Thread};
-use super::queue::{Got, HINT, PAD, QUEUES, Queues, REGISTERS, WAVES};
+use super::queue::{Got, HINT, PAD, QUEUES, Queues, REGISTERS, TASK, WAVES};
 use super::sync::{SYNC, Sync};
 use crate::data;
 use crate::graph::Graph;
@@ -18,8 +18,21 @@ const ROUNDS: ParamSpec =
     size("rounds", "16", 1 << 16, "rounds", "Rounds at most; a program that has its result earlier stops.");
 
 /// Parameters of every program with work queues.
-pub const PARAMS: &[ParamSpec] =
-    &[SOURCE, NODES, EDGES, SYNC, QUEUES, WAVES, HINT, PAD, ROUNDS, GPUS, LANES, super::super::common::SEED];
+pub const PARAMS: &[ParamSpec] = &[
+    SOURCE,
+    NODES,
+    EDGES,
+    SYNC,
+    QUEUES,
+    WAVES,
+    TASK,
+    HINT,
+    PAD,
+    ROUNDS,
+    GPUS,
+    LANES,
+    super::super::common::SEED,
+];
 
 /// [`PARAMS`], and one that a program has besides.
 pub const fn and_one(more: ParamSpec) -> [ParamSpec; PARAMS.len() + 1] {
@@ -60,7 +73,9 @@ const R_NEXT: usize = REGISTERS + 2;
 const R_LAST: usize = REGISTERS + 3;
 const R_COUNT: usize = REGISTERS + 4;
 const R_ACC: usize = REGISTERS + 5;
-const ALL_REGISTERS: u64 = REGISTERS as u64 + 6;
+/// The vertex that the thread visits.
+const R_VERTEX: usize = REGISTERS + 6;
+const ALL_REGISTERS: u64 = REGISTERS as u64 + 7;
 
 const QUEUE: u64 = 0;
 const GET: u64 = 1;
@@ -97,6 +112,7 @@ pub struct Work {
     pub rounds: u64,
     queues: Queues,
     sync: Sync,
+    /// Threads of a work-group.
     group: u64,
     lanes: u64,
     row: usize,
@@ -117,7 +133,7 @@ impl Work {
         let rounds = params.integer("rounds");
         let more = base.zeros("more", rounds);
         let queues = Queues::new(params, &mut base, vertices);
-        let (group, lanes) = (queues.chunk, params.integer("lanes"));
+        let (group, lanes) = (super::queue::group(params), params.integer("lanes"));
         let sync = Sync::new(params);
         Work { base, vertices, rounds, queues, sync, group, lanes, row, col, weight, more }
     }
@@ -186,9 +202,14 @@ impl Work {
             }
             GOT | VISIT => {
                 if r[R_PHASE] == GOT {
-                    (r[R_PHASE], r[R_STEP]) = (VISIT, 0);
+                    (r[R_PHASE], r[R_STEP], r[R_VERTEX]) = (VISIT, 0, t.bits(S_BEGIN) + t.local);
                 }
-                if !self.walk(visit, t, t.bits(S_BEGIN) + t.local, r, io) {
+                if !self.walk(visit, t, r[R_VERTEX], r, io) {
+                    return Flow::Next;
+                }
+                // A task of more vertices than the work-group has threads: each takes every so many-th.
+                (r[R_STEP], r[R_VERTEX]) = (0, r[R_VERTEX] + self.group);
+                if r[R_VERTEX] < t.bits(S_END) {
                     return Flow::Next;
                 }
                 r[R_PHASE] = QUEUE;

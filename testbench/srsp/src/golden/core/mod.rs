@@ -10,6 +10,7 @@ use super::slip::Slip;
 use super::tables::{LrTbl, Pending, Releases, SFifo, Wbt};
 use super::word::Data;
 use std::collections::VecDeque;
+use weft_srsp::l1::Closes;
 use weft_srsp::params::Impl;
 
 mod access;
@@ -25,6 +26,8 @@ pub struct L1Params {
     pub banks: u8,
     /// System.
     pub imp: Impl,
+    /// bRSP: what a broadcast's lock stops.
+    pub closes: Closes,
     /// {sets, ways}.
     pub shape: (usize, usize),
     /// Lines are replaced, so their order of use counts.

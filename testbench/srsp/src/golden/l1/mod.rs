@@ -9,6 +9,7 @@ use super::msg::{CuOp, CuReq, Out, Pack, Rsp, RspKind, Scope, Sync};
 use super::slip::Slip;
 use super::tables::{Aff, PaTbl};
 use std::collections::VecDeque;
+use weft_srsp::l1::Closes;
 use weft_srsp::params::Impl;
 
 pub mod plan;
@@ -36,16 +37,16 @@ pub enum L1Step {
 pub struct Gate {
     /// By the sync unit: I, own remote operation.
     pub sync: bool,
-    /// By the probe unit: PA-full, INV_ALL.
+    /// By the probe unit, which flushes, then drops all lines: PA-full, INV_ALL, INV_UNLOCK.
     pub probe: bool,
-    /// From LOCK_FLUSH to INV_UNLOCK.
-    pub lock: bool,
+    /// From LOCK_FLUSH to INV_UNLOCK: the line of its address.
+    pub lock: Option<u64>,
 }
 
 impl Gate {
-    /// CU requests and replays may go on.
+    /// CU requests and replays may go on, if no lock stops them.
     pub fn open(&self) -> bool {
-        !(self.sync || self.probe || self.lock)
+        !(self.sync || self.probe)
     }
 }
 
@@ -123,9 +124,24 @@ impl L1 {
         self.core.take_out()
     }
 
+    /// A broadcast's lock stops a request.
+    fn barred(&self, op: &CuOp) -> bool {
+        let line = match op {
+            CuOp::Load { line, .. } | CuOp::Store { line, .. } => Some(*line),
+            CuOp::Sync(sync) => Some(sync.atomic.line()),
+            CuOp::Begin | CuOp::End => None,
+        };
+        let plain = matches!(op, CuOp::Load { .. } | CuOp::Store { .. });
+        self.gate.lock.is_some_and(|locked| match self.params().closes {
+            Closes::All => true,
+            Closes::Sync => !plain,
+            Closes::Line => line == Some(locked),
+        })
+    }
+
     /// A request of the CU. On [`Took::Wait`] nothing has changed; on [`Took::NotYet`] something has, and the request is to be tried again.
     pub fn cu(&mut self, req: &CuReq) -> Took {
-        if !self.gate.open() {
+        if !self.gate.open() || self.barred(&req.op) {
             return Took::Wait;
         }
         let took = match req.op {
@@ -174,8 +190,12 @@ impl L1 {
     pub fn rsp(&mut self, rsp: &Rsp) {
         match rsp.kind {
             RspKind::Fill { mshr, data } => {
-                let now = self.gate.open();
-                self.core.fill(mshr, data, now);
+                let line = self.core.mshrs.get(usize::from(mshr)).and_then(Option::as_ref).map(|m| m.line);
+                let locked = self
+                    .gate
+                    .lock
+                    .is_some_and(|locked| self.params().closes != Closes::Line || line == Some(locked));
+                self.core.fill(mshr, data, self.gate.open() && !locked);
             }
             RspKind::WbAck { wbt, epoch } => self.core.wb_ack(wbt, epoch),
             RspKind::AtmRsp { old, wrote } | RspKind::RemRsp { old, wrote } => self.answered(old, wrote),
@@ -227,6 +247,9 @@ impl L1 {
     }
     fn replay(&mut self, number: usize) -> bool {
         let Some((id, sync)) = self.core.replaying(number).filter(|_| self.gate.open()) else { return false };
+        if self.barred(&CuOp::Sync(sync)) {
+            return false;
+        }
         match self.dispatch(id, &sync, Some(number)) {
             Took::Done => self.core.replayed(number),
             Took::NotYet => {}

@@ -51,19 +51,31 @@ impl L1 {
             ProbeKind::SelFlush => self.sel_flush(probe.addr),
             ProbeKind::SelInv => (self.sel_inv(probe.addr), false),
             ProbeKind::LockFlush => {
-                self.gate.lock = true;
+                if !self.core.slips(Slip::OpenLock) {
+                    self.gate.lock = Some(line);
+                }
                 self.core.flush_all(Who::Probe);
                 (Stage::Flush, false)
+            }
+            ProbeKind::InvAll if self.clean() => {
+                self.flash_inv();
+                (Stage::Wait, false)
             }
             ProbeKind::InvAll => {
                 self.gate.probe = true;
                 self.core.flush_all(Who::Probe);
                 (Stage::FlushInv, false)
             }
-            ProbeKind::InvUnlock => {
+            // Nothing is dirty where the lock stops everything; else what it let pass is flushed first.
+            ProbeKind::InvUnlock if self.clean() || self.core.slips(Slip::UnlockNoFlush) => {
                 self.flash_inv();
-                self.gate.lock = false;
+                self.gate.lock = None;
                 (Stage::Wait, false)
+            }
+            ProbeKind::InvUnlock => {
+                self.gate.probe = true;
+                self.core.flush_all(Who::Probe);
+                (Stage::FlushInv, false)
             }
             ProbeKind::Revoke => {
                 self.core.fault("a REVOKE in an L1 without owned lines");
@@ -73,6 +85,10 @@ impl L1 {
         self.active = Some(ProbeRun { probe: *probe, stage, hit });
         self.settle();
         true
+    }
+    /// The sFIFO is empty and no write-back is under way: nothing is to be flushed or waited for.
+    fn clean(&self) -> bool {
+        self.core.rel.sfifo.entries().next().is_none() && self.core.wbt.is_empty()
     }
     fn sel_flush(&mut self, addr: u64) -> (Stage, bool) {
         let found = self.core.rel.lr.find(addr >> 2);
@@ -106,6 +122,9 @@ impl L1 {
             Stage::Flash => {
                 self.flash_inv();
                 self.gate.probe = false;
+                if run.probe.kind == ProbeKind::InvUnlock {
+                    self.gate.lock = None;
+                }
                 true
             }
             Stage::LateInv if !self.core.stuck(line) => {

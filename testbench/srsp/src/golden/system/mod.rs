@@ -16,6 +16,7 @@ use super::word::{Data, LINE};
 use crate::checker::{Model, Scoreboard};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
+use weft_srsp::l1::Closes;
 use weft_srsp::params::Impl;
 
 pub mod explore;
@@ -74,6 +75,8 @@ pub struct SystemParams {
     pub hold_port: bool,
     /// What memory holds at first.
     pub initial: fn(u64) -> Data,
+    /// bRSP: what a broadcast's lock stops.
+    pub closes: Closes,
     /// One thing done wrong.
     pub slip: Option<Slip>,
 }
@@ -99,6 +102,7 @@ impl SystemParams {
             instant_memory: true,
             hold_port: false,
             initial: |_| Data::default(),
+            closes: Closes::Line,
             slip: None,
         }
     }
@@ -114,6 +118,7 @@ impl SystemParams {
             cus: self.cus,
             banks: self.banks,
             imp: self.imp(),
+            closes: self.closes,
             shape: self.l1,
             replaces: self.replaces.0,
             sfifo: self.l1_sfifo,

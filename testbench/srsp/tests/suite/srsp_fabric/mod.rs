@@ -3,7 +3,7 @@
 mod races;
 
 use weft_srsp::fabric::{SrspFabricParams, srsp_fabric};
-use weft_srsp::l1::L1Params;
+use weft_srsp::l1::{Closes, L1Params};
 use weft_srsp::l2::{L2Fault, L2Params};
 use weft_srsp::params::{Impl, Srsp};
 use weft_srsp_bench::bench::locks::{self, Manner};
@@ -75,6 +75,28 @@ fn locks_go_round_in_srsp_opt() {
     }
 }
 
+/// L1s and banks on a mesh, probes by the hub.
+#[test]
+fn locks_go_round_in_a_mesh() {
+    for (seed, (cus, columns)) in [(4, 2), (6, 3), (3, 1)].into_iter().enumerate() {
+        for system in [Impl::Base, Impl::Brsp, Impl::Srsp] {
+            let p = SrspFabricParams { columns, ..small(system, cus) };
+            let w = passes(&p, 3, 12, 30 + seed as u64);
+            assert_eq!(w.b.counted("hub_multicasts") > 0, system != Impl::Base);
+        }
+    }
+}
+
+/// Whatever a broadcast stops in the other L1s.
+#[test]
+fn locks_go_round_in_brsp_whatever_it_closes() {
+    for (closes, _) in Closes::WORDS {
+        let p = small(Impl::Brsp, 3);
+        let p = SrspFabricParams { l1: L1Params { closes: *closes, ..p.l1.clone() }, ..p };
+        assert!(passes(&p, 3, 12, 40).b.counted("l2_token_grants") > 0);
+    }
+}
+
 #[test]
 fn one_cu_alone() {
     for system in [Impl::Base, Impl::Brsp, Impl::Srsp] {
@@ -128,6 +150,7 @@ fn parts_that_do_not_fit_are_refused() {
     for bad in [
         SrspFabricParams { link: 0, ..p.clone() },
         SrspFabricParams { link: 65, ..p.clone() },
+        SrspFabricParams { columns: 3, ..p.clone() },
         SrspFabricParams { l2: other.l2, ..p },
     ] {
         let error = srsp_fabric(&bad).map(|_| ()).expect_err("illegal").to_string();

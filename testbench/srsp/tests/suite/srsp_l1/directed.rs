@@ -2,7 +2,7 @@
 
 use crate::srsp_l1::memory::{LINE, OTHER};
 use crate::srsp_l1::world::{ACQ, AR, Ask, OWN, OWNER, REL, RLX, THERE, World, small, sync};
-use weft_srsp::l1::L1Params;
+use weft_srsp::l1::{Closes, L1Params};
 use weft_srsp::msg::{ProbeOp, SyncOp};
 use weft_srsp::params::Impl;
 
@@ -164,6 +164,60 @@ fn brsp_tells_everybody() {
     assert_eq!(w.casts, expected);
     assert_eq!(w.memory.token, None);
     assert!(w.memory.locks.is_empty());
+}
+
+/// Whatever a broadcast's lock stops, nobody here takes its variable; a smaller one lets other accesses pass, and what
+/// these leave dirty is flushed before the lines are dropped.
+#[test]
+fn a_broadcast_stops_what_its_lock_says() {
+    for (closes, loads, stores, other_lock) in
+        [(Closes::All, 0, 0, 0), (Closes::Sync, 1, 1, 0), (Closes::Line, 1, 1, 1)]
+    {
+        let p = L1Params { size: 2048, ways: 4, sfifo: 4, closes, ..small(Impl::Brsp) };
+        let passes = |ask: Ask| {
+            let mut w = World::new(&p, 1);
+            w.memory.slow = 3;
+            w.rest(40);
+            w.probe(ProbeOp::LockFlush, L);
+            assert!(!w.acknowledged());
+            w.ask(ask);
+            (0..200).for_each(|_| w.quiet_cycle());
+            let within = w.b.received("cu_rsp").is_some();
+            w.probe(ProbeOp::InvUnlock, L);
+            w.acknowledged();
+            (0..200).for_each(|_| w.quiet_cycle());
+            assert!(within || w.b.received("cu_rsp").is_some(), "{closes:?}: answered at last");
+            (u64::from(within), w.memory.word(Y, 4))
+        };
+        assert_eq!(passes(Ask::Load(Y)).0, loads, "{closes:?}: a load");
+        assert_eq!(passes(acquire(0, false)).0, 0, "{closes:?}: the variable");
+        let elsewhere = sync(SyncOp::Cas, L + 0x100, 1, 0, ACQ, 0, false);
+        assert_eq!(passes(elsewhere).0, other_lock, "{closes:?}: another variable");
+        let stored = passes(Ask::Store(Y, 7, true));
+        assert_eq!(stored.0, stores, "{closes:?}: a store");
+        // What passed has been flushed; what waited is still here.
+        assert_eq!(stored.1, 7 * stores, "{closes:?}");
+    }
+}
+
+/// An L1 with nothing to flush acknowledges a broadcast as soon as it has looked.
+#[test]
+fn a_broadcast_costs_a_clean_l1_a_look() {
+    let mut w = quiet(Impl::Brsp);
+    let mut cycles = |op| {
+        let begin = w.now();
+        w.probe(op, L);
+        w.acknowledged();
+        w.now() - begin
+    };
+    let clean = [ProbeOp::LockFlush, ProbeOp::InvUnlock, ProbeOp::InvAll].map(&mut cycles);
+    assert!(clean.iter().all(|c| *c <= 6), "{clean:?} cycles");
+    w.ask(Ask::Store(Y, 3, false));
+    w.rest(20);
+    let begin = w.now();
+    w.probe(ProbeOp::LockFlush, L);
+    w.acknowledged();
+    assert!(w.now() - begin > clean[0], "a dirty line takes longer");
 }
 
 /// A right prediction asks one L1, a wrong one the others afterwards.

@@ -4,7 +4,7 @@ use crate::srsp_l1::world::{World, small};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use weft_bench::seeds::{Work, missed_faults, unseen};
-use weft_srsp::l1::{Inject, L1Params};
+use weft_srsp::l1::{Closes, Inject, L1Params};
 use weft_srsp::params::{Impl, Srsp};
 
 /// What random work hardly meets; a directed test does.
@@ -23,6 +23,14 @@ fn trial(p: &L1Params, seed: u64, cycles: u64) -> BTreeSet<String> {
 /// Seeds of each system.
 const SEEDS: [(Impl, Range<u64>); 4] =
     [(Impl::Base, 0..4), (Impl::Srsp, 10..18), (Impl::Brsp, 20..24), (Impl::SrspOpt, 30..42)];
+
+/// What a broadcast's lock stops in an L1 of bRSP is a choice: the usual one has every row, the others keep every value.
+#[test]
+fn brsp_keeps_every_value_whatever_a_lock_stops() {
+    for (seed, (closes, _)) in Closes::WORDS.iter().enumerate() {
+        drop(trial(&L1Params { closes: *closes, ..small(Impl::Brsp) }, 60 + seed as u64, 20_000));
+    }
+}
 
 /// Every row and race of a system is hit by some seed.
 fn all_hit(work: Work, system: Impl) {
@@ -105,7 +113,9 @@ fn a_focused_world_keeps_every_value() {
 #[test]
 fn faults_are_found() {
     let run = |inject: Inject, seed: u64| {
-        let p = L1Params { inject, ..small(Impl::Srsp) };
+        // A lock in the L1 is bRSP's.
+        let system = if inject == Inject::OpenLock { Impl::Brsp } else { Impl::Srsp };
+        let p = L1Params { inject, ..small(system) };
         let wide = L1Params { size: 4096, ways: 4, sfifo: 16, pa: 16, ..p.clone() };
         let focus = seed.is_multiple_of(2);
         let mut w = if focus { World::focused(&wide, seed) } else { World::mixed(&p, seed) };
