@@ -70,16 +70,35 @@ impl Mpi {
                 self.heard();
                 return bytes;
             }
-            looks = looks.saturating_add(1);
-            if self.place.rank == 0 {
-                self.wait();
+            self.again(&mut looks);
+        }
+    }
+
+    /// Hands a message over. A long one is taken only when the other rank asks for it, which one that is no more
+    /// does not.
+    fn hand(&self, world: &SimpleCommunicator, to: usize, piece: &[u8]) {
+        let to = world.process_at_rank(to as i32);
+        mpi::request::scope(|scope| {
+            let mut sent = to.immediate_send_with_tag(scope, piece, TALK);
+            let mut looks = 0u32;
+            while let Err(pending) = sent.test() {
+                sent = pending;
+                self.again(&mut looks);
             }
-            match looks {
-                0..1000 if !self.crowded => std::hint::spin_loop(),
-                0..20_000 => std::thread::yield_now(),
-                // Another rank computes for long, or writes a file.
-                _ => std::thread::sleep(Duration::from_micros(50)),
-            }
+        });
+    }
+
+    /// Between two looks whether something has come or gone.
+    fn again(&self, looks: &mut u32) {
+        *looks = looks.saturating_add(1);
+        if self.place.rank == 0 {
+            self.wait();
+        }
+        match *looks {
+            0..1000 if !self.crowded => std::hint::spin_loop(),
+            0..20_000 => std::thread::yield_now(),
+            // Another rank computes for long, or writes a file.
+            _ => std::thread::sleep(Duration::from_micros(50)),
         }
     }
 }
@@ -114,9 +133,8 @@ impl Link for Mpi {
 
     fn send(&self, to: usize, text: &[u8]) {
         let world = SimpleCommunicator::world();
-        let to = world.process_at_rank(to as i32);
-        text.chunks_exact(PIECE).for_each(|piece| to.send_with_tag(piece, TALK));
-        to.send_with_tag(text.chunks_exact(PIECE).remainder(), TALK);
+        text.chunks_exact(PIECE).for_each(|piece| self.hand(&world, to, piece));
+        self.hand(&world, to, text.chunks_exact(PIECE).remainder());
     }
 
     fn receive(&self, from: usize) -> Vec<u8> {
