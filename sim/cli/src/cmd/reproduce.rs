@@ -14,7 +14,8 @@ use crate::reproduce::report::{SystemDone, write, write_all};
 use crate::sweep::board::{Board, words};
 use crate::sweep::execute::execute;
 use crate::sweep::file::SweepFile;
-use crate::sweep::plan::Plan;
+use crate::sweep::known;
+use crate::sweep::plan::{Plan, Run};
 use crate::sweep::record::Record;
 use crate::sweep::results::{self, Results};
 use crate::sweep::tier::Tier;
@@ -119,7 +120,7 @@ pub fn run(args: &Args) -> Outcome {
         let files = write(&done, &name, &args.out).map_err(Failure::check)?;
         all.push((done, files));
     }
-    let missing = maker.missing;
+    let (missing, shared) = (maker.missing, maker.shared);
     let (made, time) = maker.board.finish();
     let (all, mut files): (Vec<SystemDone>, Vec<Vec<PathBuf>>) = all.into_iter().unzip();
     if args.system == "all" {
@@ -127,7 +128,11 @@ pub fn run(args: &Args) -> Outcome {
     }
     all.iter().try_for_each(print)?;
     if args.recorded.is_none() {
-        say(format!("runs made: {made}, which took {} one after the other", words(time)))?;
+        let others = match shared {
+            0 => String::new(),
+            _ => format!("; {shared} more are the same as runs of other sweeps"),
+        };
+        say(format!("runs made: {made}, which took {} one after the other{others}", words(time)))?;
     }
     files.concat().iter().try_for_each(|file| say(format!("report: {}", file.display())))?;
     let failed: usize = all.iter().flat_map(|done| &done.figures).map(|done| done.runs.1).sum();
@@ -208,6 +213,8 @@ struct Maker<'a> {
     explored: Explored,
     /// Runs that nobody has made yet, where none is to be made now.
     missing: usize,
+    /// Runs that another sweep had made.
+    shared: usize,
 }
 
 impl<'a> Maker<'a> {
@@ -226,7 +233,7 @@ impl<'a> Maker<'a> {
         let mut rows = chosen.iter().flatten().flat_map(Figure::rows);
         let anew = args.restart && rows.any(|row| row.states.is_some());
         let explored = Explored::open(&args.out.join("runs"), anew).map_err(Failure::Input)?;
-        Ok(Maker { args, jobs, board: Board::new(left, jobs), explored, missing: 0 })
+        Ok(Maker { args, jobs, board: Board::new(left, jobs), explored, missing: 0, shared: 0 })
     }
 
     /// All runs of a system, sweep by sweep, so that the hardware of one is in memory at a time.
@@ -275,8 +282,10 @@ impl<'a> Maker<'a> {
             self.keep(plan, &results)?;
             return Ok(results);
         }
-        execute(plan, &mut results, self.jobs, &|run| numbers.contains(&run.number), &self.board)
-            .map_err(Failure::check)?;
+        let wanted = |run: &Run| numbers.contains(&run.number);
+        let folder = self.args.out.join("runs");
+        self.shared += known::take(plan, &mut results, &wanted, &folder).map_err(Failure::check)?;
+        execute(plan, &mut results, self.jobs, &wanted, &self.board).map_err(Failure::check)?;
         results.sort().map_err(Failure::check)?;
         self.keep(plan, &results)?;
         for run in plan.runs.iter().filter(|run| !numbers.contains(&run.number)) {

@@ -123,8 +123,20 @@ mod tests {
     ];
 
     /// Systems with what their sweeps' names begin with: two studies of the same system have fabrics of their own.
-    const COMPARED: [(&str, &str); 6] =
-        [("rec", ""), ("hmg", ""), ("mgcc", ""), ("dnn-step", ""), ("srsp", "srsp-"), ("srsp", "hlrc-")];
+    const COMPARED: [(&str, &str); 8] = [
+        ("rec", ""),
+        ("hmg", ""),
+        ("mgcc", ""),
+        ("dnn-step", ""),
+        ("srsp", "srsp-"),
+        ("srsp", "hlrc-"),
+        ("spandex", ""),
+        ("flat", "flat-"),
+    ];
+
+    /// Sweeps whose programs are of no list: a matrix product at several sizes; traces as they were recorded;
+    /// microbenchmarks at several sizes, on a fabric whose L1s they outgrow; Spandex on four GPUs.
+    const ALONE: [&str; 4] = ["dnn-remote", "traces", "spandex-sizes", "spandex-gpus"];
 
     /// What a program is given in a sweep, but for what the sweep varies.
     struct Inputs {
@@ -152,9 +164,7 @@ mod tests {
             let mut names: Vec<String> = published.figures.into_iter().filter_map(|f| f.sweep).collect();
             names.sort();
             names.dedup();
-            // A matrix product at several sizes, and traces as they were recorded: neither has inputs by
-            // tier.
-            names.retain(|name| !["dnn-remote", "traces"].contains(&name.as_str()) && name.starts_with(begins));
+            names.retain(|name| !ALONE.contains(&name.as_str()) && name.starts_with(begins));
             for tier in Tier::ALL {
                 let mut known: BTreeMap<String, Inputs> = BTreeMap::new();
                 let mut fabric: Option<(String, String)> = None;

@@ -72,6 +72,7 @@ pub mod columns;
 pub mod contest;
 pub mod execute;
 pub mod file;
+pub mod known;
 mod only;
 pub mod parts;
 pub mod plan;

@@ -43,7 +43,7 @@ pub struct Run {
     pub seed: Option<u64>,
     /// Keys that differ from the fabric's file.
     pub changed: String,
-    /// Fingerprint of everything its results depend on.
+    /// Fingerprint of everything its results depend on; of the same run in another sweep it is the same.
     pub identity: String,
 }
 
@@ -320,7 +320,7 @@ fn surveys(runs: &[Run]) -> Result<BTreeMap<String, Survey>, Error> {
 fn identity(run: &Run, fingerprint: u64) -> Result<String, Error> {
     let (program, params) = (run.program.as_ref(), run.params.all.clone());
     let identity = Identity::new(&run.config, program, params, BackendKind::Native, run.seed, None);
-    let parts = (env!("CARGO_PKG_VERSION"), fingerprint, &run.labels, &identity);
+    let parts = (env!("CARGO_PKG_VERSION"), fingerprint, &identity);
     Ok(format!("{:016x}", Digest::of(serde_json::to_string(&parts)?.as_bytes())))
 }
 

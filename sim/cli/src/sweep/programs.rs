@@ -29,6 +29,8 @@ pub const LISTS: &[(&str, &str)] = &[
     ("dnn-step", include_str!("../../../fabrics/programs/dnn-step.toml")),
     ("srsp", include_str!("../../../fabrics/programs/srsp.toml")),
     ("hlrc", include_str!("../../../fabrics/programs/hlrc.toml")),
+    ("spandex", include_str!("../../../fabrics/programs/spandex.toml")),
+    ("flat", include_str!("../../../fabrics/programs/flat.toml")),
 ];
 
 /// What a table of a sweep says of its programs.

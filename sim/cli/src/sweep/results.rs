@@ -7,7 +7,7 @@
 
 use super::columns::{CHECK, Cells, checksum, unchanged};
 use super::parts::{Parts, is_locked};
-use super::plan::Plan;
+use super::plan::{Plan, Run};
 use super::shard::Shard;
 use anyhow::{Context, Error, anyhow};
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
@@ -415,8 +415,13 @@ fn fit(cells: &[String], header: &[String], plan: &Plan) -> Result<usize, String
         return Err(format!("has {} cells where there are {} columns", cells.len(), header.len()));
     }
     let cell = |name: &str| header.iter().position(|n| n == name).map_or("", |at| cells[at].as_str());
-    // Rows are known by their identity, so that an axis may be made longer.
-    if let Some(run) = plan.runs.iter().find(|run| run.identity == cell("identity")) {
+    // Rows are known by what was run and under which names, so that an axis may be made longer.
+    let axes = &plan.sweep.axes;
+    let named = |run: &&Run| {
+        axes.iter().zip(&run.labels).all(|(a, label)| cell(&format!("axis.{}", a.name)) == label)
+    };
+    let mut same = plan.runs.iter().filter(|run| run.identity == cell("identity"));
+    if let Some(run) = same.find(named) {
         return Ok(run.number);
     }
     let number = cell("run").parse::<usize>().ok().and_then(|n| n.checked_sub(1));
