@@ -138,6 +138,23 @@ fn waves_that_synchronise_inside_a_kernel() {
     }
 }
 
+/// Reads that find another GPU's write of their line in service take its line, under SC and nowhere else; programs
+/// whose work-groups share no line within a kernel have none.
+#[test]
+fn reads_are_merged_with_writes_where_lines_are_read_while_others_write_them() {
+    let shared = [("blocks", "32"), ("group", "32"), ("iterations", "6")];
+    let counts = [("wt-c-sc", "auto"), ("wt-c-sc", "off"), ("wt-c-rc", "auto")].map(|(protocol, merge)| {
+        let fabric = Fabric::new(protocol, &[&format!("merge_raw={merge}"), "dram_latency=100"]);
+        let read = |workload, given| {
+            let m = fabric.run(workload, given).metrics;
+            [m.count("merged_reads"), m.count("dram_reads")]
+        };
+        [read("seqlocks", &shared), read("xtreme3", XTREME)]
+    });
+    let [[[merged, _], own], [[off, _], _], [[rc, _], _]] = counts;
+    assert!(merged > 0 && [off, rc, own[0]] == [0; 3] && own[1] > 0, "{counts:?}");
+}
+
 #[test]
 fn clocks_roll_over_while_programs_run() {
     let fabric = Fabric::new("wt-c-rc", &["ts=7", "tsu_scale=1/8", "il=64"]);
