@@ -11,7 +11,7 @@ use crate::program::VerifyError;
 /// Registry entry.
 pub const INFO: WorkloadInfo = WorkloadInfo {
     name: "aes",
-    about: "AES-256 of a message in place, 16 bytes per thread in work-groups of 64, byte by byte; each GPU has a key schedule and an S-box of its own (Hetero-Mark AES).",
+    about: "AES-256 of a message in place, 16 bytes per thread in work-groups of 64, in words of 8 bytes, with substitutions byte by byte; each GPU has a key schedule and an S-box of its own (Hetero-Mark AES).",
     params: &[
         size("blocks", "1024", 1 << 24, "blocks of 16 bytes", "Length of the message."),
         GPUS,
@@ -164,19 +164,23 @@ impl Kernels for Aes {
         if t.id >= self.blocks {
             return Flow::End;
         }
-        let bytes = (0..BLOCK as u64).map(|i| (i, self.base.at(MESSAGE, KEY_WORDS * t.id) + i));
+        let halves = (0..2).map(|i| (i, self.base.at(MESSAGE, KEY_WORDS * t.id) + 8 * i));
         if t.round == 0 {
-            bytes.for_each(|(i, at)| io.load_byte(i, at));
+            halves.for_each(|(i, at)| io.load_wide(i, at));
             self.ask(t, 0, None, io);
             return Flow::Next;
         }
-        let loaded: State = std::array::from_fn(|i| t.bits(i as u64) as u8);
+        let loaded: State = match t.round {
+            1 => std::array::from_fn(|i| t.bits(i as u64 / 8).to_le_bytes()[i % 8]),
+            _ => std::array::from_fn(|i| t.bits(i as u64) as u8),
+        };
         let key: State = std::array::from_fn(|i| (t.bits(S_KEY + i as u64 / 4) >> (8 * (i % 4))) as u8);
         let round = t.round as usize - 1;
         let state = if round == 0 { xor(loaded, &key) } else { after_s_box(&loaded, &key, round) };
         io.alu(BLOCK as u64);
         if round == ROUNDS {
-            bytes.for_each(|(i, at)| io.store_byte(i, at, u64::from(state[i as usize])));
+            let half = |i: u64| state.as_chunks::<8>().0[i as usize];
+            halves.for_each(|(i, at)| io.store_wide(i, at, u64::from_le_bytes(half(i))));
             return Flow::End;
         }
         self.ask(t, t.round, Some(&state), io);

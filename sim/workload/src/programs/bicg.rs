@@ -11,7 +11,7 @@ pub const INFO: WorkloadInfo = WorkloadInfo {
     name: "bicg",
     about: "q = A p with one thread per row, then s = A^T r with one per column (PolyBench BICG).",
     params: PARAMS,
-    published: &[("rows", "4096"), ("columns", "4096"), ("group", "256"), ("accum", "memory")],
+    published: &[("rows", "4096"), ("columns", "4096"), ("group", "256"), ("accum", "stores")],
     takes_graph: false,
     make,
 };

@@ -3,7 +3,7 @@
 use super::common::{
     LANES, SEED, Threads, active, arithmetic, await_first, compare, float, floats, lane_value, words,
 };
-use super::matvec::{ACCUM, MatVec, Walk, in_memory};
+use super::matvec::{ACCUM, Accum, MatVec, Walk};
 use super::params::{Legal, ParamSpec, Params};
 use super::{WorkloadError, WorkloadInfo};
 use crate::data;
@@ -80,16 +80,16 @@ impl Gemv {
         layout.add("x", 4, n, false, vec![]);
         layout.add("w", 4, n, false, vec![]);
         let at = |i: usize| layout.arrays()[i].addr;
-        let running = |i: usize| in_memory(params).then(|| at(i));
         let column = MatVec {
             matrix: at(A),
             columns: n,
             vector: at(Y),
             inner: n,
             walk: Walk::Column,
-            running: running(X),
+            target: at(X),
+            accum: Accum::of(params),
         };
-        let row = MatVec { vector: at(X), walk: Walk::Row, running: running(W), ..column };
+        let row = MatVec { vector: at(X), walk: Walk::Row, target: at(W), ..column };
         Ok(Self {
             n,
             tile: Threads { lanes, group: TILE.0 * TILE.1 },

@@ -9,14 +9,31 @@ use crate::program::{Frame, LoadedValues};
 pub const ACCUM: ParamSpec = ParamSpec {
     name: "accum",
     default: "registers",
-    legal: Legal::Choice(&["registers", "memory"]),
+    legal: Legal::Choice(&["registers", "stores", "memory"]),
     unit: "",
-    about: "Where a thread adds up: in registers, or in the result's element, which it then reads and writes at every step.",
+    about: "Where a thread adds up: in registers; in a register that it stores into the result's element at every step, as compilers make of r[i] += a * b where arrays may overlap; in that element, which it then reads and writes at every step.",
 };
 
-/// Whether [`ACCUM`] says memory.
-pub fn in_memory(params: &Params) -> bool {
-    params.text("accum") == "memory"
+/// What [`ACCUM`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accum {
+    /// In registers.
+    Registers,
+    /// In a register, stored at every step.
+    Stores,
+    /// In memory, read and written at every step.
+    Memory,
+}
+
+impl Accum {
+    /// That of a program.
+    pub fn of(params: &Params) -> Accum {
+        match params.text("accum") {
+            "memory" => Accum::Memory,
+            "stores" => Accum::Stores,
+            _ => Accum::Registers,
+        }
+    }
 }
 
 /// Elements that a wave loads before it waits.
@@ -44,8 +61,10 @@ pub struct MatVec {
     pub inner: u64,
     /// Direction.
     pub walk: Walk,
-    /// Address of the vector in which the sums grow, if they do in memory ([`ACCUM`]).
-    pub running: Option<u64>,
+    /// Address of the vector of the results.
+    pub target: u64,
+    /// Where sums grow.
+    pub accum: Accum,
 }
 
 impl MatVec {
@@ -61,7 +80,7 @@ impl MatVec {
 
     /// Elements between two waits.
     fn batch(&self) -> u64 {
-        if self.running.is_some() { 1 } else { UNROLL }
+        if self.accum == Accum::Registers { UNROLL } else { 1 }
     }
 
     /// One step; `None` when the accumulators in `frame.vars[1..]` hold the sums. The frame's `pc` is 0 before the first
@@ -84,10 +103,10 @@ impl MatVec {
             return None;
         }
         let count = self.batch().min(self.inner - at);
-        let running = self.running.map(|address| Access::data(4, words(address + 4 * first), mask));
-        if let Some(access) = &running {
+        let running = Access::data(4, words(self.target + 4 * first), mask);
+        if self.accum != Accum::Registers {
             let values = Values::Lanes(frame.vars[1..].to_vec());
-            ops.push(Op::Store { access: access.clone(), values });
+            ops.push(Op::Store { access: running.clone(), values });
         }
         for k in 0..count {
             let j = at + k;
@@ -105,19 +124,17 @@ impl MatVec {
             ops.push(Op::Load { token: 2 * k as Token + 1, access: vector });
         }
         let loads = 2 * count as Token;
-        let waits = if let Some(access) = running {
-            ops.push(Op::Load { token: loads, access });
-            loads + 1
-        } else {
-            loads
-        };
-        ops.push(await_first(waits));
+        let reloads = self.accum == Accum::Memory;
+        if reloads {
+            ops.push(Op::Load { token: loads, access: running });
+        }
+        ops.push(await_first(loads + Token::from(reloads)));
         Some(ops)
     }
 
     fn accumulate(&self, frame: &mut Frame, values: &LoadedValues, mask: LaneMask) -> u64 {
         let count = self.batch().min(self.inner - frame.vars[0]);
-        if self.running.is_some() {
+        if self.accum == Accum::Memory {
             let sums = values.get(2 * count as Token);
             active(mask).for_each(|lane| frame.vars[1 + lane] = sums[lane]);
         }

@@ -1,7 +1,7 @@
 //! Matrix-vector products one after the other, a kernel each, on one matrix.
 
 use super::common::{LANES, SEED, Threads, arithmetic, compare, floats, words};
-use super::matvec::{ACCUM, MatVec, Walk, in_memory};
+use super::matvec::{ACCUM, Accum, MatVec, Walk};
 use super::params::{Legal, ParamSpec, Params};
 use crate::data;
 use crate::op::{Access, Op, Values};
@@ -47,7 +47,7 @@ pub struct MatVecs {
     rows: u64,
     columns: u64,
     seed: u64,
-    in_memory: bool,
+    accum: Accum,
     threads: Threads,
     layout: Layout,
     steps: Vec<Step>,
@@ -63,7 +63,7 @@ impl MatVecs {
         let mut layout = Layout::new();
         let a = data::units(seed, 0, (rows * columns) as usize);
         layout.add("A", 4, rows * columns, true, data::f32_bytes(&a));
-        Self { name, rows, columns, seed, in_memory: in_memory(params), threads, layout, steps: Vec::new() }
+        Self { name, rows, columns, seed, accum: Accum::of(params), threads, layout, steps: Vec::new() }
     }
 
     /// Adds an input vector that a product along `walk` can take.
@@ -89,7 +89,8 @@ impl MatVecs {
             vector: at(vector),
             inner,
             walk,
-            running: self.in_memory.then(|| at(target)),
+            target: at(target),
+            accum: self.accum,
         };
         let results = self.rows + self.columns - inner;
         self.steps.push(Step { name, product, results, vector, target });

@@ -1,7 +1,7 @@
 //! Chains of matrix products with one thread per element, as the PolyBench kernels do them.
 
 use super::common::{LANES, SEED};
-use super::matvec::{ACCUM, in_memory};
+use super::matvec::{ACCUM, Accum};
 use super::params::{Legal, ParamSpec, Params};
 use super::simt::{Base, Flow, Kernels, Launch, Memory, Round, Thread};
 use crate::data;
@@ -60,7 +60,7 @@ pub struct Product {
 pub struct Chain {
     base: Base,
     seed: u64,
-    in_memory: bool,
+    accum: Accum,
     products: Vec<Product>,
 }
 
@@ -70,7 +70,7 @@ impl Chain {
         Self {
             base: Base::new(name, params),
             seed: params.integer("seed"),
-            in_memory: in_memory(params),
+            accum: Accum::of(params),
             products: vec![],
         }
     }
@@ -125,7 +125,10 @@ impl Kernels for Chain {
         if row >= p.target.rows || column >= p.target.columns {
             return Flow::End;
         }
-        if self.in_memory { self.step(p, t, io) } else { self.batch(p, t, registers, io) }
+        match self.accum {
+            Accum::Registers => self.batch(p, t, registers, io),
+            Accum::Stores | Accum::Memory => self.step(p, t, registers, io),
+        }
     }
 
     fn verify(&self, memory: &Memory) -> Result<(), VerifyError> {
@@ -137,7 +140,7 @@ impl Kernels for Chain {
                 let (row, column) = (i / columns, i % columns);
                 let factors = (0..inner)
                     .map(|k| (now[p.left.array][row * inner + k], now[p.right.array][k * columns + column]));
-                *old = if self.in_memory {
+                *old = if self.accum != Accum::Registers {
                     factors.fold(p.begin(*old), |sum, (a, b)| p.add(sum, a, b))
                 } else {
                     p.finish(factors.fold(0.0, |sum, (a, b)| sum + a * b), *old)
@@ -181,8 +184,8 @@ impl Chain {
         Flow::Next
     }
 
-    /// A round that adds one product to the element in memory.
-    fn step(&self, p: &Product, t: &Thread, io: &mut Round) -> Flow {
+    /// A round that adds one product to the element in memory, or to a register that is then stored there.
+    fn step(&self, p: &Product, t: &Thread, registers: &mut [u64], io: &mut Round) -> Flow {
         let (row, column) = p.place(t);
         let at = self.base.at(p.target.array, row * p.target.columns + column);
         if t.round == 0 && p.beta != 0.0 {
@@ -190,17 +193,22 @@ impl Chain {
             return Flow::Next;
         }
         let first = u64::from(p.beta != 0.0);
+        let reloads = self.accum == Accum::Memory;
         let sum = match t.round - first {
             0 => p.begin(if p.beta == 0.0 { 0.0 } else { t.float(S_OLD) }),
-            _ => p.add(t.float(S_OLD), t.float(0), t.float(1)),
+            _ if reloads => p.add(t.float(S_OLD), t.float(0), t.float(1)),
+            _ => p.add(f32::from_bits(registers[0] as u32), t.float(0), t.float(1)),
         };
+        registers[0] = u64::from(sum.to_bits());
         io.alu(1);
         io.put(0, at, sum);
         let k = t.round - first;
         if k == p.left.columns {
             return Flow::End;
         }
-        io.load(S_OLD, at);
+        if reloads {
+            io.load(S_OLD, at);
+        }
         io.read(0, self.base.at(p.left.array, row * p.left.columns + k));
         io.read(1, self.base.at(p.right.array, k * p.right.columns + column));
         Flow::Next

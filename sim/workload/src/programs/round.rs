@@ -145,16 +145,6 @@ impl Round {
         self.add(slot, What::Load { size: 1, read_only: true }, addr, 0);
     }
 
-    /// Loads a byte.
-    pub fn load_byte(&mut self, slot: u64, addr: u64) {
-        self.add(slot, What::Load { size: 1, read_only: false }, addr, 0);
-    }
-
-    /// Stores a byte.
-    pub fn store_byte(&mut self, slot: u64, addr: u64, value: u64) {
-        self.add(slot, What::Store { size: 1 }, addr, value);
-    }
-
     /// Loads an 8-byte word that no thread writes during the kernel.
     pub fn read_wide(&mut self, slot: u64, addr: u64) {
         self.add(slot, What::Load { size: 8, read_only: true }, addr, 0);

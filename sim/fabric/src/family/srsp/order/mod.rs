@@ -430,14 +430,20 @@ impl FamilyCheck for Order {
         let cu = node * self.each + cu;
         self.s.staged.iter_mut().for_each(|staged| staged.answer(cu, reply.id));
         let Some(mut open) = self.s.open.remove(&(cu, reply.id)) else { return };
-        if !open.numbers.is_empty() {
-            let Open { access, numbers, .. } = open;
-            return numbers.iter().for_each(|of| self.synchronised(now, cu, &access, *of, reply));
+        if open.numbers.is_empty() {
+            if open.access.class == 0 {
+                self.loaded(now, cu, &open, reply);
+            }
+            open.left &= !reply.mask;
+        } else {
+            // Words of one access may be answered one after the other.
+            let is_here = |(addr, _): Place| reply.mask >> (addr % LINE) & 1 == 1;
+            let whole = open.numbers.len() == 1 || reply.mask == 0;
+            let here = open.numbers.extract_if(.., |(place, _)| whole || is_here(*place));
+            let here: Vec<(Place, u64)> = here.collect();
+            here.iter().for_each(|of| self.synchronised(now, cu, &open.access, *of, reply));
+            open.left = if open.numbers.is_empty() { 0 } else { open.left & !reply.mask };
         }
-        if open.access.class == 0 {
-            self.loaded(now, cu, &open, reply);
-        }
-        open.left &= !reply.mask;
         if open.left != 0 {
             self.s.open.insert((cu, reply.id), open);
         }

@@ -63,6 +63,15 @@ impl Bench {
         self.order.answer(self.now, 0, cu, &reply, None);
     }
 
+    /// Answers the bytes of a mask.
+    fn answer_part(&mut self, (cu, access): &Under, mask: u128, data: u64) {
+        self.now += 1;
+        let mut limbs = [0; 16];
+        limbs[0] = data;
+        let reply = LineReply { id: access.id, kind: KIND_DATA, mask, data: limbs, src: 0, merged: false };
+        self.order.answer(self.now, 0, *cu, &reply, None);
+    }
+
     fn does(&mut self, cu: u32, access: LineAccess, found: u64) {
         let under = self.take(cu, access);
         self.answer(under, found);
@@ -156,6 +165,29 @@ fn words_of_one_access_are_variables_of_their_own() {
     b.does(0, store, 0);
     b.does(1, acquire(CMP, false), 6);
     b.expect(&["finds 0x6 in the variable at 0x1000"]);
+}
+
+/// A cache whose words have owners of their own answers those that it has, and the others when it has them.
+#[test]
+fn words_that_are_answered_later_are_judged_later() {
+    let run = |low: u64, high: u64| {
+        let mut b = Bench::new();
+        b.order = b.order.of_words();
+        b.does(0, release(CMP, false, 1), 0);
+        let both = b.take(1, LineAccess { mask: 0xff, ..acquire(CMP, false) });
+        b.answer_part(&both, 0x0f, low);
+        let mut second = LineAccess { mask: 0xf0, ..release(CMP, false, 0) };
+        second.data[0] = 2 << 32;
+        let under = b.take(2, second);
+        b.answer(under, 0);
+        b.answer_part(&both, 0xf0, high << 32);
+        assert!(b.order.s.open.is_empty());
+        b
+    };
+    run(1, 2).expect(&[]);
+    run(1, 0).expect(&[]);
+    run(3, 2).expect(&["finds 0x3 in the variable at 0x1000"]);
+    run(1, 3).expect(&["finds 0x3 in the variable at 0x1004"]);
 }
 
 #[test]
