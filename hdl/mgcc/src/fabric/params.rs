@@ -165,7 +165,8 @@ impl TsmFabricParams {
             l2_latency: 10,
             l2_pool: 64,
             read_ts: if sequential || gtsc { ReadTs::Eager } else { ReadTs::Deferred },
-            self_inc: 100,
+            // Under RC a load that synchronises goes to memory, so that no wave spins on a block that it has.
+            self_inc: if protocol == TsmProtocol::WtCRc { 0 } else { 100 },
             repl_ts: !gtsc,
             evict_notes: true,
             rd_extend: RdExtend::Accumulate,

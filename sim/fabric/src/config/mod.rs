@@ -26,7 +26,7 @@ pub use error::{ConfigError, Place, nearest};
 pub(crate) use group::keys;
 pub use group::{Group, KeyInfo, Section};
 pub use scale::Ratio;
-pub use value::{CtaSchedule, Legal, Named, Placement, Runtime};
+pub use value::{Auto, CtaSchedule, Legal, Named, Placement, Runtime};
 pub(crate) use value::{Field, G, K, M, named, size};
 
 use serde_json::Value;

@@ -17,6 +17,8 @@ pub enum Legal {
     Power(u64, u64),
     /// A whole number in this range, or `off`.
     WithinOrOff(u64, u64),
+    /// A whole number in this range, `off` or `auto`.
+    WithinOffOrAuto(u64, u64),
     /// A number in this range.
     Real(f64, f64),
     /// One of these names.
@@ -31,6 +33,7 @@ impl fmt::Display for Legal {
             Legal::Within(lo, hi) => write!(f, "{}..{}", size(*lo), size(*hi)),
             Legal::Power(lo, hi) => write!(f, "a power of two in {}..{}", size(*lo), size(*hi)),
             Legal::WithinOrOff(lo, hi) => write!(f, "{}..{}, or off", size(*lo), size(*hi)),
+            Legal::WithinOffOrAuto(lo, hi) => write!(f, "{}..{}, off or auto", size(*lo), size(*hi)),
             Legal::Real(lo, hi) => write!(f, "{lo}..{hi}"),
             Legal::OneOf(names) => f.write_str(&names.join(", ")),
             Legal::Switch => f.write_str("true, false"),
@@ -73,7 +76,10 @@ impl Field for u64 {
         let number = whole(text)?;
         let (lo, hi) = match legal {
             Legal::Power(..) if !number.is_power_of_two() => return Err("it is no power of two".into()),
-            Legal::Power(lo, hi) | Legal::Within(lo, hi) | Legal::WithinOrOff(lo, hi) => (*lo, *hi),
+            Legal::Power(lo, hi)
+            | Legal::Within(lo, hi)
+            | Legal::WithinOrOff(lo, hi)
+            | Legal::WithinOffOrAuto(lo, hi) => (*lo, *hi),
             Legal::Real(..) | Legal::OneOf(_) | Legal::Switch => (0, u64::MAX),
         };
         match number {
@@ -105,6 +111,28 @@ impl Field for Option<u32> {
 
     fn value(&self) -> Value {
         self.map_or_else(|| json!("off"), |n| json!(n))
+    }
+}
+
+/// A value that follows from other keys unless it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Auto<T> {
+    /// It follows.
+    Auto,
+    /// It is given.
+    Is(T),
+}
+
+impl<T: Field> Field for Auto<T> {
+    fn parse(text: &str, legal: &Legal) -> Result<Auto<T>, String> {
+        if text == "auto" { Ok(Auto::Auto) } else { T::parse(text, legal).map(Auto::Is) }
+    }
+
+    fn value(&self) -> Value {
+        match self {
+            Auto::Auto => json!("auto"),
+            Auto::Is(given) => given.value(),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::TsmKeys;
 use super::values::{MergeRaw, ReadTime};
-use crate::config::Common;
+use crate::config::{Auto, Common};
 use crate::dram::DramTiming;
 use weft_mgcc::choice::ReadTs;
 use weft_mgcc::fabric::{TsmFabricParams, TsmProtocol};
@@ -50,7 +50,10 @@ impl TsmKeys {
                 ReadTime::Auto if sequential || self.protocol == TsmProtocol::Gtsc => ReadTs::Eager,
                 ReadTime::Auto | ReadTime::Deferred => ReadTs::Deferred,
             },
-            self_inc: self.self_inc.unwrap_or(0),
+            self_inc: match self.self_inc {
+                Auto::Auto => TsmFabricParams::published(self.protocol).self_inc,
+                Auto::Is(hits) => hits.unwrap_or(0),
+            },
             repl_ts: self.repl_ts,
             evict_notes: self.tsu_evict_on_l2,
             rd_extend: self.rd_extend,

@@ -1,8 +1,8 @@
 //! Keys of the family, each declared once: field, default, unit, legal values, sentence.
 
 use super::values::{LaneCount, MergeRaw, ReadTime};
-use crate::config::Legal::{OneOf, Power, Switch, Within, WithinOrOff};
-use crate::config::{G, K, M, Named, keys};
+use crate::config::Legal::{OneOf, Power, Switch, Within, WithinOffOrAuto};
+use crate::config::{Auto, G, K, M, Named, keys};
 use weft_mgcc::choice::{Inject, WrspData};
 use weft_mgcc::fabric::{TsmProtocol, TsuScale};
 use weft_mgcc::tsu::{RdExtend, TsuWts};
@@ -20,7 +20,7 @@ keys! {
             rd_lease: u64 = 10, "", Within(1, G), "lease of a read, at most 2^(ts - 2)";
             wr_lease: u64 = 5, "", Within(1, G), "lease of a write, at most 2^(ts - 2)";
             read_ts: ReadTime = ReadTime::Auto, "", OneOf(ReadTime::NAMES), "when loads raise a clock: at the fill, or at the next fence (not with wt-c-sc); auto: eager with wt-c-sc, else deferred";
-            self_inc: Option<u32> = Some(100), "hits", WithinOrOff(2, 65_535), "L1 hits for which the L1's clock goes on by one; off not with wt-c-sc";
+            self_inc: Auto<Option<u32>> = Auto::Auto, "hits", WithinOffOrAuto(2, 65_535), "L1 hits for which the L1's clock goes on by one; off not with wt-c-sc; auto: off with wt-c-rc, whose loads that others wait on go to memory, else 100";
             repl_ts: bool = true, "", Switch, "expired blocks are replaced first";
             rd_extend: RdExtend = RdExtend::Accumulate, "", OneOf(RdExtend::NAMES), "lease of a read: beyond all leases before, or beyond the reader's clock";
             tsu_wts: TsuWts = TsuWts::Exact, "", OneOf(TsuWts::NAMES), "what a read is told of the last write: its time, or a bound";
