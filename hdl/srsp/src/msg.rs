@@ -72,7 +72,7 @@ pub enum ReqOp {
     Atm,
     /// Lock of a line for a remote operation (REM_LOCK).
     RemLock,
-    /// bRSP, bank 0: the right to a remote operation (TOKEN).
+    /// bRSP with a token, bank 0: the right to a remote operation (TOKEN).
     Token,
     /// To all banks: write everything dirty to memory (SYS FLUSH).
     SysFlush,
@@ -114,7 +114,7 @@ pub enum WbOp {
     RemOp,
     /// End of a lock kept after REM_OP (REM_UNLOCK).
     RemUnlock,
-    /// bRSP, bank 0: the right is given back (TOKEN_REL).
+    /// bRSP with a token, bank 0: the right is given back (TOKEN_REL).
     TokenRel,
     /// hLRC: the owner gives its line back (UNREG).
     Unreg,
@@ -161,12 +161,14 @@ pub enum ProbeOp {
     SelFlush,
     /// sRSP: the next acquire of this address is promoted (SEL_INV).
     SelInv,
-    /// bRSP: close the gate and flush all (LOCK_FLUSH).
+    /// bRSP with a token: lock the address here and flush all (LOCK_FLUSH).
     LockFlush,
-    /// bRSP: invalidate and open the gate (INV_UNLOCK).
+    /// bRSP with a token: invalidate and end the lock (INV_UNLOCK).
     InvUnlock,
     /// bRSP: flush all and invalidate (INV_ALL).
     InvAll,
+    /// bRSP: drop the line, which is locked at the L2, and flush all (FLUSH_ALL).
+    FlushAll,
     /// hLRC, from the L2: give this line back (REVOKE).
     Revoke,
 }

@@ -9,8 +9,12 @@ use weft_rtl::prelude::*;
 pub enum Impl {
     /// Scopes without remote operations: a remote one is an assertion.
     Base,
-    /// Remote operations broadcast flush, lock and invalidation to every L1.
+    /// Remote operations broadcast flush and invalidation to every L1; the line is locked at the L2, as with
+    /// sRSP.
     Brsp,
+    /// The same, with the address locked in every L1, one remote operation of the GPU at a time: a token
+    /// orders them.
+    BrspToken,
     /// Remote operations act where LR-TBL and PA-TBL say.
     Srsp,
     /// sRSP with the local check, PACKs that say hit or miss, and the predictor of the local modifier (section 5.3).
@@ -19,8 +23,13 @@ pub enum Impl {
 
 impl Impl {
     /// Every value with its word on the command line.
-    pub const WORDS: &'static [(Impl, &'static str)] =
-        &[(Impl::Base, "base"), (Impl::Brsp, "brsp"), (Impl::Srsp, "srsp"), (Impl::SrspOpt, "srsp-opt")];
+    pub const WORDS: &'static [(Impl, &'static str)] = &[
+        (Impl::Base, "base"),
+        (Impl::Brsp, "brsp"),
+        (Impl::BrspToken, "brsp-token"),
+        (Impl::Srsp, "srsp"),
+        (Impl::SrspOpt, "srsp-opt"),
+    ];
 
     /// Its word.
     pub fn word(self) -> &'static str {
@@ -30,6 +39,17 @@ impl Impl {
     /// LR-TBL and PA-TBL are there.
     pub fn selective(self) -> bool {
         matches!(self, Impl::Srsp | Impl::SrspOpt)
+    }
+
+    /// Remote operations are broadcast to every L1.
+    pub fn broadcasts(self) -> bool {
+        matches!(self, Impl::Brsp | Impl::BrspToken)
+    }
+
+    /// Every remote operation holds the lock of its line at the L2, from before its first probe until it is
+    /// performed, or what it invalidates is invalidated.
+    pub fn locks_lines(self) -> bool {
+        matches!(self, Impl::Brsp | Impl::Srsp | Impl::SrspOpt)
     }
 
     /// The value of parameter `impl`.

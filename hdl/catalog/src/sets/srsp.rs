@@ -5,7 +5,7 @@ pub const SETS: &[(&str, [&str; 3])] = &[
     (
         "srsp-l1",
         [
-            "size=256 ways=2 latency=2 sfifo=2 pa=1 targets=1 sq=1 cus=2 banks=2 mshrs=2 wbt=2 addr_bits=32",
+            "impl=brsp-token size=256 ways=2 latency=2 sfifo=2 pa=1 targets=1 sq=1 cus=2 banks=2 mshrs=2 wbt=2 addr_bits=32",
             "impl=srsp-opt size=1K ways=4 latency=5 sfifo=5 pa=3 aff=8 targets=3 sq=2 cus=5 banks=1 mshrs=3 wbt=3 addr_bits=33",
             "impl=brsp size=512 line=128 ways=2 sfifo=4 targets=2 sq=3 cus=1 banks=4 mshrs=1 wbt=4 addr_bits=40",
         ],
@@ -19,7 +19,7 @@ pub const SETS: &[(&str, [&str; 3])] = &[
         "srsp-l2",
         [
             "size=512 ways=2 sfifo=4 locks=1 latency=5 l2_mshrs=2 targets=1 writes=1 cus=2 banks=2 mshrs=2 wbt=2 addr_bits=32",
-            "impl=brsp size=1K ways=4 sfifo=3 locks=3 latency=9 l2_mshrs=3 targets=3 writes=3 cus=3 banks=1 mshrs=3 wbt=3 addr_bits=33",
+            "impl=brsp-token size=1K ways=4 sfifo=3 locks=3 latency=9 l2_mshrs=3 targets=3 writes=3 cus=3 banks=1 mshrs=3 wbt=3 addr_bits=33",
             "impl=base size=4K line=128 ways=8 sfifo=8 locks=2 latency=7 l2_mshrs=5 targets=2 writes=5 cus=1 banks=4 mshrs=1 wbt=4 addr_bits=40",
         ],
     ),

@@ -1,5 +1,6 @@
 //! Operations that take several steps, as data (srsp.md section 5.1): a list of micro-steps for each, and the ROM that the sync unit reads.
 
+use super::params::Inject;
 use crate::params::Impl;
 use std::fmt::Write;
 use weft_rtl::prelude::*;
@@ -24,18 +25,20 @@ pub enum Micro {
     AtmSys,
     /// LK: the line is locked at the L2.
     Lock,
-    /// bRSP: the right to a remote operation.
+    /// bRSP with a token: the right to a remote operation.
     Token,
     /// SF: SEL_FLUSH to all other L1s, or to the one that is predicted.
     CastFlush,
     /// SI: SEL_INV to all other L1s; left out when the atomic has not written.
     CastInv,
-    /// bRSP: LOCK_FLUSH to all other L1s.
+    /// bRSP with a token: LOCK_FLUSH to all other L1s.
     CastLock,
-    /// bRSP: INV_UNLOCK to all other L1s.
+    /// bRSP with a token: INV_UNLOCK to all other L1s.
     CastUnlock,
-    /// bRSP: INV_ALL to all other L1s.
+    /// bRSP: INV_ALL to all other L1s; left out when the atomic has not written.
     CastAll,
+    /// bRSP: FLUSH_ALL to all other L1s.
+    CastFlushAll,
     /// All PACKs of the last cast are in.
     Collect,
     /// OP: the atomic at the L2 under the lock, which ends.
@@ -44,7 +47,7 @@ pub enum Micro {
     RemKeep,
     /// The lock ends; left out when the atomic has not written.
     Unlock,
-    /// bRSP: the right is given back.
+    /// bRSP with a token: the right is given back.
     TokenRel,
     /// All L2 banks write their dirty bytes to memory.
     SysFlush,
@@ -126,7 +129,8 @@ impl Program {
 ///
 /// Decisions: an acquire of system scope drops the own lines before the L2's, with the gate closed over both, so that no fill between them stays; a relaxed access of system scope is
 /// performed at memory; a kernel's begin flushes first, which finds nothing dirty after a kernel's end; bRSP's rem_rel drops the own line after its
-/// own I, for the register that keeps other wavefronts off it.
+/// own I, for the register that keeps other wavefronts off it; bRSP's rem_acq invalidates every L1, as its
+/// rem_ar does and as published, though what it writes publishes nothing else.
 pub fn steps(system: Impl, program: Program) -> Vec<Micro> {
     use Micro::*;
     use Program::*;
@@ -162,12 +166,30 @@ fn remote_steps(system: Impl, program: Program) -> Vec<Micro> {
     match (system, program) {
         (Impl::Base, _) => vec![],
         (Impl::Brsp, _) if release => {
+            vec![Flush, Lock, CastAll, Close, Flush, Drop, Open, OwnLine, Collect, RemOp, Reply]
+        }
+        (Impl::Brsp, _) => vec![
+            Lock,
+            Close,
+            CastFlushAll,
+            Flush,
+            OwnLine,
+            Collect,
+            RemKeep,
+            CastAll,
+            Collect,
+            Unlock,
+            Drop,
+            Open,
+            Reply,
+        ],
+        (Impl::BrspToken, _) if release => {
             vec![
                 Flush, Token, Lock, CastAll, Close, Flush, Drop, Open, OwnLine, Collect, RemOp, TokenRel,
                 Reply,
             ]
         }
-        (Impl::Brsp, _) => vec![
+        (Impl::BrspToken, _) => vec![
             Token, Close, CastLock, Flush, OwnLine, Collect, RemOp, Drop, CastUnlock, Collect, TokenRel,
             Open, Reply,
         ],
@@ -184,6 +206,19 @@ fn remote_steps(system: Impl, program: Program) -> Vec<Micro> {
     }
 }
 
+/// The fault: the lock of the line at the L2 is given up before the invalidations under it are collected.
+fn unlocks_early(list: &mut [Micro]) {
+    let invalidates = |step: &Micro| matches!(step, Micro::CastInv | Micro::CastAll);
+    let cast = list.iter().position(invalidates);
+    let collect =
+        cast.and_then(|from| list[from..].iter().position(|s| *s == Micro::Collect).map(|i| from + i));
+    if let Some(at) = collect
+        && matches!(list.get(at + 1), Some(Micro::RemOp | Micro::Unlock))
+    {
+        list.swap(at, at + 1);
+    }
+}
+
 /// All programs of a system as one list of steps.
 pub(super) struct Rom {
     steps: Vec<Micro>,
@@ -191,11 +226,15 @@ pub(super) struct Rom {
 }
 
 impl Rom {
-    pub fn new(system: Impl) -> Rom {
+    pub fn new(system: Impl, inject: Inject) -> Rom {
         let (mut list, mut starts) = (Vec::new(), Vec::new());
         for program in Program::ALL {
             starts.push(list.len());
-            list.extend(steps(system, program));
+            let mut of_program = steps(system, program);
+            if inject == Inject::EarlyUnlock {
+                unlocks_early(&mut of_program);
+            }
+            list.extend(of_program);
         }
         Rom { steps: list, starts }
     }
@@ -225,10 +264,11 @@ impl Rom {
 
 /// The programs of all systems as Markdown.
 pub fn to_markdown() -> String {
-    let mut out = String::from("| operation | base | brsp | srsp, srsp-opt |\n|---|---|---|---|\n");
+    let mut out =
+        String::from("| operation | base | brsp | brsp-token | srsp, srsp-opt |\n|---|---|---|---|---|\n");
     for program in Program::ALL {
         let _ = write!(out, "| `{}` |", program.name());
-        for system in [Impl::Base, Impl::Brsp, Impl::Srsp] {
+        for system in [Impl::Base, Impl::Brsp, Impl::BrspToken, Impl::Srsp] {
             let words: Vec<String> = steps(system, program).iter().map(|s| format!("{s:?}")).collect();
             let _ = write!(out, " {} |", if words.is_empty() { "-".into() } else { words.join(", ") });
         }
@@ -259,6 +299,27 @@ mod tests {
                     let close = list[..i].iter().rposition(|s| *s == Micro::Close).expect("closed");
                     assert!(list[close..i].contains(&Micro::Flush), "{system:?} {program:?}");
                 }
+            }
+        }
+    }
+
+    /// A remote operation without a token holds its line's lock from before its first probe, and to the end
+    /// of the invalidations that it collects.
+    #[test]
+    fn locks_are_held_around_probes() {
+        use Micro::*;
+        for system in [Impl::Brsp, Impl::Srsp, Impl::SrspOpt] {
+            assert!(system.locks_lines());
+            for program in Program::REMOTE {
+                let list = steps(system, program);
+                let at = |step| list.iter().position(|s| *s == step);
+                let ends = at(Unlock).or(at(RemOp)).expect("unlocked");
+                let probes = [CastFlush, CastInv, CastAll, CastFlushAll, Collect];
+                let inside = |i: usize| at(Lock).is_some_and(|lock| lock < i) && i < ends;
+                for (i, _) in list.iter().enumerate().filter(|(_, s)| probes.contains(s)) {
+                    assert!(inside(i), "{system:?} {program:?}");
+                }
+                assert_eq!((at(Token), at(TokenRel)), (None, None));
             }
         }
     }

@@ -1,4 +1,5 @@
-//! `srsp-l1`: the write-combining L1 of one CU with scoped synchronisation, in the systems BASE, BRSP, SRSP and SRSPOPT (srsp.md sections 5 to 5.3).
+//! `srsp-l1`: the write-combining L1 of one CU with scoped synchronisation, in the systems BASE, BRSP (by
+//! locks of lines or by a token), SRSP and SRSPOPT (srsp.md sections 5 to 5.3).
 //!
 //! ```text
 //!              +-----------------------------------------------------------------+
@@ -78,37 +79,57 @@ struct Gate {
     own: Reg<Bool>,
     /// SEL_INV found no room in the PA-TBL.
     pa: Reg<Bool>,
-    /// bRSP: between LOCK_FLUSH and INV_UNLOCK; what it stops says `closes`.
-    lock: Reg<Bool>,
     /// bRSP: a probe flushes, then drops all lines.
     all: Reg<Bool>,
+    /// bRSP with a token: the lock between LOCK_FLUSH and INV_UNLOCK.
+    lock: Option<AddressLock>,
+}
+
+/// The lock of an address in an L1 of bRSP with a token.
+struct AddressLock {
+    held: Reg<Bool>,
+    /// What it stops.
     closes: Closes,
     /// The line that is locked, where that is all that is closed.
     line: Option<Reg<Bits>>,
 }
 
+impl AddressLock {
+    fn new(p: &L1Params) -> AddressLock {
+        let line = (p.closes == Closes::Line).then(|| reg::<Bits>("gate_line", p.srsp.line_bits()));
+        AddressLock { held: reg::<Bool>("gate_lock", ()), closes: p.closes, line }
+    }
+
+    fn close(&self, line: Bits) {
+        self.held.set(true);
+        self.line.iter().for_each(|locked| locked.set(line));
+    }
+}
+
 impl Gate {
     fn new(p: &L1Params) -> Gate {
         let part = |name: &str| reg::<Bool>(&format!("gate_{name}"), ());
-        let (own, pa, lock, all) = (part("own"), part("pa"), part("lock"), part("all"));
-        let locks_line = p.system == Impl::Brsp && p.closes == Closes::Line;
-        let line = locks_line.then(|| reg::<Bits>("gate_line", p.srsp.line_bits()));
-        Gate { own, pa, lock, all, closes: p.closes, line }
+        let lock = (p.system == Impl::BrspToken).then(|| AddressLock::new(p));
+        Gate { own: part("own"), pa: part("pa"), all: part("all"), lock }
     }
 
     fn open(&self) -> Bool {
         let closed = self.own.get() | self.pa.get() | self.all.get();
-        !if self.closes == Closes::All { closed | self.lock.get() } else { closed }
+        match &self.lock {
+            Some(lock) if lock.closes == Closes::All => !(closed | lock.held.get()),
+            _ => !closed,
+        }
     }
 
     /// A broadcast's lock stops an operation of this kind on this line, though the gate is open.
     fn bars(&self, kind: Enum<Kind>, line: Bits) -> Bool {
-        match (&self.line, self.closes) {
+        let Some(lock) = &self.lock else { return bool_lit(false) };
+        match (&lock.line, lock.closes) {
             (Some(locked), _) => {
                 let memory = kind.is_any(&[Kind::Load, Kind::Store, Kind::Sync]);
-                self.lock.get() & memory & locked.get().eq(line)
+                lock.held.get() & memory & locked.get().eq(line)
             }
-            (None, Closes::Sync) => self.lock.get() & !kind.is_any(&[Kind::Load, Kind::Store]),
+            (None, Closes::Sync) => lock.held.get() & !kind.is_any(&[Kind::Load, Kind::Store]),
             (None, _) => bool_lit(false),
         }
     }
@@ -206,7 +227,7 @@ fn describe(p: &L1Params) {
     ] {
         param(key, value);
     }
-    if p.system == Impl::Brsp {
+    if p.system == Impl::BrspToken {
         param("closes", p.closes.word());
     }
     param("inject", p.inject.word());

@@ -1,12 +1,12 @@
 //! Counters (srsp.md section 12) and races that several parts together show (section 7). Observers only: no hardware.
 
-use super::Core;
 use super::ProbeStep;
 use super::op::Kind;
 use super::params::Closes;
 use super::stage::{Plan, Slot};
 use super::table::LineState;
 use super::turn::{Turn, Turns};
+use super::{AddressLock, Core};
 use crate::msg::ProbeOp;
 use crate::params::Impl;
 use weft_rtl::prelude::*;
@@ -75,7 +75,10 @@ fn gate(core: &Core, turns: &Turns, plan: &Plan) {
     count("srsp_l1_gate_own", gate.own.get(), "cycles in which the gate is closed for an own operation");
     count("srsp_l1_gate_pa", gate.pa.get(), "cycles in which it is closed for want of a PA entry");
     // A lock that leaves the gate open costs what waits for it.
-    let locked = if gate.closes == Closes::All { gate.lock.get() } else { plan.waits.barred };
+    let locked = match &gate.lock {
+        Some(lock) if lock.closes == Closes::All => lock.held.get(),
+        _ => plan.waits.barred,
+    };
     let text = "cycles in which it is closed, or a request waits, for another CU's remote operation";
     count("srsp_l1_gate_others", locked | gate.all.get(), text);
     let text = "cycles in which a request waits for the gate";
@@ -120,18 +123,21 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
             plan.queues & turns.is(Turn::Replay) & plan.route.promoted,
             "an acquire that waited for a fill finds its address in the PA-TBL afterwards",
         );
+    }
+    if core.p.system.locks_lines() {
         let busy = core.sync.runs.get() & core.gate.own.get();
         race(
             "owner_stores",
             plan.pushes & !busy & core.probe.step.get().is(ProbeStep::Flush),
             "the owner stores while its release is being flushed for another CU",
         );
+        encounters(core, turns);
     }
     if core.p.system.selective() {
         promotions(core, turns, slot);
     }
-    if core.p.system == Impl::Brsp {
-        locked(core, turns, slot, plan);
+    if let Some(lock) = &core.gate.lock {
+        locked(core, turns, (slot, plan), lock);
     }
     if core.p.system == Impl::SrspOpt {
         race(
@@ -143,12 +149,12 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
 }
 
 /// What the CU does, or would do, while another CU's broadcast has locked an address here.
-fn locked(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
+fn locked(core: &Core, turns: &Turns, (slot, plan): (&Slot<'_>, &Plan), lock: &AddressLock) {
     let race = |name: &str, cond: Bool, text: &str| cover(&format!("srsp.race.{name}"), cond, text);
-    let lock = core.gate.lock.get();
-    if core.gate.closes == Closes::All {
+    if lock.closes == Closes::All {
         return;
     }
+    let lock = lock.held.get();
     race("lock_bars", plan.waits.barred, "an operation waits for a broadcast's lock");
     let plain = slot.op.kind.is_any(&[Kind::Load, Kind::Store]);
     race("lock_passed", plan.goes & lock & plain, "a plain access goes on under a broadcast's lock");
@@ -158,6 +164,23 @@ fn locked(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
         "dirty_at_unlock",
         unlocks,
         "lines are dirty again when the lock ends: they are flushed before all is dropped",
+    );
+}
+
+/// Remote operations of two CUs under way at once, where nothing but the lock of a line keeps them apart.
+fn encounters(core: &Core, turns: &Turns) {
+    let race = |name: &str, cond: Bool, text: &str| cover(&format!("srsp.race.{name}"), cond, text);
+    let m = &core.probe.probe.msg;
+    let looks = turns.is(Turn::Probe) & core.probe.step.get().is(ProbeStep::Look);
+    let remote = core.sync.remote();
+    race("two_remotes", looks & remote & core.sync.same_word(m.addr), "two remote operations on one address");
+    let other = looks & remote & core.sync.line(&core.p).ne(core.p.srsp.line_of(m.addr));
+    race("remotes_apart", other & core.gate.own.get(), "two remote operations on two lines, both under way");
+    let entries = core.misses.of_line(core.sync.line(&core.p)) & core.misses.open.get();
+    race(
+        "own_fill_behind_lock",
+        remote & entries.any(),
+        "an own fill of the line waits while the own remote operation is at work",
     );
 }
 
@@ -174,18 +197,6 @@ fn promotions(core: &Core, turns: &Turns, slot: &Slot<'_>) {
         "inv_of_dirty",
         inv & dirty,
         "SEL_INV finds the line dirty: it is written back before the release is stored",
-    );
-    let remote = core.sync.remote();
-    race(
-        "two_remotes",
-        (inv | flush) & remote & core.sync.same_word(m.addr),
-        "two remote operations on one address",
-    );
-    let entries = core.misses.of_line(core.sync.line(&core.p)) & core.misses.open.get();
-    race(
-        "own_fill_behind_lock",
-        remote & entries.any(),
-        "an own fill of the line waits while the own remote operation is at work",
     );
     if let (Some(lr), Some(pa)) = (&core.lr, &core.pa) {
         let words = core.p.offset_bits() - 2;

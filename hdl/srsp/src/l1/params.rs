@@ -23,12 +23,14 @@ pub enum Inject {
     NoNoinst,
     /// The own remote operation leaves the CU gate open.
     OpenGate,
-    /// bRSP: LOCK_FLUSH stops nothing.
+    /// bRSP with a token: LOCK_FLUSH stops nothing.
     OpenLock,
     /// A release of a scope beyond the CU ends at once: what is dirty here leaves later.
     EarlyRelease,
     /// An acquire of a scope beyond the CU leaves all lines. A kernel's beginning drops them.
     KeepsCopies,
+    /// A remote operation gives the lock of its line up before the invalidations under it are collected.
+    EarlyUnlock,
 }
 
 impl Inject {
@@ -45,6 +47,7 @@ impl Inject {
         (Inject::OpenLock, "open-lock"),
         (Inject::EarlyRelease, "early-release"),
         (Inject::KeepsCopies, "keeps-copies"),
+        (Inject::EarlyUnlock, "early-unlock"),
     ];
 
     /// Its word.
@@ -59,7 +62,8 @@ impl Inject {
     }
 }
 
-/// bRSP: what the CU may not do between LOCK_FLUSH and INV_UNLOCK, which lock an address in every other L1
+/// bRSP with a token: what the CU may not do between LOCK_FLUSH and INV_UNLOCK, which lock an address in
+/// every other L1
 /// (srsp.md sections 1, 3 and 5.2). With each of them the atomic at the L2 is one step with the flush of what was
 /// released before it: nobody here takes or releases the variable meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -113,7 +117,7 @@ pub struct L1Params {
     pub targets: u32,
     /// Operations with several steps that wait behind the one at work, 1..64.
     pub sq: u32,
-    /// bRSP: what a remote operation of another CU keeps this one from.
+    /// bRSP with a token: what a remote operation of another CU keeps this one from.
     pub closes: Closes,
     /// Fault (simulation only).
     pub inject: Inject,
@@ -175,7 +179,7 @@ impl L1Params {
     pub fn module_name(&self) -> String {
         // L1s of other systems are never locked.
         let locked =
-            if self.system == Impl::Brsp { format!("_{}", self.closes.word()) } else { String::new() };
+            if self.system == Impl::BrspToken { format!("_{}", self.closes.word()) } else { String::new() };
         format!(
             "srsp_l1_{}{}_{}_s{}_w{}_d{}_f{}_p{}_a{}_t{}_q{}_{}",
             self.system.word().replace('-', "_"),
@@ -254,7 +258,7 @@ impl L1Params {
 pub fn infos() -> Vec<ParamInfo> {
     let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let mut list = vec![
-        info("impl", "srsp", "base, brsp, srsp, srsp-opt", "which system it is"),
+        info("impl", "srsp", "base, brsp, brsp-token, srsp, srsp-opt", "which system it is"),
         info("size", "16K", "ways * line * 2^k, k in 1..10", "bytes of data"),
         info("ways", "16", "2, 4, 8, 16, 32", "ways of a set"),
         info("latency", "4", "2..64", "cycles from the slot of an operation to its answer"),
@@ -267,12 +271,12 @@ pub fn infos() -> Vec<ParamInfo> {
             "closes",
             "line",
             "all, sync, line",
-            "brsp: what another CU's remote operation stops here: all accesses, all that synchronise, those to the line of its address",
+            "brsp-token: what another CU's remote operation stops here: all accesses, all that synchronise, those to the line of its address",
         ),
         info(
             "inject",
             "none",
-            "none, pa-dropped, flush-short, early-pack, no-miss-fence, no-replay, no-noinst, open-gate, open-lock, early-release, keeps-copies",
+            "none, pa-dropped, flush-short, early-pack, no-miss-fence, no-replay, no-noinst, open-gate, open-lock, early-release, keeps-copies, early-unlock",
             "fault put in on purpose, for simulation",
         ),
     ];

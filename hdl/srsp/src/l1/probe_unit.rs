@@ -144,6 +144,17 @@ fn broadcast() -> &'static [Line] {
             "Lines are dropped, the gate opens.",
         ),
         ("INV_ALL.pack", InvAll, Pack, &[], &["pack"], "Acknowledged."),
+        (
+            "FLUSH_ALL.look",
+            FlushAll,
+            Look,
+            &[0],
+            &["inv", "flush_all", "to_flush"],
+            "Line-inv in the slot from which on everything dirty is flushed: the line is locked at the L2.",
+        ),
+        ("FLUSH_ALL.clean", FlushAll, Look, &[1], &["inv", "to_pack"], "Line-inv, with nothing to flush."),
+        ("FLUSH_ALL.flush", FlushAll, Flush, &[], &["to_pack"], "Everything dirty is in the L2."),
+        ("FLUSH_ALL.pack", FlushAll, Pack, &[], &["pack"], "Acknowledged."),
     ]
 }
 
@@ -155,7 +166,7 @@ pub fn probes() -> Table {
         actions: actions.to_vec(),
         text: (*text).into(),
     };
-    let words = ["SEL_FLUSH", "SEL_INV", "LOCK_FLUSH", "INV_UNLOCK", "INV_ALL", "REVOKE"];
+    let words = ["SEL_FLUSH", "SEL_INV", "LOCK_FLUSH", "INV_UNLOCK", "INV_ALL", "FLUSH_ALL", "REVOKE"];
     Table {
         name: "probes",
         columns: vec![
@@ -220,14 +231,15 @@ impl ProbeUnit {
         // A slot of the unit neither pushes nor pops: what the sFIFO holds now it holds at the slot's end.
         let case = match pa {
             Some(found) => found.overflows,
-            None if core.p.system == crate::params::Impl::Brsp => !core.sfifo.some() & core.wbt.empty(),
+            None if core.p.system.broadcasts() => !core.sfifo.some() & core.wbt.empty(),
             None => bool_lit(false),
         };
         // The slot's row is seen as carried out only when it is: its line may have to wait for the way to the L2.
         let inputs = [m.op.bits(), self.step.get().bits(), case.bits()];
         let known: &[ProbeOp] = match core.p.system {
             crate::params::Impl::Base => &[],
-            crate::params::Impl::Brsp => &[ProbeOp::LockFlush, ProbeOp::InvUnlock, ProbeOp::InvAll],
+            crate::params::Impl::Brsp => &[ProbeOp::FlushAll, ProbeOp::InvAll],
+            crate::params::Impl::BrspToken => &[ProbeOp::LockFlush, ProbeOp::InvUnlock, ProbeOp::InvAll],
             _ => &[ProbeOp::SelFlush, ProbeOp::SelInv],
         };
         let of_system = m.op.is_any(known);
@@ -254,12 +266,12 @@ impl ProbeUnit {
         when(does("flush_all"), || core.drain.flush_all(&core.drain.probe, &core.sfifo));
         when(does("close_pa"), || core.gate.pa.set(true));
         when(does("open_pa"), || core.gate.pa.set(false));
-        let locks = if core.p.inject == Inject::OpenLock { bool_lit(false) } else { does("close_lock") };
-        when(locks, || {
-            core.gate.lock.set(true);
-            core.gate.line.iter().for_each(|line| line.set(core.p.srsp.line_of(m.addr)));
-        });
-        when(does("open_lock"), || core.gate.lock.set(false));
+        if let Some(lock) = &core.gate.lock {
+            let open = core.p.inject == Inject::OpenLock;
+            let locks = if open { bool_lit(false) } else { does("close_lock") };
+            when(locks, || lock.close(core.p.srsp.line_of(m.addr)));
+            when(does("open_lock"), || lock.held.set(false));
+        }
         when(does("close_all"), || core.gate.all.set(true));
         when(does("open_all"), || core.gate.all.set(false));
         when(does("drop"), || core.drop_all());
@@ -315,7 +327,8 @@ impl ProbeUnit {
         let found = lr.map_or(bool_lit(false), |lr| does("flush_to") & lr.hit);
         // A flush that finds nothing is one, too: for a broadcast every L1 has it.
         let clean = does("drop") & m.op.is(ProbeOp::InvAll) & self.step.get().is(ProbeStep::Look);
-        let all = does("flush_all") | does("close_lock") | clean;
+        let empty = does("inv") & m.op.is(ProbeOp::FlushAll);
+        let all = does("flush_all") | does("close_lock") | clean | empty;
         count("srsp_l1_flush_probe", found | all, "flushes for a probe");
         if let Some(found) = pa {
             count("srsp_l1_pa_insert", does("insert") & !found.hit, "addresses inserted into the PA-TBL");
@@ -328,7 +341,7 @@ impl ProbeUnit {
             cover("srsp.race.probe_gate_closed", does("pack") & own, text);
             let same = core.sync.runs.get() & core.sync.line(&core.p).eq(core.p.srsp.line_of(m.addr));
             let text = "a probe comes for the line of the own operation at work";
-            if core.p.system.selective() {
+            if core.p.system.locks_lines() {
                 cover("srsp.race.probe_own_line", does("inv") & same, text);
             }
         }

@@ -60,7 +60,7 @@ pub(super) struct SyncUnit {
 
 impl SyncUnit {
     pub fn new(p: &L1Params) -> SyncUnit {
-        let rom = Rom::new(p.system);
+        let rom = Rom::new(p.system, p.inject);
         let pc = reg::<Bits>("sync_pc", rom.bits());
         let runs = reg::<Bool>("sync_runs", ());
         let step = rom.step(pc.get()).named("sync_step");
@@ -346,10 +346,12 @@ impl SyncUnit {
             (Micro::CastLock, ProbeOp::LockFlush),
             (Micro::CastUnlock, ProbeOp::InvUnlock),
             (Micro::CastAll, ProbeOp::InvAll),
+            (Micro::CastFlushAll, ProbeOp::FlushAll),
         ];
         let first = enum_lit(ProbeOp::SelFlush);
         let kind = all.iter().fold(first, |rest, (step, op)| mux(self.step.is(*step), enum_lit(*op), rest));
-        let skips = (self.is(&[Micro::CastInv]) & !self.wrote.get()) | bool_lit(p.cus == 1);
+        let invalidates = self.is(&[Micro::CastInv, Micro::CastAll]);
+        let skips = (invalidates & !self.wrote.get()) | bool_lit(p.cus == 1);
         let casting = self.is(&all.map(|pair| pair.0));
         let (to_one, one) = self.predict(core);
         let width = self.due.width();
@@ -463,7 +465,7 @@ impl SyncUnit {
         count("srsp_l1_sq_waits", waits, "cycles in which an operation waits for another one");
         if core.p.system != crate::params::Impl::Base {
             let failed = self.is(&[Micro::Unlock]) & !self.wrote.get();
-            if core.p.system.selective() {
+            if core.p.system.locks_lines() {
                 cover(
                     "srsp.race.rem_ar_failed",
                     failed,

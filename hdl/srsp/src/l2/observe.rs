@@ -157,7 +157,7 @@ fn lock_races(seen: &Seen) {
     race("kept", kept, "a remote operation keeps its lock");
     let late = d.op.target & (d.own | d.other) & d.op.kind.is(Kind::Atm);
     race("locked_meanwhile", seen.valid() & late, "the line of a waiting atomic was locked while it came");
-    if p.system == crate::params::Impl::Brsp {
+    if p.system == crate::params::Impl::BrspToken {
         race("token_waits", d.t("queue"), "the token is held by another L1");
     }
     count("l2_grants", d.k(p, "lock") & d.takes, "locks granted");

@@ -253,7 +253,7 @@ impl L2Params {
 pub(super) fn infos() -> Vec<ParamInfo> {
     let info = |name, default: &str, legal, about| ParamInfo { name, default: default.into(), legal, about };
     let mut all = vec![
-        info("impl", "srsp", "base, brsp, srsp, srsp-opt", "the system"),
+        info("impl", "srsp", "base, brsp, brsp-token, srsp, srsp-opt", "the system"),
         info("size", "512K", "banks * line * ways * 2^k, k in 0..16", "bytes of all banks together"),
         info("ways", "16", "2, 4, 8, 16", "ways"),
         info(

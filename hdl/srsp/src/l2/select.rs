@@ -28,7 +28,7 @@ pub(super) struct Parts<'a> {
     pub select: &'a Select,
 }
 
-/// The right to a remote operation of bRSP, in bank 0.
+/// The right to a remote operation of bRSP with a token, in bank 0.
 pub(super) struct Token {
     pub held: Reg<Bool>,
     pub owner: Reg<Bits>,

@@ -107,7 +107,7 @@ const LOCKING: [Cell; 13] = [
     ("free", "WB", &["serve"], "served"),
     ("own", "WB", &["serve"], "served although the line is locked"),
     ("other", "WB", &["serve"], "served although the line is locked"),
-    ("free", "REM_OP", &["serve"], "bRSP: the token is enough"),
+    ("free", "REM_OP", &["serve"], "bRSP with a token, which is enough"),
     ("own", "REM_OP", &["serve"], "done; unlocks unless it keeps the lock and wrote"),
     ("own", "REM_UNLOCK", &["unlock"], "unlocked"),
 ];
@@ -157,12 +157,13 @@ pub fn frames() -> Table {
     build("l2_frames", [("frame", &PLACES), ("use", &USES)], FRAMES.iter().copied())
 }
 
-/// Messages and locks; nobody locks a line without remote operations, and only bRSP has remote operations without a lock.
+/// Messages and locks; nobody locks a line without remote operations, and only bRSP with a token has remote
+/// operations without a lock.
 pub fn locks(system: Impl) -> Table {
     let there = move |c: &Cell| {
         let remote = c.0 != "free" || c.1.starts_with("REM_");
         let unlocked = (c.0, c.1) == ("free", "REM_OP");
-        (system != Impl::Base || !remote) && (system == Impl::Brsp || !unlocked)
+        (system != Impl::Base || !remote) && (system == Impl::BrspToken || !unlocked)
     };
     build("l2_locks", [("lock", &LOCKS), ("message", &MESSAGES)], LOCKING.iter().copied().filter(there))
 }
@@ -188,7 +189,7 @@ mod tests {
 
     #[test]
     fn identifiers_differ() {
-        let all = [lines(), frames(), locks(Impl::Brsp), token()];
+        let all = [lines(), frames(), locks(Impl::BrspToken), token()];
         let mut ids: Vec<String> = all.iter().flat_map(|t| t.rows.iter().map(|r| r.id.clone())).collect();
         let count = ids.len();
         ids.sort();

@@ -21,6 +21,9 @@ type Planted = (&'static str, &'static [&'static str], &'static str, Placement, 
 /// Few waves of tests on a CU: what the others would flush and invalidate stays as it is.
 const FEW: &str = "waves=2";
 
+/// Broadcasts one at a time, by a lock in each L1.
+const TOKEN: &str = "broadcast_order=token";
+
 /// Write-backs that reach the L2 slowly, each behind a write to memory.
 const SLOW: [&str; 5] = [FEW, "l1_sfifo=2", "l2_sfifo=8", "l2_writes=1", "dram_latency=400"];
 
@@ -29,7 +32,8 @@ const SHORT: Planted = ("inject=flush-short", &[], "MPr.thief", Placement::Cus, 
 const EARLY_PACK: Planted = ("inject=early-pack", &[], "MPr.dirty", Placement::Cus, 64, 50);
 const NO_FENCE: Planted = ("inject=no-miss-fence", &SLOW, "MPr.overflow", Placement::Cus, 8, 600);
 const OPEN: Planted = ("inject=open-gate", &[], "MPr.beside", Placement::Cus, 64, 50);
-const OPEN_LOCK: Planted = ("inject=open-lock", &[FEW], "lostr.two", Placement::Cus, 64, 50);
+const OPEN_LOCK: Planted = ("inject=open-lock", &[FEW, TOKEN], "lostr.two", Placement::Cus, 64, 50);
+const EARLY_UNLOCK: Planted = ("inject=early-unlock", &[FEW], "lostr.store", Placement::Cus, 64, 200);
 const NO_REPLAY: Planted = ("inject=no-replay", &[FEW], "lostr.two", Placement::Cus, 64, 50);
 const NO_REPLAY_OWN: Planted = ("inject=no-replay", &[], "losts.cu-gpu", Placement::Cu, 64, 50);
 const NO_NOINST: Planted = ("inject=no-noinst", &[FEW], "lostr.store", Placement::Cus, 64, 50);
@@ -65,18 +69,18 @@ fn seen(fabric: &str, protocol: &str, faults: &[Planted]) {
 
 #[test]
 fn selective_remote_operations() {
-    let faults = [OWED, SHORT, EARLY_PACK, NO_FENCE, OPEN, NO_REPLAY, KEEPS];
+    let faults = [OWED, SHORT, EARLY_PACK, NO_FENCE, OPEN, NO_REPLAY, KEEPS, EARLY_UNLOCK];
     seen("srsp-64cu-small", "srsp", &faults);
 }
 
 #[test]
 fn selective_remote_operations_with_a_predictor() {
-    seen("srsp-64cu-small", "srsp-opt", &[OWED, SHORT, EARLY_PACK, OPEN]);
+    seen("srsp-64cu-small", "srsp-opt", &[OWED, SHORT, EARLY_PACK, OPEN, EARLY_UNLOCK]);
 }
 
 #[test]
 fn broadcast_remote_operations() {
-    seen("srsp-64cu-small", "brsp", &[OPEN, OPEN_LOCK, NO_NOINST, NO_REPLAY_OWN]);
+    seen("srsp-64cu-small", "brsp", &[OPEN, OPEN_LOCK, NO_NOINST, NO_REPLAY_OWN, EARLY_UNLOCK]);
 }
 
 #[test]

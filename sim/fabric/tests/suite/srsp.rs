@@ -72,14 +72,18 @@ const CLUB: [(&str, &str); 4] = [("source", "karate"), ("lanes", "4"), ("waves",
 
 #[test]
 fn work_queues_under_every_protocol() {
-    for protocol in PROTOCOLS {
-        let fabric = Fabric::new(&[&format!("protocol={protocol}")]);
+    let token = ("brsp", "broadcast_order=token");
+    for (protocol, order) in
+        PROTOCOLS.map(|protocol| (protocol, "broadcast_order=line")).into_iter().chain([token])
+    {
+        let fabric = Fabric::new(&[&format!("protocol={protocol}"), order]);
         for workload in QUEUES {
             let report = fabric.run(workload, &CLUB);
             let m = &report.metrics;
             let remote = m.count("l2_grants") + m.count("tokens");
             let promotes = ["brsp", "srsp", "srsp-opt"].contains(&protocol);
             assert_eq!(remote > 0, promotes, "{protocol}, {workload}: {remote} remote operations");
+            assert_eq!(m.count("tokens") > 0, order == token.1, "{protocol}, {order}, {workload}");
             assert!(m.count("a1") > 0 || matches!(protocol, "global" | "steal"), "{protocol}, {workload}");
         }
     }
@@ -130,18 +134,19 @@ fn slips_of_the_l1_are_noticed() {
     }
 }
 
-/// Slips with the protocols whose L1s can have them.
-const OF_PROTOCOLS: [(&str, &str); 12] = [
+/// Slips with the protocols whose L1s can have them; brsp-token is brsp with the other order.
+const OF_PROTOCOLS: [(&str, &str); 13] = [
     ("pa-dropped", "srsp srsp-opt"),
     ("flush-short", "srsp srsp-opt"),
     ("early-pack", "srsp srsp-opt"),
     ("no-miss-fence", "srsp srsp-opt"),
-    ("no-replay", "global scope steal brsp srsp srsp-opt"),
-    ("no-noinst", "brsp srsp srsp-opt hlrc"),
-    ("open-gate", "brsp srsp srsp-opt"),
-    ("open-lock", "brsp"),
-    ("early-release", "global scope steal brsp srsp srsp-opt"),
-    ("keeps-copies", "global scope steal brsp srsp srsp-opt"),
+    ("no-replay", "global scope steal brsp brsp-token srsp srsp-opt"),
+    ("no-noinst", "brsp brsp-token srsp srsp-opt hlrc"),
+    ("open-gate", "brsp brsp-token srsp srsp-opt"),
+    ("open-lock", "brsp-token"),
+    ("early-unlock", "brsp srsp srsp-opt"),
+    ("early-release", "global scope steal brsp brsp-token srsp srsp-opt"),
+    ("keeps-copies", "global scope steal brsp brsp-token srsp srsp-opt"),
     ("flush-after-ack", "hlrc"),
     ("no-gain-inv", "hlrc"),
 ];
@@ -153,20 +158,24 @@ fn slips_are_those_of_the_protocol() {
     let key = published.keys().into_iter().find(|key| key.name == "inject").expect("a key");
     for (slip, own) in OF_PROTOCOLS {
         assert!(key.about.contains(slip), "{slip}: {}", key.about);
-        for protocol in PROTOCOLS {
+        for of in PROTOCOLS.into_iter().chain(["brsp-token"]) {
             let mut config = published.clone();
+            let (protocol, order) = of.split_once("-token").map_or((of, "line"), |(of, _)| (of, "token"));
             config.set(&format!("protocol={protocol}")).expect("a protocol");
+            config.set(&format!("broadcast_order={order}")).expect("an order");
             config.set(&format!("inject={slip}")).expect("a slip");
             let found = config.validate();
-            assert_eq!(found.is_ok(), own.split(' ').any(|one| one == protocol), "{slip}, {protocol}");
+            assert_eq!(found.is_ok(), own.split(' ').any(|one| one == of), "{slip}, {of}");
             if let Err(error) = found {
                 let said = error.to_string();
+                let ordered = format!(" with broadcast_order {order}");
+                let ordered = if protocol == "brsp" { ordered.as_str() } else { "" };
                 let sentence = format!(
-                    "inject = {slip}: the L1s of protocol {protocol} have no such slip; legal: none, "
+                    "inject = {slip}: the L1s of protocol {protocol}{ordered} have no such slip; legal: none, "
                 );
                 assert!(said.contains(&sentence), "{said}");
                 let legal = said.split("legal: ").last().expect("a list").split(", ");
-                let others = OF_PROTOCOLS.iter().filter(|(_, own)| own.split(' ').any(|one| one == protocol));
+                let others = OF_PROTOCOLS.iter().filter(|(_, own)| own.split(' ').any(|one| one == of));
                 assert_eq!(legal.count(), 1 + others.count(), "{said}");
             }
         }
@@ -226,9 +235,10 @@ fn scopes_on_a_mesh() {
     for changes in [
         &["protocol=steal"][..],
         &["protocol=srsp"],
-        &["protocol=brsp", "broadcast_closes=all"],
-        &["protocol=brsp", "broadcast_closes=sync"],
-        &["protocol=brsp", "broadcast_closes=line"],
+        &["protocol=brsp"],
+        &["protocol=brsp", "broadcast_order=token", "broadcast_closes=all"],
+        &["protocol=brsp", "broadcast_order=token", "broadcast_closes=sync"],
+        &["protocol=brsp", "broadcast_order=token", "broadcast_closes=line"],
     ] {
         let fabric = Fabric::new(&[&["mesh=2"], changes].concat());
         let given: Vec<_> = CLUB.into_iter().chain([("task", "3")]).collect();
@@ -241,7 +251,11 @@ fn scopes_on_a_mesh() {
 
 #[test]
 fn what_cannot_be_built_is_refused() {
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 8] = [
+        (
+            &["protocol=brsp", "broadcast_closes=all"],
+            "--set: broadcast_closes = all: with broadcast_order line the L2 locks the line of the address",
+        ),
         (&["mesh=3"], "--set: mesh = 3: the CUs do not fill a mesh of that width"),
         (&["protocol=hlrc", "mesh=3"], "--set: mesh = 3: the CUs do not fill a mesh of that width"),
         (&["gpus=2"], "--set: gpus = 2: it is too large; legal: 1..1"),

@@ -167,6 +167,7 @@ pub enum ProbeKind {
     LockFlush,
     InvUnlock,
     InvAll,
+    FlushAll,
     Revoke,
 }
 

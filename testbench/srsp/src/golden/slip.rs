@@ -32,9 +32,14 @@ pub enum Slip {
     FlushShort,
     /// Fault: SEL_FLUSH is acknowledged before its flush has completed.
     EarlyPack,
-    /// Section 5.2, bRSP: LOCK_FLUSH flushes and stops nothing.
+    /// bRSP: the line's lock is given up before the invalidations under it are collected.
+    EarlyUnlock,
+    /// bRSP: FLUSH_ALL flushes and leaves the line.
+    KeepsLine,
+    /// Section 5.2, bRSP with a token: LOCK_FLUSH flushes and stops nothing.
     OpenLock,
-    /// Section 5.2, bRSP: INV_UNLOCK drops the lines without flushing those that became dirty under the lock.
+    /// Section 5.2, bRSP with a token: INV_UNLOCK drops the lines without flushing those that became dirty
+    /// under the lock.
     UnlockNoFlush,
     /// Fault, hLRC: the L2 grants a registered line without waiting for its owner's flush (section 9).
     EarlyGrant,
@@ -42,7 +47,7 @@ pub enum Slip {
 
 impl Slip {
     /// All of them.
-    pub const ALL: [Slip; 17] = [
+    pub const ALL: [Slip; 19] = [
         Slip::ProbeBeforeLock,
         Slip::BlindStore,
         Slip::NoNoinst,
@@ -57,6 +62,8 @@ impl Slip {
         Slip::PaDropped,
         Slip::FlushShort,
         Slip::EarlyPack,
+        Slip::EarlyUnlock,
+        Slip::KeepsLine,
         Slip::OpenLock,
         Slip::UnlockNoFlush,
         Slip::EarlyGrant,

@@ -10,24 +10,25 @@ use weft_srsp_bench::golden::system::program::{atomic, cas, cmp, get, put, remot
 use weft_srsp_bench::golden::system::{Instr, Protocol, System, SystemParams, Wave};
 
 /// Locks and flags: bank 0 of two.
-const X: u64 = 0;
+pub const X: u64 = 0;
 /// Data, bank 1, and the word beside it.
-const Y: u64 = 64;
-const BESIDE: u64 = 68;
+pub const Y: u64 = 64;
+pub const BESIDE: u64 = 68;
 /// Another flag, bank 0.
-const Z: u64 = 128;
+pub const Z: u64 = 128;
 /// More data, bank 1.
 const W: u64 = 192;
 
 const LIMIT: usize = 2_000_000;
-const SRSP: Protocol = Protocol::Scoped(Impl::Srsp);
+pub const SRSP: Protocol = Protocol::Scoped(Impl::Srsp);
 const OPT: Protocol = Protocol::Scoped(Impl::SrspOpt);
-const BRSP: Protocol = Protocol::Scoped(Impl::Brsp);
+pub const BRSP: Protocol = Protocol::Scoped(Impl::Brsp);
+pub const TOKEN: Protocol = Protocol::Scoped(Impl::BrspToken);
 const BASE: Protocol = Protocol::Scoped(Impl::Base);
 const HLRC: Protocol = Protocol::Hlrc(false);
 const HLRC_THROUGH: Protocol = Protocol::Hlrc(true);
 
-fn tiny(protocol: Protocol) -> SystemParams {
+pub fn tiny(protocol: Protocol) -> SystemParams {
     SystemParams { banks: 2, ..SystemParams::tiny(protocol, 2) }
 }
 
@@ -54,13 +55,13 @@ fn counters(p: SystemParams, exch: bool, rounds: usize) -> Explored {
 }
 
 /// All interleavings of these programs.
-fn all(p: SystemParams, programs: &[(u8, Vec<Instr>)]) -> Explored {
+pub fn all(p: SystemParams, programs: &[(u8, Vec<Instr>)]) -> Explored {
     let waves = programs.iter().map(|(cu, program)| Wave::new(*cu, program.clone())).collect();
     explore(&System::new(p, waves), LIMIT, &|_| None)
 }
 
 #[track_caller]
-fn holds(found: &Explored, what: &str) {
+pub fn holds(found: &Explored, what: &str) {
     println!("{what}: {} states, {} steps, {} ends", found.states, found.steps, found.ends);
     if let Some(violation) = &found.violation {
         panic!("{what}: {violation}");
@@ -70,7 +71,7 @@ fn holds(found: &Explored, what: &str) {
 
 #[test]
 fn the_lock_protected_counter() {
-    for protocol in [SRSP, OPT, BRSP, HLRC, HLRC_THROUGH] {
+    for protocol in [SRSP, OPT, BRSP, TOKEN, HLRC, HLRC_THROUGH] {
         for exch in [false, true] {
             let rounds = if exch { 1 } else { 2 };
             holds(&counters(tiny(protocol), exch, rounds), &format!("{protocol:?}, exch {exch}"));
@@ -136,11 +137,17 @@ fn every_pair_of_operations_brsp() {
     pairs(BRSP, false);
 }
 
-/// What a broadcast's lock stops is a choice: each is enough, and each needs the lock and the flush at its end.
+#[test]
+fn every_pair_of_operations_brsp_with_a_token() {
+    pairs(TOKEN, false);
+}
+
+/// With a token what a broadcast's lock stops is a choice: each is enough, and each needs the lock and the
+/// flush at its end.
 #[test]
 fn whatever_a_broadcast_closes_it_is_right() {
     for closes in [Closes::All, Closes::Sync, Closes::Line] {
-        let p = SystemParams { closes, ..tiny(BRSP) };
+        let p = SystemParams { closes, ..tiny(TOKEN) };
         for exch in [false, true] {
             holds(&counters(p, exch, 1), &format!("{closes:?}, exch {exch}"));
         }
@@ -153,7 +160,7 @@ fn whatever_a_broadcast_closes_it_is_right() {
 #[test]
 fn every_pair_of_operations_brsp_with_other_locks() {
     for closes in [Closes::All, Closes::Sync] {
-        pairs_of(SystemParams { closes, ..tiny(BRSP) }, false);
+        pairs_of(SystemParams { closes, ..tiny(TOKEN) }, false);
     }
 }
 
@@ -190,7 +197,9 @@ fn finder(slip: Slip) -> Finder {
     let overflow = [Instr::St(Z, 1), Instr::St(W, 1)];
     let again = [Instr::Sync(wg(get(X), Sem::Acq))];
     match slip {
-        Slip::ProbeBeforeLock | Slip::NoReplay | Slip::OpenLock => Finder::Counter { exch: false, rounds: 1 },
+        Slip::ProbeBeforeLock | Slip::NoReplay | Slip::OpenLock | Slip::KeepsLine => {
+            Finder::Counter { exch: false, rounds: 1 }
+        }
         // Data that a wave stores while the owner's L1 is locked is lost.
         Slip::UnlockNoFlush => {
             let owner = vec![Instr::St(Y, 7), Instr::Ld(Y)];
@@ -217,7 +226,7 @@ fn finder(slip: Slip) -> Finder {
             let before = [Instr::Sync(cmp(get(Z), Sem::Acq)), Instr::Ld(BESIDE)];
             Finder::Programs(to_the_owner(&before))
         }
-        Slip::StoreUnlocked | Slip::PaDropped | Slip::FlushShort => {
+        Slip::StoreUnlocked | Slip::PaDropped | Slip::FlushShort | Slip::EarlyUnlock => {
             Finder::Programs(to_the_owner(&[Instr::Ld(BESIDE)]))
         }
         Slip::MissNoFence => Finder::Programs(to_the_thief(&overflow)),
@@ -225,12 +234,17 @@ fn finder(slip: Slip) -> Finder {
     }
 }
 
-fn find(slip: Slip, undone: bool) -> Explored {
-    let protocol = match slip {
+/// Where a decision is tried.
+fn home(slip: Slip) -> Protocol {
+    match slip {
         Slip::EarlyGrant => HLRC,
-        Slip::OpenLock | Slip::UnlockNoFlush => BRSP,
+        Slip::EarlyUnlock | Slip::KeepsLine => BRSP,
+        Slip::OpenLock | Slip::UnlockNoFlush => TOKEN,
         _ => SRSP,
-    };
+    }
+}
+
+fn find(protocol: Protocol, slip: Slip, undone: bool) -> Explored {
     let p = SystemParams { slip: undone.then_some(slip), ..tiny(protocol) };
     match finder(slip) {
         Finder::Counter { exch, rounds } => counters(p, exch, rounds),
@@ -242,8 +256,8 @@ fn find(slip: Slip, undone: bool) -> Explored {
 fn every_decision_is_needed() {
     let mut blind = Vec::new();
     for slip in Slip::ALL {
-        holds(&find(slip, false), &format!("without {slip:?}"));
-        let found = find(slip, true);
+        holds(&find(home(slip), slip, false), &format!("without {slip:?}"));
+        let found = find(home(slip), slip, true);
         match found.violation {
             Some(violation) => println!("{slip:?}, {} states: {violation}", found.states),
             None => blind.push(slip),
@@ -258,13 +272,15 @@ fn flushes_and_marks_are_needed_everywhere() {
     for (protocol, slip) in [
         (BRSP, Slip::FlushShort),
         (BRSP, Slip::NoNoinst),
+        (BRSP, Slip::NoReplay),
+        (TOKEN, Slip::FlushShort),
+        (TOKEN, Slip::NoNoinst),
         (HLRC, Slip::FlushShort),
         (HLRC, Slip::NoNoinst),
         (HLRC_THROUGH, Slip::EarlyGrant),
     ] {
-        let Finder::Programs(programs) = finder(slip) else { panic!("{slip:?} is found by the counter") };
-        holds(&all(tiny(protocol), &programs), &format!("{protocol:?} without {slip:?}"));
-        let found = all(SystemParams { slip: Some(slip), ..tiny(protocol) }, &programs);
+        holds(&find(protocol, slip, false), &format!("{protocol:?} without {slip:?}"));
+        let found = find(protocol, slip, true);
         assert!(found.violation.is_some(), "{protocol:?}: {slip:?} is not found");
     }
 }
@@ -324,7 +340,7 @@ fn locked(p: SystemParams, programs: &[(u8, Vec<Instr>)]) -> Explored {
 #[test]
 fn two_local_waves_and_a_thief() {
     let programs = [(0, inside(take(X), Y)), (0, inside(take(X), Y)), (1, inside(steal(X), Y))];
-    for protocol in [SRSP, BRSP, HLRC] {
+    for protocol in [SRSP, BRSP, TOKEN, HLRC] {
         holds(&locked(tiny(protocol), &programs), &format!("two local waves, {protocol:?}"));
     }
 }
@@ -332,7 +348,7 @@ fn two_local_waves_and_a_thief() {
 #[test]
 fn two_thieves() {
     let programs = [(0, inside(take(X), Y)), (1, inside(steal(X), Y)), (2, inside(steal(X), Y))];
-    for protocol in [SRSP, BRSP, HLRC] {
+    for protocol in [SRSP, BRSP, TOKEN, HLRC] {
         let p = SystemParams { cus: 3, ..tiny(protocol) };
         holds(&locked(p, &programs), &format!("two thieves, {protocol:?}"));
     }
@@ -361,7 +377,7 @@ fn a_bank_of_hlrc_that_is_too_small() {
 #[test]
 fn long_each_steals_from_the_other() {
     let both = |own: u64, other: u64| [inside(take(own), Y + own), inside(steal(other), Y + other)].concat();
-    for protocol in [SRSP, OPT, BRSP, HLRC] {
+    for protocol in [SRSP, OPT, BRSP, TOKEN, HLRC] {
         let programs = [(0, both(X, Z)), (1, both(Z, X))];
         holds(&locked(tiny(protocol), &programs), &format!("each steals, {protocol:?}"));
     }
@@ -388,7 +404,7 @@ fn two_variables_in_a_line() {
     let owner = vec![Instr::St(Y, 7), release(X), Instr::St(W, 8), release(X + 8)];
     let thief =
         |addr, data| vec![Instr::Sync(remote(get(addr), Sem::Acq)), Instr::Unless(1, 1), Instr::Ld(data)];
-    for protocol in [SRSP, OPT, BRSP] {
+    for protocol in [SRSP, OPT, BRSP, TOKEN] {
         let p = SystemParams { cus: 3, ..tiny(protocol) };
         let programs = [(0, owner.clone()), (1, thief(X, Y)), (2, thief(X + 8, W))];
         holds(&all(p, &programs), &format!("two variables in a line, {protocol:?}"));
@@ -398,7 +414,7 @@ fn two_variables_in_a_line() {
 /// L1s of two lines: everything is evicted all the time.
 #[test]
 fn long_two_lines_of_cache() {
-    for protocol in [SRSP, OPT, BRSP, HLRC, HLRC_THROUGH] {
+    for protocol in [SRSP, OPT, BRSP, TOKEN, HLRC, HLRC_THROUGH] {
         let p = SystemParams { l1: (1, 2), replaces: (true, false), ..tiny(protocol) };
         let local = [inside(take(X), Y), vec![Instr::St(W, 1)]].concat();
         let programs = [(0, local), (1, inside(steal(X), Y)), (0, vec![Instr::St(BESIDE, 1), Instr::Ld(W)])];
@@ -435,6 +451,11 @@ fn long_busy_pairs_srsp_opt() {
 #[test]
 fn long_busy_pairs_brsp() {
     busy_pairs(BRSP);
+}
+
+#[test]
+fn long_busy_pairs_brsp_with_a_token() {
+    busy_pairs(TOKEN);
 }
 
 #[test]

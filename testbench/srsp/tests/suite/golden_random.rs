@@ -103,9 +103,10 @@ fn runs(protocol: Protocol, seeds: std::ops::Range<u64>) {
     println!("{protocol:?}: {steps} steps");
 }
 
-const ALL: [Protocol; 6] = [
+const ALL: [Protocol; 7] = [
     Protocol::Scoped(Impl::Base),
     Protocol::Scoped(Impl::Brsp),
+    Protocol::Scoped(Impl::BrspToken),
     Protocol::Scoped(Impl::Srsp),
     Protocol::Scoped(Impl::SrspOpt),
     Protocol::Hlrc(false),
@@ -141,7 +142,8 @@ fn random_programs_find_slips() {
     for slip in Slip::ALL.into_iter().filter(|slip| !narrow.contains(slip)) {
         let protocol = match slip {
             Slip::EarlyGrant => Protocol::Hlrc(false),
-            Slip::OpenLock | Slip::UnlockNoFlush => Protocol::Scoped(Impl::Brsp),
+            Slip::EarlyUnlock | Slip::KeepsLine => Protocol::Scoped(Impl::Brsp),
+            Slip::OpenLock | Slip::UnlockNoFlush => Protocol::Scoped(Impl::BrspToken),
             _ => Protocol::Scoped(Impl::Srsp),
         };
         let wrong = (0..1000).find(|seed| !matches!(run(protocol, *seed, Some(slip)).1, End::Done(_)));

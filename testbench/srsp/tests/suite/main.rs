@@ -6,6 +6,7 @@ mod golden_explore;
 mod golden_hlrc;
 mod golden_races;
 mod golden_random;
+mod golden_remotes;
 mod golden_scenario;
 mod golden_tables;
 mod hlrc_fabric;

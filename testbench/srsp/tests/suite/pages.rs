@@ -4,10 +4,27 @@ use weft_bench::pages;
 use weft_srsp::params::Impl;
 use weft_srsp::{hlrc_l1, l1, l2};
 
+/// What keeps two remote operations by broadcast apart.
+const ORDERS: &str = "\
+A remote operation by broadcast is kept apart from others in one of two ways, key `broadcast_order` of a fabric:
+
+- Impl `brsp` (`line`): it holds the lock of its line at the L2 bank from before its first probe, as `srsp` does, until it
+  has been performed and what it invalidates is invalidated. An L1 that is probed by FLUSH_ALL drops the line and flushes
+  everything; from then on whatever here wants the line asks the L2 and waits there. Nothing is locked in the L1, which
+  answers probes also while its own remote operation waits, so that operations on different lines go on side by side, and
+  none waits for another while it holds a lock. A compare-and-swap that fails has given the lock up at the L2, and
+  invalidates nothing.
+- Impl `brsp-token` (`token`): the address is locked in every other L1, from LOCK_FLUSH to INV_UNLOCK. An L1 can hold one
+  such lock; two operations that have locked some of the L1s each would wait for each other for ever. So a token of bank 0
+  lets one remote operation of the whole GPU go on at a time. What the lock stops is parameter `closes`.
+
+rem_acq invalidates the other L1s in both, as published; its order of accesses would not need it.
+";
+
 #[test]
 fn tables_are_those_of_the_hardware() {
     let text = format!(
-        "Operations on a line:\n\n{}\nLines that leave:\n\n{}\nProbes:\n\n{}\nOperations of several steps:\n\n{}",
+        "Operations on a line:\n\n{}\nLines that leave:\n\n{}\nProbes:\n\n{}\nOperations of several steps:\n\n{}\n{ORDERS}",
         l1::operations().to_markdown(),
         l1::leaving().to_markdown(),
         l1::probes().to_markdown(),
@@ -23,7 +40,7 @@ fn tables_of_the_l2_are_those_of_the_hardware() {
         "Lines:\n\n{}\nFrames:\n\n{}\nLocks:\n\n{}\nThe token:\n\n{}",
         lines().to_markdown(),
         frames().to_markdown(),
-        locks(Impl::Brsp).to_markdown(),
+        locks(Impl::BrspToken).to_markdown(),
         token().to_markdown(),
     );
     pages::is_current("srsp/docs/srsp-l2.md", &text);

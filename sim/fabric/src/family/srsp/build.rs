@@ -21,7 +21,7 @@ impl SrspKeys {
             mshrs: self.l1_mshrs,
             wbt: self.l1_wbt,
         };
-        match self.protocol.system() {
+        match self.protocol.system(self.broadcast_order) {
             Some(system) => Gpu::Scoped(self.scoped(srsp, system)),
             None => Gpu::Registering(self.registering(srsp)),
         }

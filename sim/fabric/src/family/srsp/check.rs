@@ -1,6 +1,6 @@
 //! What several keys of the family must be together. The rules of the blocks are their own, told with the configuration's keys.
 
-use super::keys::SrspSlip;
+use super::keys::{BroadcastCloses, BroadcastOrder, SrspProtocol, SrspSlip};
 use super::{Gpu, SrspKeys};
 use crate::config::{Common, ConfigError, FabricConfig, Named, size};
 use crate::cu::Model;
@@ -31,12 +31,34 @@ impl Checked<'_> {
             "the memory is larger than the address space",
             format!("a power of two of at most {}", size(most.min(1 << 60) as u64)),
         )?;
-        let protocol = self.keys.protocol;
-        let slips = SrspSlip::VALUES.iter().filter(|slip| slip.exists(protocol)).map(|slip| slip.name());
-        let legal = slips.collect::<Vec<_>>().join(", ");
-        let problem = format!("the L1s of protocol {} have no such slip", protocol.name());
-        self.ensure(self.keys.inject.exists(protocol), "inject", &problem, legal)?;
+        self.check_slip()?;
+        self.check_broadcasts()?;
         self.check_hardware()
+    }
+
+    /// A slip is one that L1s of the protocol can have.
+    fn check_slip(&self) -> Result<(), ConfigError> {
+        let (protocol, order) = (self.keys.protocol, self.keys.broadcast_order);
+        let slips = SrspSlip::VALUES.iter().filter(|slip| slip.exists(protocol, order));
+        let legal = slips.map(|slip| slip.name()).collect::<Vec<_>>().join(", ");
+        let ordered = match protocol {
+            SrspProtocol::Brsp => format!(" with broadcast_order {}", order.name()),
+            _ => String::new(),
+        };
+        let problem = format!("the L1s of protocol {}{ordered} have no such slip", protocol.name());
+        self.ensure(self.keys.inject.exists(protocol, order), "inject", &problem, legal)
+    }
+
+    /// What a broadcast closes is a choice of L1s with a lock of their own.
+    fn check_broadcasts(&self) -> Result<(), ConfigError> {
+        let SrspKeys { protocol, broadcast_order, broadcast_closes, .. } = self.keys;
+        let lines = *protocol == SrspProtocol::Brsp && *broadcast_order == BroadcastOrder::Line;
+        self.ensure(
+            !lines || *broadcast_closes == BroadcastCloses::Line,
+            "broadcast_closes",
+            "with broadcast_order line the L2 locks the line of the address, and the L1s nothing",
+            BroadcastCloses::Line.name(),
+        )
     }
 
     fn ensure(

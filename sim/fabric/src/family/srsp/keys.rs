@@ -46,8 +46,10 @@ named! {
         NoNoinst = "no-noinst",
         /// The own remote operation leaves the CU gate open.
         OpenGate = "open-gate",
-        /// With protocol brsp: the flush of a broadcast locks nothing.
+        /// With protocol brsp and a token: the flush of a broadcast locks nothing.
         OpenLock = "open-lock",
+        /// The lock of a line ends before the invalidations under it are collected.
+        EarlyUnlock = "early-unlock",
         /// A release ends at once: what is dirty leaves later.
         EarlyRelease = "early-release",
         /// An acquire leaves all lines.
@@ -80,8 +82,20 @@ impl DataWrite {
 }
 
 named! {
-    /// What a remote operation by broadcast keeps the other CUs from, from the flush of their L1s until these are
-    /// invalidated (srsp.md sections 1, 5.1 and 5.2).
+    /// What keeps remote operations by broadcast apart. The publication leaves it open: it locks an address
+    /// in every L1 and says nothing of two operations at once.
+    BroadcastOrder {
+        /// A token of the whole GPU: the lock of an address lies in the L1s, which can hold one.
+        Token = "token",
+        /// The lock of the line at its L2 bank, as with sRSP: operations on different lines go on side by
+        /// side.
+        Line = "line",
+    }
+}
+
+named! {
+    /// With a token: what a remote operation by broadcast keeps the other CUs from, from the flush of their
+    /// L1s until these are invalidated (srsp.md sections 1, 5.1 and 5.2).
     BroadcastCloses {
         /// Every access: their L1s are closed.
         All = "all",
@@ -105,8 +119,9 @@ impl BroadcastCloses {
 
 impl SrspSlip {
     /// The L1s of a protocol have what the slip leaves out.
-    pub(super) fn exists(self, protocol: SrspProtocol) -> bool {
+    pub(super) fn exists(self, protocol: SrspProtocol, order: BroadcastOrder) -> bool {
         use SrspProtocol::{Brsp, Global, Scope, Srsp, SrspOpt, Steal};
+        let token = protocol == Brsp && order == BroadcastOrder::Token;
         match self {
             SrspSlip::None => true,
             // Of SEL_FLUSH and SEL_INV.
@@ -116,11 +131,13 @@ impl SrspSlip {
             // Of remote operations, their own ones and those that reach them.
             SrspSlip::OpenGate => matches!(protocol, Brsp | Srsp | SrspOpt),
             // Of LOCK_FLUSH.
-            SrspSlip::OpenLock => protocol == Brsp,
+            SrspSlip::OpenLock => token,
+            // Of locks of lines; a token keeps away what would delay an invalidation.
+            SrspSlip::EarlyUnlock => matches!(protocol, Brsp | Srsp | SrspOpt) && !token,
             // Without probes all that an L1 hears of others comes on the channel of its fills, behind what was read
             // before: an invalidation finds no older line under way.
             SrspSlip::NoNoinst => !matches!(protocol, Global | Scope | Steal),
-            slip if protocol.system().is_some() => slip.scoped().is_some(),
+            slip if protocol.system(order).is_some() => slip.scoped().is_some(),
             slip => slip.registering().is_some(),
         }
     }
@@ -137,6 +154,7 @@ impl SrspSlip {
             SrspSlip::NoNoinst => Inject::NoNoinst,
             SrspSlip::OpenGate => Inject::OpenGate,
             SrspSlip::OpenLock => Inject::OpenLock,
+            SrspSlip::EarlyUnlock => Inject::EarlyUnlock,
             SrspSlip::EarlyRelease => Inject::EarlyRelease,
             SrspSlip::KeepsCopies => Inject::KeepsCopies,
             SrspSlip::FlushAfterAck | SrspSlip::NoGainInv => return None,
@@ -157,10 +175,13 @@ impl SrspSlip {
 
 impl SrspProtocol {
     /// The L1s, if they have scopes.
-    pub(super) fn system(self) -> Option<Impl> {
+    pub(super) fn system(self, order: BroadcastOrder) -> Option<Impl> {
         match self {
             SrspProtocol::Global | SrspProtocol::Scope | SrspProtocol::Steal => Some(Impl::Base),
-            SrspProtocol::Brsp => Some(Impl::Brsp),
+            SrspProtocol::Brsp => Some(match order {
+                BroadcastOrder::Token => Impl::BrspToken,
+                BroadcastOrder::Line => Impl::Brsp,
+            }),
             SrspProtocol::Srsp => Some(Impl::Srsp),
             SrspProtocol::SrspOpt => Some(Impl::SrspOpt),
             SrspProtocol::Hlrc => None,
@@ -191,12 +212,13 @@ keys! {
             pa_entries: u32 = 16, "entries", Within(1, 256), "PA-TBL of an L1";
             aff_entries: u32 = 64, "entries", Within(0, 1024), "predictor of an L1, with protocol srsp-opt: a power of two from 8; 0: off";
             sync_queue: u32 = 8, "operations", Within(1, 64), "synchronising operations that wait in an L1 behind the one at work";
-            broadcast_closes: BroadcastCloses = BroadcastCloses::Line, "", OneOf(BroadcastCloses::NAMES), "protocol brsp: what a remote operation keeps the other CUs from between the flush and the invalidation of their L1s: all accesses, those that synchronise, or those to the line of its address; each is right, and none of it would not be";
+            broadcast_order: BroadcastOrder = BroadcastOrder::Line, "", OneOf(BroadcastOrder::NAMES), "protocol brsp: what keeps remote operations apart: the lock of their line at the L2, under which those on other lines go on, or one token of the GPU, with the address locked in the L1s; either is right, and the lock is the simpler hardware";
+            broadcast_closes: BroadcastCloses = BroadcastCloses::Line, "", OneOf(BroadcastCloses::NAMES), "protocol brsp with broadcast_order token (line: accesses to the line alone): what a remote operation keeps the other CUs from between the flush and the invalidation of their L1s: all accesses, those that synchronise, or those to the line of its address; each is right, and none of it would not be";
             locks: u32 = 8, "lines", Within(1, 64), "lines that are locked at once in an L2 bank";
             revokes: u32 = 8, "lines", Within(1, 64), "protocol hlrc: lines that are revoked at once in an L2 bank";
             owned_aware: bool = true, "", Switch, "protocol hlrc: registered lines are replaced last, in L1s and L2 banks";
             l2_write: DataWrite = DataWrite::Combine, "", OneOf(DataWrite::NAMES), "protocol hlrc: written data is combined in the L2, or goes through it to memory and drops the copy there";
-            inject: SrspSlip = SrspSlip::None, "", OneOf(SrspSlip::NAMES), "a slip of the L1s, to try the checks; simulation only. With protocol srsp or srsp-opt alone pa-dropped, flush-short, early-pack, no-miss-fence; with brsp alone open-lock; with these three open-gate, and with hlrc too no-noinst; with all but hlrc no-replay, early-release, keeps-copies; with hlrc alone flush-after-ack, no-gain-inv";
+            inject: SrspSlip = SrspSlip::None, "", OneOf(SrspSlip::NAMES), "a slip of the L1s, to try the checks; simulation only. With protocol srsp or srsp-opt alone pa-dropped, flush-short, early-pack, no-miss-fence; with brsp and broadcast_order token alone open-lock; with these three open-gate and, but for that order, early-unlock, and with hlrc too no-noinst; with all but hlrc no-replay, early-release, keeps-copies; with hlrc alone flush-after-ack, no-gain-inv";
         }
         Caches {
             banks: u32 = 4, "banks", Power(1, 8), "L2 banks, line interleaved, each with a DRAM channel";

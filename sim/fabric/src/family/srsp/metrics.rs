@@ -161,7 +161,12 @@ const SUMS: &[Sum] = &[
         "invalidations of an L1 that gains a registered line (hLRC)",
         &["l1.hlrc_l1_flash_gain"],
     ),
-    ("tokens", "tokens", "rights to a remote operation granted (bRSP)", &["bank.l2_token_grants"]),
+    (
+        "tokens",
+        "tokens",
+        "rights to a remote operation granted (bRSP with a token)",
+        &["bank.l2_token_grants"],
+    ),
     ("multicasts", "messages", "multicasts of the hub", &["cast.hub_multicasts"]),
     ("dram_reads", "lines", "lines read from DRAM", &["dram.reads"]),
     ("dram_writes", "lines", "writes and atomics in DRAM", &["dram.writes"]),

@@ -26,7 +26,7 @@ pub struct L1Params {
     pub banks: u8,
     /// System.
     pub imp: Impl,
-    /// bRSP: what a broadcast's lock stops.
+    /// bRSP with a token: what a broadcast's lock stops.
     pub closes: Closes,
     /// {sets, ways}.
     pub shape: (usize, usize),

@@ -1,4 +1,5 @@
-//! The L1 of BASE, bRSP, sRSP and sRSPOpt, a slot at a time (srsp.md section 5).
+//! The L1 of BASE, bRSP (by locks of lines or by a token), sRSP and sRSPOpt, a slot at a time (srsp.md
+//! section 5).
 //!
 //! A call is one slot: an answer ([`L1::rsp`]), a probe ([`L1::probe`]), a step of its own ([`L1::step`]: replay, drain, second slots of the sync and the probe unit), a
 //! request of the CU ([`L1::cu`]). Which is next is the caller's choice; hardware serves them in the order RSP, probe, replay, drain, CU. What needs no slot (sending
@@ -39,7 +40,7 @@ pub struct Gate {
     pub sync: bool,
     /// By the probe unit, which flushes, then drops all lines: PA-full, INV_ALL, INV_UNLOCK.
     pub probe: bool,
-    /// From LOCK_FLUSH to INV_UNLOCK: the line of its address.
+    /// bRSP with a token, from LOCK_FLUSH to INV_UNLOCK: the line of its address.
     pub lock: Option<u64>,
 }
 

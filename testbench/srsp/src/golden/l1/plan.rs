@@ -33,6 +33,7 @@ pub enum Micro {
     LockFlush,
     InvUnlock,
     InvAll,
+    FlushAll,
     /// Until all PACKs have come.
     Packs,
     /// REM_OP until REM_RSP.
@@ -59,10 +60,20 @@ const REL_SYS: &[Micro] = &[Flush, SysFlush, Own, OwnWait, AtmSys, Reply];
 const AR_SYS: &[Micro] = &[Flush, SysFlush, Own, OwnWait, AtmSys, Close, Flush, Flash, SysInv, Open, Reply];
 const RLX_SYS: &[Micro] = &[Own, OwnWait, AtmSys, Reply];
 
-const BRSP_ACQ: &[Micro] = &[
+// Under the line's lock alone. An acquire invalidates the other L1s as one that releases does: so bRSP is
+// published.
+const BRSP_ACQ: &[Micro] =
+    &[Lock, Close, FlushAll, Flush, Own, OwnWait, Packs, OpKeep, InvAll, Packs, Unlock, Flash, Open, Reply];
+const BRSP_REL: &[Micro] = &[Flush, Lock, InvAll, Packs, Close, Flush, Own, OwnWait, Flash, Open, Op, Reply];
+const EARLY_UNLOCK_ACQ: &[Micro] =
+    &[Lock, Close, FlushAll, Flush, Own, OwnWait, Packs, OpKeep, InvAll, Unlock, Packs, Flash, Open, Reply];
+const EARLY_UNLOCK_REL: &[Micro] =
+    &[Flush, Lock, InvAll, Close, Flush, Own, OwnWait, Flash, Open, Op, Packs, Reply];
+
+const TOKEN_ACQ: &[Micro] = &[
     Token, LockFlush, Close, Flush, Own, OwnWait, Packs, Op, Flash, InvUnlock, Packs, TokenRel, Open, Reply,
 ];
-const BRSP_REL: &[Micro] =
+const TOKEN_REL: &[Micro] =
     &[Flush, Token, Lock, InvAll, Packs, Close, Flush, Own, OwnWait, Flash, Open, Op, TokenRel, Reply];
 
 const SRSP_ACQ: &[Micro] = &[Lock, Close, SelFlush, Flush, Own, OwnWait, Packs, Op, Flash, Open, Reply];
@@ -91,7 +102,7 @@ pub fn promoted(sem: Sem) -> &'static [Micro] {
 /// Every operation that is not done in the L1 alone.
 pub fn global(imp: Impl, sync: &Sync, slip: Option<Slip>) -> &'static [Micro] {
     if sync.remote {
-        return if imp.selective() { selective(sync.sem, slip) } else { broadcast(sync.sem) };
+        return if imp.selective() { selective(sync.sem, slip) } else { broadcast(imp, sync.sem, slip) };
     }
     match (sync.scope, sync.sem) {
         (Scope::Sys, Sem::Rlx) => RLX_SYS,
@@ -105,8 +116,15 @@ pub fn global(imp: Impl, sync: &Sync, slip: Option<Slip>) -> &'static [Micro] {
     }
 }
 
-fn broadcast(sem: Sem) -> &'static [Micro] {
-    if sem == Sem::Rel { BRSP_REL } else { BRSP_ACQ }
+fn broadcast(imp: Impl, sem: Sem, slip: Option<Slip>) -> &'static [Micro] {
+    match (imp, sem, slip) {
+        (Impl::BrspToken, Sem::Rel, _) => TOKEN_REL,
+        (Impl::BrspToken, ..) => TOKEN_ACQ,
+        (_, Sem::Rel, Some(Slip::EarlyUnlock)) => EARLY_UNLOCK_REL,
+        (_, Sem::Rel, _) => BRSP_REL,
+        (.., Some(Slip::EarlyUnlock)) => EARLY_UNLOCK_ACQ,
+        _ => BRSP_ACQ,
+    }
 }
 
 fn selective(sem: Sem, slip: Option<Slip>) -> &'static [Micro] {

@@ -43,7 +43,7 @@ impl L1 {
     /// A probe in its slot; false, and nothing has changed, if it must wait: another is under way, or its write-back finds no WBT entry.
     pub fn probe(&mut self, probe: &Probe) -> bool {
         let line = line_of(probe.addr);
-        let lines = matches!(probe.kind, ProbeKind::SelFlush | ProbeKind::SelInv);
+        let lines = matches!(probe.kind, ProbeKind::SelFlush | ProbeKind::SelInv | ProbeKind::FlushAll);
         if self.active.is_some() || lines && self.core.stuck(line) {
             return false;
         }
@@ -53,6 +53,15 @@ impl L1 {
             ProbeKind::LockFlush => {
                 if !self.core.slips(Slip::OpenLock) {
                     self.gate.lock = Some(line);
+                }
+                self.core.flush_all(Who::Probe);
+                (Stage::Flush, false)
+            }
+            // As of SEL_FLUSH: the line leaves in the slot of the flush, for which the L2's lock keeps it
+            // away.
+            ProbeKind::FlushAll => {
+                if !self.core.slips(Slip::KeepsLine) {
+                    self.core.line_inv(line);
                 }
                 self.core.flush_all(Who::Probe);
                 (Stage::Flush, false)

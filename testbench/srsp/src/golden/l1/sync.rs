@@ -179,6 +179,7 @@ impl L1 {
                     Micro::SelInv => self.cast(ProbeKind::SelInv, atomic.addr, self.others()),
                     Micro::LockFlush => self.cast(ProbeKind::LockFlush, atomic.addr, self.others()),
                     Micro::InvUnlock => self.cast(ProbeKind::InvUnlock, atomic.addr, self.others()),
+                    Micro::FlushAll => self.cast(ProbeKind::FlushAll, atomic.addr, self.others()),
                     _ => self.cast(ProbeKind::InvAll, atomic.addr, self.others()),
                 }
             }

@@ -35,8 +35,8 @@ pub struct L2Params {
     pub sfifo: usize,
     /// Locks.
     pub locks: usize,
-    /// Remote operations hold the line lock (sRSP); else they may come without (bRSP).
-    pub selective: bool,
+    /// Remote operations hold the line lock; else they may come without (bRSP with a token).
+    pub under_lock: bool,
     /// hLRC: `L2_WRITE` is THROUGH_INV, else COMBINE.
     pub through: bool,
 }
@@ -104,7 +104,7 @@ pub struct L2 {
     pub sfifo: SFifo,
     /// Locks.
     pub locks: LockTbl,
-    /// bank 0, bRSP: who may do a remote operation.
+    /// bank 0, bRSP with a token: who may do a remote operation.
     pub token: Option<u8>,
     /// Requests to memory under way.
     pub pending: BTreeMap<u8, Pend>,
@@ -234,7 +234,7 @@ impl L2 {
     }
     fn rem_op(&mut self, src: u8, atomic: Atomic, keep: bool) -> bool {
         let owner = self.locks.owner(atomic.line());
-        let legal = owner == Some(src) || owner.is_none() && !self.p.selective;
+        let legal = owner == Some(src) || owner.is_none() && !self.p.under_lock;
         if !legal {
             self.fault(format!("REM_OP of L1 {src} on a line that it has not locked"));
         }

@@ -75,7 +75,7 @@ pub struct SystemParams {
     pub hold_port: bool,
     /// What memory holds at first.
     pub initial: fn(u64) -> Data,
-    /// bRSP: what a broadcast's lock stops.
+    /// bRSP with a token: what a broadcast's lock stops.
     pub closes: Closes,
     /// One thing done wrong.
     pub slip: Option<Slip>,
@@ -138,7 +138,7 @@ impl SystemParams {
             replaces: self.replaces.1,
             sfifo: self.l2_sfifo,
             locks: self.locks,
-            selective: self.imp().selective() && self.slip != Some(Slip::ProbeBeforeLock),
+            under_lock: self.imp().locks_lines() && self.slip != Some(Slip::ProbeBeforeLock),
             through: self.protocol == Protocol::Hlrc(true),
         }
     }

@@ -301,10 +301,10 @@ impl System {
             self.acked.entry(line).or_default().insert(pack.src);
         }
     }
-    /// The line whose lock an L1 holds while its remote operation waits for PACKs of SEL_FLUSH or SEL_INV.
+    /// The line whose lock an L1 holds while its remote operation waits for PACKs.
     fn probing(&self, requester: usize) -> Option<u64> {
         let super::Cache::Scoped(l1) = &*self.l1[requester] else { return None };
-        let run = l1.run.as_ref().filter(|_| l1.params().imp.selective())?;
+        let run = l1.run.as_ref().filter(|_| l1.params().imp.locks_lines())?;
         let CuOp::Sync(sync) = run.req.op else { return None };
         let line = line_of(sync.atomic.addr);
         let bank = (line % u64::from(self.p.banks)) as usize;

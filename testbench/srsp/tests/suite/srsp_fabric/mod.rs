@@ -1,4 +1,5 @@
-//! Whole GPUs: locks passed round between owners at work-group scope and remote CUs, with every word behind them checked, in all four systems.
+//! Whole GPUs: locks passed round between owners at work-group scope and remote CUs, with every word behind
+//! them checked, in all systems.
 
 mod races;
 
@@ -54,7 +55,18 @@ fn locks_go_round_in_base() {
 
 #[test]
 fn locks_go_round_in_brsp() {
-    let w = passes(&small(Impl::Brsp, 3), 3, 12, 2);
+    for (seed, cus) in [(2, 3), (3, 4), (4, 5)] {
+        let w = passes(&small(Impl::Brsp, cus), cus as usize, 20, seed);
+        assert!(w.b.counted("hub_multicasts") > 0 && w.b.counted("l2_grants") > 0);
+        assert_eq!(w.b.counted("l2_token_grants"), 0);
+        assert!(w.b.counted("srsp.race.remotes_apart") > 0, "remote operations on two lines at once");
+        assert!(w.locks.iter().all(|l| l.sections.iter().all(|n| *n > 0)), "owners and others");
+    }
+}
+
+#[test]
+fn locks_go_round_in_brsp_with_a_token() {
+    let w = passes(&small(Impl::BrspToken, 3), 3, 12, 2);
     assert!(w.b.counted("hub_multicasts") > 0 && w.b.counted("l2_token_grants") > 0);
 }
 
@@ -79,7 +91,7 @@ fn locks_go_round_in_srsp_opt() {
 #[test]
 fn locks_go_round_in_a_mesh() {
     for (seed, (cus, columns)) in [(4, 2), (6, 3), (3, 1)].into_iter().enumerate() {
-        for system in [Impl::Base, Impl::Brsp, Impl::Srsp] {
+        for system in [Impl::Base, Impl::Brsp, Impl::BrspToken, Impl::Srsp] {
             let p = SrspFabricParams { columns, ..small(system, cus) };
             let w = passes(&p, 3, 12, 30 + seed as u64);
             assert_eq!(w.b.counted("hub_multicasts") > 0, system != Impl::Base);
@@ -87,11 +99,11 @@ fn locks_go_round_in_a_mesh() {
     }
 }
 
-/// Whatever a broadcast stops in the other L1s.
+/// Whatever a broadcast with a token stops in the other L1s.
 #[test]
 fn locks_go_round_in_brsp_whatever_it_closes() {
     for (closes, _) in Closes::WORDS {
-        let p = small(Impl::Brsp, 3);
+        let p = small(Impl::BrspToken, 3);
         let p = SrspFabricParams { l1: L1Params { closes: *closes, ..p.l1.clone() }, ..p };
         assert!(passes(&p, 3, 12, 40).b.counted("l2_token_grants") > 0);
     }
@@ -99,7 +111,7 @@ fn locks_go_round_in_brsp_whatever_it_closes() {
 
 #[test]
 fn one_cu_alone() {
-    for system in [Impl::Base, Impl::Brsp, Impl::Srsp] {
+    for system in [Impl::Base, Impl::Brsp, Impl::BrspToken, Impl::Srsp] {
         passes(&small(system, 1), 1, 10, 8);
     }
 }

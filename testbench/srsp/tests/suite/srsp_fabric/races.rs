@@ -3,6 +3,8 @@
 
 use crate::srsp_fabric::{World, small, world};
 use weft_srsp::fabric::{SrspFabricParams, srsp_fabric};
+use weft_srsp::l1::{Inject, L1Params};
+use weft_srsp::l2::L2Params;
 use weft_srsp::params::{Impl, Srsp};
 use weft_srsp_bench::bench::Bench;
 use weft_srsp_bench::bench::locks::{Ask, Below, connect};
@@ -87,6 +89,17 @@ impl Script {
         self.answers.swap_remove(at).1
     }
 
+    /// Asks and runs until that is answered, whatever else is under way.
+    fn first(&mut self, cu: usize, ask: Ask) -> u64 {
+        let id = self.ask(cu, false, ask);
+        let mut cycles = 0..4_000;
+        while self.open.iter().any(|open| open.0 == id) {
+            assert!(cycles.next().is_some(), "{ask:?} is not answered in 4 000 cycles");
+            self.run(1);
+        }
+        self.word(id)
+    }
+
     /// Asks and runs until the answer.
     fn alone(&mut self, cu: usize, remote: bool, ask: Ask) -> u64 {
         let id = self.ask(cu, remote, ask);
@@ -103,7 +116,7 @@ fn lines(n: u64) -> (u64, u64) {
 /// CU 0 and CU 1 each take what the other has released: both locks granted, both gates closed, and both L1s still serve SEL_FLUSH.
 #[test]
 fn each_acquires_what_the_other_owns() {
-    for system in [Impl::Srsp, Impl::SrspOpt, Impl::Brsp] {
+    for system in [Impl::Srsp, Impl::SrspOpt, Impl::Brsp, Impl::BrspToken] {
         let mut w = Script::new(&small(system, 3), 1);
         for n in 0..60 {
             let ((x, xs), (z, zs)) = (lines(2 * n), lines(2 * n + 1));
@@ -125,8 +138,9 @@ fn each_acquires_what_the_other_owns() {
                 w.alone(cu, true, Ask::Give(locks[cu].0));
             }
         }
-        if system == Impl::Srsp {
-            assert!(w.b.counted("srsp.race.probe_gate_closed") > 10, "both gates were closed");
+        if matches!(system, Impl::Srsp | Impl::Brsp) {
+            assert!(w.b.counted("srsp.race.probe_gate_closed") > 10, "{system:?}: both gates were closed");
+            assert!(w.b.counted("srsp.race.remotes_apart") > 10, "{system:?}: on two lines");
         }
     }
 }
@@ -187,7 +201,7 @@ fn a_lock_is_handed_over_at_every_distance() {
 
 #[test]
 fn a_lock_is_handed_over_in_srsp_opt_and_brsp() {
-    for system in [Impl::SrspOpt, Impl::Brsp] {
+    for system in [Impl::SrspOpt, Impl::Brsp, Impl::BrspToken] {
         for owner_first in [true, false] {
             hand_over(system, 0..45, owner_first, false);
         }
@@ -197,7 +211,7 @@ fn a_lock_is_handed_over_in_srsp_opt_and_brsp() {
 /// Two remote acquires of one released lock at every distance: one wins.
 #[test]
 fn two_remote_operations_on_one_variable() {
-    for system in [Impl::Srsp, Impl::SrspOpt, Impl::Brsp] {
+    for system in [Impl::Srsp, Impl::SrspOpt, Impl::Brsp, Impl::BrspToken] {
         let mut w = Script::new(&small(system, 3), 3);
         for n in 0..50 {
             let (x, data) = lines(n);
@@ -218,10 +232,59 @@ fn two_remote_operations_on_one_variable() {
     }
 }
 
+/// CU 0 has an old copy of data that CU 1 changes and passes on by a remote release, at every distance from
+/// a remote acquire of CU 2 that flushes CU 0's many dirty lines, so that what invalidates the copy waits
+/// behind it: CU 0, who then finds the flag, finds the data.
+fn passed_on(system: Impl, inject: Inject) -> Result<(), String> {
+    let p = small(system, 3);
+    let srsp = Srsp { wbt: 2, ..p.srsp().clone() };
+    let l1 = L1Params { srsp: srsp.clone(), size: 4096, ways: 4, sfifo: 16, inject, ..p.l1.clone() };
+    let mut w = Script::new(&SrspFabricParams { l1, l2: L2Params { srsp, ..p.l2.clone() }, ..p }, 4);
+    for n in 0..100 {
+        let ((x, data), (z, dirty)) = (lines(2 * n), lines(2 * n + 1));
+        [(x, 1), (data, 1), (z, 0)].into_iter().for_each(|(addr, value)| w.put(addr, value));
+        w.alone(0, false, Ask::Take(z));
+        assert_eq!(w.alone(0, false, Ask::Load(data)), 1, "an old copy");
+        for i in 1..9 {
+            w.ask(0, false, Ask::Store(dirty + 0x8000 * i, n));
+        }
+        w.alone(0, false, Ask::Give(z));
+        w.ask(1, false, Ask::Store(data, 2));
+        w.ask(2, true, Ask::Take(z));
+        w.run(10 * (n % 4));
+        w.ask(1, true, Ask::Give(x));
+        // Not so early that the flag's old value comes here before its line is locked.
+        w.run(n);
+        let mut tries = 0..100;
+        while w.first(0, Ask::Take(x)) != 0 {
+            assert!(tries.next().is_some(), "{system:?}, distance {n}: the release is never seen");
+        }
+        let found = w.first(0, Ask::Load(data));
+        if found != 2 {
+            return Err(format!("{system:?}, distance {n}: {found}"));
+        }
+        w.rest();
+        w.answers.clear();
+    }
+    Ok(())
+}
+
+/// The lock of the line ends when the invalidations under it are collected, and not before.
+#[test]
+fn a_release_is_passed_on_under_its_lock() {
+    for system in [Impl::Srsp, Impl::SrspOpt, Impl::Brsp, Impl::BrspToken] {
+        passed_on(system, Inject::None).expect("the data");
+    }
+    for system in [Impl::Srsp, Impl::SrspOpt, Impl::Brsp] {
+        let said = passed_on(system, Inject::EarlyUnlock).expect_err("an early unlock is not seen");
+        println!("{said}");
+    }
+}
+
 /// All state is cleared, no message survives: what comes after a reset takes place exactly as in a new GPU.
 #[test]
 fn a_reset_in_flight_leaves_nothing() {
-    for system in [Impl::Base, Impl::Brsp, Impl::Srsp, Impl::SrspOpt] {
+    for system in [Impl::Base, Impl::Brsp, Impl::BrspToken, Impl::Srsp, Impl::SrspOpt] {
         let p = small(system, 3);
         let play = |mut w: World| {
             let begun = w.b.sim.cycle();

@@ -156,14 +156,53 @@ fn a_remote_exchange_keeps_its_lock_only_if_it_writes() {
 
 #[test]
 fn brsp_tells_everybody() {
-    let mut w = quiet(Impl::Brsp);
-    w.alone(acquire(1, true));
-    w.alone(release(1, true));
-    let others = 0b1111 & !(1 << OWN);
-    let expected = [ProbeOp::LockFlush, ProbeOp::InvUnlock, ProbeOp::InvAll].map(|op| (op as u64, L, others));
-    assert_eq!(w.casts, expected);
-    assert_eq!(w.memory.token, None);
-    assert!(w.memory.locks.is_empty());
+    for (system, first) in [
+        (Impl::Brsp, [ProbeOp::FlushAll, ProbeOp::InvAll]),
+        (Impl::BrspToken, [ProbeOp::LockFlush, ProbeOp::InvUnlock]),
+    ] {
+        let mut w = quiet(system);
+        w.alone(acquire(1, true));
+        w.alone(release(1, true));
+        let others = 0b1111 & !(1 << OWN);
+        let expected = [first[0], first[1], ProbeOp::InvAll].map(|op| (op as u64, L, others));
+        assert_eq!(w.casts, expected);
+        assert_eq!(w.memory.token, None);
+        assert!(w.memory.locks.is_empty());
+        // A compare-and-swap that fails: without a token nothing is left to be unlocked in the L1s.
+        w.memory.put(L, 4, 9);
+        w.casts.clear();
+        assert_eq!(w.alone(acquire(1, true)).0, 9);
+        let casts = if system == Impl::Brsp { &expected[..1] } else { &expected[..2] };
+        assert_eq!(w.casts, casts, "{system:?}");
+        assert!(w.memory.locks.is_empty());
+    }
+}
+
+/// Without a token nothing is locked here: after FLUSH_ALL only what asks the L2 for the line waits, for its
+/// lock.
+#[test]
+fn a_flush_of_all_stops_nothing_but_its_line() {
+    let p = L1Params { size: 2048, ways: 4, sfifo: 4, ..small(Impl::Brsp) };
+    let mut w = World::new(&p, 1);
+    w.rest(40);
+    w.alone(acquire(0, false));
+    w.alone(Ask::Store(Y, 3, true));
+    w.memory.locks.insert(L / LINE, OTHER);
+    w.probe(ProbeOp::FlushAll, L);
+    w.acknowledged();
+    assert_eq!((w.memory.word(L, 4), w.memory.word(Y, 4)), (1, 3), "what was dirty is in the L2");
+    assert_eq!(w.alone(Ask::Load(Y)).0, 3);
+    w.alone(Ask::Store(Y, 4, true));
+    let elsewhere = sync(SyncOp::Cas, L + 0x100, 1, 0, ACQ, 0, false);
+    assert_eq!(w.alone(elsewhere).0, 0, "another variable");
+    w.ask(acquire(0, false));
+    w.rest(300);
+    assert!(w.b.received("cu_rsp").is_none(), "the variable");
+    w.memory.put(L, 4, 5);
+    w.memory.locks.clear();
+    w.rest(300);
+    let (_, answer) = w.b.received("cu_rsp").expect("answered");
+    assert_eq!(answer.wide("data").slice(8 * (L % LINE) as u32, 32).low_u64(), 5, "as the L2 has it");
 }
 
 /// Whatever a broadcast's lock stops, nobody here takes its variable; a smaller one lets other accesses pass, and what
@@ -173,7 +212,7 @@ fn a_broadcast_stops_what_its_lock_says() {
     for (closes, loads, stores, other_lock) in
         [(Closes::All, 0, 0, 0), (Closes::Sync, 1, 1, 0), (Closes::Line, 1, 1, 1)]
     {
-        let p = L1Params { size: 2048, ways: 4, sfifo: 4, closes, ..small(Impl::Brsp) };
+        let p = L1Params { size: 2048, ways: 4, sfifo: 4, closes, ..small(Impl::BrspToken) };
         let passes = |ask: Ask| {
             let mut w = World::new(&p, 1);
             w.memory.slow = 3;
@@ -203,21 +242,23 @@ fn a_broadcast_stops_what_its_lock_says() {
 /// An L1 with nothing to flush acknowledges a broadcast as soon as it has looked.
 #[test]
 fn a_broadcast_costs_a_clean_l1_a_look() {
-    let mut w = quiet(Impl::Brsp);
-    let mut cycles = |op| {
-        let begin = w.now();
-        w.probe(op, L);
-        w.acknowledged();
-        w.now() - begin
-    };
-    let clean = [ProbeOp::LockFlush, ProbeOp::InvUnlock, ProbeOp::InvAll].map(&mut cycles);
-    assert!(clean.iter().all(|c| *c <= 6), "{clean:?} cycles");
-    w.ask(Ask::Store(Y, 3, false));
-    w.rest(20);
-    let begin = w.now();
-    w.probe(ProbeOp::LockFlush, L);
-    w.acknowledged();
-    assert!(w.now() - begin > clean[0], "a dirty line takes longer");
+    for (system, ops) in [
+        (Impl::Brsp, [ProbeOp::FlushAll, ProbeOp::InvAll].as_slice()),
+        (Impl::BrspToken, &[ProbeOp::LockFlush, ProbeOp::InvUnlock, ProbeOp::InvAll]),
+    ] {
+        let mut w = quiet(system);
+        let cycles = |w: &mut World, op| {
+            let begin = w.now();
+            w.probe(op, L);
+            w.acknowledged();
+            w.now() - begin
+        };
+        let clean: Vec<u64> = ops.iter().map(|op| cycles(&mut w, *op)).collect();
+        assert!(clean.iter().all(|c| *c <= 6), "{system:?}: {clean:?} cycles");
+        w.ask(Ask::Store(Y, 3, false));
+        w.rest(20);
+        assert!(cycles(&mut w, ops[0]) > clean[0], "{system:?}: a dirty line takes longer");
+    }
 }
 
 /// A right prediction asks one L1, a wrong one the others afterwards.

@@ -260,7 +260,12 @@ fn a_release_that_left_the_sfifo_is_flushed_all_the_same() {
 /// Two L1s whose remote operations need each other: probes are served while the own gate is closed.
 #[test]
 fn a_probe_is_served_while_the_own_remote_operation_waits() {
-    for system in [Impl::Srsp, Impl::Brsp] {
+    for (system, op) in [
+        (Impl::Srsp, ProbeOp::SelFlush),
+        (Impl::Brsp, ProbeOp::FlushAll),
+        // The token orders remote operations; the probe stands for one that is ending.
+        (Impl::BrspToken, ProbeOp::InvUnlock),
+    ] {
         let mut w = quiet(system);
         w.alone(Ask::Store(Y, 3, true));
         w.alone(sync(SyncOp::St, 0x7000, 1, 0, REL, 0, false));
@@ -270,8 +275,7 @@ fn a_probe_is_served_while_the_own_remote_operation_waits() {
         let load = w.ask(Ask::Load(Y));
         w.rest(60);
         assert!(w.b.received("cu_rsp").is_none(), "the gate is closed: {Y:#x} is here and not read");
-        // In bRSP the token orders remote operations; the probe stands for one that is ending.
-        w.probe(if system == Impl::Srsp { ProbeOp::SelFlush } else { ProbeOp::InvUnlock }, 0x7000);
+        w.probe(op, 0x7000);
         w.acknowledged();
         assert_eq!(w.memory.word(Y, 4), 3);
         w.holds_packs = false;

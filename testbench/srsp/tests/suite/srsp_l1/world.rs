@@ -199,7 +199,7 @@ impl World {
             WaveKind::Locker(THERE, 1, remote),
             WaveKind::Locker(GPU, 1, false),
         ];
-        if p.system.selective() {
+        if p.system.locks_lines() {
             kinds.push(WaveKind::Locker(HERE, 1, true));
         }
         kinds.push(WaveKind::Reader(HERE));
@@ -391,13 +391,15 @@ impl World {
     fn probe_owner(&mut self, op: u64, addr: u64) -> bool {
         let is = |kind: ProbeOp| op == kind as u64;
         let mine = addr == self.locks[THERE].addr;
-        let all = is(ProbeOp::LockFlush) || is(ProbeOp::InvAll);
+        let all = is(ProbeOp::LockFlush) || is(ProbeOp::InvAll) || is(ProbeOp::FlushAll);
+        // What is flushed stays, clean, but for the line of the address.
+        let stays = is(ProbeOp::LockFlush) || (is(ProbeOp::FlushAll) && !mine);
         let released = self.owner.released && mine;
         if all || (mine && !is(ProbeOp::InvUnlock)) {
             if let Some((value, true)) = self.owner.cached {
                 self.memory.put(self.locks[THERE].addr, 4, value);
             }
-            self.owner.cached = self.owner.cached.filter(|_| is(ProbeOp::LockFlush)).map(|c| (c.0, false));
+            self.owner.cached = self.owner.cached.filter(|_| stays).map(|c| (c.0, false));
         }
         if all || (is(ProbeOp::SelFlush) && released) {
             if let Some(value) = self.owner.dirty.take() {
@@ -491,27 +493,31 @@ impl World {
     fn remote_step(&mut self) {
         let (addr, system) = (self.locks[HERE].addr, self.p.system);
         let line = addr / LINE;
-        let broadcast = system == Impl::Brsp;
+        let (broadcast, token) = (system.broadcasts(), system == Impl::BrspToken);
         let acked = !self.acks.is_empty();
         match self.remote {
             Remote::Idle => {
                 let ready = system != Impl::Base && self.b.rng.random_bool(0.01);
                 let word = 0x8000 + 4 * self.b.rng.random_range(0..160);
-                let free = !broadcast && !self.memory.locks.contains_key(&(word / LINE));
+                let free = !token && !self.memory.locks.contains_key(&(word / LINE));
                 if self.stray && ready && free && self.b.rng.random_bool(0.5) {
-                    let op = [ProbeOp::SelInv, ProbeOp::SelFlush][usize::from(self.b.rng.random_bool(0.3))];
+                    let ops = match broadcast {
+                        true => [ProbeOp::InvAll, ProbeOp::FlushAll],
+                        false => [ProbeOp::SelInv, ProbeOp::SelFlush],
+                    };
+                    let op = ops[usize::from(self.b.rng.random_bool(0.3))];
                     self.memory.locks.insert(word / LINE, OTHER);
                     self.probe(op, word);
                     self.remote = Remote::Stray(word / LINE);
                     return;
                 }
-                if ready && broadcast && self.memory.token.is_none() {
+                if ready && token && self.memory.token.is_none() {
                     self.memory.token = Some(OTHER);
                     self.probe(ProbeOp::LockFlush, addr);
                     self.remote = Remote::Acquire(0);
-                } else if ready && !broadcast && !self.memory.locks.contains_key(&line) {
+                } else if ready && !token && !self.memory.locks.contains_key(&line) {
                     self.memory.locks.insert(line, OTHER);
-                    self.probe(ProbeOp::SelFlush, addr);
+                    self.probe(if broadcast { ProbeOp::FlushAll } else { ProbeOp::SelFlush }, addr);
                     self.remote = Remote::Acquire(0);
                 }
             }
@@ -525,8 +531,8 @@ impl World {
                 }
                 let pause = self.b.rng.random_range(0..150);
                 let then = if won { Remote::Holds(pause) } else { Remote::Idle };
-                if broadcast {
-                    self.probe(ProbeOp::InvUnlock, addr);
+                if token || (broadcast && won) {
+                    self.probe(if token { ProbeOp::InvUnlock } else { ProbeOp::InvAll }, addr);
                     self.remote = Remote::Acquire(1 + u8::from(won));
                 } else {
                     self.memory.locks.remove(&line);
@@ -535,18 +541,22 @@ impl World {
             }
             Remote::Acquire(n) if n > 0 && acked => {
                 self.acks.clear();
-                self.memory.token = None;
+                if token {
+                    self.memory.token = None;
+                } else {
+                    self.memory.locks.remove(&line);
+                }
                 self.remote = if n == 2 { Remote::Holds(50) } else { Remote::Idle };
             }
             Remote::Holds(n) if n > 0 => self.remote = Remote::Holds(n - 1),
             Remote::Holds(_) => {
-                let token = !broadcast || self.memory.token.is_none();
-                if token && !self.memory.locks.contains_key(&line) {
+                let free = !token || self.memory.token.is_none();
+                if free && !self.memory.locks.contains_key(&line) {
                     self.locks[HERE].truth += 1;
                     let (truth, data) = (self.locks[HERE].truth, self.locks[HERE].data.clone());
                     data.iter().for_each(|addr| self.memory.put(*addr, 4, truth));
                     self.memory.locks.insert(line, OTHER);
-                    if broadcast {
+                    if token {
                         self.memory.token = Some(OTHER);
                     }
                     self.probe(if broadcast { ProbeOp::InvAll } else { ProbeOp::SelInv }, addr);
@@ -562,7 +572,7 @@ impl World {
                 self.acks.clear();
                 self.memory.put(addr, 4, 0);
                 self.memory.locks.remove(&line);
-                if broadcast {
+                if token {
                     self.memory.token = None;
                 }
                 self.remote = Remote::Idle;

@@ -313,7 +313,7 @@ fn a_flush_waits_for_memory() {
 
 #[test]
 fn the_token_goes_round() {
-    let mut w = world(Impl::Brsp, 3);
+    let mut w = world(Impl::BrspToken, 3);
     let line = w.lines[0];
     let op = access(&w, SyncOp::Add, line, 1, 0);
     for c in 0..3 {

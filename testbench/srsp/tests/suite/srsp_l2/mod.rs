@@ -100,11 +100,27 @@ fn write_backs_around_a_set_that_is_on_its_way() {
     );
 }
 
+/// Without a token a bank of bRSP locks lines as one of sRSP does.
 #[test]
 fn brsp_bank_at_random() {
+    let worlds: Vec<World> = (24..28)
+        .map(|seed| {
+            let w = sound(&small(Impl::Brsp, 3 + 3 * (seed as u32 % 2)), Mix::ALL, seed, 24_000);
+            least(&w, "remote", 50);
+            w
+        })
+        .collect();
+    all_seen(
+        &worlds,
+        &["srsp.l2.free.TOKEN", "srsp.l2.held.", "srsp.race.l2_write_around", "srsp.l2.none.take"],
+    );
+}
+
+#[test]
+fn brsp_bank_with_a_token_at_random() {
     let worlds: Vec<World> = (20..22)
         .map(|seed| {
-            let w = sound(&small(Impl::Brsp, 4), Mix::ALL, seed, 20_000);
+            let w = sound(&small(Impl::BrspToken, 4), Mix::ALL, seed, 20_000);
             least(&w, "tokens", 30);
             w
         })

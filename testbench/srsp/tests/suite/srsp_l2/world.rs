@@ -124,7 +124,7 @@ impl World {
         b.sink::<Rsp>("rsp", s);
         b.sink::<MemReq>("mem_req", s);
         let own = u64::from(s.banks) - 1;
-        let own = if p.system == Impl::Brsp { 0 } else { own };
+        let own = if p.system == Impl::BrspToken { 0 } else { own };
         b.set("own", own);
         let mut lines = Vec::new();
         while lines.len() < count {
@@ -354,9 +354,9 @@ impl World {
                 // Two lines are locked more often than others.
                 let line = if self.b.rng.random_bool(0.5) { self.lines[c % 2] } else { self.pick_line() };
                 let access = self.access(line);
-                let keep = self.p.system != Impl::Brsp && self.b.rng.random_bool(0.4);
+                let keep = self.p.system != Impl::BrspToken && self.b.rng.random_bool(0.4);
                 self.l1s[c].op = Some((access, keep));
-                if self.p.system == Impl::Brsp {
+                if self.p.system == Impl::BrspToken {
                     let locks = self.b.rng.random_bool(0.5);
                     self.l1s[c].remote = Remote::Token { locks };
                     self.request(c, ReqOp::Token, &[]);
