@@ -1,6 +1,7 @@
 //! `weft reproduce`: one figure from nothing to its report, again without a run, what differs in words, and one sentence for each mistake.
 
 use crate::program::weft_in as weft;
+use std::io::{Read, Write};
 use std::path::Path;
 
 fn stdout(folder: &Path, args: &[&str]) -> String {
@@ -64,6 +65,35 @@ fn a_figure_is_made_once_and_reported_from_its_runs() {
     let again = stdout(folder.path(), &args);
     assert!(again.contains("runs made: 0, "), "{again}");
     assert_eq!(read(&out.join("dnn-step-remote.md")), report, "the same bytes");
+}
+
+#[test]
+fn runs_that_the_records_lack_are_made_and_no_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = |out: &str, more: &[&str]| {
+        let args = ["reproduce", "dnn-step", "remote", "--tier=small", "--record", "kept", "--out", out];
+        stdout(folder.path(), &[&args, more].concat())
+    };
+    let whole = record("first", &[]);
+    assert!(whole.contains("runs made: 8, "), "{whole}");
+    let file = folder.path().join("kept/dnn-remote-small.csv.gz");
+    let kept = std::fs::read(&file).expect("a record");
+
+    // Its third and its last run are lost.
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(&kept[..]).read_to_string(&mut text).expect("text");
+    let lines: Vec<&str> =
+        text.lines().enumerate().filter(|(at, _)| ![3, 8].contains(at)).map(|l| l.1).collect();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    packed.write_all(format!("{}\n", lines.join("\n")).as_bytes()).expect("packed");
+    std::fs::write(&file, packed.finish().expect("packed")).expect("written");
+
+    let rest = record("second", &["--missing"]);
+    assert!(rest.contains("runs made: 2, "), "{rest}");
+    assert_eq!(std::fs::read(&file).expect("a record"), kept, "the same bytes");
+    let table = |said: &str| said.lines().filter(|line| line.starts_with('|')).collect::<Vec<_>>().join("\n");
+    assert_eq!(table(&rest), table(&whole), "a report of both");
+    assert!(record("third", &["--missing"]).contains("runs made: 0, "));
 }
 
 #[test]

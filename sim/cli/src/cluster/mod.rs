@@ -15,6 +15,7 @@ use crate::sweep::shard::Shard;
 use anyhow::anyhow;
 use estimate::Estimator;
 use slurm::Job;
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -146,15 +147,17 @@ impl<'a> Work<'a> {
         Ok(Work { args, restart, jobs, total: 0, missing, paths, estimator })
     }
 
-    /// Adds these runs of a plan, whose results are at `path`, at the end of the list. Writes nothing.
+    /// Adds these runs of a plan, whose results are at `path`, at the end of the list; the `known` ones among them
+    /// need not be made. Writes nothing.
     ///
     /// # Errors
     /// As [`Results::look`].
-    pub fn add(&mut self, plan: &Plan, numbers: &[usize], path: &Path) -> Outcome {
-        let left = match self.restart {
+    pub fn add(&mut self, plan: &Plan, numbers: &[usize], known: &BTreeSet<usize>, path: &Path) -> Outcome {
+        let mut left = match self.restart {
             true => numbers.to_vec(),
             false => Results::left(path, plan, numbers).map_err(Failure::Input)?,
         };
+        left.retain(|number| !known.contains(number));
         let places = numbers.iter().enumerate().filter(|(_, number)| left.contains(number));
         self.missing.extend(places.map(|(place, _)| self.total + place));
         self.total += numbers.len();

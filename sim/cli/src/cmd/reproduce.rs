@@ -20,7 +20,7 @@ use crate::sweep::record::Record;
 use crate::sweep::results::{self, Results};
 use crate::sweep::tier::Tier;
 use anyhow::anyhow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `weft reproduce`.
@@ -45,6 +45,9 @@ pub struct Args {
     /// Keeps the rows of the runs in a folder of records, one packed table a sweep.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = RECORDS)]
     record: Option<PathBuf>,
+    /// With --record: makes only the runs that the records do not have, and reports of both.
+    #[arg(long, requires = "record")]
+    missing: bool,
     /// Makes no run: takes the rows that a folder of records has.
     #[arg(
         long, value_name = "DIR", num_args = 0..=1, default_missing_value = RECORDS,
@@ -75,6 +78,19 @@ impl Args {
     fn sweep(&self, name: &str) -> Result<SweepFile, Failure> {
         let sweep = SweepFile::load(name).map_err(Failure::check)?;
         sweep.at(self.tier).map_err(Failure::check)
+    }
+
+    /// The folder of records to which the runs are added, if the report is to be made from both.
+    fn completed(&self) -> Option<&Path> {
+        self.record.as_deref().filter(|records| self.missing && records.is_dir())
+    }
+
+    /// Numbers of the runs of a sweep that need not be made, since the records have them.
+    fn known(&self, sweep: &SweepFile) -> Result<BTreeSet<usize>, Failure> {
+        let Some(records) = self.record.as_ref().filter(|_| self.missing) else { return Ok(BTreeSet::new()) };
+        let record = Record::read(records, sweep.clone()).map_err(Failure::Input)?;
+        let rows = record.map(|record| record.rows).unwrap_or_default();
+        Ok((0..rows.len()).filter(|number| rows[*number].is_some()).collect())
     }
 }
 
@@ -111,7 +127,15 @@ pub fn run(args: &Args) -> Outcome {
     for (published, figures) in systems.into_iter().zip(chosen) {
         let done = match &args.recorded {
             Some(records) => recorded::system(args, published, &figures, records, &mut maker.explored)?,
-            None => maker.system(published, figures)?,
+            None => {
+                let made = maker.system(&published, &figures)?;
+                match args.completed() {
+                    Some(records) => {
+                        recorded::system(args, published, &figures, records, &mut maker.explored)?
+                    }
+                    None => made,
+                }
+            }
         };
         let name = match &args.figure {
             Some(figure) => format!("{}-{figure}", args.system),
@@ -237,7 +261,7 @@ impl<'a> Maker<'a> {
     }
 
     /// All runs of a system, sweep by sweep, so that the hardware of one is in memory at a time.
-    fn system(&mut self, published: Published, figures: Vec<Figure>) -> Result<SystemDone, Failure> {
+    fn system(&mut self, published: &Published, figures: &[Figure]) -> Result<SystemDone, Failure> {
         let mut done: Vec<Option<FigureDone>> = figures.iter().map(|_| None).collect();
         let whole = figures.len() == published.figures.len();
         for at in 0..figures.len() {
@@ -260,7 +284,7 @@ impl<'a> Maker<'a> {
             }
         }
         let figures = done.into_iter().flatten().collect();
-        Ok(SystemDone { published, figures, whole, tier: self.args.tier })
+        Ok(SystemDone { published: published.clone(), figures, whole, tier: self.args.tier })
     }
 
     /// The runs of a sweep that these figures need.
@@ -269,10 +293,12 @@ impl<'a> Maker<'a> {
         plan: &Plan,
         figures: impl Iterator<Item = &'f Figure>,
     ) -> Result<Results, Failure> {
-        let mut numbers = std::collections::BTreeSet::new();
+        let mut numbers = BTreeSet::new();
         for figure in figures {
             numbers.extend(wanted(figure, plan).map_err(Failure::check)?);
         }
+        let known = self.args.known(&plan.sweep)?;
+        numbers.retain(|number| !known.contains(number));
         let path = self.args.out.join("runs").join(format!("{}.csv", plan.sweep.name));
         let note = tasks::note(self.args);
         let (mut results, aside) = self.args.cluster.open(&path, plan, self.args.restart, &note)?;
@@ -285,9 +311,11 @@ impl<'a> Maker<'a> {
         let wanted = |run: &Run| numbers.contains(&run.number);
         let folder = self.args.out.join("runs");
         self.shared += known::take(plan, &mut results, &wanted, &folder).map_err(Failure::check)?;
-        execute(plan, &mut results, self.jobs, &wanted, &self.board).map_err(Failure::check)?;
+        let made = execute(plan, &mut results, self.jobs, &wanted, &self.board);
         results.sort().map_err(Failure::check)?;
+        // What a signal has cut off has its rows so far.
         self.keep(plan, &results)?;
+        made.map_err(Failure::check)?;
         for run in plan.runs.iter().filter(|run| !numbers.contains(&run.number)) {
             self.board.was_there(&plan.sweep.workload(&run.labels));
         }

@@ -10,6 +10,7 @@ use crate::sweep::plot;
 use crate::sweep::results::Results;
 use crate::sweep::tier::Tier;
 use anyhow::anyhow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `weft sweep`.
@@ -146,7 +147,7 @@ fn submit(args: &Args, plan: &Plan, path: &Path) -> Outcome {
     let numbers: Vec<usize> = (0..plan.runs.len()).collect();
     let jobs = args.jobs.map_or(1, usize::from);
     let mut work = Work::new(&args.cluster, args.restart, jobs, args.dry_run)?;
-    work.add(plan, &numbers, path)?;
+    work.add(plan, &numbers, &BTreeSet::new(), path)?;
     work.submit(&place, args.dry_run)
 }
 

@@ -48,6 +48,9 @@ pub(super) fn submit(args: &Args, figures: &[&Figure]) -> Outcome {
     let mut options =
         vec![cluster::own()?, "reproduce".into(), format!("--out={}", cluster::word(&args.out)?)];
     options.push(format!("--tier={}", args.tier.name()));
+    if let Some(records) = args.record.as_ref().filter(|_| args.missing) {
+        options.extend([format!("--record={}", cluster::word(records)?), "--missing".into()]);
+    }
     let name = match &args.figure {
         Some(figure) => format!("{}-{figure}", args.system),
         None => args.system.clone(),
@@ -57,7 +60,9 @@ pub(super) fn submit(args: &Args, figures: &[&Figure]) -> Outcome {
     let place = Place { script: file("sbatch"), logs: file("logs"), note: note(args), options, words };
     let jobs = args.jobs.map_or(1, usize::from);
     let mut work = Work::new(&args.cluster, args.restart, jobs, args.dry_run)?;
-    sweeps(args, figures, &mut |plan, numbers, path| work.add(plan, numbers, path))?;
+    sweeps(args, figures, &mut |plan, numbers, path| {
+        work.add(plan, numbers, &args.known(&plan.sweep)?, path)
+    })?;
     work.submit(&place, args.dry_run)
 }
 
@@ -73,6 +78,8 @@ pub(super) fn share(args: &Args, figures: &[&Figure]) -> Outcome {
         let own: BTreeSet<usize> =
             numbers.iter().enumerate().filter(own).map(|(_, number)| *number).collect();
         place += numbers.len();
+        let known = args.known(&plan.sweep)?;
+        let own: BTreeSet<usize> = own.difference(&known).copied().collect();
         if own.is_empty() {
             return Ok(());
         }
