@@ -59,6 +59,7 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("flat-iterations", include_str!("../../../fabrics/sweeps/flat-iterations.toml")),
     ("flat-accesses", include_str!("../../../fabrics/sweeps/flat-accesses.toml")),
     ("flat-backoff", include_str!("../../../fabrics/sweeps/flat-backoff.toml")),
+    ("flat-atomics", include_str!("../../../fabrics/sweeps/flat-atomics.toml")),
     ("flat-issue", include_str!("../../../fabrics/sweeps/flat-issue.toml")),
     ("flat-buffers", include_str!("../../../fabrics/sweeps/flat-buffers.toml")),
     ("flat-l1", include_str!("../../../fabrics/sweeps/flat-l1.toml")),
