@@ -129,4 +129,8 @@ fn systems_and_figures_are_listed_and_others_refused() {
     refused(&["reproduce", "all", "speedup"], "figure speedup is of one system");
     refused(&["reproduce", "rec", "storage", "--out", "/proc/none"], "cannot make this folder");
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is half written");
+    // Published graphs do not come with the program.
+    let graph = "cannot read graph file graphs/bio-dmela.txt";
+    refused(&["reproduce", "srsp", "speedup", "--tier=middle"], graph);
+    refused(&["reproduce", "srsp", "speedup", "--tier=middle", "--shard=1/2"], graph);
 }

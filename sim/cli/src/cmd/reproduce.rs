@@ -275,7 +275,7 @@ impl<'a> Maker<'a> {
             };
             let same: Vec<usize> =
                 (at..figures.len()).filter(|other| figures[*other].sweep.as_ref() == Some(sweep)).collect();
-            let plan = Plan::new(self.args.sweep(sweep)?).map_err(Failure::check)?;
+            let plan = Plan::new(self.args.sweep(sweep)?).map_err(Failure::Input)?;
             let results = self.runs(&plan, same.iter().map(|at| &figures[*at]))?;
             for at in same {
                 let results = Some((&plan, results.rows()));

@@ -24,7 +24,7 @@ fn sweeps(
             continue;
         }
         seen.push(name);
-        let plan = Plan::new(args.sweep(name)?).map_err(Failure::check)?;
+        let plan = Plan::new(args.sweep(name)?).map_err(Failure::Input)?;
         let mut numbers = BTreeSet::new();
         for figure in figures.iter().filter(|figure| figure.sweep.as_ref() == Some(name)) {
             numbers.extend(wanted(figure, &plan).map_err(Failure::check)?);
