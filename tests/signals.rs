@@ -208,6 +208,30 @@ fn a_sweep_that_is_asked_to_end_keeps_its_rows_and_goes_on() {
     assert_eq!(rows(), 4);
 }
 
+/// The rows so far are in the records, so that the rest can be made in another folder.
+#[test]
+fn a_reproduction_that_is_asked_to_end_records_its_rows() {
+    let folder = folder();
+    let folder = folder.path();
+    let args = |out| {
+        let what = ["reproduce", "dnn-step", "remote", "--tier=small", "--jobs=1"];
+        [&what[..], &["--record", "kept", "--missing", "--out", out]].concat()
+    };
+    let path = folder.join("first/runs/dnn-remote-small.csv");
+    let rows = || std::fs::read_to_string(&path).map_or(0, |text| text.lines().count().saturating_sub(1));
+    let mut child = start(folder, &args("first"));
+    until(&mut child, || rows() > 0);
+    send(&child, "INT");
+    let (status, _, said) = ended(child);
+    assert_eq!(status, Some(130), "{said}");
+    let there = rows();
+    assert!((1..8).contains(&there), "{there} rows");
+    no_temporaries(&folder.join("kept"));
+    let out = weft(folder, &args("second"));
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success() && said.contains(&format!("runs made: {}, ", 8 - there)), "{said}");
+}
+
 #[test]
 fn litmus_tests_that_were_judged_are_kept() {
     let folder = folder();

@@ -19,7 +19,7 @@ use crate::sweep::plan::{Plan, Run};
 use crate::sweep::record::Record;
 use crate::sweep::results::{self, Results};
 use crate::sweep::tier::Tier;
-use anyhow::anyhow;
+use anyhow::{Error, anyhow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -305,17 +305,17 @@ impl<'a> Maker<'a> {
         tell_aside(&aside)?;
         if self.args.cluster.collect {
             self.missing += numbers.iter().filter(|number| !results.has(**number)).count();
-            self.keep(plan, &results)?;
+            self.keep(plan, &results).map_err(Failure::check)?;
             return Ok(results);
         }
         let wanted = |run: &Run| numbers.contains(&run.number);
         let folder = self.args.out.join("runs");
         self.shared += known::take(plan, &mut results, &wanted, &folder).map_err(Failure::check)?;
-        let made = execute(plan, &mut results, self.jobs, &wanted, &self.board);
+        // What a signal has cut off has its rows so far in the records.
+        let parting = |results: &Results| self.keep(plan, results);
+        execute(plan, &mut results, self.jobs, &wanted, &self.board, &parting).map_err(Failure::check)?;
         results.sort().map_err(Failure::check)?;
-        // What a signal has cut off has its rows so far.
-        self.keep(plan, &results)?;
-        made.map_err(Failure::check)?;
+        self.keep(plan, &results).map_err(Failure::check)?;
         for run in plan.runs.iter().filter(|run| !numbers.contains(&run.number)) {
             self.board.was_there(&plan.sweep.workload(&run.labels));
         }
@@ -325,9 +325,9 @@ impl<'a> Maker<'a> {
 
 impl Maker<'_> {
     /// Puts what there is of a sweep into the records, if there are any.
-    fn keep(&self, plan: &Plan, results: &Results) -> Outcome {
+    fn keep(&self, plan: &Plan, results: &Results) -> Result<(), Error> {
         if let Some(folder) = &self.args.record {
-            Record::keep(folder, plan, results.rows()).map_err(Failure::check)?;
+            Record::keep(folder, plan, results.rows())?;
         }
         Ok(())
     }

@@ -111,7 +111,7 @@ fn make(args: &Args, plan: &Plan, results: &mut Results) -> Outcome {
     let board = Board::new(plan.sweep.by_workload(), jobs);
     let others = plan.runs.iter().filter(|run| !is_own(args, run));
     others.for_each(|run| board.was_there(&plan.sweep.workload(&run.labels)));
-    let made = execute(plan, results, jobs, &|run| is_own(args, run), &board);
+    let made = execute(plan, results, jobs, &|run| is_own(args, run), &board, &|_| Ok(()));
     board.finish();
     made.map_err(Failure::Check)?;
     results.sort().map_err(Failure::Check)

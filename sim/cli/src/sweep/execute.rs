@@ -24,6 +24,7 @@ const SLICE: u64 = 20_000;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Makes the wanted runs that have no row yet on `jobs` threads and adds their rows as they end, telling the board. A failed run is a row that says so.
+/// Where a signal ends the program, `parting` has the rows so far first.
 ///
 /// # Errors
 /// Results that cannot be written; the runs in flight are then given up.
@@ -33,6 +34,7 @@ pub fn execute(
     jobs: usize,
     wanted: &dyn Fn(&Run) -> bool,
     board: &Board,
+    parting: &dyn Fn(&Results) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let (mut todo, there): (Vec<&Run>, Vec<&Run>) =
         plan.runs.iter().filter(|run| wanted(run)).partition(|run| !results.has(run.number));
@@ -83,7 +85,11 @@ pub fn execute(
             if let Some(signal) = signals::asked() {
                 // What the jobs have begun would be made again in any case, so nobody waits for them.
                 board.finish();
-                signals::end(signal, &kept(plan, results, wanted));
+                let said = kept(plan, results, wanted);
+                match parting(results) {
+                    Ok(()) => signals::end(signal, &said),
+                    Err(error) => signals::end(signal, &format!("{said}; {error:#}")),
+                }
             }
             match receiver.recv_timeout(LOOK) {
                 Err(RecvTimeoutError::Timeout) => {}

@@ -7,7 +7,7 @@ use crate::reproduce::figure::wanted;
 use crate::reproduce::published::Figure;
 use crate::sweep::board::Board;
 use crate::sweep::execute::execute;
-use crate::sweep::plan::Plan;
+use crate::sweep::plan::{Plan, Run};
 use anyhow::anyhow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -88,7 +88,8 @@ pub(super) fn share(args: &Args, figures: &[&Figure]) -> Outcome {
             .for_each(|run| *left.entry(plan.sweep.workload(&plan.runs[*run].labels)).or_default() += 1);
         let (jobs, (mut results, _)) = (args.jobs(), args.cluster.open(path, plan, false, &note(args))?);
         let board = Board::new(left, jobs);
-        let made = execute(plan, &mut results, jobs, &|run| own.contains(&run.number), &board);
+        let wanted = |run: &Run| own.contains(&run.number);
+        let made = execute(plan, &mut results, jobs, &wanted, &board, &|_| Ok(()));
         board.finish();
         made.map_err(Failure::check)?;
         results.sort().map_err(Failure::check)?;
