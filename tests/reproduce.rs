@@ -88,6 +88,13 @@ fn runs_that_the_records_lack_are_made_and_no_others() {
     packed.write_all(format!("{}\n", lines.join("\n")).as_bytes()).expect("packed");
     std::fs::write(&file, packed.finish().expect("packed")).expect("written");
 
+    // A task of a job array makes its share of those only.
+    let shares = ["--shard=1/2", "--shard=2/2"].map(|shard| record("tasks", &["--missing", shard]));
+    assert!(shares.iter().all(|said| said.lines().count() <= 1), "{shares:?}");
+    let parts = std::fs::read_dir(folder.path().join("tasks/runs/dnn-remote-small.parts")).expect("tasks");
+    let rows = parts.map(|part| read(&part.expect("listed").path()).lines().count() - 1);
+    assert_eq!(rows.sum::<usize>(), 2);
+
     let rest = record("second", &["--missing"]);
     assert!(rest.contains("runs made: 2, "), "{rest}");
     assert_eq!(std::fs::read(&file).expect("a record"), kept, "the same bytes");
