@@ -125,18 +125,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut maker = Maker::new(args, &chosen)?;
     let mut all = Vec::new();
     for (published, figures) in systems.into_iter().zip(chosen) {
-        let done = match &args.recorded {
-            Some(records) => recorded::system(args, published, &figures, records, &mut maker.explored)?,
-            None => {
-                let made = maker.system(&published, &figures)?;
-                match args.completed() {
-                    Some(records) => {
-                        recorded::system(args, published, &figures, records, &mut maker.explored)?
-                    }
-                    None => made,
-                }
-            }
-        };
+        let done = system(args, published, &figures, &mut maker)?;
         let name = match &args.figure {
             Some(figure) => format!("{}-{figure}", args.system),
             None => done.published.system.clone(),
@@ -174,6 +163,23 @@ pub fn run(args: &Args) -> Outcome {
             "{failed} runs of the figures failed or gave a wrong result; see status and error in {}",
             args.out.join("runs").display()
         ))),
+    }
+}
+
+/// A system's figures, from runs or from records, or from both.
+fn system(
+    args: &Args,
+    published: Published,
+    figures: &[Figure],
+    maker: &mut Maker,
+) -> Result<SystemDone, Failure> {
+    if let Some(records) = &args.recorded {
+        return recorded::system(args, published, figures, records, &mut maker.explored);
+    }
+    let made = maker.system(&published, figures)?;
+    match args.completed() {
+        Some(records) => recorded::system(args, published, figures, records, &mut maker.explored),
+        None => Ok(made),
     }
 }
 
