@@ -41,6 +41,7 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("srsp-choices", include_str!("../../../fabrics/sweeps/srsp-choices.toml")),
     ("srsp-lock", include_str!("../../../fabrics/sweeps/srsp-lock.toml")),
     ("hlrc-choices", include_str!("../../../fabrics/sweeps/hlrc-choices.toml")),
+    ("hlrc-victims", include_str!("../../../fabrics/sweeps/hlrc-victims.toml")),
     ("hlrc-protocols", include_str!("../../../fabrics/sweeps/hlrc-protocols.toml")),
     ("spandex-protocols", include_str!("../../../fabrics/sweeps/spandex-protocols.toml")),
     ("spandex-hierarchy", include_str!("../../../fabrics/sweeps/spandex-hierarchy.toml")),

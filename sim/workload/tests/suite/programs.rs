@@ -48,6 +48,7 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
     ("sssp", &[("source", "karate"), ("queues", "2"), ("waves", "1"), ("sync", "atomic")]),
     ("sssp", &[("source", "karate"), ("queues", "1"), ("waves", "1"), ("hint", "off")]),
     ("sssp", &[("source", "karate"), ("queues", "7"), ("waves", "1"), ("hint", "off")]),
+    ("sssp", &[("source", "karate"), ("queues", "7"), ("waves", "1"), ("victims", "2")]),
     ("clr", &[("source", "karate"), ("queues", "3"), ("waves", "1"), ("lanes", "8"), ("task", "3")]),
     ("mis", &[("source", "karate"), ("queues", "3"), ("waves", "1"), ("lanes", "8"), ("task", "12")]),
     ("lock", &[("owner", "5"), ("remote", "2"), ("spin", "exch"), ("sync", "remote")]),
@@ -133,6 +134,21 @@ fn sums_are_kept_and_stored_where_the_program_says() {
         assert!(stores.0 <= registers.0 + registers.1, "{name}: {stores:?}, {registers:?}");
         assert!(memory.1 == stores.1 && memory.0 > stores.0 + stores.1 / 2, "{name}: {memory:?}, {stores:?}");
     }
+}
+
+#[test]
+fn a_thief_looks_at_as_many_queues_as_it_is_told() {
+    let looks = |sync, victims| {
+        let list = [("source", "karate"), ("queues", "9"), ("waves", "1"), ("lanes", "4")];
+        let list = [&list[..], &[("sync", sync), ("victims", victims)]].concat();
+        let done = run(&*make("clr", &list), Order::Forward).unwrap_or_else(|e| panic!("{e}"));
+        done.stats.load_lines + done.stats.amo_lines
+    };
+    let [all, eight, many, one] = ["0", "8", "4095", "1"].map(|victims| looks("remote", victims));
+    assert_eq!([eight, many], [all; 2], "nine queues are eight others");
+    // Two loads for each look at an empty queue, two kernels with queues at least.
+    assert!(one + 2 * 7 * 9 * 2 <= all, "{one} and {all} lines");
+    assert_eq!(looks("scope", "0"), looks("scope", "1"), "who does not steal looks nowhere");
 }
 
 #[test]

@@ -12,6 +12,9 @@
 //!           h = LD head (S1); t = LD tail (S2);  if t <= h.idx -> empty
 //!           CAS head h -> {h.idx + 1, h.ctr}                                   (S3):  won -> task h.idx, lost -> abort
 //! ```
+//! A work-group whose own queue is empty looks at `victims` others in turn, again if it lost a task to another, and then ends: each
+//! queue is emptied by its owner if by nobody else, so that no task is left.
+//!
 //! The first thread of a work-group does this; the other lanes of its wave follow its steps and see what it loads, the other waves wait at the barrier.
 //!
 //! Every execution of a task is noted: each task holds the number of the last kernel that executed it, and each work-group the tasks that it took.
@@ -49,6 +52,15 @@ pub const TASK: ParamSpec = ParamSpec {
 pub fn group(params: &Params) -> u64 {
     params.integer("waves") * params.integer("lanes")
 }
+
+/// Parameter `victims`.
+pub const VICTIMS: ParamSpec = ParamSpec {
+    name: "victims",
+    default: "0",
+    legal: Legal::Integer { min: 0, max: 4095 },
+    unit: "queues",
+    about: "Queues that a work-group looks at when its own is empty, from the next one on; 0: all others.",
+};
 
 /// Parameter `hint`.
 pub const HINT: ParamSpec = ParamSpec {
@@ -108,7 +120,7 @@ pub enum Got {
     Nothing,
     /// A task: its first vertex and the one after its last.
     Task(u64, u64),
-    /// All queues are empty.
+    /// Its own queue and those that it looks at are empty.
     End,
 }
 
@@ -119,6 +131,8 @@ pub struct Queues {
     pub count: u64,
     sync: Sync,
     hint: bool,
+    /// Queues that a thief looks at, 0 unless it steals.
+    victims: u64,
     vertices: u64,
     tasks: u64,
     /// Elements from one head to the next, and from one tail to the next.
@@ -146,12 +160,19 @@ impl Queues {
         };
         let tasks = vertices.div_ceil(chunk);
         let stride = if params.text("pad") == "on" { (16, 32) } else { (1, 1) };
+        let sync = Sync::new(params);
+        let victims = match params.integer("victims") {
+            _ if !sync.steals() => 0,
+            0 => count - 1,
+            some => some.min(count - 1),
+        };
         let ends = (0..tasks).flat_map(|k| [k * chunk, ((k + 1) * chunk).min(vertices)]);
         let ends: Vec<u32> = ends.map(|v| v as u32).collect();
         Queues {
             count,
-            sync: Sync::new(params),
+            sync,
             hint: params.text("hint") == "on",
+            victims,
             vertices,
             tasks,
             stride,
@@ -225,7 +246,7 @@ impl Queues {
                     }
                 }
                 LOOK => {
-                    if r[R_VICTIM] == self.count {
+                    if r[R_VICTIM] > self.victims {
                         if r[R_ABORTED] == 0 {
                             return Got::End;
                         }
@@ -312,9 +333,6 @@ impl Queues {
 
     fn look_elsewhere(&self, r: &mut [u64]) {
         (r[R_VICTIM], r[R_ABORTED]) = (1, 0);
-        if !self.sync.steals() {
-            r[R_VICTIM] = self.count;
-        }
         r[R_STATE] = LOOK;
     }
 

@@ -6,7 +6,7 @@ use super::super::machine::GPUS;
 use super::super::params::{ParamSpec, Params, size};
 use super::super::round::{Atomic, Round};
 use super::super::simt::{Base, Flow, Launch, Memory, Thread};
-use super::queue::{Got, HINT, PAD, QUEUES, Queues, REGISTERS, TASK, WAVES};
+use super::queue::{Got, HINT, PAD, QUEUES, Queues, REGISTERS, TASK, VICTIMS, WAVES};
 use super::sync::{SYNC, Sync};
 use crate::data;
 use crate::graph::Graph;
@@ -26,6 +26,7 @@ pub const PARAMS: &[ParamSpec] = &[
     QUEUES,
     WAVES,
     TASK,
+    VICTIMS,
     HINT,
     PAD,
     ROUNDS,
