@@ -104,6 +104,32 @@ fn runs_that_the_records_lack_are_made_and_no_others() {
 }
 
 #[test]
+fn a_part_of_a_figure_is_recorded_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = |out: &str, more: &[&str]| {
+        let args = ["reproduce", "dnn-step", "remote", "--tier=small", "--record", "kept", "--out", out];
+        stdout(folder.path(), &[&args, more].concat())
+    };
+    let whole = record("whole", &[]);
+    std::fs::rename(folder.path().join("kept"), folder.path().join("all")).expect("renamed");
+    let part = record("out", &["--missing", "--only=workload=96 x 96", "--only", "remote=0%,100%"]);
+    assert!(part.contains("runs made: 2, "), "{part}");
+    let kept = weft(
+        folder.path(),
+        &["sweep", "dnn-remote", "--tier=small", "--only=workload=96 x 96", "--only=remote=0%,100%"],
+    );
+    assert!(kept.status.success(), "the same words as of a sweep");
+    // The others are made later, and all are as they are when made at once.
+    let rest = record("out", &["--missing"]);
+    assert!(rest.contains("runs made: 6, "), "{rest}");
+    let table = |said: &str| said.lines().filter(|line| line.starts_with('|')).collect::<Vec<_>>().join("\n");
+    assert_eq!(table(&rest), table(&whole));
+    let file =
+        |of: &str| std::fs::read(folder.path().join(of).join("dnn-remote-small.csv.gz")).expect("a record");
+    assert_eq!(file("kept"), file("all"), "the same bytes");
+}
+
+#[test]
 fn a_figure_of_hardware_needs_no_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = stdout(folder.path(), &["reproduce", "rec", "storage"]);
@@ -134,6 +160,18 @@ fn systems_and_figures_are_listed_and_others_refused() {
         "rec has no figure speed; the nearest is speedup; `weft reproduce list` shows all",
     );
     refused(&["reproduce", "all", "speedup"], "figure speedup is of one system");
+    refused(
+        &["reproduce", "hmg", "speedup", "--only=workload=Alexnett"],
+        "--only workload=Alexnett: axis workload has no value",
+    );
+    refused(
+        &["reproduce", "hmg", "speedup", "--only=programs=mst"],
+        "hmg-protocols-small has no axis programs",
+    );
+    refused(
+        &["reproduce", "rec", "storage", "--only=workload=mst"],
+        "this figure needs no run; leave it out",
+    );
     refused(&["reproduce", "rec", "storage", "--out", "/proc/none"], "cannot make this folder");
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is half written");
     // Published graphs do not come with the program.

@@ -48,6 +48,9 @@ pub struct Args {
     /// With --record: makes only the runs that the records do not have, and reports of both.
     #[arg(long, requires = "record")]
     missing: bool,
+    /// Makes only the runs of the figure with these values of an axis of its sweep; may be given several times. The others are missing in the report.
+    #[arg(long, value_name = "AXIS=VALUE,...", requires = "figure", conflicts_with = "recorded")]
+    only: Vec<String>,
     /// Makes no run: takes the rows that a folder of records has.
     #[arg(
         long, value_name = "DIR", num_args = 0..=1, default_missing_value = RECORDS,
@@ -83,6 +86,23 @@ impl Args {
     /// The folder of records to which the runs are added, if the report is to be made from both.
     fn completed(&self) -> Option<&Path> {
         self.record.as_deref().filter(|records| self.missing && records.is_dir())
+    }
+
+    /// Numbers of the runs that these figures of one sweep need, of the part asked for.
+    fn needed<'f>(
+        &self,
+        plan: &Plan,
+        figures: impl Iterator<Item = &'f Figure>,
+    ) -> Result<BTreeSet<usize>, Failure> {
+        let mut numbers = BTreeSet::new();
+        for figure in figures {
+            numbers.extend(wanted(figure, plan).map_err(Failure::check)?);
+        }
+        for words in &self.only {
+            let (axis, values) = plan.sweep.named(words).map_err(Failure::Input)?;
+            numbers.retain(|number| values.contains(&plan.runs[*number].labels[axis]));
+        }
+        Ok(numbers)
     }
 
     /// Numbers of the runs of a sweep that need not be made, since the records have them.
@@ -189,8 +209,13 @@ fn ready(args: &Args, figures: &[&Figure]) -> Outcome {
         nobody_submits(&tasks::note(args))?;
     }
     let mut there = figures.iter().any(|figure| figure.sweep.is_none());
+    if let (Some(only), true) = (args.only.first(), there) {
+        return Err(Failure::input(anyhow!("--only {only}: this figure needs no run; leave it out")));
+    }
     for name in figures.iter().filter_map(|figure| figure.sweep.as_ref()) {
-        let path = args.out.join("runs").join(format!("{}.csv", args.sweep(name)?.name));
+        let sweep = args.sweep(name)?;
+        args.only.iter().try_for_each(|only| sweep.named(only).map(drop)).map_err(Failure::Input)?;
+        let path = args.out.join("runs").join(format!("{}.csv", sweep.name));
         if args.restart {
             results::free(&path).map_err(Failure::Input)?;
         }
@@ -299,10 +324,7 @@ impl<'a> Maker<'a> {
         plan: &Plan,
         figures: impl Iterator<Item = &'f Figure>,
     ) -> Result<Results, Failure> {
-        let mut numbers = BTreeSet::new();
-        for figure in figures {
-            numbers.extend(wanted(figure, plan).map_err(Failure::check)?);
-        }
+        let mut numbers = self.args.needed(plan, figures)?;
         let known = self.args.known(&plan.sweep)?;
         numbers.retain(|number| !known.contains(number));
         let path = self.args.out.join("runs").join(format!("{}.csv", plan.sweep.name));
@@ -315,6 +337,9 @@ impl<'a> Maker<'a> {
             return Ok(results);
         }
         let wanted = |run: &Run| numbers.contains(&run.number);
+        for run in plan.runs.iter().filter(|run| !wanted(run)) {
+            self.board.was_there(&plan.sweep.workload(&run.labels));
+        }
         let folder = self.args.out.join("runs");
         self.shared += known::take(plan, &mut results, &wanted, &folder).map_err(Failure::check)?;
         // What a signal has cut off has its rows so far in the records.
@@ -322,9 +347,6 @@ impl<'a> Maker<'a> {
         execute(plan, &mut results, self.jobs, &wanted, &self.board, &parting).map_err(Failure::check)?;
         results.sort().map_err(Failure::check)?;
         self.keep(plan, &results).map_err(Failure::check)?;
-        for run in plan.runs.iter().filter(|run| !numbers.contains(&run.number)) {
-            self.board.was_there(&plan.sweep.workload(&run.labels));
-        }
         Ok(results)
     }
 }

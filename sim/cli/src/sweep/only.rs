@@ -10,28 +10,37 @@ impl SweepFile {
     /// # Errors
     /// Words of another form, an axis or value that the sweep does not have.
     pub fn keep_only(&mut self, words: &str) -> Result<Vec<String>, Error> {
+        let (place, wanted) = self.named(words)?;
+        let points = std::mem::take(&mut self.axes[place].points);
+        let (kept, gone) = points.into_iter().partition(|point| wanted.contains(&point.label));
+        self.axes[place].points = kept;
+        Ok(self.leave_out(place, gone))
+    }
+
+    /// The axis that `AXIS=VALUE,VALUE...` names, by its place, and the labels of these values.
+    ///
+    /// # Errors
+    /// As [`SweepFile::keep_only`].
+    pub fn named(&self, words: &str) -> Result<(usize, Vec<String>), Error> {
         let Some((name, values)) = words.split_once('=') else {
             return Err(anyhow!(
                 "--only {words} is no AXIS=VALUE; write for example --only workload=bfs,mst"
             ));
         };
-        let names: Vec<String> = self.axes.iter().map(|axis| axis.name.clone()).collect();
-        let Some(place) = names.iter().position(|axis| axis == name.trim()) else {
-            let remedy = weft_names::choice(name.trim(), names.iter().map(String::as_str));
+        let Some(place) = self.axes.iter().position(|axis| axis.name == name.trim()) else {
+            let names = self.axes.iter().map(|axis| axis.name.as_str());
+            let remedy = weft_names::choice(name.trim(), names);
             return Err(anyhow!("--only {words}: {} has no axis {}; {remedy}", self.name, name.trim()));
         };
-        let axis = &mut self.axes[place];
+        let axis = &self.axes[place];
         let wanted: Vec<&str> = values.split(',').map(str::trim).collect();
         if let Some(unknown) = wanted.iter().find(|value| !axis.points.iter().any(|point| is(point, value))) {
             let labels = axis.points.iter().map(|point| point.label.as_str());
             let remedy = weft_names::choice(unknown, labels);
             return Err(anyhow!("--only {words}: axis {} has no value {unknown:?}; {remedy}", axis.name));
         }
-        let (kept, gone) = std::mem::take(&mut axis.points)
-            .into_iter()
-            .partition(|point| wanted.iter().any(|value| is(point, value)));
-        axis.points = kept;
-        Ok(self.leave_out(place, gone))
+        let named = axis.points.iter().filter(|point| wanted.iter().any(|value| is(point, value)));
+        Ok((place, named.map(|point| point.label.clone()).collect()))
     }
 
     /// Takes out the summaries whose reference, and the contests of which a value, is one of the points that an axis has lost.

@@ -3,7 +3,6 @@
 use super::Args;
 use crate::cluster::{self, Place, Work};
 use crate::failure::{Failure, Outcome, say};
-use crate::reproduce::figure::wanted;
 use crate::reproduce::published::Figure;
 use crate::sweep::board::Board;
 use crate::sweep::execute::execute;
@@ -25,10 +24,8 @@ fn sweeps(
         }
         seen.push(name);
         let plan = Plan::new(args.sweep(name)?).map_err(Failure::Input)?;
-        let mut numbers = BTreeSet::new();
-        for figure in figures.iter().filter(|figure| figure.sweep.as_ref() == Some(name)) {
-            numbers.extend(wanted(figure, &plan).map_err(Failure::check)?);
-        }
+        let same = figures.iter().filter(|figure| figure.sweep.as_ref() == Some(name)).copied();
+        let numbers = args.needed(&plan, same)?;
         let path = args.out.join("runs").join(format!("{}.csv", plan.sweep.name));
         each(&plan, &Vec::from_iter(numbers), &path)?;
     }
@@ -51,6 +48,7 @@ pub(super) fn submit(args: &Args, figures: &[&Figure]) -> Outcome {
     if let Some(records) = args.record.as_ref().filter(|_| args.missing) {
         options.extend([format!("--record={}", cluster::word(records)?), "--missing".into()]);
     }
+    options.extend(args.only.iter().map(|only| format!("--only={only}")));
     let name = match &args.figure {
         Some(figure) => format!("{}-{figure}", args.system),
         None => args.system.clone(),
