@@ -168,13 +168,13 @@ pub fn run(args: &Args) -> Outcome {
         say(format!("runs made: {made}, which took {} one after the other{others}", words(time)))?;
     }
     files.concat().iter().try_for_each(|file| say(format!("report: {}", file.display())))?;
-    let failed: usize = all.iter().flat_map(|done| &done.figures).map(|done| done.runs.1).sum();
+    let failed: usize = all.iter().flat_map(|done| &done.figures).map(|done| done.runs.failed).sum();
     if args.recorded.is_some() {
         return Ok(());
     }
     if missing > 0 {
         return Err(Failure::check(anyhow!(
-            "{missing} runs are missing: wait for the tasks that make them, or make them here by the same command without --collect; with them {failed} runs have no result or a wrong one"
+            "{missing} runs are missing: wait for the tasks that make them, or make them here by the same command without --collect; {failed} that were made failed or gave a wrong result"
         )));
     }
     match failed {

@@ -35,12 +35,23 @@ pub struct FigureDone {
     pub orders: Vec<(String, Ordered)>,
     /// Tables and pictures of its sweep, by summary.
     pub shown: Vec<(String, Vec<Block>)>,
-    /// Runs that it has, and how many of them failed.
-    pub runs: (usize, usize),
+    /// Runs that it has.
+    pub runs: Runs,
     /// Size of the runs; none of hardware alone, nor of a sweep that does not say it.
     pub tier: Option<Tier>,
     /// Where its runs are from, if they were not made for it.
     pub recorded: Option<String>,
+}
+
+/// How many runs a figure has, and what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Runs {
+    /// That it needs.
+    pub needed: usize,
+    /// That nobody has made.
+    pub missing: usize,
+    /// That failed or gave a wrong result.
+    pub failed: usize,
 }
 
 /// Runs that a figure needs: those of its rows, and those that its pictures show.
@@ -93,7 +104,7 @@ impl FigureDone {
             figure.orders.iter().filter_map(|order| Some((order.what.clone(), words::order(order, value)?)));
         let orders = orders.collect();
         let mut shown = Vec::new();
-        let mut runs = (0, 0);
+        let mut runs = Runs::default();
         if let Some((plan, results)) = results {
             for name in &figure.pictures {
                 let blocks = summary(picture(figure, name, plan)?, plan, results, out)?;
@@ -101,8 +112,14 @@ impl FigureDone {
             }
             let status = plan.column("status");
             let numbers = wanted(figure, plan)?;
-            let fine = |number: &usize| results[*number].as_ref().is_some_and(|cells| cells[status] == "ok");
-            runs = (numbers.len(), numbers.iter().filter(|number| !fine(number)).count());
+            let count = |of: &dyn Fn(Option<&Vec<String>>) -> bool| {
+                numbers.iter().filter(|number| of(results[**number].as_ref())).count()
+            };
+            runs = Runs {
+                needed: numbers.len(),
+                missing: count(&|row| row.is_none()),
+                failed: count(&|row| row.is_some_and(|cells| cells[status] != "ok")),
+            };
         }
         let tier = results.and_then(|(plan, _)| plan.sweep.tier);
         Ok(FigureDone { figure: figure.clone(), rows, orders, shown, runs, tier, recorded: None })
@@ -116,7 +133,7 @@ impl FigureDone {
             rows: figure.rows().into_iter().map(row).collect(),
             orders: Vec::new(),
             shown: Vec::new(),
-            runs: (0, 0),
+            runs: Runs::default(),
             tier: None,
             recorded: Some("No run of it is recorded.".into()),
         }
@@ -197,8 +214,9 @@ impl FigureDone {
             "title": self.figure.title,
             "sweep": self.figure.sweep,
             "tier": self.tier.map(Tier::name),
-            "runs": self.runs.0,
-            "failed": self.runs.1,
+            "runs": self.runs.needed,
+            "missing": self.runs.missing,
+            "failed": self.runs.failed,
             "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
             "orders": self.orders.iter().map(order).collect::<Vec<_>>(),
             "pictures": files.collect::<Vec<_>>(),

@@ -46,10 +46,12 @@ impl SystemDone {
             if let Some(recorded) = &done.recorded {
                 blocks.push(Block::Text(recorded.clone()));
             } else if let Some(sweep) = &figure.sweep {
-                let failed = match done.runs.1 {
+                let some = |count: usize, what: &str| match count {
                     0 => String::new(),
-                    failed => format!(" {failed} of them failed or gave a wrong result."),
+                    _ => format!(" {count} of them {what}."),
                 };
+                let failed = some(done.runs.failed, "failed or gave a wrong result");
+                let missing = some(done.runs.missing, "are missing");
                 let tier = match done.tier {
                     Some(tier) => format!(" --tier {}", tier.name()),
                     None => String::new(),
@@ -59,8 +61,8 @@ impl SystemDone {
                     false => format!(", which has no tier {}", self.tier.name()),
                 };
                 blocks.push(Block::Text(format!(
-                    "{} runs of `weft sweep {sweep}{tier}`{other}.{failed}",
-                    done.runs.0
+                    "{} runs of `weft sweep {sweep}{tier}`{other}.{missing}{failed}",
+                    done.runs.needed
                 )));
             }
             if let Some(says) = &figure.says {
