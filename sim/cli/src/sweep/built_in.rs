@@ -34,6 +34,7 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("tsm-options", include_str!("../../../fabrics/sweeps/tsm-options.toml")),
     ("tsm-gtsc", include_str!("../../../fabrics/sweeps/tsm-gtsc.toml")),
     ("tsm-protocols", include_str!("../../../fabrics/sweeps/tsm-protocols.toml")),
+    ("tsm-sums", include_str!("../../../fabrics/sweeps/tsm-sums.toml")),
     ("srsp-protocols", include_str!("../../../fabrics/sweeps/srsp-protocols.toml")),
     ("srsp-tasks", include_str!("../../../fabrics/sweeps/srsp-tasks.toml")),
     ("srsp-closes", include_str!("../../../fabrics/sweeps/srsp-closes.toml")),
