@@ -33,6 +33,7 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("tsm-leases", include_str!("../../../fabrics/sweeps/tsm-leases.toml")),
     ("tsm-options", include_str!("../../../fabrics/sweeps/tsm-options.toml")),
     ("tsm-gtsc", include_str!("../../../fabrics/sweeps/tsm-gtsc.toml")),
+    ("tsm-pages", include_str!("../../../fabrics/sweeps/tsm-pages.toml")),
     ("tsm-protocols", include_str!("../../../fabrics/sweeps/tsm-protocols.toml")),
     ("tsm-sums", include_str!("../../../fabrics/sweeps/tsm-sums.toml")),
     ("srsp-protocols", include_str!("../../../fabrics/sweeps/srsp-protocols.toml")),
