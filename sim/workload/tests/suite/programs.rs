@@ -138,17 +138,24 @@ fn sums_are_kept_and_stored_where_the_program_says() {
 
 #[test]
 fn a_thief_looks_at_as_many_queues_as_it_is_told() {
-    let looks = |sync, victims| {
-        let list = [("source", "karate"), ("queues", "9"), ("waves", "1"), ("lanes", "4")];
-        let list = [&list[..], &[("sync", sync), ("victims", victims)]].concat();
-        let done = run(&*make("clr", &list), Order::Forward).unwrap_or_else(|e| panic!("{e}"));
-        done.stats.load_lines + done.stats.amo_lines
+    // Lines that are loaded, and tasks that are stolen.
+    let looks = |queues, sync, victims| {
+        let list = [("source", "karate"), ("waves", "1"), ("lanes", "4"), ("queues", queues)];
+        let program = make("clr", &[&list[..], &[("sync", sync), ("victims", victims)]].concat());
+        let done = run(&*program, Order::Forward).unwrap_or_else(|e| panic!("{e}"));
+        let tally = program.arrays().iter().find(|a| a.name == "queue_tally").expect("its tallies");
+        let stolen = (0..tally.length / 4).map(|q| done.memory.word(tally.at(4 * q + 1), 4));
+        (done.stats.load_lines + done.stats.amo_lines, stolen.sum::<u64>())
     };
-    let [all, eight, many, one] = ["0", "8", "4095", "1"].map(|victims| looks("remote", victims));
+    let [all, eight, many, one] = ["0", "8", "4095", "1"].map(|victims| looks("9", "remote", victims));
     assert_eq!([eight, many], [all; 2], "nine queues are eight others");
     // Two loads for each look at an empty queue, two kernels with queues at least.
-    assert!(one + 2 * 7 * 9 * 2 <= all, "{one} and {all} lines");
-    assert_eq!(looks("scope", "0"), looks("scope", "1"), "who does not steal looks nowhere");
+    assert!(one.0 + 2 * 7 * 9 * 2 <= all.0, "{one:?} and {all:?} lines");
+    assert!(one.1 > 0, "the next queue is looked at");
+    assert_eq!(looks("2", "remote", "0"), looks("2", "remote", "1"));
+    assert!(looks("2", "remote", "0").1 > 0, "two queues are one other");
+    assert_eq!(looks("9", "scope", "0"), looks("9", "scope", "1"), "who does not steal looks nowhere");
+    assert_eq!(looks("9", "scope", "0").1, 0);
 }
 
 #[test]
