@@ -12,8 +12,8 @@
 //!           h = LD head (S1); t = LD tail (S2);  if t <= h.idx -> empty
 //!           CAS head h -> {h.idx + 1, h.ctr}                                   (S3):  won -> task h.idx, lost -> abort
 //! ```
-//! A work-group whose own queue is empty looks at `victims` others in turn, again if it lost a task to another, and then ends: each
-//! queue is emptied by its owner if by nobody else, so that no task is left.
+//! A work-group whose own queue is empty looks at `victims` others in turn, again if it lost a task to another,
+//! and then ends: each queue is emptied by its owner if by nobody else, so that no task is left.
 //!
 //! The first thread of a work-group does this; the other lanes of its wave follow its steps and see what it loads, the other waves wait at the barrier.
 //!
