@@ -67,13 +67,21 @@ fn a_figure_is_made_once_and_reported_from_its_runs() {
     assert_eq!(read(&out.join("dnn-step-remote.md")), report, "the same bytes");
 }
 
+/// The eight runs of a figure, or some of them, kept in records.
+fn recorded(folder: &Path, out: &str, more: &[&str]) -> String {
+    let args = ["reproduce", "dnn-step", "remote", "--tier=small", "--record", "kept", "--out", out];
+    stdout(folder, &[&args, more].concat())
+}
+
+/// The tables of what was said.
+fn table(said: &str) -> String {
+    said.lines().filter(|line| line.starts_with('|')).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn runs_that_the_records_lack_are_made_and_no_others() {
     let folder = tempfile::tempdir().expect("a folder");
-    let record = |out: &str, more: &[&str]| {
-        let args = ["reproduce", "dnn-step", "remote", "--tier=small", "--record", "kept", "--out", out];
-        stdout(folder.path(), &[&args, more].concat())
-    };
+    let record = |out: &str, more: &[&str]| recorded(folder.path(), out, more);
     let whole = record("first", &[]);
     assert!(whole.contains("runs made: 8, "), "{whole}");
     let file = folder.path().join("kept/dnn-remote-small.csv.gz");
@@ -98,7 +106,6 @@ fn runs_that_the_records_lack_are_made_and_no_others() {
     let rest = record("second", &["--missing"]);
     assert!(rest.contains("runs made: 2, "), "{rest}");
     assert_eq!(std::fs::read(&file).expect("a record"), kept, "the same bytes");
-    let table = |said: &str| said.lines().filter(|line| line.starts_with('|')).collect::<Vec<_>>().join("\n");
     assert_eq!(table(&rest), table(&whole), "a report of both");
     assert!(record("third", &["--missing"]).contains("runs made: 0, "));
 }
@@ -106,14 +113,13 @@ fn runs_that_the_records_lack_are_made_and_no_others() {
 #[test]
 fn a_part_of_a_figure_is_recorded_first() {
     let folder = tempfile::tempdir().expect("a folder");
-    let record = |out: &str, more: &[&str]| {
-        let args = ["reproduce", "dnn-step", "remote", "--tier=small", "--record", "kept", "--out", out];
-        stdout(folder.path(), &[&args, more].concat())
-    };
+    let record = |out: &str, more: &[&str]| recorded(folder.path(), out, more);
     let whole = record("whole", &[]);
     std::fs::rename(folder.path().join("kept"), folder.path().join("all")).expect("renamed");
     let part = record("out", &["--missing", "--only=workload=96 x 96", "--only", "remote=0%,67%,100%"]);
-    assert!(part.contains("runs made: 3, "), "{part}");
+    assert!(
+        part.contains("runs made: 3, ") && part.contains("left out by --only, and missing in the report: 5")
+    );
     let rows = read(&folder.path().join("out/runs/dnn-remote-small.csv"));
     assert!(rows.lines().skip(1).all(|row| row.contains("96 x 96") && !row.contains(",33%,")), "{rows}");
     let kept = weft(
@@ -124,7 +130,6 @@ fn a_part_of_a_figure_is_recorded_first() {
     // The others are made later, and all are as they are when made at once.
     let rest = record("out", &["--missing"]);
     assert!(rest.contains("runs made: 5, "), "{rest}");
-    let table = |said: &str| said.lines().filter(|line| line.starts_with('|')).collect::<Vec<_>>().join("\n");
     assert_eq!(table(&rest), table(&whole));
     let file =
         |of: &str| std::fs::read(folder.path().join(of).join("dnn-remote-small.csv.gz")).expect("a record");
