@@ -109,12 +109,13 @@ mod tests {
     }
 
     /// Keys that a sweep sets for all of its runs, because they are what its figure is about.
-    const SET: [(&str, &[&str]); 10] = [
+    const SET: [(&str, &[&str]); 11] = [
         ("rec-cus", &["cus_per_sa"]),
         ("rec-directory", &["protocol"]),
         ("rec-nvidia", &["line", "range", "cus", "l1_size", "l2_size"]),
         ("tsm-gtsc", &["gpus"]),
         ("tsm-options", &["protocol"]),
+        ("dnn-calls", &["gpus"]),
         ("dnn-links", &["gpus"]),
         ("dnn-step", &["gpus"]),
         ("srsp-choices", &["protocol"]),

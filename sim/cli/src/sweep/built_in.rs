@@ -69,6 +69,7 @@ pub const SWEEPS: &[(&str, &str)] = &[
     ("flat-cus", include_str!("../../../fabrics/sweeps/flat-cus.toml")),
     ("sync-gpus", include_str!("../../../fabrics/sweeps/sync-gpus.toml")),
     ("dnn-step", include_str!("../../../fabrics/sweeps/dnn-step.toml")),
+    ("dnn-calls", include_str!("../../../fabrics/sweeps/dnn-calls.toml")),
     ("dnn-links", include_str!("../../../fabrics/sweeps/dnn-links.toml")),
     ("dnn-remote", include_str!("../../../fabrics/sweeps/dnn-remote.toml")),
 ];
