@@ -120,6 +120,9 @@ fn a_part_of_a_figure_is_recorded_first() {
     assert!(
         part.contains("runs made: 3, ") && part.contains("left out by --only, and missing in the report: 5")
     );
+    // Its numbers are of one of two matrices.
+    let of_one = |said: &str| table(said).matches(", 1 of 2 |").count();
+    assert_eq!([of_one(&part), of_one(&whole)], [3, 0], "67 %, 100 %, and the greatest of 100 %: {part}");
     let rows = read(&folder.path().join("out/runs/dnn-remote-small.csv"));
     assert!(rows.lines().skip(1).all(|row| row.contains("96 x 96") && !row.contains(",33%,")), "{rows}");
     let kept = weft(

@@ -175,7 +175,7 @@ impl FigureDone {
             let ratio = measured.and_then(|value| words::ratio(&done.row, value));
             vec![
                 done.row.what.clone(),
-                measured.map_or("-".into(), |value| as_printed(&done.row, value)),
+                done.shown().unwrap_or_else(|| "-".into()),
                 done.row.printed(),
                 ratio.map_or("-".into(), |ratio| format!("{ratio:.2}")),
                 done.row.note.clone().unwrap_or_default(),
@@ -202,6 +202,7 @@ impl FigureDone {
                 "near": done.near(),
                 "words": done.words,
                 "workloads": workloads,
+                "workloads_missing": done.measured.missing,
             })
         };
         let order = |(what, ordered): &(String, Ordered)| json!({ "what": what, "published": ordered.published, "measured": ordered.measured, "turned": ordered.turned });
@@ -234,7 +235,7 @@ impl FigureDone {
                 label: done.row.what.clone(),
                 measured,
                 published: done.row.published.map(Value::ends),
-                words: [as_printed(&done.row, measured), done.row.printed()],
+                words: [done.shown()?, done.row.printed()],
             })
         };
         let bars: Vec<_> = self.rows.iter().filter_map(bar).collect();
@@ -265,6 +266,12 @@ impl FigureDone {
 }
 
 impl RowDone {
+    /// The number as its publication prints such, and of how many workloads it is if some have not been run.
+    pub fn shown(&self) -> Option<String> {
+        let number = as_printed(&self.row, self.measured.value?);
+        Some(self.measured.part().map_or(number.clone(), |part| format!("{number}, {part}")))
+    }
+
     /// Whether measured is near published; none if there is nothing to compare.
     pub fn near(&self) -> Option<bool> {
         words::ratio(&self.row, self.measured.value?)?;
@@ -280,7 +287,7 @@ fn done(
 ) -> Result<RowDone, Error> {
     if !row.of_runs() {
         let value = Some(fact::measure(&row, explored)?);
-        let measured = Measured { value, workloads: Vec::new() };
+        let measured = Measured { value, ..Measured::default() };
         let words = value.and_then(|value| words::sentence(&row, value, &[]));
         return Ok(RowDone { row, measured, words });
     }

@@ -36,6 +36,16 @@ pub struct Measured {
     pub value: Option<f64>,
     /// Of each workload.
     pub workloads: Vec<(String, Option<f64>)>,
+    /// Workloads that the number is without, since a run of theirs has not been made.
+    pub missing: usize,
+}
+
+impl Measured {
+    /// Of how many of its workloads a number is, if not of all.
+    pub fn part(&self) -> Option<String> {
+        let all = self.workloads.len();
+        (self.value.is_some() && self.missing > 0).then(|| format!("{} of {all}", all - self.missing))
+    }
 }
 
 impl Asked {
@@ -135,9 +145,15 @@ impl Asked {
             more => format!("{}, {more}", labels[row].label),
         };
         let places = self.corners.iter().flat_map(|corner| self.rows.iter().map(move |row| (corner, *row)));
-        let workloads: Vec<_> = places.map(|(corner, row)| (name(corner, row), of(corner, row))).collect();
+        let workloads: Vec<_> =
+            places.clone().map(|(corner, row)| (name(corner, row), of(corner, row))).collect();
         let values: Vec<f64> = workloads.iter().filter_map(|(_, value)| *value).collect();
-        Measured { value: mean(self.mean, &values), workloads }
+        let made = |points: &Vec<usize>, row| rows[runs.number(&with(points, plan, row))].is_some();
+        let whole = |corner: &Corner, row| {
+            corner.over.iter().chain(corner.to.iter().flatten()).all(|points| made(points, row))
+        };
+        let missing = places.filter(|(corner, row)| !whole(corner, *row)).count();
+        Measured { value: mean(self.mean, &values), workloads, missing }
     }
 
     /// Each counter that explains, summed over the workloads, of both sides; not those that the fabric of a side does not have.

@@ -7,7 +7,7 @@
 use super::document::{Block, markdown};
 use super::figure::{FigureDone, RowDone};
 use super::report::SystemDone;
-use super::words::{Verdict, as_printed, ratio, verdict};
+use super::words::{Verdict, ratio, verdict};
 use crate::sweep::tier::Tier;
 use anyhow::{Error, anyhow};
 
@@ -138,10 +138,7 @@ fn table(rows: &[Vec<At>], what: impl Fn(&RowDone) -> String) -> Vec<Vec<String>
     head.extend(hardware.then(|| "hardware".into()));
     head.extend(tiers.iter().map(|tier| format!("tier {}", tier.name())));
     head.push("verdict".into());
-    let shown = |row: Option<&RowDone>| {
-        let value = row.and_then(|row| Some(as_printed(&row.row, row.measured.value?)));
-        value.unwrap_or_else(|| "-".into())
-    };
+    let shown = |row: Option<&RowDone>| row.and_then(RowDone::shown).unwrap_or_else(|| "-".into());
     let line = |row: &Vec<At>| {
         let first = row[0].1;
         let mut cells = vec![what(first), first.row.printed()];
@@ -149,8 +146,12 @@ fn table(rows: &[Vec<At>], what: impl Fn(&RowDone) -> String) -> Vec<Vec<String>
         cells.extend(hardware.then(|| shown((!of_runs).then_some(first))));
         let at = |tier: &Tier| row.iter().find(|(own, _)| own == tier && of_runs).map(|(_, row)| *row);
         cells.extend(tiers.iter().map(|tier| shown(at(tier))));
-        let last = row.iter().rev().find(|(_, row)| row.measured.value.is_some());
-        cells.push(last.map_or("not recorded", |(_, row)| judged(row)).into());
+        // Some of a figure's programs are not the figure: a larger tier counts when it has all of them.
+        let numbers = || row.iter().rev().map(|(_, row)| *row).filter(|row| row.measured.value.is_some());
+        let whole = numbers().find(|row| row.measured.part().is_none());
+        let part = || numbers().next().map(|row| format!("{} in part", judged(row)).trim_start().to_string());
+        let said = whole.map(|row| judged(row).to_string()).or_else(part);
+        cells.push(said.unwrap_or_else(|| "not recorded".into()));
         cells
     };
     [head].into_iter().chain(rows.iter().map(line)).collect()

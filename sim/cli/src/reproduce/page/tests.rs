@@ -65,6 +65,20 @@ fn a_figure_shows_the_tiers_that_have_numbers_and_is_judged_by_the_last() {
 }
 
 #[test]
+fn a_tier_that_lacks_programs_says_so_and_is_not_judged_by() {
+    let mut tables = tables([[Some(1.25), None], [Some(2.5), Some(0.9)], [None, None]]);
+    for row in &mut tables.0[1].1[0].figures[0].rows {
+        row.measured.workloads =
+            vec![("a".into(), None), ("b".into(), None), ("c".into(), row.measured.value)];
+        row.measured.missing = 2;
+    }
+    let text = filled(&tables, "figure rec speedup");
+    assert!(text.contains("| REC | +30% | 1.250 (+25.0%) | 2.500 (+150.0%), 1 of 3 | holds |"), "{text}");
+    // Where there is nothing else, the verdict is of the part.
+    assert!(text.contains("| ideal | 1.4 | - | 0.900, 1 of 3 | turned round in part |"), "{text}");
+}
+
+#[test]
 fn a_number_on_the_other_side_of_1_is_turned_round() {
     let tables = tables([[Some(0.9), None], [None, None], [None, None]]);
     let text = filled(&tables, "figure rec speedup");

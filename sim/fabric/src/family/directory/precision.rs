@@ -340,38 +340,37 @@ impl Map {
         if self.untracked {
             return self.misplaced(copy);
         }
-        let (known, how) = match (self.slices.first(), self.protocol) {
-            (Some(first), _) => match entries.get(&(home, copy.line >> first.p.lines_log2())) {
-                Some(EntryAt { slice, set, way }) => {
-                    let slice = &self.slices[*slice];
-                    let gpus = slice.sharers(slice.entry(sim, *set, *way), copy.line);
-                    (
-                        gpus,
-                        format!("its entry in {} set {set} way {way} lists gpus {}", slice.path, list(gpus)),
-                    )
-                }
-                None => (0, "no entry covers it".to_string()),
-            },
+        let entry = entries.get(&(home, copy.line >> self.slices.first().map_or(0, |s| s.p.lines_log2())));
+        let known = match (self.slices.is_empty(), self.protocol) {
+            (false, _) => entry.map_or(0, |EntryAt { slice, set, way }| {
+                let slice = &self.slices[*slice];
+                slice.sharers(slice.entry(sim, *set, *way), copy.line)
+            }),
             // What waits before a directory outside of the hardware is not seen here.
-            (None, Protocol::Ideal) if !rests => return None,
-            (None, Protocol::Ideal) => {
-                let bank = self.banks[copy.bank].number;
-                let gpus = beside.ideal?(home, bank, copy.line);
-                (gpus, format!("its directory lists gpus {}", list(gpus)))
+            (true, Protocol::Ideal) if !rests => return None,
+            (true, Protocol::Ideal) => beside.ideal?(home, self.banks[copy.bank].number, copy.line),
+            (true, _) => 0,
+        };
+        if known >> gpu & 1 == 1 {
+            return None;
+        }
+        let how = match (entry, self.protocol) {
+            (Some(EntryAt { slice, set, way }), _) => {
+                let path = &self.slices[*slice].path;
+                format!("its entry in {path} set {set} way {way} lists gpus {}", list(known))
             }
-            (None, _) => (0, "this protocol keeps no copies in other GPUs' L2s".to_string()),
+            (None, _) if !self.slices.is_empty() => "no entry covers it".to_string(),
+            (None, Protocol::Ideal) => format!("its directory lists gpus {}", list(known)),
+            (None, _) => "this protocol keeps no copies in other GPUs' L2s".to_string(),
         };
-        let text = || {
-            let sh = (copy.line >> self.home_shift) as u32;
-            format!(
-                "{} is valid, but the directory of its {}home {} does not track it: {how}, and {}",
-                self.name(copy),
-                if home == sh { "" } else { "GPU " },
-                self.sys.node_text(home),
-                if rests { "the fabric rests" } else { "no message in flight concerns it" }
-            )
-        };
-        (known >> gpu & 1 == 0).then(text)
+        let sh = (copy.line >> self.home_shift) as u32;
+        Some(format!(
+            "{} is valid, but the directory of its {}home {} does not track it: {how}, and {}",
+            self.name(copy),
+            if home == sh { "" } else { "GPU " },
+            self.sys.node_text(home),
+            if rests { "the fabric rests" } else { "no message in flight concerns it" }
+        ))
     }
 
     /// Compares every copy with its home, and every clean line at home with memory. Returns how many were compared.
