@@ -16,7 +16,7 @@ use crate::sweep::execute::execute;
 use crate::sweep::file::SweepFile;
 use crate::sweep::known;
 use crate::sweep::plan::{Plan, Run};
-use crate::sweep::record::Record;
+use crate::sweep::record::{Record, Rows, elsewhere};
 use crate::sweep::results::{self, Results};
 use crate::sweep::tier::Tier;
 use anyhow::{Error, anyhow};
@@ -105,13 +105,32 @@ impl Args {
         Ok(numbers)
     }
 
-    /// Numbers of the runs of a sweep that need not be made, since the records have them.
-    fn known(&self, sweep: &SweepFile) -> Result<BTreeSet<usize>, Failure> {
-        let Some(records) = self.record.as_ref().filter(|_| self.missing) else { return Ok(BTreeSet::new()) };
-        let record = Record::read(records, sweep.clone()).map_err(Failure::Input)?;
+    /// Runs of a sweep that need not be made, since the records have them.
+    fn known(&self, plan: &Plan) -> Result<Known, Failure> {
+        let Some(records) = self.record.as_deref().filter(|_| self.missing) else {
+            return Ok(Known::default());
+        };
+        let record = Record::read(records, plan.sweep.clone()).map_err(Failure::Input)?;
         let rows = record.map(|record| record.rows).unwrap_or_default();
-        Ok((0..rows.len()).filter(|number| rows[*number].is_some()).collect())
+        let mut numbers: BTreeSet<usize> = (0..rows.len()).filter(|at| rows[*at].is_some()).collect();
+        let elsewhere = match records.is_dir() {
+            true => {
+                elsewhere(records, plan, &|run| !numbers.contains(&run.number)).map_err(Failure::Input)?
+            }
+            false => Rows::new(),
+        };
+        numbers.extend(elsewhere.keys());
+        Ok(Known { numbers, elsewhere })
     }
+}
+
+/// What records have of a sweep.
+#[derive(Default)]
+struct Known {
+    /// Numbers of the runs.
+    numbers: BTreeSet<usize>,
+    /// Rows of those that only the records of other sweeps have.
+    elsewhere: Rows,
 }
 
 /// Runs the verb.
@@ -335,7 +354,8 @@ impl<'a> Maker<'a> {
         figures: impl Iterator<Item = &'f Figure>,
     ) -> Result<Results, Failure> {
         let mut numbers = self.args.needed(plan, figures)?;
-        let known = self.args.known(&plan.sweep)?;
+        let Known { numbers: known, elsewhere } = self.args.known(plan)?;
+        self.shared += numbers.iter().filter(|number| elsewhere.contains_key(number)).count();
         numbers.retain(|number| !known.contains(number));
         let path = self.args.out.join("runs").join(format!("{}.csv", plan.sweep.name));
         let note = tasks::note(self.args);
@@ -343,7 +363,7 @@ impl<'a> Maker<'a> {
         tell_aside(&aside)?;
         if self.args.cluster.collect {
             self.missing += numbers.iter().filter(|number| !results.has(**number)).count();
-            self.keep(plan, &results).map_err(Failure::check)?;
+            self.keep(plan, &results, &elsewhere).map_err(Failure::check)?;
             return Ok(results);
         }
         let wanted = |run: &Run| numbers.contains(&run.number);
@@ -353,21 +373,23 @@ impl<'a> Maker<'a> {
         let folder = self.args.out.join("runs");
         self.shared += known::take(plan, &mut results, &wanted, &folder).map_err(Failure::check)?;
         // What a signal has cut off has its rows so far in the records.
-        let parting = |results: &Results| self.keep(plan, results);
+        let parting = |results: &Results| self.keep(plan, results, &elsewhere);
         execute(plan, &mut results, self.jobs, &wanted, &self.board, &parting).map_err(Failure::check)?;
         results.sort().map_err(Failure::check)?;
-        self.keep(plan, &results).map_err(Failure::check)?;
+        self.keep(plan, &results, &elsewhere).map_err(Failure::check)?;
         Ok(results)
     }
 }
 
 impl Maker<'_> {
     /// Puts what there is of a sweep into the records, if there are any.
-    fn keep(&self, plan: &Plan, results: &Results) -> Result<(), Error> {
-        if let Some(folder) = &self.args.record {
-            Record::keep(folder, plan, results.rows())?;
+    fn keep(&self, plan: &Plan, results: &Results, elsewhere: &Rows) -> Result<(), Error> {
+        let Some(folder) = &self.args.record else { return Ok(()) };
+        let mut rows = results.rows().to_vec();
+        for (number, row) in elsewhere {
+            rows[*number].get_or_insert_with(|| row.clone());
         }
-        Ok(())
+        Record::keep(folder, plan, &rows).map(drop)
     }
 }
 

@@ -7,6 +7,7 @@
 //! not change it.
 
 mod asked;
+mod elsewhere;
 
 use super::columns::{CHECK, checksum, recorded, unchanged};
 use super::contest::Contest;
@@ -16,6 +17,7 @@ use super::results::{failed, line};
 use super::summary::Summary;
 use anyhow::{Context, Error, anyhow};
 use asked::Asked;
+pub use elsewhere::{Rows, elsewhere};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;

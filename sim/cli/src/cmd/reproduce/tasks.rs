@@ -59,7 +59,7 @@ pub(super) fn submit(args: &Args, figures: &[&Figure]) -> Outcome {
     let jobs = args.jobs.map_or(1, usize::from);
     let mut work = Work::new(&args.cluster, args.restart, jobs, args.dry_run)?;
     sweeps(args, figures, &mut |plan, numbers, path| {
-        work.add(plan, numbers, &args.known(&plan.sweep)?, path)
+        work.add(plan, numbers, &args.known(plan)?.numbers, path)
     })?;
     work.submit(&place, args.dry_run)
 }
@@ -76,7 +76,7 @@ pub(super) fn share(args: &Args, figures: &[&Figure]) -> Outcome {
         let own: BTreeSet<usize> =
             numbers.iter().enumerate().filter(own).map(|(_, number)| *number).collect();
         place += numbers.len();
-        let known = args.known(&plan.sweep)?;
+        let known = args.known(plan)?.numbers;
         let own: BTreeSet<usize> = own.difference(&known).copied().collect();
         if own.is_empty() {
             return Ok(());

@@ -107,3 +107,35 @@ fn a_record_that_was_changed_is_refused() {
     let refused = read(folder.path(), SWEEP).err().expect("refused").to_string();
     assert!(refused.contains("own.csv.gz is no record"), "{refused}");
 }
+
+#[test]
+fn rows_of_the_same_runs_are_taken_from_other_records_and_no_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (plan, mut rows) = made(1234);
+    let weft = plan.column("weft");
+    rows[0].as_mut().expect("a row")[weft] = "another version".into();
+    Record::keep(folder.path(), &plan, &rows).expect("written");
+
+    // Wide and narrow under REC and the baseline: only the narrow one under the baseline was recorded.
+    let other =
+        SWEEP.replace("\"own\"", "\"other\"").replace("[\"baseline\", \"rec\"]", "[\"rec\", \"baseline\"]");
+    let other = other.replace("[{", "[{ workload = \"stencil\", label = \"wide\", n = 64 }, {");
+    let other = Plan::new(sweep(&other)).unwrap_or_else(|e| panic!("{e:#}"));
+    let found = elsewhere(folder.path(), &other, &|_| true).expect("readable");
+    assert_eq!(found.keys().copied().collect::<Vec<_>>(), [3]);
+    let cell = |name: &str| found[&3][other.column(name)].as_str();
+    assert_eq!(
+        ["run", "axis.workload", "axis.protocol", "cycles", "weft"].map(cell),
+        ["4", "stencil", "baseline", "1234", "another version"]
+    );
+    assert!(elsewhere(folder.path(), &other, &|run| run.number != 3).expect("readable").is_empty());
+    // A sweep's own record is not elsewhere.
+    assert!(elsewhere(folder.path(), &plan, &|_| true).expect("readable").is_empty());
+
+    // Kept, it counts as a row of that sweep.
+    let mut rows = vec![None; 4];
+    rows[3] = Some(found[&3].clone());
+    Record::keep(folder.path(), &other, &rows).expect("written");
+    let record = Record::read(folder.path(), other.sweep.clone()).expect("whole").expect("there");
+    assert_eq!(there(&record), [false, false, false, true]);
+}
