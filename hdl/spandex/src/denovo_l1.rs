@@ -21,7 +21,8 @@
 //! - A line keeps its way from its first request to the end of its last (`pinned`).
 //! - Every owned word counts as dirty.
 //! - Stores to a word for which data is being asked wait, and so do loads of words that are being written back (R2).
-//! - There is one fresh read entry per line: further loads join it, and ask for what else they miss with its transaction.
+//! - There is one fresh read entry per line: further loads join it, and ask for what else they miss with its transaction,
+//!   and for that only: other words of the line are welcome with the first answer, and would come twice.
 //! - Words of an own entry are served as they come; what was delayed behind an operation on a word follows it as if it came then, before any other forward.
 //! - Atomics on several words do those that are owned first, and are answered in parts; synchronising stores, which are answered without data, once.
 //! - fwd ReqO for a word asked for with its data is answered at once (Table 5.4), although its former owner may still read it: whoever asks uses the word, so its writer is in a race

@@ -163,7 +163,9 @@ impl Slot<'_> {
         let tag = mux(load.read, load.read_at, core.misses.free_entry());
         when(plan.row.action("read"), || {
             let tag = tag.resize(core.p.l1.spandex.tag_bits());
-            core.req.send(&self.request_of(ReqOp::ReqV, tag, plan.asked), false);
+            let asks = self.request_of(ReqOp::ReqV, tag, plan.asked);
+            // The first request of the entry brings the rest of the line.
+            core.req.send(&Req { flex: !load.read, ..asks }, false);
             core.arrays.take(&self.found, self.line);
         });
     }

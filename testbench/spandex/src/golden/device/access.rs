@@ -156,12 +156,14 @@ impl Device {
         let own = if ask == Ask::V { self.buffered(line) } else { 0 };
         let own_data = self.readable(line).1.only(own);
         let operand = if let Ask::Amo(_) = ask { op.data } else { Data::default() };
+        // The rest of the line comes once.
+        let first = !self.open(line).any(|txn| txn.ask == Ask::V && !txn.stale);
         let mut txn = Txn::new(line, ask, mask);
         (txn.own, txn.own_data) = (own, own_data);
         txn.ops.push(op);
         self.insert(tag, txn);
         let op = match ask {
-            Ask::V => Op::ReqV { flex: matches!(self.p.kind, Kind::DeNovo | Kind::Flex) },
+            Ask::V => Op::ReqV { flex: first && matches!(self.p.kind, Kind::DeNovo | Kind::Flex) },
             Ask::S => Op::ReqS,
             Ask::OData | Ask::O => Op::ReqOData,
             Ask::Amo(amo) => Op::ReqWtData(amo),

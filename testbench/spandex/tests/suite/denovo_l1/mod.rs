@@ -5,6 +5,7 @@ mod hand;
 mod joins;
 mod polls;
 mod random;
+mod reads;
 mod storage;
 #[allow(dead_code, reason = "the bench of flex-l1 uses the rest")]
 pub(crate) mod world;
