@@ -58,6 +58,7 @@ pub mod document;
 pub mod explored;
 pub mod fact;
 pub mod figure;
+mod inputs;
 pub mod measure;
 pub mod page;
 pub mod published;

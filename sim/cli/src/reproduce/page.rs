@@ -1,15 +1,17 @@
 //! Tables of a page that a person writes: the page has marks for them, and they are made from records.
 //!
 //! `<!-- weft: verdicts -->` is the place of the headlines of all systems, `<!-- weft: figure SYSTEM NAME -->` that
-//! of a figure's rows at all tiers, `<!-- weft: summary SYSTEM NAME SUMMARY TIER -->` that of a sweep's table;
-//! `<!-- weft: end -->` ends each.
+//! of a figure's rows at all tiers, `<!-- weft: inputs SYSTEM NAME -->` that of what its programs bring,
+//! `<!-- weft: summary SYSTEM NAME SUMMARY TIER -->` that of a sweep's table; `<!-- weft: end -->` ends each.
 
 use super::document::{Block, markdown};
 use super::figure::{FigureDone, RowDone};
+use super::inputs;
 use super::report::SystemDone;
 use super::words::{Verdict, ratio, verdict};
 use crate::sweep::tier::Tier;
 use anyhow::{Error, anyhow};
+use std::path::Path;
 
 /// How a mark begins, and the one that ends a table.
 const MARK: &str = "<!-- weft: ";
@@ -18,10 +20,15 @@ const END: &str = "<!-- weft: end -->";
 /// A row at a tier.
 type At<'a> = (Tier, &'a RowDone);
 
-/// What a page's tables are made of: all systems at each tier.
-pub struct Tables(pub Vec<(Tier, Vec<SystemDone>)>);
+/// What a page's tables are made of.
+pub struct Tables<'a> {
+    /// All systems at each tier.
+    pub tiers: Vec<(Tier, Vec<SystemDone>)>,
+    /// The folder of records.
+    pub records: &'a Path,
+}
 
-impl Tables {
+impl Tables<'_> {
     /// The page with its tables made anew; all else stays as it is.
     ///
     /// # Errors
@@ -50,9 +57,13 @@ impl Tables {
         match mark {
             ["verdicts"] => Ok(vec![Block::Table(self.verdicts())]),
             ["figure", system, figure] => Ok(vec![Block::Table(self.rows(system, figure)?)]),
+            ["inputs", system, figure] => {
+                let figure = &self.figure(system, figure)?[0].1.figure;
+                Ok(vec![Block::Table(inputs::table(figure, self.records)?)])
+            }
             ["summary", system, figure, summary, tier] => self.summary(system, figure, summary, tier),
             _ => Err(anyhow!(
-                "a mark is verdicts, figure SYSTEM NAME, summary SYSTEM NAME SUMMARY TIER, or end"
+                "a mark is verdicts, figure SYSTEM NAME, inputs SYSTEM NAME, summary SYSTEM NAME SUMMARY TIER, or end"
             )),
         }
     }
@@ -60,7 +71,7 @@ impl Tables {
     /// A figure at all tiers.
     fn figure(&self, system: &str, figure: &str) -> Result<Vec<(Tier, &FigureDone)>, Error> {
         let mut found = Vec::new();
-        for (tier, systems) in &self.0 {
+        for (tier, systems) in &self.tiers {
             let systems = systems.iter().filter(|done| done.published.system == system);
             let figures = systems.flat_map(|done| &done.figures).filter(|done| done.figure.name == figure);
             found.extend(figures.map(|done| (*tier, done)));
@@ -84,7 +95,7 @@ impl Tables {
     /// Rows that are headlines, of all systems.
     fn verdicts(&self) -> Vec<Vec<String>> {
         let mut all: Vec<Vec<At>> = Vec::new();
-        for (system, done) in self.0[0].1.iter().enumerate() {
+        for (system, done) in self.tiers[0].1.iter().enumerate() {
             for (figure, done) in done.figures.iter().enumerate() {
                 let headlines = (0..done.rows.len()).filter(|row| done.rows[*row].row.headline.is_some());
                 all.extend(headlines.map(|row| self.at(system, figure, row)));
@@ -93,7 +104,7 @@ impl Tables {
         let mut lines = table(&all, |row| row.row.headline.clone().unwrap_or_default());
         // The first line of a system says which.
         let mut at = 1;
-        for done in &self.0[0].1 {
+        for done in &self.tiers[0].1 {
             let rows = done.figures.iter().flat_map(|figure| &figure.rows);
             let own = rows.filter(|row| row.row.headline.is_some()).count();
             if own > 0 {
@@ -106,7 +117,7 @@ impl Tables {
 
     /// A row at all tiers.
     fn at(&self, system: usize, figure: usize, row: usize) -> Vec<At<'_>> {
-        self.0.iter().map(|(tier, all)| (*tier, &all[system].figures[figure].rows[row])).collect()
+        self.tiers.iter().map(|(tier, all)| (*tier, &all[system].figures[figure].rows[row])).collect()
     }
 
     /// A table of a sweep.

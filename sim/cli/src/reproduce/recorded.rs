@@ -90,7 +90,7 @@ pub fn page(
         }
         all.push((tier, done));
     }
-    Tables(all).fill(text)
+    Tables { tiers: all, records }.fill(text)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! | columns | hold |
 //! | --- | --- |
-//! | `run`, `status`, `fabric`, `workload`, `params`, `graph`, those that begin so, `seed`, `protocol`, `set` | what was run: number in the product from 1; `ok`, `wrong` (the result is not the host's), `stale` (the same where nothing keeps the fabric coherent and loads of stale words were counted) or `failed`; the parameters of the program that made a difference; the graph as it was read; keys that differ from the fabric's file |
+//! | `run`, `status`, `fabric`, `workload`, `params`, `graph`, those that begin so, `data_bytes`, `seed`, `protocol`, `set` | what was run: number in the product from 1; `ok`, `wrong` (the result is not the host's), `stale` (the same where nothing keeps the fabric coherent and loads of stale words were counted) or `failed`; the parameters of the program that made a difference; the graph as it was read; bytes of the program's arrays; keys that differ from the fabric's file |
 //! | `axis.NAME` | for each axis its value as tables show it |
 //! | keys of the fabric | those that an axis moves, as numbers without suffix |
 //! | `verified`, `cycles`, `kernels` | the outcome; kernels counts launches and host copies |
@@ -21,6 +21,7 @@ use weft_fabric::config::{FabricConfig, all_keys};
 use weft_fabric::cu::GSI_COLUMNS;
 use weft_fabric::family::FigureColumn;
 use weft_fabric::run::{RunReport, StallReport};
+use weft_workload::Array;
 
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +71,7 @@ pub fn columns(
         column("graph_arcs", "", "arcs of the graph: an undirected edge twice, a loop once", true),
         column("graph_directed", "", "whether edges of the graph have a direction", false),
         column("graph_weighted", "", "whether edges of the graph have weights", false),
+        column(DATA, "bytes", "the program's arrays together", true),
         column("seed", "", "seed of the program's random data", false),
         column("protocol", "", "protocol", false),
         column("set", "", "keys of the fabric that differ from its file", false),
@@ -127,6 +129,9 @@ pub fn recorded(sweep: &SweepFile, header: &[String], rows: &[Vec<String>]) -> V
     header.iter().enumerate().map(read).collect()
 }
 
+/// The column of a program's data.
+pub const DATA: &str = "data_bytes";
+
 /// The column of cycles that are measured.
 pub const MEASURED: &str = "measured_cycles";
 
@@ -178,6 +183,11 @@ fn figures(fabrics: &[&FabricConfig]) -> Vec<Column> {
     named.values().map(|c| column(&c.name, c.unit, &c.about, true)).collect()
 }
 
+/// Bytes of all arrays of a run's program.
+pub fn data_bytes(run: &Run) -> u64 {
+    run.program.arrays().iter().map(Array::bytes).sum()
+}
+
 /// What is known of a run before it.
 pub fn planned(run: &Run, sweep: &SweepFile) -> Cells {
     let mut cells = Cells::from([
@@ -185,6 +195,7 @@ pub fn planned(run: &Run, sweep: &SweepFile) -> Cells {
         ("fabric".into(), run.config.name.clone()),
         ("workload".into(), run.workload.clone()),
         ("params".into(), run.params.words()),
+        (DATA.into(), data_bytes(run).to_string()),
         ("seed".into(), run.seed.map_or_else(String::new, |seed| seed.to_string())),
         ("set".into(), run.changed.clone()),
         ("weft".into(), VERSION.into()),

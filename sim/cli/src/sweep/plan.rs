@@ -324,6 +324,15 @@ fn identity(run: &Run, fingerprint: u64) -> Result<String, Error> {
     Ok(format!("{:016x}", Digest::of(serde_json::to_string(&parts)?.as_bytes())))
 }
 
+/// The configuration of the run of this number.
+///
+/// # Errors
+/// A key or value that the fabric does not have.
+pub fn fabric_of(sweep: &SweepFile, number: usize) -> Result<FabricConfig, Error> {
+    let points = points(sweep, number);
+    Ok(fabric(sweep, &Settings::new(sweep, &points)?)?.0)
+}
+
 /// The configuration of a run, and the keys in which it differs from the fabric's file.
 pub(super) fn fabric(sweep: &SweepFile, settings: &Settings) -> Result<(FabricConfig, String), Error> {
     let name = &settings.fabric.value;

@@ -9,7 +9,7 @@
 mod asked;
 mod elsewhere;
 
-use super::columns::{CHECK, checksum, recorded, unchanged};
+use super::columns::{CHECK, DATA, checksum, data_bytes, recorded, unchanged};
 use super::contest::Contest;
 use super::file::SweepFile;
 use super::plan::{Plan, count, points};
@@ -117,6 +117,12 @@ impl Record {
                 None => old.as_ref().and_then(|old| old.under(number, &header)),
             };
             let Some(mut cells) = cells else { continue };
+            // A row from before this column has the same program.
+            if let (Some(data), Some(run)) =
+                (header.iter().position(|name| name == DATA), plan.runs.get(number))
+            {
+                cells[data] = data_bytes(run).to_string();
+            }
             if let Some(check) = header.iter().position(|name| name == CHECK) {
                 cells[check] = checksum(&header, &cells);
             }

@@ -58,6 +58,13 @@ impl FabricConfig {
         all.into_iter().map(|(name, value)| Ratio { name, value }).collect()
     }
 
+    /// Bytes of all L2s, or of the last-level cache; none in a fabric without.
+    pub fn cache_bytes(&self) -> Option<f64> {
+        let key = |name: &str| self.get(name).as_ref().and_then(Value::as_f64);
+        let of_one = key("llc_size").or(key("l2_size"))?;
+        Some(of_one * f64::from(self.common.gpus) * key("gpms").unwrap_or(1.0))
+    }
+
     /// Bytes per cycle and direction between a GPU and the others, or one memory.
     fn bytes_between_gpus(&self) -> Option<f64> {
         let key = |name: &str| self.get(name).as_ref().and_then(Value::as_f64);
@@ -172,6 +179,16 @@ mod tests {
                 assert!(kept || is_free, "{}: {own_ratio:?} for {theirs:?}", own.name);
             }
         }
+    }
+
+    #[test]
+    fn caches_of_all_gpus_and_modules_count() {
+        let mb =
+            |name: &str| FabricConfig::load(name).expect("built in").cache_bytes().map(|b| b / 1048576.0);
+        assert_eq!(mb("rec-4gpu"), Some(8.0));
+        assert_eq!(mb("hmg-4gpu"), Some(48.0));
+        assert_eq!(mb("spandex-soc"), Some(8.0));
+        assert_eq!(mb("srsp-64cu"), Some(0.5));
     }
 
     #[test]

@@ -19,7 +19,7 @@ row = [
 "#;
 
 /// The figure at each tier, with these numbers of its rows.
-fn tables(numbers: [[Option<f64>; 2]; 3]) -> Tables {
+fn tables(numbers: [[Option<f64>; 2]; 3]) -> Tables<'static> {
     let published = Published::parse(PUBLISHED, "rec.toml").unwrap_or_else(|e| panic!("{e:#}"));
     let at = |(tier, numbers): (Tier, [Option<f64>; 2])| {
         let mut figure = FigureDone::unmade(&published.figures[0]);
@@ -28,7 +28,8 @@ fn tables(numbers: [[Option<f64>; 2]; 3]) -> Tables {
         }
         (tier, vec![SystemDone { published: published.clone(), figures: vec![figure], whole: true, tier }])
     };
-    Tables(Tier::ALL.into_iter().zip(numbers).map(at).collect())
+    let tiers = Tier::ALL.into_iter().zip(numbers).map(at).collect();
+    Tables { tiers, records: Path::new("no-records") }
 }
 
 fn page(mark: &str) -> String {
@@ -67,7 +68,7 @@ fn a_figure_shows_the_tiers_that_have_numbers_and_is_judged_by_the_last() {
 #[test]
 fn a_tier_that_lacks_programs_says_so_and_is_not_judged_by() {
     let mut tables = tables([[Some(1.25), None], [Some(2.5), Some(0.9)], [None, None]]);
-    for row in &mut tables.0[1].1[0].figures[0].rows {
+    for row in &mut tables.tiers[1].1[0].figures[0].rows {
         row.measured.workloads =
             vec![("a".into(), None), ("b".into(), None), ("c".into(), row.measured.value)];
         row.measured.missing = 2;
