@@ -110,6 +110,61 @@ fn runs_that_the_records_lack_are_made_and_no_others() {
     assert!(record("third", &["--missing"]).contains("runs made: 0, "));
 }
 
+/// The record with these rows, from 0, made on other hardware.
+fn on_other_hardware(kept: &[u8], rows: &[usize]) -> Vec<u8> {
+    let mut table =
+        csv::ReaderBuilder::new().has_headers(false).from_reader(flate2::read::GzDecoder::new(kept));
+    let packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    let mut out = csv::WriterBuilder::new().has_headers(false).from_writer(packed);
+    let mut lines = table.records().map(|line| line.expect("a line"));
+    let header = lines.next().expect("a heading");
+    let at = |name: &str| header.iter().position(|known| known == name).expect(name);
+    out.write_record(&header).expect("in memory");
+    for (row, line) in lines.enumerate() {
+        let mut cells: Vec<String> = line.iter().map(String::from).collect();
+        if rows.contains(&row) {
+            cells[at("hardware")] = "0123456789abcdef".into();
+            let mut digest = weft_engine::digest::Digest::default();
+            for (_, cell) in header.iter().zip(&cells).filter(|(name, _)| !["check", "run"].contains(name)) {
+                digest.add(cell.as_bytes());
+                digest.add(&[0]);
+            }
+            cells[at("check")] = format!("{:016x}", digest.value());
+        }
+        out.write_record(&cells).expect("in memory");
+    }
+    out.into_inner().ok().expect("in memory").finish().expect("in memory")
+}
+
+#[test]
+fn runs_of_other_hardware_are_made_again_unless_they_are_welcome() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = |out: &str, more: &[&str]| recorded(folder.path(), out, more);
+    record("first", &[]);
+    let file = folder.path().join("kept/dnn-remote-small.csv.gz");
+    let kept = std::fs::read(&file).expect("a record");
+    let other = on_other_hardware(&kept, &[1, 4, 6]);
+    std::fs::write(&file, &other).expect("written");
+
+    let taken = record("taken", &["--missing", "--any-hardware"]);
+    let says = "runs that the records have of other hardware: 3, ";
+    assert!(
+        taken.contains("runs made: 0, ") && taken.contains(&format!("{says}taken all the same")),
+        "{taken}"
+    );
+    let text = |packed: &[u8]| {
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(packed).read_to_string(&mut text).expect("text");
+        text
+    };
+    assert!(text(&std::fs::read(&file).expect("a record")) == text(&other), "the rows are as they were");
+
+    let again = record("again", &["--missing"]);
+    assert!(again.contains("runs made: 3, ") && again.contains(&format!("{says}made again")), "{again}");
+    assert!(std::fs::read(&file).expect("a record") == kept, "the same bytes");
+    assert!(!record("third", &["--missing"]).contains("other hardware"));
+}
+
 #[test]
 fn a_part_of_a_figure_is_recorded_first() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -48,6 +48,9 @@ pub struct Args {
     /// With --record: makes only the runs that the records do not have, and reports of both.
     #[arg(long, requires = "record")]
     missing: bool,
+    /// With --missing: rows of other hardware are there, too, as when only names in it have changed.
+    #[arg(long, requires = "missing")]
+    any_hardware: bool,
     /// Makes only the runs of the figure with these values of an axis of its sweep; may be given several times. The others are missing in the report.
     #[arg(long, value_name = "AXIS=VALUE,...", requires = "figure", conflicts_with = "recorded")]
     only: Vec<String>,
@@ -111,8 +114,12 @@ impl Args {
             return Ok(Known::default());
         };
         let record = Record::read(records, plan.sweep.clone()).map_err(Failure::Input)?;
+        let outdated = record.as_ref().map(|record| record.outdated(plan)).unwrap_or_default();
         let rows = record.map(|record| record.rows).unwrap_or_default();
         let mut numbers: BTreeSet<usize> = (0..rows.len()).filter(|at| rows[*at].is_some()).collect();
+        if !self.any_hardware {
+            numbers.retain(|number| !outdated.contains(number));
+        }
         let elsewhere = match records.is_dir() {
             true => {
                 elsewhere(records, plan, &|run| !numbers.contains(&run.number)).map_err(Failure::Input)?
@@ -120,7 +127,7 @@ impl Args {
             false => Rows::new(),
         };
         numbers.extend(elsewhere.keys());
-        Ok(Known { numbers, elsewhere })
+        Ok(Known { numbers, elsewhere, outdated })
     }
 }
 
@@ -131,6 +138,8 @@ struct Known {
     numbers: BTreeSet<usize>,
     /// Rows of those that only the records of other sweeps have.
     elsewhere: Rows,
+    /// Numbers of those whose row is of other hardware.
+    outdated: BTreeSet<usize>,
 }
 
 /// Runs the verb.
@@ -172,7 +181,7 @@ pub fn run(args: &Args) -> Outcome {
         let files = write(&done, &name, &args.out).map_err(Failure::check)?;
         all.push((done, files));
     }
-    let (missing, shared) = (maker.missing, maker.shared);
+    let Maker { missing, shared, outdated, .. } = maker;
     let (made, time) = maker.board.finish();
     let (all, mut files): (Vec<SystemDone>, Vec<Vec<PathBuf>>) = all.into_iter().unzip();
     if args.system == "all" {
@@ -185,6 +194,14 @@ pub fn run(args: &Args) -> Outcome {
             _ => format!("; {shared} more are the same as runs of other sweeps"),
         };
         say(format!("runs made: {made}, which took {} one after the other{others}", words(time)))?;
+        if outdated > 0 {
+            let done = if args.any_hardware {
+                "taken all the same"
+            } else {
+                "made again; --any-hardware takes them"
+            };
+            say(format!("runs that the records have of other hardware: {outdated}, {done}"))?;
+        }
     }
     files.concat().iter().try_for_each(|file| say(format!("report: {}", file.display())))?;
     match args.recorded.is_some() {
@@ -299,6 +316,8 @@ struct Maker<'a> {
     missing: usize,
     /// Runs that another sweep had made.
     shared: usize,
+    /// Runs whose row in the records is of other hardware.
+    outdated: usize,
 }
 
 impl<'a> Maker<'a> {
@@ -317,7 +336,7 @@ impl<'a> Maker<'a> {
         let mut rows = chosen.iter().flatten().flat_map(Figure::rows);
         let anew = args.restart && rows.any(|row| row.states.is_some());
         let explored = Explored::open(&args.out.join("runs"), anew).map_err(Failure::Input)?;
-        Ok(Maker { args, jobs, board: Board::new(left, jobs), explored, missing: 0, shared: 0 })
+        Ok(Maker { args, jobs, board: Board::new(left, jobs), explored, missing: 0, shared: 0, outdated: 0 })
     }
 
     /// All runs of a system, sweep by sweep, so that the hardware of one is in memory at a time.
@@ -354,7 +373,8 @@ impl<'a> Maker<'a> {
         figures: impl Iterator<Item = &'f Figure>,
     ) -> Result<Results, Failure> {
         let mut numbers = self.args.needed(plan, figures)?;
-        let Known { numbers: known, elsewhere } = self.args.known(plan)?;
+        let Known { numbers: known, elsewhere, outdated } = self.args.known(plan)?;
+        self.outdated += numbers.intersection(&outdated).count();
         self.shared += numbers.iter().filter(|number| elsewhere.contains_key(number)).count();
         numbers.retain(|number| !known.contains(number));
         let path = self.args.out.join("runs").join(format!("{}.csv", plan.sweep.name));

@@ -8,7 +8,7 @@
 //! | `verified`, `cycles`, `kernels` | the outcome; kernels counts launches and host copies |
 //! | the metrics of a run's record, which the fabric's family declares; of the directory family with `bytes.KIND`, `served.SERVER` | rec.md section 11, hmg.md section 12; bytes on links by kind of message; loads and atomics by who answered: `l1`, `l2` (own), `gpu_l2` (of another GPM), `gpu_dram`, `far_l2` and `far_dram` (of another GPU) |
 //! | `BLOCK.COUNTER` | each counter that the hardware of any run declares, summed over the fabric; empty where a run's hardware has none |
-//! | `error`, `weft`, `identity` | why a run failed; version and commit of the program that made it; fingerprint of everything the row depends on: settings, data, hardware, program version |
+//! | `error`, `weft`, `hardware`, `identity` | why a run failed; version and commit of the program that made it; fingerprints of the hardware, and of everything the row depends on: settings, data, hardware, program version |
 //! | `check` | checksum of the row ([`checksum`]): a row that was changed or damaged is refused when the sweep goes on and when it is drawn |
 
 use super::file::SweepFile;
@@ -100,7 +100,8 @@ pub fn columns(
     all.extend(counters.iter().map(|(name, about)| column(name, "", about, true)));
     all.push(column("error", "", "why the run failed", false));
     all.push(column("weft", "", "version and commit of the program that made the run", false));
-    all.push(column("identity", "", "fingerprint of settings, data, hardware and program version", false));
+    all.push(column(HARDWARE, "", "fingerprint of the hardware", false));
+    all.push(column(IDENTITY, "", "fingerprint of settings, data, hardware and program version", false));
     all.push(column(CHECK, "", "checksum of the other cells but run, so that a changed one is found", false));
     all
 }
@@ -131,6 +132,10 @@ pub fn recorded(sweep: &SweepFile, header: &[String], rows: &[Vec<String>]) -> V
 
 /// The column of a program's data.
 pub const DATA: &str = "data_bytes";
+
+/// The column of the fingerprint of hardware, and that of the fingerprint of all that a row depends on.
+pub const HARDWARE: &str = "hardware";
+pub const IDENTITY: &str = "identity";
 
 /// The column of cycles that are measured.
 pub const MEASURED: &str = "measured_cycles";
@@ -199,7 +204,8 @@ pub fn planned(run: &Run, sweep: &SweepFile) -> Cells {
         ("seed".into(), run.seed.map_or_else(String::new, |seed| seed.to_string())),
         ("set".into(), run.changed.clone()),
         ("weft".into(), VERSION.into()),
-        ("identity".into(), run.identity.clone()),
+        (HARDWARE.into(), run.hardware.clone()),
+        (IDENTITY.into(), run.identity.clone()),
     ]);
     if let Some(graph) = &run.params.graph {
         let file = run.graph.as_ref().map(|path| path.display().to_string());

@@ -43,6 +43,8 @@ pub struct Run {
     pub seed: Option<u64>,
     /// Keys that differ from the fabric's file.
     pub changed: String,
+    /// Fingerprint of its hardware.
+    pub hardware: String,
     /// Fingerprint of everything its results depend on; of the same run in another sweep it is the same.
     pub identity: String,
 }
@@ -78,7 +80,9 @@ impl Plan {
         // Hardware last: elaborating it takes the longest, and all other mistakes are found by then.
         let surveys = surveys(&runs).map_err(|e| anyhow!("{}: {e:#}", sweep.file))?;
         for run in &mut runs {
-            run.identity = identity(run, surveys[&hardware(&run.config)].fingerprint)?;
+            let fingerprint = surveys[&hardware(&run.config)].fingerprint;
+            run.hardware = format!("{fingerprint:016x}");
+            run.identity = identity(run, fingerprint)?;
         }
         let counters = surveys.into_values().flat_map(|survey| survey.counters).collect();
         let fabrics: Vec<&FabricConfig> = runs.iter().map(|run| &run.config).collect();
@@ -230,6 +234,7 @@ impl Builder {
             graph: settings.graph.map(|graph| PathBuf::from(&graph.value)),
             seed,
             changed,
+            hardware: String::new(),
             identity: String::new(),
         })
     }

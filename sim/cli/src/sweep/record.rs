@@ -4,15 +4,15 @@
 //! `NAME.csv.gz` has the rows of `NAME.csv` that succeeded, with one column more: `settings`, all keys of the
 //! fabric and all that the sweep says of the program. A row counts as long as the sweep asks for the same; it
 //! may be of another version of the program, whose name it holds (`weft`). A key that is newer than a row does
-//! not change it.
+//! not change it. Who looks for runs that are missing has their hardware, and learns which rows are of another.
 
 mod asked;
 mod elsewhere;
 
-use super::columns::{CHECK, DATA, checksum, data_bytes, recorded, unchanged};
+use super::columns::{CHECK, DATA, HARDWARE, IDENTITY, checksum, data_bytes, recorded, unchanged};
 use super::contest::Contest;
 use super::file::SweepFile;
-use super::plan::{Plan, count, points};
+use super::plan::{Plan, Run, count, points};
 use super::results::{failed, line};
 use super::summary::Summary;
 use anyhow::{Context, Error, anyhow};
@@ -21,7 +21,7 @@ pub use elsewhere::{Rows, elsewhere};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -93,6 +93,19 @@ impl Record {
         )
     }
 
+    /// Numbers of runs of a plan whose rows were made on other hardware than these runs have now. A row from before the
+    /// column does not say.
+    pub fn outdated(&self, plan: &Plan) -> BTreeSet<usize> {
+        let Some(at) = self.plan.columns.iter().position(|column| column.name == HARDWARE) else {
+            return BTreeSet::new();
+        };
+        let differs = |run: &&Run| {
+            let made = self.rows[run.number].as_ref().map(|row| row[at].as_str());
+            made.is_some_and(|made| !made.is_empty() && made != run.hardware)
+        };
+        plan.runs.iter().filter(differs).map(|run| run.number).collect()
+    }
+
     /// Puts rows of results beside those that the record has, in their place where both have a run; gives the
     /// file, or none if there is nothing to keep.
     ///
@@ -117,11 +130,8 @@ impl Record {
                 None => old.as_ref().and_then(|old| old.under(number, &header)),
             };
             let Some(mut cells) = cells else { continue };
-            // A row from before this column has the same program.
-            if let (Some(data), Some(run)) =
-                (header.iter().position(|name| name == DATA), plan.runs.get(number))
-            {
-                cells[data] = data_bytes(run).to_string();
+            if let Some(run) = plan.runs.get(number) {
+                complete(&header, &mut cells, run);
             }
             if let Some(check) = header.iter().position(|name| name == CHECK) {
                 cells[check] = checksum(&header, &cells);
@@ -147,6 +157,19 @@ impl Record {
             at.map_or_else(String::new, |at| row[at].clone())
         };
         Some(header.iter().map(cell).collect())
+    }
+}
+
+/// Fills in what a row from before these columns does not have: its program is that of the run, and of the same identity
+/// its hardware is, too.
+fn complete(header: &[String], cells: &mut [String], run: &Run) {
+    let at = |name: &str| header.iter().position(|known| known == name);
+    if let Some(data) = at(DATA) {
+        cells[data] = data_bytes(run).to_string();
+    }
+    let (Some(hardware), Some(identity)) = (at(HARDWARE), at(IDENTITY)) else { return };
+    if cells[hardware].is_empty() && cells[identity] == run.identity {
+        cells[hardware].clone_from(&run.hardware);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rows of other records: a run that two sweeps, or two tiers of one, ask for is made once.
 
 use super::{SETTINGS, Table, path};
-use crate::sweep::columns::{Cells, planned};
+use crate::sweep::columns::{Cells, IDENTITY, planned};
 use crate::sweep::plan::{Plan, Run};
 use anyhow::{Context, Error};
 use std::collections::{BTreeMap, HashMap};
@@ -30,7 +30,7 @@ pub fn elsewhere(folder: &Path, plan: &Plan, wanted: &dyn Fn(&Run) -> bool) -> R
         }
         let Some(table) = Table::read(&file)? else { continue };
         for row in &table.rows {
-            for run in left.remove(table.cell(row, "identity")).unwrap_or_default() {
+            for run in left.remove(table.cell(row, IDENTITY)).unwrap_or_default() {
                 rows.insert(run.number, moved(&table, row, plan, run));
             }
         }

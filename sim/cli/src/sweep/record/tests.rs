@@ -139,3 +139,29 @@ fn rows_of_the_same_runs_are_taken_from_other_records_and_no_others() {
     let record = Record::read(folder.path(), other.sweep.clone()).expect("whole").expect("there");
     assert_eq!(there(&record), [false, false, false, true]);
 }
+
+#[test]
+fn a_row_from_before_the_fingerprint_of_hardware_gets_it_where_it_is_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (plan, rows) = made(1234);
+    let [hardware, identity, data] = [HARDWARE, IDENTITY, DATA].map(|name| plan.column(name));
+    let own = &plan.runs[0].hardware;
+    let keep = |change: &dyn Fn(&mut Vec<String>)| {
+        let mut row = rows[0].clone().expect("a row");
+        change(&mut row);
+        Record::keep(folder.path(), &plan, &[Some(row), None]).expect("written");
+        Record::read(folder.path(), plan.sweep.clone()).expect("whole").expect("there")
+    };
+    let cell = |record: &Record, at: usize| record.rows[0].as_ref().expect("a row")[at].clone();
+
+    let before = keep(&|row| (row[hardware], row[data]) = (String::new(), String::new()));
+    assert_eq!(
+        [cell(&before, hardware), cell(&before, data)],
+        [own.clone(), data_bytes(&plan.runs[0]).to_string()]
+    );
+    let unknown = keep(&|row| (row[hardware], row[identity]) = (String::new(), "0".into()));
+    assert_eq!(cell(&unknown, hardware), "");
+    assert!(before.outdated(&plan).is_empty() && unknown.outdated(&plan).is_empty());
+    let other = keep(&|row| row[hardware] = "0".into());
+    assert_eq!(other.outdated(&plan), BTreeSet::from([0]));
+}
