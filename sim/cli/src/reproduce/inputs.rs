@@ -112,13 +112,14 @@ fn lines(tiers: &[(Tier, Vec<Brought>)]) -> Vec<Vec<String>> {
     [head].into_iter().chain(names.into_iter().map(line)).collect()
 }
 
-/// Two digits at least, and no fraction from 10 on.
+/// Two digits at least, and no fraction from 10 on; hundred-thousandths at most.
 fn digits(value: f64) -> String {
     match value.abs() {
         v if v >= 9.95 => format!("{value:.0}"),
         v if v >= 0.995 => format!("{value:.1}"),
         v if v >= 0.0995 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
+        v if v >= 0.00995 => format!("{value:.3}"),
+        _ => format!("{value:.5}"),
     }
 }
 

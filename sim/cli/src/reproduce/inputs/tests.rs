@@ -68,5 +68,6 @@ fn a_row_without_the_programs_data_says_nothing() {
 
 #[test]
 fn numbers_have_two_digits_at_least() {
-    assert_eq!([12.34, 1.234, 0.1234, 0.01234].map(digits), ["12", "1.2", "0.12", "0.012"]);
+    let shown = [12.34, 1.234, 0.1234, 0.01234, 0.00012].map(digits);
+    assert_eq!(shown, ["12", "1.2", "0.12", "0.012", "0.00012"]);
 }
