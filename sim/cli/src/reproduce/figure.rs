@@ -4,8 +4,8 @@ use super::document::Block;
 use super::explored::Explored;
 use super::fact;
 use super::measure::{Asked, Measured};
-use super::published::{Figure, Row, Show, Value};
-use super::words::{self, Ordered, Verdict, as_printed};
+use super::published::{Figure, Order, Row, Show, Value};
+use super::words::{self, Ordered, Verdict};
 use crate::sweep::plan::{Plan, count, points};
 use crate::sweep::plot;
 use crate::sweep::summary::Summary;
@@ -100,9 +100,16 @@ impl FigureDone {
             Some(done) => done.measured.value,
             None => (reference.as_deref() == Some(name)).then_some(1.0),
         };
-        let orders =
-            figure.orders.iter().filter_map(|order| Some((order.what.clone(), words::order(order, value)?)));
-        let orders = orders.collect();
+        let part = |name: &String| rows.iter().find(|done| done.row.what == *name)?.measured.part();
+        let ordered = |order: &Order| {
+            let mut ordered = words::order(order, value)?;
+            let parts: BTreeSet<String> = order.ranks.iter().flatten().filter_map(part).collect();
+            for part in parts {
+                ordered.measured.push_str(&format!(", {part}"));
+            }
+            Some((order.what.clone(), ordered))
+        };
+        let orders = figure.orders.iter().filter_map(ordered).collect();
         let mut shown = Vec::new();
         let mut runs = Runs::default();
         if let Some((plan, results)) = results {
@@ -268,8 +275,7 @@ impl FigureDone {
 impl RowDone {
     /// The number as its publication prints such, and of how many workloads it is if some have not been run.
     pub fn shown(&self) -> Option<String> {
-        let number = as_printed(&self.row, self.measured.value?);
-        Some(self.measured.part().map_or(number.clone(), |part| format!("{number}, {part}")))
+        words::shown(&self.row, &self.measured)
     }
 
     /// Whether measured is near published; none if there is nothing to compare.
@@ -288,7 +294,7 @@ fn done(
     if !row.of_runs() {
         let value = Some(fact::measure(&row, explored)?);
         let measured = Measured { value, ..Measured::default() };
-        let words = value.and_then(|value| words::sentence(&row, value, &[]));
+        let words = words::sentence(&row, &measured, &[]);
         return Ok(RowDone { row, measured, words });
     }
     let (plan, rows) =
@@ -305,7 +311,7 @@ fn done(
                     "{}: no number, for a run failed or is missing, or there was nothing to count.",
                     row.what
                 )),
-                Some(value) => words::sentence(&row, value, &asked.counters(plan, rows)),
+                Some(_) => words::sentence(&row, &measured, &asked.counters(plan, rows)),
             };
             RowDone { row, measured, words }
         }

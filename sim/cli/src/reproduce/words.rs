@@ -1,5 +1,6 @@
 //! Measured beside published, in words where they differ.
 
+use super::measure::Measured;
 use super::published::{Order, Row, Show, Value};
 
 /// What of published is not yet far from measured: two thirds to one and a half.
@@ -64,7 +65,7 @@ pub fn number(value: f64) -> String {
 }
 
 /// A measured number in the form in which the publication prints its own.
-pub fn as_printed(row: &Row, value: f64) -> String {
+fn as_printed(row: &Row, value: f64) -> String {
     let printed = row.printed();
     let printed = printed.trim_start_matches("at most ");
     match printed.contains('%') {
@@ -76,11 +77,17 @@ pub fn as_printed(row: &Row, value: f64) -> String {
     }
 }
 
+/// A measured number as its row is printed, and of how many programs it is, if not of all.
+pub fn shown(row: &Row, measured: &Measured) -> Option<String> {
+    let number = as_printed(row, measured.value?);
+    Some(measured.part().map_or(number.clone(), |part| format!("{number}, {part}")))
+}
+
 /// The sentence of a row that differs; none for one that does not.
-pub fn sentence(row: &Row, measured: f64, counters: &[(String, f64, Option<f64>)]) -> Option<String> {
-    let verdict = verdict(row, measured);
-    let (ratio, printed) = (ratio(row, measured)?, row.printed());
-    let (what, value) = (&row.what, as_printed(row, measured));
+pub fn sentence(row: &Row, measured: &Measured, counters: &[(String, f64, Option<f64>)]) -> Option<String> {
+    let verdict = verdict(row, measured.value?);
+    let (ratio, printed) = (ratio(row, measured.value?)?, row.printed());
+    let (what, value) = (&row.what, shown(row, measured)?);
     let how = match verdict {
         Verdict::Near => return None,
         Verdict::Far => format!("{what}: measured {value}, published {printed}, {} times it", number(ratio)),
@@ -157,6 +164,10 @@ mod tests {
     use super::super::published::{Labels, Points};
     use super::*;
 
+    fn of_all(value: f64) -> Measured {
+        Measured { value: Some(value), ..Measured::default() }
+    }
+
     fn row(published: f64) -> Row {
         Row {
             what: "REC".into(),
@@ -170,7 +181,7 @@ mod tests {
 
     #[test]
     fn near_has_no_words_and_a_third_or_the_other_side_of_1_has() {
-        assert_eq!(sentence(&row(1.3), 1.2, &[]), None);
+        assert_eq!(sentence(&row(1.3), &of_all(1.2), &[]), None);
         assert_eq!(verdict(&row(1.3), 0.9), Verdict::Other, "slower where faster is published");
         assert_eq!(verdict(&row(1.005), 0.9), Verdict::Near, "even is on neither side");
         let wins = |range| Row { published: Some(Value::Range(range)), ..row(1.0) };
@@ -180,11 +191,15 @@ mod tests {
         assert_eq!(verdict(&row(3.0), 2.01), Verdict::Near);
         assert_eq!(verdict(&row(3.0), 1.99), Verdict::Far);
         assert_eq!(verdict(&row(2.0), 3.01), Verdict::Far);
-        let words = sentence(&row(3.0), 1.5, &[]).expect("far");
+        let words = sentence(&row(3.0), &of_all(1.5), &[]).expect("far");
         assert_eq!(words, "REC: measured 1.500, published 3, 0.500 times it.");
         let printed = Row { printed: Some("+200%".into()), ..row(3.0) };
-        let words = sentence(&printed, 1.5, &[]).expect("far");
+        let words = sentence(&printed, &of_all(1.5), &[]).expect("far");
         assert_eq!(words, "REC: measured 1.500 (+50.0%), published +200%, 0.500 times it.");
+        let programs = [Some(1.5), Some(1.5), None].map(|value| ("program".to_string(), value));
+        let part = Measured { value: Some(1.5), workloads: programs.into(), missing: 1 };
+        let words = sentence(&printed, &part, &[]).expect("far");
+        assert_eq!(words, "REC: measured 1.500 (+50.0%), 2 of 3, published +200%, 0.500 times it.");
     }
 
     #[test]
@@ -195,7 +210,7 @@ mod tests {
             ("gone".to_string(), 0.0, Some(7.0)),
             ("nowhere".to_string(), 0.0, Some(0.0)),
         ];
-        let words = sentence(&row(3.0), 0.9, &counters).expect("the other side");
+        let words = sentence(&row(3.0), &of_all(0.9), &counters).expect("the other side");
         assert!(words.starts_with("REC: measured 0.900, published 3, the other side of 1. Counters: "));
         let told = "`gone` 0 to 7 (0 times), `halved` 5 to 10 (0.500 times), `same` 10 to 10 (1 times).";
         assert!(words.ends_with(told), "{words}");

@@ -160,18 +160,18 @@ fn reads_that_bring_old_words() {
     noticed("s-flex", "flex-l1-fill-over-store", eager, &[0], |_| vec![far_owner(), (CU[0], list.clone())]);
 }
 
-/// Word 2 comes as an extra of word 1. It was buffered before, and is written through before the line is complete.
+/// The line is asked for without word 2, which is buffered, and word 2 comes as an extra. It is written through before
+/// word 5, which is far away, completes the line.
 #[test]
 fn extras_that_are_older_than_what_was_stored_here() {
     let list = vec![
         Hear(F),
         Store((NEAR, 2), 7, WT),
-        Load(1, (NEAR, 5), OWN),
-        Load(2, (NEAR, 1), OWN),
+        Load(1, (NEAR, 5), Hint::line(Request::ReqV)),
+        Await(1),
+        Load(2, (NEAR, 2), OWN),
         Await(2),
-        Load(3, (NEAR, 2), OWN),
-        Await(3),
-        Keep(3, 7),
+        Keep(2, 7),
     ];
     let program =
         |pause| vec![far_owner(), (CU[0], list.clone()), (CU[1], vec![Hear(F), Pause(pause), Say(G)])];
