@@ -3,7 +3,6 @@
 use super::FabricConfig;
 use crate::family::FamilyKeys;
 use crate::family::directory::Protocol;
-use serde_json::Value;
 use std::fmt::Write;
 
 /// A ratio of two sizes, rates or times of a fabric.
@@ -22,7 +21,7 @@ impl FabricConfig {
     /// The ratios that decide how a fabric behaves, of a GPU, or of a module where GPUs are made of modules; in an order that is the same for
     /// all fabrics. Those that a family has nothing for are left out.
     pub fn ratios(&self) -> Vec<Ratio> {
-        let key = |name: &str| self.get(name).as_ref().and_then(Value::as_f64);
+        let key = |name: &str| self.number(name);
         let (cus, line) = (key("cus"), key("line"));
         let banks = key("banks");
         let cache = key("llc_size").or(key("l2_size"));
@@ -58,16 +57,21 @@ impl FabricConfig {
         all.into_iter().map(|(name, value)| Ratio { name, value }).collect()
     }
 
+    /// The value of a key that is a number; none if there is no such key.
+    fn number(&self, key: &str) -> Option<f64> {
+        self.get(key)?.as_f64()
+    }
+
     /// Bytes of all L2s, or of the last-level cache; none in a fabric without.
     pub fn cache_bytes(&self) -> Option<f64> {
-        let key = |name: &str| self.get(name).as_ref().and_then(Value::as_f64);
+        let key = |name: &str| self.number(name);
         let of_one = key("llc_size").or(key("l2_size"))?;
         Some(of_one * f64::from(self.common.gpus) * key("gpms").unwrap_or(1.0))
     }
 
     /// Bytes per cycle and direction between a GPU and the others, or one memory.
     fn bytes_between_gpus(&self) -> Option<f64> {
-        let key = |name: &str| self.get(name).as_ref().and_then(Value::as_f64);
+        let key = |name: &str| self.number(name);
         let many = self.common.gpus > 1;
         let links = match &self.of {
             FamilyKeys::Tsm(_) => key("banks"),
@@ -78,7 +82,7 @@ impl FabricConfig {
 
     /// Bytes per cycle and direction of one link between GPUs.
     fn bytes_of_a_link(&self) -> Option<f64> {
-        let bytes = self.get("link_bytes")?.as_f64()?;
+        let bytes = self.number("link_bytes")?;
         (self.common.gpus > 1).then_some(bytes)
     }
 
