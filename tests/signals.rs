@@ -172,18 +172,18 @@ fn a_second_signal_ends_at_once_and_leaves_nothing_half_written() {
     drop(full);
 }
 
-/// Four runs, of which the first is short.
+/// Four runs, of which two are short.
 const SWEEP: &str = r#"
 name = "tiny"
 fabric = "rec-4gpu-small"
-workloads = [{ workload = "stencil", n = 16, iterations = 1 }, { workload = "pagerank", source = "karate", iterations = 12 }]
+workloads = [{ workload = "stencil", n = 16, iterations = 1 }, { workload = "pagerank", source = "karate", iterations = 500 }]
 [[axis]]
 key = "protocol"
 values = ["baseline", "rec"]
 "#;
 
 #[test]
-fn a_sweep_that_is_asked_to_end_keeps_its_rows_and_goes_on() {
+fn a_sweep_that_is_asked_to_end_keeps_rows_and_begun_runs_and_goes_on_with_both() {
     let folder = folder();
     let folder = folder.path();
     std::fs::write(folder.join("s.toml"), SWEEP).expect("written");
@@ -192,20 +192,30 @@ fn a_sweep_that_is_asked_to_end_keeps_its_rows_and_goes_on() {
     let rows = || std::fs::read_to_string(&path).map_or(0, |text| text.lines().count().saturating_sub(1));
     let mut child = start(folder, &args);
     until(&mut child, || rows() > 0);
+    // The second run, on the same hardware, begins at once and takes some seconds.
+    std::thread::sleep(Duration::from_millis(500));
     send(&child, "INT");
     let (status, _, said) = ended(child);
     assert_eq!(status, Some(130), "{said}");
     let there = rows();
     let expected = format!(
-        "weft: ended by SIGINT: {there} of 4 runs are kept in out/tiny.csv, and the same command goes on with the others\n"
+        "weft: ended by SIGINT: {there} of 4 runs are kept in out/tiny.csv, and the same command goes on with the others, 1 of them from where they are (in out/tiny.begun)\n"
     );
     assert_eq!(said, expected);
-    assert!((1..4).contains(&there), "{there} rows");
-    no_temporaries(&folder.join("out"));
+    assert_eq!(there, 1);
+    assert_eq!(names(&folder.join("out")), ["tiny.begun", "tiny.csv"]);
+    no_temporaries(&folder.join("out/tiny.begun"));
     no_temporaries(folder);
     let out = weft(folder, &args);
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    assert_eq!(rows(), 4);
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{said}");
+    assert!(number(&said, "weft: pagerank, baseline goes on in cycle ") > 0, "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(!folder.join("out/tiny.begun").exists());
+    let whole = weft(folder, &["sweep", "s.toml", "--out", "whole"]);
+    assert!(whole.status.success());
+    let table = |out: &str| std::fs::read_to_string(folder.join(out).join("tiny.csv")).expect("a table");
+    assert_eq!(table("out"), table("whole"));
 }
 
 /// The rows so far are in the records, so that the rest can be made in another folder.

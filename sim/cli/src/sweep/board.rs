@@ -95,6 +95,11 @@ impl Board {
         self.bar.set_message(state.jobs.join(" | "));
     }
 
+    /// Says a line that stays, on standard error.
+    pub fn say(&self, line: &str) {
+        self.bar.suspend(|| eprintln!("weft: {line}"));
+    }
+
     /// A run of this workload needs not be made.
     pub fn was_there(&self, workload: &str) {
         self.state().clock.take(workload);

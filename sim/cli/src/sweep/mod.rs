@@ -64,8 +64,9 @@
 //!
 //! `NAME.csv` has a line per run in the order of the product. Its columns ([`columns`]) depend on the sweep file alone: what the run was, what it
 //! measured, why it failed. No column holds a time of the host: the same sweep gives the same bytes, whatever the number of jobs and however often it was
-//! interrupted. `weft sweep NAME --columns` prints each column with unit and meaning.
+//! interrupted ([`begun`]). `weft sweep NAME --columns` prints each column with unit and meaning.
 
+pub mod begun;
 pub mod board;
 pub mod built_in;
 pub mod columns;

@@ -4,7 +4,7 @@
 //! written again by another start of the same task, of which the first may still be at work where nobody sees it.
 
 use super::shard::Shard;
-use anyhow::{Context, Error, anyhow};
+use anyhow::{Error, anyhow};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -89,21 +89,6 @@ impl Parts {
         }
         files.sort();
         Ok(files)
-    }
-
-    /// Renames the folder, if it is there, to a free name, and gives that.
-    ///
-    /// # Errors
-    /// A folder that cannot be renamed.
-    pub fn aside(&self) -> Result<Option<PathBuf>, Error> {
-        if !self.folder.exists() {
-            return Ok(None);
-        }
-        let free = (1u32..).map(|n| self.folder.with_extension(format!("{n}.parts"))).find(|p| !p.exists());
-        let free = free.context("no free name")?;
-        std::fs::rename(&self.folder, &free)
-            .with_context(|| format!("cannot rename {}", self.folder.display()))?;
-        Ok(Some(free))
     }
 }
 

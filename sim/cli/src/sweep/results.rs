@@ -5,6 +5,7 @@
 //!
 //! Tasks on several machines ([`Parts`]) have files of the same form, whose rows become rows of the results.
 
+use super::begun::Begun;
 use super::columns::{CHECK, Cells, checksum, unchanged};
 use super::parts::{Parts, is_locked};
 use super::plan::{Plan, Run};
@@ -324,21 +325,23 @@ pub fn are_there(path: &Path) -> Result<bool, Error> {
 /// Renames what there is of results, so that they begin anew; gives the new names.
 ///
 /// # Errors
-/// As [`free`], [`aside`] and [`Parts::aside`].
+/// As [`free`] and [`aside`].
 pub fn begin_anew(path: &Path) -> Result<Vec<PathBuf>, Error> {
     free(path)?;
-    Ok([aside(path)?, Parts::of(path).aside()?].into_iter().flatten().collect())
+    let renamed = [path, Parts::of(path).folder(), Begun::of(path).folder()].map(aside);
+    Ok(renamed.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-/// Renames a CSV file that is there to a free name, and gives that.
+/// Renames a file or a folder that is there to a free name with a number before its extension, and gives that.
 ///
 /// # Errors
-/// A file that cannot be renamed.
+/// One that cannot be renamed.
 pub fn aside(path: &Path) -> Result<Option<PathBuf>, Error> {
     if !path.exists() {
         return Ok(None);
     }
-    let free = (1u32..).map(|n| path.with_extension(format!("{n}.csv"))).find(|p| !p.exists());
+    let extension = path.extension().unwrap_or_default().display();
+    let free = (1u32..).map(|n| path.with_extension(format!("{n}.{extension}"))).find(|p| !p.exists());
     let free = free.context("no free name")?;
     std::fs::rename(path, &free).with_context(|| format!("cannot rename {}", path.display()))?;
     Ok(Some(free))

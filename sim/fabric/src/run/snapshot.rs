@@ -221,6 +221,11 @@ impl Snapshot {
         self.head.cycle
     }
 
+    /// Version and commit of the program that wrote it.
+    pub fn made_by(&self) -> &str {
+        &self.head.identity.made_by
+    }
+
     pub(super) fn state(&self) -> &[u8] {
         &self.state
     }
@@ -297,7 +302,7 @@ impl Snapshot {
         match self.head.hardware == hardware {
             true => Ok(()),
             false => {
-                let made_by = self.head.identity.made_by.clone();
+                let made_by = self.made_by().to_string();
                 Err(SnapshotError::Hardware { path: self.path.clone(), made_by })
             }
         }
