@@ -437,6 +437,7 @@ fn the_record_says_what_the_run_was() {
     assert_eq!((&json["graph"]["name"], &json["graph"]["arcs"]), (&"karate".into(), &156.into()));
     for row in [
         "graph: karate (built in): 34 vertices, 78 edges, 156 arcs, undirected, no weights; ",
+        "\nmemory: about ",
         "root=3 source=karate\n",
         "group=64 lanes=64 warmup=0\n",
         "nodes=50 seed=9\n",

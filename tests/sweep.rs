@@ -639,7 +639,7 @@ fn a_tier_has_results_of_its_own() {
 #[test]
 fn a_lone_gpu_has_hardware_under_every_protocol() {
     let folder = folder();
-    let part = ["--dry-run", "--only", "gpus=1,4", "--only", "workload=mst"];
+    let part = ["--dry-run", "--only", "gpus=1,4", "--only", "workload=Nekbone"];
     let out = weft(folder.path(), &[&["sweep", "hmg-gpus"], &part[..]].concat());
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     assert_eq!(stdout(&out).lines().count(), 8, "two runs for each protocol");

@@ -53,6 +53,7 @@ mod cluster;
 mod cmd;
 mod failure;
 mod graph;
+mod memory;
 mod output;
 mod params;
 mod perfetto;

@@ -1,6 +1,7 @@
 //! What a list of runs will take, before any of them begins: from some thousand cycles of each run, and from how many operations its whole
 //! program has.
 
+use crate::memory::resident;
 use crate::sweep::board::words;
 use crate::sweep::plan::{Plan, Run, hardware};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -109,7 +110,9 @@ impl Estimator {
         };
         // A run keeps two copies of its state to go back to.
         let copies = 2 * 8 * fabric.sim().limbs_in_all() as u64;
-        self.estimate.bytes = self.estimate.bytes.max(resident() + copies);
+        // What a whole run comes to is seen of few cycles only in part.
+        let bytes = (resident() + copies).max(fabric.footprint().bytes());
+        self.estimate.bytes = self.estimate.bytes.max(bytes);
         let begin = start.as_secs_f64();
         let seconds = if ended { Some(begun.elapsed().as_secs_f64()) } else { whole(&seen, all?) };
         seconds.map(|seconds| Duration::from_secs_f64(begin + seconds))
@@ -127,14 +130,6 @@ fn whole(seen: &[(f64, u64)], all: u64) -> Option<f64> {
 /// Operations of a whole program, where an ideal machine can run it.
 fn operations(program: &dyn Program) -> Option<u64> {
     ideal::run(program, Order::Forward).ok().map(|run| run.stats.operations)
-}
-
-/// Bytes of memory that this process has; 0 where the system does not tell.
-fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    1024 * kib.unwrap_or(0)
 }
 
 impl Estimate {

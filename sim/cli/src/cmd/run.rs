@@ -10,6 +10,7 @@ mod subject;
 pub use subject::Subject;
 
 use crate::failure::{Failure, Outcome, say};
+use crate::memory;
 use crate::output;
 use crate::ranks;
 use crate::setup::{Setup, VERSION};
@@ -159,6 +160,7 @@ fn lead(args: &Args, link: Option<Arc<dyn Link>>) -> Outcome {
     if let Some(graph) = &setup.graph {
         say(format!("graph: {graph}"))?;
     }
+    tell_memory(&run)?;
     // From here on there is something to keep.
     let _graceful = Graceful::new();
     let begun = run.cycle();
@@ -383,6 +385,17 @@ fn simulate(
         plan.tell(run.cycle(), told);
     }
     ended.and_then(|()| run.end().map_err(Failure::check))
+}
+
+/// Says what memory a run takes, and where there is less.
+fn tell_memory(run: &FabricRun) -> Outcome {
+    let footprint = run.footprint();
+    let (all, data) = (memory::words(footprint.bytes()), memory::words(footprint.data));
+    let remedy = "give the program a smaller input, or take a machine that has more";
+    if let Some(warning) = memory::lack(footprint.bytes(), "the run takes", remedy) {
+        eprintln!("weft: {warning}");
+    }
+    say(format!("memory: about {all}, {data} of it for the program's data and the checks of their values"))
 }
 
 fn to_the_end(run: &mut FabricRun, max_cycles: u64, mut plan: Option<&mut snapshot::Plan>) -> Outcome {

@@ -2,6 +2,7 @@
 
 use crate::cluster::{self, ClusterArgs, Place, Work, tell_aside};
 use crate::failure::{Failure, Outcome, say};
+use crate::memory;
 use crate::sweep::board::Board;
 use crate::sweep::execute::execute;
 use crate::sweep::file::SweepFile;
@@ -35,7 +36,7 @@ pub struct Args {
     only: Vec<String>,
     #[command(flatten)]
     cluster: ClusterArgs,
-    /// Checks everything, prints the runs, or with --slurm the script, and ends.
+    /// Checks everything, prints the runs and their memory, or with --slurm the script, and ends.
     #[arg(long, conflicts_with_all = ["columns", "collect"])]
     dry_run: bool,
     /// Checks everything, prints the columns of the results with unit and meaning, and ends.
@@ -60,8 +61,10 @@ pub fn run(args: &Args) -> Outcome {
         return columns(&plan);
     }
     if args.dry_run && !args.cluster.slurm {
-        let own = plan.runs.iter().filter(|run| is_own(args, run));
-        return own.into_iter().try_for_each(|run| say(format!("{:>4}  {}", run.number + 1, run.words())));
+        let mut own = plan.runs.iter().filter(|run| is_own(args, run));
+        return own.try_for_each(|run| {
+            say(format!("{:>4}  {}  ({} of memory)", run.number + 1, run.words(), memory::words(run.memory)))
+        });
     }
     let path = args.out.join(format!("{}.csv", plan.sweep.name));
     if args.cluster.slurm {

@@ -6,8 +6,10 @@ use super::columns::{Cells, failed, measured, planned};
 use super::file::SweepFile;
 use super::plan::{Plan, Run, hardware};
 use super::results::Results;
+use crate::memory::lack;
 use crate::signals::{self, Graceful};
 use anyhow::Error;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
@@ -51,6 +53,7 @@ pub fn execute(
     }
     let _graceful = Graceful::new();
     let jobs = jobs.min(todo.len());
+    forewarn(&todo, jobs).into_iter().for_each(|warning| board.say(&warning));
     let work = Work::new(plan, todo, Begun::of(results.path()), board);
     let (sender, receiver) = mpsc::channel();
     let outcome = std::thread::scope(|scope| {
@@ -68,6 +71,17 @@ pub fn execute(
     });
     board.idle();
     outcome
+}
+
+/// What is to be said where the largest of these runs, so many at a time, take more memory than there is.
+fn forewarn(todo: &[&Run], jobs: usize) -> Option<String> {
+    let mut all: Vec<u64> = todo.iter().map(|run| run.memory).collect();
+    all.sort_unstable_by_key(|bytes| Reverse(*bytes));
+    let remedy = match jobs {
+        ..=1 => "take smaller inputs, or a machine that has more",
+        _ => "make fewer at a time (--jobs), take smaller inputs, or a machine that has more",
+    };
+    lack(all[..jobs].iter().sum(), &format!("the largest {jobs} of the runs take"), remedy)
 }
 
 /// A run that has ended, its cells and the time it took.

@@ -17,7 +17,7 @@ use weft_engine::BackendKind;
 use weft_engine::digest::Digest;
 use weft_fabric::config::FabricConfig;
 use weft_fabric::fit::FitError;
-use weft_fabric::run::{Identity, Survey, check_program};
+use weft_fabric::run::{Footprint, Identity, Survey, check_program};
 use weft_workload::graph::{Graph, ReadOptions, read_as};
 use weft_workload::trace::{self as traces, BUNDLED, is_trace};
 use weft_workload::{Program, WorkloadError};
@@ -45,6 +45,8 @@ pub struct Run {
     pub changed: String,
     /// Fingerprint of its hardware.
     pub hardware: String,
+    /// Bytes of the host's memory that it takes, about.
+    pub memory: u64,
     /// Fingerprint of everything its results depend on; of the same run in another sweep it is the same.
     pub identity: String,
 }
@@ -80,8 +82,9 @@ impl Plan {
         // Hardware last: elaborating it takes the longest, and all other mistakes are found by then.
         let surveys = surveys(&runs).map_err(|e| anyhow!("{}: {e:#}", sweep.file))?;
         for run in &mut runs {
-            let fingerprint = surveys[&hardware(&run.config)].fingerprint;
+            let Survey { fingerprint, state_bytes, .. } = surveys[&hardware(&run.config)];
             run.hardware = format!("{fingerprint:016x}");
+            run.memory = Footprint::new(state_bytes, &*run.program).bytes();
             run.identity = identity(run, fingerprint)?;
         }
         let counters = surveys.into_values().flat_map(|survey| survey.counters).collect();
@@ -235,6 +238,7 @@ impl Builder {
             seed,
             changed,
             hardware: String::new(),
+            memory: 0,
             identity: String::new(),
         })
     }

@@ -7,6 +7,7 @@ mod copies;
 mod dispatch;
 mod events;
 mod fences;
+mod footprint;
 mod groups;
 mod memory;
 mod model;
@@ -30,6 +31,7 @@ mod window;
 
 pub use close::Files;
 pub use events::EventRequest;
+pub use footprint::Footprint;
 pub(crate) use memory::read as read_newer;
 pub(crate) use outside::HOST;
 pub use processor::KernelRecord;
@@ -370,6 +372,12 @@ impl FabricRun {
         state::load(sim, model, snapshot.state())?;
         (self.began, self.started) = (sim.cycle(), Instant::now());
         Ok(())
+    }
+
+    /// What the run takes of the host's memory.
+    pub fn footprint(&self) -> Footprint {
+        let Runner { sim, model, .. } = &self.runner;
+        Footprint::new(8 * sim.limbs_in_all() as u64, &*model.program)
     }
 
     /// The hardware.

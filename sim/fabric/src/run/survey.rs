@@ -23,6 +23,8 @@ pub struct Survey {
     pub fingerprint: u64,
     /// Name (`block.counter`, as in a run's record) and sentence of each counter.
     pub counters: BTreeMap<String, String>,
+    /// Bytes of its state in a simulation.
+    pub state_bytes: u64,
 }
 
 impl Survey {
@@ -48,7 +50,8 @@ impl Survey {
             let moved = Copied::default().all_counters().into_iter().chain(all_counters());
             counters.extend(moved.map(|(name, counter)| (name, counter.about)));
         }
-        Ok(Survey { fingerprint: design.fingerprint(), counters })
+        let state_bytes = 8 * sim.limbs_in_all() as u64;
+        Ok(Survey { fingerprint: design.fingerprint(), counters, state_bytes })
     }
 }
 

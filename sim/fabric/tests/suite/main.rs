@@ -3,6 +3,7 @@
 mod dnn_step;
 mod dram;
 mod flat;
+mod footprint;
 mod ideal_dir;
 mod local_memory;
 mod matrix;

@@ -59,3 +59,13 @@ fn a_run_whose_snapshot_is_damaged_begins_anew() {
     assert!(cause.contains("is truncated or damaged"), "{cause}");
     assert_eq!(made(&work), (0, whole));
 }
+
+#[test]
+fn runs_that_take_more_memory_than_there_is_are_told_before_the_first() {
+    let mut plan = plan();
+    assert_eq!(forewarn(&[&plan.runs[0]], 1), None);
+    plan.runs[0].memory = 1 << 50;
+    let said = forewarn(&[&plan.runs[0]; 3], 2).expect("a warning");
+    assert!(said.starts_with("the largest 2 of the runs take about 2251799.8 GB of memory, and "), "{said}");
+    assert!(said.contains("--jobs"), "{said}");
+}
