@@ -97,18 +97,10 @@ impl FigureDone {
         let rows = rows.collect::<Result<Vec<_>, Error>>()?;
         let reference = figure.reference();
         let value = |name: &str| match rows.iter().find(|done| done.row.what == name) {
-            Some(done) => done.measured.value,
-            None => (reference.as_deref() == Some(name)).then_some(1.0),
+            Some(done) => Some((done.measured.value?, done.measured.part())),
+            None => (reference.as_deref() == Some(name)).then_some((1.0, None)),
         };
-        let part = |name: &String| rows.iter().find(|done| done.row.what == *name)?.measured.part();
-        let ordered = |order: &Order| {
-            let mut ordered = words::order(order, value)?;
-            let parts: BTreeSet<String> = order.ranks.iter().flatten().filter_map(part).collect();
-            for part in parts {
-                ordered.measured.push_str(&format!(", {part}"));
-            }
-            Some((order.what.clone(), ordered))
-        };
+        let ordered = |order: &Order| Some((order.what.clone(), words::order(order, value)?));
         let orders = figure.orders.iter().filter_map(ordered).collect();
         let mut shown = Vec::new();
         let mut runs = Runs::default();

@@ -2,6 +2,7 @@
 
 use super::measure::Measured;
 use super::published::{Order, Row, Show, Value};
+use std::collections::BTreeSet;
 
 /// What of published is not yet far from measured: two thirds to one and a half.
 const NEAR: std::ops::RangeInclusive<f64> = (2.0 / 3.0)..=1.5;
@@ -118,14 +119,16 @@ pub fn sentence(row: &Row, measured: &Measured, counters: &[(String, f64, Option
 pub struct Ordered {
     /// As published.
     pub published: String,
-    /// The same names as measured.
+    /// The same names as measured, and of how many programs, if not of all.
     pub measured: String,
     /// Pairs that are the other way round; each as a sentence.
     pub turned: Vec<String>,
 }
 
-/// Judges an order by each name's number; none if a name has none.
-pub fn order(order: &Order, value: impl Fn(&str) -> Option<f64>) -> Option<Ordered> {
+/// Judges an order by each name's number, which says of how many programs it is, if not of all; none if a name has none.
+pub fn order(order: &Order, measured: impl Fn(&str) -> Option<(f64, Option<String>)>) -> Option<Ordered> {
+    let parts: BTreeSet<String> = order.ranks.iter().flatten().filter_map(|name| measured(name)?.1).collect();
+    let value = |name: &str| Some(measured(name)?.0);
     let sign = if order.rising { -1.0 } else { 1.0 };
     let sort = if order.rising { " < " } else { " > " };
     let ranks: Vec<Vec<(&String, f64)>> = order
@@ -152,9 +155,10 @@ pub fn order(order: &Order, value: impl Fn(&str) -> Option<f64>) -> Option<Order
     all.sort_by(|a, b| (sign * b.1).total_cmp(&(sign * a.1)));
     let measured = all.iter().map(|(name, value)| format!("{name} {}", number(*value)));
     let published = order.ranks.iter().map(|rank| rank.join(", "));
+    let measured = [measured.collect::<Vec<_>>().join(sort)].into_iter().chain(parts);
     Some(Ordered {
         published: published.collect::<Vec<_>>().join(sort),
-        measured: measured.collect::<Vec<_>>().join(sort),
+        measured: measured.collect::<Vec<_>>().join(", "),
         turned,
     })
 }
@@ -223,17 +227,24 @@ mod tests {
             ranks: vec![vec!["ideal".into(), "REC".into()], vec!["2x".into()], vec!["baseline".into()]],
             rising: false,
         };
-        let value = |name: &str| match name {
-            "ideal" => Some(1.2),
-            "REC" => Some(1.3),
-            "2x" => Some(0.95),
-            "baseline" => Some(1.0),
-            _ => None,
+        let of_part = |part: Option<&str>, name: &str| {
+            let value = match name {
+                "ideal" => 1.2,
+                "REC" => 1.3,
+                "2x" => 0.95,
+                "baseline" => 1.0,
+                _ => return None,
+            };
+            Some((value, part.filter(|_| name != "baseline").map(str::to_string)))
         };
+        let value = |name: &str| of_part(None, name);
         let found = order(&wanted, value).expect("all are known");
         assert_eq!(found.published, "ideal, REC > 2x > baseline");
         assert_eq!(found.measured, "REC 1.300 > ideal 1.200 > baseline 1 > 2x 0.950");
         assert_eq!(found.turned, ["speed: baseline (1) is before 2x (0.950), published the other way round"]);
+        let part = order(&wanted, |name| of_part(Some("4 of 20"), name)).expect("all are known");
+        assert_eq!(part.measured, format!("{}, 4 of 20", found.measured));
+        assert_eq!((part.published, part.turned), (found.published, found.turned));
         assert_eq!(order(&wanted, |_| None), None);
         let rising = Order { rising: true, ..wanted };
         assert_eq!(order(&rising, value).expect("all are known").turned.len(), 4, "the least is to be first");
