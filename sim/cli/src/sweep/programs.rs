@@ -12,6 +12,8 @@
 //! set = { placement = "page_rr" }           # keys of the fabric that belong to the program
 //! why = "..."                               # the reason of what is set
 //! ```
+//!
+//! What belongs to a program at one tier only is written there: `middle = { rows = 2048, set.page = "64K" }`.
 
 use super::file::{Axis, Point, Setting, argument};
 use super::source::{At, Section, Source};
@@ -133,15 +135,16 @@ fn point(source: Source, table: At<&DeTable>, tier: Tier) -> Result<Option<Point
     let workload = section.need("workload", "name the program, as in workload = \"atax\"")?;
     let label = section.text("label")?.map_or_else(|| workload.value.clone(), |label| label.value);
     let mut settings = vec![Setting { key: "workload".into(), value: workload }];
-    for set in section.tables("set")? {
+    let Some(inputs) = section.tables(tier.name())?.into_iter().next() else { return Ok(None) };
+    for set in section.tables("set")?.into_iter().chain(source.below(inputs.value, "set")?) {
         let pairs = source.pairs(set.value)?;
         if section.text("why")?.is_none() {
             return Err(anyhow!("{}: {label} sets keys of the fabric; say why = \"...\"", set.place));
         }
         settings.extend(pairs.into_iter().map(|(key, value)| Setting { key, value }));
     }
-    let Some(inputs) = section.tables(tier.name())?.into_iter().next() else { return Ok(None) };
-    settings.extend(source.pairs(inputs.value)?.into_iter().map(argument));
+    let arguments = inputs.value.iter().filter(|(key, _)| key.get_ref() != "set");
+    settings.extend(source.pairs(arguments)?.into_iter().map(argument));
     Ok(Some(Point { label, settings }))
 }
 
@@ -213,6 +216,58 @@ only = ["FIR", "ST"]
         let reason = format!("{set}why = \"a\"\n");
         let none = points(Source { file: "p.toml", text: &reason }, Tier::Middle);
         assert!(none.is_ok_and(|points| points.is_empty()), "a program may lack a tier");
+    }
+
+    /// MB of the programs of the HMG publication (hmg.md, section 11).
+    const FOOTPRINTS: [(&str, u64); 20] = [
+        ("AlexNet", 812),
+        ("bfs", 26),
+        ("CoMD", 313),
+        ("cuSolver", 1600),
+        ("GoogLeNet", 1150),
+        ("HPGMG", 1320),
+        ("lstm", 710),
+        ("MiniAMR", 1800),
+        ("MiniContact", 246),
+        ("mst", 83),
+        ("namd", 72),
+        ("Nekbone", 178),
+        ("nw", 2000),
+        ("overfeat", 618),
+        ("pathfinder", 1490),
+        ("resnet", 3200),
+        ("RNN DGRAD", 29),
+        ("RNN FW", 40),
+        ("RNN WGRAD", 38),
+        ("snap", 3440),
+    ];
+
+    #[test]
+    fn programs_of_hmg_have_as_many_pages_as_published() {
+        let mut wrong = Vec::new();
+        for tier in [Tier::Middle, Tier::Published] {
+            let mut sweep =
+                SweepFile::load("hmg-protocols").expect("built in").into_tier(tier).expect("there");
+            sweep.keep_only("protocol=hmg").expect("there");
+            // These two have gigabytes, as published.
+            let large = tier == Tier::Published;
+            let looked =
+                FOOTPRINTS.iter().filter(|(label, _)| !(large && ["nw", "pathfinder"].contains(label)));
+            let labels: Vec<&str> = looked.map(|(label, _)| *label).collect();
+            sweep.keep_only(&format!("workload={}", labels.join(","))).expect("all are there");
+            for run in crate::sweep::plan::runs(&sweep).unwrap_or_else(|e| panic!("{e:#}")) {
+                let data: u64 = run.program.arrays().iter().map(weft_workload::Array::bytes).sum();
+                let (_, footprint) =
+                    FOOTPRINTS.iter().find(|(label, _)| *label == run.labels[0]).expect("there");
+                let page = f64::from(2 << 20) * data as f64 / (footprint * 1_000_000) as f64;
+                let page = 1 << (page.log2().round() as u32).clamp(12, 21);
+                let given = run.config.get("page").map(|page| page.to_string());
+                if given != Some(page.to_string()) {
+                    wrong.push(format!("{}, {}: {page} for {data} bytes", run.labels[0], tier.name()));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use anyhow::{Error, anyhow};
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeString, DeTable, DeValue};
 use weft_fabric::config::{Place, text_of};
 
 /// The text of a file and what errors call it.
@@ -130,11 +130,15 @@ impl<'a> Section<'a> {
             DeValue::Array(items) => items.iter().map(|item| self.source.at(item)).collect(),
             _ => vec![found],
         };
-        let table = |item: At<&'a DeValue<'a>>| match item.value {
-            DeValue::Table(table) => Ok(At { value: table, place: item.place }),
-            _ => Err(item.error(format!("{key} is no table; write [{key}] or [[{key}]] with keys below it"))),
-        };
-        items.into_iter().map(table).collect()
+        items.into_iter().map(|item| table(key, item)).collect()
+    }
+}
+
+/// A value that is to be a table.
+fn table<'a>(key: &str, item: At<&'a DeValue<'a>>) -> Result<At<&'a DeTable<'a>>, Error> {
+    match item.value {
+        DeValue::Table(table) => Ok(At { value: table, place: item.place }),
+        _ => Err(item.error(format!("{key} is no table; write [{key}] or [[{key}]] with keys below it"))),
     }
 }
 
@@ -155,22 +159,34 @@ impl<'a> Source<'a> {
         Place::line(self.file, self.text, at)
     }
 
+    /// The table below a key of a table, if it has that.
+    ///
+    /// # Errors
+    /// Something else than a table.
+    pub fn below(&self, of: &'a DeTable<'a>, key: &str) -> Result<Option<At<&'a DeTable<'a>>>, Error> {
+        let found = of.iter().find(|(name, _)| name.get_ref() == key);
+        found.map(|(_, value)| table(key, self.at(value))).transpose()
+    }
+
     fn at(&self, value: &'a Spanned<DeValue<'a>>) -> At<&'a DeValue<'a>> {
         At { value: value.get_ref(), place: self.place(value.span().start) }
     }
 
-    /// All pairs of a table as texts.
+    /// All pairs of a table, or some of them, as texts.
     ///
     /// # Errors
     /// A value that is no number, string or switch.
-    pub fn pairs(&self, table: &DeTable) -> Result<Vec<(String, At<String>)>, Error> {
-        let pair = |(key, value): (&Spanned<_>, &Spanned<DeValue>)| {
-            let (key, place): (&toml::de::DeString, _) = (key.get_ref(), self.place(value.span().start));
+    pub fn pairs<'t>(
+        &self,
+        table: impl IntoIterator<Item = (&'t Spanned<DeString<'t>>, &'t Spanned<DeValue<'t>>)>,
+    ) -> Result<Vec<(String, At<String>)>, Error> {
+        let pair = |(key, value): (&Spanned<DeString>, &Spanned<DeValue>)| {
+            let (key, place) = (key.get_ref(), self.place(value.span().start));
             match text_of(value.get_ref()) {
                 Some(text) => Ok((key.to_string(), At { value: text, place })),
                 None => Err(anyhow!("{place}: {key} is no number, string or switch; give one value")),
             }
         };
-        table.iter().map(pair).collect()
+        table.into_iter().map(pair).collect()
     }
 }
