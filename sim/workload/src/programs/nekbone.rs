@@ -238,23 +238,50 @@ impl Nekbone {
             }
             _ if t.local > 0 => Flow::End,
             round => {
+                let load = |io: &mut Round, slot, i| io.lds_load(slot, 4 * i);
                 let target = self.base.at(PART, t.block);
-                self.add_up(round - 2, count, t, r, io, target, |io, slot, i| io.lds_load(slot, 4 * i))
+                Self::add_up(round - 2, count, t, r, io, load).map_or(Flow::Next, |sum| {
+                    io.store(0, target, sum);
+                    Flow::End
+                })
             }
         }
     }
 
-    /// One thread adds `count` values, some in each round.
+    /// One work-group adds the sums of all: each thread every [`GROUP`]th of them, its first thread what the others have.
+    fn sum(&self, t: &Thread, r: &mut [u64], io: &mut Round) -> Flow {
+        let parts = self.points().div_ceil(GROUP);
+        // All threads take as many rounds, for they meet at the barrier.
+        let (own, rounds) = (stripe(parts, t.local), stripe(parts, 0).div_ceil(UNROLL));
+        if t.round <= rounds {
+            let load = |io: &mut Round, slot, i: u64| io.load(slot, self.base.at(PART, t.local + i * GROUP));
+            let sum = Self::add_up(t.round, own, t, r, io, load).unwrap_or(r[0]);
+            if t.round < rounds {
+                return Flow::Next;
+            }
+            io.lds_store(0, 4 * t.local, sum);
+            r[0] = 0;
+            return Flow::Barrier;
+        }
+        if t.local > 0 {
+            return Flow::End;
+        }
+        let load = |io: &mut Round, slot, i| io.lds_load(slot, 4 * i);
+        Self::add_up(t.round - rounds - 1, GROUP, t, r, io, load).map_or(Flow::Next, |sum| {
+            io.store(0, self.base.at(SCALAR, t.args[0]), sum);
+            Flow::End
+        })
+    }
+
+    /// One thread adds `count` values to its register, some in each round; gives their sum when it has them all.
     fn add_up(
-        &self,
         round: u64,
         count: u64,
         t: &Thread,
         r: &mut [u64],
         io: &mut Round,
-        target: u64,
         load: impl Fn(&mut Round, u64, u64),
-    ) -> Flow {
+    ) -> Option<u64> {
         let part = |round: u64| (round * UNROLL).min(count)..((round + 1) * UNROLL).min(count);
         if let Some(before) = round.checked_sub(1) {
             let start = f32::from_bits(r[0] as u32);
@@ -262,12 +289,8 @@ impl Nekbone {
             r[0] = u64::from(sum.to_bits());
             io.alu(UNROLL);
         }
-        if part(round).is_empty() {
-            io.store(0, target, r[0]);
-            return Flow::End;
-        }
         part(round).zip(0..).for_each(|(i, slot)| load(io, slot, i));
-        Flow::Next
+        part(round).is_empty().then_some(r[0])
     }
 
     /// Vector updates with the ratio of two scalars.
@@ -328,6 +351,11 @@ fn derive(p: u64, d: impl Fn(u64) -> f32, u: impl Fn(u64) -> f32) -> f32 {
     (0..p).fold(0.0, |sum, l| sum + d(l) * u(l))
 }
 
+/// How many of `count` values thread `local` of [`GROUP`] has, which take them in turn.
+fn stripe(count: u64, local: u64) -> u64 {
+    count.saturating_sub(local).div_ceil(GROUP)
+}
+
 /// `a + factor * b`, element by element.
 fn plus(a: &[f32], factor: f32, b: &[f32]) -> Vec<f32> {
     a.iter().zip(b).map(|(a, b)| a + factor * b).collect()
@@ -348,7 +376,10 @@ impl Kernels for Nekbone {
             }
             P_GATHER => Launch::new("nekbone_gather", phase, self.globals, GROUP as u32),
             P_DOT => all("nekbone_dot").registers(1).lds(4 * GROUP),
-            P_SUM => Launch::new("nekbone_sum", phase, 1, 1).args(&[scalar]).registers(1),
+            P_SUM => Launch::new("nekbone_sum", phase, GROUP, GROUP as u32)
+                .args(&[scalar])
+                .registers(1)
+                .lds(4 * GROUP),
             P_ADVANCE => all("nekbone_advance"),
             _ => all("nekbone_turn"),
         })
@@ -359,11 +390,7 @@ impl Kernels for Nekbone {
             P_TENSOR => self.tensor(t, io),
             P_GATHER => self.gather(t, io),
             P_DOT => self.dot(t, registers, io),
-            P_SUM => {
-                let (count, target) = (self.points().div_ceil(GROUP), self.base.at(SCALAR, t.args[0]));
-                let load = |io: &mut Round, slot, i| io.read(slot, self.base.at(PART, i));
-                self.add_up(t.round, count, t, registers, io, target, load)
-            }
+            P_SUM => self.sum(t, registers, io),
             _ => self.combine(t, io),
         }
     }
@@ -374,8 +401,12 @@ impl Kernels for Nekbone {
             let [a, b] = Self::factors(scalar);
             let products: Vec<f32> =
                 (0..now[a].len()).map(|i| now[a][i] * now[b][i] * now[SHARE][i]).collect();
-            let parts = products.chunks(GROUP as usize).map(|part| part.iter().fold(0.0, |sum, v| sum + v));
-            parts.fold(0.0, |sum, part| sum + part)
+            let add = |values: &mut dyn Iterator<Item = f32>| values.fold(0.0, |sum, value| sum + value);
+            let parts: Vec<f32> =
+                products.chunks(GROUP as usize).map(|part| add(&mut part.iter().copied())).collect();
+            let of_thread =
+                |local: usize| add(&mut parts.iter().copied().skip(local).step_by(GROUP as usize));
+            add(&mut (0..GROUP as usize).map(of_thread))
         };
         now[SCALAR][0] = dot(&now, 0);
         for i in 0..self.iterations as usize {
