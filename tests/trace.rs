@@ -84,7 +84,7 @@ fn a_trace_runs_in_the_place_of_a_program() {
     let (trace, json) = (halo(folder.path()), folder.path().join("run.json"));
     let json = json.to_str().expect("text");
     let text = stdout(&["run", "rec-4gpu-small", "--workload", &trace, "--json", json]);
-    assert!(text.starts_with("halo on rec-4gpu-small") && text.ends_with("verified: true\n"), "{text}");
+    assert!(text.contains("\nhalo on rec-4gpu-small") && text.ends_with("verified: true\n"), "{text}");
     let result: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(json).expect("results")).expect("JSON");
     assert_eq!(result["workload"], "halo");

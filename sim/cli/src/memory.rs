@@ -35,6 +35,7 @@ fn lack_of(needed: u64, free: u64, who: &str, remedy: &str) -> Option<String> {
 pub fn words(bytes: u64) -> String {
     let mb = bytes as f64 / 1e6;
     match mb {
+        ..0.95 => format!("{:.0} KB", 1000.0 * mb),
         ..99.5 => format!("{mb:.0} MB"),
         ..995.0 => format!("{:.0} MB", 10.0 * (mb / 10.0).round()),
         _ => format!("{:.1} GB", mb / 1000.0),
@@ -61,8 +62,8 @@ mod tests {
     #[test]
     fn numbers_have_two_digits_or_three() {
         assert_eq!(
-            [0, 99_400_000, 99_600_000, 994_000_000, 996_000_000].map(words),
-            ["0 MB", "99 MB", "100 MB", "990 MB", "1.0 GB"]
+            [64_000, 1_000_000, 99_400_000, 99_600_000, 994_000_000, 996_000_000].map(words),
+            ["64 KB", "1 MB", "99 MB", "100 MB", "990 MB", "1.0 GB"]
         );
     }
 }
