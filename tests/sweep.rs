@@ -643,6 +643,8 @@ fn a_lone_gpu_has_hardware_under_every_protocol() {
     let out = weft(folder.path(), &[&["sweep", "hmg-gpus"], &part[..]].concat());
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     assert_eq!(stdout(&out).lines().count(), 8, "two runs for each protocol");
+    let memory = |line: &str| line.ends_with(" MB of memory)") || line.ends_with(" GB of memory)");
+    assert!(stdout(&out).lines().all(memory), "{}", stdout(&out));
 }
 
 #[test]

@@ -256,7 +256,7 @@ only = ["FIR", "ST"]
             let labels: Vec<&str> = looked.map(|(label, _)| *label).collect();
             sweep.keep_only(&format!("workload={}", labels.join(","))).expect("all are there");
             for run in crate::sweep::plan::runs(&sweep).unwrap_or_else(|e| panic!("{e:#}")) {
-                let data: u64 = run.program.arrays().iter().map(weft_workload::Array::bytes).sum();
+                let data = crate::sweep::columns::data_bytes(&run);
                 let (_, footprint) =
                     FOOTPRINTS.iter().find(|(label, _)| *label == run.labels[0]).expect("there");
                 let page = f64::from(2 << 20) * data as f64 / (footprint * 1_000_000) as f64;
