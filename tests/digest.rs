@@ -70,4 +70,9 @@ fn wrong_input_about_digests_is_one_sentence() {
         &["digest", "--check", "fifo", "--dir", folder.path().to_str().expect("text")],
         "has the columns a, b, expected block",
     );
+    // One row has no place in a table of other columns.
+    refused(
+        &["digest", "--write", "fifo", "--dir", folder.path().to_str().expect("text")],
+        "`weft digest --write` without names writes the table again",
+    );
 }

@@ -1,6 +1,9 @@
 //! Derive macros of `weft-rtl`.
 //!
-//! `#[derive(HwEnum)]` makes a field-less enum an encoded enumeration; `#[derive(Bundle)]` makes a struct of signals a bundle.
+//! `#[derive(HwEnum)]` makes a field-less enum an encoded enumeration; `#[derive(Bundle)]` makes a struct of signals a bundle;
+//! `transitions!` writes a protocol's transition table down.
+
+mod transitions;
 
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
@@ -8,7 +11,8 @@ use quote::quote;
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Expr, Fields, Type, parse_macro_input};
 
-/// An encoded enumeration. Variants take their discriminants as encodings (0, 1, 2... unless given); `#[hw(width = 3)]` on the enum widens it.
+/// An encoded enumeration. Variants take their discriminants as encodings (0, 1, 2... unless given); `#[hw(width = 3)]` on the enum widens it;
+/// `#[hw(label = "ReqO+data")]` on a variant is what tables print for it, in the place of its identifier.
 #[proc_macro_derive(HwEnum, attributes(hw))]
 pub fn hw_enum(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -29,6 +33,21 @@ fn shouting(name: &str) -> String {
     out
 }
 
+/// What tables print for a variant.
+fn label_of(variant: &syn::Variant) -> Result<String, Error> {
+    let mut label = variant.ident.to_string();
+    for attr in variant.attrs.iter().filter(|a| a.path().is_ident("hw")) {
+        attr.parse_nested_meta(|meta| {
+            if meta.path.is_ident("label") {
+                label = meta.value()?.parse::<syn::LitStr>()?.value();
+                return Ok(());
+            }
+            Err(meta.error("the only option of a variant is label = \"TEXT\""))
+        })?;
+    }
+    Ok(label)
+}
+
 fn expand_enum(input: &DeriveInput) -> Result<Tokens, Error> {
     let Data::Enum(data) = &input.data else {
         return Err(Error::new(input.span(), "HwEnum can be derived for enums only"));
@@ -38,6 +57,7 @@ fn expand_enum(input: &DeriveInput) -> Result<Tokens, Error> {
     let mut idents = Vec::new();
     let mut names = Vec::new();
     let mut codes: Vec<Expr> = Vec::new();
+    let mut labels: Vec<String> = Vec::new();
     for variant in &data.variants {
         if !matches!(variant.fields, Fields::Unit) {
             return Err(Error::new(variant.span(), "variants of a hardware enum carry no data"));
@@ -46,6 +66,7 @@ fn expand_enum(input: &DeriveInput) -> Result<Tokens, Error> {
         next = syn::parse_quote!((#code) + 1);
         idents.push(&variant.ident);
         names.push(shouting(&variant.ident.to_string()));
+        labels.push(label_of(variant)?);
         codes.push(code);
     }
     let mut width: Option<Expr> = None;
@@ -68,8 +89,12 @@ fn expand_enum(input: &DeriveInput) -> Result<Tokens, Error> {
                 let width = #width.unwrap_or(::weft_rtl::bv::bits_for(largest + 1));
                 ::std::sync::Arc::new(::weft_rtl::ir::EnumType { name: #text.to_string(), width, variants })
             }
+            const VARIANTS: &'static [#name] = &[#(#name::#idents),*];
             fn encoding(self) -> u64 {
                 match self { #(#name::#idents => (#codes) as u64),* }
+            }
+            fn label(self) -> &'static str {
+                match self { #(#name::#idents => #labels),* }
             }
         }
         impl ::weft_rtl::signal::ArmValue for #name {
@@ -192,4 +217,11 @@ fn expand_bundle(input: &DeriveInput) -> Result<Tokens, Error> {
             }
         }
     })
+}
+
+/// A transition table; `weft_rtl::transitions` shows how it is written.
+#[proc_macro]
+pub fn transitions(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as transitions::Sheet);
+    input.expand().into()
 }

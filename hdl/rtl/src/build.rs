@@ -23,6 +23,8 @@ pub(crate) struct Builder {
     pub channels: Vec<ChannelEnd>,
     /// Lines that observers tell of, innermost last.
     pub about: Vec<NodeId>,
+    /// What is declared when all assignments are known.
+    at_end: Vec<Box<dyn FnOnce()>>,
 }
 
 /// The end of a channel in the module, as the check of its guards sees it.
@@ -158,6 +160,11 @@ pub(crate) fn scoped(body: impl FnOnce()) -> Vec<Stmt> {
     with(|b| b.scopes.pop().expect("scopes nest"))
 }
 
+/// Has observers declared when the description of the module has ended.
+pub(crate) fn at_end(declare: impl FnOnce() + 'static) {
+    with(|b| b.at_end.push(Box::new(declare)));
+}
+
 impl Module {
     /// Describes a module: `describe` runs once, declares ports, registers and memories and writes statements. All mistakes it
     /// makes are returned together.
@@ -187,6 +194,7 @@ impl Module {
             unused_ok: Vec::new(),
             channels: Vec::new(),
             about: Vec::new(),
+            at_end: Vec::new(),
         };
         // A generator joins the names of modules from those of their parts: two underscores tell them apart.
         let wrong = wrong_name(name, Seen::Outside, &format!("{name}_unit"));
@@ -196,6 +204,7 @@ impl Module {
         STACK.with(|s| s.borrow_mut().push(builder));
         let guard = PopOnUnwind;
         describe();
+        with(|b| std::mem::take(&mut b.at_end)).into_iter().for_each(|declare| declare());
         std::mem::forget(guard);
         let mut b = STACK.with(|s| s.borrow_mut().pop()).expect("pushed above");
         b.module.body = b.scopes.pop().expect("the body's list");

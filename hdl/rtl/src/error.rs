@@ -90,6 +90,18 @@ pub enum ElabErrorKind {
     UnregisteredOutput { name: String },
     #[error("memory {mem}: storage fields hold {fields} bits but a lane has {width}")]
     FieldSum { mem: String, fields: u32, width: u32 },
+    #[error(
+        "table {table}: {first} and {second} both speak of {pair}; a combination that happens has one row, or is idle"
+    )]
+    TableOverlap { table: String, first: String, second: String, pair: String },
+    #[error(
+        "table {table} says nothing of {pair} ({count} combinations in all): write a row, `idle` or `never`"
+    )]
+    TableGap { table: String, pair: String, count: usize },
+    #[error("table {table}: all that {row} speaks of is said to happen never; take one of both away")]
+    TableDead { table: String, row: String },
+    #[error("machine {machine}: no row leads to state {state}; take its rows away, or say how it is reached")]
+    TableUnreached { machine: String, state: String },
     #[error("{0}")]
     Other(String),
 }

@@ -130,11 +130,14 @@
 //!
 //! # Protocols as tables
 //!
-//! [`table::Table`] holds the rows of a transition table once: decoder, documentation, coverage and the check that no pair is missing come from it.
+//! [`transitions`] are written once, as rows: decoder, documentation, state diagram, coverage, and the checks that no combination is missing and that the
+//! state which follows is the one written come from them.
 //!
 //! # What happens next
 //!
 //! [`ir::Module`] is plain data: the Verilog emitter and the bit count read it. [`lower::flatten`] turns it into a [`netlist::Netlist`] for simulators.
+
+extern crate self as weft_rtl;
 
 pub mod area;
 pub mod build;
@@ -151,15 +154,17 @@ mod keywords;
 pub mod lower;
 pub mod mem;
 pub mod netlist;
+mod next;
 pub mod picture;
 pub mod replace;
 pub mod signal;
 pub mod sram;
 pub mod table;
+pub mod transitions;
 pub mod value;
 pub mod verilog;
 
-pub use weft_rtl_derive::{Bundle, HwEnum};
+pub use weft_rtl_derive::{Bundle, HwEnum, transitions};
 
 /// Everything a block's source needs.
 pub mod prelude {
@@ -173,7 +178,8 @@ pub mod prelude {
     pub use crate::mem::*;
     pub use crate::signal::*;
     pub use crate::table::{Column, Decoded, Row, Table};
+    pub use crate::transitions::{Is, Machine, NoAction, NoState, Transitions};
     pub use crate::value::*;
     pub use std::sync::Arc;
-    pub use weft_rtl_derive::{Bundle, HwEnum};
+    pub use weft_rtl_derive::{Bundle, HwEnum, transitions};
 }

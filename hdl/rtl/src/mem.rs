@@ -151,7 +151,7 @@ impl<T: Data> Memory<T> {
         raw(Op::MemRead { mem: self.id, addr, lane }, width, loc)
     }
 
-    fn unpack(&self, packed: Bits) -> T {
+    pub(crate) fn unpack(&self, packed: Bits) -> T {
         from_packed::<T>(&self.shape, packed)
     }
 
@@ -302,6 +302,16 @@ impl<T: Data> SramPort<T> {
 }
 
 impl<T: Data> RowWriter<T> {
+    /// The memory.
+    pub(crate) fn memory(&self) -> &Memory<T> {
+        &self.mem
+    }
+
+    /// Enable, row, mask of lanes, data.
+    pub(crate) fn port(&self) -> (Bool, Bits, Bits, Bits) {
+        (self.en.get(), self.addr.get(), self.mask.get(), self.data.get())
+    }
+
     /// Writes all lanes of a row at the clock edge.
     #[track_caller]
     pub fn write(&self, addr: Bits, row: &[T]) {
@@ -330,6 +340,16 @@ impl<T: Data> RowWriter<T> {
 }
 
 impl<T: Data> LaneWriter<T> {
+    /// The memory.
+    pub(crate) fn memory(&self) -> &Memory<T> {
+        &self.mem
+    }
+
+    /// Enable, row, lane, data.
+    pub(crate) fn port(&self) -> (Bool, Bits, Bits, Bits) {
+        (self.en.get(), self.addr.get(), self.lane.get(), self.data.get())
+    }
+
     /// Writes the row of a memory of one lane at the clock edge.
     #[track_caller]
     pub fn write(&self, addr: Bits, value: &T) {

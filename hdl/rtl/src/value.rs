@@ -36,8 +36,12 @@ impl<E> Copy for Enum<E> {}
 pub trait HwEnum: Copy + PartialEq + 'static {
     /// Names and encodings.
     fn enum_type() -> Arc<EnumType>;
+    /// All variants, in the order of the source.
+    const VARIANTS: &'static [Self];
     /// Encoding of a variant.
     fn encoding(self) -> u64;
+    /// What tables print for a variant: its identifier, or what `#[hw(label = "...")]` says.
+    fn label(self) -> &'static str;
 }
 
 /// What can stand for a [`Bits`] of a known width: another `Bits` or a number.
@@ -397,6 +401,13 @@ pub fn all_of(parts: &[Bool]) -> Bool {
     let mut parts = parts.iter().copied();
     let first = parts.next().unwrap_or_else(|| bool_lit(true));
     parts.fold(first, |a, b| a & b)
+}
+
+impl Bits {
+    /// The value of a node.
+    pub(crate) fn of_node(id: NodeId, width: u32) -> Bits {
+        Bits { id, width }
+    }
 }
 
 impl Bool {

@@ -3,7 +3,7 @@
 //!
 //! | table | a row | columns |
 //! | --- | --- | --- |
-//! | `blocks.csv` | a block of the catalog at one of its parameter sets ([`weft_catalog::sets`]) | digests of Verilog, storage table and interface, storage bits |
+//! | `blocks.csv` | a block of the catalog at one of its parameter sets ([`weft_catalog::sets`]) | digests of Verilog, of Verilog without observers, storage table and interface, storage bits |
 //! | `fabrics.csv` | a built-in fabric under one of its protocols | the same |
 //! | `runs.csv` | two short programs on each small fabric under each protocol | cycles, figures of the family, digests of all counters and of all covers |
 //! | `cosim.csv` | a block that Verilator was seen to agree on with the engine ([`agreement`]) | digests of its Verilog, netlist, and of engine and harness |
@@ -80,7 +80,7 @@ impl Kind {
 }
 
 /// Columns of what a module is.
-const OF_HARDWARE: [&str; 4] = ["verilog", "storage", "interface", "bits"];
+const OF_HARDWARE: [&str; 5] = ["verilog", "logic", "storage", "interface", "bits"];
 
 fn wanted(only: &[String], name: &str) -> bool {
     only.is_empty() || only.iter().any(|o| o == name)
@@ -126,8 +126,8 @@ fn fabrics(only: &[String], done: &(dyn Fn(usize, usize) + Sync)) -> Result<Tabl
 }
 
 fn described(keys: &[&str], module: &Arc<Module>) -> Vec<String> {
-    let Hardware { verilog, storage, interface, bits } = Hardware::of(module);
-    let digests = [verilog, storage, interface].map(hex);
+    let Hardware { verilog, logic, storage, interface, bits } = Hardware::of(module);
+    let digests = [verilog, logic, storage, interface].map(hex);
     keys.iter().map(ToString::to_string).chain(digests).chain([bits.to_string()]).collect()
 }
 

@@ -21,7 +21,7 @@ pub enum TableError {
     )]
     Read { path: PathBuf, cause: csv::Error },
     #[error(
-        "{path} has the columns {found}, expected {expected}; write the table again with `weft digest --write`"
+        "{path} has the columns {found}, expected {expected}; `weft digest --write` without names writes the table again"
     )]
     Columns { path: PathBuf, found: String, expected: String },
     #[error(transparent)]

@@ -64,3 +64,15 @@ impl<'m> Picture<'m> {
         canvas.finish()
     }
 }
+
+/// The graph of a state machine as SVG: its name, its states by name, the one after reset, and the changes by number of the state.
+pub(crate) fn machine(
+    name: &str,
+    states: Vec<String>,
+    reset: Option<usize>,
+    changes: Vec<(usize, usize)>,
+) -> String {
+    let mut canvas = Canvas::new(name);
+    states::draw_machine(&mut canvas, &states::Machine { name: name.to_string(), states, reset, changes });
+    canvas.finish()
+}

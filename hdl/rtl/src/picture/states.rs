@@ -235,43 +235,45 @@ fn assigns(stmt: &Stmt, signal: SigId) -> bool {
 const HEIGHT: u32 = 26;
 
 pub(super) fn draw(canvas: &mut Canvas, module: &Module) {
-    for machine in machines(module) {
-        let Machine { name, states, reset, changes } = machine;
-        canvas.text(4, canvas.y + 12, Anchor::Start, Style::Bold, &name);
-        let span = |up: bool| {
-            let far = changes.iter().filter(|(from, to)| (from < to) == up).map(|(f, t)| f.abs_diff(*t));
-            far.filter(|distance| !up || *distance > 1).max().map_or(0, |d| bow_height(d as u32) * 3 / 4 + 6)
-        };
-        let top = canvas.y + LINE + span(true) + 8;
-        let mut x = 60;
-        let mut places = Vec::new();
-        for state in &states {
-            let width = text_width(state) + 24;
-            places.push((x, width));
-            x += width + 44;
-        }
-        canvas.reach(x);
-        for (number, (state, (x, width))) in states.iter().zip(&places).enumerate() {
-            canvas.rect(*x, top, *width, HEIGHT, 12, true);
-            canvas.text(x + width / 2, top + 17, Anchor::Middle, Style::Plain, state);
-            if reset == Some(number) && number == 0 {
-                canvas.text(4, top + 17, Anchor::Start, Style::Small, "reset");
-                canvas.arrow(36, *x, top + HEIGHT / 2, false);
-            }
-        }
-        for (from, to) in &changes {
-            let ((a, a_width), (b, b_width)) = (places[*from], places[*to]);
-            let distance = from.abs_diff(*to) as u32;
-            if *to == from + 1 {
-                canvas.arrow(a + a_width, b, top + HEIGHT / 2, false);
-            } else if to > from {
-                canvas.bow(a + a_width * 2 / 3, b + b_width / 3, top, bow_height(distance), true);
-            } else {
-                canvas.bow(a + a_width / 3, b + b_width * 2 / 3, top + HEIGHT, bow_height(distance), false);
-            }
-        }
-        canvas.y = top + HEIGHT + span(false) + 14;
+    machines(module).iter().for_each(|machine| draw_machine(canvas, machine));
+}
+
+pub(super) fn draw_machine(canvas: &mut Canvas, machine: &Machine) {
+    let Machine { name, states, reset, changes } = machine;
+    canvas.text(4, canvas.y + 12, Anchor::Start, Style::Bold, name);
+    let span = |up: bool| {
+        let far = changes.iter().filter(|(from, to)| (from < to) == up).map(|(f, t)| f.abs_diff(*t));
+        far.filter(|distance| !up || *distance > 1).max().map_or(0, |d| bow_height(d as u32) * 3 / 4 + 6)
+    };
+    let top = canvas.y + LINE + span(true) + 8;
+    let mut x = 60;
+    let mut places = Vec::new();
+    for state in states {
+        let width = text_width(state) + 24;
+        places.push((x, width));
+        x += width + 44;
     }
+    canvas.reach(x);
+    for (number, (state, (x, width))) in states.iter().zip(&places).enumerate() {
+        canvas.rect(*x, top, *width, HEIGHT, 12, true);
+        canvas.text(x + width / 2, top + 17, Anchor::Middle, Style::Plain, state);
+        if *reset == Some(number) && number == 0 {
+            canvas.text(4, top + 17, Anchor::Start, Style::Small, "reset");
+            canvas.arrow(36, *x, top + HEIGHT / 2, false);
+        }
+    }
+    for (from, to) in changes {
+        let ((a, a_width), (b, b_width)) = (places[*from], places[*to]);
+        let distance = from.abs_diff(*to) as u32;
+        if *to == from + 1 {
+            canvas.arrow(a + a_width, b, top + HEIGHT / 2, false);
+        } else if to > from {
+            canvas.bow(a + a_width * 2 / 3, b + b_width / 3, top, bow_height(distance), true);
+        } else {
+            canvas.bow(a + a_width / 3, b + b_width * 2 / 3, top + HEIGHT, bow_height(distance), false);
+        }
+    }
+    canvas.y = top + HEIGHT + span(false) + 14;
 }
 
 fn bow_height(distance: u32) -> u32 {

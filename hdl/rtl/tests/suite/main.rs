@@ -3,6 +3,7 @@
 mod errors;
 mod picture;
 mod sram;
+mod transitions;
 mod tutorial;
 mod values;
 mod verilog;

@@ -5,7 +5,7 @@ use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
 use weft_digest::agreement::{Noted, Tool};
-use weft_digest::{Kind, Table};
+use weft_digest::{Kind, Table, TableError};
 
 /// Arguments of `weft digest`. Without `--check` and `--write` it prints the rows of today's hardware.
 #[derive(clap::Args)]
@@ -116,9 +116,15 @@ fn made(kind: Kind, names: &[String]) -> Result<Table, Failure> {
 fn compared(args: &Args, kind: Kind, today: Table) -> Result<usize, Failure> {
     let path = args.dir.join(kind.file());
     let whole = args.names.is_empty();
-    let committed = match args.write && !path.exists() {
-        true => today.without_rows(),
-        false => today.committed(&path).map_err(Failure::input)?,
+    let committed = match today.committed(&path) {
+        Ok(committed) => committed,
+        Err(_) if args.write && !path.exists() => today.without_rows(),
+        // A whole table is written anew; a part of one cannot be.
+        Err(cause @ TableError::Columns { .. }) if args.write && whole => {
+            say(format!("{cause}: all rows are new"))?;
+            today.without_rows()
+        }
+        Err(cause) => return Err(Failure::input(cause)),
     };
     let moved = today.moved(&committed, whole);
     moved.iter().try_for_each(|row| say(format!("{}: {row}", kind.file())))?;

@@ -1,0 +1,284 @@
+//! Transition tables: a protocol's rules, written once.
+//!
+//! [`transitions!`](macro@crate::transitions) writes a table down. Its columns, the state that follows and the actions are enumerations, so that a name that
+//! does not exist does not compile. Every combination of the columns' values has a row, is `idle` (it happens, and there is nothing to see), or is said to
+//! happen `never`: a combination that is missing, or has two rows, is an error of elaboration, and one that never happens is asserted not to. A row may take in
+//! what never happens, since hardware that does not look is smaller: `(Ld, I, _)` beside `never (_, I, Open)`.
+//!
+//! ```
+//! use weft_rtl::prelude::*;
+//!
+//! #[derive(Clone, Copy, PartialEq, Debug, HwEnum)]
+//! pub enum Access { Ld, St }
+//! #[derive(Clone, Copy, PartialEq, Debug, HwEnum)]
+//! pub enum State { I, P, V }
+//! #[derive(Clone, Copy, PartialEq, Debug, HwEnum)]
+//! pub enum Act { Hit, Miss, Write }
+//!
+//! transitions! {
+//!     /// What an operation does to its line; `writes`: stores are cached.
+//!     pub fn operations(writes: bool) {
+//!         name "l1_operations", rows "l1.";
+//!         on "access": Access, "state": State;
+//!         next State;
+//!         does Act;
+//!
+//!         (Ld, I) -> P [Miss]     "Ask for the line.";
+//!         (Ld, V)      [Hit]      "Answer.";
+//!         if writes {
+//!             (St, V)      [Write] "Write the copy.";
+//!             "St.I" (St, I | P)   "The next level writes.";
+//!         } else {
+//!             never (St, _)        "this cache is read only";
+//!         }
+//!         never (Ld, P)            "a line that is asked for is not looked up";
+//!     }
+//! }
+//!
+//! let lines = operations(true);
+//! assert_eq!(lines.faults(), []);
+//! assert_eq!(lines.rows()[0].id, "l1.Ld.I");
+//! assert!(operations(false).to_markdown().contains("| `l1.Ld.I` | Ld | I | P | Miss | Ask for the line. |"));
+//!
+//! let block = Module::build("l1", ModuleKind::Block, || {
+//!     let asked = input::<Bool>("asked", ());
+//!     let access = input::<Enum<Access>>("access", ());
+//!     let state = output_reg::<Enum<State>>("state", ());
+//!     let row = operations(true).decode(asked, (access, state.get()));
+//!     when(asked & row.does(Act::Miss), || state.set(State::P));
+//!     let after = mux(asked & row.does(Act::Miss), enum_lit(State::P), state.get());
+//!     row.leads_to(after);
+//! });
+//! assert_eq!(block.unwrap().probes.len(), 4 + 2);
+//! ```
+//!
+//! A row without `->` keeps the state. A row with `-> V | D` leads to one of both. A row that leads somewhere is asserted to
+//! ([`Decoded::leads_to`]), or its table drives the register itself ([`Transitions::drive`]).
+//!
+//! [`Machine`] joins all tables that move one state: it knows which states can be reached, and draws their diagram.
+
+mod check;
+mod decode;
+mod machine;
+mod page;
+
+pub use check::Fault;
+pub use decode::{Decoded, Inputs, Reads};
+pub use machine::Machine;
+
+use crate::ir::Loc;
+use crate::value::HwEnum;
+use std::any::TypeId;
+use std::marker::PhantomData;
+use weft_rtl_derive::HwEnum;
+
+/// A table without a state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum NoState {
+    /// What stands in for one.
+    None,
+}
+
+/// A table without actions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum NoAction {
+    /// What stands in for one.
+    None,
+}
+
+/// A column of yes and no.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Is {
+    /// It is not.
+    #[hw(label = "no")]
+    No,
+    /// It is.
+    #[hw(label = "yes")]
+    Yes,
+}
+
+/// One row.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row<A> {
+    /// Ledger identifier, e.g. `rec.RD_REM.base_miss`.
+    pub id: String,
+    /// Per column the encodings that the row accepts; none: all.
+    pub when: Vec<Vec<u64>>,
+    /// Encodings of the states to which the row leads; none: the state stays.
+    pub next: Vec<u64>,
+    /// Actions taken.
+    pub actions: Vec<A>,
+    /// One sentence for the documentation.
+    pub why: String,
+    loc: Loc,
+}
+
+/// A combination that has no row.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Gap {
+    /// Per column the encodings; none: all.
+    pub when: Vec<Vec<u64>>,
+    /// It happens, and nothing is to be seen; else it never happens.
+    pub idle: bool,
+    /// Why.
+    pub why: String,
+    loc: Loc,
+}
+
+/// A column: its heading, and its values by label and encoding.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Column {
+    /// Heading.
+    pub name: &'static str,
+    /// Labels with encodings.
+    pub values: Vec<(&'static str, u64)>,
+    of: TypeId,
+}
+
+/// The types of a table's columns: a tuple of one to four enumerations.
+pub trait Columns {
+    /// Values that a row accepts, by column.
+    type When<'a>;
+    /// The encodings of these.
+    fn codes(when: Self::When<'_>) -> Vec<Vec<u64>>;
+    /// The columns with these headings.
+    fn columns(names: &[&'static str]) -> Vec<Column>;
+}
+
+fn codes<E: HwEnum>(values: &[E]) -> Vec<u64> {
+    values.iter().map(|value| value.encoding()).collect()
+}
+
+fn column<E: HwEnum>(name: &'static str) -> Column {
+    let values = E::VARIANTS.iter().map(|value| (value.label(), value.encoding())).collect();
+    Column { name, values, of: TypeId::of::<E>() }
+}
+
+macro_rules! columns {
+    ($($ty:ident $value:ident $at:literal),+) => {
+        impl<$($ty: HwEnum),+> Columns for ($($ty,)+) {
+            type When<'a> = ($(&'a [$ty],)+);
+            fn codes(($($value,)+): Self::When<'_>) -> Vec<Vec<u64>> {
+                vec![$(codes($value)),+]
+            }
+            fn columns(names: &[&'static str]) -> Vec<Column> {
+                vec![$(column::<$ty>(names[$at])),+]
+            }
+        }
+    };
+}
+columns!(A a 0);
+columns!(A a 0, B b 1);
+columns!(A a 0, B b 1, C c 2);
+columns!(A a 0, B b 1, C c 2, D d 3);
+
+/// A transition table: columns `C`, the state `S` that it moves, actions `A`.
+#[derive(Clone, Debug)]
+pub struct Transitions<C, S, A> {
+    name: &'static str,
+    prefix: String,
+    columns: Vec<Column>,
+    rows: Vec<Row<A>>,
+    gaps: Vec<Gap>,
+    loc: Loc,
+    kind: PhantomData<(C, S)>,
+}
+
+impl<C: Columns, S: HwEnum, A: HwEnum> Transitions<C, S, A> {
+    /// A table without rows. `prefix` begins the identifiers of its rows.
+    #[track_caller]
+    pub fn new(
+        name: &'static str,
+        prefix: impl Into<String>,
+        columns: &[&'static str],
+    ) -> Transitions<C, S, A> {
+        Transitions {
+            name,
+            prefix: prefix.into(),
+            columns: C::columns(columns),
+            rows: Vec::new(),
+            gaps: Vec::new(),
+            loc: Loc::caller(),
+            kind: PhantomData,
+        }
+    }
+
+    /// Adds a row. Without an identifier it is called by its values: `V.load`.
+    #[track_caller]
+    pub fn row(
+        &mut self,
+        id: Option<&str>,
+        when: C::When<'_>,
+        next: &[S],
+        actions: &[A],
+        why: impl Into<String>,
+    ) {
+        let when = C::codes(when);
+        let id = id.map_or_else(|| self.label(&when), str::to_string);
+        self.rows.push(Row {
+            id: format!("{}{id}", self.prefix),
+            when,
+            next: codes(next),
+            actions: actions.to_vec(),
+            why: why.into(),
+            loc: Loc::caller(),
+        });
+    }
+
+    /// Says of a combination that it never happens.
+    #[track_caller]
+    pub fn never(&mut self, when: C::When<'_>, why: impl Into<String>) {
+        self.gaps.push(Gap { when: C::codes(when), idle: false, why: why.into(), loc: Loc::caller() });
+    }
+
+    /// Says of a combination that nothing happens then that is worth a row.
+    #[track_caller]
+    pub fn idle(&mut self, when: C::When<'_>, why: impl Into<String>) {
+        self.gaps.push(Gap { when: C::codes(when), idle: true, why: why.into(), loc: Loc::caller() });
+    }
+
+    /// Name, for documentation and assertions.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The rows, in the order of the source.
+    pub fn rows(&self) -> &[Row<A>] {
+        &self.rows
+    }
+
+    /// Combinations without a row, and why.
+    pub fn gaps(&self) -> &[Gap] {
+        &self.gaps
+    }
+
+    /// Number of the column that has the state.
+    fn state_column(&self) -> Option<usize> {
+        self.columns.iter().position(|column| column.of == TypeId::of::<S>())
+    }
+
+    /// A combination, or a row's pattern, in the words of the columns.
+    fn label(&self, when: &[Vec<u64>]) -> String {
+        let words = when.iter().zip(&self.columns).map(|(codes, column)| column.words(codes).join("|"));
+        words.collect::<Vec<_>>().join(".")
+    }
+}
+
+impl Column {
+    /// Labels of encodings.
+    fn words(&self, codes: &[u64]) -> Vec<&'static str> {
+        let label =
+            |code: &u64| self.values.iter().find(|value| value.1 == *code).map_or("?", |value| value.0);
+        codes.iter().map(label).collect()
+    }
+}
+
+/// Whether a pattern has a value.
+fn accepts(pattern: &[u64], code: u64) -> bool {
+    pattern.is_empty() || pattern.contains(&code)
+}
