@@ -30,6 +30,7 @@ pub mod switch;
 pub mod time;
 pub mod tsu;
 pub mod umc;
+mod watch;
 
 pub(crate) use weft_blocks::common::join;
 use weft_blocks::registry::BlockInfo;

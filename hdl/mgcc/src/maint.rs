@@ -18,6 +18,7 @@
 #![doc = include_str!("../pictures/tsm-maint.svg")]
 
 use crate::msg::{Maint, MaintOp};
+use crate::watch::{self, Happens};
 use weft_blocks::msg::FenceToken;
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo};
 use weft_rtl::prelude::*;
@@ -26,8 +27,10 @@ use weft_rtl::prelude::*;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum MaintState {
     /// No fence is open.
+    #[hw(label = "IDLE")]
     Idle,
     /// Banks are at work.
+    #[hw(label = "OPEN")]
     Open,
 }
 
@@ -35,45 +38,48 @@ pub enum MaintState {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum MaintEvent {
     /// A fence that acquires.
+    #[hw(label = "acquire")]
     Acquire,
     /// A fence that releases.
+    #[hw(label = "release")]
     Release,
     /// A bank has done its part, others have not.
+    #[hw(label = "bank")]
     Bank,
     /// The last bank has.
+    #[hw(label = "last_bank")]
     LastBank,
 }
 
-/// The table; actions are the command to the banks, if there is one, and the next state. Banks may answer in any cycle, so the rows are not decoded but observed.
-pub fn table() -> Table {
-    use MaintEvent::*;
-    use MaintState::*;
-    let row = |id: &str, state: MaintState, event: MaintEvent, actions: &[&'static str], text: &str| Row {
-        id: format!("mgcc.maint.{id}"),
-        when: vec![vec![state.encoding()], vec![event.encoding()]],
-        actions: actions.to_vec(),
-        text: text.to_string(),
-    };
-    let events = [("acquire", Acquire), ("release", Release), ("bank", Bank), ("last bank", LastBank)];
-    Table {
-        name: "maint_table",
-        columns: vec![
-            Column { name: "state", values: vec![("IDLE", Idle.encoding()), ("OPEN", Open.encoding())] },
-            Column { name: "event", values: events.iter().map(|e| (e.0, e.1.encoding())).collect() },
-        ],
-        rows: vec![
-            row("IDLE.acquire", Idle, Acquire, &["Invalidate", "OPEN"], "Every bank drops its lines."),
-            row(
-                "IDLE.release",
-                Idle,
-                Release,
-                &["WriteBack", "OPEN"],
-                "Every bank writes back what is dirty.",
-            ),
-            row("OPEN.bank", Open, Bank, &["OPEN"], "Counted."),
-            row("OPEN.last_bank", Open, LastBank, &["IDLE"], "The fence is given back."),
-        ],
+/// What the unit does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum MaintAct {
+    /// Tell every bank to drop its lines.
+    Invalidate,
+    /// Tell every bank to write back what is dirty.
+    WriteBack,
+}
+
+transitions! {
+    /// Fences of the unit. Banks may answer in any cycle, so the rows are not decoded but observed; the unit is idle again when the fence has been given back.
+    pub fn table() {
+        name "maint_table", rows "mgcc.maint.";
+        on "state": MaintState, "event": MaintEvent;
+        next MaintState;
+        does MaintAct;
+
+        (Idle, Acquire) -> Open [Invalidate] "Every bank drops its lines.";
+        (Idle, Release) -> Open [WriteBack]  "Every bank writes back what is dirty.";
+        (Open, Bank)                         "Counted.";
+        (Open, LastBank) -> Idle             "The fence is given back.";
+        never (Idle, Bank | LastBank)        "a bank answers what it was told for an open fence";
+        never (Open, Acquire | Release)      "one fence is open at a time: the next one waits";
     }
+}
+
+/// What moves the unit.
+pub fn machine() -> Machine<MaintState> {
+    Machine::new("fences of a GPU", MaintState::Idle).with(&table())
 }
 
 /// The unit: channels `start` ([`FenceToken`]) in, `done` out; to bank b `cmd{b}` ([`Maint`]) out, `done{b}` in.
@@ -132,13 +138,13 @@ fn describe(banks: u32) {
         done.send(&token.get());
     });
     let last = heard.any() & left.none();
+    let ends = open & to_hear.get().none() & done.free;
     let fired = [
         (MaintEvent::Acquire, begins & start.msg.acquire),
         (MaintEvent::Release, begins & !start.msg.acquire),
         (MaintEvent::Bank, heard.any() & left.any()),
-        (MaintEvent::LastBank, last),
     ];
-    observe(state.get(), &fired);
+    observe(&state, &fired, last, ends);
     let waits = start.valid & open;
     cover("mgcc.race.maint_fence_waits", waits, "a fence comes while banks are at work for another one");
     count("maint_acquires", begins & start.msg.acquire, "times that the banks were emptied");
@@ -146,17 +152,16 @@ fn describe(banks: u32) {
     count("maint_cycles", open, "cycles in which banks were at work for a fence");
 }
 
-fn observe(state: Enum<MaintState>, fired: &[(MaintEvent, Bool)]) {
+/// `last`: the last bank has done its part; `ends`: the fence is given back.
+fn observe(state: &Reg<Enum<MaintState>>, fired: &[(MaintEvent, Bool)], last: Bool, ends: Bool) {
     let table = table();
-    for (event, now) in fired {
-        for row in table.rows.iter().filter(|r| r.when[1] == vec![event.encoding()]) {
-            let here = state.bits().eq(row.when[0][0]);
-            cover(&row.id, *now & here, &row.text);
-            let name = format!("{}_{}_listed", table.name, format!("{event:?}").to_lowercase());
-            let text = "every pair of state and event that occurs has a row in the table";
-            assert_always(&name, !*now | here, text);
-        }
-    }
+    watch::report(&table);
+    machine().check(&[]);
+    let mut events: Vec<_> = fired.iter().map(|(event, now)| Happens::new(*event, now.bits())).collect();
+    events.push(Happens { event: MaintEvent::LastBank, to: last.bits(), moves: ends.bits() });
+    let rows: Vec<_> = table.rows().iter().collect();
+    let after = watch::rows_of_entries(table.name(), &rows, &[state.get().bits()], &events);
+    state.on_next(move |next| watch::follows("maint_table", next.bits(), after[0]));
 }
 
 /// The unit in the list of blocks.
@@ -177,11 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_event_has_exactly_one_row() {
-        let table = table();
-        assert_eq!(table.overlaps(), []);
-        for event in 0..4 {
-            assert_eq!(table.rows.iter().filter(|r| r.when[1] == [event]).count(), 1);
-        }
+    fn the_table_is_sound() {
+        assert_eq!(table().faults(), []);
     }
 }

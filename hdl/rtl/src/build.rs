@@ -204,7 +204,14 @@ impl Module {
         STACK.with(|s| s.borrow_mut().push(builder));
         let guard = PopOnUnwind;
         describe();
-        with(|b| std::mem::take(&mut b.at_end)).into_iter().for_each(|declare| declare());
+        // What is declared at the end may want something declared at the end.
+        loop {
+            let last = with(|b| std::mem::take(&mut b.at_end));
+            if last.is_empty() {
+                break;
+            }
+            last.into_iter().for_each(|declare| declare());
+        }
         std::mem::forget(guard);
         let mut b = STACK.with(|s| s.borrow_mut().pop()).expect("pushed above");
         b.module.body = b.scopes.pop().expect("the body's list");

@@ -130,7 +130,7 @@
 //!
 //! # Protocols as tables
 //!
-//! [`transitions`] are written once, as rows: decoder, documentation, state diagram, coverage, and the checks that no combination is missing and that the
+//! [`transitions`](mod@transitions) are written once, as rows: decoder, documentation, state diagram, coverage, and the checks that no combination is missing and that the
 //! state which follows is the one written come from them.
 //!
 //! # What happens next

@@ -69,19 +69,26 @@ use crate::word_l1::{L1Kind, WordL1Params, describe};
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
 
-/// The L1's transition tables, as data (spandex.md sections 5 and 7).
+/// The L1's transition tables (spandex.md sections 5 and 7).
 pub mod table {
-    use crate::word_l1::{Atomics, L1Kind, table};
-    use weft_rtl::prelude::Table;
+    use crate::msg::FwdOp;
+    pub use crate::word_l1::table::{Access, Forward, Operate, Status, Words};
+    use crate::word_l1::{L1Kind, table};
+    use weft_rtl::prelude::{Is, Machine, NoState, Transitions};
 
     /// What a forward does to words of one status.
-    pub fn forwards() -> Table {
+    pub fn forwards() -> Transitions<(FwdOp, Status, Is), Status, Forward> {
         table::forwards(L1Kind::Denovo)
     }
 
-    /// What an operation does with one of these ways to do atomics on words that are not owned.
-    pub fn operations(atomics: &[Atomics]) -> Table {
-        table::operations(L1Kind::Denovo, atomics)
+    /// What an operation does; `joins`: atomics join the request of their word, `through`: the LLC carries them out.
+    pub fn operations(joins: bool, through: bool) -> Transitions<(Access, Words), NoState, Operate> {
+        table::operations(L1Kind::Denovo, joins, through)
+    }
+
+    /// Everything that moves a word, as forwards see it.
+    pub fn machine() -> Machine<Status> {
+        table::machine(L1Kind::Denovo)
     }
 }
 

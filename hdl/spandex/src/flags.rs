@@ -33,6 +33,10 @@ impl Flags {
     pub fn lower(&self, mask: Bits) {
         self.down.set(mask);
     }
+    /// The bits after this cycle, as [`Flags::finish`] leaves them; for observers.
+    pub fn after(&self) -> Bits {
+        (self.now.get() & !self.down.get()) | self.up.get()
+    }
     /// As [`Flags::finish`], but the bits of `drops` are low afterwards, whoever sets them.
     #[track_caller]
     pub fn finish_without(&self, drops: Bits) {

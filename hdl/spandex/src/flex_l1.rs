@@ -56,19 +56,26 @@ use crate::word_l1::{Atomics, L1Kind, WordL1Params, describe};
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
 
-/// The L1's transition tables, as data (spandex.md sections 5, 7 and 8).
+/// The L1's transition tables (spandex.md sections 5, 7 and 8).
 pub mod table {
+    use crate::msg::FwdOp;
+    pub use crate::word_l1::table::{Access, Forward, Operate, Status, Words};
     use crate::word_l1::{L1Kind, table};
-    use weft_rtl::prelude::Table;
+    use weft_rtl::prelude::{Is, Machine, NoState, Transitions};
 
     /// What a forward does to words of one status.
-    pub fn forwards() -> Table {
+    pub fn forwards() -> Transitions<(FwdOp, Status, Is), Status, Forward> {
         table::forwards(L1Kind::Flex)
     }
 
     /// What an operation does.
-    pub fn operations() -> Table {
-        table::operations(L1Kind::Flex, &[])
+    pub fn operations() -> Transitions<(Access, Words), NoState, Operate> {
+        table::operations(L1Kind::Flex, false, true)
+    }
+
+    /// Everything that moves a word, as forwards see it.
+    pub fn machine() -> Machine<Status> {
+        table::machine(L1Kind::Flex)
     }
 }
 

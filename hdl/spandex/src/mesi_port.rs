@@ -202,14 +202,3 @@ pub struct MesiExt {
     #[width(p.spandex.data_bits())]
     pub data: Bits,
 }
-
-/// A column of a table whose words stand for the variants of an enumeration, in their order.
-pub(crate) fn variants<E: HwEnum>(name: &'static str, words: &[&'static str]) -> Column {
-    let codes = E::enum_type().variants.clone();
-    Column { name, values: words.iter().zip(codes).map(|(word, (_, code))| (*word, code)).collect() }
-}
-
-/// Encodings of some variants.
-pub(crate) fn codes<E: HwEnum>(values: &[E]) -> Vec<u64> {
-    values.iter().map(|v| v.encoding()).collect()
-}

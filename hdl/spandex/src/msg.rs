@@ -147,8 +147,10 @@ pub enum FwdOp {
     /// Ownership goes, without data.
     ReqO,
     /// Ownership goes, with data.
+    #[hw(label = "ReqO+data")]
     ReqOData,
     /// Words written for somebody else; the owner stays owner.
+    #[hw(label = "ReqWT")]
     ReqWt,
     /// Ownership goes back to the LLC, with data.
     RvkO,
@@ -239,12 +241,16 @@ pub enum RspOp {
     /// Ownership.
     RspO,
     /// Ownership and data.
+    #[hw(label = "RspO+data")]
     RspOData,
     /// Written through.
+    #[hw(label = "RspWT")]
     RspWt,
     /// Updated at the LLC; the old words.
+    #[hw(label = "RspWT+data")]
     RspWtData,
     /// Answer to a write-back.
+    #[hw(label = "RspWB")]
     RspWb,
     /// To a bank: words of a RvkO or fwd ReqS.
     RspRvkO,
@@ -253,6 +259,7 @@ pub enum RspOp {
     /// The words of a ReqV are not here.
     NackV,
     /// The words of a forwarded ReqWt are not here.
+    #[hw(label = "NackWT")]
     NackWt,
 }
 

@@ -19,7 +19,6 @@
 #![doc = include_str!("../pictures/owner-predictor.svg")]
 
 use crate::params::{Spandex, spandex_from, spandex_params};
-use crate::tu_gpu::table::column;
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo};
 use weft_rtl::prelude::*;
 
@@ -74,10 +73,13 @@ impl PredictorParams {
 #[hw(width = 2)]
 pub enum Entry {
     /// Another line, or nothing.
+    #[hw(label = "other line")]
     Other,
     /// This line, and the device that answers.
+    #[hw(label = "this device")]
     Same,
     /// This line, and another device.
+    #[hw(label = "another device")]
     Moved,
 }
 
@@ -86,39 +88,37 @@ pub enum Entry {
 #[hw(width = 1)]
 pub enum Said {
     /// It had the words.
+    #[hw(label = "answered")]
     Answered,
     /// It had not.
+    #[hw(label = "refused")]
     Refused,
 }
 
-/// What the entry of a line learns.
-pub fn lessons() -> Table {
-    let row = |id: &str, said: Said, entry: &[Entry], actions: &[&'static str], text: &str| Row {
-        id: format!("spandex.owner_predictor.{id}"),
-        when: vec![vec![said.encoding()], entry.iter().map(|e| e.encoding()).collect()],
-        actions: actions.to_vec(),
-        text: text.into(),
-    };
-    use Entry::*;
-    Table {
-        name: "owner_predictor_lessons",
-        columns: vec![
-            column::<Said>("device", &["answered", "refused"]),
-            column::<Entry>("entry", &["other line", "this device", "another device"]),
-        ],
-        rows: vec![
-            row("answer.new", Said::Answered, &[Other], &["take"], "The line takes the entry, confidence 1."),
-            row("answer.same", Said::Answered, &[Same], &["up"], "Confidence rises, up to 3."),
-            row(
-                "answer.moved",
-                Said::Answered,
-                &[Moved],
-                &["take"],
-                "The device takes the entry, confidence 1.",
-            ),
-            row("refusal.same", Said::Refused, &[Same], &["down"], "Confidence falls, down to 0."),
-            row("refusal.other", Said::Refused, &[Other, Moved], &[], "Nothing."),
-        ],
+/// What is done to the entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Lesson {
+    /// It is written anew.
+    Take,
+    /// Confidence rises.
+    Up,
+    /// Confidence falls.
+    Down,
+}
+
+transitions! {
+    /// What the entry of a line learns; the state is as the device sees it that speaks.
+    pub fn lessons() {
+        name "owner_predictor_lessons", rows "spandex.owner_predictor.";
+        on "device": Said, "entry": Entry;
+        next Entry;
+        does Lesson;
+
+        "answer.new"    (Answered, Other) -> Same [Take] "The line takes the entry, confidence 1.";
+        "answer.same"   (Answered, Same)          [Up]   "Confidence rises, up to 3.";
+        "answer.moved"  (Answered, Moved) -> Same [Take] "The device takes the entry, confidence 1.";
+        "refusal.same"  (Refused, Same)           [Down] "Confidence falls, down to 0.";
+        "refusal.other" (Refused, Other | Moved)         "Nothing.";
     }
 }
 
@@ -187,20 +187,31 @@ impl Predictor {
     /// A device has answered for words of a line, or refused them; once per cycle, when `valid`.
     pub fn hear(&self, valid: Bool, line: Bits, device: Bits, refused: Bool) {
         let (row, here) = self.find(line);
-        let entry = mux(row.owner.eq(device), enum_lit(Entry::Same), enum_lit(Entry::Moved));
-        let entry = mux(here, entry, enum_lit(Entry::Other));
+        let entry = speaks_of(here, row.owner.eq(device));
         let said = mux(refused, enum_lit(Said::Refused), enum_lit(Said::Answered));
-        let lesson = lessons().decode_about(line, valid, &[said.bits(), entry.bits()]);
+        let lesson = lessons().decode_about(line, valid, (said, entry));
         let up = mux(row.confidence.eq(MOST), row.confidence, row.confidence + 1);
         let down = mux(row.confidence.none(), row.confidence, row.confidence - 1);
-        let confidence = mux(lesson.action("up"), up, mux(lesson.action("down"), down, lit(1, 2)));
-        let changes = lesson.action("take") | lesson.action("up") | lesson.action("down");
+        let confidence = mux(lesson.does(Lesson::Up), up, mux(lesson.does(Lesson::Down), down, lit(1, 2)));
+        let changes = lesson.does(Lesson::Take) | lesson.does(Lesson::Up) | lesson.does(Lesson::Down);
         when(valid & changes, || {
             let at = self.index(line);
             self.learn.write(at, &Known { tag: self.tag(line), owner: device, confidence });
             self.valid.set(self.valid.get() | at.one_hot(self.p.entries));
         });
+        let (at, tag) = (self.index(line), self.tag(line));
+        let left = self.learn.leaves(at, lit(0, 1), &row);
+        self.valid.on_next(move |known| {
+            let here = known.bit_at(at) & left.tag.eq(tag);
+            lesson.leads_to(speaks_of(here, left.owner.eq(device)));
+        });
     }
+}
+
+/// What an entry is to a line and a device.
+fn speaks_of(of_line: Bool, of_device: Bool) -> Enum<Entry> {
+    let entry = mux(of_device, enum_lit(Entry::Same), enum_lit(Entry::Moved));
+    mux(of_line, entry, enum_lit(Entry::Other))
 }
 
 /// Builds the predictor as a block of its own: `look_line` in, one cycle later `likely` and `owner` out; `heard` with `heard_line`, `heard_device`, `heard_refused` in.

@@ -27,7 +27,6 @@ use crate::flags::Flags;
 use crate::msg::{Fwd, Req, ReqOp, Rsp, RspOp, Wb};
 use crate::params::{Spandex, spandex_from, spandex_params};
 use crate::retries::Retries;
-use crate::tu_gpu::table::column;
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo};
 use weft_rtl::prelude::*;
 
@@ -45,59 +44,42 @@ pub struct TuDenovoParams {
 #[hw(width = 1)]
 pub enum Asked {
     /// Anything else than words to read.
+    #[hw(label = "other")]
     Other,
     /// Words to read (ReqV).
+    #[hw(label = "read")]
     Read,
 }
 
 /// What a response does.
-pub fn responses() -> Table {
-    use RspOp::*;
-    let any = vec![];
-    let read = vec![Asked::Read.encoding()];
-    let other = vec![Asked::Other.encoding()];
-    let row =
-        |id: &str, ops: &[RspOp], asked: &Vec<u64>, last: &[u64], actions: &[&'static str], text: &str| Row {
-            id: format!("spandex.tu_denovo.{id}"),
-            when: vec![ops.iter().map(|op| op.encoding()).collect(), asked.clone(), last.to_vec()],
-            actions: actions.to_vec(),
-            text: text.into(),
-        };
-    let messages = [
-        "RspV",
-        "RspS",
-        "RspO",
-        "RspO+data",
-        "RspWT",
-        "RspWT+data",
-        "RspWB",
-        "RspRvkO",
-        "Ack",
-        "NackV",
-        "NackWT",
-    ];
-    Table {
-        name: "tu_denovo_responses",
-        columns: vec![
-            column::<RspOp>("response", &messages),
-            column::<Asked>("asked", &["other", "read"]),
-            Column { name: "last", values: vec![("no", 0), ("yes", 1)] },
-        ],
-        rows: vec![
-            row("RspV", &[RspV], &read, &[], &["pass"], "Words for the L1."),
-            row("READ", &[RspWtData], &read, &[], &["pass", "read"], "Escalated words: RspV for the L1."),
-            row(
-                "pass",
-                &[RspO, RspOData, RspWb],
-                &any,
-                &[],
-                &["pass"],
-                "Ownership and write-backs are the L1's.",
-            ),
-            row("RspWTdata", &[RspWtData], &other, &[], &["pass"], "An update done at the LLC is the L1's."),
-            row("NackV.again", &[NackV], &read, &[0], &["retry"], "The failed words are asked for again."),
-            row("NackV.last", &[NackV], &read, &[1], &["retry"], "They are asked for by ReqWT+data READ."),
-        ],
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Answer {
+    /// It goes to the L1.
+    Pass,
+    /// As RspV.
+    AsRead,
+    /// Its words are asked for again.
+    Retry,
+}
+
+transitions! {
+    /// What a response does. `last`: of a NackV, that it is the last one before escalation.
+    pub fn responses() {
+        name "tu_denovo_responses", rows "spandex.tu_denovo.";
+        on "response": RspOp, "asked": Asked, "last": Is;
+        does Answer;
+
+        "RspV"        (RspV, Read, _)                  [Pass]         "Words for the L1.";
+        "READ"        (RspWtData, Read, _)             [Pass, AsRead] "Escalated words: RspV for the L1.";
+        "pass"        (RspO | RspOData | RspWb, _, _)  [Pass]         "Ownership and write-backs are the L1's.";
+        "RspWTdata"   (RspWtData, Other, _)            [Pass]         "An update done at the LLC is the L1's.";
+        "NackV.again" (NackV, Read, No)                [Retry]        "The failed words are asked for again.";
+        "NackV.last"  (NackV, Read, Yes)               [Retry]        "They are asked for by ReqWT+data READ.";
+        never (RspV | NackV, Other, _)                                "they answer reads";
+        never (RspS | RspWt | NackWt, _, _)
+            "the L1 asks for no shared words and writes nothing through";
+        never (RspRvkO | Ack, _, _)                                   "they go to banks";
+        never (RspV | RspO | RspOData | RspWtData | RspWb, _, Yes)    "only Nacks are counted";
     }
 }
 
@@ -205,17 +187,17 @@ fn answer(p: &TuDenovoParams, retries: &Retries, reads: &Flags) -> Bits {
     when(takes, || rsp.take());
     let last = nack & fails.eq(u64::from(p.n_fail));
     let asked = reads.get().bit_at(m.tag).bits();
-    let row = responses().decode_about(m.line, takes, &[m.op.bits(), asked, last.bits()]);
-    when(takes & row.action("pass"), || {
-        out.send(&Rsp { op: mux(row.action("read"), enum_lit(RspOp::RspV), m.op), ..*m });
+    let row = responses().decode_about(m.line, takes, (m.op, asked, last));
+    when(takes & row.does(Answer::Pass), || {
+        out.send(&Rsp { op: mux(row.does(Answer::AsRead), enum_lit(RspOp::RspV), m.op), ..*m });
     });
-    let fail = takes & row.action("retry");
+    let fail = takes & row.does(Answer::Retry);
     when(fail, || retries.failed(mshr, m.mask, fails));
     let joins = fail & retries.again.get().bit_at(m.tag);
     let text = "a second Nack comes before the words of the first are asked for";
     cover("spandex.race.denovo_two_nacks", joins, text);
     assert_always("tu_denovo_direct", !(fail & m.direct), "no direct request is out");
-    let known = !(takes & row.action("retry")) | retries.line(mshr).eq(m.line);
+    let known = !(takes & row.does(Answer::Retry)) | retries.line(mshr).eq(m.line);
     assert_always("tu_denovo_line", known, "a Nack names the line of its read");
     count("spandex_tu_nacks", fail, "Nacks of reads");
     m.tag.one_hot(s.mshrs) & fail.repeat(s.mshrs)

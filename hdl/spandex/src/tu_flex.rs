@@ -38,7 +38,6 @@ use crate::owner_predictor::{Predictor, PredictorParams};
 use crate::params::{Spandex, spandex_from, spandex_params};
 use crate::retries::Retries;
 use crate::tu_denovo::pass;
-use crate::tu_gpu::table::column;
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
 
@@ -131,99 +130,56 @@ impl TuFlexParams {
 #[hw(width = 2)]
 pub enum Asked {
     /// Anything else than words to read.
+    #[hw(label = "other")]
     Other,
     /// Words to read (ReqV).
+    #[hw(label = "read")]
     Read,
     /// Words to share (ReqS).
+    #[hw(label = "shared")]
     Shared,
 }
 
 /// What a response does.
-pub fn responses() -> Table {
-    use RspOp::*;
-    type Line<'a> = (&'a str, &'a [RspOp], &'a [Asked], [&'a [u64]; 2], &'a [&'static str], &'a str);
-    let (read, shared) = (&[Asked::Read][..], &[Asked::Shared][..]);
-    let any: [&[u64]; 2] = [&[], &[]];
-    let lines: &[Line<'_>] = &[
-        ("RspV", &[RspV], &[Asked::Read, Asked::Shared], any, &["pass"], "Words for the L1."),
-        ("RspS", &[RspS], shared, any, &["pass"], "Words for the L1, which is a sharer."),
-        ("READ", &[RspWtData], read, any, &["pass", "read"], "Escalated words: RspV for the L1."),
-        (
-            "pass",
-            &[RspO, RspOData, RspWt, RspWb, NackWt],
-            &[],
-            any,
-            &["pass"],
-            "Ownership, write-throughs and write-backs are the L1's.",
-        ),
-        (
-            "RspWTdata",
-            &[RspWtData],
-            &[Asked::Other],
-            any,
-            &["pass"],
-            "An update done at the LLC is the L1's.",
-        ),
-        (
-            "NackV.direct",
-            &[NackV],
-            read,
-            [&[], &[1]],
-            &["retry"],
-            "A guess was wrong: the LLC is asked; this does not count.",
-        ),
-        (
-            "NackV.again",
-            &[NackV],
-            read,
-            [&[0], &[0]],
-            &["retry", "count"],
-            "The failed words are asked for again.",
-        ),
-        (
-            "NackV.last",
-            &[NackV],
-            read,
-            [&[1], &[0]],
-            &["retry", "count"],
-            "They are asked for by ReqWT+data READ.",
-        ),
-        ("NackV.shared", &[NackV], shared, [&[], &[0]], &["retry"], "They are asked for by ReqO+data."),
-    ];
-    let row = |(id, ops, asked, [last, direct], actions, text): &Line<'_>| Row {
-        id: format!("spandex.tu_flex.{id}"),
-        when: vec![
-            ops.iter().map(|op| op.encoding()).collect(),
-            asked.iter().map(|a| a.encoding()).collect(),
-            last.to_vec(),
-            direct.to_vec(),
-        ],
-        actions: actions.to_vec(),
-        text: (*text).into(),
-    };
-    let messages = [
-        "RspV",
-        "RspS",
-        "RspO",
-        "RspO+data",
-        "RspWT",
-        "RspWT+data",
-        "RspWB",
-        "RspRvkO",
-        "Ack",
-        "NackV",
-        "NackWT",
-    ];
-    let bit = |name| Column { name, values: vec![("no", 0), ("yes", 1)] };
-    Table {
-        name: "tu_flex_responses",
-        columns: vec![
-            column::<RspOp>("response", &messages),
-            column::<Asked>("asked", &["other", "read", "shared"]),
-            bit("last"),
-            bit("direct"),
-        ],
-        rows: lines.iter().map(row).collect(),
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Answer {
+    /// It goes to the L1.
+    Pass,
+    /// As RspV.
+    AsRead,
+    /// Its words are asked for again.
+    Retry,
+    /// It brings escalation nearer.
+    Count,
+}
+
+transitions! {
+    /// What a response does. `last`: of a NackV, that it is the last one before escalation; `direct`: it answers a guess.
+    pub fn responses() {
+        name "tu_flex_responses", rows "spandex.tu_flex.";
+        on "response": RspOp, "asked": Asked, "last": Is, "direct": Is;
+        does Answer;
+
+        "RspV"         (RspV, Read | Shared, _, _)   [Pass]         "Words for the L1.";
+        "RspS"         (RspS, Shared, _, _)          [Pass]         "Words for the L1, which is a sharer.";
+        "READ"         (RspWtData, Read, _, _)       [Pass, AsRead] "Escalated words: RspV for the L1.";
+        "pass"         (RspO | RspOData | RspWt | RspWb | NackWt, _, _, _) [Pass]
+            "Ownership, write-throughs and write-backs are the L1's.";
+        "RspWTdata"    (RspWtData, Other, _, _)      [Pass]         "An update done at the LLC is the L1's.";
+        "NackV.direct" (NackV, Read, _, Yes)         [Retry]
+            "A guess was wrong: the LLC is asked; this does not count.";
+        "NackV.again"  (NackV, Read, No, No)         [Retry, Count] "The failed words are asked for again.";
+        "NackV.last"   (NackV, Read, Yes, No)        [Retry, Count] "They are asked for by ReqWT+data READ.";
+        "NackV.shared" (NackV, Shared, _, No)        [Retry]        "They are asked for by ReqO+data.";
+        never (RspV | NackV, Other, _, _)                           "they answer reads";
+        never (RspS, Other | Read, _, _)                            "it answers ReqS";
+        never (RspWtData, Shared, _, _)                             "words of a failed ReqS are owned, not escalated";
+        never (NackV, Shared, _, Yes)                               "only ReqV and ReqWT are sent to a likely owner";
+        never (RspRvkO | Ack, _, _, _)                              "they go to banks";
+        never (RspV | RspS | RspO | RspOData | RspWt | RspWtData | RspWb | NackWt, _, Yes, _)
+            "only Nacks of reads are counted";
+        never (RspV | RspS | RspO | RspOData | RspWt | RspWtData | RspWb, _, _, Yes)
+            "only Nacks tell whose request they answer";
     }
 }
 
@@ -392,13 +348,12 @@ fn answer(p: &TuFlexParams, retries: &Retries, kinds: &Kinds, predictor: Option<
     let (read, shared) = (kinds.reads.get().bit_at(m.tag), kinds.shares.get().bit_at(m.tag));
     let asked = mux(shared, enum_lit(Asked::Shared), enum_lit(Asked::Other));
     let asked = mux(read, enum_lit(Asked::Read), asked);
-    let row =
-        responses().decode_about(m.line, takes, &[m.op.bits(), asked.bits(), last.bits(), direct.bits()]);
-    when(takes & row.action("pass"), || {
-        out.send(&Rsp { op: mux(row.action("read"), enum_lit(RspOp::RspV), m.op), ..*m });
+    let row = responses().decode_about(m.line, takes, (m.op, asked, last, direct));
+    when(takes & row.does(Answer::Pass), || {
+        out.send(&Rsp { op: mux(row.does(Answer::AsRead), enum_lit(RspOp::RspV), m.op), ..*m });
     });
-    let fail = takes & row.action("retry");
-    let counted = mux(row.action("count"), fails, retries.fails(mshr));
+    let fail = takes & row.does(Answer::Retry);
+    let counted = mux(row.does(Answer::Count), fails, retries.fails(mshr));
     when(fail, || retries.failed(mshr, m.mask, counted));
     let joins = fail & retries.again.get().bit_at(m.tag);
     let text = "a second Nack comes before the words of the first are asked for";
@@ -407,7 +362,7 @@ fn answer(p: &TuFlexParams, retries: &Retries, kinds: &Kinds, predictor: Option<
     assert_always("tu_flex_direct", !(takes & direct & none_sent), "no direct request is out");
     let known = !fail | retries.line(mshr).eq(m.line);
     assert_always("tu_flex_line", known, "a Nack names the line of its read");
-    count("spandex_tu_nacks", fail & row.action("count"), "Nacks of reads");
+    count("spandex_tu_nacks", fail & row.does(Answer::Count), "Nacks of reads");
     count("spandex_tu_direct_refused", takes & direct, "Nacks of direct requests");
     if let Some(predictor) = predictor {
         // Banks have higher numbers than devices, and never refuse.

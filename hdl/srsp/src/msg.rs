@@ -158,18 +158,25 @@ pub struct Wb {
 #[hw(width = 3)]
 pub enum ProbeOp {
     /// sRSP: flush up to the release on this address (SEL_FLUSH).
+    #[hw(label = "SEL_FLUSH")]
     SelFlush,
     /// sRSP: the next acquire of this address is promoted (SEL_INV).
+    #[hw(label = "SEL_INV")]
     SelInv,
     /// bRSP with a token: lock the address here and flush all (LOCK_FLUSH).
+    #[hw(label = "LOCK_FLUSH")]
     LockFlush,
     /// bRSP with a token: invalidate and end the lock (INV_UNLOCK).
+    #[hw(label = "INV_UNLOCK")]
     InvUnlock,
     /// bRSP: flush all and invalidate (INV_ALL).
+    #[hw(label = "INV_ALL")]
     InvAll,
     /// bRSP: drop the line, which is locked at the L2, and flush all (FLUSH_ALL).
+    #[hw(label = "FLUSH_ALL")]
     FlushAll,
     /// hLRC, from the L2: give this line back (REVOKE).
+    #[hw(label = "REVOKE")]
     Revoke,
 }
 

@@ -1,9 +1,11 @@
 //! Tables of the directory blocks against the golden ones, row by row; blocks by name; sentences of refused parameters.
 
 use std::collections::BTreeMap;
+use weft_blocks::directory;
 use weft_blocks::directory::fence_table;
-use weft_blocks::directory::{self, table::table};
+use weft_blocks::directory::table::{DirAct, Event, Found as Seen, table};
 use weft_blocks::registry::build;
+use weft_rtl::value::HwEnum;
 use weft_testbench::golden::dir_table::{self, DirOp, Found, Invalidate, Sharers};
 use weft_testbench::golden::fence_table::FENCE;
 use weft_testbench::golden::params::DirKind;
@@ -12,27 +14,27 @@ fn set(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect()
 }
 
-/// The actions that a golden row asks for, in the names of the block's table.
-fn actions(row: &dir_table::DirRow) -> Vec<&'static str> {
+/// The actions that a golden row asks for.
+fn actions(row: &dir_table::DirRow) -> Vec<DirAct> {
     let mut out = Vec::new();
-    out.extend(row.allocate.then_some("allocate"));
+    out.extend(row.allocate.then_some(DirAct::Allocate));
     out.extend(match row.sharers {
         Sharers::Keep => None,
-        Sharers::Requester => Some("only_requester"),
-        Sharers::AddRequester => Some("add_requester"),
-        Sharers::OnlyIfSharer => Some("keep_requester"),
-        Sharers::Clear => Some("clear"),
-        Sharers::Remove => Some("drop_requester"),
+        Sharers::Requester => Some(DirAct::OnlyRequester),
+        Sharers::AddRequester => Some(DirAct::AddRequester),
+        Sharers::OnlyIfSharer => Some(DirAct::KeepRequester),
+        Sharers::Clear => Some(DirAct::Clear),
+        Sharers::Remove => Some(DirAct::DropRequester),
     });
     out.extend(match row.inv {
         Invalidate::Nobody => None,
-        Invalidate::Others => Some("inv_others"),
-        Invalidate::Everyone => Some("inv_all"),
+        Invalidate::Others => Some(DirAct::InvOthers),
+        Invalidate::Everyone => Some(DirAct::InvAll),
     });
-    out.extend(row.touch.then_some("touch"));
+    out.extend(row.touch.then_some(DirAct::Touch));
     let passes_on = row.op.received() && row.inv == Invalidate::Everyone;
-    out.extend(passes_on.then_some("forward"));
-    out.extend((row.op == DirOp::Downgrade).then_some("report_empty"));
+    out.extend(passes_on.then_some(DirAct::Forward));
+    out.extend((row.op == DirOp::Downgrade).then_some(DirAct::ReportEmpty));
     out
 }
 
@@ -52,25 +54,29 @@ fn directory_tables_equal_the_golden_ones() {
     for (kind, golden_kind, downgrade) in kinds {
         let (table, golden) = (table(kind, downgrade), dir_table::table(golden_kind));
         let golden: Vec<_> = golden.iter().filter(|row| downgrade || row.op != DirOp::Downgrade).collect();
-        assert!(table.overlaps().is_empty());
-        assert_eq!(table.rows.len(), golden.len());
-        for (row, expected) in table.rows.iter().zip(golden) {
+        assert_eq!(table.faults(), []);
+        assert_eq!(table.rows().len(), golden.len());
+        for (row, expected) in table.rows().iter().zip(golden) {
             assert_eq!(row.id, expected.id);
             let op = match expected.op {
-                DirOp::InvRecv => 8,
-                DirOp::InvRecvEvict => 9,
-                op => DirOp::ALL.iter().position(|o| *o == op).unwrap() as u64,
+                DirOp::RdRem => Event::RdRem,
+                DirOp::WrRem => Event::WrRem,
+                DirOp::WrLoc => Event::WrLoc,
+                DirOp::AtomRem => Event::AtomRem,
+                DirOp::Downgrade => Event::Downgrade,
+                DirOp::InvRecv => Event::RecvWrite,
+                DirOp::InvRecvEvict => Event::RecvEvict,
             };
             let found = match expected.found {
-                Found::Miss => 0,
-                Found::SlotEmpty => 1,
-                Found::SlotSet => 2,
+                Found::Miss => Seen::Miss,
+                Found::SlotEmpty => Seen::SlotEmpty,
+                Found::SlotSet => Seen::SlotSet,
             };
-            assert_eq!(row.when, vec![vec![op], vec![found]], "{}", row.id);
+            assert_eq!(row.when, [[op.encoding()], [found.encoding()]], "{}", row.id);
             let mut named = row.actions.clone();
             let mut asked = actions(expected);
-            named.sort_unstable();
-            asked.sort_unstable();
+            named.sort_by_key(|action| action.encoding());
+            asked.sort_by_key(|action| action.encoding());
             assert_eq!(named, asked, "{}", row.id);
         }
     }
@@ -79,13 +85,14 @@ fn directory_tables_equal_the_golden_ones() {
 #[test]
 fn the_fence_table_equals_the_golden_one() {
     let table = fence_table::table();
-    assert!(table.overlaps().is_empty());
-    assert_eq!(table.rows.len(), FENCE.len());
+    assert_eq!(table.faults(), []);
+    assert_eq!(table.rows().len(), FENCE.len());
     for expected in &FENCE {
         let row =
-            table.rows.iter().find(|r| r.id == expected.id).unwrap_or_else(|| panic!("{}", expected.id));
+            table.rows().iter().find(|r| r.id == expected.id).unwrap_or_else(|| panic!("{}", expected.id));
         assert_eq!(row.when, vec![vec![expected.state as u64], vec![expected.event as u64]], "{}", row.id);
-        assert_eq!(row.actions, vec![format!("{:?}", expected.next).to_uppercase()], "{}", row.id);
+        let next = if expected.next == expected.state { vec![] } else { vec![expected.next as u64] };
+        assert_eq!(row.next, next, "{}", row.id);
     }
 }
 
@@ -194,5 +201,23 @@ fn illegal_hierarchies_are_refused_with_their_range() {
     for (pairs, text) in both {
         let got = sentence("hmg-rec-directory", pairs);
         assert!(got.contains(text) && got.contains("legal: "), "{got}");
+    }
+}
+
+#[test]
+fn event_codes_are_those_of_operations_and_causes() {
+    use weft_blocks::msg::{Cause, DirOp};
+    let ops = [
+        (Event::RdRem, DirOp::RdRem),
+        (Event::WrRem, DirOp::WrRem),
+        (Event::WrLoc, DirOp::WrLoc),
+        (Event::AtomRem, DirOp::AtomRem),
+        (Event::Downgrade, DirOp::Downgrade),
+    ];
+    for (event, op) in ops {
+        assert_eq!(event.encoding(), op.encoding());
+    }
+    for (event, cause) in [(Event::RecvWrite, Cause::Write), (Event::RecvEvict, Cause::Evict)] {
+        assert_eq!(event.encoding(), 8 + cause.encoding());
     }
 }

@@ -10,6 +10,8 @@ use crate::l2_bench;
 use l2_bench::{Bench, Seen};
 use weft_blocks::cache::l2::{Caching, L2Params};
 use weft_blocks::msg::Sys;
+use weft_rtl::transitions::{Columns, Transitions};
+use weft_rtl::value::HwEnum;
 
 fn small() -> L2Params {
     let sys = Sys {
@@ -123,6 +125,11 @@ fn hits_stream_at_one_per_cycle_and_take_three_cycles() {
     assert_eq!(bench.stream_of_hits(count), count + 3);
 }
 
+/// Identifiers of a table's rows.
+fn ids<C: Columns, S: HwEnum, A: HwEnum>(table: &Transitions<C, S, A>) -> Vec<String> {
+    table.rows().iter().map(|row| row.id.clone()).collect()
+}
+
 #[test]
 fn the_tables_have_the_rows_of_the_specification() {
     use weft_blocks::cache::l2::tables;
@@ -132,7 +139,7 @@ fn the_tables_have_the_rows_of_the_specification() {
     let legal = |l: Legality| l == Legality::Legal;
     let mut wanted: Vec<&str> = requester.filter(|r| legal(r.legality)).map(|r| r.id).collect();
     wanted.extend(home.filter(|r| legal(r.legality)).map(|r| r.id));
-    let tables = [tables::requester(false, false), tables::home()];
-    let rows: Vec<String> = tables.iter().flat_map(|t| &t.rows).map(|r| r.id.clone()).collect();
+    let mut rows: Vec<String> = ids(&tables::requester(false, false));
+    rows.extend(ids(&tables::home()));
     assert_eq!(rows, wanted, "victims apart, the rows in the order of the specification");
 }

@@ -7,6 +7,8 @@ use crate::l2_bench;
 use l2_bench::{Bench, Role, Seen};
 use weft_blocks::cache::l2::{Caching, L2Params};
 use weft_blocks::msg::Sys;
+use weft_rtl::transitions::{Columns, Transitions};
+use weft_rtl::value::HwEnum;
 use weft_testbench::golden::l2_held_table::{GPU_HOME_HELD, REQUESTER_HELD};
 
 /// A bank of GPU 1, GPM 0 (of 2x2 nodes) or GPM 1.
@@ -276,35 +278,39 @@ fn a_drain_of_gpu_scope_waits_for_no_other_gpu() {
     }
 }
 
+/// Identifiers of a table's rows, sorted.
+fn rows<C: Columns, S: HwEnum, A: HwEnum>(table: &Transitions<C, S, A>) -> Vec<String> {
+    let mut ids: Vec<String> = table.rows().iter().map(|row| row.id.clone()).collect();
+    ids.sort();
+    ids
+}
+
 #[test]
 fn the_tables_have_the_rows_of_the_specification() {
     use weft_blocks::cache::l2::tables;
     use weft_testbench::golden::l2_hier_table::{FORCED, GPU_HOME, GpuEvent};
     use weft_testbench::golden::l2_table::{Legality, REQUESTER, ReqEvent};
-    let rows = |table: weft_rtl::table::Table| {
-        let mut ids: Vec<String> = table.rows.into_iter().map(|row| row.id).collect();
-        ids.sort();
-        ids
-    };
+    let requester = |holds| rows(&tables::requester(true, holds));
+    let gpu_home = |holds| rows(&tables::gpu_home(holds));
     let sorted = |ids: Vec<&str>| {
         let mut ids: Vec<String> = ids.into_iter().map(String::from).collect();
         ids.sort();
         ids
     };
     let legal = GPU_HOME.iter().filter(|r| r.legality == Legality::Legal && r.event != GpuEvent::Victim);
-    assert_eq!(rows(tables::gpu_home(false)), sorted(legal.map(|r| r.id).collect()));
+    assert_eq!(gpu_home(false), sorted(legal.map(|r| r.id).collect()));
     let flat = REQUESTER.iter().filter(|r| r.legality == Legality::Legal && r.event != ReqEvent::Victim);
-    assert_eq!(rows(tables::requester(true, false)), sorted(flat.chain(&FORCED).map(|r| r.id).collect()));
+    assert_eq!(requester(false), sorted(flat.chain(&FORCED).map(|r| r.id).collect()));
     // With write-back both tables have further rows; what a walk or a displaced line does is no request.
     let requests = |ids: Vec<&'static str>| ids.into_iter().filter(|id| !id.ends_with(".write_on"));
     let held: Vec<&str> = REQUESTER_HELD.iter().map(|r| r.id).collect();
-    let mut all = rows(tables::requester(true, false));
+    let mut all = requester(false);
     all.extend(requests(held).map(String::from));
     all.sort();
-    assert_eq!(rows(tables::requester(true, true)), all);
+    assert_eq!(requester(true), all);
     let held: Vec<&str> = GPU_HOME_HELD.iter().map(|r| r.id).collect();
-    let mut all = rows(tables::gpu_home(false));
+    let mut all = gpu_home(false);
     all.extend(requests(held).map(String::from));
     all.sort();
-    assert_eq!(rows(tables::gpu_home(true)), all);
+    assert_eq!(gpu_home(true), all);
 }

@@ -36,7 +36,7 @@ use crate::registry::{BlockError, BlockInfo};
 pub use params::{L1Inject, L1Params};
 use reply::{Filler, Replies};
 use stage::Stage;
-pub use table::{L1Event, L1State, requests};
+pub use table::{L1Act, L1Event, L1State, machine, requests};
 use weft_rtl::prelude::*;
 
 /// Why `cu_req` is not taken (cu-and-consistency.md 1.1).
@@ -234,6 +234,7 @@ fn describe(p: &L1Params) {
     filler.release_entry(&misses, &unanswered);
     misses.finish();
     unanswered.finish();
+    machine(p.scoped).check(&[]);
 }
 
 /// Decoder of the request's event; declares the port `own_gpu`, the number of the own node, where homes matter.

@@ -32,7 +32,7 @@
 #![doc = include_str!("../../pictures/fence-unit.svg")]
 
 use super::fence_ports::{part_in, part_out};
-use super::fence_table::{FenceEvent, table};
+use super::fence_table::{FenceEvent, machine, table};
 use crate::common::sys::{sys_from, sys_params, sys_tag};
 use crate::msg::*;
 use crate::registry::{BlockError, ParamInfo, ParamSet};
@@ -42,14 +42,19 @@ use weft_rtl::prelude::*;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum FenceState {
     /// No fence.
+    #[hw(label = "IDLE")]
     Idle,
     /// The banks complete all writes of the old epoch.
+    #[hw(label = "DRAIN")]
     Drain,
     /// The banks write back dirty lines.
+    #[hw(label = "FLUSH")]
     Flush,
     /// Fence requests and the own marker leave.
+    #[hw(label = "SEND")]
     Send,
     /// Acknowledgements come in.
+    #[hw(label = "WAIT")]
     Wait,
 }
 
@@ -219,7 +224,8 @@ fn describe(p: &FenceParams) {
         (FenceEvent::LastAck, last),
         (FenceEvent::FenceReq, marked),
     ];
-    observe_rows(&u, &fired);
+    observe_rows(&u, &fired, begin);
+    machine().check(&[]);
     count("fences", begin, "fences begun");
     observe_races(p, &u, &start, marked, flushed, ack.own);
 }
@@ -358,22 +364,32 @@ fn acknowledgements(
     Ack { any: own | remote, own }
 }
 
-/// Rows of the table that are taken; a pair of state and event without a row fails.
-fn observe_rows(u: &Unit, fired: &[(FenceEvent, Bool)]) {
-    let table = table();
-    for (event, now) in fired {
+/// Rows of the table that are taken; a pair of state and event without a row fails, and so does a state to which the rows do not lead. A release that comes to
+/// an idle unit `begins` in the next cycle.
+fn observe_rows(u: &Unit, fired: &[(FenceEvent, Bool)], begins: Bool) {
+    let (table, now) = (table(), u.state.get());
+    let mut expected = mux(begins, enum_lit(FenceState::Drain), now);
+    for (event, happens) in fired {
         let mut known = Vec::new();
-        for row in table.rows.iter().filter(|r| r.when[1] == vec![*event as u64]) {
-            let state = u.state.get().bits().eq(row.when[0][0]);
-            cover(&row.id, *now & state, &row.text);
-            known.push(state);
+        for row in table.rows().iter().filter(|row| row.when[1] == [event.encoding()]) {
+            let here = any_of(&row.when[0].iter().map(|code| now.bits().eq(*code)).collect::<Vec<_>>());
+            cover(&row.id, *happens & here, &row.why);
+            known.push(here);
+            let later = *event == FenceEvent::Release;
+            for next in FenceState::VARIANTS.iter().filter(|s| !later && row.next == [s.encoding()]) {
+                expected = mux(*happens & here, enum_lit(*next), expected);
+            }
         }
         assert_always(
-            &format!("{}_{}_listed", table.name, format!("{event:?}").to_lowercase()),
-            !*now | any_of(&known),
+            &format!("{}_{}_listed", table.name(), event.label().to_lowercase()),
+            !*happens | any_of(&known),
             "every pair of state and event that occurs has a row in the table",
         );
     }
+    u.state.on_next(move |next| {
+        let text = "the state that follows is the one to which the rows lead";
+        assert_always("fence_table_next", next.bits().eq(expected.bits()), text);
+    });
 }
 
 fn observe_races(

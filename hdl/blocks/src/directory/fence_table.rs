@@ -1,5 +1,6 @@
-//! Transition table of the fence unit (rec.md section 7), as data. Several events may happen in one cycle, so the rows are not decoded but
-//! observed: each row taken is counted, and an event without a row fails an assertion.
+//! Transition table of the fence unit (rec.md section 7). Several events may happen in one cycle, so the rows are not decoded but
+//! observed: each row taken is counted, and an event without a row, or a state to which no row leads, fails an assertion. A release that comes to an idle unit is
+//! noted, and moves it in the cycle after.
 
 use super::fence::FenceState;
 use weft_rtl::prelude::*;
@@ -8,64 +9,59 @@ use weft_rtl::prelude::*;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum FenceEvent {
     /// The GPU asks for a release.
+    #[hw(label = "release")]
     Release,
     /// All banks have completed the old epoch.
+    #[hw(label = "drained")]
     Drained,
     /// All banks have written back (or the flush is switched off).
+    #[hw(label = "flushed")]
     Flushed,
     /// All requests and the own marker have left.
+    #[hw(label = "sent")]
     Sent,
     /// An acknowledgement that is not the last.
+    #[hw(label = "ack")]
     Ack,
     /// The last acknowledgement.
+    #[hw(label = "last_ack")]
     LastAck,
     /// A fence request of another GPU.
     FenceReq,
 }
 
-/// The table; row names are ledger identifiers, the action is the next state.
-pub fn table() -> Table {
-    use FenceEvent::*;
-    use FenceState::*;
-    let states = [(Idle, "IDLE"), (Drain, "DRAIN"), (Flush, "FLUSH"), (Send, "SEND"), (Wait, "WAIT")];
-    let name_of = |state: FenceState| states.iter().find(|s| s.0 == state).map_or("", |s| s.1);
-    let mut rows = Vec::new();
-    let mut add = |state: FenceState, event: FenceEvent, event_name: &str, next: FenceState, text: &str| {
-        rows.push(Row {
-            id: format!("fence.{}.{event_name}", name_of(state)),
-            when: vec![vec![state.encoding()], vec![event.encoding()]],
-            actions: vec![name_of(next)],
-            text: text.to_string(),
-        });
-    };
-    add(Idle, Release, "release", Drain, "flip the epoch and drain");
-    for state in [Drain, Flush, Send, Wait] {
-        add(state, Release, "release", state, "batched into the next fence");
+transitions! {
+    /// The table; row names are ledger identifiers.
+    pub fn table() {
+        name "fence_table", rows "fence.";
+        on "state": FenceState, "event": FenceEvent;
+        next FenceState;
+
+        (Idle, Release) -> Drain  "flip the epoch and drain";
+        (Drain, Release)          "batched into the next fence";
+        (Flush, Release)          "batched into the next fence";
+        (Send, Release)           "batched into the next fence";
+        (Wait, Release)           "batched into the next fence";
+        (Drain, Drained) -> Flush "nothing of the old epoch is outstanding";
+        (Flush, Flushed) -> Send  "all dirty lines are written back, or that is switched off";
+        (Send, Sent) -> Wait      "requests to the other homes and the own marker have left";
+        (Send, Ack)               "counted while still sending";
+        (Wait, Ack)               "counted";
+        (Wait, LastAck) -> Idle   "all acknowledgements are in";
+        (Idle, FenceReq)          "a marker for the requester goes into every INV FIFO";
+        (Drain, FenceReq)         "a marker for the requester goes into every INV FIFO";
+        (Flush, FenceReq)         "a marker for the requester goes into every INV FIFO";
+        (Send, FenceReq)          "a marker for the requester goes into every INV FIFO";
+        (Wait, FenceReq)          "a marker for the requester goes into every INV FIFO";
+        never (Idle | Flush | Send | Wait, Drained)    "the banks are told to drain in DRAIN";
+        never (Idle | Drain | Send | Wait, Flushed)    "the banks are told to flush in FLUSH";
+        never (Idle | Drain | Flush | Wait, Sent)      "requests and the own marker leave in SEND";
+        never (Idle | Drain | Flush, Ack | LastAck)    "no home has been asked for a marker, or all have acknowledged";
+        never (Send, LastAck)     "the last acknowledgement waits until all requests have left";
     }
-    add(Drain, Drained, "drained", Flush, "nothing of the old epoch is outstanding");
-    add(Flush, Flushed, "flushed", Send, "all dirty lines are written back, or that is switched off");
-    add(Send, Sent, "sent", Wait, "requests to the other homes and the own marker have left");
-    add(Send, Ack, "ack", Send, "counted while still sending");
-    add(Wait, Ack, "ack", Wait, "counted");
-    add(Wait, LastAck, "last_ack", Idle, "all acknowledgements are in");
-    for (state, _) in states {
-        add(state, FenceReq, "FenceReq", state, "a marker for the requester goes into every INV FIFO");
-    }
-    let events = [
-        ("release", Release),
-        ("drained", Drained),
-        ("flushed", Flushed),
-        ("sent", Sent),
-        ("ack", Ack),
-        ("last ack", LastAck),
-        ("FenceReq", FenceReq),
-    ];
-    Table {
-        name: "fence_table",
-        columns: vec![
-            Column { name: "state", values: states.iter().map(|s| (s.1, s.0.encoding())).collect() },
-            Column { name: "event", values: events.iter().map(|e| (e.0, e.1.encoding())).collect() },
-        ],
-        rows,
-    }
+}
+
+/// Everything that moves a fence unit.
+pub fn machine() -> Machine<FenceState> {
+    Machine::new("state of a fence unit", FenceState::Idle).with(&table())
 }

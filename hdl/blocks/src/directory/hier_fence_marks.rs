@@ -13,7 +13,7 @@ use super::hier_fence_incoming::Incoming;
 use super::hier_fence_params::{HierFenceParams, Part};
 use super::hier_fence_scope::Which;
 use super::hier_fence_serve::Round;
-use super::hier_fence_table::{MarkEvent, MarkState, follow, mark_table};
+use super::hier_fence_table::{MarkEvent, MarkState, mark_table};
 use crate::common::arbiter::RoundRobin;
 use crate::common::fifo::Fifo;
 use crate::msg::*;
@@ -184,7 +184,7 @@ impl Marks {
             (MarkEvent::Ordered, ordered),
             (MarkEvent::Left, left),
         ];
-        follow(&mark_table(), &engine.state, &events);
+        mark_table().drive(&engine.state, &events);
         engine.observe(p, &any, &open, &begins);
         let others = engine.homes.iter().zip(&begins);
         any_of(&others.map(|(home, b)| *b & (home.waits.get() & !home.own(p)).any()).collect::<Vec<_>>())

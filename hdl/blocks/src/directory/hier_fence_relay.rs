@@ -17,7 +17,7 @@
 
 use super::hier_fence_incoming::Incoming;
 use super::hier_fence_params::HierFenceParams;
-use super::hier_fence_table::{ServeEvent, ServeState, follow, relay_table};
+use super::hier_fence_table::{ServeEvent, ServeState, relay_table};
 use weft_rtl::prelude::*;
 
 /// The relay's registers.
@@ -100,8 +100,7 @@ impl Relay {
             "a GPU has one release of system scope in flight",
         );
         let left = (self.state.get().is(ServeState::Busy) & self.to_ask.get().none()).named("relay_left");
-        follow(
-            &relay_table(),
+        relay_table().drive(
             &self.state,
             &[
                 (ServeEvent::Request, (new | new_common).any()),

@@ -3,7 +3,7 @@
 //! They share nothing but the banks' command port, which never waits for other GPUs: the engine of GPU scope has no state that depends on them.
 
 use super::hier_fence_params::{HierFenceParams, Part};
-use super::hier_fence_table::{EngineTable, ScopeEvent, ScopeState, follow};
+use super::hier_fence_table::{ScopeEvent, ScopeState, ScopeTable, check};
 use crate::msg::*;
 use weft_rtl::prelude::*;
 
@@ -267,7 +267,7 @@ impl Scope {
     pub fn step(
         &self,
         p: &HierFenceParams,
-        table: &EngineTable,
+        table: &ScopeTable,
         seq: Bits,
         acquire: Bool,
         i: &Inputs,
@@ -305,7 +305,8 @@ impl Scope {
         if let Some(again) = again {
             events.extend([(ScopeEvent::Join, (i.joins[0] | i.joins[1]).any()), (ScopeEvent::Again, again)]);
         }
-        follow(table, &self.state, &events);
+        check(table);
+        table.drive(&self.state, &events);
         let (far, mark) = self.ask(p, drained, flushed, (complete, again), acquires_begin);
         Outputs {
             far,

@@ -2,7 +2,7 @@
 
 use super::hier_fence_params::HierFenceParams;
 use super::hier_fence_scope::Scope;
-use super::hier_fence_table::{EngineTable, ServeEvent, ServeState, follow};
+use super::hier_fence_table::{ServeEvent, ServeState, ServeTable};
 use crate::common::arbiter::RoundRobin;
 use crate::msg::*;
 use weft_rtl::prelude::*;
@@ -151,7 +151,7 @@ impl Serve {
     }
 
     /// New requests come, and the banks may have finished; the GPMs that are answered.
-    pub fn step(&self, p: &HierFenceParams, new: Bits, finished: Bool, table: &EngineTable) -> Bits {
+    pub fn step(&self, p: &HierFenceParams, new: Bits, finished: Bool, table: &ServeTable) -> Bits {
         let (name, begins) = (self.name, self.begins());
         when(begins, || self.serving.set(self.waits.get()));
         when(begins | new.any(), || {
@@ -164,7 +164,7 @@ impl Serve {
         );
         let events =
             [(ServeEvent::Request, new.any()), (ServeEvent::Begin, begins), (ServeEvent::Finished, finished)];
-        follow(table, &self.state, &events);
+        table.drive(&self.state, &events);
         let others = !p.own_gpm(bool_lit(true));
         self.serving.get() & others & finished.repeat(p.gpm_slots())
     }

@@ -1,5 +1,5 @@
-//! Transition tables of the hierarchical fence unit (hmg.md sections 6 and 8), as data: one per engine. A row that changes the state drives the state
-//! register; each row taken is counted, and an event without a row fails an assertion.
+//! Transition tables of the hierarchical fence unit (hmg.md sections 6 and 8): one per engine. The rows drive the engine's state register. A table is called
+//! like its engine: `gpu`, `sys` (`join` in a GPM that has the leader ask), `mark`, `far`, `drop`, `relay`.
 
 use super::hier_fence_params::FenceScheme;
 use weft_rtl::prelude::*;
@@ -8,22 +8,31 @@ use weft_rtl::prelude::*;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum ScopeState {
     /// Nothing in flight.
+    #[hw(label = "IDLE")]
     Idle,
     /// The own banks complete what the scope's homes in this GPU must have.
+    #[hw(label = "DRAIN")]
     Drain,
     /// The own banks write back dirty lines.
+    #[hw(label = "FLUSH")]
     Flush,
     /// All GPMs of this GPU complete what they have passed on to other GPUs.
+    #[hw(label = "FAR")]
     Far,
     /// Requests for markers leave.
+    #[hw(label = "SEND")]
     Send,
     /// Acknowledgements of markers come in.
+    #[hw(label = "WAIT")]
     Wait,
     /// The own banks drop copies.
+    #[hw(label = "DROP")]
     Drop,
     /// Other GPMs drop copies.
+    #[hw(label = "DROP_WAIT")]
     DropWait,
     /// The end is reported.
+    #[hw(label = "DONE")]
     Done,
 }
 
@@ -31,28 +40,40 @@ pub enum ScopeState {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum ScopeEvent {
     /// A release or acquire of this scope arrives.
+    #[hw(label = "token")]
     Token,
     /// Where GPMs join: another GPM asks the leader for a release.
+    #[hw(label = "join")]
     Join,
     /// A batch of releases begins.
+    #[hw(label = "release")]
     Release,
     /// A batch of acquires begins.
+    #[hw(label = "acquire")]
     Acquire,
     /// The own banks have drained.
+    #[hw(label = "drained")]
     Drained,
     /// The own banks have flushed.
+    #[hw(label = "flushed")]
     Flushed,
     /// The own banks have dropped.
+    #[hw(label = "dropped")]
     Dropped,
     /// All requests have left.
+    #[hw(label = "sent")]
     Sent,
     /// An acknowledgement of another node, or the own one.
+    #[hw(label = "ack")]
     Ack,
     /// All acknowledgements are in.
+    #[hw(label = "all_acks")]
     AllAcks,
     /// All are in and other GPMs have joined meanwhile.
+    #[hw(label = "again")]
     Again,
     /// The end has been reported.
+    #[hw(label = "reported")]
     Reported,
 }
 
@@ -60,10 +81,13 @@ pub enum ScopeEvent {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum MarkState {
     /// No marker.
+    #[hw(label = "IDLE")]
     Idle,
     /// Tokens are with the banks.
+    #[hw(label = "ORDER")]
     Order,
     /// The marker leaves.
+    #[hw(label = "OUT")]
     Out,
 }
 
@@ -71,12 +95,16 @@ pub enum MarkState {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum MarkEvent {
     /// A request for a marker, of another node or the own fence.
+    #[hw(label = "request")]
     Request,
     /// A marker begins for all of a scope that wait.
+    #[hw(label = "begin")]
     Begin,
     /// All banks have given the token back.
+    #[hw(label = "ordered")]
     Ordered,
     /// The marker has left.
+    #[hw(label = "left")]
     Left,
 }
 
@@ -84,8 +112,10 @@ pub enum MarkEvent {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum ServeState {
     /// Nobody is served.
+    #[hw(label = "IDLE")]
     Idle,
     /// The banks are at it, for all requesters that had waited.
+    #[hw(label = "BUSY")]
     Busy,
 }
 
@@ -93,139 +123,145 @@ pub enum ServeState {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum ServeEvent {
     /// A request arrives.
+    #[hw(label = "request")]
     Request,
     /// All that wait are served together.
+    #[hw(label = "begin")]
     Begin,
     /// The banks have answered; each requester gets its acknowledgement.
+    #[hw(label = "finished")]
     Finished,
 }
 
-/// A row of one engine's table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EngineRow {
-    /// Ledger identifier.
-    pub id: String,
-    /// State before, by encoding.
-    pub state: u64,
-    /// Event, by encoding.
-    pub event: u64,
-    /// State after, by encoding.
-    pub next: u64,
-    /// One sentence.
-    pub text: &'static str,
+/// The table of an engine that carries out releases and acquires of one scope.
+pub type ScopeTable = Transitions<(ScopeState, ScopeEvent), ScopeState, NoAction>;
+
+/// The table of an engine that has something done for others.
+pub type ServeTable = Transitions<(ServeState, ServeEvent), ServeState, NoAction>;
+
+/// A table of an engine of one scope as it grows.
+struct Rows {
+    table: ScopeTable,
+    /// The states that the engine has with its scheme.
+    phases: Vec<ScopeState>,
 }
 
-/// The table of one engine.
-#[derive(Clone, Debug)]
-pub struct EngineTable {
-    /// Name of the engine: `gpu`, `sys` (`join` in a GPM that has the leader ask), `mark`, `far`, `drop`,
-    /// `relay`.
-    pub engine: &'static str,
-    /// Rows.
-    pub rows: Vec<EngineRow>,
-    states: Vec<(&'static str, u64)>,
-    events: Vec<(&'static str, u64)>,
-}
-
-impl EngineTable {
-    fn new<S: HwEnum + Copy, E: HwEnum + Copy>(
-        engine: &'static str,
-        states: &[(S, &'static str)],
-        events: &[(E, &'static str)],
-    ) -> EngineTable {
-        EngineTable {
-            engine,
-            rows: Vec::new(),
-            states: states.iter().map(|(s, name)| (*name, s.encoding())).collect(),
-            events: events.iter().map(|(e, name)| (*name, e.encoding())).collect(),
+impl Rows {
+    /// The table of an engine, with the rows of tokens.
+    fn new(engine: &'static str, phases: Vec<ScopeState>) -> Rows {
+        let table = Transitions::new(engine, format!("hfence.{engine}."), &["state", "event"]);
+        let mut rows = Rows { table, phases };
+        for state in rows.phases.clone() {
+            let text = if state == ScopeState::Idle {
+                "noted; its fence begins in the next cycle"
+            } else {
+                "batched into the next fence of its kind"
+            };
+            rows.row((state, ScopeEvent::Token, state), "", text);
         }
+        rows
     }
 
     /// Appends a row; `variant` tells rows apart that one state and event have in different schemes.
-    fn row<S: HwEnum, E: HwEnum>(
+    #[track_caller]
+    fn row(
         &mut self,
-        (state, event, next): (S, E, S),
+        (state, event, next): (ScopeState, ScopeEvent, ScopeState),
         variant: &str,
         text: &'static str,
     ) {
-        let (state, event, next) = (state.encoding(), event.encoding(), next.encoding());
-        let name = |list: &[(&'static str, u64)], code: u64| {
-            list.iter().find(|(_, c)| *c == code).map_or("", |(name, _)| *name)
-        };
-        let (s, e) = (name(&self.states, state), name(&self.events, event));
-        let id = format!("hfence.{}.{s}.{e}{variant}", self.engine);
-        self.rows.push(EngineRow { id, state, event, next, text });
+        let id = format!("{}.{}{variant}", state.label(), event.label());
+        let next: &[ScopeState] = if next == state { &[] } else { &[next] };
+        self.table.row(Some(&id), (&[state], &[event]), next, &[], text);
     }
 
-    /// The same as a table of the language, whose action is the next state.
-    pub fn table(&self) -> Table {
-        let name = |code: u64| self.states.iter().find(|(_, c)| *c == code).map_or("", |(name, _)| *name);
-        let row = |r: &EngineRow| Row {
-            id: r.id.clone(),
-            when: vec![vec![r.state], vec![r.event]],
-            actions: vec![name(r.next)],
-            text: r.text.to_string(),
-        };
-        Table {
-            name: "hier_fence_table",
-            columns: vec![
-                Column { name: "state", values: self.states.clone() },
-                Column { name: "event", values: self.events.clone() },
-            ],
-            rows: self.rows.iter().map(row).collect(),
+    /// Rows of the states that ask for markers.
+    fn marking(&mut self, complete: &'static str) {
+        use ScopeEvent::*;
+        use ScopeState::*;
+        self.row((Send, Ack, Send), "", "counted while still sending");
+        self.row((Send, Sent, Wait), "", "all requests have left");
+        self.row((Wait, Ack, Wait), "", "counted");
+        self.row((Wait, AllAcks, Done), "", complete);
+    }
+
+    /// The row of the end, and what never happens.
+    fn end(mut self) -> ScopeTable {
+        use ScopeEvent::*;
+        use ScopeState::*;
+        self.row((Done, Reported, Idle), "", "the last of the batch is reported");
+        let has = |state: &ScopeState| self.phases.contains(state);
+        let absent: Vec<ScopeState> = ScopeState::VARIANTS.iter().copied().filter(|s| !has(s)).collect();
+        if !absent.is_empty() {
+            self.table.never((&absent, &[]), "the scheme has no such phase");
         }
+        for (event, why) in [
+            (Join, "GPMs join the engine of system scope of a leader only"),
+            (Release, "a batch begins when the engine is idle"),
+            (Acquire, "a batch begins when the engine is idle"),
+            (Drained, "the banks are told to drain in DRAIN"),
+            (Flushed, "the banks are told to flush in FLUSH"),
+            (Dropped, "the banks are told to drop in DROP"),
+            (Sent, "requests for markers leave in SEND"),
+            (Ack, "nobody has been asked for anything, or all have acknowledged"),
+            (AllAcks, "what is awaited is complete in the states that await it"),
+            (Again, "only a leader's far drain is repeated, for GPMs that have joined"),
+            (Reported, "an end is reported in DONE"),
+        ] {
+            let code = event.encoding();
+            let rows = self.table.rows();
+            let taken = |s: &ScopeState| {
+                rows.iter().any(|row| row.when[0].contains(&s.encoding()) && row.when[1].contains(&code))
+            };
+            let others: Vec<ScopeState> =
+                ScopeState::VARIANTS.iter().copied().filter(|s| !taken(s)).collect();
+            if !others.is_empty() {
+                self.table.never((&others, &[event]), why);
+            }
+        }
+        self.table
     }
 }
 
 /// The engine of GPU scope.
-pub fn gpu_table(scheme: FenceScheme) -> EngineTable {
+pub fn gpu_table(scheme: FenceScheme) -> ScopeTable {
     use ScopeEvent::*;
     use ScopeState::*;
-    let mut t = scope_table("gpu");
+    let phases =
+        if scheme.markers() { vec![Idle, Drain, Send, Wait, Done] } else { vec![Idle, Drain, Drop, Done] };
+    let mut t = Rows::new("gpu", phases);
+    t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
     if scheme.markers() {
-        tokens(&mut t, &[Idle, Drain, Send, Wait, Done]);
-        t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
         t.row((Idle, Acquire, Done), "", "L2s are coherent: nothing to do");
         t.row((Drain, Drained, Send), "", "GPU homes have all writes: ask the GPMs for markers");
-        marking(&mut t, "the M homes of the GPU have acknowledged: the release is complete");
+        t.marking("the M homes of the GPU have acknowledged: the release is complete");
     } else {
-        tokens(&mut t, &[Idle, Drain, Drop, Done]);
-        t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
         t.row((Idle, Acquire, Drop), "_sw", "the own banks drop copies");
         t.row((Drain, Drained, Done), "_sw", "the homes of the scope have all writes");
         t.row((Drop, Dropped, Done), "", "nothing old is found any more");
     }
-    t.row((Done, Reported, Idle), "", "the last of the batch is reported");
-    t
+    t.end()
 }
 
 /// The engine of system scope.
-pub fn sys_table(scheme: FenceScheme) -> EngineTable {
-    use ScopeEvent::*;
-    use ScopeState::*;
-    let mut t = scope_table("sys");
+pub fn sys_table(scheme: FenceScheme) -> ScopeTable {
     match scheme {
-        FenceScheme::Hmg { flush } => sys_with_markers(&mut t, flush, true),
-        FenceScheme::Joined { flush } => {
-            sys_with_markers(&mut t, flush, true);
-            joining(&mut t, flush);
-        }
-        FenceScheme::Flat { flush } => sys_with_markers(&mut t, flush, false),
-        FenceScheme::Drain { flush } => sys_with_acks(&mut t, flush),
-        FenceScheme::SwHierarchical => sys_of_software(&mut t, true),
-        FenceScheme::SwFlat => sys_of_software(&mut t, false),
+        FenceScheme::Hmg { flush } => sys_with_markers(flush, true).end(),
+        FenceScheme::Joined { flush } => joining(sys_with_markers(flush, true), flush).end(),
+        FenceScheme::Flat { flush } => sys_with_markers(flush, false).end(),
+        FenceScheme::Drain { flush } => sys_with_acks(flush).end(),
+        FenceScheme::SwHierarchical => sys_of_software_with_homes().end(),
+        FenceScheme::SwFlat => sys_of_software().end(),
     }
-    t.row((Done, Reported, Idle), "", "the last of the batch is reported");
-    t
 }
 
 /// Rows with markers; `far`: GPU homes have passed writes on, so all GPMs of the GPU drain before.
-fn sys_with_markers(t: &mut EngineTable, flush: bool, far: bool) {
+fn sys_with_markers(flush: bool, far: bool) -> Rows {
     use ScopeEvent::*;
     use ScopeState::*;
     let states = [Idle, Drain, Flush, Far, Send, Wait, Done];
     let here = states.into_iter().filter(|s| (flush || *s != Flush) && (far || *s != Far));
-    tokens(t, &here.collect::<Vec<_>>());
+    let mut t = Rows::new("sys", here.collect());
     t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
     t.row((Idle, Acquire, Done), "", "L2s are coherent: nothing to do");
     let (next, variant, text) = if far {
@@ -243,11 +279,12 @@ fn sys_with_markers(t: &mut EngineTable, flush: bool, far: bool) {
         t.row((Far, Ack, Far), "", "counted");
         t.row((Far, AllAcks, Send), "", "system homes have all writes: ask all nodes for markers");
     }
-    marking(t, "all N*M homes have acknowledged: the release is complete");
+    t.marking("all N*M homes have acknowledged: the release is complete");
+    t
 }
 
 /// What is new in a leader: other GPMs join.
-fn joining(t: &mut EngineTable, flush: bool) {
+fn joining(mut t: Rows, flush: bool) -> Rows {
     use ScopeEvent::*;
     use ScopeState::*;
     for state in [Idle, Drain, Flush, Send, Wait, Done].into_iter().filter(|s| flush || *s != Flush) {
@@ -255,15 +292,15 @@ fn joining(t: &mut EngineTable, flush: bool) {
     }
     t.row((Far, Join, Far), "", "noted: another far drain takes it into this batch");
     t.row((Far, Again, Far), "", "GPMs have joined: all GPMs of the GPU drain towards other GPUs once more");
+    t
 }
 
 /// The engine of system scope of a GPM that has its GPU's leader ask.
-pub fn join_table(flush: bool) -> EngineTable {
+pub fn join_table(flush: bool) -> ScopeTable {
     use ScopeEvent::*;
     use ScopeState::*;
-    let mut t = scope_table("join");
     let here = [Idle, Drain, Flush, Send, Wait, Done].into_iter().filter(|s| flush || *s != Flush);
-    tokens(&mut t, &here.collect::<Vec<_>>());
+    let mut t = Rows::new("join", here.collect());
     t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
     t.row((Idle, Acquire, Done), "", "L2s are coherent: nothing to do");
     if flush {
@@ -275,28 +312,15 @@ pub fn join_table(flush: bool) -> EngineTable {
     t.row((Send, Sent, Wait), "", "the request has left");
     t.row((Wait, Ack, Wait), "", "counted");
     t.row((Wait, AllAcks, Done), "", "the leader's release is complete, and it covers this one");
-    t.row((Done, Reported, Idle), "", "the last of the batch is reported");
-    t
-}
-
-/// The engine that asks the own GPU's homes for markers on behalf of GPUs.
-pub fn relay_table() -> EngineTable {
-    use ServeEvent::*;
-    use ServeState::*;
-    let mut t = serve_states("relay");
-    t.row((Idle, Request, Idle), "", "noted");
-    t.row((Busy, Request, Busy), "", "noted for the next time");
-    t.row((Idle, Begin, Busy), "", "the homes are asked, for all GPUs that wait");
-    t.row((Busy, Finished, Idle), "", "all homes have been asked");
-    t
+    t.end()
 }
 
 /// Rows where invalidations are acknowledged: an answered store has left no old copy.
-fn sys_with_acks(t: &mut EngineTable, flush: bool) {
+fn sys_with_acks(flush: bool) -> Rows {
     use ScopeEvent::*;
     use ScopeState::*;
     let here = [Idle, Drain, Flush, Done].into_iter().filter(|s| flush || *s != Flush);
-    tokens(t, &here.collect::<Vec<_>>());
+    let mut t = Rows::new("sys", here.collect());
     t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
     t.row((Idle, Acquire, Done), "", "L2s are coherent: nothing to do");
     if flush {
@@ -305,161 +329,122 @@ fn sys_with_acks(t: &mut EngineTable, flush: bool) {
     } else {
         t.row((Drain, Drained, Done), "_flat", "all homes have all writes");
     }
+    t
 }
 
-/// Rows without markers; `hierarchical`: there are GPU homes.
-fn sys_of_software(t: &mut EngineTable, hierarchical: bool) {
+/// What an acquire of system scope begins where software drops copies.
+const DROPS: &str = "own banks drop all copies, other GPMs those of other GPUs' lines";
+
+/// Rows without markers, where there are no GPU homes.
+fn sys_of_software() -> Rows {
     use ScopeEvent::*;
     use ScopeState::*;
-    let drop = "own banks drop all copies, other GPMs those of other GPUs' lines";
-    if !hierarchical {
-        tokens(t, &[Idle, Drain, Drop, Done]);
-        t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
-        t.row((Drain, Drained, Done), "_flat", "all homes have all writes");
-        t.row((Idle, Acquire, Drop), "_sw", drop);
-        t.row((Drop, Dropped, Done), "_flat", "nothing old is found any more");
-        return;
-    }
-    tokens(t, &[Idle, Drain, Far, Drop, DropWait, Done]);
+    let mut t = Rows::new("sys", vec![Idle, Drain, Drop, Done]);
+    t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
+    t.row((Drain, Drained, Done), "_flat", "all homes have all writes");
+    t.row((Idle, Acquire, Drop), "_sw", DROPS);
+    t.row((Drop, Dropped, Done), "_flat", "nothing old is found any more");
+    t
+}
+
+/// The same where there are.
+fn sys_of_software_with_homes() -> Rows {
+    use ScopeEvent::*;
+    use ScopeState::*;
+    let mut t = Rows::new("sys", vec![Idle, Drain, Far, Drop, DropWait, Done]);
     t.row((Idle, Release, Drain), "", "the own banks flip the epoch and drain");
     t.row((Drain, Drained, Far), "", "all GPMs of the GPU drain towards other GPUs");
     t.row((Far, Ack, Far), "", "counted");
     t.row((Far, AllAcks, Done), "_sw", "system homes have all writes");
-    t.row((Idle, Acquire, Drop), "_sw", drop);
+    t.row((Idle, Acquire, Drop), "_sw", DROPS);
     t.row((Drop, Ack, Drop), "", "counted");
     t.row((Drop, Dropped, DropWait), "", "the own banks are done");
     t.row((DropWait, Ack, DropWait), "", "counted");
     t.row((DropWait, AllAcks, Done), "", "all GPMs of the GPU have dropped");
-}
-
-fn scope_table(engine: &'static str) -> EngineTable {
-    use ScopeEvent::*;
-    use ScopeState::*;
-    let states = [
-        (Idle, "IDLE"),
-        (Drain, "DRAIN"),
-        (Flush, "FLUSH"),
-        (Far, "FAR"),
-        (Send, "SEND"),
-        (Wait, "WAIT"),
-        (Drop, "DROP"),
-        (DropWait, "DROP_WAIT"),
-        (Done, "DONE"),
-    ];
-    let events = [
-        (Token, "token"),
-        (Join, "join"),
-        (Release, "release"),
-        (Acquire, "acquire"),
-        (Drained, "drained"),
-        (Flushed, "flushed"),
-        (Dropped, "dropped"),
-        (Sent, "sent"),
-        (Ack, "ack"),
-        (AllAcks, "all_acks"),
-        (Again, "again"),
-        (Reported, "reported"),
-    ];
-    EngineTable::new(engine, &states, &events)
-}
-
-fn tokens(t: &mut EngineTable, states: &[ScopeState]) {
-    for state in states {
-        let text = if *state == ScopeState::Idle {
-            "noted; its fence begins in the next cycle"
-        } else {
-            "batched into the next fence of its kind"
-        };
-        t.row((*state, ScopeEvent::Token, *state), "", text);
-    }
-}
-
-fn marking(t: &mut EngineTable, complete: &'static str) {
-    use ScopeEvent::*;
-    use ScopeState::*;
-    t.row((Send, Ack, Send), "", "counted while still sending");
-    t.row((Send, Sent, Wait), "", "all requests have left");
-    t.row((Wait, Ack, Wait), "", "counted");
-    t.row((Wait, AllAcks, Done), "", complete);
-}
-
-/// The engine that sends this home's markers.
-pub fn mark_table() -> EngineTable {
-    use MarkEvent::*;
-    use MarkState::*;
-    let states = [(Idle, "IDLE"), (Order, "ORDER"), (Out, "OUT")];
-    let events = [(Request, "request"), (Begin, "begin"), (Ordered, "ordered"), (Left, "left")];
-    let mut t = EngineTable::new("mark", &states, &events);
-    for (state, _) in states {
-        t.row((state, Request, state), "", "noted");
-    }
-    t.row((Idle, Begin, Order), "", "a token goes to every bank, for all of a scope that wait");
-    t.row((Order, Ordered, Out), "", "the Invs of all writes under way are ahead");
-    t.row((Out, Left, Idle), "", "the egress has the marker");
     t
 }
 
-/// The engines `far` (drains towards other GPUs) and `drop` (copies of other GPUs' lines).
-pub fn serve_table(engine: &'static str) -> EngineTable {
-    use ServeEvent::*;
-    use ServeState::*;
-    let mut t = serve_states(engine);
-    t.row((Idle, Request, Idle), "", "noted");
-    t.row((Busy, Request, Busy), "", "noted for the next time");
-    t.row((Idle, Begin, Busy), "", "the banks begin, for all that wait");
-    t.row((Busy, Finished, Idle), "", "every requester served is answered");
-    t
+transitions! {
+    /// The engine that sends this home's markers.
+    pub fn mark_table() {
+        name "mark", rows "hfence.mark.";
+        on "state": MarkState, "event": MarkEvent;
+        next MarkState;
+
+        (Idle, Request)           "noted";
+        (Order, Request)          "noted";
+        (Out, Request)            "noted";
+        (Idle, Begin) -> Order    "a token goes to every bank, for all of a scope that wait";
+        (Order, Ordered) -> Out   "the Invs of all writes under way are ahead";
+        (Out, Left) -> Idle       "the egress has the marker";
+        never (Order | Out, Begin)    "one marker is under way at a time";
+        never (Idle | Out, Ordered)   "the banks give tokens back that they were sent in ORDER";
+        never (Idle | Order, Left)    "a marker leaves when all banks have given the token back";
+    }
 }
 
-fn serve_states(engine: &'static str) -> EngineTable {
-    use ServeEvent::*;
-    use ServeState::*;
-    let states = [(Idle, "IDLE"), (Busy, "BUSY")];
-    let events = [(Request, "request"), (Begin, "begin"), (Finished, "finished")];
-    EngineTable::new(engine, &states, &events)
+transitions! {
+    /// The engines `far` (drains towards other GPUs) and `drop` (copies of other GPUs' lines).
+    pub fn serve_table(engine: &'static str) {
+        name engine, rows format!("hfence.{engine}.");
+        on "state": ServeState, "event": ServeEvent;
+        next ServeState;
+
+        (Idle, Request)          "noted";
+        (Busy, Request)          "noted for the next time";
+        (Idle, Begin) -> Busy    "the banks begin, for all that wait";
+        (Busy, Finished) -> Idle "every requester served is answered";
+        never (Busy, Begin)      "who asks while some are served waits for the next time";
+        never (Idle, Finished)   "the banks answer what they were told when the engine began";
+    }
 }
 
-/// All tables of a scheme.
-pub fn tables(scheme: FenceScheme) -> Vec<EngineTable> {
+transitions! {
+    /// The engine that asks the own GPU's homes for markers on behalf of GPUs.
+    pub fn relay_table() {
+        name "relay", rows "hfence.relay.";
+        on "state": ServeState, "event": ServeEvent;
+        next ServeState;
+
+        (Idle, Request)          "noted";
+        (Busy, Request)          "noted for the next time";
+        (Idle, Begin) -> Busy    "the homes are asked, for all GPUs that wait";
+        (Busy, Finished) -> Idle "all homes have been asked";
+        never (Busy, Begin)      "who asks while homes are being asked waits for the next time";
+        never (Idle, Finished)   "homes are asked when the engine has begun";
+    }
+}
+
+/// The tables of the own engines with a scheme: of GPU scope, of system scope, and that of a GPM that has its leader ask.
+pub fn scope_tables(scheme: FenceScheme) -> Vec<ScopeTable> {
     let mut list = vec![sys_table(scheme)];
     if scheme.gpu_scope() {
         list.insert(0, gpu_table(scheme));
     }
-    if scheme.markers() {
-        list.push(mark_table());
+    if let FenceScheme::Joined { flush } = scheme {
+        list.push(join_table(flush));
     }
+    list
+}
+
+/// The tables of the engines that serve others with a scheme.
+pub fn serve_tables(scheme: FenceScheme) -> Vec<ServeTable> {
+    let mut list = Vec::new();
     if scheme.far_drains() {
         list.push(serve_table("far"));
     }
     if scheme.far_drops() {
         list.push(serve_table("drop"));
     }
-    if let FenceScheme::Joined { flush } = scheme {
-        list.extend([join_table(flush), relay_table()]);
+    if let FenceScheme::Joined { .. } = scheme {
+        list.push(relay_table());
     }
     list
 }
 
-/// Drives an engine's state register and observes its rows.
-pub(super) fn follow<S: HwEnum, E: HwEnum>(table: &EngineTable, state: &Reg<Enum<S>>, fired: &[(E, Bool)]) {
-    let now = state.get().bits();
-    for (event, happens) in fired {
-        let code = event.encoding();
-        let mut known = Vec::new();
-        for row in table.rows.iter().filter(|r| r.event == code) {
-            let here = now.eq(row.state);
-            if row.next != row.state {
-                when(*happens & here, || state.set(lit(row.next, now.width()).as_enum::<S>()));
-            }
-            cover(&row.id, *happens & here, row.text);
-            known.push(here);
-        }
-        let name = table.events.iter().find(|(_, c)| *c == code).map_or("", |(name, _)| *name);
-        let listed = known.into_iter().reduce(|a, b| a | b).unwrap_or(bool_lit(false));
-        assert_always(
-            &format!("{}_{name}_listed", table.engine),
-            !*happens | listed,
-            "every pair of state and event that occurs has a row in the table",
-        );
-    }
+/// What an engine of one scope goes through; its states are all reached, but those that its scheme has not.
+pub(super) fn check(table: &ScopeTable) {
+    let kept = |state: &ScopeState| table.rows().iter().any(|row| row.when[0].contains(&state.encoding()));
+    let absent: Vec<ScopeState> = ScopeState::VARIANTS.iter().copied().filter(|s| !kept(s)).collect();
+    Machine::new("state of an engine", ScopeState::Idle).with(table).check(&absent);
 }

@@ -150,7 +150,7 @@ pub(super) fn age_of(p: &DirParams, ages: Bits, way: Bits) -> Bits {
 pub(super) fn touch(p: &DirParams, go: Bool, look: &Lookup, plan: &Plan, ages: &Ages, s2: &Stage2) {
     let now = current_ages(look, ages);
     let own = age_of(p, now, look.way);
-    let touches = if p.policy == Policy::Lru { plan.row.action("touch") } else { plan.allocate };
+    let touches = if p.policy == Policy::Lru { plan.touch } else { plan.allocate };
     let write = (go & touches & own.any()).named("make_youngest");
     ages.s2_write.set(write);
     when(write, || {

@@ -77,7 +77,7 @@ use super::index::*;
 use super::lookup::*;
 use super::params::{DirKind, DirParams};
 use super::recv::{Recv, next_set, source};
-use super::table::{Found, table};
+use super::table::{DirAct, Found, machine, table};
 use super::write_inv::{WriteInv, WriteInvState};
 use crate::msg::{DirInv, DirOp, DirReq, DirRsp};
 use weft_rtl::prelude::*;
@@ -93,7 +93,10 @@ pub enum DirState {
 
 /// What S1 decides.
 pub(super) struct Plan {
-    pub row: Decoded,
+    /// The way becomes the youngest under `lru`.
+    pub touch: Bool,
+    /// It waits in the queue (GPU-VI only).
+    pub wait: Bool,
     pub allocate: Bool,
     pub evict: Bool,
     pub requester: Bits,
@@ -173,6 +176,7 @@ fn describe(p: &DirParams) {
     // A received Inv never waits in S1.
     let moves = d.recv.as_ref().map_or(go.get(), |recv| go.get() | recv.looks);
     let plan = plan(p, &look, moves);
+    machine(p.kind, p.downgrade).check(if p.kind.ranges() { &[] } else { &[Found::SlotEmpty] });
     let wi = WriteInv::new(p);
     let pending = d.evb.pending(look.base, look.slot, (d.s2.evict.get(), &d.s2.victim.get()), &d.invs);
     let stalls = stalls(&look, &plan, &pending, &d.evb, &d.s2, wi.state.get(), d.rsp.free);
@@ -319,38 +323,39 @@ pub(super) fn stage2(p: &DirParams) -> Stage2 {
     }
 }
 
+/// What a lookup finds of a slot with some sharers; `hit`: its entry is there.
+fn found_of(hit: Bool, sharers: Bits) -> Enum<Found> {
+    mux(hit, mux(sharers.any(), enum_lit(Found::SlotSet), enum_lit(Found::SlotEmpty)), enum_lit(Found::Miss))
+}
+
 fn plan(p: &DirParams, look: &Lookup, moves: Bool) -> Plan {
     let before =
         slot_sharers(p, look.old.slice(0, p.slots_width()), look.slot) & look.hit.repeat(p.sharers());
-    let found = mux(
-        look.hit,
-        mux(before.any(), enum_lit(Found::SlotSet), enum_lit(Found::SlotEmpty)),
-        enum_lit(Found::Miss),
-    )
-    .named("found");
-    let row = table(p.kind, p.downgrade).decode_about(look.req.line, moves, &[look.event, found.bits()]);
+    let found = found_of(look.hit, before).named("found");
+    let row = table(p.kind, p.downgrade).decode_about(look.req.line, moves, (look.event, found));
     let requester = sharer_of_node(p, look.req.src).named("requester");
     let none = lit(0, p.sharers());
-    let after = mux(row.action("only_requester"), requester, before);
-    let after = mux(row.action("add_requester"), before | requester, after);
-    let after = mux(row.action("clear"), none, after);
+    let after = mux(row.does(DirAct::OnlyRequester), requester, before);
+    let after = mux(row.does(DirAct::AddRequester), before | requester, after);
+    let after = mux(row.does(DirAct::Clear), none, after);
     let after = if p.kind == DirKind::Group4 {
-        mux(row.action("keep_requester"), before & requester, after)
+        mux(row.does(DirAct::KeepRequester), before & requester, after)
     } else {
         after
     };
     let after =
-        if p.downgrade { mux(row.action("drop_requester"), before & !requester, after) } else { after };
+        if p.downgrade { mux(row.does(DirAct::DropRequester), before & !requester, after) } else { after };
     let after = after.named("sharers_after");
-    let allocate = row.action("allocate").named("allocate");
+    let allocate = row.does(DirAct::Allocate).named("allocate");
     let tag = tag_of(p, look.base);
     let fresh = at_slot(p, slot_bits_for(p, after), look.slot);
     let flip = slot_bits_for(p, before) ^ slot_bits_for(p, after);
     let slots = look.old.slice(0, p.slots_width()) ^ at_slot(p, flip, look.slot);
     let slots = mux(allocate, fresh, slots);
     let valid = slots.any();
-    let inv = mux(row.action("inv_others"), before & !requester, none);
-    let inv = mux(row.action("inv_all"), before, inv).named("write_inv_sharers");
+    row.leads_to(mux((before ^ after).any(), found_of(valid, after), found));
+    let inv = mux(row.does(DirAct::InvOthers), before & !requester, none);
+    let inv = mux(row.does(DirAct::InvAll), before, inv).named("write_inv_sharers");
     Plan {
         evict: allocate & look.valids.all(),
         requester,
@@ -358,10 +363,11 @@ fn plan(p: &DirParams, look: &Lookup, moves: Bool) -> Plan {
         entry: pack(&[slots, tag, valid.bits()]),
         changed: (before ^ after).any(),
         freed: look.hit & !valid,
-        empty: if p.downgrade { row.action("report_empty") & after.none() } else { bool_lit(false) },
+        empty: if p.downgrade { row.does(DirAct::ReportEmpty) & after.none() } else { bool_lit(false) },
         inv,
         allocate,
-        row,
+        touch: row.does(DirAct::Touch),
+        wait: bool_lit(false),
     }
 }
 

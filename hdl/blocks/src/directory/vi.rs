@@ -57,7 +57,7 @@ use super::recv::{Source, next_set};
 use super::slice::{DirState, Plan, Stage2, stage2, write_back};
 use super::vi_covers as covers;
 use super::vi_pending::{Awaited, Pending, WAIT_DEPTH, WaitQueue};
-use super::vi_table::{ViFound, ViGroup, ViRow, operations};
+use super::vi_table::{ViAct, ViFound, ViGroup, ViRow, machine, operations};
 use crate::common::fifo::Fifo;
 use crate::msg::{Cause, DirInv, DirOp, DirReq, DirRsp};
 use weft_rtl::prelude::*;
@@ -118,6 +118,7 @@ pub(super) fn describe(p: &DirParams) {
     let behind = d.queue.of_group(look.base).any() & !d.s1_again.get();
     let decided = wire::<Bool>("s1_decided", ());
     let plan = plan(p, &look, group(awaited, behind), decided.get());
+    machine().check(&[]);
     let stops = d.stops(&look, &plan, &choice);
     let go = (valid & !stops.wait & !stops.stall).named("s1_go");
     let joins = (valid & stops.wait & !d.s1_again.get()).named("s1_joins");
@@ -208,7 +209,7 @@ impl<'a> Vi<'a> {
 
     fn stops(&self, look: &Lookup, plan: &Plan, choice: &Choice) -> Stops {
         let here = look.valid;
-        let wait = plan.row.action("wait");
+        let wait = plan.wait;
         let tells = plan.inv.any() | plan.evict;
         let held = self.invs.count.zext(5) + self.s2.evict.get().bits().zext(5);
         let turn = here & !wait;
@@ -323,21 +324,27 @@ fn group((written, evictions): (Bool, Bits), behind: Bool) -> Enum<ViGroup> {
         .named("awaited")
 }
 
+/// What a lookup finds; `others`: sharers of the entry that is `hit`, without the requester.
+fn found_of(hit: Bool, others: Bits) -> Enum<ViFound> {
+    let here = mux(others.any(), enum_lit(ViFound::Shared), enum_lit(ViFound::Sole));
+    mux(hit, here, enum_lit(ViFound::Miss))
+}
+
 fn plan(p: &DirParams, look: &Lookup, group: Enum<ViGroup>, decided: Bool) -> Plan {
     let before = look.old.slice(0, p.sharers()) & look.hit.repeat(p.sharers());
     let requester = sharer_of_node(p, look.req.src).named("requester");
     let others = before & !requester;
-    let hit = mux(others.any(), enum_lit(ViFound::Shared), enum_lit(ViFound::Sole));
-    let found = mux(look.hit, hit, enum_lit(ViFound::Miss)).named("found");
-    let row = operations().decode_about(look.req.line, decided, &[look.event, found.bits(), group.bits()]);
+    let found = found_of(look.hit, others).named("found");
+    let row = operations().decode_about(look.req.line, decided, (look.event, found, group));
     let none = lit(0, p.sharers());
-    let after = mux(row.action("only_requester"), requester, before);
-    let after = mux(row.action("add_requester"), before | requester, after);
-    let after = mux(row.action("clear"), none, after).named("sharers_after");
-    let allocate = row.action("allocate").named("allocate");
+    let after = mux(row.does(ViAct::OnlyRequester), requester, before);
+    let after = mux(row.does(ViAct::AddRequester), before | requester, after);
+    let after = mux(row.does(ViAct::Clear), none, after).named("sharers_after");
+    let allocate = row.does(ViAct::Allocate).named("allocate");
     let valid = after.any();
-    let inv = mux(row.action("inv_others"), others, none);
-    let inv = mux(row.action("inv_all"), before, inv).named("write_inv_sharers");
+    row.leads_to(found_of(valid, after & !requester));
+    let inv = mux(row.does(ViAct::InvOthers), others, none);
+    let inv = mux(row.does(ViAct::InvAll), before, inv).named("write_inv_sharers");
     Plan {
         evict: (allocate & look.valids.all()).named("evict"),
         requester,
@@ -348,6 +355,7 @@ fn plan(p: &DirParams, look: &Lookup, group: Enum<ViGroup>, decided: Bool) -> Pl
         empty: bool_lit(false),
         inv,
         allocate,
-        row,
+        touch: row.does(ViAct::Touch),
+        wait: row.does(ViAct::Wait),
     }
 }

@@ -97,7 +97,7 @@ fn pipeline(v: &View) {
     let alloc = v.go & v.plan.allocate;
     race("alloc_evicts_oldest", alloc & v.plan.evict, "no way is invalid: the oldest is replaced");
     if let Some(age) = v.age {
-        race("lru_touch", v.go & v.look.hit & age.any() & v.plan.row.action("touch"), "a hit on an old way");
+        race("lru_touch", v.go & v.look.hit & age.any() & v.plan.touch, "a hit on an old way");
     }
 }
 

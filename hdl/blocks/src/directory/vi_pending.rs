@@ -2,7 +2,7 @@
 
 use super::index::base_of;
 use super::params::DirParams;
-use super::vi_table::{ViRow, acknowledgements};
+use super::vi_table::{ViAckAct, ViRow, acknowledgements};
 use crate::msg::{DirOp, DirReq, DirRsp};
 use weft_rtl::prelude::*;
 
@@ -126,12 +126,12 @@ impl Pending {
         let row = self.rows.read(index).row;
         // One that nobody awaits, against the protocol, counts for nothing.
         let counts_down = (valid & here.any()).named("ack_counts");
-        let done = acknowledgements().decode_about(line, counts_down, &[row.bits(), last.bits()]);
+        let done = acknowledgements().decode_about(line, counts_down, (row, last));
         when(counts_down, || {
             for (i, count) in self.counts.iter().enumerate() {
                 when(index.eq(i as u64), || count.set(count.get() - 1));
             }
-            when(last & done.action("answer"), || self.completed.set(index.one_hot(self.p.pending)));
+            when(last & done.does(ViAckAct::Answer), || self.completed.set(index.one_hot(self.p.pending)));
         });
         assert_always(
             "ack_is_awaited",

@@ -1,7 +1,7 @@
-//! Transition tables of `gpu-vi-directory` (hmg.md section 8), as data: what operations do, and what acknowledgements do.
+//! Transition tables of `gpu-vi-directory` (hmg.md section 8): what operations do, and what acknowledgements do.
 //!
-//! Actions of an operation: `allocate` an entry; the new sharers, `only_requester`, `add_requester` or `clear` (none of them: unchanged); `inv_others` or
-//! `inv_all`, which begin W; `touch` the way under `lru`; `wait` in the queue. Of an acknowledgement: `answer` the store.
+//! The state of the first is the entry as its requester sees it. What is awaited of a group is no state of an entry: it
+//! is a count in the pending table, which begins with Invs and ends with the last acknowledgement, so the second table leads nowhere.
 
 use crate::msg::DirOp;
 use weft_rtl::prelude::*;
@@ -10,10 +10,13 @@ use weft_rtl::prelude::*;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum ViFound {
     /// No entry has this base.
+    #[hw(label = "miss")]
     Miss,
     /// An entry, and nobody but the requester is recorded.
+    #[hw(label = "hit, no other sharer")]
     Sole,
     /// An entry with other sharers.
+    #[hw(label = "hit, other sharers")]
     Shared,
 }
 
@@ -21,12 +24,16 @@ pub enum ViFound {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum ViGroup {
     /// Nothing.
+    #[hw(label = "nothing")]
     Free,
     /// E: acknowledgements of an evicted entry's Invs.
+    #[hw(label = "E")]
     Evicting,
     /// W: acknowledgements that a store waits for.
+    #[hw(label = "W")]
     Written,
     /// Nothing that an older operation of the group, which waits in the queue, would not have to pass too.
+    #[hw(label = "queued")]
     Behind,
 }
 
@@ -34,122 +41,107 @@ pub enum ViGroup {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum ViRow {
     /// W, by a store or atomic of another node.
+    #[hw(label = "W remote")]
     Remote,
     /// W, by a store of the home.
+    #[hw(label = "W local")]
     Local,
     /// E.
+    #[hw(label = "E")]
     Evicted,
 }
 
-const ALLOC: Actions = &["allocate", "only_requester", "touch"];
-const SHARE: Actions = &["add_requester", "touch"];
-const STAY: Actions = &["only_requester", "touch"];
-const TAKE: Actions = &["only_requester", "inv_others", "touch"];
-const WIPE: Actions = &["clear", "inv_all"];
-const WAIT: Actions = &["wait"];
-const NOTHING: Actions = &[];
+/// What an operation does. Without an action that names the new sharers they stay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum ViAct {
+    /// Allocate an entry.
+    Allocate,
+    /// The requester is the only sharer.
+    OnlyRequester,
+    /// The requester joins the sharers.
+    AddRequester,
+    /// Nobody is a sharer any more.
+    Clear,
+    /// The sharers but the requester get Invs: W begins.
+    InvOthers,
+    /// All sharers get Invs: W begins.
+    InvAll,
+    /// The way becomes the youngest under `lru`.
+    Touch,
+    /// Wait in the queue.
+    Wait,
+}
 
-type Actions = &'static [&'static str];
+transitions! {
+    /// The operations by what the lookup found and what is awaited; row names are ledger identifiers.
+    pub fn operations() {
+        name "gpu_vi_table", rows "gpu_vi.";
+        on "op": DirOp, "found": ViFound, "awaited": ViGroup;
+        next ViFound;
+        does ViAct;
 
-/// Operation, its name, whether it is a read, what it does on a miss, to the only sharer, with other sharers.
-type Operation = (DirOp, &'static str, bool, [Option<Actions>; 3]);
-
-/// The operations by what the lookup found and what is awaited; row names are ledger identifiers.
-pub fn operations() -> Table {
-    let stores = [Some(ALLOC), Some(STAY), Some(TAKE)];
-    let list: [Operation; 4] = [
-        (DirOp::RdRem, "RD_REM", true, [Some(ALLOC), Some(SHARE), Some(SHARE)]),
-        (DirOp::WrRem, "WR_REM", false, stores),
-        // The home is no sharer of its own lines.
-        (DirOp::WrLoc, "WR_LOC", false, [Some(NOTHING), None, Some(WIPE)]),
-        (DirOp::AtomRem, "ATOM_REM", false, stores),
-    ];
-    let found = [("miss", ViFound::Miss), ("sole", ViFound::Sole), ("shared", ViFound::Shared)];
-    let mut rows = Vec::new();
-    for (op, name, read, actions) in list {
-        let mut add = |what: &str, found: Vec<u64>, group: Vec<u64>, actions: Actions| {
-            rows.push(Row {
-                id: format!("gpu_vi.{name}.{what}"),
-                when: vec![vec![op.encoding()], found, group],
-                actions: actions.to_vec(),
-                text: words(actions, what).to_string(),
-            });
-        };
-        // A read does not mind that the Invs of an eviction are under way.
-        let open = if read { vec![ViGroup::Free, ViGroup::Evicting] } else { vec![ViGroup::Free] };
-        let open: Vec<u64> = open.into_iter().map(HwEnum::encoding).collect();
-        for ((what, found), actions) in found.into_iter().zip(actions) {
-            if let Some(actions) = actions {
-                add(what, vec![found.encoding()], open.clone(), actions);
-            }
-        }
-        if !read {
-            add("evicting", Vec::new(), vec![ViGroup::Evicting.encoding()], WAIT);
-        }
-        add("written", Vec::new(), vec![ViGroup::Written.encoding()], WAIT);
-        add("behind", Vec::new(), vec![ViGroup::Behind.encoding()], WAIT);
-    }
-    let names = list.iter().map(|(op, name, ..)| (*name, op.encoding())).collect();
-    Table {
-        name: "gpu_vi_table",
-        columns: vec![
-            Column { name: "op", values: names },
-            Column {
-                name: "found",
-                values: vec![("miss", 0), ("hit, no other sharer", 1), ("hit, other sharers", 2)],
-            },
-            Column { name: "awaited", values: vec![("nothing", 0), ("E", 1), ("W", 2), ("queued", 3)] },
-        ],
-        rows,
+        "RD_REM.miss"       (RdRem, Miss, Free | Evicting)  -> Sole [Allocate, OnlyRequester, Touch] NEW;
+        "RD_REM.sole"       (RdRem, Sole, Free | Evicting)          [AddRequester, Touch] "the requester joins the sharers";
+        "RD_REM.shared"     (RdRem, Shared, Free | Evicting)         [AddRequester, Touch] "the requester joins the sharers";
+        "RD_REM.written"    (RdRem, _, Written)                     [Wait] STORE;
+        "RD_REM.behind"     (RdRem, _, Behind)                      [Wait] "it waits behind the older operation";
+        "WR_REM.miss"       (WrRem, Miss, Free)             -> Sole [Allocate, OnlyRequester, Touch] NEW;
+        "WR_REM.sole"       (WrRem, Sole, Free)                     [OnlyRequester, Touch] "the requester stays the only sharer";
+        "WR_REM.shared"     (WrRem, Shared, Free)           -> Sole [OnlyRequester, InvOthers, Touch] TAKEN;
+        "WR_REM.evicting"   (WrRem, _, Evicting)                    [Wait] EVICTING;
+        "WR_REM.written"    (WrRem, _, Written)                     [Wait] STORE;
+        "WR_REM.behind"     (WrRem, _, Behind)                      [Wait] "it waits behind the older operation";
+        "WR_LOC.miss"       (WrLoc, Miss, Free)                     "nothing changes";
+        "WR_LOC.shared"     (WrLoc, Shared, Free)           -> Miss [Clear, InvAll] WIPED;
+        "WR_LOC.evicting"   (WrLoc, _, Evicting)                    [Wait] EVICTING;
+        "WR_LOC.written"    (WrLoc, _, Written)                     [Wait] STORE;
+        "WR_LOC.behind"     (WrLoc, _, Behind)                      [Wait] "it waits behind the older operation";
+        "ATOM_REM.miss"     (AtomRem, Miss, Free)           -> Sole [Allocate, OnlyRequester, Touch] NEW;
+        "ATOM_REM.sole"     (AtomRem, Sole, Free)                   [OnlyRequester, Touch] "the requester stays the only sharer";
+        "ATOM_REM.shared"   (AtomRem, Shared, Free)         -> Sole [OnlyRequester, InvOthers, Touch] TAKEN;
+        "ATOM_REM.evicting" (AtomRem, _, Evicting)                  [Wait] EVICTING;
+        "ATOM_REM.written"  (AtomRem, _, Written)                   [Wait] STORE;
+        "ATOM_REM.behind"   (AtomRem, _, Behind)                    [Wait] "it waits behind the older operation";
+        never (WrLoc, Sole, _) "the home is no sharer of its own lines";
+        never (Downgrade, _, _) "a slice with acknowledged Invs knows no downgrades";
     }
 }
 
-fn words(actions: Actions, what: &str) -> &'static str {
-    match (actions, what) {
-        (["wait"], "evicting") => "it waits until the Invs of the eviction are acknowledged",
-        (["wait"], "written") => "it waits until the store ahead of it has all acknowledgements",
-        (["wait"], _) => "it waits behind the older operation",
-        (["allocate", ..], _) => "allocate an entry with the requester as its sharer",
-        (["add_requester", ..], _) => "the requester joins the sharers",
-        (["only_requester", "inv_others", ..], _) => {
-            "the other sharers are invalidated, V->W; the answer waits for their acknowledgements, then W->V with the requester"
-        }
-        (["only_requester", ..], _) => "the requester stays the only sharer",
-        (["clear", ..], _) => {
-            "all sharers are invalidated, V->W; the answer waits for their acknowledgements, then W->I"
-        }
-        _ => "nothing changes",
-    }
+/// Of operations that find no entry.
+const NEW: &str = "allocate an entry with the requester as its sharer";
+/// Of those that wait.
+const EVICTING: &str = "it waits until the Invs of the eviction are acknowledged";
+const STORE: &str = "it waits until the store ahead of it has all acknowledgements";
+/// What becomes of an entry whose other sharers lose their copies.
+const TAKEN: &str = "the other sharers are invalidated, V->W; the answer waits for their acknowledgements, then W->V with the requester";
+/// The same of a store of the home.
+const WIPED: &str =
+    "all sharers are invalidated, V->W; the answer waits for their acknowledgements, then W->I";
+
+/// Everything that moves an entry, as one node sees it: what others ask for makes the entry shared, or takes it away; another base may take its way.
+pub fn machine() -> Machine<ViFound> {
+    use ViFound::*;
+    Machine::new("entry", Miss).with(&operations()).also(&[Miss, Sole], Shared).also(&[Sole, Shared], Miss)
 }
 
-/// What an acknowledgement does to the row of the pending table that it counts against.
-pub fn acknowledgements() -> Table {
-    let (remote, local, evicted) =
-        (ViRow::Remote.encoding(), ViRow::Local.encoding(), ViRow::Evicted.encoding());
-    let row = |id: &str, of: Vec<u64>, last: u64, actions: Actions, text: &str| Row {
-        id: format!("gpu_vi.ACK.{id}"),
-        when: vec![of, vec![last]],
-        actions: actions.to_vec(),
-        text: text.into(),
-    };
-    Table {
-        name: "gpu_vi_ack_table",
-        columns: vec![
-            Column { name: "row", values: vec![("W remote", remote), ("W local", local), ("E", evicted)] },
-            Column { name: "last", values: vec![("no", 0), ("yes", 1)] },
-        ],
-        rows: vec![
-            row("written", vec![remote, local], 0, NOTHING, "one acknowledgement less is awaited; still W"),
-            row(
-                "remote_complete",
-                vec![remote],
-                1,
-                &["answer"],
-                "the store is answered; W->V with its source",
-            ),
-            row("local_complete", vec![local], 1, &["answer"], "the store is answered; W->I"),
-            row("evicting", vec![evicted], 0, NOTHING, "one acknowledgement less is awaited; still E"),
-            row("evicted", vec![evicted], 1, NOTHING, "all copies of the evicted entry are gone"),
-        ],
+/// What an acknowledgement does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum ViAckAct {
+    /// Answer the store.
+    Answer,
+}
+
+transitions! {
+    /// What an acknowledgement does to the row of the pending table that it counts against.
+    pub fn acknowledgements() {
+        name "gpu_vi_ack_table", rows "gpu_vi.ACK.";
+        on "row": ViRow, "last": Is;
+        does ViAckAct;
+
+        "written"         (Remote | Local, No)         "one acknowledgement less is awaited; still W";
+        "remote_complete" (Remote, Yes)       [Answer] "the store is answered; W->V with its source";
+        "local_complete"  (Local, Yes)        [Answer] "the store is answered; W->I";
+        "evicting"        (Evicted, No)                "one acknowledgement less is awaited; still E";
+        "evicted"         (Evicted, Yes)               "all copies of the evicted entry are gone";
     }
 }

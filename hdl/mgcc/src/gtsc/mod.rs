@@ -43,9 +43,7 @@ pub use crate::l1::gtsc_l1;
 pub use crate::l2::gtsc_l2;
 pub use msg::GtscReq;
 
-use crate::l2::back_table::{self, BackKind};
 use weft_blocks::registry::BlockInfo;
-use weft_rtl::table::Table;
 
 /// L2 bank to L1: the same message as everywhere; a read's without the line is a Renew.
 pub type GtscRsp = crate::msg::UpRsp;
@@ -68,9 +66,4 @@ pub fn l2_info() -> BlockInfo {
         params: params::l2_infos,
         build: |set| gtsc_l2(&params::l2_from(set)?),
     }
-}
-
-/// The tables of the bank: requests and replays, answers of memory. Those of the L1 are [`crate::l1::operations`] and [`crate::l1::answers`].
-pub fn l2_tables() -> [Table; 2] {
-    [back_table::requests(BackKind::Gtsc), back_table::fills(BackKind::Gtsc)]
 }

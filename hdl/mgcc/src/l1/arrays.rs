@@ -1,7 +1,8 @@
 //! Tags, states, stamps, ages and data of the lines: one row is read per cycle.
 
-use super::{Block, L1Params};
+use super::{Block, BlockState, L1Params};
 use crate::choice::{GtscFault, Inject};
+use crate::watch;
 use weft_rtl::prelude::*;
 
 /// Stamps of a line.
@@ -56,7 +57,34 @@ pub(super) struct Found {
     pub victim_expired: Bool,
 }
 
+/// State of a block that is there if it is `valid` or `locked`.
+fn state_of(valid: Bool, locked: Bool) -> Enum<BlockState> {
+    let state = |state: BlockState| enum_lit(state);
+    mux(locked, state(BlockState::K), mux(valid, state(BlockState::V), state(BlockState::I)))
+}
+
+impl Found {
+    /// State of the line's block.
+    pub fn state(&self) -> Enum<BlockState> {
+        state_of(self.valid.any(), self.locked.any())
+    }
+}
+
 impl Arrays {
+    /// Calls `use_it` with the state in which this cycle leaves a line, which is in `way` if it is anywhere.
+    pub fn on_next_state(&self, line: Bits, way: Bits, use_it: impl FnOnce(Enum<BlockState>) + 'static) {
+        let (set, tag, ways) = (self.set_of(line), self.tag_of(line), self.valid.len());
+        let here = self.tag_writer.leaves(set, way, &self.tag_port.lane_at(way)).eq(tag);
+        let registers: Vec<&Reg<Bits>> = self.valid.iter().chain(&self.locked).collect();
+        watch::on_next_of(&registers, move |next| {
+            let at = |of: &[Bits]| {
+                let bits: Vec<Bool> = of.iter().map(|bits| bits.bit_at(set)).collect();
+                here & pack_bools(&bits).bit_at(way)
+            };
+            use_it(state_of(at(&next[..ways]), at(&next[ways..])));
+        });
+    }
+
     pub fn new(p: &L1Params) -> Arrays {
         let state = |name: &str| {
             (0..p.ways).map(|w| reg::<Bits>(&format!("{name}{w}"), p.sets()).field("state")).collect()

@@ -3,11 +3,12 @@
 use super::arrays::{Found, Stamps};
 use super::clock::Clock;
 use super::reply::Replies;
-use super::table::{Answer, Lease, Place, answers};
+use super::table::{Answer, Lease, Place, Settle, answers};
 use super::{Core, L1Event, L1Params, MissInfo};
 use crate::choice::Inject;
 use crate::msg::{TsmOp, UpRsp};
 use crate::time::{Age, age, max};
+use crate::watch;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
 
@@ -239,24 +240,21 @@ impl Filler {
         let own = (found.valid | found.locked).any();
         let place = mux(found.room, enum_lit(Place::Victim), enum_lit(Place::Nowhere));
         let place = mux(own, enum_lit(Place::Own), place).named("fill_place");
-        let row = answers(&self.p).decode_about(
-            self.info.line,
-            self.looks.get(),
-            &[answer.bits(), lease.bits(), place.bits()],
-        );
+        let table = answers(&self.p);
+        let row = table.decode_about(self.info.line, self.looks.get(), (answer, lease, place));
         let way = mux(own, found.way, found.victim).named("fill_way");
         let line = self.info.line;
-        let go = |action: &str| self.looks.get() & row.action(action);
-        when(go("install"), || {
+        let go = |action| self.looks.get() & row.does(action);
+        when(go(Settle::Install), || {
             core.arrays.put(line, way, fill.data, &stamps);
             core.misses.pin(fill.entry, way);
         });
-        when(go("stamp"), || {
+        when(go(Settle::Stamp), || {
             core.arrays.stamp(line, way, &stamps);
             core.misses.pin(fill.entry, way);
         });
         if self.p.coherent() {
-            when(go("drop"), || {
+            when(go(Settle::Drop), || {
                 core.arrays.drop_way(line, way);
                 core.misses.unpin(fill.entry);
             });
@@ -269,6 +267,11 @@ impl Filler {
             when(keeps, || self.fill.set(Fill { data, with_data: bool_lit(true), ..self.fill.get() }));
         }
         self.observe(core, found, &row);
+        let (before, looks) = (found.state(), self.looks.get());
+        core.arrays.on_next_state(line, way, move |after| {
+            row.leads_to(after);
+            watch::keeps(&table, &row, looks, [before, after]);
+        });
     }
 
     /// It raises the clock at once.

@@ -53,7 +53,9 @@ pub use params::L1Params;
 use port::UpPort;
 use reply::Replies;
 use stage::Stage;
-pub use table::{Answer, Block, L1Event, Lease, Mshr, Place, answers, operations};
+pub use table::{
+    Answer, Block, BlockState, L1Event, Lease, Mshr, Operate, Place, Settle, answers, machine, operations,
+};
 use weft_blocks::msg::{AmoOp, CuOp, CuReq};
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
@@ -187,6 +189,7 @@ fn describe(p: &L1Params) {
     let ready = initialise(&core);
     replies.decide_fold(sweep.active.get());
     let rolls = take_roll(&core, &sweep, &roll, replies.fold.get());
+    machine(p).check(&[]);
     run(&core, &Inputs { own, req, ready, rolls }, &filler, &replies, &sweep, &up);
 }
 

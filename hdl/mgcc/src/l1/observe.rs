@@ -5,12 +5,14 @@ use super::fill::Filler;
 use super::port::UpPort;
 use super::reply::Replies;
 use super::stage::{Plan, Stage};
+use super::table::{BlockState, Operate, Settle};
 use super::{Core, L1Event, L1Params, Sweep};
 use crate::bytes;
 use crate::choice::{GtscFault, Inject};
 use crate::msg::{TsmOp, UpRsp};
 use weft_blocks::msg::{CuOp, CuReq};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// Everything that is observed.
 pub(super) struct Seen<'a> {
@@ -41,8 +43,8 @@ impl Seen<'_> {
         self.races();
     }
 
-    fn go(&self, action: &str) -> Bool {
-        self.stage.go.get() & self.plan.row.action(action)
+    fn go(&self, action: Operate) -> Bool {
+        self.stage.go.get() & self.plan.row.does(action)
     }
 
     fn is(&self, events: &[L1Event]) -> Bool {
@@ -71,20 +73,20 @@ impl Seen<'_> {
     fn misses(&self) {
         let sync = self.is(&[L1Event::LdSync]);
         let present = self.plan.found.valid.any();
-        let read = self.go("read") & !sync;
-        count("mgcc_l1_hits", self.go("hit"), "loads answered from a live block, replayed ones too");
+        let read = self.go(Operate::Read) & !sync;
+        count("mgcc_l1_hits", self.go(Operate::Hit), "loads answered from a live block, replayed ones too");
         count("mgcc_l1_misses_absent", read & !present, "loads that miss: capacity or cold");
         count("mgcc_l1_misses_expired", read & present, "loads that miss: coherence, the lease is over");
-        count("mgcc_l1_reads_sync", self.go("read") & sync, "loads that go to memory (LD_SYNC)");
+        count("mgcc_l1_reads_sync", self.go(Operate::Read) & sync, "loads that go to memory (LD_SYNC)");
         let live = self.plan.found.block.is(super::Block::Live);
-        count("mgcc_l1_write_hits", self.go("lock") & live, "stores that lock a live block");
+        count("mgcc_l1_write_hits", self.go(Operate::Lock) & live, "stores that lock a live block");
         count(
             "mgcc_l1_write_misses",
-            self.go("write") & !(self.plan.row.action("lock") & live),
+            self.go(Operate::Write) & !(self.plan.row.does(Operate::Lock) & live),
             "other stores",
         );
         let kind = self.core.misses.info.read(self.plan.same.lowest_set()).kind;
-        let wait = self.go("wait");
+        let wait = self.go(Operate::Wait);
         count("mgcc_l1_merged", wait & kind.is(TsmOp::Rd), "requests that wait for a read of their line");
         count(
             "mgcc_l1_lock_waits",
@@ -97,7 +99,7 @@ impl Seen<'_> {
             "requests that wait for an atomic on their line",
         );
         if self.core.p.coherent() && !self.core.p.gtsc() {
-            let evicts = self.go("take") & self.found.victim_expired;
+            let evicts = self.go(Operate::Take) & self.found.victim_expired;
             count("mgcc_l1_store_victims_expired", evicts, "expired blocks replaced by a store");
         }
     }
@@ -167,19 +169,19 @@ impl Seen<'_> {
         let race = |name: &str, cond: Bool, text: &str| cover(&format!("mgcc.race.l1_{name}"), cond, text);
         let busy = misses.busy.get() & !misses.replay.get();
         race("sweep_open_miss", starts & busy.any(), "blocks are dropped while transactions are open");
-        let joins = self.go("wait") & (misses.replay.get() & self.plan.same).any();
+        let joins = self.go(Operate::Wait) & (misses.replay.get() & self.plan.same).any();
         race("wait_behind_replay", joins, "a request joins a FIFO that is being replayed");
         let served = self.stage.active & self.plan.served;
         race("wait_while_served", served, "a request of the line comes while the response answers its loads");
         let pops = self.replies.fill_sent.get() & !self.filler.primary.get();
         race(
             "two_heads_leave",
-            pops & self.go("hit") & self.stage.replayed,
+            pops & self.go(Operate::Hit) & self.stage.replayed,
             "a response and a replay answer waiting loads in one cycle",
         );
         race(
             "fence_waits",
-            self.replies.fencing.get() & !self.replies.fold.get() & self.go("hit"),
+            self.replies.fencing.get() & !self.replies.fold.get() & self.go(Operate::Hit),
             "a load hits while a fence waits for stores",
         );
         if self.core.p.coherent() {
@@ -211,13 +213,13 @@ pub(super) fn count_response_bytes(p: &L1Params, taken: Bool, m: &UpRsp) {
 
 impl Filler {
     /// Counters and invariants of a response; `row` is its row of the table of answers.
-    pub(super) fn observe(&self, core: &Core, found: &Found, row: &Decoded) {
+    pub(super) fn observe(&self, core: &Core, found: &Found, row: &Decoded<BlockState, Settle>) {
         let p: &L1Params = &core.p;
         let looks = self.looks.get();
-        count("mgcc_l1_installs", looks & row.action("install"), "lines installed");
+        count("mgcc_l1_installs", looks & row.does(Settle::Install), "lines installed");
         count(
             "mgcc_l1_bypassed",
-            looks & row.action("bypass"),
+            looks & row.does(Settle::Bypass),
             "lines not installed: lease over, or no way free",
         );
         let locked = found.locked.any();
@@ -236,7 +238,7 @@ impl Filler {
             );
         }
         if p.coherent() {
-            let replaced = looks & row.action("install") & !(found.valid | found.locked).any();
+            let replaced = looks & row.does(Settle::Install) & !(found.valid | found.locked).any();
             let text = "expired blocks replaced by a response";
             count("mgcc_l1_victims_expired", replaced & found.victim_expired, text);
             let fill = self.fill.get();

@@ -4,14 +4,17 @@ use super::arrays::Found;
 use super::fill::Filler;
 use super::port::UpPort;
 use super::reply::{Delayed, FenceKind, Replies};
-use super::table::{Block, operations};
+use super::table::{Block, BlockState, Operate, operations};
 use super::{Core, L1Event, MissInfo, S1Req, Turn};
 use crate::choice::{GtscFault, Inject};
 use crate::msg::{TsmOp, UpReq};
 use crate::params::LINE;
 use crate::time::{later, max};
+use crate::watch;
+use std::rc::Rc;
 use weft_blocks::cache::l1::StallCause;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// The request of this cycle and what it may do.
 pub(super) struct Stage<'a> {
@@ -33,7 +36,7 @@ pub(super) struct Stage<'a> {
 
 /// What the request finds and takes.
 pub(super) struct Plan {
-    pub row: Decoded,
+    pub row: Rc<Decoded<BlockState, Operate>>,
     pub found: Found,
     /// MSHRs of the line.
     pub same: Bits,
@@ -80,10 +83,11 @@ impl Stage<'_> {
         let misses = &self.core.misses;
         let same = misses.of_line(self.req.line).named("s1_same_line");
         let busy = self.waits_for(same, &found);
-        let inputs = [self.req.event.bits(), busy.bits(), found.block.bits()];
+        let inputs = (self.req.event, busy.bits(), found.block);
         let fences = ["fence", "kend", "kbegin"];
-        let row = operations(&self.core.p).decode_about_but(self.req.line, &fences, self.go.get(), &inputs);
-        let opens = (row.action("read") | row.action("write") | row.action("atomic")).named("s1_opens");
+        let row = operations(&self.core.p).decode_about_but(self.req.line, &fences, self.go.get(), inputs);
+        let opens = (row.does(Operate::Read) | row.does(Operate::Write) | row.does(Operate::Atomic))
+            .named("s1_opens");
         let free = !misses.busy.get();
         // A response is one step: what its line still protects is known when its loads are answered.
         let allocates = bool_lit(!self.core.p.gtsc());
@@ -95,11 +99,11 @@ impl Stage<'_> {
             opens,
             tells: self.tells().named("tells_time"),
             no_entry: opens & free.none() & !self.replayed,
-            no_slot: row.action("wait") & misses.pool_busy.get().all(),
-            no_way: (opens & !up.free()) | (row.action("hit") & replies.frozen.get()),
-            behind: (row.action("fence") | row.action("begin")) & replies.fencing.get(),
-            served: (row.action("wait") & filler.serves(same)) | (takes & filler.valid.get()),
-            row,
+            no_slot: row.does(Operate::Wait) & misses.pool_busy.get().all(),
+            no_way: (opens & !up.free()) | (row.does(Operate::Hit) & replies.frozen.get()),
+            behind: (row.does(Operate::Fence) | row.does(Operate::Begin)) & replies.fencing.get(),
+            served: (row.does(Operate::Wait) & filler.serves(same)) | (takes & filler.valid.get()),
+            row: Rc::new(row),
         };
         let must_sweep = self.must_sweep(&plan);
         let held = plan.no_entry | plan.no_slot | plan.no_way | plan.behind | plan.served | must_sweep;
@@ -135,7 +139,7 @@ impl Stage<'_> {
             Some(clock) => later(self.begin_epoch(), clock.epoch()),
             None => self.core.swept.as_ref().map_or(bool_lit(false), |swept| !swept.get()),
         };
-        plan.row.action("begin") & newer
+        plan.row.does(Operate::Begin) & newer
     }
 
     /// Epoch of the time that a kernel's begin brings.
@@ -146,25 +150,26 @@ impl Stage<'_> {
 
     /// Carries the request out.
     pub fn act(&self, plan: &Plan, replies: &Replies, up: &UpPort) {
-        let go = |action: &str| self.go.get() & plan.row.action(action);
+        let go = |action| self.go.get() & plan.row.does(action);
         when(self.go.get() & plan.opens, || self.open(plan, up));
-        when(go("wait"), || {
+        when(go(Operate::Wait), || {
             let need = self.core.clock.as_ref().map(|clock| clock.need());
             self.core.misses.append(plan.same.lowest_set(), &self.req, self.fence, need);
         });
-        when(go("hit"), || self.hit(plan, replies));
-        let takes = if self.core.p.gtsc() { bool_lit(false) } else { go("take") };
-        when(go("lock") | takes, || self.lock(plan));
-        when(go("drop"), || self.core.arrays.drop_way(self.req.line, plan.found.way));
+        when(go(Operate::Hit), || self.hit(plan, replies));
+        let takes = self.takes(plan);
+        when(go(Operate::Lock) | takes, || self.lock(plan));
+        when(go(Operate::Drop), || self.core.arrays.drop_way(self.req.line, plan.found.way));
         let store = self.req.event.is_any(&[L1Event::StFull, L1Event::StPart, L1Event::Amo]);
         when(self.go.get() & store & !self.replayed, || replies.take_store());
-        when(go("fence"), || {
+        when(go(Operate::Fence), || {
             let end = self.req.event.is(L1Event::Kend);
             let kind = mux(end, enum_lit(FenceKind::Kend), enum_lit(FenceKind::Fence));
             replies.start_fence(self.req.id, kind);
         });
-        when(go("begin"), || self.begin(replies));
+        when(go(Operate::Begin), || self.begin(replies));
         when(self.go.get() & self.replayed, || self.leave(plan));
+        self.follows(plan);
     }
 
     fn begin(&self, replies: &Replies) {
@@ -188,12 +193,33 @@ impl Stage<'_> {
         replies.delay(&answer, time);
     }
 
+    /// Asserts that the line's block is in the state to which the row leads.
+    fn follows(&self, plan: &Plan) {
+        let (core, found, row) = (self.core, &plan.found, plan.row.clone());
+        let takes = self.takes(plan);
+        let way = mux(takes, found.victim, found.way);
+        // The fault leaves blocks unlocked that a store has written.
+        let open = core.p.inject == Inject::Gtsc(GtscFault::Unlocked);
+        let stored = self.go.get() & row.does(Operate::Lock) & bool_lit(open);
+        let (before, go, table) = (found.state(), self.go.get(), operations(&core.p));
+        core.arrays.on_next_state(self.req.line, way, move |after| {
+            let after = mux(stored & after.is(BlockState::V), enum_lit(BlockState::K), after);
+            row.leads_to(after);
+            watch::keeps(&table, &row, go, [before, after]);
+        });
+    }
+
+    /// A store takes the victim's way.
+    fn takes(&self, plan: &Plan) -> Bool {
+        if self.core.p.gtsc() { bool_lit(false) } else { self.go.get() & plan.row.does(Operate::Take) }
+    }
+
     /// A store writes into the matching way, or takes the victim's.
     fn lock(&self, plan: &Plan) {
         let arrays = &self.core.arrays;
         let way = match self.core.p.gtsc() {
             true => plan.found.way,
-            false => mux(plan.row.action("lock"), plan.found.way, plan.found.victim),
+            false => mux(plan.row.does(Operate::Lock), plan.found.way, plan.found.victim),
         };
         let bytes: Vec<Bits> = (0..LINE).map(|i| self.req.mask.bit(i).repeat(8)).collect();
         let mask = pack(&bytes);
@@ -204,8 +230,8 @@ impl Stage<'_> {
     /// Opens a transaction.
     fn open(&self, plan: &Plan, up: &UpPort) {
         let (core, req, row) = (self.core, &self.req, &plan.row);
-        let kind = mux(row.action("atomic"), enum_lit(TsmOp::Amo), enum_lit(TsmOp::Rd));
-        let kind = mux(row.action("write"), enum_lit(TsmOp::Wr), kind);
+        let kind = mux(row.does(Operate::Atomic), enum_lit(TsmOp::Amo), enum_lit(TsmOp::Rd));
+        let kind = mux(row.does(Operate::Write), enum_lit(TsmOp::Wr), kind);
         let force = req.event.is(L1Event::LdSync);
         let info = MissInfo {
             line: req.line,
@@ -220,8 +246,8 @@ impl Stage<'_> {
         let need = core.clock.as_ref().map(|clock| clock.need());
         core.misses.open(plan.entry, &info, need);
         let live = plan.found.block.is(Block::Live);
-        core.misses.note_hit(plan.entry, row.action("lock") & live);
-        let stays = row.action("read") & plan.found.valid.any();
+        core.misses.note_hit(plan.entry, row.does(Operate::Lock) & live);
+        let stays = row.does(Operate::Read) & plan.found.valid.any();
         when(stays, || core.misses.pin(plan.entry, plan.found.way))
             .otherwise(|| core.misses.unpin(plan.entry));
         let clock = core.clock.as_ref().filter(|_| core.p.gtsc()).map(|clock| clock.cts.get());
@@ -232,7 +258,7 @@ impl Stage<'_> {
     fn known_wts(&self, plan: &Plan) -> Bits {
         let zero = lit(0, self.core.p.tsm.ts);
         let Some(wts) = self.core.arrays.wts(plan.found.way) else { return zero };
-        let kept = plan.found.valid.any() & !plan.row.action("atomic");
+        let kept = plan.found.valid.any() & !plan.row.does(Operate::Atomic);
         mux(kept, wts, zero)
     }
 
@@ -303,8 +329,8 @@ impl Stage<'_> {
     pub fn check(&self, plan: &Plan) {
         let locked = self.go.get() & plan.found.locked.any();
         let text = "a locked block is neither read nor written: its line has an MSHR, and requests wait";
-        let memory = !(plan.row.action("fence") | plan.row.action("begin"));
-        assert_always("mgcc_l1_locked_waits", !(locked & memory) | plan.row.action("wait"), text);
+        let memory = !(plan.row.does(Operate::Fence) | plan.row.does(Operate::Begin));
+        assert_always("mgcc_l1_locked_waits", !(locked & memory) | plan.row.does(Operate::Wait), text);
         let one_word = self.req.event.is(L1Event::Amo);
         let bytes = self.req.mask.popcount();
         let whole = bytes.eq(4) | bytes.eq(8);

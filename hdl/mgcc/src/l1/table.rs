@@ -1,4 +1,4 @@
-//! The L1's transition tables, as data (mgcc.md section 4).
+//! The L1's transition tables (mgcc.md section 4).
 //!
 //! | state of a block | meaning |
 //! | --- | --- |
@@ -10,6 +10,7 @@
 //! MSHR is its own.
 
 use super::L1Params;
+use crate::watch::moves;
 use weft_rtl::prelude::*;
 
 /// What a request asks of the L1, decoded when it enters.
@@ -17,20 +18,28 @@ use weft_rtl::prelude::*;
 #[hw(width = 3)]
 pub enum L1Event {
     /// LD: load.
+    #[hw(label = "LD")]
     Ld,
     /// LD_SYNC: load that goes to memory (release consistency).
+    #[hw(label = "LD_SYNC")]
     LdSync,
     /// ST of all 64 bytes.
+    #[hw(label = "ST full")]
     StFull,
     /// ST of some bytes.
+    #[hw(label = "ST partial")]
     StPart,
     /// AMO: atomic.
+    #[hw(label = "AMO")]
     Amo,
     /// FENCE: acquire or release.
+    #[hw(label = "FENCE")]
     Fence,
     /// Kernel begin: SetCts.
+    #[hw(label = "KBEGIN")]
     Kbegin,
     /// Kernel end: fold and report the clock.
+    #[hw(label = "KEND")]
     Kend,
 }
 
@@ -39,12 +48,16 @@ pub enum L1Event {
 #[hw(width = 2)]
 pub enum Block {
     /// No tag match, and every way of the set is locked or belongs to a line under way.
+    #[hw(label = "absent, no victim")]
     Crowded,
     /// No tag match; a way can be taken.
+    #[hw(label = "absent")]
     Absent,
     /// Tag match, lease over: a coherence miss.
+    #[hw(label = "expired")]
     Expired,
     /// Tag match, lease holds.
+    #[hw(label = "live")]
     Live,
 }
 
@@ -53,12 +66,16 @@ pub enum Block {
 #[hw(width = 3)]
 pub enum Answer {
     /// RdRsp.
+    #[hw(label = "RdRsp")]
     Rd,
     /// WrRsp with the line.
+    #[hw(label = "WrRsp with data")]
     WrData,
     /// WrRsp without it: the locked block has all bytes.
+    #[hw(label = "WrRsp")]
     WrAck,
     /// AmoRsp.
+    #[hw(label = "AmoRsp")]
     Amo,
     /// Renew of G-TSC: new stamps for the block that is here.
     Renew,
@@ -69,10 +86,13 @@ pub enum Answer {
 #[hw(width = 2)]
 pub enum Lease {
     /// Stamps of an epoch that is over.
+    #[hw(label = "older epoch")]
     Old,
     /// The clock has passed the lease.
+    #[hw(label = "past")]
     Past,
     /// The lease covers the clock; without coherence always.
+    #[hw(label = "covers cts")]
     Covers,
 }
 
@@ -81,36 +101,14 @@ pub enum Lease {
 #[hw(width = 2)]
 pub enum Place {
     /// Nowhere: every way of the set is locked or belongs to a line under way.
+    #[hw(label = "nowhere")]
     Nowhere,
     /// In place of a victim.
+    #[hw(label = "victim")]
     Victim,
     /// In the matching or the locked way.
+    #[hw(label = "own")]
     Own,
-}
-
-/// A row as written down: identifier, what it accepts in the three columns (nothing: everything), actions, sentence.
-type Line<A, B, C> =
-    (&'static str, &'static [A], &'static [B], &'static [C], &'static [&'static str], &'static str);
-
-fn rows<A: HwEnum, B: HwEnum, C: HwEnum>(p: &L1Params, lines: &[Line<A, B, C>]) -> Vec<Row> {
-    let prefix = if p.gtsc() { "gtsc.l1" } else { "mgcc.l1" };
-    let here = lines.iter().filter(|line| !p.gtsc() || !ALLOCATING.contains(&line.0));
-    let rows = here.map(|(id, a, b, c, actions, text)| Row {
-        id: format!("{prefix}.{id}"),
-        when: vec![codes(a), codes(b), codes(c)],
-        actions: actions.to_vec(),
-        text: (*text).into(),
-    });
-    rows.collect()
-}
-
-fn codes<E: HwEnum>(values: &[E]) -> Vec<u64> {
-    values.iter().map(|v| v.encoding()).collect()
-}
-
-fn column<E: HwEnum>(name: &'static str, words: &[&'static str]) -> Column {
-    let variants = E::enum_type().variants.clone();
-    Column { name, values: words.iter().zip(variants).map(|(word, (_, code))| (*word, code)).collect() }
 }
 
 /// Whether the line of a request has an MSHR that is not the request's own.
@@ -118,292 +116,185 @@ fn column<E: HwEnum>(name: &'static str, words: &[&'static str]) -> Column {
 #[hw(width = 1)]
 pub enum Mshr {
     /// None.
+    #[hw(label = "free")]
     Free,
     /// It has.
+    #[hw(label = "busy")]
     Busy,
 }
 
-/// Operations of every L1.
-const COMMON: &[Line<L1Event, Mshr, Block>] = {
-    use {Block::*, L1Event::*, Mshr::*};
-    &[
-        (
-            "ld.live",
-            &[Ld],
-            &[Free],
-            &[Live],
-            &["hit"],
-            "Answer from the block; LRU; every SELF_INC-th hit advances the clock.",
-        ),
-        ("ld.absent", &[Ld], &[Free], &[Crowded, Absent], &["read"], "M := R, need := cts; RdReq."),
-        (
-            "st.live",
-            &[StFull, StPart],
-            &[Free],
-            &[Live],
-            &["write", "lock"],
-            "Write hit: merge the bytes, V -> K; M := W with the way; WrReq.",
-        ),
-        (
-            "st_full.absent",
-            &[StFull],
-            &[Free],
-            &[Absent],
-            &["write", "take"],
-            "The victim's way := K with the data; M := W with the way; WrReq.",
-        ),
-        (
-            "st_full.crowded",
-            &[StFull],
-            &[Free],
-            &[Crowded],
-            &["write"],
-            "No way can be taken: M := W without a way; WrReq.",
-        ),
-        (
-            "st_part.absent",
-            &[StPart],
-            &[Free],
-            &[Crowded, Absent],
-            &["write"],
-            "M := W without a way; WrReq.",
-        ),
-        ("amo.live", &[Amo], &[Free], &[Live], &["atomic", "drop"], "The block becomes I; M := A; AmoReq."),
-        ("amo.absent", &[Amo], &[Free], &[Crowded, Absent], &["atomic"], "M := A; AmoReq."),
-        ("ld.busy", &[Ld], &[Busy], &[], &["wait"], "To the end of the line's FIFO, need := cts."),
-        ("st.busy", &[StFull, StPart], &[Busy], &[], &["wait"], "To the end of the line's FIFO."),
-        ("amo.busy", &[Amo], &[Busy], &[], &["wait"], "To the end of the line's FIFO."),
-        (
-            "fence",
-            &[Fence],
-            &[],
-            &[],
-            &["fence"],
-            "When the stores and atomics taken before have completed: cts := max(cts, acq), answer.",
-        ),
-        ("kend", &[Kend], &[], &[], &["fence"], "As a fence; the answer carries cts."),
-        (
-            "kbegin",
-            &[Kbegin],
-            &[],
-            &[],
-            &["begin"],
-            "Roll if the given time's epoch is newer (without coherence: sweep); cts := max(cts, time), answer.",
-        ),
-    ]
-};
+/// State of a block. The tables see it in other words: V as live or expired, I as absent, and K by the line's MSHR.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum BlockState {
+    /// Invalid.
+    I,
+    /// Valid.
+    V,
+    /// Locked by a store under way.
+    K,
+}
 
-/// Rows of an L1 that gives a way to what a store writes.
-const ALLOCATING: [&str; 6] = [
-    "st_full.absent",
-    "st_full.crowded",
-    "st_part.absent",
-    "wr_data.install_victim",
-    "wr_data.nowhere",
-    "wr_data.past_away",
-];
+/// What an operation does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Operate {
+    /// Answer from the block.
+    Hit,
+    /// M := R; RdReq.
+    Read,
+    /// M := W; WrReq.
+    Write,
+    /// M := A; AmoReq.
+    Atomic,
+    /// Merge the bytes into the block and lock it.
+    Lock,
+    /// Put the line into the victim's way and lock it.
+    Take,
+    /// The block becomes I.
+    Drop,
+    /// To the end of the line's FIFO.
+    Wait,
+    /// A fence, or a kernel's end.
+    Fence,
+    /// A kernel's begin.
+    Begin,
+}
 
-/// G-TSC's L1 does not: stores that miss leave it as it is.
-const NO_ALLOCATE: &[Line<L1Event, Mshr, Block>] = {
-    use {Block::*, L1Event::*, Mshr::*};
-    &[(
-        "st.absent",
-        &[StFull, StPart],
-        &[Free],
-        &[Crowded, Absent],
-        &["write"],
-        "M := W without a way; WrReq.",
-    )]
-};
+fn prefix(p: &L1Params) -> &'static str {
+    if p.gtsc() { "gtsc.l1." } else { "mgcc.l1." }
+}
 
-/// Leases of G-TSC are renewed.
-const RENEWALS: &[Line<Answer, Lease, Place>] = {
-    use {Answer::*, Lease::*, Place::*};
-    &[
-        (
-            "renew.own",
-            &[Renew],
-            &[Covers, Past],
-            &[Own],
-            &["stamp"],
-            "The block's new stamps: V, answered from it.",
-        ),
-        (
-            "renew.away",
-            &[Renew],
-            &[],
-            &[Victim, Nowhere],
-            &[],
-            "The block has gone with its epoch: the load is asked again.",
-        ),
-    ]
-};
+transitions! {
+    /// Operations. G-TSC's stores that miss leave the L1 as it is.
+    pub fn operations(p: &L1Params) {
+        name "mgcc_l1_operations", rows prefix(p);
+        on "event": L1Event, "line": Mshr, "block": Block;
+        next BlockState;
+        does Operate;
 
-/// Where leases end.
-const LEASED: &[Line<L1Event, Mshr, Block>] = {
-    use {Block::*, L1Event::*, Mshr::*};
-    &[
-        ("ld.expired", &[Ld], &[Free], &[Expired], &["read"], "Coherence miss: M := R, need := cts; RdReq."),
-        (
-            "st.expired",
-            &[StFull, StPart],
-            &[Free],
-            &[Expired],
-            &["write", "lock"],
-            "Write miss: merge the bytes, V -> K; M := W with the way; WrReq.",
-        ),
-        (
-            "amo.expired",
-            &[Amo],
-            &[Free],
-            &[Expired],
-            &["atomic", "drop"],
-            "The block becomes I; M := A; AmoReq.",
-        ),
-    ]
-};
-
-/// Ordered loads of release consistency.
-const ORDERED: &[Line<L1Event, Mshr, Block>] = {
-    use {Block::*, L1Event::*, Mshr::*};
-    &[
-        (
-            "ld_sync.present",
-            &[LdSync],
-            &[Free],
-            &[Expired, Live],
-            &["read"],
-            "To memory, even if the block is live: M := R; RdReq with force.",
-        ),
-        (
-            "ld_sync.absent",
-            &[LdSync],
-            &[Free],
-            &[Crowded, Absent],
-            &["read"],
-            "To memory: M := R; RdReq with force.",
-        ),
-        ("ld_sync.busy", &[LdSync], &[Busy], &[], &["wait"], "To the end of the line's FIFO."),
-    ]
-};
-
-/// The table of operations: event, line busy, block.
-pub fn operations(p: &L1Params) -> Table {
-    let mut all = rows(p, COMMON);
-    if p.gtsc() {
-        all.extend(rows(p, NO_ALLOCATE));
-    }
-    if p.coherent() {
-        all.extend(rows(p, LEASED));
-    }
-    if p.has_sync_loads() {
-        all.extend(rows(p, ORDERED));
-    }
-    let events = ["LD", "LD_SYNC", "ST full", "ST partial", "AMO", "FENCE", "KBEGIN", "KEND"];
-    Table {
-        name: "mgcc_l1_operations",
-        columns: vec![
-            column::<L1Event>("event", &events),
-            column::<Mshr>("line", &["free", "busy"]),
-            column::<Block>("block", &["absent, no victim", "absent", "expired", "live"]),
-        ],
-        rows: all,
+        "ld.live"       (Ld, Free, Live) [Hit]
+            "Answer from the block; LRU; every SELF_INC-th hit advances the clock.";
+        "ld.absent"     (Ld, Free, Crowded | Absent) [Read]          "M := R, need := cts; RdReq.";
+        "st.live"       (StFull | StPart, Free, Live) -> K [Write, Lock]
+            "Write hit: merge the bytes, V -> K; M := W with the way; WrReq.";
+        if !p.gtsc() {
+            "st_full.absent"  (StFull, Free, Absent) -> K [Write, Take]
+                "The victim's way := K with the data; M := W with the way; WrReq.";
+            "st_full.crowded" (StFull, Free, Crowded) [Write]
+                "No way can be taken: M := W without a way; WrReq.";
+            "st_part.absent"  (StPart, Free, Crowded | Absent) [Write] "M := W without a way; WrReq.";
+        }
+        "amo.live"      (Amo, Free, Live) -> I [Atomic, Drop]        "The block becomes I; M := A; AmoReq.";
+        "amo.absent"    (Amo, Free, Crowded | Absent) [Atomic]       "M := A; AmoReq.";
+        "ld.busy"       (Ld, Busy, _) [Wait]                         "To the end of the line's FIFO, need := cts.";
+        "st.busy"       (StFull | StPart, Busy, _) [Wait]            "To the end of the line's FIFO.";
+        "amo.busy"      (Amo, Busy, _) [Wait]                        "To the end of the line's FIFO.";
+        "fence"         (Fence, _, _) [Fence]
+            "When the stores and atomics taken before have completed: cts := max(cts, acq), answer.";
+        "kend"          (Kend, _, _) [Fence]                         "As a fence; the answer carries cts.";
+        "kbegin"        (Kbegin, _, _) [Begin]
+            "Roll if the given time's epoch is newer (without coherence: sweep); cts := max(cts, time), answer.";
+        if p.gtsc() {
+            "st.absent" (StFull | StPart, Free, Crowded | Absent) [Write] "M := W without a way; WrReq.";
+        }
+        if p.coherent() {
+            "ld.expired"  (Ld, Free, Expired) [Read]                 "Coherence miss: M := R, need := cts; RdReq.";
+            "st.expired"  (StFull | StPart, Free, Expired) -> K [Write, Lock]
+                "Write miss: merge the bytes, V -> K; M := W with the way; WrReq.";
+            "amo.expired" (Amo, Free, Expired) -> I [Atomic, Drop]   "The block becomes I; M := A; AmoReq.";
+        } else {
+            never (_, _, Expired)                                    "without coherence no block expires";
+        }
+        if p.has_sync_loads() {
+            "ld_sync.present" (LdSync, Free, Expired | Live) [Read]
+                "To memory, even if the block is live: M := R; RdReq with force.";
+            "ld_sync.absent"  (LdSync, Free, Crowded | Absent) [Read] "To memory: M := R; RdReq with force.";
+            "ld_sync.busy"    (LdSync, Busy, _) [Wait]               "To the end of the line's FIFO.";
+        } else {
+            never (LdSync, _, _)                                     "under sequential consistency it is a LD";
+        }
     }
 }
 
-/// Answers to every L1.
-const ANSWERS: &[Line<Answer, Lease, Place>] = {
-    use {Answer::*, Lease::*, Place::*};
-    &[
-        (
-            "rd.install_victim",
-            &[Rd],
-            &[Covers],
-            &[Victim],
-            &["install"],
-            "Data and stamps into the victim's way: V.",
-        ),
-        ("rd.nowhere", &[Rd], &[Covers], &[Nowhere], &["bypass"], "Complete without installing."),
-        (
-            "wr_data.install_own",
-            &[WrData],
-            &[Covers],
-            &[Own],
-            &["install"],
-            "The merged line into the locked way: K -> V.",
-        ),
-        (
-            "wr_data.install_victim",
-            &[WrData],
-            &[Covers],
-            &[Victim],
-            &["install"],
-            "The merged line into the victim's way: V.",
-        ),
-        ("wr_data.nowhere", &[WrData], &[Covers], &[Nowhere], &["bypass"], "Complete without installing."),
-        ("wr_ack.own", &[WrAck], &[Covers, Past], &[Own], &["stamp"], "Stamp the locked block, K -> V."),
-        ("wr_ack.away", &[WrAck], &[], &[Victim, Nowhere], &[], "Nothing is kept."),
-        (
-            "amo.install_victim",
-            &[Amo],
-            &[Covers],
-            &[Victim],
-            &["install"],
-            "The line into the victim's way: V.",
-        ),
-        ("amo.nowhere", &[Amo], &[Covers], &[Nowhere], &["bypass"], "Complete without installing."),
-    ]
-};
+/// What an answer does to the line's block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Settle {
+    /// Line and stamps come into a way.
+    Install,
+    /// The line is not kept.
+    Bypass,
+    /// The block gets stamps.
+    Stamp,
+    /// The block becomes I.
+    Drop,
+}
 
-/// Where a matching block can be read anew.
-const RENEWED: &[Line<Answer, Lease, Place>] = &[(
-    "rd.install_own",
-    &[Answer::Rd],
-    &[Lease::Covers],
-    &[Place::Own],
-    &["install"],
-    "The matching block is read anew: V again.",
-)];
+transitions! {
+    /// The bank's answers. Beside the rows the clock is raised as *clock* says, and the requests that wait are served or replayed.
+    pub fn answers(p: &L1Params) {
+        name "mgcc_l1_answers", rows prefix(p);
+        on "answer": Answer, "lease": Lease, "place": Place;
+        next BlockState;
+        does Settle;
 
-/// Where leases end.
-const TOO_OLD: &[Line<Answer, Lease, Place>] = {
-    use {Answer::*, Lease::*, Place::*};
-    &[
-        (
-            "rd.past_own",
-            &[Rd],
-            &[Old, Past],
-            &[Own],
-            &["drop"],
-            "Too old to keep: the matching block becomes I.",
-        ),
-        ("rd.past_away", &[Rd], &[Old, Past], &[Victim, Nowhere], &["bypass"], "Too old to keep."),
-        ("wr_data.past_own", &[WrData], &[Old, Past], &[Own], &["drop"], "Too old to keep: K -> I."),
-        ("wr_data.past_away", &[WrData], &[Old, Past], &[Victim, Nowhere], &["bypass"], "Too old to keep."),
-        ("wr_ack.old", &[WrAck], &[Old], &[Own], &["drop"], "Stamps of an older epoch: K -> I."),
-        ("amo.past_away", &[Amo], &[Old, Past], &[Victim, Nowhere], &["bypass"], "Too old to keep."),
-    ]
-};
+        "rd.install_victim"   (Rd, Covers, Victim) -> V [Install] "Data and stamps into the victim's way: V.";
+        "rd.nowhere"          (Rd, Covers, Nowhere) [Bypass]      "Complete without installing.";
+        "wr_data.install_own" (WrData, Covers, Own) -> V [Install]
+            "The merged line into the locked way: K -> V.";
+        if !p.gtsc() {
+            "wr_data.install_victim" (WrData, Covers, Victim) -> V [Install]
+                "The merged line into the victim's way: V.";
+            "wr_data.nowhere" (WrData, Covers, Nowhere) [Bypass]  "Complete without installing.";
+        }
+        "wr_ack.own"          (WrAck, Covers | Past, Own) -> V [Stamp] "Stamp the locked block, K -> V.";
+        "wr_ack.away"         (WrAck, _, Victim | Nowhere)        "Nothing is kept.";
+        "amo.install_victim"  (Amo, Covers, Victim) -> V [Install] "The line into the victim's way: V.";
+        "amo.nowhere"         (Amo, Covers, Nowhere) [Bypass]     "Complete without installing.";
+        if p.coherent() || p.has_sync_loads() {
+            "rd.install_own"  (Rd, Covers, Own) -> V [Install]    "The matching block is read anew: V again.";
+        } else {
+            never (Rd, _, Own)                                    "a load that misses has no block";
+        }
+        if p.coherent() {
+            "rd.past_own"       (Rd, Old | Past, Own) -> I [Drop]
+                "Too old to keep: the matching block becomes I.";
+            "rd.past_away"      (Rd, Old | Past, Victim | Nowhere) [Bypass] "Too old to keep.";
+            "wr_data.past_own"  (WrData, Old | Past, Own) -> I [Drop] "Too old to keep: K -> I.";
+            if !p.gtsc() {
+                "wr_data.past_away" (WrData, Old | Past, Victim | Nowhere) [Bypass] "Too old to keep.";
+            }
+            "wr_ack.old"        (WrAck, Old, Own) -> I [Drop]     "Stamps of an older epoch: K -> I.";
+            "amo.past_away"     (Amo, Old | Past, Victim | Nowhere) [Bypass] "Too old to keep.";
+        } else {
+            never (_, Old | Past, _)                              "without coherence every answer is of use";
+        }
+        if p.gtsc() {
+            "renew.own"  (Renew, Covers | Past, Own) -> V [Stamp] "The block's new stamps: V, answered from it.";
+            "renew.away" (Renew, _, Victim | Nowhere)
+                "The block has gone with its epoch: the load is asked again.";
+            never (Renew, Old, Own)                               "a block of an older epoch has gone with it";
+            never (WrData, _, Victim | Nowhere)
+                "the bank sends the line only to an L1 that has a block of it, which the store has locked";
+        } else {
+            never (Renew, _, _)                                   "only G-TSC renews leases";
+        }
+        never (Amo, _, Own)                                       "an atomic drops the block when it leaves";
+    }
+}
 
-/// The table of the bank's answers: answer, lease, place. Beside it the clock is raised as *clock* says, and the requests that wait are served or replayed.
-pub fn answers(p: &L1Params) -> Table {
-    let mut all = rows(p, ANSWERS);
-    if p.coherent() || p.has_sync_loads() {
-        all.extend(rows(p, RENEWED));
-    }
-    if p.coherent() {
-        all.extend(rows(p, TOO_OLD));
-    }
-    if p.gtsc() {
-        all.extend(rows(p, RENEWALS));
-    }
-    Table {
-        name: "mgcc_l1_answers",
-        columns: vec![
-            column::<Answer>("answer", &["RdRsp", "WrRsp with data", "WrRsp", "AmoRsp", "Renew"]),
-            column::<Lease>("lease", &["older epoch", "past", "covers cts"]),
-            column::<Place>("place", &["nowhere", "victim", "own"]),
-        ],
-        rows: all,
-    }
+/// Everything that moves a block; a new epoch and a kernel's begin drop what is valid, and other lines take ways.
+pub fn machine(p: &L1Params) -> Machine<BlockState> {
+    use BlockState::*;
+    let has = |codes: &[u64], code: u64| codes.contains(&code);
+    let asked = moves(&operations(p), |row| {
+        let present =
+            has(&row.when[2], Block::Live.encoding()) || has(&row.when[2], Block::Expired.encoding());
+        vec![if present { V } else { I }]
+    });
+    let answered = moves(&answers(p), |row| {
+        let stored =
+            has(&row.when[0], Answer::WrData.encoding()) || has(&row.when[0], Answer::WrAck.encoding());
+        let own = has(&row.when[2], Place::Own.encoding());
+        vec![if own { if stored { K } else { V } } else { I }]
+    });
+    Machine::new("state of a block", I).with(&asked).with(&answered).also(&[V], I)
 }

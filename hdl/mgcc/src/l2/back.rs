@@ -1,6 +1,6 @@
 //! Stage 1 of `l2-wb`: as that of `mgcc-l2`, but stores stay here as dirty bytes, and what is in the way of a miss is written back first.
 
-use super::back_table;
+use super::back_table::{self, BackDo, BackFill, BackState, Kept, Reply};
 use super::clock::Sweep;
 use super::decide::Parts;
 use super::flush::Flush;
@@ -13,7 +13,9 @@ use super::walker::Outcome;
 use crate::choice::WrspData;
 use crate::msg::TsmOp;
 use crate::params::LINE;
+use crate::watch;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// The decision of stage 1, for observers.
 pub(super) struct BackDecision {
@@ -24,8 +26,10 @@ pub(super) struct BackDecision {
     pub flush: Bool,
     pub look: Lookup,
     pub found: Match,
-    pub requests: Decoded,
-    pub fills: Decoded,
+    pub requests: Decoded<BackState, BackDo>,
+    pub fills: Decoded<BackState, BackFill>,
+    /// State that a request sees.
+    seen: Enum<BackState>,
     /// The answer of memory is that to a write-back.
     pub written: Bool,
     /// Who asked first waits in the list.
@@ -44,12 +48,12 @@ pub(super) struct BackDecision {
 
 impl BackDecision {
     /// A request or replay takes an action.
-    pub fn r(&self, name: &str) -> Bool {
-        self.asked & self.requests.action(name)
+    pub fn r(&self, action: BackDo) -> Bool {
+        self.asked & self.requests.does(action)
     }
     /// Somebody is answered.
     pub fn answers(&self) -> Bool {
-        self.r("answer") | (self.fill & !self.written & !self.quiet)
+        self.r(BackDo::Answer) | (self.fill & !self.written & !self.quiet)
     }
     /// It is a request of an L1, not a replay.
     pub fn first(&self) -> Bool {
@@ -61,22 +65,45 @@ impl BackDecision {
     }
     /// A line comes into the way kept for it.
     pub fn installs(&self) -> Bool {
-        self.fill & self.fills.action("install")
+        self.fill & self.fills.does(BackFill::Install)
     }
 }
 
 fn request_state(look: &Lookup, found: &Match, class: Enum<Class>) -> Bits {
+    let code = |state: BackState| lit(state.encoding(), 3);
     let state = wire_zero::<Bits>("s1_state", 3);
     let victim_dirty = look.victim_tag.state.is(LineState::K);
-    let absent = mux(look.victim_ok, mux(victim_dirty, lit(1, 3), lit(0, 3)), lit(2, 3));
+    let room = mux(victim_dirty, code(BackState::Dirty), code(BackState::I));
+    let absent = mux(look.victim_ok, room, code(BackState::Full));
     switch(look.state, |s| {
         s.case(LineState::I, || state.set(absent));
-        s.case(LineState::P, || state.set(3));
-        s.case(LineState::V, || state.set(4));
-        s.case(LineState::K, || state.set(5));
+        s.case(LineState::P, || state.set(code(BackState::P)));
+        s.case(LineState::V, || state.set(code(BackState::V)));
+        s.case(LineState::K, || state.set(code(BackState::D)));
     });
-    when(found.hit & class.is(Class::Request), || state.set(6));
+    when(found.hit & class.is(Class::Request), || state.set(code(BackState::M)));
     state.get()
+}
+
+/// State of a way in the words of the tables.
+fn way_state(state: Enum<LineState>) -> Enum<BackState> {
+    let is = |line, then: BackState, other| mux(state.is(line), enum_lit(then), other);
+    let dirty = is(LineState::K, BackState::D, enum_lit(BackState::I));
+    is(LineState::V, BackState::V, is(LineState::P, BackState::P, dirty))
+}
+
+/// Asserts that the line's way is in the state to which the row leads.
+fn follows(parts: &Parts, d: &BackDecision) {
+    let (p, look) = (parts.p, &d.look);
+    let line = parts.tags.state_after(d.op.set, d.way, p.tag_of(d.op.req.line));
+    let after = way_state(line);
+    // Of a line that stays absent a request sees what the way for it is like.
+    let same = d.seen.is(BackState::M) | (!look.hit & line.is(LineState::I));
+    d.requests.leads_to(mux(same, d.seen, after));
+    d.fills.leads_to(after);
+    let fills = back_table::fills(p.kind());
+    watch::keeps(&fills, &d.fills, d.fill, [way_state(look.state), after]);
+    back_table::machine(p.kind()).check(&[]);
 }
 
 /// Carries out stage 1; of G-TSC with what it grants.
@@ -91,9 +118,10 @@ pub(super) fn connect(
     let grant = leases.zip(parts.clock).map(|(leases, clock)| leases.grant(parts, clock, &d));
     change_line(parts, &d, flush);
     change_mshrs(parts, &d, flush);
-    let answered = d.r("answer");
+    let answered = d.r(BackDo::Answer);
     walker.finish(m, d.replay(), &Outcome { answered, opened: d.opens, stays: d.waits });
     pass_on(parts, &d, flush, grant.as_ref());
+    follows(parts, &d);
     (d, grant)
 }
 
@@ -111,15 +139,17 @@ fn decide(parts: &Parts, flush: &Flush, sweep: &Sweep) -> BackDecision {
     let requests = back_table::requests(p.kind()).decode_about(
         op.req.line,
         asked,
-        &[state, super::decide::request_event(&op)],
+        (state, super::decide::request_event(&op)),
     );
-    let place = mux(look.is(LineState::P), lit(0, 1), lit(1, 1)).named("s1_place");
-    let done = mux(written, lit(0, 1), lit(1, 1)).named("s1_answer");
-    let fills = back_table::fills(p.kind()).decode_about(op.req.line, fill, &[place, done]);
-    let r = |name: &str| asked & requests.action(name);
-    let writes = if p.orders() { r("evict") } else { r("evict") | r("flush") };
-    let waits = writes | r("fetch_first");
-    let opens = (waits | r("fetch") | r("past")).named("s1_opens");
+    let (kept, none) = (lit(Kept::Kept.encoding(), 1), lit(Kept::None.encoding(), 1));
+    let place = mux(look.is(LineState::P), kept, none).named("s1_place");
+    let (over, here) = (lit(Reply::Written.encoding(), 1), lit(Reply::Done.encoding(), 1));
+    let done = mux(written, over, here).named("s1_answer");
+    let fills = back_table::fills(p.kind()).decode_about(op.req.line, fill, (place, done));
+    let r = |action| asked & requests.does(action);
+    let writes = if p.orders() { r(BackDo::Evict) } else { r(BackDo::Evict) | r(BackDo::Flush) };
+    let waits = writes | r(BackDo::FetchFirst);
+    let opens = (waits | r(BackDo::Fetch) | r(BackDo::Past)).named("s1_opens");
     let way = mux(look.hit, look.way, look.victim);
     let way = mux(flushes, look.held.lowest_set(), way).named("s1_way");
     let flushed = flushes & look.held.any();
@@ -138,6 +168,7 @@ fn decide(parts: &Parts, flush: &Flush, sweep: &Sweep) -> BackDecision {
         found,
         requests,
         fills,
+        seen: state.as_enum::<BackState>(),
         op,
         drops: flush.drops(sweep),
     }
@@ -148,13 +179,13 @@ fn change_line(parts: &Parts, d: &BackDecision, flush: &Flush) {
     let (p, tags, look, set) = (parts.p, parts.tags, &d.look, d.op.set);
     let tag = p.tag_of(d.op.req.line);
     let state = |s: LineState| enum_lit(s);
-    when(d.r("keep"), || tags.write(set, d.way, tag, state(LineState::P)));
-    when(d.r("write"), || tags.write(set, d.way, tag, state(LineState::K)));
+    when(d.r(BackDo::Keep), || tags.write(set, d.way, tag, state(LineState::P)));
+    when(d.r(BackDo::Write), || tags.write(set, d.way, tag, state(LineState::K)));
     if !p.orders() {
-        when(d.r("drop"), || tags.write(set, d.way, tag, state(LineState::I)));
+        when(d.r(BackDo::Drop), || tags.write(set, d.way, tag, state(LineState::I)));
     }
     when(d.installs(), || tags.write(set, d.way, tag, state(LineState::V)));
-    when(d.r("keep") | d.r("answer") | d.installs(), || tags.touch(set, look, d.way));
+    when(d.r(BackDo::Keep) | d.r(BackDo::Answer) | d.installs(), || tags.touch(set, look, d.way));
     let more = d.flush & (look.held & !d.way.one_hot(p.ways)).any();
     flush.more.set(more);
     when(d.flush, || tags.flush(set, look.held & d.way.one_hot(p.ways), d.drops));
@@ -166,7 +197,7 @@ fn change_mshrs(parts: &Parts, d: &BackDecision, flush: &Flush) {
     let req = &d.op.req;
     let who = Waiting::of(req);
     let opened = mux(d.op.class.is(Class::Replay), d.op.mshr, m.free_index());
-    let asks = mux(d.writes, enum_lit(TsmOp::Wr), mux(d.r("past"), req.op, enum_lit(TsmOp::Rd)));
+    let asks = mux(d.writes, enum_lit(TsmOp::Wr), mux(d.r(BackDo::Past), req.op, enum_lit(TsmOp::Rd)));
     let need = p.gtsc().then_some(Need { tag: req.tag, ts: req.ts });
     let wts = parts.select.s1_wts.as_ref().map(|wts| wts.get());
     when(d.opens, || {
@@ -175,7 +206,7 @@ fn change_mshrs(parts: &Parts, d: &BackDecision, flush: &Flush) {
     });
     when(d.opens & d.first(), || m.open(req.line));
     let list = m.list(d.found.index);
-    when(d.r("append"), || {
+    when(d.r(BackDo::Append), || {
         m.append(d.found.index, list, &who, &Payload::of(req), need);
         m.append_wts(wts);
         walker.appends(d.found.index);
@@ -191,7 +222,9 @@ fn change_mshrs(parts: &Parts, d: &BackDecision, flush: &Flush) {
         m.own(opened, &Waiting { op: enum_lit(TsmOp::Wr), ..who }, None);
     });
     when(d.asked, || flush.bank.set(p.tsm.bank_of(req.line)));
-    for (flags, high) in [(&m.writes, d.sends_dirty), (&m.quiet, d.waits | flushed), (&m.past, d.r("past"))] {
+    for (flags, high) in
+        [(&m.writes, d.sends_dirty), (&m.quiet, d.waits | flushed), (&m.past, d.r(BackDo::Past))]
+    {
         if let Some(flags) = flags {
             when(d.opens | flushed, || flags.put(opened, high));
         }
@@ -208,7 +241,7 @@ fn pass_on(parts: &Parts, d: &BackDecision, flush: &Flush, grant: Option<&Grant>
     let (zero_tag, zero) = (lit(0, p.tsm.eb), lit(0, p.tsm.ts));
     let whole = Payload { mask: lit_bv(Bv::ones(LINE)), data: landing.data, ..Payload::of(req) };
     let opened = mux(d.op.class.is(Class::Replay), d.op.mshr, m.free_index());
-    let fetches = d.r("fetch") | d.r("fetch_first");
+    let fetches = d.r(BackDo::Fetch) | d.r(BackDo::FetchFirst);
     let asks = mux(d.sends_dirty, enum_lit(TsmOp::Wr), mux(fetches, enum_lit(TsmOp::Rd), req.op));
     let victim = p.line_from(
         parts.tags.at(d.way).tag,
@@ -225,9 +258,9 @@ fn pass_on(parts: &Parts, d: &BackDecision, flush: &Flush, grant: Option<&Grant>
     let fresh = d.replay() & walker.fresh();
     let step = Step {
         row: p.row_of(d.op.set, d.way),
-        write: d.installs() | d.r("write"),
+        write: d.installs() | d.r(BackDo::Write),
         answer: d.answers(),
-        array: d.r("answer"),
+        array: d.r(BackDo::Answer),
         request: d.opens | d.sends_dirty,
         op: asks,
         who: mux(d.fill, who, Waiting::of(req)),

@@ -1,4 +1,4 @@
-//! Transition tables of `l2-wb`, as data.
+//! Transition tables of `l2-wb` and `gtsc-l2`.
 //!
 //! | state of the addressed line | meaning |
 //! | --- | --- |
@@ -10,98 +10,55 @@
 //! | D | here, with dirty bytes |
 //! | M | a transaction of the line is under way |
 
-use super::table::{Cell, table};
+use super::table::Request;
+use crate::watch::moves;
 use weft_rtl::prelude::*;
 
-const STATES: [&str; 7] = ["I", "I_dirty", "I_none", "P", "V", "D", "M"];
-const EVENTS: [&str; 5] = ["RdReq", "RdReq_forced", "WrReq_partial", "WrReq_full", "AmoReq"];
+/// State of the addressed line, as a request or a replay sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum BackState {
+    /// Not here; a way for it is empty or clean.
+    I,
+    /// Not here; the way for it is dirty.
+    #[hw(label = "I_dirty")]
+    Dirty,
+    /// Not here; every way is kept.
+    #[hw(label = "I_none")]
+    Full,
+    /// A way is kept for it.
+    P,
+    /// Here, clean.
+    V,
+    /// Here, dirty.
+    D,
+    /// A transaction is under way.
+    M,
+}
 
-const REQUESTS: [Cell; 33] = [
-    ("I", "RdReq", &["keep", "fetch"], "a way is kept, RdReq to memory: M"),
-    ("I", "RdReq_forced", &["past"], "RdReq to memory, nothing is kept: M"),
-    (
-        "I",
-        "WrReq_partial",
-        &["keep", "fetch_first"],
-        "a way is kept, RdReq to memory; the write waits in the list: M",
-    ),
-    ("I", "WrReq_full", &["write", "answer"], "installed whole: D"),
-    ("I", "AmoReq", &["past"], "AmoReq to memory: M"),
-    (
-        "I_dirty",
-        "RdReq",
-        &["keep", "evict"],
-        "the victim's dirty bytes to memory, its way is kept; the read waits: M",
-    ),
-    ("I_dirty", "RdReq_forced", &["past"], "RdReq to memory, nothing is kept: M"),
-    (
-        "I_dirty",
-        "WrReq_partial",
-        &["keep", "evict"],
-        "the victim's dirty bytes to memory, its way is kept; the write waits: M",
-    ),
-    (
-        "I_dirty",
-        "WrReq_full",
-        &["keep", "evict"],
-        "the victim's dirty bytes to memory, its way is kept; the write waits: M",
-    ),
-    ("I_dirty", "AmoReq", &["past"], "AmoReq to memory: M"),
-    ("I_none", "RdReq", &["past"], "RdReq to memory, nothing is kept: M"),
-    ("I_none", "RdReq_forced", &["past"], "RdReq to memory, nothing is kept: M"),
-    ("I_none", "WrReq_partial", &["past"], "WrReq to memory: M"),
-    ("I_none", "WrReq_full", &["past"], "WrReq to memory: M"),
-    ("I_none", "AmoReq", &["past"], "AmoReq to memory: M"),
-    ("P", "RdReq", &["fetch"], "the victim is in memory: RdReq"),
-    ("P", "WrReq_partial", &["fetch_first"], "the victim is in memory: RdReq; the write waits on"),
-    ("P", "WrReq_full", &["write", "answer"], "the victim is in memory: installed whole: D"),
-    ("V", "RdReq", &["answer"], "hit"),
-    ("V", "RdReq_forced", &["drop", "past"], "line dropped, RdReq to memory: M"),
-    ("V", "WrReq_partial", &["write", "answer"], "bytes merged: D"),
-    ("V", "WrReq_full", &["write", "answer"], "line replaced: D"),
-    ("V", "AmoReq", &["drop", "past"], "line dropped, AmoReq to memory: M"),
-    ("D", "RdReq", &["answer"], "hit"),
-    ("D", "RdReq_forced", &["drop", "flush"], "dirty bytes to memory, line dropped; the read waits: M"),
-    ("D", "WrReq_partial", &["write", "answer"], "bytes merged"),
-    ("D", "WrReq_full", &["write", "answer"], "line replaced"),
-    ("D", "AmoReq", &["drop", "flush"], "dirty bytes to memory, line dropped; the atomic waits: M"),
-    ("M", "RdReq", &["append"], "waits in the line's list"),
-    ("M", "RdReq_forced", &["append"], "waits in the line's list"),
-    ("M", "WrReq_partial", &["append"], "waits in the line's list"),
-    ("M", "WrReq_full", &["append"], "waits in the line's list"),
-    ("M", "AmoReq", &["append"], "waits in the line's list"),
-];
-
-const PLACES: [&str; 2] = ["kept", "none"];
-const ANSWERS: [&str; 2] = ["written", "done"];
-
-const FILLS: [Cell; 4] = [
-    ("kept", "written", &[], "the victim's bytes are in memory; the list goes on"),
-    ("kept", "done", &["install"], "line into the way kept for it: V"),
-    ("none", "written", &[], "the line's own bytes are in memory; the list goes on"),
-    ("none", "done", &[], "a request that went past the bank is answered"),
-];
-
-/// What is different where all operations of a line meet, in the ordering point of G-TSC and in a home bank: atomics are carried out here, and nothing is forced to memory.
-const ATOMICS: [Cell; 7] = [
-    (
-        "I",
-        "AmoReq",
-        &["keep", "fetch_first"],
-        "a way is kept, RdReq to memory; the atomic waits in the list: M",
-    ),
-    (
-        "I_dirty",
-        "AmoReq",
-        &["keep", "evict"],
-        "the victim's dirty bytes to memory, its way is kept; the atomic waits: M",
-    ),
-    ("I_none", "AmoReq", &["past"], "AmoReq to memory: M"),
-    ("P", "AmoReq", &["fetch_first"], "the victim is in memory: RdReq; the atomic waits on"),
-    ("V", "AmoReq", &["write", "answer"], "carried out in the line: D"),
-    ("D", "AmoReq", &["write", "answer"], "carried out in the line"),
-    ("M", "AmoReq", &["append"], "waits in the line's list"),
-];
+/// What a request does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum BackDo {
+    /// It is answered.
+    Answer,
+    /// It writes the line.
+    Write,
+    /// A way is kept for the line.
+    Keep,
+    /// RdReq to memory.
+    Fetch,
+    /// RdReq to memory; the request waits in the list.
+    FetchFirst,
+    /// The victim's dirty bytes go to memory; the request waits in the list.
+    Evict,
+    /// The line's own dirty bytes go to memory; the request waits in the list.
+    Flush,
+    /// The line is dropped.
+    Drop,
+    /// The request goes past the bank.
+    Past,
+    /// Wait in the line's list.
+    Append,
+}
 
 /// Kinds of write-back banks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,9 +74,9 @@ pub enum BackKind {
 impl BackKind {
     fn prefix(self) -> &'static str {
         match self {
-            BackKind::Plain => "mgcc.wb",
-            BackKind::Home => "mgcc.home",
-            BackKind::Gtsc => "gtsc.l2",
+            BackKind::Plain => "mgcc.wb.",
+            BackKind::Home => "mgcc.home.",
+            BackKind::Gtsc => "gtsc.l2.",
         }
     }
     /// All operations of a line meet in the bank.
@@ -128,16 +85,146 @@ impl BackKind {
     }
 }
 
-/// Requests of L1s and replays (mgcc.md sections 5 and 14).
-pub fn requests(kind: BackKind) -> Table {
-    let columns: [(&'static str, &[&'static str]); 2] = [("state", &STATES), ("event", &EVENTS)];
-    let common = |c: &Cell| !kind.orders() || (c.1 != "AmoReq" && c.1 != "RdReq_forced");
-    let own = ATOMICS.iter().filter(|_| kind.orders());
-    table("wb_requests", kind.prefix(), columns, REQUESTS.iter().filter(|c| common(c)).chain(own).copied())
+transitions! {
+    /// Requests of L1s and replays (mgcc.md sections 5 and 14). Where all operations of a line meet, in the ordering point of G-TSC and in a home bank, atomics are carried out
+    /// and nothing is forced to memory. What follows is the state of the line's way, without the transaction.
+    pub fn requests(kind: BackKind) {
+        name "wb_requests", rows kind.prefix();
+        on "state": BackState, "event": Request;
+        next BackState;
+        does BackDo;
+
+        (I, Read) -> P [Keep, Fetch]         "a way is kept, RdReq to memory: M";
+        if !kind.orders() {
+            (I, Forced) [Past]               "RdReq to memory, nothing is kept: M";
+        }
+        (I, Partial) -> P [Keep, FetchFirst]
+            "a way is kept, RdReq to memory; the write waits in the list: M";
+        (I, Full) -> D [Write, Answer]       "installed whole: D";
+        if !kind.orders() {
+            (I, Amo) [Past]                  "AmoReq to memory: M";
+        }
+        (Dirty, Read) -> P [Keep, Evict]
+            "the victim's dirty bytes to memory, its way is kept; the read waits: M";
+        if !kind.orders() {
+            (Dirty, Forced) [Past]           "RdReq to memory, nothing is kept: M";
+        }
+        (Dirty, Partial) -> P [Keep, Evict]
+            "the victim's dirty bytes to memory, its way is kept; the write waits: M";
+        (Dirty, Full) -> P [Keep, Evict]
+            "the victim's dirty bytes to memory, its way is kept; the write waits: M";
+        if !kind.orders() {
+            (Dirty, Amo) [Past]              "AmoReq to memory: M";
+        }
+        (Full, Read) [Past]                  "RdReq to memory, nothing is kept: M";
+        if !kind.orders() {
+            (Full, Forced) [Past]            "RdReq to memory, nothing is kept: M";
+        }
+        (Full, Partial) [Past]               "WrReq to memory: M";
+        (Full, Full) [Past]                  "WrReq to memory: M";
+        if !kind.orders() {
+            (Full, Amo) [Past]               "AmoReq to memory: M";
+        }
+        (P, Read) [Fetch]                    "the victim is in memory: RdReq";
+        (P, Partial) [FetchFirst]            "the victim is in memory: RdReq; the write waits on";
+        (P, Full) -> D [Write, Answer]       "the victim is in memory: installed whole: D";
+        (V, Read) [Answer]                   "hit";
+        if !kind.orders() {
+            (V, Forced) -> I [Drop, Past]    "line dropped, RdReq to memory: M";
+        }
+        (V, Partial) -> D [Write, Answer]    "bytes merged: D";
+        (V, Full) -> D [Write, Answer]       "line replaced: D";
+        if !kind.orders() {
+            (V, Amo) -> I [Drop, Past]       "line dropped, AmoReq to memory: M";
+        }
+        (D, Read) [Answer]                   "hit";
+        if !kind.orders() {
+            (D, Forced) -> I [Drop, Flush]   "dirty bytes to memory, line dropped; the read waits: M";
+        }
+        (D, Partial) [Write, Answer]         "bytes merged";
+        (D, Full) [Write, Answer]            "line replaced";
+        if !kind.orders() {
+            (D, Amo) -> I [Drop, Flush]      "dirty bytes to memory, line dropped; the atomic waits: M";
+        }
+        (M, Read) [Append]                   "waits in the line's list";
+        if !kind.orders() {
+            (M, Forced) [Append]             "waits in the line's list";
+        }
+        (M, Partial) [Append]                "waits in the line's list";
+        (M, Full) [Append]                   "waits in the line's list";
+        if !kind.orders() {
+            (M, Amo) [Append]                "waits in the line's list";
+            never (P, Forced | Amo)          "a way is kept for what does not go past the bank";
+        } else {
+            (I, Amo) -> P [Keep, FetchFirst]
+                "a way is kept, RdReq to memory; the atomic waits in the list: M";
+            (Dirty, Amo) -> P [Keep, Evict]
+                "the victim's dirty bytes to memory, its way is kept; the atomic waits: M";
+            (Full, Amo) [Past]               "AmoReq to memory: M";
+            (P, Amo) [FetchFirst]            "the victim is in memory: RdReq; the atomic waits on";
+            (V, Amo) -> D [Write, Answer]    "carried out in the line: D";
+            (D, Amo) [Write, Answer]         "carried out in the line";
+            (M, Amo) [Append]                "waits in the line's list";
+            never (_, Forced)                "no load has to go past the bank in which all operations meet";
+        }
+    }
 }
 
-/// Answers of memory.
-pub fn fills(kind: BackKind) -> Table {
-    let columns: [(&'static str, &[&'static str]); 2] = [("place", &PLACES), ("answer", &ANSWERS)];
-    table("wb_fills", kind.prefix(), columns, FILLS.iter().copied())
+/// Whether a way is kept for an answer's line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Kept {
+    /// One is.
+    #[hw(label = "kept")]
+    Kept,
+    /// None is.
+    #[hw(label = "none")]
+    None,
+}
+
+/// An answer of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Reply {
+    /// Dirty bytes have been written.
+    #[hw(label = "written")]
+    Written,
+    /// What was asked for.
+    #[hw(label = "done")]
+    Done,
+}
+
+/// What an answer of memory does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum BackFill {
+    /// The line comes into its way.
+    Install,
+}
+
+transitions! {
+    /// Answers of memory.
+    pub fn fills(kind: BackKind) {
+        name "wb_fills", rows kind.prefix();
+        on "place": Kept, "answer": Reply;
+        next BackState;
+        does BackFill;
+
+        (Kept, Written)             "the victim's bytes are in memory; the list goes on";
+        (Kept, Done) -> V [Install] "line into the way kept for it: V";
+        (None, Written)             "the line's own bytes are in memory; the list goes on";
+        (None, Done)                "a request that went past the bank is answered";
+    }
+}
+
+/// Everything that moves the way of a line, and what requests see: other lines of the set decide which way there is for one that is not here, and a command or
+/// another line writes back and drops what is here; while a transaction is under way requests see that.
+pub fn machine(kind: BackKind) -> Machine<BackState> {
+    use BackState::*;
+    let filled = moves(&fills(kind), |_| vec![P]);
+    Machine::new("a line", I)
+        .with(&requests(kind))
+        .with(&filled)
+        .also(&[I], Dirty)
+        .also(&[I], Full)
+        .also(&[V, D], I)
+        .also(&[D], V)
+        .also(&[I, P], M)
 }

@@ -6,7 +6,7 @@ use super::mshr::{Match, Mshrs};
 use super::outputs::{Note, Outputs};
 use super::params::L2Params;
 use super::select::Select;
-use super::table;
+use super::table::{self, Do, Landed, Place, Request, Seen, Settle};
 use super::tags::{Lookup, Tags};
 use super::types::*;
 use super::walker::{Outcome, Walker};
@@ -14,7 +14,9 @@ use crate::choice::{Inject, ReadTs};
 use crate::msg::TsmOp;
 use crate::params::LINE;
 use crate::time::max;
+use crate::watch;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// Everything stage 1 works on.
 pub(super) struct Parts<'a> {
@@ -51,8 +53,8 @@ pub(super) struct Decision {
     pub fill: Bool,
     pub look: Lookup,
     pub found: Match,
-    pub requests: Decoded,
-    pub fills: Decoded,
+    pub requests: Decoded<LineState, Do>,
+    pub fills: Decoded<LineState, Settle>,
     pub answer: Answer,
     /// A block is dropped for another line.
     pub evicts: Bool,
@@ -64,12 +66,12 @@ pub(super) struct Decision {
 
 impl Decision {
     /// A request or replay takes an action.
-    pub fn r(&self, name: &str) -> Bool {
-        self.asked & self.requests.action(name)
+    pub fn r(&self, action: Do) -> Bool {
+        self.asked & self.requests.does(action)
     }
     /// An answer of memory takes an action.
-    pub fn f(&self, name: &str) -> Bool {
-        self.fill & self.fills.action(name)
+    pub fn f(&self, action: Settle) -> Bool {
+        self.fill & self.fills.does(action)
     }
     /// It is a request of an L1, not a replay.
     pub fn first(&self) -> Bool {
@@ -124,23 +126,29 @@ fn tick(parts: &Parts, op: &Op, first: Bool, fill: Bool, answer: &Answer) -> Boo
 
 /// Which event of the tables a request is.
 pub(super) fn request_event(op: &Op) -> Bits {
+    let code = |request: Request| lit(request.encoding(), 3);
     let event = wire_zero::<Bits>("s1_event", 3);
     switch(op.req.op, |s| {
-        s.case(TsmOp::Rd, || event.set(mux(op.req.force, lit(1, 3), lit(0, 3))));
-        s.case(TsmOp::Wr, || event.set(mux(op.req.mask.all(), lit(3, 3), lit(2, 3))));
-        s.case(TsmOp::Amo, || event.set(4));
+        s.case(TsmOp::Rd, || event.set(mux(op.req.force, code(Request::Forced), code(Request::Read))));
+        s.case(TsmOp::Wr, || event.set(mux(op.req.mask.all(), code(Request::Full), code(Request::Partial))));
+        s.case(TsmOp::Amo, || event.set(code(Request::Amo)));
     });
     event.get()
 }
 
-fn fill_event(parts: &Parts, look: &Lookup, answer: &Answer, now: Option<Bits>) -> [Bits; 2] {
-    let place = mux(look.hit, lit(0, 2), mux(look.victim_ok, lit(1, 2), lit(2, 2)));
+fn fill_event(parts: &Parts, look: &Lookup, answer: &Answer, now: Option<Bits>) -> (Bits, Bits) {
+    let place = |place: Place| lit(place.encoding(), 2);
+    let absent = mux(look.victim_ok, place(Place::Victim), place(Place::None));
+    let place = mux(look.hit, place(Place::Own), absent);
     let past = match (answer.stamps, now) {
         (Some(stamps), Some(at)) => at.gt(kept(parts, answer, stamps, now).rts),
         _ => bool_lit(false),
     };
-    let worth = mux(answer.current, mux(past, lit(1, 3), lit(0, 3)), lit(2, 3));
-    [place.named("s1_place"), mux(answer.with_data, worth, worth + 3).named("s1_answer")]
+    let line = |landed: Landed| lit(landed.encoding(), 3);
+    let current = mux(past, line(Landed::LinePast), line(Landed::LineFits));
+    let worth = mux(answer.current, current, line(Landed::LineOld));
+    let bare = worth + Landed::BareFits.encoding();
+    (place.named("s1_place"), mux(answer.with_data, worth, bare).named("s1_answer"))
 }
 
 /// Carries out stage 1.
@@ -156,12 +164,13 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     let look = tags.look(p.tag_of(op.req.line), now);
     let found = m.find(op.req.line);
     let live = look.is(LineState::V) & look.covered;
-    let here = mux(look.hit, mux(live, lit(2, 2), lit(1, 2)), lit(0, 2));
-    let state = mux(found.hit & op.class.is(Class::Request), lit(3, 2), here).named("s1_state");
+    let seen = |seen: Seen| lit(seen.encoding(), 2);
+    let here = mux(look.hit, mux(live, seen(Seen::V), seen(Seen::X)), seen(Seen::I));
+    let state = mux(found.hit & op.class.is(Class::Request), seen(Seen::M), here).named("s1_state");
     let requests =
-        table::requests(p.coherent()).decode_about(op.req.line, asked, &[state, request_event(&op)]);
+        table::requests(p.coherent()).decode_about(op.req.line, asked, (state, request_event(&op)));
     let fills =
-        table::fills(p.coherent()).decode_about(op.req.line, fill, &fill_event(parts, &look, &answer, now));
+        table::fills(p.coherent()).decode_about(op.req.line, fill, fill_event(parts, &look, &answer, now));
     let mut d = Decision {
         asked,
         fill,
@@ -176,16 +185,29 @@ pub(super) fn connect(parts: &Parts) -> Decision {
         timed,
         op,
     };
-    d.append = d.r("append").named("s1_append");
-    d.opens = (d.r("open_read") | d.r("open_write") | d.r("open_amo")).named("s1_opens");
+    d.append = d.r(Do::Append).named("s1_append");
+    d.opens = (d.r(Do::OpenRead) | d.r(Do::OpenWrite) | d.r(Do::OpenAmo)).named("s1_opens");
     let victim_valid = d.look.victim_tag.state.is(LineState::V) & d.look.victim_ok;
-    d.evicts = ((d.r("allocate") | d.f("evict")) & victim_valid).named("s1_evicts");
+    d.evicts = ((d.r(Do::Allocate) | d.f(Settle::Evict)) & victim_valid).named("s1_evicts");
     change_line(parts, &d, now);
     change_mshrs(parts, &d);
-    let outcome = Outcome { answered: d.r("answer"), opened: d.opens, stays: bool_lit(false) };
+    let outcome = Outcome { answered: d.r(Do::Answer), opened: d.opens, stays: bool_lit(false) };
     walker.finish(m, d.replay(), &outcome);
     pass_on(parts, &d, now);
+    follows(parts, &d);
     d
+}
+
+/// Asserts that the line's way is in the state to which the row leads.
+fn follows(parts: &Parts, d: &Decision) {
+    let (p, tags, look) = (parts.p, parts.tags, &d.look);
+    let way = mux(look.hit, look.way, look.victim);
+    let after = tags.state_after(d.op.set, way, p.tag_of(d.op.req.line));
+    d.requests.leads_to(after);
+    watch::keeps(&table::requests(p.coherent()), &d.requests, d.asked, [look.state, after]);
+    d.fills.leads_to(after);
+    watch::keeps(&table::fills(p.coherent()), &d.fills, d.fill, [look.state, after]);
+    table::machine(p.coherent()).check(&[]);
 }
 
 /// The stamps that the bank keeps and passes on.
@@ -205,20 +227,20 @@ fn change_line(parts: &Parts, d: &Decision, now: Option<Bits>) {
     let (p, tags, look, set) = (parts.p, parts.tags, &d.look, d.op.set);
     let tag = p.tag_of(d.op.req.line);
     let state = |s: LineState| enum_lit(s);
-    let allocates = d.r("allocate") & look.victim_ok;
+    let allocates = d.r(Do::Allocate) & look.victim_ok;
     let way = mux(look.hit, look.way, look.victim).named("s1_way");
-    when(d.r("lock") | allocates, || tags.write(set, way, tag, state(LineState::K)));
-    when(d.r("keep"), || tags.write(set, way, tag, state(LineState::P)));
+    when(d.r(Do::Lock) | allocates, || tags.write(set, way, tag, state(LineState::K)));
+    when(d.r(Do::Keep), || tags.write(set, way, tag, state(LineState::P)));
     // Without timestamps no answer is useless.
-    let useless = if p.coherent() { d.f("drop") } else { bool_lit(false) };
-    when(d.r("drop") | useless, || tags.write(set, way, tag, state(LineState::I)));
-    when(d.f("install") | d.f("stamp"), || tags.write(set, way, tag, state(LineState::V)));
-    when(d.r("answer") | d.r("lock") | allocates | d.f("install"), || tags.touch(set, look, way));
+    let useless = if p.coherent() { d.f(Settle::Drop) } else { bool_lit(false) };
+    when(d.r(Do::Drop) | useless, || tags.write(set, way, tag, state(LineState::I)));
+    when(d.f(Settle::Install) | d.f(Settle::Stamp), || tags.write(set, way, tag, state(LineState::V)));
+    when(d.r(Do::Answer) | d.r(Do::Lock) | allocates | d.f(Settle::Install), || tags.touch(set, look, way));
     let zero = lit(0, p.tsm.ts);
     when(allocates, || tags.stamp(set, way, Stamps { wts: zero, rts: zero }));
     if let Some(stamps) = d.answer.stamps {
         let stamps = kept(parts, &d.answer, stamps, now);
-        when(d.f("install") | d.f("stamp"), || tags.stamp(set, way, stamps));
+        when(d.f(Settle::Install) | d.f(Settle::Stamp), || tags.stamp(set, way, stamps));
         // The list is answered with the same stamps.
         parts.m.rewrite(d.fill, d.op.mshr, &stamps);
     }
@@ -264,9 +286,9 @@ fn pass_on(parts: &Parts, d: &Decision, now: Option<Bits>) {
     let opened = mux(d.op.class.is(Class::Replay), d.op.mshr, m.free_index());
     let step = Step {
         row: p.row_of(d.op.set, way),
-        write: d.f("install") | d.r("lock") | (d.r("allocate") & look.victim_ok),
-        answer: (d.fill & answer.covers) | d.r("answer"),
-        array: d.r("answer") | answer.own_bytes,
+        write: d.f(Settle::Install) | d.r(Do::Lock) | (d.r(Do::Allocate) & look.victim_ok),
+        answer: (d.fill & answer.covers) | d.r(Do::Answer),
+        array: d.r(Do::Answer) | answer.own_bytes,
         request: d.opens,
         op: req.op,
         who: mux(d.fill, answer.who, Waiting::of(req)),

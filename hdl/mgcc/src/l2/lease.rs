@@ -6,6 +6,7 @@
 //! Nothing that would give a write a stamp beyond TS_MAX enters stage 1: when some lease has reached TS_MAX the bank waits for the roll that it has asked for before.
 
 use super::back::BackDecision;
+use super::back_table::BackDo;
 use super::clock::Clock;
 use super::decide::Parts;
 use super::params::L2Params;
@@ -138,7 +139,7 @@ impl Leases {
     /// mem_ts rises by what the operation drops: a victim, or the lines of a set. Whether a victim is dropped, and mem_ts then.
     fn drop_blocks(&self, clock: &Clock, d: &BackDecision) -> (Bool, Bits) {
         let victim = d.look.victim_tag.state.is_any(&[LineState::V, LineState::K]);
-        let leaves = ((d.r("keep") | (d.r("write") & !d.look.hit)) & victim).named("s1_leaves");
+        let leaves = ((d.r(BackDo::Keep) | (d.r(BackDo::Write) & !d.look.hit)) & victim).named("s1_leaves");
         let mut time = clock.ts.get();
         let untimed = self.p.inject == Inject::Gtsc(GtscFault::EvictUntimed);
         if let (Some(stamps), false) = (d.look.victim_stamps, untimed) {
@@ -162,7 +163,7 @@ impl Leases {
         let read = d.op.req.op.is(TsmOp::Rd) & d.asked;
         let kept =
             if self.p.inject == Inject::Gtsc(GtscFault::LeaseNotKept) { !read } else { bool_lit(true) };
-        let puts = d.installs() | (d.r("answer") & kept);
+        let puts = d.installs() | (d.r(BackDo::Answer) & kept);
         when(puts, || parts.tags.stamp(d.op.set, d.way, *stamps));
     }
 }

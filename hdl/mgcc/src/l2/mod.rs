@@ -62,6 +62,7 @@ mod walker;
 
 pub(crate) use params::sizes;
 pub use params::{L2Params, Policy};
+pub use types::LineState;
 
 use crate::msg::UpRsp;
 use decide::Parts;

@@ -5,6 +5,7 @@ use super::decide::{Decision, Parts};
 use super::observe_common::{self as common, Basics};
 use super::params::L2Params;
 use super::select::Choice;
+use super::table::{Do, Settle};
 use super::types::{LineState, Stamps};
 use crate::choice::Inject;
 use crate::msg::TsmOp;
@@ -36,7 +37,7 @@ pub(super) fn connect(seen: &Seen) {
         fill: d.fill,
         append: d.append,
         opens: d.opens,
-        hits: d.r("answer"),
+        hits: d.r(Do::Answer),
         served: seen.served,
         prefix: "l2",
     });
@@ -52,13 +53,13 @@ pub(super) fn connect(seen: &Seen) {
 /// Blocks and their states.
 fn lines(seen: &Seen) {
     let d = seen.d;
-    let answers = d.r("answer");
+    let answers = d.r(Do::Answer);
     assert_always(
         "l2_locked_is_not_read",
         !answers | d.look.is(LineState::V),
         "only a block in state V is read",
     );
-    let takes = d.evicts | (d.r("allocate") & d.look.victim_ok);
+    let takes = d.evicts | (d.r(Do::Allocate) & d.look.victim_ok);
     let leaves = d.look.victim_tag.state.is_any(&[LineState::I, LineState::V]);
     assert_always("l2_locked_stays", !takes | leaves, "a locked or kept way is not replaced");
     let locked = d.look.is(LineState::K) | d.look.is(LineState::P);
@@ -87,7 +88,7 @@ fn times(seen: &Seen, clock: &Clock) {
     assert_always("l2_lease_in_order", !mem.valid | order, "wts <= rts");
     if let Some(own) = d.look.stamps {
         let covered = if p.inject == Inject::PastRts { bool_lit(true) } else { now.le(own.rts) };
-        assert_always("l2_hit_is_live", !d.r("answer") | covered, "a read is served only within the lease");
+        assert_always("l2_hit_is_live", !d.r(Do::Answer) | covered, "a read is served only within the lease");
         strict_stamps(p, d, own);
     }
     if let (Some(stamps), Some(epoch)) = (&m.stamps, m.epoch(walker.mshr.get())) {
@@ -153,7 +154,7 @@ fn epoch_races(seen: &Seen, clock: &Clock) {
 fn races(seen: &Seen) {
     let (d, race) =
         (seen.d, |name: &str, cond: Bool, text: &str| cover(&format!("mgcc.race.l2_{name}"), cond, text));
-    race("no_way", d.r("allocate") & !d.look.victim_ok, "a full write finds every way locked or kept");
+    race("no_way", d.r(Do::Allocate) & !d.look.victim_ok, "a full write finds every way locked or kept");
     let past = seen.sweep.state.get().is(SweepState::Maint) & d.look.held.any();
     race("maint_locked", past, "an invalidation passes a locked block, which stays");
 }
@@ -166,11 +167,11 @@ fn accesses(seen: &Seen) {
     let live = d.look.is(LineState::V) & d.look.covered;
     let write = d.first() & d.op.req.op.is(TsmOp::Wr);
     count("l2_write_hits", write & d.opens & live, "writes that found a live block");
-    count("l2_bypassed", d.f("bypass"), "lines not installed because every way was locked or kept");
-    let past = d.fill & d.answer.with_data & !d.f("install") & !d.f("bypass");
+    count("l2_bypassed", d.f(Settle::Bypass), "lines not installed because every way was locked or kept");
+    let past = d.fill & d.answer.with_data & !d.f(Settle::Install) & !d.f(Settle::Bypass);
     count("l2_useless", past, "lines not installed because their lease was over");
     count("l2_ts_attached", d.first() & d.op.req.ts_v, "requests with a timestamp");
-    let installs = (d.f("install") | d.r("allocate")) & d.evicts & d.look.victim_expired;
+    let installs = (d.f(Settle::Install) | d.r(Do::Allocate)) & d.evicts & d.look.victim_expired;
     count("l2_expired_victims", installs, "expired blocks replaced before older live ones");
     count("l2_evictions", d.evicts, "blocks replaced");
     if let Some((valid, _)) = &seen.parts.outs.note {

@@ -1,7 +1,7 @@
 //! Assertions, races and counters of `l2-wb` (mgcc.md section 13).
 
 use super::back::BackDecision;
-use super::back_table::BackKind;
+use super::back_table::{BackDo, BackKind};
 use super::clock::Sweep;
 use super::decide::Parts;
 use super::flush::{Flush, FlushState};
@@ -34,9 +34,9 @@ pub(super) fn connect(seen: &Seen) {
         found: &d.found,
         asked: d.asked,
         fill: d.fill,
-        append: d.r("append"),
+        append: d.r(BackDo::Append),
         opens: d.opens,
-        hits: d.r("answer"),
+        hits: d.r(BackDo::Answer),
         served: seen.served,
         prefix: match seen.parts.p.kind() {
             BackKind::Plain => "wb",
@@ -54,9 +54,10 @@ fn lines(seen: &Seen) {
     let d = seen.d;
     let kept = d.look.is(LineState::P);
     assert_always("wb_kept_has_mshr", !d.asked | !kept | d.found.hit, "a way is kept for an open miss only");
-    let takes = (d.r("keep") | (d.r("write") & !d.look.hit)) & d.look.victim_tag.state.is(LineState::P);
+    let takes =
+        (d.r(BackDo::Keep) | (d.r(BackDo::Write) & !d.look.hit)) & d.look.victim_tag.state.is(LineState::P);
     assert_always("wb_kept_stays", !takes, "a kept way is not replaced");
-    let loses = d.r("write") & !d.look.hit & d.look.victim_tag.state.is(LineState::K);
+    let loses = d.r(BackDo::Write) & !d.look.hit & d.look.victim_tag.state.is(LineState::K);
     assert_always("wb_dirty_stays", !loses, "dirty bytes leave to memory only");
     let overwrites = d.installs() & d.look.is(LineState::K);
     assert_always("wb_fill_keeps_dirty", !overwrites, "a line from memory replaces no dirty bytes");
@@ -69,11 +70,11 @@ fn lines(seen: &Seen) {
 fn races(seen: &Seen, basics: &Basics) {
     let d = seen.d;
     let race = |name: &str, cond: Bool, text: &str| basics.race(name, cond, text);
-    race("evicts", d.r("evict"), "a miss has to wait for its victim's dirty bytes");
+    race("evicts", d.r(BackDo::Evict), "a miss has to wait for its victim's dirty bytes");
     if !seen.parts.p.orders() {
-        race("own_dirty", d.r("flush"), "an atomic or LD_SYNC finds dirty bytes of its line");
+        race("own_dirty", d.r(BackDo::Flush), "an atomic or LD_SYNC finds dirty bytes of its line");
     }
-    race("no_way", d.r("past") & !d.look.hit & !d.look.victim_ok, "a miss finds every way kept");
+    race("no_way", d.r(BackDo::Past) & !d.look.hit & !d.look.victim_ok, "a miss finds every way kept");
     race("flush_many", seen.flush.more.get(), "a flush finds several dirty lines in a set");
     race(
         "flush_drops",
@@ -85,10 +86,14 @@ fn races(seen: &Seen, basics: &Basics) {
 fn counters(seen: &Seen) {
     let d = seen.d;
     let write = d.first() & d.op.req.op.is(TsmOp::Wr);
-    count("l2_write_hits", write & d.r("answer") & d.look.hit, "writes that found their line");
+    count("l2_write_hits", write & d.r(BackDo::Answer) & d.look.hit, "writes that found their line");
     count("l2_write_backs", d.sends_dirty, "lines whose dirty bytes were written to memory");
     count("l2_write_misses", write & d.opens, "writes that began a transaction");
-    count("l2_bypassed", d.r("past") & !d.look.hit & !d.look.victim_ok, "misses that found every way kept");
+    count(
+        "l2_bypassed",
+        d.r(BackDo::Past) & !d.look.hit & !d.look.victim_ok,
+        "misses that found every way kept",
+    );
     let flushing = !seen.flush.state.get().is(FlushState::Idle);
     count("l2_flush_cycles", flushing, "cycles of write-backs and invalidations by command");
 }

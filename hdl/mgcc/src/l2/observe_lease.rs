@@ -1,5 +1,6 @@
 //! Assertions, races and counters of `gtsc-l2` beside those of every write-back bank (mgcc.md sections 13 and 14).
 
+use super::back_table::BackDo;
 use super::clock::{Clock, SweepState};
 use super::lease::{Grant, Leases};
 use super::observe_back::Seen;
@@ -34,8 +35,8 @@ fn times(seen: &Seen, clock: &Clock, grant: &Grant) {
 
 fn versions(seen: &Seen, grant: &Grant) {
     let d = seen.d;
-    let reads = d.r("answer") & d.op.req.op.is(TsmOp::Rd) & grant.known;
-    count("l2_renewals", d.r("answer") & grant.renews, "leases renewed without the line");
+    let reads = d.r(BackDo::Answer) & d.op.req.op.is(TsmOp::Rd) & grant.known;
+    count("l2_renewals", d.r(BackDo::Answer) & grant.renews, "leases renewed without the line");
     count(
         "l2_renewals_refused",
         reads & !grant.renews,
@@ -43,7 +44,7 @@ fn versions(seen: &Seen, grant: &Grant) {
     );
     race("changed", reads & grant.current & !grant.renews, "an L1 has a version that has been written since");
     race("old_block", reads & !grant.current, "an L1 asks about a block of an epoch that is over");
-    let writes = d.r("answer") & d.op.req.op.is(TsmOp::Wr) & grant.known;
+    let writes = d.r(BackDo::Answer) & d.op.req.op.is(TsmOp::Wr) & grant.known;
     let stale = writes & grant.with_data;
     count(
         "l2_stale_write_hits",

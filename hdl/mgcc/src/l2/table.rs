@@ -1,4 +1,4 @@
-//! Transition tables of the banks, as data.
+//! Transition tables of `mgcc-l2`.
 //!
 //! State of the addressed line in `mgcc-l2`, when a request comes:
 //!
@@ -12,114 +12,200 @@
 //! Where the line of an answer of memory can go: `own`, the way that holds its tag; `victim`, a way that may be replaced; `none`.
 //! What its stamps are worth: `fits`; `past`, the bank's clock is already beyond the lease; `old`, of an epoch that is over.
 
+use super::types::LineState;
+use crate::watch::moves;
 use weft_rtl::prelude::*;
 
-/// State, event, actions, text.
-pub(super) type Cell = (&'static str, &'static str, &'static [&'static str], &'static str);
-
-const STATES: [&str; 4] = ["I", "X", "V", "M"];
-const EVENTS: [&str; 5] = ["RdReq", "RdReq_forced", "WrReq_partial", "WrReq_full", "AmoReq"];
-
-const REQUESTS: [Cell; 20] = [
-    ("I", "RdReq", &["open_read"], "RdReq to memory: M"),
-    ("I", "RdReq_forced", &["open_read"], "RdReq to memory: M"),
-    ("I", "WrReq_partial", &["open_write"], "WrReq to memory, no block: M"),
-    (
-        "I",
-        "WrReq_full",
-        &["open_write", "allocate"],
-        "WrReq to memory; a victim's way, if there is one, is locked with the data: M",
-    ),
-    ("I", "AmoReq", &["open_amo"], "AmoReq to memory: M"),
-    ("X", "RdReq", &["open_read", "keep"], "coherence miss: RdReq to memory, the way is kept: M"),
-    ("X", "RdReq_forced", &["open_read", "keep"], "RdReq to memory, the way is kept: M"),
-    ("X", "WrReq_partial", &["open_write", "lock"], "bytes merged and block locked, WrReq to memory: M"),
-    ("X", "WrReq_full", &["open_write", "lock"], "bytes merged and block locked, WrReq to memory: M"),
-    ("X", "AmoReq", &["open_amo", "drop"], "block dropped, AmoReq to memory: M"),
-    ("V", "RdReq", &["answer"], "hit: RdRsp with the block's stamps"),
-    (
-        "V",
-        "RdReq_forced",
-        &["open_read", "keep"],
-        "RdReq to memory although the block is live, the way is kept: M",
-    ),
-    (
-        "V",
-        "WrReq_partial",
-        &["open_write", "lock"],
-        "write hit: bytes merged and block locked, WrReq to memory: M",
-    ),
-    (
-        "V",
-        "WrReq_full",
-        &["open_write", "lock"],
-        "write hit: bytes merged and block locked, WrReq to memory: M",
-    ),
-    ("V", "AmoReq", &["open_amo", "drop"], "block dropped, AmoReq to memory: M"),
-    ("M", "RdReq", &["append"], "waits in the line's list"),
-    ("M", "RdReq_forced", &["append"], "waits in the line's list"),
-    ("M", "WrReq_partial", &["append"], "waits in the line's list"),
-    ("M", "WrReq_full", &["append"], "waits in the line's list"),
-    ("M", "AmoReq", &["append"], "waits in the line's list"),
-];
-
-const PLACES: [&str; 3] = ["own", "victim", "none"];
-const ANSWERS: [&str; 6] = ["line_fits", "line_past", "line_old", "bare_fits", "bare_past", "bare_old"];
-
-const FILLS: [Cell; 14] = [
-    ("own", "line_fits", &["install"], "line and stamps into its way: V"),
-    ("own", "line_past", &["drop"], "of no use here any more: I"),
-    ("own", "line_old", &["drop"], "a stamp of another epoch: I"),
-    ("own", "bare_fits", &["stamp"], "a write's bytes are there already; stamps: V"),
-    ("own", "bare_past", &["stamp"], "stamps; expired at once: V"),
-    ("own", "bare_old", &["drop"], "a stamp of another epoch: I"),
-    ("victim", "line_fits", &["install", "evict"], "line and stamps into the victim's way: V"),
-    ("victim", "line_past", &[], "answered only"),
-    ("victim", "line_old", &[], "answered only"),
-    ("victim", "bare_any", &[], "a write that found no way; answered only"),
-    ("none", "line_fits", &["bypass"], "every way is locked or kept: answered only"),
-    ("none", "line_past", &[], "answered only"),
-    ("none", "line_old", &[], "answered only"),
-    ("none", "bare_any", &[], "a write that found no way; answered only"),
-];
-
-fn column(name: &'static str, values: &[&'static str]) -> Column {
-    Column { name, values: values.iter().enumerate().map(|(i, v)| (*v, i as u64)).collect() }
+/// State of the addressed line, as a request sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Seen {
+    /// Not here.
+    I,
+    /// Expired.
+    X,
+    /// Live.
+    V,
+    /// A transaction of the line is under way.
+    M,
 }
 
-/// A table of cells; an event `x_any` stands for all events that begin with `x_`.
-pub(super) fn table(
-    name: &'static str,
-    prefix: &str,
-    columns: [(&'static str, &[&'static str]); 2],
-    cells: impl Iterator<Item = Cell>,
-) -> Table {
-    let columns = columns.map(|(name, values)| column(name, values)).to_vec();
-    let codes = |column: &Column, wanted: &str| -> Vec<u64> {
-        let family = wanted.strip_suffix("any");
-        let fits = |v: &str| v == wanted || family.is_some_and(|f| v.starts_with(f));
-        column.values.iter().filter(|v| fits(v.0)).map(|v| v.1).collect()
-    };
-    let rows = cells
-        .map(|(state, event, actions, text)| Row {
-            id: format!("{prefix}.{state}.{event}"),
-            when: vec![codes(&columns[0], state), codes(&columns[1], event)],
-            actions: actions.to_vec(),
-            text: text.to_string(),
-        })
-        .collect();
-    Table { name, columns, rows }
+/// What a request is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 3)]
+pub enum Request {
+    /// Read.
+    #[hw(label = "RdReq")]
+    Read,
+    /// Read that goes to memory.
+    #[hw(label = "RdReq_forced")]
+    Forced,
+    /// Write of some bytes.
+    #[hw(label = "WrReq_partial")]
+    Partial,
+    /// Write of the whole line.
+    #[hw(label = "WrReq_full")]
+    Full,
+    /// Atomic.
+    #[hw(label = "AmoReq")]
+    Amo,
 }
 
-/// Requests of L1s and replays at `mgcc-l2` (mgcc.md section 5); without timestamps nothing expires.
-pub fn requests(coherent: bool) -> Table {
-    let cells = REQUESTS.iter().copied().filter(|c| coherent || c.0 != "X");
-    table("l2_requests", "mgcc.l2", [("state", &STATES), ("event", &EVENTS)], cells)
+/// What a request does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Do {
+    /// Answer from the block.
+    Answer,
+    /// Open a transaction that reads.
+    OpenRead,
+    /// Open one that writes.
+    OpenWrite,
+    /// Open an atomic.
+    OpenAmo,
+    /// Lock a victim's way, if there is one, with the data.
+    Allocate,
+    /// Keep the way.
+    Keep,
+    /// Merge the bytes and lock the block.
+    Lock,
+    /// Drop the block.
+    Drop,
+    /// Wait in the line's list.
+    Append,
 }
 
-/// Answers of memory at `mgcc-l2`; without timestamps they always fit.
-pub fn fills(coherent: bool) -> Table {
-    let known = |c: &Cell| coherent || c.1.ends_with("_fits") || c.1.ends_with("_any");
-    let cells = FILLS.iter().copied().filter(known);
-    table("l2_fills", "mgcc.l2", [("place", &PLACES), ("answer", &ANSWERS)], cells)
+transitions! {
+    /// Requests of L1s and replays at `mgcc-l2` (mgcc.md section 5); `coherent`: with timestamps. What follows is the state of the line's way.
+    pub fn requests(coherent: bool) {
+        name "l2_requests", rows "mgcc.l2.";
+        on "state": Seen, "event": Request;
+        next LineState;
+        does Do;
+
+        (I, Read) [OpenRead]                 "RdReq to memory: M";
+        (I, Forced) [OpenRead]               "RdReq to memory: M";
+        (I, Partial) [OpenWrite]             "WrReq to memory, no block: M";
+        (I, Full) -> I | K [OpenWrite, Allocate]
+            "WrReq to memory; a victim's way, if there is one, is locked with the data: M";
+        (I, Amo) [OpenAmo]                   "AmoReq to memory: M";
+        if coherent {
+            (X, Read) -> P [OpenRead, Keep]  "coherence miss: RdReq to memory, the way is kept: M";
+            (X, Forced) -> P [OpenRead, Keep] "RdReq to memory, the way is kept: M";
+            (X, Partial) -> K [OpenWrite, Lock] "bytes merged and block locked, WrReq to memory: M";
+            (X, Full) -> K [OpenWrite, Lock] "bytes merged and block locked, WrReq to memory: M";
+            (X, Amo) -> I [OpenAmo, Drop]    "block dropped, AmoReq to memory: M";
+        } else {
+            never (X, _)                     "without timestamps nothing expires";
+        }
+        (V, Read) [Answer]                   "hit: RdRsp with the block's stamps";
+        (V, Forced) -> P [OpenRead, Keep]    "RdReq to memory although the block is live, the way is kept: M";
+        (V, Partial) -> K [OpenWrite, Lock]  "write hit: bytes merged and block locked, WrReq to memory: M";
+        (V, Full) -> K [OpenWrite, Lock]     "write hit: bytes merged and block locked, WrReq to memory: M";
+        (V, Amo) -> I [OpenAmo, Drop]        "block dropped, AmoReq to memory: M";
+        (M, Read) [Append]                   "waits in the line's list";
+        (M, Forced) [Append]                 "waits in the line's list";
+        (M, Partial) [Append]                "waits in the line's list";
+        (M, Full) [Append]                   "waits in the line's list";
+        (M, Amo) [Append]                    "waits in the line's list";
+    }
+}
+
+/// Where the line of an answer can go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Place {
+    /// The way that holds its tag.
+    #[hw(label = "own")]
+    Own,
+    /// A way that may be replaced.
+    #[hw(label = "victim")]
+    Victim,
+    /// Nowhere.
+    #[hw(label = "none")]
+    None,
+}
+
+/// An answer of memory, with the line or without, and what its stamps are worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Landed {
+    /// With the line; the stamps fit.
+    #[hw(label = "line_fits")]
+    LineFits,
+    /// With the line; the clock is past the lease.
+    #[hw(label = "line_past")]
+    LinePast,
+    /// With the line; stamps of another epoch.
+    #[hw(label = "line_old")]
+    LineOld,
+    /// Without the line; the stamps fit.
+    #[hw(label = "bare_fits")]
+    BareFits,
+    /// Without the line; the clock is past the lease.
+    #[hw(label = "bare_past")]
+    BarePast,
+    /// Without the line; stamps of another epoch.
+    #[hw(label = "bare_old")]
+    BareOld,
+}
+
+/// What an answer of memory does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Settle {
+    /// Line and stamps come into a way.
+    Install,
+    /// A valid victim is dropped.
+    Evict,
+    /// The block gets stamps.
+    Stamp,
+    /// The block is dropped.
+    Drop,
+    /// No way can be taken.
+    Bypass,
+}
+
+transitions! {
+    /// Answers of memory at `mgcc-l2`; without timestamps they always fit.
+    pub fn fills(coherent: bool) {
+        name "l2_fills", rows "mgcc.l2.";
+        on "place": Place, "answer": Landed;
+        next LineState;
+        does Settle;
+
+        (Own, LineFits) -> V [Install]           "line and stamps into its way: V";
+        if coherent {
+            (Own, LinePast) -> I [Drop]          "of no use here any more: I";
+            (Own, LineOld) -> I [Drop]           "a stamp of another epoch: I";
+        }
+        (Own, BareFits) -> V [Stamp]             "a write's bytes are there already; stamps: V";
+        if coherent {
+            (Own, BarePast) -> V [Stamp]         "stamps; expired at once: V";
+            (Own, BareOld) -> I [Drop]           "a stamp of another epoch: I";
+        }
+        (Victim, LineFits) -> V [Install, Evict] "line and stamps into the victim's way: V";
+        if coherent {
+            (Victim, LinePast)                   "answered only";
+            (Victim, LineOld)                    "answered only";
+        }
+        "victim.bare_any" (Victim, BareFits | BarePast | BareOld) "a write that found no way; answered only";
+        (None, LineFits) [Bypass]                "every way is locked or kept: answered only";
+        if coherent {
+            (None, LinePast)                     "answered only";
+            (None, LineOld)                      "answered only";
+        }
+        "none.bare_any" (None, BareFits | BarePast | BareOld)     "a write that found no way; answered only";
+        if !coherent {
+            never (_, LinePast | LineOld | BarePast | BareOld)    "without timestamps every answer fits";
+        }
+    }
+}
+
+/// Everything that moves the way of a line; a sweep drops what is not locked, and other lines take ways.
+pub fn machine(coherent: bool) -> Machine<LineState> {
+    use LineState::*;
+    let is = |codes: &[u64], seen: Seen| codes.contains(&seen.encoding());
+    let asked = moves(&requests(coherent), |row| vec![if is(&row.when[0], Seen::I) { I } else { V }]);
+    let filled = moves(&fills(coherent), |row| match row.when[0] == [Place::Own.encoding()] {
+        true if row.when[1].contains(&Landed::BareFits.encoding()) => vec![K],
+        true => vec![P, K],
+        false => vec![I],
+    });
+    Machine::new("way of a line", I).with(&asked).with(&filled).also(&[V, P], I)
 }

@@ -155,6 +155,12 @@ impl Tags {
         self.writer.write_masked(set, way.one_hot(self.p.ways), &row);
     }
 
+    /// The state in which this cycle leaves a line of the set presented in the cycle before, which is in `way` if it is anywhere.
+    pub fn state_after(&self, set: Bits, way: Bits, tag: Bits) -> Enum<LineState> {
+        let after = self.writer.leaves(set, way, &self.at(way));
+        mux(after.tag.eq(tag), after.state, enum_lit(LineState::I))
+    }
+
     /// Writes the stamps of a way.
     pub fn stamp(&self, set: Bits, way: Bits, stamps: Stamps) {
         if let Some((_, writer)) = &self.stamps {

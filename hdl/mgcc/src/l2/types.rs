@@ -9,8 +9,10 @@ use weft_rtl::prelude::*;
 /// Stable state of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 2)]
-pub(super) enum LineState {
+pub enum LineState {
+    /// Invalid.
     I,
+    /// As in memory as far as this bank knows.
     V,
     /// Bytes written here are not in memory: locked until it answers; in a write-back bank dirty.
     K,

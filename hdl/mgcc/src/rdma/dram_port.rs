@@ -23,6 +23,7 @@
 
 use crate::msg::{DramReq, DramRsp, TsmOp, UmcReq, UmcRsp};
 use crate::params::{Tsm, tsm_from, tsm_params};
+use crate::watch::{self, Happens};
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
 
@@ -34,37 +35,57 @@ struct Asked {
     line: Bool,
 }
 
-/// The table; the action is the next state. A request and an answer may come in one cycle, so the rows are not decoded but observed.
-pub fn table() -> Table {
-    let row = |id: &str, state: u64, event: u64, next: &'static str, text: &str| Row {
-        id: format!("mgcc.dram.{id}"),
-        when: vec![vec![state], vec![event]],
-        actions: vec![next],
-        text: text.to_string(),
-    };
-    Table {
-        name: "dram_port_table",
-        columns: vec![
-            Column { name: "state", values: vec![("FREE", 0), ("OPEN", 1)] },
-            Column {
-                name: "event",
-                values: vec![("read", 0), ("write", 1), ("atomic", 2), ("busy", 3), ("answer", 4)],
-            },
-        ],
-        rows: vec![
-            row("FREE.read", 0, 0, "OPEN", "A line is read."),
-            row(
-                "FREE.write",
-                0,
-                1,
-                "OPEN",
-                "Bytes are written; the answer has the line if there are others in it.",
-            ),
-            row("FREE.atomic", 0, 2, "OPEN", "A word is changed in DRAM: the bank has no way for the line."),
-            row("FREE.busy", 0, 3, "FREE", "The channel has no room: the request waits."),
-            row("OPEN.answer", 1, 4, "FREE", "The bank gets what it has asked for."),
-        ],
+/// State of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum DramState {
+    /// The bank has not asked.
+    #[hw(label = "FREE")]
+    Free,
+    /// It is in DRAM.
+    #[hw(label = "OPEN")]
+    Open,
+}
+
+/// What happens to a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum DramEvent {
+    /// A read goes to DRAM.
+    #[hw(label = "read")]
+    Read,
+    /// A write does.
+    #[hw(label = "write")]
+    Write,
+    /// An atomic does.
+    #[hw(label = "atomic")]
+    Atomic,
+    /// The channel has no room.
+    #[hw(label = "busy")]
+    Busy,
+    /// DRAM answers.
+    #[hw(label = "answer")]
+    Answer,
+}
+
+transitions! {
+    /// A transaction of the bank. A request and an answer may come in one cycle, so the rows are not decoded but observed.
+    pub fn table() {
+        name "dram_port_table", rows "mgcc.dram.";
+        on "state": DramState, "event": DramEvent;
+        next DramState;
+
+        (Free, Read) -> Open    "A line is read.";
+        (Free, Write) -> Open   "Bytes are written; the answer has the line if there are others in it.";
+        (Free, Atomic) -> Open  "A word is changed in DRAM: the bank has no way for the line.";
+        (Free, Busy)            "The channel has no room: the request waits.";
+        (Open, Answer) -> Free  "The bank gets what it has asked for.";
+        never (Open, Read | Write | Atomic | Busy) "a bank's transaction asks once";
+        never (Free, Answer)    "DRAM answers what was asked, once";
     }
+}
+
+/// What moves a transaction.
+pub fn machine() -> Machine<DramState> {
+    Machine::new("transaction of a bank", DramState::Free).with(&table())
 }
 
 /// Builds the port for a bank with these widths. Channels: `req` ([`UmcReq`]), `dram_rsp` ([`DramRsp`]) in; `dram_req` ([`DramReq`]), `rsp` ([`UmcRsp`]) out; input `own_gpu`.
@@ -124,9 +145,28 @@ fn describe(t: &Tsm) {
     assert_always("dram_port_free", fresh, "a bank's transaction asks once, and nobody drops leases here");
     let known = answer.msg.id.zext(9).lt(u64::from(t.l2_mshrs)) & open.get().bit_at(txn);
     assert_always("dram_port_expected", !answer.valid | known, "DRAM answers what was asked, once");
-    let op = |op| goes & m.op.is(op);
-    let fired = [op(TsmOp::Rd), op(TsmOp::Wr), op(TsmOp::Amo), request.valid & !dram.free, comes];
-    table().rows.iter().zip(fired).for_each(|(row, now)| cover(&row.id, now, &row.text));
+    let asks = |now: Bool| m.txn.one_hot(t.l2_mshrs) & now.repeat(t.l2_mshrs);
+    let op = |op| asks(goes & m.op.is(op));
+    observe(
+        &open,
+        &[
+            Happens::new(DramEvent::Read, op(TsmOp::Rd)),
+            Happens::new(DramEvent::Write, op(TsmOp::Wr)),
+            Happens::new(DramEvent::Atomic, op(TsmOp::Amo)),
+            Happens::new(DramEvent::Busy, asks(request.valid & !dram.free)),
+            Happens::new(DramEvent::Answer, left),
+        ],
+    );
+}
+
+/// Counts the rows taken; `open`: which transactions are.
+fn observe(open: &Reg<Bits>, events: &[Happens<DramEvent>]) {
+    let table = table();
+    watch::report(&table);
+    machine().check(&[]);
+    let rows: Vec<_> = table.rows().iter().collect();
+    let after = watch::rows_of_entries(table.name(), &rows, &[open.get()], events);
+    open.on_next(move |next| watch::follows("dram_port_table", next, after[0]));
 }
 
 /// The port in the list of blocks.
@@ -144,9 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_event_has_exactly_one_row() {
-        let table = table();
-        assert_eq!(table.overlaps(), []);
-        assert!((0..5).zip(&table.rows).all(|(event, row)| row.when[1] == [event]));
+    fn the_table_is_sound() {
+        assert_eq!(table().faults(), []);
     }
 }

@@ -27,6 +27,7 @@
 
 use super::msg::{Asker, Guest, Rdma, RdmaReq, RdmaRsp, rdma_from, rdma_params, slot_of};
 use crate::msg::{TsmOp, UpReq, UpRsp};
+use crate::watch::{self, Happens};
 use weft_blocks::common::cam::Cam;
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
@@ -36,69 +37,68 @@ use weft_rtl::prelude::*;
 #[hw(width = 2)]
 pub enum EngineEvent {
     /// A request comes and can go on.
+    #[hw(label = "request")]
     Request,
     /// A request comes and what it goes to has no room.
+    #[hw(label = "blocked")]
     Blocked,
     /// A request comes and all are taken.
+    #[hw(label = "full")]
     Full,
     /// The answer comes.
+    #[hw(label = "answer")]
     Answer,
 }
 
-impl EngineEvent {
-    const ALL: [(EngineEvent, &'static str, &'static str); 4] = [
-        (EngineEvent::Request, "request", "FREE"),
-        (EngineEvent::Blocked, "blocked", "FREE"),
-        (EngineEvent::Full, "full", "OPEN"),
-        (EngineEvent::Answer, "answer", "OPEN"),
-    ];
+/// What a request keeps while it is under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Holder {
+    /// Of an L1 here.
+    #[hw(label = "entry")]
+    Entry,
+    /// Of another GPU.
+    #[hw(label = "slot")]
+    Slot,
 }
 
-/// Events, next state and text by side: entries, slots.
-const ROWS: [(&str, [(&str, &str); 4]); 2] = [
-    (
-        "entry",
-        [
-            ("OPEN", "It takes L1, transaction and line; the request leaves for the owner."),
-            ("FREE", "The network has no room: the request waits."),
-            ("OPEN", "All entries are taken: the port is not ready."),
-            ("FREE", "The answer goes to the L1 in the entry."),
-        ],
-    ),
-    (
-        "slot",
-        [
-            ("OPEN", "It takes GPU and entry of the asker; the request goes to the bank of its address."),
-            ("FREE", "The crossbar to the banks has no room: the request waits."),
-            ("OPEN", "All slots are taken: the request network waits."),
-            ("FREE", "The bank's answer goes back to the GPU in the slot."),
-        ],
-    ),
-];
+/// State of an entry or a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum HolderState {
+    /// Nobody has it.
+    #[hw(label = "FREE")]
+    Free,
+    /// Its request is under way.
+    #[hw(label = "OPEN")]
+    Open,
+}
 
-/// The table; the action is the next state. Both sides may act in one cycle, so the rows are not decoded but observed.
-pub fn table() -> Table {
-    let mut rows = Vec::new();
-    for ((side, cells), code) in ROWS.iter().zip(0..) {
-        for ((event, word, state), (next, text)) in EngineEvent::ALL.iter().zip(cells) {
-            rows.push(Row {
-                id: format!("mgcc.rdma.{side}.{state}.{word}"),
-                when: vec![vec![code], vec![u64::from(*state == "OPEN")], vec![event.encoding()]],
-                actions: vec![next],
-                text: text.to_string(),
-            });
-        }
+transitions! {
+    /// Entries and slots. Both sides may act in one cycle, so the rows are not decoded but observed; a request that waits for a place concerns all of them.
+    /// That slots follow is asserted; the valid bits of entries are inside their CAM.
+    pub fn table() {
+        name "rdma_engine_table", rows "mgcc.rdma.";
+        on "side": Holder, "state": HolderState, "event": EngineEvent;
+        next HolderState;
+
+        (Entry, Free, Request) -> Open
+            "It takes L1, transaction and line; the request leaves for the owner.";
+        (Entry, Free, Blocked)         "The network has no room: the request waits.";
+        (Entry, Open, Full)            "All entries are taken: the port is not ready.";
+        (Entry, Open, Answer) -> Free  "The answer goes to the L1 in the entry.";
+        (Slot, Free, Request) -> Open
+            "It takes GPU and entry of the asker; the request goes to the bank of its address.";
+        (Slot, Free, Blocked)          "The crossbar to the banks has no room: the request waits.";
+        (Slot, Open, Full)             "All slots are taken: the request network waits.";
+        (Slot, Open, Answer) -> Free   "The bank's answer goes back to the GPU in the slot.";
+        never (_, Open, Request | Blocked) "a request takes a free place";
+        never (_, Free, Full)          "a request waits for a place only if none is free";
+        never (_, Free, Answer)        "an answer is of a request that has been sent, and comes once";
     }
-    let events = EngineEvent::ALL.map(|(event, word, _)| (word, event.encoding())).to_vec();
-    Table {
-        name: "rdma_engine_table",
-        columns: vec![
-            Column { name: "side", values: vec![("entry", 0), ("slot", 1)] },
-            Column { name: "state", values: vec![("FREE", 0), ("OPEN", 1)] },
-            Column { name: "event", values: events },
-        ],
-        rows,
-    }
+}
+
+/// What moves an entry or a slot.
+pub fn machine() -> Machine<HolderState> {
+    Machine::new("entry or slot", HolderState::Free).with(&table())
 }
 
 /// What a side does in a cycle.
@@ -111,6 +111,9 @@ struct Side {
     back: Bool,
     /// Places taken, by number.
     used: Bits,
+    /// Place that a request takes, and that of the answer: one bit each.
+    free: Bits,
+    answered: Bits,
     op: Enum<TsmOp>,
 }
 
@@ -173,7 +176,11 @@ fn asks(p: &Rdma, own: Bits) -> Side {
     output_reg::<Bool>("same_line", ()).set(same);
     cover("mgcc.race.rdma_same_line", same, "a second L1 asks for a line that is under way");
     count("rdma_same_line", same, "requests of lines that were under way for another L1");
-    Side { there: request.valid, goes, full, back, used: lines.valid(), op: m.op }
+    let (used, op) = (lines.valid(), m.op);
+    let (free, answered) = (free.one_hot(p.entries), entry.one_hot(p.entries));
+    let side = Side { there: request.valid, goes, full, back, used, free, answered, op };
+    rows(Holder::Entry, &side);
+    side
 }
 
 /// Requests of other GPUs to this one's banks.
@@ -206,22 +213,31 @@ fn serves(p: &Rdma, own: Bits) -> Side {
     assert_always("rdma_owner", !request.valid | mine, "a request comes to its owner, from another GPU");
     let open = used.get().bit_at(slot) & answer.msg.dst.ge(u64::from(p.tsm.cus));
     assert_always("rdma_bank_answer_expected", !answer.valid | open, "a bank answers a slot once");
-    Side { there: request.valid, goes, full, back, used: used.get(), op: request.msg.op }
+    let (free, answered, op) = (free.one_hot(p.slots), slot.one_hot(p.slots), request.msg.op);
+    let side = Side { there: request.valid, goes, full, back, used: used.get(), free, answered, op };
+    let expected = rows(Holder::Slot, &side);
+    used.on_next(move |next| watch::follows("rdma_engine_slots", next, expected));
+    side
+}
+
+/// Counts the rows that a side takes; the state of its places to which they lead.
+fn rows(holder: Holder, side: &Side) -> Bits {
+    let table = table();
+    let rows: Vec<_> = table.rows().iter().filter(|row| row.when[0].contains(&holder.encoding())).collect();
+    let of = |now: Bool, places: Bits| places & now.repeat(places.width());
+    let events = [
+        Happens::new(EngineEvent::Request, of(side.goes, side.free)),
+        Happens::new(EngineEvent::Blocked, of(side.there & !side.goes & !side.full, side.free)),
+        Happens::new(EngineEvent::Full, of(side.there & side.full, lit_bv(Bv::ones(side.used.width())))),
+        Happens::new(EngineEvent::Answer, of(side.back, side.answered)),
+    ];
+    watch::rows_of_entries(&format!("rdma_engine_{}", holder.label()), &rows, &[side.used], &events)[0]
 }
 
 fn observe(sides: &[Side; 2]) {
-    let table = table();
-    for (code, (side, name)) in (0..).zip(sides.iter().zip(["entry", "slot"])) {
-        let fired = [
-            (EngineEvent::Request, side.goes),
-            (EngineEvent::Blocked, side.there & !side.goes & !side.full),
-            (EngineEvent::Full, side.there & side.full),
-            (EngineEvent::Answer, side.back),
-        ];
-        for (event, now) in fired {
-            let rows = table.rows.iter().filter(|r| r.when[0] == [code] && r.when[2] == [event.encoding()]);
-            rows.for_each(|row| cover(&row.id, now, &row.text));
-        }
+    watch::report(&table());
+    machine().check(&[]);
+    for (side, name) in sides.iter().zip(["entry", "slot"]) {
         let both = side.goes & side.back;
         cover(&format!("mgcc.race.rdma_{name}_in_and_out"), both, "one is taken while another is freed");
         let last = side.there & side.full & side.back;
@@ -261,11 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_side_and_event_has_exactly_one_row() {
-        let table = table();
-        assert_eq!(table.overlaps(), []);
-        for (side, event) in (0..2).flat_map(|s| (0..4).map(move |e| (s, e))) {
-            assert_eq!(table.rows.iter().filter(|r| r.when[0] == [side] && r.when[2] == [event]).count(), 1);
-        }
+    fn the_table_is_sound() {
+        assert_eq!(table().faults(), []);
     }
 }

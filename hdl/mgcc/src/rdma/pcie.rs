@@ -34,7 +34,7 @@ use super::msg::{Rdma, RdmaReq, RdmaRsp, rdma_from, rdma_params};
 use crate::msg::TsmOp;
 use crate::switch::link::{Carried, Link};
 use crate::switch::observe::{Seen, by_class, rows, traffic};
-use crate::switch::{Ingress, LinkSpec, link_table};
+use crate::switch::{Ingress, LinkSpec, LinkState, LinkTable, link_table};
 use weft_blocks::common::arbiter::RoundRobin;
 use weft_blocks::common::delay::delayed;
 use weft_blocks::common::fifo::Fifo;
@@ -90,16 +90,38 @@ impl PcieParams {
 }
 
 /// Networks of a direction in the order of their senders on a link.
-const LINKS: [LinkSpec; 4] = [
-    LinkSpec { word: "up_req", first: true, shared: true },
-    LinkSpec { word: "up_rsp", first: true, shared: true },
-    LinkSpec { word: "down_req", first: false, shared: true },
-    LinkSpec { word: "down_rsp", first: false, shared: true },
+const LINKS: [LinkSpec<PcieLink>; 4] = [
+    LinkSpec { link: PcieLink::UpReq, first: true, shared: true },
+    LinkSpec { link: PcieLink::UpRsp, first: true, shared: true },
+    LinkSpec { link: PcieLink::DownReq, first: false, shared: true },
+    LinkSpec { link: PcieLink::DownRsp, first: false, shared: true },
 ];
 
-/// The table; the action is the next state.
-pub fn table() -> Table {
-    link_table("pcie_table", "mgcc.pcie", &LINKS)
+/// A direction and network of a GPU's link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum PcieLink {
+    /// Requests from a GPU.
+    #[hw(label = "up_req")]
+    UpReq,
+    /// Responses from a GPU.
+    #[hw(label = "up_rsp")]
+    UpRsp,
+    /// Requests to a GPU.
+    #[hw(label = "down_req")]
+    DownReq,
+    /// Responses to a GPU.
+    #[hw(label = "down_rsp")]
+    DownRsp,
+}
+
+/// What moves a message on a GPU's link.
+pub fn machine() -> Machine<LinkState> {
+    Machine::new("message on a link", LinkState::Free).with(&table())
+}
+
+/// The table.
+pub fn table() -> LinkTable<PcieLink> {
+    link_table("pcie_table", "mgcc.pcie.", &LINKS)
 }
 
 /// One network: from each GPU and to each.
@@ -233,13 +255,16 @@ fn describe(p: &PcieParams) {
     requests.deliver(&down[0].done);
     answers.deliver(&down[1].done);
     check(&requests, &answers);
-    let seen = |link: LinkSpec, carried: &Carried, wants: &[Bool], blocked: &[Bool], sizes: &[Bits]| Seen {
-        link,
-        carried: carried.clone(),
-        wants: wants.to_vec(),
-        blocked: blocked.to_vec(),
-        sizes: sizes.to_vec(),
-    };
+    let seen =
+        |link: LinkSpec<PcieLink>, carried: &Carried, wants: &[Bool], blocked: &[Bool], sizes: &[Bits]| {
+            Seen {
+                link,
+                carried: carried.clone(),
+                wants: wants.to_vec(),
+                blocked: blocked.to_vec(),
+                sizes: sizes.to_vec(),
+            }
+        };
     let links = [
         seen(LINKS[0], &up[0], &up_wants[0], &up_blocked[0], &up_sizes[0]),
         seen(LINKS[1], &up[1], &up_wants[1], &up_blocked[1], &up_sizes[1]),
@@ -266,14 +291,15 @@ fn check(requests: &Network<RdmaReq>, answers: &Network<RdmaRsp>) {
     }
 }
 
-fn observe(links: &[Seen; 4], sent: &[Enum<TsmOp>], given: &[Enum<TsmOp>]) {
+fn observe(links: &[Seen<PcieLink>; 4], sent: &[Enum<TsmOp>], given: &[Enum<TsmOp>]) {
     rows(&table(), links);
+    machine().check(&[]);
     links.iter().for_each(traffic);
     let classes: &[(&str, TsmOp)] = &[("read", TsmOp::Rd), ("write", TsmOp::Wr), ("atomic", TsmOp::Amo)];
     by_class("req", &links[0], sent, classes, "from GPUs");
     by_class("rsp", &links[1], given, classes, "from GPUs");
     for (direction, pair) in [("up", &links[..2]), ("down", &links[2..])] {
-        let both = |which: fn(&Seen, usize) -> Bool| {
+        let both = |which: fn(&Seen<PcieLink>, usize) -> Bool| {
             any_of(&(0..sent.len()).map(|g| which(&pair[0], g) & which(&pair[1], g)).collect::<Vec<_>>())
         };
         cover(

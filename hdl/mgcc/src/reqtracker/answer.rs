@@ -10,9 +10,6 @@ pub(super) struct Results {
     pub dram: Bits,
     pub granted: Bits,
     pub overflowed: Bits,
-    /// The entries' numbers, for the table.
-    pub dram_index: Bits,
-    pub tsu_index: Bits,
 }
 
 /// Takes what DRAM and TSU answer.
@@ -30,7 +27,7 @@ pub(super) fn results(p: &TrackerParams, e: &Entries) -> Results {
     assert_always("dram_expected", known(dram_oh, waiting), "DRAM answers what is in service, once");
     if !p.coherent() {
         let none = lit_bv(Bv::zero(n));
-        return Results { dram: dram_oh, granted: none, overflowed: none, dram_index, tsu_index: dram_index };
+        return Results { dram: dram_oh, granted: none, overflowed: none };
     }
     let tsu = in_channel::<TsuRsp>("tsu_rsp", t);
     let tsu_index = tsu.msg.id.slice(0, p.index_bits());
@@ -55,7 +52,7 @@ pub(super) fn results(p: &TrackerParams, e: &Entries) -> Results {
         "DRAM is written, the grant is refused",
     );
     let split = |yes: Bool| tsu_oh & yes.repeat(n);
-    Results { dram: dram_oh, granted: split(!ovf), overflowed: split(ovf), dram_index, tsu_index }
+    Results { dram: dram_oh, granted: split(!ovf), overflowed: split(ovf) }
 }
 
 /// The answer that leaves in this cycle.

@@ -5,6 +5,7 @@ use super::select::Chosen;
 use super::{Issue, TrackerParams};
 use crate::msg::*;
 use crate::params::{LINE, Tsm};
+use crate::watch;
 use weft_rtl::prelude::*;
 
 /// What an entry knows of its request.
@@ -155,9 +156,17 @@ impl Entries {
     pub fn granted(&self, p: &TrackerParams) -> Bits {
         if p.coherent() { self.granted.get() } else { lit_bv(Bv::ones(self.n)) }
     }
-    /// Encoded state of an entry ([`super::TrkState`]).
-    pub fn state(&self, index: Bits) -> Bits {
-        pack_bools(&[self.lo.get().bit_at(index), self.hi.get().bit_at(index)])
+    /// Encoded states ([`super::TrkState`]): the low bits of all entries, then the high ones.
+    pub fn state(&self) -> [Bits; 2] {
+        [self.lo.get(), self.hi.get()]
+    }
+    /// Calls `use_it` with the encoded states that this cycle leaves.
+    pub fn on_next_state(&self, use_it: impl FnOnce(&[Bits]) + 'static) {
+        watch::on_next_of(&[&self.lo, &self.hi], use_it);
+    }
+    /// Entries that have answered and that nobody needs any more.
+    pub fn retired(&self) -> Bits {
+        self.retired.get()
     }
     /// One bit per entry of which `f` holds.
     pub fn each(&self, f: impl Fn(usize) -> Bool) -> Bits {

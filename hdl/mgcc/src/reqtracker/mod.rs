@@ -31,7 +31,7 @@ mod entries;
 mod select;
 mod table;
 
-pub use table::{TrkEvent, TrkState, table};
+pub use table::{TrkEvent, TrkState, machine, table};
 
 pub use crate::choice::WrspData;
 use crate::choice::{Choice, Coherence, Consistency};

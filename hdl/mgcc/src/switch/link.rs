@@ -22,16 +22,19 @@ pub(crate) struct Carried {
     pub begins: Vec<Bool>,
     /// The last byte of a message passes.
     pub done: Vec<Bool>,
+    /// The rest of a message is left for later cycles.
+    pub stays: Vec<Bool>,
 }
 
 impl Carried {
     /// Several links as one.
     pub fn joined(links: Vec<Carried>) -> Carried {
-        let mut all = Carried { flying: Vec::new(), begins: Vec::new(), done: Vec::new() };
+        let mut all = Carried { flying: Vec::new(), begins: Vec::new(), done: Vec::new(), stays: Vec::new() };
         for link in links {
             all.flying.extend(link.flying);
             all.begins.extend(link.begins);
             all.done.extend(link.done);
+            all.stays.extend(link.stays);
         }
         all
     }
@@ -39,7 +42,12 @@ impl Carried {
     /// What several links carry for one of their senders each.
     pub fn of_sender(links: &[Carried], i: usize) -> Carried {
         let of = |which: fn(&Carried) -> &Vec<Bool>| links.iter().map(|link| which(link)[i]).collect();
-        Carried { flying: of(|c| &c.flying), begins: of(|c| &c.begins), done: of(|c| &c.done) }
+        Carried {
+            flying: of(|c| &c.flying),
+            begins: of(|c| &c.begins),
+            done: of(|c| &c.done),
+            stays: of(|c| &c.stays),
+        }
     }
 }
 
@@ -84,7 +92,7 @@ impl Link {
         let stays: Vec<Bool> = (0..n).map(|i| (flying[i] & !ends) | (begins[i] & !whole[i])).collect();
         self.flying.set(pack_bools(&stays));
         let done = (0..n).map(|i| (flying[i] & ends) | whole[i]).collect();
-        Carried { flying, begins, done }
+        Carried { flying, begins, done, stays }
     }
 
     /// Several senders are gone through twice: first those from the one in turn on, then the others.

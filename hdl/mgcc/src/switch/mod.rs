@@ -42,7 +42,7 @@ mod table;
 
 pub(crate) use ingress::Ingress;
 pub(crate) use table::link_table;
-pub use table::{LINKS, LinkEvent, LinkSpec, LinkState, table};
+pub use table::{LINKS, LinkEvent, LinkSpec, LinkState, LinkTable, TsmLink, machine, table};
 
 use crate::bytes;
 use crate::choice::{Choice, Coherence};
@@ -148,12 +148,15 @@ struct Network<'a> {
     p: &'a SwitchParams,
     names: [&'a str; 3],
     credits: u32,
-    links: [LinkSpec; 2],
+    links: [LinkSpec<TsmLink>; 2],
     shared: usize,
 }
 
 impl Network<'_> {
-    fn describe<T: Data<Shape = Tsm>>(&self, bytes: &dyn Fn(&T) -> Bits) -> (Vec<Lane<T>>, [Seen; 2]) {
+    fn describe<T: Data<Shape = Tsm>>(
+        &self,
+        bytes: &dyn Fn(&T) -> Bits,
+    ) -> (Vec<Lane<T>>, [Seen<TsmLink>; 2]) {
         let p = self.p;
         let lanes: Vec<Lane<T>> =
             (0..p.tsm.gpus).map(|g| Lane::new(g, self.names, &p.tsm, self.credits, bytes)).collect();
@@ -198,15 +201,15 @@ impl Network<'_> {
         wants: impl Fn(&Lane<T>) -> Bool,
         blocked: impl Fn(&Lane<T>) -> Bool,
         size: impl Fn(&Lane<T>) -> Bits,
-    ) -> Seen {
+    ) -> Seen<TsmLink> {
         let wants: Vec<Bool> = lanes.iter().map(wants).collect();
         let sizes: Vec<Bits> = lanes.iter().map(size).collect();
         let link = self.links[hop];
         let carried = if hop == self.shared {
-            Link::new(link.word, self.p.umc_bpc(), lanes.len() as u32).carry(&wants, &sizes)
+            Link::new(link.word(), self.p.umc_bpc(), lanes.len() as u32).carry(&wants, &sizes)
         } else {
             let own = |g: usize| {
-                let link = Link::new(&format!("{}{g}", link.word), self.p.link_bpc, 1);
+                let link = Link::new(&format!("{}{g}", link.word()), self.p.link_bpc, 1);
                 link.carry(&wants[g..=g], &sizes[g..=g])
             };
             Carried::joined((0..lanes.len()).map(own).collect())

@@ -1,14 +1,15 @@
 //! Rows, races and counters of a switch (mgcc.md section 13).
 
 use super::link::Carried;
-use super::table::{LinkEvent, LinkSpec, LinkState, table};
+use super::table::{LinkEvent, LinkSpec, LinkTable, TsmLink, machine, table};
 use crate::bytes::BYTES_BITS;
 use crate::msg::TsmOp;
+use crate::watch::{self, Happens};
 use weft_rtl::prelude::*;
 
 /// A hop of all GPUs, as the observers see it; one entry per GPU.
-pub(crate) struct Seen {
-    pub link: LinkSpec,
+pub(crate) struct Seen<L> {
+    pub link: LinkSpec<L>,
     pub carried: Carried,
     /// A message may begin.
     pub wants: Vec<Bool>,
@@ -17,24 +18,23 @@ pub(crate) struct Seen {
     pub sizes: Vec<Bits>,
 }
 
-impl Seen {
-    /// What happens to the message of GPU `g`, with the state it is in.
-    fn events(&self, g: usize) -> [(LinkState, LinkEvent, Bool); 7] {
+impl<L: HwEnum> Seen<L> {
+    /// What happens to the GPUs' messages.
+    fn events(&self) -> [Happens<LinkEvent>; 7] {
         use LinkEvent::*;
-        use LinkState::*;
-        let Carried { flying, begins, done } = &self.carried;
-        let (flying, begins, done) = (flying[g], begins[g], done[g]);
-        let blocked = self.blocked[g] & !flying;
-        let none = bool_lit(false);
+        let Carried { flying, begins, done, .. } = &self.carried;
+        let [flying, begins, done] = [flying, begins, done].map(|of| pack_bools(of));
+        let blocked = pack_bools(&self.blocked) & !flying;
+        let none = lit_bv(Bv::zero(flying.width()));
         let first = self.link.first;
         [
-            (Free, Whole, begins & done),
-            (Free, Begin, begins & !done),
-            (Flying, Carry, flying & !done),
-            (Flying, End, flying & done),
-            (Free, NoCredit, if first { blocked } else { none }),
-            (Free, Held, if first { none } else { blocked }),
-            (Free, Crowded, self.wants[g] & !flying & !begins),
+            Happens::new(Whole, begins & done),
+            Happens::new(Begin, begins & !done),
+            Happens::new(Carry, flying & !done),
+            Happens::new(End, flying & done),
+            Happens::new(NoCredit, if first { blocked } else { none }),
+            Happens::new(Held, if first { none } else { blocked }),
+            Happens::new(Crowded, pack_bools(&self.wants) & !flying & !begins),
         ]
     }
 
@@ -46,8 +46,9 @@ impl Seen {
 }
 
 /// Declares all observers; `sent`: operations of the requests on the bank links, `given`: of the responses.
-pub(super) fn observe(links: &[Seen; 4], sent: &[Enum<TsmOp>], given: &[Enum<TsmOp>]) {
+pub(super) fn observe(links: &[Seen<TsmLink>; 4], sent: &[Enum<TsmOp>], given: &[Enum<TsmOp>]) {
     rows(&table(), links);
+    machine().check(&[]);
     races(links);
     links.iter().for_each(traffic);
     let classes: &[(&str, TsmOp)] =
@@ -57,8 +58,8 @@ pub(super) fn observe(links: &[Seen; 4], sent: &[Enum<TsmOp>], given: &[Enum<Tsm
 }
 
 /// Bytes and waits of the links of a hop.
-pub(crate) fn traffic(seen: &Seen) {
-    let name = seen.link.word;
+pub(crate) fn traffic<L: HwEnum>(seen: &Seen<L>) {
+    let name = seen.link.word();
     let bytes = seen.sum(|g| seen.carried.begins[g]);
     let any = any_of(&seen.carried.begins);
     count_amount(&format!("{name}_bytes"), any, bytes, "bytes that began on these links");
@@ -71,35 +72,22 @@ pub(crate) fn traffic(seen: &Seen) {
     count_amount(&format!("{name}_blocked"), blocked.any(), blocked.popcount(), text);
 }
 
-/// Covers the rows of a switch's table; its links are those seen.
-pub(crate) fn rows(table: &Table, links: &[Seen]) {
-    for (code, seen) in (0..).zip(links) {
-        let gpus = 0..seen.wants.len();
-        let fired: Vec<_> = gpus.map(|g| seen.events(g)).collect();
-        for e in 0..fired[0].len() {
-            let (state, event, _) = fired[0][e];
-            let now = any_of(&fired.iter().map(|of| of[e].2).collect::<Vec<_>>());
-            let when = [vec![code], vec![state.encoding()], vec![event.encoding()]];
-            match table.rows.iter().find(|row| row.when == when) {
-                Some(row) => cover(&row.id, now, &row.text),
-                None => assert_always(
-                    &format!(
-                        "{}_{}_{}_listed",
-                        table.name,
-                        seen.link.word,
-                        format!("{event:?}").to_lowercase()
-                    ),
-                    !now,
-                    "every event that occurs at a link has a row in the table",
-                ),
-            }
-        }
+/// Counts the rows of a switch's table that messages take; its links are those seen.
+pub(crate) fn rows<L: HwEnum>(table: &LinkTable<L>, links: &[Seen<L>]) {
+    watch::report(table);
+    for seen in links {
+        let code = seen.link.link.encoding();
+        let rows: Vec<_> = table.rows().iter().filter(|row| row.when[0].contains(&code)).collect();
+        let name = format!("{}_{}", table.name(), seen.link.word());
+        let flying = pack_bools(&seen.carried.flying);
+        let after = watch::rows_of_entries(&name, &rows, &[flying], &seen.events());
+        watch::follows(&name, pack_bools(&seen.carried.stays), after[0]);
     }
 }
 
-fn races(links: &[Seen; 4]) {
+fn races(links: &[Seen<TsmLink>; 4]) {
     for seen in links.iter().filter(|seen| seen.link.shared && seen.wants.len() > 1) {
-        let (carried, name) = (&seen.carried, seen.link.word);
+        let (carried, name) = (&seen.carried, seen.link.word());
         let begins = pack_bools(&carried.begins);
         cover(
             &format!("mgcc.race.switch_{name}_two_begin"),
@@ -116,9 +104,9 @@ fn races(links: &[Seen; 4]) {
 }
 
 /// Messages, and bytes by class, that have passed the links of a hop; `place` says which.
-pub(crate) fn by_class(
+pub(crate) fn by_class<L: HwEnum>(
     direction: &str,
-    seen: &Seen,
+    seen: &Seen<L>,
     ops: &[Enum<TsmOp>],
     classes: &[(&str, TsmOp)],
     place: &str,

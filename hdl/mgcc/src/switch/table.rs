@@ -1,32 +1,58 @@
-//! Transition table of a message on the links of a switch, as data. Many messages move in one cycle, so the rows are not decoded but observed.
+//! Transition table of a message on the links of a switch. Many messages move in one cycle, so the rows are not decoded but observed.
 
 use weft_rtl::prelude::*;
 
-/// A link of a switch, or one network of it.
+/// A link of a switch, or one network of it; its label is the word in names of registers and rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LinkSpec {
-    /// The word in names of registers and rows.
-    pub word: &'static str,
+pub struct LinkSpec<L> {
+    /// Which one.
+    pub link: L,
     /// A message needs a credit to begin; else room at the receiver.
     pub first: bool,
     /// Several senders use it.
     pub shared: bool,
 }
 
-/// The links of `tsm-switch`, in the order in which messages pass them: from a bank, to the UMC, from the UMC, to a bank.
-pub const LINKS: [LinkSpec; 4] = [
-    LinkSpec { word: "bank_req", first: true, shared: false },
-    LinkSpec { word: "umc_req", first: false, shared: true },
-    LinkSpec { word: "umc_rsp", first: true, shared: true },
-    LinkSpec { word: "bank_rsp", first: false, shared: false },
+impl<L: HwEnum> LinkSpec<L> {
+    /// The word in names of registers and rows.
+    pub fn word(&self) -> &'static str {
+        self.link.label()
+    }
+}
+
+/// The links of `tsm-switch`, in the order in which messages pass them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum TsmLink {
+    /// From a bank.
+    #[hw(label = "bank_req")]
+    BankReq,
+    /// To the UMC.
+    #[hw(label = "umc_req")]
+    UmcReq,
+    /// From the UMC.
+    #[hw(label = "umc_rsp")]
+    UmcRsp,
+    /// To a bank.
+    #[hw(label = "bank_rsp")]
+    BankRsp,
+}
+
+/// What the links of `tsm-switch` are like.
+pub const LINKS: [LinkSpec<TsmLink>; 4] = [
+    LinkSpec { link: TsmLink::BankReq, first: true, shared: false },
+    LinkSpec { link: TsmLink::UmcReq, first: false, shared: true },
+    LinkSpec { link: TsmLink::UmcRsp, first: true, shared: true },
+    LinkSpec { link: TsmLink::BankRsp, first: false, shared: false },
 ];
 
 /// A GPU's state at a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 pub enum LinkState {
     /// None of its messages is on the link.
+    #[hw(label = "FREE")]
     Free,
     /// One has begun and not ended.
+    #[hw(label = "FLYING")]
     Flying,
 }
 
@@ -35,89 +61,81 @@ pub enum LinkState {
 #[hw(width = 3)]
 pub enum LinkEvent {
     /// It begins and ends in this cycle.
+    #[hw(label = "whole")]
     Whole,
     /// It begins.
+    #[hw(label = "begin")]
     Begin,
     /// It goes on.
+    #[hw(label = "carry")]
     Carry,
     /// It ends.
+    #[hw(label = "end")]
     End,
     /// It waits for a credit.
+    #[hw(label = "no_credit")]
     NoCredit,
     /// It waits for the receiver.
+    #[hw(label = "held")]
     Held,
     /// It waits because others use the link.
+    #[hw(label = "crowded")]
     Crowded,
 }
 
-impl LinkEvent {
-    const ALL: [(LinkEvent, &'static str); 7] = [
-        (LinkEvent::Whole, "whole"),
-        (LinkEvent::Begin, "begin"),
-        (LinkEvent::Carry, "carry"),
-        (LinkEvent::End, "end"),
-        (LinkEvent::NoCredit, "no_credit"),
-        (LinkEvent::Held, "held"),
-        (LinkEvent::Crowded, "crowded"),
-    ];
-
-    fn occurs(self, link: &LinkSpec) -> bool {
-        match self {
-            LinkEvent::NoCredit => link.first,
-            LinkEvent::Held => !link.first,
-            LinkEvent::Crowded => link.shared,
-            _ => true,
-        }
-    }
-
-    fn row(self) -> (LinkState, &'static str, &'static str) {
-        use LinkState::*;
-        match self {
-            LinkEvent::Whole => (Free, "FREE", "It is through: to the buffer, or to the receiver."),
-            LinkEvent::Begin => (Free, "FLYING", "The rest follows in the next cycles."),
-            LinkEvent::Carry => (Flying, "FLYING", "There is more of it than a cycle carries."),
-            LinkEvent::End => (Flying, "FREE", "It is through; what is left of the cycle is the next one's."),
-            LinkEvent::NoCredit => (Free, "FREE", "No place of the buffer is known to be free."),
-            LinkEvent::Held => (Free, "FREE", "The receiver still has the message before."),
-            LinkEvent::Crowded => (Free, "FREE", "All bytes of this cycle are used."),
-        }
-    }
+/// The table of `tsm-switch`.
+pub fn table() -> LinkTable<TsmLink> {
+    link_table("switch_table", "mgcc.switch.", &LINKS)
 }
 
-/// The table of `tsm-switch`; the action is the next state.
-pub fn table() -> Table {
-    link_table("switch_table", "mgcc.switch", &LINKS)
+/// Messages on links.
+pub type LinkTable<L> = Transitions<(L, LinkState, LinkEvent), LinkState, NoAction>;
+
+/// What moves a message on a link of `tsm-switch`.
+pub fn machine() -> Machine<LinkState> {
+    Machine::new("message on a link", LinkState::Free).with(&table())
 }
 
-/// The table of a switch with these links; rows are called `PREFIX.LINK.STATE.event`.
-pub(crate) fn link_table(name: &'static str, prefix: &str, links: &[LinkSpec]) -> Table {
-    let mut rows = Vec::new();
-    for (code, link) in (0..).zip(links) {
-        for (event, word) in LinkEvent::ALL.iter().filter(|(event, _)| event.occurs(link)) {
-            let (state, next, text) = event.row();
-            let name = if state == LinkState::Free { "FREE" } else { "FLYING" };
-            rows.push(Row {
-                id: format!("{prefix}.{}.{name}.{word}", link.word),
-                when: vec![vec![code], vec![state.encoding()], vec![event.encoding()]],
-                actions: vec![next],
-                text: text.to_string(),
-            });
+/// The table of a switch with these links.
+pub(crate) fn link_table<L: HwEnum>(name: &'static str, prefix: &str, links: &[LinkSpec<L>]) -> LinkTable<L> {
+    use LinkEvent::*;
+    use LinkState::*;
+    let mut table = Transitions::new(name, prefix, &["link", "state", "event"]);
+    for LinkSpec { link, first, shared } in links {
+        let link = std::slice::from_ref(link);
+        let mut row = |state: LinkState, event: LinkEvent, next: &[LinkState], text: &str| {
+            let (state, event) = ([state], [event]);
+            table.row(None, (link, &state[..], &event[..]), next, &[], text);
+        };
+        row(Free, Whole, &[], "It is through: to the buffer, or to the receiver.");
+        row(Free, Begin, &[Flying], "The rest follows in the next cycles.");
+        row(Flying, Carry, &[], "There is more of it than a cycle carries.");
+        row(Flying, End, &[Free], "It is through; what is left of the cycle is the next one's.");
+        if *first {
+            row(Free, NoCredit, &[], "No place of the buffer is known to be free.");
+        } else {
+            row(Free, Held, &[], "The receiver still has the message before.");
+        }
+        if *shared {
+            row(Free, Crowded, &[], "All bytes of this cycle are used.");
+        }
+        let mut never = |event: LinkEvent, text: &str| {
+            let event = [event];
+            table.never((link, &[Free][..], &event[..]), text);
+        };
+        if *first {
+            never(Held, "what this link leads to has a place for each credit");
+        } else {
+            never(NoCredit, "a message begins here when its receiver has room");
+        }
+        if !*shared {
+            never(Crowded, "the link has one sender, whose messages follow one another");
         }
     }
-    let links = (0..).zip(links).map(|(code, link)| (link.word, code)).collect();
-    let events = LinkEvent::ALL.map(|(event, word)| (word, event.encoding())).to_vec();
-    Table {
-        name,
-        columns: vec![
-            Column { name: "link", values: links },
-            Column {
-                name: "state",
-                values: vec![("FREE", LinkState::Free.encoding()), ("FLYING", LinkState::Flying.encoding())],
-            },
-            Column { name: "event", values: events },
-        ],
-        rows,
-    }
+    table.never((&[][..], &[Free][..], &[Carry, End][..]), "none of the GPU's messages has begun");
+    let begins = [Whole, Begin, NoCredit, Held, Crowded];
+    table.never((&[][..], &[Flying][..], &begins[..]), "a GPU's next message begins when this one has ended");
+    table
 }
 
 #[cfg(test)]
@@ -125,12 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_do_not_overlap_and_every_link_state_and_event_occurs() {
-        let table = table();
-        assert_eq!(table.overlaps(), []);
-        for (column, count) in [(0, 4), (1, 2), (2, 7)] {
-            let named = (0..count).filter(|v| table.rows.iter().any(|r| r.when[column] == [*v]));
-            assert_eq!(named.count() as u64, count);
-        }
+    fn the_table_is_sound() {
+        assert_eq!(table().faults(), []);
     }
 }

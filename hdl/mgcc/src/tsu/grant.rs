@@ -1,9 +1,10 @@
 //! Lookup and arithmetic of a TSU operation (mgcc.md section 6).
 
-use super::{RdExtend, Sets, TsuParams};
+use super::{Held, RdExtend, Sets, TsuAct, TsuParams};
 use crate::choice::Inject;
 use crate::time::max;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// What the operation's set holds.
 pub(super) struct Found {
@@ -96,7 +97,13 @@ pub(super) struct Grant {
 
 impl Grant {
     /// `clock` is the requester's, in this epoch; `leases` those of reads and writes.
-    pub fn new(p: &TsuParams, row: &Decoded, f: &Found, clock: Bits, leases: (Bits, Bits)) -> Grant {
+    pub fn new(
+        p: &TsuParams,
+        row: &Decoded<Held, TsuAct>,
+        f: &Found,
+        clock: Bits,
+        leases: (Bits, Bits),
+    ) -> Grant {
         let ts = p.tsm.ts;
         let wide = |v: Bits| v.zext(ts + 1);
         let (rd_lease, wr_lease) = (wide(leases.0), wide(leases.1));
@@ -118,7 +125,7 @@ impl Grant {
             }
             _ => (jump, jump - 1 + wr_lease),
         };
-        let (read, write) = (row.action("read"), row.action("write"));
+        let (read, write) = (row.does(TsuAct::Read), row.does(TsuAct::Write));
         Grant {
             wts: mux(read, f.wbase, stamp.slice(0, ts)).named("s1_grant_wts"),
             rts: mux(read, lease_end, capped(end)).named("s1_grant_rts"),

@@ -29,7 +29,7 @@
 mod grant;
 mod table;
 
-pub use table::table;
+pub use table::{Held, TsuAct, machine, table};
 
 use crate::choice::{Choice, Inject};
 use crate::msg::{Roll, RollAck, TsmOp, TsuReq, TsuRsp};
@@ -40,6 +40,7 @@ use weft_blocks::common::delay::delayed;
 use weft_blocks::common::fifo::Fifo;
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// How a read extends the lease of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -242,9 +243,24 @@ impl Sets {
         }
     }
 
+    /// Whether a line has an entry after this cycle.
+    fn held_after(&self, set: Bits, tag: Bits, found: &Found) -> Enum<Held> {
+        let before = self.entries.port.lane_at(found.way);
+        let after = self.entries.writer.leaves(set, found.way, &before);
+        mux(after.valid & after.tag.eq(tag), enum_lit(Held::There), enum_lit(Held::None))
+    }
+
     /// Writes back what an operation changes.
-    fn update(&self, p: &TsuParams, set: Bits, tag: Bits, found: &Found, row: &Decoded, grant: &Grant) {
-        let (alloc, drop) = (row.action("alloc"), row.action("drop"));
+    fn update(
+        &self,
+        p: &TsuParams,
+        set: Bits,
+        tag: Bits,
+        found: &Found,
+        row: &Decoded<Held, TsuAct>,
+        grant: &Grant,
+    ) {
+        let (alloc, drop) = (row.does(TsuAct::Alloc), row.does(TsuAct::Drop));
         let way = found.way.one_hot(p.ways);
         when(alloc | drop, || {
             let entry = Entry { tag, valid: alloc };
@@ -324,8 +340,7 @@ fn describe(p: &TsuParams) {
     let last = found.hit & s1_age.current & found.memts.eq(op.ts) & op.op.is(TsmOp::Evict);
     let refuse = if never { bool_lit(false) } else { overflow };
     let special = (refuse | last).named("s1_special");
-    let row =
-        table().decode_about(op.line, s1_valid.get(), &[op.op.bits(), found.hit.bits(), special.bits()]);
+    let row = table().decode_about(op.line, s1_valid.get(), (op.op, found.hit.bits(), special));
     let grant = Grant::new(p, &row, &found, clock, (rd_lease, wr_lease));
 
     let set = p.set_of(op.line);
@@ -338,13 +353,15 @@ fn describe(p: &TsuParams) {
         let tag = op.line.slice(p.set_bits(), p.tag_bits());
         sets.update(p, set, tag, &found, &row, &grant);
     });
+    row.leads_to(sets.held_after(set, op.line.slice(p.set_bits(), p.tag_bits()), &found));
+    machine().check(&[]);
     let answered = (s1_valid.get() & !op.op.is(TsmOp::Evict)).named("s1_answered");
     let answer = TsuRsp {
         id: op.id,
         tag: u.epoch.get().slice(0, t.eb),
         wts: grant.wts,
         rts: grant.rts,
-        ovf: row.action("refuse"),
+        ovf: row.does(TsuAct::Refuse),
     };
     answers(p, &rsp, answered, &answer);
     ask(p, &u, begin, answered, &answer);
@@ -430,19 +447,27 @@ fn ask(p: &TsuParams, u: &Unit, begin: Bool, answered: Bool, answer: &TsuRsp) {
     count("tsu_asks", wanted & !u.asked.get() & !begin, "epochs whose end was asked for");
 }
 
-fn observe(p: &TsuParams, valid: Bool, op: &TsuReq, age: Age, found: &Found, row: &Decoded, grant: &Grant) {
+fn observe(
+    p: &TsuParams,
+    valid: Bool,
+    op: &TsuReq,
+    age: Age,
+    found: &Found,
+    row: &Decoded<Held, TsuAct>,
+    grant: &Grant,
+) {
     let is = |ops: &[TsmOp]| valid & op.op.is_any(ops);
     let (reads, writes) = (is(&[TsmOp::Rd]), is(&[TsmOp::Wr, TsmOp::Amo]));
-    let evicts = valid & row.action("alloc") & found.full;
-    let dropped = valid & row.action("drop");
+    let evicts = valid & row.does(TsuAct::Alloc) & found.full;
+    let dropped = valid & row.does(TsuAct::Drop);
     count("tsu_reads", reads, "reads granted");
     count("tsu_writes", writes, "writes and atomics");
-    count("tsu_overflows", valid & row.action("refuse"), "writes that did not fit this epoch");
+    count("tsu_overflows", valid & row.does(TsuAct::Refuse), "writes that did not fit this epoch");
     count("tsu_hits", (reads | writes) & found.hit, "operations whose line has an entry");
-    count("tsu_allocations", valid & row.action("alloc"), "entries made");
+    count("tsu_allocations", valid & row.does(TsuAct::Alloc), "entries made");
     count("tsu_evictions_capacity", evicts, "entries replaced");
     count("tsu_evictions_note", dropped, "entries dropped because the L2 dropped the line");
-    count("tsu_notes_ignored", is(&[TsmOp::Evict]) & !row.action("drop"), "notes that changed nothing");
+    count("tsu_notes_ignored", is(&[TsmOp::Evict]) & !row.does(TsuAct::Drop), "notes that changed nothing");
     let rises = (evicts | dropped) & found.floor.lt(found.way_memts);
     count("tsu_floor_rises", rises, "floors raised by an entry that left");
     cover(
@@ -455,7 +480,7 @@ fn observe(p: &TsuParams, valid: Bool, op: &TsuReq, age: Age, found: &Found, row
         is(&[TsmOp::Evict]) & age.older & found.hit,
         "a note of an older epoch is ignored",
     );
-    let stale = is(&[TsmOp::Evict]) & found.hit & age.current & !row.action("drop");
+    let stale = is(&[TsmOp::Evict]) & found.hit & age.current & !row.does(TsuAct::Drop);
     cover("mgcc.race.tsu_note_too_late", stale, "the line has been granted to somebody else since");
     cover(
         "mgcc.race.tsu_base_from_floor",

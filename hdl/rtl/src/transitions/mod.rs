@@ -42,7 +42,7 @@
 //!
 //! let block = Module::build("l1", ModuleKind::Block, || {
 //!     let asked = input::<Bool>("asked", ());
-//!     let access = input::<Enum<Access>>("access", ());
+//!     let access = input::<Enum<Access>>("operation", ());
 //!     let state = output_reg::<Enum<State>>("state", ());
 //!     let row = operations(true).decode(asked, (access, state.get()));
 //!     when(asked & row.does(Act::Miss), || state.set(State::P));

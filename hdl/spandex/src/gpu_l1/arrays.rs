@@ -80,6 +80,22 @@ impl Arrays {
         }
     }
 
+    /// The state that this cycle leaves a line in, for observers.
+    pub fn state_after(&self, found: &Found) -> Enum<LineState> {
+        let stays = found.state.is(LineState::V) & self.stays(found, found.way);
+        stays.bits().as_enum::<LineState>()
+    }
+
+    /// The state of the line that this cycle installs, for observers.
+    pub fn installed(&self, found: &Found) -> Enum<LineState> {
+        self.stays(found, found.victim).bits().as_enum::<LineState>()
+    }
+
+    /// A way of the row is valid after this cycle.
+    fn stays(&self, found: &Found, way: Bits) -> Bool {
+        self.valid.after().element(found.set, self.p.ways).bit_at(way)
+    }
+
     fn place(&self, found: &Found, way: Bits) -> Bits {
         cat(&[found.set, way]).one_hot(self.p.sets() * self.p.ways)
     }

@@ -138,6 +138,7 @@ fn describe(p: &GpuL1Params) {
     core.buffer.finish();
     core.arrays.finish();
     core.replies.finish();
+    table::machine().check(&[]);
 }
 
 /// Answers to write-throughs need no slot; of the others one is at work. True for the former, and the MSHR of the latter. What nobody has asked for changes nothing.

@@ -3,7 +3,7 @@
 use super::Core;
 use super::op::Kind;
 use super::slot::{Plan, Slot};
-use super::table::LineState;
+use super::table::{Answer, LineState, Local, Operate};
 use super::turn::{Turn, Turns};
 use weft_rtl::prelude::*;
 
@@ -19,10 +19,10 @@ pub(super) fn observe(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) 
 
 fn scopes(slot: &Slot<'_>, plan: &Plan) {
     let race = |name: &str, cond: Bool, text: &str| cover(&format!("spandex.race.{name}"), cond, text);
-    let (applies, buffered) = (plan.goes & plan.row.here("apply"), &slot.buffered);
+    let (applies, buffered) = (plan.goes & plan.row.here(Local::Apply), &slot.buffered);
     let second = applies & buffered.out & !buffered.open;
     race("gpu_local_second_entry", second, "an operation of CU scope finds the entry of its line out");
-    let behind = slot.of_line.atomic & plan.looks & plan.row.here("wait");
+    let behind = slot.of_line.atomic & plan.looks & plan.row.here(Local::Wait);
     race(
         "gpu_local_behind_atomic",
         behind,
@@ -38,17 +38,17 @@ fn scopes(slot: &Slot<'_>, plan: &Plan) {
 }
 
 fn requests(turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
-    let does = |action: &str| plan.goes & plan.row.action(action);
+    let does = |action| plan.goes & plan.row.does(action);
     let is = |kind: Kind| slot.op.kind.is(kind);
     let valid = slot.found.state.is(LineState::V);
     count("gpu_l1_loads", plan.goes & is(Kind::Load), "loads carried out or put into an MSHR");
     count("gpu_l1_stores", plan.goes & is(Kind::Store) & slot.part.last, "stores buffered or sent");
     count("gpu_l1_atomics", plan.goes & is(Kind::Sync), "atomics sent to the LLC");
-    count("gpu_l1_hit_v", does("hit") & valid, "loads answered from a valid line");
-    count("gpu_l1_hit_buffer", does("hit") & !valid, "loads answered from the store buffer");
-    count("gpu_l1_misses", does("open") | (plan.goes & plan.row.here("fetch")), "reads of lines");
-    count("gpu_l1_merged", does("join"), "loads that join a read");
-    count("gpu_l1_byte_stores", does("send") & is(Kind::Store), "byte stores sent to the LLC");
+    count("gpu_l1_hit_v", does(Operate::Hit) & valid, "loads answered from a valid line");
+    count("gpu_l1_hit_buffer", does(Operate::Hit) & !valid, "loads answered from the store buffer");
+    count("gpu_l1_misses", does(Operate::Open) | (plan.goes & plan.row.here(Local::Fetch)), "reads of lines");
+    count("gpu_l1_merged", does(Operate::Join), "loads that join a read");
+    count("gpu_l1_byte_stores", does(Operate::Send) & is(Kind::Store), "byte stores sent to the LLC");
     count("gpu_l1_write_throughs", plan.drains, "entries of the store buffer sent to the LLC");
     count("gpu_l1_releases", plan.queues & !is(Kind::Store), "releases");
     let waits = turns.s1_valid.get() & !(plan.leaves & turns.is(Turn::Cu));
@@ -59,49 +59,49 @@ fn answers(core: &Core, slot: &Slot<'_>, plan: &Plan) {
     let first = plan.fills & core.filler.first();
     let entry = core.filler.entry.get();
     let read = first & !core.misses.is_atomic(entry);
-    count("gpu_l1_fills", first & plan.fill.action("install"), "lines installed");
+    count("gpu_l1_fills", first & plan.fill.does(Answer::Install), "lines installed");
     count("gpu_l1_stale_fills", read & core.misses.is_stale(entry), "lines that come in stale");
-    let evicts = first & plan.fill.action("install") & slot.found.evicts;
+    let evicts = first & plan.fill.does(Answer::Install) & slot.found.evicts;
     count("gpu_l1_evictions", evicts, "valid lines replaced");
 }
 
 fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     let race = |name: &str, cond: Bool, text: &str| cover(&format!("spandex.race.{name}"), cond, text);
-    let does = |action: &str| plan.goes & plan.row.action(action);
+    let does = |action| plan.goes & plan.row.does(action);
     let (op, of_line, buffered) = (&slot.op, &slot.of_line, &slot.buffered);
     let reads = of_line.all & !core.misses.atomic.get();
     race(
         "gpu_reread",
-        does("open") & reads.any(),
+        does(Operate::Open) & reads.any(),
         "a line is read again while a stale read of it is under way",
     );
-    let born = does("open") & of_line.atomic;
+    let born = does(Operate::Open) & of_line.atomic;
     race("gpu_read_during_atomic", born, "a line is read while an atomic of it is at the LLC");
     race(
         "gpu_atomic_during_read",
-        does("send") & of_line.fresh.any(),
+        does(Operate::Send) & of_line.fresh.any(),
         "an atomic finds a read of its line under way",
     );
-    let captured = does("open") & buffered.words.any();
+    let captured = does(Operate::Open) & buffered.words.any();
     race("gpu_capture_at_open", captured, "a line is read of which some words are buffered");
     let entry = core.filler.entry.get();
     let kept = core.misses.own(entry).0.any();
-    let installs = plan.fills & core.filler.first() & plan.fill.action("install");
+    let installs = plan.fills & core.filler.first() & plan.fill.does(Answer::Install);
     race("gpu_own_store", installs & kept, "a line comes in of which words were stored here meanwhile");
     let gone = installs & (core.misses.own(entry).0 & !buffered.words).any();
     race("gpu_own_store_written", gone, "the same, when some of them have been written through already");
     race(
         "gpu_store_behind",
-        does("buffer") & buffered.out & !buffered.open,
+        does(Operate::Buffer) & buffered.out & !buffered.open,
         "a store to a line in flight opens a second entry",
     );
-    let waits = plan.looks & plan.row.action("wait") & op.kind.is(Kind::Sync);
+    let waits = plan.looks & plan.row.does(Operate::Wait) & op.kind.is(Kind::Sync);
     race(
         "gpu_atomic_behind_store",
         waits & buffered.words.any(),
         "an atomic waits for buffered stores to its words",
     );
-    let order = plan.looks & plan.row.action("wait") & op.kind.is(Kind::Store);
+    let order = plan.looks & plan.row.does(Operate::Wait) & op.kind.is(Kind::Store);
     race(
         "gpu_bytes_behind",
         order & of_line.storing.any() & slot.part.bytes,
@@ -113,7 +113,7 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
         "a byte store waits for buffered stores to its words",
     );
     let active = core.releases.active.get();
-    let later = does("buffer") & active & turns.is(Turn::Cu);
+    let later = does(Operate::Buffer) & active & turns.is(Turn::Cu);
     race(
         "gpu_store_in_release",
         later,
@@ -121,7 +121,7 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     );
     let loads = plan.goes & op.kind.is(Kind::Load);
     race("gpu_load_in_release", loads & active, "a load of another wavefront goes on during a release");
-    let acquires = plan.fills & plan.fill.action("flash");
+    let acquires = plan.fills & plan.fill.does(Answer::Flash);
     let open = core.misses.busy.get() & !core.misses.atomic.get();
     race(
         "gpu_acquire_open_reads",

@@ -6,13 +6,16 @@ use super::misses::{OfLine, Target};
 use super::op::{Kind, Op, Part, merge};
 use super::params::Inject;
 use super::store_buffer::{Buffered, Oldest};
-use super::table::{Access, Buffer, Read, Words, answers, locals, operations};
+use super::table::{
+    Access, Answer, Buffer, LineState, Local, Mark, Operate, Read, Words, answers, locals, operations,
+};
 use super::turn::{Turn, Turns};
 use crate::amo::WordAlu;
 use crate::msg::{GpuOp, GpuReq, WordOp};
 use weft_blocks::cache::l1::StallCause;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// What a slot sees.
 pub(super) struct Slot<'a> {
@@ -46,33 +49,41 @@ pub(super) struct Plan {
     pub drains: Bool,
     /// An answer is at work, and gets on.
     pub fills: Bool,
-    pub fill: Decoded,
+    pub fill: Decoded<LineState, Answer>,
     /// The MSHRs are full.
     no_entry: Bool,
 }
 
 /// The row of an operation: of the LLC and the buffer, or of what is done here.
 pub(super) struct Choice {
-    row: Decoded,
+    row: Decoded<LineState, Operate>,
     /// `scopes=1`: the operation is of CU scope, and its row.
-    local: Option<(Bool, Decoded)>,
+    local: Option<(Bool, Decoded<LineState, Local>)>,
 }
 
 impl Choice {
     /// The operation's row takes an action of [`operations`].
-    pub fn action(&self, name: &str) -> Bool {
-        let taken = self.row.action(name);
+    pub fn does(&self, action: Operate) -> Bool {
+        let taken = self.row.does(action);
         self.local.as_ref().map_or(taken, |(here, _)| taken & !*here)
     }
 
     /// It takes an action of [`locals`].
-    pub fn here(&self, name: &str) -> Bool {
-        self.local.as_ref().map_or(bool_lit(false), |(here, row)| *here & row.action(name))
+    pub fn here(&self, action: Local) -> Bool {
+        self.local.as_ref().map_or(bool_lit(false), |(here, row)| *here & row.does(action))
+    }
+
+    /// Asserts that its row leads to `after`, if it is carried out.
+    fn leads_to_when(&self, done: Bool, after: Enum<LineState>) {
+        self.row.leads_to_when(done, after);
+        if let Some((_, row)) = &self.local {
+            row.leads_to_when(done, after);
+        }
     }
 
     /// It waits.
     fn waits(&self) -> Bool {
-        self.action("wait") | self.here("wait")
+        self.does(Operate::Wait) | self.here(Local::Wait)
     }
 }
 
@@ -109,7 +120,7 @@ impl<'a> Slot<'a> {
         self.answer(&plan);
         self.tell_stall(&plan);
         let text = "a read that is under way is that of an absent line";
-        let both = self.of_line.fresh.any() & self.found.state.is(super::table::LineState::V);
+        let both = self.of_line.fresh.any() & self.found.state.is(LineState::V);
         let shown = !self.turns.is(Turn::None);
         assert_always("gpu_l1_read_absent", !(shown & both & !plan.fills), text);
         let once = self.of_line.fresh.popcount().zext(16).le(1);
@@ -131,23 +142,23 @@ impl<'a> Slot<'a> {
         let row = self.choose(looks);
         let acks = self.is(Kind::Store) & op.want_ack & self.part.last;
         let may_queue = !core.releases.queue.full;
-        let stores = looks & (row.action("buffer") | row.here("apply")) & (!acks | may_queue);
+        let stores = looks & (row.does(Operate::Buffer) | row.here(Local::Apply)) & (!acks | may_queue);
         let drains = self.drain(stores);
-        let opens = row.action("open") | row.action("send") | row.here("fetch");
+        let opens = row.does(Operate::Open) | row.does(Operate::Send) | row.here(Local::Fetch);
         let no_entry = opens & core.misses.full();
         let can_open = !opens | (core.req.free & !drains & !no_entry);
-        let can_answer = !(row.action("hit") | row.here("apply")) | core.replies.room();
+        let can_answer = !(row.does(Operate::Hit) | row.here(Local::Apply)) | core.replies.room();
         let goes = looks & !row.waits() & can_open & can_answer & (!acks | may_queue);
         let goes = goes.named("slot_goes");
         let queues = (goes & acks) | (from_cu & self.released_first() & may_queue);
         let acquires = self.request & self.is(Kind::Acquire) & core.replies.room();
         let done = self.turns.is(Turn::Release) & op.kind.is_any(&[Kind::Release, Kind::Ack]);
-        let leaves = (goes & !row.here("stay") & self.part.last)
+        let leaves = (goes & !row.here(Local::Stay) & self.part.last)
             | (queues & !looks)
             | acquires
             | (done & core.replies.room());
         let fill = self.decode_fill();
-        let waits_for_cu = fill.action("answer") & !core.replies.room();
+        let waits_for_cu = fill.does(Answer::Answer) & !core.replies.room();
         Plan {
             row,
             looks,
@@ -175,7 +186,7 @@ impl<'a> Slot<'a> {
         Choice { row: self.decode(looks & !here), local }
     }
 
-    fn decode(&self, looks: Bool) -> Decoded {
+    fn decode(&self, looks: Bool) -> Decoded<LineState, Operate> {
         let access = |a: Access| enum_lit(a);
         let store = mux(self.part.bytes, access(Access::Bytes), access(Access::St));
         let other = mux(self.is(Kind::Load), access(Access::Ld), access(Access::Amo));
@@ -184,8 +195,8 @@ impl<'a> Slot<'a> {
         let more = self.core.misses.takes_more(fresh.lowest_set());
         let some = mux(more, enum_lit(Read::Open), enum_lit(Read::Full));
         let read = mux(fresh.any(), some, enum_lit(Read::None));
-        let inputs = [kind.bits(), self.found.state.bits(), read.bits(), self.buffer_case(kind).bits()];
-        operations().decode_about(self.line, looks, &inputs)
+        let inputs = (kind, self.found.state, read, self.buffer_case(kind));
+        operations().decode_about(self.line, looks, inputs)
     }
 
     /// Words of the line whose buffered value a load sees.
@@ -226,10 +237,10 @@ impl<'a> Slot<'a> {
     }
 
     /// The row of an operation of CU scope.
-    fn decode_local(&self, valid: Bool) -> Decoded {
+    fn decode_local(&self, valid: Bool) -> Decoded<LineState, Local> {
         let state = |w: Words| enum_lit(w);
         let words = self.part.words;
-        let line = self.found.state.is(super::table::LineState::V);
+        let line = self.found.state.is(LineState::V);
         let here = line | (words & !self.seen()).none();
         let behind = (words & self.of_line.storing).any() | (!here & self.of_line.atomic);
         let case = mux(here, state(Words::Here), state(Words::Missing));
@@ -238,24 +249,25 @@ impl<'a> Slot<'a> {
         let some =
             mux(self.core.misses.takes_more(fresh.lowest_set()), enum_lit(Read::Open), enum_lit(Read::Full));
         let read = mux(fresh.any(), some, enum_lit(Read::None));
-        locals().decode_about(self.line, valid, &[self.found.state.bits(), read.bits(), case.bits()])
+        locals().decode_about(self.line, valid, (self.found.state, read, case))
     }
 
     /// Youngest words of the line, as far as they are here.
     fn youngest(&self) -> Bits {
-        let valid = self.found.state.is(super::table::LineState::V);
+        let valid = self.found.state.is(LineState::V);
         mux(valid, self.core.arrays.data(self.found.way), self.buffered.data)
     }
 
-    fn decode_fill(&self) -> Decoded {
+    fn decode_fill(&self) -> Decoded<LineState, Answer> {
         let (misses, filler) = (&self.core.misses, &self.core.filler);
         let entry = filler.entry.get();
         let atomic = misses.is_atomic(entry);
+        let mark = |mark: Mark| lit(mark.encoding(), 2);
         let acquires = misses.target().acquires.bits().zext(2);
-        let at = mux(misses.is_bytes(entry), lit(2, 2), acquires);
-        let mark = mux(atomic, at, misses.is_stale(entry).bits().zext(2));
+        let at = mux(misses.is_bytes(entry), mark(Mark::Bytes), acquires);
+        let marked = mux(atomic, at, misses.is_stale(entry).bits().zext(2));
         let op = mux(atomic, enum_lit(GpuOp::At), enum_lit(GpuOp::Rd));
-        answers().decode_about(self.line, self.filling() & filler.first(), &[op.bits(), mark])
+        answers().decode_about(self.line, self.filling() & filler.first(), (op, marked))
     }
 
     /// The oldest write-through leaves, if one should and can. `stores`: the slot's store is buffered, which an entry must not leave in the midst of.
@@ -296,38 +308,39 @@ impl<'a> Slot<'a> {
     fn access(&self, plan: &Plan) {
         let (core, op, found) = (self.core, &self.op, &self.found);
         let (arrays, misses) = (&core.arrays, &core.misses);
-        let does = |action: &str| plan.goes & plan.row.action(action);
+        let does = |action| plan.goes & plan.row.does(action);
         let words = self.part.words;
-        let valid = found.state.is(super::table::LineState::V);
-        when((does("hit") & valid) | does("update"), || arrays.touch(found, found.way));
-        when(does("open"), || {
+        let valid = found.state.is(LineState::V);
+        when((does(Operate::Hit) & valid) | does(Operate::Update), || arrays.touch(found, found.way));
+        when(does(Operate::Open), || {
             let captured = (self.seen(), self.buffered.data);
             misses.open(op.line, &self.as_target(), captured, self.of_line.atomic);
             self.send(enum_lit(GpuOp::Rd));
         });
-        when(does("join"), || misses.join(self.of_line.fresh.lowest_set(), &self.as_target()));
-        when(does("buffer"), || {
+        when(does(Operate::Join), || misses.join(self.of_line.fresh.lowest_set(), &self.as_target()));
+        when(does(Operate::Buffer), || {
             core.buffer.store(&self.buffered, op.line, words, op.data);
         });
-        when(does("update"), || {
+        when(does(Operate::Update), || {
             let old = arrays.data(found.way);
             arrays.put_data(found, found.way, merge(words, op.data, old));
         });
-        when(does("capture"), || misses.capture(self.of_line.fresh.lowest_set(), words, op.data));
-        when(does("send"), || {
+        when(does(Operate::Capture), || misses.capture(self.of_line.fresh.lowest_set(), words, op.data));
+        when(does(Operate::Send), || {
             misses.send(op.line, words, &self.of_line, self.part.bytes, &self.as_target());
             self.send(enum_lit(GpuOp::At));
         });
-        when(does("drop"), || arrays.drop(found));
+        when(does(Operate::Drop), || arrays.drop(found));
         if core.p.scopes {
             self.access_here(plan);
         }
+        plan.row.leads_to_when(plan.goes, arrays.state_after(found));
         let overtakes = core.p.inject == Inject::AtomicOvertakes;
-        let early = does("send") & self.is(Kind::Sync) & (words & self.buffered.words).any();
+        let early = does(Operate::Send) & self.is(Kind::Sync) & (words & self.buffered.words).any();
         let text = "no atomic is sent to the LLC while its words are buffered here";
         assert_always("gpu_l1_atomic_buffered", !early | bool_lit(overtakes), text);
         // What has not left is waited for only once it is asked to leave.
-        let early = plan.looks & plan.row.action("wait") & !self.is(Kind::Load) & self.buffered.open;
+        let early = plan.looks & plan.row.does(Operate::Wait) & !self.is(Kind::Load) & self.buffered.open;
         let leaves = plan.drains & self.oldest.at.eq(self.buffered.at);
         let words = if core.p.scopes {
             mux(self.is(Kind::Sync), lit_bv(Bv::ones(words.width())), words)
@@ -341,26 +354,26 @@ impl<'a> Slot<'a> {
     /// An operation of CU scope: on the youngest words, which are those of the copy or of the buffer.
     fn access_here(&self, plan: &Plan) {
         let (core, op, found) = (self.core, &self.op, &self.found);
-        let does = |action: &str| plan.goes & plan.row.here(action);
+        let does = |action| plan.goes & plan.row.here(action);
         let alu = WordAlu { op: op.amo, cmp: op.cmp, bmask: lit(0xf, 4) };
         let (after, wrote) = alu.line(self.part.words, self.youngest(), op.data);
         let inject = core.p.inject;
-        let buffers = does("apply") & wrote.any() & bool_lit(inject != Inject::LocalUnbuffered);
+        let buffers = does(Local::Apply) & wrote.any() & bool_lit(inject != Inject::LocalUnbuffered);
         when(buffers, || {
             core.buffer.store(&self.buffered, op.line, wrote, after);
         });
-        when(does("renew"), || {
+        when(does(Local::Renew), || {
             core.arrays.touch(found, found.way);
             core.arrays.put_data(found, found.way, after);
         });
-        let captures = does("keep") & wrote.any() & bool_lit(inject != Inject::LocalUncaptured);
+        let captures = does(Local::Keep) & wrote.any() & bool_lit(inject != Inject::LocalUncaptured);
         when(captures, || core.misses.capture(self.of_line.fresh.lowest_set(), wrote, after));
-        when(does("fetch"), || {
+        when(does(Local::Fetch), || {
             core.misses.fetch(op.line, (self.seen(), self.buffered.data));
             self.send(enum_lit(GpuOp::Rd));
         });
-        count("gpu_l1_atomics_here", does("apply"), "atomics and stores of CU scope done here");
-        let fails = does("apply") & wrote.none();
+        count("gpu_l1_atomics_here", does(Local::Apply), "atomics and stores of CU scope done here");
+        let fails = does(Local::Apply) & wrote.none();
         count("gpu_l1_swaps_failed_here", fails, "compare-and-swaps among these that found another value");
     }
 
@@ -395,7 +408,7 @@ impl<'a> Slot<'a> {
             let bytes = super::op::spread(self.part.words, 4) & op.mask;
             self.turns.s1.set(Op { mask: op.mask & !bytes, ..*op });
         });
-        let flash = plan.acquires | (plan.fills & plan.fill.action("flash"));
+        let flash = plan.acquires | (plan.fills & plan.fill.does(Answer::Flash));
         when(flash, || {
             if core.p.inject != Inject::KeepsCopies {
                 core.arrays.flash();
@@ -423,8 +436,9 @@ impl<'a> Slot<'a> {
     /// The answer at work.
     fn fill(&self, plan: &Plan) {
         let core = self.core;
-        let installs = plan.fills & core.filler.first() & plan.fill.action("install");
+        let installs = plan.fills & core.filler.first() & plan.fill.does(Answer::Install);
         when(installs, || core.arrays.install(&self.found, self.line, self.filled()));
+        plan.fill.leads_to_when(plan.fills, core.arrays.installed(&self.found));
         when(plan.fills, || core.filler.served(&core.misses));
     }
 
@@ -433,7 +447,7 @@ impl<'a> Slot<'a> {
         let (core, op) = (self.core, &self.op);
         let filler = &core.filler;
         let target = core.misses.target();
-        let fills = plan.fills & plan.fill.action("answer");
+        let fills = plan.fills & plan.fill.does(Answer::Answer);
         // What waits for its line outside has left a place that nobody is answered for.
         let fills = if core.p.scopes { fills & target.mask.any() } else { fills };
         let from = mux(filler.peer.get(), lit(2, 3), lit(1, 3));
@@ -447,8 +461,8 @@ impl<'a> Slot<'a> {
                 merged: !filler.first(),
             });
         });
-        let here = plan.goes & plan.row.here("apply");
-        let hit = (plan.goes & plan.row.action("hit")) | here;
+        let here = plan.goes & plan.row.here(Local::Apply);
+        let hit = (plan.goes & plan.row.does(Operate::Hit)) | here;
         let acked = plan.leaves & !plan.looks & !plan.queues;
         let none = lit_bv(Bv::zero(op.mask.width()));
         when(hit | acked, || {

@@ -1,9 +1,8 @@
-//! The L1's transition tables, as data (spandex.md section 7).
+//! The L1's transition tables (spandex.md section 7).
 //!
 //! A line is I or V. A read entry of a line is *fresh* while nothing has marked it stale: at most one per line is.
 
 use crate::msg::GpuOp;
-use crate::tu_gpu::table::column;
 use weft_rtl::prelude::*;
 
 /// State of a line.
@@ -35,10 +34,13 @@ pub enum Access {
 #[hw(width = 2)]
 pub enum Read {
     /// There is none.
+    #[hw(label = "none")]
     None,
     /// Another load can join it.
+    #[hw(label = "open")]
     Open,
     /// It has as many loads as it takes.
+    #[hw(label = "full")]
     Full,
 }
 
@@ -47,93 +49,69 @@ pub enum Read {
 #[hw(width = 2)]
 pub enum Buffer {
     /// Nothing: a store finds room, nothing is to be waited for.
+    #[hw(label = "free")]
     Free,
     /// Every word of a load is buffered.
+    #[hw(label = "covers")]
     Covers,
     /// No entry is free for a store; a load's bytes are on their way; words of an atomic are buffered or on their way.
+    #[hw(label = "waits")]
     Waits,
 }
 
-fn codes<E: HwEnum>(values: &[E]) -> Vec<u64> {
-    values.iter().map(|v| v.encoding()).collect()
+/// What an operation does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Operate {
+    /// Answer.
+    Hit,
+    /// Read the line.
+    Open,
+    /// Join the read of the line.
+    Join,
+    /// Put the words into the store buffer.
+    Buffer,
+    /// Write them into the copy, too.
+    Update,
+    /// Write them into the read entry, too.
+    Capture,
+    /// Send it to the LLC.
+    Send,
+    /// The copy becomes I.
+    Drop,
+    /// Ask again later.
+    Wait,
 }
 
-/// A row as written down: identifier, what it accepts in the four columns (nothing: everything), actions, sentence.
-type Line<'a> =
-    (&'a str, &'a [Access], &'a [LineState], &'a [Read], &'a [Buffer], &'a [&'static str], &'a str);
+transitions! {
+    /// What an operation does.
+    pub fn operations() {
+        name "gpu_l1_operations", rows "spandex.gpu_l1.";
+        on "access": Access, "line": LineState, "read": Read, "buffer": Buffer;
+        next LineState;
+        does Operate;
 
-/// What an operation does.
-pub fn operations() -> Table {
-    use Access::*;
-    use Buffer::*;
-    use LineState::*;
-    let (none, open, full): (&[Read], &[Read], &[Read]) = (&[Read::None], &[Read::Open], &[Read::Full]);
-    let any: &[Read] = &[];
-    let lines: &[Line<'_>] = &[
-        ("Ld.V", &[Ld], &[V], any, &[], &["hit"], "Answer."),
-        ("Ld.I.covered", &[Ld], &[I], any, &[Covers], &["hit"], "Answer with the youngest buffered words."),
-        (
-            "Ld.I.bytes",
-            &[Ld],
-            &[I],
-            any,
-            &[Waits],
-            &["wait"],
-            "Wait: byte stores to its words are under way.",
-        ),
-        (
-            "Ld.I.miss",
-            &[Ld],
-            &[I],
-            none,
-            &[Free],
-            &["open"],
-            "Read of the line; buffered words are captured.",
-        ),
-        ("Ld.I.join", &[Ld], &[I], open, &[Free], &["join"], "Wait in the read entry."),
-        ("Ld.I.full", &[Ld], &[I], full, &[Free], &["wait"], "Wait outside."),
-        ("St.V", &[St], &[V], none, &[Free], &["buffer", "update"], "Buffered; the copy is updated."),
-        ("St.I", &[St], &[I], none, &[Free], &["buffer"], "Buffered; nothing is allocated."),
-        (
-            "St.I.read",
-            &[St],
-            &[I],
-            &[Read::Open, Read::Full],
-            &[Free],
-            &["buffer", "capture"],
-            "Buffered, and kept in the read entry, whose line must not overwrite it.",
-        ),
-        ("St.full", &[St], &[], any, &[Waits], &["wait"], "Wait: no entry of the store buffer is free."),
-        ("Bytes.V", &[Bytes], &[V], any, &[Free], &["send", "drop"], "Line -> I; At with Merge."),
-        (
-            "Bytes.I",
-            &[Bytes],
-            &[I],
-            any,
-            &[Free],
-            &["send"],
-            "At with Merge; reads of the line become stale.",
-        ),
-        ("Bytes.wait", &[Bytes], &[], any, &[Waits], &["wait"], "Earlier stores to its words come first."),
-        ("Amo.V", &[Amo], &[V], any, &[Free], &["send", "drop"], "Line -> I; At."),
-        ("Amo.I", &[Amo], &[I], any, &[Free], &["send"], "At; reads of the line become stale."),
-        ("Amo.wait", &[Amo], &[], any, &[Waits], &["wait"], "Earlier stores to its words come first."),
-    ];
-    let row = |(id, access, line, read, buffer, actions, text): &Line<'_>| Row {
-        id: format!("spandex.gpu_l1.{id}"),
-        when: vec![codes(access), codes(line), codes(read), codes(buffer)],
-        actions: actions.to_vec(),
-        text: (*text).into(),
-    };
-    Table {
-        name: "gpu_l1_operations",
-        columns: vec![
-            column::<Access>("access", &["Ld", "St", "Bytes", "Amo"]),
-            column::<LineState>("line", &["I", "V"]),
-            column::<Read>("read", &["none", "open", "full"]),
-            column::<Buffer>("buffer", &["free", "covers", "waits"]),
-        ],
-        rows: lines.iter().map(row).collect(),
+        "Ld.V"         (Ld, V, _, _)                 [Hit]             "Answer.";
+        "Ld.I.covered" (Ld, I, _, Covers)            [Hit]             "Answer with the youngest buffered words.";
+        "Ld.I.bytes"   (Ld, I, _, Waits)             [Wait]
+            "Wait: byte stores to its words are under way.";
+        "Ld.I.miss"    (Ld, I, None, Free)           [Open]
+            "Read of the line; buffered words are captured.";
+        "Ld.I.join"    (Ld, I, Open, Free)           [Join]            "Wait in the read entry.";
+        "Ld.I.full"    (Ld, I, Full, Free)           [Wait]            "Wait outside.";
+        "St.V"         (St, V, None, Free)           [Buffer, Update]  "Buffered; the copy is updated.";
+        "St.I"         (St, I, None, Free)           [Buffer]          "Buffered; nothing is allocated.";
+        "St.I.read"    (St, I, Open | Full, Free)    [Buffer, Capture]
+            "Buffered, and kept in the read entry, whose line must not overwrite it.";
+        "St.full"      (St, _, _, Waits)             [Wait]            "Wait: no entry of the store buffer is free.";
+        "Bytes.V"      (Bytes, V, _, Free)   -> I    [Send, Drop]      "Line -> I; At with Merge.";
+        "Bytes.I"      (Bytes, I, _, Free)           [Send]
+            "At with Merge; reads of the line become stale.";
+        "Bytes.wait"   (Bytes, _, _, Waits)          [Wait]            "Earlier stores to its words come first.";
+        "Amo.V"        (Amo, V, _, Free)     -> I    [Send, Drop]      "Line -> I; At.";
+        "Amo.I"        (Amo, I, _, Free)             [Send]            "At; reads of the line become stale.";
+        "Amo.wait"     (Amo, _, _, Waits)            [Wait]            "Earlier stores to its words come first.";
+        never (_, V, Open | Full, _)                                   "a line that is being read is absent";
+        never (St | Bytes | Amo, _, _, Covers)                         "only loads can be covered";
     }
 }
 
@@ -142,88 +120,102 @@ pub fn operations() -> Table {
 #[hw(width = 2)]
 pub enum Words {
     /// All are here: in the line, or buffered.
+    #[hw(label = "here")]
     Here,
     /// Some are not.
+    #[hw(label = "missing")]
     Missing,
     /// No entry of the store buffer is free, a release drains it, or stores and atomics at the LLC come first.
+    #[hw(label = "waits")]
     Waits,
 }
 
-/// What an atomic or synchronising store of CU scope does, with `scopes=1` (cu-and-consistency.md section 4).
-pub fn locals() -> Table {
-    use LineState::*;
-    use Words::*;
-    type Line<'a> = (&'a str, &'a [LineState], &'a [Read], Words, &'a [&'static str], &'a str);
-    let (none, some): (&[Read], &[Read]) = (&[Read::None], &[Read::Open, Read::Full]);
-    let lines: &[Line<'_>] = &[
-        ("Local.V", &[V], none, Here, &["apply", "renew"], "Done on the copy; the new words are buffered."),
-        ("Local.I.covered", &[I], none, Here, &["apply"], "Done on the youngest buffered words."),
-        (
-            "Local.I.read",
-            &[I],
-            some,
-            Here,
-            &["apply", "keep"],
-            "The same; the new words are kept in the read entry, whose line must not overwrite them.",
-        ),
-        ("Local.I.miss", &[I], none, Missing, &["fetch", "stay"], "Read of the line; wait for it."),
-        ("Local.I.comes", &[I], some, Missing, &["stay"], "Wait for the line."),
-        (
-            "Local.wait",
-            &[],
-            &[],
-            Waits,
-            &["stay", "wait"],
-            "Wait: no entry of the store buffer is free, a release drains it, or bytes of its words or an atomic of its line are at the LLC.",
-        ),
-    ];
-    let row = |(id, line, read, words, actions, text): &Line<'_>| Row {
-        id: format!("spandex.gpu_l1.{id}"),
-        when: vec![codes(line), codes(read), vec![words.encoding()]],
-        actions: actions.to_vec(),
-        text: (*text).into(),
-    };
-    Table {
-        name: "gpu_l1_locals",
-        columns: vec![
-            column::<LineState>("line", &["I", "V"]),
-            column::<Read>("read", &["none", "open", "full"]),
-            column::<Words>("words", &["here", "missing", "waits"]),
-        ],
-        rows: lines.iter().map(row).collect(),
+/// What an operation does that is done in the L1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Local {
+    /// It is done; the new words are buffered.
+    Apply,
+    /// The copy gets them, too.
+    Renew,
+    /// The read entry gets them, too.
+    Keep,
+    /// Read the line.
+    Fetch,
+    /// The operation stays at the head.
+    Stay,
+    /// Ask again later.
+    Wait,
+}
+
+transitions! {
+    /// What an atomic or synchronising store of CU scope does, with `scopes=1` (cu-and-consistency.md section 4). None moves its line.
+    pub fn locals() {
+        name "gpu_l1_locals", rows "spandex.gpu_l1.";
+        on "line": LineState, "read": Read, "words": Words;
+        next LineState;
+        does Local;
+
+        "Local.V"         (V, None, Here)           [Apply, Renew] "Done on the copy; the new words are buffered.";
+        "Local.I.covered" (I, None, Here)           [Apply]        "Done on the youngest buffered words.";
+        "Local.I.read"    (I, Open | Full, Here)    [Apply, Keep]
+            "The same; the new words are kept in the read entry, whose line must not overwrite them.";
+        "Local.I.miss"    (I, None, Missing)        [Fetch, Stay]  "Read of the line; wait for it.";
+        "Local.I.comes"   (I, Open | Full, Missing) [Stay]         "Wait for the line.";
+        "Local.wait"      (_, _, Waits)             [Stay, Wait]
+            "Wait: no entry of the store buffer is free, a release drains it, or bytes of its words or an atomic of its line are at the LLC.";
+        never (V, Open | Full, _)                                  "a line that is being read is absent";
+        never (V, _, Missing)                                      "a valid line has all its words";
     }
 }
 
-/// What the answer to a read or atomic does; that to a write-through is [`WRITTEN`], which needs no slot. `mark`: of a read, stale; of an atomic, 1 with acquire, 2 a byte store.
-pub fn answers() -> Table {
-    type Line<'a> = (&'a str, GpuOp, &'a [u64], &'a [&'static str], &'a str);
-    let lines: &[Line<'_>] = &[
-        (
-            "Rd.fresh",
-            GpuOp::Rd,
-            &[0],
-            &["install", "answer"],
-            "The line is installed; its loads are answered.",
-        ),
-        ("Rd.stale", GpuOp::Rd, &[1], &["answer"], "Its loads are answered; nothing is installed."),
-        ("At.plain", GpuOp::At, &[0], &["answer"], "The old words are answered."),
-        ("At.acquire", GpuOp::At, &[1], &["answer", "flash"], "The same; every line becomes I."),
-        ("At.bytes", GpuOp::At, &[2], &[], "A byte store is performed."),
-    ];
-    let row = |(id, op, mark, actions, text): &Line<'_>| Row {
-        id: format!("spandex.gpu_l1.{id}"),
-        when: vec![vec![op.encoding()], mark.to_vec()],
-        actions: actions.to_vec(),
-        text: (*text).into(),
-    };
-    Table {
-        name: "gpu_l1_answers",
-        columns: vec![
-            column::<GpuOp>("answer", &["Rd", "Wt", "At"]),
-            Column { name: "mark", values: vec![("no", 0), ("stale, acquire", 1), ("bytes", 2)] },
-        ],
-        rows: lines.iter().map(row).collect(),
+/// How an entry is marked that is answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub enum Mark {
+    /// It is not.
+    #[hw(label = "no")]
+    No,
+    /// A read: it is stale. An atomic: it acquires.
+    #[hw(label = "stale, acquire")]
+    Set,
+    /// A byte store.
+    #[hw(label = "bytes")]
+    Bytes,
+}
+
+/// What an answer does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Answer {
+    /// The line is valid from now on.
+    Install,
+    /// The CU gets an answer.
+    Answer,
+    /// Every line becomes I.
+    Flash,
+}
+
+transitions! {
+    /// What the answer to a read or atomic does; that to a write-through is [`WRITTEN`], which needs no slot.
+    pub fn answers() {
+        name "gpu_l1_answers", rows "spandex.gpu_l1.";
+        on "answer": GpuOp, "mark": Mark;
+        next LineState;
+        does Answer;
+
+        "Rd.fresh"   (Rd, No)  -> V [Install, Answer] "The line is installed; its loads are answered.";
+        "Rd.stale"   (Rd, Set)      [Answer]          "Its loads are answered; nothing is installed.";
+        "At.plain"   (At, No)       [Answer]          "The old words are answered.";
+        "At.acquire" (At, Set)      [Answer, Flash]   "The same; every line becomes I.";
+        "At.bytes"   (At, Bytes)                      "A byte store is performed.";
+        never (Wt, _)                                 "the answer to a write-through needs no slot";
+        never (Rd, Bytes)                             "a byte store is no read";
     }
+}
+
+/// Everything that moves a line; an acquire moves all at once.
+pub fn machine() -> Machine<LineState> {
+    use LineState::{I, V};
+    Machine::new("state of a line", I).with(&operations()).with(&locals()).with(&answers()).also(&[V], I)
 }
 
 /// Row of the answer to a write-through.
@@ -234,39 +226,3 @@ pub const FLASH: [(&str, &str); 2] = [
     ("spandex.gpu_l1.flash.V", "Every valid line becomes I."),
     ("spandex.gpu_l1.flash.read", "Reads under way become stale."),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_case_of_an_operation_of_cu_scope_has_exactly_one_row() {
-        let table = locals();
-        assert_eq!(table.overlaps(), vec![]);
-        for case in 0..2 * 3 * 3 {
-            let (line, read, words) = (case % 2, case / 2 % 3, case / 6);
-            // A valid line has all words and no fresh read entry.
-            let never = line == 1 && words != Words::Waits.encoding() && (read != 0 || words != 0);
-            assert_eq!(fitting(&table, &[line, read, words]), usize::from(!never), "{case}");
-        }
-    }
-
-    fn fitting(table: &Table, case: &[u64]) -> usize {
-        let fits = |row: &&Row| row.when.iter().zip(case).all(|(p, v)| p.is_empty() || p.contains(v));
-        table.rows.iter().filter(fits).count()
-    }
-
-    #[test]
-    fn every_case_that_can_occur_has_exactly_one_row() {
-        let table = operations();
-        assert_eq!((table.overlaps(), answers().overlaps()), (vec![], vec![]));
-        for case in 0..4 * 2 * 3 * 3 {
-            let (access, line, read, buffer) = (case % 4, case / 4 % 2, case / 8 % 3, case / 24);
-            // A valid line has no fresh read entry; only loads are covered.
-            let store = access == Access::St.encoding();
-            let never = (line == 1 && read != 0 && store && buffer == 0)
-                || (buffer == Buffer::Covers.encoding() && access != Access::Ld.encoding());
-            assert_eq!(fitting(&table, &[access, line, read, buffer]), usize::from(!never), "{case}");
-        }
-    }
-}

@@ -214,6 +214,7 @@ pub enum HRspOp {
     /// To a client or the L3: answer to Inv.
     InvAck,
     /// To a client: answer to Put.
+    #[hw(label = "WBAck")]
     WbAck,
     /// To the L3: answer of the owner to FwdGetS and Recall.
     WbData,

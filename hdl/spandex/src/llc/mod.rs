@@ -49,6 +49,7 @@ pub(crate) mod decide;
 mod observe;
 mod outputs;
 mod params;
+pub(crate) mod rows;
 mod stages;
 pub mod table;
 mod tbes;

@@ -121,6 +121,11 @@ impl Arrays {
         self.states.1.write_packed(found.set, way.one_hot(self.p.ways), row);
     }
 
+    /// The state that this cycle leaves in a way of the row, which has `before`.
+    pub fn state_after(&self, found: &Found, way: Bits, before: Enum<LineState>) -> Enum<LineState> {
+        self.states.1.leaves(found.set, way, &before.bits()).as_enum::<LineState>()
+    }
+
     /// Writes the tag of a line into a way of its row.
     pub fn put_tag(&self, found: &Found, way: Bits, line: Bits) {
         self.tags.1.write_lane(found.set, way, &self.tag_of(line));

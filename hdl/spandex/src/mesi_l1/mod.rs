@@ -127,6 +127,7 @@ fn describe(p: &MesiL1Params) {
     core.filler.finish(&core.misses);
     core.misses.finish();
     observe::observe(&core, &slot, &plan);
+    table::machine().check(&[]);
 }
 
 /// After reset writes states and ages, one set per cycle; true when done.

@@ -2,7 +2,7 @@
 
 use super::Core;
 use super::stage::{Plan, Slot};
-use super::table::Access;
+use super::table::{Access, Operate, Serve};
 use super::turn::Turn;
 use crate::mesi_port::{ExtOp, LineState};
 use weft_rtl::prelude::*;
@@ -25,13 +25,13 @@ fn requests(slot: &Slot<'_>, plan: &Plan) {
     count("mesi_l1_hits_e", e, "operations on exclusive clean lines");
     let m = row("Ld.M") | row("St.M") | row("At.M");
     count("mesi_l1_hits_m", m, "operations on dirty lines");
-    let does = |action: &str| plan.goes & plan.row.action(action);
-    count("mesi_l1_misses", does("miss"), "operations on lines that are absent");
-    count("mesi_l1_upgrades", does("upgrade"), "shared lines for which ownership is asked");
-    count("mesi_l1_joins", does("join"), "operations on lines that are asked for already");
-    let evicts = does("miss") & slot.found.victim_state.is_any(&LineState::OWNED);
+    let does = |action| plan.goes & plan.row.does(action);
+    count("mesi_l1_misses", does(Operate::Miss), "operations on lines that are absent");
+    count("mesi_l1_upgrades", does(Operate::Upgrade), "shared lines for which ownership is asked");
+    count("mesi_l1_joins", does(Operate::Join), "operations on lines that are asked for already");
+    let evicts = does(Operate::Miss) & slot.found.victim_state.is_any(&LineState::OWNED);
     count("mesi_l1_puts", evicts, "owned lines evicted");
-    let silent = does("miss") & slot.found.victim_state.is(LineState::S);
+    let silent = does(Operate::Miss) & slot.found.victim_state.is(LineState::S);
     count("mesi_l1_evict_s", silent, "shared lines evicted silently");
 }
 
@@ -63,7 +63,7 @@ fn races(core: &Core, slot: &Slot<'_>, plan: &Plan) {
     let ends = slot.turns.is(Turn::Fill) & filler.ends.get() & filler.rest.get();
     race("once_rest", ends & filler.once.get(), "a line used once leaves stores behind, which ask again");
     race("shared_rest", ends & !filler.once.get(), "a shared line leaves stores behind, which ask again");
-    let held = slot.serves & plan.target.action("write");
+    let held = slot.serves & plan.target.does(Serve::Write);
     let goes = core.arrays.state(core.misses.miss(filler.mshr.get()).way).is_any(&LineState::WBP);
     race("store_then_gone", held & goes, "a store is done on a line whose words are wanted back already");
 }

@@ -5,13 +5,16 @@ use super::arrays::Found;
 use super::misses::Miss;
 use super::op::{Kind, Work, spread};
 use super::params::MesiL1Inject;
-use super::table::{Access, JOINS, NONE, SHUT, lookups, operations, targets, victims};
+use super::table::{
+    Access, Change, Evict, Mshr, Operate, Serve, answers, lookups, operations, targets, victims,
+};
 use super::turn::{Turn, Turns};
 use crate::amo::WordAlu;
 use crate::mesi_port::{DownOp, LineState, MesiUp, UpOp};
 use weft_blocks::cache::l1::StallCause;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// What a slot sees.
 pub(super) struct Slot<'a> {
@@ -32,9 +35,9 @@ pub(super) struct Slot<'a> {
 
 /// What a slot does.
 pub(super) struct Plan {
-    pub row: Decoded,
-    pub target: Decoded,
-    pub victim: Decoded,
+    pub row: Decoded<LineState, Operate>,
+    pub target: Decoded<LineState, Serve>,
+    pub victim: Decoded<NoState, Evict>,
     /// The request of S1 looks its line up.
     pub looks: Bool,
     /// Its row is carried out.
@@ -104,14 +107,13 @@ impl<'a> Slot<'a> {
         let looks = self.request & self.kind.is(Kind::Access) & !release_waits;
         let looks = looks.named("slot_looks");
         let row = self.decode(looks);
-        let opens = looks & row.action("miss");
+        let opens = looks & row.does(Operate::Miss);
         let gone = core.arrays.line_in(&self.found, self.found.victim);
         let evicts = opens & self.found.room;
-        let victim =
-            victims().decode_about_but(gone, &["Evict.I"], evicts, &[self.found.victim_state.bits()]);
-        let asks = looks & (row.action("miss") | row.action("upgrade"));
+        let victim = victims().decode_about_but(gone, &["Evict.I"], evicts, (self.found.victim_state,));
+        let asks = looks & (row.does(Operate::Miss) | row.does(Operate::Upgrade));
         let pends = looks & self.found.state.is(LineState::P);
-        let puts = opens & victim.action("put");
+        let puts = opens & victim.does(Evict::Put);
         let waits = Waits {
             mshr: asks & core.misses.mshrs_full(),
             entry: (asks | pends) & core.misses.entries_full(),
@@ -120,15 +122,14 @@ impl<'a> Slot<'a> {
         };
         let able = !(waits.mshr | waits.entry | waits.room | waits.credit);
         let free = (!asks | core.misses.can_ask()) & (!puts | core.up.free);
-        let now = looks & (row.action("hit") | row.action("write") | row.action("perform"));
+        let now = looks & (row.does(Operate::Hit) | row.does(Operate::Write) | row.does(Operate::Perform));
         let reply = !(now & op.answered) | core.cu_rsp.free;
-        let goes = (looks & !row.action("wait") & able & free & reply).named("slot_goes");
+        let goes = (looks & !row.does(Operate::Wait) & able & free & reply).named("slot_goes");
         let fence = self.request & !self.kind.is(Kind::Access);
         let fenced = fence & !release_waits & core.cu_rsp.free;
         let state = self.served_state();
-        let target =
-            targets().decode_about(self.line, self.serves, &[op.access.bits(), state.bits(), lit(NONE, 2)]);
-        let does = !target.action("again");
+        let target = targets().decode_about(self.line, self.serves, (op.access, state));
+        let does = !target.does(Serve::Again);
         let served = (self.serves & does & (!op.answered | core.cu_rsp.free)).named("slot_served");
         Plan {
             row,
@@ -149,25 +150,28 @@ impl<'a> Slot<'a> {
         self.core.arrays.state(self.core.misses.miss(self.core.filler.mshr.get()).way)
     }
 
-    fn decode(&self, looks: Bool) -> Decoded {
+    fn decode(&self, looks: Bool) -> Decoded<LineState, Operate> {
         let core = self.core;
         let mshr = core.misses.of_line(self.line);
         let shut = core.misses.is_shut(mshr.lowest_set());
         let fault = bool_lit(core.p.inject == MesiL1Inject::JoinShut);
         let shut = (shut & !fault) | core.misses.entries_full();
         let pending = self.found.state.is(LineState::P);
-        let case = mux(shut, lit(SHUT, 2), lit(JOINS, 2));
-        let case = mux(pending, case, lit(NONE, 2));
+        let case = |case: Mshr| lit(case.encoding(), 2);
+        let case = mux(pending, mux(shut, case(Mshr::Shut), case(Mshr::Open)), case(Mshr::None));
         let text = "a pending line has one MSHR, any other none";
         let one = mshr.popcount().zext(16).eq(mux(pending, lit(1, 16), lit(0, 16)));
         assert_always("mesi_l1_one_mshr", !looks | one, text);
-        let state = if core.p.inject == MesiL1Inject::ReadWbp {
-            let open = self.found.state.is_any(&LineState::WBP) & self.is(Access::Ld);
-            mux(open, enum_lit(LineState::M), self.found.state)
-        } else {
-            self.found.state
-        };
-        operations().decode_about(self.line, looks, &[self.op.access.bits(), state.bits(), case])
+        operations().decode_about(self.line, looks, (self.op.access, self.seen(self.found.state), case))
+    }
+
+    /// State that an operation sees: that of its line.
+    fn seen(&self, state: Enum<LineState>) -> Enum<LineState> {
+        if self.core.p.inject != MesiL1Inject::ReadWbp {
+            return state;
+        }
+        let open = state.is_any(&LineState::WBP) & self.is(Access::Ld);
+        mux(open, enum_lit(LineState::M), state)
     }
 
     /// Way that the slot reads: that of the line, or the one reserved for the answer.
@@ -206,35 +210,26 @@ impl<'a> Slot<'a> {
             filler.install(&core.misses);
             when(!m.state.is(LineState::I), || core.arrays.set_state(found, way, m.state));
         });
-        let kept = found.state.is(LineState::P) & found.way.eq(way);
-        let text = "the way of a line that is waited for stays reserved";
-        assert_always("mesi_l1_answer_way", !here | kept, text);
-        let known = !m.state.is(LineState::P);
-        assert_always("mesi_l1_answer_state", !here | known, "an answer says in which state its line comes");
-        let comes = |state: LineState| here & m.state.is(state);
-        let row = |id: &str, state: LineState, text: &str| {
-            cover(&format!("spandex.mesi_l1.Data.{id}"), comes(state), text);
-        };
-        row("once", LineState::I, "A line that serves the loads that wait, and goes.");
-        row("S", LineState::S, "A shared line.");
-        row("E", LineState::E, "An exclusive line.");
-        row("M", LineState::M, "An exclusive line that others have written.");
-        row("WE", LineState::WE, "A line of which words are wanted back already, clean.");
-        row("WM", LineState::WM, "The same, dirty.");
+        let kept = !here | found.way.eq(way);
+        assert_always("mesi_l1_answer_way", kept, "an answer is of the line to which the way belongs");
+        let row = answers().decode(here, (found.state, m.state));
+        row.leads_to(core.arrays.state_after(found, way, found.state));
     }
 
     /// An operation that has waited.
     fn serve(&self, plan: &Plan) {
         let (core, target) = (self.core, &plan.target);
         let filler = &core.filler;
-        let writes = target.action("write") | target.action("perform");
+        let writes = target.does(Serve::Write) | target.does(Serve::Perform);
         let (after, wrote) = self.after();
         when(plan.served, || filler.served(&core.misses, !self.is(Access::Ld)));
         when(plan.served & writes & wrote, || {
             core.arrays.put_data(&self.found, self.way(), after);
             core.arrays.set_state(&self.found, self.way(), self.dirty(self.served_state()));
         });
-        when(self.serves & target.action("again"), || filler.stops());
+        when(self.serves & target.does(Serve::Again), || filler.stops());
+        let after = core.arrays.state_after(&self.found, self.way(), self.served_state());
+        target.leads_to_when(plan.served, after);
     }
 
     /// Last slot of an answer: Done.
@@ -266,27 +261,29 @@ impl<'a> Slot<'a> {
     /// An operation of the core on its line.
     fn access(&self, plan: &Plan) {
         let (core, op, found) = (self.core, &self.op, &self.found);
-        let does = |action: &str| plan.goes & plan.row.action(action);
+        let does = |action| plan.goes & plan.row.does(action);
         let arrays = &core.arrays;
-        let opens = does("miss");
+        let opens = does(Operate::Miss);
         let way = mux(opens, found.victim, found.way);
         let (after, wrote) = self.after();
-        let writes = (does("write") | does("perform")) & wrote;
-        when(does("hit") | does("write") | does("perform") | opens, || arrays.touch(found, way));
+        let writes = (does(Operate::Write) | does(Operate::Perform)) & wrote;
+        when(does(Operate::Hit) | does(Operate::Write) | does(Operate::Perform) | opens, || {
+            arrays.touch(found, way)
+        });
         when(writes, || {
             arrays.put_data(found, found.way, after);
             arrays.set_state(found, found.way, enum_lit(LineState::M));
         });
-        let asks = opens | does("upgrade");
+        let asks = opens | does(Operate::Upgrade);
         when(asks, || {
             let miss = Miss { line: self.line, way };
-            core.misses.take(&miss, does("own"), op, !self.is(Access::Ld));
+            core.misses.take(&miss, does(Operate::Own), op, !self.is(Access::Ld));
             arrays.put_tag(found, way, self.line);
             arrays.set_state(found, way, enum_lit(LineState::P));
         });
         let mshr = core.misses.of_line(self.line).lowest_set();
-        when(does("join"), || core.misses.join(mshr, op, !self.is(Access::Ld)));
-        when(opens & plan.victim.action("put"), || {
+        when(does(Operate::Join), || core.misses.join(mshr, op, !self.is(Access::Ld)));
+        when(opens & plan.victim.does(Evict::Put), || {
             let (state, data) = (found.victim_state, arrays.data(found.victim));
             let line = arrays.line_in(found, found.victim);
             let zero = lit(0, core.p.port.spandex.mshr_bits());
@@ -294,15 +291,16 @@ impl<'a> Slot<'a> {
             core.up.send(&MesiUp { op, line, tag: zero, state, way: found.victim, data });
             core.put.set(true);
         });
+        let after = arrays.state_after(found, way, found.state);
+        plan.row.leads_to_when(plan.goes, self.seen(after));
     }
 
     /// A lookup from below.
     fn look_up(&self, plan: &Plan) {
         let (core, found, arrays) = (self.core, &self.found, &self.core.arrays);
         let m = &self.turns.ext.msg;
-        let row =
-            lookups().decode_about(m.line, plan.looked, &[m.op.bits(), found.state.bits(), lit(NONE, 2)]);
-        let does = |action: &str| plan.looked & row.action(action);
+        let row = lookups().decode_about(m.line, plan.looked, (m.op, found.state));
+        let does = |action| plan.looked & row.does(action);
         let old = arrays.data(found.way);
         let none = lit_bv(Bv::zero(core.p.port.spandex.data_bits()));
         let empty = found.state.is_any(&[LineState::I, LineState::P]);
@@ -314,25 +312,27 @@ impl<'a> Slot<'a> {
             core.up.send(&MesiUp { op, line: m.line, tag: zero, state, way, data });
         });
         let to = |state: LineState| arrays.set_state(found, found.way, enum_lit(state));
-        when(does("gone"), || to(LineState::I));
-        when(does("share"), || to(LineState::S));
-        when(does("hold"), || {
+        when(does(Change::Gone), || to(LineState::I));
+        when(does(Change::Share), || to(LineState::S));
+        when(does(Change::Hold), || {
             let clean = found.state.is(LineState::E);
             let state = mux(clean, enum_lit(LineState::WE), enum_lit(LineState::WM));
             arrays.set_state(found, found.way, state);
         });
-        when(does("words"), || {
+        when(does(Change::Words), || {
             let here = spread(spread_words(m.mask));
             arrays.put_data(found, found.way, (old & !here) | (m.data & here));
             to(LineState::M);
         });
-        when(does("shut"), || core.misses.shut(core.misses.of_line(m.line).lowest_set()));
+        when(does(Change::Shut), || core.misses.shut(core.misses.of_line(m.line).lowest_set()));
+        row.leads_to(arrays.state_after(found, found.way, found.state));
     }
 
     /// Answers the core, and what an acquire does.
     fn answer(&self, plan: &Plan) {
         let (core, op) = (self.core, &self.op);
-        let now = plan.row.action("hit") | plan.row.action("write") | plan.row.action("perform");
+        let now =
+            plan.row.does(Operate::Hit) | plan.row.does(Operate::Write) | plan.row.does(Operate::Perform);
         let fenced = plan.leaves & !self.kind.is(Kind::Access);
         let done = (plan.goes & now) | plan.served | fenced;
         when(done & (op.answered | fenced), || {
@@ -363,7 +363,7 @@ impl<'a> Slot<'a> {
         let cause = |c: StallCause| enum_lit(c);
         let w = &plan.waits;
         let why = mux(w.room | w.credit, cause(StallCause::Other), cause(StallCause::None));
-        let why = mux(w.mshr | (plan.looks & plan.row.action("wait")), cause(StallCause::MshrFull), why);
+        let why = mux(w.mshr | (plan.looks & plan.row.does(Operate::Wait)), cause(StallCause::MshrFull), why);
         let why = mux(w.entry, cause(StallCause::SbFull), why);
         let why = mux(plan.release_waits, cause(StallCause::Release), why);
         let why = mux(self.turns.is(Turn::Cu), why, cause(StallCause::Bank));

@@ -6,15 +6,16 @@ use super::params::Inject;
 use super::port::StashRsp;
 use super::seek::Stage;
 use super::slot::Slot;
-use super::table::{Access, Words, operations};
+use super::table::{Access, Operate, Words, operations};
 use super::turn::Turn;
 use crate::msg::ReqOp;
 use weft_blocks::msg::CuOp;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// What the operation in S1, or of the store buffer, does.
 pub(super) struct Plan {
-    pub row: Decoded,
+    pub row: Decoded<NoState, Operate>,
     pub goes: Bool,
     pub leaves: Bool,
     /// Banks and words that it is done to; words that it asks for.
@@ -85,19 +86,19 @@ impl Slot<'_> {
         let access = mux(load, enum_lit(Access::Ld), enum_lit(Access::St));
         let looks = (hits | found | drain).named("slot_looks");
         let (access, words) = (mux(drain, enum_lit(Access::Drain), access), mux(drain, dr, words));
-        let row = operations().decode(looks, &[access.bits(), words.bits()]);
-        let full_mshrs = row.action("read") & core.fills.full();
-        let sends = row.action("read") | row.action("ask");
+        let row = operations().decode(looks, (access, words));
+        let full_mshrs = row.does(Operate::Read) & core.fills.full();
+        let sends = row.does(Operate::Read) | row.does(Operate::Ask);
         let queue_full = core.releases.queue.full;
-        let brought = mux(row.action("join"), self.coming.brings, self.found & askable);
+        let brought = mux(row.does(Operate::Join), self.coming.brings, self.found & askable);
         let done = mux(store, self.found, brought);
         let done_banks = core.banks.to_banks(self.run.first, self.run.to_run(done)) & self.found_banks;
         let bank = cu.word.get().slice(0, core.p.bank_bits());
         let banks = mux(lost, bank.one_hot(core.p.banks), mux(hits, here, done_banks));
         let last = (s1.mask & !banks).none();
         let acks = looks & store & s1.want_ack & last & !drain;
-        let waits = looks & (row.action("wait") | full_mshrs | (acks & queue_full));
-        let can_answer = !row.action("hit") | core.replies.free;
+        let waits = looks & (row.does(Operate::Wait) | full_mshrs | (acks & queue_full));
+        let can_answer = !row.does(Operate::Hit) | core.replies.free;
         let goes = (looks & !waits & (!sends | core.req.free) & can_answer).named("slot_goes");
         let acquires = active & s1.op.is_any(&[CuOp::Acq, CuOp::Kbegin]) & core.replies.free;
         let releases = active & s1.op.is_any(&[CuOp::Rel, CuOp::Kend]) & !queue_full;
@@ -142,27 +143,27 @@ impl Slot<'_> {
     pub fn access(&self, plan: &Plan) {
         let (core, turns) = (self.core, self.turns);
         let s1 = turns.s1.get();
-        let does = |action: &str| plan.goes & plan.row.action(action);
+        let does = |action| plan.goes & plan.row.does(action);
         when(plan.lost, || core.search.cu.stop());
         when((plan.goes | plan.lost) & turns.is(Turn::Cu), || {
             turns.s1.set(super::port::StashReq { mask: s1.mask & !plan.banks, ..s1 });
         });
         when(plan.leaves, || core.search.cu.stop());
-        when(does("store") | does("buffer"), || core.banks.put(plan.banks, s1.row, s1.data));
+        when(does(Operate::Store) | does(Operate::Buffer), || core.banks.put(plan.banks, s1.row, s1.data));
         let place = Place { map: self.map, run: self.run };
-        when(does("buffer"), || {
+        when(does(Operate::Buffer), || {
             self.set(plan.words, WordState::P);
             let at = core.buffer.store(&self.buffered, self.line, plan.words, self.none());
             core.places_in.write(at, &place);
             core.fills.stored(self.line);
         });
         let target = Target { mask: plan.banks, id: s1.id };
-        when(does("read"), || {
+        when(does(Operate::Read), || {
             core.fills.open(self.line, &place, plan.asked, &target);
             core.req.send(&self.request_of(ReqOp::ReqV, core.fills.free_entry(), plan.asked));
         });
-        when(does("join"), || core.fills.join(self.coming.at, &target));
-        when(does("ask"), || self.drain());
+        when(does(Operate::Join), || core.fills.join(self.coming.at, &target));
+        when(does(Operate::Ask), || self.drain());
         when(turns.is(Turn::Drain) & plan.waits, || turns.hold_drain());
         when(plan.waits & plan.store & self.differs(), || core.buffer.want(self.buffered.at));
         core.banks.flash(plan.acquires);
@@ -186,7 +187,7 @@ impl Slot<'_> {
     fn answer(&self, plan: &Plan) {
         let core = self.core;
         let id = self.turns.s1.get().id;
-        let hit = plan.goes & plan.row.action("hit");
+        let hit = plan.goes & plan.row.does(Operate::Hit);
         let released = self.turns.is(Turn::Release) & core.replies.free;
         when(released, || core.releases.pop());
         let none = lit_bv(Bv::zero(plan.banks.width()));

@@ -130,6 +130,15 @@ impl Banks {
         (States::of(low & mine, high & mine), mine)
     }
 
+    /// The same states after this cycle, for observers.
+    pub fn states_after(&self, run: &Run, mine: Bits) -> States {
+        let bits = |plane: &Flags| {
+            let from = plane.after().shr_by(run.first).slice(0, run.mapped.width());
+            run.to_line(from) & mine
+        };
+        States::of(bits(&self.low), bits(&self.high))
+    }
+
     /// Of the words from `first` on those that belong to a mapping.
     pub fn owned_by(&self, first: Bits, map: Bits) -> Bits {
         let (bank, row) = self.split(first);

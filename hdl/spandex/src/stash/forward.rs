@@ -7,8 +7,10 @@ use super::table::forwards;
 use super::turn::Turn;
 use crate::msg::{FwdOp, RspOp};
 use crate::word_l1::answer::{Answer, Now};
-use crate::word_l1::table::Status;
+use crate::word_l1::forward::status_after;
+use crate::word_l1::table::{Forward, Status};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// Words of one status.
 struct Group {
@@ -58,9 +60,9 @@ impl Slot<'_> {
         let rsp = &self.rsp.msg;
         let clash = self.rsp.valid & rsp.op.is(RspOp::RspWb) & group.status.is(Status::Wb);
         let goes = (active & !group.moves & !clash & core.rsp_out.free).named("fwd_goes");
-        let row = forwards().decode(goes, &[now.op.bits(), group.status.bits(), now.direct.bits()]);
-        let first_of_two = row.action("both") & !unit.second.get() & (group.words & now.wanted).any();
-        let nacks = row.action("nack");
+        let row = forwards().decode(goes, (now.op, group.status, now.direct));
+        let first_of_two = row.does(Forward::Both) & !unit.second.get() & (group.words & now.wanted).any();
+        let nacks = row.does(Forward::Nack);
         let done = goes & !first_of_two;
         when(goes, || {
             let extra = self.states.owned & (group.status.is(Status::O) & !nacks).repeat(group.words.width());
@@ -76,6 +78,7 @@ impl Slot<'_> {
             core.rsp_out.send(&answer.message(&core.p.spandex, core.own, &now, &row));
         });
         when(done & !inv, || self.change(&group, &row));
+        row.leads_to_when(done, self.status_left(&group, &row));
         let between = (goes & first_of_two) | (unit.second.get() & !goes);
         when(active & between, || turns.repeat_fwd());
         when(active & group.moves, || turns.move_fwd(core));
@@ -90,21 +93,36 @@ impl Slot<'_> {
         self.observe_forward(&now, &group, goes, active, nacks);
     }
 
+    /// Status that this cycle leaves words in.
+    fn status_left(&self, group: &Group, row: &Decoded<Status, Forward>) -> Enum<Status> {
+        let core = self.core;
+        let states = core.banks.states_after(&self.run, self.mine);
+        // A fault that loses a removal.
+        let lost = row.does(Forward::Note) & bool_lit(core.p.inject == Inject::KeepsOwnership);
+        let pending = states.pending & !core.pending.gone_after(self.buffered.out_at);
+        let stays = [
+            (Status::O, states.owned),
+            (Status::Po, pending & !lost.repeat(group.words.width())),
+            (Status::Wb, !core.wbb.gone_after(group.back)),
+        ];
+        status_after(group.status, group.words, &stays)
+    }
+
     /// What a forward does to its words.
-    fn change(&self, group: &Group, row: &Decoded) {
+    fn change(&self, group: &Group, row: &Decoded<Status, Forward>) {
         let (core, words) = (self.core, group.words);
-        when(row.action("lose"), || {
-            when(row.action("keep"), || self.set(words, WordState::V))
+        when(row.does(Forward::Lose), || {
+            when(row.does(Forward::Keep), || self.set(words, WordState::V))
                 .otherwise(|| self.set(words, WordState::I));
         });
-        when(row.action("write"), || self.put(words, self.turns.fwd.msg.data));
-        when(row.action("note") & group.status.is(Status::Po), || {
+        when(row.does(Forward::Write), || self.put(words, self.turns.fwd.msg.data));
+        when(row.does(Forward::Note) & group.status.is(Status::Po), || {
             core.pending.removed(self.buffered.out_at, words);
             if core.p.inject != Inject::KeepsOwnership {
                 self.set(words, WordState::I);
             }
         });
-        when(row.action("note") & group.status.is(Status::Wb), || core.wbb.removed(group.back, words));
+        when(row.does(Forward::Note) & group.status.is(Status::Wb), || core.wbb.removed(group.back, words));
     }
 
     fn observe_forward(&self, now: &Now, group: &Group, goes: Bool, active: Bool, nacks: Bool) {

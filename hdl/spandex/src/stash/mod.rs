@@ -177,6 +177,7 @@ fn describe(p: &StashParams) {
     core.buffer.finish();
     core.maps.finish();
     core.banks.finish();
+    table::machine().check(&[]);
 }
 
 /// Responses: each is taken when it comes. What nobody has asked for changes nothing.

@@ -5,7 +5,7 @@ use super::banks::{States, WordState};
 use super::fills::Coming;
 use super::maps::Run;
 use super::seek::Stage;
-use super::table::{By, vacate};
+use super::table::{By, Vacate, vacate};
 use super::turn::{Turn, Turns};
 use crate::gpu_l1::store_buffer::{Buffered, Oldest};
 use crate::msg::{Req, ReqOp, Rsp, Wb, WordOp};
@@ -154,14 +154,9 @@ impl<'a> Slot<'a> {
     /// Gets words that a mapping holds, some of which are in the way, out of it; `looks`: it is to be done in this slot. True if nothing is in the way (any more), and if something must be waited for.
     pub fn vacate(&self, looks: Bool, by: Enum<By>, among: Bits) -> (Bool, Bool) {
         let core = self.core;
-        let some = |words: Bits| (words & among).any();
-        let state = |s: WordState| enum_lit(s);
-        let status = mux(some(self.states.valid), state(WordState::V), state(WordState::I));
-        let status = mux(some(self.states.pending), state(WordState::P), status);
-        let status = mux(some(self.states.owned), state(WordState::O), status);
-        let row = vacate().decode(looks, &[by.bits(), status.bits()]);
+        let row = vacate().decode(looks, (by, first_of(&self.states, among)));
         let room = !core.wbb.full() & core.wb.free;
-        let flushes = looks & row.action("flush");
+        let flushes = looks & row.does(Vacate::Flush);
         let owned = self.states.owned & among;
         when(flushes & room, || {
             let data = self.line_data();
@@ -179,13 +174,24 @@ impl<'a> Slot<'a> {
             self.set(owned, WordState::I);
         });
         count("stash_write_backs", flushes & room, "lines with owned words written back");
-        when(looks & row.action("drop"), || self.set(self.states.valid & among, WordState::I));
+        when(looks & row.does(Vacate::Drop), || self.set(self.states.valid & among, WordState::I));
         // What has not left is waited for only once it is asked to leave.
-        let waits = looks & row.action("wait");
+        let waits = looks & row.does(Vacate::Wait);
         when(waits & self.buffered.open, || core.buffer.want(self.buffered.at));
         let full = flushes & core.wbb.full();
         let text = "the write-back buffer is full";
         cover("spandex.race.stash_full_write_backs", full, text);
-        (looks & !row.action("flush") & !row.action("wait"), waits | full)
+        let after = first_of(&core.banks.states_after(&self.run, self.mine), among);
+        row.leads_to_when(!row.does(Vacate::Flush) | room, after);
+        (looks & !row.does(Vacate::Flush) & !row.does(Vacate::Wait), waits | full)
     }
+}
+
+/// The first state that some words have, in the order in which one is in the way more than the next.
+fn first_of(states: &States, among: Bits) -> Enum<WordState> {
+    let some = |words: Bits| (words & among).any();
+    let state = |s: WordState| enum_lit(s);
+    let first = mux(some(states.valid), state(WordState::V), state(WordState::I));
+    let first = mux(some(states.pending), state(WordState::P), first);
+    mux(some(states.owned), state(WordState::O), first)
 }

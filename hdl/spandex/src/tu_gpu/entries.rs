@@ -83,6 +83,14 @@ impl Entries {
         mux(self.busy.get().bit_at(tag), some, kind(Entry::Free))
     }
 
+    /// The same after this cycle, for observers.
+    pub fn entry_after(&self, tag: Bits) -> Enum<Entry> {
+        let kind = |entry: Entry| enum_lit(entry);
+        let read = mux(self.atomic.after().bit_at(tag), kind(Entry::At), kind(Entry::Rd));
+        let some = mux(self.is_mshr(tag), read, kind(Entry::Wt));
+        mux(self.busy.after().bit_at(tag), some, kind(Entry::Free))
+    }
+
     /// Words of a transaction that are outstanding.
     pub fn left(&self, tag: Bits) -> Bits {
         self.left.read(self.at(tag))

@@ -38,10 +38,11 @@ use crate::msg::{Fwd, GpuOp, GpuReq, GpuRsp, Req, ReqOp, Rsp, RspOp, Wb};
 use crate::retries::Retry;
 use entries::Entries;
 pub use params::{Inject, TuGpuParams};
-pub use table::{Entry, forwards, requests, responses};
+pub use table::{Answered, Ask, Entry, Refuse, forwards, machine, requests, responses};
 use weft_blocks::common::arbiter::RoundRobin;
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// Builds the unit.
 ///
@@ -71,7 +72,7 @@ struct Core {
 }
 
 /// What a response does in this cycle.
-struct Answered {
+struct Outcome {
     tag: Bits,
     completes: Bool,
     /// One bit for the MSHR that gets a NackV.
@@ -95,11 +96,12 @@ fn describe(p: &TuGpuParams) {
     core.answers(&answered);
     core.forwards();
     core.entries.finish();
+    machine().check(&[]);
 }
 
 impl Core {
     /// Requests of the L1, and reads of failed words.
-    fn requests(&self, answered: &Answered) {
+    fn requests(&self, answered: &Outcome) {
         let (s, entries) = (&self.p.spandex, &self.entries);
         let l1 = in_channel::<GpuReq>("l1_req", s);
         let req = out_channel::<Req>("req", s);
@@ -109,13 +111,16 @@ impl Core {
         let retries = (retry.any & req.free).named("retries");
         let m = &l1.msg;
         let takes = (l1.valid & req.free & !retry.any).named("takes_request");
-        let row = requests().decode_about(m.line, takes, &[m.op.bits(), entries.entry(m.tag).bits()]);
-        let words = mux(row.action("whole_line"), lit_bv(Bv::ones(s.words())), m.mask);
+        let row = requests().decode_about(m.line, takes, (m.op, entries.entry(m.tag)));
+        let words = mux(row.does(Ask::WholeLine), lit_bv(Bv::ones(s.words())), m.mask);
         when(takes, || {
             l1.take();
             entries.open(m.tag, m.line, words, m.op.is(GpuOp::At));
             req.send(&self.new_request(m, words));
         });
+        // A transaction of the wrong kind is found by another check.
+        let fits = m.op.is(GpuOp::Wt).eq(!entries.is_mshr(m.tag));
+        row.leads_to_when(fits, entries.entry_after(m.tag));
         when(retries, || {
             entries.retries.asked(&retry);
             req.send(&entries.retries.request(&retry, self.own));
@@ -155,7 +160,7 @@ impl Core {
     }
 
     /// Responses: each is taken when it comes.
-    fn responses(&self) -> Answered {
+    fn responses(&self) -> Outcome {
         let (s, entries) = (&self.p.spandex, &self.entries);
         let rsp = in_channel::<Rsp>("rsp", s);
         when(rsp.valid, || rsp.take());
@@ -178,18 +183,19 @@ impl Core {
         };
         let last = mux(m.op.is(RspOp::NackV), fails.eq(u64::from(self.p.n_fail)), whole);
         let entry = entries.entry(tag);
-        let row = responses().decode_about(m.line, rsp.valid, &[m.op.bits(), entry.bits(), last.bits()]);
-        let does = |action: &str| rsp.valid & row.action(action);
-        when(does("store") | does("note"), || entries.answered(tag, after));
-        when(does("store"), || entries.store(tag, words, m.data));
-        let peer = does("store") & m.src.zext(16).lt(u64::from(s.devs()));
+        let row = responses().decode_about(m.line, rsp.valid, (m.op, entry, last));
+        row.leads_to(entries.entry_after(tag));
+        let does = |action| rsp.valid & row.does(action);
+        when(does(Answered::Store) | does(Answered::Note), || entries.answered(tag, after));
+        when(does(Answered::Store), || entries.store(tag, words, m.data));
+        let peer = does(Answered::Store) & m.src.zext(16).lt(u64::from(s.devs()));
         when(peer, || entries.peer.raise(entries.one_mshr(tag)));
-        let retry = does("retry") & bool_lit(self.p.inject != Inject::NackLost);
+        let retry = does(Answered::Retry) & bool_lit(self.p.inject != Inject::NackLost);
         when(retry, || entries.retries.failed(mshr, m.mask, fails));
         self.check_response(&rsp, left);
         self.observe_response(&rsp, left, after, &row);
         let nacked = entries.one_mshr(tag) & retry.repeat(s.mshrs);
-        Answered { tag, completes: does("complete"), nacked }
+        Outcome { tag, completes: does(Answered::Complete), nacked }
     }
 
     fn check_response(&self, rsp: &InChannel<Rsp>, left: Bits) {
@@ -204,15 +210,21 @@ impl Core {
         assert_always("tu_gpu_direct", !(nack & m.direct), "no direct request is out");
     }
 
-    fn observe_response(&self, rsp: &InChannel<Rsp>, left: Bits, after: Bits, row: &Decoded) {
+    fn observe_response(
+        &self,
+        rsp: &InChannel<Rsp>,
+        left: Bits,
+        after: Bits,
+        row: &Decoded<Entry, Answered>,
+    ) {
         let m = &rsp.msg;
-        let stores = rsp.valid & row.action("store");
+        let stores = rsp.valid & row.does(Answered::Store);
         let race = |name: &str, cond: Bool, text: &str| cover(&format!("spandex.race.{name}"), cond, text);
         let extras = stores & (m.extra & after).any();
         race("gpu_extra_outstanding", extras, "extras name words that another responder will answer");
         let again = self.entries.retries.again.get().bit_at(m.tag) & rsp.valid & self.entries.is_mshr(m.tag);
         race("gpu_answer_before_retry", again & stores, "words come while others wait to be asked for again");
-        let nack = rsp.valid & row.action("retry");
+        let nack = rsp.valid & row.does(Answered::Retry);
         race(
             "gpu_two_nacks",
             again & nack,
@@ -227,7 +239,7 @@ impl Core {
     }
 
     /// Answers for the L1: the next one is chosen one cycle ahead, when its line buffer is presented.
-    fn answers(&self, answered: &Answered) {
+    fn answers(&self, answered: &Outcome) {
         let (s, entries) = (&self.p.spandex, &self.entries);
         let out = out_channel::<GpuRsp>("l1_rsp", s);
         let chosen = reg::<Bool>("answer_valid", ());
@@ -273,10 +285,10 @@ impl Core {
         unused_input(&m.for_wt);
         unused_input(&m.data);
         let takes = (fwd.valid & out.free).named("takes_forward");
-        let row = forwards().decode_about(m.line, takes, &[m.op.bits()]);
-        let ack = row.action("ack");
+        let row = forwards().decode_about(m.line, takes, (m.op,));
+        let ack = row.does(Refuse::Ack);
         let code = |op: RspOp| enum_lit(op);
-        let nack = mux(row.action("nack_wt"), code(RspOp::NackWt), code(RspOp::NackV));
+        let nack = mux(row.does(Refuse::NackWt), code(RspOp::NackWt), code(RspOp::NackV));
         when(takes, || {
             fwd.take();
             out.send(&Rsp {

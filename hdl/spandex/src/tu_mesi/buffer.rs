@@ -66,6 +66,11 @@ impl Buffer {
         self.busy.at(index)
     }
 
+    /// The same after this cycle, for observers.
+    pub fn stays(&self, index: Bits) -> Bool {
+        self.busy.after(index)
+    }
+
     pub fn is_dirty(&self, index: Bits) -> Bool {
         self.dirty.at(index)
     }

@@ -16,7 +16,7 @@ use super::entries::{After, ENGINE, Removal, RemovalOp};
 use super::marks::Words;
 use super::params::TuMesiInject;
 use super::sink::{Sink, answered, outcome};
-use super::table::{Outcome, installs};
+use super::table::{Install, Outcome, installs};
 use crate::mesi_port::{DownOp, ExtOp, LineState, MesiDown, MesiExt, MesiUp, UpOp};
 use crate::msg::{Fwd, Rsp, RspOp, Wb};
 use weft_rtl::prelude::*;
@@ -235,25 +235,25 @@ impl Engine {
         let once = entries.once.at(entry) & bool_lit(core.p.inject != TuMesiInject::KeepOnce);
         let taken = Engine::taken(core, entry);
         let came = outcome(entries, entry);
-        let row =
-            installs().decode_about(entries.line(entry), goes, &[came.bits(), once.bits(), taken.bits()]);
+        let row = installs().decode_about(entries.line(entry), goes, (came, once, taken));
         let dirty = entries.dirty.at(entry);
         let state = |clean: LineState, dirty_too: LineState| mux(dirty, enum_lit(dirty_too), enum_lit(clean));
         let owned = state(LineState::E, LineState::M);
-        let shared = mux(row.action("shared"), enum_lit(LineState::S), enum_lit(LineState::I));
-        let kept = mux(row.action("owned"), owned, shared);
+        let shared = mux(row.does(Install::Shared), enum_lit(LineState::S), enum_lit(LineState::I));
+        let kept = mux(row.does(Install::Owned), owned, shared);
         let held = state(LineState::WE, LineState::WM);
         when(goes, || {
             self.down.send(&MesiDown {
                 op: enum_lit(DownOp::Data),
                 tag: entry,
-                state: mux(row.action("held"), held, kept),
+                state: mux(row.does(Install::Held), held, kept),
                 peer: entries.peer.at(entry),
                 data: entries.row(),
             });
             entries.full.lower(ENGINE, entries.one(entry));
             self.go(Step::Serve);
         });
+        row.leads_to(mux(row.does(Install::Held), held, kept));
         let owner = came.is(Outcome::O);
         let text = "only words that are owned are taken";
         assert_always("tu_mesi_taken_owned", !goes | owner | !taken, text);
@@ -270,7 +270,7 @@ impl Engine {
                 data: lit_bv(Bv::zero(core.p.port.spandex.data_bits())),
             });
         });
-        count("tu_mesi_stale_fills", goes & row.action("once"), "lines used once");
+        count("tu_mesi_stale_fills", goes & row.does(Install::Once), "lines used once");
     }
 
     /// Answer: Done. What is delayed goes on from the line as the core has left it.

@@ -5,19 +5,19 @@ use super::engine::{Engine, SecondRsp, Seen, Step};
 use super::entries::{ENGINE, Reader, Removal, RemovalOp};
 use super::marks::Words;
 use super::params::TuMesiInject;
-use super::table::{OTHER, PLAIN, Place, forwards};
+use super::table::{Case, Forward, Place, forwards};
 use crate::mesi_port::{ExtOp, LineState, MesiExt, UpOp};
 use crate::msg::{Fwd, FwdOp, Rsp, RspOp};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// Words that a forward is about.
 fn target(m: &Fwd) -> Bits {
     mux(m.op.is_any(&[FwdOp::RvkO, FwdOp::ReqS]), m.own, m.mask)
 }
 
-/// Asks the L1: what becomes of the line if it is there.
-pub(super) fn ask(engine: &Engine) {
-    let m = &engine.fwd.msg;
+/// What becomes of the line in the L1 if it is there.
+fn lookup(m: &Fwd) -> Enum<ExtOp> {
     let all = target(m).all();
     let code = |op: ExtOp| enum_lit(op);
     let gone = mux(all, code(ExtOp::Drop), code(ExtOp::Hold));
@@ -25,7 +25,13 @@ pub(super) fn ask(engine: &Engine) {
     let op = mux(m.op.is(FwdOp::ReqS), shared, gone);
     let op = mux(m.op.is(FwdOp::ReqV), code(ExtOp::Look), op);
     let op = mux(m.op.is(FwdOp::ReqWt), code(ExtOp::Write), op);
-    let op = mux(m.op.is(FwdOp::Inv), code(ExtOp::Inv), op);
+    mux(m.op.is(FwdOp::Inv), code(ExtOp::Inv), op)
+}
+
+/// Asks the L1.
+pub(super) fn ask(engine: &Engine) {
+    let m = &engine.fwd.msg;
+    let op = lookup(m);
     engine.ext.send(&MesiExt { op, line: m.line, mask: m.mask, data: m.data });
 }
 
@@ -57,14 +63,8 @@ fn meet(core: &Core, engine: &Engine) -> Met {
     let (seen, entries, buffer) = (engine.seen.get(), &core.entries, &core.buffer);
     let (asked, put) = (entries.of_line(m.line), buffer.of_line(m.line));
     let (entry, index) = (asked.lowest_set(), put.lowest_set());
-    let owned = seen.state.is_any(&LineState::OWNED);
     let held = seen.state.is_any(&LineState::WBP);
-    let code = |place: Place| enum_lit(place);
-    let place = mux(seen.state.is(LineState::S), code(Place::S), code(Place::None));
-    let place = mux(asked.any(), code(Place::Pd), place);
-    let place = mux(put.any(), code(Place::Wb), place);
-    let place = mux(held, code(Place::Wbp), place);
-    let place = mux(owned, code(Place::O), place).named("met_place");
+    let place = place_of(seen.state, held, asked.any(), put.any()).named("met_place");
     let (of_buffer, of_place) = (buffer.words(index), core.words_in_place());
     let words = Words {
         here: mux(held, of_place.here, of_buffer.here),
@@ -88,6 +88,32 @@ fn meet(core: &Core, engine: &Engine) -> Met {
     }
 }
 
+/// Where words are: state of the line in the L1, and whether it is written back from there; it is asked for; it is in the write-back buffer.
+fn place_of(state: Enum<LineState>, held: Bool, asked: Bool, put: Bool) -> Enum<Place> {
+    let owned = state.is_any(&LineState::OWNED);
+    let code = |place: Place| enum_lit(place);
+    let place = mux(state.is(LineState::S), code(Place::S), code(Place::None));
+    let place = mux(asked, code(Place::Pd), place);
+    let place = mux(put, code(Place::Wb), place);
+    let place = mux(held, code(Place::Wbp), place);
+    mux(owned, code(Place::O), place)
+}
+
+/// Where the words are afterwards: the L1 has changed its line as it was asked to when it looked it up, by its own table.
+fn place_after(core: &Core, engine: &Engine, met: &Met) -> Enum<Place> {
+    let state = engine.seen.get().state;
+    let op = lookup(&engine.fwd.msg);
+    let code = |state: LineState| enum_lit(state);
+    let owned = mux(op.is(ExtOp::Drop), code(LineState::I), state);
+    let owned = mux(op.is(ExtOp::Share), code(LineState::S), owned);
+    let owned = mux(op.is(ExtOp::Hold), code(LineState::WM), owned);
+    let invalid = op.is(ExtOp::Inv) & state.is(LineState::S);
+    let state = mux(state.is_any(&LineState::OWNED), owned, mux(invalid, code(LineState::I), state));
+    let asked = met.place.is(Place::Pd) & core.entries.busy.after(met.entry);
+    let put = met.place.is(Place::Wb) & core.buffer.stays(met.index);
+    place_of(state, state.is_any(&LineState::WBP), asked, put)
+}
+
 /// Answer and change.
 pub(super) fn act(core: &Core, engine: &Engine) {
     let m = &engine.fwd.msg;
@@ -99,14 +125,14 @@ pub(super) fn act(core: &Core, engine: &Engine) {
     let words = target(m);
     let part = met.place.is(Place::O) & !words.all();
     let busy = met.place.is(Place::Pd) & core.entries.reader.at(met.entry);
-    let case = mux(part | busy, lit(OTHER, 1), lit(PLAIN, 1));
+    let code = |case: Case| lit(case.encoding(), 1);
+    let case = mux(part | busy, code(Case::Other), code(Case::Plain));
     let direct = if core.p.inject == TuMesiInject::StaleDirect {
         m.direct & !met.place.is_any(&[Place::Wb, Place::Wbp])
     } else {
         m.direct
     };
-    let inputs = [m.op.bits(), direct.bits(), met.place.bits(), case];
-    let row = forwards().decode_about(m.line, goes, &inputs);
+    let row = forwards().decode_about(m.line, goes, (m.op, direct, met.place, case));
     when(again, || engine.go(Step::Idle));
     when(goes, || {
         engine.fwd.take();
@@ -117,18 +143,23 @@ pub(super) fn act(core: &Core, engine: &Engine) {
         engine.from_buffer.set(false);
         engine.seen.set(Seen { data: met.data, ..engine.seen.get() });
     });
-    let does = |action: &str| goes & row.action(action);
+    let does = |action| goes & row.does(action);
     respond(core, engine, &met, &row, goes);
     remember(core, &met, m, &does);
     leave(core, engine, &met, words, &does);
-    let triggers = does("trigger");
+    row.leads_to(place_after(core, engine, &met));
+    let triggers = does(Forward::Trigger);
     engine.has_wb("tu_mesi_trigger_free", triggers);
     when(triggers, || {
         let line = m.line;
         engine.write_back(core, line, !words, met.data, met.dirty);
         core.set_in_place(line, engine.seen.get().way, &Words::pending(!words));
     });
-    let removal = does("grant") | does("give") | does("return") | does("share") | does("record");
+    let removal = does(Forward::Grant)
+        | does(Forward::Give)
+        | does(Forward::Return)
+        | does(Forward::Share)
+        | does(Forward::Record);
     let text = "a removal names words that are here, each once per ownership";
     assert_always("tu_mesi_one_removal", !removal | (words.any() & (words & !met.here).none()), text);
     let text = "a line is in the L1 or the write-back buffer or asked for, not in two of them";
@@ -139,38 +170,42 @@ pub(super) fn act(core: &Core, engine: &Engine) {
 }
 
 /// Words of the forward that are served, and that are refused.
-fn respond(core: &Core, engine: &Engine, met: &Met, row: &Decoded, goes: Bool) {
+fn respond(core: &Core, engine: &Engine, met: &Met, row: &Decoded<Place, Forward>, goes: Bool) {
     let (m, s) = (&engine.fwd.msg, &core.p.port.spandex);
     let (served, failed) = ((m.mask & met.here).named("fwd_served"), m.mask & !met.here);
     let reader = (m.req.resize(s.node_bits()), m.tag);
     let bank = (m.src, m.tbe.resize(s.tag_bits()));
-    let does = |action: &str| goes & row.action(action);
+    let does = |action| goes & row.does(action);
     let rsp = |op: RspOp, mask: Bits, to: (Bits, Bits)| core.rsp(op, m.line, mask, to, met.data);
-    let refused = mux(row.action("refuse"), m.mask, failed);
-    let splits = does("serve") & served.any() & failed.any();
-    let nack = does("refuse") | ((does("serve") | does("delay")) & failed.any());
+    let refused = mux(row.does(Forward::Refuse), m.mask, failed);
+    let splits = does(Forward::Serve) & served.any() & failed.any();
+    let nack = does(Forward::Refuse) | ((does(Forward::Serve) | does(Forward::Delay)) & failed.any());
     let mut read = rsp(RspOp::RspV, served, reader);
     let welcome = m.flex & met.place.is(Place::O) & bool_lit(core.p.flex_rsp);
     read.extra = !m.mask & welcome.repeat(s.words());
-    when(does("serve") & served.any(), || core.push(&read));
+    when(does(Forward::Serve) & served.any(), || core.push(&read));
     let mut refusal = rsp(RspOp::NackV, refused, reader);
     refusal.direct = m.direct;
     when(nack & !splits, || core.push(&refusal));
     let op = mux(m.for_wt, enum_lit(RspOp::RspWt), enum_lit(RspOp::RspO));
-    when(does("grant"), || core.push(&Rsp { op, ..rsp(RspOp::RspO, m.mask, reader) }));
-    when(does("give"), || core.push(&Rsp { dirty: met.dirty, ..rsp(RspOp::RspOData, m.mask, reader) }));
-    let nodata = row.action("nodata");
+    when(does(Forward::Grant), || core.push(&Rsp { op, ..rsp(RspOp::RspO, m.mask, reader) }));
+    when(does(Forward::Give), || {
+        core.push(&Rsp { dirty: met.dirty, ..rsp(RspOp::RspOData, m.mask, reader) })
+    });
+    let nodata = row.does(Forward::Nodata);
     let dirty = met.dirty & !nodata;
     let back = Rsp { dirty, nodata, ..rsp(RspOp::RspRvkO, m.own, bank) };
-    when(does("return"), || core.push(&back));
+    when(does(Forward::Return), || core.push(&back));
     let wanted = m.mask & m.own;
-    when(does("share") & wanted.any(), || core.push(&rsp(RspOp::RspS, wanted, reader)));
-    when(does("write"), || core.push(&rsp(RspOp::RspWt, m.mask, reader)));
-    when(does("nack_wt"), || core.push(&Rsp { direct: m.direct, ..rsp(RspOp::NackWt, m.mask, reader) }));
+    when(does(Forward::Share) & wanted.any(), || core.push(&rsp(RspOp::RspS, wanted, reader)));
+    when(does(Forward::Write), || core.push(&rsp(RspOp::RspWt, m.mask, reader)));
+    when(does(Forward::NackWt), || {
+        core.push(&Rsp { direct: m.direct, ..rsp(RspOp::NackWt, m.mask, reader) })
+    });
     let none = lit_bv(Bv::zero(s.words()));
-    when(does("ack"), || core.push(&rsp(RspOp::Ack, none, bank)));
-    let shares = row.action("share");
-    when(splits | does("share"), || {
+    when(does(Forward::Ack), || core.push(&rsp(RspOp::Ack, none, bank)));
+    let shares = row.does(Forward::Share);
+    when(splits | does(Forward::Share), || {
         let nack = SecondRsp {
             op: enum_lit(RspOp::NackV),
             mask: failed,
@@ -187,7 +222,7 @@ fn respond(core: &Core, engine: &Engine, met: &Met, row: &Decoded, goes: Bool) {
             dst: bank.0,
             tag: bank.1,
             nodata,
-            kept_s: row.action("keep"),
+            kept_s: row.does(Forward::Keep),
             dirty,
             direct: bool_lit(false),
         };
@@ -197,10 +232,10 @@ fn respond(core: &Core, engine: &Engine, met: &Met, row: &Decoded, goes: Bool) {
 }
 
 /// What is noted at an entry whose request is out.
-fn remember(core: &Core, met: &Met, m: &Fwd, does: &dyn Fn(&str) -> Bool) {
+fn remember(core: &Core, met: &Met, m: &Fwd, does: &dyn Fn(Forward) -> Bool) {
     let (entries, entry) = (&core.entries, met.entry);
-    when(does("once"), || entries.once.raise(ENGINE, entries.one(entry)));
-    when(does("delay") & (m.mask & met.here).any(), || {
+    when(does(Forward::Once), || entries.once.raise(ENGINE, entries.one(entry)));
+    when(does(Forward::Delay) & (m.mask & met.here).any(), || {
         entries.delay(entry, &Reader { mask: m.mask & met.here, dev: m.req, tag: m.tag });
     });
     let code = |op: RemovalOp| enum_lit(op);
@@ -214,30 +249,34 @@ fn remember(core: &Core, met: &Met, m: &Fwd, does: &dyn Fn(&str) -> Bool) {
             Removal { op, dev: m.req, tag: m.tag, tbe: m.tbe }
         })
         .collect();
-    when(does("record"), || entries.record(entry, target(m), &rows));
+    when(does(Forward::Record), || entries.record(entry, target(m), &rows));
 }
 
 /// A removal that crosses a write-back: it answers for its words, with RspWB (R2).
-fn leave(core: &Core, engine: &Engine, met: &Met, words: Bits, does: &dyn Fn(&str) -> Bool) {
+fn leave(core: &Core, engine: &Engine, met: &Met, words: Bits, does: &dyn Fn(Forward) -> Bool) {
     let after = met.words.removed(words);
     let (buffer, place) = (met.place.is(Place::Wb), met.place.is(Place::Wbp));
-    when(does("leave") & buffer, || core.buffer.change(met.index, &after));
-    when(does("leave") & place, || {
+    when(does(Forward::Leave) & buffer, || core.buffer.change(met.index, &after));
+    when(does(Forward::Leave) & place, || {
         core.set_in_place(engine.fwd.msg.line, engine.seen.get().way, &after);
         when(!after.open(), || {
             engine.tells.set(true);
             // A second response goes first.
-            when(!does("share"), || engine.go(Step::Tell));
+            when(!does(Forward::Share), || engine.go(Step::Tell));
         });
     });
 }
 
-fn observe(met: &Met, m: &Fwd, row: &Decoded, goes: Bool) {
+fn observe(met: &Met, m: &Fwd, row: &Decoded<Place, Forward>, goes: Bool) {
     let race = |name: &str, cond: Bool, text: &str| {
         cover(&format!("spandex.race.mesi_{name}"), goes & cond, text);
     };
-    let does = |action: &str| row.action(action);
-    let removal = does("grant") | does("give") | does("return") | does("share") | does("record");
+    let does = |action| row.does(action);
+    let removal = does(Forward::Grant)
+        | does(Forward::Give)
+        | does(Forward::Return)
+        | does(Forward::Share)
+        | does(Forward::Record);
     let at = |places: &[Place]| met.place.is_any(places);
     race("pending_to", removal & at(&[Place::Pd]), "race 1: a removal comes before what it removes");
     race("pending_from", removal & at(&[Place::Wb, Place::Wbp]), "race 2: a removal meets a write-back");
@@ -246,15 +285,31 @@ fn observe(met: &Met, m: &Fwd, row: &Decoded, goes: Bool) {
     race("other_state", inv & at(&[Place::None, Place::O]), "race 3: an invalidation of no copy");
     let read = m.op.is(FwdOp::ReqV);
     race("read_gone", read & at(&[Place::None, Place::S]), "race 3: a read of words that are gone");
-    let split = does("serve") & (m.mask & met.here).any() & (m.mask & !met.here).any();
+    let split = does(Forward::Serve) & (m.mask & met.here).any() & (m.mask & !met.here).any();
     race("split", split, "a read finds some of its words");
     let stale = m.direct & read & at(&[Place::Wb, Place::Wbp]);
     race("direct_write_back", stale, "a direct read meets a write-back");
     let direct = goes & m.direct;
-    count("tu_mesi_direct_hits", direct & (does("serve") | does("write")), "direct requests served");
-    count("tu_mesi_direct_misses", direct & !(does("serve") | does("write")), "direct requests refused");
+    count(
+        "tu_mesi_direct_hits",
+        direct & (does(Forward::Serve) | does(Forward::Write)),
+        "direct requests served",
+    );
+    count(
+        "tu_mesi_direct_misses",
+        direct & !(does(Forward::Serve) | does(Forward::Write)),
+        "direct requests refused",
+    );
     count("tu_mesi_forwards", goes, "forwards");
-    count("tu_mesi_delays", goes & (does("delay") | does("record")), "forwards that are delayed");
-    count("tu_mesi_acks", goes & does("ack"), "invalidations acknowledged");
-    count("tu_mesi_refused", goes & (does("refuse") | does("nack_wt")), "forwards answered by a Nack");
+    count(
+        "tu_mesi_delays",
+        goes & (does(Forward::Delay) | does(Forward::Record)),
+        "forwards that are delayed",
+    );
+    count("tu_mesi_acks", goes & does(Forward::Ack), "invalidations acknowledged");
+    count(
+        "tu_mesi_refused",
+        goes & (does(Forward::Refuse) | does(Forward::NackWt)),
+        "forwards answered by a Nack",
+    );
 }

@@ -33,6 +33,12 @@ impl Marks {
         self.now.get().bit_at(index)
     }
 
+    /// A bit after this cycle, as [`Marks::finish`] leaves it; for observers.
+    pub fn after(&self, index: Bits) -> Bool {
+        let (up, down) = (self.up[0].get() | self.up[1].get(), self.down[0].get() | self.down[1].get());
+        ((self.now.get() & !down) | up).bit_at(index)
+    }
+
     pub fn raise(&self, part: usize, mask: Bits) {
         self.up[part].set(mask);
     }

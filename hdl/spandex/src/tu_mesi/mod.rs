@@ -134,6 +134,7 @@ fn describe(p: &TuMesiParams) {
     core.send_answers();
     core.entries.finish();
     core.buffer.finish();
+    table::machine().check(&[]);
 }
 
 impl Core {

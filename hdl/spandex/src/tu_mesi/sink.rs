@@ -5,9 +5,10 @@ use super::Core;
 use super::entries::{Entries, NET};
 use super::marks::Words;
 use super::params::TuMesiInject;
-use super::table::{Awaited, Outcome, responses};
+use super::table::{Answered, Awaited, Outcome, responses};
 use crate::msg::{Rsp, RspOp};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// The response channel, and whose turn its head is.
 pub(super) struct Sink {
@@ -38,21 +39,21 @@ impl Sink {
         let got = entries.got(entry) | m.mask;
         let (awaited, last) = (self.awaited(core, entry), got.all());
         let done = takes | closes;
-        let row = responses().decode_about(m.line, done, &[m.op.bits(), awaited.bits(), last.bits()]);
-        let does = |action: &str| takes & row.action(action);
-        when(does("store") | does("fail"), || entries.answered(entry, got));
-        when(does("store"), || entries.store(entry, m.mask, m.data));
-        self.mark(core, entry, does("store"), does("fail"));
-        let failed = does("fail") | entries.failed.at(entry);
-        let mixed = entries.some_v.at(entry) | does("store") & m.op.is(RspOp::RspV);
+        let row = responses().decode_about(m.line, done, (m.op, awaited, last));
+        let does = |action| takes & row.does(action);
+        when(does(Answered::Store) | does(Answered::Fail), || entries.answered(entry, got));
+        when(does(Answered::Store), || entries.store(entry, m.mask, m.data));
+        self.mark(core, entry, does(Answered::Store), does(Answered::Fail));
+        let failed = does(Answered::Fail) | entries.failed.at(entry);
+        let mixed = entries.some_v.at(entry) | does(Answered::Store) & m.op.is(RspOp::RspV);
         let granted = entries.some_o.at(entry) | m.op.is(RspOp::RspOData);
         // Words that nobody will invalidate do not go with owned ones.
         let again = failed | (mixed & granted);
-        when(does("complete"), || {
+        when(does(Answered::Complete), || {
             let one = entries.one(entry);
             when(again, || entries.again.raise(NET, one)).otherwise(|| entries.full.raise(NET, one));
         });
-        self.close(core, does("close"));
+        self.close(core, does(Answered::Close));
         self.check(core, entry, takes, &row);
         self.observe(core, entry, takes, &row);
     }
@@ -110,9 +111,9 @@ impl Sink {
         count("tu_mesi_crossed", closes & m.extra.any(), "RspWB of write-backs that cross a removal");
     }
 
-    fn check(&self, core: &Core, entry: Bits, takes: Bool, row: &Decoded) {
+    fn check(&self, core: &Core, entry: Bits, takes: Bool, row: &Decoded<NoState, Answered>) {
         let (m, entries) = (&self.rsp.msg, &core.entries);
-        let answers = takes & (row.action("store") | row.action("fail"));
+        let answers = takes & (row.does(Answered::Store) | row.does(Answered::Fail));
         let wanted = m.mask.any() & (m.mask & entries.got(entry)).none();
         let text = "a response answers outstanding words only";
         assert_always("tu_mesi_outstanding", !answers | wanted, text);
@@ -125,12 +126,12 @@ impl Sink {
         assert_always("tu_mesi_mixed", !answers | !(s & other), text);
     }
 
-    fn observe(&self, core: &Core, entry: Bits, takes: Bool, row: &Decoded) {
+    fn observe(&self, core: &Core, entry: Bits, takes: Bool, row: &Decoded<NoState, Answered>) {
         let m = &self.rsp.msg;
-        let answers = takes & row.action("store");
-        let part = answers & !row.action("complete");
+        let answers = takes & row.does(Answered::Store);
+        let part = answers & !row.does(Answered::Complete);
         count("tu_mesi_partial", part, "responses with a part of a line");
-        count("tu_mesi_nacks", takes & row.action("fail"), "Nacks of reads");
+        count("tu_mesi_nacks", takes & row.does(Answered::Fail), "Nacks of reads");
         let once = core.entries.once.at(entry);
         let granted = answers & m.op.is(RspOp::RspOData) & once;
         let text = "RspO+data comes to a request that an invalidation has met, and ignores it";

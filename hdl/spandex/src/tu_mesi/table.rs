@@ -1,4 +1,4 @@
-//! The unit's transition tables, as data (spandex.md sections 5 and 6).
+//! The unit's transition tables (spandex.md sections 5 and 6).
 //!
 //! | where the words of a line are | meaning |
 //! | --- | --- |
@@ -9,7 +9,7 @@
 //! | WB | in the write-back buffer: replaced |
 //! | WBP | in the L1, written back in place |
 
-use crate::mesi_port::{codes, variants};
+use crate::mesi_port::LineState;
 use crate::msg::{FwdOp, RspOp};
 use weft_rtl::prelude::*;
 
@@ -18,17 +18,33 @@ use weft_rtl::prelude::*;
 #[hw(width = 3)]
 pub enum Place {
     /// Nowhere.
+    #[hw(label = "NONE")]
     None,
     /// Shared copy in the L1.
     S,
     /// Owned by the L1.
     O,
     /// Asked for.
+    #[hw(label = "PD")]
     Pd,
     /// In the write-back buffer.
+    #[hw(label = "WB")]
     Wb,
     /// Being written back from the L1.
+    #[hw(label = "WBP")]
     Wbp,
+}
+
+/// What else a forward meets: of an owned line, which of its words go; of a ReqV and a line that is asked for, the slot for a delayed ReqV.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 1)]
+pub enum Case {
+    /// All words go; the slot is free. Elsewhere there is no distinction.
+    #[hw(label = "all, free")]
+    Plain,
+    /// Some words go; the slot is taken.
+    #[hw(label = "part, busy")]
+    Other,
 }
 
 /// What a response answers.
@@ -36,14 +52,18 @@ pub enum Place {
 #[hw(width = 3)]
 pub enum Awaited {
     /// Nothing.
+    #[hw(label = "-")]
     None,
     /// A ReqS.
     ReqS,
     /// A ReqO+data.
+    #[hw(label = "ReqO+data")]
     ReqO,
     /// A write-back of the buffer.
+    #[hw(label = "WB")]
     Wb,
     /// A write-back in place.
+    #[hw(label = "WBP")]
     Wbp,
 }
 
@@ -52,175 +72,188 @@ pub enum Awaited {
 #[hw(width = 2)]
 pub enum Outcome {
     /// RspS.
+    #[hw(label = "RspS")]
     S,
     /// RspV.
+    #[hw(label = "RspV")]
     V,
     /// RspO+data.
+    #[hw(label = "RspO+data")]
     O,
 }
 
-const MESSAGES: [&str; 7] = ["ReqV", "ReqS", "ReqO", "ReqO+data", "ReqWT", "RvkO", "Inv"];
-const PLACES: [&str; 6] = ["NONE", "S", "O", "PD", "WB", "WBP"];
+/// What a forward does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Forward {
+    /// RspV.
+    Serve,
+    /// It is a read, and waits for the line.
+    Delay,
+    /// NackV.
+    Refuse,
+    /// RspO or RspWT.
+    Grant,
+    /// RspO+data.
+    Give,
+    /// RspRvkO.
+    Return,
+    /// RspS and RspRvkO.
+    Share,
+    /// RspRvkO without data.
+    Nodata,
+    /// RspRvkO says that the L1 keeps a copy.
+    Keep,
+    /// The other words are written back in place.
+    Trigger,
+    /// Its words are the device's no more, though their write-back is open.
+    Leave,
+    /// It is a removal, and waits for the line.
+    Record,
+    /// RspWT.
+    Write,
+    /// NackWT.
+    #[hw(label = "NackWT")]
+    NackWt,
+    /// Ack.
+    Ack,
+    /// A shared answer is used once.
+    Once,
+}
 
-/// No distinction, or: all words of the line go; the slot for a delayed ReqV is free.
-pub(super) const PLAIN: u64 = 0;
-/// Some words of the line go; the slot for a delayed ReqV is taken.
-pub(super) const OTHER: u64 = 1;
+transitions! {
+    /// What a forward does. A write-back in place whose last word goes ends later, when the L1 is told.
+    pub fn forwards() {
+        name "tu_mesi_forwards", rows "spandex.tu_mesi.";
+        on "forward": FwdOp, "direct": Is, "words": Place, "case": Case;
+        next Place;
+        does Forward;
 
-/// What a forward does. `case`: of an owned line, whether some of its words go only; of ReqV that meets PD, whether the slot is taken. A removal of words that are not here has no
-/// row: it never comes.
-pub fn forwards() -> Table {
+        "ReqV.O"          (ReqV, _, O, _)              [Serve]           "RspV, with extras if welcome.";
+        "ReqV.PD"         (ReqV, No, Pd, Plain)        [Delay]           "Delayed; words that go already: NackV.";
+        "ReqV.PD.busy"    (ReqV, No, Pd, Other)        [Refuse]          "One is delayed already: NackV.";
+        "ReqV.WB"         (ReqV, No, Wb, _)            [Serve]           "RspV from the buffer; closed words: NackV.";
+        "ReqV.WBP"        (ReqV, No, Wbp, _)           [Serve]           "RspV from the L1; closed words: NackV.";
+        "ReqV.none"       (ReqV, No, None | S, _)      [Refuse]          "NackV.";
+        "ReqV.direct"     (ReqV, Yes, None | S | Pd | Wb | Wbp, _) [Refuse] "Nack: not in O.";
+        "ReqO.O"          (ReqO, _, O, Plain) -> None  [Grant]           "I; RspO or RspWT.";
+        "ReqO.O.part"     (ReqO, _, O, Other) -> Wbp   [Grant, Trigger]  "The same; others to WBP.";
+        "ReqO.PD"         (ReqO, _, Pd, _)             [Record]          "Delayed.";
+        "ReqO.WB"         (ReqO, _, Wb, _) -> Wb | None [Grant, Leave]   "RspO or RspWT.";
+        "ReqO.WBP"        (ReqO, _, Wbp, _)            [Grant, Leave]    "RspO or RspWT.";
+        "ReqOdata.O"      (ReqOData, _, O, Plain) -> None [Give]         "I; RspO+data.";
+        "ReqOdata.O.part" (ReqOData, _, O, Other) -> Wbp [Give, Trigger] "The same; others to WBP.";
+        "ReqOdata.PD"     (ReqOData, _, Pd, _)         [Record]          "Delayed.";
+        "ReqOdata.WB"     (ReqOData, _, Wb, _) -> Wb | None [Give, Leave] "RspO+data.";
+        "ReqOdata.WBP"    (ReqOData, _, Wbp, _)        [Give, Leave]     "RspO+data.";
+        "RvkO.O"          (RvkO, _, O, Plain) -> None  [Return]          "I; RspRvkO with data.";
+        "RvkO.O.part"     (RvkO, _, O, Other) -> Wbp   [Return, Trigger] "The same; others to WBP.";
+        "RvkO.PD"         (RvkO, _, Pd, _)             [Record]          "Delayed.";
+        "RvkO.WB"         (RvkO, _, Wb, _) -> Wb | None [Return, Nodata, Leave] "RspRvkO{nodata}.";
+        "RvkO.WBP"        (RvkO, _, Wbp, _)            [Return, Nodata, Leave] "RspRvkO{nodata}.";
+        "ReqS.O"          (ReqS, _, O, Plain) -> S     [Share, Keep]     "S; RspS, RspRvkO{kept_s}.";
+        "ReqS.O.part"     (ReqS, _, O, Other) -> Wbp   [Share, Trigger]  "RspS, RspRvkO; others to WBP.";
+        "ReqS.PD"         (ReqS, _, Pd, _)             [Record]          "Delayed.";
+        "ReqS.WB"         (ReqS, _, Wb, _) -> Wb | None [Share, Nodata, Leave] "RspS, RspRvkO{nodata}.";
+        "ReqS.WBP"        (ReqS, _, Wbp, _)            [Share, Nodata, Leave] "RspS, RspRvkO{nodata}.";
+        "ReqWT.O"         (ReqWt, _, O, _)             [Write]           "Words written, M; RspWT.";
+        "ReqWT.none"      (ReqWt, _, None | S | Pd | Wb | Wbp, _) [NackWt] "NackWT.";
+        "Inv.PD"          (Inv, _, Pd, _)              [Ack, Once]       "Ack; a shared answer is used once.";
+        "Inv.S"           (Inv, _, S, _) -> None       [Ack]             "I; Ack.";
+        "Inv.none"        (Inv, _, None | O | Wb | Wbp, _) [Ack]         "Ack: the copy is gone.";
+        never (ReqO | ReqOData | RvkO | ReqS, _, None | S, _)
+            "a removal is sent for words that are here, once per ownership";
+        never (ReqO | ReqOData | RvkO | ReqS | Inv, Yes, _, _)  "only ReqV and ReqWT are sent to a likely owner";
+        never (_, _, None | S | Wb | Wbp, Other)
+            "only owned lines go in part, only an entry has a slot for a read";
+    }
+}
+
+/// What a response does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Answered {
+    /// Its words go into the line buffer.
+    Store,
+    /// They are not to be had so.
+    Fail,
+    /// Every word of the entry has been answered.
+    Complete,
+    /// Words of the buffer are written back.
+    Close,
+}
+
+transitions! {
+    /// What a response does. `last`: every word has been answered. Entries and lines in place are moved later, by the engine.
+    pub fn responses() {
+        name "tu_mesi_responses", rows "spandex.tu_mesi.";
+        on "response": RspOp, "awaited": Awaited, "last": Is;
+        does Answered;
+
+        "RspS.part"       (RspS, ReqS, No)      [Store]           "Others are awaited.";
+        "RspS.last"       (RspS, ReqS, Yes)     [Store, Complete] "The line is whole.";
+        "RspV.part"       (RspV, ReqS, No)      [Store]           "Others are awaited.";
+        "RspV.last"       (RspV, ReqS, Yes)     [Store, Complete] "The line is whole, or not to be had so.";
+        "NackV.part"      (NackV, ReqS, No)     [Fail]            "Others are awaited.";
+        "NackV.last"      (NackV, ReqS, Yes)    [Fail, Complete]  "Ask again, by ReqO+data.";
+        "Grant.ReqS.part" (RspOData, ReqS, No)  [Store]           "Option 3; others are awaited.";
+        "Grant.ReqS.last" (RspOData, ReqS, Yes) [Store, Complete] "Option 3; the line is whole.";
+        "Grant.ReqO.part" (RspOData, ReqO, No)  [Store]           "Others are awaited.";
+        "Grant.ReqO.last" (RspOData, ReqO, Yes) [Store, Complete] "The line is whole.";
+        "RspWB.WB"        (RspWb, Wb, _)        [Close]           "Words close, but for crossed ones.";
+        "RspWB.WBP"       (RspWb, Wbp, _)                         "Words close, but for crossed ones.";
+        never (RspS | RspV | NackV, None | ReqO | Wb | Wbp, _)    "they answer ReqS";
+        never (RspOData, None | Wb | Wbp, _)                      "it answers ReqS and ReqO+data";
+        never (RspWb, None | ReqS | ReqO, _)                      "it answers ReqWB";
+        never (RspO | RspWt | RspWtData | NackWt, _, _)
+            "the unit asks for no ownership without data, and writes nothing through";
+        never (RspRvkO | Ack, _, _)                               "they go to banks";
+    }
+}
+
+/// As what a line is installed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Install {
+    /// Shared.
+    Shared,
+    /// It serves the loads that wait.
+    Once,
+    /// Owned.
+    Owned,
+    /// Owned, and written back in place.
+    Held,
+}
+
+transitions! {
+    /// As what a whole line is installed. `once`: Inv has come for it; `taken`: removals have come for some of its words.
+    pub fn installs() {
+        name "tu_mesi_installs", rows "spandex.tu_mesi.";
+        on "answers": Outcome, "once": Is, "taken": Is;
+        next LineState;
+        does Install;
+
+        "Data.S"       (S, No, No)  -> S       [Shared] "S.";
+        "Data.S.once"  (S, Yes, No) -> I       [Once]   "Used once: the LLC no longer counts this copy.";
+        "Data.V"       (V, _, No)   -> I       [Once]   "Used once: nobody will invalidate it.";
+        "Data.O"       (O, _, No)   -> E | M   [Owned]  "E, or M if others have written it; Inv is older.";
+        "Data.O.taken" (O, _, Yes)  -> WE | WM [Held]   "WBP: the core's operations, then the removals.";
+        never (S | V, _, Yes)                           "only words that are owned are removed";
+    }
+}
+
+/// Everything that moves a line.
+pub fn machine() -> Machine<Place> {
     use Place::{None, O, Pd, S, Wb, Wbp};
-    type Line<'a> = (&'a str, FwdOp, &'a [u64], &'a [Place], &'a [u64], &'a [&'static str], &'a str);
-    let (any, no, yes): (&[u64], &[u64], &[u64]) = (&[], &[0], &[1]);
-    let (all, part): (&[u64], &[u64]) = (&[PLAIN], &[OTHER]);
-    let lines: &[Line<'_>] = &[
-        ("ReqV.O", FwdOp::ReqV, any, &[O], any, &["serve"], "RspV, with extras if welcome."),
-        ("ReqV.PD", FwdOp::ReqV, no, &[Pd], all, &["delay"], "Delayed; words that go already: NackV."),
-        ("ReqV.PD.busy", FwdOp::ReqV, no, &[Pd], part, &["refuse"], "One is delayed already: NackV."),
-        ("ReqV.WB", FwdOp::ReqV, no, &[Wb], any, &["serve"], "RspV from the buffer; closed words: NackV."),
-        ("ReqV.WBP", FwdOp::ReqV, no, &[Wbp], any, &["serve"], "RspV from the L1; closed words: NackV."),
-        ("ReqV.none", FwdOp::ReqV, no, &[None, S], any, &["refuse"], "NackV."),
-        ("ReqV.direct", FwdOp::ReqV, yes, &[None, S, Pd, Wb, Wbp], any, &["refuse"], "Nack: not in O."),
-        ("ReqO.O", FwdOp::ReqO, any, &[O], all, &["grant"], "I; RspO or RspWT."),
-        ("ReqO.O.part", FwdOp::ReqO, any, &[O], part, &["grant", "trigger"], "The same; others to WBP."),
-        ("ReqO.PD", FwdOp::ReqO, any, &[Pd], any, &["record"], "Delayed."),
-        ("ReqO.WB", FwdOp::ReqO, any, &[Wb], any, &["grant", "leave"], "RspO or RspWT."),
-        ("ReqO.WBP", FwdOp::ReqO, any, &[Wbp], any, &["grant", "leave"], "RspO or RspWT."),
-        ("ReqOdata.O", FwdOp::ReqOData, any, &[O], all, &["give"], "I; RspO+data."),
-        (
-            "ReqOdata.O.part",
-            FwdOp::ReqOData,
-            any,
-            &[O],
-            part,
-            &["give", "trigger"],
-            "The same; others to WBP.",
-        ),
-        ("ReqOdata.PD", FwdOp::ReqOData, any, &[Pd], any, &["record"], "Delayed."),
-        ("ReqOdata.WB", FwdOp::ReqOData, any, &[Wb], any, &["give", "leave"], "RspO+data."),
-        ("ReqOdata.WBP", FwdOp::ReqOData, any, &[Wbp], any, &["give", "leave"], "RspO+data."),
-        ("RvkO.O", FwdOp::RvkO, any, &[O], all, &["return"], "I; RspRvkO with data."),
-        ("RvkO.O.part", FwdOp::RvkO, any, &[O], part, &["return", "trigger"], "The same; others to WBP."),
-        ("RvkO.PD", FwdOp::RvkO, any, &[Pd], any, &["record"], "Delayed."),
-        ("RvkO.WB", FwdOp::RvkO, any, &[Wb], any, &["return", "nodata", "leave"], "RspRvkO{nodata}."),
-        ("RvkO.WBP", FwdOp::RvkO, any, &[Wbp], any, &["return", "nodata", "leave"], "RspRvkO{nodata}."),
-        ("ReqS.O", FwdOp::ReqS, any, &[O], all, &["share", "keep"], "S; RspS, RspRvkO{kept_s}."),
-        ("ReqS.O.part", FwdOp::ReqS, any, &[O], part, &["share", "trigger"], "RspS, RspRvkO; others to WBP."),
-        ("ReqS.PD", FwdOp::ReqS, any, &[Pd], any, &["record"], "Delayed."),
-        ("ReqS.WB", FwdOp::ReqS, any, &[Wb], any, &["share", "nodata", "leave"], "RspS, RspRvkO{nodata}."),
-        ("ReqS.WBP", FwdOp::ReqS, any, &[Wbp], any, &["share", "nodata", "leave"], "RspS, RspRvkO{nodata}."),
-        ("ReqWT.O", FwdOp::ReqWt, any, &[O], any, &["write"], "Words written, M; RspWT."),
-        ("ReqWT.none", FwdOp::ReqWt, any, &[None, S, Pd, Wb, Wbp], any, &["nack_wt"], "NackWT."),
-        ("Inv.PD", FwdOp::Inv, any, &[Pd], any, &["ack", "once"], "Ack; a shared answer is used once."),
-        ("Inv.S", FwdOp::Inv, any, &[S], any, &["ack"], "I; Ack."),
-        ("Inv.none", FwdOp::Inv, any, &[None, O, Wb, Wbp], any, &["ack"], "Ack: the copy is gone."),
-    ];
-    let row = |(id, op, direct, places, case, actions, text): &Line<'_>| Row {
-        id: format!("spandex.tu_mesi.{id}"),
-        when: vec![vec![op.encoding()], direct.to_vec(), codes(places), case.to_vec()],
-        actions: actions.to_vec(),
-        text: (*text).into(),
-    };
-    Table {
-        name: "tu_mesi_forwards",
-        columns: vec![
-            variants::<FwdOp>("forward", &MESSAGES),
-            Column { name: "direct", values: vec![("no", 0), ("yes", 1)] },
-            variants::<Place>("words", &PLACES),
-            Column { name: "case", values: vec![("all, free", PLAIN), ("part, busy", OTHER)] },
-        ],
-        rows: lines.iter().map(row).collect(),
-    }
-}
-
-/// What a response does. `last`: every word has been answered.
-pub fn responses() -> Table {
-    use Awaited::{ReqO, ReqS, Wb, Wbp};
-    type Line<'a> = (&'a str, RspOp, Awaited, &'a [u64], &'a [&'static str], &'a str);
-    let (part, last): (&[u64], &[u64]) = (&[0], &[1]);
-    let lines: &[Line<'_>] = &[
-        ("RspS.part", RspOp::RspS, ReqS, part, &["store"], "Others are awaited."),
-        ("RspS.last", RspOp::RspS, ReqS, last, &["store", "complete"], "The line is whole."),
-        ("RspV.part", RspOp::RspV, ReqS, part, &["store"], "Others are awaited."),
-        (
-            "RspV.last",
-            RspOp::RspV,
-            ReqS,
-            last,
-            &["store", "complete"],
-            "The line is whole, or not to be had so.",
-        ),
-        ("NackV.part", RspOp::NackV, ReqS, part, &["fail"], "Others are awaited."),
-        ("NackV.last", RspOp::NackV, ReqS, last, &["fail", "complete"], "Ask again, by ReqO+data."),
-        ("Grant.ReqS.part", RspOp::RspOData, ReqS, part, &["store"], "Option 3; others are awaited."),
-        (
-            "Grant.ReqS.last",
-            RspOp::RspOData,
-            ReqS,
-            last,
-            &["store", "complete"],
-            "Option 3; the line is whole.",
-        ),
-        ("Grant.ReqO.part", RspOp::RspOData, ReqO, part, &["store"], "Others are awaited."),
-        ("Grant.ReqO.last", RspOp::RspOData, ReqO, last, &["store", "complete"], "The line is whole."),
-        ("RspWB.WB", RspOp::RspWb, Wb, &[], &["close"], "Words close, but for crossed ones."),
-        ("RspWB.WBP", RspOp::RspWb, Wbp, &[], &["close_wbp"], "Words close, but for crossed ones."),
-    ];
-    let row = |(id, op, awaited, last, actions, text): &Line<'_>| Row {
-        id: format!("spandex.tu_mesi.{id}"),
-        when: vec![vec![op.encoding()], codes(&[*awaited]), last.to_vec()],
-        actions: actions.to_vec(),
-        text: (*text).into(),
-    };
-    let messages = [
-        "RspV",
-        "RspS",
-        "RspO",
-        "RspO+data",
-        "RspWT",
-        "RspWT+data",
-        "RspWB",
-        "RspRvkO",
-        "Ack",
-        "NackV",
-        "NackWT",
-    ];
-    Table {
-        name: "tu_mesi_responses",
-        columns: vec![
-            variants::<RspOp>("response", &messages),
-            variants::<Awaited>("awaited", &["-", "ReqS", "ReqO+data", "WB", "WBP"]),
-            Column { name: "last", values: vec![("no", 0), ("yes", 1)] },
-        ],
-        rows: lines.iter().map(row).collect(),
-    }
-}
-
-/// As what a whole line is installed. `once`: Inv has come for it; `taken`: removals have come for some of its words.
-pub fn installs() -> Table {
-    type Line<'a> = (&'a str, Outcome, &'a [u64], &'a [u64], &'static str, &'a str);
-    let lines: &[Line<'_>] = &[
-        ("Data.S", Outcome::S, &[0], &[0], "shared", "S."),
-        ("Data.S.once", Outcome::S, &[1], &[0], "once", "Used once: the LLC no longer counts this copy."),
-        ("Data.V", Outcome::V, &[], &[0], "once", "Used once: nobody will invalidate it."),
-        ("Data.O", Outcome::O, &[], &[0], "owned", "E, or M if others have written it; Inv is older."),
-        ("Data.O.taken", Outcome::O, &[], &[1], "held", "WBP: the core's operations, then the removals."),
-    ];
-    let row = |(id, outcome, once, taken, action, text): &Line<'_>| Row {
-        id: format!("spandex.tu_mesi.{id}"),
-        when: vec![codes(&[*outcome]), once.to_vec(), taken.to_vec()],
-        actions: vec![*action],
-        text: (*text).into(),
-    };
-    let flag = |name| Column { name, values: vec![("no", 0), ("yes", 1)] };
-    Table {
-        name: "tu_mesi_installs",
-        columns: vec![
-            variants::<Outcome>("answers", &["RspS", "RspV", "RspO+data"]),
-            flag("once"),
-            flag("taken"),
-        ],
-        rows: lines.iter().map(row).collect(),
-    }
+    Machine::new("where the words of a line are", None)
+        .with(&forwards())
+        // The L1 asks, drops a shared copy, replaces an owned line.
+        .also(&[None, S], Pd)
+        .also(&[S], None)
+        .also(&[O], Wb)
+        // A line is installed, used once, or taken meanwhile.
+        .also(&[Pd], S)
+        .also(&[Pd], O)
+        .also(&[Pd], None)
+        .also(&[Pd], Wbp)
+        // The last word of a write-back closes; of one in place all words may have been wanted shared.
+        .also(&[Wb, Wbp], None)
+        .also(&[Wbp], S)
 }

@@ -1,9 +1,11 @@
 //! A forward at work, and the answer to words of one status (spandex.md section 5): the same for every device whose words are owned one by one.
 
 use super::forward::FwdUnit;
+use super::table::{Forward, Status};
 use crate::msg::{Fwd, FwdOp, Rsp, RspOp};
 use crate::params::Spandex;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// The forward at work.
 #[derive(Clone, Copy)]
@@ -61,17 +63,17 @@ impl Now {
 
 impl Answer {
     /// The message, by the row of the table; `own`: the device.
-    pub fn message(&self, s: &Spandex, own: Bits, now: &Now, row: &Decoded) -> Rsp {
+    pub fn message(&self, s: &Spandex, own: Bits, now: &Now, row: &Decoded<Status, Forward>) -> Rsp {
         let code = |op: RspOp| enum_lit(op);
         let is = |op: FwdOp| now.op.is(op);
         let (nacks, first_of_two) = (self.nacks, self.first_of_two);
-        let ack = row.action("ack");
+        let ack = row.does(Forward::Ack);
         let op =
             mux(is(FwdOp::ReqO), mux(now.for_wt, code(RspOp::RspWt), code(RspOp::RspO)), code(RspOp::RspV));
         let op = mux(is(FwdOp::ReqOData), code(RspOp::RspOData), op);
         let op = mux(is(FwdOp::ReqWt), code(RspOp::RspWt), op);
         let nack = mux(is(FwdOp::ReqWt), code(RspOp::NackWt), code(RspOp::NackV));
-        let bank = (row.action("bank") | row.action("both")) & !first_of_two;
+        let bank = (row.does(Forward::Bank) | row.does(Forward::Both)) & !first_of_two;
         let op = mux(nacks, nack, op);
         let op = mux(first_of_two, code(RspOp::RspS), mux(bank, code(RspOp::RspRvkO), op));
         let extra = self.extra & !now.wanted & (now.flex & is(FwdOp::ReqV)).repeat(s.words());
@@ -84,7 +86,7 @@ impl Answer {
             src: own.resize(s.node_bits()),
             dst: mux(to_bank, now.src, now.req.resize(s.node_bits())),
             tag: mux(to_bank, now.tbe.resize(s.tag_bits()), now.tag),
-            nodata: bank & row.action("nodata"),
+            nodata: bank & row.does(Forward::Nodata),
             kept_s: bank & self.kept_s,
             dirty: bool_lit(true),
             direct: now.direct & !to_bank,

@@ -148,6 +148,13 @@ impl Arrays {
         }
     }
 
+    /// Owned words of the way after this cycle, for observers.
+    pub fn owned_after(&self, found: &Found) -> Bits {
+        let words = self.p.l1.spandex.words();
+        let way = |plane: Bits| plane.element(found.set, self.p.l1.ways * words).element(found.way, words);
+        way(self.high.after()) & !way(self.low.after() & !self.drops.get())
+    }
+
     /// Data of the way.
     pub fn data(&self, found: &Found) -> Bits {
         self.data.0.lane_at(found.way)

@@ -4,11 +4,12 @@ use super::answer::{Answer, Now};
 use super::misses::{Delayed, DelayedRead, Then};
 use super::params::Inject;
 use super::slot::Slot;
-use super::table::{Status, forwards};
+use super::table::{Forward, Status, forwards};
 use super::turn::Turn;
 use crate::gpu_l1::op::merge;
 use crate::msg::{FwdOp, RspOp};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// Where the unit is with the forward at the head.
 pub(crate) struct FwdUnit {
@@ -27,6 +28,16 @@ struct Group {
     /// The MSHR, or the entry of the write-back buffer, that they belong to.
     mshr: Bits,
     back: Bits,
+}
+
+/// Status after a cycle of words that had one: the same while all have what gives it (`stays`), Other when none has. When only some have, one to which no row leads.
+pub(crate) fn status_after(was: Enum<Status>, words: Bits, stays: &[(Status, Bits)]) -> Enum<Status> {
+    let mixed = mux(was.is(Status::O), enum_lit(Status::Po), enum_lit(Status::O));
+    stays.iter().fold(enum_lit(Status::Other), |rest, (status, still)| {
+        let left = words & *still;
+        let some = mux(left.eq(words), enum_lit(*status), mixed);
+        mux(was.is(*status) & left.any(), some, rest)
+    })
 }
 
 impl FwdUnit {
@@ -129,13 +140,13 @@ impl Slot<'_> {
         let served = core.p.inject == Inject::ServesBuffer;
         let direct = now.direct & !(group.status.is(Status::Wb) & bool_lit(served));
         let table = forwards(core.p.kind);
-        let row =
-            table.decode_about(self.line, decoded, &[now.op.bits(), group.status.bits(), direct.bits()]);
-        let first_of_two = row.action("both") & !unit.second.get() & (group.words & now.wanted).any();
+        let row = table.decode_about(self.line, decoded, (now.op, group.status, direct));
+        let first_of_two = row.does(Forward::Both) & !unit.second.get() & (group.words & now.wanted).any();
         let has_room = !core.misses.has_read(group.mshr);
-        let nacks = row.action("nack") | (row.action("delay_read") & !has_room);
-        let silent =
-            now.drop | (row.action("delay") & !row.action("req")) | (row.action("delay_read") & has_room);
+        let nacks = row.does(Forward::Nack) | (row.does(Forward::DelayRead) & !has_room);
+        let silent = now.drop
+            | (row.does(Forward::Delay) & !row.does(Forward::Req))
+            | (row.does(Forward::DelayRead) & has_room);
         let goes = (active & !clash & (core.rsp_out.free | now.drop)).named("fwd_goes");
         let done = goes & !first_of_two;
         when(goes & !silent, || self.respond(&now, &group, &row, nacks, first_of_two));
@@ -147,11 +158,19 @@ impl Slot<'_> {
             core.arrays.set_words(&self.found, &self.found.states().without(now.rest));
             core.misses.spoil(self.of_line.all);
         });
+        row.leads_to_when(done & !now.drop, self.status_after(&group, &row));
         self.advance(&now, &group, goes, first_of_two, replay);
         self.observe_forward(&now, &group, goes & !replay, &row, nacks);
     }
 
-    fn respond(&self, now: &Now, group: &Group, row: &Decoded, nacks: Bool, first_of_two: Bool) {
+    fn respond(
+        &self,
+        now: &Now,
+        group: &Group,
+        row: &Decoded<Status, Forward>,
+        nacks: Bool,
+        first_of_two: Bool,
+    ) {
         let core = self.core;
         let extra = self.found.owned & (group.status.is(Status::O) & !nacks).repeat(group.words.width());
         let answer = Answer {
@@ -167,25 +186,25 @@ impl Slot<'_> {
     }
 
     /// What a forward does to its words.
-    fn change(&self, now: &Now, group: &Group, row: &Decoded, has_room: Bool) {
+    fn change(&self, now: &Now, group: &Group, row: &Decoded<Status, Forward>, has_room: Bool) {
         let core = self.core;
         let (found, words) = (&self.found, group.words);
-        when(row.action("lose"), || {
+        when(row.does(Forward::Lose), || {
             let kept = words & self.keeps(row).repeat(words.width());
             let (none, lost) = (self.none(), found.states().without(words));
             let (shared, valid) = if core.p.flex() { (kept, none) } else { (none, kept) };
             core.arrays.set_words(found, &lost.to_valid(valid).to_shared(shared));
             core.misses.spoil(self.of_line.all);
         });
-        when(row.action("write"), || {
+        when(row.does(Forward::Write), || {
             let data = merge(words, self.turns.fwd.msg.data, core.arrays.data(found));
             core.arrays.put_data(found, data);
             core.misses.spoil(self.of_line.all);
         });
-        let note = row.action("note");
+        let note = row.does(Forward::Note);
         when(note & group.status.is(Status::Po), || core.pending.removed(self.buffered.out_at, words));
         when(note & group.status.is(Status::Wb), || core.wbb.removed(group.back, words));
-        let delay = if core.p.inject == Inject::NoDelay { bool_lit(false) } else { row.action("delay") };
+        let delay = if core.p.inject == Inject::NoDelay { bool_lit(false) } else { row.does(Forward::Delay) };
         when(delay, || {
             let kinds =
                 [(FwdOp::RvkO, Then::Revoke), (FwdOp::ReqS, Then::Share), (FwdOp::ReqOData, Then::Give)];
@@ -204,16 +223,33 @@ impl Slot<'_> {
                 .collect();
             core.misses.delay(group.mshr, words, &lanes);
             // Who has been answered may have written the word already: what comes now must see it.
-            when(row.action("req"), || core.misses.close(group.mshr));
+            when(row.does(Forward::Req), || core.misses.close(group.mshr));
         });
-        when(row.action("delay_read") & has_room, || {
+        when(row.does(Forward::DelayRead) & has_room, || {
             let read = DelayedRead { mask: words, req: now.req, tag: now.tag };
             core.misses.delay_read(group.mshr, &read);
         });
     }
 
-    fn keeps(&self, row: &Decoded) -> Bool {
-        row.action("keep")
+    /// Status that this cycle leaves words in.
+    fn status_after(&self, group: &Group, row: &Decoded<Status, Forward>) -> Enum<Status> {
+        let core = self.core;
+        let lost = |fault: Inject, action: Forward| {
+            (bool_lit(core.p.inject == fault) & row.does(action)).repeat(group.words.width())
+        };
+        let pending = core.pending.gone_after(self.buffered.out_at);
+        let stays = [
+            (Status::O, core.arrays.owned_after(&self.found)),
+            // Faults that lose a removal.
+            (Status::Po, !pending & !lost(Inject::KeepsOwnership, Forward::Note)),
+            (Status::Pd, !core.misses.gone_after(group.mshr) & !lost(Inject::NoDelay, Forward::Delay)),
+            (Status::Wb, !core.wbb.gone_after(group.back)),
+        ];
+        status_after(group.status, group.words, &stays)
+    }
+
+    fn keeps(&self, row: &Decoded<Status, Forward>) -> Bool {
+        row.does(Forward::Keep)
     }
 
     /// Inv: shared words go.
@@ -258,9 +294,16 @@ impl Slot<'_> {
         when(others.none() & !self.buffered.out & self.found.present, || core.arrays.unpin(&self.found));
     }
 
-    fn observe_forward(&self, now: &Now, group: &Group, goes: Bool, row: &Decoded, nacks: Bool) {
+    fn observe_forward(
+        &self,
+        now: &Now,
+        group: &Group,
+        goes: Bool,
+        row: &Decoded<Status, Forward>,
+        nacks: Bool,
+    ) {
         count("spandex_tu_refused", goes & nacks, "forwards answered by a Nack");
-        let delays = row.action("delay") | row.action("delay_read");
+        let delays = row.does(Forward::Delay) | row.does(Forward::DelayRead);
         count("spandex_tu_delayed", goes & delays & !nacks, "forwards delayed");
         let race = |name: &str, cond: Bool, text: &str| cover(&self.core.p.race(name), cond, text);
         let split = (goes & self.core.fwd.begun.get() & !self.core.fwd.second.get()).named("fwd_split");
@@ -278,9 +321,9 @@ impl Slot<'_> {
             race(&format!("split_{name}"), split & now.op.is(op), &text);
         }
         if self.core.p.joins() {
-            let delayed = goes & row.action("delay") & self.core.misses.is_joined(group.mshr);
+            let delayed = goes & row.does(Forward::Delay) & self.core.misses.is_joined(group.mshr);
             race("forward_behind_joined", delayed, "a forward waits for atomics that have joined a request");
         }
-        race("no_slot", goes & row.action("delay_read") & nacks, "a second read cannot be delayed");
+        race("no_slot", goes & row.does(Forward::DelayRead) & nacks, "a second read cannot be delayed");
     }
 }

@@ -619,6 +619,11 @@ impl Misses {
         self.delayed_fwd.write_masked(entry, words, lanes);
     }
 
+    /// Words of an own entry whose removal is recorded, after this cycle; for observers.
+    pub fn gone_after(&self, entry: Bits) -> Bits {
+        self.gone_fwd.leaves(entry, lit(0, 1), &self.gone.read(entry))
+    }
+
     /// A read is already delayed.
     pub fn has_read(&self, entry: Bits) -> Bool {
         self.reads.get().bit_at(entry)

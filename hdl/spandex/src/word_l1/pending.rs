@@ -161,6 +161,11 @@ impl Pending {
         self.gone.read(at)
     }
 
+    /// The same after this cycle, for observers.
+    pub fn gone_after(&self, at: Bits) -> Bits {
+        self.gone_fwd.leaves(at, lit(0, 1), &self.gone.read(at))
+    }
+
     /// A removal comes.
     pub fn removed(&self, at: Bits, words: Bits) {
         if self.p.inject != Inject::KeepsOwnership {

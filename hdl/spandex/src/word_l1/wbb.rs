@@ -101,6 +101,11 @@ impl Wbb {
         mux(self.answered.get().bit_at(at), words & self.cross.read(at), words)
     }
 
+    /// Words of an entry that have gone, after this cycle; for observers.
+    pub fn gone_after(&self, at: Bits) -> Bits {
+        self.gone_fwd.leaves(at, lit(0, 1), &self.gone.read(at))
+    }
+
     /// Looks a line up.
     pub fn look(&self, line: Bits) -> WrittenBack {
         let none = lit_bv(Bv::zero(self.p.l1.spandex.words()));

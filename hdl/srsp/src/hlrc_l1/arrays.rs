@@ -143,6 +143,22 @@ impl Arrays {
         self.state.set(state.bits());
     }
 
+    /// The state that this cycle leaves in a way of the row, which has `before`.
+    pub fn state_after(&self, found: &Found, way: Bits, before: Enum<OwnState>) -> Enum<OwnState> {
+        let here = self.change.get() & self.place.get().eq(cat(&[found.set, way]));
+        let after = mux(here, self.state.get(), before.bits());
+        let flashed =
+            mux(before.bits().bit(2), before.bits(), before.bits() & !lit(OwnState::V.encoding(), 3));
+        mux(self.flash.get(), flashed, after).as_enum::<OwnState>()
+    }
+
+    /// The state in which this cycle leaves the line that has a way of the row, in state `before`: another line may get its place.
+    pub fn left_in(&self, found: &Found, way: Bits, before: Enum<OwnState>) -> Enum<OwnState> {
+        let tag = self.tags.0.lane_at(way);
+        let stays = self.tags.1.leaves(found.set, way, &tag).eq(tag);
+        mux(stays, self.state_after(found, way, before), enum_lit(OwnState::I))
+    }
+
     /// Writes the tag of a line into a way of its row.
     pub fn put_tag(&self, found: &Found, way: Bits, line: Bits) {
         self.tags.1.write_lane(found.set, way, &self.tag_of(line));

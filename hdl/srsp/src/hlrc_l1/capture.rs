@@ -11,9 +11,10 @@
 use super::Core;
 use super::arrays::Found;
 use super::params::{HlrcInject, HlrcL1Params};
-use super::table::{Where, revokes};
+use super::table::{Give, OwnState, Where, revokes};
 use crate::msg::{Probe, ProbeOp, WbOp};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// The buffer, with the REVOKE that is at work.
 pub(super) struct Capture {
@@ -37,7 +38,7 @@ pub(super) struct Capture {
 
 /// The REVOKE in a slot.
 pub(super) struct Revoke {
-    row: Decoded,
+    row: Decoded<OwnState, Give>,
     here: Bool,
     /// The line is captured in this slot.
     pub captures: Bool,
@@ -47,8 +48,8 @@ pub(super) struct Revoke {
 
 impl Revoke {
     /// The row at work takes an action.
-    pub fn does(&self, action: &str) -> Bool {
-        self.here & self.row.action(action)
+    pub fn does(&self, action: Give) -> Bool {
+        self.here & self.row.does(action)
     }
 }
 
@@ -111,33 +112,35 @@ impl Capture {
         let captured = self.holds(line) & !self.revoked.get();
         let place = mux(captured, code(Where::Captured), given);
         let busy = self.busy.get();
-        let row = revokes().decode_about(line, here, &[found.state.bits(), place.bits(), busy.bits()]);
+        let row = revokes().decode_about(line, here, (found.state, place, busy));
         let text = "the L2 sends REVOKEs alone";
         assert_always("hlrc_l1_revoke", !self.probe.valid | m.op.is(ProbeOp::Revoke), text);
         let text = "a REVOKE comes to the L1 whose line it is about";
         assert_always("hlrc_l1_revoke_here", !self.probe.valid | m.req.eq(core.own), text);
         let waits = self.late.as_ref().map_or(bool_lit(false), |late| !late.1.get());
-        let captures = here & row.action("capture") & !waits;
-        let sends = !row.action("empty") | core.wb.free;
-        let done = here & row.action("done") & sends & (!row.action("capture") | captures);
+        let captures = here & row.does(Give::Capture) & !waits;
+        let sends = !row.does(Give::Empty) | core.wb.free;
+        let done = here & row.does(Give::Done) & sends & (!row.does(Give::Capture) | captures);
+        let put_off = row.does(Give::Capture) & !captures;
+        row.leads_to_when(!put_off, core.arrays.state_after(found, found.way, found.state));
         Revoke { row, here, captures, done }
     }
 
     /// Carries a REVOKE out.
     pub fn run(&self, core: &Core, revoke: &Revoke) {
         when(revoke.done, || self.probe.take());
-        when(revoke.does("park"), || self.parked.set(true));
-        when(revoke.does("convert"), || {
+        when(revoke.does(Give::Park), || self.parked.set(true));
+        when(revoke.does(Give::Convert), || {
             self.revoked.set(true);
             self.released.set(self.wbt.get().one_hot(core.p.srsp.wbt));
         });
-        when(revoke.does("empty") & core.wb.free, || {
+        when(revoke.does(Give::Empty) & core.wb.free, || {
             let none = (lit_bv(Bv::zero(core.p.srsp.line)), lit_bv(Bv::zero(core.p.srsp.data_bits())));
             let line = self.probed_line(&core.p);
             core.send_wb(WbOp::RevokeAck, line, bool_lit(false), core.no_wbt(), none);
         });
         if let Some((late, _)) = &self.late {
-            when(revoke.does("capture") & !revoke.captures & !late.get(), || {
+            when(revoke.does(Give::Capture) & !revoke.captures & !late.get(), || {
                 late.set(true);
                 self.parked.set(true);
                 core.drain.flush_all(&core.drain.probe, &core.sfifo);

@@ -207,6 +207,7 @@ fn describe(p: &HlrcL1Params) {
     core.replies.finish();
     core.arrays.finish(core.sfifo.count());
     observe::observe(&core, &turns, &slot, &plan);
+    table::machine().check(&[]);
 }
 
 /// Responses need no slot, but for a FILL or REG_DATA, of which one is at work.

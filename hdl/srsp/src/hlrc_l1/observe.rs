@@ -3,7 +3,7 @@
 use super::Core;
 use super::params::HlrcInject;
 use super::stage::{Plan, Slot};
-use super::table::{OwnState, Program, Step};
+use super::table::{Operate, OwnState, Program, Step};
 use super::turn::{Turn, Turns};
 use crate::l1::op::Kind;
 use weft_rtl::prelude::*;
@@ -26,14 +26,14 @@ fn requests(turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     count("hlrc_l1_loads", is(Kind::Load), "plain loads carried out or put into an MSHR");
     count("hlrc_l1_stores", is(Kind::Store), "plain stores");
     count("hlrc_l1_atomics", is(Kind::Sync), "atomics carried out or put into an MSHR");
-    let does = |action: &str| plan.goes & plan.row.action(action);
-    count("hlrc_l1_hits", does("hit"), "loads answered without a fill");
-    let misses = does("reserve") | does("register") | does("ask") | does("join");
+    let does = |action| plan.goes & plan.row.does(action);
+    count("hlrc_l1_hits", does(Operate::Hit), "loads answered without a fill");
+    let misses = does(Operate::Reserve) | does(Operate::Register) | does(Operate::Ask) | does(Operate::Join);
     count("hlrc_l1_misses", misses, "loads and atomics that wait for the L2");
-    count("hlrc_l1_fetches", does("reserve"), "RD: lines asked of the L2");
-    count("hlrc_l1_reg", does("register"), "REG: lines registered");
-    count("hlrc_l1_rdu", does("ask"), "RDU: reads of owned lines at the L2");
-    count("hlrc_l1_local", does("perform"), "atomics on lines that were owned already");
+    count("hlrc_l1_fetches", does(Operate::Reserve), "RD: lines asked of the L2");
+    count("hlrc_l1_reg", does(Operate::Register), "REG: lines registered");
+    count("hlrc_l1_rdu", does(Operate::Ask), "RDU: reads of owned lines at the L2");
+    count("hlrc_l1_local", does(Operate::Perform), "atomics on lines that were owned already");
     let waits = turns.s1_valid.get();
     count("hlrc_l1_wait_cycles", waits & !left, "cycles in which the request at the head waits");
 }
@@ -66,7 +66,7 @@ fn flushes(core: &Core, turns: &Turns, plan: &Plan) {
 fn write_backs(core: &Core, turns: &Turns, plan: &Plan) {
     let sent = |name: &str, cond: Bool, text: &str| count(name, plan.wb_goes & cond, text);
     let drains = turns.is(Turn::Drain);
-    let through = plan.looks & plan.row.action("through");
+    let through = plan.looks & plan.row.does(Operate::Through);
     sent("hlrc_l1_wb_flush", drains & !core.drain.for_room(), "write-backs of flushes");
     sent("hlrc_l1_wb_pop", drains & core.drain.for_room(), "write-backs for room in the sFIFO");
     sent("hlrc_l1_wb_through", through, "plain stores to owned lines");
@@ -85,12 +85,20 @@ fn race(name: &str, cond: Bool, text: &str) {
 /// Why requests wait.
 fn waits(core: &Core, turns: &Turns, plan: &Plan) {
     let w = &plan.waits;
-    let does = |action: &str| plan.looks & plan.row.action(action);
+    let does = |action| plan.looks & plan.row.does(action);
     race("op_captured", w.captured, "an operation comes to a line that is in the capture buffer");
-    race("miss_behind_wb", w.acked & does("reserve"), "a miss waits for the write-back of its line");
-    race("reg_behind_wb", w.acked & does("register"), "a registration waits for the WBT to lose its line");
+    race("miss_behind_wb", w.acked & does(Operate::Reserve), "a miss waits for the write-back of its line");
+    race(
+        "reg_behind_wb",
+        w.acked & does(Operate::Register),
+        "a registration waits for the WBT to lose its line",
+    );
     if core.p.inject != HlrcInject::ReadPastWb {
-        race("rdu_behind_wb", w.acked & does("ask"), "a read of an owned line waits for its write-back");
+        race(
+            "rdu_behind_wb",
+            w.acked & does(Operate::Ask),
+            "a read of an owned line waits for its write-back",
+        );
     }
     race("evict_waits", w.buffer, "an owned victim waits for the capture buffer or the WBT");
     race("no_frame", w.room, "every way of a set is under way");
@@ -102,7 +110,7 @@ fn waits(core: &Core, turns: &Turns, plan: &Plan) {
 fn owned_lines(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     let capture = &core.capture;
     let flushing = capture.busy.get() & !capture.flushed.get();
-    let own = slot.request & plan.goes & plan.row.action("perform");
+    let own = slot.request & plan.goes & plan.row.does(Operate::Perform);
     race("atomic_in_loss", own & flushing, "an atomic on another owned line while a loss flushes");
     race(
         "store_in_loss",
@@ -140,6 +148,6 @@ fn flashes(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     race("flash_open_miss", drops & core.arrays.some_pending(), "lines are dropped while answers are open");
     race("flash_owned", drops & !core.arrays.none_owned(), "lines are dropped while others are owned");
     let lost = slot.found.state.is(OwnState::I) & turns.is(Turn::Cu);
-    let joins = plan.goes & plan.row.action("join") & lost;
+    let joins = plan.goes & plan.row.does(Operate::Join) & lost;
     race("rdu_of_lost", joins, "a load joins the RDU of a line that has been lost since");
 }

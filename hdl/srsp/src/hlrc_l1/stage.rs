@@ -5,8 +5,8 @@ use super::arrays::Found;
 use super::capture::Revoke;
 use super::misses::{Miss, Target};
 use super::params::HlrcInject;
-use super::table::{Access, Asked, Comes, Leaves, OwnState, Program, Step};
-use super::table::{NO, SHUT, YES, answers, leaving, operations};
+use super::table::{Access, Answer, Asked, Case, Comes, Leaves, Operate, OwnState, Part, Program, Step};
+use super::table::{answers, leaving, operations};
 use super::turn::{Turn, Turns};
 use crate::amo::amo;
 use crate::l1::op::{Kind, Op, WG, place, spread, word_of};
@@ -14,6 +14,7 @@ use crate::msg::{Req, ReqOp, SyncOp, WbOp};
 use weft_blocks::cache::l1::StallCause;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// What a slot sees.
 pub(super) struct Slot<'a> {
@@ -32,8 +33,8 @@ pub(super) struct Slot<'a> {
 
 /// What a slot does.
 pub(super) struct Plan {
-    pub row: Decoded,
-    pub leave: Decoded,
+    pub row: Decoded<OwnState, Operate>,
+    pub leave: Decoded<OwnState, Part>,
     /// The operation looks its line up.
     pub looks: Bool,
     /// The row is carried out.
@@ -128,26 +129,28 @@ impl<'a> Slot<'a> {
         let captured = self.is_memory() & core.capture.holds(self.op.line);
         let looks = (self.request & self.is_memory() & !captured).named("slot_looks");
         let row = self.decode(looks);
-        let does = |action: &str| looks & row.action(action);
+        let does = |action| looks & row.does(action);
         let absent = self.found.state.is(OwnState::I);
-        let opens = does("reserve") | does("take") | (does("register") & absent);
+        let opens = does(Operate::Reserve) | does(Operate::Take) | (does(Operate::Register) & absent);
         let drains = turns.is(Turn::Drain) & core.sfifo.some();
         let ways = core.sync.walk_ways(&self.found);
         let walks = turns.is(Turn::Sync) & core.sync.is(&[Step::GiveBack]) & ways.any();
         let leave = self.decode_leave(drains, walks, opens & self.found.room);
-        let write_back =
-            (leave.action("write_back") & (opens | drains)) | does("write_back") | does("through");
+        let write_back = (leave.does(Part::WriteBack) & (opens | drains))
+            | does(Operate::WriteBack)
+            | does(Operate::Through);
         let wb_free = !write_back | (core.wb.free & core.wbt.room());
         let result = self.result();
-        let push = does("dirties");
-        let captures = opens & leave.action("capture");
+        let push = does(Operate::Dirties);
+        let captures = opens & leave.does(Part::Capture);
         let waits = self.waits(&row, looks, captures, (captured, push));
-        let reply = does("hit") | does("perform") | (looks & self.is(Kind::Store) & self.op.want_ack);
+        let reply =
+            does(Operate::Hit) | does(Operate::Perform) | (looks & self.is(Kind::Store) & self.op.want_ack);
         let free = wb_free & !waits.push & (!reply | core.replies.room());
-        let goes = (looks & free & !row.action("wait") & self.can_open(&row, &waits)).named("slot_goes");
+        let goes = (looks & free & !row.does(Operate::Wait) & self.can_open(&row, &waits)).named("slot_goes");
         let queues = self.request & self.has_program() & core.sync.room();
         let fence = self.request & self.at_once() & core.replies.room();
-        let leaves = (goes & !row.action("write_back")) | queues | fence;
+        let leaves = (goes & !row.does(Operate::WriteBack)) | queues | fence;
         Plan {
             looks,
             goes,
@@ -191,34 +194,42 @@ impl<'a> Slot<'a> {
         self.core.misses.of_line(self.op.line)
     }
 
-    fn decode(&self, looks: Bool) -> Decoded {
+    fn decode(&self, looks: Bool) -> Decoded<OwnState, Operate> {
         let access = mux(self.is(Kind::Store), enum_lit(Access::St), enum_lit(Access::Atomic));
         let access = mux(self.is(Kind::Load), enum_lit(Access::Ld), access);
         let state = self.found.state;
         let entry = self.open_entry();
         let more = self.core.misses.takes_more(entry.lowest_set());
-        let joins = mux(more, lit(YES, 2), lit(SHUT, 2));
-        let joins = mux(entry.any(), joins, lit(NO, 2));
+        let case = |case: Case| lit(case.encoding(), 2);
+        let joins = mux(more, case(Case::Yes), case(Case::Shut));
+        let joins = mux(entry.any(), joins, case(Case::No));
         let covered = (self.op.mask & !self.core.arrays.mask(self.found.way)).none();
-        let covered = mux(covered, lit(YES, 2), lit(NO, 2));
+        let covered = mux(covered, case(Case::Yes), case(Case::No));
         let case = mux(state.is(OwnState::W), covered, joins);
-        operations().decode_about(self.op.line, looks, &[access.bits(), state.bits(), case])
+        operations().decode_about(self.op.line, looks, (access, state, case))
     }
 
-    fn decode_leave(&self, drains: Bool, walks: Bool, opens: Bool) -> Decoded {
+    fn decode_leave(&self, drains: Bool, walks: Bool, opens: Bool) -> Decoded<OwnState, Part> {
         let event = mux(drains, enum_lit(Leaves::Pop), enum_lit(Leaves::Evict));
         let state = mux(opens, self.found.victim_state, self.found.state);
         let state = mux(walks, enum_lit(OwnState::O), state);
         let line = self.core.arrays.line_in(&self.found, self.way);
-        let inputs = [event.bits(), state.bits(), lit(0, 1)];
-        leaving().decode_about_but(line, &["evict.I"], opens | drains | walks, &inputs)
+        leaving().decode_about_but(line, &["evict.I"], opens | drains | walks, (event, state))
     }
 
-    fn waits(&self, row: &Decoded, looks: Bool, captures: Bool, (captured, push): (Bool, Bool)) -> Waits {
+    fn waits(
+        &self,
+        row: &Decoded<OwnState, Operate>,
+        looks: Bool,
+        captures: Bool,
+        (captured, push): (Bool, Bool),
+    ) -> Waits {
         let core = self.core;
-        let does = |action: &str| looks & row.action(action);
-        let asks = does("reserve") | does("register") | does("ask");
-        let takes = does("reserve") | does("take") | (does("register") & self.found.state.is(OwnState::I));
+        let does = |action| looks & row.does(action);
+        let asks = does(Operate::Reserve) | does(Operate::Register) | does(Operate::Ask);
+        let takes = does(Operate::Reserve)
+            | does(Operate::Take)
+            | (does(Operate::Register) & self.found.state.is(OwnState::I));
         let acked = asks & core.wbt.has(self.op.line);
         let fault = core.p.inject == HlrcInject::ReadPastWb;
         Waits {
@@ -227,13 +238,13 @@ impl<'a> Slot<'a> {
             push: push & core.sfifo.full(),
             mshr: asks & core.misses.full(),
             room: takes & !self.found.room,
-            acked: if fault { acked & !does("ask") } else { acked },
+            acked: if fault { acked & !does(Operate::Ask) } else { acked },
             buffer: captures & !core.can_capture(),
         }
     }
 
-    fn can_open(&self, row: &Decoded, waits: &Waits) -> Bool {
-        let asks = row.action("reserve") | row.action("register") | row.action("ask");
+    fn can_open(&self, row: &Decoded<OwnState, Operate>, waits: &Waits) -> Bool {
+        let asks = row.does(Operate::Reserve) | row.does(Operate::Register) | row.does(Operate::Ask);
         let sends = !asks | self.core.req.free;
         sends & !waits.mshr & !waits.room & !waits.acked & !waits.buffer
     }
@@ -260,28 +271,29 @@ impl<'a> Slot<'a> {
         let miss = misses.miss(entry);
         let comes = mux(filler.grants.get(), enum_lit(Comes::RegData), enum_lit(Comes::Fill));
         let marked = misses.noinst(entry);
-        let row = answers().decode_about(miss.line, here, &[comes.bits(), miss.asked.bits(), marked.bits()]);
-        let does = |action: &str| here & row.action(action);
+        let inputs = (found.state, comes, miss.asked, marked);
+        let row = answers().decode_about(miss.line, here, inputs);
+        let does = |action| here & row.does(action);
         when(here, || filler.install(misses));
-        when(does("install") | does("own"), || {
+        when(does(Answer::Install) | does(Answer::Own), || {
             arrays.put_data(found, miss.way, filler.data.get());
             arrays.touch(found, miss.way);
         });
-        when(does("install"), || arrays.set_state(found, miss.way, enum_lit(OwnState::V)));
-        when(does("skip"), || arrays.set_state(found, miss.way, enum_lit(OwnState::I)));
-        when(does("own"), || {
+        when(does(Answer::Install), || arrays.set_state(found, miss.way, enum_lit(OwnState::V)));
+        when(does(Answer::Skip), || arrays.set_state(found, miss.way, enum_lit(OwnState::I)));
+        when(does(Answer::Own), || {
             arrays.set_state(found, miss.way, enum_lit(OwnState::O));
             arrays.put_mask(found, miss.way, lit_bv(Bv::zero(core.p.srsp.line)));
             misses.gain(entry, filler.from_l2.get());
             core.sync.push_gain(entry);
         });
-        let reserved = mux(filler.grants.get(), enum_lit(OwnState::PR), enum_lit(OwnState::P));
-        let framed = found.state.bits().eq(reserved.bits()) & found.way.eq(miss.way);
-        let text = "the frame of a line under way stays reserved";
-        assert_always("hlrc_l1_fill_frame", !here | miss.asked.is(Asked::Rdu) | framed, text);
+        let text = "an answer is of the line to which the frame belongs";
+        let framed = miss.asked.is(Asked::Rdu) | found.way.eq(miss.way);
+        assert_always("hlrc_l1_fill_frame", !here | framed, text);
+        row.leads_to(arrays.state_after(found, miss.way, found.state));
         let during = core.misses.gained.get().any();
         let text = "a line is gained while the invalidation of another gain is at work: its atomics are done all the same";
-        cover("srsp.race.hlrc_l1_gain_in_gain", does("own") & during, text);
+        cover("srsp.race.hlrc_l1_gain_in_gain", does(Answer::Own) & during, text);
     }
 
     /// A target of a FILL or REG_DATA.
@@ -318,23 +330,26 @@ impl<'a> Slot<'a> {
     fn access(&self, plan: &Plan) {
         let (core, op, found) = (self.core, &self.op, &self.found);
         let arrays = &core.arrays;
-        let does = |action: &str| plan.goes & plan.row.action(action);
-        let used = ["hit", "merge", "perform", "take", "reserve", "register", "through"];
-        when(any_of(&used.map(does)), || arrays.touch(found, self.way));
-        when(does("reserve"), || self.ask(ReqOp::Rd, Asked::Rd, Some(OwnState::P)));
-        when(does("register"), || self.ask(ReqOp::Reg, Asked::Reg, Some(OwnState::PR)));
-        when(does("ask"), || self.ask(ReqOp::Rdu, Asked::Rdu, None));
-        when(does("join"), || core.misses.join(self.open_entry().lowest_set(), &self.as_target()));
-        when(does("merge") | does("take"), || self.write(plan));
-        when(does("perform") & plan.wrote, || self.write_owned(plan));
-        when(does("through"), || {
+        let does = |action| plan.goes & plan.row.does(action);
+        let [hit, merge, perform] = [Operate::Hit, Operate::Merge, Operate::Perform].map(does);
+        let [take, reserve, register] = [Operate::Take, Operate::Reserve, Operate::Register].map(does);
+        let used = [hit, merge, perform, take, reserve, register, does(Operate::Through)];
+        when(any_of(&used), || arrays.touch(found, self.way));
+        when(does(Operate::Reserve), || self.ask(ReqOp::Rd, Asked::Rd, Some(OwnState::P)));
+        when(does(Operate::Register), || self.ask(ReqOp::Reg, Asked::Reg, Some(OwnState::PR)));
+        when(does(Operate::Ask), || self.ask(ReqOp::Rdu, Asked::Rdu, None));
+        when(does(Operate::Join), || core.misses.join(self.open_entry().lowest_set(), &self.as_target()));
+        when(does(Operate::Merge) | does(Operate::Take), || self.write(plan));
+        when(does(Operate::Perform) & plan.wrote, || self.write_owned(plan));
+        when(does(Operate::Through), || {
             // The bytes here follow, or an atomic would not see what its own wavefront has stored.
             let here = spread(op.mask);
             arrays.put_data(found, self.way, (arrays.data(self.way) & !here) | (op.data & here));
         });
-        when(does("drop"), || arrays.set_state(found, found.way, enum_lit(OwnState::I)));
+        when(does(Operate::Drop), || arrays.set_state(found, found.way, enum_lit(OwnState::I)));
         when(plan.pushes, || core.sfifo.push(op.line));
         when(plan.looks & plan.waits.push, || core.drain.ask_pop());
+        plan.row.leads_to_when(plan.goes, arrays.state_after(found, self.way, found.state));
     }
 
     /// Takes an MSHR and sends its request; with a state, the frame is reserved.
@@ -366,7 +381,7 @@ impl<'a> Slot<'a> {
         let partial = absent | found.state.is(OwnState::W);
         let state = mux(partial, enum_lit(OwnState::W), enum_lit(OwnState::D));
         arrays.set_state(found, way, state);
-        when(plan.row.action("take"), || arrays.put_tag(found, way, op.line));
+        when(plan.row.does(Operate::Take), || arrays.put_tag(found, way, op.line));
     }
 
     /// What leaves: by a pop, as a victim, revoked, or at a kernel's end.
@@ -374,20 +389,21 @@ impl<'a> Slot<'a> {
         let (core, found) = (self.core, &self.found);
         let arrays = &core.arrays;
         let leave = &plan.leave;
-        let gone = (plan.pops & leave.action("drop")) | plan.revokes;
+        let gone = (plan.pops & leave.does(Part::Drop)) | plan.revokes;
         when(gone, || arrays.set_state(found, found.way, enum_lit(OwnState::I)));
         // The frame of a victim is taken in the same slot.
         when(plan.evicts & self.turns.is(Turn::Sync), || {
             arrays.set_state(found, self.way, enum_lit(OwnState::I));
         });
-        when(plan.pops & leave.action("clean"), || {
+        when(plan.pops & leave.does(Part::Clean), || {
             arrays.set_state(found, found.way, enum_lit(OwnState::V));
         });
+        self.check_left(plan);
         when(plan.pops, || core.sfifo.pop());
         let line = arrays.line_in(found, self.way);
         let (mask, data) = (arrays.mask(self.way), arrays.data(self.way));
         when(plan.wb_goes, || {
-            let through = plan.row.action("through") & plan.looks;
+            let through = plan.row.does(Operate::Through) & plan.looks;
             let bytes = (mux(through, self.op.mask, mask), mux(through, self.op.data, data));
             let wbt = core.wbt.send(line);
             core.send_wb(WbOp::Wb, line, bool_lit(false), wbt, bytes);
@@ -395,9 +411,23 @@ impl<'a> Slot<'a> {
         when(plan.evicts | plan.revokes, || core.capture.take(core, line, (mask, data), plan.revokes));
     }
 
+    /// The line that leaves is left as its row says. A free frame, which is taken, has none.
+    fn check_left(&self, plan: &Plan) {
+        let found = &self.found;
+        let takes = plan.row.does(Operate::Reserve) | plan.row.does(Operate::Take);
+        let opens = takes | (plan.row.does(Operate::Register) & found.state.is(OwnState::I));
+        let frame = plan.goes & opens;
+        let line = frame & !found.victim_state.is(OwnState::I);
+        let walks = plan.evicts & self.turns.is(Turn::Sync);
+        let before = mux(frame, found.victim_state, found.state);
+        let before = mux(walks, enum_lit(OwnState::O), before);
+        let after = self.core.arrays.left_in(found, self.way, before);
+        plan.leave.leads_to_when(plan.pops | walks | line, after);
+    }
+
     fn answer(&self, plan: &Plan) {
         let core = self.core;
-        let hit = plan.goes & (plan.row.action("hit") | plan.row.action("perform"));
+        let hit = plan.goes & (plan.row.does(Operate::Hit) | plan.row.does(Operate::Perform));
         let ack = plan.goes & self.is(Kind::Store) & self.op.want_ack;
         let fence = self.request & self.at_once() & core.replies.room();
         let line = core.arrays.data(self.found.way);
@@ -435,7 +465,7 @@ impl<'a> Slot<'a> {
         let (waits, open) = (&plan.waits, self.core.gate_open());
         let room = waits.room | waits.acked | waits.push | waits.buffer;
         let why = mux(room, cause(StallCause::Other), cause(StallCause::None));
-        let under_way = plan.looks & plan.row.action("wait");
+        let under_way = plan.looks & plan.row.does(Operate::Wait);
         let why = mux(waits.mshr | under_way, cause(StallCause::MshrFull), why);
         let why = mux(waits.captured | waits.queue | !open, cause(StallCause::Release), why);
         let why = mux(self.turns.is(Turn::Cu) | !open, why, cause(StallCause::Bank));

@@ -1,4 +1,4 @@
-//! The L1's transition tables, as data (srsp.md section 9).
+//! The L1's transition tables (srsp.md section 9).
 //!
 //! | state of a line | meaning |
 //! | --- | --- |
@@ -10,9 +10,8 @@
 //! | PR | registration pending: the frame is reserved |
 //! | O | owned: registered to this L1; the bytes of the mask were written by atomics |
 //!
-//! A slot carries one row out as a whole, or waits and changes nothing. A pair that no row lists never occurs, which the hardware asserts.
+//! A slot carries one row out as a whole, or waits and changes nothing.
 
-use crate::l1::table::column;
 use weft_rtl::prelude::*;
 
 pub use crate::l1::Access;
@@ -42,8 +41,10 @@ pub enum OwnState {
 #[hw(width = 1)]
 pub enum Leaves {
     /// The head of the sFIFO is popped.
+    #[hw(label = "pop")]
     Pop,
     /// The frame is taken for another line, or a kernel's end gives all owned lines back.
+    #[hw(label = "evict")]
     Evict,
 }
 
@@ -52,10 +53,13 @@ pub enum Leaves {
 #[hw(width = 2)]
 pub enum Where {
     /// Nowhere else.
+    #[hw(label = "frame")]
     Frame,
     /// In the capture buffer, evicted: UNREG is not sent.
+    #[hw(label = "captured")]
     Captured,
     /// UNREG is under way, in the WBT.
+    #[hw(label = "unreg")]
     GivenBack,
 }
 
@@ -64,10 +68,13 @@ pub enum Where {
 #[hw(width = 2)]
 pub enum Asked {
     /// RD: a line for plain loads.
+    #[hw(label = "RD")]
     Rd,
     /// REG: a line for atomics.
+    #[hw(label = "REG")]
     Reg,
     /// RDU: the bytes of an owned line as the L2 has them.
+    #[hw(label = "RDU")]
     Rdu,
 }
 
@@ -76,8 +83,10 @@ pub enum Asked {
 #[hw(width = 1)]
 pub enum Comes {
     /// FILL.
+    #[hw(label = "FILL")]
     Fill,
     /// REG_DATA.
+    #[hw(label = "REG_DATA")]
     RegData,
 }
 
@@ -160,180 +169,216 @@ pub fn programs() -> String {
     out
 }
 
-fn codes<E: HwEnum>(values: &[E]) -> Vec<u64> {
-    values.iter().map(|v| v.encoding()).collect()
+/// What an operation finds beside the state of its line: an open MSHR of the line, or in W the bytes asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+#[hw(width = 2)]
+pub enum Case {
+    /// No MSHR of the line is open; in W: the bytes are not all there.
+    #[hw(label = "no")]
+    No,
+    /// The open MSHR of the line takes another operation; in W: the bytes are there.
+    #[hw(label = "yes")]
+    Yes,
+    /// The open MSHR of the line takes no other operation: it is marked, or full.
+    #[hw(label = "shut")]
+    Shut,
 }
 
-const STATES: [&str; 7] = ["I", "V", "W", "D", "P", "PR", "O"];
-
-/// A row as written down: identifier, what it accepts in three columns (nothing: everything), actions, sentence.
-type Line<'a, A, B> = (&'a str, &'a [A], &'a [B], &'a [u64], &'a [&'static str], &'a str);
-
-fn rows<A: HwEnum, B: HwEnum>(lines: &[Line<'_, A, B>]) -> Vec<Row> {
-    let row = |(id, first, second, case, actions, text): &Line<'_, A, B>| Row {
-        id: format!("srsp.hlrc_l1.{id}"),
-        when: vec![codes(first), codes(second), case.to_vec()],
-        actions: actions.to_vec(),
-        text: (*text).into(),
-    };
-    lines.iter().map(row).collect()
+/// What an operation does to its line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Operate {
+    /// Answer.
+    Hit,
+    /// Reserve a frame and send RD.
+    Reserve,
+    /// Reserve a frame, or keep that of the line, and send REG.
+    Register,
+    /// Send RDU.
+    Ask,
+    /// Wait in the line's MSHR.
+    Join,
+    /// Wait outside.
+    Wait,
+    /// Take a frame for the bytes written.
+    Take,
+    /// Merge the bytes into the line.
+    Merge,
+    /// Write the bytes into the line and to the L2.
+    Through,
+    /// Perform an atomic on the line.
+    Perform,
+    /// A clean line becomes dirty: it goes into the sFIFO.
+    Dirties,
+    /// Write the line back; the operation is tried again.
+    WriteBack,
+    /// The line goes.
+    Drop,
 }
 
-/// In the columns `case`: no MSHR of the line is open, or in W the bytes asked for are not all there.
-pub(super) const NO: u64 = 0;
-/// The open MSHR of the line takes another operation; in W: the bytes are there.
-pub(super) const YES: u64 = 1;
-/// The open MSHR of the line takes no other operation: it is marked, or full.
-pub(super) const SHUT: u64 = 2;
+transitions! {
+    /// What an operation does to its line. `case`: in W, whether the bytes asked for are there; elsewhere, whether an open MSHR of the line takes another operation, `shut`
+    /// when it takes none.
+    ///
+    /// Decisions: plain loads, like plain stores, wait in PR; an atomic waits in P; whatever is no load waits while an RDU of its line is open, so that a store never overtakes an
+    /// older load.
+    pub fn operations() {
+        name "operations", rows "srsp.hlrc_l1.";
+        on "access": Access, "state": OwnState, "case": Case;
+        next OwnState;
+        does Operate;
 
-/// What an operation does to its line. `case`: in W, whether the bytes asked for are there; elsewhere, whether an open MSHR of the line takes another operation, `shut`
-/// when it takes none.
-///
-/// Decisions: plain loads, like plain stores, wait in PR; an atomic waits in P; whatever is no load waits while an RDU of its line is open, so that a store never overtakes an
-/// older load.
-pub fn operations() -> Table {
-    use Access::*;
+        "Ld.I"         (Ld, I, No)     -> P  [Reserve]         "Take a frame, send RD.";
+        "Ld.I.join"    (Ld, I, Yes)          [Join]            "Wait for the RDU sent when the line was owned.";
+        "Ld.I.wait"    (Ld, I, Shut)         [Wait]            "That RDU is marked or full: wait outside.";
+        "Ld.P.join"    (Ld, P, Yes)          [Join]            "Wait in the MSHR.";
+        "Ld.P.wait"    (Ld, P, Shut)         [Wait]            "The MSHR is marked or full: wait outside.";
+        "Ld.V"         (Ld, V, _)            [Hit]             "Answer.";
+        "Ld.D"         (Ld, D, _)            [Hit]             "Answer.";
+        "Ld.W.covered" (Ld, W, Yes)          [Hit]             "Answer with the bytes written here.";
+        "Ld.W.miss"    (Ld, W, No)     -> I  [WriteBack, Drop] "Write back; the load then misses.";
+        "Ld.PR"        (Ld, PR, _)           [Wait]            "Wait for the registration.";
+        "Ld.O"         (Ld, O, No)           [Ask]             "Served by the L2: RDU, not installed.";
+        "Ld.O.join"    (Ld, O, Yes)          [Join]            "Wait for the RDU under way.";
+        "Ld.O.wait"    (Ld, O, Shut)         [Wait]            "That RDU is marked or full: wait outside.";
+        "St.I"         (St, I, No)     -> W  [Take, Dirties]   "Take a frame for the bytes written: no fetch.";
+        "St.I.wait"    (St, I, Yes | Shut)   [Wait]            "Wait for the RDU under way.";
+        "St.P"         (St, P, _)            [Wait]            "Wait for the fill.";
+        "St.V"         (St, V, _)      -> D  [Merge, Dirties]  "Becomes D.";
+        "St.D"         (St, D, _)            [Merge]           "Merge.";
+        "St.W"         (St, W, _)            [Merge]           "Merge.";
+        "St.PR"        (St, PR, _)           [Wait]            "Wait for the registration.";
+        "St.O"         (St, O, No)           [Through]         "Done at the L2: the bytes are written back at once.";
+        "St.O.wait"    (St, O, Yes | Shut)   [Wait]            "Wait for the RDU under way.";
+        "At.I"         (Atomic, I, No) -> PR [Register]        "Take a frame, send REG.";
+        "At.I.wait"    (Atomic, I, Yes | Shut) [Wait]          "Wait for the RDU under way.";
+        "At.P"         (Atomic, P, _)        [Wait]            "Wait for the fill.";
+        "At.V"         (Atomic, V, _)  -> PR [Register]        "The frame stays, send REG.";
+        "At.D"         (Atomic, D, _)  -> I  [WriteBack, Drop] "Write back; the atomic then registers.";
+        "At.W"         (Atomic, W, _)  -> I  [WriteBack, Drop] "Write back; the atomic then registers.";
+        "At.PR.join"   (Atomic, PR, Yes)     [Join]            "Wait in the MSHR.";
+        "At.PR.wait"   (Atomic, PR, Shut)    [Wait]            "The MSHR is full: wait outside.";
+        "At.O"         (Atomic, O, _)        [Perform]         "Perform, answer.";
+        never (_, P | PR, No)                "a line under way has an open MSHR";
+        never (_, V | D, Yes | Shut)         "a line that an RDU is open for becomes neither valid nor dirty";
+        never (_, W, Shut)                   "in W the bytes are there or not";
+    }
+}
+
+/// What happens to a line that leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Part {
+    /// Write it back.
+    WriteBack,
+    /// It stays, clean.
+    Clean,
+    /// It goes.
+    Drop,
+    /// It goes into the capture buffer.
+    Capture,
+}
+
+transitions! {
+    /// What happens to a line that leaves, or whose bytes do. What a flash invalidation does is told beside the rows `srsp.hlrc_l1.flash.*`.
+    pub fn leaving() {
+        name "leaving", rows "srsp.hlrc_l1.";
+        on "event": Leaves, "state": OwnState;
+        next OwnState;
+        does Part;
+
+        "pop.dead" (Pop, I | P | V | PR | O)          "A dead entry: nothing to write.";
+        "pop.D"    (Pop, D)   -> V [WriteBack, Clean] "Write back; becomes V.";
+        "pop.W"    (Pop, W)   -> I [WriteBack, Drop]  "Write back; becomes I.";
+        "evict.I"  (Evict, I)                         "A free frame.";
+        "evict.V"  (Evict, V) -> I [Drop]             "The frame's line is dropped.";
+        "evict.D"  (Evict, D) -> I [WriteBack, Drop]  "Written back; its sFIFO entry is dead.";
+        "evict.W"  (Evict, W) -> I [WriteBack, Drop]  "Written back; its sFIFO entry is dead.";
+        "evict.O"  (Evict, O) -> I [Capture, Drop]    "Captured; F, then UNREG.";
+        never (Evict, P | PR)                         "a line under way is no victim";
+    }
+}
+
+/// What a REVOKE does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Give {
+    /// The line goes into the capture buffer, if that is free.
+    Capture,
+    /// REVOKE_ACK{1} takes the place of the captured line's UNREG.
+    Convert,
+    /// REVOKE_ACK{0}.
+    Empty,
+    /// The REVOKE waits at its channel's head.
+    Park,
+    /// It is taken.
+    Done,
+}
+
+transitions! {
+    /// What a REVOKE does. `busy`: the capture buffer is.
+    pub fn revokes() {
+        name "revokes", rows "srsp.hlrc_l1.";
+        on "state": OwnState, "line": Where, "busy": Is;
+        next OwnState;
+        does Give;
+
+        "REVOKE.O"        (O, _, No) -> I      [Capture, Done] "Captured, I in one slot; F, then REVOKE_ACK{1}.";
+        "REVOKE.O.wait"   (O, _, Yes)          [Park]          "The capture buffer is busy: wait.";
+        "REVOKE.PR"       (PR, _, _)           [Park]
+            "The grant is in flight: wait until it is served and its atomics are done.";
+        "REVOKE.captured" (I, Captured, _)     [Convert, Done]
+            "When its F ends, REVOKE_ACK{1} is sent instead of UNREG.";
+        "REVOKE.unreg"    (I | W, GivenBack, _) [Empty, Done]  "UNREG is under way: REVOKE_ACK{0} at once.";
+        never (I | W, Frame, _)                "the L2 asks who has registered the line, and has not given it back";
+        never (V | D | P, _, _)                "what was owned is read again only when its UNREG is acknowledged";
+        never (PR | O, Captured | GivenBack, _) "a line is registered again only when its UNREG is acknowledged";
+        never (W, Captured, _)                 "operations wait while their line is in the capture buffer";
+        never (_, Captured, No)                "a captured line is in the buffer";
+    }
+}
+
+/// What an answer of the L2 does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Answer {
+    /// The line is installed, valid.
+    Install,
+    /// It is not.
+    Skip,
+    /// It is installed, owned.
+    Own,
+}
+
+transitions! {
+    /// What an answer of the L2 does. `marked`: a flash invalidation has passed since it was asked for.
+    pub fn answers() {
+        name "answers", rows "srsp.hlrc_l1.";
+        on "state": OwnState, "answer": Comes, "asked": Asked, "marked": Is;
+        next OwnState;
+        does Answer;
+
+        "FILL.P"      (_, Fill, Rd, No)     -> V [Install] "The line is installed: V.";
+        "FILL.noinst" (_, Fill, Rd, Yes)    -> I [Skip]    "Invalidated meanwhile: I; loads are answered.";
+        "FILL.RDU"    (_, Fill, Rdu, _)                    "Loads are answered; nothing is installed.";
+        "REG_DATA"    (_, RegData, Reg, No) -> O [Own]     "O; the atomics perform, then I, then the answers.";
+        never (I | V | W | D | PR | O, Fill, Rd, _)        "the frame of a line under way stays reserved";
+        never (I | V | W | D | P | O, RegData, Reg, _)     "the frame of a line to be registered stays reserved";
+        never (V | W | D | P | PR, Fill, Rdu, _)           "only loads go on while an RDU of their line is open";
+        never (_, Fill, Reg, _)                            "REG_DATA answers a REG";
+        never (_, RegData, Rd | Rdu, _)                    "FILL answers an RD or RDU";
+        never (_, RegData, Reg, Yes)                       "a flash invalidation does not mark a REG";
+    }
+}
+
+/// Everything that moves a line. The rows of [`answers`] do not look at the state, which is that of a line under way.
+pub fn machine() -> Machine<OwnState> {
     use OwnState::*;
-    let lines: &[Line<'_, Access, OwnState>] = &[
-        ("Ld.I", &[Ld], &[I], &[NO], &["reserve"], "Take a frame, send RD."),
-        ("Ld.I.join", &[Ld], &[I], &[YES], &["join"], "Wait for the RDU sent when the line was owned."),
-        ("Ld.I.wait", &[Ld], &[I], &[SHUT], &["wait"], "That RDU is marked or full: wait outside."),
-        ("Ld.P.join", &[Ld], &[P], &[YES], &["join"], "Wait in the MSHR."),
-        ("Ld.P.wait", &[Ld], &[P], &[SHUT], &["wait"], "The MSHR is marked or full: wait outside."),
-        ("Ld.V", &[Ld], &[V], &[], &["hit"], "Answer."),
-        ("Ld.D", &[Ld], &[D], &[], &["hit"], "Answer."),
-        ("Ld.W.covered", &[Ld], &[W], &[YES], &["hit"], "Answer with the bytes written here."),
-        ("Ld.W.miss", &[Ld], &[W], &[NO], &["write_back", "drop"], "Write back; the load then misses."),
-        ("Ld.PR", &[Ld], &[PR], &[], &["wait"], "Wait for the registration."),
-        ("Ld.O", &[Ld], &[O], &[NO], &["ask"], "Served by the L2: RDU, not installed."),
-        ("Ld.O.join", &[Ld], &[O], &[YES], &["join"], "Wait for the RDU under way."),
-        ("Ld.O.wait", &[Ld], &[O], &[SHUT], &["wait"], "That RDU is marked or full: wait outside."),
-        ("St.I", &[St], &[I], &[NO], &["take", "dirties"], "Take a frame for the bytes written: no fetch."),
-        ("St.I.wait", &[St], &[I], &[YES, SHUT], &["wait"], "Wait for the RDU under way."),
-        ("St.P", &[St], &[P], &[], &["wait"], "Wait for the fill."),
-        ("St.V", &[St], &[V], &[], &["merge", "dirties"], "Becomes D."),
-        ("St.D", &[St], &[D], &[], &["merge"], "Merge."),
-        ("St.W", &[St], &[W], &[], &["merge"], "Merge."),
-        ("St.PR", &[St], &[PR], &[], &["wait"], "Wait for the registration."),
-        ("St.O", &[St], &[O], &[NO], &["through"], "Done at the L2: the bytes are written back at once."),
-        ("St.O.wait", &[St], &[O], &[YES, SHUT], &["wait"], "Wait for the RDU under way."),
-        ("At.I", &[Atomic], &[I], &[NO], &["register"], "Take a frame, send REG."),
-        ("At.I.wait", &[Atomic], &[I], &[YES, SHUT], &["wait"], "Wait for the RDU under way."),
-        ("At.P", &[Atomic], &[P], &[], &["wait"], "Wait for the fill."),
-        ("At.V", &[Atomic], &[V], &[], &["register"], "The frame stays, send REG."),
-        ("At.D", &[Atomic], &[D], &[], &["write_back", "drop"], "Write back; the atomic then registers."),
-        ("At.W", &[Atomic], &[W], &[], &["write_back", "drop"], "Write back; the atomic then registers."),
-        ("At.PR.join", &[Atomic], &[PR], &[YES], &["join"], "Wait in the MSHR."),
-        ("At.PR.wait", &[Atomic], &[PR], &[SHUT], &["wait"], "The MSHR is full: wait outside."),
-        ("At.O", &[Atomic], &[O], &[], &["perform"], "Perform, answer."),
-    ];
-    Table {
-        name: "operations",
-        columns: vec![
-            column::<Access>("access", &["Ld", "St", "At"]),
-            column::<OwnState>("state", &STATES),
-            Column { name: "case", values: vec![("no", NO), ("yes", YES), ("shut", SHUT)] },
-        ],
-        rows: rows(lines),
-    }
-}
-
-/// What happens to a line that leaves, or whose bytes do. A line that is under way is no victim; what a flash invalidation does is told beside the rows
-/// `srsp.hlrc_l1.flash.*`.
-pub fn leaving() -> Table {
-    use Leaves::*;
-    use OwnState::*;
-    let any = &[];
-    let lines: &[Line<'_, Leaves, OwnState>] = &[
-        ("pop.dead", &[Pop], &[I, P, V, PR, O], any, &["nothing"], "A dead entry: nothing to write."),
-        ("pop.D", &[Pop], &[D], any, &["write_back", "clean"], "Write back; becomes V."),
-        ("pop.W", &[Pop], &[W], any, &["write_back", "drop"], "Write back; becomes I."),
-        ("evict.I", &[Evict], &[I], any, &["nothing"], "A free frame."),
-        ("evict.V", &[Evict], &[V], any, &["drop"], "The frame's line is dropped."),
-        ("evict.D", &[Evict], &[D], any, &["write_back", "drop"], "Written back; its sFIFO entry is dead."),
-        ("evict.W", &[Evict], &[W], any, &["write_back", "drop"], "Written back; its sFIFO entry is dead."),
-        ("evict.O", &[Evict], &[O], any, &["capture", "drop"], "Captured; F, then UNREG."),
-    ];
-    Table {
-        name: "leaving",
-        columns: vec![
-            column::<Leaves>("event", &["pop", "evict"]),
-            column::<OwnState>("state", &STATES),
-            Column { name: "case", values: vec![("", 0)] },
-        ],
-        rows: rows(lines),
-    }
-}
-
-/// What a REVOKE does. `buffer`: the capture buffer is busy.
-pub fn revokes() -> Table {
-    use OwnState::*;
-    use Where::*;
-    let lines: &[Line<'_, OwnState, Where>] = &[
-        (
-            "REVOKE.O",
-            &[O],
-            &[],
-            &[0],
-            &["capture", "done"],
-            "Captured, I in one slot; F, then REVOKE_ACK{1}.",
-        ),
-        ("REVOKE.O.wait", &[O], &[], &[1], &["park"], "The capture buffer is busy: wait."),
-        (
-            "REVOKE.PR",
-            &[PR],
-            &[],
-            &[],
-            &["park"],
-            "The grant is in flight: wait until it is served and its atomics are done.",
-        ),
-        (
-            "REVOKE.captured",
-            &[I],
-            &[Captured],
-            &[],
-            &["convert", "done"],
-            "When its F ends, REVOKE_ACK{1} is sent instead of UNREG.",
-        ),
-        (
-            "REVOKE.unreg",
-            &[I, W],
-            &[GivenBack],
-            &[],
-            &["empty", "done"],
-            "UNREG is under way: REVOKE_ACK{0} at once.",
-        ),
-    ];
-    Table {
-        name: "revokes",
-        columns: vec![
-            column::<OwnState>("state", &STATES),
-            column::<Where>("line", &["frame", "captured", "unreg"]),
-            Column { name: "buffer", values: vec![("free", 0), ("busy", 1)] },
-        ],
-        rows: rows(lines),
-    }
-}
-
-/// What an answer of the L2 does. `marked`: a flash invalidation has passed since it was asked for.
-pub fn answers() -> Table {
-    use Asked::*;
-    use Comes::*;
-    let lines: &[Line<'_, Comes, Asked>] = &[
-        ("FILL.P", &[Fill], &[Rd], &[0], &["install"], "The line is installed: V."),
-        ("FILL.noinst", &[Fill], &[Rd], &[1], &["skip"], "Invalidated meanwhile: I; loads are answered."),
-        ("FILL.RDU", &[Fill], &[Rdu], &[], &["nothing"], "Loads are answered; nothing is installed."),
-        ("REG_DATA", &[RegData], &[Reg], &[0], &["own"], "O; the atomics perform, then I, then the answers."),
-    ];
-    Table {
-        name: "answers",
-        columns: vec![
-            column::<Comes>("answer", &["FILL", "REG_DATA"]),
-            column::<Asked>("asked", &["RD", "REG", "RDU"]),
-            Column { name: "marked", values: vec![("no", 0), ("yes", 1)] },
-        ],
-        rows: rows(lines),
-    }
+    // The last move is a flash invalidation's, which drops all valid lines in one cycle.
+    Machine::new("state of a line", I)
+        .with(&operations())
+        .with(&leaving())
+        .with(&revokes())
+        .also(&[P], V)
+        .also(&[P], I)
+        .also(&[PR], O)
+        .also(&[V], I)
 }
 
 /// Rows of a flash invalidation, by state: one cycle for all lines, so they are observed, not decoded. None is D or W then.
@@ -348,34 +393,13 @@ pub const FLASH: [(&str, OwnState, &str); 4] = [
 mod tests {
     use super::*;
 
-    fn rows_of(table: &Table, case: [u64; 3]) -> usize {
-        let fits = |row: &&Row| row.when.iter().zip(case).all(|(p, v)| p.is_empty() || p.contains(&v));
-        table.rows.iter().filter(fits).count()
-    }
-
-    /// What never occurs: nothing is under way to a line in P or PR; an open MSHR of a line in a state that has none; the third value of `case` in W.
-    fn never(state: u64, case: u64) -> bool {
-        let is = |s: OwnState| state == s.encoding();
-        (is(OwnState::W) && case == SHUT) || ((is(OwnState::P) || is(OwnState::PR)) && case == NO)
-    }
-
     #[test]
     fn every_case_that_can_occur_has_exactly_one_row() {
-        let operations = operations();
-        for table in [&operations, &leaving(), &revokes(), &answers()] {
-            assert_eq!(table.overlaps(), [], "{}", table.name);
-        }
-        for (access, state, case) in
-            (0..3).flat_map(|a| (0..7).flat_map(move |s| [(a, s, NO), (a, s, YES), (a, s, SHUT)]))
-        {
-            let found = rows_of(&operations, [access, state, case]);
-            assert!(found == 1 || (found == 0 && never(state, case)), "{access} {state} {case}: {found}");
-        }
-        for (event, state) in (0..2).flat_map(|e| (0..7).map(move |s| (e, s))) {
-            let under_way = state == OwnState::P.encoding() || state == OwnState::PR.encoding();
-            let none = event == Leaves::Evict.encoding() && under_way;
-            assert_eq!(rows_of(&leaving(), [event, state, 0]), usize::from(!none), "{event} {state}");
-        }
+        assert_eq!(operations().faults(), []);
+        assert_eq!(leaving().faults(), []);
+        assert_eq!(revokes().faults(), []);
+        assert_eq!(answers().faults(), []);
+        assert_eq!(machine().unreached(), []);
     }
 
     #[test]

@@ -6,33 +6,32 @@ use super::memory::{Reader, Writer};
 use super::params::{HlrcL2Fault, HlrcL2Params};
 use super::revokes::{Found, Revocation};
 use super::select::Parts;
-use super::table;
+use super::table::{self, Cause, Comes, Event, FrameDoes, LineDoes, Place, RevokeDoes, Use};
 use super::types::*;
 use crate::msg::RspOp;
 use weft_blocks::common::mshr::MshrMatch;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
-/// A decoded table; actions that no row of it takes are low.
-pub(super) struct Rows {
+/// A decoded table.
+pub(super) struct Rows<S, A> {
     at: Bool,
-    actions: Vec<&'static str>,
-    decoded: Decoded,
+    decoded: Decoded<S, A>,
 }
 
-impl Rows {
-    fn new(table: &Table, at: Bool, inputs: &[Bits]) -> Rows {
-        let actions = table.rows.iter().flat_map(|row| row.actions.clone()).collect();
-        Rows { at, actions, decoded: table.decode(at, inputs) }
-    }
+impl<S: HwEnum, A: HwEnum> Rows<S, A> {
     /// A row is in force.
     pub fn at(&self) -> Bool {
         self.at
     }
-    /// The row in force takes an action.
-    pub fn does(&self, name: &'static str) -> Bool {
-        if self.actions.contains(&name) { self.at & self.decoded.action(name) } else { bool_lit(false) }
+    /// The row in force takes an action; low where no row of the table does.
+    pub fn does(&self, action: A) -> Bool {
+        if self.decoded.may(action) { self.at & self.decoded.does(action) } else { bool_lit(false) }
     }
 }
+
+/// The decoded tables of lines, frames and revocations.
+type Decodes = (Rows<LineState, LineDoes>, Rows<NoState, FrameDoes>, Rows<LineState, RevokeDoes>);
 
 /// The decision of stage 1, for observers.
 pub(super) struct Decision {
@@ -42,9 +41,9 @@ pub(super) struct Decision {
     /// What is known of the line's revocation.
     pub asked: Found,
     pub claims: Claims,
-    pub lines: Rows,
-    pub frames: Rows,
-    pub revokes: Rows,
+    pub lines: Rows<LineState, LineDoes>,
+    pub frames: Rows<NoState, FrameDoes>,
+    pub revokes: Rows<LineState, RevokeDoes>,
     pub at_line: Bool,
     /// A registration waits for the senior, which wants the line.
     pub yields: Bool,
@@ -68,102 +67,92 @@ impl Decision {
         self.op.kind.is_any(kinds)
     }
     /// The line's row takes an action, and it is carried out.
-    pub fn l(&self, name: &'static str) -> Bool {
-        self.acts & self.lines.does(name)
+    pub fn l(&self, action: LineDoes) -> Bool {
+        self.acts & self.lines.does(action)
     }
     /// The frame's row.
-    pub fn f(&self, name: &'static str) -> Bool {
-        self.acts & self.frames.does(name)
+    pub fn f(&self, action: FrameDoes) -> Bool {
+        self.acts & self.frames.does(action)
     }
     /// The revocation's row.
-    pub fn r(&self, name: &'static str) -> Bool {
-        self.acts & self.revokes.does(name)
+    pub fn r(&self, action: RevokeDoes) -> Bool {
+        self.acts & self.revokes.does(action)
     }
     /// A line is no longer registered, or has another owner.
     pub fn ends(&self) -> Bool {
-        self.l("give_back") | self.r("pass") | self.r("expel")
+        self.l(LineDoes::GiveBack) | self.r(RevokeDoes::Pass) | self.r(RevokeDoes::Expel)
     }
     /// Bytes go to memory.
     pub fn writes(&self, p: &HlrcL2Params) -> Bool {
-        let leaves = self.f("evict") | self.f("around") | self.l("clean") | self.l("through");
+        let leaves = self.f(FrameDoes::Evict)
+            | self.f(FrameDoes::Around)
+            | self.l(LineDoes::Clean)
+            | self.l(LineDoes::Through);
         if p.fault == HlrcL2Fault::LostRecall {
             leaves
         } else {
-            leaves | (self.r("expel") & self.dirty.any())
+            leaves | (self.r(RevokeDoes::Expel) & self.dirty.any())
         }
     }
 }
 
-fn code(names: &[&'static str], wanted: &str) -> u64 {
-    names.iter().position(|n| *n == wanted).map_or(0, |i| i as u64)
+/// The encoding of a value of a column.
+fn code<E: HwEnum>(value: E) -> Bits {
+    lit(value.encoding(), E::enum_type().width)
 }
 
-/// The first of the pairs that holds, as a number of a column.
-fn coded(names: &[&'static str], pairs: &[(Bool, &str)], rest: &str) -> Bits {
-    let width = bits_for(names.len() as u64);
-    let value = |name: &str| lit(code(names, name), width);
-    pairs.iter().rev().fold(value(rest), |so_far, (now, name)| mux(*now, value(name), so_far))
-}
-
-fn line_table(p: &HlrcL2Params) -> Table {
-    let mut table = table::lines(p.write);
-    if p.fault == HlrcL2Fault::StaleFill {
-        let stale = table.rows.iter_mut().filter(|row| row.id.ends_with(".P.WB"));
-        stale.for_each(|row| row.actions = vec!["through"]);
-    }
-    table
+/// The first of the pairs that holds, as a value of a column.
+fn coded<E: HwEnum>(pairs: &[(Bool, E)], rest: E) -> Bits {
+    pairs.iter().rev().fold(code(rest), |so_far, (now, value)| mux(*now, code(*value), so_far))
 }
 
 const READS: [Kind; 2] = [Kind::Rd, Kind::Rdu];
 
 /// Decodes the line's, the frame's and the revocation's rows.
-fn decode(
-    p: &HlrcL2Params,
-    (op, at): (&Op, Bool),
-    look: &Lookup,
-    asked: &Found,
-    claims: Claims,
-) -> (Rows, Rows, Rows) {
+fn decode(p: &HlrcL2Params, (op, at): (&Op, Bool), look: &Lookup, asked: &Found, claims: Claims) -> Decodes {
     let is = |kinds: &[Kind]| op.kind.is_any(kinds);
     let whole = look.state.is(LineState::W) & look.mask.all();
     let (reads, registers) = (is(&READS), is(&[Kind::Reg]));
     let events = [
-        (reads & whole, "RD_in"),
-        (reads, "RD"),
-        (registers & whole, "REG_in"),
-        (registers, "REG"),
-        (is(&[Kind::Wb]), "WB"),
-        (is(&[Kind::Unreg]), "UNREG"),
-        (is(&[Kind::RevokeAck]), "REVOKE_ACK"),
-        (is(&[Kind::Pop]), "POP"),
+        (reads & whole, Event::RdIn),
+        (reads, Event::Rd),
+        (registers & whole, Event::RegIn),
+        (registers, Event::Reg),
+        (is(&[Kind::Wb]), Event::Wb),
+        (is(&[Kind::Unreg]), Event::Unreg),
+        (is(&[Kind::RevokeAck]), Event::RevokeAck),
+        (is(&[Kind::Pop]), Event::Pop),
     ];
-    let event = coded(&table::EVENTS, &events, "FILL").named("s1_event");
-    let lines = Rows::new(&line_table(p), at, &[look.state.bits(), event]);
-    let fetch = lines.does("fetch");
-    let at_frame = (fetch | lines.does("take")).named("s1_at_frame");
+    let event = coded(&events, Event::Fill).named("s1_event");
+    let table = table::lines(p.write, p.fault == HlrcL2Fault::StaleFill);
+    let lines = Rows { at, decoded: table.decode(at, (look.state, event)) };
+    let fetch = lines.does(LineDoes::Fetch);
+    let at_frame = (fetch | lines.does(LineDoes::Take)).named("s1_at_frame");
     let there = look.there.state;
     let places = [
-        (look.hit, "own"),
-        (claims.frame, "none"),
-        (there.is(LineState::I), "I"),
-        (!look.room, "none"),
-        (there.is(LineState::V), "V"),
-        (there.is(LineState::D), "D"),
-        (there.is(LineState::W), "W"),
+        (look.hit, Place::Own),
+        (claims.frame, Place::None),
+        (there.is(LineState::I), Place::I),
+        (!look.room, Place::None),
+        (there.is(LineState::V), Place::V),
+        (there.is(LineState::D), Place::D),
+        (there.is(LineState::W), Place::W),
     ];
-    let place = coded(&table::PLACES, &places, "R").named("s1_frame");
-    let uses = [(fetch & registers, "register"), (fetch, "fetch")];
-    let usage = coded(&table::USES, &uses, "take").named("s1_use");
-    let frames = Rows::new(&table::frames(p.write, p.owned_aware), at_frame, &[place, usage]);
+    let place = coded(&places, Place::R).named("s1_frame");
+    let uses = [(fetch & registers, Use::Register), (fetch, Use::Fetch)];
+    let usage = coded(&uses, Use::Take).named("s1_use");
+    let frames = table::frames(p.write, p.owned_aware);
+    let frames = Rows { at: at_frame, decoded: frames.decode(at_frame, (place, usage)) };
     let row = &asked.row;
     let comes = [
-        (op.has & !row.owes & !row.acked, "line"),
-        (!op.has & row.owes, "unregistered"),
-        (!op.has & row.acked, "acknowledged"),
+        (op.has & !row.owes & !row.acked, Comes::Line),
+        (!op.has & row.owes, Comes::Unregistered),
+        (!op.has & row.acked, Comes::Acknowledged),
     ];
-    let comes = coded(&table::COMES, &comes, "never").named("s1_comes");
-    let cause = coded(&table::CAUSES, &[(row.asked, "asked")], "recall").named("s1_cause");
-    let revokes = Rows::new(&table::revokes(), lines.does("back"), &[cause, comes]);
+    let comes = coded(&comes, Comes::Never).named("s1_comes");
+    let cause = coded(&[(row.asked, Cause::Asked)], Cause::Recall).named("s1_cause");
+    let back = lines.does(LineDoes::Back);
+    let revokes = Rows { at: back, decoded: table::revokes().decode(back, (cause, comes)) };
     (lines, frames, revokes)
 }
 
@@ -209,18 +198,18 @@ fn outcome(with: &Parts, d: &mut Decision, valid: Bool) {
     let Parts { p, memory, sfifo, revokes, .. } = with;
     let registers = d.is(&[Kind::Reg]);
     let no_entry = revokes.full() | d.claims.entry;
-    let wants_recall = d.f("recall") & !d.recalling;
+    let wants_recall = d.f(FrameDoes::Recall) & !d.recalling;
     // A frame that is taken, and a line that comes to be in D, gets dirty bytes at once.
-    let pushes = d.l("push") | d.f("occupy") | (d.l("give_back") & d.dirty.any());
+    let pushes = d.l(LineDoes::Push) | d.f(FrameDoes::Occupy) | (d.l(LineDoes::GiveBack) & d.dirty.any());
     let no_write = d.writes(p) & !memory.write_free().0;
-    let no_mshr = d.f("reserve") & memory.lines.full();
-    let no_direct = d.f("direct") & !memory.direct_free().0;
+    let no_mshr = d.f(FrameDoes::Reserve) & memory.lines.full();
+    let no_direct = d.f(FrameDoes::Direct) & !memory.direct_free().0;
     let second = registers & memory.registers(d.found.index);
-    let join = d.l("join") & (!d.found.room | second);
-    let stays = d.l("queue") | d.f("stay");
-    let entry = (d.l("revoke") | (wants_recall & registers)) & no_entry;
+    let join = d.l(LineDoes::Join) & (!d.found.room | second);
+    let stays = d.l(LineDoes::Queue) | d.f(FrameDoes::Stay);
+    let entry = (d.l(LineDoes::Revoke) | (wants_recall & registers)) & no_entry;
     let turn = (stays | (join & registers)) & !entry;
-    let line = d.l("wait") | (join & !registers);
+    let line = d.l(LineDoes::Wait) | (join & !registers);
     let off = entry | turn | line;
     let supply = !off & (no_write | no_mshr | no_direct);
     let room = !off & !supply & pushes & sfifo.full();
@@ -237,7 +226,7 @@ fn outcome(with: &Parts, d: &mut Decision, valid: Bool) {
         turn: head & (turn | d.yields),
     };
     d.acts = acts;
-    let again = d.r("answer") & !d.r("expel");
+    let again = d.r(RevokeDoes::Answer) & !d.r(RevokeDoes::Expel);
     d.takes = (head & acts & !again).named("s1_takes");
     d.pushes = acts & pushes;
 }
@@ -261,11 +250,11 @@ impl Act<'_> {
         self.revocations();
         self.memory(valid);
         when(d.pushes, || sfifo.push(d.op.line));
-        when(d.l("pop"), || sfifo.pop());
+        when(d.l(LineDoes::Pop), || sfifo.pop());
         let step = self.step(valid);
         let runs = step.answer | step.orders | step.put.is_any(&[Put::Merge, Put::Fill]);
         with.outs.accept(valid & runs, &step);
-        when(d.at_line & d.lines.does("hold"), || select.held.set(true));
+        when(d.at_line & d.lines.does(LineDoes::Hold), || select.held.set(true));
         when(valid & d.is(&[Kind::Fill]), || {
             select.held.set(false);
             ingress.line_came();
@@ -278,7 +267,7 @@ impl Act<'_> {
         let senior = &ingress.senior;
         let mine = senior.there.get() & senior.who.get().eq(d.op.src);
         when(valid & d.is(&[Kind::Reg]) & d.op.from_head & mine, || {
-            senior.frame.set(d.frames.does("stay"));
+            senior.frame.set(d.frames.does(FrameDoes::Stay));
             when(d.takes, || ingress.retire());
         });
     }
@@ -294,8 +283,9 @@ impl Act<'_> {
         let owner = wire_or::<Bits>("s1_next_owner", p.srsp.cu_bits(), look.owner);
         let now = |s: LineState| look.state.is(s);
         let none = lit_bv(Bv::zero(p.srsp.line));
-        let (merges, occupies, reserves) = (d.l("merge"), d.f("occupy"), d.f("reserve"));
-        when(merges | d.r("bring"), || mask.set(d.dirty));
+        let (merges, occupies, reserves) =
+            (d.l(LineDoes::Merge), d.f(FrameDoes::Occupy), d.f(FrameDoes::Reserve));
+        when(merges | d.r(RevokeDoes::Bring), || mask.set(d.dirty));
         when(merges & now(LineState::P), || state.set(LineState::Pd));
         when(merges & now(LineState::V), || state.set(LineState::D));
         when(occupies, || {
@@ -307,20 +297,26 @@ impl Act<'_> {
             state.set(mux(look.hit, enum_lit(LineState::Pd), enum_lit(LineState::P)));
         });
         let kept = |any: Bool| mux(any, enum_lit(LineState::D), enum_lit(LineState::V));
-        when(d.l("fill"), || state.set(kept(now(LineState::Pd))));
-        when(d.l("clean"), || {
+        when(d.l(LineDoes::Fill), || state.set(kept(now(LineState::Pd))));
+        when(d.l(LineDoes::Clean), || {
             mask.set(none);
             state.set(LineState::V);
         });
-        when(d.l("give_back"), || state.set(kept(d.dirty.any())));
-        when(d.l("revoke"), || state.set(LineState::RV));
-        when(d.l("grant") | d.r("pass"), || {
-            owner.set(mux(d.r("pass"), d.asked.row.src, d.op.src));
+        when(d.l(LineDoes::GiveBack), || state.set(kept(d.dirty.any())));
+        when(d.l(LineDoes::Revoke), || state.set(LineState::RV));
+        when(d.l(LineDoes::Grant) | d.r(RevokeDoes::Pass), || {
+            owner.set(mux(d.r(RevokeDoes::Pass), d.asked.row.src, d.op.src));
             state.set(LineState::R);
         });
-        when(d.l("drop") | d.r("expel"), || state.set(LineState::I));
-        let leaves = d.l("clean") | d.l("drop") | d.ends();
-        let changes = merges | occupies | reserves | d.l("fill") | leaves | d.l("revoke") | d.l("grant");
+        when(d.l(LineDoes::Drop) | d.r(RevokeDoes::Expel), || state.set(LineState::I));
+        let leaves = d.l(LineDoes::Clean) | d.l(LineDoes::Drop) | d.ends();
+        let changes = merges
+            | occupies
+            | reserves
+            | d.l(LineDoes::Fill)
+            | leaves
+            | d.l(LineDoes::Revoke)
+            | d.l(LineDoes::Grant);
         when(changes, || {
             let tag = Tag { tag: p.tag_of(d.op.line), state: state.get() };
             arrays.put(set, look.way, tag, owner.get(), mask.get());
@@ -329,7 +325,11 @@ impl Act<'_> {
             let tag = Tag { tag: look.there.tag, state: enum_lit(LineState::RV) };
             arrays.put(set, look.way, tag, look.owner, look.mask);
         });
-        let uses = merges | occupies | reserves | d.l("read") | d.l("grant") | d.r("pass");
+        let after = arrays.state_after(set, look, p.tag_of(d.op.line));
+        d.lines.decoded.leads_to_when(d.acts, after);
+        d.revokes.decoded.leads_to_when(d.acts, after);
+        let uses =
+            merges | occupies | reserves | d.l(LineDoes::Read) | d.l(LineDoes::Grant) | d.r(RevokeDoes::Pass);
         when(uses, || arrays.touch(set, look));
     }
 
@@ -343,7 +343,7 @@ impl Act<'_> {
     fn revocations(&self) {
         let (Parts { p, revokes, .. }, d) = (self.with, self.d);
         let (op, row, low) = (&d.op, d.asked.row, bool_lit(false));
-        let asked = d.l("revoke");
+        let asked = d.l(LineDoes::Revoke);
         when(asked | d.recalls, || {
             let line = mux(asked, op.line, self.leaver());
             let zero = lit(0, p.srsp.wbt_bits());
@@ -352,14 +352,14 @@ impl Act<'_> {
             revokes.open(&entry, d.look.owner);
         });
         let early = bool_lit(p.fault == HlrcL2Fault::EarlyUnregAck);
-        when(d.l("note"), || {
+        when(d.l(LineDoes::Note), || {
             let noted = Revocation { owes: !early, wbt: op.wbt, acked: early, ..row };
             revokes.change(d.asked.index, &noted);
         });
-        when(d.r("answer") & !d.r("expel"), || {
+        when(d.r(RevokeDoes::Answer) & !d.r(RevokeDoes::Expel), || {
             revokes.change(d.asked.index, &Revocation { owes: low, acked: bool_lit(true), ..row });
         });
-        when(d.r("pass") | d.r("expel"), || revokes.close(d.asked.entries));
+        when(d.r(RevokeDoes::Pass) | d.r(RevokeDoes::Expel), || revokes.close(d.asked.entries));
     }
 
     /// MSHRs, writes and reads around the bank.
@@ -368,20 +368,20 @@ impl Act<'_> {
         let Op { src, mshr, wbt, epoch, own, .. } = d.op;
         let reg = d.is(&[Kind::Reg]);
         let target = Target { reg, src, mshr };
-        when(d.f("reserve"), || {
+        when(d.f(FrameDoes::Reserve), || {
             memory.lines.allocate(d.op.line, &target);
             when(reg, || memory.register(memory.lines.free_index()));
         });
-        when(d.l("join"), || {
+        when(d.l(LineDoes::Join), || {
             memory.lines.merge(d.found.index, &target);
             when(reg, || memory.register(d.found.index));
         });
         when(d.writes(p), || {
-            let answered = d.f("around") | d.l("through");
+            let answered = d.f(FrameDoes::Around) | d.l(LineDoes::Through);
             let answered = if p.fault == HlrcL2Fault::EarlyWbAck { bool_lit(false) } else { answered };
             memory.open_write(answered, &Writer { src, wbt, epoch });
         });
-        when(d.f("direct"), || memory.open_direct(&Reader { src, mshr }));
+        when(d.f(FrameDoes::Direct), || memory.open_direct(&Reader { src, mshr }));
         let direct = d.is(&[Kind::Direct]);
         when(valid & (direct | d.is(&[Kind::Ack])), || memory.close(own, direct));
         memory.present(direct, own);
@@ -390,20 +390,20 @@ impl Act<'_> {
     /// A write to memory, and the read that follows it.
     fn order(&self) -> (Order, Enum<Sends>, Bits) {
         let (Parts { p, memory, .. }, d) = (self.with, self.d);
-        let direct = d.f("direct");
+        let direct = d.f(FrameDoes::Direct);
         let wide = |bits: Bits| bits.resize(p.own_bits());
         let order = Order {
             write: d.writes(p),
-            write_line: mux(d.f("evict"), self.leaver(), d.op.line),
+            write_line: mux(d.f(FrameDoes::Evict), self.leaver(), d.op.line),
             write_id: memory.write_free().1,
-            read: d.f("reserve") | direct,
+            read: d.f(FrameDoes::Reserve) | direct,
             direct,
             read_line: d.op.line,
             read_id: mux(direct, wide(memory.direct_free().1), wide(memory.lines.free_index())),
         };
         // Of a line that is not here, the way chosen holds another.
-        let message = d.f("around") | (d.l("through") & !d.look.hit);
-        let after = d.l("through") | d.r("expel");
+        let message = d.f(FrameDoes::Around) | (d.l(LineDoes::Through) & !d.look.hit);
+        let after = d.l(LineDoes::Through) | d.r(RevokeDoes::Expel);
         let leaves = mux(after, enum_lit(Sends::After), enum_lit(Sends::Before));
         let leaves = mux(message, enum_lit(Sends::Message), leaves);
         (order, leaves, mux(message, d.op.mask, mux(after, d.dirty, d.look.mask)))
@@ -414,18 +414,21 @@ impl Act<'_> {
         let (Parts { p, .. }, d) = (self.with, self.d);
         let (op, look, row) = (&d.op, &d.look, &d.asked.row);
         let set = p.set_of(op.line);
-        let comes = d.l("merge") | d.f("occupy") | d.r("bring") | (d.l("through") & look.hit);
-        let put = mux(d.l("fill"), enum_lit(Put::Fill), enum_lit(Put::Nothing));
+        let comes = d.l(LineDoes::Merge)
+            | d.f(FrameDoes::Occupy)
+            | d.r(RevokeDoes::Bring)
+            | (d.l(LineDoes::Through) & look.hit);
+        let put = mux(d.l(LineDoes::Fill), enum_lit(Put::Fill), enum_lit(Put::Nothing));
         let put = mux(comes, enum_lit(Put::Merge), put);
         let answers = self.answers(valid);
         let rsp =
             answers.iter().fold(enum_lit(RspOp::Fill), |rest, (now, op)| mux(*now, enum_lit(*op), rest));
         let answer = any_of(&answers.iter().map(|a| a.0).collect::<Vec<_>>()).named("s1_answers");
-        let pass = d.r("pass");
-        let hit = d.l("read") | d.l("grant");
+        let pass = d.r(RevokeDoes::Pass);
+        let hit = d.l(LineDoes::Read) | d.l(LineDoes::Grant);
         let direct = d.is(&[Kind::Direct]);
         let shows = mux(direct, enum_lit(Shows::Memory), enum_lit(Shows::Nothing));
-        let line = if p.fault == HlrcL2Fault::GrantBeforeFlush { d.l("revoke") } else { pass } | hit;
+        let line = if p.fault == HlrcL2Fault::GrantBeforeFlush { d.l(LineDoes::Revoke) } else { pass } | hit;
         let (order, sends, out_mask) = self.order();
         Step {
             row: p.row_of(set, look.way),
@@ -438,7 +441,7 @@ impl Act<'_> {
             shows: mux(line, enum_lit(Shows::Line), shows),
             dst: mux(pass, row.src, op.src),
             mshr: mux(pass, row.mshr, op.mshr),
-            wbt: mux(d.r("answer"), row.wbt, op.wbt),
+            wbt: mux(d.r(RevokeDoes::Answer), row.wbt, op.wbt),
             epoch: op.epoch,
             hit: op.from_head & hit,
             orders: order.write | order.read,
@@ -454,15 +457,19 @@ impl Act<'_> {
         let is = |kind| valid & d.op.kind.is(kind);
         let never = bool_lit(false);
         let early = |fault, now: Bool| if p.fault == fault { now } else { never };
-        let flushed = if p.fault == HlrcL2Fault::GrantBeforeFlush { d.l("revoke") } else { d.r("pass") };
-        let around = early(HlrcL2Fault::EarlyWbAck, d.f("around") | d.l("through"));
-        let noted = early(HlrcL2Fault::EarlyUnregAck, d.l("note"));
-        let merged = d.f("occupy") | (d.l("merge") & is(Kind::Wb));
+        let flushed = if p.fault == HlrcL2Fault::GrantBeforeFlush {
+            d.l(LineDoes::Revoke)
+        } else {
+            d.r(RevokeDoes::Pass)
+        };
+        let around = early(HlrcL2Fault::EarlyWbAck, d.f(FrameDoes::Around) | d.l(LineDoes::Through));
+        let noted = early(HlrcL2Fault::EarlyUnregAck, d.l(LineDoes::Note));
+        let merged = d.f(FrameDoes::Occupy) | (d.l(LineDoes::Merge) & is(Kind::Wb));
         [
-            (d.l("read") | is(Kind::Direct), RspOp::Fill),
-            (d.l("grant") | flushed, RspOp::RegData),
+            (d.l(LineDoes::Read) | is(Kind::Direct), RspOp::Fill),
+            (d.l(LineDoes::Grant) | flushed, RspOp::RegData),
             (merged | around | is(Kind::Ack), RspOp::WbAck),
-            (d.l("give_back") | d.r("answer") | noted, RspOp::UnregAck),
+            (d.l(LineDoes::GiveBack) | d.r(RevokeDoes::Answer) | noted, RspOp::UnregAck),
         ]
     }
 }

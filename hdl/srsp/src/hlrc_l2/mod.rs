@@ -117,6 +117,7 @@ fn describe(p: &HlrcL2Params) {
     let choice = select.connect(&parts);
     let d = decide::connect(&parts);
     outs.connect(memory.line());
+    table::machine(p.write).check(table::absent(p.write));
     observe::connect(&observe::Seen { parts: &parts, choice: &choice, d: &d });
     ingress.connect();
     memory.connect();

@@ -3,6 +3,7 @@
 use super::arrays::Arrays;
 use super::decide::Decision;
 use super::select::{Choice, Parts};
+use super::table::{FrameDoes, LineDoes, RevokeDoes};
 use super::types::{Kind, LineState};
 use crate::msg::RspOp;
 use weft_rtl::prelude::*;
@@ -78,12 +79,12 @@ fn owners(seen: &Seen) {
     assert_always("l2_revoked_has_entry", !looks | revoked, "a line is in RV exactly while it is revoked");
     let mine = d.look.owner.eq(d.op.src);
     let text = "an L1 does not register a line that it has";
-    assert_always("l2_owner_has_it", !(d.at_line & d.lines.does("revoke") & mine), text);
+    assert_always("l2_owner_has_it", !(d.at_line & d.lines.does(LineDoes::Revoke) & mine), text);
     let backs = d.at_line & (seen.is(Kind::Unreg) | seen.is(Kind::RevokeAck));
     assert_always("l2_owner_gives_back", !backs | mine, "a line is given back by its owner");
-    let again = d.lines.does("note") & (d.asked.row.owes | d.asked.row.acked);
+    let again = d.lines.does(LineDoes::Note) & (d.asked.row.owes | d.asked.row.acked);
     assert_always("l2_one_unreg", !again, "an owner gives a line back once");
-    let leaves = d.f("occupy") | d.f("reserve");
+    let leaves = d.f(FrameDoes::Occupy) | d.f(FrameDoes::Reserve);
     let bound = d.look.there.state.is_any(&COMING) | d.look.there.state.is_any(&OWNED);
     let text = "a line on its way, or registered, is no victim";
     assert_always("l2_bound_stays", !leaves | d.look.hit | !bound, text);
@@ -99,28 +100,28 @@ fn race(name: &str, cond: Bool, text: &str) {
 fn line_races(seen: &Seen) {
     let (Parts { p, .. }, d) = (seen.parts, seen.d);
     let wb = seen.is(Kind::Wb);
-    race("dead_entry", d.l("pop") & !d.l("clean"), "an entry of the sFIFO is dead");
-    let registered = d.l("pop") & d.look.state.is_any(&OWNED);
+    race("dead_entry", d.l(LineDoes::Pop) & !d.l(LineDoes::Clean), "an entry of the sFIFO is dead");
+    let registered = d.l(LineDoes::Pop) & d.look.state.is_any(&OWNED);
     race("pops_registered", registered, "the line of an entry of the sFIFO is registered by now");
     race("full_pops", seen.choice.pops, "a full sFIFO makes room");
     race("unreg_waits_for_room", d.waits.room & seen.is(Kind::Unreg), "an UNREG waits for room in the sFIFO");
-    race("replaces_dirty", d.f("evict"), "a dirty line is replaced");
+    race("replaces_dirty", d.f(FrameDoes::Evict), "a dirty line is replaced");
     if p.combines() {
         let coming = d.look.state.is_any(&COMING);
         race(
             "wb_while_coming",
-            d.l("merge") & coming,
+            d.l(LineDoes::Merge) & coming,
             "a write-back of a line that is on its way from memory",
         );
-        let keeps = d.l("fill") & seen.in_state(LineState::Pd);
+        let keeps = d.l(LineDoes::Fill) & seen.in_state(LineState::Pd);
         race("fill_keeps_dirty", keeps, "a line comes from memory around bytes that are dirty by now");
-        let holds = d.at_line & d.lines.does("hold");
+        let holds = d.at_line & d.lines.does(LineDoes::Hold);
         race("head_coming", holds, "the head of the sFIFO is on its way from memory: it waits");
-        race("write_around", d.f("around"), "a write-back finds no frame");
+        race("write_around", d.f(FrameDoes::Around), "a write-back finds no frame");
     } else {
         let text = "a write waits for a line on its way from memory, to drop it";
         race("wb_waits_for_line", d.waits.line & wb, text);
-        let joins = d.l("through") & seen.in_state(LineState::D);
+        let joins = d.l(LineDoes::Through) & seen.in_state(LineState::D);
         race("through_with_dirty", joins, "a write goes out together with bytes that an owner has left");
     }
 }
@@ -128,19 +129,31 @@ fn line_races(seen: &Seen) {
 fn registration_races(seen: &Seen) {
     let d = seen.d;
     let (reg, wb) = (seen.is(Kind::Reg), seen.is(Kind::Wb));
-    let queue = d.at_line & d.lines.does("queue");
+    let queue = d.at_line & d.lines.does(LineDoes::Queue);
     let mine = d.look.owner.eq(d.op.src);
     race("third_reg_waits", queue & !mine, "a registration waits while the line is revoked for another");
     race("reg_overtakes_ack", queue & mine, "an L1 registers a line again whose REVOKE_ACK is on its way");
-    let second = d.waits.turn & d.lines.does("join");
+    let second = d.waits.turn & d.lines.does(LineDoes::Join);
     race("second_reg_waits", second, "a second registration of a line that is on its way from memory");
-    race("reg_joins", d.l("join") & reg, "a registration of a line that a read has asked for");
-    race("unreg_crosses_revoke", d.l("note"), "the owner has given the line back when the REVOKE comes");
-    race("unreg_then_asked", d.r("answer") & !d.r("expel"), "it answers so, and the requester is next");
-    race("unreg_then_recall", d.r("answer") & d.r("expel"), "it answers a recall so");
-    race("wb_in_revoke", d.l("merge") & wb & seen.in_state(LineState::RV), "a write-back of a revoked line");
-    race("read_in_revoke", d.l("read") & seen.in_state(LineState::RV), "a read of a revoked line");
-    let dirty = d.l("grant") & seen.in_state(LineState::D);
+    race("reg_joins", d.l(LineDoes::Join) & reg, "a registration of a line that a read has asked for");
+    race(
+        "unreg_crosses_revoke",
+        d.l(LineDoes::Note),
+        "the owner has given the line back when the REVOKE comes",
+    );
+    race(
+        "unreg_then_asked",
+        d.r(RevokeDoes::Answer) & !d.r(RevokeDoes::Expel),
+        "it answers so, and the requester is next",
+    );
+    race("unreg_then_recall", d.r(RevokeDoes::Answer) & d.r(RevokeDoes::Expel), "it answers a recall so");
+    race(
+        "wb_in_revoke",
+        d.l(LineDoes::Merge) & wb & seen.in_state(LineState::RV),
+        "a write-back of a revoked line",
+    );
+    race("read_in_revoke", d.l(LineDoes::Read) & seen.in_state(LineState::RV), "a read of a revoked line");
+    let dirty = d.l(LineDoes::Grant) & seen.in_state(LineState::D);
     race("grants_dirty", dirty, "a line with dirty bytes is registered");
     race("yields", d.yields, "a registration waits for one that has waited longer");
     race("no_entry", d.waits.entry, "a registration waits for an entry of a revocation");
@@ -149,11 +162,11 @@ fn registration_races(seen: &Seen) {
 fn frame_races(seen: &Seen) {
     let (Parts { p, .. }, d) = (seen.parts, seen.d);
     race("recall", d.recalls & seen.is(Kind::Reg), "a registration finds all ways registered");
-    let waits = d.frames.does("stay") & d.recalling;
+    let waits = d.frames.does(FrameDoes::Stay) & d.recalling;
     race("recall_waits", waits, "a registration waits for a recall in its set");
-    race("recall_clean", d.r("expel") & !d.writes(p), "a recalled line has no dirty bytes");
-    race("recall_dirty", d.r("expel") & d.writes(p), "a recalled line goes to memory");
-    race("read_around", d.f("direct"), "a read finds no frame");
+    race("recall_clean", d.r(RevokeDoes::Expel) & !d.writes(p), "a recalled line has no dirty bytes");
+    race("recall_dirty", d.r(RevokeDoes::Expel) & d.writes(p), "a recalled line goes to memory");
+    race("read_around", d.f(FrameDoes::Direct), "a read finds no frame");
     let claimed = d.frames.at() & d.claims.frame & !d.look.hit;
     race("frame_claimed", claimed, "a frame is left to a registration that waits for one");
     if !p.owned_aware {
@@ -173,9 +186,9 @@ fn accesses(seen: &Seen) {
     let acks = seen.served(Kind::RevokeAck);
     count("l2_revoke_acks", acks & d.op.has, "lines given back on demand");
     count("l2_empty_revoke_acks", acks & !d.op.has, "answers to REVOKEs that an UNREG has crossed");
-    let hits = d.op.from_head & (d.l("read") | d.l("grant"));
+    let hits = d.op.from_head & (d.l(LineDoes::Read) | d.l(LineDoes::Grant));
     count("l2_hits", hits, "reads and registrations that found their line");
-    count("l2_write_hits", d.l("merge") & seen.is(Kind::Wb), "write-backs that found their line");
+    count("l2_write_hits", d.l(LineDoes::Merge) & seen.is(Kind::Wb), "write-backs that found their line");
     count("l2_fills", seen.valid() & seen.is(Kind::Fill), "lines that came from memory");
     count("l2_answers", outs.answers(RspOp::Fill), "lines sent to L1s");
     count("l2_reg_data", outs.answers(RspOp::RegData), "lines sent to their new owners");
@@ -185,16 +198,16 @@ fn accesses(seen: &Seen) {
 
 fn events(seen: &Seen) {
     let (Parts { ingress, .. }, d) = (seen.parts, seen.d);
-    count("l2_revokes", d.l("revoke"), "REVOKEs for a registration");
+    count("l2_revokes", d.l(LineDoes::Revoke), "REVOKEs for a registration");
     count("l2_recalls", d.recalls, "REVOKEs for a frame");
     let waiting = ingress.waiting();
     let text = "cycles of L1s whose registration waits for another L1 or a frame, summed";
     count_amount("l2_reg_wait", waiting.any(), waiting.popcount(), text);
-    count("l2_evictions", d.f("evict"), "dirty lines replaced");
-    count("l2_around", d.f("around"), "write-backs that went around for want of a frame");
-    count("l2_through", d.l("through"), "write-backs that went to memory");
-    count("l2_drops", d.l("through") & d.l("drop"), "copies dropped by them");
-    count("l2_read_around", d.f("direct"), "reads that went around for want of a frame");
-    count("l2_pops_overflow", d.l("pop"), "sFIFO entries popped for room");
+    count("l2_evictions", d.f(FrameDoes::Evict), "dirty lines replaced");
+    count("l2_around", d.f(FrameDoes::Around), "write-backs that went around for want of a frame");
+    count("l2_through", d.l(LineDoes::Through), "write-backs that went to memory");
+    count("l2_drops", d.l(LineDoes::Through) & d.l(LineDoes::Drop), "copies dropped by them");
+    count("l2_read_around", d.f(FrameDoes::Direct), "reads that went around for want of a frame");
+    count("l2_pops_overflow", d.l(LineDoes::Pop), "sFIFO entries popped for room");
     count("l2_entered", seen.choice.message, "messages that entered the pipeline");
 }

@@ -7,7 +7,7 @@ use weft_rtl::prelude::*;
 /// State of a line; its eight values still take three bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 3)]
-pub(super) enum LineState {
+pub enum LineState {
     /// Not here.
     I,
     /// On its way from memory, no byte valid.

@@ -65,10 +65,10 @@ use misses::Misses;
 pub use op::Kind;
 pub use params::{Closes, Inject, L1Params};
 use probe_unit::ProbeUnit;
-pub use probe_unit::{ProbeStep, probes};
+pub use probe_unit::{ProbeDoes, ProbeStep, probe_machine, probes};
 use reply::Replies;
 use sync_unit::SyncUnit;
-pub use table::{Access, Leave, LineState, leaving, operations};
+pub use table::{Access, Leave, LineState, Operate, Part, fills, leaving, machine, operations};
 use wbt::Wbt;
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
@@ -248,6 +248,8 @@ fn describe(p: &L1Params) {
     core.replies.finish();
     core.arrays.finish(core.sfifo.count());
     observe::observe(&core, &turns, &slot, &plan);
+    machine().check(&[]);
+    probe_unit::check(p.system);
 }
 
 /// Responses need no slot, but for a FILL, of which one is at work.

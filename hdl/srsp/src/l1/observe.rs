@@ -4,7 +4,7 @@ use super::ProbeStep;
 use super::op::Kind;
 use super::params::Closes;
 use super::stage::{Plan, Slot};
-use super::table::LineState;
+use super::table::{LineState, Operate};
 use super::turn::{Turn, Turns};
 use super::{AddressLock, Core};
 use crate::msg::ProbeOp;
@@ -27,11 +27,15 @@ fn requests(turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     count("srsp_l1_loads", is(Kind::Load), "plain loads carried out or put into an MSHR");
     count("srsp_l1_stores", is(Kind::Store), "plain stores");
     count("srsp_l1_syncs", is(Kind::Sync), "accesses with synchronisation");
-    let does = |action: &str| plan.goes & plan.row.action(action);
-    count("srsp_l1_hits", does("hit") & turns.is(Turn::Cu), "loads answered without a fill");
-    count("srsp_l1_misses", does("reserve") | does("join"), "loads and atomics that wait for a fill");
-    count("srsp_l1_fetches", does("reserve"), "lines asked of the L2");
-    count("srsp_l1_a1", does("perform"), "atomics performed here");
+    let does = |action| plan.goes & plan.row.does(action);
+    count("srsp_l1_hits", does(Operate::Hit) & turns.is(Turn::Cu), "loads answered without a fill");
+    count(
+        "srsp_l1_misses",
+        does(Operate::Reserve) | does(Operate::Join),
+        "loads and atomics that wait for a fill",
+    );
+    count("srsp_l1_fetches", does(Operate::Reserve), "lines asked of the L2");
+    count("srsp_l1_a1", does(Operate::Perform), "atomics performed here");
     count("srsp_l1_replays", plan.leaves & turns.is(Turn::Replay), "atomics looked up again");
     count("srsp_l1_pa_hit", plan.queues & plan.route.promoted, "acquires promoted");
     let looked = plan.leaves & plan.route.wg & slot.op.acquires() & !plan.route.promoted;
@@ -87,7 +91,7 @@ fn gate(core: &Core, turns: &Turns, plan: &Plan) {
 
 fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     let race = |name: &str, cond: Bool, text: &str| cover(&format!("srsp.race.{name}"), cond, text);
-    let performs = plan.goes & plan.row.action("perform");
+    let performs = plan.goes & plan.row.does(Operate::Perform);
     race(
         "cas_fails_here",
         performs & !plan.wrote & slot.op.op.is(crate::msg::SyncOp::Cas),
@@ -112,7 +116,7 @@ fn races(core: &Core, turns: &Turns, slot: &Slot<'_>, plan: &Plan) {
     );
     race(
         "replay_again",
-        plan.goes & turns.is(Turn::Replay) & plan.row.action("reserve"),
+        plan.goes & turns.is(Turn::Replay) & plan.row.does(Operate::Reserve),
         "a replayed atomic opens its MSHR again",
     );
     race("no_frame", plan.waits.room, "every way of a set is under way");

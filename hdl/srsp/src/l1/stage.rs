@@ -7,7 +7,7 @@ use super::misses::Target;
 use super::op::{CMP, Kind, Op, SYS, WG, place, spread, word_of};
 use super::params::Inject;
 use super::probe_unit::ProbePlan;
-use super::table::{Access, Leave, LineState, leaving, operations};
+use super::table::{Access, Leave, LineState, Operate, Part, fills, leaving, operations};
 use super::turn::{Turn, Turns};
 use crate::amo::amo;
 use crate::lr_tbl::LrFound;
@@ -17,6 +17,7 @@ use crate::params::Impl;
 use weft_blocks::cache::l1::StallCause;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// What a slot sees.
 pub(super) struct Slot<'a> {
@@ -52,8 +53,8 @@ pub(super) struct Route {
 /// What a slot does.
 pub(super) struct Plan {
     pub route: Route,
-    pub row: Decoded,
-    pub leave: Decoded,
+    pub row: Decoded<LineState, Operate>,
+    pub leave: Decoded<LineState, Part>,
     /// The operation looks its line up.
     pub looks: Bool,
     /// The row is carried out.
@@ -200,29 +201,29 @@ impl<'a> Slot<'a> {
         let here = self.is(Kind::Load) | self.is(Kind::Store) | route.local;
         let looks = (served | (self.request & here & !kept)).named("slot_looks");
         let row = self.decode(looks);
-        let opens = looks & (row.action("reserve") | row.action("take"));
+        let opens = looks & (row.does(Operate::Reserve) | row.does(Operate::Take));
         let drains = turns.is(Turn::Drain) & core.sfifo.some();
         let invs = self.probe.inv | (turns.is(Turn::Sync) & core.sync.needs_inv());
         let leave = self.decode_leave(drains, opens, opens & self.found.room | drains | invs);
         let write_back =
-            (leave.action("write_back") & (opens | drains | invs)) | (looks & row.action("write_back"));
+            (leave.does(Part::WriteBack) & (opens | drains | invs)) | (looks & row.does(Operate::WriteBack));
         let wb_free = !write_back | (core.wb.free & core.wbt.room());
         let result = self.result();
-        let performs = looks & row.action("perform");
+        let performs = looks & row.does(Operate::Perform);
         let registers =
             if core.p.system.selective() { performs & op.releases() & result.1 } else { bool_lit(false) };
-        let dirties = looks & row.action("dirties") & (!performs | result.1);
+        let dirties = looks & row.does(Operate::Dirties) & (!performs | result.1);
         let push = dirties | registers;
         let waits = self.waits(&row, looks, [held, barred], push);
-        let reply = looks & (row.action("hit") | performs | (self.is(Kind::Store) & op.want_ack));
+        let reply = looks & (row.does(Operate::Hit) | performs | (self.is(Kind::Store) & op.want_ack));
         let free = wb_free & !(push & core.sfifo.full()) & (!reply | core.replies.room());
-        let joins = looks & row.action("join");
+        let joins = looks & row.does(Operate::Join);
         let goes =
-            looks & free & !row.action("wait") & self.can_open(&row, &waits) & !(joins & self.replays());
+            looks & free & !row.does(Operate::Wait) & self.can_open(&row, &waits) & !(joins & self.replays());
         let goes = goes.named("slot_goes");
         let queues = self.request & self.has_program(&route) & !kept & !waits.queue;
         let fence = self.request & self.at_once() & core.replies.room();
-        let leaves = (goes & !row.action("write_back") & !self.target) | queues | fence;
+        let leaves = (goes & !row.does(Operate::WriteBack) & !self.target) | queues | fence;
         Plan {
             route,
             looks,
@@ -259,7 +260,7 @@ impl<'a> Slot<'a> {
         (self.is(Kind::Sync) & !route.local) | (!self.is_memory() & !self.at_once())
     }
 
-    fn decode(&self, looks: Bool) -> Decoded {
+    fn decode(&self, looks: Bool) -> Decoded<LineState, Operate> {
         let access = mux(self.is(Kind::Store), enum_lit(Access::St), enum_lit(Access::Atomic));
         let access = mux(self.is(Kind::Load), enum_lit(Access::Ld), access);
         let state = self.found.state;
@@ -267,22 +268,28 @@ impl<'a> Slot<'a> {
         let joins = entry.any() & self.core.misses.takes_more(entry.lowest_set());
         let covered = (self.op.mask & !self.core.arrays.mask(self.found.way)).none();
         let case = mux(state.is(LineState::W), covered, joins & state.is(LineState::P));
-        operations().decode_about(self.op.line, looks, &[access.bits(), state.bits(), case.bits()])
+        operations().decode_about(self.op.line, looks, (access, state, case))
     }
 
-    fn decode_leave(&self, drains: Bool, opens: Bool, valid: Bool) -> Decoded {
+    fn decode_leave(&self, drains: Bool, opens: Bool, valid: Bool) -> Decoded<LineState, Part> {
         let event = mux(opens, enum_lit(Leave::Evict), enum_lit(Leave::Inv));
         let event = mux(drains, enum_lit(Leave::Pop), event);
-        let state = mux(opens, self.found.victim_state.bits(), self.found.state.bits());
+        let state = mux(opens, self.found.victim_state, self.found.state);
         let line = self.core.arrays.line_in(&self.found, self.way);
-        leaving().decode_about_but(line, &["evict.I"], valid, &[event.bits(), state, lit(0, 1)])
+        leaving().decode_about_but(line, &["evict.I"], valid, (event, state))
     }
 
-    fn waits(&self, row: &Decoded, looks: Bool, [held, barred]: [Bool; 2], push: Bool) -> Waits {
+    fn waits(
+        &self,
+        row: &Decoded<LineState, Operate>,
+        looks: Bool,
+        [held, barred]: [Bool; 2],
+        push: Bool,
+    ) -> Waits {
         let core = self.core;
         let misses = &core.misses;
-        let reserve = looks & row.action("reserve");
-        let opens = reserve | (looks & row.action("take"));
+        let reserve = looks & row.does(Operate::Reserve);
+        let opens = reserve | (looks & row.does(Operate::Take));
         let no_entry = misses.full() | misses.of_line(self.op.line).any();
         Waits {
             held: held & self.request,
@@ -295,8 +302,8 @@ impl<'a> Slot<'a> {
         }
     }
 
-    fn can_open(&self, row: &Decoded, waits: &Waits) -> Bool {
-        let sends = !row.action("reserve") | self.core.req.free;
+    fn can_open(&self, row: &Decoded<LineState, Operate>, waits: &Waits) -> Bool {
+        let sends = !row.does(Operate::Reserve) | self.core.req.free;
         sends & !waits.mshr & !waits.room & !waits.acked
     }
 
@@ -329,12 +336,11 @@ impl<'a> Slot<'a> {
                 },
             );
         });
-        cover("srsp.l1.fill.P", here & !marked, "The line is installed: V.");
-        cover("srsp.l1.fill.noinst", here & noinst & !replay, "Invalidated meanwhile: not installed.");
-        cover("srsp.l1.fill.replay", here & replay, "Probed meanwhile: not installed, atomics replay.");
-        let pending = self.found.state.is(LineState::P) & self.found.way.eq(core.misses.way(entry));
-        let text = "the frame of a line under way stays reserved";
-        assert_always("srsp_l1_fill_frame", !here | pending, text);
+        let way = core.misses.way(entry);
+        let text = "a FILL is of the line to which the frame belongs";
+        assert_always("srsp_l1_fill_frame", !here | self.found.way.eq(way), text);
+        let row = fills().decode(here, (self.found.state, noinst, replay));
+        row.leads_to(core.arrays.state_after(&self.found, way, self.found.state));
     }
 
     /// A FILL's target.
@@ -377,23 +383,28 @@ impl<'a> Slot<'a> {
     fn access(&self, plan: &Plan) {
         let (core, op, found) = (self.core, &self.op, &self.found);
         let arrays = &core.arrays;
-        let does = |action: &str| plan.goes & plan.row.action(action);
-        let touched = does("hit") | does("merge") | does("perform") | does("take") | does("reserve");
+        let does = |action| plan.goes & plan.row.does(action);
+        let touched = does(Operate::Hit)
+            | does(Operate::Merge)
+            | does(Operate::Perform)
+            | does(Operate::Take)
+            | does(Operate::Reserve);
         when(touched, || arrays.touch(found, self.way));
-        when(does("reserve"), || self.reserve());
-        when(does("join"), || {
+        when(does(Operate::Reserve), || self.reserve());
+        when(does(Operate::Join), || {
             let entry = core.misses.of_line(op.line) & core.misses.open.get();
             core.misses.join(entry.lowest_set(), &self.as_target());
         });
-        let stores = does("merge") | does("take");
-        let writes = stores | (does("perform") & plan.wrote);
+        let stores = does(Operate::Merge) | does(Operate::Take);
+        let writes = stores | (does(Operate::Perform) & plan.wrote);
         when(writes, || self.write(plan));
-        when(does("drop"), || arrays.set_state(found, found.way, enum_lit(LineState::I)));
+        when(does(Operate::Drop), || arrays.set_state(found, found.way, enum_lit(LineState::I)));
         when(plan.pushes, || core.sfifo.push(op.line));
         if let (Some(table), Some(look)) = (&core.lr, &self.lr) {
             when(plan.registers, || table.register(look, core.sfifo.tail()));
         }
         when(plan.looks & plan.waits.push & !self.target, || core.drain.ask_pop());
+        plan.row.leads_to_when(plan.goes, arrays.state_after(found, self.way, found.state));
     }
 
     fn reserve(&self) {
@@ -427,7 +438,7 @@ impl<'a> Slot<'a> {
         let partial = absent | found.state.is(LineState::W);
         let state = mux(partial, enum_lit(LineState::W), enum_lit(LineState::D));
         core.arrays.set_state(found, way, state);
-        when(plan.row.action("take"), || core.arrays.put_tag(found, way, op.line));
+        when(plan.row.does(Operate::Take), || core.arrays.put_tag(found, way, op.line));
     }
 
     /// What leaves: by a pop, a probe, an own operation, or as a victim.
@@ -435,15 +446,16 @@ impl<'a> Slot<'a> {
         let (core, found) = (self.core, &self.found);
         let leave = &plan.leave;
         let gone = plan.pops | plan.inv_goes;
-        when(gone & leave.action("drop"), || {
+        when(gone & leave.does(Part::Drop), || {
             core.arrays.set_state(found, found.way, enum_lit(LineState::I));
         });
-        when(plan.pops & leave.action("clean"), || {
+        when(plan.pops & leave.does(Part::Clean), || {
             core.arrays.set_state(found, found.way, enum_lit(LineState::V));
         });
         if core.p.inject != Inject::NoReplay {
-            when(plan.inv_goes & leave.action("mark"), || core.misses.mark(self.line));
+            when(plan.inv_goes & leave.does(Part::Mark), || core.misses.mark(self.line));
         }
+        self.check_left(plan);
         when(plan.pops, || {
             core.sfifo.pop();
             core.lr.iter().for_each(|table| table.popped(core.sfifo.head()));
@@ -467,18 +479,29 @@ impl<'a> Slot<'a> {
         });
     }
 
+    /// The line that leaves is left as its row says. A free frame, which is taken, has none.
+    fn check_left(&self, plan: &Plan) {
+        let found = &self.found;
+        let opens = plan.row.does(Operate::Reserve) | plan.row.does(Operate::Take);
+        let evicts = plan.goes & opens;
+        let line = evicts & !found.victim_state.is(LineState::I);
+        let before = mux(evicts, found.victim_state, found.state);
+        let after = self.core.arrays.left_in(found, self.way, before);
+        plan.leave.leads_to_when(plan.pops | plan.inv_goes | line, after);
+    }
+
     fn taken_from_mshr(&self, plan: &Plan) {
         let misses = &self.core.misses;
         let entry = self.turns.entry.get();
         let left = misses.waiting(entry).left;
         let here = self.turns.target.get().one_hot(left.width());
-        let opens = plan.goes & plan.row.action("reserve");
+        let opens = plan.goes & plan.row.does(Operate::Reserve);
         when(!opens, || misses.leave(entry, left & !here));
     }
 
     fn answer(&self, plan: &Plan) {
         let core = self.core;
-        let hit = plan.goes & (plan.row.action("hit") | plan.row.action("perform"));
+        let hit = plan.goes & (plan.row.does(Operate::Hit) | plan.row.does(Operate::Perform));
         let ack = plan.goes & self.is(Kind::Store) & self.op.want_ack;
         let fence = self.request & self.at_once() & core.replies.room();
         let line = core.arrays.data(self.found.way);
@@ -525,7 +548,7 @@ impl<'a> Slot<'a> {
         let waits = &plan.waits;
         let room = waits.room | waits.acked | waits.push;
         let why = mux(room, cause(StallCause::Other), cause(StallCause::None));
-        let why = mux(waits.mshr | plan.row.action("wait"), cause(StallCause::MshrFull), why);
+        let why = mux(waits.mshr | plan.row.does(Operate::Wait), cause(StallCause::MshrFull), why);
         let steps = waits.held | waits.barred | !self.core.gate.open() | (waits.queue & !plan.looks);
         let why = mux(steps, cause(StallCause::Release), why);
         let why = mux(self.turns.is(Turn::Cu) | !self.core.gate.open(), why, cause(StallCause::Bank));
@@ -539,7 +562,7 @@ impl<'a> Slot<'a> {
         let remotes = core.p.system != Impl::Base;
         let text = "an operation is one that the specification lists";
         assert_always("srsp_l1_legal", !self.request | self.op.legal(remotes), text);
-        let replay = self.request & self.replays() & plan.looks & plan.row.action("join");
+        let replay = self.request & self.replays() & plan.looks & plan.row.does(Operate::Join);
         let text = "a replayed atomic never finds its line under way";
         assert_always("srsp_l1_replay_alone", !replay, text);
         if let (Some(lr), Some(look)) = (&core.lr, &self.lr) {

@@ -89,6 +89,12 @@ impl Arrays {
         self.mask_in.write_masked(set, lane, &vec![mask; ways as usize]);
     }
 
+    /// The state in which this cycle leaves the line looked up, which has this tag: another line may get its way.
+    pub fn state_after(&self, set: Bits, look: &Lookup, tag: Bits) -> Enum<LineState> {
+        let after = self.tag_in.leaves(set, look.way, &look.there);
+        mux(after.tag.eq(tag), after.state, enum_lit(LineState::I))
+    }
+
     /// Notes that a way of the set looked up was used.
     pub fn touch(&self, set: Bits, look: &Lookup, way: Bits) {
         self.tree_in.write(set, &plru_touch(look.tree, way, self.p.ways));

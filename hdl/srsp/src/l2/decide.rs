@@ -4,14 +4,17 @@ use super::arrays::Lookup;
 use super::data::word_bytes;
 use super::ingress::Waits;
 use super::memory::Writer;
-use super::params::{L2Fault, L2Params};
+use super::params::L2Fault;
 use super::select::Parts;
-use super::table;
+use super::table::{self, Event, FrameDoes, LineDoes, LockDoes, LockMessage, LockState, Place};
+use super::table::{TokenDoes, TokenState, Use};
 use super::types::*;
 use crate::lock_tbl::Lock;
 use crate::msg::{RspOp, SyncOp};
+use std::rc::Rc;
 use weft_blocks::common::mshr::MshrMatch;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// The decision of stage 1, for observers.
 pub(super) struct Decision {
@@ -24,10 +27,10 @@ pub(super) struct Decision {
     pub own: Bool,
     pub other: Bool,
     pub handed: Bool,
-    lines: Decoded,
-    frames: Decoded,
-    locks: Decoded,
-    token: Decoded,
+    lines: Decoded<LineState, LineDoes>,
+    frames: Decoded<NoState, FrameDoes>,
+    locks: Decoded<NoState, LockDoes>,
+    token: Rc<Decoded<TokenState, TokenDoes>>,
     /// A row of that table is in force.
     pub at_line: Bool,
     pub at_frame: Bool,
@@ -41,11 +44,6 @@ pub(super) struct Decision {
     pub pushes: Bool,
 }
 
-/// An action of a table, low where no row of it takes that action.
-fn action(rows: &Table, decoded: &Decoded, name: &'static str) -> Bool {
-    if rows.rows.iter().any(|r| r.actions.contains(&name)) { decoded.action(name) } else { bool_lit(false) }
-}
-
 /// The decoded tables.
 struct Rows<'a> {
     with: &'a Parts<'a>,
@@ -54,20 +52,20 @@ struct Rows<'a> {
 
 impl Decision {
     /// The line's row takes an action, and it is carried out or put off.
-    pub fn l(&self, name: &'static str) -> Bool {
-        self.at_line & self.lines.action(name)
+    pub fn l(&self, action: LineDoes) -> Bool {
+        self.at_line & self.lines.does(action)
     }
     /// The frame's row takes an action.
-    pub fn f(&self, name: &'static str) -> Bool {
-        self.at_frame & self.frames.action(name)
+    pub fn f(&self, action: FrameDoes) -> Bool {
+        self.at_frame & self.frames.does(action)
     }
     /// The lock's row takes an action.
-    pub fn k(&self, p: &L2Params, name: &'static str) -> Bool {
-        self.at_lock & action(&table::locks(p.system), &self.locks, name)
+    pub fn k(&self, action: LockDoes) -> Bool {
+        self.at_lock & self.locks.does(action)
     }
     /// The token's row takes an action.
-    pub fn t(&self, name: &'static str) -> Bool {
-        self.at_token & self.token.action(name)
+    pub fn t(&self, action: TokenDoes) -> Bool {
+        self.at_token & self.token.does(action)
     }
     /// The operation is of one of these kinds.
     pub fn is(&self, kinds: &[Kind]) -> Bool {
@@ -75,14 +73,14 @@ impl Decision {
     }
 }
 
-fn code(names: &[&'static str], wanted: &str) -> u64 {
-    names.iter().position(|n| *n == wanted).map_or(0, |i| i as u64)
+/// The encoding of a value of a column.
+fn code<E: HwEnum>(value: E) -> Bits {
+    lit(value.encoding(), E::enum_type().width)
 }
 
-/// The first of the pairs that holds, as a number of a column.
-fn coded(names: &[&'static str], width: u32, pairs: &[(Bool, &str)], rest: &str) -> Bits {
-    let value = |name: &str| lit(code(names, name), width);
-    pairs.iter().rev().fold(value(rest), |so_far, (now, name)| mux(*now, value(name), so_far))
+/// The first of the pairs that holds, as a value of a column.
+fn coded<E: HwEnum>(pairs: &[(Bool, E)], rest: E) -> Bits {
+    pairs.iter().rev().fold(code(rest), |so_far, (now, value)| mux(*now, code(*value), so_far))
 }
 
 /// What a message's line is to its lock, and the decoded row.
@@ -92,7 +90,7 @@ struct Locking {
     other: Bool,
     handed: Bool,
     at: Bool,
-    rows: Decoded,
+    rows: Decoded<NoState, LockDoes>,
 }
 
 fn locking(with: &Parts, op: &Op, valid: Bool, line: Bits) -> Locking {
@@ -112,22 +110,28 @@ fn locking(with: &Parts, op: &Op, valid: Bool, line: Bits) -> Locking {
         & is(&[Kind::Rd, Kind::Atm, Kind::AtmSys, Kind::RemLock, Kind::Wb, Kind::RemOp, Kind::RemUnlock])
         & (op.from_head | !is(&[Kind::Rd]));
     let message = [
-        (is(&[Kind::RemLock]), "REM_LOCK"),
-        (is(&[Kind::Wb]), "WB"),
-        (is(&[Kind::RemOp]), "REM_OP"),
-        (is(&[Kind::RemUnlock]), "REM_UNLOCK"),
+        (is(&[Kind::RemLock]), LockMessage::RemLock),
+        (is(&[Kind::Wb]), LockMessage::Wb),
+        (is(&[Kind::RemOp]), LockMessage::RemOp),
+        (is(&[Kind::RemUnlock]), LockMessage::RemUnlock),
     ];
     let full = is(&[Kind::RemLock]) & no_entry;
-    let state = coded(&table::LOCKS, 2, &[(own, "own"), (other, "other"), (full, "full")], "free");
-    let message = coded(&table::MESSAGES, 3, &message, "RD_ATM");
+    let states = [(own, LockState::Own), (other, LockState::Other), (full, LockState::Full)];
+    let state = coded(&states, LockState::Free);
+    let message = coded(&message, LockMessage::RdAtm);
     let at = at.named("s1_at_lock");
     let rows =
-        table::locks(p.system).decode_about(line, at, &[state.named("s1_lock"), message.named("s1_message")]);
+        table::locks(p.system).decode_about(line, at, (state.named("s1_lock"), message.named("s1_message")));
     Locking { lock, own, other, handed, at, rows }
 }
 
 /// Decodes the line's and the frame's rows.
-fn lining(with: &Parts, op: &Op, look: &Lookup, at: Bool) -> (Decoded, Decoded, Bool) {
+fn lining(
+    with: &Parts,
+    op: &Op,
+    look: &Lookup,
+    at: Bool,
+) -> (Decoded<LineState, LineDoes>, Decoded<NoState, FrameDoes>, Bool) {
     let p = with.p;
     let is = |kinds: &[Kind]| op.kind.is_any(kinds);
     let bytes = word_bytes(p, op.atomic.addr, op.atomic.wide);
@@ -136,37 +140,42 @@ fn lining(with: &Parts, op: &Op, look: &Lookup, at: Bool) -> (Decoded, Decoded, 
     let in_w = look.state.is(LineState::W);
     let atomic = is(&[Kind::Atm, Kind::RemOp]);
     let events = [
-        (is(&[Kind::Rd]) & in_w & whole, "RD_in"),
-        (is(&[Kind::Rd]), "RD"),
-        (atomic & in_w & inside, "AMO_in"),
-        (atomic, "AMO"),
-        (is(&[Kind::AtmSys]), "ATM_SYS"),
-        (is(&[Kind::Wb]), "WB"),
-        (is(&[Kind::Pop]), "POP"),
+        (is(&[Kind::Rd]) & in_w & whole, Event::RdIn),
+        (is(&[Kind::Rd]), Event::Rd),
+        (atomic & in_w & inside, Event::AmoIn),
+        (atomic, Event::Amo),
+        (is(&[Kind::AtmSys]), Event::AtmSys),
+        (is(&[Kind::Wb]), Event::Wb),
+        (is(&[Kind::Pop]), Event::Pop),
     ];
-    let event = coded(&table::EVENTS, 3, &events, "FILL").named("s1_event");
-    let lines = table::lines().decode(at, &[look.state.bits(), event]);
-    let fetch = lines.action("fetch");
-    let at_frame = (at & (fetch | lines.action("take"))).named("s1_at_frame");
+    let event = coded(&events, Event::Fill).named("s1_event");
+    let lines = table::lines().decode(at, (look.state, event));
+    let fetch = lines.does(LineDoes::Fetch);
+    let at_frame = (at & (fetch | lines.does(LineDoes::Take))).named("s1_at_frame");
     let there = look.there.state;
     let places = [
-        (look.hit, "own"),
-        (there.is(LineState::I), "I"),
-        (!look.room, "none"),
-        (there.is(LineState::V), "V"),
-        (there.is(LineState::D), "D"),
+        (look.hit, Place::Own),
+        (there.is(LineState::I), Place::I),
+        (!look.room, Place::None),
+        (there.is(LineState::V), Place::V),
+        (there.is(LineState::D), Place::D),
     ];
-    let place = coded(&table::PLACES, 3, &places, "W").named("s1_frame");
-    let usage = mux(fetch, lit(code(&table::USES, "fetch"), 1), lit(code(&table::USES, "take"), 1));
-    let frames = table::frames().decode(at_frame, &[place, usage.named("s1_use")]);
+    let place = coded(&places, Place::W).named("s1_frame");
+    let usage = mux(fetch, code(Use::Fetch), code(Use::Take));
+    let frames = table::frames().decode(at_frame, (place, usage.named("s1_use")));
     (lines, frames, at_frame)
 }
 
-fn tokens(with: &Parts, op: &Op, valid: Bool) -> (Decoded, Bool) {
+fn tokens(with: &Parts, op: &Op, valid: Bool) -> (Rc<Decoded<TokenState, TokenDoes>>, Bool) {
     let is = |kind: Kind| op.kind.is(kind);
     let at = (valid & (is(Kind::Token) | is(Kind::TokenRel))).named("s1_at_token");
-    let taken = with.token.held.get() | (with.ingress.claims(op.src).1 & is(Kind::Token));
-    let rows = table::token().decode(at, &[taken.bits().named("s1_token"), is(Kind::TokenRel).bits()]);
+    // The token is kept for a waiter whose turn it is.
+    let kept = with.ingress.claims(op.src).1 & is(Kind::Token);
+    let taken = with.token.held.get() | kept;
+    let taken = taken.bits().named("s1_token");
+    let rows = Rc::new(table::token().decode(at, (taken, is(Kind::TokenRel).bits())));
+    let row = rows.clone();
+    with.token.held.on_next(move |held| row.leads_to((held | kept).bits().as_enum::<TokenState>()));
     (rows, at)
 }
 
@@ -179,7 +188,7 @@ pub(super) fn connect(with: &Parts) -> Decision {
     let found = memory.find(line);
     let k = locking(with, &op, valid, line);
     let of_line = [Kind::Rd, Kind::Atm, Kind::AtmSys, Kind::Wb, Kind::RemOp, Kind::Pop, Kind::Fill];
-    let serves = !k.at | action(&table::locks(p.system), &k.rows, "serve");
+    let serves = !k.at | k.rows.does(LockDoes::Serve);
     let at_line = (valid & op.kind.is_any(&of_line) & serves).named("s1_at_line");
     let (lines, frames, at_frame) = about(line, || lining(with, &op, &look, at_line));
     let (token, at_token) = tokens(with, &op, valid);
@@ -215,28 +224,28 @@ pub(super) fn connect(with: &Parts) -> Decision {
 
 /// Whether the operation is carried out, or what it waits for.
 fn outcome(with: &Parts, d: &mut Decision, valid: Bool) {
-    let Parts { p, memory, sfifo, sys, .. } = with;
+    let Parts { memory, sfifo, sys, .. } = with;
     let op = &d.op;
     let writes = !op.kind.is_any(&[Kind::Atm, Kind::RemOp]) | !op.atomic.op.is(SyncOp::Ld);
     // A frame that is taken gets bytes at once; a fetched one is dirty already or not at all.
-    let pushes = (d.l("push") & writes) | d.f("occupy");
-    let sends = d.f("evict") | d.f("around") | d.l("clean");
+    let pushes = (d.l(LineDoes::Push) & writes) | d.f(FrameDoes::Occupy);
+    let sends = d.f(FrameDoes::Evict) | d.f(FrameDoes::Around) | d.l(LineDoes::Clean);
     let no_write = sends & !memory.write_free().0;
-    let no_mshr = d.f("reserve") & memory.lines.full();
-    let no_amo = d.l("to_memory") & !memory.amo_free().0;
-    let line = d.l("wait") | (d.l("join") & !d.found.room) | d.f("stay");
+    let no_mshr = d.f(FrameDoes::Reserve) & memory.lines.full();
+    let no_amo = d.l(LineDoes::ToMemory) & !memory.amo_free().0;
+    let line = d.l(LineDoes::Wait) | (d.l(LineDoes::Join) & !d.found.room) | d.f(FrameDoes::Stay);
     let supply = !line & (no_write | no_mshr | no_amo);
     let room = !line & !supply & pushes & sfifo.full();
     let off = line | supply | room;
     let acts = (d.at_line & !off).named("s1_acts");
     let begins = op.kind.is_any(&[Kind::SysFlush, Kind::SysInv]);
-    let locked = d.k(p, "queue");
-    let full = d.k(p, "room");
-    let token = d.t("queue");
+    let locked = d.k(LockDoes::Queue);
+    let full = d.k(LockDoes::Room);
+    let token = d.t(TokenDoes::Queue);
     let sys_busy = begins & !sys.idle();
     let atomic = op.kind.is_any(&[Kind::Atm, Kind::RemOp]);
     let head = valid & op.from_head;
-    let target = head & acts & atomic & (d.l("fetch") | d.l("join"));
+    let target = head & acts & atomic & (d.l(LineDoes::Fetch) | d.l(LineDoes::Join));
     d.waits = Waits {
         lock: head & locked,
         full: head & full,
@@ -270,7 +279,7 @@ impl Rows<'_> {
         when(valid & d.is(&[Kind::SysFlush, Kind::SysInv]) & d.takes, || {
             with.sys.begin(d.op.src, d.is(&[Kind::SysInv]), with.sfifo.count());
         });
-        let hold = valid & d.l("hold");
+        let hold = valid & d.l(LineDoes::Hold);
         when(hold, || select.held.set(true));
         when(valid & d.is(&[Kind::Fill]), || {
             select.held.set(false);
@@ -282,10 +291,10 @@ impl Rows<'_> {
     fn locks(&self) {
         let (with, d) = (self.with, self.d);
         let Parts { p, ingress, locks, .. } = with;
-        let takes = d.k(p, "lock") & d.takes & !d.handed;
+        let takes = d.k(LockDoes::Lock) & d.takes & !d.handed;
         let takes = if p.fault == L2Fault::LockNotTaken { bool_lit(false) } else { takes };
         when(takes, || locks.lock(d.line, d.op.src));
-        when(d.k(p, "unlock") & d.takes, || ingress.unlock(locks, d.lock.index));
+        when(d.k(LockDoes::Unlock) & d.takes, || ingress.unlock(locks, d.lock.index));
         let senior = &ingress.senior;
         let served = d.takes | d.waits.target;
         let retires = served & d.op.from_head & !d.op.wb & senior.there.get() & senior.who.get().eq(d.op.src);
@@ -308,11 +317,11 @@ impl Rows<'_> {
 
     fn tokens(&self) {
         let (token, d) = (self.with.token, self.d);
-        when(d.t("token"), || {
+        when(d.t(TokenDoes::Grant), || {
             token.held.set(true);
             token.owner.set(d.op.src);
         });
-        when(d.t("release"), || token.held.set(false));
+        when(d.t(TokenDoes::Release), || token.held.set(false));
     }
 
     /// State, dirty bytes, age and sFIFO.
@@ -325,10 +334,10 @@ impl Rows<'_> {
         let mask = wire_or::<Bits>("s1_next_dirty", p.srsp.line, look.mask);
         let now = |s: LineState| look.state.is(s);
         let none = lit_bv(Bv::zero(p.srsp.line));
-        let filled = d.l("fill");
-        let merges = d.l("merge");
-        let occupies = d.f("occupy");
-        let reserves = d.f("reserve");
+        let filled = d.l(LineDoes::Fill);
+        let merges = d.l(LineDoes::Merge);
+        let occupies = d.f(FrameDoes::Occupy);
+        let reserves = d.f(FrameDoes::Reserve);
         when(merges, || {
             mask.set(look.mask | d.op.mask);
             when(now(LineState::P), || state.set(LineState::Pd));
@@ -343,20 +352,21 @@ impl Rows<'_> {
             state.set(mux(look.hit, enum_lit(LineState::Pd), enum_lit(LineState::P)));
         });
         when(filled, || state.set(mux(now(LineState::Pd), enum_lit(LineState::D), enum_lit(LineState::V))));
-        when(d.l("clean"), || {
+        when(d.l(LineDoes::Clean), || {
             mask.set(none);
             state.set(LineState::V);
         });
-        when(d.l("drop"), || state.set(LineState::I));
-        let changes = merges | occupies | reserves | filled | d.l("clean") | d.l("drop");
+        when(d.l(LineDoes::Drop), || state.set(LineState::I));
+        let changes = merges | occupies | reserves | filled | d.l(LineDoes::Clean) | d.l(LineDoes::Drop);
         when(acts & changes, || {
             let tag = Tag { tag: p.tag_of(d.line), state: state.get() };
             arrays.put(set, look.way, tag, mask.get());
         });
-        let uses = merges | occupies | reserves | d.l("read") | d.l("modify");
+        d.lines.leads_to_when(acts, arrays.state_after(set, look, p.tag_of(d.line)));
+        let uses = merges | occupies | reserves | d.l(LineDoes::Read) | d.l(LineDoes::Modify);
         when(acts & uses, || arrays.touch(set, look, look.way));
         when(d.pushes, || sfifo.push(d.line));
-        when(acts & d.l("pop"), || sfifo.pop());
+        when(acts & d.l(LineDoes::Pop), || sfifo.pop());
     }
 
     /// MSHRs, writes and atomics at memory.
@@ -364,13 +374,13 @@ impl Rows<'_> {
         let (with, d) = (self.with, self.d);
         let (memory, op) = (with.memory, &d.op);
         let target = Target { read: op.kind.is(Kind::Rd), wb: op.wb, src: op.src, mshr: op.mshr };
-        when(d.acts & d.f("reserve"), || memory.lines.allocate(d.line, &target));
-        when(d.acts & d.l("join"), || memory.lines.merge(d.found.index, &target));
+        when(d.acts & d.f(FrameDoes::Reserve), || memory.lines.allocate(d.line, &target));
+        when(d.acts & d.l(LineDoes::Join), || memory.lines.merge(d.found.index, &target));
         when(d.acts & self.writes(), || {
             let writer = Writer { src: op.src, wbt: op.wbt, epoch: op.epoch };
-            memory.open_write(d.f("around"), &writer);
+            memory.open_write(d.f(FrameDoes::Around), &writer);
         });
-        when(d.acts & d.l("to_memory"), || memory.open_amo(op.src));
+        when(d.acts & d.l(LineDoes::ToMemory), || memory.open_amo(op.src));
         let valid = with.select.s1_valid.get();
         when(valid & d.is(&[Kind::Ack, Kind::AmoAck]), || memory.close(op.own, d.is(&[Kind::AmoAck])));
         memory.present(op.own.resize(with.p.mshr_bits()));
@@ -379,7 +389,7 @@ impl Rows<'_> {
     /// Bytes go to memory.
     fn writes(&self) -> Bool {
         let (with, d) = (self.with, self.d);
-        let writes = d.f("evict") | d.f("around") | d.l("clean");
+        let writes = d.f(FrameDoes::Evict) | d.f(FrameDoes::Around) | d.l(LineDoes::Clean);
         if with.p.fault != L2Fault::OverflowLosesHead {
             return writes;
         }
@@ -393,21 +403,26 @@ impl Rows<'_> {
         let Parts { p, own, .. } = with;
         let (op, look) = (&d.op, &d.look);
         let set = p.set_of(d.line);
-        let (reads, modifies, merges) = (d.l("read"), d.l("modify"), d.l("merge") | d.f("occupy"));
-        let puts =
-            [(merges & d.acts, Put::Merge), (d.l("fill") & d.acts, Put::Fill), (modifies & d.acts, Put::Amo)];
+        let (reads, modifies, merges) =
+            (d.l(LineDoes::Read), d.l(LineDoes::Modify), d.l(LineDoes::Merge) | d.f(FrameDoes::Occupy));
+        let puts = [
+            (merges & d.acts, Put::Merge),
+            (d.l(LineDoes::Fill) & d.acts, Put::Fill),
+            (modifies & d.acts, Put::Amo),
+        ];
         let put =
             puts.iter().fold(enum_lit(Put::Nothing), |rest, (now, put)| mux(*now, enum_lit(*put), rest));
-        let around = d.acts & d.f("around");
+        let around = d.acts & d.f(FrameDoes::Around);
         let leaver = p.line_from(look.there.tag, set, *own);
-        let thens = [(d.acts & d.f("reserve"), Then::Read), (d.acts & d.l("to_memory"), Then::Amo)];
+        let thens =
+            [(d.acts & d.f(FrameDoes::Reserve), Then::Read), (d.acts & d.l(LineDoes::ToMemory), Then::Amo)];
         let then = thens.iter().fold(enum_lit(Then::Nothing), |rest, (now, t)| mux(*now, enum_lit(*t), rest));
         let write = d.acts & self.writes();
         let wide = p.mshr_bits().max(p.write_bits());
-        let free = mux(d.l("to_memory"), with.memory.amo_free().1.resize(wide), self.free_mshr(wide));
+        let free = mux(d.l(LineDoes::ToMemory), with.memory.amo_free().1.resize(wide), self.free_mshr(wide));
         let order = Order {
             write,
-            write_line: mux(d.f("evict"), leaver, d.line),
+            write_line: mux(d.f(FrameDoes::Evict), leaver, d.line),
             write_id: with.memory.write_free().1,
             then,
             then_id: free,
@@ -463,8 +478,8 @@ impl Rows<'_> {
             (d.acts & modifies & is(Kind::Atm) | is(Kind::AmoAck), RspOp::AtmRsp),
             (d.acts & modifies & is(Kind::RemOp), RspOp::RemRsp),
             ((d.acts & merges) | is(Kind::Ack), RspOp::WbAck),
-            (d.k(with.p, "lock") & d.takes, RspOp::RemGrant),
-            (d.t("token"), RspOp::TokenGrant),
+            (d.k(LockDoes::Lock) & d.takes, RspOp::RemGrant),
+            (d.t(TokenDoes::Grant), RspOp::TokenGrant),
             (is(Kind::SysAck), RspOp::SysAck),
         ]
     }

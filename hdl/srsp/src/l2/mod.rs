@@ -124,6 +124,7 @@ fn describe(p: &L2Params) {
     let d = decide::connect(&parts);
     let effects = outs.connect(memory.line(), (&arrays, &sfifo), (&ingress, &locks));
     select.drop_sets(&arrays, &sys);
+    table::machine().check(&[]);
     observe::connect(&observe::Seen { parts: &parts, choice: &choice, d: &d, effects: &effects });
     ingress.connect();
     memory.connect();

@@ -4,6 +4,7 @@ use super::arrays::Arrays;
 use super::data::Effects;
 use super::decide::Decision;
 use super::select::{Choice, Parts};
+use super::table::{FrameDoes, LineDoes, LockDoes, TokenDoes};
 use super::types::{Kind, LineState};
 use crate::msg::RspOp;
 use weft_rtl::prelude::*;
@@ -66,25 +67,29 @@ fn lines(seen: &Seen) {
         served,
         "who waited for a line is served while it is certainly here",
     );
-    let leaves = d.f("occupy") | d.f("reserve");
+    let leaves = d.f(FrameDoes::Occupy) | d.f(FrameDoes::Reserve);
     let stays = !leaves | !d.look.there.state.is_any(&[LineState::P, LineState::Pd]);
     assert_always("l2_coming_stays", stays | d.look.hit, "a line on its way is no victim");
 }
 
 fn locks(seen: &Seen) {
-    let (Parts { p, own, token, ingress, .. }, d) = (seen.parts, seen.d);
+    let (Parts { own, token, ingress, .. }, d) = (seen.parts, seen.d);
     let one = d.lock.entries.popcount().le(1);
     assert_always("l2_one_lock_per_line", !d.at_lock | one, "a line has one lock at most");
     let home = own.none();
     assert_always("l2_token_in_bank_0", !d.at_token | home, "the token is bank 0's");
     let mine = token.owner.get().eq(d.op.src);
-    assert_always("l2_token_of_holder", !d.t("release") | mine, "the token is given back by its holder");
-    let taken = !d.t("token") | !token.held.get();
+    assert_always(
+        "l2_token_of_holder",
+        !d.t(TokenDoes::Release) | mine,
+        "the token is given back by its holder",
+    );
+    let taken = !d.t(TokenDoes::Grant) | !token.held.get();
     assert_always("l2_one_token", taken, "the token has one holder at most");
     let senior = &ingress.senior;
     let held = !senior.holds.get() | senior.there.get();
     assert_always("l2_handed_to_senior", held, "a lock is handed to a waiter that is there");
-    let unlocks = d.k(p, "unlock") | seen.effects.unlocks;
+    let unlocks = d.k(LockDoes::Unlock) | seen.effects.unlocks;
     count("l2_unlocks", unlocks, "locks given up");
 }
 
@@ -94,26 +99,34 @@ fn races(seen: &Seen) {
     let coming = d.look.state.is_any(&[LineState::P, LineState::Pd]);
     race(
         "wb_while_coming",
-        d.acts & d.l("merge") & coming,
+        d.acts & d.l(LineDoes::Merge) & coming,
         "a write-back of a line that is on its way from memory",
     );
-    let keeps = d.acts & d.l("fill") & d.look.state.is(LineState::Pd);
+    let keeps = d.acts & d.l(LineDoes::Fill) & d.look.state.is(LineState::Pd);
     race("fill_keeps_dirty", keeps, "a line comes from memory around bytes that are dirty by now");
-    race("write_around", d.acts & d.f("around"), "a write-back finds every way on its way from memory");
+    race(
+        "write_around",
+        d.acts & d.f(FrameDoes::Around),
+        "a write-back finds every way on its way from memory",
+    );
     race(
         "head_coming",
-        seen.valid() & d.l("hold"),
+        seen.valid() & d.l(LineDoes::Hold),
         "the head of the sFIFO is on its way from memory: it waits",
     );
     let replays = seen.valid() & d.op.target & d.op.from_head & !d.takes;
     race("atomic_replays", replays, "an atomic whose line has come has to wait again");
-    race("dead_entry", d.acts & d.l("pop") & !d.l("clean"), "an entry of the sFIFO is dead");
-    race("evicts_own_kind", d.acts & d.f("occupy") & d.f("evict"), "a write-back replaces a dirty line");
-    let flushing = sys.wants_pop() & d.acts & (d.l("merge") | d.f("occupy"));
+    race("dead_entry", d.acts & d.l(LineDoes::Pop) & !d.l(LineDoes::Clean), "an entry of the sFIFO is dead");
+    race(
+        "evicts_own_kind",
+        d.acts & d.f(FrameDoes::Occupy) & d.f(FrameDoes::Evict),
+        "a write-back replaces a dirty line",
+    );
+    let flushing = sys.wants_pop() & d.acts & (d.l(LineDoes::Merge) | d.f(FrameDoes::Occupy));
     race("wb_in_flush", flushing, "write-backs go on while SYS FLUSH empties the sFIFO");
     race("sys_waits", d.waits.sys, "a SYS operation waits for another one");
     race("full_pops", seen.choice.overflow & sfifo.full(), "a full sFIFO makes room");
-    let again = d.acts & d.l("join") & d.op.kind.is_any(&[Kind::Atm, Kind::RemOp]);
+    let again = d.acts & d.l(LineDoes::Join) & d.op.kind.is_any(&[Kind::Atm, Kind::RemOp]);
     race("atomic_joins", again, "an atomic waits for a line that somebody else has asked for");
 }
 
@@ -123,7 +136,7 @@ fn lock_races(seen: &Seen) {
     if p.system == crate::params::Impl::Base {
         return;
     }
-    let queue = d.k(p, "queue");
+    let queue = d.k(LockDoes::Queue);
     race(
         "second_lock_waits",
         queue & d.op.kind.is(Kind::RemLock),
@@ -146,7 +159,7 @@ fn lock_races(seen: &Seen) {
         d.acts & (d.own | d.other) & d.op.kind.is(Kind::Wb),
         "a write-back of a locked line is served",
     );
-    race("no_entry", d.k(p, "room"), "a lock waits for an entry of the table");
+    race("no_entry", d.k(LockDoes::Room), "a lock waits for an entry of the table");
     race("handed", d.takes & d.handed, "a lock goes to the waiter whose turn it is");
     race(
         "failed_unlocks",
@@ -158,10 +171,10 @@ fn lock_races(seen: &Seen) {
     let late = d.op.target & (d.own | d.other) & d.op.kind.is(Kind::Atm);
     race("locked_meanwhile", seen.valid() & late, "the line of a waiting atomic was locked while it came");
     if p.system == crate::params::Impl::BrspToken {
-        race("token_waits", d.t("queue"), "the token is held by another L1");
+        race("token_waits", d.t(TokenDoes::Queue), "the token is held by another L1");
     }
-    count("l2_grants", d.k(p, "lock") & d.takes, "locks granted");
-    count("l2_token_grants", d.t("token"), "tokens granted");
+    count("l2_grants", d.k(LockDoes::Lock) & d.takes, "locks granted");
+    count("l2_token_grants", d.t(TokenDoes::Grant), "tokens granted");
 }
 
 /// Accesses by kind: what the comparison of systems counts as L2 accesses.
@@ -171,9 +184,9 @@ fn accesses(seen: &Seen) {
     count("l2_wb", seen.served(Kind::Wb), "write-backs");
     count("l2_atm", seen.served(Kind::Atm) | seen.served(Kind::AtmSys), "atomics of cmp and sys scope");
     count("l2_rem_op", seen.served(Kind::RemOp), "atomics of remote operations");
-    let hits = d.op.from_head & !d.op.target & d.acts & (d.l("read") | d.l("modify"));
+    let hits = d.op.from_head & !d.op.target & d.acts & (d.l(LineDoes::Read) | d.l(LineDoes::Modify));
     count("l2_hits", hits, "reads and atomics that found their bytes");
-    count("l2_write_hits", d.acts & d.l("merge"), "write-backs that found their line");
+    count("l2_write_hits", d.acts & d.l(LineDoes::Merge), "write-backs that found their line");
     count("l2_fills", seen.valid() & d.op.kind.is(Kind::Fill), "lines that came from memory");
     count("l2_answers", outs.answers(RspOp::Fill), "lines sent to L1s");
     let off = seen.valid() & d.op.from_head & !d.takes;
@@ -185,9 +198,9 @@ fn events(seen: &Seen) {
     let waiting = ingress.locked_out();
     let text = "cycles of L1s whose request waits for a lock or the token, summed";
     count_amount("l2_lock_wait", waiting.any(), waiting.popcount(), text);
-    count("l2_evictions", d.acts & d.f("evict"), "dirty lines replaced");
-    count("l2_around", d.acts & d.f("around"), "write-backs that went around");
-    let pop = d.acts & d.l("pop");
+    count("l2_evictions", d.acts & d.f(FrameDoes::Evict), "dirty lines replaced");
+    count("l2_around", d.acts & d.f(FrameDoes::Around), "write-backs that went around");
+    let pop = d.acts & d.l(LineDoes::Pop);
     count("l2_pops_overflow", pop & !sys.wants_pop(), "sFIFO entries popped for room");
     count("l2_pops_sys", pop & sys.wants_pop(), "sFIFO entries popped for SYS operations");
     count("l2_sys_cycles", !sys.idle(), "cycles of SYS operations");

@@ -156,7 +156,7 @@ fn messages_come_when_the_rules_say() {
         }
     }
     let missed: Vec<_> = seen.iter().filter(|(_, count)| **count == 0).collect();
-    assert!(missed.is_empty() && seen.len() >= table().rows.len() + 4, "{missed:?} of {}", seen.len());
+    assert!(missed.is_empty() && seen.len() >= table().rows().len() + 4, "{missed:?} of {}", seen.len());
 }
 
 proptest! {

@@ -1,6 +1,8 @@
 //! The tables in `hdl/srsp/docs`, which the documentation shows, are those of today's hardware.
 
 use weft_bench::pages;
+use weft_rtl::prelude::HwEnum;
+use weft_srsp::msg::ProbeOp;
 use weft_srsp::params::Impl;
 use weft_srsp::{hlrc_l1, l1, l2};
 
@@ -24,10 +26,13 @@ rem_acq invalidates the other L1s in both, as published; its order of accesses w
 #[test]
 fn tables_are_those_of_the_hardware() {
     let text = format!(
-        "Operations on a line:\n\n{}\nLines that leave:\n\n{}\nProbes:\n\n{}\nOperations of several steps:\n\n{}\n{ORDERS}",
+        "{}\nOperations on a line:\n\n{}\nLines that leave:\n\n{}\nFills:\n\n{}\n{}\nProbes:\n\n{}\nOperations of several steps:\n\n{}\n{ORDERS}",
+        l1::machine().to_svg(),
         l1::operations().to_markdown(),
         l1::leaving().to_markdown(),
-        l1::probes().to_markdown(),
+        l1::fills().to_markdown(),
+        l1::probe_machine(ProbeOp::VARIANTS).to_svg(),
+        l1::probes(ProbeOp::VARIANTS).to_markdown(),
         l1::micro::to_markdown(),
     );
     pages::is_current("srsp/docs/srsp-l1.md", &text);
@@ -35,9 +40,10 @@ fn tables_are_those_of_the_hardware() {
 
 #[test]
 fn tables_of_the_l2_are_those_of_the_hardware() {
-    use l2::table::{frames, lines, locks, token};
+    use l2::table::{frames, lines, locks, machine, token};
     let text = format!(
-        "Lines:\n\n{}\nFrames:\n\n{}\nLocks:\n\n{}\nThe token:\n\n{}",
+        "{}\nLines:\n\n{}\nFrames:\n\n{}\nLocks:\n\n{}\nThe token:\n\n{}",
+        machine().to_svg(),
         lines().to_markdown(),
         frames().to_markdown(),
         locks(Impl::BrspToken).to_markdown(),
@@ -48,9 +54,10 @@ fn tables_of_the_l2_are_those_of_the_hardware() {
 
 #[test]
 fn tables_of_the_l1_of_hlrc_are_those_of_the_hardware() {
-    use hlrc_l1::table::{answers, leaving, operations, programs, revokes};
+    use hlrc_l1::table::{answers, leaving, machine, operations, programs, revokes};
     let text = format!(
-        "Operations on a line:\n\n{}\nLines that leave:\n\n{}\nREVOKEs:\n\n{}\nAnswers:\n\n{}\nOperations of several steps:\n\n{}",
+        "{}\nOperations on a line:\n\n{}\nLines that leave:\n\n{}\nREVOKEs:\n\n{}\nAnswers:\n\n{}\nOperations of several steps:\n\n{}",
+        machine().to_svg(),
         operations().to_markdown(),
         leaving().to_markdown(),
         revokes().to_markdown(),
@@ -63,10 +70,12 @@ fn tables_of_the_l1_of_hlrc_are_those_of_the_hardware() {
 #[test]
 fn tables_of_the_l2_of_hlrc_are_those_of_the_hardware() {
     use weft_srsp::hlrc_l2::L2Write;
-    use weft_srsp::hlrc_l2::table::{frames, lines, revokes};
-    let [combine, through] = [L2Write::Combine, L2Write::ThroughInv].map(|write| lines(write).to_markdown());
+    use weft_srsp::hlrc_l2::table::{frames, lines, machine, revokes};
+    let [combine, through] =
+        [L2Write::Combine, L2Write::ThroughInv].map(|write| lines(write, false).to_markdown());
     let text = format!(
-        "Lines, where written data is combined:\n\n{combine}\nLines, where it goes to memory:\n\n{through}\nFrames:\n\n{}\nAnswers to a REVOKE:\n\n{}",
+        "{}\nLines, where written data is combined:\n\n{combine}\nLines, where it goes to memory:\n\n{through}\nFrames:\n\n{}\nAnswers to a REVOKE:\n\n{}",
+        machine(L2Write::Combine).to_svg(),
         frames(L2Write::Combine, false).to_markdown(),
         revokes().to_markdown(),
     );

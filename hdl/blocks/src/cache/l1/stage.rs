@@ -2,6 +2,9 @@
 
 use super::reply::Replies;
 use super::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use weft_rtl::transitions::Decoded;
 
 /// The request in S1.
 pub(super) struct Stage<'a> {
@@ -16,7 +19,9 @@ pub(super) struct Stage<'a> {
 
 /// What S1 finds and chooses before it acts.
 struct Found {
-    row: Decoded,
+    row: Rc<Decoded<L1State, L1Act>>,
+    /// Ways that hold the line.
+    hit_oh: Bits,
     way: Bits,
     join_oh: Bits,
     join: Bits,
@@ -42,22 +47,40 @@ impl Stage<'_> {
         let go = self.go.get();
         when(go & found.sends, || self.send(&found, unanswered, l2));
         when(go & found.alloc, || self.allocate(&found, misses, unanswered));
-        when(go & found.row.action("merge"), || self.merge(&found, misses));
+        when(go & found.row.does(L1Act::Merge), || self.merge(&found, misses));
         self.change_copies(&found, arrays, misses);
-        let answers = found.row.action("hit") | found.row.action("ack");
+        let answers = found.row.does(L1Act::Hit) | found.row.does(L1Act::Ack);
         when(go & answers, || {
             replies.delay(&reply::Delayed {
                 id: self.s1.id,
-                ack: found.row.action("ack"),
+                ack: found.row.does(L1Act::Ack),
                 mask: self.s1.mask,
                 data: arrays.data_port.lane_at(found.way),
             });
         });
-        when(go & found.row.action("release"), || {
+        when(go & found.row.does(L1Act::Release), || {
             replies.start_release(self.s1.id, unanswered.epoch.get());
             unanswered.epoch.set(!unanswered.epoch.get());
         });
+        self.follow(&found, arrays, misses);
         self.observe(&found);
+    }
+
+    /// The line is left in the state to which its row leads.
+    fn follow(&self, f: &Found, arrays: &Arrays, misses: &Misses) {
+        let (row, go) = (Rc::clone(&f.row), self.go.get());
+        let set = arrays.set_of(self.s1.line);
+        let copies: Rc<RefCell<Vec<Bool>>> = Rc::default();
+        for (w, valid) in arrays.valid.iter().enumerate() {
+            let (copies, here) = (Rc::clone(&copies), f.hit_oh.bit(w as u32));
+            valid.on_next(move |next| copies.borrow_mut().push(here & next.bit_at(set)));
+        }
+        let fresh = f.entry.one_hot(misses.count) & f.alloc.repeat(misses.count);
+        let joinable = f.join_oh | fresh;
+        misses.open.on_next(move |next| {
+            let waits = mux((next & joinable).any(), enum_lit(L1State::P), enum_lit(L1State::I));
+            row.leads_to_when(go, mux(any_of(&copies.borrow()), enum_lit(L1State::V), waits));
+        });
     }
 
     fn look_up(&self, arrays: &Arrays, misses: &Misses) -> Found {
@@ -69,22 +92,23 @@ impl Stage<'_> {
             self.s1.line,
             &["acquire", "release", "local"],
             self.go.get(),
-            &[self.s1.event.bits(), state.bits()],
+            (self.s1.event, state),
         );
         let at_most_one = |v: Bits| v.popcount().le(1);
         let single = at_most_one(hit_oh) & at_most_one(join_oh) & !(hit_oh.any() & join_oh.any());
         let text = "a line has at most one copy or one miss that loads may join, never both";
         assert_always("l1_one_copy", !self.active | single, text);
-        let alloc = row.action("alloc") | (row.action("write") & self.s1.want_ack);
-        let sends = row.action("read") | row.action("write") | row.action("atomic");
+        let alloc = row.does(L1Act::Alloc) | (row.does(L1Act::Write) & self.s1.want_ack);
+        let sends = row.does(L1Act::Read) | row.does(L1Act::Write) | row.does(L1Act::Atomic);
         Found {
             way: hit_oh.lowest_set(),
+            hit_oh,
             join: join_oh.lowest_set(),
             join_oh,
             entry: (!misses.busy.get()).lowest_set(),
             alloc: alloc.named("s1_alloc"),
             sends: sends.named("s1_sends"),
-            row,
+            row: Rc::new(row),
         }
     }
 
@@ -98,11 +122,11 @@ impl Stage<'_> {
         (s1_valid, ready): (Bool, Bool),
     ) {
         let joined_full = misses.waiting.read(f.join).eq(u64::from(self.p.targets));
-        let no_entry = (f.alloc & misses.busy.get().all()) | (f.row.action("merge") & joined_full);
-        let counted = f.row.action("write") | f.row.action("atomic");
+        let no_entry = (f.alloc & misses.busy.get().all()) | (f.row.does(L1Act::Merge) & joined_full);
+        let counted = f.row.does(L1Act::Write) | f.row.does(L1Act::Atomic);
         let no_store = counted & unanswered.full(self.p);
-        let behind = f.row.action("release") & replies.releasing.get();
-        let answers = f.row.action("hit") | f.row.action("ack");
+        let behind = f.row.does(L1Act::Release) & replies.releasing.get();
+        let answers = f.row.does(L1Act::Hit) | f.row.does(L1Act::Ack);
         let no_way = (f.sends & !l2.free) | (answers & replies.frozen.get());
         self.go.set(self.active & !no_entry & !no_store & !behind & !no_way);
         let stall = output_reg::<Enum<StallCause>>("stall", ()).doc("Why requests are not taken.");
@@ -130,9 +154,9 @@ impl Stage<'_> {
         let first_plain = u64::from(self.p.sys.l1_mshrs);
         let plain =
             mux(unanswered.epoch.get().as_bool(), lit(first_plain + 1, id_bits), lit(first_plain, id_bits));
-        let kind = mux(f.row.action("read"), enum_lit(ReqKind::Rd), enum_lit(ReqKind::Wr));
+        let kind = mux(f.row.does(L1Act::Read), enum_lit(ReqKind::Rd), enum_lit(ReqKind::Wr));
         l2.send(&L1Req {
-            kind: mux(f.row.action("atomic"), enum_lit(ReqKind::Atom), kind),
+            kind: mux(f.row.does(L1Act::Atomic), enum_lit(ReqKind::Atom), kind),
             l1: self.own_l1,
             line: self.s1.line,
             mask: self.s1.mask,
@@ -142,11 +166,11 @@ impl Stage<'_> {
             cmp: self.s1.cmp,
             scope: match self.p.store_scope {
                 true => self.s1.scope,
-                false => mux(f.row.action("write"), lit(0, 2), self.s1.scope),
+                false => mux(f.row.does(L1Act::Write), lit(0, 2), self.s1.scope),
             },
             id: mux(f.alloc, f.entry.zext(id_bits), plain),
         });
-        when(!f.row.action("read"), || unanswered.sent.set(unanswered.epoch.get().one_hot(2)));
+        when(!f.row.does(L1Act::Read), || unanswered.sent.set(unanswered.epoch.get().one_hot(2)));
     }
 
     fn target(&self) -> Target {
@@ -154,15 +178,15 @@ impl Stage<'_> {
     }
 
     fn allocate(&self, f: &Found, misses: &Misses, unanswered: &Unanswered) {
-        let kind = mux(f.row.action("atomic"), enum_lit(ReqKind::Atom), enum_lit(ReqKind::Wr));
-        let kind = mux(f.row.action("read"), enum_lit(ReqKind::Rd), kind);
+        let kind = mux(f.row.does(L1Act::Atomic), enum_lit(ReqKind::Atom), enum_lit(ReqKind::Wr));
+        let kind = mux(f.row.does(L1Act::Read), enum_lit(ReqKind::Rd), kind);
         let info = MissInfo { line: self.s1.line, kind, epoch: unanswered.epoch.get() };
         misses.enter.write(f.entry, &info);
         misses.target_writer.write_lane(f.entry, lit(0, misses.targets.lane_bits()), &self.target());
         misses.waiting_writer.write(f.entry, &lit(1, misses.waiting_bits));
         let entry_oh = f.entry.one_hot(misses.count);
         misses.taken.set(entry_oh);
-        when(f.row.action("open"), || misses.opened.set(entry_oh));
+        when(f.row.does(L1Act::Open), || misses.opened.set(entry_oh));
     }
 
     fn merge(&self, f: &Found, misses: &Misses) {
@@ -175,20 +199,20 @@ impl Stage<'_> {
     fn change_copies(&self, f: &Found, arrays: &Arrays, misses: &Misses) {
         let go = self.go.get();
         let set = arrays.set_of(self.s1.line);
-        when(go & (f.row.action("hit") | f.row.action("update")), || arrays.touch(set, f.way));
-        when(go & f.row.action("update"), || {
+        when(go & (f.row.does(L1Act::Hit) | f.row.does(L1Act::Update)), || arrays.touch(set, f.way));
+        when(go & f.row.does(L1Act::Update), || {
             let bytes: Vec<Bits> = (0..self.p.sys.line).map(|i| self.s1.mask.bit(i).repeat(8)).collect();
             let mask = pack(&bytes);
             let old = arrays.data_port.lane_at(f.way);
             arrays.data_writer.write_lane(set, f.way, &((old & !mask) | (self.s1.data & mask)));
         });
-        when(go & f.row.action("drop"), || {
+        when(go & f.row.does(L1Act::Drop), || {
             for (w, valid) in arrays.valid.iter().enumerate() {
                 when(f.way.eq(w as u64), || valid.set(valid.get() & !set.one_hot(self.p.sets())));
             }
         });
-        when(go & f.row.action("poison"), || misses.poisoned.set(f.join_oh));
-        when(go & f.row.action("flash"), || {
+        when(go & f.row.does(L1Act::Poison), || misses.poisoned.set(f.join_oh));
+        when(go & f.row.does(L1Act::Flash), || {
             arrays.valid.iter().for_each(|valid| valid.set(lit_bv(Bv::zero(self.p.sets()))));
             misses.poisoned.set(lit_bv(Bv::ones(misses.count)));
         });
@@ -200,11 +224,11 @@ impl Stage<'_> {
         let loads = is(L1Event::Load) | is(L1Event::LoadBypass);
         let loads = if self.p.scoped { loads | is(L1Event::LoadForced) } else { loads };
         count("l1_loads", loads, "line accesses by loads");
-        count("l1_hits", go & f.row.action("hit"), "loads answered from a copy");
-        count("l1_misses", go & f.row.action("read"), "loads that read from the L2");
-        count("l1_merged", go & f.row.action("merge"), "loads that joined an open miss");
+        count("l1_hits", go & f.row.does(L1Act::Hit), "loads answered from a copy");
+        count("l1_misses", go & f.row.does(L1Act::Read), "loads that read from the L2");
+        count("l1_merged", go & f.row.does(L1Act::Merge), "loads that joined an open miss");
         count("l1_stores", is(L1Event::Store), "line accesses by stores");
-        count("l1_store_hits", go & f.row.action("update"), "stores that updated a copy");
+        count("l1_store_hits", go & f.row.does(L1Act::Update), "stores that updated a copy");
         count("l1_atomics", is(L1Event::Atomic), "line accesses by atomics");
         if self.p.scoped {
             count("l1_forced", is(L1Event::LoadForced), "loads of a scope beyond the CU: forced misses");
@@ -213,7 +237,7 @@ impl Stage<'_> {
         count("l1_releases", is(L1Event::Release), "releases that waited for the L2");
         count(
             "l1_poisoned",
-            go & f.row.action("poison"),
+            go & f.row.does(L1Act::Poison),
             "open misses poisoned by a store or atomic of this CU",
         );
     }

@@ -1,4 +1,4 @@
-//! The L1's transition table, as data.
+//! The L1's transition table.
 //!
 //! | state of the line | meaning |
 //! | --- | --- |
@@ -16,20 +16,28 @@ use weft_rtl::prelude::*;
 #[hw(width = 3)]
 pub enum L1Event {
     /// Load.
+    #[hw(label = "load")]
     Load,
     /// Load of a line that may not be kept here (`bypass_remote`).
+    #[hw(label = "load_bypass")]
     LoadBypass,
     /// Store.
+    #[hw(label = "store")]
     Store,
     /// Atomic.
+    #[hw(label = "atomic")]
     Atomic,
     /// Acquire beyond the CU, kernel begin.
+    #[hw(label = "acquire")]
     Acquire,
     /// Release beyond the CU, kernel end.
+    #[hw(label = "release")]
     Release,
     /// Nothing to do: acquire or release of CU scope.
+    #[hw(label = "local")]
     Local,
     /// Load of a scope beyond the CU (`scoped`).
+    #[hw(label = "load_forced")]
     LoadForced,
 }
 
@@ -45,93 +53,96 @@ pub enum L1State {
     P,
 }
 
-fn row(id: &str, events: &[L1Event], states: &[L1State], actions: &[&'static str], text: &str) -> Row {
-    let events = events.iter().map(|e| e.encoding()).collect();
-    let states = states.iter().map(|s| s.encoding()).collect();
-    Row { id: id.into(), when: vec![events, states], actions: actions.to_vec(), text: text.into() }
+/// What a request does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum L1Act {
+    /// Take an entry of the miss file.
+    #[hw(label = "alloc")]
+    Alloc,
+    /// Loads may join it, and its answer is installed.
+    #[hw(label = "open")]
+    Open,
+    /// Read the line from the L2.
+    #[hw(label = "read")]
+    Read,
+    /// Answer from the copy.
+    #[hw(label = "hit")]
+    Hit,
+    /// Join the open miss.
+    #[hw(label = "merge")]
+    Merge,
+    /// Write through.
+    #[hw(label = "write")]
+    Write,
+    /// Write the copy.
+    #[hw(label = "update")]
+    Update,
+    /// The open miss is not installed.
+    #[hw(label = "poison")]
+    Poison,
+    /// Send the atomic to the L2.
+    #[hw(label = "atomic")]
+    Atomic,
+    /// Drop the copy.
+    #[hw(label = "drop")]
+    Drop,
+    /// Drop every copy, poison every open miss.
+    #[hw(label = "flash")]
+    Flash,
+    /// Answer at once.
+    #[hw(label = "ack")]
+    Ack,
+    /// Answer when the L2 has answered what was accepted before.
+    #[hw(label = "release")]
+    Release,
 }
 
-/// The forced misses of hmg.md 5.1: the read goes on and is never answered from what was read before. The copy, or the older miss as a source of one, goes,
-/// so that no later load sees less than this one.
-fn forced() -> Vec<Row> {
-    use L1State::*;
-    let of = |id: &str, state: L1State, actions: &[&'static str], text: &str| {
-        row(id, &[L1Event::LoadForced], &[state], actions, text)
-    };
-    vec![
-        of("l1.I.load_forced", I, &["alloc", "open", "read"], "Open a miss: read the line from the L2."),
-        of(
-            "l1.V.load_forced",
-            V,
-            &["drop", "alloc", "open", "read"],
-            "Drop the copy and open a miss, which later loads without a scope may join.",
-        ),
-        of(
-            "l1.P.load_forced",
-            P,
-            &["poison", "alloc", "open", "read"],
-            "The older miss answers its loads, P -> PX; open another, which later loads without a scope may join.",
-        ),
-    ]
+transitions! {
+    /// The table of requests (cu-and-consistency.md 1.1 and 1.3, rec.md 7 and 9); that of a `scoped` cache has rows for loads of a scope beyond the CU: the
+    /// forced misses of hmg.md 5.1. Their read goes on and is never answered from what was read before. The copy, or the older miss as a source of one, goes,
+    /// so that no later load sees less than this one.
+    pub fn requests(scoped: bool) {
+        name "l1_requests", rows "l1.";
+        on "event": L1Event, "state": L1State;
+        next L1State;
+        does L1Act;
+
+        "I.load"    (Load, I) -> P   [Alloc, Open, Read]   "Open a miss: read the line from the L2.";
+        "V.load"    (Load, V)        [Hit]                 "Answer from the copy.";
+        "P.load"    (Load, P)        [Merge]               "Join the open miss.";
+        "any.load_bypass" (LoadBypass, I | V | P) [Alloc, Read] "Read without keeping a copy.";
+        "I.store"   (Store, I)       [Write]               "Write through; nothing is allocated.";
+        "V.store"   (Store, V)       [Write, Update]       "Write through and update the copy.";
+        "P.store"   (Store, P) -> I  [Write, Poison]       POISONS;
+        "I.atomic"  (Atomic, I)      [Alloc, Atomic]       "Performed below.";
+        "V.atomic"  (Atomic, V) -> I [Alloc, Atomic, Drop] "Drop the copy; performed below.";
+        "P.atomic"  (Atomic, P) -> I [Alloc, Atomic, Poison] "P -> PX; performed below.";
+        "any.acquire" (Acquire, I | V | P) -> I [Flash, Ack] "Drop every copy, poison every open miss, answer.";
+        "any.release" (Release, I | V | P) [Release]       RELEASES;
+        "any.local" (Local, I | V | P) [Ack]               "CU scope: the CU's own L1 is always up to date.";
+        if scoped {
+            "I.load_forced" (LoadForced, I) -> P [Alloc, Open, Read]         "Open a miss: read the line from the L2.";
+            "V.load_forced" (LoadForced, V) -> P [Drop, Alloc, Open, Read]   DROPS;
+            "P.load_forced" (LoadForced, P)      [Poison, Alloc, Open, Read] OPENS_ANOTHER;
+        } else {
+            never (LoadForced, _)    "this cache does not tell scopes apart";
+        }
+        never (LoadBypass, V | P)    "nothing is kept or joined of a line that loads bypass";
+    }
 }
 
-/// The table of requests (cu-and-consistency.md 1.1 and 1.3, rec.md 7 and 9); that of a `scoped` cache has rows for loads of a scope beyond the CU.
-pub fn requests(scoped: bool) -> Table {
-    use L1Event::*;
-    use L1State::*;
-    let any = &[I, V, P];
-    let mut rows = vec![
-        row(
-            "l1.I.load",
-            &[Load],
-            &[I],
-            &["alloc", "open", "read"],
-            "Open a miss: read the line from the L2.",
-        ),
-        row("l1.V.load", &[Load], &[V], &["hit"], "Answer from the copy."),
-        row("l1.P.load", &[Load], &[P], &["merge"], "Join the open miss."),
-        row("l1.any.load_bypass", &[LoadBypass], any, &["alloc", "read"], "Read without keeping a copy."),
-        row("l1.I.store", &[Store], &[I], &["write"], "Write through; nothing is allocated."),
-        row("l1.V.store", &[Store], &[V], &["write", "update"], "Write through and update the copy."),
-        row(
-            "l1.P.store",
-            &[Store],
-            &[P],
-            &["write", "poison"],
-            "Write through; the read under way may return what was before the store: P -> PX.",
-        ),
-        row("l1.I.atomic", &[Atomic], &[I], &["alloc", "atomic"], "Performed below."),
-        row("l1.V.atomic", &[Atomic], &[V], &["alloc", "atomic", "drop"], "Drop the copy; performed below."),
-        row("l1.P.atomic", &[Atomic], &[P], &["alloc", "atomic", "poison"], "P -> PX; performed below."),
-        row(
-            "l1.any.acquire",
-            &[Acquire],
-            any,
-            &["flash", "ack"],
-            "Drop every copy, poison every open miss, answer.",
-        ),
-        row(
-            "l1.any.release",
-            &[Release],
-            any,
-            &["release"],
-            "Answer when the L2 has answered every store and atomic accepted before.",
-        ),
-        row("l1.any.local", &[Local], any, &["ack"], "CU scope: the CU's own L1 is always up to date."),
-    ];
-    let mut names = vec!["load", "load_bypass", "store", "atomic", "acquire", "release", "local"];
-    if scoped {
-        rows.extend(forced());
-        names.push("load_forced");
-    }
-    let events = L1Event::enum_type().variants.clone();
-    let events = names.into_iter().zip(events).map(|(n, (_, code))| (n, code)).collect();
-    let states = vec![("I", I.encoding()), ("V", V.encoding()), ("P", P.encoding())];
-    Table {
-        name: "l1_requests",
-        columns: vec![Column { name: "event", values: events }, Column { name: "state", values: states }],
-        rows,
-    }
+const POISONS: &str = "Write through; the read under way may return what was before the store: P -> PX.";
+const RELEASES: &str = "Answer when the L2 has answered every store and atomic accepted before.";
+const DROPS: &str = "Drop the copy and open a miss, which later loads without a scope may join.";
+const OPENS_ANOTHER: &str =
+    "The older miss answers its loads, P -> PX; open another, which later loads without a scope may join.";
+
+/// Everything that moves a line: requests, the answer of a miss, and another line that takes its way.
+pub fn machine(scoped: bool) -> Machine<L1State> {
+    Machine::new("state of a line", L1State::I)
+        .with(&requests(scoped))
+        .also(&[L1State::P], L1State::V)
+        .also(&[L1State::V], L1State::I)
 }
 
 #[cfg(test)]
@@ -139,19 +150,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pair_has_exactly_one_row() {
-        for (scoped, events) in [(false, 7), (true, 8)] {
-            let table = requests(scoped);
-            assert_eq!(table.overlaps(), []);
-            assert_eq!(table.columns[0].values.len(), events);
-            for event in 0..8 {
-                for state in 0..3 {
-                    let fits = |r: &&Row| r.when[0].contains(&event) && r.when[1].contains(&state);
-                    let found = table.rows.iter().filter(fits).count();
-                    // A bypassing load finds no copy and no open miss: nothing of its line is ever kept.
-                    assert_eq!(found, usize::from(event < events as u64), "event {event}, state {state}");
-                }
-            }
+    fn the_tables_are_sound() {
+        for scoped in [false, true] {
+            assert_eq!(requests(scoped).faults(), []);
         }
     }
 }

@@ -39,7 +39,7 @@ impl DataStage {
     pub fn accept(&self, d: &Decision, held: Option<&Held>) {
         self.valid.set(d.runs);
         if let (Some(held), Some(step)) = (held, &d.held) {
-            held.accept(step, d.step.row, d.runs, |name| d.r(name) | d.g(name));
+            held.accept(step, d.step.row, d.runs, |act| d.r(act) | d.g(act));
         }
         when(d.runs, || {
             self.port.present(d.step.row);

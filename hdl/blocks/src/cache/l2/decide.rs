@@ -10,11 +10,13 @@ use super::mshr::{LIST_MAX, Match, Mshrs};
 use super::outputs::Outputs;
 use super::params::L2Params;
 use super::select::Select;
-use super::tables;
+use super::tables::{self, GpuState, HomeState, L2Act, ReqState};
 use super::tags::{Lookup, Tags};
 use super::types::*;
 use crate::msg::{DirRecv, ReqKind};
+use std::rc::Rc;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// Everything stage 1 works on.
 pub(super) struct Parts<'a> {
@@ -35,10 +37,12 @@ pub(super) struct Decision {
     pub op: Op,
     pub look: Lookup,
     pub found: Match,
-    pub requester: Decoded,
-    pub home: Decoded,
+    pub requester: Rc<Decoded<ReqState, L2Act>>,
+    /// Of a line that other nodes serve.
+    pub requester_state: Bits,
+    pub home: Rc<Decoded<HomeState, L2Act>>,
     /// At a GPU home.
-    pub gpu_home: Option<Decoded>,
+    pub gpu_home: Option<Rc<Decoded<GpuState, L2Act>>>,
     pub requester_side: Bool,
     pub home_side: Bool,
     pub gpu_side: Bool,
@@ -67,9 +71,9 @@ struct Events {
     requester_side: Bool,
     home_side: Bool,
     gpu_side: Bool,
-    requester: [Bits; 2],
-    home: [Bits; 2],
-    gpu_home: [Bits; 2],
+    requester: (Bits, Bits),
+    home: (Bits, Bits),
+    gpu_home: (Bits, Bits),
     /// Stores that this bank may hold have events of their own.
     /// A load that no copy here may serve.
     forced: Bool,
@@ -124,12 +128,12 @@ fn events(parts: &Parts, op: &Op, look: &Lookup, found: &Match) -> Events {
         requester_side: line_event(!req.homed & !req.gpu_homed & (inv | fill_read | local)),
         home_side: line_event(req.homed & (inv | fill_read | local | remote)),
         gpu_side: line_event(req.gpu_homed & (inv | fill_read | local | remote)),
-        requester: [
+        requester: (
             requester_state.named("s1_requester_state"),
             of_class("s1_requester_event", 5, 4, requester_demand),
-        ],
-        home: [home_state.named("s1_home_state"), of_class("s1_home_event", 9, 8, home_demand)],
-        gpu_home: [gpu_state, of_class("s1_gpu_event", 7, 6, gpu_demand)],
+        ),
+        home: (home_state.named("s1_home_state"), of_class("s1_home_event", 9, 8, home_demand)),
+        gpu_home: (gpu_state, of_class("s1_gpu_event", 7, 6, gpu_demand)),
         forced,
         own_atomic: req.gpu_homed & atomic & !beyond,
     }
@@ -159,22 +163,21 @@ fn held_states(parts: &Parts, look: &Lookup, gpu: Bits, requester: Bits) -> (Bit
     (of(6, gpu), of(4, requester.zext(3)))
 }
 
+/// Rows of a line at the requester, at home, and at the home in the GPU.
+type Rows =
+    (Rc<Decoded<ReqState, L2Act>>, Rc<Decoded<HomeState, L2Act>>, Option<Rc<Decoded<GpuState, L2Act>>>);
+
 /// Decodes the rows of a line at the requester, at home and, with two levels, at the home in the GPU; `valid` but not blocked.
-fn rows(
-    p: &L2Params,
-    line: Bits,
-    ev: &Events,
-    (valid, blocked): (Bool, Bool),
-) -> (Decoded, Decoded, Option<Decoded>) {
+fn rows(p: &L2Params, line: Bits, ev: &Events, (valid, blocked): (Bool, Bool)) -> Rows {
     let requester = tables::requester(p.forces(), p.write_back).decode_about(
         line,
         valid & ev.requester_side & !blocked,
-        &ev.requester,
+        ev.requester,
     );
-    let home = tables::home().decode_about(line, valid & ev.home_side & !blocked, &ev.home);
+    let home = tables::home().decode_about(line, valid & ev.home_side & !blocked, ev.home);
     let gpu_valid = valid & ev.gpu_side & !blocked;
-    let gpu_home = p.hier.then(|| tables::gpu_home(p.write_back).decode_about(line, gpu_valid, &ev.gpu_home));
-    (requester, home, gpu_home)
+    let gpu_home = p.hier.then(|| tables::gpu_home(p.write_back).decode_about(line, gpu_valid, ev.gpu_home));
+    (Rc::new(requester), Rc::new(home), gpu_home.map(Rc::new))
 }
 
 /// Carries out stage 1.
@@ -192,27 +195,29 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     let list_full = joins & found.list.total.eq(LIST_MAX);
     let list_blocked = (list_full | (joins & fill.closes(&found))).named("s1_list_blocked");
     let (requester, home, gpu_home) = rows(p, req.line, &ev, (valid, list_blocked));
-    let waits = (ev.requester_side & requester.action("wait")) | (ev.gpu_side & acts(&gpu_home, "wait"));
+    let waits =
+        (ev.requester_side & requester.does(L2Act::Wait)) | (ev.gpu_side & acts(&gpu_home, L2Act::Wait));
     let poison_blocked = (demand & waits).named("s1_poison_blocked");
     let may = valid & !list_blocked & !poison_blocked;
-    let held = held_step(parts, &op, &look, may, |name| {
-        (ev.requester_side & requester.action(name)) | (ev.gpu_side & acts(&gpu_home, name))
+    let held = held_step(parts, &op, &look, may, |act| {
+        (ev.requester_side & requester.does(act)) | (ev.gpu_side & acts(&gpu_home, act))
     });
     let go = held.map_or(may, |held| may & !held.again).named("s1_go");
     when(list_blocked | poison_blocked, || select.send_back(&op));
-    let r = |name: &str| go & ev.requester_side & requester.action(name);
-    let h = |name: &str| go & ev.home_side & home.action(name);
-    let g = |name: &str| go & ev.gpu_side & acts(&gpu_home, name);
+    let r = |act: L2Act| go & ev.requester_side & requester.does(act);
+    let h = |act: L2Act| go & ev.home_side & home.does(act);
+    let g = |act: L2Act| go & ev.gpu_side & acts(&gpu_home, act);
     let keeps = p.keeps(req.line);
-    let whole = (((r("install") | g("install")) & keeps) | h("install")).named("s1_install_whole");
-    let filled =
-        (((r("install_fill") | g("install_fill")) & keeps) | h("install_fill")).named("s1_install_fill");
-    let allocate = held.map(|_| r("allocate") | g("allocate"));
+    let whole =
+        (((r(L2Act::Install) | g(L2Act::Install)) & keeps) | h(L2Act::Install)).named("s1_install_whole");
+    let filled = (((r(L2Act::InstallFill) | g(L2Act::InstallFill)) & keeps) | h(L2Act::InstallFill))
+        .named("s1_install_fill");
+    let allocate = held.map(|_| r(L2Act::Allocate) | g(L2Act::Allocate));
     let install = allocate.map_or(whole | filled, |allocate| whole | filled | allocate);
     let flush = flushes(go, &op, &held);
     let dirty = flush & look.dirty.any();
-    let update = r("update") | h("update") | g("update");
-    let answer = r("answer") | h("answer") | g("answer");
+    let update = r(L2Act::Update) | h(L2Act::Update) | g(L2Act::Update);
+    let answer = r(L2Act::Answer) | h(L2Act::Answer) | g(L2Act::Answer);
     let here = req.homed | req.gpu_homed;
     let starts_op = go & asked & here & parts.ops.needed(op.class.is(Class::Remote), &req);
     let local = go & op.class.is(Class::Local);
@@ -232,12 +237,12 @@ pub(super) fn connect(parts: &Parts) -> Decision {
         write: data_write(allocate.map_or(update, |allocate| update | allocate), whole, filled),
         answer_local: local & ((answer & req.kind.is(ReqKind::Rd)) | req.kind.is(ReqKind::Wr)),
         answer_remote: go & op.class.is(Class::Remote) & answer,
-        request: r("open_read") | r("send_write") | r("send_atomic"),
-        pass: g("open_read") | g("pass_write") | g("pass_result") | g("send_atomic"),
-        result: g("pass_result"),
-        read: g("open_read"),
+        request: r(L2Act::OpenRead) | r(L2Act::SendWrite) | r(L2Act::SendAtomic),
+        pass: g(L2Act::OpenRead) | g(L2Act::PassWrite) | g(L2Act::PassResult) | g(L2Act::SendAtomic),
+        result: g(L2Act::PassResult),
+        read: g(L2Act::OpenRead),
         far_epoch: parts.fence.far_epoch(),
-        fetch: h("fetch"),
+        fetch: h(L2Act::Fetch),
         write_back: (install & victim.state.is(LineState::D)) | dirty,
         victim: victim_line,
         mshr: m.free_index(),
@@ -250,6 +255,7 @@ pub(super) fn connect(parts: &Parts) -> Decision {
         requester_side: ev.requester_side,
         home_side: ev.home_side,
         gpu_side: ev.gpu_side,
+        requester_state: ev.requester.0,
         gpu_home,
         op,
         look,
@@ -274,8 +280,8 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     d
 }
 
-fn acts(table: &Option<Decoded>, name: &str) -> Bool {
-    table.as_ref().map_or(bool_lit(false), |table| table.action(name))
+fn acts(table: &Option<Rc<Decoded<GpuState, L2Act>>>, act: L2Act) -> Bool {
+    table.as_ref().map_or(bool_lit(false), |table| table.does(act))
 }
 
 /// What is done about dirty bytes of other homes' lines; `acts`: the tables ask for this.
@@ -284,15 +290,15 @@ fn held_step(
     op: &Op,
     look: &Lookup,
     may: Bool,
-    acts: impl Fn(&str) -> Bool,
+    acts: impl Fn(L2Act) -> Bool,
 ) -> Option<HeldStep> {
     let (held, ways, walk) = (parts.held?, look.held.as_ref()?, parts.fence.both_walks()?);
     let step = held.decide(&Question {
         may,
         op,
         look,
-        write_on: acts("write_on"),
-        hold: acts("hold"),
+        write_on: acts(L2Act::WriteOn),
+        hold: acts(L2Act::Hold),
         walks: [!op.far & walk[0].active.get(), op.far],
         walk,
         ways,
@@ -336,16 +342,16 @@ fn data_write(update: Bool, whole: Bool, filled: Bool) -> Enum<DataWrite> {
 
 impl Decision {
     /// A requester-side action is carried out.
-    pub fn r(&self, name: &str) -> Bool {
-        self.go & self.requester_side & self.requester.action(name)
+    pub fn r(&self, act: L2Act) -> Bool {
+        self.go & self.requester_side & self.requester.does(act)
     }
     /// An action of a GPU home is carried out.
-    pub fn g(&self, name: &str) -> Bool {
-        self.go & self.gpu_side & acts(&self.gpu_home, name)
+    pub fn g(&self, act: L2Act) -> Bool {
+        self.go & self.gpu_side & acts(&self.gpu_home, act)
     }
     /// A home-side action is carried out.
-    pub fn h(&self, name: &str) -> Bool {
-        self.go & self.home_side & self.home.action(name)
+    pub fn h(&self, act: L2Act) -> Bool {
+        self.go & self.home_side & self.home.does(act)
     }
 }
 
@@ -360,8 +366,10 @@ fn change_line(parts: &Parts, d: &Decision, filled: Bool, update: Bool, answer: 
     let installed = held.map_or(installed, |(next, changes)| mux(changes, next, installed));
     let tag = parts.p.tag_of(op.req.line);
     when(d.install, || tags.write(op.set, way, tag, installed))
-        .elsewhen(d.r("drop") | d.g("drop"), || tags.write(op.set, way, tag, enum_lit(LineState::I)))
-        .elsewhen(d.h("update") & look.state.is(LineState::V), || {
+        .elsewhen(d.r(L2Act::Drop) | d.g(L2Act::Drop), || {
+            tags.write(op.set, way, tag, enum_lit(LineState::I))
+        })
+        .elsewhen(d.h(L2Act::Update) & look.state.is(LineState::V), || {
             tags.write(op.set, way, tag, enum_lit(LineState::D));
         })
         .elsewhen(flush & look.dirty.any(), || {
@@ -383,10 +391,10 @@ fn change_line(parts: &Parts, d: &Decision, filled: Bool, update: Bool, answer: 
 
 /// State that the tables of write-back give a line, and whether they do.
 fn held_state(d: &Decision) -> Option<(Enum<LineState>, Bool)> {
-    let to = |name: &str| d.r(name) | d.g(name);
+    let to = |act: L2Act| d.r(act) | d.g(act);
     d.held.map(|_| {
-        let dirty = mux(to("to_d"), enum_lit(LineState::D), enum_lit(LineState::V));
-        (mux(to("to_w"), enum_lit(LineState::W), dirty), to("to_d") | to("to_w") | to("to_v"))
+        let dirty = mux(to(L2Act::ToD), enum_lit(LineState::D), enum_lit(LineState::V));
+        (mux(to(L2Act::ToW), enum_lit(LineState::W), dirty), to(L2Act::ToD) | to(L2Act::ToW) | to(L2Act::ToV))
     })
 }
 
@@ -395,7 +403,8 @@ fn change_mshrs(parts: &Parts, d: &Decision) {
     let (op, m, select, fence) = (&d.op, parts.m, parts.select, parts.fence);
     let req = &op.req;
     let remote = op.class.is(Class::Remote);
-    let (awaits, passed) = (d.g("await"), d.g("pass_write") | d.g("pass_result") | d.g("send_atomic"));
+    let (awaits, passed) =
+        (d.g(L2Act::Await), d.g(L2Act::PassWrite) | d.g(L2Act::PassResult) | d.g(L2Act::SendAtomic));
     let who = Waiting {
         kind: req.kind,
         remote,
@@ -405,11 +414,13 @@ fn change_mshrs(parts: &Parts, d: &Decision) {
         epoch: mux(awaits, fence.far_epoch(), req.epoch),
     };
     let what = Payload::of(req);
-    let read = d.r("open_read") | d.g("open_read");
-    let atom = d.r("send_atomic") | d.g("send_atomic");
-    when(read | atom | d.h("fetch"), || m.open(req.line, read, atom, &who, &what));
-    when(d.r("merge") | d.h("append") | d.g("merge"), || m.append(&d.found, req.line, &who, &what));
-    when(d.r("poison") | d.g("poison"), || m.poison(d.found.index, atom));
+    let read = d.r(L2Act::OpenRead) | d.g(L2Act::OpenRead);
+    let atom = d.r(L2Act::SendAtomic) | d.g(L2Act::SendAtomic);
+    when(read | atom | d.h(L2Act::Fetch), || m.open(req.line, read, atom, &who, &what));
+    when(d.r(L2Act::Merge) | d.h(L2Act::Append) | d.g(L2Act::Merge), || {
+        m.append(&d.found, req.line, &who, &what)
+    });
+    when(d.r(L2Act::Poison) | d.g(L2Act::Poison), || m.poison(d.found.index, atom));
     when(d.go & op.class.is(Class::End), || {
         m.close(parts.fill.mshr.get());
         parts.fill.finish();
@@ -418,7 +429,7 @@ fn change_mshrs(parts: &Parts, d: &Decision) {
     when(d.starts_op, || {
         // What a GPU home passes on may leave no trace here: then no data step follows.
         let done = req.gpu_homed & !d.step.data_step & !awaits;
-        parts.ops.start(remote, req, fence.epoch.get(), d.g("send_atomic"), done);
+        parts.ops.start(remote, req, fence.epoch.get(), d.g(L2Act::SendAtomic), done);
     });
     let here = req.homed | req.gpu_homed;
     let write = d.go & op.class.is(Class::Local) & !req.kind.is(ReqKind::Rd);

@@ -12,6 +12,7 @@
 //! reserved a place like every store.
 
 use super::params::L2Params;
+use super::tables::L2Act;
 use super::tags::Lookup;
 use super::types::{Class, LineState, Op, Step};
 use crate::msg::{ReqKind, ReqMsg};
@@ -122,13 +123,13 @@ impl Held {
     }
 
     /// Takes over from stage 1; `act` names actions carried out.
-    pub fn accept(&self, step: &HeldStep, row: Bits, runs: Bool, act: impl Fn(&str) -> Bool) {
-        let op = mux(act("unmark"), enum_lit(MaskOp::Unmark), enum_lit(MaskOp::Keep));
-        let op = mux(act("join"), enum_lit(MaskOp::Join), op);
+    pub fn accept(&self, step: &HeldStep, row: Bits, runs: Bool, act: impl Fn(L2Act) -> Bool) {
+        let op = mux(act(L2Act::Unmark), enum_lit(MaskOp::Unmark), enum_lit(MaskOp::Keep));
+        let op = mux(act(L2Act::Join), enum_lit(MaskOp::Join), op);
         when(runs, || {
             self.port.present(row);
             self.writes_on.set(step.goes());
-            self.mask_op.set(mux(act("mark"), enum_lit(MaskOp::Mark), op));
+            self.mask_op.set(mux(act(L2Act::Mark), enum_lit(MaskOp::Mark), op));
         });
     }
 

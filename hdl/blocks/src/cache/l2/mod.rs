@@ -32,6 +32,7 @@ mod down;
 mod drops;
 mod fence;
 mod fill;
+mod follow;
 mod held;
 mod mshr;
 mod observe;
@@ -44,7 +45,6 @@ mod reads;
 mod select;
 mod sinks;
 pub mod tables;
-mod tables_held;
 mod tags;
 mod types;
 
@@ -115,6 +115,7 @@ pub fn l2_bank(p: &L2Params) -> Result<Arc<Module>, ElabErrors> {
             held: held.as_ref(),
         };
         let decision = decide::connect(&parts);
+        follow::connect(&parts, &decision);
         data.accept(&decision, held.as_ref());
         data.connect(&ops, &outs, &fill, held.as_ref());
         sinks::land_answers(p, &m, &fence);

@@ -5,6 +5,7 @@ use super::decide::{Decision, Parts};
 use super::observe_hier;
 use super::select::{Choice, Lacks};
 use super::sinks::ReqSink;
+use super::tables::L2Act;
 use super::types::{Class, LineState};
 use crate::msg::{Cause, DirOp, ReqKind};
 use weft_rtl::prelude::*;
@@ -146,7 +147,7 @@ fn victims(parts: &Parts, d: &Decision) {
 fn requester_races(parts: &Parts, choice: &Choice, d: &Decision) {
     let (op, m, mshr) = (&d.op, parts.m, parts.fill.mshr.get());
     let kind = |k| op.req.kind.is(k) & op.class.is(Class::Local);
-    let poison = d.r("poison");
+    let poison = d.r(L2Act::Poison);
     let inv = op.class.is(Class::Inv);
     cover("rec.race.inv_overtakes_rdrsp", poison & inv, "An Inv poisons a waiting read.");
     cover("rec.race.own_store_passes_read", poison & kind(ReqKind::Wr), "A store poisons a waiting read.");
@@ -175,7 +176,7 @@ fn requester_races(parts: &Parts, choice: &Choice, d: &Decision) {
     cover("rec.race.merge_limit", d.list_full & d.requester_side, "A load finds 8 loads merged and waits.");
     cover(
         "rec.race.atomic_beside_read",
-        d.r("send_atomic") & d.found.hit,
+        d.r(L2Act::SendAtomic) & d.found.hit,
         "An atomic opens an MSHR beside its line's read.",
     );
     if parts.p.group == 4 {
@@ -187,14 +188,14 @@ fn requester_races(parts: &Parts, choice: &Choice, d: &Decision) {
         );
     }
     let dropped = reg::<Bool>("group_dropped", ());
-    let drop = d.r("drop") & inv;
+    let drop = d.r(L2Act::Drop) & inv;
     when(d.go & inv, || dropped.set((dropped.get() | drop) & !op.last));
     cover("rec.race.group_inv_other_line_hit", drop & dropped.get(), "A group Inv drops a second line.");
-    cover("rec.race.stale_sharer_inv", d.r("inv_miss"), "An Inv finds no copy.");
+    cover("rec.race.stale_sharer_inv", d.r(L2Act::InvMiss), "An Inv finds no copy.");
     if !parts.p.keeps_remote() {
         cover(
             "rec.race.remote_load_bypasses",
-            d.r("install_fill"),
+            d.r(L2Act::InstallFill),
             "A remote load is answered without installing the line.",
         );
     }
@@ -206,7 +207,7 @@ fn home_races(parts: &Parts, d: &Decision) {
         d.list_full & d.home_side,
         "A request finds 8 requests in the replay list and holds its class queue.",
     );
-    let ends = d.h("install_fill");
+    let ends = d.h(L2Act::InstallFill);
     cover("rec.race.replay_mixed", ends & parts.fill.seen.get().all(), "A list mixed all sorts of requests.");
     cover(
         "rec.race.replay_read_only_ends_v",
@@ -216,7 +217,7 @@ fn home_races(parts: &Parts, d: &Decision) {
     let quota = parts.m.used_remote.now.get().ge(u64::from(parts.p.mshr_quota()));
     cover(
         "rec.race.home_miss_beyond_quota",
-        d.h("fetch") & quota,
+        d.h(L2Act::Fetch) & quota,
         "A home miss opens an MSHR while the quota of remote-homed lines is used up.",
     );
     let remote = d.go & d.op.class.is(Class::Remote) & !d.op.req.cacheable;
@@ -272,7 +273,7 @@ fn counters(parts: &Parts, choice: &Choice, d: &Decision) {
         demand & !homed & !d.op.req.kind.is(ReqKind::Rd),
         "Stores and atomics sent to another home.",
     );
-    let hit_inv = d.r("inv_hit") | d.g("inv_hit");
+    let hit_inv = d.r(L2Act::InvHit) | d.g(L2Act::InvHit);
     count("l2_inv_hit_write", hit_inv & d.op.cause.is(Cause::Write), "Invs by writes that drop a copy.");
     count("l2_inv_hit_evict", hit_inv & d.op.cause.is(Cause::Evict), "Invs by evictions that drop a copy.");
     let (sink, other) = (&parts.select.inv, reg::<Bool>("inv_other_line", ()));
@@ -284,14 +285,14 @@ fn counters(parts: &Parts, choice: &Choice, d: &Decision) {
         hit_inv & d.op.cause.is(Cause::Write) & other.get(),
         "Copies of other lines than the one written that group Invs by writes drop.",
     );
-    let miss_inv = d.r("inv_miss") | d.g("inv_miss");
+    let miss_inv = d.r(L2Act::InvMiss) | d.g(L2Act::InvMiss);
     count("l2_inv_miss_write", miss_inv & d.op.cause.is(Cause::Write), "Invs by writes that find no copy.");
     count(
         "l2_inv_miss_evict",
         miss_inv & d.op.cause.is(Cause::Evict),
         "Invs by evictions that find no copy.",
     );
-    count("l2_poison_events", d.r("poison") | d.g("poison"), "Waiting reads poisoned.");
+    count("l2_poison_events", d.r(L2Act::Poison) | d.g(L2Act::Poison), "Waiting reads poisoned.");
     count("l2_poison_waits", d.poison_blocked, "Loads sent back because their line is poisoned.");
     count("l2_list_waits", d.list_blocked, "Requests sent back because their list is full or being walked.");
     count("l2_write_backs", d.step.write_back & d.go, "Dirty lines written back.");

@@ -3,6 +3,7 @@
 use super::decide::{Decision, Parts};
 use super::fill::FillState;
 use super::select::Choice;
+use super::tables::L2Act;
 use super::types::{Class, LineState};
 use crate::msg::ReqKind;
 use weft_rtl::prelude::*;
@@ -23,7 +24,7 @@ pub(super) fn connect(parts: &Parts, choice: &Choice, d: &Decision) {
 /// A flag of each MSHR for observers: kept from its opening on, raised again when a request joins.
 fn note(parts: &Parts, d: &Decision, name: &str, flag: Bool) -> Reg<Bits> {
     let (m, flags) = (parts.m, reg::<Bits>(name, parts.p.sys.l2_mshrs));
-    let (opens, joins) = (d.r("open_read") | d.g("open_read"), d.r("merge") | d.g("merge"));
+    let (opens, joins) = (d.r(L2Act::OpenRead) | d.g(L2Act::OpenRead), d.r(L2Act::Merge) | d.g(L2Act::Merge));
     let fresh = m.free_index().one_hot(parts.p.sys.l2_mshrs);
     when(opens, || flags.set(mux(flag, flags.get() | fresh, flags.get() & !fresh)))
         .elsewhen(joins & flag, || flags.set(flags.get() | d.found.index.one_hot(parts.p.sys.l2_mshrs)));
@@ -38,7 +39,7 @@ fn forced(parts: &Parts, d: &Decision) {
     let load = d.op.req.kind.is(ReqKind::Rd);
     cover(
         "hmg.race.load_joins_forced",
-        (d.r("merge") | d.g("merge")) & load & by_forced.get().bit_at(d.found.index),
+        (d.r(L2Act::Merge) | d.g(L2Act::Merge)) & load & by_forced.get().bit_at(d.found.index),
         "A younger load joins the miss of a forced one.",
     );
     count("l2_forced", d.go & d.forced, "Loads that no copy may serve because of their scope.");
@@ -50,7 +51,7 @@ fn invalidations(parts: &Parts, choice: &Choice, d: &Decision) {
     let received = inv & d.gpu_side;
     cover(
         "hmg.race.inv_overtakes_fill_at_gpu_home",
-        received & d.g("poison"),
+        received & d.g(L2Act::Poison),
         "An Inv poisons a GPU home's read.",
     );
     let of_leaf = note(parts, d, "seen_leaf", op.class.is(Class::Remote));
@@ -70,7 +71,7 @@ fn invalidations(parts: &Parts, choice: &Choice, d: &Decision) {
     let writes = fence.remote.iter().map(|tally| tally.now.get().any()).collect::<Vec<_>>();
     cover(
         "hmg.race.store_crosses_inv",
-        inv & d.r("drop") & any_of(&writes),
+        inv & d.r(L2Act::Drop) & any_of(&writes),
         "An Inv drops a leaf's copy while writes of this leaf are not acknowledged.",
     );
     let (local, remote) = (&parts.select.local.head, &parts.select.remote.head);
@@ -181,8 +182,8 @@ fn held(parts: &Parts, d: &Decision) {
         let text = "Dirty bytes go on, and nothing of the line stays.";
         cover(&format!("{side}.W.write_on"), goes & state.is(LineState::W), text);
     }
-    let stays = |name: &str| d.r(name) | d.g(name);
-    count("l2_held", stays("mark") | stays("join"), "Stores that stay here as dirty bytes.");
+    let stays = |act: L2Act| d.r(act) | d.g(act);
+    count("l2_held", stays(L2Act::Mark) | stays(L2Act::Join), "Stores that stay here as dirty bytes.");
     count("l2_written_on", held.goes(), "Lines whose dirty bytes go on to the next home.");
     count(
         "l2_made_room",

@@ -211,6 +211,13 @@ impl Tags {
         self.writer.write_masked(row, lane.one_hot(lanes), &vec![one; lanes as usize]);
     }
 
+    /// What the cycle leaves in one way of the set presented in the cycle before.
+    pub fn left(&self, set: Bits, way: Bits) -> Tag {
+        let (row, part) = self.place(set);
+        let lane = part.map_or(way, |part| cat(&[part, way]));
+        self.writer.leaves(row, lane, &self.at(way))
+    }
+
     /// Makes a way the youngest of its set: those that were younger grow older by one.
     pub fn touch(&self, set: Bits, way: Bits, look: &Lookup) {
         let own = select(&look.ages, way);

@@ -12,7 +12,7 @@
 use super::Core;
 use super::entries::{ENGINE, NET};
 use super::params::ClientInject;
-use super::table::{Place, forwards};
+use super::table::{Forward, Place, forwards};
 use crate::hmesi::msg::{HFwd, HFwdOp, HRsp, HRspOp, HWb};
 use crate::mesi_port::{DownOp, ExtOp, LineState, MesiDown, MesiExt, MesiUp, UpOp};
 use weft_rtl::prelude::*;
@@ -267,32 +267,32 @@ impl Engine {
         let (m, s) = (&self.fwd.msg, &core.p.port.spandex);
         let here = self.is(Step::Act);
         let (place, entry, index) = self.place(core);
-        let row = forwards().decode_about(m.line, here, &[m.op.bits(), place.bits()]);
-        let does = |action: &str| here & row.action(action);
+        let row = forwards().decode_about(m.line, here, (m.op, place));
+        let does = |action| here & row.does(action);
         let of_buffer = place.is(Place::Mi);
         let data = mux(of_buffer, core.buffer.row(), self.seen.get().data);
         let dirty = mux(of_buffer, core.buffer.dirty.at(index), place.is(Place::M));
         let dirty = dirty & bool_lit(core.p.inject != ClientInject::LostDirty);
-        let second = does("data") & does("back");
+        let second = does(Forward::Data) & does(Forward::Back);
         let home = s.l3_home(m.line);
         when(here, || {
             self.fwd.take();
             when(second, || self.go(Step::Second)).otherwise(|| self.go(Step::Idle));
             self.line.set(m.line);
             self.dirty.set(dirty);
-            self.kept.set(row.action("kept"));
+            self.kept.set(row.does(Forward::Kept));
             self.seen.set(Seen { data, ..self.seen.get() });
         });
         let given = mux(m.op.is(HFwdOp::FwdGetM), enum_lit(HRspOp::DataM), enum_lit(HRspOp::DataS));
         let answer = core.rsp(given, m.line, m.req, m.tag);
-        when(does("data"), || core.answers.push(&HRsp { peer: bool_lit(true), data, ..answer }));
+        when(does(Forward::Data), || core.answers.push(&HRsp { peer: bool_lit(true), data, ..answer }));
         let back = core.rsp(enum_lit(HRspOp::WbData), m.line, home, lit(0, s.tag_bits()));
         let bears = data & dirty.repeat(s.data_bits());
-        when(does("back") & !second, || core.answers.push(&HRsp { dirty, data: bears, ..back }));
+        when(does(Forward::Back) & !second, || core.answers.push(&HRsp { dirty, data: bears, ..back }));
         let ack = core.rsp(enum_lit(HRspOp::InvAck), m.line, mux(m.recall, home, m.req), m.tag);
-        when(does("ack"), || core.answers.push(&ack));
-        when(does("once"), || core.entries.once.raise(ENGINE, core.entries.one(entry)));
-        when(does("gone"), || core.buffer.gone.raise(ENGINE, core.buffer.one(index)));
+        when(does(Forward::Ack), || core.answers.push(&ack));
+        when(does(Forward::Once), || core.entries.once.raise(ENGINE, core.entries.one(entry)));
+        when(does(Forward::Gone), || core.buffer.gone.raise(ENGINE, core.buffer.one(index)));
         let later = core.rsp(
             enum_lit(HRspOp::WbData),
             self.line.get(),
@@ -305,7 +305,7 @@ impl Engine {
             core.answers.push(&HRsp { dirty, kept, data, ..later });
             self.go(Step::Idle);
         });
-        self.check(core, does("gone"), index);
+        self.check(core, does(Forward::Gone), index);
     }
 
     fn check(&self, core: &Core, gone: Bool, index: Bits) {

@@ -3,7 +3,7 @@
 use super::Core;
 use super::entries::NET;
 use super::params::ClientInject;
-use super::table::{Place, responses};
+use super::table::{Place, Respond, responses};
 use crate::hmesi::msg::{HReq, HRsp, HRspOp};
 use crate::mesi_port::{Get, MesiReq};
 use weft_rtl::prelude::*;
@@ -89,29 +89,29 @@ pub(super) fn sink(core: &Core, closed: Bool) {
     let acks = mux(comes, now + m.acks.zext(width), now - 1).named("acks_next");
     let early = bool_lit(core.p.inject == ClientInject::EarlyM);
     let last = (comes | entries.data.at(entry)) & (acks.none() | early);
-    let row = responses().decode_about(line, takes, &[m.op.bits(), place.bits(), last.bits()]);
-    let does = |action: &str| takes & row.action(action);
+    let row = responses().decode_about(line, takes, (m.op, place, last));
+    let does = |action| takes & row.does(action);
     let one = entries.one(entry);
-    when(does("store"), || {
+    when(does(Respond::Store), || {
         entries.store(entry, m.data);
         when(m.peer, || entries.peer.raise(NET, one));
     });
-    when(does("count"), || entries.set_acks(entry, acks));
-    when(does("store") & comes, || entries.data.raise(NET, one));
+    when(does(Respond::Count), || entries.set_acks(entry, acks));
+    when(does(Respond::Store) & comes, || entries.data.raise(NET, one));
     let owned = !m.op.is(HRspOp::DataS);
     let skips = bool_lit(core.p.inject == ClientInject::NoUnblock) & place.is(Place::Isi);
-    when(does("full"), || entries.full.raise(NET, one));
-    when(does("full") & owned, || entries.excl.raise(NET, one));
-    when(does("full") & (owned | (m.peer & !skips)), || entries.unblocks.raise(NET, one));
-    when(does("close"), || core.buffer.close(index));
+    when(does(Respond::Full), || entries.full.raise(NET, one));
+    when(does(Respond::Full) & owned, || entries.excl.raise(NET, one));
+    when(does(Respond::Full) & (owned | (m.peer & !skips)), || entries.unblocks.raise(NET, one));
+    when(does(Respond::Close), || core.buffer.close(index));
     assert_always(
         "hmesi_client_line",
         !takes | line.eq(m.line),
         "a response names the line of its transaction",
     );
-    let early = does("count") & !comes & !entries.data.at(entry);
+    let early = does(Respond::Count) & !comes & !entries.data.at(entry);
     cover("spandex.race.hmesi_client_ack_first", early, "InvAck comes before DataM");
-    let old = does("full") & m.op.is(HRspOp::DataE) & place.is(Place::Isi);
+    let old = does(Respond::Full) & m.op.is(HRspOp::DataE) & place.is(Place::Isi);
     cover("spandex.race.hmesi_client_old_inv", old, "Inv of an older copy meets a request that is granted");
     count("hmesi_client_acks", takes & m.op.is(HRspOp::InvAck), "InvAcks of other clients");
 }

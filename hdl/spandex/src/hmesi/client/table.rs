@@ -1,9 +1,8 @@
-//! The client's transition tables, as data (spandex.md section 9).
+//! The client's transition tables (spandex.md section 9).
 //!
-//! SM is IM here: the L1 does not use a copy that it upgrades. What is not listed never comes, which the hardware asserts.
+//! SM is IM here: the L1 does not use a copy that it upgrades. The tables name no next state: lines change in the L1, by the lookup that comes before, and in marks of entries.
 
 use crate::hmesi::msg::{HFwdOp, HRspOp};
-use crate::mesi_port::{codes, variants};
 use weft_rtl::prelude::*;
 
 /// Where a line is.
@@ -19,98 +18,100 @@ pub enum Place {
     /// In the L1.
     M,
     /// GetS is out.
+    #[hw(label = "IS")]
     Is,
     /// GetS is out, Inv has come.
+    #[hw(label = "ISI")]
     Isi,
     /// GetM is out.
+    #[hw(label = "IM")]
     Im,
     /// In the write-back buffer.
+    #[hw(label = "MI")]
     Mi,
     /// In the write-back buffer; another has the line.
+    #[hw(label = "II")]
     Ii,
 }
 
-const PLACES: [&str; 9] = ["I", "S", "E", "M", "IS", "ISI", "IM", "MI", "II"];
-const FORWARDS: [&str; 4] = ["FwdGetS", "FwdGetM", "Recall", "Inv"];
-const RESPONSES: [&str; 8] = ["DataS", "DataE", "DataM", "InvAck", "WBAck", "WbData", "Unblock", "UnblockX"];
-
-fn name(place: Place) -> &'static str {
-    PLACES[place.encoding() as usize]
+/// What a forward does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Forward {
+    /// DataS or DataM to the requestor.
+    Data,
+    /// WbData to the L3.
+    Back,
+    /// A shared copy stays.
+    Kept,
+    /// The line in the write-back buffer has another owner.
+    Gone,
+    /// InvAck.
+    Ack,
+    /// The line that is to come is used once.
+    Once,
 }
 
-/// What a forward does.
-pub fn forwards() -> Table {
-    use HFwdOp::{FwdGetM, FwdGetS, Inv, Recall};
-    use Place::{E, I, Im, Is, Isi, M, Mi, S};
-    type Line<'a> = (HFwdOp, Place, &'a [&'static str], &'a str);
-    let lines: &[Line<'_>] = &[
-        (FwdGetS, E, &["data", "back", "kept"], "S; DataS to the requestor, WbData"),
-        (FwdGetS, M, &["data", "back", "kept"], "S; DataS to the requestor, WbData with data"),
-        (FwdGetS, Mi, &["data", "back", "gone"], "II; DataS from the buffer, WbData"),
-        (FwdGetM, E, &["data"], "I; DataM(0) to the requestor"),
-        (FwdGetM, M, &["data"], "I; DataM(0) to the requestor"),
-        (FwdGetM, Mi, &["data", "gone"], "II; DataM(0) from the buffer"),
-        (Recall, E, &["back"], "I; WbData"),
-        (Recall, M, &["back"], "I; WbData with data"),
-        (Recall, Mi, &["back", "gone"], "II; WbData"),
-        (Inv, S, &["ack"], "I; InvAck"),
-        (Inv, Is, &["ack", "once"], "ISI; InvAck"),
-        (Inv, Isi, &["ack"], "InvAck"),
-        (Inv, Im, &["ack"], "InvAck"),
-        (Inv, I, &["ack"], "InvAck: the copy was dropped"),
-    ];
-    let row = |(op, place, actions, text): &Line<'_>| Row {
-        id: format!("spandex.hmesi_client.{}.{}", FORWARDS[op.encoding() as usize], name(*place)),
-        when: vec![vec![op.encoding()], codes(&[*place])],
-        actions: actions.to_vec(),
-        text: (*text).into(),
-    };
-    Table {
-        name: "hmesi_client_forwards",
-        columns: vec![variants::<HFwdOp>("forward", &FORWARDS), variants::<Place>("line", &PLACES)],
-        rows: lines.iter().map(row).collect(),
+transitions! {
+    /// What a forward does.
+    pub fn forwards() {
+        name "hmesi_client_forwards", rows "spandex.hmesi_client.";
+        on "forward": HFwdOp, "line": Place;
+        does Forward;
+
+        (FwdGetS, E)  [Data, Back, Kept]  "S; DataS to the requestor, WbData";
+        (FwdGetS, M)  [Data, Back, Kept]  "S; DataS to the requestor, WbData with data";
+        (FwdGetS, Mi) [Data, Back, Gone]  "II; DataS from the buffer, WbData";
+        (FwdGetM, E)  [Data]              "I; DataM(0) to the requestor";
+        (FwdGetM, M)  [Data]              "I; DataM(0) to the requestor";
+        (FwdGetM, Mi) [Data, Gone]        "II; DataM(0) from the buffer";
+        (Recall, E)   [Back]              "I; WbData";
+        (Recall, M)   [Back]              "I; WbData with data";
+        (Recall, Mi)  [Back, Gone]        "II; WbData";
+        (Inv, S)      [Ack]               "I; InvAck";
+        (Inv, Is)     [Ack, Once]         "ISI; InvAck";
+        (Inv, Isi)    [Ack]               "InvAck";
+        (Inv, Im)     [Ack]               "InvAck";
+        (Inv, I)      [Ack]               "InvAck: the copy was dropped";
+        never (FwdGetS | FwdGetM | Recall, I | S | Is | Isi | Im) "the L3 sends them to the owner, which has unblocked the line";
+        never (FwdGetS | FwdGetM | Recall, Ii) "a line that another has taken has another owner until WBAck";
+        never (Inv, E | M | Mi | Ii) "the L3 grants ownership when every Inv of the line is answered";
     }
 }
 
-/// What a response does. `last`: with it everything has come.
-pub fn responses() -> Table {
-    use HRspOp::{DataE, DataM, DataS, InvAck, WbAck};
-    use Place::{Ii, Im, Is, Isi, Mi};
-    type Line<'a> = (HRspOp, Place, &'a [u64], &'a [&'static str], &'a str);
-    let (any, part, last): (&[u64], &[u64], &[u64]) = (&[], &[0], &[1]);
-    let lines: &[Line<'_>] = &[
-        (DataS, Is, any, &["store", "full"], "S; Unblock if from an owner"),
-        (DataS, Isi, any, &["store", "full"], "used once, I; Unblock if from an owner"),
-        (DataE, Is, any, &["store", "full"], "E; UnblockX"),
-        (DataE, Isi, any, &["store", "full"], "E; UnblockX: Inv is older"),
-        (DataM, Im, part, &["store", "count"], "InvAcks are to come"),
-        (DataM, Im, last, &["store", "count", "full"], "M; UnblockX"),
-        (InvAck, Im, part, &["count"], "others, or DataM, are to come"),
-        (InvAck, Im, last, &["count", "full"], "M; UnblockX"),
-        (WbAck, Mi, any, &["close"], "I"),
-        (WbAck, Ii, any, &["close"], "I"),
-    ];
-    let row = |(op, place, when, actions, text): &Line<'_>| {
-        let end = match *when {
-            [0] => ".part",
-            [1] => ".last",
-            _ => "",
-        };
-        Row {
-            id: format!("spandex.hmesi_client.{}.{}{end}", RESPONSES[op.encoding() as usize], name(*place)),
-            when: vec![vec![op.encoding()], codes(&[*place]), when.to_vec()],
-            actions: actions.to_vec(),
-            text: (*text).into(),
-        }
-    };
-    Table {
-        name: "hmesi_client_responses",
-        columns: vec![
-            variants::<HRspOp>("response", &RESPONSES),
-            variants::<Place>("line", &PLACES),
-            Column { name: "last", values: vec![("no", 0), ("yes", 1)] },
-        ],
-        rows: lines.iter().map(row).collect(),
+/// What a response does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
+pub enum Respond {
+    /// The line into its buffer.
+    Store,
+    /// Everything has come.
+    Full,
+    /// InvAcks are counted.
+    Count,
+    /// The entry of the write-back buffer is free.
+    Close,
+}
+
+transitions! {
+    /// What a response does. `last`: with it everything has come.
+    pub fn responses() {
+        name "hmesi_client_responses", rows "spandex.hmesi_client.";
+        on "response": HRspOp, "line": Place, "last": Is;
+        does Respond;
+
+        "DataS.IS"       (DataS, Is, _)     [Store, Full]         "S; Unblock if from an owner";
+        "DataS.ISI"      (DataS, Isi, _)    [Store, Full]         "used once, I; Unblock if from an owner";
+        "DataE.IS"       (DataE, Is, _)     [Store, Full]         "E; UnblockX";
+        "DataE.ISI"      (DataE, Isi, _)    [Store, Full]         "E; UnblockX: Inv is older";
+        "DataM.IM.part"  (DataM, Im, No)    [Store, Count]        "InvAcks are to come";
+        "DataM.IM.last"  (DataM, Im, Yes)   [Store, Count, Full]  "M; UnblockX";
+        "InvAck.IM.part" (InvAck, Im, No)   [Count]               "others, or DataM, are to come";
+        "InvAck.IM.last" (InvAck, Im, Yes)  [Count, Full]         "M; UnblockX";
+        "WBAck.MI"       (WbAck, Mi, _)     [Close]               "I";
+        "WBAck.II"       (WbAck, Ii, _)     [Close]               "I";
+        never (DataS | DataE, I | S | E | M | Im | Mi | Ii, _)          "they answer a GetS, once";
+        never (DataM | InvAck, I | S | E | M | Is | Isi | Mi | Ii, _)   "they answer a GetM, which waits for all of them";
+        never (WbAck, I | S | E | M | Is | Isi | Im, _)                 "it answers a Put, once";
+        never (WbData | Unblock | UnblockX, _, _)                       "they go to the L3";
     }
 }
 

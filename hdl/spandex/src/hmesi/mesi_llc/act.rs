@@ -2,12 +2,12 @@
 
 use super::params::{MesiLlcFault, MesiLlcParams};
 use super::stages::{Parts, Stages};
-use super::table;
+use super::table::{self, Comes, Direct, Event, Frame, Progresses, Replace, Use};
 use super::tbes::{Changes, Tbe};
 use super::types::*;
 use crate::hmesi::msg::{HFwdOp, HRsp, HRspOp};
 use crate::llc::blank;
-use crate::llc::table::Rows;
+use crate::llc::rows::{Rows, coded};
 use crate::mesi_port::Get;
 use weft_rtl::prelude::*;
 
@@ -36,9 +36,9 @@ pub(super) struct Now {
 
 /// What is done.
 pub(super) struct Done {
-    pub directory: Rows,
-    pub frames: Rows,
-    pub busy: Rows,
+    pub directory: Rows<LineState, Direct>,
+    pub frames: Rows<LineState, Replace>,
+    pub busy: Rows<TbeKind, Progresses>,
     /// A request joins a stall list.
     pub joins: Bool,
     /// A transaction begins or goes on.
@@ -55,12 +55,6 @@ pub(super) struct Done {
 /// Bits of a mask where something holds.
 fn some(mask: Bits, holds: Bool) -> Bits {
     mask & holds.repeat(mask.width())
-}
-
-fn coded(names: &[&'static str], pairs: &[(Bool, &str)], rest: &str) -> Bits {
-    let width = bits_for(names.len() as u64);
-    let value = |name: &str| lit(names.iter().position(|n| *n == name).map_or(0, |i| i as u64), width);
-    pairs.iter().rev().fold(value(rest), |so_far, (now, name)| mux(*now, value(name), so_far))
 }
 
 /// What stage 3 works on.
@@ -115,13 +109,13 @@ impl Act<'_> {
         let (p, n) = (self.p(), self.n);
         let (directory, frames, busy) = (self.directory(), self.frames(), self.busy());
         let all = lit_bv(Bv::ones(p.s.clients()));
-        let others = some(n.look.sharers & !n.op.req.src.one_hot(p.s.clients()), directory.does("inv"));
-        let begins = directory.does("busy_x")
-            | directory.does("busy_iib")
-            | frames.does("evict")
-            | frames.does("take");
+        let others = some(n.look.sharers & !n.op.req.src.one_hot(p.s.clients()), directory.does(Direct::Inv));
+        let begins = directory.does(Direct::BusyX)
+            | directory.does(Direct::BusyIib)
+            | frames.does(Replace::Evict)
+            | frames.does(Replace::Take);
         let mut done = Done {
-            joins: (frames.does("join") | busy.does("join")).named("s3_joins"),
+            joins: (frames.does(Replace::Join) | busy.does(Progresses::Join)).named("s3_joins"),
             begins: begins.named("s3_begins"),
             complete: bool_lit(false),
             tag: n.look.there,
@@ -137,63 +131,77 @@ impl Act<'_> {
         self.order(&done);
         self.begin(&done);
         self.lists(&done);
+        self.leads(&done);
         done
     }
 
+    /// Asserts that line and TBE become what the tables say.
+    fn leads(&self, d: &Done) {
+        let n = self.n;
+        let there = n.look.hit | n.here;
+        let after = self.with.arrays.left(self.set(), n.look.way, n.look.there).state;
+        d.directory.leads_to(mux(there, after, enum_lit(LineState::I)));
+        d.frames.leads_to(after);
+        let searches = self.is(Kind::Req) | self.is(Kind::Replay);
+        let kind = mux(searches, self.with.tbes.at(n.look.by).kind, n.tbe.kind);
+        let kind = mux(self.over(d) & n.tbe.listed, enum_lit(TbeKind::List), kind);
+        d.busy.leads_to(mux(d.begins, self.begun(d, d.frames.does(Replace::Evict)), kind));
+    }
+
     /// A request or Put at a line that is not busy.
-    fn directory(&self) -> Rows {
+    fn directory(&self) -> Rows<LineState, Direct> {
         let n = self.n;
         let stale = n.put & !n.mine;
-        let pairs = [(stale, "Stale"), (n.put, "Put"), (n.op.req.op.is(Get::GetM), "GetM")];
-        let event = coded(&table::EVENTS, &pairs, "GetS").named("s3_event");
+        let pairs = [(stale, Event::Stale), (n.put, Event::Put), (n.op.req.op.is(Get::GetM), Event::GetM)];
+        let event = coded(&pairs, Event::GetS).named("s3_event");
         let there = n.look.hit | n.here;
         let state = mux(there, n.look.there.state, enum_lit(LineState::I));
-        Rows::new(&table::directory(), n.here | n.put, &[event, state.bits()])
+        Rows::new(&table::directory(), n.here | n.put, (event, state))
     }
 
     /// A request of a line that is not here.
-    fn frames(&self) -> Rows {
+    fn frames(&self) -> Rows<LineState, Replace> {
         let (p, n) = (self.p(), self.n);
         let missing = n.request & !n.here & (n.moved_in | !n.look.blocked);
         let there = n.look.there;
         let shared = there.state.is(LineState::SS) & bool_lit(p.fault != MesiLlcFault::DropShared);
         let pairs = [
-            (n.moved_in & there.dirty, "dirty_out"),
-            (n.moved_in, "clean_out"),
-            (n.look.full, "full"),
-            (there.state.is(LineState::I), "empty"),
-            (shared, "shared"),
-            (there.state.is(LineState::MT), "owned"),
-            (there.dirty, "dirty"),
+            (n.moved_in & there.dirty, Frame::DirtyOut),
+            (n.moved_in, Frame::CleanOut),
+            (n.look.full, Frame::Full),
+            (there.state.is(LineState::I), Frame::Empty),
+            (shared, Frame::Shared),
+            (there.state.is(LineState::MT), Frame::Owned),
+            (there.dirty, Frame::Dirty),
         ];
-        let frame = coded(&table::FRAMES, &pairs, "clean").named("s3_frame");
-        Rows::new(&table::frames(), missing, &[lit(0, 1), frame])
+        let frame = coded(&pairs, Frame::Clean).named("s3_frame");
+        Rows::new(&table::frames(), missing, (lit(Use::Miss.encoding(), 1), frame))
     }
 
     /// What comes to a busy line.
-    fn busy(&self) -> Rows {
+    fn busy(&self) -> Rows<TbeKind, Progresses> {
         let n = self.n;
         let searches = self.is(Kind::Req) | self.is(Kind::Replay);
         let joins = searches & n.look.blocked;
         let pairs = [
-            (searches, "Req"),
-            (self.is(Kind::Mem), "Memory"),
-            (self.is(Kind::InvAck), "InvAck"),
-            (self.is(Kind::WbData), "WbData"),
-            (self.is(Kind::Unblock), "Unblock"),
-            (self.is(Kind::UnblockX), "UnblockX"),
+            (searches, Comes::Req),
+            (self.is(Kind::Mem), Comes::Memory),
+            (self.is(Kind::InvAck), Comes::InvAck),
+            (self.is(Kind::WbData), Comes::WbData),
+            (self.is(Kind::Unblock), Comes::Unblock),
+            (self.is(Kind::UnblockX), Comes::UnblockX),
         ];
-        let event = coded(&table::COMES, &pairs, "Done").named("s3_comes");
+        let event = coded(&pairs, Comes::Done).named("s3_comes");
         let kind = mux(searches, self.with.tbes.at(n.look.by).kind, n.tbe.kind);
         let at = joins | (n.valid & !searches & !n.put);
-        Rows::new(&table::busy(), at, &[kind.bits(), event])
+        Rows::new(&table::busy(), at, (kind, event))
     }
 
     /// An answer of a client comes to its TBE. Returns whether all has come.
     fn progress(&self, d: &Done) -> Bool {
         let (p, n) = (self.p(), self.n);
         let before = n.progress;
-        let counts = d.busy.does("count");
+        let counts = d.busy.does(Progresses::Count);
         let after = Progress {
             acks: before.acks & !some(n.op.req.src.one_hot(p.s.clients()), self.is(Kind::InvAck)),
             wb: before.wb & !self.is(Kind::WbData),
@@ -207,7 +215,7 @@ impl Act<'_> {
             after.wb
         };
         let all = counts & after.acks.none() & !wb & !after.unblock;
-        (all | d.busy.does("own") | d.busy.does("install")).named("s3_complete")
+        (all | d.busy.does(Progresses::Own) | d.busy.does(Progresses::Install)).named("s3_complete")
     }
 
     /// The way and its line after the step.
@@ -216,9 +224,10 @@ impl Act<'_> {
         let there = n.look.there;
         let client = |index: Bits| index.one_hot(p.s.clients());
         let code = |state: LineState| enum_lit(state);
-        let (takes, installs, owns) = (d.directory.does("take"), d.busy.does("install"), d.busy.does("own"));
-        let stores = d.busy.does("store");
-        let (shares, replaced) = (d.directory.does("share"), d.frames.does("take"));
+        let (takes, installs, owns) =
+            (d.directory.does(Direct::Take), d.busy.does(Progresses::Install), d.busy.does(Progresses::Own));
+        let stores = d.busy.does(Progresses::Store);
+        let (shares, replaced) = (d.directory.does(Direct::Share), d.frames.does(Replace::Take));
         let shared = (d.complete & n.tbe.kind.is(TbeKind::BusyIib)).named("s3_shared");
         let state = mux(takes | installs, code(LineState::C), there.state);
         let state = mux(owns, code(LineState::MT), state);
@@ -247,16 +256,17 @@ impl Act<'_> {
     /// Answers to requests and Puts.
     fn answer(&self, d: &Done) {
         let (p, n) = (self.p(), self.n);
-        let kinds = [("DataE", HRspOp::DataE), ("DataM", HRspOp::DataM), ("ack", HRspOp::WbAck)];
+        let kinds =
+            [(Direct::DataE, HRspOp::DataE), (Direct::DataM, HRspOp::DataM), (Direct::Ack, HRspOp::WbAck)];
         let does = |name| d.directory.does(name);
         let first = enum_lit(HRspOp::DataS);
-        let op = kinds.iter().fold(first, |rest, (name, op)| mux(does(name), enum_lit(*op), rest));
-        let data = does("DataS") | does("DataE") | does("DataM");
+        let op = kinds.iter().fold(first, |rest, (name, op)| mux(does(*name), enum_lit(*op), rest));
+        let data = does(Direct::DataS) | does(Direct::DataE) | does(Direct::DataM);
         let mut acks = d.inv.popcount().resize(p.s.client_bits());
         if p.fault == MesiLlcFault::ShortAcks {
             acks = mux(acks.none(), acks, acks - 1);
         }
-        when(data | does("ack"), || {
+        when(data | does(Direct::Ack), || {
             self.with.outs.answer(&HRsp {
                 op,
                 line: n.op.req.line,
@@ -277,9 +287,9 @@ impl Act<'_> {
 
     fn order(&self, d: &Done) {
         let n = self.n;
-        when(d.frames.does("take"), || {
+        when(d.frames.does(Replace::Take), || {
             self.with.outs.order(&Order {
-                write: d.frames.does("write"),
+                write: d.frames.does(Replace::Write),
                 write_line: self.leaver(),
                 tbe: self.entry().resize(self.p().s.tbe_bits()),
                 read_line: n.op.req.line,
@@ -294,21 +304,26 @@ impl Act<'_> {
         mux(self.n.op.kind.is(Kind::Req), free, self.n.index.resize(free.width()))
     }
 
+    /// Kind of a transaction that begins.
+    fn begun(&self, d: &Done, evicts: Bool) -> Enum<TbeKind> {
+        let code = |kind: TbeKind| enum_lit(kind);
+        let kind = mux(d.directory.does(Direct::BusyX), code(TbeKind::BusyX), code(TbeKind::Fetch));
+        let kind = mux(d.directory.does(Direct::BusyIib), code(TbeKind::BusyIib), kind);
+        mux(evicts, code(TbeKind::Evict), kind)
+    }
+
     fn begin(&self, d: &Done) {
         let (p, n) = (self.p(), self.n);
         let does = |name| d.directory.does(name);
         let there = n.look.there;
-        let evicts = d.frames.does("evict");
+        let evicts = d.frames.does(Replace::Evict);
         let (owned, shared) =
             (evicts & there.state.is(LineState::MT), evicts & there.state.is(LineState::SS));
-        let code = |kind: TbeKind| enum_lit(kind);
-        let kind = mux(does("busy_x"), code(TbeKind::BusyX), code(TbeKind::Fetch));
-        let kind = mux(does("busy_iib"), code(TbeKind::BusyIib), kind);
-        let kind = mux(evicts, code(TbeKind::Evict), kind);
-        let owner = some(there.owner.one_hot(p.s.clients()), does("fwd") | owned);
+        let kind = self.begun(d, evicts);
+        let owner = some(there.owner.one_hot(p.s.clients()), does(Direct::Fwd) | owned);
         let send = |op: HFwdOp| enum_lit(op);
-        let fwd = mux(does("fwd") & does("busy_x"), send(HFwdOp::FwdGetM), send(HFwdOp::Inv));
-        let fwd = mux(does("busy_iib"), send(HFwdOp::FwdGetS), fwd);
+        let fwd = mux(does(Direct::Fwd) & does(Direct::BusyX), send(HFwdOp::FwdGetM), send(HFwdOp::Inv));
+        let fwd = mux(does(Direct::BusyIib), send(HFwdOp::FwdGetS), fwd);
         let sharers = some(n.look.sharers, shared);
         let begin = Begin {
             kind,
@@ -318,12 +333,17 @@ impl Act<'_> {
             fwd: mux(owned, send(HFwdOp::Recall), fwd),
             progress: Progress {
                 acks: sharers,
-                wb: owned | does("busy_iib"),
-                unblock: does("busy_x") | does("busy_iib"),
+                wb: owned | does(Direct::BusyIib),
+                unblock: does(Direct::BusyX) | does(Direct::BusyIib),
                 kept: bool_lit(false),
             },
         };
         when(d.begins, || self.with.tbes.begin(self.entry(), &n.op.req, &begin));
+    }
+
+    /// A line is not busy any more: its list replays, or its TBE is free.
+    fn over(&self, d: &Done) -> Bool {
+        d.complete & self.n.tbe.kind.is_any(&[TbeKind::BusyX, TbeKind::BusyIib])
     }
 
     /// TBEs and stall lists.
@@ -336,8 +356,7 @@ impl Act<'_> {
         when(d.joins, || tbes.append(by, &tbes.at(by), place));
         let last = n.tbe.head.eq(n.tbe.tail);
         when(replay & !last, || tbes.set_head(n.index, tbes.following(n.tbe.head)));
-        // A line that is not busy any more: its list replays, or its TBE is free.
-        let over = d.complete & n.tbe.kind.is_any(&[TbeKind::BusyX, TbeKind::BusyIib]);
+        let over = self.over(d);
         when(over & n.tbe.listed, || tbes.to_list(n.index));
         let frees = (over & !n.tbe.listed) | (replay & last & !d.begins);
         let bit = |index: Bits, now: Bool| some(index.one_hot(p.s.tbes), now);

@@ -101,6 +101,11 @@ impl Arrays {
         self.sharers.put.write_masked(set, lane, &vec![sharers; ways]);
     }
 
+    /// What this cycle leaves in a way of a set that has `before`, but for sharers and line.
+    pub fn left(&self, set: Bits, way: Bits, before: Tag) -> Tag {
+        self.tags.put.leaves(set, way, &before)
+    }
+
     /// Writes a line.
     pub fn put_line(&self, row: Bits, data: Bits) {
         self.lines.put.write(row, &[data]);

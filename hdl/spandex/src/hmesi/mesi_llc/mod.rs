@@ -100,4 +100,5 @@ fn describe(p: &MesiLlcParams) {
         done: &done,
         sending: &sending,
     });
+    table::machine().check(&[]);
 }

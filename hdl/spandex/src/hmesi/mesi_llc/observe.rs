@@ -4,7 +4,7 @@ use super::act::{Done, Now};
 use super::outputs::Sending;
 use super::params::MesiLlcParams;
 use super::stages::{Entered, Parts, Stages};
-use super::table;
+use super::table::{self, Direct, Progresses, Replace};
 use super::types::*;
 use crate::hmesi::msg::{HFwdOp, HRspOp};
 use crate::mesi_port::Get;
@@ -109,10 +109,10 @@ fn race(name: &str, cond: Bool, text: &str) {
 
 fn races(seen: &Seen) {
     let (n, done, e) = (seen.n, seen.done, seen.entered);
-    let upgrade = done.directory.does("inv") & n.look.sharers.bit_at(n.op.req.src);
+    let upgrade = done.directory.does(Direct::Inv) & n.look.sharers.bit_at(n.op.req.src);
     race("upgrade", upgrade & done.inv.any(), "a sharer asks to write, others are invalidated");
     race("upgrade_alone", upgrade & done.inv.none(), "the only sharer asks to write");
-    let again = done.directory.does("share") & n.look.sharers.bit_at(n.op.req.src);
+    let again = done.directory.does(Direct::Share) & n.look.sharers.bit_at(n.op.req.src);
     race("share_again", again, "a sharer that has dropped its copy asks again");
     race("put_waits", e.wb_busy, "a Put waits at the head, for its line is busy");
     let iib = n.tbe.kind.is(TbeKind::BusyIib);
@@ -129,27 +129,31 @@ fn races(seen: &Seen) {
 fn list_races(seen: &Seen) {
     let (n, d) = (seen.n, seen.done);
     let replay = seen.is(Kind::Replay);
-    race("replay", replay & d.directory.does("DataS"), "a stalled request is answered at once");
+    race("replay", replay & d.directory.does(Direct::DataS), "a stalled request is answered at once");
     race("replay_blocks", replay & d.begins, "a stalled request makes its line busy again");
     let rest = replay & d.begins & n.tbe.head.ne(n.tbe.tail);
     race("replay_takes_rest", rest, "it takes the rest of its list along");
     race("replay_moves", replay & d.joins, "a stalled request joins the list of another TBE");
-    race("set_full", d.frames.does("join"), "a request finds every way of its set blocked");
+    race("set_full", d.frames.does(Replace::Join), "a request finds every way of its set blocked");
     let put = n.put & n.look.blocked;
     race("put_in_list", put, "a Put comes between the stalled requests of its line");
     let coming = seen.parts.tbes.at(n.look.by).line.ne(n.op.req.line);
-    race("joins_coming", d.busy.does("join") & coming, "the line is to come when another has been replaced");
+    race(
+        "joins_coming",
+        d.busy.does(Progresses::Join) & coming,
+        "the line is to come when another has been replaced",
+    );
 }
 
 /// Requests by kind and state, and what is sent.
 fn requests(seen: &Seen) {
     let (d, sending) = (seen.done, seen.sending);
-    for (rows, table) in [(&d.directory, table::directory()), (&d.frames, table::frames())] {
-        for row in table.rows {
-            let name = row.id.trim_start_matches("spandex.hmesi_llc.").replace('.', "_");
-            count(&format!("mesi_llc_{name}"), rows.row(&row.id), &row.text);
-        }
-    }
+    let counts = |row: (&str, &str), here: Bool| {
+        let name = row.0.trim_start_matches("spandex.hmesi_llc.").replace('.', "_");
+        count(&format!("mesi_llc_{name}"), here, row.1);
+    };
+    table::directory().rows().iter().for_each(|r| counts((&r.id, &r.why), d.directory.row(&r.id)));
+    table::frames().rows().iter().for_each(|r| counts((&r.id, &r.why), d.frames.row(&r.id)));
     let sends = |op: HFwdOp| sending.any & sending.msg.op.is(op);
     count("mesi_llc_inv", sends(HFwdOp::Inv), "Inv sent");
     count("mesi_llc_recall", sends(HFwdOp::Recall), "Recall sent");
@@ -159,7 +163,7 @@ fn requests(seen: &Seen) {
     let own = seen.is(Kind::Req) & seen.n.op.req.op.is(Get::GetM);
     count("mesi_llc_entered_getm", own, "of these, GetM");
     count("mesi_llc_fills", seen.is(Kind::Mem), "lines that came from memory");
-    count("mesi_llc_writes", d.frames.does("write"), "lines written to memory");
+    count("mesi_llc_writes", d.frames.does(Replace::Write), "lines written to memory");
     count("mesi_llc_joined", d.joins, "requests that joined a stall list");
     count("mesi_llc_replayed", seen.is(Kind::Replay), "requests of a stall list that were tried again");
 }

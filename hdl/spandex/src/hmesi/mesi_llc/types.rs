@@ -8,7 +8,7 @@ use weft_rtl::prelude::*;
 /// State of a line that is not busy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 2)]
-pub(super) enum LineState {
+pub enum LineState {
     /// Not here.
     I,
     /// Here, no client has a copy.
@@ -121,16 +121,21 @@ pub(super) struct Look {
 /// What a TBE is there for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 3)]
-pub(super) enum TbeKind {
+pub enum TbeKind {
     /// Its line comes from memory.
+    #[hw(label = "FETCH")]
     Fetch,
     /// The copies of its line come back before another takes its place.
+    #[hw(label = "EVICT")]
     Evict,
     /// busy-X: its requestor becomes the owner.
+    #[hw(label = "BUSY_X")]
     BusyX,
     /// busy-IIB: its requestor and the old owner become sharers.
+    #[hw(label = "BUSY_IIB")]
     BusyIib,
     /// Its own request is done; its stall list replays.
+    #[hw(label = "LIST")]
     List,
 }
 

@@ -9,6 +9,7 @@ use crate::word_l1::arrays::States;
 use crate::word_l1::misses::{Joined, Operand, Target};
 use crate::word_l1::params::Inject;
 use crate::word_l1::pending::How;
+use crate::word_l1::table::Operate;
 use crate::word_l1::turn::Turn;
 use weft_rtl::prelude::*;
 
@@ -16,30 +17,34 @@ impl Slot<'_> {
     /// Carries the operation out.
     pub fn access(&self, plan: &Plan) {
         let core = self.core;
-        let does = |action: &str| plan.goes & plan.row.action(action);
+        let does = |action| plan.goes & plan.row.does(action);
         when(plan.goes & plan.takes, || self.take_way(plan));
-        let touched = does("hit") | does("store") | does("perform");
+        let touched = does(Operate::Hit) | does(Operate::Store) | does(Operate::Perform);
         when(touched & self.found.present, || core.arrays.touch(&self.found));
         self.states(plan);
-        when(does("read") | does("join"), || self.read_or_join(plan));
-        when(plan.goes & self.hinted(&plan.row, "take"), || self.take_words(plan));
-        when(does("buffer"), || {
+        when(does(Operate::Read) | does(Operate::Join), || self.read_or_join(plan));
+        when(plan.goes & plan.row.does(Operate::Take), || self.take_words(plan));
+        when(does(Operate::Buffer), || {
             let at = core.buffer.store(&self.buffered, self.op.line, self.part.words, self.op.data);
             core.pending.note(at, &How { through: self.asks.through, fwd: self.asks.fwd });
             let fresh = self.of_line.fresh;
             let kept = (self.part.words, self.op.data);
             when(fresh.any(), || core.misses.keep(fresh.lowest_set(), kept));
         });
-        when(does("own"), || self.own(plan));
+        when(does(Operate::Own), || self.own(plan));
         if core.p.joins() {
-            when(does("attach"), || self.attach(plan));
+            when(does(Operate::Attach), || self.attach(plan));
         }
         when(self.turns.is(Turn::Drain) & plan.goes, || self.drain(plan));
-        let changes = does("store") | does("buffer") | does("perform") | does("own") | does("ask");
+        let changes = does(Operate::Store)
+            | does(Operate::Buffer)
+            | does(Operate::Perform)
+            | does(Operate::Own)
+            | does(Operate::Ask);
         when(changes, || core.misses.spoil(self.of_line.all));
         // What has not left is waited for only once it is asked to leave.
         let behind =
-            plan.looks & plan.row.action("wait") & !self.turns.is(Turn::Drain) & !self.is(Kind::Load);
+            plan.looks & plan.row.does(Operate::Wait) & !self.turns.is(Turn::Drain) & !self.is(Kind::Load);
         let older = (self.buffered.unissued & self.part.words).any() | self.differs();
         let wants = behind & self.buffered.open & older;
         when(wants, || core.buffer.want(self.buffered.at));
@@ -52,46 +57,47 @@ impl Slot<'_> {
     /// Word states and data of the way.
     fn states(&self, plan: &Plan) {
         let core = self.core;
-        let does = |action: &str| plan.goes & plan.row.action(action);
+        let does = |action| plan.goes & plan.row.does(action);
         let found = &self.found;
         let old = core.arrays.data(found);
         let drain = self.turns.is(Turn::Drain);
         let given = mux(drain, self.oldest.data, self.op.data);
         let performed = self.alu().line(plan.words, old, self.op.data).0;
         // Copies of words that are written through are renewed.
-        let renews = plan.goes & self.hinted(&plan.row, "renew");
+        let renews = plan.goes & plan.row.does(Operate::Renew);
         let copies = plan.words & (found.valid | found.shared) & renews.repeat(old.width() / 32);
         let written = mux(renews, copies, plan.words);
-        let data = mux(plan.row.action("perform"), performed, merge(written, given, old));
+        let data = mux(plan.row.does(Operate::Perform), performed, merge(written, given, old));
         // A load that joins the read afterwards must see it, even if the word is lost meanwhile.
         let fresh = self.of_line.fresh;
-        let kept = (plan.words, mux(plan.row.action("perform"), performed, given));
-        let keeps = (does("store") | does("perform")) & !drain & fresh.any();
+        let kept = (plan.words, mux(plan.row.does(Operate::Perform), performed, given));
+        let keeps = (does(Operate::Store) | does(Operate::Perform)) & !drain & fresh.any();
         when(keeps, || core.misses.keep(fresh.lowest_set(), kept));
-        let writes = (does("store") & plan.words.any()) | does("perform") | copies.any();
+        let writes = (does(Operate::Store) & plan.words.any()) | does(Operate::Perform) | copies.any();
         when(writes & found.present, || core.arrays.put_data(found, data));
         let (next, changes) = self.next_states(plan, copies);
         when(changes | (plan.goes & plan.takes), || core.arrays.set_words(found, &next));
-        let rereads = (does("read") | does("join")) & self.hides();
+        let rereads = (does(Operate::Read) | does(Operate::Join)) & self.hides();
         when(rereads | (plan.goes & plan.takes), || core.arrays.fix(found, bool_lit(false)));
-        let writes = does("store") | does("buffer") | does("perform") | does("own");
+        let writes =
+            does(Operate::Store) | does(Operate::Buffer) | does(Operate::Perform) | does(Operate::Own);
         let text = "a read-only region is not written: the program is wrong";
         assert_always(&core.p.named("region"), !(writes & found.fixed), text);
     }
 
     /// States after the operation, and whether they differ.
     fn next_states(&self, plan: &Plan, copies: Bits) -> (States, Bool) {
-        let does = |action: &str| plan.goes & plan.row.action(action);
+        let does = |action| plan.goes & plan.row.does(action);
         let found = &self.found;
         // Words for which ownership or shared words are asked, or that wait in the buffer to be owned, are not valid any more.
-        let renews = self.hinted(&plan.row, "renew");
-        let takes = plan.goes & self.hinted(&plan.row, "take");
-        let drops = does("own") | does("ask") | (does("buffer") & !renews) | takes;
+        let renews = plan.row.does(Operate::Renew);
+        let takes = plan.goes & plan.row.does(Operate::Take);
+        let drops = does(Operate::Own) | does(Operate::Ask) | (does(Operate::Buffer) & !renews) | takes;
         let gone = mux(drops, plan.asked, self.none());
-        let copy = self.at_llc(&plan.row) & bool_lit(self.core.p.inject == Inject::KeepsCopy);
+        let copy = plan.row.does(Operate::Through) & bool_lit(self.core.p.inject == Inject::KeepsCopy);
         let gone = gone & !copy.repeat(gone.width());
         // What a region kept is not mixed with what others read.
-        let rereads = (does("read") | does("join")) & self.hides();
+        let rereads = (does(Operate::Read) | does(Operate::Join)) & self.hides();
         let gone = mux(rereads, found.valid, gone) & !found.owned;
         let next = found.states().without(gone).to_valid(copies);
         let changes = (gone & (found.valid | found.shared)).any() | (copies & found.shared).any();
@@ -161,7 +167,7 @@ impl Slot<'_> {
                 .otherwise(|| core.misses.open(self.line, plan.asked, kept, region, &target));
         });
         let tag = mux(load.read, load.read_at, core.misses.free_entry());
-        when(plan.row.action("read"), || {
+        when(plan.row.does(Operate::Read), || {
             let tag = tag.resize(core.p.l1.spandex.tag_bits());
             let asks = self.request_of(ReqOp::ReqV, tag, plan.asked);
             // The first request of the entry brings the rest of the line.
@@ -173,7 +179,7 @@ impl Slot<'_> {
     /// A load asks for ownership and data, or for shared words.
     fn take_words(&self, plan: &Plan) {
         let core = self.core;
-        let shares = self.hinted(&plan.row, "share");
+        let shares = plan.row.does(Operate::Share);
         core.misses.open_own(self.line, plan.asked, shares, self.kept(plan), &self.as_target());
         let tag = core.misses.free_entry().resize(core.p.l1.spandex.tag_bits());
         let asks = self.request_of(ReqOp::ReqOData, tag, plan.asked);
@@ -184,7 +190,7 @@ impl Slot<'_> {
 
     fn own(&self, plan: &Plan) {
         let core = self.core;
-        let at_llc = self.at_llc(&plan.row);
+        let at_llc = plan.row.does(Operate::Through);
         let WordAlu { op: amo, cmp, bmask } = self.alu();
         let operand = Operand { amo, cmp, bmask, data: self.op.data };
         let words = (self.line, plan.asked, self.part.words);
@@ -212,7 +218,7 @@ impl Slot<'_> {
     fn drain(&self, plan: &Plan) {
         let core = self.core;
         let at = self.oldest.at;
-        let (asks, writes) = (plan.row.action("ask"), self.hinted(&plan.row, "write"));
+        let (asks, writes) = (plan.row.does(Operate::Ask), plan.row.does(Operate::Write));
         when(asks | writes, || {
             core.buffer.leave(&self.oldest);
             core.buffer.shrink(at, plan.asked);

@@ -3,9 +3,10 @@
 use super::Slot;
 use crate::gpu_l1::op::{Kind, Op, Part};
 use crate::word_l1::params::{Inject, WordL1Params};
-use crate::word_l1::table::{Access, Words, operations};
+use crate::word_l1::table::{Access, Operate, Words, operations};
 use crate::word_l1::turn::Turn;
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// Requests as a hint names them, in its bits 2..0; bit 3 asks for the line.
 const REQ_S: u64 = 2;
@@ -68,7 +69,7 @@ pub(super) struct Load {
 
 /// What was decided.
 pub(super) struct Choice {
-    pub row: Decoded,
+    pub row: Decoded<NoState, Operate>,
     /// Words that the row is done to, and those that it asks for.
     pub words: Bits,
     pub asked: Bits,
@@ -197,12 +198,12 @@ impl Slot<'_> {
         let loads = self.is(Kind::Load);
         let found = mux(loads, ld, mux(self.is(Kind::Store) & !self.updates(), st, rmw));
         let found = mux(drain, dr, found);
-        let row = operations(self.core.p.kind, &[self.core.p.atomics]);
-        let row = row.decode_about(self.line, looks, &[access.bits(), found.bits()]);
-        let here = mux(row.action("perform") | drain, words & owned, words);
-        let adds = !self.at_llc(&row) & !row.action("join");
+        let row = operations(self.core.p.kind, self.core.p.joins(), self.core.p.through());
+        let row = row.decode_about(self.line, looks, (access, found));
+        let here = mux(row.does(Operate::Perform) | drain, words & owned, words);
+        let adds = !row.does(Operate::Through) & !row.does(Operate::Join);
         let others = self.others() & adds.repeat(words.width());
-        let in_read = row.action("read") | row.action("join");
+        let in_read = row.does(Operate::Read) | row.does(Operate::Join);
         let coming = mux(in_read, load.coming, self.none());
         let load_asks = (load.missing | others) & !coming;
         let update_asks = absent | (others & self.updates().repeat(words.width()));

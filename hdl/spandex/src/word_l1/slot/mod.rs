@@ -8,6 +8,7 @@ use super::Core;
 use super::arrays::Found;
 use super::misses::OfLine;
 use super::pending::How;
+use super::table::Operate;
 use super::turn::{Turn, Turns};
 use super::wbb::WrittenBack;
 use crate::gpu_l1::op::{Kind, Op, Part, spread};
@@ -15,6 +16,7 @@ use crate::gpu_l1::store_buffer::{Buffered, Oldest};
 use crate::msg::Rsp;
 use decode::{Asks, Load};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Decoded;
 
 /// What a slot sees.
 pub(super) struct Slot<'a> {
@@ -38,7 +40,7 @@ pub(super) struct Slot<'a> {
 
 /// What an operation does.
 pub(super) struct Plan {
-    row: Decoded,
+    row: Decoded<NoState, Operate>,
     pub looks: Bool,
     pub goes: Bool,
     pub leaves: Bool,
@@ -114,21 +116,6 @@ impl<'a> Slot<'a> {
         self.found.fixed & !self.turns.region()
     }
 
-    /// A row of hints takes an action.
-    fn hinted(&self, row: &Decoded, action: &str) -> Bool {
-        if self.core.p.flex() { row.action(action) } else { bool_lit(false) }
-    }
-
-    /// The operation of a row joins the request of its word.
-    fn attaches(&self, row: &Decoded) -> Bool {
-        if self.core.p.joins() { row.action("attach") } else { bool_lit(false) }
-    }
-
-    /// The operation of a row is done at the LLC.
-    fn at_llc(&self, row: &Decoded) -> Bool {
-        if self.core.p.through() { row.action("through") } else { bool_lit(false) }
-    }
-
     /// Decides what the operation does.
     pub fn plan(&self) -> Plan {
         let (core, op) = (self.core, &self.op);
@@ -145,18 +132,18 @@ impl<'a> Slot<'a> {
         let last = self.part.last & !(some_owned & (self.part.words & !owned).any());
         let acks = self.is(Kind::Store) & op.want_ack & last & !drain;
         let may_queue = !core.releases.queue.full;
-        let opens = row.action("own") | self.hinted(row, "take");
-        let writes = self.hinted(row, "write");
-        let sends = looks & (row.action("read") | row.action("ask") | opens | writes);
-        let enters = looks & (opens | (row.action("read") & !found.load.read));
+        let opens = row.does(Operate::Own) | row.does(Operate::Take);
+        let writes = row.does(Operate::Write);
+        let sends = looks & (row.does(Operate::Read) | row.does(Operate::Ask) | opens | writes);
+        let enters = looks & (opens | (row.does(Operate::Read) & !found.load.read));
         let no_entry = enters & core.misses.full();
-        let takes = sends & !self.found.present & !self.at_llc(row) & !writes;
+        let takes = sends & !self.found.present & !row.does(Operate::Through) & !writes;
         let evicts = takes & self.found.victim_owned.any();
         let can_send = !sends | core.req.free();
         let can_take = !takes | (self.found.room & (!evicts | (!core.wbb.full() & core.wb.free)));
-        let answers = row.action("hit") | (row.action("perform") & self.is(Kind::Sync));
+        let answers = row.does(Operate::Hit) | (row.does(Operate::Perform) & self.is(Kind::Sync));
         let can_answer = !answers | core.replies.room();
-        let waits = looks & (row.action("wait") | no_entry | !can_take);
+        let waits = looks & (row.does(Operate::Wait) | no_entry | !can_take);
         let goes = looks & !waits & can_send & can_answer & (!acks | may_queue);
         let goes = goes.named("slot_goes");
         let queues = (goes & acks) | (from_cu & self.released_first() & may_queue);

@@ -2,6 +2,7 @@
 
 use super::{Plan, Slot};
 use crate::gpu_l1::op::{Kind, Op, merge, spread};
+use crate::word_l1::table::Operate;
 use crate::word_l1::turn::Turn;
 use weft_blocks::cache::l1::StallCause;
 use weft_blocks::msg::CuRsp;
@@ -10,7 +11,7 @@ use weft_rtl::prelude::*;
 impl Slot<'_> {
     /// Counters (section 13).
     pub(super) fn observe(&self, plan: &Plan) {
-        let does = |action: &str| plan.goes & plan.row.action(action);
+        let does = |action| plan.goes & plan.row.does(action);
         let count = |name: &str, cond: Bool, text: &str| count(&self.core.p.named(name), cond, text);
         let drain = self.turns.is(Turn::Drain);
         let takes = |kind: Kind| plan.goes & plan.last & !drain & self.is(kind);
@@ -19,36 +20,44 @@ impl Slot<'_> {
         count("syncs", takes(Kind::Sync), "atomics and other synchronising accesses");
         count("releases", plan.queues & !self.is(Kind::Store), "releases");
         let owned = (self.part.words & self.found.owned).any();
-        count("hit_owned", does("hit") & owned, "loads answered here, some words owned");
-        count("hit", does("hit") & !owned, "loads answered here from valid or buffered words");
-        count("misses", does("read"), "reads of words");
-        count("merged", does("join"), "loads that join a read");
-        count("stores_owned", does("store") & !drain, "stores done in place");
-        count("stores_buffered", does("buffer"), "stores buffered");
-        count("ownership", does("ask"), "requests for ownership");
-        count("atomics_owned", does("perform"), "atomics and byte stores done in place");
-        count("atomics", does("own"), "requests for ownership and data");
+        count("hit_owned", does(Operate::Hit) & owned, "loads answered here, some words owned");
+        count("hit", does(Operate::Hit) & !owned, "loads answered here from valid or buffered words");
+        count("misses", does(Operate::Read), "reads of words");
+        count("merged", does(Operate::Join), "loads that join a read");
+        count("stores_owned", does(Operate::Store) & !drain, "stores done in place");
+        count("stores_buffered", does(Operate::Buffer), "stores buffered");
+        count("ownership", does(Operate::Ask), "requests for ownership");
+        count("atomics_owned", does(Operate::Perform), "atomics and byte stores done in place");
+        count("atomics", does(Operate::Own), "requests for ownership and data");
         count(
             "fetched",
-            does("own") & !self.at_llc(&plan.row),
+            does(Operate::Own) & !plan.row.does(Operate::Through),
             "of these, those that bring words to this L1",
         );
-        count("at_llc", does("own") & self.at_llc(&plan.row), "of these, those done at the LLC");
+        count(
+            "at_llc",
+            does(Operate::Own) & plan.row.does(Operate::Through),
+            "of these, those done at the LLC",
+        );
         if self.core.p.joins() {
-            let joins = plan.goes & self.attaches(&plan.row);
+            let joins = plan.goes & plan.row.does(Operate::Attach);
             count("joined", joins, "atomics that join the request of their word");
             let text = "an atomic joins a request behind which a forward waits";
             let late = joins & self.core.misses.is_wanted(plan.join_at);
             cover(&self.core.p.race("joined_late"), late, text);
         }
         let buffered = (self.part.words & self.buffered.words).any();
-        count("hit_buffered", does("hit") & buffered, "loads answered here, some words buffered");
+        count("hit_buffered", does(Operate::Hit) & buffered, "loads answered here, some words buffered");
         if self.core.p.regions {
             let kept = self.found.fixed & self.turns.region();
-            count("hit_region", does("hit") & kept, "loads answered here from lines of read-only regions");
+            count(
+                "hit_region",
+                does(Operate::Hit) & kept,
+                "loads answered here from lines of read-only regions",
+            );
         }
         let words = plan.asked.popcount().zext(32);
-        let flushed = plan.goes & drain & (plan.row.action("ask") | self.hinted(&plan.row, "write"));
+        let flushed = plan.goes & drain & (plan.row.does(Operate::Ask) | plan.row.does(Operate::Write));
         count_amount(
             &self.core.p.named("flushed_words"),
             flushed,
@@ -57,14 +66,14 @@ impl Slot<'_> {
         );
         count("write_backs", plan.goes & plan.evicts, "lines with owned words replaced");
         if self.core.p.flex() {
-            let takes = plan.goes & self.hinted(&plan.row, "take");
-            let shares = self.hinted(&plan.row, "share");
+            let takes = plan.goes & plan.row.does(Operate::Take);
+            let shares = plan.row.does(Operate::Share);
             count("shares", takes & shares, "requests for shared words");
             count("takes", takes & !shares, "loads that ask for ownership and data");
-            let through = plan.goes & self.hinted(&plan.row, "write");
+            let through = plan.goes & plan.row.does(Operate::Write);
             count("write_throughs", through, "entries of the store buffer written through");
             let shared = (self.part.words & self.found.shared).any();
-            count("hit_shared", does("hit") & shared, "loads answered here, some words shared");
+            count("hit_shared", does(Operate::Hit) & shared, "loads answered here, some words shared");
         }
         let waits = self.turns.s1_valid.get() & !(plan.leaves & self.turns.is(Turn::Cu));
         count("wait_cycles", waits, "cycles in which the request at the head waits");
@@ -79,11 +88,11 @@ impl Slot<'_> {
             self.turns.queue_hint();
         });
         when(plan.goes & self.turns.is(Turn::Cu) & !plan.last, || {
-            let words = mux(plan.row.action("perform"), plan.words, self.part.words);
+            let words = mux(plan.row.does(Operate::Perform), plan.words, self.part.words);
             let bytes = spread(words, 4) & op.mask;
             self.turns.s1.set(Op { mask: op.mask & !bytes, ..*op });
         });
-        let performed = plan.goes & plan.row.action("perform") & self.is(Kind::Sync) & plan.last;
+        let performed = plan.goes & plan.row.does(Operate::Perform) & self.is(Kind::Sync) & plan.last;
         let kernel = plan.acquires & self.turns.region();
         when(plan.acquires | (performed & op.acquires), || core.flash(kernel));
         let released = self.turns.is(Turn::Release);
@@ -102,8 +111,8 @@ impl Slot<'_> {
     /// What the CU gets.
     pub(super) fn answer(&self, plan: &Plan) {
         let (core, op) = (self.core, &self.op);
-        let hit = plan.goes & plan.row.action("hit");
-        let performed = plan.goes & plan.row.action("perform") & self.is(Kind::Sync);
+        let hit = plan.goes & plan.row.does(Operate::Hit);
+        let performed = plan.goes & plan.row.does(Operate::Perform) & self.is(Kind::Sync);
         let performed = performed & (!op.store | plan.last);
         let acked = plan.leaves & !plan.looks & !plan.queues;
         let old = core.arrays.data(&self.found);

@@ -4,7 +4,6 @@ use weft_mgcc::choice::{Coherence, Consistency};
 use weft_mgcc::gtsc::l1_info;
 use weft_mgcc::l1::{L1Params, answers, mgcc_l1, operations};
 use weft_mgcc::params::Tsm;
-use weft_rtl::prelude::*;
 
 #[test]
 fn one_clock_and_no_knowledge_of_banks() {
@@ -19,12 +18,12 @@ fn one_clock_and_no_knowledge_of_banks() {
 #[test]
 fn tables_are_sound() {
     let p = L1Params::gtsc_published(Tsm::default());
-    assert_eq!((operations(&p).overlaps(), answers(&p).overlaps()), (vec![], vec![]));
+    assert_eq!((operations(&p).faults(), answers(&p).faults()), (vec![], vec![]));
     let mgcc = L1Params::published(Tsm::default(), Consistency::Rc, Coherence::Mgcc);
-    let ids = |t: Table| t.rows.into_iter().map(|r| r.id).collect::<Vec<_>>();
-    assert!(ids(operations(&p)).contains(&"gtsc.l1.st.absent".to_string()));
-    assert!(!ids(operations(&p)).iter().any(|id| id.contains("st_full.absent")), "no-write-allocate");
-    assert!(!ids(answers(&mgcc)).iter().any(|id| id.contains("renew")));
+    let rows = operations(&p);
+    assert!(rows.rows().iter().any(|row| row.id == "gtsc.l1.st.absent"));
+    assert!(!rows.rows().iter().any(|row| row.id.contains("st_full.absent")), "no-write-allocate");
+    assert!(!answers(&mgcc).rows().iter().any(|row| row.id.contains("renew")));
     assert!(mgcc_l1(&p).unwrap_err().to_string().contains("it is another block's"));
 }
 

@@ -120,9 +120,8 @@ fn it_has_its_storage_and_tables() {
     assert_eq!((bits("lines"), bits("tags"), bits("dirty")), (256 * 8192, 4096 * 33, 4096 * 64));
     assert_eq!(bits("stamps") + bits("landing_stamps"), 0, "no timestamps");
     for kind in [BackKind::Plain, BackKind::Home] {
-        assert!(
-            back_table::requests(kind).overlaps().is_empty() && back_table::fills(kind).overlaps().is_empty()
-        );
+        assert_eq!(back_table::requests(kind).faults(), []);
+        assert_eq!(back_table::fills(kind).faults(), []);
     }
     let through = L2Params::published(Tsm::default());
     assert!(l2_wb(&through).is_err() && mgcc_l2(&back()).is_err(), "each block has its policy");

@@ -38,9 +38,9 @@ fn clocks_of_a_gpu_are_576_bytes() {
 }
 
 #[test]
-fn no_two_rows_overlap() {
+fn tables_are_sound() {
     for coherent in [true, false] {
-        assert_eq!(table::requests(coherent).overlaps(), vec![]);
-        assert_eq!(table::fills(coherent).overlaps(), vec![]);
+        assert_eq!(table::requests(coherent).faults(), []);
+        assert_eq!(table::fills(coherent).faults(), []);
     }
 }

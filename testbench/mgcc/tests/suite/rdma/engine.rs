@@ -278,7 +278,7 @@ fn everybody_gets_the_answer_to_what_was_asked() {
         }
     }
     let missed: Vec<_> = seen.iter().filter(|(_, count)| **count == 0).collect();
-    assert!(missed.is_empty() && seen.len() == table().rows.len() + 5, "{missed:?} of {}", seen.len());
+    assert!(missed.is_empty() && seen.len() == table().rows().len() + 5, "{missed:?} of {}", seen.len());
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 
 use weft_bench::pages;
 use weft_rtl::area::area;
-use weft_spandex::denovo_l1::{Atomics, info, table};
+use weft_spandex::denovo_l1::{info, table};
 
 /// spandex.md section 7: bits of the lines, from the hardware's own declarations.
 #[test]
@@ -24,11 +24,13 @@ fn the_published_l1_stores_what_the_specification_says() {
 
 #[test]
 fn tables_are_those_of_the_hardware() {
-    let operations = || table::operations(&[Atomics::Join, Atomics::Through]);
-    assert_eq!((operations().overlaps(), table::forwards().overlaps()), (vec![], vec![]));
+    for (joins, through) in [(false, false), (true, false), (false, true), (true, true)] {
+        assert_eq!(table::operations(joins, through).faults(), []);
+    }
     let text = format!(
-        "Operations of the CU and of the store buffer:\n\n{}\nForwards, by the state of their words:\n\n{}",
-        operations().to_markdown(),
+        "{}\nOperations of the CU and of the store buffer:\n\n{}\nForwards, by the state of their words:\n\n{}",
+        table::machine().to_svg(),
+        table::operations(true, true).to_markdown(),
         table::forwards().to_markdown(),
     );
     pages::is_current("spandex/docs/denovo-l1.md", &text);

@@ -21,14 +21,16 @@ fn the_published_l1_stores_what_the_specification_says() {
 #[test]
 fn tables_are_those_of_the_hardware() {
     let text = format!(
-        "Operations of the CU:\n\n{}\nAtomics and synchronising stores of CU scope, with `scopes=1`:\n\n{}\nAnswers of the translation unit:\n\n{}",
+        "{}\nOperations of the CU:\n\n{}\nAtomics and synchronising stores of CU scope, with `scopes=1`:\n\n{}\nAnswers of the translation unit:\n\n{}",
+        gpu_l1::table::machine().to_svg(),
         gpu_l1::table::operations().to_markdown(),
         gpu_l1::table::locals().to_markdown(),
         gpu_l1::table::answers().to_markdown(),
     );
     pages::is_current("spandex/docs/gpu-l1.md", &text);
     let text = format!(
-        "Requests of the L1:\n\n{}\nResponses:\n\n{}\nForwards:\n\n{}",
+        "{}\nRequests of the L1:\n\n{}\nResponses:\n\n{}\nForwards:\n\n{}",
+        tu_gpu::machine().to_svg(),
         tu_gpu::requests().to_markdown(),
         tu_gpu::responses().to_markdown(),
         tu_gpu::forwards().to_markdown(),

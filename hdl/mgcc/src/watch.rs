@@ -1,0 +1,118 @@
+//! Observers of transition tables where a state is that of one of many entries, or is seen by the table in other words.
+
+use weft_rtl::prelude::*;
+use weft_rtl::transitions::{Columns, Decoded, Row};
+
+/// An event, and the entries to which it happens: one bit each.
+pub(crate) struct Happens<E> {
+    pub event: E,
+    pub to: Bits,
+    /// Entries whose state changes for it in this cycle, where that may be later.
+    pub moves: Bits,
+}
+
+impl<E> Happens<E> {
+    /// An event that moves its entries at once.
+    pub fn new(event: E, to: Bits) -> Happens<E> {
+        Happens { event, to, moves: to }
+    }
+}
+
+/// Counts the rows that entries take; the last two columns are state and event. `state`: bit b of every entry's encoding in vector b. Gives the states to
+/// which the rows lead; an event without a row for an entry's state fails an assertion, whose name begins with `name`.
+pub(crate) fn rows_of_entries<E: HwEnum, A>(
+    name: &str,
+    rows: &[&Row<A>],
+    state: &[Bits],
+    events: &[Happens<E>],
+) -> Vec<Bits> {
+    let none = lit_bv(Bv::zero(state[0].width()));
+    let is = |code: &u64| {
+        let bits = state.iter().enumerate().map(|(b, bits)| if code >> b & 1 == 1 { *bits } else { !*bits });
+        bits.reduce(|all, one| all & one).unwrap_or(none)
+    };
+    let mut after = state.to_vec();
+    for Happens { event, to, moves } in events {
+        let mut listed = none;
+        for row in rows {
+            let [.., states, events] = &row.when[..] else { continue };
+            if !events.contains(&event.encoding()) {
+                continue;
+            }
+            let here = states.iter().map(is).fold(none, |any, one| any | one);
+            cover(&row.id, (*to & here).any(), &row.why);
+            listed = listed | here;
+            if let [next] = row.next[..] {
+                for (b, bits) in after.iter_mut().enumerate() {
+                    let moved = *moves & here;
+                    *bits = if next >> b & 1 == 1 { *bits | moved } else { *bits & !moved };
+                }
+            }
+        }
+        let event = event.label().replace(' ', "_").to_lowercase();
+        assert_always(
+            &format!("{name}_{event}_listed"),
+            (*to & !listed).none(),
+            "every pair of state and event that occurs has a row in the table",
+        );
+    }
+    after
+}
+
+/// Asserts that the states that a cycle leaves are those to which the rows lead.
+pub(crate) fn follows(name: &str, state: Bits, expected: Bits) {
+    let text = "the states that follow are those to which the rows lead";
+    assert_always(&format!("{name}_next"), state.eq(expected), text);
+}
+
+/// Reports what is wrong with a table that is observed by [`rows_of_entries`].
+pub(crate) fn report<C: Columns, S: HwEnum, A: HwEnum>(table: &Transitions<C, S, A>) {
+    table.faults().iter().for_each(|fault| elab_error(format!("table {}: {fault:?}", table.name())));
+}
+
+/// Asserts that rows that lead nowhere keep the state, where no column of their table has it.
+pub(crate) fn keeps<C: Columns, S: HwEnum, A: HwEnum>(
+    table: &Transitions<C, S, A>,
+    row: &Decoded<S, A>,
+    valid: Bool,
+    [before, after]: [Enum<S>; 2],
+) {
+    let rows = table.rows().iter().filter(|row| row.next.is_empty());
+    let here: Vec<Bool> = rows.map(|kept| row.row(&kept.id)).collect();
+    assert_always(
+        &format!("{}_keeps", table.name()),
+        !(valid & any_of(&here)) | before.bits().eq(after.bits()),
+        "a row that leads nowhere leaves the state as it is",
+    );
+}
+
+/// The moves of a table that sees the state in other words; `from`: the states that a row means.
+pub(crate) fn moves<C: Columns, S: HwEnum, A: HwEnum>(
+    table: &Transitions<C, S, A>,
+    from: impl Fn(&Row<A>) -> Vec<S>,
+) -> Transitions<(S,), S, NoAction> {
+    let mut seen = Transitions::new(table.name(), "", &["state"]);
+    for row in table.rows().iter().filter(|row| !row.next.is_empty()) {
+        let next: Vec<S> =
+            S::VARIANTS.iter().copied().filter(|state| row.next.contains(&state.encoding())).collect();
+        let from = from(row);
+        if !from.is_empty() {
+            seen.row(Some(&row.id), (&from[..],), &next, &[], row.why.as_str());
+        }
+    }
+    seen
+}
+
+/// Calls `use_it` with the values that registers have after this cycle ([`Reg::on_next`]).
+pub(crate) fn on_next_of(registers: &[&Reg<Bits>], use_it: impl FnOnce(&[Bits]) + 'static) {
+    let values = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let Some((last, others)) = registers.split_last() else { return };
+    for register in others {
+        let values = values.clone();
+        register.on_next(move |next| values.borrow_mut().push(next));
+    }
+    last.on_next(move |next| {
+        values.borrow_mut().push(next);
+        use_it(&values.borrow());
+    });
+}
