@@ -1,6 +1,7 @@
 //! The language: errors, pictures, SRAM estimates, the tutorial, Verilog.
 
 mod errors;
+mod next;
 mod picture;
 mod sram;
 mod transitions;
