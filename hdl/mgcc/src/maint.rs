@@ -155,7 +155,7 @@ fn describe(banks: u32) {
 /// `last`: the last bank has done its part; `ends`: the fence is given back.
 fn observe(state: &Reg<Enum<MaintState>>, fired: &[(MaintEvent, Bool)], last: Bool, ends: Bool) {
     let table = table();
-    watch::report(&table);
+    table.check();
     machine().check(&[]);
     let mut events: Vec<_> = fired.iter().map(|(event, now)| Happens::new(*event, now.bits())).collect();
     events.push(Happens { event: MaintEvent::LastBank, to: last.bits(), moves: ends.bits() });

@@ -65,11 +65,6 @@ pub(crate) fn follows(name: &str, state: Bits, expected: Bits) {
     assert_always(&format!("{name}_next"), state.eq(expected), text);
 }
 
-/// Reports what is wrong with a table that is observed by [`rows_of_entries`].
-pub(crate) fn report<C: Columns, S: HwEnum, A: HwEnum>(table: &Transitions<C, S, A>) {
-    table.faults().iter().for_each(|fault| elab_error(format!("table {}: {fault:?}", table.name())));
-}
-
 /// Asserts that rows that lead nowhere keep the state, where no column of their table has it.
 pub(crate) fn keeps<C: Columns, S: HwEnum, A: HwEnum>(
     table: &Transitions<C, S, A>,

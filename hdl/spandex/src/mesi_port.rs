@@ -73,8 +73,6 @@ impl LineState {
     pub const WBP: [LineState; 2] = [LineState::WE, LineState::WM];
     /// Owned and open to the core.
     pub const OWNED: [LineState; 2] = [LineState::E, LineState::M];
-    /// Names by encoding.
-    pub const NAMES: [&'static str; 7] = ["I", "S", "E", "M", "P", "WE", "WM"];
 }
 
 /// Kinds of [`MesiReq`].

@@ -368,6 +368,7 @@ fn acknowledgements(
 /// an idle unit `begins` in the next cycle.
 fn observe_rows(u: &Unit, fired: &[(FenceEvent, Bool)], begins: Bool) {
     let (table, now) = (table(), u.state.get());
+    table.check();
     let mut expected = mux(begins, enum_lit(FenceState::Drain), now);
     for (event, happens) in fired {
         let mut known = Vec::new();

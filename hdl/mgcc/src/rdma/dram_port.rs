@@ -162,7 +162,7 @@ fn describe(t: &Tsm) {
 /// Counts the rows taken; `open`: which transactions are.
 fn observe(open: &Reg<Bits>, events: &[Happens<DramEvent>]) {
     let table = table();
-    watch::report(&table);
+    table.check();
     machine().check(&[]);
     let rows: Vec<_> = table.rows().iter().collect();
     let after = watch::rows_of_entries(table.name(), &rows, &[open.get()], events);

@@ -102,7 +102,7 @@ pub(super) fn observe(e: &Entries, arrive: Bits, chosen: &Chosen, back: &Results
         Happens { event: TrkEvent::Answer, to: left, moves: freed },
     ];
     let table = table();
-    watch::report(&table);
+    table.check();
     machine().check(&[]);
     let rows: Vec<_> = table.rows().iter().collect();
     let after = watch::rows_of_entries(table.name(), &rows, &e.state(), &events);

@@ -74,7 +74,7 @@ pub(crate) fn traffic<L: HwEnum>(seen: &Seen<L>) {
 
 /// Counts the rows of a switch's table that messages take; its links are those seen.
 pub(crate) fn rows<L: HwEnum>(table: &LinkTable<L>, links: &[Seen<L>]) {
-    watch::report(table);
+    table.check();
     for seen in links {
         let code = seen.link.link.encoding();
         let rows: Vec<_> = table.rows().iter().filter(|row| row.when[0].contains(&code)).collect();

@@ -105,8 +105,8 @@ impl<C: Columns, S: HwEnum, A: HwEnum> Transitions<C, S, A> {
         })
     }
 
-    /// Hands what is wrong to the module that is being built.
-    pub(super) fn report(&self) {
+    /// Reports what is wrong with the table in the module that is being built, as decoding and observing it do.
+    pub fn check(&self) {
         for fault in self.faults() {
             let table = self.name.to_string();
             let (loc, kind) = match fault {

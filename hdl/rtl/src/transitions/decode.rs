@@ -168,7 +168,7 @@ impl<C: Columns, S: HwEnum, A: HwEnum> Transitions<C, S, A> {
         inputs: impl Inputs<C>,
         of_line: &dyn Fn(&Row<A>) -> Option<Bits>,
     ) -> Decoded<S, A> {
-        self.report();
+        self.check();
         let inputs = inputs.bits();
         let rows: Vec<(Row<A>, Bool)> =
             self.rows.iter().map(|row| (row.clone(), self.matches(&row.when, &inputs))).collect();
@@ -212,7 +212,7 @@ impl<S: HwEnum, E: HwEnum, A: HwEnum> Transitions<(S, E), S, A> {
 
     /// As [`Transitions::observe`]; `name` begins the names of the assertions.
     pub fn observe_as(&self, name: &str, state: &Reg<Enum<S>>, fired: &[(E, Bool)]) {
-        self.report();
+        self.check();
         let now = state.get().bits();
         let mut expected = now;
         for (event, happens) in fired {
@@ -239,7 +239,7 @@ impl<S: HwEnum, E: HwEnum, A: HwEnum> Transitions<(S, E), S, A> {
     /// # Panics
     /// When a row leads to one of several states.
     pub fn drive_as(&self, name: &str, state: &Reg<Enum<S>>, fired: &[(E, Bool)]) {
-        self.report();
+        self.check();
         let now = state.get().bits();
         for (event, happens) in fired {
             for (row, here) in self.rows_of(name, now, *event, *happens) {
