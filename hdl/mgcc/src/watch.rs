@@ -1,7 +1,7 @@
 //! Observers of transition tables where a state is that of one of many entries, or is seen by the table in other words.
 
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::{Columns, Decoded, Row};
+use weft_rtl::transitions::{Columns, Row};
 
 /// An event, and the entries to which it happens: one bit each.
 pub(crate) struct Happens<E> {
@@ -96,18 +96,4 @@ pub(crate) fn moves<C: Columns, S: HwEnum, A: HwEnum>(
         }
     }
     seen
-}
-
-/// Calls `use_it` with the values that registers have after this cycle ([`Reg::on_next`]).
-pub(crate) fn on_next_of(registers: &[&Reg<Bits>], use_it: impl FnOnce(&[Bits]) + 'static) {
-    let values = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
-    let Some((last, others)) = registers.split_last() else { return };
-    for register in others {
-        let values = values.clone();
-        register.on_next(move |next| values.borrow_mut().push(next));
-    }
-    last.on_next(move |next| {
-        values.borrow_mut().push(next);
-        use_it(&values.borrow());
-    });
 }

@@ -7,21 +7,34 @@ use crate::mem::{LaneWriter, RowWriter};
 use crate::signal::Reg;
 use crate::value::*;
 
-impl<T: Data> Reg<T> {
-    /// Calls `use_it` with the value that the register has after this cycle, when the module's description has ended and all assignments are known.
-    ///
-    /// For assertions and cover points: hardware that is driven there comes too late.
-    pub fn on_next(&self, use_it: impl FnOnce(T) + 'static) {
-        let reg = self.clone();
-        at_end(move || {
-            let next = with(|b| {
-                let body = std::mem::take(&mut b.scopes[0]);
-                let leaves: Vec<Bits> = reg.signals().iter().map(|sig| next_of(b, &body, *sig)).collect();
-                b.scopes[0] = body;
-                leaves
-            });
-            use_it(T::from_leaves(reg.shape(), &mut next.into_iter()));
+/// Registers as a cycle leaves them ([`after_cycle`]).
+pub struct After(());
+
+impl After {
+    /// The value that a register has after this cycle.
+    pub fn of<T: Data>(&self, register: &Reg<T>) -> T {
+        let next = with(|b| {
+            let body = std::mem::take(&mut b.scopes[0]);
+            let leaves: Vec<Bits> = register.signals().iter().map(|sig| next_of(b, &body, *sig)).collect();
+            b.scopes[0] = body;
+            leaves
         });
+        T::from_leaves(register.shape(), &mut next.into_iter())
+    }
+}
+
+/// Calls `use_it` when the module's description has ended and all assignments are known.
+///
+/// For assertions and cover points: hardware that is driven there comes too late.
+pub fn after_cycle(use_it: impl FnOnce(&After) + 'static) {
+    at_end(move || use_it(&After(())));
+}
+
+impl<T: Data> Reg<T> {
+    /// [`after_cycle`] of one register.
+    pub fn on_next(&self, use_it: impl FnOnce(T) + 'static) {
+        let register = self.clone();
+        after_cycle(move |after| use_it(after.of(&register)));
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::{Block, BlockState, L1Params};
 use crate::choice::{GtscFault, Inject};
-use crate::watch;
 use weft_rtl::prelude::*;
 
 /// Stamps of a line.
@@ -73,15 +72,15 @@ impl Found {
 impl Arrays {
     /// Calls `use_it` with the state in which this cycle leaves a line, which is in `way` if it is anywhere.
     pub fn on_next_state(&self, line: Bits, way: Bits, use_it: impl FnOnce(Enum<BlockState>) + 'static) {
-        let (set, tag, ways) = (self.set_of(line), self.tag_of(line), self.valid.len());
+        let (set, tag) = (self.set_of(line), self.tag_of(line));
         let here = self.tag_writer.leaves(set, way, &self.tag_port.lane_at(way)).eq(tag);
-        let registers: Vec<&Reg<Bits>> = self.valid.iter().chain(&self.locked).collect();
-        watch::on_next_of(&registers, move |next| {
-            let at = |of: &[Bits]| {
-                let bits: Vec<Bool> = of.iter().map(|bits| bits.bit_at(set)).collect();
+        let (valid, locked) = (self.valid.clone(), self.locked.clone());
+        after_cycle(move |after| {
+            let at = |of: &[Reg<Bits>]| {
+                let bits: Vec<Bool> = of.iter().map(|bits| after.of(bits).bit_at(set)).collect();
                 here & pack_bools(&bits).bit_at(way)
             };
-            use_it(state_of(at(&next[..ways]), at(&next[ways..])));
+            use_it(state_of(at(&valid), at(&locked)));
         });
     }
 

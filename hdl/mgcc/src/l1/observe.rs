@@ -12,7 +12,6 @@ use crate::choice::{GtscFault, Inject};
 use crate::msg::{TsmOp, UpRsp};
 use weft_blocks::msg::{CuOp, CuReq};
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// Everything that is observed.
 pub(super) struct Seen<'a> {

@@ -11,10 +11,8 @@ use crate::msg::{TsmOp, UpReq};
 use crate::params::LINE;
 use crate::time::{later, max};
 use crate::watch;
-use std::rc::Rc;
 use weft_blocks::cache::l1::StallCause;
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// The request of this cycle and what it may do.
 pub(super) struct Stage<'a> {
@@ -36,7 +34,7 @@ pub(super) struct Stage<'a> {
 
 /// What the request finds and takes.
 pub(super) struct Plan {
-    pub row: Rc<Decoded<BlockState, Operate>>,
+    pub row: Decoded<BlockState, Operate>,
     pub found: Found,
     /// MSHRs of the line.
     pub same: Bits,
@@ -103,7 +101,7 @@ impl Stage<'_> {
             no_way: (opens & !up.free()) | (row.does(Operate::Hit) & replies.frozen.get()),
             behind: (row.does(Operate::Fence) | row.does(Operate::Begin)) & replies.fencing.get(),
             served: (row.does(Operate::Wait) & filler.serves(same)) | (takes & filler.valid.get()),
-            row: Rc::new(row),
+            row,
         };
         let must_sweep = self.must_sweep(&plan);
         let held = plan.no_entry | plan.no_slot | plan.no_way | plan.behind | plan.served | must_sweep;

@@ -15,7 +15,6 @@ use crate::msg::TsmOp;
 use crate::params::LINE;
 use crate::watch;
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// The decision of stage 1, for observers.
 pub(super) struct BackDecision {

@@ -16,7 +16,6 @@ use crate::params::LINE;
 use crate::time::max;
 use crate::watch;
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// Everything stage 1 works on.
 pub(super) struct Parts<'a> {

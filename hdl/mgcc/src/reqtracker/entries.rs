@@ -5,7 +5,6 @@ use super::select::Chosen;
 use super::{Issue, TrackerParams};
 use crate::msg::*;
 use crate::params::{LINE, Tsm};
-use crate::watch;
 use weft_rtl::prelude::*;
 
 /// What an entry knows of its request.
@@ -162,7 +161,8 @@ impl Entries {
     }
     /// Calls `use_it` with the encoded states that this cycle leaves.
     pub fn on_next_state(&self, use_it: impl FnOnce(&[Bits]) + 'static) {
-        watch::on_next_of(&[&self.lo, &self.hi], use_it);
+        let (lo, hi) = (self.lo.clone(), self.hi.clone());
+        after_cycle(move |after| use_it(&[after.of(&lo), after.of(&hi)]));
     }
     /// Entries that have answered and that nobody needs any more.
     pub fn retired(&self) -> Bits {

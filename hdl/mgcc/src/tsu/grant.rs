@@ -4,7 +4,6 @@ use super::{Held, RdExtend, Sets, TsuAct, TsuParams};
 use crate::choice::Inject;
 use crate::time::max;
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// What the operation's set holds.
 pub(super) struct Found {

@@ -40,7 +40,6 @@ use weft_blocks::common::delay::delayed;
 use weft_blocks::common::fifo::Fifo;
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo, ParamSet};
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// How a read extends the lease of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]

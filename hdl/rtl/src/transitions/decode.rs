@@ -49,6 +49,7 @@ inputs!(A a RA, B b RB, C c RC);
 inputs!(A a RA, B b RB, C c RC, D d RD);
 
 /// Which row is in force, in hardware.
+#[derive(Clone)]
 pub struct Decoded<S, A> {
     table: &'static str,
     valid: Bool,

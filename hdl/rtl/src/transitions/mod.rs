@@ -237,6 +237,34 @@ impl<C: Columns, S: HwEnum, A: HwEnum> Transitions<C, S, A> {
         self.gaps.push(Gap { when: C::codes(when), idle: true, why: why.into(), loc: Loc::caller() });
     }
 
+    /// The rows for some values of a column, as a table of its own: the other values never happen there.
+    ///
+    /// # Panics
+    /// When the table has no column of that type: a slip in the block's source.
+    #[must_use]
+    pub fn only<E: HwEnum>(mut self, name: &'static str, values: &[E]) -> Transitions<C, S, A> {
+        let column = self.columns.iter().position(|column| column.of == TypeId::of::<E>());
+        let column = column.unwrap_or_else(|| panic!("table {} has no such column", self.name));
+        let kept = codes(values);
+        let narrow = |when: &mut Vec<Vec<u64>>| {
+            let asked = &mut when[column];
+            *asked = kept.iter().copied().filter(|code| accepts(asked, *code)).collect();
+            !asked.is_empty()
+        };
+        self.rows.retain_mut(|row| narrow(&mut row.when));
+        self.gaps.retain_mut(|gap| narrow(&mut gap.when));
+        let all = self.columns[column].values.iter().map(|value| value.1);
+        let others: Vec<u64> = all.filter(|code| !kept.contains(code)).collect();
+        if !others.is_empty() {
+            let mut when = vec![Vec::new(); self.columns.len()];
+            when[column] = others;
+            let why = "another table has these".to_string();
+            self.gaps.push(Gap { when, idle: false, why, loc: self.loc });
+        }
+        self.name = name;
+        self
+    }
+
     /// Name, for documentation and assertions.
     pub fn name(&self) -> &'static str {
         self.name

@@ -4,8 +4,10 @@ use super::arrays::Place;
 use super::decide::{Decision, Now, evicted};
 use super::params::{LlcFault, LlcParams, word_bits};
 use super::stages::Parts;
+use super::table::{Progresses, Replace};
 use super::tbes::{Begin, Changes};
 use super::types::*;
+use super::words::{Commit, Return, Word};
 use crate::amo::WordAlu;
 use crate::msg::{FwdOp, Rsp, RspOp};
 use weft_rtl::prelude::*;
@@ -44,10 +46,10 @@ impl Act<'_> {
         self.n.valid & self.n.op.kind.is(kind)
     }
     fn stores(&self) -> Bool {
-        self.d.blocked.does("store")
+        self.d.blocked.does(Progresses::Store)
     }
     fn installs(&self) -> Bool {
-        self.d.blocked.does("install")
+        self.d.blocked.does(Progresses::Install)
     }
     fn set(&self) -> Bits {
         self.p().set_of(self.n.op.req.line)
@@ -57,7 +59,7 @@ impl Act<'_> {
     pub fn act(&self) -> Done {
         let (n, d, arrays) = (self.n, self.d, self.with.arrays);
         let place = self.place();
-        let takes = d.write_backs[0].does("take");
+        let takes = d.write_backs[0].does(Return::Take);
         when(d.commits | takes | self.stores() | self.installs() | d.fetches, || {
             arrays.put(self.set(), n.look.way, &place);
         });
@@ -69,7 +71,28 @@ impl Act<'_> {
         self.begins();
         let (complete, by_write_back) = self.progress(place.owned);
         self.lists(complete);
+        self.leads();
         Done { answers, crossed, complete, by_write_back, place }
+    }
+
+    /// Asserts that words, line and TBE become what the tables say.
+    fn leads(&self) {
+        let (n, d, tbes) = (self.n, self.d, self.with.tbes);
+        let before = Place { there: n.look.there, owned: n.look.owned, sharers: n.look.sharers };
+        let (line, owned) = self.with.arrays.left(self.set(), n.look.way, &before);
+        let kept = mux(line.state.is(LineState::S), enum_lit(Word::S), enum_lit(Word::V));
+        let after = |words: Bits| mux((words & owned).any(), enum_lit(Word::O), kept);
+        d.commits_v.leads_to(after(n.free));
+        d.commits_s.leads_to(after(n.free));
+        d.commits_o.leads_to(after(n.taken));
+        d.write_backs[0].leads_to(after(d.mine));
+        let alike = |words: Bits| (words & owned).none() | (words & !owned).none();
+        let text = "words of one state go by one row";
+        assert_always("llc_words_alike", !d.commits | (alike(n.free) & alike(n.taken)), text);
+        d.frames.leads_to(line.state);
+        let searches = self.is(Kind::Req) | self.is(Kind::Replay);
+        let blocked = d.blocked.clone();
+        tbes.on_kind(mux(searches, n.look.by, n.index), move |kind| blocked.leads_to(kind));
     }
 
     /// The way after the step, but for the words.
@@ -78,18 +101,18 @@ impl Act<'_> {
         let there = n.look.there;
         let empty = d.fresh | d.fetches | self.installs();
         let before = |value: Bits| some(value, !empty);
-        let granted = some(n.free, d.commits_v.does("grant") | d.commits_s.does("grant"))
-            | some(n.taken, d.commits_o.does("grant"));
+        let granted = some(n.free, d.commits_v.does(Commit::Grant) | d.commits_s.does(Commit::Grant))
+            | some(n.taken, d.commits_o.does(Commit::Grant));
         let released = match p.fault {
             LlcFault::StaleOwner => lit_bv(Bv::zero(p.s.words())),
-            _ => some(n.taken, d.commits_o.does("release")),
+            _ => some(n.taken, d.commits_o.does(Commit::Release)),
         };
         let back = d.mine_taken() | some(n.op.req.mask, self.stores());
         let owned = ((before(n.look.owned) | granted) & !released & !back).named("s3_owned_next");
         // A revocation of words that other devices have in a shared line leaves its sharers alone: they have not got these words.
         let spared = n.op.kind.is(Kind::Commit) & n.tbe.kind.is(TbeKind::Phase1) & !n.progress.inv;
-        let unshares = d.commits_s.does("unshare") & !spared;
-        let shares = d.commits_v.does("share") | d.commits_s.does("share");
+        let unshares = d.commits_s.does(Commit::Unshare) & !spared;
+        let shares = d.commits_v.does(Commit::Share) | d.commits_s.does(Commit::Share);
         let latched = n.op.kind.is(Kind::Commit) & n.tbe.kind.is(TbeKind::Phase1);
         let mut more = some(n.progress.kept, latched);
         if p.fault != LlcFault::ForgottenSharer {
@@ -112,11 +135,11 @@ impl Act<'_> {
         let (n, d) = (self.n, self.d);
         let back = (d.mine_taken().any() | self.stores()) & n.op.dirty;
         let back = if self.p().fault == LlcFault::LostDirty { bool_lit(false) } else { back };
-        d.does("write") | (self.performs() & self.performed().1.any()) | back
+        d.does(Commit::Write) | (self.performs() & self.performed().1.any()) | back
     }
 
     fn performs(&self) -> Bool {
-        self.d.commits_v.does("perform") | self.d.commits_s.does("perform")
+        self.d.commits_v.does(Commit::Perform) | self.d.commits_s.does(Commit::Perform)
     }
 
     /// The line after the operation of a ReqWT+data, and the words that it wrote.
@@ -129,10 +152,10 @@ impl Act<'_> {
     fn words(&self) {
         let (p, n, d) = (self.p(), self.n, self.d);
         let (after, wrote) = self.performed();
-        let writes = some(n.free, d.commits_v.does("write") | d.commits_s.does("write"))
-            | some(n.taken, d.commits_o.does("write"));
+        let writes = some(n.free, d.commits_v.does(Commit::Write) | d.commits_s.does(Commit::Write))
+            | some(n.taken, d.commits_o.does(Commit::Write));
         let brings = d.mine_taken() | some(n.op.req.mask, self.stores() | self.installs());
-        let grants = d.does("grant");
+        let grants = d.does(Commit::Grant);
         let owner = n.op.req.src.zext(word_bits());
         let owners = pack(&vec![owner; p.s.words() as usize]);
         let mask = writes | brings | some(n.op.req.mask, grants) | some(wrote, self.performs());
@@ -145,24 +168,27 @@ impl Act<'_> {
     fn answers(&self) -> (Bool, Bits) {
         let (p, n, d) = (self.p(), self.n, self.d);
         let kinds = [
-            ("RspS", RspOp::RspS),
-            ("RspO", RspOp::RspO),
-            ("RspOdata", RspOp::RspOData),
-            ("RspWT", RspOp::RspWt),
-            ("RspWTdata", RspOp::RspWtData),
+            (Commit::RspS, RspOp::RspS),
+            (Commit::RspO, RspOp::RspO),
+            (Commit::RspOData, RspOp::RspOData),
+            (Commit::RspWt, RspOp::RspWt),
+            (Commit::RspWtData, RspOp::RspWtData),
         ];
         let first = enum_lit(RspOp::RspV);
-        let op = kinds.iter().fold(first, |rest, (name, op)| mux(d.does(name), enum_lit(*op), rest));
+        let op = kinds.iter().fold(first, |rest, (action, op)| mux(d.does(*action), enum_lit(*op), rest));
         let answered = n.op.kind.is(Kind::Commit) & n.tbe.kind.is(TbeKind::Phase1);
         let words = n.free & !some(n.progress.ans, answered);
-        let says = kinds.iter().fold(d.does("RspV"), |any, (name, _)| any | d.does(name));
+        let says = kinds.iter().fold(d.does(Commit::RspV), |any, (action, _)| any | d.does(*action));
         let answers = (says & words.any()).named("s3_answers");
         let extras = n.op.req.flex & n.ask.is(Ask::ReqV) & bool_lit(p.flex);
         let kept = if p.fault == LlcFault::OwnedExtras { lit_bv(Bv::zero(p.s.words())) } else { n.owned };
         let back = self.is(Kind::Wb);
         let crossed = self.crossed();
         // A way into which a whole line is written or owned has never been read: its row shows nothing.
-        let shows = d.does("RspV") | d.does("RspS") | d.does("RspOdata") | d.does("RspWTdata");
+        let shows = d.does(Commit::RspV)
+            | d.does(Commit::RspS)
+            | d.does(Commit::RspOData)
+            | d.does(Commit::RspWtData);
         when(answers | back, || {
             self.with.outs.up.answer(&Rsp {
                 op: mux(back, enum_lit(RspOp::RspWb), op),
@@ -191,10 +217,12 @@ impl Act<'_> {
 
     fn forwards(&self) {
         let (p, n, d) = (self.p(), self.n, self.d);
-        let kinds = [("fwd_o", FwdOp::ReqO), ("fwd_od", FwdOp::ReqOData), ("fwd_wt", FwdOp::ReqWt)];
+        let kinds =
+            [(Commit::FwdO, FwdOp::ReqO), (Commit::FwdOData, FwdOp::ReqOData), (Commit::FwdWt, FwdOp::ReqWt)];
         let first = enum_lit(FwdOp::ReqV);
-        let op =
-            kinds.iter().fold(first, |rest, (name, op)| mux(d.commits_o.does(name), enum_lit(*op), rest));
+        let op = kinds
+            .iter()
+            .fold(first, |rest, (action, op)| mux(d.commits_o.does(*action), enum_lit(*op), rest));
         when(d.commits & n.taken.any(), || {
             self.with.outs.up.forward(&Job {
                 op,
@@ -217,7 +245,7 @@ impl Act<'_> {
 
     fn orders(&self) {
         let (n, d) = (self.n, self.d);
-        let write = d.frames.does("write");
+        let write = d.frames.does(Replace::Write);
         when(write | d.fetches, || {
             self.with.outs.order(&Order {
                 write,
@@ -278,13 +306,13 @@ impl Act<'_> {
         let before = n.progress;
         let src = n.op.req.src.one_hot(p.sharing());
         let after = Progress {
-            ack: before.ack & !some(src, d.blocked.does("ack")),
-            rv: before.rv & !some(n.op.req.mask, d.blocked.does("back")),
-            kept: before.kept | some(src, d.blocked.does("keep")),
+            ack: before.ack & !some(src, d.blocked.does(Progresses::Ack)),
+            rv: before.rv & !some(n.op.req.mask, d.blocked.does(Progresses::Back)),
+            kept: before.kept | some(src, d.blocked.does(Progresses::Keep)),
             ..before
         };
-        let collects = d.blocked.does("collect");
-        let comes = d.blocked.does("ack") | d.blocked.does("back") | collects;
+        let collects = d.blocked.does(Progresses::Collect);
+        let comes = d.blocked.does(Progresses::Ack) | d.blocked.does(Progresses::Back) | collects;
         when(comes, || self.with.tbes.set_progress(n.index, &after));
         let still = match p.fault {
             LlcFault::NoWait => bool_lit(false),

@@ -134,6 +134,12 @@ impl<T: LineTag> Arrays<T> {
         }
     }
 
+    /// What this cycle leaves in a way of a set that has `before`: the tag, and the words owned.
+    pub fn left(&self, set: Bits, way: Bits, before: &Place<T>) -> (T, Bits) {
+        let there = self.tags.put.leaves(set, way, &before.there);
+        (there, self.owned.put.leaves(set, way, &before.owned))
+    }
+
     /// Writes words of a line.
     pub fn put_words(&self, row: Bits, mask: Bits, data: Bits) {
         self.lines.put.write_packed(row, mask, data);

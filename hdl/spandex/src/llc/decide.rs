@@ -1,10 +1,12 @@
 //! Stage 3, the decision: what the operation is to its line, by the tables.
 
 use super::params::{LlcFault, LlcParams, ReqsPolicy, RvkoGran, SharerMode};
+use super::rows::{Rows, coded};
 use super::stages::{Parts, Stages};
-use super::table::{self, Rows};
+use super::table::{self, Comes, Frame, Progresses, Replace, Use};
 use super::tbes::Tbe;
 use super::types::*;
+use super::words::{self, Back, Before, Commit, Met, Return, Word};
 use crate::msg::ReqOp;
 use weft_rtl::prelude::*;
 
@@ -37,12 +39,12 @@ pub(super) struct Now {
 
 /// What is done.
 pub(super) struct Decision {
-    pub commits_v: Rows,
-    pub commits_s: Rows,
-    pub commits_o: Rows,
-    pub frames: Rows,
-    pub blocked: Rows,
-    pub write_backs: [Rows; 2],
+    pub commits_v: Rows<Word, Commit>,
+    pub commits_s: Rows<Word, Commit>,
+    pub commits_o: Rows<Word, Commit>,
+    pub frames: Rows<LineState, Replace>,
+    pub blocked: Rows<TbeKind, Progresses>,
+    pub write_backs: [Rows<Word, Return>; 2],
     /// The request commits.
     pub commits: Bool,
     /// Into a way without a line.
@@ -65,12 +67,12 @@ pub(super) struct Decision {
 
 impl Decision {
     /// A row of the commit takes an action.
-    pub fn does(&self, name: &'static str) -> Bool {
-        self.commits_v.does(name) | self.commits_s.does(name) | self.commits_o.does(name)
+    pub fn does(&self, action: Commit) -> Bool {
+        self.commits_v.does(action) | self.commits_s.does(action) | self.commits_o.does(action)
     }
     /// Words that a write-back gives back.
     pub fn mine_taken(&self) -> Bits {
-        self.mine & self.write_backs[0].does("take").repeat(self.mine.width())
+        self.mine & self.write_backs[0].does(Return::Take).repeat(self.mine.width())
     }
 }
 
@@ -167,13 +169,6 @@ pub(super) fn now(with: &Parts, stages: &Stages) -> Now {
     }
 }
 
-/// Position of the first name whose condition holds, else of `rest`.
-pub(crate) fn coded(names: &[&'static str], pairs: &[(Bool, &str)], rest: &str) -> Bits {
-    let width = bits_for(names.len() as u64);
-    let value = |name: &str| lit(names.iter().position(|n| *n == name).map_or(0, |i| i as u64), width);
-    pairs.iter().rev().fold(value(rest), |so_far, (now, name)| mux(*now, value(name), so_far))
-}
-
 /// Sharers of the line's place.
 fn sharers(p: &LlcParams, look: &Look) -> Bits {
     match p.sharers {
@@ -184,15 +179,18 @@ fn sharers(p: &LlcParams, look: &Look) -> Bits {
     }
 }
 
+/// What has to be asked because of words of one state.
+type Asks = Rows<NoState, Before>;
+
 /// What phase 1 has to ask: sharers and words.
-fn before(p: &LlcParams, n: &Now, (s, o): (&Rows, &Rows)) -> (Bits, Bits) {
+fn before(p: &LlcParams, n: &Now, (s, o): (&Asks, &Asks)) -> (Bits, Bits) {
     let everything = n.op.req.mask.all() & n.ask.is_any(&[Ask::ReqO, Ask::ReqOData]);
     let exempt = n.op.req.src.one_hot(p.sharing()) & everything.repeat(p.sharing());
-    let inv = sharers(p, &n.look) & !exempt & s.does("inv").repeat(p.sharing());
+    let inv = sharers(p, &n.look) & !exempt & s.does(Before::Inv).repeat(p.sharing());
     let whole = whole_owners(p, n.owners, n.owned, n.taken);
     let revoked = if p.rvko == RvkoGran::Line { whole } else { n.taken };
-    let some = |rows: &Rows, name, words: Bits| words & rows.does(name).repeat(p.s.words());
-    (inv, some(o, "revoke", revoked) | some(o, "downgrade", whole))
+    let some = |action, words: Bits| words & o.does(action).repeat(p.s.words());
+    (inv, some(Before::Revoke, revoked) | some(Before::Downgrade, whole))
 }
 
 /// What waits at the place where a missing line could go.
@@ -207,14 +205,14 @@ fn frame(p: &LlcParams, n: &Now) -> Bits {
         _ => n.look.owned.any() | shared,
     };
     let pairs = [
-        (n.moved_in & there.dirty, "dirty_out"),
-        (n.moved_in, "clean_out"),
-        (n.look.full, "full"),
-        (there.state.is(LineState::I), "empty"),
-        (held, "held"),
-        (there.dirty, "dirty"),
+        (n.moved_in & there.dirty, Frame::DirtyOut),
+        (n.moved_in, Frame::CleanOut),
+        (n.look.full, Frame::Full),
+        (there.state.is(LineState::I), Frame::Empty),
+        (held, Frame::Held),
+        (there.dirty, Frame::Dirty),
     ];
-    coded(&table::FRAMES, &pairs, "clean").named("s3_frame")
+    coded(&pairs, Frame::Clean).named("s3_frame")
 }
 
 /// What has come to a blocked line; meaningless for others.
@@ -223,53 +221,55 @@ fn event(n: &Now) -> (Bool, Bits) {
     let joins = (is(Kind::Req) | is(Kind::Replay)) & n.look.blocked;
     let answers = is(Kind::Rvk);
     let pairs = [
-        (joins, "Req"),
-        (is(Kind::Ack), "Ack"),
-        (answers & n.op.nodata, "NoData"),
-        (answers & n.op.kept, "Kept"),
-        (answers, "RvkO"),
-        (is(Kind::Wb), "ReqWB"),
-        (is(Kind::Mem), "Memory"),
+        (joins, Comes::Req),
+        (is(Kind::Ack), Comes::Ack),
+        (answers & n.op.nodata, Comes::NoData),
+        (answers & n.op.kept, Comes::Kept),
+        (answers, Comes::RvkO),
+        (is(Kind::Wb), Comes::ReqWb),
+        (is(Kind::Mem), Comes::Memory),
     ];
     let write_back = is(Kind::Wb) & n.look.blocked;
     let at = joins | is(Kind::Ack) | answers | write_back | is(Kind::Mem) | is(Kind::Commit);
-    (at, coded(&table::EVENTS, &pairs, "Done").named("s3_event"))
+    (at, coded(&pairs, Comes::Done).named("s3_event"))
 }
 
 /// Decides by the tables.
 pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
     let Parts { p, tbes, .. } = with;
     let request = n.ask.bits();
-    let word = |w: &str| coded(&table::WORDS, &[], w);
+    let met = table::met(p);
+    let word = |word: Word| lit(word.encoding(), 2);
     let shared = n.state.is(LineState::S);
     let first = n.here & !n.op.kind.is(Kind::Commit);
-    let asked = |w, at| Rows::listed(&table::phases(p, w), at, &[request, word(w)]);
-    let phases_s = asked("S", first & shared & n.free.any());
-    let phases_o = asked("O", first & n.taken.any());
+    let asked =
+        |name, w, at| Rows::listed(&words::before(met).only(name, &[w]), at, request, (request, word(w)));
+    let phases_s = asked("llc_phases_s", Word::S, first & shared & n.free.any());
+    let phases_o = asked("llc_phases_o", Word::O, first & n.taken.any());
     let (inv, rv) = before(p, n, (&phases_s, &phases_o));
     let phase1 = (inv.any() | rv.any()).named("s3_phase1");
     let missing = n.request & !n.here & (n.moved_in | !n.look.blocked);
     let whole = n.op.req.mask.all() & n.ask.is_any(&[Ask::ReqO, Ask::ReqWt, Ask::ReqWtFwd]);
-    let usage = coded(&table::USES, &[(whole, "whole")], "fetch");
-    let frames = Rows::new(&table::frames(), missing, &[usage, frame(p, n)]);
-    let fresh = (frames.does("take") & whole).named("s3_fresh");
+    let usage = coded(&[(whole, Use::Whole)], Use::Fetch);
+    let frames = Rows::new(&table::frames(), missing, (usage, frame(p, n)));
+    let fresh = (frames.does(Replace::Take) & whole).named("s3_fresh");
     let commits = ((n.here & !phase1) | fresh).named("s3_commits");
     let some = |words: Bits| commits & words.any();
-    let rows = |w, at| Rows::new(&table::commits(p, w), at, &[request, word(w)]);
+    let rows = |name, w, at| Rows::new(&words::words(met).only(name, &[w]), at, (request, word(w)));
     let free = some(n.free);
-    let commits_v = rows("V", free & (fresh | !shared));
-    let commits_s = rows("S", free & !fresh & shared);
-    let commits_o = rows("O", some(n.taken));
+    let commits_v = rows("llc_words_v", Word::V, free & (fresh | !shared));
+    let commits_s = rows("llc_words_s", Word::S, free & !fresh & shared);
+    let commits_o = rows("llc_words_o", Word::O, some(n.taken));
     let (at, event) = event(n);
     let holder = tbes.at(mux(n.op.kind.is_any(&[Kind::Req, Kind::Replay]), n.look.by, n.index)).kind;
-    let blocked = Rows::new(&table::blocked(p), at, &[holder.bits(), event]);
+    let blocked = Rows::new(&table::blocked(met.shares), at, (holder, event));
     let mine = (n.taken & words_of(p, n.owners, n.op.req.src)).named("s3_mine");
     let back = n.valid & n.op.kind.is(Kind::Wb);
     Decision {
-        write_backs: write_backs(n, back, mine),
-        joins: (frames.does("join") | blocked.does("join")).named("s3_joins"),
-        fetches: (frames.does("take") & !whole).named("s3_fetches"),
-        evicts: frames.does("evict").named("s3_evicts"),
+        write_backs: write_backs(n, met, back, mine),
+        joins: (frames.does(Replace::Join) | blocked.does(Progresses::Join)).named("s3_joins"),
+        fetches: (frames.does(Replace::Take) & !whole).named("s3_fetches"),
+        evicts: frames.does(Replace::Evict).named("s3_evicts"),
         commits_v,
         commits_s,
         commits_o,
@@ -285,14 +285,14 @@ pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
 }
 
 /// Rows of a write-back: for the words that its sender owns, and for the others.
-fn write_backs(n: &Now, back: Bool, mine: Bits) -> [Rows; 2] {
+fn write_backs(n: &Now, met: Met, back: Bool, mine: Bits) -> [Rows<Word, Return>; 2] {
     let others = back & (n.op.req.mask & !mine).any();
-    let rest = mux(n.look.hit, lit(1, 2), lit(2, 2));
-    let [taken, dropped] = table::write_backs();
-    [
-        Rows::new(&taken, back & mine.any(), &[lit(0, 1), lit(0, 2)]),
-        Rows::new(&dropped, others, &[lit(0, 1), rest]),
-    ]
+    let code = |back: Back| lit(back.encoding(), 2);
+    let rest = mux(n.look.hit, code(Back::Other), code(Back::Absent));
+    let part = |name, values: &[Back]| words::write_back(met).only(name, values);
+    let taken = part("llc_words_back", &[Back::Mine]);
+    let dropped = part("llc_words_crossed", &[Back::Other, Back::Absent]);
+    [Rows::new(&taken, back & mine.any(), (code(Back::Mine),)), Rows::new(&dropped, others, (rest,))]
 }
 
 /// Sharers to ask, and words to revoke, before a line leaves its way.

@@ -55,6 +55,7 @@ pub mod table;
 mod tbes;
 pub(crate) mod types;
 pub(crate) mod upward;
+pub mod words;
 
 pub(crate) use types::blank;
 
@@ -92,6 +93,8 @@ pub fn spandex_llc(p: &LlcParams) -> Result<Arc<Module>, BlockError> {
 }
 
 fn describe(p: &LlcParams) {
+    let met = table::met(p);
+    words::word_machine(met).check(if met.shares { &[] } else { &[words::Word::S] });
     let own = input::<Bits>("own", p.s.node_bits());
     let stages = stages::Stages::new(p);
     let arrays = arrays::Arrays::new(p);

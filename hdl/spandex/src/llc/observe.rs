@@ -4,9 +4,10 @@ use super::act::Done;
 use super::decide::{Decision, Now, words_of};
 use super::params::{LlcParams, ReqsPolicy};
 use super::stages::{Entered, Parts, Stages};
-use super::table;
+use super::table::{self, Progresses, Replace};
 use super::types::*;
 use super::upward::Sending;
+use super::words::{self, Commit, Return, Word};
 use crate::msg::{FwdOp, ReqOp, RspOp, WordOp};
 use weft_rtl::prelude::*;
 
@@ -121,7 +122,7 @@ fn answers(seen: &Seen) {
     assert_always("llc_rvko_expected", !seen.is(Kind::Rvk) | asked, text);
     let owned = (n.op.req.mask & !n.look.owned).none();
     let text = "words that come back with data have not come back before";
-    assert_always("llc_rvko_once", !d.blocked.does("store") | owned, text);
+    assert_always("llc_rvko_once", !d.blocked.does(Progresses::Store) | owned, text);
     let sharer = n.op.req.src.zext(8).lt(u64::from(p.s.sharers)) & !n.op.nodata;
     let kept = seen.is(Kind::Rvk) & n.op.kept;
     assert_always("llc_kept_by_sharer", !kept | sharer, "only a device that may hold S keeps words in S");
@@ -148,14 +149,14 @@ fn write_back_races(seen: &Seen) {
     race("wb_beside_phase1", beside, "words come back to a blocked line that does not revoke them");
     race(
         "wb_stale",
-        d.write_backs[1].does("cross") & n.look.hit,
+        d.write_backs[1].does(Return::Cross) & n.look.hit,
         "words come back that have a new owner, or none",
     );
-    let nodata = n.valid & d.blocked.does("back") & n.op.nodata;
+    let nodata = n.valid & d.blocked.does(Progresses::Back) & n.op.nodata;
     let still = (n.op.req.mask & n.look.owned).any();
     race("nodata_before_wb", nodata & still, "an owner answers without data before its write-back is here");
     race("nodata_after_wb", nodata & !still, "an owner answers without data after its write-back");
-    let partial = d.mine_taken().any() & d.write_backs[1].does("cross");
+    let partial = d.mine_taken().any() & d.write_backs[1].does(Return::Cross);
     race("wb_partly_stale", partial, "of a write-back some words are still its sender's");
 }
 
@@ -176,7 +177,7 @@ fn request_races(seen: &Seen) {
         let commit = n.op.kind.is(Kind::Commit) & d.commits;
         let latched = commit & n.ask.is(Ask::ReqS1) & n.state.is(LineState::V);
         race("policy_latched", latched, "what was revoked decided how a ReqS is answered");
-        let beside = d.commits_s.does("unshare") & n.owned.any() & !n.op.req.mask.all();
+        let beside = d.commits_s.does(Commit::Unshare) & n.owned.any() & !n.op.req.mask.all();
         race("owned_in_shared", beside, "a shared line with owned words is written");
         let evicts = d.evicts & n.look.sharers.any();
         race("evict_shared", evicts & n.look.owned.none(), "a line with sharers is replaced");
@@ -192,12 +193,21 @@ fn mixtures(seen: &Seen) {
     let (n, d) = (seen.n, seen.d);
     let both = n.here & (d.commits | d.phase1) & n.taken.any() & n.free.any();
     let both = both.named("s3_mixed");
-    for (request, word) in table::mixtures(seen.p()) {
-        let asked = n.ask.bits().eq(table::REQUESTS.iter().position(|r| *r == request).unwrap_or(0) as u64);
-        let there = n.state.is(LineState::S).eq(bool_lit(word == "S"));
+    for row in words::words(table::met(seen.p())).rows() {
+        let Some((request, word)) = row_name(&row.id).split_once('.') else { continue };
+        if word == Word::O.label() {
+            continue;
+        }
+        let asked = n.ask.bits().eq(row.when[0][0]);
+        let there = n.state.is(LineState::S).eq(bool_lit(word == Word::S.label()));
         let text = format!("of the words of a {request} some are owned, the others {word}");
         race(&format!("mixed_{request}_{word}"), both & asked & there, &text);
     }
+}
+
+/// A row's identifier without the bank.
+fn row_name(id: &str) -> &str {
+    id.trim_start_matches("spandex.llc.")
 }
 
 fn list_races(seen: &Seen) {
@@ -210,7 +220,7 @@ fn list_races(seen: &Seen) {
     race("replay_takes_rest", rest, "it takes the rest of its list along");
     race("replay_moves", replay & d.joins, "a stalled request joins the list of another TBE");
     race("joins_list", d.joins & seen.is(Kind::Req) & n.look.blocked, "a request finds its line blocked");
-    race("set_full", d.frames.does("join"), "a request finds every way of its set blocked");
+    race("set_full", d.frames.does(Replace::Join), "a request finds every way of its set blocked");
     let other = n.look.blocked & d.joins & seen.is(Kind::Req);
     let coming = seen.parts.tbes.at(n.look.by).line.ne(n.op.req.line);
     race("joins_coming", other & coming, "its line is to come when another has been replaced");
@@ -219,10 +229,11 @@ fn list_races(seen: &Seen) {
 /// Requests by type and word state.
 fn requests(seen: &Seen) {
     let d = seen.d;
-    for (word, rows) in table::WORDS.iter().zip([&d.commits_v, &d.commits_s, &d.commits_o]) {
-        for row in table::commits(seen.p(), word).rows {
-            let name = row.id.trim_start_matches("spandex.llc.").replace('.', "_");
-            let text = format!("requests with such words: {}", row.text);
+    let table = words::words(table::met(seen.p()));
+    for (word, rows) in [(Word::V, &d.commits_v), (Word::S, &d.commits_s), (Word::O, &d.commits_o)] {
+        for row in table.rows().iter().filter(|row| row.when[1] == [word.encoding()]) {
+            let name = row_name(&row.id).replace('.', "_");
+            let text = format!("requests with such words: {}", row.why);
             count(&format!("llc_{name}"), rows.row(&row.id), &text);
         }
     }
@@ -230,7 +241,7 @@ fn requests(seen: &Seen) {
     count("llc_fills", seen.is(Kind::Mem), "lines that came from memory");
     count("llc_entered", seen.entered.req, "requests that entered the pipeline");
     count("llc_phase1", d.phase1, "requests that had to wait for others");
-    count("llc_writes", d.frames.does("write"), "lines written to memory");
+    count("llc_writes", d.frames.does(Replace::Write), "lines written to memory");
 }
 
 fn traffic(seen: &Seen) {

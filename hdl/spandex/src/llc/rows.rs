@@ -1,9 +1,10 @@
 //! Tables of stage 3, in force for some operations only.
 
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::{Columns, Decoded, Inputs};
+use weft_rtl::transitions::{Columns, Inputs};
 
 /// A table in force: its rows' cover marks, and its actions; those that no row takes are low.
+#[derive(Clone)]
 pub(crate) struct Rows<S, A> {
     at: Bool,
     decoded: Decoded<S, A>,
@@ -13,6 +14,17 @@ impl<S: HwEnum, A: HwEnum> Rows<S, A> {
     /// Decodes a table; `at`: its inputs mean something.
     pub fn new<C: Columns>(table: &Transitions<C, S, A>, at: Bool, inputs: impl Inputs<C>) -> Rows<S, A> {
         Rows { at, decoded: table.decode(at, inputs) }
+    }
+    /// The same for a table whose first column, `first`, lists only some values; others take no action.
+    pub fn listed<C: Columns>(
+        table: &Transitions<C, S, A>,
+        at: Bool,
+        first: Bits,
+        inputs: impl Inputs<C>,
+    ) -> Rows<S, A> {
+        let known: Vec<Bool> =
+            table.rows().iter().flat_map(|row| &row.when[0]).map(|code| first.eq(*code)).collect();
+        Rows::new(table, at & any_of(&known), inputs)
     }
     /// The row in force takes an action.
     pub fn does(&self, action: A) -> Bool {

@@ -144,6 +144,15 @@ impl Tbes {
             sends: self.sending().bit_at(index),
         }
     }
+    /// Calls `use_it` with the kind that an entry has after this cycle.
+    pub fn on_kind(&self, index: Bits, use_it: impl FnOnce(Enum<TbeKind>) + 'static) {
+        let kinds = self.kind.clone();
+        after_cycle(move |after| {
+            let kinds: Vec<_> = kinds.iter().map(|kind| after.of(kind)).collect();
+            use_it(select(&kinds, index));
+        });
+    }
+
     /// Its request.
     pub fn request(&self, index: Bits) -> Held {
         self.request.0.read(index)

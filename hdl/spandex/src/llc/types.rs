@@ -17,7 +17,7 @@ pub(crate) trait LineTag: Data<Shape = LlcParams> + Copy {
 /// State of a line; a word that is owned is O whatever its line is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 2)]
-pub(super) enum LineState {
+pub enum LineState {
     /// Not here.
     I,
     /// Here, no sharers.
@@ -84,18 +84,31 @@ impl Held {
     }
 }
 
-/// A request as the bank treats it: of a ReqS its option counts.
+/// A request as the bank treats it: of a ReqS its option counts, of a ReqWT where it is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 4)]
-pub(crate) enum Ask {
+pub enum Ask {
+    /// Words to read.
     ReqV,
+    /// ReqS, answered by RspS.
     ReqS1,
+    /// ReqS, answered by RspV.
     ReqS2,
+    /// ReqS, answered by RspO+data.
     ReqS3,
+    /// Words to write here.
+    #[hw(label = "ReqWT")]
     ReqWt,
+    /// Words to write at their owner, if they have one.
+    #[hw(label = "ReqWTfwd")]
     ReqWtFwd,
+    /// Ownership.
     ReqO,
+    /// An operation to be done here.
+    #[hw(label = "ReqWTdata")]
     ReqWtData,
+    /// Ownership with the words.
+    #[hw(label = "ReqOdata")]
     ReqOData,
 }
 
@@ -167,7 +180,7 @@ pub(super) struct Look {
 /// What a TBE is there for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 2)]
-pub(super) enum TbeKind {
+pub enum TbeKind {
     /// Its line comes from memory.
     Fill,
     /// Sharers and owners of its line are asked before its request commits.

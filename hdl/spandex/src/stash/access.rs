@@ -11,7 +11,6 @@ use super::turn::Turn;
 use crate::msg::ReqOp;
 use weft_blocks::msg::CuOp;
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// What the operation in S1, or of the store buffer, does.
 pub(super) struct Plan {

@@ -10,7 +10,6 @@ use crate::word_l1::answer::{Answer, Now};
 use crate::word_l1::forward::status_after;
 use crate::word_l1::table::{Forward, Status};
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// Words of one status.
 struct Group {

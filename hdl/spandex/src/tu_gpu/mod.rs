@@ -42,7 +42,6 @@ pub use table::{Answered, Ask, Entry, Refuse, forwards, machine, requests, respo
 use weft_blocks::common::arbiter::RoundRobin;
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// Builds the unit.
 ///

@@ -9,7 +9,6 @@ use super::table::{Case, Forward, Place, forwards};
 use crate::mesi_port::{ExtOp, LineState, MesiExt, UpOp};
 use crate::msg::{Fwd, FwdOp, Rsp, RspOp};
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// Words that a forward is about.
 fn target(m: &Fwd) -> Bits {

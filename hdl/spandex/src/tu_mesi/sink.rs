@@ -8,7 +8,6 @@ use super::params::TuMesiInject;
 use super::table::{Answered, Awaited, Outcome, responses};
 use crate::msg::{Rsp, RspOp};
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// The response channel, and whose turn its head is.
 pub(super) struct Sink {

@@ -5,7 +5,6 @@ use super::table::{Forward, Status};
 use crate::msg::{Fwd, FwdOp, Rsp, RspOp};
 use crate::params::Spandex;
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// The forward at work.
 #[derive(Clone, Copy)]

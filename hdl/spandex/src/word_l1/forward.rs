@@ -9,7 +9,6 @@ use super::turn::Turn;
 use crate::gpu_l1::op::merge;
 use crate::msg::{FwdOp, RspOp};
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// Where the unit is with the forward at the head.
 pub(crate) struct FwdUnit {

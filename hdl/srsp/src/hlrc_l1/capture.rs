@@ -14,7 +14,6 @@ use super::params::{HlrcInject, HlrcL1Params};
 use super::table::{Give, OwnState, Where, revokes};
 use crate::msg::{Probe, ProbeOp, WbOp};
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// The buffer, with the REVOKE that is at work.
 pub(super) struct Capture {

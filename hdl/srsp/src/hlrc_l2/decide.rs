@@ -11,7 +11,6 @@ use super::types::*;
 use crate::msg::RspOp;
 use weft_blocks::common::mshr::MshrMatch;
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// A decoded table.
 pub(super) struct Rows<S, A> {

@@ -11,9 +11,7 @@ use crate::lr_tbl::LrFound;
 use crate::msg::{Pack, Probe, ProbeOp};
 use crate::pa_tbl::PaFound;
 use crate::params::Impl;
-use std::rc::Rc;
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// Where the probe is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
@@ -179,7 +177,7 @@ pub(super) struct ProbeUnit {
 
 /// The row at work.
 pub(super) struct ProbePlan {
-    row: Rc<Decoded<ProbeStep, ProbeDoes>>,
+    row: Decoded<ProbeStep, ProbeDoes>,
     /// The steps to which it leads.
     moves: [(ProbeStep, Bool); 4],
     /// The probe's slot is this one, and it drops its line.
@@ -239,7 +237,7 @@ impl ProbeUnit {
         };
         let moves = [ProbeStep::Flush, ProbeStep::Drop, ProbeStep::Settle, ProbeStep::Pack];
         let moves = moves.map(|step| (step, leads(step)));
-        let mut plan = ProbePlan { row: Rc::new(row), moves, inv: slot, here: slot, done };
+        let mut plan = ProbePlan { row, moves, inv: slot, here: slot, done };
         plan.inv = slot & plan.row.does(ProbeDoes::Inv);
         plan
     }

@@ -17,7 +17,6 @@ use crate::params::Impl;
 use weft_blocks::cache::l1::StallCause;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// What a slot sees.
 pub(super) struct Slot<'a> {

@@ -11,10 +11,8 @@ use super::table::{TokenDoes, TokenState, Use};
 use super::types::*;
 use crate::lock_tbl::Lock;
 use crate::msg::{RspOp, SyncOp};
-use std::rc::Rc;
 use weft_blocks::common::mshr::MshrMatch;
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// The decision of stage 1, for observers.
 pub(super) struct Decision {
@@ -30,7 +28,7 @@ pub(super) struct Decision {
     lines: Decoded<LineState, LineDoes>,
     frames: Decoded<NoState, FrameDoes>,
     locks: Decoded<NoState, LockDoes>,
-    token: Rc<Decoded<TokenState, TokenDoes>>,
+    token: Decoded<TokenState, TokenDoes>,
     /// A row of that table is in force.
     pub at_line: Bool,
     pub at_frame: Bool,
@@ -166,14 +164,14 @@ fn lining(
     (lines, frames, at_frame)
 }
 
-fn tokens(with: &Parts, op: &Op, valid: Bool) -> (Rc<Decoded<TokenState, TokenDoes>>, Bool) {
+fn tokens(with: &Parts, op: &Op, valid: Bool) -> (Decoded<TokenState, TokenDoes>, Bool) {
     let is = |kind: Kind| op.kind.is(kind);
     let at = (valid & (is(Kind::Token) | is(Kind::TokenRel))).named("s1_at_token");
     // The token is kept for a waiter whose turn it is.
     let kept = with.ingress.claims(op.src).1 & is(Kind::Token);
     let taken = with.token.held.get() | kept;
     let taken = taken.bits().named("s1_token");
-    let rows = Rc::new(table::token().decode(at, (taken, is(Kind::TokenRel).bits())));
+    let rows = table::token().decode(at, (taken, is(Kind::TokenRel).bits()));
     let row = rows.clone();
     with.token.held.on_next(move |held| row.leads_to((held | kept).bits().as_enum::<TokenState>()));
     (rows, at)

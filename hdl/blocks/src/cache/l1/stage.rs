@@ -2,9 +2,6 @@
 
 use super::reply::Replies;
 use super::*;
-use std::cell::RefCell;
-use std::rc::Rc;
-use weft_rtl::transitions::Decoded;
 
 /// The request in S1.
 pub(super) struct Stage<'a> {
@@ -19,7 +16,7 @@ pub(super) struct Stage<'a> {
 
 /// What S1 finds and chooses before it acts.
 struct Found {
-    row: Rc<Decoded<L1State, L1Act>>,
+    row: Decoded<L1State, L1Act>,
     /// Ways that hold the line.
     hit_oh: Bits,
     way: Bits,
@@ -68,18 +65,18 @@ impl Stage<'_> {
 
     /// The line is left in the state to which its row leads.
     fn follow(&self, f: &Found, arrays: &Arrays, misses: &Misses) {
-        let (row, go) = (Rc::clone(&f.row), self.go.get());
+        let (row, go) = (f.row.clone(), self.go.get());
         let set = arrays.set_of(self.s1.line);
-        let copies: Rc<RefCell<Vec<Bool>>> = Rc::default();
-        for (w, valid) in arrays.valid.iter().enumerate() {
-            let (copies, here) = (Rc::clone(&copies), f.hit_oh.bit(w as u32));
-            valid.on_next(move |next| copies.borrow_mut().push(here & next.bit_at(set)));
-        }
+        let (valid, hit, open) = (arrays.valid.clone(), f.hit_oh, misses.open.clone());
         let fresh = f.entry.one_hot(misses.count) & f.alloc.repeat(misses.count);
         let joinable = f.join_oh | fresh;
-        misses.open.on_next(move |next| {
-            let waits = mux((next & joinable).any(), enum_lit(L1State::P), enum_lit(L1State::I));
-            row.leads_to_when(go, mux(any_of(&copies.borrow()), enum_lit(L1State::V), waits));
+        after_cycle(move |after| {
+            let ways = valid.iter().enumerate();
+            let copies = ways.map(|(w, valid)| hit.bit(w as u32) & after.of(valid).bit_at(set));
+            let copies = any_of(&copies.collect::<Vec<_>>());
+            let open = (after.of(&open) & joinable).any();
+            let waits = mux(open, enum_lit(L1State::P), enum_lit(L1State::I));
+            row.leads_to_when(go, mux(copies, enum_lit(L1State::V), waits));
         });
     }
 
@@ -108,7 +105,7 @@ impl Stage<'_> {
             entry: (!misses.busy.get()).lowest_set(),
             alloc: alloc.named("s1_alloc"),
             sends: sends.named("s1_sends"),
-            row: Rc::new(row),
+            row,
         }
     }
 

@@ -14,9 +14,7 @@ use super::tables::{self, GpuState, HomeState, L2Act, ReqState};
 use super::tags::{Lookup, Tags};
 use super::types::*;
 use crate::msg::{DirRecv, ReqKind};
-use std::rc::Rc;
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// Everything stage 1 works on.
 pub(super) struct Parts<'a> {
@@ -37,12 +35,12 @@ pub(super) struct Decision {
     pub op: Op,
     pub look: Lookup,
     pub found: Match,
-    pub requester: Rc<Decoded<ReqState, L2Act>>,
+    pub requester: Decoded<ReqState, L2Act>,
     /// Of a line that other nodes serve.
     pub requester_state: Bits,
-    pub home: Rc<Decoded<HomeState, L2Act>>,
+    pub home: Decoded<HomeState, L2Act>,
     /// At a GPU home.
-    pub gpu_home: Option<Rc<Decoded<GpuState, L2Act>>>,
+    pub gpu_home: Option<Decoded<GpuState, L2Act>>,
     pub requester_side: Bool,
     pub home_side: Bool,
     pub gpu_side: Bool,
@@ -164,8 +162,7 @@ fn held_states(parts: &Parts, look: &Lookup, gpu: Bits, requester: Bits) -> (Bit
 }
 
 /// Rows of a line at the requester, at home, and at the home in the GPU.
-type Rows =
-    (Rc<Decoded<ReqState, L2Act>>, Rc<Decoded<HomeState, L2Act>>, Option<Rc<Decoded<GpuState, L2Act>>>);
+type Rows = (Decoded<ReqState, L2Act>, Decoded<HomeState, L2Act>, Option<Decoded<GpuState, L2Act>>);
 
 /// Decodes the rows of a line at the requester, at home and, with two levels, at the home in the GPU; `valid` but not blocked.
 fn rows(p: &L2Params, line: Bits, ev: &Events, (valid, blocked): (Bool, Bool)) -> Rows {
@@ -177,7 +174,7 @@ fn rows(p: &L2Params, line: Bits, ev: &Events, (valid, blocked): (Bool, Bool)) -
     let home = tables::home().decode_about(line, valid & ev.home_side & !blocked, ev.home);
     let gpu_valid = valid & ev.gpu_side & !blocked;
     let gpu_home = p.hier.then(|| tables::gpu_home(p.write_back).decode_about(line, gpu_valid, ev.gpu_home));
-    (Rc::new(requester), Rc::new(home), gpu_home.map(Rc::new))
+    (requester, home, gpu_home)
 }
 
 /// Carries out stage 1.
@@ -280,7 +277,7 @@ pub(super) fn connect(parts: &Parts) -> Decision {
     d
 }
 
-fn acts(table: &Option<Rc<Decoded<GpuState, L2Act>>>, act: L2Act) -> Bool {
+fn acts(table: &Option<Decoded<GpuState, L2Act>>, act: L2Act) -> Bool {
     table.as_ref().map_or(bool_lit(false), |table| table.does(act))
 }
 

@@ -4,10 +4,7 @@ use super::decide::{Decision, Parts};
 use super::tables::{GpuState, HomeState, L2Act, ReqEvent, ReqState};
 use super::tables::{gpu_home_machine, home_machine, requester, requester_machine};
 use super::types::LineState;
-use std::cell::RefCell;
-use std::rc::Rc;
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// What the cycle leaves of the MSHR of the line, if it has one.
 struct Left {
@@ -36,7 +33,7 @@ pub(super) fn connect(parts: &Parts, d: &Decision) {
     let gpu = d.gpu_side & (d.go | first(gpu_acts));
     let home = d.home_side & d.go;
     let (table, before) = (requester(p.forces(), p.write_back), d.requester_state.zext(3).as_enum());
-    let rows = (Rc::clone(&d.requester), Rc::clone(&d.home), d.gpu_home.clone());
+    let rows = (d.requester.clone(), d.home.clone(), d.gpu_home.clone());
     with_mshr(parts, d, move |left| {
         let wait = |plain, poisoned| mux(left.poisoned, enum_lit(poisoned), enum_lit(plain));
         let after = mux(left.waits, wait(ReqState::P, ReqState::PX), of_requester(line));
@@ -99,16 +96,14 @@ fn with_mshr(parts: &Parts, d: &Decision, use_it: impl FnOnce(Left) + 'static) {
     let here = mux(d.found.hit, d.found.index, m.free_index());
     // Without a free one nothing is opened, and the number is that of another line's.
     let own = d.found.hit | !m.valid.get().all();
-    let seen: Rc<RefCell<Vec<Bool>>> = Rc::default();
-    // A register's next value is known at the end only, one by one.
-    let notes = [&m.atom, &m.poisoned].into_iter().chain(&m.atomics);
-    notes.for_each(|flags| {
-        let seen = Rc::clone(&seen);
-        flags.on_next(move |next| seen.borrow_mut().push(next.bit_at(here)));
-    });
-    m.valid.on_next(move |next| {
-        let seen = seen.borrow();
-        let atomics = seen.get(2).copied().unwrap_or_else(|| bool_lit(false));
-        use_it(Left { waits: own & next.bit_at(here) & !seen[0], poisoned: seen[1], atomics });
+    let (valid, atom, poisoned, atomics) =
+        (m.valid.clone(), m.atom.clone(), m.poisoned.clone(), m.atomics.clone());
+    after_cycle(move |after| {
+        let bit = |flags: &Reg<Bits>| after.of(flags).bit_at(here);
+        use_it(Left {
+            waits: own & bit(&valid) & !bit(&atom),
+            poisoned: bit(&poisoned),
+            atomics: atomics.as_ref().map_or_else(|| bool_lit(false), bit),
+        });
     });
 }

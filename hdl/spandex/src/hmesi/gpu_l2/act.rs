@@ -1,9 +1,11 @@
 //! Stage 3, carrying the decision out: all words of a request change in this one step.
 
 use super::decide::{Decision, Now};
+use super::leads;
 use super::params::{GpuL2Fault, GpuL2Params};
 use super::stages::Parts;
 use super::stalls::Stall;
+use super::table::{Progresses, Replace, Serve};
 use super::tbes::Begin;
 use super::types::*;
 use crate::amo::WordAlu;
@@ -11,6 +13,7 @@ use crate::hmesi::msg::HRspOp;
 use crate::llc::LlcParams;
 use crate::llc::arrays::Place;
 use crate::llc::types::{Ask, Held, Job, blank};
+use crate::llc::words::{Commit, Return};
 use crate::msg::{FwdOp, Rsp, RspOp};
 use weft_rtl::prelude::*;
 
@@ -45,31 +48,31 @@ impl Act<'_> {
     fn p(&self) -> &GpuL2Params {
         self.with.p
     }
-    fn is(&self, kind: Kind) -> Bool {
+    pub fn is(&self, kind: Kind) -> Bool {
         self.n.valid & self.n.op.kind.is(kind)
     }
     /// The request of a TBE of a kind commits.
     fn of(&self, kind: TbeKind) -> Bool {
         self.is(Kind::Commit) & self.n.tbe.kind.is(kind)
     }
-    fn client(&self, action: &'static str) -> Bool {
+    fn client(&self, action: Serve) -> Bool {
         self.d.client.does(action)
     }
-    fn installs(&self) -> Bool {
-        self.client("install_s") | self.client("install_e") | self.client("install_m")
+    pub fn installs(&self) -> Bool {
+        self.client(Serve::InstallS) | self.client(Serve::InstallE) | self.client(Serve::InstallM)
     }
     fn stores(&self) -> Bool {
-        self.d.blocked.does("store")
+        self.d.blocked.does(Progresses::Store)
     }
     /// The line of a forward goes from its way.
     fn drops(&self) -> Bool {
-        let drops = self.client("drop");
+        let drops = self.client(Serve::Drop);
         match self.p().fault {
-            GpuL2Fault::KeepInvalid => drops & !self.client("ack"),
+            GpuL2Fault::KeepInvalid => drops & !self.client(Serve::Ack),
             _ => drops,
         }
     }
-    fn set(&self) -> Bits {
+    pub fn set(&self) -> Bits {
         self.bank.set_of(self.n.op.req.line)
     }
 
@@ -77,8 +80,8 @@ impl Act<'_> {
     pub fn act(&self) -> Done {
         let (n, d, arrays) = (self.n, self.d, self.with.arrays);
         let place = self.place();
-        let moves = self.drops() | self.client("share") | self.installs() | d.fetches;
-        when(d.commits | d.write_backs[0].does("take") | self.stores() | moves, || {
+        let moves = self.drops() | self.client(Serve::Share) | self.installs() | d.fetches;
+        when(d.commits | d.write_backs[0].does(Return::Take) | self.stores() | moves, || {
             arrays.put(self.set(), n.look.way, &place);
         });
         when(d.commits, || arrays.touch(self.set(), n.look.tree, n.look.way));
@@ -89,14 +92,16 @@ impl Act<'_> {
         self.begins();
         let (complete, by_write_back) = self.progress(place.owned);
         self.lists(complete);
+        leads::connect(self);
         Done { answers, crossed, complete, by_write_back, place }
     }
 
     /// The way after the step, but for the words.
     fn place(&self) -> Place<L2Tag> {
         let (p, n, d) = (self.p(), self.n, self.d);
-        let granted = some(n.free, d.commits_v.does("grant")) | some(n.taken, d.commits_o.does("grant"));
-        let released = some(n.taken, d.commits_o.does("release"));
+        let granted =
+            some(n.free, d.commits_v.does(Commit::Grant)) | some(n.taken, d.commits_o.does(Commit::Grant));
+        let released = some(n.taken, d.commits_o.does(Commit::Release));
         let back = d.mine_taken() | some(n.op.req.mask, self.stores());
         let empty = d.fetches | self.installs() | self.drops();
         let owned = (some(n.look.owned, !empty) | granted) & !released & !back;
@@ -105,9 +110,9 @@ impl Act<'_> {
         let once = if p.fault == GpuL2Fault::KeepOnce { bool_lit(false) } else { once };
         let choices = [
             (d.fetches | self.drops() | (d.commits & once), Perm::I),
-            (self.client("install_s") | self.client("share"), Perm::S),
-            (self.client("install_e"), Perm::E),
-            (self.client("install_m") | (d.commits & n.writes), Perm::M),
+            (self.client(Serve::InstallS) | self.client(Serve::Share), Perm::S),
+            (self.client(Serve::InstallE), Perm::E),
+            (self.client(Serve::InstallM) | (d.commits & n.writes), Perm::M),
         ];
         let perm =
             choices.into_iter().fold(n.look.there.perm, |rest, (now, perm)| mux(now, enum_lit(perm), rest));
@@ -116,7 +121,7 @@ impl Act<'_> {
     }
 
     fn performs(&self) -> Bool {
-        self.d.commits_v.does("perform")
+        self.d.commits_v.does(Commit::Perform)
     }
 
     /// The line after the operation of a ReqWT+data, and the words that it wrote.
@@ -129,9 +134,10 @@ impl Act<'_> {
     fn words(&self) {
         let (n, d) = (self.n, self.d);
         let (after, wrote) = self.performed();
-        let writes = some(n.free, d.commits_v.does("write")) | some(n.taken, d.commits_o.does("write"));
+        let writes =
+            some(n.free, d.commits_v.does(Commit::Write)) | some(n.taken, d.commits_o.does(Commit::Write));
         let brings = d.mine_taken() | some(n.op.req.mask, self.stores() | self.installs());
-        let grants = d.does("grant");
+        let grants = d.does(Commit::Grant);
         let owner = n.op.req.src.zext(crate::params::WORD);
         let owners = pack(&vec![owner; self.p().s.words() as usize]);
         let mask = writes | brings | some(n.op.req.mask, grants) | some(wrote, self.performs());
@@ -144,19 +150,19 @@ impl Act<'_> {
     fn answers(&self) -> (Bool, Bits) {
         let (p, n, d) = (self.p(), self.n, self.d);
         let kinds = [
-            ("RspO", RspOp::RspO),
-            ("RspOdata", RspOp::RspOData),
-            ("RspWT", RspOp::RspWt),
-            ("RspWTdata", RspOp::RspWtData),
+            (Commit::RspO, RspOp::RspO),
+            (Commit::RspOData, RspOp::RspOData),
+            (Commit::RspWt, RspOp::RspWt),
+            (Commit::RspWtData, RspOp::RspWtData),
         ];
         let first = enum_lit(RspOp::RspV);
-        let op = kinds.iter().fold(first, |rest, (name, op)| mux(d.does(name), enum_lit(*op), rest));
-        let says = kinds.iter().fold(d.does("RspV"), |any, (name, _)| any | d.does(name));
+        let op = kinds.iter().fold(first, |rest, (action, op)| mux(d.does(*action), enum_lit(*op), rest));
+        let says = kinds.iter().fold(d.does(Commit::RspV), |any, (action, _)| any | d.does(*action));
         let answers = (says & n.free.any()).named("s3_answers");
         let extras = n.op.req.flex & n.ask.is(Ask::ReqV) & bool_lit(p.flex);
         let back = self.is(Kind::Wb);
         let crossed = self.crossed();
-        let shows = d.does("RspV") | d.does("RspOdata") | d.does("RspWTdata");
+        let shows = d.does(Commit::RspV) | d.does(Commit::RspOData) | d.does(Commit::RspWtData);
         when(answers | back, || {
             self.with.outs.up.answer(&Rsp {
                 op: mux(back, enum_lit(RspOp::RspWb), op),
@@ -185,10 +191,11 @@ impl Act<'_> {
 
     fn forwards(&self) {
         let (p, n, d) = (self.p(), self.n, self.d);
-        let kinds = [("fwd_o", FwdOp::ReqO), ("fwd_od", FwdOp::ReqOData)];
+        let kinds = [(Commit::FwdO, FwdOp::ReqO), (Commit::FwdOData, FwdOp::ReqOData)];
         let first = enum_lit(FwdOp::ReqV);
-        let op =
-            kinds.iter().fold(first, |rest, (name, op)| mux(d.commits_o.does(name), enum_lit(*op), rest));
+        let op = kinds
+            .iter()
+            .fold(first, |rest, (action, op)| mux(d.commits_o.does(*action), enum_lit(*op), rest));
         when(d.commits & n.taken.any(), || {
             self.with.outs.up.forward(&Job {
                 op,
@@ -207,10 +214,11 @@ impl Act<'_> {
     /// What clients and the L3 hear: answers to forwards, and the end of a fill.
     fn replies(&self) {
         let (p, n) = (self.p(), self.n);
-        let (data_s, data_m, wb) = (self.client("data_s"), self.client("data_m"), self.client("wb"));
+        let (data_s, data_m, wb) =
+            (self.client(Serve::DataS), self.client(Serve::DataM), self.client(Serve::Wb));
         let fills = self.of(TbeKind::Fill) & self.d.commits;
         let unblocks = fills & (n.progress.unblock | n.progress.unblock_x);
-        let first = data_s | data_m | self.client("ack") | unblocks;
+        let first = data_s | data_m | self.client(Serve::Ack) | unblocks;
         let ends = mux(n.progress.unblock_x, enum_lit(HRspOp::UnblockX), enum_lit(HRspOp::Unblock));
         let op = mux(data_s, enum_lit(HRspOp::DataS), enum_lit(HRspOp::InvAck));
         let op = mux(data_m, enum_lit(HRspOp::DataM), op);
@@ -224,7 +232,7 @@ impl Act<'_> {
                 tag: n.op.req.tag,
                 wb,
                 dirty: wb & written,
-                kept: wb & self.client("share"),
+                kept: wb & self.client(Serve::Share),
                 data: n.line,
             });
         });
@@ -237,7 +245,7 @@ impl Act<'_> {
     }
 
     fn revokes(&self) -> Bool {
-        self.client("revoke")
+        self.client(Serve::Revoke)
     }
 
     fn waits(&self) -> Bool {
@@ -257,7 +265,7 @@ impl Act<'_> {
             .fold(enum_lit(TbeKind::Fill), |rest, (now, kind)| mux(now, enum_lit(kind), rest));
         let misses = mux(n.writes, enum_lit(Getting::Im), enum_lit(Getting::Is));
         let written = n.look.there.perm.is(Perm::M);
-        let puts = d.frames.does("put");
+        let puts = d.frames.does(Replace::Put);
         let progress = Progress { rv, rvm: rv, fwd: n.op.fwd, node: n.op.node, ..blank::<Progress>(p) };
         when(self.waits(), || {
             self.with.tbes.begin(
@@ -283,20 +291,20 @@ impl Act<'_> {
     fn progress(&self, owned: Bits) -> (Bool, Bool) {
         let (p, n, d) = (self.p(), self.n, self.d);
         let (before, rsp) = (n.progress, n.op.rsp);
-        let (counts, comes) = (self.client("count"), self.installs());
+        let (counts, comes) = (self.client(Serve::Count), self.installs());
         let width = p.s.client_bits();
-        let owner = self.client("install_e") | self.client("install_m");
+        let owner = self.client(Serve::InstallE) | self.client(Serve::InstallM);
         let after = Progress {
-            rv: before.rv & !some(n.op.req.mask, d.blocked.does("back")),
+            rv: before.rv & !some(n.op.req.mask, d.blocked.does(Progresses::Back)),
             come: before.come | comes,
             need: mux(comes, some(n.op.acks, rsp.is(HRspOp::DataM)), before.need),
             acks: before.acks + counts.bits().zext(width),
-            unblock: before.unblock | (self.client("install_s") & n.op.peer),
+            unblock: before.unblock | (self.client(Serve::InstallS) & n.op.peer),
             unblock_x: before.unblock_x | owner,
             ..before
         };
-        let collects = d.blocked.does("collect");
-        let below = d.blocked.does("back") | collects;
+        let collects = d.blocked.does(Progresses::Collect);
+        let below = d.blocked.does(Progresses::Back) | collects;
         let filled = comes | counts;
         when(below | filled, || self.with.tbes.set_progress(n.index, &after));
         let still = match p.fault {
@@ -315,15 +323,15 @@ impl Act<'_> {
         let (p, n, d, tbes) = (self.p(), self.n, self.d, self.with.tbes);
         let (fresh, replay) = (self.is(Kind::Req), self.is(Kind::Replay));
         let index = n.index;
-        when(self.client("once"), || tbes.set_getting(index, Getting::Isi));
-        when(self.client("keep"), || tbes.set_getting(index, Getting::Is));
-        when(self.client("lose"), || tbes.set_getting(index, Getting::Im));
-        when(self.client("leave"), || tbes.set_leaving(index, Leaving::Ii));
-        when(self.client("gone"), || tbes.set_leaving(index, Leaving::No));
+        when(self.client(Serve::Once), || tbes.set_getting(index, Getting::Isi));
+        when(self.client(Serve::Keep), || tbes.set_getting(index, Getting::Is));
+        when(self.client(Serve::Lose), || tbes.set_getting(index, Getting::Im));
+        when(self.client(Serve::Leave), || tbes.set_leaving(index, Leaving::Ii));
+        when(self.client(Serve::Gone), || tbes.set_leaving(index, Leaving::No));
         let still = !n.tbe.leaving.is(Leaving::No) & n.tbe.kind.is(TbeKind::Fill);
         let commits = self.is(Kind::Commit) & d.commits;
         when(commits & still, || tbes.to_put(index));
-        let put_ends = self.client("gone") & n.tbe.kind.is(TbeKind::Put);
+        let put_ends = self.client(Serve::Gone) & n.tbe.kind.is(TbeKind::Put);
         let frees = ((commits & !still) | n.revoked | put_ends).named("s3_frees");
         self.with.stalls.update(
             &Stall {

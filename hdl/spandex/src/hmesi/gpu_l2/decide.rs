@@ -2,14 +2,15 @@
 
 use super::params::{GpuL2Fault, GpuL2Params};
 use super::stages::{Parts, Stages};
-use super::table;
+use super::table::{self, Client, Comes, Frame, MET, Message, Need, Progresses, Replace, Serve, Step, Use};
 use super::tbes::Tbe;
 use super::types::*;
 use crate::hmesi::msg::{HFwdOp, HRspOp};
 use crate::llc::RvkoGran;
-use crate::llc::decide::{coded, owners_of, whole_owners, words_of};
-use crate::llc::table::{Rows, WORDS};
+use crate::llc::decide::{owners_of, whole_owners, words_of};
+use crate::llc::rows::{Rows, coded};
 use crate::llc::types::Ask;
+use crate::llc::words::{self, Back, Before, Commit, Return, Word};
 use crate::msg::ReqOp;
 use weft_rtl::prelude::*;
 
@@ -49,13 +50,13 @@ pub(super) struct Now {
 
 /// What is done.
 pub(super) struct Decision {
-    pub needs: Rows,
-    pub commits_v: Rows,
-    pub commits_o: Rows,
-    pub frames: Rows,
-    pub blocked: Rows,
-    pub client: Rows,
-    pub write_backs: [Rows; 2],
+    pub needs: Rows<Perm, Need>,
+    pub commits_v: Rows<Word, Commit>,
+    pub commits_o: Rows<Word, Commit>,
+    pub frames: Rows<Perm, Replace>,
+    pub blocked: Rows<TbeKind, Progresses>,
+    pub client: Rows<Client, Serve>,
+    pub write_backs: [Rows<Word, Return>; 2],
     /// The request commits.
     pub commits: Bool,
     /// It begins with revocations.
@@ -75,12 +76,12 @@ pub(super) struct Decision {
 
 impl Decision {
     /// A row of the commit takes an action.
-    pub fn does(&self, name: &'static str) -> Bool {
-        self.commits_v.does(name) | self.commits_o.does(name)
+    pub fn does(&self, action: Commit) -> Bool {
+        self.commits_v.does(action) | self.commits_o.does(action)
     }
     /// Words that a write-back gives back.
     pub fn mine_taken(&self) -> Bits {
-        self.mine & self.write_backs[0].does("take").repeat(self.mine.width())
+        self.mine & self.write_backs[0].does(Return::Take).repeat(self.mine.width())
     }
 }
 
@@ -143,13 +144,13 @@ fn frame(p: &GpuL2Params, n: &Now) -> Bits {
     let perm = n.look.there.perm;
     let held = if p.fault == GpuL2Fault::DropOwned { bool_lit(false) } else { n.look.owned.any() };
     let pairs = [
-        (n.look.full & !n.moved_in, "full"),
-        (perm.is(Perm::I), "empty"),
-        (perm.is(Perm::S), "shared"),
-        (perm.is(Perm::E), "clean"),
-        (held, "held"),
+        (n.look.full & !n.moved_in, Frame::Full),
+        (perm.is(Perm::I), Frame::Empty),
+        (perm.is(Perm::S), Frame::Shared),
+        (perm.is(Perm::E), Frame::Clean),
+        (held, Frame::Held),
     ];
-    coded(&table::FRAMES, &pairs, "dirty").named("s3_frame")
+    coded(&pairs, Frame::Dirty).named("s3_frame")
 }
 
 /// What has come to a blocked line; meaningless for others.
@@ -157,10 +158,14 @@ fn event(n: &Now) -> (Bool, Bits) {
     let is = |kind| n.valid & n.op.kind.is(kind);
     let joins = (is(Kind::Req) | is(Kind::Replay)) & n.look.blocked;
     let answers = is(Kind::Rvk);
-    let pairs =
-        [(joins, "Req"), (answers & n.op.nodata, "NoData"), (answers, "RvkO"), (is(Kind::Wb), "ReqWB")];
+    let pairs = [
+        (joins, Comes::Req),
+        (answers & n.op.nodata, Comes::NoData),
+        (answers, Comes::RvkO),
+        (is(Kind::Wb), Comes::ReqWb),
+    ];
     let at = joins | answers | (is(Kind::Wb) & n.look.blocked) | is(Kind::Commit);
-    (at, coded(&table::EVENTS, &pairs, "Done").named("s3_event"))
+    (at, coded(&pairs, Comes::Done).named("s3_event"))
 }
 
 /// What the line is to the L3.
@@ -171,80 +176,83 @@ fn client_state(p: &GpuL2Params, n: &Now) -> Bits {
     let here = |perm| n.look.hit & n.look.there.perm.is(perm);
     let owned = if p.fault == GpuL2Fault::NoRevoke { bool_lit(false) } else { n.look.owned.any() };
     let pairs = [
-        (n.revoked, "RVK"),
-        (n.leaves & n.tbe.leaving.is(Leaving::Mi), "MI"),
-        (n.leaves, "II"),
-        (gets(Getting::Is), "IS"),
-        (gets(Getting::Isi), "ISI"),
-        (gets(Getting::Im), "IM"),
-        (gets(Getting::Sm), "SM"),
-        (here(Perm::S), "S"),
-        (here(Perm::E), "E"),
-        (here(Perm::M) & owned, "O"),
-        (here(Perm::M), "M"),
+        (n.revoked, Client::Rvk),
+        (n.leaves & n.tbe.leaving.is(Leaving::Mi), Client::Mi),
+        (n.leaves, Client::Ii),
+        (gets(Getting::Is), Client::Is),
+        (gets(Getting::Isi), Client::Isi),
+        (gets(Getting::Im), Client::Im),
+        (gets(Getting::Sm), Client::Sm),
+        (here(Perm::S), Client::S),
+        (here(Perm::E), Client::E),
+        (here(Perm::M) & owned, Client::O),
+        (here(Perm::M), Client::M),
     ];
-    coded(&table::CLIENT, &pairs, "I").named("s3_client")
+    coded(&pairs, Client::I).named("s3_client")
 }
 
 /// A message of the L3 or of a client.
 fn message(n: &Now) -> Bits {
     let (answers, rsp, fwd) = (n.op.kind.is(Kind::Answer), n.op.rsp, n.op.fwd);
     let pairs = [
-        (answers & rsp.is(HRspOp::DataS), "DataS"),
-        (answers & rsp.is(HRspOp::DataE), "DataE"),
-        (answers & rsp.is(HRspOp::DataM), "DataM"),
-        (answers & rsp.is(HRspOp::InvAck), "InvAck"),
-        (answers, "WBAck"),
-        (fwd.is(HFwdOp::FwdGetS), "FwdGetS"),
-        (fwd.is(HFwdOp::FwdGetM), "FwdGetM"),
-        (fwd.is(HFwdOp::Recall), "Recall"),
+        (answers & rsp.is(HRspOp::DataS), Message::DataS),
+        (answers & rsp.is(HRspOp::DataE), Message::DataE),
+        (answers & rsp.is(HRspOp::DataM), Message::DataM),
+        (answers & rsp.is(HRspOp::InvAck), Message::InvAck),
+        (answers, Message::WbAck),
+        (fwd.is(HFwdOp::FwdGetS), Message::FwdGetS),
+        (fwd.is(HFwdOp::FwdGetM), Message::FwdGetM),
+        (fwd.is(HFwdOp::Recall), Message::Recall),
     ];
-    coded(&table::MESSAGES, &pairs, "Inv").named("s3_message")
+    coded(&pairs, Message::Inv).named("s3_message")
 }
 
 /// Words to be revoked before the request commits.
-fn before(p: &GpuL2Params, n: &Now, phases: &Rows) -> Bits {
+fn before(p: &GpuL2Params, n: &Now, phases: &Rows<NoState, Before>) -> Bits {
     let words = match p.rvko {
         RvkoGran::Line => whole_owners(&p.bank(), n.owners, n.owned, n.taken),
         RvkoGran::Word => n.taken,
     };
-    words & phases.does("revoke").repeat(p.s.words())
+    words & phases.does(Before::Revoke).repeat(p.s.words())
 }
 
 /// Decides by the tables.
 pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
     let Parts { p, tbes, .. } = with;
     let is = |kind| n.valid & n.op.kind.is(kind);
-    let word = |w: &str| coded(&WORDS, &[], w);
+    let word = |word: Word| lit(word.encoding(), 2);
     let request = n.ask.bits();
     let tried = is(Kind::Req) | is(Kind::Replay);
     let missing = n.request & !n.here & (n.moved_in | !n.look.blocked);
-    let usage = coded(&table::USES, &[(n.writes, "write")], "read");
-    let needs = Rows::new(&table::needs(), (tried & n.here) | missing, &[usage, n.perm.bits()]);
-    let phases = Rows::listed(&table::phases(), tried & n.taken.any(), &[request, word("O")]);
+    let usage = coded(&[(n.writes, Use::Write)], Use::Read);
+    let needs = Rows::new(&table::needs(), (tried & n.here) | missing, (usage, n.perm));
+    let asks = words::before(MET).only("gpu_l2_phases", &[Word::O]);
+    let phases = Rows::listed(&asks, tried & n.taken.any(), request, (request, word(Word::O)));
     let rv = before(p, n, &phases);
     let phase1 = rv.any().named("s3_phase1");
     let upgrades = match p.fault {
         GpuL2Fault::SilentUpgrade => bool_lit(false),
-        _ => needs.does("upgrade"),
+        _ => needs.does(Need::Upgrade),
     };
-    let step = coded(&table::STEPS, &[(n.moved_in, "evicted")], "miss");
-    let frames = Rows::new(&table::frames(), missing, &[step, frame(p, n)]);
+    let step = coded(&[(n.moved_in, Step::Evicted)], Step::Miss);
+    let frames = Rows::new(&table::frames(), missing, (step, frame(p, n)));
     let commits = (n.here & !phase1 & !upgrades).named("s3_commits");
-    let rows = |w, words: Bits| Rows::new(&table::commits(w), commits & words.any(), &[request, word(w)]);
+    let rows = |name, w, some: Bits| {
+        Rows::new(&words::words(MET).only(name, &[w]), commits & some.any(), (request, word(w)))
+    };
     let (at, event) = event(n);
     let holder = tbes.at(mux(tried, n.look.by, n.index)).kind;
-    let blocked = Rows::new(&table::blocked(), at, &[holder.bits(), event]);
+    let blocked = Rows::new(&table::blocked(), at, (holder, event));
     let of_client = is(Kind::Fwd) | is(Kind::Answer) | n.revoked;
-    let client = Rows::new(&table::client(), of_client, &[client_state(p, n), message(n)]);
+    let client = Rows::new(&table::client(), of_client, (client_state(p, n), message(n)));
     let mine = (n.taken & words_of(&p.bank(), n.owners, n.op.req.src)).named("s3_mine");
     Decision {
         write_backs: write_backs(n, is(Kind::Wb), mine),
-        joins: (frames.does("join") | blocked.does("join")).named("s3_joins"),
-        fetches: frames.does("take").named("s3_fetches"),
-        evicts: frames.does("evict").named("s3_evicts"),
-        commits_v: rows("V", n.free),
-        commits_o: rows("O", n.taken),
+        joins: (frames.does(Replace::Join) | blocked.does(Progresses::Join)).named("s3_joins"),
+        fetches: frames.does(Replace::Take).named("s3_fetches"),
+        evicts: frames.does(Replace::Evict).named("s3_evicts"),
+        commits_v: rows("gpu_l2_words_v", Word::V, n.free),
+        commits_o: rows("gpu_l2_words_o", Word::O, n.taken),
         upgrades: upgrades.named("s3_upgrades"),
         needs,
         frames,
@@ -258,12 +266,12 @@ pub(super) fn decide(with: &Parts, n: &Now) -> Decision {
 }
 
 /// Rows of a write-back: for the words that its sender owns, and for the others.
-fn write_backs(n: &Now, back: Bool, mine: Bits) -> [Rows; 2] {
+fn write_backs(n: &Now, back: Bool, mine: Bits) -> [Rows<Word, Return>; 2] {
     let others = back & (n.op.req.mask & !mine).any();
-    let rest = mux(n.look.hit, lit(1, 2), lit(2, 2));
-    let [taken, dropped] = table::write_backs();
-    [
-        Rows::new(&taken, back & mine.any(), &[lit(0, 1), lit(0, 2)]),
-        Rows::new(&dropped, others, &[lit(0, 1), rest]),
-    ]
+    let code = |back: Back| lit(back.encoding(), 2);
+    let rest = mux(n.look.hit, code(Back::Other), code(Back::Absent));
+    let part = |name, values: &[Back]| words::write_back(MET).only(name, values);
+    let taken = part("gpu_l2_words_back", &[Back::Mine]);
+    let dropped = part("gpu_l2_words_crossed", &[Back::Other, Back::Absent]);
+    [Rows::new(&taken, back & mine.any(), (code(Back::Mine),)), Rows::new(&dropped, others, (rest,))]
 }

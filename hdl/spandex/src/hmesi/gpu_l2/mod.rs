@@ -49,6 +49,7 @@
 
 mod act;
 mod decide;
+mod leads;
 mod observe;
 mod outputs;
 mod params;
@@ -60,6 +61,7 @@ mod types;
 
 pub use params::{GpuL2Fault, GpuL2Params};
 
+use crate::llc::words::{Word, word_machine};
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
 
@@ -92,6 +94,8 @@ pub fn gpu_l2(p: &GpuL2Params) -> Result<Arc<Module>, BlockError> {
 }
 
 fn describe(p: &GpuL2Params) {
+    table::machine().check(&[]);
+    word_machine(table::MET).check(&[Word::S]);
     let own = input::<Bits>("own", p.s.h_node_bits());
     let stages = stages::Stages::new(p);
     let arrays = crate::llc::arrays::Arrays::new(&p.bank());

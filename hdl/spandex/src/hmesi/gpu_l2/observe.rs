@@ -4,14 +4,15 @@ use super::act::Done;
 use super::decide::{Decision, Now};
 use super::params::GpuL2Params;
 use super::stages::{Entered, Parts, Stages};
-use super::table;
+use super::table::{self, MET, Progresses, Replace, Serve};
 use super::types::*;
 use crate::hmesi::msg::{HFwdOp, HRspOp};
 use crate::llc::decide::words_of;
-use crate::llc::table::Rows;
 use crate::llc::upward::Sending;
+use crate::llc::words::{self, Return, Word};
 use crate::msg::{FwdOp, ReqOp, RspOp, WordOp};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::Row;
 
 /// What observers look at.
 pub(super) struct Seen<'a> {
@@ -151,11 +152,11 @@ fn answers(seen: &Seen) {
     assert_always("gpu_l2_rvko_expected", !rvk | asked, text);
     let owned = (n.op.req.mask & !n.look.owned).none();
     let text = "words that come back with data have not come back before";
-    assert_always("gpu_l2_rvko_once", !d.blocked.does("store") | owned, text);
+    assert_always("gpu_l2_rvko_once", !d.blocked.does(Progresses::Store) | owned, text);
     let ends = seen.done.complete & n.tbe.sends;
     assert_always("gpu_l2_all_sent", !ends, "what devices have answered has been sent");
     let free = tbes.valid().all();
-    let takes = d.evicts | d.fetches | d.phase1 | d.upgrades | d.client.does("revoke");
+    let takes = d.evicts | d.fetches | d.phase1 | d.upgrades | d.client.does(Serve::Revoke);
     let takes = takes & !seen.is(Kind::Commit);
     assert_always("gpu_l2_tbe_free", !(takes & free), "a transaction that begins finds a free TBE");
     let back = n.revoked & n.look.owned.any();
@@ -170,23 +171,23 @@ fn client_races(seen: &Seen) {
     let (n, d, tbes) = (seen.n, seen.d, seen.parts.tbes);
     let client = |action| d.client.does(action);
     let fills = n.tbe.kind.is(TbeKind::Fill);
-    let late = client("once") & n.progress.come;
+    let late = client(Serve::Once) & n.progress.come;
     race("inv_after_data", late, "an Inv comes when the line is here but its request has not had it");
     let used = seen.is(Kind::Commit) & d.commits & fills & n.tbe.getting.is(Getting::Isi);
     race("used_once", used, "a line serves one request and is gone");
     let again = used & seen.parts.stalls.has(n.index);
     race("used_once_others_wait", again, "others that wait for it ask again");
-    let early = client("count") & !n.progress.come;
+    let early = client(Serve::Count) & !n.progress.come;
     race("ack_before_data", early, "an InvAck comes before the line");
-    let last = client("count") & n.progress.come;
+    let last = client(Serve::Count) & n.progress.come;
     race("ack_after_data", last, "an InvAck comes after the line");
-    race("put_beside_fill", client("gone") & fills, "WBAck comes before the next line");
-    let after = client("gone") & n.tbe.kind.is(TbeKind::Put);
+    race("put_beside_fill", client(Serve::Gone) & fills, "WBAck comes before the next line");
+    let after = client(Serve::Gone) & n.tbe.kind.is(TbeKind::Put);
     race("put_after_fill", after, "the next line was here before WBAck");
     let puts = select(&tbes.todo_put.iter().map(|m| m.get()).collect::<Vec<_>>(), n.index);
     race(
         "forward_before_put_leaves",
-        client("leave") & puts,
+        client(Serve::Leave) & puts,
         "a forward takes a line whose Put has not left",
     );
     let stale =
@@ -198,7 +199,7 @@ fn client_races(seen: &Seen) {
     let revokes = tbes.of_kinds(&[TbeKind::Revoke]).popcount().gt(1);
     race("two_revoke", revokes, "two forwards revoke words at a time");
     let full = tbes.of_kinds(&[TbeKind::Fill, TbeKind::Put, TbeKind::Evict, TbeKind::Phase1]).popcount();
-    let reserve = full.eq(u64::from(seen.p().s.tbes - 1)) & client("revoke");
+    let reserve = full.eq(u64::from(seen.p().s.tbes - 1)) & client(Serve::Revoke);
     race("reserved_tbe", reserve, "a forward gets the TBE that is reserved");
     let listed = n.revoked & seen.parts.stalls.has(n.index);
     race("stalled_behind_forward", listed, "requests have waited for a forward");
@@ -211,13 +212,13 @@ fn write_back_races(seen: &Seen) {
     let forward = revoked.any() & n.tbe.kind.is(TbeKind::Revoke);
     race("wb_crosses_forward", forward, "the same for a forward of the L3");
     race("wb_last", done.by_write_back, "a write-back is the last thing that a TBE waits for");
-    let stale = d.write_backs[1].does("cross") & n.look.hit;
+    let stale = d.write_backs[1].does(Return::Cross) & n.look.hit;
     race("wb_stale", stale, "words come back that have a new owner, or none");
-    let nodata = n.valid & d.blocked.does("back") & n.op.nodata;
+    let nodata = n.valid & d.blocked.does(Progresses::Back) & n.op.nodata;
     let still = (n.op.req.mask & n.look.owned).any();
     race("nodata_before_wb", nodata & still, "an owner answers without data before its write-back is here");
     race("nodata_after_wb", nodata & !still, "an owner answers without data after its write-back");
-    let partial = d.mine_taken().any() & d.write_backs[1].does("cross");
+    let partial = d.mine_taken().any() & d.write_backs[1].does(Return::Cross);
     race("wb_partly_stale", partial, "of a write-back some words are still its sender's");
 }
 
@@ -234,7 +235,7 @@ fn request_races(seen: &Seen) {
     race("replay", replay & d.commits, "a stalled request commits");
     race("replay_blocks", replay & blocks, "a stalled request blocks again");
     race("replay_joins", replay & d.joins, "a stalled request joins the list of another TBE");
-    race("set_full", d.frames.does("join"), "a request finds every way of its set blocked");
+    race("set_full", d.frames.does(Replace::Join), "a request finds every way of its set blocked");
     let joins = d.joins & seen.is(Kind::Req) & n.look.blocked;
     race("joins_list", joins, "a request finds its line blocked");
     let tbe = seen.parts.tbes.at(n.look.by);
@@ -247,21 +248,25 @@ fn request_races(seen: &Seen) {
 /// Requests by type and word state, lines by what the L3 has granted.
 fn requests(seen: &Seen) {
     let d = seen.d;
-    let rows = |table: Table, part: &str, rows: &Rows| {
-        for row in table.rows {
-            let name = row.id.trim_start_matches("spandex.gpu_l2.").replace('.', "_");
-            count(&format!("gpu_l2_{name}"), rows.row(&row.id), &format!("{part}: {}", row.text));
-        }
-    };
-    rows(table::commits("V"), "requests with such words", &d.commits_v);
-    rows(table::commits("O"), "requests with such words", &d.commits_o);
-    rows(table::needs(), "requests, also repeated ones, with such lines", &d.needs);
-    rows(table::client(), "messages", &d.client);
+    let words = words::words(MET);
+    let of = |word: Word| words.rows().iter().filter(move |row| row.when[1] == [word.encoding()]);
+    let text = "requests with such words";
+    of(Word::V).for_each(|row| counts(row, text, d.commits_v.row(&row.id)));
+    of(Word::O).for_each(|row| counts(row, text, d.commits_o.row(&row.id)));
+    let text = "requests, also repeated ones, with such lines";
+    table::needs().rows().iter().for_each(|row| counts(row, text, d.needs.row(&row.id)));
+    table::client().rows().iter().for_each(|row| counts(row, "messages", d.client.row(&row.id)));
     count("gpu_l2_ReqWB", seen.is(Kind::Wb), "write-backs of GPU L1s");
     count("gpu_l2_entered", seen.entered.req, "requests that entered the pipeline");
     count("gpu_l2_phase1", d.phase1, "requests that had to wait for owners");
     count("gpu_l2_fetches", d.fetches, "lines asked of the L3");
-    count("gpu_l2_puts", d.frames.does("put"), "lines in E or M replaced");
+    count("gpu_l2_puts", d.frames.does(Replace::Put), "lines in E or M replaced");
+}
+
+/// Counts a row.
+fn counts<A>(row: &Row<A>, part: &str, now: Bool) {
+    let name = row.id.trim_start_matches("spandex.gpu_l2.").replace('.', "_");
+    count(&format!("gpu_l2_{name}"), now, &format!("{part}: {}", row.why));
 }
 
 fn traffic(seen: &Seen) {

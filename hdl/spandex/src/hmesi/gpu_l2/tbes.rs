@@ -60,6 +60,13 @@ pub(super) struct Tbe {
     pub sends: Bool,
 }
 
+/// What a cycle leaves in an entry.
+pub(super) struct Left {
+    pub kind: Enum<TbeKind>,
+    pub getting: Enum<Getting>,
+    pub leaving: Enum<Leaving>,
+}
+
 /// How stage 3 begins a transaction, or goes on with one.
 pub(super) struct Begin {
     pub kind: Enum<TbeKind>,
@@ -162,6 +169,18 @@ impl Tbes {
             sends: self.revoking_now().bit_at(index),
         }
     }
+    /// Calls `use_it` with what an entry is after this cycle: its kind, the line that comes, the line that leaves.
+    pub fn on_left(&self, index: Bits, use_it: impl FnOnce(&Left) + 'static) {
+        let (kinds, getting, leaving) = (self.kind.clone(), self.getting.clone(), self.leaving.clone());
+        after_cycle(move |after| {
+            use_it(&Left {
+                kind: select(&kinds.iter().map(|kind| after.of(kind)).collect::<Vec<_>>(), index),
+                getting: select(&getting.iter().map(|line| after.of(line)).collect::<Vec<_>>(), index),
+                leaving: select(&leaving.iter().map(|line| after.of(line)).collect::<Vec<_>>(), index),
+            });
+        });
+    }
+
     /// Its request.
     pub fn request(&self, index: Bits) -> Held {
         self.request.0.read(index)

@@ -9,7 +9,7 @@ use weft_rtl::prelude::*;
 /// What the L3 has granted of a line; words of it that GPU L1s own are only in M.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 2)]
-pub(super) enum Perm {
+pub enum Perm {
     /// Not here.
     I,
     /// To be read.
@@ -117,7 +117,7 @@ pub(super) struct Look {
 /// What a TBE is there for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
 #[hw(width = 3)]
-pub(super) enum TbeKind {
+pub enum TbeKind {
     /// Its line comes from the L3, or the right to write it.
     Fill,
     /// Owners of its line are asked before its request commits.

@@ -6,7 +6,6 @@ use crate::word_l1::params::{Inject, WordL1Params};
 use crate::word_l1::table::{Access, Operate, Words, operations};
 use crate::word_l1::turn::Turn;
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// Requests as a hint names them, in its bits 2..0; bit 3 asks for the line.
 const REQ_S: u64 = 2;

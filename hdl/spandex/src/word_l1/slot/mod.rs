@@ -16,7 +16,6 @@ use crate::gpu_l1::store_buffer::{Buffered, Oldest};
 use crate::msg::Rsp;
 use decode::{Asks, Load};
 use weft_rtl::prelude::*;
-use weft_rtl::transitions::Decoded;
 
 /// What a slot sees.
 pub(super) struct Slot<'a> {
