@@ -182,12 +182,16 @@ pub(super) struct Look {
 #[hw(width = 2)]
 pub enum TbeKind {
     /// Its line comes from memory.
+    #[hw(label = "FILL")]
     Fill,
     /// Sharers and owners of its line are asked before its request commits.
+    #[hw(label = "PHASE1")]
     Phase1,
     /// Sharers and owners of its line are asked before another takes its place.
+    #[hw(label = "EVICT")]
     Evict,
     /// Its own request is done; its stall list replays.
+    #[hw(label = "LIST")]
     List,
 }
 

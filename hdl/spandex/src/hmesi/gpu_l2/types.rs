@@ -119,14 +119,19 @@ pub(super) struct Look {
 #[hw(width = 3)]
 pub enum TbeKind {
     /// Its line comes from the L3, or the right to write it.
+    #[hw(label = "FILL")]
     Fill,
     /// Owners of its line are asked before its request commits.
+    #[hw(label = "PHASE1")]
     Phase1,
     /// Owners of its line are asked before another takes its place.
+    #[hw(label = "EVICT")]
     Evict,
     /// Owners of its line are asked before a forward of the L3 is answered.
+    #[hw(label = "REVOKE")]
     Revoke,
     /// Its own request is done; the line replaced is still on its way to the L3.
+    #[hw(label = "PUT")]
     Put,
 }
 
