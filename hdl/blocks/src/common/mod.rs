@@ -13,7 +13,6 @@ pub mod join;
 pub mod link;
 pub mod mshr;
 pub mod phit;
-pub mod plru;
 pub mod register;
 pub mod set_assoc;
 pub mod switch;

@@ -3,7 +3,7 @@
 use super::params::GpuL1Params;
 use super::table::LineState;
 use crate::flags::Flags;
-use weft_blocks::common::plru::{plru_bits, plru_touch, plru_victim};
+use weft_cache::plru::{plru_bits, plru_touch, plru_victim};
 use weft_rtl::prelude::*;
 
 /// The arrays.

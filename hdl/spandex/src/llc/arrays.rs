@@ -2,7 +2,7 @@
 
 use super::params::{LlcParams, SharerMode, word_bits};
 use super::types::LineTag;
-use weft_blocks::common::plru::{plru_bits, plru_touch, plru_victim};
+use weft_cache::plru::{plru_bits, plru_touch, plru_victim};
 use weft_rtl::prelude::*;
 
 /// A port to read and one to write.

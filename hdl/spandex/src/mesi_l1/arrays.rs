@@ -1,7 +1,7 @@
 //! Tags, states, data and ages of the lines: one row is read per cycle, one way of it changed.
 
 use crate::mesi_port::{LineState, MesiPort};
-use weft_blocks::common::plru::{plru_bits, plru_touch, plru_victim};
+use weft_cache::plru::{plru_bits, plru_touch, plru_victim};
 use weft_rtl::prelude::*;
 
 /// The arrays. A slot changes the state of one way at most.

@@ -2,7 +2,7 @@
 
 use super::params::{Inject, WordL1Params};
 use crate::flags::Flags;
-use weft_blocks::common::plru::{plru_bits, plru_touch, plru_victim};
+use weft_cache::plru::{plru_bits, plru_touch, plru_victim};
 use weft_rtl::prelude::*;
 
 /// The arrays.

@@ -2,7 +2,7 @@
 
 use super::params::HlrcL1Params;
 use super::table::{FLASH, OwnState};
-use weft_blocks::common::plru::{plru_bits, plru_touch, plru_victim};
+use weft_cache::plru::{plru_bits, plru_touch, plru_victim};
 use weft_rtl::prelude::*;
 
 /// The arrays. What a slot changes is called at most once per cycle: [`set_state`](Arrays::set_state) or [`flash`](Arrays::flash).

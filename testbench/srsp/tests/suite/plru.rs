@@ -3,7 +3,7 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
-use weft_blocks::common::plru::{plru_bits, plru_touch, plru_victim};
+use weft_cache::plru::{plru_bits, plru_touch, plru_victim};
 use weft_engine::{Design, Options, Sim};
 use weft_rtl::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use super::params::MesiLlcParams;
 use super::types::{LineState, Tag};
-use weft_blocks::common::plru::{plru_bits, plru_touch, plru_victim};
+use weft_cache::plru::{plru_bits, plru_touch, plru_victim};
 use weft_rtl::prelude::*;
 
 /// A port to read and one to write.
