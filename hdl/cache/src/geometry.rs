@@ -16,6 +16,12 @@ pub struct Geometry {
 }
 
 impl Geometry {
+    /// A cache of `size` bytes with lines of `line` bytes, whose numbers have `line_bits` bits.
+    pub fn new(size: u32, line: u32, ways: u32, line_bits: u32) -> Geometry {
+        let sets = size / (line * ways);
+        let set_bits = bits_for(u64::from(sets));
+        Geometry { sets, ways, set_bits, tag_bits: line_bits - set_bits }
+    }
     /// Lines.
     pub fn lines(&self) -> u32 {
         self.sets * self.ways

@@ -79,9 +79,14 @@ impl<E: Presented> LineRows<E> {
         hit
     }
 
-    /// The way that a line may take: one that is not used, else the oldest of those that `may` be taken.
-    pub fn victim(&self, used: Bits, may: Bits) -> Bits {
-        let oldest = plru_victim(self.ages.look.lane(0), may, self.geometry.ways);
+    /// The oldest way of the row that may be taken.
+    pub fn oldest(&self, may: impl FnOnce() -> Bits) -> Bits {
+        let tree = self.ages.look.lane(0);
+        plru_victim(tree, may(), self.geometry.ways)
+    }
+
+    /// The way that a line takes: one that is not used, else the oldest.
+    pub fn victim(&self, used: Bits, oldest: Bits) -> Bits {
         mux(used.all(), oldest, (!used).lowest_set()).named("victim")
     }
 

@@ -12,6 +12,7 @@
 //! either in the L1 or in the write-back buffer, never in neither.
 
 use crate::params::Spandex;
+use weft_cache::Geometry;
 use weft_rtl::prelude::*;
 
 /// What fixes the widths of the port: the system and the shape of the L1.
@@ -32,15 +33,11 @@ impl MesiPort {
     }
     /// Sets of the L1.
     pub fn sets(&self) -> u32 {
-        self.size / (self.spandex.line * self.ways)
+        self.geometry().sets
     }
-    /// Width of a set number.
-    pub fn set_bits(&self) -> u32 {
-        bits_for(u64::from(self.sets()))
-    }
-    /// Width of a tag.
-    pub fn tag_bits(&self) -> u32 {
-        self.spandex.line_bits() - self.set_bits()
+    /// Sets and ways.
+    pub fn geometry(&self) -> Geometry {
+        Geometry::new(self.size, self.spandex.line, self.ways, self.spandex.line_bits())
     }
     /// Width of a way number.
     pub fn way_bits(&self) -> u32 {

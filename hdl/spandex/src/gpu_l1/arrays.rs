@@ -3,7 +3,7 @@
 use super::params::GpuL1Params;
 use super::table::LineState;
 use crate::flags::Flags;
-use weft_cache::plru::{plru_bits, plru_touch, plru_victim};
+use weft_cache::{Geometry, LineRows};
 use weft_rtl::prelude::*;
 
 /// The arrays.
@@ -11,9 +11,7 @@ pub(super) struct Arrays {
     p: GpuL1Params,
     /// One bit per line, sets of ways. Flip-flops: a flash clears them in one cycle.
     valid: Flags,
-    tags: (SramPort<Bits>, LaneWriter<Bits>),
-    data: (SramPort<Bits>, LaneWriter<Bits>),
-    ages: (SramPort<Bits>, LaneWriter<Bits>),
+    rows: LineRows<()>,
     flash: Wire<Bool>,
 }
 
@@ -32,50 +30,36 @@ pub(super) struct Found {
 
 impl Arrays {
     pub fn new(p: &GpuL1Params) -> Arrays {
-        let array = |name: &str, field: &str, lanes: u32, bits: u32| {
-            let mem = sram::<Bits>(name, p.sets(), lanes, bits).fields(&[(field, bits)]);
-            (mem.read_port("look"), mem.lane_writer("put"))
-        };
+        let geometry = p.geometry();
         Arrays {
             p: p.clone(),
-            valid: Flags::new("line_valid", p.sets() * p.ways, "state"),
-            tags: array("tags", "tag", p.ways, p.tag_bits()),
-            data: array("lines", "data", p.ways, p.spandex.data_bits()),
-            ages: array("ages", "replacement", 1, plru_bits(p.ways)),
+            valid: Flags::new("line_valid", geometry.lines(), "state"),
+            rows: LineRows::new(geometry, p.spandex.data_bits(), || ()),
             flash: wire_or::<Bool>("line_flash", (), false),
         }
     }
 
-    fn set_of(&self, line: Bits) -> Bits {
-        line.slice(0, self.p.set_bits())
-    }
-
-    fn tag_of(&self, line: Bits) -> Bits {
-        line.slice(self.p.set_bits(), self.p.tag_bits())
+    fn geometry(&self) -> Geometry {
+        self.rows.geometry()
     }
 
     /// Chooses the row that is read in the next cycle.
     pub fn present(&self, line: Bits) {
-        let set = self.set_of(line).named("row_next");
-        self.tags.0.present(set);
-        self.data.0.present(set);
-        self.ages.0.present(set);
+        self.rows.present(line);
     }
 
     /// Looks a line up in its row, which was presented in the cycle before; `active`: it was.
     pub fn look_up(&self, line: Bits, active: Bool) -> Found {
-        let (set, tag, ways) = (self.set_of(line), self.tag_of(line), self.p.ways);
+        let ways = self.p.ways;
+        let set = self.geometry().set_of(line);
         let used = self.valid.get().element(set, ways).named("ways_used");
-        let same: Vec<Bool> = (0..ways).map(|w| self.tags.0.lane(w).eq(tag)).collect();
-        let hit = (pack_bools(&same) & used).named("ways_hit");
-        let text = "a line is in one way at most";
-        assert_always("gpu_l1_line_once", !active | hit.popcount().zext(8).le(1), text);
-        let oldest = plru_victim(self.ages.0.lane(0), lit_bv(Bv::ones(ways)), ways);
+        let hit = self.rows.hit(line, used, active, "gpu_l1_line_once");
+        let oldest = self.rows.oldest(|| lit_bv(Bv::ones(ways)));
         Found {
             set,
             way: hit.lowest_set(),
             state: hit.any().bits().as_enum::<LineState>().named("found_state"),
-            victim: mux(used.all(), oldest, (!used).lowest_set()).named("victim"),
+            victim: self.rows.victim(used, oldest),
             evicts: used.all(),
         }
     }
@@ -97,32 +81,32 @@ impl Arrays {
     }
 
     fn place(&self, found: &Found, way: Bits) -> Bits {
-        cat(&[found.set, way]).one_hot(self.p.sets() * self.p.ways)
+        self.geometry().place(found.set, way)
     }
 
     /// Makes a way the most recently used of the row read.
     pub fn touch(&self, found: &Found, way: Bits) {
-        self.ages.1.write(found.set, &plru_touch(self.ages.0.lane(0), way, self.p.ways));
+        self.rows.touch(found.set, way);
     }
 
     /// Writes a set's ages as after reset.
     pub fn clear_ages(&self, set: Bits) {
-        self.ages.1.write(set, &lit(0, self.p.ways - 1));
+        self.rows.clear_ages(set);
     }
 
     /// Data of a way of the row.
     pub fn data(&self, way: Bits) -> Bits {
-        self.data.0.lane_at(way)
+        self.rows.data(way)
     }
 
     /// Writes the data of a way of the row.
     pub fn put_data(&self, found: &Found, way: Bits, data: Bits) {
-        self.data.1.write_lane(found.set, way, &data);
+        self.rows.put_data(found.set, way, data);
     }
 
     /// Installs a line in the victim's place.
     pub fn install(&self, found: &Found, line: Bits, data: Bits) {
-        self.tags.1.write_lane(found.set, found.victim, &self.tag_of(line));
+        self.rows.put_tag(found.set, found.victim, line);
         self.put_data(found, found.victim, data);
         self.valid.raise(self.place(found, found.victim));
         self.touch(found, found.victim);
@@ -136,7 +120,7 @@ impl Arrays {
     /// Every line becomes I in this cycle.
     pub fn flash(&self) {
         self.flash.set(true);
-        self.valid.lower(lit_bv(Bv::ones(self.p.sets() * self.p.ways)));
+        self.valid.lower(lit_bv(Bv::ones(self.geometry().lines())));
     }
 
     /// Declares how V bits change; call it last.

@@ -165,7 +165,7 @@ fn take_answers(core: &Core, rsp: &InChannel<GpuRsp>) -> (Bool, Bits) {
 /// After reset writes the ages, one set per cycle; true when done.
 fn initialise(core: &Core) -> Bool {
     let done = reg::<Bool>("init_done", ());
-    let row = reg::<Bits>("init_row", core.p.set_bits());
+    let row = reg::<Bits>("init_row", core.p.geometry().set_bits);
     when(!done.get(), || {
         core.arrays.clear_ages(row.get());
         row.set(row.get() + 1);

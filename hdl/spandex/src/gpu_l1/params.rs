@@ -2,6 +2,7 @@
 
 use crate::params::{Spandex, spandex_from, spandex_params};
 use weft_blocks::registry::{BlockError, ParamInfo, ParamSet};
+use weft_cache::Geometry;
 use weft_rtl::bv::bits_for;
 
 /// When buffered stores are written through: key `sb_drain` (spandex.md section 7). A release drains all of them in any case.
@@ -123,15 +124,11 @@ impl GpuL1Params {
 
     /// Sets.
     pub fn sets(&self) -> u32 {
-        self.size / (self.spandex.line * self.ways)
+        self.geometry().sets
     }
-    /// Width of a set number.
-    pub fn set_bits(&self) -> u32 {
-        bits_for(u64::from(self.sets()))
-    }
-    /// Width of a tag.
-    pub fn tag_bits(&self) -> u32 {
-        self.spandex.line_bits() - self.set_bits()
+    /// Sets and ways.
+    pub fn geometry(&self) -> Geometry {
+        Geometry::new(self.size, self.spandex.line, self.ways, self.spandex.line_bits())
     }
     /// Width of a target's number.
     pub fn target_bits(&self) -> u32 {

@@ -133,7 +133,7 @@ fn describe(p: &MesiL1Params) {
 /// After reset writes states and ages, one set per cycle; true when done.
 fn initialise(core: &Core) -> Bool {
     let done = reg::<Bool>("init_done", ());
-    let row = reg::<Bits>("init_row", core.p.port.set_bits());
+    let row = reg::<Bits>("init_row", core.p.port.geometry().set_bits);
     when(!done.get(), || {
         core.arrays.clear(row.get());
         row.set(row.get() + 1);

@@ -182,7 +182,7 @@ impl Core {
 
     /// Set of the L1 that a line belongs to.
     fn set_of(&self, line: Bits) -> Bits {
-        line.slice(0, self.p.port.set_bits())
+        self.p.port.geometry().set_of(line)
     }
 
     /// The row of the RAM of write-backs in place that was presented with what the L1 has found.

@@ -2,7 +2,7 @@
 
 use super::params::{Inject, WordL1Params};
 use crate::flags::Flags;
-use weft_cache::plru::{plru_bits, plru_touch, plru_victim};
+use weft_cache::{Geometry, LineRows};
 use weft_rtl::prelude::*;
 
 /// The arrays.
@@ -15,9 +15,7 @@ pub(super) struct Arrays {
     pinned: Flags,
     /// One bit per line, with `regions`: its valid words outlive acquires.
     fixed: Option<Flags>,
-    tags: (SramPort<Bits>, LaneWriter<Bits>),
-    data: (SramPort<Bits>, LaneWriter<Bits>),
-    ages: (SramPort<Bits>, LaneWriter<Bits>),
+    rows: LineRows<()>,
     flash: Wire<Bool>,
     drops: Wire<Bits>,
 }
@@ -82,56 +80,39 @@ impl States {
 impl Arrays {
     pub fn new(p: &WordL1Params) -> Arrays {
         let l1 = &p.l1;
-        let (lines, words) = (l1.sets() * l1.ways, l1.spandex.words());
-        let array = |name: &str, field: &str, lanes: u32, bits: u32| {
-            let mem = sram::<Bits>(name, l1.sets(), lanes, bits).fields(&[(field, bits)]);
-            (mem.read_port("look"), mem.lane_writer("put"))
-        };
+        let (lines, words) = (l1.geometry().lines(), l1.spandex.words());
         Arrays {
             low: Flags::new("word_valid", lines * words, "state"),
             high: Flags::new("word_owned", lines * words, "state"),
             pinned: Flags::new("line_pinned", lines, "pin"),
             fixed: p.regions.then(|| Flags::new("line_ro", lines, "region")),
-            tags: array("tags", "tag", l1.ways, l1.tag_bits()),
-            data: array("lines", "data", l1.ways, l1.spandex.data_bits()),
-            ages: array("ages", "replacement", 1, plru_bits(l1.ways)),
+            rows: LineRows::new(l1.geometry(), l1.spandex.data_bits(), || ()),
             flash: wire_or::<Bool>("line_flash", (), false),
             drops: wire_zero::<Bits>("flash_drops", lines * words),
             p: p.clone(),
         }
     }
 
-    fn set_of(&self, line: Bits) -> Bits {
-        line.slice(0, self.p.l1.set_bits())
-    }
-
-    fn tag_of(&self, line: Bits) -> Bits {
-        line.slice(self.p.l1.set_bits(), self.p.l1.tag_bits())
+    fn geometry(&self) -> Geometry {
+        self.rows.geometry()
     }
 
     /// Chooses the row that is read in the next cycle.
     pub fn present(&self, line: Bits) {
-        let set = self.set_of(line).named("row_next");
-        self.tags.0.present(set);
-        self.data.0.present(set);
-        self.ages.0.present(set);
+        self.rows.present(line);
     }
 
     /// Looks a line up in its row, which was presented in the cycle before; `active`: it was.
     pub fn look_up(&self, line: Bits, active: Bool) -> Found {
-        let (set, tag, ways) = (self.set_of(line), self.tag_of(line), self.p.l1.ways);
+        let (set, ways) = (self.geometry().set_of(line), self.p.l1.ways);
         let words = self.p.l1.spandex.words();
         let row = |plane: &Flags, bits: u32| plane.get().element(set, ways * bits);
         let (low, high, pinned) = (row(&self.low, words), row(&self.high, words), row(&self.pinned, 1));
         let some: Vec<Bool> =
             (0..ways).map(|w| (low | high).slice(w * words, words).any() | pinned.bit(w)).collect();
         let used = pack_bools(&some).named("ways_used");
-        let same: Vec<Bool> = (0..ways).map(|w| self.tags.0.lane(w).eq(tag)).collect();
-        let hit = (pack_bools(&same) & used).named("ways_hit");
-        let once = hit.popcount().zext(8).le(1);
-        assert_always(&self.p.named("line_once"), !active | once, "a line is in one way at most");
-        let oldest = plru_victim(self.ages.0.lane(0), !pinned, ways);
-        let victim = mux(used.all(), oldest, (!used).lowest_set()).named("victim");
+        let hit = self.rows.hit(line, used, active, &self.p.named("line_once"));
+        let victim = self.rows.victim(used, self.rows.oldest(|| !pinned));
         let present = hit.any().named("found_present");
         let of_line = |plane: Bits| plane.element(hit.lowest_set(), words) & present.repeat(words);
         Found {
@@ -143,7 +124,7 @@ impl Arrays {
             owned: of_line(high & !low).named("found_owned"),
             fixed: self.fixed.as_ref().map_or(bool_lit(false), |fixed| (row(fixed, 1) & hit).any()),
             room: (!pinned).any(),
-            victim_line: cat(&[self.tags.0.lane_at(victim), set]),
+            victim_line: self.rows.line_in(set, victim),
             victim_owned: (high & !low).element(victim, words),
         }
     }
@@ -157,17 +138,17 @@ impl Arrays {
 
     /// Data of the way.
     pub fn data(&self, found: &Found) -> Bits {
-        self.data.0.lane_at(found.way)
+        self.rows.data(found.way)
     }
 
     /// Makes the way the most recently used.
     pub fn touch(&self, found: &Found) {
-        self.ages.1.write(found.set, &plru_touch(self.ages.0.lane(0), found.way, self.p.l1.ways));
+        self.rows.touch(found.set, found.way);
     }
 
     /// Writes a set's ages as after reset.
     pub fn clear_ages(&self, set: Bits) {
-        self.ages.1.write(set, &lit(0, self.p.l1.ways - 1));
+        self.rows.clear_ages(set);
     }
 
     /// Gives the words of the way other states; at most once per cycle. In the cycle of a flash none is valid afterwards: an atomic that acquires does not keep the other words of
@@ -175,7 +156,7 @@ impl Arrays {
     pub fn set_words(&self, found: &Found, now: &States) {
         let words = self.p.l1.spandex.words();
         let valid = now.valid & !self.flash.get().repeat(words);
-        let lines = self.p.l1.sets() * self.p.l1.ways;
+        let lines = self.geometry().lines();
         let place = cat(&[found.set, found.way, lit(0, words.trailing_zeros())]);
         for (plane, now) in [(&self.low, valid | now.shared), (&self.high, now.owned | now.shared)] {
             plane.raise(now.zext(lines * words).shl_by(place));
@@ -185,12 +166,12 @@ impl Arrays {
 
     /// Writes the line of the way.
     pub fn put_data(&self, found: &Found, data: Bits) {
-        self.data.1.write_lane(found.set, found.way, &data);
+        self.rows.put_data(found.set, found.way, data);
     }
 
     /// The line takes the way, in which it stays for now.
     pub fn take(&self, found: &Found, line: Bits) {
-        self.tags.1.write_lane(found.set, found.way, &self.tag_of(line));
+        self.rows.put_tag(found.set, found.way, line);
         self.pinned.raise(self.place(found));
         self.touch(found);
     }
@@ -209,7 +190,7 @@ impl Arrays {
     }
 
     fn place(&self, found: &Found) -> Bits {
-        cat(&[found.set, found.way]).one_hot(self.p.l1.sets() * self.p.l1.ways)
+        self.geometry().place(found.set, found.way)
     }
 
     /// Every valid word becomes I in this cycle, also one that a slot would leave valid; those of read-only regions when a kernel begins only. Owned and shared ones stay.

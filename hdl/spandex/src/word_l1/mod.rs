@@ -185,7 +185,7 @@ fn store_expects(core: &Core, at: Bits, m: &Rsp) -> Bool {
 /// After reset writes the ages, one set per cycle; true when done.
 fn initialise(core: &Core) -> Bool {
     let done = reg::<Bool>("init_done", ());
-    let row = reg::<Bits>("init_row", core.p.l1.set_bits());
+    let row = reg::<Bits>("init_row", core.p.l1.geometry().set_bits);
     when(!done.get(), || {
         core.arrays.clear_ages(row.get());
         row.set(row.get() + 1);
