@@ -30,7 +30,6 @@ pub mod switch;
 pub mod time;
 pub mod tsu;
 pub mod umc;
-mod watch;
 
 pub(crate) use weft_blocks::common::join;
 use weft_blocks::registry::BlockInfo;

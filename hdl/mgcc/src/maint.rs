@@ -18,10 +18,10 @@
 #![doc = include_str!("../pictures/tsm-maint.svg")]
 
 use crate::msg::{Maint, MaintOp};
-use crate::watch::{self, Happens};
 use weft_blocks::msg::FenceToken;
 use weft_blocks::registry::{BlockError, BlockInfo, ParamInfo};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::{Happens, follows, rows_of_entries};
 
 /// State of the unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
@@ -160,8 +160,8 @@ fn observe(state: &Reg<Enum<MaintState>>, fired: &[(MaintEvent, Bool)], last: Bo
     let mut events: Vec<_> = fired.iter().map(|(event, now)| Happens::new(*event, now.bits())).collect();
     events.push(Happens { event: MaintEvent::LastBank, to: last.bits(), moves: ends.bits() });
     let rows: Vec<_> = table.rows().iter().collect();
-    let after = watch::rows_of_entries(table.name(), &rows, &[state.get().bits()], &events);
-    state.on_next(move |next| watch::follows("maint_table", next.bits(), after[0]));
+    let after = rows_of_entries(table.name(), &rows, &[state.get().bits()], &events);
+    state.on_next(move |next| follows("maint_table", next.bits(), after[0]));
 }
 
 /// The unit in the list of blocks.

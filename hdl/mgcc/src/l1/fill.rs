@@ -8,7 +8,6 @@ use super::{Core, L1Event, L1Params, MissInfo};
 use crate::choice::Inject;
 use crate::msg::{TsmOp, UpRsp};
 use crate::time::{Age, age, max};
-use crate::watch;
 use weft_blocks::msg::CuRsp;
 use weft_rtl::prelude::*;
 
@@ -267,10 +266,9 @@ impl Filler {
             when(keeps, || self.fill.set(Fill { data, with_data: bool_lit(true), ..self.fill.get() }));
         }
         self.observe(core, found, &row);
-        let (before, looks) = (found.state(), self.looks.get());
+        let before = found.state();
         core.arrays.on_next_state(line, way, move |after| {
-            row.leads_to(after);
-            watch::keeps(&table, &row, looks, [before, after]);
+            row.leads_from_to(before, after);
         });
     }
 

@@ -10,7 +10,6 @@ use crate::choice::{GtscFault, Inject};
 use crate::msg::{TsmOp, UpReq};
 use crate::params::LINE;
 use crate::time::{later, max};
-use crate::watch;
 use weft_blocks::cache::l1::StallCause;
 use weft_rtl::prelude::*;
 
@@ -199,11 +198,10 @@ impl Stage<'_> {
         // The fault leaves blocks unlocked that a store has written.
         let open = core.p.inject == Inject::Gtsc(GtscFault::Unlocked);
         let stored = self.go.get() & row.does(Operate::Lock) & bool_lit(open);
-        let (before, go, table) = (found.state(), self.go.get(), operations(&core.p));
+        let before = found.state();
         core.arrays.on_next_state(self.req.line, way, move |after| {
             let after = mux(stored & after.is(BlockState::V), enum_lit(BlockState::K), after);
-            row.leads_to(after);
-            watch::keeps(&table, &row, go, [before, after]);
+            row.leads_from_to(before, after);
         });
     }
 

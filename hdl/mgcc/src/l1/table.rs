@@ -10,7 +10,6 @@
 //! MSHR is its own.
 
 use super::L1Params;
-use crate::watch::moves;
 use weft_rtl::prelude::*;
 
 /// What a request asks of the L1, decoded when it enters.
@@ -285,12 +284,12 @@ transitions! {
 pub fn machine(p: &L1Params) -> Machine<BlockState> {
     use BlockState::*;
     let has = |codes: &[u64], code: u64| codes.contains(&code);
-    let asked = moves(&operations(p), |row| {
+    let asked = operations(p).moves(|row| {
         let present =
             has(&row.when[2], Block::Live.encoding()) || has(&row.when[2], Block::Expired.encoding());
         vec![if present { V } else { I }]
     });
-    let answered = moves(&answers(p), |row| {
+    let answered = answers(p).moves(|row| {
         let stored =
             has(&row.when[0], Answer::WrData.encoding()) || has(&row.when[0], Answer::WrAck.encoding());
         let own = has(&row.when[2], Place::Own.encoding());

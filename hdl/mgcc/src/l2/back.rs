@@ -13,7 +13,6 @@ use super::walker::Outcome;
 use crate::choice::WrspData;
 use crate::msg::TsmOp;
 use crate::params::LINE;
-use crate::watch;
 use weft_rtl::prelude::*;
 
 /// The decision of stage 1, for observers.
@@ -99,9 +98,7 @@ fn follows(parts: &Parts, d: &BackDecision) {
     // Of a line that stays absent a request sees what the way for it is like.
     let same = d.seen.is(BackState::M) | (!look.hit & line.is(LineState::I));
     d.requests.leads_to(mux(same, d.seen, after));
-    d.fills.leads_to(after);
-    let fills = back_table::fills(p.kind());
-    watch::keeps(&fills, &d.fills, d.fill, [way_state(look.state), after]);
+    d.fills.leads_from_to(way_state(look.state), after);
     back_table::machine(p.kind()).check(&[]);
 }
 

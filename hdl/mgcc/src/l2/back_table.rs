@@ -11,7 +11,6 @@
 //! | M | a transaction of the line is under way |
 
 use super::table::Request;
-use crate::watch::moves;
 use weft_rtl::prelude::*;
 
 /// State of the addressed line, as a request or a replay sees it.
@@ -218,7 +217,7 @@ transitions! {
 /// another line writes back and drops what is here; while a transaction is under way requests see that.
 pub fn machine(kind: BackKind) -> Machine<BackState> {
     use BackState::*;
-    let filled = moves(&fills(kind), |_| vec![P]);
+    let filled = fills(kind).moves(|_| vec![P]);
     Machine::new("a line", I)
         .with(&requests(kind))
         .with(&filled)

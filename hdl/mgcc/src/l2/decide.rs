@@ -14,7 +14,6 @@ use crate::choice::{Inject, ReadTs};
 use crate::msg::TsmOp;
 use crate::params::LINE;
 use crate::time::max;
-use crate::watch;
 use weft_rtl::prelude::*;
 
 /// Everything stage 1 works on.
@@ -202,10 +201,8 @@ fn follows(parts: &Parts, d: &Decision) {
     let (p, tags, look) = (parts.p, parts.tags, &d.look);
     let way = mux(look.hit, look.way, look.victim);
     let after = tags.state_after(d.op.set, way, p.tag_of(d.op.req.line));
-    d.requests.leads_to(after);
-    watch::keeps(&table::requests(p.coherent()), &d.requests, d.asked, [look.state, after]);
-    d.fills.leads_to(after);
-    watch::keeps(&table::fills(p.coherent()), &d.fills, d.fill, [look.state, after]);
+    d.requests.leads_from_to(look.state, after);
+    d.fills.leads_from_to(look.state, after);
     table::machine(p.coherent()).check(&[]);
 }
 

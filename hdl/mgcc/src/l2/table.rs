@@ -13,7 +13,6 @@
 //! What its stamps are worth: `fits`; `past`, the bank's clock is already beyond the lease; `old`, of an epoch that is over.
 
 use super::types::LineState;
-use crate::watch::moves;
 use weft_rtl::prelude::*;
 
 /// State of the addressed line, as a request sees it.
@@ -201,8 +200,8 @@ transitions! {
 pub fn machine(coherent: bool) -> Machine<LineState> {
     use LineState::*;
     let is = |codes: &[u64], seen: Seen| codes.contains(&seen.encoding());
-    let asked = moves(&requests(coherent), |row| vec![if is(&row.when[0], Seen::I) { I } else { V }]);
-    let filled = moves(&fills(coherent), |row| match row.when[0] == [Place::Own.encoding()] {
+    let asked = requests(coherent).moves(|row| vec![if is(&row.when[0], Seen::I) { I } else { V }]);
+    let filled = fills(coherent).moves(|row| match row.when[0] == [Place::Own.encoding()] {
         true if row.when[1].contains(&Landed::BareFits.encoding()) => vec![K],
         true => vec![P, K],
         false => vec![I],

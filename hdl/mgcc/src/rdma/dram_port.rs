@@ -23,9 +23,9 @@
 
 use crate::msg::{DramReq, DramRsp, TsmOp, UmcReq, UmcRsp};
 use crate::params::{Tsm, tsm_from, tsm_params};
-use crate::watch::{self, Happens};
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::{Happens, follows, rows_of_entries};
 
 /// What of a request its answer needs.
 #[derive(Clone, Copy, Bundle)]
@@ -165,8 +165,8 @@ fn observe(open: &Reg<Bits>, events: &[Happens<DramEvent>]) {
     table.check();
     machine().check(&[]);
     let rows: Vec<_> = table.rows().iter().collect();
-    let after = watch::rows_of_entries(table.name(), &rows, &[open.get()], events);
-    open.on_next(move |next| watch::follows("dram_port_table", next, after[0]));
+    let after = rows_of_entries(table.name(), &rows, &[open.get()], events);
+    open.on_next(move |next| follows("dram_port_table", next, after[0]));
 }
 
 /// The port in the list of blocks.

@@ -27,10 +27,10 @@
 
 use super::msg::{Asker, Guest, Rdma, RdmaReq, RdmaRsp, rdma_from, rdma_params, slot_of};
 use crate::msg::{TsmOp, UpReq, UpRsp};
-use crate::watch::{self, Happens};
 use weft_blocks::common::cam::Cam;
 use weft_blocks::registry::{BlockError, BlockInfo};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::{Happens, follows, rows_of_entries};
 
 /// What happens to an entry or a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
@@ -216,7 +216,7 @@ fn serves(p: &Rdma, own: Bits) -> Side {
     let (free, answered, op) = (free.one_hot(p.slots), slot.one_hot(p.slots), request.msg.op);
     let side = Side { there: request.valid, goes, full, back, used: used.get(), free, answered, op };
     let expected = rows(Holder::Slot, &side);
-    used.on_next(move |next| watch::follows("rdma_engine_slots", next, expected));
+    used.on_next(move |next| follows("rdma_engine_slots", next, expected));
     side
 }
 
@@ -231,7 +231,7 @@ fn rows(holder: Holder, side: &Side) -> Bits {
         Happens::new(EngineEvent::Full, of(side.there & side.full, lit_bv(Bv::ones(side.used.width())))),
         Happens::new(EngineEvent::Answer, of(side.back, side.answered)),
     ];
-    watch::rows_of_entries(&format!("rdma_engine_{}", holder.label()), &rows, &[side.used], &events)[0]
+    rows_of_entries(&format!("rdma_engine_{}", holder.label()), &rows, &[side.used], &events)[0]
 }
 
 fn observe(sides: &[Side; 2]) {

@@ -4,8 +4,8 @@
 use super::answer::{Answers, Results};
 use super::entries::Entries;
 use super::select::Chosen;
-use crate::watch::{self, Happens};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::{Happens, follows, rows_of_entries};
 
 /// State of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, HwEnum)]
@@ -105,11 +105,11 @@ pub(super) fn observe(e: &Entries, arrive: Bits, chosen: &Chosen, back: &Results
     table.check();
     machine().check(&[]);
     let rows: Vec<_> = table.rows().iter().collect();
-    let after = watch::rows_of_entries(table.name(), &rows, &e.state(), &events);
+    let after = rows_of_entries(table.name(), &rows, &e.state(), &events);
     e.on_next_state(move |next| {
         let differs = next.iter().zip(&after).map(|(next, after)| *next ^ *after);
         let differs = differs.reduce(|any, one| any | one).unwrap_or(after[0]);
-        watch::follows("reqtracker_table", differs, lit_bv(Bv::zero(differs.width())));
+        follows("reqtracker_table", differs, lit_bv(Bv::zero(differs.width())));
     });
 }
 

@@ -4,8 +4,8 @@ use super::link::Carried;
 use super::table::{LinkEvent, LinkSpec, LinkTable, TsmLink, machine, table};
 use crate::bytes::BYTES_BITS;
 use crate::msg::TsmOp;
-use crate::watch::{self, Happens};
 use weft_rtl::prelude::*;
+use weft_rtl::transitions::{Happens, follows, rows_of_entries};
 
 /// A hop of all GPUs, as the observers see it; one entry per GPU.
 pub(crate) struct Seen<L> {
@@ -80,8 +80,8 @@ pub(crate) fn rows<L: HwEnum>(table: &LinkTable<L>, links: &[Seen<L>]) {
         let rows: Vec<_> = table.rows().iter().filter(|row| row.when[0].contains(&code)).collect();
         let name = format!("{}_{}", table.name(), seen.link.word());
         let flying = pack_bools(&seen.carried.flying);
-        let after = watch::rows_of_entries(&name, &rows, &[flying], &seen.events());
-        watch::follows(&name, pack_bools(&seen.carried.stays), after[0]);
+        let after = rows_of_entries(&name, &rows, &[flying], &seen.events());
+        follows(&name, pack_bools(&seen.carried.stays), after[0]);
     }
 }
 

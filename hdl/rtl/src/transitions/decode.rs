@@ -101,6 +101,20 @@ impl<S: HwEnum, A: HwEnum> Decoded<S, A> {
     }
 }
 
+impl<S: HwEnum, A: HwEnum> Decoded<S, A> {
+    /// As [`Decoded::leads_to`] for a table that has no column with the state, which is `before`: rows that lead nowhere keep it.
+    pub fn leads_from_to(&self, before: Enum<S>, after: Enum<S>) {
+        self.leads_to(after);
+        let kept: Vec<Bool> =
+            self.rows.iter().filter(|(row, _)| row.next.is_empty()).map(|(_, here)| *here).collect();
+        assert_always(
+            &format!("{}_keeps", self.table),
+            !(self.valid & any_of(&kept)) | before.bits().eq(after.bits()),
+            "a row that leads nowhere leaves the state as it is",
+        );
+    }
+}
+
 /// Each action that some row takes, and whether the present one does.
 fn actions_of<A: HwEnum>(rows: &[(Row<A>, Bool)]) -> Vec<(A, Bool)> {
     let mut actions: Vec<(A, Vec<Bool>)> = Vec::new();

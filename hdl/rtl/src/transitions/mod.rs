@@ -59,11 +59,13 @@
 
 mod check;
 mod decode;
+mod entries;
 mod machine;
 mod page;
 
 pub use check::Fault;
 pub use decode::{Decoded, Inputs, Reads};
+pub use entries::{Happens, follows, rows_of_entries};
 pub use machine::Machine;
 
 use crate::ir::Loc;
@@ -263,6 +265,20 @@ impl<C: Columns, S: HwEnum, A: HwEnum> Transitions<C, S, A> {
         }
         self.name = name;
         self
+    }
+
+    /// The moves of a table that sees the state in other words; `from`: the states that a row means, none if it is not told of.
+    pub fn moves(&self, from: impl Fn(&Row<A>) -> Vec<S>) -> Transitions<(S,), S, NoAction> {
+        let mut seen = Transitions::new(self.name, "", &["state"]);
+        for row in self.rows.iter().filter(|row| !row.next.is_empty()) {
+            let next: Vec<S> =
+                S::VARIANTS.iter().copied().filter(|state| row.next.contains(&state.encoding())).collect();
+            let from = from(row);
+            if !from.is_empty() {
+                seen.row(Some(&row.id), (&from[..],), &next, &[], row.why.as_str());
+            }
+        }
+        seen
     }
 
     /// Name, for documentation and assertions.

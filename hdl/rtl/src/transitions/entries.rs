@@ -1,11 +1,15 @@
-//! Observers of transition tables where a state is that of one of many entries, or is seen by the table in other words.
+//! Observers of tables whose state is that of one of many entries, kept as planes: bit b of every entry's encoding in vector b.
 
-use weft_rtl::prelude::*;
-use weft_rtl::transitions::{Columns, Row};
+use super::*;
+use crate::bv::Bv;
+use crate::signal::{assert_always, cover};
+use crate::value::*;
 
 /// An event, and the entries to which it happens: one bit each.
-pub(crate) struct Happens<E> {
+pub struct Happens<E> {
+    /// The event.
     pub event: E,
+    /// Entries to which it happens.
     pub to: Bits,
     /// Entries whose state changes for it in this cycle, where that may be later.
     pub moves: Bits,
@@ -20,7 +24,7 @@ impl<E> Happens<E> {
 
 /// Counts the rows that entries take; the last two columns are state and event. `state`: bit b of every entry's encoding in vector b. Gives the states to
 /// which the rows lead; an event without a row for an entry's state fails an assertion, whose name begins with `name`.
-pub(crate) fn rows_of_entries<E: HwEnum, A>(
+pub fn rows_of_entries<E: HwEnum, A>(
     name: &str,
     rows: &[&Row<A>],
     state: &[Bits],
@@ -60,40 +64,7 @@ pub(crate) fn rows_of_entries<E: HwEnum, A>(
 }
 
 /// Asserts that the states that a cycle leaves are those to which the rows lead.
-pub(crate) fn follows(name: &str, state: Bits, expected: Bits) {
+pub fn follows(name: &str, state: Bits, expected: Bits) {
     let text = "the states that follow are those to which the rows lead";
     assert_always(&format!("{name}_next"), state.eq(expected), text);
-}
-
-/// Asserts that rows that lead nowhere keep the state, where no column of their table has it.
-pub(crate) fn keeps<C: Columns, S: HwEnum, A: HwEnum>(
-    table: &Transitions<C, S, A>,
-    row: &Decoded<S, A>,
-    valid: Bool,
-    [before, after]: [Enum<S>; 2],
-) {
-    let rows = table.rows().iter().filter(|row| row.next.is_empty());
-    let here: Vec<Bool> = rows.map(|kept| row.row(&kept.id)).collect();
-    assert_always(
-        &format!("{}_keeps", table.name()),
-        !(valid & any_of(&here)) | before.bits().eq(after.bits()),
-        "a row that leads nowhere leaves the state as it is",
-    );
-}
-
-/// The moves of a table that sees the state in other words; `from`: the states that a row means.
-pub(crate) fn moves<C: Columns, S: HwEnum, A: HwEnum>(
-    table: &Transitions<C, S, A>,
-    from: impl Fn(&Row<A>) -> Vec<S>,
-) -> Transitions<(S,), S, NoAction> {
-    let mut seen = Transitions::new(table.name(), "", &["state"]);
-    for row in table.rows().iter().filter(|row| !row.next.is_empty()) {
-        let next: Vec<S> =
-            S::VARIANTS.iter().copied().filter(|state| row.next.contains(&state.encoding())).collect();
-        let from = from(row);
-        if !from.is_empty() {
-            seen.row(Some(&row.id), (&from[..],), &next, &[], row.why.as_str());
-        }
-    }
-    seen
 }
